@@ -1,0 +1,64 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+
+namespace whet {
+
+/// A user's or a file's mistake: one sentence that names the thing, what was found and what would be right.
+struct Error {
+  std::string message;
+};
+
+/// A value, or the sentence that says why there is none. (A bug is not an Error: WHET_CHECK stops.)
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}      // NOLINT: implicit on purpose, so that `return value;` reads well
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  T& value() & { return WHET_CHECK(ok(), error().message.c_str()), *std::get_if<0>(&state_); }
+  const T& value() const& { return WHET_CHECK(ok(), error().message.c_str()), *std::get_if<0>(&state_); }
+  T&& value() && { return WHET_CHECK(ok(), error().message.c_str()), std::move(*std::get_if<0>(&state_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  const Error& error() const { return *std::get_if<1>(&state_); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+/// Success without a value.
+struct Unit {};
+using Status = Result<Unit>;
+inline Status ok_status() { return Unit{}; }
+
+}  // namespace whet
+
+#define WHET_CONCAT_INNER(a, b) a##b
+#define WHET_CONCAT(a, b) WHET_CONCAT_INNER(a, b)
+
+/// `WHET_TRY(auto graph, import_model(path));` declares `graph`, or returns the error from this function.
+#define WHET_TRY(declaration, ...) WHET_TRY_IMPL(WHET_CONCAT(whet_try_, __LINE__), declaration, __VA_ARGS__)
+#define WHET_TRY_IMPL(temporary, declaration, ...)              \
+  auto temporary = (__VA_ARGS__);                               \
+  if (!temporary.ok()) return ::whet::Error(temporary.error()); \
+  declaration = std::move(temporary).value()
+
+/// `WHET_RETURN_IF_ERROR(verify(graph));` returns the error from this function, if there is one.
+#define WHET_RETURN_IF_ERROR(...)                                     \
+  do {                                                                \
+    auto whet_status = (__VA_ARGS__);                                 \
+    if (!whet_status.ok()) return ::whet::Error(whet_status.error()); \
+  } while (false)

@@ -1,0 +1,24 @@
+#include "base/result.h"
+
+#include <gtest/gtest.h>
+
+namespace whet {
+namespace {
+
+Result<int> half(int n) {
+  if (n % 2 != 0) return Error{"3 is odd"};
+  return n / 2;
+}
+Result<int> quarter(int n) {
+  WHET_TRY(int h, half(n));
+  return half(h);
+}
+
+TEST(Result, CarriesAValueOrASentence) {
+  EXPECT_EQ(*quarter(8), 2);
+  EXPECT_EQ(quarter(6).error().message, "3 is odd");
+}
+TEST(Check, StopsWithFileLineAndNote) { EXPECT_DEATH(WHET_CHECK(1 == 2, "numbers"), "check failed: 1 == 2: numbers"); }
+
+}  // namespace
+}  // namespace whet
