@@ -70,8 +70,10 @@ struct Match : F... { using F::operator()...; };
 template <typename... F>
 Match(F...) -> Match<F...>;
 
-// ---- Builders. They fold constants and the identities x+0, x*1, x*0 (integers), select of a constant, min/max of equal
-// operands; nothing more (`simplify` in program does).
+// ---- Builders. They fold constants and the identities x+0, x*1, x*0 (integers), x && true and the like, select of a
+// constant, min/max of equal operands; nothing more (`simplify` in program does). Operands of fewer lanes are broadcast;
+// an operation on broadcasts is a broadcast, a ramp shifted or scaled by a scalar is a ramp. A select of vectors may have a
+// scalar condition; the index of a load may mix scalars and vectors. Float constants are rounded to their dtype.
 Expr make_expr(DType, int lanes, ExprKind);
 Expr int_const(std::int64_t value, DType = DType::i64);
 Expr float_const(double value, DType = DType::f32);
@@ -83,6 +85,8 @@ Expr select(Expr condition, Expr if_true, Expr if_false);
 Expr cast(DType, Expr);
 Expr call(MathFn, std::vector<Expr>);
 Expr load(DType, SourceId, std::vector<Expr> index);
+/// The mask may be undefined.
+Expr masked_load(DType, SourceId, std::vector<Expr> index, Expr mask);
 Expr broadcast(Expr, int lanes);
 Expr ramp(Expr base, std::int64_t stride, int lanes);
 /// A constant of `like`'s dtype and lanes.
@@ -113,6 +117,10 @@ Expr operator||(Expr, Expr);
 bool is_const(const Expr&, std::int64_t value);
 /// The value of an integer constant (also broadcast), or nullptr-like empty.
 const std::int64_t* as_int(const Expr&);
+
+/// Division and remainder that round towards minus infinity; b != 0.
+std::int64_t floor_div(std::int64_t a, std::int64_t b);
+std::int64_t floor_mod(std::int64_t a, std::int64_t b);
 
 /// Structural equality and a hash that agrees with it; names are ignored.
 bool same(const Expr&, const Expr&);
