@@ -14,27 +14,88 @@ namespace whet {
 using NodeId = Id<struct NodeTag>;
 using ValueId = Id<struct ValueTag>;
 
-/// Where the channels of an activation stand: [N, C, spatial...] as ONNX writes them, or [N, spatial..., C] as whet computes.
+/// Where the channels of an activation stand: [N, C, spatial...] as ONNX writes them, or [N, spatial..., C] as whet
+/// computes.
 enum class Layout : std::uint8_t { channels_first, channels_last };
 
-enum class UnaryKind : std::uint8_t { relu, sigmoid, tanh, exp, log, sqrt, reciprocal, erf, abs, neg, floor, ceil, round, sign, logical_not, softplus, softsign, sin, cos, hard_swish };
-enum class BinaryKind : std::uint8_t { add, sub, mul, div, pow, min, max, mod, less, less_equal, greater, greater_equal, equal, logical_and, logical_or, logical_xor };
+enum class UnaryKind : std::uint8_t {
+  relu,
+  sigmoid,
+  tanh,
+  exp,
+  log,
+  sqrt,
+  reciprocal,
+  erf,
+  abs,
+  neg,
+  floor,
+  ceil,
+  round,
+  sign,
+  logical_not,
+  softplus,
+  softsign,
+  sin,
+  cos,
+  hard_swish
+};
+enum class BinaryKind : std::uint8_t {
+  add,
+  sub,
+  mul,
+  div,
+  pow,
+  min,
+  max,
+  mod,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  logical_and,
+  logical_or,
+  logical_xor
+};
 enum class PoolKind : std::uint8_t { max, average };
 enum class ReduceKind : std::uint8_t { sum, mean, max, min, prod, l1, l2, sum_square, log_sum, log_sum_exp };
 enum class PadMode : std::uint8_t { constant, reflect, edge };
 enum class ResizeMode : std::uint8_t { nearest, linear, cubic };
-enum class CoordinateMode : std::uint8_t { half_pixel, asymmetric, align_corners, pytorch_half_pixel, half_pixel_symmetric };
+enum class CoordinateMode : std::uint8_t {
+  half_pixel,
+  asymmetric,
+  align_corners,
+  pytorch_half_pixel,
+  half_pixel_symmetric
+};
 enum class NearestMode : std::uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
 
-// ---- Operators: attributes are structs with resolved values (auto_pad, negative axes and defaults are gone after import).
-struct UnaryOperator { UnaryKind kind; };
-struct ClipOperator { double low, high; };               ///< +-infinity where open
-struct HardSigmoidOperator { double alpha = 0.2, beta = 0.5; };
-struct LeakyReluOperator { double alpha = 0.01; };
-struct BinaryOperator { BinaryKind kind; };              ///< (a, b): numpy broadcasting
-struct WhereOperator {};                                 ///< (condition, a, b): numpy broadcasting
-struct CastOperator { DType to; };
-/// (x, w[, bias]): x [N, C, ...] or [N, ..., C]; w always [O, C/groups, spatial...] (OIHW); bias [O].
+// ---- Operators: attributes are structs with resolved values (auto_pad, negative axes and defaults are gone after
+// import).
+struct UnaryOperator {
+  UnaryKind kind;
+};
+struct ClipOperator {
+  double low, high;
+};  ///< +-infinity where open
+struct HardSigmoidOperator {
+  double alpha = 0.2, beta = 0.5;
+};
+struct LeakyReluOperator {
+  double alpha = 0.01;
+};
+struct BinaryOperator {
+  BinaryKind kind;
+};                        ///< (a, b): numpy broadcasting
+struct WhereOperator {};  ///< (condition, a, b): numpy broadcasting
+struct CastOperator {
+  DType to;
+};
+/// (x, w[, bias]); bias [O]. The weights follow the layout:
+///   channels_first: x [N, C, spatial...], w [O, C/groups, spatial...] (OIHW), as ONNX writes them;
+///   channels_last:  x [N, spatial..., C], w [spatial..., C/groups, O] (HWIO), made by the layout pass;
+///                   depthwise (groups == C == O > 1): w [spatial..., C], one rank less.
 struct ConvOperator {
   std::vector<std::int64_t> strides, dilations, pads_begin, pads_end;  ///< one a spatial dimension
   std::int64_t groups = 1;
@@ -42,24 +103,54 @@ struct ConvOperator {
 };
 /// (a, b): the last two dimensions are matrices, the others broadcast; 1-D operands as in numpy are reshaped at import.
 /// transpose_b: b is [..., N, K].
-struct MatMulOperator { bool transpose_a = false, transpose_b = false; };
+struct MatMulOperator {
+  bool transpose_a = false, transpose_b = false;
+};
 struct PoolOperator {
   PoolKind kind;
-  std::vector<std::int64_t> kernel, strides, dilations, pads_begin, pads_end;  ///< pads_end includes what ceil_mode adds
+  std::vector<std::int64_t> kernel, strides, dilations, pads_begin,
+      pads_end;  ///< pads_end includes what ceil_mode adds
   bool count_include_pad = false;
   Layout layout = Layout::channels_first;
 };
-struct ReduceOperator { ReduceKind kind; std::vector<std::int64_t> axes; bool keep_dims = true; };  ///< axes sorted, >= 0; global pools too
-struct SoftmaxOperator { std::int64_t axis; bool log = false; };  ///< over one axis (opset < 13: reshaped to it at import)
+struct ReduceOperator {
+  ReduceKind kind;
+  std::vector<std::int64_t> axes;
+  bool keep_dims = true;
+};  ///< axes sorted, >= 0; global pools too
+struct SoftmaxOperator {
+  std::int64_t axis;
+  bool log = false;
+};  ///< over one axis (opset < 13: reshaped to it at import)
 /// (x, scale, bias, mean, variance), inference form, over the channel axis of `layout`.
-struct BatchNormOperator { double epsilon = 1e-5; Layout layout = Layout::channels_first; };
-struct TransposeOperator { std::vector<std::int64_t> perm; };   ///< output dimension i is input dimension perm[i]
-struct ReshapeOperator { Shape shape; };                        ///< no -1 and no 0 left; also Flatten, Squeeze, Unsqueeze
-struct ConcatOperator { std::int64_t axis; };
-struct SliceOperator { std::vector<std::int64_t> starts, steps; Shape shape; };  ///< one entry a dimension; Split is one slice an output
-struct PadOperator { PadMode mode; double value = 0; std::vector<std::int64_t> begin, end; };  ///< one entry a dimension; may be negative
-struct GatherOperator { std::int64_t axis; };                   ///< (data, indices)
-struct ExpandOperator { Shape shape; };
+struct BatchNormOperator {
+  double epsilon = 1e-5;
+  Layout layout = Layout::channels_first;
+};
+struct TransposeOperator {
+  std::vector<std::int64_t> perm;
+};  ///< output dimension i is input dimension perm[i]
+struct ReshapeOperator {
+  Shape shape;
+};  ///< no -1 and no 0 left; also Flatten, Squeeze, Unsqueeze
+struct ConcatOperator {
+  std::int64_t axis;
+};
+struct SliceOperator {
+  std::vector<std::int64_t> starts, steps;
+  Shape shape;
+};  ///< one entry a dimension; Split is one slice an output
+struct PadOperator {
+  PadMode mode;
+  double value = 0;
+  std::vector<std::int64_t> begin, end;
+};  ///< one entry a dimension; may be negative
+struct GatherOperator {
+  std::int64_t axis;
+};  ///< (data, indices)
+struct ExpandOperator {
+  Shape shape;
+};
 /// One entry a dimension. `scales` are those of the file (output/input where only sizes are given).
 struct ResizeOperator {
   ResizeMode mode;
@@ -71,22 +162,23 @@ struct ResizeOperator {
   Shape shape;
 };
 
-using Operator = std::variant<UnaryOperator, ClipOperator, HardSigmoidOperator, LeakyReluOperator, BinaryOperator, WhereOperator, CastOperator,
-                              ConvOperator, MatMulOperator, PoolOperator, ReduceOperator, SoftmaxOperator, BatchNormOperator, TransposeOperator,
-                              ReshapeOperator, ConcatOperator, SliceOperator, PadOperator, GatherOperator, ExpandOperator, ResizeOperator>;
+using Operator = std::variant<UnaryOperator, ClipOperator, HardSigmoidOperator, LeakyReluOperator, BinaryOperator,
+                              WhereOperator, CastOperator, ConvOperator, MatMulOperator, PoolOperator, ReduceOperator,
+                              SoftmaxOperator, BatchNormOperator, TransposeOperator, ReshapeOperator, ConcatOperator,
+                              SliceOperator, PadOperator, GatherOperator, ExpandOperator, ResizeOperator>;
 /// "conv", "add", "relu", "maxpool", ...: how tasks and profiles call it.
 std::string name_of(const Operator&);
 
 struct Value {
-  std::string name;                ///< of the file where it has one; unique
+  std::string name;  ///< of the file where it has one; unique
   TensorType type;
   std::optional<Tensor> constant;  ///< weights and folded values
 };
 struct Node {
-  std::string name;                ///< unique; of the file, or "Conv_12"
+  std::string name;  ///< unique; of the file, or "Conv_12"
   Operator op;
   std::vector<ValueId> inputs;
-  ValueId output;                  ///< every operator has one result
+  ValueId output;  ///< every operator has one result
 };
 
 /// The model: nodes in topological order over values of static shapes.
@@ -94,8 +186,8 @@ struct Graph {
   std::string name;
   std::vector<Value> values;
   std::vector<Node> nodes;
-  std::vector<ValueId> inputs;     ///< fed by the user, in the file's order (initializers are constants, not inputs)
-  std::vector<ValueId> outputs;    ///< in the file's order; may be an input or a constant
+  std::vector<ValueId> inputs;   ///< fed by the user, in the file's order (initializers are constants, not inputs)
+  std::vector<ValueId> outputs;  ///< in the file's order; may be an input or a constant
 
   const Value& value(ValueId id) const { return values[id.index()]; }
   Value& value(ValueId id) { return values[id.index()]; }
@@ -105,6 +197,14 @@ struct Graph {
   /// Appends a node, infers its output's type, and gives the output. Errors name the node.
   Result<ValueId> add_node(std::string node_name, Operator, std::vector<ValueId> node_inputs);
 };
+
+/// No tensor of a graph has more elements: larger shapes are a mistake in the file, and products of extents stay far
+/// from overflow.
+constexpr std::int64_t kMaxElements = (std::int64_t{1} << 31) - 1;
+/// Extents are >= 0 and their product is at most kMaxElements; else a sentence that begins with `what`.
+Status check_shape(const std::string& what, const Shape&);
+/// The shape of an elementwise result of `a` and `b` (numpy broadcasting), or nothing.
+std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 
 /// The output's type, or a sentence that names `node_name`, what was found and what would be right.
 Result<TensorType> infer_type(const std::string& node_name, const Operator&, const std::vector<TensorType>& inputs);
