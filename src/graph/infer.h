@@ -1,0 +1,70 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+/// Inside the room: one overload an operator, one file a family. `infer_type` dispatches.
+namespace whet {
+
+/// Where inference stands: the node (for messages) and the types that go into it.
+struct InferSite {
+  const std::string& node;
+  std::string operation;  ///< name_of the operator
+  const std::vector<TensorType>& inputs;
+
+  const TensorType& in(std::size_t i) const { return inputs[i]; }
+  /// "node: sentence"
+  Error error(const std::string& sentence) const { return Error{node + ": " + sentence}; }
+  Status expect_inputs(std::size_t count) const { return expect_inputs(count, count); }
+  Status expect_inputs(std::size_t low, std::size_t high) const;
+  Status expect_float(std::size_t i) const;
+  Status expect_number(std::size_t i) const;  ///< anything but boolean
+  Status expect_boolean(std::size_t i) const;
+  Status expect_same_dtype(std::size_t i, std::size_t j) const;
+  Status expect_rank_at_least(std::size_t i, std::size_t rank) const;
+  /// `values` has `count` entries, each >= `low`.
+  Status expect_entries(std::string_view attribute, const std::vector<std::int64_t>& values, std::size_t count,
+                        std::int64_t low) const;
+  Status expect_axis(std::string_view attribute, std::int64_t axis, std::size_t rank) const;
+};
+
+/// Where the spatial dimensions begin and which dimension holds the channels.
+struct ChannelPlace {
+  std::size_t channel, first_spatial;
+};
+ChannelPlace channel_place(Layout, std::size_t rank);
+/// The number of positions of a window of `kernel` taps, or an error when not even one fits.
+Result<std::int64_t> window_positions(const InferSite&, std::size_t spatial_dimension, std::int64_t extent,
+                                      std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                                      std::int64_t pad_begin, std::int64_t pad_end);
+
+// infer_elementwise.cc
+Result<TensorType> infer(const InferSite&, const UnaryOperator&);
+Result<TensorType> infer(const InferSite&, const ClipOperator&);
+Result<TensorType> infer(const InferSite&, const HardSigmoidOperator&);
+Result<TensorType> infer(const InferSite&, const LeakyReluOperator&);
+Result<TensorType> infer(const InferSite&, const BinaryOperator&);
+Result<TensorType> infer(const InferSite&, const WhereOperator&);
+Result<TensorType> infer(const InferSite&, const CastOperator&);
+// infer_window.cc
+Result<TensorType> infer(const InferSite&, const ConvOperator&);
+Result<TensorType> infer(const InferSite&, const PoolOperator&);
+// infer_matrix.cc
+Result<TensorType> infer(const InferSite&, const MatMulOperator&);
+Result<TensorType> infer(const InferSite&, const ReduceOperator&);
+Result<TensorType> infer(const InferSite&, const SoftmaxOperator&);
+Result<TensorType> infer(const InferSite&, const BatchNormOperator&);
+// infer_data.cc
+Result<TensorType> infer(const InferSite&, const TransposeOperator&);
+Result<TensorType> infer(const InferSite&, const ReshapeOperator&);
+Result<TensorType> infer(const InferSite&, const ConcatOperator&);
+Result<TensorType> infer(const InferSite&, const SliceOperator&);
+Result<TensorType> infer(const InferSite&, const PadOperator&);
+Result<TensorType> infer(const InferSite&, const GatherOperator&);
+Result<TensorType> infer(const InferSite&, const ExpandOperator&);
+Result<TensorType> infer(const InferSite&, const ResizeOperator&);
+
+}  // namespace whet
