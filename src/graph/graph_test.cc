@@ -24,9 +24,11 @@ std::string inferred(const Operator& op, const std::vector<TensorType>& inputs) 
 
 TEST(Infer, ConvolutionCountsWindowsInBothLayouts) {
   EXPECT_EQ(inferred(conv(2, 3), {f32({1, 3, 224, 224}), f32({64, 3, 7, 7})}), "f32[1x64x112x112]");
-  EXPECT_EQ(inferred(conv(2, 3, 1, Layout::channels_last), {f32({1, 224, 224, 3}), f32({64, 3, 7, 7}), f32({64})}),
+  EXPECT_EQ(inferred(conv(2, 3, 1, Layout::channels_last), {f32({1, 224, 224, 3}), f32({7, 7, 3, 64}), f32({64})}),
             "f32[1x112x112x64]");
   EXPECT_EQ(inferred(conv(1, 1, 8), {f32({1, 8, 5, 5}), f32({8, 1, 3, 3})}), "f32[1x8x5x5]");
+  EXPECT_EQ(inferred(conv(1, 1, 8, Layout::channels_last), {f32({1, 5, 5, 8}), f32({3, 3, 8})}), "f32[1x5x5x8]");
+  EXPECT_EQ(inferred(conv(1, 1, 4, Layout::channels_last), {f32({1, 5, 5, 8}), f32({3, 3, 2, 12})}), "f32[1x5x5x12]");
 }
 TEST(Infer, ConvolutionSaysWhatIsWrong) {
   EXPECT_EQ(inferred(conv(), {f32({1, 3, 8, 8}), f32({64, 4, 3, 3})}),

@@ -46,20 +46,36 @@ Status expect_activation(const InferSite& site) {
                     " needs a batch, channels and one to three spatial dimensions");
 }
 
-Status expect_conv_weights(const InferSite& site, const ConvOperator& op, std::int64_t channels) {
+/// The weights' extents, whichever way the layout orders them.
+struct ConvWeights {
+  std::int64_t outputs, inputs;  ///< inputs: channels read by one group
+  Shape kernel;
+};
+
+Result<ConvWeights> conv_weights(const InferSite& site, const ConvOperator& op, std::int64_t channels) {
   const Shape& w = site.in(1).shape;
-  if (w.size() != site.in(0).shape.size()) {
+  const std::size_t spatial = site.in(0).shape.size() - 2;
+  const bool last = op.layout == Layout::channels_last;
+  if (last && op.groups > 1 && op.groups == channels && w.size() == spatial + 1 && w.back() == channels) {
+    return ConvWeights{channels, 1, Shape(w.begin(), w.end() - 1)};
+  }
+  if (w.size() != spatial + 2) {
     return site.error("the weights are " + to_string(site.in(1)) + " and the input is " + to_string(site.in(0)) +
                       "; expected equal numbers of dimensions");
   }
+  if (last) return ConvWeights{w.back(), w[spatial], Shape(w.begin(), w.end() - 2)};
+  return ConvWeights{w[0], w[1], Shape(w.begin() + 2, w.end())};
+}
+
+Status expect_channels(const InferSite& site, const ConvOperator& op, const ConvWeights& w, std::int64_t channels) {
   const std::int64_t g = op.groups;
-  if (g < 1 || w[0] < 1 || channels < 1 || w[0] % g != 0 || channels % g != 0) {
+  if (g < 1 || w.outputs < 1 || channels < 1 || w.outputs % g != 0 || channels % g != 0) {
     return site.error("attribute \"group\" is " + std::to_string(g) + "; it must divide the " +
-                      std::to_string(channels) + " input channels and the " + std::to_string(w[0]) +
+                      std::to_string(channels) + " input channels and the " + std::to_string(w.outputs) +
                       " output channels");
   }
-  if (w[1] == channels / g) return ok_status();
-  return site.error("the weights are " + to_string(site.in(1)) + ", which read " + std::to_string(w[1]) +
+  if (w.inputs == channels / g) return ok_status();
+  return site.error("the weights are " + to_string(site.in(1)) + ", which read " + std::to_string(w.inputs) +
                     " channels a group; the input has " + std::to_string(channels) + " channels in " +
                     std::to_string(g) + (g == 1 ? " group" : " groups"));
 }
@@ -71,18 +87,19 @@ Result<TensorType> infer(const InferSite& site, const ConvOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_float(0));
   WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
   WHET_RETURN_IF_ERROR(expect_activation(site));
-  const Shape &x = site.in(0).shape, &w = site.in(1).shape;
+  const Shape& x = site.in(0).shape;
   const std::size_t channel = channel_place(op.layout, x.size()).channel;
-  WHET_RETURN_IF_ERROR(expect_conv_weights(site, op, x[channel]));
+  WHET_TRY(const ConvWeights w, conv_weights(site, op, x[channel]));
+  WHET_RETURN_IF_ERROR(expect_channels(site, op, w, x[channel]));
   if (site.inputs.size() == 3) {
     WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 2));
-    if (site.in(2).shape != Shape{w[0]}) {
+    if (site.in(2).shape != Shape{w.outputs}) {
       return site.error("the bias is " + to_string(site.in(2)) + "; expected one value for each of the " +
-                        std::to_string(w[0]) + " output channels");
+                        std::to_string(w.outputs) + " output channels");
     }
   }
-  WHET_TRY(Shape result, slide(site, op, Shape(w.begin() + 2, w.end())));
-  result[channel] = w[0];
+  WHET_TRY(Shape result, slide(site, op, w.kernel));
+  result[channel] = w.outputs;
   return TensorType{site.in(0).dtype, result};
 }
 
