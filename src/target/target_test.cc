@@ -1,0 +1,77 @@
+#include "target/target.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+
+namespace whet {
+namespace {
+
+std::string error_of(std::string_view text) {
+  const Result<Target> target = parse_target(text);
+  return target.ok() ? "no error" : target.error().message;
+}
+
+TEST(ParseTarget, DerivesRegistersAndCachesFromTheProcessor) {
+  const Target zen5 = *parse_target("cpu -mcpu=znver5 -threads=2");
+  EXPECT_EQ(zen5.vector_bytes, 64);
+  EXPECT_EQ(zen5.vector_registers, 32);
+  EXPECT_TRUE(zen5.fma);
+  EXPECT_EQ(zen5.l1_bytes, 48 << 10);
+  const Target haswell = *parse_target("cpu -mcpu=haswell");
+  EXPECT_EQ(haswell.vector_bytes, 32);
+  EXPECT_EQ(haswell.vector_registers, 16);
+  EXPECT_TRUE(haswell.fma);
+  EXPECT_EQ(haswell.lanes(4), 8);
+}
+TEST(ParseTarget, AloneMeansTheBaselineOnOneThread) {
+  const Target target = *parse_target("cpu");
+  EXPECT_EQ(to_string(target), "cpu -mcpu=x86-64 -threads=1");
+  EXPECT_EQ(target.vector_bytes, 16);
+  EXPECT_FALSE(target.fma);
+}
+TEST(ParseTarget, LetsSwitchesAddAndRemoveFeatures) {
+  EXPECT_EQ(parse_target("cpu -mcpu=x86-64 -mattr=+avx2,+fma")->vector_bytes, 32);
+  EXPECT_TRUE(parse_target("cpu -mcpu=x86-64 -mattr=+avx2,+fma")->fma);
+  EXPECT_EQ(parse_target("cpu -mcpu=znver5 -mattr=-avx512f")->vector_bytes, 32);
+  EXPECT_EQ(parse_target("cpu -mcpu=znver5 -mattr=-avx512f")->vector_registers, 16);
+  EXPECT_EQ(parse_target("cpu -mcpu=znver5 -mattr=-avx2")->vector_bytes, 16);
+  EXPECT_FALSE(parse_target("cpu -mcpu=znver5 -mattr=-avx2")->fma);
+}
+TEST(ParseTarget, SaysWhatWasFoundAndWhatWouldBeRight) {
+  EXPECT_EQ(error_of("cpu -mcpu=znver55"),
+            "target: -mcpu is \"znver55\"; expected a processor of `whet target --list`; did you mean \"znver5\"?");
+  EXPECT_EQ(error_of("gpu"), "target: kind is \"gpu\"; expected cpu, as in \"cpu -mcpu=haswell -threads=2\"");
+  EXPECT_EQ(
+      error_of("cpu -thread=2"),
+      "target: unknown switch \"-thread\"; expected -mcpu=, -mattr=, -threads= or -cores=; did you mean \"-threads\"?");
+  EXPECT_EQ(error_of("cpu -threads=0"), "target: -threads is \"0\"; expected a number from 1 to 1024");
+  EXPECT_EQ(error_of("cpu -threads=2x"), "target: -threads is \"2x\"; expected a number from 1 to 1024");
+  EXPECT_EQ(error_of("cpu -cores=medium"), "target: -cores is \"medium\"; expected big or little");
+  EXPECT_EQ(error_of("cpu -mattr=avx2"), "target: -mattr has \"avx2\"; expected switches like +avx512f,-fma");
+  EXPECT_EQ(error_of("cpu -mattr=+avx521f"),
+            "target: -mattr has \"+avx521f\", which is no feature that whet knows; did you mean \"avx512f\"?");
+  EXPECT_EQ(error_of(""), "target: the text is empty; expected something like \"cpu -mcpu=haswell -threads=2\"");
+}
+TEST(Target, TextParsesBackToTheSameTarget) {
+  for (const std::string& processor : known_processors()) {
+    for (const char* rest : {"", " -mattr=+avx512f,-amx-tile -threads=7", " -threads=3 -cores=little"}) {
+      const Target target = *parse_target("cpu -mcpu=" + processor + rest);
+      EXPECT_EQ(*parse_target(to_string(target)), target) << to_string(target);
+    }
+  }
+}
+TEST(ParseTarget, TakesAnyBytes) {
+  Rng rng(7);
+  const std::string_view letters = "cpu -mattr=+-threads,avx512f\t\0\xff";
+  for (int i = 0; i < 2000; ++i) {
+    std::string text;
+    for (std::int64_t n = rng.below(40); n > 0; --n)
+      text += letters[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(letters.size())))];
+    const Result<Target> target = parse_target(text);
+    EXPECT_TRUE(target.ok() || !target.error().message.empty());
+  }
+}
+
+}  // namespace
+}  // namespace whet
