@@ -1,0 +1,110 @@
+#include "artifact/object_loader.h"
+
+#include <elf.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/rng.h"
+
+namespace whet {
+namespace {
+
+/// A hand-made object: sections null, .text, .rela.text, .symtab, .strtab. Its kernel jumps to `callee` by a
+/// relocation; symbol 2 is `callee`, undefined, and symbol 3 is local code that returns 7.
+struct TinyObject {
+  std::string callee = "local";
+  std::uint32_t relocation = R_X86_64_PLT32;
+  std::uint64_t text_flags = SHF_ALLOC | SHF_EXECINSTR;
+  std::int64_t addend = -4;
+
+  std::string bytes() const {
+    const std::string text("\xe9\0\0\0\0\xb8\7\0\0\0\xc3", 11);  // jmp callee; local: mov eax, 7; ret
+    const std::string names = std::string("\0kernel\0", 8) + callee + '\0';
+    const Elf64_Rela rela = {1, ELF64_R_INFO(callee == "local" ? 3u : 2u, relocation), addend};
+    const Elf64_Sym symbols[] = {{},
+                                 {1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 0, 5},
+                                 {8, ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE), 0, SHN_UNDEF, 0, 0},
+                                 {8, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 5, 6}};
+    Elf64_Ehdr header = {};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_type = ET_REL;
+    header.e_machine = EM_X86_64;
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = 5;
+    const std::uint64_t at_text = sizeof header, at_rela = at_text + text.size(), at_symbols = at_rela + sizeof rela,
+                        at_names = at_symbols + sizeof symbols;
+    header.e_shoff = at_names + names.size();
+    const Elf64_Shdr sections[] = {{},
+                                   {0, SHT_PROGBITS, text_flags, 0, at_text, text.size(), 0, 0, 16, 0},
+                                   {0, SHT_RELA, 0, 0, at_rela, sizeof rela, 3, 1, 8, sizeof rela},
+                                   {0, SHT_SYMTAB, 0, 0, at_symbols, sizeof symbols, 4, 1, 8, sizeof symbols[0]},
+                                   {0, SHT_STRTAB, 0, 0, at_names, names.size(), 0, 0, 1, 0}};
+    return view(header) + text + view(rela) + view(symbols) + names + view(sections);
+  }
+
+  template <typename T>
+  static std::string view(const T& value) {
+    return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+};
+
+std::string load(const std::string& bytes, const std::string& symbol = "kernel") {
+  Kernel kernel;
+  kernel.symbol = symbol;
+  kernel.object = bytes;
+  const Result<LoadedKernel> loaded = LoadedKernel::load(kernel);
+  return loaded.ok() ? "loaded" : loaded.error().message;
+}
+
+TEST(ObjectLoader, RunsAKernelThatWasRelocated) {
+  Kernel kernel;
+  kernel.symbol = "kernel";
+  kernel.object = TinyObject{}.bytes();
+  Result<LoadedKernel> loaded = LoadedKernel::load(kernel);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const whet_kernel_args args = {};
+  EXPECT_EQ(loaded->entry()(&args), 7);
+  LoadedKernel moved = std::move(loaded).value();
+  EXPECT_EQ(moved.entry()(&args), 7);
+}
+
+TEST(ObjectLoader, ResolvesTheThreeHelpersAndNothingElse) {
+  for (const char* helper : {"memcpy", "memset", "memmove"}) EXPECT_EQ(load(TinyObject{helper}.bytes()), "loaded");
+  EXPECT_EQ(load(TinyObject{"expf"}.bytes()),
+            "kernel object: undefined symbol `expf`; kernels may refer to memcpy, memset and memmove alone");
+}
+
+TEST(ObjectLoader, RefusesWhatAKernelMustNotHave) {
+  TinyObject writable;
+  writable.text_flags |= SHF_WRITE;
+  EXPECT_EQ(load(writable.bytes()), "kernel object: section 1 is writable data, which kernels must not have");
+  EXPECT_EQ(load(TinyObject{"local", R_X86_64_GOTPCREL}.bytes()), "kernel object: relocation type 9 is not supported");
+  TinyObject far;
+  far.addend = std::int64_t{1} << 40;
+  EXPECT_EQ(load(far.bytes()), "kernel object: a 32-bit relocation does not reach its target");
+  EXPECT_EQ(load(TinyObject{}.bytes(), "other"), "kernel object: no function `other`");
+}
+
+TEST(ObjectLoader, RefusesGarbage) {
+  const std::string good = TinyObject{}.bytes();
+  EXPECT_EQ(load(""), "kernel object: truncated at byte 0");
+  EXPECT_EQ(load(std::string(64, 'x')), "kernel object: not an ELF file");
+  for (std::size_t size = 0; size < good.size(); ++size) EXPECT_NE(load(good.substr(0, size)), "loaded") << size;
+}
+
+TEST(ObjectLoader, SurvivesAnyDamagedByte) {
+  const std::string good = TinyObject{}.bytes();
+  Rng rng(1);
+  for (int round = 0; round < 20000; ++round) {
+    std::string bad = good;
+    for (std::int64_t edits = rng.between(1, 4); edits > 0; --edits)
+      bad[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bad.size())))] = static_cast<char>(rng.next());
+    load(bad);  // either answer; what matters is that nothing outside is touched
+  }
+}
+
+}  // namespace
+}  // namespace whet
