@@ -30,6 +30,7 @@ std::int64_t wrap(std::int64_t value, DType dtype) {
 }
 
 double round_to(double value, DType dtype) {
+  if (std::isnan(value)) return std::numeric_limits<double>::quiet_NaN();
   if (dtype == DType::f32) return static_cast<float>(value);
   if (dtype == DType::f16) return half_to_float(float_to_half(static_cast<float>(value)));
   return value;

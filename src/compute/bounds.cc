@@ -1,0 +1,396 @@
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "compute/affine.h"
+
+namespace whet {
+namespace {
+
+using Bound = std::optional<std::int64_t>;
+
+Bound plus(Bound a, Bound b) {
+  std::int64_t sum;
+  if (!a || !b || __builtin_add_overflow(*a, *b, &sum)) return {};
+  return sum;
+}
+
+Bound times(Bound a, std::int64_t factor) {
+  std::int64_t product;
+  if (!a || __builtin_mul_overflow(*a, factor, &product)) return {};
+  return product;
+}
+
+/// The smaller upper bound; a missing one is infinite.
+Bound tighter_upper(Bound a, Bound b) { return !a ? b : !b ? a : std::min(*a, *b); }
+Bound tighter_lower(Bound a, Bound b) { return !a ? b : !b ? a : std::max(*a, *b); }
+Bound looser_upper(Bound a, Bound b) { return a && b ? Bound(std::max(*a, *b)) : Bound(); }
+Bound looser_lower(Bound a, Bound b) { return a && b ? Bound(std::min(*a, *b)) : Bound(); }
+
+Interval scaled(const Interval& x, std::int64_t factor) {
+  if (factor == 0) return Interval::point(0);
+  if (factor > 0) return {times(x.min, factor), times(x.max, factor)};
+  return {times(x.max, factor), times(x.min, factor)};
+}
+
+Interval sum(const Interval& a, const Interval& b) { return {plus(a.min, b.min), plus(a.max, b.max)}; }
+Interval hull(const Interval& a, const Interval& b) { return {looser_lower(a.min, b.min), looser_upper(a.max, b.max)}; }
+
+Interval product(const Interval& a, const Interval& b) {
+  if (a.min && a.min == a.max) return scaled(b, *a.min);
+  if (b.min && b.min == b.max) return scaled(a, *b.min);
+  if (!a.min || !a.max || !b.min || !b.max) {
+    const bool positive = a.min && *a.min >= 0 && b.min && *b.min >= 0;
+    return positive ? Interval{times(a.min, *b.min), {}} : Interval{};
+  }
+  Interval out = hull(scaled(a, *b.min), scaled(a, *b.max));
+  return out;
+}
+
+Interval quotient(const Interval& x, std::int64_t divisor) {
+  auto divide = [&](Bound b) { return b ? Bound(floor_div(*b, divisor)) : Bound(); };
+  if (divisor > 0) return {divide(x.min), divide(x.max)};
+  if (divisor < 0) return {divide(x.max), divide(x.min)};
+  return {};
+}
+
+Interval remainder(const Interval& x, std::int64_t divisor) {
+  if (divisor == 0) return {};
+  if (divisor < 0) return {divisor + 1, 0};
+  if (x.min && x.max && floor_div(*x.min, divisor) == floor_div(*x.max, divisor)) {
+    return {floor_mod(*x.min, divisor), floor_mod(*x.max, divisor)};
+  }
+  return {0, divisor - 1};
+}
+
+Interval of_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::i8:
+      return {-128, 127};
+    case DType::u8:
+      return {0, 255};
+    case DType::i32:
+      return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+    case DType::boolean:
+      return {0, 1};
+    default:
+      return {};
+  }
+}
+
+/// Arithmetic of narrow integers wraps around: what leaves the dtype's range could be anything.
+Interval within(const Interval& x, DType dtype) {
+  const Interval all = of_dtype(dtype);
+  if (!all.min || (x.min && x.max && *x.min >= *all.min && *x.max <= *all.max)) return x;
+  return all;
+}
+
+bool is_index(const Expr& e) { return e->dtype == DType::i64; }
+
+Affine without(const Affine& a, std::size_t term) {
+  Affine rest = a;
+  rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(term));
+  return rest;
+}
+
+/// `a` with term `term` replaced by coefficient · value.
+Affine replaced(const Affine& a, std::size_t term, const Affine& value) {
+  return add(without(a, term), scale(value, a.terms[term].second));
+}
+
+const Binary* as_binary(const Expr& e, BinaryOp op) {
+  const auto* n = std::get_if<Binary>(&e->kind);
+  return n && n->op == op ? n : nullptr;
+}
+
+bool share_an_atom(const Affine& a, const Affine& b) {
+  return std::any_of(a.terms.begin(), a.terms.end(), [&](const auto& t) { return b.coefficient(t.first) != 0; });
+}
+
+}  // namespace
+
+Expr lane_of(const Expr& e) {
+  if (e->lanes == 1) return e;
+  return rewrite(e, [](const Expr& x) -> Expr {
+    if (const auto* b = std::get_if<Broadcast>(&x->kind)) return b->a;
+    if (const auto* r = std::get_if<Ramp>(&x->kind)) return r->base + var(kLane, "lane") * r->stride;
+    return x->lanes == 1 ? x : Expr();
+  });
+}
+
+void Facts::rewind(Mark mark) {
+  bindings_.resize(mark.bindings);
+  facts_.resize(mark.facts);
+}
+
+const Facts::Binding* Facts::find(VarId var) const {
+  for (auto b = bindings_.rbegin(); b != bindings_.rend(); ++b) {
+    if (b->var == var) return &*b;
+  }
+  return nullptr;
+}
+
+Interval Facts::range_of(VarId var) const {
+  if (const Binding* b = find(var)) return b->range;
+  return range_ && var.valid() ? range_(var) : Interval{};
+}
+
+void Facts::bind(VarId var, Interval range) { bindings_.push_back({var, range, {}, {}}); }
+
+void Facts::bind(VarId var, const Expr& min, const Expr& max) {
+  Affine low = to_affine(min), high = to_affine(max);
+  Binding b{var, {bounds(low).min, bounds(high).max}, {}, {}};
+  if (!low.is_constant()) b.min = std::move(low);
+  if (!high.is_constant()) b.max = std::move(high);
+  bindings_.push_back(std::move(b));
+}
+
+/// x < min(a, b) says x < a and x < b: facts are kept without such minima, for each side.
+void Facts::add_fact(Affine fact) {
+  for (std::size_t i = 0; i < fact.terms.size(); ++i) {
+    const auto& [atom, coefficient] = fact.terms[i];
+    const Binary* n = as_binary(atom, coefficient > 0 ? BinaryOp::min : BinaryOp::max);
+    if (!n || facts_.size() > 64) continue;
+    add_fact(replaced(fact, i, to_affine(n->a)));
+    add_fact(replaced(fact, i, to_affine(n->b)));
+    return;
+  }
+  if (!fact.is_constant()) facts_.push_back(std::move(fact));
+}
+
+void Facts::assume(const Expr& condition) {
+  if (condition->lanes > 1) return assume(lane_of(condition));
+  if (const auto* n = std::get_if<Unary>(&condition->kind)) return assume_not(n->a);
+  const auto* n = std::get_if<Binary>(&condition->kind);
+  if (!n) return;
+  if (n->op == BinaryOp::logical_and) {
+    assume(n->a);
+    assume(n->b);
+    return;
+  }
+  if (!is_index(n->a)) return;
+  const Affine difference = sub(to_affine(n->b), to_affine(n->a));
+  auto at_least = [&](Affine d, std::int64_t least) {
+    d.constant -= least;
+    add_fact(std::move(d));
+  };
+  switch (n->op) {
+    case BinaryOp::lt:
+      return at_least(difference, 1);
+    case BinaryOp::le:
+      return at_least(difference, 0);
+    case BinaryOp::gt:
+      return at_least(scale(difference, -1), 1);
+    case BinaryOp::ge:
+      return at_least(scale(difference, -1), 0);
+    case BinaryOp::eq:
+      at_least(difference, 0);
+      return at_least(scale(difference, -1), 0);
+    default:
+      return;
+  }
+}
+
+void Facts::assume_not(const Expr& condition) {
+  if (condition->lanes > 1) return assume_not(lane_of(condition));
+  if (const auto* n = std::get_if<Unary>(&condition->kind)) return assume(n->a);
+  const auto* n = std::get_if<Binary>(&condition->kind);
+  if (!n) return;
+  if (n->op == BinaryOp::logical_or) {
+    assume_not(n->a);
+    assume_not(n->b);
+    return;
+  }
+  if (!is_index(n->a)) return;
+  switch (n->op) {
+    case BinaryOp::lt:
+      return assume(binary(BinaryOp::ge, n->a, n->b));
+    case BinaryOp::le:
+      return assume(binary(BinaryOp::gt, n->a, n->b));
+    case BinaryOp::gt:
+      return assume(binary(BinaryOp::le, n->a, n->b));
+    case BinaryOp::ge:
+      return assume(binary(BinaryOp::lt, n->a, n->b));
+    case BinaryOp::ne:
+      return assume(binary(BinaryOp::eq, n->a, n->b));
+    default:
+      return;
+  }
+}
+
+Interval Facts::binary_bounds(const Binary& n) const {
+  if (is_float(n.a->dtype)) return {};
+  auto a = [&] { return is_index(n.a) ? term_bounds(to_affine(n.a)) : atom_bounds(n.a); };
+  auto b = [&] { return is_index(n.b) ? term_bounds(to_affine(n.b)) : atom_bounds(n.b); };
+  switch (n.op) {
+    case BinaryOp::add:
+      return sum(a(), b());
+    case BinaryOp::sub:
+      return sum(a(), scaled(b(), -1));
+    case BinaryOp::mul:
+      return product(a(), b());
+    case BinaryOp::floordiv:
+      return as_int(n.b) ? quotient(a(), *as_int(n.b)) : Interval{};
+    case BinaryOp::floormod:
+      return as_int(n.b) ? remainder(a(), *as_int(n.b)) : Interval{};
+    case BinaryOp::min: {
+      const Interval x = a(), y = b();
+      return {looser_lower(x.min, y.min), tighter_upper(x.max, y.max)};
+    }
+    case BinaryOp::max: {
+      const Interval x = a(), y = b();
+      return {tighter_lower(x.min, y.min), looser_upper(x.max, y.max)};
+    }
+    default:
+      return {};
+  }
+}
+
+/// Of one atom of any integer dtype, by interval arithmetic alone.
+Interval Facts::atom_bounds(const Expr& e) const {
+  const Interval found = std::visit(
+      Match{
+          [&](const IntConst& n) { return Interval::point(n.value); },
+          [&](const FloatConst&) { return Interval{}; },
+          [&](const Var& n) { return range_of(n.id); },
+          [&](const Unary& n) { return n.op == UnaryOp::neg ? scaled(atom_bounds(n.a), -1) : Interval{0, 1}; },
+          [&](const Binary& n) { return e->dtype == DType::boolean ? Interval{0, 1} : binary_bounds(n); },
+          [&](const Select& n) { return hull(atom_bounds(n.if_true), atom_bounds(n.if_false)); },
+          [&](const Cast& n) { return is_float(n.a->dtype) ? Interval{} : atom_bounds(n.a); },
+          [&](const Call&) { return Interval{}; },
+          [&](const Load&) { return Interval{}; },
+          [&](const Ramp&) { return Interval{}; },
+          [&](const Broadcast& n) { return atom_bounds(n.a); },
+      },
+      e->kind);
+  return within(found, e->dtype);
+}
+
+Interval Facts::term_bounds(const Affine& a) const {
+  Interval total = Interval::point(a.constant);
+  for (const auto& [atom, coefficient] : a.terms) total = sum(total, scaled(atom_bounds(atom), coefficient));
+  return total;
+}
+
+/// The work left to one question, and the answer that suffices.
+struct Facts::Search {
+  int steps;
+  Bound goal;
+  bool satisfied(Bound b) const { return b && goal && *b <= *goal; }
+};
+
+/// An upper bound of `a`: the sum of its terms' bounds, or a better one by
+///  - cases: min(x, y) + rest is both <= x + rest and <= y + rest, and max(x, y) + rest is one of the two;
+///  - relations: a variable replaced by its bound in terms of outer ones, c*(x // c) by x;
+///  - facts: a <= a + f when f >= 0, where that cancels an atom.
+Bound Facts::upper(const Affine& a, Search& search, int depth) const {
+  Bound best = term_bounds(a).max;
+  if (a.is_constant() || search.satisfied(best) || depth == 0 || search.steps-- <= 0) return best;
+  auto improve = [&](Bound b) {
+    best = tighter_upper(best, b);
+    return search.satisfied(best);
+  };
+
+  for (std::size_t i = 0; i < a.terms.size(); ++i) {
+    const auto& [atom, coefficient] = a.terms[i];
+    if (const auto* s = std::get_if<Select>(&atom->kind)) {
+      Bound x = upper(replaced(a, i, to_affine(s->if_true)), search, depth - 1);
+      if (x) improve(looser_upper(x, upper(replaced(a, i, to_affine(s->if_false)), search, depth - 1)));
+      return best;
+    }
+    const auto* n = std::get_if<Binary>(&atom->kind);
+    if (!n || (n->op != BinaryOp::min && n->op != BinaryOp::max)) continue;
+    const bool both = (n->op == BinaryOp::min) == (coefficient > 0);
+    Bound x = upper(replaced(a, i, to_affine(n->a)), search, depth - 1);
+    if (both && improve(x)) return best;
+    if (!both && !x) return best;
+    Bound y = upper(replaced(a, i, to_affine(n->b)), search, depth - 1);
+    improve(both ? y : looser_upper(x, y));
+    return best;
+  }
+
+  for (auto fact = facts_.rbegin(); fact != facts_.rend(); ++fact) {
+    for (const auto& [atom, coefficient] : a.terms) {
+      const std::int64_t other = fact->coefficient(atom);
+      if (other == 0 || (other > 0) == (coefficient > 0)) continue;
+      const std::int64_t common = std::gcd(other, coefficient);
+      const std::int64_t m = std::abs(other) / common;
+      Search scaled_search{search.steps, search.goal ? plus(times(search.goal, m), m - 1) : Bound()};
+      Bound b = upper(add(scale(a, m), scale(*fact, std::abs(coefficient) / common)), scaled_search, depth - 1);
+      search.steps = scaled_search.steps;
+      if (b && improve(floor_div(*b, m))) return best;
+    }
+  }
+
+  // The innermost variable first: its bounds speak of the outer ones.
+  const Binding* innermost = nullptr;
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < a.terms.size(); ++i) {
+    const auto* v = std::get_if<Var>(&a.terms[i].first->kind);
+    const Binding* b = v ? find(v->id) : nullptr;
+    if (!b || !(a.terms[i].second > 0 ? b->max : b->min) || (innermost && b < innermost)) continue;
+    innermost = b;
+    place = i;
+  }
+  if (innermost) {
+    const auto& bound = a.terms[place].second > 0 ? innermost->max : innermost->min;
+    if (improve(upper(replaced(a, place, *bound), search, depth - 1))) return best;
+  }
+
+  for (std::size_t i = 0; i < a.terms.size(); ++i) {
+    const auto& [atom, coefficient] = a.terms[i];
+    const Binary* n = as_binary(atom, BinaryOp::floordiv);
+    const std::int64_t* divisor = n ? as_int(n->b) : nullptr;
+    if (!divisor || *divisor <= 0) continue;
+    Affine x = to_affine(n->a);
+    const Affine rest = without(a, i);
+    if (!share_an_atom(x, rest)) continue;
+    if (coefficient < 0) x.constant -= *divisor - 1;
+    const std::int64_t common = std::gcd(*divisor, coefficient);
+    const std::int64_t m = *divisor / common;
+    Search scaled_search{search.steps, search.goal ? plus(times(search.goal, m), m - 1) : Bound()};
+    Bound b = upper(add(scale(rest, m), scale(x, coefficient / common)), scaled_search, depth - 1);
+    search.steps = scaled_search.steps;
+    if (b && improve(floor_div(*b, m))) return best;
+  }
+  return best;
+}
+
+Bound Facts::best_upper(const Affine& a, Bound goal) const {
+  Search search{200, goal};
+  return upper(a, search, 8);
+}
+
+Interval Facts::bounds(const Affine& a) const {
+  const Bound negative = best_upper(scale(a, -1), {});
+  return {times(negative, -1), best_upper(a, {})};
+}
+
+Interval Facts::bounds(const Expr& e) const {
+  if (e->lanes > 1) {
+    Facts inside = *this;
+    inside.bind(kLane, Interval{0, e->lanes - 1});
+    return inside.bounds(lane_of(e));
+  }
+  if (e->dtype == DType::boolean) return {proves(e) ? 1 : 0, refutes(e) ? 0 : 1};
+  return is_index(e) ? bounds(to_affine(e)) : atom_bounds(e);
+}
+
+bool Facts::proves_nonnegative(const Affine& a) const {
+  const Bound negative = best_upper(scale(a, -1), 0);
+  return negative && *negative <= 0;
+}
+
+bool Facts::proves(const Expr& condition) const {
+  Facts copy = *this;
+  return is_const(simplify(condition, copy), 1);
+}
+
+bool Facts::refutes(const Expr& condition) const {
+  Facts copy = *this;
+  return is_const(simplify(condition, copy), 0);
+}
+
+Interval bounds(const Expr& e, const RangeOf& range) { return Facts(range).bounds(e); }
+
+}  // namespace whet
