@@ -1,0 +1,68 @@
+#include "import/file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+namespace whet {
+namespace {
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+Error system_error(const std::string& what, const std::string& path) {
+  return Error{"cannot " + what + " \"" + path + "\": " + std::strerror(errno)};
+}
+
+Result<File> open_for_reading(const std::string& path, std::uint64_t& size) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code)) return Error{"cannot read \"" + path + "\": it is a directory"};
+  File file(std::fopen(path.c_str(), "rb"));
+  if (!file) return system_error("read", path);
+  if (std::fseek(file.get(), 0, SEEK_END) != 0) return system_error("read", path);
+  const long end = std::ftell(file.get());
+  if (end < 0) return system_error("read", path);
+  size = static_cast<std::uint64_t>(end);
+  return file;
+}
+
+}  // namespace
+
+Result<std::string> read_file_part(const std::string& path, std::uint64_t offset, std::uint64_t length) {
+  std::uint64_t size = 0;
+  WHET_TRY(File file, open_for_reading(path, size));
+  if (offset > size || length > size - offset) {
+    return Error{"\"" + path + "\" has " + std::to_string(size) + " bytes; " + std::to_string(length) +
+                 " were expected from byte " + std::to_string(offset)};
+  }
+  std::string bytes(length, '\0');
+  if (std::fseek(file.get(), static_cast<long>(offset), SEEK_SET) != 0) return system_error("read", path);
+  if (std::fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) return system_error("read", path);
+  return bytes;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::uint64_t size = 0;
+  WHET_TRY(File file, open_for_reading(path, size));
+  file.reset();
+  return read_file_part(path, 0, size);
+}
+
+Status write_file(const std::string& path, std::string_view bytes) {
+  const std::string temporary = path + ".whet.tmp";
+  File file(std::fopen(temporary.c_str(), "wb"));
+  if (!file) return system_error("write", temporary);
+  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  written = std::fflush(file.get()) == 0 && written;
+  Status status = written ? ok_status() : Status(system_error("write", temporary));
+  file.reset();
+  if (written && std::rename(temporary.c_str(), path.c_str()) != 0) status = system_error("write", path);
+  if (!status.ok()) std::remove(temporary.c_str());
+  return status;
+}
+
+}  // namespace whet

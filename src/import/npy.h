@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tensor/tensor.h"
+
+namespace whet {
+
+struct NamedTensor {
+  std::string name;  ///< empty where the format has none (.npy)
+  Tensor tensor;
+};
+
+/// NumPy's .npy, versions 1 to 3: little endian, C order; f32, f64, f16, i8, u8, i32, i64, bool. `what` begins
+/// messages.
+Result<Tensor> parse_npy(std::string_view bytes, const std::string& what);
+std::string format_npy(const Tensor&);
+/// NumPy's .npz: a zip file of .npy members (stored or deflated); names without ".npy", in the file's order.
+Result<std::vector<NamedTensor>> parse_npz(std::string_view bytes, const std::string& what);
+/// Stored members, as numpy.savez writes them.
+Result<std::string> format_npz(const std::vector<NamedTensor>&);
+
+/// Reads .npy, .npz or a TensorProto .pb, by the ending of the path.
+Result<std::vector<NamedTensor>> load_tensors(const std::string& path);
+/// The one tensor of a file (.npy, .pb, or a .npz with one member).
+Result<Tensor> load_tensor(const std::string& path);
+Status save_npy(const std::string& path, const Tensor&);
+Status save_npz(const std::string& path, const std::vector<NamedTensor>&);
+
+}  // namespace whet

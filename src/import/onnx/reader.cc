@@ -1,0 +1,316 @@
+#include "import/onnx/reader.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <unordered_set>
+
+#include "graph/graph.h"
+#include "import/file.h"
+
+namespace whet {
+namespace {
+
+using onnx::TensorProto;
+
+struct ExternalData {
+  std::string location;
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> length;
+};
+
+std::optional<std::uint64_t> parse_count(const std::string& text) {
+  if (text.empty() || text.size() > 18) return std::nullopt;
+  std::uint64_t value = 0;
+  for (char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  return value;
+}
+
+Result<ExternalData> external_data(const TensorProto& proto, const std::string& what) {
+  ExternalData data;
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") data.location = entry.value();
+    if (entry.key() != "offset" && entry.key() != "length") continue;
+    const auto count = parse_count(entry.value());
+    if (!count) {
+      return Error{what + ": the " + entry.key() + " of its external data is \"" + entry.value() +
+                   "\"; expected a number of bytes"};
+    }
+    if (entry.key() == "offset") data.offset = *count;
+    if (entry.key() == "length") data.length = *count;
+  }
+  // A model may come from anywhere: it reads files beside it, nothing else.
+  const std::filesystem::path location(data.location);
+  bool inside = !data.location.empty() && location.is_relative();
+  for (const auto& part : location) inside = inside && part != "..";
+  if (inside) return data;
+  return Error{what + ": its external data is in \"" + data.location + "\"; expected a file below the model's folder"};
+}
+
+template <typename T, typename Field>
+void copy_field(const Field& field, Tensor& tensor) {
+  auto out = tensor.as<T>();
+  for (int i = 0; i < field.size(); ++i) out[static_cast<std::size_t>(i)] = static_cast<T>(field.Get(i));
+}
+
+/// Elements in the field that the standard assigns to the type.
+std::int64_t typed_count(const TensorProto& proto, DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return proto.float_data_size();
+    case DType::f64:
+      return proto.double_data_size();
+    case DType::i64:
+      return proto.int64_data_size();
+    default:
+      return proto.int32_data_size();
+  }
+}
+
+void copy_typed(const TensorProto& proto, Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::f32:
+      return copy_field<float>(proto.float_data(), tensor);
+    case DType::f64:
+      return copy_field<double>(proto.double_data(), tensor);
+    case DType::i64:
+      return copy_field<std::int64_t>(proto.int64_data(), tensor);
+    case DType::i32:
+      return copy_field<std::int32_t>(proto.int32_data(), tensor);
+    case DType::f16:  // the bits of the half
+      return copy_field<std::uint16_t>(proto.int32_data(), tensor);
+    default:
+      return copy_field<std::uint8_t>(proto.int32_data(), tensor);
+  }
+}
+
+Error wrong_count(const std::string& what, const TensorType& type, std::size_t found, std::size_t wanted,
+                  const char* unit) {
+  return Error{what + ": " + to_string(type) + " needs " + std::to_string(wanted) + unit + "; the file holds " +
+               std::to_string(found)};
+}
+
+Result<Tensor> tensor_of_bytes(const TensorType& type, std::string_view bytes, const std::string& what) {
+  const auto wanted = static_cast<std::size_t>(num_elements(type.shape) * size_of(type.dtype));
+  if (bytes.size() != wanted) return wrong_count(what, type, bytes.size(), wanted, " bytes");
+  Tensor tensor(type.dtype, type.shape);
+  if (wanted > 0) std::memcpy(tensor.data(), bytes.data(), wanted);
+  return tensor;
+}
+
+/// Memory is allotted only once the file is known to hold that much.
+Result<Tensor> decode_elements(const TensorProto& proto, const TensorType& type, const std::string& directory,
+                               const std::string& what) {
+  if (proto.data_location() == TensorProto::EXTERNAL) {
+    WHET_TRY(const ExternalData data, external_data(proto, what));
+    const auto wanted = static_cast<std::uint64_t>(num_elements(type.shape) * size_of(type.dtype));
+    if (data.length && *data.length != wanted) return wrong_count(what, type, *data.length, wanted, " bytes");
+    const std::string path = (std::filesystem::path(directory) / data.location).string();
+    auto bytes = read_file_part(path, data.offset, wanted);
+    if (!bytes.ok()) return Error{what + ": " + bytes.error().message};
+    return tensor_of_bytes(type, *bytes, what);
+  }
+  if (proto.has_raw_data()) return tensor_of_bytes(type, proto.raw_data(), what);
+  const std::int64_t count = typed_count(proto, type.dtype), wanted = num_elements(type.shape);
+  if (count != wanted) {
+    return wrong_count(what, type, static_cast<std::size_t>(count), static_cast<std::size_t>(wanted), " values");
+  }
+  Tensor tensor(type.dtype, type.shape);
+  copy_typed(proto, tensor);
+  return tensor;
+}
+
+Result<Tensor> decode_tensor(const TensorProto& proto, const std::string& directory, const std::string& what) {
+  const auto dtype = dtype_of_onnx(proto.data_type());
+  if (!dtype) {
+    return Error{what + ": its type is " + onnx_type_name(proto.data_type()) +
+                 "; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL"};
+  }
+  const TensorType type{*dtype, Shape(proto.dims().begin(), proto.dims().end())};
+  WHET_RETURN_IF_ERROR(check_shape(what, type.shape));
+  WHET_TRY(Tensor tensor, decode_elements(proto, type, directory, what));
+  if (*dtype == DType::boolean) {
+    for (std::uint8_t& b : tensor.as<std::uint8_t>()) b = b != 0;
+  }
+  return tensor;
+}
+
+Result<OnnxAttribute> decode_attribute(const onnx::AttributeProto& proto, const std::string& directory,
+                                       const std::string& what) {
+  using Proto = onnx::AttributeProto;
+  OnnxAttribute attribute{proto.name(), {}};
+  switch (proto.type()) {
+    case Proto::INT:
+      attribute.value = static_cast<std::int64_t>(proto.i());
+      break;
+    case Proto::FLOAT:
+      attribute.value = static_cast<double>(proto.f());
+      break;
+    case Proto::STRING:
+      attribute.value = proto.s();
+      break;
+    case Proto::INTS:
+      attribute.value = std::vector<std::int64_t>(proto.ints().begin(), proto.ints().end());
+      break;
+    case Proto::FLOATS:
+      attribute.value = std::vector<double>(proto.floats().begin(), proto.floats().end());
+      break;
+    case Proto::STRINGS:
+      attribute.value = std::vector<std::string>(proto.strings().begin(), proto.strings().end());
+      break;
+    case Proto::TENSOR: {
+      WHET_TRY(attribute.value, decode_tensor(proto.t(), directory, what + ": attribute \"" + proto.name() + "\""));
+      break;
+    }
+    default:
+      attribute.value = OnnxAttribute::Other{Proto::AttributeType_Name(proto.type())};
+  }
+  return attribute;
+}
+
+Result<OnnxNode> decode_node(const onnx::NodeProto& proto, int index, const std::string& directory) {
+  OnnxNode node;
+  node.name = proto.name();
+  node.op = proto.op_type();
+  node.domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
+  node.inputs.assign(proto.input().begin(), proto.input().end());
+  node.outputs.assign(proto.output().begin(), proto.output().end());
+  const std::string what = node.name.empty() ? node.op + "_" + std::to_string(index) : node.name;
+  for (const auto& attribute : proto.attribute()) {
+    WHET_TRY(OnnxAttribute decoded, decode_attribute(attribute, directory, what));
+    node.attributes.push_back(std::move(decoded));
+  }
+  return node;
+}
+
+OnnxInput decode_input(const onnx::ValueInfoProto& proto) {
+  OnnxInput input{proto.name(), std::nullopt, std::nullopt};
+  const auto& type = proto.type().tensor_type();
+  input.dtype = dtype_of_onnx(type.elem_type());
+  if (!type.has_shape()) return input;
+  input.dimensions.emplace();
+  for (const auto& dim : type.shape().dim()) {
+    OnnxDimension dimension;
+    // -1 and 0 are how some exporters write "unknown".
+    if (dim.has_dim_value() && dim.dim_value() != 0 && dim.dim_value() != -1) dimension.extent = dim.dim_value();
+    if (dim.has_dim_param()) dimension.symbol = dim.dim_param();
+    input.dimensions->push_back(dimension);
+  }
+  return input;
+}
+
+Result<std::int64_t> standard_opset(const onnx::ModelProto& proto, const std::string& what) {
+  std::int64_t opset = 0;
+  for (const auto& import : proto.opset_import()) {
+    if (import.domain().empty() || import.domain() == "ai.onnx") opset = import.version();
+  }
+  if (opset >= 7 && opset <= 21) return opset;
+  return Error{what + ": uses operator set " + std::to_string(opset) + " of ONNX; 7 to 21 are supported"};
+}
+
+Result<OnnxModel> decode_model(onnx::ModelProto& proto, const std::string& directory, const std::string& what) {
+  if (!proto.has_graph()) return Error{what + ": not an ONNX model (it holds no graph)"};
+  OnnxModel model;
+  model.graph_name = proto.graph().name();
+  WHET_TRY(model.opset, standard_opset(proto, what));
+  auto& graph = *proto.mutable_graph();
+  if (graph.sparse_initializer_size() > 0) return Error{what + ": sparse initializers are not supported"};
+  std::unordered_set<std::string> initialized;
+  for (auto& initializer : *graph.mutable_initializer()) {
+    const std::string who = "initializer \"" + initializer.name() + "\"";
+    if (!initialized.insert(initializer.name()).second) return Error{who + " stands twice in the file"};
+    WHET_TRY(Tensor tensor, decode_tensor(initializer, directory, who));
+    model.initializers.push_back({initializer.name(), std::move(tensor)});
+    initializer.Clear();  // its bytes are not needed twice
+  }
+  for (int i = 0; i < graph.node_size(); ++i) {
+    WHET_TRY(OnnxNode node, decode_node(graph.node(i), i, directory));
+    model.nodes.push_back(std::move(node));
+  }
+  for (const auto& input : graph.input()) {  // old files list initializers as inputs too
+    if (!initialized.contains(input.name())) model.inputs.push_back(decode_input(input));
+  }
+  for (const auto& output : graph.output()) model.outputs.push_back(output.name());
+  return model;
+}
+
+Result<onnx::ModelProto> parse_model_proto(std::string_view bytes, const std::string& what) {
+  onnx::ModelProto proto;
+  if (bytes.empty()) return Error{what + ": the file is empty"};
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    return Error{what + ": the file is larger than 2 GiB; save its weights as external data"};
+  }
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return Error{what + ": not a valid ONNX file (damaged or cut off)"};
+  }
+  return proto;
+}
+
+}  // namespace
+
+Result<OnnxModel> parse_onnx(std::string_view bytes, const std::string& directory, const std::string& what) {
+  WHET_TRY(onnx::ModelProto proto, parse_model_proto(bytes, what));
+  return decode_model(proto, directory, what);
+}
+
+Result<OnnxModel> read_onnx(const std::string& path) {
+  WHET_TRY(std::string bytes, read_file(path));
+  WHET_TRY(onnx::ModelProto proto, parse_model_proto(bytes, path));
+  std::string().swap(bytes);
+  return decode_model(proto, std::filesystem::path(path).parent_path().string(), path);
+}
+
+Result<NamedTensor> parse_tensor_proto(std::string_view bytes, const std::string& what) {
+  TensorProto proto;
+  const bool fits = bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (!fits || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return Error{what + ": not a valid TensorProto (damaged or cut off)"};
+  }
+  if (proto.data_location() == TensorProto::EXTERNAL) return Error{what + ": external data is not supported here"};
+  WHET_TRY(Tensor tensor, decode_tensor(proto, "", what));
+  return NamedTensor{proto.name(), std::move(tensor)};
+}
+
+int onnx_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return TensorProto::FLOAT;
+    case DType::f64:
+      return TensorProto::DOUBLE;
+    case DType::f16:
+      return TensorProto::FLOAT16;
+    case DType::i8:
+      return TensorProto::INT8;
+    case DType::u8:
+      return TensorProto::UINT8;
+    case DType::i32:
+      return TensorProto::INT32;
+    case DType::i64:
+      return TensorProto::INT64;
+    case DType::boolean:
+      return TensorProto::BOOL;
+  }
+  return TensorProto::UNDEFINED;
+}
+
+std::optional<DType> dtype_of_onnx(std::int64_t number) {
+  for (DType dtype :
+       {DType::f32, DType::f64, DType::f16, DType::i8, DType::u8, DType::i32, DType::i64, DType::boolean}) {
+    if (onnx_type(dtype) == number) return dtype;
+  }
+  return std::nullopt;
+}
+
+std::string onnx_type_name(std::int64_t number) {
+  const auto small = static_cast<int>(number);
+  return small == number && TensorProto::DataType_IsValid(small)
+             ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(small))
+             : "number " + std::to_string(number);
+}
+
+}  // namespace whet

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "import/npy.h"
+#include "tensor/tensor.h"
+
+/// An ONNX file as plain structs: the one place (with export) that sees protobuf is reader.cc.
+namespace whet {
+
+struct OnnxAttribute {
+  std::string name;
+  /// The last alternative stands for kinds that no importer reads (subgraphs, sparse tensors, types): their name.
+  struct Other {
+    std::string kind;
+  };
+  std::variant<std::int64_t, double, std::string, Tensor, std::vector<std::int64_t>, std::vector<double>,
+               std::vector<std::string>, Other>
+      value;
+};
+
+struct OnnxNode {
+  std::string name;  ///< may be empty
+  std::string op, domain;
+  std::vector<std::string> inputs, outputs;  ///< "" where an optional one is left out
+  std::vector<OnnxAttribute> attributes;
+};
+
+struct OnnxDimension {
+  std::optional<std::int64_t> extent;  ///< of a fixed dimension
+  std::string symbol;                  ///< of a symbolic one; may be empty
+};
+
+struct OnnxInput {
+  std::string name;
+  std::optional<DType> dtype;                            ///< none: a type that whet does not have
+  std::optional<std::vector<OnnxDimension>> dimensions;  ///< none: not even their number is known
+};
+
+struct OnnxModel {
+  std::string graph_name;
+  std::int64_t opset = 0;  ///< of the standard's operators
+  std::vector<OnnxNode> nodes;
+  std::vector<NamedTensor> initializers;
+  std::vector<OnnxInput> inputs;  ///< without those that are initializers
+  std::vector<std::string> outputs;
+};
+
+/// Reads a model; external data lies beside the file. Errors name the file, and the tensor or node at fault.
+Result<OnnxModel> read_onnx(const std::string& path);
+/// The same from bytes; `directory` holds external data, `what` begins messages.
+Result<OnnxModel> parse_onnx(std::string_view bytes, const std::string& directory, const std::string& what);
+/// One serialized TensorProto.
+Result<NamedTensor> parse_tensor_proto(std::string_view bytes, const std::string& what);
+
+/// The standard's number of an element type, and back; none where the other side has no such type.
+int onnx_type(DType);
+std::optional<DType> dtype_of_onnx(std::int64_t number);
+/// "FLOAT", "INT64", ...; the number where it has no name.
+std::string onnx_type_name(std::int64_t number);
+
+}  // namespace whet
