@@ -1,0 +1,82 @@
+#include "ops/site.h"
+
+namespace whet {
+namespace {
+
+/// The extents and places that follow from the layout.
+struct ConvPlan {
+  bool last, depthwise;
+  std::size_t dims;   ///< spatial dimensions
+  std::size_t first;  ///< the first of them in the activations
+  std::int64_t channels, out_channels;
+  Shape kernel;
+};
+
+ConvPlan plan_of(const Site& site, const ConvOperator& op) {
+  const Shape &x = site.shape(0), &w = site.shape(1), &y = site.output.shape;
+  ConvPlan plan;
+  plan.last = op.layout == Layout::channels_last;
+  plan.dims = x.size() - 2;
+  plan.first = plan.last ? 1 : 2;
+  plan.channels = plan.last ? x.back() : x[1];
+  plan.out_channels = plan.last ? y.back() : y[1];
+  plan.depthwise = op.groups > 1 && op.groups == plan.channels && op.groups == plan.out_channels;
+  const auto taps = w.begin() + (plan.last ? 0 : 2);
+  plan.kernel = Shape(taps, taps + static_cast<std::ptrdiff_t>(plan.dims));
+  return plan;
+}
+
+std::vector<Axis> output_axes(const Site& site, const ConvPlan& plan) {
+  const Shape& y = site.output.shape;
+  const auto extents = y.begin() + static_cast<std::ptrdiff_t>(plan.first);
+  std::vector<Axis> spatial = spatial_axes(Shape(extents, extents + static_cast<std::ptrdiff_t>(plan.dims)));
+  const Axis channel = plan.depthwise ? Axis{"c", plan.out_channels, AxisRole::channel}
+                                      : Axis{"oc", plan.out_channels, AxisRole::out_channel};
+  std::vector<Axis> axes = {{"n", y[0], AxisRole::batch}};
+  if (!plan.last) axes.push_back(channel);
+  axes.insert(axes.end(), spatial.begin(), spatial.end());
+  if (plan.last) axes.push_back(channel);
+  return axes;
+}
+
+std::vector<Axis> reduced_axes(const ConvOperator& op, const ConvPlan& plan) {
+  std::vector<Axis> axes = tap_axes(plan.kernel);
+  if (plan.depthwise) return axes;
+  axes.insert(plan.last ? axes.end() : axes.begin(), {"rc", plan.channels / op.groups, AxisRole::in_channel});
+  return axes;
+}
+
+Expr body(const Site& site, const ConvOperator& op, const ConvPlan& plan, OpId padded, const Exprs& i, const Exprs& r) {
+  const Expr channel = plan.last ? i.back() : i[1];
+  const Expr rc = plan.depthwise ? int_const(0) : plan.last ? r.back() : r[0];
+  const std::size_t tap0 = plan.last || plan.depthwise ? 0 : 1;
+  const std::int64_t per_group = plan.channels / op.groups, out_per_group = plan.out_channels / op.groups;
+  const Expr from = plan.depthwise ? channel : op.groups == 1 ? rc : floordiv(channel, out_per_group) * per_group + rc;
+  Exprs x = i, taps;
+  for (std::size_t d = 0; d < plan.dims; ++d) {
+    taps.push_back(r[tap0 + d]);
+    x[plan.first + d] = i[plan.first + d] * op.strides[d] + taps[d] * op.dilations[d];
+  }
+  x[plan.last ? x.size() - 1 : 1] = from;
+  Exprs w;
+  if (!plan.last) w = {channel, rc};
+  w.insert(w.end(), taps.begin(), taps.end());
+  if (plan.last && !plan.depthwise) w.push_back(rc);
+  if (plan.last) w.push_back(channel);
+  return site.read(padded, x) * site.read(1, w);
+}
+
+}  // namespace
+
+OpId define_at(const Site& site, const ConvOperator& op) {
+  const ConvPlan plan = plan_of(site, op);
+  const OpId padded = padded_input(site, plan.first, op.pads_begin, op.pads_end, float_const(0, site.output.dtype));
+  const OpId conv = site.reduce(site.name, output_axes(site, plan), reduced_axes(op, plan), Reducer::sum,
+                                plan.depthwise ? OpFamily::depthwise : OpFamily::conv,
+                                [&](const Exprs& i, const Exprs& r) { return body(site, op, plan, padded, i, r); });
+  if (site.inputs.size() < 3) return conv;
+  return site.map(site.part("bias"), axes_of(site.output.shape), OpFamily::elementwise,
+                  [&](const Exprs& i) { return site.read(conv, i) + site.read(2, {plan.last ? i.back() : i[1]}); });
+}
+
+}  // namespace whet

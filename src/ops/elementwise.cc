@@ -1,0 +1,207 @@
+#include <cmath>
+#include <limits>
+
+#include "ops/site.h"
+
+namespace whet {
+namespace {
+
+Expr like(const Expr& x, double value) { return constant_like(x, value); }
+Expr clamp(const Expr& x, double low, double high) { return min(max(x, like(x, low)), like(x, high)); }
+Expr absolute(const Expr& x) { return is_float(x->dtype) ? call(MathFn::abs, {x}) : max(x, -x); }
+Expr sign(const Expr& x) { return select(x > like(x, 0), like(x, 1), select(x < like(x, 0), like(x, -1), like(x, 0))); }
+/// log(1 + exp(x)) without overflow.
+Expr softplus(const Expr& x) {
+  return max(x, like(x, 0)) + call(MathFn::log, {like(x, 1) + call(MathFn::exp, {-absolute(x)})});
+}
+/// Integers are whole already.
+Expr rounded(MathFn fn, const Expr& x) { return is_float(x->dtype) ? call(fn, {x}) : x; }
+
+Expr apply(UnaryKind kind, const Expr& x) {
+  switch (kind) {
+    case UnaryKind::relu:
+      return max(x, like(x, 0));
+    case UnaryKind::sigmoid:
+      return call(MathFn::sigmoid, {x});
+    case UnaryKind::tanh:
+      return call(MathFn::tanh, {x});
+    case UnaryKind::exp:
+      return call(MathFn::exp, {x});
+    case UnaryKind::log:
+      return call(MathFn::log, {x});
+    case UnaryKind::sqrt:
+      return call(MathFn::sqrt, {x});
+    case UnaryKind::reciprocal:
+      return like(x, 1) / x;
+    case UnaryKind::erf:
+      return call(MathFn::erf, {x});
+    case UnaryKind::abs:
+      return absolute(x);
+    case UnaryKind::neg:
+      return -x;
+    case UnaryKind::floor:
+      return rounded(MathFn::floor, x);
+    case UnaryKind::ceil:
+      return rounded(MathFn::ceil, x);
+    case UnaryKind::round:
+      return rounded(MathFn::round, x);
+    case UnaryKind::sign:
+      return sign(x);
+    case UnaryKind::logical_not:
+      return unary(UnaryOp::logical_not, x);
+    case UnaryKind::softplus:
+      return softplus(x);
+    case UnaryKind::softsign:
+      return x / (like(x, 1) + absolute(x));
+    case UnaryKind::sin:
+      return call(MathFn::sin, {x});
+    case UnaryKind::cos:
+      return call(MathFn::cos, {x});
+    case UnaryKind::hard_swish:
+      return x * clamp(x * like(x, 1.0 / 6) + like(x, 0.5), 0, 1);
+  }
+  WHET_CHECK(false);
+  return {};
+}
+
+const double* float_literal(const Expr& e) {
+  const auto* constant = std::get_if<FloatConst>(&e->kind);
+  return constant ? &constant->value : nullptr;
+}
+
+/// Division by a power of two is the same as multiplication by its reciprocal, bit for bit (but for subnormals).
+Expr divide(const Expr& a, const Expr& b) {
+  if (const double* d = float_literal(b); d && *d != 0 && std::isfinite(*d)) {
+    int exponent = 0;
+    if (std::abs(std::frexp(*d, &exponent)) == 0.5 && std::abs(exponent) < 100) return a * like(a, 1 / *d);
+  }
+  return a / b;
+}
+
+Expr power(const Expr& a, const Expr& b) {
+  if (const double* p = float_literal(b)) {
+    if (*p == 1) return a;
+    if (*p == 2) return a * a;
+    if (*p == 3) return a * a * a;
+    if (*p == 0.5) return call(MathFn::sqrt, {a});
+    if (*p == -0.5) return call(MathFn::rsqrt, {a});
+    if (*p == -1) return like(a, 1) / a;
+  }
+  if (is_float(a->dtype)) return call(MathFn::pow, {a, b});
+  return cast(a->dtype, call(MathFn::pow, {cast(DType::f64, a), cast(DType::f64, b)}));
+}
+
+/// Integers take the sign of the divisor (Python), floats that of the dividend (C), as ONNX's fmod says.
+Expr modulo(const Expr& a, const Expr& b) {
+  if (!is_float(a->dtype)) return floormod(a, b);
+  const Expr quotient = a / b;
+  const Expr whole = select(quotient < like(a, 0), call(MathFn::ceil, {quotient}), call(MathFn::floor, {quotient}));
+  return a - whole * b;
+}
+
+Expr apply(BinaryKind kind, const Expr& a, const Expr& b) {
+  switch (kind) {
+    case BinaryKind::add:
+      return a + b;
+    case BinaryKind::sub:
+      return a - b;
+    case BinaryKind::mul:
+      return a * b;
+    case BinaryKind::div:
+      return divide(a, b);
+    case BinaryKind::pow:
+      return power(a, b);
+    case BinaryKind::min:
+      return min(a, b);
+    case BinaryKind::max:
+      return max(a, b);
+    case BinaryKind::mod:
+      return modulo(a, b);
+    case BinaryKind::less:
+      return a < b;
+    case BinaryKind::less_equal:
+      return a <= b;
+    case BinaryKind::greater:
+      return a > b;
+    case BinaryKind::greater_equal:
+      return a >= b;
+    case BinaryKind::equal:
+      return equal(a, b);
+    case BinaryKind::logical_and:
+      return a && b;
+    case BinaryKind::logical_or:
+      return a || b;
+    case BinaryKind::logical_xor:
+      return binary(BinaryOp::ne, a, b);
+  }
+  WHET_CHECK(false);
+  return {};
+}
+
+/// A bound that is infinite, or beyond the integer type, bounds nothing.
+bool is_bound(const Expr& x, double value) {
+  if (!std::isfinite(value)) return false;
+  if (is_float(x->dtype)) return true;
+  const double top = std::ldexp(1.0, static_cast<int>(size_of(x->dtype)) * 8 - 1);
+  return value >= (x->dtype == DType::u8 ? 0 : -top) && value < (x->dtype == DType::u8 ? 256 : top);
+}
+
+}  // namespace
+
+OpId define_at(const Site& site, const UnaryOperator& op) {
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) { return apply(op.kind, site.read(0, i)); });
+}
+
+OpId define_at(const Site& site, const ClipOperator& op) {
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+    Expr x = site.read(0, i);
+    if (is_bound(x, op.low)) x = max(x, like(x, op.low));
+    if (is_bound(x, op.high)) x = min(x, like(x, op.high));
+    return x;
+  });
+}
+
+OpId define_at(const Site& site, const HardSigmoidOperator& op) {
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+    const Expr x = site.read(0, i);
+    return clamp(x * like(x, op.alpha) + like(x, op.beta), 0, 1);
+  });
+}
+
+OpId define_at(const Site& site, const LeakyReluOperator& op) {
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+    const Expr x = site.read(0, i);
+    return select(x >= like(x, 0), x, x * like(x, op.alpha));
+  });
+}
+
+OpId define_at(const Site& site, const BinaryOperator& op) {
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+    return apply(op.kind, site.read_broadcast(0, i), site.read_broadcast(1, i));
+  });
+}
+
+OpId define_at(const Site& site, const WhereOperator&) {
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+    return select(site.read_broadcast(0, i), site.read_broadcast(1, i), site.read_broadcast(2, i));
+  });
+}
+
+OpId define_at(const Site& site, const CastOperator& op) {
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+    const Expr x = site.read(0, i);
+    if (op.to != DType::boolean || x->dtype == DType::boolean) return cast(op.to, x);
+    return binary(BinaryOp::ne, x, like(x, 0));
+  });
+}
+
+OpId define_at(const Site& site, const BatchNormOperator& op) {
+  const std::size_t channel = op.layout == Layout::channels_first ? 1 : site.shape(0).size() - 1;
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+    auto parameter = [&](std::size_t k) { return site.read(k, {i[channel]}); };
+    const Expr deviation = call(MathFn::sqrt, {parameter(4) + like(parameter(4), op.epsilon)});
+    return (site.read(0, i) - parameter(3)) * (parameter(1) / deviation) + parameter(2);
+  });
+}
+
+}  // namespace whet

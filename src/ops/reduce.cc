@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <cmath>
+
+#include "ops/site.h"
+
+namespace whet {
+namespace {
+
+Reducer reducer_of(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::max:
+      return Reducer::max;
+    case ReduceKind::min:
+      return Reducer::min;
+    case ReduceKind::prod:
+      return Reducer::prod;
+    default:
+      return Reducer::sum;
+  }
+}
+
+Expr before(ReduceKind kind, const Expr& x) {
+  switch (kind) {
+    case ReduceKind::l1:
+      return is_float(x->dtype) ? call(MathFn::abs, {x}) : max(x, -x);
+    case ReduceKind::l2:
+    case ReduceKind::sum_square:
+      return x * x;
+    default:
+      return x;
+  }
+}
+
+bool has_after(ReduceKind kind) {
+  return kind == ReduceKind::mean || kind == ReduceKind::l2 || kind == ReduceKind::log_sum ||
+         kind == ReduceKind::log_sum_exp;
+}
+
+Expr after(ReduceKind kind, const Expr& x, std::int64_t count) {
+  auto math = [&](MathFn fn) {
+    return is_float(x->dtype) ? call(fn, {x}) : cast(x->dtype, call(fn, {cast(DType::f64, x)}));
+  };
+  switch (kind) {
+    case ReduceKind::mean:
+      return is_float(x->dtype) ? x * constant_like(x, 1.0 / static_cast<double>(count))
+                                : x / int_const(count, x->dtype);
+    case ReduceKind::l2:
+      return math(MathFn::sqrt);
+    case ReduceKind::log_sum:
+    case ReduceKind::log_sum_exp:
+      return math(MathFn::log);
+    default:
+      return x;
+  }
+}
+
+/// Which dimensions of the input are reduced, and how positions of input and result correspond.
+struct ReducePlan {
+  const Site& site;
+  std::vector<bool> reduced;
+  bool keep;
+
+  std::vector<Axis> reduce_axes() const {
+    std::vector<Axis> axes;
+    for (std::size_t d = 0; d < reduced.size(); ++d) {
+      if (reduced[d]) axes.push_back({"r" + std::to_string(d), site.shape(0)[d]});
+    }
+    return axes;
+  }
+  std::int64_t count() const {
+    std::int64_t n = 1;
+    for (const Axis& axis : reduce_axes()) n *= axis.extent;
+    return n;
+  }
+  /// The input's position for the result's position `i` and the reduce variables `r`.
+  Exprs source(const Exprs& i, const Exprs& r) const {
+    Exprs index;
+    std::size_t from_i = 0, from_r = 0;
+    for (bool is_reduced : reduced) {
+      index.push_back(is_reduced ? r[from_r++] : i[from_i]);
+      if (!is_reduced || keep) ++from_i;
+    }
+    return index;
+  }
+};
+
+OpId reduction(const ReducePlan& plan, const std::string& name, Reducer reducer, OpFamily family,
+               const ReduceBody& body) {
+  return plan.site.reduce(name, axes_of(plan.site.output.shape), plan.reduce_axes(), reducer, family, body);
+}
+
+/// log(sum(exp(x - m))) + m with m the maximum, so that exp never overflows.
+OpId log_sum_exp(const ReducePlan& plan) {
+  const Site& site = plan.site;
+  const OpId top = reduction(plan, site.part("max"), Reducer::max, OpFamily::reduce,
+                             [&](const Exprs& i, const Exprs& r) { return site.read(0, plan.source(i, r)); });
+  const OpId sum =
+      reduction(plan, site.part("sum"), Reducer::sum, OpFamily::reduce, [&](const Exprs& i, const Exprs& r) {
+        return call(MathFn::exp, {site.read(0, plan.source(i, r)) - site.read(top, i)});
+      });
+  return site.result(OpFamily::elementwise,
+                     [&](const Exprs& i) { return call(MathFn::log, {site.read(sum, i)}) + site.read(top, i); });
+}
+
+}  // namespace
+
+OpId define_at(const Site& site, const ReduceOperator& op) {
+  ReducePlan plan{site, std::vector<bool>(site.shape(0).size(), false), op.keep_dims};
+  for (std::int64_t axis : op.axes) plan.reduced[static_cast<std::size_t>(axis)] = true;
+  if (op.axes.empty()) {
+    return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+      const Expr x = site.read(0, i);
+      return op.kind == ReduceKind::log_sum_exp ? x : after(op.kind, before(op.kind, x), 1);
+    });
+  }
+  if (op.kind == ReduceKind::log_sum_exp && is_float(site.output.dtype)) return log_sum_exp(plan);
+  const bool two = has_after(op.kind);
+  const OpId sum =
+      reduction(plan, two ? site.part("sum") : site.name, reducer_of(op.kind), OpFamily::reduce,
+                [&](const Exprs& i, const Exprs& r) { return before(op.kind, site.read(0, plan.source(i, r))); });
+  if (!two) return sum;
+  return site.result(OpFamily::elementwise,
+                     [&](const Exprs& i) { return after(op.kind, site.read(sum, i), plan.count()); });
+}
+
+OpId define_at(const Site& site, const SoftmaxOperator& op) {
+  const auto axis = static_cast<std::size_t>(op.axis);
+  std::vector<Axis> rows = axes_of(site.output.shape);
+  rows.erase(rows.begin() + op.axis);
+  const std::vector<Axis> along = {{"r", site.output.shape[axis]}};
+  auto at = [&](Exprs i, const Expr& r) {
+    i.insert(i.begin() + op.axis, r);
+    return i;
+  };
+  auto row = [&](Exprs i) {
+    i.erase(i.begin() + op.axis);
+    return i;
+  };
+  const OpFamily family = OpFamily::softmax;
+  const OpId top = site.reduce(site.part("max"), rows, along, Reducer::max, family,
+                               [&](const Exprs& i, const Exprs& r) { return site.read(0, at(i, r[0])); });
+  if (op.log) {
+    const OpId sum =
+        site.reduce(site.part("sum"), rows, along, Reducer::sum, family, [&](const Exprs& i, const Exprs& r) {
+          return call(MathFn::exp, {site.read(0, at(i, r[0])) - site.read(top, i)});
+        });
+    const OpId log = site.map(site.part("log"), rows, family, [&](const Exprs& i) {
+      return call(MathFn::log, {site.read(sum, i)}) + site.read(top, i);
+    });
+    return site.result(family, [&](const Exprs& i) { return site.read(0, i) - site.read(log, row(i)); });
+  }
+  const OpId exp = site.map(site.part("exp"), axes_of(site.output.shape), family, [&](const Exprs& i) {
+    return call(MathFn::exp, {site.read(0, i) - site.read(top, row(i))});
+  });
+  const OpId sum = site.reduce(site.part("sum"), rows, along, Reducer::sum, family,
+                               [&](const Exprs& i, const Exprs& r) { return site.read(exp, at(i, r[0])); });
+  return site.result(family, [&](const Exprs& i) { return site.read(exp, i) / site.read(sum, row(i)); });
+}
+
+}  // namespace whet
