@@ -75,22 +75,30 @@ enum class NearestMode : std::uint8_t { round_prefer_floor, round_prefer_ceil, f
 // import).
 struct UnaryOperator {
   UnaryKind kind;
+  friend bool operator==(const UnaryOperator&, const UnaryOperator&) = default;
 };
 struct ClipOperator {
   double low, high;
+  friend bool operator==(const ClipOperator&, const ClipOperator&) = default;
 };  ///< +-infinity where open
 struct HardSigmoidOperator {
   double alpha = 0.2, beta = 0.5;
+  friend bool operator==(const HardSigmoidOperator&, const HardSigmoidOperator&) = default;
 };
 struct LeakyReluOperator {
   double alpha = 0.01;
+  friend bool operator==(const LeakyReluOperator&, const LeakyReluOperator&) = default;
 };
 struct BinaryOperator {
   BinaryKind kind;
-};                        ///< (a, b): numpy broadcasting
-struct WhereOperator {};  ///< (condition, a, b): numpy broadcasting
+  friend bool operator==(const BinaryOperator&, const BinaryOperator&) = default;
+};  ///< (a, b): numpy broadcasting
+struct WhereOperator {
+  friend bool operator==(const WhereOperator&, const WhereOperator&) = default;
+};  ///< (condition, a, b): numpy broadcasting
 struct CastOperator {
   DType to;
+  friend bool operator==(const CastOperator&, const CastOperator&) = default;
 };
 /// (x, w[, bias]); bias [O]. The weights follow the layout:
 ///   channels_first: x [N, C, spatial...], w [O, C/groups, spatial...] (OIHW), as ONNX writes them;
@@ -100,11 +108,13 @@ struct ConvOperator {
   std::vector<std::int64_t> strides, dilations, pads_begin, pads_end;  ///< one a spatial dimension
   std::int64_t groups = 1;
   Layout layout = Layout::channels_first;
+  friend bool operator==(const ConvOperator&, const ConvOperator&) = default;
 };
 /// (a, b): the last two dimensions are matrices, the others broadcast; 1-D operands as in numpy are reshaped at import.
 /// transpose_b: b is [..., N, K].
 struct MatMulOperator {
   bool transpose_a = false, transpose_b = false;
+  friend bool operator==(const MatMulOperator&, const MatMulOperator&) = default;
 };
 struct PoolOperator {
   PoolKind kind;
@@ -112,44 +122,55 @@ struct PoolOperator {
       pads_end;  ///< pads_end includes what ceil_mode adds
   bool count_include_pad = false;
   Layout layout = Layout::channels_first;
+  friend bool operator==(const PoolOperator&, const PoolOperator&) = default;
 };
 struct ReduceOperator {
   ReduceKind kind;
   std::vector<std::int64_t> axes;
   bool keep_dims = true;
+  friend bool operator==(const ReduceOperator&, const ReduceOperator&) = default;
 };  ///< axes sorted, >= 0; global pools too
 struct SoftmaxOperator {
   std::int64_t axis;
   bool log = false;
+  friend bool operator==(const SoftmaxOperator&, const SoftmaxOperator&) = default;
 };  ///< over one axis (opset < 13: reshaped to it at import)
 /// (x, scale, bias, mean, variance), inference form, over the channel axis of `layout`.
 struct BatchNormOperator {
   double epsilon = 1e-5;
   Layout layout = Layout::channels_first;
+  friend bool operator==(const BatchNormOperator&, const BatchNormOperator&) = default;
 };
 struct TransposeOperator {
   std::vector<std::int64_t> perm;
+  friend bool operator==(const TransposeOperator&, const TransposeOperator&) = default;
 };  ///< output dimension i is input dimension perm[i]
 struct ReshapeOperator {
   Shape shape;
+  friend bool operator==(const ReshapeOperator&, const ReshapeOperator&) = default;
 };  ///< no -1 and no 0 left; also Flatten, Squeeze, Unsqueeze
 struct ConcatOperator {
   std::int64_t axis;
+  friend bool operator==(const ConcatOperator&, const ConcatOperator&) = default;
 };
 struct SliceOperator {
   std::vector<std::int64_t> starts, steps;
   Shape shape;
+  friend bool operator==(const SliceOperator&, const SliceOperator&) = default;
 };  ///< one entry a dimension; Split is one slice an output
 struct PadOperator {
   PadMode mode;
   double value = 0;
   std::vector<std::int64_t> begin, end;
+  friend bool operator==(const PadOperator&, const PadOperator&) = default;
 };  ///< one entry a dimension; may be negative
 struct GatherOperator {
   std::int64_t axis;
+  friend bool operator==(const GatherOperator&, const GatherOperator&) = default;
 };  ///< (data, indices)
 struct ExpandOperator {
   Shape shape;
+  friend bool operator==(const ExpandOperator&, const ExpandOperator&) = default;
 };
 /// One entry a dimension. `scales` are those of the file (output/input where only sizes are given).
 struct ResizeOperator {
@@ -160,6 +181,7 @@ struct ResizeOperator {
   bool exclude_outside = false;
   std::vector<double> scales;
   Shape shape;
+  friend bool operator==(const ResizeOperator&, const ResizeOperator&) = default;
 };
 
 using Operator = std::variant<UnaryOperator, ClipOperator, HardSigmoidOperator, LeakyReluOperator, BinaryOperator,
