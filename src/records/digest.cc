@@ -1,0 +1,147 @@
+#include "records/digest.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "records/record_line.h"
+
+namespace whet {
+namespace {
+
+using Group = std::vector<const Record*>;
+
+/// Records of one task on one target, in order of first appearance.
+std::vector<Group> by_task_and_target(const Records& records) {
+  std::vector<Group> groups;
+  std::map<std::pair<std::string, std::string>, std::size_t> index;
+  for (const Record& r : records.all()) {
+    const auto [it, fresh] = index.try_emplace({canonical_key(r.key), r.target}, groups.size());
+    if (fresh) groups.emplace_back();
+    groups[it->second].push_back(&r);
+  }
+  return groups;
+}
+
+const Record* best_of(const Group& group, const Records& records) {
+  if (auto target = parse_target(group[0]->target); target.ok())
+    if (auto choice = records.best(group[0]->key, *target); choice && choice->exact) return choice->record;
+  return nullptr;
+}
+
+std::string format(const char* pattern, auto... values) {
+  char text[256];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+/// Left-aligned text columns, right-aligned the others; as wide as their widest cell.
+std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t text_columns) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string pad(widths[c] - row[c].size(), ' ');
+      line += (c ? "  " : "") + (c < text_columns ? row[c] + pad : pad + row[c]);
+    }
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return out;
+}
+
+std::string without_digits(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c));
+    if (digit && !out.empty() && out.back() == '#') continue;
+    out += digit ? '#' : c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Record> distill(const Records& records) {
+  std::vector<Record> out;
+  for (const Group& group : by_task_and_target(records))
+    if (const Record* best = best_of(group, records)) out.push_back(*best);
+  return out;
+}
+
+std::vector<Record> merge(const std::vector<const Records*>& files) {
+  std::vector<Record> out;
+  std::set<std::string> seen;
+  for (const Records* file : files)
+    for (const Record& r : file->all())
+      if (seen.insert(to_line(r)).second) out.push_back(r);
+  std::stable_sort(out.begin(), out.end(), [](const Record& a, const Record& b) { return a.at < b.at; });
+  return out;
+}
+
+std::string show(const Records& records) {
+  std::vector<std::vector<std::string>> rows = {
+      {"Task", "Target", "Sketch", "Best (ms)", "Trials", "Failed", "Measured"}};
+  for (const Group& group : by_task_and_target(records)) {
+    const auto failed = std::count_if(group.begin(), group.end(), [](const Record* r) { return !r->outcome.ok(); });
+    const Record* best = best_of(group, records);
+    rows.push_back({group[0]->task.empty() ? group[0]->key : group[0]->task, group[0]->target,
+                    best ? best->candidate.sketch : "-",
+                    best ? format("%.4f", best->outcome.best_seconds() * 1e3) : "-", std::to_string(group.size()),
+                    std::to_string(failed), best ? best->at : "-"});
+  }
+  return table(rows, 3);
+}
+
+std::vector<FailureGroup> failures(const Records& records) {
+  std::vector<FailureGroup> groups;
+  std::map<std::pair<OutcomeCode, std::string>, std::size_t> index;
+  for (const Record& r : records.all()) {
+    if (r.outcome.ok()) continue;
+    const auto [it, fresh] = index.try_emplace({r.outcome.code, without_digits(r.outcome.message)}, groups.size());
+    if (fresh) groups.push_back({r.outcome.code, r.outcome.message, 0});
+    ++groups[it->second].count;
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
+  return groups;
+}
+
+RecordStats stats(const Records& records) {
+  RecordStats out;
+  std::set<std::string> tasks;
+  for (const Record& r : records.all()) {
+    ++out.trials;
+    tasks.insert(canonical_key(r.key));
+    out.truncated += r.outcome.truncated;
+    out.build_seconds += r.outcome.build_seconds;
+    out.run_seconds += r.outcome.run_seconds;
+    ++out.outcomes[static_cast<std::size_t>(r.outcome.code)];
+  }
+  out.tasks = static_cast<std::int64_t>(tasks.size());
+  out.failures = failures(records);
+  return out;
+}
+
+std::string to_text(const RecordStats& s) {
+  std::string out = format("%lld trials of %lld tasks: build %.1f s, run %.1f s, %lld ended early as clearly slower\n",
+                           static_cast<long long>(s.trials), static_cast<long long>(s.tasks), s.build_seconds,
+                           s.run_seconds, static_cast<long long>(s.truncated));
+  for (std::size_t code = 0; code < s.outcomes.size(); ++code)
+    if (s.outcomes[code] > 0)
+      out += format("  %2zu %-14s %lld\n", code, std::string(name_of(static_cast<OutcomeCode>(code))).c_str(),
+                    static_cast<long long>(s.outcomes[code]));
+  if (!s.failures.empty()) out += "Failures, most frequent first:\n";
+  for (const FailureGroup& group : s.failures)
+    out += "  " + std::to_string(group.count) + " x " + std::to_string(static_cast<int>(group.code)) + " " +
+           std::string(name_of(group.code)) + ": " + (group.message.empty() ? "(no message)" : group.message) + "\n";
+  return out;
+}
+
+}  // namespace whet

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "records/records.h"
+
+namespace whet {
+
+/// The best record of each task and target: the small file to keep. In the order in which tasks first appear.
+std::vector<Record> distill(const Records&);
+/// All records of all files, each once (two lines that say the same are one), in order of time where both have one.
+std::vector<Record> merge(const std::vector<const Records*>&);
+/// A table, a row for each task and target: trials, failures, best time, when and where.
+std::string show(const Records&);
+
+/// The same failure many times: digits are left out of account.
+struct FailureGroup {
+  OutcomeCode code;
+  std::string message;  ///< as it first appeared
+  std::int64_t count = 0;
+};
+/// Distinct failures, most frequent first.
+std::vector<FailureGroup> failures(const Records&);
+
+/// Where the time went and what came of it.
+struct RecordStats {
+  std::int64_t trials = 0, tasks = 0, truncated = 0;
+  double build_seconds = 0, run_seconds = 0;
+  std::array<std::int64_t, kOutcomeCodes> outcomes{};
+  std::vector<FailureGroup> failures;
+};
+RecordStats stats(const Records&);
+std::string to_text(const RecordStats&);
+
+}  // namespace whet

@@ -1,0 +1,60 @@
+#include "records/digest.h"
+
+#include <gtest/gtest.h>
+
+#include "records/testing/sample.h"
+
+namespace whet {
+namespace {
+
+using testing_records::failed;
+using testing_records::timed;
+
+std::string steps_of(const std::vector<Record>& records) {
+  std::string text;
+  for (const Record& r : records) text += r.key + ":" + r.steps + " ";
+  return text;
+}
+Records sample() {
+  return Records({timed("k", "a", 3e-3), timed("k", "b", 1e-3), timed("j", "c", 2e-3),
+                  timed("k", "d", 2e-3, "cpu -mcpu=znver5 -threads=4"),
+                  failed("k", "e", OutcomeCode::crash, "SIGSEGV at 0x12"),
+                  failed("k", "f", OutcomeCode::crash, "SIGSEGV at 0x345"),
+                  failed("j", "g", OutcomeCode::instantiation, "split: too big")});
+}
+
+TEST(Distill, KeepsTheBestOfEachTaskAndTarget) { EXPECT_EQ(steps_of(distill(sample())), "k:b j:c k:d "); }
+TEST(Merge, KeepsEachRecordOnceInOrderOfTime) {
+  Records one({timed("k", "a", 1), timed("k", "b", 2)}), other({timed("k", "b", 2), timed("k", "c", 3)});
+  Record early = timed("k", "early", 4);
+  early.at = "2020-01-01T00:00:00Z";
+  other.add(early);
+  EXPECT_EQ(steps_of(merge({&one, &other})), "k:early k:a k:b k:c ");
+}
+TEST(Show, IsATableWithARowForEachTaskAndTarget) {
+  EXPECT_EQ(
+      show(sample()),
+      "Task               Target                       Sketch  Best (ms)  Trials  Failed              Measured\n"
+      "conv2d 1x56x56x64  cpu -mcpu=znver5 -threads=2  tile       1.0000       4       2  2026-11-21T10:00:00Z\n"
+      "conv2d 1x56x56x64  cpu -mcpu=znver5 -threads=2  tile       2.0000       2       1  2026-11-21T10:00:00Z\n"
+      "conv2d 1x56x56x64  cpu -mcpu=znver5 -threads=4  tile       2.0000       1       0  2026-11-21T10:00:00Z\n");
+}
+TEST(Failures, AreGroupedWithoutRegardToDigits) {
+  const auto groups = failures(sample());
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].message, "SIGSEGV at 0x12");
+  EXPECT_EQ(groups[0].count, 2);
+}
+TEST(Stats, SayWhereTheTimeWentAndWhatFailed) {
+  EXPECT_EQ(to_text(stats(sample())),
+            "7 trials of 2 tasks: build 0.0 s, run 0.0 s, 0 ended early as clearly slower\n"
+            "   0 ok             4\n"
+            "   1 instantiation  1\n"
+            "   9 crash          2\n"
+            "Failures, most frequent first:\n"
+            "  2 x 9 crash: SIGSEGV at 0x12\n"
+            "  1 x 1 instantiation: split: too big\n");
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,226 @@
+#include "records/record_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "records/record_line.h"
+
+namespace whet {
+namespace {
+
+Error file_error(const std::string& path, const std::string& what) {
+  return Error{path + ": " + what + ": " + std::strerror(errno)};
+}
+
+/// Holds the advisory lock of a file while it lives.
+class Lock {
+ public:
+  explicit Lock(int fd) : fd_(fd) {
+    while ((held_ = flock(fd, LOCK_EX) == 0), !held_ && errno == EINTR) {
+    }
+  }
+  ~Lock() {
+    if (held_) flock(fd_, LOCK_UN);
+  }
+  Lock(const Lock&) = delete;
+  bool held() const { return held_; }
+
+ private:
+  int fd_;
+  bool held_ = false;
+};
+
+/// Writes everything or gives false with errno set.
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+Result<std::string> read_all(int fd, const std::string& path) {
+  struct stat info{};
+  if (fstat(fd, &info) != 0) return file_error(path, "cannot read");
+  if (S_ISDIR(info.st_mode)) return Error{path + ": is a folder; a record file was expected"};
+  std::string text(static_cast<std::size_t>(info.st_size), '\0');
+  std::size_t have = 0;
+  for (;;) {
+    if (have == text.size()) text.resize(text.size() + 4096);
+    const ssize_t n = ::pread(fd, text.data() + have, text.size() - have, static_cast<off_t>(have));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return file_error(path, "cannot read");
+    if (n == 0) break;
+    have += static_cast<std::size_t>(n);
+  }
+  text.resize(have);
+  return text;
+}
+
+/// Sorts lines into records, newer lines and bad ones, and says in notes what was left out.
+class Collector {
+ public:
+  Collector(RecordsRead& out, const std::string& path) : out_(out), path_(path) {}
+
+  void line(std::string_view text, bool last_and_cut) {
+    ++number_;
+    if (text.find_first_not_of(" \t\r") == text.npos) return;
+    auto parsed = parse_line(text);
+    if (auto* record = std::get_if<Record>(&parsed)) {
+      out_.records.add(std::move(*record));
+    } else if (std::holds_alternative<NewerRecord>(parsed)) {
+      out_.newer_lines.emplace_back(text);
+    } else if (last_and_cut) {
+      out_.notes.push_back(path_ + ": the last line (" + std::to_string(number_) +
+                           ") was cut short, as by a kill; it is skipped");
+    } else {
+      if (out_.bad_lines++ == 0) first_bad_ = "line " + std::to_string(number_) + ": " + std::get<BadLine>(parsed).why;
+    }
+  }
+  void finish() {
+    const auto count = [](std::int64_t n) { return std::to_string(n) + (n == 1 ? " line" : " lines"); };
+    if (out_.bad_lines > 0)
+      out_.notes.push_back(path_ + ": " + count(out_.bad_lines) + " skipped that hold no record (" + first_bad_ + ")");
+    if (!out_.newer_lines.empty())
+      out_.notes.push_back(path_ + ": " + count(static_cast<std::int64_t>(out_.newer_lines.size())) +
+                           " of a newer whet kept in the file but not used (this one reads versions up to " +
+                           std::to_string(kRecordVersion) + ")");
+  }
+
+ private:
+  RecordsRead& out_;
+  const std::string& path_;
+  std::int64_t number_ = 0;
+  std::string first_bad_;
+};
+
+}  // namespace
+
+Result<RecordsRead> parse_records(std::string_view text, const std::string& path) {
+  RecordsRead out;
+  Collector collector(out, path);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    collector.line(text.substr(at, end - at), end == text.npos);
+    at = end == text.npos ? text.size() : end + 1;
+  }
+  // Someone gave the model's name instead of the record file's, say: such a file must not be appended to.
+  const bool nothing = out.records.size() == 0 && out.newer_lines.empty();
+  if (nothing && text.find_first_not_of(" \t\r\n") != text.npos && text[text.find_first_not_of(" \t\r\n")] != '{')
+    return Error{
+        path +
+        ": is no record file: its first line is no JSON object; give the name of a new or an existing .jsonl file"};
+  collector.finish();
+  return out;
+}
+
+Result<RecordsRead> read_records(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return file_error(path, "cannot open the record file");
+  auto text = read_all(fd, path);
+  ::close(fd);
+  if (!text.ok()) return text.error();
+  return parse_records(*text, path);
+}
+
+Status write_records(const std::string& path, const std::vector<Record>& records,
+                     const std::vector<std::string>& newer_lines) {
+  std::string text;
+  for (const Record& record : records) (text += to_line(record)) += '\n';
+  for (const std::string& line : newer_lines) (text += line) += '\n';
+  const std::string beside = path + ".whet.tmp";
+  const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return file_error(beside, "cannot create");
+  const bool written = write_all(fd, text) && fdatasync(fd) == 0;
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  if (!written || std::rename(beside.c_str(), path.c_str()) != 0) {
+    const Error failure = file_error(path, "cannot write");
+    ::unlink(beside.c_str());
+    return failure;
+  }
+  return ok_status();
+}
+
+Result<RecordFile> RecordFile::open(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) return file_error(path, "cannot open the record file");
+  RecordFile file(path, fd);
+  WHET_RETURN_IF_ERROR(file.load());
+  return file;
+}
+
+Status RecordFile::load() {
+  Lock lock(fd_);
+  if (!lock.held()) return file_error(path_, "cannot lock");
+  WHET_TRY(std::string text, read_all(fd_, path_));
+  WHET_TRY(read_, parse_records(text, path_));
+  if (!text.empty() && text.back() != '\n' && !write_all(fd_, "\n"))
+    return file_error(path_, "cannot end its last line");
+  return ok_status();
+}
+
+RecordFile::RecordFile(RecordFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      read_(std::move(other.read_)),
+      unsynced_(other.unsynced_),
+      last_sync_(other.last_sync_) {}
+
+RecordFile& RecordFile::operator=(RecordFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  std::swap(read_, other.read_);
+  std::swap(unsynced_, other.unsynced_);
+  std::swap(last_sync_, other.last_sync_);
+  return *this;
+}
+
+RecordFile::~RecordFile() {
+  if (fd_ < 0) return;
+  (void)sync();
+  ::close(fd_);
+}
+
+Status RecordFile::append(const Record& record) {
+  std::string line = to_line(record) + "\n";
+  {
+    Lock lock(fd_);
+    if (!lock.held()) return file_error(path_, "cannot lock");
+    const off_t size = lseek(fd_, 0, SEEK_END);
+    if (size < 0) return file_error(path_, "cannot append");
+    // Another writer may have died in the middle of a line since we opened the file.
+    char last = '\n';
+    if (size > 0 && ::pread(fd_, &last, 1, size - 1) == 1 && last != '\n') line.insert(line.begin(), '\n');
+    if (!write_all(fd_, line)) {
+      const Error failure = file_error(path_, "cannot append a record; those before it are intact");
+      (void)!ftruncate(fd_, size);
+      return failure;
+    }
+  }
+  unsynced_ = true;
+  read_.records.add(record);
+  if (std::chrono::steady_clock::now() - last_sync_ < std::chrono::seconds(1)) return ok_status();
+  return sync();
+}
+
+Status RecordFile::sync() {
+  if (!unsynced_) return ok_status();
+  // Not every kind of file can be synced (a pipe, /dev/null): that is no failure of ours.
+  if (fdatasync(fd_) != 0 && errno != EINVAL && errno != EROFS) return file_error(path_, "cannot sync");
+  unsynced_ = false;
+  last_sync_ = std::chrono::steady_clock::now();
+  return ok_status();
+}
+
+}  // namespace whet

@@ -1,0 +1,191 @@
+#include "records/record_line.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cmath>
+#include <ctime>
+#include <limits>
+#include <optional>
+
+#include "json/json.h"
+
+namespace whet {
+namespace {
+
+Json choices_json(const Candidate& candidate) {
+  Json out = Json::object();
+  for (const auto& [name, values] : candidate.choices)
+    out.set(name, values.size() == 1 ? Json(values[0]) : Json::array_of(values));
+  return out;
+}
+
+/// The key is JSON itself (an array) when it comes from `workload_key`; any other text is kept as a string.
+Json key_json(const std::string& key) {
+  if (auto value = parse_json(key); value.ok() && value->is_array()) return std::move(*value);
+  return key;
+}
+
+/// JSON numbers are exact to 2^63 here; a greater seed is written as decimal text.
+Json seed_json(std::uint64_t seed) {
+  if (seed <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return seed;
+  return std::to_string(seed);
+}
+
+std::optional<std::uint64_t> seed_of(const Json& value) {
+  if (value.is_integer() && value.integer() >= 0) return static_cast<std::uint64_t>(value.integer());
+  if (!value.is_string()) return std::nullopt;
+  const std::string& text = value.string();
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return seed;
+}
+
+/// Fills one Record from a line's members; the first thing that is wrong stands in `why`.
+class Reader {
+ public:
+  explicit Reader(const Json& line) : line_(line) {}
+  std::string why;
+
+  bool read(Record& r) {
+    r.version = static_cast<int>(line_["v"].integer());
+    return key(r) && text("target", r.target, true) && candidate(r.candidate) && text("steps", r.steps, false) &&
+           text("tree", r.tree_hash, false) && outcome(r.outcome) && rest(r);
+  }
+
+ private:
+  bool fail(std::string reason) { return why = std::move(reason), false; }
+
+  bool text(const char* name, std::string& out, bool required) {
+    const Json& value = line_[name];
+    if (value.is_null() && !required) return true;
+    if (!value.is_string()) return fail('"' + std::string(name) + "\" is " + (value.is_null() ? "missing" : "no text"));
+    out = value.string();
+    return true;
+  }
+  bool key(Record& r) {
+    const Json& task = line_["task"];
+    const Json& key = task["key"];
+    if (key.is_array())
+      r.key = dump(key);
+    else if (key.is_string())
+      r.key = key.string();
+    else
+      return fail("\"task\" has no \"key\"");
+    r.task = task["name"].string_or("");
+    return true;
+  }
+  bool candidate(Candidate& out) {
+    if (!text("sketch", out.sketch, false)) return false;
+    const Json& choices = line_["choices"];
+    if (choices.is_null()) return true;
+    if (!choices.is_object()) return fail("\"choices\" is no object");
+    for (const auto& [name, value] : choices.members()) {
+      auto& list = out.choices[name];
+      if (value.is_integer()) {
+        list.push_back(value.integer());
+        continue;
+      }
+      if (!value.is_array()) return fail("choice \"" + name + "\" is neither a number nor a list of numbers");
+      for (const Json& item : value.items()) {
+        if (!item.is_integer()) return fail("choice \"" + name + "\" has an element that is no integer");
+        list.push_back(item.integer());
+      }
+    }
+    return true;
+  }
+  bool outcome(Outcome& out) {
+    const Json& code = line_["outcome"];
+    if (!code.is_integer() || code.integer() < 0 || code.integer() >= kOutcomeCodes)
+      return fail("\"outcome\" is no number from 0 to " + std::to_string(kOutcomeCodes - 1));
+    out.code = static_cast<OutcomeCode>(code.integer());
+    if (!text("message", out.message, false)) return false;
+    const Json& seconds = line_["seconds"];
+    if (seconds.is_array()) {
+      for (const Json& item : seconds.items()) {
+        if (!item.is_number() || !(item.number() >= 0)) return fail("\"seconds\" has an element that is no time");
+        out.seconds.push_back(item.number());
+      }
+    }
+    if (out.ok() && out.seconds.empty()) return fail("\"outcome\" is 0 but \"seconds\" is empty");
+    out.truncated = line_["truncated"].bool_or(false);
+    out.build_seconds = line_["phases"]["build"].number_or(0);
+    out.run_seconds = line_["phases"]["run"].number_or(0);
+    return true;
+  }
+  bool rest(Record& r) {
+    const std::int64_t codegen = line_["codegen"].integer_or(0);
+    if (codegen < 0 || codegen > std::numeric_limits<int>::max()) return fail("\"codegen\" is out of range");
+    r.codegen = static_cast<int>(codegen);
+    if (const Json& seed = line_["seed"]; !seed.is_null()) {
+      const auto value = seed_of(seed);
+      if (!value) return fail("\"seed\" is no number from 0 to 2^64-1");
+      r.seed = *value;
+    }
+    return text("cache", r.cache, false) && text("whet", r.whet, false) && text("host", r.host, false) &&
+           text("at", r.at, false);
+  }
+
+  const Json& line_;
+};
+
+}  // namespace
+
+std::string to_line(const Record& r) {
+  Json out = Json::object();
+  out.set("v", r.version);
+  out.set("task", Json::object().set("key", key_json(r.key)).set("name", r.task));
+  out.set("target", r.target);
+  out.set("sketch", r.candidate.sketch).set("choices", choices_json(r.candidate));
+  out.set("steps", r.steps).set("tree", r.tree_hash).set("codegen", r.codegen);
+  out.set("seconds", Json::array_of(r.outcome.seconds)).set("outcome", static_cast<int>(r.outcome.code));
+  if (!r.outcome.message.empty()) out.set("message", r.outcome.message);
+  out.set("phases", Json::object().set("build", r.outcome.build_seconds).set("run", r.outcome.run_seconds));
+  out.set("truncated", r.outcome.truncated).set("cache", r.cache).set("seed", seed_json(r.seed));
+  out.set("whet", r.whet).set("host", r.host).set("at", r.at);
+  return dump(out);
+}
+
+ParsedLine parse_line(std::string_view line) {
+  auto json = parse_json(line);
+  if (!json.ok()) return BadLine{json.error().message};
+  if (!json->is_object()) return BadLine{"it is no JSON object"};
+  const Json& version = (*json)["v"];
+  if (!version.is_integer() || version.integer() < 1) return BadLine{"\"v\" is no version number"};
+  if (version.integer() > kRecordVersion) return NewerRecord{version.integer()};
+  Record record;
+  Reader reader(*json);
+  if (!reader.read(record)) return BadLine{std::move(reader.why)};
+  return record;
+}
+
+std::string canonical_key(std::string_view key) {
+  std::string out;
+  bool quoted = false;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const char c = key[i];
+    if (!quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) continue;
+    out += c;
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\' && i + 1 < key.size()) out += key[++i];
+  }
+  return out;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) != 0) return "unknown";
+  return name;
+}
+
+}  // namespace whet

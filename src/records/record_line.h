@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "trial/outcome.h"
+
+namespace whet {
+
+/// The version that this program writes. It reads every version up to this one.
+constexpr int kRecordVersion = 1;
+
+/// One line of a record file without its newline (docs/formats/record.md).
+std::string to_line(const Record&);
+
+/// A line that a newer whet wrote: kept in the file, not used.
+struct NewerRecord {
+  std::int64_t version;
+};
+/// A line that says nothing that this program could use, and why.
+struct BadLine {
+  std::string why;
+};
+using ParsedLine = std::variant<Record, NewerRecord, BadLine>;
+ParsedLine parse_line(std::string_view line);
+
+/// A workload key without the white space that JSON allows: what keys are compared by.
+std::string canonical_key(std::string_view key);
+
+/// `2026-11-21T10:00:00Z`, for `Record::at`.
+std::string utc_now();
+/// For `Record::host`.
+std::string host_name();
+
+}  // namespace whet

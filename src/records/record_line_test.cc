@@ -1,0 +1,101 @@
+#include "records/record_line.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/rng.h"
+#include "records/testing/sample.h"
+
+namespace whet {
+namespace {
+
+using testing_records::failed;
+using testing_records::timed;
+
+std::vector<std::string> golden_lines(const std::string& name) {
+  std::ifstream file(std::string(WHET_SOURCE_DIR) + "/src/records/testdata/" + name);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+std::string complaint(const std::string& line) {
+  auto parsed = parse_line(line);
+  if (auto* bad = std::get_if<BadLine>(&parsed)) return bad->why;
+  if (auto* newer = std::get_if<NewerRecord>(&parsed)) return "newer: " + std::to_string(newer->version);
+  return "fine";
+}
+
+TEST(RecordLine, OfVersionOneIsStillReadAndWrittenTheSame) {
+  const auto lines = golden_lines("v1.jsonl");
+  ASSERT_EQ(lines.size(), 2u);
+  for (const std::string& line : lines) EXPECT_EQ(to_line(std::get<Record>(parse_line(line))), line);
+  const Record r = std::get<Record>(parse_line(lines[0]));
+  EXPECT_EQ(r.key, R"(["a3f1c09b",1,56,56,64,3,3])");
+  EXPECT_EQ(to_json(r.candidate), R"({"sketch":"tile+acc+fuse","oc":[2,16],"ow":14,"rc":[8,8]})");
+  EXPECT_EQ(r.outcome.best_seconds(), 0.000417);
+  const Record refused = std::get<Record>(parse_line(lines[1]));
+  EXPECT_EQ(refused.outcome.code, OutcomeCode::instantiation);
+  EXPECT_EQ(refused.seed, 18446744073709551615ull);
+}
+TEST(RecordLine, CarriesEveryFieldThereAndBack) {
+  Record r = timed("[\"k\",1]", "split(a,2)", 1e-4);
+  r.outcome.truncated = true;
+  r.outcome.message = "quotes \" and\nnew lines";
+  const std::string line = to_line(r);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  EXPECT_EQ(to_line(std::get<Record>(parse_line(line))), line);
+}
+TEST(RecordLine, KeepsAKeyThatIsNoJsonAsText) {
+  EXPECT_EQ(std::get<Record>(parse_line(to_line(timed("plain key", "", 1)))).key, "plain key");
+}
+TEST(RecordLine, SaysWhatIsWrongWithALine) {
+  EXPECT_EQ(complaint("[]"), "it is no JSON object");
+  EXPECT_EQ(complaint("{}"), "\"v\" is no version number");
+  EXPECT_EQ(complaint(R"({"v":2,"anything":[]})"), "newer: 2");
+  EXPECT_EQ(complaint(R"({"v":1})"), "\"task\" has no \"key\"");
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"}})"), "\"target\" is missing");
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":13})"),
+            "\"outcome\" is no number from 0 to 12");
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":0})"),
+            "\"outcome\" is 0 but \"seconds\" is empty");
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":0,"seconds":[-1]})"),
+            "\"seconds\" has an element that is no time");
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","choices":{"oc":"x"},"outcome":7})"),
+            "choice \"oc\" is neither a number nor a list of numbers");
+}
+TEST(RecordLine, IgnoresMembersThatItDoesNotKnow) {
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k","more":1},"target":"cpu","outcome":7,"colour":"red"})"), "fine");
+}
+TEST(RecordLine, SurvivesAnyDamage) {
+  const std::string line = golden_lines("v1.jsonl")[0];
+  Rng rng(3);
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = line;
+    for (auto n = rng.between(1, 3); n > 0 && !text.empty(); --n) {
+      const auto at = static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(text.size())));
+      switch (rng.below(4)) {
+        case 0:
+          text[at] = static_cast<char>(rng.below(256));
+          break;
+        case 1:
+          text.erase(at, static_cast<std::size_t>(rng.between(1, 9)));
+          break;
+        case 2:
+          text.insert(at, text.substr(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(text.size()))), 7));
+          break;
+        default:
+          text.resize(at);
+      }
+    }
+    auto parsed = parse_line(text);
+    if (auto* record = std::get_if<Record>(&parsed)) (void)to_line(*record);
+  }
+}
+TEST(CanonicalKey, LeavesOutWhiteSpaceButNotInsideQuotes) {
+  EXPECT_EQ(canonical_key("[\"a b\\\" c\", 1,\n 2]"), "[\"a b\\\" c\",1,2]");
+}
+TEST(UtcNow, IsTheFormThatRecordsUse) { EXPECT_EQ(utc_now().size(), std::string("2026-11-21T10:00:00Z").size()); }
+
+}  // namespace
+}  // namespace whet

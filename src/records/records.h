@@ -1,0 +1,53 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "target/target.h"
+#include "trial/outcome.h"
+
+namespace whet {
+
+/// The record that a task should run by, and how far it was meant for this target.
+struct RecordChoice {
+  const Record* record = nullptr;  ///< valid as long as the Records it came from
+  bool exact = true;               ///< measured for this ISA, thread count and kind of core
+  std::string reason;              ///< a sentence that names what differs; empty when nothing does
+};
+
+/// Measured results in memory, found by task.
+class Records {
+ public:
+  Records() = default;
+  explicit Records(std::vector<Record>);
+  Records(Records&&) = default;
+  Records& operator=(Records&&) = default;
+
+  /// References to earlier records stay valid.
+  const Record& add(Record);
+  const std::deque<Record>& all() const { return records_; }
+  std::size_t size() const { return records_.size(); }
+  /// All records of a task, in order of time.
+  std::vector<const Record*> of(std::string_view key) const;
+
+  /// The fastest schedule of task `key` for `target`. Exact matches go before all others; without one, the nearest
+  /// record that can run there (same width of vectors; the same ISA, then kind of core, then the nearest thread count
+  /// preferred) with a sentence that names the difference. Never counted: failures, and schedules that any record found
+  /// to give wrong answers. Times of another cache mode or another codegen version are never compared with each other:
+  /// network goes before warm before cold, the newest codegen before older ones.
+  std::optional<RecordChoice> best(std::string_view key, const Target& target) const;
+
+ private:
+  const Target* target_of(const std::string& text) const;
+
+  std::deque<Record> records_;
+  std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
+  mutable std::unordered_map<std::string, std::optional<Target>>
+      targets_;  ///< parsed once a text; not for several threads
+};
+
+}  // namespace whet

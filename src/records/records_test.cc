@@ -1,0 +1,72 @@
+#include "records/records.h"
+
+#include <gtest/gtest.h>
+
+#include "artifact/kernel.h"
+#include "records/testing/sample.h"
+
+namespace whet {
+namespace {
+
+using testing_records::failed;
+using testing_records::timed;
+
+Target target(const std::string& text) { return parse_target(text).value(); }
+/// `steps`, `steps (reason)` or `none`.
+std::string best(const Records& records, const std::string& key,
+                 const std::string& wanted = "cpu -mcpu=znver5 -threads=2") {
+  auto choice = records.best(key, target(wanted));
+  if (!choice) return "none";
+  EXPECT_EQ(choice->exact, choice->reason.empty() || choice->reason.rfind("timed with", 0) == 0) << choice->reason;
+  return choice->record->steps + (choice->reason.empty() ? "" : " (" + choice->reason + ")");
+}
+Record with(Record r, auto change) { return change(r), r; }
+
+TEST(BestRecord, IsTheFastestOfTheTask) {
+  Records records({timed("k", "a", 3), timed("k", "b", 1), timed("k", "c", 2), timed("other", "d", 0.5)});
+  EXPECT_EQ(best(records, "k"), "b");
+  EXPECT_EQ(best(records, "missing"), "none");
+}
+TEST(BestRecord, IsFoundWhateverTheWhiteSpaceOfTheKey) {
+  EXPECT_EQ(best(Records({timed("[\"k\",1,2]", "a", 3)}), "[\"k\", 1, 2]"), "a");
+}
+TEST(BestRecord, IsNeverAFailureNorAScheduleThatGaveWrongAnswers) {
+  Records records({timed("k", "a", 3), timed("k", "b", 1), failed("k", "b", OutcomeCode::wrong_answer, "off by 1"),
+                   failed("k", "c", OutcomeCode::crash, "SIGSEGV")});
+  EXPECT_EQ(best(records, "k"), "a");
+}
+TEST(BestRecord, ForAnotherThreadCountIsUsedOnlyWhenNothingFitsAndIsNamed) {
+  Records records(
+      {timed("k", "four", 1, "cpu -mcpu=znver5 -threads=4"), timed("k", "one", 9, "cpu -mcpu=znver5 -threads=1")});
+  EXPECT_EQ(best(records, "k", "cpu -mcpu=znver5 -threads=8"), "four (tuned for 4 threads, not 8)");
+  records.add(timed("k", "eight", 5, "cpu -mcpu=znver5 -threads=8"));
+  EXPECT_EQ(best(records, "k", "cpu -mcpu=znver5 -threads=8"), "eight");
+}
+TEST(BestRecord, OfAnotherKindOfCoreIsNamed) {
+  Records records({timed("k", "a", 1, "cpu -mcpu=znver5 -threads=2 -cores=little")});
+  EXPECT_EQ(best(records, "k"), "a (measured on little cores, not big)");
+}
+TEST(BestRecord, OfAnotherIsaIsUsedOnlyWhenItsVectorsAreAsWide) {
+  Records records({timed("k", "a", 1, "cpu -mcpu=haswell -threads=2")});
+  EXPECT_EQ(best(records, "k"), "none");
+  records.add(timed("k", "b", 1, "cpu -mcpu=znver4 -threads=2"));
+  EXPECT_EQ(best(records, "k"), "b (measured on znver4, not znver5)");
+}
+TEST(BestRecord, OfAnUnreadableTargetIsPassedOver) {
+  EXPECT_EQ(best(Records({timed("k", "a", 1, "toaster")}), "k"), "none");
+}
+TEST(BestRecord, DoesNotCompareTimesOfDifferentCacheModes) {
+  Records records({with(timed("k", "warm", 1), [](Record& r) { r.cache = "warm"; }), timed("k", "network", 2)});
+  EXPECT_EQ(best(records, "k"), "network");
+}
+TEST(BestRecord, OfAnOlderCodeGeneratorIsAnEstimate) {
+  auto older = with(timed("k", "old", 1), [](Record& r) { r.codegen = kCodegenVersion - 1; });
+  auto now = with(timed("k", "new", 2), [](Record& r) { r.codegen = kCodegenVersion; });
+  const std::string estimate = "old (timed with code generator " + std::to_string(kCodegenVersion - 1) + ", now " +
+                               std::to_string(kCodegenVersion) + ")";
+  EXPECT_EQ(best(Records({older}), "k"), estimate);
+  EXPECT_EQ(best(Records({older, now}), "k"), "new");
+}
+
+}  // namespace
+}  // namespace whet
