@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "machine/cores.h"
+#include "machine/detect.h"
+#include "machine/peak.h"
+#include "machine/placement.h"
+#include "machine/processor.h"
+#include "machine/topology.h"
+
+namespace whet {
+namespace {
+
+using P = Processor;
+
+constexpr std::uint32_t kAvx2 = P::sse42 | P::popcnt | P::avx | P::avx2 | P::fma | P::bmi2 | P::f16c;
+constexpr std::uint32_t kAvx512 = kAvx2 | P::avx512f | P::avx512bw | P::avx512cd | P::avx512dq | P::avx512vl;
+constexpr std::uint32_t kNewAvx512 = kAvx512 | P::avx512vnni | P::avx512vbmi2 | P::avx512bf16 | P::adx;
+
+TEST(LlvmName, FollowsFeaturesWhereAVirtualMachineLiesAboutTheModel) {
+  EXPECT_EQ(llvm_name({"GenuineIntel", 6, 167, kNewAvx512 | P::avx512fp16 | P::amx_tile, ""}), "sapphirerapids");
+  EXPECT_EQ(llvm_name({"GenuineIntel", 6, 143, kAvx2, ""}), "haswell");
+}
+TEST(LlvmName, KnowsTheZenFamilies) {
+  EXPECT_EQ(llvm_name({"AuthenticAMD", 26, 2, kNewAvx512, ""}), "znver5");
+  EXPECT_EQ(llvm_name({"AuthenticAMD", 25, 17, kNewAvx512, ""}), "znver4");
+  EXPECT_EQ(llvm_name({"AuthenticAMD", 25, 1, kAvx2 | P::adx, ""}), "znver3");
+  EXPECT_EQ(llvm_name({"AuthenticAMD", 23, 0x31, kAvx2 | P::adx, ""}), "znver2");
+  EXPECT_EQ(llvm_name({"AuthenticAMD", 26, 2, kAvx2, ""}), "x86-64-v3");
+}
+TEST(LlvmName, FallsBackToALevelOfTheBaseline) {
+  EXPECT_EQ(llvm_name({"SomeVendor", 1, 1, kAvx512, ""}), "x86-64-v4");
+  EXPECT_EQ(llvm_name({"SomeVendor", 1, 1, P::sse42 | P::popcnt, ""}), "x86-64-v2");
+  EXPECT_EQ(llvm_name({}), "x86-64");
+}
+
+TEST(CpuList, ReadsAndWritesTheKernelsNotation) {
+  EXPECT_EQ(parse_cpu_list("0-2,5"), (std::vector<int>{0, 1, 2, 5}));
+  EXPECT_EQ(cpu_list_text({0, 1, 2, 5, 7, 8}), "0-2,5,7,8");
+  EXPECT_TRUE(parse_cpu_list("").empty());
+  EXPECT_TRUE(parse_cpu_list("a-b").empty());
+  EXPECT_TRUE(parse_cpu_list("3-1").empty());
+  EXPECT_TRUE(parse_cpu_list("0-99999999999").empty());
+}
+
+/// A folder of this test that looks like /sys and /proc.
+class FakeSystem : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    root_ = std::filesystem::path(::testing::TempDir()) / (std::string("whet_machine_") + info->name());
+    std::filesystem::remove_all(root_);
+    paths_ = {root_ / "cpu", root_ / "own_cgroup", root_ / "cgroup"};
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text << "\n";
+  }
+  void add_cpu(int id, int core, int capacity) {
+    const std::string folder = "cpu/cpu" + std::to_string(id);
+    write(folder + "/topology/core_id", std::to_string(core));
+    write(folder + "/topology/physical_package_id", "0");
+    write(folder + "/cpu_capacity", std::to_string(capacity));
+  }
+  std::filesystem::path root_;
+  SystemPaths paths_;
+};
+
+TEST_F(FakeSystem, SmtSiblingsAndLittleCoresAreTold) {
+  write("cpu/online", "0-5");
+  for (int id : {0, 1}) add_cpu(id, 0, 1024);
+  for (int id : {2, 3}) add_cpu(id, 1, 1000);
+  for (int id : {4, 5}) add_cpu(id, id, 500);
+  const auto machine = read_topology(paths_);
+  const std::vector<int> all = {0, 1, 2, 3, 4, 5};
+  EXPECT_EQ(choose_cores("", 0, machine, all, 0)->cpus, (std::vector<int>{0, 2}));
+  EXPECT_EQ(choose_cores("little", 0, machine, all, 0)->cpus, (std::vector<int>{4, 5}));
+  EXPECT_EQ(choose_cores("1,3-4", 0, machine, all, 0)->cpus, (std::vector<int>{1, 3, 4}));
+  EXPECT_EQ(choose_cores("", 0, machine, {1, 5}, 0)->cpus, (std::vector<int>{1}));
+  EXPECT_EQ(choose_cores("", 0, machine, {5}, 0)->cpus, (std::vector<int>{5}));
+  EXPECT_TRUE(choose_cores("", 0, machine, all, 0)->mixed);
+}
+TEST_F(FakeSystem, AQuotaLimitsTheDefaultButNotWhoAsks) {
+  write("cpu/online", "0-3");
+  for (int id : {0, 1, 2, 3}) add_cpu(id, id, 0);
+  const auto machine = read_topology(paths_);
+  const std::vector<int> all = {0, 1, 2, 3};
+  EXPECT_EQ(choose_cores("", 0, machine, all, 2.5)->cpus.size(), 2u);
+  EXPECT_EQ(choose_cores("", 0, machine, all, 0.5)->cpus.size(), 1u);
+  EXPECT_EQ(choose_cores("", 4, machine, all, 2.5)->cpus.size(), 4u);
+  EXPECT_EQ(choose_cores("0-3", 0, machine, all, 2.5)->cpus.size(), 4u);
+}
+TEST_F(FakeSystem, WrongWishesGetASentence) {
+  write("cpu/online", "0-1");
+  for (int id : {0, 1}) add_cpu(id, id, 0);
+  const auto machine = read_topology(paths_);
+  const std::vector<int> all = {0, 1};
+  EXPECT_EQ(choose_cores("", 3, machine, all, 0).error().message, "--threads is 3, but there are 2 usable cores (0,1)");
+  EXPECT_EQ(choose_cores("0-3", 0, machine, all, 0).error().message,
+            "--cores names processor 2; this process may use 0,1");
+  EXPECT_EQ(choose_cores("bg", 0, machine, all, 0).error().message,
+            "--cores is \"bg\"; expected big, little or processors like 0-3; did you mean \"big\"?");
+  EXPECT_EQ(choose_cores("little", 0, machine, all, 0).error().message,
+            "--cores little: this process may use no little core");
+}
+TEST_F(FakeSystem, CachesAreReadByLevelAndKind) {
+  const auto cache = [&](int index, const char* level, const char* type, const char* size) {
+    const std::string folder = "cpu/cpu0/cache/index" + std::to_string(index);
+    write(folder + "/level", level), write(folder + "/type", type), write(folder + "/size", size);
+  };
+  cache(0, "1", "Data", "48K"), cache(1, "1", "Instruction", "32K"), cache(2, "2", "Unified", "2M"),
+      cache(3, "3", "Unified", "107520K");
+  const CacheSizes sizes = read_caches(0, paths_);
+  EXPECT_EQ(sizes.l1_bytes, 48 << 10);
+  EXPECT_EQ(sizes.l2_bytes, 2 << 20);
+  EXPECT_EQ(sizes.l3_bytes, 105 << 20);
+}
+TEST_F(FakeSystem, TheSmallestQuotaOfAllAncestorsCountsInVersion2) {
+  write("own_cgroup", "0::/a/b");
+  write("cgroup/cpu.max", "max 100000");
+  write("cgroup/a/cpu.max", "150000 100000");
+  write("cgroup/a/b/cpu.max", "300000 100000");
+  EXPECT_DOUBLE_EQ(cgroup_quota(paths_), 1.5);
+}
+TEST_F(FakeSystem, TheQuotaOfVersion1IsFoundInsideAContainer) {
+  write("own_cgroup", "4:memory:/m\n3:cpu,cpuacct:/docker/of/the/host");
+  write("cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000");
+  write("cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000");
+  EXPECT_DOUBLE_EQ(cgroup_quota(paths_), 2.0);
+}
+TEST_F(FakeSystem, NoQuotaAndGarbageMeanNoLimit) {
+  EXPECT_EQ(cgroup_quota(paths_), 0);
+  write("own_cgroup", "garbage\n0::/x\n:::::");
+  write("cgroup/x/cpu.max", "what is this");
+  EXPECT_EQ(cgroup_quota(paths_), 0);
+  EXPECT_FALSE(read_topology(paths_).empty());
+}
+
+TEST(ThisMachine, IsATargetThatItCanRun) {
+  const Target here = detect_target();
+  EXPECT_TRUE(can_run(here).ok());
+  EXPECT_GE(here.threads, 1);
+  EXPECT_EQ(*resolve_target("cpu -mcpu=native"), here);
+  EXPECT_EQ(resolve_target("cpu -mcpu=haswell -threads=1")->vector_bytes, 32);
+  EXPECT_FALSE(resolve_target("cpu -mcpu=nothing").ok());
+}
+TEST(ThisMachine, GivesTheCallerItsMaskBackAfterAPin) {
+  const std::vector<int> before = allowed_cpus();
+  {
+    const ScopedPin pin(before.front());
+    EXPECT_EQ(allowed_cpus().size(), 1u);
+  }
+  EXPECT_EQ(allowed_cpus(), before);
+}
+TEST(ThisMachine, HasAPeakThatEveryVectorWidthReachesSomeOf) {
+  const Target here = detect_target();
+  const std::vector<int> one = {usable_cores().cpus.front()};
+  EXPECT_GT(measure_peak_gflops(here, one), 0.1);
+  EXPECT_GT(measure_peak_gflops(*parse_target("cpu"), one), 0.1);
+}
+TEST(Placement, IsNamedByItsRoundTrip) {
+  EXPECT_EQ(name_of(placement_kind(125)), "near");
+  EXPECT_EQ(name_of(placement_kind(300)), "between near and far");
+  EXPECT_EQ(name_of(placement_kind(430)), "far");
+  EXPECT_EQ(name_of(placement_kind(900)), "disturbed");
+}
+
+}  // namespace
+}  // namespace whet

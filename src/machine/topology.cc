@@ -1,0 +1,153 @@
+#include "machine/topology.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <sstream>
+
+namespace whet {
+namespace {
+
+/// The first line of a file, or nothing where there is no such file.
+std::optional<std::string> read_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!file || !std::getline(file, line)) return std::nullopt;
+  return line;
+}
+
+std::optional<std::int64_t> to_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end == text.data()) return std::nullopt;
+  return value;
+}
+
+std::int64_t read_integer(const std::string& path, std::int64_t otherwise) {
+  const auto line = read_line(path);
+  return line ? to_integer(*line).value_or(otherwise) : otherwise;
+}
+
+/// "48K", "2M" -> bytes; 0 for anything else.
+std::int64_t parse_size(const std::string& text) {
+  const std::int64_t number = to_integer(text).value_or(0);
+  return text.ends_with('K') ? number << 10 : text.ends_with('M') ? number << 20 : number;
+}
+
+/// 80%: the gap between kinds of cores is far wider, that between equal cores of different turbo limits far narrower.
+void mark_little(std::vector<LogicalCpu>& cpus) {
+  std::int64_t strongest = 0;
+  for (const LogicalCpu& cpu : cpus) strongest = std::max(strongest, cpu.strength);
+  for (LogicalCpu& cpu : cpus) cpu.little = cpu.strength > 0 && cpu.strength * 10 < strongest * 8;
+}
+
+/// Quota of one cgroup folder in processors; 0: none.
+double quota_of(const std::string& folder) {
+  if (const auto line = read_line(folder + "/cpu.max")) {  // version 2: "max 100000" or "150000 100000"
+    std::istringstream words(*line);
+    double quota = 0, period = 0;
+    return words >> quota >> period && quota > 0 && period > 0 ? quota / period : 0;
+  }
+  const std::int64_t quota = read_integer(folder + "/cpu.cfs_quota_us", -1);
+  const std::int64_t period = read_integer(folder + "/cpu.cfs_period_us", 0);
+  return quota > 0 && period > 0 ? static_cast<double>(quota) / static_cast<double>(period) : 0;
+}
+
+/// The smallest quota of `group` and its ancestors under `mount`. A container may see a path of the host that does not
+/// exist inside: the folders that do exist, the mount itself included, are what counts.
+double smallest_quota(const std::string& mount, std::string group) {
+  double smallest = 0;
+  while (true) {
+    const double quota = quota_of(mount + group);
+    if (quota > 0 && (smallest == 0 || quota < smallest)) smallest = quota;
+    if (group.empty()) return smallest;
+    group.erase(group.rfind('/'));
+  }
+}
+
+bool lists_cpu_controller(const std::string& controllers) {
+  return ("," + controllers + ",").find(",cpu,") != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<int> parse_cpu_list(const std::string& text) {
+  std::set<int> cpus;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t dash = part.find('-');
+    const auto first = to_integer(part);
+    const auto last = dash == std::string::npos ? first : to_integer(std::string_view(part).substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last > 65535) return {};
+    for (std::int64_t id = *first; id <= *last; ++id) cpus.insert(static_cast<int>(id));
+  }
+  return {cpus.begin(), cpus.end()};
+}
+
+std::string cpu_list_text(const std::vector<int>& cpus) {
+  std::string text;
+  for (std::size_t i = 0; i < cpus.size();) {
+    std::size_t end = i + 1;
+    while (end < cpus.size() && cpus[end] == cpus[end - 1] + 1) ++end;
+    if (!text.empty()) text += ",";
+    text += std::to_string(cpus[i]);
+    if (end - i > 1) text += (end - i > 2 ? "-" : ",") + std::to_string(cpus[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+std::vector<LogicalCpu> read_topology(const SystemPaths& paths) {
+  std::vector<LogicalCpu> cpus;
+  for (int id : parse_cpu_list(read_line(paths.cpus + "/online").value_or("0"))) {
+    const std::string folder = paths.cpus + "/cpu" + std::to_string(id);
+    LogicalCpu cpu;
+    cpu.id = id;
+    cpu.package = static_cast<int>(read_integer(folder + "/topology/physical_package_id", 0));
+    cpu.core = static_cast<int>(read_integer(folder + "/topology/core_id", id));
+    const std::int64_t clock = read_integer(folder + "/cpufreq/cpuinfo_max_freq", 0);
+    cpu.strength = read_integer(folder + "/cpu_capacity", clock);
+    cpus.push_back(cpu);
+  }
+  mark_little(cpus);
+  return cpus;
+}
+
+CacheSizes read_caches(int cpu, const SystemPaths& paths) {
+  CacheSizes sizes;
+  for (int index = 0; index < 8; ++index) {
+    const std::string folder = paths.cpus + "/cpu" + std::to_string(cpu) + "/cache/index" + std::to_string(index);
+    const auto type = read_line(folder + "/type");
+    if (!type) break;
+    if (*type == "Instruction") continue;
+    const std::int64_t bytes = parse_size(read_line(folder + "/size").value_or("0"));
+    const std::int64_t level = read_integer(folder + "/level", 0);
+    if (level == 1) sizes.l1_bytes = bytes;
+    if (level == 2) sizes.l2_bytes = bytes;
+    if (level == 3) sizes.l3_bytes = bytes;
+  }
+  return sizes;
+}
+
+double cgroup_quota(const SystemPaths& paths) {
+  double smallest = 0;
+  std::ifstream file(paths.own_cgroup);
+  for (std::string line; std::getline(file, line);) {  // hierarchy:controllers:path
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
+    if (!group.starts_with('/') || (!controllers.empty() && !lists_cpu_controller(controllers))) continue;
+    const std::string version1 = paths.cgroups + "/" + controllers;
+    for (const std::string& mount : controllers.empty()
+                                        ? std::vector<std::string>{paths.cgroups, paths.cgroups + "/unified"}
+                                        : std::vector<std::string>{version1, paths.cgroups + "/cpu"}) {
+      const double quota = smallest_quota(mount, group);
+      if (quota > 0 && (smallest == 0 || quota < smallest)) smallest = quota;
+    }
+  }
+  return smallest;
+}
+
+}  // namespace whet

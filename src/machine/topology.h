@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace whet {
+
+/// Where the kernel tells about the machine; tests point it at folders of their own.
+struct SystemPaths {
+  std::string cpus = "/sys/devices/system/cpu";
+  std::string own_cgroup = "/proc/self/cgroup";
+  std::string cgroups = "/sys/fs/cgroup";
+};
+
+/// One logical processor.
+struct LogicalCpu {
+  int id = 0;
+  int package = 0, core = 0;  ///< equal pairs are SMT siblings
+  std::int64_t strength = 0;  ///< cpu_capacity, else the highest clock [kHz], else 0: compares big with little
+  bool little = false;        ///< clearly weaker than the strongest (under 80%)
+};
+
+struct CacheSizes {
+  std::int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;  ///< 0 where unknown; l1: data
+};
+
+/// The online logical processors, by id.
+std::vector<LogicalCpu> read_topology(const SystemPaths& = {});
+/// Of processor `cpu`.
+CacheSizes read_caches(int cpu, const SystemPaths& = {});
+/// How many processors' worth of time the cgroups of this process allow (versions 1 and 2, the smallest of all
+/// ancestors); 0: no limit.
+double cgroup_quota(const SystemPaths& = {});
+
+/// "0-3,8" as the kernel writes lists of processors; empty for text that is none.
+std::vector<int> parse_cpu_list(const std::string& text);
+/// "0-3,8"
+std::string cpu_list_text(const std::vector<int>& cpus);
+
+}  // namespace whet
