@@ -1,7 +1,5 @@
 #include "machine/detect.h"
 
-#include <unistd.h>
-
 namespace whet {
 namespace {
 
@@ -45,11 +43,6 @@ Status can_run(const Target& target) {
   if (target.vector_bytes >= 32 && !(features & Processor::avx)) return Error{sentence + "AVX"};
   if (target.fma && !(features & Processor::fma)) return Error{sentence + "FMA"};
   return ok_status();
-}
-
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
 }  // namespace whet

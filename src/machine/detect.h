@@ -19,7 +19,4 @@ Result<Target> resolve_target(const std::string& text);
 /// Whether this machine can run code of `target`, or the sentence that says which feature it lacks.
 Status can_run(const Target&);
 
-/// Name of this host, for records.
-std::string host_name();
-
 }  // namespace whet

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+namespace whet {
+
+/// Shares trials out among the tasks of a network: one round for each in turn, then always to the task that is furthest
+/// behind its share, where a share is weight x latency, the part of the network's time that the task stands for.
+/// Deterministic.
+class Budget {
+ public:
+  /// One weight (how often the network runs it) a task.
+  explicit Budget(std::vector<double> weights);
+
+  /// The task whose round is next; nothing when all are closed.
+  std::optional<int> next() const;
+  /// `trials` more were spent on `task`, and its best latency is now `best_seconds` (infinity: nothing runs yet).
+  void spend(int task, int trials, double best_seconds);
+  /// No more rounds for `task`: used up, or hopeless.
+  void close(int task);
+
+  int trials(int task) const { return tasks_[static_cast<std::size_t>(task)].trials; }
+  /// Sum of weight x latency [s] over the tasks that have a latency.
+  double network_seconds() const;
+
+ private:
+  struct TaskState {
+    double weight = 1;
+    double best_seconds = 0;
+    int trials = 0;
+    bool measured = false, open = true;
+  };
+  /// The part of the network's time; a task that nothing is known about counts as the mean of the others.
+  double share(const TaskState&) const;
+
+  std::vector<TaskState> tasks_;
+};
+
+}  // namespace whet
