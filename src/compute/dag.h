@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -25,6 +27,7 @@ enum class Reducer : std::uint8_t { sum, prod, max, min };
 
 /// The reducer's identity: 0, 1, the lowest, the highest value of the dtype (floats: -inf, inf).
 Expr identity_of(Reducer, DType);
+BinaryOp binary_of(Reducer);
 /// a ∘ b
 Expr combine(Reducer, Expr a, Expr b);
 
@@ -86,6 +89,8 @@ std::vector<OpId> consumers_of(const ComputeDag&, OpId id);
 bool is_constant(const ComputeDag&, OpId id);
 /// Drops ops that no output needs (placeholders stay, so that arguments keep their order).
 ComputeDag without_dead_ops(const ComputeDag&);
+/// `e` with its loads reading op `renamed[k]` instead of op k.
+Expr with_sources(const Expr& e, const std::vector<OpId>& renamed);
 
 /// The documented notation (docs/formats/dag.md), one op a line. Parses back: parse_dag(to_text(d)) equals d but for roles and families,
 /// which the text carries as trailing `# family axis:role ...` comments.
@@ -93,6 +98,13 @@ std::string to_text(const ComputeDag&);
 Result<ComputeDag> parse_dag(std::string_view text);
 /// One expression in the notation of `to_text`; `source_name` names loads.
 std::string to_text(const Expr&, const std::function<std::string(SourceId)>& source_name);
+/// How names and constants are written; an empty function stands for the plain way.
+struct ExprStyle {
+  std::function<std::string(SourceId)> source;
+  std::function<std::string(const Var&)> var;
+  std::function<std::string(std::int64_t)> index_constant;  ///< constants of dtype i64
+};
+std::string to_text(const Expr&, const ExprStyle&);
 
 /// Floating point operations by the direct algorithm: every arithmetic operation and call in a body once per element and reduction step
 /// (reduction: one more for the combine); selects, comparisons and index arithmetic are free.

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace whet {
+
+/// One word of the DAG notation.
+struct Token {
+  /// word: a plain name; quoted: a name that stood in quotes; number: digits with their suffix; sign: an operator or
+  /// bracket; comment: everything after #; end: the end of the line.
+  enum class Kind { word, quoted, number, sign, comment, end } kind = Kind::end;
+  std::string text;
+  std::size_t column = 0;  ///< counted from 1
+};
+
+/// The tokens of one line; the last is `end`.
+Result<std::vector<Token>> tokenize(std::string_view line);
+
+}  // namespace whet
