@@ -1,0 +1,285 @@
+/* Running a model that whet compiled, from C.
+ *
+ * A compiled model is one shared library that exports one symbol, `whet_model_v1`: a table of functions. This header
+ * needs nothing else: `whet_library_open` and the other `static inline` functions below find the table with dlopen
+ * (link with -ldl where the C library asks for it), or a program linked with the model calls `whet_model_v1()` itself.
+ *
+ *   whet_library library;  whet_error error;  whet_model* model;  whet_session* session;
+ *   if (whet_library_open("model.so", 0, &library, &error) != 0) { puts(error.message); exit(1); }
+ *   const whet_api* whet = library.api;
+ *   whet->model_open(NULL, &model, &error);                  // check each
+ *   whet->session_create(model, NULL, &session, &error);
+ *   whet->session_set_input(session, 0, image, NULL, &error);
+ *   whet->session_run(session, &error);
+ *   const float* answer = (const float*)whet->session_output(session, 0);
+ *
+ * Errors: functions that can fail give 0 for success and -1 with a sentence in `error`, which may be null.
+ * Threads: a model may be used from many threads. A session, with its inputs and outputs, belongs to one thread at a
+ * time. A pool may be shared by sessions and models; one run holds it, others wait their turn.
+ * Lifetime: sessions die before their model and their pool, models and pools before their library is closed.
+ * A child after fork() may go on using what it inherited: a pool starts its threads again there. */
+#ifndef WHET_MODEL_H
+#define WHET_MODEL_H
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "whet/model_file.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Raised when a function of the table changes its meaning. Functions added at the end leave it. */
+#define WHET_API_VERSION 1
+
+typedef struct whet_model whet_model;
+typedef struct whet_session whet_session;
+typedef struct whet_pool whet_pool;
+
+/** Element types; the numbers are stored in files. bool is one byte, 0 or 1. */
+typedef enum whet_dtype {
+  WHET_F32 = 0,
+  WHET_F64 = 1,
+  WHET_F16 = 2,
+  WHET_I8 = 3,
+  WHET_U8 = 4,
+  WHET_I32 = 5,
+  WHET_I64 = 6,
+  WHET_BOOL = 7
+} whet_dtype;
+
+typedef struct whet_tensor_info {
+  const char* name; /**< of the model's file */
+  whet_dtype dtype;
+  uint32_t rank;
+  const int64_t* shape; /**< `rank` extents, outermost first */
+  int64_t bytes;        /**< of the contiguous row-major tensor */
+} whet_tensor_info;
+
+typedef struct whet_model_info {
+  const char* name;         /**< of the network */
+  const char* target;       /**< what it was compiled for: "cpu -mcpu=znver5 -threads=2" */
+  const char* required_isa; /**< "avx2,fma,...": checked against this processor when the model is opened */
+  const char* records;      /**< what its kernels came from: "12 of 24 tasks from records, 12 by default schedules" */
+  const char* compiler;     /**< "whet 0.1.0" */
+  uint32_t inputs, outputs, steps;
+  uint32_t tuned_threads;   /**< workers that its schedules were chosen for */
+  int64_t arena_bytes;      /**< activations, one a session */
+  int64_t weights_bytes;    /**< shared by all sessions */
+  double flops;             /**< of one inference, by the direct algorithms */
+  double predicted_seconds; /**< sum over steps; 0 where nothing was measured */
+} whet_model_info;
+
+/** Zero is the default of every field. */
+typedef struct whet_open_options {
+  uint32_t map_weights; /**< 1: weights stay in the file's mapping (shared between processes) instead of huge pages */
+} whet_open_options;
+
+/** Zero is the default of every field. */
+typedef struct whet_pool_options {
+  uint32_t threads;      /**< workers, the caller included; 0: WHET_NUM_THREADS, else one a physical big core that this
+                              process may use, within its cgroup's CPU quota */
+  const uint32_t* cores; /**< where the workers are pinned, worker 0's first (which is the caller's and never moved);
+                              null: chosen among the cores that this process may use */
+  uint32_t core_count;   /**< 0, or at least `threads` */
+  uint32_t no_pin;       /**< 1: workers go where the system puts them */
+  uint32_t spin_microseconds; /**< how long a worker looks for work before it sleeps; 0: 2000, and none under a quota */
+} whet_pool_options;
+
+/** What a pool really uses. */
+typedef struct whet_pool_info {
+  uint32_t threads;
+  const uint32_t* cores; /**< `threads` numbers, the caller's first; null when not pinned */
+  uint32_t pinned;       /**< 1: every worker but the caller stands on its core */
+  uint32_t spin_microseconds;
+  const char* note; /**< why it is so, one sentence: "2 threads: WHET_NUM_THREADS says so"; never null */
+} whet_pool_info;
+
+/** A tensor as DLPack lays it out (the same fields as its DLTensor, so that a pointer to one may be given). */
+typedef struct whet_dltensor {
+  void* data;
+  struct {
+    int32_t device_type, device_id;
+  } device; /**< device_type 1: CPU */
+  int32_t ndim;
+  struct {
+    uint8_t code, bits;
+    uint16_t lanes;
+  } dtype; /**< code 0 int, 1 uint, 2 float, 6 bool */
+  int64_t* shape;
+  int64_t* strides; /**< in elements; null: row-major */
+  uint64_t byte_offset;
+} whet_dltensor;
+
+/** One step of the plan, as measured by worker 0 between barriers. */
+typedef struct whet_step_profile {
+  const char* node;         /**< the graph's nodes that it computes: "Conv_0+Relu_1" */
+  const char* op;           /**< what it is: "conv2d+bias+relu" */
+  double flops, bytes;      /**< by the direct algorithm; of inputs and outputs, each once */
+  double predicted_seconds; /**< what tuning measured; 0 where it was not tuned */
+  uint64_t min_ns, total_ns;
+  uint32_t parallel; /**< 1: all workers run it; 0: worker 0 alone */
+} whet_step_profile;
+
+typedef struct whet_profile {
+  uint64_t runs;                       /**< since profiling was last switched on */
+  uint64_t min_ns, total_ns;           /**< whole runs, input copies included */
+  uint64_t copy_min_ns, copy_total_ns; /**< copying inputs and outputs that are not contiguous or not 64-byte aligned */
+  uint32_t steps;
+  const whet_step_profile* step; /**< valid until the session's next call */
+} whet_profile;
+
+typedef struct whet_api {
+  uint32_t struct_bytes;   /**< of the table that the library has; a later version only adds at its end */
+  uint32_t api_version;    /**< WHET_API_VERSION */
+  uint32_t format_version; /**< WHET_MODEL_FORMAT_VERSION */
+  uint32_t reserved;
+
+  /** Checks plan, weights and processor, and makes the weights ready. `options` may be null. */
+  int (*model_open)(const whet_open_options* options, whet_model** model, whet_error* error);
+  void (*model_close)(whet_model* model);
+  /** Valid until the model is closed. */
+  const whet_model_info* (*model_info)(const whet_model* model);
+  /** The i-th input or output; null outside 0 .. count-1. */
+  const whet_tensor_info* (*model_input)(const whet_model* model, uint32_t i);
+  const whet_tensor_info* (*model_output)(const whet_model* model, uint32_t i);
+
+  /** `options` may be null. A pool is not tied to a model and may serve models of other libraries. */
+  int (*pool_create)(const whet_pool_options* options, whet_pool** pool, whet_error* error);
+  void (*pool_destroy)(whet_pool* pool);
+  const whet_pool_info* (*pool_info)(const whet_pool* pool);
+
+  /** `pool` null: the model's own pool of default size (as many threads as it was tuned for, where there are as many
+   *  cores), made when first needed and shared by its sessions. */
+  int (*session_create)(whet_model* model, whet_pool* pool, whet_session** session, whet_error* error);
+  void (*session_destroy)(whet_session* session);
+  /** The pool that the session runs on. */
+  whet_pool* (*session_pool)(const whet_session* session);
+  /** How threads agree with what the model was tuned for, one sentence; "" where they agree. */
+  const char* (*session_note)(const whet_session* session);
+  /** Names the memory that input `i` is read from at every run, until it is set again; it stays the caller's.
+   *  strides: in bytes, one a dimension, or null for contiguous row-major. What is not contiguous or not 64-byte
+   * aligned is copied at every run. */
+  int (*session_set_input)(whet_session* session, uint32_t i, const void* data, const int64_t* strides,
+                           whet_error* error);
+  /** The same from a DLPack tensor on the CPU; dtype and shape must be the input's. */
+  int (*session_set_input_dlpack)(whet_session* session, uint32_t i, const whet_dltensor* tensor, whet_error* error);
+  /** Memory for output `i`, contiguous row-major, written at every run; null: the session's own again. It must not
+   *  overlap an input or another output. Where it is not 64-byte aligned the answer is copied there. */
+  int (*session_bind_output)(whet_session* session, uint32_t i, void* data, whet_error* error);
+  /** One inference. */
+  int (*session_run)(whet_session* session, whet_error* error);
+  /** Output `i` of the last run, contiguous row-major; valid until the next run. Null outside 0 .. count-1. */
+  const void* (*session_output)(const whet_session* session, uint32_t i);
+  /** The same as a DLPack tensor; `shape` points into the model. */
+  int (*session_output_dlpack)(const whet_session* session, uint32_t i, whet_dltensor* tensor, whet_error* error);
+  /** 1: measure every step from now on, from zero (each step then ends in a barrier); 0: stop, keeping the numbers. */
+  void (*session_set_profiling)(whet_session* session, int on);
+  void (*session_profile)(whet_session* session, whet_profile* profile);
+} whet_api;
+
+/** The one symbol of a compiled model. */
+const whet_api* whet_model_v1(void);
+
+/* ---- The loader: static inline functions, for programs that open a model by its path. */
+
+typedef struct whet_library {
+  void* handle;
+  const whet_api* api;
+} whet_library;
+
+enum {
+  WHET_SKIP_CHECKSUM = 1 /**< whet_library_open: look at the trailer alone, do not read the whole file */
+};
+
+/** Opens the compiled model at `path` after checking it (see whet_check_file). A path without a slash is looked for in
+ *  the working directory, as files are. */
+static inline int whet_library_open(const char* path, uint32_t flags, whet_library* library, whet_error* error) {
+  char with_slash[4096];
+  union {
+    void* object;
+    const whet_api* (*function)(void);
+  } symbol;
+  library->handle = NULL;
+  library->api = NULL;
+  if (whet_check_file(path, (flags & WHET_SKIP_CHECKSUM) == 0, error) != 0) return -1;
+  if (snprintf(with_slash, sizeof with_slash, "%s%s", strchr(path, '/') != NULL ? "" : "./", path) >=
+      (int)sizeof with_slash) {
+    return whet_fail(error, "%s: the path is longer than %d bytes", path, (int)sizeof with_slash - 1);
+  }
+  library->handle = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
+  if (library->handle == NULL) return whet_fail(error, "%s: %s", path, dlerror());
+  symbol.object = dlsym(library->handle, "whet_model_v1");
+  if (symbol.object != NULL) library->api = symbol.function();
+  if (library->api == NULL || library->api->api_version != WHET_API_VERSION ||
+      library->api->struct_bytes < sizeof(whet_api)) {
+    if (library->api == NULL) {
+      whet_fail(error, "%s: exports no table of functions (whet_model_v1); expected a compiled model of whet", path);
+    } else {
+      whet_fail(error,
+                "%s: has version %u (%u bytes) of the table of functions; this program needs version %d (%d bytes)",
+                path, library->api->api_version, library->api->struct_bytes, WHET_API_VERSION, (int)sizeof(whet_api));
+    }
+    dlclose(library->handle);
+    library->handle = NULL;
+    library->api = NULL;
+    return -1;
+  }
+  return 0;
+}
+
+/** Closes the library; its models and the pools made by it are destroyed before. */
+static inline void whet_library_close(whet_library* library) {
+  if (library->handle != NULL) dlclose(library->handle);
+  library->handle = NULL;
+  library->api = NULL;
+}
+
+/** Bytes of one element; 0 for an unknown type. */
+static inline int64_t whet_dtype_bytes(whet_dtype dtype) {
+  switch (dtype) {
+    case WHET_F64:
+    case WHET_I64:
+      return 8;
+    case WHET_F32:
+    case WHET_I32:
+      return 4;
+    case WHET_F16:
+      return 2;
+    case WHET_I8:
+    case WHET_U8:
+    case WHET_BOOL:
+      return 1;
+  }
+  return 0;
+}
+
+static inline const char* whet_dtype_name(whet_dtype dtype) {
+  switch (dtype) {
+    case WHET_F32:
+      return "f32";
+    case WHET_F64:
+      return "f64";
+    case WHET_F16:
+      return "f16";
+    case WHET_I8:
+      return "i8";
+    case WHET_U8:
+      return "u8";
+    case WHET_I32:
+      return "i32";
+    case WHET_I64:
+      return "i64";
+    case WHET_BOOL:
+      return "bool";
+  }
+  return "unknown";
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

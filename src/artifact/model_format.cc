@@ -1,0 +1,244 @@
+#include "artifact/model_format.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include <initializer_list>
+
+namespace whet {
+namespace {
+
+static_assert(sizeof(PlanHeader) == 160 && sizeof(PlanTensor) == 32 && sizeof(PlanArgument) == 24 &&
+                  sizeof(PlanStep) == 104,
+              "the plan's structs are stored: their layout never changes within a version");
+
+using Wide = unsigned long long;
+
+constexpr std::uint64_t kElementBytes[] = {4, 8, 2, 1, 1, 4, 8, 1};  // by the number of DType
+
+/// True where [offset, offset + bytes) lies in [0, size).
+bool inside(std::uint64_t offset, std::uint64_t bytes, std::uint64_t size) {
+  return offset <= size && bytes <= size - offset;
+}
+
+/// whet_checksum of the plan as if its checksum field were 0.
+std::uint64_t plan_checksum(const void* data, std::uint64_t bytes) {
+  PlanHeader header;
+  memcpy(&header, data, sizeof header);
+  header.checksum = 0;
+  whet_checksum_state state;
+  whet_checksum_begin(&state);
+  static_assert(sizeof(PlanHeader) % 32 == 0, "the checksum takes whole blocks before its last");
+  whet_checksum_add(&state, &header, sizeof header);
+  whet_checksum_add(&state, static_cast<const char*>(data) + sizeof header, bytes - sizeof header);
+  return whet_checksum_end(&state);
+}
+
+int check_frame(const void* data, std::uint64_t bytes, whet_error* error) {
+  if (bytes < sizeof(PlanHeader)) {
+    return whet_fail(error, "the model's plan has %llu bytes; expected at least %d", Wide(bytes),
+                     int(sizeof(PlanHeader)));
+  }
+  const PlanHeader& header = *static_cast<const PlanHeader*>(data);
+  if (memcmp(header.magic, "whetplan", 8) != 0) {
+    return whet_fail(error,
+                     "the model's plan does not begin with \"whetplan\"; expected a plan written by whet compile");
+  }
+  if (header.version != kPlanVersion) {
+    return whet_fail(error, "the model's plan has version %u; this runtime reads version %u (compile the model again)",
+                     header.version, kPlanVersion);
+  }
+  if (header.header_bytes != sizeof(PlanHeader) || header.total_bytes != bytes) {
+    return whet_fail(error, "the model's plan says %llu bytes with a header of %u; it has %llu and a header of %d",
+                     Wide(header.total_bytes), header.header_bytes, Wide(bytes), int(sizeof(PlanHeader)));
+  }
+  if (plan_checksum(data, bytes) != header.checksum) {
+    return whet_fail(error, "the model's plan does not have the checksum that was written with it (was it damaged?)");
+  }
+  return 0;
+}
+
+/// The walk over everything a plan's header points at.
+class Checker {
+ public:
+  Checker(const void* data, ModelView* view, whet_error* error)
+      : data_(static_cast<const char*>(data)), view_(*view), error_(error) {}
+
+  int check() {
+    view_.header = reinterpret_cast<const PlanHeader*>(data_);
+    if (tables() != 0 || header_strings() != 0) return -1;
+    if (tensors("input", view_.inputs, header().inputs.count) != 0) return -1;
+    if (tensors("output", view_.outputs, header().outputs.count) != 0) return -1;
+    if (header().tuned_threads < 1)
+      return whet_fail(error_, "the model's plan is tuned for 0 threads; expected 1 or more");
+    for (std::uint32_t i = 0; i < header().arguments.count; ++i) {
+      if (argument(i) != 0) return -1;
+    }
+    for (std::uint32_t i = 0; i < header().steps.count; ++i) {
+      if (step(i) != 0) return -1;
+    }
+    return 0;
+  }
+
+ private:
+  const PlanHeader& header() const { return *view_.header; }
+
+  template <typename T>
+  int table(const char* what, PlanTable table, const T** out) {
+    if (table.offset % alignof(T) != 0 || table.offset < sizeof(PlanHeader) ||
+        !inside(table.offset, std::uint64_t{table.count} * sizeof(T), header().total_bytes)) {
+      return whet_fail(error_,
+                       "the model's plan has its %s at offset %u, %u of %d bytes; expected them inside its %llu bytes",
+                       what, table.offset, table.count, int(sizeof(T)), Wide(header().total_bytes));
+    }
+    *out = reinterpret_cast<const T*>(data_ + table.offset);
+    return 0;
+  }
+
+  int tables() {
+    return table("inputs", header().inputs, &view_.inputs) != 0 ||
+                   table("outputs", header().outputs, &view_.outputs) != 0 ||
+                   table("extents", header().dims, &view_.dims) != 0 ||
+                   table("steps", header().steps, &view_.steps) != 0 ||
+                   table("arguments", header().arguments, &view_.arguments) != 0 ||
+                   table("strings", header().strings, &view_.strings) != 0
+               ? -1
+               : 0;
+  }
+
+  int string(const char* what, std::uint32_t index, PlanString s) {
+    const std::uint32_t size = header().strings.count;
+    if (!inside(s.offset, std::uint64_t{s.length} + 1, size) || view_.strings[s.offset + s.length] != '\0' ||
+        memchr(view_.strings + s.offset, '\0', s.length) != nullptr) {
+      return whet_fail(error_,
+                       "the model's plan: the name of %s %u is at %u with %u bytes; expected it inside the %u bytes "
+                       "of strings, with one zero at its end",
+                       what, index, s.offset, s.length, size);
+    }
+    return 0;
+  }
+
+  int header_strings() {
+    const PlanHeader& h = header();
+    for (PlanString s : {h.name, h.target, h.required_isa, h.records, h.compiler}) {
+      if (string("the header's text", 0, s) != 0) return -1;
+    }
+    return 0;
+  }
+
+  int tensors(const char* what, const PlanTensor* tensors, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (string(what, i, tensors[i].name) != 0 || shape(what, i, tensors[i]) != 0) return -1;
+    }
+    return 0;
+  }
+
+  int shape(const char* what, std::uint32_t index, const PlanTensor& tensor) {
+    if (tensor.dtype >= sizeof kElementBytes / sizeof kElementBytes[0] || tensor.rank > kMaxRank ||
+        !inside(tensor.first_dim, tensor.rank, header().dims.count)) {
+      return whet_fail(error_,
+                       "the model's plan: %s %u has dtype %u and %u extents from %u on; expected a known dtype and "
+                       "extents among the %u stored",
+                       what, index, tensor.dtype, tensor.rank, tensor.first_dim, header().dims.count);
+    }
+    std::uint64_t bytes = kElementBytes[tensor.dtype];
+    for (std::uint32_t d = 0; d < tensor.rank; ++d) {
+      const std::int64_t extent = view_.dims[tensor.first_dim + d];
+      if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes) || bytes >> 62) {
+        return whet_fail(error_, "the model's plan: extent %u of %s %u is %lld; expected a size that memory can hold",
+                         d, what, index, static_cast<long long>(extent));
+      }
+    }
+    if (bytes != tensor.bytes) {
+      return whet_fail(error_, "the model's plan: %s %u has %llu bytes; its extents make %llu", what, index,
+                       Wide(tensor.bytes), Wide(bytes));
+    }
+    return 0;
+  }
+
+  /// Bytes of what an argument points into; false for a place or index that does not exist.
+  bool place_bytes(const PlanArgument& argument, std::uint64_t* bytes) const {
+    switch (argument.place) {
+      case PlanPlace::arena:
+        *bytes = header().arena_bytes;
+        return true;
+      case PlanPlace::weights:
+        *bytes = header().weights_bytes;
+        return true;
+      case PlanPlace::input:
+        if (argument.index >= header().inputs.count) return false;
+        *bytes = view_.inputs[argument.index].bytes;
+        return true;
+      case PlanPlace::output:
+        if (argument.index >= header().outputs.count) return false;
+        *bytes = view_.outputs[argument.index].bytes;
+        return true;
+    }
+    return false;
+  }
+
+  int argument(std::uint32_t index) {
+    const PlanArgument& a = view_.arguments[index];
+    std::uint64_t size = 0;
+    if (!place_bytes(a, &size) || a.offset % kPlanAlignment != 0 || !inside(a.offset, a.bytes, size)) {
+      return whet_fail(error_,
+                       "the model's plan: argument %u is place %u, number %u, offset %llu, %llu bytes; expected an "
+                       "aligned range inside the %llu bytes there",
+                       index, static_cast<unsigned>(a.place), a.index, Wide(a.offset), Wide(a.bytes), Wide(size));
+    }
+    return 0;
+  }
+
+  int step(std::uint32_t index) {
+    const PlanStep& s = view_.steps[index];
+    if (string("step", index, s.node) != 0 || string("step", index, s.op) != 0) return -1;
+    if (!inside(s.first_argument, s.argument_count, header().arguments.count)) {
+      return whet_fail(error_, "the model's plan: step %u has arguments %u to %llu; there are %u", index,
+                       s.first_argument, Wide(s.first_argument) + s.argument_count, header().arguments.count);
+    }
+    if (s.shared_offset % kPlanAlignment != 0 || !inside(s.shared_offset, s.shared_bytes, header().arena_bytes) ||
+        s.worker_bytes >> 40 || !inside(s.prefetch_offset, s.prefetch_bytes, header().weights_bytes)) {
+      return whet_fail(error_, "the model's plan: step %u has workspace or prefetch ranges outside arena or weights",
+                       index);
+    }
+    return s.kind == PlanStepKind::copy ? copy_step(index, s) : kernel_step(index, s);
+  }
+
+  int kernel_step(std::uint32_t index, const PlanStep& s) {
+    if (s.kind != PlanStepKind::kernel || s.entry >= header().entries) {
+      return whet_fail(error_,
+                       "the model's plan: step %u is of kind %u and calls entry point %u; there are %u entry points",
+                       index, static_cast<unsigned>(s.kind), s.entry, header().entries);
+    }
+    return 0;
+  }
+
+  int copy_step(std::uint32_t index, const PlanStep& s) {
+    const PlanArgument* a = view_.arguments + s.first_argument;
+    if (s.argument_count != 2 || a[0].bytes != a[1].bytes || a[1].place == PlanPlace::input ||
+        a[1].place == PlanPlace::weights) {
+      return whet_fail(error_,
+                       "the model's plan: step %u copies with %u arguments; expected two of equal size, the second in "
+                       "the arena or an output",
+                       index, s.argument_count);
+    }
+    return 0;
+  }
+
+  const char* data_;
+  ModelView& view_;
+  whet_error* error_;
+};
+
+}  // namespace
+
+int parse_model(const void* data, std::uint64_t bytes, ModelView* view, whet_error* error) {
+  if (reinterpret_cast<std::uintptr_t>(data) % 8 != 0) {
+    return whet_fail(error, "the model's plan is not 8-byte aligned in memory");
+  }
+  if (check_frame(data, bytes, error) != 0) return -1;
+  *view = ModelView{};
+  return Checker(data, view, error).check();
+}
+
+}  // namespace whet

@@ -1,0 +1,104 @@
+#pragma once
+
+// The stored plan of a compiled model (docs/formats/model.md): written by the compiler, read by the runtime, which has
+// no C++ standard library. Hence plain structs at fixed offsets and a parser that allocates nothing.
+
+#include <cstdint>
+
+#include "whet/model_file.h"
+
+namespace whet {
+
+constexpr std::uint32_t kPlanVersion = WHET_MODEL_FORMAT_VERSION;
+constexpr std::uint64_t kPlanAlignment = 64;  ///< of the plan itself, and of every offset into arena and weights
+constexpr std::uint32_t kMaxRank = 32;
+
+/// A string: `length` bytes without zeros, at `offset` in the table of strings, and a zero behind them.
+struct PlanString {
+  std::uint32_t offset, length;
+};
+
+/// `count` entries at byte `offset` of the plan.
+struct PlanTable {
+  std::uint32_t offset, count;
+};
+
+struct PlanHeader {
+  char magic[8];                ///< "whetplan"
+  std::uint32_t version;        ///< kPlanVersion
+  std::uint32_t header_bytes;   ///< sizeof(PlanHeader)
+  std::uint64_t total_bytes;    ///< of the plan
+  std::uint64_t checksum;       ///< whet_checksum of the plan with 0 here
+  std::uint64_t arena_bytes;    ///< activations of one session
+  std::uint64_t weights_bytes;  ///< the section of weights
+  double flops;                 ///< of one inference
+  double predicted_seconds;     ///< 0 where unknown
+  std::uint32_t entries;        ///< kernels: the length of the table of entry points
+  std::uint32_t tuned_threads;  ///< >= 1
+  PlanString name, target, required_isa, records, compiler;
+  PlanTable inputs, outputs;  ///< PlanTensor
+  PlanTable dims;             ///< int64
+  PlanTable steps;            ///< PlanStep
+  PlanTable arguments;        ///< PlanArgument
+  PlanTable strings;          ///< bytes
+};
+
+struct PlanTensor {
+  PlanString name;
+  std::uint32_t dtype;      ///< the number of DType
+  std::uint32_t rank;       ///< <= kMaxRank
+  std::uint32_t first_dim;  ///< its extents are dims[first_dim .. first_dim + rank)
+  std::uint32_t reserved;
+  std::uint64_t bytes;  ///< product of the extents times the element's size
+};
+
+enum class PlanPlace : std::uint32_t { arena = 0, weights = 1, input = 2, output = 3 };
+
+/// `bytes` bytes at `offset` of a place; `index` says which input or output.
+struct PlanArgument {
+  PlanPlace place;
+  std::uint32_t index;
+  std::uint64_t offset;  ///< a multiple of 64
+  std::uint64_t bytes;
+};
+
+enum class PlanStepKind : std::uint32_t {
+  kernel = 0,  ///< call entry point `entry`
+  copy = 1,    ///< two arguments of equal size, from and to
+};
+
+enum PlanStepFlag : std::uint32_t {
+  kStepParallel = 1,  ///< all workers call the kernel; else worker 0 alone
+  kStepBarrier = 2,   ///< all workers meet before this step
+};
+
+struct PlanStep {
+  PlanStepKind kind;
+  std::uint32_t entry;
+  std::uint32_t first_argument, argument_count;
+  std::uint32_t flags;  ///< PlanStepFlag
+  std::uint32_t reserved;
+  std::uint64_t shared_offset, shared_bytes;      ///< workspace that its workers share, in the arena
+  std::uint64_t worker_bytes;                     ///< workspace of each worker
+  std::uint64_t prefetch_offset, prefetch_bytes;  ///< weights of steps to come, for the kernel to fetch ahead
+  double flops, bytes, predicted_seconds;
+  PlanString node, op;
+};
+
+/// A plan that has been checked: every offset, index and size below is inside what it points into.
+struct ModelView {
+  const PlanHeader* header = nullptr;
+  const PlanTensor* inputs = nullptr;
+  const PlanTensor* outputs = nullptr;
+  const std::int64_t* dims = nullptr;
+  const PlanStep* steps = nullptr;
+  const PlanArgument* arguments = nullptr;
+  const char* strings = nullptr;
+
+  const char* text(PlanString s) const { return strings + s.offset; }
+};
+
+/// Checks `bytes` and fills `view`, which points into them. `data` is 8-byte aligned. Gives 0, or -1 and a sentence.
+int parse_model(const void* data, std::uint64_t bytes, ModelView* view, whet_error* error);
+
+}  // namespace whet

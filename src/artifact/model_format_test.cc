@@ -1,0 +1,191 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "artifact/isa.h"
+#include "artifact/model_plan.h"
+#include "base/rng.h"
+
+namespace whet {
+namespace {
+
+ModelPlan small_plan() {
+  ModelPlan plan;
+  plan.name = "small";
+  plan.target = "cpu -mcpu=x86-64 -threads=2";
+  plan.required_isa = "sse3,popcnt";
+  plan.records = "1 of 2 tasks from records, 1 by default schedules";
+  plan.compiler = "whet 0.1.0";
+  plan.entries = 2;
+  plan.tuned_threads = 2;
+  plan.arena_bytes = 4096;
+  plan.weights_bytes = 640;
+  plan.flops = 1000;
+  plan.predicted_seconds = 0.00025;
+  plan.inputs = {{"image", 0, {1, 4, 8}, 128}};
+  plan.outputs = {{"scores", 0, {8}, 32}, {"labels", 6, {2, 2}, 32}};
+  ModelPlan::Step first;
+  first.entry = 1;
+  first.arguments = {{PlanPlace::input, 0, 0, 128}, {PlanPlace::weights, 0, 64, 576}, {PlanPlace::arena, 0, 128, 256}};
+  first.parallel = true;
+  first.shared_offset = 1024;
+  first.shared_bytes = 512;
+  first.worker_bytes = 96;
+  first.flops = 900;
+  first.bytes = 960;
+  first.predicted_seconds = 0.0002;
+  first.node = "Conv_0+Relu_1";
+  first.op = "conv2d+relu";
+  ModelPlan::Step second;
+  second.arguments = {{PlanPlace::arena, 0, 128, 256}, {PlanPlace::output, 0, 0, 32}};
+  second.barrier = true;
+  second.prefetch_offset = 64;
+  second.prefetch_bytes = 128;
+  second.node = "Softmax_2";
+  second.op = "softmax";
+  ModelPlan::Step third;
+  third.kind = PlanStepKind::copy;
+  third.arguments = {{PlanPlace::weights, 0, 0, 32}, {PlanPlace::output, 1, 0, 32}};
+  third.node = "labels";
+  third.op = "copy";
+  plan.steps = {first, second, third};
+  return plan;
+}
+
+constexpr const char* kSmallText =
+    "model small for cpu -mcpu=x86-64 -threads=2, tuned for 2 threads\n"
+    "by whet 0.1.0; needs sse3,popcnt; 1 of 2 tasks from records, 1 by default schedules\n"
+    "arena 4096, weights 640, 2 entry points, 1000 flops\n"
+    "input image dtype 0 [1x4x8] 128 bytes\n"
+    "output scores dtype 0 [8] 32 bytes\n"
+    "output labels dtype 6 [2x2] 32 bytes\n"
+    "kernel 1 parallel (input 0+0:128, weights+64:576, arena+128:256) shared arena+1024:512 worker 96 "
+    "# Conv_0+Relu_1: conv2d+relu, 900 flops, 960 bytes, predicted 0.2 ms\n"
+    "barrier\n"
+    "kernel 0 (arena+128:256, output 0+0:32) prefetch weights+64:128 # Softmax_2: softmax, 0 flops, 0 bytes\n"
+    "copy (weights+0:32, output 1+0:32) # labels: copy, 0 flops, 0 bytes\n";
+
+std::string error_of(const std::string& stored) {
+  const Result<ModelPlan> plan = read_plan(stored);
+  return plan.ok() ? "no error" : plan.error().message;
+}
+
+std::string error_after(void (*change)(ModelPlan&)) {
+  ModelPlan plan = small_plan();
+  change(plan);
+  return error_of(write_plan(plan));
+}
+
+/// Puts the right checksum on a changed plan, so that the checks behind it are reached.
+void seal(std::string& stored) {
+  const std::uint64_t zero = 0;
+  std::memcpy(stored.data() + offsetof(PlanHeader, checksum), &zero, 8);
+  const std::uint64_t sum = whet_checksum(stored.data(), stored.size());
+  std::memcpy(stored.data() + offsetof(PlanHeader, checksum), &sum, 8);
+}
+
+TEST(ModelPlan, ReadsBackWhatWasWritten) {
+  const Result<ModelPlan> plan = read_plan(write_plan(small_plan()));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(to_text(plan.value()), kSmallText);
+  EXPECT_EQ(plan.value().predicted_seconds, 0.00025);
+}
+
+TEST(ModelPlan, StillReadsTheGoldenFileOfVersionOne) {
+  const char* path = WHET_SOURCE_DIR "/src/artifact/testdata/plan_v1.bin";
+  if (std::getenv("WHET_REWRITE_GOLDEN")) std::ofstream(path, std::ios::binary) << write_plan(small_plan());
+  std::ifstream file(path, std::ios::binary);
+  ASSERT_TRUE(file) << "testdata/plan_v1.bin is missing";
+  std::stringstream bytes;
+  bytes << file.rdbuf();
+  const Result<ModelPlan> plan = read_plan(bytes.str());
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(to_text(plan.value()), kSmallText);
+  EXPECT_EQ(bytes.str(), write_plan(small_plan())) << "the writer changed: raise the version, or restore it";
+}
+
+TEST(ModelPlan, RefusesOtherVersionsWithASentence) {
+  std::string stored = write_plan(small_plan());
+  stored[8] = 9;
+  EXPECT_EQ(error_of(stored), "the model's plan has version 9; this runtime reads version 1 (compile the model again)");
+}
+
+TEST(ModelPlan, RefusesWhatIsNoPlan) {
+  EXPECT_EQ(error_of(""), "the model's plan has 0 bytes; expected at least 160");
+  EXPECT_EQ(error_of(std::string(200, 'x')),
+            "the model's plan does not begin with \"whetplan\"; expected a plan written by whet compile");
+}
+
+TEST(ModelPlan, RefusesRangesOutsideTheirPlace) {
+  EXPECT_EQ(
+      error_after([](ModelPlan& p) { p.steps[0].arguments[2].offset = 3904; }),
+      "the model's plan: argument 2 is place 0, number 0, offset 3904, 256 bytes; expected an aligned range inside "
+      "the 4096 bytes there");
+  EXPECT_EQ(
+      error_after([](ModelPlan& p) { p.steps[0].arguments[0].index = 1; }),
+      "the model's plan: argument 0 is place 2, number 1, offset 0, 128 bytes; expected an aligned range inside the "
+      "0 bytes there");
+  EXPECT_EQ(error_after([](ModelPlan& p) { p.steps[1].entry = 2; }),
+            "the model's plan: step 1 is of kind 0 and calls entry point 2; there are 2 entry points");
+  EXPECT_EQ(error_after([](ModelPlan& p) { p.inputs[0].bytes = 132; }),
+            "the model's plan: input 0 has 132 bytes; its extents make 128");
+  EXPECT_EQ(error_after([](ModelPlan& p) { p.steps[0].shared_bytes = 4096; }),
+            "the model's plan: step 0 has workspace or prefetch ranges outside arena or weights");
+  EXPECT_EQ(
+      error_after([](ModelPlan& p) { p.steps[2].arguments[1] = p.steps[0].arguments[0]; }),
+      "the model's plan: step 2 copies with 2 arguments; expected two of equal size, the second in the arena or an "
+      "output");
+}
+
+TEST(ModelPlan, RefusesEveryTruncationAndEveryChangedByte) {
+  const std::string stored = write_plan(small_plan());
+  for (std::size_t size = 0; size < stored.size(); ++size) {
+    EXPECT_FALSE(read_plan(std::string_view(stored).substr(0, size)).ok()) << size;
+  }
+  for (std::size_t at = 0; at < stored.size(); ++at) {
+    std::string changed = stored;
+    changed[at] = static_cast<char>(changed[at] ^ 0x55);
+    EXPECT_FALSE(read_plan(changed).ok()) << at;
+  }
+}
+
+TEST(ModelPlan, NeverCrashesOnGarbageBehindARightChecksum) {
+  const std::string stored = write_plan(small_plan());
+  Rng rng(1);
+  int accepted = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string changed = stored;
+    for (std::int64_t n = rng.between(1, 4); n > 0; --n) {
+      const std::size_t at = static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(changed.size())));
+      changed[at] = static_cast<char>(rng.chance(0.3) ? 0xff : rng.next());
+    }
+    seal(changed);
+    const Result<ModelPlan> plan = read_plan(changed);
+    if (plan.ok()) accepted += !to_text(plan.value()).empty();
+  }
+  EXPECT_GT(accepted, 0);
+}
+
+TEST(Isa, NamesItsBits) {
+  for (int bit = 0; bit < isa_count(); ++bit) EXPECT_EQ(isa_bit(isa_name(bit), std::strlen(isa_name(bit))), bit);
+  EXPECT_EQ(isa_bit("avx1024", 7), -1);
+  EXPECT_EQ(isa_bit("avx", 2), -1);
+}
+
+#if defined(__x86_64__)
+TEST(Isa, AgreesWithTheCompilersView) {
+  const IsaSet host = host_isa();
+  const auto has = [&](const char* name) { return bool((host >> isa_bit(name, std::strlen(name))) & 1); };
+  EXPECT_EQ(has("sse4.2"), bool(__builtin_cpu_supports("sse4.2")));
+  EXPECT_EQ(has("avx2"), bool(__builtin_cpu_supports("avx2")));
+  EXPECT_EQ(has("fma"), bool(__builtin_cpu_supports("fma")));
+  EXPECT_EQ(has("avx512f"), bool(__builtin_cpu_supports("avx512f")));
+  EXPECT_EQ(has("avx512vnni"), bool(__builtin_cpu_supports("avx512vnni")));
+}
+#endif
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,9 @@
+  .section .rodata.whet_runtime_object, "a"
+  .balign 64
+  .global whet_runtime_object_begin
+whet_runtime_object_begin:
+  .incbin WHET_RUNTIME_OBJECT
+  .global whet_runtime_object_end
+whet_runtime_object_end:
+  .byte 0
+  .section .note.GNU-stack, "", %progbits

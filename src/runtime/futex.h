@@ -1,0 +1,88 @@
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+
+namespace whet {
+
+/// Sleeps until woken, unless `word` is no longer `expected`. May wake for no reason.
+inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+inline void futex_wake_all(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+/// Tells the core that this thread only waits.
+inline void spin_pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+inline std::uint64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+/// A word that one thread changes and others wait for: first spinning, then asleep.
+class WaitWord {
+ public:
+  std::uint32_t load() const { return word_.load(std::memory_order_acquire); }
+
+  /// Stores and wakes those asleep. Everything written before is seen by those who saw the new value.
+  void store(std::uint32_t value) {
+    // Sequentially consistent with the sleeper's count: either this thread sees the sleeper, or the sleeper the value.
+    word_.store(value, std::memory_order_seq_cst);
+    wake();
+  }
+  /// The value before; wakes those asleep when the word has become 0.
+  std::uint32_t decrement() {
+    const std::uint32_t before = word_.fetch_sub(1, std::memory_order_seq_cst);
+    if (before == 1) wake();
+    return before;
+  }
+  /// Returns when the word is no longer `old`. Spins for `spin_ns`, then sleeps.
+  void wait_while(std::uint32_t old, std::uint64_t spin_ns) {
+    if (spins_through(old, spin_ns)) return;
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    while (word_.load(std::memory_order_seq_cst) == old) futex_wait(word_, old);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  /// For a child after fork, where no one waits any more.
+  void reset(std::uint32_t value) {
+    word_.store(value, std::memory_order_relaxed);
+    sleepers_.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  bool spins_through(std::uint32_t old, std::uint64_t spin_ns) const {
+    if (load() != old) return true;
+    if (spin_ns == 0) return false;
+    const std::uint64_t end = now_ns() + spin_ns;
+    do {
+      for (int i = 0; i < 64; ++i) {
+        spin_pause();
+        if (load() != old) return true;
+      }
+    } while (now_ns() < end);
+    return false;
+  }
+  void wake() {
+    if (sleepers_.load(std::memory_order_seq_cst) != 0) futex_wake_all(word_);
+  }
+
+  std::atomic<std::uint32_t> word_{0};
+  std::atomic<std::uint32_t> sleepers_{0};
+};
+
+}  // namespace whet

@@ -1,0 +1,44 @@
+#include "runtime/memory.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+
+namespace whet {
+namespace {
+
+constexpr std::size_t kSmallPage = 4096;
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+}  // namespace
+
+Pages allocate_pages(std::size_t bytes) {
+  Pages pages;
+  const bool huge = bytes >= kHugePage;
+  // The last huge page is left to small ones where most of it would lie empty.
+  const std::size_t size = round_up(bytes == 0 ? 1 : bytes, kSmallPage);
+  const std::size_t asked = huge ? size + kHugePage : size;
+  if (size < bytes || asked < size) return pages;
+  void* mapped = mmap(nullptr, asked, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return pages;
+  char* begin = static_cast<char*>(mapped);
+  if (huge) {
+    char* aligned = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(begin), kHugePage));
+    if (aligned > begin) munmap(begin, static_cast<std::size_t>(aligned - begin));
+    char* end = aligned + size;
+    if (begin + asked > end) munmap(end, static_cast<std::size_t>(begin + asked - end));
+    begin = aligned;
+    madvise(begin, size, MADV_HUGEPAGE);
+  }
+  pages.data = begin;
+  pages.bytes = bytes;
+  pages.mapped = size;
+  return pages;
+}
+
+void free_pages(Pages* pages) {
+  if (pages->data != nullptr) munmap(pages->data, pages->mapped);
+  *pages = Pages{};
+}
+
+}  // namespace whet

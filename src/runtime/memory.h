@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+
+namespace whet {
+
+/// Zeroed memory for tensors: 64-byte aligned at least; from 2 MiB on, aligned to and asked to be in huge pages.
+struct Pages {
+  void* data = nullptr;
+  std::size_t bytes = 0;   ///< as asked for
+  std::size_t mapped = 0;  ///< as mapped
+
+  bool ok() const { return data != nullptr; }
+};
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// `data` is null when the system refuses. Zero bytes give a valid pointer too.
+Pages allocate_pages(std::size_t bytes);
+void free_pages(Pages* pages);
+
+}  // namespace whet

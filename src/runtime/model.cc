@@ -1,0 +1,169 @@
+#include "runtime/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "artifact/isa.h"
+#include "runtime/pool.h"
+
+namespace whet {
+namespace {
+
+/// Weights smaller than this stay where they are: no huge page would be filled.
+constexpr std::uint64_t kCopyFrom = kHugePage;
+/// Copied and dropped in pieces, so that the weights are never in memory twice.
+constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
+constexpr std::uint64_t kPage = 4096;
+
+/// Refuses a model whose kernels use instructions that this processor lacks, and names them.
+int check_isa(const ModelView& view, whet_error* error) {
+  const IsaSet host = host_isa();
+  char missing[256] = "";
+  std::size_t length = 0;
+  for (const char* name = view.text(view.header->required_isa); *name != '\0';) {
+    const std::size_t size = strcspn(name, ",");
+    const int bit = isa_bit(name, size);
+    if ((bit < 0 || !((host >> bit) & 1)) && length + size + 3 < sizeof missing) {
+      length += static_cast<std::size_t>(snprintf(missing + length, sizeof missing - length, "%s%.*s",
+                                                  length ? ", " : "", static_cast<int>(size), name));
+    }
+    name += size + (name[size] == ',');
+  }
+  if (length == 0) return 0;
+  return whet_fail(error,
+                   "model %s needs %s, which this processor does not offer: it is compiled for \"%s\"; compile it for "
+                   "this machine",
+                   view.text(view.header->name), missing, view.text(view.header->target));
+}
+
+/// Gives the whole pages of [begin, end) back; they are read from the file again if they should be needed.
+void drop_pages(const char* begin, const char* end) {
+  const std::uint64_t first = (reinterpret_cast<std::uint64_t>(begin) + kPage - 1) / kPage * kPage;
+  const std::uint64_t last = reinterpret_cast<std::uint64_t>(end) / kPage * kPage;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+int place_weights(whet_model& model, bool map, whet_error* error) {
+  const ModelImage& image = model.image;
+  const char* from = static_cast<const char*>(image.weights);
+  model.weights = from;
+  if (map || image.weights_bytes < kCopyFrom) return 0;
+  model.copied_weights = allocate_pages(image.weights_bytes);
+  if (!model.copied_weights.ok()) {
+    return whet_fail(error, "model %s: no memory for %llu bytes of weights", model.info.name,
+                     static_cast<unsigned long long>(image.weights_bytes));
+  }
+  char* to = static_cast<char*>(model.copied_weights.data);
+  for (std::uint64_t at = 0; at < image.weights_bytes; at += kPiece) {
+    const std::uint64_t bytes = image.weights_bytes - at < kPiece ? image.weights_bytes - at : kPiece;
+    memcpy(to + at, from + at, bytes);
+    if (image.file_backed) drop_pages(from + at, from + at + bytes);
+  }
+  model.weights = to;
+  return 0;
+}
+
+whet_tensor_info* describe(const ModelView& view, const PlanTensor* tensors, std::uint32_t count) {
+  whet_tensor_info* infos = static_cast<whet_tensor_info*>(calloc(count + 1, sizeof(whet_tensor_info)));
+  if (infos == nullptr) return nullptr;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const PlanTensor& t = tensors[i];
+    infos[i] = {view.text(t.name), static_cast<whet_dtype>(t.dtype), t.rank, view.dims + t.first_dim,
+                static_cast<std::int64_t>(t.bytes)};
+  }
+  return infos;
+}
+
+whet_model_info describe(const ModelView& view) {
+  const PlanHeader& h = *view.header;
+  whet_model_info info{};
+  info.name = view.text(h.name);
+  info.target = view.text(h.target);
+  info.required_isa = view.text(h.required_isa);
+  info.records = view.text(h.records);
+  info.compiler = view.text(h.compiler);
+  info.inputs = h.inputs.count;
+  info.outputs = h.outputs.count;
+  info.steps = h.steps.count;
+  info.tuned_threads = h.tuned_threads;
+  info.arena_bytes = static_cast<std::int64_t>(h.arena_bytes);
+  info.weights_bytes = static_cast<std::int64_t>(h.weights_bytes);
+  info.flops = h.flops;
+  info.predicted_seconds = h.predicted_seconds;
+  return info;
+}
+
+int fill(whet_model& model, const whet_open_options& options, whet_error* error) {
+  if (parse_model(model.image.plan, model.image.plan_bytes, &model.view, error) != 0) return -1;
+  const PlanHeader& header = *model.view.header;
+  if (header.weights_bytes != model.image.weights_bytes) {
+    return whet_fail(error, "the model's plan asks for %llu bytes of weights; there are %llu",
+                     static_cast<unsigned long long>(header.weights_bytes),
+                     static_cast<unsigned long long>(model.image.weights_bytes));
+  }
+  if (check_isa(model.view, error) != 0) return -1;
+  model.info = describe(model.view);
+  model.inputs = describe(model.view, model.view.inputs, header.inputs.count);
+  model.outputs = describe(model.view, model.view.outputs, header.outputs.count);
+  if (model.inputs == nullptr || model.outputs == nullptr) return whet_fail(error, "no memory to open the model");
+  return place_weights(model, options.map_weights != 0, error);
+}
+
+}  // namespace
+
+int model_open(const ModelImage& image, const whet_open_options* given, whet_model** out, whet_error* error) {
+  const whet_open_options options = given != nullptr ? *given : whet_open_options{};
+  *out = nullptr;
+  whet_model* model = static_cast<whet_model*>(calloc(1, sizeof(whet_model)));
+  if (model == nullptr) return whet_fail(error, "no memory to open the model");
+  model->image = image;
+  pthread_mutex_init(&model->own_pool_lock, nullptr);
+  if (fill(*model, options, error) != 0) {
+    model_close(model);
+    return -1;
+  }
+  *out = model;
+  return 0;
+}
+
+void model_close(whet_model* model) {
+  if (model == nullptr) return;
+  pool_destroy(model->own_pool);
+  pthread_mutex_destroy(&model->own_pool_lock);
+  free_pages(&model->copied_weights);
+  free(model->inputs);
+  free(model->outputs);
+  free(model);
+}
+
+const whet_model_info* model_info(const whet_model* model) { return &model->info; }
+
+const whet_tensor_info* model_input(const whet_model* model, std::uint32_t i) {
+  return i < model->info.inputs ? &model->inputs[i] : nullptr;
+}
+
+const whet_tensor_info* model_output(const whet_model* model, std::uint32_t i) {
+  return i < model->info.outputs ? &model->outputs[i] : nullptr;
+}
+
+int model_own_pool(whet_model* model, whet_pool** pool, whet_error* error) {
+  pthread_mutex_lock(&model->own_pool_lock);
+  int result = 0;
+  if (model->own_pool == nullptr) result = pool_create(nullptr, model->info.tuned_threads, &model->own_pool, error);
+  *pool = model->own_pool;
+  pthread_mutex_unlock(&model->own_pool_lock);
+  return result;
+}
+
+void write_type(const whet_tensor_info& info, char* text, std::size_t bytes) {
+  std::size_t length = static_cast<std::size_t>(snprintf(text, bytes, "%s[", whet_dtype_name(info.dtype)));
+  for (std::uint32_t d = 0; d < info.rank && length < bytes; ++d) {
+    length += static_cast<std::size_t>(
+        snprintf(text + length, bytes - length, "%s%lld", d ? "x" : "", static_cast<long long>(info.shape[d])));
+  }
+  if (length < bytes) snprintf(text + length, bytes - length, "]");
+}
+
+}  // namespace whet

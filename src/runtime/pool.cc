@@ -1,0 +1,338 @@
+#include "runtime/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <new>
+
+#include "runtime/cores.h"
+#include "runtime/float_mode.h"
+#include "runtime/futex.h"
+
+namespace whet {
+namespace {
+
+constexpr std::uint32_t kMaxThreads = 1024;
+constexpr std::uint32_t kDefaultSpinMicroseconds = 2000;
+/// In the middle of a run the others are a step behind at most; but where cores are scarce, they may need this one.
+constexpr std::uint64_t kBarrierSpinNs = 5000000;
+constexpr std::uint64_t kScarceBarrierSpinNs = 20000;
+constexpr std::size_t kLine = 64;
+
+struct Pool;
+
+struct Worker {
+  Pool* pool;
+  std::uint32_t index;
+  pthread_t thread;
+};
+
+struct alignas(kLine) Line {
+  WaitWord word;
+};
+
+struct Pool : whet_pool {
+  // Fixed once the pool is made.
+  whet_pool_info settings;  // info points here
+  std::uint32_t* cores;     // settings.cores points here
+  Worker* threads;          // [workers]; entry 0 is not used
+  std::uint64_t idle_spin_ns, barrier_spin_ns;
+  char note[256];
+
+  pthread_mutex_t turn;             // held by the caller that runs a job
+  std::atomic<std::int32_t> owner;  // the process that the workers live in
+  std::uint32_t started;            // workers running, the caller included
+
+  void (*job)(void*, std::uint32_t);
+  void* context;
+  bool stop;
+
+  Line epoch;    // counts jobs: a change starts one
+  Line pending;  // workers that have not finished the job
+  Line barrier_epoch;
+  alignas(kLine) std::atomic<std::uint32_t> arrived;
+};
+
+void barrier(whet_pool* base, std::uint32_t) {
+  Pool& pool = *static_cast<Pool*>(base);
+  if (pool.workers == 1) return;
+  const std::uint32_t epoch = pool.barrier_epoch.word.load();
+  if (pool.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == pool.workers) {
+    pool.arrived.store(0, std::memory_order_relaxed);
+    pool.barrier_epoch.word.store(epoch + 1);
+  } else {
+    pool.barrier_epoch.word.wait_while(epoch, pool.barrier_spin_ns);
+  }
+}
+
+void* work(void* argument) {
+  const Worker& self = *static_cast<const Worker*>(argument);
+  Pool& pool = *self.pool;
+  FlushDenormals flush;
+  // The epoch at which this worker was made is 0 (also after a fork): the first job makes it 1.
+  for (std::uint32_t epoch = 0;; ++epoch) {
+    pool.epoch.word.wait_while(epoch, pool.idle_spin_ns);
+    if (pool.stop) return nullptr;
+    pool.job(pool.context, self.index);
+    pool.pending.word.decrement();
+  }
+}
+
+/// Starts one thread, on its core where it has one; falls back to a free thread where the core is refused.
+int start_thread(Pool& pool, Worker& worker) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  if (pool.settings.pinned) {
+    cpu_set_t* mask = CPU_ALLOC(kMaxCores);
+    const std::size_t bytes = CPU_ALLOC_SIZE(kMaxCores);
+    if (mask != nullptr) {
+      CPU_ZERO_S(bytes, mask);
+      CPU_SET_S(pool.cores[worker.index], bytes, mask);
+      pthread_attr_setaffinity_np(&attributes, bytes, mask);
+      CPU_FREE(mask);
+    }
+  }
+  int failure = pthread_create(&worker.thread, &attributes, work, &worker);
+  pthread_attr_destroy(&attributes);
+  if (failure == EINVAL && pool.settings.pinned) {
+    pool.settings.pinned = 0;
+    snprintf(pool.note, sizeof pool.note, "%u threads, not pinned: core %u is not open to this process", pool.workers,
+             pool.cores[worker.index]);
+    failure = pthread_create(&worker.thread, nullptr, work, &worker);
+  }
+  return failure;
+}
+
+/// Signals are the program's own threads' business.
+int start_threads(Pool& pool) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int failure = 0;
+  for (pool.started = 1; pool.started < pool.workers && failure == 0;) {
+    failure = start_thread(pool, pool.threads[pool.started]);
+    if (failure == 0) ++pool.started;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!pool.settings.pinned) pool.settings.cores = nullptr;
+  return failure;
+}
+
+void stop_threads(Pool& pool) {
+  pool.stop = true;
+  pool.epoch.word.store(pool.epoch.word.load() + 1);
+  for (std::uint32_t w = 1; w < pool.started; ++w) pthread_join(pool.threads[w].thread, nullptr);
+}
+
+/// Everything as in a pool that has run nothing.
+void reset(Pool& pool) {
+  pool.stop = false;
+  pool.epoch.word.reset(0);
+  pool.pending.word.reset(0);
+  pool.barrier_epoch.word.reset(0);
+  pool.arrived.store(0, std::memory_order_relaxed);
+  pthread_mutex_init(&pool.turn, nullptr);
+}
+
+/// In a child after fork the workers are gone: the first caller starts them again. Gives 0 or an errno.
+int remake_after_fork(Pool& pool) {
+  const std::int32_t self = static_cast<std::int32_t>(getpid());
+  constexpr std::int32_t kRemaking = -1;
+  while (true) {
+    std::int32_t owner = pool.owner.load(std::memory_order_acquire);
+    if (owner == self) return 0;
+    if (owner == kRemaking || !pool.owner.compare_exchange_weak(owner, kRemaking, std::memory_order_acq_rel)) {
+      sched_yield();
+      continue;
+    }
+    reset(pool);
+    const int failure = start_threads(pool);
+    if (failure != 0) stop_threads(pool);
+    pool.owner.store(failure == 0 ? self : owner, std::memory_order_release);
+    return failure;
+  }
+}
+
+void join(Pool& pool) {
+  for (std::uint32_t left = pool.pending.word.load(); left != 0; left = pool.pending.word.load()) {
+    pool.pending.word.wait_while(left, pool.barrier_spin_ns);
+  }
+}
+
+int run(whet_pool* base, void (*job)(void*, std::uint32_t), void* context) {
+  Pool& pool = *static_cast<Pool*>(base);
+  if (const int failure = remake_after_fork(pool); failure != 0) return failure;
+  pthread_mutex_lock(&pool.turn);
+  {
+    FlushDenormals flush;
+    if (pool.workers > 1) {
+      pool.job = job;
+      pool.context = context;
+      pool.pending.word.reset(pool.workers - 1);
+      pool.epoch.word.store(pool.epoch.word.load() + 1);
+    }
+    job(context, 0);
+    if (pool.workers > 1) join(pool);
+  }
+  pthread_mutex_unlock(&pool.turn);
+  return 0;
+}
+
+/// WHET_NUM_THREADS, or 0 where it is not set or no number.
+std::uint32_t environment_threads() {
+  const char* text = getenv("WHET_NUM_THREADS");
+  if (text == nullptr || *text == '\0') return 0;
+  char* end;
+  const unsigned long threads = strtoul(text, &end, 10);
+  return *end == '\0' && threads <= kMaxThreads ? static_cast<std::uint32_t>(threads) : 0;
+}
+
+/// Decides the number of threads and says why.
+std::uint32_t choose_threads(const whet_pool_options& options, std::uint32_t most, const UsableCores& cores, char* note,
+                             std::size_t bytes) {
+  if (options.threads != 0) {
+    snprintf(note, bytes, "%u threads, as asked for", options.threads);
+    return options.threads;
+  }
+  if (const std::uint32_t threads = environment_threads(); threads != 0) {
+    snprintf(note, bytes, "%u threads: WHET_NUM_THREADS says so", threads);
+    return threads;
+  }
+  std::uint32_t threads = cores.count > 0 ? cores.count : 1;
+  if (most != 0 && most <= threads && (cores.quota == 0 || most <= cores.quota)) {
+    snprintf(note, bytes, "%u threads: what the model was tuned for", most);
+    return most;
+  }
+  if (cores.quota > 0 && cores.quota < threads) {
+    threads = cores.quota < 1 ? 1 : static_cast<std::uint32_t>(cores.quota);
+    snprintf(note, bytes, "%u threads: the cgroup grants %.2f CPUs", threads, cores.quota);
+    return threads;
+  }
+  snprintf(note, bytes, "%u threads: one a physical core that this process may use", threads);
+  return threads;
+}
+
+/// Where the workers stand: the cores given, or the usable ones, turned so that the one under the caller comes first.
+void choose_cores(Pool& pool, const whet_pool_options& options, const UsableCores& usable) {
+  if (options.core_count != 0) {
+    memcpy(pool.cores, options.cores, pool.workers * sizeof *pool.cores);
+    return;
+  }
+  std::uint32_t first = 0;
+  const int here = sched_getcpu();
+  for (std::uint32_t i = 0; i < usable.count; ++i) {
+    if (here >= 0 && usable.core[i] == static_cast<std::uint32_t>(here)) first = i;
+  }
+  // A caller that stays is most likely to stay where it is; but a small pool keeps to the first cores, so that two runs
+  // of a program stand alike.
+  if (first >= pool.workers) first = 0;
+  for (std::uint32_t w = 0; w < pool.workers; ++w) {
+    const std::uint32_t at = w == 0 ? first : w <= first ? w - 1 : w;
+    pool.cores[w] = usable.core[at];
+  }
+}
+
+void choose_spins(Pool& pool, const whet_pool_options& options, const UsableCores& usable) {
+  const bool quota = usable.quota > 0;
+  const bool scarce = quota || pool.workers > usable.allowed;
+  pool.settings.spin_microseconds = quota                            ? 0
+                                    : options.spin_microseconds != 0 ? options.spin_microseconds
+                                                                     : kDefaultSpinMicroseconds;
+  pool.idle_spin_ns = std::uint64_t{pool.settings.spin_microseconds} * 1000;
+  pool.barrier_spin_ns = scarce ? kScarceBarrierSpinNs : kBarrierSpinNs;
+}
+
+int check_options(const whet_pool_options& options, whet_error* error) {
+  if (options.threads > kMaxThreads) {
+    return whet_fail(error, "a pool of %u threads was asked for; expected at most %u", options.threads, kMaxThreads);
+  }
+  for (std::uint32_t i = 0; i < options.core_count; ++i) {
+    if (options.cores == nullptr || options.cores[i] >= kMaxCores) {
+      return whet_fail(error, "core %u of the pool's list is missing or not below %u", i, kMaxCores);
+    }
+  }
+  return 0;
+}
+
+void free_pool(Pool* pool) {
+  free(pool->threads);
+  free(pool->cores);
+  pool->~Pool();
+  free(pool);
+}
+
+void destroy(whet_pool* base) {
+  Pool* pool = static_cast<Pool*>(base);
+  if (pool->owner.load(std::memory_order_acquire) == static_cast<std::int32_t>(getpid())) {
+    stop_threads(*pool);
+    pthread_mutex_destroy(&pool->turn);
+  }
+  free_pool(pool);
+}
+
+/// A pool without threads; null where memory ends.
+Pool* allocate_pool(std::uint32_t workers) {
+  void* memory = aligned_alloc(kLine, (sizeof(Pool) + kLine - 1) / kLine * kLine);
+  if (memory == nullptr) return nullptr;
+  Pool* pool = new (memory) Pool();
+  pool->head_version = 1;
+  pool->workers = workers;
+  pool->run = run;
+  pool->barrier = barrier;
+  pool->destroy = destroy;
+  pool->info = &pool->settings;
+  pool->cores = static_cast<std::uint32_t*>(calloc(workers, sizeof *pool->cores));
+  pool->threads = static_cast<Worker*>(calloc(workers, sizeof *pool->threads));
+  if (pool->cores == nullptr || pool->threads == nullptr) {
+    free_pool(pool);
+    return nullptr;
+  }
+  for (std::uint32_t w = 0; w < workers; ++w) pool->threads[w] = Worker{pool, w, {}};
+  return pool;
+}
+
+void kernel_barrier(void* team, std::uint32_t worker) {
+  whet_pool* pool = static_cast<whet_pool*>(team);
+  pool->barrier(pool, worker);
+}
+
+}  // namespace
+
+const whet_kernel_runtime kPoolKernelRuntime = {kernel_barrier};
+
+int pool_create(const whet_pool_options* given, std::uint32_t most_threads, whet_pool** out, whet_error* error) {
+  const whet_pool_options options = given != nullptr ? *given : whet_pool_options{};
+  *out = nullptr;
+  if (check_options(options, error) != 0) return -1;
+  UsableCores usable;
+  find_usable_cores(&usable);
+  char note[sizeof Pool::note];
+  const std::uint32_t threads = choose_threads(options, most_threads, usable, note, sizeof note);
+  if (options.core_count != 0 && options.core_count < threads) {
+    return whet_fail(error, "%u cores are given for %u threads; expected one a thread", options.core_count, threads);
+  }
+  Pool* pool = allocate_pool(threads);
+  if (pool == nullptr) return whet_fail(error, "no memory for a pool of %u threads", threads);
+  memcpy(pool->note, note, sizeof note);
+  pool->settings.threads = threads;
+  pool->settings.note = pool->note;
+  pool->settings.pinned = !options.no_pin && (options.core_count != 0 || threads <= usable.count);
+  pool->settings.cores = pool->cores;
+  if (pool->settings.pinned) choose_cores(*pool, options, usable);
+  choose_spins(*pool, options, usable);
+  reset(*pool);
+  pool->owner.store(static_cast<std::int32_t>(getpid()), std::memory_order_release);
+  if (const int failure = start_threads(*pool); failure != 0) {
+    stop_threads(*pool);
+    free_pool(pool);
+    return whet_fail(error, "cannot start %u threads: %s", threads, strerror(failure));
+  }
+  *out = pool;
+  return 0;
+}
+
+}  // namespace whet

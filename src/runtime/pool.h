@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "artifact/kernel_args.h"
+#include "whet/model.h"
+
+/// The head of every pool: what a runtime of another library (and of another version) needs to run on it.
+/// Nothing is ever taken away or moved; `head_version` tells what was added.
+struct whet_pool {
+  std::uint32_t head_version;  ///< 1
+  std::uint32_t workers;
+  /// Runs job(context, worker) on every worker at once, the calling thread being worker 0, and returns when all have.
+  /// Callers take turns. Denormals are flushed meanwhile. Gives 0, or an errno where the workers could not be started
+  /// again after a fork (then nothing was run).
+  int (*run)(whet_pool*, void (*job)(void* context, std::uint32_t worker), void* context);
+  /// Inside a job: returns when all workers have called it.
+  void (*barrier)(whet_pool*, std::uint32_t worker);
+  void (*destroy)(whet_pool*);
+  const whet_pool_info* info;
+};
+
+namespace whet {
+
+/// See whet_api. `most_threads` bounds the number that is chosen where options say none: what a model was tuned for, or
+/// 0. Gives 0, or -1 and a sentence.
+int pool_create(const whet_pool_options* options, std::uint32_t most_threads, whet_pool** pool, whet_error* error);
+inline void pool_destroy(whet_pool* pool) {
+  if (pool != nullptr) pool->destroy(pool);
+}
+inline const whet_pool_info* pool_info(const whet_pool* pool) { return pool->info; }
+
+[[nodiscard]] inline int pool_run(whet_pool* pool, void (*job)(void* context, std::uint32_t worker), void* context) {
+  return pool->run(pool, job, context);
+}
+
+/// What kernels get: `barrier` of a team that is a whet_pool.
+extern const whet_kernel_runtime kPoolKernelRuntime;
+
+}  // namespace whet

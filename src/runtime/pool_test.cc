@@ -1,0 +1,225 @@
+#include "runtime/pool.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/rng.h"
+
+namespace whet {
+namespace {
+
+struct Destroy {
+  void operator()(whet_pool* pool) const { pool_destroy(pool); }
+};
+using PoolHandle = std::unique_ptr<whet_pool, Destroy>;
+
+PoolHandle make_pool(std::uint32_t threads, whet_pool_options options = {}) {
+  options.threads = threads;
+  whet_pool* pool = nullptr;
+  whet_error error;
+  EXPECT_EQ(pool_create(&options, 0, &pool, &error), 0) << error.message;
+  return PoolHandle(pool);
+}
+
+template <typename Job>
+void run(whet_pool* pool, Job job) {
+  const auto call = [](void* context, std::uint32_t worker) { (*static_cast<Job*>(context))(worker); };
+  ASSERT_EQ(pool_run(pool, call, &job), 0);
+}
+
+/// Every worker writes its number; all must be there afterwards.
+void expect_all_workers_run(whet_pool* pool, std::uint32_t round) {
+  std::vector<std::uint32_t> seen(pool->workers, ~0u);
+  run(pool, [&](std::uint32_t worker) { seen[worker] = worker + round; });
+  for (std::uint32_t w = 0; w < pool->workers; ++w) ASSERT_EQ(seen[w], w + round);
+}
+
+TEST(Pool, RunsEveryWorkerOnceAJob) {
+  for (std::uint32_t threads : {1u, 2u, 3u, 8u}) {
+    const PoolHandle pool = make_pool(threads);
+    ASSERT_EQ(pool->workers, threads);
+    for (std::uint32_t round = 0; round < 2000 / threads; ++round) expect_all_workers_run(pool.get(), round);
+  }
+}
+
+TEST(Pool, CallsWorkerZeroInTheCallersThread) {
+  const PoolHandle pool = make_pool(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  run(pool.get(), [&](std::uint32_t worker) { EXPECT_EQ(worker == 0, std::this_thread::get_id() == caller); });
+}
+
+TEST(Pool, WakesWorkersThatSleep) {
+  whet_pool_options options{};
+  options.spin_microseconds = 1;
+  const PoolHandle pool = make_pool(3, options);
+  for (std::uint32_t round = 0; round < 200; ++round) {
+    if (round % 3 == 0) usleep(300);
+    expect_all_workers_run(pool.get(), round);
+  }
+}
+
+TEST(Pool, BarrierSeparatesPhases) {
+  for (std::uint32_t threads : {2u, 5u, 9u}) {
+    const PoolHandle pool = make_pool(threads);
+    std::vector<std::uint32_t> phase(threads, 0);
+    std::atomic<int> wrong{0};
+    run(pool.get(), [&](std::uint32_t worker) {
+      for (std::uint32_t step = 1; step <= 200; ++step) {
+        phase[worker] = step;
+        pool->barrier(pool.get(), worker);
+        for (std::uint32_t other : phase) wrong += other != step;
+        pool->barrier(pool.get(), worker);
+      }
+    });
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST(Pool, SurvivesWorkersThatComeLateToABarrier) {
+  const PoolHandle pool = make_pool(2);
+  std::atomic<int> count{0};
+  run(pool.get(), [&](std::uint32_t worker) {
+    for (int round = 0; round < 5; ++round) {
+      if (worker == static_cast<std::uint32_t>(round % 2)) usleep(8000);  // longer than anyone spins
+      pool->barrier(pool.get(), worker);
+      ++count;
+    }
+  });
+  EXPECT_EQ(count, 10);
+}
+
+TEST(Pool, TakesCallersInTurn) {
+  const PoolHandle pool = make_pool(2);
+  std::atomic<int> inside{0}, clashes{0}, jobs{0};
+  const auto caller = [&] {
+    for (int i = 0; i < 200; ++i) {
+      run(pool.get(), [&](std::uint32_t worker) {
+        if (worker != 0) return;
+        clashes += inside.fetch_add(1) != 0;
+        ++jobs;
+        --inside;
+      });
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) threads.emplace_back(caller);
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(clashes, 0);
+  EXPECT_EQ(jobs, 800);
+}
+
+TEST(Pool, LeavesTheCallersAffinityAndFloatingPointModeAlone) {
+  cpu_set_t before, after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  volatile float tiny = std::numeric_limits<float>::min();
+  const PoolHandle pool = make_pool(2);
+  std::vector<float> halves(2, -1.0f);
+  run(pool.get(), [&](std::uint32_t worker) { halves[worker] = tiny * 0.5f; });
+  EXPECT_EQ(halves, (std::vector<float>{0, 0})) << "denormals are flushed in every worker";
+  EXPECT_GT(tiny * 0.5f, 0.0f) << "and kept in the caller afterwards";
+  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+TEST(Pool, PinsItsWorkersToTheCoresGiven) {
+  cpu_set_t mask;
+  ASSERT_EQ(sched_getaffinity(0, sizeof mask, &mask), 0);
+  std::uint32_t core = 0;
+  while (!CPU_ISSET(core, &mask)) ++core;
+  const std::uint32_t cores[] = {core, core};
+  whet_pool_options options{};
+  options.cores = cores;
+  options.core_count = 2;
+  const PoolHandle pool = make_pool(2, options);
+  EXPECT_EQ(pool_info(pool.get())->pinned, 1u);
+  std::atomic<int> allowed{0}, stands{-1};
+  run(pool.get(), [&](std::uint32_t worker) {
+    if (worker == 0) return;
+    cpu_set_t own;
+    sched_getaffinity(0, sizeof own, &own);
+    allowed = CPU_COUNT(&own);
+    stands = sched_getcpu();
+  });
+  EXPECT_EQ(allowed, 1);
+  EXPECT_EQ(stands, static_cast<int>(core));
+}
+
+TEST(Pool, SaysWhyItHasAsManyThreads) {
+  EXPECT_STREQ(pool_info(make_pool(3).get())->note, "3 threads, as asked for");
+  setenv("WHET_NUM_THREADS", "2", 1);
+  const PoolHandle pool = make_pool(0);
+  EXPECT_STREQ(pool_info(pool.get())->note, "2 threads: WHET_NUM_THREADS says so");
+  EXPECT_EQ(pool->workers, 2u);
+  setenv("WHET_NUM_THREADS", "two", 1);
+  EXPECT_STRNE(pool_info(make_pool(0).get())->note, "2 threads: WHET_NUM_THREADS says so");
+  unsetenv("WHET_NUM_THREADS");
+}
+
+TEST(Pool, RefusesImpossibleOptionsWithASentence) {
+  whet_pool* pool = nullptr;
+  whet_error error;
+  const std::uint32_t cores[] = {0, 5000};
+  whet_pool_options options{};
+  options.threads = 5000;
+  EXPECT_EQ(pool_create(&options, 0, &pool, &error), -1);
+  EXPECT_STREQ(error.message, "a pool of 5000 threads was asked for; expected at most 1024");
+  options = {3, cores, 1, 0, 0};
+  EXPECT_EQ(pool_create(&options, 0, &pool, &error), -1);
+  EXPECT_STREQ(error.message, "1 cores are given for 3 threads; expected one a thread");
+  options = {2, cores, 2, 0, 0};
+  EXPECT_EQ(pool_create(&options, 0, &pool, &error), -1);
+  EXPECT_STREQ(error.message, "core 1 of the pool's list is missing or not below 1024");
+  EXPECT_EQ(pool, nullptr);
+}
+
+TEST(Pool, RunsUnpinnedWhereACoreIsNotOpen) {
+  const std::uint32_t cores[] = {0, 1000};
+  whet_pool_options options{};
+  options.cores = cores;
+  options.core_count = 2;
+  const PoolHandle pool = make_pool(2, options);
+  EXPECT_EQ(pool_info(pool.get())->pinned, 0u);
+  EXPECT_STREQ(pool_info(pool.get())->note, "2 threads, not pinned: core 1000 is not open to this process");
+  expect_all_workers_run(pool.get(), 1);
+}
+
+TEST(Pool, StartsAgainInAChildAfterFork) {
+  const PoolHandle pool = make_pool(3);
+  expect_all_workers_run(pool.get(), 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<int> count{0};
+    for (int round = 0; round < 50; ++round) run(pool.get(), [&](std::uint32_t) { ++count; });
+    _exit(count == 150 ? 7 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+  expect_all_workers_run(pool.get(), 2);
+}
+
+TEST(Pool, CanBeDestroyedInAChildThatNeverRanIt) {
+  PoolHandle pool = make_pool(3);
+  const pid_t child = fork();
+  if (child == 0) {
+    pool.reset();
+    _exit(7);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,476 @@
+#include "runtime/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <atomic>
+#include <new>
+
+#include "runtime/futex.h"
+#include "runtime/memory.h"
+#include "runtime/strided_copy.h"
+
+namespace whet {
+namespace {
+
+struct Input {
+  const void* data;                // the caller's; null until set
+  std::int64_t strides[kMaxRank];  // bytes
+  bool copied;                     // not contiguous or not aligned: `own` is what kernels read
+  Pages own;
+};
+
+struct Output {
+  void* bound;  // the caller's, or null
+  bool copied;  // bound but not aligned: kernels write `own`
+  Pages own;
+};
+
+bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % kPlanAlignment == 0; }
+
+void no_barrier(void*, std::uint32_t) {}
+constexpr whet_kernel_runtime kAloneRuntime = {no_barrier};
+
+}  // namespace
+}  // namespace whet
+
+struct whet_session {
+  whet_model* model;
+  whet_pool* pool;
+  whet::Pages arena;
+  whet::Pages workspace;  // one piece a worker
+  std::uint64_t workspace_stride;
+  void** buffers;  // what every argument of the plan points at; set before each run
+  whet::Input* inputs;
+  whet::Output* outputs;
+  bool buffers_stale;
+  char note[192];
+  std::atomic<std::uint32_t> running;
+  std::atomic<std::uint64_t> failure;  // 0, or step + 1 in the upper half and the kernel's answer in the lower
+
+  bool profiling;
+  std::uint64_t* step_ns;  // of this run
+  whet_step_profile* steps;
+  whet_profile profile;
+};
+
+namespace whet {
+namespace {
+
+using Wide = unsigned long long;
+
+const ModelView& view_of(const whet_session& s) { return s.model->view; }
+
+template <typename T>
+T* zeroed(std::uint64_t count) {
+  return static_cast<T*>(calloc(count + 1, sizeof(T)));
+}
+
+// ---- The walk: all workers go through the plan together.
+
+void note_failure(whet_session& s, std::uint32_t step, std::int32_t answer) {
+  std::uint64_t none = 0;
+  s.failure.compare_exchange_strong(none, (std::uint64_t{step + 1} << 32) | static_cast<std::uint32_t>(answer));
+}
+
+void call_kernel(whet_session& s, std::uint32_t index, const PlanStep& step, std::uint32_t worker,
+                 std::uint32_t workers) {
+  whet_kernel_args args;
+  args.buffers = s.buffers + step.first_argument;
+  args.shared_workspace = static_cast<char*>(s.arena.data) + step.shared_offset;
+  args.worker_workspace = static_cast<char*>(s.workspace.data) + worker * s.workspace_stride;
+  args.runtime = workers > 1 ? &kPoolKernelRuntime : &kAloneRuntime;
+  args.team = s.pool;
+  args.prefetch = step.prefetch_bytes != 0 ? s.model->weights + step.prefetch_offset : nullptr;
+  args.prefetch_bytes = step.prefetch_bytes;
+  args.worker = worker;
+  args.workers = workers;
+  const std::int32_t answer = s.model->image.entries[step.entry](&args);
+  if (answer != 0) note_failure(s, index, answer);
+}
+
+/// Each worker copies its share, in whole cache lines.
+void copy_share(const whet_session& s, const PlanStep& step, std::uint32_t worker, std::uint32_t workers) {
+  const std::uint64_t bytes = view_of(s).arguments[step.first_argument].bytes;
+  const std::uint64_t lines = (bytes + 63) / 64;
+  const std::uint64_t begin = lines * worker / workers * 64;
+  std::uint64_t end = lines * (worker + 1) / workers * 64;
+  if (end > bytes) end = bytes;
+  if (begin >= end) return;
+  const char* from = static_cast<const char*>(s.buffers[step.first_argument]);
+  memcpy(static_cast<char*>(s.buffers[step.first_argument + 1]) + begin, from + begin, end - begin);
+}
+
+void run_step(whet_session& s, std::uint32_t index, const PlanStep& step, std::uint32_t worker, std::uint32_t workers) {
+  const bool parallel = step.flags & kStepParallel;
+  if (!parallel && worker != 0) return;
+  const std::uint32_t team = parallel ? workers : 1;
+  if (step.kind == PlanStepKind::copy) {
+    copy_share(s, step, worker, team);
+  } else {
+    call_kernel(s, index, step, worker, team);
+  }
+}
+
+void walk(void* context, std::uint32_t worker) {
+  whet_session& s = *static_cast<whet_session*>(context);
+  const PlanHeader& header = *view_of(s).header;
+  const std::uint32_t workers = s.pool->workers;
+  for (std::uint32_t i = 0; i < header.steps.count; ++i) {
+    const PlanStep& step = view_of(s).steps[i];
+    if (step.flags & kStepBarrier) s.pool->barrier(s.pool, worker);
+    run_step(s, i, step, worker, workers);
+  }
+}
+
+/// The same with a barrier before every step, so that each step's time is its own.
+void walk_and_measure(void* context, std::uint32_t worker) {
+  whet_session& s = *static_cast<whet_session*>(context);
+  const PlanHeader& header = *view_of(s).header;
+  std::uint64_t before = 0;
+  for (std::uint32_t i = 0; i <= header.steps.count; ++i) {
+    s.pool->barrier(s.pool, worker);
+    if (worker == 0) {
+      const std::uint64_t now = now_ns();
+      if (i > 0) s.step_ns[i - 1] = now - before;
+      before = now;
+    }
+    if (i < header.steps.count) run_step(s, i, view_of(s).steps[i], worker, s.pool->workers);
+  }
+}
+
+// ---- Buffers.
+
+void* input_pointer(const Input& input) { return input.copied ? input.own.data : const_cast<void*>(input.data); }
+
+void* output_pointer(const Output& output) {
+  return output.bound != nullptr && !output.copied ? output.bound : output.own.data;
+}
+
+char* place(const whet_session& s, const PlanArgument& a) {
+  switch (a.place) {
+    case PlanPlace::arena:
+      return static_cast<char*>(s.arena.data);
+    case PlanPlace::weights:
+      return const_cast<char*>(s.model->weights);
+    case PlanPlace::input:
+      return static_cast<char*>(input_pointer(s.inputs[a.index]));
+    case PlanPlace::output:
+      return static_cast<char*>(output_pointer(s.outputs[a.index]));
+  }
+  return nullptr;
+}
+
+void point_buffers(whet_session& s) {
+  for (std::uint32_t i = 0; i < view_of(s).header->arguments.count; ++i) {
+    const PlanArgument& a = view_of(s).arguments[i];
+    s.buffers[i] = place(s, a) + a.offset;
+  }
+  s.buffers_stale = false;
+}
+
+int make_pages(Pages* pages, std::uint64_t bytes, const char* what, whet_error* error) {
+  if (pages->ok()) return 0;
+  *pages = allocate_pages(bytes);
+  return pages->ok() ? 0 : whet_fail(error, "no memory for %llu bytes of %s", Wide(bytes), what);
+}
+
+int prepare(whet_session& s, whet_error* error) {
+  if (!s.buffers_stale) return 0;
+  for (std::uint32_t i = 0; i < s.model->info.inputs; ++i) {
+    const whet_tensor_info& info = s.model->inputs[i];
+    if (s.inputs[i].data == nullptr && info.bytes != 0) {
+      char type[256];
+      write_type(info, type, sizeof type);
+      return whet_fail(error, "input %u \"%s\" is not set; expected %s", i, info.name, type);
+    }
+    if (s.inputs[i].copied &&
+        make_pages(&s.inputs[i].own, static_cast<std::uint64_t>(info.bytes), "an input's copy", error) != 0) {
+      return -1;
+    }
+  }
+  for (std::uint32_t i = 0; i < s.model->info.outputs; ++i) {
+    Output& output = s.outputs[i];
+    if ((output.bound == nullptr || output.copied) &&
+        make_pages(&output.own, static_cast<std::uint64_t>(s.model->outputs[i].bytes), "an output", error) != 0) {
+      return -1;
+    }
+  }
+  point_buffers(s);
+  return 0;
+}
+
+std::uint64_t copy_inputs(whet_session& s) {
+  std::uint64_t spent = 0;
+  for (std::uint32_t i = 0; i < s.model->info.inputs; ++i) {
+    const Input& input = s.inputs[i];
+    const whet_tensor_info& info = s.model->inputs[i];
+    if (!input.copied) continue;
+    const std::uint64_t before = now_ns();
+    copy_strided(input.own.data, input.data, info.shape, input.strides, info.rank, whet_dtype_bytes(info.dtype));
+    spent += now_ns() - before;
+  }
+  return spent;
+}
+
+std::uint64_t copy_outputs(whet_session& s) {
+  std::uint64_t spent = 0;
+  for (std::uint32_t i = 0; i < s.model->info.outputs; ++i) {
+    const Output& output = s.outputs[i];
+    if (!output.copied) continue;
+    const std::uint64_t before = now_ns();
+    memcpy(output.bound, output.own.data, static_cast<std::size_t>(s.model->outputs[i].bytes));
+    spent += now_ns() - before;
+  }
+  return spent;
+}
+
+void remember_times(whet_session& s, std::uint64_t whole, std::uint64_t copies) {
+  const bool first = s.profile.runs++ == 0;
+  const auto add = [first](std::uint64_t ns, std::uint64_t* least, std::uint64_t* total) {
+    *total += ns;
+    if (first || ns < *least) *least = ns;
+  };
+  add(whole, &s.profile.min_ns, &s.profile.total_ns);
+  add(copies, &s.profile.copy_min_ns, &s.profile.copy_total_ns);
+  for (std::uint32_t i = 0; i < s.profile.steps; ++i) add(s.step_ns[i], &s.steps[i].min_ns, &s.steps[i].total_ns);
+}
+
+int run(whet_session& s, whet_error* error) {
+  if (prepare(s, error) != 0) return -1;
+  const std::uint64_t begin = s.profiling ? now_ns() : 0;
+  std::uint64_t copies = copy_inputs(s);
+  s.failure.store(0, std::memory_order_relaxed);
+  if (const int failure = pool_run(s.pool, s.profiling ? walk_and_measure : walk, &s); failure != 0) {
+    return whet_fail(error, "cannot start the pool's threads again after fork: %s", strerror(failure));
+  }
+  copies += copy_outputs(s);
+  if (s.profiling) remember_times(s, now_ns() - begin, copies);
+  if (const std::uint64_t failure = s.failure.load(std::memory_order_relaxed); failure != 0) {
+    const std::uint32_t step = static_cast<std::uint32_t>(failure >> 32) - 1;
+    return whet_fail(error, "step %u (%s: %s) reported error %d", step, s.steps[step].node, s.steps[step].op,
+                     static_cast<std::int32_t>(failure & 0xffffffffu));
+  }
+  return 0;
+}
+
+// ---- Making a session.
+
+void describe_steps(whet_session& s) {
+  for (std::uint32_t i = 0; i < s.model->info.steps; ++i) {
+    const PlanStep& step = view_of(s).steps[i];
+    s.steps[i] = {view_of(s).text(step.node),
+                  view_of(s).text(step.op),
+                  step.flops,
+                  step.bytes,
+                  step.predicted_seconds,
+                  0,
+                  0,
+                  (step.flags & kStepParallel) != 0};
+  }
+  s.profile.steps = s.model->info.steps;
+  s.profile.step = s.steps;
+}
+
+int allocate(whet_session& s, whet_error* error) {
+  const PlanHeader& header = *view_of(s).header;
+  std::uint64_t workspace = 0;
+  for (std::uint32_t i = 0; i < header.steps.count; ++i) {
+    if (view_of(s).steps[i].worker_bytes > workspace) workspace = view_of(s).steps[i].worker_bytes;
+  }
+  // Three lines apart, so that the workers' pieces do not share cache sets.
+  s.workspace_stride = (workspace + 63) / 64 * 64 + 192;
+  s.buffers = zeroed<void*>(header.arguments.count);
+  s.inputs = zeroed<Input>(header.inputs.count);
+  s.outputs = zeroed<Output>(header.outputs.count);
+  s.step_ns = zeroed<std::uint64_t>(header.steps.count);
+  s.steps = zeroed<whet_step_profile>(header.steps.count);
+  if (!s.buffers || !s.inputs || !s.outputs || !s.step_ns || !s.steps)
+    return whet_fail(error, "no memory for a session");
+  if (make_pages(&s.arena, header.arena_bytes, "activations", error) != 0) return -1;
+  return make_pages(&s.workspace, s.workspace_stride * s.pool->workers, "workspace", error);
+}
+
+void write_note(whet_session& s) {
+  const std::uint32_t tuned = s.model->info.tuned_threads;
+  if (s.pool->workers == tuned) return;
+  snprintf(s.note, sizeof s.note,
+           "tuned for %u threads, running with %u: expect up to 10%% from the best; re-tune with --threads %u", tuned,
+           s.pool->workers, s.pool->workers);
+}
+
+/// "input 0 "image" is f32[1x4]; <what was found>".
+int refuse_input(const whet_tensor_info& info, std::uint32_t i, const char* found, whet_error* error) {
+  char type[256];
+  write_type(info, type, sizeof type);
+  return whet_fail(error, "input %u \"%s\" is %s; %s", i, info.name, type, found);
+}
+
+/// The dtype of a DLPack tensor; false where whet has none for it.
+bool dtype_of(const whet_dltensor& tensor, whet_dtype* dtype) {
+  if (tensor.dtype.lanes != 1) return false;
+  struct Known {
+    std::uint8_t code, bits;
+    whet_dtype dtype;
+  };
+  constexpr Known kKnown[] = {{2, 32, WHET_F32}, {2, 64, WHET_F64}, {2, 16, WHET_F16}, {0, 8, WHET_I8},
+                              {1, 8, WHET_U8},   {0, 32, WHET_I32}, {0, 64, WHET_I64}, {6, 8, WHET_BOOL}};
+  for (const Known& known : kKnown) {
+    if (known.code != tensor.dtype.code || known.bits != tensor.dtype.bits) continue;
+    *dtype = known.dtype;
+    return true;
+  }
+  return false;
+}
+
+int check_dlpack(const whet_tensor_info& info, std::uint32_t i, const whet_dltensor& tensor, whet_error* error) {
+  char found[160];
+  constexpr std::int32_t kCpu = 1, kPinnedHost = 3;
+  if (tensor.device.device_type != kCpu && tensor.device.device_type != kPinnedHost) {
+    snprintf(found, sizeof found, "the DLPack tensor is on device type %d; expected 1 (CPU)",
+             tensor.device.device_type);
+    return refuse_input(info, i, found, error);
+  }
+  whet_dtype dtype;
+  if (!dtype_of(tensor, &dtype) || dtype != info.dtype) {
+    snprintf(found, sizeof found, "the DLPack tensor has type code %u, %u bits, %u lanes", tensor.dtype.code,
+             tensor.dtype.bits, tensor.dtype.lanes);
+    return refuse_input(info, i, found, error);
+  }
+  bool same = tensor.ndim >= 0 && static_cast<std::uint32_t>(tensor.ndim) == info.rank;
+  for (std::uint32_t d = 0; same && d < info.rank; ++d) same = tensor.shape[d] == info.shape[d];
+  if (same) return 0;
+  char type[128];
+  const whet_tensor_info given = {info.name, dtype, tensor.ndim < 0 ? 0 : static_cast<std::uint32_t>(tensor.ndim),
+                                  tensor.shape, 0};
+  write_type(given, type, sizeof type);
+  snprintf(found, sizeof found, "the DLPack tensor is %s", type);
+  return refuse_input(info, i, found, error);
+}
+
+int no_such(const char* what, std::uint32_t i, std::uint32_t count, whet_error* error) {
+  return whet_fail(error, "there is no %s %u; the model has %u, counted from 0", what, i, count);
+}
+
+}  // namespace
+
+int session_create(whet_model* model, whet_pool* pool, whet_session** out, whet_error* error) {
+  *out = nullptr;
+  if (pool == nullptr && model_own_pool(model, &pool, error) != 0) return -1;
+  void* memory = calloc(1, sizeof(whet_session));
+  if (memory == nullptr) return whet_fail(error, "no memory for a session");
+  whet_session* s = new (memory) whet_session();
+  s->model = model;
+  s->pool = pool;
+  s->buffers_stale = true;
+  if (allocate(*s, error) != 0) {
+    session_destroy(s);
+    return -1;
+  }
+  describe_steps(*s);
+  write_note(*s);
+  *out = s;
+  return 0;
+}
+
+void session_destroy(whet_session* s) {
+  if (s == nullptr) return;
+  for (std::uint32_t i = 0; s->inputs != nullptr && i < s->model->info.inputs; ++i) free_pages(&s->inputs[i].own);
+  for (std::uint32_t i = 0; s->outputs != nullptr && i < s->model->info.outputs; ++i) free_pages(&s->outputs[i].own);
+  free_pages(&s->arena);
+  free_pages(&s->workspace);
+  free(s->buffers);
+  free(s->inputs);
+  free(s->outputs);
+  free(s->step_ns);
+  free(s->steps);
+  s->~whet_session();
+  free(s);
+}
+
+whet_pool* session_pool(const whet_session* s) { return s->pool; }
+
+const char* session_note(const whet_session* s) { return s->note; }
+
+int session_set_input(whet_session* s, std::uint32_t i, const void* data, const std::int64_t* strides,
+                      whet_error* error) {
+  if (i >= s->model->info.inputs) return no_such("input", i, s->model->info.inputs, error);
+  const whet_tensor_info& info = s->model->inputs[i];
+  const std::int64_t element = whet_dtype_bytes(info.dtype);
+  if (data == nullptr && info.bytes != 0) return refuse_input(info, i, "the pointer given is null", error);
+  Input& input = s->inputs[i];
+  std::int64_t expected = element;
+  for (std::uint32_t d = info.rank; d-- > 0;) {
+    input.strides[d] = strides != nullptr ? strides[d] : expected;
+    expected *= info.shape[d];
+  }
+  input.data = data;
+  input.copied = !is_aligned(data) || !is_contiguous(info.shape, input.strides, info.rank, element);
+  s->buffers_stale = true;
+  return 0;
+}
+
+int session_set_input_dlpack(whet_session* s, std::uint32_t i, const whet_dltensor* tensor, whet_error* error) {
+  if (i >= s->model->info.inputs) return no_such("input", i, s->model->info.inputs, error);
+  const whet_tensor_info& info = s->model->inputs[i];
+  if (check_dlpack(info, i, *tensor, error) != 0) return -1;
+  std::int64_t strides[kMaxRank];
+  for (std::uint32_t d = 0; tensor->strides != nullptr && d < info.rank; ++d) {
+    strides[d] = tensor->strides[d] * whet_dtype_bytes(info.dtype);
+  }
+  const void* data = tensor->data == nullptr ? nullptr : static_cast<const char*>(tensor->data) + tensor->byte_offset;
+  return session_set_input(s, i, data, tensor->strides != nullptr ? strides : nullptr, error);
+}
+
+int session_bind_output(whet_session* s, std::uint32_t i, void* data, whet_error* error) {
+  if (i >= s->model->info.outputs) return no_such("output", i, s->model->info.outputs, error);
+  s->outputs[i].bound = data;
+  s->outputs[i].copied = data != nullptr && !is_aligned(data);
+  s->buffers_stale = true;
+  return 0;
+}
+
+int session_run(whet_session* s, whet_error* error) {
+  if (s->running.exchange(1, std::memory_order_acquire) != 0) {
+    return whet_fail(error, "the session is already running in another thread; expected one session a thread");
+  }
+  const int result = run(*s, error);
+  s->running.store(0, std::memory_order_release);
+  return result;
+}
+
+const void* session_output(const whet_session* s, std::uint32_t i) {
+  if (i >= s->model->info.outputs) return nullptr;
+  const Output& output = s->outputs[i];
+  return output.bound != nullptr ? output.bound : output.own.data;
+}
+
+int session_output_dlpack(const whet_session* s, std::uint32_t i, whet_dltensor* tensor, whet_error* error) {
+  if (i >= s->model->info.outputs) return no_such("output", i, s->model->info.outputs, error);
+  struct Code {
+    std::uint8_t code, bits;
+  };
+  constexpr Code kCodes[] = {{2, 32}, {2, 64}, {2, 16}, {0, 8}, {1, 8}, {0, 32}, {0, 64}, {6, 8}};  // by whet_dtype
+  const whet_tensor_info& info = s->model->outputs[i];
+  *tensor = whet_dltensor{};
+  tensor->data = const_cast<void*>(session_output(s, i));
+  tensor->device.device_type = 1;
+  tensor->ndim = static_cast<std::int32_t>(info.rank);
+  tensor->dtype.code = kCodes[info.dtype].code;
+  tensor->dtype.bits = kCodes[info.dtype].bits;
+  tensor->dtype.lanes = 1;
+  tensor->shape = const_cast<std::int64_t*>(info.shape);
+  return 0;
+}
+
+void session_set_profiling(whet_session* s, int on) {
+  s->profiling = on != 0;
+  if (!s->profiling) return;
+  s->profile = whet_profile{};
+  describe_steps(*s);
+}
+
+void session_profile(whet_session* s, whet_profile* profile) { *profile = s->profile; }
+
+}  // namespace whet
