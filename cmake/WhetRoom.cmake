@@ -4,6 +4,7 @@
 #
 # DEPENDS names rooms of lower layers; scripts/check_layers holds the `#include`s against the list in ARCHITECTURE.md.
 find_package(GTest REQUIRED)
+find_package(fmt REQUIRED)
 
 function(whet_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;LINK;TESTS;TEST_LINK" ${ARGN})

@@ -1,0 +1,466 @@
+#include "lower/generate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "schedule/regions.h"
+
+namespace whet {
+namespace {
+
+using Values = std::map<VarId, Expr>;  // what stands for a digit's variable in a mirrored nest
+
+class Generator {
+ public:
+  explicit Generator(const LoopTree& tree) : tree_(tree) { lowered_.program.vars = static_cast<std::int32_t>(tree.digits.size()); }
+
+  Result<Lowered> run() {
+    make_buffers();
+    std::vector<Stmt> phases;
+    for (const Item& root : tree_.roots) {
+      if (!phases.empty()) phases.push_back(make_stmt(Barrier{}));
+      append_item(root, phases);
+    }
+    lowered_.program.body = block(std::move(phases));
+    return std::move(lowered_);
+  }
+
+ private:
+  // ---- buffers
+
+  struct Stored {
+    BufferId buffer;
+    std::vector<Expr> base;  ///< where the buffer starts within the tensor, one an axis
+  };
+
+  BufferId add_argument(const KernelArgument& argument, const std::string& name, bool constant) {
+    const int position = static_cast<int>(lowered_.arguments.size());
+    lowered_.arguments.push_back(argument);
+    return lowered_.program.add({.name = name,
+                                 .dtype = argument.type.dtype,
+                                 .extents = argument.type.shape,
+                                 .argument = position,
+                                 .constant = constant,
+                                 .written = argument.kind == KernelArgument::Kind::output});
+  }
+
+  bool read_unpacked(OpId tensor) const {
+    for (std::size_t i = 0; i < tree_.dag.ops.size(); ++i) {
+      const OpId reader(static_cast<std::int64_t>(i));
+      const PlaceKind kind = tree_.place(reader).kind;
+      if (kind == PlaceKind::placeholder || kind == PlaceKind::inlined || find_pack(tensor, reader)) continue;
+      const std::vector<OpId> inputs = inputs_of(tree_.dag, reader);
+      if (std::find(inputs.begin(), inputs.end(), tensor) != inputs.end()) return true;
+    }
+    return false;
+  }
+
+  void make_buffers() {
+    stored_.resize(tree_.dag.ops.size());
+    make_inputs();
+    make_packs();
+    for (std::size_t i = 0; i < tree_.dag.ops.size(); ++i) {
+      const OpId op(static_cast<std::int64_t>(i));
+      const PlaceKind kind = tree_.place(op).kind;
+      if (kind != PlaceKind::placeholder && kind != PlaceKind::inlined) make_buffer(op);
+    }
+    for (const RegisterCache& cache : tree_.caches) {
+      const Region region = computed_region(tree_, cache.op, cache.loop);
+      Buffer buffer{.name = tree_.dag.op(cache.op).name + ".acc", .dtype = tree_.dag.op(cache.op).dtype, .scope = Scope::registers};
+      Stored stored;
+      for (const Span& span : region) buffer.extents.push_back(span.extent), stored.base.push_back(span.base);
+      stored.buffer = lowered_.program.add(std::move(buffer));
+      caches_[cache.op] = {cache.loop, stored};
+    }
+  }
+
+  void make_inputs() {
+    int placeholder = 0;
+    for (std::size_t i = 0; i < tree_.dag.ops.size(); ++i) {
+      const OpId op(static_cast<std::int64_t>(i));
+      const Op& def = tree_.dag.op(op);
+      if (!def.is_placeholder()) continue;
+      const bool constant = std::get<Placeholder>(def.def).constant;
+      if (read_unpacked(op)) {
+        stored_[i].buffer = add_argument({KernelArgument::Kind::input, placeholder, {def.dtype, def.shape}}, def.name, constant);
+        stored_[i].base.assign(def.shape.size(), int_const(0));
+      }
+      ++placeholder;
+      if (constant) prologue_ids_[op] = lowered_.prologue.add(def);
+    }
+  }
+
+  void make_buffer(OpId op) {
+    const Op& def = tree_.dag.op(op);
+    Stored& stored = stored_[op.index()];
+    const auto output = std::find(tree_.dag.outputs.begin(), tree_.dag.outputs.end(), op);
+    if (output != tree_.dag.outputs.end()) {
+      const int index = static_cast<int>(output - tree_.dag.outputs.begin());
+      stored.buffer = add_argument({KernelArgument::Kind::output, index, {def.dtype, def.shape}}, def.name, false);
+      stored.base.assign(def.shape.size(), int_const(0));
+      return;
+    }
+    const LoopId at = storage_loop(tree_, op);
+    Buffer buffer{.name = def.name, .dtype = def.dtype, .scope = Scope::shared};
+    if (tree_.place(op).registers) buffer.scope = Scope::registers;
+    else if (at.valid()) buffer.scope = Scope::worker;
+    const Region region = at.valid() ? computed_region(tree_, op, at) : Region();
+    for (std::size_t k = 0; k < def.shape.size(); ++k) {
+      buffer.extents.push_back(at.valid() ? region[k].extent : def.shape[k]);
+      stored.base.push_back(at.valid() ? region[k].base : int_const(0));
+    }
+    stored.buffer = lowered_.program.add(std::move(buffer));
+  }
+
+  // ---- packed constants
+
+  struct Packed {
+    BufferId buffer;
+    std::vector<DigitId> digits;  ///< of the loops around the reader, outermost first
+  };
+
+  const Packed* find_pack(OpId tensor, OpId reader) const {
+    for (std::size_t i = 0; i < tree_.packs.size(); ++i)
+      if (tree_.packs[i].tensor == tensor && tree_.packs[i].reader == reader) return i < packs_.size() ? &packs_[i] : &no_pack_yet_;
+    return nullptr;
+  }
+
+  void make_packs() {
+    for (std::size_t i = 0; i < tree_.packs.size(); ++i) {
+      const PackedRead& pack = tree_.packs[i];
+      const Op& tensor = tree_.dag.op(pack.tensor);
+      std::vector<Expr> index;
+      for_each(tree_.dag.op(pack.reader).element().body, [&](const Expr& part) {
+        const Load* read = std::get_if<Load>(&part->kind);
+        if (read && read->source.value == pack.tensor.value)
+          for (const Expr& e : read->index) index.push_back(simplified(over_digits(pack.reader, e)));
+      });
+      Packed packed;
+      Element element{.family = OpFamily::injective};
+      Values axis_of_digit;
+      for (LoopId loop : path_to(tree_, loop_of_leaf(tree_, pack.reader)))
+        for (DigitId digit : tree_.loop(loop).digits)
+          if (depends(index, VarId(digit.value))) {
+            axis_of_digit[VarId(digit.value)] = var(VarId(static_cast<std::int64_t>(element.axes.size())), name_of(tree_, digit));
+            element.axes.push_back({.name = fmt::format("d{}", element.axes.size()), .extent = tree_.digit(digit).extent});
+            packed.digits.push_back(digit);
+          }
+      Expr inside = bool_const(true);
+      for (std::size_t k = 0; k < index.size(); ++k) {
+        const Expr in_range = simplify(index[k] < int_const(tensor.shape[k]), [&](VarId v) { return digit_range(tree_, v); });
+        index[k] = substitute(index[k], [&](VarId v) { return axis_of_digit[v]; });
+        inside = inside && substitute(in_range, [&](VarId v) { return axis_of_digit[v]; });
+      }
+      element.body = select(inside, load(lowered_.prologue, prologue_ids_[pack.tensor], index), constant_like(load(lowered_.prologue, prologue_ids_[pack.tensor], index), 0));
+      Op op{.name = fmt::format("{}.packed{}", tensor.name, i), .dtype = tensor.dtype, .def = std::move(element)};
+      for (const Axis& axis : op.element().axes) op.shape.push_back(axis.extent);
+      const TensorType type{op.dtype, op.shape};
+      const int number = static_cast<int>(lowered_.prologue.outputs.size());
+      packed.buffer = add_argument({KernelArgument::Kind::packed, number, type}, op.name, true);
+      lowered_.prologue.outputs.push_back(lowered_.prologue.add(std::move(op)));
+      packs_.push_back(std::move(packed));
+    }
+  }
+
+  static bool depends(const std::vector<Expr>& index, VarId wanted) {
+    bool found = false;
+    for (const Expr& e : index)
+      for_each(e, [&](const Expr& part) {
+        const Var* v = std::get_if<Var>(&part->kind);
+        found = found || (v && v->id == wanted);
+      });
+    return found;
+  }
+
+  // ---- expressions
+
+  Expr simplified(const Expr& e) const {
+    return simplify(e, [&](VarId v) { return v.index() < tree_.digits.size() ? digit_range(tree_, v) : Interval{}; });
+  }
+
+  /// An expression over the op's axes as one over digit variables.
+  Expr over_digits(OpId op, const Expr& e) const {
+    return substitute(e, [&](VarId v) { return axis_value(tree_, op, AxisId(v.value)); });
+  }
+
+  std::vector<Expr> place_in(const Stored& stored, const std::vector<Expr>& index) const {
+    std::vector<Expr> placed;
+    for (std::size_t k = 0; k < index.size(); ++k) placed.push_back(simplified(index[k] - stored.base[k]));
+    return placed;
+  }
+
+  Expr lowered_load(OpId reader, const Load& read, DType dtype) const {
+    const OpId source(read.source.value);
+    if (const Packed* packed = find_pack(source, reader)) {
+      std::vector<Expr> index;
+      for (DigitId digit : packed->digits) index.push_back(digit_var(tree_, digit));
+      return load(dtype, SourceId(packed->buffer.value), index);
+    }
+    std::vector<Expr> index;
+    for (const Expr& e : read.index) index.push_back(body_over_digits(reader, e));
+    const Stored& stored = stored_[source.index()];
+    return load(dtype, SourceId(stored.buffer.value), place_in(stored, index));
+  }
+
+  /// An expression over the op's axes as one over digit variables and buffers.
+  Expr body_over_digits(OpId op, const Expr& body) const {
+    return rewrite(body, [&](const Expr& part) -> Expr {
+      if (const Load* read = std::get_if<Load>(&part->kind)) return lowered_load(op, *read, part->dtype);
+      if (const Var* v = std::get_if<Var>(&part->kind)) return axis_value(tree_, op, AxisId(v->id.value));
+      return Expr();
+    });
+  }
+
+  std::vector<Expr> own_index(OpId op) const {
+    std::vector<Expr> index;
+    for (std::size_t k = 0; k < tree_.dag.op(op).element().axes.size(); ++k) index.push_back(axis_value(tree_, op, AxisId(static_cast<std::int64_t>(k))));
+    return index;
+  }
+
+  // ---- guards
+
+  bool always(const Expr& condition) const { return is_const(simplified(condition), 1); }
+
+  /// The conditions under which an iteration of the op's nest counts; `reduce` adds those of reduce axes.
+  std::vector<Expr> guards(OpId op, bool reduce) const {
+    std::vector<Expr> conditions;
+    auto add = [&](const Expr& condition) {
+      if (!always(condition)) conditions.push_back(condition);
+    };
+    for (std::size_t d = 0; d < tree_.digits.size(); ++d) {
+      const Digit& digit = tree_.digits[d];
+      const DigitId id(static_cast<std::int64_t>(d));
+      if (digit.op != op || digit.leaf() || digit.tail != Tail::guard || digit.divides() || (is_reduce(tree_, id) && !reduce)) continue;
+      const std::vector<DigitId>& axes = tree_.place(op).axes;
+      if (!contains(axes[digit.axis.index()], id)) continue;
+      add(digit_value(tree_, id) < int_const(digit.extent));
+    }
+    const Placement& place = tree_.place(op);
+    if (place.kind == PlaceKind::root) return conditions;
+    const Element& element = tree_.dag.op(op).element();
+    for (std::size_t k = 0; k < element.axes.size(); ++k) {
+      const Expr value = axis_value(tree_, op, AxisId(static_cast<std::int64_t>(k)));
+      add(value >= int_const(0));
+      add(value < int_const(element.axes[k].extent));
+    }
+    return conditions;
+  }
+
+  /// True when `wanted` is `root` or a part of it (digits of a nest that was placed elsewhere since are not).
+  bool contains(DigitId root, DigitId wanted) const {
+    if (root == wanted) return true;
+    const Digit& digit = tree_.digit(root);
+    return !digit.leaf() && (contains(digit.outer, wanted) || contains(digit.inner, wanted));
+  }
+
+  static Stmt guarded(const std::vector<Expr>& conditions, Stmt body) {
+    for (std::size_t i = conditions.size(); i-- > 0;) body = make_stmt(If{conditions[i], body, Stmt()});
+    return body;
+  }
+
+  // ---- statements
+
+  /// The loops `loops` once more with variables of their own around what `leaf` makes.
+  Stmt mirrored(const std::vector<LoopId>& loops, const std::function<Stmt(const Values&)>& leaf) {
+    Values values;
+    std::vector<VarId> vars;
+    for (LoopId loop : loops)
+      for (DigitId digit : tree_.loop(loop).digits) {
+        const VarId fresh = lowered_.program.fresh_var();
+        values[VarId(digit.value)] = var(fresh, name_of(tree_, digit));
+      }
+    Stmt body = leaf(values);
+    for (std::size_t i = loops.size(); i-- > 0;)
+      body = loop_around(loops[i], body, [&](DigitId digit) { return std::get<Var>(values[VarId(digit.value)]->kind).id; });
+    return body;
+  }
+
+  Stmt loop_around(LoopId id, Stmt body, const std::function<VarId(DigitId)>& var_of) {
+    const TreeLoop& loop = tree_.loop(id);
+    const Expr extent = int_const(extent_of(tree_, id));
+    if (loop.digits.size() == 1) return make_stmt(Loop{var_of(loop.digits[0]), name_of(tree_, id), int_const(0), extent, loop.kind, body});
+    const VarId fused = lowered_.program.fresh_var();
+    std::int64_t inner = 1;
+    for (std::size_t i = loop.digits.size(); i-- > 0;) {
+      const DigitId digit = loop.digits[i];
+      Expr value = floordiv(var(fused, name_of(tree_, id)), inner);
+      if (i > 0) value = floormod(value, tree_.digit(digit).extent);
+      body = make_stmt(Let{var_of(digit), name_of(tree_, digit), value, body});
+      inner *= tree_.digit(digit).extent;
+    }
+    return make_stmt(Loop{fused, name_of(tree_, id), int_const(0), extent, loop.kind, body});
+  }
+
+  static Expr at_values(const Expr& e, const Values& values) {
+    return substitute(e, [&](VarId v) {
+      const auto found = values.find(v);
+      return found == values.end() ? Expr() : found->second;
+    });
+  }
+  static std::vector<Expr> at_values(std::vector<Expr> index, const Values& values) {
+    for (Expr& e : index) e = at_values(e, values);
+    return index;
+  }
+
+  std::vector<LoopId> spatial_loops_inside(OpId op, LoopId outer) const {
+    std::vector<LoopId> inside;
+    for (LoopId loop : own_loops(tree_, op))
+      if (loop != outer && encloses(tree_, outer, loop) && !is_reduce(tree_, loop)) inside.push_back(loop);
+    return inside;
+  }
+
+  /// A nest over the tile that `op` computes inside `outer`: store target[...] = value, within the spatial guards.
+  Stmt tile_nest(OpId op, LoopId outer, const Stored& target, const std::function<Expr(const Values&)>& value) {
+    return mirrored(spatial_loops_inside(op, outer), [&](const Values& values) {
+      std::vector<Expr> conditions = guards(op, false);
+      for (Expr& c : conditions) c = at_values(c, values);
+      return guarded(conditions, make_stmt(Store{target.buffer, at_values(place_in(target, own_index(op)), values), value(values), Expr()}));
+    });
+  }
+
+  Expr load_of(OpId op, const Stored& stored, const Values& values) const {
+    return at_values(load(tree_.dag.op(op).dtype, SourceId(stored.buffer.value), place_in(stored, own_index(op))), values);
+  }
+
+  Expr identity(OpId op) const { return identity_of(*tree_.dag.op(op).element().reducer, tree_.dag.op(op).dtype); }
+
+  /// The digits of the op's reduce loops at or around `loop`.
+  std::vector<DigitId> reduce_digits_around(OpId op, LoopId loop) const {
+    std::vector<DigitId> digits;
+    for (LoopId at : path_to(tree_, loop))
+      if (tree_.loop(at).op == op && is_reduce(tree_, at)) digits.insert(digits.end(), tree_.loop(at).digits.begin(), tree_.loop(at).digits.end());
+    return digits;
+  }
+
+  Stmt cache_begin(OpId op, LoopId loop, const Stored& cache) {
+    const Stmt clear = tile_nest(op, loop, cache, [&](const Values&) { return identity(op); });
+    Expr first = bool_const(true);
+    for (DigitId digit : reduce_digits_around(op, loop)) first = first && (digit_var(tree_, digit) <= int_const(0));
+    if (is_const(first, 1)) return clear;
+    return make_stmt(If{first, clear, tile_nest(op, loop, cache, [&](const Values& values) { return load_of(op, stored_[op.index()], values); })});
+  }
+
+  Stmt cache_end(OpId op, LoopId loop, const Stored& cache) {
+    return tile_nest(op, loop, stored_[op.index()], [&](const Values& values) { return load_of(op, cache, values); });
+  }
+
+  OpId op_of(const Item& item) const { return item.leaf.valid() ? item.leaf : tree_.loop(item.loop).op; }
+
+  bool holds_leaf(const Item& item, OpId op) const {
+    if (item.leaf.valid()) return item.leaf == op;
+    const LoopId leaf = loop_of_leaf(tree_, op);
+    return leaf.valid() && encloses(tree_, item.loop, leaf);
+  }
+
+  /// The statements of an item, with what has to stand before it.
+  void append_item(const Item& item, std::vector<Stmt>& out) {
+    const OpId op = op_of(item);
+    const Placement& place = tree_.place(op);
+    const LoopId parent = item.loop.valid() ? tree_.loop(item.loop).parent : loop_of_leaf(tree_, op);
+    std::vector<Stmt> made;
+    if (item.loop.valid() && is_outermost_reduce(item.loop) && !caches_.count(op)) made.push_back(init_nest(op, item.loop));
+    made.push_back(item.leaf.valid() ? leaf(op) : loop(item.loop));
+    Stmt stmt = block(std::move(made));
+    if (place.kind == PlaceKind::reverse_at && parent == place.at) {
+      Expr last = bool_const(true);
+      for (DigitId digit : reduce_digits_around(tree_.loop(parent).op, parent)) last = last && (digit_var(tree_, digit) >= int_const(tree_.digit(digit).extent - 1));
+      if (!is_const(last, 1)) stmt = make_stmt(If{last, stmt, Stmt()});
+    }
+    out.push_back(stmt);
+  }
+
+  bool is_outermost_reduce(LoopId id) const {
+    if (!is_reduce(tree_, id)) return false;
+    for (LoopId at = tree_.loop(id).parent; at.valid() && tree_.loop(at).op == tree_.loop(id).op; at = tree_.loop(at).parent)
+      if (is_reduce(tree_, at)) return false;
+    return true;
+  }
+
+  Stmt init_nest(OpId op, LoopId outermost_reduce) {
+    return tile_nest(op, outermost_reduce, stored_[op.index()], [&](const Values&) { return identity(op); });
+  }
+
+  Stmt loop(LoopId id) {
+    std::vector<Stmt> body;
+    for (const Item& child : tree_.loop(id).children) {
+      const Stored* cache = nullptr;
+      OpId cached;
+      for (const auto& [op, held] : caches_)
+        if (held.loop == id && holds_leaf(child, op)) cache = &held.stored, cached = op;
+      if (cache) body.push_back(cache_begin(cached, id, *cache));
+      append_item(child, body);
+      if (cache) body.push_back(cache_end(cached, id, *cache));
+    }
+    return loop_around(id, block(std::move(body)), [](DigitId digit) { return VarId(digit.value); });
+  }
+
+  /// sum += select(g, x, 0) * w  is  if g: sum += x * w. Takes such factors' conditions out of `body`.
+  static Expr take_padding(const Expr& body, Reducer reducer, std::vector<Expr>& conditions) {
+    if (const Select* s = std::get_if<Select>(&body->kind); s && same(s->if_false, identity_of(reducer, body->dtype))) {
+      conditions.push_back(s->condition);
+      return take_padding(s->if_true, reducer, conditions);
+    }
+    const Binary* product = std::get_if<Binary>(&body->kind);
+    if (reducer == Reducer::sum && product && product->op == BinaryOp::mul) {
+      const Expr a = take_padding(product->a, reducer, conditions), b = take_padding(product->b, reducer, conditions);
+      return a * b;
+    }
+    return body;
+  }
+
+  /// A store under the conditions of the selects that its value consists of: `T = select(c, a, b)` is `if c: T = a else: T = b`, so that
+  /// loops can be cut where c changes. Conditions that read data stay selects.
+  static Stmt store_by_cases(const Store& store) {
+    const Select* s = std::get_if<Select>(&store.value->kind);
+    if (!s || reads_data(s->condition)) return make_stmt(store);
+    Store then_store = store, else_store = store;
+    then_store.value = s->if_true, else_store.value = s->if_false;
+    return make_stmt(If{s->condition, store_by_cases(then_store), store_by_cases(else_store)});
+  }
+
+  static bool reads_data(const Expr& e) {
+    bool reads = e->lanes != 1;
+    for_each(e, [&](const Expr& part) { reads = reads || std::holds_alternative<Load>(part->kind) || is_float(part->dtype); });
+    return reads;
+  }
+
+  Stmt leaf(OpId op) {
+    const Element& element = tree_.dag.op(op).element();
+    std::vector<Expr> conditions = guards(op, true);
+    Expr body = element.body;
+    std::vector<Expr> padding;
+    if (element.reducer) body = take_padding(body, *element.reducer, padding);
+    for (const Expr& condition : padding) {
+      const Expr over = simplified(body_over_digits(op, condition));
+      if (!is_const(over, 1)) conditions.push_back(over);
+    }
+    Expr value = body_over_digits(op, body);
+    const auto cache = caches_.find(op);
+    const Stored& target = cache == caches_.end() ? stored_[op.index()] : cache->second.stored;
+    const std::vector<Expr> index = place_in(target, own_index(op));
+    if (element.reducer) value = combine(*element.reducer, load(value->dtype, SourceId(target.buffer.value), index), value);
+    return guarded(conditions, store_by_cases({target.buffer, index, value, Expr()}));
+  }
+
+  struct Cached {
+    LoopId loop;
+    Stored stored;
+  };
+
+  const LoopTree& tree_;
+  Lowered lowered_;
+  std::vector<Stored> stored_;
+  std::map<OpId, Cached> caches_;
+  std::vector<Packed> packs_;
+  Packed no_pack_yet_;
+  std::map<OpId, OpId> prologue_ids_;
+};
+
+}  // namespace
+
+Result<Lowered> generate(const LoopTree& tree) { return Generator(tree).run(); }
+
+}  // namespace whet

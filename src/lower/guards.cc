@@ -1,0 +1,356 @@
+#include "lower/guards.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compute/affine.h"
+#include "lower/rename.h"
+
+namespace whet {
+namespace {
+
+bool depends(const Expr& e, VarId wanted) {
+  bool found = false;
+  for_each(e, [&](const Expr& part) {
+    const Var* v = std::get_if<Var>(&part->kind);
+    found = found || (v && v->id == wanted);
+  });
+  return found;
+}
+
+void add_conjuncts(const Expr& e, std::vector<Expr>& out) {
+  const Binary* both = std::get_if<Binary>(&e->kind);
+  if (both && both->op == BinaryOp::logical_and) {
+    add_conjuncts(both->a, out);
+    add_conjuncts(both->b, out);
+  } else {
+    out.push_back(e);
+  }
+}
+
+bool contains_loop(const Stmt& s) {
+  bool found = false;
+  for_each(s, [&](const Stmt& part) { found = found || std::holds_alternative<Loop>(part->kind); }, nullptr);
+  return found;
+}
+
+/// The conditions under which everything inside `s` stands.
+std::vector<Expr> common_conditions(const Stmt& s) {
+  auto without = [](std::vector<Expr> conditions, VarId var) {
+    std::erase_if(conditions, [&](const Expr& c) { return depends(c, var); });
+    return conditions;
+  };
+  return std::visit(Match{[&](const Loop& l) { return without(common_conditions(l.body), l.index); },
+                          [&](const Let& l) { return without(common_conditions(l.body), l.var); },
+                          [&](const If& i) {
+                            std::vector<Expr> conditions;
+                            if (i.else_body.defined()) return conditions;
+                            conditions = common_conditions(i.then_body);
+                            add_conjuncts(i.condition, conditions);
+                            return conditions;
+                          },
+                          [&](const Block& b) {
+                            std::vector<Expr> shared = common_conditions(b.body.front());
+                            for (std::size_t k = 1; k < b.body.size() && !shared.empty(); ++k) {
+                              const std::vector<Expr> other = common_conditions(b.body[k]);
+                              std::erase_if(shared, [&](const Expr& c) {
+                                return std::none_of(other.begin(), other.end(), [&](const Expr& o) { return same(c, o); });
+                              });
+                            }
+                            return shared;
+                          },
+                          [](const auto&) { return std::vector<Expr>(); }},
+                    s->kind);
+}
+
+/// Stores that unrolling makes of `s`; a vector loop counts a store for every 16 lanes.
+std::int64_t unrolled_stores(const Stmt& s) {
+  return std::visit(Match{[](const Loop& l) {
+                            const std::int64_t* extent = as_int(l.extent);
+                            const std::int64_t inside = unrolled_stores(l.body);
+                            if (!extent || l.kind == LoopKind::serial || l.kind == LoopKind::parallel) return inside;
+                            return inside * (l.kind == LoopKind::unrolled ? *extent : (*extent + 15) / 16);
+                          },
+                          [](const Let& l) { return unrolled_stores(l.body); },
+                          [](const If& i) { return unrolled_stores(i.then_body) + (i.else_body.defined() ? unrolled_stores(i.else_body) : 0); },
+                          [](const Block& b) {
+                            std::int64_t sum = 0;
+                            for (const Stmt& part : b.body) sum += unrolled_stores(part);
+                            return sum;
+                          },
+                          [](const Store&) { return std::int64_t{1}; }, [](const Barrier&) { return std::int64_t{0}; }},
+                    s->kind);
+}
+
+/// A condition found inside a loop, with the binders between.
+struct Found {
+  Expr condition;
+  std::vector<Stmt> binders;  ///< Loops and Lets, outermost first
+  bool guards_loop = false;   ///< a loop stands inside the If
+};
+
+class GuardResolver {
+ public:
+  Stmt visit(const Stmt& s) {
+    return std::visit(Match{[&](const Loop& l) { return visit_loop(l); }, [&](const Let& l) { return visit_let(l); },
+                            [&](const If& i) { return visit_if(i); },
+                            [&](const Block& b) {
+                              std::vector<Stmt> body;
+                              for (const Stmt& part : b.body) body.push_back(visit(part));
+                              return block(std::move(body));
+                            },
+                            [&](const Store&) { return s; }, [&](const Barrier&) { return s; }},
+                      s->kind);
+  }
+
+ private:
+  Stmt visit_if(const If& guard) {
+    std::vector<Expr> conjuncts, open;
+    add_conjuncts(guard.condition, conjuncts);
+    for (const Expr& c : conjuncts) {
+      if (facts_.refutes(c)) return guard.else_body.defined() ? visit(guard.else_body) : Stmt();
+      if (!facts_.proves(c)) open.push_back(c);
+    }
+    if (open.empty()) return visit(guard.then_body);
+    Expr condition = open.front();
+    for (std::size_t i = 1; i < open.size(); ++i) condition = condition && open[i];
+    const Facts::Mark mark = facts_.mark();
+    facts_.assume(condition);
+    const Stmt then_body = visit(guard.then_body);
+    facts_.rewind(mark);
+    facts_.assume_not(condition);
+    const Stmt else_body = guard.else_body.defined() ? visit(guard.else_body) : Stmt();
+    facts_.rewind(mark);
+    if (!then_body.defined() && !else_body.defined()) return Stmt();
+    if (!then_body.defined()) return make_stmt(If{unary(UnaryOp::logical_not, condition), else_body, Stmt()});
+    return make_stmt(If{condition, then_body, else_body});
+  }
+
+  Stmt visit_let(const Let& let) {
+    const Facts::Mark mark = facts_.mark();
+    const Interval range = facts_.bounds(let.value);
+    facts_.bind(let.var, range);
+    Stmt body;
+    if (range.min && range.max) {
+      const std::vector<std::int64_t> starts = cut_points(let.var, *range.min, *range.max, let.body, false);
+      body = chain(let.var, let.name, starts, *range.max, let.body);
+    } else {
+      body = visit(let.body);
+    }
+    facts_.rewind(mark);
+    return body.defined() ? make_stmt(Let{let.var, let.name, let.value, body}) : Stmt();
+  }
+
+  Stmt visit_loop(Loop loop) {
+    // Conditions that cover the loop and do not depend on it stand better outside.
+    const Facts::Mark outside = facts_.mark();
+    bind(loop);
+    std::vector<Expr> invariant;
+    for (const Expr& c : common_conditions(loop.body))
+      if (!depends(c, loop.index) && !facts_.proves(c) && loop.kind != LoopKind::parallel) invariant.push_back(c);
+    facts_.rewind(outside);
+    if (!invariant.empty()) return visit(make_stmt(If{invariant.front(), make_stmt(loop), Stmt()}));
+
+    narrow(loop);
+    const std::int64_t *min = as_int(loop.min), *extent = as_int(loop.extent);
+    Stmt result;
+    if (min && extent && *extent <= 0) {
+      result = Stmt();
+    } else if (min && extent) {
+      const std::int64_t last = *min + *extent - 1;
+      const std::vector<std::int64_t> starts = cut_points(loop.index, *min, last, loop.body, loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel);
+      result = loop.kind == LoopKind::parallel ? chained_loop(loop, starts, last) : cut_loop(loop, starts, last);
+    } else {
+      bind(loop);
+      const Stmt body = visit(loop.body);
+      result = body.defined() ? make_stmt(Loop{loop.index, loop.name, loop.min, loop.extent, loop.kind, body}) : Stmt();
+    }
+    facts_.rewind(outside);
+    return result;
+  }
+
+  void bind(const Loop& loop) {
+    const std::int64_t *min = as_int(loop.min), *extent = as_int(loop.extent);
+    if (min && extent) facts_.bind(loop.index, Interval{*min, *min + *extent - 1});
+    else facts_.bind(loop.index, loop.min, loop.min + loop.extent - 1);
+  }
+
+  /// Narrows the bounds to those iterations for which the conditions that cover the whole body and depend on no inner loop hold.
+  void narrow(Loop& loop) {
+    for (const Expr& condition : common_conditions(loop.body)) {
+      if (!depends(condition, loop.index)) continue;
+      const Facts::Mark mark = facts_.mark();
+      bind(loop);
+      const bool known = facts_.proves(condition);
+      facts_.rewind(mark);
+      if (!known) narrow(loop, condition);
+    }
+  }
+
+  void narrow(Loop& loop, const Expr& condition) {
+    const std::optional<Affine> difference = nonnegative(condition);  // condition is difference >= 0
+    if (!difference) return;
+    const Expr index = var(loop.index, loop.name);
+    const std::int64_t factor = difference->coefficient(index);
+    Affine rest = *difference;
+    std::erase_if(rest.terms, [&](const auto& term) { return same(term.first, index); });
+    if (factor == 0 || depends(to_expr(rest), loop.index)) return;
+    Expr low = loop.min, end = loop.min + loop.extent;
+    if (factor > 0) low = max(low, floordiv(to_expr(scale(rest, -1)) + (factor - 1), factor));
+    else end = min(end, floordiv(to_expr(rest), -factor) + 1);
+    low = simplify(low, facts_), end = simplify(end, facts_);
+    const Expr extent = simplify(end - low, facts_);
+    const bool constant = as_int(low) && as_int(extent);
+    if (!constant && loop.kind != LoopKind::serial) return;
+    loop.min = low, loop.extent = extent;
+  }
+
+  static std::optional<Affine> nonnegative(const Expr& condition) {
+    const Binary* compare = std::get_if<Binary>(&condition->kind);
+    if (!compare || is_float(compare->a->dtype) || compare->a->lanes != 1) return std::nullopt;
+    const Affine a = to_affine(compare->a), b = to_affine(compare->b), one{{}, 1};
+    switch (compare->op) {
+      case BinaryOp::lt: return sub(sub(b, a), one);
+      case BinaryOp::le: return sub(b, a);
+      case BinaryOp::gt: return sub(sub(a, b), one);
+      case BinaryOp::ge: return sub(a, b);
+      default: return std::nullopt;
+    }
+  }
+
+  // ---- cutting a variable's range
+
+  void collect(const Stmt& s, std::vector<Stmt>& binders, std::vector<Found>& out) const {
+    std::visit(Match{[&](const Loop& l) {
+                       binders.push_back(s);
+                       collect(l.body, binders, out);
+                       binders.pop_back();
+                     },
+                     [&](const Let& l) {
+                       binders.push_back(s);
+                       collect(l.body, binders, out);
+                       binders.pop_back();
+                     },
+                     [&](const If& i) {
+                       std::vector<Expr> conjuncts;
+                       add_conjuncts(i.condition, conjuncts);
+                       for (const Expr& c : conjuncts) out.push_back({c, binders, contains_loop(i.then_body)});
+                       collect(i.then_body, binders, out);
+                       if (i.else_body.defined()) collect(i.else_body, binders, out);
+                     },
+                     [&](const Block& b) {
+                       for (const Stmt& part : b.body) collect(part, binders, out);
+                     },
+                     [](const auto&) {}},
+               s->kind);
+  }
+
+  /// A serial inner loop will take the condition into its own bounds.
+  static bool narrowed_later(const Found& found) {
+    for (std::size_t i = found.binders.size(); i-- > 0;) {
+      const Loop* loop = std::get_if<Loop>(&found.binders[i]->kind);
+      if (!loop || !depends(found.condition, loop->index)) continue;
+      if (loop->kind != LoopKind::serial) return false;
+      const std::vector<Expr> common = common_conditions(loop->body);
+      return std::any_of(common.begin(), common.end(), [&](const Expr& c) { return same(c, found.condition); });
+    }
+    return false;
+  }
+
+  bool decided(const Found& found, VarId v, std::int64_t low, std::int64_t high) {
+    const Facts::Mark mark = facts_.mark();
+    facts_.bind(v, Interval{low, high});
+    for (const Stmt& binder : found.binders) {
+      if (const Loop* loop = std::get_if<Loop>(&binder->kind)) bind(*loop);
+      else if (const Let* let = std::get_if<Let>(&binder->kind)) facts_.bind(let->var, let->value, let->value);
+    }
+    const bool known = facts_.proves(found.condition) || facts_.refutes(found.condition);
+    facts_.rewind(mark);
+    return known;
+  }
+
+  /// Where new ranges of `v` in low..high begin (low first), so that conditions inside `body` are decided in some of them.
+  std::vector<std::int64_t> cut_points(VarId v, std::int64_t low, std::int64_t high, const Stmt& body, bool serial) {
+    std::vector<Stmt> binders;
+    std::vector<Found> all;
+    collect(body, binders, all);
+    std::set<std::int64_t> starts{low};
+    for (const Found& found : all) {
+      if (!depends(found.condition, v) || decided(found, v, low, high) || narrowed_later(found)) continue;
+      const bool outer_only = std::none_of(found.binders.begin(), found.binders.end(), [](const Stmt& b) { return std::holds_alternative<Loop>(b->kind); });
+      if (serial && outer_only && found.guards_loop) continue;  // tested once an iteration, around a loop: cheap as it is
+      if (decided(found, v, high, high)) {
+        std::int64_t undecided = low, decided_from = high;  // [decided_from, high] is decided, [undecided, high] is not
+        while (decided_from - undecided > 1) {
+          const std::int64_t middle = undecided + (decided_from - undecided) / 2;
+          (decided(found, v, middle, high) ? decided_from : undecided) = middle;
+        }
+        starts.insert(decided_from);
+      }
+      if (decided(found, v, low, low)) {
+        std::int64_t decided_to = low, undecided = high;
+        while (undecided - decided_to > 1) {
+          const std::int64_t middle = decided_to + (undecided - decided_to) / 2;
+          (decided(found, v, low, middle) ? decided_to : undecided) = middle;
+        }
+        starts.insert(undecided);
+      }
+    }
+    const std::int64_t cost = static_cast<std::int64_t>(starts.size() - 1) * unrolled_stores(body);
+    if (added_stores_ + cost > kMaxEdgeStores) return {low};
+    added_stores_ += cost;
+    return {starts.begin(), starts.end()};
+  }
+
+  static std::int64_t end_of(const std::vector<std::int64_t>& starts, std::size_t i, std::int64_t last) {
+    return i + 1 < starts.size() ? starts[i + 1] - 1 : last;
+  }
+
+  Stmt visit_within(VarId v, std::int64_t low, std::int64_t high, const Stmt& body) {
+    const Facts::Mark mark = facts_.mark();
+    facts_.bind(v, Interval{low, high});
+    const Stmt result = visit(body);
+    facts_.rewind(mark);
+    return result;
+  }
+
+  Stmt cut_loop(const Loop& loop, const std::vector<std::int64_t>& starts, std::int64_t last) {
+    std::vector<Stmt> parts;
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      const std::int64_t end = end_of(starts, i, last);
+      const Stmt body = visit_within(loop.index, starts[i], end, loop.body);
+      if (body.defined()) parts.push_back(make_stmt(Loop{loop.index, loop.name, int_const(starts[i]), int_const(end - starts[i] + 1), loop.kind, body}));
+    }
+    return block(std::move(parts));
+  }
+
+  Stmt chained_loop(const Loop& loop, const std::vector<std::int64_t>& starts, std::int64_t last) {
+    const Stmt body = chain(loop.index, loop.name, starts, last, loop.body);
+    return body.defined() ? make_stmt(Loop{loop.index, loop.name, loop.min, loop.extent, loop.kind, body}) : Stmt();
+  }
+
+  /// if v < starts[1]: body for the first range, else if v < starts[2]: ...
+  Stmt chain(VarId v, const std::string& name, const std::vector<std::int64_t>& starts, std::int64_t last, const Stmt& body) {
+    Stmt result = visit_within(v, starts.back(), last, body);
+    for (std::size_t i = starts.size() - 1; i-- > 0;) {
+      const Stmt part = visit_within(v, starts[i], end_of(starts, i, last), body);
+      const Expr below = var(v, name) < int_const(starts[i + 1]);
+      if (part.defined()) result = make_stmt(If{below, part, result});
+      else if (result.defined()) result = make_stmt(If{unary(UnaryOp::logical_not, below), result, Stmt()});
+    }
+    return result;
+  }
+
+  Facts facts_;
+  std::int64_t added_stores_ = 0;
+};
+
+}  // namespace
+
+Result<Program> resolve_guards(Program program, const Target&) {
+  program.body = GuardResolver().visit(program.body);
+  if (!program.body.defined()) return Error{program.name + ": computes nothing: every guard is always false"};
+  return rename_apart(std::move(program));
+}
+
+}  // namespace whet

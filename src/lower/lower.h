@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "program/program.h"
+#include "schedule/loop_tree.h"
+#include "target/target.h"
+
+namespace whet {
+
+/// What a kernel's argument is. input: placeholder number `index` of the task's DAG (also constants that are not packed);
+/// packed: output number `index` of the prologue; output: number `index` of dag.outputs.
+struct KernelArgument {
+  enum class Kind { input, packed, output };
+  Kind kind = Kind::input;
+  int index = 0;
+  TensorType type;
+  friend bool operator==(const KernelArgument&, const KernelArgument&) = default;
+};
+
+struct Lowered {
+  Program program;
+  std::vector<KernelArgument> arguments;  ///< in the order of the Program's arguments
+  /// Its placeholders are all constant placeholders of the task's DAG, in order; its outputs are the packed constants. No kernel
+  /// contains it: whoever compiles or measures runs it once.
+  ComputeDag prologue;
+};
+
+/// One pass: Program -> Program, with the contract that its own header states.
+struct LoweringPass {
+  std::string_view name;
+  Result<Program> (*run)(Program, const Target&);
+};
+/// Everything between `generate` and code generation, in order.
+std::span<const LoweringPass> lowering_passes();
+
+/// LoopTree -> Program with explicit vectors and constant register indices, verified. A refusal says what cannot be lowered and why.
+Result<Lowered> lower(const LoopTree&, const Target&);
+/// The same up to and including the pass of that name ("generate" for none), for tests and `explain`.
+Result<Lowered> lower_until(const LoopTree&, const Target&, std::string_view pass);
+
+}  // namespace whet

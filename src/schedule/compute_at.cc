@@ -1,0 +1,40 @@
+#include "schedule/compute_at.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/check.h"
+#include "schedule/regions.h"
+
+namespace whet {
+
+Status apply(LoopTree& tree, const ComputeAt& step) {
+  WHET_RETURN_IF_ERROR(check_op(tree, step.op));
+  WHET_RETURN_IF_ERROR(check_loop(tree, step.loop));
+  if (std::find(tree.dag.outputs.begin(), tree.dag.outputs.end(), step.op) != tree.dag.outputs.end())
+    return refuse(tree, step.op, "is an output, which has to be computed whole");
+  if (tree.place(step.op).kind != PlaceKind::root) return refuse(tree, step.op, "is placed already");
+  for (LoopId own : own_loops(tree, step.op))
+    if (own == step.loop || is_frozen(tree, own)) return refuse(tree, step.op, "cannot go under its own loops, nor move while something is computed under them");
+  std::size_t position = tree.loop(step.loop).children.size();
+  for (OpId consumer : consumers_of(tree.dag, step.op)) {
+    if (tree.place(consumer).kind == PlaceKind::inlined) continue;
+    const LoopId leaf = loop_of_leaf(tree, consumer);
+    if (!leaf.valid() || !encloses(tree, step.loop, leaf))
+      return refuse(tree, step.op, fmt::format("has the consumer {} outside of loop {}", tree.dag.op(consumer).name, name_of(tree, step.loop)));
+    position = std::min(position, position_of(tree, step.loop, consumer));
+  }
+  const Region region = required_region(tree, step.op, step.loop);
+  Placement& place = tree.places[step.op.index()];
+  const Element& element = tree.dag.op(step.op).element();
+  std::vector<std::int64_t> extents;
+  for (std::size_t k = 0; k < region.size(); ++k) extents.push_back(region[k].extent), place.base[k] = region[k].base;
+  for (const Axis& axis : element.reduce_axes) extents.push_back(axis.extent);
+  remove_nest(tree, step.op);
+  insert_nest(tree, step.op, extents, step.loop, position);
+  place.kind = PlaceKind::at, place.at = step.loop, place.registers = step.registers;
+  return ok_status();
+}
+
+}  // namespace whet

@@ -1,0 +1,108 @@
+#include "schedule/loop_tree.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/hash.h"
+
+namespace whet {
+
+namespace {
+
+LoopId add_loop(LoopTree& tree, OpId op, DigitId digit, LoopId parent) {
+  const LoopId id(static_cast<std::int64_t>(tree.loops.size()));
+  tree.loops.push_back({.op = op, .digits = {digit}, .parent = parent});
+  items_of(tree, parent).push_back({.loop = id});
+  return id;
+}
+
+}  // namespace
+
+LoopTree make_loop_tree(ComputeDag dag) {
+  LoopTree tree;
+  tree.dag = std::move(dag);
+  tree.places.resize(tree.dag.ops.size());
+  for (std::size_t i = 0; i < tree.dag.ops.size(); ++i) {
+    const OpId op(static_cast<std::int64_t>(i));
+    if (tree.dag.op(op).is_placeholder()) {
+      tree.places[i].kind = PlaceKind::placeholder;
+      continue;
+    }
+    const Element& element = tree.dag.op(op).element();
+    LoopId parent;
+    for (std::size_t a = 0; a < element.axes.size() + element.reduce_axes.size(); ++a) {
+      const AxisId axis(static_cast<std::int64_t>(a));
+      const DigitId digit(static_cast<std::int64_t>(tree.digits.size()));
+      tree.digits.push_back({.op = op, .axis = axis, .extent = axis_of(element, axis).extent});
+      tree.places[i].axes.push_back(digit);
+      tree.places[i].base.push_back(int_const(0));
+      parent = add_loop(tree, op, digit, parent);
+    }
+    items_of(tree, parent).push_back({.leaf = op});
+  }
+  return tree;
+}
+
+std::int64_t extent_of(const LoopTree& tree, LoopId id) {
+  std::int64_t extent = 1;
+  for (DigitId digit : tree.loop(id).digits) extent *= tree.digit(digit).extent;
+  return extent;
+}
+
+bool is_reduce(const LoopTree& tree, DigitId id) {
+  const Digit& digit = tree.digit(id);
+  return digit.axis.index() >= tree.dag.op(digit.op).element().axes.size();
+}
+
+bool is_reduce(const LoopTree& tree, LoopId id) { return is_reduce(tree, tree.loop(id).digits.front()); }
+
+bool encloses(const LoopTree& tree, LoopId outer, LoopId inner) {
+  for (LoopId at = inner; at.valid(); at = tree.loop(at).parent)
+    if (at == outer) return true;
+  return false;
+}
+
+LoopId loop_of_leaf(const LoopTree& tree, OpId op) {
+  for (std::size_t i = 0; i < tree.loops.size(); ++i)
+    if (tree.loops[i].alive)
+      for (const Item& item : tree.loops[i].children)
+        if (item.leaf == op) return LoopId(static_cast<std::int64_t>(i));
+  return LoopId();
+}
+
+std::vector<LoopId> own_loops(const LoopTree& tree, OpId op) {
+  std::vector<LoopId> loops;
+  for (LoopId at = loop_of_leaf(tree, op); at.valid() && tree.loop(at).op == op; at = tree.loop(at).parent) loops.push_back(at);
+  std::reverse(loops.begin(), loops.end());
+  return loops;
+}
+
+std::vector<LoopId> path_to(const LoopTree& tree, LoopId inner) {
+  std::vector<LoopId> path;
+  for (LoopId at = inner; at.valid(); at = tree.loop(at).parent) path.push_back(at);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+LoopId loop_of(const LoopTree& tree, DigitId digit) {
+  for (std::size_t i = 0; i < tree.loops.size(); ++i) {
+    const TreeLoop& loop = tree.loops[i];
+    if (loop.alive && std::find(loop.digits.begin(), loop.digits.end(), digit) != loop.digits.end())
+      return LoopId(static_cast<std::int64_t>(i));
+  }
+  return LoopId();
+}
+
+std::vector<Item>& items_of(LoopTree& tree, LoopId parent) { return parent.valid() ? tree.loop(parent).children : tree.roots; }
+
+bool is_frozen(const LoopTree& tree, LoopId loop) {
+  for (const Placement& place : tree.places)
+    if ((place.kind == PlaceKind::at || place.kind == PlaceKind::reverse_at) && encloses(tree, loop, place.at)) return true;
+  for (const RegisterCache& cache : tree.caches)
+    if (encloses(tree, loop, cache.loop)) return true;
+  return false;
+}
+
+std::uint64_t hash(const LoopTree& tree) { return hash_bytes(to_text(tree), hash_bytes(to_text(tree.dag))); }
+
+}  // namespace whet

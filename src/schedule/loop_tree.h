@@ -1,0 +1,116 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/id.h"
+#include "base/result.h"
+#include "compute/dag.h"
+#include "program/program.h"
+
+namespace whet {
+
+using LoopId = Id<struct LoopTag>;
+/// A part of one axis; the same number as the VarId that stands for it in the expressions of `regions.h`.
+using DigitId = Id<struct DigitTag>;
+
+/// What happens where a split's factor does not divide.
+/// overlap: the last tile starts at extent - factor and computes some elements twice; spatial axes only.
+/// guard:   the iterations beyond the extent do nothing; `lower` peels or masks them.
+enum class Tail : std::uint8_t { overlap, guard };
+
+/// An axis is a tree of digits: its root digit is the whole axis; a split digit has an outer and an inner one.
+/// value = leaf variable, or outer * factor + inner, or (overlap) min(outer * factor, extent - factor) + inner.
+struct Digit {
+  OpId op;
+  AxisId axis;
+  std::int64_t extent = 1;
+  std::int64_t factor = 0;  ///< 0: a leaf, which one loop runs over
+  Tail tail = Tail::guard;
+  DigitId outer, inner;
+  bool leaf() const { return factor == 0; }
+  bool divides() const { return factor != 0 && extent % factor == 0; }
+};
+
+/// An item under a loop: another loop, or the leaf of an op (exactly one of the two is valid).
+struct Item {
+  LoopId loop;
+  OpId leaf;
+  friend bool operator==(const Item&, const Item&) = default;
+};
+
+/// A loop runs over the product of its digits' extents, the first digit slowest. It belongs to one op.
+struct TreeLoop {
+  OpId op;
+  std::vector<DigitId> digits;
+  LoopKind kind = LoopKind::serial;
+  LoopId parent;  ///< invalid: a root
+  std::vector<Item> children;
+  bool alive = true;
+};
+
+/// root: own nest at the top. at: computed under a consumer's loop, for the region that the consumers need there.
+/// reverse_at: computed under its producer's loop, for the region that is finished there. inlined: gone into its consumers' bodies.
+enum class PlaceKind : std::uint8_t { placeholder, root, at, reverse_at, inlined };
+struct Placement {
+  PlaceKind kind = PlaceKind::root;
+  LoopId at;                      ///< for at and reverse_at
+  bool registers = false;         ///< the op's buffer is asked to be registers
+  std::vector<DigitId> axes;      ///< root digit of each axis (spatial, then reduce)
+  std::vector<Expr> base;         ///< where the root digit starts within the axis, one an axis; 0 but for at and reverse_at
+};
+
+/// While `loop` (a loop of `op`) runs once, the elements of `op` that it touches are kept in registers: identity or the values so far
+/// before, stored after.
+struct RegisterCache { OpId op; LoopId loop; };
+/// `reader` reads the constant `tensor` re-indexed by its own leaf digits, outermost first.
+struct PackedRead { OpId tensor, reader; };
+
+/// A schedule applied to a DAG: an ordered forest of loops with ops at its leaves. Changed only by the primitives (one file each).
+struct LoopTree {
+  ComputeDag dag;  ///< bodies change by `inline`, ids never
+  std::vector<Digit> digits;
+  std::vector<TreeLoop> loops;
+  std::vector<Item> roots;
+  std::vector<Placement> places;  ///< one an op
+  std::vector<RegisterCache> caches;
+  std::vector<PackedRead> packs;
+
+  const Digit& digit(DigitId id) const { return digits[id.index()]; }
+  const TreeLoop& loop(LoopId id) const { return loops[id.index()]; }
+  TreeLoop& loop(LoopId id) { return loops[id.index()]; }
+  const Placement& place(OpId id) const { return places[id.index()]; }
+};
+
+/// The naive schedule: every element op a root, one serial loop an axis (spatial, then reduce), in topological order.
+/// Loop ids count axes in that order.
+LoopTree make_loop_tree(ComputeDag);
+
+std::int64_t extent_of(const LoopTree&, LoopId);
+bool is_reduce(const LoopTree&, DigitId);
+/// A loop that runs over reduce digits (a loop never mixes reduce and spatial ones).
+bool is_reduce(const LoopTree&, LoopId);
+/// True when `outer` encloses `inner` (or is it).
+bool encloses(const LoopTree&, LoopId outer, LoopId inner);
+/// The loop directly around the leaf of `op`; invalid when the leaf stands at the top or nowhere.
+LoopId loop_of_leaf(const LoopTree&, OpId op);
+/// The loops of `op` between its place and its leaf, outermost first.
+std::vector<LoopId> own_loops(const LoopTree&, OpId op);
+/// All loops around `inner`, outermost first, `inner` included.
+std::vector<LoopId> path_to(const LoopTree&, LoopId inner);
+/// The loop that runs over a leaf digit.
+LoopId loop_of(const LoopTree&, DigitId);
+/// The items of `loop`, or the roots.
+std::vector<Item>& items_of(LoopTree&, LoopId parent);
+/// True when an op was placed under `loop` or one of the loops below it that belong to the same op: the loop is frozen.
+bool is_frozen(const LoopTree&, LoopId loop);
+
+/// `oh.0`, `n·oh`: the axis' name and the position among the axis' leaf digits where it has several.
+std::string name_of(const LoopTree&, LoopId);
+std::string name_of(const LoopTree&, DigitId);
+/// The forest as text, a loop a line (docs/formats/schedule.md).
+std::string to_text(const LoopTree&);
+/// Agrees for equal texts of equal DAGs: equal programs hash equal.
+std::uint64_t hash(const LoopTree&);
+
+}  // namespace whet

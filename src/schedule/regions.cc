@@ -1,0 +1,173 @@
+#include "schedule/regions.h"
+
+#include <algorithm>
+
+namespace whet {
+namespace {
+
+/// The digits whose loops stand inside `at`.
+std::vector<bool> relaxed_digits(const LoopTree& tree, LoopId at) {
+  std::vector<bool> relaxed(tree.digits.size(), !at.valid());
+  if (!at.valid()) return relaxed;
+  for (std::size_t i = 0; i < tree.loops.size(); ++i) {
+    const LoopId loop(static_cast<std::int64_t>(i));
+    if (!tree.loop(loop).alive || loop == at || !encloses(tree, at, loop)) continue;
+    for (DigitId digit : tree.loop(loop).digits) relaxed[digit.index()] = true;
+  }
+  return relaxed;
+}
+
+struct SpanFinder {
+  const LoopTree& tree;
+  const std::vector<bool> relaxed;
+
+  bool fixed(const Expr& e) const {
+    bool still = true;
+    for_each(e, [&](const Expr& part) {
+      if (const Var* v = std::get_if<Var>(&part->kind)) still = still && !relaxed[v->id.index()];
+    });
+    return still;
+  }
+
+  std::optional<Span> find(const Expr& e) const {
+    if (fixed(e)) return Span{e, 1};
+    const Affine affine = to_affine(e);
+    Expr base = int_const(affine.constant);
+    std::int64_t extent = 1;
+    for (const auto& [atom, factor] : affine.terms) {
+      std::optional<Span> span = find_atom(atom);
+      if (!span) return std::nullopt;
+      base = base + (factor >= 0 ? span->base : span->base + (span->extent - 1)) * factor;
+      extent += (span->extent - 1) * std::abs(factor);
+    }
+    return Span{base, extent};
+  }
+
+  std::optional<Span> find_atom(const Expr& atom) const {
+    if (fixed(atom)) return Span{atom, 1};
+    if (const Var* v = std::get_if<Var>(&atom->kind)) return Span{int_const(0), tree.digits[v->id.index()].extent};
+    const Binary* binary = std::get_if<Binary>(&atom->kind);
+    const std::int64_t* right = binary ? as_int(binary->b) : nullptr;
+    if (!right) return std::nullopt;
+    std::optional<Span> left = find(binary->a);
+    if (!left) return std::nullopt;
+    const std::int64_t* base = as_int(left->base);
+    switch (binary->op) {
+      case BinaryOp::min:
+        if (base) return Span{int_const(std::min(*base, *right)), std::min(*base + left->extent - 1, *right) - std::min(*base, *right) + 1};
+        return Span{min(left->base, binary->b), left->extent};
+      case BinaryOp::max:
+        if (base) return Span{int_const(std::max(*base, *right)), std::max(*base + left->extent - 1, *right) - std::max(*base, *right) + 1};
+        return Span{max(left->base, binary->b), left->extent};
+      case BinaryOp::floordiv: return Span{floordiv(left->base, *right), (left->extent - 1 + (base && *base % *right == 0 ? 0 : *right - 1)) / *right + 1};
+      case BinaryOp::floormod:
+        if (base && *base % *right == 0 && left->extent <= *right) return Span{int_const(0), left->extent};
+        return Span{int_const(0), *right};
+      default: return std::nullopt;
+    }
+  }
+};
+
+/// A span that starts at a known place ends at the axis' end at the latest; a span as long as the axis is the axis.
+Span clipped(Span span, std::int64_t axis_extent) {
+  if (const std::int64_t* base = as_int(span.base)) {
+    const std::int64_t begin = std::max<std::int64_t>(*base, 0), end = std::min(*base + span.extent, axis_extent);
+    if (end > begin) return Span{int_const(begin), end - begin};
+  }
+  if (span.extent >= axis_extent) return Span{int_const(0), axis_extent};
+  return span;
+}
+
+/// The smallest box around two spans, where their distance is a constant.
+std::optional<Span> united(const LoopTree& tree, const Span& a, const Span& b) {
+  const Expr distance = simplify(b.base - a.base, [&](VarId v) { return digit_range(tree, v); });
+  const std::int64_t* d = as_int(distance);
+  if (!d) return std::nullopt;
+  const std::int64_t low = std::min<std::int64_t>(0, *d);
+  return Span{*d < 0 ? b.base : a.base, std::max(a.extent, *d + b.extent) - low};
+}
+
+bool leaf_inside(const LoopTree& tree, OpId op, LoopId at) {
+  const LoopId loop = loop_of_leaf(tree, op);
+  return !at.valid() || (loop.valid() && encloses(tree, at, loop));
+}
+
+}  // namespace
+
+Expr digit_var(const LoopTree& tree, DigitId id) { return var(VarId(id.value), name_of(tree, id)); }
+
+Interval digit_range(const LoopTree& tree, VarId id) { return {0, tree.digits[id.index()].extent - 1}; }
+
+Expr digit_value(const LoopTree& tree, DigitId id) {
+  const Digit& digit = tree.digit(id);
+  if (digit.leaf()) return digit_var(tree, id);
+  Expr start = digit_value(tree, digit.outer) * digit.factor;
+  if (digit.tail == Tail::overlap && !digit.divides()) start = min(start, int_const(digit.extent - digit.factor));
+  return start + digit_value(tree, digit.inner);
+}
+
+Expr axis_value(const LoopTree& tree, OpId op, AxisId axis) {
+  const Placement& place = tree.place(op);
+  return place.base[axis.index()] + digit_value(tree, place.axes[axis.index()]);
+}
+
+std::optional<Span> span_of(const LoopTree& tree, const Expr& index, LoopId at) {
+  return SpanFinder{tree, relaxed_digits(tree, at)}.find(index);
+}
+
+Region computed_region(const LoopTree& tree, OpId op, LoopId at) {
+  const SpanFinder finder{tree, relaxed_digits(tree, at)};
+  Region region;
+  const Element& element = tree.dag.op(op).element();
+  for (std::size_t k = 0; k < element.axes.size(); ++k) {
+    const std::int64_t extent = element.axes[k].extent;
+    const std::optional<Span> span = finder.find(axis_value(tree, op, AxisId(static_cast<std::int64_t>(k))));
+    region.push_back(span ? clipped(*span, extent) : Span{int_const(0), extent});
+  }
+  return region;
+}
+
+Region required_region(const LoopTree& tree, OpId producer, LoopId at) {
+  const SpanFinder finder{tree, relaxed_digits(tree, at)};
+  const Shape& shape = tree.dag.op(producer).shape;
+  std::vector<std::optional<Span>> region(shape.size());
+  std::vector<bool> whole(shape.size(), false);
+  for (std::size_t i = 0; i < tree.dag.ops.size(); ++i) {
+    const OpId consumer(static_cast<std::int64_t>(i));
+    const PlaceKind kind = tree.place(consumer).kind;
+    if (kind == PlaceKind::placeholder || kind == PlaceKind::inlined || !leaf_inside(tree, consumer, at)) continue;
+    const Expr body = tree.dag.op(consumer).element().body;
+    for_each(body, [&](const Expr& part) {
+      const Load* read = std::get_if<Load>(&part->kind);
+      if (!read || read->source.value != producer.value) return;
+      for (std::size_t k = 0; k < shape.size(); ++k) {
+        const Expr index = substitute(read->index[k], [&](VarId v) { return axis_value(tree, consumer, AxisId(v.value)); });
+        std::optional<Span> span = finder.find(index);
+        if (span && region[k]) span = united(tree, *region[k], *span);
+        if (span) region[k] = span;
+        else whole[k] = true;
+      }
+    });
+  }
+  Region result;
+  for (std::size_t k = 0; k < shape.size(); ++k)
+    result.push_back(region[k] && !whole[k] ? clipped(*region[k], shape[k]) : Span{int_const(0), shape[k]});
+  return result;
+}
+
+LoopId storage_loop(const LoopTree& tree, OpId op) {
+  if (std::find(tree.dag.outputs.begin(), tree.dag.outputs.end(), op) != tree.dag.outputs.end()) return LoopId();
+  LoopId at = loop_of_leaf(tree, op);
+  auto all_consumers_inside = [&](LoopId loop) {
+    for (OpId consumer : consumers_of(tree.dag, op))
+      if (tree.place(consumer).kind != PlaceKind::inlined && !leaf_inside(tree, consumer, loop)) return false;
+    return true;
+  };
+  while (at.valid() && !all_consumers_inside(at)) at = tree.loop(at).parent;
+  LoopId outside = at;  // outside of every reduce loop of `op` around it
+  for (LoopId loop = at; loop.valid(); loop = tree.loop(loop).parent)
+    if (tree.loop(loop).op == op && is_reduce(tree, loop)) outside = tree.loop(loop).parent;
+  return outside;
+}
+
+}  // namespace whet

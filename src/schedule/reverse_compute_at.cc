@@ -1,0 +1,77 @@
+#include "schedule/reverse_compute_at.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "schedule/check.h"
+#include "schedule/regions.h"
+
+namespace whet {
+namespace {
+
+/// For each axis of `producer` the axis of `consumer` that runs over it (empty: the producer's extent is 1 and it is read at 0);
+/// an error where the consumer reads it anywhere else.
+Result<std::vector<std::optional<AxisId>>> matching_axes(const LoopTree& tree, OpId consumer, OpId producer) {
+  const Element& element = tree.dag.op(consumer).element();
+  std::vector<std::optional<AxisId>> axes(tree.dag.op(producer).shape.size());
+  bool seen = false, elsewhere = element.reducer.has_value();
+  for_each(element.body, [&](const Expr& part) {
+    const Load* read = std::get_if<Load>(&part->kind);
+    if (!read || read->source.value != producer.value) return;
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+      const Var* v = std::get_if<Var>(&read->index[k]->kind);
+      std::optional<AxisId> axis;
+      if (v) axis = AxisId(v->id.value);
+      const bool single = tree.dag.op(producer).shape[k] == 1 && is_const(read->index[k], 0);
+      elsewhere = elsewhere || (!v && !single) || (seen && axis != axes[k]);
+      if (v && element.axes[axis->index()].extent != tree.dag.op(producer).shape[k]) elsewhere = true;
+      axes[k] = axis;
+    }
+    seen = true;
+  });
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    for (std::size_t j = 0; j < k; ++j) elsewhere = elsewhere || (axes[k] && axes[k] == axes[j]);
+  if (!seen) return refuse(tree, consumer, fmt::format("does not read {}", tree.dag.op(producer).name));
+  if (elsewhere) return refuse(tree, consumer, fmt::format("reads {} elsewhere than at its own axes", tree.dag.op(producer).name));
+  return axes;
+}
+
+}  // namespace
+
+Status apply(LoopTree& tree, const ReverseComputeAt& step) {
+  WHET_RETURN_IF_ERROR(check_op(tree, step.op));
+  WHET_RETURN_IF_ERROR(check_loop(tree, step.loop));
+  const OpId producer = tree.loop(step.loop).op;
+  if (producer == step.op) return refuse(tree, step.op, "cannot go under its own loops");
+  if (tree.place(step.op).kind != PlaceKind::root) return refuse(tree, step.op, "is placed already");
+  for (LoopId own : own_loops(tree, step.op))
+    if (is_frozen(tree, own)) return refuse(tree, step.op, "cannot move while something is computed under its loops");
+  WHET_TRY(const auto axes, matching_axes(tree, step.op, producer));
+  for (OpId other : inputs_of(tree.dag, step.op)) {
+    const PlaceKind kind = tree.place(other).kind;
+    if (other != producer && kind != PlaceKind::placeholder)
+      return refuse(tree, step.op, fmt::format("also reads {}, which may not be ready there", tree.dag.op(other).name));
+  }
+  for (OpId reader : consumers_of(tree.dag, step.op)) {
+    const LoopId leaf = loop_of_leaf(tree, reader);
+    if (leaf.valid() && path_to(tree, leaf).front() == path_to(tree, step.loop).front())
+      return refuse(tree, step.op, fmt::format("is read by {} in the same nest", tree.dag.op(reader).name));
+  }
+
+  const Element& element = tree.dag.op(step.op).element();
+  std::vector<std::int64_t> extents;
+  for (const Axis& axis : element.axes) extents.push_back(axis.extent);
+  Placement& place = tree.places[step.op.index()];
+  const Region finished = computed_region(tree, producer, step.loop);
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    if (axes[k]) extents[axes[k]->index()] = finished[k].extent, place.base[axes[k]->index()] = finished[k].base;
+  remove_nest(tree, step.op);
+  insert_nest(tree, step.op, extents, step.loop, tree.loop(step.loop).children.size());
+  place.kind = PlaceKind::reverse_at, place.at = step.loop;
+  tree.places[producer.index()].registers = step.registers;
+  return ok_status();
+}
+
+}  // namespace whet

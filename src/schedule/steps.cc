@@ -1,0 +1,211 @@
+#include "schedule/steps.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+namespace whet {
+namespace {
+
+struct Writer {
+  std::string text;
+  void add(std::string_view word) { text += (text.empty() ? "" : " ") + std::string(word); }
+  void add(LoopId id) { add(fmt::format("l{}", id.value)); }
+  void add(OpId id) { add(fmt::format("o{}", id.value)); }
+};
+
+std::string_view word(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::serial: return "serial";
+    case LoopKind::parallel: return "parallel";
+    case LoopKind::vectorized: return "vectorize";
+    case LoopKind::unrolled: return "unroll";
+  }
+  return "";
+}
+
+/// Reads the words of one step; the first thing that is wrong is kept as `error`.
+struct Reader {
+  std::vector<std::string_view> words;
+  std::size_t next = 0;
+  std::string error;
+
+  std::string_view take() {
+    if (next < words.size()) return words[next++];
+    if (error.empty()) error = "ends too early";
+    return "";
+  }
+  bool more() const { return next < words.size(); }
+  std::int64_t number(std::string_view digits, std::string_view whole) {
+    std::int64_t value = 0;
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if ((code != std::errc() || end != digits.data() + digits.size() || value < 0 || value > INT32_MAX) && error.empty())
+      error = fmt::format("has \"{}\" where a number was expected", whole);
+    return value;
+  }
+  std::int64_t number() {
+    const std::string_view w = take();
+    return number(w, w);
+  }
+  std::int64_t id(char letter) {
+    const std::string_view w = take();
+    if ((w.empty() || w[0] != letter) && error.empty()) error = fmt::format("has \"{}\" where {}<number> was expected", w, letter);
+    return w.empty() ? 0 : number(w.substr(1), w);
+  }
+  LoopId loop() { return LoopId(id('l')); }
+  OpId op() { return OpId(id('o')); }
+  std::vector<LoopId> loops() {
+    std::vector<LoopId> ids;
+    while (more() && error.empty()) ids.push_back(loop());
+    return ids;
+  }
+  Tail tail() {
+    const std::string_view w = take();
+    if (w != "overlap" && w != "guard" && error.empty()) error = fmt::format("has the tail \"{}\"; expected overlap or guard", w);
+    return w == "overlap" ? Tail::overlap : Tail::guard;
+  }
+  bool registers() {
+    if (!more()) return false;
+    if (const std::string_view w = take(); w != "registers" && error.empty()) error = fmt::format("has \"{}\" where registers was expected", w);
+    return true;
+  }
+};
+
+Result<Step> read_step(Reader& in) {
+  const std::string_view verb = in.take();
+  std::optional<Step> step;
+  if (verb == "split") step = Split{in.loop(), in.number(), in.tail()};
+  else if (verb == "fuse") step = Fuse{in.loops()};
+  else if (verb == "reorder") step = Reorder{in.loops()};
+  else if (verb == "parallel") step = Annotate{in.loop(), LoopKind::parallel};
+  else if (verb == "vectorize") step = Annotate{in.loop(), LoopKind::vectorized};
+  else if (verb == "unroll") step = Annotate{in.loop(), LoopKind::unrolled};
+  else if (verb == "compute_at") step = ComputeAt{in.op(), in.loop(), in.registers()};
+  else if (verb == "reverse_compute_at") step = ReverseComputeAt{in.op(), in.loop(), in.registers()};
+  else if (verb == "inline") step = Inline{in.op()};
+  else if (verb == "cache_write") step = CacheWrite{in.op(), in.loop()};
+  else if (verb == "pack") step = Pack{in.op(), in.op()};
+  else return Error{fmt::format("there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, compute_at, reverse_compute_at, inline, cache_write or pack", verb)};
+  if (in.error.empty() && in.more()) in.error = fmt::format("has \"{}\" too much", in.words[in.next]);
+  if (!in.error.empty()) return Error{fmt::format("{} {}", verb, in.error)};
+  return *step;
+}
+
+std::vector<std::string_view> split_text(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+}  // namespace
+
+Status apply(LoopTree& tree, const Step& step) {
+  return std::visit([&](const auto& primitive) { return whet::apply(tree, primitive); }, step);
+}
+
+Result<LoopTree> replay(const ComputeDag& dag, const Steps& steps) {
+  LoopTree tree = make_loop_tree(dag);
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (const Status status = whet::apply(tree, steps[i]); !status.ok())
+      return Error{fmt::format("step {} ({}): {}", i + 1, to_text(steps[i]), status.error().message)};
+  return tree;
+}
+
+std::string to_text(const Step& step) {
+  Writer out;
+  const auto add_loops = [&](const std::vector<LoopId>& loops) { for (LoopId id : loops) out.add(id); };
+  std::visit(Match{[&](const Split& s) { out.add("split"), out.add(s.loop), out.add(fmt::format("{}", s.factor)), out.add(s.tail == Tail::overlap ? "overlap" : "guard"); },
+                   [&](const Fuse& s) { out.add("fuse"), add_loops(s.loops); },
+                   [&](const Reorder& s) { out.add("reorder"), add_loops(s.loops); },
+                   [&](const Annotate& s) { out.add(word(s.kind)), out.add(s.loop); },
+                   [&](const ComputeAt& s) { out.add("compute_at"), out.add(s.op), out.add(s.loop); if (s.registers) out.add("registers"); },
+                   [&](const ReverseComputeAt& s) { out.add("reverse_compute_at"), out.add(s.op), out.add(s.loop); if (s.registers) out.add("registers"); },
+                   [&](const Inline& s) { out.add("inline"), out.add(s.op); },
+                   [&](const CacheWrite& s) { out.add("cache_write"), out.add(s.op), out.add(s.loop); },
+                   [&](const Pack& s) { out.add("pack"), out.add(s.tensor), out.add(s.reader); }},
+             step);
+  return out.text;
+}
+
+std::string to_text(const Steps& steps) {
+  std::string text;
+  for (const Step& step : steps) text += (text.empty() ? "" : "; ") + to_text(step);
+  return text;
+}
+
+Result<Steps> parse_steps(std::string_view text) {
+  Steps steps;
+  for (std::string_view part : split_text(text, ';')) {
+    Reader in{split_text(part, ' ')};
+    if (in.words.empty()) continue;
+    WHET_TRY(Step step, read_step(in));
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+bool Scheduler::run(Step step) {
+  if (refused_) return false;
+  if (const Status status = whet::apply(tree_, step); !status.ok()) {
+    refused_ = Error{fmt::format("step {} ({}): {}", steps_.size() + 1, to_text(step), status.error().message)};
+    return false;
+  }
+  steps_.push_back(std::move(step));
+  return true;
+}
+
+Scheduler::Pair Scheduler::split(LoopId loop, std::int64_t factor, Tail tail) {
+  if (!run(Split{loop, factor, tail})) return {};
+  const auto last = static_cast<std::int64_t>(tree_.loops.size());
+  return {LoopId(last - 2), LoopId(last - 1)};
+}
+
+std::vector<LoopId> Scheduler::tile(LoopId loop, const std::vector<std::int64_t>& factors, Tail tail) {
+  std::vector<LoopId> loops{loop};
+  std::int64_t tile = 1;
+  for (std::int64_t factor : factors) tile *= factor;
+  for (std::int64_t factor : factors) {
+    const Pair pair = split(loops.back(), tile, tail);
+    loops.back() = pair.outer;
+    loops.push_back(pair.inner);
+    tile /= factor;
+  }
+  return loops;
+}
+
+LoopId Scheduler::fuse(const std::vector<LoopId>& loops) {
+  if (loops.size() == 1) return loops.front();
+  return run(Fuse{loops}) ? LoopId(static_cast<std::int64_t>(tree_.loops.size()) - 1) : LoopId();
+}
+
+void Scheduler::reorder(const std::vector<LoopId>& loops) {
+  if (loops.size() > 1) run(Reorder{loops});
+}
+
+void Scheduler::annotate(LoopId loop, LoopKind kind) {
+  if (kind != LoopKind::serial) run(Annotate{loop, kind});
+}
+
+std::vector<LoopId> Scheduler::compute_at(OpId op, LoopId loop, bool registers) {
+  return run(ComputeAt{op, loop, registers}) ? own_loops(tree_, op) : std::vector<LoopId>(tree_.place(op).axes.size());
+}
+
+std::vector<LoopId> Scheduler::reverse_compute_at(OpId op, LoopId loop, bool registers) {
+  return run(ReverseComputeAt{op, loop, registers}) ? own_loops(tree_, op) : std::vector<LoopId>(tree_.place(op).axes.size());
+}
+
+void Scheduler::inline_op(OpId op) { run(Inline{op}); }
+void Scheduler::cache_write(OpId op, LoopId loop) { run(CacheWrite{op, loop}); }
+void Scheduler::pack(OpId tensor, OpId reader) { run(Pack{tensor, reader}); }
+
+Result<Steps> Scheduler::finish() const {
+  if (refused_) return *refused_;
+  return steps_;
+}
+
+}  // namespace whet

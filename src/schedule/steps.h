@@ -1,0 +1,69 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "schedule/annotate.h"
+#include "schedule/cache_write.h"
+#include "schedule/compute_at.h"
+#include "schedule/fuse.h"
+#include "schedule/inline.h"
+#include "schedule/loop_tree.h"
+#include "schedule/pack.h"
+#include "schedule/reorder.h"
+#include "schedule/reverse_compute_at.h"
+#include "schedule/split.h"
+
+namespace whet {
+
+/// The primitives; the list is closed. Loops are named by ids that the sequence of primitives alone determines, so the same steps
+/// replay on another shape of the same structure.
+using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, ReverseComputeAt, Inline, CacheWrite, Pack>;
+using Steps = std::vector<Step>;
+
+/// One primitive; a refusal is an error that says why, and the tree stays as it was.
+Status apply(LoopTree&, const Step&);
+/// All of them on the naive schedule. Errors name the step's number and text.
+Result<LoopTree> replay(const ComputeDag&, const Steps&);
+
+/// Compact text, `;` between steps: `split l3 14 overlap; reorder l8 l2; pack o1 o3`. Parses back exactly.
+std::string to_text(const Step&);
+std::string to_text(const Steps&);
+Result<Steps> parse_steps(std::string_view text);
+
+/// A tree under construction that remembers its steps; what templates and rules are written with. The first refusal is kept and
+/// every later call does nothing, so a template reads without error handling and asks `finish` once.
+class Scheduler {
+ public:
+  explicit Scheduler(const ComputeDag& dag) : tree_(make_loop_tree(dag)) {}
+
+  struct Pair { LoopId outer, inner; };
+  Pair split(LoopId loop, std::int64_t factor, Tail tail);
+  /// Splits into one loop per factor and an outermost one: {outer, f0, f1, ...}.
+  std::vector<LoopId> tile(LoopId loop, const std::vector<std::int64_t>& factors, Tail tail);
+  LoopId fuse(const std::vector<LoopId>& loops);
+  void reorder(const std::vector<LoopId>& loops);
+  void annotate(LoopId loop, LoopKind kind);
+  /// Gives the op's fresh loops, one an axis.
+  std::vector<LoopId> compute_at(OpId op, LoopId loop, bool registers);
+  std::vector<LoopId> reverse_compute_at(OpId op, LoopId loop, bool registers);
+  void inline_op(OpId op);
+  void cache_write(OpId op, LoopId loop);
+  void pack(OpId tensor, OpId reader);
+
+  std::vector<LoopId> loops(OpId op) const { return own_loops(tree_, op); }
+  const LoopTree& tree() const { return tree_; }
+  /// The steps, or the first refusal.
+  Result<Steps> finish() const;
+
+ private:
+  bool run(Step step);
+  LoopTree tree_;
+  Steps steps_;
+  std::optional<Error> refused_;
+};
+
+}  // namespace whet

@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "schedule/loop_tree.h"
+
+namespace whet {
+namespace {
+
+/// The position of a leaf digit among the leaf digits of its axis, and how many there are.
+std::pair<int, int> position(const LoopTree& tree, DigitId wanted) {
+  int at = -1, count = 0;
+  std::function<void(DigitId)> walk = [&](DigitId id) {
+    const Digit& digit = tree.digit(id);
+    if (!digit.leaf()) return walk(digit.outer), walk(digit.inner);
+    if (id == wanted) at = count;
+    ++count;
+  };
+  const Digit& digit = tree.digit(wanted);
+  walk(tree.place(digit.op).axes[digit.axis.index()]);
+  return {at, count};
+}
+
+std::string_view word(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::serial: return "for";
+    case LoopKind::parallel: return "parallel";
+    case LoopKind::vectorized: return "vector";
+    case LoopKind::unrolled: return "unroll";
+  }
+  return "";
+}
+
+/// Splits of the digits of a loop whose factor does not divide: "  # 17 by 6, guard".
+std::string tails(const LoopTree& tree, LoopId id) {
+  std::string text;
+  for (DigitId leaf : tree.loop(id).digits)
+    for (const Digit& digit : tree.digits)
+      if (!digit.leaf() && digit.outer == leaf && !digit.divides())
+        text += fmt::format("  # {} by {}, {}", digit.extent, digit.factor, digit.tail == Tail::overlap ? "overlap" : "guard");
+  return text;
+}
+
+void print(const LoopTree& tree, const Item& item, int depth, std::string& text) {
+  const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
+  if (item.leaf.valid()) {
+    text += indent + tree.dag.op(item.leaf).name;
+    for (const PackedRead& packed : tree.packs)
+      if (packed.reader == item.leaf) text += fmt::format("  # {} packed", tree.dag.op(packed.tensor).name);
+    text += "\n";
+    return;
+  }
+  const TreeLoop& loop = tree.loop(item.loop);
+  const Placement& place = tree.place(loop.op);
+  const bool first = !loop.parent.valid() || tree.loop(loop.parent).op != loop.op;
+  if (first && place.registers) text += fmt::format("{}{} @registers\n", indent, tree.dag.op(loop.op).name);
+  text += fmt::format("{}{} {} in {}{}\n", indent, word(loop.kind), name_of(tree, item.loop), extent_of(tree, item.loop), tails(tree, item.loop));
+  for (const RegisterCache& cache : tree.caches)
+    if (cache.loop == item.loop) text += fmt::format("{}  cache {} @registers\n", indent, tree.dag.op(cache.op).name);
+  for (const Item& child : loop.children) print(tree, child, depth + 1, text);
+}
+
+}  // namespace
+
+std::string name_of(const LoopTree& tree, DigitId id) {
+  const Digit& digit = tree.digit(id);
+  const auto [at, count] = position(tree, id);
+  const std::string& axis = axis_of(tree.dag.op(digit.op).element(), digit.axis).name;
+  return count > 1 ? fmt::format("{}.{}", axis, at) : axis;
+}
+
+std::string name_of(const LoopTree& tree, LoopId id) {
+  std::string text;
+  for (DigitId digit : tree.loop(id).digits) text += (text.empty() ? "" : "·") + name_of(tree, digit);
+  return text;
+}
+
+std::string to_text(const LoopTree& tree) {
+  std::string text;
+  for (const Item& root : tree.roots) print(tree, root, 0, text);
+  return text;
+}
+
+}  // namespace whet
