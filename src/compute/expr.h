@@ -23,7 +23,10 @@ enum class UnaryOp : std::uint8_t { neg, logical_not };
 /// floordiv and floormod round towards minus infinity, on integers; div is the division of floats, or C's on integers.
 enum class BinaryOp : std::uint8_t { add, sub, mul, div, floordiv, floormod, min, max, lt, le, gt, ge, eq, ne, logical_and, logical_or };
 /// Functions of one float, but pow (two). `fma`-like contraction is left to code generation. round is half to even.
-enum class MathFn : std::uint8_t { exp, log, sqrt, rsqrt, tanh, erf, sigmoid, sin, cos, pow, floor, ceil, round, abs };
+/// bits_of: an f32's bits as an i32; float_of_bits: the way back (only `expand_math` makes these two).
+enum class MathFn : std::uint8_t {
+  exp, log, sqrt, rsqrt, tanh, erf, sigmoid, sin, cos, pow, floor, ceil, round, abs, bits_of, float_of_bits
+};
 
 struct ExprNode;
 

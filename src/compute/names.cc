@@ -7,8 +7,9 @@ namespace whet {
 namespace {
 
 /// In the order of the enumerations.
-constexpr std::array<std::string_view, 14> kMathFns = {"exp", "log", "sqrt", "rsqrt", "tanh", "erf",   "sigmoid",
-                                                       "sin", "cos", "pow",  "floor", "ceil", "round", "abs"};
+constexpr std::array<std::string_view, 16> kMathFns = {
+    "exp", "log", "sqrt", "rsqrt", "tanh", "erf",   "sigmoid", "sin",
+    "cos", "pow", "floor", "ceil", "round", "abs", "bits_of", "float_of_bits"};
 constexpr std::array<std::string_view, 10> kRoles = {"other",  "batch",       "group",      "depth", "row",
                                                      "column", "out_channel", "in_channel", "tap",   "channel"};
 constexpr std::array<std::string_view, 11> kFamilies = {
