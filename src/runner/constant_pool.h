@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace whet {
+
+/// Random floats in one long read-only stretch of huge pages, which stand for the weights of a whole network: each
+/// timed run takes its constants from the next place, so that they lie where the rest of the network would have left
+/// them.
+class ConstantPool {
+ public:
+  ConstantPool() = default;
+  ConstantPool(const ConstantPool&) = delete;
+  ~ConstantPool() { release(); }
+
+  /// Makes it `bytes` long at least; keeps what is there when it suffices. False when there is no memory.
+  bool reserve(std::size_t bytes);
+  std::size_t bytes() const { return bytes_; }
+  bool contains(std::uintptr_t address) const;
+
+  /// Places for constants of these sizes, one after the other, 64-byte aligned.
+  /// The first ones in the pool: always the same.
+  std::vector<const std::byte*> at_start(const std::vector<std::size_t>& sizes) const;
+  /// The last ones: the end of the last stands against a page that may not be read.
+  std::vector<const std::byte*> at_end(const std::vector<std::size_t>& sizes) const;
+  /// Those behind the last call's, from the start again where the pool ends.
+  void next(const std::vector<std::size_t>& sizes, const std::byte** places);
+
+ private:
+  void release();
+
+  std::byte* mapped_ = nullptr;
+  std::size_t mapped_bytes_ = 0;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0, cursor_ = 0;
+};
+
+}  // namespace whet

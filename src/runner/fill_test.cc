@@ -1,0 +1,47 @@
+#include "runner/fill.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <vector>
+
+namespace whet {
+namespace {
+
+template <typename T>
+std::vector<T> filled(ArgumentSpec spec, std::size_t count = 1000) {
+  std::vector<T> values(count);
+  spec.bytes = static_cast<std::int64_t>(count * sizeof(T));
+  fill_argument(spec, reinterpret_cast<std::byte*>(values.data()));
+  return values;
+}
+
+TEST(FillArgument, GivesTheSameContentsForTheSameSeed) {
+  EXPECT_EQ(filled<float>({.seed = 3}), filled<float>({.seed = 3}));
+  EXPECT_NE(filled<float>({.seed = 3}), filled<float>({.seed = 4}));
+}
+TEST(FillArgument, NeverWritesAZeroFloat) {
+  for (double low : {-1.0, 0.0, 0.5})
+    for (float value : filled<float>({.seed = 1, .low = low, .high = 1}, 20000)) {
+      EXPECT_GE(std::fabs(value), 1.0 / 128);
+      EXPECT_TRUE(value >= low && value < 1);
+    }
+}
+TEST(FillArgument, KeepsIndicesBelowTheirBound) {
+  std::set<std::int64_t> seen;
+  for (auto value : filled<std::int64_t>({.dtype = DType::i64, .seed = 1, .index_bound = 5})) seen.insert(value);
+  EXPECT_EQ(seen, (std::set<std::int64_t>{0, 1, 2, 3, 4}));
+}
+TEST(FillArgument, MakesBooleansOfZeroAndOne) {
+  for (auto value : filled<std::uint8_t>({.dtype = DType::boolean, .seed = 1})) EXPECT_LE(value, 1);
+}
+TEST(FillArgument, MakesSmallIntegersThatAreNotZero) {
+  for (auto value : filled<std::int8_t>({.dtype = DType::i8, .seed = 1}))
+    EXPECT_TRUE(value != 0 && std::abs(value) <= 8);
+  for (auto value : filled<std::int32_t>({.dtype = DType::i32, .seed = 1}))
+    EXPECT_TRUE(value != 0 && std::abs(value) <= 8);
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,233 @@
+#include "runner/messages.h"
+
+#include <cmath>
+
+#include "runner/wire.h"
+
+namespace whet {
+namespace {
+
+constexpr std::size_t kArgumentBytes = 1 + 1 + 8 + 8 + 8 + 8 + 8;
+constexpr std::uint32_t kMaxThreads = 1024;
+
+void pack(Packer& p, const Kernel& k) {
+  p.text(k.symbol);
+  p.text(k.object);
+  p.i64(k.worker_workspace);
+  p.i64(k.shared_workspace);
+  p.u64(k.argument_bytes.size());
+  for (auto bytes : k.argument_bytes) p.i64(bytes);
+  p.u8(k.parallel);
+  p.u32(static_cast<std::uint32_t>(k.barriers));
+}
+
+Kernel unpack_kernel(Unpacker& u) {
+  Kernel k;
+  k.symbol = u.text();
+  k.object = u.text();
+  k.worker_workspace = u.i64();
+  k.shared_workspace = u.i64();
+  for (std::size_t n = u.count(8); n > 0; --n) k.argument_bytes.push_back(u.i64());
+  k.parallel = u.u8() != 0;
+  k.barriers = static_cast<std::int32_t>(u.u32());
+  return k;
+}
+
+void pack(Packer& p, const ArgumentSpec& a) {
+  p.u8(static_cast<std::uint8_t>(a.role));
+  p.u8(static_cast<std::uint8_t>(a.dtype));
+  p.i64(a.bytes);
+  p.u64(a.seed);
+  p.i64(a.index_bound);
+  p.f64(a.low);
+  p.f64(a.high);
+}
+
+ArgumentSpec unpack_argument(Unpacker& u) {
+  ArgumentSpec a;
+  a.role = static_cast<ArgumentRole>(u.u8());
+  a.dtype = static_cast<DType>(u.u8());
+  a.bytes = u.i64();
+  a.seed = u.u64();
+  a.index_bound = u.i64();
+  a.low = u.f64();
+  a.high = u.f64();
+  return a;
+}
+
+void pack(Packer& p, const KernelJob& job) {
+  pack(p, job.kernel);
+  p.u64(job.arguments.size());
+  for (const auto& a : job.arguments) pack(p, a);
+  p.u32(job.threads);
+  p.u64(job.cores.size());
+  for (auto core : job.cores) p.u32(core);
+  p.u8(job.no_pin);
+}
+
+KernelJob unpack_job(Unpacker& u) {
+  KernelJob job;
+  job.kernel = unpack_kernel(u);
+  for (std::size_t n = u.count(kArgumentBytes); n > 0; --n) job.arguments.push_back(unpack_argument(u));
+  job.threads = u.u32();
+  for (std::size_t n = u.count(4); n > 0; --n) job.cores.push_back(u.u32());
+  job.no_pin = u.u8() != 0;
+  return job;
+}
+
+/// Numbers that the runner may rely on.
+bool sane(const KernelJob& job) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  const auto size = [](std::int64_t bytes) { return bytes >= 0 && bytes <= kMost; };
+  if (job.threads < 1 || job.threads > kMaxThreads || (!job.cores.empty() && job.cores.size() < job.threads))
+    return false;
+  if (!size(job.kernel.worker_workspace) || !size(job.kernel.shared_workspace)) return false;
+  for (const auto& a : job.arguments) {
+    if (a.role > ArgumentRole::output || a.dtype > DType::boolean || !size(a.bytes) || a.index_bound < 0) return false;
+    if (!std::isfinite(a.low) || !std::isfinite(a.high) || a.low >= a.high || a.bytes % size_of(a.dtype) != 0)
+      return false;
+  }
+  return true;
+}
+
+void pack(Packer& p, const TimingPolicy& t) {
+  p.u8(t.classic);
+  p.u32(t.min_runs);
+  p.f64(t.min_seconds);
+  p.f64(t.max_seconds);
+  p.f64(t.incumbent_seconds);
+  p.f64(t.truncate_ratio);
+  p.u32(t.repeat);
+  p.u32(t.number);
+  p.f64(t.min_repeat_seconds);
+  p.u8(static_cast<std::uint8_t>(t.cache));
+  p.i64(t.network_bytes);
+  p.u8(t.guard);
+}
+
+TimingPolicy unpack_policy(Unpacker& u) {
+  TimingPolicy t;
+  t.classic = u.u8() != 0;
+  t.min_runs = u.u32();
+  t.min_seconds = u.f64();
+  t.max_seconds = u.f64();
+  t.incumbent_seconds = u.f64();
+  t.truncate_ratio = u.f64();
+  t.repeat = u.u32();
+  t.number = u.u32();
+  t.min_repeat_seconds = u.f64();
+  t.cache = static_cast<CacheMode>(u.u8());
+  t.network_bytes = u.i64();
+  t.guard = u.u8() != 0;
+  return t;
+}
+
+bool sane(const TimingPolicy& t) {
+  return t.cache <= CacheMode::network && t.network_bytes >= 0 && t.network_bytes <= (std::int64_t{1} << 40);
+}
+
+}  // namespace
+
+const char* name_of(CacheMode mode) {
+  return mode == CacheMode::warm ? "warm" : mode == CacheMode::cold ? "cold" : "network";
+}
+
+std::optional<CacheMode> parse_cache_mode(std::string_view name) {
+  for (CacheMode mode : {CacheMode::warm, CacheMode::cold, CacheMode::network})
+    if (name == name_of(mode)) return mode;
+  return std::nullopt;
+}
+
+std::string encode(const KernelJob& job) {
+  Packer p;
+  pack(p, job);
+  return p.take();
+}
+std::optional<KernelJob> decode_kernel_job(std::string_view bytes) {
+  Unpacker u(bytes);
+  KernelJob job = unpack_job(u);
+  if (!u.done() || !sane(job)) return std::nullopt;
+  return job;
+}
+
+std::string encode(const MeasureRequest& r) {
+  Packer p;
+  pack(p, r.job);
+  pack(p, r.policy);
+  return p.take();
+}
+std::optional<MeasureRequest> decode_measure_request(std::string_view bytes) {
+  Unpacker u(bytes);
+  MeasureRequest r;
+  r.job = unpack_job(u);
+  r.policy = unpack_policy(u);
+  if (!u.done() || !sane(r.job) || !sane(r.policy)) return std::nullopt;
+  return r;
+}
+
+std::string encode(const MeasureReply& r) {
+  Packer p;
+  p.u8(r.code);
+  p.text(r.message);
+  p.u64(r.seconds.size());
+  for (double s : r.seconds) p.f64(s);
+  p.u8(r.truncated);
+  p.f64(r.run_seconds);
+  return p.take();
+}
+std::optional<MeasureReply> decode_measure_reply(std::string_view bytes) {
+  Unpacker u(bytes);
+  MeasureReply r;
+  r.code = u.u8();
+  r.message = u.text();
+  for (std::size_t n = u.count(8); n > 0; --n) r.seconds.push_back(u.f64());
+  r.truncated = u.u8() != 0;
+  r.run_seconds = u.f64();
+  if (!u.done()) return std::nullopt;
+  return r;
+}
+
+std::string encode(const CheckRequest& r) {
+  Packer p;
+  pack(p, r.job);
+  p.u64(r.contents.size());
+  for (const auto& [index, bytes] : r.contents) {
+    p.u32(index);
+    p.text(bytes);
+  }
+  return p.take();
+}
+std::optional<CheckRequest> decode_check_request(std::string_view bytes) {
+  Unpacker u(bytes);
+  CheckRequest r;
+  r.job = unpack_job(u);
+  for (std::size_t n = u.count(12); n > 0 && u.ok(); --n) {
+    const std::uint32_t index = u.u32();
+    r.contents.emplace_back(index, u.text());
+  }
+  if (!u.done() || !sane(r.job)) return std::nullopt;
+  for (const auto& [index, content] : r.contents)
+    if (index >= r.job.arguments.size() || static_cast<std::int64_t>(content.size()) != r.job.arguments[index].bytes)
+      return std::nullopt;
+  return r;
+}
+
+std::string encode(const CheckReply& r) {
+  Packer p;
+  p.u8(r.code);
+  p.text(r.message);
+  p.u64(r.outputs.size());
+  for (const auto& bytes : r.outputs) p.text(bytes);
+  return p.take();
+}
+std::optional<CheckReply> decode_check_reply(std::string_view bytes) {
+  Unpacker u(bytes);
+  CheckReply r;
+  r.code = u.u8();
+  r.message = u.text();
+  for (std::size_t n = u.count(8); n > 0 && u.ok(); --n) r.outputs.push_back(u.text());
+  if (!u.done()) return std::nullopt;
+  return r;
+}
+
+}  // namespace whet

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "artifact/kernel.h"
+#include "tensor/dtype.h"
+
+namespace whet {
+
+/// What an argument is to the runner.
+enum class ArgumentRole : std::uint8_t {
+  activation = 0,  ///< an input that another layer wrote just before
+  constant = 1,    ///< weights, packed or not
+  output = 2,
+};
+
+/// One argument of a kernel: enough to make legal contents for it.
+struct ArgumentSpec {
+  ArgumentRole role = ArgumentRole::activation;
+  DType dtype = DType::f32;
+  std::int64_t bytes = 0;
+  std::uint64_t seed = 0;
+  std::int64_t index_bound = 0;  ///< > 0: integers 0 .. index_bound-1
+  double low = -1, high = 1;     ///< floats, non-zero; other integers
+  friend bool operator==(const ArgumentSpec&, const ArgumentSpec&) = default;
+};
+
+/// Where the constants of a timed run are (measurement.md).
+enum class CacheMode : std::uint8_t { warm = 0, cold = 1, network = 2 };
+const char* name_of(CacheMode);
+std::optional<CacheMode> parse_cache_mode(std::string_view);
+
+/// How long to look, and when a candidate is given up as clearly slower.
+struct TimingPolicy {
+  bool classic = false;
+  // adaptive: the minimum of `min_runs` runs or of `min_seconds` of runs, whichever is longer
+  std::uint32_t min_runs = 3;
+  double min_seconds = 5e-3;
+  double max_seconds = 1;        ///< enough of any kernel, after one run
+  double incumbent_seconds = 0;  ///< 0: none
+  double truncate_ratio = 1.3;   ///< a run slower than this times the incumbent ends the measurement
+  // classic: `repeat` means over at least `number` runs and `min_repeat_seconds`
+  std::uint32_t repeat = 3, number = 1;
+  double min_repeat_seconds = 0;
+
+  CacheMode cache = CacheMode::network;
+  std::int64_t network_bytes = 0;  ///< what one inference touches: packed weights and activations
+  bool guard = true;               ///< the first run stands between guard pages
+};
+
+/// A kernel and what it works on.
+struct KernelJob {
+  Kernel kernel;
+  std::vector<ArgumentSpec> arguments;
+  std::uint32_t threads = 1;
+  std::vector<std::uint32_t> cores;  ///< empty: chosen by the runner
+  bool no_pin = false;
+};
+
+struct MeasureRequest {
+  KernelJob job;
+  TimingPolicy policy;
+};
+/// The answer to measure and check. `code`: the numbers of docs/formats/record.md.
+struct MeasureReply {
+  std::uint8_t code = 0;
+  std::string message;
+  std::vector<double> seconds;
+  bool truncated = false;
+  double run_seconds = 0;  ///< wall time of everything, loading included
+};
+
+struct CheckRequest {
+  KernelJob job;
+  /// Contents of some arguments (packed constants); the others are made from their specs.
+  std::vector<std::pair<std::uint32_t, std::string>> contents;
+};
+struct CheckReply {
+  std::uint8_t code = 0;
+  std::string message;
+  std::vector<std::string> outputs;  ///< bytes of the arguments with role output, in order
+};
+
+std::string encode(const MeasureRequest&);
+std::string encode(const MeasureReply&);
+std::string encode(const CheckRequest&);
+std::string encode(const CheckReply&);
+std::string encode(const KernelJob&);
+/// Empty when the bytes are no such message.
+std::optional<MeasureRequest> decode_measure_request(std::string_view);
+std::optional<MeasureReply> decode_measure_reply(std::string_view);
+std::optional<CheckRequest> decode_check_request(std::string_view);
+std::optional<CheckReply> decode_check_reply(std::string_view);
+std::optional<KernelJob> decode_kernel_job(std::string_view);
+
+}  // namespace whet

@@ -1,0 +1,76 @@
+#include "runner/messages.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+
+namespace whet {
+namespace {
+
+KernelJob sample_job() {
+  KernelJob job;
+  job.kernel = {"k", "object\0bytes", 64, 128, {16, 32}, true, 2};
+  job.arguments = {{ArgumentRole::constant, DType::i32, 16, 3, 10}, {ArgumentRole::output, DType::f32, 32}};
+  job.threads = 2;
+  job.cores = {0, 1};
+  return job;
+}
+MeasureRequest sample_measure() {
+  MeasureRequest r{sample_job(), {}};
+  r.policy.incumbent_seconds = 0.5;
+  r.policy.cache = CacheMode::cold;
+  return r;
+}
+
+TEST(Messages, GoThereAndBack) {
+  const std::string measure = encode(sample_measure());
+  EXPECT_EQ(encode(*decode_measure_request(measure)), measure);
+  const std::string check = encode(CheckRequest{sample_job(), {{0, std::string(16, 'x')}}});
+  EXPECT_EQ(encode(*decode_check_request(check)), check);
+  const std::string measured = encode(MeasureReply{4, "why", {1, 2}, true, 3});
+  EXPECT_EQ(encode(*decode_measure_reply(measured)), measured);
+  const std::string checked = encode(CheckReply{0, "", {"a", "bc"}});
+  EXPECT_EQ(encode(*decode_check_reply(checked)), checked);
+  EXPECT_EQ(encode(*decode_kernel_job(encode(sample_job()))), encode(sample_job()));
+}
+TEST(Messages, ThatMakeNoSenseAreRefused) {
+  const auto refused = [](auto change) {
+    auto r = sample_measure();
+    change(r);
+    return !decode_measure_request(encode(r)).has_value();
+  };
+  EXPECT_FALSE(refused([](auto&) {}));
+  EXPECT_TRUE(refused([](auto& r) { r.job.threads = 0; }));
+  EXPECT_TRUE(refused([](auto& r) { r.job.threads = 3; }));  // but two cores
+  EXPECT_TRUE(refused([](auto& r) { r.job.arguments[0].bytes = -1; }));
+  EXPECT_TRUE(refused([](auto& r) { r.job.arguments[0].bytes = 15; }));  // i32
+  EXPECT_TRUE(refused([](auto& r) { r.job.arguments[1].low = 2; }));
+  EXPECT_TRUE(refused([](auto& r) { r.job.kernel.worker_workspace = std::int64_t{1} << 50; }));
+  EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {{0, "short"}}})).has_value());
+  EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {{9, std::string(16, 'x')}}})).has_value());
+}
+TEST(Messages, SurviveAnyBytes) {
+  Rng rng(1);
+  const std::string good[] = {encode(sample_measure()), encode(CheckRequest{sample_job(), {{0, std::string(16, 'x')}}}),
+                              encode(MeasureReply{4, "why", {1, 2}, true, 3}), encode(CheckReply{0, "", {"a", "bc"}})};
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes = good[rng.below(4)];
+    for (auto n = rng.below(4); n > 0; --n)
+      bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] =
+          static_cast<char>(rng.below(256));
+    if (rng.chance(0.3)) bytes.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size()))));
+    (void)decode_measure_request(bytes);
+    (void)decode_measure_reply(bytes);
+    (void)decode_check_request(bytes);
+    (void)decode_check_reply(bytes);
+    (void)decode_kernel_job(bytes);
+  }
+}
+TEST(CacheMode, HasNames) {
+  for (auto mode : {CacheMode::warm, CacheMode::cold, CacheMode::network})
+    EXPECT_EQ(parse_cache_mode(name_of(mode)), mode);
+  EXPECT_FALSE(parse_cache_mode("hot").has_value());
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,97 @@
+// Kernels for tests. Arguments unless said otherwise: 0 = input f32[n], 1 = output f32[n], n = kCount.
+#include "artifact/kernel_args.h"
+
+enum { kCount = 4096 };
+
+typedef const struct whet_kernel_args* args_t;
+
+static const float* input(args_t a) { return (const float*)a->buffers[0]; }
+static float* output(args_t a) { return (float*)a->buffers[1]; }
+static void share(args_t a, int* first, int* last) {
+  *first = (int)(kCount * a->worker / a->workers);
+  *last = (int)(kCount * (a->worker + 1) / a->workers);
+}
+
+// output = input + 1
+int32_t add_one(args_t a) {
+  int first, last;
+  share(a, &first, &last);
+  for (int i = first; i < last; ++i) output(a)[i] = input(a)[i] + 1;
+  return 0;
+}
+// The same, but 2 is added: fast and wrong.
+int32_t add_two(args_t a) {
+  int first, last;
+  share(a, &first, &last);
+  for (int i = first; i < last; ++i) output(a)[i] = input(a)[i] + 2;
+  return 0;
+}
+// The same as add_one, fifty times over: right and slow.
+int32_t add_one_slowly(args_t a) {
+  int first, last;
+  share(a, &first, &last);
+  for (int again = 0; again < 50; ++again)
+    for (int i = first; i < last; ++i) ((volatile float*)output(a))[i] = input(a)[i] + 1;
+  return 0;
+}
+// Two phases: each worker reads in the second what the others wrote in the first. output = reversed input + 1.
+int32_t two_phases(args_t a) {
+  int first, last;
+  share(a, &first, &last);
+  float* shared = (float*)a->shared_workspace;
+  for (int i = first; i < last; ++i) shared[i] = input(a)[i] + 1;
+  a->runtime->barrier(a->team, a->worker);
+  for (int i = first; i < last; ++i) output(a)[i] = shared[kCount - 1 - i];
+  return 0;
+}
+// output = input + weights (argument 2)
+int32_t add_weights(args_t a) {
+  int first, last;
+  share(a, &first, &last);
+  for (int i = first; i < last; ++i) output(a)[i] = input(a)[i] + ((const float*)a->buffers[2])[i];
+  return 0;
+}
+// Leaves the last element as it found it.
+int32_t forget_the_last(args_t a) {
+  for (int i = 0; i + 1 < kCount; ++i) output(a)[i] = input(a)[i] + 1;
+  return 0;
+}
+int32_t report_seven(args_t a) { return a->worker == 0 ? 7 : 0; }
+int32_t write_null(args_t a) {
+  if (a->worker + 1 == a->workers) *(volatile int*)0 = 1;
+  return 0;
+}
+int32_t write_beyond(args_t a) {
+  for (int i = 0; i < kCount + 16; ++i) ((volatile float*)output(a))[i] = 1;
+  return 0;
+}
+int32_t write_before(args_t a) {
+  ((volatile float*)output(a))[-2] = 1;
+  return 0;
+}
+int32_t write_input(args_t a) {
+  ((volatile float*)a->buffers[0])[3] = 1;
+  return 0;
+}
+int32_t read_beyond_weights(args_t a) {
+  output(a)[0] = ((const volatile float*)a->buffers[2])[kCount];
+  return 0;
+}
+int32_t write_beyond_workspace(args_t a) {
+  ((volatile char*)a->worker_workspace)[128] = 1;
+  return 0;
+}
+int32_t illegal(args_t a) {
+  (void)a;
+  __builtin_trap();
+}
+int32_t divide_by_zero(args_t a) {
+  volatile int zero = 0;
+  return 100 / zero + (int)a->worker;
+}
+int32_t hang(args_t a) {
+  (void)a;
+  for (volatile int i = 1; i;) {
+  }
+  return 0;
+}

@@ -1,0 +1,91 @@
+#include "runner/timing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace whet {
+namespace {
+
+/// Runs until the plan stops; `seconds(i)` is the time of timed run i.
+std::int64_t runs(RunPlan& plan, const std::function<double(std::int64_t)>& seconds) {
+  std::int64_t n = 0;
+  while (plan.add(seconds(n++))) {
+  }
+  return n;
+}
+TimingPolicy against(double incumbent) {
+  TimingPolicy policy;
+  policy.incumbent_seconds = incumbent;
+  return policy;
+}
+
+TEST(RunPlan, TakesThreeRunsOfALongKernel) {
+  RunPlan plan(TimingPolicy{});
+  EXPECT_EQ(runs(plan, [](std::int64_t i) { return 0.01 + 0.001 * static_cast<double>(i); }), 3);
+  EXPECT_EQ(plan.seconds(), (std::vector<double>{0.010, 0.011, 0.012}));
+}
+TEST(RunPlan, RunsAShortKernelForFiveMilliseconds) {
+  RunPlan plan(TimingPolicy{});
+  EXPECT_EQ(runs(plan, [](std::int64_t) { return 1e-3 / 1024; }), 5120);
+}
+TEST(RunPlan, KeepsTheMinimumOfManyRunsInFewFigures) {
+  RunPlan plan(TimingPolicy{});
+  runs(plan, [](std::int64_t i) { return i == 1234 ? 1e-6 : 2e-6; });
+  EXPECT_LE(plan.seconds().size(), kMaxFigures);
+  EXPECT_EQ(*std::min_element(plan.seconds().begin(), plan.seconds().end()), 1e-6);
+  EXPECT_EQ(*std::max_element(plan.seconds().begin(), plan.seconds().end()), 2e-6);
+}
+TEST(RunPlan, StopsAtTheFirstRunThatIsClearlySlower) {
+  RunPlan plan(against(1e-3));
+  EXPECT_EQ(runs(plan, [](std::int64_t) { return 1.4e-3; }), 1);
+  EXPECT_TRUE(plan.truncated());
+  RunPlan close(against(1e-3));
+  EXPECT_EQ(runs(close, [](std::int64_t) { return 1.25e-3; }), 4);
+  EXPECT_FALSE(close.truncated());
+}
+TEST(RunPlan, ForgivesASlowRunBesideAGoodOne) {
+  RunPlan plan(against(1e-3));
+  runs(plan, [](std::int64_t i) { return i == 1 ? 3e-3 : 1e-3; });
+  EXPECT_FALSE(plan.truncated());
+}
+TEST(RunPlan, TakesASecondLookWhereRunsAreShort) {
+  RunPlan plan(against(1e-5));
+  EXPECT_EQ(runs(plan, [](std::int64_t) { return 2e-5; }), 2);
+  EXPECT_TRUE(plan.truncated());
+}
+TEST(RunPlan, GivesUpAfterAFirstRunThatIsHopeless) {
+  RunPlan plan(against(1e-3));
+  EXPECT_FALSE(plan.first(0.1));
+  EXPECT_TRUE(plan.truncated());
+  EXPECT_EQ(plan.seconds(), std::vector<double>{0.1});
+  EXPECT_TRUE(RunPlan(against(1e-3)).first(2e-3));
+  EXPECT_TRUE(RunPlan(against(1e-6)).first(5e-4));
+}
+TEST(RunPlan, TakesOneRunOfAKernelThatTakesSeconds) {
+  RunPlan plan(TimingPolicy{});
+  EXPECT_FALSE(plan.first(2));
+  EXPECT_FALSE(plan.truncated());
+  EXPECT_EQ(plan.seconds(), std::vector<double>{2});
+}
+TEST(RunPlan, ClassicGivesAMeanForEachRepeat) {
+  TimingPolicy policy;
+  policy.classic = true;
+  policy.repeat = 2;
+  policy.number = 4;
+  RunPlan plan(policy);
+  EXPECT_EQ(runs(plan, [](std::int64_t i) { return static_cast<double>(i); }), 8);
+  EXPECT_EQ(plan.seconds(), (std::vector<double>{1.5, 5.5}));
+}
+TEST(RunPlan, ClassicRepeatsLastAsLongAsAsked) {
+  TimingPolicy policy;
+  policy.classic = true;
+  policy.repeat = 1;
+  policy.min_repeat_seconds = 0.5;
+  RunPlan plan(policy);
+  EXPECT_EQ(runs(plan, [](std::int64_t) { return 0.125; }), 4);
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,157 @@
+#include "runner/wire.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+namespace whet {
+namespace {
+
+constexpr char kMagic[4] = {'W', 'H', 'E', 'T'};
+constexpr std::size_t kHeaderBytes = 16;
+/// How much is read at once; frames grow by it, so that a lying length costs no memory.
+constexpr std::size_t kReadBytes = std::size_t{1} << 18;
+
+std::string header(FrameType type, std::uint64_t bytes) {
+  Packer p;
+  for (char c : kMagic) p.u8(static_cast<std::uint8_t>(c));
+  p.u32(static_cast<std::uint32_t>(kWireVersion) | static_cast<std::uint32_t>(type) << 16);
+  p.u64(bytes);
+  return p.take();
+}
+
+}  // namespace
+
+bool send_frame(int fd, FrameType type, std::string_view payload) {
+  const std::string head = header(type, payload.size());
+  std::string_view parts[2] = {head, payload};
+  while (!parts[0].empty() || !parts[1].empty()) {
+    iovec vectors[2];
+    for (int i = 0; i < 2; ++i) vectors[i] = {const_cast<char*>(parts[i].data()), parts[i].size()};
+    msghdr message{};
+    message.msg_iov = vectors;
+    message.msg_iovlen = 2;
+    const ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      pollfd wait{fd, POLLOUT, 0};
+      ::poll(&wait, 1, -1);
+      continue;
+    }
+    if (n <= 0) return false;
+    auto left = static_cast<std::size_t>(n);
+    for (auto& part : parts) {
+      const std::size_t taken = std::min(left, part.size());
+      part.remove_prefix(taken);
+      left -= taken;
+    }
+  }
+  return true;
+}
+
+bool FrameAssembler::parse_header() {
+  if (bytes_.size() < kHeaderBytes) return true;
+  if (std::memcmp(bytes_.data(), kMagic, sizeof kMagic) != 0) return error_ = "the bytes are no frame", false;
+  Unpacker u(std::string_view(bytes_).substr(sizeof kMagic, kHeaderBytes));
+  const std::uint32_t words = u.u32();
+  if ((words & 0xffff) != kWireVersion) {
+    error_ = "the frame has version " + std::to_string(words & 0xffff) + "; this program needs " +
+             std::to_string(kWireVersion);
+    return false;
+  }
+  type_ = static_cast<FrameType>(words >> 16);
+  const std::uint64_t length = u.u64();
+  if (length > kMaxFrameBytes) return error_ = "the frame claims " + std::to_string(length) + " bytes", false;
+  need_ = kHeaderBytes + length;
+  return true;
+}
+
+bool FrameAssembler::poll(int fd) {
+  while (!failed_) {
+    if (need_ != 0 && bytes_.size() == need_) return true;
+    // Never beyond this frame: what follows belongs to the next.
+    const std::size_t want = static_cast<std::size_t>((need_ != 0 ? need_ : kHeaderBytes) - bytes_.size());
+    const std::size_t old = bytes_.size(), chunk = std::min(want, kReadBytes);
+    bytes_.resize(old + chunk);
+    const ssize_t n = recv(fd, bytes_.data() + old, chunk, MSG_DONTWAIT);
+    bytes_.resize(old + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+    if (n <= 0) {
+      failed_ = true;
+    } else if (need_ == 0 && !parse_header()) {
+      failed_ = true;
+    }
+  }
+  return false;
+}
+
+Frame FrameAssembler::take() {
+  bytes_.erase(0, kHeaderBytes);
+  need_ = 0;
+  return {type_, std::exchange(bytes_, {})};
+}
+
+ReceiveResult receive_frame(int fd, double timeout_seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  FrameAssembler assembler;
+  ReceiveResult result;
+  while (!assembler.poll(fd)) {
+    if (assembler.failed()) {
+      result.end = assembler.error().empty() ? WireEnd::closed : WireEnd::broken;
+      result.message = assembler.error();
+      return result;
+    }
+    int wait_ms = -1;
+    if (timeout_seconds >= 0) {
+      const double left = timeout_seconds - std::chrono::duration<double>(Clock::now() - start).count();
+      if (left <= 0) return result.end = WireEnd::timed_out, result;
+      wait_ms = static_cast<int>(std::min(left * 1e3 + 1, 1e9));
+    }
+    pollfd wait{fd, POLLIN, 0};
+    ::poll(&wait, 1, wait_ms);
+  }
+  result.ok = true;
+  result.frame = assembler.take();
+  return result;
+}
+
+void Packer::put(std::uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) out_ += static_cast<char>(value >> (8 * i));
+}
+void Packer::f64(double value) { u64(std::bit_cast<std::uint64_t>(value)); }
+void Packer::text(std::string_view value) {
+  u64(value.size());
+  out_ += value;
+}
+
+std::uint64_t Unpacker::get(std::size_t bytes) {
+  if (!ok_ || left_.size() < bytes) return ok_ = false, 0;
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < bytes; ++i)
+    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(left_[i])) << (8 * i);
+  left_.remove_prefix(bytes);
+  return value;
+}
+double Unpacker::f64() { return std::bit_cast<double>(u64()); }
+std::string Unpacker::text() {
+  const std::size_t size = count(1);
+  std::string value(left_.substr(0, size));
+  left_.remove_prefix(size);
+  return value;
+}
+std::size_t Unpacker::count(std::size_t bytes_each) {
+  const std::uint64_t n = u64();
+  if (!ok_ || n > left_.size() / std::max<std::size_t>(bytes_each, 1)) return ok_ = false, 0;
+  return static_cast<std::size_t>(n);
+}
+
+}  // namespace whet

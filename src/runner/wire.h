@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace whet {
+
+/// Version of every frame; both ends must have the same (docs/formats/wire.md).
+constexpr std::uint16_t kWireVersion = 1;
+/// A longer payload is taken for garbage.
+constexpr std::uint64_t kMaxFrameBytes = std::uint64_t{4} << 30;
+
+/// The meaning of a frame's payload. Stored in no file, but a board may run an older runner: never renumber.
+enum class FrameType : std::uint16_t {
+  measure = 1,
+  measured = 2,  ///< parent to runner, and its answer
+  check = 3,
+  checked = 4,  ///< parent to runner, and its answer
+  fault = 5,    ///< the runner's last words when a signal ends it
+  build = 6,
+  built = 7,  ///< parent to builder, and its answer
+  spawn = 8,
+  spawned = 9,  ///< parent to zygote, and its answer
+  reap = 10,
+  reaped = 11,  ///< parent to zygote, and its answer
+};
+
+struct Frame {
+  FrameType type{};
+  std::string payload;
+};
+
+/// Why no frame came.
+enum class WireEnd { closed, timed_out, broken };
+struct ReceiveResult {
+  bool ok = false;
+  Frame frame;
+  WireEnd end = WireEnd::closed;  ///< when not ok
+  std::string message;            ///< when `broken`: what was found
+};
+
+/// Writes one frame; false when the other end is gone (SIGPIPE is not raised on sockets).
+bool send_frame(int fd, FrameType type, std::string_view payload);
+/// Reads one whole frame; waits for `timeout_seconds` at most, for ever when negative.
+ReceiveResult receive_frame(int fd, double timeout_seconds = -1);
+
+/// Collects a frame's bytes as they come, for ends that wait on several sockets at once.
+class FrameAssembler {
+ public:
+  /// Takes what is there without waiting; true: a frame is complete in `frame()`. `failed()` when the other end is gone
+  /// or sent garbage.
+  bool poll(int fd);
+  bool failed() const { return failed_; }
+  const std::string& error() const { return error_; }
+  /// The complete frame; the assembler is ready for the next.
+  Frame take();
+
+ private:
+  bool parse_header();
+
+  std::string bytes_;
+  std::uint64_t need_ = 0;  ///< of the whole frame; 0 while the header is not there
+  FrameType type_{};
+  bool failed_ = false;
+  std::string error_;
+};
+
+/// Numbers little endian, texts with their length before them.
+class Packer {
+ public:
+  void u8(std::uint8_t value) { out_ += static_cast<char>(value); }
+  void u32(std::uint32_t value) { put(value, 4); }
+  void u64(std::uint64_t value) { put(value, 8); }
+  void i64(std::int64_t value) { u64(static_cast<std::uint64_t>(value)); }
+  void f64(double value);
+  void text(std::string_view value);
+  std::string take() { return std::move(out_); }
+
+ private:
+  void put(std::uint64_t value, int bytes);
+  std::string out_;
+};
+
+/// Reads what a Packer wrote. After the first thing that does not fit, everything reads as zero and `ok()` is false.
+class Unpacker {
+ public:
+  explicit Unpacker(std::string_view bytes) : left_(bytes) {}
+  std::uint8_t u8() { return static_cast<std::uint8_t>(get(1)); }
+  std::uint32_t u32() { return static_cast<std::uint32_t>(get(4)); }
+  std::uint64_t u64() { return get(8); }
+  std::int64_t i64() { return static_cast<std::int64_t>(u64()); }
+  double f64();
+  std::string text();
+  /// A count of things that take at least `bytes_each` bytes: never more than could follow.
+  std::size_t count(std::size_t bytes_each);
+  /// False when bytes were missing.
+  bool ok() const { return ok_; }
+  /// True when all bytes were read and none was missing.
+  bool done() const { return ok_ && left_.empty(); }
+
+ private:
+  std::uint64_t get(std::size_t bytes);
+  std::string_view left_;
+  bool ok_ = true;
+};
+
+}  // namespace whet

@@ -1,0 +1,121 @@
+#include "runner/wire.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/rng.h"
+
+namespace whet {
+namespace {
+
+struct Ends {
+  Ends() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0); }
+  ~Ends() { close_first(), close(fd[1]); }
+  void close_first() {
+    if (fd[0] >= 0) close(fd[0]);
+    fd[0] = -1;
+  }
+  void write(const std::string& bytes) {
+    EXPECT_EQ(::send(fd[0], bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  int fd[2] = {-1, -1};
+};
+
+/// What the other end makes of these bytes: `type:payload ...`, then how it ended.
+std::string received(const std::string& bytes) {
+  Ends ends;
+  ends.write(bytes);
+  ends.close_first();
+  std::string text;
+  for (;;) {
+    auto result = receive_frame(ends.fd[1]);
+    if (!result.ok) return text + (result.end == WireEnd::closed ? "closed" : result.message);
+    text += std::to_string(static_cast<int>(result.frame.type)) + ":" + result.frame.payload + " ";
+  }
+}
+std::string frame(FrameType type, const std::string& payload) {
+  Ends ends;
+  EXPECT_TRUE(send_frame(ends.fd[0], type, payload));
+  ends.close_first();
+  std::string bytes(16 + payload.size() + 1, '\0');
+  bytes.resize(static_cast<std::size_t>(recv(ends.fd[1], bytes.data(), bytes.size(), 0)));
+  return bytes;
+}
+
+TEST(Wire, FramesArriveWholeAndInOrder) {
+  EXPECT_EQ(received(frame(FrameType::measure, "abc") + frame(FrameType::built, "")), "1:abc 7: closed");
+}
+TEST(Wire, BytesAreThoseOfTheDocument) {
+  EXPECT_EQ(frame(FrameType::built, "xy"), std::string("WHET\x01\0\x07\0\x02\0\0\0\0\0\0\0xy", 18));
+}
+TEST(Wire, LargeFramesPassThroughASmallSocket) {
+  Ends ends;
+  const std::string payload(3 << 20, 'x');
+  std::thread writer([&] { EXPECT_TRUE(send_frame(ends.fd[0], FrameType::check, payload)); });
+  auto result = receive_frame(ends.fd[1]);
+  writer.join();
+  ASSERT_TRUE(result.ok);
+  EXPECT_TRUE(result.frame.payload == payload);
+}
+TEST(Wire, RefusesBytesThatAreNoFrame) {
+  EXPECT_EQ(received("GET / HTTP/1.1\r\n\r\n"), "the bytes are no frame");
+  EXPECT_EQ(received(std::string("WHET\x02\0\x01\0\0\0\0\0\0\0\0\0", 16)),
+            "the frame has version 2; this program needs 1");
+  EXPECT_EQ(received(std::string("WHET\x01\0\x01\0\0\0\0\0\0\0\0\x7f", 16)),
+            "the frame claims 9151314442816847872 bytes");
+}
+TEST(Wire, AFrameCutShortReadsAsClosed) { EXPECT_EQ(received(frame(FrameType::built, "xyz").substr(0, 18)), "closed"); }
+TEST(Wire, WaitsNoLongerThanAsked) {
+  Ends ends;
+  auto result = receive_frame(ends.fd[1], 0.01);
+  EXPECT_TRUE(!result.ok && result.end == WireEnd::timed_out);
+}
+TEST(Wire, SendingToADeadEndIsNoSignal) {
+  Ends ends;
+  close(ends.fd[1]);
+  ends.fd[1] = -1;
+  EXPECT_FALSE(send_frame(ends.fd[0], FrameType::built, "x"));
+}
+TEST(Wire, SurvivesAnyBytes) {
+  Rng rng(1);
+  const std::string good = frame(FrameType::measure, "payload") + frame(FrameType::built, "more");
+  for (int round = 0; round < 3000; ++round) {
+    std::string bytes = good;
+    for (auto n = rng.below(4); n > 0; --n)
+      bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] =
+          static_cast<char>(rng.below(256));
+    bytes.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size()) + 1)));
+    (void)received(bytes);
+  }
+}
+TEST(Packer, GivesBackWhatItTook) {
+  Packer p;
+  p.u8(200);
+  p.u32(1u << 31);
+  p.i64(-5);
+  p.f64(0.1);
+  p.text("hello");
+  const std::string bytes = p.take();
+  Unpacker u(bytes);
+  EXPECT_EQ(u.u8(), 200);
+  EXPECT_EQ(u.u32(), 1u << 31);
+  EXPECT_EQ(u.i64(), -5);
+  EXPECT_EQ(u.f64(), 0.1);
+  EXPECT_EQ(u.text(), "hello");
+  EXPECT_TRUE(u.done());
+}
+TEST(Unpacker, ReadsNothingBeyondTheEnd) {
+  Packer p;
+  p.u64(1000);
+  const std::string bytes = p.take();
+  Unpacker u(bytes);
+  EXPECT_EQ(u.text(), "");
+  EXPECT_FALSE(u.ok());
+  EXPECT_EQ(u.u64(), 0u);
+}
+
+}  // namespace
+}  // namespace whet
