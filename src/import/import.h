@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "graph/graph.h"
+#include "import/zoo/zoo.h"
+
+namespace whet {
+
+struct ImportOptions {
+  /// Binds the dimensions of inputs: `--shape name=1x3x224x224`. Fixed dimensions of the file must agree.
+  std::map<std::string, Shape> shapes;
+  /// Known values of inputs. One that decides a shape (of Reshape, Slice, Expand, ...) is folded into the graph as a
+  /// constant and is no input any more; the others change nothing but bind their input's dimensions.
+  std::map<std::string, Tensor> values;
+  /// For "zoo:NAME".
+  ZooOptions zoo;
+};
+
+/// Reads a model: an ONNX file (opset 7 to 21), or "zoo:resnet-18". Shapes are static afterwards: a symbolic dimension
+/// is bound by `shapes`, a leading one defaults to 1. Arithmetic on shapes is folded away; nodes that no output needs
+/// are gone. Activations are channels first and weights are as in the file. Errors name the node or input at fault;
+/// operators that are not supported are listed all at once.
+Result<Graph> import_model(const std::string& path_or_zoo, const ImportOptions& options = {});
+/// The same from the bytes of an ONNX file; `what` begins messages.
+Result<Graph> import_onnx_bytes(std::string_view bytes, const std::string& what, const ImportOptions& options = {});
+
+}  // namespace whet

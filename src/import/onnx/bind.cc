@@ -1,0 +1,135 @@
+#include "import/onnx/bind.h"
+
+#include <algorithm>
+
+namespace whet {
+namespace {
+
+using Symbols = std::map<std::string, std::int64_t>;
+
+std::string input_label(const OnnxInput& input) { return "input \"" + input.name + "\""; }
+
+/// "?x3xHx224": symbols by their names.
+std::string dimensions_text(const OnnxInput& input) {
+  std::string text;
+  for (const OnnxDimension& d : *input.dimensions) {
+    if (!text.empty()) text += "x";
+    text += d.extent ? std::to_string(*d.extent) : d.symbol.empty() ? "?" : d.symbol;
+  }
+  return text.empty() ? "scalar" : text;
+}
+
+/// An example of the option: open dimensions are 1 in front and 224 elsewhere, or what is known.
+std::string example(const OnnxInput& input, const Symbols& symbols) {
+  Shape shape;
+  for (const OnnxDimension& d : *input.dimensions) {
+    const auto bound = symbols.find(d.symbol);
+    shape.push_back(d.extent ? *d.extent : bound != symbols.end() ? bound->second : shape.empty() ? 1 : 224);
+  }
+  return "--shape " + input.name + "=" + to_string(shape);
+}
+
+std::string names_of(const std::vector<OnnxInput>& inputs) {
+  std::string text;
+  for (const OnnxInput& input : inputs) text += (text.empty() ? "\"" : ", \"") + input.name + "\"";
+  return text.empty() ? "none" : text;
+}
+
+/// What the user said about an input, by --shape or by a value.
+std::optional<Shape> given_shape(const OnnxInput& input, const ImportOptions& options) {
+  const auto shape = options.shapes.find(input.name);
+  if (shape != options.shapes.end()) return shape->second;
+  const auto value = options.values.find(input.name);
+  if (value != options.values.end()) return value->second.shape();
+  return std::nullopt;
+}
+
+Status check_names(const OnnxModel& model, const ImportOptions& options) {
+  const auto exists = [&](const std::string& name) {
+    return std::any_of(model.inputs.begin(), model.inputs.end(), [&](const OnnxInput& i) { return i.name == name; });
+  };
+  for (const auto& [name, shape] : options.shapes) {
+    if (!exists(name)) {
+      return Error{"--shape " + name + "=" + to_string(shape) + ": the model has no such input; its inputs are " +
+                   names_of(model.inputs)};
+    }
+  }
+  for (const auto& [name, value] : options.values) {
+    if (!exists(name)) {
+      return Error{"a value is given for \"" + name + "\": the model has no such input; its inputs are " +
+                   names_of(model.inputs)};
+    }
+  }
+  return ok_status();
+}
+
+/// Symbols of an input take the extents of the given shape; fixed dimensions must agree.
+Status learn_symbols(const OnnxInput& input, const Shape& given, Symbols& symbols) {
+  if (!input.dimensions) return ok_status();
+  bool agrees = given.size() == input.dimensions->size();
+  for (std::size_t i = 0; agrees && i < given.size(); ++i) {
+    const OnnxDimension& d = (*input.dimensions)[i];
+    agrees = !d.extent || *d.extent == given[i];
+    if (d.extent || d.symbol.empty()) continue;
+    const auto [at, inserted] = symbols.emplace(d.symbol, given[i]);
+    if (!inserted && at->second != given[i]) {
+      return Error{input_label(input) + " is given as " + to_string(given) + ", but \"" + d.symbol + "\" is " +
+                   std::to_string(at->second) + " in another input"};
+    }
+  }
+  if (agrees) return ok_status();
+  return Error{input_label(input) + " is given as " + to_string(given) + "; the model says " + dimensions_text(input)};
+}
+
+Result<Shape> bound_shape(const OnnxInput& input, const Symbols& symbols) {
+  if (!input.dimensions) {
+    return Error{input_label(input) + " has no shape in the file; give it with --shape " + input.name + "=1x3x224x224"};
+  }
+  Shape shape;
+  for (const OnnxDimension& d : *input.dimensions) {
+    const auto bound = symbols.find(d.symbol);
+    if (d.extent) {
+      shape.push_back(*d.extent);
+    } else if (!d.symbol.empty() && bound != symbols.end()) {
+      shape.push_back(bound->second);
+    } else if (shape.empty()) {
+      shape.push_back(1);  // the batch
+    } else {
+      return Error{input_label(input) + " is " + dimensions_text(input) +
+                   ": its dimensions are not fixed; give them, e.g. " + example(input, symbols)};
+    }
+  }
+  return shape;
+}
+
+}  // namespace
+
+Result<std::vector<TensorType>> bind_inputs(const OnnxModel& model, const ImportOptions& options) {
+  WHET_RETURN_IF_ERROR(check_names(model, options));
+  Symbols symbols;
+  for (const OnnxInput& input : model.inputs) {
+    const auto given = given_shape(input, options);
+    if (given) WHET_RETURN_IF_ERROR(learn_symbols(input, *given, symbols));
+  }
+  std::vector<TensorType> types;
+  for (const OnnxInput& input : model.inputs) {
+    if (!input.dtype) return Error{input_label(input) + " is no tensor of a type that is supported"};
+    TensorType type{*input.dtype, {}};
+    if (const auto given = given_shape(input, options)) {
+      type.shape = *given;
+    } else {
+      WHET_TRY(type.shape, bound_shape(input, symbols));
+    }
+    WHET_RETURN_IF_ERROR(check_shape(input_label(input), type.shape));
+    if (num_elements(type.shape) == 0) return Error{input_label(input) + " is " + to_string(type) + ", which is empty"};
+    const auto value = options.values.find(input.name);
+    if (value != options.values.end() && value->second.type() != type) {
+      return Error{"the value given for " + input_label(input) + " is " + to_string(value->second.type()) +
+                   "; expected " + to_string(type)};
+    }
+    types.push_back(type);
+  }
+  return types;
+}
+
+}  // namespace whet

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "import/onnx/site.h"
+
+/// One importer an operator of the standard; the families stand in one file each, the table in importers.cc.
+namespace whet {
+
+struct OnnxImporter {
+  std::string_view op;
+  int since;  ///< from this operator set on, until a later row of the same operator
+  Status (*import)(OnnxSite&);
+};
+
+/// The row for an operator of the standard, or null when it is not supported.
+const OnnxImporter* find_importer(std::string_view op, std::int64_t opset);
+/// All rows, in the order of the table.
+std::span<const OnnxImporter> onnx_importers();
+
+// elementwise.cc
+template <UnaryKind kind>
+Status import_unary(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return site.give(UnaryOperator{kind}, {site.in(0)});
+}
+template <BinaryKind kind>
+Status import_binary(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return site.give(BinaryOperator{kind}, {site.in(0), site.in(1)});
+}
+Status import_variadic(OnnxSite&, BinaryKind);
+template <BinaryKind kind>
+Status import_variadic(OnnxSite& site) {
+  return import_variadic(site, kind);
+}
+Status import_mean(OnnxSite&);
+Status import_pow(OnnxSite&);
+Status import_mod(OnnxSite&);
+Status import_clip_attributes(OnnxSite&);
+Status import_clip(OnnxSite&);
+Status import_hard_sigmoid(OnnxSite&);
+Status import_leaky_relu(OnnxSite&);
+Status import_prelu(OnnxSite&);
+Status import_where(OnnxSite&);
+Status import_cast(OnnxSite&);
+
+// conv.cc
+Status import_conv(OnnxSite&);
+
+// pool.cc
+Status import_max_pool(OnnxSite&);
+Status import_average_pool(OnnxSite&);
+Status import_global_average_pool(OnnxSite&);
+Status import_global_max_pool(OnnxSite&);
+
+// matrix.cc
+Status import_gemm(OnnxSite&);
+Status import_matmul(OnnxSite&);
+
+// normalize.cc
+Status import_batch_norm(OnnxSite&);
+Status import_softmax(OnnxSite&);
+Status import_log_softmax(OnnxSite&);
+Status import_softmax_flattened(OnnxSite&);
+Status import_log_softmax_flattened(OnnxSite&);
+
+// reduce.cc
+Status import_reduce(OnnxSite&, ReduceKind, int axes_are_an_input_since);
+/// `since`: the operator set from which on the axes are an input.
+template <ReduceKind kind, int since>
+Status import_reduce(OnnxSite& site) {
+  return import_reduce(site, kind, since);
+}
+
+// shape.cc
+Status import_reshape(OnnxSite&);
+Status import_flatten(OnnxSite&);
+Status import_squeeze(OnnxSite&);
+Status import_unsqueeze(OnnxSite&);
+Status import_expand(OnnxSite&);
+Status import_tile(OnnxSite&);
+Status import_transpose(OnnxSite&);
+Status import_identity(OnnxSite&);
+Status import_dropout(OnnxSite&);
+Status import_shape(OnnxSite&);
+Status import_size(OnnxSite&);
+
+// data.cc
+Status import_concat(OnnxSite&);
+Status import_split(OnnxSite&);
+Status import_slice_attributes(OnnxSite&);
+Status import_slice(OnnxSite&);
+Status import_gather(OnnxSite&);
+Status import_pad_attributes(OnnxSite&);
+Status import_pad(OnnxSite&);
+
+// constant.cc
+Status import_constant(OnnxSite&);
+Status import_constant_of_shape(OnnxSite&);
+Status import_range(OnnxSite&);
+
+// resize.cc
+Status import_resize_10(OnnxSite&);
+Status import_resize(OnnxSite&);
+Status import_upsample(OnnxSite&);
+
+}  // namespace whet

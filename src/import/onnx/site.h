@@ -1,0 +1,131 @@
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.h"
+#include "graph/graph.h"
+#include "import/onnx/reader.h"
+
+namespace whet {
+
+/// The graph while it grows: its values by their names in the file.
+class OnnxGraph {
+ public:
+  Graph graph;
+
+  /// Keeps the names of the file's values for those, so that steps on the way are called otherwise.
+  void reserve_names(const OnnxModel&);
+  bool defined(const std::string& name) const { return values_.contains(name); }
+  ValueId find(const std::string& name) const { return values_.at(name); }
+  void define(const std::string& name, ValueId id) { values_[name] = id; }
+
+  /// Adds a node, or the constant that it folds to. The node's name is made unique; `value_name` is.
+  Result<ValueId> add(const std::string& node_name, const std::string& value_name, const Operator&,
+                      std::vector<ValueId> inputs);
+  ValueId add_input(const std::string& name, TensorType);
+  /// A name that no value has yet: `name`, or with a number behind it.
+  std::string unique_value_name(const std::string& name) { return unique(name, value_names_); }
+  /// Names of the graph's inputs whose values `id` is computed from.
+  std::vector<std::string> inputs_behind(ValueId id) const;
+  /// Inputs whose values an importer needed to know.
+  std::set<std::string> needed_values;
+
+ private:
+  using Names = std::unordered_set<std::string>;
+  static std::string unique(const std::string& name, Names& taken);
+
+  std::unordered_map<std::string, ValueId> values_;
+  Names value_names_, node_names_;
+  std::int64_t folded_bytes_ = 0;
+};
+
+/// What the importer of one node sees: its inputs as values, its attributes by type, and where its results go.
+class OnnxSite {
+ public:
+  /// `name`: the node's, or its operator and position ("Conv_12").
+  OnnxSite(OnnxGraph& graph, const OnnxNode& node, std::string name, std::int64_t opset);
+
+  const std::string& name() const { return name_; }
+  std::int64_t opset() const { return opset_; }
+  /// "name: sentence"
+  Error error(const std::string& sentence) const { return Error{name_ + ": " + sentence}; }
+
+  // ---- Inputs. One that is left out (or trails) is not there.
+  std::size_t input_count() const { return inputs_.size(); }
+  bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i].valid(); }
+  ValueId in(std::size_t i) const;
+  const TensorType& type(ValueId id) const { return graph_.graph.value(id).type; }
+  const Shape& shape(std::size_t i) const { return type(in(i)).shape; }
+  DType dtype(std::size_t i) const { return type(in(i)).dtype; }
+  std::size_t rank(std::size_t i) const { return shape(i).size(); }
+  /// At least `low` inputs, all of the first `low` given, and at most `high`.
+  Status expect_inputs(std::size_t low, std::size_t high) const;
+  Status expect_inputs(std::size_t count) const { return expect_inputs(count, count); }
+  /// The value of input `i` where it is known, else null.
+  const Tensor* constant(std::size_t i) const;
+  /// The value of input `i`, called `what` in the error when it is not known.
+  Result<Tensor> known(std::size_t i, const std::string& what);
+  /// The same as a list of integers (a scalar is a list of one).
+  Result<std::vector<std::int64_t>> known_integers(std::size_t i, const std::string& what);
+  /// The same as one number.
+  Result<double> known_number(std::size_t i, const std::string& what);
+
+  // ---- Attributes: the value, or `fallback`; errors when it is of another kind. Those never asked for are an error.
+  bool has_attribute(std::string_view attribute) const;
+  Result<std::int64_t> integer(std::string_view attribute, std::int64_t fallback);
+  Result<bool> flag(std::string_view attribute, bool fallback);
+  Result<double> number(std::string_view attribute, double fallback);
+  Result<std::string> text(std::string_view attribute, const std::string& fallback);
+  Result<std::vector<std::int64_t>> integers(std::string_view attribute, std::vector<std::int64_t> fallback);
+  Result<std::vector<double>> numbers(std::string_view attribute, std::vector<double> fallback);
+  Result<std::optional<Tensor>> tensor(std::string_view attribute);
+  /// The position of the attribute's text in `choices`.
+  Result<std::size_t> choice(std::string_view attribute, std::string_view fallback,
+                             const std::vector<std::string_view>& choices);
+  /// `count` entries, each in low .. kMaxElements; `fallback` for each where the attribute is absent.
+  Result<std::vector<std::int64_t>> entries(std::string_view attribute, std::size_t count, std::int64_t fallback,
+                                            std::int64_t low);
+  /// Attributes that are allowed and mean nothing for inference.
+  void ignore(std::initializer_list<std::string_view> attributes);
+  /// A required attribute is there.
+  Status expect_attribute(std::string_view attribute) const;
+  /// `axis` counted from 0: negative ones count from the end. Valid: -rank .. rank-1 (`limit` rank), or to rank.
+  Result<std::int64_t> resolve_axis(std::int64_t axis, std::size_t limit) const;
+  /// The same for a list, sorted; each once.
+  Result<std::vector<std::int64_t>> resolve_axes(std::vector<std::int64_t> axes, std::size_t rank) const;
+
+  // ---- Results.
+  std::size_t output_count() const { return node_.outputs.size(); }
+  bool wants_output(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
+  /// A step on the way, called "name/part".
+  Result<ValueId> add(const std::string& part, const Operator&, std::vector<ValueId> inputs);
+  ValueId add_constant(const std::string& part, Tensor);
+  ValueId add_scalar(const std::string& part, DType, double value);
+  /// The node's output `i`: the result of an operator, a value that is there already, or a constant.
+  Status give(const Operator&, std::vector<ValueId> inputs, std::size_t i = 0);
+  Status give(ValueId, std::size_t i = 0);
+  Status give_constant(Tensor, std::size_t i = 0);
+
+  /// After the importer: every attribute was read, every named output was given.
+  Status finish() const;
+
+ private:
+  const OnnxAttribute* find(std::string_view attribute);
+  Error wrong_kind(const OnnxAttribute&, const char* expected) const;
+
+  OnnxGraph& graph_;
+  const OnnxNode& node_;
+  std::string name_;
+  std::int64_t opset_;
+  std::vector<ValueId> inputs_;
+  std::vector<bool> attribute_read_;
+};
+
+}  // namespace whet
