@@ -1,0 +1,80 @@
+#include "cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/nearest.h"
+
+namespace whet {
+namespace {
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  const auto check = [words = std::move(words)](const std::string& given) -> std::string {
+    std::string listed;
+    for (const std::string& word : words) {
+      if (word == given) return "";
+      listed += (listed.empty() ? "" : ", ") + word;
+    }
+    return "\"" + given + "\" is none of " + listed + did_you_mean(given, words);
+  };
+  return CLI::Validator(check, "", "");
+}
+
+std::string with_words(const std::string& help, const std::vector<std::string>& words) {
+  std::string text = help + ": ";
+  for (std::size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : ", ") + words[i];
+  return text;
+}
+
+/// A number of type T in low .. high. The sentence is ours: the library's gives neither what was found nor why.
+template <typename T>
+CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T low, T high, const std::string& help) {
+  const auto check = [low, high](const std::string& given) -> std::string {
+    T number{};
+    if (CLI::detail::lexical_cast(given, number) && number >= low && number <= high) return "";
+    return "\"" + given + "\" is no number from " + CLI::detail::to_string(low) + " to " + CLI::detail::to_string(high);
+  };
+  return app.add_option(names, value, help)->check(CLI::Validator(check, "", ""));
+}
+
+}  // namespace
+
+void Arguments::add(const std::string& names, std::string& value, const std::string& help) {
+  app_.add_option(names, value, help)->type_name("TEXT");
+}
+void Arguments::add(const std::string& names, std::vector<std::string>& values, const std::string& help) {
+  // One value an occurrence: `--input a.npy MODEL` does not take the model too.
+  app_.add_option(names, values, help)->type_name("TEXT")->expected(1)->take_all()->default_str("");
+}
+void Arguments::add(const std::string& names, int& value, int low, int high, const std::string& help, int unset) {
+  CLI::Option* option = add_number(app_, names, value, low, high, help)->type_name("N");
+  if (value == unset) option->default_str("");
+}
+void Arguments::add(const std::string& names, double& value, double low, double high, const std::string& help,
+                    double unset) {
+  CLI::Option* option = add_number(app_, names, value, low, high, help)->type_name("NUMBER");
+  if (value == unset) option->default_str("");
+}
+void Arguments::add(const std::string& names, std::uint64_t& value, const std::string& help) {
+  add_number(app_, names, value, std::uint64_t{0}, ~std::uint64_t{0}, help)->type_name("N");
+}
+void Arguments::flag(const std::string& names, bool& value, const std::string& help) {
+  app_.add_flag(names, value, help)->default_str("");
+}
+void Arguments::choice(const std::string& names, std::string& value, std::vector<std::string> words,
+                       const std::string& help) {
+  app_.add_option(names, value, with_words(help, words))->type_name("WORD")->check(one_of(words));
+}
+
+void Arguments::require(const std::string& name, std::string& value, const std::string& help) {
+  app_.add_option(name, value, help)->required()->type_name("");
+}
+void Arguments::require(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  app_.add_option(name, values, help)->required()->type_name("");
+}
+void Arguments::require_choice(const std::string& name, std::string& value, std::vector<std::string> words,
+                               const std::string& help) {
+  app_.add_option(name, value, with_words(help, words))->required()->type_name("")->check(one_of(words));
+}
+
+}  // namespace whet

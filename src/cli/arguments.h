@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace whet {
+
+/// The options of one subcommand, each bound to a variable that holds its default: the program's view of the
+/// command-line library, which only this file's source sees. `names` is "--long", "-s,--long" or "positional".
+class Arguments {
+ public:
+  explicit Arguments(CLI::App& app) : app_(app) {}
+
+  void add(const std::string& names, std::string& value, const std::string& help);
+  void add(const std::string& names, std::vector<std::string>& values, const std::string& help);
+  /// Numbers must lie in low .. high; the help tells the default unless it is `unset`.
+  void add(const std::string& names, int& value, int low, int high, const std::string& help, int unset = -1);
+  void add(const std::string& names, double& value, double low, double high, const std::string& help,
+           double unset = -1);
+  void add(const std::string& names, std::uint64_t& value, const std::string& help);
+  /// `!--no-x` clears.
+  void flag(const std::string& names, bool& value, const std::string& help);
+  /// One of a few words; others get the nearest one.
+  void choice(const std::string& names, std::string& value, std::vector<std::string> words, const std::string& help);
+
+  // Positional arguments that must be there.
+  void require(const std::string& name, std::string& value, const std::string& help);
+  void require(const std::string& name, std::vector<std::string>& values, const std::string& help);
+  void require_choice(const std::string& name, std::string& value, std::vector<std::string> words,
+                      const std::string& help);
+
+ private:
+  CLI::App& app_;
+};
+
+}  // namespace whet

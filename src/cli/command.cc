@@ -1,0 +1,96 @@
+#include "cli/command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/nearest.h"
+
+namespace whet {
+namespace {
+
+constexpr const char* kVersion = "whet 0.1.0";
+
+/// The long and short names of an app's options, as typed.
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+/// The name in front of an "=".
+std::string before_equals(const std::string& word) { return word.substr(0, word.find('=')); }
+
+/// What was left over after parsing, as an error; the first option is the likeliest cause of what else is left over.
+int refuse_leftovers(const CLI::App& app, const std::string& called, const std::vector<std::string>& left) {
+  for (const std::string& word : left) {
+    if (!word.starts_with('-')) continue;
+    const std::string name = before_equals(word);
+    return wrong_use({called + ": unknown option " + name + did_you_mean(name, option_names(app))});
+  }
+  return wrong_use({called + ": unexpected argument \"" + left.front() + "\"; `" + called + " --help` tells its use"});
+}
+
+int unknown_command(const std::vector<Command>& commands, const std::string& word) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.emplace_back(command.name);
+  return wrong_use({"unknown command \"" + word + "\"" + did_you_mean(word, names)});
+}
+
+/// Adds the commands and `--version`; `runs[i]` runs command i.
+std::vector<std::function<int()>> describe(const std::vector<Command>& commands, CLI::App& app) {
+  app.set_version_flag("--version", kVersion);
+  app.set_help_flag("-h,--help", "What can be done");
+  std::vector<std::function<int()>> runs;
+  for (const Command& command : commands) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    sub->set_help_flag("-h,--help", "This text");
+    sub->allow_extras();
+    sub->option_defaults()->always_capture_default();
+    Arguments arguments(*sub);
+    runs.push_back(command.make(arguments));
+  }
+  app.allow_extras();
+  return runs;
+}
+
+}  // namespace
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "whet: %s\n", error.message.c_str());
+  return kFailed;
+}
+
+int wrong_use(const Error& error) {
+  fail(error);
+  return kWrongUse;
+}
+
+int run_command_line(const std::vector<Command>& commands, int argc, char** argv) {
+  CLI::App app("whet sharpens a neural network for the machine it will run on.", "whet");
+  const auto runs = describe(commands, app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success) == 0 ? kDone : kFailed;
+  } catch (const CLI::ParseError& error) {
+    return wrong_use({error.what()});
+  }
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const CLI::App& sub = *app.get_subcommand(commands[i].name);
+    if (!sub.parsed()) continue;
+    if (const auto left = sub.remaining(); !left.empty())
+      return refuse_leftovers(sub, std::string("whet ") + commands[i].name, left);
+    return runs[i]();
+  }
+  if (const auto left = app.remaining(); !left.empty()) {
+    return left.front().starts_with('-') ? refuse_leftovers(app, "whet", left)
+                                         : unknown_command(commands, left.front());
+  }
+  std::printf("%s", app.help().c_str());
+  return kWrongUse;
+}
+
+}  // namespace whet

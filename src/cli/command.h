@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/arguments.h"
+
+namespace whet {
+
+// What every subcommand ends with.
+constexpr int kDone = 0, kFailed = 1, kWrongUse = 2, kInterrupted = 130;
+
+/// A subcommand: `make` adds its options and gives what runs it once they are parsed. The options live as long
+/// as that function.
+struct Command {
+  const char* name;
+  const char* summary;  ///< a line for `whet --help`
+  std::function<int()> (*make)(Arguments&);
+};
+
+/// Parses and runs: the whole program but for the table. Unknown commands and options get the nearest right one and
+/// exit code 2.
+int run_command_line(const std::vector<Command>&, int argc, char** argv);
+
+/// Prints `whet: message` to standard error; gives `kFailed`.
+int fail(const Error&);
+/// Prints and gives `kWrongUse`.
+int wrong_use(const Error&);
+
+std::function<int()> make_explain(Arguments&);
+std::function<int()> make_records(Arguments&);
+std::function<int()> make_target(Arguments&);
+
+}  // namespace whet

@@ -1,0 +1,76 @@
+// whet explain: what a number on the screen means.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/nearest.h"
+#include "cli/command.h"
+#include "trial/outcome.h"
+
+namespace whet {
+namespace {
+
+struct ExplainCommand {
+  std::string topic;
+  std::string what;
+};
+
+constexpr const char* kProgress =
+    R"(While tuning, one row a task (redrawn in place on a terminal; one line a round on a pipe):
+  ID             the task's number, as in `whet tasks`
+  Latency (ms)   the best time measured so far for one execution of the task
+  Speed (GFLOPS) its floating point operations, counted by the direct algorithm, divided by that time
+  % peak         that speed as a share of the multiply-add peak of this machine's threads, measured when tuning starts
+  Weight         how often the network runs the task
+  Trials         candidates measured, failed ones included, those of earlier runs too
+  Failed         how many of them gave no time; `whet records stats FILE` says why
+Below the rows:
+  Estimated total latency   the sum of weight x latency over the tasks that have one; in brackets the same with default schedules
+  Used time, ETA            seconds since the start; seconds until the trials or the minutes are used up
+  Next ID                   the task whose round is next
+)";
+
+constexpr const char* kMetrics =
+    R"(latency       the time of one execution: the minimum of the timed runs when tuning, the median when benchmarking
+GFLOPS        10^9 floating point operations a second. Operations are those of the mathematics by the direct algorithm, so speeds
+              of different algorithms and tuners compare
+% of peak     GFLOPS divided by the peak of float multiply-adds measured on the same threads just before (`whet target`)
+predicted     the sum over a model's steps of what tuning measured; the profile shows it beside what each step really took
+share         a step's part of the time of all steps
+p50, p90, p99 half, 90% and 99% of the inferences took no longer
+)";
+
+int explain_error(const std::string& what) {
+  std::vector<std::string> names;
+  for (int code = 0; code < kOutcomeCodes; ++code) {
+    const auto outcome = static_cast<OutcomeCode>(code);
+    names.emplace_back(name_of(outcome));
+    if (what != std::to_string(code) && what != name_of(outcome)) continue;
+    fmt::print("{} {}: {}\n", code, name_of(outcome), explain(outcome));
+    return kDone;
+  }
+  if (!what.empty())
+    return wrong_use({fmt::format("explain error: \"{}\" is no outcome; expected 0 to {} or a name{}", what,
+                                  kOutcomeCodes - 1, did_you_mean(what, names))});
+  for (int code = 0; code < kOutcomeCodes; ++code)
+    fmt::print("{:2} {}\n", code, name_of(static_cast<OutcomeCode>(code)));
+  return kDone;
+}
+
+int run(const ExplainCommand& command) {
+  if (command.topic == "error") return explain_error(command.what);
+  fmt::print("{}", command.topic == "progress" ? kProgress : kMetrics);
+  return kDone;
+}
+
+}  // namespace
+
+std::function<int()> make_explain(Arguments& arguments) {
+  auto command = std::make_shared<ExplainCommand>();
+  arguments.require_choice("topic", command->topic, {"error", "progress", "metrics"}, "What to explain");
+  arguments.add("what", command->what, "For error: its number or name (default: lists them)");
+  return [command] { return run(*command); };
+}
+
+}  // namespace whet

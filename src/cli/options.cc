@@ -1,0 +1,88 @@
+#include "cli/options.h"
+
+#include <charconv>
+#include <cstdlib>
+
+#include "machine/detect.h"
+
+namespace whet {
+namespace {
+
+/// A positive number that is all of `text`; 0 else.
+std::int64_t positive_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value > 0 ? value : 0;
+}
+
+Result<Shape> parse_shape(const std::string& entry, std::string_view text) {
+  Shape shape;
+  while (true) {
+    const std::size_t end = text.find('x');
+    const std::int64_t extent = positive_number(text.substr(0, end));
+    if (extent == 0) {
+      return Error{"--shape is \"" + entry +
+                   "\"; expected an input's name and positive extents, like data=1x3x224x224"};
+    }
+    shape.push_back(extent);
+    if (end == std::string_view::npos) return shape;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// What WHET_NUM_THREADS says; 0 where it is not set.
+Result<int> threads_of_environment() {
+  const char* text = std::getenv("WHET_NUM_THREADS");
+  if (text == nullptr) return 0;
+  const std::int64_t threads = positive_number(text);
+  if (threads == 0 || threads > kMaxThreads)
+    return Error{"WHET_NUM_THREADS is \"" + std::string(text) + "\"; expected a number from 1 to " +
+                 std::to_string(kMaxThreads)};
+  return static_cast<int>(threads);
+}
+
+}  // namespace
+
+void TargetOptions::add_to(Arguments& arguments) {
+  arguments.add("--target", target,
+                "What code is made for, like \"cpu -mcpu=znver5 -threads=4 -cores=big\" (default: this machine)");
+  arguments.add("--threads", threads, 1, kMaxThreads,
+                "Threads that run a kernel (default: WHET_NUM_THREADS, else the usable cores)", threads);
+  arguments.add("--cores", cores, "Cores that run it: big, little, or processors like 0-3 (default: big)");
+}
+
+Result<Place> choose_place(const TargetOptions& options) {
+  Place place;
+  WHET_TRY(place.target, resolve_target(options.target.empty() ? "cpu" : options.target));
+  const bool target_says_threads = options.target.find("-threads") != std::string::npos;
+  const bool target_says_cores = options.target.find("-cores") != std::string::npos;
+  int threads = options.threads;
+  if (threads == 0 && target_says_threads) threads = place.target.threads;
+  if (threads == 0) {
+    WHET_TRY(threads, threads_of_environment());
+    if (threads > 0) place.note = std::to_string(threads) + " threads: WHET_NUM_THREADS says so";
+  }
+  std::string wanted = options.cores;
+  if (wanted.empty() && target_says_cores) wanted = place.target.cores == CoreKind::big ? "big" : "little";
+  WHET_TRY(place.cores, choose_cores(wanted, threads));
+  place.target.threads = static_cast<int>(place.cores.cpus.size());
+  place.target.cores = place.cores.kind;
+  return place;
+}
+
+Result<std::map<std::string, Shape>> parse_shapes(const std::vector<std::string>& entries) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string& entry : entries) {
+    const std::size_t equals = entry.rfind('=');
+    const std::string name = equals == std::string::npos ? "" : entry.substr(0, equals);
+    WHET_TRY(Shape shape, parse_shape(entry, name.empty() ? "" : std::string_view(entry).substr(equals + 1)));
+    shapes[name] = std::move(shape);
+  }
+  return shapes;
+}
+
+std::string cores_text(const Cores& cores) {
+  return "cores " + cpu_list_text(cores.cpus) + (cores.kind == CoreKind::little ? "; little" : "; big");
+}
+
+}  // namespace whet

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/arguments.h"
+#include "machine/cores.h"
+#include "target/target.h"
+#include "tensor/shape.h"
+
+namespace whet {
+
+/// `--target`, `--threads`, `--cores`: what code is made for and who runs it.
+struct TargetOptions {
+  std::string target;  ///< text form; "": this machine
+  int threads = 0;     ///< 0: the physical cores of the kind
+  std::string cores;   ///< "", "big", "little" or a list like "0-3"
+
+  void add_to(Arguments&);
+};
+
+/// A target and the processors of this machine that stand for its threads.
+struct Place {
+  Target target;
+  Cores cores;
+  std::string note;  ///< what decided the number of threads, where it was not the machine; a sentence or ""
+};
+
+/// Options first, then WHET_NUM_THREADS (the one variable that is read), then the machine.
+Result<Place> choose_place(const TargetOptions&);
+
+/// "data=1x3x224x224" entries.
+Result<std::map<std::string, Shape>> parse_shapes(const std::vector<std::string>& entries);
+
+/// "cores 0,1; big"
+std::string cores_text(const Cores&);
+
+}  // namespace whet

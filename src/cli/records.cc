@@ -1,0 +1,112 @@
+// whet records: what a record file holds.
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "json/json.h"
+#include "records/digest.h"
+#include "records/record_file.h"
+#include "records/record_line.h"
+
+namespace whet {
+namespace {
+
+struct RecordsCommand {
+  std::string action;
+  std::vector<std::string> files;
+  std::string output;
+  bool json = false;
+};
+
+Json stats_json(const RecordStats& stats) {
+  Json out = Json::object();
+  out.set("trials", stats.trials).set("tasks", stats.tasks).set("truncated", stats.truncated);
+  out.set("build_seconds", stats.build_seconds).set("run_seconds", stats.run_seconds);
+  Json outcomes = Json::object();
+  for (int code = 0; code < kOutcomeCodes; ++code) {
+    const auto count = stats.outcomes[static_cast<std::size_t>(code)];
+    if (count > 0) outcomes.set(std::string(name_of(static_cast<OutcomeCode>(code))), count);
+  }
+  Json failed = Json::array();
+  for (const FailureGroup& group : stats.failures) {
+    failed.add(Json::object()
+                   .set("outcome", static_cast<int>(group.code))
+                   .set("name", name_of(group.code))
+                   .set("count", group.count)
+                   .set("message", group.message));
+  }
+  return out.set("outcomes", outcomes).set("failures", failed);
+}
+
+/// The records as lines, to `-o` or to standard output.
+int write(const RecordsCommand& command, const std::vector<Record>& records, const std::vector<std::string>& newer) {
+  if (command.output.empty()) {
+    for (const Record& record : records) fmt::print("{}\n", to_line(record));
+    return kDone;
+  }
+  const Status status = write_records(command.output, records, newer);
+  if (!status.ok()) return fail(status.error());
+  fmt::print("{}: {} records\n", command.output, records.size());
+  return kDone;
+}
+
+int print_best(const RecordsCommand& command, const Records& records) {
+  for (const Record& record : distill(records)) {
+    if (command.json) {
+      fmt::print("{}\n", to_line(record));
+      continue;
+    }
+    fmt::print("{:10.4f} ms  {}  [{}]\n            {}\n", record.outcome.best_seconds() * 1e3, record.task,
+               record.target, to_json(record.candidate));
+  }
+  return kDone;
+}
+
+int run(const RecordsCommand& command) {
+  std::deque<RecordsRead> read;
+  std::vector<std::string> newer;
+  for (const std::string& file : command.files) {
+    Result<RecordsRead> one = read_records(file);
+    if (!one.ok()) return fail(one.error());
+    for (const std::string& note : one->notes) fmt::print(stderr, "{}\n", note);
+    newer.insert(newer.end(), one->newer_lines.begin(), one->newer_lines.end());
+    read.push_back(std::move(*one));
+  }
+  std::vector<const Records*> all;
+  for (const RecordsRead& one : read) all.push_back(&one.records);
+  if (command.action == "merge") return write(command, merge(all), newer);
+  if (read.size() > 1)
+    return wrong_use(
+        {"records " + command.action + ": one file is expected; `whet records merge` makes one of several"});
+  const Records& records = read.front().records;
+  if (command.action == "distill") return write(command, distill(records), newer);
+  if (command.action == "best") return print_best(command, records);
+  if (command.action == "show") {
+    fmt::print("{}", show(records));
+    return kDone;
+  }
+  const RecordStats counted = stats(records);
+  fmt::print("{}", command.json ? dump(stats_json(counted), 2) + "\n" : to_text(counted));
+  return kDone;
+}
+
+}  // namespace
+
+std::function<int()> make_records(Arguments& arguments) {
+  auto command = std::make_shared<RecordsCommand>();
+  arguments.require_choice(
+      "action", command->action, {"best", "distill", "show", "merge", "stats"},
+      "best: the fastest of each task; distill: these alone, as a file; show: a table; merge: the union of "
+      "several files; "
+      "stats: where the time went, and what failed");
+  arguments.require("file", command->files, "Record files (JSON lines)");
+  arguments.add("-o,--output", command->output, "distill, merge: the file to write (default: standard output)");
+  arguments.flag("--json", command->json, "best, stats: as JSON");
+  return [command] { return run(*command); };
+}
+
+}  // namespace whet

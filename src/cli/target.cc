@@ -1,0 +1,118 @@
+// whet target: what was detected on this machine, and the peak measured.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "json/json.h"
+#include "machine/detect.h"
+#include "machine/peak.h"
+#include "machine/placement.h"
+
+namespace whet {
+namespace {
+
+struct TargetCommand {
+  TargetOptions place;
+  bool list = false, json = false, no_measure = false;
+};
+
+std::string bytes_text(std::int64_t bytes) {
+  if (bytes >= 1 << 20) return fmt::format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20));
+  return fmt::format("{} KiB", bytes >> 10);
+}
+
+struct Measured {
+  double peak_one = 0, peak_all = 0;  ///< GFLOPS
+  std::vector<Bandwidth> bandwidth;
+};
+
+Measured measure(const Place& place) {
+  const auto& cpus = place.cores.cpus;
+  return {measure_peak_gflops(place.target, {cpus.front()}), measure_peak_gflops(place.target, cpus),
+          measure_bandwidth(place.target, cpus)};
+}
+
+void print_measured(const Place& place) {
+  const auto& cpus = place.cores.cpus;
+  const Measured measured = measure(place);
+  fmt::print("  peak        {:.1f} GFLOPS on 1 thread", measured.peak_one);
+  if (cpus.size() > 1) fmt::print(", {:.1f} on {}", measured.peak_all, cpus.size());
+  fmt::print(" (float multiply-adds)\n  bandwidth  ");
+  for (const Bandwidth& level : measured.bandwidth) fmt::print(" {} {:.1f}", level.level, level.gb_per_second);
+  fmt::print(" GB/s (reading, {} thread{})\n", cpus.size(), cpus.size() == 1 ? "" : "s");
+  if (cpus.size() > 1) {
+    const Placement placement = measure_placement(cpus[0], cpus[1]);
+    fmt::print("  placement   cores {} and {}: {:.0f} ns there and back ({})\n", cpus[0], cpus[1],
+               placement.round_trip_ns, name_of(placement.kind));
+  }
+}
+
+void print_text(const Place& place, bool measuring) {
+  const Processor processor = read_processor();
+  const Target& target = place.target;
+  fmt::print("{}\n", to_string(target));
+  fmt::print("  processor   {} ({} family {} model {})\n", processor.brand, processor.vendor, processor.family,
+             processor.model);
+  fmt::print("  vectors     {} bytes, {} registers, {}\n", target.vector_bytes, target.vector_registers,
+             target.fma ? "fused multiply-add" : "no fused multiply-add");
+  fmt::print("  caches      L1 {}, L2 {} a core; L3 {} shared\n", bytes_text(target.l1_bytes),
+             bytes_text(target.l2_bytes), bytes_text(target.l3_bytes));
+  const std::string quota =
+      place.cores.quota > 0 ? fmt::format("cgroup quota {:.2f}", place.cores.quota) : "no cgroup quota";
+  fmt::print("  threads     {} on {} (affinity mask {}; {})\n", target.threads, cores_text(place.cores),
+             cpu_list_text(allowed_cpus()), quota);
+  if (!place.note.empty()) fmt::print("              {}\n", place.note);
+  if (const Status status = can_run(target); !status.ok()) {
+    fmt::print("  peak        not measured: {}\n", status.error().message);
+  } else if (measuring) {
+    print_measured(place);
+  }
+}
+
+void print_json(const Place& place, bool measuring) {
+  const Processor processor = read_processor();
+  const Target& target = place.target;
+  Json out = Json::object();
+  out.set("target", to_string(target)).set("processor", processor.brand).set("vendor", processor.vendor);
+  out.set("family", processor.family).set("model", processor.model);
+  out.set("vector_bytes", target.vector_bytes).set("vector_registers", target.vector_registers).set("fma", target.fma);
+  out.set("l1_bytes", target.l1_bytes).set("l2_bytes", target.l2_bytes).set("l3_bytes", target.l3_bytes);
+  out.set("threads", target.threads).set("cores", Json::array_of(place.cores.cpus)).set("quota", place.cores.quota);
+  if (measuring && can_run(target).ok()) {
+    const Measured measured = measure(place);
+    out.set("peak_gflops_1", measured.peak_one).set("peak_gflops", measured.peak_all);
+    Json levels = Json::object();
+    for (const Bandwidth& level : measured.bandwidth) levels.set(level.level, level.gb_per_second);
+    out.set("read_gb_per_s", levels);
+    if (place.cores.cpus.size() > 1)
+      out.set("round_trip_ns", measure_placement(place.cores.cpus[0], place.cores.cpus[1]).round_trip_ns);
+  }
+  fmt::print("{}\n", dump(out, 2));
+}
+
+int run(const TargetCommand& command) {
+  if (command.list) {
+    for (const std::string& name : known_processors()) fmt::print("{}\n", name);
+    return kDone;
+  }
+  const Result<Place> place = choose_place(command.place);
+  if (!place.ok()) return wrong_use(place.error());
+  command.json ? print_json(*place, !command.no_measure) : print_text(*place, !command.no_measure);
+  return kDone;
+}
+
+}  // namespace
+
+std::function<int()> make_target(Arguments& arguments) {
+  auto command = std::make_shared<TargetCommand>();
+  command->place.add_to(arguments);
+  arguments.flag("--list", command->list, "The processors that -mcpu knows");
+  arguments.flag("--json", command->json, "As JSON");
+  arguments.flag("--no-measure", command->no_measure, "Only what is detected; measure nothing");
+  return [command] { return run(*command); };
+}
+
+}  // namespace whet
