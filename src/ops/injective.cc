@@ -1,37 +1,10 @@
 #include <algorithm>
 
+#include "ops/reshape_parts.h"
 #include "ops/site.h"
 
 namespace whet {
 namespace {
-
-/// The dimensions [in_begin, in_end) of the input hold the same elements as [out_begin, out_end) of the result.
-struct ReshapePart {
-  std::size_t in_begin, in_end, out_begin, out_end;
-};
-
-/// The finest parts of equal element counts, so that a dimension that a reshape leaves alone keeps its plain index.
-std::vector<ReshapePart> parts_of(const Shape& in, const Shape& out) {
-  std::vector<ReshapePart> parts;
-  std::size_t a = 0, b = 0;
-  while (a < in.size() || b < out.size()) {
-    ReshapePart part{a, a, b, b};
-    std::int64_t left = 1, right = 1;
-    do {
-      if (left <= right && a < in.size()) {
-        left *= in[a++];
-      } else if (b < out.size()) {
-        right *= out[b++];
-      } else {
-        left *= in[a++];
-      }
-    } while (left != right);
-    part.in_end = a;
-    part.out_end = b;
-    parts.push_back(part);
-  }
-  return parts;
-}
 
 /// Appends the input's indices of one part: the row-major position in the part, cut at the input's extents.
 void append_part_index(const ReshapePart& part, const Shape& in, const Shape& out, const Exprs& i, Exprs& index) {
@@ -66,6 +39,27 @@ Expr clamped(Expr at, std::int64_t extent) { return min(max(std::move(at), int_c
 
 }  // namespace
 
+std::vector<ReshapePart> reshape_parts(const Shape& in, const Shape& out) {
+  std::vector<ReshapePart> parts;
+  std::size_t a = 0, b = 0;
+  while (a < in.size() || b < out.size()) {
+    ReshapePart part{a, a, b, b};
+    std::int64_t left = 1, right = 1;
+    do {
+      const bool take_input = b == out.size() || (left <= right && a < in.size());
+      if (take_input) {
+        left *= in[a++];
+      } else {
+        right *= out[b++];
+      }
+    } while (left != right);
+    part.in_end = a;
+    part.out_end = b;
+    parts.push_back(part);
+  }
+  return parts;
+}
+
 OpId define_at(const Site& site, const TransposeOperator& op) {
   return site.result(OpFamily::injective, [&](const Exprs& i) {
     Exprs index(i.size());
@@ -78,7 +72,7 @@ OpId define_at(const Site& site, const ReshapeOperator&) {
   const Shape &in = site.shape(0), &out = site.output.shape;
   return site.result(OpFamily::injective, [&](const Exprs& i) {
     Exprs index;
-    for (const ReshapePart& part : parts_of(in, out)) append_part_index(part, in, out, i, index);
+    for (const ReshapePart& part : reshape_parts(in, out)) append_part_index(part, in, out, i, index);
     return site.read(0, index);
   });
 }

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace whet {
+
+/// Drops nodes and constants that no output needs. Inputs stay, needed or not.
+Result<Graph> remove_dead_code(const Graph&);
+
+}  // namespace whet

@@ -1,0 +1,353 @@
+#include "passes/fuse.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "passes/operator_class.h"
+
+namespace whet {
+namespace {
+
+using Index = std::size_t;  ///< of a node
+
+/// The rows that reductions of a group run along: the trailing dimensions from `first` on of tensors of `shape`.
+struct Rows {
+  Shape shape;
+  std::size_t first = 0;
+  friend bool operator==(const Rows&, const Rows&) = default;
+
+  /// The shape of one value a row.
+  Shape reduced() const {
+    Shape result = shape;
+    std::fill(result.begin() + static_cast<std::ptrdiff_t>(first), result.end(), 1);
+    return result;
+  }
+};
+
+/// Who reads whom, and for every node the first node through which all that reads it must pass.
+class Dominance {
+ public:
+  explicit Dominance(const Graph& graph) : consumers_(graph.nodes.size()), sink_(graph.nodes.size()) {
+    std::vector<Index> producer(graph.values.size(), sink_);
+    for (Index n = 0; n < sink_; ++n) producer[graph.nodes[n].output.index()] = n;
+    for (Index n = 0; n < sink_; ++n) {
+      for (ValueId id : graph.nodes[n].inputs) {
+        const Index p = producer[id.index()];
+        if (p != sink_ && (consumers_[p].empty() || consumers_[p].back() != n)) consumers_[p].push_back(n);
+      }
+    }
+    for (ValueId id : graph.outputs) {
+      if (producer[id.index()] != sink_) consumers_[producer[id.index()]].push_back(sink_);
+    }
+    next_.assign(sink_ + 1, sink_);
+    depth_.assign(sink_ + 1, 0);
+    for (Index n = sink_; n-- > 0;) find_next(n);
+  }
+
+  Index sink() const { return sink_; }
+  /// The nearest node behind `n` that every path to an output passes; the sink when there is none.
+  Index next(Index n) const { return next_[n]; }
+  const std::vector<Index>& consumers(Index n) const { return consumers_[n]; }
+  /// The nodes on paths from `n` to `end`, without `n`, with `end`.
+  std::vector<Index> between(Index n, Index end) const {
+    std::set<Index> seen = {end};
+    std::vector<Index> open = {n};
+    while (!open.empty()) {
+      const Index at = open.back();
+      open.pop_back();
+      for (Index c : consumers_[at]) {
+        if (seen.insert(c).second) open.push_back(c);
+      }
+    }
+    return {seen.begin(), seen.end()};
+  }
+
+ private:
+  void find_next(Index n) {
+    if (consumers_[n].empty()) return;
+    Index common = consumers_[n][0];
+    for (Index c : consumers_[n]) {
+      while (common != c) {
+        Index& deeper = depth_[common] > depth_[c] ? common : c;
+        deeper = next_[deeper];
+      }
+    }
+    next_[n] = common;
+    depth_[n] = depth_[common] + 1;
+  }
+
+  std::vector<std::vector<Index>> consumers_;
+  Index sink_;
+  std::vector<Index> next_;
+  std::vector<int> depth_;
+};
+
+class Fusion {
+ public:
+  explicit Fusion(const Graph& graph) : graph_(graph), dominance_(graph), parent_(graph.nodes.size()) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+    for (Index n = 0; n < graph.nodes.size(); ++n) {
+      classes_.push_back(class_of(graph.nodes[n].op));
+      summaries_.push_back(summary_of(n));
+    }
+  }
+
+  /// Anchors take their epilogues first; what is left forms its own groups.
+  void run() {
+    sweep([&](Index n, Index end) { return summary(n).anchor && joins_epilogue(n, end); });
+    sweep([&](Index n, Index end) { return joins_epilogue(n, end) || joins_rows(n, end); });
+    sweep([&](Index n, Index end) {
+      return joins_epilogue(n, end) || joins_rows(n, end) || joins_chain(n, end) || joins_consumer(n, end);
+    });
+  }
+
+  std::vector<std::vector<NodeId>> node_groups() {
+    std::vector<std::vector<NodeId>> by_root(graph_.nodes.size());
+    for (Index n = 0; n < graph_.nodes.size(); ++n) by_root[root(n)].push_back(NodeId(static_cast<std::int64_t>(n)));
+    std::erase_if(by_root, [](const auto& group) { return group.empty(); });
+    return by_root;
+  }
+
+ private:
+  /// What counts of a group.
+  struct Summary {
+    int heavy = 0;            ///< anchors, windows and softmaxes
+    bool arithmetic = false;  ///< computes, not only moves
+    bool pads_only = true;
+    std::optional<Rows> rows;  ///< of its reductions along rows
+    bool other_reduction = false;
+    bool alone() const { return heavy == 0 && !rows && !other_reduction; }
+  };
+
+  Summary summary_of(Index n) const {
+    Summary s;
+    const OperatorClass c = classes_[n];
+    s.anchor = c == OperatorClass::anchor;
+    s.heavy = c == OperatorClass::anchor || c == OperatorClass::window || c == OperatorClass::softmax;
+    s.arithmetic = c != OperatorClass::injective;
+    s.pads_only = std::holds_alternative<PadOperator>(graph_.nodes[n].op);
+    s.rows = rows_of(n);
+    s.other_reduction = c == OperatorClass::reduction && !s.rows;
+    return s;
+  }
+
+  /// The rows of a reduction over trailing dimensions that keeps them as extents of 1.
+  std::optional<Rows> rows_of(Index n) const {
+    const auto* op = std::get_if<ReduceOperator>(&graph_.nodes[n].op);
+    if (!op || !op->keep_dims || op->axes.empty()) return std::nullopt;
+    const Shape& x = graph_.value(graph_.nodes[n].inputs[0]).type.shape;
+    const std::size_t first = x.size() - op->axes.size();
+    if (op->axes.front() != static_cast<std::int64_t>(first)) return std::nullopt;
+    return Rows{x, first};
+  }
+
+  template <typename Rule>
+  void sweep(const Rule& rule) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Index n = graph_.nodes.size(); n-- > 0;) {
+        const Index end = dominance_.next(n);
+        if (end == dominance_.sink() || root(n) == root(end) || !rule(n, end)) continue;
+        for (Index k : dominance_.between(n, end)) unite(n, k);
+        changed = true;
+      }
+    }
+  }
+
+  Index root(Index n) const {
+    while (parent_[n] != n) n = parent_[n];
+    return n;
+  }
+  const Summary& summary(Index n) const { return summaries_[root(n)]; }
+
+  void unite(Index a, Index b) {
+    a = root(a), b = root(b);
+    if (a == b) return;
+    Summary &into = summaries_[a], from = summaries_[b];
+    into.anchor |= from.anchor;
+    into.heavy += from.heavy;
+    into.arithmetic |= from.arithmetic;
+    into.pads_only &= from.pads_only;
+    into.other_reduction |= from.other_reduction;
+    if (!into.rows) into.rows = from.rows;
+    parent_[b] = a;
+  }
+
+  const Shape& shape(Index n) const { return graph_.value(graph_.nodes[n].output).type.shape; }
+  std::int64_t elements(Index n) const { return num_elements(shape(n)); }
+  bool is_elementwise(Index n) const { return classes_[n] == OperatorClass::elementwise; }
+  bool only_moves_or_maps(Index n) const { return is_elementwise(n) || classes_[n] == OperatorClass::injective; }
+
+  /// All that reads n, up to `end`, is elementwise over n's shape; the groups together have one heavy member at the
+  /// most.
+  bool joins_epilogue(Index n, Index end) const {
+    if (classes_[n] == OperatorClass::injective && !summary(n).pads_only) return false;
+    std::set<Index> groups = {root(n)};
+    for (Index k : dominance_.between(n, end)) {
+      if (!is_elementwise(k) || shape(k) != shape(n)) return false;
+      groups.insert(root(k));
+    }
+    return fit_together(groups);
+  }
+
+  /// One heavy member, or one kind of reduction, at the most; a group of reductions takes nothing heavy.
+  bool fit_together(const std::set<Index>& groups) const {
+    int heavy = 0, reducing = 0;
+    for (Index g : groups) {
+      heavy += summaries_[g].heavy;
+      reducing += summaries_[g].rows || summaries_[g].other_reduction;
+    }
+    return heavy + reducing <= 1;
+  }
+
+  /// n and all that reads it up to `end` works along the same rows: elementwise over whole rows or over one value a
+  /// row, or a reduction of rows.
+  bool joins_rows(Index n, Index end) const {
+    std::vector<Index> members = dominance_.between(n, end);
+    members.push_back(n);
+    std::optional<Rows> rows;
+    for (Index k : members) {
+      const Summary& s = summary(k);
+      if (s.heavy > 0 || s.other_reduction) return false;
+      if (s.rows && rows && *s.rows != *rows) return false;
+      if (s.rows) rows = s.rows;
+    }
+    if (!rows) return false;
+    return std::all_of(members.begin(), members.end(), [&](Index k) {
+      if (rows_of(k)) return true;
+      return is_elementwise(k) && (shape(k) == rows->shape || shape(k) == rows->reduced());
+    });
+  }
+
+  /// n is cheap to compute where it is read: elementwise and injective operators up to `end`, none of which asks for an
+  /// element of n at more places than n has.
+  bool joins_chain(Index n, Index end) const {
+    if (!only_moves_or_maps(n) || !summary(n).alone()) return false;
+    std::set<Index> groups = {root(n)};
+    for (Index k : dominance_.between(n, end)) {
+      if (!only_moves_or_maps(k) || !summary(k).alone()) return false;
+      if (summary(n).arithmetic && repeats(k, n)) return false;
+      groups.insert(root(k));
+    }
+    return true;
+  }
+
+  /// True when the operator reads an element of what n computes for more than one place of its result.
+  bool repeats(Index k, Index n) const {
+    const Operator& op = graph_.nodes[k].op;
+    if (std::holds_alternative<ExpandOperator>(op)) return true;
+    if (std::holds_alternative<GatherOperator>(op) || std::holds_alternative<ResizeOperator>(op)) {
+      return elements(k) > num_elements(graph_.value(graph_.nodes[k].inputs[0]).type.shape);
+    }
+    return is_elementwise(k) && elements(k) > elements(n);
+  }
+
+  /// n is computed inside its only consumer, which reduces it: each element once, or as padding.
+  bool joins_consumer(Index n, Index end) const {
+    const std::vector<Index>& consumers = dominance_.consumers(n);
+    if (consumers.size() != 1 || consumers[0] != end || !only_moves_or_maps(n) || !summary(n).alone()) return false;
+    return reads_through(n, end);
+  }
+
+  bool reads_through(Index n, Index end) const {
+    const ValueId value = graph_.nodes[n].output;
+    if (graph_.nodes[end].inputs[0] != value) return false;
+    const bool pad = summary(n).pads_only;
+    switch (classes_[end]) {
+      case OperatorClass::anchor:
+        return pad && std::holds_alternative<ConvOperator>(graph_.nodes[end].op);
+      case OperatorClass::window: {
+        const auto* pool = std::get_if<PoolOperator>(&graph_.nodes[end].op);
+        return pad || (pool && is_elementwise(n) && pool->kernel == pool->strides);
+      }
+      case OperatorClass::reduction:
+      case OperatorClass::softmax:
+        return pad || is_elementwise(n);
+      default:
+        return false;
+    }
+  }
+
+  const Graph& graph_;
+  Dominance dominance_;
+  std::vector<Index> parent_;
+  std::vector<OperatorClass> classes_;
+  std::vector<Summary> summaries_;
+};
+
+// ---- From sets of nodes to groups.
+
+bool is_reshape(const Graph& graph, NodeId id) { return std::holds_alternative<ReshapeOperator>(graph.node(id).op); }
+
+bool writes(const Graph& graph, const std::vector<NodeId>& nodes, ValueId id) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return graph.node(n).output == id; });
+}
+
+/// A reshape at the edge of a group is an alias: it leaves. At the end it stays when it gives longer innermost rows,
+/// which are what gets vectorized.
+void drop_edge_reshapes(const Graph& graph, std::vector<NodeId>& nodes) {
+  auto is_edge = [&](NodeId id) {
+    if (!is_reshape(graph, id)) return false;
+    const ValueId input = graph.node(id).inputs[0], output = graph.node(id).output;
+    if (!writes(graph, nodes, input)) return true;
+    const bool last = nodes.back() == id;
+    const Shape &from = graph.value(input).type.shape, &to = graph.value(output).type.shape;
+    return last && (to.empty() || (!from.empty() && from.back() >= to.back()));
+  };
+  for (auto edge = nodes.begin(); (edge = std::find_if(nodes.begin(), nodes.end(), is_edge)) != nodes.end();) {
+    nodes.erase(edge);
+  }
+}
+
+Group group_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+  Group group{.nodes = nodes, .inputs = {}, .outputs = {graph.node(nodes.back()).output}};
+  for (NodeId n : nodes) {
+    for (ValueId id : graph.node(n).inputs) {
+      const bool known = std::find(group.inputs.begin(), group.inputs.end(), id) != group.inputs.end();
+      if (!known && !writes(graph, nodes, id) && !is_literal(graph, nodes, id)) group.inputs.push_back(id);
+    }
+  }
+  return group;
+}
+
+}  // namespace
+
+bool is_literal(const Graph& graph, const std::vector<NodeId>& group_nodes, ValueId id) {
+  const auto& constant = graph.value(id).constant;
+  if (!constant || constant->size() != 1) return false;
+  return std::all_of(group_nodes.begin(), group_nodes.end(), [&](NodeId n) {
+    const Node& node = graph.node(n);
+    const bool reads = std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
+    return !reads || class_of(node.op) == OperatorClass::elementwise;
+  });
+}
+
+Result<FusedGraph> fuse(Graph graph, bool enabled) {
+  Fusion fusion(graph);
+  if (enabled) fusion.run();
+  std::vector<std::vector<NodeId>> node_groups = fusion.node_groups();
+  std::vector<Group> groups;
+  for (std::vector<NodeId>& nodes : node_groups) {
+    drop_edge_reshapes(graph, nodes);
+    if (!nodes.empty()) groups.push_back(group_of(graph, nodes));
+  }
+  // A group's last node is its output, and whatever it reads comes before that node.
+  std::sort(groups.begin(), groups.end(),
+            [](const Group& a, const Group& b) { return a.nodes.back() < b.nodes.back(); });
+  return FusedGraph{std::move(graph), std::move(groups)};
+}
+
+std::string to_text(const FusedGraph& fused) {
+  std::string text;
+  for (const Group& group : fused.groups) {
+    std::string operators, inputs;
+    for (NodeId n : group.nodes) operators += (operators.empty() ? "" : "+") + name_of(fused.graph.node(n).op);
+    for (ValueId id : group.inputs) inputs += (inputs.empty() ? "" : ", ") + fused.graph.value(id).name;
+    const Value& output = fused.graph.value(group.outputs[0]);
+    text += operators + " (" + inputs + ") -> " + output.name + " " + to_string(output.type) + "\n";
+  }
+  return text;
+}
+
+}  // namespace whet

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace whet {
+
+/// Nodes that become one kernel.
+struct Group {
+  std::vector<NodeId> nodes;     ///< in topological order
+  std::vector<ValueId> inputs;   ///< what the nodes read from outside, each once, in order of first use; no literals
+  std::vector<ValueId> outputs;  ///< what others, or the user, read of it: one value
+};
+
+/// The graph and its groups in execution order. A node in no group is a reshape, and its value an alias: the same bytes
+/// as its input under another shape.
+struct FusedGraph {
+  Graph graph;
+  std::vector<Group> groups;
+};
+
+/// Puts every node but lone reshapes into one group, by classes of operators (operator_class.h), never by names:
+///   - elementwise operators join the convolution, matmul, window, reduction or softmax that computes their operand,
+///   when
+///     nothing outside the group reads that operand and the shapes are equal; other operands become inputs;
+///   - elementwise and injective operators join each other into one kernel, unless an element would be computed anew
+///   for
+///     each of many places (before an expand or a broadcast);
+///   - elementwise operators join the reduction, softmax or non-overlapping window that reads them; paddings join their
+///     consumer; nothing else is computed inside a convolution or matmul's loops;
+///   - reductions over the same trailing dimensions (rows) of the same shape, with the elementwise operators between
+///     them, are one group: layer normalization, however it is written;
+///   - at most one anchor (or window, or softmax) a group, and one output.
+/// `enabled` = false: one group a node.
+Result<FusedGraph> fuse(Graph, bool enabled = true);
+
+/// A constant that operators of the group write into their expressions: one element, read by elementwise operators
+/// alone.
+bool is_literal(const Graph&, const std::vector<NodeId>& group_nodes, ValueId);
+
+/// One group a line: `conv+add+relu (x, w, b) -> y f32[1x56x56x64]`.
+std::string to_text(const FusedGraph&);
+
+}  // namespace whet

@@ -1,0 +1,341 @@
+#include "passes/layout.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "ops/reshape_parts.h"
+#include "passes/host_tensor.h"
+#include "passes/permutation.h"
+#include "passes/rewriter.h"
+
+namespace whet {
+namespace {
+
+/// A value in one order of its dimensions: dimension i as stored is the file's dimension order[i].
+struct Form {
+  ValueId value;
+  Permutation order;
+};
+
+std::size_t position_of(const Permutation& order, std::int64_t dimension) {
+  return static_cast<std::size_t>(std::find(order.begin(), order.end(), dimension) - order.begin());
+}
+
+class Conversion {
+ public:
+  explicit Conversion(const Graph& from) : rewriter_(from), forms_(from.values.size()) {}
+
+  Status visit(const Node& node) {
+    return std::visit([&](const auto& op) { return convert(node, op); }, node.op);
+  }
+
+  Result<Graph> finish() && {
+    for (ValueId id : rewriter_.from().outputs) {
+      WHET_TRY(const ValueId value, in_order(id, identity_permutation(shape(id).size())));
+      rewriter_.replace(id, value);
+    }
+    return std::move(rewriter_).finish();
+  }
+
+ private:
+  /// The file's shape of an old value.
+  const Shape& shape(ValueId old) const { return rewriter_.from().value(old).type.shape; }
+  const std::string& name(ValueId old) const { return rewriter_.from().value(old).name; }
+
+  /// The form that the producer wrote; inputs and constants come in the file's order.
+  const Form& natural(ValueId old) {
+    std::vector<Form>& forms = forms_[old.index()];
+    if (forms.empty()) forms.push_back({rewriter_.now(old), identity_permutation(shape(old).size())});
+    return forms.front();
+  }
+
+  /// The old value with its dimensions in `order`.
+  Result<ValueId> in_order(ValueId old, const Permutation& order) {
+    const Form first = natural(old);
+    for (const Form& form : forms_[old.index()]) {
+      if (form.order == order) return form.value;
+    }
+    Permutation perm;
+    for (std::int64_t d : order) perm.push_back(static_cast<std::int64_t>(position_of(first.order, d)));
+    WHET_TRY(const ValueId value, turned(first.value, perm, name(old)));
+    forms_[old.index()].push_back({value, order});
+    return value;
+  }
+
+  Result<ValueId> turned(ValueId now, const Permutation& perm, const std::string& label) {
+    if (const Tensor* constant = rewriter_.constant_of(now)) {
+      return rewriter_.constant(label + "_turned", transposed(*constant, perm));
+    }
+    if (moves_only_ones(rewriter_.shape(now), perm)) return reshaped(now, permuted(rewriter_.shape(now), perm), label);
+    return rewriter_.emit(label + "_turned", TransposeOperator{perm}, {now});
+  }
+
+  Result<ValueId> reshaped(ValueId now, const Shape& to, const std::string& label) {
+    if (rewriter_.shape(now) == to) return now;
+    if (const Tensor* constant = rewriter_.constant_of(now)) {
+      return rewriter_.constant(label + "_view", constant->reshaped(to));
+    }
+    return rewriter_.emit(label + "_view", ReshapeOperator{to}, {now});
+  }
+
+  /// The node's result, stored in `order`.
+  Status write(const Node& node, Operator op, std::vector<ValueId> inputs, Permutation order) {
+    WHET_RETURN_IF_ERROR(rewriter_.copy_as(node, std::move(op), std::move(inputs)));
+    forms_[node.output.index()] = {{rewriter_.now(node.output), std::move(order)}};
+    return ok_status();
+  }
+
+  /// The order in which most elements of the operands of full rank are stored.
+  Permutation majority(const std::vector<ValueId>& operands, std::size_t rank) {
+    std::map<Permutation, std::int64_t> votes;
+    for (ValueId id : operands) {
+      const Form& form = natural(id);
+      if (form.order.size() == rank && !rewriter_.constant_of(form.value)) {
+        votes[form.order] += num_elements(shape(id));
+      }
+    }
+    Permutation best = identity_permutation(rank);
+    std::int64_t most = 0;
+    for (const auto& [order, count] : votes) {
+      // Of equal counts the later, which is never the identity.
+      if (count >= most) best = order, most = count;
+    }
+    return best;
+  }
+
+  /// An operand of an operator that broadcasts to a result stored in `order`.
+  Result<ValueId> broadcast_operand(ValueId old, const Permutation& order) {
+    const Shape own_shape = shape(old);
+    const auto missing = static_cast<std::int64_t>(order.size() - own_shape.size());
+    Permutation own;
+    Shape aligned;
+    for (std::int64_t d : order) {
+      if (d >= missing) own.push_back(d - missing);
+      const std::int64_t extent = d >= missing ? own_shape[static_cast<std::size_t>(d - missing)] : 1;
+      if (!aligned.empty() || extent != 1 || own_shape.size() == order.size()) aligned.push_back(extent);
+    }
+    WHET_TRY(const ValueId value, in_order(old, own));
+    if (rewriter_.constant_of(value)) {
+      // [1, 1, 1, C] reads better, and is recognised, as [C].
+      const auto first = std::find_if(aligned.begin(), aligned.end(), [](std::int64_t extent) { return extent != 1; });
+      aligned.erase(aligned.begin(), first);
+    }
+    return reshaped(value, aligned, name(old));
+  }
+
+  Status convert_broadcast(const Node& node, const Operator& op) {
+    const std::size_t rank = shape(node.output).size();
+    const Permutation order = majority(node.inputs, rank);
+    std::vector<ValueId> operands;
+    bool has_full_rank = rank == 0;
+    for (ValueId id : node.inputs) {
+      WHET_TRY(const ValueId value, broadcast_operand(id, order));
+      operands.push_back(value);
+      has_full_rank = has_full_rank || rewriter_.shape(value).size() == rank;
+    }
+    if (!has_full_rank) {
+      // Leading ones were dropped everywhere: the first operand brings them back.
+      WHET_TRY(operands[0], reshaped_to_rank(operands[0], rank, name(node.inputs[0])));
+    }
+    return write(node, op, operands, order);
+  }
+
+  Result<ValueId> reshaped_to_rank(ValueId now, std::size_t rank, const std::string& label) {
+    Shape to = rewriter_.shape(now);
+    to.insert(to.begin(), rank - to.size(), 1);
+    return reshaped(now, to, label);
+  }
+
+  // ---- Operators that prescribe an order.
+
+  Status convert(const Node& node, const ConvOperator& op) {
+    if (op.layout == Layout::channels_last) return convert_in_file_order(node);
+    const std::size_t rank = shape(node.inputs[0]).size();
+    const Shape w = shape(node.inputs[1]);
+    const Permutation last = channels_last_permutation(rank);
+    WHET_TRY(const ValueId x, in_order(node.inputs[0], last));
+    Permutation weights;
+    for (std::size_t d = 2; d < rank; ++d) weights.push_back(static_cast<std::int64_t>(d));
+    weights.push_back(1);
+    weights.push_back(0);
+    WHET_TRY(ValueId hwio, in_order(node.inputs[1], weights));
+    const bool depthwise = op.groups > 1 && op.groups == w[0] && w[1] == 1 && shape(node.inputs[0])[1] == op.groups;
+    if (depthwise) {
+      Shape no_input_channel = rewriter_.shape(hwio);
+      no_input_channel.erase(no_input_channel.end() - 2);
+      WHET_TRY(hwio, reshaped(hwio, no_input_channel, name(node.inputs[1])));
+    }
+    std::vector<ValueId> inputs = {x, hwio};
+    if (node.inputs.size() == 3) {
+      WHET_TRY(const ValueId bias, in_order(node.inputs[2], {0}));
+      inputs.push_back(bias);
+    }
+    ConvOperator converted = op;
+    converted.layout = Layout::channels_last;
+    return write(node, converted, inputs, last);
+  }
+
+  Status convert(const Node& node, const PoolOperator& op) {
+    if (op.layout == Layout::channels_last) return convert_in_file_order(node);
+    const Permutation last = channels_last_permutation(shape(node.output).size());
+    WHET_TRY(const ValueId x, in_order(node.inputs[0], last));
+    PoolOperator converted = op;
+    converted.layout = Layout::channels_last;
+    return write(node, converted, {x}, last);
+  }
+
+  Status convert(const Node& node, const MatMulOperator&) { return convert_in_file_order(node); }
+  Status convert(const Node& node, const BatchNormOperator&) { return convert_in_file_order(node); }
+
+  Status convert_in_file_order(const Node& node) {
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) {
+      WHET_TRY(const ValueId value, in_order(id, identity_permutation(shape(id).size())));
+      inputs.push_back(value);
+    }
+    return write(node, node.op, inputs, identity_permutation(shape(node.output).size()));
+  }
+
+  // ---- Operators that follow their operands.
+
+  Status follow(const Node& node, const Operator& op) {
+    const Form x = natural(node.inputs[0]);
+    return write(node, op, {x.value}, x.order);
+  }
+  Status convert(const Node& node, const UnaryOperator& op) { return follow(node, op); }
+  Status convert(const Node& node, const ClipOperator& op) { return follow(node, op); }
+  Status convert(const Node& node, const HardSigmoidOperator& op) { return follow(node, op); }
+  Status convert(const Node& node, const LeakyReluOperator& op) { return follow(node, op); }
+  Status convert(const Node& node, const CastOperator& op) { return follow(node, op); }
+  Status convert(const Node& node, const BinaryOperator& op) { return convert_broadcast(node, op); }
+  Status convert(const Node& node, const WhereOperator& op) { return convert_broadcast(node, op); }
+
+  Status convert(const Node& node, const SoftmaxOperator& op) {
+    const Form x = natural(node.inputs[0]);
+    SoftmaxOperator converted = op;
+    converted.axis = static_cast<std::int64_t>(position_of(x.order, op.axis));
+    return write(node, converted, {x.value}, x.order);
+  }
+
+  Status convert(const Node& node, const ReduceOperator& op) {
+    const Form x = natural(node.inputs[0]);
+    ReduceOperator converted = op;
+    for (std::int64_t& axis : converted.axes) axis = static_cast<std::int64_t>(position_of(x.order, axis));
+    std::sort(converted.axes.begin(), converted.axes.end());
+    return write(node, converted, {x.value}, op.keep_dims ? x.order : without(x.order, op.axes));
+  }
+
+  /// The order of what is left when the file's dimensions `dropped` (sorted) go.
+  static Permutation without(const Permutation& order, const std::vector<std::int64_t>& dropped) {
+    Permutation left;
+    for (std::int64_t d : order) {
+      if (std::binary_search(dropped.begin(), dropped.end(), d)) continue;
+      left.push_back(d - (std::lower_bound(dropped.begin(), dropped.end(), d) - dropped.begin()));
+    }
+    return left;
+  }
+
+  Status convert(const Node& node, const ConcatOperator& op) {
+    const Permutation order = majority(node.inputs, shape(node.output).size());
+    std::vector<ValueId> parts;
+    for (ValueId id : node.inputs) {
+      WHET_TRY(const ValueId part, in_order(id, order));
+      parts.push_back(part);
+    }
+    return write(node, ConcatOperator{static_cast<std::int64_t>(position_of(order, op.axis))}, parts, order);
+  }
+
+  Status convert(const Node& node, const SliceOperator& op) {
+    const Form x = natural(node.inputs[0]);
+    const SliceOperator converted{permuted(op.starts, x.order), permuted(op.steps, x.order),
+                                  permuted(op.shape, x.order)};
+    return write(node, converted, {x.value}, x.order);
+  }
+
+  Status convert(const Node& node, const PadOperator& op) {
+    const Form x = natural(node.inputs[0]);
+    PadOperator converted = op;
+    converted.begin = permuted(op.begin, x.order);
+    converted.end = permuted(op.end, x.order);
+    return write(node, converted, {x.value}, x.order);
+  }
+
+  Status convert(const Node& node, const ResizeOperator& op) {
+    const Form x = natural(node.inputs[0]);
+    ResizeOperator converted = op;
+    converted.shape = permuted(op.shape, x.order);
+    for (std::size_t d = 0; d < x.order.size(); ++d) {
+      converted.scales[d] = op.scales[static_cast<std::size_t>(x.order[d])];
+    }
+    return write(node, converted, {x.value}, x.order);
+  }
+
+  Status convert(const Node& node, const ExpandOperator& op) {
+    if (shape(node.inputs[0]).size() != op.shape.size()) return convert_in_file_order(node);
+    const Form x = natural(node.inputs[0]);
+    return write(node, ExpandOperator{permuted(op.shape, x.order)}, {x.value}, x.order);
+  }
+
+  Status convert(const Node& node, const GatherOperator& op) {
+    if (shape(node.inputs[1]).size() > 1) return convert_in_file_order(node);
+    const Form x = natural(node.inputs[0]);
+    WHET_TRY(const ValueId indices, in_order(node.inputs[1], identity_permutation(shape(node.inputs[1]).size())));
+    const GatherOperator converted{static_cast<std::int64_t>(position_of(x.order, op.axis))};
+    const bool drops = shape(node.inputs[1]).empty();
+    return write(node, converted, {x.value, indices}, drops ? without(x.order, {op.axis}) : x.order);
+  }
+
+  /// Nothing moves: the result's dimensions are the stored ones under other names.
+  Status convert(const Node& node, const TransposeOperator& op) {
+    const Form x = natural(node.inputs[0]);
+    forms_[node.output.index()] = {{x.value, permuted(inverse(op.perm), x.order)}};
+    return ok_status();
+  }
+
+  /// Where a part begins as stored; extents of 1 decide only when there is nothing else, and a part that reads no
+  /// dimension stays behind the one before it.
+  static std::size_t place_of(const ReshapePart& part, const Shape& in, const Permutation& order, std::size_t before) {
+    std::size_t any = order.size(), moving = order.size();
+    for (std::size_t d = part.in_begin; d < part.in_end; ++d) {
+      const std::size_t place = position_of(order, static_cast<std::int64_t>(d));
+      any = std::min(any, place);
+      if (in[d] != 1) moving = std::min(moving, place);
+    }
+    if (moving < order.size()) return moving;
+    return any < order.size() ? any : before;
+  }
+
+  /// A reshape cuts both shapes into parts of equal counts; a part's dimensions have to stand together and in the
+  /// file's order, but the parts may stand in any order.
+  Status convert(const Node& node, const ReshapeOperator& op) {
+    const Shape in = shape(node.inputs[0]);
+    if (num_elements(in) == 0) return convert_in_file_order(node);
+    const Form x = natural(node.inputs[0]);
+    std::vector<std::pair<std::size_t, ReshapePart>> placed;
+    for (const ReshapePart& part : reshape_parts(in, op.shape)) {
+      placed.emplace_back(place_of(part, in, x.order, placed.empty() ? 0 : placed.back().first), part);
+    }
+    std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    Permutation in_parts, out_parts;
+    for (const auto& [place, part] : placed) {
+      for (std::size_t d = part.in_begin; d < part.in_end; ++d) in_parts.push_back(static_cast<std::int64_t>(d));
+      for (std::size_t d = part.out_begin; d < part.out_end; ++d) out_parts.push_back(static_cast<std::int64_t>(d));
+    }
+    WHET_TRY(const ValueId value, in_order(node.inputs[0], in_parts));
+    return write(node, ReshapeOperator{permuted(op.shape, out_parts)}, {value}, out_parts);
+  }
+
+  Rewriter rewriter_;
+  std::vector<std::vector<Form>> forms_;
+};
+
+}  // namespace
+
+Result<Graph> convert_to_channels_last(const Graph& from) {
+  Conversion conversion(from);
+  for (const Node& node : from.nodes) WHET_RETURN_IF_ERROR(conversion.visit(node));
+  return std::move(conversion).finish();
+}
+
+}  // namespace whet

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string_view>
+
+#include "graph/graph.h"
+
+namespace whet {
+
+/// What fusion knows of an operator.
+enum class OperatorClass : std::uint8_t {
+  elementwise,  ///< each element of the result from the elements at the same place of the operands (which broadcast)
+  injective,    ///< each element of the result copies one element
+  reduction,    ///< a reduction over dimensions
+  softmax,
+  window,  ///< a few elements around each place: pools, interpolating resizes
+  anchor,  ///< convolutions and matmuls: what a kernel is built around
+};
+
+OperatorClass class_of(const Operator&);
+std::string_view name_of(OperatorClass);
+
+}  // namespace whet

@@ -1,0 +1,50 @@
+#include "passes/optimize.h"
+
+#include "passes/batch_norm.h"
+#include "passes/common_subexpressions.h"
+#include "passes/dead_code.h"
+#include "passes/fold_constants.h"
+#include "passes/layout.h"
+#include "passes/output_names.h"
+#include "passes/scale_shift.h"
+#include "passes/simplify.h"
+
+namespace whet {
+
+const std::vector<Pass>& graph_passes() {
+  static const std::vector<Pass> kPasses = {
+      {"dead code", remove_dead_code},
+      {"split batch norm", split_batch_norm},
+      {"fold constants", fold_constants},
+      {"simplify", simplify_graph},
+      {"common subexpressions", share_common_subexpressions},
+      {"channels last", convert_to_channels_last},
+      {"simplify", simplify_graph},
+      {"dead code", remove_dead_code},
+      {"fold scale and shift", fold_scale_shift},
+      {"fold constants", fold_constants},
+      {"simplify", simplify_graph},
+      {"common subexpressions", share_common_subexpressions},
+      {"dead code", remove_dead_code},
+  };
+  return kPasses;
+}
+
+Result<Graph> run_passes(Graph graph, const PassOptions& options) {
+  const Graph original = graph;
+  for (const Pass& pass : graph_passes()) {
+    if (pass.run == convert_to_channels_last && !options.channels_last) continue;
+    auto result = pass.run(graph);
+    if (!result.ok()) return Error{result.error().message};
+    graph = std::move(result).value();
+  }
+  return keep_output_names(std::move(graph), original);
+}
+
+Result<FusedGraph> optimize(Graph graph, const PassOptions& options) {
+  WHET_TRY(Graph optimized, run_passes(std::move(graph), options));
+  WHET_RETURN_IF_ERROR(verify(optimized));
+  return fuse(std::move(optimized), options.fuse);
+}
+
+}  // namespace whet

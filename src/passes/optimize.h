@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "graph/graph.h"
+#include "passes/fuse.h"
+
+namespace whet {
+
+struct PassOptions {
+  bool channels_last = true;  ///< store activations channels last; off: in the file's order
+  bool fuse = true;           ///< off: each operator is a group of its own (but aliases)
+};
+
+struct Pass {
+  std::string_view name;
+  Result<Graph> (*run)(const Graph&);
+};
+
+/// The passes that run before fusion, in order; some run more than once.
+const std::vector<Pass>& graph_passes();
+
+/// Graph -> Graph: the table above. The graph computes the same outputs (same names, types and order) from the same
+/// inputs, up to rounding.
+Result<Graph> run_passes(Graph, const PassOptions&);
+
+/// All of it: the passes, then fusion into groups, each of which becomes one kernel.
+Result<FusedGraph> optimize(Graph, const PassOptions&);
+
+}  // namespace whet

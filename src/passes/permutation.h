@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensor/shape.h"
+
+namespace whet {
+
+/// An order of dimensions: dimension i of the result is dimension perm[i] of the source.
+using Permutation = std::vector<std::int64_t>;
+
+Permutation identity_permutation(std::size_t rank);
+/// [0, 2, 3, ..., 1]: channels last of a tensor that is channels first.
+Permutation channels_last_permutation(std::size_t rank);
+Permutation inverse(const Permutation&);
+/// First `inner`, then `outer`: result[i] = inner[outer[i]].
+Permutation compose(const Permutation& inner, const Permutation& outer);
+/// The entries of `list` in the order `perm`.
+std::vector<std::int64_t> permuted(const std::vector<std::int64_t>& list, const Permutation& perm);
+/// True when the dimensions with extents other than 1 keep their order: then the bytes stay where they are.
+bool moves_only_ones(const Shape& source, const Permutation& perm);
+
+}  // namespace whet

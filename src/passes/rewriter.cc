@@ -1,0 +1,79 @@
+#include "passes/rewriter.h"
+
+#include <utility>
+
+namespace whet {
+
+std::vector<int> count_uses(const Graph& graph) {
+  std::vector<int> uses(graph.values.size(), 0);
+  for (const Node& node : graph.nodes) {
+    for (ValueId id : node.inputs) ++uses[id.index()];
+  }
+  for (ValueId id : graph.outputs) ++uses[id.index()];
+  return uses;
+}
+
+Rewriter::Rewriter(const Graph& from) : from_(from), now_(from.values.size()), uses_(count_uses(from)) {
+  to_.name = from.name;
+  for (const Value& value : from.values) names_.insert(value.name);
+  for (const Node& node : from.nodes) names_.insert(node.name);
+  for (ValueId id : from.inputs) {
+    const ValueId input = to_.add_value(from.value(id).name, from.value(id).type);
+    to_.inputs.push_back(input);
+    replace(id, input);
+  }
+}
+
+ValueId Rewriter::now(ValueId old) {
+  ValueId& id = now_[old.index()];
+  if (!id.valid()) {
+    const Value& value = from_.value(old);
+    WHET_CHECK(value.constant.has_value(), value.name.c_str());
+    id = to_.add_constant(value.name, *value.constant);
+  }
+  return id;
+}
+
+std::vector<ValueId> Rewriter::now(const std::vector<ValueId>& old) {
+  std::vector<ValueId> ids;
+  for (ValueId id : old) ids.push_back(now(id));
+  return ids;
+}
+
+Result<ValueId> Rewriter::emit(const std::string& name, Operator op, std::vector<ValueId> inputs) {
+  WHET_TRY(const ValueId value, to_.add_node(unique(name), std::move(op), std::move(inputs)));
+  producers_[value.value] = to_.nodes.size() - 1;
+  return value;
+}
+
+ValueId Rewriter::constant(const std::string& name, Tensor tensor) {
+  return to_.add_constant(unique(name), std::move(tensor));
+}
+
+Status Rewriter::copy(const Node& node) { return copy_as(node, node.op, now(node.inputs)); }
+
+Status Rewriter::copy_as(const Node& node, Operator op, std::vector<ValueId> inputs) {
+  WHET_TRY(const ValueId value, to_.add_node(node.name, std::move(op), std::move(inputs)));
+  producers_[value.value] = to_.nodes.size() - 1;
+  to_.value(value).name = from_.value(node.output).name;
+  replace(node.output, value);
+  return ok_status();
+}
+
+const Node* Rewriter::producer(ValueId now) const {
+  const auto found = producers_.find(now.value);
+  return found == producers_.end() ? nullptr : &to_.nodes[found->second];
+}
+
+Graph Rewriter::finish() && {
+  for (ValueId id : from_.outputs) to_.outputs.push_back(now(id));
+  return std::move(to_);
+}
+
+std::string Rewriter::unique(const std::string& wanted) {
+  std::string name = wanted;
+  for (int i = 1; !names_.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
+  return name;
+}
+
+}  // namespace whet

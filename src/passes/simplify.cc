@@ -1,0 +1,276 @@
+#include "passes/simplify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "passes/host_tensor.h"
+#include "passes/permutation.h"
+#include "passes/rewriter.h"
+
+namespace whet {
+namespace {
+
+using MaybeValue = std::optional<ValueId>;
+
+/// One node on its way into the new graph. A rule gives the value that stands for the node's, or nothing.
+struct Site {
+  Rewriter& rewriter;
+  const Node& node;             ///< of the old graph
+  std::vector<ValueId> inputs;  ///< of the new graph
+
+  const Shape& shape(std::size_t k) const { return rewriter.shape(inputs[k]); }
+  const TensorType& result() const { return rewriter.from().value(node.output).type; }
+  bool keeps_type(std::size_t k = 0) const { return rewriter.type(inputs[k]) == result(); }
+  Result<MaybeValue> emit(Operator op, std::vector<ValueId> operands) const {
+    WHET_TRY(const ValueId value, rewriter.emit(node.name, std::move(op), std::move(operands)));
+    return MaybeValue(value);
+  }
+  Result<MaybeValue> reshape(ValueId from) const {
+    if (rewriter.type(from) == result()) return MaybeValue(from);
+    return emit(ReshapeOperator{result().shape}, {from});
+  }
+};
+
+bool all_equal(const std::vector<std::int64_t>& list, std::int64_t value) {
+  return std::all_of(list.begin(), list.end(), [&](std::int64_t v) { return v == value; });
+}
+
+// ---- Operators that change nothing.
+
+bool is_uniform(const Site& site, std::size_t k, double value) {
+  const Tensor* constant = site.rewriter.constant_of(site.inputs[k]);
+  return constant && uniform_value(*constant) == value;
+}
+
+Result<MaybeValue> without_effect(const Site& site, const BinaryOperator& op) {
+  auto neutral = [&](std::size_t k) -> bool {
+    switch (op.kind) {
+      case BinaryKind::add:
+        return is_uniform(site, k, 0);
+      case BinaryKind::mul:
+        return is_uniform(site, k, 1);
+      case BinaryKind::sub:
+        return k == 1 && is_uniform(site, k, 0);
+      case BinaryKind::div:
+      case BinaryKind::pow:
+        return k == 1 && is_uniform(site, k, 1);
+      default:
+        return false;
+    }
+  };
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (site.keeps_type(1 - k) && neutral(k)) return MaybeValue(site.inputs[1 - k]);
+  }
+  return MaybeValue();
+}
+
+Result<MaybeValue> without_effect(const Site& site, const ClipOperator& op) {
+  return std::isinf(op.low) && std::isinf(op.high) && op.low < op.high ? MaybeValue(site.inputs[0]) : MaybeValue();
+}
+
+Result<MaybeValue> without_effect(const Site& site, const CastOperator&) {
+  return site.keeps_type() ? MaybeValue(site.inputs[0]) : MaybeValue();
+}
+
+Result<MaybeValue> without_effect(const Site& site, const PoolOperator& op) {
+  return all_equal(op.kernel, 1) && site.keeps_type() ? MaybeValue(site.inputs[0]) : MaybeValue();
+}
+
+Result<MaybeValue> without_effect(const Site& site, const ReduceOperator& op) {
+  for (std::int64_t axis : op.axes) {
+    if (site.shape(0)[static_cast<std::size_t>(axis)] != 1) return MaybeValue();
+  }
+  const bool keeps_values = op.kind == ReduceKind::sum || op.kind == ReduceKind::mean || op.kind == ReduceKind::max ||
+                            op.kind == ReduceKind::min || op.kind == ReduceKind::prod;
+  return keeps_values ? site.reshape(site.inputs[0]) : MaybeValue();
+}
+
+Result<MaybeValue> without_effect(const Site& site, const SliceOperator& op) {
+  return site.keeps_type() && all_equal(op.steps, 1) ? MaybeValue(site.inputs[0]) : MaybeValue();
+}
+
+Result<MaybeValue> without_effect(const Site& site, const PadOperator& op) {
+  return all_equal(op.begin, 0) && all_equal(op.end, 0) ? MaybeValue(site.inputs[0]) : MaybeValue();
+}
+
+Result<MaybeValue> without_effect(const Site& site, const ExpandOperator&) {
+  return site.keeps_type() ? MaybeValue(site.inputs[0]) : MaybeValue();
+}
+
+Result<MaybeValue> without_effect(const Site& site, const ResizeOperator& op) {
+  const bool one = std::all_of(op.scales.begin(), op.scales.end(), [](double s) { return s == 1; });
+  return site.keeps_type() && one ? MaybeValue(site.inputs[0]) : MaybeValue();
+}
+
+template <typename T>
+Result<MaybeValue> without_effect(const Site&, const T&) {
+  return MaybeValue();
+}
+
+// ---- Operators that another one says as well.
+
+/// The value before a reshape, when nothing else reads the reshape.
+const Node* reshape_before(const Site& site, std::size_t k) {
+  return site.rewriter.uses(site.node.inputs[k]) == 1 ? site.rewriter.producer_as<ReshapeOperator>(site.inputs[k])
+                                                      : nullptr;
+}
+
+/// f(reshape(x)) = reshape(f(x)): the reshape no longer stands between f and what computes x.
+Result<MaybeValue> before_reshape(const Site& site) {
+  const Node* reshape = reshape_before(site, 0);
+  if (!reshape) return MaybeValue();
+  WHET_TRY(const ValueId value, site.rewriter.emit(site.node.name, site.node.op, {reshape->inputs[0]}));
+  return site.reshape(value);
+}
+
+/// Reads through expands whose work the broadcasting operator does itself.
+Result<MaybeValue> without_expand(const Site& site) {
+  std::vector<ValueId> operands = site.inputs;
+  for (ValueId& id : operands) {
+    const Node* expand = site.rewriter.producer_as<ExpandOperator>(id);
+    if (!expand) continue;
+    const ValueId expanded = id;
+    id = expand->inputs[0];
+    std::vector<TensorType> types;
+    for (ValueId operand : operands) types.push_back(site.rewriter.type(operand));
+    const auto type = infer_type(site.node.name, site.node.op, types);
+    if (!type.ok() || *type != site.result()) id = expanded;
+  }
+  return operands == site.inputs ? MaybeValue() : site.emit(site.node.op, operands);
+}
+
+/// Binary operators with a one-element constant move before a reshape as unary ones do.
+Result<MaybeValue> scalar_before_reshape(const Site& site) {
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Tensor* constant = site.rewriter.constant_of(site.inputs[1 - k]);
+    const Node* reshape = reshape_before(site, k);
+    if (!constant || constant->size() != 1 || !reshape || site.shape(k) != site.result().shape) continue;
+    std::vector<ValueId> operands(2);
+    operands[k] = reshape->inputs[0];
+    operands[1 - k] = constant->shape().empty()
+                          ? site.inputs[1 - k]
+                          : site.rewriter.constant(site.node.name + "_scalar", constant->reshaped({}));
+    WHET_TRY(const ValueId value, site.rewriter.emit(site.node.name, site.node.op, operands));
+    return site.reshape(value);
+  }
+  return MaybeValue();
+}
+
+Result<MaybeValue> plainer(const Site& site, const UnaryOperator&) { return before_reshape(site); }
+Result<MaybeValue> plainer(const Site& site, const ClipOperator&) { return before_reshape(site); }
+Result<MaybeValue> plainer(const Site& site, const HardSigmoidOperator&) { return before_reshape(site); }
+Result<MaybeValue> plainer(const Site& site, const LeakyReluOperator&) { return before_reshape(site); }
+
+Result<MaybeValue> plainer(const Site& site, const BinaryOperator&) {
+  WHET_TRY(const MaybeValue value, without_expand(site));
+  return value ? Result<MaybeValue>(value) : scalar_before_reshape(site);
+}
+
+Result<MaybeValue> plainer(const Site& site, const WhereOperator&) { return without_expand(site); }
+
+Result<MaybeValue> plainer(const Site& site, const ReshapeOperator&) {
+  if (site.keeps_type()) return MaybeValue(site.inputs[0]);
+  const Node* inner = site.rewriter.producer_as<ReshapeOperator>(site.inputs[0]);
+  return inner ? site.reshape(inner->inputs[0]) : MaybeValue();
+}
+
+Result<MaybeValue> plainer(const Site& site, const TransposeOperator& op) {
+  if (moves_only_ones(site.shape(0), op.perm)) return site.reshape(site.inputs[0]);
+  const Node* inner = site.rewriter.producer_as<TransposeOperator>(site.inputs[0]);
+  if (!inner) return MaybeValue();
+  const std::vector<std::int64_t> perm = compose(std::get<TransposeOperator>(inner->op).perm, op.perm);
+  const ValueId source = inner->inputs[0];
+  if (moves_only_ones(site.rewriter.shape(source), perm)) return site.reshape(source);
+  return site.emit(TransposeOperator{perm}, {source});
+}
+
+Result<MaybeValue> plainer(const Site& site, const ConcatOperator& op) {
+  std::vector<ValueId> parts;
+  for (std::size_t k = 0; k < site.inputs.size(); ++k) {
+    if (num_elements(site.shape(k)) > 0) parts.push_back(site.inputs[k]);
+  }
+  if (parts.size() == 1) return MaybeValue(parts[0]);
+  return parts.size() == site.inputs.size() ? MaybeValue() : site.emit(op, parts);
+}
+
+Result<MaybeValue> plainer(const Site& site, const GatherOperator& op) {
+  const Tensor* indices = site.rewriter.constant_of(site.inputs[1]);
+  if (!indices || indices->size() != 1) return MaybeValue();
+  const auto axis = static_cast<std::size_t>(op.axis);
+  const Shape& data = site.shape(0);
+  const std::int64_t raw = indices->integer(0), index = raw < 0 ? raw + data[axis] : raw;
+  if (index < 0 || index >= data[axis]) {
+    return Error{site.node.name + ": index " + std::to_string(raw) + " is outside dimension " +
+                 std::to_string(op.axis) + " of " + to_string(data)};
+  }
+  SliceOperator slice{Shape(data.size(), 0), Shape(data.size(), 1), data};
+  slice.starts[axis] = index;
+  slice.shape[axis] = 1;
+  WHET_TRY(const ValueId value, site.rewriter.emit(site.node.name, slice, {site.inputs[0]}));
+  return site.reshape(value);
+}
+
+/// Zero padding of spatial dimensions alone becomes the convolution's own.
+std::optional<ConvOperator> with_padding(ConvOperator op, const PadOperator& pad) {
+  if (pad.mode != PadMode::constant || pad.value != 0) return std::nullopt;
+  const std::size_t rank = pad.begin.size(), first = op.layout == Layout::channels_first ? 2 : 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const bool spatial = d >= first && d < first + rank - 2;
+    if (pad.begin[d] < 0 || pad.end[d] < 0) return std::nullopt;
+    if (!spatial && (pad.begin[d] != 0 || pad.end[d] != 0)) return std::nullopt;
+    if (!spatial) continue;
+    op.pads_begin[d - first] += pad.begin[d];
+    op.pads_end[d - first] += pad.end[d];
+  }
+  return op;
+}
+
+Result<MaybeValue> plainer(const Site& site, const ConvOperator& op) {
+  if (site.inputs.size() == 3 && is_uniform(site, 2, 0)) return site.emit(op, {site.inputs[0], site.inputs[1]});
+  const Node* pad = site.rewriter.producer_as<PadOperator>(site.inputs[0]);
+  if (!pad) return MaybeValue();
+  const auto padded = with_padding(op, std::get<PadOperator>(pad->op));
+  if (!padded) return MaybeValue();
+  std::vector<ValueId> operands = site.inputs;
+  operands[0] = pad->inputs[0];
+  return site.emit(*padded, operands);
+}
+
+Result<MaybeValue> plainer(const Site& site, const MatMulOperator& op) {
+  const Tensor* b = site.rewriter.constant_of(site.inputs[1]);
+  if (!b || !op.transpose_b) return MaybeValue();
+  std::vector<std::int64_t> perm(b->shape().size());
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  const ValueId turned = site.rewriter.constant(site.node.name + "_b", transposed(*b, perm));
+  return site.emit(MatMulOperator{.transpose_a = op.transpose_a}, {site.inputs[0], turned});
+}
+
+template <typename T>
+Result<MaybeValue> plainer(const Site&, const T&) {
+  return MaybeValue();
+}
+
+Result<MaybeValue> simplified(const Site& site) {
+  WHET_TRY(const MaybeValue value, std::visit([&](const auto& op) { return without_effect(site, op); }, site.node.op));
+  if (value) return value;
+  return std::visit([&](const auto& op) { return plainer(site, op); }, site.node.op);
+}
+
+}  // namespace
+
+Result<Graph> simplify_graph(const Graph& from) {
+  Rewriter rewriter(from);
+  for (const Node& node : from.nodes) {
+    WHET_TRY(const MaybeValue value, simplified({rewriter, node, rewriter.now(node.inputs)}));
+    if (value) {
+      rewriter.replace(node.output, *value);
+    } else {
+      WHET_RETURN_IF_ERROR(rewriter.copy(node));
+    }
+  }
+  return std::move(rewriter).finish();
+}
+
+}  // namespace whet

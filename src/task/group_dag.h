@@ -1,0 +1,13 @@
+#pragma once
+
+#include "base/result.h"
+#include "compute/dag.h"
+#include "passes/fuse.h"
+
+namespace whet {
+
+/// What a group computes: placeholder k stands for group.inputs[k] (constant where the value is one), output k for
+/// group.outputs[k]. One-element constants that only elementwise operators read are literals in the expressions.
+Result<ComputeDag> group_dag(const FusedGraph&, const Group&);
+
+}  // namespace whet

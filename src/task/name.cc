@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "compute/expr.h"
+#include "task/task.h"
+
+namespace whet {
+namespace {
+
+bool is_depthwise(const Graph& graph, const Node& node, const ConvOperator& op) {
+  const Shape &x = graph.value(node.inputs[0]).type.shape, &w = graph.value(node.inputs[1]).type.shape;
+  if (op.layout == Layout::channels_last) return w.size() < x.size();
+  return op.groups > 1 && op.groups == x[1] && op.groups == w[0];
+}
+
+std::string operator_name(const Graph& graph, const Node& node) {
+  const auto* conv = std::get_if<ConvOperator>(&node.op);
+  if (!conv) return std::holds_alternative<MatMulOperator>(node.op) ? "dense" : name_of(node.op);
+  const std::size_t dims = graph.value(node.inputs[0]).type.shape.size() - 2;
+  std::string name = is_depthwise(graph, node, *conv) ? "depthwise" : "conv" + std::to_string(dims) + "d";
+  return node.inputs.size() == 3 ? name + "+bias" : name;
+}
+
+/// "3" for equal entries, "3x5" otherwise.
+std::string short_list(const std::vector<std::int64_t>& list) {
+  const bool equal = std::all_of(list.begin(), list.end(), [&](std::int64_t v) { return v == list[0]; });
+  return equal && !list.empty() ? std::to_string(list[0]) : to_string(Shape(list));
+}
+
+bool all_are(const std::vector<std::int64_t>& list, std::int64_t value) {
+  return std::all_of(list.begin(), list.end(), [&](std::int64_t v) { return v == value; });
+}
+
+template <typename Window>
+std::string window_text(const Window& op, const Shape& kernel) {
+  std::string text = " k" + short_list(kernel) + " s" + short_list(op.strides) + " p" + short_list(op.pads_begin);
+  if (op.pads_end != op.pads_begin) text += ":" + short_list(op.pads_end);
+  if (!all_are(op.dilations, 1)) text += " d" + short_list(op.dilations);
+  return text;
+}
+
+std::string window_of(const Graph& graph, const Node& node) {
+  if (const auto* pool = std::get_if<PoolOperator>(&node.op)) return window_text(*pool, pool->kernel);
+  const auto* conv = std::get_if<ConvOperator>(&node.op);
+  if (!conv) return "";
+  const Shape& w = graph.value(node.inputs[1]).type.shape;
+  const auto dims = static_cast<std::ptrdiff_t>(graph.value(node.inputs[0]).type.shape.size() - 2);
+  const auto first = w.begin() + (conv->layout == Layout::channels_last ? 0 : 2);
+  std::string text = window_text(*conv, Shape(first, first + dims));
+  return conv->groups > 1 && !is_depthwise(graph, node, *conv) ? text + " g" + std::to_string(conv->groups) : text;
+}
+
+}  // namespace
+
+std::string name_of(const FusedGraph& fused, const Group& group) {
+  std::string operators, window;
+  for (NodeId n : group.nodes) {
+    const Node& node = fused.graph.node(n);
+    operators += (operators.empty() ? "" : "+") + operator_name(fused.graph, node);
+    if (window.empty()) window = window_of(fused.graph, node);
+  }
+  return operators + " " + to_string(fused.graph.value(group.outputs[0]).type.shape) + window;
+}
+
+}  // namespace whet

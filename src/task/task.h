@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/dag.h"
+#include "passes/fuse.h"
+#include "target/target.h"
+
+namespace whet {
+
+/// One distinct kernel of a model.
+struct Task {
+  std::string key;   ///< workload key of the dag
+  std::string name;  ///< for people: "conv+bias+relu 1x56x56x64 k3 s1 p1"; tasks may share it
+  ComputeDag dag;
+  int weight = 0;           ///< how often the model runs it: groups.size()
+  std::vector<int> groups;  ///< numbers of the groups that it covers, ascending
+};
+
+/// The distinct tasks of a model, in the order in which the model first needs them. (The target decides nothing yet: it
+/// names what later chooses between algorithms.)
+Result<std::vector<Task>> extract_tasks(const FusedGraph&, const Target&);
+
+/// How people call a group: its operators, the shape of its result, and the window of its convolution or pool.
+std::string name_of(const FusedGraph&, const Group&);
+
+}  // namespace whet
