@@ -1,0 +1,267 @@
+#include "codegen/cpu/analysis.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "codegen/compile.h"
+#include "compute/names.h"
+
+namespace whet {
+namespace {
+
+struct Access {
+  std::int64_t first;
+  int lanes;
+};
+
+/// The functions that code generation has instructions for, on every target or on some.
+bool has_instruction(MathFn fn) {
+  switch (fn) {
+    case MathFn::sqrt:
+    case MathFn::abs:
+    case MathFn::floor:
+    case MathFn::ceil:
+    case MathFn::round:
+    case MathFn::bits_of:
+    case MathFn::float_of_bits:
+      return true;
+    default:
+      return false;
+  }
+}
+
+template <typename T>
+void insert_sorted(std::vector<T>& list, const T& value) {
+  const auto at = std::lower_bound(list.begin(), list.end(), value);
+  if (at == list.end() || *at != value) list.insert(at, value);
+}
+
+void merge(Effects& to, const Effects& from) {
+  for (int slot : from.slots) insert_sorted(to.slots, slot);
+  for (BufferId buffer : from.buffers) insert_sorted(to.buffers, buffer);
+}
+
+/// Groups the accesses of a buffer into slots: accesses that overlap share one, and one of them must cover it.
+/// Empty when they do not fit together.
+std::vector<Access> group(std::vector<Access> accesses) {
+  std::sort(accesses.begin(), accesses.end(), [](const Access& a, const Access& b) {
+    return a.first != b.first ? a.first < b.first : a.lanes > b.lanes;
+  });
+  std::vector<Access> groups;
+  for (const Access& access : accesses) {
+    if (groups.empty() || access.first >= groups.back().first + groups.back().lanes) {
+      groups.push_back(access);
+    } else if (access.first + access.lanes > groups.back().first + groups.back().lanes) {
+      return {};
+    }
+  }
+  return groups;
+}
+
+}  // namespace
+
+struct Analysis::Walk {
+  const Program& program;
+  const Target& target;
+  Analysis& out;
+  std::vector<std::vector<Access>> accesses = {};
+  std::vector<bool> irregular = {};
+  std::unordered_map<VarId, int> bindings = {};
+  std::vector<int> seen = {};  // by ExprRef: the last statement that holds it
+  int statement = 0;
+  std::string error = {};
+
+  ExprTable& table() { return *out.table_; }
+  void fail(std::string message) {
+    if (error.empty()) error = "program `" + program.name + "`: " + std::move(message);
+  }
+
+  void count_bindings() {
+    for_each(program.body,
+             [&](const Stmt& s) {
+               if (const auto* loop = std::get_if<Loop>(&s->kind)) ++bindings[loop->index];
+               if (const auto* let = std::get_if<Let>(&s->kind)) ++bindings[let->var];
+             },
+             {});
+  }
+
+  std::int64_t vectors(const ExprNode& node) const {
+    const std::int64_t bytes = node.lanes * std::max<std::int64_t>(size_of(node.dtype), 1);
+    return node.lanes == 1 ? 1 : (bytes + target.vector_bytes - 1) / target.vector_bytes;
+  }
+
+  /// Interns an expression; counts and checks what it holds.
+  ExprRef expr(const Expr& e) {
+    const ExprRef ref = table().intern(e);
+    visit(ref);
+    return ref;
+  }
+
+  void visit(ExprRef ref) {
+    seen.resize(std::max(seen.size(), table().size()), -1);
+    if (seen[ref.index()] == statement) return;
+    const bool first = seen[ref.index()] == -1;
+    seen[ref.index()] = statement;
+    const ExprInfo& info = table()[ref];
+    if (info.movable() && !first) return;  // computed once
+    out.instructions_ += vectors(*info.expr);
+    for (ExprRef child : info.children) visit(child);
+    if (const auto* call = std::get_if<Call>(&info.expr->kind); call && !has_instruction(call->fn))
+      fail("no instruction computes `" + std::string(name_of(call->fn)) +
+           "`; expand_math must come before code generation");
+    if (const auto* load = std::get_if<Load>(&info.expr->kind)) {
+      if (load->index.size() != 1)
+        return fail("a load of `" + program.buffer(BufferId(load->source.value)).name + "` has " +
+                    std::to_string(load->index.size()) + " indices; expected one flat index");
+      access(BufferId(load->source.value), info.children[0], info.expr->lanes);
+      if (load->mask.defined()) irregular_if_register(BufferId(load->source.value));
+    }
+  }
+
+  /// A masked load from registers is rare; the stack serves it.
+  void irregular_if_register(BufferId buffer) { irregular[buffer.index()] = true; }
+
+  void access(BufferId id, ExprRef index, int lanes) {
+    if (program.buffer(id).scope != Scope::registers) return;
+    const ExprInfo& info = table()[index];
+    const bool splat = info.linear.lane_stride == 0;
+    if (!info.is_linear || !info.linear.terms.empty() || (!splat && info.linear.lane_stride != 1)) {
+      irregular[id.index()] = true;
+    } else {
+      accesses[id.index()].push_back({info.linear.constant, splat ? 1 : lanes});
+    }
+  }
+
+  Effects stmt(const Stmt& s, bool top) {
+    if (!s.defined()) return {};
+    Effects effects = std::visit(Match{
+                                     [&](const Loop& n) { return loop(n, top); },
+                                     [&](const Let& n) { return let(n, top); },
+                                     [&](const Store& n) { return store(n); },
+                                     [&](const If& n) {
+                                       ++statement;
+                                       expr(n.condition);
+                                       ++out.instructions_;
+                                       Effects both = stmt(n.then_body, false);
+                                       merge(both, stmt(n.else_body, false));
+                                       return both;
+                                     },
+                                     [&](const Block& n) {
+                                       Effects all;
+                                       for (const Stmt& inner : n.body) merge(all, stmt(inner, top));
+                                       return all;
+                                     },
+                                     [&](const Barrier&) {
+                                       ++out.barriers_;
+                                       if (!top) fail("a barrier stands inside a loop or a condition");
+                                       return Effects{};
+                                     },
+                                 },
+                                 s->kind);
+    if (!std::holds_alternative<Store>(s->kind)) out.effects_[s.operator->()] = effects;
+    return effects;
+  }
+
+  Effects loop(const Loop& n, bool top) {
+    if (n.kind == LoopKind::vectorized || n.kind == LoopKind::unrolled)
+      fail("loop `" + n.name + "` is still marked " + (n.kind == LoopKind::unrolled ? "unrolled" : "vectorized"));
+    if (n.kind == LoopKind::parallel) {
+      out.parallel_ = true;
+      if (!top) fail("parallel loop `" + n.name + "` stands inside another loop or a condition");
+    }
+    ++statement;
+    const ExprRef min = expr(n.min);
+    expr(n.extent);
+    out.instructions_ += 4;
+    const bool once = is_const(n.extent, 1) && n.kind != LoopKind::parallel;
+    if (once && bindings[n.index] == 1 && table()[min].movable()) table().alias(n.index, min);
+    return stmt(n.body, false);
+  }
+
+  Effects let(const Let& n, bool top) {
+    ++statement;
+    const ExprRef value = expr(n.value);
+    if (bindings[n.var] == 1 && table()[value].movable()) table().alias(n.var, value);
+    return stmt(n.body, top);
+  }
+
+  Effects store(const Store& n) {
+    ++statement;
+    const Buffer& buffer = program.buffer(n.buffer);
+    if (n.index.size() != 1) {
+      fail("a store to `" + buffer.name + "` has " + std::to_string(n.index.size()) +
+           " indices; expected one flat index");
+      return {};
+    }
+    if (buffer.scope == Scope::argument && !buffer.written)
+      fail("argument `" + buffer.name + "` is stored to but not marked as written");
+    const ExprRef index = expr(n.index[0]);
+    expr(n.value);
+    if (n.mask.defined()) expr(n.mask);
+    out.instructions_ += vectors(*n.value);
+    access(n.buffer, index, std::max(n.index[0]->lanes, n.value->lanes));
+    Effects effects;
+    effects.buffers = {n.buffer};
+    return effects;
+  }
+
+  /// Slots are known only after the walk, which noted buffers alone.
+  void make_slots() {
+    out.in_slots_.resize(program.buffers.size(), false);
+    out.slots_of_.resize(program.buffers.size());
+    for (std::size_t b = 0; b < program.buffers.size(); ++b) {
+      const Buffer& buffer = program.buffers[b];
+      if (buffer.scope != Scope::registers || irregular[b]) continue;
+      const std::vector<Access> groups = group(accesses[b]);
+      out.in_slots_[b] = !groups.empty() || accesses[b].empty();
+      for (const Access& access : groups) {
+        out.slots_of_[b].push_back(static_cast<int>(out.slots_.size()));
+        out.slots_.push_back({BufferId(static_cast<std::int64_t>(b)), access.first, access.lanes, buffer.dtype});
+      }
+    }
+    for (auto& [node, effects] : out.effects_) refine(effects);
+  }
+
+  /// Replaces the buffers that are kept in slots by their slots. (All slots of a buffer: a loop that writes one element
+  /// of a tile nearly always writes all, and a phi that changes nothing costs nothing.)
+  void refine(Effects& effects) const {
+    std::erase_if(effects.buffers, [&](BufferId buffer) {
+      if (!out.in_slots_[buffer.index()]) return false;
+      for (int slot : out.slots_of_[buffer.index()]) insert_sorted(effects.slots, slot);
+      return true;
+    });
+  }
+
+  void run() {
+    accesses.resize(program.buffers.size());
+    irregular.resize(program.buffers.size(), false);
+    count_bindings();
+    stmt(program.body, true);
+    if (!error.empty()) return;
+    make_slots();
+    if (out.instructions_ > kMaxInstructions)
+      fail("about " + std::to_string(out.instructions_) + " instructions, more than the limit of " +
+           std::to_string(kMaxInstructions) + "; unroll less");
+  }
+};
+
+Result<Analysis> Analysis::of(const Program& program, const Target& target) {
+  Analysis out;
+  out.table_ = std::make_shared<ExprTable>(program);
+  Walk walk{program, target, out};
+  walk.run();
+  if (!walk.error.empty()) return Error{walk.error};
+  return out;
+}
+
+SlotPlace Analysis::place(BufferId buffer, const Linear& index, int lanes) const {
+  const std::vector<int>& list = slots_of_[buffer.index()];
+  const auto after = std::upper_bound(list.begin(), list.end(), index.constant,
+                                      [&](std::int64_t at, int slot) { return at < slots_[slot].first; });
+  WHET_CHECK(after != list.begin());
+  const int slot = *(after - 1);
+  return {slot, static_cast<int>(index.constant - slots_[slot].first), index.lane_stride == 0 ? 1 : lanes};
+}
+
+}  // namespace whet

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "codegen/cpu/expr_table.h"
+#include "program/program.h"
+#include "target/target.h"
+
+namespace whet {
+
+/// Elements of a register buffer that live together in one SSA value.
+struct Slot {
+  BufferId buffer;
+  std::int64_t first = 0;  ///< element
+  int lanes = 1;
+  DType dtype = DType::f32;
+};
+
+/// Where an access of a register buffer falls.
+struct SlotPlace {
+  int slot = 0;
+  int first = 0;  ///< lane of the slot
+  int lanes = 1;  ///< 1 and a wider access: every lane reads the same element
+};
+
+/// What a statement changes.
+struct Effects {
+  std::vector<int> slots;         ///< sorted
+  std::vector<BufferId> buffers;  ///< in memory; sorted
+};
+
+/// What code generation must know of a whole program before it starts.
+/// Lets of movable values and loops of one iteration become aliases in the table.
+class Analysis {
+ public:
+  /// Errors: the program is not in the form that `compile_kernel` needs, or too long.
+  static Result<Analysis> of(const Program&, const Target&);
+
+  ExprTable& table() { return *table_; }
+  const std::vector<Slot>& slots() const { return slots_; }
+  /// Whether the register buffer is kept in slots; else it lives in the worker's stack.
+  bool in_slots(BufferId buffer) const { return in_slots_[buffer.index()]; }
+  SlotPlace place(BufferId, const Linear& index, int lanes) const;
+  const Effects& effects(const Stmt& stmt) const { return effects_.at(stmt.operator->()); }
+  std::int64_t instructions() const { return instructions_; }
+  bool has_parallel_loop() const { return parallel_; }
+  int barriers() const { return barriers_; }
+
+ private:
+  struct Walk;
+  std::shared_ptr<ExprTable> table_;
+  std::vector<Slot> slots_;
+  std::vector<std::vector<int>> slots_of_;  // by buffer
+  std::vector<bool> in_slots_;              // by buffer
+  std::unordered_map<const StmtNode*, Effects> effects_;
+  std::int64_t instructions_ = 0;
+  bool parallel_ = false;
+  int barriers_ = 0;
+};
+
+}  // namespace whet

@@ -1,0 +1,259 @@
+#include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "artifact/kernel_args.h"
+#include "codegen/cpu/emitter.h"
+
+namespace whet {
+
+// ---- Loads
+
+Emitter::Value* Emitter::load(ExprRef ref, const ExprInfo& info, const Load& n) {
+  const BufferId buffer(n.source.value);
+  const ExprInfo& index = table_[info.children[0]];
+  if (program_.buffer(buffer).scope == Scope::registers && analysis_.in_slots(buffer))
+    return load_slot(info, analysis_.place(buffer, index.linear, info.expr->lanes));
+  Value* own_mask = n.mask.defined() ? emit(info.children[1]) : nullptr;
+  Value* mask = effective_mask(own_mask, info.expr->lanes);
+  const std::int64_t version = versions_[buffer.index()];
+  const bool reusable = mask == nullptr && index.movable();
+  if (reusable)
+    for (auto level = levels_.rbegin(); level != levels_.rend(); ++level)
+      if (const auto found = (*level)->loads.find(ref);
+          found != (*level)->loads.end() && found->second.version == version)
+        return found->second.value;
+  Value* value = load_memory(info, n, index.is_linear ? &index.linear : nullptr, mask);
+  value = from_memory(value, info.expr->dtype, info.expr->lanes);
+  if (reusable) current().loads[ref] = {value, version};
+  return value;
+}
+
+Emitter::Value* Emitter::load_slot(const ExprInfo& info, SlotPlace place) {
+  const Slot& slot = analysis_.slots()[place.slot];
+  Value* whole = slots_[place.slot];
+  if (whole == nullptr) return llvm::PoisonValue::get(value_type(info.expr->dtype, info.expr->lanes));
+  if (place.lanes == slot.lanes) return place.lanes == info.expr->lanes ? whole : splat(whole, info.expr->lanes);
+  if (place.lanes > 1) return lanes_of(whole, place.first, place.lanes);
+  return splat(b_.CreateExtractElement(whole, i64(place.first)), info.expr->lanes);
+}
+
+Emitter::Value* Emitter::load_memory(const ExprInfo& info, const Load& n, const Linear* index, Value* mask) {
+  const BufferId buffer(n.source.value);
+  const int lanes = info.expr->lanes;
+  if (index == nullptr) return load_gather(buffer, info.children[0], lanes, mask);
+  Value* at = address(buffer, *index);
+  if (lanes == 1) return load_one(buffer, at, mask);
+  if (index->lane_stride == 1) return load_contiguous(buffer, at, lanes, mask);
+  if (mask != nullptr) return load_gather(buffer, info.children[0], lanes, mask);
+  if (index->lane_stride == 0) return splat(load_one(buffer, at, nullptr), lanes);
+  if (index->lane_stride == 2) return load_every_other(buffer, at, lanes);
+  return load_lanes(buffer, at, index->lane_stride, lanes);
+}
+
+Emitter::Value* Emitter::load_contiguous(BufferId buffer, Value* pointer, int lanes, Value* mask) {
+  llvm::Type* type = memory_type(program_.buffer(buffer).dtype, lanes);
+  const llvm::Align align(static_cast<std::uint64_t>(element_bytes(buffer)));
+  if (mask == nullptr) return mark_fixed(b_.CreateAlignedLoad(type, pointer, align), buffer);
+  return b_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type));
+}
+
+/// Elements 0, 2, 4, ... by two loads that together end with the last of them.
+Emitter::Value* Emitter::load_every_other(BufferId buffer, Value* pointer, int lanes) {
+  Value* low = load_contiguous(buffer, pointer, lanes, nullptr);
+  Value* after = b_.CreatePtrAdd(pointer, i64((lanes - 1) * element_bytes(buffer)));
+  Value* high = load_contiguous(buffer, after, lanes, nullptr);
+  std::vector<int> picked;
+  for (int i = 0; i < lanes; ++i) picked.push_back(2 * i < lanes ? 2 * i : 2 * i + 1);
+  return b_.CreateShuffleVector(low, high, picked);
+}
+
+Emitter::Value* Emitter::load_lanes(BufferId buffer, Value* pointer, std::int64_t stride, int lanes) {
+  Value* vector = llvm::PoisonValue::get(memory_type(program_.buffer(buffer).dtype, lanes));
+  for (int i = 0; i < lanes; ++i) {
+    Value* at = b_.CreatePtrAdd(pointer, i64(i * stride * element_bytes(buffer)));
+    vector = b_.CreateInsertElement(vector, load_one(buffer, at, nullptr), i64(i));
+  }
+  return vector;
+}
+
+/// One element. Where `mask` is false nothing may be read at `pointer`; the buffer's beginning stands in.
+Emitter::Value* Emitter::load_one(BufferId buffer, Value* pointer, Value* mask) {
+  llvm::Type* type = memory_type(program_.buffer(buffer).dtype);
+  const llvm::Align align(static_cast<std::uint64_t>(element_bytes(buffer)));
+  if (mask != nullptr) {
+    if (mask->getType()->isVectorTy()) mask = b_.CreateOrReduce(mask);
+    pointer = b_.CreateSelect(mask, pointer, base_pointer(buffer));
+  }
+  return mark_fixed(b_.CreateAlignedLoad(type, pointer, align), buffer);
+}
+
+Emitter::Value* Emitter::load_gather(BufferId buffer, ExprRef index, int lanes, Value* mask) {
+  llvm::Type* type = memory_type(program_.buffer(buffer).dtype, lanes);
+  const llvm::Align align(static_cast<std::uint64_t>(element_bytes(buffer)));
+  llvm::Type* element = memory_type(program_.buffer(buffer).dtype);
+  Value* pointers = b_.CreateGEP(element, base_pointer(buffer), emit(index));
+  if (lanes == 1) return load_one(buffer, pointers, mask);
+  return b_.CreateMaskedGather(type, pointers, align, mask, llvm::Constant::getNullValue(type));
+}
+
+Emitter::Value* Emitter::effective_mask(Value* own, int lanes) {
+  Value* mask = own;
+  auto both = [&](Value* other) { mask = mask == nullptr ? other : b_.CreateAnd(mask, other); };
+  const bool wide = lanes > 1;
+  if (lane_mask_ != nullptr) both(wide ? lane_mask_ : b_.CreateOrReduce(lane_mask_));
+  if (guard_ != nullptr) both(wide ? splat(guard_, lanes) : guard_);
+  return mask;
+}
+
+// ---- Stores
+
+void Emitter::store_memory(const Store& n, ExprRef index, Value* value, Value* mask) {
+  const Buffer& buffer = program_.buffer(n.buffer);
+  const int lanes = std::max(n.index[0]->lanes, n.value->lanes);
+  value = to_memory(value, buffer.dtype, lanes);
+  const llvm::Align align(static_cast<std::uint64_t>(element_bytes(n.buffer)));
+  const ExprInfo& info = table_[index];
+  if (lanes > 1 && mask != nullptr && !mask->getType()->isVectorTy()) mask = splat(mask, lanes);
+  if (lanes == 1 || (info.is_linear && info.linear.lane_stride == 1)) {
+    Value* at = info.is_linear ? address(n.buffer, info.linear)
+                               : b_.CreateGEP(memory_type(buffer.dtype), base_pointer(n.buffer), emit(index));
+    if (mask == nullptr) {
+      b_.CreateAlignedStore(value, at, align);
+    } else if (lanes > 1) {
+      b_.CreateMaskedStore(value, at, align, mask);
+    } else {
+      branch(mask, [&] { b_.CreateAlignedStore(value, at, align); }, [] {});
+    }
+    return;
+  }
+  if (mask == nullptr && info.is_linear) {
+    Value* first = address(n.buffer, info.linear);
+    for (int i = 0; i < lanes; ++i) {
+      Value* at = b_.CreatePtrAdd(first, i64(i * info.linear.lane_stride * element_bytes(n.buffer)));
+      b_.CreateAlignedStore(b_.CreateExtractElement(value, i64(i)), at, align);
+    }
+    return;
+  }
+  Value* pointers = b_.CreateGEP(memory_type(buffer.dtype), base_pointer(n.buffer), emit(index));
+  b_.CreateMaskedScatter(value, pointers, align, mask);
+}
+
+// ---- Addresses
+
+Emitter::Value* Emitter::address(BufferId buffer, const Linear& index) {
+  Value* varying = pointer(buffer, index.terms);
+  return index.constant == 0 ? varying : b_.CreatePtrAdd(varying, i64(index.constant * element_bytes(buffer)));
+}
+
+/// base + Σ terms, made level by level from the outside, so that each level adds only what varies in it.
+Emitter::Value* Emitter::pointer(BufferId buffer, const Linear::Terms& terms) {
+  if (terms.empty()) return base_pointer(buffer);
+  Level* deepest = levels_.front().get();
+  bool movable = true;
+  for (const auto& [atom, coefficient] : terms) {
+    const ExprInfo& info = table_[atom];
+    movable &= info.movable();
+    Level& level = level_of(info.vars);
+    if (level.depth > deepest->depth) deepest = &level;
+  }
+  if (!movable) {
+    Linear::Terms known, loaded;
+    for (const auto& term : terms) (table_[term.first].movable() ? known : loaded).push_back(term);
+    Value* base = pointer(buffer, known);
+    return b_.CreatePtrAdd(base, add_terms(nullptr, loaded, element_bytes(buffer)));
+  }
+  const auto key = std::make_pair(buffer.value, terms);
+  if (const auto found = deepest->pointers.find(key); found != deepest->pointers.end()) return found->second;
+  Value* made = bumped_pointer(buffer, terms, *deepest);
+  return deepest->pointers[key] = made;
+}
+
+Emitter::Value* Emitter::bumped_pointer(BufferId buffer, const Linear::Terms& terms, Level& level) {
+  Linear::Terms outer, here;
+  std::int64_t step = 0;  // bytes an iteration of this level's loop
+  for (const auto& term : terms) {
+    const ExprInfo& info = table_[term.first];
+    const auto* var = std::get_if<Var>(&info.expr->kind);
+    if (level.preheader != nullptr && var != nullptr && var->id == level.loop_var) {
+      step = term.second * element_bytes(buffer);
+    } else {
+      (&level_of(info.vars) == &level ? here : outer).push_back(term);
+    }
+  }
+  Value* base = pointer(buffer, outer);
+  if (step != 0) {
+    llvm::PHINode* phi;
+    {
+      EmitAt at(b_, level.preheader->getTerminator());
+      base = b_.CreatePtrAdd(base, b_.CreateMul(level.loop_min, i64(step)));
+      b_.SetInsertPoint(level.marker->getParent(), level.marker->getParent()->begin());
+      phi = b_.CreatePHI(b_.getPtrTy(), 2);
+    }
+    phi->addIncoming(base, level.preheader);
+    level.bumped.emplace_back(phi, step);
+    base = phi;
+  }
+  if (here.empty()) return base;
+  EmitAt at(b_, level.marker);
+  return b_.CreatePtrAdd(base, add_terms(nullptr, here, element_bytes(buffer)));
+}
+
+Emitter::Value* Emitter::base_pointer(BufferId id) {
+  const Buffer& buffer = program_.buffer(id);
+  if (buffer.scope == Scope::registers) return allocate(id);
+  const auto key = std::make_pair(id.value, Linear::Terms());
+  Level& function = *levels_.front();
+  if (const auto found = function.pointers.find(key); found != function.pointers.end()) return found->second;
+  EmitAt at(b_, function.marker);
+  auto load = [&](Value* base, std::size_t offset) {
+    auto* pointer = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, offset));
+    pointer->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    return pointer;
+  };
+  Value* base;
+  if (buffer.scope == Scope::argument) {
+    Value* buffers = load(args_, offsetof(whet_kernel_args, buffers));
+    base = load(buffers, static_cast<std::size_t>(buffer.argument) * sizeof(void*));
+  } else {
+    base = load(args_, buffer.scope == Scope::worker ? offsetof(whet_kernel_args, worker_workspace)
+                                                     : offsetof(whet_kernel_args, shared_workspace));
+    base = b_.CreatePtrAdd(base, i64(workspace_offset_[id.index()]));
+  }
+  return function.pointers[key] = base;
+}
+
+Emitter::Value* Emitter::allocate(BufferId id) {
+  Value*& memory = allocas_[id.index()];
+  if (memory != nullptr) return memory;
+  const Buffer& buffer = program_.buffer(id);
+  std::int64_t elements = 1;
+  for (std::int64_t extent : buffer.extents) elements *= extent;
+  EmitAt at(b_, &*function_->getEntryBlock().begin());
+  auto* stack = b_.CreateAlloca(memory_type(buffer.dtype), i64(elements));
+  stack->setAlignment(llvm::Align(64));
+  return memory = stack;
+}
+
+// ---- Elements in memory
+
+Emitter::Value* Emitter::from_memory(Value* value, DType dtype, int lanes) {
+  if (dtype == DType::f16) return half_to_float(value, lanes);
+  if (dtype == DType::boolean) return b_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
+  return value;
+}
+
+Emitter::Value* Emitter::to_memory(Value* value, DType dtype, int lanes) {
+  if (dtype == DType::f16) return float_to_half(value, lanes);
+  if (dtype == DType::boolean) return b_.CreateZExt(value, memory_type(dtype, lanes));
+  return value;
+}
+
+/// Tells the scheduler that nothing in the kernel changes this memory, so that no store holds the load back.
+llvm::Instruction* Emitter::mark_fixed(llvm::Instruction* load, BufferId id) {
+  if (is_fixed(id)) load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+  return load;
+}
+
+}  // namespace whet

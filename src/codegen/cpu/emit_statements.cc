@@ -1,0 +1,386 @@
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <algorithm>
+
+#include "artifact/kernel_args.h"
+#include "codegen/cpu/emitter.h"
+
+namespace whet {
+namespace {
+
+std::int64_t align_up(std::int64_t bytes) { return (bytes + 63) & ~std::int64_t{63}; }
+
+std::int64_t bytes_of(const Buffer& buffer) {
+  std::int64_t elements = 1;
+  for (std::int64_t extent : buffer.extents) elements *= extent;
+  return elements * size_of(buffer.dtype);
+}
+
+}  // namespace
+
+Emitter::Emitter(const Program& program, Analysis& analysis, const Backend& backend, llvm::Module& module)
+    : program_(program),
+      analysis_(analysis),
+      table_(analysis.table()),
+      features_(backend.features()),
+      target_(backend.target()),
+      context_(module.getContext()),
+      module_(module),
+      b_(context_),
+      processor_(backend.target().mcpu),
+      feature_string_(backend.feature_string()),
+      workspace_offset_(program.buffers.size(), 0),
+      slots_(analysis.slots().size(), nullptr),
+      allocas_(program.buffers.size(), nullptr),
+      versions_(program.buffers.size(), 0) {
+  llvm::FastMathFlags flags;
+  flags.setAllowContract(true);
+  b_.setFastMathFlags(flags);
+}
+
+void Emitter::emit(const std::string& symbol) {
+  lay_out_workspaces();
+  begin_function(symbol);
+  top_level(program_.body);
+  b_.CreateRet(b_.getInt32(0));
+  for (const auto& level : levels_) level->marker->eraseFromParent();
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  WHET_CHECK(!llvm::verifyFunction(*function_, &stream), problem.c_str());
+}
+
+void Emitter::lay_out_workspaces() {
+  for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
+    const Buffer& buffer = program_.buffers[b];
+    if (buffer.scope != Scope::worker && buffer.scope != Scope::shared) continue;
+    std::int64_t& end = buffer.scope == Scope::worker ? worker_workspace_ : shared_workspace_;
+    workspace_offset_[b] = end;
+    end = align_up(end + bytes_of(buffer));
+  }
+}
+
+void Emitter::begin_function(const std::string& symbol) {
+  auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy()}, false);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module_);
+  function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  function_->addFnAttr("target-cpu", processor_);
+  function_->addFnAttr("target-features", feature_string_);
+  function_->addFnAttr("prefer-vector-width", std::to_string(std::max(128, target_.vector_bytes * 8)));
+  function_->addFnAttr("min-legal-vector-width", "512");
+  function_->addFnAttr("frame-pointer", "none");
+  args_ = function_->getArg(0);
+  b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
+  push_level(false);
+  EmitAt at(b_, current().marker);
+  auto field = [&](std::size_t offset) {
+    auto* load = b_.CreateLoad(b_.getInt32Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), args_, offset));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    return b_.CreateZExt(load, b_.getInt64Ty());
+  };
+  worker_ = field(offsetof(whet_kernel_args, worker));
+  workers_ = field(offsetof(whet_kernel_args, workers));
+}
+
+llvm::BasicBlock* Emitter::make_block(const char* name) { return llvm::BasicBlock::Create(context_, name, function_); }
+
+// ---- Levels
+
+Level& Emitter::push_level(bool conditional) {
+  auto level = std::make_unique<Level>();
+  level->depth = static_cast<int>(levels_.size());
+  level->conditional = conditional;
+  // Stands for the place until the function is complete; never executed.
+  level->marker = b_.Insert(new llvm::FreezeInst(llvm::PoisonValue::get(b_.getInt1Ty())));
+  levels_.push_back(std::move(level));
+  return current();
+}
+
+void Emitter::pop_level() {
+  current().marker->eraseFromParent();
+  levels_.pop_back();
+}
+
+Level& Emitter::level_of(const std::vector<VarId>& vars) {
+  Level* deepest = levels_.front().get();
+  for (VarId var : vars) {
+    const auto found = bindings_.find(var);
+    WHET_CHECK(found != bindings_.end(), "a variable is used outside its loop or let");
+    if (found->second.level->depth > deepest->depth) deepest = found->second.level;
+  }
+  return *deepest;
+}
+
+void Emitter::bind(VarId var, Value* value, Level& level) { bindings_[var] = {value, &level}; }
+
+void Emitter::bump_versions(const Effects& effects) {
+  for (BufferId buffer : effects.buffers) versions_[buffer.index()] = ++last_version_;
+}
+
+void Emitter::branch(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
+  llvm::BasicBlock* const then_block = make_block("then");
+  llvm::BasicBlock* const else_block = make_block("else");
+  llvm::BasicBlock* const join = make_block("join");
+  b_.CreateCondBr(condition, then_block, else_block);
+  const SlotValues before = slots_;
+  auto side = [&](llvm::BasicBlock* block, llvm::function_ref<void()> body) {
+    b_.SetInsertPoint(block);
+    slots_ = before;
+    push_level(true);
+    body();
+    pop_level();
+    llvm::BasicBlock* const end = b_.GetInsertBlock();
+    b_.CreateBr(join);
+    return std::make_pair(slots_, end);
+  };
+  const auto [then_slots, then_end] = side(then_block, then);
+  const auto [else_slots, else_end] = side(else_block, otherwise);
+  b_.SetInsertPoint(join);
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    Value *a = then_slots[s], *b = else_slots[s];
+    slots_[s] = a;
+    if (a == b) continue;
+    llvm::Type* type = a != nullptr ? a->getType() : b->getType();
+    llvm::PHINode* phi = b_.CreatePHI(type, 2);
+    phi->addIncoming(a != nullptr ? a : llvm::PoisonValue::get(type), then_end);
+    phi->addIncoming(b != nullptr ? b : llvm::PoisonValue::get(type), else_end);
+    slots_[s] = phi;
+  }
+}
+
+// ---- The top level: what which worker runs
+
+void Emitter::top_level(const Stmt& body) {
+  std::vector<Stmt> serial;
+  auto visit = [&](auto&& self, const Stmt& s) -> void {
+    if (!s.defined()) return;
+    if (const auto* list = std::get_if<Block>(&s->kind)) {
+      for (const Stmt& inner : list->body) self(self, inner);
+    } else if (const auto* n = std::get_if<Let>(&s->kind)) {
+      flush_serial(serial);
+      if (table_.is_alias(n->var)) {
+        self(self, n->body);
+        flush_serial(serial);
+      } else {
+        memo_.emplace_back();
+        Value* value = expr(n->value);
+        memo_.pop_back();
+        Level& level = push_level(false);
+        bind(n->var, value, level);
+        self(self, n->body);
+        flush_serial(serial);
+        pop_level();
+      }
+    } else if (std::holds_alternative<Barrier>(s->kind)) {
+      flush_serial(serial);
+      barrier();
+    } else if (const auto* loop = std::get_if<Loop>(&s->kind); loop && loop->kind == LoopKind::parallel) {
+      flush_serial(serial);
+      parallel_loop(s);
+    } else {
+      serial.push_back(s);
+    }
+  };
+  visit(visit, body);
+  flush_serial(serial);
+}
+
+/// Worker 0 alone runs what is not parallel. Registers do not outlive it.
+void Emitter::flush_serial(std::vector<Stmt>& serial) {
+  if (serial.empty()) return;
+  branch(
+      b_.CreateICmpEQ(worker_, i64(0)),
+      [&] {
+        for (const Stmt& s : serial) stmt(s);
+      },
+      [] {});
+  for (const Stmt& s : serial) {
+    if (const auto* store = std::get_if<Store>(&s->kind)) {
+      versions_[store->buffer.index()] = ++last_version_;
+    } else {
+      bump_versions(analysis_.effects(s));
+    }
+  }
+  std::fill(slots_.begin(), slots_.end(), nullptr);
+  serial.clear();
+}
+
+void Emitter::parallel_loop(const Stmt& s) {
+  const auto& n = std::get<Loop>(s->kind);
+  memo_.emplace_back();
+  Value *min = expr(n.min), *extent = expr(n.extent);
+  memo_.pop_back();
+  Value* begin = b_.CreateSDiv(b_.CreateMul(extent, worker_), workers_);
+  Value* end = b_.CreateSDiv(b_.CreateMul(extent, b_.CreateAdd(worker_, i64(1))), workers_);
+  counted_loop(n, analysis_.effects(s), b_.CreateAdd(min, begin), b_.CreateAdd(min, end), false);
+  std::fill(slots_.begin(), slots_.end(), nullptr);
+}
+
+void Emitter::barrier() {
+  auto load = [&](Value* base, std::size_t offset) {
+    return b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, offset));
+  };
+  Value* runtime = load(args_, offsetof(whet_kernel_args, runtime));
+  Value* team = load(args_, offsetof(whet_kernel_args, team));
+  Value* function = load(runtime, offsetof(whet_kernel_runtime, barrier));
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false);
+  b_.CreateCall(type, function, {team, b_.CreateTrunc(worker_, b_.getInt32Ty())});
+  for (std::size_t b = 0; b < versions_.size(); ++b)
+    if (!is_fixed(BufferId(static_cast<std::int64_t>(b)))) versions_[b] = ++last_version_;
+}
+
+// ---- Statements
+
+void Emitter::stmt(const Stmt& s) {
+  if (!s.defined()) return;
+  std::visit(Match{
+                 [&](const Loop&) { loop(s); },
+                 [&](const Let& n) { let(n); },
+                 [&](const Store& n) { store(n); },
+                 [&](const If&) { if_stmt(s); },
+                 [&](const Block& n) {
+                   for (const Stmt& inner : n.body) stmt(inner);
+                 },
+                 [&](const Barrier&) { WHET_CHECK(false, "barriers stand at the top level"); },
+             },
+             s->kind);
+}
+
+void Emitter::let(const Let& n) {
+  if (table_.is_alias(n.var)) return stmt(n.body);
+  memo_.emplace_back();
+  Value* value = expr(n.value);
+  memo_.pop_back();
+  Level& level = push_level(false);
+  bind(n.var, value, level);
+  stmt(n.body);
+  pop_level();
+}
+
+void Emitter::if_stmt(const Stmt& s) {
+  const auto& n = std::get<If>(s->kind);
+  memo_.emplace_back();
+  Value* condition = expr(n.condition);
+  memo_.pop_back();
+  branch(condition, [&] { stmt(n.then_body); }, [&] { stmt(n.else_body); });
+  bump_versions(analysis_.effects(s));
+}
+
+void Emitter::store(const Store& n) {
+  memo_.emplace_back();
+  const ExprRef index = table_.intern(n.index[0]);
+  const int lanes = std::max(n.index[0]->lanes, n.value->lanes);
+  Value* value = splat(expr(n.value), n.value->lanes == lanes ? 1 : lanes);
+  if (program_.buffer(n.buffer).scope == Scope::registers && analysis_.in_slots(n.buffer)) {
+    store_slot(n, analysis_.place(n.buffer, table_[index].linear, lanes), value);
+  } else {
+    store_memory(n, index, value, n.mask.defined() ? expr(n.mask) : nullptr);
+    versions_[n.buffer.index()] = ++last_version_;
+  }
+  memo_.pop_back();
+}
+
+void Emitter::store_slot(const Store& n, SlotPlace place, Value* value) {
+  const Slot& slot = analysis_.slots()[place.slot];
+  Value*& whole = slots_[place.slot];
+  const bool is_part = place.lanes != slot.lanes;
+  llvm::Type* const type = value_type(slot.dtype, slot.lanes);
+  if (whole == nullptr && (is_part || n.mask.defined())) whole = llvm::PoisonValue::get(type);
+  if (n.mask.defined()) {
+    Value* old = whole;
+    if (is_part && place.lanes == 1) old = b_.CreateExtractElement(whole, i64(place.first));
+    if (is_part && place.lanes > 1) old = lanes_of(whole, place.first, place.lanes);
+    value = b_.CreateSelect(expr(n.mask), value, old);
+  }
+  if (!is_part) {
+    whole = value;
+  } else if (place.lanes == 1) {
+    whole = b_.CreateInsertElement(whole, value, i64(place.first));
+  } else {
+    std::vector<int> widen(slot.lanes, -1), blend(slot.lanes);
+    for (int i = 0; i < slot.lanes; ++i) {
+      const bool inside = i >= place.first && i < place.first + place.lanes;
+      widen[i] = inside ? i - place.first : -1;
+      blend[i] = inside ? slot.lanes + i : i;
+    }
+    whole = b_.CreateShuffleVector(whole, b_.CreateShuffleVector(value, widen), blend);
+  }
+}
+
+void Emitter::loop(const Stmt& s) {
+  const auto& n = std::get<Loop>(s->kind);
+  if (table_.is_alias(n.index)) return stmt(n.body);
+  memo_.emplace_back();
+  Value *min = expr(n.min), *extent = expr(n.extent);
+  memo_.pop_back();
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(extent);
+  if (constant != nullptr && constant->getSExtValue() < 1) return;
+  counted_loop(n, analysis_.effects(s), min, b_.CreateAdd(min, extent), constant != nullptr);
+}
+
+void Emitter::counted_loop(const Loop& n, const Effects& effects, Value* min, Value* end, bool never_empty) {
+  bump_versions(effects);
+  if (never_empty) {
+    do_while(n, effects, min, end);
+  } else {
+    branch(b_.CreateICmpSLT(min, end), [&] { do_while(n, effects, min, end); }, [] {});
+  }
+  bump_versions(effects);
+}
+
+void Emitter::do_while(const Loop& n, const Effects& effects, Value* min, Value* end) {
+  llvm::BasicBlock* const preheader = make_block("preheader");
+  llvm::BasicBlock* const header = make_block("loop");
+  llvm::BasicBlock* const exit = make_block("exit");
+  b_.CreateBr(preheader);
+  b_.SetInsertPoint(preheader);
+  b_.CreateBr(header);
+  b_.SetInsertPoint(header);
+  llvm::PHINode* index = b_.CreatePHI(b_.getInt64Ty(), 2);
+  index->addIncoming(min, preheader);
+  const SlotValues before = slots_;
+  std::vector<std::pair<int, llvm::PHINode*>> carried;
+  for (int slot : effects.slots) {
+    const Slot& info = analysis_.slots()[slot];
+    llvm::PHINode* phi = b_.CreatePHI(value_type(info.dtype, info.lanes), 2);
+    phi->addIncoming(before[slot] != nullptr ? before[slot] : llvm::PoisonValue::get(phi->getType()), preheader);
+    slots_[slot] = phi;
+    carried.emplace_back(slot, phi);
+  }
+  Level& level = push_level(false);
+  level.loop_var = n.index;
+  level.preheader = preheader;
+  level.loop_min = min;
+  bind(n.index, index, level);
+  stmt(n.body);
+  Value* next = b_.CreateAdd(index, i64(1));
+  index->addIncoming(next, b_.GetInsertBlock());
+  for (const auto& [phi, step] : level.bumped) phi->addIncoming(b_.CreatePtrAdd(phi, i64(step)), b_.GetInsertBlock());
+  finish_slot_phis(carried, before, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpSLT(next, end), header, exit);
+  pop_level();
+  b_.SetInsertPoint(exit);
+}
+
+/// A slot that the loop leaves alone needs no phi; neither does one that it writes before it reads.
+void Emitter::finish_slot_phis(const std::vector<std::pair<int, llvm::PHINode*>>& carried, const SlotValues& before,
+                               llvm::BasicBlock* latch) {
+  std::vector<std::pair<int, llvm::PHINode*>> changed;
+  for (const auto& [slot, phi] : carried) {
+    if (slots_[slot] != phi) {
+      changed.emplace_back(slot, phi);
+      continue;
+    }
+    Value* same = before[slot] != nullptr ? before[slot] : llvm::PoisonValue::get(phi->getType());
+    phi->replaceAllUsesWith(same);
+    std::replace(slots_.begin(), slots_.end(), static_cast<Value*>(phi), same);
+    phi->eraseFromParent();
+  }
+  for (const auto& [slot, phi] : changed) phi->addIncoming(slots_[slot], latch);
+  for (const auto& [slot, phi] : changed)
+    if (phi->use_empty() && std::find(slots_.begin(), slots_.end(), phi) == slots_.end()) phi->eraseFromParent();
+}
+
+}  // namespace whet

@@ -1,0 +1,194 @@
+#pragma once
+
+// Internal to codegen/cpu: the only header here that shows LLVM, shared by the files that emit statements, expressions
+// and memory accesses.
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "codegen/cpu/analysis.h"
+#include "codegen/llvm/backend.h"
+#include "program/program.h"
+
+namespace whet {
+
+/// A place of the program that runs as a whole: the function, the body of a loop, a side of a condition, what follows a
+/// let. Code that depends on nothing inside a level is put at its beginning, before `marker`, and found again here.
+struct Level {
+  int depth = 0;
+  llvm::Instruction* marker = nullptr;
+  bool conditional = false;  ///< may be skipped while the level around it runs
+
+  // Loops.
+  VarId loop_var;
+  llvm::BasicBlock* preheader = nullptr;
+  llvm::Value* loop_min = nullptr;
+  std::vector<std::pair<llvm::PHINode*, std::int64_t>> bumped;  ///< pointers that move by so many bytes an iteration
+  int hoisted_vectors = 0;                                      ///< loads kept in registers through this loop
+
+  // Values that are known throughout the level.
+  std::unordered_map<ExprRef, llvm::Value*> values;
+  std::map<std::pair<std::int32_t, Linear::Terms>, llvm::Value*> pointers;  ///< by buffer and varying part
+  std::map<Linear::Terms, llvm::Value*> sums;
+  struct Loaded {
+    llvm::Value* value;
+    std::int64_t version;  ///< of the buffer
+  };
+  std::unordered_map<ExprRef, Loaded> loads;
+};
+
+/// Turns one Program into one LLVM function. Nothing is left to LLVM's IR optimiser: registers are SSA values from the
+/// start, addresses are pointers bumped once a loop level plus constants, and loop invariants stand before their loops.
+class Emitter {
+ public:
+  Emitter(const Program&, Analysis&, const Backend&, llvm::Module&);
+  /// The function; its verifier has been run.
+  void emit(const std::string& symbol);
+
+  std::int64_t worker_workspace() const { return worker_workspace_; }
+  std::int64_t shared_workspace() const { return shared_workspace_; }
+
+ private:
+  using Value = llvm::Value;
+  using SlotValues = std::vector<Value*>;  ///< null: not written yet
+
+  // emit_statements.cc
+  void lay_out_workspaces();
+  void begin_function(const std::string& symbol);
+  void top_level(const Stmt&);
+  void flush_serial(std::vector<Stmt>&);
+  void parallel_loop(const Stmt&);
+  void barrier();
+  void stmt(const Stmt&);
+  void loop(const Stmt&);
+  void let(const Let&);
+  void if_stmt(const Stmt&);
+  void store(const Store&);
+  void store_slot(const Store&, SlotPlace, Value* value);
+  /// Runs `body` for min <= index < end; `never_empty`: min < end is known.
+  void counted_loop(const Loop&, const Effects&, Value* min, Value* end, bool never_empty);
+  void do_while(const Loop&, const Effects&, Value* min, Value* end);
+  void finish_slot_phis(const std::vector<std::pair<int, llvm::PHINode*>>&, const SlotValues& before,
+                        llvm::BasicBlock* latch);
+  /// Runs `then` (and `otherwise`) under a condition, and joins the slots.
+  void branch(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise);
+
+  // Levels.
+  Level& push_level(bool conditional);
+  void pop_level();
+  Level& current() { return *levels_.back(); }
+  Level& level_of(const std::vector<VarId>&);
+  void bind(VarId, Value*, Level&);
+  void bump_versions(const Effects&);
+  llvm::BasicBlock* make_block(const char* name);
+
+  // emit_expressions.cc
+  Value* expr(const Expr& e) { return emit(table_.intern(e)); }
+  Value* emit(ExprRef);
+  Value* emit_movable(ExprRef, const ExprInfo&);
+  Value* hoist_fixed(ExprRef, const ExprInfo&);
+  Value* compute(ExprRef, const ExprInfo&);
+  Value* constant(const ExprNode&);
+  Value* unary(const ExprInfo&, const Unary&);
+  Value* binary(const ExprInfo&, const Binary&);
+  Value* integer_binary(BinaryOp, DType, Value* a, Value* b, const Expr& divisor);
+  Value* float_binary(BinaryOp, Value* a, Value* b);
+  Value* floor_division(BinaryOp, DType, Value* a, Value* b, const Expr& divisor);
+  Value* compare_evenly_spaced(BinaryOp, const ExprInfo& a, const ExprInfo& b, int lanes);
+  Value* select(const ExprInfo&);
+  Value* guarded_side(ExprRef, Value* condition, bool negate);
+  Value* branching_select(const ExprInfo&, Value* condition);
+  Value* convert(Value*, DType from, DType to, int lanes);
+  Value* call(const ExprInfo&, const Call&);
+  Value* round_through_half(Value*, int lanes);
+  Value* half_to_float(Value* bits, int lanes);
+  Value* float_to_half(Value* value, int lanes);
+  Value* iota(llvm::Type* element, std::int64_t stride, int lanes);
+  Value* splat(Value*, int lanes);  ///< one lane: the value itself
+  Value* lanes_of(Value* vector, int first, int lanes);
+  /// Σ terms, without a constant: an i64 known at the deepest level of its atoms.
+  Value* sum(const Linear::Terms&);
+  Value* add_terms(Value* base, const Linear::Terms&, std::int64_t scale);
+
+  // emit_memory.cc
+  Value* load(ExprRef, const ExprInfo&, const Load&);
+  Value* load_slot(const ExprInfo&, SlotPlace);
+  Value* load_memory(const ExprInfo&, const Load&, const Linear*, Value* mask);
+  Value* load_contiguous(BufferId, Value* pointer, int lanes, Value* mask);
+  Value* load_every_other(BufferId, Value* pointer, int lanes);
+  Value* load_lanes(BufferId, Value* pointer, std::int64_t stride, int lanes);
+  Value* load_one(BufferId, Value* pointer, Value* mask);
+  Value* load_gather(BufferId, ExprRef index, int lanes, Value* mask);
+  void store_memory(const Store&, ExprRef index, Value* value, Value* mask);
+  /// The address of the element at `index` (its first lane).
+  Value* address(BufferId, const Linear& index);
+  Value* pointer(BufferId, const Linear::Terms&);
+  Value* bumped_pointer(BufferId, const Linear::Terms&, Level&);
+  Value* base_pointer(BufferId);
+  Value* allocate(BufferId);
+  Value* from_memory(Value*, DType, int lanes);
+  Value* to_memory(Value*, DType, int lanes);
+  /// The lanes that may be read: the load's own mask and the conditions around it. Null: all.
+  Value* effective_mask(Value* own, int lanes);
+  llvm::Instruction* mark_fixed(llvm::Instruction*, BufferId);
+
+  // Types.
+  llvm::Type* value_type(DType, int lanes = 1);
+  llvm::Type* memory_type(DType, int lanes = 1);
+  llvm::Type* widen(llvm::Type*, int lanes);
+  Value* i64(std::int64_t value) { return b_.getInt64(static_cast<std::uint64_t>(value)); }
+  /// Nothing in the kernel changes it.
+  bool is_fixed(BufferId id) const {
+    const Buffer& buffer = program_.buffer(id);
+    return buffer.scope == Scope::argument && !buffer.written;
+  }
+  std::int64_t element_bytes(BufferId buffer) const { return size_of(program_.buffer(buffer).dtype); }
+
+  const Program& program_;
+  Analysis& analysis_;
+  ExprTable& table_;
+  const CpuFeatures features_;
+  const Target target_;
+  llvm::LLVMContext& context_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> b_;
+  llvm::Function* function_ = nullptr;
+  std::string processor_, feature_string_;
+
+  Value *args_ = nullptr, *worker_ = nullptr, *workers_ = nullptr;
+  std::vector<std::int64_t> workspace_offset_;  // by buffer
+  std::int64_t worker_workspace_ = 0, shared_workspace_ = 0;
+
+  std::vector<std::unique_ptr<Level>> levels_;
+  struct Binding {
+    Value* value = nullptr;
+    Level* level = nullptr;
+  };
+  std::unordered_map<VarId, Binding> bindings_;
+  SlotValues slots_;
+  std::vector<Value*> allocas_;         // by buffer; register buffers that are not in slots
+  std::vector<std::int64_t> versions_;  // by buffer: raised by every store
+  std::int64_t last_version_ = 0;
+
+  // While an expression is emitted: values of this statement, innermost condition last; the conditions around it.
+  std::vector<std::unordered_map<ExprRef, Value*>> memo_;
+  Value* guard_ = nullptr;      // i1
+  Value* lane_mask_ = nullptr;  // <n x i1>
+};
+
+/// Emits at another place for a while.
+class EmitAt {
+ public:
+  EmitAt(llvm::IRBuilder<>& builder, llvm::Instruction* before) : guard_(builder) { builder.SetInsertPoint(before); }
+
+ private:
+  llvm::IRBuilderBase::InsertPointGuard guard_;
+};
+
+}  // namespace whet

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "compute/expr.h"
+#include "program/program.h"
+
+namespace whet {
+
+/// An expression of the program, up to structure: equal expressions have one number.
+using ExprRef = Id<struct ExprRefTag>;
+
+/// constant + Σ coefficient · atom + lane · lane_stride: an i64 whose lanes are evenly spaced. An atom is a scalar that
+/// is itself no sum: a variable, or what a division, a minimum or a load gives.
+struct Linear {
+  using Terms = std::vector<std::pair<ExprRef, std::int64_t>>;  ///< by atom, no coefficient 0
+  Terms terms;
+  std::int64_t constant = 0;
+  std::int64_t lane_stride = 0;
+};
+
+struct ExprInfo {
+  Expr expr;
+  std::vector<ExprRef> children;  ///< operands in the order of the struct; a Load's index, then its mask if it has one
+  std::vector<VarId> vars;        ///< that it depends on, sorted; lets that are aliases are looked through
+  bool reads = false;             ///< holds a load
+  bool fixed = true;              ///< every load is from an argument that is not written
+  bool traps = false;             ///< holds a division that a guard may protect
+  bool is_linear = false;         ///< `linear` describes it: an i64, and if a vector, evenly spaced
+  Linear linear;
+
+  /// May be computed anywhere that its variables are known, however often the place runs.
+  bool movable() const { return !reads && !traps; }
+};
+
+/// Numbers expressions. Nodes must outlive the table.
+class ExprTable {
+ public:
+  explicit ExprTable(const Program& program) : program_(program) {}
+
+  ExprRef intern(const Expr&);
+  const ExprInfo& operator[](ExprRef ref) const { return infos_[ref.index()]; }
+  std::size_t size() const { return infos_.size(); }
+  /// From now on `var` stands for `value`. Only before any expression that uses `var` is interned.
+  void alias(VarId var, ExprRef value) { aliases_[var] = value; }
+  bool is_alias(VarId var) const { return aliases_.contains(var); }
+
+ private:
+  /// What tells expressions apart: kind, operator, dtype and lanes; a constant or id; the operands.
+  struct Key {
+    std::array<std::int64_t, 5> words = {};
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key&) const;
+  };
+
+  ExprRef add(const Expr&, std::vector<ExprRef> children, std::int64_t op, std::int64_t payload);
+  void describe(ExprInfo&) const;
+  bool make_linear(const ExprInfo&, Linear&) const;
+
+  const Program& program_;
+  std::deque<ExprInfo> infos_;
+  std::unordered_map<const ExprNode*, ExprRef> by_node_;
+  std::unordered_map<Key, ExprRef, KeyHash> by_key_;
+  std::unordered_map<VarId, ExprRef> aliases_;
+};
+
+}  // namespace whet

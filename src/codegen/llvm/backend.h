@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "target/target.h"
+
+namespace llvm {
+class LLVMContext;
+class Module;
+class TargetMachine;
+}  // namespace llvm
+
+namespace whet {
+
+/// What the emitter asks of a processor.
+struct CpuFeatures {
+  bool round = false;         ///< SSE4.1: floor, ceil and round are instructions
+  bool half = false;          ///< F16C: f16 <-> f32 are instructions
+  bool masked_loads = false;  ///< AVX2: masked loads of 4 and 8 bytes are instructions
+};
+
+/// LLVM for one target, in one thread: a target machine and a context, both used again for the next kernel.
+class Backend {
+ public:
+  /// This thread's backend for the target. Errors: LLVM does not know the processor or a feature.
+  static Result<Backend*> get(const Target&);
+  ~Backend();
+
+  llvm::LLVMContext& context() { return *context_; }
+  llvm::TargetMachine& machine() { return *machine_; }
+  const CpuFeatures& features() const { return features_; }
+  std::string feature_string() const;
+  const Target& target() const { return target_; }
+
+  /// An empty module for this target.
+  std::unique_ptr<llvm::Module> make_module(const std::string& name);
+  /// Machine code of the module as a relocatable object file.
+  std::string emit_object(llvm::Module&);
+
+ private:
+  Backend() = default;
+  static Result<std::unique_ptr<Backend>> create(const Target&);
+
+  Target target_;
+  CpuFeatures features_;
+  std::unique_ptr<llvm::LLVMContext> context_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  int modules_ = 0;
+};
+
+}  // namespace whet
