@@ -122,5 +122,10 @@ bool same_dag(const ComputeDag&, const ComputeDag&);
 Result<std::vector<Tensor>> evaluate_all(const ComputeDag&, const std::vector<Tensor>& inputs);
 /// The outputs alone.
 Result<std::vector<Tensor>> evaluate(const ComputeDag&, const std::vector<Tensor>& inputs);
+/// Some elements of op `id` (row-major numbers), computing of the ops before it only what they need: a 1-d tensor, one value an element.
+Result<Tensor> evaluate_at(const ComputeDag&, const std::vector<Tensor>& inputs, OpId id,
+                           const std::vector<std::int64_t>& elements);
+/// One tensor a placeholder, of its dtype and shape.
+Status check_inputs(const ComputeDag&, const std::vector<Tensor>& inputs);
 
 }  // namespace whet

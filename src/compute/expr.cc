@@ -2,39 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
 
 #include "base/hash.h"
+#include "compute/scalar.h"
 
 namespace whet {
 namespace {
-
-bool is_comparison(BinaryOp op) { return op >= BinaryOp::lt && op <= BinaryOp::ne; }
-bool is_logic(BinaryOp op) { return op == BinaryOp::logical_and || op == BinaryOp::logical_or; }
-
-/// `value` as the dtype stores it: integers wrap around.
-std::int64_t wrap(std::int64_t value, DType dtype) {
-  switch (dtype) {
-    case DType::i8:
-      return static_cast<std::int8_t>(value);
-    case DType::u8:
-      return static_cast<std::uint8_t>(value);
-    case DType::i32:
-      return static_cast<std::int32_t>(value);
-    case DType::boolean:
-      return value != 0;
-    default:
-      return value;
-  }
-}
-
-double round_to(double value, DType dtype) {
-  if (std::isnan(value)) return std::numeric_limits<double>::quiet_NaN();
-  if (dtype == DType::f32) return static_cast<float>(value);
-  if (dtype == DType::f16) return half_to_float(float_to_half(static_cast<float>(value)));
-  return value;
-}
 
 const double* as_float(const Expr& e) {
   if (const auto* c = std::get_if<FloatConst>(&e->kind)) return &c->value;
@@ -47,85 +20,16 @@ const std::int64_t* scalar_int(const Expr& e) {
   return nullptr;
 }
 
-Expr integer_or_bool(BinaryOp op, std::int64_t value, DType dtype) {
-  return is_comparison(op) || is_logic(op) ? bool_const(value != 0) : int_const(value, dtype);
-}
-
-/// Unsigned arithmetic, because signed overflow has no meaning in C++ but wraps here.
-std::int64_t wrapping(BinaryOp op, std::int64_t a, std::int64_t b) {
-  const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
-  if (op == BinaryOp::add) return static_cast<std::int64_t>(x + y);
-  if (op == BinaryOp::sub) return static_cast<std::int64_t>(x - y);
-  return static_cast<std::int64_t>(x * y);
-}
+bool gives_boolean(BinaryOp op) { return is_comparison(op) || is_logic(op); }
 
 /// Undefined when the operation has no value (division by zero).
 Expr fold_ints(BinaryOp op, std::int64_t a, std::int64_t b, DType dtype) {
-  auto result = [&](std::int64_t value) { return integer_or_bool(op, value, dtype); };
-  switch (op) {
-    case BinaryOp::add:
-    case BinaryOp::sub:
-    case BinaryOp::mul:
-      return result(wrapping(op, a, b));
-    case BinaryOp::div:
-      return b == 0 || b == -1 ? (b == 0 ? Expr() : result(wrapping(BinaryOp::sub, 0, a))) : result(a / b);
-    case BinaryOp::floordiv:
-      return b == 0 ? Expr() : result(floor_div(a, b));
-    case BinaryOp::floormod:
-      return b == 0 ? Expr() : result(floor_mod(a, b));
-    case BinaryOp::min:
-      return result(std::min(a, b));
-    case BinaryOp::max:
-      return result(std::max(a, b));
-    case BinaryOp::lt:
-      return result(a < b);
-    case BinaryOp::le:
-      return result(a <= b);
-    case BinaryOp::gt:
-      return result(a > b);
-    case BinaryOp::ge:
-      return result(a >= b);
-    case BinaryOp::eq:
-      return result(a == b);
-    case BinaryOp::ne:
-      return result(a != b);
-    case BinaryOp::logical_and:
-      return result(a && b);
-    case BinaryOp::logical_or:
-      return result(a || b);
-  }
-  return {};
+  const std::optional<std::int64_t> value = apply(op, a, b, dtype);
+  return value ? int_const(*value, gives_boolean(op) ? DType::boolean : dtype) : Expr();
 }
 
 Expr fold_floats(BinaryOp op, double a, double b, DType dtype) {
-  switch (op) {
-    case BinaryOp::add:
-      return float_const(a + b, dtype);
-    case BinaryOp::sub:
-      return float_const(a - b, dtype);
-    case BinaryOp::mul:
-      return float_const(a * b, dtype);
-    case BinaryOp::div:
-      return float_const(a / b, dtype);
-    case BinaryOp::min:
-      return float_const(b < a ? b : a, dtype);
-    case BinaryOp::max:
-      return float_const(a < b ? b : a, dtype);
-    case BinaryOp::lt:
-      return bool_const(a < b);
-    case BinaryOp::le:
-      return bool_const(a <= b);
-    case BinaryOp::gt:
-      return bool_const(a > b);
-    case BinaryOp::ge:
-      return bool_const(a >= b);
-    case BinaryOp::eq:
-      return bool_const(a == b);
-    case BinaryOp::ne:
-      return bool_const(a != b);
-    default:
-      return {};
-  }
+  return is_comparison(op) ? bool_const(compare_floats(op, a, b)) : float_const(apply_float(op, a, b), dtype);
 }
 
 Expr fold_identity(BinaryOp op, const Expr& a, const Expr& b) {
@@ -277,29 +181,18 @@ std::uint64_t mix(std::uint64_t seed, const std::vector<Expr>& list) {
 
 }  // namespace
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  if (b == -1) return wrapping(BinaryOp::sub, 0, a);
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
-std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
-  if (b == -1) return 0;
-  const std::int64_t rest = a % b;
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
 Expr make_expr(DType dtype, int lanes, ExprKind kind) {
   return Expr(std::make_shared<const ExprNode>(ExprNode{dtype, lanes, std::move(kind)}));
 }
 
 Expr int_const(std::int64_t value, DType dtype) {
   WHET_CHECK(!is_float(dtype));
-  return make_expr(dtype, 1, IntConst{wrap(value, dtype)});
+  return make_expr(dtype, 1, IntConst{wrap_to(dtype, value)});
 }
 
 Expr float_const(double value, DType dtype) {
   WHET_CHECK(is_float(dtype));
-  return make_expr(dtype, 1, FloatConst{round_to(value, dtype)});
+  return make_expr(dtype, 1, FloatConst{round_to(dtype, value)});
 }
 
 Expr bool_const(bool value) { return make_expr(DType::boolean, 1, IntConst{value}); }
@@ -314,7 +207,7 @@ Expr unary(UnaryOp op, Expr a) {
     if (const auto* inner = std::get_if<Unary>(&a->kind); inner && inner->op == UnaryOp::logical_not) return inner->a;
   } else {
     WHET_CHECK(a->dtype != DType::boolean, "neg takes a number");
-    if (const auto* value = scalar_int(a)) return int_const(wrapping(BinaryOp::sub, 0, *value), a->dtype);
+    if (const auto* value = scalar_int(a)) return int_const(*apply(BinaryOp::sub, 0, *value, a->dtype), a->dtype);
     if (const auto* value = as_float(a)) return float_const(-*value, a->dtype);
   }
   const DType dtype = a->dtype;
@@ -336,7 +229,7 @@ Expr binary(BinaryOp op, Expr a, Expr b) {
   if (!folded.defined()) folded = fold_identity(op, a, b);
   if (!folded.defined() && lanes > 1) folded = fold_lanes(op, a, b);
   if (folded.defined()) return folded;
-  const DType dtype = is_comparison(op) || is_logic(op) ? DType::boolean : a->dtype;
+  const DType dtype = gives_boolean(op) ? DType::boolean : a->dtype;
   return make_expr(dtype, lanes, Binary{op, std::move(a), std::move(b)});
 }
 
@@ -360,9 +253,7 @@ Expr cast(DType dtype, Expr a) {
     return is_float(dtype) ? float_const(static_cast<double>(*value), dtype) : int_const(*value, dtype);
   }
   if (const auto* value = as_float(a)) {
-    if (is_float(dtype)) return float_const(*value, dtype);
-    if (dtype == DType::boolean) return bool_const(*value != 0);
-    if (std::abs(*value) < 0x1p31) return int_const(static_cast<std::int64_t>(*value), dtype);
+    return is_float(dtype) ? float_const(*value, dtype) : int_const(to_integer(dtype, *value), dtype);
   }
   const int lanes = a->lanes;
   return make_expr(dtype, lanes, Cast{std::move(a)});
@@ -376,7 +267,8 @@ Expr call(MathFn fn, std::vector<Expr> args) {
     WHET_CHECK(arg->dtype == dtype);
     arg = widen(std::move(arg), lanes);
   }
-  return make_expr(dtype, lanes, Call{fn, std::move(args)});
+  const DType result = fn == MathFn::bits_of ? DType::i32 : fn == MathFn::float_of_bits ? DType::f32 : dtype;
+  return make_expr(result, lanes, Call{fn, std::move(args)});
 }
 
 Expr load(DType dtype, SourceId source, std::vector<Expr> index) {

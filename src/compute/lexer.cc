@@ -24,36 +24,36 @@ class Lexer {
  public:
   explicit Lexer(std::string_view line) : line_(line) {}
 
-  Result<std::vector<Token>> run() {
-    std::vector<Token> tokens;
+  Result<std::vector<DagToken>> run() {
+    std::vector<DagToken> tokens;
     for (;;) {
       while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t' || line_[at_] == '\r')) ++at_;
-      WHET_TRY(Token token, next());
+      WHET_TRY(DagToken token, next());
       tokens.push_back(std::move(token));
-      if (tokens.back().kind == Token::Kind::end) return tokens;
+      if (tokens.back().kind == DagToken::Kind::end) return tokens;
     }
   }
 
  private:
-  Token take(Token::Kind kind, std::size_t end) {
-    Token token{kind, std::string(line_.substr(at_, end - at_)), at_ + 1};
+  DagToken take(DagToken::Kind kind, std::size_t end) {
+    DagToken token{kind, std::string(line_.substr(at_, end - at_)), at_ + 1};
     at_ = end;
     return token;
   }
 
-  Result<Token> next() {
-    if (at_ >= line_.size()) return Token{Token::Kind::end, "", at_ + 1};
+  Result<DagToken> next() {
+    if (at_ >= line_.size()) return DagToken{DagToken::Kind::end, "", at_ + 1};
     const char c = line_[at_];
-    if (c == '#') return take(Token::Kind::comment, line_.size());
+    if (c == '#') return take(DagToken::Kind::comment, line_.size());
     if (c == '"') return quoted();
-    if (is_digit(c)) return take(Token::Kind::number, number_end());
+    if (is_digit(c)) return take(DagToken::Kind::number, number_end());
     if (is_letter(c)) {
       std::size_t end = at_;
       while (end < line_.size() && (is_letter(line_[end]) || is_digit(line_[end]) || line_[end] == '.')) ++end;
-      return take(Token::Kind::word, end);
+      return take(DagToken::Kind::word, end);
     }
     for (std::string_view sign : kSigns) {
-      if (line_.substr(at_, sign.size()) == sign) return take(Token::Kind::sign, at_ + sign.size());
+      if (line_.substr(at_, sign.size()) == sign) return take(DagToken::Kind::sign, at_ + sign.size());
     }
     return Error{"column " + std::to_string(at_ + 1) + ": a character that the notation does not have"};
   }
@@ -75,8 +75,8 @@ class Lexer {
     return end;
   }
 
-  Result<Token> quoted() {
-    Token token{Token::Kind::quoted, "", at_ + 1};
+  Result<DagToken> quoted() {
+    DagToken token{DagToken::Kind::quoted, "", at_ + 1};
     for (++at_; at_ < line_.size() && line_[at_] != '"'; ++at_) {
       if (line_[at_] != '\\') {
         token.text += line_[at_];
@@ -106,6 +106,6 @@ class Lexer {
 
 }  // namespace
 
-Result<std::vector<Token>> tokenize(std::string_view line) { return Lexer(line).run(); }
+Result<std::vector<DagToken>> tokenize_dag(std::string_view line) { return Lexer(line).run(); }
 
 }  // namespace whet

@@ -9,7 +9,7 @@
 namespace whet {
 
 /// One word of the DAG notation.
-struct Token {
+struct DagToken {
   /// word: a plain name; quoted: a name that stood in quotes; number: digits with their suffix; sign: an operator or
   /// bracket; comment: everything after #; end: the end of the line.
   enum class Kind { word, quoted, number, sign, comment, end } kind = Kind::end;
@@ -18,6 +18,6 @@ struct Token {
 };
 
 /// The tokens of one line; the last is `end`.
-Result<std::vector<Token>> tokenize(std::string_view line);
+Result<std::vector<DagToken>> tokenize_dag(std::string_view line);
 
 }  // namespace whet

@@ -7,9 +7,9 @@ namespace whet {
 namespace {
 
 /// In the order of the enumerations.
-constexpr std::array<std::string_view, 16> kMathFns = {
-    "exp", "log", "sqrt", "rsqrt", "tanh", "erf",   "sigmoid", "sin",
-    "cos", "pow", "floor", "ceil", "round", "abs", "bits_of", "float_of_bits"};
+constexpr std::array<std::string_view, 16> kMathFns = {"exp",     "log", "sqrt",    "rsqrt",        "tanh",  "erf",
+                                                       "sigmoid", "sin", "cos",     "pow",          "floor", "ceil",
+                                                       "round",   "abs", "bits_of", "float_of_bits"};
 constexpr std::array<std::string_view, 10> kRoles = {"other",  "batch",       "group",      "depth", "row",
                                                      "column", "out_channel", "in_channel", "tap",   "channel"};
 constexpr std::array<std::string_view, 11> kFamilies = {
@@ -46,7 +46,7 @@ std::string_view name_of(OpFamily family) { return kFamilies[static_cast<std::si
 std::optional<OpFamily> parse_op_family(std::string_view name) { return find<OpFamily>(kFamilies, name); }
 std::string_view sign_of(Reducer reducer) { return kSigns[static_cast<std::size_t>(reducer)]; }
 
-std::string quoted_if_needed(std::string_view name) {
+std::string dag_word(std::string_view name) {
   if (plain(name)) return std::string(name);
   constexpr std::string_view digits = "0123456789abcdef";
   std::string out = "\"";

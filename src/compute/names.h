@@ -18,6 +18,6 @@ std::optional<OpFamily> parse_op_family(std::string_view);
 std::string_view sign_of(Reducer);
 
 /// A name as the notation writes it: in quotes unless it is a plain word that means nothing else.
-std::string quoted_if_needed(std::string_view name);
+std::string dag_word(std::string_view name);
 
 }  // namespace whet

@@ -50,11 +50,11 @@ std::optional<DType> dtype_of_suffix(char c) {
 /// Reads one line; nodes are made as they are written, unfolded, so that a printed DAG is read back exactly.
 class LineParser {
  public:
-  LineParser(const ComputeDag& dag, const std::map<std::string, OpId>& ops, std::vector<Token> tokens)
+  LineParser(const ComputeDag& dag, const std::map<std::string, OpId>& ops, std::vector<DagToken> tokens)
       : dag_(dag), ops_(ops), tokens_(std::move(tokens)) {}
 
-  bool at_end() const { return peek().kind == Token::Kind::end || peek().kind == Token::Kind::comment; }
-  bool starts_with_return() const { return peek().kind == Token::Kind::word && peek().text == "return"; }
+  bool at_end() const { return peek().kind == DagToken::Kind::end || peek().kind == DagToken::Kind::comment; }
+  bool starts_with_return() const { return peek().kind == DagToken::Kind::word && peek().text == "return"; }
 
   Result<std::vector<OpId>> outputs() {
     next();
@@ -81,14 +81,14 @@ class LineParser {
   }
 
  private:
-  const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
-  const Token& next() {
-    const Token& token = peek();
+  const DagToken& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  const DagToken& next() {
+    const DagToken& token = peek();
     if (at_ + 1 < tokens_.size()) ++at_;
     return token;
   }
   bool is(std::string_view text) const {
-    return (peek().kind == Token::Kind::sign || peek().kind == Token::Kind::word) && peek().text == text;
+    return (peek().kind == DagToken::Kind::sign || peek().kind == DagToken::Kind::word) && peek().text == text;
   }
   bool accept(std::string_view text) {
     if (!is(text)) return false;
@@ -98,8 +98,8 @@ class LineParser {
 
   Error fail(const std::string& what) const { return Error{"column " + std::to_string(peek().column) + ": " + what}; }
   Error expected(const std::string& what) const {
-    const Token& t = peek();
-    const std::string found = t.kind == Token::Kind::end ? "the line ends" : "'" + t.text.substr(0, 40) + "' stands";
+    const DagToken& t = peek();
+    const std::string found = t.kind == DagToken::Kind::end ? "the line ends" : "'" + t.text.substr(0, 40) + "' stands";
     return fail("expected " + what + ", but here " + found);
   }
   Status expect(std::string_view text) {
@@ -108,13 +108,13 @@ class LineParser {
   Status end() const { return at_end() ? ok_status() : Status(expected("the end of the line")); }
 
   Result<std::string> name(const std::string& what) {
-    if (peek().kind != Token::Kind::word && peek().kind != Token::Kind::quoted) return expected(what);
+    if (peek().kind != DagToken::Kind::word && peek().kind != DagToken::Kind::quoted) return expected(what);
     return next().text;
   }
 
   Result<std::int64_t> integer(const std::string& what) {
     const bool negative = accept("-");
-    if (peek().kind != Token::Kind::number) return expected(what);
+    if (peek().kind != DagToken::Kind::number) return expected(what);
     const auto value = parse_integer(peek().text, negative);
     if (!value) return expected(what);
     next();
@@ -137,7 +137,7 @@ class LineParser {
       if (!is("]")) WHET_RETURN_IF_ERROR(expect(","));
     }
     Placeholder p;
-    if (peek().kind == Token::Kind::word && !is("const")) {
+    if (peek().kind == DagToken::Kind::word && !is("const")) {
       WHET_TRY(op.dtype, dtype());
     }
     p.constant = accept("const");
@@ -211,8 +211,8 @@ class LineParser {
   }
 
   Status comment(Element& e) {
-    if (peek().kind != Token::Kind::comment) return ok_status();
-    auto words = tokenize(std::string_view(peek().text).substr(1));
+    if (peek().kind != DagToken::Kind::comment) return ok_status();
+    auto words = tokenize_dag(std::string_view(peek().text).substr(1));
     if (!words.ok()) return fail("the comment is no family with roles");
     tokens_ = std::move(words).value();
     at_ = 0;
@@ -235,7 +235,7 @@ class LineParser {
   }
 
   const Level* level() const {
-    if (peek().kind != Token::Kind::sign) return nullptr;
+    if (peek().kind != DagToken::Kind::sign) return nullptr;
     for (const Level& l : kLevels) {
       if (l.sign == peek().text) return &l;
     }
@@ -283,8 +283,8 @@ class LineParser {
   }
 
   Result<Expr> primary() {
-    const Token::Kind kind = peek().kind;
-    if (kind == Token::Kind::number) return literal(false);
+    const DagToken::Kind kind = peek().kind;
+    if (kind == DagToken::Kind::number) return literal(false);
     if (accept("-")) return literal(true);
     if (accept("(")) {
       WHET_TRY(Expr e, expr(0));
@@ -300,12 +300,12 @@ class LineParser {
     }
     if (accept("true")) return bool_const(true);
     if (accept("false")) return bool_const(false);
-    if (kind == Token::Kind::word && (is("inff") || is("infd") || is("infh"))) return literal(false);
-    if (kind == Token::Kind::word && (is("nanf") || is("nand") || is("nanh"))) return literal(false);
-    if (kind != Token::Kind::word && kind != Token::Kind::quoted) return expected("an expression");
-    const Token word = next();
+    if (kind == DagToken::Kind::word && (is("inff") || is("infd") || is("infh"))) return literal(false);
+    if (kind == DagToken::Kind::word && (is("nanf") || is("nand") || is("nanh"))) return literal(false);
+    if (kind != DagToken::Kind::word && kind != DagToken::Kind::quoted) return expected("an expression");
+    const DagToken word = next();
     if (accept("[")) return load(word.text);
-    if (word.kind == Token::Kind::word && accept("(")) return function(word.text);
+    if (word.kind == DagToken::Kind::word && accept("(")) return function(word.text);
     const auto found = vars_.find(word.text);
     if (found == vars_.end()) return fail("no axis is named '" + word.text + "'");
     return var(found->second, word.text);
@@ -314,7 +314,7 @@ class LineParser {
   /// 5, 5i32, 0.5f, inff, after the sign.
   Result<Expr> literal(bool negative) {
     const std::string text = peek().text;
-    if (peek().kind != Token::Kind::number && text.substr(0, 3) != "inf" && text.substr(0, 3) != "nan") {
+    if (peek().kind != DagToken::Kind::number && text.substr(0, 3) != "inf" && text.substr(0, 3) != "nan") {
       return expected("a number");
     }
     if (const auto dtype = dtype_of_suffix(text.back())) {
@@ -358,7 +358,7 @@ class LineParser {
     const auto count = [&](std::size_t n) {
       return args.size() == n ? ok_status() : Status(fail(name + " takes " + std::to_string(n) + " operands"));
     };
-    if (const auto fn = parse_math_fn(name)) {
+    if (const auto fn = parse_math_fn(name); fn && *fn != MathFn::bits_of && *fn != MathFn::float_of_bits) {
       WHET_RETURN_IF_ERROR(count(*fn == MathFn::pow ? 2 : 1));
       const DType dtype = args[0]->dtype;
       if (!is_float(dtype) || args.back()->dtype != dtype) return fail(name + " takes floats of one dtype");
@@ -396,7 +396,7 @@ class LineParser {
 
   const ComputeDag& dag_;
   const std::map<std::string, OpId>& ops_;
-  std::vector<Token> tokens_;
+  std::vector<DagToken> tokens_;
   std::size_t at_ = 0;
   int depth_ = 0;
   std::unordered_map<const ExprNode*, int> depths_;
@@ -407,11 +407,11 @@ class DagParser {
  public:
   Status line(std::string_view text) {
     if (!dag_.outputs.empty()) {
-      WHET_TRY(const auto tokens, tokenize(text));
-      const bool empty = tokens[0].kind == Token::Kind::end || tokens[0].kind == Token::Kind::comment;
+      WHET_TRY(const auto tokens, tokenize_dag(text));
+      const bool empty = tokens[0].kind == DagToken::Kind::end || tokens[0].kind == DagToken::Kind::comment;
       return empty ? ok_status() : Status(Error{"nothing follows the outputs"});
     }
-    WHET_TRY(auto tokens, tokenize(text));
+    WHET_TRY(auto tokens, tokenize_dag(text));
     LineParser parser(dag_, names_, std::move(tokens));
     if (parser.at_end()) return ok_status();
     if (parser.starts_with_return()) {

@@ -4,6 +4,7 @@
 
 #include "compute/dag.h"
 #include "compute/names.h"
+#include "compute/scalar.h"
 
 namespace whet {
 namespace {
@@ -60,29 +61,42 @@ std::string_view sign_of(BinaryOp op) {
 }
 
 bool is_function(BinaryOp op) { return op >= BinaryOp::floordiv && op <= BinaryOp::max; }
-bool is_logic(BinaryOp op) { return op >= BinaryOp::logical_and; }
 
+/// Appends to one string, so that names and constants are asked for in the order of the text.
 class ExprPrinter {
  public:
-  explicit ExprPrinter(const ExprStyle& style) : style_(style) {}
+  ExprPrinter(const ExprStyle& style, std::string& out) : style_(style), out_(out) {}
 
   /// Chains of && or || stand without parentheses where nothing binds tighter around them.
-  std::string top(const Expr& e) const {
+  void top(const Expr& e) {
     if (const auto* n = std::get_if<Binary>(&e->kind); n && is_logic(n->op)) return chain(*n);
-    return inner(e);
+    inner(e);
   }
 
  private:
-  std::string chain(const Binary& n) const {
+  void chain(const Binary& n) {
     const auto* left = std::get_if<Binary>(&n.a->kind);
-    const std::string a = left && left->op == n.op ? chain(*left) : inner(n.a);
-    return a + std::string(sign_of(n.op)) + inner(n.b);
+    if (left && left->op == n.op) {
+      chain(*left);
+    } else {
+      inner(n.a);
+    }
+    out_ += sign_of(n.op);
+    inner(n.b);
   }
 
-  std::string list(const std::vector<Expr>& all) const {
-    std::string out;
-    for (const Expr& e : all) out += (out.empty() ? "" : ", ") + top(e);
-    return out;
+  void list(const std::vector<Expr>& all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i > 0) out_ += ", ";
+      top(all[i]);
+    }
+  }
+
+  void function(std::string_view name, const std::vector<Expr>& args) {
+    out_ += name;
+    out_ += "(";
+    list(args);
+    out_ += ")";
   }
 
   std::string integer(std::int64_t value, DType dtype) const {
@@ -91,40 +105,61 @@ class ExprPrinter {
     return std::to_string(value) + std::string(name_of(dtype));
   }
 
-  std::string binary_text(const Binary& n) const {
-    if (is_function(n.op)) return std::string(sign_of(n.op)) + "(" + top(n.a) + ", " + top(n.b) + ")";
-    if (is_logic(n.op)) return "(" + chain(n) + ")";
-    return "(" + inner(n.a) + std::string(sign_of(n.op)) + inner(n.b) + ")";
+  void binary_text(const Binary& n) {
+    if (is_function(n.op)) return function(sign_of(n.op), {n.a, n.b});
+    out_ += "(";
+    if (is_logic(n.op)) {
+      chain(n);
+    } else {
+      inner(n.a);
+      out_ += sign_of(n.op);
+      inner(n.b);
+    }
+    out_ += ")";
   }
 
-  std::string load_text(const Load& n) const {
-    const std::string plain = style_.source(n.source) + "[" + list(n.index) + "]";
-    return n.mask.defined() ? "(" + plain + " where " + top(n.mask) + ")" : plain;
+  void load_text(const Load& n) {
+    if (n.mask.defined()) out_ += "(";
+    out_ += style_.source(n.source) + "[";
+    list(n.index);
+    out_ += "]";
+    if (!n.mask.defined()) return;
+    out_ += " where ";
+    top(n.mask);
+    out_ += ")";
   }
 
-  std::string inner(const Expr& e) const {
-    return std::visit(
+  void vector(std::string_view name, const Expr& a, const std::string& rest) {
+    out_ += name;
+    out_ += "(";
+    top(a);
+    out_ += ", " + rest + ")";
+  }
+
+  void inner(const Expr& e) {
+    std::visit(
         Match{
-            [&](const IntConst& n) { return integer(n.value, e->dtype); },
-            [&](const FloatConst& n) { return number(n.value, e->dtype); },
-            [&](const Var& n) { return style_.var ? style_.var(n) : quoted_if_needed(n.name); },
-            [&](const Unary& n) { return n.op == UnaryOp::neg ? "neg(" + top(n.a) + ")" : "!" + inner(n.a); },
-            [&](const Binary& n) { return binary_text(n); },
-            [&](const Select& n) {
-              return "select(" + top(n.condition) + ", " + top(n.if_true) + ", " + top(n.if_false) + ")";
+            [&](const IntConst& n) { out_ += integer(n.value, e->dtype); },
+            [&](const FloatConst& n) { out_ += number(n.value, e->dtype); },
+            [&](const Var& n) { out_ += style_.var ? style_.var(n) : dag_word(n.name); },
+            [&](const Unary& n) {
+              if (n.op == UnaryOp::neg) return function("neg", {n.a});
+              out_ += "!";
+              inner(n.a);
             },
-            [&](const Cast& n) { return std::string(name_of(e->dtype)) + "(" + top(n.a) + ")"; },
-            [&](const Call& n) { return std::string(name_of(n.fn)) + "(" + list(n.args) + ")"; },
-            [&](const Load& n) { return load_text(n); },
-            [&](const Ramp& n) {
-              return "ramp(" + top(n.base) + ", " + std::to_string(n.stride) + ", " + std::to_string(e->lanes) + ")";
-            },
-            [&](const Broadcast& n) { return "broadcast(" + top(n.a) + ", " + std::to_string(e->lanes) + ")"; },
+            [&](const Binary& n) { binary_text(n); },
+            [&](const Select& n) { function("select", {n.condition, n.if_true, n.if_false}); },
+            [&](const Cast& n) { function(name_of(e->dtype), {n.a}); },
+            [&](const Call& n) { function(name_of(n.fn), n.args); },
+            [&](const Load& n) { load_text(n); },
+            [&](const Ramp& n) { vector("ramp", n.base, std::to_string(n.stride) + ", " + std::to_string(e->lanes)); },
+            [&](const Broadcast& n) { vector("broadcast", n.a, std::to_string(e->lanes)); },
         },
         e->kind);
   }
 
   const ExprStyle& style_;
+  std::string& out_;
 };
 
 /// The axes' names, made distinct, as the notation writes them.
@@ -134,7 +169,7 @@ std::vector<std::string> axis_names(const Element& e) {
   auto add = [&](const Axis& a) {
     std::string name = a.name.empty() ? "i" + std::to_string(names.size()) : a.name;
     for (int k = 1; !taken.insert(name).second; ++k) name = a.name + "_" + std::to_string(k);
-    names.push_back(quoted_if_needed(name));
+    names.push_back(dag_word(name));
   };
   for (const Axis& a : e.axes) add(a);
   for (const Axis& a : e.reduce_axes) add(a);
@@ -142,7 +177,7 @@ std::vector<std::string> axis_names(const Element& e) {
 }
 
 std::string placeholder_line(const Op& op, const Placeholder& p) {
-  std::string line = quoted_if_needed(op.name) + " = PLACEHOLDER [";
+  std::string line = dag_word(op.name) + " = PLACEHOLDER [";
   for (std::size_t i = 0; i < op.shape.size(); ++i) line += (i ? ", " : "") + std::to_string(op.shape[i]);
   line += "]";
   if (op.dtype != DType::f32) line += " " + std::string(name_of(op.dtype));
@@ -165,13 +200,13 @@ std::string comment(const Element& e, const std::vector<std::string>& names) {
 std::string element_line(const ComputeDag& dag, const Op& op) {
   const Element& e = op.element();
   const std::vector<std::string> names = axis_names(e);
-  std::string line = quoted_if_needed(op.name) + "(";
+  std::string line = dag_word(op.name) + "(";
   for (std::size_t i = 0; i < e.axes.size(); ++i) line += (i ? ", " : "") + names[i];
   line += ")";
   if (op.dtype != DType::f32) line += ": " + std::string(name_of(op.dtype));
   line += " " + (e.reducer ? std::string(sign_of(*e.reducer)) : "=") + " ";
   ExprStyle style;
-  style.source = [&](SourceId id) { return quoted_if_needed(dag.op(OpId(id.value)).name); };
+  style.source = [&](SourceId id) { return dag_word(dag.op(OpId(id.value)).name); };
   style.var = [&](const Var& v) { return names[v.id.index()]; };
   line += to_text(e.body, style);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -183,7 +218,11 @@ std::string element_line(const ComputeDag& dag, const Op& op) {
 
 }  // namespace
 
-std::string to_text(const Expr& e, const ExprStyle& style) { return ExprPrinter(style).top(e); }
+std::string to_text(const Expr& e, const ExprStyle& style) {
+  std::string out;
+  ExprPrinter(style, out).top(e);
+  return out;
+}
 
 std::string to_text(const Expr& e, const std::function<std::string(SourceId)>& source_name) {
   return to_text(e, ExprStyle{source_name, {}, {}});
@@ -196,7 +235,7 @@ std::string to_text(const ComputeDag& dag) {
     text += (p ? placeholder_line(op, *p) : element_line(dag, op)) + "\n";
   }
   for (std::size_t i = 0; i < dag.outputs.size(); ++i) {
-    text += (i ? ", " : "return ") + quoted_if_needed(dag.op(dag.outputs[i]).name);
+    text += (i ? ", " : "return ") + dag_word(dag.op(dag.outputs[i]).name);
   }
   return dag.outputs.empty() ? text : text + "\n";
 }

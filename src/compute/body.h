@@ -1,0 +1,95 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compute/dag.h"
+
+namespace whet {
+
+/// A float (any float dtype) or an integer or boolean, by the dtype of what gave it.
+union ElementValue {
+  double f;
+  std::int64_t i;
+};
+
+/// The values of one expression for a batch of elements: element k at `data[k * step]`; step 0: the same for all.
+struct ValueColumn {
+  const ElementValue* data;
+  int step;
+  ElementValue operator[](int k) const { return data[k * step]; }
+};
+
+/// The body of an op, prepared to be evaluated for up to kBatch elements at once along one axis (`lane`), which costs
+/// little more for each than compiled code.
+class CompiledBody {
+ public:
+  static constexpr int kBatch = 256;
+
+  /// `values` holds the tensors of all ops before this one.
+  CompiledBody(const ComputeDag& dag, const Element& element, AxisId lane, const std::vector<Tensor>& values);
+
+  /// Evaluates at `axes` (one value an axis), `axes[lane]` being the first of `count` <= kBatch. After `failed()`,
+  /// `error` says why and columns mean nothing.
+  ValueColumn run(const std::vector<std::int64_t>& axes, int count);
+  /// The two factors of a body that is a product of floats, without multiplying them.
+  bool is_product() const { return is_product_; }
+  std::pair<ValueColumn, ValueColumn> run_factors(const std::vector<std::int64_t>& axes, int count);
+
+  bool failed() const { return !error_.empty(); }
+  const std::string& error() const { return error_; }
+
+ private:
+  /// Which elements of the batch are wanted; null: all.
+  using Mask = const std::uint8_t*;
+
+  /// offset + Σ coefficient · axis
+  struct Linear {
+    std::int64_t offset = 0;
+    std::vector<std::pair<std::size_t, std::int64_t>> terms;
+    std::int64_t lane = 0;  ///< the lane axis' coefficient, also in `terms`
+  };
+  struct Node {
+    const ExprNode* expr = nullptr;
+    std::vector<int> children;
+    bool uniform = true;  ///< the same for the whole batch
+    std::vector<ElementValue> slots;
+    std::vector<std::uint8_t> masks[2];
+    // Of loads whose indices are all affine:
+    bool affine = false;
+    bool always_inside = false;
+    Linear flat;
+    std::vector<Linear> index;
+  };
+
+  int compile(const Expr&);
+  void compile_load(Node&, const Load&);
+  bool read_linear(const Expr&, Linear&) const;
+  std::int64_t at(const Linear& l) const;
+
+  ValueColumn eval(int node, Mask mask);
+  ValueColumn unary_column(Node&, const Unary&, Mask);
+  ValueColumn binary_column(Node&, const Binary&, Mask);
+  ValueColumn select_column(Node&, Mask);
+  ValueColumn cast_column(Node&, Mask);
+  ValueColumn call_column(Node&, const Call&, Mask);
+  ValueColumn load_column(Node&, const Load&, Mask);
+  ValueColumn affine_load(Node&, const Load&, Mask);
+  ValueColumn general_load(Node&, const Load&, Mask);
+  void out_of_range(const Load&, const std::vector<std::int64_t>& index);
+  int width(const Node& n) const { return n.uniform ? 1 : count_; }
+  ValueColumn column(const Node& n) const { return {n.slots.data(), n.uniform ? 0 : 1}; }
+
+  const ComputeDag& dag_;
+  const Element& element_;
+  AxisId lane_;
+  const std::vector<Tensor>& values_;
+  std::vector<Node> nodes_;
+  int root_ = -1;
+  bool is_product_ = false;
+  const std::vector<std::int64_t>* axes_ = nullptr;
+  int count_ = 0;
+  std::string error_;
+};
+
+}  // namespace whet

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "compute/expr.h"
+
+namespace whet {
+
+/// What single operations mean; folding, evaluation and interpretation share it.
+
+/// `value` as the integer dtype stores it: integers wrap around, booleans are 0 or 1.
+std::int64_t wrap_to(DType, std::int64_t value);
+/// `value` rounded to the float dtype.
+double round_to(DType, double value);
+/// Towards zero; what does not fit becomes the nearest that does, NaN becomes 0. Booleans are value != 0.
+std::int64_t to_integer(DType, double value);
+
+/// On operands of an integer dtype; comparisons and logic give 0 or 1. Empty: a division by zero.
+std::optional<std::int64_t> apply(BinaryOp, std::int64_t a, std::int64_t b, DType operands);
+/// On floats, in double.
+double apply(MathFn, double a, double b = 0);
+
+/// Arithmetic in T: add, sub, mul, div, min (b < a ? b : a), max (a < b ? b : a).
+template <typename T>
+T apply_float(BinaryOp op, T a, T b) {
+  switch (op) {
+    case BinaryOp::add:
+      return a + b;
+    case BinaryOp::sub:
+      return a - b;
+    case BinaryOp::mul:
+      return a * b;
+    case BinaryOp::div:
+      return a / b;
+    case BinaryOp::min:
+      return b < a ? b : a;
+    case BinaryOp::max:
+      return a < b ? b : a;
+    default:
+      WHET_CHECK(false, "not an operation of floats");
+      return a;
+  }
+}
+
+/// lt, le, gt, ge, eq, ne
+template <typename T>
+bool compare_floats(BinaryOp op, T a, T b) {
+  switch (op) {
+    case BinaryOp::lt:
+      return a < b;
+    case BinaryOp::le:
+      return a <= b;
+    case BinaryOp::gt:
+      return a > b;
+    case BinaryOp::ge:
+      return a >= b;
+    case BinaryOp::eq:
+      return a == b;
+    case BinaryOp::ne:
+      return a != b;
+    default:
+      WHET_CHECK(false, "not a comparison");
+      return false;
+  }
+}
+
+inline bool is_comparison(BinaryOp op) { return op >= BinaryOp::lt && op <= BinaryOp::ne; }
+inline bool is_logic(BinaryOp op) { return op >= BinaryOp::logical_and; }
+
+}  // namespace whet
