@@ -112,6 +112,7 @@ class Fusion {
  private:
   /// What counts of a group.
   struct Summary {
+    bool anchor = false;      ///< holds a convolution or a matmul
     int heavy = 0;            ///< anchors, windows and softmaxes
     bool arithmetic = false;  ///< computes, not only moves
     bool pads_only = true;
