@@ -15,7 +15,9 @@ using Values = std::map<VarId, Expr>;  // what stands for a digit's variable in 
 
 class Generator {
  public:
-  explicit Generator(const LoopTree& tree) : tree_(tree) { lowered_.program.vars = static_cast<std::int32_t>(tree.digits.size()); }
+  explicit Generator(const LoopTree& tree) : tree_(tree) {
+    lowered_.program.vars = static_cast<std::int32_t>(tree.digits.size());
+  }
 
   Result<Lowered> run() {
     make_buffers();
@@ -69,12 +71,15 @@ class Generator {
     }
     for (const RegisterCache& cache : tree_.caches) {
       const Region region = computed_region(tree_, cache.op, cache.loop);
-      Buffer buffer{.name = tree_.dag.op(cache.op).name + ".acc", .dtype = tree_.dag.op(cache.op).dtype, .scope = Scope::registers};
+      Buffer buffer{.name = tree_.dag.op(cache.op).name + ".acc",
+                    .dtype = tree_.dag.op(cache.op).dtype,
+                    .scope = Scope::registers};
       Stored stored;
       for (const Span& span : region) buffer.extents.push_back(span.extent), stored.base.push_back(span.base);
       stored.buffer = lowered_.program.add(std::move(buffer));
       caches_[cache.op] = {cache.loop, stored};
     }
+    for (const Rfactored& factored : tree_.rfactors) make_partials(factored);
   }
 
   void make_inputs() {
@@ -85,7 +90,8 @@ class Generator {
       if (!def.is_placeholder()) continue;
       const bool constant = std::get<Placeholder>(def.def).constant;
       if (read_unpacked(op)) {
-        stored_[i].buffer = add_argument({KernelArgument::Kind::input, placeholder, {def.dtype, def.shape}}, def.name, constant);
+        stored_[i].buffer =
+            add_argument({KernelArgument::Kind::input, placeholder, {def.dtype, def.shape}}, def.name, constant);
         stored_[i].base.assign(def.shape.size(), int_const(0));
       }
       ++placeholder;
@@ -105,14 +111,36 @@ class Generator {
     }
     const LoopId at = storage_loop(tree_, op);
     Buffer buffer{.name = def.name, .dtype = def.dtype, .scope = Scope::shared};
-    if (tree_.place(op).registers) buffer.scope = Scope::registers;
-    else if (at.valid()) buffer.scope = Scope::worker;
+    if (tree_.place(op).registers)
+      buffer.scope = Scope::registers;
+    else if (at.valid())
+      buffer.scope = Scope::worker;
     const Region region = at.valid() ? computed_region(tree_, op, at) : Region();
     for (std::size_t k = 0; k < def.shape.size(); ++k) {
       buffer.extents.push_back(at.valid() ? region[k].extent : def.shape[k]);
       stored.base.push_back(at.valid() ? region[k].base : int_const(0));
     }
     stored.buffer = lowered_.program.add(std::move(buffer));
+  }
+
+  /// Partial sums in registers, one a lane, and the memory through which their lanes are taken apart.
+  void make_partials(const Rfactored& factored) {
+    LoopId outermost;
+    for (LoopId loop : own_loops(tree_, factored.op))
+      if (is_outermost_reduce(loop)) outermost = loop;
+    Buffer buffer{.name = tree_.dag.op(factored.op).name + ".partial",
+                  .dtype = tree_.dag.op(factored.op).dtype,
+                  .scope = Scope::registers};
+    Partial partial{.outermost = outermost, .lane = tree_.loop(factored.loop).digits.front()};
+    for (const Span& span : computed_region(tree_, factored.op, outermost))
+      buffer.extents.push_back(span.extent), partial.stored.base.push_back(span.base);
+    buffer.extents.push_back(extent_of(tree_, factored.loop));
+    partial.stored.buffer = lowered_.program.add(buffer);
+    partial.lanes = lowered_.program.add({.name = tree_.dag.op(factored.op).name + ".lanes",
+                                          .dtype = buffer.dtype,
+                                          .extents = {buffer.extents.back()},
+                                          .scope = Scope::worker});
+    partials_[factored.op] = partial;
   }
 
   // ---- packed constants
@@ -124,7 +152,8 @@ class Generator {
 
   const Packed* find_pack(OpId tensor, OpId reader) const {
     for (std::size_t i = 0; i < tree_.packs.size(); ++i)
-      if (tree_.packs[i].tensor == tensor && tree_.packs[i].reader == reader) return i < packs_.size() ? &packs_[i] : &no_pack_yet_;
+      if (tree_.packs[i].tensor == tensor && tree_.packs[i].reader == reader)
+        return i < packs_.size() ? &packs_[i] : &no_pack_yet_;
     return nullptr;
   }
 
@@ -144,17 +173,21 @@ class Generator {
       for (LoopId loop : path_to(tree_, loop_of_leaf(tree_, pack.reader)))
         for (DigitId digit : tree_.loop(loop).digits)
           if (depends(index, VarId(digit.value))) {
-            axis_of_digit[VarId(digit.value)] = var(VarId(static_cast<std::int64_t>(element.axes.size())), name_of(tree_, digit));
-            element.axes.push_back({.name = fmt::format("d{}", element.axes.size()), .extent = tree_.digit(digit).extent});
+            axis_of_digit[VarId(digit.value)] =
+                var(VarId(static_cast<std::int64_t>(element.axes.size())), name_of(tree_, digit));
+            element.axes.push_back(
+                {.name = fmt::format("d{}", element.axes.size()), .extent = tree_.digit(digit).extent});
             packed.digits.push_back(digit);
           }
       Expr inside = bool_const(true);
       for (std::size_t k = 0; k < index.size(); ++k) {
-        const Expr in_range = simplify(index[k] < int_const(tensor.shape[k]), [&](VarId v) { return digit_range(tree_, v); });
+        const Expr in_range =
+            simplify(index[k] < int_const(tensor.shape[k]), [&](VarId v) { return digit_range(tree_, v); });
         index[k] = substitute(index[k], [&](VarId v) { return axis_of_digit[v]; });
         inside = inside && substitute(in_range, [&](VarId v) { return axis_of_digit[v]; });
       }
-      element.body = select(inside, load(lowered_.prologue, prologue_ids_[pack.tensor], index), constant_like(load(lowered_.prologue, prologue_ids_[pack.tensor], index), 0));
+      element.body = select(inside, load(lowered_.prologue, prologue_ids_[pack.tensor], index),
+                            constant_like(load(lowered_.prologue, prologue_ids_[pack.tensor], index), 0));
       Op op{.name = fmt::format("{}.packed{}", tensor.name, i), .dtype = tensor.dtype, .def = std::move(element)};
       for (const Axis& axis : op.element().axes) op.shape.push_back(axis.extent);
       const TensorType type{op.dtype, op.shape};
@@ -216,7 +249,8 @@ class Generator {
 
   std::vector<Expr> own_index(OpId op) const {
     std::vector<Expr> index;
-    for (std::size_t k = 0; k < tree_.dag.op(op).element().axes.size(); ++k) index.push_back(axis_value(tree_, op, AxisId(static_cast<std::int64_t>(k))));
+    for (std::size_t k = 0; k < tree_.dag.op(op).element().axes.size(); ++k)
+      index.push_back(axis_value(tree_, op, AxisId(static_cast<std::int64_t>(k))));
     return index;
   }
 
@@ -233,7 +267,9 @@ class Generator {
     for (std::size_t d = 0; d < tree_.digits.size(); ++d) {
       const Digit& digit = tree_.digits[d];
       const DigitId id(static_cast<std::int64_t>(d));
-      if (digit.op != op || digit.leaf() || digit.tail != Tail::guard || digit.divides() || (is_reduce(tree_, id) && !reduce)) continue;
+      if (digit.op != op || digit.leaf() || digit.tail != Tail::guard || digit.divides() ||
+          (is_reduce(tree_, id) && !reduce))
+        continue;
       const std::vector<DigitId>& axes = tree_.place(op).axes;
       if (!contains(axes[digit.axis.index()], id)) continue;
       add(digit_value(tree_, id) < int_const(digit.extent));
@@ -274,14 +310,16 @@ class Generator {
       }
     Stmt body = leaf(values);
     for (std::size_t i = loops.size(); i-- > 0;)
-      body = loop_around(loops[i], body, [&](DigitId digit) { return std::get<Var>(values[VarId(digit.value)]->kind).id; });
+      body = loop_around(loops[i], body,
+                         [&](DigitId digit) { return std::get<Var>(values[VarId(digit.value)]->kind).id; });
     return body;
   }
 
   Stmt loop_around(LoopId id, Stmt body, const std::function<VarId(DigitId)>& var_of) {
     const TreeLoop& loop = tree_.loop(id);
     const Expr extent = int_const(extent_of(tree_, id));
-    if (loop.digits.size() == 1) return make_stmt(Loop{var_of(loop.digits[0]), name_of(tree_, id), int_const(0), extent, loop.kind, body});
+    if (loop.digits.size() == 1)
+      return make_stmt(Loop{var_of(loop.digits[0]), name_of(tree_, id), int_const(0), extent, loop.kind, body});
     const VarId fused = lowered_.program.fresh_var();
     std::int64_t inner = 1;
     for (std::size_t i = loop.digits.size(); i-- > 0;) {
@@ -317,12 +355,14 @@ class Generator {
     return mirrored(spatial_loops_inside(op, outer), [&](const Values& values) {
       std::vector<Expr> conditions = guards(op, false);
       for (Expr& c : conditions) c = at_values(c, values);
-      return guarded(conditions, make_stmt(Store{target.buffer, at_values(place_in(target, own_index(op)), values), value(values), Expr()}));
+      return guarded(conditions, make_stmt(Store{target.buffer, at_values(place_in(target, own_index(op)), values),
+                                                 value(values), Expr()}));
     });
   }
 
   Expr load_of(OpId op, const Stored& stored, const Values& values) const {
-    return at_values(load(tree_.dag.op(op).dtype, SourceId(stored.buffer.value), place_in(stored, own_index(op))), values);
+    return at_values(load(tree_.dag.op(op).dtype, SourceId(stored.buffer.value), place_in(stored, own_index(op))),
+                     values);
   }
 
   Expr identity(OpId op) const { return identity_of(*tree_.dag.op(op).element().reducer, tree_.dag.op(op).dtype); }
@@ -331,7 +371,8 @@ class Generator {
   std::vector<DigitId> reduce_digits_around(OpId op, LoopId loop) const {
     std::vector<DigitId> digits;
     for (LoopId at : path_to(tree_, loop))
-      if (tree_.loop(at).op == op && is_reduce(tree_, at)) digits.insert(digits.end(), tree_.loop(at).digits.begin(), tree_.loop(at).digits.end());
+      if (tree_.loop(at).op == op && is_reduce(tree_, at))
+        digits.insert(digits.end(), tree_.loop(at).digits.begin(), tree_.loop(at).digits.end());
     return digits;
   }
 
@@ -340,7 +381,9 @@ class Generator {
     Expr first = bool_const(true);
     for (DigitId digit : reduce_digits_around(op, loop)) first = first && (digit_var(tree_, digit) <= int_const(0));
     if (is_const(first, 1)) return clear;
-    return make_stmt(If{first, clear, tile_nest(op, loop, cache, [&](const Values& values) { return load_of(op, stored_[op.index()], values); })});
+    return make_stmt(If{first, clear, tile_nest(op, loop, cache, [&](const Values& values) {
+                          return load_of(op, stored_[op.index()], values);
+                        })});
   }
 
   Stmt cache_end(OpId op, LoopId loop, const Stored& cache) {
@@ -361,12 +404,17 @@ class Generator {
     const Placement& place = tree_.place(op);
     const LoopId parent = item.loop.valid() ? tree_.loop(item.loop).parent : loop_of_leaf(tree_, op);
     std::vector<Stmt> made;
-    if (item.loop.valid() && is_outermost_reduce(item.loop) && !caches_.count(op)) made.push_back(init_nest(op, item.loop));
+    const bool reduction = item.loop.valid() && is_outermost_reduce(item.loop) && !caches_.count(op);
+    const auto partial = partials_.find(op);
+    if (reduction)
+      made.push_back(partial == partials_.end() ? init_nest(op, item.loop) : clear_partials(op, partial->second));
     made.push_back(item.leaf.valid() ? leaf(op) : loop(item.loop));
+    if (reduction && partial != partials_.end()) made.push_back(combine_partials(op, partial->second));
     Stmt stmt = block(std::move(made));
     if (place.kind == PlaceKind::reverse_at && parent == place.at) {
       Expr last = bool_const(true);
-      for (DigitId digit : reduce_digits_around(tree_.loop(parent).op, parent)) last = last && (digit_var(tree_, digit) >= int_const(tree_.digit(digit).extent - 1));
+      for (DigitId digit : reduce_digits_around(tree_.loop(parent).op, parent))
+        last = last && (digit_var(tree_, digit) >= int_const(tree_.digit(digit).extent - 1));
       if (!is_const(last, 1)) stmt = make_stmt(If{last, stmt, Stmt()});
     }
     out.push_back(stmt);
@@ -374,13 +422,71 @@ class Generator {
 
   bool is_outermost_reduce(LoopId id) const {
     if (!is_reduce(tree_, id)) return false;
-    for (LoopId at = tree_.loop(id).parent; at.valid() && tree_.loop(at).op == tree_.loop(id).op; at = tree_.loop(at).parent)
+    for (LoopId at = tree_.loop(id).parent; at.valid() && tree_.loop(at).op == tree_.loop(id).op;
+         at = tree_.loop(at).parent)
       if (is_reduce(tree_, at)) return false;
     return true;
   }
 
   Stmt init_nest(OpId op, LoopId outermost_reduce) {
     return tile_nest(op, outermost_reduce, stored_[op.index()], [&](const Values&) { return identity(op); });
+  }
+
+  struct Partial {
+    LoopId outermost;  ///< of the op's reduce loops
+    DigitId lane;
+    Stored stored;  ///< one axis more than the op: the lane
+    BufferId lanes;
+  };
+
+  /// A loop of its own over the lanes, of the kind that the factored loop has.
+  Stmt lane_loop(const Partial& partial, LoopKind kind, const std::function<Stmt(const Expr&)>& body) {
+    const VarId lane = lowered_.program.fresh_var();
+    const std::string name = name_of(tree_, partial.lane);
+    return make_stmt(
+        Loop{lane, name, int_const(0), int_const(tree_.digit(partial.lane).extent), kind, body(var(lane, name))});
+  }
+
+  std::vector<Expr> partial_index(OpId op, const Partial& partial, const Values& values, const Expr& lane) const {
+    std::vector<Expr> index = at_values(place_in(partial.stored, own_index(op)), values);
+    index.push_back(lane);
+    return index;
+  }
+
+  Stmt clear_partials(OpId op, const Partial& partial) {
+    const LoopKind kind = tree_.loop(loop_of(tree_, partial.lane)).kind;
+    return mirrored(spatial_loops_inside(op, partial.outermost), [&](const Values& values) {
+      return lane_loop(partial, kind, [&](const Expr& lane) {
+        return make_stmt(Store{partial.stored.buffer, partial_index(op, partial, values, lane), identity(op), Expr()});
+      });
+    });
+  }
+
+  Stmt combine_partials(OpId op, const Partial& partial) {
+    const LoopKind kind = tree_.loop(loop_of(tree_, partial.lane)).kind;
+    const Element& element = tree_.dag.op(op).element();
+    const DType dtype = tree_.dag.op(op).dtype;
+    return mirrored(spatial_loops_inside(op, partial.outermost), [&](const Values& values) {
+      const Stmt spill = lane_loop(partial, kind, [&](const Expr& lane) {
+        return make_stmt(
+            Store{partial.lanes,
+                  {lane},
+                  load(dtype, SourceId(partial.stored.buffer.value), partial_index(op, partial, values, lane)),
+                  Expr()});
+      });
+      const std::vector<Expr> index = at_values(place_in(stored_[op.index()], own_index(op)), values);
+      const BufferId own = stored_[op.index()].buffer;
+      const Stmt clear = make_stmt(Store{own, index, identity(op), Expr()});
+      const Stmt gather = lane_loop(partial, LoopKind::serial, [&](const Expr& lane) {
+        return make_stmt(Store{own, index,
+                               combine(*element.reducer, load(dtype, SourceId(own.value), index),
+                                       load(dtype, SourceId(partial.lanes.value), {lane})),
+                               Expr()});
+      });
+      std::vector<Expr> conditions = guards(op, false);
+      for (Expr& c : conditions) c = at_values(c, values);
+      return guarded(conditions, block({spill, clear, gather}));
+    });
   }
 
   Stmt loop(LoopId id) {
@@ -411,8 +517,8 @@ class Generator {
     return body;
   }
 
-  /// A store under the conditions of the selects that its value consists of: `T = select(c, a, b)` is `if c: T = a else: T = b`, so that
-  /// loops can be cut where c changes. Conditions that read data stay selects.
+  /// A store under the conditions of the selects that its value consists of: `T = select(c, a, b)` is `if c: T = a
+  /// else: T = b`, so that loops can be cut where c changes. Conditions that read data stay selects.
   static Stmt store_by_cases(const Store& store) {
     const Select* s = std::get_if<Select>(&store.value->kind);
     if (!s || reads_data(s->condition)) return make_stmt(store);
@@ -423,7 +529,9 @@ class Generator {
 
   static bool reads_data(const Expr& e) {
     bool reads = e->lanes != 1;
-    for_each(e, [&](const Expr& part) { reads = reads || std::holds_alternative<Load>(part->kind) || is_float(part->dtype); });
+    for_each(e, [&](const Expr& part) {
+      reads = reads || std::holds_alternative<Load>(part->kind) || is_float(part->dtype);
+    });
     return reads;
   }
 
@@ -439,9 +547,15 @@ class Generator {
     }
     Expr value = body_over_digits(op, body);
     const auto cache = caches_.find(op);
-    const Stored& target = cache == caches_.end() ? stored_[op.index()] : cache->second.stored;
-    const std::vector<Expr> index = place_in(target, own_index(op));
-    if (element.reducer) value = combine(*element.reducer, load(value->dtype, SourceId(target.buffer.value), index), value);
+    const auto partial = partials_.find(op);
+    const Stored& target = cache != caches_.end()       ? cache->second.stored
+                           : partial != partials_.end() ? partial->second.stored
+                                                        : stored_[op.index()];
+    const std::vector<Expr> index = partial != partials_.end()
+                                        ? partial_index(op, partial->second, {}, digit_var(tree_, partial->second.lane))
+                                        : place_in(target, own_index(op));
+    if (element.reducer)
+      value = combine(*element.reducer, load(value->dtype, SourceId(target.buffer.value), index), value);
     return guarded(conditions, store_by_cases({target.buffer, index, value, Expr()}));
   }
 
@@ -454,6 +568,7 @@ class Generator {
   Lowered lowered_;
   std::vector<Stored> stored_;
   std::map<OpId, Cached> caches_;
+  std::map<OpId, Partial> partials_;
   std::vector<Packed> packs_;
   Packed no_pack_yet_;
   std::map<OpId, OpId> prologue_ids_;

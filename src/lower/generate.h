@@ -6,8 +6,10 @@ namespace whet {
 
 /// LoopTree -> loops, buffers and stores, with guards as Ifs.
 /// Needs:  a tree made by the primitives.
-/// Leaves: one loop a tree loop (fused ones with a Let a digit), multi-dimensional indices, an init nest before each reduction,
-///         register caches loaded and stored around their loop, a barrier between phases, padding selects of sums as Ifs.
+/// Leaves: one loop a tree loop (fused ones with a Let a digit), multi-dimensional indices, an init nest before each
+/// reduction,
+///         register caches loaded and stored around their loop, a barrier between phases, padding selects of sums as
+///         Ifs.
 Result<Lowered> generate(const LoopTree&);
 
 }  // namespace whet

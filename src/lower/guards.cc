@@ -54,7 +54,8 @@ std::vector<Expr> common_conditions(const Stmt& s) {
                             for (std::size_t k = 1; k < b.body.size() && !shared.empty(); ++k) {
                               const std::vector<Expr> other = common_conditions(b.body[k]);
                               std::erase_if(shared, [&](const Expr& c) {
-                                return std::none_of(other.begin(), other.end(), [&](const Expr& o) { return same(c, o); });
+                                return std::none_of(other.begin(), other.end(),
+                                                    [&](const Expr& o) { return same(c, o); });
                               });
                             }
                             return shared;
@@ -72,7 +73,10 @@ std::int64_t unrolled_stores(const Stmt& s) {
                             return inside * (l.kind == LoopKind::unrolled ? *extent : (*extent + 15) / 16);
                           },
                           [](const Let& l) { return unrolled_stores(l.body); },
-                          [](const If& i) { return unrolled_stores(i.then_body) + (i.else_body.defined() ? unrolled_stores(i.else_body) : 0); },
+                          [](const If& i) {
+                            return unrolled_stores(i.then_body) +
+                                   (i.else_body.defined() ? unrolled_stores(i.else_body) : 0);
+                          },
                           [](const Block& b) {
                             std::int64_t sum = 0;
                             for (const Stmt& part : b.body) sum += unrolled_stores(part);
@@ -158,7 +162,8 @@ class GuardResolver {
       result = Stmt();
     } else if (min && extent) {
       const std::int64_t last = *min + *extent - 1;
-      const std::vector<std::int64_t> starts = cut_points(loop.index, *min, last, loop.body, loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel);
+      const std::vector<std::int64_t> starts = cut_points(
+          loop.index, *min, last, loop.body, loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel);
       result = loop.kind == LoopKind::parallel ? chained_loop(loop, starts, last) : cut_loop(loop, starts, last);
     } else {
       bind(loop);
@@ -171,11 +176,14 @@ class GuardResolver {
 
   void bind(const Loop& loop) {
     const std::int64_t *min = as_int(loop.min), *extent = as_int(loop.extent);
-    if (min && extent) facts_.bind(loop.index, Interval{*min, *min + *extent - 1});
-    else facts_.bind(loop.index, loop.min, loop.min + loop.extent - 1);
+    if (min && extent)
+      facts_.bind(loop.index, Interval{*min, *min + *extent - 1});
+    else
+      facts_.bind(loop.index, loop.min, loop.min + loop.extent - 1);
   }
 
-  /// Narrows the bounds to those iterations for which the conditions that cover the whole body and depend on no inner loop hold.
+  /// Narrows the bounds to those iterations for which the conditions that cover the whole body and depend on no inner
+  /// loop hold.
   void narrow(Loop& loop) {
     for (const Expr& condition : common_conditions(loop.body)) {
       if (!depends(condition, loop.index)) continue;
@@ -196,8 +204,10 @@ class GuardResolver {
     std::erase_if(rest.terms, [&](const auto& term) { return same(term.first, index); });
     if (factor == 0 || depends(to_expr(rest), loop.index)) return;
     Expr low = loop.min, end = loop.min + loop.extent;
-    if (factor > 0) low = max(low, floordiv(to_expr(scale(rest, -1)) + (factor - 1), factor));
-    else end = min(end, floordiv(to_expr(rest), -factor) + 1);
+    if (factor > 0)
+      low = max(low, floordiv(to_expr(scale(rest, -1)) + (factor - 1), factor));
+    else
+      end = min(end, floordiv(to_expr(rest), -factor) + 1);
     low = simplify(low, facts_), end = simplify(end, facts_);
     const Expr extent = simplify(end - low, facts_);
     const bool constant = as_int(low) && as_int(extent);
@@ -210,11 +220,16 @@ class GuardResolver {
     if (!compare || is_float(compare->a->dtype) || compare->a->lanes != 1) return std::nullopt;
     const Affine a = to_affine(compare->a), b = to_affine(compare->b), one{{}, 1};
     switch (compare->op) {
-      case BinaryOp::lt: return sub(sub(b, a), one);
-      case BinaryOp::le: return sub(b, a);
-      case BinaryOp::gt: return sub(sub(a, b), one);
-      case BinaryOp::ge: return sub(a, b);
-      default: return std::nullopt;
+      case BinaryOp::lt:
+        return sub(sub(b, a), one);
+      case BinaryOp::le:
+        return sub(b, a);
+      case BinaryOp::gt:
+        return sub(sub(a, b), one);
+      case BinaryOp::ge:
+        return sub(a, b);
+      default:
+        return std::nullopt;
     }
   }
 
@@ -261,15 +276,18 @@ class GuardResolver {
     const Facts::Mark mark = facts_.mark();
     facts_.bind(v, Interval{low, high});
     for (const Stmt& binder : found.binders) {
-      if (const Loop* loop = std::get_if<Loop>(&binder->kind)) bind(*loop);
-      else if (const Let* let = std::get_if<Let>(&binder->kind)) facts_.bind(let->var, let->value, let->value);
+      if (const Loop* loop = std::get_if<Loop>(&binder->kind))
+        bind(*loop);
+      else if (const Let* let = std::get_if<Let>(&binder->kind))
+        facts_.bind(let->var, let->value, let->value);
     }
     const bool known = facts_.proves(found.condition) || facts_.refutes(found.condition);
     facts_.rewind(mark);
     return known;
   }
 
-  /// Where new ranges of `v` in low..high begin (low first), so that conditions inside `body` are decided in some of them.
+  /// Where new ranges of `v` in low..high begin (low first), so that conditions inside `body` are decided in some of
+  /// them.
   std::vector<std::int64_t> cut_points(VarId v, std::int64_t low, std::int64_t high, const Stmt& body, bool serial) {
     std::vector<Stmt> binders;
     std::vector<Found> all;
@@ -277,8 +295,10 @@ class GuardResolver {
     std::set<std::int64_t> starts{low};
     for (const Found& found : all) {
       if (!depends(found.condition, v) || decided(found, v, low, high) || narrowed_later(found)) continue;
-      const bool outer_only = std::none_of(found.binders.begin(), found.binders.end(), [](const Stmt& b) { return std::holds_alternative<Loop>(b->kind); });
-      if (serial && outer_only && found.guards_loop) continue;  // tested once an iteration, around a loop: cheap as it is
+      const bool outer_only = std::none_of(found.binders.begin(), found.binders.end(),
+                                           [](const Stmt& b) { return std::holds_alternative<Loop>(b->kind); });
+      if (serial && outer_only && found.guards_loop)
+        continue;  // tested once an iteration, around a loop: cheap as it is
       if (decided(found, v, high, high)) {
         std::int64_t undecided = low, decided_from = high;  // [decided_from, high] is decided, [undecided, high] is not
         while (decided_from - undecided > 1) {
@@ -319,7 +339,9 @@ class GuardResolver {
     for (std::size_t i = 0; i < starts.size(); ++i) {
       const std::int64_t end = end_of(starts, i, last);
       const Stmt body = visit_within(loop.index, starts[i], end, loop.body);
-      if (body.defined()) parts.push_back(make_stmt(Loop{loop.index, loop.name, int_const(starts[i]), int_const(end - starts[i] + 1), loop.kind, body}));
+      if (body.defined())
+        parts.push_back(make_stmt(
+            Loop{loop.index, loop.name, int_const(starts[i]), int_const(end - starts[i] + 1), loop.kind, body}));
     }
     return block(std::move(parts));
   }
@@ -330,13 +352,16 @@ class GuardResolver {
   }
 
   /// if v < starts[1]: body for the first range, else if v < starts[2]: ...
-  Stmt chain(VarId v, const std::string& name, const std::vector<std::int64_t>& starts, std::int64_t last, const Stmt& body) {
+  Stmt chain(VarId v, const std::string& name, const std::vector<std::int64_t>& starts, std::int64_t last,
+             const Stmt& body) {
     Stmt result = visit_within(v, starts.back(), last, body);
     for (std::size_t i = starts.size() - 1; i-- > 0;) {
       const Stmt part = visit_within(v, starts[i], end_of(starts, i, last), body);
       const Expr below = var(v, name) < int_const(starts[i + 1]);
-      if (part.defined()) result = make_stmt(If{below, part, result});
-      else if (result.defined()) result = make_stmt(If{unary(UnaryOp::logical_not, below), result, Stmt()});
+      if (part.defined())
+        result = make_stmt(If{below, part, result});
+      else if (result.defined())
+        result = make_stmt(If{unary(UnaryOp::logical_not, below), result, Stmt()});
     }
     return result;
   }

@@ -4,13 +4,15 @@
 
 namespace whet {
 
-/// Makes guards (tails, padding, first and last iterations) cheap: drops those that always hold, narrows a loop's bounds where a guard
-/// covers its whole body, cuts loops into ranges (at most a few) so that the middle proves its guards, moves what is left outwards.
-/// Needs:  guards as Ifs; loops with constant extents but where an earlier run narrowed them.
-/// Leaves: the same values computed; copies of loop bodies within kMaxEdgeStores; each variable bound once.
+/// Makes guards (tails, padding, first and last iterations) cheap: drops those that always hold, narrows a loop's
+/// bounds where a guard covers its whole body, cuts loops into ranges (at most a few) so that the middle proves its
+/// guards, moves what is left outwards. Needs:  guards as Ifs; loops with constant extents but where an earlier run
+/// narrowed them. Leaves: the same values computed; copies of loop bodies within kMaxEdgeStores; each variable bound
+/// once.
 Result<Program> resolve_guards(Program, const Target&);
 
-/// How many stores (unrolled ones counted singly, a vector loop as its vectors) the copies of a kernel's bodies may add.
+/// How many stores (unrolled ones counted singly, a vector loop as its vectors) the copies of a kernel's bodies may
+/// add.
 constexpr std::int64_t kMaxEdgeStores = 2500;
 
 }  // namespace whet

@@ -11,8 +11,8 @@
 
 namespace whet {
 
-/// What a kernel's argument is. input: placeholder number `index` of the task's DAG (also constants that are not packed);
-/// packed: output number `index` of the prologue; output: number `index` of dag.outputs.
+/// What a kernel's argument is. input: placeholder number `index` of the task's DAG (also constants that are not
+/// packed); packed: output number `index` of the prologue; output: number `index` of dag.outputs.
 struct KernelArgument {
   enum class Kind { input, packed, output };
   Kind kind = Kind::input;
@@ -24,8 +24,8 @@ struct KernelArgument {
 struct Lowered {
   Program program;
   std::vector<KernelArgument> arguments;  ///< in the order of the Program's arguments
-  /// Its placeholders are all constant placeholders of the task's DAG, in order; its outputs are the packed constants. No kernel
-  /// contains it: whoever compiles or measures runs it once.
+  /// Its placeholders are all constant placeholders of the task's DAG, in order; its outputs are the packed constants.
+  /// No kernel contains it: whoever compiles or measures runs it once.
   ComputeDag prologue;
 };
 
@@ -37,7 +37,8 @@ struct LoweringPass {
 /// Everything between `generate` and code generation, in order.
 std::span<const LoweringPass> lowering_passes();
 
-/// LoopTree -> Program with explicit vectors and constant register indices, verified. A refusal says what cannot be lowered and why.
+/// LoopTree -> Program with explicit vectors and constant register indices, verified. A refusal says what cannot be
+/// lowered and why.
 Result<Lowered> lower(const LoopTree&, const Target&);
 /// The same up to and including the pass of that name ("generate" for none), for tests and `explain`.
 Result<Lowered> lower_until(const LoopTree&, const Target&, std::string_view pass);

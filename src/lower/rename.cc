@@ -32,8 +32,10 @@ struct Renamer {
     const auto before = now.find(v) == now.end() ? Expr() : now[v];
     now[v] = var(fresh, name);
     body();
-    if (before.defined()) now[v] = before;
-    else now.erase(v);
+    if (before.defined())
+      now[v] = before;
+    else
+      now.erase(v);
     return fresh;
   }
 

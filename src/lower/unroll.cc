@@ -14,12 +14,15 @@ struct Unroller {
   std::int64_t stores = 0;
 
   Stmt visit(const Stmt& s) {
-    return rewrite(s, [&](const Stmt& part) -> Stmt {
-      if (std::holds_alternative<Store>(part->kind)) ++stores;
-      const Loop* loop = std::get_if<Loop>(&part->kind);
-      if (!loop || loop->kind != LoopKind::unrolled) return Stmt();
-      return copies(*loop, part);
-    }, nullptr);
+    return rewrite(
+        s,
+        [&](const Stmt& part) -> Stmt {
+          if (std::holds_alternative<Store>(part->kind)) ++stores;
+          const Loop* loop = std::get_if<Loop>(&part->kind);
+          if (!loop || loop->kind != LoopKind::unrolled) return Stmt();
+          return copies(*loop, part);
+        },
+        nullptr);
   }
 
   Stmt copies(const Loop& loop, const Stmt& whole) {
@@ -30,9 +33,13 @@ struct Unroller {
     }
     std::vector<Stmt> parts;
     for (std::int64_t i = *min; i < *min + *extent && !refused; ++i) {
-      const Stmt copy = rewrite(loop.body, nullptr, [&](const Expr& e) { return substitute(e, [&](VarId v) { return v == loop.index ? int_const(i) : Expr(); }); });
+      const Stmt copy = rewrite(loop.body, nullptr, [&](const Expr& e) {
+        return substitute(e, [&](VarId v) { return v == loop.index ? int_const(i) : Expr(); });
+      });
       parts.push_back(visit(copy));
-      if (stores > kMaxUnrolledStores) refused = Error{fmt::format("loop {} unrolls to more than {} stores; unroll less", loop.name, kMaxUnrolledStores)};
+      if (stores > kMaxUnrolledStores)
+        refused =
+            Error{fmt::format("loop {} unrolls to more than {} stores; unroll less", loop.name, kMaxUnrolledStores)};
     }
     return block(std::move(parts));
   }

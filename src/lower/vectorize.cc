@@ -13,9 +13,13 @@ namespace {
 /// Lanes for a loop: those of the narrowest native vector among what the body stores.
 int native_lanes(const Program& program, const Stmt& body, const Target& target) {
   std::int64_t bytes = 1;
-  for_each(body, [&](const Stmt& s) {
-    if (const Store* store = std::get_if<Store>(&s->kind)) bytes = std::max(bytes, size_of(program.buffer(store->buffer).dtype));
-  }, nullptr);
+  for_each(
+      body,
+      [&](const Stmt& s) {
+        if (const Store* store = std::get_if<Store>(&s->kind))
+          bytes = std::max(bytes, size_of(program.buffer(store->buffer).dtype));
+      },
+      nullptr);
   return target.lanes(static_cast<int>(bytes));
 }
 
@@ -28,12 +32,14 @@ struct Vectorizer {
   Expr mask;                          // of the statements around; undefined: all lanes
   std::map<VarId, bool> vector_lets;  // lets inside the loop that became vectors
 
-  /// Under a mask that differs between lanes every load does: one that all lanes share may be legal for the lanes alone that take it.
+  /// Under a mask that differs between lanes every load does: one that all lanes share may be legal for the lanes alone
+  /// that take it.
   bool varies(const Expr& e) const {
     bool found = false;
     for_each(e, [&](const Expr& part) {
       const Var* x = std::get_if<Var>(&part->kind);
-      found = found || (x && (x->id == v || vector_lets.count(x->id))) || (mask.defined() && std::holds_alternative<Load>(part->kind));
+      found = found || (x && (x->id == v || vector_lets.count(x->id))) ||
+              (mask.defined() && std::holds_alternative<Load>(part->kind));
     });
     return found;
   }
@@ -45,8 +51,10 @@ struct Vectorizer {
     std::int64_t stride = 0;
     for (const auto& [atom, factor] : affine.terms) {
       const Var* x = std::get_if<Var>(&atom->kind);
-      if (x && x->id == v) stride = factor;
-      else if (varies(atom)) return Expr();
+      if (x && x->id == v)
+        stride = factor;
+      else if (varies(atom))
+        return Expr();
     }
     return ramp(substitute(e, [&](VarId x) { return x == v ? base : Expr(); }), stride, lanes);
   }
@@ -74,9 +82,12 @@ struct Vectorizer {
         e->kind);
   }
 
-  /// Each side's loads are masked to the lanes that take it. A condition without lanes stays a choice between the sides.
+  /// Each side's loads are masked to the lanes that take it. A condition without lanes stays a choice between the
+  /// sides.
   Expr select_lanes(const Expr& e, const Select& s) {
-    if (!varies(s.condition)) return make_expr(e->dtype, lanes, Select{s.condition, as_lanes(expr(s.if_true), lanes), as_lanes(expr(s.if_false), lanes)});
+    if (!varies(s.condition))
+      return make_expr(e->dtype, lanes,
+                       Select{s.condition, as_lanes(expr(s.if_true), lanes), as_lanes(expr(s.if_false), lanes)});
     const Expr condition = as_lanes(expr(s.condition), lanes);
     const Expr outer = mask;
     mask = outer.defined() ? outer && condition : condition;
@@ -89,29 +100,32 @@ struct Vectorizer {
   }
 
   Stmt stmt(const Stmt& s) {
-    return std::visit(Match{[&](const Store& st) { return make_stmt(store(st)); },
-                            [&](const If& i) { return branch(i); },
-                            [&](const Let& l) {
-                              const Expr value = expr(l.value);
-                              if (value->lanes != 1) vector_lets[l.var] = true;
-                              return make_stmt(Let{l.var, l.name, value, stmt(l.body)});
-                            },
-                            [&](const Block& b) {
-                              std::vector<Stmt> body;
-                              for (const Stmt& part : b.body) body.push_back(stmt(part));
-                              return block(std::move(body));
-                            },
-                            [&](const auto&) {
-                              WHET_CHECK(false, "a vectorized loop is not innermost");
-                              return s;
-                            }},
-                      s->kind);
+    return std::visit(
+        Match{[&](const Store& st) { return make_stmt(store(st)); }, [&](const If& i) { return branch(i); },
+              [&](const Let& l) {
+                const Expr value = expr(l.value);
+                if (value->lanes != 1) vector_lets[l.var] = true;
+                return make_stmt(Let{l.var, l.name, value, stmt(l.body)});
+              },
+              [&](const Block& b) {
+                std::vector<Stmt> body;
+                for (const Stmt& part : b.body) body.push_back(stmt(part));
+                return block(std::move(body));
+              },
+              [&](const auto&) {
+                WHET_CHECK(false, "a vectorized loop is not innermost");
+                return s;
+              }},
+        s->kind);
   }
 
-  Store store(const Store& st) { return {st.buffer, {as_lanes(expr(st.index[0]), lanes)}, as_lanes(expr(st.value), lanes), mask}; }
+  Store store(const Store& st) {
+    return {st.buffer, {as_lanes(expr(st.index[0]), lanes)}, as_lanes(expr(st.value), lanes), mask};
+  }
 
   Stmt branch(const If& i) {
-    if (!varies(i.condition)) return make_stmt(If{i.condition, stmt(i.then_body), i.else_body.defined() ? stmt(i.else_body) : Stmt()});
+    if (!varies(i.condition))
+      return make_stmt(If{i.condition, stmt(i.then_body), i.else_body.defined() ? stmt(i.else_body) : Stmt()});
     const Expr condition = as_lanes(expr(i.condition), lanes), outer = mask;
     mask = outer.defined() ? outer && condition : condition;
     std::vector<Stmt> parts{stmt(i.then_body)};
@@ -133,7 +147,9 @@ bool has_loop(const Stmt& s) {
 
 }  // namespace
 
-Expr vectorized(const Expr& e, VarId v, const Expr& base, int lanes) { return Vectorizer{v, base, lanes, Expr(), {}}.expr(e); }
+Expr vectorized(const Expr& e, VarId v, const Expr& base, int lanes) {
+  return Vectorizer{v, base, lanes, Expr(), {}}.expr(e);
+}
 
 Result<Program> vectorize_loops(Program program, const Target& target) {
   std::optional<Error> refused;
@@ -142,7 +158,8 @@ Result<Program> vectorize_loops(Program program, const Target& target) {
     if (!loop || loop->kind != LoopKind::vectorized) return Stmt();
     const std::int64_t *min = as_int(loop->min), *extent = as_int(loop->extent);
     if (!min || !extent || has_loop(loop->body)) {
-      refused = Error{fmt::format("loop {} cannot be vectorized: {}", loop->name, has_loop(loop->body) ? "a loop stands inside it" : "its bounds are not constant")};
+      refused = Error{fmt::format("loop {} cannot be vectorized: {}", loop->name,
+                                  has_loop(loop->body) ? "a loop stands inside it" : "its bounds are not constant")};
       return s;
     }
     std::vector<Stmt> parts;
@@ -151,8 +168,12 @@ Result<Program> vectorize_loops(Program program, const Target& target) {
       lanes = std::max(lanes, 1);
       for (; *extent - done >= lanes; done += lanes) {
         const Expr base = int_const(*min + done);
-        if (lanes == 1) parts.push_back(rewrite(loop->body, nullptr, [&](const Expr& e) { return substitute(e, [&](VarId v) { return v == loop->index ? base : Expr(); }); }));
-        else parts.push_back(Vectorizer{loop->index, base, lanes, Expr(), {}}.stmt(loop->body));
+        if (lanes == 1)
+          parts.push_back(rewrite(loop->body, nullptr, [&](const Expr& e) {
+            return substitute(e, [&](VarId v) { return v == loop->index ? base : Expr(); });
+          }));
+        else
+          parts.push_back(Vectorizer{loop->index, base, lanes, Expr(), {}}.stmt(loop->body));
       }
     }
     return block(std::move(parts));

@@ -4,12 +4,14 @@
 
 namespace whet {
 
-/// Replaces each vectorized loop by full native vectors and, for what is left, narrower ones (halves, down to one element).
-/// Needs:  flat indices; vectorized loops innermost (no loop inside) with constant bounds.  Else: an error that names the loop.
-/// Leaves: no vectorized loop; ramps and broadcasts; a condition that differs between lanes as masks of loads and stores.
+/// Replaces each vectorized loop by full native vectors and, for what is left, narrower ones (halves, down to one
+/// element). Needs:  flat indices; vectorized loops innermost (no loop inside) with constant bounds.  Else: an error
+/// that names the loop. Leaves: no vectorized loop; ramps and broadcasts; a condition that differs between lanes as
+/// masks of loads and stores.
 Result<Program> vectorize_loops(Program, const Target&);
 
-/// The expression with `v` = base, base + 1, ..., base + lanes - 1 in its lanes; a scalar where it does not depend on `v`.
+/// The expression with `v` = base, base + 1, ..., base + lanes - 1 in its lanes; a scalar where it does not depend on
+/// `v`.
 Expr vectorized(const Expr&, VarId v, const Expr& base, int lanes);
 
 }  // namespace whet

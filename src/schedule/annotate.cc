@@ -12,19 +12,29 @@ Status apply(LoopTree& tree, const Annotate& step) {
   if (loop.kind != LoopKind::serial) return refuse(tree, step.loop, "is already parallel, vectorized or unrolled");
   const std::int64_t extent = extent_of(tree, step.loop);
   switch (step.kind) {
-    case LoopKind::serial: break;
+    case LoopKind::serial:
+      break;
     case LoopKind::parallel:
-      if (loop.parent.valid()) return refuse(tree, step.loop, "is not the outermost loop of a root; only that may be parallel");
-      if (is_reduce(tree, step.loop)) return refuse(tree, step.loop, "runs over a reduce axis, whose sum workers would race for");
+      if (loop.parent.valid())
+        return refuse(tree, step.loop, "is not the outermost loop of a root; only that may be parallel");
+      if (is_reduce(tree, step.loop))
+        return refuse(tree, step.loop, "runs over a reduce axis, whose sum workers would race for");
       break;
     case LoopKind::vectorized:
-      if (is_reduce(tree, step.loop)) return refuse(tree, step.loop, "runs over a reduce axis; only spatial loops are vectorized");
+      if (is_reduce(tree, step.loop) && !is_rfactored(tree, step.loop))
+        return refuse(tree, step.loop,
+                      "runs over a reduce axis; rfactor it first, so that each lane has a sum of its own");
       if (loop.digits.size() != 1) return refuse(tree, step.loop, "is fused; a vector runs along one axis");
-      if (loop.children.size() != 1 || loop.children[0].loop.valid()) return refuse(tree, step.loop, "is not innermost; only innermost loops are vectorized");
-      if (extent > kMaxVector) return refuse(tree, step.loop, fmt::format("has {} iterations; at most {} are vectorized: split it first", extent, kMaxVector));
+      if (loop.children.size() != 1 || loop.children[0].loop.valid())
+        return refuse(tree, step.loop, "is not innermost; only innermost loops are vectorized");
+      if (extent > kMaxVector)
+        return refuse(tree, step.loop,
+                      fmt::format("has {} iterations; at most {} are vectorized: split it first", extent, kMaxVector));
       break;
     case LoopKind::unrolled:
-      if (extent > kMaxUnroll) return refuse(tree, step.loop, fmt::format("has {} iterations; at most {} are unrolled: split it first", extent, kMaxUnroll));
+      if (extent > kMaxUnroll)
+        return refuse(tree, step.loop,
+                      fmt::format("has {} iterations; at most {} are unrolled: split it first", extent, kMaxUnroll));
       break;
   }
   loop.kind = step.kind;

@@ -6,7 +6,8 @@ namespace whet {
 
 /// parallel, vectorize, unroll — says how a loop runs.
 ///   for i in 0..N { S(i) }  =>  parallel / vector / unroll i in 0..N { S(i) }
-///   loop    serial; parallel: the outermost loop of a root, spatial; vectorized: spatial, innermost, over one digit;
+///   loop    serial; parallel: the outermost loop of a root, spatial; vectorized: innermost, over one digit, spatial or
+///   rfactored;
 ///           unrolled: at most kMaxUnroll iterations
 ///   errors  no such loop; already annotated; a condition above does not hold
 struct Annotate {

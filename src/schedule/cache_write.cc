@@ -7,11 +7,15 @@ namespace whet {
 Status apply(LoopTree& tree, const CacheWrite& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.op));
   WHET_RETURN_IF_ERROR(check_loop(tree, step.loop));
-  if (tree.loop(step.loop).op != step.op) return refuse(tree, step.loop, "belongs to another op than " + tree.dag.op(step.op).name);
-  if (!tree.dag.op(step.op).element().reducer) return refuse(tree, step.op, "does not reduce, so there is nothing to accumulate");
+  if (tree.loop(step.loop).op != step.op)
+    return refuse(tree, step.loop, "belongs to another op than " + tree.dag.op(step.op).name);
+  if (!tree.dag.op(step.op).element().reducer)
+    return refuse(tree, step.op, "does not reduce, so there is nothing to accumulate");
   if (tree.place(step.op).registers) return refuse(tree, step.op, "is in registers already");
   for (const RegisterCache& cache : tree.caches)
     if (cache.op == step.op) return refuse(tree, step.op, "has a cache already");
+  for (const Rfactored& factored : tree.rfactors)
+    if (factored.op == step.op) return refuse(tree, step.op, "is factored; factor or cache, not both");
   tree.caches.push_back({step.op, step.loop});
   return ok_status();
 }

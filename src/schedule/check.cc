@@ -25,19 +25,23 @@ Error refuse(const LoopTree& tree, OpId op, std::string_view why) {
 
 Status check_loop(const LoopTree& tree, LoopId loop) {
   if (!loop.valid() || loop.index() >= tree.loops.size() || !tree.loop(loop).alive)
-    return Error{fmt::format("there is no loop l{}; the schedule has l0..l{} less those already split or fused", loop.value, tree.loops.size() - 1)};
+    return Error{fmt::format("there is no loop l{}; the schedule has l0..l{} less those already split or fused",
+                             loop.value, tree.loops.size() - 1)};
   return ok_status();
 }
 
 Status check_changeable(const LoopTree& tree, LoopId loop) {
   WHET_RETURN_IF_ERROR(check_loop(tree, loop));
-  if (tree.loop(loop).kind != LoopKind::serial) return refuse(tree, loop, "is already parallel, vectorized or unrolled; annotate last");
-  if (is_frozen(tree, loop)) return refuse(tree, loop, "is frozen, because something is computed under it; attach last");
+  if (tree.loop(loop).kind != LoopKind::serial)
+    return refuse(tree, loop, "is already parallel, vectorized or unrolled; annotate last");
+  if (is_frozen(tree, loop))
+    return refuse(tree, loop, "is frozen, because something is computed under it; attach last");
   return ok_status();
 }
 
 Status check_op(const LoopTree& tree, OpId op) {
-  if (!op.valid() || op.index() >= tree.dag.ops.size()) return Error{fmt::format("there is no op o{}; the DAG has o0..o{}", op.value, tree.dag.ops.size() - 1)};
+  if (!op.valid() || op.index() >= tree.dag.ops.size())
+    return Error{fmt::format("there is no op o{}; the DAG has o0..o{}", op.value, tree.dag.ops.size() - 1)};
   if (tree.place(op).kind == PlaceKind::placeholder) return refuse(tree, op, "is an input, which computes nothing");
   if (tree.place(op).kind == PlaceKind::inlined) return refuse(tree, op, "is inlined and has no loops");
   return ok_status();
@@ -60,19 +64,22 @@ void remove_nest(LoopTree& tree, OpId op) {
   for (LoopId loop : loops) tree.loop(loop).alive = false;
 }
 
-void insert_nest(LoopTree& tree, OpId op, const std::vector<std::int64_t>& extents, LoopId parent, std::size_t position) {
+void insert_nest(LoopTree& tree, OpId op, const std::vector<std::int64_t>& extents, LoopId parent,
+                 std::size_t position) {
   Placement& place = tree.places[op.index()];
   place.axes.clear();
   Item item{.leaf = op};
   for (std::size_t a = extents.size(); a-- > 0;) {
-    const std::int64_t digit = static_cast<std::int64_t>(tree.digits.size() + a), loop = static_cast<std::int64_t>(tree.loops.size() + a);
+    const std::int64_t digit = static_cast<std::int64_t>(tree.digits.size() + a),
+                       loop = static_cast<std::int64_t>(tree.loops.size() + a);
     place.axes.insert(place.axes.begin(), DigitId(digit));
     item = Item{.loop = LoopId(loop)};
   }
   const std::size_t first_loop = tree.loops.size();
   for (std::size_t a = 0; a < extents.size(); ++a) {
     tree.digits.push_back({.op = op, .axis = AxisId(static_cast<std::int64_t>(a)), .extent = extents[a]});
-    const Item child = a + 1 < extents.size() ? Item{.loop = LoopId(static_cast<std::int64_t>(first_loop + a + 1))} : Item{.leaf = op};
+    const Item child =
+        a + 1 < extents.size() ? Item{.loop = LoopId(static_cast<std::int64_t>(first_loop + a + 1))} : Item{.leaf = op};
     const LoopId above = a == 0 ? parent : LoopId(static_cast<std::int64_t>(first_loop + a - 1));
     tree.loops.push_back({.op = op, .digits = {place.axes[a]}, .parent = above, .children = {child}});
   }
@@ -82,7 +89,9 @@ void insert_nest(LoopTree& tree, OpId op, const std::vector<std::int64_t>& exten
 
 std::size_t position_of(const LoopTree& tree, LoopId parent, OpId op) {
   const std::vector<Item>& items = parent.valid() ? tree.loop(parent).children : tree.roots;
-  return static_cast<std::size_t>(std::find_if(items.begin(), items.end(), [&](const Item& item) { return holds(tree, item, op); }) - items.begin());
+  return static_cast<std::size_t>(
+      std::find_if(items.begin(), items.end(), [&](const Item& item) { return holds(tree, item, op); }) -
+      items.begin());
 }
 
 }  // namespace whet

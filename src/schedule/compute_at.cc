@@ -16,13 +16,16 @@ Status apply(LoopTree& tree, const ComputeAt& step) {
     return refuse(tree, step.op, "is an output, which has to be computed whole");
   if (tree.place(step.op).kind != PlaceKind::root) return refuse(tree, step.op, "is placed already");
   for (LoopId own : own_loops(tree, step.op))
-    if (own == step.loop || is_frozen(tree, own)) return refuse(tree, step.op, "cannot go under its own loops, nor move while something is computed under them");
+    if (own == step.loop || is_frozen(tree, own))
+      return refuse(tree, step.op, "cannot go under its own loops, nor move while something is computed under them");
   std::size_t position = tree.loop(step.loop).children.size();
   for (OpId consumer : consumers_of(tree.dag, step.op)) {
     if (tree.place(consumer).kind == PlaceKind::inlined) continue;
     const LoopId leaf = loop_of_leaf(tree, consumer);
     if (!leaf.valid() || !encloses(tree, step.loop, leaf))
-      return refuse(tree, step.op, fmt::format("has the consumer {} outside of loop {}", tree.dag.op(consumer).name, name_of(tree, step.loop)));
+      return refuse(
+          tree, step.op,
+          fmt::format("has the consumer {} outside of loop {}", tree.dag.op(consumer).name, name_of(tree, step.loop)));
     position = std::min(position, position_of(tree, step.loop, consumer));
   }
   const Region region = required_region(tree, step.op, step.loop);

@@ -14,7 +14,8 @@ Status apply(LoopTree& tree, const Fuse& step) {
       const TreeLoop& above = tree.loop(step.loops[i - 1]);
       if (above.children != std::vector<Item>{{.loop = id}} || above.op != tree.loop(id).op)
         return refuse(tree, id, "is not nested directly in the loop before it");
-      if (is_reduce(tree, id) != is_reduce(tree, step.loops[0])) return refuse(tree, id, "and the loops before it are spatial and reduce; fuse one kind only");
+      if (is_reduce(tree, id) != is_reduce(tree, step.loops[0]))
+        return refuse(tree, id, "and the loops before it are spatial and reduce; fuse one kind only");
     }
     digits.insert(digits.end(), tree.loop(id).digits.begin(), tree.loop(id).digits.end());
   }

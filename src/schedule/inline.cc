@@ -8,7 +8,8 @@ namespace whet {
 
 Status apply(LoopTree& tree, const Inline& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.op));
-  if (std::find(tree.dag.outputs.begin(), tree.dag.outputs.end(), step.op) != tree.dag.outputs.end()) return refuse(tree, step.op, "is an output, which has to be stored");
+  if (std::find(tree.dag.outputs.begin(), tree.dag.outputs.end(), step.op) != tree.dag.outputs.end())
+    return refuse(tree, step.op, "is an output, which has to be stored");
   const Element element = tree.dag.op(step.op).element();
   if (element.reducer) return refuse(tree, step.op, "reduces, which would be done again for each reader");
   if (tree.place(step.op).kind != PlaceKind::root) return refuse(tree, step.op, "is placed already");

@@ -72,7 +72,8 @@ LoopId loop_of_leaf(const LoopTree& tree, OpId op) {
 
 std::vector<LoopId> own_loops(const LoopTree& tree, OpId op) {
   std::vector<LoopId> loops;
-  for (LoopId at = loop_of_leaf(tree, op); at.valid() && tree.loop(at).op == op; at = tree.loop(at).parent) loops.push_back(at);
+  for (LoopId at = loop_of_leaf(tree, op); at.valid() && tree.loop(at).op == op; at = tree.loop(at).parent)
+    loops.push_back(at);
   std::reverse(loops.begin(), loops.end());
   return loops;
 }
@@ -93,14 +94,21 @@ LoopId loop_of(const LoopTree& tree, DigitId digit) {
   return LoopId();
 }
 
-std::vector<Item>& items_of(LoopTree& tree, LoopId parent) { return parent.valid() ? tree.loop(parent).children : tree.roots; }
+std::vector<Item>& items_of(LoopTree& tree, LoopId parent) {
+  return parent.valid() ? tree.loop(parent).children : tree.roots;
+}
+
+bool is_rfactored(const LoopTree& tree, LoopId loop) {
+  return std::any_of(tree.rfactors.begin(), tree.rfactors.end(), [&](const Rfactored& r) { return r.loop == loop; });
+}
 
 bool is_frozen(const LoopTree& tree, LoopId loop) {
   for (const Placement& place : tree.places)
-    if ((place.kind == PlaceKind::at || place.kind == PlaceKind::reverse_at) && encloses(tree, loop, place.at)) return true;
+    if ((place.kind == PlaceKind::at || place.kind == PlaceKind::reverse_at) && encloses(tree, loop, place.at))
+      return true;
   for (const RegisterCache& cache : tree.caches)
     if (encloses(tree, loop, cache.loop)) return true;
-  return false;
+  return is_rfactored(tree, loop);
 }
 
 std::uint64_t hash(const LoopTree& tree) { return hash_bytes(to_text(tree), hash_bytes(to_text(tree.dag))); }

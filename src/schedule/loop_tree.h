@@ -50,23 +50,36 @@ struct TreeLoop {
 };
 
 /// root: own nest at the top. at: computed under a consumer's loop, for the region that the consumers need there.
-/// reverse_at: computed under its producer's loop, for the region that is finished there. inlined: gone into its consumers' bodies.
+/// reverse_at: computed under its producer's loop, for the region that is finished there. inlined: gone into its
+/// consumers' bodies.
 enum class PlaceKind : std::uint8_t { placeholder, root, at, reverse_at, inlined };
 struct Placement {
   PlaceKind kind = PlaceKind::root;
-  LoopId at;                      ///< for at and reverse_at
-  bool registers = false;         ///< the op's buffer is asked to be registers
-  std::vector<DigitId> axes;      ///< root digit of each axis (spatial, then reduce)
-  std::vector<Expr> base;         ///< where the root digit starts within the axis, one an axis; 0 but for at and reverse_at
+  LoopId at;                  ///< for at and reverse_at
+  bool registers = false;     ///< the op's buffer is asked to be registers
+  std::vector<DigitId> axes;  ///< root digit of each axis (spatial, then reduce)
+  std::vector<Expr> base;     ///< where the root digit starts within the axis, one an axis; 0 but for at and reverse_at
 };
 
-/// While `loop` (a loop of `op`) runs once, the elements of `op` that it touches are kept in registers: identity or the values so far
-/// before, stored after.
-struct RegisterCache { OpId op; LoopId loop; };
+/// While `loop` (a loop of `op`) runs once, the elements of `op` that it touches are kept in registers: identity or the
+/// values so far before, stored after.
+struct RegisterCache {
+  OpId op;
+  LoopId loop;
+};
+/// The iterations of `loop`, a reduce loop of `op`, accumulate into partial results of their own, combined after the
+/// op's reduction.
+struct Rfactored {
+  OpId op;
+  LoopId loop;
+};
 /// `reader` reads the constant `tensor` re-indexed by its own leaf digits, outermost first.
-struct PackedRead { OpId tensor, reader; };
+struct PackedRead {
+  OpId tensor, reader;
+};
 
-/// A schedule applied to a DAG: an ordered forest of loops with ops at its leaves. Changed only by the primitives (one file each).
+/// A schedule applied to a DAG: an ordered forest of loops with ops at its leaves. Changed only by the primitives (one
+/// file each).
 struct LoopTree {
   ComputeDag dag;  ///< bodies change by `inline`, ids never
   std::vector<Digit> digits;
@@ -75,6 +88,7 @@ struct LoopTree {
   std::vector<Placement> places;  ///< one an op
   std::vector<RegisterCache> caches;
   std::vector<PackedRead> packs;
+  std::vector<Rfactored> rfactors;
 
   const Digit& digit(DigitId id) const { return digits[id.index()]; }
   const TreeLoop& loop(LoopId id) const { return loops[id.index()]; }
@@ -102,6 +116,8 @@ std::vector<LoopId> path_to(const LoopTree&, LoopId inner);
 LoopId loop_of(const LoopTree&, DigitId);
 /// The items of `loop`, or the roots.
 std::vector<Item>& items_of(LoopTree&, LoopId parent);
+/// The op's reduction is factored over this loop.
+bool is_rfactored(const LoopTree&, LoopId);
 /// True when an op was placed under `loop` or one of the loops below it that belong to the same op: the loop is frozen.
 bool is_frozen(const LoopTree&, LoopId loop);
 

@@ -24,6 +24,7 @@ struct SpanFinder {
   bool fixed(const Expr& e) const {
     bool still = true;
     for_each(e, [&](const Expr& part) {
+      if (std::holds_alternative<Load>(part->kind)) still = false;  // an index that is data has no box
       if (const Var* v = std::get_if<Var>(&part->kind)) still = still && !relaxed[v->id.index()];
     });
     return still;
@@ -54,16 +55,23 @@ struct SpanFinder {
     const std::int64_t* base = as_int(left->base);
     switch (binary->op) {
       case BinaryOp::min:
-        if (base) return Span{int_const(std::min(*base, *right)), std::min(*base + left->extent - 1, *right) - std::min(*base, *right) + 1};
+        if (base)
+          return Span{int_const(std::min(*base, *right)),
+                      std::min(*base + left->extent - 1, *right) - std::min(*base, *right) + 1};
         return Span{min(left->base, binary->b), left->extent};
       case BinaryOp::max:
-        if (base) return Span{int_const(std::max(*base, *right)), std::max(*base + left->extent - 1, *right) - std::max(*base, *right) + 1};
+        if (base)
+          return Span{int_const(std::max(*base, *right)),
+                      std::max(*base + left->extent - 1, *right) - std::max(*base, *right) + 1};
         return Span{max(left->base, binary->b), left->extent};
-      case BinaryOp::floordiv: return Span{floordiv(left->base, *right), (left->extent - 1 + (base && *base % *right == 0 ? 0 : *right - 1)) / *right + 1};
+      case BinaryOp::floordiv:
+        return Span{floordiv(left->base, *right),
+                    (left->extent - 1 + (base && *base % *right == 0 ? 0 : *right - 1)) / *right + 1};
       case BinaryOp::floormod:
         if (base && *base % *right == 0 && left->extent <= *right) return Span{int_const(0), left->extent};
         return Span{int_const(0), *right};
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
   }
 };
@@ -141,11 +149,14 @@ Region required_region(const LoopTree& tree, OpId producer, LoopId at) {
       const Load* read = std::get_if<Load>(&part->kind);
       if (!read || read->source.value != producer.value) return;
       for (std::size_t k = 0; k < shape.size(); ++k) {
-        const Expr index = substitute(read->index[k], [&](VarId v) { return axis_value(tree, consumer, AxisId(v.value)); });
+        const Expr index =
+            substitute(read->index[k], [&](VarId v) { return axis_value(tree, consumer, AxisId(v.value)); });
         std::optional<Span> span = finder.find(index);
         if (span && region[k]) span = united(tree, *region[k], *span);
-        if (span) region[k] = span;
-        else whole[k] = true;
+        if (span)
+          region[k] = span;
+        else
+          whole[k] = true;
       }
     });
   }

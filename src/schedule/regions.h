@@ -8,8 +8,9 @@
 
 namespace whet {
 
-/// The integers base, base + 1, ..., base + extent - 1 along one axis. `base` is an expression over the digit variables (VarId = DigitId)
-/// of the loops that stand still; it may lie partly outside the axis, where a guard leaves the elements alone.
+/// The integers base, base + 1, ..., base + extent - 1 along one axis. `base` is an expression over the digit variables
+/// (VarId = DigitId) of the loops that stand still; it may lie partly outside the axis, where a guard leaves the
+/// elements alone.
 struct Span {
   Expr base;
   std::int64_t extent = 1;
@@ -24,9 +25,9 @@ Interval digit_range(const LoopTree&, VarId);
 Expr digit_value(const LoopTree&, DigitId);
 Expr axis_value(const LoopTree&, OpId, AxisId);
 
-/// The box of values that an index expression (over digit variables) takes while `at` runs once: the digits of loops inside `at` are
-/// relaxed to their ranges. An invalid `at` relaxes everything. Empty when the expression has no box (its index is data, or products
-/// of variables): the whole axis must be taken then.
+/// The box of values that an index expression (over digit variables) takes while `at` runs once: the digits of loops
+/// inside `at` are relaxed to their ranges. An invalid `at` relaxes everything. Empty when the expression has no box
+/// (its index is data, or products of variables): the whole axis must be taken then.
 std::optional<Span> span_of(const LoopTree&, const Expr& index, LoopId at);
 
 /// The elements of `op` that its own loops compute while `at` runs once.
@@ -34,8 +35,8 @@ Region computed_region(const LoopTree&, OpId op, LoopId at);
 /// The elements of `producer` that its consumers whose leaves stand inside `at` read while `at` runs once.
 Region required_region(const LoopTree&, OpId producer, LoopId at);
 
-/// Where the buffer of `op` lives: the innermost loop around its leaf and all its consumers' leaves that is not one of its reduce loops
-/// nor inside one. Invalid: at the top, whole tensor. Outputs live at the top.
+/// Where the buffer of `op` lives: the innermost loop around its leaf and all its consumers' leaves that is not one of
+/// its reduce loops nor inside one. Invalid: at the top, whole tensor. Outputs live at the top.
 LoopId storage_loop(const LoopTree&, OpId op);
 
 }  // namespace whet

@@ -10,14 +10,16 @@ Status apply(LoopTree& tree, const Reorder& step) {
   if (step.loops.size() < 2) return Error{"reorder needs two loops or more"};
   for (LoopId id : step.loops) {
     WHET_RETURN_IF_ERROR(check_changeable(tree, id));
-    if (tree.loop(id).op != tree.loop(step.loops[0]).op) return refuse(tree, id, "belongs to another op than the loops before it");
+    if (tree.loop(id).op != tree.loop(step.loops[0]).op)
+      return refuse(tree, id, "belongs to another op than the loops before it");
     if (std::count(step.loops.begin(), step.loops.end(), id) != 1) return refuse(tree, id, "is named twice");
   }
   const std::vector<LoopId> chain = own_loops(tree, tree.loop(step.loops[0]).op);
   std::vector<LoopId> slots;  // the places that the named loops hold now, outermost first
   for (LoopId id : chain)
     if (std::find(step.loops.begin(), step.loops.end(), id) != step.loops.end()) slots.push_back(id);
-  // Swapping what the loops are (digits) under swapped ids keeps every parent and child link in place: so move the nodes' places instead.
+  // Swapping what the loops are (digits) under swapped ids keeps every parent and child link in place: so move the
+  // nodes' places instead.
   std::vector<LoopId> order = chain;
   std::size_t next = 0;
   for (LoopId& id : order)
@@ -33,8 +35,10 @@ Status apply(LoopTree& tree, const Reorder& step) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     TreeLoop& loop = tree.loop(order[i]);
     loop.parent = i == 0 ? parent : order[i - 1];
-    if (i + 1 < order.size()) loop.children = {{.loop = order[i + 1]}};
-    else loop.children = innermost;
+    if (i + 1 < order.size())
+      loop.children = {{.loop = order[i + 1]}};
+    else
+      loop.children = innermost;
   }
   return ok_status();
 }

@@ -11,8 +11,8 @@
 namespace whet {
 namespace {
 
-/// For each axis of `producer` the axis of `consumer` that runs over it (empty: the producer's extent is 1 and it is read at 0);
-/// an error where the consumer reads it anywhere else.
+/// For each axis of `producer` the axis of `consumer` that runs over it (empty: the producer's extent is 1 and it is
+/// read at 0); an error where the consumer reads it anywhere else.
 Result<std::vector<std::optional<AxisId>>> matching_axes(const LoopTree& tree, OpId consumer, OpId producer) {
   const Element& element = tree.dag.op(consumer).element();
   std::vector<std::optional<AxisId>> axes(tree.dag.op(producer).shape.size());
@@ -34,7 +34,8 @@ Result<std::vector<std::optional<AxisId>>> matching_axes(const LoopTree& tree, O
   for (std::size_t k = 0; k < axes.size(); ++k)
     for (std::size_t j = 0; j < k; ++j) elsewhere = elsewhere || (axes[k] && axes[k] == axes[j]);
   if (!seen) return refuse(tree, consumer, fmt::format("does not read {}", tree.dag.op(producer).name));
-  if (elsewhere) return refuse(tree, consumer, fmt::format("reads {} elsewhere than at its own axes", tree.dag.op(producer).name));
+  if (elsewhere)
+    return refuse(tree, consumer, fmt::format("reads {} elsewhere than at its own axes", tree.dag.op(producer).name));
   return axes;
 }
 

@@ -13,8 +13,10 @@ Status apply(LoopTree& tree, const Split& step) {
   const DigitId id = loop.digits.front();
   const std::int64_t extent = tree.digit(id).extent;
   if (step.factor < 1 || step.factor > extent)
-    return refuse(tree, step.loop, fmt::format("has {} iterations; a factor must be 1..{}, found {}", extent, extent, step.factor));
-  if (step.tail == Tail::overlap && is_reduce(tree, id)) return refuse(tree, step.loop, "runs over a reduce axis, which overlapping tiles would count twice; use guard");
+    return refuse(tree, step.loop,
+                  fmt::format("has {} iterations; a factor must be 1..{}, found {}", extent, extent, step.factor));
+  if (step.tail == Tail::overlap && is_reduce(tree, id))
+    return refuse(tree, step.loop, "runs over a reduce axis, which overlapping tiles would count twice; use guard");
 
   Digit part = tree.digit(id);
   const DigitId outer(static_cast<std::int64_t>(tree.digits.size())), inner(outer.value + 1);

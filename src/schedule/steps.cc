@@ -17,10 +17,14 @@ struct Writer {
 
 std::string_view word(LoopKind kind) {
   switch (kind) {
-    case LoopKind::serial: return "serial";
-    case LoopKind::parallel: return "parallel";
-    case LoopKind::vectorized: return "vectorize";
-    case LoopKind::unrolled: return "unroll";
+    case LoopKind::serial:
+      return "serial";
+    case LoopKind::parallel:
+      return "parallel";
+    case LoopKind::vectorized:
+      return "vectorize";
+    case LoopKind::unrolled:
+      return "unroll";
   }
   return "";
 }
@@ -40,7 +44,8 @@ struct Reader {
   std::int64_t number(std::string_view digits, std::string_view whole) {
     std::int64_t value = 0;
     const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if ((code != std::errc() || end != digits.data() + digits.size() || value < 0 || value > INT32_MAX) && error.empty())
+    if ((code != std::errc() || end != digits.data() + digits.size() || value < 0 || value > INT32_MAX) &&
+        error.empty())
       error = fmt::format("has \"{}\" where a number was expected", whole);
     return value;
   }
@@ -50,7 +55,8 @@ struct Reader {
   }
   std::int64_t id(char letter) {
     const std::string_view w = take();
-    if ((w.empty() || w[0] != letter) && error.empty()) error = fmt::format("has \"{}\" where {}<number> was expected", w, letter);
+    if ((w.empty() || w[0] != letter) && error.empty())
+      error = fmt::format("has \"{}\" where {}<number> was expected", w, letter);
     return w.empty() ? 0 : number(w.substr(1), w);
   }
   LoopId loop() { return LoopId(id('l')); }
@@ -62,12 +68,14 @@ struct Reader {
   }
   Tail tail() {
     const std::string_view w = take();
-    if (w != "overlap" && w != "guard" && error.empty()) error = fmt::format("has the tail \"{}\"; expected overlap or guard", w);
+    if (w != "overlap" && w != "guard" && error.empty())
+      error = fmt::format("has the tail \"{}\"; expected overlap or guard", w);
     return w == "overlap" ? Tail::overlap : Tail::guard;
   }
   bool registers() {
     if (!more()) return false;
-    if (const std::string_view w = take(); w != "registers" && error.empty()) error = fmt::format("has \"{}\" where registers was expected", w);
+    if (const std::string_view w = take(); w != "registers" && error.empty())
+      error = fmt::format("has \"{}\" where registers was expected", w);
     return true;
   }
 };
@@ -75,18 +83,35 @@ struct Reader {
 Result<Step> read_step(Reader& in) {
   const std::string_view verb = in.take();
   std::optional<Step> step;
-  if (verb == "split") step = Split{in.loop(), in.number(), in.tail()};
-  else if (verb == "fuse") step = Fuse{in.loops()};
-  else if (verb == "reorder") step = Reorder{in.loops()};
-  else if (verb == "parallel") step = Annotate{in.loop(), LoopKind::parallel};
-  else if (verb == "vectorize") step = Annotate{in.loop(), LoopKind::vectorized};
-  else if (verb == "unroll") step = Annotate{in.loop(), LoopKind::unrolled};
-  else if (verb == "compute_at") step = ComputeAt{in.op(), in.loop(), in.registers()};
-  else if (verb == "reverse_compute_at") step = ReverseComputeAt{in.op(), in.loop(), in.registers()};
-  else if (verb == "inline") step = Inline{in.op()};
-  else if (verb == "cache_write") step = CacheWrite{in.op(), in.loop()};
-  else if (verb == "pack") step = Pack{in.op(), in.op()};
-  else return Error{fmt::format("there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, compute_at, reverse_compute_at, inline, cache_write or pack", verb)};
+  if (verb == "split")
+    step = Split{in.loop(), in.number(), in.tail()};
+  else if (verb == "fuse")
+    step = Fuse{in.loops()};
+  else if (verb == "reorder")
+    step = Reorder{in.loops()};
+  else if (verb == "parallel")
+    step = Annotate{in.loop(), LoopKind::parallel};
+  else if (verb == "vectorize")
+    step = Annotate{in.loop(), LoopKind::vectorized};
+  else if (verb == "unroll")
+    step = Annotate{in.loop(), LoopKind::unrolled};
+  else if (verb == "compute_at")
+    step = ComputeAt{in.op(), in.loop(), in.registers()};
+  else if (verb == "reverse_compute_at")
+    step = ReverseComputeAt{in.op(), in.loop(), in.registers()};
+  else if (verb == "inline")
+    step = Inline{in.op()};
+  else if (verb == "cache_write")
+    step = CacheWrite{in.op(), in.loop()};
+  else if (verb == "rfactor")
+    step = Rfactor{in.loop()};
+  else if (verb == "pack")
+    step = Pack{in.op(), in.op()};
+  else
+    return Error{
+        fmt::format("there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, "
+                    "compute_at, reverse_compute_at, inline, cache_write, rfactor or pack",
+                    verb)};
   if (in.error.empty() && in.more()) in.error = fmt::format("has \"{}\" too much", in.words[in.next]);
   if (!in.error.empty()) return Error{fmt::format("{} {}", verb, in.error)};
   return *step;
@@ -118,15 +143,27 @@ Result<LoopTree> replay(const ComputeDag& dag, const Steps& steps) {
 
 std::string to_text(const Step& step) {
   Writer out;
-  const auto add_loops = [&](const std::vector<LoopId>& loops) { for (LoopId id : loops) out.add(id); };
-  std::visit(Match{[&](const Split& s) { out.add("split"), out.add(s.loop), out.add(fmt::format("{}", s.factor)), out.add(s.tail == Tail::overlap ? "overlap" : "guard"); },
+  const auto add_loops = [&](const std::vector<LoopId>& loops) {
+    for (LoopId id : loops) out.add(id);
+  };
+  std::visit(Match{[&](const Split& s) {
+                     out.add("split"), out.add(s.loop), out.add(fmt::format("{}", s.factor)),
+                         out.add(s.tail == Tail::overlap ? "overlap" : "guard");
+                   },
                    [&](const Fuse& s) { out.add("fuse"), add_loops(s.loops); },
                    [&](const Reorder& s) { out.add("reorder"), add_loops(s.loops); },
                    [&](const Annotate& s) { out.add(word(s.kind)), out.add(s.loop); },
-                   [&](const ComputeAt& s) { out.add("compute_at"), out.add(s.op), out.add(s.loop); if (s.registers) out.add("registers"); },
-                   [&](const ReverseComputeAt& s) { out.add("reverse_compute_at"), out.add(s.op), out.add(s.loop); if (s.registers) out.add("registers"); },
+                   [&](const ComputeAt& s) {
+                     out.add("compute_at"), out.add(s.op), out.add(s.loop);
+                     if (s.registers) out.add("registers");
+                   },
+                   [&](const ReverseComputeAt& s) {
+                     out.add("reverse_compute_at"), out.add(s.op), out.add(s.loop);
+                     if (s.registers) out.add("registers");
+                   },
                    [&](const Inline& s) { out.add("inline"), out.add(s.op); },
                    [&](const CacheWrite& s) { out.add("cache_write"), out.add(s.op), out.add(s.loop); },
+                   [&](const Rfactor& s) { out.add("rfactor"), out.add(s.loop); },
                    [&](const Pack& s) { out.add("pack"), out.add(s.tensor), out.add(s.reader); }},
              step);
   return out.text;
@@ -141,7 +178,7 @@ std::string to_text(const Steps& steps) {
 Result<Steps> parse_steps(std::string_view text) {
   Steps steps;
   for (std::string_view part : split_text(text, ';')) {
-    Reader in{split_text(part, ' ')};
+    Reader in{split_text(part, ' '), 0, ""};
     if (in.words.empty()) continue;
     WHET_TRY(Step step, read_step(in));
     steps.push_back(std::move(step));
@@ -196,11 +233,13 @@ std::vector<LoopId> Scheduler::compute_at(OpId op, LoopId loop, bool registers) 
 }
 
 std::vector<LoopId> Scheduler::reverse_compute_at(OpId op, LoopId loop, bool registers) {
-  return run(ReverseComputeAt{op, loop, registers}) ? own_loops(tree_, op) : std::vector<LoopId>(tree_.place(op).axes.size());
+  return run(ReverseComputeAt{op, loop, registers}) ? own_loops(tree_, op)
+                                                    : std::vector<LoopId>(tree_.place(op).axes.size());
 }
 
 void Scheduler::inline_op(OpId op) { run(Inline{op}); }
 void Scheduler::cache_write(OpId op, LoopId loop) { run(CacheWrite{op, loop}); }
+void Scheduler::rfactor(LoopId loop) { run(Rfactor{loop}); }
 void Scheduler::pack(OpId tensor, OpId reader) { run(Pack{tensor, reader}); }
 
 Result<Steps> Scheduler::finish() const {

@@ -15,13 +15,15 @@
 #include "schedule/pack.h"
 #include "schedule/reorder.h"
 #include "schedule/reverse_compute_at.h"
+#include "schedule/rfactor.h"
 #include "schedule/split.h"
 
 namespace whet {
 
-/// The primitives; the list is closed. Loops are named by ids that the sequence of primitives alone determines, so the same steps
-/// replay on another shape of the same structure.
-using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, ReverseComputeAt, Inline, CacheWrite, Pack>;
+/// The primitives; the list is closed. Loops are named by ids that the sequence of primitives alone determines, so the
+/// same steps replay on another shape of the same structure.
+using Step =
+    std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, ReverseComputeAt, Inline, CacheWrite, Rfactor, Pack>;
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
@@ -34,13 +36,15 @@ std::string to_text(const Step&);
 std::string to_text(const Steps&);
 Result<Steps> parse_steps(std::string_view text);
 
-/// A tree under construction that remembers its steps; what templates and rules are written with. The first refusal is kept and
-/// every later call does nothing, so a template reads without error handling and asks `finish` once.
+/// A tree under construction that remembers its steps; what templates and rules are written with. The first refusal is
+/// kept and every later call does nothing, so a template reads without error handling and asks `finish` once.
 class Scheduler {
  public:
   explicit Scheduler(const ComputeDag& dag) : tree_(make_loop_tree(dag)) {}
 
-  struct Pair { LoopId outer, inner; };
+  struct Pair {
+    LoopId outer, inner;
+  };
   Pair split(LoopId loop, std::int64_t factor, Tail tail);
   /// Splits into one loop per factor and an outermost one: {outer, f0, f1, ...}.
   std::vector<LoopId> tile(LoopId loop, const std::vector<std::int64_t>& factors, Tail tail);
@@ -52,6 +56,7 @@ class Scheduler {
   std::vector<LoopId> reverse_compute_at(OpId op, LoopId loop, bool registers);
   void inline_op(OpId op);
   void cache_write(OpId op, LoopId loop);
+  void rfactor(LoopId loop);
   void pack(OpId tensor, OpId reader);
 
   std::vector<LoopId> loops(OpId op) const { return own_loops(tree_, op); }

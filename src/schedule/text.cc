@@ -23,21 +23,26 @@ std::pair<int, int> position(const LoopTree& tree, DigitId wanted) {
 
 std::string_view word(LoopKind kind) {
   switch (kind) {
-    case LoopKind::serial: return "for";
-    case LoopKind::parallel: return "parallel";
-    case LoopKind::vectorized: return "vector";
-    case LoopKind::unrolled: return "unroll";
+    case LoopKind::serial:
+      return "for";
+    case LoopKind::parallel:
+      return "parallel";
+    case LoopKind::vectorized:
+      return "vector";
+    case LoopKind::unrolled:
+      return "unroll";
   }
   return "";
 }
 
 /// Splits of the digits of a loop whose factor does not divide: "  # 17 by 6, guard".
 std::string tails(const LoopTree& tree, LoopId id) {
-  std::string text;
+  std::string text = is_rfactored(tree, id) ? "  # rfactor" : "";
   for (DigitId leaf : tree.loop(id).digits)
     for (const Digit& digit : tree.digits)
       if (!digit.leaf() && digit.outer == leaf && !digit.divides())
-        text += fmt::format("  # {} by {}, {}", digit.extent, digit.factor, digit.tail == Tail::overlap ? "overlap" : "guard");
+        text += fmt::format("  # {} by {}, {}", digit.extent, digit.factor,
+                            digit.tail == Tail::overlap ? "overlap" : "guard");
   return text;
 }
 
@@ -54,7 +59,8 @@ void print(const LoopTree& tree, const Item& item, int depth, std::string& text)
   const Placement& place = tree.place(loop.op);
   const bool first = !loop.parent.valid() || tree.loop(loop.parent).op != loop.op;
   if (first && place.registers) text += fmt::format("{}{} @registers\n", indent, tree.dag.op(loop.op).name);
-  text += fmt::format("{}{} {} in {}{}\n", indent, word(loop.kind), name_of(tree, item.loop), extent_of(tree, item.loop), tails(tree, item.loop));
+  text += fmt::format("{}{} {} in {}{}\n", indent, word(loop.kind), name_of(tree, item.loop),
+                      extent_of(tree, item.loop), tails(tree, item.loop));
   for (const RegisterCache& cache : tree.caches)
     if (cache.loop == item.loop) text += fmt::format("{}  cache {} @registers\n", indent, tree.dag.op(cache.op).name);
   for (const Item& child : loop.children) print(tree, child, depth + 1, text);

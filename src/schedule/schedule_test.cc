@@ -1,0 +1,270 @@
+#include <gtest/gtest.h>
+
+#include "schedule/steps.h"
+
+namespace whet {
+namespace {
+
+ComputeDag dag(const char* text) {
+  Result<ComputeDag> parsed = parse_dag(text);
+  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
+  return *parsed;
+}
+
+constexpr const char* kPair = R"(
+x = PLACEHOLDER [6, 20]
+t(i, j) = (x[i, j]*2f) for i in 6, j in 20
+y(i, j) = (t[i, j] + 1f) for i in 6, j in 20
+return y
+)";
+
+constexpr const char* kMatmul = R"(
+a = PLACEHOLDER [12, 64]
+b = PLACEHOLDER [64, 40] const
+bias = PLACEHOLDER [40] const
+c(m, n) += (a[m, k]*b[k, n]) for m in 12, n in 40, k in 64
+out(m, n) = max((c[m, n] + bias[n]), 0f) for m in 12, n in 40
+return out
+)";
+
+/// The forest after the steps, as text, or the refusal.
+std::string after(const char* text, const char* steps) {
+  const Result<Steps> parsed = parse_steps(steps);
+  if (!parsed.ok()) return parsed.error().message;
+  EXPECT_EQ(to_text(*parsed), steps) << "steps print as they parse";
+  const Result<LoopTree> tree = replay(dag(text), *parsed);
+  return tree.ok() ? to_text(*tree) : tree.error().message;
+}
+
+TEST(LoopTree, StartsAsOneSerialNestAnOp) {
+  EXPECT_EQ(after(kPair, ""), R"(for i in 6
+  for j in 20
+    t
+for i in 6
+  for j in 20
+    y
+)");
+}
+
+TEST(Split, NestsAnInnerLoopOfFactorIterations) {
+  EXPECT_EQ(after(kPair, "split l3 8 guard"), R"(for i in 6
+  for j in 20
+    t
+for i in 6
+  for j.0 in 3  # 20 by 8, guard
+    for j.1 in 8
+      y
+)");
+}
+TEST(Split, RefusesAFactorOutsideTheLoop) {
+  EXPECT_EQ(after(kPair, "split l3 21 guard"),
+            "step 1 (split l3 21 guard): loop j (l3) has 20 iterations; a factor must be 1..20, found 21");
+}
+TEST(Split, RefusesOverlapOnAReduceAxis) {
+  EXPECT_NE(after(kMatmul, "split l2 6 overlap").find("would count twice"), std::string::npos);
+}
+TEST(Split, RefusesALoopThatIsGone) {
+  EXPECT_NE(after(kPair, "split l3 4 guard; split l3 2 guard").find("there is no loop l3"), std::string::npos);
+}
+
+TEST(Fuse, MakesOneLoopOfTwo) {
+  EXPECT_EQ(after(kPair, "inline o1; fuse l2 l3"), R"(for i·j in 120
+  y
+)");
+}
+TEST(Fuse, RefusesLoopsThatAreNotNestedDirectly) {
+  EXPECT_NE(after(kPair, "fuse l3 l2").find("is not nested directly"), std::string::npos);
+}
+TEST(Fuse, RefusesToMixSpatialAndReduce) {
+  EXPECT_NE(after(kMatmul, "fuse l1 l2").find("spatial and reduce"), std::string::npos);
+}
+
+TEST(Reorder, MovesLoopsAmongThemselves) {
+  EXPECT_EQ(after(kMatmul, "inline o4; reorder l2 l0"),
+            "step 1 (inline o4): op out (o4) is an output, which has to be stored");
+  EXPECT_EQ(after(kMatmul, "reorder l2 l0"), R"(for k in 64
+  for n in 40
+    for m in 12
+      c
+for m in 12
+  for n in 40
+    out
+)");
+}
+TEST(Reorder, RefusesALoopNamedTwice) {
+  EXPECT_NE(after(kPair, "reorder l2 l2").find("named twice"), std::string::npos);
+}
+
+TEST(Annotate, SaysHowLoopsRun) {
+  EXPECT_EQ(after(kPair, "inline o1; split l3 4 guard; parallel l2; unroll l4; vectorize l5"), R"(parallel i in 6
+  unroll j.0 in 5
+    vector j.1 in 4
+      y
+)");
+}
+TEST(Annotate, RefusesToVectorizeAReduceLoop) {
+  EXPECT_NE(after(kMatmul, "vectorize l2").find("rfactor it first"), std::string::npos);
+}
+TEST(Annotate, RefusesAParallelLoopInside) {
+  EXPECT_NE(after(kPair, "parallel l3").find("not the outermost"), std::string::npos);
+}
+TEST(Annotate, RefusesAnInnerLoopAsVector) {
+  EXPECT_NE(after(kPair, "vectorize l2").find("not innermost"), std::string::npos);
+}
+
+TEST(Inline, PutsTheBodyIntoItsReaders) {
+  EXPECT_EQ(after(kPair, "inline o1"), R"(for i in 6
+  for j in 20
+    y
+)");
+  const LoopTree tree = *replay(dag(kPair), *parse_steps("inline o1"));
+  EXPECT_EQ(to_text(tree.dag.op(OpId(2)).element().body, [&](SourceId s) { return tree.dag.ops[s.index()].name; }),
+            "((x[i, j]*2f) + 1f)");
+}
+TEST(Inline, RefusesAReduction) { EXPECT_NE(after(kMatmul, "inline o3").find("reduces"), std::string::npos); }
+
+TEST(ComputeAt, ComputesTheRegionThatIsReadThere) {
+  EXPECT_EQ(after(kPair, "split l3 8 guard; compute_at o1 l4"), R"(for i in 6
+  for j.0 in 3  # 20 by 8, guard
+    for i in 1
+      for j in 8
+        t
+    for j.1 in 8
+      y
+)");
+}
+TEST(ComputeAt, RefusesWhileAReaderStandsOutside) {
+  EXPECT_NE(after(R"(
+x = PLACEHOLDER [4]
+t(i) = (x[i]*2f) for i in 4
+y(i) = (t[i] + 1f) for i in 4
+z(i) = (t[i] + y[i]) for i in 4
+return z
+)",
+                  "compute_at o1 l1")
+                .find("has the consumer z outside of loop i"),
+            std::string::npos);
+}
+TEST(ComputeAt, FreezesTheLoopsAbove) {
+  EXPECT_NE(after(kPair, "compute_at o1 l2; split l2 2 guard").find("is frozen"), std::string::npos);
+}
+
+TEST(ReverseComputeAt, RunsTheReaderWhereTheTileIsFinished) {
+  EXPECT_EQ(
+      after(kMatmul,
+            "split l0 4 overlap; split l1 16 overlap; reorder l5 l7 l2 l6 l8; reverse_compute_at o4 l7 registers"),
+      R"(c @registers
+for m.0 in 3
+  for n.0 in 3  # 40 by 16, overlap
+    for k in 64
+      for m.1 in 4
+        for n.1 in 16
+          c
+    for m in 4
+      for n in 16
+        out
+)");
+}
+
+TEST(CacheWrite, KeepsATileInRegisters) {
+  EXPECT_EQ(after(kMatmul, "split l1 8 overlap; reorder l0 l5 l2 l6; cache_write o3 l5"), R"(for m in 12
+  for n.0 in 5
+    cache c @registers
+    for k in 64
+      for n.1 in 8
+        c
+for m in 12
+  for n in 40
+    out
+)");
+}
+TEST(CacheWrite, RefusesAnOpWithoutAReduction) {
+  EXPECT_NE(after(kPair, "cache_write o2 l3").find("does not reduce"), std::string::npos);
+}
+
+TEST(Rfactor, LetsAReduceLoopBeVectorized) {
+  EXPECT_EQ(after("x = PLACEHOLDER [3, 64]\ns(i) += x[i, k] for i in 3, k in 64\nreturn s\n",
+                  "split l1 16 guard; rfactor l3; vectorize l3"),
+            R"(for i in 3
+  for k.0 in 4
+    vector k.1 in 16  # rfactor
+      s
+)");
+}
+
+TEST(Pack, NeedsAConstantThatIsReadOnce) {
+  EXPECT_NE(after(kMatmul, "pack o1 o3").find("c  # b packed"), std::string::npos);
+  EXPECT_NE(after(kMatmul, "pack o0 o3").find("no constant input"), std::string::npos);
+  EXPECT_NE(after(kMatmul, "pack o1 o4").find("is read 0 times"), std::string::npos);
+}
+
+// The two hard trees: a K-blocked convolution whose epilogue runs on the last block, and a depthwise convolution
+// computed inside the pointwise one that reads it.
+constexpr const char* kConv = R"(
+x = PLACEHOLDER [1, 10, 10, 32]
+w = PLACEHOLDER [3, 3, 32, 32] const
+conv(n, oh, ow, oc) += (x[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in 8, ow in 8, oc in 32, rh in 3, rw in 3, rc in 32
+out(n, oh, ow, oc) = max(conv[n, oh, ow, oc], 0f) for n in 1, oh in 8, ow in 8, oc in 32
+return out
+)";
+TEST(HardTrees, AKBlockedConvolutionWithItsEpilogueOnTheLastBlock) {
+  EXPECT_EQ(
+      after(kConv,
+            "split l2 4 overlap; split l3 16 overlap; split l6 16 guard; reorder l0 l1 l15 l11 l13 l4 l5 l16 l12 l14; "
+            "cache_write o2 l13; reverse_compute_at o3 l13; unroll l12; vectorize l14; parallel l0"),
+      R"(parallel n in 1
+  for oh in 8
+    for rc.0 in 2
+      for ow.0 in 2
+        for oc.0 in 2
+          cache conv @registers
+          for rh in 3
+            for rw in 3
+              for rc.1 in 16
+                unroll ow.1 in 4
+                  vector oc.1 in 16
+                    conv
+          for n in 1
+            for oh in 1
+              for ow in 4
+                for oc in 16
+                  out
+)");
+}
+TEST(HardTrees, ADepthwiseConvolutionInsideThePointwiseThatReadsIt) {
+  EXPECT_EQ(after(R"(
+x = PLACEHOLDER [1, 10, 10, 32]
+wd = PLACEHOLDER [3, 3, 32] const
+wp = PLACEHOLDER [32, 48] const
+dw(n, oh, ow, c) += (x[n, (oh + rh), (ow + rw), c]*wd[rh, rw, c]) for n in 1, oh in 8, ow in 8, c in 32, rh in 3, rw in 3
+pw(n, oh, ow, oc) += (dw[n, oh, ow, rc]*wp[rc, oc]) for n in 1, oh in 8, ow in 8, oc in 48, rc in 32
+return pw
+)",
+                  "split l8 4 overlap; reorder l6 l7 l11 l10 l12 l9; compute_at o3 l11; parallel l6"),
+            R"(parallel n in 1
+  for oh in 8
+    for ow.0 in 2
+      for n in 1
+        for oh in 1
+          for ow in 4
+            for c in 32
+              for rh in 3
+                for rw in 3
+                  dw
+      for rc in 32
+        for ow.1 in 4
+          for oc in 48
+            pw
+)");
+}
+
+TEST(Steps, GarbageIsRefusedWithAReason) {
+  for (const char* text : {"split", "split l1", "split x1 2 guard", "split l1 2 maybe", "dance l1", "fuse l1 l",
+                           "parallel l1 l2", "split l99999999999 2 guard"})
+    EXPECT_FALSE(parse_steps(text).ok()) << text;
+  EXPECT_FALSE(replay(dag(kPair), *parse_steps("parallel l77")).ok());
+  EXPECT_FALSE(replay(dag(kPair), *parse_steps("inline o77")).ok());
+}
+
+}  // namespace
+}  // namespace whet

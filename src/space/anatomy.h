@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compute/dag.h"
+
+namespace whet {
+
+/// A DAG seen as: element ops before one reduction (its pads), the reduction, element ops after it up to one output.
+struct Anatomy {
+  std::vector<OpId> before;     ///< to be inlined into the anchor
+  OpId anchor;                  ///< the only op with a reducer
+  std::vector<OpId> after;      ///< between anchor and output, to be inlined into the output
+  std::optional<OpId> output;   ///< reads the anchor at its own axes; empty when the anchor is the output
+  std::vector<OpId> constants;  ///< constant placeholders that the anchor's body reads, once each, after inlining
+};
+
+/// Empty when the DAG is not of this form.
+std::optional<Anatomy> find_anatomy(const ComputeDag&);
+
+/// The weight of computing a body once: arithmetic 1, a division 4, an exp or the like 12.
+double body_cost(const Expr& body);
+
+}  // namespace whet
