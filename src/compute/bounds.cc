@@ -114,6 +114,7 @@ Expr lane_of(const Expr& e) {
   return rewrite(e, [](const Expr& x) -> Expr {
     if (const auto* b = std::get_if<Broadcast>(&x->kind)) return b->a;
     if (const auto* r = std::get_if<Ramp>(&x->kind)) return r->base + var(kLane, "lane") * r->stride;
+    if (const auto* v = std::get_if<Var>(&x->kind)) return make_expr(x->dtype, 1, *v);
     return x->lanes == 1 ? x : Expr();
   });
 }

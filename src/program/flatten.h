@@ -1,0 +1,12 @@
+#pragma once
+
+#include "program/program.h"
+
+namespace whet {
+
+/// Replaces the indices of every load and store by one, row-major, in elements.
+/// Needs:  as many indices as the buffer has extents, or one already.
+/// Leaves: one index each; scalars and ramps stay scalars and ramps.
+Program flatten(const Program&);
+
+}  // namespace whet

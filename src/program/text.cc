@@ -1,0 +1,147 @@
+#include <map>
+#include <set>
+
+#include "compute/affine.h"
+#include "compute/dag.h"
+#include "program/program.h"
+
+namespace whet {
+namespace {
+
+std::string_view word_of(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::serial:
+      return "for";
+    case LoopKind::parallel:
+      return "parallel";
+    case LoopKind::vectorized:
+      return "vector";
+    case LoopKind::unrolled:
+      return "unroll";
+  }
+  return "";
+}
+
+std::string_view word_of(Scope scope) {
+  switch (scope) {
+    case Scope::argument:
+      return "argument";
+    case Scope::shared:
+      return "shared";
+    case Scope::worker:
+      return "worker";
+    case Scope::registers:
+      return "registers";
+  }
+  return "";
+}
+
+class ProgramPrinter {
+ public:
+  explicit ProgramPrinter(const Program& program) : program_(program) {
+    style_.source = [this](SourceId id) { return program_.buffer(BufferId(id.value)).name; };
+    style_.var = [this](const Var& v) {
+      const auto found = names_.find(v.id);
+      return found == names_.end() ? v.name : found->second;
+    };
+  }
+
+  std::string buffers() const {
+    std::string text;
+    for (const Buffer& b : program_.buffers) {
+      text += std::string(word_of(b.scope)) + (b.scope == Scope::argument ? " " + std::to_string(b.argument) : "") +
+              " " + b.name + ": " + std::string(name_of(b.dtype)) + "[";
+      for (std::size_t d = 0; d < b.extents.size(); ++d) text += (d ? ", " : "") + std::to_string(b.extents[d]);
+      text += std::string("]") + (b.constant ? " const" : "") + (b.written ? " written" : "") + "\n";
+    }
+    return text;
+  }
+
+  void print(const Stmt& s, int depth) {
+    if (!s.defined()) return;
+    std::visit(Match{
+                   [&](const Loop& n) { loop(n, depth); },
+                   [&](const Let& n) {
+                     const std::string value = text(n.value);
+                     const Naming naming(*this, n.var, n.name);
+                     line(depth, "let " + names_[n.var] + " = " + value);
+                     print(n.body, depth);
+                   },
+                   [&](const Store& n) { store(n, depth); },
+                   [&](const If& n) {
+                     line(depth, "if " + text(n.condition));
+                     print(n.then_body, depth + 1);
+                     if (!n.else_body.defined()) return;
+                     line(depth, "else");
+                     print(n.else_body, depth + 1);
+                   },
+                   [&](const Block& n) {
+                     for (const Stmt& inner : n.body) print(inner, depth);
+                   },
+                   [&](const Barrier&) { line(depth, "barrier"); },
+               },
+               s->kind);
+  }
+
+  std::string take() { return std::move(out_); }
+
+ private:
+  /// A name for a variable while its body is printed: its own, with a number behind it where an enclosing one has it
+  /// already.
+  struct Naming {
+    Naming(ProgramPrinter& printer, VarId var, const std::string& name) : printer(printer), var(var) {
+      unique = name;
+      for (int k = 1; !printer.taken_.insert(unique).second; ++k) unique = name + "_" + std::to_string(k);
+      printer.names_[var] = unique;
+    }
+    ~Naming() { printer.taken_.erase(unique); }
+    Naming(const Naming&) = delete;
+    Naming& operator=(const Naming&) = delete;
+    ProgramPrinter& printer;
+    VarId var;
+    std::string unique;
+  };
+
+  std::string text(const Expr& e) const { return to_text(e, style_); }
+
+  void line(int depth, const std::string& words) {
+    out_ += std::string(static_cast<std::size_t>(depth) * 2, ' ') + words + "\n";
+  }
+
+  void loop(const Loop& n, int depth) {
+    const std::string begin = text(n.min), end = text(to_expr(add(to_affine(n.min), to_affine(n.extent))));
+    const Naming naming(*this, n.index, n.name);
+    line(depth, std::string(word_of(n.kind)) + " " + names_[n.index] + " in " + begin + " .. " + end);
+    print(n.body, depth + 1);
+  }
+
+  void store(const Store& n, int depth) {
+    std::string words = program_.buffer(n.buffer).name + "[";
+    for (std::size_t d = 0; d < n.index.size(); ++d) words += (d ? ", " : "") + text(n.index[d]);
+    words += "] = " + text(n.value);
+    if (n.mask.defined()) words += " where " + text(n.mask);
+    line(depth, words);
+  }
+
+  const Program& program_;
+  ExprStyle style_;
+  std::map<VarId, std::string> names_;
+  std::set<std::string> taken_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string to_text(const Program& program) {
+  ProgramPrinter printer(program);
+  printer.print(program.body, 1);
+  return "program " + program.name + "\n" + printer.buffers() + "run\n" + printer.take();
+}
+
+std::string to_text(const Program& program, const Stmt& s) {
+  ProgramPrinter printer(program);
+  printer.print(s, 0);
+  return printer.take();
+}
+
+}  // namespace whet
