@@ -1,158 +1,9 @@
 #include "import/import.h"
 
-#include <set>
-#include <unordered_set>
-
-#include "import/onnx/bind.h"
-#include "import/onnx/importers.h"
-#include "import/onnx/order.h"
+#include "import/onnx/import_onnx.h"
 #include "import/onnx/reader.h"
-#include "import/onnx/site.h"
 
 namespace whet {
-namespace {
-
-constexpr std::string_view kZoo = "zoo:";
-
-/// Everything about a model that stays the same when import begins again with more inputs folded.
-struct Model {
-  OnnxModel onnx;
-  std::vector<std::size_t> order;
-  std::vector<TensorType> input_types;
-};
-
-/// Operators without an importer, each once, all in one sentence.
-Status check_operators(const Model& model) {
-  std::set<std::string> missing;
-  for (std::size_t index : model.order) {
-    const OnnxNode& node = model.onnx.nodes[index];
-    if (node.domain.empty() && find_importer(node.op, model.onnx.opset) != nullptr) continue;
-    missing.insert(node.domain.empty() ? node.op : node.domain + "." + node.op);
-  }
-  if (missing.empty()) return ok_status();
-  std::string names;
-  for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;
-  return Error{(missing.size() == 1 ? "this operator is" : "these operators are") +
-               std::string(" not supported in operator set ") + std::to_string(model.onnx.opset) + ": " + names};
-}
-
-/// The file's outputs. A value gets the name of the output; an input, or a second name for one value, is passed through
-/// a reshape that changes nothing.
-Status give_outputs(const Model& model, OnnxGraph& out) {
-  std::unordered_set<std::int32_t> named;
-  for (ValueId input : out.graph.inputs) named.insert(input.value);
-  for (const std::string& name : model.onnx.outputs) {
-    ValueId id = out.find(name);
-    const Value& value = out.graph.value(id);
-    if (num_elements(value.type.shape) == 0)
-      return Error{"the output \"" + name + "\" is " + to_string(value.type) + ", which is empty"};
-    if (value.name != name) {
-      if (named.insert(id.value).second) {
-        out.graph.value(id).name = name;
-      } else {
-        const Shape shape = value.type.shape;
-        WHET_TRY(id, out.graph.add_node("output/" + name, ReshapeOperator{shape}, {id}));
-        out.graph.value(id).name = name;
-      }
-    }
-    named.insert(id.value);
-    out.graph.outputs.push_back(id);
-  }
-  return ok_status();
-}
-
-/// Drops constants that no node reads (their shape arithmetic is folded), keeping the others' order.
-void drop_unread_values(Graph& graph) {
-  std::vector<bool> used(graph.values.size(), false);
-  for (const Node& node : graph.nodes) {
-    used[node.output.index()] = true;
-    for (ValueId id : node.inputs) used[id.index()] = true;
-  }
-  for (ValueId id : graph.inputs) used[id.index()] = true;
-  for (ValueId id : graph.outputs) used[id.index()] = true;
-  std::vector<ValueId> renumbered(graph.values.size());
-  std::vector<Value> kept;
-  for (std::size_t i = 0; i < used.size(); ++i) {
-    if (!used[i]) continue;
-    renumbered[i] = ValueId(static_cast<std::int64_t>(kept.size()));
-    kept.push_back(std::move(graph.values[i]));
-  }
-  graph.values = std::move(kept);
-  const auto renumber = [&](ValueId& id) { id = renumbered[id.index()]; };
-  for (Node& node : graph.nodes) {
-    for (ValueId& id : node.inputs) renumber(id);
-    renumber(node.output);
-  }
-  for (ValueId& id : graph.inputs) renumber(id);
-  for (ValueId& id : graph.outputs) renumber(id);
-}
-
-/// Drops nodes whose results nobody reads: folding made them superfluous.
-void drop_dead_nodes(Graph& graph) {
-  std::vector<bool> needed(graph.values.size(), false);
-  for (ValueId id : graph.outputs) needed[id.index()] = true;
-  std::vector<bool> live(graph.nodes.size(), false);
-  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-    live[i] = needed[graph.nodes[i].output.index()];
-    if (!live[i]) continue;
-    for (ValueId id : graph.nodes[i].inputs) needed[id.index()] = true;
-  }
-  std::vector<Node> kept;
-  for (std::size_t i = 0; i < live.size(); ++i) {
-    if (live[i]) kept.push_back(std::move(graph.nodes[i]));
-  }
-  graph.nodes = std::move(kept);
-}
-
-/// Imports with the values of `folded` inputs as constants. `needed`: inputs whose values a shape asked for.
-Result<Graph> build(const Model& model, const ImportOptions& options, const std::set<std::string>& folded,
-                    std::set<std::string>& needed) {
-  OnnxGraph out;
-  out.graph.name = model.onnx.graph_name;
-  out.reserve_names(model.onnx);
-  for (std::size_t i = 0; i < model.onnx.inputs.size(); ++i) {
-    const std::string& name = model.onnx.inputs[i].name;
-    out.define(name, folded.contains(name) ? out.graph.add_constant(name, options.values.at(name))
-                                           : out.add_input(name, model.input_types[i]));
-  }
-  for (const NamedTensor& initializer : model.onnx.initializers) {
-    out.define(initializer.name, out.graph.add_constant(initializer.name, initializer.tensor));
-  }
-  for (std::size_t index : model.order) {
-    const OnnxNode& node = model.onnx.nodes[index];
-    OnnxSite site(out, node, node_label(model.onnx, index), model.onnx.opset);
-    Status status = find_importer(node.op, model.onnx.opset)->import(site);
-    if (status.ok()) status = site.finish();
-    needed = out.needed_values;
-    if (!status.ok()) return status.error();
-  }
-  WHET_RETURN_IF_ERROR(give_outputs(model, out));
-  drop_dead_nodes(out.graph);
-  drop_unread_values(out.graph);
-  WHET_RETURN_IF_ERROR(verify(out.graph));
-  return std::move(out.graph);
-}
-
-Result<Graph> import_onnx(OnnxModel onnx, const ImportOptions& options) {
-  Model model{std::move(onnx), {}, {}};
-  WHET_TRY(model.order, live_order(model.onnx));
-  WHET_RETURN_IF_ERROR(check_operators(model));
-  WHET_TRY(model.input_types, bind_inputs(model.onnx, options));
-  std::set<std::string> folded;
-  while (true) {
-    std::set<std::string> needed;
-    Result<Graph> graph = build(model, options, folded, needed);
-    if (graph.ok()) return graph;
-    // A shape asked for the value of an input: fold those whose value is known, and begin again.
-    const std::size_t before = folded.size();
-    for (const std::string& name : needed) {
-      if (options.values.contains(name)) folded.insert(name);
-    }
-    if (folded.size() == before) return graph;
-  }
-}
-
-}  // namespace
 
 Result<Graph> import_onnx_bytes(std::string_view bytes, const std::string& what, const ImportOptions& options) {
   WHET_TRY(OnnxModel onnx, parse_onnx(bytes, "", what));
@@ -160,6 +11,7 @@ Result<Graph> import_onnx_bytes(std::string_view bytes, const std::string& what,
 }
 
 Result<Graph> import_model(const std::string& path_or_zoo, const ImportOptions& options) {
+  constexpr std::string_view kZoo = "zoo:";
   if (path_or_zoo.starts_with(kZoo)) return zoo_model(path_or_zoo.substr(kZoo.size()), options.zoo);
   WHET_TRY(OnnxModel onnx, read_onnx(path_or_zoo));
   auto graph = import_onnx(std::move(onnx), options);

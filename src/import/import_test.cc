@@ -1,0 +1,178 @@
+#include "import/import.h"
+
+#include <gtest/gtest.h>
+
+#include "import/file.h"
+#include "import/npy.h"
+#include "import/onnx/import_onnx.h"
+
+namespace whet {
+namespace {
+
+std::string bundled(const std::string& file) { return std::string(WHET_SOURCE_DIR) + "/tests/models/" + file; }
+
+std::string signature(const Graph& graph) {
+  std::string text;
+  for (ValueId id : graph.inputs) text += graph.value(id).name + ": " + to_string(graph.value(id).type) + "\n";
+  text += std::to_string(graph.nodes.size()) + " nodes\n";
+  for (ValueId id : graph.outputs) text += graph.value(id).name + ": " + to_string(graph.value(id).type) + "\n";
+  return text;
+}
+
+std::string failure(const Result<Graph>& graph) { return graph.ok() ? "imported" : graph.error().message; }
+
+TEST(ImportModel, ReadsBlazeface) {
+  EXPECT_EQ(signature(import_model(bundled("blazeface_front.onnx")).value()),
+            "input:0: f32[1x128x128x3]\n"
+            "95 nodes\n"
+            "Identity:0: f32[1x512x1]\n"
+            "Identity_1:0: f32[1x384x1]\n"
+            "Identity_2:0: f32[1x512x16]\n"
+            "Identity_3:0: f32[1x384x16]\n");
+}
+TEST(ImportModel, BindsTheDimensionsOfPpocr) {
+  ImportOptions options;
+  options.shapes["x"] = {1, 3, 48, 192};
+  EXPECT_EQ(signature(import_model(bundled("ppocr_cls.onnx"), options).value()),
+            "x: f32[1x3x48x192]\n"
+            "215 nodes\n"
+            "softmax_0.tmp_0: f32[1x2]\n");
+}
+TEST(ImportModel, SaysWhichShapeToGive) {
+  EXPECT_EQ(failure(import_model(bundled("ppocr_cls.onnx"))),
+            "input \"x\" is p2o.DynamicDimension.0x3xp2o.DynamicDimension.1xp2o.DynamicDimension.2: its dimensions are "
+            "not fixed; give them, e.g. --shape x=1x3x224x224");
+  ImportOptions options;
+  options.shapes["x"] = {1, 4, 48, 192};
+  EXPECT_EQ(failure(import_model(bundled("ppocr_cls.onnx"), options)),
+            "input \"x\" is given as 1x4x48x192; the model says "
+            "p2o.DynamicDimension.0x3xp2o.DynamicDimension.1xp2o.DynamicDimension.2");
+  options.shapes = {{"y", {1}}};
+  EXPECT_EQ(failure(import_model(bundled("ppocr_cls.onnx"), options)),
+            "--shape y=1: the model has no such input; its inputs are \"x\"");
+}
+TEST(ImportModel, ReferenceTensorsHaveTheTypesOfTheModel) {
+  const Graph graph = import_model(bundled("blazeface_front.onnx")).value();
+  EXPECT_EQ(load_tensor(bundled("blazeface_front.in.npy"))->type(), graph.value(graph.inputs[0]).type);
+  const char* kOutputs[] = {"out", "out1", "out2", "out3"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::string file = std::string("blazeface_front.") + kOutputs[i] + ".npy";
+    EXPECT_EQ(load_tensor(bundled(file))->type(), graph.value(graph.outputs[i]).type);
+  }
+}
+TEST(ImportModel, RefusesWhatIsNoModel) {
+  EXPECT_EQ(failure(import_model("missing.onnx")), "cannot read \"missing.onnx\": No such file or directory");
+  EXPECT_EQ(failure(import_onnx_bytes("", "m.onnx")), "m.onnx: the file is empty");
+  EXPECT_EQ(failure(import_onnx_bytes("hello, this is text", "m.onnx")),
+            "m.onnx: not a valid ONNX file (damaged or cut off)");
+  const std::string bytes = read_file(bundled("ppocr_cls.onnx")).value();
+  EXPECT_EQ(failure(import_onnx_bytes(bytes.substr(0, bytes.size() / 2), "m.onnx")),
+            "m.onnx: not a valid ONNX file (damaged or cut off)");
+}
+
+/// A model of nodes "op_i" that read "x" (f32[2]) and each other as the test wires them.
+OnnxModel chain(const std::vector<std::pair<std::string, std::vector<std::string>>>& nodes) {
+  OnnxModel model;
+  model.opset = 13;
+  model.inputs.push_back({"x", DType::f32, std::vector<OnnxDimension>{{2, ""}}});
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    model.nodes.push_back({"", nodes[i].first, "", nodes[i].second, {"v" + std::to_string(i)}, {}});
+  }
+  model.outputs = {"v" + std::to_string(nodes.size() - 1)};
+  return model;
+}
+
+TEST(ImportOnnx, ListsAllUnsupportedOperatorsAtOnce) {
+  OnnxModel model = chain({{"Foo", {"x"}}, {"NonZero", {"x"}}, {"Foo", {"v0"}}, {"Sum", {"v1", "v2", "x"}}});
+  model.nodes[2].domain = "com.example";
+  EXPECT_EQ(failure(import_onnx(model, {})),
+            "these operators are not supported in operator set 13: Foo, NonZero, com.example.Foo");
+}
+TEST(ImportOnnx, SortsNodesAndForgetsDeadOnes) {
+  const OnnxModel model = chain({{"Relu", {"v2"}}, {"NonZero", {"x"}}, {"Exp", {"x"}}, {"Tanh", {"v0"}}});
+  EXPECT_EQ(to_text(import_onnx(model, {}).value()),
+            "graph \n"
+            "input x: f32[2]\n"
+            "v2: f32[2] = exp(x)  # Exp_2\n"
+            "v0: f32[2] = relu(v2)  # Relu_0\n"
+            "v3: f32[2] = tanh(v0)  # Tanh_3\n"
+            "output v3\n");
+}
+TEST(ImportOnnx, RefusesCyclesAndUndefinedValues) {
+  EXPECT_EQ(failure(import_onnx(chain({{"Relu", {"v1"}}, {"Exp", {"v0"}}}), {})), "Relu_0: stands in a cycle of nodes");
+  EXPECT_EQ(failure(import_onnx(chain({{"Relu", {"z"}}}), {})), "Relu_0: reads \"z\", which nothing defines");
+  OnnxModel twice = chain({{"Relu", {"x"}}, {"Exp", {"x"}}});
+  twice.nodes[1].outputs = {"v0"};
+  EXPECT_EQ(failure(import_onnx(twice, {})), "Exp_1: writes \"v0\", which something else defines too");
+}
+TEST(ImportOnnx, OutputsKeepTheirNames) {
+  OnnxModel model = chain({{"Relu", {"x"}}, {"Identity", {"v0"}}, {"Identity", {"x"}}, {"Identity", {"v0"}}});
+  model.outputs = {"v1", "v2", "v3"};
+  EXPECT_EQ(to_text(import_onnx(model, {}).value()),
+            "graph \n"
+            "input x: f32[2]\n"
+            "v1: f32[2] = relu(x)  # Relu_0\n"
+            "v2: f32[2] = reshape(x)  # output/v2\n"
+            "v3: f32[2] = reshape(v1)  # output/v3\n"
+            "output v1\noutput v2\noutput v3\n");
+}
+TEST(ImportOnnx, BindsOneSymbolEverywhere) {
+  OnnxModel model = chain({{"Add", {"x", "w"}}});
+  model.inputs = {{"x", DType::f32, std::vector<OnnxDimension>{{{}, "batch"}, {{}, "n"}}},
+                  {"w", DType::f32, std::vector<OnnxDimension>{{{}, "batch"}, {{}, "n"}}}};
+  ImportOptions options;
+  options.shapes["x"] = {1, 7};
+  EXPECT_EQ(signature(import_onnx(model, options).value()), "x: f32[1x7]\nw: f32[1x7]\n1 nodes\nv0: f32[1x7]\n");
+  options.shapes["w"] = {1, 8};
+  EXPECT_EQ(failure(import_onnx(model, options)), "input \"w\" is given as 1x8, but \"n\" is 7 in another input");
+}
+TEST(ImportOnnx, RefusesAbsurdShapesWithoutUsingMemory) {
+  OnnxModel model = chain({{"Relu", {"x"}}});
+  model.inputs[0].dimensions = std::vector<OnnxDimension>{{std::int64_t{1} << 31, ""}};
+  EXPECT_EQ(failure(import_onnx(model, {})),
+            "input \"x\" has shape 2147483648; at most 2147483647 elements are supported");
+  model.inputs[0].dimensions = std::vector<OnnxDimension>{{-5, ""}};
+  EXPECT_EQ(failure(import_onnx(model, {})), "input \"x\" has shape -5: an extent is negative");
+}
+
+/// Seeded damage to a real file: import gives a graph or a sentence. It must not crash, hang or eat memory.
+void expect_survives(const std::string& file, const ImportOptions& options, std::uint64_t seed) {
+  const std::string bytes = read_file(bundled(file)).value();
+  Rng rng(seed);
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  // Weights are most of the bytes; where tags, names and shapes stand, ASCII letters are near.
+  std::vector<std::int64_t> structure;
+  for (std::int64_t i = 8; i + 8 < size; ++i) {
+    const auto letters = [&](std::int64_t from) {
+      for (std::int64_t k = from; k < from + 4; ++k) {
+        if (!std::isalpha(static_cast<unsigned char>(bytes[static_cast<std::size_t>(k)]))) return false;
+      }
+      return true;
+    };
+    if (letters(i - 8) || letters(i + 2)) structure.push_back(i);
+  }
+  for (int round = 0; round < 300; ++round) {
+    std::string damaged = bytes;
+    if (rng.chance(0.1)) damaged.resize(static_cast<std::size_t>(rng.below(size)));
+    for (std::int64_t flips = rng.between(1, 6); flips > 0; --flips) {
+      const std::int64_t at =
+          rng.chance(0.9) ? structure[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(structure.size())))]
+                          : rng.below(size);
+      if (at >= static_cast<std::int64_t>(damaged.size())) continue;
+      char& byte = damaged[static_cast<std::size_t>(at)];
+      byte = rng.chance(0.5) ? static_cast<char>(rng.below(256)) : static_cast<char>(byte ^ (1 << rng.below(8)));
+    }
+    const auto graph = import_onnx_bytes(damaged, file, options);
+    EXPECT_TRUE(graph.ok() || !graph.error().message.empty());
+  }
+}
+
+TEST(ImportGarbage, SurvivesDamagedBlazeface) { expect_survives("blazeface_front.onnx", {}, 1); }
+TEST(ImportGarbage, SurvivesDamagedPpocr) {
+  ImportOptions options;
+  options.shapes["x"] = {1, 3, 48, 192};
+  expect_survives("ppocr_cls.onnx", options, 2);
+}
+
+}  // namespace
+}  // namespace whet

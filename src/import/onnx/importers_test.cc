@@ -1,0 +1,305 @@
+#include "import/onnx/importers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "import/onnx/import_onnx.h"
+
+namespace whet {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+/// An input of the node under test: fed by the user, or known.
+struct In {
+  In(TensorType type) : type(std::move(type)) {}                     // NOLINT: implicit, so that lists read well
+  In(Tensor value) : type(value.type()), value(std::move(value)) {}  // NOLINT
+  TensorType type;
+  std::optional<Tensor> value;
+};
+In f32(Shape shape) { return TensorType{DType::f32, std::move(shape)}; }
+In i64(Shape shape) { return TensorType{DType::i64, std::move(shape)}; }
+In ints(const Ints& values) {
+  return Tensor::of<std::int64_t>(DType::i64, {static_cast<std::int64_t>(values.size())}, values);
+}
+In floats(const std::vector<double>& values) {
+  return Tensor::of<double>(DType::f32, {static_cast<std::int64_t>(values.size())}, values);
+}
+In scalar(double value) { return Tensor::of<double>(DType::f32, {}, {value}); }
+In left_out() { return TensorType{DType::f32, {-7}}; }
+
+using Attributes = std::vector<OnnxAttribute>;
+OnnxAttribute set(const char* name, decltype(OnnxAttribute::value) value) { return {name, std::move(value)}; }
+OnnxAttribute set(const char* name, const char* text) { return {name, std::string(text)}; }
+OnnxAttribute set(const char* name, double value) { return {name, value}; }
+OnnxAttribute set(const char* name, int value) { return {name, static_cast<std::int64_t>(value)}; }
+
+OnnxModel one_node(const std::string& op, int opset, const std::vector<In>& inputs, Attributes attributes,
+                   int outputs = 1) {
+  OnnxModel model;
+  model.opset = opset;
+  OnnxNode node{"n", op, "", {}, {}, std::move(attributes)};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::string name(1, static_cast<char>('a' + i));
+    if (inputs[i].type.shape == Shape{-7}) {
+      node.inputs.push_back("");
+      continue;
+    }
+    node.inputs.push_back(name);
+    if (inputs[i].value) {
+      model.initializers.push_back({name, *inputs[i].value});
+      continue;
+    }
+    OnnxInput input{name, inputs[i].type.dtype, std::vector<OnnxDimension>()};
+    for (std::int64_t extent : inputs[i].type.shape) input.dimensions->push_back({extent, ""});
+    model.inputs.push_back(input);
+  }
+  for (int i = 0; i < outputs; ++i) node.outputs.push_back(i == 0 ? "y" : "y" + std::to_string(i));
+  model.outputs = node.outputs;
+  model.nodes.push_back(node);
+  return model;
+}
+
+std::string values_text(const Tensor& tensor) {
+  std::string text = to_string(tensor.type()) + " {";
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    const double value = tensor.get(i);
+    text += (i == 0 ? "" : ", ") + (value == static_cast<double>(static_cast<int>(value))
+                                        ? std::to_string(static_cast<int>(value))
+                                        : std::to_string(value));
+  }
+  return text + "}";
+}
+
+/// The graph's nodes as text (one a line, inputs and constants left out), a folded output's values, or the error.
+std::string text_of(const Result<Graph>& graph) {
+  if (!graph.ok()) return graph.error().message;
+  std::string text;
+  for (const Value& value : graph->values) {
+    const bool output = value.name.starts_with("y");
+    if (value.constant && output) text += value.name + " = " + values_text(*value.constant) + "\n";
+  }
+  const std::string whole = to_text(*graph);
+  for (std::size_t at = 0; at < whole.size();) {
+    const std::size_t end = whole.find('\n', at);
+    std::string line = whole.substr(at, end - at);
+    at = end + 1;
+    const bool node = line.find(" = ") != std::string::npos;
+    if (node) text += line.substr(0, line.find("  # ")) + "\n";
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+std::string imported(const std::string& op, int opset, const std::vector<In>& inputs, Attributes attributes = {},
+                     int outputs = 1) {
+  return text_of(import_onnx(one_node(op, opset, inputs, std::move(attributes), outputs), {}));
+}
+
+TEST(ImportConv, ResolvesPadsAndGroups) {
+  EXPECT_EQ(imported("Conv", 13, {f32({1, 3, 8, 8}), f32({4, 3, 3, 3})}), "y: f32[1x4x6x6] = conv(a, b)");
+  EXPECT_EQ(imported("Conv", 13, {f32({1, 4, 8, 8}), f32({4, 1, 3, 3}), f32({4})},
+                     {set("group", 4), set("strides", Ints{2, 2}), set("pads", Ints{0, 1, 2, 1})}),
+            "y: f32[1x4x4x4] = conv(a, b, c) strides=[2,2] pads_begin=[0,1] pads_end=[2,1] groups=4");
+  EXPECT_EQ(imported("Conv", 13, {f32({1, 3, 8, 8}), f32({4, 3, 4, 4})}, {set("auto_pad", "SAME_UPPER")}),
+            "y: f32[1x4x8x8] = conv(a, b) pads_begin=[1,1] pads_end=[2,2]");
+  EXPECT_EQ(imported("Conv", 13, {f32({1, 3, 8, 9}), f32({4, 3, 3, 3})},
+                     {set("auto_pad", "SAME_LOWER"), set("strides", Ints{2, 2})}),
+            "y: f32[1x4x4x5] = conv(a, b) strides=[2,2] pads_begin=[1,1] pads_end=[0,1]");
+  EXPECT_EQ(
+      imported("Conv", 13, {f32({1, 3, 9}), f32({4, 3, 3})}, {set("auto_pad", "VALID"), set("dilations", Ints{2})}),
+      "y: f32[1x4x5] = conv(a, b) dilations=[2]");
+}
+TEST(ImportConv, SaysWhatIsWrong) {
+  const std::vector<In> inputs = {f32({1, 3, 8, 8}), f32({4, 3, 3, 3})};
+  EXPECT_EQ(imported("Conv", 13, inputs, {set("auto_pad", "SAME_FOO")}),
+            "n: attribute \"auto_pad\" is \"SAME_FOO\"; expected NOTSET, SAME_UPPER, SAME_LOWER or VALID");
+  EXPECT_EQ(imported("Conv", 13, inputs, {set("strides", "2")}),
+            "n: attribute \"strides\" is a text; expected a list of integers");
+  EXPECT_EQ(imported("Conv", 13, inputs, {set("strides", Ints{2})}),
+            "n: attribute \"strides\" has 1 entries; expected 2");
+  EXPECT_EQ(imported("Conv", 13, inputs, {set("pads", Ints{0, 0, -1, 0})}),
+            "n: attribute \"pads\" holds -1; expected 0 to 2147483647");
+  EXPECT_EQ(imported("Conv", 13, inputs, {set("kernel_shape", Ints{5, 5})}),
+            "n: attribute \"kernel_shape\" is 5x5; the weights are f32[4x3x3x3]");
+  EXPECT_EQ(imported("Conv", 13, inputs, {set("stride", Ints{2, 2})}),
+            "n: attribute \"stride\" is not one of Conv in operator set 13");
+  EXPECT_EQ(imported("Conv", 13, {f32({1, 3, 8, 8})}), "n: has 1 input; Conv takes 2 to 3");
+}
+TEST(ImportPool, CountsWithCeilMode) {
+  const std::vector<In> x = {f32({1, 2, 6, 6})};
+  const OnnxAttribute kernel = set("kernel_shape", Ints{3, 3}), strides = set("strides", Ints{2, 2});
+  EXPECT_EQ(imported("MaxPool", 12, x, {kernel, strides}), "y: f32[1x2x2x2] = maxpool(a) kernel=[3,3] strides=[2,2]");
+  EXPECT_EQ(imported("MaxPool", 12, x, {kernel, strides, set("ceil_mode", 1)}),
+            "y: f32[1x2x3x3] = maxpool(a) kernel=[3,3] strides=[2,2] pads_begin=[0,0] pads_end=[1,1]");
+  // The last window would begin in the padding: it is not counted.
+  EXPECT_EQ(imported("MaxPool", 12, {f32({1, 2, 4, 4})},
+                     {set("kernel_shape", Ints{1, 1}), set("strides", Ints{2, 2}), set("ceil_mode", 1)}),
+            "y: f32[1x2x2x2] = maxpool(a) kernel=[1,1] strides=[2,2]");
+  EXPECT_EQ(
+      imported("AveragePool", 11, x, {kernel, strides, set("count_include_pad", 1), set("pads", Ints{1, 1, 1, 1})}),
+      "y: f32[1x2x3x3] = avgpool(a) kernel=[3,3] strides=[2,2] pads=[1,1] count_include_pad");
+  // What the file pads is counted, what ceil_mode adds is not.
+  EXPECT_EQ(
+      imported("AveragePool", 11, x,
+               {kernel, strides, set("count_include_pad", 1), set("ceil_mode", 1), set("pads", Ints{1, 1, 1, 1})}),
+      "n/pad: f32[1x2x8x8] = pad(a) begin=[0,0,1,1] end=[0,0,1,1]\n"
+      "y: f32[1x2x4x4] = avgpool(n/pad) kernel=[3,3] strides=[2,2] pads_begin=[0,0] pads_end=[1,1]");
+  EXPECT_EQ(imported("GlobalAveragePool", 13, x), "y: f32[1x2x1x1] = reduce_mean(a) axes=[2,3]");
+  EXPECT_EQ(imported("MaxPool", 12, x, {kernel}, 2), "n: output 1 of MaxPool is not supported");
+}
+TEST(ImportMatrix, GemmScalesAndAdds) {
+  EXPECT_EQ(imported("Gemm", 13, {f32({2, 3}), f32({4, 3}), f32({4})}, {set("transB", 1)}),
+            "n/matmul: f32[2x4] = matmul(a, b) transpose_b\ny: f32[2x4] = add(n/matmul, c)");
+  EXPECT_EQ(imported("Gemm", 13, {f32({3, 2}), f32({3, 4})}, {set("transA", 1)}),
+            "y: f32[2x4] = matmul(a, b) transpose_a");
+  EXPECT_EQ(imported("Gemm", 13, {f32({2, 3}), f32({3, 4}), f32({4})}, {set("alpha", 0.5), set("beta", 2.0)}),
+            "n/matmul: f32[2x4] = matmul(a, b)\n"
+            "n/alpha: f32[2x4] = mul(n/matmul, n/alpha_factor)\n"
+            "n/beta: f32[4] = mul(c, n/beta_factor)\n"
+            "y: f32[2x4] = add(n/alpha, n/beta)");
+  EXPECT_EQ(imported("Gemm", 13, {f32({2, 3}), f32({3, 4}), f32({3})}),
+            "n: adds f32[3] to f32[2x4]; expected a tensor that broadcasts to it");
+}
+TEST(ImportMatrix, VectorsBecomeRowsAndColumns) {
+  EXPECT_EQ(imported("MatMul", 13, {f32({3}), f32({3})}),
+            "n/row: f32[1x3] = reshape(a)\nn/column: f32[3x1] = reshape(b)\n"
+            "n/matmul: f32[1x1] = matmul(n/row, n/column)\ny: f32[scalar] = reshape(n/matmul)");
+  EXPECT_EQ(imported("MatMul", 13, {f32({3}), f32({5, 3, 4})}),
+            "n/row: f32[1x3] = reshape(a)\nn/matmul: f32[5x1x4] = matmul(n/row, b)\ny: f32[5x4] = reshape(n/matmul)");
+  EXPECT_EQ(imported("MatMul", 13, {f32({5, 2, 3}), f32({3})}),
+            "n/column: f32[3x1] = reshape(b)\nn/matmul: f32[5x2x1] = matmul(a, n/column)\n"
+            "y: f32[5x2] = reshape(n/matmul)");
+}
+TEST(ImportElementwise, ReadsAttributesAndInputs) {
+  EXPECT_EQ(imported("Clip", 6, {f32({3})}, {set("min", 0.0), set("max", 6.0)}), "y: f32[3] = clip(a) low=0 high=6");
+  EXPECT_EQ(imported("Clip", 13, {f32({3}), left_out(), scalar(6)}), "y: f32[3] = clip(a) high=6");
+  EXPECT_EQ(imported("Clip", 13, {f32({3}), f32({}), f32({})}), "n/low: f32[3] = max(a, b)\ny: f32[3] = min(n/low, c)");
+  EXPECT_EQ(imported("HardSigmoid", 6, {f32({3})}, {set("alpha", 0.25)}),
+            "y: f32[3] = hard_sigmoid(a) alpha=0.25 beta=0.5");
+  EXPECT_EQ(imported("Pow", 13, {f32({3}), ints({2})}), "y: f32[3] = pow(a, n/exponent)");
+  EXPECT_EQ(imported("Sum", 13, {f32({3}), f32({1}), f32({})}),
+            "n/step1: f32[3] = add(a, b)\ny: f32[3] = add(n/step1, c)");
+  EXPECT_EQ(imported("Cast", 13, {f32({3})}, {set("to", 16)}),
+            "n: casts to BFLOAT16; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL");
+}
+TEST(ImportSoftmax, FlattensBeforeOperatorSet13) {
+  EXPECT_EQ(imported("Softmax", 13, {f32({2, 3, 4})}), "y: f32[2x3x4] = softmax(a) axis=2");
+  EXPECT_EQ(imported("Softmax", 11, {f32({2, 3, 4})}),
+            "n/flat: f32[2x12] = reshape(a)\nn/softmax: f32[2x12] = softmax(n/flat) axis=1\n"
+            "y: f32[2x3x4] = reshape(n/softmax)");
+  EXPECT_EQ(imported("Softmax", 11, {f32({2, 3, 1})}), "y: f32[2x3x1] = softmax(a) axis=1");
+}
+TEST(ImportReduce, TakesAxesFromAttributeOrInput) {
+  EXPECT_EQ(imported("ReduceMean", 13, {f32({2, 3, 4})}, {set("axes", Ints{-1, 0})}),
+            "y: f32[1x3x1] = reduce_mean(a) axes=[0,2]");
+  EXPECT_EQ(imported("ReduceMean", 18, {f32({2, 3, 4}), ints({1})}, {set("keepdims", 0)}),
+            "y: f32[2x4] = reduce_mean(a) axes=[1] drop_dims");
+  EXPECT_EQ(imported("ReduceSum", 13, {f32({2, 3})}), "y: f32[1x1] = reduce_sum(a) axes=[0,1]");
+  EXPECT_EQ(imported("ReduceSum", 13, {f32({2, 3})}, {set("noop_with_empty_axes", 1)}), "y: f32[2x3] = reshape(a)");
+  EXPECT_EQ(imported("ReduceMax", 13, {f32({2, 3})}, {set("axes", Ints{1, -1})}), "n: axis 1 is named twice");
+}
+TEST(ImportShape, ResolvesReshapes) {
+  EXPECT_EQ(imported("Reshape", 13, {f32({2, 3, 4}), ints({0, -1})}), "y: f32[2x12] = reshape(a)");
+  EXPECT_EQ(imported("Reshape", 13, {f32({2, 3, 4}), ints({5, -1})}),
+            "n: the shape 5x-1 is not possible for f32[2x3x4]");
+  EXPECT_EQ(imported("Reshape", 13, {f32({2, 3, 4}), ints({-1, -1})}), "n: the shape -1x-1 has -1 twice");
+  EXPECT_EQ(imported("Flatten", 13, {f32({2, 3, 4})}, {set("axis", -1)}), "y: f32[6x4] = reshape(a)");
+  EXPECT_EQ(imported("Squeeze", 11, {f32({1, 3, 1})}, {set("axes", Ints{-1})}), "y: f32[1x3] = reshape(a)");
+  EXPECT_EQ(imported("Squeeze", 13, {f32({1, 3, 1})}), "y: f32[3] = reshape(a)");
+  EXPECT_EQ(imported("Squeeze", 13, {f32({1, 3, 1}), ints({1})}),
+            "n: drops dimension 1 of f32[1x3x1]; expected an extent of 1");
+  EXPECT_EQ(imported("Unsqueeze", 13, {f32({3}), ints({0, -1})}), "y: f32[1x3x1] = reshape(a)");
+  EXPECT_EQ(imported("Expand", 13, {f32({3, 1}), ints({2, 1, 4})}), "y: f32[2x3x4] = expand(a)");
+  EXPECT_EQ(imported("Transpose", 13, {f32({2, 3, 4})}), "y: f32[4x3x2] = transpose(a) perm=[2,1,0]");
+  EXPECT_EQ(
+      imported("Tile", 13, {f32({2, 3}), ints({2, 1})}),
+      "n/apart: f32[1x2x1x3] = reshape(a)\nn/copies: f32[2x2x1x3] = expand(n/apart)\ny: f32[4x3] = reshape(n/copies)");
+}
+TEST(ImportData, CutsAndPads) {
+  EXPECT_EQ(imported("Slice", 13, {f32({8, 4}), ints({-3}), ints({1 << 30}), ints({0})}),
+            "y: f32[3x4] = slice(a) starts=[5,0]");
+  EXPECT_EQ(imported("Slice", 13, {f32({8}), ints({-1}), ints({-100}), ints({0}), ints({-2})}),
+            "y: f32[4] = slice(a) starts=[7] steps=[-2]");
+  EXPECT_EQ(imported("Slice", 9, {f32({8, 4})}, {set("starts", Ints{1}), set("ends", Ints{3}), set("axes", Ints{1})}),
+            "y: f32[8x2] = slice(a) starts=[0,1]");
+  EXPECT_EQ(imported("Slice", 13, {f32({8}), ints({0}), ints({4}), ints({0}), ints({0})}), "n: a step is 0");
+  EXPECT_EQ(imported("Split", 13, {f32({6, 2}), ints({2, 4})}, {}, 2),
+            "y: f32[2x2] = slice(a) starts=[0,0]\ny1: f32[4x2] = slice(a) starts=[2,0]");
+  EXPECT_EQ(imported("Split", 11, {f32({6})}, {set("split", Ints{2, 5})}, 2),
+            "n: splits an extent of 6 into parts 2x5 for 2 outputs");
+  EXPECT_EQ(imported("Concat", 13, {f32({2, 3}), f32({2, 1})}, {set("axis", -1)}), "y: f32[2x4] = concat(a, b) axis=1");
+  EXPECT_EQ(imported("Gather", 13, {f32({5, 3}), ints({-1, 0})}), "y: f32[2x3] = gather(a, n/indices) axis=0");
+  EXPECT_EQ(imported("Gather", 13, {f32({5, 3}), ints({5})}), "n: takes element 5 of a dimension of extent 5");
+  EXPECT_EQ(imported("Pad", 2, {f32({2, 3})}, {set("pads", Ints{0, 1, 0, 2}), set("value", 7.0)}),
+            "y: f32[2x6] = pad(a) value=7 begin=[0,1] end=[0,2]");
+  EXPECT_EQ(imported("Pad", 18, {f32({2, 3}), ints({1, 1}), left_out(), ints({-1})}, {set("mode", "reflect")}),
+            "y: f32[2x5] = pad(a) mode=reflect begin=[0,1] end=[0,1]");
+  EXPECT_EQ(imported("Pad", 19, {f32({2, 3}), ints({1, 1, 1, 1})}, {set("mode", "wrap")}),
+            "n: attribute \"mode\" is \"wrap\"; expected constant, reflect or edge");
+}
+TEST(ImportResize, KeepsTheScalesOfTheFile) {
+  EXPECT_EQ(imported("Resize", 13, {f32({1, 1, 4, 4}), left_out(), floats({1, 1, 2, 2})}),
+            "y: f32[1x1x8x8] = resize(a) mode=nearest coordinates=half_pixel nearest=round_prefer_floor");
+  EXPECT_EQ(imported("Resize", 13, {f32({1, 1, 4, 4}), left_out(), left_out(), ints({1, 1, 3, 5})},
+                     {set("mode", "linear"), set("coordinate_transformation_mode", "align_corners")}),
+            "y: f32[1x1x3x5] = resize(a) mode=linear coordinates=align_corners");
+  EXPECT_EQ(imported("Resize", 10, {f32({1, 1, 4, 4}), floats({1, 1, 2, 2})}),
+            "y: f32[1x1x8x8] = resize(a) mode=nearest coordinates=asymmetric nearest=floor");
+  EXPECT_EQ(imported("Upsample", 7, {f32({1, 1, 4, 4})},
+                     {set("scales", std::vector<double>{1, 1, 2, 2}), set("mode", "linear")}),
+            "y: f32[1x1x8x8] = resize(a) mode=linear coordinates=asymmetric");
+  EXPECT_EQ(imported("Resize", 18, {f32({1, 1, 4, 4}), left_out(), left_out(), ints({8})}, {set("axes", Ints{-1})}),
+            "y: f32[1x1x4x8] = resize(a) mode=nearest coordinates=half_pixel nearest=round_prefer_floor");
+  EXPECT_EQ(imported("Resize", 13, {f32({1, 1, 4, 4})}), "n: needs either scales or sizes");
+}
+TEST(ImportConstant, FoldsWhatIsKnown) {
+  EXPECT_EQ(imported("Shape", 13, {f32({2, 3, 4})}), "y = i64[3] {2, 3, 4}");
+  EXPECT_EQ(imported("Shape", 15, {f32({2, 3, 4})}, {set("start", -2)}), "y = i64[2] {3, 4}");
+  EXPECT_EQ(imported("Size", 13, {f32({2, 3, 4})}), "y = i64[scalar] {24}");
+  EXPECT_EQ(imported("Range", 13, {scalar(1), scalar(2), scalar(0.25)}),
+            "y = f32[4] {1, 1.250000, 1.500000, 1.750000}");
+  EXPECT_EQ(imported("ConstantOfShape", 13, {ints({2, 2})}), "y = f32[2x2] {0, 0, 0, 0}");
+  EXPECT_EQ(imported("ConstantOfShape", 13, {ints({1 << 30, 2})}),
+            "n: the result has shape 1073741824x2; at most 2147483647 elements are supported");
+  EXPECT_EQ(imported("ConstantOfShape", 13, {ints({1 << 30})}), "y: f32[1073741824] = expand(n/value)");
+  EXPECT_EQ(imported("Constant", 13, {}, {set("value_ints", Ints{4, 5})}), "y = i64[2] {4, 5}");
+  EXPECT_EQ(imported("Div", 13, {ints({7, -7}), ints({2})}), "y = i64[2] {3, -3}");
+  EXPECT_EQ(imported("Div", 13, {ints({7}), ints({0})}), "n: divides an integer by zero");
+  EXPECT_EQ(imported("Mod", 13, {ints({7, -7}), ints({3})}), "y = i64[2] {1, 2}");
+  EXPECT_EQ(imported("Where", 13, {Tensor::of<int>(DType::boolean, {2}, {1, 0}), ints({1, 2}), ints({9})}),
+            "y = i64[2] {1, 9}");
+  EXPECT_EQ(imported("Concat", 13, {ints({1}), ints({}), ints({2, 3})}, {set("axis", 0)}), "y = i64[3] {1, 2, 3}");
+  EXPECT_EQ(imported("Gather", 13, {ints({4, 5, 6}), ints({-1, 0})}), "y = i64[2] {6, 4}");
+  EXPECT_EQ(imported("Slice", 13, {ints({4, 5, 6}), ints({2}), ints({-9}), ints({0}), ints({-1})}),
+            "y = i64[3] {6, 5, 4}");
+  EXPECT_EQ(imported("ReduceProd", 13, {ints({4, 5, 6})}, {set("keepdims", 0)}), "y = i64[scalar] {120}");
+  EXPECT_EQ(imported("Cast", 13, {floats({1.9, -1.9})}, {set("to", 7)}), "y = i64[2] {1, -1}");
+  EXPECT_EQ(imported("Transpose", 13, {Tensor::of<int>(DType::i32, {2, 3}, {1, 2, 3, 4, 5, 6})}),
+            "y = i32[3x2] {1, 4, 2, 5, 3, 6}");
+  EXPECT_EQ(imported("Expand", 13, {ints({7}), ints({2, 2})}), "y = i64[2x2] {7, 7, 7, 7}");
+}
+TEST(ImportValues, AreFoldedWhereTheyDecideAShape) {
+  const OnnxModel model = one_node("Reshape", 13, {f32({2, 6}), i64({2})}, {});
+  EXPECT_EQ(text_of(import_onnx(model, {})),
+            "n: its shape is computed from the values of input \"b\"; give its value (--input b=FILE.npy)");
+  ImportOptions options;
+  options.values.emplace("b", *ints({3, -1}).value);
+  options.values.emplace("a", Tensor(DType::f32, {2, 6}));
+  const auto graph = import_onnx(model, options);
+  EXPECT_EQ(text_of(graph), "y: f32[3x4] = reshape(a)");
+  EXPECT_EQ(graph->inputs.size(), 1u);
+}
+TEST(ImporterTable, IsOrderedAndNamesNothingTwice) {
+  const auto rows = onnx_importers();
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_LT(std::pair(rows[i - 1].op, rows[i - 1].since), std::pair(rows[i].op, rows[i].since));
+  }
+  EXPECT_EQ(find_importer("Clip", 10)->since, 1);
+  EXPECT_EQ(find_importer("Clip", 13)->since, 11);
+  EXPECT_EQ(find_importer("HardSwish", 13), nullptr);
+}
+
+}  // namespace
+}  // namespace whet
