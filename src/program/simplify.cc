@@ -1,0 +1,122 @@
+#include "program/simplify.h"
+
+#include <algorithm>
+
+#include "program/context.h"
+
+namespace whet {
+namespace {
+
+class StmtSimplifier {
+ public:
+  Stmt run(const Stmt& s) {
+    if (!s.defined()) return s;
+    return std::visit(Match{
+                          [&](const Loop& n) { return loop(n); },
+                          [&](const Let& n) { return let(n); },
+                          [&](const Store& n) { return store(n); },
+                          [&](const If& n) { return branch(n); },
+                          [&](const Block& n) {
+                            std::vector<Stmt> body;
+                            for (const Stmt& inner : n.body) body.push_back(run(inner));
+                            return block(std::move(body));
+                          },
+                          [&](const Barrier&) { return s; },
+                      },
+                      s->kind);
+  }
+
+ private:
+  Expr expr(const Expr& e) { return simplify(e, facts_); }
+
+  static Stmt replaced(const Stmt& s, VarId var, const Expr& value) {
+    return rewrite(s, {},
+                   [&](const Expr& e) { return substitute(e, [&](VarId id) { return id == var ? value : Expr(); }); });
+  }
+
+  Stmt loop(const Loop& n) {
+    Loop out{n.index, n.name, expr(n.min), expr(n.extent), n.kind, {}};
+    const Interval times = facts_.bounds(out.extent);
+    if (times.max && *times.max <= 0) return {};
+    if (is_const(out.extent, 1)) return once(n, out.min);
+    const auto mark = facts_.mark();
+    enter(facts_, out);
+    out.body = run(n.body);
+    facts_.rewind(mark);
+    return out.body.defined() ? make_stmt(std::move(out)) : Stmt();
+  }
+
+  Stmt once(const Loop& n, const Expr& index) {
+    if (has_load(index)) return let(Let{n.index, n.name, index, n.body});
+    return run(replaced(n.body, n.index, index));
+  }
+
+  Stmt let(const Let& n) {
+    const Expr value = expr(n.value);
+    const auto& kind = value->kind;
+    const bool trivial = as_int(value) || std::holds_alternative<FloatConst>(kind) || std::holds_alternative<Var>(kind);
+    if (trivial) return run(replaced(n.body, n.var, value));
+    const auto mark = facts_.mark();
+    enter(facts_, Let{n.var, n.name, value, {}});
+    const Stmt body = run(n.body);
+    facts_.rewind(mark);
+    return uses(body, n.var) ? make_stmt(Let{n.var, n.name, value, body}) : body;
+  }
+
+  static bool uses(const Stmt& s, VarId var) {
+    bool found = false;
+    for_each(s, {}, [&](const Expr& e) {
+      for_each(e, [&](const Expr& x) {
+        const auto* v = std::get_if<Var>(&x->kind);
+        found = found || (v && v->id == var);
+      });
+    });
+    return found;
+  }
+
+  Stmt store(const Store& n) {
+    const auto mark = facts_.mark();
+    Expr mask;
+    if (n.mask.defined()) {
+      mask = expr(n.mask);
+      if (is_const(mask, 0)) return {};
+      if (is_const(mask, 1)) mask = Expr();
+    }
+    if (mask.defined()) {
+      facts_.bind(kLane, Interval{0, mask->lanes - 1});
+      enter_if(facts_, mask);
+    }
+    std::vector<Expr> index;
+    for (const Expr& i : n.index) index.push_back(expr(i));
+    const Expr value = expr(n.value);
+    facts_.rewind(mark);
+    return make_stmt(Store{n.buffer, std::move(index), value, mask});
+  }
+
+  Stmt branch(const If& n) {
+    const Expr condition = expr(n.condition);
+    if (is_const(condition, 1)) return run(n.then_body);
+    if (is_const(condition, 0)) return run(n.else_body);
+    const auto mark = facts_.mark();
+    enter_if(facts_, condition);
+    const Stmt then_body = run(n.then_body);
+    facts_.rewind(mark);
+    enter_else(facts_, condition);
+    const Stmt else_body = run(n.else_body);
+    facts_.rewind(mark);
+    if (then_body.defined()) return make_stmt(If{condition, then_body, else_body});
+    return else_body.defined() ? make_stmt(If{expr(unary(UnaryOp::logical_not, condition)), else_body, {}}) : Stmt();
+  }
+
+  Facts facts_;
+};
+
+}  // namespace
+
+Program simplify(const Program& program) {
+  Program out = program;
+  out.body = StmtSimplifier().run(program.body);
+  return out;
+}
+
+}  // namespace whet
