@@ -1,0 +1,407 @@
+#include "lower/expand_math.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace whet {
+namespace {
+
+// The polynomials below are our own minimax fits (Lawson's iteration at 40 digits) of the function that the comment
+// beside each names, weighted by what the error means in the result. Splitting ln 2 and pi/2 into parts whose products
+// with small integers are exact is Cody and Waite's method.
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr std::int64_t kMantissa = std::int64_t{1} << 23;
+/// Adding and subtracting this rounds to an integer (half to even), which then also stands in the sum's last bits.
+constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23
+
+/// Where intermediate values go.
+class LetScope {
+ public:
+  explicit LetScope(Program& program) : program_(program) {}
+
+  /// A name for `value`, computed once. Under a condition that may protect a load the value itself, shared.
+  Expr bind(Expr value) {
+    if (is_leaf(value) || (conditional && holds_load(value))) return value;
+    const VarId id = program_.fresh_var();
+    const Var variable{id, "m" + std::to_string(id.value)};
+    const DType dtype = value->dtype;
+    const int lanes = value->lanes;
+    lets_.emplace_back(variable, std::move(value));
+    return make_expr(dtype, lanes, variable);
+  }
+
+  Stmt wrap(Stmt body) {
+    for (; !lets_.empty(); lets_.pop_back())
+      body = make_stmt(Let{lets_.back().first.id, lets_.back().first.name, lets_.back().second, std::move(body)});
+    return body;
+  }
+
+  bool conditional = false;  ///< inside a side of a select
+
+ private:
+  static bool is_leaf(const Expr& e) {
+    const Broadcast* b = std::get_if<Broadcast>(&e->kind);
+    const ExprNode& node = b != nullptr ? *b->a : *e;
+    return std::holds_alternative<FloatConst>(node.kind) || std::holds_alternative<IntConst>(node.kind) ||
+           std::holds_alternative<Var>(e->kind);
+  }
+  static bool holds_load(const Expr& e) {
+    bool found = false;
+    for_each(e, [&](const Expr& part) { found |= std::holds_alternative<Load>(part->kind); });
+    return found;
+  }
+
+  Program& program_;
+  std::vector<std::pair<Var, Expr>> lets_;
+};
+
+// ---- Notation
+
+Expr number(const Expr& like, double value) { return broadcast(float_const(value, like->dtype), like->lanes); }
+Expr whole(const Expr& like, std::int64_t value) { return broadcast(int_const(value, like->dtype), like->lanes); }
+Expr operator+(const Expr& a, double b) { return a + number(a, b); }
+Expr operator-(const Expr& a, double b) { return a - number(a, b); }
+Expr operator*(const Expr& a, double b) { return a * number(a, b); }
+Expr operator<(const Expr& a, double b) { return a < number(a, b); }
+Expr operator>(const Expr& a, double b) { return a > number(a, b); }
+Expr operator>=(const Expr& a, double b) { return a >= number(a, b); }
+Expr choose(Expr condition, double a, Expr b) { return select(std::move(condition), number(b, a), b); }
+Expr bits_of(const Expr& x) { return make_expr(DType::i32, x->lanes, Call{MathFn::bits_of, {x}}); }
+Expr float_of_bits(const Expr& x) { return make_expr(DType::f32, x->lanes, Call{MathFn::float_of_bits, {x}}); }
+Expr absolute(const Expr& x) { return make_expr(x->dtype, x->lanes, Call{MathFn::abs, {x}}); }
+Expr square_root(const Expr& x) { return make_expr(x->dtype, x->lanes, Call{MathFn::sqrt, {x}}); }
+Expr is_nan(const Expr& x) { return binary(BinaryOp::ne, x, x); }
+/// c[0] + x c[1] + x² c[2] + ...
+Expr polynomial(const Expr& x, std::span<const double> c) {
+  Expr sum = number(x, c.back());
+  for (std::size_t i = c.size() - 1; i-- > 0;) sum = sum * x + c[i];
+  return sum;
+}
+/// `x` times 2^n, for a result that is neither subnormal nor infinite: n goes straight into the exponent.
+Expr scale(const Expr& x, const Expr& n) { return float_of_bits(bits_of(x) + n * whole(n, kMantissa)); }
+
+// ---- exp
+
+/// e^x for -87.3 <= x <= 88.7, anything elsewhere.
+Expr exp_inside(const Expr& x, LetScope& scope) {
+  // (e^r - 1 - r) / r², |r| <= ln 2 / 2
+  static constexpr double kTerms[] = {0.499999934, 0.1666651991, 0.04166839713, 0.008368802469, 0.001381436855};
+  Expr shifted = scope.bind(x * 1.44269504 + kMagic);
+  Expr n = scope.bind(shifted - kMagic);
+  Expr r = scope.bind(x - n * 0.693359375 - n * -2.12194440e-4);  // ln 2 in two parts
+  Expr p = (polynomial(r, kTerms) * (r * r) + r) + 1.0;
+  Expr bits = bits_of(shifted);
+  return scale(p, bits - whole(bits, std::bit_cast<std::int32_t>(kMagic)));
+}
+
+Expr expand_exp(const Expr& x, LetScope& scope) {
+  Expr inside = exp_inside(x, scope);
+  return choose(x > 88.72283, kInfinity, choose(x < -87.33654, 0, select(is_nan(x), x, inside)));
+}
+
+// ---- log
+
+struct Parts {
+  Expr mantissa, exponent;  ///< x = mantissa * 2^exponent, sqrt(1/2) <= mantissa < sqrt(2); the exponent is an i32
+};
+
+/// For finite x > 0.
+Parts split(const Expr& x, LetScope& scope) {
+  constexpr std::int64_t kSqrtHalf = 0x3f3504f3;
+  Expr subnormal = scope.bind(x < 0x1p-126);
+  Expr bits = scope.bind(bits_of(select(subnormal, x * 0x1p23, x)));
+  Expr exponent = scope.bind(floordiv(bits - whole(bits, kSqrtHalf), whole(bits, kMantissa)));
+  Expr mantissa = float_of_bits(bits - exponent * whole(bits, kMantissa));
+  return {mantissa, exponent - select(subnormal, whole(bits, 23), whole(bits, 0))};
+}
+
+Expr expand_log(const Expr& x, LetScope& scope) {
+  // (log(1 + f) - f + f²/2) / f³, sqrt(1/2) - 1 <= f <= sqrt(2) - 1
+  static constexpr double kTerms[] = {0.3333331252,  -0.2500000949, 0.2000212468,  -0.1666800646, 0.1421943292,
+                                      -0.1240531352, 0.118888062,   -0.1167768165, 0.06747684191};
+  const Parts parts = split(x, scope);
+  Expr f = scope.bind(parts.mantissa - 1.0);
+  Expr e = scope.bind(cast(DType::f32, parts.exponent));
+  Expr z = scope.bind(f * f);
+  Expr tail = polynomial(f, kTerms) * (f * z) + e * -2.12194440e-4 - z * 0.5;
+  Expr inside = (tail + f) + e * 0.693359375;
+  Expr positive = select(x < kInfinity, inside, x);
+  Expr otherwise = select(equal(x, number(x, 0)), number(x, -kInfinity), number(x, NAN));
+  return select(x > 0.0, positive, otherwise);
+}
+
+// ---- tanh, sigmoid, erf
+
+Expr with_sign_of(const Expr& sign, const Expr& magnitude) { return select(sign < 0.0, -magnitude, magnitude); }
+
+Expr expand_tanh(const Expr& x, LetScope& scope) {
+  // (tanh(sqrt(y)) / sqrt(y) - 1) / y, y <= 0.625²
+  static constexpr double kTerms[] = {-0.3333328193, 0.1333144197, -0.05373969854, 0.02063903912, -0.005704938113};
+  Expr a = scope.bind(absolute(x));
+  Expr y = scope.bind(x * x);
+  Expr small = x + x * (y * polynomial(y, kTerms));
+  Expr e = exp_inside(scope.bind(min(a, number(a, 10)) * 2.0), scope);
+  Expr large = number(x, 1) - number(x, 2) / (e + 1.0);
+  return select(a >= 0.625, with_sign_of(x, large), small);
+}
+
+Expr expand_sigmoid(const Expr& x, LetScope& scope) {
+  Expr e = expand_exp(scope.bind(-x), scope);
+  return number(x, 1) / (e + 1.0);
+}
+
+Expr expand_erf(const Expr& x, LetScope& scope) {
+  // erf(sqrt(y)) / sqrt(y) - 1, y <= 1
+  static constexpr double kSmall[] = {0.128379167 - 1.273401839e-9,
+                                      -0.3761262582,
+                                      0.1128358514,
+                                      -0.02685381157,
+                                      0.005188326984,
+                                      -0.0008010187459,
+                                      7.853840995e-5};
+  // log(1 - erf(t)) / t, 0.95 <= t <= 4
+  static constexpr double kLarge[] = {-1.128567894,    -0.6355514836,  -0.105404172,  0.02282154614,
+                                      -0.003020255043, 8.187513535e-5, 3.93013254e-5, -4.426975913e-6};
+  Expr a = scope.bind(absolute(x));
+  Expr y = scope.bind(x * x);
+  Expr small = x + x * polynomial(y, kSmall);
+  Expr t = scope.bind(min(a, number(a, 4)));
+  Expr large = number(x, 1) - exp_inside(scope.bind(t * polynomial(t, kLarge)), scope);
+  return select(a >= 1.0, with_sign_of(x, large), small);
+}
+
+// ---- sin, cos
+
+/// sin(x + quarter * pi/2). The argument is reduced in f64.
+Expr expand_sine(const Expr& x, int quarter, LetScope& scope) {
+  // (sin(sqrt(y)) / sqrt(y) - 1) / y and (cos(sqrt(y)) - 1 + y/2) / y², sqrt(y) <= pi/4
+  static constexpr double kSin[] = {-0.1666666664, 0.008333329284, -0.0001983930568, 2.718058916e-6};
+  static constexpr double kCos[] = {0.04166666662, -0.001388888347, 2.479945307e-5, -2.72051723e-7};
+  constexpr double kMagic64 = 0x1.8p52;
+  // pi/2 in three parts; products of the first two with integers below 2^20 are exact.
+  constexpr double kFirst = 0x1.921fb544p+0, kSecond = 0x1.0b4611a6p-34, kThird = 0x1.3198a2e037073p-69;
+  Expr fits = scope.bind(absolute(x) < 0x1p30);
+  Expr wide = scope.bind(cast(DType::f64, select(fits, x, number(x, 0))));
+  Expr n = scope.bind((wide * 0.63661977236758134 + kMagic64) - kMagic64);
+  Expr r = scope.bind(cast(DType::f32, wide - n * kFirst - n * kSecond - n * kThird));
+  Expr turns = cast(DType::i32, n);
+  Expr turn = scope.bind(turns + whole(turns, quarter));
+  Expr y = scope.bind(r * r);
+  Expr sine = r + r * (y * polynomial(y, kSin));
+  Expr cosine = (polynomial(y, kCos) * (y * y) - y * 0.5) + 1.0;
+  Expr zero = whole(turn, 0);
+  Expr value = scope.bind(select(equal(floormod(turn, whole(turn, 2)), zero), sine, cosine));
+  Expr negative = floormod(turn, whole(turn, 4)) >= whole(turn, 2);
+  return select(fits, select(negative, -value, value), number(x, NAN));
+}
+
+// ---- pow
+
+/// `x` rounded to an integer, half to even; a processor without the instruction gets the sum and difference.
+Expr rounded(const Expr& x, bool has_instruction) {
+  if (has_instruction) return make_expr(x->dtype, x->lanes, Call{MathFn::round, {x}});
+  const double limit = x->dtype == DType::f64 ? 0x1p52 : 0x1p23;
+  Expr a = absolute(x);
+  Expr r = (a + limit) - limit;
+  return select(a < limit, select(x < 0.0, -r, r), x);
+}
+
+/// |x|^y for finite |x| > 0, in f64: the error of the logarithm is multiplied by up to 128.
+Expr pow_inside(const Expr& a, const Expr& y, LetScope& scope) {
+  // log2((1 + s) / (1 - s)) / s, by s²; 2^r, |r| <= 1/2
+  static constexpr double kLog[] = {2.8853900817778498, 0.96179669411370042, 0.57707794225113832,
+                                    0.41220926478,      0.31990515352,       0.28290838961};
+  static constexpr double kExp[] = {0.99999999996168355,    0.69314718072851525,   0.24022651198145779,
+                                    0.055504103532255036,   0.0096180272549340716, 0.0013333922743578513,
+                                    0.00015469290803198135, 1.5201880127989942e-5};
+  constexpr double kMagic64 = 0x1.8p52;
+  const Parts parts = split(a, scope);
+  Expr m = scope.bind(cast(DType::f64, parts.mantissa));
+  Expr s = scope.bind((m - 1.0) / (m + 1.0));
+  Expr log2 = s * polynomial(scope.bind(s * s), kLog) + cast(DType::f64, parts.exponent);
+  Expr t = scope.bind(cast(DType::f64, y) * log2);
+  t = scope.bind(min(max(t, number(t, -200)), number(t, 200)));
+  Expr n = scope.bind((t + kMagic64) - kMagic64);
+  Expr p = cast(DType::f32, polynomial(scope.bind(t - n), kExp));
+  Expr whole_n = scope.bind(cast(DType::i32, n));
+  Expr half = scope.bind(floordiv(whole_n, whole(whole_n, 2)));  // 2^n alone may be no f32
+  auto power = [](const Expr& e) { return float_of_bits((e + whole(e, 127)) * whole(e, kMantissa)); };
+  return (p * power(half)) * power(whole_n - half);
+}
+
+Expr expand_pow(const Expr& x, const Expr& y, LetScope& scope, bool has_round) {
+  Expr zero = number(x, 0), one = number(x, 1), infinity = number(x, kInfinity);
+  Expr a = scope.bind(absolute(x));
+  Expr r = pow_inside(a, y, scope);
+  r = select(equal(a, zero), select(y < 0.0, infinity, zero), r);
+  r = select(equal(a, infinity), select(y < 0.0, zero, infinity), r);
+  r = scope.bind(select(equal(a, one), one, r));
+  Expr integer = scope.bind(equal(rounded(y, has_round), y));
+  Expr half = scope.bind(y * 0.5);
+  Expr odd = integer && binary(BinaryOp::ne, rounded(half, has_round), half);
+  Expr bits = bits_of(x);
+  Expr negative = bits < whole(bits, 0);
+  Expr undefined = x < 0.0 && a < kInfinity && unary(UnaryOp::logical_not, integer);
+  r = choose(undefined, NAN, select(negative && odd, -r, r));
+  r = choose(is_nan(x) || is_nan(y), NAN, r);
+  return choose(equal(y, zero) || equal(x, one), 1, r);
+}
+
+/// Powers that need no logarithm. Undefined: another one.
+Expr small_power(const Expr& x, const Expr& y) {
+  const auto* b = std::get_if<Broadcast>(&y->kind);
+  const auto* c = std::get_if<FloatConst>(b != nullptr ? &b->a->kind : &y->kind);
+  if (c == nullptr) return {};
+  if (c->value == 1) return x;
+  if (c->value == 2) return x * x;
+  if (c->value == 3) return x * x * x;
+  if (c->value == -1) return number(x, 1) / x;
+  return {};
+}
+
+// ---- floor, ceil, round without an instruction
+
+/// Truncates through integers; numbers too large to have a fraction stay, and so do infinities and NaN.
+Expr expand_rounding(MathFn fn, const Expr& x, LetScope& scope) {
+  if (fn == MathFn::round) return rounded(x, false);
+  const bool wide = x->dtype == DType::f64;
+  Expr fits = scope.bind(absolute(x) < (wide ? 0x1p52 : 0x1p23));
+  Expr inside = scope.bind(select(fits, x, number(x, 0)));
+  Expr t = scope.bind(cast(x->dtype, cast(wide ? DType::i64 : DType::i32, inside)));
+  Expr zero = number(x, 0), one = number(x, 1);
+  Expr result = fn == MathFn::floor ? t - select(t > inside, one, zero) : t + select(t < inside, one, zero);
+  return select(fits, result, x);
+}
+
+// ---- The pass
+
+class Pass {
+ public:
+  Pass(Program& program, const Target& target)
+      : program_(program), has_round_(target.vector_bytes >= 32) {}  // AVX has them; the baseline is asked no further
+
+  Stmt stmt(const Stmt& s) {
+    return rewrite(s, [&](const Stmt& inner) { return statement(inner); }, {});
+  }
+
+ private:
+  /// Statements that hold calls in their own expressions; the rest is walked through.
+  Stmt statement(const Stmt& s) {
+    LetScope scope(program_);
+    auto map = [&](const Expr& e) { return e.defined() && holds_call(e) ? expr(e, scope) : e; };
+    if (const auto* n = std::get_if<Store>(&s->kind)) {
+      std::vector<Expr> index;
+      for (const Expr& i : n->index) index.push_back(map(i));
+      Expr value = map(n->value), mask = map(n->mask);
+      return scope.wrap(make_stmt(Store{n->buffer, std::move(index), std::move(value), std::move(mask)}));
+    }
+    if (const auto* n = std::get_if<Let>(&s->kind)) {
+      Expr value = map(n->value);
+      return scope.wrap(make_stmt(Let{n->var, n->name, std::move(value), stmt(n->body)}));
+    }
+    if (const auto* n = std::get_if<If>(&s->kind)) {
+      Expr condition = map(n->condition);
+      Stmt otherwise = n->else_body.defined() ? stmt(n->else_body) : Stmt();
+      return scope.wrap(make_stmt(If{std::move(condition), stmt(n->then_body), std::move(otherwise)}));
+    }
+    if (const auto* n = std::get_if<Loop>(&s->kind)) {
+      Expr min = map(n->min), extent = map(n->extent);
+      return scope.wrap(make_stmt(Loop{n->index, n->name, std::move(min), std::move(extent), n->kind, stmt(n->body)}));
+    }
+    return {};
+  }
+
+  bool is_expanded(const Expr& e) const {
+    const auto* n = std::get_if<Call>(&e->kind);
+    if (n == nullptr) return false;
+    switch (n->fn) {
+      case MathFn::sqrt:
+      case MathFn::abs:
+      case MathFn::bits_of:
+      case MathFn::float_of_bits:
+        return false;
+      case MathFn::floor:
+      case MathFn::ceil:
+      case MathFn::round:
+        return !has_round_;
+      case MathFn::rsqrt:
+        return true;
+      default:
+        return e->dtype != DType::f64;
+    }
+  }
+
+  bool holds_call(const Expr& e) const {
+    bool found = false;
+    for_each(e, [&](const Expr& part) { found |= is_expanded(part); });
+    return found;
+  }
+
+  Expr expr(const Expr& e, LetScope& scope) {
+    return rewrite(e, [&](const Expr& part) -> Expr {
+      if (const auto* n = std::get_if<Select>(&part->kind)) return select_expr(*n, scope);
+      if (!is_expanded(part)) return {};
+      const auto& n = std::get<Call>(part->kind);
+      std::vector<Expr> args;
+      for (const Expr& arg : n.args) {
+        Expr inner = expr(arg, scope);
+        args.push_back(scope.bind(part->dtype == DType::f16 ? cast(DType::f32, inner) : inner));
+      }
+      return cast(part->dtype, expand(n.fn, args, scope));
+    });
+  }
+
+  Expr select_expr(const Select& n, LetScope& scope) {
+    Expr condition = expr(n.condition, scope);
+    const bool outer = std::exchange(scope.conditional, true);
+    Expr if_true = expr(n.if_true, scope), if_false = expr(n.if_false, scope);
+    scope.conditional = outer;
+    return select(std::move(condition), std::move(if_true), std::move(if_false));
+  }
+
+  Expr expand(MathFn fn, const std::vector<Expr>& args, LetScope& scope) const {
+    const Expr& x = args[0];
+    switch (fn) {
+      case MathFn::exp:
+        return expand_exp(x, scope);
+      case MathFn::log:
+        return expand_log(x, scope);
+      case MathFn::tanh:
+        return expand_tanh(x, scope);
+      case MathFn::erf:
+        return expand_erf(x, scope);
+      case MathFn::sigmoid:
+        return expand_sigmoid(x, scope);
+      case MathFn::rsqrt:
+        return number(x, 1) / square_root(x);
+      case MathFn::sin:
+        return expand_sine(x, 0, scope);
+      case MathFn::cos:
+        return expand_sine(x, 1, scope);
+      case MathFn::pow: {
+        Expr small = small_power(x, args[1]);
+        return small.defined() ? small : expand_pow(x, args[1], scope, has_round_);
+      }
+      default:
+        return expand_rounding(fn, x, scope);
+    }
+  }
+
+  Program& program_;
+  bool has_round_;
+};
+
+}  // namespace
+
+Program expand_math(const Program& program, const Target& target) {
+  Program out = program;
+  out.body = Pass(out, target).stmt(program.body);
+  return out;
+}
+
+}  // namespace whet
