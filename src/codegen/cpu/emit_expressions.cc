@@ -387,7 +387,10 @@ Emitter::Value* Emitter::convert(Value* value, DType from, DType to, int lanes) 
     value = b_.CreateFPCast(value, type);
     return to == DType::f16 ? round_through_half(value, lanes) : value;
   }
-  if (is_float(from)) return is_unsigned(to) ? b_.CreateFPToUI(value, type) : b_.CreateFPToSI(value, type);
+  if (is_float(from)) {  // what does not fit becomes the nearest that does
+    const auto cast = is_unsigned(to) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
+    return b_.CreateIntrinsic(cast, {type, value->getType()}, {value});
+  }
   if (is_float(to)) {
     value = is_unsigned(from) ? b_.CreateUIToFP(value, type) : b_.CreateSIToFP(value, type);
     return to == DType::f16 ? round_through_half(value, lanes) : value;

@@ -41,7 +41,7 @@ struct Disassembler {
       const auto status = decoder->getInstruction(instruction, size, code.slice(at), at, llvm::nulls());
       stream << llvm::format_hex_no_prefix(at, 1) << ":";
       if (status == llvm::MCDisassembler::Success) {
-        printer->printInst(&instruction, at, "", cpu, stream);
+        printer->printInst(&instruction, at + size, "", cpu, stream);  // branches count from their end
       } else {
         stream << "\t(bad)";
       }

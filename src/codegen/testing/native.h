@@ -1,0 +1,78 @@
+#pragma once
+
+#include <barrier>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "artifact/object_loader.h"
+#include "base/check.h"
+#include "codegen/compile.h"
+#include "tensor/tensor.h"
+
+namespace whet {
+
+/// A processor that this machine can stand in for, of the best vector extension it has.
+inline Target host_target(int threads = 1) {
+  Target target;
+  target.threads = threads;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+    target.mcpu = "skylake-avx512", target.vector_bytes = 64, target.vector_registers = 32, target.fma = true;
+  } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    target.mcpu = "haswell", target.vector_bytes = 32, target.fma = true;
+  }
+  return target;
+}
+
+/// Every processor that kernels are compiled for in tests and that can run here.
+inline std::vector<Target> runnable_targets() {
+  std::vector<Target> targets = {Target{}};
+  if (const Target best = host_target(); best.vector_bytes > 16) {
+    Target haswell;
+    haswell.mcpu = "haswell", haswell.vector_bytes = 32, haswell.fma = true;
+    targets.push_back(haswell);
+    if (best.vector_bytes > 32) targets.push_back(best);
+  }
+  return targets;
+}
+
+namespace native_detail {
+inline void wait(void* team, std::uint32_t) { static_cast<std::barrier<>*>(team)->arrive_and_wait(); }
+}  // namespace native_detail
+
+/// Runs a loaded kernel on tensors, one for each argument; written arguments change in place.
+inline void run_kernel(const LoadedKernel& loaded, const Kernel& kernel, std::vector<Tensor>& arguments, int workers) {
+  const whet_kernel_runtime runtime = {native_detail::wait};
+  std::barrier<> team(workers);
+  std::vector<void*> buffers;
+  for (Tensor& tensor : arguments) buffers.push_back(tensor.data());
+  const Tensor shared(DType::u8, {kernel.shared_workspace + 1});
+  std::vector<std::thread> threads;
+  for (int w = 0; w < workers; ++w)
+    threads.emplace_back([&, w] {
+      Tensor own(DType::u8, {kernel.worker_workspace + 1});
+      whet_kernel_args args = {};
+      args.buffers = buffers.data();
+      args.shared_workspace = const_cast<void*>(shared.data());
+      args.worker_workspace = own.data();
+      args.runtime = &runtime;
+      args.team = &team;
+      args.worker = static_cast<std::uint32_t>(w);
+      args.workers = static_cast<std::uint32_t>(workers);
+      WHET_CHECK(loaded.entry()(&args) == 0);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// Compiles, loads and runs; the result is `arguments` afterwards (written ones are fresh copies).
+inline Result<std::vector<Tensor>> run_native(const Program& program, const Target& target,
+                                              const std::vector<Tensor>& arguments, int workers = 1) {
+  WHET_TRY(const Kernel kernel, compile_kernel(program, target));
+  WHET_TRY(const LoadedKernel loaded, LoadedKernel::load(kernel));
+  std::vector<Tensor> copies;
+  for (const Tensor& tensor : arguments) copies.push_back(tensor.clone());
+  run_kernel(loaded, kernel, copies, workers);
+  return copies;
+}
+
+}  // namespace whet
