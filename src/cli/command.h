@@ -32,5 +32,7 @@ int wrong_use(const Error&);
 std::function<int()> make_explain(Arguments&);
 std::function<int()> make_records(Arguments&);
 std::function<int()> make_target(Arguments&);
+std::function<int()> make_tasks(Arguments&);
+std::function<int()> make_zoo(Arguments&);
 
 }  // namespace whet

@@ -1,0 +1,130 @@
+#include "cli/model.h"
+
+#include "base/nearest.h"
+#include "cli/options.h"
+#include "import/npy.h"
+
+namespace whet {
+namespace {
+
+/// "name=path" apart; the name is "" where there is none. A path may hold "=" behind its first slash.
+std::pair<std::string, std::string> split_entry(const std::string& entry) {
+  const std::size_t equals = entry.find('=');
+  if (equals == std::string::npos || entry.find('/') < equals) return {"", entry};
+  return {entry.substr(0, equals), entry.substr(equals + 1)};
+}
+
+Tensor filled(const TensorType& type, const std::string& fill, Rng& rng) {
+  if (fill == "random") return Tensor::random(type, rng);
+  Tensor tensor(type.dtype, type.shape);
+  if (fill == "ones")
+    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, 1);
+  return tensor;
+}
+
+Result<Tensor> checked(const InputSlot& slot, Tensor tensor) {
+  if (tensor.type() == slot.type) return tensor;
+  return Error{"input " + slot.name + ": " + to_string(tensor.type()) + " was given; the model takes " +
+               to_string(slot.type)};
+}
+
+Error no_such_input(const std::string& name, const std::vector<InputSlot>& slots) {
+  std::vector<std::string> names;
+  std::string listed;
+  for (const InputSlot& slot : slots) {
+    names.push_back(slot.name);
+    listed += (listed.empty() ? "" : ", ") + slot.name;
+  }
+  return Error{"--input: the model has no input \"" + name + "\"; it takes " + listed + did_you_mean(name, names)};
+}
+
+}  // namespace
+
+void ModelOptions::add_to(Arguments& arguments, bool compiled) {
+  arguments.require(
+      "MODEL", model,
+      compiled ? "An ONNX file, zoo:NAME, or a model.so that `whet compile` wrote" : "An ONNX file, or zoo:NAME");
+  arguments.add("--shape", shapes, "Binds an input's dimensions, like data=1x3x224x224; may be repeated");
+  arguments.add("--seed", seed, "Of random inputs, of the search, and of the weights of zoo: models");
+  arguments.add("--batch", batch, 1, 65536, "zoo: models: inputs at a time");
+  arguments.add("--image", image, 1, 65536, "zoo: models: height and width of the input [pixels]");
+  arguments.choice("--layout", layout, {"nchw", "nhwc"}, "zoo: models: order of the input's dimensions");
+}
+
+void ModelOptions::add_inputs_to(Arguments& arguments) {
+  arguments.add("--input", inputs, "x.npy, name=x.npy, in.npz or x.pb; may be repeated, in the order of the inputs");
+  arguments.choice("--fill", fill, {"random", "ones", "zeros"}, "Inputs that no file gives");
+}
+
+Result<InputFiles> read_inputs(const std::vector<std::string>& entries) {
+  InputFiles files;
+  for (const std::string& entry : entries) {
+    const auto [name, path] = split_entry(entry);
+    if (!name.empty()) {
+      WHET_TRY(files.named[name], load_tensor(path));
+      continue;
+    }
+    WHET_TRY(const std::vector<NamedTensor> tensors, load_tensors(path));
+    for (const NamedTensor& each : tensors) {
+      if (each.name.empty())
+        files.unnamed.push_back(each.tensor);
+      else
+        files.named[each.name] = each.tensor;
+    }
+  }
+  return files;
+}
+
+Result<Graph> load_graph(const ModelOptions& options, const InputFiles& files) {
+  ImportOptions import_options;
+  WHET_TRY(import_options.shapes, parse_shapes(options.shapes));
+  import_options.values = files.named;
+  import_options.zoo.batch = options.batch;
+  import_options.zoo.image = options.image;
+  import_options.zoo.seed = options.seed;
+  import_options.zoo.layout = options.layout == "nhwc" ? Layout::channels_last : Layout::channels_first;
+  return import_model(options.model, import_options);
+}
+
+Result<FusedGraph> load_fused(const ModelOptions& options, const InputFiles& files) {
+  WHET_TRY(Graph graph, load_graph(options, files));
+  return optimize(std::move(graph), {});
+}
+
+std::vector<InputSlot> input_slots(const Graph& graph) {
+  std::vector<InputSlot> slots;
+  for (ValueId id : graph.inputs) slots.push_back({graph.value(id).name, graph.value(id).type});
+  return slots;
+}
+
+Result<std::vector<Tensor>> match_inputs(const std::vector<InputSlot>& slots, const InputFiles& files,
+                                         const std::string& fill, std::uint64_t seed) {
+  std::map<std::string, Tensor> named = files.named;
+  std::size_t next_unnamed = 0;
+  std::vector<Tensor> tensors;
+  Rng rng(seed);
+  for (const InputSlot& slot : slots) {
+    Tensor tensor;
+    if (const auto found = named.find(slot.name); found != named.end()) {
+      tensor = found->second;
+      named.erase(found);
+    } else if (next_unnamed < files.unnamed.size()) {
+      tensor = files.unnamed[next_unnamed++];
+    } else if (!fill.empty()) {
+      tensor = filled(slot.type, fill, rng);
+    } else {
+      return Error{"input " + slot.name + " " + to_string(slot.type) + " is missing; give --input " + slot.name +
+                   "=FILE.npy, or --fill random"};
+    }
+    WHET_TRY(tensor, checked(slot, std::move(tensor)));
+    tensors.push_back(std::move(tensor));
+  }
+  if (!named.empty()) return no_such_input(named.begin()->first, slots);
+  if (next_unnamed < files.unnamed.size()) {
+    return Error{"--input: " + std::to_string(files.unnamed.size()) + " unnamed tensors were given; the model has " +
+                 std::to_string(slots.size()) + " inputs"};
+  }
+  return tensors;
+}
+
+}  // namespace whet

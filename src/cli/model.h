@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/arguments.h"
+#include "graph/graph.h"
+#include "import/import.h"
+#include "passes/optimize.h"
+#include "tensor/tensor.h"
+
+namespace whet {
+
+/// `MODEL` and what decides its shapes and contents.
+struct ModelOptions {
+  std::string model;  ///< a path, or "zoo:resnet-18"
+  std::vector<std::string> shapes;
+  std::vector<std::string> inputs;  ///< "x.npy", "name=x.npy", "in.npz"
+  std::string fill;                 ///< for inputs that no file gives: "random", "ones", "zeros"; "": an error
+  std::uint64_t seed = 0;
+  int batch = 1, image = 224;
+  std::string layout = "nchw";
+
+  /// `compiled`: the model may also be a library that `whet compile` wrote.
+  void add_to(Arguments&, bool compiled = false);
+  /// --input and --fill.
+  void add_inputs_to(Arguments&);
+
+  bool is_compiled() const { return model.ends_with(".so"); }
+};
+
+/// Tensors read from the files of `--input`.
+struct InputFiles {
+  std::map<std::string, Tensor> named;
+  std::vector<Tensor> unnamed;  ///< in the order given
+};
+Result<InputFiles> read_inputs(const std::vector<std::string>& entries);
+
+/// The model as its file says, shapes bound.
+Result<Graph> load_graph(const ModelOptions&, const InputFiles& = {});
+/// The same after all passes, in groups.
+Result<FusedGraph> load_fused(const ModelOptions&, const InputFiles& = {});
+
+/// One input of a model, whoever holds it.
+struct InputSlot {
+  std::string name;
+  TensorType type;
+};
+/// A tensor for each input: named ones by name, unnamed ones in order, the others filled. Errors name the input, what
+/// was found and what would be right.
+Result<std::vector<Tensor>> match_inputs(const std::vector<InputSlot>&, const InputFiles&, const std::string& fill,
+                                         std::uint64_t seed);
+std::vector<InputSlot> input_slots(const Graph&);
+
+}  // namespace whet

@@ -1,0 +1,60 @@
+#include "cli/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace whet {
+namespace {
+
+std::string padded(const std::string& text, std::size_t width, bool right) {
+  const std::string space(width - std::min(width, width_of(text)), ' ');
+  return right ? space + text : text + space;
+}
+
+}  // namespace
+
+std::size_t width_of(const std::string& text) {
+  // Bytes that continue a character begin with the bits 10.
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+void Table::add(std::vector<std::string> row) {
+  WHET_CHECK(row.size() == columns_.size());
+  rows_.push_back(std::move(row));
+}
+
+std::string Table::to_text() const {
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    widths.push_back(width_of(columns_[c].title));
+    for (const auto& row : rows_) widths[c] = std::max(widths[c], width_of(row[c]));
+  }
+  const auto line = [&](const auto& text_of) {
+    std::string out = "|";
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      out += " " + padded(text_of(c), widths[c], columns_[c].right) + " |";
+    return out + "\n";
+  };
+  std::string text = line([&](std::size_t c) { return columns_[c].title; });
+  for (const auto& row : rows_) text += line([&](std::size_t c) { return row[c]; });
+  return text;
+}
+
+std::string si(double value) {
+  const char* prefixes[] = {"", " k", " M", " G", " T", " P"};
+  std::size_t k = 0;
+  while (std::abs(value) >= 999.5 && k + 1 < std::size(prefixes)) value /= 1000, ++k;
+  return short_number(value) + prefixes[k];
+}
+
+std::string short_number(double value) {
+  const double size = std::abs(value);
+  if (value == std::floor(value) && size < 1000) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.{}f}", value, size < 10 ? 3 : size < 100 ? 2 : size < 1000 ? 1 : 0);
+}
+
+}  // namespace whet

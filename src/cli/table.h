@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace whet {
+
+/// Rows of text under titles, printed as `|  ID  | Task  |`. Columns are as wide as their widest entry.
+class Table {
+ public:
+  struct Column {
+    std::string title;
+    bool right = true;  ///< numbers stand right
+  };
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  /// As many entries as there are columns.
+  void add(std::vector<std::string> row);
+  /// One line a row, the titles first.
+  std::string to_text() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// Characters of UTF-8 text, as a terminal counts them: not bytes.
+std::size_t width_of(const std::string& text);
+
+/// "1.23 G", "456 M", "7.8 k": three digits and a prefix.
+std::string si(double value);
+/// "0.231", "12.3", "4567": three digits at least, for times and speeds of any size.
+std::string short_number(double value);
+
+}  // namespace whet
