@@ -44,15 +44,21 @@ std::vector<ReshapePart> reshape_parts(const Shape& in, const Shape& out) {
   std::size_t a = 0, b = 0;
   while (a < in.size() || b < out.size()) {
     ReshapePart part{a, a, b, b};
-    std::int64_t left = 1, right = 1;
-    do {
-      const bool take_input = b == out.size() || (left <= right && a < in.size());
-      if (take_input) {
-        left *= in[a++];
-      } else {
-        right *= out[b++];
+    const bool in_one = a < in.size() && in[a] == 1, out_one = b < out.size() && out[b] == 1;
+    if (in_one || out_one) {
+      // Extents of 1 pair up, or stand alone: they never make another dimension's index harder.
+      a += in_one;
+      b += out_one;
+    } else {
+      std::int64_t left = in[a++], right = out[b++];
+      while (left != right) {
+        if (left < right) {
+          left *= in[a++];
+        } else {
+          right *= out[b++];
+        }
       }
-    } while (left != right);
+    }
     part.in_end = a;
     part.out_end = b;
     parts.push_back(part);

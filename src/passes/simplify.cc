@@ -110,15 +110,10 @@ Result<MaybeValue> without_effect(const Site&, const T&) {
 
 // ---- Operators that another one says as well.
 
-/// The value before a reshape, when nothing else reads the reshape.
-const Node* reshape_before(const Site& site, std::size_t k) {
-  return site.rewriter.uses(site.node.inputs[k]) == 1 ? site.rewriter.producer_as<ReshapeOperator>(site.inputs[k])
-                                                      : nullptr;
-}
-
-/// f(reshape(x)) = reshape(f(x)): the reshape no longer stands between f and what computes x.
+/// f(reshape(x)) = reshape(f(x)): the reshape no longer stands between f and what computes x. Others may read the
+/// reshape too: it costs nothing.
 Result<MaybeValue> before_reshape(const Site& site) {
-  const Node* reshape = reshape_before(site, 0);
+  const Node* reshape = site.rewriter.producer_as<ReshapeOperator>(site.inputs[0]);
   if (!reshape) return MaybeValue();
   WHET_TRY(const ValueId value, site.rewriter.emit(site.node.name, site.node.op, {reshape->inputs[0]}));
   return site.reshape(value);
@@ -140,17 +135,44 @@ Result<MaybeValue> without_expand(const Site& site) {
   return operands == site.inputs ? MaybeValue() : site.emit(site.node.op, operands);
 }
 
-/// Binary operators with a one-element constant move before a reshape as unary ones do.
-Result<MaybeValue> scalar_before_reshape(const Site& site) {
+/// How many trailing dimensions two shapes have in common.
+std::size_t common_tail(const Shape& a, const Shape& b) {
+  std::size_t n = 0;
+  while (n < a.size() && n < b.size() && a[a.size() - 1 - n] == b[b.size() - 1 - n]) ++n;
+  return n;
+}
+
+/// The other operand of a binary operator that moves before reshape(x), where x has `shape`: a constant that broadcasts
+/// along what the reshape leaves alone, or an operand of the result's own shape, reshaped in turn (an alias) when x is
+/// a matrix of the same rows: then matmuls and what follows them meet without reshapes in between.
+Result<MaybeValue> before_reshape_operand(const Site& site, std::size_t k, const Shape& shape) {
+  const ValueId id = site.inputs[k];
+  if (const Tensor* constant = site.rewriter.constant_of(id)) {
+    Shape own = constant->shape();
+    while (!own.empty() && own.front() == 1) own.erase(own.begin());
+    if (own.size() > common_tail(shape, site.result().shape)) return MaybeValue();
+    if (own == constant->shape()) return MaybeValue(id);
+    return MaybeValue(site.rewriter.constant(site.node.name + "_operand", constant->reshaped(own)));
+  }
+  const bool same_rows = shape.size() == 2 && common_tail(shape, site.result().shape) >= 1;
+  if (site.shape(k) != site.result().shape) return MaybeValue();
+  const Node* reshape = site.rewriter.producer_as<ReshapeOperator>(id);
+  if (reshape && site.rewriter.shape(reshape->inputs[0]) == shape) return MaybeValue(reshape->inputs[0]);
+  if (!same_rows) return MaybeValue();
+  WHET_TRY(const ValueId value, site.rewriter.emit(site.node.name + "_operand", ReshapeOperator{shape}, {id}));
+  return MaybeValue(value);
+}
+
+Result<MaybeValue> binary_before_reshape(const Site& site) {
   for (std::size_t k = 0; k < 2; ++k) {
-    const Tensor* constant = site.rewriter.constant_of(site.inputs[1 - k]);
-    const Node* reshape = reshape_before(site, k);
-    if (!constant || constant->size() != 1 || !reshape || site.shape(k) != site.result().shape) continue;
-    std::vector<ValueId> operands(2);
-    operands[k] = reshape->inputs[0];
-    operands[1 - k] = constant->shape().empty()
-                          ? site.inputs[1 - k]
-                          : site.rewriter.constant(site.node.name + "_scalar", constant->reshaped({}));
+    const Node* reshape = site.rewriter.producer_as<ReshapeOperator>(site.inputs[k]);
+    if (!reshape || site.shape(k) != site.result().shape) continue;
+    const ValueId source = reshape->inputs[0];
+    const Shape shape = site.rewriter.shape(source);
+    WHET_TRY(const MaybeValue other, before_reshape_operand(site, 1 - k, shape));
+    if (!other) continue;
+    std::vector<ValueId> operands = {source, *other};
+    if (k == 1) std::swap(operands[0], operands[1]);
     WHET_TRY(const ValueId value, site.rewriter.emit(site.node.name, site.node.op, operands));
     return site.reshape(value);
   }
@@ -164,7 +186,7 @@ Result<MaybeValue> plainer(const Site& site, const LeakyReluOperator&) { return 
 
 Result<MaybeValue> plainer(const Site& site, const BinaryOperator&) {
   WHET_TRY(const MaybeValue value, without_expand(site));
-  return value ? Result<MaybeValue>(value) : scalar_before_reshape(site);
+  return value ? Result<MaybeValue>(value) : binary_before_reshape(site);
 }
 
 Result<MaybeValue> plainer(const Site& site, const WhereOperator&) { return without_expand(site); }
@@ -237,9 +259,20 @@ Result<MaybeValue> plainer(const Site& site, const ConvOperator& op) {
   return site.emit(*padded, operands);
 }
 
+/// All rows of a batch times one matrix are one matrix product.
+Result<MaybeValue> as_one_product(const Site& site, const MatMulOperator& op) {
+  const Shape &a = site.shape(0), &b = site.shape(1);
+  if (op.transpose_a || b.size() != 2 || a.size() == 2) return MaybeValue();
+  const std::int64_t depth = a.back(), rows = num_elements(a) / std::max<std::int64_t>(depth, 1);
+  WHET_TRY(const ValueId matrix,
+           site.rewriter.emit(site.node.name + "_rows", ReshapeOperator{Shape{rows, depth}}, {site.inputs[0]}));
+  WHET_TRY(const ValueId product, site.rewriter.emit(site.node.name, op, {matrix, site.inputs[1]}));
+  return site.reshape(product);
+}
+
 Result<MaybeValue> plainer(const Site& site, const MatMulOperator& op) {
   const Tensor* b = site.rewriter.constant_of(site.inputs[1]);
-  if (!b || !op.transpose_b) return MaybeValue();
+  if (!b || !op.transpose_b) return as_one_product(site, op);
   std::vector<std::int64_t> perm(b->shape().size());
   std::iota(perm.begin(), perm.end(), 0);
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
