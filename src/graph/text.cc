@@ -16,7 +16,7 @@ struct AttributeText {
   void add(const char* key, std::int64_t value) { add(key, std::to_string(value)); }
   void add(const char* key, double value) {
     std::ostringstream out;
-    out.precision(9);
+    out.precision(7);  // attributes of files are single precision
     out << value;
     add(key, out.str());
   }

@@ -72,7 +72,7 @@ ValueId ZooBuilder::batch_norm(const std::string& name, ValueId x) {
   const Shape c = {channels(x)};
   const ValueId scale = uniform(name + "_gamma", c, 0.9, 1.1), bias = uniform(name + "_beta", c, -0.1, 0.1);
   const ValueId mean = uniform(name + "_mean", c, -0.1, 0.1), variance = uniform(name + "_var", c, 0.9, 1.1);
-  return node(name, BatchNormOperator{2e-5, options_.layout}, {x, scale, bias, mean, variance});
+  return node(name, BatchNormOperator{2e-5F, options_.layout}, {x, scale, bias, mean, variance});
 }
 
 ValueId ZooBuilder::relu(const std::string& name, ValueId x) { return node(name, UnaryOperator{UnaryKind::relu}, {x}); }
