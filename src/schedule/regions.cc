@@ -102,7 +102,9 @@ bool leaf_inside(const LoopTree& tree, OpId op, LoopId at) {
 
 }  // namespace
 
-Expr digit_var(const LoopTree& tree, DigitId id) { return var(VarId(id.value), name_of(tree, id)); }
+Expr digit_var(const LoopTree& tree, DigitId id) {
+  return tree.digit(id).extent == 1 ? int_const(0) : var(VarId(id.value), name_of(tree, id));
+}
 
 Interval digit_range(const LoopTree& tree, VarId id) { return {0, tree.digits[id.index()].extent - 1}; }
 

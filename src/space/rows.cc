@@ -101,32 +101,33 @@ bool reduces_innermost(const ComputeDag& dag, OpId op) {
   return innermost;
 }
 
-/// How many leading axes of `root` may be shared out: those before the first axis along which something under it is
-/// reduced or read across.
-std::size_t row_axes(const LoopTree& tree, OpId root, const std::vector<OpId>& needed) {
-  const Element& element = tree.dag.op(root).element();
+/// Iterations of the nest of `op`, that of the loops around it included.
+double iterations(const LoopTree& tree, OpId op) {
+  double count = 1;
+  for (LoopId loop : path_to(tree, loop_of_leaf(tree, op))) count *= static_cast<double>(extent_of(tree, loop));
+  return count;
+}
+
+/// Puts `needed` under the first `rows` axes of `output`, fused; false where that would compute something again and again.
+bool place_under(Scheduler& s, OpId output, std::size_t rows, const std::vector<OpId>& needed) {
+  std::vector<double> alone;
+  for (OpId op : needed) alone.push_back(iterations(s.tree(), op));
+  const std::vector<LoopId> loops = s.loops(output);
+  const LoopId row = s.fuse({loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rows)});
+  for (std::size_t i = needed.size(); i-- > 0;) s.compute_at(needed[i], row, false);
+  if (!s.finish().ok()) return false;
+  for (std::size_t i = 0; i < needed.size(); ++i)
+    if (iterations(s.tree(), needed[i]) > 1.5 * alone[i]) return false;
+  return true;
+}
+
+/// The leading axes of `output` before its innermost one with more than one element, or before what it reduces innermost.
+std::size_t outer_axes(const ComputeDag& dag, OpId output) {
+  const Element& element = dag.op(output).element();
   std::size_t axes = element.axes.size();
-  while (axes > 0 && element.axes[axes - 1].extent == 1) --axes;  // the innermost real axis is for vectors
-  axes = axes > 0 ? axes - 1 : 0;
-  for (OpId op : needed) {
-    // Keep the leading axes of `root` at which the op is read at exactly one point.
-    std::size_t rows = 0;
-    for (std::size_t k = 0; k < axes; ++k) {
-      bool single = false;
-      for_each(element.body, [&](const Expr& part) {
-        const Load* l = std::get_if<Load>(&part->kind);
-        if (!l || l->source.value != op.value) return;
-        for (const Expr& index : l->index) {
-          const Var* v = std::get_if<Var>(&index->kind);
-          single = single || (v && v->id.value == static_cast<std::int64_t>(k));
-        }
-      });
-      if (!single && element.axes[k].extent > 1) break;
-      rows = k + 1;
-    }
-    axes = std::min(axes, rows);
-  }
-  return axes;
+  if (reduces_innermost(dag, output)) return axes;
+  while (axes > 0 && element.axes[axes - 1].extent == 1) --axes;
+  return axes > 0 ? axes - 1 : 0;
 }
 
 void build(const ComputeDag& dag, const Target& target, Scheduler& s, const Sketch::Choices& choices) {
@@ -145,27 +146,22 @@ void build(const ComputeDag& dag, const Target& target, Scheduler& s, const Sket
   const auto lanes_of = [&](OpId op) {
     return std::max(target.lanes(static_cast<int>(std::max<std::int64_t>(size_of(dag.op(op).dtype), 1))), 1);
   };
-  std::vector<OpId> nests;
   for (OpId output : dag.outputs) {
-    const std::vector<LoopId> loops = s.loops(output);
-    if (loops.empty()) continue;
-    nests.push_back(output);
-    std::vector<OpId> readers = dag.outputs.size() == 1 ? needed : std::vector<OpId>();
-    std::size_t rows = row_axes(s.tree(), output, readers);
-    const bool under = rows > 0 && dag.outputs.size() == 1 && !needed.empty();
-    std::vector<LoopId> shared(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rows));
-    if (dag.op(output).element().reducer && reduces_innermost(s.tree().dag, output)) {
-      const std::size_t spatial = dag.op(output).element().axes.size();
-      shared.assign(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(spatial));
-      vectorize_reduction(s, output, lanes_of(output));
-    } else {
-      vectorize_last_axis(s, output, lanes_of(output), vectors);
+    if (s.loops(output).empty()) continue;
+    const bool row_reduction = reduces_innermost(s.tree().dag, output);
+    std::size_t rows = outer_axes(s.tree().dag, output);
+    if (dag.outputs.size() == 1 && !needed.empty()) {
+      std::size_t under = rows;
+      for (; under > 0; --under)
+        if (Scheduler trial = s; place_under(trial, output, under, needed)) break;
+      if (under > 0) place_under(s, output, under, needed), rows = 0;
     }
-    LoopId parallel = shared.empty() ? s.loops(output).front() : s.fuse(shared);
-    if (under)
-      for (std::size_t i = needed.size(); i-- > 0;) s.compute_at(needed[i], parallel, false);
-    if (!is_reduce(s.tree(), parallel) && s.tree().loop(parallel).kind == LoopKind::serial)
-      s.annotate(parallel, LoopKind::parallel);
+    const std::vector<LoopId> loops = s.loops(output);
+    if (rows > 0) s.fuse({loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rows)});
+    if (row_reduction) vectorize_reduction(s, output, lanes_of(output));
+    else vectorize_last_axis(s, output, lanes_of(output), vectors);
+    const LoopId parallel = s.loops(output).front();
+    if (!is_reduce(s.tree(), parallel) && s.tree().loop(parallel).kind == LoopKind::serial) s.annotate(parallel, LoopKind::parallel);
   }
   for (OpId op : needed) {
     if (reduces_innermost(s.tree().dag, op))

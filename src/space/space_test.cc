@@ -1,0 +1,121 @@
+#include "space/space.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/rng.h"
+#include "schedule/loop_tree.h"
+
+namespace whet {
+namespace {
+
+ComputeDag dag(const char* text) {
+  Result<ComputeDag> parsed = parse_dag(text);
+  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
+  return *parsed;
+}
+
+const char* const kConv = R"(
+x = PLACEHOLDER [1, 28, 28, 64]
+w = PLACEHOLDER [3, 3, 64, 96] const
+bias = PLACEHOLDER [96] const
+pad(n, y, x_, c) = select((y >= 1) && (y < 29) && (x_ >= 1) && (x_ < 29), x[n, (y - 1), (x_ - 1), c], 0f) for n in 1, y in 30, x_ in 30, c in 64  # pad n:batch y:row x_:column c:channel
+conv(n, oh, ow, oc) += (pad[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in 28, ow in 28, oc in 96, rh in 3, rw in 3, rc in 64  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel
+out(n, oh, ow, oc) = max((conv[n, oh, ow, oc] + bias[oc]), 0f) for n in 1, oh in 28, ow in 28, oc in 96  # elementwise
+return out
+)";
+
+Target avx512() { return *parse_target("cpu -mcpu=skylake-avx512 -threads=2"); }
+
+TEST(ConvSpace, HoldsOnlyTilesThatFitTheRegisters) {
+  const DesignSpace space = make_space(dag(kConv), avx512());
+  ASSERT_EQ(space.sketches().front().name, "tile+pack");
+  Rng rng(1);
+  for (int i = 0; i < 200; ++i) {
+    const Candidate c = space.sample(rng);
+    const std::int64_t vectors = c.choices.at("oc").front() / 16, pixels = c.choices.at("oh").front() * c.choices.at("ow").front();
+    EXPECT_LE(vectors * pixels + vectors + 1, 32) << to_json(c);
+    const Result<Steps> steps = space.steps(c);
+    EXPECT_TRUE(steps.ok()) << to_json(c) << ": " << steps.error().message;
+  }
+}
+TEST(ConvSpace, SaysWhyAChoiceIsOutside) {
+  const DesignSpace space = make_space(dag(kConv), avx512());
+  Candidate c = space.default_candidate();
+  c.choices["oc"] = {17};
+  EXPECT_NE(space.contains(c).error().message.find("oc = 17 is not among"), std::string::npos);
+  c.choices["oc"] = {64}, c.choices["ow"] = {14}, c.choices["oh"] = {1};
+  EXPECT_NE(space.contains(c).error().message.find("vector registers"), std::string::npos);
+}
+TEST(ConvSpace, ContainsItsDefaultItsSeedsAndItsNeighbours) {
+  const DesignSpace space = make_space(dag(kConv), avx512());
+  EXPECT_TRUE(space.contains(space.default_candidate()).ok());
+  EXPECT_GE(space.seeds().size(), 4u);
+  for (const Candidate& c : space.seeds()) EXPECT_TRUE(space.contains(c).ok());
+  for (const Candidate& c : space.neighbours(space.default_candidate())) EXPECT_TRUE(space.contains(c).ok());
+  EXPECT_GT(space.count(), 100);
+}
+TEST(ConvSpace, SamplesTheSameForTheSameSeed) {
+  const DesignSpace space = make_space(dag(kConv), avx512());
+  Rng a(5), b(5);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(space.sample(a), space.sample(b));
+}
+
+/// Every kind of task is vectorized and parallel untuned.
+void expect_vectorized_and_parallel(const char* text) {
+  const ComputeDag d = dag(text);
+  const Result<Steps> steps = default_steps(d, avx512());
+  ASSERT_TRUE(steps.ok());
+  const std::string tree = to_text(*replay(d, *steps));
+  EXPECT_NE(tree.find("vector "), std::string::npos) << tree;
+  EXPECT_NE(tree.find("parallel "), std::string::npos) << tree;
+}
+
+TEST(DefaultSchedule, OfAConvolution) { expect_vectorized_and_parallel(kConv); }
+TEST(DefaultSchedule, OfADepthwiseConvolution) {
+  expect_vectorized_and_parallel(R"(
+x = PLACEHOLDER [1, 16, 16, 24]
+w = PLACEHOLDER [3, 3, 24] const
+dw(n, oh, ow, c) += (x[n, (oh + rh), (ow + rw), c]*w[rh, rw, c]) for n in 1, oh in 14, ow in 14, c in 24, rh in 3, rw in 3  # depthwise n:batch oh:row ow:column c:channel rh:tap rw:tap
+return dw
+)");
+}
+TEST(DefaultSchedule, OfAMatrixVectorProduct) {
+  expect_vectorized_and_parallel(R"(
+a = PLACEHOLDER [1, 512]
+b = PLACEHOLDER [512, 1000] const
+c(m, n) += (a[m, k]*b[k, n]) for m in 1, n in 1000, k in 512  # matmul m:row n:out_channel k:in_channel
+return c
+)");
+}
+TEST(DefaultSchedule, OfAMaxPool) {
+  expect_vectorized_and_parallel(R"(
+x = PLACEHOLDER [1, 16, 16, 64]
+p(n, y, x_, c) max= x[n, (y*2 + ry), (x_*2 + rx), c] for n in 1, y in 7, x_ in 7, c in 64, ry in 3, rx in 3  # pool
+return p
+)");
+}
+TEST(DefaultSchedule, OfASoftmaxGoesRowByRow) {
+  const char* text = R"(
+x = PLACEHOLDER [8, 128]
+m(i) max= x[i, k] for i in 8, k in 128  # softmax
+e(i, j) = exp((x[i, j] - m[i])) for i in 8, j in 128  # softmax
+s(i) += e[i, k] for i in 8, k in 128  # softmax
+out(i, j) = (e[i, j]/s[i]) for i in 8, j in 128  # softmax
+return out
+)";
+  const ComputeDag d = dag(text);
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), "");
+}
+TEST(DefaultSchedule, OfAddition) {
+  expect_vectorized_and_parallel(R"(
+a = PLACEHOLDER [1, 7, 7, 512]
+b = PLACEHOLDER [1, 7, 7, 512]
+c(n, y, x, k) = max((a[n, y, x, k] + b[n, y, x, k]), 0f) for n in 1, y in 7, x in 7, k in 512  # elementwise
+return c
+)");
+}
+
+}  // namespace
+}  // namespace whet
