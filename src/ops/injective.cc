@@ -18,7 +18,8 @@ void append_part_index(const ReshapePart& part, const Shape& in, const Shape& ou
   for (std::size_t d = part.in_begin; d < part.in_end; ++d) {
     below /= in[d];
     if (in[d] == 1) {
-      index.push_back(int_const(0));
+      const bool same_one = part.out_end == part.out_begin + 1 && out[part.out_begin] == 1;
+      index.push_back(same_one ? i[part.out_begin] : int_const(0));
       continue;
     }
     const Expr high = floordiv(flat, below);

@@ -52,7 +52,10 @@ Expr Site::read_broadcast(std::size_t k, const Exprs& i) const {
   const Shape& from = shape(k);
   Exprs index;
   const std::size_t skipped = i.size() - from.size();
-  for (std::size_t d = 0; d < from.size(); ++d) index.push_back(from[d] == 1 ? int_const(0) : i[skipped + d]);
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    const bool repeated = from[d] == 1 && output.shape[skipped + d] != 1;
+    index.push_back(repeated ? int_const(0) : i[skipped + d]);
+  }
   return read(k, std::move(index));
 }
 

@@ -293,17 +293,16 @@ class Conversion {
     return ok_status();
   }
 
-  /// Where a part begins as stored; extents of 1 decide only when there is nothing else, and a part that reads no
+  /// Where a part ends as stored; extents of 1 decide only when there is nothing else, and a part that reads no
   /// dimension stays behind the one before it.
   static std::size_t place_of(const ReshapePart& part, const Shape& in, const Permutation& order, std::size_t before) {
-    std::size_t any = order.size(), moving = order.size();
+    std::optional<std::size_t> any, moving;
     for (std::size_t d = part.in_begin; d < part.in_end; ++d) {
       const std::size_t place = position_of(order, static_cast<std::int64_t>(d));
-      any = std::min(any, place);
-      if (in[d] != 1) moving = std::min(moving, place);
+      any = std::max(any.value_or(0), place);
+      if (in[d] != 1) moving = std::max(moving.value_or(0), place);
     }
-    if (moving < order.size()) return moving;
-    return any < order.size() ? any : before;
+    return moving.value_or(any.value_or(before));
   }
 
   /// A reshape cuts both shapes into parts of equal counts; a part's dimensions have to stand together and in the
