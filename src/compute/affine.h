@@ -53,8 +53,22 @@ class Facts {
   /// Both included.
   void bind(VarId, const Expr& min, const Expr& max);
   /// Takes what it understands of `condition`: conjunctions of comparisons of integers, and their negations.
+  /// Of a vector condition, that it holds in the lanes that matter: `kLane` stands for one of them.
   void assume(const Expr& condition);
   void assume_not(const Expr& condition);
+
+  /// While it lives, what vector conditions say is left aside: for scalars that are computed whether or not a lane
+  /// wants them.
+  class [[nodiscard]] ScalarView {
+   public:
+    explicit ScalarView(Facts& facts) : facts_(facts) { ++facts_.scalar_views_; }
+    ~ScalarView() { --facts_.scalar_views_; }
+    ScalarView(const ScalarView&) = delete;
+    ScalarView& operator=(const ScalarView&) = delete;
+
+   private:
+    Facts& facts_;
+  };
 
   /// `rewind(mark())` forgets what was bound and assumed in between.
   struct Mark {
@@ -78,6 +92,10 @@ class Facts {
     Interval range;
     std::optional<Affine> min, max;  ///< only where they say more than `range`
   };
+  struct Fact {
+    Affine value;   ///< >= 0
+    bool of_lanes;  ///< said by a vector condition
+  };
   struct Search;
 
   const Binding* find(VarId) const;
@@ -87,11 +105,14 @@ class Facts {
   Interval term_bounds(const Affine&) const;
   std::optional<std::int64_t> upper(const Affine&, Search&, int depth) const;
   std::optional<std::int64_t> best_upper(const Affine&, std::optional<std::int64_t> goal) const;
-  void add_fact(Affine);
+  void add_fact(Affine, bool of_lanes);
+  void assume(const Expr& condition, bool of_lanes);
+  void assume_not(const Expr& condition, bool of_lanes);
 
   RangeOf range_;
   std::vector<Binding> bindings_;
-  std::vector<Affine> facts_;  ///< each is >= 0
+  std::vector<Fact> facts_;
+  int scalar_views_ = 0;
 };
 
 /// A variable outside every program that stands for the lane number of a vector.

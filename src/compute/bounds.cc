@@ -120,8 +120,8 @@ Expr lane_of(const Expr& e) {
 }
 
 void Facts::rewind(Mark mark) {
-  bindings_.resize(mark.bindings);
-  facts_.resize(mark.facts);
+  bindings_.erase(bindings_.begin() + static_cast<std::ptrdiff_t>(mark.bindings), bindings_.end());
+  facts_.erase(facts_.begin() + static_cast<std::ptrdiff_t>(mark.facts), facts_.end());
 }
 
 const Facts::Binding* Facts::find(VarId var) const {
@@ -147,33 +147,35 @@ void Facts::bind(VarId var, const Expr& min, const Expr& max) {
 }
 
 /// x < min(a, b) says x < a and x < b: facts are kept without such minima, for each side.
-void Facts::add_fact(Affine fact) {
+void Facts::add_fact(Affine fact, bool of_lanes) {
   for (std::size_t i = 0; i < fact.terms.size(); ++i) {
     const auto& [atom, coefficient] = fact.terms[i];
     const Binary* n = as_binary(atom, coefficient > 0 ? BinaryOp::min : BinaryOp::max);
     if (!n || facts_.size() > 64) continue;
-    add_fact(replaced(fact, i, to_affine(n->a)));
-    add_fact(replaced(fact, i, to_affine(n->b)));
+    add_fact(replaced(fact, i, to_affine(n->a)), of_lanes);
+    add_fact(replaced(fact, i, to_affine(n->b)), of_lanes);
     return;
   }
-  if (!fact.is_constant()) facts_.push_back(std::move(fact));
+  if (!fact.is_constant()) facts_.push_back({std::move(fact), of_lanes});
 }
 
-void Facts::assume(const Expr& condition) {
-  if (condition->lanes > 1) return assume(lane_of(condition));
-  if (const auto* n = std::get_if<Unary>(&condition->kind)) return assume_not(n->a);
+void Facts::assume(const Expr& condition) { assume(lane_of(condition), condition->lanes > 1); }
+void Facts::assume_not(const Expr& condition) { assume_not(lane_of(condition), condition->lanes > 1); }
+
+void Facts::assume(const Expr& condition, bool of_lanes) {
+  if (const auto* n = std::get_if<Unary>(&condition->kind)) return assume_not(n->a, of_lanes);
   const auto* n = std::get_if<Binary>(&condition->kind);
   if (!n) return;
   if (n->op == BinaryOp::logical_and) {
-    assume(n->a);
-    assume(n->b);
+    assume(n->a, of_lanes);
+    assume(n->b, of_lanes);
     return;
   }
   if (!is_index(n->a)) return;
   const Affine difference = sub(to_affine(n->b), to_affine(n->a));
   auto at_least = [&](Affine d, std::int64_t least) {
     d.constant -= least;
-    add_fact(std::move(d));
+    add_fact(std::move(d), of_lanes);
   };
   switch (n->op) {
     case BinaryOp::lt:
@@ -192,28 +194,27 @@ void Facts::assume(const Expr& condition) {
   }
 }
 
-void Facts::assume_not(const Expr& condition) {
-  if (condition->lanes > 1) return assume_not(lane_of(condition));
-  if (const auto* n = std::get_if<Unary>(&condition->kind)) return assume(n->a);
+void Facts::assume_not(const Expr& condition, bool of_lanes) {
+  if (const auto* n = std::get_if<Unary>(&condition->kind)) return assume(n->a, of_lanes);
   const auto* n = std::get_if<Binary>(&condition->kind);
   if (!n) return;
   if (n->op == BinaryOp::logical_or) {
-    assume_not(n->a);
-    assume_not(n->b);
+    assume_not(n->a, of_lanes);
+    assume_not(n->b, of_lanes);
     return;
   }
   if (!is_index(n->a)) return;
   switch (n->op) {
     case BinaryOp::lt:
-      return assume(binary(BinaryOp::ge, n->a, n->b));
+      return assume(binary(BinaryOp::ge, n->a, n->b), of_lanes);
     case BinaryOp::le:
-      return assume(binary(BinaryOp::gt, n->a, n->b));
+      return assume(binary(BinaryOp::gt, n->a, n->b), of_lanes);
     case BinaryOp::gt:
-      return assume(binary(BinaryOp::le, n->a, n->b));
+      return assume(binary(BinaryOp::le, n->a, n->b), of_lanes);
     case BinaryOp::ge:
-      return assume(binary(BinaryOp::lt, n->a, n->b));
+      return assume(binary(BinaryOp::lt, n->a, n->b), of_lanes);
     case BinaryOp::ne:
-      return assume(binary(BinaryOp::eq, n->a, n->b));
+      return assume(binary(BinaryOp::eq, n->a, n->b), of_lanes);
     default:
       return;
   }
@@ -311,13 +312,14 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
   }
 
   for (auto fact = facts_.rbegin(); fact != facts_.rend(); ++fact) {
+    if (fact->of_lanes && scalar_views_ > 0) continue;
     for (const auto& [atom, coefficient] : a.terms) {
-      const std::int64_t other = fact->coefficient(atom);
+      const std::int64_t other = fact->value.coefficient(atom);
       if (other == 0 || (other > 0) == (coefficient > 0)) continue;
       const std::int64_t common = std::gcd(other, coefficient);
       const std::int64_t m = std::abs(other) / common;
       Search scaled_search{search.steps, search.goal ? plus(times(search.goal, m), m - 1) : Bound()};
-      Bound b = upper(add(scale(a, m), scale(*fact, std::abs(coefficient) / common)), scaled_search, depth - 1);
+      Bound b = upper(add(scale(a, m), scale(fact->value, std::abs(coefficient) / common)), scaled_search, depth - 1);
       search.steps = scaled_search.steps;
       if (b && improve(floor_div(*b, m))) return best;
     }
@@ -371,6 +373,7 @@ Interval Facts::bounds(const Expr& e) const {
   if (e->lanes > 1) {
     Facts inside = *this;
     inside.bind(kLane, Interval{0, e->lanes - 1});
+    inside.scalar_views_ = 0;
     return inside.bounds(lane_of(e));
   }
   if (e->dtype == DType::boolean) return {proves(e) ? 1 : 0, refutes(e) ? 0 : 1};

@@ -10,7 +10,9 @@ class Simplifier {
   explicit Simplifier(Facts& facts) : facts_(facts) {}
 
   Expr run(const Expr& e) {
-    if (e->dtype == DType::i64 && e->lanes == 1) return index(e);
+    if (e->lanes > 1) return e->dtype == DType::boolean ? condition(e) : inside(e);
+    const Facts::ScalarView view(facts_);
+    if (e->dtype == DType::i64) return index(e);
     if (e->dtype == DType::boolean) return condition(e);
     return inside(e);
   }

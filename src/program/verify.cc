@@ -146,8 +146,8 @@ class ProgramVerifier {
       expr(n.mask);
       mask(n.mask, n.value->lanes, what);
     }
-    access(what, b, n.index, n.value->lanes);
     for (const Expr& i : n.index) expr(i);
+    access(what, b, n.index, n.value->lanes);
     expr(n.value);
     lane_conditions_.resize(depth);
     facts_.rewind(mark);
@@ -230,6 +230,7 @@ class ProgramVerifier {
                      agree(failed() || e->dtype == (gives_boolean ? DType::boolean : n.a->dtype));
                      expr(n.a);
                      expr(n.b);
+                     if (!failed()) divisor(e, n);
                    },
                    [&](const Select& n) {
                      agree(n.condition.defined() && n.condition->dtype == DType::boolean && like(n.if_true) &&
@@ -254,6 +255,15 @@ class ProgramVerifier {
                    },
                },
                e->kind);
+  }
+
+  /// Division by what memory holds is the data's own business; index arithmetic must be sound.
+  void divisor(const Expr& e, const Binary& n) {
+    const bool divides = n.op == BinaryOp::div || n.op == BinaryOp::floordiv || n.op == BinaryOp::floormod;
+    if (!divides || is_float(n.b->dtype) || has_load(n.b)) return;
+    const Interval range = facts_.bounds(n.b);
+    const bool nonzero = (range.min && *range.min > 0) || (range.max && *range.max < 0);
+    need(nonzero, "the divisor is not proven to be other than 0 in " + text(e));
   }
 
   /// It is computed once for all lanes, so what holds in some of them does not help.
@@ -303,8 +313,8 @@ class ProgramVerifier {
       expr(n.mask);
       mask(n.mask, e->lanes, what);
     }
-    access(what, b, n.index, e->lanes);
     for (const Expr& i : n.index) expr(i);
+    access(what, b, n.index, e->lanes);
     lane_conditions_.resize(depth);
     facts_.rewind(mark);
   }
