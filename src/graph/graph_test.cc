@@ -51,6 +51,12 @@ TEST(Infer, PoolsSlideTheirWindow) {
   EXPECT_EQ(inferred(pool, {f32({1, 64})}),
             "n: input 0 is f32[1x64]; maxpool needs a batch, channels and one to three spatial dimensions");
 }
+TEST(Infer, PoolsRefuseWindowsInThePadding) {
+  EXPECT_EQ(inferred(PoolOperator{PoolKind::max, {2}, {1}, {1}, {2}, {0}}, {f32({1, 1, 4})}),
+            "n: a window of 2 lies wholly in the padding of spatial dimension 0: extent 4, padding 2 and 0");
+  EXPECT_EQ(inferred(PoolOperator{PoolKind::average, {2}, {1}, {1}, {0}, {2}}, {f32({1, 1, 4})}),
+            "n: a window of 2 lies wholly in the padding of spatial dimension 0: extent 4, padding 0 and 2");
+}
 TEST(Infer, ElementwiseBroadcasts) {
   EXPECT_EQ(inferred(BinaryOperator{BinaryKind::add}, {f32({1, 8, 1}), f32({4, 1, 5})}), "f32[4x8x5]");
   EXPECT_EQ(inferred(BinaryOperator{BinaryKind::less}, {f32({3}), f32({})}), "bool[3]");

@@ -21,6 +21,7 @@ Result<TensorType> infer(const InferSite& site, const MatMulOperator& op) {
                       (batch ? "the inner extents are " + std::to_string(a_depth) + " and " + std::to_string(b_depth)
                              : "the leading extents do not broadcast"));
   }
+  if (a_depth == 0) return site.error("multiplies " + to_string(a) + " and " + to_string(b) + ": a sum over nothing");
   Shape shape = *batch;
   shape.push_back(rows);
   shape.push_back(columns);

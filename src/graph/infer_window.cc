@@ -80,6 +80,16 @@ Status expect_channels(const InferSite& site, const ConvOperator& op, const Conv
                     std::to_string(g) + (g == 1 ? " group" : " groups"));
 }
 
+/// A window that sees padding alone has no maximum and no mean.
+Status expect_windows_on_input(const InferSite& site, const PoolOperator& op, std::size_t i, std::int64_t extent,
+                               std::int64_t positions) {
+  const std::int64_t reach = op.dilations[i] * (op.kernel[i] - 1) + 1;
+  if (op.pads_begin[i] < reach && (positions - 1) * op.strides[i] < extent + op.pads_begin[i]) return ok_status();
+  return site.error("a window of " + std::to_string(reach) + " lies wholly in the padding of spatial dimension " +
+                    std::to_string(i) + ": extent " + std::to_string(extent) + ", padding " +
+                    std::to_string(op.pads_begin[i]) + " and " + std::to_string(op.pads_end[i]));
+}
+
 }  // namespace
 
 Result<TensorType> infer(const InferSite& site, const ConvOperator& op) {
@@ -109,6 +119,10 @@ Result<TensorType> infer(const InferSite& site, const PoolOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_number(0));
   WHET_RETURN_IF_ERROR(expect_activation(site));
   WHET_TRY(Shape result, slide(site, op, op.kernel));
+  const std::size_t first = channel_place(op.layout, result.size()).first_spatial;
+  for (std::size_t i = 0; i < op.kernel.size(); ++i) {
+    WHET_RETURN_IF_ERROR(expect_windows_on_input(site, op, i, site.in(0).shape[first + i], result[first + i]));
+  }
   return TensorType{site.in(0).dtype, result};
 }
 
