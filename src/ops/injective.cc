@@ -28,15 +28,16 @@ void append_part_index(const ReshapePart& part, const Shape& in, const Shape& ou
   }
 }
 
-/// The source position of padded position `at - begin` by mirroring once at both ends.
+Expr clamped(Expr at, std::int64_t extent) { return min(max(std::move(at), int_const(0)), int_const(extent - 1)); }
+
+/// The source position of padded position `at` (0 is the input's first element) by mirroring once at both ends. The
+/// clamp changes nothing; it lets the verifier prove the load.
 Expr mirrored(const Expr& at, std::int64_t begin, std::int64_t end, std::int64_t extent) {
   Expr j = at;
-  if (end > 0) j = select(j >= int_const(extent), int_const(2 * (extent - 1)) - j, j);
-  if (begin > 0) j = select(at < int_const(0), int_const(0) - at, j);
-  return j;
+  if (begin > 0) j = max(j, int_const(0) - j);
+  if (end > 0) j = min(j, int_const(2 * (extent - 1)) - j);
+  return begin > 0 || end > 0 ? clamped(j, extent) : j;
 }
-
-Expr clamped(Expr at, std::int64_t extent) { return min(max(std::move(at), int_const(0)), int_const(extent - 1)); }
 
 }  // namespace
 

@@ -1,0 +1,167 @@
+#include "ops/testing/define_one.h"
+
+// What every family of operators looks like as compute definitions, in the documented notation.
+namespace whet {
+namespace {
+
+using namespace testing;
+
+/// The lines of the dag's ops, without placeholders, the `for ...` part and the returned name.
+std::string definition(const Operator& op, const std::vector<TensorType>& inputs) {
+  std::istringstream text(to_text(define_one(op, inputs)));
+  std::string line, result;
+  while (std::getline(text, line)) {
+    if (line.find("PLACEHOLDER") != std::string::npos || line.rfind("return", 0) == 0 || line.empty()) continue;
+    result += line.substr(0, line.find(" for ")) + "\n";
+  }
+  return result;
+}
+
+/// The `# family axis:role ...` comment of the last op.
+std::string roles(const Operator& op, const std::vector<TensorType>& inputs) {
+  const std::string text = to_text(define_one(op, inputs));
+  const std::size_t at = text.rfind("# ");
+  return text.substr(at + 2, text.find('\n', at) - at - 2);
+}
+
+ConvOperator conv(std::int64_t stride, std::int64_t pad, std::int64_t groups = 1,
+                  Layout layout = Layout::channels_last) {
+  return {{stride, stride}, {1, 1}, {pad, pad}, {pad, pad}, groups, layout};
+}
+
+TEST(Definition, OfAConvolutionPadsFirstAndAddsItsBiasLast) {
+  const std::vector<TensorType> types = {f32({1, 8, 8, 4}), f32({3, 3, 4, 16}), f32({16})};
+  EXPECT_EQ(
+      definition(conv(2, 1), types),
+      "conv_pad(n, y, x, c) = select((y >= 1) && (y < 9) && (x >= 1) && (x < 9), p0[n, (y - 1), (x - 1), c], 0f)\n"
+      "conv(n, y, x, oc) += (conv_pad[n, ((y*2) + rh), ((x*2) + rw), rc]*p1[rh, rw, rc, oc])\n"
+      "conv_bias(i0, i1, i2, i3) = (conv[i0, i1, i2, i3] + p2[i3])\n");
+}
+
+TEST(Definition, OfAConvolutionCarriesTheRolesThatTemplatesLookFor) {
+  EXPECT_EQ(roles(conv(1, 0), {f32({1, 8, 8, 4}), f32({3, 3, 4, 16})}),
+            "conv n:batch y:row x:column oc:out_channel rh:tap rw:tap rc:in_channel");
+  EXPECT_EQ(roles(conv(1, 0, 4), {f32({1, 8, 8, 4}), f32({3, 3, 4})}),
+            "depthwise n:batch y:row x:column c:channel rh:tap rw:tap");
+}
+
+TEST(Definition, OfAConvolutionPadsOnlyWhereThePaddingIs) {
+  const ConvOperator op{{1, 1}, {1, 1}, {1, 0}, {0, 1}, 4, Layout::channels_last};
+  EXPECT_EQ(definition(op, {f32({1, 8, 8, 4}), f32({3, 3, 4})}),
+            "conv_pad(n, y, x, c) = select((y >= 1) && (x < 8), p0[n, (y - 1), x, c], 0f)\n"
+            "conv(n, y, x, c) += (conv_pad[n, (y + rh), (x + rw), c]*p1[rh, rw, c])\n");
+}
+
+TEST(Definition, OfAGroupedConvolutionReadsTheChannelsOfItsGroup) {
+  const ConvOperator op{{1, 1}, {2, 2}, {0, 0}, {0, 0}, 2, Layout::channels_first};
+  EXPECT_EQ(
+      definition(op, {f32({1, 4, 8, 8}), f32({6, 2, 3, 3})}),
+      "conv(n, oc, y, x) += (p0[n, ((floordiv(oc, 3)*2) + rc), (y + (rh*2)), (x + (rw*2))]*p1[oc, rc, rh, rw])\n");
+}
+
+TEST(Definition, OfAConvolutionWorksInOneAndThreeDimensions) {
+  const ConvOperator one{{1}, {1}, {0}, {0}, 1, Layout::channels_last};
+  EXPECT_EQ(definition(one, {f32({1, 8, 4}), f32({3, 4, 5})}),
+            "conv(n, x, oc) += (p0[n, (x + rw), rc]*p1[rw, rc, oc])\n");
+  const ConvOperator three{{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, 1, Layout::channels_last};
+  EXPECT_EQ(roles(three, {f32({1, 4, 4, 4, 2}), f32({2, 2, 2, 2, 3})}),
+            "conv n:batch z:depth y:row x:column oc:out_channel rd:tap rh:tap rw:tap rc:in_channel");
+}
+
+TEST(Definition, OfAMatmulBroadcastsItsBatch) {
+  EXPECT_EQ(definition(MatMulOperator{}, {f32({2, 1, 4, 8}), f32({3, 8, 5})}),
+            "matmul(b0, b1, m, n) += (p0[b0, 0, m, k]*p1[b1, k, n])\n");
+  EXPECT_EQ(definition(MatMulOperator{true, true}, {f32({8, 4}), f32({5, 8})}),
+            "matmul(m, n) += (p0[k, m]*p1[n, k])\n");
+  EXPECT_EQ(roles(MatMulOperator{}, {f32({4, 8}), f32({8, 5})}), "matmul m:row n:out_channel k:in_channel");
+}
+
+TEST(Definition, OfAMaxPoolPadsWithTheIdentity) {
+  const PoolOperator op{PoolKind::max, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, false, Layout::channels_last};
+  EXPECT_EQ(definition(op, {f32({1, 8, 8, 4})}),
+            "maxpool_pad(n, y, x, c) = select((y >= 1) && (y < 9) && (x >= 1) && (x < 9), p0[n, (y - 1), (x - 1), c], "
+            "-inff)\n"
+            "maxpool(n, y, x, c) max= maxpool_pad[n, ((y*2) + rh), ((x*2) + rw), c]\n");
+  EXPECT_EQ(roles(op, {f32({1, 8, 8, 4})}), "pool n:batch y:row x:column c:channel rh:tap rw:tap");
+}
+
+TEST(Definition, OfAMeanMultipliesByTheReciprocal) {
+  EXPECT_EQ(definition(ReduceOperator{ReduceKind::mean, {1, 2}, true}, {f32({1, 4, 4, 8})}),
+            "reduce_mean_sum(i0, i1, i2, i3) += p0[i0, r1, r2, i3]\n"
+            "reduce_mean(i0, i1, i2, i3) = (reduce_mean_sum[i0, i1, i2, i3]*0.0625f)\n");
+}
+
+TEST(Definition, OfASoftmaxIsFourOps) {
+  EXPECT_EQ(definition(SoftmaxOperator{1}, {f32({2, 7})}),
+            "softmax_max(i0) max= p0[i0, r]\n"
+            "softmax_exp(i0, i1) = exp((p0[i0, i1] - softmax_max[i0]))\n"
+            "softmax_sum(i0) += softmax_exp[i0, r]\n"
+            "softmax(i0, i1) = (softmax_exp[i0, i1]/softmax_sum[i0])\n");
+}
+
+TEST(Definition, OfElementwiseOperatorsIsMinAndMaxWherePossible) {
+  EXPECT_EQ(definition(UnaryOperator{UnaryKind::relu}, {f32({4})}), "relu(i0) = max(p0[i0], 0f)\n");
+  EXPECT_EQ(definition(ClipOperator{0, 6}, {f32({4})}), "clip(i0) = min(max(p0[i0], 0f), 6f)\n");
+  EXPECT_EQ(definition(UnaryOperator{UnaryKind::hard_swish}, {f32({4})}),
+            "hard_swish(i0) = (p0[i0]*min(max(((p0[i0]*0.16666667f) + 0.5f), 0f), 1f))\n");
+}
+
+TEST(Definition, OfABroadcastReadsIndexZero) {
+  EXPECT_EQ(definition(BinaryOperator{BinaryKind::add}, {f32({4, 1, 1}), f32({3, 1})}),
+            "add(i0, i1, i2) = (p0[i0, 0, i2] + p1[i1, i2])\n");
+}
+
+TEST(Definition, OfAReshapeKeepsThePlainIndexOfWhatItLeavesAlone) {
+  EXPECT_EQ(definition(ReshapeOperator{{4, 8, 6}}, {f32({4, 2, 4, 6})}),
+            "reshape(i0, i1, i2) = p0[i0, floordiv(i1, 4), floormod(i1, 4), i2]\n");
+  EXPECT_EQ(definition(ReshapeOperator{{1, 4, 48}}, {f32({4, 1, 6, 8})}),
+            "reshape(i0, i1, i2) = p0[i1, 0, floordiv(i2, 8), floormod(i2, 8)]\n");
+}
+
+TEST(Definition, OfAConcatenationSelectsByTheAxis) {
+  EXPECT_EQ(definition(ConcatOperator{1}, {f32({2, 3}), f32({2, 4}), f32({2, 1})}),
+            "concat(i0, i1) = select((i1 < 3), p0[i0, i1], select((i1 < 7), p1[i0, (i1 - 3)], p2[i0, (i1 - 7)]))\n");
+}
+
+TEST(Definition, OfAGatherClampsAndBoundsItsIndices) {
+  const std::vector<TensorType> types = {f32({4, 8}), TensorType{DType::i64, {3}}};
+  EXPECT_EQ(definition(GatherOperator{1}, types),
+            "gather(i0, i1) = p0[i0, min(max(select((p1[i1] < 0), (p1[i1] + 8), p1[i1]), 0), 7)]\n");
+  EXPECT_EQ(std::get<Placeholder>(define_one(GatherOperator{1}, types).ops[1].def).index_bound, 8);
+}
+
+TEST(Definition, OfANearestResizeIsIntegerArithmetic) {
+  const ResizeOperator op{.mode = ResizeMode::nearest,
+                          .coordinates = CoordinateMode::asymmetric,
+                          .nearest = NearestMode::floor,
+                          .scales = {1, 2, 3},
+                          .shape = {1, 4, 6}};
+  EXPECT_EQ(definition(op, {f32({1, 2, 2})}), "resize(i0, i1, i2) = p0[i0, floordiv(i1, 2), floordiv(i2, 3)]\n");
+}
+
+TEST(Definition, ReadsAConstantOpAsALiteral) {
+  ComputeDag dag;
+  const OpId x = dag.add({"x", DType::f32, {4}, Placeholder{}});
+  const OpId two = dag.add({"two", DType::f32, {}, Element{.body = float_const(2)}});
+  const auto op = [](BinaryKind kind) { return BinaryOperator{kind}; };
+  const std::vector<TensorType> types = {f32({4}), f32({})};
+  const auto square = define(dag, op(BinaryKind::pow), {x, two}, types, f32({4}), "square");
+  const auto half = define(dag, op(BinaryKind::div), {*square, two}, types, f32({4}), "half");
+  dag.outputs = {*half};
+  EXPECT_EQ(to_text(without_dead_ops(dag)),
+            "x = PLACEHOLDER [4]\n"
+            "square(i0) = (x[i0]*x[i0]) for i0 in 4  # elementwise\n"
+            "half(i0) = (square[i0]*0.5f) for i0 in 4  # elementwise\n"
+            "return half\n");
+}
+
+TEST(Definition, RefusesAnEmptyResult) {
+  ComputeDag dag;
+  const OpId x = dag.add({"x", DType::f32, {0}, Placeholder{}});
+  const auto result = define(dag, UnaryOperator{UnaryKind::relu}, {x}, {f32({0})}, f32({0}), "r");
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "r: the result is f32[0], which is empty; there is nothing to compute");
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,248 @@
+#include <cmath>
+
+#include "ops/testing/define_one.h"
+
+// Values against numbers worked out by hand, or loops written here.
+namespace whet {
+namespace {
+
+using namespace testing;
+
+/// Convolution by the textbook: x [N, C, H, W], w [O, C/groups, KH, KW].
+Tensor plain_conv(const Tensor& x, const Tensor& w, const ConvOperator& op, const Shape& out) {
+  Tensor y(DType::f32, out);
+  const Shape &xs = x.shape(), &ws = w.shape();
+  const std::int64_t per_group = ws[1], out_per_group = ws[0] / op.groups;
+  for (std::int64_t n = 0, at = 0; n < out[0]; ++n) {
+    for (std::int64_t o = 0; o < out[1]; ++o) {
+      for (std::int64_t i = 0; i < out[2]; ++i) {
+        for (std::int64_t j = 0; j < out[3]; ++j, ++at) {
+          double sum = 0;
+          for (std::int64_t c = 0; c < per_group; ++c) {
+            for (std::int64_t p = 0; p < ws[2]; ++p) {
+              for (std::int64_t q = 0; q < ws[3]; ++q) {
+                const std::int64_t r = i * op.strides[0] + p * op.dilations[0] - op.pads_begin[0];
+                const std::int64_t s = j * op.strides[1] + q * op.dilations[1] - op.pads_begin[1];
+                if (r < 0 || r >= xs[2] || s < 0 || s >= xs[3]) continue;
+                const std::int64_t channel = o / out_per_group * per_group + c;
+                sum += x.get(((n * xs[1] + channel) * xs[2] + r) * xs[3] + s) *
+                       w.get(((o * ws[1] + c) * ws[2] + p) * ws[3] + q);
+              }
+            }
+          }
+          y.set(at, sum);
+        }
+      }
+    }
+  }
+  return y;
+}
+
+Tensor turned(const Tensor& x, const std::vector<std::int64_t>& perm) { return value_of(TransposeOperator{perm}, {x}); }
+
+TEST(Value, OfConvolutionsIsTheTextbooksInBothLayouts) {
+  struct Case {
+    ConvOperator op;
+    Shape x, w;
+  };
+  const std::vector<Case> cases = {
+      {{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}, {2, 3, 5, 4}, {4, 3, 3, 3}},
+      {{{2, 1}, {1, 2}, {0, 2}, {1, 1}, 1}, {1, 2, 6, 7}, {3, 2, 2, 3}},
+      {{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 4}, {1, 4, 4, 4}, {4, 1, 3, 3}},
+      {{{1, 2}, {1, 1}, {0, 0}, {0, 0}, 2}, {1, 4, 3, 5}, {6, 2, 1, 2}},
+      {{{1, 1}, {1, 1}, {1, 0}, {0, 1}, 2}, {1, 2, 4, 4}, {4, 1, 2, 2}},
+  };
+  Rng rng(7);
+  for (const Case& c : cases) {
+    const Tensor x = Tensor::random(f32(c.x), rng), w = Tensor::random(f32(c.w), rng);
+    const auto type = infer_type("conv", c.op, {x.type(), w.type()});
+    ASSERT_TRUE(type.ok()) << type.error().message;
+    const Tensor want = plain_conv(x, w, c.op, type->shape);
+    expect_near(value_of(c.op, {x, w}), want.shape(), elements(want));
+
+    ConvOperator last = c.op;
+    last.layout = Layout::channels_last;
+    Tensor weights = turned(w, {2, 3, 1, 0});
+    const bool depthwise = c.op.groups > 1 && c.op.groups == c.x[1] && c.op.groups == c.w[0];
+    if (depthwise) weights = weights.reshaped({c.w[2], c.w[3], c.w[0]});
+    const Tensor got = turned(value_of(last, {turned(x, {0, 2, 3, 1}), weights}), {0, 3, 1, 2});
+    expect_near(got, want.shape(), elements(want));
+  }
+}
+
+TEST(Value, OfAnAveragePoolDividesByTheTapsInside) {
+  PoolOperator op{PoolKind::average, {3}, {2}, {1}, {1}, {1}, false, Layout::channels_first};
+  const Tensor x = floats({1, 1, 5}, {1, 2, 3, 4, 5});
+  expect_near(value_of(op, {x}), {1, 1, 3}, {1.5, 3, 4.5});
+  op.count_include_pad = true;
+  expect_near(value_of(op, {x}), {1, 1, 3}, {1, 3, 3});
+}
+
+TEST(Value, OfADilatedAveragePoolCountsItsOwnTaps) {
+  const PoolOperator op{PoolKind::average, {2}, {1}, {2}, {1}, {1}, false, Layout::channels_first};
+  expect_near(value_of(op, {floats({1, 1, 4}, {1, 2, 3, 4})}), {1, 1, 4}, {2, 2, 3, 3});
+}
+
+TEST(Value, OfAMaxPoolIgnoresItsPadding) {
+  const PoolOperator op{PoolKind::max, {2}, {2}, {1}, {1}, {1}, false, Layout::channels_last};
+  expect_near(value_of(op, {floats({1, 4, 1}, {-1, -2, -3, -4})}), {1, 3, 1}, {-1, -2, -4});
+}
+
+TEST(Value, OfReductions) {
+  const Tensor x = floats({2, 3}, {1, -2, 3, 4, 0.5, -6});
+  auto reduce = [&](ReduceKind kind) { return value_of(ReduceOperator{kind, {1}, false}, {x}); };
+  expect_near(reduce(ReduceKind::sum), {2}, {2, -1.5});
+  expect_near(reduce(ReduceKind::mean), {2}, {2.0 / 3, -0.5});
+  expect_near(reduce(ReduceKind::max), {2}, {3, 4});
+  expect_near(reduce(ReduceKind::min), {2}, {-2, -6});
+  expect_near(reduce(ReduceKind::prod), {2}, {-6, -12});
+  expect_near(reduce(ReduceKind::l1), {2}, {6, 10.5});
+  expect_near(reduce(ReduceKind::l2), {2}, {std::sqrt(14.0), std::sqrt(52.25)});
+  expect_near(reduce(ReduceKind::sum_square), {2}, {14, 52.25});
+  expect_near(value_of(ReduceOperator{ReduceKind::log_sum, {1}, false}, {floats({1, 2}, {1, 3})}), {1},
+              {std::log(4.0)});
+  expect_near(reduce(ReduceKind::log_sum_exp), {2},
+              {std::log(std::exp(1.0) + std::exp(-2.0) + std::exp(3.0)),
+               std::log(std::exp(4.0) + std::exp(0.5) + std::exp(-6.0))});
+  expect_near(value_of(ReduceOperator{ReduceKind::max, {0, 1}, true}, {x}), {1, 1}, {4});
+}
+
+TEST(Value, OfALogSumExpDoesNotOverflow) {
+  expect_near(value_of(ReduceOperator{ReduceKind::log_sum_exp, {0}, false}, {floats({2}, {1000, 1000})}), {},
+              {1000 + std::log(2.0)}, 1e-3);
+}
+
+TEST(Value, OfSoftmaxAlongAMiddleAxis) {
+  const Tensor x = floats({1, 2, 2}, {0, 1, 2, 1});
+  const double a = 1 / (1 + std::exp(2.0)), b = 1 - a;
+  expect_near(value_of(SoftmaxOperator{1}, {x}), {1, 2, 2}, {a, 0.5, b, 0.5});
+  expect_near(value_of(SoftmaxOperator{1, true}, {x}), {1, 2, 2},
+              {std::log(a), std::log(0.5), std::log(b), std::log(0.5)});
+}
+
+TEST(Value, OfElementwiseFunctions) {
+  const Tensor x = floats({3}, {-1.5, 0, 2.5});
+  auto unary = [&](UnaryKind kind) { return value_of(UnaryOperator{kind}, {x}); };
+  expect_near(unary(UnaryKind::relu), {3}, {0, 0, 2.5});
+  expect_near(unary(UnaryKind::sigmoid), {3}, {1 / (1 + std::exp(1.5)), 0.5, 1 / (1 + std::exp(-2.5))});
+  expect_near(unary(UnaryKind::sign), {3}, {-1, 0, 1});
+  expect_near(unary(UnaryKind::round), {3}, {-2, 0, 2});
+  expect_near(unary(UnaryKind::softplus), {3}, {std::log1p(std::exp(-1.5)), std::log(2.0), std::log1p(std::exp(2.5))});
+  expect_near(unary(UnaryKind::softsign), {3}, {-0.6, 0, 2.5 / 3.5});
+  expect_near(unary(UnaryKind::hard_swish), {3}, {-1.5 * 0.25, 0, 2.5 * (2.5 / 6 + 0.5)});
+  expect_near(value_of(HardSigmoidOperator{0.2, 0.5}, {x}), {3}, {0.2, 0.5, 1});
+  expect_near(value_of(LeakyReluOperator{0.1}, {x}), {3}, {-0.15, 0, 2.5});
+  expect_near(value_of(ClipOperator{-INFINITY, 1}, {x}), {3}, {-1.5, 0, 1});
+  expect_near(value_of(CastOperator{DType::i32}, {x}), {3}, {-1, 0, 2});
+  expect_near(value_of(CastOperator{DType::boolean}, {x}), {3}, {1, 0, 1});
+}
+
+TEST(Value, OfBinaryOperatorsBroadcasts) {
+  const Tensor a = floats({2, 1}, {7, -7}), b = floats({2}, {2, -3});
+  auto binary = [&](BinaryKind kind) { return value_of(BinaryOperator{kind}, {a, b}); };
+  expect_near(binary(BinaryKind::sub), {2, 2}, {5, 10, -9, -4});
+  expect_near(binary(BinaryKind::mod), {2, 2}, {1, 1, -1, -1});
+  expect_near(binary(BinaryKind::less), {2, 2}, {0, 0, 1, 1});
+  const Tensor i = Tensor::of<int>(DType::i32, {2, 1}, {7, -7}), j = Tensor::of<int>(DType::i32, {2}, {2, -3});
+  expect_near(value_of(BinaryOperator{BinaryKind::mod}, {i, j}), {2, 2}, {1, -2, 1, -1});
+  expect_near(value_of(BinaryOperator{BinaryKind::div}, {i, j}), {2, 2}, {3, -2, -3, 2});
+  const Tensor condition = Tensor::of<int>(DType::boolean, {2, 1}, {1, 0});
+  expect_near(value_of(WhereOperator{}, {condition, b, a}), {2, 2}, {2, -3, -7, -7});
+}
+
+TEST(Value, OfABatchNormalization) {
+  const BatchNormOperator op{.epsilon = 0, .layout = Layout::channels_last};
+  const auto p = [](double a, double b) { return floats({2}, {a, b}); };
+  expect_near(value_of(op, {floats({1, 1, 2}, {3, 5}), p(2, 1), p(1, 0), p(1, 2), p(4, 9)}), {1, 1, 2}, {3, 1});
+}
+
+TEST(Value, OfDataMovement) {
+  const Tensor x = floats({2, 3}, {0, 1, 2, 3, 4, 5});
+  expect_near(value_of(TransposeOperator{{1, 0}}, {x}), {3, 2}, {0, 3, 1, 4, 2, 5});
+  expect_near(value_of(SliceOperator{{1, 2}, {1, -2}, {1, 2}}, {x}), {1, 2}, {5, 3});
+  expect_near(value_of(ConcatOperator{0}, {x, floats({1, 3}, {6, 7, 8})}), {3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8});
+  expect_near(value_of(ExpandOperator{{2, 2, 1}}, {floats({2, 1}, {1, 2})}), {2, 2, 1}, {1, 2, 1, 2});
+  expect_near(value_of(PadOperator{PadMode::constant, 9, {0, -1}, {1, 1}}, {x}), {3, 3}, {1, 2, 9, 4, 5, 9, 9, 9, 9});
+  expect_near(value_of(PadOperator{PadMode::reflect, 0, {0, 2}, {0, 1}}, {x}), {2, 6},
+              {2, 1, 0, 1, 2, 1, 5, 4, 3, 4, 5, 4});
+  expect_near(value_of(PadOperator{PadMode::edge, 0, {1, 0}, {0, 2}}, {x}), {3, 5},
+              {0, 1, 2, 2, 2, 0, 1, 2, 2, 2, 3, 4, 5, 5, 5});
+  const Tensor indices = Tensor::of<int>(DType::i64, {2, 1}, {-1, 0});
+  expect_near(value_of(GatherOperator{1}, {x, indices}), {2, 2, 1}, {2, 0, 5, 3});
+}
+
+TEST(Value, OfEveryReshapeKeepsTheOrderOfElements) {
+  const std::vector<std::pair<Shape, Shape>> cases = {
+      {{2, 3, 4}, {6, 4}},     {{2, 3, 4}, {2, 12}}, {{2, 3, 4}, {4, 3, 2}},     {{24}, {1, 2, 1, 12, 1}},
+      {{1, 24, 1}, {2, 3, 4}}, {{4, 6}, {6, 4}},     {{2, 2, 3, 10}, {4, 6, 5}}, {{1, 1}, {}}};
+  for (const auto& [from, to] : cases) {
+    ComputeDag dag = define_one(ReshapeOperator{to}, {f32(from)});
+    Tensor x(DType::f32, from);
+    for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<double>(i));
+    const auto y = evaluate(dag, {x});
+    ASSERT_TRUE(y.ok()) << y.error().message;
+    expect_near((*y)[0], to, elements(x));
+  }
+}
+
+ResizeOperator resize(ResizeMode mode, CoordinateMode coordinates, Shape shape, double scale) {
+  return {.mode = mode, .coordinates = coordinates, .scales = {1, scale}, .shape = std::move(shape)};
+}
+
+TEST(Value, OfResizesByEveryCoordinateMode) {
+  const Tensor x = floats({1, 4}, {1, 2, 3, 4});
+  using C = CoordinateMode;
+  auto linear = [&](C mode, std::int64_t n, double s) {
+    return value_of(resize(ResizeMode::linear, mode, {1, n}, s), {x});
+  };
+  expect_near(linear(C::half_pixel, 8, 2), {1, 8}, {1, 1.25, 1.75, 2.25, 2.75, 3.25, 3.75, 4});
+  expect_near(linear(C::asymmetric, 8, 2), {1, 8}, {1, 1.5, 2, 2.5, 3, 3.5, 4, 4});
+  expect_near(linear(C::align_corners, 7, 1.75), {1, 7}, {1, 1.5, 2, 2.5, 3, 3.5, 4});
+  expect_near(linear(C::pytorch_half_pixel, 1, 0.25), {1, 1}, {1});
+  expect_near(linear(C::half_pixel, 1, 0.25), {1, 1}, {2.5});
+  expect_near(linear(C::half_pixel, 2, 0.6), {1, 2}, {1 + 1.0 / 3, 3});
+  expect_near(linear(C::half_pixel_symmetric, 2, 0.6), {1, 2}, {1.5 + 1.0 / 6, 3.5 - 1.0 / 6});
+}
+
+TEST(Value, OfNearestResizesByEveryRounding) {
+  const Tensor x = floats({1, 2}, {1, 2});
+  auto nearest = [&](NearestMode rounding) {
+    ResizeOperator op = resize(ResizeMode::nearest, CoordinateMode::asymmetric, {1, 4}, 2);
+    op.nearest = rounding;
+    return value_of(op, {x});
+  };
+  expect_near(nearest(NearestMode::floor), {1, 4}, {1, 1, 2, 2});
+  expect_near(nearest(NearestMode::ceil), {1, 4}, {1, 2, 2, 2});
+  expect_near(nearest(NearestMode::round_prefer_floor), {1, 4}, {1, 1, 2, 2});
+  expect_near(nearest(NearestMode::round_prefer_ceil), {1, 4}, {1, 2, 2, 2});
+}
+
+TEST(Value, OfACubicResizeReproducesALine) {
+  ResizeOperator op = resize(ResizeMode::cubic, CoordinateMode::asymmetric, {1, 12}, 2);
+  op.cubic_a = -0.5;
+  const Tensor x = floats({1, 6}, {0, 1, 2, 3, 4, 5});
+  const Tensor y = value_of(op, {x});
+  for (std::int64_t i = 2; i < 8; ++i) EXPECT_NEAR(y.get(i), static_cast<double>(i) / 2, 1e-6);
+  op.exclude_outside = true;
+  const Tensor z = value_of(op, {floats({1, 6}, {3, 3, 3, 3, 3, 3})});
+  for (std::int64_t i = 0; i < 12; ++i) EXPECT_NEAR(z.get(i), 3, 1e-5);
+}
+
+TEST(EvaluateGraph, GivesEveryValue) {
+  Graph graph;
+  const ValueId x = graph.add_value("x", f32({2}));
+  graph.inputs = {x};
+  const ValueId one = graph.add_constant("one", floats({}, {1}));
+  const ValueId sum = *graph.add_node("sum", BinaryOperator{BinaryKind::add}, {x, one});
+  const ValueId y = *graph.add_node("y", UnaryOperator{UnaryKind::neg}, {sum});
+  graph.outputs = {y};
+  const auto values = evaluate_graph(graph, {floats({2}, {1, 2})});
+  ASSERT_TRUE(values.ok());
+  expect_near((*values)[sum.index()], {2}, {2, 3});
+  expect_near((*values)[y.index()], {2}, {-2, -3});
+  EXPECT_EQ(evaluate_graph(graph, {}).error().message, "the graph has 1 inputs; 0 were given");
+  EXPECT_EQ(evaluate_graph(graph, {floats({3}, {1, 2, 3})}).error().message, "input \"x\" is f32[2]; f32[3] was given");
+}
+
+}  // namespace
+}  // namespace whet
