@@ -1,0 +1,71 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "records/records.h"
+#include "search/strategy.h"
+#include "space/space.h"
+#include "tuner/tuner.h"
+
+namespace whet {
+
+/// A candidate on its way through measuring.
+struct Trial {
+  Candidate candidate;
+  std::string steps;  ///< its schedule; empty where it cannot be replayed, and then `measured` says why
+  Measured measured;
+};
+
+/// One task under tuning: its space, its strategy and what is known about its candidates.
+class TaskTuning {
+ public:
+  /// Takes up what `records` hold about this task on this target.
+  static Result<TaskTuning> start(const Task&, const Target&, const TuneOptions&, const Records&);
+
+  /// Up to `n` trials that no record holds, schedules written out; none when the space is used up.
+  std::vector<Trial> propose(int n);
+  /// Trials that were not tried: the next `propose` gives them again.
+  void give_back(std::vector<Trial>);
+  /// What became of them, for the strategy and the counts.
+  void learn(const std::vector<Trial>&);
+
+  /// The fastest schedule known to run on exactly this target, in the records; null when there is none.
+  const Record* incumbent(const Records&) const;
+  /// The fastest record of the default schedule; null when there is none.
+  const Record* default_record(const Records&) const;
+  const std::string& default_schedule() const { return default_steps_; }
+
+  bool is_verified(const std::string& steps) const { return verified_.count(steps) > 0; }
+  void set_verified(const std::string& steps) { verified_.insert(steps); }
+
+  /// A record of `trial`, complete but for the seconds that it was written at.
+  Record record(const Trial&) const;
+  const MeasureTask& measure_task() const { return measure_task_; }
+
+  TaskProgress& progress() { return progress_; }
+  const TaskProgress& progress() const { return progress_; }
+  /// Brings the best times in `progress` up to date.
+  void refresh(const Records&);
+
+ private:
+  TaskTuning(const Task&, const Target&, const TuneOptions&);
+  bool applies(const Record&) const;
+  void resume(const Records&);
+
+  MeasureTask measure_task_;
+  std::string target_text_, cache_;
+  std::uint64_t seed_ = 0;
+  std::shared_ptr<const DesignSpace> space_;
+  std::unique_ptr<Strategy> strategy_;
+  std::string default_steps_;
+  std::deque<Trial> returned_;
+  std::set<std::string> known_;     ///< schedules that were measured
+  std::set<std::string> verified_;  ///< schedules whose answers were compared with the reference
+  TaskProgress progress_;
+};
+
+}  // namespace whet

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "measure/measurer.h"
+#include "records/digest.h"
+#include "records/record_file.h"
+#include "target/target.h"
+#include "task/task.h"
+
+namespace whet {
+
+struct TuneOptions {
+  std::int64_t trials = 0;          ///< measured in this run, failed ones included; 0: no limit
+  double minutes = 0;               ///< wall time of this run; 0: no limit
+  int round = 32;                   ///< trials of one task before the next round is given out
+  int batch = 16;                   ///< trials that are built, then timed, then recorded together
+  std::string strategy = "random";  ///< one of known_strategies()
+  std::uint64_t seed = 0;
+  std::string cache = "warm";         ///< where the measurer keeps constants; goes into the records
+  int hopeless_after = 32;            ///< a task whose first trials all fail is given up
+  bool confirm = true;                ///< measure each winner again, in turn with the default schedule
+  std::function<bool()> interrupted;  ///< asked between batches; may be empty
+  std::function<double()> clock;      ///< seconds, never backwards; empty: the machine's
+};
+
+/// Where one task stands.
+struct TaskProgress {
+  std::string name;
+  int weight = 1;
+  double flops = 0;
+  double best_seconds = 0, default_seconds = 0;  ///< infinity where nothing runs yet
+  std::int64_t trials = 0, failed = 0;           ///< of this and earlier runs
+  std::int64_t reused = 0;                       ///< of earlier runs
+  bool used_up = false;                          ///< no candidate is left
+  std::string given_up;                          ///< why no more is tried; "" where it is not so
+};
+
+/// Where the time of a run went, in seconds of wall time.
+struct TunePhases {
+  double propose = 0, measure = 0, check = 0, confirm = 0, record = 0, learn = 0;
+  double building = 0, running = 0;  ///< of the measured time, as the builders' and the runner's processes count it
+};
+
+/// The whole run, as progress shows it and the report sums it up.
+struct TuneProgress {
+  std::vector<TaskProgress> tasks;
+  std::int64_t trials = 0, allowed_trials = 0;  ///< of this run; 0 allowed: no limit
+  double seconds = 0, allowed_seconds = 0;      ///< the same
+  int task = -1, next_task = -1;                ///< whose round just ended, whose comes next; -1: none
+  double round_best_seconds = 0;                ///< the best of the round; infinity where nothing ran
+  bool interrupted = false;
+  TunePhases phases;
+  std::vector<FailureGroup> failures;  ///< of this run's trials
+
+  /// Sum of weight x best over the tasks that have one [s].
+  double network_seconds() const;
+  /// The same with default schedules.
+  double default_network_seconds() const;
+};
+
+/// Tunes: proposes, measures, remembers (durably), learns, until trials or time are used up, every space is exhausted
+/// or the user interrupts. Resumes from what `file` holds; nothing in it is measured again. `on_round` sees the state
+/// after every round. Errors: an unknown strategy; a record that cannot be written.
+Result<TuneProgress> tune(const std::vector<Task>&, const Target&, Measurer&, RecordFile& file, const TuneOptions&,
+                          const std::function<void(const TuneProgress&)>& on_round);
+
+}  // namespace whet

@@ -1,0 +1,145 @@
+#include "tuner/tuner.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/hash.h"
+#include "measure/testing/formula_measurer.h"
+
+namespace whet {
+namespace {
+
+/// Dense layers of different sizes: tasks with a real space.
+Task dense(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k, int weight) {
+  ComputeDag dag;
+  const OpId a = dag.add({"a", DType::f32, {m, k}, Placeholder{}});
+  const OpId w = dag.add({"w", DType::f32, {k, n}, Placeholder{.constant = true}});
+  Element element;
+  element.axes = {{"i", m, AxisRole::row}, {"j", n, AxisRole::out_channel}};
+  element.reduce_axes = {{"k", k, AxisRole::in_channel}};
+  element.reducer = Reducer::sum;
+  element.family = OpFamily::matmul;
+  const Expr i = axis_var(element, 0), j = axis_var(element, 1), r = axis_var(element, 2);
+  element.body = load(dag, a, {i, r}) * load(dag, w, {r, j});
+  dag.outputs = {dag.add({"out", DType::f32, {m, n}, element})};
+  return {workload_key(dag), name, dag, weight, {0}};
+}
+
+double formula(const std::string& steps) { return 1e-3 * (1 + static_cast<double>(hash_bytes(steps) % 1000) / 1000); }
+
+class TuneTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = ::testing::TempDir() + "whet_tuner_" + std::to_string(getpid()) + ".jsonl";
+    std::remove(path_.c_str());
+  }
+  void TearDown() override { std::remove(path_.c_str()); }
+
+  TuneProgress run(Measurer& measurer, TuneOptions options, const std::vector<Task>& tasks) {
+    RecordFile file = *RecordFile::open(path_);
+    Result<TuneProgress> progress = tune(tasks, target_, measurer, file, options, on_round_);
+    EXPECT_TRUE(progress.ok());
+    return *progress;
+  }
+  std::size_t lines() const { return read_records(path_)->records.size(); }
+
+  Target target_ = *parse_target("cpu -mcpu=haswell -threads=2");
+  std::vector<Task> tasks_ = {dense("small", 16, 64, 32, 1), dense("large", 64, 256, 128, 3)};
+  std::function<void(const TuneProgress&)> on_round_;
+  std::string path_;
+};
+
+TEST_F(TuneTest, MeasuresAsManyTrialsAsAllowedAndRemembersEachOnce) {
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  const TuneProgress progress = run(measurer, {.trials = 100, .confirm = false}, tasks_);
+  EXPECT_EQ(progress.trials, 100);
+  EXPECT_EQ(lines(), 100u);
+  for (const auto& [steps, times] : measurer.measured)
+    EXPECT_LE(times, 2) << steps;  // two tasks may share a schedule's text
+  EXPECT_LE(progress.network_seconds(), progress.default_network_seconds());
+  EXPECT_GT(progress.network_seconds(), 0);
+}
+TEST_F(TuneTest, ResumesWithoutMeasuringAnythingTwice) {
+  FormulaMeasurer first = FormulaMeasurer::timing(formula), second = FormulaMeasurer::timing(formula);
+  const std::vector<Task> task = {tasks_[1]};
+  const TuneProgress before = run(first, {.trials = 60, .confirm = false}, task);
+  const TuneProgress after = run(second, {.trials = 60, .seed = 9, .confirm = false}, task);
+  for (const auto& [steps, times] : second.measured) EXPECT_EQ(first.measured.count(steps), 0u) << steps;
+  EXPECT_EQ(after.tasks[0].reused, 60);
+  EXPECT_EQ(after.tasks[0].trials, 120);
+  EXPECT_LE(after.tasks[0].best_seconds, before.tasks[0].best_seconds);
+}
+TEST_F(TuneTest, DoesNotBelieveWrongAnswersHoweverFast) {
+  FormulaMeasurer measurer(
+      [](const MeasureTask&, const std::string& steps) {
+        return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+      },
+      [](const std::string& steps) { return formula(steps) < 1.5e-3; });
+  const TuneProgress progress = run(measurer, {.trials = 64, .confirm = false}, {tasks_[1]});
+  EXPECT_GE(progress.tasks[0].best_seconds, 1.5e-3);
+  EXPECT_GT(progress.tasks[0].failed, 0);
+  ASSERT_FALSE(progress.failures.empty());
+  EXPECT_EQ(progress.failures[0].code, OutcomeCode::wrong_answer);
+}
+TEST_F(TuneTest, GivesATaskUpWhenItsFirstTrialsAllFail) {
+  const std::string hopeless = tasks_[0].key;
+  FormulaMeasurer measurer([&](const MeasureTask& task, const std::string& steps) {
+    if (task.key == hopeless) return Outcome{OutcomeCode::crash, "SIGSEGV"};
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+  });
+  const TuneProgress progress = run(measurer, {.trials = 160, .confirm = false}, tasks_);
+  EXPECT_EQ(progress.tasks[0].trials, 32);
+  EXPECT_EQ(progress.tasks[0].given_up, "all of its first 32 trials failed");
+  EXPECT_EQ(progress.tasks[1].trials, 128);
+  EXPECT_EQ(progress.failures.at(0).count, 32);
+}
+TEST_F(TuneTest, StopsAtAnInterruptAndKeepsWhatWasMeasured) {
+  int asked = 0;
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  const TuneProgress progress = run(measurer, {.interrupted = [&] { return ++asked > 12; }}, tasks_);
+  EXPECT_TRUE(progress.interrupted);
+  EXPECT_EQ(static_cast<std::int64_t>(lines()), progress.trials);
+  EXPECT_GT(progress.trials, 0);
+}
+TEST_F(TuneTest, GivesTrialsBackThatWereNeverTried) {
+  bool stop = false;
+  FormulaMeasurer lost([&](const MeasureTask&, const std::string&) {
+    stop = true;
+    return Outcome{OutcomeCode::device_lost, "interrupted"};
+  });
+  const TuneProgress progress = run(lost, {.interrupted = [&] { return stop; }}, tasks_);
+  EXPECT_EQ(progress.trials, 0);
+  EXPECT_EQ(lines(), 0u);
+}
+TEST_F(TuneTest, StopsWhenTheTimeIsUsedUp) {
+  double time = 0;
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  const TuneProgress progress =
+      run(measurer, {.minutes = 1, .confirm = false, .clock = [&] { return time += 1; }}, tasks_);
+  EXPECT_GE(progress.seconds, 60);
+  EXPECT_LT(progress.seconds, 120);
+}
+TEST_F(TuneTest, EndsWhenTheSpaceIsUsedUp) {
+  Task tiny = dense("tiny", 1, 1, 1, 1);
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  const TuneProgress progress = run(measurer, {.confirm = false}, {tiny});
+  EXPECT_TRUE(progress.tasks[0].used_up);
+  EXPECT_EQ(static_cast<std::int64_t>(measurer.measured.size()), progress.trials);
+}
+TEST_F(TuneTest, ShowsProgressAfterEveryRound) {
+  std::vector<int> order;
+  on_round_ = [&](const TuneProgress& progress) { order.push_back(progress.task); };
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  run(measurer, {.trials = 128, .confirm = false}, tasks_);
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 1, 1}));
+}
+TEST_F(TuneTest, RefusesAnUnknownStrategy) {
+  RecordFile file = *RecordFile::open(path_);
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  EXPECT_FALSE(tune(tasks_, target_, measurer, file, {.strategy = "luck"}, {}).ok());
+}
+
+}  // namespace
+}  // namespace whet
