@@ -1,0 +1,137 @@
+#include "import/onnx/reader.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "import/file.h"
+#include "import/import.h"
+
+namespace whet {
+namespace {
+
+// ---- A few bytes of protobuf's wire format, so that a test can write what no exporter would.
+
+std::string varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value >= 128; value >>= 7) bytes += static_cast<char>(value | 128);
+  return bytes + static_cast<char>(value);
+}
+std::string number(int field, std::int64_t value) {
+  return varint(static_cast<std::uint64_t>(field) << 3) + varint(static_cast<std::uint64_t>(value));
+}
+std::string text(int field, const std::string& bytes) {
+  return varint(static_cast<std::uint64_t>(field) << 3 | 2) + varint(bytes.size()) + bytes;
+}
+template <typename T>
+std::string raw(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+// Field numbers of TensorProto, ModelProto and GraphProto.
+constexpr int kDims = 1, kType = 2, kFloats = 4, kInt32s = 5, kInt64s = 7, kName = 8, kRaw = 9, kExternal = 13,
+              kLocation = 14;
+constexpr int kGraph = 7, kOpset = 8, kNode = 1, kInitializer = 5, kOutput = 12;
+
+std::string parsed(const std::string& proto) {
+  const auto named = parse_tensor_proto(proto, "t");
+  if (!named.ok()) return named.error().message;
+  std::string values = to_string(named->tensor.type());
+  for (std::int64_t i = 0; i < named->tensor.size(); ++i) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, " %g", named->tensor.get(i));
+    values += buffer;
+  }
+  return values;
+}
+
+TEST(TensorProto, ReadsRawAndTypedFields) {
+  EXPECT_EQ(parsed(number(kDims, 2) + number(kType, 1) + text(kRaw, raw<float>({1.5f, -2}))), "f32[2] 1.5 -2");
+  EXPECT_EQ(parsed(number(kDims, 2) + number(kType, 1) + text(kFloats, raw<float>({1.5f, -2}))), "f32[2] 1.5 -2");
+  EXPECT_EQ(parsed(number(kType, 7) + number(kInt64s, -3)), "i64[scalar] -3");
+  EXPECT_EQ(parsed(number(kDims, 2) + number(kType, 3) + number(kInt32s, -3) + number(kInt32s, 100)), "i8[2] -3 100");
+  EXPECT_EQ(parsed(number(kDims, 1) + number(kType, 9) + text(kRaw, "\x05")), "bool[1] 1");
+  EXPECT_EQ(parsed(number(kDims, 1) + number(kType, 10) + number(kInt32s, 0x3e00)), "f16[1] 1.5");
+  EXPECT_EQ(parsed(number(kDims, 0) + number(kType, 7)), "i64[0]");
+}
+TEST(TensorProto, SaysWhatIsWrong) {
+  EXPECT_EQ(parsed(number(kDims, 2) + number(kType, 1) + text(kRaw, "12345")),
+            "t: f32[2] needs 8 bytes; the file holds 5");
+  EXPECT_EQ(parsed(number(kDims, 3) + number(kType, 7) + number(kInt64s, 1)),
+            "t: i64[3] needs 3 values; the file holds 1");
+  EXPECT_EQ(parsed(number(kDims, 1) + number(kType, 8)),
+            "t: its type is STRING; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL");
+  EXPECT_EQ(parsed(number(kDims, 1) + number(kType, 77)),
+            "t: its type is number 77; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL");
+  EXPECT_EQ(parsed(number(kDims, -1) + number(kType, 1)), "t has shape -1: an extent is negative");
+  EXPECT_EQ(parsed(number(kDims, std::int64_t{1} << 40) + number(kType, 1)),
+            "t has shape 1099511627776; at most 2147483647 elements are supported");
+  EXPECT_EQ(parsed("\xff\xff\xff"), "t: not a valid TensorProto (damaged or cut off)");
+}
+
+/// A model whose one output is its one initializer.
+std::string model_of(const std::string& tensor, int opset = 13, const std::string& more = "") {
+  const std::string graph = text(kInitializer, tensor) + text(kOutput, text(1, "w")) + more;
+  return text(kGraph, graph) + text(kOpset, number(2, opset));
+}
+std::string external(const std::string& location, const std::string& offset, const std::string& length) {
+  const auto entry = [](const std::string& key, const std::string& value) {
+    return text(kExternal, text(1, key) + text(2, value));
+  };
+  return number(kDims, 2) + number(kType, 1) + text(kName, "w") + entry("location", location) +
+         entry("offset", offset) + entry("length", length) + number(kLocation, 1);
+}
+std::string loaded(const std::string& path) {
+  const auto model = read_onnx(path);
+  if (!model.ok()) return model.error().message;
+  const Tensor& w = model->initializers.at(0).tensor;
+  return to_string(w.type()) + " " + std::to_string(w.get(0)) + " " + std::to_string(w.get(1));
+}
+
+TEST(ReadOnnx, FindsExternalDataBesideTheModel) {
+  const std::string folder = ::testing::TempDir() + "whet_external/", path = folder + "m.onnx";
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(write_file(folder + "weights.bin", "----" + raw<float>({2, 3})).ok());
+  ASSERT_TRUE(write_file(path, model_of(external("weights.bin", "4", "8"))).ok());
+  EXPECT_EQ(loaded(path), "f32[2] 2.000000 3.000000");
+  ASSERT_TRUE(write_file(path, model_of(external("weights.bin", "8", "8"))).ok());
+  EXPECT_EQ(loaded(path), "initializer \"w\": \"" + folder + "weights.bin\" has 12 bytes; 8 were expected from byte 8");
+  ASSERT_TRUE(write_file(path, model_of(external("missing.bin", "0", "8"))).ok());
+  EXPECT_EQ(loaded(path), "initializer \"w\": cannot read \"" + folder + "missing.bin\": No such file or directory");
+  std::filesystem::remove_all(folder);
+}
+TEST(ReadOnnx, ReadsNoFileOutsideTheModelsFolder) {
+  for (const char* location : {"../secret", "/etc/passwd", "a/../../b", ""}) {
+    const auto model = parse_onnx(model_of(external(location, "0", "8")), "", "m");
+    EXPECT_EQ(model.error().message, "initializer \"w\": its external data is in \"" + std::string(location) +
+                                         "\"; expected a file below the model's folder");
+  }
+  EXPECT_EQ(parse_onnx(model_of(external("w.bin", "-1", "8")), "", "m").error().message,
+            "initializer \"w\": the offset of its external data is \"-1\"; expected a number of bytes");
+}
+
+std::string failure(const std::string& bytes) {
+  const auto model = parse_onnx(bytes, "", "m.onnx");
+  return model.ok() ? "read" : model.error().message;
+}
+const std::string kTensor = number(kType, 1) + text(kName, "w") + text(kRaw, raw<float>({1}));
+
+TEST(ReadOnnx, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(failure(model_of(kTensor)), "read");
+  EXPECT_EQ(failure(model_of(kTensor, 6)), "m.onnx: uses operator set 6 of ONNX; 7 to 21 are supported");
+  EXPECT_EQ(failure(model_of(kTensor, 22)), "m.onnx: uses operator set 22 of ONNX; 7 to 21 are supported");
+  EXPECT_EQ(failure(text(kOpset, number(2, 13))), "m.onnx: not an ONNX model (it holds no graph)");
+  EXPECT_EQ(failure(model_of(kTensor, 13, text(kInitializer, kTensor))), "initializer \"w\" stands twice in the file");
+}
+TEST(ReadOnnx, RefusesDeepNesting) {
+  // A node whose attribute holds a graph with a node whose attribute ... (fields: attribute 5, type 20, graph 6).
+  std::string node = text(4, "If");
+  for (int depth = 0; depth < 500; ++depth) {
+    node = text(4, "If") + text(5, text(1, "then_branch") + number(20, 5) + text(6, text(kNode, node)));
+  }
+  EXPECT_EQ(failure(model_of(kTensor, 13, text(kNode, node))), "m.onnx: not a valid ONNX file (damaged or cut off)");
+}
+
+}  // namespace
+}  // namespace whet
