@@ -104,7 +104,7 @@ struct Analysis::Walk {
     const bool first = seen[ref.index()] == -1;
     seen[ref.index()] = statement;
     const ExprInfo& info = table()[ref];
-    if (info.movable() && !first) return;  // computed once
+    if (info.movable() && !first) return;                           // computed once
     out.instructions_ += info.is_linear ? 1 : vectors(*info.expr);  // indices become addresses
     for (ExprRef child : info.children) visit(child);
     if (const auto* call = std::get_if<Call>(&info.expr->kind); call && !has_instruction(call->fn))

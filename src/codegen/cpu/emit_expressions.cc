@@ -64,9 +64,10 @@ Emitter::Value* Emitter::emit_movable(ExprRef ref, const ExprInfo& info) {
 }
 
 /// Loads that nothing in the kernel can change, and what is computed of them, stand before the outermost loop that does
-/// not change their address; not under a condition, which may be what makes them legal. Null: no such loop.
+/// not change their address; not under a condition, which may be what makes them legal. Null: no such loop, or not
+/// known to be legal.
 Emitter::Value* Emitter::hoist_fixed(ExprRef ref, const ExprInfo& info) {
-  if (!info.fixed || info.traps || guard_ != nullptr || lane_mask_ != nullptr) return nullptr;
+  if (!info.fixed || info.traps || info.lazy || guard_ != nullptr || lane_mask_ != nullptr) return nullptr;
   const Level& natural = level_of(info.vars);
   int depth = current().depth;
   Level* outermost = nullptr;

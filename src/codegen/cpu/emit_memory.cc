@@ -26,6 +26,8 @@ Emitter::Value* Emitter::load(ExprRef ref, const ExprInfo& info, const Load& n) 
         return found->second.value;
   Value* value = load_memory(info, n, index.is_linear ? &index.linear : nullptr, mask);
   value = from_memory(value, info.expr->dtype, info.expr->lanes);
+  if (own_mask != nullptr && info.expr->lanes == 1)
+    value = b_.CreateSelect(own_mask, value, llvm::Constant::getNullValue(value->getType()));
   if (reusable) current().loads[ref] = {value, version};
   return value;
 }

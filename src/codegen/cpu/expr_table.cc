@@ -129,7 +129,10 @@ void ExprTable::describe(ExprInfo& info) const {
     info.reads |= part.reads;
     info.fixed &= part.fixed;
     info.traps |= part.traps;
+    info.lazy |= part.lazy;
   }
+  if (std::holds_alternative<Select>(info.expr->kind))
+    info.lazy |= !(*this)[info.children[1]].movable() || !(*this)[info.children[2]].movable();
   if (const auto* var = std::get_if<Var>(&info.expr->kind)) info.vars = {var->id};
   if (const auto* load = std::get_if<Load>(&info.expr->kind)) {
     const Buffer& buffer = program_.buffer(BufferId(load->source.value));

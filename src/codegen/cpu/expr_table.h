@@ -31,6 +31,7 @@ struct ExprInfo {
   bool reads = false;             ///< holds a load
   bool fixed = true;              ///< every load is from an argument that is not written
   bool traps = false;             ///< holds a division that a guard may protect
+  bool lazy = false;              ///< holds a select of which a side must not be computed where it is not chosen
   bool is_linear = false;         ///< `linear` describes it: an i64, and if a vector, evenly spaced
   Linear linear;
 
