@@ -1,0 +1,121 @@
+#include "task/task.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/evaluate_graph.h"
+#include "passes/optimize.h"
+#include "passes/testing/random_graph.h"
+#include "task/group_dag.h"
+#include "task/testing/evaluate_groups.h"
+#include "tensor/compare.h"
+
+namespace whet {
+namespace {
+
+using namespace testing;
+
+FusedGraph optimized(const Graph& graph) {
+  auto fused = optimize(graph, {});
+  WHET_CHECK(fused.ok(), fused.ok() ? "" : fused.error().message.c_str());
+  return *fused;
+}
+
+std::vector<Task> tasks_of(const Graph& graph) {
+  auto tasks = extract_tasks(optimized(graph), Target{});
+  WHET_CHECK(tasks.ok(), tasks.ok() ? "" : tasks.error().message.c_str());
+  return *tasks;
+}
+
+std::string names_of(const std::vector<Task>& tasks) {
+  std::string text;
+  for (const Task& task : tasks) text += std::to_string(task.weight) + " x " + task.name + "\n";
+  return text;
+}
+
+TEST(Groups, ComputeWhatTheGraphComputes) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    const Graph graph = random_graph(seed);
+    const std::vector<Tensor> inputs = random_inputs(graph, seed);
+    const auto want = evaluate_graph(graph, inputs);
+    ASSERT_TRUE(want.ok());
+    const FusedGraph fused = optimized(graph);
+    const auto got = evaluate_groups(fused, inputs);
+    ASSERT_TRUE(got.ok()) << "seed " << seed << ": " << got.error().message << "\n" << to_text(fused);
+    for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+      const Difference difference = compare((*got)[k], (*want)[graph.outputs[k].index()]);
+      ASSERT_LE(difference.max_abs, 1e-5 * std::max(1.0, difference.largest))
+          << "seed " << seed << ", output " << k << "\n"
+          << to_text(fused);
+    }
+  }
+}
+
+TEST(Tasks, CoverEveryGroupOnce) {
+  for (std::uint64_t seed = 500; seed < 600; ++seed) {
+    const FusedGraph fused = optimized(random_graph(seed));
+    const auto tasks = extract_tasks(fused, Target{});
+    ASSERT_TRUE(tasks.ok()) << tasks.error().message;
+    std::vector<int> covered(fused.groups.size(), 0);
+    for (const Task& task : *tasks) {
+      EXPECT_EQ(static_cast<std::size_t>(task.weight), task.groups.size());
+      EXPECT_EQ(task.key, workload_key(task.dag));
+      for (int g : task.groups) ++covered[static_cast<std::size_t>(g)];
+    }
+    for (int count : covered) EXPECT_EQ(count, 1);
+  }
+}
+
+TEST(Tasks, AreOneForEqualGroups) {
+  GraphBuilder build;
+  ValueId x = build.input("x", {1, 8, 6, 6});
+  for (int i = 0; i < 3; ++i) {
+    const std::string n = std::to_string(i);
+    x = build.relu("relu" + n, build.conv("conv" + n, x, 8, 3, 1, 1));
+  }
+  EXPECT_EQ(names_of(tasks_of(build.finish({x}))),
+            "1 x transpose 1x6x6x8\n"
+            "3 x conv2d+bias+relu 1x6x6x8 k3 s1 p1\n"
+            "1 x transpose 1x8x6x6\n");
+}
+
+TEST(Tasks, CallThingsAsPeopleDo) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {1, 4, 8, 8});
+  const ValueId a = build.relu("a", build.conv("depth", x, 4, 3, 2, 1, 4));
+  const PoolOperator pool{PoolKind::max, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
+  const ValueId b = build.add("pool", pool, {a});
+  const ValueId c = build.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, false}, {b});
+  const ValueId d = build.add("fc", MatMulOperator{}, {c, build.constant("w", {4, 10})});
+  const ValueId y = build.add("softmax", SoftmaxOperator{1}, {build.plus("bias", d, build.constant("b", {10}))});
+  EXPECT_EQ(names_of(tasks_of(build.finish({y}))),
+            "1 x transpose 1x8x8x4\n"
+            "1 x depthwise+bias+relu 1x4x4x4 k3 s2 p1\n"
+            "1 x maxpool 1x2x2x4 k2 s2 p0\n"
+            "1 x reduce_mean 1x4\n"
+            "1 x dense+add 1x10\n"
+            "1 x softmax 1x10\n");
+}
+
+TEST(GroupDag, HasPlaceholdersInTheOrderOfTheInputsAndLiteralsInItsExpressions) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {2, 3});
+  const ValueId w = build.constant("w", {3, 4}), b = build.constant("b", {4});
+  const ValueId half = build.constant("half", {1, 1}, {0.5});
+  const ValueId sum = build.plus("sum", b, build.add("product", MatMulOperator{}, {x, w}));
+  const FusedGraph fused = optimized(build.finish({build.binary("y", BinaryKind::mul, sum, half)}));
+  ASSERT_EQ(fused.groups.size(), 1u);
+  const auto dag = group_dag(fused, fused.groups[0]);
+  ASSERT_TRUE(dag.ok()) << dag.error().message;
+  EXPECT_EQ(to_text(*dag),
+            "p0 = PLACEHOLDER [2, 3]\n"
+            "p1 = PLACEHOLDER [3, 4] const\n"
+            "p2 = PLACEHOLDER [4] const\n"
+            "matmul(m, n) += (p0[m, k]*p1[k, n]) for m in 2, n in 4, k in 3  # matmul m:row n:out_channel "
+            "k:in_channel\n"
+            "add(i0, i1) = (p2[i1] + matmul[i0, i1]) for i0 in 2, i1 in 4  # elementwise\n"
+            "mul(i0, i1) = (add[i0, i1]*0.5f) for i0 in 2, i1 in 4  # elementwise\n"
+            "return mul\n");
+}
+
+}  // namespace
+}  // namespace whet

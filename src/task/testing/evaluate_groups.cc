@@ -1,0 +1,54 @@
+#include "task/testing/evaluate_groups.h"
+
+#include <map>
+
+#include "task/group_dag.h"
+
+namespace whet::testing {
+namespace {
+
+class Run {
+ public:
+  Run(const FusedGraph& fused, const std::vector<Tensor>& inputs) : fused_(fused) {
+    for (std::size_t i = 0; i < fused.graph.values.size(); ++i) {
+      if (fused.graph.values[i].constant)
+        known_[ValueId(static_cast<std::int64_t>(i))] = *fused.graph.values[i].constant;
+    }
+    for (std::size_t k = 0; k < inputs.size(); ++k) known_[fused.graph.inputs[k]] = inputs[k];
+    for (const Node& node : fused.graph.nodes) producer_[node.output] = &node;
+  }
+
+  /// A value that is there, or an alias (a reshape in no group) of one.
+  Tensor value(ValueId id) {
+    if (const auto found = known_.find(id); found != known_.end()) return found->second;
+    const Node& node = *producer_.at(id);
+    WHET_CHECK(std::holds_alternative<ReshapeOperator>(node.op), node.name.c_str());
+    return value(node.inputs[0]).reshaped(fused_.graph.value(id).type.shape);
+  }
+
+  Status run(const Group& group) {
+    WHET_TRY(const ComputeDag dag, group_dag(fused_, group));
+    std::vector<Tensor> inputs;
+    for (ValueId id : group.inputs) inputs.push_back(value(id));
+    WHET_TRY(const std::vector<Tensor> outputs, evaluate(dag, inputs));
+    for (std::size_t k = 0; k < outputs.size(); ++k) known_[group.outputs[k]] = outputs[k];
+    return ok_status();
+  }
+
+ private:
+  const FusedGraph& fused_;
+  std::map<ValueId, Tensor> known_;
+  std::map<ValueId, const Node*> producer_;
+};
+
+}  // namespace
+
+Result<std::vector<Tensor>> evaluate_groups(const FusedGraph& fused, const std::vector<Tensor>& inputs) {
+  Run run(fused, inputs);
+  for (const Group& group : fused.groups) WHET_RETURN_IF_ERROR(run.run(group));
+  std::vector<Tensor> outputs;
+  for (ValueId id : fused.graph.outputs) outputs.push_back(run.value(id));
+  return outputs;
+}
+
+}  // namespace whet::testing
