@@ -353,9 +353,7 @@ class Generator {
   /// A nest over the tile that `op` computes inside `outer`: store target[...] = value, within the spatial guards.
   Stmt tile_nest(OpId op, LoopId outer, const Stored& target, const std::function<Expr(const Values&)>& value) {
     return mirrored(spatial_loops_inside(op, outer), [&](const Values& values) {
-      std::vector<Expr> conditions = guards(op, false);
-      for (Expr& c : conditions) c = at_values(c, values);
-      return guarded(conditions, make_stmt(Store{target.buffer, at_values(place_in(target, own_index(op)), values),
+      return guarded(spatial_guards(op, values), make_stmt(Store{target.buffer, at_values(place_in(target, own_index(op)), values),
                                                  value(values), Expr()}));
     });
   }
@@ -453,12 +451,18 @@ class Generator {
     return index;
   }
 
+  std::vector<Expr> spatial_guards(OpId op, const Values& values) const {
+    std::vector<Expr> conditions = guards(op, false);
+    for (Expr& c : conditions) c = at_values(c, values);
+    return conditions;
+  }
+
   Stmt clear_partials(OpId op, const Partial& partial) {
     const LoopKind kind = tree_.loop(loop_of(tree_, partial.lane)).kind;
     return mirrored(spatial_loops_inside(op, partial.outermost), [&](const Values& values) {
-      return lane_loop(partial, kind, [&](const Expr& lane) {
+      return guarded(spatial_guards(op, values), lane_loop(partial, kind, [&](const Expr& lane) {
         return make_stmt(Store{partial.stored.buffer, partial_index(op, partial, values, lane), identity(op), Expr()});
-      });
+      }));
     });
   }
 
@@ -483,9 +487,7 @@ class Generator {
                                        load(dtype, SourceId(partial.lanes.value), {lane})),
                                Expr()});
       });
-      std::vector<Expr> conditions = guards(op, false);
-      for (Expr& c : conditions) c = at_values(c, values);
-      return guarded(conditions, block({spill, clear, gather}));
+      return guarded(spatial_guards(op, values), block({spill, clear, gather}));
     });
   }
 

@@ -1,0 +1,134 @@
+#include "lower/lower.h"
+
+#include <gtest/gtest.h>
+
+#include "lower/testing/random_schedule.h"
+#include "program/interpret.h"
+#include "schedule/steps.h"
+#include "tensor/compare.h"
+
+namespace whet {
+namespace {
+
+Target avx512() { return *parse_target("cpu -mcpu=skylake-avx512 -threads=2"); }
+
+LoopTree tree_after(const char* text, const char* steps) {
+  const Result<ComputeDag> dag = parse_dag(text);
+  EXPECT_TRUE(dag.ok()) << (dag.ok() ? "" : dag.error().message);
+  const Result<LoopTree> tree = replay(*dag, *parse_steps(steps));
+  EXPECT_TRUE(tree.ok()) << (tree.ok() ? "" : tree.error().message);
+  return *tree;
+}
+
+/// The program after `pass`, without its list of buffers.
+std::string after(const char* pass, const char* text, const char* steps) {
+  const Result<Lowered> lowered = lower_until(tree_after(text, steps), avx512(), pass);
+  if (!lowered.ok()) return lowered.error().message;
+  const std::string program = to_text(lowered->program);
+  return program.substr(program.find("run\n") + 4);
+}
+
+/// Runs the lowered program by the interpreter; an error, or the largest relative difference from the DAG's own evaluation.
+Result<double> error_of(const LoopTree& tree, const ComputeDag& dag, const Target& target, const char* pass, int workers, std::uint64_t seed) {
+  WHET_TRY(const Lowered lowered, lower_until(tree, target, pass));
+  Rng rng(seed);
+  const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
+  std::vector<Tensor> constants;
+  std::size_t k = 0;
+  for (const Op& op : dag.ops)
+    if (op.is_placeholder()) {
+      if (std::get<Placeholder>(op.def).constant) constants.push_back(inputs[k]);
+      ++k;
+    }
+  WHET_TRY(const std::vector<Tensor> packed, evaluate(lowered.prologue, constants));
+  std::vector<Tensor> arguments;
+  for (const KernelArgument& a : lowered.arguments) {
+    const auto index = static_cast<std::size_t>(a.index);
+    arguments.push_back(a.kind == KernelArgument::Kind::input ? inputs[index] : a.kind == KernelArgument::Kind::packed ? packed[index] : Tensor(a.type.dtype, a.type.shape));
+  }
+  WHET_RETURN_IF_ERROR(interpret(lowered.program, arguments, workers));
+  WHET_TRY(const std::vector<Tensor> want, evaluate(dag, inputs));
+  double worst = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (lowered.arguments[i].kind == KernelArgument::Kind::output)
+      worst = std::max(worst, compare(arguments[i], want[static_cast<std::size_t>(lowered.arguments[i].index)]).relative);
+  return worst;
+}
+
+constexpr const char* kRow = R"(
+x = PLACEHOLDER [17]
+y(i) = (x[i] + 1f) for i in 17
+return y
+)";
+
+TEST(Guards, AScalarTailIsPeeled) {
+  EXPECT_EQ(after("simplify", kRow, "split l0 6 guard"), "");
+}
+TEST(Overlap, TheLastTileStartsEarlier) {
+  EXPECT_EQ(after("simplify", kRow, "split l0 6 overlap"), "");
+}
+TEST(Vectorize, UsesFullVectorsThenNarrowerOnes) {
+  EXPECT_EQ(after("vectorize", kRow, "vectorize l0"), "");
+}
+TEST(Unroll, CopiesTheBody) {
+  EXPECT_EQ(after("simplify_unrolled", "x = PLACEHOLDER [3]\ny(i) = (x[i] + 1f) for i in 3\nreturn y\n", "unroll l0"), "");
+}
+
+constexpr const char* kPadded = R"(
+x = PLACEHOLDER [12]
+p(i) = select((i >= 1) && (i < 13), x[(i - 1)], 0f) for i in 14
+y(i) += p[(i + r)] for i in 12, r in 3
+return y
+)";
+TEST(Padding, NarrowsTheTapsWhereNoTileStandsBetween) {
+  EXPECT_EQ(after("simplify", kPadded, "inline o1"), "");
+}
+TEST(Padding, CutsTileLoopsSoThatTheMiddleTestsNothing) {
+  EXPECT_EQ(after("simplify", kPadded, "inline o1; split l1 4 guard; reorder l3 l2 l4; unroll l4"), "");
+}
+
+constexpr const char* kBlocked = R"(
+x = PLACEHOLDER [8]
+w = PLACEHOLDER [8, 4] const
+c(j) += (x[k]*w[k, j]) for j in 4, k in 8
+out(j) = max(c[j], 0f) for j in 4
+return out
+)";
+TEST(CacheWrite, AccumulatesOverBlocksAndTheEpilogueRunsOnTheLast) {
+  EXPECT_EQ(after("simplify", kBlocked, "split l1 2 guard; reorder l3 l4 l0; cache_write o2 l3; reverse_compute_at o3 l3; pack o1 o2"), "");
+}
+TEST(Rfactor, CombinesTheLanesAfterTheReduction) {
+  EXPECT_EQ(after("simplify", "x = PLACEHOLDER [3, 64]\ns(i) += x[i, k] for i in 3, k in 64\nreturn s\n", "split l1 16 guard; rfactor l3; vectorize l3"), "");
+}
+
+TEST(Concat, IsTwoLoopsWithoutAChoice) {
+  EXPECT_EQ(after("simplify", R"(
+x = PLACEHOLDER [5]
+y = PLACEHOLDER [7]
+t(c) = select((c < 5), x[c], y[(c - 5)]) for c in 12
+return t
+)", "split l0 4 guard; vectorize l2"), "");
+}
+
+TEST(EverySchedule, KeepsTheMeaningOfRandomDags) {
+  int lowered = 0, refused = 0;
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    Rng rng(seed);
+    const ComputeDag dag = testing::random_dag(rng);
+    const Steps steps = testing::random_steps(dag, rng, 60);
+    const LoopTree tree = *replay(dag, steps);
+    const char* pass = seed % 3 == 0 ? "generate" : seed % 3 == 1 ? "verify" : "simplify_unrolled";
+    const Result<double> error = error_of(tree, dag, avx512(), pass, static_cast<int>(seed % 3) + 1, seed);
+    if (!error.ok() && (error.error().message.find("cannot be") != std::string::npos || error.error().message.find("unrolls to") != std::string::npos)) {
+      ++refused;
+      continue;
+    }
+    ++lowered;
+    ASSERT_TRUE(error.ok()) << "seed " << seed << " after " << pass << ": " << error.error().message << "\n" << to_text(steps) << "\n" << to_text(dag) << "\n" << to_text(tree);
+    ASSERT_LT(*error, 1e-4) << "seed " << seed << " after " << pass << "\n" << to_text(steps) << "\n" << to_text(dag) << "\n" << to_text(tree);
+  }
+  EXPECT_GE(lowered, 550) << refused << " refused";
+}
+
+}  // namespace
+}  // namespace whet

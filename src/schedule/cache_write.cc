@@ -17,6 +17,12 @@ Status apply(LoopTree& tree, const CacheWrite& step) {
   for (const Rfactored& factored : tree.rfactors)
     if (factored.op == step.op) return refuse(tree, step.op, "is factored; factor or cache, not both");
   tree.caches.push_back({step.op, step.loop});
+  Status legal = check_stored(tree, step.op);
+  if (legal.ok()) legal = check_overlaps(tree, step.op, own_loops(tree, step.op));
+  if (!legal.ok()) {
+    tree.caches.pop_back();
+    return legal;
+  }
   return ok_status();
 }
 

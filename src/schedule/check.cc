@@ -47,6 +47,54 @@ Status check_op(const LoopTree& tree, OpId op) {
   return ok_status();
 }
 
+std::vector<DigitId> leaves_of(const LoopTree& tree, DigitId root) {
+  const Digit& digit = tree.digit(root);
+  if (digit.leaf()) return {root};
+  std::vector<DigitId> leaves = leaves_of(tree, digit.outer);
+  for (DigitId inner : leaves_of(tree, digit.inner)) leaves.push_back(inner);
+  return leaves;
+}
+
+Status check_overlaps(const LoopTree& tree, OpId op, const std::vector<LoopId>& order) {
+  const auto starts = [&](LoopId loop) { return is_reduce(tree, loop) || is_cached_at(tree, loop); };
+  const auto started = std::find_if(order.begin(), order.end(), starts);
+  for (const Digit& digit : tree.digits) {
+    if (digit.op != op || digit.leaf() || digit.divides() || digit.tail != Tail::overlap) continue;
+    for (DigitId leaf : leaves_of(tree, digit.outer)) {
+      const auto tiles = std::find(order.begin(), order.end(), loop_of(tree, leaf));
+      if (tiles != order.end() && started < tiles) return refuse_overlap(tree, *tiles, *started);
+    }
+  }
+  return ok_status();
+}
+
+bool is_cached_at(const LoopTree& tree, LoopId loop) {
+  return std::any_of(tree.caches.begin(), tree.caches.end(), [&](const RegisterCache& cache) { return cache.loop == loop; });
+}
+
+Error refuse_overlap(const LoopTree& tree, LoopId tiles, LoopId started) {
+  return refuse(tree, tiles, fmt::format("stands inside {} {}, where overlapping tiles would be added up twice; use guard",
+                                         is_cached_at(tree, started) ? "the register cache of loop" : "the reduce loop", name_of(tree, started)));
+}
+
+Status check_stored_at(const LoopTree& tree, OpId op, LoopId at) {
+  for (const RegisterCache& cache : tree.caches)
+    if (cache.op == op && cache.loop != at && encloses(tree, cache.loop, at))
+      return refuse(tree, at, fmt::format("stands inside loop {}, at whose end {} is stored from its register cache", name_of(tree, cache.loop), tree.dag.op(op).name));
+  for (const Rfactored& factored : tree.rfactors)
+    if (factored.op == op)
+      for (LoopId loop : path_to(tree, at))
+        if (tree.loop(loop).op == op && is_reduce(tree, loop))
+          return refuse(tree, at, fmt::format("stands inside the reduce loop {}, behind which the partial results of {} are combined", name_of(tree, loop), tree.dag.op(op).name));
+  return ok_status();
+}
+
+Status check_stored(const LoopTree& tree, OpId op) {
+  for (const Placement& place : tree.places)
+    if (place.kind == PlaceKind::reverse_at && tree.loop(place.at).op == op) WHET_RETURN_IF_ERROR(check_stored_at(tree, op, place.at));
+  return ok_status();
+}
+
 void replace_loop(LoopTree& tree, LoopId old, LoopId first, LoopId last) {
   for (Item& item : items_of(tree, tree.loop(old).parent))
     if (item.loop == old) item.loop = first;

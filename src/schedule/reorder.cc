@@ -28,6 +28,8 @@ Status apply(LoopTree& tree, const Reorder& step) {
     if (encloses(tree, slots.front(), id) && id != chain.back() && tree.loop(id).children.size() != 1)
       return refuse(tree, id, "holds more than one item, so loops cannot move across it");
 
+  WHET_RETURN_IF_ERROR(check_overlaps(tree, tree.loop(chain.front()).op, order));
+
   const LoopId parent = tree.loop(chain.front()).parent;
   const std::vector<Item> innermost = tree.loop(chain.back()).children;
   for (Item& item : items_of(tree, parent))

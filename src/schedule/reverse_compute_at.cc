@@ -39,6 +39,20 @@ Result<std::vector<std::optional<AxisId>>> matching_axes(const LoopTree& tree, O
   return axes;
 }
 
+/// Whether the elements of the digit's range that are computed while `at` runs once lie densely: a digit that runs inside
+/// `at` must have all digits below it run inside too, or its steps leave gaps for later iterations of `at`.
+bool is_dense(const LoopTree& tree, DigitId root, LoopId at) {
+  bool inside = false, dense = true;
+  for (DigitId id : leaves_of(tree, root)) {
+    if (tree.digit(id).extent == 1) continue;
+    const LoopId loop = loop_of(tree, id);
+    const bool relaxed = loop != at && encloses(tree, at, loop);
+    dense = dense && (relaxed || !inside);
+    inside = inside || relaxed;
+  }
+  return dense;
+}
+
 }  // namespace
 
 Status apply(LoopTree& tree, const ReverseComputeAt& step) {
@@ -49,6 +63,7 @@ Status apply(LoopTree& tree, const ReverseComputeAt& step) {
   if (tree.place(step.op).kind != PlaceKind::root) return refuse(tree, step.op, "is placed already");
   for (LoopId own : own_loops(tree, step.op))
     if (is_frozen(tree, own)) return refuse(tree, step.op, "cannot move while something is computed under its loops");
+  WHET_RETURN_IF_ERROR(check_stored_at(tree, producer, step.loop));
   WHET_TRY(const auto axes, matching_axes(tree, step.op, producer));
   for (OpId other : inputs_of(tree.dag, step.op)) {
     const PlaceKind kind = tree.place(other).kind;
@@ -60,6 +75,12 @@ Status apply(LoopTree& tree, const ReverseComputeAt& step) {
     if (leaf.valid() && path_to(tree, leaf).front() == path_to(tree, step.loop).front())
       return refuse(tree, step.op, fmt::format("is read by {} in the same nest", tree.dag.op(reader).name));
   }
+
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    if (!is_dense(tree, tree.place(producer).axes[k], step.loop))
+      return refuse(tree, step.loop,
+                    fmt::format("finishes every so many elements of {} along one axis, not a tile of neighbours",
+                                tree.dag.op(producer).name));
 
   const Element& element = tree.dag.op(step.op).element();
   std::vector<std::int64_t> extents;

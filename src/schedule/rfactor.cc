@@ -20,6 +20,10 @@ Status apply(LoopTree& tree, const Rfactor& step) {
   for (const RegisterCache& cache : tree.caches)
     if (cache.op == loop.op) return refuse(tree, loop.op, "has a register cache; factor or cache, not both");
   tree.rfactors.push_back({loop.op, step.loop});
+  if (Status stored = check_stored(tree, loop.op); !stored.ok()) {
+    tree.rfactors.pop_back();
+    return stored;
+  }
   return ok_status();
 }
 

@@ -18,6 +18,10 @@ Status apply(LoopTree& tree, const Split& step) {
   if (step.tail == Tail::overlap && is_reduce(tree, id))
     return refuse(tree, step.loop, "runs over a reduce axis, which overlapping tiles would count twice; use guard");
 
+  if (step.tail == Tail::overlap && extent % step.factor != 0)
+    for (LoopId around = loop.parent; around.valid() && tree.loop(around).op == loop.op; around = tree.loop(around).parent)
+      if (is_reduce(tree, around) || is_cached_at(tree, around)) return refuse_overlap(tree, step.loop, around);
+
   Digit part = tree.digit(id);
   const DigitId outer(static_cast<std::int64_t>(tree.digits.size())), inner(outer.value + 1);
   part.extent = (extent + step.factor - 1) / step.factor;

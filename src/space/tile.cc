@@ -206,6 +206,8 @@ void build(const Problem& p, Scheduler& s, const Sketch::Choices& choices) {
   for (std::size_t i = a.before.size(); i-- > 0;) s.inline_op(a.before[i]);
   for (std::size_t i = a.after.size(); i-- > 0;) s.inline_op(a.after[i]);
 
+  // Tiles of a blocked reduction are visited once a block, so they must not overlap.
+  const Tail tail = p.in >= 0 && chosen("k") > 0 ? Tail::guard : Tail::overlap;
   const std::vector<LoopId> loops = s.loops(a.anchor);
   const std::size_t spatial = p.element().axes.size();
   std::vector<LoopId> leading, trailing, outer, inner, reduce;
@@ -213,11 +215,11 @@ void build(const Problem& p, Scheduler& s, const Sketch::Choices& choices) {
   for (std::size_t k = 0; k < spatial; ++k) {
     const auto axis = static_cast<std::int64_t>(k);
     if (axis == p.vec)
-      oc = s.split(loops[k], chosen("oc"), Tail::overlap);
+      oc = s.split(loops[k], chosen("oc"), tail);
     else if (axis == p.x)
-      x = s.split(loops[k], chosen("ow"), Tail::overlap);
+      x = s.split(loops[k], chosen("ow"), tail);
     else if (axis == p.y)
-      y = s.split(loops[k], chosen("oh"), Tail::overlap);
+      y = s.split(loops[k], chosen("oh"), tail);
     else
       (axis < p.vec ? leading : trailing).push_back(loops[k]);
   }
