@@ -1,0 +1,159 @@
+// Running a model that whet compiled, from C++: thin owners over whet/model.h. Header only; C++17; link with -ldl where
+// the C library asks for it.
+//
+//   whet::rt::Model model("model.so");
+//   whet::rt::Session session(model);
+//   session.set_input(0, image.data());
+//   session.run();
+//   const float* scores = session.output<float>(0);
+//
+// What fails throws whet::rt::Error with the sentence. Sessions keep their model and their pool alive, these the
+// library.
+#ifndef WHET_MODEL_HPP
+#define WHET_MODEL_HPP
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "whet/model.h"
+
+namespace whet::rt {
+
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const whet_error& error) : std::runtime_error(error.message) {}
+  explicit Error(const std::string& message) : std::runtime_error(message) {}
+};
+
+inline void check(int result, const whet_error& error) {
+  if (result != 0) throw Error(error);
+}
+
+/// An open compiled model. Copies share it.
+class Model {
+ public:
+  /// flags: 0 or WHET_SKIP_CHECKSUM.
+  explicit Model(const std::string& path, const whet_open_options& options = {}, std::uint32_t flags = 0) {
+    whet_error error;
+    auto library = std::make_shared<Library>();
+    check(whet_library_open(path.c_str(), flags, &library->library, &error), error);
+    whet_model* model = nullptr;
+    check(library->library.api->model_open(&options, &model, &error), error);
+    model_.reset(model, [library](whet_model* m) { library->library.api->model_close(m); });
+    library_ = library;
+  }
+
+  const whet_api& api() const { return *library_->library.api; }
+  whet_model* get() const { return model_.get(); }
+  const whet_model_info& info() const { return *api().model_info(get()); }
+  std::uint32_t inputs() const { return info().inputs; }
+  std::uint32_t outputs() const { return info().outputs; }
+  const whet_tensor_info& input(std::uint32_t i) const { return known("input", i, api().model_input(get(), i)); }
+  const whet_tensor_info& output(std::uint32_t i) const { return known("output", i, api().model_output(get(), i)); }
+
+ private:
+  friend class Pool;
+  struct Library {
+    whet_library library{};
+    ~Library() { whet_library_close(&library); }
+  };
+  static const whet_tensor_info& known(const char* what, std::uint32_t i, const whet_tensor_info* info) {
+    if (info == nullptr) throw Error("the model has no " + std::string(what) + " " + std::to_string(i));
+    return *info;
+  }
+
+  std::shared_ptr<Library> library_;
+  std::shared_ptr<whet_model> model_;
+};
+
+/// Threads that models share. Copies share it. `maker` is any open model: its library brings the code.
+class Pool {
+ public:
+  explicit Pool(const Model& maker, const whet_pool_options& options = {}) {
+    whet_error error;
+    whet_pool* pool = nullptr;
+    check(maker.api().pool_create(&options, &pool, &error), error);
+    pool_.reset(pool, [library = maker.library_](whet_pool* p) { library->library.api->pool_destroy(p); });
+    info_ = maker.api().pool_info(pool);
+  }
+
+  whet_pool* get() const { return pool_.get(); }
+  const whet_pool_info& info() const { return *info_; }
+
+ private:
+  std::shared_ptr<whet_pool> pool_;
+  const whet_pool_info* info_;
+};
+
+/// Inputs, outputs and activations of one user of a model; one thread at a time.
+class Session {
+ public:
+  /// On the model's own pool, of default size.
+  explicit Session(Model model) : Session(std::move(model), nullptr) {}
+  Session(Model model, const Pool& pool) : Session(std::move(model), std::make_shared<Pool>(pool)) {}
+
+  const Model& model() const { return model_; }
+  whet_session* get() const { return session_.get(); }
+  const whet_pool_info& pool_info() const { return *api().pool_info(api().session_pool(get())); }
+  /// How its threads agree with what the model was tuned for; "" where they do.
+  const char* note() const { return api().session_note(get()); }
+
+  /// The memory stays the caller's and is read at every run; strides in bytes, or null for contiguous row-major.
+  void set_input(std::uint32_t i, const void* data, const std::int64_t* strides = nullptr) {
+    whet_error error;
+    check(api().session_set_input(get(), i, data, strides, &error), error);
+  }
+  void set_input(std::uint32_t i, const whet_dltensor& tensor) {
+    whet_error error;
+    check(api().session_set_input_dlpack(get(), i, &tensor, &error), error);
+  }
+  /// Null: the session's own memory again.
+  void bind_output(std::uint32_t i, void* data) {
+    whet_error error;
+    check(api().session_bind_output(get(), i, data, &error), error);
+  }
+  void run() {
+    whet_error error;
+    check(api().session_run(get(), &error), error);
+  }
+  /// Of the last run; valid until the next.
+  template <typename T = void>
+  const T* output(std::uint32_t i) const {
+    return static_cast<const T*>(api().session_output(get(), i));
+  }
+  whet_dltensor output_dlpack(std::uint32_t i) const {
+    whet_error error;
+    whet_dltensor tensor;
+    check(api().session_output_dlpack(get(), i, &tensor, &error), error);
+    return tensor;
+  }
+  void set_profiling(bool on) { api().session_set_profiling(get(), on); }
+  whet_profile profile() const {
+    whet_profile profile;
+    api().session_profile(get(), &profile);
+    return profile;
+  }
+
+ private:
+  Session(Model model, std::shared_ptr<Pool> pool) : model_(std::move(model)), pool_(std::move(pool)) {
+    whet_error error;
+    whet_session* session = nullptr;
+    check(api().session_create(model_.get(), pool_ ? pool_->get() : nullptr, &session, &error), error);
+    session_ = {session, Destroy{&api()}};
+  }
+  const whet_api& api() const { return model_.api(); }
+  struct Destroy {
+    const whet_api* api = nullptr;
+    void operator()(whet_session* session) const { api->session_destroy(session); }
+  };
+
+  Model model_;
+  std::shared_ptr<Pool> pool_;
+  std::unique_ptr<whet_session, Destroy> session_;
+};
+
+}  // namespace whet::rt
+
+#endif

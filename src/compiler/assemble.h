@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "artifact/model_plan.h"
+#include "compiler/kernels.h"
+#include "compiler/weights.h"
+
+namespace whet {
+
+/// A model that only has to be linked.
+struct AssembledModel {
+  ModelPlan plan;
+  WeightTable weights;
+  std::uint64_t peak_activation_bytes = 0;  ///< the largest sum of tensors that live at the same time
+};
+
+/// Makes the plan: one step a group in order; reshapes are aliases; outputs are written where the user reads them,
+/// unless they are inputs, constants or another output, which are copied; everything else lies in the arena as long as
+/// it is read.
+///   packed  for each group, its task's prologue run on its constants
+Result<AssembledModel> assemble(const FusedGraph&, const std::vector<Task>&, const std::vector<CompiledTask>&,
+                                const std::vector<std::vector<Tensor>>& packed);
+
+/// The groups' tasks: task number of each group.
+std::vector<int> task_of_group(const FusedGraph&, const std::vector<Task>&);
+
+}  // namespace whet

@@ -1,0 +1,20 @@
+#include "compiler/choose.h"
+
+#include "space/space.h"
+
+namespace whet {
+
+ScheduleSource best_of(const Records* records, const Target& target) {
+  ScheduleSource source;
+  source.recorded = [records, target](const Task& task) -> std::optional<RecordedSchedule> {
+    if (records == nullptr) return std::nullopt;
+    const std::optional<RecordChoice> choice = records->best(task.key, target);
+    if (!choice) return std::nullopt;
+    const double seconds = choice->exact ? choice->record->outcome.best_seconds() : 0;
+    return RecordedSchedule{choice->record->steps, seconds, choice->reason};
+  };
+  source.fallback = [target](const ComputeDag& dag) { return default_steps(dag, target); };
+  return source;
+}
+
+}  // namespace whet

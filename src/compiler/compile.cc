@@ -1,0 +1,146 @@
+#include "compiler/compile.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "compiler/assemble.h"
+#include "compiler/image_object.h"
+#include "compiler/kernels.h"
+#include "compiler/link.h"
+#include "compiler/parallel.h"
+#include "compiler/prologue.h"
+#include "compiler/required_isa.h"
+#include "compiler/scratch.h"
+
+namespace whet {
+namespace {
+
+/// The constants of a group, in the order of its DAG's constant placeholders.
+std::vector<Tensor> constants_of(const FusedGraph& fused, const Group& group) {
+  std::vector<Tensor> constants;
+  for (ValueId input : group.inputs) {
+    const Value& value = fused.graph.value(input);
+    if (value.constant) constants.push_back(*value.constant);
+  }
+  return constants;
+}
+
+/// Packs every group's weights.
+Result<std::vector<std::vector<Tensor>>> run_prologues(const FusedGraph& fused, const std::vector<int>& task_of,
+                                                       const std::vector<CompiledTask>& tasks, int jobs) {
+  std::vector<std::vector<Tensor>> packed(fused.groups.size());
+  std::vector<std::string> errors(fused.groups.size());
+  parallel_for(static_cast<int>(fused.groups.size()), jobs, [&](int i) {
+    const std::size_t g = static_cast<std::size_t>(i);
+    const ComputeDag& prologue = tasks[static_cast<std::size_t>(task_of[g])].lowered.prologue;
+    if (prologue.outputs.empty()) return;
+    Result<std::vector<Tensor>> tensors = run_prologue(prologue, constants_of(fused, fused.groups[g]));
+    if (tensors.ok()) {
+      packed[g] = std::move(tensors).value();
+    } else {
+      errors[g] = tensors.error().message;
+    }
+  });
+  for (const std::string& error : errors) {
+    if (!error.empty()) return Error{"packing weights: " + error};
+  }
+  return packed;
+}
+
+double predicted_seconds(const std::vector<TaskReport>& tasks) {
+  double sum = 0;
+  for (const TaskReport& task : tasks) {
+    if (task.predicted_seconds <= 0) return 0;
+    sum += task.weight * task.predicted_seconds;
+  }
+  return sum;
+}
+
+Status describe(const FusedGraph& fused, const Target& target, const CompileOptions& options,
+                const CompileReport& report, ModelPlan& plan) {
+  plan.name = fused.graph.name;
+  plan.target = to_string(target);
+  WHET_TRY(plan.required_isa, required_isa(target));
+  plan.records = summary(report);
+  plan.compiler = options.compiler;
+  plan.tuned_threads = static_cast<std::uint32_t>(std::max(1, target.threads));
+  plan.predicted_seconds = report.predicted_seconds;
+  plan.entries = static_cast<std::uint32_t>(report.tasks.size());
+  for (const ModelPlan::Step& step : plan.steps) plan.flops += step.flops;
+  return ok_status();
+}
+
+/// Writes the objects and links them.
+Status write_library(const AssembledModel& model, const std::vector<CompiledTask>& tasks, const std::string& output,
+                     int jobs) {
+  WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
+  std::vector<std::string> objects, symbols;
+  for (const CompiledTask& task : tasks) {
+    objects.push_back(scratch.path() + "/" + task.kernel.symbol + ".o");
+    symbols.push_back(task.kernel.symbol);
+    std::ofstream(objects.back(), std::ios::binary) << task.kernel.object;
+  }
+  objects.push_back(scratch.path() + "/image.o");
+  WHET_RETURN_IF_ERROR(write_image_object(objects.back(), kElfX86_64, write_plan(model.plan), symbols,
+                                          model.weights.pieces(), model.weights.bytes()));
+  return link_model(objects, output, scratch.path(), std::max(1, jobs));
+}
+
+/// Fails before minutes of work where the result could not be written.
+Status check_output(const std::string& output) {
+  const std::filesystem::path directory = std::filesystem::path(output).parent_path();
+  std::error_code failed;
+  if (!directory.empty() && !std::filesystem::is_directory(directory, failed)) {
+    return Error{output + ": there is no directory " + directory.string()};
+  }
+  if (std::filesystem::is_directory(output, failed))
+    return Error{output + ": is a directory; expected the path of a file"};
+  return ok_status();
+}
+
+}  // namespace
+
+std::string summary(const CompileReport& report) {
+  using Source = TaskReport::Source;
+  const auto count = [&](Source source) {
+    return std::to_string(std::ranges::count(report.tasks, source, &TaskReport::source));
+  };
+  std::string text = count(Source::record) + " of " + std::to_string(report.tasks.size()) + " tasks from records, ";
+  if (std::ranges::count(report.tasks, Source::near_record, &TaskReport::source) > 0) {
+    text += count(Source::near_record) + " from records of other settings, ";
+  }
+  return text + count(Source::default_schedule) + " by default schedules";
+}
+
+Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSource& source, const Target& target,
+                                    const std::string& output, const CompileOptions& options) {
+  WHET_RETURN_IF_ERROR(check_output(output));
+  CompileReport report;
+  const double begin = seconds_now();
+  WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, target));
+  report.schedule_seconds = seconds_now() - begin;
+  WHET_TRY(const std::vector<CompiledTask> compiled, compile_tasks(tasks, source, target, options.jobs, report));
+  for (const CompiledTask& task : compiled) report.tasks.push_back(task.report);
+  report.predicted_seconds = predicted_seconds(report.tasks);
+
+  const double packing = seconds_now();
+  WHET_TRY(const auto packed, run_prologues(fused, task_of_group(fused, tasks), compiled, options.jobs));
+  report.prologue_seconds = seconds_now() - packing;
+
+  const double linking = seconds_now();
+  WHET_TRY(AssembledModel model, assemble(fused, tasks, compiled, packed));
+  WHET_RETURN_IF_ERROR(describe(fused, target, options, report, model.plan));
+  WHET_RETURN_IF_ERROR(write_library(model, compiled, output, options.jobs));
+  report.link_seconds = seconds_now() - linking;
+
+  report.arena_bytes = static_cast<std::int64_t>(model.plan.arena_bytes);
+  report.peak_activation_bytes = static_cast<std::int64_t>(model.peak_activation_bytes);
+  report.weights_bytes = static_cast<std::int64_t>(model.weights.bytes());
+  std::error_code ignored;
+  report.file_bytes = static_cast<std::int64_t>(std::filesystem::file_size(output, ignored));
+  report.total_seconds = seconds_now() - begin;
+  return report;
+}
+
+}  // namespace whet

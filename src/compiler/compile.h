@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "passes/fuse.h"
+#include "schedule/steps.h"
+#include "target/target.h"
+#include "task/task.h"
+
+namespace whet {
+
+/// A schedule that a measurement speaks for.
+struct RecordedSchedule {
+  std::string steps;   ///< text of schedule/steps.h
+  double seconds = 0;  ///< measured; 0 where it says nothing about this target
+  std::string reason;  ///< what differs from what was asked for; "" for a record of exactly this target
+};
+
+/// Where schedules come from. Called by one thread.
+struct ScheduleSource {
+  std::function<std::optional<RecordedSchedule>(const Task&)> recorded;
+  std::function<Result<Steps>(const ComputeDag&)> fallback;
+};
+
+struct CompileOptions {
+  int jobs = 0;  ///< threads that compile; 0: one a processor
+  std::string compiler = "whet 0.1.0";
+};
+
+/// What a task runs on in the compiled model.
+struct TaskReport {
+  enum class Source { record, near_record, default_schedule };
+  std::string name;
+  int weight = 0;
+  Source source = Source::default_schedule;
+  std::string note;              ///< why it is not an exact record; "" where it is, or where there is none
+  double predicted_seconds = 0;  ///< of one run; 0 where nothing was measured
+  double lower_seconds = 0, codegen_seconds = 0;
+  std::int64_t object_bytes = 0;
+};
+
+struct CompileReport {
+  std::vector<TaskReport> tasks;  ///< in the order of extract_tasks
+  double predicted_seconds = 0;   ///< sum of weight x prediction; 0 unless every task has one
+  double schedule_seconds = 0;    ///< wall time: tasks and their schedules,
+  double kernel_seconds = 0;      ///< lowering and code generation, all threads together at once,
+  double prologue_seconds = 0;    ///< packing weights,
+  double link_seconds = 0;        ///< writing and linking,
+  double total_seconds = 0;       ///< everything
+  std::int64_t arena_bytes = 0, weights_bytes = 0, peak_activation_bytes = 0, file_bytes = 0;
+};
+/// "12 of 24 tasks from records, 12 by default schedules"
+std::string summary(const CompileReport&);
+
+/// Compiles the model into one shared library at `output` (include/whet/model.h opens it). Each distinct task is
+/// compiled once; where a recorded schedule does not replay or lower, the report says why and the default one is taken.
+Result<CompileReport> compile_model(const FusedGraph&, const ScheduleSource&, const Target&, const std::string& output,
+                                    const CompileOptions& = {});
+
+}  // namespace whet

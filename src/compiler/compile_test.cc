@@ -1,0 +1,205 @@
+#include "compiler/compile.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "base/rng.h"
+#include "compiler/choose.h"
+#include "compiler/opened_model.h"
+#include "compiler/scratch.h"
+#include "ops/evaluate_graph.h"
+#include "passes/optimize.h"
+#include "tensor/compare.h"
+
+namespace whet {
+namespace {
+
+/// Builds graphs as an importer does; a refusal ends the test.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(std::uint64_t seed) : rng_(seed) { graph.name = "test"; }
+
+  ValueId input(const std::string& name, Shape shape) {
+    const ValueId id = graph.add_value(name, {DType::f32, std::move(shape)});
+    graph.inputs.push_back(id);
+    return id;
+  }
+  ValueId constant(Shape shape, double low = -0.5, double high = 0.5) {
+    const TensorType type{DType::f32, std::move(shape)};
+    return graph.add_constant("c" + std::to_string(graph.values.size()), Tensor::random(type, rng_, low, high));
+  }
+  ValueId node(Operator op, std::vector<ValueId> inputs) {
+    Result<ValueId> out = graph.add_node("n" + std::to_string(graph.nodes.size()), std::move(op), std::move(inputs));
+    WHET_CHECK(out.ok(), out.error().message.c_str());
+    return out.value();
+  }
+  ValueId conv(ValueId x, std::int64_t channels, std::int64_t kernel, std::int64_t stride = 1) {
+    const std::int64_t in = graph.value(x).type.shape[1], pad = kernel / 2;
+    ConvOperator op{{stride, stride}, {1, 1}, {pad, pad}, {pad, pad}};
+    return node(op, {x, constant({channels, in, kernel, kernel}), constant({channels})});
+  }
+  ValueId relu(ValueId x) { return node(UnaryOperator{UnaryKind::relu}, {x}); }
+  ValueId add(ValueId a, ValueId b) { return node(BinaryOperator{BinaryKind::add}, {a, b}); }
+
+  Graph graph;
+
+ private:
+  Rng rng_;
+};
+
+class Compile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Result<ScratchDirectory> made = ScratchDirectory::make();
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    scratch_ = std::make_unique<ScratchDirectory>(std::move(made).value());
+    target_ = parse_target("cpu -mcpu=x86-64-v2 -threads=2").value();
+    source_ = best_of(nullptr, target_);
+  }
+  std::string path() const { return scratch_->path() + "/model.so"; }
+
+  Result<CompileReport> compile(const Graph& graph) {
+    Result<FusedGraph> fused = optimize(graph, {});
+    if (!fused.ok()) return fused.error();
+    fused_ = std::move(fused).value();
+    return compile_model(fused_, source_, target_, path());
+  }
+  /// The compiled model gives what the slow interpreter gives, with one worker and with several.
+  CompileReport expect_right(const Graph& graph) {
+    Result<CompileReport> report = compile(graph);
+    EXPECT_TRUE(report.ok()) << report.error().message;
+    if (!report.ok()) return {};
+    Rng rng(99);
+    std::vector<Tensor> inputs;
+    for (ValueId id : graph.inputs) inputs.push_back(Tensor::random(graph.value(id).type, rng));
+    Result<std::vector<Tensor>> values = evaluate_graph(graph, inputs);
+    EXPECT_TRUE(values.ok());
+    for (std::uint32_t threads : {1u, 2u, 3u}) {
+      OpenModelOptions options;
+      options.threads = threads;
+      Result<OpenedModel> opened = OpenedModel::open(path(), options);
+      EXPECT_TRUE(opened.ok()) << opened.error().message;
+      if (!opened.ok()) return {};
+      for (int run = 0; run < 2; ++run) {
+        Result<std::vector<Tensor>> outputs = opened.value().run(inputs);
+        EXPECT_TRUE(outputs.ok()) << outputs.error().message;
+        for (std::size_t i = 0; outputs.ok() && i < graph.outputs.size(); ++i) {
+          const Tensor& want = values.value()[graph.outputs[i].index()];
+          EXPECT_EQ(outputs.value()[i].type(), want.type());
+          EXPECT_LE(compare(outputs.value()[i], want).relative, 2e-5)
+              << "output " << i << ", " << threads << " threads";
+        }
+      }
+    }
+    return report.value();
+  }
+
+  std::unique_ptr<ScratchDirectory> scratch_;
+  Target target_;
+  ScheduleSource source_;
+  FusedGraph fused_;
+};
+
+Graph small_network() {
+  GraphBuilder b(1);
+  const ValueId x = b.input("image", {1, 3, 17, 13});
+  const ValueId stem = b.relu(b.conv(x, 20, 3));
+  const ValueId left = b.relu(b.conv(stem, 20, 3));
+  const ValueId right = b.conv(left, 20, 3);
+  const ValueId sum = b.relu(b.add(right, stem));
+  PoolOperator pool{PoolKind::max, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
+  const ValueId pooled = b.node(pool, {sum});
+  const ValueId mean = b.node(ReduceOperator{ReduceKind::mean, {2, 3}, true}, {pooled});
+  const ValueId flat = b.node(ReshapeOperator{{1, 20}}, {mean});
+  const ValueId scores = b.add(b.node(MatMulOperator{}, {flat, b.constant({20, 10})}), b.constant({10}));
+  b.graph.outputs = {b.node(SoftmaxOperator{1}, {scores})};
+  return b.graph;
+}
+
+TEST_F(Compile, GivesTheAnswersOfTheInterpreter) {
+  const CompileReport report = expect_right(small_network());
+  EXPECT_GT(report.weights_bytes, 0);
+  EXPECT_GE(report.arena_bytes, report.peak_activation_bytes);
+  EXPECT_EQ(report.predicted_seconds, 0);
+  EXPECT_EQ(summary(report), "0 of " + std::to_string(report.tasks.size()) + " tasks from records, " +
+                                 std::to_string(report.tasks.size()) + " by default schedules");
+}
+
+TEST_F(Compile, CompilesEqualTasksOnce) {
+  GraphBuilder b(2);
+  ValueId x = b.input("x", {1, 8, 9, 9});
+  for (int i = 0; i < 4; ++i) x = b.relu(b.conv(x, 8, 3));
+  b.graph.outputs = {x};
+  const CompileReport report = expect_right(b.graph);
+  ASSERT_EQ(fused_.groups.size(), 6u) << "four convolutions, and the way to channels last and back";
+  int convolutions = 0, kernels = 0;
+  for (const TaskReport& task : report.tasks) {
+    if (task.weight != 4) continue;
+    convolutions += task.weight;
+    ++kernels;
+  }
+  EXPECT_EQ(convolutions, 4);
+  EXPECT_EQ(kernels, 1);
+}
+
+TEST_F(Compile, OutputsMayBeInputsConstantsAliasesAndEachOther) {
+  GraphBuilder b(3);
+  const ValueId x = b.input("x", {4, 6}), unused = b.input("unused", {3});
+  const ValueId y = b.relu(b.add(x, b.constant({6})));
+  const ValueId alias = b.node(ReshapeOperator{{6, 4}}, {y});
+  const ValueId further = b.node(UnaryOperator{UnaryKind::exp}, {alias});
+  b.graph.outputs = {alias, x, b.constant({5}), y, further, unused};
+  expect_right(b.graph);
+}
+
+TEST_F(Compile, AModelThatComputesNothingRuns) {
+  GraphBuilder b(4);
+  const ValueId x = b.input("x", {2, 3});
+  b.graph.outputs = {b.node(ReshapeOperator{{6}}, {x})};
+  EXPECT_EQ(expect_right(b.graph).tasks.size(), 0u);
+}
+
+TEST_F(Compile, LongChainsShareTheArena) {
+  GraphBuilder b(5);
+  ValueId x = b.input("x", {1, 16, 20, 20});
+  for (int i = 0; i < 6; ++i) x = b.relu(b.conv(x, 16, i % 2 ? 1 : 3));
+  b.graph.outputs = {b.node(ReduceOperator{ReduceKind::sum, {1}, false}, {x})};
+  const CompileReport report = expect_right(b.graph);
+  EXPECT_LT(report.arena_bytes, 4 * 16 * 20 * 20 * 4);
+}
+
+TEST_F(Compile, SaysWhichRecordDoesNotCompileAndTakesTheDefault) {
+  source_.recorded = [](const Task&) { return RecordedSchedule{"split l99 4 guard", 1e-6, ""}; };
+  GraphBuilder b(6);
+  b.graph.outputs = {b.relu(b.input("x", {4, 6}))};
+  const CompileReport report = expect_right(b.graph);
+  ASSERT_EQ(report.tasks.size(), 1u);
+  EXPECT_EQ(report.tasks[0].source, TaskReport::Source::default_schedule);
+  EXPECT_EQ(report.tasks[0].note.substr(0, 30), "its record cannot be compiled:") << report.tasks[0].note;
+}
+
+TEST_F(Compile, RecordsGiveSchedulesAndPredictions) {
+  source_.recorded = [this](const Task& task) {
+    return RecordedSchedule{to_text(source_.fallback(task.dag).value()), 2e-6, ""};
+  };
+  GraphBuilder b(7);
+  const ValueId x = b.input("x", {4, 6});
+  b.graph.outputs = {b.relu(x), b.node(MatMulOperator{}, {x, b.constant({6, 8})})};
+  const CompileReport report = expect_right(b.graph);
+  EXPECT_EQ(summary(report), "2 of 2 tasks from records, 0 by default schedules");
+  EXPECT_DOUBLE_EQ(report.predicted_seconds, 4e-6);
+}
+
+TEST_F(Compile, RefusesAnOutputThatCannotBeWritten) {
+  GraphBuilder b(8);
+  b.graph.outputs = {b.relu(b.input("x", {4}))};
+  const FusedGraph fused = optimize(b.graph, {}).value();
+  EXPECT_EQ(compile_model(fused, source_, target_, "/no/such/place/model.so").error().message,
+            "/no/such/place/model.so: there is no directory /no/such/place");
+  EXPECT_EQ(compile_model(fused, source_, target_, scratch_->path()).error().message,
+            scratch_->path() + ": is a directory; expected the path of a file");
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,91 @@
+#include "compiler/kernels.h"
+
+#include <optional>
+
+#include "codegen/compile.h"
+#include "compiler/parallel.h"
+
+namespace whet {
+namespace {
+
+/// A schedule to try, the best first.
+struct Attempt {
+  Result<Steps> steps;
+  TaskReport::Source source;
+  double seconds = 0;
+  std::string reason;
+};
+
+/// What to try for a task: its record, the default, and the naive schedule, which always lowers.
+std::vector<Attempt> attempts(const Task& task, const ScheduleSource& source) {
+  std::vector<Attempt> list;
+  if (const std::optional<RecordedSchedule> found = source.recorded ? source.recorded(task) : std::nullopt) {
+    const auto kind = found->reason.empty() ? TaskReport::Source::record : TaskReport::Source::near_record;
+    list.push_back({parse_steps(found->steps), kind, found->seconds, found->reason});
+  }
+  list.push_back({source.fallback(task.dag), TaskReport::Source::default_schedule, 0, ""});
+  list.push_back({Steps{}, TaskReport::Source::default_schedule, 0, ""});
+  return list;
+}
+
+Status compile(const ComputeDag& dag, const Steps& steps, const std::string& name, const Target& target,
+               CompiledTask& task) {
+  const double begin = seconds_now();
+  WHET_TRY(const LoopTree tree, replay(dag, steps));
+  WHET_TRY(task.lowered, lower(tree, target));
+  task.lowered.program.name = name;
+  const double lowered = seconds_now();
+  WHET_TRY(task.kernel, compile_kernel(task.lowered.program, target));
+  task.report.lower_seconds += lowered - begin;
+  task.report.codegen_seconds += seconds_now() - lowered;
+  task.report.object_bytes = static_cast<std::int64_t>(task.kernel.object.size());
+  return ok_status();
+}
+
+/// The first attempt that succeeds; what failed before stands in the note.
+Status compile_first(const Task& task, const std::vector<Attempt>& list, const std::string& name, const Target& target,
+                     CompiledTask& out) {
+  std::string failed;
+  for (const Attempt& attempt : list) {
+    const Status done = attempt.steps.ok() ? compile(task.dag, attempt.steps.value(), name, target, out)
+                                           : Status(attempt.steps.error());
+    if (done.ok()) {
+      out.report.source = attempt.source;
+      out.report.predicted_seconds = attempt.seconds;
+      out.report.note = attempt.reason + failed;
+      return ok_status();
+    }
+    const bool record = attempt.source != TaskReport::Source::default_schedule;
+    failed += (failed.empty() ? "" : "; ") + std::string(record ? "its record" : "a default schedule") +
+              " cannot be compiled: " + done.error().message;
+  }
+  return Error{"task " + task.name + ": " + failed};
+}
+
+}  // namespace
+
+Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, const ScheduleSource& source,
+                                                const Target& target, int jobs, CompileReport& report) {
+  double begin = seconds_now();
+  std::vector<std::vector<Attempt>> lists;
+  for (const Task& task : tasks) lists.push_back(attempts(task, source));
+  report.schedule_seconds += seconds_now() - begin;
+
+  begin = seconds_now();
+  std::vector<CompiledTask> compiled(tasks.size());
+  std::vector<std::string> errors(tasks.size());
+  parallel_for(static_cast<int>(tasks.size()), jobs, [&](int i) {
+    const std::size_t at = static_cast<std::size_t>(i);
+    compiled[at].report.name = tasks[at].name;
+    compiled[at].report.weight = tasks[at].weight;
+    const Status done = compile_first(tasks[at], lists[at], "kernel_" + std::to_string(i), target, compiled[at]);
+    if (!done.ok()) errors[at] = done.error().message;
+  });
+  report.kernel_seconds += seconds_now() - begin;
+  for (const std::string& error : errors) {
+    if (!error.empty()) return Error{error};
+  }
+  return compiled;
+}
+
+}  // namespace whet

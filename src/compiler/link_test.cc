@@ -1,0 +1,198 @@
+#include "compiler/link.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+#include "artifact/model_plan.h"
+#include "base/rng.h"
+#include "compiler/image_object.h"
+#include "compiler/opened_model.h"
+#include "compiler/scratch.h"
+
+namespace whet {
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream bytes;
+  bytes << in.rdbuf();
+  return bytes.str();
+}
+
+void write_file(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+/// y = 2 · reverse(x + w) over 1024 floats, w at the end of `weights_bytes`.
+ModelPlan test_plan(std::uint64_t weights_bytes) {
+  ModelPlan plan;
+  plan.name = "linked";
+  plan.target = "cpu -mcpu=x86-64 -threads=2";
+  plan.entries = 2;
+  plan.tuned_threads = 2;
+  plan.arena_bytes = 4096;
+  plan.weights_bytes = weights_bytes;
+  plan.inputs = {{"x", 0, {1024}, 4096}};
+  plan.outputs = {{"y", 0, {32, 32}, 4096}};
+  const PlanArgument x{PlanPlace::input, 0, 0, 4096}, w{PlanPlace::weights, 0, weights_bytes - 4096, 4096};
+  const PlanArgument a{PlanPlace::arena, 0, 0, 4096}, y{PlanPlace::output, 0, 0, 4096};
+  plan.steps.resize(2);
+  plan.steps[0] = {PlanStepKind::kernel, 1, {x, w, a}, true, false};
+  plan.steps[1] = {PlanStepKind::kernel, 0, {a, y}, true, true};
+  return plan;
+}
+
+class Link : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Result<ScratchDirectory> made = ScratchDirectory::make();
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    scratch_ = std::make_unique<ScratchDirectory>(std::move(made).value());
+    weights_.resize(1024);
+    std::iota(weights_.begin(), weights_.end(), 7.0f);
+  }
+  std::string path(const std::string& name) const { return scratch_->path() + "/" + name; }
+
+  /// Links the test model and gives its path.
+  std::string link(std::uint64_t weights_bytes = 4096) {
+    const std::vector<WeightPiece> weights = {{weights_bytes - 4096, weights_.data(), 4096}};
+    Status status = write_image_object(path("image.o"), kElfX86_64, write_plan(test_plan(weights_bytes)),
+                                       {"whet_test_reverse", "whet_test_add"}, weights, weights_bytes);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    status = link_model({path("image.o"), WHET_TEST_KERNELS}, path("model.so"), scratch_->path(), 1);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    return path("model.so");
+  }
+  void expect_right(const std::string& model, OpenModelOptions options = {}) {
+    Result<OpenedModel> opened = OpenedModel::open(model, options);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    Rng rng(1);
+    const Tensor x = Tensor::random({DType::f32, {1024}}, rng);
+    Result<std::vector<Tensor>> y = opened->run({x});
+    ASSERT_TRUE(y.ok()) << y.error().message;
+    ASSERT_EQ(y.value()[0].type(), (TensorType{DType::f32, {32, 32}}));
+    for (std::size_t i = 0; i < 1024; ++i) {
+      ASSERT_EQ(y.value()[0].as<float>()[i], 2 * (x.as<float>()[1023 - i] + weights_[1023 - i]));
+    }
+  }
+  static std::string error_of_open(const std::string& path) {
+    const Result<OpenedModel> opened = OpenedModel::open(path);
+    return opened.ok() ? "no error" : opened.error().message;
+  }
+
+  std::unique_ptr<ScratchDirectory> scratch_;
+  std::vector<float> weights_;
+};
+
+TEST_F(Link, MakesAModelThatRuns) {
+  const std::string model = link();
+  expect_right(model);
+  OpenModelOptions options;
+  options.threads = 3;
+  options.map_weights = true;
+  expect_right(model, options);
+}
+
+TEST_F(Link, CarriesWeightsOfManyHugePages) { expect_right(link((std::uint64_t{40} << 20) + 4096)); }
+
+/// Names in the dynamic symbol table: {defined, undefined}.
+std::pair<std::set<std::string>, std::set<std::string>> dynamic_symbols(const std::string& elf) {
+  std::pair<std::set<std::string>, std::set<std::string>> names;
+  Elf64_Ehdr header;
+  std::memcpy(&header, elf.data(), sizeof header);
+  std::vector<Elf64_Shdr> sections(header.e_shnum);
+  std::memcpy(sections.data(), elf.data() + header.e_shoff, sections.size() * sizeof(Elf64_Shdr));
+  for (const Elf64_Shdr& s : sections) {
+    if (s.sh_type != SHT_DYNSYM) continue;
+    for (std::size_t i = 1; i < s.sh_size / sizeof(Elf64_Sym); ++i) {
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, elf.data() + s.sh_offset + i * sizeof symbol, sizeof symbol);
+      const char* name = elf.data() + sections[s.sh_link].sh_offset + symbol.st_name;
+      (symbol.st_shndx == SHN_UNDEF ? names.second : names.first).insert(name);
+    }
+  }
+  return names;
+}
+
+TEST_F(Link, ExportsOneSymbolAndNeedsOnlyTheCLibrary) {
+  const auto [defined, undefined] = dynamic_symbols(read_file(link()));
+  EXPECT_EQ(defined, (std::set<std::string>{"whet_model_v1"}));
+  void* c = dlopen("libc.so.6", RTLD_NOW);
+  ASSERT_NE(c, nullptr);
+  EXPECT_GT(undefined.size(), 5u);
+  for (const std::string& name : undefined) EXPECT_NE(dlsym(c, name.c_str()), nullptr) << name;
+  dlclose(c);
+}
+
+TEST_F(Link, SaysWhatTheLinkerSays) {
+  const Status status = link_model({path("missing.o")}, path("model.so"), scratch_->path(), 1);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("missing.o"), std::string::npos) << status.error().message;
+  EXPECT_EQ(read_file(path("model.so")), "") << "nothing is left behind";
+}
+
+TEST_F(Link, RefusesAMissingKernel) {
+  ASSERT_TRUE(write_image_object(path("image.o"), kElfX86_64, write_plan(test_plan(4096)),
+                                 {"no_such_kernel", "whet_test_add"}, {}, 4096)
+                  .ok());
+  const Status status = link_model({path("image.o"), WHET_TEST_KERNELS}, path("model.so"), scratch_->path(), 1);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("no_such_kernel"), std::string::npos) << status.error().message;
+}
+
+TEST_F(Link, ModelsThatAreTruncatedOrChangedAreRefusedWithASentence) {
+  const std::string bytes = read_file(link());
+  const std::string bad = path("bad.so");
+  EXPECT_EQ(error_of_open(bad), bad + ": No such file or directory; expected the path of a compiled model");
+  for (double share : {0.0, 0.001, 0.3, 0.99, 0.9999}) {
+    const std::size_t size = static_cast<std::size_t>(share * static_cast<double>(bytes.size()));
+    write_file(bad, bytes.substr(0, size));
+    EXPECT_EQ(error_of_open(bad),
+              bad + ": the last 64 bytes (of " + std::to_string(size) +
+                  ") are not whet's trailer; expected a compiled model of whet (it may be truncated, "
+                  "stripped, or another kind of file)");
+  }
+  Rng rng(5);
+  for (int round = 0; round < 200; ++round) {
+    std::string changed = bytes;
+    const std::size_t at = static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size() - 32)));
+    changed[at] = static_cast<char>(changed[at] + 1 + rng.below(255));
+    write_file(bad, changed);
+    EXPECT_NE(error_of_open(bad), "no error") << "byte " << at;
+  }
+}
+
+TEST_F(Link, ModelsOfOtherVersionsAndProcessorsAreRefusedWithASentence) {
+  const std::string bytes = read_file(link());
+  const std::string bad = path("bad.so");
+  const std::size_t trailer = bytes.size() - sizeof(whet_file_trailer);
+  std::string changed = bytes;
+  changed[trailer + offsetof(whet_file_trailer, version)] = 3;
+  write_file(bad, changed);
+  EXPECT_EQ(error_of_open(bad),
+            bad + ": has model format version 3; this program reads version 1 (compile the model again)");
+  changed = bytes;
+  changed[trailer + offsetof(whet_file_trailer, machine)] = static_cast<char>(183);
+  write_file(bad, changed);
+  EXPECT_EQ(error_of_open(bad), bad + ": is compiled for AArch64; this program runs on x86-64");
+  changed = bytes.substr(0, 100) + bytes.substr(200);
+  write_file(bad, changed);
+  EXPECT_EQ(error_of_open(bad), bad + ": has " + std::to_string(bytes.size() - 100) + " bytes; its trailer says " +
+                                    std::to_string(bytes.size()) + " (it may be truncated)");
+}
+
+TEST_F(Link, InputsOfAnotherTypeAreRefusedWithASentence) {
+  Result<OpenedModel> opened = OpenedModel::open(link());
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_EQ(opened->run({Tensor(DType::f32, {32, 32})}).error().message,
+            "input \"x\" is f32[1024]; the tensor given is f32[32x32]");
+  EXPECT_EQ(opened->run(std::vector<Tensor>{}).error().message, "the model has 1 inputs; 0 tensors are given");
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,131 @@
+#include "compiler/opened_model.h"
+
+#include <cstring>
+
+namespace whet {
+
+/// Everything that must be given back, in the order that the C API asks for.
+struct OpenedModel::State {
+  whet_library library{};
+  whet_model* model = nullptr;
+  whet_pool* pool = nullptr;  ///< null: the session runs on the model's own
+  whet_session* session = nullptr;
+  std::vector<Tensor> inputs;
+
+  const whet_api& api() const { return *library.api; }
+  ~State() {
+    if (session) api().session_destroy(session);
+    if (pool) api().pool_destroy(pool);
+    if (model) api().model_close(model);
+    whet_library_close(&library);
+  }
+};
+
+namespace {
+
+OpenedModel::Named named(const whet_tensor_info& info) {
+  return {info.name, {static_cast<DType>(info.dtype), Shape(info.shape, info.shape + info.rank)}};
+}
+
+bool wants_own_pool(const OpenModelOptions& options) {
+  return options.threads != 0 || !options.cores.empty() || !options.pin;
+}
+
+/// The pool that the options describe; as many threads as the model was tuned for where they say nothing of it.
+whet_pool_options pool_options(const OpenModelOptions& options, const whet_model_info& info) {
+  whet_pool_options result{};
+  result.threads = options.threads;
+  if (result.threads == 0 && !options.cores.empty()) {
+    result.threads = static_cast<std::uint32_t>(std::min<std::size_t>(options.cores.size(), info.tuned_threads));
+  }
+  result.cores = options.cores.empty() ? nullptr : options.cores.data();
+  result.core_count = static_cast<std::uint32_t>(options.cores.size());
+  result.no_pin = !options.pin;
+  return result;
+}
+
+}  // namespace
+
+Result<OpenedModel> OpenedModel::open(const std::string& path, const OpenModelOptions& options) {
+  OpenedModel opened;
+  opened.state_ = std::make_shared<State>();
+  State& state = *opened.state_;
+  whet_error error;
+  if (whet_library_open(path.c_str(), 0, &state.library, &error) != 0) return Error{error.message};
+  const whet_open_options open_options{options.map_weights ? 1u : 0u};
+  if (state.api().model_open(&open_options, &state.model, &error) != 0) return Error{path + ": " + error.message};
+  const whet_model_info& info = *state.api().model_info(state.model);
+  if (wants_own_pool(options)) {
+    const whet_pool_options pool = pool_options(options, info);
+    if (state.api().pool_create(&pool, &state.pool, &error) != 0) return Error{error.message};
+  }
+  if (state.api().session_create(state.model, state.pool, &state.session, &error) != 0) return Error{error.message};
+  for (std::uint32_t i = 0; i < info.inputs; ++i) {
+    opened.inputs_.push_back(named(*state.api().model_input(state.model, i)));
+  }
+  for (std::uint32_t i = 0; i < info.outputs; ++i) {
+    opened.outputs_.push_back(named(*state.api().model_output(state.model, i)));
+  }
+  return opened;
+}
+
+const whet_model_info& OpenedModel::info() const { return *state_->api().model_info(state_->model); }
+
+const whet_pool_info& OpenedModel::pool() const {
+  return *state_->api().pool_info(state_->api().session_pool(state_->session));
+}
+
+std::string OpenedModel::note() const { return state_->api().session_note(state_->session); }
+
+Status OpenedModel::set_inputs(std::vector<Tensor> tensors) {
+  if (tensors.size() != inputs_.size()) {
+    return Error{"the model has " + std::to_string(inputs_.size()) + " inputs; " + std::to_string(tensors.size()) +
+                 " tensors are given"};
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].type() != inputs_[i].type) {
+      return Error{"input \"" + inputs_[i].name + "\" is " + to_string(inputs_[i].type) + "; the tensor given is " +
+                   to_string(tensors[i].type())};
+    }
+    whet_error error;
+    const void* data = tensors[i].data();
+    if (state_->api().session_set_input(state_->session, static_cast<std::uint32_t>(i), data, nullptr, &error) != 0) {
+      return Error{error.message};
+    }
+  }
+  state_->inputs = std::move(tensors);
+  return ok_status();
+}
+
+Status OpenedModel::run() {
+  whet_error error;
+  if (state_->api().session_run(state_->session, &error) != 0) return Error{error.message};
+  return ok_status();
+}
+
+std::vector<Tensor> OpenedModel::read_outputs() const {
+  std::vector<Tensor> outputs;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    Tensor tensor(outputs_[i].type.dtype, outputs_[i].type.shape);
+    const void* data = state_->api().session_output(state_->session, static_cast<std::uint32_t>(i));
+    if (tensor.bytes() > 0) std::memcpy(tensor.data(), data, static_cast<std::size_t>(tensor.bytes()));
+    outputs.push_back(std::move(tensor));
+  }
+  return outputs;
+}
+
+Result<std::vector<Tensor>> OpenedModel::run(std::vector<Tensor> inputs) {
+  WHET_RETURN_IF_ERROR(set_inputs(std::move(inputs)));
+  WHET_RETURN_IF_ERROR(run());
+  return read_outputs();
+}
+
+void OpenedModel::set_profiling(bool on) { state_->api().session_set_profiling(state_->session, on); }
+
+whet_profile OpenedModel::profile() const {
+  whet_profile profile;
+  state_->api().session_profile(state_->session, &profile);
+  return profile;
+}
+
+}  // namespace whet

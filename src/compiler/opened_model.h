@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tensor/tensor.h"
+#include "whet/model.h"
+
+namespace whet {
+
+/// How a compiled model is to be opened. Zero and empty are the defaults.
+struct OpenModelOptions {
+  std::uint32_t threads = 0;         ///< 0: as many as it was tuned for, where there are as many cores
+  std::vector<std::uint32_t> cores;  ///< where they stand; empty: chosen
+  bool pin = true;
+  bool map_weights = false;
+};
+
+/// A compiled model as the tools use it: its library, a pool and one session, behind Results and Tensors.
+class OpenedModel {
+ public:
+  /// Checks the file, loads it, and makes pool and session.
+  static Result<OpenedModel> open(const std::string& path, const OpenModelOptions& = {});
+
+  struct Named {
+    std::string name;
+    TensorType type;
+  };
+  const std::vector<Named>& inputs() const { return inputs_; }
+  const std::vector<Named>& outputs() const { return outputs_; }
+  const whet_model_info& info() const;
+  const whet_pool_info& pool() const;
+  /// How its threads agree with what it was tuned for; "" where they do.
+  std::string note() const;
+
+  /// One tensor an input, in order; they are kept until set again. Errors name the input.
+  Status set_inputs(std::vector<Tensor>);
+  /// One inference on the inputs that are set: what a benchmark times.
+  Status run();
+  /// Copies of the outputs of the last run.
+  std::vector<Tensor> read_outputs() const;
+  /// All three.
+  Result<std::vector<Tensor>> run(std::vector<Tensor> inputs);
+
+  void set_profiling(bool on);
+  /// Valid until the next call.
+  whet_profile profile() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+  std::vector<Named> inputs_, outputs_;
+};
+
+}  // namespace whet

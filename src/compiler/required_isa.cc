@@ -1,0 +1,47 @@
+#include "compiler/required_isa.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/TargetParser/X86TargetParser.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "artifact/isa.h"
+
+namespace whet {
+namespace {
+
+constexpr std::string_view kNeverGenerated[] = {"amx-tile",   "amx-int8", "amx-bf16",          "vaes",
+                                                "vpclmulqdq", "adx",      "avx512vp2intersect"};
+
+}  // namespace
+
+Result<std::string> required_isa(const Target& target) {
+  if (llvm::X86::parseArchX86(target.mcpu, /*Only64Bit=*/true) == llvm::X86::CK_None) {
+    return Error{"target: -mcpu is \"" + target.mcpu + "\"; expected an x86-64 processor that LLVM knows"};
+  }
+  llvm::SmallVector<llvm::StringRef, 64> of_processor;
+  llvm::X86::getFeaturesForCPU(target.mcpu, of_processor);
+  llvm::StringMap<bool> features;
+  for (llvm::StringRef feature : of_processor) {  // the list leaves out what others imply
+    features[feature] = true;
+    llvm::X86::updateImpliedFeatures(feature, true, features);
+  }
+  for (const std::string& attribute : target.mattr) {
+    const bool on = attribute[0] == '+';
+    const std::string name = attribute.substr(1);
+    features[name] = on;
+    llvm::X86::updateImpliedFeatures(name, on, features);
+  }
+  std::string names;
+  for (int bit = 0; bit < isa_count(); ++bit) {
+    const std::string_view name = isa_name(bit);
+    const auto found = features.find(name);
+    if (found == features.end() || !found->second || std::ranges::count(kNeverGenerated, name) != 0) continue;
+    names += (names.empty() ? "" : ",") + std::string(name);
+  }
+  return names;
+}
+
+}  // namespace whet

@@ -1,0 +1,30 @@
+#include "compiler/required_isa.h"
+
+#include <gtest/gtest.h>
+
+namespace whet {
+namespace {
+
+std::string needs(const char* target) {
+  const Result<std::string> names = required_isa(parse_target(target).value());
+  return names.ok() ? names.value() : names.error().message;
+}
+
+TEST(RequiredIsa, FollowsTheProcessor) {
+  EXPECT_EQ(needs("cpu -mcpu=x86-64"), "");
+  EXPECT_EQ(needs("cpu -mcpu=x86-64-v2"), "sse3,ssse3,sse4.1,sse4.2,popcnt");
+  EXPECT_EQ(needs("cpu -mcpu=x86-64-v3"), "sse3,ssse3,sse4.1,sse4.2,popcnt,movbe,f16c,avx,avx2,fma,bmi,bmi2,lzcnt");
+}
+
+TEST(RequiredIsa, FollowsTheSwitches) {
+  EXPECT_EQ(needs("cpu -mcpu=x86-64 -mattr=+avx"), "sse3,ssse3,sse4.1,sse4.2,avx");
+  EXPECT_EQ(needs("cpu -mcpu=x86-64-v4 -mattr=-avx512f"), needs("cpu -mcpu=x86-64-v3"));
+}
+
+TEST(RequiredIsa, LeavesOutWhatNoKernelUses) {
+  EXPECT_EQ(needs("cpu -mcpu=sapphirerapids").find("amx"), std::string::npos);
+  EXPECT_NE(needs("cpu -mcpu=sapphirerapids").find("avx512vnni"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace whet

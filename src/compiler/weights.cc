@@ -1,0 +1,41 @@
+#include "compiler/weights.h"
+
+#include <cstring>
+
+#include "whet/model_file.h"
+
+namespace whet {
+namespace {
+
+constexpr std::uint64_t kLine = 64, kPage = 4096;
+
+}  // namespace
+
+std::uint64_t WeightTable::add(const Tensor& tensor) {
+  const std::uint64_t size = static_cast<std::uint64_t>(tensor.bytes());
+  const std::uint64_t hash = whet_checksum(tensor.data(), size);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    const Stored& other = stored_[it->second];
+    if (other.tensor.bytes() == tensor.bytes() && std::memcmp(other.tensor.data(), tensor.data(), size) == 0) {
+      return other.offset;
+    }
+  }
+  // Large tensors begin at different places of a page, so that two that are read together do not share cache sets.
+  std::uint64_t offset = (bytes_ + kLine - 1) / kLine * kLine;
+  if (size >= kPage && offset % kPage == 0 && offset != 0) offset += stored_.size() % 32 * kLine;
+  by_hash_.emplace(hash, stored_.size());
+  stored_.push_back({offset, tensor});
+  bytes_ = offset + (size + kLine - 1) / kLine * kLine;
+  return offset;
+}
+
+std::vector<WeightPiece> WeightTable::pieces() const {
+  std::vector<WeightPiece> pieces;
+  for (const Stored& s : stored_) {
+    pieces.push_back({s.offset, s.tensor.data(), static_cast<std::uint64_t>(s.tensor.bytes())});
+  }
+  return pieces;
+}
+
+}  // namespace whet

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/image_object.h"
+#include "tensor/tensor.h"
+
+namespace whet {
+
+/// The section of weights in the making: tensors in the order in which the plan first reads them, equal ones stored
+/// once.
+class WeightTable {
+ public:
+  /// Where the tensor stands; its bytes are kept.
+  std::uint64_t add(const Tensor&);
+
+  std::uint64_t bytes() const { return bytes_; }
+  /// Points into the tensors that were added.
+  std::vector<WeightPiece> pieces() const;
+
+ private:
+  struct Stored {
+    std::uint64_t offset;
+    Tensor tensor;
+  };
+  std::vector<Stored> stored_;
+  std::unordered_multimap<std::uint64_t, std::size_t> by_hash_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace whet
