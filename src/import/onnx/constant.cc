@@ -75,7 +75,9 @@ Status import_range(OnnxSite& site) {
     if (is_float(range.dtype())) {
       range.set(i, start.get(0) + static_cast<double>(i) * delta.get(0));
     } else {
-      range.set_integer(i, start.integer(0) + i * delta.integer(0));
+      // In unsigned arithmetic: far numbers in a damaged file may overflow.
+      const auto step = static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(delta.integer(0));
+      range.set_integer(i, static_cast<std::int64_t>(static_cast<std::uint64_t>(start.integer(0)) + step));
     }
   }
   return site.give_constant(range);

@@ -23,6 +23,33 @@ Result<double> bound(OnnxSite& site, std::size_t i, const char* what, double ope
   return site.known_number(i, what);
 }
 
+Status expect_one_float(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  if (is_float(site.dtype(0))) return ok_status();
+  return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected f32, f64 or f16");
+}
+
+Result<ValueId> with_scalar(OnnxSite& site, const std::string& part, BinaryKind kind, ValueId x, double value) {
+  const ValueId scalar = site.add_scalar(part + "_by", site.type(x).dtype, value);
+  return site.add(part, BinaryOperator{kind}, {x, scalar});
+}
+
+/// gamma * (max(x, 0) + alpha * (exp(min(x, 0) / width) - 1))
+Status give_elu(OnnxSite& site, double alpha, double gamma, double width) {
+  WHET_RETURN_IF_ERROR(expect_one_float(site));
+  WHET_TRY(const ValueId positive, site.add("positive", UnaryOperator{UnaryKind::relu}, {site.in(0)}));
+  WHET_TRY(ValueId y, site.add("negative", ClipOperator{-kInfinity, 0}, {site.in(0)}));
+  if (width != 1) {
+    WHET_TRY(y, with_scalar(site, "narrowed", BinaryKind::div, y, width));
+  }
+  WHET_TRY(y, site.add("exp", UnaryOperator{UnaryKind::exp}, {y}));
+  WHET_TRY(y, with_scalar(site, "lowered", BinaryKind::sub, y, 1));
+  WHET_TRY(y, with_scalar(site, "scaled", BinaryKind::mul, y, alpha));
+  if (gamma == 1) return site.give(BinaryOperator{BinaryKind::add}, {positive, y});
+  WHET_TRY(y, site.add("sum", BinaryOperator{BinaryKind::add}, {positive, y}));
+  return site.give(BinaryOperator{BinaryKind::mul}, {y, site.add_scalar("gamma", site.dtype(0), gamma)});
+}
+
 }  // namespace
 
 Status import_variadic(OnnxSite& site, BinaryKind kind) {
@@ -119,9 +146,72 @@ Status import_prelu(OnnxSite& site) {
   return site.give(BinaryOperator{BinaryKind::add}, {positive, scaled});
 }
 
+Status import_elu(OnnxSite& site) {
+  WHET_TRY(const double alpha, site.number("alpha", 1));
+  return give_elu(site, alpha, 1, 1);
+}
+
+Status import_selu(OnnxSite& site) {
+  WHET_TRY(const double alpha, site.number("alpha", 1.6732632423543772));
+  WHET_TRY(const double gamma, site.number("gamma", 1.0507009873554805));
+  return give_elu(site, alpha, gamma, 1);
+}
+
+Status import_celu(OnnxSite& site) {
+  WHET_TRY(const double alpha, site.number("alpha", 1));
+  if (alpha == 0) return site.error("attribute \"alpha\" is 0; the operator divides by it");
+  return give_elu(site, alpha, 1, alpha);
+}
+
+/// x where it is above alpha, else 0
+Status import_thresholded_relu(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(expect_one_float(site));
+  WHET_TRY(const double alpha, site.number("alpha", 1));
+  const ValueId x = site.in(0), threshold = site.add_scalar("alpha", site.dtype(0), alpha);
+  const ValueId zero = site.add_scalar("zero", site.dtype(0), 0);
+  WHET_TRY(const ValueId above, site.add("above", BinaryOperator{BinaryKind::greater}, {x, threshold}));
+  return site.give(WhereOperator{}, {above, x, zero});
+}
+
+/// x * tanh(softplus(x))
+Status import_mish(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(expect_one_float(site));
+  WHET_TRY(const ValueId soft, site.add("softplus", UnaryOperator{UnaryKind::softplus}, {site.in(0)}));
+  WHET_TRY(const ValueId gate, site.add("tanh", UnaryOperator{UnaryKind::tanh}, {soft}));
+  return site.give(BinaryOperator{BinaryKind::mul}, {site.in(0), gate});
+}
+
+/// x * (1 + f) / 2, where f is erf(x / sqrt 2), or tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)).
+Status import_gelu(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(expect_one_float(site));
+  WHET_TRY(const std::size_t mode, site.choice("approximate", "none", {"none", "tanh"}));
+  const ValueId x = site.in(0);
+  ValueId inner;
+  if (mode == 0) {
+    WHET_TRY(inner, with_scalar(site, "divided", BinaryKind::div, x, 1.4142135623730951));
+    WHET_TRY(inner, site.add("erf", UnaryOperator{UnaryKind::erf}, {inner}));
+  } else {
+    WHET_TRY(inner, with_scalar(site, "cube", BinaryKind::pow, x, 3));
+    WHET_TRY(inner, with_scalar(site, "small", BinaryKind::mul, inner, 0.044715));
+    WHET_TRY(inner, site.add("sum", BinaryOperator{BinaryKind::add}, {x, inner}));
+    WHET_TRY(inner, with_scalar(site, "scaled", BinaryKind::mul, inner, 0.7978845608028654));
+    WHET_TRY(inner, site.add("tanh", UnaryOperator{UnaryKind::tanh}, {inner}));
+  }
+  WHET_TRY(inner, with_scalar(site, "gate", BinaryKind::add, inner, 1));
+  WHET_TRY(inner, site.add("gated", BinaryOperator{BinaryKind::mul}, {x, inner}));
+  return site.give(BinaryOperator{BinaryKind::mul}, {inner, site.add_scalar("half", site.dtype(0), 0.5)});
+}
+
 Status import_where(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   return site.give(WhereOperator{}, {site.in(0), site.in(1), site.in(2)});
+}
+
+Status import_cast_like(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  site.ignore({"saturate"});
+  if (site.dtype(0) == site.dtype(1)) return site.give(site.in(0));
+  return site.give(CastOperator{site.dtype(1)}, {site.in(0)});
 }
 
 Status import_cast(OnnxSite& site) {

@@ -100,7 +100,8 @@ class Exporter {
     NodeProto& node = elementwise("Clip");
     const DType dtype = graph_.value(in(0)).type.dtype;
     const auto bound = [&](const char* part, double value) {
-      node.add_input(std::isinf(value) ? "" : constant(part, Tensor::of<double>(dtype, {}, {value})));
+      const bool open = std::abs(value) > 9.2e18 && (std::isinf(value) || !is_float(dtype));
+      node.add_input(open ? "" : constant(part, Tensor::of<double>(dtype, {}, {value})));
     };
     bound("min", op.low);
     bound("max", op.high);

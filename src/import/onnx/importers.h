@@ -45,7 +45,14 @@ Status import_clip(OnnxSite&);
 Status import_hard_sigmoid(OnnxSite&);
 Status import_leaky_relu(OnnxSite&);
 Status import_prelu(OnnxSite&);
+Status import_elu(OnnxSite&);
+Status import_selu(OnnxSite&);
+Status import_celu(OnnxSite&);
+Status import_thresholded_relu(OnnxSite&);
+Status import_mish(OnnxSite&);
+Status import_gelu(OnnxSite&);
 Status import_where(OnnxSite&);
+Status import_cast_like(OnnxSite&);
 Status import_cast(OnnxSite&);
 
 // conv.cc
@@ -63,6 +70,8 @@ Status import_matmul(OnnxSite&);
 
 // normalize.cc
 Status import_batch_norm(OnnxSite&);
+Status import_layer_norm(OnnxSite&);
+Status import_instance_norm(OnnxSite&);
 Status import_softmax(OnnxSite&);
 Status import_log_softmax(OnnxSite&);
 Status import_softmax_flattened(OnnxSite&);
@@ -84,6 +93,8 @@ Status import_unsqueeze(OnnxSite&);
 Status import_expand(OnnxSite&);
 Status import_tile(OnnxSite&);
 Status import_transpose(OnnxSite&);
+Status import_depth_to_space(OnnxSite&);
+Status import_space_to_depth(OnnxSite&);
 Status import_identity(OnnxSite&);
 Status import_dropout(OnnxSite&);
 Status import_shape(OnnxSite&);

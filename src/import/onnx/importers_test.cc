@@ -184,6 +184,41 @@ TEST(ImportElementwise, ReadsAttributesAndInputs) {
   EXPECT_EQ(imported("Cast", 13, {f32({3})}, {set("to", 16)}),
             "n: casts to BFLOAT16; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL");
 }
+TEST(ImportElementwise, ComposesActivations) {
+  EXPECT_EQ(imported("Elu", 13, {f32({3})}, {set("alpha", 0.5)}),
+            "n/positive: f32[3] = relu(a)\nn/negative: f32[3] = clip(a) high=0\nn/exp: f32[3] = exp(n/negative)\n"
+            "n/lowered: f32[3] = sub(n/exp, n/lowered_by)\nn/scaled: f32[3] = mul(n/lowered, n/scaled_by)\n"
+            "y: f32[3] = add(n/positive, n/scaled)");
+  EXPECT_EQ(
+      imported("Gelu", 20, {f32({3})}),
+      "n/divided: f32[3] = div(a, n/divided_by)\nn/erf: f32[3] = erf(n/divided)\n"
+      "n/gate: f32[3] = add(n/erf, n/gate_by)\nn/gated: f32[3] = mul(a, n/gate)\ny: f32[3] = mul(n/gated, n/half)");
+  EXPECT_EQ(imported("Mish", 18, {f32({3})}),
+            "n/softplus: f32[3] = softplus(a)\nn/tanh: f32[3] = tanh(n/softplus)\ny: f32[3] = mul(a, n/tanh)");
+  EXPECT_EQ(imported("Gelu", 20, {i64({3})}), "n: the input is i64[3]; expected f32, f64 or f16");
+}
+TEST(ImportNormalize, ComposesLayerNorm) {
+  EXPECT_EQ(
+      imported("LayerNormalization", 17, {f32({2, 3, 4}), f32({4}), f32({4})}),
+      "n/mean: f32[2x3x1] = reduce_mean(a) axes=[2]\nn/centred: f32[2x3x4] = sub(a, n/mean)\n"
+      "n/square: f32[2x3x4] = mul(n/centred, n/centred)\nn/variance: f32[2x3x1] = reduce_mean(n/square) axes=[2]\n"
+      "n/variance_epsilon: f32[2x3x1] = add(n/variance, n/epsilon)\n"
+      "n/deviation: f32[2x3x1] = sqrt(n/variance_epsilon)\n"
+      "n/normalized: f32[2x3x4] = div(n/centred, n/deviation)\nn/scaled: f32[2x3x4] = mul(n/normalized, b)\n"
+      "y: f32[2x3x4] = add(n/scaled, c)");
+  EXPECT_EQ(imported("LayerNormalization", 17, {f32({2, 4}), f32({4})}, {}, 2),
+            "n: output 1 of LayerNormalization is not supported");
+}
+TEST(ImportShape, MovesBlocksBetweenChannelsAndPixels) {
+  EXPECT_EQ(imported("DepthToSpace", 13, {f32({1, 8, 2, 3})}, {set("blocksize", 2)}),
+            "n/apart: f32[1x2x2x2x2x3] = reshape(a)\n"
+            "n/turned: f32[1x2x2x2x3x2] = transpose(n/apart) perm=[0,3,4,1,5,2]\ny: f32[1x2x4x6] = reshape(n/turned)");
+  EXPECT_EQ(imported("SpaceToDepth", 13, {f32({1, 2, 4, 6})}, {set("blocksize", 2)}),
+            "n/apart: f32[1x2x2x2x3x2] = reshape(a)\n"
+            "n/turned: f32[1x2x2x2x2x3] = transpose(n/apart) perm=[0,3,5,1,2,4]\ny: f32[1x8x2x3] = reshape(n/turned)");
+  EXPECT_EQ(imported("DepthToSpace", 13, {f32({1, 6, 2, 3})}, {set("blocksize", 2)}),
+            "n: attribute \"blocksize\" is 2; its square must divide the 6 channels");
+}
 TEST(ImportSoftmax, FlattensBeforeOperatorSet13) {
   EXPECT_EQ(imported("Softmax", 13, {f32({2, 3, 4})}), "y: f32[2x3x4] = softmax(a) axis=2");
   EXPECT_EQ(imported("Softmax", 11, {f32({2, 3, 4})}),

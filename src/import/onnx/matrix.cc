@@ -24,6 +24,10 @@ Status import_gemm(OnnxSite& site) {
     return site.error("multiplies " + to_string(site.type(site.in(0))) + " and " + to_string(site.type(site.in(1))) +
                       "; expected two matrices");
   }
+  if (!is_float(site.dtype(0)) && (alpha != 1 || beta != 1)) {
+    return site.error("scales " + to_string(site.type(site.in(0))) +
+                      " by attributes \"alpha\" and \"beta\"; this is supported for floats");
+  }
   const bool adds = site.has(2) && beta != 0;
   if (!adds && alpha == 1) return site.give(op, {site.in(0), site.in(1)});
   WHET_TRY(const ValueId product, site.add("matmul", op, {site.in(0), site.in(1)}));

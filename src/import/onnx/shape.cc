@@ -52,6 +52,23 @@ Tensor integers(const std::vector<std::int64_t>& values) {
   return Tensor::of<std::int64_t>(DType::i64, {static_cast<std::int64_t>(values.size())}, values);
 }
 
+Result<std::int64_t> read_block(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_RETURN_IF_ERROR(site.expect_attribute("blocksize"));
+  WHET_TRY(const std::int64_t block, site.integer("blocksize", 1));
+  if (site.rank(0) != 4)
+    return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected 4 dimensions");
+  if (block >= 1 && block <= 1024) return block;
+  return site.error("attribute \"blocksize\" is " + std::to_string(block) + "; expected 1 to 1024");
+}
+
+/// Reshape, transpose, reshape.
+Status give_rearranged(OnnxSite& site, const Shape& apart, const Shape& perm, const Shape& result) {
+  WHET_TRY(const ValueId split, site.add("apart", ReshapeOperator{apart}, {site.in(0)}));
+  WHET_TRY(const ValueId turned, site.add("turned", TransposeOperator{perm}, {split}));
+  return site.give(ReshapeOperator{result}, {turned});
+}
+
 }  // namespace
 
 Status import_reshape(OnnxSite& site) {
@@ -147,6 +164,33 @@ Status import_transpose(OnnxSite& site) {
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   WHET_TRY(const std::vector<std::int64_t> perm, site.integers("perm", reversed));
   return site.give(TransposeOperator{perm}, {site.in(0)});
+}
+
+/// [N, C, H, W]: blocks of channels become blocks of pixels. "DCR" and "CRD" are two orders of the channels.
+Status import_depth_to_space(OnnxSite& site) {
+  WHET_TRY(const std::int64_t b, read_block(site));
+  WHET_TRY(const std::size_t mode, site.choice("mode", "DCR", {"DCR", "CRD"}));
+  const Shape x = site.shape(0);
+  const std::int64_t n = x[0], c = x[1] / (b * b), h = x[2], w = x[3];
+  if (x[1] % (b * b) != 0) {
+    return site.error("attribute \"blocksize\" is " + std::to_string(b) + "; its square must divide the " +
+                      std::to_string(x[1]) + " channels");
+  }
+  const Shape apart = mode == 0 ? Shape{n, b, b, c, h, w} : Shape{n, c, b, b, h, w};
+  const Shape perm = mode == 0 ? Shape{0, 3, 4, 1, 5, 2} : Shape{0, 1, 4, 2, 5, 3};
+  return give_rearranged(site, apart, perm, {n, c, h * b, w * b});
+}
+
+/// The way back, in the order "DCR".
+Status import_space_to_depth(OnnxSite& site) {
+  WHET_TRY(const std::int64_t b, read_block(site));
+  const Shape x = site.shape(0);
+  const std::int64_t n = x[0], c = x[1], h = x[2] / b, w = x[3] / b;
+  if (x[2] % b != 0 || x[3] % b != 0) {
+    return site.error("attribute \"blocksize\" is " + std::to_string(b) + "; it must divide the extents " +
+                      std::to_string(x[2]) + " and " + std::to_string(x[3]));
+  }
+  return give_rearranged(site, {n, c, h, b, w, b}, {0, 3, 5, 1, 2, 4}, {n, c * b * b, h, w});
 }
 
 Status import_identity(OnnxSite& site) {
