@@ -22,6 +22,8 @@ const std::vector<Pass>& graph_passes() {
       {"simplify", simplify_graph},
       {"dead code", remove_dead_code},
       {"fold scale and shift", fold_scale_shift},
+      {"dead code", remove_dead_code},
+      {"fold scale and shift", fold_scale_shift},  // x*s + b before a convolution goes in two steps
       {"fold constants", fold_constants},
       {"simplify", simplify_graph},
       {"common subexpressions", share_common_subexpressions},

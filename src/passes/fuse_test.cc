@@ -1,0 +1,140 @@
+#include "passes/fuse.h"
+
+#include <gtest/gtest.h>
+
+#include "passes/testing/graph_builder.h"
+
+namespace whet {
+namespace {
+
+using namespace testing;
+
+/// The operators of each group, and its output: `conv+relu -> a`.
+std::string groups_of(const Graph& graph) {
+  const auto fused = fuse(graph);
+  EXPECT_TRUE(fused.ok());
+  std::istringstream text(to_text(*fused));
+  std::string line, result;
+  while (std::getline(text, line)) {
+    const std::size_t arrow = line.find(" -> ");
+    result += line.substr(0, line.find(" (")) + line.substr(arrow, line.find(' ', arrow + 4) - arrow) + "\n";
+  }
+  return result;
+}
+
+const ReduceOperator kRowMean{ReduceKind::mean, {1}, true};
+
+TEST(Fuse, PutsBiasResidualAndActivationIntoTheLaterConvolution) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {1, 4, 6, 6});
+  const ValueId a = build.relu("a", build.conv("c1", x, 4, 3, 1, 1));
+  const ValueId b = build.conv("c2", a, 4, 3, 1, 1), side = build.conv("c3", x, 4, 1);
+  const ValueId y = build.relu("y", build.plus("sum", b, side));
+  EXPECT_EQ(groups_of(build.finish({y})), "conv+relu -> a\nconv -> c2\nconv+add+relu -> y\n");
+}
+
+TEST(Fuse, KeepsApartWhatAnotherKernelOrTheUserReads) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {1, 4, 6, 6});
+  const ValueId a = build.conv("a", x, 4, 1);
+  const ValueId b = build.relu("b", a);
+  EXPECT_EQ(groups_of(build.finish({a, b})), "conv -> a\nrelu -> b\n");
+}
+
+TEST(Fuse, KeepsAnActivationThatReadsItsOperandTwiceInTheConvolution) {
+  GraphBuilder build;
+  const ValueId a = build.conv("a", build.input("x", {1, 4, 6, 6}), 4, 1);
+  const ValueId y = build.binary("y", BinaryKind::mul, a, build.unary("s", UnaryKind::sigmoid, a));
+  EXPECT_EQ(groups_of(build.finish({y})), "conv+sigmoid+mul -> y\n");
+}
+
+TEST(Fuse, NeverRunsOneConvolutionInsideAnother) {
+  GraphBuilder build;
+  const ValueId a = build.conv("a", build.relu("r", build.input("x", {1, 4, 6, 6})), 4, 3);
+  const ValueId y = build.conv("y", a, 4, 1);
+  EXPECT_EQ(groups_of(build.finish({y})), "relu -> r\nconv -> a\nconv -> y\n");
+}
+
+TEST(Fuse, PutsPaddingIntoItsConsumer) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {1, 4, 6, 6});
+  const ValueId p = build.add("p", PadOperator{PadMode::reflect, 0, {0, 0, 1, 1}, {0, 0, 1, 1}}, {x});
+  const ValueId y = build.conv("y", p, 4, 3);
+  EXPECT_EQ(groups_of(build.finish({y})), "pad+conv -> y\n");
+}
+
+TEST(Fuse, MakesOneKernelOfAChainThatMovesData) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {1, 6, 6, 4}), y = build.input("y", {1, 6, 6, 4});
+  const ValueId joined = build.add("joined", ConcatOperator{3}, {x, build.relu("r", y)});
+  const ValueId split = build.add("split", ReshapeOperator{{1, 6, 6, 2, 4}}, {joined});
+  const ValueId turned = build.add("turned", TransposeOperator{{0, 1, 2, 4, 3}}, {split});
+  const ValueId merged = build.add("merged", ReshapeOperator{{1, 6, 6, 8}}, {turned});
+  EXPECT_EQ(groups_of(build.finish({merged})), "relu+concat+reshape+transpose+reshape -> merged\n");
+}
+
+TEST(Fuse, LeavesAReshapeAtTheEdgeAsAnAlias) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {2, 12});
+  const ValueId in = build.add("in", ReshapeOperator{{2, 3, 4}}, {x});
+  const ValueId turned = build.add("turned", TransposeOperator{{2, 0, 1}}, {in});
+  const ValueId out = build.add("out", ReshapeOperator{{8, 3, 1}}, {turned});
+  EXPECT_EQ(groups_of(build.finish({out})), "transpose -> turned\n");
+  GraphBuilder alone;
+  EXPECT_EQ(groups_of(alone.finish({alone.add("r", ReshapeOperator{{4}}, {alone.input("x", {2, 2})})})), "");
+}
+
+TEST(Fuse, ComputesNothingAnewForEachPlaceOfABroadcast) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {8, 1}), y = build.input("y", {8, 16});
+  const ValueId gate = build.unary("gate", UnaryKind::sigmoid, x);
+  const ValueId z = build.binary("z", BinaryKind::mul, y, gate);
+  EXPECT_EQ(groups_of(build.finish({z})), "sigmoid -> gate\nmul -> z\n");
+}
+
+TEST(Fuse, PutsElementwiseOperatorsIntoTheReductionThatReadsThem) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {4, 8});
+  const ValueId mean = build.add("mean", ReduceOperator{ReduceKind::mean, {0}, true}, {build.relu("r", x)});
+  EXPECT_EQ(groups_of(build.finish({build.relu("y", mean)})), "relu+reduce_mean+relu -> y\n");
+}
+
+TEST(Fuse, KeepsSoftmaxWholeWithWhatStandsAroundIt) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {4, 8});
+  const ValueId scaled = build.binary("scaled", BinaryKind::mul, x, build.constant("k", {}, {0.125}));
+  const ValueId soft = build.add("soft", SoftmaxOperator{1}, {scaled});
+  const ValueId y = build.binary("y", BinaryKind::mul, soft, x);
+  EXPECT_EQ(groups_of(build.finish({y})), "mul+softmax+mul -> y\n");
+}
+
+TEST(Fuse, MakesOneKernelOfALayerNormalization) {
+  GraphBuilder build;
+  const ValueId x = build.plus("x", build.input("a", {4, 8}), build.input("b", {4, 8}));
+  const ValueId center = build.binary("center", BinaryKind::sub, x, build.add("mean", kRowMean, {x}));
+  const ValueId square = build.binary("square", BinaryKind::mul, center, center);
+  const ValueId variance = build.add("variance", kRowMean, {square});
+  const ValueId safe = build.plus("safe", variance, build.constant("epsilon", {}, {1e-5}));
+  const ValueId norm = build.binary("norm", BinaryKind::div, center, build.unary("sqrt", UnaryKind::sqrt, safe));
+  const ValueId scaled = build.binary("scaled", BinaryKind::mul, norm, build.constant("gamma", {8}));
+  const ValueId y = build.plus("y", scaled, build.constant("beta", {8}));
+  EXPECT_EQ(groups_of(build.finish({y})), "add+reduce_mean+sub+mul+reduce_mean+add+sqrt+div+mul+add -> y\n");
+}
+
+TEST(Fuse, DoesNotRunAlongColumnsAsIfTheyWereRows) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {4, 8});
+  const ValueId mean = build.add("mean", ReduceOperator{ReduceKind::mean, {0}, true}, {x});
+  EXPECT_EQ(groups_of(build.finish({build.binary("y", BinaryKind::sub, x, mean)})), "reduce_mean -> mean\nsub -> y\n");
+}
+
+TEST(Fuse, CanBeOff) {
+  GraphBuilder build;
+  const ValueId y = build.relu("y", build.conv("c", build.input("x", {1, 4, 6, 6}), 4, 1));
+  const auto fused = fuse(build.finish({y}), false);
+  ASSERT_TRUE(fused.ok());
+  EXPECT_EQ(fused->groups.size(), 2u);
+}
+
+}  // namespace
+}  // namespace whet

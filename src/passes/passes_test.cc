@@ -1,0 +1,267 @@
+#include "passes/batch_norm.h"
+#include "passes/common_subexpressions.h"
+#include "passes/dead_code.h"
+#include "passes/fold_constants.h"
+#include "passes/layout.h"
+#include "passes/optimize.h"
+#include "passes/scale_shift.h"
+#include "passes/simplify.h"
+#include "passes/testing/graph_builder.h"
+#include "passes/testing/rewrite.h"
+
+namespace whet {
+namespace {
+
+using namespace testing;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// `add` builds nodes behind the input x and gives the output.
+template <typename Add>
+Graph graph_of(Shape x, const Add& add) {
+  GraphBuilder build;
+  const ValueId y = add(build, build.input("x", std::move(x)));
+  return build.finish({y});
+}
+
+std::string layout_of(const Graph& graph) {
+  const auto converted = convert_to_channels_last(graph);
+  EXPECT_TRUE(converted.ok());
+  return after(simplify_graph, *converted);
+}
+
+TEST(DeadCode, GoesWithWhatItAloneReads) {
+  const Graph graph = graph_of({2}, [](GraphBuilder& build, ValueId x) {
+    build.relu("dead", build.relu("also_dead", x));
+    return build.relu("y", x);
+  });
+  EXPECT_EQ(after(remove_dead_code, graph), "y: f32[2] = relu(x)\n");
+}
+
+TEST(FoldConstants, ComputesWhatIsKnown) {
+  const Graph graph = graph_of({2}, [](GraphBuilder& build, ValueId x) {
+    const ValueId c = build.plus("c", build.constant("a", {2}, {1, 2}), build.constant("b", {}, {3}));
+    return build.plus("y", x, c);
+  });
+  const auto folded = fold_constants(graph);
+  ASSERT_TRUE(folded.ok());
+  ASSERT_EQ(folded->nodes.size(), 1u);
+  EXPECT_EQ(folded->value(folded->nodes[0].inputs[1]).constant->get(1), 5);
+}
+
+TEST(FoldConstants, LeavesABigValueOfASmallConstant) {
+  const Graph graph = graph_of({1024, 1024}, [](GraphBuilder& build, ValueId x) {
+    return build.plus("y", x, build.add("big", ExpandOperator{{1024, 1024}}, {build.constant("a", {}, {1})}));
+  });
+  EXPECT_EQ(after(fold_constants, graph), "big: f32[1024x1024] = expand(a)\ny: f32[1024x1024] = add(x, big)\n");
+}
+
+TEST(CommonSubexpressions, AreComputedOnce) {
+  const Graph graph = graph_of({2}, [](GraphBuilder& build, ValueId x) {
+    const ValueId a = build.plus("a", build.relu("r", x), build.constant("one", {}, {1}));
+    const ValueId b = build.plus("b", build.relu("s", x), build.constant("eins", {}, {1}));
+    return build.binary("y", BinaryKind::mul, a, b);
+  });
+  EXPECT_EQ(after(share_common_subexpressions, graph),
+            "r: f32[2] = relu(x)\na: f32[2] = add(r, one)\ny: f32[2] = mul(a, a)\n");
+}
+
+TEST(Simplify, DropsWhatChangesNothing) {
+  const Graph graph = graph_of({2, 3}, [](GraphBuilder& build, ValueId x) {
+    x = build.binary("m", BinaryKind::mul, x, build.constant("one", {3}, {1, 1, 1}));
+    x = build.plus("a", build.constant("zero", {}, {0}), x);
+    x = build.add("r", ReshapeOperator{{2, 3}}, {x});
+    x = build.add("s", SliceOperator{{0, 0}, {1, 1}, {2, 3}}, {x});
+    x = build.add("p", PadOperator{PadMode::edge, 0, {0, 0}, {0, 0}}, {x});
+    x = build.add("c", CastOperator{DType::f32}, {x});
+    x = build.add("l", ClipOperator{-kInfinity, kInfinity}, {x});
+    return build.relu("y", x);
+  });
+  EXPECT_EQ(after(simplify_graph, graph), "y: f32[2x3] = relu(x)\n");
+}
+
+TEST(Simplify, KeepsANeutralConstantThatBroadcasts) {
+  const Graph graph = graph_of({1, 3}, [](GraphBuilder& build, ValueId x) {
+    return build.plus("y", x, build.constant("zeros", {2, 1}, {0, 0}));
+  });
+  EXPECT_EQ(after(simplify_graph, graph), "y: f32[2x3] = add(x, zeros)\n");
+}
+
+TEST(Simplify, MergesTransposesAndTurnsThoseOfOnesIntoReshapes) {
+  const Graph graph = graph_of({1, 3, 4}, [](GraphBuilder& build, ValueId x) {
+    const ValueId a = build.add("a", TransposeOperator{{2, 0, 1}}, {x});
+    const ValueId b = build.add("b", TransposeOperator{{1, 2, 0}}, {a});
+    return build.add("y", TransposeOperator{{1, 0, 2}}, {b});
+  });
+  EXPECT_EQ(after(simplify_graph, graph), "a: f32[4x1x3] = transpose(x) perm=[2,0,1]\ny_1: f32[3x1x4] = reshape(x)\n");
+}
+
+TEST(Simplify, GivesAConvolutionTheZeroPaddingBeforeIt) {
+  const Graph graph = graph_of({1, 2, 4, 4}, [](GraphBuilder& build, ValueId x) {
+    x = build.add("p", PadOperator{PadMode::constant, 0, {0, 0, 0, 1}, {0, 0, 1, 1}}, {x});
+    const ConvOperator op{{1, 1}, {1, 1}, {1, 0}, {0, 0}};
+    return build.add("y", op, {x, build.constant("w", {3, 2, 2, 2})});
+  });
+  EXPECT_EQ(nodes_of(*remove_dead_code(*simplify_graph(graph))), "y_1: f32[1x3x5x5] = conv(x, w) pads=[1,1]\n");
+}
+
+TEST(Simplify, MakesOneProductOfABatchTimesOneMatrix) {
+  const Graph graph = graph_of({2, 3, 4}, [](GraphBuilder& build, ValueId x) {
+    const ValueId product = build.add("product", MatMulOperator{}, {x, build.constant("w", {4, 5})});
+    const ValueId sum = build.plus("sum", product, build.constant("b", {5}));
+    return build.relu("y", sum);
+  });
+  EXPECT_EQ(nodes_of(*remove_dead_code(*simplify_graph(graph))),
+            "product_rows: f32[6x4] = reshape(x)\n"
+            "product_1: f32[6x5] = matmul(product_rows, w)\n"
+            "sum_1: f32[6x5] = add(product_1, b)\n"
+            "y_1: f32[6x5] = relu(sum_1)\n"
+            "y_2: f32[2x3x5] = reshape(y_1)\n");
+}
+
+TEST(Simplify, TakesOneElementBySlicing) {
+  const Graph graph = graph_of({2, 3}, [](GraphBuilder& build, ValueId x) {
+    const ValueId last = build.graph.add_constant("last", Tensor::of<int>(DType::i64, {}, {-1}));
+    return build.add("y", GatherOperator{1}, {x, last});
+  });
+  EXPECT_EQ(after(simplify_graph, graph), "y_1: f32[2x1] = slice(x) starts=[0,2]\ny_2: f32[2] = reshape(y_1)\n");
+}
+
+TEST(Simplify, RefusesAConstantIndexOutside) {
+  const Graph graph = graph_of({2, 3}, [](GraphBuilder& build, ValueId x) {
+    const ValueId index = build.graph.add_constant("index", Tensor::of<int>(DType::i64, {}, {3}));
+    return build.add("y", GatherOperator{1}, {x, index});
+  });
+  const auto result = simplify_graph(graph);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "y: index 3 is outside dimension 1 of 2x3");
+}
+
+TEST(BatchNorm, BecomesAScaleAndAShift) {
+  const Graph graph = graph_of({1, 2, 3, 3}, [](GraphBuilder& build, ValueId x) { return build.batch_norm("bn", x); });
+  EXPECT_EQ(after(split_batch_norm, graph),
+            "bn_mul: f32[1x2x3x3] = mul(x, bn_scale)\nbn: f32[1x2x3x3] = add(bn_mul, bn_shift)\n");
+}
+
+TEST(Layout, TurnsTheInputAndTheOutputAndNothingBetween) {
+  const Graph graph = graph_of({1, 2, 8, 8}, [](GraphBuilder& build, ValueId x) {
+    const ValueId a = build.relu("a", build.conv("c", x, 4, 3));
+    const ValueId gate = build.add("gate", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {a});
+    const ValueId b = build.binary("b", BinaryKind::mul, a, gate);
+    const ValueId c = build.plus("d", b, build.constant("k", {4, 1, 1}));
+    return build.add("y", ConcatOperator{1}, {c, a});
+  });
+  EXPECT_EQ(layout_of(graph),
+            "x_turned: f32[1x8x8x2] = transpose(x) perm=[0,2,3,1]\n"
+            "c: f32[1x6x6x4] = conv(x_turned, c_w_turned, c_b) channels_last\n"
+            "a: f32[1x6x6x4] = relu(c)\n"
+            "gate: f32[1x1x1x4] = reduce_mean(a) axes=[1,2]\n"
+            "b: f32[1x6x6x4] = mul(a, gate)\n"
+            "d: f32[1x6x6x4] = add(b, k_view)\n"
+            "y: f32[1x6x6x8] = concat(d, a) axis=3\n"
+            "y_turned: f32[1x8x6x6] = transpose(y) perm=[0,3,1,2]\n");
+}
+
+TEST(Layout, NeedsNoTransposeForOnePixelOrOneChannel) {
+  const Graph graph = graph_of({1, 1, 4, 4}, [](GraphBuilder& build, ValueId x) {
+    const ValueId a = build.conv("c", x, 8, 4);
+    return build.add("y", ReshapeOperator{{1, 8}}, {a});
+  });
+  EXPECT_EQ(layout_of(graph),
+            "x_view: f32[1x4x4x1] = reshape(x)\n"
+            "c: f32[1x1x1x8] = conv(x_view, c_w_turned, c_b) channels_last\n"
+            "y: f32[1x8] = reshape(c)\n");
+}
+
+TEST(Layout, FollowsTheFilesOwnTransposes) {
+  // A converted TensorFlow model: channels last outside, transposes around each convolution.
+  const Graph graph = graph_of({1, 8, 8, 2}, [](GraphBuilder& build, ValueId x) {
+    x = build.add("in1", TransposeOperator{{0, 3, 1, 2}}, {x});
+    x = build.add("out1", TransposeOperator{{0, 2, 3, 1}}, {build.conv("c1", x, 4, 3)});
+    x = build.relu("r", x);
+    x = build.add("in2", TransposeOperator{{0, 3, 1, 2}}, {x});
+    return build.add("y", TransposeOperator{{0, 2, 3, 1}}, {build.conv("c2", x, 4, 1, 1, 0, 4)});
+  });
+  EXPECT_EQ(layout_of(graph),
+            "c1: f32[1x6x6x4] = conv(x, c1_w_turned, c1_b) channels_last\n"
+            "r: f32[1x6x6x4] = relu(c1)\n"
+            "c2: f32[1x6x6x4] = conv(r, c2_w_view, c2_b) groups=4 channels_last\n");
+}
+
+TEST(Layout, ShufflesChannelsWithoutTurningTheImage) {
+  const Graph graph = graph_of({1, 4, 6, 6}, [](GraphBuilder& build, ValueId x) {
+    x = build.conv("a", x, 4, 1);
+    x = build.add("split", ReshapeOperator{{1, 2, 2, 6, 6}}, {x});
+    x = build.add("turn", TransposeOperator{{0, 2, 1, 3, 4}}, {x});
+    x = build.add("merge", ReshapeOperator{{1, 4, 6, 6}}, {x});
+    x = build.conv("b", x, 4, 6);
+    return build.add("y", ReshapeOperator{{1, 4}}, {x});
+  });
+  EXPECT_EQ(layout_of(graph),
+            "x_turned: f32[1x6x6x4] = transpose(x) perm=[0,2,3,1]\n"
+            "a: f32[1x6x6x4] = conv(x_turned, a_w_turned, a_b) channels_last\n"
+            "split: f32[1x6x6x2x2] = reshape(a)\n"
+            "turn_turned: f32[1x6x6x2x2] = transpose(split) perm=[0,1,2,4,3]\n"
+            "merge: f32[1x6x6x4] = reshape(turn_turned)\n"
+            "b: f32[1x1x1x4] = conv(merge, b_w_turned, b_b) channels_last\n"
+            "y: f32[1x4] = reshape(b)\n");
+}
+
+TEST(ScaleShift, GoesIntoTheConvolutionBeforeAndBehind) {
+  const Graph graph = graph_of({1, 2, 3, 3}, [](GraphBuilder& build, ValueId x) {
+    const ValueId a = build.relu("a", build.batch_norm("bn1", x));
+    const ValueId b = build.relu("b", build.batch_norm("bn2", build.conv("c1", a, 3, 1)));
+    const ValueId c = build.batch_norm("bn3", b);
+    return build.conv("c2", c, 2, 1);
+  });
+  const auto optimized = run_passes(graph, {});
+  ASSERT_TRUE(optimized.ok()) << optimized.error().message;
+  EXPECT_EQ(nodes_of(*optimized),
+            "bn1_mul: f32[1x2x3x3] = mul(x, bn1_scale)\n"
+            "bn1: f32[1x2x3x3] = add(bn1_mul, bn1_shift)\n"
+            "a: f32[1x2x3x3] = relu(bn1)\n"
+            "a_turned: f32[1x3x3x2] = transpose(a) perm=[0,2,3,1]\n"
+            "c1_1_1: f32[1x3x3x3] = conv(a_turned, c1_1_weights, c1_1_bias) channels_last\n"
+            "b: f32[1x3x3x3] = relu(c1_1_1)\n"
+            "c2_1_1: f32[1x3x3x2] = conv(b, c2_1_weights, c2_1_bias) channels_last\n"
+            "c2: f32[1x2x3x3] = transpose(c2_1_1) perm=[0,3,1,2]\n");
+}
+
+TEST(ScaleShift, StaysBeforeAConvolutionThatPads) {
+  const Graph graph = graph_of({1, 4, 4, 2}, [](GraphBuilder& build, ValueId x) {
+    const ValueId shifted = build.plus("shifted", x, build.constant("k", {2}));
+    const ConvOperator op{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, Layout::channels_last};
+    return build.add("y", op, {shifted, build.constant("w", {3, 3, 2, 3})});
+  });
+  EXPECT_EQ(after(fold_scale_shift, graph),
+            "shifted: f32[1x4x4x2] = add(x, k)\n"
+            "y: f32[1x4x4x3] = conv(shifted, w) pads=[1,1] channels_last\n");
+}
+
+TEST(ScaleShift, StaysBehindAConvolutionThatOthersRead) {
+  const Graph graph = graph_of({1, 4, 4, 2}, [](GraphBuilder& build, ValueId x) {
+    const ConvOperator op{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, Layout::channels_last};
+    const ValueId c = build.add("c", op, {x, build.constant("w", {1, 1, 2, 2})});
+    return build.plus("y", build.binary("m", BinaryKind::mul, c, build.constant("k", {2})), c);
+  });
+  EXPECT_EQ(after(fold_scale_shift, graph),
+            "c: f32[1x4x4x2] = conv(x, w) channels_last\n"
+            "m: f32[1x4x4x2] = mul(c, k)\n"
+            "y: f32[1x4x4x2] = add(m, c)\n");
+}
+
+TEST(OutputNames, SurviveWhenTheOutputIsAnInputOrListedTwice) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {2, 3});
+  const ValueId same = build.add("same", ReshapeOperator{{2, 3}}, {x});
+  const ValueId y = build.relu("y", x), z = build.relu("z", x);
+  const auto optimized = run_passes(build.finish({same, y, z, y, x}), {});
+  ASSERT_TRUE(optimized.ok()) << optimized.error().message;
+  EXPECT_TRUE(verify(*optimized).ok());
+  std::string names;
+  for (ValueId id : optimized->outputs) names += optimized->value(id).name + " ";
+  EXPECT_EQ(names, "same y z y x ");
+}
+
+}  // namespace
+}  // namespace whet
