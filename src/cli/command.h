@@ -29,10 +29,16 @@ int fail(const Error&);
 /// Prints and gives `kWrongUse`.
 int wrong_use(const Error&);
 
+std::function<int()> make_bench(Arguments&);
+std::function<int()> make_check(Arguments&);
+std::function<int()> make_compile(Arguments&);
 std::function<int()> make_explain(Arguments&);
+std::function<int()> make_profile(Arguments&);
 std::function<int()> make_records(Arguments&);
+std::function<int()> make_run(Arguments&);
 std::function<int()> make_target(Arguments&);
 std::function<int()> make_tasks(Arguments&);
+std::function<int()> make_tune(Arguments&);
 std::function<int()> make_zoo(Arguments&);
 
 }  // namespace whet

@@ -46,6 +46,10 @@ void ModelOptions::add_to(Arguments& arguments, bool compiled) {
       compiled ? "An ONNX file, zoo:NAME, or a model.so that `whet compile` wrote" : "An ONNX file, or zoo:NAME");
   arguments.add("--shape", shapes, "Binds an input's dimensions, like data=1x3x224x224; may be repeated");
   arguments.add("--seed", seed, "Of random inputs, of the search, and of the weights of zoo: models");
+  add_zoo_to(arguments);
+}
+
+void ModelOptions::add_zoo_to(Arguments& arguments) {
   arguments.add("--batch", batch, 1, 65536, "zoo: models: inputs at a time");
   arguments.add("--image", image, 1, 65536, "zoo: models: height and width of the input [pixels]");
   arguments.choice("--layout", layout, {"nchw", "nhwc"}, "zoo: models: order of the input's dimensions");

@@ -26,6 +26,8 @@ struct ModelOptions {
 
   /// `compiled`: the model may also be a library that `whet compile` wrote.
   void add_to(Arguments&, bool compiled = false);
+  /// --batch, --image and --layout.
+  void add_zoo_to(Arguments&);
   /// --input and --fill.
   void add_inputs_to(Arguments&);
 

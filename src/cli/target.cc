@@ -44,7 +44,7 @@ void print_measured(const Place& place) {
   for (const Bandwidth& level : measured.bandwidth) fmt::print(" {} {:.1f}", level.level, level.gb_per_second);
   fmt::print(" GB/s (reading, {} thread{})\n", cpus.size(), cpus.size() == 1 ? "" : "s");
   if (cpus.size() > 1) {
-    const Placement placement = measure_placement(cpus[0], cpus[1]);
+    const CorePlacement placement = measure_placement(cpus[0], cpus[1]);
     fmt::print("  placement   cores {} and {}: {:.0f} ns there and back ({})\n", cpus[0], cpus[1],
                placement.round_trip_ns, name_of(placement.kind));
   }

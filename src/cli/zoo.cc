@@ -6,23 +6,44 @@
 
 #include "cli/command.h"
 #include "cli/model.h"
-#include "cli/table.h"
+#include "import/onnx/export.h"
 #include "import/zoo/zoo.h"
 
 namespace whet {
 namespace {
 
-int run_list() {
+struct ZooCommand {
+  std::string action, network, output;
+  ModelOptions options;
+};
+
+int list() {
   for (const std::string& name : zoo_names()) fmt::print("zoo:{}\n", name);
+  return kDone;
+}
+
+int export_network(ZooCommand& command) {
+  if (command.network.empty())
+    return wrong_use({"zoo export: expected the name of a network; `whet zoo list` tells them"});
+  command.options.model = command.network.starts_with("zoo:") ? command.network : "zoo:" + command.network;
+  const std::string path = command.output.empty() ? command.options.model.substr(4) + ".onnx" : command.output;
+  const Result<Graph> graph = load_graph(command.options);
+  if (!graph.ok()) return fail(graph.error());
+  if (const Status written = export_onnx(*graph, path); !written.ok()) return fail(written.error());
+  fmt::print("{}\n", path);
   return kDone;
 }
 
 }  // namespace
 
 std::function<int()> make_zoo(Arguments& arguments) {
-  auto action = std::make_shared<std::string>();
-  arguments.require_choice("action", *action, {"list"}, "What to do");
-  return [action] { return run_list(); };
+  auto command = std::make_shared<ZooCommand>();
+  arguments.require_choice("action", command->action, {"list", "export"}, "What to do");
+  arguments.add("network", command->network, "export: its name");
+  arguments.add("-o,--output", command->output, "export: the ONNX file to write (default: the name with .onnx, here)");
+  command->options.add_zoo_to(arguments);
+  arguments.add("--seed", command->options.seed, "Of the weights");
+  return [command] { return command->action == "list" ? list() : export_network(*command); };
 }
 
 }  // namespace whet

@@ -28,18 +28,18 @@ void wait_for(const Line& line, std::int64_t value) {
 
 }  // namespace
 
-Placement::Kind placement_kind(double round_trip_ns) {
-  if (round_trip_ns <= 200) return Placement::Kind::near;
-  if (round_trip_ns < 350) return Placement::Kind::between;
-  return round_trip_ns <= 700 ? Placement::Kind::far : Placement::Kind::disturbed;
+CorePlacement::Kind placement_kind(double round_trip_ns) {
+  if (round_trip_ns <= 200) return CorePlacement::Kind::near;
+  if (round_trip_ns < 350) return CorePlacement::Kind::between;
+  return round_trip_ns <= 700 ? CorePlacement::Kind::far : CorePlacement::Kind::disturbed;
 }
 
-std::string_view name_of(Placement::Kind kind) {
+std::string_view name_of(CorePlacement::Kind kind) {
   constexpr std::array<std::string_view, 4> names = {"near", "between near and far", "far", "disturbed"};
   return names[static_cast<std::size_t>(kind)];
 }
 
-Placement measure_placement(int first_cpu, int second_cpu) {
+CorePlacement measure_placement(int first_cpu, int second_cpu) {
   Line line;
   std::thread other([&] {
     const ScopedPin pin(second_cpu);

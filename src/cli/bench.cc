@@ -1,0 +1,131 @@
+// whet bench: how long an inference takes.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "cli/command.h"
+#include "cli/opened.h"
+#include "json/json.h"
+#include "machine/placement.h"
+
+namespace whet {
+namespace {
+
+struct BenchCommand {
+  RunnableOptions runnable;
+  int runs = 0;
+  double seconds = 1, warmup = 0.2;
+  bool json = false;
+};
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+struct Latency {
+  std::vector<double> sorted;  ///< seconds, ascending
+  double mean = 0, deviation = 0;
+
+  double percentile(double share) const {
+    const double place = share * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, sorted.size() - 1);
+    return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+  }
+};
+
+Latency describe(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  Latency latency{std::move(times)};
+  const double count = static_cast<double>(latency.sorted.size());
+  latency.mean = std::accumulate(latency.sorted.begin(), latency.sorted.end(), 0.0) / count;
+  double squares = 0;
+  for (double time : latency.sorted) squares += (time - latency.mean) * (time - latency.mean);
+  latency.deviation = std::sqrt(squares / count);
+  return latency;
+}
+
+/// At least 3 runs; else until the number of runs, or the seconds where none is given, are reached.
+Result<Latency> time_runs(OpenedModel& model, const BenchCommand& command) {
+  for (const double start = now();;) {
+    WHET_RETURN_IF_ERROR(model.run());
+    if (now() - start >= command.warmup) break;
+  }
+  std::vector<double> times;
+  const double start = now();
+  while (times.size() < 3 ||
+         (command.runs > 0 ? static_cast<int>(times.size()) < command.runs : now() - start < command.seconds)) {
+    const double before = now();
+    WHET_RETURN_IF_ERROR(model.run());
+    times.push_back(now() - before);
+  }
+  return describe(std::move(times));
+}
+
+std::string predicted_text(double predicted, double median) {
+  if (predicted <= 0) return "";
+  return fmt::format(" · predicted {:.3f} ({:+.1f}%)", predicted * 1e3, 100 * (median / predicted - 1));
+}
+
+void print_text(const OpenedModel& model, const Latency& latency) {
+  const double median = latency.percentile(0.5);
+  fmt::print("{} · {}\n", model.info().name, model.info().target);
+  fmt::print("{}\n", model.info().records);
+  fmt::print("Execution time summary:\n{:>12} {:>13} {:>13} {:>13} {:>13}\n", "mean (ms)", "median (ms)", "max (ms)",
+             "min (ms)", "std (ms)");
+  fmt::print("{:>12.4f} {:>13.4f} {:>13.4f} {:>13.4f} {:>13.4f}\n", latency.mean * 1e3, median * 1e3,
+             latency.sorted.back() * 1e3, latency.sorted.front() * 1e3, latency.deviation * 1e3);
+  fmt::print(" p50 {:.3f}  p90 {:.3f}  p99 {:.3f} · {:.0f} inferences/s{} · {}\n", median * 1e3,
+             latency.percentile(0.9) * 1e3, latency.percentile(0.99) * 1e3, 1 / latency.mean,
+             predicted_text(model.info().predicted_seconds, median), threads_text(model));
+}
+
+void print_json(const OpenedModel& model, const Latency& latency) {
+  Json out = Json::object();
+  out.set("model", model.info().name).set("target", model.info().target).set("records", model.info().records);
+  out.set("median_ms", latency.percentile(0.5) * 1e3).set("mean_ms", latency.mean * 1e3);
+  out.set("min_ms", latency.sorted.front() * 1e3).set("max_ms", latency.sorted.back() * 1e3);
+  out.set("std_ms", latency.deviation * 1e3).set("p50_ms", latency.percentile(0.5) * 1e3);
+  out.set("p90_ms", latency.percentile(0.9) * 1e3).set("p99_ms", latency.percentile(0.99) * 1e3);
+  out.set("runs", static_cast<std::int64_t>(latency.sorted.size()))
+      .set("threads", static_cast<int>(model.pool().threads));
+  const std::vector<int> cores = cores_of(model);
+  out.set("cores", Json::array_of(cores)).set("predicted_ms", model.info().predicted_seconds * 1e3);
+  out.set("flops", model.info().flops).set("note", model.note());
+  if (cores.size() > 1) out.set("round_trip_ns", measure_placement(cores[0], cores[1]).round_trip_ns);
+  fmt::print("{}\n", dump(out, 2));
+}
+
+int run(BenchCommand& command) {
+  if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
+  const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
+  if (!files.ok()) return fail(files.error());
+  Result<Runnable> runnable = open_runnable(command.runnable, *files);
+  if (!runnable.ok()) return fail(runnable.error());
+  Result<std::vector<Tensor>> inputs = inputs_of(runnable->model, command.runnable.model, *files);
+  if (!inputs.ok()) return fail(inputs.error());
+  const Status set = runnable->model.set_inputs(std::move(*inputs));
+  if (!set.ok()) return fail(set.error());
+  const Result<Latency> latency = time_runs(runnable->model, command);
+  if (!latency.ok()) return fail(latency.error());
+  command.json ? print_json(runnable->model, *latency) : print_text(runnable->model, *latency);
+  return kDone;
+}
+
+}  // namespace
+
+std::function<int()> make_bench(Arguments& arguments) {
+  auto command = std::make_shared<BenchCommand>();
+  command->runnable.add_to(arguments);
+  arguments.add("--seconds", command->seconds, 0, 86400, "How long to measure [s]");
+  arguments.add("--runs", command->runs, 1, 1000000000,
+                "How many inferences to measure (default: as many as fit into --seconds)", 0);
+  arguments.add("--warmup", command->warmup, 0, 86400, "How long to run before [s]");
+  arguments.flag("--json", command->json, "As JSON");
+  return [command] { return run(*command); };
+}
+
+}  // namespace whet

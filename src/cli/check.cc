@@ -1,0 +1,183 @@
+// whet check: are the answers right?
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/opened.h"
+#include "cli/table.h"
+#include "json/json.h"
+#include "ops/evaluate_graph.h"
+#include "tensor/compare.h"
+
+namespace whet {
+namespace {
+
+struct CheckCommand {
+  RunnableOptions runnable;
+  std::string against;
+  double tolerance = 2e-5;
+  bool inner = false, json = false, verbose = false;
+};
+
+/// One tensor compared: an output, or an inner value.
+struct Finding {
+  std::string name;
+  Difference difference;
+  bool inner = false;
+};
+
+/// What both sides need: the inputs, and the answers by name and place.
+struct Answers {
+  std::vector<OpenedModel::Named> names;
+  std::vector<Tensor> tensors;
+};
+
+/// The values of a graph by the slow truth: every operator for itself, naively.
+Result<std::vector<Tensor>> interpret(const Graph& graph, const InputFiles& files, const ModelOptions& options) {
+  WHET_TRY(const std::vector<Tensor> inputs, match_inputs(input_slots(graph), files, options.fill, options.seed));
+  return evaluate_graph(graph, inputs);
+}
+
+Result<Answers> reference_answers(const CheckCommand& command, const InputFiles& files) {
+  RunnableOptions options = command.runnable;
+  options.model.model = command.against;
+  Answers answers;
+  if (options.model.is_compiled()) {
+    options.records.clear();
+    options.place.target.clear();
+    WHET_TRY(Runnable runnable, open_runnable(options, files));
+    WHET_TRY(std::vector<Tensor> inputs, inputs_of(runnable.model, options.model, files));
+    WHET_TRY(answers.tensors, runnable.model.run(std::move(inputs)));
+    answers.names = runnable.model.outputs();
+    return answers;
+  }
+  WHET_TRY(const Graph graph, load_graph(options.model, files));
+  WHET_TRY(const std::vector<Tensor> values, interpret(graph, files, options.model));
+  for (ValueId id : graph.outputs) {
+    answers.names.push_back({graph.value(id).name, graph.value(id).type});
+    answers.tensors.push_back(values[id.index()]);
+  }
+  return answers;
+}
+
+Result<std::vector<Finding>> compare_outputs(const CheckCommand& command, const InputFiles& files) {
+  WHET_TRY(const Answers want, reference_answers(command, files));
+  WHET_TRY(Runnable runnable, open_runnable(command.runnable, files));
+  WHET_TRY(std::vector<Tensor> inputs, inputs_of(runnable.model, command.runnable.model, files));
+  WHET_TRY(const std::vector<Tensor> got, runnable.model.run(std::move(inputs)));
+  if (got.size() != want.tensors.size()) {
+    return Error{fmt::format("{} has {} outputs; {} has {}", command.runnable.model.model, got.size(), command.against,
+                             want.tensors.size())};
+  }
+  std::vector<Finding> findings;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (got[i].type() != want.tensors[i].type()) {
+      return Error{fmt::format("output {}: {} is {}, {} is {}", want.names[i].name, command.runnable.model.model,
+                               to_string(got[i].type()), command.against, to_string(want.tensors[i].type()))};
+    }
+    findings.push_back({want.names[i].name, compare(got[i], want.tensors[i], command.tolerance)});
+  }
+  return findings;
+}
+
+/// Compiles the model with what every kernel computes as an output, and compares each with the interpreter's value.
+Result<std::vector<Finding>> compare_inner_values(const CheckCommand& command, const InputFiles& files) {
+  WHET_TRY(const Place place, choose_place(command.runnable.place));
+  WHET_TRY(FusedGraph fused, load_fused(command.runnable.model, files));
+  WHET_TRY(const std::vector<Tensor> want, interpret(fused.graph, files, command.runnable.model));
+  fused.graph.outputs.clear();
+  for (const Group& group : fused.groups)
+    fused.graph.outputs.insert(fused.graph.outputs.end(), group.outputs.begin(), group.outputs.end());
+  WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
+  const std::string library = scratch.path() + "/inner.so";
+  WHET_TRY(const CompileReport report, compile_with_records(fused, command.runnable.records, place.target, library));
+  WHET_TRY(OpenedModel model, OpenedModel::open(library, {}));
+  WHET_TRY(std::vector<Tensor> inputs,
+           match_inputs(input_slots(fused.graph), files, command.runnable.model.fill, command.runnable.model.seed));
+  WHET_TRY(const std::vector<Tensor> got, model.run(std::move(inputs)));
+  std::vector<Finding> findings;
+  for (std::size_t i = 0; i < fused.graph.outputs.size(); ++i) {
+    const ValueId id = fused.graph.outputs[i];
+    findings.push_back({fused.graph.value(id).name, compare(got[i], want[id.index()], command.tolerance), true});
+  }
+  return findings;
+}
+
+void print_text(const CheckCommand& command, const std::vector<Finding>& findings) {
+  constexpr std::size_t kShown = 12;
+  Table table(
+      {{"Value", false}, {"", false}, {"Largest difference"}, {"Largest value"}, {"Ratio"}, {"At"}, {"Beyond"}});
+  const std::size_t shown = command.verbose ? findings.size() : std::min(kShown, findings.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Difference& d = findings[i].difference;
+    table.add({findings[i].name, findings[i].inner ? "inner" : "output", fmt::format("{:.3e}", d.max_abs),
+               fmt::format("{:.4g}", d.largest), fmt::format("{:.2e}", d.relative), std::to_string(d.where),
+               std::to_string(d.mismatches)});
+  }
+  fmt::print("{}", table.to_text());
+  if (shown < findings.size()) fmt::print("({} better ones; --verbose shows all)\n", findings.size() - shown);
+}
+
+void print_json(const std::vector<Finding>& findings, bool same) {
+  Json values = Json::array();
+  for (const Finding& finding : findings) {
+    values.add(Json::object()
+                   .set("name", finding.name)
+                   .set("inner", finding.inner)
+                   .set("max_abs", finding.difference.max_abs)
+                   .set("largest", finding.difference.largest)
+                   .set("relative", finding.difference.relative)
+                   .set("where", finding.difference.where)
+                   .set("mismatches", finding.difference.mismatches));
+  }
+  fmt::print("{}\n", dump(Json::object().set("same", same).set("values", values), 2));
+}
+
+int run(CheckCommand& command) {
+  if (command.against.empty()) command.against = command.runnable.model.model;
+  if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
+  if (command.inner && command.runnable.model.is_compiled())
+    return wrong_use({"check: a compiled model keeps no inner values; give the model itself for --inner"});
+  const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
+  if (!files.ok()) return fail(files.error());
+  Result<std::vector<Finding>> findings = compare_outputs(command, *files);
+  if (!findings.ok()) return fail(findings.error());
+  if (command.inner) {
+    Result<std::vector<Finding>> inner = compare_inner_values(command, *files);
+    if (!inner.ok()) return fail(inner.error());
+    findings->insert(findings->end(), inner->begin(), inner->end());
+  }
+  std::stable_sort(findings->begin(), findings->end(),
+                   [](const Finding& a, const Finding& b) { return a.difference.relative > b.difference.relative; });
+  const bool same = std::all_of(findings->begin(), findings->end(), [&](const Finding& finding) {
+    return finding.difference.relative <= command.tolerance;
+  });
+  if (command.json)
+    print_json(*findings, same);
+  else
+    print_text(command, *findings);
+  if (!command.json)
+    fmt::print("{}: within {:g} of the largest magnitude: {}\n", command.runnable.model.model, command.tolerance,
+               same ? "yes" : "no");
+  return same ? kDone : kFailed;
+}
+
+}  // namespace
+
+std::function<int()> make_check(Arguments& arguments) {
+  auto command = std::make_shared<CheckCommand>();
+  command->runnable.add_to(arguments);
+  arguments.add(
+      "--against", command->against,
+      "What is right: a model, computed operator by operator in double, or a compiled one (default: MODEL itself)");
+  arguments.flag("--inner", command->inner, "Also compare what every kernel computes");
+  arguments.add("--tolerance", command->tolerance, 0, 1e9, "Largest difference, as a part of the largest magnitude");
+  arguments.flag("--json", command->json, "As JSON");
+  arguments.flag("-v,--verbose", command->verbose, "Every value, not only the worst");
+  return [command] { return run(*command); };
+}
+
+}  // namespace whet

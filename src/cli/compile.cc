@@ -1,0 +1,123 @@
+// whet compile: the model and its best records become one library.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/opened.h"
+#include "cli/table.h"
+#include "json/json.h"
+
+namespace whet {
+namespace {
+
+struct CompileCommand {
+  ModelOptions model;
+  TargetOptions place;
+  std::string records, output;
+  bool json = false, verbose = false, quiet = false;
+};
+
+const char* name_of(TaskReport::Source source) {
+  switch (source) {
+    case TaskReport::Source::record:
+      return "record";
+    case TaskReport::Source::near_record:
+      return "near record";
+    case TaskReport::Source::default_schedule:
+      return "default schedule";
+  }
+  return "";
+}
+
+/// "model.onnx" -> "model.so", in the working directory.
+std::string default_output(const std::string& model) {
+  std::string name = model.substr(model.find_last_of("/:") + 1);
+  if (const std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.erase(dot);
+  return name + ".so";
+}
+
+void print_tasks(const CompileReport& report) {
+  Table table({{"ID"}, {"Task", false}, {"Weight"}, {"Runs on", false}, {"Predicted (ms)"}, {"Code (KB)"}});
+  for (std::size_t i = 0; i < report.tasks.size(); ++i) {
+    const TaskReport& task = report.tasks[i];
+    const std::string source = name_of(task.source) + (task.note.empty() ? "" : " (" + task.note + ")");
+    table.add({std::to_string(i), task.name, std::to_string(task.weight), source,
+               task.predicted_seconds > 0 ? fmt::format("{:.4f}", task.predicted_seconds * 1e3) : "–",
+               fmt::format("{:.1f}", static_cast<double>(task.object_bytes) / 1e3)});
+  }
+  fmt::print("{}", table.to_text());
+}
+
+void print_notes(const CompileReport& report) {
+  for (const TaskReport& task : report.tasks)
+    if (!task.note.empty()) fmt::print("  {}: {} ({})\n", task.name, name_of(task.source), task.note);
+}
+
+void print_text(const CompileCommand& command, const CompileReport& report, const Target& target) {
+  fmt::print("{} · {} · {}\n", command.output, to_string(target), summary(report));
+  command.verbose ? print_tasks(report) : print_notes(report);
+  fmt::print(
+      "{:.2f} MB; weights {:.2f} MB, activations {:.2f} MB; compiled in {:.2f} s (kernels {:.2f}, packing {:.2f}, "
+      "linking {:.2f})\n",
+      static_cast<double>(report.file_bytes) / 1e6, static_cast<double>(report.weights_bytes) / 1e6,
+      static_cast<double>(report.arena_bytes) / 1e6, report.total_seconds, report.kernel_seconds,
+      report.prologue_seconds, report.link_seconds);
+  if (report.predicted_seconds > 0) fmt::print("predicted latency {:.3f} ms\n", report.predicted_seconds * 1e3);
+  fmt::print("next: whet bench {}\n", command.output);
+}
+
+void print_json(const CompileCommand& command, const CompileReport& report, const Target& target) {
+  Json tasks = Json::array();
+  for (const TaskReport& task : report.tasks) {
+    tasks.add(Json::object()
+                  .set("name", task.name)
+                  .set("weight", task.weight)
+                  .set("source", name_of(task.source))
+                  .set("note", task.note)
+                  .set("predicted_ms", task.predicted_seconds * 1e3)
+                  .set("object_bytes", task.object_bytes));
+  }
+  Json out = Json::object();
+  out.set("output", command.output).set("target", to_string(target)).set("summary", summary(report));
+  out.set("file_bytes", report.file_bytes).set("weights_bytes", report.weights_bytes);
+  out.set("arena_bytes", report.arena_bytes).set("seconds", report.total_seconds);
+  out.set("kernel_seconds", report.kernel_seconds).set("prologue_seconds", report.prologue_seconds);
+  out.set("link_seconds", report.link_seconds).set("predicted_ms", report.predicted_seconds * 1e3).set("tasks", tasks);
+  fmt::print("{}\n", dump(out, 2));
+}
+
+int run(CompileCommand& command) {
+  if (command.output.empty()) command.output = default_output(command.model.model);
+  const Result<Place> place = choose_place(command.place);
+  if (!place.ok()) return wrong_use(place.error());
+  const Result<InputFiles> files = read_inputs(command.model.inputs);
+  if (!files.ok()) return fail(files.error());
+  const Result<FusedGraph> fused = load_fused(command.model, *files);
+  if (!fused.ok()) return fail(fused.error());
+  const Result<CompileReport> report = compile_with_records(*fused, command.records, place->target, command.output);
+  if (!report.ok()) return fail(report.error());
+  if (command.json)
+    print_json(command, *report, place->target);
+  else if (!command.quiet)
+    print_text(command, *report, place->target);
+  return kDone;
+}
+
+}  // namespace
+
+std::function<int()> make_compile(Arguments& arguments) {
+  auto command = std::make_shared<CompileCommand>();
+  command->model.add_to(arguments);
+  arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
+  command->place.add_to(arguments);
+  arguments.add("--records", command->records, "Record file of `whet tune` (default: default schedules)");
+  arguments.add("-o,--output", command->output, "The library to write (default: the model's name with .so, here)");
+  arguments.flag("--json", command->json, "As JSON");
+  arguments.flag("-v,--verbose", command->verbose, "What every task runs on");
+  arguments.flag("-q,--quiet", command->quiet, "Print nothing");
+  return [command] { return run(*command); };
+}
+
+}  // namespace whet

@@ -1,0 +1,90 @@
+#include "cli/opened.h"
+
+#include <fmt/format.h>
+
+#include "compiler/choose.h"
+#include "machine/detect.h"
+#include "records/record_file.h"
+
+namespace whet {
+namespace {
+
+/// What `--threads` and `--cores` say to a compiled library: nothing said means what it was tuned for.
+Result<OpenModelOptions> open_options(const RunnableOptions& options) {
+  OpenModelOptions open;
+  open.pin = !options.no_pin;
+  if (options.place.threads == 0 && options.place.cores.empty()) return open;
+  WHET_TRY(const Cores cores, choose_cores(options.place.cores, options.place.threads));
+  open.threads = static_cast<std::uint32_t>(cores.cpus.size());
+  open.cores.assign(cores.cpus.begin(), cores.cpus.end());
+  return open;
+}
+
+Result<Runnable> open_library(const RunnableOptions& options) {
+  if (!options.records.empty())
+    return Error{options.model.model + ": is compiled already; --records is for a model that is compiled first"};
+  if (!options.place.target.empty())
+    return Error{options.model.model + ": is compiled already; --target is for a model that is compiled first"};
+  WHET_TRY(const OpenModelOptions open, open_options(options));
+  WHET_TRY(OpenedModel model, OpenedModel::open(options.model.model, open));
+  return Runnable{std::move(model), std::nullopt, std::nullopt};
+}
+
+}  // namespace
+
+void RunnableOptions::add_to(Arguments& arguments) {
+  model.add_to(arguments, true);
+  model.add_inputs_to(arguments);
+  place.add_to(arguments);
+  arguments.add("--records", records, "Compile with the best records of this file (default: default schedules)");
+  arguments.flag("--no-pin", no_pin, "Leave the threads where the system puts them");
+}
+
+Result<CompileReport> compile_with_records(const FusedGraph& fused, const std::string& records, const Target& target,
+                                           const std::string& output) {
+  RecordsRead read;
+  if (!records.empty()) {
+    WHET_TRY(read, read_records(records));
+    for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
+  }
+  return compile_model(fused, best_of(records.empty() ? nullptr : &read.records, target), target, output);
+}
+
+Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {
+  if (options.model.is_compiled()) return open_library(options);
+  WHET_TRY(const Place place, choose_place(options.place));
+  WHET_RETURN_IF_ERROR(can_run(place.target));
+  WHET_TRY(const FusedGraph fused, load_fused(options.model, files));
+  WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
+  const std::string library = scratch.path() + "/model.so";
+  WHET_TRY(CompileReport report, compile_with_records(fused, options.records, place.target, library));
+  OpenModelOptions open;
+  open.pin = !options.no_pin;
+  open.threads = static_cast<std::uint32_t>(place.target.threads);
+  open.cores.assign(place.cores.cpus.begin(), place.cores.cpus.end());
+  WHET_TRY(OpenedModel model, OpenedModel::open(library, open));
+  return Runnable{std::move(model), std::move(report), std::move(scratch)};
+}
+
+Result<std::vector<Tensor>> inputs_of(const OpenedModel& model, const ModelOptions& options, const InputFiles& files) {
+  std::vector<InputSlot> slots;
+  for (const OpenedModel::Named& input : model.inputs()) slots.push_back({input.name, input.type});
+  return match_inputs(slots, files, options.fill, options.seed);
+}
+
+std::vector<int> cores_of(const OpenedModel& model) {
+  const whet_pool_info& pool = model.pool();
+  if (pool.cores == nullptr) return {};
+  return {pool.cores, pool.cores + pool.threads};
+}
+
+std::string threads_text(const OpenedModel& model) {
+  const whet_pool_info& pool = model.pool();
+  const std::vector<int> cores = cores_of(model);
+  std::string text = fmt::format("{} thread{}", pool.threads, pool.threads == 1 ? "" : "s");
+  if (!cores.empty()) text += fmt::format(" on core{} {}", cores.size() == 1 ? "" : "s", cpu_list_text(cores));
+  if (const std::string note = model.note(); !note.empty()) text += "; " + note;
+  return text;
+}
+
+}  // namespace whet

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/model.h"
+#include "cli/options.h"
+#include "compiler/compile.h"
+#include "compiler/opened_model.h"
+#include "compiler/scratch.h"
+
+namespace whet {
+
+/// A model that is to be run: a compiled library, or a file that is compiled first.
+struct RunnableOptions {
+  ModelOptions model;
+  TargetOptions place;
+  std::string records;  ///< a record file to compile with; "": default schedules
+  bool no_pin = false;
+
+  void add_to(Arguments&);
+};
+
+/// A model ready to run.
+struct Runnable {
+  OpenedModel model;
+  std::optional<CompileReport> report;      ///< where it was compiled just now
+  std::optional<ScratchDirectory> scratch;  ///< where its library then lies
+};
+
+/// Opens a compiled library, or compiles the model to one and opens that.
+Result<Runnable> open_runnable(const RunnableOptions&, const InputFiles&);
+
+/// Compiles with the best records of a file (none where `records` is ""), notes about the file to standard error.
+Result<CompileReport> compile_with_records(const FusedGraph&, const std::string& records, const Target&,
+                                           const std::string& output);
+
+/// The model's inputs, filled from files and `--fill`.
+Result<std::vector<Tensor>> inputs_of(const OpenedModel&, const ModelOptions&, const InputFiles&);
+
+/// "2 threads on cores 0,1" and how that agrees with what it was tuned for.
+std::string threads_text(const OpenedModel&);
+/// Processors that its workers stand on; empty where they are not pinned.
+std::vector<int> cores_of(const OpenedModel&);
+
+}  // namespace whet

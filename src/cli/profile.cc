@@ -1,0 +1,157 @@
+// whet profile: where the time of an inference goes.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "cli/command.h"
+#include "cli/opened.h"
+#include "cli/table.h"
+#include "import/file.h"
+#include "json/json.h"
+#include "machine/peak.h"
+
+namespace whet {
+namespace {
+
+struct ProfileCommand {
+  RunnableOptions runnable;
+  int runs = 100;
+  std::string trace;
+  bool json = false;
+};
+
+struct Profiled {
+  whet_profile profile;
+  std::vector<const whet_step_profile*> steps;  ///< the slowest first
+  double whole_ns = 0, steps_ns = 0;            ///< means of a run
+  double peak_gflops = 0;                       ///< of the threads that run it
+};
+
+double mean_ns(const whet_step_profile& step, const whet_profile& profile) {
+  return static_cast<double>(step.total_ns) / static_cast<double>(profile.runs);
+}
+
+Profiled describe(const OpenedModel& model) {
+  Profiled out{model.profile(), {}, 0, 0, 0};
+  for (std::uint32_t i = 0; i < out.profile.steps; ++i) {
+    out.steps.push_back(out.profile.step + i);
+    out.steps_ns += mean_ns(out.profile.step[i], out.profile);
+  }
+  std::stable_sort(out.steps.begin(), out.steps.end(),
+                   [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
+  out.whole_ns = static_cast<double>(out.profile.total_ns) / static_cast<double>(out.profile.runs);
+  const Result<Target> target = parse_target(model.info().target);
+  const std::vector<int> cores = cores_of(model);
+  if (target.ok() && !cores.empty()) out.peak_gflops = measure_peak_gflops(*target, cores);
+  return out;
+}
+
+std::string percent(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "–"; }
+
+void print_text(const OpenedModel& model, const Profiled& profiled) {
+  fmt::print("{} · {} · {} runs · {}\n", model.info().name, model.info().target, profiled.profile.runs,
+             threads_text(model));
+  Table table(
+      {{"Node", false}, {"Op", false}, {"Time (us)"}, {"Share"}, {"GFLOPS"}, {"% peak"}, {"Predicted (us)"}, {"Off"}});
+  for (const whet_step_profile* step : profiled.steps) {
+    const double ns = mean_ns(*step, profiled.profile), gflops = step->flops / ns;
+    const double predicted = step->predicted_seconds * 1e9;
+    table.add({step->node, step->op, fmt::format("{:.1f}", ns / 1e3), percent(ns, profiled.steps_ns),
+               fmt::format("{:.1f}", gflops), percent(gflops, profiled.peak_gflops),
+               predicted > 0 ? fmt::format("{:.1f}", predicted / 1e3) : "–",
+               predicted > 0 ? fmt::format("{:+.0f}%", 100 * (ns / predicted - 1)) : "–"});
+  }
+  fmt::print("{}", table.to_text());
+  fmt::print(
+      "Total: {:.1f} us in {} operations; whole run {:.1f} us ({:.1f}% outside of operations; copies of inputs and "
+      "outputs {:.1f} us)\n",
+      profiled.steps_ns / 1e3, profiled.profile.steps, profiled.whole_ns / 1e3,
+      100 * (1 - profiled.steps_ns / profiled.whole_ns),
+      static_cast<double>(profiled.profile.copy_total_ns) / static_cast<double>(profiled.profile.runs) / 1e3);
+  if (profiled.peak_gflops > 0)
+    fmt::print("Peak of these threads, measured now: {:.1f} GFLOPS; {:.1f} reached by the whole\n",
+               profiled.peak_gflops, model.info().flops / profiled.whole_ns);
+}
+
+void print_json(const OpenedModel& model, const Profiled& profiled) {
+  Json steps = Json::array();
+  for (const whet_step_profile* step : profiled.steps) {
+    const double ns = mean_ns(*step, profiled.profile);
+    steps.add(Json::object()
+                  .set("node", step->node)
+                  .set("op", step->op)
+                  .set("us", ns / 1e3)
+                  .set("min_us", static_cast<double>(step->min_ns) / 1e3)
+                  .set("share", ns / profiled.steps_ns)
+                  .set("gflops", step->flops / ns)
+                  .set("flops", step->flops)
+                  .set("bytes", step->bytes)
+                  .set("parallel", step->parallel != 0)
+                  .set("predicted_us", step->predicted_seconds * 1e6));
+  }
+  Json out = Json::object();
+  out.set("model", model.info().name).set("target", model.info().target);
+  out.set("runs", static_cast<std::int64_t>(profiled.profile.runs)).set("whole_us", profiled.whole_ns / 1e3);
+  out.set("steps_us", profiled.steps_ns / 1e3).set("peak_gflops", profiled.peak_gflops).set("steps", steps);
+  fmt::print("{}\n", dump(out, 2));
+}
+
+/// One run, its steps one after another at their mean times, as Chrome's tracing format.
+Status write_trace(const std::string& path, const whet_profile& profile) {
+  Json events = Json::array();
+  double start_us = 0;
+  for (std::uint32_t i = 0; i < profile.steps; ++i) {
+    const whet_step_profile& step = profile.step[i];
+    const double us = mean_ns(step, profile) / 1e3;
+    events.add(Json::object()
+                   .set("name", step.op)
+                   .set("cat", step.node)
+                   .set("ph", "X")
+                   .set("ts", start_us)
+                   .set("dur", us)
+                   .set("pid", 1)
+                   .set("tid", 1)
+                   .set("args", Json::object().set("node", step.node).set("flops", step.flops)));
+    start_us += us;
+  }
+  return write_file(path, dump(Json::object().set("traceEvents", events)));
+}
+
+int run(ProfileCommand& command) {
+  if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
+  const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
+  if (!files.ok()) return fail(files.error());
+  Result<Runnable> runnable = open_runnable(command.runnable, *files);
+  if (!runnable.ok()) return fail(runnable.error());
+  OpenedModel& model = runnable->model;
+  Result<std::vector<Tensor>> inputs = inputs_of(model, command.runnable.model, *files);
+  if (!inputs.ok()) return fail(inputs.error());
+  if (const Status set = model.set_inputs(std::move(*inputs)); !set.ok()) return fail(set.error());
+  const int warmup = std::min(command.runs, 10);
+  for (int i = -warmup; i < command.runs; ++i) {
+    if (i == 0) model.set_profiling(true);
+    if (const Status status = model.run(); !status.ok()) return fail(status.error());
+  }
+  const Profiled profiled = describe(model);
+  if (!command.trace.empty())
+    if (const Status written = write_trace(command.trace, profiled.profile); !written.ok())
+      return fail(written.error());
+  command.json ? print_json(model, profiled) : print_text(model, profiled);
+  return kDone;
+}
+
+}  // namespace
+
+std::function<int()> make_profile(Arguments& arguments) {
+  auto command = std::make_shared<ProfileCommand>();
+  command->runnable.add_to(arguments);
+  arguments.add("--runs", command->runs, 1, 1000000000, "Inferences to measure");
+  arguments.add("--trace", command->trace, "Also write a file for Chrome's tracing view");
+  arguments.flag("--json", command->json, "As JSON");
+  return [command] { return run(*command); };
+}
+
+}  // namespace whet

@@ -1,0 +1,116 @@
+// whet run: inputs in, outputs out.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/opened.h"
+#include "import/npy.h"
+#include "json/json.h"
+
+namespace whet {
+namespace {
+
+struct RunCommand {
+  RunnableOptions runnable;
+  std::string output;
+  bool json = false, quiet = false;
+};
+
+struct Summary {
+  double min = std::numeric_limits<double>::infinity(), max = -min, mean = 0;
+};
+
+Summary summarise(const Tensor& tensor) {
+  Summary summary;
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    const double value = tensor.get(i);
+    summary.min = std::min(summary.min, value);
+    summary.max = std::max(summary.max, value);
+    summary.mean += value / static_cast<double>(tensor.size());
+  }
+  return summary;
+}
+
+std::string first_values(const Tensor& tensor) {
+  std::string text;
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(tensor.size(), 5); ++i)
+    text += fmt::format("{}{:.6g}", i ? " " : "", tensor.get(i));
+  return text + (tensor.size() > 5 ? " ..." : "");
+}
+
+Status save(const std::string& path, const std::vector<OpenedModel::Named>& names, const std::vector<Tensor>& outputs) {
+  if (path.ends_with(".npy")) {
+    if (outputs.size() == 1) return save_npy(path, outputs[0]);
+    return Error{
+        fmt::format("--output is \"{}\"; the model has {} outputs: a .npz file holds them all", path, outputs.size())};
+  }
+  if (!path.ends_with(".npz")) return Error{"--output is \"" + path + "\"; expected a .npy or .npz file"};
+  std::vector<NamedTensor> tensors;
+  for (std::size_t i = 0; i < outputs.size(); ++i) tensors.push_back({names[i].name, outputs[i]});
+  return save_npz(path, tensors);
+}
+
+void print_text(const OpenedModel& model, const std::vector<Tensor>& outputs) {
+  fmt::print("{} · {}\n", model.info().name, threads_text(model));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Summary s = summarise(outputs[i]);
+    fmt::print("  {} {}: min {:.6g}, max {:.6g}, mean {:.6g}: {}\n", model.outputs()[i].name,
+               to_string(outputs[i].type()), s.min, s.max, s.mean, first_values(outputs[i]));
+  }
+}
+
+void print_json(const OpenedModel& model, const std::vector<Tensor>& outputs) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Summary s = summarise(outputs[i]);
+    list.add(Json::object()
+                 .set("name", model.outputs()[i].name)
+                 .set("dtype", name_of(outputs[i].dtype()))
+                 .set("shape", Json::array_of(outputs[i].shape()))
+                 .set("min", s.min)
+                 .set("max", s.max)
+                 .set("mean", s.mean));
+  }
+  Json out = Json::object();
+  out.set("model", model.info().name)
+      .set("target", model.info().target)
+      .set("threads", static_cast<int>(model.pool().threads));
+  fmt::print("{}\n", dump(out.set("outputs", list), 2));
+}
+
+int run(const RunCommand& command) {
+  const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
+  if (!files.ok()) return fail(files.error());
+  Result<Runnable> runnable = open_runnable(command.runnable, *files);
+  if (!runnable.ok()) return fail(runnable.error());
+  OpenedModel& model = runnable->model;
+  Result<std::vector<Tensor>> inputs = inputs_of(model, command.runnable.model, *files);
+  if (!inputs.ok()) return fail(inputs.error());
+  const Result<std::vector<Tensor>> outputs = model.run(std::move(*inputs));
+  if (!outputs.ok()) return fail(outputs.error());
+  if (!command.output.empty())
+    if (const Status saved = save(command.output, model.outputs(), *outputs); !saved.ok()) return fail(saved.error());
+  if (command.json)
+    print_json(model, *outputs);
+  else if (!command.quiet)
+    print_text(model, *outputs);
+  return kDone;
+}
+
+}  // namespace
+
+std::function<int()> make_run(Arguments& arguments) {
+  auto command = std::make_shared<RunCommand>();
+  command->runnable.add_to(arguments);
+  arguments.add("-o,--output", command->output, "Where the outputs go: .npy for one, .npz for any number");
+  arguments.flag("--json", command->json, "As JSON: what the outputs look like");
+  arguments.flag("-q,--quiet", command->quiet, "Print nothing");
+  return [command] { return run(*command); };
+}
+
+}  // namespace whet

@@ -1,0 +1,172 @@
+#include "cli/screen.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "cli/table.h"
+
+namespace whet {
+namespace {
+
+constexpr const char* kNone = "–";
+
+std::string milliseconds(double seconds) {
+  return std::isfinite(seconds) ? fmt::format("{:.4f}", seconds * 1e3) : kNone;
+}
+
+double gflops_of(const TaskProgress& task) {
+  return std::isfinite(task.best_seconds) ? task.flops / task.best_seconds / 1e9 : 0;
+}
+
+std::string percent_of_peak(const TaskProgress& task, double peak_gflops) {
+  const double gflops = gflops_of(task);
+  return gflops > 0 && peak_gflops > 0 ? fmt::format("{:.0f}%", 100 * gflops / peak_gflops) : kNone;
+}
+
+/// The numbers of the tasks that are shown, ascending: all, or those that cost most.
+std::vector<std::size_t> shown_tasks(const TuneProgress& progress, int rows) {
+  std::vector<std::size_t> ids(progress.tasks.size());
+  std::iota(ids.begin(), ids.end(), std::size_t{0});
+  if (rows <= 0 || ids.size() <= static_cast<std::size_t>(rows)) return ids;
+  const auto cost = [&](std::size_t id) {
+    const TaskProgress& task = progress.tasks[id];
+    return std::isfinite(task.best_seconds) ? task.weight * task.best_seconds : 0;
+  };
+  std::stable_sort(ids.begin(), ids.end(), [&](std::size_t a, std::size_t b) { return cost(a) > cost(b); });
+  ids.resize(static_cast<std::size_t>(rows));
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+/// "5.12 ms", or "3.90 ms (20 of 24 tasks)" as long as some have no figure.
+std::string total_text(const TuneProgress& progress, double TaskProgress::* seconds, double total) {
+  const auto known = std::count_if(progress.tasks.begin(), progress.tasks.end(),
+                                   [&](const TaskProgress& task) { return std::isfinite(task.*seconds); });
+  std::string text = fmt::format("{:.3f} ms", total * 1e3);
+  if (known < static_cast<std::ptrdiff_t>(progress.tasks.size()))
+    text += fmt::format(" ({} of {} tasks)", known, progress.tasks.size());
+  return text;
+}
+
+std::string remaining_text(const TuneProgress& progress) {
+  double eta = -1;
+  if (progress.allowed_seconds > 0) eta = progress.allowed_seconds - progress.seconds;
+  if (progress.allowed_trials > 0 && progress.trials > 0) {
+    const double left = static_cast<double>(progress.allowed_trials - progress.trials);
+    const double by_trials = progress.seconds / static_cast<double>(progress.trials) * left;
+    eta = eta < 0 ? by_trials : std::min(eta, by_trials);
+  }
+  return eta < 0 ? kNone : fmt::format("{:.0f} s", std::max(0.0, eta));
+}
+
+int terminal_height() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
+}
+
+std::string phases_text(const TunePhases& phases, double total) {
+  const double named = phases.propose + phases.measure + phases.check + phases.confirm + phases.record + phases.learn;
+  return fmt::format(
+      "Time: propose {:.1f} s, measure {:.1f} s (building {:.1f} s of processes' time, running {:.1f} s), check {:.1f} "
+      "s, "
+      "confirm {:.1f} s, record {:.1f} s, learn {:.1f} s, other {:.1f} s\n",
+      phases.propose, phases.measure, phases.building, phases.running, phases.check, phases.confirm, phases.record,
+      phases.learn, std::max(0.0, total - named));
+}
+
+std::string gain_text(const TaskProgress& task) {
+  if (!std::isfinite(task.default_seconds) || !std::isfinite(task.best_seconds)) return kNone;
+  return fmt::format("{:.2f}x", task.default_seconds / task.best_seconds);
+}
+
+}  // namespace
+
+std::string progress_table(const TuneProgress& progress, double peak_gflops, int rows) {
+  Table table(
+      {{"ID"}, {"Task", false}, {"Latency (ms)"}, {"Speed (GFLOPS)"}, {"% peak"}, {"Weight"}, {"Trials"}, {"Failed"}});
+  for (std::size_t id : shown_tasks(progress, rows)) {
+    const TaskProgress& task = progress.tasks[id];
+    table.add({std::to_string(id), task.name, milliseconds(task.best_seconds),
+               gflops_of(task) > 0 ? fmt::format("{:.1f}", gflops_of(task)) : kNone, percent_of_peak(task, peak_gflops),
+               std::to_string(task.weight), std::to_string(task.trials), std::to_string(task.failed)});
+  }
+  return table.to_text();
+}
+
+std::string progress_line(const TuneProgress& progress) {
+  const std::string allowed = progress.allowed_trials > 0 ? fmt::format("/{}", progress.allowed_trials) : "";
+  return fmt::format(
+      "Estimated total latency: {} (default {})   Trials: {}{}   Used time: {:.0f} s   ETA: {}   Next ID: {}",
+      total_text(progress, &TaskProgress::best_seconds, progress.network_seconds()),
+      total_text(progress, &TaskProgress::default_seconds, progress.default_network_seconds()), progress.trials,
+      allowed, progress.seconds, remaining_text(progress),
+      progress.next_task < 0 ? std::string(kNone) : std::to_string(progress.next_task));
+}
+
+std::string round_line(const TuneProgress& progress) {
+  if (progress.task < 0) return "";
+  const TaskProgress& task = progress.tasks[static_cast<std::size_t>(progress.task)];
+  const double current =
+      std::isfinite(progress.round_best_seconds) ? task.flops / progress.round_best_seconds / 1e9 : 0;
+  return fmt::format(
+      "[Task {:2}/{}]  Current/Best: {:7.2f}/{:7.2f} GFLOPS | {} ms | Trials: {} ({} failed) | total {} ms | {:.1f} s  "
+      "{}",
+      progress.task, progress.tasks.size(), current, gflops_of(task), milliseconds(task.best_seconds), task.trials,
+      task.failed, fmt::format("{:.3f}", progress.network_seconds() * 1e3), progress.seconds, task.name);
+}
+
+std::string closing_report(const TuneProgress& progress, double peak_gflops) {
+  Table table({{"ID"},
+               {"Task", false},
+               {"Weight"},
+               {"Default (ms)"},
+               {"Best (ms)"},
+               {"Gain"},
+               {"Speed (GFLOPS)"},
+               {"% peak"},
+               {"Trials"},
+               {"Failed"},
+               {"", false}});
+  for (std::size_t id = 0; id < progress.tasks.size(); ++id) {
+    const TaskProgress& task = progress.tasks[id];
+    table.add({std::to_string(id), task.name, std::to_string(task.weight), milliseconds(task.default_seconds),
+               milliseconds(task.best_seconds), gain_text(task),
+               gflops_of(task) > 0 ? fmt::format("{:.1f}", gflops_of(task)) : kNone, percent_of_peak(task, peak_gflops),
+               std::to_string(task.trials), std::to_string(task.failed),
+               !task.given_up.empty() ? "given up: " + task.given_up
+               : task.used_up         ? "space used up"
+                                      : ""});
+  }
+  std::string text = table.to_text();
+  text += fmt::format("Sum of weight x latency: default {} -> tuned {}\n",
+                      total_text(progress, &TaskProgress::default_seconds, progress.default_network_seconds()),
+                      total_text(progress, &TaskProgress::best_seconds, progress.network_seconds()));
+  text += fmt::format("{} trials in {:.1f} s ({:.1f} a second)\n", progress.trials, progress.seconds,
+                      progress.seconds > 0 ? static_cast<double>(progress.trials) / progress.seconds : 0);
+  text += phases_text(progress.phases, progress.seconds);
+  for (const FailureGroup& group : progress.failures)
+    text += fmt::format("Failed {} times with {} {}: {}\n", group.count, static_cast<int>(group.code),
+                        name_of(group.code), group.message);
+  return text;
+}
+
+void TuneScreen::show(const TuneProgress& progress) {
+  if (!terminal_) {
+    fmt::print("{}\n", round_line(progress));
+    std::fflush(stdout);
+    return;
+  }
+  const std::string text =
+      progress_table(progress, peak_gflops_, std::max(3, terminal_height() - 5)) + progress_line(progress) + "\n";
+  if (lines_ > 0) fmt::print("\x1b[{}A\x1b[J", lines_);
+  fmt::print("{}", text);
+  std::fflush(stdout);
+  lines_ = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace whet

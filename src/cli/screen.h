@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tuner/tuner.h"
+
+namespace whet {
+
+/// The tuner's screen: on a terminal one table, redrawn in place; on a pipe one line a round.
+class TuneScreen {
+ public:
+  /// `peak_gflops`: of the threads that run kernels; 0: unknown.
+  TuneScreen(bool terminal, double peak_gflops) : terminal_(terminal), peak_gflops_(peak_gflops) {}
+
+  void show(const TuneProgress&);
+
+ private:
+  bool terminal_;
+  double peak_gflops_;
+  int lines_ = 0;  ///< drawn last time, to be drawn over
+};
+
+/// The table of tasks, at most `rows` of them (those that cost most; 0: all).
+std::string progress_table(const TuneProgress&, double peak_gflops, int rows);
+/// `Estimated total latency: ...   Trials: ...   Used time: ...   ETA: ...   Next ID: ...`
+std::string progress_line(const TuneProgress&);
+/// What a round on a pipe prints.
+std::string round_line(const TuneProgress&);
+/// What stands at the end: before and after, per task; where the time went; what failed.
+std::string closing_report(const TuneProgress&, double peak_gflops);
+
+}  // namespace whet

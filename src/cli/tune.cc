@@ -1,0 +1,207 @@
+// whet tune: searches on this machine and appends what it measures to a record file.
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/model.h"
+#include "cli/options.h"
+#include "cli/screen.h"
+#include "json/json.h"
+#include "machine/detect.h"
+#include "machine/peak.h"
+#include "measure/host.h"
+#include "measure/local_measurer.h"
+#include "records/record_file.h"
+#include "search/strategy.h"
+#include "tuner/tuner.h"
+
+namespace whet {
+namespace {
+
+struct TuneCommand {
+  ModelOptions model;
+  TargetOptions place;
+  std::string output;
+  int trials = 0, round = 32;
+  double minutes = 0, build_timeout = 15, run_timeout = 10;
+  std::string strategy = "random", cache = "network";
+  bool json = false, quiet = false, no_pin = false;
+};
+
+/// Per task, where neither --trials nor --minutes is given.
+constexpr int kDefaultTrialsPerTask = 64;
+/// Bursts of a confirmation [s]: many tasks are confirmed at the end of a run of a minute.
+constexpr double kConfirmSeconds = 0.02;
+
+std::atomic<bool> interrupted{false};
+
+extern "C" void on_interrupt(int) {
+  interrupted = true;
+  signal(SIGINT, SIG_DFL);  // a second one ends the program at once: the records are safe
+}
+
+/// "zoo:resnet-18" -> "resnet-18.jsonl", "a/b.onnx" -> "b.jsonl".
+std::string default_records(const std::string& model) {
+  std::string name = model.substr(model.find_last_of("/:") + 1);
+  if (const std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.erase(dot);
+  return name + ".jsonl";
+}
+
+/// What one inference touches: the constants of every kernel, and twice the largest activation.
+std::int64_t network_footprint(const FusedGraph& fused) {
+  std::int64_t constants = 0, largest = 0;
+  for (const Value& value : fused.graph.values) {
+    const std::int64_t size = num_elements(value.type.shape) * size_of(value.type.dtype);
+    if (value.constant)
+      constants += size;
+    else
+      largest = std::max(largest, size);
+  }
+  return constants + 2 * largest;
+}
+
+MeasureOptions measure_options(const TuneCommand& command, const Place& place, const FusedGraph& fused) {
+  MeasureOptions options;
+  options.build_timeout = command.build_timeout;
+  options.run_timeout = command.run_timeout;
+  options.cores.assign(place.cores.cpus.begin(), place.cores.cpus.end());
+  options.no_pin = command.no_pin;
+  options.seed = command.model.seed;
+  options.confirm_seconds = kConfirmSeconds;
+  options.policy.cache = *parse_cache_mode(command.cache);
+  options.policy.network_bytes = network_footprint(fused);
+  options.interrupted = [] { return interrupted.load(); };
+  return options;
+}
+
+TuneOptions tune_options(const TuneCommand& command, std::size_t tasks) {
+  TuneOptions options;
+  options.trials = command.trials;
+  options.minutes = command.minutes;
+  if (command.trials == 0 && command.minutes == 0)
+    options.trials = kDefaultTrialsPerTask * static_cast<std::int64_t>(tasks);
+  options.round = command.round;
+  options.strategy = command.strategy;
+  options.seed = command.model.seed;
+  options.cache = command.cache;
+  options.interrupted = [] { return interrupted.load(); };
+  return options;
+}
+
+Json to_json(const TuneProgress& progress, const std::string& records) {
+  const auto ms = [](double seconds) { return seconds * 1e3; };  // infinity becomes null
+  Json tasks = Json::array();
+  for (const TaskProgress& task : progress.tasks) {
+    tasks.add(Json::object()
+                  .set("name", task.name)
+                  .set("weight", task.weight)
+                  .set("flops", task.flops)
+                  .set("default_ms", ms(task.default_seconds))
+                  .set("best_ms", ms(task.best_seconds))
+                  .set("trials", task.trials)
+                  .set("failed", task.failed)
+                  .set("reused", task.reused)
+                  .set("used_up", task.used_up)
+                  .set("given_up", task.given_up));
+  }
+  const TunePhases& phases = progress.phases;
+  Json time = Json::object();
+  time.set("propose", phases.propose).set("measure", phases.measure).set("check", phases.check);
+  time.set("confirm", phases.confirm).set("record", phases.record).set("learn", phases.learn);
+  time.set("building", phases.building).set("running", phases.running);
+  Json out = Json::object();
+  out.set("records", records).set("trials", progress.trials).set("seconds", progress.seconds);
+  out.set("interrupted", progress.interrupted).set("default_ms", ms(progress.default_network_seconds()));
+  return out.set("tuned_ms", ms(progress.network_seconds())).set("phases", time).set("tasks", tasks);
+}
+
+struct Prepared {
+  Place place;
+  FusedGraph fused;
+  std::vector<Task> tasks;
+};
+
+Result<Prepared> prepare(const TuneCommand& command) {
+  Prepared prepared;
+  WHET_TRY(prepared.place, choose_place(command.place));
+  WHET_RETURN_IF_ERROR(can_run(prepared.place.target));
+  WHET_TRY(const InputFiles files, read_inputs(command.model.inputs));
+  WHET_TRY(prepared.fused, load_fused(command.model, files));
+  WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, prepared.place.target));
+  return prepared;
+}
+
+void print_header(const TuneCommand& command, const Prepared& prepared, const RecordFile& file) {
+  for (const std::string& note : file.notes()) fmt::print(stderr, "{}\n", note);
+  const Target& target = prepared.place.target;
+  fmt::print("whet 0.1.0 · {} · {} tasks · cpu {}, {} thread{} ({}) · records {} ({} there)\n",
+             prepared.fused.graph.name, prepared.tasks.size(), target.mcpu, target.threads,
+             target.threads == 1 ? "" : "s", cores_text(prepared.place.cores), command.output, file.records().size());
+  if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
+}
+
+Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepared, MeasureHost& host,
+                               RecordFile& file, double peak_gflops) {
+  LocalMeasurer measurer(host, measure_options(command, prepared.place, prepared.fused));
+  TuneScreen screen(isatty(STDOUT_FILENO), peak_gflops);
+  std::function<void(const TuneProgress&)> on_round;
+  if (!command.quiet && !command.json) on_round = [&](const TuneProgress& progress) { screen.show(progress); };
+  return tune(prepared.tasks, prepared.place.target, measurer, file, tune_options(command, prepared.tasks.size()),
+              on_round);
+}
+
+int run(TuneCommand& command) {
+  if (command.output.empty()) command.output = default_records(command.model.model);
+  // Before anything starts a thread or touches LLVM: builders and runners are forked from here.
+  Result<MeasureHost> host = MeasureHost::start();
+  if (!host.ok()) return fail(host.error());
+  signal(SIGINT, on_interrupt);
+  const Result<Prepared> prepared = prepare(command);
+  if (!prepared.ok()) return fail(prepared.error());
+  Result<RecordFile> file = RecordFile::open(command.output);
+  if (!file.ok()) return fail(file.error());
+  const bool text = !command.quiet && !command.json;
+  if (text) print_header(command, *prepared, *file);
+  const double peak = measure_peak_gflops(prepared->place.target, prepared->place.cores.cpus);
+  const Result<TuneProgress> progress = tune_here(command, *prepared, *host, *file, peak);
+  if (!progress.ok()) return fail(progress.error());
+  if (command.json) fmt::print("{}\n", dump(to_json(*progress, command.output), 2));
+  if (text) {
+    fmt::print("\n{}", closing_report(*progress, peak));
+    fmt::print("{}records kept in {}; next: whet compile {} --records {}\n",
+               progress->interrupted ? "Interrupted; " : "", command.output, command.model.model, command.output);
+  }
+  return progress->interrupted ? kInterrupted : kDone;
+}
+
+}  // namespace
+
+std::function<int()> make_tune(Arguments& arguments) {
+  auto command = std::make_shared<TuneCommand>();
+  command->model.add_to(arguments);
+  arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
+  command->place.add_to(arguments);
+  arguments.add("-o,--output", command->output,
+                "Record file to append to and to resume from (default: the model's name with .jsonl, here)");
+  arguments.add("--trials", command->trials, 1, 1000000000,
+                "Candidates to measure, over all tasks (default: 64 a task, unless --minutes is given)", 0);
+  arguments.add("--minutes", command->minutes, 0, 1e6, "Time to tune [minutes] (default: no limit)", 0);
+  arguments.add("--round", command->round, 1, 100000, "Trials of one task in a row");
+  arguments.choice("--strategy", command->strategy, known_strategies(), "How candidates are proposed");
+  arguments.choice("--cache", command->cache, {"network", "warm", "cold"},
+                   "Where weights are before a timed run: where the network leaves them, in the cache, or in memory");
+  arguments.add("--build-timeout", command->build_timeout, 0.01, 86400,
+                "Limit of lowering and compiling a candidate [s]");
+  arguments.add("--run-timeout", command->run_timeout, 0.01, 86400, "Limit of running a candidate [s]");
+  arguments.flag("--no-pin", command->no_pin, "Leave the threads where the system puts them");
+  arguments.flag("--json", command->json, "As JSON, at the end");
+  arguments.flag("-q,--quiet", command->quiet, "Print nothing");
+  return [command] { return run(*command); };
+}
+
+}  // namespace whet
