@@ -23,10 +23,6 @@ enum class FrameType : std::uint16_t {
   fault = 5,    ///< the runner's last words when a signal ends it
   build = 6,
   built = 7,  ///< parent to builder, and its answer
-  spawn = 8,
-  spawned = 9,  ///< parent to zygote, and its answer
-  reap = 10,
-  reaped = 11,  ///< parent to zygote, and its answer
 };
 
 struct Frame {

@@ -1,0 +1,74 @@
+#include "measure/build.h"
+
+#include "runner/wire.h"
+
+namespace whet {
+
+std::string encode(const BuildRequest& r) {
+  Packer p;
+  p.text(r.dag);
+  p.text(r.steps);
+  p.text(r.target);
+  return p.take();
+}
+
+std::optional<BuildRequest> decode_build_request(std::string_view bytes) {
+  Unpacker u(bytes);
+  BuildRequest r;
+  r.dag = u.text();
+  r.steps = u.text();
+  r.target = u.text();
+  if (!u.done()) return std::nullopt;
+  return r;
+}
+
+std::string encode(const BuildResult& r) {
+  KernelJob job;
+  job.kernel = r.kernel;
+  for (const BuiltArgument& a : r.arguments) job.arguments.push_back(a.spec);
+  Packer p;
+  p.u8(static_cast<std::uint8_t>(r.code));
+  p.text(r.message);
+  p.text(encode(job));
+  p.text(r.tree_hash);
+  p.text(r.prologue);
+  for (const BuiltArgument& a : r.arguments) {
+    p.u8(static_cast<std::uint8_t>(a.kind));
+    p.u32(a.index);
+  }
+  p.f64(r.seconds);
+  return p.take();
+}
+
+std::optional<BuildResult> decode_build_result(std::string_view bytes) {
+  Unpacker u(bytes);
+  BuildResult r;
+  const std::uint8_t code = u.u8();
+  r.message = u.text();
+  auto job = decode_kernel_job(u.text());
+  r.tree_hash = u.text();
+  r.prologue = u.text();
+  if (!job || code >= kOutcomeCodes) return std::nullopt;
+  r.code = static_cast<OutcomeCode>(code);
+  r.kernel = std::move(job->kernel);
+  for (const ArgumentSpec& spec : job->arguments) {
+    const std::uint8_t kind = u.u8();
+    if (kind > 2) return std::nullopt;
+    r.arguments.push_back({static_cast<BuiltArgument::Kind>(kind), u.u32(), spec});
+  }
+  r.seconds = u.f64();
+  if (!u.done()) return std::nullopt;
+  return r;
+}
+
+int run_builder(int fd, const BuildFunction& build) {
+  for (;;) {
+    const ReceiveResult received = receive_frame(fd);
+    if (!received.ok) return received.end == WireEnd::closed ? 0 : 3;
+    const auto request = decode_build_request(received.frame.payload);
+    if (received.frame.type != FrameType::build || !request) return 3;
+    if (!send_frame(fd, FrameType::built, encode(build(*request)))) return 0;
+  }
+}
+
+}  // namespace whet

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "artifact/kernel.h"
+#include "runner/messages.h"
+#include "trial/outcome.h"
+
+namespace whet {
+
+/// A candidate as it travels to a builder: texts, so that the builder shares nothing with the tuner.
+struct BuildRequest {
+  std::string dag;     ///< to_text(ComputeDag)
+  std::string steps;   ///< to_text(Steps); empty: the naive schedule
+  std::string target;  ///< to_string(Target)
+  friend bool operator==(const BuildRequest&, const BuildRequest&) = default;
+};
+
+/// An argument of the kernel, with what it stands for in the task.
+struct BuiltArgument {
+  enum class Kind : std::uint8_t { input = 0, packed = 1, output = 2 };
+  Kind kind = Kind::input;
+  std::uint32_t index = 0;  ///< of the placeholder, of the prologue's output, of the task's output
+  ArgumentSpec spec;        ///< without a seed
+};
+
+struct BuildResult {
+  OutcomeCode code = OutcomeCode::unknown;
+  std::string message;
+  Kernel kernel;
+  std::vector<BuiltArgument> arguments;
+  std::string tree_hash;
+  std::string prologue;  ///< to_text of the DAG that packs the constants; empty when nothing is packed
+  double seconds = 0;    ///< wall time in the builder
+};
+
+/// What a builder does with a request.
+using BuildFunction = std::function<BuildResult(const BuildRequest&)>;
+
+/// Parse, replay, lower, compile. A refusal is an outcome: instantiation, compile_host or rejected.
+BuildResult build_candidate(const BuildRequest&);
+
+std::string encode(const BuildRequest&);
+std::string encode(const BuildResult&);
+std::optional<BuildRequest> decode_build_request(std::string_view);
+std::optional<BuildResult> decode_build_result(std::string_view);
+
+/// A builder's life: answers requests on `fd` until its other end is closed; gives the exit status.
+int run_builder(int fd, const BuildFunction&);
+
+}  // namespace whet

@@ -1,0 +1,95 @@
+#include <chrono>
+#include <cstdio>
+#include <map>
+
+#include "codegen/compile.h"
+#include "compute/dag.h"
+#include "lower/lower.h"
+#include "measure/build.h"
+#include "measure/reference.h"
+#include "schedule/steps.h"
+
+namespace whet {
+namespace {
+
+/// A builder gets one task's candidates one after the other: the DAG is parsed once.
+Result<const ComputeDag*> parsed(const std::string& text) {
+  static std::string last_text;
+  static ComputeDag last;
+  if (text != last_text || last.ops.empty()) {
+    WHET_TRY(last, parse_dag(text));
+    last_text = text;
+  }
+  return &last;
+}
+
+BuildResult refused(OutcomeCode code, std::string message, BuildResult so_far = {}) {
+  so_far.code = code;
+  so_far.message = std::move(message);
+  return so_far;
+}
+
+std::vector<OpId> placeholders(const ComputeDag& dag) {
+  std::vector<OpId> ids;
+  for (std::size_t i = 0; i < dag.ops.size(); ++i)
+    if (dag.ops[i].is_placeholder()) ids.emplace_back(static_cast<std::int64_t>(i));
+  return ids;
+}
+
+std::vector<BuiltArgument> built_arguments(const ComputeDag& dag, const std::vector<KernelArgument>& arguments) {
+  const auto inputs = placeholders(dag);
+  std::vector<BuiltArgument> out;
+  for (const KernelArgument& a : arguments) {
+    BuiltArgument built;
+    built.index = static_cast<std::uint32_t>(a.index);
+    if (a.kind == KernelArgument::Kind::input) {
+      built.spec = spec_of(dag.op(inputs[built.index]), 0);
+    } else {
+      built.kind = a.kind == KernelArgument::Kind::packed ? BuiltArgument::Kind::packed : BuiltArgument::Kind::output;
+      built.spec.role = a.kind == KernelArgument::Kind::packed ? ArgumentRole::constant : ArgumentRole::output;
+      built.spec.dtype = a.type.dtype;
+      built.spec.bytes = num_elements(a.type.shape) * size_of(a.type.dtype);
+    }
+    out.push_back(built);
+  }
+  return out;
+}
+
+BuildResult build(const BuildRequest& request) {
+  auto dag = parsed(request.dag);
+  if (!dag.ok()) return refused(OutcomeCode::instantiation, dag.error().message);
+  auto target = parse_target(request.target);
+  if (!target.ok()) return refused(OutcomeCode::instantiation, target.error().message);
+  auto steps = parse_steps(request.steps);
+  if (!steps.ok()) return refused(OutcomeCode::instantiation, steps.error().message);
+  auto tree = replay(**dag, *steps);
+  if (!tree.ok()) return refused(OutcomeCode::instantiation, tree.error().message);
+  BuildResult result;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash(*tree)));
+  result.tree_hash = digits;
+  auto lowered = lower(*tree, *target);
+  if (!lowered.ok()) return refused(OutcomeCode::instantiation, lowered.error().message, result);
+  auto kernel = compile_kernel(lowered->program, *target);
+  if (!kernel.ok()) {
+    // The generator's estimate of code size is a check before anything is built; all else is its failure.
+    const bool too_long = kernel.error().message.find("more than the limit of") != std::string::npos;
+    return refused(too_long ? OutcomeCode::rejected : OutcomeCode::compile_host, kernel.error().message, result);
+  }
+  result.kernel = std::move(*kernel);
+  result.arguments = built_arguments(**dag, lowered->arguments);
+  if (!lowered->prologue.outputs.empty()) result.prologue = to_text(lowered->prologue);
+  result.code = OutcomeCode::ok;
+  return result;
+}
+
+}  // namespace
+
+BuildResult build_candidate(const BuildRequest& request) {
+  const auto start = std::chrono::steady_clock::now();
+  BuildResult result = build(request);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace whet

@@ -1,0 +1,67 @@
+#include "measure/build.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "runner/fill.h"
+
+namespace whet {
+namespace {
+
+constexpr const char* kDense = R"(p0 = PLACEHOLDER [4, 32]
+p1 = PLACEHOLDER [32, 16] const
+dense(i, j) += (p0[i, k]*p1[k, j]) for i in 4, j in 16, k in 32  # matmul
+relu(a, b) = max(dense[a, b], 0f) for a in 4, b in 16  # elementwise
+return relu
+)";
+
+std::string built(const std::string& dag, const std::string& steps,
+                  const std::string& target = "cpu -mcpu=x86-64 -threads=1") {
+  const BuildResult r = build_candidate({dag, steps, target});
+  return std::to_string(static_cast<int>(r.code)) + (r.message.empty() ? "" : ": " + r.message);
+}
+
+TEST(BuildCandidate, GivesAKernelAndItsArguments) {
+  const BuildResult r = build_candidate({kDense, "", "cpu -mcpu=x86-64 -threads=1"});
+  ASSERT_EQ(r.code, OutcomeCode::ok) << r.message;
+  EXPECT_FALSE(r.kernel.object.empty());
+  EXPECT_EQ(r.tree_hash.size(), 16u);
+  ASSERT_EQ(r.arguments.size(), 3u);
+  std::string text;
+  for (const BuiltArgument& a : r.arguments)
+    text += std::to_string(static_cast<int>(a.kind)) + "/" + std::to_string(a.index) + " " +
+            std::to_string(static_cast<int>(a.spec.role)) + " " + std::to_string(a.spec.bytes) + "; ";
+  EXPECT_EQ(text, "0/0 0 512; 0/1 1 2048; 2/0 2 256; ");
+  EXPECT_GT(r.seconds, 0);
+}
+TEST(BuildCandidate, CallsARefusalByItsNumber) {
+  EXPECT_EQ(built("nonsense", "").substr(0, 3), "1: ");
+  EXPECT_EQ(built(kDense, "dance l0").substr(0, 3), "1: ");
+  EXPECT_EQ(built(kDense, "split l99 4 guard").substr(0, 3), "1: ");
+  EXPECT_EQ(built(kDense, "", "toaster").substr(0, 3), "1: ");
+}
+TEST(BuildMessages, GoThereAndBack) {
+  const BuildResult r = build_candidate({kDense, "", "cpu -mcpu=x86-64 -threads=1"});
+  EXPECT_EQ(encode(*decode_build_result(encode(r))), encode(r));
+  const BuildRequest request{"dag", "steps", "target"};
+  EXPECT_EQ(*decode_build_request(encode(request)), request);
+}
+TEST(BuildMessages, SurviveAnyBytes) {
+  Rng rng(1);
+  BuildResult r;
+  r.kernel.object = "object";
+  r.arguments = {{BuiltArgument::Kind::packed, 1, {}}};
+  const std::string good[] = {encode(r), encode(BuildRequest{"dag", "steps", "target"})};
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes = good[rng.below(2)];
+    for (auto n = rng.below(4); n > 0; --n)
+      bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] =
+          static_cast<char>(rng.below(256));
+    if (rng.chance(0.3)) bytes.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size()))));
+    (void)decode_build_request(bytes);
+    (void)decode_build_result(bytes);
+  }
+}
+
+}  // namespace
+}  // namespace whet

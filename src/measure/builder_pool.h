@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "measure/host.h"
+
+namespace whet {
+
+struct BuilderLimits {
+  double timeout = 15;                           ///< seconds of building, waiting excluded
+  std::int64_t memory = std::int64_t{2} << 30;   ///< resident bytes that end a builder
+  std::int64_t recycle = std::int64_t{1} << 30;  ///< resident bytes at which a builder is replaced after its job
+};
+
+/// Builders that work side by side. Whatever a request does to its builder costs that request alone.
+class BuilderPool {
+ public:
+  BuilderPool(MeasureHost& host, int builders, BuilderLimits limits);
+  ~BuilderPool();
+  BuilderPool(const BuilderPool&) = delete;
+
+  /// One result a request, in order. When `interrupted` (may be empty) turns true, what is not yet begun gets
+  /// device_lost.
+  std::vector<BuildResult> build(const std::vector<BuildRequest>&, const std::function<bool()>& interrupted = {});
+
+  std::int64_t started() const { return started_; }
+
+ private:
+  struct Builder;
+  class Batch;
+
+  MeasureHost& host_;
+  BuilderLimits limits_;
+  std::vector<Builder> builders_;
+  std::int64_t started_ = 0;
+};
+
+}  // namespace whet

@@ -1,0 +1,250 @@
+#include "measure/host.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "runner/loop.h"
+
+namespace whet {
+namespace {
+
+// Between us and the zygote go these structs, one a packet: both ends are the same program.
+enum class Verb : std::uint32_t { spawn, reap };
+struct Request {
+  Verb verb;
+  std::uint32_t argument;  ///< Kind, or the process to reap
+  std::uint32_t kill_now;
+};
+struct Reply {
+  std::int32_t value;  ///< process, or status as of wait
+  std::int32_t error;  ///< errno, 0 when it went well
+};
+
+/// How long a process that has closed its socket may take to end.
+constexpr int kGraceMilliseconds = 500;
+
+bool send_request(int fd, const Request& request, int passed_fd) {
+  iovec part{const_cast<Request*>(&request), sizeof request};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  if (passed_fd >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &passed_fd, sizeof(int));
+  }
+  ssize_t n;
+  while ((n = sendmsg(fd, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
+  }
+  return n == static_cast<ssize_t>(sizeof request);
+}
+
+bool receive_request(int fd, Request& request, int& passed_fd) {
+  iovec part{&request, sizeof request};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t n;
+  while ((n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  }
+  passed_fd = -1;
+  if (cmsghdr* header = CMSG_FIRSTHDR(&message); header && header->cmsg_type == SCM_RIGHTS)
+    std::memcpy(&passed_fd, CMSG_DATA(header), sizeof(int));
+  return n == static_cast<ssize_t>(sizeof request);
+}
+
+/// Dies when the parent does, also when that happened before this call.
+void die_with(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
+}
+
+/// When memory ends, the system should take a worker rather than whet.
+void be_first_to_go() {
+  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)!write(fd, "500", 3);
+  close(fd);
+}
+
+class Zygote {
+ public:
+  Zygote(int fd, const BuildFunction& build) : fd_(fd), build_(build) {}
+
+  void serve() {
+    Request request{};
+    int passed = -1;
+    while (receive_request(fd_, request, passed)) {
+      const Reply reply = request.verb == Verb::spawn ? spawn(request.argument, passed)
+                                                      : reap(static_cast<pid_t>(request.argument), request.kill_now);
+      if (send(fd_, &reply, sizeof reply, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof reply)) break;
+    }
+    for (pid_t child : children_) kill(child, SIGKILL);
+    for (pid_t child : children_) waitpid(child, nullptr, 0);
+  }
+
+ private:
+  Reply spawn(std::uint32_t kind, int socket) {
+    const pid_t zygote = getpid(), child = fork();
+    if (child == 0) live(kind, socket, zygote);
+    const int error = errno;
+    close(socket);
+    if (child < 0) return {0, error};
+    children_.push_back(child);
+    return {child, 0};
+  }
+
+  [[noreturn]] void live(std::uint32_t kind, int socket, pid_t zygote) {
+    die_with(zygote);
+    close(fd_);
+    be_first_to_go();
+    const bool builder = kind == static_cast<std::uint32_t>(MeasureHost::Kind::builder);
+    prctl(PR_SET_NAME, builder ? "whet-builder" : "whet-runner");
+    _exit(builder ? run_builder(socket, build_) : run_runner(socket));
+  }
+
+  Reply reap(pid_t child, bool kill_now) {
+    if (kill_now) kill(child, SIGKILL);
+    int status = 0;
+    pid_t got = 0;
+    for (int waited = 0; !kill_now && waited < kGraceMilliseconds && (got = waitpid(child, &status, WNOHANG)) == 0;
+         ++waited)
+      usleep(1000);
+    if (got == 0) {
+      kill(child, SIGKILL);
+      got = waitpid(child, &status, 0);
+    }
+    std::erase(children_, child);
+    return got == child ? Reply{status, 0} : Reply{0, errno};
+  }
+
+  int fd_;
+  const BuildFunction& build_;
+  std::vector<pid_t> children_;
+};
+
+[[noreturn]] void become_zygote(int fd, pid_t parent, const BuildFunction& build) {
+  die_with(parent);
+  prctl(PR_SET_NAME, "whet-zygote");
+  // ^C reaches every process of the terminal's group: what it means is for whet alone to decide.
+  signal(SIGINT, SIG_IGN);
+  signal(SIGPIPE, SIG_IGN);
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null >= 0) dup2(null, STDIN_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  if (fd > 3) close_range(3, static_cast<unsigned>(fd) - 1, 0);
+  close_range(static_cast<unsigned>(fd) + 1, ~0u, 0);
+  Zygote(fd, build).serve();
+  _exit(0);
+}
+
+Error zygote_gone() { return Error{"the process that starts builders and runners has died; start whet again"}; }
+
+std::size_t threads_of_this_process() {
+  std::error_code error;
+  std::size_t n = 0;
+  for (auto it = std::filesystem::directory_iterator("/proc/self/task", error);
+       !error && it != std::filesystem::directory_iterator(); ++it)
+    ++n;
+  return n;
+}
+
+}  // namespace
+
+std::string ProcessEnd::text() const {
+  if (!by_signal) return "exit status " + std::to_string(number);
+  const char* name = sigabbrev_np(number);
+  return name ? "SIG" + std::string(name) : "signal " + std::to_string(number);
+}
+
+Result<MeasureHost> MeasureHost::start(BuildFunction build) {
+  if (threads_of_this_process() > 1)
+    return Error{"MeasureHost::start was called after threads were made; it comes first in main"};
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return Error{std::string("no socket for builders and runners: ") + std::strerror(errno)};
+  std::fflush(nullptr);  // or the child would write again what stands in buffers
+  const pid_t self = getpid(), pid = fork();
+  if (pid == 0) become_zygote(ends[1], self, build);
+  const int error = errno;
+  close(ends[1]);
+  if (pid < 0) {
+    close(ends[0]);
+    return Error{std::string("cannot start the process that starts builders and runners: ") + std::strerror(error)};
+  }
+  return MeasureHost(pid, ends[0]);
+}
+
+MeasureHost::MeasureHost(MeasureHost&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), fd_(std::exchange(other.fd_, -1)) {}
+MeasureHost& MeasureHost::operator=(MeasureHost&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+MeasureHost::~MeasureHost() {
+  if (fd_ < 0) return;
+  close(fd_);
+  waitpid(pid_, nullptr, 0);
+}
+
+Result<WorkerProcess> MeasureHost::spawn(Kind kind) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return Error{std::string("no socket for another process: ") + std::strerror(errno)};
+  const bool sent = send_request(fd_, {Verb::spawn, static_cast<std::uint32_t>(kind), 0}, ends[1]);
+  close(ends[1]);
+  Reply reply{};
+  if (!sent || recv(fd_, &reply, sizeof reply, 0) != static_cast<ssize_t>(sizeof reply))
+    return close(ends[0]), zygote_gone();
+  if (reply.error != 0) {
+    close(ends[0]);
+    return Error{std::string("cannot start another process: ") + std::strerror(reply.error)};
+  }
+  return WorkerProcess{reply.value, ends[0]};
+}
+
+ProcessEnd MeasureHost::end(WorkerProcess& worker, bool kill_now) {
+  if (!worker.alive()) return {};
+  // A process that waits for requests ends by itself when its socket is closed.
+  close(worker.fd);
+  Reply reply{};
+  const bool sent = send_request(fd_, {Verb::reap, static_cast<std::uint32_t>(worker.pid), kill_now}, -1);
+  worker = {};
+  if (!sent || recv(fd_, &reply, sizeof reply, 0) != static_cast<ssize_t>(sizeof reply) || reply.error != 0) return {};
+  if (WIFSIGNALED(reply.value)) return {true, WTERMSIG(reply.value)};
+  return {false, WEXITSTATUS(reply.value)};
+}
+
+std::int64_t resident_bytes(pid_t pid) {
+  char path[48];
+  std::snprintf(path, sizeof path, "/proc/%d/statm", static_cast<int>(pid));
+  std::FILE* file = std::fopen(path, "re");
+  if (!file) return 0;
+  long long total = 0, resident = 0;
+  const int read = std::fscanf(file, "%lld %lld", &total, &resident);
+  std::fclose(file);
+  return read == 2 ? resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
+}  // namespace whet

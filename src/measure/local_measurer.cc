@@ -1,0 +1,348 @@
+#include "measure/local_measurer.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <list>
+#include <unordered_map>
+
+#include "base/hash.h"
+#include "measure/builder_pool.h"
+#include "measure/reference.h"
+#include "measure/runner_client.h"
+
+namespace whet {
+namespace {
+
+/// Built kernels kept for checks, confirmations and repeats.
+constexpr std::size_t kKeptObjectBytes = std::size_t{64} << 20;
+/// Packed constants and references kept; each may be megabytes.
+constexpr std::size_t kKeptPackings = 4, kKeptReferences = 64;
+
+int usable_cpus() {
+  cpu_set_t mask;
+  return sched_getaffinity(0, sizeof mask, &mask) == 0 ? std::max(1, CPU_COUNT(&mask)) : 1;
+}
+
+/// The last few values by key, oldest out first.
+template <typename Value>
+class Kept {
+ public:
+  explicit Kept(std::size_t most) : most_(most) {}
+  Value* find(const std::string& key) {
+    for (auto it = list_.begin(); it != list_.end(); ++it) {
+      if (it->first != key) continue;
+      list_.splice(list_.begin(), list_, it);
+      return &list_.front().second;
+    }
+    return nullptr;
+  }
+  Value& add(std::string key, Value value) {
+    list_.emplace_front(std::move(key), std::move(value));
+    if (list_.size() > most_) list_.pop_back();
+    return list_.front().second;
+  }
+
+ private:
+  std::size_t most_;
+  std::list<std::pair<std::string, Value>> list_;
+};
+
+/// Results of builds by request, dropped all at once when their objects take too much memory.
+class BuildCache {
+ public:
+  const BuildResult* find(const BuildRequest& r) const {
+    const auto it = results_.find(key(r));
+    return it == results_.end() ? nullptr : &it->second;
+  }
+  /// References stay valid until the next call of `trim`.
+  const BuildResult& add(const BuildRequest& r, BuildResult result) {
+    bytes_ += result.kernel.object.size();
+    return results_.insert_or_assign(key(r), std::move(result)).first->second;
+  }
+  void trim() {
+    if (bytes_ <= kKeptObjectBytes) return;
+    results_.clear();
+    bytes_ = 0;
+  }
+
+ private:
+  static std::string key(const BuildRequest& r) {
+    return std::to_string(hash_bytes(r.dag)) + '\n' + r.target + '\n' + r.steps;
+  }
+  std::unordered_map<std::string, BuildResult> results_;
+  std::size_t bytes_ = 0;
+};
+
+Outcome failed(OutcomeCode code, std::string message) { return {code, std::move(message)}; }
+
+/// A DAG whose constants are ordinary inputs, so that lowering leaves the packing in the kernel.
+ComputeDag with_inputs(ComputeDag dag) {
+  for (Op& op : dag.ops)
+    if (op.is_placeholder()) std::get<Placeholder>(op.def).constant = false;
+  return dag;
+}
+
+}  // namespace
+
+class LocalMeasurer::Impl {
+ public:
+  Impl(MeasureHost& host, MeasureOptions options)
+      : options_(std::move(options)),
+        builders_(host, options_.builders > 0 ? options_.builders : usable_cpus(),
+                  {options_.build_timeout, options_.builder_memory, options_.builder_recycle}),
+        runner_(host, options_.run_timeout, options_.runner_recycle) {}
+
+  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent) {
+    const auto built = build_all(task, steps);
+    std::vector<Measured> out(steps.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      out[i].tree_hash = built[i]->tree_hash;
+      out[i].outcome = built[i]->code == OutcomeCode::ok ? run(task, *built[i], incumbent)
+                                                         : failed(built[i]->code, built[i]->message);
+      out[i].outcome.build_seconds = built[i]->seconds;
+    }
+    return out;
+  }
+
+  Outcome check(const MeasureTask& task, const std::string& steps) {
+    const BuildResult& built = *build_all(task, {steps})[0];
+    if (built.code != OutcomeCode::ok) return failed(built.code, built.message);
+    auto reference = reference_of(task);
+    if (!reference.ok())
+      return failed(OutcomeCode::unknown, "the reference cannot be computed: " + reference.error().message);
+    const auto& inputs = (*reference)->inputs();
+
+    CheckRequest request{job_of(task, built, &inputs), {}};
+    if (has_packed(built)) {
+      auto packed = packed_of(task, built.prologue, inputs);
+      if (!packed.ok())
+        return failed(OutcomeCode::unknown, "the constants cannot be packed: " + packed.error().message);
+      for (std::size_t i = 0; i < built.arguments.size(); ++i) {
+        const BuiltArgument& a = built.arguments[i];
+        if (a.kind == BuiltArgument::Kind::packed)
+          request.contents.emplace_back(static_cast<std::uint32_t>(i), (**packed).at(a.index));
+      }
+    }
+    CheckReply reply = runner_.check(request);
+    Outcome outcome = failed(static_cast<OutcomeCode>(reply.code), reply.message);
+    if (!outcome.ok()) return outcome;
+    outcome.message = (*reference)->compare(in_task_order(task, built, std::move(reply.outputs)));
+    if (!outcome.message.empty()) outcome.code = OutcomeCode::wrong_answer;
+    return outcome;
+  }
+
+  Result<Confirmation> confirm(const MeasureTask& task, const std::string& a, const std::string& b) {
+    const auto built = build_all(task, {a, b});
+    TimingPolicy policy = options_.policy;
+    policy.classic = false;
+    policy.guard = false;
+    policy.incumbent_seconds = 0;
+    policy.min_seconds = options_.confirm_seconds;
+    Confirmation out;
+    for (int burst = 0; burst < 4; ++burst) {
+      const BuildResult& which = *built[static_cast<std::size_t>(burst % 2)];
+      const char* name = burst % 2 == 0 ? "the first candidate" : "the second candidate";
+      if (which.code != OutcomeCode::ok) return Error{std::string(name) + ": " + which.message};
+      const Outcome outcome = outcome_of(runner_.measure({job_of(task, which, nullptr), policy}));
+      if (!outcome.ok()) return Error{std::string(name) + ": " + outcome.message};
+      double& best = burst % 2 == 0 ? out.a_seconds : out.b_seconds;
+      best = burst < 2 ? outcome.best_seconds() : std::min(best, outcome.best_seconds());
+    }
+    return out;
+  }
+
+  MeasureCounters counters() const {
+    MeasureCounters c = counters_;
+    c.builders_started = builders_.started();
+    c.runners_started = runner_.started();
+    return c;
+  }
+  MeasureOptions& options() { return options_; }
+
+ private:
+  bool interrupted() const { return options_.interrupted && options_.interrupted(); }
+
+  /// One result for each of `steps`, valid until the next call.
+  std::vector<const BuildResult*> build_all(const MeasureTask& task, const std::vector<std::string>& steps) {
+    cache_.trim();
+    BuildRequest request{to_text(task.dag), "", to_string(task.target)};
+    std::vector<BuildRequest> missing;
+    for (const std::string& s : steps) {
+      request.steps = s;
+      if (!cache_.find(request) && std::find(missing.begin(), missing.end(), request) == missing.end())
+        missing.push_back(request);
+    }
+    auto results = builders_.build(missing, options_.interrupted);
+    interrupted_builds_.clear();
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      counters_.build_seconds += results[i].seconds;
+      // What was not tried may be asked for again.
+      if (results[i].code == OutcomeCode::device_lost)
+        interrupted_builds_.push_back(std::move(results[i]));
+      else
+        cache_.add(missing[i], std::move(results[i]));
+    }
+    std::vector<const BuildResult*> out;
+    for (const std::string& s : steps) {
+      request.steps = s;
+      const BuildResult* found = cache_.find(request);
+      out.push_back(found ? found : &interrupted_builds_.front());
+    }
+    return out;
+  }
+
+  Outcome run(const MeasureTask& task, const BuildResult& built, double incumbent) {
+    if (interrupted()) return failed(OutcomeCode::device_lost, "interrupted before it was measured");
+    const MeasureRequest request{job_of(task, built, nullptr), with_incumbent(incumbent)};
+    const std::uint64_t identity = identity_of(task, request);
+    if (const auto it = measured_.find(identity); it != measured_.end()) {
+      ++counters_.measured_once;
+      return it->second;
+    }
+    Outcome outcome = outcome_of(runner_.measure(request));
+    counters_.run_seconds += outcome.run_seconds;
+    // A truncated time says only "slower than that incumbent was".
+    if (!outcome.truncated) measured_.emplace(identity, outcome);
+    return outcome;
+  }
+
+  TimingPolicy with_incumbent(double seconds) const {
+    TimingPolicy policy = options_.policy;
+    policy.incumbent_seconds = seconds;
+    return policy;
+  }
+
+  static Outcome outcome_of(MeasureReply reply) {
+    Outcome o;
+    o.code = static_cast<OutcomeCode>(reply.code);
+    o.message = std::move(reply.message);
+    o.seconds = std::move(reply.seconds);
+    o.truncated = reply.truncated;
+    o.run_seconds = reply.run_seconds;
+    return o;
+  }
+
+  /// The same code on the same data under the same policy takes the same time.
+  std::uint64_t identity_of(const MeasureTask& task, MeasureRequest request) const {
+    request.policy.incumbent_seconds = 0;
+    std::uint64_t h = hash_bytes(task.key);
+    h = hash_combine(h, static_cast<std::uint64_t>(request.policy.cache));
+    h = hash_combine(h, static_cast<std::uint64_t>(request.policy.network_bytes));
+    return hash_combine(h, hash_bytes(encode(request.job)));
+  }
+
+  std::uint64_t seed_of(const MeasureTask& task) const { return hash_combine(options_.seed, hash_bytes(task.key)); }
+
+  /// `inputs`: the placeholders' contents for a check; else legal ones made up here.
+  KernelJob job_of(const MeasureTask& task, const BuildResult& built, const std::vector<ArgumentSpec>* inputs) const {
+    KernelJob job;
+    job.kernel = built.kernel;
+    job.threads = static_cast<std::uint32_t>(std::max(1, task.target.threads));
+    job.cores = options_.cores;
+    job.no_pin = options_.no_pin;
+    for (const BuiltArgument& a : built.arguments) {
+      ArgumentSpec spec = a.spec;
+      if (a.kind == BuiltArgument::Kind::input) {
+        spec.seed = hash_combine(seed_of(task), a.index);
+        if (inputs && a.index < inputs->size()) spec = (*inputs)[a.index];
+      }
+      job.arguments.push_back(spec);
+    }
+    return job;
+  }
+
+  static bool has_packed(const BuildResult& built) {
+    return std::any_of(built.arguments.begin(), built.arguments.end(),
+                       [](const BuiltArgument& a) { return a.kind == BuiltArgument::Kind::packed; });
+  }
+
+  /// Outputs as the task numbers them; a kernel may take them in another order.
+  static std::vector<std::string> in_task_order(const MeasureTask& task, const BuildResult& built,
+                                                std::vector<std::string> outputs) {
+    std::vector<std::string> out(task.dag.outputs.size());
+    std::size_t next = 0;
+    for (const BuiltArgument& a : built.arguments)
+      if (a.kind == BuiltArgument::Kind::output && next < outputs.size() && a.index < out.size())
+        out[a.index] = std::move(outputs[next++]);
+    return out;
+  }
+
+  Result<Reference*> reference_of(const MeasureTask& task) {
+    const std::string key = task.key + '\n' + std::to_string(hash_bytes(to_text(task.dag)));
+    if (Reference* found = references_.find(key)) return found;
+    WHET_TRY(Reference made, Reference::make(task.dag, seed_of(task)));
+    return &references_.add(key, std::move(made));
+  }
+
+  /// Contents of the packed constants, one an output of the prologue, for the constants of a check.
+  Result<const std::vector<std::string>*> packed_of(const MeasureTask& task, const std::string& prologue,
+                                                    const std::vector<ArgumentSpec>& inputs) {
+    const std::string key = task.key + '\n' + prologue;
+    if (auto* found = packings_.find(key)) return const_cast<const std::vector<std::string>*>(found);
+    WHET_TRY(ComputeDag dag, parse_dag(prologue));
+    std::vector<ArgumentSpec> constants;
+    for (const ArgumentSpec& spec : inputs)
+      if (spec.role == ArgumentRole::constant) constants.push_back(spec);
+    auto compiled = run_prologue(task, dag, constants);
+    if (!compiled.empty()) return &std::as_const(packings_.add(key, std::move(compiled)));
+    WHET_TRY(auto interpreted, interpret_prologue(dag, constants));
+    return &std::as_const(packings_.add(key, std::move(interpreted)));
+  }
+
+  /// Packs with compiled code, in a builder and the runner like any kernel; empty when that fails.
+  std::vector<std::string> run_prologue(const MeasureTask& task, const ComputeDag& dag,
+                                        std::vector<ArgumentSpec> constants) {
+    Target alone = task.target;
+    alone.threads = 1;
+    const MeasureTask packing{task.key + " prologue", "", with_inputs(dag), alone};
+    // Not through the cache: `built` of the candidate must stay valid.
+    const BuildResult built = std::move(builders_.build({{to_text(packing.dag), "", to_string(alone)}})[0]);
+    if (built.code != OutcomeCode::ok || has_packed(built)) return {};
+    for (ArgumentSpec& spec : constants) spec.role = ArgumentRole::activation;
+    CheckReply reply = runner_.check({job_of(packing, built, &constants), {}});
+    if (reply.code != 0) return {};
+    return in_task_order(packing, built, std::move(reply.outputs));
+  }
+
+  static Result<std::vector<std::string>> interpret_prologue(const ComputeDag& dag,
+                                                             const std::vector<ArgumentSpec>& constants) {
+    std::vector<Tensor> tensors;
+    for (const Op& op : dag.ops)
+      if (op.is_placeholder() && tensors.size() < constants.size())
+        tensors.push_back(make_tensor(constants[tensors.size()], op.shape));
+    WHET_TRY(auto outputs, evaluate(dag, tensors));
+    std::vector<std::string> out;
+    for (const Tensor& t : outputs)
+      out.emplace_back(static_cast<const char*>(t.data()), static_cast<std::size_t>(t.bytes()));
+    return out;
+  }
+
+  MeasureOptions options_;
+  BuilderPool builders_;
+  RunnerClient runner_;
+  BuildCache cache_;
+  std::vector<BuildResult> interrupted_builds_;
+  std::unordered_map<std::uint64_t, Outcome> measured_;
+  Kept<Reference> references_{kKeptReferences};
+  Kept<std::vector<std::string>> packings_{kKeptPackings};
+  MeasureCounters counters_;
+};
+
+LocalMeasurer::LocalMeasurer(MeasureHost& host, MeasureOptions options)
+    : impl_(std::make_unique<Impl>(host, std::move(options))) {}
+LocalMeasurer::~LocalMeasurer() = default;
+std::vector<Measured> LocalMeasurer::measure(const MeasureTask& task, const std::vector<std::string>& steps,
+                                             double incumbent_seconds) {
+  return impl_->measure(task, steps, incumbent_seconds);
+}
+Outcome LocalMeasurer::check(const MeasureTask& task, const std::string& steps) { return impl_->check(task, steps); }
+Result<Confirmation> LocalMeasurer::confirm(const MeasureTask& task, const std::string& a, const std::string& b) {
+  return impl_->confirm(task, a, b);
+}
+MeasureCounters LocalMeasurer::counters() const { return impl_->counters(); }
+void LocalMeasurer::set_policy(const TimingPolicy& policy) { impl_->options().policy = policy; }
+
+}  // namespace whet

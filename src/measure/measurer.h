@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/dag.h"
+#include "target/target.h"
+#include "trial/outcome.h"
+
+namespace whet {
+
+/// What is measured: a task's computation on a target (whose `threads` run every kernel).
+struct MeasureTask {
+  std::string key;   ///< workload key: references and measurements are kept by it
+  std::string name;  ///< for messages
+  ComputeDag dag;
+  Target target;
+};
+
+/// A candidate's outcome, and what building it brought to light.
+struct Measured {
+  Outcome outcome;
+  std::string tree_hash;  ///< hexadecimal; empty when the steps could not be replayed
+};
+
+/// Two candidates in turn, a b a b ...: what each took at its best.
+struct Confirmation {
+  double a_seconds = 0, b_seconds = 0;
+};
+
+/// Builds and times candidates. It never fails as a whole because of a candidate: what becomes of one is its Outcome.
+/// It knows no strategy and writes no records.
+class Measurer {
+ public:
+  virtual ~Measurer() = default;
+
+  /// One answer a candidate (the schedule's steps as text), in order. Those that a run shows to be clearly slower than
+  /// `incumbent_seconds` (0: none) end early and are `truncated`. Candidates not tried because the user interrupted
+  /// have the code device_lost: they go back to the queue.
+  virtual std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps,
+                                        double incumbent_seconds) = 0;
+
+  /// Compares the candidate's answers with the task's reference: ok, wrong_answer with the largest difference, or what
+  /// else happened. Every would-be new best is checked before it counts. `seconds` stays empty.
+  virtual Outcome check(const MeasureTask&, const std::string& steps) = 0;
+
+  /// Times two candidates in interleaved bursts, which cancels drift of clock and placement. An error names the one
+  /// that could not be run and why.
+  virtual Result<Confirmation> confirm(const MeasureTask&, const std::string& a, const std::string& b) = 0;
+};
+
+}  // namespace whet

@@ -1,0 +1,186 @@
+#include "measure/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "base/hash.h"
+#include "runner/fill.h"
+#include "tensor/compare.h"
+
+namespace whet {
+namespace {
+
+/// Above this the interpreter would take seconds for the whole.
+constexpr double kWholeFlops = 4e6;
+constexpr std::int64_t kSpots = 256;
+
+double rounding(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return 0x1p-53;
+    case DType::f16:
+      return 0x1p-11;
+    default:
+      return 0x1p-24;
+  }
+}
+
+/// Corners first, then seeded places.
+std::vector<std::int64_t> spots(const Shape& shape, std::uint64_t seed) {
+  const std::int64_t count = num_elements(shape);
+  std::set<std::int64_t> chosen;
+  const auto strides = row_major_strides(shape);
+  for (std::int64_t corner = 0; corner < std::int64_t{1} << std::min<std::size_t>(shape.size(), 6); ++corner) {
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < shape.size() && d < 6; ++d)
+      if (corner >> d & 1) at += (shape[d] - 1) * strides[d];
+    chosen.insert(at);
+  }
+  Rng rng(seed);
+  while (static_cast<std::int64_t>(chosen.size()) < std::min(kSpots, count)) chosen.insert(rng.below(count));
+  return {chosen.begin(), chosen.end()};
+}
+
+std::string index_text(std::int64_t at, const Shape& shape) {
+  std::string text;
+  for (std::int64_t stride : row_major_strides(shape)) {
+    text += (text.empty() ? "[" : ", ") + std::to_string(at / stride);
+    at %= stride;
+  }
+  return text.empty() ? "[]" : text + "]";
+}
+
+Tensor tensor_of(const std::string& bytes, const TensorType& type) {
+  Tensor t(type.dtype, type.shape);
+  std::memcpy(t.data(), bytes.data(), bytes.size());
+  return t;
+}
+
+Tensor at_elements(const Tensor& whole, const std::vector<std::int64_t>& elements) {
+  Tensor t(whole.dtype(), {static_cast<std::int64_t>(elements.size())});
+  const bool exact = !is_float(whole.dtype());
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (exact)
+      t.set_integer(static_cast<std::int64_t>(i), whole.integer(elements[i]));
+    else
+      t.set(static_cast<std::int64_t>(i), whole.get(elements[i]));
+  }
+  return t;
+}
+
+bool mostly_undefined(const Tensor& values) {
+  std::int64_t undefined = 0;
+  for (std::int64_t i = 0; i < values.size(); ++i) undefined += std::isnan(values.get(i));
+  return 4 * undefined > values.size();
+}
+
+}  // namespace
+
+ArgumentSpec spec_of(const Op& op, std::uint64_t seed) {
+  const auto& placeholder = std::get<Placeholder>(op.def);
+  ArgumentSpec spec;
+  spec.role = placeholder.constant ? ArgumentRole::constant : ArgumentRole::activation;
+  spec.dtype = op.dtype;
+  spec.bytes = num_elements(op.shape) * size_of(op.dtype);
+  spec.seed = seed;
+  spec.index_bound = placeholder.index_bound;
+  return spec;
+}
+
+Tensor make_tensor(const ArgumentSpec& spec, const Shape& shape) {
+  Tensor t(spec.dtype, shape);
+  WHET_CHECK(t.bytes() == spec.bytes);
+  fill_argument(spec, static_cast<std::byte*>(t.data()));
+  return t;
+}
+
+double tolerance_of(const ComputeDag& dag, DType output) {
+  if (!is_float(output)) return 0;
+  // A sum of K random terms errs by about sqrt(K) roundings; the factor leaves room for any order of summing and for
+  // the polynomials of exp, erf and the like.
+  double growth = 128, worst = rounding(output);
+  for (const Op& op : dag.ops) {
+    if (is_float(op.dtype)) worst = std::max(worst, rounding(op.dtype));
+    if (op.is_placeholder()) continue;
+    double length = 1;
+    for (const Axis& axis : op.element().reduce_axes) length *= static_cast<double>(axis.extent);
+    if (length > 1) growth += 8 * std::sqrt(length);
+  }
+  return growth * worst;
+}
+
+Result<Reference> Reference::make(const ComputeDag& dag, std::uint64_t seed) {
+  Reference reference;
+  for (bool positive : {false, true}) {
+    reference = {};
+    std::vector<Tensor> inputs;
+    for (const Op& op : dag.ops) {
+      if (!op.is_placeholder()) continue;
+      ArgumentSpec spec = spec_of(op, hash_combine(seed, inputs.size()));
+      if (positive) spec.low = 0.25;
+      inputs.push_back(make_tensor(spec, op.shape));
+      reference.inputs_.push_back(spec);
+    }
+    std::vector<Tensor> whole;
+    if (flops(dag) <= kWholeFlops) {
+      WHET_TRY(whole, evaluate(dag, inputs));
+    }
+    bool undefined = false;
+    for (std::size_t k = 0; k < dag.outputs.size(); ++k) {
+      const Op& op = dag.op(dag.outputs[k]);
+      Output output{op.name, {op.dtype, op.shape}, tolerance_of(dag, op.dtype), {}, {}, {}};
+      if (!whole.empty()) {
+        output.values = whole[k];
+      } else {
+        output.elements = spots(op.shape, hash_combine(seed, k));
+        WHET_TRY(output.values, evaluate_at(dag, inputs, dag.outputs[k], output.elements));
+      }
+      undefined |= is_float(op.dtype) && mostly_undefined(output.values);
+      reference.outputs_.push_back(std::move(output));
+    }
+    if (!undefined) break;
+  }
+  return reference;
+}
+
+std::string Reference::compare(const Output& output, const Tensor& got) {
+  const Tensor known = output.elements.empty() ? got : at_elements(got, output.elements);
+  Difference d = whet::compare(known, output.values, output.tolerance);
+  std::int64_t where =
+      output.elements.empty() || d.where < 0 ? d.where : output.elements[static_cast<std::size_t>(d.where)];
+  std::int64_t known_count = known.size();
+  if (d.mismatches == 0 && output.passed) {
+    d = whet::compare(got, *output.passed, 2 * output.tolerance);
+    where = d.where;
+    known_count = got.size();
+  }
+  if (d.mismatches == 0) return "";
+  char numbers[160];
+  std::snprintf(
+      numbers, sizeof numbers,
+      " differs by %.3g at %s where the largest magnitude is %.3g (tolerance %.1e); %lld of %lld elements are wrong",
+      d.max_abs, index_text(where, output.type.shape).c_str(), d.largest, output.tolerance,
+      static_cast<long long>(d.mismatches), static_cast<long long>(known_count));
+  return "output `" + output.name + "`" + numbers;
+}
+
+std::string Reference::compare(const std::vector<std::string>& outputs) {
+  if (outputs.size() != outputs_.size())
+    return "the kernel has " + std::to_string(outputs.size()) + " outputs, the task " + std::to_string(outputs_.size());
+  std::vector<Tensor> got;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const auto expected = num_elements(outputs_[k].type.shape) * size_of(outputs_[k].type.dtype);
+    if (static_cast<std::int64_t>(outputs[k].size()) != expected)
+      return "output `" + outputs_[k].name + "` has " + std::to_string(outputs[k].size()) + " bytes, not " +
+             std::to_string(expected);
+    got.push_back(tensor_of(outputs[k], outputs_[k].type));
+    if (std::string difference = compare(outputs_[k], got.back()); !difference.empty()) return difference;
+  }
+  for (std::size_t k = 0; k < got.size(); ++k)
+    if (!outputs_[k].passed && !outputs_[k].elements.empty()) outputs_[k].passed = got[k];
+  return "";
+}
+
+}  // namespace whet

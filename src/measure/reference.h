@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/dag.h"
+#include "runner/messages.h"
+
+namespace whet {
+
+/// What the runner must know of a placeholder to make contents for it.
+ArgumentSpec spec_of(const Op& placeholder, std::uint64_t seed);
+/// The tensor that the runner makes of a spec.
+Tensor make_tensor(const ArgumentSpec&, const Shape&);
+
+/// Right answers of a task for inputs made from a seed. Small tasks are known whole; of others 256 elements an output,
+/// corners included, until a kernel has passed: then all elements of later ones are compared with that one's too.
+class Reference {
+ public:
+  /// `positive`: floats in [1/4, 1) instead of [-1, 1), for tasks that are undefined on negative numbers.
+  static Result<Reference> make(const ComputeDag&, std::uint64_t seed);
+
+  /// The inputs' specs, one a placeholder, as the kernel must see them.
+  const std::vector<ArgumentSpec>& inputs() const { return inputs_; }
+  /// Empty when the outputs (contents, one an output of the DAG) are right, else what differs most and where.
+  std::string compare(const std::vector<std::string>& outputs);
+
+ private:
+  struct Output {
+    std::string name;
+    TensorType type;
+    double tolerance = 0;
+    std::vector<std::int64_t> elements;  ///< row-major numbers of those known; empty: all
+    Tensor values;
+    std::optional<Tensor> passed;  ///< whole output of a kernel that was right
+  };
+  static std::string compare(const Output&, const Tensor& got);
+
+  std::vector<ArgumentSpec> inputs_;
+  std::vector<Output> outputs_;
+};
+
+/// The largest error to expect relative to the largest magnitude: rounding of the dtype, grown by the lengths of
+/// reductions.
+double tolerance_of(const ComputeDag&, DType output);
+
+}  // namespace whet

@@ -1,0 +1,96 @@
+#include "measure/reference.h"
+
+#include <gtest/gtest.h>
+
+namespace whet {
+namespace {
+
+ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
+std::string bytes_of(const Tensor& t) {
+  return {static_cast<const char*>(t.data()), static_cast<std::size_t>(t.bytes())};
+}
+/// The true outputs for the reference's inputs.
+std::vector<Tensor> truth(const ComputeDag& d, const Reference& reference) {
+  std::vector<Tensor> inputs;
+  for (const Op& op : d.ops)
+    if (op.is_placeholder()) inputs.push_back(make_tensor(reference.inputs()[inputs.size()], op.shape));
+  return evaluate(d, inputs).value();
+}
+
+const char* kSmall = "p = PLACEHOLDER [64]\nq(i) = (p[i] + 1f) for i in 64\nreturn q\n";
+/// Too large to be known whole.
+const char* kLarge =
+    "p = PLACEHOLDER [512, 64]\nw = PLACEHOLDER [64, 128] const\n"
+    "q(i, j) += (p[i, k]*w[k, j]) for i in 512, j in 128, k in 64\nreturn q\n";
+
+TEST(Reference, AcceptsTheTruthAndSmallErrors) {
+  for (const char* text : {kSmall, kLarge}) {
+    const ComputeDag d = dag(text);
+    Reference reference = Reference::make(d, 1).value();
+    Tensor out = truth(d, reference)[0].clone();
+    EXPECT_EQ(reference.compare({bytes_of(out)}), "");
+    out.set(0, out.get(0) * (1 + 1e-7));
+    EXPECT_EQ(reference.compare({bytes_of(out)}), "");
+  }
+}
+TEST(Reference, NamesTheLargestDifference) {
+  const ComputeDag d = dag(kSmall);
+  Reference reference = Reference::make(d, 1).value();
+  Tensor out = truth(d, reference)[0].clone();
+  out.set(5, 10);
+  const std::string text = reference.compare({bytes_of(out)});
+  EXPECT_EQ(text.substr(0, 22), "output `q` differs by ");
+  EXPECT_NE(text.find(" at [5] where"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 of 64 elements are wrong"), std::string::npos) << text;
+}
+TEST(Reference, SeesPoisonThatWasNotOverwritten) {
+  const ComputeDag d = dag(kLarge);
+  Reference reference = Reference::make(d, 1).value();
+  EXPECT_NE(reference.compare({std::string(512 * 128 * 4, '\xff')}), "");
+}
+TEST(Reference, KnowsTheCornersOfALargeOutput) {
+  const ComputeDag d = dag(kLarge);
+  for (std::int64_t corner : {0, 127, 511 * 128, 511 * 128 + 127}) {
+    Reference reference = Reference::make(d, 1).value();
+    Tensor out = truth(d, reference)[0].clone();
+    out.set(corner, out.get(corner) + 1);
+    EXPECT_NE(reference.compare({bytes_of(out)}), "") << corner;
+  }
+}
+TEST(Reference, HoldsLaterOutputsAgainstOneThatPassedElementByElement) {
+  const ComputeDag d = dag(kLarge);
+  Reference reference = Reference::make(d, 1).value();
+  const Tensor right = truth(d, reference)[0];
+  EXPECT_EQ(reference.compare({bytes_of(right)}), "");
+  for (std::int64_t at = 1000; at < 1010; ++at) {
+    Tensor out = right.clone();
+    out.set(at, out.get(at) + 1);
+    EXPECT_NE(reference.compare({bytes_of(out)}), "") << at;
+  }
+}
+TEST(Reference, TakesPositiveInputsWhereNegativeOnesAreUndefined) {
+  const ComputeDag d = dag("p = PLACEHOLDER [64]\nq(i) = log(p[i]) for i in 64\nreturn q\n");
+  EXPECT_EQ(Reference::make(d, 1)->inputs()[0].low, 0.25);
+  EXPECT_EQ(Reference::make(dag(kSmall), 1)->inputs()[0].low, -1);
+}
+TEST(Reference, ComparesIntegersExactly) {
+  const ComputeDag d = dag("p = PLACEHOLDER [8] i32\nq(i): i32 = (p[i] + 1i32) for i in 8\nreturn q\n");
+  Reference reference = Reference::make(d, 1).value();
+  Tensor out = truth(d, reference)[0].clone();
+  EXPECT_EQ(reference.compare({bytes_of(out)}), "");
+  out.set_integer(3, out.integer(3) + 1);
+  EXPECT_NE(reference.compare({bytes_of(out)}), "");
+}
+TEST(Reference, RefusesOutputsOfAnotherNumberOrSize) {
+  Reference reference = Reference::make(dag(kSmall), 1).value();
+  EXPECT_EQ(reference.compare({}), "the kernel has 0 outputs, the task 1");
+  EXPECT_EQ(reference.compare({"abc"}), "output `q` has 3 bytes, not 256");
+}
+TEST(Tolerance, GrowsWithReductionsAndIsZeroForIntegers) {
+  EXPECT_LT(tolerance_of(dag(kSmall), DType::f32), tolerance_of(dag(kLarge), DType::f32));
+  EXPECT_LT(tolerance_of(dag(kLarge), DType::f32), 1e-4);
+  EXPECT_EQ(tolerance_of(dag(kSmall), DType::i32), 0);
+}
+
+}  // namespace
+}  // namespace whet

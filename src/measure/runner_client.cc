@@ -1,0 +1,88 @@
+#include "measure/runner_client.h"
+
+#include <signal.h>
+
+#include <cstdio>
+
+namespace whet {
+namespace {
+
+/// A board's runner may send numbers that this program does not know.
+std::uint8_t number(OutcomeCode code) { return static_cast<std::uint8_t>(code); }
+
+}  // namespace
+
+RunnerClient::Exchange RunnerClient::ask(FrameType type, const std::string& payload, FrameType answer, double timeout) {
+  bool sent = false;
+  for (int attempt = 0; attempt < 2 && !sent; ++attempt) {
+    if (!process_.alive()) {
+      auto process = host_.spawn(MeasureHost::Kind::runner);
+      if (!process.ok()) return {OutcomeCode::unknown, process.error().message, {}};
+      process_ = *process;
+      ++started_;
+    }
+    // A runner that died while idle is no fault of this request: a fresh one gets it.
+    sent = send_frame(process_.fd, type, payload);
+    if (!sent) host_.end(process_, true);
+  }
+  if (!sent) return {OutcomeCode::unknown, "no runner could be reached", {}};
+
+  ReceiveResult received = receive_frame(process_.fd, timeout);
+  if (!received.ok && received.end == WireEnd::timed_out) {
+    host_.end(process_, true);
+    char limit[32];
+    std::snprintf(limit, sizeof limit, "%g s", timeout);
+    return {OutcomeCode::run_timeout, "the kernel did not finish within " + std::string(limit), {}};
+  }
+  if (!received.ok) return ended("");
+  if (received.frame.type == FrameType::fault) return ended(received.frame.payload);
+  if (received.frame.type != answer) {
+    host_.end(process_, true);
+    return {OutcomeCode::unknown, "the runner's answer makes no sense", {}};
+  }
+  return {OutcomeCode::ok, "", std::move(received.frame.payload)};
+}
+
+RunnerClient::Exchange RunnerClient::ended(std::string last_words) {
+  const ProcessEnd end = host_.end(process_, false);
+  if (end.by_signal && end.number == SIGKILL && last_words.empty())
+    return {OutcomeCode::out_of_memory,
+            "the runner was killed from outside (SIGKILL), as the system does when memory ends",
+            {}};
+  return {OutcomeCode::crash, "the kernel crashed: " + (last_words.empty() ? end.text() : last_words), {}};
+}
+
+/// What the task needs is no leak; what is resident beyond it is.
+void RunnerClient::recycle_if_large(const KernelJob& job) {
+  std::int64_t needed = 2 * (job.kernel.shared_workspace + job.threads * job.kernel.worker_workspace);
+  for (const ArgumentSpec& a : job.arguments) needed += 3 * a.bytes;
+  if (process_.alive() && resident_bytes(process_.pid) > recycle_ + needed) host_.end(process_, true);
+}
+
+MeasureReply RunnerClient::measure(const MeasureRequest& request) {
+  const Exchange e = ask(FrameType::measure, encode(request), FrameType::measured, timeout_);
+  MeasureReply reply;
+  reply.code = number(e.code);
+  reply.message = e.message;
+  if (e.code != OutcomeCode::ok) return reply;
+  if (auto decoded = decode_measure_reply(e.payload); decoded && decoded->code < kOutcomeCodes) {
+    recycle_if_large(request.job);
+    return std::move(*decoded);
+  }
+  host_.end(process_, true);
+  return {number(OutcomeCode::unknown), "the runner's answer makes no sense"};
+}
+
+CheckReply RunnerClient::check(const CheckRequest& request) {
+  const Exchange e = ask(FrameType::check, encode(request), FrameType::checked, timeout_);
+  CheckReply reply;
+  reply.code = number(e.code);
+  reply.message = e.message;
+  if (e.code != OutcomeCode::ok) return reply;
+  if (auto decoded = decode_check_reply(e.payload); decoded && decoded->code < kOutcomeCodes)
+    return std::move(*decoded);
+  host_.end(process_, true);
+  return {number(OutcomeCode::unknown), "the runner's answer makes no sense"};
+}
+
+}  // namespace whet

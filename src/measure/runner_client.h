@@ -1,0 +1,40 @@
+#pragma once
+
+#include "measure/host.h"
+#include "runner/messages.h"
+#include "runner/wire.h"
+
+namespace whet {
+
+/// Our end of the runner: starts it when needed and again after each candidate that ends it.
+class RunnerClient {
+ public:
+  /// `timeout`: seconds for one request. `recycle`: resident bytes at which the runner is replaced.
+  RunnerClient(MeasureHost& host, double timeout, std::int64_t recycle)
+      : host_(host), timeout_(timeout), recycle_(recycle) {}
+  ~RunnerClient() { host_.end(process_, true); }
+  RunnerClient(const RunnerClient&) = delete;
+
+  /// Whatever happens becomes a code: crash, run_timeout, ... in the reply.
+  MeasureReply measure(const MeasureRequest&);
+  CheckReply check(const CheckRequest&);
+
+  std::int64_t started() const { return started_; }
+  const WorkerProcess& process() const { return process_; }
+
+ private:
+  struct Exchange {
+    OutcomeCode code = OutcomeCode::ok;
+    std::string message, payload;
+  };
+  Exchange ask(FrameType type, const std::string& payload, FrameType answer, double timeout);
+  Exchange ended(std::string last_words);
+  void recycle_if_large(const KernelJob&);
+
+  MeasureHost& host_;
+  double timeout_;
+  std::int64_t recycle_, started_ = 0;
+  WorkerProcess process_;
+};
+
+}  // namespace whet

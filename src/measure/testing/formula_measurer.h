@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "measure/measurer.h"
+
+namespace whet {
+
+/// A fake that answers at once by a formula: `outcome(task, steps)` decides, so that a search test is exact and
+/// instant. `wrong(steps)` names the candidates whose answers are wrong; the others are right.
+class FormulaMeasurer : public Measurer {
+ public:
+  using Formula = std::function<Outcome(const MeasureTask&, const std::string& steps)>;
+
+  explicit FormulaMeasurer(Formula outcome, std::function<bool(const std::string&)> wrong = {})
+      : outcome_(std::move(outcome)), wrong_(std::move(wrong)) {}
+  /// Every candidate is timed, with `seconds(steps)`.
+  static FormulaMeasurer timing(std::function<double(const std::string&)> seconds) {
+    return FormulaMeasurer([seconds = std::move(seconds)](const MeasureTask&, const std::string& steps) {
+      return Outcome{OutcomeCode::ok, "", {seconds(steps)}, false, 0.001, 0.001};
+    });
+  }
+
+  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps,
+                                double incumbent) override {
+    std::vector<Measured> out;
+    for (const std::string& s : steps) {
+      Measured m{outcome_(task, s), std::to_string(std::hash<std::string>()(s))};
+      m.outcome.truncated = incumbent > 0 && m.outcome.ok() && m.outcome.best_seconds() > 1.3 * incumbent;
+      measured[s]++;
+      out.push_back(std::move(m));
+    }
+    return out;
+  }
+  Outcome check(const MeasureTask& task, const std::string& steps) override {
+    ++checks;
+    if (wrong_ && wrong_(steps)) return {OutcomeCode::wrong_answer, "wrong by formula"};
+    Outcome o = outcome_(task, steps);
+    o.seconds.clear();
+    return o;
+  }
+  Result<Confirmation> confirm(const MeasureTask& task, const std::string& a, const std::string& b) override {
+    ++confirmations;
+    return Confirmation{outcome_(task, a).best_seconds(), outcome_(task, b).best_seconds()};
+  }
+
+  std::map<std::string, int> measured;  ///< how often each candidate was asked for
+  int checks = 0, confirmations = 0;
+
+ private:
+  Formula outcome_;
+  std::function<bool(const std::string&)> wrong_;
+};
+
+}  // namespace whet
