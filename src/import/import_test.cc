@@ -116,6 +116,13 @@ TEST(ImportOnnx, OutputsKeepTheirNames) {
             "v3: f32[2] = reshape(v1)  # output/v3\n"
             "output v1\noutput v2\noutput v3\n");
 }
+TEST(ImportOnnx, AnOutputThatNobodyReadsNeedNotBeComputed) {
+  OnnxModel model = chain({{"Dropout", {"x"}}, {"Relu", {"v0"}}});
+  model.nodes[0].outputs.push_back("mask");
+  EXPECT_EQ(signature(import_onnx(model, {}).value()), "x: f32[2]\n1 nodes\nv1: f32[2]\n");
+  model.outputs.push_back("mask");
+  EXPECT_EQ(failure(import_onnx(model, {})), "Dropout_0: output 1 of Dropout is not supported");
+}
 TEST(ImportOnnx, BindsOneSymbolEverywhere) {
   OnnxModel model = chain({{"Add", {"x", "w"}}});
   model.inputs = {{"x", DType::f32, std::vector<OnnxDimension>{{{}, "batch"}, {{}, "n"}}},

@@ -106,7 +106,7 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
                     std::set<std::string>& needed) {
   OnnxGraph out;
   out.graph.name = model.onnx.graph_name;
-  out.reserve_names(model.onnx);
+  out.reserve_names(model.onnx, model.order);
   for (std::size_t i = 0; i < model.onnx.inputs.size(); ++i) {
     const std::string& name = model.onnx.inputs[i].name;
     out.define(name, folded.contains(name) ? out.graph.add_constant(name, options.values.at(name))

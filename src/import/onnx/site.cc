@@ -37,11 +37,15 @@ std::string OnnxGraph::unique(const std::string& name, Names& taken) {
   return candidate;
 }
 
-void OnnxGraph::reserve_names(const OnnxModel& model) {
+void OnnxGraph::reserve_names(const OnnxModel& model, const std::vector<std::size_t>& order) {
   for (const OnnxInput& input : model.inputs) value_names_.insert(input.name);
   for (const NamedTensor& initializer : model.initializers) value_names_.insert(initializer.name);
   for (const OnnxNode& node : model.nodes) value_names_.insert(node.outputs.begin(), node.outputs.end());
   value_names_.insert(model.outputs.begin(), model.outputs.end());
+  read_names_.insert(model.outputs.begin(), model.outputs.end());
+  for (std::size_t index : order) {
+    read_names_.insert(model.nodes[index].inputs.begin(), model.nodes[index].inputs.end());
+  }
 }
 
 ValueId OnnxGraph::add_input(const std::string& name, TensorType type) {
@@ -309,7 +313,7 @@ Status OnnxSite::finish() const {
     }
   }
   for (std::size_t i = 0; i < node_.outputs.size(); ++i) {
-    if (wants_output(i) && !graph_.defined(node_.outputs[i])) {
+    if (wants_output(i) && graph_.is_read(node_.outputs[i]) && !graph_.defined(node_.outputs[i])) {
       return error("output " + std::to_string(i) + " of " + node_.op + " is not supported");
     }
   }

@@ -20,8 +20,10 @@ class OnnxGraph {
  public:
   Graph graph;
 
-  /// Keeps the names of the file's values for those, so that steps on the way are called otherwise.
-  void reserve_names(const OnnxModel&);
+  /// Keeps the names of the file's values for those, so that steps on the way are called otherwise; and learns which
+  /// ones the nodes of `order` or the outputs read.
+  void reserve_names(const OnnxModel&, const std::vector<std::size_t>& order);
+  bool is_read(const std::string& name) const { return read_names_.contains(name); }
   bool defined(const std::string& name) const { return values_.contains(name); }
   ValueId find(const std::string& name) const { return values_.at(name); }
   void define(const std::string& name, ValueId id) { values_[name] = id; }
@@ -42,7 +44,7 @@ class OnnxGraph {
   static std::string unique(const std::string& name, Names& taken);
 
   std::unordered_map<std::string, ValueId> values_;
-  Names value_names_, node_names_;
+  Names value_names_, node_names_, read_names_;
   std::int64_t folded_bytes_ = 0;
 };
 
@@ -113,7 +115,7 @@ class OnnxSite {
   Status give(ValueId, std::size_t i = 0);
   Status give_constant(Tensor, std::size_t i = 0);
 
-  /// After the importer: every attribute was read, every named output was given.
+  /// After the importer: every attribute was read, every output that something reads was given.
   Status finish() const;
 
  private:
