@@ -1,6 +1,7 @@
 #include "compute/affine.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace whet {
 namespace {
@@ -12,15 +13,77 @@ std::int64_t wrap_mul(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
-/// -1, 0 or 1: variables by id, then the others by hash. 0 is answered for equal atoms alone.
-int compare_atoms(const Expr& a, const Expr& b) {
+int sign(std::int64_t a, std::int64_t b) { return a < b ? -1 : a > b; }
+
+int compare(const Expr& a, const Expr& b);
+
+int compare(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (const int order = compare(a[i], b[i])) return order;
+  }
+  return 0;
+}
+
+/// A total order of expressions that decides near the top, where most differ; 0 for equal structure alone.
+int compare(const Expr& a, const Expr& b) {
   if (a.get() == b.get()) return 0;
+  if (!a.defined() || !b.defined()) return a.defined() ? 1 : -1;
+  if (const int order = sign(static_cast<std::int64_t>(a->kind.index()), static_cast<std::int64_t>(b->kind.index()))) {
+    return order;
+  }
+  if (a->dtype != b->dtype) return a->dtype < b->dtype ? -1 : 1;
+  if (a->lanes != b->lanes) return a->lanes < b->lanes ? -1 : 1;
+  auto first_of = [](int x, auto&& next) { return x != 0 ? x : next(); };
+  return std::visit(
+      Match{
+          [&](const IntConst& x) { return sign(x.value, std::get<IntConst>(b->kind).value); },
+          [&](const FloatConst& x) {
+            return sign(std::bit_cast<std::int64_t>(x.value),
+                        std::bit_cast<std::int64_t>(std::get<FloatConst>(b->kind).value));
+          },
+          [&](const Var& x) { return sign(x.id.value, std::get<Var>(b->kind).id.value); },
+          [&](const Unary& x) {
+            const auto& y = std::get<Unary>(b->kind);
+            return first_of(sign(static_cast<int>(x.op), static_cast<int>(y.op)), [&] { return compare(x.a, y.a); });
+          },
+          [&](const Binary& x) {
+            const auto& y = std::get<Binary>(b->kind);
+            return first_of(sign(static_cast<int>(x.op), static_cast<int>(y.op)),
+                            [&] { return first_of(compare(x.a, y.a), [&] { return compare(x.b, y.b); }); });
+          },
+          [&](const Select& x) {
+            const auto& y = std::get<Select>(b->kind);
+            return compare({x.condition, x.if_true, x.if_false}, {y.condition, y.if_true, y.if_false});
+          },
+          [&](const Cast& x) { return compare(x.a, std::get<Cast>(b->kind).a); },
+          [&](const Call& x) {
+            const auto& y = std::get<Call>(b->kind);
+            return first_of(sign(static_cast<int>(x.fn), static_cast<int>(y.fn)),
+                            [&] { return compare(x.args, y.args); });
+          },
+          [&](const Load& x) {
+            const auto& y = std::get<Load>(b->kind);
+            return first_of(sign(x.source.value, y.source.value), [&] {
+              return first_of(compare(x.index, y.index), [&] { return compare(x.mask, y.mask); });
+            });
+          },
+          [&](const Ramp& x) {
+            const auto& y = std::get<Ramp>(b->kind);
+            return first_of(sign(x.stride, y.stride), [&] { return compare(x.base, y.base); });
+          },
+          [&](const Broadcast& x) { return compare(x.a, std::get<Broadcast>(b->kind).a); },
+      },
+      a->kind);
+}
+
+/// Variables first, by id.
+int compare_atoms(const Expr& a, const Expr& b) {
   const auto* x = std::get_if<Var>(&a->kind);
   const auto* y = std::get_if<Var>(&b->kind);
-  if (x && y) return x->id == y->id ? 0 : x->id < y->id ? -1 : 1;
+  if (x && y) return sign(x->id.value, y->id.value);
   if (x || y) return x ? -1 : 1;
-  if (same(a, b)) return 0;
-  return hash(a) < hash(b) ? -1 : 1;
+  return compare(a, b);
 }
 
 Affine combine(const Affine& a, const Affine& b, std::int64_t factor) {
@@ -50,8 +113,16 @@ Expr times(const Expr& atom, std::int64_t coefficient) { return coefficient == 1
 }  // namespace
 
 std::int64_t Affine::coefficient(const Expr& atom) const {
-  for (const auto& [other, value] : terms) {
-    if (same(other, atom)) return value;
+  if (const auto* wanted = std::get_if<Var>(&atom->kind)) {
+    for (const auto& [other, value] : terms) {
+      const auto* v = std::get_if<Var>(&other->kind);
+      if (!v || v->id > wanted->id) return 0;
+      if (v->id == wanted->id) return value;
+    }
+    return 0;
+  }
+  for (auto term = terms.rbegin(); term != terms.rend() && !std::holds_alternative<Var>(term->first->kind); ++term) {
+    if (same(term->first, atom)) return term->second;
   }
   return 0;
 }

@@ -93,8 +93,9 @@ class Facts {
     std::optional<Affine> min, max;  ///< only where they say more than `range`
   };
   struct Fact {
-    Affine value;   ///< >= 0
-    bool of_lanes;  ///< said by a vector condition
+    Affine value;         ///< >= 0
+    bool of_lanes;        ///< said by a vector condition
+    std::uint64_t atoms;  ///< a bit for each atom, so that most facts that cannot help are skipped at a glance
   };
   struct Search;
 
@@ -105,6 +106,10 @@ class Facts {
   Interval term_bounds(const Affine&) const;
   std::optional<std::int64_t> upper(const Affine&, Search&, int depth) const;
   std::optional<std::int64_t> best_upper(const Affine&, std::optional<std::int64_t> goal) const;
+  struct Point;
+  std::optional<std::int64_t> value_at(const Expr&, Point&) const;
+  std::optional<std::int64_t> value_at(const Affine&, Point&) const;
+  bool attains(const Affine&, std::int64_t bound, bool others_high) const;
   void add_fact(Affine, bool of_lanes);
   void assume(const Expr& condition, bool of_lanes);
   void assume_not(const Expr& condition, bool of_lanes);

@@ -2,7 +2,9 @@
 #include <limits>
 #include <numeric>
 
+#include "base/hash.h"
 #include "compute/affine.h"
+#include "compute/scalar.h"
 
 namespace whet {
 namespace {
@@ -103,6 +105,28 @@ const Binary* as_binary(const Expr& e, BinaryOp op) {
   return n && n->op == op ? n : nullptr;
 }
 
+/// A bit for each variable, and one for everything else.
+std::uint64_t atoms_of(const Affine& a) {
+  std::uint64_t bits = 0;
+  for (const auto& [atom, coefficient] : a.terms) {
+    const auto* v = std::get_if<Var>(&atom->kind);
+    bits |= v && v->id.valid() ? std::uint64_t{1} << (v->id.index() % 63) : std::uint64_t{1} << 63;
+  }
+  return bits;
+}
+
+/// Equal affine forms of the same nodes give equal numbers; good enough to notice that a search has been here.
+std::uint64_t fingerprint(const Affine& a) {
+  std::uint64_t h = static_cast<std::uint64_t>(a.constant);
+  for (const auto& [atom, coefficient] : a.terms) {
+    const auto* v = std::get_if<Var>(&atom->kind);
+    const std::uint64_t name =
+        v ? static_cast<std::uint64_t>(v->id.value) : reinterpret_cast<std::uintptr_t>(atom.get());
+    h = hash_combine(h, name * 31 + static_cast<std::uint64_t>(coefficient));
+  }
+  return h;
+}
+
 bool share_an_atom(const Affine& a, const Affine& b) {
   return std::any_of(a.terms.begin(), a.terms.end(), [&](const auto& t) { return b.coefficient(t.first) != 0; });
 }
@@ -156,7 +180,10 @@ void Facts::add_fact(Affine fact, bool of_lanes) {
     add_fact(replaced(fact, i, to_affine(n->b)), of_lanes);
     return;
   }
-  if (!fact.is_constant()) facts_.push_back({std::move(fact), of_lanes});
+  if (!fact.is_constant()) {
+    const std::uint64_t atoms = atoms_of(fact);
+    facts_.push_back({std::move(fact), of_lanes, atoms});
+  }
 }
 
 void Facts::assume(const Expr& condition) { assume(lane_of(condition), condition->lanes > 1); }
@@ -276,8 +303,16 @@ Interval Facts::term_bounds(const Affine& a) const {
 
 /// The work left to one question, and the answer that suffices.
 struct Facts::Search {
-  int steps;
+  int& steps;
   Bound goal;
+  std::vector<std::uint64_t>& visited;
+  /// Different facts in different order lead to one form.
+  bool is_new(const Affine& a) {
+    const std::uint64_t print = fingerprint(a);
+    if (std::find(visited.begin(), visited.end(), print) != visited.end()) return false;
+    visited.push_back(print);
+    return true;
+  }
   bool satisfied(Bound b) const { return b && goal && *b <= *goal; }
 };
 
@@ -287,7 +322,15 @@ struct Facts::Search {
 ///  - facts: a <= a + f when f >= 0, where that cancels an atom.
 Bound Facts::upper(const Affine& a, Search& search, int depth) const {
   Bound best = term_bounds(a).max;
-  if (a.is_constant() || search.satisfied(best) || depth == 0 || search.steps-- <= 0) return best;
+  if (a.is_constant() || search.satisfied(best) || depth <= 0 || search.steps <= 0) return best;
+  --search.steps;
+  // Both sides of a case may need what has been visited on the other.
+  auto branch = [&](const Affine& side) {
+    const std::size_t visited = search.visited.size();
+    const Bound b = upper(side, search, depth - 1);
+    search.visited.resize(visited);
+    return b;
+  };
   auto improve = [&](Bound b) {
     best = tighter_upper(best, b);
     return search.satisfied(best);
@@ -296,31 +339,33 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
   for (std::size_t i = 0; i < a.terms.size(); ++i) {
     const auto& [atom, coefficient] = a.terms[i];
     if (const auto* s = std::get_if<Select>(&atom->kind)) {
-      Bound x = upper(replaced(a, i, to_affine(s->if_true)), search, depth - 1);
-      if (x) improve(looser_upper(x, upper(replaced(a, i, to_affine(s->if_false)), search, depth - 1)));
+      const Bound x = branch(replaced(a, i, to_affine(s->if_true)));
+      if (x) improve(looser_upper(x, branch(replaced(a, i, to_affine(s->if_false)))));
       return best;
     }
     const auto* n = std::get_if<Binary>(&atom->kind);
     if (!n || (n->op != BinaryOp::min && n->op != BinaryOp::max)) continue;
     const bool both = (n->op == BinaryOp::min) == (coefficient > 0);
-    Bound x = upper(replaced(a, i, to_affine(n->a)), search, depth - 1);
+    const Bound x = branch(replaced(a, i, to_affine(n->a)));
     if (both && improve(x)) return best;
     if (!both && !x) return best;
-    Bound y = upper(replaced(a, i, to_affine(n->b)), search, depth - 1);
+    const Bound y = branch(replaced(a, i, to_affine(n->b)));
     improve(both ? y : looser_upper(x, y));
     return best;
   }
 
+  const std::uint64_t atoms = atoms_of(a);
   for (auto fact = facts_.rbegin(); fact != facts_.rend(); ++fact) {
-    if (fact->of_lanes && scalar_views_ > 0) continue;
+    if ((fact->atoms & atoms) == 0 || (fact->of_lanes && scalar_views_ > 0)) continue;
     for (const auto& [atom, coefficient] : a.terms) {
       const std::int64_t other = fact->value.coefficient(atom);
       if (other == 0 || (other > 0) == (coefficient > 0)) continue;
       const std::int64_t common = std::gcd(other, coefficient);
       const std::int64_t m = std::abs(other) / common;
-      Search scaled_search{search.steps, search.goal ? plus(times(search.goal, m), m - 1) : Bound()};
-      Bound b = upper(add(scale(a, m), scale(fact->value, std::abs(coefficient) / common)), scaled_search, depth - 1);
-      search.steps = scaled_search.steps;
+      Search scaled_search{search.steps, search.goal ? plus(times(search.goal, m), m - 1) : Bound(), search.visited};
+      const Affine next = add(scale(a, m), scale(fact->value, std::abs(coefficient) / common));
+      if (next.terms.size() > a.terms.size() + 1 || !search.is_new(next)) continue;
+      Bound b = upper(next, scaled_search, depth - 2);
       if (b && improve(floor_div(*b, m))) return best;
     }
   }
@@ -351,17 +396,77 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
     if (coefficient < 0) x.constant -= *divisor - 1;
     const std::int64_t common = std::gcd(*divisor, coefficient);
     const std::int64_t m = *divisor / common;
-    Search scaled_search{search.steps, search.goal ? plus(times(search.goal, m), m - 1) : Bound()};
+    Search scaled_search{search.steps, search.goal ? plus(times(search.goal, m), m - 1) : Bound(), search.visited};
     Bound b = upper(add(scale(rest, m), scale(x, coefficient / common)), scaled_search, depth - 1);
-    search.steps = scaled_search.steps;
     if (b && improve(floor_div(*b, m))) return best;
   }
   return best;
 }
 
+/// One value for each variable that was asked for; `others_high` says which end of their range the others get.
+struct Facts::Point {
+  std::vector<std::pair<VarId, std::int64_t>> values;
+  bool others_high;
+};
+
+Bound Facts::value_at(const Affine& a, Point& point) const {
+  Bound total = a.constant;
+  for (const auto& [atom, coefficient] : a.terms) total = plus(total, times(value_at(atom, point), coefficient));
+  return total;
+}
+
+Bound Facts::value_at(const Expr& e, Point& point) const {
+  if (const auto* c = std::get_if<IntConst>(&e->kind)) return c->value;
+  if (const auto* v = std::get_if<Var>(&e->kind)) {
+    for (const auto& [id, value] : point.values) {
+      if (id == v->id) return value;
+    }
+    const Interval range = range_of(v->id);
+    const Bound chosen = point.others_high ? range.max : range.min;
+    if (chosen) point.values.emplace_back(v->id, *chosen);
+    return chosen;
+  }
+  const auto* n = std::get_if<Binary>(&e->kind);
+  if (!n || is_float(n->a->dtype)) return {};
+  const Bound a = value_at(n->a, point), b = a ? value_at(n->b, point) : Bound();
+  return b ? apply(n->op, *a, *b, n->a->dtype) : Bound();
+}
+
+/// Whether there is a place, found at the first try, that keeps to every fact and binding and where `a` is `bound`:
+/// then no search finds a smaller upper bound.
+bool Facts::attains(const Affine& a, std::int64_t bound, bool others_high) const {
+  Point point{{}, others_high};
+  for (const auto& [atom, coefficient] : a.terms) {
+    const auto* v = std::get_if<Var>(&atom->kind);
+    if (!v) continue;
+    const Interval range = range_of(v->id);
+    const Bound chosen = coefficient > 0 ? range.max : range.min;
+    if (!chosen) return false;
+    point.values.emplace_back(v->id, *chosen);
+  }
+  if (value_at(a, point) != bound) return false;
+  for (const Fact& f : facts_) {
+    const Bound value = value_at(f.value, point);
+    if (!value || *value < 0) return false;
+  }
+  for (std::size_t i = 0; i < point.values.size(); ++i) {
+    const auto [id, value] = point.values[i];
+    const Binding* b = find(id);
+    const Bound low = b && b->min ? value_at(*b->min, point) : Bound(value);
+    const Bound high = b && b->max ? value_at(*b->max, point) : Bound(value);
+    if (!low || !high || *low > value || *high < value) return false;
+  }
+  return true;
+}
+
 Bound Facts::best_upper(const Affine& a, Bound goal) const {
-  Search search{200, goal};
-  return upper(a, search, 8);
+  const Bound simple = term_bounds(a).max;
+  if (a.is_constant() || (simple && goal && *simple <= *goal)) return simple;
+  if (simple && (attains(a, *simple, false) || attains(a, *simple, true))) return simple;
+  int steps = 48;
+  std::vector<std::uint64_t> visited;
+  Search search{steps, goal, visited};
+  return upper(a, search, 9);
 }
 
 Interval Facts::bounds(const Affine& a) const {
