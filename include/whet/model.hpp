@@ -141,17 +141,17 @@ class Session {
     whet_error error;
     whet_session* session = nullptr;
     check(api().session_create(model_.get(), pool_ ? pool_->get() : nullptr, &session, &error), error);
-    session_ = {session, Destroy{&api()}};
+    session_ = std::unique_ptr<whet_session, Destroy>(session, Destroy{&api()});
   }
   const whet_api& api() const { return model_.api(); }
   struct Destroy {
-    const whet_api* api = nullptr;
+    const whet_api* api;
     void operator()(whet_session* session) const { api->session_destroy(session); }
   };
 
   Model model_;
   std::shared_ptr<Pool> pool_;
-  std::unique_ptr<whet_session, Destroy> session_;
+  std::unique_ptr<whet_session, Destroy> session_{nullptr, Destroy{nullptr}};
 };
 
 }  // namespace whet::rt

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -65,16 +66,21 @@ class WaitWord {
   }
 
  private:
+  static constexpr std::uint64_t kPoliteAfterNs = 50000;
+
+  /// Looks at the word for `spin_ns`. After the first while the core is offered to others at every look: the thread
+  /// that this one waits for may be among those that have no core.
   bool spins_through(std::uint32_t old, std::uint64_t spin_ns) const {
     if (load() != old) return true;
     if (spin_ns == 0) return false;
-    const std::uint64_t end = now_ns() + spin_ns;
-    do {
+    const std::uint64_t begin = now_ns();
+    for (std::uint64_t now = begin; now - begin < spin_ns; now = now_ns()) {
       for (int i = 0; i < 64; ++i) {
         spin_pause();
         if (load() != old) return true;
       }
-    } while (now_ns() < end);
+      if (now - begin > kPoliteAfterNs) sched_yield();
+    }
     return false;
   }
   void wake() {
