@@ -57,6 +57,12 @@ CompiledBody::CompiledBody(const ComputeDag& dag, const Element& element, AxisId
   root_ = compile(element.body);
   const auto* n = std::get_if<Binary>(&element.body->kind);
   is_product_ = n && n->op == BinaryOp::mul && is_float(element.body->dtype);
+  auto plain_read = [&](int child) {
+    const Node& read = nodes_[static_cast<std::size_t>(child)];
+    return read.affine && read.always_inside && read.expr->dtype == DType::f32;
+  };
+  const std::vector<int>& factors = nodes_[static_cast<std::size_t>(root_)].children;
+  reads_both_ = is_product_ && plain_read(factors[0]) && plain_read(factors[1]);
 }
 
 int CompiledBody::compile(const Expr& e) {
@@ -138,6 +144,29 @@ std::pair<ValueColumn, ValueColumn> CompiledBody::run_factors(const std::vector<
   const Node& n = nodes_[static_cast<std::size_t>(root_)];
   const ValueColumn a = eval(n.children[0], nullptr);
   return {a, eval(n.children[1], nullptr)};
+}
+
+bool CompiledBody::add_products(const std::vector<std::int64_t>& axes, int count, ElementValue* sums) {
+  if (!reads_both_) return false;
+  axes_ = &axes;
+  const float* from[2];
+  std::int64_t step[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Node& read = nodes_[static_cast<std::size_t>(nodes_[static_cast<std::size_t>(root_)].children[i])];
+    const auto source = static_cast<std::size_t>(std::get<Load>(read.expr->kind).source.value);
+    from[i] = static_cast<const float*>(values_[source].data()) + at(read.flat);
+    step[i] = read.flat.lane;
+  }
+  const float *a = from[0], *b = from[1];
+  if (step[0] == 0 && step[1] == 1) {
+    const double factor = *a;
+    for (int k = 0; k < count; ++k) sums[k].f += factor * static_cast<double>(b[k]);
+  } else {
+    for (int k = 0; k < count; ++k) {
+      sums[k].f += static_cast<double>(a[k * step[0]]) * static_cast<double>(b[k * step[1]]);
+    }
+  }
+  return true;
 }
 
 ValueColumn CompiledBody::eval(int node, Mask mask) {

@@ -36,6 +36,10 @@ class CompiledBody {
   bool is_product() const { return is_product_; }
   std::pair<ValueColumn, ValueColumn> run_factors(const std::vector<std::int64_t>& axes, int count);
 
+  /// Adds the products to `sums` when both factors are plain reads of f32 that stay inside, as in convolutions; else
+  /// false.
+  bool add_products(const std::vector<std::int64_t>& axes, int count, ElementValue* sums);
+
   bool failed() const { return !error_.empty(); }
   const std::string& error() const { return error_; }
 
@@ -87,6 +91,7 @@ class CompiledBody {
   std::vector<Node> nodes_;
   int root_ = -1;
   bool is_product_ = false;
+  bool reads_both_ = false;  ///< see `add_products`
   const std::vector<std::int64_t>* axes_ = nullptr;
   int count_ = 0;
   std::string error_;

@@ -84,7 +84,9 @@ class OpEvaluator {
     }
     std::fill_n(sums_.begin(), count, identity());
     do {
-      if (*element_.reducer == Reducer::sum && body_->is_product()) {
+      const bool sums_products = *element_.reducer == Reducer::sum && body_->is_product();
+      if (sums_products && body_->add_products(at_, count, sums_.data())) continue;
+      if (sums_products) {
         const auto [a, b] = body_->run_factors(at_, count);
         add_products(a, b, count);
       } else {
