@@ -113,14 +113,17 @@ class GuardResolver {
     add_conjuncts(guard.condition, conjuncts);
     for (const Expr& c : conjuncts) {
       if (facts_.refutes(c)) return guard.else_body.defined() ? visit(guard.else_body) : Stmt();
-      if (!facts_.proves(c)) open.push_back(c);
+      if (!known(c)) open.push_back(c);
     }
     if (open.empty()) return visit(guard.then_body);
     Expr condition = open.front();
     for (std::size_t i = 1; i < open.size(); ++i) condition = condition && open[i];
     const Facts::Mark mark = facts_.mark();
+    const std::size_t assumed = assumed_.size();
     facts_.assume(condition);
+    assumed_.insert(assumed_.end(), open.begin(), open.end());
     const Stmt then_body = visit(guard.then_body);
+    assumed_.resize(assumed);
     facts_.rewind(mark);
     facts_.assume_not(condition);
     const Stmt else_body = guard.else_body.defined() ? visit(guard.else_body) : Stmt();
@@ -151,7 +154,7 @@ class GuardResolver {
     bind(loop);
     std::vector<Expr> invariant;
     for (const Expr& c : common_conditions(loop.body))
-      if (!depends(c, loop.index) && !facts_.proves(c) && loop.kind != LoopKind::parallel) invariant.push_back(c);
+      if (!depends(c, loop.index) && !known(c) && loop.kind != LoopKind::parallel) invariant.push_back(c);
     facts_.rewind(outside);
     if (!invariant.empty()) return visit(make_stmt(If{invariant.front(), make_stmt(loop), Stmt()}));
 
@@ -172,6 +175,11 @@ class GuardResolver {
     }
     facts_.rewind(outside);
     return result;
+  }
+
+  /// Proven, or assumed to the letter: the prover need not understand every condition that it is told.
+  bool known(const Expr& condition) const {
+    return facts_.proves(condition) || std::any_of(assumed_.begin(), assumed_.end(), [&](const Expr& a) { return same(a, condition); });
   }
 
   void bind(const Loop& loop) {
@@ -317,7 +325,8 @@ class GuardResolver {
       }
     }
     const std::int64_t cost = static_cast<std::int64_t>(starts.size() - 1) * unrolled_stores(body);
-    if (added_stores_ + cost > kMaxEdgeStores) return {low};
+    if (added_stores_ + cost > kMaxEdgeStores || cuts_ + starts.size() > kMaxCuts) return {low};
+    cuts_ += starts.size() - 1;
     added_stores_ += cost;
     return {starts.begin(), starts.end()};
   }
@@ -367,7 +376,9 @@ class GuardResolver {
   }
 
   Facts facts_;
+  std::vector<Expr> assumed_;
   std::int64_t added_stores_ = 0;
+  std::size_t cuts_ = 0;
 };
 
 }  // namespace
