@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/opened.h"
 #include "cli/table.h"
+#include "import/npy.h"
 #include "json/json.h"
 #include "ops/evaluate_graph.h"
 #include "tensor/compare.h"
@@ -18,6 +19,7 @@ namespace {
 struct CheckCommand {
   RunnableOptions runnable;
   std::string against;
+  std::vector<std::string> expect;
   double tolerance = 2e-5;
   bool inner = false, json = false, verbose = false;
 };
@@ -41,7 +43,21 @@ Result<std::vector<Tensor>> interpret(const Graph& graph, const InputFiles& file
   return evaluate_graph(graph, inputs);
 }
 
+/// Answers from files, in the order of the model's outputs.
+Result<Answers> read_answers(const std::vector<std::string>& paths) {
+  Answers answers;
+  for (const std::string& path : paths) {
+    WHET_TRY(const std::vector<NamedTensor> tensors, load_tensors(path));
+    for (const NamedTensor& each : tensors) {
+      answers.names.push_back({each.name.empty() ? path : each.name, each.tensor.type()});
+      answers.tensors.push_back(each.tensor);
+    }
+  }
+  return answers;
+}
+
 Result<Answers> reference_answers(const CheckCommand& command, const InputFiles& files) {
+  if (!command.expect.empty()) return read_answers(command.expect);
   RunnableOptions options = command.runnable;
   options.model.model = command.against;
   Answers answers;
@@ -69,14 +85,14 @@ Result<std::vector<Finding>> compare_outputs(const CheckCommand& command, const 
   WHET_TRY(std::vector<Tensor> inputs, inputs_of(runnable.model, command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> got, runnable.model.run(std::move(inputs)));
   if (got.size() != want.tensors.size()) {
-    return Error{fmt::format("{} has {} outputs; {} has {}", command.runnable.model.model, got.size(), command.against,
+    return Error{fmt::format("{} has {} outputs; {} answers to compare with", command.runnable.model.model, got.size(),
                              want.tensors.size())};
   }
   std::vector<Finding> findings;
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i].type() != want.tensors[i].type()) {
-      return Error{fmt::format("output {}: {} is {}, {} is {}", want.names[i].name, command.runnable.model.model,
-                               to_string(got[i].type()), command.against, to_string(want.tensors[i].type()))};
+      return Error{fmt::format("{}: the model gives {}, expected was {}", want.names[i].name, to_string(got[i].type()),
+                               to_string(want.tensors[i].type()))};
     }
     findings.push_back({want.names[i].name, compare(got[i], want.tensors[i], command.tolerance)});
   }
@@ -173,6 +189,8 @@ std::function<int()> make_check(Arguments& arguments) {
   arguments.add(
       "--against", command->against,
       "What is right: a model, computed operator by operator in double, or a compiled one (default: MODEL itself)");
+  arguments.add("--expect", command->expect,
+                "Right answers from a file, instead of --against: x.npy in the order of the outputs; may be repeated");
   arguments.flag("--inner", command->inner, "Also compare what every kernel computes");
   arguments.add("--tolerance", command->tolerance, 0, 1e9, "Largest difference, as a part of the largest magnitude");
   arguments.flag("--json", command->json, "As JSON");

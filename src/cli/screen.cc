@@ -132,8 +132,13 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops) {
                {"Trials"},
                {"Failed"},
                {"", false}});
+  int untouched = 0;
   for (std::size_t id = 0; id < progress.tasks.size(); ++id) {
     const TaskProgress& task = progress.tasks[id];
+    if (task.trials == 0) {
+      ++untouched;
+      continue;
+    }
     table.add({std::to_string(id), task.name, std::to_string(task.weight), milliseconds(task.default_seconds),
                milliseconds(task.best_seconds), gain_text(task),
                gflops_of(task) > 0 ? fmt::format("{:.1f}", gflops_of(task)) : kNone, percent_of_peak(task, peak_gflops),
@@ -143,6 +148,7 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops) {
                                       : ""});
   }
   std::string text = table.to_text();
+  if (untouched > 0) text += fmt::format("{} tasks were not reached and run on default schedules\n", untouched);
   text += fmt::format("Sum of weight x latency: default {} -> tuned {}\n",
                       total_text(progress, &TaskProgress::default_seconds, progress.default_network_seconds()),
                       total_text(progress, &TaskProgress::best_seconds, progress.network_seconds()));

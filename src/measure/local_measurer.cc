@@ -95,6 +95,8 @@ class LocalMeasurer::Impl {
                   {options_.build_timeout, options_.builder_memory, options_.builder_recycle}),
         runner_(host, options_.run_timeout, options_.runner_recycle) {}
 
+  void prepare(const MeasureTask& task, const std::vector<std::string>& steps) { build_all(task, steps); }
+
   std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent) {
     const auto built = build_all(task, steps);
     std::vector<Measured> out(steps.size());
@@ -334,6 +336,9 @@ class LocalMeasurer::Impl {
 LocalMeasurer::LocalMeasurer(MeasureHost& host, MeasureOptions options)
     : impl_(std::make_unique<Impl>(host, std::move(options))) {}
 LocalMeasurer::~LocalMeasurer() = default;
+void LocalMeasurer::prepare(const MeasureTask& task, const std::vector<std::string>& steps) {
+  impl_->prepare(task, steps);
+}
 std::vector<Measured> LocalMeasurer::measure(const MeasureTask& task, const std::vector<std::string>& steps,
                                              double incumbent_seconds) {
   return impl_->measure(task, steps, incumbent_seconds);

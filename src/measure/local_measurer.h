@@ -35,6 +35,7 @@ class LocalMeasurer : public Measurer {
   LocalMeasurer(MeasureHost& host, MeasureOptions options);
   ~LocalMeasurer() override;
 
+  void prepare(const MeasureTask&, const std::vector<std::string>& steps) override;
   std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps,
                                 double incumbent_seconds) override;
   Outcome check(const MeasureTask&, const std::string& steps) override;

@@ -35,6 +35,9 @@ class Measurer {
  public:
   virtual ~Measurer() = default;
 
+  /// Builds candidates that `measure` will be asked for next, all cores at once. It only saves time.
+  virtual void prepare(const MeasureTask&, const std::vector<std::string>& /*steps*/) {}
+
   /// One answer a candidate (the schedule's steps as text), in order. Those that a run shows to be clearly slower than
   /// `incumbent_seconds` (0: none) end early and are `truncated`. Candidates not tried because the user interrupted
   /// have the code device_lost: they go back to the queue.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -26,6 +27,11 @@ Rank rank(const Record& r, const Target& has, const Target& want) {
   const double threads = std::fabs(std::log(static_cast<double>(std::max(1, has.threads)) / std::max(1, want.threads)));
   return {!same_isa(has, want), has.cores != want.cores, threads,
           -r.codegen,           cache_rank(r.cache),     r.outcome.best_seconds()};
+}
+
+/// What a measured time belongs to.
+std::tuple<std::string_view, std::string_view, std::string_view, int> figure_key(const Record& r) {
+  return {r.steps, r.target, r.cache, r.codegen};
 }
 
 std::string isa_text(const Target& t) {
@@ -76,12 +82,16 @@ const Target* Records::target_of(const std::string& text) const {
 std::optional<RecordChoice> Records::best(std::string_view key, const Target& target) const {
   const auto candidates = of(key);
   std::set<std::string_view> wrong;
-  for (const Record* r : candidates)
+  // A schedule that was measured again (a winner is, in turn with the default schedule) stands by its last figure.
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view, int>, const Record*> last;
+  for (const Record* r : candidates) {
     if (r->outcome.code == OutcomeCode::wrong_answer) wrong.insert(r->steps);
+    if (std::isfinite(r->outcome.best_seconds())) last[figure_key(*r)] = r;
+  }
   const Record* best = nullptr;
   const Target* best_target = nullptr;
   for (const Record* r : candidates) {
-    if (!std::isfinite(r->outcome.best_seconds()) || wrong.count(r->steps)) continue;
+    if (!std::isfinite(r->outcome.best_seconds()) || wrong.count(r->steps) || last[figure_key(*r)] != r) continue;
     const Target* has = target_of(r->target);
     if (!has || has->kind != target.kind || has->vector_bytes != target.vector_bytes) continue;
     if (!best || rank(*r, *has, target) < rank(*best, *best_target, target)) best = r, best_target = has;

@@ -27,6 +27,10 @@ TEST(BestRecord, IsTheFastestOfTheTask) {
   EXPECT_EQ(best(records, "k"), "b");
   EXPECT_EQ(best(records, "missing"), "none");
 }
+TEST(BestRecord, TakesAScheduleAtItsLastTime) {
+  EXPECT_EQ(best(Records({timed("k", "a", 1), timed("k", "b", 2), timed("k", "a", 3)}), "k"), "b");
+  EXPECT_EQ(best(Records({timed("k", "a", 3), timed("k", "b", 2), timed("k", "a", 1)}), "k"), "a");
+}
 TEST(BestRecord, IsFoundWhateverTheWhiteSpaceOfTheKey) {
   EXPECT_EQ(best(Records({timed("[\"k\",1,2]", "a", 3)}), "[\"k\", 1, 2]"), "a");
 }

@@ -113,12 +113,10 @@ const Record* TaskTuning::incumbent(const Records& records) const {
 }
 
 const Record* TaskTuning::default_record(const Records& records) const {
-  const Record* best = nullptr;
-  for (const Record* record : records.of(measure_task_.key)) {
-    if (!applies(*record) || record->steps != default_steps_ || !record->outcome.ok()) continue;
-    if (!best || record->outcome.best_seconds() < best->outcome.best_seconds()) best = record;
-  }
-  return best;
+  const Record* last = nullptr;
+  for (const Record* record : records.of(measure_task_.key))
+    if (applies(*record) && record->steps == default_steps_ && record->outcome.ok()) last = record;
+  return last;
 }
 
 void TaskTuning::refresh(const Records& records) {

@@ -16,8 +16,11 @@ namespace whet {
 /// A candidate on its way through measuring.
 struct Trial {
   Candidate candidate;
-  std::string steps;  ///< its schedule; empty where it cannot be replayed, and then `measured` says why
+  std::string steps;  ///< its schedule; empty for the naive one
   Measured measured;
+
+  /// False where the candidate's choices cannot be replayed: `measured` says why, and there is nothing to run.
+  bool is_schedule() const { return measured.outcome.code != OutcomeCode::instantiation; }
 };
 
 /// One task under tuning: its space, its strategy and what is known about its candidates.
@@ -35,7 +38,7 @@ class TaskTuning {
 
   /// The fastest schedule known to run on exactly this target, in the records; null when there is none.
   const Record* incumbent(const Records&) const;
-  /// The fastest record of the default schedule; null when there is none.
+  /// The last record of the default schedule; null when there is none.
   const Record* default_record(const Records&) const;
   const std::string& default_schedule() const { return default_steps_; }
 

@@ -60,18 +60,26 @@ class Tuner {
   Result<int> run_round(TaskTuning& task) {
     round_best_ = kInfinity;
     WHET_RETURN_IF_ERROR(verify_resumed(task));
+    const int allowed = task.progress().trials == 0 ? options_.first_round : options_.round;
     int spent = 0;
-    while (spent < options_.round && !finished()) {
-      Trials trials = propose(task, std::min(options_.batch, options_.round - spent));
+    while (spent < allowed && !finished()) {
+      Trials trials = propose(task, std::min(options_.batch, allowed - spent));
       if (trials.empty()) {
         task.progress().used_up = true;
         break;
       }
-      WHET_RETURN_IF_ERROR(measure(task, trials));
-      judge(task, trials);
-      WHET_RETURN_IF_ERROR(remember(task, trials));
-      learn(task, trials);
-      spent += static_cast<int>(trials.size());
+      prepare(task, trials);
+      Trials done;
+      for (Trial& trial : trials) {
+        measure(task, trial);
+        judge(task, trial);
+        if (trial.measured.outcome.code == OutcomeCode::device_lost) continue;
+        WHET_RETURN_IF_ERROR(remember(task, trial));
+        done.push_back(trial);
+      }
+      learn(task, done);
+      WHET_RETURN_IF_ERROR(give_back_lost(task, trials));
+      spent += static_cast<int>(done.size());
     }
     give_up_if_hopeless(task);
     return spent;
@@ -92,45 +100,39 @@ class Tuner {
     return task.propose(n);
   }
 
-  /// Fills in the outcomes. Trials that were never tried (the user interrupted) go back and leave `trials`.
-  Status measure(TaskTuning& task, Trials& trials) {
+  void prepare(TaskTuning& task, const Trials& trials) {
     const Timed timed(*this, progress_.phases.measure);
     std::vector<std::string> steps;
-    std::vector<Trial*> measured;
-    for (Trial& trial : trials) {
-      if (trial.measured.outcome.code == OutcomeCode::instantiation) continue;
-      steps.push_back(trial.steps);
-      measured.push_back(&trial);
-    }
+    for (const Trial& trial : trials)
+      if (trial.is_schedule()) steps.push_back(trial.steps);
+    measurer_.prepare(task.measure_task(), steps);
+  }
+
+  void measure(TaskTuning& task, Trial& trial) {
+    if (!trial.is_schedule()) return;
+    const Timed timed(*this, progress_.phases.measure);
     const double incumbent = task.progress().best_seconds;
-    const auto answers = measurer_.measure(task.measure_task(), steps, std::isfinite(incumbent) ? incumbent : 0);
-    for (std::size_t i = 0; i < measured.size(); ++i) {
-      measured[i]->measured = answers[i];
-      progress_.phases.building += answers[i].outcome.build_seconds;
-      progress_.phases.running += answers[i].outcome.run_seconds;
-    }
-    const auto lost = [](const Trial& trial) { return trial.measured.outcome.code == OutcomeCode::device_lost; };
-    const auto first_lost =
-        std::stable_partition(trials.begin(), trials.end(), [&](const Trial& t) { return !lost(t); });
+    trial.measured =
+        measurer_.measure(task.measure_task(), {trial.steps}, std::isfinite(incumbent) ? incumbent : 0).front();
+    progress_.phases.building += trial.measured.outcome.build_seconds;
+    progress_.phases.running += trial.measured.outcome.run_seconds;
+  }
+
+  /// A would-be best must give the right answers before it counts.
+  void judge(TaskTuning& task, Trial& trial) {
+    const Timed timed(*this, progress_.phases.check);
+    if (trial.measured.outcome.best_seconds() < task.progress().best_seconds)
+      check(task, trial.steps, trial.measured.outcome);
+  }
+
+  /// Trials that were not tried, because the user interrupted, are proposed again.
+  Status give_back_lost(TaskTuning& task, Trials& trials) {
+    const auto tried = [](const Trial& trial) { return trial.measured.outcome.code != OutcomeCode::device_lost; };
+    const auto first_lost = std::stable_partition(trials.begin(), trials.end(), tried);
     if (first_lost == trials.begin() && !interrupted())
       return Error{"tune: the processes that measure are lost: " + trials.front().measured.outcome.message};
     task.give_back({first_lost, trials.end()});
-    trials.erase(first_lost, trials.end());
     return ok_status();
-  }
-
-  /// Every would-be best must give the right answers before it counts.
-  void judge(TaskTuning& task, Trials& trials) {
-    const Timed timed(*this, progress_.phases.check);
-    std::vector<Trial*> faster;
-    for (Trial& trial : trials)
-      if (trial.measured.outcome.best_seconds() < task.progress().best_seconds) faster.push_back(&trial);
-    std::sort(faster.begin(), faster.end(), [](const Trial* a, const Trial* b) {
-      return a->measured.outcome.best_seconds() < b->measured.outcome.best_seconds();
-    });
-    for (Trial* trial : faster) {
-      if (check(task, trial->steps, trial->measured.outcome)) return;
-    }
   }
 
   /// True when the schedule's answers are right; else `outcome` becomes what was found.
@@ -147,13 +149,12 @@ class Tuner {
     return false;
   }
 
-  Status remember(TaskTuning& task, const Trials& trials) {
+  Status remember(TaskTuning& task, const Trial& trial) {
     const Timed timed(*this, progress_.phases.record);
-    for (const Trial& trial : trials) {
-      const Record record = task.record(trial);
-      WHET_RETURN_IF_ERROR(file_.append(record));
-      if (!trial.measured.outcome.ok()) failed_.add(record);
-    }
+    const Record record = task.record(trial);
+    WHET_RETURN_IF_ERROR(file_.append(record));
+    if (!trial.measured.outcome.ok()) failed_.add(record);
+    task.progress().best_seconds = std::min(task.progress().best_seconds, trial.measured.outcome.best_seconds());
     return ok_status();
   }
 
@@ -165,14 +166,15 @@ class Tuner {
     for (const Trial& trial : trials) round_best_ = std::min(round_best_, trial.measured.outcome.best_seconds());
   }
 
-  /// A run that was killed between measuring and checking left a best that nobody checked.
+  /// Whether an earlier run checked its best is not in the file, and another version may have written it: it is checked
+  /// again.
   Status verify_resumed(TaskTuning& task) {
     while (const Record* best = task.incumbent(file_.records())) {
       if (task.is_verified(best->steps) || task.progress().reused == 0) break;
       Trial again{best->candidate, best->steps, {best->outcome, best->tree_hash}};
       if (check(task, again.steps, again.measured.outcome)) break;
       if (again.measured.outcome.code != OutcomeCode::wrong_answer) break;
-      WHET_RETURN_IF_ERROR(remember(task, {again}));
+      WHET_RETURN_IF_ERROR(remember(task, again));
     }
     task.refresh(file_.records());
     return ok_status();
@@ -197,14 +199,15 @@ class Tuner {
       Trial untuned{before->candidate, before->steps, {before->outcome, before->tree_hash}};
       const bool right = check(task, winner.steps, winner.measured.outcome);
       if (!right) {
-        WHET_RETURN_IF_ERROR(remember(task, {winner}));
+        WHET_RETURN_IF_ERROR(remember(task, winner));
         continue;
       }
       const Result<Confirmation> seen = measurer_.confirm(task.measure_task(), untuned.steps, winner.steps);
       if (!seen.ok() || seen->b_seconds <= seen->a_seconds) break;
       winner.measured.outcome.seconds = {seen->b_seconds};
       untuned.measured.outcome.seconds = {seen->a_seconds};
-      WHET_RETURN_IF_ERROR(remember(task, {untuned, winner}));
+      WHET_RETURN_IF_ERROR(remember(task, untuned));
+      WHET_RETURN_IF_ERROR(remember(task, winner));
     }
     task.refresh(file_.records());
     return ok_status();

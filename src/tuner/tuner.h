@@ -17,8 +17,9 @@ namespace whet {
 struct TuneOptions {
   std::int64_t trials = 0;          ///< measured in this run, failed ones included; 0: no limit
   double minutes = 0;               ///< wall time of this run; 0: no limit
+  int first_round = 8;              ///< trials of each task before time is shared out by what they cost
   int round = 32;                   ///< trials of one task before the next round is given out
-  int batch = 16;                   ///< trials that are built, then timed, then recorded together
+  int batch = 16;                   ///< trials that are built together; each is then timed and recorded by itself
   std::string strategy = "random";  ///< one of known_strategies()
   std::uint64_t seed = 0;
   std::string cache = "warm";         ///< where the measurer keeps constants; goes into the records

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Drives the program from model to answer, as users do.
+#   end_to_end.sh CASE WHET SOURCE_DIR     CASE is a function below whose name begins with case_
+set -euo pipefail
+case_name=$1 whet=$2 models=$3/tests/models
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+die() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# expect CODE TEXT COMMAND...: the command ends with CODE and prints TEXT (a fixed string; "" is anything).
+expect() {
+  local code=$1 text=$2 got=0
+  shift 2
+  "$@" > out 2>&1 || got=$?
+  if [ "$got" -ne "$code" ] || ! grep -qF -- "$text" out; then
+    cat out
+    die "expected exit code $code and \"$text\", got $got from: $*"
+  fi
+}
+
+# refuse CODE TEXT COMMAND...: the same, and the message is one line: a sentence, no crash report.
+refuse() {
+  expect "$@"
+  [ "$(wc -l < out)" -eq 1 ] || { cat out; die "expected one line from: ${*:3}"; }
+}
+
+# Every schedule of every task stands once among the records.
+nothing_twice() {
+  local lines unique
+  lines=$(wc -l < "$1")
+  unique=$(grep -o '"task":{"key":\[[^]]*\]\|"steps":"[^"]*"' "$1" | paste - - | sort -u | wc -l)
+  [ "$lines" -eq "$unique" ] || die "$lines records, but only $unique different trials in $1"
+}
+
+wait_for_lines() {  # wait_for_lines FILE COUNT PID
+  for _ in $(seq 1 1200); do
+    [ -f "$1" ] && [ "$(wc -l < "$1")" -ge "$2" ] && return
+    kill -0 "$3" 2> /dev/null || die "the tuner ended before it wrote $2 records"
+    sleep 0.1
+  done
+  die "no $2 records within two minutes"
+}
+
+# Does a process of the test's folder live, but for this script's?
+still_here() {
+  local process
+  for process in /proc/[0-9]*; do
+    [ "$(readlink "$process/cwd" 2> /dev/null)" = "$work" ] && [ "$(readlink "$process/exe")" = "$(readlink -f "$whet")" ] && return 0
+  done
+  return 1
+}
+
+blazeface=("$models/blazeface_front.onnx" --input "$models/blazeface_front.in.npy")
+blazeface_answers=(--expect "$models/blazeface_front.out.npy" --expect "$models/blazeface_front.out1.npy"
+  --expect "$models/blazeface_front.out2.npy" --expect "$models/blazeface_front.out3.npy")
+ppocr=("$models/ppocr_cls.onnx" --shape x=1x3x48x192 --input "$models/ppocr_cls.in.npy")
+
+case_answers() {
+  expect 0 "within 2e-05 of the largest magnitude: yes" "$whet" check "${blazeface[@]}" "${blazeface_answers[@]}"
+  expect 0 "within 2e-05 of the largest magnitude: yes" "$whet" check "${ppocr[@]}" --expect "$models/ppocr_cls.out.npy"
+  expect 1 "largest magnitude: no" \
+    "$whet" check "$models/ppocr_cls.onnx" --shape x=1x3x48x192 --fill ones --expect "$models/ppocr_cls.out.npy"
+}
+
+case_older_processors() {
+  for target in "cpu -mcpu=x86-64" "cpu -mcpu=haswell -threads=1"; do
+    expect 0 "largest magnitude: yes" "$whet" check "${blazeface[@]}" "${blazeface_answers[@]}" --target "$target"
+  done
+}
+
+case_compiled() {
+  expect 0 "by default schedules" "$whet" compile "$models/blazeface_front.onnx" -o model.so
+  expect 0 "largest magnitude: yes" "$whet" check model.so --input "$models/blazeface_front.in.npy" "${blazeface_answers[@]}"
+  expect 0 "f32[1x512x1]" "$whet" run model.so --input "$models/blazeface_front.in.npy" -o answers.npz
+  expect 0 "largest magnitude: yes" "$whet" check model.so --input "$models/blazeface_front.in.npy" --expect answers.npz
+  expect 0 '"median_ms"' "$whet" bench model.so --runs 5 --warmup 0 --json
+  expect 0 '"threads": 1' "$whet" bench model.so --runs 5 --warmup 0 --json --threads 1
+  expect 0 "inferences/s" "$whet" bench model.so --runs 5 --warmup 0
+  expect 0 "conv2d" "$whet" profile model.so --runs 5 --trace trace.json
+  grep -q traceEvents trace.json || die "no trace was written"
+  head -c 100000 model.so > cut.so
+  refuse 1 "cut.so" "$whet" run cut.so --fill ones
+}
+
+case_tuning() {
+  expect 0 "records kept in r.jsonl" "$whet" tune zoo:mlp --trials 12 --round 4 -o r.jsonl
+  [ "$(wc -l < r.jsonl)" -ge 12 ] || die "12 trials left $(wc -l < r.jsonl) records"
+  expect 0 "trials" "$whet" records stats r.jsonl
+  expect 0 "" "$whet" records distill r.jsonl -o best.jsonl
+  expect 0 "from records" "$whet" compile zoo:mlp --records best.jsonl -o tuned.so
+  expect 0 "largest magnitude: yes" "$whet" check tuned.so --against zoo:mlp --fill random
+}
+
+case_resume() {
+  expect 0 "" "$whet" tune zoo:mlp --trials 8 --round 4 -o r.jsonl --json
+  local before
+  before=$(wc -l < r.jsonl)
+  expect 0 '"trials": 8' "$whet" tune zoo:mlp --trials 8 --round 4 --seed 3 -o r.jsonl --json
+  grep -q '"reused": [1-9]' out || die "nothing was reused"
+  [ "$(wc -l < r.jsonl)" -ge $((before + 8)) ] || die "the second run left $(($(wc -l < r.jsonl) - before)) records"
+}
+
+case_interrupt() {
+  "$whet" tune zoo:resnet-18 --image 32 -o r.jsonl > tune.out 2>&1 &
+  local tuner=$!
+  wait_for_lines r.jsonl 8 "$tuner"
+  kill -INT "$tuner"
+  local code=0
+  wait "$tuner" || code=$?
+  [ "$code" -eq 130 ] || { cat tune.out; die "^C ended with $code, expected 130"; }
+  grep -q "records kept in r.jsonl" tune.out || die "^C does not say where the records are"
+  nothing_twice r.jsonl
+  expect 0 "" "$whet" records stats r.jsonl
+}
+
+case_killed() {
+  "$whet" tune zoo:resnet-18 --image 32 -o r.jsonl > tune.out 2>&1 &
+  local tuner=$!
+  wait_for_lines r.jsonl 8 "$tuner"
+  kill -KILL "$tuner"
+  wait "$tuner" 2> /dev/null || true
+  expect 0 "" "$whet" records stats r.jsonl
+  head -c -7 r.jsonl > torn.jsonl && mv torn.jsonl r.jsonl
+  expect 0 "records kept in r.jsonl" "$whet" tune zoo:resnet-18 --image 32 --trials 10 -o r.jsonl
+  for _ in $(seq 1 50); do
+    still_here || return 0
+    sleep 0.1
+  done
+  die "processes of the killed tuner live on"
+}
+
+case_bad_input() {
+  refuse 2 'did you mean "tune"' "$whet" tnue
+  refuse 2 'did you mean "--trials"' "$whet" tune zoo:mlp --trails 5
+  refuse 2 'did you mean "random"' "$whet" run zoo:mlp --fill randon
+  refuse 2 '-mcpu is "haswel"' "$whet" tasks zoo:mlp --target "cpu -mcpu=haswel"
+  refuse 1 "--shape" "$whet" tasks zoo:mlp --shape data=1x
+  refuse 1 "nowhere.onnx" "$whet" tasks nowhere.onnx
+  refuse 1 'did you mean "resnet-18"' "$whet" tasks zoo:resnet-8
+  head -c 200000 "$models/blazeface_front.onnx" > cut.onnx
+  refuse 1 "cut.onnx" "$whet" compile cut.onnx -o cut.so
+  [ ! -e cut.so ] || die "a library was left of a broken model"
+  printf 'no model at all' > text.onnx
+  refuse 1 "text.onnx" "$whet" tasks text.onnx
+  printf 'no model at all' > text.so
+  refuse 1 "text.so" "$whet" run text.so --fill ones
+  refuse 1 "is missing" "$whet" run zoo:mlp
+  refuse 1 "the model takes" "$whet" run zoo:mlp --input "$models/ppocr_cls.out.npy"
+  refuse 1 "no.jsonl" "$whet" compile zoo:mlp --records no.jsonl -o m.so
+  refuse 2 "--threads" "$whet" bench zoo:mlp --threads 0
+  refuse 1 "" "$whet" compile zoo:mlp -o /proc/no/such/place.so
+}
+
+case_zoo() {
+  expect 0 "zoo:resnet-18" "$whet" zoo list
+  expect 0 "mlp.onnx" "$whet" zoo export mlp -o mlp.onnx
+  expect 0 "" "$whet" tasks mlp.onnx
+  expect 0 "largest magnitude: yes" "$whet" check mlp.onnx --against zoo:mlp --fill random
+  expect 0 "cpu -mcpu=" "$whet" target --no-measure
+}
+
+"case_$case_name"
