@@ -353,8 +353,9 @@ class Generator {
   /// A nest over the tile that `op` computes inside `outer`: store target[...] = value, within the spatial guards.
   Stmt tile_nest(OpId op, LoopId outer, const Stored& target, const std::function<Expr(const Values&)>& value) {
     return mirrored(spatial_loops_inside(op, outer), [&](const Values& values) {
-      return guarded(spatial_guards(op, values), make_stmt(Store{target.buffer, at_values(place_in(target, own_index(op)), values),
-                                                 value(values), Expr()}));
+      return guarded(
+          spatial_guards(op, values),
+          make_stmt(Store{target.buffer, at_values(place_in(target, own_index(op)), values), value(values), Expr()}));
     });
   }
 
@@ -461,8 +462,9 @@ class Generator {
     const LoopKind kind = tree_.loop(loop_of(tree_, partial.lane)).kind;
     return mirrored(spatial_loops_inside(op, partial.outermost), [&](const Values& values) {
       return guarded(spatial_guards(op, values), lane_loop(partial, kind, [&](const Expr& lane) {
-        return make_stmt(Store{partial.stored.buffer, partial_index(op, partial, values, lane), identity(op), Expr()});
-      }));
+                       return make_stmt(Store{partial.stored.buffer, partial_index(op, partial, values, lane),
+                                              identity(op), Expr()});
+                     }));
     });
   }
 

@@ -179,7 +179,8 @@ class GuardResolver {
 
   /// Proven, or assumed to the letter: the prover need not understand every condition that it is told.
   bool known(const Expr& condition) const {
-    return facts_.proves(condition) || std::any_of(assumed_.begin(), assumed_.end(), [&](const Expr& a) { return same(a, condition); });
+    return facts_.proves(condition) ||
+           std::any_of(assumed_.begin(), assumed_.end(), [&](const Expr& a) { return same(a, condition); });
   }
 
   void bind(const Loop& loop) {

@@ -20,7 +20,7 @@ struct Renamer {
 
   /// Runs `body` with `v` bound, under a fresh name if it was bound before; gives the name.
   template <typename F>
-  VarId bind(VarId v, const std::string& name, F body) {
+  VarId bind(VarId v, const std::string& name, DType dtype, int lanes, F body) {
     if (!bound[v.index()]) {
       bound[v.index()] = true;
       const auto hidden = now.extract(v);
@@ -30,7 +30,7 @@ struct Renamer {
     }
     const VarId fresh = program.fresh_var();
     const auto before = now.find(v) == now.end() ? Expr() : now[v];
-    now[v] = var(fresh, name);
+    now[v] = make_expr(dtype, lanes, Var{fresh, name});
     body();
     if (before.defined())
       now[v] = before;
@@ -42,12 +42,12 @@ struct Renamer {
   Stmt stmt(const Stmt& s) {
     return std::visit(Match{[&](Loop l) {
                               l.min = expr(l.min), l.extent = expr(l.extent);
-                              l.index = bind(l.index, l.name, [&] { l.body = stmt(l.body); });
+                              l.index = bind(l.index, l.name, DType::i64, 1, [&] { l.body = stmt(l.body); });
                               return make_stmt(l);
                             },
                             [&](Let l) {
                               l.value = expr(l.value);
-                              l.var = bind(l.var, l.name, [&] { l.body = stmt(l.body); });
+                              l.var = bind(l.var, l.name, l.value->dtype, l.value->lanes, [&] { l.body = stmt(l.body); });
                               return make_stmt(l);
                             },
                             [&](Store st) {

@@ -21,15 +21,16 @@ Status check_op(const LoopTree&, OpId);
 
 /// The leaf digits of a root digit's tree, outermost part first.
 std::vector<DigitId> leaves_of(const LoopTree&, DigitId root);
-/// Overlapping tiles of a reduction are legal where their elements are started and finished inside the tile loop: in `order`, the op's
-/// own loops outermost first, no reduce loop and no loop with a register cache may stand outside of a loop over overlapping tiles.
+/// Overlapping tiles of a reduction are legal where their elements are started and finished inside the tile loop: in
+/// `order`, the op's own loops outermost first, no reduce loop and no loop with a register cache may stand outside of a
+/// loop over overlapping tiles.
 Status check_overlaps(const LoopTree&, OpId op, const std::vector<LoopId>& order);
 bool is_cached_at(const LoopTree&, LoopId);
 /// The refusal of overlapping tiles `tiles` inside of loop `started`.
 Error refuse_overlap(const LoopTree&, LoopId tiles, LoopId started);
 
-/// What is computed under `at`, a loop of `op`, finds the elements of `op` stored: neither in a register cache around `at`, nor in partial
-/// results that are combined behind a reduce loop around it.
+/// What is computed under `at`, a loop of `op`, finds the elements of `op` stored: neither in a register cache around
+/// `at`, nor in partial results that are combined behind a reduce loop around it.
 Status check_stored_at(const LoopTree&, OpId op, LoopId at);
 /// The same for everything that is placed under loops of `op` already.
 Status check_stored(const LoopTree&, OpId op);

@@ -39,8 +39,8 @@ Result<std::vector<std::optional<AxisId>>> matching_axes(const LoopTree& tree, O
   return axes;
 }
 
-/// Whether the elements of the digit's range that are computed while `at` runs once lie densely: a digit that runs inside
-/// `at` must have all digits below it run inside too, or its steps leave gaps for later iterations of `at`.
+/// Whether the elements of the digit's range that are computed while `at` runs once lie densely: a digit that runs
+/// inside `at` must have all digits below it run inside too, or its steps leave gaps for later iterations of `at`.
 bool is_dense(const LoopTree& tree, DigitId root, LoopId at) {
   bool inside = false, dense = true;
   for (DigitId id : leaves_of(tree, root)) {

@@ -19,7 +19,8 @@ Status apply(LoopTree& tree, const Split& step) {
     return refuse(tree, step.loop, "runs over a reduce axis, which overlapping tiles would count twice; use guard");
 
   if (step.tail == Tail::overlap && extent % step.factor != 0)
-    for (LoopId around = loop.parent; around.valid() && tree.loop(around).op == loop.op; around = tree.loop(around).parent)
+    for (LoopId around = loop.parent; around.valid() && tree.loop(around).op == loop.op;
+         around = tree.loop(around).parent)
       if (is_reduce(tree, around) || is_cached_at(tree, around)) return refuse_overlap(tree, step.loop, around);
 
   Digit part = tree.digit(id);

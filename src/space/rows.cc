@@ -108,7 +108,8 @@ double iterations(const LoopTree& tree, OpId op) {
   return count;
 }
 
-/// Puts `needed` under the first `rows` axes of `output`, fused; false where that would compute something again and again.
+/// Puts `needed` under the first `rows` axes of `output`, fused; false where that would compute something again and
+/// again.
 bool place_under(Scheduler& s, OpId output, std::size_t rows, const std::vector<OpId>& needed) {
   std::vector<double> alone;
   for (OpId op : needed) alone.push_back(iterations(s.tree(), op));
@@ -121,7 +122,8 @@ bool place_under(Scheduler& s, OpId output, std::size_t rows, const std::vector<
   return true;
 }
 
-/// The leading axes of `output` before its innermost one with more than one element, or before what it reduces innermost.
+/// The leading axes of `output` before its innermost one with more than one element, or before what it reduces
+/// innermost.
 std::size_t outer_axes(const ComputeDag& dag, OpId output) {
   const Element& element = dag.op(output).element();
   std::size_t axes = element.axes.size();
@@ -158,10 +160,13 @@ void build(const ComputeDag& dag, const Target& target, Scheduler& s, const Sket
     }
     const std::vector<LoopId> loops = s.loops(output);
     if (rows > 0) s.fuse({loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rows)});
-    if (row_reduction) vectorize_reduction(s, output, lanes_of(output));
-    else vectorize_last_axis(s, output, lanes_of(output), vectors);
+    if (row_reduction)
+      vectorize_reduction(s, output, lanes_of(output));
+    else
+      vectorize_last_axis(s, output, lanes_of(output), vectors);
     const LoopId parallel = s.loops(output).front();
-    if (!is_reduce(s.tree(), parallel) && s.tree().loop(parallel).kind == LoopKind::serial) s.annotate(parallel, LoopKind::parallel);
+    if (!is_reduce(s.tree(), parallel) && s.tree().loop(parallel).kind == LoopKind::serial)
+      s.annotate(parallel, LoopKind::parallel);
   }
   for (OpId op : needed) {
     if (reduces_innermost(s.tree().dag, op))

@@ -34,7 +34,8 @@ TEST(ConvSpace, HoldsOnlyTilesThatFitTheRegisters) {
   Rng rng(1);
   for (int i = 0; i < 200; ++i) {
     const Candidate c = space.sample(rng);
-    const std::int64_t vectors = c.choices.at("oc").front() / 16, pixels = c.choices.at("oh").front() * c.choices.at("ow").front();
+    const std::int64_t vectors = c.choices.at("oc").front() / 16,
+                       pixels = c.choices.at("oh").front() * c.choices.at("ow").front();
     EXPECT_LE(vectors * pixels + vectors + 1, 32) << to_json(c);
     const Result<Steps> steps = space.steps(c);
     EXPECT_TRUE(steps.ok()) << to_json(c) << ": " << steps.error().message;
@@ -106,7 +107,23 @@ out(i, j) = (e[i, j]/s[i]) for i in 8, j in 128  # softmax
 return out
 )";
   const ComputeDag d = dag(text);
-  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), "");
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i in 8
+  for i in 1
+    for k.0 in 2
+      vector k.1 in 64  # rfactor
+        m
+  for i in 1
+    for j.0 in 4
+      vector j.1 in 32
+        e
+  for i in 1
+    for k.0 in 2
+      vector k.1 in 64  # rfactor
+        s
+  for j.0 in 4
+    vector j.1 in 32
+      out
+)");
 }
 TEST(DefaultSchedule, OfAddition) {
   expect_vectorized_and_parallel(R"(

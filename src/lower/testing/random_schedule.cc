@@ -9,24 +9,37 @@ namespace {
 
 std::string conv_text(Rng& rng, bool depthwise) {
   const std::int64_t k = rng.between(1, 3), s = rng.between(1, 2), p = rng.between(0, k / 2), c = rng.between(1, 6);
-  const std::int64_t h = rng.between(3, 9), w = rng.between(3, 9), oc = depthwise ? rng.between(3, 21) : rng.between(1, 21);
+  const std::int64_t h = rng.between(3, 9), w = rng.between(3, 9),
+                     oc = depthwise ? rng.between(3, 21) : rng.between(1, 21);
   const std::int64_t oh = (h + 2 * p - k) / s + 1, ow = (w + 2 * p - k) / s + 1, ic = depthwise ? oc : c;
   std::string text = fmt::format("x = PLACEHOLDER [1, {}, {}, {}]\n", h, w, ic);
-  text += depthwise ? fmt::format("w = PLACEHOLDER [{}, {}, {}] const\n", k, k, oc) : fmt::format("w = PLACEHOLDER [{}, {}, {}, {}] const\n", k, k, ic, oc);
+  text += depthwise ? fmt::format("w = PLACEHOLDER [{}, {}, {}] const\n", k, k, oc)
+                    : fmt::format("w = PLACEHOLDER [{}, {}, {}, {}] const\n", k, k, ic, oc);
   text += fmt::format("bias = PLACEHOLDER [{}] const\n", oc);
   std::string source = "x";
   if (p > 0) {
     source = "pad";
-    text += fmt::format("pad(n, y, z, c) = select((y >= {}) && (y < {}) && (z >= {}) && (z < {}), x[n, (y - {}), (z - {}), c], 0f) for n in 1, y in {}, z in {}, c in {}\n",
-                        p, h + p, p, w + p, p, p, h + 2 * p, w + 2 * p, ic);
+    text += fmt::format(
+        "pad(n, y, z, c) = select((y >= {}) && (y < {}) && (z >= {}) && (z < {}), x[n, (y - {}), (z - {}), c], 0f) for "
+        "n in 1, y in {}, z in {}, c in {}\n",
+        p, h + p, p, w + p, p, p, h + 2 * p, w + 2 * p, ic);
   }
   if (depthwise) {
-    text += fmt::format("conv(n, y, z, o) += ({}[n, ((y*{}) + rh), ((z*{}) + rw), o]*w[rh, rw, o]) for n in 1, y in {}, z in {}, o in {}, rh in {}, rw in {}\n", source, s, s, oh, ow, oc, k, k);
+    text += fmt::format(
+        "conv(n, y, z, o) += ({}[n, ((y*{}) + rh), ((z*{}) + rw), o]*w[rh, rw, o]) for n in 1, y in {}, z in {}, o in "
+        "{}, rh in {}, rw in {}\n",
+        source, s, s, oh, ow, oc, k, k);
   } else {
-    text += fmt::format("conv(n, y, z, o) += ({}[n, ((y*{}) + rh), ((z*{}) + rw), rc]*w[rh, rw, rc, o]) for n in 1, y in {}, z in {}, o in {}, rh in {}, rw in {}, rc in {}\n", source, s, s, oh, ow, oc, k, k, ic);
+    text += fmt::format(
+        "conv(n, y, z, o) += ({}[n, ((y*{}) + rh), ((z*{}) + rw), rc]*w[rh, rw, rc, o]) for n in 1, y in {}, z in {}, "
+        "o in {}, rh in {}, rw in {}, rc in {}\n",
+        source, s, s, oh, ow, oc, k, k, ic);
   }
   if (rng.chance(0.3)) return text + "return conv\n";
-  return text + fmt::format("out(n, y, z, o) = max((conv[n, y, z, o] + bias[o]), 0f) for n in 1, y in {}, z in {}, o in {}\nreturn out\n", oh, ow, oc);
+  return text + fmt::format(
+                    "out(n, y, z, o) = max((conv[n, y, z, o] + bias[o]), 0f) for n in 1, y in {}, z in {}, o in "
+                    "{}\nreturn out\n",
+                    oh, ow, oc);
 }
 
 std::string matmul_text(Rng& rng) {
@@ -39,27 +52,37 @@ std::string matmul_text(Rng& rng) {
 
 std::string rows_text(Rng& rng) {
   const std::int64_t m = rng.between(1, 7), n = rng.between(2, 40);
-  return fmt::format("x = PLACEHOLDER [{0}, {1}]\nm(i) max= x[i, r] for i in {0}, r in {1}\nd(i, j) = (x[i, j] - m[i]) for i in {0}, j in {1}\n"
-                     "e(i, j) = (d[i, j]*d[i, j]) for i in {0}, j in {1}\ns(i) += e[i, r] for i in {0}, r in {1}\n"
-                     "out(i, j) = (e[i, j] - s[i]) for i in {0}, j in {1}\nreturn out\n", m, n);
+  return fmt::format(
+      "x = PLACEHOLDER [{0}, {1}]\nm(i) max= x[i, r] for i in {0}, r in {1}\nd(i, j) = (x[i, j] - m[i]) for i in {0}, "
+      "j in {1}\n"
+      "e(i, j) = (d[i, j]*d[i, j]) for i in {0}, j in {1}\ns(i) += e[i, r] for i in {0}, r in {1}\n"
+      "out(i, j) = (e[i, j] - s[i]) for i in {0}, j in {1}\nreturn out\n",
+      m, n);
 }
 
 std::string pool_text(Rng& rng) {
   const std::int64_t h = rng.between(3, 9), c = rng.between(1, 20), o = (h + 2 - 3) / 2 + 1;
-  return fmt::format("x = PLACEHOLDER [{0}, {0}, {1}]\npad(y, z, c) = select((y >= 1) && (y < {2}) && (z >= 1) && (z < {2}), x[(y - 1), (z - 1), c], -inff) for y in {3}, z in {3}, c in {1}\n"
-                     "p(y, z, c) max= pad[((y*2) + ry), ((z*2) + rz), c] for y in {4}, z in {4}, c in {1}, ry in 3, rz in 3\nreturn p\n",
-                     h, c, h + 1, h + 2, o);
+  return fmt::format(
+      "x = PLACEHOLDER [{0}, {0}, {1}]\npad(y, z, c) = select((y >= 1) && (y < {2}) && (z >= 1) && (z < {2}), x[(y - "
+      "1), (z - 1), c], -inff) for y in {3}, z in {3}, c in {1}\n"
+      "p(y, z, c) max= pad[((y*2) + ry), ((z*2) + rz), c] for y in {4}, z in {4}, c in {1}, ry in 3, rz in 3\nreturn "
+      "p\n",
+      h, c, h + 1, h + 2, o);
 }
 
 std::string shuffle_text(Rng& rng) {
   const std::int64_t n = rng.between(1, 5), a = rng.between(1, 19), b = rng.between(1, 19);
-  return fmt::format("x = PLACEHOLDER [{0}, {1}]\ny = PLACEHOLDER [{0}, {2}]\nt(i, c) = select((c < {1}), x[i, c], y[i, (c - {1})]) for i in {0}, c in {3}\n"
-                     "u(c, i) = (t[i, c]*2f) for c in {3}, i in {0}\nout(c, i) = (u[c, i] + 1f) for c in {3}, i in {0}\nreturn out\n",
-                     n, a, b, a + b);
+  return fmt::format(
+      "x = PLACEHOLDER [{0}, {1}]\ny = PLACEHOLDER [{0}, {2}]\nt(i, c) = select((c < {1}), x[i, c], y[i, (c - {1})]) "
+      "for i in {0}, c in {3}\n"
+      "u(c, i) = (t[i, c]*2f) for c in {3}, i in {0}\nout(c, i) = (u[c, i] + 1f) for c in {3}, i in {0}\nreturn out\n",
+      n, a, b, a + b);
 }
 
 OpId random_op(const ComputeDag& dag, Rng& rng) { return OpId(rng.below(static_cast<std::int64_t>(dag.ops.size()))); }
-LoopId random_loop(const LoopTree& tree, Rng& rng) { return LoopId(rng.below(static_cast<std::int64_t>(tree.loops.size()))); }
+LoopId random_loop(const LoopTree& tree, Rng& rng) {
+  return LoopId(rng.below(static_cast<std::int64_t>(tree.loops.size())));
+}
 
 Step random_step(const LoopTree& tree, Rng& rng) {
   const LoopId loop = random_loop(tree, rng);
@@ -67,7 +90,8 @@ Step random_step(const LoopTree& tree, Rng& rng) {
   switch (rng.below(12)) {
     case 0:
     case 1:
-    case 2: return Split{loop, rng.between(1, rng.chance(0.5) ? 4 : 16), rng.chance(0.5) ? Tail::overlap : Tail::guard};
+    case 2:
+      return Split{loop, rng.between(1, rng.chance(0.5) ? 4 : 16), rng.chance(0.5) ? Tail::overlap : Tail::guard};
     case 3: {
       const TreeLoop& outer = tree.loop(loop);
       return Fuse{{loop, outer.children.empty() ? loop : outer.children[0].loop}};
@@ -75,15 +99,22 @@ Step random_step(const LoopTree& tree, Rng& rng) {
     case 4:
     case 5: {
       std::vector<LoopId> loops = own_loops(tree, tree.loop(loop).op);
-      for (std::size_t i = loops.size(); i > 1; --i) std::swap(loops[i - 1], loops[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(i)))]);
+      for (std::size_t i = loops.size(); i > 1; --i)
+        std::swap(loops[i - 1], loops[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(i)))]);
       return Reorder{loops};
     }
-    case 6: return ComputeAt{op, loop, rng.chance(0.3)};
-    case 7: return ReverseComputeAt{op, loop, rng.chance(0.3)};
-    case 8: return rng.chance(0.5) ? Step(CacheWrite{tree.loop(loop).op, loop}) : Step(Rfactor{loop});
-    case 9: return rng.chance(0.5) ? Step(Inline{op}) : Step(Pack{op, random_op(tree.dag, rng)});
-    case 10: return Annotate{loop, rng.chance(0.5) ? LoopKind::unrolled : LoopKind::parallel};
-    default: return Annotate{loop, LoopKind::vectorized};
+    case 6:
+      return ComputeAt{op, loop, rng.chance(0.3)};
+    case 7:
+      return ReverseComputeAt{op, loop, rng.chance(0.3)};
+    case 8:
+      return rng.chance(0.5) ? Step(CacheWrite{tree.loop(loop).op, loop}) : Step(Rfactor{loop});
+    case 9:
+      return rng.chance(0.5) ? Step(Inline{op}) : Step(Pack{op, random_op(tree.dag, rng)});
+    case 10:
+      return Annotate{loop, rng.chance(0.5) ? LoopKind::unrolled : LoopKind::parallel};
+    default:
+      return Annotate{loop, LoopKind::vectorized};
   }
 }
 
@@ -92,12 +123,24 @@ Step random_step(const LoopTree& tree, Rng& rng) {
 ComputeDag random_dag(Rng& rng) {
   std::string text;
   switch (rng.below(6)) {
-    case 0: text = conv_text(rng, false); break;
-    case 1: text = conv_text(rng, true); break;
-    case 2: text = matmul_text(rng); break;
-    case 3: text = rows_text(rng); break;
-    case 4: text = pool_text(rng); break;
-    default: text = shuffle_text(rng); break;
+    case 0:
+      text = conv_text(rng, false);
+      break;
+    case 1:
+      text = conv_text(rng, true);
+      break;
+    case 2:
+      text = matmul_text(rng);
+      break;
+    case 3:
+      text = rows_text(rng);
+      break;
+    case 4:
+      text = pool_text(rng);
+      break;
+    default:
+      text = shuffle_text(rng);
+      break;
   }
   Result<ComputeDag> dag = parse_dag(text);
   WHET_CHECK(dag.ok(), (text + (dag.ok() ? "" : dag.error().message)).c_str());
@@ -110,7 +153,8 @@ Steps random_steps(const ComputeDag& dag, Rng& rng, int tries) {
   // Shapes first, places next, kinds last: later primitives freeze what the earlier ones change.
   for (int i = 0; i < tries; ++i) {
     const Step step = random_step(tree, rng);
-    const bool structural = std::holds_alternative<Split>(step) || std::holds_alternative<Reorder>(step) || std::holds_alternative<Fuse>(step) || std::holds_alternative<Inline>(step);
+    const bool structural = std::holds_alternative<Split>(step) || std::holds_alternative<Reorder>(step) ||
+                            std::holds_alternative<Fuse>(step) || std::holds_alternative<Inline>(step);
     if (structural != (i < tries * 2 / 3) && rng.chance(0.8)) continue;
     LoopTree changed = tree;
     if (!whet::apply(changed, step).ok()) continue;
@@ -125,7 +169,8 @@ std::vector<Tensor> random_inputs(const ComputeDag& dag, Rng& rng) {
   for (const Op& op : dag.ops)
     if (op.is_placeholder()) {
       const std::int64_t bound = std::get<Placeholder>(op.def).index_bound;
-      inputs.push_back(Tensor::random({op.dtype, op.shape}, rng, bound > 0 ? 0 : -1, bound > 0 ? static_cast<double>(bound) : 1));
+      inputs.push_back(
+          Tensor::random({op.dtype, op.shape}, rng, bound > 0 ? 0 : -1, bound > 0 ? static_cast<double>(bound) : 1));
     }
   return inputs;
 }

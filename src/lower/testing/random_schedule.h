@@ -8,8 +8,8 @@
 
 namespace whet::testing {
 
-/// A small DAG of one to five ops: convolutions with padding, depthwise ones, matrix products, pools, softmax-like rows, concatenations,
-/// transposes and element chains, with extents that tiles do not divide.
+/// A small DAG of one to five ops: convolutions with padding, depthwise ones, matrix products, pools, softmax-like
+/// rows, concatenations, transposes and element chains, with extents that tiles do not divide.
 ComputeDag random_dag(Rng&);
 
 /// Up to `tries` random primitives; those that are refused are left out. The steps always replay.
