@@ -66,7 +66,7 @@ class BuilderPool::Batch {
     for (int attempt = 0; attempt < 2; ++attempt) {
       if (!b.process.alive()) {
         auto process = pool_.host_.spawn(MeasureHost::Kind::builder);
-        if (!process.ok()) return finish(job, failed(OutcomeCode::unknown, process.error().message, 0));
+        if (!process.ok()) return finish(job, failed(OutcomeCode::device_lost, process.error().message, 0));
         b.process = *process;
         b.assembler = {};
         ++pool_.started_;
@@ -78,7 +78,7 @@ class BuilderPool::Batch {
       }
       pool_.host_.end(b.process, true);
     }
-    finish(job, failed(OutcomeCode::unknown, "no builder could be reached", 0));
+    finish(job, failed(OutcomeCode::device_lost, "no builder could be reached", 0));
   }
 
   void wait() {

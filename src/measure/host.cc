@@ -159,13 +159,18 @@ class Zygote {
 
 Error zygote_gone() { return Error{"the process that starts builders and runners has died; start whet again"}; }
 
-std::size_t threads_of_this_process() {
+bool alone_in_this_process() {
   std::error_code error;
-  std::size_t n = 0;
-  for (auto it = std::filesystem::directory_iterator("/proc/self/task", error);
-       !error && it != std::filesystem::directory_iterator(); ++it)
-    ++n;
-  return n;
+  // A thread that was joined just now may still stand in the list for a moment.
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    std::size_t threads = 0;
+    for (std::filesystem::directory_iterator it("/proc/self/task", error), end; !error && it != end;
+         it.increment(error))
+      ++threads;
+    if (threads <= 1) return true;
+    usleep(1000);
+  }
+  return false;
 }
 
 }  // namespace
@@ -177,7 +182,7 @@ std::string ProcessEnd::text() const {
 }
 
 Result<MeasureHost> MeasureHost::start(BuildFunction build) {
-  if (threads_of_this_process() > 1)
+  if (!alone_in_this_process())
     return Error{"MeasureHost::start was called after threads were made; it comes first in main"};
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)

@@ -106,6 +106,12 @@ TEST_F(LocalMeasurerTest, GivesBackWhatItHasNotTriedWhenInterrupted) {
   stop = false;
   EXPECT_EQ(measurer.measure(add_one_task(), {"kernel add_one"}, 0)[0].outcome.code, OutcomeCode::ok);
 }
+TEST_F(LocalMeasurerTest, GivesBackEverythingWhenItsProcessesCannotBeHad) {
+  LocalMeasurer measurer(host_, options());
+  kill(host_.zygote(), SIGKILL);
+  for (const Measured& m : measurer.measure(add_one_task(), {"kernel add_one", "kernel add_two"}, 0))
+    EXPECT_EQ(text(m.outcome), "10 the process that starts builders and runners has died; start whet again");
+}
 TEST_F(LocalMeasurerTest, LeaksNothingOverHundredsOfTrials) {
   const auto files = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}); };
   LocalMeasurer measurer(host_, options());

@@ -39,8 +39,8 @@ class Measurer {
   virtual void prepare(const MeasureTask&, const std::vector<std::string>& /*steps*/) {}
 
   /// One answer a candidate (the schedule's steps as text), in order. Those that a run shows to be clearly slower than
-  /// `incumbent_seconds` (0: none) end early and are `truncated`. Candidates not tried because the user interrupted
-  /// have the code device_lost: they go back to the queue.
+  /// `incumbent_seconds` (0: none) end early and are `truncated`. Candidates not tried, because the user interrupted
+  /// or no process could be had, have the code device_lost: they go back to the queue.
   virtual std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps,
                                         double incumbent_seconds) = 0;
 

@@ -17,7 +17,7 @@ RunnerClient::Exchange RunnerClient::ask(FrameType type, const std::string& payl
   for (int attempt = 0; attempt < 2 && !sent; ++attempt) {
     if (!process_.alive()) {
       auto process = host_.spawn(MeasureHost::Kind::runner);
-      if (!process.ok()) return {OutcomeCode::unknown, process.error().message, {}};
+      if (!process.ok()) return {OutcomeCode::device_lost, process.error().message, {}};
       process_ = *process;
       ++started_;
     }
@@ -25,7 +25,7 @@ RunnerClient::Exchange RunnerClient::ask(FrameType type, const std::string& payl
     sent = send_frame(process_.fd, type, payload);
     if (!sent) host_.end(process_, true);
   }
-  if (!sent) return {OutcomeCode::unknown, "no runner could be reached", {}};
+  if (!sent) return {OutcomeCode::device_lost, "no runner could be reached", {}};
 
   ReceiveResult received = receive_frame(process_.fd, timeout);
   if (!received.ok && received.end == WireEnd::timed_out) {

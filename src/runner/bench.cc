@@ -24,7 +24,11 @@ namespace {
 constexpr std::uint8_t kOk = 0, kRuntime = 4, kWrongAnswer = 5, kOutOfMemory = 12;
 constexpr std::size_t kLine = 64, kPage = 4096;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+using Clock = std::chrono::steady_clock;
+/// Whole nanoseconds divided once, so that figures print without digits of no meaning.
+double since(Clock::time_point start) {
+  return static_cast<double>(std::chrono::nanoseconds(Clock::now() - start).count()) / 1e9;
+}
 std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 
 /// Something that went wrong, as the replies carry it.
@@ -185,7 +189,8 @@ void run_on(whet_pool* pool, void (*job)(void*, std::uint32_t), void* context) {
 double run_once(Call& call) {
   struct Context {
     Call& call;
-    double start = 0, end = 0;
+    Clock::time_point start{};
+    double seconds = 0;
   } context{call};
   run_on(
       call.pool(),
@@ -193,13 +198,13 @@ double run_once(Call& call) {
         auto& c = *static_cast<Context*>(opaque);
         unblock_faults();
         c.call.pool()->barrier(c.call.pool(), worker);
-        if (worker == 0) c.start = now();
+        if (worker == 0) c.start = Clock::now();
         c.call.run(worker);
         c.call.pool()->barrier(c.call.pool(), worker);
-        if (worker == 0) c.end = now();
+        if (worker == 0) c.seconds = since(c.start);
       },
       &context);
-  return context.end - context.start;
+  return context.seconds;
 }
 
 /// The timed runs, all inside one job of the pool, so that no worker goes to sleep between them.
@@ -213,7 +218,7 @@ struct TimedLoop {
   std::vector<std::size_t> constants;    // sizes of the pooled ones
   std::vector<std::size_t> constant_at;  // and their argument numbers
   std::vector<const std::byte*> places;
-  double start = 0;
+  Clock::time_point start{};
   bool skipped = false, stop = false;
 
   void run() {
@@ -229,10 +234,10 @@ struct TimedLoop {
       prepare(worker, team->workers);
       team->barrier(team, worker);
       if (stop) return;
-      if (worker == 0) start = now();
+      if (worker == 0) start = Clock::now();
       call.run(worker);
       team->barrier(team, worker);
-      if (worker == 0) judge(now() - start);
+      if (worker == 0) judge(since(start));
     }
   }
   void prepare(std::uint32_t worker, std::uint32_t workers) {
@@ -257,13 +262,13 @@ struct TimedLoop {
 class KernelBench::Impl {
  public:
   MeasureReply measure(const MeasureRequest& request) {
-    const double begin = now();
+    const auto begin = Clock::now();
     MeasureReply reply;
     const Failure failure = measure(request, reply);
     reply.code = failure.code;
     reply.message = failure.message;
     if (failure.code != kOk) reply.seconds.clear();
-    reply.run_seconds = now() - begin;
+    reply.run_seconds = since(begin);
     return reply;
   }
 
