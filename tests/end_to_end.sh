@@ -141,7 +141,7 @@ case_bad_input() {
   refuse 2 '-mcpu is "haswel"' "$whet" tasks zoo:mlp --target "cpu -mcpu=haswel"
   refuse 1 "--shape" "$whet" tasks zoo:mlp --shape data=1x
   refuse 1 "nowhere.onnx" "$whet" tasks nowhere.onnx
-  refuse 1 'did you mean "resnet-18"' "$whet" tasks zoo:resnet-8
+  refuse 1 'it has resnet-18' "$whet" tasks zoo:resnet-8
   head -c 200000 "$models/blazeface_front.onnx" > cut.onnx
   refuse 1 "cut.onnx" "$whet" compile cut.onnx -o cut.so
   [ ! -e cut.so ] || die "a library was left of a broken model"
