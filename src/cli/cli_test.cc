@@ -1,7 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "cli/command.h"
+#include "cli/model.h"
 #include "cli/options.h"
+#include "cli/screen.h"
+#include "cli/table.h"
 
 namespace whet {
 namespace {
@@ -83,6 +88,83 @@ TEST(ChoosePlace, TakesThreadsFromTheTargetTheOptionOrTheMachine) {
   EXPECT_EQ(choose_place({})->target.threads, static_cast<int>(usable_cores().cpus.size()));
   EXPECT_FALSE(choose_place({.threads = 1000}).ok());
   EXPECT_FALSE(choose_place({.target = "gpu"}).ok());
+}
+
+TEST(MatchInputs, GoesByNameThenByOrderThenFills) {
+  const TensorType type{DType::f32, {2}};
+  const std::vector<InputSlot> slots = {{"a", type}, {"b", type}, {"c", type}};
+  const Tensor one = Tensor::of<double>(DType::f32, {2}, {1, 1}), two = Tensor::of<double>(DType::f32, {2}, {2, 2});
+  const auto inputs = *match_inputs(slots, {{{"b", one}}, {two}}, "zeros", 0);
+  EXPECT_EQ(inputs[0].get(0), 2);
+  EXPECT_EQ(inputs[1].get(0), 1);
+  EXPECT_EQ(inputs[2].get(0), 0);
+}
+TEST(MatchInputs, SaysWhatIsMissingWrongOrTooMuch) {
+  const std::vector<InputSlot> slots = {{"data", {DType::f32, {2}}}};
+  const Tensor right(DType::f32, {2}), wrong(DType::i64, {3});
+  EXPECT_EQ(match_inputs(slots, {}, "", 0).error().message,
+            "input data f32[2] is missing; give --input data=FILE.npy, or --fill random");
+  EXPECT_EQ(match_inputs(slots, {{}, {wrong}}, "", 0).error().message,
+            "input data: i64[3] was given; the model takes f32[2]");
+  EXPECT_EQ(match_inputs(slots, {{{"dta", right}}, {right}}, "", 0).error().message,
+            "--input: the model has no input \"dta\"; it takes data; did you mean \"data\"?");
+  EXPECT_EQ(match_inputs(slots, {{}, {right, right}}, "", 0).error().message,
+            "--input: 2 unnamed tensors were given; the model has 1 inputs");
+}
+
+TEST(Table, StandsInColumnsWhateverTheAlphabet) {
+  Table table({{"ID"}, {"Name", false}});
+  table.add({"1", "größer"});
+  table.add({"10", "–"});
+  EXPECT_EQ(table.to_text(), "| ID | Name   |\n|  1 | größer |\n| 10 | –      |\n");
+  EXPECT_EQ(shortened("größer", 4), "grö…");
+  EXPECT_EQ(shortened("klein", 5), "klein");
+}
+TEST(Numbers, KeepThreeDigits) {
+  EXPECT_EQ(si(0), "0");
+  EXPECT_EQ(si(3.64e9), "3.640 G");
+  EXPECT_EQ(si(999.9e3), "1.000 M");
+  EXPECT_EQ(short_number(56.789), "56.79");
+}
+
+TuneProgress two_tasks() {
+  TuneProgress progress;
+  TaskProgress conv{
+      .name = "conv2d 1x7x7x512", .weight = 2, .flops = 2e8, .best_seconds = 1e-3, .default_seconds = 2e-3};
+  conv.trials = 40, conv.failed = 1;
+  TaskProgress dense{.name = "dense 1x1000", .weight = 1, .flops = 1e6};
+  dense.best_seconds = dense.default_seconds = std::numeric_limits<double>::infinity();
+  progress.tasks = {conv, dense};
+  progress.trials = 40, progress.allowed_trials = 100, progress.seconds = 10;
+  progress.task = 0, progress.next_task = 1, progress.round_best_seconds = 2e-3;
+  return progress;
+}
+
+TEST(Screen, ShowsWhereEveryTaskStands) {
+  EXPECT_EQ(progress_table(two_tasks(), 400, 0),
+            "| ID | Task             | Latency (ms) | Speed (GFLOPS) | % peak | Weight | Trials | Failed |\n"
+            "|  0 | conv2d 1x7x7x512 |       1.0000 |          200.0 |    50% |      2 |     40 |      1 |\n"
+            "|  1 | dense 1x1000     |            – |              – |      – |      1 |      0 |      0 |\n");
+  EXPECT_EQ(progress_line(two_tasks()),
+            "Estimated total latency: 2.000 ms (1 of 2 tasks) (default 4.000 ms (1 of 2 tasks))   Trials: 40/100   "
+            "Used time: 10 s   ETA: 15 s   Next ID: 1");
+}
+TEST(Screen, PrintsALineARoundOnAPipe) {
+  EXPECT_EQ(round_line(two_tasks()),
+            "[Task  0/2]  Current/Best:  100.00/ 200.00 GFLOPS | 1.0000 ms | Trials: 40 (1 failed) | total 2.000 ms | "
+            "10.0 s  "
+            "conv2d 1x7x7x512");
+}
+TEST(Screen, KeepsTheCostliestTasksWhereTheTerminalIsLow) {
+  const std::string table = progress_table(two_tasks(), 0, 1);
+  EXPECT_NE(table.find("conv2d"), std::string::npos);
+  EXPECT_EQ(table.find("dense"), std::string::npos);
+}
+TEST(Screen, EndsWithWhatTuningBrought) {
+  const std::string report = closing_report(two_tasks(), 400);
+  EXPECT_NE(report.find("2.00x"), std::string::npos);
+  EXPECT_NE(report.find("1 tasks were not reached and run on default schedules\n"), std::string::npos);
+  EXPECT_NE(report.find("default 4.000 ms (1 of 2 tasks) -> tuned 2.000 ms (1 of 2 tasks)\n"), std::string::npos);
 }
 
 }  // namespace

@@ -23,6 +23,9 @@ struct ProfileCommand {
   bool json = false;
 };
 
+/// Wider names are cut in the table, not in JSON.
+constexpr std::size_t kNodeWidth = 36, kOpWidth = 44;
+
 struct Profiled {
   whet_profile profile;
   std::vector<const whet_step_profile*> steps;  ///< the slowest first
@@ -59,8 +62,8 @@ void print_text(const OpenedModel& model, const Profiled& profiled) {
   for (const whet_step_profile* step : profiled.steps) {
     const double ns = mean_ns(*step, profiled.profile), gflops = step->flops / ns;
     const double predicted = step->predicted_seconds * 1e9;
-    table.add({step->node, step->op, fmt::format("{:.1f}", ns / 1e3), percent(ns, profiled.steps_ns),
-               fmt::format("{:.1f}", gflops), percent(gflops, profiled.peak_gflops),
+    table.add({shortened(step->node, kNodeWidth), shortened(step->op, kOpWidth), fmt::format("{:.1f}", ns / 1e3),
+               percent(ns, profiled.steps_ns), fmt::format("{:.1f}", gflops), percent(gflops, profiled.peak_gflops),
                predicted > 0 ? fmt::format("{:.1f}", predicted / 1e3) : "–",
                predicted > 0 ? fmt::format("{:+.0f}%", 100 * (ns / predicted - 1)) : "–"});
   }

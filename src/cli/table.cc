@@ -22,6 +22,18 @@ std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+std::string shortened(const std::string& text, std::size_t width) {
+  if (width_of(text) <= width) return text;
+  std::size_t bytes = 0, characters = 0;
+  while (bytes < text.size()) {
+    const bool begins = (text[bytes] & 0xc0) != 0x80;
+    if (begins && characters + 1 == width) break;
+    characters += begins;
+    ++bytes;
+  }
+  return text.substr(0, bytes) + "…";
+}
+
 void Table::add(std::vector<std::string> row) {
   WHET_CHECK(row.size() == columns_.size());
   rows_.push_back(std::move(row));

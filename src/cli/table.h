@@ -27,6 +27,9 @@ class Table {
 /// Characters of UTF-8 text, as a terminal counts them: not bytes.
 std::size_t width_of(const std::string& text);
 
+/// At most `width` characters, the last one "…" where something was cut.
+std::string shortened(const std::string& text, std::size_t width);
+
 /// "1.23 G", "456 M", "7.8 k": three digits and a prefix.
 std::string si(double value);
 /// "0.231", "12.3", "4567": three digits at least, for times and speeds of any size.
