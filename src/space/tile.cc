@@ -335,8 +335,8 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     const std::vector<std::int64_t> unroll = unroll_options(p);
     sketch.decisions.push_back({"ic", "reduction steps unrolled", single(unroll)});
     sketch.decisions.push_back({"k", "input channels in a block of the reduction (0: all)", single(block_options(p))});
-    sketch.preferred["ic"] = {std::find(unroll.begin(), unroll.end(), 2) != unroll.end() ? 2 : unroll.back()};
-    if (p.reduce_extent(p.in) <= 4) sketch.preferred["ic"] = {unroll.back()};
+    // The loads of one step keep the units busy; more steps only make code. Three channels are too few for a loop.
+    sketch.preferred["ic"] = {p.reduce_extent(p.in) <= 4 ? unroll.back() : 1};
     sketch.preferred["k"] = {0};
   }
   sketch.violated = [p](const Sketch::Choices& c) -> std::optional<std::string> {
@@ -354,10 +354,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
       return "the unrolled steps do not divide the block";
     return std::nullopt;
   };
-  if (sketch.violated(sketch.preferred)) {
-    // The guess breaks a softer constraint (tiny problems): unroll less.
-    if (!p.depthwise) sketch.preferred["ic"] = {1};
-  }
+  if (sketch.violated(sketch.preferred) && !p.depthwise) sketch.preferred["ic"] = {1};
   sketch.build = [p](Scheduler& s, const Sketch::Choices& c) { build(p, s, c); };
   // A structure that the primitives refuse (an epilogue that reads elsewhere) is no sketch.
   Scheduler trial(dag);
