@@ -103,7 +103,7 @@ std::string deflated(const std::string& name, const std::string& content) {
   std::string directory = "PK\1\2";
   put(directory, 20, 2);
   directory += fields;
-  put(directory, 0, 10), put(directory, 0, 4);
+  put(directory, 0, 6), put(directory, 0, 8);
   directory += name;
   bytes += directory + "PK\5\6";
   put(bytes, 0, 4), put(bytes, 1, 2), put(bytes, 1, 2), put(bytes, directory.size(), 4), put(bytes, offset, 4);

@@ -169,7 +169,8 @@ Status ZipWriter::add(const std::string& name, std::string_view content) {
   append(directory_, kCentralHeader, 4);
   append(directory_, 20, 2);
   directory_ += common;
-  append(directory_, 0, 2 + 2 + 2 + 4);  // comment, disk, attributes
+  append(directory_, 0, 6);  // comment, disk, internal attributes
+  append(directory_, 0, 4);  // external attributes
   append(directory_, offset, 4);
   directory_ += name;
   ++count_;
