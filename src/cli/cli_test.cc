@@ -160,6 +160,7 @@ TEST(Screen, KeepsTheCostliestTasksWhereTheTerminalIsLow) {
   EXPECT_NE(table.find("conv2d"), std::string::npos);
   EXPECT_EQ(table.find("dense"), std::string::npos);
 }
+TEST(Screen, CutsLinesThatATerminalWouldWrap) { EXPECT_EQ(cut_lines("größer\nab\n", 4), "grö…\nab\n"); }
 TEST(Screen, EndsWithWhatTuningBrought) {
   const std::string report = closing_report(two_tasks(), 400);
   EXPECT_NE(report.find("2.00x"), std::string::npos);

@@ -64,9 +64,14 @@ std::string remaining_text(const TuneProgress& progress) {
   return eta < 0 ? kNone : fmt::format("{:.0f} s", std::max(0.0, eta));
 }
 
-int terminal_height() {
+struct TerminalSize {
+  int rows = 24, columns = 80;
+};
+
+TerminalSize terminal_size() {
   winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return {};
+  return {size.ws_row, size.ws_col};
 }
 
 std::string phases_text(const TunePhases& phases, double total) {
@@ -120,6 +125,16 @@ std::string round_line(const TuneProgress& progress) {
       task.failed, fmt::format("{:.3f}", progress.network_seconds() * 1e3), progress.seconds, task.name);
 }
 
+std::string cut_lines(const std::string& text, int columns) {
+  std::string out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    out += shortened(text.substr(begin, end - begin), static_cast<std::size_t>(columns)) + "\n";
+    begin = end + 1;
+  }
+  return out;
+}
+
 std::string closing_report(const TuneProgress& progress, double peak_gflops) {
   Table table({{"ID"},
                {"Task", false},
@@ -167,8 +182,9 @@ void TuneScreen::show(const TuneProgress& progress) {
     std::fflush(stdout);
     return;
   }
-  const std::string text =
-      progress_table(progress, peak_gflops_, std::max(3, terminal_height() - 5)) + progress_line(progress) + "\n";
+  const TerminalSize size = terminal_size();
+  const std::string text = cut_lines(progress_table(progress, peak_gflops_, std::max(3, size.rows - 5)), size.columns) +
+                           cut_lines(progress_line(progress) + "\n", size.columns);
   if (lines_ > 0) fmt::print("\x1b[{}A\x1b[J", lines_);
   fmt::print("{}", text);
   std::fflush(stdout);

@@ -27,6 +27,8 @@ std::string progress_table(const TuneProgress&, double peak_gflops, int rows);
 std::string progress_line(const TuneProgress&);
 /// What a round on a pipe prints.
 std::string round_line(const TuneProgress&);
+/// Every line (all end with a newline) cut to the width of a terminal: one that wraps would spoil drawing over it.
+std::string cut_lines(const std::string& text, int columns);
 /// What stands at the end: before and after, per task; where the time went; what failed.
 std::string closing_report(const TuneProgress&, double peak_gflops);
 
