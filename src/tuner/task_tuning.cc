@@ -16,8 +16,7 @@ constexpr const char* kVersion = "0.1.0";
 
 SearchSpace view_of(const std::shared_ptr<const DesignSpace>& space) {
   SearchSpace view;
-  view.first = {space->default_candidate()};
-  for (Candidate& seed : space->seeds()) view.first.push_back(std::move(seed));
+  view.first = space->seeds();  // the default schedule goes before them: TaskTuning sees to it
   view.sample = [space](Rng& rng) { return space->sample(rng); };
   view.count = static_cast<double>(space->count());
   return view;
@@ -35,8 +34,7 @@ TaskTuning::TaskTuning(const Task& task, const Target& target, const TuneOptions
   progress_.weight = task.weight;
   progress_.flops = flops(task.dag);
   progress_.best_seconds = progress_.default_seconds = kInfinity;
-  if (const Result<Steps> steps = space_->steps(space_->default_candidate()); steps.ok())
-    default_steps_ = to_text(*steps);
+  if (const Result<Steps> steps = default_steps(task.dag, target); steps.ok()) default_steps_ = to_text(*steps);
 }
 
 Result<TaskTuning> TaskTuning::start(const Task& task, const Target& target, const TuneOptions& options,
@@ -45,6 +43,7 @@ Result<TaskTuning> TaskTuning::start(const Task& task, const Target& target, con
   WHET_TRY(tuning.strategy_,
            make_strategy(options.strategy, view_of(tuning.space_), hash_combine(options.seed, hash_bytes(task.key))));
   tuning.resume(records);
+  tuning.begin_with_default();
   return tuning;
 }
 
@@ -66,6 +65,11 @@ void TaskTuning::resume(const Records& records) {
   }
   strategy_->observe(candidates, outcomes);
   refresh(records);
+}
+
+/// What an untuned compile runs is always measured, and first: it is what tuning is compared with.
+void TaskTuning::begin_with_default() {
+  if (known_.insert(default_steps_).second) returned_.push_back({space_->default_candidate(), default_steps_, {}});
 }
 
 std::vector<Trial> TaskTuning::propose(int n) {

@@ -58,6 +58,7 @@ class TaskTuning {
   TaskTuning(const Task&, const Target&, const TuneOptions&);
   bool applies(const Record&) const;
   void resume(const Records&);
+  void begin_with_default();
 
   MeasureTask measure_task_;
   std::string target_text_, cache_;

@@ -7,6 +7,8 @@
 
 #include "base/hash.h"
 #include "measure/testing/formula_measurer.h"
+#include "schedule/steps.h"
+#include "space/space.h"
 
 namespace whet {
 namespace {
@@ -60,6 +62,16 @@ TEST_F(TuneTest, MeasuresAsManyTrialsAsAllowedAndRemembersEachOnce) {
     EXPECT_LE(times, 2) << steps;  // two tasks may share a schedule's text
   EXPECT_LE(progress.network_seconds(), progress.default_network_seconds());
   EXPECT_GT(progress.network_seconds(), 0);
+}
+TEST_F(TuneTest, MeasuresTheDefaultScheduleFirst) {
+  std::vector<std::string> order;
+  FormulaMeasurer measurer([&](const MeasureTask&, const std::string& steps) {
+    order.push_back(steps);
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+  });
+  const TuneProgress progress = run(measurer, {.trials = 4, .confirm = false}, {tasks_[1]});
+  EXPECT_EQ(order.at(0), to_text(*default_steps(tasks_[1].dag, target_)));
+  EXPECT_DOUBLE_EQ(progress.tasks[0].default_seconds, formula(order[0]));
 }
 TEST_F(TuneTest, ResumesWithoutMeasuringAnythingTwice) {
   FormulaMeasurer first = FormulaMeasurer::timing(formula), second = FormulaMeasurer::timing(formula);
