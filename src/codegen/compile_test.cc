@@ -207,6 +207,15 @@ TEST(Codegen, KeepsPartsOfWiderRegistersAndIndexedOnesInOrder) {
   expect(b, {iota(8), Tensor(DType::f32, {16})}, "0 1 70 3 0 1 70 3 3 2 1 0 0 0 0 0");
 }
 
+TEST(Codegen, KeepsTheLastLaneOfSeveralStoredToOneElement) {
+  Builder b;
+  const BufferId x = b.input(8), y = b.output(3), one = b.scratch(Scope::registers, 1);
+  const Expr all = ramp(int_const(0), 1, 8), nowhere = broadcast(int_const(0), 8);
+  b.p.body = block({b.put(one, nowhere, b.at(x, all)), b.put(y, 0, b.at(one, 0)), b.put(y, nowhere + 1, b.at(x, all)),
+                    b.put(y, nowhere + 2, b.at(x, all), all < broadcast(int_const(5), 8))});
+  expect(b, {iota(8), Tensor(DType::f32, {3})}, "7 7 4");
+}
+
 TEST(Codegen, SeesStoresOfEarlierIterationsAndStatements) {
   Builder b;
   const BufferId y = b.output(6);

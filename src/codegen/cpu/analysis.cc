@@ -119,7 +119,7 @@ struct Analysis::Walk {
     }
   }
 
-  /// A masked load from registers is rare; the stack serves it.
+  /// Masked loads, and masked stores of several lanes to one element, are rare; the stack serves them.
   void irregular_if_register(BufferId buffer) { irregular[buffer.index()] = true; }
 
   void access(BufferId id, ExprRef index, int lanes) {
@@ -200,7 +200,10 @@ struct Analysis::Walk {
     expr(n.value);
     if (n.mask.defined()) expr(n.mask);
     out.instructions_ += vectors(*n.value);
-    access(n.buffer, index, std::max(n.index[0]->lanes, n.value->lanes));
+    const int lanes = std::max(n.index[0]->lanes, n.value->lanes);
+    access(n.buffer, index, lanes);
+    const ExprInfo& info = table()[index];
+    if (n.mask.defined() && lanes > 1 && info.linear.lane_stride == 0) irregular_if_register(n.buffer);
     Effects effects;
     effects.buffers = {n.buffer};
     return effects;

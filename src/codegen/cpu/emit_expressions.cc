@@ -76,7 +76,7 @@ Emitter::Value* Emitter::hoist_fixed(ExprRef ref, const ExprInfo& info) {
     --depth;
   }
   for (int d = current().depth; d >= depth; --d)
-    if (const auto found = levels_[d]->loads.find(ref); found != levels_[d]->loads.end()) return found->second.value;
+    if (const auto found = levels_[d]->hoisted.find(ref); found != levels_[d]->hoisted.end()) return found->second;
   if (outermost == nullptr) return nullptr;
   const bool wide = info.expr->lanes > 1;
   if (wide && outermost->hoisted_vectors >= target_.vector_registers / 2) return nullptr;
@@ -95,7 +95,7 @@ Emitter::Value* Emitter::hoist_fixed(ExprRef ref, const ExprInfo& info) {
     value = compute(ref, info);
   }
   std::swap(memo, memo_);
-  current().loads[ref] = {value, 0};
+  current().hoisted[ref] = value;
   for (; !inside.empty(); inside.pop_back()) levels_.push_back(std::move(inside.back()));
   return value;
 }

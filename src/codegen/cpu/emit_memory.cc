@@ -19,16 +19,26 @@ Emitter::Value* Emitter::load(ExprRef ref, const ExprInfo& info, const Load& n) 
   Value* mask = effective_mask(own_mask, info.expr->lanes);
   const std::int64_t version = versions_[buffer.index()];
   const bool reusable = mask == nullptr && index.movable();
-  if (reusable)
-    for (auto level = levels_.rbegin(); level != levels_.rend(); ++level)
-      if (const auto found = (*level)->loads.find(ref);
-          found != (*level)->loads.end() && found->second.version == version)
-        return found->second.value;
+  // A value that was loaded long ago would be kept in a register that accumulators need: it is loaded again.
+  const std::int64_t reach = target_.vector_registers / 4;
+  copy_ = 0;
+  for (auto level = levels_.rbegin(); reusable && level != levels_.rend(); ++level) {
+    const auto found = (*level)->loads.find(ref);
+    if (found == (*level)->loads.end() || found->second.version != version) continue;
+    if (loads_ - found->second.last_use <= reach) {
+      found->second.last_use = loads_;
+      return found->second.value;
+    }
+    copy_ = found->second.copy + 1;
+    break;
+  }
+  ++loads_;
+  const int copy = copy_;
   Value* value = load_memory(info, n, index.is_linear ? &index.linear : nullptr, mask);
   value = from_memory(value, info.expr->dtype, info.expr->lanes);
   if (own_mask != nullptr && info.expr->lanes == 1)
     value = b_.CreateSelect(own_mask, value, llvm::Constant::getNullValue(value->getType()));
-  if (reusable) current().loads[ref] = {value, version};
+  if (reusable) current().loads[ref] = {value, version, loads_, copy};
   return value;
 }
 
@@ -57,7 +67,7 @@ Emitter::Value* Emitter::load_memory(const ExprInfo& info, const Load& n, const 
 Emitter::Value* Emitter::load_contiguous(BufferId buffer, Value* pointer, int lanes, Value* mask) {
   llvm::Type* type = memory_type(program_.buffer(buffer).dtype, lanes);
   const llvm::Align align(static_cast<std::uint64_t>(element_bytes(buffer)));
-  if (mask == nullptr) return mark_fixed(b_.CreateAlignedLoad(type, pointer, align), buffer);
+  if (mask == nullptr) return mark(b_.CreateAlignedLoad(type, pointer, align), buffer);
   return b_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type));
 }
 
@@ -88,7 +98,7 @@ Emitter::Value* Emitter::load_one(BufferId buffer, Value* pointer, Value* mask) 
     if (mask->getType()->isVectorTy()) mask = b_.CreateOrReduce(mask);
     pointer = b_.CreateSelect(mask, pointer, base_pointer(buffer));
   }
-  return mark_fixed(b_.CreateAlignedLoad(type, pointer, align), buffer);
+  return mark(b_.CreateAlignedLoad(type, pointer, align), buffer);
 }
 
 Emitter::Value* Emitter::load_gather(BufferId buffer, ExprRef index, int lanes, Value* mask) {
@@ -111,9 +121,8 @@ Emitter::Value* Emitter::effective_mask(Value* own, int lanes) {
 
 // ---- Stores
 
-void Emitter::store_memory(const Store& n, ExprRef index, Value* value, Value* mask) {
+void Emitter::store_memory(const Store& n, ExprRef index, Value* value, Value* mask, int lanes) {
   const Buffer& buffer = program_.buffer(n.buffer);
-  const int lanes = std::max(n.index[0]->lanes, n.value->lanes);
   value = to_memory(value, buffer.dtype, lanes);
   const llvm::Align align(static_cast<std::uint64_t>(element_bytes(n.buffer)));
   const ExprInfo& info = table_[index];
@@ -253,8 +262,16 @@ Emitter::Value* Emitter::to_memory(Value* value, DType dtype, int lanes) {
 }
 
 /// Tells the scheduler that nothing in the kernel changes this memory, so that no store holds the load back.
-llvm::Instruction* Emitter::mark_fixed(llvm::Instruction* load, BufferId id) {
-  if (is_fixed(id)) load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+/// Instruction selection makes one load of equal ones in a block; where we loaded vectors again on purpose, other flags
+/// keep the copies apart (an unaligned load ignores `nontemporal` otherwise; not every type may carry it).
+llvm::Instruction* Emitter::mark(llvm::Instruction* load, BufferId id) {
+  const bool floats = load->getType()->isVectorTy() && load->getType()->isFPOrFPVectorTy();
+  if (floats && (copy_ & 1) != 0) {
+    auto* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+    load->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, {one}));
+  }
+  if (is_fixed(id) && (!floats || (copy_ & 2) == 0))
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
   return load;
 }
 

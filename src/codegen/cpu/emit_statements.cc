@@ -272,11 +272,17 @@ void Emitter::store(const Store& n) {
   memo_.emplace_back();
   const ExprRef index = table_.intern(n.index[0]);
   const int lanes = std::max(n.index[0]->lanes, n.value->lanes);
-  Value* value = splat(expr(n.value), n.value->lanes == lanes ? 1 : lanes);
+  const Linear& linear = table_[index].linear;
+  Value* value = expr(n.value);
+  const bool one_element = table_[index].is_linear && linear.lane_stride == 0 && lanes > 1 && !n.mask.defined();
+  if (one_element && value->getType()->isVectorTy())
+    value = b_.CreateExtractElement(value, i64(lanes - 1));  // the last
+  if (!one_element && n.value->lanes != lanes) value = splat(value, lanes);
+  const int stored = one_element ? 1 : lanes;
   if (program_.buffer(n.buffer).scope == Scope::registers && analysis_.in_slots(n.buffer)) {
-    store_slot(n, analysis_.place(n.buffer, table_[index].linear, lanes), value);
+    store_slot(n, analysis_.place(n.buffer, linear, stored), value);
   } else {
-    store_memory(n, index, value, n.mask.defined() ? expr(n.mask) : nullptr);
+    store_memory(n, index, value, n.mask.defined() ? expr(n.mask) : nullptr, stored);
     versions_[n.buffer.index()] = ++last_version_;
   }
   memo_.pop_back();

@@ -38,9 +38,12 @@ struct Level {
   std::map<Linear::Terms, llvm::Value*> sums;
   struct Loaded {
     llvm::Value* value;
-    std::int64_t version;  ///< of the buffer
+    std::int64_t version;       ///< of the buffer
+    std::int64_t last_use = 0;  ///< how many loads had been emitted then
+    int copy = 0;               ///< the same place has been loaded so many times before
   };
   std::unordered_map<ExprRef, Loaded> loads;
+  std::unordered_map<ExprRef, llvm::Value*> hoisted;  ///< out of the loops in this level, to stand before them
 };
 
 /// Turns one Program into one LLVM function. Nothing is left to LLVM's IR optimiser: registers are SSA values from the
@@ -125,7 +128,7 @@ class Emitter {
   Value* load_lanes(BufferId, Value* pointer, std::int64_t stride, int lanes);
   Value* load_one(BufferId, Value* pointer, Value* mask);
   Value* load_gather(BufferId, ExprRef index, int lanes, Value* mask);
-  void store_memory(const Store&, ExprRef index, Value* value, Value* mask);
+  void store_memory(const Store&, ExprRef index, Value* value, Value* mask, int lanes);
   /// The address of the element at `index` (its first lane).
   Value* address(BufferId, const Linear& index);
   Value* pointer(BufferId, const Linear::Terms&);
@@ -136,7 +139,7 @@ class Emitter {
   Value* to_memory(Value*, DType, int lanes);
   /// The lanes that may be read: the load's own mask and the conditions around it. Null: all.
   Value* effective_mask(Value* own, int lanes);
-  llvm::Instruction* mark_fixed(llvm::Instruction*, BufferId);
+  llvm::Instruction* mark(llvm::Instruction* load, BufferId);
 
   // Types.
   llvm::Type* value_type(DType, int lanes = 1);
@@ -175,6 +178,8 @@ class Emitter {
   std::vector<Value*> allocas_;         // by buffer; register buffers that are not in slots
   std::vector<std::int64_t> versions_;  // by buffer: raised by every store
   std::int64_t last_version_ = 0;
+  std::int64_t loads_ = 0;  // emitted so far
+  int copy_ = 0;            // of the load that is being emitted
 
   // While an expression is emitted: values of this statement, innermost condition last; the conditions around it.
   std::vector<std::unordered_map<ExprRef, Value*>> memo_;
