@@ -195,6 +195,14 @@ TEST(Simplify, FoldsConditionsThatBoundsDecide) {
   for (const Case& c : cases) EXPECT_TRUE(same(simplify(c.input, small), c.output));
 }
 
+TEST(Facts, AboutTheVerySameMinimumNeedNoCases) {
+  Facts facts(small);
+  const Expr tile = x + min(y * 6, n(5)) * 2;
+  facts.assume(tile < n(9));
+  EXPECT_TRUE(facts.proves(tile - 1 < n(8)));
+  EXPECT_FALSE(facts.proves(tile - 1 < n(7)));
+}
+
 TEST(Simplify, KeepsTheValueOfRandomExpressions) {
   Rng rng(2);
   for (int round = 0; round < 400; ++round) {

@@ -336,6 +336,15 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
     return search.satisfied(best);
   };
 
+  // A fact about the very same min, max or select settles it without cases.
+  for (const auto& [atom, coefficient] : a.terms) {
+    if (std::holds_alternative<Var>(atom->kind)) continue;
+    for (const auto& fact : facts_)
+      if (fact.value.coefficient(atom) == -coefficient && !(fact.of_lanes && scalar_views_ > 0) &&
+          improve(term_bounds(add(a, fact.value)).max))
+        return best;
+  }
+
   for (std::size_t i = 0; i < a.terms.size(); ++i) {
     const auto& [atom, coefficient] = a.terms[i];
     if (const auto* s = std::get_if<Select>(&atom->kind)) {

@@ -13,7 +13,7 @@ Result<Program> resolve_guards(Program, const Target&);
 
 /// How many stores (unrolled ones counted singly, a vector loop as its vectors) the copies of a kernel's bodies may
 /// add.
-constexpr std::int64_t kMaxEdgeStores = 900;
+constexpr std::int64_t kMaxEdgeStores = 1200;
 /// How often loops are cut in one kernel: every cut copies a body, and copies multiply.
 constexpr std::size_t kMaxCuts = 40;
 

@@ -109,7 +109,9 @@ double tile_cost(const Problem& p, const Tile& t) {
   const double loads = p.depthwise ? products + vectors : vectors + pixels;  // two a cycle, as are the products
   const double cycles = std::max({products, loads * 1.02, 8.0 /* two units, four cycles each */});
   const double overhead = p.depthwise ? 6.0 : 2.5;  // loop control and addresses of a reduction step
-  return tiles * (cycles + overhead + loads * 0.08);
+  const double edges =
+      1 + 0.04 * static_cast<double>(t.oh - 1);  // rows of a tile that differ at the border multiply code
+  return tiles * (cycles + overhead + loads * 0.08) * edges;
 }
 
 std::vector<std::int64_t> pixel_options(std::int64_t extent, std::int64_t most) {
