@@ -4,19 +4,19 @@
 
 namespace whet {
 
-Budget::Budget(std::vector<double> weights) {
-  for (double weight : weights) tasks_.push_back({.weight = weight});
+Budget::Budget(const std::vector<Part>& parts) {
+  for (const Part& part : parts) tasks_.push_back({.part = part});
 }
 
 double Budget::network_seconds() const {
   double sum = 0;
   for (const TaskState& task : tasks_)
-    if (task.measured) sum += task.weight * task.best_seconds;
+    if (task.measured) sum += task.part.weight * task.best_seconds;
   return sum;
 }
 
 double Budget::share(const TaskState& task) const {
-  if (task.measured) return task.weight * task.best_seconds;
+  if (task.measured) return task.part.weight * task.best_seconds;
   int measured = 0;
   for (const TaskState& each : tasks_) measured += each.measured;
   return measured ? network_seconds() / measured : 1;
@@ -24,14 +24,16 @@ double Budget::share(const TaskState& task) const {
 
 std::optional<int> Budget::next() const {
   std::optional<int> best;
+  bool best_untried = false;
   double best_debt = 0;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const TaskState& task = tasks_[i];
     if (!task.open) continue;
-    if (task.trials == 0) return static_cast<int>(i);
-    const double debt = share(task) / task.trials;
-    if (best && debt <= best_debt) continue;
+    const bool untried = task.trials == 0;
+    const double debt = untried ? task.part.weight * task.part.guessed_seconds : share(task) / task.trials;
+    if (best && (best_untried > untried || (best_untried == untried && best_debt >= debt))) continue;
     best = static_cast<int>(i);
+    best_untried = untried;
     best_debt = debt;
   }
   return best;

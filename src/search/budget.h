@@ -5,13 +5,17 @@
 
 namespace whet {
 
-/// Shares trials out among the tasks of a network: one round for each in turn, then always to the task that is furthest
-/// behind its share, where a share is weight x latency, the part of the network's time that the task stands for.
-/// Deterministic.
+/// Shares trials out among the tasks of a network: one round for each, those that seem to cost most first, then always
+/// to the task that is furthest behind its share, where a share is weight x latency, the part of the network's time
+/// that the task stands for. Deterministic.
 class Budget {
  public:
-  /// One weight (how often the network runs it) a task.
-  explicit Budget(std::vector<double> weights);
+  struct Part {
+    double weight = 1;           ///< how often the network runs the task
+    double guessed_seconds = 1;  ///< what it may take, before anything is measured; only ratios count
+  };
+  /// One part a task.
+  explicit Budget(const std::vector<Part>&);
 
   /// The task whose round is next; nothing when all are closed.
   std::optional<int> next() const;
@@ -26,7 +30,7 @@ class Budget {
 
  private:
   struct TaskState {
-    double weight = 1;
+    Part part;
     double best_seconds = 0;
     int trials = 0;
     bool measured = false, open = true;

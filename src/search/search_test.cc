@@ -98,24 +98,33 @@ std::vector<int> spend_rounds(Budget& budget, const std::vector<double>& seconds
 }
 
 TEST(Budget, GivesEveryTaskOneRoundFirst) {
-  Budget budget({1, 100, 1});
+  Budget budget({{1}, {100}, {1}});
   EXPECT_EQ(spend_rounds(budget, {1, 1, 1}, 3), (std::vector<int>{10, 10, 10}));
 }
+TEST(Budget, BeginsWithWhatSeemsToCostMost) {
+  Budget budget({{1, 1e-3}, {4, 1e-3}, {1, 9e-3}});
+  std::vector<int> order;
+  for (int i = 0; i < 3; ++i) {
+    order.push_back(*budget.next());
+    budget.spend(order.back(), 8, 1e-3);
+  }
+  EXPECT_EQ(order, (std::vector<int>{2, 1, 0}));
+}
 TEST(Budget, SharesInProportionToWeightTimesLatency) {
-  Budget budget({1, 2, 4});
+  Budget budget({{1}, {2}, {4}});
   const auto trials = spend_rounds(budget, {1e-3, 1e-3, 2e-3}, 110);
   EXPECT_EQ(trials, (std::vector<int>{100, 200, 800}));
   EXPECT_DOUBLE_EQ(budget.network_seconds(), 11e-3);
 }
 TEST(Budget, GoesOnWithTheOthersWhenATaskIsClosed) {
-  Budget budget({1, 1});
+  Budget budget({{1}, {1}});
   budget.close(0);
   EXPECT_EQ(spend_rounds(budget, {1, 1}, 4), (std::vector<int>{0, 40}));
   budget.close(1);
   EXPECT_FALSE(budget.next().has_value());
 }
 TEST(Budget, CountsATaskThatDoesNotRunYetAsAnAverageOne) {
-  Budget budget({1, 1});
+  Budget budget({{1}, {1}});
   EXPECT_EQ(spend_rounds(budget, {1e-3, std::numeric_limits<double>::infinity()}, 20), (std::vector<int>{100, 100}));
 }
 

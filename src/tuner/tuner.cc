@@ -20,12 +20,15 @@ double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// A machine of 100 GFLOPS and 20 GB/s: enough to tell the heavy tasks from the light ones.
+double guessed_seconds(const Task& task) { return flops(task.dag) / 1e11 + bytes(task.dag) / 2e10; }
+
 class Tuner {
  public:
-  Tuner(std::vector<TaskTuning> tasks, std::vector<double> weights, Measurer& measurer, RecordFile& file,
+  Tuner(std::vector<TaskTuning> tasks, const std::vector<Budget::Part>& parts, Measurer& measurer, RecordFile& file,
         const TuneOptions& options, const std::function<void(const TuneProgress&)>& on_round)
       : tasks_(std::move(tasks)),
-        budget_(std::move(weights)),
+        budget_(parts),
         measurer_(measurer),
         file_(file),
         options_(options),
@@ -266,13 +269,13 @@ double TuneProgress::default_network_seconds() const { return weighted_sum(tasks
 Result<TuneProgress> tune(const std::vector<Task>& tasks, const Target& target, Measurer& measurer, RecordFile& file,
                           const TuneOptions& options, const std::function<void(const TuneProgress&)>& on_round) {
   std::vector<TaskTuning> tunings;
-  std::vector<double> weights;
+  std::vector<Budget::Part> parts;
   for (const Task& task : tasks) {
     WHET_TRY(TaskTuning tuning, TaskTuning::start(task, target, options, file.records()));
     tunings.push_back(std::move(tuning));
-    weights.push_back(task.weight);
+    parts.push_back({static_cast<double>(task.weight), guessed_seconds(task)});
   }
-  return Tuner(std::move(tunings), std::move(weights), measurer, file, options, on_round).run();
+  return Tuner(std::move(tunings), parts, measurer, file, options, on_round).run();
 }
 
 }  // namespace whet
