@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <iterator>
+#include <limits>
+
 #include "import/file.h"
 #include "import/npy.h"
 #include "import/onnx/import_onnx.h"
+#include "import/onnx/importers.h"
 
 namespace whet {
 namespace {
@@ -174,6 +179,87 @@ void expect_survives(const std::string& file, const ImportOptions& options, std:
   }
 }
 
+std::int64_t absurd_number(Rng& rng) {
+  static constexpr std::int64_t kNumbers[] = {0,
+                                              1,
+                                              2,
+                                              3,
+                                              -1,
+                                              -2,
+                                              7,
+                                              64,
+                                              1000,
+                                              -1000,
+                                              65536,
+                                              std::int64_t{1} << 31,
+                                              -(std::int64_t{1} << 31),
+                                              std::int64_t{1} << 40,
+                                              std::numeric_limits<std::int64_t>::max(),
+                                              std::numeric_limits<std::int64_t>::min()};
+  return kNumbers[rng.below(static_cast<std::int64_t>(std::size(kNumbers)))];
+}
+
+/// Changes one thing that a file may say: an attribute, an operator, who reads what, a known integer, an input's shape.
+void make_absurd(OnnxModel& model, Rng& rng) {
+  OnnxNode& node = model.nodes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(model.nodes.size())))];
+  const OnnxNode& other =
+      model.nodes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(model.nodes.size())))];
+  const auto rows = onnx_importers();
+  switch (rng.below(7)) {
+    case 0:
+    case 1:
+      for (OnnxAttribute& attribute : node.attributes) {
+        if (auto* list = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
+          for (std::int64_t& entry : *list) entry = rng.chance(0.5) ? absurd_number(rng) : entry;
+          if (rng.chance(0.2)) list->push_back(absurd_number(rng));
+        } else if (rng.chance(0.5)) {
+          attribute.value = absurd_number(rng);
+        }
+      }
+      break;
+    case 2:
+      node.op = rows[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(rows.size())))].op;
+      if (rng.chance(0.7)) node.attributes.clear();
+      break;
+    case 3:
+      if (!node.inputs.empty() && !other.inputs.empty()) node.inputs.back() = other.inputs.back();
+      break;
+    case 4:
+      if (!node.inputs.empty())
+        node.inputs[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(node.inputs.size())))] = "";
+      break;
+    case 5:
+      for (NamedTensor& known : model.initializers) {
+        if (known.tensor.dtype() != DType::i64 || rng.chance(0.7)) continue;
+        known.tensor = known.tensor.clone();
+        for (std::int64_t i = 0; i < known.tensor.size(); ++i) {
+          if (rng.chance(0.5)) known.tensor.set_integer(i, absurd_number(rng));
+        }
+      }
+      break;
+    default:
+      model.opset = rng.between(7, 21);
+      if (rng.chance(0.5)) break;
+      for (OnnxDimension& dimension : *model.inputs[0].dimensions) {
+        if (rng.chance(0.5)) dimension.extent = absurd_number(rng);
+      }
+  }
+}
+
+TEST(ImportGarbage, SurvivesAbsurdModels) {
+  Rng rng(3);
+  for (const char* file : {"blazeface_front.onnx", "ppocr_cls.onnx"}) {
+    const OnnxModel whole = read_onnx(bundled(file)).value();
+    ImportOptions options;
+    if (whole.inputs[0].name == "x") options.shapes["x"] = {1, 3, 48, 192};
+    for (int round = 0; round < 250; ++round) {
+      OnnxModel model = whole;
+      for (std::int64_t changes = rng.between(1, 3); changes > 0; --changes) make_absurd(model, rng);
+      const auto graph = import_onnx(std::move(model), options);
+      EXPECT_TRUE(graph.ok() || !graph.error().message.empty());
+    }
+  }
+}
 TEST(ImportGarbage, SurvivesDamagedBlazeface) { expect_survives("blazeface_front.onnx", {}, 1); }
 TEST(ImportGarbage, SurvivesDamagedPpocr) {
   ImportOptions options;
