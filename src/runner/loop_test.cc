@@ -191,9 +191,6 @@ TEST(Runner, RefusesAKernelThatNeedsMoreMemoryThanThereIs) {
   EXPECT_EQ(reply.message, "no memory for the kernel's arguments and workspaces (2199023321088 bytes)");
 }
 TEST(Runner, NamesTheFaultOfAKernelThatCrashes) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "the sanitizer maps the guard pages' neighbourhood";
-#endif
   EXPECT_EQ(wrong("write_null"), "SIGSEGV at an address that is null -> SIGSEGV");
   EXPECT_EQ(wrong("write_null", FrameType::measure, 2), "SIGSEGV at an address that is null -> SIGSEGV");
   EXPECT_EQ(wrong("write_beyond"), "SIGSEGV at an address 0 bytes beyond the end of output 0 -> SIGSEGV");
