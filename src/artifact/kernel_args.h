@@ -17,14 +17,14 @@ struct whet_kernel_runtime {
 
 /// What one worker's call of a kernel gets. Every field's offset is fixed: generated code reads them by offset.
 struct whet_kernel_args {
-  void* const* buffers;       ///< one pointer an argument of the Program, 64-byte aligned unless its metadata says less
-  void* shared_workspace;     ///< shared by the workers, 64-byte aligned
-  void* worker_workspace;     ///< this worker's own, 64-byte aligned
+  void* const* buffers;    ///< one pointer an argument of the Program, 64-byte aligned unless its metadata says less
+  void* shared_workspace;  ///< shared by the workers, 64-byte aligned
+  void* worker_workspace;  ///< this worker's own, 64-byte aligned
   const struct whet_kernel_runtime* runtime;
-  void* team;                 ///< handed to barrier
-  const void* prefetch;       ///< weights of the layers to come, or null
+  void* team;            ///< handed to barrier
+  const void* prefetch;  ///< weights of the layers to come, or null
   uint64_t prefetch_bytes;
-  uint32_t worker;            ///< 0 .. workers-1
+  uint32_t worker;  ///< 0 .. workers-1
   uint32_t workers;
 };
 

@@ -22,7 +22,19 @@ using AxisId = Id<struct AxisTag>;
 /// What an axis stands for. Templates and rules recognise by role and family, never by name.
 enum class AxisRole : std::uint8_t { other, batch, group, depth, row, column, out_channel, in_channel, tap, channel };
 /// Which operator family defined an op.
-enum class OpFamily : std::uint8_t { other, elementwise, injective, pad, conv, depthwise, matmul, pool, reduce, softmax, resize };
+enum class OpFamily : std::uint8_t {
+  other,
+  elementwise,
+  injective,
+  pad,
+  conv,
+  depthwise,
+  matmul,
+  pool,
+  reduce,
+  softmax,
+  resize
+};
 enum class Reducer : std::uint8_t { sum, prod, max, min };
 
 /// The reducer's identity: 0, 1, the lowest, the highest value of the dtype (floats: -inf, inf).
@@ -49,7 +61,7 @@ struct Element {
   std::vector<Axis> axes;         ///< spatial, one a dimension of the result
   std::vector<Axis> reduce_axes;  ///< empty exactly when `reducer` is empty
   std::optional<Reducer> reducer;
-  Expr body;                      ///< of the op's dtype; loads name ops of lower id, indices inside their shapes (guarded by select)
+  Expr body;  ///< of the op's dtype; loads name ops of lower id, indices inside their shapes (guarded by select)
   OpFamily family = OpFamily::other;
 };
 
@@ -71,7 +83,10 @@ struct ComputeDag {
 
   const Op& op(OpId id) const { return ops[id.index()]; }
   Op& op(OpId id) { return ops[id.index()]; }
-  OpId add(Op op) { ops.push_back(std::move(op)); return OpId(static_cast<std::int64_t>(ops.size()) - 1); }
+  OpId add(Op op) {
+    ops.push_back(std::move(op));
+    return OpId(static_cast<std::int64_t>(ops.size()) - 1);
+  }
 };
 
 /// A load of op `id` at `index` with the right dtype.
@@ -92,8 +107,8 @@ ComputeDag without_dead_ops(const ComputeDag&);
 /// `e` with its loads reading op `renamed[k]` instead of op k.
 Expr with_sources(const Expr& e, const std::vector<OpId>& renamed);
 
-/// The documented notation (docs/formats/dag.md), one op a line. Parses back: parse_dag(to_text(d)) equals d but for roles and families,
-/// which the text carries as trailing `# family axis:role ...` comments.
+/// The documented notation (docs/formats/dag.md), one op a line. Parses back: parse_dag(to_text(d)) equals d but for
+/// roles and families, which the text carries as trailing `# family axis:role ...` comments.
 std::string to_text(const ComputeDag&);
 Result<ComputeDag> parse_dag(std::string_view text);
 /// One expression in the notation of `to_text`; `source_name` names loads.
@@ -106,8 +121,8 @@ struct ExprStyle {
 };
 std::string to_text(const Expr&, const ExprStyle&);
 
-/// Floating point operations by the direct algorithm: every arithmetic operation and call in a body once per element and reduction step
-/// (reduction: one more for the combine); selects, comparisons and index arithmetic are free.
+/// Floating point operations by the direct algorithm: every arithmetic operation and call in a body once per element
+/// and reduction step (reduction: one more for the combine); selects, comparisons and index arithmetic are free.
 double flops(const ComputeDag&);
 /// Bytes of all inputs and outputs, each once.
 double bytes(const ComputeDag&);
@@ -117,12 +132,14 @@ std::string workload_key(const ComputeDag&);
 /// Equality up to names: the truth behind equal keys.
 bool same_dag(const ComputeDag&, const ComputeDag&);
 
-/// Runs the DAG naively: floats in double (and rounded to the op's dtype at its end), integers exactly. `inputs`: one tensor a
-/// placeholder, in order. Gives one tensor an op (placeholders included), so that inner values can be compared.
+/// Runs the DAG naively: floats in double (and rounded to the op's dtype at its end), integers exactly. `inputs`: one
+/// tensor a placeholder, in order. Gives one tensor an op (placeholders included), so that inner values can be
+/// compared.
 Result<std::vector<Tensor>> evaluate_all(const ComputeDag&, const std::vector<Tensor>& inputs);
 /// The outputs alone.
 Result<std::vector<Tensor>> evaluate(const ComputeDag&, const std::vector<Tensor>& inputs);
-/// Some elements of op `id` (row-major numbers), computing of the ops before it only what they need: a 1-d tensor, one value an element.
+/// Some elements of op `id` (row-major numbers), computing of the ops before it only what they need: a 1-d tensor, one
+/// value an element.
 Result<Tensor> evaluate_at(const ComputeDag&, const std::vector<Tensor>& inputs, OpId id,
                            const std::vector<std::int64_t>& elements);
 /// One tensor a placeholder, of its dtype and shape.

@@ -21,11 +21,43 @@ using SourceId = Id<struct SourceTag>;
 
 enum class UnaryOp : std::uint8_t { neg, logical_not };
 /// floordiv and floormod round towards minus infinity, on integers; div is the division of floats, or C's on integers.
-enum class BinaryOp : std::uint8_t { add, sub, mul, div, floordiv, floormod, min, max, lt, le, gt, ge, eq, ne, logical_and, logical_or };
+enum class BinaryOp : std::uint8_t {
+  add,
+  sub,
+  mul,
+  div,
+  floordiv,
+  floormod,
+  min,
+  max,
+  lt,
+  le,
+  gt,
+  ge,
+  eq,
+  ne,
+  logical_and,
+  logical_or
+};
 /// Functions of one float, but pow (two). `fma`-like contraction is left to code generation. round is half to even.
 /// bits_of: an f32's bits as an i32; float_of_bits: the way back (only `expand_math` makes these two).
 enum class MathFn : std::uint8_t {
-  exp, log, sqrt, rsqrt, tanh, erf, sigmoid, sin, cos, pow, floor, ceil, round, abs, bits_of, float_of_bits
+  exp,
+  log,
+  sqrt,
+  rsqrt,
+  tanh,
+  erf,
+  sigmoid,
+  sin,
+  cos,
+  pow,
+  floor,
+  ceil,
+  round,
+  abs,
+  bits_of,
+  float_of_bits
 };
 
 struct ExprNode;
@@ -45,19 +77,48 @@ class Expr {
   std::shared_ptr<const ExprNode> node_;
 };
 
-struct IntConst { std::int64_t value; };    ///< dtype i32, i64, i8, u8 or boolean
-struct FloatConst { double value; };        ///< dtype f32, f64 or f16
-struct Var { VarId id; std::string name; }; ///< dtype i64; the name is for printing
-struct Unary { UnaryOp op; Expr a; };
-struct Binary { BinaryOp op; Expr a, b; };  ///< operands of one dtype; comparisons and logic give boolean
-struct Select { Expr condition, if_true, if_false; };  ///< only the chosen side is evaluated
-struct Cast { Expr a; };                    ///< to the node's dtype
-struct Call { MathFn fn; std::vector<Expr> args; };
+struct IntConst {
+  std::int64_t value;
+};  ///< dtype i32, i64, i8, u8 or boolean
+struct FloatConst {
+  double value;
+};  ///< dtype f32, f64 or f16
+struct Var {
+  VarId id;
+  std::string name;
+};  ///< dtype i64; the name is for printing
+struct Unary {
+  UnaryOp op;
+  Expr a;
+};
+struct Binary {
+  BinaryOp op;
+  Expr a, b;
+};  ///< operands of one dtype; comparisons and logic give boolean
+struct Select {
+  Expr condition, if_true, if_false;
+};  ///< only the chosen side is evaluated
+struct Cast {
+  Expr a;
+};  ///< to the node's dtype
+struct Call {
+  MathFn fn;
+  std::vector<Expr> args;
+};
 /// One index a dimension in a ComputeDag; in a lowered Program one flat index in elements (after `flatten`).
 /// A `mask` (boolean, same lanes; may be undefined = all true) leaves lanes unread: they give 0.
-struct Load { SourceId source; std::vector<Expr> index; Expr mask; };
-struct Ramp { Expr base; std::int64_t stride; };  ///< base, base + stride, ...: `lanes` of them
-struct Broadcast { Expr a; };               ///< the scalar `a` in every lane
+struct Load {
+  SourceId source;
+  std::vector<Expr> index;
+  Expr mask;
+};
+struct Ramp {
+  Expr base;
+  std::int64_t stride;
+};  ///< base, base + stride, ...: `lanes` of them
+struct Broadcast {
+  Expr a;
+};  ///< the scalar `a` in every lane
 /// The kinds are closed: a match that forgets one does not compile (use `std::visit` with `Match`).
 using ExprKind = std::variant<IntConst, FloatConst, Var, Unary, Binary, Select, Cast, Call, Load, Ramp, Broadcast>;
 
@@ -69,14 +130,17 @@ struct ExprNode {
 
 /// `std::visit(Match{[](const Var& v) {...}, ...}, expr->kind)`
 template <typename... F>
-struct Match : F... { using F::operator()...; };
+struct Match : F... {
+  using F::operator()...;
+};
 template <typename... F>
 Match(F...) -> Match<F...>;
 
 // ---- Builders. They fold constants and the identities x+0, x*1, x*0 (integers), x && true and the like, select of a
-// constant, min/max of equal operands; nothing more (`simplify` in program does). Operands of fewer lanes are broadcast;
-// an operation on broadcasts is a broadcast, a ramp shifted or scaled by a scalar is a ramp. A select of vectors may have a
-// scalar condition; the index of a load may mix scalars and vectors. Float constants are rounded to their dtype.
+// constant, min/max of equal operands; nothing more (`simplify` in program does). Operands of fewer lanes are
+// broadcast; an operation on broadcasts is a broadcast, a ramp shifted or scaled by a scalar is a ramp. A select of
+// vectors may have a scalar condition; the index of a load may mix scalars and vectors. Float constants are rounded to
+// their dtype.
 Expr make_expr(DType, int lanes, ExprKind);
 Expr int_const(std::int64_t value, DType = DType::i64);
 Expr float_const(double value, DType = DType::f32);
@@ -131,7 +195,8 @@ std::uint64_t hash(const Expr&);
 
 /// Calls `visit` on `e` and every expression inside it, parents first.
 void for_each(const Expr& e, const std::function<void(const Expr&)>& visit);
-/// Rebuilds `e` bottom up; where `replace` gives a defined expression for a node (asked first, top down), that one stands instead.
+/// Rebuilds `e` bottom up; where `replace` gives a defined expression for a node (asked first, top down), that one
+/// stands instead.
 Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& replace);
 /// Replaces variables; an undefined result keeps the variable.
 Expr substitute(const Expr& e, const std::function<Expr(VarId)>& value);

@@ -47,7 +47,8 @@ struct Renamer {
                             },
                             [&](Let l) {
                               l.value = expr(l.value);
-                              l.var = bind(l.var, l.name, l.value->dtype, l.value->lanes, [&] { l.body = stmt(l.body); });
+                              l.var =
+                                  bind(l.var, l.name, l.value->dtype, l.value->lanes, [&] { l.body = stmt(l.body); });
                               return make_stmt(l);
                             },
                             [&](Store st) {

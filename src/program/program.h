@@ -14,16 +14,16 @@ namespace whet {
 /// A buffer of a Program; the same number as the SourceId of loads from it.
 using BufferId = Id<struct BufferTag>;
 
-/// argument: a tensor of the caller. shared: one workspace that all workers see. worker: a workspace of each worker's own.
-/// registers: SSA values; after lowering every index is a constant (accumulators, small tiles).
+/// argument: a tensor of the caller. shared: one workspace that all workers see. worker: a workspace of each worker's
+/// own. registers: SSA values; after lowering every index is a constant (accumulators, small tiles).
 enum class Scope : std::uint8_t { argument, shared, worker, registers };
 
 struct Buffer {
   std::string name;
   DType dtype = DType::f32;
-  Shape extents;      ///< elements, row-major; a flattened Program indexes the product
+  Shape extents;  ///< elements, row-major; a flattened Program indexes the product
   Scope scope = Scope::argument;
-  int argument = -1;  ///< position among the kernel's arguments, for scope `argument`
+  int argument = -1;      ///< position among the kernel's arguments, for scope `argument`
   bool constant = false;  ///< an argument that the caller never changes (packed weights)
   bool written = false;   ///< an argument that the kernel stores to (outputs)
 };
@@ -45,25 +45,49 @@ class Stmt {
 };
 
 /// Runs `body` with `index` = min, min + 1, ..., min + extent - 1, in an order and place given by `kind`.
-/// Invariants: `index` is bound nowhere else; extent <= 0 runs nothing; unrolled and vectorized loops have constant extents;
-/// parallel loops are outermost of a phase (no loop around them): worker w of W runs a contiguous share.
-struct Loop { VarId index; std::string name; Expr min, extent; LoopKind kind = LoopKind::serial; Stmt body; };
+/// Invariants: `index` is bound nowhere else; extent <= 0 runs nothing; unrolled and vectorized loops have constant
+/// extents; parallel loops are outermost of a phase (no loop around them): worker w of W runs a contiguous share.
+struct Loop {
+  VarId index;
+  std::string name;
+  Expr min, extent;
+  LoopKind kind = LoopKind::serial;
+  Stmt body;
+};
 /// `value` is computed once, before `body`.
-struct Let { VarId var; std::string name; Expr value; Stmt body; };
+struct Let {
+  VarId var;
+  std::string name;
+  Expr value;
+  Stmt body;
+};
 /// buffer[index] = value. A mask (boolean, same lanes; may be undefined) leaves lanes unwritten.
-struct Store { BufferId buffer; std::vector<Expr> index; Expr value; Expr mask; };
-struct If { Expr condition; Stmt then_body; Stmt else_body; };  ///< else_body may be undefined
-struct Block { std::vector<Stmt> body; };
+struct Store {
+  BufferId buffer;
+  std::vector<Expr> index;
+  Expr value;
+  Expr mask;
+};
+struct If {
+  Expr condition;
+  Stmt then_body;
+  Stmt else_body;
+};  ///< else_body may be undefined
+struct Block {
+  std::vector<Stmt> body;
+};
 /// All workers wait for each other. Only at the top level, between phases.
 struct Barrier {};
 using StmtKind = std::variant<Loop, Let, Store, If, Block, Barrier>;
-struct StmtNode { StmtKind kind; };
+struct StmtNode {
+  StmtKind kind;
+};
 
 Stmt make_stmt(StmtKind);
 Stmt block(std::vector<Stmt>);  ///< flattens nested blocks, drops undefined ones; undefined when nothing is left
 
-/// A lowered kernel. All workers run `body` together: a parallel loop is shared out, every other top-level statement is run by
-/// worker 0 alone, and a Barrier stands between phases that depend on each other.
+/// A lowered kernel. All workers run `body` together: a parallel loop is shared out, every other top-level statement is
+/// run by worker 0 alone, and a Barrier stands between phases that depend on each other.
 struct Program {
   std::string name;
   std::vector<Buffer> buffers;
@@ -72,15 +96,20 @@ struct Program {
 
   const Buffer& buffer(BufferId id) const { return buffers[id.index()]; }
   VarId fresh_var() { return VarId(vars++); }
-  BufferId add(Buffer b) { buffers.push_back(std::move(b)); return BufferId(static_cast<std::int64_t>(buffers.size()) - 1); }
+  BufferId add(Buffer b) {
+    buffers.push_back(std::move(b));
+    return BufferId(static_cast<std::int64_t>(buffers.size()) - 1);
+  }
 };
 
 std::string to_text(const Program&);
 std::string to_text(const Program&, const Stmt&);
 
-/// Rebuilds a statement: `on_stmt` is asked first, top down (an undefined answer means: go inside); `on_expr` maps each whole expression
-/// (index, value, bound, condition). Either may be empty.
-Stmt rewrite(const Stmt&, const std::function<Stmt(const Stmt&)>& on_stmt, const std::function<Expr(const Expr&)>& on_expr);
-void for_each(const Stmt&, const std::function<void(const Stmt&)>& on_stmt, const std::function<void(const Expr&)>& on_expr);
+/// Rebuilds a statement: `on_stmt` is asked first, top down (an undefined answer means: go inside); `on_expr` maps each
+/// whole expression (index, value, bound, condition). Either may be empty.
+Stmt rewrite(const Stmt&, const std::function<Stmt(const Stmt&)>& on_stmt,
+             const std::function<Expr(const Expr&)>& on_expr);
+void for_each(const Stmt&, const std::function<void(const Stmt&)>& on_stmt,
+              const std::function<void(const Expr&)>& on_expr);
 
 }  // namespace whet

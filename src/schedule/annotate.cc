@@ -27,6 +27,9 @@ Status apply(LoopTree& tree, const Annotate& step) {
       if (loop.digits.size() != 1) return refuse(tree, step.loop, "is fused; a vector runs along one axis");
       if (loop.children.size() != 1 || loop.children[0].loop.valid())
         return refuse(tree, step.loop, "is not innermost; only innermost loops are vectorized");
+      if (is_cached_at(tree, step.loop))
+        return refuse(tree, step.loop,
+                      "has a register cache, of which each lane would need its own; cache an outer loop");
       if (extent > kMaxVector)
         return refuse(tree, step.loop,
                       fmt::format("has {} iterations; at most {} are vectorized: split it first", extent, kMaxVector));

@@ -9,6 +9,9 @@ Status apply(LoopTree& tree, const CacheWrite& step) {
   WHET_RETURN_IF_ERROR(check_loop(tree, step.loop));
   if (tree.loop(step.loop).op != step.op)
     return refuse(tree, step.loop, "belongs to another op than " + tree.dag.op(step.op).name);
+  if (tree.loop(step.loop).kind == LoopKind::vectorized)
+    return refuse(tree, step.loop,
+                  "is vectorized, so that each lane would need a cache of its own; cache an outer loop");
   if (!tree.dag.op(step.op).element().reducer)
     return refuse(tree, step.op, "does not reduce, so there is nothing to accumulate");
   if (tree.place(step.op).registers) return refuse(tree, step.op, "is in registers already");

@@ -182,6 +182,13 @@ TEST(CacheWrite, RefusesAnOpWithoutAReduction) {
   EXPECT_NE(after(kPair, "cache_write o2 l3").find("does not reduce"), std::string::npos);
 }
 
+TEST(CacheWrite, RefusesAVectorizedLoopAndThatLoopToBecomeOne) {
+  const char* pool = "x = PLACEHOLDER [8, 3]\np(c) max= x[c, r] for c in 8, r in 3\nreturn p\n";
+  EXPECT_NE(after(pool, "reorder l1 l0; vectorize l0; cache_write o1 l0").find("is vectorized"), std::string::npos);
+  EXPECT_NE(after(pool, "reorder l1 l0; cache_write o1 l0; vectorize l0").find("has a register cache"),
+            std::string::npos);
+}
+
 TEST(Rfactor, LetsAReduceLoopBeVectorized) {
   EXPECT_EQ(after("x = PLACEHOLDER [3, 64]\ns(i) += x[i, k] for i in 3, k in 64\nreturn s\n",
                   "split l1 16 guard; rfactor l3; vectorize l3"),

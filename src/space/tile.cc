@@ -31,6 +31,8 @@ struct Problem {
   std::int64_t reduce_extent(std::int64_t axis) const {
     return axis < 0 ? 1 : element().reduce_axes[static_cast<std::size_t>(axis)].extent;
   }
+  /// Pixels of a tile along x. Unrolled taps multiply a depthwise tile's code, and its inputs are shared between taps.
+  std::int64_t most_pixels() const { return depthwise ? 8 : 28; }
   std::int64_t vectors(std::int64_t oc) const {  // a tail of the vector axis costs a vector a power of two
     return oc / lanes + std::popcount(static_cast<std::uint64_t>(oc % lanes));
   }
@@ -135,7 +137,7 @@ Tile best_tile(const Problem& p) {
   double best_cost = INFINITY;
   for (std::int64_t oc : vector_options(p))
     for (std::int64_t oh : pixel_options(p.extent(p.y), 4))
-      for (std::int64_t ow : pixel_options(p.extent(p.x), 28)) {
+      for (std::int64_t ow : pixel_options(p.extent(p.x), p.most_pixels())) {
         const Tile t{oc, oh, ow};
         const double cost = tile_cost(p, t);
         if (fits(p, t) && cost < best_cost) best = t, best_cost = cost;
@@ -314,7 +316,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
   const Problem p = *problem;
   Sketch sketch;
   sketch.name = p.depthwise ? "tile+taps" : "tile+pack";
-  std::vector<std::int64_t> ow = pixel_options(p.extent(p.x), 28), oh = pixel_options(p.extent(p.y), 4);
+  std::vector<std::int64_t> ow = pixel_options(p.extent(p.x), p.most_pixels()), oh = pixel_options(p.extent(p.y), 4);
   sketch.decisions = {
       {"oc", "elements of the innermost axis in a register tile", single(vector_options(p))},
       {"oh", "rows in a register tile", single(oh)},
@@ -341,7 +343,10 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     sketch.preferred["ic"] = {p.reduce_extent(p.in) <= 4 ? unroll.back() : 1};
     sketch.preferred["k"] = {0};
   }
-  sketch.violated = [p](const Sketch::Choices& c) -> std::optional<std::string> {
+  // A problem too small for many accumulators has no better tiles.
+  const std::int64_t few = 3;
+  const bool enough = !p.depthwise && tile.oh * tile.ow * p.vectors(tile.oc) >= few;
+  sketch.violated = [p, few, enough](const Sketch::Choices& c) -> std::optional<std::string> {
     const Tile t{c.at("oc").front(), c.at("oh").front(), c.at("ow").front()};
     if (!fits(p, t))
       return fmt::format("a tile of {} x {} pixels and {} vectors needs more than the {} vector registers", t.oh, t.ow,
@@ -350,8 +355,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     const std::int64_t products = t.oh * t.ow * p.vectors(t.oc) * (ic == c.end() ? 1 : ic->second.front());
     if (products > 128)
       return fmt::format("{} products in the innermost loop overflow the cache of decoded instructions", products);
-    if (!p.depthwise && 3 * t.oh * t.ow * p.vectors(t.oc) < std::min<std::int64_t>(p.registers, 8))
-      return "too few accumulators to keep the units busy";
+    if (enough && t.oh * t.ow * p.vectors(t.oc) < few) return "too few accumulators to keep the units busy";
     if (c.count("k") && ic != c.end() && c.at("k").front() > 0 && c.at("k").front() % ic->second.front() != 0)
       return "the unrolled steps do not divide the block";
     return std::nullopt;

@@ -7,8 +7,8 @@
 
 namespace whet {
 
-/// A point of a DesignSpace: a sketch and one choice per decision, by the decision's name. Tile decisions are the extents of the levels
-/// outer to inner without the outermost (it follows); others one number.
+/// A point of a DesignSpace: a sketch and one choice per decision, by the decision's name. Tile decisions are the
+/// extents of the levels outer to inner without the outermost (it follows); others one number.
 struct Candidate {
   std::string sketch;
   std::map<std::string, std::vector<std::int64_t>> choices;

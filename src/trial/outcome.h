@@ -11,8 +11,19 @@ namespace whet {
 
 /// The numbers of AutoTVM and Ansor (0-8) and our own (9-12); docs/formats/record.md. Stored: never renumber.
 enum class OutcomeCode : std::uint8_t {
-  ok = 0, instantiation = 1, compile_host = 2, compile_device = 3, runtime = 4, wrong_answer = 5, build_timeout = 6,
-  run_timeout = 7, unknown = 8, crash = 9, device_lost = 10, rejected = 11, out_of_memory = 12
+  ok = 0,
+  instantiation = 1,
+  compile_host = 2,
+  compile_device = 3,
+  runtime = 4,
+  wrong_answer = 5,
+  build_timeout = 6,
+  run_timeout = 7,
+  unknown = 8,
+  crash = 9,
+  device_lost = 10,
+  rejected = 11,
+  out_of_memory = 12
 };
 std::string_view name_of(OutcomeCode);
 /// What it means and what to do, for `whet explain error N`; a sentence or three.
@@ -24,7 +35,8 @@ struct Outcome {
   OutcomeCode code = OutcomeCode::unknown;
   std::string message;          ///< why, when code is not ok
   std::vector<double> seconds;  ///< each timed run [s]; empty unless ok
-  bool truncated = false;       ///< ended early because it was clearly slower than the incumbent; `seconds` holds what was seen
+  bool truncated =
+      false;  ///< ended early because it was clearly slower than the incumbent; `seconds` holds what was seen
   double build_seconds = 0, run_seconds = 0;  ///< wall time of the steps themselves, queueing excluded
 
   bool ok() const { return code == OutcomeCode::ok; }
@@ -35,17 +47,17 @@ struct Outcome {
 /// One line of a record file: everything needed to understand, replay and reuse a measurement.
 struct Record {
   int version = 1;
-  std::string key;              ///< workload key of the task
-  std::string task;             ///< its readable name
-  std::string target;           ///< text form of the target
+  std::string key;     ///< workload key of the task
+  std::string task;    ///< its readable name
+  std::string target;  ///< text form of the target
   Candidate candidate;
-  std::string steps;            ///< the schedule's primitives, compact (schedule::to_text of Steps): what compile replays
-  std::string tree_hash;        ///< hexadecimal hash of the loop tree
-  int codegen = 0;              ///< version of the code generator
+  std::string steps;      ///< the schedule's primitives, compact (schedule::to_text of Steps): what compile replays
+  std::string tree_hash;  ///< hexadecimal hash of the loop tree
+  int codegen = 0;        ///< version of the code generator
   Outcome outcome;
-  std::string cache = "warm";   ///< where weights were: network, warm, cold
+  std::string cache = "warm";  ///< where weights were: network, warm, cold
   std::uint64_t seed = 0;
-  std::string whet, host, at;   ///< version, host name, time in UTC (ISO 8601)
+  std::string whet, host, at;  ///< version, host name, time in UTC (ISO 8601)
 };
 
 }  // namespace whet

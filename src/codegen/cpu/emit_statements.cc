@@ -273,7 +273,8 @@ void Emitter::store(const Store& n) {
   const ExprRef index = table_.intern(n.index[0]);
   const int lanes = std::max(n.index[0]->lanes, n.value->lanes);
   const Linear& linear = table_[index].linear;
-  Value* value = expr(n.value);
+  // What no lane stores is not read either: only the stored lanes' loads are known to be legal.
+  Value* value = n.mask.defined() ? guarded_side(table_.intern(n.value), expr(n.mask), false) : expr(n.value);
   const bool one_element = table_[index].is_linear && linear.lane_stride == 0 && lanes > 1 && !n.mask.defined();
   if (one_element && value->getType()->isVectorTy())
     value = b_.CreateExtractElement(value, i64(lanes - 1));  // the last
