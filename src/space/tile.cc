@@ -353,7 +353,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
                          p.vectors(t.oc), p.registers);
     const auto ic = c.find("ic");
     const std::int64_t products = t.oh * t.ow * p.vectors(t.oc) * (ic == c.end() ? 1 : ic->second.front());
-    if (products > 128)
+    if (products > 96)
       return fmt::format("{} products in the innermost loop overflow the cache of decoded instructions", products);
     if (enough && t.oh * t.ow * p.vectors(t.oc) < few) return "too few accumulators to keep the units busy";
     if (c.count("k") && ic != c.end() && c.at("k").front() > 0 && c.at("k").front() % ic->second.front() != 0)
