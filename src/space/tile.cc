@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <numeric>
 
 #include "space/anatomy.h"
 
@@ -200,10 +200,6 @@ std::vector<Choice> single(const std::vector<std::int64_t>& values) {
   return options;
 }
 
-struct Axes {  // of a tiled op: outer and inner loop of each tiled axis
-  LoopId y0, y1, x0, x1, oc0, oc1;
-};
-
 void build(const Problem& p, Scheduler& s, const Sketch::Choices& choices) {
   const auto chosen = [&](const char* name) { return choices.at(name).front(); };
   const Anatomy& a = p.anatomy;
@@ -294,10 +290,6 @@ void build(const Problem& p, Scheduler& s, const Sketch::Choices& choices) {
     const bool blocked = block.valid();
     if (blocked) s.cache_write(a.anchor, tile);
     const std::vector<LoopId> last = s.reverse_compute_at(*a.output, tile, !blocked);
-    for (std::size_t k = 0; k < last.size() && k <= static_cast<std::size_t>(p.vec); ++k) {
-      const auto axis = static_cast<std::int64_t>(k);
-      if (axis != p.vec && axis != p.x && axis != p.y) continue;
-    }
     const std::size_t shift = last.size() >= spatial ? last.size() - spatial : 0;
     for (std::int64_t axis : {p.y, p.x})
       if (axis >= 0) s.annotate(last[static_cast<std::size_t>(axis) + shift], LoopKind::unrolled);
