@@ -33,7 +33,8 @@ static int fail(const whet_error* error) {
   return 1;
 }
 
-static int run(const whet_api* whet, whet_session* session, const whet_model* model, int runs) {
+/* `data` holds one pointer an input: the session reads them at every run, so they live as long as it runs. */
+static int run_on(const whet_api* whet, whet_session* session, const whet_model* model, int runs, void** data) {
   const whet_model_info* info = whet->model_info(model);
   whet_profile profile;
   whet_error error;
@@ -41,11 +42,11 @@ static int run(const whet_api* whet, whet_session* session, const whet_model* mo
   int r;
   for (i = 0; i < info->inputs; ++i) {
     const whet_tensor_info* input = whet->model_input(model, i);
-    void* data = aligned_alloc(64, ((size_t)input->bytes + 64) / 64 * 64); /* aligned: no copy at every run */
-    fill(input, data);
+    data[i] = aligned_alloc(64, ((size_t)input->bytes + 64) / 64 * 64); /* aligned: no copy at every run */
+    fill(input, data[i]);
     print_tensor("input ", input);
     printf("\n");
-    if (whet->session_set_input(session, i, data, NULL, &error) != 0) return fail(&error);
+    if (whet->session_set_input(session, i, data[i], NULL, &error) != 0) return fail(&error);
   }
   if (whet->session_run(session, &error) != 0) return fail(&error); /* warm */
   whet->session_set_profiling(session, 1);
@@ -67,6 +68,16 @@ static int run(const whet_api* whet, whet_session* session, const whet_model* mo
   printf("%10.3f us  in all, the fastest of %llu runs\n", (double)profile.min_ns / 1e3,
          (unsigned long long)profile.runs);
   return 0;
+}
+
+static int run(const whet_api* whet, whet_session* session, const whet_model* model, int runs) {
+  const uint32_t inputs = whet->model_info(model)->inputs;
+  void** data = calloc(inputs + 1, sizeof *data);
+  const int result = run_on(whet, session, model, runs, data);
+  uint32_t i;
+  for (i = 0; i < inputs; ++i) free(data[i]);
+  free(data);
+  return result;
 }
 
 int main(int argc, char** argv) {

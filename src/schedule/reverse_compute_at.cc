@@ -26,7 +26,8 @@ Result<std::vector<std::optional<AxisId>>> matching_axes(const LoopTree& tree, O
       if (v) axis = AxisId(v->id.value);
       const bool single = tree.dag.op(producer).shape[k] == 1 && is_const(read->index[k], 0);
       elsewhere = elsewhere || (!v && !single) || (seen && axis != axes[k]);
-      if (v && element.axes[axis->index()].extent != tree.dag.op(producer).shape[k]) elsewhere = true;
+      const bool spatial = v && axis->index() < element.axes.size();  // not along a reduce axis
+      if (v && (!spatial || element.axes[axis->index()].extent != tree.dag.op(producer).shape[k])) elsewhere = true;
       axes[k] = axis;
     }
     seen = true;

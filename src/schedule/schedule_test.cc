@@ -166,6 +166,18 @@ for m.0 in 3
 )");
 }
 
+TEST(ReverseComputeAt, RefusesAReaderThatReducesOverTheProducer) {
+  EXPECT_NE(after(R"(
+x = PLACEHOLDER [4, 8]
+t(i) += x[i, k] for i in 4, k in 8
+s() += t[r] for r in 4
+return s
+)",
+                  "reverse_compute_at o2 l0")
+                .find("elsewhere than at its own axes"),
+            std::string::npos);
+}
+
 TEST(CacheWrite, KeepsATileInRegisters) {
   EXPECT_EQ(after(kMatmul, "split l1 8 overlap; reorder l0 l5 l2 l6; cache_write o3 l5"), R"(for m in 12
   for n.0 in 5
