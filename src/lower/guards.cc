@@ -93,8 +93,34 @@ struct Found {
   bool guards_loop = false;   ///< a loop stands inside the If
 };
 
+/// What of a guard's sum is known before the tile's own (unrolled, vectorized) loops begin.
+struct Test {
+  Affine sum;
+  std::size_t place = 0;  ///< it is known inside so many of the guard's binders
+};
+
+bool is_serial(const Stmt& binder) {
+  const Loop* loop = std::get_if<Loop>(&binder->kind);
+  return loop && loop->kind == LoopKind::serial;
+}
+
+/// `e` with `name` in the place of every multiple of `sum`.
+Expr in_terms_of(const Expr& e, const Affine& sum, const Expr& name) {
+  return rewrite(e, [&](const Expr& part) -> Expr {
+    if (part->dtype != DType::i64 || part->lanes != 1 || std::holds_alternative<IntConst>(part->kind)) return {};
+    const Affine whole = to_affine(part);
+    const std::int64_t factor = whole.coefficient(sum.terms.front().first) / sum.terms.front().second;
+    if (factor == 0) return {};
+    for (const auto& [atom, coefficient] : sum.terms)
+      if (whole.coefficient(atom) != factor * coefficient) return {};
+    return to_expr(add(sub(whole, scale(sum, factor)), Affine{{{name, factor}}, 0}));
+  });
+}
+
 class GuardResolver {
  public:
+  explicit GuardResolver(Program& program) : program_(program) {}
+
   Stmt visit(const Stmt& s) {
     return std::visit(Match{[&](const Loop& l) { return visit_loop(l); }, [&](const Let& l) { return visit_let(l); },
                             [&](const If& i) { return visit_if(i); },
@@ -137,12 +163,13 @@ class GuardResolver {
     const Facts::Mark mark = facts_.mark();
     const Interval range = facts_.bounds(let.value);
     facts_.bind(let.var, range);
+    const Stmt inside = tests_.contains(let.var) ? let.body : with_tests(let.var, let.body);
     Stmt body;
     if (range.min && range.max) {
-      const std::vector<std::int64_t> starts = cut_points(let.var, *range.min, *range.max, let.body, false);
-      body = chain(let.var, let.name, starts, *range.max, let.body);
+      const std::vector<std::int64_t> starts = cut_points(let.var, *range.min, *range.max, inside, false);
+      body = chain(let.var, let.name, starts, *range.max, inside);
     } else {
-      body = visit(let.body);
+      body = visit(inside);
     }
     facts_.rewind(mark);
     return body.defined() ? make_stmt(Let{let.var, let.name, let.value, body}) : Stmt();
@@ -159,6 +186,9 @@ class GuardResolver {
     if (!invariant.empty()) return visit(make_stmt(If{invariant.front(), make_stmt(loop), Stmt()}));
 
     narrow(loop);
+    bind(loop);
+    loop.body = with_tests(loop.index, loop.body);
+    facts_.rewind(outside);
     const std::int64_t *min = as_int(loop.min), *extent = as_int(loop.extent);
     Stmt result;
     if (min && extent && *extent <= 0) {
@@ -242,6 +272,86 @@ class GuardResolver {
     }
   }
 
+  // ---- testing a sum
+
+  /// The test that decides a guard of a register tile, if it runs once for a whole loop around the tile: then the
+  /// copies that it asks for are copies of that loop alone, and what stands before and after the loop is shared.
+  static std::optional<Test> test_of(const Found& found) {
+    const std::optional<Affine> guard = nonnegative(found.condition);
+    if (!guard) return std::nullopt;
+    std::vector<VarId> tile;
+    auto in_tile = [&](const Expr& e) {
+      return std::any_of(tile.begin(), tile.end(), [&](VarId v) { return depends(e, v); });
+    };
+    for (const Stmt& binder : found.binders) {
+      const Let* let = std::get_if<Let>(&binder->kind);
+      if (let ? in_tile(let->value) : !is_serial(binder))
+        tile.push_back(let ? let->var : std::get<Loop>(binder->kind).index);
+    }
+    Test test;
+    for (const auto& term : guard->terms)
+      if (!in_tile(term.first))
+        test.sum.terms.push_back(term);
+      else if (!std::holds_alternative<Var>(term.first->kind))
+        return std::nullopt;
+    if (test.sum.terms.empty() || test.sum.terms.size() == guard->terms.size()) return std::nullopt;
+    if (test.sum.terms.front().second < 0) test.sum = scale(test.sum, -1);
+    const Expr sum = to_expr(test.sum);
+    for (std::size_t i = 0; i < found.binders.size(); ++i) {
+      const Let* let = std::get_if<Let>(&found.binders[i]->kind);
+      if (depends(sum, let ? let->var : std::get<Loop>(found.binders[i]->kind).index)) test.place = i + 1;
+    }
+    const auto inside = found.binders.begin() + static_cast<std::ptrdiff_t>(test.place);
+    return std::any_of(inside, found.binders.end(), is_serial) ? std::optional(test) : std::nullopt;
+  }
+
+  /// `body`, which is all that `v` binds, with the tests that are known as soon as `v` is: lets, whose ranges are cut
+  /// like those of all others.
+  Stmt with_tests(VarId v, Stmt body) {
+    std::vector<Stmt> binders;
+    std::vector<Found> all;
+    collect(body, binders, all);
+    for (const Found& found : all) {
+      const std::optional<Test> test = test_of(found);
+      if (!test || test->place != 0 || !depends(to_expr(test->sum), v) || decided(found)) continue;
+      const bool of_one = test->sum.terms.size() == 1 && std::holds_alternative<Var>(test->sum.terms[0].first->kind);
+      if (of_one && !std::holds_alternative<Block>(body->kind)) continue;  // `v` itself may be cut
+      const VarId name = program_.fresh_var();
+      tests_.insert(name);
+      return with_tests(v, with_test(body, name, test->sum));
+    }
+    return body;
+  }
+
+  /// Only the statements that are guarded by the test stand under it.
+  Stmt with_test(const Stmt& body, VarId name, const Affine& sum) const {
+    std::string text;
+    for (const auto& [atom, coefficient] : sum.terms)
+      if (const Var* v = std::get_if<Var>(&atom->kind)) text += (text.empty() ? "" : "_") + v->name;
+    const Expr stands_for = var(name, text);
+    auto guarded = [&](const Stmt& s) {
+      std::vector<Stmt> binders;
+      std::vector<Found> all;
+      collect(s, binders, all);
+      return std::any_of(all.begin(), all.end(), [&](const Found& found) {
+        const std::optional<Test> test = test_of(found);
+        return test && same(test->sum, sum);
+      });
+    };
+    auto under = [&](const Stmt& s) {
+      const Stmt rewritten = rewrite(s, {}, [&](const Expr& e) { return in_terms_of(e, sum, stands_for); });
+      return make_stmt(Let{name, text, to_expr(sum), rewritten});
+    };
+    const Block* all = std::get_if<Block>(&body->kind);
+    if (!all) return under(body);
+    const auto first = std::find_if(all->body.begin(), all->body.end(), guarded);
+    const auto last = std::find_if(all->body.rbegin(), all->body.rend(), guarded).base();
+    std::vector<Stmt> parts(all->body.begin(), first);
+    parts.push_back(under(block({first, last})));
+    parts.insert(parts.end(), last, all->body.end());
+    return block(std::move(parts));
+  }
+
   // ---- cutting a variable's range
 
   void collect(const Stmt& s, std::vector<Stmt>& binders, std::vector<Found>& out) const {
@@ -284,6 +394,13 @@ class GuardResolver {
   bool decided(const Found& found, VarId v, std::int64_t low, std::int64_t high) {
     const Facts::Mark mark = facts_.mark();
     facts_.bind(v, Interval{low, high});
+    const bool known = decided(found);
+    facts_.rewind(mark);
+    return known;
+  }
+
+  bool decided(const Found& found) {
+    const Facts::Mark mark = facts_.mark();
     for (const Stmt& binder : found.binders) {
       if (const Loop* loop = std::get_if<Loop>(&binder->kind))
         bind(*loop);
@@ -304,6 +421,7 @@ class GuardResolver {
     std::set<std::int64_t> starts{low};
     for (const Found& found : all) {
       if (!depends(found.condition, v) || decided(found, v, low, high) || narrowed_later(found)) continue;
+      if (const std::optional<Test> test = test_of(found); test && test->place > 0) continue;
       const bool outer_only = std::none_of(found.binders.begin(), found.binders.end(),
                                            [](const Stmt& b) { return std::holds_alternative<Loop>(b->kind); });
       if (serial && outer_only && found.guards_loop)
@@ -376,7 +494,9 @@ class GuardResolver {
     return result;
   }
 
+  Program& program_;
   Facts facts_;
+  std::set<VarId> tests_;  ///< lets that `with_tests` made
   std::vector<Expr> assumed_;
   std::int64_t added_stores_ = 0;
   std::size_t cuts_ = 0;
@@ -385,7 +505,7 @@ class GuardResolver {
 }  // namespace
 
 Result<Program> resolve_guards(Program program, const Target&) {
-  program.body = GuardResolver().visit(program.body);
+  program.body = GuardResolver(program).visit(program.body);
   if (!program.body.defined()) return Error{program.name + ": computes nothing: every guard is always false"};
   return rename_apart(std::move(program));
 }

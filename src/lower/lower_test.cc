@@ -137,6 +137,36 @@ TEST(Padding, CutsTileLoopsSoThatTheMiddleTestsNothing) {
 )");
 }
 
+constexpr const char* kPaddedChannels = R"(
+x = PLACEHOLDER [12, 8]
+w = PLACEHOLDER [3, 8]
+p(i, c) = select((i >= 1) && (i < 13), x[(i - 1), c], 0f) for i in 14, c in 8
+y(i) += (p[(i + r), c]*w[r, c]) for i in 12, r in 3, c in 8
+return y
+)";
+TEST(Padding, IsTestedOnceForALoopOverChannelsSoThatTilesShareTheirCode) {
+  EXPECT_EQ(after("simplify", kPaddedChannels, "inline o2; split l2 4 overlap; reorder l5 l3 l4 l6; unroll l6"),
+            R"(  for i.0 in 0 .. 3
+    unroll i.1 in 0 .. 4
+      y[((i.0*4) + i.1)] = 0f
+    for r in 0 .. 3
+      let r_i.0 = (r + (i.0*4))
+      if (r_i.0 < 1)
+        for c in 0 .. 8
+          unroll i.1 in 1 .. 4
+            y[((i.0*4) + i.1)] = (y[((i.0*4) + i.1)] + (x[((i.1 + r_i.0) - 1), c]*w[r, c]))
+      else
+        if (r_i.0 < 10)
+          for c in 0 .. 8
+            unroll i.1 in 0 .. 4
+              y[((i.0*4) + i.1)] = (y[((i.0*4) + i.1)] + (x[((r_i.0 + i.1) - 1), c]*w[r, c]))
+        else
+          for c in 0 .. 8
+            unroll i.1 in 0 .. 3
+              y[((i.0*4) + i.1)] = (y[((i.0*4) + i.1)] + (x[((r_i.0 + i.1) - 1), c]*w[r, c]))
+)");
+}
+
 constexpr const char* kBlocked = R"(
 x = PLACEHOLDER [8]
 w = PLACEHOLDER [8, 4] const

@@ -206,8 +206,6 @@ void build(const Problem& p, Scheduler& s, const Sketch::Choices& choices) {
   for (std::size_t i = a.before.size(); i-- > 0;) s.inline_op(a.before[i]);
   for (std::size_t i = a.after.size(); i-- > 0;) s.inline_op(a.after[i]);
 
-  // Tiles of a blocked reduction are visited once a block, so they must not overlap.
-  const Tail tail = p.in >= 0 && chosen("k") > 0 ? Tail::guard : Tail::overlap;
   const std::vector<LoopId> loops = s.loops(a.anchor);
   const std::size_t spatial = p.element().axes.size();
   std::vector<LoopId> leading, trailing, outer, inner, reduce;
@@ -215,11 +213,11 @@ void build(const Problem& p, Scheduler& s, const Sketch::Choices& choices) {
   for (std::size_t k = 0; k < spatial; ++k) {
     const auto axis = static_cast<std::int64_t>(k);
     if (axis == p.vec)
-      oc = s.split(loops[k], chosen("oc"), tail);
+      oc = s.split(loops[k], chosen("oc"), Tail::overlap);
     else if (axis == p.x)
-      x = s.split(loops[k], chosen("ow"), tail);
+      x = s.split(loops[k], chosen("ow"), Tail::overlap);
     else if (axis == p.y)
-      y = s.split(loops[k], chosen("oh"), tail);
+      y = s.split(loops[k], chosen("oh"), Tail::overlap);
     else
       (axis < p.vec ? leading : trailing).push_back(loops[k]);
   }
@@ -348,8 +346,14 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     if (products > 96)
       return fmt::format("{} products in the innermost loop overflow the cache of decoded instructions", products);
     if (enough && t.oh * t.ow * p.vectors(t.oc) < few) return "too few accumulators to keep the units busy";
-    if (c.count("k") && ic != c.end() && c.at("k").front() > 0 && c.at("k").front() % ic->second.front() != 0)
-      return "the unrolled steps do not divide the block";
+    if (c.count("k") && c.at("k").front() > 0) {
+      if (ic != c.end() && c.at("k").front() % ic->second.front() != 0)
+        return "the unrolled steps do not divide the block";
+      // Tiles that are visited once a block must not overlap, and the masks of guarded tails cost more than blocks
+      // save.
+      if (p.extent(p.vec) % t.oc != 0 || p.extent(p.y) % t.oh != 0 || p.extent(p.x) % t.ow != 0)
+        return "tiles of a blocked reduction must divide the output";
+    }
     return std::nullopt;
   };
   if (sketch.violated(sketch.preferred) && !p.depthwise) sketch.preferred["ic"] = {1};
