@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by the programs of this folder, which source it.
 set -euo pipefail
 export LC_ALL=C
@@ -56,3 +57,41 @@ describe_run() {
 
 # A line where something else ran.
 warn_if_busy() { awk -v load="$load_before" 'BEGIN { if (load > 1) print "\nThe machine was busy before (load " load "): the times say little." }'; }
+
+# kind ROUND_TRIP_NS: how the two cores stand to each other.
+kind() { awk -v t="$1" 'BEGIN { print t == "" ? "one" : t <= 200 ? "near" : t < 350 ? "between" : t <= 700 ? "far" : "disturbed" }'; }
+
+# placement_text ROUND_TRIP_NS
+placement_text() { if [ -z "$1" ]; then echo "one thread"; else echo "$(calc "$1" %.0f) ns ($(kind "$1"))"; fi; }
+
+# steady BEFORE AFTER: neither is disturbed, and the cores did not move from near to far or back.
+steady() {
+  case "$(kind "$1") $(kind "$2")" in
+    *disturbed* | "near far" | "far near") return 1 ;;
+  esac
+}
+
+# column N FILE FUNCTION: min, max or median of a column.
+column() {
+  awk -v n="$1" '{ print $n }' "$2" | sort -g | awk -v want="$3" '
+    { v[NR] = $1 }
+    END { print want == "min" ? v[1] : want == "max" ? v[NR] : (v[int((NR + 1) / 2)] + v[int((NR + 2) / 2)]) / 2 }'
+}
+
+# or_null TEXT: a number, or null.
+or_null() { if [[ $1 =~ ^[0-9][0-9.e+-]*$ ]]; then echo "$1"; else echo null; fi; }
+
+# print_table: rows of cells, each ended by `|`, the first row the titles, from standard input as an aligned table of Markdown.
+print_table() {
+  awk -F '|' '
+    { for (i = 1; i < NF; ++i) { cell[NR, i] = $i; if (length($i) > width[i]) width[i] = length($i) } n = NF - 1 }
+    END {
+      for (r = 1; r <= NR; ++r) {
+        for (i = 1; i <= n; ++i) printf "| %" (i == 1 ? "-" : "") width[i] "s ", cell[r, i]
+        print "|"
+        if (r > 1) continue
+        for (i = 1; i <= n; ++i) { dashes = sprintf("%" width[i] "s", ""); gsub(/ /, "-", dashes); printf "|%s", i == 1 ? " " dashes " " : " " substr(dashes, 2) ": " }
+        print "|"
+      }
+    }'
+}

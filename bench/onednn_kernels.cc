@@ -1,0 +1,225 @@
+// oneDNN's kernels for one problem of a list, timed in bursts: the peer of whet_kernels in bench/kernels.
+//
+//   onednn_kernels [--cold] "conv NAME 1 64 56 56 64 3 3 1 1 1 1 1 1 1"
+//
+// Prints `ready direct=IMPLEMENTATION/LAYOUT winograd=IMPLEMENTATION/LAYOUT` (`-` where oneDNN has none), then answers
+// `burst ALGORITHM SECONDS` with the median time of a run [us]. Weights are reordered ahead into the format that the
+// primitive asks for; activations are channels last or in that format, whichever is faster, never reordered in the
+// timed runs. Bias and relu are fused, but in batched matrix products, which have neither. Threads are OpenMP's
+// (OMP_NUM_THREADS, OMP_PLACES). --cold: each run reads another copy of the weights, together beyond the caches.
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "bursts.h"
+#include "problem.h"
+
+namespace {
+
+using bench::Extents;
+using dnnl::memory;
+using Tag = memory::format_tag;
+using Type = memory::data_type;
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+/// Values in [-0.5, 0.5), none of them denormal, in whatever format.
+memory filled(const memory::desc& desc) {
+  memory m(desc, engine());
+  auto* values = static_cast<float*>(m.get_data_handle());
+  std::uint32_t state = 1;
+  for (std::size_t i = 0; i < desc.get_size() / sizeof(float); ++i) {
+    state = state * 1664525u + 1013904223u;
+    values[i] = static_cast<float>(state >> 8) / 16777216.0f - 0.5f;
+  }
+  return m;
+}
+
+/// A primitive with its memory.
+class Kernel {
+ public:
+  Kernel(dnnl::primitive primitive, std::string implementation, std::unordered_map<int, memory::desc> arguments,
+         bool constant_weights, bool cold)
+      : primitive_(std::move(primitive)), implementation_(std::move(implementation)), stream_(engine()) {
+    for (const auto& [key, desc] : arguments) first_.emplace(key, filled(desc));
+    const std::size_t bytes = arguments.at(DNNL_ARG_WEIGHTS).get_size();
+    const std::size_t copies = cold && constant_weights ? bench::copies_of(bytes) : 1;
+    for (std::size_t i = 0; i < copies; ++i) {
+      copies_.push_back(first_);
+      if (i > 0) copies_.back()[DNNL_ARG_WEIGHTS] = filled(arguments.at(DNNL_ARG_WEIGHTS));
+    }
+  }
+
+  const std::string& implementation() const { return implementation_; }
+
+  double run() {
+    auto& arguments = copies_[next_++ % copies_.size()];
+    const double start = bench::now();
+    primitive_.execute(stream_, arguments);
+    stream_.wait();
+    return bench::now() - start;
+  }
+
+  /// The median of the runs of that many seconds.
+  double burst(double seconds) {
+    for (const double start = bench::now(); bench::now() - start < bench::kWarmup * seconds;) run();
+    std::vector<double> times;
+    for (const double start = bench::now(); bench::now() - start < seconds || times.size() < bench::kLeastRuns;)
+      times.push_back(run());
+    return bench::median(std::move(times));
+  }
+
+ private:
+  dnnl::primitive primitive_;
+  std::string implementation_;
+  dnnl::stream stream_;
+  std::unordered_map<int, memory> first_;
+  std::vector<std::unordered_map<int, memory>> copies_;
+  std::size_t next_ = 0;
+};
+
+dnnl::primitive_attr with_relu() {
+  dnnl::post_ops relu;
+  relu.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+  dnnl::primitive_attr attributes;
+  attributes.set_post_ops(relu);
+  return attributes;
+}
+
+template <typename Description>
+std::unordered_map<int, memory::desc> arguments_of(const Description& d, bool bias) {
+  std::unordered_map<int, memory::desc> arguments = {
+      {DNNL_ARG_SRC, d.src_desc()}, {DNNL_ARG_WEIGHTS, d.weights_desc()}, {DNNL_ARG_DST, d.dst_desc()}};
+  if (bias) arguments.emplace(DNNL_ARG_BIAS, d.bias_desc());
+  return arguments;
+}
+
+struct Choice {
+  bool winograd, channels_last, cold;
+};
+
+Kernel make_convolution(const bench::Convolution& c, const Choice& choice) {
+  const bool volume = c.size.size() == 3;
+  const Tag activations = !choice.channels_last ? Tag::any : volume ? Tag::ndhwc : Tag::nhwc;
+  const auto with = [](Extents dims, const Extents& spatial) {
+    dims.insert(dims.end(), spatial.begin(), spatial.end());
+    return dims;
+  };
+  Extents weights = with({c.out, c.in / c.groups}, c.kernel);
+  if (c.groups > 1) weights = with({c.groups, c.out / c.groups, c.in / c.groups}, c.kernel);
+  Extents gaps;
+  for (const std::int64_t dilation : c.dilation) gaps.push_back(dilation - 1);
+  const auto algorithm = choice.winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
+  const dnnl::convolution_forward::desc desc(
+      dnnl::prop_kind::forward_inference, algorithm, {with({c.batch, c.in}, c.size), Type::f32, activations},
+      {weights, Type::f32, Tag::any}, {{c.out}, Type::f32, Tag::x},
+      {with({c.batch, c.out}, c.results()), Type::f32, activations}, c.stride, gaps, c.pad, c.pad);
+  const dnnl::convolution_forward::primitive_desc d(desc, with_relu(), engine());
+  return {dnnl::convolution_forward(d), d.impl_info_str(), arguments_of(d, true), true, choice.cold};
+}
+
+Kernel make_dense(const Extents& n, const Choice& choice) {
+  const Tag activations = choice.channels_last ? Tag::ab : Tag::any;
+  const dnnl::inner_product_forward::desc desc(
+      dnnl::prop_kind::forward_inference, {{n[0], n[1]}, Type::f32, activations}, {{n[2], n[1]}, Type::f32, Tag::any},
+      {{n[2]}, Type::f32, Tag::x}, {{n[0], n[2]}, Type::f32, activations});
+  const dnnl::inner_product_forward::primitive_desc d(desc, with_relu(), engine());
+  return {dnnl::inner_product_forward(d), d.impl_info_str(), arguments_of(d, true), true, choice.cold};
+}
+
+Kernel make_matmul(const Extents& n, const Choice& choice) {
+  const Tag activations = choice.channels_last ? Tag::ab : Tag::any;
+  const dnnl::matmul::desc desc({{n[0], n[1]}, Type::f32, activations}, {{n[1], n[2]}, Type::f32, Tag::any},
+                                {{1, n[2]}, Type::f32, Tag::ab}, {{n[0], n[2]}, Type::f32, activations});
+  const dnnl::matmul::primitive_desc d(desc, with_relu(), engine());
+  return {dnnl::matmul(d), d.impl_info_str(), arguments_of(d, true), true, choice.cold};
+}
+
+Kernel make_batched_matmul(const Extents& n, const Choice& choice) {
+  const Tag order = choice.channels_last ? Tag::abc : Tag::any;
+  const dnnl::matmul::desc desc({{n[0], n[1], n[2]}, Type::f32, order}, {{n[0], n[2], n[3]}, Type::f32, order},
+                                {{n[0], n[1], n[3]}, Type::f32, order});
+  const dnnl::matmul::primitive_desc d(desc, engine());
+  return {dnnl::matmul(d), d.impl_info_str(), arguments_of(d, false), false, choice.cold};
+}
+
+/// Nothing where oneDNN has no such kernel.
+std::unique_ptr<Kernel> make(const bench::Problem& p, const Choice& choice) {
+  try {
+    if (p.is_convolution()) return std::make_unique<Kernel>(make_convolution(p.convolution(), choice));
+    if (choice.winograd) return nullptr;
+    if (p.kind == "ip") return std::make_unique<Kernel>(make_dense(p.numbers, choice));
+    if (p.kind == "mm") return std::make_unique<Kernel>(make_matmul(p.numbers, choice));
+    if (p.kind == "bmm") return std::make_unique<Kernel>(make_batched_matmul(p.numbers, choice));
+  } catch (const dnnl::error& error) {
+    if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) throw;
+  }
+  return nullptr;
+}
+
+struct Best {
+  std::unique_ptr<Kernel> kernel;
+  std::string text = "-";
+};
+
+/// The algorithm in the layout in which it is faster.
+Best best_of(const bench::Problem& p, bool winograd, bool cold) {
+  constexpr double kLook = 0.03;  // [s]
+  Best best;
+  double shortest = 0;
+  for (const bool channels_last : {true, false}) {
+    auto kernel = make(p, {winograd, channels_last, cold});
+    if (!kernel) continue;
+    const double seconds = kernel->burst(kLook);
+    if (best.kernel && seconds >= shortest) continue;
+    shortest = seconds;
+    best.text = kernel->implementation() + (channels_last ? "/plain" : "/own");
+    best.kernel = std::move(kernel);
+  }
+  return best;
+}
+
+std::string text_of(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4f", seconds * 1e6);
+  return text;
+}
+
+int run(const bench::Problem& problem, bool cold) {
+  const Best direct = best_of(problem, false, cold), winograd = best_of(problem, true, cold);
+  const dnnl_version_t* version = dnnl_version();
+  std::ostringstream ready;
+  ready << "ready version=" << version->major << '.' << version->minor << '.' << version->patch
+        << " direct=" << direct.text << " winograd=" << winograd.text;
+  bench::serve(ready.str(), [&](const std::string& command, const std::string& algorithm, double seconds) {
+    const Best& best = algorithm == "winograd" ? winograd : direct;
+    if (command != "burst" || !best.kernel) return std::string("error");
+    return text_of(best.kernel->burst(seconds));
+  });
+  return 0;
+}
+
+int fail(const std::string& sentence) {
+  std::fprintf(stderr, "onednn_kernels: %s\n", sentence.c_str());
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool cold = argc == 3 && std::strcmp(argv[1], "--cold") == 0;
+  if (argc != 2 + cold) return fail("usage: onednn_kernels [--cold] PROBLEM");
+  bench::Problem problem;
+  if (const std::string wrong = bench::parse(argv[argc - 1], &problem); !wrong.empty()) return fail(wrong);
+  try {
+    return run(problem, cold);
+  } catch (const dnnl::error& error) {
+    return fail(problem.name + ": oneDNN says " + error.message);
+  }
+}

@@ -1,0 +1,127 @@
+#include "problem_graph.h"
+
+namespace whet {
+namespace {
+
+using bench::Extents;
+
+class Builder {
+ public:
+  ValueId input(const std::string& name, Shape shape) {
+    const ValueId id = graph_.add_value(name, {DType::f32, std::move(shape)});
+    graph_.inputs.push_back(id);
+    return id;
+  }
+  /// Not used by what is timed: kernels get contents of their own.
+  ValueId constant(const std::string& name, Shape shape) {
+    return graph_.add_constant(name, Tensor::random({DType::f32, std::move(shape)}, rng_, 0.25, 0.5));
+  }
+  ValueId number(const std::string& name, double value) {
+    return graph_.add_constant(name, Tensor::of<double>(DType::f32, {1}, {value}));
+  }
+  /// After a mistake everything does nothing; `finish` gives it.
+  ValueId add(Operator op, std::vector<ValueId> inputs) {
+    if (mistake_) return inputs[0];
+    auto value = graph_.add_node(name_of(op) + std::to_string(graph_.nodes.size()), op, inputs);
+    if (value.ok()) return *value;
+    mistake_ = value.error();
+    return inputs[0];
+  }
+  ValueId binary(BinaryKind kind, ValueId a, ValueId b) { return add(BinaryOperator{kind}, {a, b}); }
+  ValueId relu(ValueId x) { return add(UnaryOperator{UnaryKind::relu}, {x}); }
+
+  /// `x`, stored channels last, as the operators of a file read it, and back: the passes take both turns away.
+  ValueId to_channels_first(ValueId x) {
+    const auto rank = static_cast<std::int64_t>(graph_.value(x).type.shape.size());
+    TransposeOperator turn{{0, rank - 1}};
+    for (std::int64_t d = 1; d < rank - 1; ++d) turn.perm.push_back(d);
+    return add(turn, {x});
+  }
+  ValueId to_channels_last(ValueId x) {
+    const auto rank = static_cast<std::int64_t>(graph_.value(x).type.shape.size());
+    TransposeOperator turn{{0}};
+    for (std::int64_t d = 2; d < rank; ++d) turn.perm.push_back(d);
+    turn.perm.push_back(1);
+    return add(turn, {x});
+  }
+
+  Result<Graph> finish(ValueId output) {
+    if (mistake_) return *mistake_;
+    graph_.outputs = {output};
+    return std::move(graph_);
+  }
+
+ private:
+  Graph graph_;
+  Rng rng_{1};
+  std::optional<Error> mistake_;
+};
+
+/// [batch, spatial..., channels]
+Shape channels_last(std::int64_t batch, const Extents& spatial, std::int64_t channels) {
+  Shape shape = {batch};
+  shape.insert(shape.end(), spatial.begin(), spatial.end());
+  shape.push_back(channels);
+  return shape;
+}
+
+ValueId convolution(Builder& build, const bench::Convolution& c) {
+  const ValueId x = build.to_channels_first(build.input("x", channels_last(c.batch, c.size, c.in)));
+  Shape weights = {c.out, c.in / c.groups};
+  weights.insert(weights.end(), c.kernel.begin(), c.kernel.end());
+  const ConvOperator op{c.stride, c.dilation, c.pad, c.pad, c.groups, Layout::channels_first};
+  const ValueId y = build.add(op, {x, build.constant("w", weights), build.constant("b", {c.out})});
+  return build.to_channels_last(build.relu(y));
+}
+
+/// Weights [columns, inner] where `transposed`, as a file's dense layers have them, else [inner, columns].
+ValueId dense(Builder& build, const Extents& n, bool transposed) {
+  const ValueId w = build.constant("w", transposed ? Shape{n[2], n[1]} : Shape{n[1], n[2]});
+  const ValueId y = build.add(MatMulOperator{false, transposed}, {build.input("x", {n[0], n[1]}), w});
+  return build.relu(build.binary(BinaryKind::add, y, build.constant("b", {n[2]})));
+}
+
+ValueId layer_norm(Builder& build, const Extents& n) {
+  const ValueId x = build.input("x", {n[0], n[1]});
+  const ReduceOperator mean{ReduceKind::mean, {1}, true};
+  const ValueId centred = build.binary(BinaryKind::sub, x, build.add(mean, {x}));
+  const ValueId variance = build.add(mean, {build.binary(BinaryKind::mul, centred, centred)});
+  const ValueId deviation = build.add(UnaryOperator{UnaryKind::sqrt},
+                                      {build.binary(BinaryKind::add, variance, build.number("epsilon", 1e-5))});
+  const ValueId scaled =
+      build.binary(BinaryKind::mul, build.binary(BinaryKind::div, centred, deviation), build.constant("scale", {n[1]}));
+  return build.binary(BinaryKind::add, scaled, build.constant("shift", {n[1]}));
+}
+
+ValueId max_pool(Builder& build, const Extents& n) {
+  PoolOperator op{PoolKind::max};
+  op.kernel = {n[4], n[4]};
+  op.strides = {n[5], n[5]};
+  op.dilations = {1, 1};
+  op.pads_begin = op.pads_end = {n[6], n[6]};
+  return build.to_channels_last(
+      build.add(op, {build.to_channels_first(build.input("x", channels_last(n[0], {n[2], n[3]}, n[1])))}));
+}
+
+ValueId result_of(Builder& build, const bench::Problem& p) {
+  const Extents& n = p.numbers;
+  if (p.is_convolution()) return convolution(build, p.convolution());
+  if (p.kind == "ip" || p.kind == "mm") return dense(build, n, p.kind == "ip");
+  if (p.kind == "bmm")
+    return build.add(MatMulOperator{}, {build.input("a", {n[0], n[1], n[2]}), build.input("b", {n[0], n[2], n[3]})});
+  if (p.kind == "softmax") return build.add(SoftmaxOperator{1}, {build.input("x", {n[0], n[1]})});
+  if (p.kind == "layer_norm") return layer_norm(build, n);
+  if (p.kind == "max_pool") return max_pool(build, n);
+  return build.add(ReduceOperator{ReduceKind::mean, {1, 2}, true},
+                   {build.input("x", channels_last(n[0], {n[2], n[3]}, n[1]))});
+}
+
+}  // namespace
+
+Result<Graph> graph_of(const bench::Problem& problem) {
+  Builder build;
+  const ValueId output = result_of(build, problem);
+  return build.finish(output);
+}
+
+}  // namespace whet

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "artifact/object_loader.h"
+#include "lower/lower.h"
+#include "runner/messages.h"
+#include "runtime/memory.h"
+#include "runtime/pool.h"
+#include "schedule/steps.h"
+
+namespace whet {
+
+/// Pinned workers that run kernels; the calling thread is the first.
+class Team {
+ public:
+  static Result<std::unique_ptr<Team>> make(const std::vector<int>& cpus);
+  ~Team() { pool_destroy(pool_); }
+  Team(const Team&) = delete;
+
+  whet_pool* pool() const { return pool_; }
+  std::uint32_t workers() const { return pool_->workers; }
+
+ private:
+  explicit Team(whet_pool* pool) : pool_(pool) {}
+  whet_pool* pool_;
+};
+
+/// A compiled schedule: what is kept of each candidate.
+struct CompiledKernel {
+  ComputeDag dag;  ///< what it computes
+  Lowered lowered;
+  Kernel kernel;
+  std::shared_ptr<LoadedKernel> loaded;
+  double lower_seconds = 0, codegen_seconds = 0;
+};
+Result<CompiledKernel> compile_schedule(const ComputeDag&, const Steps&, const Target&);
+
+/// A kernel with memory of its own to work on.
+class PlacedKernel {
+ public:
+  /// `inputs`: contents of the DAG's placeholders. Packed constants get contents of the same kind, or with `right`
+  /// those that the prologue computes of the placeholders' (slow). `copies`: so many times the constants, each run on
+  /// the next.
+  static Result<std::unique_ptr<PlacedKernel>> make(const CompiledKernel&, const std::vector<ArgumentSpec>& inputs,
+                                                    const Team&, bool right, std::size_t copies);
+  ~PlacedKernel();
+  PlacedKernel(const PlacedKernel&) = delete;
+
+  /// Before a run, by one worker.
+  void next();
+  /// By every worker of the team; returns while others may still work.
+  void run(std::uint32_t worker);
+  /// A number other than 0 that the kernel gave since it was placed.
+  std::int32_t failure() const;
+  /// Contents of the DAG's outputs.
+  std::vector<std::string> outputs() const;
+  std::size_t constant_bytes() const { return constant_bytes_; }
+
+ private:
+  PlacedKernel(const CompiledKernel& compiled, const Team& team);
+  Status place_arguments(const std::vector<ArgumentSpec>& inputs, bool right, std::size_t copies);
+  Status place_workspaces();
+
+  const CompiledKernel& compiled_;
+  const Team& team_;
+  Pages arena_, scratch_;
+  std::vector<std::vector<void*>> buffers_;  ///< by copy of the constants
+  std::size_t at_ = 0, constant_bytes_ = 0;
+  std::vector<whet_kernel_args> args_;  ///< by worker
+  std::vector<std::int32_t> status_;
+};
+
+/// Runs the kernels one after the other, again and again: the median time of a round [s]. Stops after the first round
+/// that takes longer than `hopeless` (infinite then).
+double burst(const Team&, const std::vector<PlacedKernel*>&, double seconds, double hopeless);
+
+}  // namespace whet
