@@ -71,7 +71,8 @@ struct Rounds {
     }
     if (stop || end - began < bench::kWarmup * seconds) return;
     times.push_back(end - start);
-    stop = end - began >= (1 + bench::kWarmup) * seconds && times.size() >= bench::kLeastRuns;
+    const std::size_t least = seconds > 0 ? bench::kLeastRuns : 1;
+    stop = end - began >= (1 + bench::kWarmup) * seconds && times.size() >= least;
   }
 };
 

@@ -73,8 +73,8 @@ class PlacedKernel {
   std::vector<std::int32_t> status_;
 };
 
-/// Runs the kernels one after the other, again and again: the median time of a round [s]. Stops after the first round
-/// that takes longer than `hopeless` (infinite then).
+/// Runs the kernels one after the other, again and again: the median time of a round [s]; one round for no seconds.
+/// Stops after the first round that takes longer than `hopeless` (infinite then).
 double burst(const Team&, const std::vector<PlacedKernel*>&, double seconds, double hopeless);
 
 }  // namespace whet

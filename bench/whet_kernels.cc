@@ -146,7 +146,9 @@ class Contest {
   }
 
   void note(const Proposal& proposal, const std::string& outcome) {
-    if (log_) std::fprintf(log_, "%s\t%s\t%s\n", proposal.algorithm.c_str(), proposal.text.c_str(), outcome.c_str());
+    if (!log_) return;
+    std::fprintf(log_, "%s\t%s\t%s\n", proposal.algorithm.c_str(), proposal.text.c_str(), outcome.c_str());
+    std::fflush(log_);  // the next candidate may crash
   }
 
   double time(const Contender& contender, double seconds, double hopeless) const {
