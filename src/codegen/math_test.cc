@@ -1,9 +1,14 @@
 #include <gtest/gtest.h>
+#include <immintrin.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <span>
 
+#include "base/rng.h"
 #include "codegen/testing/builder.h"
 #include "codegen/testing/native.h"
 #include "lower/expand_math.h"
@@ -11,62 +16,218 @@
 namespace whet {
 namespace {
 
-constexpr std::int64_t kSamples = 1 << 17;
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kMax = std::numeric_limits<float>::max();
+constexpr double kSmallest = 0x1p-126;  ///< of the normal numbers
 
-/// Every 32771st float of all bit patterns, and as many in [-8, 8].
-Tensor samples() {
-  Tensor x(DType::f32, {kSamples});
-  const auto values = x.as<float>();
-  for (std::int64_t i = 0; i < kSamples / 2; ++i) {
-    values[static_cast<std::size_t>(i)] = std::bit_cast<float>(static_cast<std::uint32_t>(i * 2 * 32771));
-    values[static_cast<std::size_t>(kSamples / 2 + i)] =
-        static_cast<float>(-8 + 16.0 * static_cast<double>(i) / (kSamples / 2));
-  }
+// ---- Where the functions are looked at
+
+float of_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+
+/// Limits of f32, and where the expansions change their formula, overflow or vanish; all with both signs.
+const float kPoints[] = {0.0f,        0x1p-149f, 0x1p-126f, 1e-30f,      0x1p-12f,  0.34657359f, 0.5f,      0.625f,
+                         0.70710678f, 0.95f,     1.0f,      1.41421356f, 3.92f,     4.0f,        8.5f,      9.0109f,
+                         10.0f,       16.6355f,  17.3287f,  44.0f,       87.33654f, 88.37626f,   88.72283f, 103.97208f,
+                         150.0f,      0x1p20f,   0x1p24f,   0x1p30f,     kMax,      kInf};
+
+/// Every 4099th of all bit patterns and `reach` neighbours on both sides of the points, a multiple of 64 of them.
+std::vector<float> samples(std::uint32_t reach = 1024, std::uint32_t stride = 4099) {
+  std::vector<float> x;
+  for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += stride)
+    x.push_back(of_bits(static_cast<std::uint32_t>(bits)));
+  for (float point : kPoints)
+    for (std::uint32_t k = 0; k <= 2 * reach; ++k) {
+      const std::uint32_t bits = std::bit_cast<std::uint32_t>(point) - reach + k;  // wraps around at 0
+      x.push_back(of_bits(bits)), x.push_back(of_bits(bits ^ 0x80000000u));
+    }
+  x.resize((x.size() + 63) / 64 * 64, 1.0f);
   return x;
 }
 
-/// Whether `got` is within `limit` units in the last place; subnormal arguments and results may count as zero.
-bool near(float got, double want, double limit) {
-  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got);
-  if (std::abs(want) < 0x1p-126) return std::abs(got) <= 0x1p-126;
-  if (std::abs(want) > 3.4028235e38) return std::abs(got) > 3.4028234e38 && std::signbit(got) == std::signbit(want);
-  return std::abs(got - want) <= limit * std::ldexp(1.0, std::ilogb(want) - 23);
-}
+// ---- Running and judging
 
-void check(MathFn fn, double limit, const std::function<double(double)>& truth) {
-  for (const Target& target : runnable_targets()) {
-    const int lanes = target.lanes(4);
-    Builder b("math");
-    const BufferId x = b.input(kSamples), y = b.output(kSamples);
-    b.p.body = b.loop(kSamples / lanes, [&](Expr i) {
-      const Expr at = ramp(i * lanes, 1, lanes);
-      return b.put(y, at, call(fn, {b.at(x, at)}));
-    });
-    const Tensor input = samples();
-    const Result<std::vector<Tensor>> got =
-        run_native(expand_math(b.p, target), target, {input, Tensor(DType::f32, {kSamples})});
-    ASSERT_TRUE(got.ok()) << got.error().message;
-    for (std::int64_t i = 0; i < kSamples; ++i)
-      ASSERT_TRUE(near(static_cast<float>(got.value()[1].get(i)), truth(input.get(i)), limit))
-          << target.mcpu << ": at " << input.get(i) << " got " << got.value()[1].get(i) << ", expected "
-          << truth(input.get(i));
+using Inputs = std::vector<std::vector<float>>;
+using Make = std::function<Expr(const std::vector<Expr>&)>;  ///< an expression of the inputs' vectors
+
+/// The expression of all inputs on the target. `flush`: subnormal numbers count as zero, as they do in compiled models.
+std::vector<float> run(const Make& make, const Inputs& inputs, const Target& target, bool flush) {
+  const auto n = static_cast<std::int64_t>(inputs[0].size());
+  const int lanes = target.lanes(4);
+  Builder b("math");
+  std::vector<BufferId> in;
+  std::vector<Tensor> arguments;
+  for (const std::vector<float>& input : inputs) {
+    in.push_back(b.input(n));
+    arguments.push_back(Tensor::of<float>(DType::f32, {n}, input));
   }
+  const BufferId y = b.output(n);
+  arguments.emplace_back(DType::f32, Shape{n});
+  b.p.body = b.loop(n / lanes, [&](Expr i) {
+    const Expr at = ramp(i * lanes, 1, lanes);
+    std::vector<Expr> args;
+    for (BufferId id : in) args.push_back(b.at(id, at));
+    return b.put(y, at, make(args));
+  });
+  const unsigned mode = _mm_getcsr();
+  if (flush) _mm_setcsr(mode | 0x8040);  // threads begin with their maker's mode
+  const Result<std::vector<Tensor>> got = run_native(expand_math(b.p, target), target, arguments);
+  _mm_setcsr(mode);
+  EXPECT_TRUE(got.ok()) << got.error().message;
+  if (!got.ok()) return std::vector<float>(inputs[0].size());
+  const std::span<const float> values = got.value().back().as<float>();
+  return {values.begin(), values.end()};
 }
 
-TEST(NativeMath, IsWithinItsBounds) {
-  check(MathFn::exp, 2, [](double x) { return std::exp(x); });
-  check(MathFn::log, 2, [](double x) { return std::log(x); });
-  check(MathFn::tanh, 2, [](double x) { return std::tanh(x); });
-  check(MathFn::erf, 2, [](double x) { return std::erf(x); });
-  check(MathFn::sigmoid, 4, [](double x) { return 1 / (1 + std::exp(-x)); });
-  check(MathFn::rsqrt, 2, [](double x) { return 1 / std::sqrt(x); });
+/// Units in the last place between the two. A result below the normal numbers may be anything between 0 and the
+/// smallest of them; infinity stands one unit above the largest number.
+double error_of(float got, double want) {
+  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got) ? 0 : INFINITY;
+  if (want == 0) return got == 0 && std::signbit(got) == std::signbit(want) ? 0 : INFINITY;
+  if (std::abs(want) < kSmallest) return std::abs(got) <= kSmallest && got * want >= 0 ? 0 : INFINITY;
+  if (got == static_cast<float>(want) && std::isinf(got)) return 0;
+  const double value = std::isinf(got) ? std::copysign(0x1p128, got) : got;
+  return std::abs(value - want) / std::ldexp(1.0, std::min(std::ilogb(want), 127) - 23);
+}
+
+bool subnormal(float x) { return x != 0 && std::abs(x) < kSmallest; }
+float flushed(float x) { return subnormal(x) ? std::copysign(0.0f, x) : x; }
+
+using Function = std::function<double(double)>;
+
+/// Holds the expression to its bound everywhere, on every processor, with and without subnormal numbers.
+void expect_within(double bound, const Make& make, const Function& truth, double largest = INFINITY) {
+  static const std::vector<float> all = samples();
+  std::vector<float> x = all;
+  for (float& value : x)
+    if (std::abs(value) > largest) value = 1;
+  std::vector<double> want;
+  for (float value : x) want.push_back(truth(value));
+  for (const Target& target : runnable_targets())
+    for (bool flush : {false, true}) {
+      const std::vector<float> got = run(make, {x}, target, flush);
+      double worst = 0;
+      std::size_t where = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        double error = error_of(got[i], want[i]);
+        if (flush && subnormal(x[i])) error = std::min(error, error_of(flushed(got[i]), truth(flushed(x[i]))));
+        if (error > worst) worst = error, where = i;
+      }
+      EXPECT_LE(worst, bound) << target.mcpu << (flush ? ", subnormals are zero" : "") << ": at " << x[where] << " got "
+                              << got[where] << ", expected " << want[where];
+    }
+}
+
+void expect_within(double bound, MathFn fn, const Function& truth, double largest = INFINITY) {
+  expect_within(bound, [fn](const std::vector<Expr>& args) { return call(fn, args); }, truth, largest);
+}
+
+TEST(NativeMath, IsWithinTwoUnitsOfExp) {
+  expect_within(2, MathFn::exp, [](double x) { return std::exp(x); });
+}
+TEST(NativeMath, IsWithinTwoUnitsOfLog) {
+  expect_within(2, MathFn::log, [](double x) { return std::log(x); });
+}
+TEST(NativeMath, IsWithinFourUnitsOfTanh) {
+  expect_within(4, MathFn::tanh, [](double x) { return std::tanh(x); });
+}
+TEST(NativeMath, IsWithinTwoUnitsOfErf) {
+  expect_within(2, MathFn::erf, [](double x) { return std::erf(x); });
+}
+TEST(NativeMath, IsWithinFourUnitsOfSigmoid) {
+  expect_within(4, MathFn::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); });
+}
+TEST(NativeMath, RoundsSqrtRightly) {
+  expect_within(0.5, MathFn::sqrt, [](double x) { return std::sqrt(x); });
+}
+TEST(NativeMath, IsWithinTwoUnitsOfRsqrt) {
+  expect_within(2, MathFn::rsqrt, [](double x) { return 1 / std::sqrt(x); });
+}
+TEST(NativeMath, IsWithinTwoUnitsOfSinAndCosUpToAMillion) {
+  expect_within(2, MathFn::sin, [](double x) { return std::sin(x); }, 0x1p20);
+  expect_within(2, MathFn::cos, [](double x) { return std::cos(x); }, 0x1p20);
+}
+
+// ---- pow
+
+/// Holds x[i] to the y[i] to 2 units.
+void expect_powers(const std::vector<float>& x, const std::vector<float>& y) {
+  std::vector<double> want;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    want.push_back(std::pow(static_cast<double>(x[i]), static_cast<double>(y[i])));
+  for (const Target& target : runnable_targets())
+    for (bool flush : {false, true}) {
+      const std::vector<float> got =
+          run([](const auto& args) { return call(MathFn::pow, args); }, {x, y}, target, flush);
+      double worst = 0;
+      std::size_t where = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        double error = error_of(got[i], want[i]);
+        if (flush && (subnormal(x[i]) || subnormal(y[i]))) {
+          const double a = flushed(x[i]), b = flushed(y[i]);
+          error = std::min(error, error_of(flushed(got[i]), std::pow(a, b)));
+        }
+        if (error > worst) worst = error, where = i;
+      }
+      EXPECT_LE(worst, 2) << target.mcpu << (flush ? ", subnormals are zero" : "") << ": " << x[where] << " to the "
+                          << y[where] << " got " << got[where] << ", expected " << want[where];
+    }
+}
+
+TEST(NativeMath, IsWithinTwoUnitsOfPow) {
+  // Bases of the whole range; exponents that keep the power in the range or just leave it, and small integers.
+  Rng rng(11);
+  std::vector<float> x = samples(16, 8209), y;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double log2 = std::log2(std::abs(static_cast<double>(x[i])));
+    const double limit = std::isfinite(log2) && log2 != 0 ? 152 / std::abs(log2) : 100;
+    const bool whole = std::signbit(x[i]) || i % 4 == 0;  // a negative number has no other powers
+    const double exponent = rng.uniform(-limit, limit);
+    y.push_back(static_cast<float>(whole ? std::nearbyint(exponent) : exponent));
+  }
+  expect_powers(x, y);
+}
+TEST(NativeMath, IsWithinTwoUnitsOfPowWhereTheLogarithmIsSmall) {
+  // Bases around 1, exponents so large that the power is not.
+  Rng rng(12);
+  std::vector<float> x, y;
+  for (int i = 0; i < 1 << 16; ++i) {
+    x.push_back(of_bits(0x3f800000u + static_cast<std::uint32_t>(rng.between(-30000, 30000))));
+    const double log2 = std::log2(static_cast<double>(x.back()));
+    y.push_back(static_cast<float>(log2 == 0 ? 1e30 : rng.uniform(-150, 150) / log2));
+  }
+  expect_powers(x, y);
+}
+TEST(NativeMath, IsWithinTwoUnitsOfPowForAnyTwoNumbers) {
+  Rng rng(13);
+  std::vector<float> x, y;
+  for (int i = 0; i < 1 << 17; ++i) {
+    x.push_back(of_bits(static_cast<std::uint32_t>(rng.next())));
+    y.push_back(of_bits(static_cast<std::uint32_t>(rng.next())));
+  }
+  for (float a : kPoints)
+    for (float b : kPoints)
+      for (float c : {a, -a})
+        for (float d : {b, -b}) x.push_back(c), y.push_back(d);
+  for (float special : {2.0f, 3.0f, 5.0f, -2.0f, -3.0f, 0.5f, -0.5f, 1.5f, 16777215.0f, 33554432.0f, std::nanf("")})
+    for (float b : kPoints)
+      for (float c : {b, -b}) {
+        x.push_back(special), y.push_back(c);
+        x.push_back(c), y.push_back(special);
+      }
+  x.resize((x.size() + 63) / 64 * 64, 1.0f), y.resize(x.size(), 1.0f);
+  expect_powers(x, y);
+}
+TEST(NativeMath, IsWithinTwoUnitsOfPowWithAConstantExponent) {
+  for (double exponent : {2.0, 3.0, -1.0, 0.5})
+    expect_within(
+        2, [&](const auto& args) { return call(MathFn::pow, {args[0], f32(exponent, args[0]->lanes)}); },
+        [&](double x) { return std::pow(x, exponent); });
 }
 
 TEST(NativeMath, RoundsExactly) {
-  check(MathFn::floor, 0, [](double x) { return std::floor(x); });
-  check(MathFn::ceil, 0, [](double x) { return std::ceil(x); });
-  check(MathFn::round, 0, [](double x) { return std::nearbyint(x); });
-  check(MathFn::sqrt, 0.5, [](double x) { return std::sqrt(x); });
+  expect_within(0, MathFn::floor, [](double x) { return std::floor(x); });
+  expect_within(0, MathFn::ceil, [](double x) { return std::ceil(x); });
+  expect_within(0, MathFn::round, [](double x) { return std::nearbyint(x); });
 }
 
 }  // namespace

@@ -137,6 +137,8 @@ Expr expand_log(const Expr& x, LetScope& scope) {
 
 // ---- tanh, sigmoid, erf
 
+// x + x p keeps the sign of x = -0 where p is +0, not -0; hence p + 0 where it vanishes with x.
+
 Expr with_sign_of(const Expr& sign, const Expr& magnitude) { return select(sign < 0.0, -magnitude, magnitude); }
 
 Expr expand_tanh(const Expr& x, LetScope& scope) {
@@ -144,7 +146,7 @@ Expr expand_tanh(const Expr& x, LetScope& scope) {
   static constexpr double kTerms[] = {-0.3333328193, 0.1333144197, -0.05373969854, 0.02063903912, -0.005704938113};
   Expr a = scope.bind(absolute(x));
   Expr y = scope.bind(x * x);
-  Expr small = x + x * (y * polynomial(y, kTerms));
+  Expr small = x + x * (y * polynomial(y, kTerms) + 0.0);
   Expr e = exp_inside(scope.bind(min(a, number(a, 10)) * 2.0), scope);
   Expr large = number(x, 1) - number(x, 2) / (e + 1.0);
   return select(a >= 0.625, with_sign_of(x, large), small);
@@ -155,7 +157,8 @@ Expr expand_sigmoid(const Expr& x, LetScope& scope) {
   return number(x, 1) / (e + 1.0);
 }
 
-Expr expand_erf(const Expr& x, LetScope& scope) {
+/// `fused`: products and sums contract to one rounding.
+Expr expand_erf(const Expr& x, LetScope& scope, bool fused) {
   // erf(sqrt(y)) / sqrt(y) - 1, y <= 1
   static constexpr double kSmall[] = {0.128379167 - 1.273401839e-9,
                                       -0.3761262582,
@@ -169,7 +172,10 @@ Expr expand_erf(const Expr& x, LetScope& scope) {
                                       -0.003020255043, 8.187513535e-5, 3.93013254e-5, -4.426975913e-6};
   Expr a = scope.bind(absolute(x));
   Expr y = scope.bind(x * x);
-  Expr small = x + x * polynomial(y, kSmall);
+  Expr p = polynomial(y, kSmall);
+  // Where x p is rounded by itself, that of a small x would be subnormal and vanish: it is made of a larger x.
+  Expr larger = fused ? x : scope.bind(x * 0x1p24);
+  Expr small = fused ? x + x * p : (larger + larger * p) * 0x1p-24;
   Expr t = scope.bind(min(a, number(a, 4)));
   Expr large = number(x, 1) - exp_inside(scope.bind(t * polynomial(t, kLarge)), scope);
   return select(a >= 1.0, with_sign_of(x, large), small);
@@ -192,7 +198,7 @@ Expr expand_sine(const Expr& x, int quarter, LetScope& scope) {
   Expr turns = cast(DType::i32, n);
   Expr turn = scope.bind(turns + whole(turns, quarter));
   Expr y = scope.bind(r * r);
-  Expr sine = r + r * (y * polynomial(y, kSin));
+  Expr sine = r + r * (y * polynomial(y, kSin) + 0.0);
   Expr cosine = (polynomial(y, kCos) * (y * y) - y * 0.5) + 1.0;
   Expr zero = whole(turn, 0);
   Expr value = scope.bind(select(equal(floormod(turn, whole(turn, 2)), zero), sine, cosine));
@@ -208,7 +214,7 @@ Expr rounded(const Expr& x, bool has_instruction) {
   const double limit = x->dtype == DType::f64 ? 0x1p52 : 0x1p23;
   Expr a = absolute(x);
   Expr r = (a + limit) - limit;
-  return select(a < limit, select(x < 0.0, -r, r), x);
+  return select(a < limit && a > 0.0, select(x < 0.0, -r, r), x);  // -0 stays
 }
 
 /// |x|^y for finite |x| > 0, in f64: the error of the logarithm is multiplied by up to 128.
@@ -266,16 +272,16 @@ Expr small_power(const Expr& x, const Expr& y) {
 
 // ---- floor, ceil, round without an instruction
 
-/// Truncates through integers; numbers too large to have a fraction stay, and so do infinities and NaN.
+/// Truncates through integers; numbers too large to have a fraction stay, and so do zeros, infinities and NaN.
 Expr expand_rounding(MathFn fn, const Expr& x, LetScope& scope) {
   if (fn == MathFn::round) return rounded(x, false);
+  if (fn == MathFn::ceil) return -expand_rounding(MathFn::floor, scope.bind(-x), scope);  // -0 for -1 < x < 0
   const bool wide = x->dtype == DType::f64;
-  Expr fits = scope.bind(absolute(x) < (wide ? 0x1p52 : 0x1p23));
+  Expr a = absolute(x);
+  Expr fits = scope.bind(a < (wide ? 0x1p52 : 0x1p23) && a > 0.0);
   Expr inside = scope.bind(select(fits, x, number(x, 0)));
   Expr t = scope.bind(cast(x->dtype, cast(wide ? DType::i64 : DType::i32, inside)));
-  Expr zero = number(x, 0), one = number(x, 1);
-  Expr result = fn == MathFn::floor ? t - select(t > inside, one, zero) : t + select(t < inside, one, zero);
-  return select(fits, result, x);
+  return select(fits, t - select(t > inside, number(x, 1), number(x, 0)), x);
 }
 
 // ---- The pass
@@ -283,7 +289,9 @@ Expr expand_rounding(MathFn fn, const Expr& x, LetScope& scope) {
 class Pass {
  public:
   Pass(Program& program, const Target& target)
-      : program_(program), has_round_(target.vector_bytes >= 32) {}  // AVX has them; the baseline is asked no further
+      : program_(program),
+        has_round_(target.vector_bytes >= 32),  // AVX has them; the baseline is asked no further
+        has_fma_(target.fma) {}
 
   Stmt stmt(const Stmt& s) {
     return rewrite(s, [&](const Stmt& inner) { return statement(inner); }, {});
@@ -374,7 +382,7 @@ class Pass {
       case MathFn::tanh:
         return expand_tanh(x, scope);
       case MathFn::erf:
-        return expand_erf(x, scope);
+        return expand_erf(x, scope, has_fma_);
       case MathFn::sigmoid:
         return expand_sigmoid(x, scope);
       case MathFn::rsqrt:
@@ -393,7 +401,7 @@ class Pass {
   }
 
   Program& program_;
-  bool has_round_;
+  bool has_round_, has_fma_;
 };
 
 }  // namespace

@@ -7,14 +7,12 @@ namespace whet {
 
 /// Rewrites calls of functions that no processor has an instruction for as polynomials of plain expressions, for any
 /// number of lanes; intermediate values become lets around the statement.
-///   Expands  exp, log, tanh, erf, sigmoid, rsqrt, sin, cos, pow, and floor, ceil and round where the target lacks
-///   them. Keeps    sqrt, abs, bits_of, float_of_bits; everything that is no call. f16 arguments are computed in f32;
-///   calls of f64
-///            are kept (code generation refuses them by name), but rsqrt, floor, ceil and round.
-///   Errors   at most 2 units in the last place, 4 for sigmoid and tanh, over all f32, infinities and NaN included;
-///   results
-///            below 2^-126 may be zero. sin and cos: for |x| <= 2^20; beyond, the absolute error grows as |x| * 2^-50,
-///            and |x| >= 2^30 gives NaN.
+///   Expands  exp, log, tanh, erf, sigmoid, rsqrt, sin, cos, pow; floor, ceil and round where the target lacks them.
+///   Keeps    sqrt, abs, bits_of, float_of_bits; everything that is no call. f16 arguments are computed in f32. Calls
+///            of f64 are kept (code generation refuses them by name), but rsqrt, floor, ceil and round.
+///   Errors   at most 2 units in the last place, 4 for sigmoid, over all f32, infinities and NaN included; zeros have
+///            the right sign. Results below 2^-126 may be zero. sin and cos: for |x| <= 2^20; beyond, the absolute
+///            error grows as |x| * 2^-50, and |x| >= 2^30 gives NaN.
 /// Runs after vectorization and unrolling as well as before; last is cheapest.
 Program expand_math(const Program&, const Target&);
 
