@@ -30,7 +30,7 @@ constexpr bool has_signature(Signature*) {
 static_assert(has_signature<Result<Graph>(const std::string&, const ImportOptions&)>(import_model));
 static_assert(has_signature<Result<FusedGraph>(Graph, const PassOptions&)>(optimize));
 static_assert(has_signature<Result<std::vector<Task>>(const FusedGraph&, const Target&)>(extract_tasks));
-static_assert(has_signature<DesignSpace(const ComputeDag&, const Target&)>(make_space));
+static_assert(has_signature<DesignSpace(const ComputeDag&, const Target&, const SpaceOptions&)>(make_space));
 static_assert(
     has_signature<Result<std::unique_ptr<Strategy>>(const std::string&, SearchSpace, std::uint64_t)>(make_strategy));
 static_assert(has_signature<Result<LoopTree>(const ComputeDag&, const Steps&)>(replay));

@@ -62,7 +62,7 @@ Result<Answers> reference_answers(const CheckCommand& command, const InputFiles&
   options.model.model = command.against;
   Answers answers;
   if (options.model.is_compiled()) {
-    options.records.clear();
+    options.records = {};
     options.place.target.clear();
     WHET_TRY(Runnable runnable, open_runnable(options, files));
     WHET_TRY(std::vector<Tensor> inputs, inputs_of(runnable.model, options.model, files));

@@ -15,7 +15,8 @@ namespace {
 struct CompileCommand {
   ModelOptions model;
   TargetOptions place;
-  std::string records, output;
+  RecordOptions records;
+  std::string output;
   bool json = false, verbose = false, quiet = false;
 };
 
@@ -112,7 +113,7 @@ std::function<int()> make_compile(Arguments& arguments) {
   command->model.add_to(arguments);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
   command->place.add_to(arguments);
-  arguments.add("--records", command->records, "Record file of `whet tune` (default: default schedules)");
+  command->records.add_to(arguments);
   arguments.add("-o,--output", command->output, "The library to write (default: the model's name with .so, here)");
   arguments.flag("--json", command->json, "As JSON");
   arguments.flag("-v,--verbose", command->verbose, "What every task runs on");

@@ -21,7 +21,7 @@ Result<OpenModelOptions> open_options(const RunnableOptions& options) {
 }
 
 Result<Runnable> open_library(const RunnableOptions& options) {
-  if (!options.records.empty())
+  if (!options.records.file.empty())
     return Error{options.model.model + ": is compiled already; --records is for a model that is compiled first"};
   if (!options.place.target.empty())
     return Error{options.model.model + ": is compiled already; --target is for a model that is compiled first"};
@@ -32,22 +32,27 @@ Result<Runnable> open_library(const RunnableOptions& options) {
 
 }  // namespace
 
+void RecordOptions::add_to(Arguments& arguments) {
+  arguments.add("--records", file,
+                "Compile with the best records of this file of `whet tune` (default: default schedules)");
+  arguments.flag("--exact", exact, "Leave out records of algorithms that round otherwise (Winograd)");
+}
+
 void RunnableOptions::add_to(Arguments& arguments) {
   model.add_to(arguments, true);
   model.add_inputs_to(arguments);
   place.add_to(arguments);
-  arguments.add("--records", records, "Compile with the best records of this file (default: default schedules)");
+  records.add_to(arguments);
   arguments.flag("--no-pin", no_pin, "Leave the threads where the system puts them");
 }
 
-Result<CompileReport> compile_with_records(const FusedGraph& fused, const std::string& records, const Target& target,
+Result<CompileReport> compile_with_records(const FusedGraph& fused, const RecordOptions& options, const Target& target,
                                            const std::string& output) {
-  RecordsRead read;
-  if (!records.empty()) {
-    WHET_TRY(read, read_records(records));
-    for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
-  }
-  return compile_model(fused, best_of(records.empty() ? nullptr : &read.records, target), target, output);
+  if (options.file.empty()) return compile_model(fused, best_of(nullptr, target), target, output);
+  WHET_TRY(RecordsRead read, read_records(options.file));
+  for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
+  if (options.exact) read.records = exact_only(read.records);
+  return compile_model(fused, best_of(&read.records, target), target, output);
 }
 
 Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {

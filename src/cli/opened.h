@@ -12,11 +12,19 @@
 
 namespace whet {
 
+/// What a model is compiled with.
+struct RecordOptions {
+  std::string file;    ///< written by `whet tune`; "": default schedules
+  bool exact = false;  ///< no algorithm that rounds otherwise than the direct one
+
+  void add_to(Arguments&);
+};
+
 /// A model that is to be run: a compiled library, or a file that is compiled first.
 struct RunnableOptions {
   ModelOptions model;
   TargetOptions place;
-  std::string records;  ///< a record file to compile with; "": default schedules
+  RecordOptions records;
   bool no_pin = false;
 
   void add_to(Arguments&);
@@ -32,8 +40,8 @@ struct Runnable {
 /// Opens a compiled library, or compiles the model to one and opens that.
 Result<Runnable> open_runnable(const RunnableOptions&, const InputFiles&);
 
-/// Compiles with the best records of a file (none where `records` is ""), notes about the file to standard error.
-Result<CompileReport> compile_with_records(const FusedGraph&, const std::string& records, const Target&,
+/// Compiles with the best records, notes about their file to standard error.
+Result<CompileReport> compile_with_records(const FusedGraph&, const RecordOptions&, const Target&,
                                            const std::string& output);
 
 /// The model's inputs, filled from files and `--fill`.

@@ -30,7 +30,7 @@ struct TuneCommand {
   int trials = 0, round = 32;
   double minutes = 0, build_timeout = 15, run_timeout = 10;
   std::string strategy = "random", cache = "network";
-  bool json = false, quiet = false, no_pin = false;
+  bool exact = false, json = false, quiet = false, no_pin = false;
 };
 
 /// Per task, where neither --trials nor --minutes is given.
@@ -87,6 +87,7 @@ TuneOptions tune_options(const TuneCommand& command, std::size_t tasks) {
     options.trials = kDefaultTrialsPerTask * static_cast<std::int64_t>(tasks);
   options.round = command.round;
   options.strategy = command.strategy;
+  options.exact = command.exact;
   options.seed = command.model.seed;
   options.cache = command.cache;
   options.interrupted = [] { return interrupted.load(); };
@@ -193,6 +194,7 @@ std::function<int()> make_tune(Arguments& arguments) {
   arguments.add("--minutes", command->minutes, 0, 1e6, "Time to tune [minutes] (default: no limit)", 0);
   arguments.add("--round", command->round, 1, 100000, "Trials of one task in a row");
   arguments.choice("--strategy", command->strategy, known_strategies(), "How candidates are proposed");
+  arguments.flag("--exact", command->exact, "Leave out algorithms that round otherwise than the direct one (Winograd)");
   arguments.choice("--cache", command->cache, {"network", "warm", "cold"},
                    "Where weights are before a timed run: where the network leaves them, in the cache, or in memory");
   arguments.add("--build-timeout", command->build_timeout, 0.01, 86400,

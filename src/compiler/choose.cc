@@ -4,6 +4,13 @@
 
 namespace whet {
 
+Records exact_only(const Records& records) {
+  Records exact;
+  for (const Record& record : records.all())
+    if (is_exact(record.steps)) exact.add(record);
+  return exact;
+}
+
 ScheduleSource best_of(const Records* records, const Target& target) {
   ScheduleSource source;
   source.recorded = [records, target](const Task& task) -> std::optional<RecordedSchedule> {

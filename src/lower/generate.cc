@@ -52,8 +52,7 @@ class Generator {
   bool read_unpacked(OpId tensor) const {
     for (std::size_t i = 0; i < tree_.dag.ops.size(); ++i) {
       const OpId reader(static_cast<std::int64_t>(i));
-      const PlaceKind kind = tree_.place(reader).kind;
-      if (kind == PlaceKind::placeholder || kind == PlaceKind::inlined || find_pack(tensor, reader)) continue;
+      if (!has_loops(tree_, reader) || find_pack(tensor, reader)) continue;
       const std::vector<OpId> inputs = inputs_of(tree_.dag, reader);
       if (std::find(inputs.begin(), inputs.end(), tensor) != inputs.end()) return true;
     }
@@ -66,8 +65,7 @@ class Generator {
     make_packs();
     for (std::size_t i = 0; i < tree_.dag.ops.size(); ++i) {
       const OpId op(static_cast<std::int64_t>(i));
-      const PlaceKind kind = tree_.place(op).kind;
-      if (kind != PlaceKind::placeholder && kind != PlaceKind::inlined) make_buffer(op);
+      if (has_loops(tree_, op)) make_buffer(op);
     }
     for (const RegisterCache& cache : tree_.caches) {
       const Region region = computed_region(tree_, cache.op, cache.loop);
@@ -157,6 +155,16 @@ class Generator {
     return nullptr;
   }
 
+  /// The op of the prologue that computes the constant `op`.
+  OpId prologue_id(OpId op) {
+    if (const auto known = prologue_ids_.find(op); known != prologue_ids_.end()) return known->second;
+    Op copy = tree_.dag.op(op);
+    std::vector<OpId> renamed(tree_.dag.ops.size());
+    for (OpId input : inputs_of(tree_.dag, op)) renamed[input.index()] = prologue_id(input);
+    copy.element().body = with_sources(copy.element().body, renamed);
+    return prologue_ids_[op] = lowered_.prologue.add(std::move(copy));
+  }
+
   void make_packs() {
     for (std::size_t i = 0; i < tree_.packs.size(); ++i) {
       const PackedRead& pack = tree_.packs[i];
@@ -186,8 +194,8 @@ class Generator {
         index[k] = substitute(index[k], [&](VarId v) { return axis_of_digit[v]; });
         inside = inside && substitute(in_range, [&](VarId v) { return axis_of_digit[v]; });
       }
-      element.body = select(inside, load(lowered_.prologue, prologue_ids_[pack.tensor], index),
-                            constant_like(load(lowered_.prologue, prologue_ids_[pack.tensor], index), 0));
+      const Expr read = load(lowered_.prologue, prologue_id(pack.tensor), index);
+      element.body = select(inside, read, constant_like(read, 0));
       Op op{.name = fmt::format("{}.packed{}", tensor.name, i), .dtype = tensor.dtype, .def = std::move(element)};
       for (const Axis& axis : op.element().axes) op.shape.push_back(axis.extent);
       const TensorType type{op.dtype, op.shape};

@@ -44,6 +44,7 @@ Status check_op(const LoopTree& tree, OpId op) {
     return Error{fmt::format("there is no op o{}; the DAG has o0..o{}", op.value, tree.dag.ops.size() - 1)};
   if (tree.place(op).kind == PlaceKind::placeholder) return refuse(tree, op, "is an input, which computes nothing");
   if (tree.place(op).kind == PlaceKind::inlined) return refuse(tree, op, "is inlined and has no loops");
+  if (tree.place(op).kind == PlaceKind::ahead) return refuse(tree, op, "is computed ahead of time and has no loops");
   return ok_status();
 }
 

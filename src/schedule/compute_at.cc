@@ -20,7 +20,7 @@ Status apply(LoopTree& tree, const ComputeAt& step) {
       return refuse(tree, step.op, "cannot go under its own loops, nor move while something is computed under them");
   std::size_t position = tree.loop(step.loop).children.size();
   for (OpId consumer : consumers_of(tree.dag, step.op)) {
-    if (tree.place(consumer).kind == PlaceKind::inlined) continue;
+    if (!has_loops(tree, consumer)) continue;
     const LoopId leaf = loop_of_leaf(tree, consumer);
     if (!leaf.valid() || !encloses(tree, step.loop, leaf))
       return refuse(

@@ -62,6 +62,11 @@ bool encloses(const LoopTree& tree, LoopId outer, LoopId inner) {
   return false;
 }
 
+bool has_loops(const LoopTree& tree, OpId op) {
+  const PlaceKind kind = tree.place(op).kind;
+  return kind == PlaceKind::root || kind == PlaceKind::at || kind == PlaceKind::reverse_at;
+}
+
 LoopId loop_of_leaf(const LoopTree& tree, OpId op) {
   for (std::size_t i = 0; i < tree.loops.size(); ++i)
     if (tree.loops[i].alive)

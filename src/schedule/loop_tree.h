@@ -51,8 +51,8 @@ struct TreeLoop {
 
 /// root: own nest at the top. at: computed under a consumer's loop, for the region that the consumers need there.
 /// reverse_at: computed under its producer's loop, for the region that is finished there. inlined: gone into its
-/// consumers' bodies.
-enum class PlaceKind : std::uint8_t { placeholder, root, at, reverse_at, inlined };
+/// consumers' bodies. ahead: of constants alone, computed by the prologue.
+enum class PlaceKind : std::uint8_t { placeholder, root, at, reverse_at, inlined, ahead };
 struct Placement {
   PlaceKind kind = PlaceKind::root;
   LoopId at;                  ///< for at and reverse_at
@@ -106,6 +106,8 @@ bool is_reduce(const LoopTree&, DigitId);
 bool is_reduce(const LoopTree&, LoopId);
 /// True when `outer` encloses `inner` (or is it).
 bool encloses(const LoopTree&, LoopId outer, LoopId inner);
+/// The op is computed by loops of its own.
+bool has_loops(const LoopTree&, OpId);
 /// The loop directly around the leaf of `op`; invalid when the leaf stands at the top or nowhere.
 LoopId loop_of_leaf(const LoopTree&, OpId op);
 /// The loops of `op` between its place and its leaf, outermost first.

@@ -2,16 +2,49 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "schedule/check.h"
 
 namespace whet {
+namespace {
+
+/// Every reader of `op` is in the prologue, or gone into it.
+bool is_read_ahead_only(const LoopTree& tree, OpId op) {
+  if (std::find(tree.dag.outputs.begin(), tree.dag.outputs.end(), op) != tree.dag.outputs.end()) return false;
+  for (OpId reader : consumers_of(tree.dag, op))
+    if (tree.place(reader).kind != PlaceKind::ahead && tree.place(reader).kind != PlaceKind::inlined) return false;
+  return true;
+}
+
+/// Moves `op`, which depends on constants alone, and what only it needs, from the kernel into the prologue.
+Status compute_ahead(LoopTree& tree, OpId op, OpId reader) {
+  for (OpId other : consumers_of(tree.dag, op))
+    if (other != reader && has_loops(tree, other))
+      return refuse(tree, op, fmt::format("is also read by {}", tree.dag.op(other).name));
+  for (LoopId own : own_loops(tree, op))
+    if (is_frozen(tree, own)) return refuse(tree, op, "has something computed under its loops");
+  remove_nest(tree, op);
+  tree.places[op.index()].kind = PlaceKind::ahead;
+  for (std::size_t k = op.index(); k-- > 0;) {
+    const OpId before(static_cast<std::int64_t>(k));
+    if (tree.place(before).kind != PlaceKind::root || !is_constant(tree.dag, before)) continue;
+    if (!is_read_ahead_only(tree, before)) continue;
+    remove_nest(tree, before);
+    tree.places[k].kind = PlaceKind::ahead;
+  }
+  return ok_status();
+}
+
+}  // namespace
 
 Status apply(LoopTree& tree, const Pack& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.reader));
   if (!step.tensor.valid() || step.tensor.index() >= tree.dag.ops.size())
     return Error{fmt::format("there is no op o{} to pack", step.tensor.value)};
-  if (tree.place(step.tensor).kind != PlaceKind::placeholder || !is_constant(tree.dag, step.tensor))
-    return refuse(tree, step.tensor, "is no constant input; only weights are packed ahead of time");
+  const PlaceKind kind = tree.place(step.tensor).kind;
+  if ((kind != PlaceKind::placeholder && kind != PlaceKind::root) || !is_constant(tree.dag, step.tensor))
+    return refuse(tree, step.tensor, "does not depend on constants alone; only weights are packed ahead of time");
   int reads = 0;
   for_each(tree.dag.op(step.reader).element().body, [&](const Expr& part) {
     const Load* read = std::get_if<Load>(&part->kind);
@@ -24,6 +57,7 @@ Status apply(LoopTree& tree, const Pack& step) {
   for (const PackedRead& packed : tree.packs)
     if (packed.tensor == step.tensor && packed.reader == step.reader)
       return refuse(tree, step.tensor, "is packed already");
+  if (kind == PlaceKind::root) WHET_RETURN_IF_ERROR(compute_ahead(tree, step.tensor, step.reader));
   tree.packs.push_back({step.tensor, step.reader});
   return ok_status();
 }

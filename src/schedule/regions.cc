@@ -144,15 +144,15 @@ Region required_region(const LoopTree& tree, OpId producer, LoopId at) {
   std::vector<bool> whole(shape.size(), false);
   for (std::size_t i = 0; i < tree.dag.ops.size(); ++i) {
     const OpId consumer(static_cast<std::int64_t>(i));
-    const PlaceKind kind = tree.place(consumer).kind;
-    if (kind == PlaceKind::placeholder || kind == PlaceKind::inlined || !leaf_inside(tree, consumer, at)) continue;
+    if (!has_loops(tree, consumer) || !leaf_inside(tree, consumer, at)) continue;
     const Expr body = tree.dag.op(consumer).element().body;
     for_each(body, [&](const Expr& part) {
       const Load* read = std::get_if<Load>(&part->kind);
       if (!read || read->source.value != producer.value) return;
       for (std::size_t k = 0; k < shape.size(); ++k) {
         const Expr index =
-            substitute(read->index[k], [&](VarId v) { return axis_value(tree, consumer, AxisId(v.value)); });
+            simplify(substitute(read->index[k], [&](VarId v) { return axis_value(tree, consumer, AxisId(v.value)); }),
+                     [&](VarId v) { return digit_range(tree, v); });
         std::optional<Span> span = finder.find(index);
         if (span && region[k]) span = united(tree, *region[k], *span);
         if (span)
@@ -173,7 +173,7 @@ LoopId storage_loop(const LoopTree& tree, OpId op) {
   LoopId at = loop_of_leaf(tree, op);
   auto all_consumers_inside = [&](LoopId loop) {
     for (OpId consumer : consumers_of(tree.dag, op))
-      if (tree.place(consumer).kind != PlaceKind::inlined && !leaf_inside(tree, consumer, loop)) return false;
+      if (has_loops(tree, consumer) && !leaf_inside(tree, consumer, loop)) return false;
     return true;
   };
   while (at.valid() && !all_consumers_inside(at)) at = tree.loop(at).parent;

@@ -37,7 +37,7 @@ y(o) = t[floordiv(o, 2)] for o in 16
 return y
 )",
                                    "split l1 6 guard");
-  EXPECT_EQ(required_region(tree, OpId(1), own_loops(tree, OpId(2))[0])[0].extent, 4);
+  EXPECT_EQ(required_region(tree, OpId(1), own_loops(tree, OpId(2))[0])[0].extent, 3);
 }
 TEST(RequiredRegion, OfADataDependentIndexIsTheWholeAxis) {
   const LoopTree tree = tree_after(R"(

@@ -213,8 +213,26 @@ TEST(Rfactor, LetsAReduceLoopBeVectorized) {
 
 TEST(Pack, NeedsAConstantThatIsReadOnce) {
   EXPECT_NE(after(kMatmul, "pack o1 o3").find("c  # b packed"), std::string::npos);
-  EXPECT_NE(after(kMatmul, "pack o0 o3").find("no constant input"), std::string::npos);
+  EXPECT_NE(after(kMatmul, "pack o0 o3").find("does not depend on constants alone"), std::string::npos);
   EXPECT_NE(after(kMatmul, "pack o1 o4").find("is read 0 times"), std::string::npos);
+}
+
+TEST(Pack, ComputesAConstantOpAheadWithWhatOnlyItNeeds) {
+  constexpr const char* kScaled = R"(
+a = PLACEHOLDER [12, 64]
+b = PLACEHOLDER [64, 40] const
+two(k, n) = (b[k, n]*2f) for k in 64, n in 40
+four(k, n) = (two[k, n]*2f) for k in 64, n in 40
+c(m, n) += (a[m, k]*four[k, n]) for m in 12, n in 40, k in 64
+return c
+)";
+  EXPECT_EQ(after(kScaled, "pack o3 o4"), R"(for m in 12
+  for n in 40
+    for k in 64
+      c  # four packed
+)");
+  EXPECT_EQ(after(kScaled, "pack o3 o4; inline o2"),
+            "step 2 (inline o2): op two (o2) is computed ahead of time and has no loops");
 }
 
 // The two hard trees: a K-blocked convolution whose epilogue runs on the last block, and a depthwise convolution
@@ -275,6 +293,56 @@ return pw
           for oc in 48
             pw
 )");
+}
+
+TEST(Winograd, StartsOverWithTheLoopsOfItsOwnOps) {
+  EXPECT_EQ(after(kConv, "winograd o2 4; pack o3 o6; inline o8"), R"(for n in 1
+  for oht in 2
+    for owt in 2
+      for x in 6
+        for j in 6
+          for rc in 32
+            conv_b
+for x in 6
+  for y in 6
+    for n in 1
+      for oht in 2
+        for owt in 2
+          for rc in 32
+            conv_v
+for x in 6
+  for y in 6
+    for n in 1
+      for oht in 2
+        for owt in 2
+          for oc in 32
+            for rc in 32
+              conv_m  # conv_w packed
+for n in 1
+  for oht in 2
+    for owt in 2
+      for p in 4
+        for y in 6
+          for oc in 32
+            conv_a
+for n in 1
+  for oh in 8
+    for ow in 8
+      for oc in 32
+        out
+)");
+}
+TEST(Winograd, IsChosenBeforeEverythingElse) {
+  EXPECT_EQ(after(kConv, "split l2 4 overlap; winograd o2 4"),
+            "step 2 (winograd o2 4): op conv (o2) is scheduled already; an algorithm is chosen before everything else");
+  EXPECT_EQ(after(kConv, "winograd o3 4"),
+            "step 1 (winograd o3 4): op out (o3) is no 3x3 convolution of stride 1 with constant weights, which "
+            "Winograd's algorithm is for");
+}
+TEST(Winograd, IsNotExact) {
+  EXPECT_TRUE(is_exact("split l2 4 overlap"));
+  EXPECT_FALSE(is_exact("winograd o2 4; inline o8"));
+  EXPECT_FALSE(is_exact("nonsense"));
 }
 
 TEST(Steps, GarbageIsRefusedWithAReason) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -107,10 +108,12 @@ Result<Step> read_step(Reader& in) {
     step = Rfactor{in.loop()};
   else if (verb == "pack")
     step = Pack{in.op(), in.op()};
+  else if (verb == "winograd")
+    step = Winograd{in.op(), in.number()};
   else
     return Error{
         fmt::format("there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, "
-                    "compute_at, reverse_compute_at, inline, cache_write, rfactor or pack",
+                    "compute_at, reverse_compute_at, inline, cache_write, rfactor, pack or winograd",
                     verb)};
   if (in.error.empty() && in.more()) in.error = fmt::format("has \"{}\" too much", in.words[in.next]);
   if (!in.error.empty()) return Error{fmt::format("{} {}", verb, in.error)};
@@ -164,7 +167,8 @@ std::string to_text(const Step& step) {
                    [&](const Inline& s) { out.add("inline"), out.add(s.op); },
                    [&](const CacheWrite& s) { out.add("cache_write"), out.add(s.op), out.add(s.loop); },
                    [&](const Rfactor& s) { out.add("rfactor"), out.add(s.loop); },
-                   [&](const Pack& s) { out.add("pack"), out.add(s.tensor), out.add(s.reader); }},
+                   [&](const Pack& s) { out.add("pack"), out.add(s.tensor), out.add(s.reader); },
+                   [&](const Winograd& s) { out.add("winograd"), out.add(s.op), out.add(fmt::format("{}", s.tile)); }},
              step);
   return out.text;
 }
@@ -184,6 +188,12 @@ Result<Steps> parse_steps(std::string_view text) {
     steps.push_back(std::move(step));
   }
   return steps;
+}
+
+bool is_exact(std::string_view text) {
+  const Result<Steps> steps = parse_steps(text);
+  return steps.ok() && std::none_of(steps->begin(), steps->end(),
+                                    [](const Step& step) { return std::holds_alternative<Winograd>(step); });
 }
 
 bool Scheduler::run(Step step) {
@@ -241,6 +251,11 @@ void Scheduler::inline_op(OpId op) { run(Inline{op}); }
 void Scheduler::cache_write(OpId op, LoopId loop) { run(CacheWrite{op, loop}); }
 void Scheduler::rfactor(LoopId loop) { run(Rfactor{loop}); }
 void Scheduler::pack(OpId tensor, OpId reader) { run(Pack{tensor, reader}); }
+
+WinogradOps Scheduler::winograd(OpId op, std::int64_t tile) {
+  const Result<WinogradDag> changed = whet::winograd(tree_.dag, op, tile);
+  return run(Winograd{op, tile}) ? changed->ops : WinogradOps();
+}
 
 Result<Steps> Scheduler::finish() const {
   if (refused_) return *refused_;

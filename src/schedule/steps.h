@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compute/winograd.h"
 #include "schedule/annotate.h"
 #include "schedule/cache_write.h"
 #include "schedule/compute_at.h"
@@ -17,13 +18,14 @@
 #include "schedule/reverse_compute_at.h"
 #include "schedule/rfactor.h"
 #include "schedule/split.h"
+#include "schedule/winograd.h"
 
 namespace whet {
 
 /// The primitives; the list is closed. Loops are named by ids that the sequence of primitives alone determines, so the
 /// same steps replay on another shape of the same structure.
-using Step =
-    std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, ReverseComputeAt, Inline, CacheWrite, Rfactor, Pack>;
+using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, ReverseComputeAt, Inline, CacheWrite, Rfactor,
+                          Pack, Winograd>;
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
@@ -35,6 +37,9 @@ Result<LoopTree> replay(const ComputeDag&, const Steps&);
 std::string to_text(const Step&);
 std::string to_text(const Steps&);
 Result<Steps> parse_steps(std::string_view text);
+/// The schedule computes the sums of the DAG itself, if in another order: no algorithm that rounds otherwise
+/// (Winograd). False for what is no schedule.
+bool is_exact(std::string_view text);
 
 /// A tree under construction that remembers its steps; what templates and rules are written with. The first refusal is
 /// kept and every later call does nothing, so a template reads without error handling and asks `finish` once.
@@ -58,6 +63,8 @@ class Scheduler {
   void cache_write(OpId op, LoopId loop);
   void rfactor(LoopId loop);
   void pack(OpId tensor, OpId reader);
+  /// Gives the ops of the new DAG, invalid ones when refused.
+  WinogradOps winograd(OpId op, std::int64_t tile);
 
   std::vector<LoopId> loops(OpId op) const { return own_loops(tree_, op); }
   const LoopTree& tree() const { return tree_; }

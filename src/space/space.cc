@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "space/rows.h"
 #include "space/tile.h"
+#include "space/winograd.h"
 
 namespace whet {
 namespace {
@@ -109,9 +110,11 @@ Result<Steps> DesignSpace::steps(const Candidate& candidate) const {
   return scheduler.finish();
 }
 
-DesignSpace make_space(const ComputeDag& dag, const Target& target) {
+DesignSpace make_space(const ComputeDag& dag, const Target& target, const SpaceOptions& options) {
   std::vector<Sketch> sketches;
   if (std::optional<Sketch> tile = tile_sketch(dag, target)) sketches.push_back(std::move(*tile));
+  if (std::optional<Sketch> fast = winograd_sketch(dag, target); fast && !options.exact)
+    sketches.push_back(std::move(*fast));
   if (sketches.empty()) sketches.push_back(rows_sketch(dag, target));
   return {dag, std::move(sketches)};
 }

@@ -58,7 +58,11 @@ class DesignSpace {
   std::vector<Sketch> sketches_;  ///< the first is the default's; never empty
 };
 
-DesignSpace make_space(const ComputeDag&, const Target&);
+struct SpaceOptions {
+  bool exact = false;  ///< only schedules that are `is_exact`
+};
+
+DesignSpace make_space(const ComputeDag&, const Target&, const SpaceOptions& = {});
 
 /// The schedule of an untuned task; never fails (the naive schedule is always there).
 Result<Steps> default_steps(const ComputeDag&, const Target&);

@@ -63,6 +63,28 @@ TEST(ConvSpace, SamplesTheSameForTheSameSeed) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(space.sample(a), space.sample(b));
 }
 
+TEST(WinogradSpace, HoldsSchedulesOfBothTileSizesWithAndWithoutBlocks) {
+  const ComputeDag conv = dag(kConv);
+  const DesignSpace space = make_space(conv, avx512());
+  ASSERT_EQ(space.sketches().size(), 2u);
+  EXPECT_EQ(space.sketches()[1].name, "winograd");
+  Rng rng(2);
+  std::set<std::pair<std::int64_t, bool>> seen;
+  for (int i = 0; i < 200; ++i) {
+    const Candidate c = space.sample(rng);
+    if (c.sketch != "winograd") continue;
+    const Result<Steps> steps = space.steps(c);
+    ASSERT_TRUE(steps.ok()) << to_json(c) << ": " << steps.error().message;
+    EXPECT_FALSE(is_exact(to_text(*steps)));
+    seen.insert({c.choices.at("m").front(), c.choices.at("rows").front() > 0});
+  }
+  EXPECT_EQ(seen.size(), 4u);
+}
+TEST(WinogradSpace, IsLeftOutWhereExactSchedulesAreWanted) {
+  const DesignSpace space = make_space(dag(kConv), avx512(), {.exact = true});
+  EXPECT_EQ(space.sketches().size(), 1u);
+}
+
 /// Every kind of task is vectorized and parallel untuned.
 void expect_vectorized_and_parallel(const char* text) {
   const ComputeDag d = dag(text);

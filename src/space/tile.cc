@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 
 #include "space/anatomy.h"
+#include "space/register_tile.h"
 
 namespace whet {
 namespace {
@@ -19,10 +18,9 @@ struct Problem {
   std::int64_t x = -1, y = -1;     ///< the two axes before it, where their extent is above 1
   std::int64_t in = -1;            ///< the reduce axis that is blocked: input channels
   std::vector<std::int64_t> taps;  ///< the other reduce axes
-  std::int64_t lanes = 16, registers = 32;
+  Tiling tiling;
   int threads = 1;
   double weight_bytes = 0;
-  bool depthwise = false;  ///< no reduce axis but taps: cheap tiles, taps unrolled
 
   const Element& element() const { return inlined.op(anatomy.anchor).element(); }
   std::int64_t extent(std::int64_t axis) const {
@@ -30,11 +28,6 @@ struct Problem {
   }
   std::int64_t reduce_extent(std::int64_t axis) const {
     return axis < 0 ? 1 : element().reduce_axes[static_cast<std::size_t>(axis)].extent;
-  }
-  /// Pixels of a tile along x. Unrolled taps multiply a depthwise tile's code, and its inputs are shared between taps.
-  std::int64_t most_pixels() const { return depthwise ? 8 : 28; }
-  std::int64_t vectors(std::int64_t oc) const {  // a tail of the vector axis costs a vector a power of two
-    return oc / lanes + std::popcount(static_cast<std::uint64_t>(oc % lanes));
   }
 };
 
@@ -63,10 +56,13 @@ std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target)
     else
       p.taps.push_back(static_cast<std::int64_t>(k));
   }
-  p.lanes = target.lanes(static_cast<int>(size_of(dag.op(anatomy->anchor).dtype)));
-  p.registers = target.vector_registers;
+  p.tiling = {.oc = p.extent(p.vec),
+              .oh = p.extent(p.y),
+              .ow = p.extent(p.x),
+              .lanes = target.lanes(static_cast<int>(size_of(dag.op(anatomy->anchor).dtype))),
+              .registers = target.vector_registers,
+              .depthwise = p.in < 0};
   p.threads = target.threads;
-  p.depthwise = p.in < 0;
   for (OpId constant : anatomy->constants)
     p.weight_bytes += static_cast<double>(num_elements(dag.op(constant).shape) * size_of(dag.op(constant).dtype));
   return p;
@@ -91,66 +87,12 @@ bool vector_axis_is_contiguous(const Problem& p) {
 
 // ---- the analytic guess
 
-struct Tile {
-  std::int64_t oc = 1, oh = 1, ow = 1;
-};
-
-bool fits(const Problem& p, const Tile& t) {
-  const std::int64_t vectors = p.vectors(t.oc), pixels = t.oh * t.ow;
-  const std::int64_t accumulators = pixels * vectors;
-  return p.depthwise ? accumulators + vectors + 2 <= p.registers : accumulators + vectors + 1 <= p.registers;
-}
-
-/// Relative time of the register tile: computed elements (overlap counts twice) times what keeps the units from their
-/// peak.
-double tile_cost(const Problem& p, const Tile& t) {
-  const double vectors = static_cast<double>(p.vectors(t.oc)), pixels = static_cast<double>(t.oh * t.ow),
-               products = vectors * pixels;
-  const double tiles = static_cast<double>(ceil_div(p.extent(p.vec), t.oc) * ceil_div(p.extent(p.y), t.oh) *
-                                           ceil_div(p.extent(p.x), t.ow));
-  const double loads = p.depthwise ? products + vectors : vectors + pixels;  // two a cycle, as are the products
-  const double cycles = std::max({products, loads * 1.02, 8.0 /* two units, four cycles each */});
-  const double overhead = p.depthwise ? 6.0 : 2.5;  // loop control and addresses of a reduction step
-  const double edges =
-      1 + 0.04 * static_cast<double>(t.oh - 1);  // rows of a tile that differ at the border multiply code
-  return tiles * (cycles + overhead + loads * 0.08) * edges;
-}
-
-std::vector<std::int64_t> pixel_options(std::int64_t extent, std::int64_t most) {
-  std::vector<std::int64_t> options;
-  for (std::int64_t n = 1; n <= std::min(extent, most); ++n)
-    if (n <= 8 || extent % n == 0 || n == 14 || n == 12 || n == 10 || n == 28) options.push_back(n);
-  return options;
-}
-
-std::vector<std::int64_t> vector_options(const Problem& p) {
-  std::vector<std::int64_t> options;
-  const std::int64_t extent = p.extent(p.vec);
-  for (std::int64_t vectors = 1; vectors <= 8 && vectors * p.lanes <= extent; ++vectors)
-    options.push_back(vectors * p.lanes);
-  if (extent < 4 * p.lanes && extent % p.lanes != 0) options.push_back(extent);
-  return options;
-}
-
-Tile best_tile(const Problem& p) {
-  Tile best;
-  double best_cost = INFINITY;
-  for (std::int64_t oc : vector_options(p))
-    for (std::int64_t oh : pixel_options(p.extent(p.y), 4))
-      for (std::int64_t ow : pixel_options(p.extent(p.x), p.most_pixels())) {
-        const Tile t{oc, oh, ow};
-        const double cost = tile_cost(p, t);
-        if (fits(p, t) && cost < best_cost) best = t, best_cost = cost;
-      }
-  return best;
-}
-
 enum Order : std::int64_t { pixels_then_channels = 0, rows_channels_columns = 1, channels_then_pixels = 2 };
 
 /// Channels outermost when the weights do not stay in a core's cache: each core then reads its share of them once.
 std::int64_t best_order(const Problem& p, const Tile& tile, const Target& target) {
   const std::int64_t channel_tiles = ceil_div(p.extent(p.vec), tile.oc);
-  if (p.depthwise) return pixels_then_channels;
+  if (p.tiling.depthwise) return pixels_then_channels;
   if (p.weight_bytes > static_cast<double>(target.l2_bytes) / 2 && channel_tiles >= 2 * p.threads)
     return channels_then_pixels;
   return rows_channels_columns;
@@ -276,7 +218,7 @@ void build(const Problem& p, Scheduler& s, const Sketch::Choices& choices) {
     if (shared.back() == tile) tile = parallel;
   }
   if (unrolled.valid()) s.annotate(unrolled, LoopKind::unrolled);
-  if (p.depthwise)
+  if (p.tiling.depthwise)
     for (LoopId tap : reduce)
       if (extent_of(s.tree(), tap) <= 7 && chosen("taps") == 1) s.annotate(tap, LoopKind::unrolled);
   for (LoopId loop : {y.inner, x.inner})
@@ -302,27 +244,26 @@ void build(const Problem& p, Scheduler& s, const Sketch::Choices& choices) {
 
 std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
   const std::optional<Problem> problem = find_problem(dag, target);
-  if (!problem || !vector_axis_is_contiguous(*problem) || vector_options(*problem).empty()) return std::nullopt;
+  if (!problem || !vector_axis_is_contiguous(*problem) || problem->tiling.oc_options().empty()) return std::nullopt;
   const Problem p = *problem;
   Sketch sketch;
-  sketch.name = p.depthwise ? "tile+taps" : "tile+pack";
-  std::vector<std::int64_t> ow = pixel_options(p.extent(p.x), p.most_pixels()), oh = pixel_options(p.extent(p.y), 4);
+  sketch.name = p.tiling.depthwise ? "tile+taps" : "tile+pack";
   sketch.decisions = {
-      {"oc", "elements of the innermost axis in a register tile", single(vector_options(p))},
-      {"oh", "rows in a register tile", single(oh)},
-      {"ow", "columns in a register tile", single(ow)},
+      {"oc", "elements of the innermost axis in a register tile", single(p.tiling.oc_options())},
+      {"oh", "rows in a register tile", single(p.tiling.oh_options())},
+      {"ow", "columns in a register tile", single(p.tiling.ow_options())},
       {"order", "outer loops: 0 rows, columns, channels; 1 rows, channels, columns; 2 channels, rows, columns",
        single({0, 1, 2})},
       {"parallel", "how many of the outer loops are shared out among the workers", single({1, 2, 3})},
   };
-  const Tile tile = best_tile(p);
+  const Tile tile = p.tiling.best();
   const std::int64_t order = best_order(p, tile, target);
   sketch.preferred = {{"oc", {tile.oc}},
                       {"oh", {tile.oh}},
                       {"ow", {tile.ow}},
                       {"order", {order}},
                       {"parallel", {best_parallel(p, tile, order)}}};
-  if (p.depthwise) {
+  if (p.tiling.depthwise) {
     sketch.decisions.push_back({"taps", "1: the taps are unrolled", single({0, 1})});
     sketch.preferred["taps"] = {1};
   } else {
@@ -335,17 +276,17 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
   }
   // A problem too small for many accumulators has no better tiles.
   const std::int64_t few = 3;
-  const bool enough = !p.depthwise && tile.oh * tile.ow * p.vectors(tile.oc) >= few;
+  const bool enough = !p.tiling.depthwise && p.tiling.accumulators(tile) >= few;
   sketch.violated = [p, few, enough](const Sketch::Choices& c) -> std::optional<std::string> {
     const Tile t{c.at("oc").front(), c.at("oh").front(), c.at("ow").front()};
-    if (!fits(p, t))
+    if (!p.tiling.fits(t))
       return fmt::format("a tile of {} x {} pixels and {} vectors needs more than the {} vector registers", t.oh, t.ow,
-                         p.vectors(t.oc), p.registers);
+                         p.tiling.vectors(t.oc), p.tiling.registers);
     const auto ic = c.find("ic");
-    const std::int64_t products = t.oh * t.ow * p.vectors(t.oc) * (ic == c.end() ? 1 : ic->second.front());
+    const std::int64_t products = p.tiling.accumulators(t) * (ic == c.end() ? 1 : ic->second.front());
     if (products > 96)
       return fmt::format("{} products in the innermost loop overflow the cache of decoded instructions", products);
-    if (enough && t.oh * t.ow * p.vectors(t.oc) < few) return "too few accumulators to keep the units busy";
+    if (enough && p.tiling.accumulators(t) < few) return "too few accumulators to keep the units busy";
     if (c.count("k") && c.at("k").front() > 0) {
       if (ic != c.end() && c.at("k").front() % ic->second.front() != 0)
         return "the unrolled steps do not divide the block";
@@ -356,7 +297,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     }
     return std::nullopt;
   };
-  if (sketch.violated(sketch.preferred) && !p.depthwise) sketch.preferred["ic"] = {1};
+  if (sketch.violated(sketch.preferred) && !p.tiling.depthwise) sketch.preferred["ic"] = {1};
   sketch.build = [p](Scheduler& s, const Sketch::Choices& c) { build(p, s, c); };
   // A structure that the primitives refuse (an epilogue that reads elsewhere) is no sketch.
   Scheduler trial(dag);

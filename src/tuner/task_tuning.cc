@@ -29,7 +29,8 @@ TaskTuning::TaskTuning(const Task& task, const Target& target, const TuneOptions
       target_text_(to_string(target)),
       cache_(options.cache),
       seed_(options.seed),
-      space_(std::make_shared<DesignSpace>(make_space(task.dag, target))) {
+      space_(std::make_shared<DesignSpace>(make_space(task.dag, target, {options.exact}))),
+      exact_(options.exact) {
   progress_.name = task.name;
   progress_.weight = task.weight;
   progress_.flops = flops(task.dag);
@@ -48,7 +49,8 @@ Result<TaskTuning> TaskTuning::start(const Task& task, const Target& target, con
 }
 
 bool TaskTuning::applies(const Record& record) const {
-  return record.target == target_text_ && record.codegen == kCodegenVersion && record.cache == cache_;
+  return record.target == target_text_ && record.codegen == kCodegenVersion && record.cache == cache_ &&
+         (!exact_ || is_exact(record.steps));
 }
 
 void TaskTuning::resume(const Records& records) {

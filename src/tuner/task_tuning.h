@@ -64,6 +64,7 @@ class TaskTuning {
   std::string target_text_, cache_;
   std::uint64_t seed_ = 0;
   std::shared_ptr<const DesignSpace> space_;
+  bool exact_;
   std::unique_ptr<Strategy> strategy_;
   std::string default_steps_;
   std::deque<Trial> returned_;

@@ -24,6 +24,7 @@ struct TuneOptions {
   std::uint64_t seed = 0;
   std::string cache = "warm";         ///< where the measurer keeps constants; goes into the records
   int hopeless_after = 32;            ///< a task whose first trials all fail is given up
+  bool exact = false;                 ///< no algorithm that rounds otherwise than the direct one
   bool confirm = true;                ///< measure each winner again, in turn with the default schedule
   std::function<bool()> interrupted;  ///< asked between batches; may be empty
   std::function<double()> clock;      ///< seconds, never backwards; empty: the machine's

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "compute/dag.h"
+
+namespace whet {
+
+/// The ops that `winograd` makes, by their ids in the new DAG; `conv` is the op that was transformed.
+struct WinogradOps {
+  OpId weights;   ///< [m+2, m+2, ic, oc], constant: G w Gᵀ
+  OpId rows;      ///< [n, th, tw, m+2, m+2, ic]: Bᵀ d
+  OpId input;     ///< [m+2, m+2, n, th, tw, ic]: Bᵀ d B
+  OpId products;  ///< [m+2, m+2, n, th, tw, oc], reduces over ic
+  OpId partial;   ///< [n, th, tw, m, m+2, oc]: Aᵀ p
+  OpId conv;      ///< Aᵀ p A, at the place of the convolution
+};
+
+struct WinogradDag {
+  ComputeDag dag;
+  WinogradOps ops;
+};
+
+/// The same DAG with a 3x3 convolution of stride 1 computed by Winograd's minimal filtering F(m x m, 3 x 3), m = 2 or
+/// 4: tiles of m+2 x m+2 inputs, shared by m x m outputs, take (m+2)² multiplications a channel instead of 9 m².
+/// Outputs are the same but for rounding, which grows with m (largest errors around 1e-6 and 1e-5 of the largest
+/// magnitude). The placeholders keep their order; ops up to the convolution keep their ids.
+/// Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015.
+/// Errors: the op is no such convolution, with constant weights; m is neither 2 nor 4.
+Result<WinogradDag> winograd(const ComputeDag&, OpId conv, std::int64_t m);
+
+}  // namespace whet

@@ -1,0 +1,91 @@
+#include "compute/winograd.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "tensor/compare.h"
+
+namespace whet {
+namespace {
+
+ComputeDag convolution(const std::string& size, const std::string& pads, const std::string& out) {
+  const std::string x = "x = PLACEHOLDER [1, " + size + ", 5]\n";
+  const std::string text = x + R"(w = PLACEHOLDER [3, 3, 5, 6] const
+b = PLACEHOLDER [6] const
+)" + pads + "conv(n, h, w_, k) += (pad[n, (h + rh), (w_ + rw), rc]*w[rh, rw, rc, k]) for n in 1, " +
+                           out + R"(, k in 6, rh in 3, rw in 3, rc in 5
+out(n, h, w_, k) = max((conv[n, h, w_, k] + b[k]), 0f) for n in 1, )" +
+                           out + R"(, k in 6
+return out
+)";
+  Result<ComputeDag> dag = parse_dag(text);
+  EXPECT_TRUE(dag.ok()) << dag.error().message;
+  return *dag;
+}
+
+ComputeDag padded(std::int64_t h, std::int64_t w) {
+  const std::string rows = std::to_string(h), columns = std::to_string(w);
+  return convolution(rows + ", " + columns,
+                     "pad(n, y, x_, c) = select((y >= 1) && (y < " + std::to_string(h + 1) +
+                         ") && (x_ >= 1) && (x_ < " + std::to_string(w + 1) +
+                         "), x[n, (y - 1), (x_ - 1), c], 0f) for n in 1, y in " + std::to_string(h + 2) + ", x_ in " +
+                         std::to_string(w + 2) + ", c in 5\n",
+                     "h in " + rows + ", w_ in " + columns);
+}
+
+std::vector<Tensor> random_inputs(const ComputeDag& dag) {
+  Rng rng(5);
+  std::vector<Tensor> inputs;
+  for (const Op& op : dag.ops)
+    if (op.is_placeholder()) inputs.push_back(Tensor::random({op.dtype, op.shape}, rng, -0.5, 0.5));
+  return inputs;
+}
+
+OpId named(const ComputeDag& dag, const std::string& name) {
+  for (std::size_t k = 0; k < dag.ops.size(); ++k)
+    if (dag.ops[k].name == name) return OpId(static_cast<std::int64_t>(k));
+  return OpId();
+}
+
+TEST(Winograd, ComputesTheSameConvolution) {
+  for (const auto& [h, w] : {std::pair{8, 8}, {7, 7}, {5, 14}, {3, 2}, {1, 9}})
+    for (const std::int64_t m : {2, 4}) {
+      const ComputeDag direct = padded(h, w);
+      const Result<WinogradDag> fast = winograd(direct, named(direct, "conv"), m);
+      ASSERT_TRUE(fast.ok()) << fast.error().message;
+      ASSERT_TRUE(verify(fast->dag).ok()) << verify(fast->dag).error().message;
+      const std::vector<Tensor> inputs = random_inputs(direct);
+      const auto want = evaluate(direct, inputs), got = evaluate(fast->dag, inputs);
+      ASSERT_TRUE(want.ok() && got.ok()) << got.error().message;
+      EXPECT_LT(compare((*got)[0], (*want)[0]).relative, 1e-5) << h << "x" << w << " by " << m;
+    }
+}
+
+TEST(Winograd, ReadsAnUnpaddedInputAndKeepsThePlaceholders) {
+  const ComputeDag direct = convolution(
+      "10, 7", "pad(n, y, x_, c) = (x[n, y, x_, c]*2f) for n in 1, y in 10, x_ in 7, c in 5\n", "h in 8, w_ in 5");
+  const Result<WinogradDag> fast = winograd(direct, named(direct, "conv"), 4);
+  ASSERT_TRUE(fast.ok()) << fast.error().message;
+  EXPECT_EQ(fast->dag.op(OpId(2)).name, "b");
+  EXPECT_EQ(fast->dag.op(fast->ops.conv).name, "conv");
+  EXPECT_TRUE(is_constant(fast->dag, fast->ops.weights));
+  const std::vector<Tensor> inputs = random_inputs(direct);
+  EXPECT_LT(compare((*evaluate(fast->dag, inputs))[0], (*evaluate(direct, inputs))[0]).relative, 1e-5);
+}
+
+TEST(Winograd, RefusesWhatItIsNotFor) {
+  const ComputeDag direct = padded(8, 8);
+  const std::string no = "is no 3x3 convolution of stride 1 with constant weights, which Winograd's algorithm is for";
+  EXPECT_EQ(winograd(direct, named(direct, "conv"), 3).error().message,
+            "F(3 x 3, 3 x 3) is not known; expected 2 or 4");
+  EXPECT_EQ(winograd(direct, named(direct, "out"), 4).error().message, no);
+  EXPECT_EQ(winograd(direct, named(direct, "x"), 4).error().message, no);
+  EXPECT_EQ(winograd(direct, OpId(99), 4).error().message, no);
+  ComputeDag strided = direct;
+  Expr& body = strided.op(named(direct, "conv")).element().body;
+  body = substitute(body, [](VarId v) { return v.value == 1 ? var(v, "h") * 2 : Expr(); });
+  EXPECT_EQ(winograd(strided, named(direct, "conv"), 4).error().message, no);
+}
+
+}  // namespace
+}  // namespace whet

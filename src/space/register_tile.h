@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace whet {
+
+/// A register tile: rows x columns x elements of the innermost axis, which is vectorized. (Names as in a convolution.)
+struct Tile {
+  std::int64_t oc = 1, oh = 1, ow = 1;
+};
+
+/// What register tiles of an op must be cut from, and fit.
+struct Tiling {
+  std::int64_t oc = 1, oh = 1, ow = 1;      ///< the op's extents
+  std::int64_t lanes = 16, registers = 32;  ///< of a vector; of the machine
+  /// No reduce axis but taps: cheap tiles whose unrolled taps share their inputs.
+  bool depthwise = false;
+
+  /// Vectors of `elements`; a tail of the vector axis costs a vector a power of two.
+  std::int64_t vectors(std::int64_t elements) const;
+  /// Accumulators of the tile, one vector each.
+  std::int64_t accumulators(const Tile& t) const { return t.oh * t.ow * vectors(t.oc); }
+  /// Accumulators, a row of weights and one broadcast input stay in registers.
+  bool fits(const Tile&) const;
+  /// Relative time: computed elements (overlap counts twice) times what keeps the units from their peak.
+  double cost(const Tile&) const;
+  std::vector<std::int64_t> oc_options() const;
+  std::vector<std::int64_t> oh_options() const;
+  std::vector<std::int64_t> ow_options() const;
+  /// The cheapest tile that fits.
+  Tile best() const;
+};
+
+}  // namespace whet

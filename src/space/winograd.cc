@@ -1,0 +1,230 @@
+#include "space/winograd.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "compute/winograd.h"
+#include "space/anatomy.h"
+#include "space/register_tile.h"
+
+namespace whet {
+namespace {
+
+/// Of one tile size: the tiles of the image, and how to cut their products.
+struct Variant {
+  std::int64_t m = 4, rows = 1, columns = 1;  ///< tiles of the image
+  Tiling tiling;                              ///< of the products: oc, rows and columns of tiles
+};
+
+struct Problem {
+  Anatomy anatomy;
+  std::int64_t in_channels = 1, lanes = 16, cache_bytes = 0;
+  std::map<std::int64_t, Variant> variants;  ///< by m
+};
+
+std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target) {
+  const std::optional<Anatomy> anatomy = find_anatomy(dag);
+  if (!anatomy) return std::nullopt;
+  Problem p{.anatomy = *anatomy, .lanes = target.lanes(4), .cache_bytes = target.l2_bytes};
+  for (const std::int64_t m : {4, 2}) {
+    const Result<WinogradDag> changed = winograd(dag, anatomy->anchor, m);
+    if (!changed.ok()) return std::nullopt;
+    const Shape& products = changed->dag.op(changed->ops.products).shape;  // [x, y, n, th, tw, oc]
+    p.in_channels = changed->dag.op(changed->ops.input).shape.back();
+    p.variants[m] = {.m = m,
+                     .rows = products[3],
+                     .columns = products[4],
+                     .tiling = {.oc = products[5],
+                                .oh = products[3],
+                                .ow = products[4],
+                                .lanes = p.lanes,
+                                .registers = target.vector_registers}};
+  }
+  // Fewer channels than vectors leave nothing to multiply.
+  if (p.in_channels < p.lanes || p.variants[4].tiling.oc < p.lanes) return std::nullopt;
+  return p;
+}
+
+/// Writes the schedule of one choice, op by op, last op first: whoever is read is placed after its reader.
+class Builder {
+ public:
+  Builder(const Problem& p, Scheduler& s, const Sketch::Choices& choices) : p_(p), s_(s), choices_(choices) {}
+
+  void run() {
+    const Anatomy& a = p_.anatomy;
+    ops_ = s_.winograd(a.anchor, chosen("m"));
+    const std::int64_t moved = ops_.conv.value - a.anchor.value;
+    const auto now = [&](OpId op) { return OpId(op.value + moved); };
+    for (std::size_t i = a.before.size(); i-- > 0;) s_.inline_op(a.before[i]);
+    for (std::size_t i = a.after.size(); i-- > 0;) s_.inline_op(now(a.after[i]));
+    if (a.output) s_.inline_op(ops_.conv);
+    const LoopId block = outputs(a.output ? now(*a.output) : ops_.conv);
+    products(block);
+    inputs(block);
+    s_.pack(ops_.weights, ops_.products);
+    if (block.valid()) s_.annotate(block, LoopKind::parallel);
+  }
+
+ private:
+  std::int64_t chosen(const char* name) const { return choices_.at(name).front(); }
+
+  void unroll(const std::vector<LoopId>& loops) {
+    for (LoopId loop : loops) s_.annotate(loop, LoopKind::unrolled);
+  }
+
+  /// Gives the loop over blocks of rows under which everything else is computed; none in phases.
+  LoopId outputs(OpId op) {
+    const std::vector<LoopId> loops = s_.loops(op);  // n, oh, ow, oc
+    Scheduler::Pair oh = s_.split(loops[1], chosen("m"), Tail::guard),
+                    ow = s_.split(loops[2], chosen("m"), Tail::guard), oc = s_.split(loops[3], p_.lanes, Tail::overlap);
+    std::vector<LoopId> shared{loops[0]}, tiles;
+    if (chosen("rows") > 0) {
+      const Scheduler::Pair block = s_.split(oh.outer, chosen("rows"), Tail::guard);
+      shared.push_back(block.outer), tiles.push_back(block.inner);
+    } else {
+      shared.push_back(oh.outer);
+    }
+    tiles.push_back(ow.outer), tiles.push_back(oc.outer);
+    std::vector<LoopId> order = shared;
+    order.insert(order.end(), tiles.begin(), tiles.end());
+    order.insert(order.end(), {oh.inner, ow.inner, oc.inner});
+    s_.reorder(order);
+    unroll({oh.inner, ow.inner});
+    s_.annotate(oc.inner, LoopKind::vectorized);
+    const LoopId parallel = s_.fuse(shared);
+
+    const std::vector<LoopId> part = s_.compute_at(ops_.partial, oc.outer, true);  // n, th, tw, p, y, oc
+    s_.reorder({part[4], part[3]});
+    unroll({part[4], part[3]});
+    s_.annotate(part[5], LoopKind::vectorized);
+    if (chosen("rows") > 0) return parallel;
+    s_.annotate(parallel, LoopKind::parallel);
+    return LoopId();
+  }
+
+  void products(LoopId block) {
+    const std::vector<LoopId> loops =
+        block.valid() ? s_.compute_at(ops_.products, block, false) : s_.loops(ops_.products);
+    // x, y, n, th, tw, oc, ic
+    const Scheduler::Pair th = s_.split(loops[3], chosen("oh"), Tail::overlap),
+                          tw = s_.split(loops[4], chosen("ow"), Tail::overlap),
+                          oc = s_.split(loops[5], chosen("oc"), Tail::overlap);
+    Scheduler::Pair ic{loops[6], LoopId()};
+    if (chosen("ic") > 1) ic = s_.split(loops[6], chosen("ic"), Tail::guard);
+    std::vector<LoopId> order{loops[0], loops[1], oc.outer, loops[2], th.outer, tw.outer, ic.outer};
+    if (ic.inner.valid()) order.push_back(ic.inner);
+    order.insert(order.end(), {th.inner, tw.inner, oc.inner});
+    s_.reorder(order);
+    if (ic.inner.valid()) unroll({ic.inner});
+    unroll({th.inner, tw.inner});
+    s_.annotate(oc.inner, LoopKind::vectorized);
+    LoopId shared;
+    if (!block.valid()) shared = s_.fuse({loops[0], loops[1], oc.outer});
+    s_.cache_write(ops_.products, tw.outer);
+    if (!block.valid()) s_.annotate(shared, LoopKind::parallel);
+  }
+
+  void inputs(LoopId block) {
+    const std::vector<LoopId> loops = block.valid() ? s_.compute_at(ops_.input, block, false) : s_.loops(ops_.input);
+    // x, y, n, th, tw, ic
+    const Scheduler::Pair ic = s_.split(loops[5], p_.lanes, Tail::overlap);
+    s_.reorder({loops[2], loops[3], loops[4], ic.outer, loops[0], loops[1], ic.inner});
+    unroll({loops[0], loops[1]});
+    s_.annotate(ic.inner, LoopKind::vectorized);
+    LoopId shared;
+    if (!block.valid()) shared = s_.fuse({loops[2], loops[3], loops[4]});
+    const std::vector<LoopId> rows = s_.compute_at(ops_.rows, ic.outer, true);  // n, th, tw, x, j, ic
+    s_.reorder({rows[4], rows[3]});
+    unroll({rows[4], rows[3]});
+    s_.annotate(rows[5], LoopKind::vectorized);
+    if (!block.valid()) s_.annotate(shared, LoopKind::parallel);
+  }
+
+  const Problem& p_;
+  Scheduler& s_;
+  const Sketch::Choices& choices_;
+  WinogradOps ops_;
+};
+
+std::vector<Choice> single(const std::vector<std::int64_t>& values) {
+  std::vector<Choice> options;
+  for (std::int64_t v : values) options.push_back({v});
+  return options;
+}
+
+/// What any tile size may choose, each once.
+std::vector<Choice> of_variants(const Problem& p,
+                                const std::function<std::vector<std::int64_t>(const Variant&)>& options) {
+  std::vector<std::int64_t> all;
+  for (const auto& [m, variant] : p.variants)
+    for (std::int64_t option : options(variant)) all.push_back(option);
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return single(all);
+}
+
+bool contains(const std::vector<std::int64_t>& options, std::int64_t value) {
+  return std::find(options.begin(), options.end(), value) != options.end();
+}
+
+/// Rows of tiles in a block, which divide the image; 0: all of it, in phases.
+std::vector<std::int64_t> block_options(const Variant& v) {
+  std::vector<std::int64_t> options{0};
+  for (std::int64_t rows = 1; rows < v.rows; ++rows)
+    if (v.rows % rows == 0) options.push_back(rows);
+  return options;
+}
+
+std::optional<std::string> violated(const Problem& p, const Sketch::Choices& c) {
+  const auto chosen = [&](const char* name) { return c.at(name).front(); };
+  const Variant& v = p.variants.at(chosen("m"));
+  const Tile t{chosen("oc"), chosen("oh"), chosen("ow")};
+  const std::int64_t rows = chosen("rows");
+  if (!contains(block_options(v), rows)) return fmt::format("{} rows do not divide the {} rows of tiles", rows, v.rows);
+  if (t.oh > (rows > 0 ? rows : v.rows) || t.ow > v.columns) return "a register tile is larger than the block";
+  if (!v.tiling.fits(t))
+    return fmt::format("{} x {} products of {} vectors need more than the {} vector registers", t.oh, t.ow,
+                       v.tiling.vectors(t.oc), v.tiling.registers);
+  if (v.tiling.accumulators(t) * chosen("ic") > 96) return "the products overflow the cache of decoded instructions";
+  const std::int64_t positions = (v.m + 2) * (v.m + 2);
+  const std::int64_t block_bytes = positions * rows * v.columns * (p.in_channels + v.tiling.oc) * 4;
+  if (block_bytes > p.cache_bytes) return "the transformed block overflows a core's cache";
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& target) {
+  const std::optional<Problem> problem = find_problem(dag, target);
+  if (!problem) return std::nullopt;
+  const Problem p = *problem;
+  Sketch sketch;
+  sketch.name = "winograd";
+  std::vector<std::int64_t> unroll{1};
+  for (std::int64_t n : {2, 4})
+    if (p.in_channels % n == 0) unroll.push_back(n);
+  sketch.decisions = {
+      {"m", "outputs of a tile along each axis: F(m x m, 3 x 3)", single({2, 4})},
+      {"rows", "rows of tiles in a block that stays in a core's cache; 0: all, in three phases",
+       of_variants(p, block_options)},
+      {"oc", "output channels in a register tile of the products", single(p.variants.at(4).tiling.oc_options())},
+      {"oh", "rows of tiles in a register tile",
+       of_variants(p, [](const Variant& v) { return v.tiling.oh_options(); })},
+      {"ow", "columns of tiles in a register tile",
+       of_variants(p, [](const Variant& v) { return v.tiling.ow_options(); })},
+      {"ic", "reduction steps unrolled", single(unroll)},
+  };
+  const Variant& v = p.variants.at(4);
+  const Tile tile = v.tiling.best();
+  sketch.preferred = {{"m", {4}}, {"rows", {0}}, {"oc", {tile.oc}}, {"oh", {tile.oh}}, {"ow", {tile.ow}}, {"ic", {1}}};
+  sketch.violated = [p](const Sketch::Choices& c) { return violated(p, c); };
+  sketch.build = [p](Scheduler& s, const Sketch::Choices& c) { Builder(p, s, c).run(); };
+  Scheduler trial(dag);
+  sketch.build(trial, sketch.preferred);
+  if (!trial.finish().ok()) return std::nullopt;
+  return sketch;
+}
+
+}  // namespace whet

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+
+#include "space/space.h"
+
+namespace whet {
+
+/// The template of 3x3 convolutions of stride 1 by Winograd's algorithm: tiles are transformed, multiplied with packed
+/// weights that were transformed ahead, and transformed back together with the epilogue; either in three phases over
+/// the whole image (weights are read once), or block by block of rows (tiles stay in a core's cache).
+///   decisions: m (outputs of a tile along each axis), rows (rows of tiles in a block; 0: phases), oc, oh and ow (the
+///   register tile of the products), ic (reduction steps unrolled)
+/// Empty when the DAG is not of this form.
+std::optional<Sketch> winograd_sketch(const ComputeDag&, const Target&);
+
+}  // namespace whet
