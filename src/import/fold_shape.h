@@ -14,9 +14,9 @@ constexpr std::int64_t kMaxFoldedElements = std::int64_t{1} << 24;
 /// Floats are folded only when this small: those that compute shapes. Weights are folded by `passes`.
 constexpr std::int64_t kMaxFoldedFloats = 4096;
 
-/// Evaluates a node whose inputs are all constant, so that arithmetic on shapes vanishes while importing. Nothing is
-/// given when the operator is none that shape arithmetic uses, or the tensors are larger than that. `result` is as
-/// inferred. Errors name `node`: division by zero, an index outside.
+/// Evaluates a node whose inputs are all constant by its definition in `ops`, so that arithmetic on shapes vanishes
+/// while importing. Nothing is given when the operator is none that shape arithmetic uses, or the tensors are larger
+/// than that. `result` is as inferred. Errors name `node`: division by zero, an index outside.
 Result<std::optional<Tensor>> fold_shape(const std::string& node, const Operator&,
                                          const std::vector<const Tensor*>& inputs, const TensorType& result);
 

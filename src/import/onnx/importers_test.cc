@@ -303,6 +303,9 @@ TEST(ImportConstant, FoldsWhatIsKnown) {
   EXPECT_EQ(imported("Div", 13, {ints({7, -7}), ints({2})}), "y = i64[2] {3, -3}");
   EXPECT_EQ(imported("Div", 13, {ints({7}), ints({0})}), "n: divides an integer by zero");
   EXPECT_EQ(imported("Mod", 13, {ints({7, -7}), ints({3})}), "y = i64[2] {1, 2}");
+  EXPECT_EQ(imported("Mod", 13, {ints({7}), ints({2, 0})}), "n: divides an integer by zero");
+  EXPECT_EQ(imported("Pow", 13, {ints({2, -3}), ints({10, 3})}), "y = i64[2] {1024, -27}");
+  EXPECT_EQ(imported("Floor", 13, {floats({2.5, -2.5})}), "y = f32[2] {2, -3}");
   EXPECT_EQ(imported("Where", 13, {Tensor::of<int>(DType::boolean, {2}, {1, 0}), ints({1, 2}), ints({9})}),
             "y = i64[2] {1, 9}");
   EXPECT_EQ(imported("Concat", 13, {ints({1}), ints({}), ints({2, 3})}, {set("axis", 0)}), "y = i64[3] {1, 2, 3}");
@@ -311,6 +314,9 @@ TEST(ImportConstant, FoldsWhatIsKnown) {
             "y = i64[3] {6, 5, 4}");
   EXPECT_EQ(imported("ReduceProd", 13, {ints({4, 5, 6})}, {set("keepdims", 0)}), "y = i64[scalar] {120}");
   EXPECT_EQ(imported("Cast", 13, {floats({1.9, -1.9})}, {set("to", 7)}), "y = i64[2] {1, -1}");
+  EXPECT_EQ(
+      imported("ReduceMax", 13, {Tensor::of<int>(DType::i32, {2, 3}, {1, 5, 3, 9, 0, 2})}, {set("axes", Ints{1})}),
+      "y = i32[2x1] {5, 9}");
   EXPECT_EQ(imported("Transpose", 13, {Tensor::of<int>(DType::i32, {2, 3}, {1, 2, 3, 4, 5, 6})}),
             "y = i32[3x2] {1, 4, 2, 5, 3, 6}");
   EXPECT_EQ(imported("Expand", 13, {ints({7}), ints({2, 2})}), "y = i64[2x2] {7, 7, 7, 7}");
