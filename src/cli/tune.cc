@@ -11,6 +11,7 @@
 #include "cli/model.h"
 #include "cli/options.h"
 #include "cli/screen.h"
+#include "compute/winograd.h"
 #include "json/json.h"
 #include "machine/detect.h"
 #include "machine/peak.h"
@@ -33,6 +34,12 @@ struct TuneCommand {
   bool exact = false, json = false, quiet = false, no_pin = false;
 };
 
+struct Prepared {
+  Place place;
+  FusedGraph fused;
+  std::vector<Task> tasks;
+};
+
 /// Per task, where neither --trials nor --minutes is given.
 constexpr int kDefaultTrialsPerTask = 64;
 /// Bursts of a confirmation [s]: many tasks are confirmed at the end of a run of a minute.
@@ -52,29 +59,41 @@ std::string default_records(const std::string& model) {
   return name + ".jsonl";
 }
 
-/// What one inference touches: the constants of every kernel, and twice the largest activation.
-std::int64_t network_footprint(const FusedGraph& fused) {
-  std::int64_t constants = 0, largest = 0;
-  for (const Value& value : fused.graph.values) {
-    const std::int64_t size = num_elements(value.type.shape) * size_of(value.type.dtype);
-    if (value.constant)
-      constants += size;
-    else
-      largest = std::max(largest, size);
+/// Bytes of a task's constants as the largest of its algorithms has them: Winograd's transformed weights are 36 numbers
+/// for 9.
+std::int64_t constant_bytes(const ComputeDag& dag, bool exact) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < dag.ops.size(); ++i) {
+    const Op& op = dag.ops[i];
+    if (op.is_placeholder()) {
+      if (std::get<Placeholder>(op.def).constant) bytes += num_elements(op.shape) * size_of(op.dtype);
+    } else if (const auto fast = winograd(dag, OpId(static_cast<std::int64_t>(i)), 4); fast.ok() && !exact) {
+      bytes += num_elements(fast->dag.op(fast->ops.weights).shape) * size_of(op.dtype);
+    }
   }
+  return bytes;
+}
+
+/// What one inference touches at most: the constants of every kernel, and twice the largest activation. A weight that
+/// is in the cache in a log but not in the network would make the log choose the wrong algorithm.
+std::int64_t network_footprint(const Prepared& prepared, bool exact) {
+  std::int64_t constants = 0, largest = 0;
+  for (const Task& task : prepared.tasks) constants += task.weight * constant_bytes(task.dag, exact);
+  for (const Value& value : prepared.fused.graph.values)
+    if (!value.constant) largest = std::max(largest, num_elements(value.type.shape) * size_of(value.type.dtype));
   return constants + 2 * largest;
 }
 
-MeasureOptions measure_options(const TuneCommand& command, const Place& place, const FusedGraph& fused) {
+MeasureOptions measure_options(const TuneCommand& command, const Prepared& prepared) {
   MeasureOptions options;
   options.build_timeout = command.build_timeout;
   options.run_timeout = command.run_timeout;
-  options.cores.assign(place.cores.cpus.begin(), place.cores.cpus.end());
+  options.cores.assign(prepared.place.cores.cpus.begin(), prepared.place.cores.cpus.end());
   options.no_pin = command.no_pin;
   options.seed = command.model.seed;
   options.confirm_seconds = kConfirmSeconds;
   options.policy.cache = *parse_cache_mode(command.cache);
-  options.policy.network_bytes = network_footprint(fused);
+  options.policy.network_bytes = network_footprint(prepared, command.exact);
   options.interrupted = [] { return interrupted.load(); };
   return options;
 }
@@ -121,12 +140,6 @@ Json to_json(const TuneProgress& progress, const std::string& records) {
   return out.set("tuned_ms", ms(progress.network_seconds())).set("phases", time).set("tasks", tasks);
 }
 
-struct Prepared {
-  Place place;
-  FusedGraph fused;
-  std::vector<Task> tasks;
-};
-
 Result<Prepared> prepare(const TuneCommand& command) {
   Prepared prepared;
   WHET_TRY(prepared.place, choose_place(command.place));
@@ -148,7 +161,7 @@ void print_header(const TuneCommand& command, const Prepared& prepared, const Re
 
 Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepared, MeasureHost& host,
                                RecordFile& file, double peak_gflops) {
-  LocalMeasurer measurer(host, measure_options(command, prepared.place, prepared.fused));
+  LocalMeasurer measurer(host, measure_options(command, prepared));
   TuneScreen screen(isatty(STDOUT_FILENO), peak_gflops);
   std::function<void(const TuneProgress&)> on_round;
   if (!command.quiet && !command.json) on_round = [&](const TuneProgress& progress) { screen.show(progress); };
