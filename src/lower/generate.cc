@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 
@@ -121,7 +122,7 @@ class Generator {
     stored.buffer = lowered_.program.add(std::move(buffer));
   }
 
-  /// Partial sums in registers, one a lane, and the memory through which their lanes are taken apart.
+  /// Partial results in registers, one a lane, and the halves in which they are combined.
   void make_partials(const Rfactored& factored) {
     LoopId outermost;
     for (LoopId loop : own_loops(tree_, factored.op))
@@ -134,10 +135,14 @@ class Generator {
       buffer.extents.push_back(span.extent), partial.stored.base.push_back(span.base);
     buffer.extents.push_back(extent_of(tree_, factored.loop));
     partial.stored.buffer = lowered_.program.add(buffer);
-    partial.lanes = lowered_.program.add({.name = tree_.dag.op(factored.op).name + ".lanes",
-                                          .dtype = buffer.dtype,
-                                          .extents = {buffer.extents.back()},
-                                          .scope = Scope::worker});
+    for (std::int64_t lanes = buffer.extents.back(); lanes > 2;) {
+      lanes = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(lanes))) / 2;
+      partial.halves.push_back(
+          lowered_.program.add({.name = fmt::format("{}.{}", tree_.dag.op(factored.op).name, lanes),
+                                .dtype = buffer.dtype,
+                                .extents = {lanes},
+                                .scope = Scope::registers}));
+    }
     partials_[factored.op] = partial;
   }
 
@@ -442,16 +447,16 @@ class Generator {
   struct Partial {
     LoopId outermost;  ///< of the op's reduce loops
     DigitId lane;
-    Stored stored;  ///< one axis more than the op: the lane
-    BufferId lanes;
+    Stored stored;                 ///< one axis more than the op: the lane
+    std::vector<BufferId> halves;  ///< of ever fewer lanes, down to 2
   };
 
-  /// A loop of its own over the lanes, of the kind that the factored loop has.
-  Stmt lane_loop(const Partial& partial, LoopKind kind, const std::function<Stmt(const Expr&)>& body) {
+  /// A loop of its own over `extent` lanes from `min` on.
+  Stmt lane_loop(const Partial& partial, LoopKind kind, std::int64_t min, std::int64_t extent,
+                 const std::function<Stmt(const Expr&)>& body) {
     const VarId lane = lowered_.program.fresh_var();
     const std::string name = name_of(tree_, partial.lane);
-    return make_stmt(
-        Loop{lane, name, int_const(0), int_const(tree_.digit(partial.lane).extent), kind, body(var(lane, name))});
+    return make_stmt(Loop{lane, name, int_const(min), int_const(extent), kind, body(var(lane, name))});
   }
 
   std::vector<Expr> partial_index(OpId op, const Partial& partial, const Values& values, const Expr& lane) const {
@@ -467,39 +472,52 @@ class Generator {
   }
 
   Stmt clear_partials(OpId op, const Partial& partial) {
+    const std::int64_t lanes = tree_.digit(partial.lane).extent;
     const LoopKind kind = tree_.loop(loop_of(tree_, partial.lane)).kind;
     return mirrored(spatial_loops_inside(op, partial.outermost), [&](const Values& values) {
-      return guarded(spatial_guards(op, values), lane_loop(partial, kind, [&](const Expr& lane) {
+      return guarded(spatial_guards(op, values), lane_loop(partial, kind, 0, lanes, [&](const Expr& lane) {
                        return make_stmt(Store{partial.stored.buffer, partial_index(op, partial, values, lane),
                                               identity(op), Expr()});
                      }));
     });
   }
 
+  /// The partial results of an element as a tree: the upper half of the lanes onto the lower half until one is left.
   Stmt combine_partials(OpId op, const Partial& partial) {
     const LoopKind kind = tree_.loop(loop_of(tree_, partial.lane)).kind;
-    const Element& element = tree_.dag.op(op).element();
+    const Reducer reducer = *tree_.dag.op(op).element().reducer;
     const DType dtype = tree_.dag.op(op).dtype;
     return mirrored(spatial_loops_inside(op, partial.outermost), [&](const Values& values) {
-      const Stmt spill = lane_loop(partial, kind, [&](const Expr& lane) {
-        return make_stmt(
-            Store{partial.lanes,
-                  {lane},
-                  load(dtype, SourceId(partial.stored.buffer.value), partial_index(op, partial, values, lane)),
-                  Expr()});
-      });
+      BufferId from = partial.stored.buffer;
+      std::vector<Expr> prefix = partial_index(op, partial, values, Expr());
+      prefix.pop_back();
+      const auto lane_of = [&](const Expr& lane) {
+        std::vector<Expr> index = prefix;
+        index.push_back(lane);
+        return load(dtype, SourceId(from.value), index);
+      };
+      std::vector<Stmt> steps;
+      std::int64_t lanes = tree_.digit(partial.lane).extent;
+      for (BufferId half : partial.halves) {
+        const std::int64_t kept = lanes_in(half);
+        steps.push_back(lane_loop(partial, kind, 0, lanes - kept, [&](const Expr& lane) {
+          return make_stmt(Store{half, {lane}, combine(reducer, lane_of(lane), lane_of(lane + kept)), Expr()});
+        }));
+        if (2 * kept > lanes)
+          steps.push_back(lane_loop(partial, kind, lanes - kept, 2 * kept - lanes, [&](const Expr& lane) {
+            return make_stmt(Store{half, {lane}, lane_of(lane), Expr()});
+          }));
+        from = half, prefix.clear(), lanes = kept;
+      }
       const std::vector<Expr> index = at_values(place_in(stored_[op.index()], own_index(op)), values);
-      const BufferId own = stored_[op.index()].buffer;
-      const Stmt clear = make_stmt(Store{own, index, identity(op), Expr()});
-      const Stmt gather = lane_loop(partial, LoopKind::serial, [&](const Expr& lane) {
-        return make_stmt(Store{own, index,
-                               combine(*element.reducer, load(dtype, SourceId(own.value), index),
-                                       load(dtype, SourceId(partial.lanes.value), {lane})),
-                               Expr()});
-      });
-      return guarded(spatial_guards(op, values), block({spill, clear, gather}));
+      const Expr all =
+          lanes == 1 ? lane_of(int_const(0)) : combine(reducer, lane_of(int_const(0)), lane_of(int_const(1)));
+      steps.push_back(make_stmt(Store{stored_[op.index()].buffer, index, all, Expr()}));
+      return guarded(spatial_guards(op, values), block(std::move(steps)));
     });
   }
+
+  std::int64_t lanes_in(BufferId buffer) const { return lowered_.program.buffer(buffer).extents.back(); }
 
   Stmt loop(LoopId id) {
     std::vector<Stmt> body;

@@ -203,11 +203,30 @@ TEST(Rfactor, CombinesTheLanesAfterTheReduction) {
     for k.0 in 0 .. 4
       vector k.1 in 0 .. 16
         s.partial[0, k.1] = (s.partial[0, k.1] + x[i, ((k.0*16) + k.1)])
-    vector k.1 in 0 .. 16
-      s.lanes[k.1] = s.partial[0, k.1]
-    s[i] = 0f
-    for k.1 in 0 .. 16
-      s[i] = (s[i] + s.lanes[k.1])
+    vector k.1 in 0 .. 8
+      s.8[k.1] = (s.partial[0, k.1] + s.partial[0, (k.1 + 8)])
+    vector k.1 in 0 .. 4
+      s.4[k.1] = (s.8[k.1] + s.8[(k.1 + 4)])
+    vector k.1 in 0 .. 2
+      s.2[k.1] = (s.4[k.1] + s.4[(k.1 + 2)])
+    s[i] = (s.2[0] + s.2[1])
+)");
+}
+TEST(Rfactor, CombinesLanesThatAreNoPowerOfTwo) {
+  EXPECT_EQ(after("simplify", "x = PLACEHOLDER [12]\ns() max= x[k] for k in 12\nreturn s\n",
+                  "split l0 6 guard; rfactor l2; vectorize l2"),
+            R"(  vector k.1 in 0 .. 6
+    s.partial[k.1] = -inff
+  for k.0 in 0 .. 2
+    vector k.1 in 0 .. 6
+      s.partial[k.1] = max(s.partial[k.1], x[((k.0*6) + k.1)])
+  vector k.1 in 0 .. 2
+    s.4[k.1] = max(s.partial[k.1], s.partial[(k.1 + 4)])
+  vector k.1 in 2 .. 4
+    s.4[k.1] = s.partial[k.1]
+  vector k.1 in 0 .. 2
+    s.2[k.1] = max(s.4[k.1], s.4[(k.1 + 2)])
+  s[] = max(s.2[0], s.2[1])
 )");
 }
 
