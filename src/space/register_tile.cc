@@ -1,6 +1,7 @@
 #include "space/register_tile.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -24,16 +25,27 @@ std::int64_t Tiling::vectors(std::int64_t elements) const {
 
 bool Tiling::fits(const Tile& t) const { return accumulators(t) + vectors(t.oc) + (depthwise ? 2 : 1) <= registers; }
 
+std::int64_t Tiling::conflicts(const Tile& t) const {
+  std::array<std::int64_t, 64> lines = {};
+  for (std::int64_t row = 0; row < t.oh; ++row)
+    for (std::int64_t column = 0; column < t.ow; ++column)
+      ++lines[static_cast<std::size_t>((row * row_bytes + column * column_bytes) / 64 % 64)];
+  return *std::max_element(lines.begin(), lines.end());
+}
+
 double Tiling::cost(const Tile& t) const {
   const double vecs = static_cast<double>(vectors(t.oc)), pixels = static_cast<double>(t.oh * t.ow),
                products = vecs * pixels;
   const double tiles = static_cast<double>(ceil_div(oc, t.oc) * ceil_div(oh, t.oh) * ceil_div(ow, t.ow));
   const double loads = depthwise ? products + vecs : vecs + pixels;  // two a cycle, as are the products
-  const double cycles = std::max({products, loads * 1.02, 8.0 /* two units, four cycles each */});
+  const double weights = depthwise ? 0 : 3 * vecs;  // from the second level, a vector in a cycle and a half
+  const double cycles = std::max({products, loads * 1.02, weights, 8.0 /* two units, four cycles each */});
   const double overhead = depthwise ? 6.0 : 2.5;  // loop control and addresses of a reduction step
   const double edges =
       1 + 0.04 * static_cast<double>(t.oh - 1);  // rows of a tile that differ at the border multiply code
-  return tiles * (cycles + overhead + loads * 0.08) * edges;
+  // Lines of 16 inputs are read again in the steps to come, if weights and other lines leave them in their set.
+  const bool crowded = column_bytes > 0 && conflicts(t) + 2 > cache_ways;
+  return tiles * (cycles + overhead + loads * 0.08) * edges * (crowded ? 1.15 : 1);
 }
 
 std::vector<std::int64_t> Tiling::oc_options() const {

@@ -14,6 +14,9 @@ struct Tile {
 struct Tiling {
   std::int64_t oc = 1, oh = 1, ow = 1;      ///< the op's extents
   std::int64_t lanes = 16, registers = 32;  ///< of a vector; of the machine
+  /// From an input to that of the next column and the next row; 0: not known.
+  std::int64_t column_bytes = 0, row_bytes = 0;
+  std::int64_t cache_ways = 12;  ///< of the first level, 64 lines of 64 bytes each
   /// No reduce axis but taps: cheap tiles whose unrolled taps share their inputs.
   bool depthwise = false;
 
@@ -23,6 +26,8 @@ struct Tiling {
   std::int64_t accumulators(const Tile& t) const { return t.oh * t.ow * vectors(t.oc); }
   /// Accumulators, a row of weights and one broadcast input stay in registers.
   bool fits(const Tile&) const;
+  /// The most inputs of a tile, read in one reduction step, that share a set of the first-level cache.
+  std::int64_t conflicts(const Tile&) const;
   /// Relative time: computed elements (overlap counts twice) times what keeps the units from their peak.
   double cost(const Tile&) const;
   std::vector<std::int64_t> oc_options() const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compute/affine.h"
 #include "space/anatomy.h"
 #include "space/register_tile.h"
 
@@ -33,6 +34,20 @@ struct Problem {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+/// Bytes from an input to the one that the next element along `axis` reads.
+std::int64_t input_step(const Problem& p, std::int64_t axis) {
+  std::int64_t step = 0;
+  for_each(p.element().body, [&](const Expr& part) {
+    const Load* read = std::get_if<Load>(&part->kind);
+    if (!read || axis < 0 || step != 0 || is_constant(p.inlined, OpId(read->source.value))) return;
+    const Op& source = p.inlined.op(OpId(read->source.value));
+    std::int64_t stride = size_of(source.dtype);
+    for (std::size_t k = read->index.size(); k-- > 0; stride *= source.shape[k])
+      step += to_affine(read->index[k]).coefficient(axis_var(p.element(), axis)) * stride;
+  });
+  return std::abs(step);
+}
+
 std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target) {
   std::optional<Anatomy> anatomy = find_anatomy(dag);
   if (!anatomy) return std::nullopt;
@@ -61,6 +76,9 @@ std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target)
               .ow = p.extent(p.x),
               .lanes = target.lanes(static_cast<int>(size_of(dag.op(anatomy->anchor).dtype))),
               .registers = target.vector_registers,
+              .column_bytes = input_step(p, p.x),
+              .row_bytes = input_step(p, p.y),
+              .cache_ways = target.l1_bytes / 4096,
               .depthwise = p.in < 0};
   p.threads = target.threads;
   for (OpId constant : anatomy->constants)
