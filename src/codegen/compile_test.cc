@@ -157,6 +157,15 @@ TEST(Codegen, SharesParallelLoopsAmongWorkers) {
   EXPECT_EQ(kernel.argument_bytes, (std::vector<std::int64_t>{28, 28}));
 }
 
+TEST(Codegen, KeepsRegistersFromOneSerialStatementToTheNext) {
+  Builder b;
+  const BufferId x = b.input(2), t = b.scratch(Scope::registers, 1), y = b.output(2);
+  b.p.body =
+      block({b.put(t, 0, b.at(x, 1) * f32(2)),
+             b.let(b.at(x, 0) + f32(5), [&](Expr v) { return b.put(y, 0, v * b.at(t, 0)); }), b.put(y, 1, b.at(t, 0))});
+  for (int workers = 1; workers <= 2; ++workers) expect(b, {iota(2), Tensor(DType::f32, {2})}, "10 2", workers);
+}
+
 TEST(Codegen, ConvertsBetweenAllTypes) {
   const DType types[] = {DType::f32, DType::f64, DType::f16, DType::i8, DType::u8, DType::i32, DType::i64};
   for (DType from : types) {

@@ -18,6 +18,19 @@ std::int64_t bytes_of(const Buffer& buffer) {
   return elements * size_of(buffer.dtype);
 }
 
+/// Something inside concerns all workers.
+bool holds_phases(const Stmt& s) {
+  bool found = false;
+  for_each(
+      s,
+      [&](const Stmt& part) {
+        const auto* loop = std::get_if<Loop>(&part->kind);
+        found = found || std::holds_alternative<Barrier>(part->kind) || (loop && loop->kind == LoopKind::parallel);
+      },
+      nullptr);
+  return found;
+}
+
 }  // namespace
 
 Emitter::Emitter(const Program& program, Analysis& analysis, const Backend& backend, llvm::Module& module)
@@ -158,7 +171,7 @@ void Emitter::top_level(const Stmt& body) {
     if (!s.defined()) return;
     if (const auto* list = std::get_if<Block>(&s->kind)) {
       for (const Stmt& inner : list->body) self(self, inner);
-    } else if (const auto* n = std::get_if<Let>(&s->kind)) {
+    } else if (const auto* n = std::get_if<Let>(&s->kind); n && holds_phases(s)) {
       flush_serial(serial);
       if (table_.is_alias(n->var)) {
         self(self, n->body);
