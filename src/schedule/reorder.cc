@@ -30,13 +30,15 @@ Status apply(LoopTree& tree, const Reorder& step) {
 
   WHET_RETURN_IF_ERROR(check_overlaps(tree, tree.loop(chain.front()).op, order));
 
-  const LoopId parent = tree.loop(chain.front()).parent;
+  // What stands outside of the first named loop stays as it is: other items may stand there too.
+  const auto first = static_cast<std::size_t>(std::find(chain.begin(), chain.end(), slots.front()) - chain.begin());
+  const LoopId parent = tree.loop(chain[first]).parent;
   const std::vector<Item> innermost = tree.loop(chain.back()).children;
   for (Item& item : items_of(tree, parent))
-    if (item.loop == chain.front()) item.loop = order.front();
-  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (item.loop == chain[first]) item.loop = order[first];
+  for (std::size_t i = first; i < order.size(); ++i) {
     TreeLoop& loop = tree.loop(order[i]);
-    loop.parent = i == 0 ? parent : order[i - 1];
+    loop.parent = i == first ? parent : order[i - 1];
     if (i + 1 < order.size())
       loop.children = {{.loop = order[i + 1]}};
     else

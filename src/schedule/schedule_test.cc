@@ -91,6 +91,16 @@ for m in 12
     out
 )");
 }
+TEST(Reorder, LeavesWhatStandsOutsideAlone) {
+  EXPECT_EQ(after(kPair, "compute_at o1 l2; split l3 4 guard; reorder l7 l6"), R"(for i in 6
+  for i in 1
+    for j in 20
+      t
+  for j.1 in 4
+    for j.0 in 5
+      y
+)");
+}
 TEST(Reorder, RefusesALoopNamedTwice) {
   EXPECT_NE(after(kPair, "reorder l2 l2").find("named twice"), std::string::npos);
 }
