@@ -67,5 +67,81 @@ TEST(Templates, ComputeConvolutionsWithTailsOfTilesAndVectors) {
   expect_right(convolution(2, 5, 6, 19, 33), kBounds, 14);
 }
 
+/// Rows one by one: what they are divided by needs all of a row first.
+ComputeDag softmax(int rows, int columns) {
+  const std::string i = "i in " + std::to_string(rows), n = std::to_string(columns);
+  return dag("x = PLACEHOLDER [" + std::to_string(rows) + ", " + n + "]\nm(i) max= x[i, k] for " + i + ", k in " + n +
+             "  # softmax\ne(i, j) = exp((x[i, j] - m[i])) for " + i + ", j in " + n +
+             "  # softmax\ns(i) += e[i, k] for " + i + ", k in " + n + "  # softmax\nout(i, j) = (e[i, j]/s[i]) for " +
+             i + ", j in " + n + "  # softmax\nreturn out\n");
+}
+
+ComputeDag layer_norm(int rows, int columns) {
+  const std::string i = "i in " + std::to_string(rows), n = std::to_string(columns), scale = "*0.01f";
+  return dag("x = PLACEHOLDER [" + std::to_string(rows) + ", " + n + "]\ng = PLACEHOLDER [" + n +
+             "] const\nb = PLACEHOLDER [" + n + "] const\nt(i) += x[i, k] for " + i + ", k in " + n +
+             "  # reduce\nd(i, j) = (x[i, j] - (t[i]" + scale + ")) for " + i + ", j in " + n +
+             "  # elementwise\nq(i, j) = (d[i, j]*d[i, j]) for " + i + ", j in " + n +
+             "  # elementwise\nv(i) += q[i, k] for " + i + ", k in " + n + "  # reduce\nr(i) = sqrt(((v[i]" + scale +
+             ") + 1e-05f)) for " + i + "  # elementwise\nout(i, j) = (((d[i, j]/r[i])*g[j]) + b[j]) for " + i +
+             ", j in " + n + "  # elementwise\nreturn out\n");
+}
+
+/// A norm of each channel over the picture, channels innermost.
+ComputeDag channel_norm(int batch, int pixels, int channels) {
+  const std::string p = std::to_string(pixels), c = "c in " + std::to_string(channels),
+                    n = "n in " + std::to_string(batch);
+  return dag("x = PLACEHOLDER [" + std::to_string(batch) + ", " + p + ", " + std::to_string(channels) +
+             "]\nt(n, c) += x[n, k, c] for " + n + ", " + c + ", k in " + p +
+             "  # reduce\nd(n, p, c) = (x[n, p, c] - (t[n, c]*0.02f)) for " + n + ", p in " + p + ", " + c +
+             "  # elementwise\nv(n, c) += (d[n, k, c]*d[n, k, c]) for " + n + ", " + c + ", k in " + p +
+             "  # reduce\nr(n, c) = sqrt((v[n, c] + 0.001f)) for " + n + ", " + c +
+             "  # elementwise\nout(n, p, c) = (d[n, p, c]/r[n, c]) for " + n + ", p in " + p + ", " + c +
+             "  # elementwise\nreturn out\n");
+}
+
+/// The stored order of the axes a b c, read as the picture [c, a, b].
+ComputeDag channels_last(int a, int b, int c) {
+  const auto n = [](int value) { return std::to_string(value); };
+  return dag("x = PLACEHOLDER [" + n(c) + ", " + n(a) + ", " + n(b) + "]\nt(i, j, k) = (x[k, i, j]*2f) for i in " +
+             n(a) + ", j in " + n(b) + ", k in " + n(c) + "  # injective\nreturn t\n");
+}
+
+const std::map<std::string, double> kRows{{"rows", 1e-6}};
+
+TEST(Templates, ComputeSoftmaxOfEveryLength) {
+  expect_right(softmax(8, 128), kRows, 4);
+  expect_right(softmax(5, 77), kRows, 4);
+  expect_right(softmax(1, 1000), kRows, 4);
+  expect_right(softmax(3, 2501), kRows, 4);
+  expect_right(softmax(9, 7), kRows, 4);
+  expect_right(softmax(4, 3), kRows, 4);
+}
+TEST(Templates, ComputeLayerNormOfEveryLength) {
+  expect_right(layer_norm(8, 256), kRows, 4);
+  expect_right(layer_norm(7, 100), kRows, 4);
+  expect_right(layer_norm(1, 50), kRows, 4);
+  expect_right(layer_norm(2, 1023), kRows, 4);
+}
+TEST(Templates, ComputeNormsOverOuterAxes) {
+  expect_right(channel_norm(1, 49, 64), kRows, 4);
+  expect_right(channel_norm(3, 10, 37), kRows, 4);
+}
+TEST(Templates, ComputeReductionsOfRows) {
+  for (const char* reducer : {"+=", "max=", "min="})
+    for (const auto& [rows, columns] : {std::pair{7, 196}, {1, 1000}, {6, 13}, {50, 4}, {64, 64}}) {
+      const std::string i = std::to_string(rows), k = std::to_string(columns);
+      expect_right(dag("x = PLACEHOLDER [" + i + ", " + k + "]\ns(i) " + reducer + " x[i, k] for i in " + i +
+                       ", k in " + k + "  # reduce\nreturn s\n"),
+                   kRows, 3);
+    }
+}
+TEST(Templates, TransposeWholeAndBrokenTiles) {
+  expect_right(channels_last(32, 48, 64), kRows, 4);
+  expect_right(channels_last(5, 37, 3), kRows, 4);
+  expect_right(channels_last(3, 7, 33), kRows, 4);
+  expect_right(channels_last(2, 3, 5), kRows, 4);
+}
+
 }  // namespace
 }  // namespace whet

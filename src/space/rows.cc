@@ -1,7 +1,11 @@
 #include "space/rows.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
+#include "compute/affine.h"
 #include "schedule/regions.h"
 #include "space/anatomy.h"
 
@@ -12,11 +16,12 @@ bool is_output(const ComputeDag& dag, OpId op) {
   return std::find(dag.outputs.begin(), dag.outputs.end(), op) != dag.outputs.end();
 }
 
-int reads_of(const ComputeDag& dag, OpId op) {
+int reads_of(const LoopTree& tree, OpId op) {
   int count = 0;
-  for (const Op& reader : dag.ops) {
-    if (reader.is_placeholder()) continue;
-    for_each(reader.element().body, [&](const Expr& part) {
+  for (std::size_t i = 0; i < tree.dag.ops.size(); ++i) {
+    const OpId reader(static_cast<std::int64_t>(i));
+    if (!has_loops(tree, reader)) continue;
+    for_each(tree.dag.op(reader).element().body, [&](const Expr& part) {
       const Load* l = std::get_if<Load>(&part->kind);
       count += l && l->source.value == op.value;
     });
@@ -24,65 +29,27 @@ int reads_of(const ComputeDag& dag, OpId op) {
   return count;
 }
 
+std::vector<OpId> readers_of(const LoopTree& tree, OpId op) {
+  std::vector<OpId> readers = consumers_of(tree.dag, op);
+  std::erase_if(readers, [&](OpId reader) { return !has_loops(tree, reader); });
+  return readers;
+}
+
 /// An element op whose value is cheaper computed again than stored.
-bool to_inline(const ComputeDag& dag, OpId op) {
+bool to_inline(const LoopTree& tree, OpId op) {
+  const ComputeDag& dag = tree.dag;
   if (is_output(dag, op) || dag.op(op).element().reducer) return false;
-  const int reads = reads_of(dag, op);
+  const int reads = reads_of(tree, op);
   const double cost = body_cost(dag.op(op).element().body);
   if (reads == 1) {
     // A reduction with the same number of elements reads each value once; one over a window reads it many times.
-    const OpId reader = consumers_of(dag, op).front();
-    const Element& element = dag.op(reader).element();
+    const Element& element = dag.op(readers_of(tree, op).front()).element();
     std::int64_t steps = 1;
     for (const Axis& axis : element.axes) steps *= axis.extent;
     for (const Axis& axis : element.reduce_axes) steps *= axis.extent;
     return cost <= 2 || steps <= 2 * num_elements(dag.op(op).shape);
   }
   return cost * (reads - 1) <= 3;
-}
-
-/// Vectorizes the innermost spatial axis of `op` that has more than one element, if it is the op's last loop that can
-/// be.
-void vectorize_last_axis(Scheduler& s, OpId op, std::int64_t lanes, std::int64_t vectors) {
-  const std::vector<LoopId> loops = s.loops(op);
-  LoopId last;
-  for (LoopId loop : loops)
-    if (s.tree().loop(loop).kind == LoopKind::serial && !is_reduce(s.tree(), loop) && extent_of(s.tree(), loop) > 1 &&
-        s.tree().loop(loop).digits.size() == 1)
-      last = loop;
-  if (!last.valid() || extent_of(s.tree(), last) < 4) return;
-  std::vector<LoopId> order;
-  const std::int64_t step = lanes * vectors;
-  LoopId inner = last;
-  if (extent_of(s.tree(), last) > step) {
-    const Scheduler::Pair pair = s.split(last, step, Tail::overlap);
-    inner = pair.inner;
-  }
-  // To the innermost place: behind what stands inside (reduce loops, axes of one element).
-  bool inside = false;
-  for (LoopId loop : s.loops(op)) {
-    if (inside) order.push_back(loop);
-    inside = inside || loop == inner;
-  }
-  if (!order.empty()) {
-    order.push_back(inner);
-    s.reorder(order.size() > 1 ? order : std::vector<LoopId>());
-  }
-  s.annotate(inner, LoopKind::vectorized);
-}
-
-/// A reduction along the innermost axis: partial results in the lanes of vectors.
-void vectorize_reduction(Scheduler& s, OpId op, std::int64_t lanes) {
-  const LoopId last = s.loops(op).back();
-  if (!is_reduce(s.tree(), last)) return;
-  const std::int64_t extent = extent_of(s.tree(), last);
-  for (std::int64_t width : {4 * lanes, 2 * lanes, lanes, lanes / 2, lanes / 4}) {
-    if (width < 2 || extent % width != 0) continue;
-    const LoopId inner = extent == width ? last : s.split(last, width, Tail::guard).inner;
-    s.rfactor(inner);
-    s.annotate(inner, LoopKind::vectorized);
-    return;
-  }
 }
 
 /// True when `op` reads contiguous memory along its last reduce axis, and its result's last axis is not what it reads
@@ -101,6 +68,75 @@ bool reduces_innermost(const ComputeDag& dag, OpId op) {
   return innermost;
 }
 
+/// What the decisions say, for one target.
+struct Plan {
+  std::int64_t vectors = 1;  ///< native vectors in a step
+  std::int64_t rows = 1;     ///< computed together
+  std::int64_t across = 1;   ///< elements of the axis that is read along, where another one is stored along
+  const Target* target = nullptr;
+
+  std::int64_t lanes(const ComputeDag& dag, OpId op) const {
+    return std::max(target->lanes(static_cast<int>(std::max<std::int64_t>(size_of(dag.op(op).dtype), 1))), 1);
+  }
+};
+
+/// The loop along which `op` is computed in vectors: what it reduces innermost, or its innermost axis with more than
+/// one element. Invalid where there is none.
+LoopId loop_along(const Scheduler& s, OpId op) {
+  const std::vector<LoopId> loops = s.loops(op);
+  if (loops.empty()) return {};
+  LoopId last;
+  if (reduces_innermost(s.tree().dag, op))
+    last = loops.back();
+  else
+    for (LoopId loop : loops)
+      if (!is_reduce(s.tree(), loop) && extent_of(s.tree(), loop) > 1 && s.tree().loop(loop).digits.size() == 1 &&
+          s.tree().loop(loop).kind == LoopKind::serial && !is_frozen(s.tree(), loop))
+        last = loop;
+  return last.valid() && extent_of(s.tree(), last) >= 4 ? last : LoopId();
+}
+
+/// The own loops of `op` that may still change places: those inside of what is placed under them already.
+std::vector<LoopId> free_loops(const Scheduler& s, OpId op) {
+  std::vector<LoopId> loops = s.loops(op);
+  std::erase_if(loops,
+                [&](LoopId loop) { return is_frozen(s.tree(), loop) || s.tree().loop(loop).kind != LoopKind::serial; });
+  return loops;
+}
+
+/// Vectorizes `op` in steps, its few rows unrolled inside the step: their sums do not wait for one another.
+void vectorize(Scheduler& s, OpId op, const Plan& plan) {
+  const LoopId along = loop_along(s, op);
+  const std::int64_t step = plan.lanes(s.tree().dag, op) * plan.vectors;
+  std::vector<LoopId> outer, reduce, rows;
+  for (LoopId loop : free_loops(s, op)) {
+    if (loop == along) continue;
+    const std::int64_t extent = extent_of(s.tree(), loop);
+    if (is_reduce(s.tree(), loop))
+      reduce.push_back(loop);
+    else
+      (extent > 1 && extent <= plan.rows ? rows : outer).push_back(loop);
+  }
+  LoopId steps, inner = along;
+  const bool reduced = along.valid() && is_reduce(s.tree(), along);
+  if (along.valid() && extent_of(s.tree(), along) > step) {
+    const Scheduler::Pair pair = s.split(along, step, reduced ? Tail::guard : Tail::overlap);
+    steps = pair.outer, inner = pair.inner;
+  }
+  std::vector<LoopId> order = outer;
+  if (steps.valid() && !reduced) order.push_back(steps);
+  const LoopId cached = order.empty() ? LoopId() : order.back();
+  order.insert(order.end(), reduce.begin(), reduce.end());
+  if (steps.valid() && reduced) order.push_back(steps);
+  order.insert(order.end(), rows.begin(), rows.end());
+  if (inner.valid()) order.push_back(inner);
+  if (order.size() > 1) s.reorder(order);
+  if (reduced) s.rfactor(inner);
+  if (!reduced && !reduce.empty() && cached.valid() && !s.tree().place(op).registers) s.cache_write(op, cached);
+  if (inner.valid()) s.annotate(inner, LoopKind::vectorized);
+  for (LoopId loop : rows) s.annotate(loop, LoopKind::unrolled);
+}
+
 /// Iterations of the nest of `op`, that of the loops around it included.
 double iterations(const LoopTree& tree, OpId op) {
   double count = 1;
@@ -108,14 +144,38 @@ double iterations(const LoopTree& tree, OpId op) {
   return count;
 }
 
-/// Puts `needed` under the first `rows` axes of `output`, fused; false where that would compute something again and
-/// again.
-bool place_under(Scheduler& s, OpId output, std::size_t rows, const std::vector<OpId>& needed) {
+/// The loops over the first `axes` axes of `output` become one over groups of `rows` rows, and a loop over the rows of
+/// a group inside.
+LoopId group_rows(Scheduler& s, OpId output, std::size_t axes, std::int64_t rows) {
+  const std::vector<LoopId> loops = s.loops(output);
+  std::vector<LoopId> outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(axes));
+  std::size_t last = axes - 1;
+  while (last > 0 && extent_of(s.tree(), loops[last]) == 1) --last;
+  if (rows > 1 && extent_of(s.tree(), loops[last]) >= rows) {
+    const Scheduler::Pair pair = s.split(loops[last], rows, Tail::overlap);
+    outer[last] = pair.outer;
+    std::vector<LoopId> order = outer;
+    order.push_back(pair.inner);
+    s.reorder(order);
+  }
+  return outer.size() > 1 ? s.fuse(outer) : outer.front();
+}
+
+std::int64_t elements_of(const Region& region) {
+  std::int64_t count = 1;
+  for (const Span& span : region) count *= span.extent;
+  return count;
+}
+
+/// Puts `needed` under the first `axes` axes of `output`; false where that would compute something again and again.
+bool place_under(Scheduler& s, OpId output, std::size_t axes, const std::vector<OpId>& needed, const Plan& plan) {
   std::vector<double> alone;
   for (OpId op : needed) alone.push_back(iterations(s.tree(), op));
-  const std::vector<LoopId> loops = s.loops(output);
-  const LoopId row = s.fuse({loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rows)});
-  for (std::size_t i = needed.size(); i-- > 0;) s.compute_at(needed[i], row, false);
+  const LoopId row = group_rows(s, output, axes, plan.rows);
+  for (std::size_t i = needed.size(); i-- > 0;) {
+    const bool one_a_row = elements_of(required_region(s.tree(), needed[i], row)) <= plan.rows;
+    s.compute_at(needed[i], row, one_a_row);
+  }
   if (!s.finish().ok()) return false;
   for (std::size_t i = 0; i < needed.size(); ++i)
     if (iterations(s.tree(), needed[i]) > 1.5 * alone[i]) return false;
@@ -132,52 +192,150 @@ std::size_t outer_axes(const ComputeDag& dag, OpId output) {
   return axes > 0 ? axes - 1 : 0;
 }
 
-void build(const ComputeDag& dag, const Target& target, Scheduler& s, const Sketch::Choices& choices) {
-  const std::int64_t vectors = choices.at("vectors").front();
-  for (std::size_t i = dag.ops.size(); i-- > 0;) {
+/// How many leading axes of `output` everything in `needed` can be placed under; 0 for none.
+std::size_t axes_above(const Scheduler& s, OpId output, const std::vector<OpId>& needed, const Plan& plan) {
+  Plan single = plan;
+  single.rows = 1;
+  for (std::size_t axes = outer_axes(s.tree().dag, output); axes > 0; --axes)
+    if (Scheduler trial = s; place_under(trial, output, axes, needed, single)) return axes;
+  return 0;
+}
+
+/// Inlines what is cheap; gives what is left but the outputs.
+std::vector<OpId> inline_cheap(Scheduler& s) {
+  const std::size_t ops = s.tree().dag.ops.size();
+  for (std::size_t i = ops; i-- > 0;) {
     const OpId op(static_cast<std::int64_t>(i));
-    if (!dag.op(op).is_placeholder() && to_inline(s.tree().dag, op)) s.inline_op(op);
+    if (!s.tree().dag.op(op).is_placeholder() && to_inline(s.tree(), op)) s.inline_op(op);
   }
+  std::vector<OpId> needed;
+  for (std::size_t i = 0; i < ops; ++i) {
+    const OpId op(static_cast<std::int64_t>(i));
+    if (s.tree().place(op).kind == PlaceKind::root && !is_output(s.tree().dag, op)) needed.push_back(op);
+  }
+  return needed;
+}
+
+bool depends(const Expr& e, std::size_t axis) {
+  bool found = false;
+  for_each(e, [&](const Expr& part) {
+    const Var* v = std::get_if<Var>(&part->kind);
+    found = found || (v && v->id.index() == axis);
+  });
+  return found;
+}
+
+/// The last of `axes` with more than one element.
+std::size_t last_axis(const std::vector<Axis>& axes) {
+  std::size_t last = axes.size() - 1;
+  while (last > 0 && axes[last].extent == 1) --last;
+  return last;
+}
+
+/// Where a tensor is read along another axis than the last one, which is stored along: that axis.
+std::optional<std::size_t> axis_across(const ComputeDag& dag, OpId op) {
+  const Element& element = dag.op(op).element();
+  if (element.reducer || element.axes.empty()) return std::nullopt;
+  const std::size_t last = last_axis(element.axes);
+  std::optional<std::size_t> across;
+  for_each(element.body, [&](const Expr& part) {
+    const Load* l = std::get_if<Load>(&part->kind);
+    if (!l || l->index.size() < 2 || depends(l->index.back(), last)) return;
+    if (std::none_of(l->index.begin(), l->index.end(), [&](const Expr& e) { return depends(e, last); })) return;
+    for (const auto& [atom, factor] : to_affine(l->index.back()).terms) {
+      const Var* v = std::get_if<Var>(&atom->kind);
+      if (v && factor == 1 && v->id.index() < last && element.axes[v->id.index()].extent > 1) across = v->id.index();
+    }
+  });
+  return across;
+}
+
+/// Tiles of the axis that is read along and of the last one, so that whole cache lines are read and written.
+void transpose(Scheduler& s, OpId op, std::size_t axis, const Plan& plan) {
+  const std::vector<LoopId> loops = s.loops(op);
+  const std::int64_t lanes = plan.lanes(s.tree().dag, op);
+  const std::size_t last = last_axis(s.tree().dag.op(op).element().axes);
+  std::vector<LoopId> outer;
+  LoopId across = loops[axis], along = loops[last];
+  for (std::size_t k = 0; k < loops.size(); ++k)
+    if (k != axis && k != last) outer.push_back(loops[k]);
+  if (extent_of(s.tree(), across) > plan.across) {
+    const Scheduler::Pair pair = s.split(across, plan.across, Tail::overlap);
+    outer.push_back(pair.outer), across = pair.inner;
+  }
+  if (extent_of(s.tree(), along) > lanes) {
+    const Scheduler::Pair pair = s.split(along, lanes, Tail::overlap);
+    outer.push_back(pair.outer), along = pair.inner;
+  }
+  std::vector<LoopId> order = outer;
+  order.push_back(across), order.push_back(along);
+  s.reorder(order);
+  if (outer.size() > 1) s.fuse(outer);
+  s.annotate(across, LoopKind::unrolled);
+  s.annotate(along, extent_of(s.tree(), along) >= 4 ? LoopKind::vectorized : LoopKind::unrolled);
+}
+
+void share_out(Scheduler& s, OpId op) {
+  if (s.loops(op).empty()) return;
+  const LoopId first = s.loops(op).front();
+  if (!is_reduce(s.tree(), first) && s.tree().loop(first).kind == LoopKind::serial)
+    s.annotate(first, LoopKind::parallel);
+}
+
+/// A nest of its own: groups of rows shared out.
+void nest(Scheduler& s, OpId op, const Plan& plan) {
+  if (s.loops(op).empty()) return;
+  if (const auto across = axis_across(s.tree().dag, op)) {
+    transpose(s, op, *across, plan);
+    return share_out(s, op);
+  }
+  const std::size_t axes = outer_axes(s.tree().dag, op);
+  if (axes > 0) {
+    group_rows(s, op, axes, s.tree().dag.op(op).element().reducer ? plan.rows : 1);
+    share_out(s, op);
+  }
+  vectorize(s, op, plan);
+  if (axes == 0) share_out(s, op);
+}
+
+void build(Scheduler& s, const Plan& plan) {
+  const std::vector<OpId> needed = inline_cheap(s);
+  const std::vector<OpId> outputs = s.tree().dag.outputs;
   // What is not inlined goes under the one op that reads it last, when there is one output; otherwise every op has a
   // nest of its own.
-  std::vector<OpId> needed;
+  const std::size_t above = outputs.size() == 1 && !needed.empty() ? axes_above(s, outputs.front(), needed, plan) : 0;
+  if (above == 0) {
+    for (OpId output : outputs) nest(s, output, plan);
+    for (OpId op : needed) nest(s, op, plan);
+    return;
+  }
+  place_under(s, outputs.front(), above, needed, plan);
+  vectorize(s, outputs.front(), plan);
+  share_out(s, outputs.front());
+  for (OpId op : needed) vectorize(s, op, plan);
+}
+
+Plan plan_of(const Target& target, const Sketch::Choices& choices) {
+  const auto chosen = [&](const char* name, std::int64_t otherwise) {
+    const auto found = choices.find(name);
+    return found == choices.end() ? otherwise : found->second.front();
+  };
+  return {.vectors = chosen("vectors", 1), .rows = chosen("rows", 1), .across = chosen("across", 1), .target = &target};
+}
+
+bool has_reduction(const ComputeDag& dag) {
+  return std::any_of(dag.ops.begin(), dag.ops.end(),
+                     [](const Op& op) { return !op.is_placeholder() && op.element().reducer; });
+}
+
+bool has_transpose(const ComputeDag& dag) {
+  Scheduler s(dag);
+  inline_cheap(s);
   for (std::size_t i = 0; i < dag.ops.size(); ++i) {
     const OpId op(static_cast<std::int64_t>(i));
-    if (s.tree().place(op).kind == PlaceKind::root && !is_output(dag, op)) needed.push_back(op);
+    if (has_loops(s.tree(), op) && axis_across(s.tree().dag, op)) return true;
   }
-  const auto lanes_of = [&](OpId op) {
-    return std::max(target.lanes(static_cast<int>(std::max<std::int64_t>(size_of(dag.op(op).dtype), 1))), 1);
-  };
-  for (OpId output : dag.outputs) {
-    if (s.loops(output).empty()) continue;
-    const bool row_reduction = reduces_innermost(s.tree().dag, output);
-    std::size_t rows = outer_axes(s.tree().dag, output);
-    if (dag.outputs.size() == 1 && !needed.empty()) {
-      std::size_t under = rows;
-      for (; under > 0; --under)
-        if (Scheduler trial = s; place_under(trial, output, under, needed)) break;
-      if (under > 0) place_under(s, output, under, needed), rows = 0;
-    }
-    const std::vector<LoopId> loops = s.loops(output);
-    if (rows > 0) s.fuse({loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rows)});
-    if (row_reduction)
-      vectorize_reduction(s, output, lanes_of(output));
-    else
-      vectorize_last_axis(s, output, lanes_of(output), vectors);
-    const LoopId parallel = s.loops(output).front();
-    if (!is_reduce(s.tree(), parallel) && s.tree().loop(parallel).kind == LoopKind::serial)
-      s.annotate(parallel, LoopKind::parallel);
-  }
-  for (OpId op : needed) {
-    if (reduces_innermost(s.tree().dag, op))
-      vectorize_reduction(s, op, lanes_of(op));
-    else
-      vectorize_last_axis(s, op, lanes_of(op), vectors);
-    const std::vector<LoopId> loops = s.loops(op);
-    if (s.tree().place(op).kind == PlaceKind::root && !loops.empty() && !is_reduce(s.tree(), loops.front()) &&
-        s.tree().loop(loops.front()).kind == LoopKind::serial)
-      s.annotate(loops.front(), LoopKind::parallel);
-  }
+  return false;
 }
 
 }  // namespace
@@ -187,7 +345,17 @@ Sketch rows_sketch(const ComputeDag& dag, const Target& target) {
   sketch.name = "rows";
   sketch.decisions = {{"vectors", "native vectors in a step along the innermost axis", {{1}, {2}, {4}}}};
   sketch.preferred = {{"vectors", {2}}};
-  sketch.build = [dag, target](Scheduler& s, const Sketch::Choices& choices) { build(dag, target, s, choices); };
+  if (has_reduction(dag)) {
+    sketch.decisions.push_back({"rows", "rows computed together", {{1}, {2}, {4}}});
+    sketch.preferred["vectors"] = {4}, sketch.preferred["rows"] = {2};
+  }
+  if (has_transpose(dag)) {
+    sketch.decisions.push_back({"across",
+                                "elements of a tile along the axis that is read along, where another is stored along",
+                                {{4}, {8}, {16}}});
+    sketch.preferred["across"] = {16};
+  }
+  sketch.build = [target](Scheduler& s, const Sketch::Choices& choices) { build(s, plan_of(target, choices)); };
   return sketch;
 }
 

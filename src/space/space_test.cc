@@ -119,7 +119,7 @@ p(n, y, x_, c) max= x[n, (y*2 + ry), (x_*2 + rx), c] for n in 1, y in 7, x_ in 7
 return p
 )");
 }
-TEST(DefaultSchedule, OfASoftmaxGoesRowByRow) {
+TEST(DefaultSchedule, OfASoftmaxGoesByTwoRows) {
   const char* text = R"(
 x = PLACEHOLDER [8, 128]
 m(i) max= x[i, k] for i in 8, k in 128  # softmax
@@ -129,22 +129,67 @@ out(i, j) = (e[i, j]/s[i]) for i in 8, j in 128  # softmax
 return out
 )";
   const ComputeDag d = dag(text);
-  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i in 8
-  for i in 1
-    for k.0 in 2
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i.0 in 4
+  m @registers
+  for k.0 in 2
+    unroll i in 2
       vector k.1 in 64  # rfactor
         m
-  for i in 1
-    for j.0 in 4
-      vector j.1 in 32
+  for j.0 in 2
+    unroll i in 2
+      vector j.1 in 64
         e
-  for i in 1
-    for k.0 in 2
+  s @registers
+  for k.0 in 2
+    unroll i in 2
       vector k.1 in 64  # rfactor
         s
-  for j.0 in 4
-    vector j.1 in 32
-      out
+  for j.0 in 2
+    unroll i.1 in 2
+      vector j.1 in 64
+        out
+)");
+}
+TEST(DefaultSchedule, OfATransposeGoesByTiles) {
+  const char* text = R"(
+x = PLACEHOLDER [64, 48]
+t(i, j) = x[j, i] for i in 48, j in 64  # injective
+return t
+)";
+  const ComputeDag d = dag(text);
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i.0·j.0 in 12
+  unroll i.1 in 16
+    vector j.1 in 16
+      t
+)");
+}
+TEST(DefaultSchedule, OfAReductionAlongAnOuterAxisKeepsItsSumsInRegisters) {
+  const char* text = R"(
+x = PLACEHOLDER [4, 30, 128]
+s(n, c) += x[n, r, c] for n in 4, c in 128, r in 30  # reduce
+m(n, c) max= x[n, r, c] for n in 4, c in 128, r in 30  # reduce
+y(n, r, c) = ((x[n, r, c] - m[n, c])*s[n, c]) for n in 4, r in 30, c in 128  # elementwise
+return y
+)";
+  const ComputeDag d = dag(text);
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel n.0 in 2
+  for c.0 in 2
+    cache m @registers
+    for r in 30
+      unroll n in 2
+        vector c.1 in 64
+          m
+  for c.0 in 2
+    cache s @registers
+    for r in 30
+      unroll n in 2
+        vector c.1 in 64
+          s
+  for r in 30
+    for c.0 in 2
+      unroll n.1 in 2
+        vector c.1 in 64
+          y
 )");
 }
 TEST(DefaultSchedule, OfAddition) {
