@@ -50,6 +50,13 @@ double Tiling::cost(const Tile& t) const {
 
 std::vector<std::int64_t> Tiling::oc_options() const {
   std::vector<std::int64_t> options;
+  // A tile of several groups would gather its inputs lane by lane.
+  if (group > 0) {
+    for (std::int64_t parts = 1; parts <= group; ++parts)
+      if (group % parts == 0 && group / parts <= 8 * lanes) options.push_back(group / parts);
+    std::reverse(options.begin(), options.end());
+    return options;
+  }
   for (std::int64_t count = 1; count <= 8 && count * lanes <= oc; ++count) options.push_back(count * lanes);
   if (oc < 4 * lanes && oc % lanes != 0) options.push_back(oc);
   return options;

@@ -14,6 +14,8 @@ struct Tile {
 struct Tiling {
   std::int64_t oc = 1, oh = 1, ow = 1;      ///< the op's extents
   std::int64_t lanes = 16, registers = 32;  ///< of a vector; of the machine
+  /// Elements that read the same inputs (the output channels of a convolution's group); 0: all.
+  std::int64_t group = 0;
   /// From an input to that of the next column and the next row; 0: not known.
   std::int64_t column_bytes = 0, row_bytes = 0;
   std::int64_t cache_ways = 12;  ///< of the first level, 64 lines of 64 bytes each

@@ -63,6 +63,20 @@ TEST(ConvSpace, SamplesTheSameForTheSameSeed) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(space.sample(a), space.sample(b));
 }
 
+TEST(ConvSpace, CutsTilesOfAGroupedConvolutionWithinAGroup) {
+  const DesignSpace space = make_space(dag(R"(
+x = PLACEHOLDER [1, 28, 28, 240]
+w = PLACEHOLDER [1, 1, 80, 60] const
+conv(n, y, x_, oc) += (x[n, (y + rh), (x_ + rw), ((floordiv(oc, 20)*80) + rc)]*w[rh, rw, rc, oc]) for n in 1, y in 28, x_ in 28, oc in 60, rh in 1, rw in 1, rc in 80  # conv n:batch y:row x_:column oc:out_channel rh:tap rw:tap rc:in_channel
+return conv
+)"),
+                                       avx512());
+  ASSERT_EQ(space.sketches().front().name, "tile+pack");
+  EXPECT_EQ(space.default_candidate().choices.at("oc"), Choice{20});
+  Rng rng(1);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(20 % space.sample(rng).choices.at("oc").front(), 0);
+}
+
 TEST(WinogradSpace, HoldsSchedulesOfBothTileSizesWithAndWithoutBlocks) {
   const ComputeDag conv = dag(kConv);
   const DesignSpace space = make_space(conv, avx512());

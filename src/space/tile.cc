@@ -34,6 +34,18 @@ struct Problem {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+/// Output channels of a group, where the inputs depend on which group it is: floordiv(oc, size) occurs in their index.
+std::int64_t group_size(const Problem& p) {
+  std::int64_t size = 0;
+  for_each(p.element().body, [&](const Expr& part) {
+    const Binary* division = std::get_if<Binary>(&part->kind);
+    if (!division || division->op != BinaryOp::floordiv) return;
+    const Var* v = std::get_if<Var>(&division->a->kind);
+    if (const std::int64_t* by = as_int(division->b); by && v && v->id.value == p.vec) size = *by;
+  });
+  return size;
+}
+
 /// Bytes from an input to the one that the next element along `axis` reads.
 std::int64_t input_step(const Problem& p, std::int64_t axis) {
   std::int64_t step = 0;
@@ -76,6 +88,7 @@ std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target)
               .ow = p.extent(p.x),
               .lanes = target.lanes(static_cast<int>(size_of(dag.op(anatomy->anchor).dtype))),
               .registers = target.vector_registers,
+              .group = group_size(p),
               .column_bytes = input_step(p, p.x),
               .row_bytes = input_step(p, p.y),
               .cache_ways = target.l1_bytes / 4096,
