@@ -60,7 +60,8 @@ Emitter::Value* Emitter::load_memory(const ExprInfo& info, const Load& n, const 
   if (index->lane_stride == 1) return load_contiguous(buffer, at, lanes, mask);
   if (mask != nullptr) return load_gather(buffer, info.children[0], lanes, mask);
   if (index->lane_stride == 0) return splat(load_one(buffer, at, nullptr), lanes);
-  if (index->lane_stride == 2) return load_every_other(buffer, at, lanes);
+  if (index->lane_stride == 2 || (index->lane_stride > 2 && permutes(buffer, index->lane_stride, lanes)))
+    return load_every(buffer, at, static_cast<int>(index->lane_stride), lanes);
   return load_lanes(buffer, at, index->lane_stride, lanes);
 }
 
@@ -71,14 +72,29 @@ Emitter::Value* Emitter::load_contiguous(BufferId buffer, Value* pointer, int la
   return b_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type));
 }
 
-/// Elements 0, 2, 4, ... by two loads that together end with the last of them.
-Emitter::Value* Emitter::load_every_other(BufferId buffer, Value* pointer, int lanes) {
-  Value* low = load_contiguous(buffer, pointer, lanes, nullptr);
-  Value* after = b_.CreatePtrAdd(pointer, i64((lanes - 1) * element_bytes(buffer)));
-  Value* high = load_contiguous(buffer, after, lanes, nullptr);
-  std::vector<int> picked;
-  for (int i = 0; i < lanes; ++i) picked.push_back(2 * i < lanes ? 2 * i : 2 * i + 1);
-  return b_.CreateShuffleVector(low, high, picked);
+/// One instruction puts any lanes of two vectors anywhere, and masked stores are cheap: elements a few apart are better
+/// moved by whole vectors.
+bool Emitter::permutes(BufferId buffer, std::int64_t stride, int lanes) const {
+  return target_.vector_bytes >= 64 && element_bytes(buffer) >= 4 && lanes >= 4 && stride >= 2 && stride <= 4;
+}
+
+/// Elements 0, s, 2s, ... by s loads that together end with the last of them.
+Emitter::Value* Emitter::load_every(BufferId buffer, Value* pointer, int stride, int lanes) {
+  Value* picked = load_contiguous(buffer, pointer, lanes, nullptr);
+  for (int k = 1; k < stride; ++k) {
+    const int start = k + 1 < stride ? k * lanes : (stride - 1) * (lanes - 1);
+    Value* part = load_contiguous(buffer, b_.CreatePtrAdd(pointer, i64(start * element_bytes(buffer))), lanes, nullptr);
+    std::vector<int> from(static_cast<std::size_t>(lanes), -1);
+    for (int i = 0; i < lanes; ++i) {
+      const int at = i * stride;
+      if (at < k * lanes)
+        from[i] = k == 1 ? at : i;
+      else if (at < start + lanes)
+        from[i] = lanes + at - start;
+    }
+    picked = b_.CreateShuffleVector(picked, part, from);
+  }
+  return picked;
 }
 
 Emitter::Value* Emitter::load_lanes(BufferId buffer, Value* pointer, std::int64_t stride, int lanes) {
@@ -140,6 +156,7 @@ void Emitter::store_memory(const Store& n, ExprRef index, Value* value, Value* m
     return;
   }
   if (mask == nullptr && info.is_linear) {
+    if (permutes(n.buffer, info.linear.lane_stride, lanes)) return store_every(n.buffer, info.linear, value, lanes);
     Value* first = address(n.buffer, info.linear);
     for (int i = 0; i < lanes; ++i) {
       Value* at = b_.CreatePtrAdd(first, i64(i * info.linear.lane_stride * element_bytes(n.buffer)));
@@ -149,6 +166,29 @@ void Emitter::store_memory(const Store& n, ExprRef index, Value* value, Value* m
   }
   Value* pointers = b_.CreateGEP(memory_type(buffer.dtype), base_pointer(n.buffer), emit(index));
   b_.CreateMaskedScatter(value, pointers, align, mask);
+}
+
+/// Elements s apart by s masked stores. Those of neighbours (channels of the same pixels) go to the same places, so
+/// that all of them lie in whole cache lines if one does.
+void Emitter::store_every(BufferId buffer, const Linear& index, Value* value, int lanes) {
+  const int stride = static_cast<int>(index.lane_stride);
+  const int shift = static_cast<int>(floor_mod(index.constant, stride));
+  Linear start = index;
+  start.constant -= shift;
+  Value* const first = address(buffer, start);
+  const llvm::Align align(static_cast<std::uint64_t>(element_bytes(buffer)));
+  for (int k = 0; k < stride; ++k) {
+    std::vector<int> from(static_cast<std::size_t>(lanes), -1);
+    std::vector<llvm::Constant*> taken;
+    for (int i = 0; i < lanes; ++i) {
+      const int at = k * lanes + i - shift;
+      const bool stored = at >= 0 && at % stride == 0;
+      if (stored) from[i] = at / stride;
+      taken.push_back(b_.getInt1(stored));
+    }
+    Value* at = b_.CreatePtrAdd(first, i64(k * lanes * element_bytes(buffer)));
+    b_.CreateMaskedStore(b_.CreateShuffleVector(value, from), at, align, llvm::ConstantVector::get(taken));
+  }
 }
 
 // ---- Addresses

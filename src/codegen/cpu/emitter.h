@@ -124,11 +124,13 @@ class Emitter {
   Value* load_slot(const ExprInfo&, SlotPlace);
   Value* load_memory(const ExprInfo&, const Load&, const Linear*, Value* mask);
   Value* load_contiguous(BufferId, Value* pointer, int lanes, Value* mask);
-  Value* load_every_other(BufferId, Value* pointer, int lanes);
+  bool permutes(BufferId, std::int64_t stride, int lanes) const;
+  Value* load_every(BufferId, Value* pointer, int stride, int lanes);
   Value* load_lanes(BufferId, Value* pointer, std::int64_t stride, int lanes);
   Value* load_one(BufferId, Value* pointer, Value* mask);
   Value* load_gather(BufferId, ExprRef index, int lanes, Value* mask);
   void store_memory(const Store&, ExprRef index, Value* value, Value* mask, int lanes);
+  void store_every(BufferId, const Linear& index, Value* value, int lanes);
   /// The address of the element at `index` (its first lane).
   Value* address(BufferId, const Linear& index);
   Value* pointer(BufferId, const Linear::Terms&);
