@@ -142,6 +142,24 @@ TEST(Templates, TransposeWholeAndBrokenTiles) {
   expect_right(channels_last(3, 7, 33), kRows, 4);
   expect_right(channels_last(2, 3, 5), kRows, 4);
 }
+TEST(Templates, DealOutChannelsInTurn) {
+  for (const auto& [rows, turns, length] : {std::tuple{6, 2, 58}, {3, 3, 16}, {5, 4, 7}, {2, 2, 300}}) {
+    const std::string i = std::to_string(rows), n = std::to_string(turns * length), t = std::to_string(turns);
+    expect_right(dag("x = PLACEHOLDER [" + i + ", " + n + "]\ny(i, c) = x[i, ((floormod(c, " + t + ")*" +
+                     std::to_string(length) + ") + floordiv(c, " + t + "))] for i in " + i + ", c in " + n +
+                     "  # injective\nreturn y\n"),
+                 kRows, 4);
+  }
+}
+TEST(Templates, ComputeElementByElement) {
+  for (const auto& [a, b, c] : {std::tuple{7, 5, 512}, {1, 1, 1000}, {40, 33, 4}, {9, 20, 3}, {6, 1, 1}, {17, 2, 19}}) {
+    const std::string shape = std::to_string(a) + ", " + std::to_string(b) + ", " + std::to_string(c);
+    expect_right(dag("x = PLACEHOLDER [" + shape + "]\nz = PLACEHOLDER [" + std::to_string(c) +
+                     "]\ny(i, j, k) = max((x[i, j, k] + z[k]), 0f) for i in " + std::to_string(a) + ", j in " +
+                     std::to_string(b) + ", k in " + std::to_string(c) + "  # elementwise\nreturn y\n"),
+                 kRows, 4);
+  }
+}
 
 }  // namespace
 }  // namespace whet

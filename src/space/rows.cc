@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "compute/affine.h"
 #include "schedule/regions.h"
 #include "space/anatomy.h"
+#include "space/element_nest.h"
 
 namespace whet {
 namespace {
@@ -72,7 +72,8 @@ bool reduces_innermost(const ComputeDag& dag, OpId op) {
 struct Plan {
   std::int64_t vectors = 1;  ///< native vectors in a step
   std::int64_t rows = 1;     ///< computed together
-  std::int64_t across = 1;   ///< elements of the axis that is read along, where another one is stored along
+  std::int64_t pixels = 1;   ///< see ElementPlan
+  std::int64_t across = 1;
   const Target* target = nullptr;
 
   std::int64_t lanes(const ComputeDag& dag, OpId op) const {
@@ -216,65 +217,6 @@ std::vector<OpId> inline_cheap(Scheduler& s) {
   return needed;
 }
 
-bool depends(const Expr& e, std::size_t axis) {
-  bool found = false;
-  for_each(e, [&](const Expr& part) {
-    const Var* v = std::get_if<Var>(&part->kind);
-    found = found || (v && v->id.index() == axis);
-  });
-  return found;
-}
-
-/// The last of `axes` with more than one element.
-std::size_t last_axis(const std::vector<Axis>& axes) {
-  std::size_t last = axes.size() - 1;
-  while (last > 0 && axes[last].extent == 1) --last;
-  return last;
-}
-
-/// Where a tensor is read along another axis than the last one, which is stored along: that axis.
-std::optional<std::size_t> axis_across(const ComputeDag& dag, OpId op) {
-  const Element& element = dag.op(op).element();
-  if (element.reducer || element.axes.empty()) return std::nullopt;
-  const std::size_t last = last_axis(element.axes);
-  std::optional<std::size_t> across;
-  for_each(element.body, [&](const Expr& part) {
-    const Load* l = std::get_if<Load>(&part->kind);
-    if (!l || l->index.size() < 2 || depends(l->index.back(), last)) return;
-    if (std::none_of(l->index.begin(), l->index.end(), [&](const Expr& e) { return depends(e, last); })) return;
-    for (const auto& [atom, factor] : to_affine(l->index.back()).terms) {
-      const Var* v = std::get_if<Var>(&atom->kind);
-      if (v && factor == 1 && v->id.index() < last && element.axes[v->id.index()].extent > 1) across = v->id.index();
-    }
-  });
-  return across;
-}
-
-/// Tiles of the axis that is read along and of the last one, so that whole cache lines are read and written.
-void transpose(Scheduler& s, OpId op, std::size_t axis, const Plan& plan) {
-  const std::vector<LoopId> loops = s.loops(op);
-  const std::int64_t lanes = plan.lanes(s.tree().dag, op);
-  const std::size_t last = last_axis(s.tree().dag.op(op).element().axes);
-  std::vector<LoopId> outer;
-  LoopId across = loops[axis], along = loops[last];
-  for (std::size_t k = 0; k < loops.size(); ++k)
-    if (k != axis && k != last) outer.push_back(loops[k]);
-  if (extent_of(s.tree(), across) > plan.across) {
-    const Scheduler::Pair pair = s.split(across, plan.across, Tail::overlap);
-    outer.push_back(pair.outer), across = pair.inner;
-  }
-  if (extent_of(s.tree(), along) > lanes) {
-    const Scheduler::Pair pair = s.split(along, lanes, Tail::overlap);
-    outer.push_back(pair.outer), along = pair.inner;
-  }
-  std::vector<LoopId> order = outer;
-  order.push_back(across), order.push_back(along);
-  s.reorder(order);
-  if (outer.size() > 1) s.fuse(outer);
-  s.annotate(across, LoopKind::unrolled);
-  s.annotate(along, extent_of(s.tree(), along) >= 4 ? LoopKind::vectorized : LoopKind::unrolled);
-}
-
 void share_out(Scheduler& s, OpId op) {
   if (s.loops(op).empty()) return;
   const LoopId first = s.loops(op).front();
@@ -285,13 +227,12 @@ void share_out(Scheduler& s, OpId op) {
 /// A nest of its own: groups of rows shared out.
 void nest(Scheduler& s, OpId op, const Plan& plan) {
   if (s.loops(op).empty()) return;
-  if (const auto across = axis_across(s.tree().dag, op)) {
-    transpose(s, op, *across, plan);
-    return share_out(s, op);
-  }
+  if (!s.tree().dag.op(op).element().reducer)
+    return element_nest(
+        s, op, {.vectors = plan.vectors, .pixels = plan.pixels, .across = plan.across, .target = *plan.target});
   const std::size_t axes = outer_axes(s.tree().dag, op);
   if (axes > 0) {
-    group_rows(s, op, axes, s.tree().dag.op(op).element().reducer ? plan.rows : 1);
+    group_rows(s, op, axes, plan.rows);
     share_out(s, op);
   }
   vectorize(s, op, plan);
@@ -320,7 +261,11 @@ Plan plan_of(const Target& target, const Sketch::Choices& choices) {
     const auto found = choices.find(name);
     return found == choices.end() ? otherwise : found->second.front();
   };
-  return {.vectors = chosen("vectors", 1), .rows = chosen("rows", 1), .across = chosen("across", 1), .target = &target};
+  return {.vectors = chosen("vectors", 1),
+          .rows = chosen("rows", 1),
+          .pixels = chosen("pixels", 1),
+          .across = chosen("across", 1),
+          .target = &target};
 }
 
 bool has_reduction(const ComputeDag& dag) {
@@ -333,9 +278,19 @@ bool has_transpose(const ComputeDag& dag) {
   inline_cheap(s);
   for (std::size_t i = 0; i < dag.ops.size(); ++i) {
     const OpId op(static_cast<std::int64_t>(i));
-    if (has_loops(s.tree(), op) && axis_across(s.tree().dag, op)) return true;
+    if (has_loops(s.tree(), op) && is_transpose(s.tree().dag, op)) return true;
   }
   return false;
+}
+
+/// As many as make a step of about eight vectors.
+std::int64_t pixels_of(const ComputeDag& dag, const Target& target) {
+  const Op& output = dag.op(dag.outputs.front());
+  const std::vector<Axis>& axes = output.element().axes;
+  if (axes.empty()) return 1;
+  const std::int64_t lanes = target.lanes(static_cast<int>(std::max<std::int64_t>(size_of(output.dtype), 1)));
+  const std::int64_t vectors = (axes[last_axis(axes)].extent + lanes - 1) / lanes;
+  return vectors <= 1 ? 8 : vectors <= 2 ? 4 : vectors <= 4 ? 2 : 1;
 }
 
 }  // namespace
@@ -348,12 +303,16 @@ Sketch rows_sketch(const ComputeDag& dag, const Target& target) {
   if (has_reduction(dag)) {
     sketch.decisions.push_back({"rows", "rows computed together", {{1}, {2}, {4}}});
     sketch.preferred["vectors"] = {4}, sketch.preferred["rows"] = {2};
+  } else {
+    sketch.decisions.push_back(
+        {"pixels", "elements of the axis before the innermost one in a step", {{1}, {2}, {4}, {8}}});
+    sketch.preferred["pixels"] = {pixels_of(dag, target)};
   }
   if (has_transpose(dag)) {
     sketch.decisions.push_back({"across",
                                 "elements of a tile along the axis that is read along, where another is stored along",
                                 {{4}, {8}, {16}}});
-    sketch.preferred["across"] = {16};
+    sketch.preferred["across"] = {4};
   }
   sketch.build = [target](Scheduler& s, const Sketch::Choices& choices) { build(s, plan_of(target, choices)); };
   return sketch;

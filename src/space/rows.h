@@ -6,9 +6,11 @@ namespace whet {
 
 /// The schedule of everything else (element by element, injective, softmax, layer norm, reductions along any axis): the
 /// output's outer axes shared out, its innermost axis in vectors, what it needs computed row by row under it. Sums
-/// along the innermost axis are kept one a lane, those along another axis in registers. A transpose goes by tiles.
+/// along the innermost axis are kept one a lane, those along another axis in registers. Without a reduction:
+/// element_nest.h.
 ///   decisions: vectors (native vectors in a step along the innermost axis); with a reduction, rows (computed
-///   together); with a transpose, across (elements of a tile along the axis that is read along)
+///   together); without, pixels (elements of the axis before the innermost one in a step); with a transpose, across
+///   (elements of a tile along the axis that is read along)
 Sketch rows_sketch(const ComputeDag&, const Target&);
 
 }  // namespace whet

@@ -171,10 +171,39 @@ t(i, j) = x[j, i] for i in 48, j in 64  # injective
 return t
 )";
   const ComputeDag d = dag(text);
-  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i.0·j.0 in 12
-  unroll i.1 in 16
-    vector j.1 in 16
-      t
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i.0 in 12
+  for j.0 in 4
+    unroll i.1 in 4
+      vector j.1 in 16
+        t
+)");
+}
+TEST(DefaultSchedule, OfAFewChannelsVectorizesPixels) {
+  const char* text = R"(
+x = PLACEHOLDER [3, 10, 64]
+t(i, j, c) = x[c, i, j] for i in 10, j in 64, c in 3  # injective
+return t
+)";
+  const ComputeDag d = dag(text);
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i in 10
+  for j.0 in 2
+    unroll c in 3
+      vector j.1 in 32
+        t
+)");
+}
+TEST(DefaultSchedule, OfAChannelShuffleReadsContiguously) {
+  const char* text = R"(
+x = PLACEHOLDER [10, 64]
+t(i, c) = x[i, ((floormod(c, 2)*32) + floordiv(c, 2))] for i in 10, c in 64  # injective
+return t
+)";
+  const ComputeDag d = dag(text);
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i.0 in 5
+  unroll i.1 in 2
+    unroll c.1 in 2
+      vector c.0 in 32
+        t
 )");
 }
 TEST(DefaultSchedule, OfAReductionAlongAnOuterAxisKeepsItsSumsInRegisters) {

@@ -1,0 +1,138 @@
+#include "space/element_nest.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "compute/affine.h"
+
+namespace whet {
+namespace {
+
+bool is_axis(const Expr& e, std::size_t axis) {
+  const Var* v = std::get_if<Var>(&e->kind);
+  return v && v->id.index() == axis;
+}
+
+bool depends(const Expr& e, std::size_t axis) {
+  bool found = false;
+  for_each(e, [&](const Expr& part) { found = found || is_axis(part, axis); });
+  return found;
+}
+
+/// The axis that a tensor is read along in a transpose.
+std::optional<std::size_t> axis_across(const Element& element) {
+  if (element.reducer || element.axes.empty()) return std::nullopt;
+  const std::size_t last = last_axis(element.axes);
+  std::optional<std::size_t> across;
+  for_each(element.body, [&](const Expr& part) {
+    const Load* l = std::get_if<Load>(&part->kind);
+    if (!l || l->index.size() < 2 || depends(l->index.back(), last)) return;
+    if (std::none_of(l->index.begin(), l->index.end(), [&](const Expr& e) { return depends(e, last); })) return;
+    for (const auto& [atom, factor] : to_affine(l->index.back()).terms) {
+      const Var* v = std::get_if<Var>(&atom->kind);
+      if (v && factor == 1 && v->id.index() < last && element.axes[v->id.index()].extent > 1) across = v->id.index();
+    }
+  });
+  return across;
+}
+
+/// Among how many the elements of the last axis are dealt out in turn: loads at c % turns.
+std::optional<std::int64_t> turns_of(const Element& element) {
+  const std::size_t last = last_axis(element.axes);
+  std::optional<std::int64_t> turns;
+  for_each(element.body, [&](const Expr& part) {
+    const Binary* b = std::get_if<Binary>(&part->kind);
+    if (!b || b->op != BinaryOp::floormod || !is_axis(b->a, last)) return;
+    const std::int64_t* by = as_int(b->b);
+    if (by && *by >= 2 && *by <= 4 && element.axes[last].extent % *by == 0) turns = *by;
+  });
+  return turns;
+}
+
+/// As few of `loops` as give every worker the same share, or many shares, become one parallel loop.
+void share_out(Scheduler& s, const std::vector<LoopId>& loops, int threads) {
+  std::int64_t shares = 1;
+  std::size_t count = 0;
+  while (count < loops.size()) {
+    shares *= extent_of(s.tree(), loops[count++]);
+    if (shares > 1 && (shares % threads == 0 || shares >= 16 * threads)) break;
+  }
+  if (count == 0) return;
+  const LoopId shared =
+      count > 1 ? s.fuse({loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(count)}) : loops[0];
+  s.annotate(shared, LoopKind::parallel);
+}
+
+/// The loops of a nest in the making, outermost first: what is shared out or serial, then one step.
+struct Nest {
+  Scheduler& s;
+  std::vector<LoopId> outer, inner;
+
+  /// The part of `loop` that a step holds; the rest goes outside.
+  LoopId take(LoopId loop, std::int64_t elements) {
+    if (extent_of(s.tree(), loop) <= elements) return loop;
+    const Scheduler::Pair pair = s.split(loop, elements, Tail::overlap);
+    outer.push_back(pair.outer);
+    return pair.inner;
+  }
+
+  void finish(int threads) {
+    std::vector<LoopId> order = outer;
+    order.insert(order.end(), inner.begin(), inner.end());
+    if (order.size() > 1) s.reorder(order);
+    for (std::size_t i = 0; i < inner.size(); ++i) {
+      const bool vector = i + 1 == inner.size() && extent_of(s.tree(), inner[i]) >= 4;
+      if (vector || extent_of(s.tree(), inner[i]) <= kMaxUnroll)
+        s.annotate(inner[i], vector ? LoopKind::vectorized : LoopKind::unrolled);
+    }
+    share_out(s, outer, threads);
+  }
+};
+
+}  // namespace
+
+std::size_t last_axis(const std::vector<Axis>& axes) {
+  std::size_t last = axes.empty() ? 0 : axes.size() - 1;
+  while (last > 0 && axes[last].extent == 1) --last;
+  return last;
+}
+
+bool is_transpose(const ComputeDag& dag, OpId op) { return axis_across(dag.op(op).element()).has_value(); }
+
+void element_nest(Scheduler& s, OpId op, const ElementPlan& plan) {
+  const std::vector<LoopId> loops = s.loops(op);
+  if (loops.empty()) return;
+  const Element element = s.tree().dag.op(op).element();
+  const std::int64_t lanes =
+      std::max(plan.target.lanes(static_cast<int>(std::max<std::int64_t>(size_of(s.tree().dag.op(op).dtype), 1))), 1);
+  const std::size_t last = last_axis(element.axes);
+  std::size_t near = last;  // the axis before the last with more than one element
+  while (near > 0 && (near == last || element.axes[near].extent == 1)) --near;
+  const std::optional<std::size_t> across = axis_across(element);
+  const std::size_t second = across.value_or(near);
+  Nest nest{s, {}, {}};
+  for (std::size_t k = 0; k < loops.size(); ++k)
+    if (k != last && k != second) nest.outer.push_back(loops[k]);
+  LoopId along = loops[last];
+  const auto extent = [&](std::size_t axis) { return element.axes[axis].extent; };
+  const std::int64_t step = lanes * plan.vectors;
+  if (extent(last) < 4 && extent(second) >= 4) {
+    // Too few for a vector: a vector of the axis before, each element a few apart.
+    nest.inner.push_back(along);
+    along = nest.take(loops[second], step);
+  } else {
+    const std::int64_t held = second == last ? 0 : across ? plan.across : plan.pixels;
+    if (held > 1) nest.inner.push_back(nest.take(loops[second], held));
+    if (held == 1) nest.outer.push_back(loops[second]);
+    if (const auto turns = turns_of(element); turns && !across) {
+      const Scheduler::Pair pair = s.split(along, *turns, Tail::guard);
+      nest.inner.push_back(pair.inner), along = pair.outer;
+    }
+    along = nest.take(along, across ? lanes : step);
+  }
+  nest.inner.push_back(along);
+  nest.finish(std::max(plan.target.threads, 1));
+}
+
+}  // namespace whet

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "schedule/steps.h"
+#include "target/target.h"
+
+namespace whet {
+
+/// How an op without a reduction runs in a nest of its own.
+struct ElementPlan {
+  std::int64_t vectors = 1;  ///< native vectors in a step along the innermost axis
+  std::int64_t pixels = 1;   ///< elements of the axis before it that a step holds
+  std::int64_t across = 1;   ///< of a transpose: elements of a tile along the axis that is read along
+  Target target;
+};
+
+/// Shares the op's nest out and vectorizes it. A transpose goes by tiles, so that whole cache lines are read and
+/// written; channels that are dealt out in turn (a shuffle: loads at c % 2 and c / 2) go by turns, so that loads are
+/// contiguous.
+void element_nest(Scheduler&, OpId, const ElementPlan&);
+
+/// A tensor is read along another axis than the op's innermost one, along which its result is stored.
+bool is_transpose(const ComputeDag&, OpId);
+
+/// The last of the axes with more than one element; the first where there is none.
+std::size_t last_axis(const std::vector<Axis>&);
+
+}  // namespace whet
