@@ -89,19 +89,19 @@ Expr scale(const Expr& x, const Expr& n) { return float_of_bits(bits_of(x) + n *
 
 /// e^x for -87.3 <= x <= 88.7, anything elsewhere.
 Expr exp_inside(const Expr& x, LetScope& scope) {
-  // (e^r - 1 - r) / r², |r| <= ln 2 / 2
-  static constexpr double kTerms[] = {0.499999934, 0.1666651991, 0.04166839713, 0.008368802469, 0.001381436855};
+  // (e^r - 1 - r) / r², |r| <= ln 2 / 2, behind 1 + r
+  static constexpr double kTerms[] = {1, 1, 0.499999934, 0.1666651991, 0.04166839713, 0.008368802469, 0.001381436855};
   Expr shifted = scope.bind(x * 1.44269504 + kMagic);
   Expr n = scope.bind(shifted - kMagic);
   Expr r = scope.bind(x - n * 0.693359375 - n * -2.12194440e-4);  // ln 2 in two parts
-  Expr p = (polynomial(r, kTerms) * (r * r) + r) + 1.0;
-  Expr bits = bits_of(shifted);
-  return scale(p, bits - whole(bits, std::bit_cast<std::int32_t>(kMagic)));
+  // The bits of `shifted` are those of kMagic plus n, and the exponent's place is beyond all bits of kMagic.
+  static_assert(std::bit_cast<std::uint32_t>(kMagic) << 23 == 0);
+  return scale(polynomial(r, kTerms), bits_of(shifted));
 }
 
 Expr expand_exp(const Expr& x, LetScope& scope) {
-  Expr inside = exp_inside(x, scope);
-  return choose(x > 88.72283, kInfinity, choose(x < -87.33654, 0, select(is_nan(x), x, inside)));
+  Expr inside = exp_inside(x, scope) + x * 0.0;  // NaN of NaN
+  return choose(x > 88.72283, kInfinity, choose(x < -87.33654, 0, inside));
 }
 
 // ---- log
