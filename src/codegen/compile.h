@@ -29,8 +29,4 @@ Result<Kernel> compile_kernel(const Program&, const Target&);
 /// The kernel's instructions, one a line, with `symbol:` before the function; for tests and explanations.
 Result<std::string> disassemble(const Kernel&, const Target&);
 
-/// Whether LLVM's loop strength reduction is off, as it must be wherever kernels are compiled: with it they are slower
-/// and take several times longer to compile.
-bool loop_strength_reduction_is_off();
-
 }  // namespace whet

@@ -294,14 +294,6 @@ TEST(Codegen, RefusesWhatWouldBeTooLongToCompile) {
   EXPECT_EQ(refusal(b), "program `k`: about 102800 instructions, more than the limit of 100000; unroll less");
 }
 
-TEST(Codegen, CompilesWithLoopStrengthReductionOff) {
-  Builder b;
-  const BufferId y = b.output(1);
-  b.p.body = b.put(y, 0, f32(1));
-  ASSERT_EQ(refusal(b), "compiled");
-  EXPECT_TRUE(loop_strength_reduction_is_off());
-}
-
 /// 1x1 convolution of `pixels` x `vectors` registers: the shape of every hot loop.
 Builder register_tile(int pixels, int vectors, int lanes) {
   Builder b("tile");
@@ -353,6 +345,12 @@ TEST(Codegen, KeepsARegisterTileInRegisters) {
   const std::string baseline = code(register_tile(6, 2, 4), "x86-64", 16);
   EXPECT_EQ(count(baseline, "mulps"), 12) << baseline;
   EXPECT_EQ(count(baseline, "[rsp"), 0) << baseline;
+}
+
+TEST(Codegen, GivesTheSameCodeWhateverWasCompiledBefore) {
+  const std::string first = compile_kernel(register_tile(6, 2, 8).p, Target{}).value().object;
+  for (int i = 0; i < 300; ++i) compile_kernel(register_tile(1, 1, 4).p, Target{}).value();  // past a new context
+  EXPECT_EQ(compile_kernel(register_tile(6, 2, 8).p, Target{}).value().object, first);
 }
 
 TEST(Codegen, ReadsInvariantsOnceBeforeTheLoop) {

@@ -108,6 +108,51 @@ Affine combine(const Affine& a, const Affine& b, std::int64_t factor) {
   return sum;
 }
 
+/// Brings the terms in order, each atom once.
+void sort_terms(Affine& sum) {
+  auto& terms = sum.terms;
+  if (terms.size() > 1) {
+    const auto before = [](const auto& x, const auto& y) { return compare_atoms(x.first, y.first) < 0; };
+    for (auto i = terms.begin(); i != terms.end(); ++i)  // they are few
+      std::rotate(std::upper_bound(terms.begin(), i, *i, before), i, i + 1);
+    std::size_t last = 0;
+    for (std::size_t i = 1; i < terms.size(); ++i) {
+      if (compare_atoms(terms[last].first, terms[i].first) == 0)
+        terms[last].second = wrap_add(terms[last].second, terms[i].second);
+      else if (++last != i)
+        terms[last] = std::move(terms[i]);
+    }
+    terms.resize(last + 1);
+  }
+  std::erase_if(terms, [](const auto& term) { return term.second == 0; });
+}
+
+/// Adds factor * e to `sum`, whose terms are brought in order afterwards.
+void gather(const Expr& e, std::int64_t factor, Affine& sum) {
+  if (const auto* c = std::get_if<IntConst>(&e->kind)) {
+    sum.constant = wrap_add(sum.constant, wrap_mul(c->value, factor));
+    return;
+  }
+  if (const auto* n = std::get_if<Unary>(&e->kind)) return gather(n->a, wrap_mul(factor, -1), sum);
+  if (const auto* n = std::get_if<Binary>(&e->kind)) {
+    if (n->op == BinaryOp::add || n->op == BinaryOp::sub) {
+      gather(n->a, factor, sum);
+      return gather(n->b, n->op == BinaryOp::add ? factor : wrap_mul(factor, -1), sum);
+    }
+    if (n->op == BinaryOp::mul) {
+      if (const auto* c = std::get_if<IntConst>(&n->b->kind)) return gather(n->a, wrap_mul(factor, c->value), sum);
+      const Affine a = to_affine(n->a), b = to_affine(n->b);
+      if (a.is_constant() || b.is_constant()) {
+        const Affine part = scale(b.is_constant() ? a : b, wrap_mul(factor, b.is_constant() ? b.constant : a.constant));
+        sum.constant = wrap_add(sum.constant, part.constant);
+        sum.terms.insert(sum.terms.end(), part.terms.begin(), part.terms.end());
+        return;
+      }
+    }
+  }
+  sum.terms.emplace_back(e, factor);
+}
+
 Expr times(const Expr& atom, std::int64_t coefficient) { return coefficient == 1 ? atom : atom * coefficient; }
 
 }  // namespace
@@ -146,18 +191,10 @@ bool same(const Affine& a, const Affine& b) {
 
 Affine to_affine(const Expr& e) {
   WHET_CHECK(e->dtype == DType::i64 && e->lanes == 1, "affine forms are of i64 scalars");
-  if (const auto* c = std::get_if<IntConst>(&e->kind)) return {{}, c->value};
-  if (const auto* n = std::get_if<Unary>(&e->kind)) return scale(to_affine(n->a), -1);
-  if (const auto* n = std::get_if<Binary>(&e->kind)) {
-    if (n->op == BinaryOp::add) return add(to_affine(n->a), to_affine(n->b));
-    if (n->op == BinaryOp::sub) return sub(to_affine(n->a), to_affine(n->b));
-    if (n->op == BinaryOp::mul) {
-      const Affine a = to_affine(n->a), b = to_affine(n->b);
-      if (b.is_constant()) return scale(a, b.constant);
-      if (a.is_constant()) return scale(b, a.constant);
-    }
-  }
-  return {{{e, 1}}, 0};
+  Affine sum;
+  gather(e, 1, sum);
+  sort_terms(sum);
+  return sum;
 }
 
 Expr to_expr(const Affine& a) {

@@ -499,15 +499,10 @@ bool Facts::proves_nonnegative(const Affine& a) const {
   return negative && *negative <= 0;
 }
 
-bool Facts::proves(const Expr& condition) const {
-  Facts copy = *this;
-  return is_const(simplify(condition, copy), 1);
-}
+// `simplify` leaves the facts as they were; a copy would be most of the work.
+bool Facts::proves(const Expr& condition) const { return is_const(simplify(condition, const_cast<Facts&>(*this)), 1); }
 
-bool Facts::refutes(const Expr& condition) const {
-  Facts copy = *this;
-  return is_const(simplify(condition, copy), 0);
-}
+bool Facts::refutes(const Expr& condition) const { return is_const(simplify(condition, const_cast<Facts&>(*this)), 0); }
 
 Interval bounds(const Expr& e, const RangeOf& range) { return Facts(range).bounds(e); }
 

@@ -151,6 +151,27 @@ Expr map_children(const Expr& e, const F& map) {
       e->kind);
 }
 
+template <typename F>
+void for_each_child(const Expr& e, const F& go) {
+  std::visit(Match{
+                 [](const IntConst&) {},
+                 [](const FloatConst&) {},
+                 [](const Var&) {},
+                 [&](const Unary& n) { go(n.a); },
+                 [&](const Binary& n) { go(n.a), go(n.b); },
+                 [&](const Select& n) { go(n.condition), go(n.if_true), go(n.if_false); },
+                 [&](const Cast& n) { go(n.a); },
+                 [&](const Call& n) { std::for_each(n.args.begin(), n.args.end(), go); },
+                 [&](const Load& n) {
+                   std::for_each(n.index.begin(), n.index.end(), go);
+                   if (n.mask.defined()) go(n.mask);
+                 },
+                 [&](const Ramp& n) { go(n.base); },
+                 [&](const Broadcast& n) { go(n.a); },
+             },
+             e->kind);
+}
+
 bool same_list(const std::vector<Expr>& a, const std::vector<Expr>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Expr& x, const Expr& y) { return same(x, y); });
 }
@@ -180,10 +201,6 @@ std::uint64_t mix(std::uint64_t seed, const std::vector<Expr>& list) {
 }
 
 }  // namespace
-
-Expr make_expr(DType dtype, int lanes, ExprKind kind) {
-  return Expr(std::make_shared<const ExprNode>(ExprNode{dtype, lanes, std::move(kind)}));
-}
 
 Expr int_const(std::int64_t value, DType dtype) {
   WHET_CHECK(!is_float(dtype));
@@ -387,36 +404,48 @@ std::uint64_t hash(const Expr& e) {
 
 void for_each(const Expr& e, const std::function<void(const Expr&)>& visit) {
   visit(e);
-  auto go = [&](const Expr& child) { for_each(child, visit); };
-  std::visit(Match{
-                 [](const IntConst&) {},
-                 [](const FloatConst&) {},
-                 [](const Var&) {},
-                 [&](const Unary& n) { go(n.a); },
-                 [&](const Binary& n) { go(n.a), go(n.b); },
-                 [&](const Select& n) { go(n.condition), go(n.if_true), go(n.if_false); },
-                 [&](const Cast& n) { go(n.a); },
-                 [&](const Call& n) { std::for_each(n.args.begin(), n.args.end(), go); },
-                 [&](const Load& n) {
-                   std::for_each(n.index.begin(), n.index.end(), go);
-                   if (n.mask.defined()) go(n.mask);
-                 },
-                 [&](const Ramp& n) { go(n.base); },
-                 [&](const Broadcast& n) { go(n.a); },
-             },
-             e->kind);
+  for_each_child(e, [&](const Expr& child) { for_each(child, visit); });
 }
 
-Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& replace) {
+namespace {
+
+template <typename F>
+Expr rewrite_with(const Expr& e, const F& replace) {
   if (Expr replaced = replace(e); replaced.defined()) return replaced;
-  return map_children(e, [&](const Expr& child) { return rewrite(child, replace); });
+  return map_children(e, [&](const Expr& child) { return rewrite_with(child, replace); });
 }
+
+}  // namespace
+
+Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& replace) { return rewrite_with(e, replace); }
 
 Expr substitute(const Expr& e, const std::function<Expr(VarId)>& value) {
-  return rewrite(e, [&](const Expr& x) {
+  return rewrite_with(e, [&](const Expr& x) {
+    if (x->vars == 0) return x;
     const auto* v = std::get_if<Var>(&x->kind);
     return v ? value(v->id) : Expr();
   });
+}
+
+Expr substitute(const Expr& e, Substitution values) {
+  std::uint64_t bits = 0;
+  for (const auto& [id, value] : values) bits |= var_bit(id);
+  return rewrite_with(e, [&](const Expr& x) {
+    if ((x->vars & bits) == 0) return x;
+    const auto* v = std::get_if<Var>(&x->kind);
+    if (!v) return Expr();
+    for (const auto& [id, value] : values)
+      if (id == v->id) return value;
+    return x;
+  });
+}
+
+bool uses(const Expr& e, VarId id) {
+  if ((e->vars & var_bit(id)) == 0) return false;
+  if (const auto* v = std::get_if<Var>(&e->kind)) return v->id == id;
+  bool found = false;
+  for_each_child(e, [&](const Expr& child) { found = found || uses(child, id); });
+  return found;
 }
 
 }  // namespace whet

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -122,10 +124,41 @@ struct Broadcast {
 /// The kinds are closed: a match that forgets one does not compile (use `std::visit` with `Match`).
 using ExprKind = std::variant<IntConst, FloatConst, Var, Unary, Binary, Select, Cast, Call, Load, Ramp, Broadcast>;
 
+/// The bit of a variable in `ExprNode::vars`; some share one.
+constexpr std::uint64_t var_bit(VarId id) { return std::uint64_t{1} << (static_cast<std::uint32_t>(id.value) % 64); }
+
 struct ExprNode {
-  DType dtype = DType::i64;
-  int lanes = 1;
+  template <typename Kind>
+  ExprNode(DType type, int width, Kind what) : dtype(type), lanes(width), vars(vars_of(what)), kind(std::move(what)) {}
+
+  DType dtype;
+  int lanes;
+  std::uint64_t vars;  ///< the bits of all variables inside: most of what cannot hold one is skipped at a glance
   ExprKind kind;
+
+ private:
+  static std::uint64_t vars_of(const Expr& e) { return e.defined() ? e->vars : 0; }
+  static std::uint64_t vars_of(const std::vector<Expr>& list) {
+    std::uint64_t bits = 0;
+    for (const Expr& e : list) bits |= e->vars;
+    return bits;
+  }
+  static std::uint64_t vars_of(const IntConst&) { return 0; }
+  static std::uint64_t vars_of(const FloatConst&) { return 0; }
+  static std::uint64_t vars_of(const Var& n) { return var_bit(n.id); }
+  static std::uint64_t vars_of(const Unary& n) { return vars_of(n.a); }
+  static std::uint64_t vars_of(const Binary& n) { return vars_of(n.a) | vars_of(n.b); }
+  static std::uint64_t vars_of(const Select& n) {
+    return vars_of(n.condition) | vars_of(n.if_true) | vars_of(n.if_false);
+  }
+  static std::uint64_t vars_of(const Cast& n) { return vars_of(n.a); }
+  static std::uint64_t vars_of(const Call& n) { return vars_of(n.args); }
+  static std::uint64_t vars_of(const Load& n) { return vars_of(n.index) | vars_of(n.mask); }
+  static std::uint64_t vars_of(const Ramp& n) { return vars_of(n.base); }
+  static std::uint64_t vars_of(const Broadcast& n) { return vars_of(n.a); }
+  static std::uint64_t vars_of(const ExprKind& kind) {
+    return std::visit([](const auto& n) { return vars_of(n); }, kind);
+  }
 };
 
 /// `std::visit(Match{[](const Var& v) {...}, ...}, expr->kind)`
@@ -141,7 +174,11 @@ Match(F...) -> Match<F...>;
 // broadcast; an operation on broadcasts is a broadcast, a ramp shifted or scaled by a scalar is a ramp. A select of
 // vectors may have a scalar condition; the index of a load may mix scalars and vectors. Float constants are rounded to
 // their dtype.
-Expr make_expr(DType, int lanes, ExprKind);
+/// `kind`: an ExprKind or one of its alternatives.
+template <typename Kind>
+Expr make_expr(DType dtype, int lanes, Kind kind) {
+  return Expr(std::make_shared<const ExprNode>(dtype, lanes, std::move(kind)));
+}
 Expr int_const(std::int64_t value, DType = DType::i64);
 Expr float_const(double value, DType = DType::f32);
 Expr bool_const(bool value);
@@ -200,5 +237,10 @@ void for_each(const Expr& e, const std::function<void(const Expr&)>& visit);
 Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& replace);
 /// Replaces variables; an undefined result keeps the variable.
 Expr substitute(const Expr& e, const std::function<Expr(VarId)>& value);
+/// Replaces these variables.
+using Substitution = std::span<const std::pair<VarId, Expr>>;
+Expr substitute(const Expr& e, Substitution values);
+/// Whether the variable occurs in `e`.
+bool uses(const Expr& e, VarId);
 
 }  // namespace whet

@@ -51,7 +51,9 @@ struct Renamer {
                                   bind(l.var, l.name, l.value->dtype, l.value->lanes, [&] { l.body = stmt(l.body); });
                               return make_stmt(l);
                             },
-                            [&](Store st) {
+                            [&](const Store& unchanged) {
+                              if (now.empty()) return s;
+                              Store st = unchanged;
                               for (Expr& e : st.index) e = expr(e);
                               st.value = expr(st.value);
                               if (st.mask.defined()) st.mask = expr(st.mask);

@@ -12,6 +12,7 @@ namespace {
 struct Unroller {
   std::optional<Error> refused;
   std::int64_t stores = 0;
+  std::vector<std::pair<VarId, Expr>> values;  // of the unrolled loops around
 
   Stmt visit(const Stmt& s) {
     return rewrite(
@@ -22,21 +23,23 @@ struct Unroller {
           if (!loop || loop->kind != LoopKind::unrolled) return Stmt();
           return copies(*loop, part);
         },
-        nullptr);
+        [&](const Expr& e) { return here(e); });
   }
 
+  Expr here(const Expr& e) const { return values.empty() ? e : substitute(e, values); }
+
   Stmt copies(const Loop& loop, const Stmt& whole) {
-    const std::int64_t *min = as_int(loop.min), *extent = as_int(loop.extent);
+    const Expr first = here(loop.min), times = here(loop.extent);
+    const std::int64_t *min = as_int(first), *extent = as_int(times);
     if (!min || !extent) {
       refused = Error{fmt::format("loop {} cannot be unrolled: its bounds are not constant", loop.name)};
       return whole;
     }
     std::vector<Stmt> parts;
     for (std::int64_t i = *min; i < *min + *extent && !refused; ++i) {
-      const Stmt copy = rewrite(loop.body, nullptr, [&](const Expr& e) {
-        return substitute(e, [&](VarId v) { return v == loop.index ? int_const(i) : Expr(); });
-      });
-      parts.push_back(visit(copy));
+      values.emplace_back(loop.index, int_const(i));
+      parts.push_back(visit(loop.body));
+      values.pop_back();
       if (stores > kMaxUnrolledStores)
         refused =
             Error{fmt::format("loop {} unrolls to more than {} stores; unroll less", loop.name, kMaxUnrolledStores)};

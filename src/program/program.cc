@@ -1,7 +1,11 @@
 #include "program/program.h"
 
+#include <algorithm>
+
 namespace whet {
 namespace {
+
+bool is_block(const Stmt& s) { return std::holds_alternative<Block>(s->kind); }
 
 void append(std::vector<Stmt>& list, const Stmt& s) {
   if (!s.defined()) return;
@@ -18,7 +22,10 @@ Stmt make_stmt(StmtKind kind) { return Stmt(std::make_shared<const StmtNode>(Stm
 
 Stmt block(std::vector<Stmt> list) {
   std::vector<Stmt> flat;
-  for (const Stmt& s : list) append(flat, s);
+  if (std::none_of(list.begin(), list.end(), [](const Stmt& s) { return !s.defined() || is_block(s); }))
+    flat = std::move(list);
+  else
+    for (const Stmt& s : list) append(flat, s);
   if (flat.empty()) return {};
   if (flat.size() == 1) return flat[0];
   return make_stmt(Block{std::move(flat)});

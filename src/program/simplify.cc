@@ -18,6 +18,7 @@ class StmtSimplifier {
                           [&](const If& n) { return branch(n); },
                           [&](const Block& n) {
                             std::vector<Stmt> body;
+                            body.reserve(n.body.size());
                             for (const Stmt& inner : n.body) body.push_back(run(inner));
                             return block(std::move(body));
                           },
@@ -30,8 +31,8 @@ class StmtSimplifier {
   Expr expr(const Expr& e) { return simplify(e, facts_); }
 
   static Stmt replaced(const Stmt& s, VarId var, const Expr& value) {
-    return rewrite(s, {},
-                   [&](const Expr& e) { return substitute(e, [&](VarId id) { return id == var ? value : Expr(); }); });
+    const std::pair<VarId, Expr> pair(var, value);
+    return rewrite(s, {}, [&](const Expr& e) { return substitute(e, Substitution(&pair, 1)); });
   }
 
   Stmt loop(const Loop& n) {
@@ -60,17 +61,12 @@ class StmtSimplifier {
     enter(facts_, Let{n.var, n.name, value, {}});
     const Stmt body = run(n.body);
     facts_.rewind(mark);
-    return uses(body, n.var) ? make_stmt(Let{n.var, n.name, value, body}) : body;
+    return occurs(body, n.var) ? make_stmt(Let{n.var, n.name, value, body}) : body;
   }
 
-  static bool uses(const Stmt& s, VarId var) {
+  static bool occurs(const Stmt& s, VarId var) {
     bool found = false;
-    for_each(s, {}, [&](const Expr& e) {
-      for_each(e, [&](const Expr& x) {
-        const auto* v = std::get_if<Var>(&x->kind);
-        found = found || (v && v->id == var);
-      });
-    });
+    for_each(s, {}, [&](const Expr& e) { found = found || uses(e, var); });
     return found;
   }
 
@@ -87,6 +83,7 @@ class StmtSimplifier {
       enter_if(facts_, mask);
     }
     std::vector<Expr> index;
+    index.reserve(n.index.size());
     for (const Expr& i : n.index) index.push_back(expr(i));
     const Expr value = expr(n.value);
     facts_.rewind(mark);

@@ -34,8 +34,10 @@ class ProgramVerifier {
   void fail(std::string what) {
     if (!failed()) error_ = std::move(what);
   }
-  void need(bool condition, const std::string& what) {
-    if (!condition) fail(what);
+  /// `what` makes the sentence: almost always it is not needed.
+  template <typename What>
+  void need(bool condition, const What& what) {
+    if (!condition) fail(what());
   }
 
   std::string text(const Expr& e) const {
@@ -46,11 +48,13 @@ class ProgramVerifier {
   void buffers() {
     std::set<int> arguments;
     for (const Buffer& b : program_.buffers) {
-      for (std::int64_t extent : b.extents) need(extent >= 0, "buffer '" + b.name + "' has a negative extent");
+      for (std::int64_t extent : b.extents)
+        need(extent >= 0, [&] { return "buffer '" + b.name + "' has a negative extent"; });
       if (b.scope != Scope::argument) continue;
-      need(b.argument >= 0, "buffer '" + b.name + "' is an argument without a number");
-      need(arguments.insert(b.argument).second, "two buffers are argument " + std::to_string(b.argument));
-      need(!(b.constant && b.written), "argument '" + b.name + "' is constant, and written");
+      need(b.argument >= 0, [&] { return "buffer '" + b.name + "' is an argument without a number"; });
+      need(arguments.insert(b.argument).second,
+           [&] { return "two buffers are argument " + std::to_string(b.argument); });
+      need(!(b.constant && b.written), [&] { return "argument '" + b.name + "' is constant, and written"; });
     }
   }
 
@@ -66,7 +70,7 @@ class ProgramVerifier {
                    [&](const Block& n) {
                      for (const Stmt& inner : n.body) stmt(inner, top);
                    },
-                   [&](const Barrier&) { need(top, "a barrier stands inside another statement"); },
+                   [&](const Barrier&) { need(top, [&] { return "a barrier stands inside another statement"; }); },
                },
                s->kind);
   }
@@ -75,7 +79,7 @@ class ProgramVerifier {
     if (!var.valid() || var.index() >= vars_.size())
       return fail("'" + name + "' is variable " + std::to_string(var.value) + " of " + std::to_string(program_.vars));
     need(vars_[var.index()].life == Life::unbound,
-         "variable " + std::to_string(var.value) + " '" + name + "' is bound twice");
+         [&] { return "variable " + std::to_string(var.value) + " '" + name + "' is bound twice"; });
     vars_[var.index()] = {Life::live, dtype, lanes};
   }
   void unbind(VarId var) {
@@ -84,7 +88,7 @@ class ProgramVerifier {
 
   void index_scalar(const Expr& e, const std::string& what) {
     if (!e.defined()) return fail(what + " is missing");
-    need(e->dtype == DType::i64 && e->lanes == 1, what + " is no i64 scalar: " + text(e));
+    need(e->dtype == DType::i64 && e->lanes == 1, [&] { return what + " is no i64 scalar: " + text(e); });
     expr(e);
   }
 
@@ -93,9 +97,11 @@ class ProgramVerifier {
     index_scalar(n.extent, "the extent of loop '" + n.name + "'");
     if (failed()) return;
     const bool expanded = n.kind == LoopKind::vectorized || n.kind == LoopKind::unrolled;
-    need(!expanded || as_int(n.extent), "the extent of loop '" + n.name + "' is not constant: " + text(n.extent));
-    need(!expanded || !options_.lowered, "loop '" + n.name + "' is still to be vectorized or unrolled");
-    need(n.kind != LoopKind::parallel || top, "the parallel loop '" + n.name + "' stands inside another statement");
+    need(!expanded || as_int(n.extent),
+         [&] { return "the extent of loop '" + n.name + "' is not constant: " + text(n.extent); });
+    need(!expanded || !options_.lowered, [&] { return "loop '" + n.name + "' is still to be vectorized or unrolled"; });
+    need(n.kind != LoopKind::parallel || top,
+         [&] { return "the parallel loop '" + n.name + "' stands inside another statement"; });
     bind(n.index, n.name, DType::i64, 1);
     if (failed()) return;
     const auto mark = facts_.mark();
@@ -120,7 +126,7 @@ class ProgramVerifier {
   void branch(const If& n) {
     if (!n.condition.defined()) return fail("an if has no condition");
     need(n.condition->dtype == DType::boolean && n.condition->lanes == 1,
-         "the condition of an if is no boolean scalar: " + text(n.condition));
+         [&] { return "the condition of an if is no boolean scalar: " + text(n.condition); });
     expr(n.condition);
     if (failed()) return;
     const auto mark = facts_.mark();
@@ -137,9 +143,10 @@ class ProgramVerifier {
     const Buffer& b = program_.buffer(n.buffer);
     const std::string what = "store to '" + b.name + "'";
     if (!n.value.defined()) return fail(what + " has no value");
-    need(n.value->dtype == b.dtype,
-         what + " of dtype " + std::string(name_of(n.value->dtype)) + ", expected " + std::string(name_of(b.dtype)));
-    need(b.scope != Scope::argument || b.written, what + ", an argument that is not written");
+    need(n.value->dtype == b.dtype, [&] {
+      return what + " of dtype " + std::string(name_of(n.value->dtype)) + ", expected " + std::string(name_of(b.dtype));
+    });
+    need(b.scope != Scope::argument || b.written, [&] { return what + ", an argument that is not written"; });
     const std::size_t depth = lane_conditions_.size();
     const auto mark = facts_.mark();
     if (n.mask.defined()) {
@@ -157,7 +164,7 @@ class ProgramVerifier {
   void mask(const Expr& m, int lanes, const std::string& what) {
     if (failed()) return;
     need(m->dtype == DType::boolean && m->lanes == lanes,
-         what + " has a mask of other lanes or no booleans: " + text(m));
+         [&] { return what + " has a mask of other lanes or no booleans: " + text(m); });
     if (lanes == 1) {
       enter_if(facts_, m);
     } else {
@@ -177,13 +184,13 @@ class ProgramVerifier {
     for (std::size_t d = 0; d < index.size() && !failed(); ++d) {
       if (!index[d].defined()) return fail(what + " lacks an index");
       need(index[d]->dtype == DType::i64 && (index[d]->lanes == 1 || index[d]->lanes == lanes),
-           what + " has an index of other lanes, or no i64: " + text(index[d]));
+           [&] { return what + " has an index of other lanes, or no i64: " + text(index[d]); });
       most = std::max(most, index[d]->lanes);
       const bool fixed = b.scope != Scope::registers || !options_.lowered || as_int(lane_base(index[d]));
-      need(fixed, what + " has an index into registers that is not constant: " + text(index[d]));
+      need(fixed, [&] { return what + " has an index into registers that is not constant: " + text(index[d]); });
       if (!failed()) inside(what, index[d], lanes, flat ? num_elements(b.extents) : b.extents[d]);
     }
-    need(most == lanes, what + " has " + std::to_string(lanes) + " lanes at scalar indices");
+    need(most == lanes, [&] { return what + " has " + std::to_string(lanes) + " lanes at scalar indices"; });
   }
 
   static Expr lane_base(const Expr& e) {
@@ -214,7 +221,7 @@ class ProgramVerifier {
     if (failed()) return;
     if (!e.defined()) return fail("an expression lacks an operand");
     auto like = [&](const Expr& x) { return x.defined() && x->dtype == e->dtype && x->lanes == e->lanes; };
-    auto agree = [&](bool condition) { need(condition, "dtypes or lanes do not agree in " + text(e)); };
+    auto agree = [&](bool condition) { need(condition, [&] { return "dtypes or lanes do not agree in " + text(e); }); };
     std::visit(Match{
                    [&](const IntConst&) { agree(!is_float(e->dtype)); },
                    [&](const FloatConst&) { agree(is_float(e->dtype)); },
@@ -263,7 +270,7 @@ class ProgramVerifier {
     if (!divides || is_float(n.b->dtype) || has_load(n.b)) return;
     const Interval range = facts_.bounds(n.b);
     const bool nonzero = (range.min && *range.min > 0) || (range.max && *range.max < 0);
-    need(nonzero, "the divisor is not proven to be other than 0 in " + text(e));
+    need(nonzero, [&] { return "the divisor is not proven to be other than 0 in " + text(e); });
   }
 
   /// It is computed once for all lanes, so what holds in some of them does not help.
@@ -280,11 +287,12 @@ class ProgramVerifier {
       return fail("variable " + std::to_string(n.id.value) + " '" + n.name + "' is used outside its binding");
     const Variable& v = vars_[n.id.index()];
     need(v.dtype == e->dtype && v.lanes == e->lanes,
-         "variable '" + n.name + "' is used with another dtype or number of lanes than it has");
+         [&] { return "variable '" + n.name + "' is used with another dtype or number of lanes than it has"; });
   }
 
   void choice(const Expr& e, const Select& n) {
-    need(n.condition->lanes == 1 || n.condition->lanes == e->lanes, "dtypes or lanes do not agree in " + text(e));
+    need(n.condition->lanes == 1 || n.condition->lanes == e->lanes,
+         [&] { return "dtypes or lanes do not agree in " + text(e); });
     expr(n.condition);
     for (const bool side : {true, false}) {
       const auto mark = facts_.mark();
@@ -305,8 +313,9 @@ class ProgramVerifier {
     if (!known(n.source)) return fail("a load names no buffer");
     const Buffer& b = program_.buffer(BufferId(n.source.value));
     const std::string what = "load from '" + b.name + "'";
-    need(b.dtype == e->dtype,
-         what + " as " + std::string(name_of(e->dtype)) + ", expected " + std::string(name_of(b.dtype)));
+    need(b.dtype == e->dtype, [&] {
+      return what + " as " + std::string(name_of(e->dtype)) + ", expected " + std::string(name_of(b.dtype));
+    });
     const auto mark = facts_.mark();
     const std::size_t depth = lane_conditions_.size();
     if (n.mask.defined()) {

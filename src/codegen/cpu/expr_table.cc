@@ -66,60 +66,76 @@ std::size_t ExprTable::KeyHash::operator()(const Key& key) const {
   return h;
 }
 
+std::size_t ExprTable::NodeHash::operator()(const ExprNode* node) const {
+  return hash_combine(0, reinterpret_cast<std::uintptr_t>(node));
+}
+
+void ExprTable::Operands::push(ExprRef ref) {
+  WHET_CHECK(count < refs.size(), "an expression of at most three operands");
+  refs[count++] = ref;
+}
+
 ExprRef ExprTable::intern(const Expr& e) {
-  if (const auto found = by_node_.find(e.get()); found != by_node_.end()) return found->second;
+  if (const ExprRef found = by_node_.find(e.get()); found.valid()) return found;
   auto number = [](auto value) { return static_cast<std::int64_t>(value); };
-  const ExprRef ref = std::visit(
-      Match{
-          [&](const IntConst& n) { return add(e, {}, 0, n.value); },
-          [&](const FloatConst& n) { return add(e, {}, 0, std::bit_cast<std::int64_t>(n.value)); },
-          [&](const Var& n) {
-            const auto alias = aliases_.find(n.id);
-            return alias != aliases_.end() ? alias->second : add(e, {}, 0, n.id.value);
-          },
-          [&](const Unary& n) { return add(e, {intern(n.a)}, number(n.op), 0); },
-          [&](const Binary& n) { return add(e, {intern(n.a), intern(n.b)}, number(n.op), 0); },
-          [&](const Select& n) { return add(e, {intern(n.condition), intern(n.if_true), intern(n.if_false)}, 0, 0); },
-          [&](const Cast& n) { return add(e, {intern(n.a)}, 0, 0); },
-          [&](const Call& n) {
-            std::vector<ExprRef> args;
-            for (const Expr& arg : n.args) args.push_back(intern(arg));
-            return add(e, std::move(args), number(n.fn), 0);
-          },
-          [&](const Load& n) {
-            std::vector<ExprRef> parts;
-            for (const Expr& index : n.index) parts.push_back(intern(index));
-            if (n.mask.defined()) parts.push_back(intern(n.mask));
-            return add(e, std::move(parts), n.mask.defined() ? 1 : 0, n.source.value);
-          },
-          [&](const Ramp& n) { return add(e, {intern(n.base)}, 0, n.stride); },
-          [&](const Broadcast& n) { return e->lanes == 1 ? intern(n.a) : add(e, {intern(n.a)}, 0, 0); },
-      },
-      e->kind);
-  by_node_.emplace(e.get(), ref);
+  auto of = [&](const auto&... operands) {
+    Operands list;
+    (list.push(intern(operands)), ...);
+    return list;
+  };
+  auto of_list = [&](const std::vector<Expr>& operands) {
+    Operands list;
+    for (const Expr& operand : operands) list.push(intern(operand));
+    return list;
+  };
+  const ExprRef ref =
+      std::visit(Match{
+                     [&](const IntConst& n) { return add(e, {}, 0, n.value); },
+                     [&](const FloatConst& n) { return add(e, {}, 0, std::bit_cast<std::int64_t>(n.value)); },
+                     [&](const Var& n) {
+                       const auto alias = aliases_.find(n.id);
+                       return alias != aliases_.end() ? alias->second : add(e, {}, 0, n.id.value);
+                     },
+                     [&](const Unary& n) { return add(e, of(n.a), number(n.op), 0); },
+                     [&](const Binary& n) { return add(e, of(n.a, n.b), number(n.op), 0); },
+                     [&](const Select& n) { return add(e, of(n.condition, n.if_true, n.if_false), 0, 0); },
+                     [&](const Cast& n) { return add(e, of(n.a), 0, 0); },
+                     [&](const Call& n) { return add(e, of_list(n.args), number(n.fn), 0); },
+                     [&](const Load& n) {
+                       Operands parts = of_list(n.index);
+                       if (n.mask.defined()) parts.push(intern(n.mask));
+                       return add(e, parts, n.mask.defined() ? 1 : 0, n.source.value);
+                     },
+                     [&](const Ramp& n) { return add(e, of(n.base), 0, n.stride); },
+                     [&](const Broadcast& n) { return e->lanes == 1 ? intern(n.a) : add(e, of(n.a), 0, 0); },
+                 },
+                 e->kind);
+  by_node_.insert(e.get(), ref);
   return ref;
 }
 
-ExprRef ExprTable::add(const Expr& e, std::vector<ExprRef> children, std::int64_t op, std::int64_t payload) {
-  WHET_CHECK(children.size() <= 3, "an expression of at most three operands");
+ExprRef ExprTable::add(const Expr& e, const Operands& children, std::int64_t op, std::int64_t payload) {
+  auto operand = [&](std::size_t i) { return static_cast<std::uint32_t>(children.refs[i].value); };
   Key key;
   key.words[0] = (static_cast<std::int64_t>(e->kind.index()) << 48) | (op << 40) |
                  (static_cast<std::int64_t>(e->dtype) << 32) | e->lanes;
   key.words[1] = payload;
-  for (std::size_t i = 0; i < children.size(); ++i) key.words[2 + i] = children[i].value + 1;
-  const auto [entry, added] = by_key_.emplace(key, ExprRef(static_cast<std::int64_t>(infos_.size())));
-  if (!added) return entry->second;
+  key.words[2] = static_cast<std::int64_t>((std::uint64_t{operand(0)} << 32) | operand(1));
+  key.words[3] = operand(2);
+  if (const ExprRef found = by_key_.find(key); found.valid()) return found;
+  const ExprRef ref(static_cast<std::int64_t>(infos_.size()));
+  by_key_.insert(key, ref);
   ExprInfo info;
   info.expr = e;
-  info.children = std::move(children);
+  info.children.assign(children.refs.begin(), children.refs.begin() + static_cast<std::ptrdiff_t>(children.count));
   describe(info);
   infos_.push_back(std::move(info));
   ExprInfo& stored = infos_.back();
   if (!stored.is_linear && stored.expr->dtype == DType::i64 && stored.expr->lanes == 1) {
     stored.is_linear = true;
-    stored.linear.terms = {{entry->second, 1}};
+    stored.linear.terms = {{ref, 1}};
   }
-  return entry->second;
+  return ref;
 }
 
 void ExprTable::describe(ExprInfo& info) const {

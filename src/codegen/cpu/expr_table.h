@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/cpu/flat_map.h"
 #include "compute/expr.h"
 #include "program/program.h"
 
@@ -52,23 +53,31 @@ class ExprTable {
   bool is_alias(VarId var) const { return aliases_.contains(var); }
 
  private:
+  struct Operands {
+    std::array<ExprRef, 3> refs;
+    std::size_t count = 0;
+    void push(ExprRef ref);
+  };
   /// What tells expressions apart: kind, operator, dtype and lanes; a constant or id; the operands.
   struct Key {
-    std::array<std::int64_t, 5> words = {};
+    std::array<std::int64_t, 4> words = {};
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct KeyHash {
     std::size_t operator()(const Key&) const;
   };
+  struct NodeHash {
+    std::size_t operator()(const ExprNode*) const;
+  };
 
-  ExprRef add(const Expr&, std::vector<ExprRef> children, std::int64_t op, std::int64_t payload);
+  ExprRef add(const Expr&, const Operands&, std::int64_t op, std::int64_t payload);
   void describe(ExprInfo&) const;
   bool make_linear(const ExprInfo&, Linear&) const;
 
   const Program& program_;
   std::deque<ExprInfo> infos_;
-  std::unordered_map<const ExprNode*, ExprRef> by_node_;
-  std::unordered_map<Key, ExprRef, KeyHash> by_key_;
+  FlatMap<const ExprNode*, ExprRef, NodeHash> by_node_;
+  FlatMap<Key, ExprRef, KeyHash> by_key_;
   std::unordered_map<VarId, ExprRef> aliases_;
 };
 

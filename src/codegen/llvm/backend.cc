@@ -6,16 +6,16 @@
 #include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/CommandLine.h>
+#include <llvm/Pass.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
-
-#include "codegen/compile.h"
 
 namespace whet {
 namespace {
@@ -24,11 +24,28 @@ constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 /// A context keeps every constant it ever saw; after so many kernels a fresh one is made.
 constexpr int kModulesPerContext = 200;
 
-llvm::cl::opt<bool>* disable_lsr() {
-  auto& options = llvm::cl::getRegisteredOptions();
-  const auto found = options.find("disable-lsr");
-  return found == options.end() ? nullptr : static_cast<llvm::cl::opt<bool>*>(found->second);
-}
+/// What is left out of LLVM's list of passes, by the names that passes give themselves. The others are worth their time
+/// in some kernel, or are needed.
+constexpr const char* kLeftOut[] = {
+    // Our addresses are pointers bumped once a loop already; the result is slower and takes several times the time.
+    "Canonicalize Freeze Instructions in Loops",
+    "Loop Strength Reduction",
+    // Constants and addresses stand where they belong already.
+    "Constant Hoisting",
+    // They look for what kernels do not hold: lifetimes of stack slots, tiles, integers in vectors that would be masks,
+    // comparisons of memory, exceptions, thread-local variables, funclets.
+    "Merge disjoint stack slots",
+    "Tile Register Pre-configure",
+    "X86 Domain Reassignment Pass",
+    "X86 Partial Reduction",
+    "Merge contiguous icmps into a memcmp",
+    "Expand memcmp() to load/stores",
+    "Exception handling preparation",
+    "Prepare callbr",
+    "TLS Variable Hoist",
+    "Local Dynamic TLS Access Clean-up",
+    "Contiguously Lay Out Funclets",
+};
 
 void initialize() {
   static std::once_flag once;
@@ -38,10 +55,7 @@ void initialize() {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86Disassembler();
-    const char* arguments[] = {"whet", "-disable-lsr"};
-    llvm::cl::ParseCommandLineOptions(2, arguments);
   });
-  WHET_CHECK(loop_strength_reduction_is_off(), "something reset LLVM's options in this process");
 }
 
 std::string join(const std::vector<std::string>& list) {
@@ -66,10 +80,35 @@ Status check_names(const llvm::Target& llvm_target, const Target& target) {
 
 }  // namespace
 
-bool loop_strength_reduction_is_off() {
-  const llvm::cl::opt<bool>* option = disable_lsr();
-  return option != nullptr && option->getValue();
-}
+/// LLVM's passes from IR to an object file, used for one module after the other: to set them up takes as long as a
+/// small kernel.
+class Backend::Pipeline : public llvm::legacy::PassManager {
+ public:
+  explicit Pipeline(llvm::TargetMachine& machine) : stream_(bytes_) {
+    const bool unsupported =
+        machine.addPassesToEmitFile(*this, stream_, nullptr, llvm::CodeGenFileType::ObjectFile, true);
+    WHET_CHECK(!unsupported, "this LLVM cannot write object files");
+    for (std::size_t i = 0; i < met_.size(); ++i) WHET_CHECK(met_[i], kLeftOut[i]);  // does LLVM call it otherwise now?
+  }
+
+  void add(llvm::Pass* pass) override {
+    const auto* found = std::find(std::begin(kLeftOut), std::end(kLeftOut), pass->getPassName());
+    if (found == std::end(kLeftOut)) return llvm::legacy::PassManager::add(pass);
+    met_[static_cast<std::size_t>(found - std::begin(kLeftOut))] = true;
+    delete pass;
+  }
+
+  std::string object_of(llvm::Module& module) {
+    bytes_.clear();
+    run(module);
+    return std::string(bytes_.str());
+  }
+
+ private:
+  llvm::SmallString<0> bytes_;
+  llvm::raw_svector_ostream stream_;
+  std::array<bool, std::size(kLeftOut)> met_ = {};
+};
 
 Backend::~Backend() = default;
 
@@ -83,7 +122,7 @@ Result<Backend*> Backend::get(const Target& target) {
   if (slot == nullptr) {
     WHET_TRY(slot, create(target));
   }
-  if (++slot->modules_ % kModulesPerContext == 0) slot->context_ = std::make_unique<llvm::LLVMContext>();
+  if (++slot->modules_ % kModulesPerContext == 0) slot->renew();
   return slot.get();
 }
 
@@ -99,12 +138,18 @@ Result<std::unique_ptr<Backend>> Backend::create(const Target& target) {
   out->machine_.reset(llvm_target->createTargetMachine(kTriple, target.mcpu, out->feature_string(), options,
                                                        llvm::Reloc::PIC_, llvm::CodeModel::Small,
                                                        llvm::CodeGenOptLevel::Less));
-  out->context_ = std::make_unique<llvm::LLVMContext>();
+  out->renew();
   const llvm::MCSubtargetInfo& cpu = *out->machine_->getMCSubtargetInfo();
   out->features_.round = cpu.checkFeatures("+sse4.1");
   out->features_.half = cpu.checkFeatures("+f16c");
   out->features_.masked_loads = cpu.checkFeatures("+avx2");
   return out;
+}
+
+void Backend::renew() {
+  pipeline_.reset();
+  context_ = std::make_unique<llvm::LLVMContext>();
+  pipeline_ = std::make_unique<Pipeline>(*machine_);
 }
 
 std::unique_ptr<llvm::Module> Backend::make_module(const std::string& name) {
@@ -115,15 +160,6 @@ std::unique_ptr<llvm::Module> Backend::make_module(const std::string& name) {
   return module;
 }
 
-std::string Backend::emit_object(llvm::Module& module) {
-  llvm::SmallString<0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  const bool unsupported =
-      machine_->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile, true);
-  WHET_CHECK(!unsupported, "this LLVM cannot write object files");
-  passes.run(module);
-  return std::string(bytes.str());
-}
+std::string Backend::emit_object(llvm::Module& module) { return pipeline_->object_of(module); }
 
 }  // namespace whet

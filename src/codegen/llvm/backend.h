@@ -21,7 +21,7 @@ struct CpuFeatures {
   bool masked_loads = false;  ///< AVX2: masked loads of 4 and 8 bytes are instructions
 };
 
-/// LLVM for one target, in one thread: a target machine and a context, both used again for the next kernel.
+/// LLVM for one target, in one thread: a target machine, a context and the passes, all used again for the next kernel.
 class Backend {
  public:
   /// This thread's backend for the target. Errors: LLVM does not know the processor or a feature.
@@ -40,13 +40,17 @@ class Backend {
   std::string emit_object(llvm::Module&);
 
  private:
+  class Pipeline;
+
   Backend() = default;
+  void renew();
   static Result<std::unique_ptr<Backend>> create(const Target&);
 
   Target target_;
   CpuFeatures features_;
   std::unique_ptr<llvm::LLVMContext> context_;
   std::unique_ptr<llvm::TargetMachine> machine_;
+  std::unique_ptr<Pipeline> pipeline_;  ///< of this machine and context
   int modules_ = 0;
 };
 
