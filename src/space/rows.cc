@@ -16,15 +16,20 @@ bool is_output(const ComputeDag& dag, OpId op) {
   return std::find(dag.outputs.begin(), dag.outputs.end(), op) != dag.outputs.end();
 }
 
+/// Elements of `op` that its readers read in one iteration each; the same one twice counts once.
 int reads_of(const LoopTree& tree, OpId op) {
   int count = 0;
   for (std::size_t i = 0; i < tree.dag.ops.size(); ++i) {
     const OpId reader(static_cast<std::int64_t>(i));
     if (!has_loops(tree, reader)) continue;
+    std::vector<Expr> loads;
     for_each(tree.dag.op(reader).element().body, [&](const Expr& part) {
       const Load* l = std::get_if<Load>(&part->kind);
-      count += l && l->source.value == op.value;
+      if (!l || l->source.value != op.value) return;
+      if (std::none_of(loads.begin(), loads.end(), [&](const Expr& other) { return same(other, part); }))
+        loads.push_back(part);
     });
+    count += static_cast<int>(loads.size());
   }
   return count;
 }
@@ -72,6 +77,7 @@ bool reduces_innermost(const ComputeDag& dag, OpId op) {
 struct Plan {
   std::int64_t vectors = 1;  ///< native vectors in a step
   std::int64_t rows = 1;     ///< computed together
+  bool columns = false;      ///< groups of columns are computed instead
   std::int64_t pixels = 1;   ///< see ElementPlan
   std::int64_t across = 1;
   const Target* target = nullptr;
@@ -162,6 +168,22 @@ LoopId group_rows(Scheduler& s, OpId output, std::size_t axes, std::int64_t rows
   return outer.size() > 1 ? s.fuse(outer) : outer.front();
 }
 
+/// The loops over the first `axes` axes of `output` and over steps along its last axis become one; the other axes run
+/// inside.
+LoopId group_columns(Scheduler& s, OpId output, std::size_t axes, std::int64_t step) {
+  const std::vector<LoopId> loops = s.loops(output);
+  const std::size_t last = last_axis(s.tree().dag.op(output).element().axes);
+  const Scheduler::Pair pair = s.split(loops[last], std::min(step, extent_of(s.tree(), loops[last])), Tail::overlap);
+  std::vector<LoopId> outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(axes));
+  outer.push_back(pair.outer);
+  std::vector<LoopId> order = outer;
+  for (std::size_t k = axes; k < loops.size(); ++k)
+    if (k != last) order.push_back(loops[k]);
+  order.push_back(pair.inner);
+  s.reorder(order);
+  return outer.size() > 1 ? s.fuse(outer) : outer.front();
+}
+
 std::int64_t elements_of(const Region& region) {
   std::int64_t count = 1;
   for (const Span& span : region) count *= span.extent;
@@ -172,10 +194,11 @@ std::int64_t elements_of(const Region& region) {
 bool place_under(Scheduler& s, OpId output, std::size_t axes, const std::vector<OpId>& needed, const Plan& plan) {
   std::vector<double> alone;
   for (OpId op : needed) alone.push_back(iterations(s.tree(), op));
-  const LoopId row = group_rows(s, output, axes, plan.rows);
+  const std::int64_t step = plan.vectors * plan.lanes(s.tree().dag, output);
+  const LoopId row = plan.columns ? group_columns(s, output, axes, step) : group_rows(s, output, axes, plan.rows);
   for (std::size_t i = needed.size(); i-- > 0;) {
-    const bool one_a_row = elements_of(required_region(s.tree(), needed[i], row)) <= plan.rows;
-    s.compute_at(needed[i], row, one_a_row);
+    const std::int64_t elements = elements_of(required_region(s.tree(), needed[i], row));
+    s.compute_at(needed[i], row, elements <= (plan.columns ? step : plan.rows));
   }
   if (!s.finish().ok()) return false;
   for (std::size_t i = 0; i < needed.size(); ++i)
@@ -200,6 +223,23 @@ std::size_t axes_above(const Scheduler& s, OpId output, const std::vector<OpId>&
   for (std::size_t axes = outer_axes(s.tree().dag, output); axes > 0; --axes)
     if (Scheduler trial = s; place_under(trial, output, axes, needed, single)) return axes;
   return 0;
+}
+
+/// Whether the rows are too few for the workers, and what they need is reduced along outer axes: then columns can be
+/// shared out as well.
+bool better_by_columns(const Scheduler& s, OpId output, std::size_t above, const std::vector<OpId>& needed,
+                       const Plan& plan) {
+  const ComputeDag& dag = s.tree().dag;
+  std::int64_t shares = 1;
+  for (std::size_t axis = 0; axis < above; ++axis) shares *= dag.op(output).element().axes[axis].extent;
+  const std::int64_t step = plan.vectors * plan.lanes(dag, output);
+  if (shares >= 4 * plan.target->threads || dag.op(output).shape.back() < step || dag.op(output).element().reducer ||
+      std::any_of(needed.begin(), needed.end(), [&](OpId op) { return reduces_innermost(dag, op); }))
+    return false;
+  Plan columns = plan;
+  columns.columns = true;
+  Scheduler trial = s;
+  return place_under(trial, output, above, needed, columns);
 }
 
 /// Inlines what is cheap; gives what is left but the outputs.
@@ -239,7 +279,7 @@ void nest(Scheduler& s, OpId op, const Plan& plan) {
   if (axes == 0) share_out(s, op);
 }
 
-void build(Scheduler& s, const Plan& plan) {
+void build(Scheduler& s, Plan plan) {
   const std::vector<OpId> needed = inline_cheap(s);
   const std::vector<OpId> outputs = s.tree().dag.outputs;
   // What is not inlined goes under the one op that reads it last, when there is one output; otherwise every op has a
@@ -250,6 +290,7 @@ void build(Scheduler& s, const Plan& plan) {
     for (OpId op : needed) nest(s, op, plan);
     return;
   }
+  plan.columns = better_by_columns(s, outputs.front(), above, needed, plan);
   place_under(s, outputs.front(), above, needed, plan);
   vectorize(s, outputs.front(), plan);
   share_out(s, outputs.front());

@@ -215,7 +215,32 @@ y(n, r, c) = ((x[n, r, c] - m[n, c])*s[n, c]) for n in 4, r in 30, c in 128  # e
 return y
 )";
   const ComputeDag d = dag(text);
-  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel n.0 in 2
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel n·c.0 in 8
+  m @registers
+  for n in 1
+    for r in 30
+      vector c in 64
+        m
+  s @registers
+  for n in 1
+    for r in 30
+      vector c in 64
+        s
+  for r in 30
+    vector c.1 in 64
+      y
+)");
+}
+TEST(DefaultSchedule, OfAReductionAlongAnOuterAxisHoldsItsSumsWhereRowsAreManyEnough) {
+  const char* text = R"(
+x = PLACEHOLDER [40, 30, 128]
+s(n, c) += x[n, r, c] for n in 40, c in 128, r in 30  # reduce
+m(n, c) max= x[n, r, c] for n in 40, c in 128, r in 30  # reduce
+y(n, r, c) = ((x[n, r, c] - m[n, c])*s[n, c]) for n in 40, r in 30, c in 128  # elementwise
+return y
+)";
+  const ComputeDag d = dag(text);
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel n.0 in 20
   for c.0 in 2
     cache m @registers
     for r in 30
