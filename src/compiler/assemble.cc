@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "compiler/barriers.h"
 #include "compiler/memory_plan.h"
@@ -25,14 +26,20 @@ ModelPlan::Tensor described(const Value& value) {
 /// Where every value lies. A value that is computed gets a buffer number until the arena is planned.
 class Assembler {
  public:
-  Assembler(const FusedGraph& fused, const std::vector<Task>& tasks, const std::vector<CompiledTask>& compiled,
-            const std::vector<std::vector<Tensor>>& packed)
-      : fused_(fused), tasks_(tasks), compiled_(compiled), packed_(packed), task_(task_of_group(fused, tasks)) {}
+  Assembler(const FusedGraph& fused, const InPlace& in_place, const std::vector<Task>& tasks,
+            const std::vector<CompiledTask>& compiled, const std::vector<std::vector<Tensor>>& packed)
+      : fused_(fused),
+        in_place_(in_place),
+        tasks_(tasks),
+        compiled_(compiled),
+        packed_(packed),
+        task_(task_of_group(fused, tasks)) {}
 
   Result<AssembledModel> run() {
     WHET_RETURN_IF_ERROR(find_aliases());
     place_inputs_and_outputs();
-    for (std::size_t g = 0; g < fused_.groups.size(); ++g) WHET_RETURN_IF_ERROR(add_group(g));
+    for (std::size_t g = 0; g < fused_.groups.size(); ++g)
+      if (!in_place_.done[g]) WHET_RETURN_IF_ERROR(add_group(g));
     add_output_copies();
     place_arena();
     place_barriers(plan().steps, written_);
@@ -92,6 +99,13 @@ class Assembler {
 
   /// The argument that reads or writes `value` in the step being made.
   PlanArgument argument(ValueId id) {
+    if (const auto part = in_place_.parts.find(id); part != in_place_.parts.end()) {
+      // Its rows lie between those of the other parts: the range goes on to the end of the whole.
+      PlanArgument whole = argument(part->second.whole);
+      whole.offset += part->second.offset;
+      whole.bytes -= part->second.offset;
+      return whole;
+    }
     const std::size_t value = root(id);
     const std::uint64_t bytes = bytes_of(graph().value(id).type);
     Home& home = homes_[value];
@@ -110,8 +124,8 @@ class Assembler {
         break;
     }
     buffers_[home.index].last = step_number();
-    // The offset holds the buffer's number until place_arena.
-    return {PlanPlace::arena, 0, home.index, bytes};
+    // The index holds the buffer's number until place_arena.
+    return {PlanPlace::arena, static_cast<std::uint32_t>(home.index), 0, bytes};
   }
 
   Status add_group(std::size_t g) {
@@ -136,7 +150,8 @@ class Assembler {
           break;
         }
       }
-      if (step.arguments.back().bytes != bytes_of(a.type)) {
+      const bool part = a.kind == KernelArgument::Kind::output && in_place_.parts.contains(group.outputs[index]);
+      if (!part && step.arguments.back().bytes != bytes_of(a.type)) {
         return Error{task.name + ": argument " + std::to_string(written.size()) + " of its kernel is " +
                      to_string(a.type) + "; the graph has " + std::to_string(step.arguments.back().bytes) +
                      " bytes for it"};
@@ -187,7 +202,7 @@ class Assembler {
     const ArenaPlan arena = plan_arena(buffers_);
     for (ModelPlan::Step& step : plan().steps) {
       for (PlanArgument& a : step.arguments) {
-        if (a.place == PlanPlace::arena) a.offset = arena.offsets[a.offset];
+        if (a.place == PlanPlace::arena) a.offset += arena.offsets[std::exchange(a.index, 0)];
       }
       if (step.shared_bytes > 0) step.shared_offset = arena.offsets[step.shared_offset];
     }
@@ -196,6 +211,7 @@ class Assembler {
   }
 
   const FusedGraph& fused_;
+  const InPlace& in_place_;
   const std::vector<Task>& tasks_;
   const std::vector<CompiledTask>& compiled_;
   const std::vector<std::vector<Tensor>>& packed_;
@@ -214,14 +230,13 @@ std::vector<int> task_of_group(const FusedGraph& fused, const std::vector<Task>&
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     for (int g : tasks[t].groups) task_of[static_cast<std::size_t>(g)] = static_cast<int>(t);
   }
-  WHET_CHECK(std::ranges::count(task_of, -1) == 0, "every group belongs to a task");
   return task_of;
 }
 
-Result<AssembledModel> assemble(const FusedGraph& fused, const std::vector<Task>& tasks,
+Result<AssembledModel> assemble(const FusedGraph& fused, const InPlace& in_place, const std::vector<Task>& tasks,
                                 const std::vector<CompiledTask>& compiled,
                                 const std::vector<std::vector<Tensor>>& packed) {
-  return Assembler(fused, tasks, compiled, packed).run();
+  return Assembler(fused, in_place, tasks, compiled, packed).run();
 }
 
 }  // namespace whet

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "artifact/model_plan.h"
+#include "compiler/in_place.h"
 #include "compiler/kernels.h"
 #include "compiler/weights.h"
 
@@ -19,10 +20,10 @@ struct AssembledModel {
 /// unless they are inputs, constants or another output, which are copied; everything else lies in the arena as long as
 /// it is read.
 ///   packed  for each group, its task's prologue run on its constants
-Result<AssembledModel> assemble(const FusedGraph&, const std::vector<Task>&, const std::vector<CompiledTask>&,
-                                const std::vector<std::vector<Tensor>>& packed);
+Result<AssembledModel> assemble(const FusedGraph&, const InPlace&, const std::vector<Task>&,
+                                const std::vector<CompiledTask>&, const std::vector<std::vector<Tensor>>& packed);
 
-/// The groups' tasks: task number of each group.
+/// The groups' tasks: task number of each group, -1 for those without one.
 std::vector<int> task_of_group(const FusedGraph&, const std::vector<Task>&);
 
 }  // namespace whet

@@ -33,6 +33,7 @@ Result<std::vector<std::vector<Tensor>>> run_prologues(const FusedGraph& fused, 
   std::vector<std::string> errors(fused.groups.size());
   parallel_for(static_cast<int>(fused.groups.size()), jobs, [&](int i) {
     const std::size_t g = static_cast<std::size_t>(i);
+    if (task_of[g] < 0) return;
     const ComputeDag& prologue = tasks[static_cast<std::size_t>(task_of[g])].lowered.prologue;
     if (prologue.outputs.empty()) return;
     Result<std::vector<Tensor>> tensors = run_prologue(prologue, constants_of(fused, fused.groups[g]));
@@ -118,9 +119,12 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
   WHET_RETURN_IF_ERROR(check_output(output));
   CompileReport report;
   const double begin = seconds_now();
-  WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, target));
+  WHET_TRY(const std::vector<Task> distinct, extract_tasks(fused, target));
+  const InPlace in_place = find_in_place(fused, distinct);
+  const auto [tasks, within] = placed(fused, distinct, in_place);
   report.schedule_seconds = seconds_now() - begin;
-  WHET_TRY(const std::vector<CompiledTask> compiled, compile_tasks(tasks, source, target, options.jobs, report));
+  WHET_TRY(const std::vector<CompiledTask> compiled,
+           compile_tasks(tasks, within, source, target, options.jobs, report));
   for (const CompiledTask& task : compiled) report.tasks.push_back(task.report);
   report.predicted_seconds = predicted_seconds(report.tasks);
 
@@ -129,7 +133,7 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
   report.prologue_seconds = seconds_now() - packing;
 
   const double linking = seconds_now();
-  WHET_TRY(AssembledModel model, assemble(fused, tasks, compiled, packed));
+  WHET_TRY(AssembledModel model, assemble(fused, in_place, tasks, compiled, packed));
   WHET_RETURN_IF_ERROR(describe(fused, target, options, report, model.plan));
   WHET_RETURN_IF_ERROR(write_library(model, compiled, output, options.jobs));
   report.link_seconds = seconds_now() - linking;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <numeric>
 
 #include "base/rng.h"
@@ -124,6 +126,40 @@ TEST_F(Compile, GivesTheAnswersOfTheInterpreter) {
   EXPECT_EQ(report.predicted_seconds, 0);
   EXPECT_EQ(summary(report), "0 of " + std::to_string(report.tasks.size()) + " tasks from records, " +
                                  std::to_string(report.tasks.size()) + " by default schedules");
+}
+
+Graph fire(std::int64_t left, std::int64_t right, bool shown) {
+  GraphBuilder b(4);
+  const ValueId x = b.relu(b.conv(b.input("image", {1, 8, 9, 7}), 16, 1));
+  const ValueId one = b.relu(b.conv(x, left, 1)), three = b.relu(b.conv(x, right, 3));
+  const ValueId both = b.node(ConcatOperator{1}, {one, three});
+  const ValueId more = b.relu(b.conv(both, 24, 1));
+  b.graph.outputs = {b.conv(more, 5, 3)};
+  if (shown) b.graph.outputs.push_back(one);
+  return b.graph;
+}
+
+TEST_F(Compile, WritesTheOperandsOfAConcatenationWhereTheyBelong) {
+  const CompileReport in_place = expect_right(fire(16, 32, false)), shown = expect_right(fire(16, 32, true)),
+                      crooked = expect_right(fire(10, 32, false));
+  const auto has_concat = [](const CompileReport& report) {
+    return std::any_of(report.tasks.begin(), report.tasks.end(),
+                       [](const TaskReport& task) { return task.name.starts_with("concat"); });
+  };
+  EXPECT_FALSE(has_concat(in_place));
+  EXPECT_TRUE(has_concat(shown)) << "an operand that the user reads is whole";
+  EXPECT_TRUE(has_concat(crooked)) << "an operand that begins amid a cache line is copied";
+}
+TEST_F(Compile, TellsApartEqualTasksThatWriteIntoWholesOfDifferentShapes) {
+  GraphBuilder b(5);
+  const ValueId x = b.input("image", {1, 16, 6, 6});
+  const ValueId first = b.node(ConcatOperator{1}, {b.relu(b.conv(x, 16, 1)), b.relu(b.conv(x, 16, 1))});
+  const ValueId second = b.node(ConcatOperator{1}, {b.relu(b.conv(x, 16, 1)), b.relu(b.conv(x, 32, 1))});
+  b.graph.outputs = {b.conv(first, 8, 1), b.conv(second, 8, 1)};
+  const CompileReport report = expect_right(b.graph);
+  const auto kernels = std::count_if(report.tasks.begin(), report.tasks.end(),
+                                     [](const TaskReport& task) { return task.name.starts_with("conv2d"); });
+  EXPECT_EQ(kernels, 5) << "16 channels of 32, 16 of 48, 32 of 48, and two readers";
 }
 
 TEST_F(Compile, CompilesEqualTasksOnce) {

@@ -28,11 +28,11 @@ std::vector<Attempt> attempts(const Task& task, const ScheduleSource& source) {
   return list;
 }
 
-Status compile(const ComputeDag& dag, const Steps& steps, const std::string& name, const Target& target,
-               CompiledTask& task) {
+Status compile(const ComputeDag& dag, const Steps& steps, const Shape& within, const std::string& name,
+               const Target& target, CompiledTask& task) {
   const double begin = seconds_now();
   WHET_TRY(const LoopTree tree, replay(dag, steps));
-  WHET_TRY(task.lowered, lower(tree, target));
+  WHET_TRY(task.lowered, lower(tree, target, within));
   task.lowered.program.name = name;
   const double lowered = seconds_now();
   WHET_TRY(task.kernel, compile_kernel(task.lowered.program, target));
@@ -43,11 +43,11 @@ Status compile(const ComputeDag& dag, const Steps& steps, const std::string& nam
 }
 
 /// The first attempt that succeeds; what failed before stands in the note.
-Status compile_first(const Task& task, const std::vector<Attempt>& list, const std::string& name, const Target& target,
-                     CompiledTask& out) {
+Status compile_first(const Task& task, const std::vector<Attempt>& list, const Shape& within, const std::string& name,
+                     const Target& target, CompiledTask& out) {
   std::string failed;
   for (const Attempt& attempt : list) {
-    const Status done = attempt.steps.ok() ? compile(task.dag, attempt.steps.value(), name, target, out)
+    const Status done = attempt.steps.ok() ? compile(task.dag, attempt.steps.value(), within, name, target, out)
                                            : Status(attempt.steps.error());
     if (done.ok()) {
       out.report.source = attempt.source;
@@ -64,8 +64,9 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
 
 }  // namespace
 
-Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, const ScheduleSource& source,
-                                                const Target& target, int jobs, CompileReport& report) {
+Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, const std::vector<Shape>& within,
+                                                const ScheduleSource& source, const Target& target, int jobs,
+                                                CompileReport& report) {
   double begin = seconds_now();
   std::vector<std::vector<Attempt>> lists;
   for (const Task& task : tasks) lists.push_back(attempts(task, source));
@@ -78,7 +79,8 @@ Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, 
     const std::size_t at = static_cast<std::size_t>(i);
     compiled[at].report.name = tasks[at].name;
     compiled[at].report.weight = tasks[at].weight;
-    const Status done = compile_first(tasks[at], lists[at], "kernel_" + std::to_string(i), target, compiled[at]);
+    const Status done =
+        compile_first(tasks[at], lists[at], within[at], "kernel_" + std::to_string(i), target, compiled[at]);
     if (!done.ok()) errors[at] = done.error().message;
   });
   report.kernel_seconds += seconds_now() - begin;

@@ -16,7 +16,7 @@ using Values = std::map<VarId, Expr>;  // what stands for a digit's variable in 
 
 class Generator {
  public:
-  explicit Generator(const LoopTree& tree) : tree_(tree) {
+  Generator(const LoopTree& tree, const Shape& within) : tree_(tree), within_(within) {
     lowered_.program.vars = static_cast<std::int32_t>(tree.digits.size());
   }
 
@@ -106,6 +106,7 @@ class Generator {
       const int index = static_cast<int>(output - tree_.dag.outputs.begin());
       stored.buffer = add_argument({KernelArgument::Kind::output, index, {def.dtype, def.shape}}, def.name, false);
       stored.base.assign(def.shape.size(), int_const(0));
+      if (!within_.empty()) lowered_.program.buffers[stored.buffer.index()].extents = within_;
       return;
     }
     const LoopId at = storage_loop(tree_, op);
@@ -595,6 +596,7 @@ class Generator {
   };
 
   const LoopTree& tree_;
+  const Shape& within_;
   Lowered lowered_;
   std::vector<Stored> stored_;
   std::map<OpId, Cached> caches_;
@@ -606,6 +608,9 @@ class Generator {
 
 }  // namespace
 
-Result<Lowered> generate(const LoopTree& tree) { return Generator(tree).run(); }
+Result<Lowered> generate(const LoopTree& tree, const Shape& within) {
+  WHET_CHECK(within.empty() || tree.dag.outputs.size() == 1, "only a single output is a part of a tensor");
+  return Generator(tree, within).run();
+}
 
 }  // namespace whet

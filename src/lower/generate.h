@@ -10,6 +10,7 @@ namespace whet {
 /// reduction,
 ///         register caches loaded and stored around their loop, a barrier between phases, padding selects of sums as
 ///         Ifs.
-Result<Lowered> generate(const LoopTree&);
+/// `within`: as for `lower`.
+Result<Lowered> generate(const LoopTree&, const Shape& within = {});
 
 }  // namespace whet

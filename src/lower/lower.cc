@@ -35,8 +35,8 @@ constexpr std::array kPasses = {
     LoweringPass{"simplify_unrolled", simplify_pass},
 };
 
-Result<Lowered> run(const LoopTree& tree, const Target& target, std::string_view last) {
-  WHET_TRY(Lowered lowered, generate(tree));
+Result<Lowered> run(const LoopTree& tree, const Target& target, std::string_view last, const Shape& within) {
+  WHET_TRY(Lowered lowered, generate(tree, within));
   if (last == "generate") return lowered;
   for (const LoweringPass& pass : kPasses) {
     Result<Program> next = pass.run(std::move(lowered.program), target);
@@ -51,9 +51,11 @@ Result<Lowered> run(const LoopTree& tree, const Target& target, std::string_view
 
 std::span<const LoweringPass> lowering_passes() { return kPasses; }
 
-Result<Lowered> lower(const LoopTree& tree, const Target& target) { return run(tree, target, ""); }
+Result<Lowered> lower(const LoopTree& tree, const Target& target, const Shape& within) {
+  return run(tree, target, "", within);
+}
 Result<Lowered> lower_until(const LoopTree& tree, const Target& target, std::string_view pass) {
-  return run(tree, target, pass);
+  return run(tree, target, pass, {});
 }
 
 }  // namespace whet

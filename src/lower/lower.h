@@ -39,7 +39,9 @@ std::span<const LoweringPass> lowering_passes();
 
 /// LoopTree -> Program with explicit vectors and constant register indices, verified. A refusal says what cannot be
 /// lowered and why.
-Result<Lowered> lower(const LoopTree&, const Target&);
+///   within  the shape of the tensor that the only output is a part of, at an offset that the caller adds to its
+///           pointer: the strides of the output's buffer are the whole's. Empty: the output is whole itself.
+Result<Lowered> lower(const LoopTree&, const Target&, const Shape& within = {});
 /// The same up to and including the pass of that name ("generate" for none), for tests and `explain`.
 Result<Lowered> lower_until(const LoopTree&, const Target&, std::string_view pass);
 

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "passes/fuse.h"
+#include "task/task.h"
+
+namespace whet {
+
+/// A value that its kernel writes where it belongs in a larger one.
+struct PartOf {
+  ValueId whole;
+  Shape shape;               ///< of the whole
+  std::uint64_t offset = 0;  ///< of the part's first element [bytes]
+};
+
+/// Concatenations that no kernel has to copy.
+struct InPlace {
+  std::map<ValueId, PartOf> parts;
+  std::vector<bool> done;  ///< by group: a concatenation of parts, which needs no kernel
+};
+
+/// A concatenation is in place when each of its operands is what one kernel computes, in the operand's own shape, for
+/// the concatenation alone, and begins on a cache line of the whole; and when the whole lies in the arena.
+InPlace find_in_place(const FusedGraph&, const std::vector<Task>&);
+
+/// Tasks as kernels: groups that write into wholes of different shapes part, those that are done go.
+struct PlacedTasks {
+  std::vector<Task> tasks;
+  std::vector<Shape> within;  ///< one a task: the whole that its output is a part of; empty where it is whole itself
+};
+PlacedTasks placed(const FusedGraph&, const std::vector<Task>&, const InPlace&);
+
+}  // namespace whet
