@@ -120,6 +120,7 @@ class Generator {
       buffer.extents.push_back(at.valid() ? region[k].extent : def.shape[k]);
       stored.base.push_back(at.valid() ? region[k].base : int_const(0));
     }
+    if (!buffer.extents.empty() && buffer.scope != Scope::registers) buffer.extents.back() += tree_.place(op).padding;
     stored.buffer = lowered_.program.add(std::move(buffer));
   }
 

@@ -245,6 +245,43 @@ return c
             "step 2 (inline o2): op two (o2) is computed ahead of time and has no loops");
 }
 
+TEST(CacheRead, GivesTheReaderACopyThatIsPlacedLikeAnyOp) {
+  EXPECT_EQ(after(kMatmul, "cache_read o0 o3; split l2 4 overlap; reorder l7 l3 l4 l8; compute_at o3 l7"),
+            R"(for m.0 in 3
+  for i0 in 4
+    for i1 in 64
+      a_copy
+  for n in 40
+    for k in 64
+      for m.1 in 4
+        c
+for m in 12
+  for n in 40
+    out
+)");
+  EXPECT_EQ(after(kMatmul, "cache_read o1 o3"), "step 1 (cache_read o1 o3): op b (o1) is constant; pack it");
+  EXPECT_EQ(after(kMatmul, "cache_read o0 o4"), "step 1 (cache_read o0 o4): op out (o4) does not read o0");
+  EXPECT_EQ(after(kMatmul, "split l2 4 guard; cache_read o0 o3"),
+            "step 2 (cache_read o0 o3): op c (o3) is scheduled already; copies are made before everything else");
+}
+
+TEST(PadStorage, PutsRowsFurtherApart) {
+  EXPECT_EQ(after(kPair, "pad_storage o1 16"), R"(t rows + 16
+for i in 6
+  for j in 20
+    t
+for i in 6
+  for j in 20
+    y
+)");
+  EXPECT_EQ(after(kPair, "pad_storage o2 16"),
+            "step 1 (pad_storage o2 16): op y (o2) is an output, which lies as its caller says");
+  EXPECT_EQ(after(kPair, "pad_storage o1 16; pad_storage o1 16"),
+            "step 2 (pad_storage o1 16): op t (o1) is padded already");
+  EXPECT_EQ(after(kPair, "pad_storage o1 0"),
+            "step 1 (pad_storage o1 0): op t (o1) cannot have 0 elements behind a row; expected 1 to 1024");
+}
+
 // The two hard trees: a K-blocked convolution whose epilogue runs on the last block, and a depthwise convolution
 // computed inside the pointwise one that reads it.
 constexpr const char* kConv = R"(

@@ -102,19 +102,23 @@ Result<Step> read_step(Reader& in) {
     step = ReverseComputeAt{in.op(), in.loop(), in.registers()};
   else if (verb == "inline")
     step = Inline{in.op()};
+  else if (verb == "cache_read")
+    step = CacheRead{in.op(), in.op()};
   else if (verb == "cache_write")
     step = CacheWrite{in.op(), in.loop()};
   else if (verb == "rfactor")
     step = Rfactor{in.loop()};
   else if (verb == "pack")
     step = Pack{in.op(), in.op()};
+  else if (verb == "pad_storage")
+    step = PadStorage{in.op(), in.number()};
   else if (verb == "winograd")
     step = Winograd{in.op(), in.number()};
   else
-    return Error{
-        fmt::format("there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, "
-                    "compute_at, reverse_compute_at, inline, cache_write, rfactor, pack or winograd",
-                    verb)};
+    return Error{fmt::format(
+        "there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, "
+        "compute_at, reverse_compute_at, inline, cache_read, cache_write, rfactor, pack, pad_storage or winograd",
+        verb)};
   if (in.error.empty() && in.more()) in.error = fmt::format("has \"{}\" too much", in.words[in.next]);
   if (!in.error.empty()) return Error{fmt::format("{} {}", verb, in.error)};
   return *step;
@@ -149,27 +153,30 @@ std::string to_text(const Step& step) {
   const auto add_loops = [&](const std::vector<LoopId>& loops) {
     for (LoopId id : loops) out.add(id);
   };
-  std::visit(Match{[&](const Split& s) {
-                     out.add("split"), out.add(s.loop), out.add(fmt::format("{}", s.factor)),
-                         out.add(s.tail == Tail::overlap ? "overlap" : "guard");
-                   },
-                   [&](const Fuse& s) { out.add("fuse"), add_loops(s.loops); },
-                   [&](const Reorder& s) { out.add("reorder"), add_loops(s.loops); },
-                   [&](const Annotate& s) { out.add(word(s.kind)), out.add(s.loop); },
-                   [&](const ComputeAt& s) {
-                     out.add("compute_at"), out.add(s.op), out.add(s.loop);
-                     if (s.registers) out.add("registers");
-                   },
-                   [&](const ReverseComputeAt& s) {
-                     out.add("reverse_compute_at"), out.add(s.op), out.add(s.loop);
-                     if (s.registers) out.add("registers");
-                   },
-                   [&](const Inline& s) { out.add("inline"), out.add(s.op); },
-                   [&](const CacheWrite& s) { out.add("cache_write"), out.add(s.op), out.add(s.loop); },
-                   [&](const Rfactor& s) { out.add("rfactor"), out.add(s.loop); },
-                   [&](const Pack& s) { out.add("pack"), out.add(s.tensor), out.add(s.reader); },
-                   [&](const Winograd& s) { out.add("winograd"), out.add(s.op), out.add(fmt::format("{}", s.tile)); }},
-             step);
+  std::visit(
+      Match{[&](const Split& s) {
+              out.add("split"), out.add(s.loop), out.add(fmt::format("{}", s.factor)),
+                  out.add(s.tail == Tail::overlap ? "overlap" : "guard");
+            },
+            [&](const Fuse& s) { out.add("fuse"), add_loops(s.loops); },
+            [&](const Reorder& s) { out.add("reorder"), add_loops(s.loops); },
+            [&](const Annotate& s) { out.add(word(s.kind)), out.add(s.loop); },
+            [&](const ComputeAt& s) {
+              out.add("compute_at"), out.add(s.op), out.add(s.loop);
+              if (s.registers) out.add("registers");
+            },
+            [&](const ReverseComputeAt& s) {
+              out.add("reverse_compute_at"), out.add(s.op), out.add(s.loop);
+              if (s.registers) out.add("registers");
+            },
+            [&](const Inline& s) { out.add("inline"), out.add(s.op); },
+            [&](const CacheRead& s) { out.add("cache_read"), out.add(s.tensor), out.add(s.reader); },
+            [&](const CacheWrite& s) { out.add("cache_write"), out.add(s.op), out.add(s.loop); },
+            [&](const Rfactor& s) { out.add("rfactor"), out.add(s.loop); },
+            [&](const Pack& s) { out.add("pack"), out.add(s.tensor), out.add(s.reader); },
+            [&](const PadStorage& s) { out.add("pad_storage"), out.add(s.op), out.add(fmt::format("{}", s.elements)); },
+            [&](const Winograd& s) { out.add("winograd"), out.add(s.op), out.add(fmt::format("{}", s.tile)); }},
+      step);
   return out.text;
 }
 
@@ -248,9 +255,11 @@ std::vector<LoopId> Scheduler::reverse_compute_at(OpId op, LoopId loop, bool reg
 }
 
 void Scheduler::inline_op(OpId op) { run(Inline{op}); }
+OpId Scheduler::cache_read(OpId tensor, OpId reader) { return run(CacheRead{tensor, reader}) ? reader : OpId(); }
 void Scheduler::cache_write(OpId op, LoopId loop) { run(CacheWrite{op, loop}); }
 void Scheduler::rfactor(LoopId loop) { run(Rfactor{loop}); }
 void Scheduler::pack(OpId tensor, OpId reader) { run(Pack{tensor, reader}); }
+void Scheduler::pad_storage(OpId op, std::int64_t elements) { run(PadStorage{op, elements}); }
 
 WinogradOps Scheduler::winograd(OpId op, std::int64_t tile) {
   const Result<WinogradDag> changed = whet::winograd(tree_.dag, op, tile);

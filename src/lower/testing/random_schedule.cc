@@ -87,7 +87,7 @@ LoopId random_loop(const LoopTree& tree, Rng& rng) {
 Step random_step(const LoopTree& tree, Rng& rng) {
   const LoopId loop = random_loop(tree, rng);
   const OpId op = random_op(tree.dag, rng);
-  switch (rng.below(12)) {
+  switch (rng.below(13)) {
     case 0:
     case 1:
     case 2:
@@ -111,6 +111,8 @@ Step random_step(const LoopTree& tree, Rng& rng) {
       return rng.chance(0.5) ? Step(CacheWrite{tree.loop(loop).op, loop}) : Step(Rfactor{loop});
     case 9:
       return rng.chance(0.5) ? Step(Inline{op}) : Step(Pack{op, random_op(tree.dag, rng)});
+    case 12:
+      return PadStorage{op, rng.between(1, 20)};
     case 10:
       return Annotate{loop, rng.chance(0.5) ? LoopKind::unrolled : LoopKind::parallel};
     default:
@@ -150,16 +152,23 @@ ComputeDag random_dag(Rng& rng) {
 Steps random_steps(const ComputeDag& dag, Rng& rng, int tries) {
   LoopTree tree = make_loop_tree(dag);
   Steps steps;
+  const auto try_step = [&](const Step& step) {
+    LoopTree changed = tree;
+    if (!whet::apply(changed, step).ok()) return;
+    tree = std::move(changed);
+    steps.push_back(step);
+  };
+  if (rng.chance(0.5))
+    for (std::size_t k = tree.dag.ops.size(); k-- > 0;)
+      try_step(Winograd{OpId(static_cast<std::int64_t>(k)), rng.chance(0.5) ? 2 : 4});
+  if (rng.chance(0.3)) try_step(CacheRead{random_op(tree.dag, rng), random_op(tree.dag, rng)});
   // Shapes first, places next, kinds last: later primitives freeze what the earlier ones change.
   for (int i = 0; i < tries; ++i) {
     const Step step = random_step(tree, rng);
     const bool structural = std::holds_alternative<Split>(step) || std::holds_alternative<Reorder>(step) ||
                             std::holds_alternative<Fuse>(step) || std::holds_alternative<Inline>(step);
     if (structural != (i < tries * 2 / 3) && rng.chance(0.8)) continue;
-    LoopTree changed = tree;
-    if (!whet::apply(changed, step).ok()) continue;
-    tree = std::move(changed);
-    steps.push_back(step);
+    try_step(step);
   }
   return steps;
 }
