@@ -51,11 +51,13 @@ std::int64_t DesignSpace::count() const {
 Candidate DesignSpace::default_candidate() const { return {sketches_.front().name, sketches_.front().preferred}; }
 
 std::vector<Candidate> DesignSpace::seeds() const {
-  std::vector<Candidate> seeds = neighbours(default_candidate());
+  std::vector<Candidate> seeds, near = neighbours(default_candidate());
+  for (std::size_t k = 1; k < sketches_.size(); ++k) seeds.push_back({sketches_[k].name, sketches_[k].preferred});
   Rng rng(1);
-  for (std::size_t i = seeds.size(); i > 1; --i)
-    std::swap(seeds[i - 1], seeds[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(i)))]);
-  seeds.resize(std::min<std::size_t>(seeds.size(), 8));
+  for (std::size_t i = near.size(); i > 1; --i)
+    std::swap(near[i - 1], near[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(i)))]);
+  near.resize(std::min<std::size_t>(near.size(), 8));
+  seeds.insert(seeds.end(), near.begin(), near.end());
   return seeds;
 }
 

@@ -42,7 +42,7 @@ class DesignSpace {
   /// Candidates that satisfy the constraints; exact.
   std::int64_t count() const;
   Candidate default_candidate() const;
-  /// A handful of good guesses around the default, to be measured before anything random.
+  /// The other sketches' guesses and a handful around the default, to be measured before anything random.
   std::vector<Candidate> seeds() const;
   Candidate sample(Rng&) const;
   /// All candidates that differ in one decision.

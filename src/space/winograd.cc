@@ -194,6 +194,19 @@ std::optional<std::string> violated(const Problem& p, const Sketch::Choices& c) 
   return std::nullopt;
 }
 
+/// Blocks where the weights stay in the cache while one block after the other reads them: the smallest that fills a
+/// register tile a few times. Else phases, which read the weights once.
+std::int64_t best_rows(const Problem& p, const Sketch& sketch) {
+  const Variant& v = p.variants.at(4);
+  if (36 * 4 * p.in_channels * v.tiling.oc > p.cache_bytes / 2) return 0;
+  for (std::int64_t rows : block_options(v)) {
+    Sketch::Choices choices = sketch.preferred;
+    choices["rows"] = {rows};
+    if (rows * v.columns >= 24 && !sketch.violated(choices)) return rows;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& target) {
@@ -220,6 +233,7 @@ std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& targe
   const Tile tile = v.tiling.best();
   sketch.preferred = {{"m", {4}}, {"rows", {0}}, {"oc", {tile.oc}}, {"oh", {tile.oh}}, {"ow", {tile.ow}}, {"ic", {1}}};
   sketch.violated = [p](const Sketch::Choices& c) { return violated(p, c); };
+  sketch.preferred["rows"] = {best_rows(p, sketch)};
   sketch.build = [p](Scheduler& s, const Sketch::Choices& c) { Builder(p, s, c).run(); };
   Scheduler trial(dag);
   sketch.build(trial, sketch.preferred);
