@@ -173,103 +173,121 @@ std::vector<Choice> single(const std::vector<std::int64_t>& values) {
   return options;
 }
 
-void build(const Problem& p, Scheduler& s, const Sketch::Choices& choices) {
-  const auto chosen = [&](const char* name) { return choices.at(name).front(); };
-  const Anatomy& a = p.anatomy;
-  for (std::size_t i = a.before.size(); i-- > 0;) s.inline_op(a.before[i]);
-  for (std::size_t i = a.after.size(); i-- > 0;) s.inline_op(a.after[i]);
+/// Writes the schedule of one choice: parallel (leading, outer loops), block, rest of the outer loops, reduction, tile.
+class Builder {
+ public:
+  Builder(const Problem& p, Scheduler& s, const Sketch::Choices& choices) : p_(p), s_(s), choices_(choices) {}
 
-  const std::vector<LoopId> loops = s.loops(a.anchor);
-  const std::size_t spatial = p.element().axes.size();
-  std::vector<LoopId> leading, trailing, outer, inner, reduce;
-  Scheduler::Pair y, x, oc;
-  for (std::size_t k = 0; k < spatial; ++k) {
-    const auto axis = static_cast<std::int64_t>(k);
-    if (axis == p.vec)
-      oc = s.split(loops[k], chosen("oc"), Tail::overlap);
-    else if (axis == p.x)
-      x = s.split(loops[k], chosen("ow"), Tail::overlap);
-    else if (axis == p.y)
-      y = s.split(loops[k], chosen("oh"), Tail::overlap);
-    else
-      (axis < p.vec ? leading : trailing).push_back(loops[k]);
+  void run() {
+    const Anatomy& a = p_.anatomy;
+    for (std::size_t i = a.before.size(); i-- > 0;) s_.inline_op(a.before[i]);
+    for (std::size_t i = a.after.size(); i-- > 0;) s_.inline_op(a.after[i]);
+    const std::vector<LoopId> loops = s_.loops(a.anchor);
+    cut_tile(loops);
+    cut_reduction({loops.begin() + static_cast<std::ptrdiff_t>(p_.element().axes.size()), loops.end()});
+    const LoopId parallel = arrange();
+    annotate_tile();
+    for (OpId constant : a.constants) s_.pack(constant, a.anchor);
+    store();
+    if (parallel.valid()) s_.annotate(parallel, LoopKind::parallel);
   }
-  const std::int64_t order = chosen("order");
-  if (order == channels_then_pixels)
-    outer = {oc.outer, y.outer, x.outer};
-  else if (order == rows_channels_columns)
-    outer = {y.outer, oc.outer, x.outer};
-  else
-    outer = {y.outer, x.outer, oc.outer};
 
-  LoopId block;
-  for (std::int64_t tap : p.taps) reduce.push_back(loops[spatial + static_cast<std::size_t>(tap)]);
-  LoopId unrolled;
-  if (p.in >= 0) {
-    LoopId in = loops[spatial + static_cast<std::size_t>(p.in)];
+ private:
+  std::int64_t chosen(const char* name) const { return choices_.at(name).front(); }
+
+  void cut_tile(const std::vector<LoopId>& loops) {
+    for (std::size_t k = 0; k < p_.element().axes.size(); ++k) {
+      const auto axis = static_cast<std::int64_t>(k);
+      if (axis == p_.vec)
+        oc_ = s_.split(loops[k], chosen("oc"), Tail::overlap);
+      else if (axis == p_.x)
+        x_ = s_.split(loops[k], chosen("ow"), Tail::overlap);
+      else if (axis == p_.y)
+        y_ = s_.split(loops[k], chosen("oh"), Tail::overlap);
+      else
+        (axis < p_.vec ? leading_ : trailing_).push_back(loops[k]);
+    }
+  }
+
+  void cut_reduction(const std::vector<LoopId>& loops) {
+    for (std::int64_t tap : p_.taps) reduce_.push_back(loops[static_cast<std::size_t>(tap)]);
+    if (p_.in < 0) return;
+    LoopId in = loops[static_cast<std::size_t>(p_.in)];
     if (chosen("k") > 0) {
-      const Scheduler::Pair blocks = s.split(in, chosen("k"), Tail::guard);
-      block = blocks.outer, in = blocks.inner;
+      const Scheduler::Pair blocks = s_.split(in, chosen("k"), Tail::guard);
+      block_ = blocks.outer, in = blocks.inner;
     }
     if (chosen("ic") > 1) {
-      const Scheduler::Pair steps = s.split(in, chosen("ic"), Tail::guard);
-      reduce.push_back(steps.outer);
-      unrolled = steps.inner;
-    } else {
-      reduce.push_back(in);
+      const Scheduler::Pair steps = s_.split(in, chosen("ic"), Tail::guard);
+      in = steps.outer, unrolled_ = steps.inner;
+    }
+    reduce_.push_back(in);
+  }
+
+  std::vector<LoopId> outer_loops() const {
+    switch (chosen("order")) {
+      case channels_then_pixels:
+        return {oc_.outer, y_.outer, x_.outer};
+      case rows_channels_columns:
+        return {y_.outer, oc_.outer, x_.outer};
+      default:
+        return {y_.outer, x_.outer, oc_.outer};
     }
   }
 
-  // parallel (leading, outer...), block, rest of outer, reduce, tile
-  std::vector<LoopId> shared = leading, rest;
-  std::int64_t take = chosen("parallel");
-  for (LoopId loop : outer) {
-    if (!loop.valid()) {
-      --take;
-      continue;
+  /// Puts all loops in order; gives the one that is shared out, if any.
+  LoopId arrange() {
+    std::vector<LoopId> shared = leading_, rest, sequence;
+    std::int64_t take = chosen("parallel");
+    for (LoopId loop : outer_loops()) {
+      const bool is_shared = take-- > 0;
+      if (loop.valid()) (is_shared ? shared : rest).push_back(loop);
     }
-    (take-- > 0 ? shared : rest).push_back(loop);
+    const auto add = [&](const std::vector<LoopId>& loops) {
+      for (LoopId loop : loops)
+        if (loop.valid()) sequence.push_back(loop);
+    };
+    add(shared), add({block_}), add(rest), add(trailing_);
+    tile_ = sequence.back();
+    add(reduce_), add({unrolled_, y_.inner, x_.inner, oc_.inner});
+    s_.reorder(sequence);
+    if (shared.empty()) return LoopId();
+    const LoopId parallel = s_.fuse(shared);
+    if (shared.back() == tile_) tile_ = parallel;
+    return parallel;
   }
-  std::vector<LoopId> sequence = shared;
-  if (block.valid()) sequence.push_back(block);
-  sequence.insert(sequence.end(), rest.begin(), rest.end());
-  sequence.insert(sequence.end(), trailing.begin(), trailing.end());
-  const std::size_t tile_depth = sequence.size();
-  sequence.insert(sequence.end(), reduce.begin(), reduce.end());
-  if (unrolled.valid()) sequence.push_back(unrolled);
-  for (LoopId loop : {y.inner, x.inner})
-    if (loop.valid()) sequence.push_back(loop);
-  sequence.push_back(oc.inner);
-  s.reorder(sequence);
 
-  LoopId tile = sequence[tile_depth - 1];
-  LoopId parallel;
-  if (!shared.empty()) {
-    parallel = s.fuse(shared);
-    if (shared.back() == tile) tile = parallel;
+  void annotate_tile() {
+    if (p_.tiling.depthwise)
+      for (LoopId tap : reduce_)
+        if (extent_of(s_.tree(), tap) <= 7 && chosen("taps") == 1) s_.annotate(tap, LoopKind::unrolled);
+    for (LoopId loop : {unrolled_, y_.inner, x_.inner})
+      if (loop.valid()) s_.annotate(loop, LoopKind::unrolled);
+    s_.annotate(oc_.inner, LoopKind::vectorized);
   }
-  if (unrolled.valid()) s.annotate(unrolled, LoopKind::unrolled);
-  if (p.tiling.depthwise)
-    for (LoopId tap : reduce)
-      if (extent_of(s.tree(), tap) <= 7 && chosen("taps") == 1) s.annotate(tap, LoopKind::unrolled);
-  for (LoopId loop : {y.inner, x.inner})
-    if (loop.valid()) s.annotate(loop, LoopKind::unrolled);
-  s.annotate(oc.inner, LoopKind::vectorized);
-  for (OpId constant : a.constants) s.pack(constant, a.anchor);
 
-  if (a.output) {
-    const bool blocked = block.valid();
-    if (blocked) s.cache_write(a.anchor, tile);
-    const std::vector<LoopId> last = s.reverse_compute_at(*a.output, tile, !blocked);
-    const std::size_t shift = last.size() >= spatial ? last.size() - spatial : 0;
-    for (std::int64_t axis : {p.y, p.x})
-      if (axis >= 0) s.annotate(last[static_cast<std::size_t>(axis) + shift], LoopKind::unrolled);
-    if (trailing.empty()) s.annotate(last[static_cast<std::size_t>(p.vec) + shift], LoopKind::vectorized);
-  } else {
-    s.cache_write(a.anchor, tile);
+  /// The epilogue on the finished tile, whose accumulators are registers.
+  void store() {
+    const bool blocked = block_.valid();
+    const Anatomy& a = p_.anatomy;
+    if (blocked || !a.output) s_.cache_write(a.anchor, tile_);
+    if (!a.output) return;
+    const std::vector<LoopId> last = s_.reverse_compute_at(*a.output, tile_, !blocked);
+    const std::size_t spatial = p_.element().axes.size(), shift = last.size() >= spatial ? last.size() - spatial : 0;
+    for (std::int64_t axis : {p_.y, p_.x})
+      if (axis >= 0) s_.annotate(last[static_cast<std::size_t>(axis) + shift], LoopKind::unrolled);
+    if (trailing_.empty()) s_.annotate(last[static_cast<std::size_t>(p_.vec) + shift], LoopKind::vectorized);
   }
-  if (parallel.valid()) s.annotate(parallel, LoopKind::parallel);
-}
+
+  const Problem& p_;
+  Scheduler& s_;
+  const Sketch::Choices& choices_;
+  Scheduler::Pair y_, x_, oc_;
+  std::vector<LoopId> leading_, trailing_;  ///< spatial loops that are not cut, before and after the vectorized one
+  std::vector<LoopId> reduce_;
+  LoopId block_, unrolled_;  ///< of the reduction, where it is cut so
+  LoopId tile_;              ///< one of its iterations computes one tile
+};
 
 }  // namespace
 
@@ -329,7 +347,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     return std::nullopt;
   };
   if (sketch.violated(sketch.preferred) && !p.tiling.depthwise) sketch.preferred["ic"] = {1};
-  sketch.build = [p](Scheduler& s, const Sketch::Choices& c) { build(p, s, c); };
+  sketch.build = [p](Scheduler& s, const Sketch::Choices& c) { Builder(p, s, c).run(); };
   // A structure that the primitives refuse (an epilogue that reads elsewhere) is no sketch.
   Scheduler trial(dag);
   sketch.build(trial, sketch.preferred);
