@@ -12,6 +12,7 @@
 #include "codegen/testing/builder.h"
 #include "codegen/testing/native.h"
 #include "lower/expand_math.h"
+#include "lower/reciprocals.h"
 
 namespace whet {
 namespace {
@@ -228,6 +229,48 @@ TEST(NativeMath, RoundsExactly) {
   expect_within(0, MathFn::floor, [](double x) { return std::floor(x); });
   expect_within(0, MathFn::ceil, [](double x) { return std::ceil(x); });
   expect_within(0, MathFn::round, [](double x) { return std::nearbyint(x); });
+}
+
+// ---- Division by one number
+
+/// x / divisor, the divisor in a register, through its reciprocal where the processor can.
+std::vector<float> quotients(const std::vector<float>& x, float divisor, const Target& target) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  const int lanes = target.lanes(4);
+  Builder b("divide");
+  const BufferId in = b.input(n), d = b.input(1), y = b.output(n), held = b.scratch(Scope::registers, 1);
+  b.p.body = block({b.put(held, 0, b.at(d, 0)), b.loop(n / lanes, [&](Expr i) {
+                      const Expr at = ramp(i * lanes, 1, lanes);
+                      return b.put(y, at, b.at(in, at) / broadcast(b.at(held, 0), lanes));
+                    })});
+  const Program shared = share_reciprocals(b.p, target).value();
+  EXPECT_EQ(to_text(shared).find("let reciprocal") != std::string::npos, target.fma);
+  const Result<std::vector<Tensor>> got =
+      run_native(shared, target,
+                 {Tensor::of<float>(DType::f32, {n}, x), Tensor::of<float>(DType::f32, {1}, std::vector{divisor}),
+                  Tensor(DType::f32, {n})});
+  EXPECT_TRUE(got.ok()) << got.error().message;
+  if (!got.ok()) return std::vector<float>(x.size());
+  const std::span<const float> values = got.value().back().as<float>();
+  return {values.begin(), values.end()};
+}
+
+TEST(Division, ThroughAReciprocalIsTheDivision) {
+  const std::vector<float> x = samples(64, 40961);
+  for (const Target& target : runnable_targets())
+    for (float divisor : {3.0f, 0.7f, 1.0f, 1e-5f, 0x1.fffffep0f, 0x1.000002p0f, 1e10f, 0x1p-60f, 0x1p60f, 0x1p61f,
+                          0x1p127f, 1e-40f, 0.0f, -2.0f, kInf, NAN}) {
+      const std::vector<float> got = quotients(x, divisor, target);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const float want = x[i] / divisor;
+        // Beyond, the correction vanishes or the quotient is about to be infinite.
+        const bool exact = !(x[i] != 0 && std::abs(x[i]) < 0x1p-79f) && !(std::abs(want) < kSmallest && want != 0) &&
+                           !(std::abs(want) > 0x1.fffff8p127f && !std::isinf(x[i]));
+        ASSERT_TRUE(exact ? error_of(got[i], want) == 0 && (std::isnan(want) || got[i] == want)
+                          : error_of(got[i], want) <= 2)
+            << x[i] << " / " << divisor << ": " << got[i] << ", expected " << want << " for " << target.mcpu;
+      }
+    }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "lower/expand_math.h"
 #include "lower/generate.h"
 #include "lower/guards.h"
+#include "lower/reciprocals.h"
 #include "lower/unroll.h"
 #include "lower/vectorize.h"
 #include "program/flatten.h"
@@ -33,6 +34,7 @@ constexpr std::array kPasses = {
     LoweringPass{"vectorize", vectorize_loops},
     LoweringPass{"unroll", unroll_loops},
     LoweringPass{"simplify_unrolled", simplify_pass},
+    LoweringPass{"share_reciprocals", share_reciprocals},
 };
 
 Result<Lowered> run(const LoopTree& tree, const Target& target, std::string_view last, const Shape& within) {
