@@ -324,14 +324,32 @@ bool has_transpose(const ComputeDag& dag) {
   return false;
 }
 
+/// What the leading axes of `output` can be cut into at most.
+std::int64_t shares_of(const ComputeDag& dag, OpId output) {
+  std::int64_t shares = 1;
+  for (std::size_t axis = 0; axis < outer_axes(dag, output); ++axis)
+    shares *= dag.op(output).element().axes[axis].extent;
+  return shares;
+}
+
+/// Every worker still gets so many shares of a nest.
+constexpr std::int64_t kShares = 4;
+
 /// As many as make a step of about eight vectors.
 std::int64_t pixels_of(const ComputeDag& dag, const Target& target) {
-  const Op& output = dag.op(dag.outputs.front());
-  const std::vector<Axis>& axes = output.element().axes;
+  const OpId output = dag.outputs.front();
+  const std::vector<Axis>& axes = dag.op(output).element().axes;
   if (axes.empty()) return 1;
-  const std::int64_t lanes = target.lanes(static_cast<int>(std::max<std::int64_t>(size_of(output.dtype), 1)));
+  const std::int64_t lanes = target.lanes(static_cast<int>(std::max<std::int64_t>(size_of(dag.op(output).dtype), 1)));
   const std::int64_t vectors = (axes[last_axis(axes)].extent + lanes - 1) / lanes;
-  return vectors <= 1 ? 8 : vectors <= 2 ? 4 : vectors <= 4 ? 2 : 1;
+  std::int64_t pixels = vectors <= 1 ? 8 : vectors <= 2 ? 4 : vectors <= 4 ? 2 : 1;
+  while (pixels > 1 && shares_of(dag, output) < pixels * kShares * target.threads) pixels /= 2;
+  return pixels;
+}
+
+/// Two, where that leaves rows for every worker.
+std::int64_t rows_of(const ComputeDag& dag, const Target& target) {
+  return shares_of(dag, dag.outputs.front()) >= 2 * kShares * target.threads ? 2 : 1;
 }
 
 }  // namespace
@@ -343,7 +361,7 @@ Sketch rows_sketch(const ComputeDag& dag, const Target& target) {
   sketch.preferred = {{"vectors", {2}}};
   if (has_reduction(dag)) {
     sketch.decisions.push_back({"rows", "rows computed together", {{1}, {2}, {4}}});
-    sketch.preferred["vectors"] = {4}, sketch.preferred["rows"] = {2};
+    sketch.preferred["vectors"] = {4}, sketch.preferred["rows"] = {rows_of(dag, target)};
   } else {
     sketch.decisions.push_back(
         {"pixels", "elements of the axis before the innermost one in a step", {{1}, {2}, {4}, {8}}});
