@@ -143,7 +143,7 @@ out(i, j) = (e[i, j]/s[i]) for i in 32, j in 128  # softmax
 return out
 )";
   const ComputeDag d = dag(text);
-  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i.0 in 4
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i.0 in 16
   m @registers
   for k.0 in 2
     unroll i in 2
