@@ -295,7 +295,8 @@ TEST(Codegen, RefusesWhatWouldBeTooLongToCompile) {
 }
 
 /// 1x1 convolution of `pixels` x `vectors` registers: the shape of every hot loop.
-Builder register_tile(int pixels, int vectors, int lanes) {
+/// `steps` of the reduction are unrolled.
+Builder register_tile(int pixels, int vectors, int lanes, int steps = 1) {
   Builder b("tile");
   const int row = vectors * lanes;
   const BufferId x = b.input(pixels * 64), w = b.input(64 * row), y = b.output(pixels * row);
@@ -307,11 +308,15 @@ Builder register_tile(int pixels, int vectors, int lanes) {
     return block(std::move(list));
   };
   Stmt init = tile([&](int, int, Expr at) { return b.put(acc, at, f32(0, lanes)); });
-  Stmt sum = b.loop(64, [&](Expr k) {
-    return tile([&](int i, int v, Expr at) {
-      const Expr weights = b.at(w, ramp(k * row + v * lanes, 1, lanes));
-      return b.put(acc, at, b.at(acc, at) + broadcast(b.at(x, k + i * 64), lanes) * weights);
-    });
+  Stmt sum = b.loop(64 / steps, [&](Expr round) {
+    std::vector<Stmt> all;
+    for (int step = 0; step < steps; ++step)
+      all.push_back(tile([&](int i, int v, Expr at) {
+        const Expr k = round * steps + step;
+        const Expr weights = b.at(w, ramp(k * row + v * lanes, 1, lanes));
+        return b.put(acc, at, b.at(acc, at) + broadcast(b.at(x, k + i * 64), lanes) * weights);
+      }));
+    return block(std::move(all));
   });
   Stmt result = tile([&](int, int, Expr at) { return b.put(y, at, b.at(acc, at)); });
   b.p.body = block({init, sum, result});
@@ -345,6 +350,12 @@ TEST(Codegen, KeepsARegisterTileInRegisters) {
   const std::string baseline = code(register_tile(6, 2, 4), "x86-64", 16);
   EXPECT_EQ(count(baseline, "mulps"), 12) << baseline;
   EXPECT_EQ(count(baseline, "[rsp"), 0) << baseline;
+}
+
+TEST(Codegen, KeepsAccumulatorsInTheirRegistersThroughUnrolledSteps) {
+  const std::string haswell = code(register_tile(12, 1, 8, 4), "haswell", 32);
+  EXPECT_EQ(count(haswell, "vfmadd231ps"), 4 * 12) << haswell;
+  EXPECT_EQ(count(haswell, "[rsp"), 0) << haswell;
 }
 
 TEST(Codegen, GivesTheSameCodeWhateverWasCompiledBefore) {

@@ -1,6 +1,8 @@
 #include "codegen/llvm/backend.h"
 
 #include <llvm/ADT/SmallString.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/Passes.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -17,6 +19,8 @@
 #include <map>
 #include <mutex>
 
+#include "codegen/llvm/accumulate.h"
+
 namespace whet {
 namespace {
 
@@ -32,6 +36,8 @@ constexpr const char* kLeftOut[] = {
     "Loop Strength Reduction",
     // Constants and addresses stand where they belong already.
     "Constant Hoisting",
+    // Each block's repetitions are gone by then, and what several blocks need stands before them.
+    "Machine Common Subexpression Elimination",
     // They look for what kernels do not hold: lifetimes of stack slots, tiles, integers in vectors that would be masks,
     // comparisons of memory, exceptions, thread-local variables, funclets.
     "Merge disjoint stack slots",
@@ -93,9 +99,14 @@ class Backend::Pipeline : public llvm::legacy::PassManager {
 
   void add(llvm::Pass* pass) override {
     const auto* found = std::find(std::begin(kLeftOut), std::end(kLeftOut), pass->getPassName());
-    if (found == std::end(kLeftOut)) return llvm::legacy::PassManager::add(pass);
-    met_[static_cast<std::size_t>(found - std::begin(kLeftOut))] = true;
-    delete pass;
+    if (found != std::end(kLeftOut)) {
+      met_[static_cast<std::size_t>(found - std::begin(kLeftOut))] = true;
+      delete pass;
+      return;
+    }
+    const bool removes_phis = pass->getPassID() == &llvm::PHIEliminationID;
+    llvm::legacy::PassManager::add(pass);
+    if (removes_phis) add(make_accumulate_pass());
   }
 
   std::string object_of(llvm::Module& module) {
