@@ -39,6 +39,14 @@ Status check_changeable(const LoopTree& tree, LoopId loop) {
   return ok_status();
 }
 
+Status check_holds_ops(const LoopTree& tree, LoopId loop) {
+  WHET_RETURN_IF_ERROR(check_loop(tree, loop));
+  for (LoopId at : path_to(tree, loop))
+    if (tree.loop(at).kind == LoopKind::vectorized)
+      return refuse(tree, at, "is vectorized, so that each lane would need what is computed there for itself");
+  return ok_status();
+}
+
 Status check_op(const LoopTree& tree, OpId op) {
   if (!op.valid() || op.index() >= tree.dag.ops.size())
     return Error{fmt::format("there is no op o{}; the DAG has o0..o{}", op.value, tree.dag.ops.size() - 1)};

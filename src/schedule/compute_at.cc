@@ -11,7 +11,7 @@ namespace whet {
 
 Status apply(LoopTree& tree, const ComputeAt& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.op));
-  WHET_RETURN_IF_ERROR(check_loop(tree, step.loop));
+  WHET_RETURN_IF_ERROR(check_holds_ops(tree, step.loop));
   if (std::find(tree.dag.outputs.begin(), tree.dag.outputs.end(), step.op) != tree.dag.outputs.end())
     return refuse(tree, step.op, "is an output, which has to be computed whole");
   if (tree.place(step.op).kind != PlaceKind::root) return refuse(tree, step.op, "is placed already");

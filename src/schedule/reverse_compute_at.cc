@@ -58,7 +58,7 @@ bool is_dense(const LoopTree& tree, DigitId root, LoopId at) {
 
 Status apply(LoopTree& tree, const ReverseComputeAt& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.op));
-  WHET_RETURN_IF_ERROR(check_loop(tree, step.loop));
+  WHET_RETURN_IF_ERROR(check_holds_ops(tree, step.loop));
   const OpId producer = tree.loop(step.loop).op;
   if (producer == step.op) return refuse(tree, step.op, "cannot go under its own loops");
   if (tree.place(step.op).kind != PlaceKind::root) return refuse(tree, step.op, "is placed already");

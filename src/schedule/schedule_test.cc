@@ -245,6 +245,12 @@ return c
             "step 2 (inline o2): op two (o2) is computed ahead of time and has no loops");
 }
 
+TEST(ComputeAt, RefusesVectorizedLoops) {
+  const std::string why = "loop j (l3) is vectorized, so that each lane would need what is computed there for itself";
+  EXPECT_EQ(after(kPair, "vectorize l3; compute_at o1 l3"), "step 2 (compute_at o1 l3): " + why);
+  EXPECT_NE(after(kPair, "vectorize l1; reverse_compute_at o2 l1").find("is vectorized"), std::string::npos);
+}
+
 TEST(CacheRead, GivesTheReaderACopyThatIsPlacedLikeAnyOp) {
   EXPECT_EQ(after(kMatmul, "cache_read o0 o3; split l2 4 overlap; reorder l7 l3 l4 l8; compute_at o3 l7"),
             R"(for m.0 in 3
