@@ -8,10 +8,12 @@ namespace whet {
 ///   for p { T[p] = f(p) }  for i { for j { S(T[g(i, j)]) } }   compute_at(T, i)  =>
 ///   for i { for p in region(i) { T[p] = f(p) }  for j { S(T[g(i, j)]) } }
 ///   op         a root that is no output and whose loops are untouched by other placements; all consumers have their
-///   leaves inside `loop` registers  its buffer is registers: every index must become a constant after unrolling, or
-///   code generation keeps it on the stack yields     fresh loops, one an axis (spatial, then reduce), whose extents
-///   bound the region; the nest stands before its first consumer errors     no such op or loop; a vectorized loop; an
-///   output; a consumer outside `loop`
+///              leaves inside `loop`
+///   registers  its buffer is registers: every index must become a constant after unrolling, or code generation keeps it
+///              on the stack
+///   yields     fresh loops, one an axis (spatial, then reduce), whose extents bound the region; the nest stands before
+///              its first consumer
+///   errors     no such op or loop; a vectorized loop; an output; a consumer outside `loop`
 struct ComputeAt {
   OpId op;
   LoopId loop;

@@ -8,10 +8,13 @@ namespace whet {
 ///   for i { for r { for j { T[i, j] += f } } }  for p { S(T[p]) }   reverse_compute_at(S, i)  =>
 ///   for i { for r { for j { T[i, j] += f } }  for p in region(i) { S(T[p]) } }
 /// Under a reduce loop of the producer the consumer runs on that loop's last iteration only.
-///   op         a root whose body reads one op with loops of its own, the producer, and that at its own axes: T[p], p
-///   the axes of `op` loop       of the producer registers  the producer's buffer is registers yields     fresh loops,
-///   one an axis, behind what stands under `loop` already errors     no such op or loop; a vectorized loop; `op` reads
-///   the producer elsewhere, or reduces over it; another reader of the producer stands outside
+///   op         a root whose body reads one op with loops of its own, the producer, and that at its own axes: T[p], p the
+///              axes of `op`
+///   loop       of the producer
+///   registers  the producer's buffer is registers
+///   yields     fresh loops, one an axis, behind what stands under `loop` already
+///   errors     no such op or loop; a vectorized loop; `op` reads the producer elsewhere, or reduces over it; another
+///              reader of the producer stands outside
 struct ReverseComputeAt {
   OpId op;
   LoopId loop;

@@ -5,8 +5,8 @@
 namespace whet {
 
 /// rfactor — a reduction is split into independent partial reductions.
-///   T = 0; for r { for l in 0..f { T += x(r, l) } }   =>   P[*] = 0; for r { for l in 0..f { P[l] += x(r, l) } }  T =
-///   0; for l { T += P[l] }
+///   T = 0; for r { for l in 0..f { T += x(r, l) } }   =>
+///   P[*] = 0; for r { for l in 0..f { P[l] += x(r, l) } }  T = 0; for l { T += P[l] }
 /// So a reduce loop can be vectorized: each lane has a sum of its own.
 ///   loop    of an op with an associative, commutative reducer; reduce, over one digit, at most kMaxPartials iterations
 ///   yields  nothing: loops keep their ids; `loop` is frozen but may be vectorized or unrolled

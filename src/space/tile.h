@@ -9,9 +9,8 @@ namespace whet {
 /// The template of convolutions, depthwise convolutions, matrix products, pools and reductions whose innermost result
 /// axis is not reduced: a register tile of pixels x vectors, weights packed in the order in which the tiles read them,
 /// the epilogue on the tile.
-///   decisions: oc (elements of the innermost axis in a tile), ow and oh (pixels), ic (unrolled reduction steps), k
-///   (reduction block),
-///              order (of the outer loops), parallel (how many outer loops are shared out)
+///   decisions: oc (elements of the innermost axis in a tile), ow and oh (pixels), ic (unrolled reduction steps),
+///              k (reduction block), order (of the outer loops), parallel (how many outer loops are shared out)
 /// Empty when the DAG is not of this form.
 std::optional<Sketch> tile_sketch(const ComputeDag&, const Target&);
 
