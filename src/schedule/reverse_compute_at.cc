@@ -54,6 +54,14 @@ bool is_dense(const LoopTree& tree, DigitId root, LoopId at) {
   return dense;
 }
 
+/// A split within a split whose tail is guarded: behind its tail lies the next tile, whose elements are not finished.
+bool has_guarded_tail_inside(const LoopTree& tree, DigitId id, DigitId root) {
+  const Digit& digit = tree.digit(id);
+  if (digit.leaf()) return false;
+  if (id != root && !digit.divides() && digit.tail == Tail::guard) return true;
+  return has_guarded_tail_inside(tree, digit.outer, root) || has_guarded_tail_inside(tree, digit.inner, root);
+}
+
 }  // namespace
 
 Status apply(LoopTree& tree, const ReverseComputeAt& step) {
@@ -82,6 +90,12 @@ Status apply(LoopTree& tree, const ReverseComputeAt& step) {
       return refuse(tree, step.loop,
                     fmt::format("finishes every so many elements of {} along one axis, not a tile of neighbours",
                                 tree.dag.op(producer).name));
+
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    if (const DigitId root = tree.place(producer).axes[k]; has_guarded_tail_inside(tree, root, root))
+      return refuse(tree, producer,
+                    fmt::format("has tiles in tiles along {} with guarded tails, behind which other tiles begin",
+                                tree.dag.op(producer).element().axes[k].name));
 
   const Element& element = tree.dag.op(step.op).element();
   std::vector<std::int64_t> extents;

@@ -14,7 +14,7 @@ namespace whet {
 ///   registers  the producer's buffer is registers
 ///   yields     fresh loops, one an axis, behind what stands under `loop` already
 ///   errors     no such op or loop; a vectorized loop; `op` reads the producer elsewhere, or reduces over it; another
-///              reader of the producer stands outside
+///              reader of the producer stands outside; the producer has tiles in tiles with guarded tails
 struct ReverseComputeAt {
   OpId op;
   LoopId loop;

@@ -251,6 +251,14 @@ TEST(ComputeAt, RefusesVectorizedLoops) {
   EXPECT_NE(after(kPair, "vectorize l1; reverse_compute_at o2 l1").find("is vectorized"), std::string::npos);
 }
 
+TEST(ReverseComputeAt, RefusesTilesInTilesWithGuardedTails) {
+  EXPECT_EQ(after(kMatmul, "split l1 6 guard; split l6 4 guard; reverse_compute_at o4 l7"),
+            "step 3 (reverse_compute_at o4 l7): op c (o3) has tiles in tiles along n with guarded tails, behind which "
+            "other tiles begin");
+  EXPECT_EQ(after(kMatmul, "split l1 6 guard; split l6 3 guard; reverse_compute_at o4 l7").find("step"),
+            std::string::npos);
+}
+
 TEST(CacheRead, GivesTheReaderACopyThatIsPlacedLikeAnyOp) {
   EXPECT_EQ(after(kMatmul, "cache_read o0 o3; split l2 4 overlap; reorder l7 l3 l4 l8; compute_at o3 l7"),
             R"(for m.0 in 3
