@@ -3,6 +3,7 @@
 #include <set>
 
 #include "codegen/testing/answers.h"
+#include "space/rows.h"
 #include "space/space.h"
 
 namespace whet {
@@ -158,6 +159,32 @@ TEST(Templates, ComputeElementByElement) {
                      "]\ny(i, j, k) = max((x[i, j, k] + z[k]), 0f) for i in " + std::to_string(a) + ", j in " +
                      std::to_string(b) + ", k in " + std::to_string(c) + "  # elementwise\nreturn y\n"),
                  kRows, 4);
+  }
+}
+
+/// The template of everything else takes any DAG, and never refuses.
+TEST(Templates, ComputeRandomDagsByRows) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Rng rng(seed);
+    const ComputeDag task = testing::random_dag(rng);
+    for (Target target : runnable_targets()) {
+      target.threads = 2;
+      const Sketch sketch = rows_sketch(task, target);
+      Sketch::Choices choices = sketch.preferred;
+      if (seed % 2 == 0)
+        for (const Decision& d : sketch.decisions)
+          choices[d.name] = d.options[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(d.options.size())))];
+      SCOPED_TRACE(to_json(Candidate{sketch.name, choices}) + " for " + to_string(target) + "\n" + to_text(task));
+      Scheduler scheduler(task);
+      sketch.build(scheduler, choices);
+      const Result<Steps> steps = scheduler.finish();
+      ASSERT_TRUE(steps.ok()) << steps.error().message;
+      const Result<Lowered> lowered = lower(*replay(task, *steps), target);
+      ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+      const Result<double> error = error_of(task, *lowered, target, seed);
+      ASSERT_TRUE(error.ok()) << error.error().message;
+      EXPECT_LT(*error, 1e-5);
+    }
   }
 }
 
