@@ -153,6 +153,24 @@ void gather(const Expr& e, std::int64_t factor, Affine& sum) {
   sum.terms.emplace_back(e, factor);
 }
 
+/// Sums, differences and products of variables with constants.
+bool is_sum_of_variables(const Expr& e) {
+  if (std::holds_alternative<IntConst>(e->kind) || std::holds_alternative<Var>(e->kind)) return true;
+  const auto* n = std::get_if<Binary>(&e->kind);
+  if (!n || !is_sum_of_variables(n->a)) return false;
+  if (n->op == BinaryOp::mul) return std::holds_alternative<IntConst>(n->b->kind);
+  return (n->op == BinaryOp::add || n->op == BinaryOp::sub) && is_sum_of_variables(n->b);
+}
+
+/// The variable of x or x*2; nothing of anything else.
+const Var* written_term(const Expr& e) {
+  if (const auto* v = std::get_if<Var>(&e->kind)) return v;
+  const auto* n = std::get_if<Binary>(&e->kind);
+  if (!n || n->op != BinaryOp::mul) return nullptr;
+  const auto* factor = std::get_if<IntConst>(&n->b->kind);
+  return factor && factor->value > 1 ? std::get_if<Var>(&n->a->kind) : nullptr;
+}
+
 Expr times(const Expr& atom, std::int64_t coefficient) { return coefficient == 1 ? atom : atom * coefficient; }
 
 }  // namespace
@@ -195,6 +213,39 @@ Affine to_affine(const Expr& e) {
   gather(e, 1, sum);
   sort_terms(sum);
   return sum;
+}
+
+std::optional<Affine> sum_of_variables(const Expr& e) {
+  return is_sum_of_variables(e) ? std::optional(to_affine(e)) : std::nullopt;
+}
+
+// From the end: the constant, negative terms and positive terms, each by falling ids.
+bool is_written_sum(const Expr& e) {
+  const Expr* rest = &e;
+  auto step = [&]() -> const Binary* {
+    const auto* n = std::get_if<Binary>(&(*rest)->kind);
+    return n && (n->op == BinaryOp::add || n->op == BinaryOp::sub) ? n : nullptr;
+  };
+  if (const Binary* n = step()) {
+    const auto* constant = std::get_if<IntConst>(&n->b->kind);
+    if (constant && constant->value <= 0) return false;
+    if (constant) rest = &n->a;
+  }
+  BinaryOp sign = BinaryOp::sub;
+  const Var* after = nullptr;  // of the same sign
+  std::uint64_t seen = 0;
+  auto next = [&](const Expr& term, BinaryOp its_sign) {
+    const Var* v = written_term(term);
+    if (!v || (seen & var_bit(v->id)) != 0 || (its_sign == BinaryOp::sub && sign == BinaryOp::add)) return false;
+    if (its_sign == sign && after && after->id < v->id) return false;
+    sign = its_sign, after = v, seen |= var_bit(v->id);
+    return true;
+  };
+  while (const Binary* n = step()) {
+    if (!next(n->b, n->op)) return false;
+    rest = &n->a;
+  }
+  return next(*rest, BinaryOp::add);
 }
 
 Expr to_expr(const Affine& a) {

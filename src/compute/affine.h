@@ -24,8 +24,12 @@ struct Affine {
 
 /// Reads sums, differences and products with constants; everything else stands as an atom. `e`: an i64 scalar.
 Affine to_affine(const Expr& e);
+/// The same where `e` holds nothing but variables and constants; else nothing.
+std::optional<Affine> sum_of_variables(const Expr& e);
 /// Positive terms first: x*2 + y - z - 1.
 Expr to_expr(const Affine&);
+/// Whether `e` is a sum of variables just as `to_expr` writes it (it may say no of some).
+bool is_written_sum(const Expr& e);
 Affine add(const Affine&, const Affine&);
 Affine sub(const Affine&, const Affine&);
 Affine scale(const Affine&, std::int64_t factor);

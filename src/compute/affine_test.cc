@@ -228,5 +228,18 @@ TEST(Simplify, KeepsTheValueUnderFactsThatHold) {
   }
 }
 
+TEST(Affine, SumsOfVariablesAreKnownWhereTheyAreWrittenInOrder) {
+  for (const Expr& e : {x, x * 2, x + y, x * 3 + z - y + 4, z - x - y * 2 - 1}) EXPECT_TRUE(is_written_sum(e));
+  for (const Expr& e : {n(1), y + x, x + y + x, x - y + z, x - z - y, x + (y + z), x + n(-1), x * -2, min(x, y)})
+    EXPECT_FALSE(is_written_sum(e));
+  EXPECT_FALSE(sum_of_variables(x + min(y, z)).has_value());
+  Rng rng(11);
+  for (int round = 0; round < 2000; ++round) {
+    const Expr e = random_index(rng, 3);
+    if (is_written_sum(e)) EXPECT_TRUE(same(to_expr(to_affine(e)), e));
+    if (const auto sum = sum_of_variables(e)) EXPECT_TRUE(same(*sum, to_affine(e)));
+  }
+}
+
 }  // namespace
 }  // namespace whet

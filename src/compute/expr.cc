@@ -84,7 +84,9 @@ Expr fold_lanes(BinaryOp op, const Expr& a, const Expr& b) {
   return {};
 }
 
-Expr widen(Expr e, int lanes) { return e->lanes == lanes ? e : broadcast(std::move(e), lanes); }
+void widen(Expr& e, int lanes) {
+  if (e->lanes != lanes) e = broadcast(std::move(e), lanes);
+}
 
 int most_lanes(const std::vector<Expr>& list) {
   int lanes = 1;
@@ -238,8 +240,8 @@ Expr binary(BinaryOp op, Expr a, Expr b) {
   WHET_CHECK((op != BinaryOp::floordiv && op != BinaryOp::floormod) || !is_float(a->dtype),
              "floordiv and floormod take integers");
   const int lanes = std::max(a->lanes, b->lanes);
-  a = widen(std::move(a), lanes);
-  b = widen(std::move(b), lanes);
+  widen(a, lanes);
+  widen(b, lanes);
   Expr folded;
   if (const auto *x = scalar_int(a), *y = scalar_int(b); x && y) folded = fold_ints(op, *x, *y, a->dtype);
   if (const auto *x = as_float(a), *y = as_float(b); x && y) folded = fold_floats(op, *x, *y, a->dtype);
@@ -256,8 +258,8 @@ Expr select(Expr condition, Expr if_true, Expr if_false) {
   if (const auto* b = std::get_if<Broadcast>(&condition->kind)) condition = Expr(b->a);
   const int lanes = std::max({condition->lanes, if_true->lanes, if_false->lanes});
   WHET_CHECK(condition->lanes == 1 || condition->lanes == lanes);
-  if_true = widen(std::move(if_true), lanes);
-  if_false = widen(std::move(if_false), lanes);
+  widen(if_true, lanes);
+  widen(if_false, lanes);
   if (const auto* value = scalar_int(condition)) return *value ? if_true : if_false;
   const DType dtype = if_true->dtype;
   return make_expr(dtype, lanes, Select{std::move(condition), std::move(if_true), std::move(if_false)});
@@ -282,7 +284,7 @@ Expr call(MathFn fn, std::vector<Expr> args) {
   const int lanes = most_lanes(args);
   for (Expr& arg : args) {
     WHET_CHECK(arg->dtype == dtype);
-    arg = widen(std::move(arg), lanes);
+    widen(arg, lanes);
   }
   const DType result = fn == MathFn::bits_of ? DType::i32 : fn == MathFn::float_of_bits ? DType::f32 : dtype;
   return make_expr(result, lanes, Call{fn, std::move(args)});
@@ -299,7 +301,7 @@ Expr masked_load(DType dtype, SourceId source, std::vector<Expr> index, Expr mas
     if (is_const(mask, 1)) {
       mask = Expr();
     } else {
-      mask = widen(std::move(mask), lanes);
+      widen(mask, lanes);
     }
   }
   return make_expr(dtype, lanes, Load{source, std::move(index), std::move(mask)});

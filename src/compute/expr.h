@@ -71,6 +71,8 @@ class Expr {
   Expr() = default;
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
   bool defined() const { return node_ != nullptr; }
+  /// Whether the node stands in several places.
+  bool is_shared() const { return node_.use_count() > 1; }
   const ExprNode& operator*() const { return *node_; }
   const ExprNode* operator->() const { return node_.get(); }
   const ExprNode* get() const { return node_.get(); }

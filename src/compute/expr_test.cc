@@ -47,6 +47,16 @@ TEST(Rewrite, AsksFromTheTopAndRebuildsFolded) {
   EXPECT_EQ(substitute(e, [](VarId) { return Expr(); }).get(), e.get()) << "nothing changed: the same node";
 }
 
+TEST(Rewrite, ReplacesSeveralVariablesAtOnce) {
+  const std::pair<VarId, Expr> values[] = {{VarId(0), y}, {VarId(64), int_const(5)}};  // 0 and 64 share a bit
+  const Expr other = var(VarId(64), "other");
+  EXPECT_EQ(text(substitute(x + other * y, values)), "(y + (5*y))");
+  EXPECT_TRUE(uses(p + p, VarId(0)));
+  EXPECT_FALSE(uses(p + p, VarId(64)));
+  const Expr kept = p * p;
+  EXPECT_EQ(substitute(kept, Substitution(values + 1, 1)).get(), kept.get()) << "nothing changed: the same node";
+}
+
 TEST(Same, ComparesStructureAndIgnoresNames) {
   EXPECT_TRUE(same(x + y, var(VarId(0), "other") + y));
   EXPECT_EQ(hash(x + y), hash(var(VarId(0), "other") + y));

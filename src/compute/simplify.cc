@@ -23,21 +23,13 @@ class Simplifier {
   /// An i64 scalar. Comes back as it is when nothing in it changes.
   Expr index(const Expr& e) {
     if (std::holds_alternative<IntConst>(e->kind) || std::holds_alternative<Var>(e->kind)) return e;
+    if (is_written_sum(e)) return e;
     const Expr canonical = to_expr(affine(e));
     return same(canonical, e) ? e : canonical;
   }
 
-  /// Nothing but variables and constants: most of what an unrolled program holds.
-  static bool is_sum_of_variables(const Expr& e) {
-    if (std::holds_alternative<IntConst>(e->kind) || std::holds_alternative<Var>(e->kind)) return true;
-    const auto* n = std::get_if<Binary>(&e->kind);
-    if (!n || !is_sum_of_variables(n->a)) return false;
-    if (n->op == BinaryOp::mul) return std::holds_alternative<IntConst>(n->b->kind);
-    return (n->op == BinaryOp::add || n->op == BinaryOp::sub) && is_sum_of_variables(n->b);
-  }
-
   Affine affine(const Expr& e) {
-    if (is_sum_of_variables(e)) return to_affine(e);
+    if (std::optional<Affine> sum = sum_of_variables(e)) return *std::move(sum);
     if (const auto* n = std::get_if<Unary>(&e->kind)) return scale(affine(n->a), -1);
     if (const auto* n = std::get_if<Binary>(&e->kind)) return affine(*n);
     if (const auto* n = std::get_if<Select>(&e->kind)) return to_affine(choice(*n));

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "compute/affine.h"
 #include "lower/rename.h"
 
 namespace whet {
@@ -26,7 +27,31 @@ struct Unroller {
         [&](const Expr& e) { return here(e); });
   }
 
-  Expr here(const Expr& e) const { return values.empty() ? e : substitute(e, values); }
+  /// Sums of variables come out simplified, so that they need not be made twice.
+  Expr here(const Expr& e) const {
+    if (values.empty()) return e;
+    std::uint64_t bits = 0;
+    for (const auto& [var, value] : values) bits |= var_bit(var);
+    return rewrite(e, [&](const Expr& x) -> Expr {
+      if ((x->vars & bits) == 0) return x;
+      if (const Var* v = std::get_if<Var>(&x->kind)) return value_of(v->id, x);
+      if (x->dtype != DType::i64 || x->lanes != 1) return Expr();
+      std::optional<Affine> sum = sum_of_variables(x);
+      if (!sum) return Expr();
+      std::erase_if(sum->terms, [&](const auto& term) {
+        const std::int64_t* value = as_int(value_of(std::get<Var>(term.first->kind).id, term.first));
+        if (value) sum->constant += term.second * *value;
+        return value != nullptr;
+      });
+      return to_expr(*sum);
+    });
+  }
+
+  Expr value_of(VarId wanted, const Expr& otherwise) const {
+    for (const auto& [var, value] : values)
+      if (var == wanted) return value;
+    return otherwise;
+  }
 
   Stmt copies(const Loop& loop, const Stmt& whole) {
     const Expr first = here(loop.min), times = here(loop.extent);

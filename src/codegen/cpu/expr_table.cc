@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/hash.h"
-
 namespace whet {
 namespace {
 
@@ -62,12 +60,12 @@ bool may_trap(const ExprNode& node) {
 
 std::size_t ExprTable::KeyHash::operator()(const Key& key) const {
   std::uint64_t h = 0;
-  for (std::int64_t word : key.words) h = hash_combine(h, static_cast<std::uint64_t>(word));
-  return h;
+  for (std::int64_t word : key.words) h = (h ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ull;
+  return h ^ (h >> 32);
 }
 
 std::size_t ExprTable::NodeHash::operator()(const ExprNode* node) const {
-  return hash_combine(0, reinterpret_cast<std::uintptr_t>(node));
+  return (reinterpret_cast<std::uintptr_t>(node) * 0x9e3779b97f4a7c15ull) >> 32;
 }
 
 void ExprTable::Operands::push(ExprRef ref) {
@@ -77,51 +75,57 @@ void ExprTable::Operands::push(ExprRef ref) {
 
 ExprRef ExprTable::intern(const Expr& e) {
   if (const ExprRef found = by_node_.find(e.get()); found.valid()) return found;
-  auto number = [](auto value) { return static_cast<std::int64_t>(value); };
-  auto of = [&](const auto&... operands) {
-    Operands list;
-    (list.push(intern(operands)), ...);
-    return list;
-  };
-  auto of_list = [&](const std::vector<Expr>& operands) {
-    Operands list;
-    for (const Expr& operand : operands) list.push(intern(operand));
-    return list;
-  };
-  const ExprRef ref =
-      std::visit(Match{
-                     [&](const IntConst& n) { return add(e, {}, 0, n.value); },
-                     [&](const FloatConst& n) { return add(e, {}, 0, std::bit_cast<std::int64_t>(n.value)); },
-                     [&](const Var& n) {
-                       const auto alias = aliases_.find(n.id);
-                       return alias != aliases_.end() ? alias->second : add(e, {}, 0, n.id.value);
-                     },
-                     [&](const Unary& n) { return add(e, of(n.a), number(n.op), 0); },
-                     [&](const Binary& n) { return add(e, of(n.a, n.b), number(n.op), 0); },
-                     [&](const Select& n) { return add(e, of(n.condition, n.if_true, n.if_false), 0, 0); },
-                     [&](const Cast& n) { return add(e, of(n.a), 0, 0); },
-                     [&](const Call& n) { return add(e, of_list(n.args), number(n.fn), 0); },
-                     [&](const Load& n) {
-                       Operands parts = of_list(n.index);
-                       if (n.mask.defined()) parts.push(intern(n.mask));
-                       return add(e, parts, n.mask.defined() ? 1 : 0, n.source.value);
-                     },
-                     [&](const Ramp& n) { return add(e, of(n.base), 0, n.stride); },
-                     [&](const Broadcast& n) { return e->lanes == 1 ? intern(n.a) : add(e, of(n.a), 0, 0); },
-                 },
-                 e->kind);
+  const ExprRef ref = number(e);
   by_node_.insert(e.get(), ref);
   return ref;
 }
 
+/// What is not shared will not be met again: most of an unrolled program.
+ExprRef ExprTable::operand(const Expr& e) { return e.is_shared() ? intern(e) : number(e); }
+
+ExprRef ExprTable::number(const Expr& e) {
+  auto code = [](auto value) { return static_cast<std::int64_t>(value); };
+  auto of = [&](const auto&... operands) {
+    Operands list;
+    (list.push(operand(operands)), ...);
+    return list;
+  };
+  auto of_list = [&](const std::vector<Expr>& operands) {
+    Operands list;
+    for (const Expr& part : operands) list.push(operand(part));
+    return list;
+  };
+  return std::visit(Match{
+                        [&](const IntConst& n) { return add(e, {}, 0, n.value); },
+                        [&](const FloatConst& n) { return add(e, {}, 0, std::bit_cast<std::int64_t>(n.value)); },
+                        [&](const Var& n) {
+                          const auto alias = aliases_.find(n.id);
+                          return alias != aliases_.end() ? alias->second : add(e, {}, 0, n.id.value);
+                        },
+                        [&](const Unary& n) { return add(e, of(n.a), code(n.op), 0); },
+                        [&](const Binary& n) { return add(e, of(n.a, n.b), code(n.op), 0); },
+                        [&](const Select& n) { return add(e, of(n.condition, n.if_true, n.if_false), 0, 0); },
+                        [&](const Cast& n) { return add(e, of(n.a), 0, 0); },
+                        [&](const Call& n) { return add(e, of_list(n.args), code(n.fn), 0); },
+                        [&](const Load& n) {
+                          Operands parts = of_list(n.index);
+                          if (n.mask.defined()) parts.push(operand(n.mask));
+                          return add(e, parts, n.mask.defined() ? 1 : 0, n.source.value);
+                        },
+                        [&](const Ramp& n) { return add(e, of(n.base), 0, n.stride); },
+                        [&](const Broadcast& n) { return e->lanes == 1 ? operand(n.a) : add(e, of(n.a), 0, 0); },
+                    },
+                    e->kind);
+}
+
 ExprRef ExprTable::add(const Expr& e, const Operands& children, std::int64_t op, std::int64_t payload) {
-  auto operand = [&](std::size_t i) { return static_cast<std::uint32_t>(children.refs[i].value); };
+  auto word = [&](std::size_t i) { return static_cast<std::uint32_t>(children.refs[i].value); };
   Key key;
   key.words[0] = (static_cast<std::int64_t>(e->kind.index()) << 48) | (op << 40) |
                  (static_cast<std::int64_t>(e->dtype) << 32) | e->lanes;
   key.words[1] = payload;
-  key.words[2] = static_cast<std::int64_t>((std::uint64_t{operand(0)} << 32) | operand(1));
-  key.words[3] = operand(2);
+  key.words[2] = static_cast<std::int64_t>((std::uint64_t{word(0)} << 32) | word(1));
+  key.words[3] = word(2);
   if (const ExprRef found = by_key_.find(key); found.valid()) return found;
   const ExprRef ref(static_cast<std::int64_t>(infos_.size()));
   by_key_.insert(key, ref);

@@ -70,13 +70,15 @@ class ExprTable {
     std::size_t operator()(const ExprNode*) const;
   };
 
+  ExprRef operand(const Expr&);
+  ExprRef number(const Expr&);
   ExprRef add(const Expr&, const Operands&, std::int64_t op, std::int64_t payload);
   void describe(ExprInfo&) const;
   bool make_linear(const ExprInfo&, Linear&) const;
 
   const Program& program_;
   std::deque<ExprInfo> infos_;
-  FlatMap<const ExprNode*, ExprRef, NodeHash> by_node_;
+  FlatMap<const ExprNode*, ExprRef, NodeHash> by_node_;  ///< whole expressions, and operands that are shared
   FlatMap<Key, ExprRef, KeyHash> by_key_;
   std::unordered_map<VarId, ExprRef> aliases_;
 };
