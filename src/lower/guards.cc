@@ -9,15 +9,6 @@
 namespace whet {
 namespace {
 
-bool depends(const Expr& e, VarId wanted) {
-  bool found = false;
-  for_each(e, [&](const Expr& part) {
-    const Var* v = std::get_if<Var>(&part->kind);
-    found = found || (v && v->id == wanted);
-  });
-  return found;
-}
-
 void add_conjuncts(const Expr& e, std::vector<Expr>& out) {
   const Binary* both = std::get_if<Binary>(&e->kind);
   if (both && both->op == BinaryOp::logical_and) {
@@ -37,7 +28,7 @@ bool contains_loop(const Stmt& s) {
 /// The conditions under which everything inside `s` stands.
 std::vector<Expr> common_conditions(const Stmt& s) {
   auto without = [](std::vector<Expr> conditions, VarId var) {
-    std::erase_if(conditions, [&](const Expr& c) { return depends(c, var); });
+    std::erase_if(conditions, [&](const Expr& c) { return uses(c, var); });
     return conditions;
   };
   return std::visit(Match{[&](const Loop& l) { return without(common_conditions(l.body), l.index); },
@@ -181,7 +172,7 @@ class GuardResolver {
     bind(loop);
     std::vector<Expr> invariant;
     for (const Expr& c : common_conditions(loop.body))
-      if (!depends(c, loop.index) && !known(c) && loop.kind != LoopKind::parallel) invariant.push_back(c);
+      if (!uses(c, loop.index) && !known(c) && loop.kind != LoopKind::parallel) invariant.push_back(c);
     facts_.rewind(outside);
     if (!invariant.empty()) return visit(make_stmt(If{invariant.front(), make_stmt(loop), Stmt()}));
 
@@ -225,7 +216,7 @@ class GuardResolver {
   /// loop hold.
   void narrow(Loop& loop) {
     for (const Expr& condition : common_conditions(loop.body)) {
-      if (!depends(condition, loop.index)) continue;
+      if (!uses(condition, loop.index)) continue;
       const Facts::Mark mark = facts_.mark();
       bind(loop);
       const bool known = facts_.proves(condition);
@@ -241,7 +232,7 @@ class GuardResolver {
     const std::int64_t factor = difference->coefficient(index);
     Affine rest = *difference;
     std::erase_if(rest.terms, [&](const auto& term) { return same(term.first, index); });
-    if (factor == 0 || depends(to_expr(rest), loop.index)) return;
+    if (factor == 0 || uses(to_expr(rest), loop.index)) return;
     Expr low = loop.min, end = loop.min + loop.extent;
     if (factor > 0)
       low = max(low, floordiv(to_expr(scale(rest, -1)) + (factor - 1), factor));
@@ -281,7 +272,7 @@ class GuardResolver {
     if (!guard) return std::nullopt;
     std::vector<VarId> tile;
     auto in_tile = [&](const Expr& e) {
-      return std::any_of(tile.begin(), tile.end(), [&](VarId v) { return depends(e, v); });
+      return std::any_of(tile.begin(), tile.end(), [&](VarId v) { return uses(e, v); });
     };
     for (const Stmt& binder : found.binders) {
       const Let* let = std::get_if<Let>(&binder->kind);
@@ -299,7 +290,7 @@ class GuardResolver {
     const Expr sum = to_expr(test.sum);
     for (std::size_t i = 0; i < found.binders.size(); ++i) {
       const Let* let = std::get_if<Let>(&found.binders[i]->kind);
-      if (depends(sum, let ? let->var : std::get<Loop>(found.binders[i]->kind).index)) test.place = i + 1;
+      if (uses(sum, let ? let->var : std::get<Loop>(found.binders[i]->kind).index)) test.place = i + 1;
     }
     const auto inside = found.binders.begin() + static_cast<std::ptrdiff_t>(test.place);
     return std::any_of(inside, found.binders.end(), is_serial) ? std::optional(test) : std::nullopt;
@@ -313,7 +304,7 @@ class GuardResolver {
     collect(body, binders, all);
     for (const Found& found : all) {
       const std::optional<Test> test = test_of(found);
-      if (!test || test->place != 0 || !depends(to_expr(test->sum), v) || decided(found)) continue;
+      if (!test || test->place != 0 || !uses(to_expr(test->sum), v) || decided(found)) continue;
       const bool of_one = test->sum.terms.size() == 1 && std::holds_alternative<Var>(test->sum.terms[0].first->kind);
       if (of_one && !std::holds_alternative<Block>(body->kind)) continue;  // `v` itself may be cut
       const VarId name = program_.fresh_var();
@@ -383,7 +374,7 @@ class GuardResolver {
   static bool narrowed_later(const Found& found) {
     for (std::size_t i = found.binders.size(); i-- > 0;) {
       const Loop* loop = std::get_if<Loop>(&found.binders[i]->kind);
-      if (!loop || !depends(found.condition, loop->index)) continue;
+      if (!loop || !uses(found.condition, loop->index)) continue;
       if (loop->kind != LoopKind::serial) return false;
       const std::vector<Expr> common = common_conditions(loop->body);
       return std::any_of(common.begin(), common.end(), [&](const Expr& c) { return same(c, found.condition); });
@@ -420,7 +411,7 @@ class GuardResolver {
     collect(body, binders, all);
     std::set<std::int64_t> starts{low};
     for (const Found& found : all) {
-      if (!depends(found.condition, v) || decided(found, v, low, high) || narrowed_later(found)) continue;
+      if (!uses(found.condition, v) || decided(found, v, low, high) || narrowed_later(found)) continue;
       if (const std::optional<Test> test = test_of(found); test && test->place > 0) continue;
       const bool outer_only = std::none_of(found.binders.begin(), found.binders.end(),
                                            [](const Stmt& b) { return std::holds_alternative<Loop>(b->kind); });
