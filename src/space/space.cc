@@ -36,6 +36,12 @@ std::string to_text(const Choice& choice) { return fmt::format("{}", fmt::join(c
 
 }  // namespace
 
+std::vector<Choice> single(const std::vector<std::int64_t>& values) {
+  std::vector<Choice> options;
+  for (std::int64_t v : values) options.push_back({v});
+  return options;
+}
+
 const Sketch* DesignSpace::find(const std::string& name) const {
   for (const Sketch& sketch : sketches_)
     if (sketch.name == name) return &sketch;

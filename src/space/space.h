@@ -21,6 +21,9 @@ struct Decision {
   std::vector<Choice> options;
 };
 
+/// One option for each value.
+std::vector<Choice> single(const std::vector<std::int64_t>& values);
+
 /// A structure with open decisions. `violated` names the constraint that a choice breaks (register tiles that do not
 /// fit, ...); `build` writes the schedule of a choice.
 struct Sketch {

@@ -167,12 +167,6 @@ std::vector<std::int64_t> block_options(const Problem& p) {
 
 // ---- the schedule
 
-std::vector<Choice> single(const std::vector<std::int64_t>& values) {
-  std::vector<Choice> options;
-  for (std::int64_t v : values) options.push_back({v});
-  return options;
-}
-
 /// Writes the schedule of one choice: parallel (leading, outer loops), block, rest of the outer loops, reduction, tile.
 class Builder {
  public:

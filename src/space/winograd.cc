@@ -148,12 +148,6 @@ class Builder {
   WinogradOps ops_;
 };
 
-std::vector<Choice> single(const std::vector<std::int64_t>& values) {
-  std::vector<Choice> options;
-  for (std::int64_t v : values) options.push_back({v});
-  return options;
-}
-
 /// What any tile size may choose, each once.
 std::vector<Choice> of_variants(const Problem& p,
                                 const std::function<std::vector<std::int64_t>(const Variant&)>& options) {
