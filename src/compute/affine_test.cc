@@ -236,8 +236,12 @@ TEST(Affine, SumsOfVariablesAreKnownWhereTheyAreWrittenInOrder) {
   Rng rng(11);
   for (int round = 0; round < 2000; ++round) {
     const Expr e = random_index(rng, 3);
-    if (is_written_sum(e)) EXPECT_TRUE(same(to_expr(to_affine(e)), e));
-    if (const auto sum = sum_of_variables(e)) EXPECT_TRUE(same(*sum, to_affine(e)));
+    if (is_written_sum(e)) {
+      EXPECT_TRUE(same(to_expr(to_affine(e)), e));
+    }
+    if (const auto sum = sum_of_variables(e)) {
+      EXPECT_TRUE(same(*sum, to_affine(e)));
+    }
   }
 }
 
