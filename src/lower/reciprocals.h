@@ -10,8 +10,9 @@ namespace whet {
 /// place, and of all quotients that lie so near the middle between two numbers that the correction's error could
 /// matter, none is rounded wrongly (they were enumerated). Guards divide as before where d is not within 2^-60 .. 2^60.
 /// What is left: below |x| = 2^-79 the correction may be lost (1.5 units), and a quotient within 2 units of the largest
-/// number may be infinite. Needs:  no vectorized loop; targets without multiply-add keep their divisions. Leaves: twice
-/// the code of the loops that divide.
+/// number may be infinite.
+/// Needs:  no vectorized loop; targets without multiply-add keep their divisions.
+/// Leaves: twice the code of the loops that divide.
 Result<Program> share_reciprocals(Program, const Target&);
 
 }  // namespace whet

@@ -91,7 +91,9 @@ TEST(Fuse, GivesGroupsThatCanRunInOrder) {
       }
     };
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      if (!grouped[n]) EXPECT_TRUE(std::holds_alternative<ReshapeOperator>(graph.nodes[n].op));
+      if (!grouped[n]) {
+        EXPECT_TRUE(std::holds_alternative<ReshapeOperator>(graph.nodes[n].op));
+      }
     }
     for (const Group& group : fused->groups) {
       resolve_aliases();

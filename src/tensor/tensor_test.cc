@@ -12,7 +12,9 @@ namespace {
 TEST(Half, RoundTripsEveryFiniteValue) {
   for (int bits = 0; bits < 0x10000; ++bits) {
     const float value = half_to_float(static_cast<std::uint16_t>(bits));
-    if (!std::isnan(value)) EXPECT_EQ(float_to_half(value), bits);
+    if (!std::isnan(value)) {
+      EXPECT_EQ(float_to_half(value), bits);
+    }
   }
 }
 TEST(Half, RoundsToNearestEvenAndOverflowsToInfinity) {
