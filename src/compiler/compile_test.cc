@@ -62,7 +62,7 @@ class Compile : public ::testing::Test {
   std::string path() const { return scratch_->path() + "/model.so"; }
 
   Result<CompileReport> compile(const Graph& graph) {
-    Result<FusedGraph> fused = optimize(graph, {});
+    Result<FusedGraph> fused = optimize(graph, passes_);
     if (!fused.ok()) return fused.error();
     fused_ = std::move(fused).value();
     return compile_model(fused_, source_, target_, path());
@@ -101,6 +101,7 @@ class Compile : public ::testing::Test {
   Target target_;
   ScheduleSource source_;
   FusedGraph fused_;
+  PassOptions passes_;
 };
 
 Graph small_network() {
@@ -160,6 +161,24 @@ TEST_F(Compile, TellsApartEqualTasksThatWriteIntoWholesOfDifferentShapes) {
   const auto kernels = std::count_if(report.tasks.begin(), report.tasks.end(),
                                      [](const TaskReport& task) { return task.name.starts_with("conv2d"); });
   EXPECT_EQ(kernels, 5) << "16 channels of 32, 16 of 48, 32 of 48, and two readers";
+}
+
+TEST_F(Compile, WritesConcatenationsInConcatenationsAndIntoReshapedOutputs) {
+  GraphBuilder b(6);
+  const ValueId x = b.input("image", {1, 16, 6, 6});
+  const auto branch = [&](std::int64_t channels) { return b.relu(b.conv(x, channels, 1)); };
+  const ValueId inner = b.node(ConcatOperator{1}, {branch(16), branch(32)});
+  const ValueId both = b.node(ConcatOperator{1}, {inner, branch(48)});
+  const ValueId more = b.relu(b.conv(both, 24, 1));
+  const auto dense = [&](std::int64_t from, std::int64_t to, ValueId value) {
+    return b.node(MatMulOperator{}, {value, b.constant({from, to})});
+  };
+  const ValueId row = b.input("row", {3, 8});
+  const ValueId flat = b.node(ConcatOperator{1}, {dense(8, 16, row), dense(8, 32, row)});
+  b.graph.outputs = {b.conv(more, 5, 3), b.node(ReshapeOperator{{3 * 48}}, {flat})};
+  expect_right(b.graph);
+  passes_.fuse = false;  // or the inner concatenation joins the outer one
+  expect_right(b.graph);
 }
 
 TEST_F(Compile, CompilesEqualTasksOnce) {

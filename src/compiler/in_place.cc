@@ -27,11 +27,12 @@ class Finder {
       if (candidate.nodes.size() != 1) continue;
       const Node& node = graph().node(candidate.nodes.front());
       const auto* concat = std::get_if<ConcatOperator>(&node.op);
-      if (!concat || is_output(node.output) || found.parts.contains(node.output)) continue;
+      if (!concat || is_output(node.output)) continue;
       const std::optional<std::vector<PartOf>> parts = parts_of(node, static_cast<std::size_t>(concat->axis));
       if (!parts) continue;
       for (std::size_t i = 0; i < parts->size(); ++i) found.parts[node.inputs[i]] = (*parts)[i];
       found.done[g] = true;
+      writers_.erase(node.output);  // no kernel writes it whole: it is copied into another concatenation
     }
     return found;
   }

@@ -22,7 +22,7 @@ struct InPlace {
 };
 
 /// A concatenation is in place when each of its operands is what one kernel computes, in the operand's own shape, for
-/// the concatenation alone, and begins on a cache line of the whole; and when the whole lies in the arena.
+/// the concatenation alone, and begins on a cache line of the whole; and when the whole is no output of the graph under its own name.
 InPlace find_in_place(const FusedGraph&, const std::vector<Task>&);
 
 /// Tasks as kernels: groups that write into wholes of different shapes part, those that are done go.
