@@ -41,7 +41,8 @@ static_assert(
                    std::vector<Measured> (Measurer::*)(const MeasureTask&, const std::vector<std::string>&, double)>);
 static_assert(std::is_same_v<decltype(&RecordFile::append), Status (RecordFile::*)(const Record&)>);
 static_assert(std::is_same_v<decltype(&Records::best),
-                             std::optional<RecordChoice> (Records::*)(std::string_view, const Target&) const>);
+                             std::optional<RecordChoice> (Records::*)(
+                                 std::string_view, const Target&, const std::function<bool(const Record&)>&) const>);
 static_assert(
     has_signature<Result<TuneProgress>(const std::vector<Task>&, const Target&, Measurer&, RecordFile&,
                                        const TuneOptions&, const std::function<void(const TuneProgress&)>&)>(tune));

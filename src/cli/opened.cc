@@ -51,8 +51,7 @@ Result<CompileReport> compile_with_records(const FusedGraph& fused, const Record
   if (options.file.empty()) return compile_model(fused, best_of(nullptr, target), target, output);
   WHET_TRY(RecordsRead read, read_records(options.file));
   for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
-  if (options.exact) read.records = exact_only(read.records);
-  return compile_model(fused, best_of(&read.records, target), target, output);
+  return compile_model(fused, best_of(&read.records, target, options.exact), target, output);
 }
 
 Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {

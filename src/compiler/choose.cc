@@ -4,18 +4,12 @@
 
 namespace whet {
 
-Records exact_only(const Records& records) {
-  Records exact;
-  for (const Record& record : records.all())
-    if (is_exact(record.steps)) exact.add(record);
-  return exact;
-}
-
-ScheduleSource best_of(const Records* records, const Target& target) {
+ScheduleSource best_of(const Records* records, const Target& target, bool exact) {
   ScheduleSource source;
-  source.recorded = [records, target](const Task& task) -> std::optional<RecordedSchedule> {
+  source.recorded = [records, target, exact](const Task& task) -> std::optional<RecordedSchedule> {
     if (records == nullptr) return std::nullopt;
-    const std::optional<RecordChoice> choice = records->best(task.key, target);
+    const std::optional<RecordChoice> choice =
+        records->best(task.key, target, [exact](const Record& record) { return !exact || is_exact(record.steps); });
     if (!choice) return std::nullopt;
     const double seconds = choice->exact ? choice->record->outcome.best_seconds() : 0;
     return RecordedSchedule{choice->record->steps, seconds, choice->reason};

@@ -5,11 +5,9 @@
 
 namespace whet {
 
-/// Those whose schedules are `is_exact`.
-Records exact_only(const Records&);
-
 /// The best records where there are any, else default schedules. `records` may be null and outlives the source.
-ScheduleSource best_of(const Records* records, const Target&);
+///   exact  only records whose schedules are `is_exact`
+ScheduleSource best_of(const Records* records, const Target&, bool exact = false);
 
 /// compile_model by `best_of`.
 inline Result<CompileReport> compile_model(const FusedGraph& fused, const Records* records, const Target& target,

@@ -79,7 +79,8 @@ const Target* Records::target_of(const std::string& text) const {
   return it->second ? &*it->second : nullptr;
 }
 
-std::optional<RecordChoice> Records::best(std::string_view key, const Target& target) const {
+std::optional<RecordChoice> Records::best(std::string_view key, const Target& target,
+                                          const std::function<bool(const Record&)>& accepted) const {
   const auto candidates = of(key);
   std::set<std::string_view> wrong;
   // A schedule that was measured again (a winner is, in turn with the default schedule) stands by its last figure.
@@ -92,6 +93,7 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Target& ta
   const Target* best_target = nullptr;
   for (const Record* r : candidates) {
     if (!std::isfinite(r->outcome.best_seconds()) || wrong.count(r->steps) || last[figure_key(*r)] != r) continue;
+    if (accepted && !accepted(*r)) continue;
     const Target* has = target_of(r->target);
     if (!has || has->kind != target.kind || has->vector_bytes != target.vector_bytes) continue;
     if (!best || rank(*r, *has, target) < rank(*best, *best_target, target)) best = r, best_target = has;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,8 +39,10 @@ class Records {
   /// record that can run there (same width of vectors; the same ISA, then kind of core, then the nearest thread count
   /// preferred) with a sentence that names the difference. Never counted: failures, and schedules that any record found
   /// to give wrong answers. Times of another cache mode or another codegen version are never compared with each other:
-  /// network goes before warm before cold, the newest codegen before older ones.
-  std::optional<RecordChoice> best(std::string_view key, const Target& target) const;
+  /// network goes before warm before cold, the newest codegen before older ones. `accepted`: which records may be
+  /// chosen at all; empty: any.
+  std::optional<RecordChoice> best(std::string_view key, const Target& target,
+                                   const std::function<bool(const Record&)>& accepted = {}) const;
 
  private:
   const Target* target_of(const std::string& text) const;

@@ -27,6 +27,13 @@ TEST(BestRecord, IsTheFastestOfTheTask) {
   EXPECT_EQ(best(records, "k"), "b");
   EXPECT_EQ(best(records, "missing"), "none");
 }
+TEST(BestRecord, IsAmongThoseThatAreAccepted) {
+  const Records records({timed("k", "a", 3), timed("k", "b", 1), timed("k", "c", 2)});
+  const auto choice =
+      records.best("k", target("cpu -mcpu=znver5 -threads=2"), [](const Record& r) { return r.steps != "b"; });
+  ASSERT_TRUE(choice.has_value());
+  EXPECT_EQ(choice->record->steps, "c");
+}
 TEST(BestRecord, TakesAScheduleAtItsLastTime) {
   EXPECT_EQ(best(Records({timed("k", "a", 1), timed("k", "b", 2), timed("k", "a", 3)}), "k"), "b");
   EXPECT_EQ(best(Records({timed("k", "a", 3), timed("k", "b", 2), timed("k", "a", 1)}), "k"), "a");

@@ -114,8 +114,9 @@ void TaskTuning::learn(const std::vector<Trial>& trials) {
 }
 
 const Record* TaskTuning::incumbent(const Records& records) const {
-  const auto choice = records.best(measure_task_.key, measure_task_.target);
-  return choice && choice->exact && applies(*choice->record) ? choice->record : nullptr;
+  const auto choice =
+      records.best(measure_task_.key, measure_task_.target, [&](const Record& record) { return applies(record); });
+  return choice && choice->exact ? choice->record : nullptr;
 }
 
 const Record* TaskTuning::default_record(const Records& records) const {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "artifact/kernel.h"
 #include "records/record_line.h"
 #include "records/records.h"
 
@@ -17,7 +18,7 @@ inline Record timed(std::string key, std::string steps, double seconds,
   r.candidate = {"tile", {{"oc", {2, 16}}, {"unroll", {4}}}};
   r.steps = std::move(steps);
   r.tree_hash = "00c0ffee";
-  r.codegen = 1;
+  r.codegen = kCodegenVersion;
   r.outcome = {OutcomeCode::ok, "", {seconds, seconds * 1.1}, false, 0.01, 0.005};
   r.cache = "network";
   r.seed = 7;
