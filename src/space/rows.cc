@@ -357,20 +357,21 @@ std::int64_t rows_of(const ComputeDag& dag, const Target& target) {
 Sketch rows_sketch(const ComputeDag& dag, const Target& target) {
   Sketch sketch;
   sketch.name = "rows";
-  sketch.decisions = {{"vectors", "native vectors in a step along the innermost axis", {{1}, {2}, {4}}}};
+  sketch.decisions = {{"vectors", "native vectors in a step along the innermost axis", {{1}, {2}, {4}}, 0}};
   sketch.preferred = {{"vectors", {2}}};
   if (has_reduction(dag)) {
-    sketch.decisions.push_back({"rows", "rows computed together", {{1}, {2}, {4}}});
+    sketch.decisions.push_back({"rows", "rows computed together", {{1}, {2}, {4}}, 0});
     sketch.preferred["vectors"] = {4}, sketch.preferred["rows"] = {rows_of(dag, target)};
   } else {
     sketch.decisions.push_back(
-        {"pixels", "elements of the axis before the innermost one in a step", {{1}, {2}, {4}, {8}}});
+        {"pixels", "elements of the axis before the innermost one in a step", {{1}, {2}, {4}, {8}}, 0});
     sketch.preferred["pixels"] = {pixels_of(dag, target)};
   }
   if (has_transpose(dag)) {
     sketch.decisions.push_back({"across",
                                 "elements of a tile along the axis that is read along, where another is stored along",
-                                {{4}, {8}, {16}}});
+                                {{4}, {8}, {16}},
+                                0});
     sketch.preferred["across"] = {4};
   }
   sketch.build = [target](Scheduler& s, const Sketch::Choices& choices) { build(s, plan_of(target, choices)); };

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <mutex>
 
-#include "base/hash.h"
+#include "space/legal.h"
 #include "space/rows.h"
 #include "space/tile.h"
 #include "space/winograd.h"
@@ -12,27 +14,50 @@
 namespace whet {
 namespace {
 
-bool allowed(const Sketch& sketch, const Sketch::Choices& choices) {
-  return !sketch.violated || !sketch.violated(choices);
-}
-
-/// Calls `visit` for every combination of options that the constraints leave.
-void for_each_choice(const Sketch& sketch, const std::function<void(const Sketch::Choices&)>& visit) {
-  Sketch::Choices choices;
-  std::function<void(std::size_t)> descend = [&](std::size_t k) {
-    if (k == sketch.decisions.size()) {
-      if (allowed(sketch, choices)) visit(choices);
-      return;
-    }
-    for (const Choice& option : sketch.decisions[k].options) {
-      choices[sketch.decisions[k].name] = option;
-      descend(k + 1);
-    }
-  };
-  descend(0);
-}
-
 std::string to_text(const Choice& choice) { return fmt::format("{}", fmt::join(choice, ",")); }
+
+std::optional<std::int32_t> option_of(const Decision& decision, const Choice& choice) {
+  const auto found = std::find(decision.options.begin(), decision.options.end(), choice);
+  if (found == decision.options.end()) return std::nullopt;
+  return static_cast<std::int32_t>(found - decision.options.begin());
+}
+
+/// How far apart two sizes are: octaves; 0 often means "all" or "none" and is far from everything.
+double distance(double a, double b) {
+  if (a == b) return 0;
+  if (a <= 0 || b <= 0) return 4;
+  return std::abs(std::log2(a / b));
+}
+
+double distance(const Choice& option, const std::vector<double>& wish) {
+  if (option.size() != wish.size()) return 16;
+  double sum = 0;
+  for (std::size_t level = 0; level < option.size(); ++level)
+    sum += distance(static_cast<double>(option[level]), wish[level]);
+  return sum;
+}
+
+/// What is wanted of each decision, as the distance of each of its options from it.
+using Costs = std::vector<std::vector<double>>;
+
+std::vector<double> as_wish(const Choice& choice) { return {choice.begin(), choice.end()}; }
+
+void want(const Decision& decision, const std::vector<double>& wish, Costs& costs) {
+  costs.emplace_back();
+  for (const Choice& option : decision.options) costs.back().push_back(distance(option, wish));
+}
+
+/// A tile of another extent. What registers hold (the innermost level) keeps its size; what is a whole axis stays one;
+/// the levels outside grow with the extent.
+std::vector<double> scaled(const Choice& tiles, std::int64_t from, std::int64_t to) {
+  std::vector<double> wish = as_wish(tiles);
+  const double ratio = static_cast<double>(to) / static_cast<double>(from);
+  for (std::size_t level = 0; level < wish.size(); ++level) {
+    const bool whole = tiles[level] == from, innermost = level + 1 == wish.size();
+    if (tiles[level] > 1 && (whole || !innermost)) wish[level] = std::max(1.0, wish[level] * ratio);
+  }
+  return wish;
+}
 
 }  // namespace
 
@@ -42,23 +67,91 @@ std::vector<Choice> single(const std::vector<std::int64_t>& values) {
   return options;
 }
 
-const Sketch* DesignSpace::find(const std::string& name) const {
-  for (const Sketch& sketch : sketches_)
-    if (sketch.name == name) return &sketch;
+/// A sketch and, once it is asked for, what its constraints leave.
+struct DesignSpace::Part {
+  Sketch sketch;
+  mutable std::once_flag once;
+  mutable std::unique_ptr<const Legal> made;
+
+  const Legal& legal() const {
+    std::call_once(once, [&] { made = std::make_unique<const Legal>(sketch); });
+    return *made;
+  }
+  std::optional<Point> point(const Choices& choices) const {
+    Point point;
+    for (const Decision& decision : sketch.decisions) {
+      const auto choice = choices.find(decision.name);
+      if (choice == choices.end()) return std::nullopt;
+      const std::optional<std::int32_t> option = option_of(decision, choice->second);
+      if (!option) return std::nullopt;
+      point.push_back(*option);
+    }
+    return point;
+  }
+  Candidate candidate(const Point& point) const {
+    Candidate candidate{sketch.name, {}};
+    for (std::size_t d = 0; d < point.size(); ++d)
+      candidate.choices.emplace(sketch.decisions[d].name,
+                                sketch.decisions[d].options[static_cast<std::size_t>(point[d])]);
+    return candidate;
+  }
+  std::optional<Candidate> nearest(const Costs& costs, Rng& rng) const {
+    const std::optional<Point> point = legal().nearest(costs, rng);
+    return point ? std::optional(candidate(*point)) : std::nullopt;
+  }
+};
+
+struct DesignSpace::Body {
+  ComputeDag dag;
+  std::vector<Sketch> sketches;
+  std::vector<std::unique_ptr<Part>> parts;
+  double shares = 0;
+};
+
+DesignSpace::DesignSpace(ComputeDag dag, std::vector<Sketch> sketches) {
+  auto body = std::make_shared<Body>();
+  body->dag = std::move(dag);
+  body->sketches = std::move(sketches);
+  for (const Sketch& sketch : body->sketches) {
+    body->parts.push_back(std::make_unique<Part>());
+    body->parts.back()->sketch = sketch;
+    body->shares += sketch.share;
+  }
+  body_ = std::move(body);
+}
+
+const std::vector<Sketch>& DesignSpace::sketches() const { return body_->sketches; }
+
+const DesignSpace::Part* DesignSpace::find(const std::string& name) const {
+  for (const std::unique_ptr<Part>& part : body_->parts)
+    if (part->sketch.name == name) return part.get();
   return nullptr;
 }
 
-std::int64_t DesignSpace::count() const {
-  std::int64_t count = 0;
-  for (const Sketch& sketch : sketches_) for_each_choice(sketch, [&](const auto&) { ++count; });
-  return count;
+SpaceSize DesignSpace::size(const std::string& sketch) const {
+  const Part* part = find(sketch);
+  return part ? part->legal().size() : SpaceSize();
 }
 
-Candidate DesignSpace::default_candidate() const { return {sketches_.front().name, sketches_.front().preferred}; }
+SpaceSize DesignSpace::size() const {
+  SpaceSize all;
+  for (const std::unique_ptr<Part>& part : body_->parts) {
+    const SpaceSize& size = part->legal().size();
+    all.combinations += size.combinations;
+    all.legal += size.legal;
+    all.exact = all.exact && size.exact;
+  }
+  return all;
+}
+
+Candidate DesignSpace::default_candidate() const {
+  return {body_->sketches.front().name, body_->sketches.front().preferred};
+}
 
 std::vector<Candidate> DesignSpace::seeds() const {
+  const std::vector<Sketch>& sketches = body_->sketches;
   std::vector<Candidate> seeds, near = neighbours(default_candidate());
-  for (std::size_t k = 1; k < sketches_.size(); ++k) seeds.push_back({sketches_[k].name, sketches_[k].preferred});
+  for (std::size_t k = 1; k < sketches.size(); ++k) seeds.push_back({sketches[k].name, sketches[k].preferred});
   Rng rng(1);
   for (std::size_t i = near.size(); i > 1; --i)
     std::swap(near[i - 1], near[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(i)))]);
@@ -68,54 +161,124 @@ std::vector<Candidate> DesignSpace::seeds() const {
 }
 
 Candidate DesignSpace::sample(Rng& rng) const {
-  for (int attempt = 0; attempt < 1000; ++attempt) {
-    const Sketch& sketch = sketches_[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(sketches_.size())))];
-    Candidate candidate{sketch.name, {}};
-    for (const Decision& decision : sketch.decisions)
-      candidate.choices[decision.name] =
-          decision.options[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(decision.options.size())))];
-    if (allowed(sketch, candidate.choices)) return candidate;
-  }
-  return default_candidate();
+  double at = rng.uniform(0, body_->shares);
+  std::size_t k = 0;
+  while (k + 1 < body_->parts.size() && at >= body_->sketches[k].share) at -= body_->sketches[k++].share;
+  return body_->parts[k]->candidate(body_->parts[k]->legal().sample(rng));
 }
 
 std::vector<Candidate> DesignSpace::neighbours(const Candidate& candidate) const {
   std::vector<Candidate> result;
-  const Sketch* sketch = find(candidate.sketch);
-  if (!sketch) return result;
-  for (const Decision& decision : sketch->decisions)
-    for (const Choice& option : decision.options) {
-      Candidate other = candidate;
-      if (other.choices[decision.name] == option) continue;
-      other.choices[decision.name] = option;
-      if (allowed(*sketch, other.choices)) result.push_back(std::move(other));
-    }
+  const Part* part = find(candidate.sketch);
+  const std::optional<Point> point = part ? part->point(candidate.choices) : std::nullopt;
+  if (!point) return result;
+  for (const Point& near : part->legal().neighbours(*point)) result.push_back(part->candidate(near));
   return result;
 }
 
+std::optional<Candidate> DesignSpace::mutate(const Candidate& candidate, Rng& rng) const {
+  const Part* part = find(candidate.sketch);
+  const std::optional<Point> point = part ? part->point(candidate.choices) : std::nullopt;
+  if (!point || !part->legal().allows(*point)) return std::nullopt;
+  const std::optional<Point> other = part->legal().mutate(*point, rng);
+  return other ? std::optional(part->candidate(*other)) : std::nullopt;
+}
+
+std::optional<Candidate> DesignSpace::crossover(const Candidate& a, const Candidate& b, Rng& rng) const {
+  const Part* part = a.sketch == b.sketch ? find(a.sketch) : nullptr;
+  if (!part) return std::nullopt;
+  const std::optional<Point> one = part->point(a.choices), other = part->point(b.choices);
+  if (!one || !other) return std::nullopt;
+  Point child = *one;
+  for (std::size_t d = 0; d < child.size(); ++d)
+    if (rng.chance(0.5)) child[d] = (*other)[d];
+  return part->legal().allows(child) ? part->candidate(child) : repair(part->candidate(child), rng);
+}
+
+std::optional<Candidate> DesignSpace::repair(const Candidate& candidate, Rng& rng) const {
+  const Part* part = find(candidate.sketch);
+  if (!part) return std::nullopt;
+  Costs costs;
+  for (const Decision& decision : part->sketch.decisions) {
+    const auto choice = candidate.choices.find(decision.name);
+    const Choice& preferred = part->sketch.preferred.at(decision.name);
+    const bool usable = choice != candidate.choices.end() && choice->second.size() == preferred.size();
+    want(decision, as_wish(usable ? choice->second : preferred), costs);
+  }
+  return part->nearest(costs, rng);
+}
+
+std::optional<Candidate> DesignSpace::refit(const Candidate& candidate, const DesignSpace* other) const {
+  const Part* part = find(candidate.sketch);
+  if (!part) return std::nullopt;
+  const Part* from = other ? other->find(candidate.sketch) : nullptr;
+  Costs costs;
+  for (std::size_t d = 0; d < part->sketch.decisions.size(); ++d) {
+    const Decision& decision = part->sketch.decisions[d];
+    const auto choice = candidate.choices.find(decision.name);
+    const Choice& preferred = part->sketch.preferred.at(decision.name);
+    if (choice == candidate.choices.end() || choice->second.size() != preferred.size()) {
+      want(decision, as_wish(preferred), costs);
+      continue;
+    }
+    const bool same = from && d < from->sketch.decisions.size() && from->sketch.decisions[d].name == decision.name;
+    const std::int64_t there = same ? from->sketch.decisions[d].extent : 0;
+    want(decision,
+         there > 0 && decision.extent > 0 ? scaled(choice->second, there, decision.extent) : as_wish(choice->second),
+         costs);
+  }
+  Rng rng(0);
+  return part->nearest(costs, rng);
+}
+
+std::int64_t DesignSpace::grid_size() const {
+  std::int64_t size = 0;
+  for (const std::unique_ptr<Part>& part : body_->parts) size += part->legal().grid_size();
+  return size;
+}
+
+std::optional<Candidate> DesignSpace::at(std::int64_t number) const {
+  for (const std::unique_ptr<Part>& part : body_->parts) {
+    if (number < part->legal().grid_size()) {
+      const std::optional<Point> point = part->legal().at(number);
+      return point ? std::optional(part->candidate(*point)) : std::nullopt;
+    }
+    number -= part->legal().grid_size();
+  }
+  return std::nullopt;
+}
+
 Status DesignSpace::contains(const Candidate& candidate) const {
-  const Sketch* sketch = find(candidate.sketch);
-  if (!sketch) return Error{fmt::format("there is no sketch \"{}\" in this space", candidate.sketch)};
-  for (const Decision& decision : sketch->decisions) {
+  const Part* part = find(candidate.sketch);
+  if (!part) return Error{fmt::format("there is no sketch \"{}\" in this space", candidate.sketch)};
+  const Sketch& sketch = part->sketch;
+  for (const Decision& decision : sketch.decisions) {
     const auto choice = candidate.choices.find(decision.name);
     if (choice == candidate.choices.end())
-      return Error{fmt::format("sketch {} needs a choice for \"{}\"", sketch->name, decision.name)};
-    if (std::find(decision.options.begin(), decision.options.end(), choice->second) == decision.options.end())
+      return Error{fmt::format("sketch {} needs a choice for \"{}\"", sketch.name, decision.name)};
+    if (!option_of(decision, choice->second))
       return Error{fmt::format("{} = {} is not among the {} options of sketch {}", decision.name,
-                               to_text(choice->second), decision.options.size(), sketch->name)};
+                               to_text(choice->second), decision.options.size(), sketch.name)};
   }
-  if (candidate.choices.size() != sketch->decisions.size())
-    return Error{fmt::format("sketch {} has {} decisions, found {} choices", sketch->name, sketch->decisions.size(),
+  if (candidate.choices.size() != sketch.decisions.size())
+    return Error{fmt::format("sketch {} has {} decisions, found {} choices", sketch.name, sketch.decisions.size(),
                              candidate.choices.size())};
-  if (const auto why = sketch->violated ? sketch->violated(candidate.choices) : std::nullopt) return Error{*why};
+  for (const Constraint& constraint : sketch.constraints)
+    if (const std::optional<std::string> why = constraint.violated(candidate.choices)) return Error{*why};
   return ok_status();
 }
 
 Result<Steps> DesignSpace::steps(const Candidate& candidate) const {
+  WHET_TRY(Scheduled scheduled, schedule(candidate));
+  return std::move(scheduled.steps);
+}
+
+Result<Scheduled> DesignSpace::schedule(const Candidate& candidate) const {
   WHET_RETURN_IF_ERROR(contains(candidate));
-  Scheduler scheduler(dag_);
-  find(candidate.sketch)->build(scheduler, candidate.choices);
-  return scheduler.finish();
+  Scheduler scheduler(body_->dag);
+  find(candidate.sketch)->sketch.build(scheduler, candidate.choices);
+  WHET_TRY(Steps steps, scheduler.finish());
+  return Scheduled{std::move(steps), scheduler.tree()};
 }
 
 DesignSpace make_space(const ComputeDag& dag, const Target& target, const SpaceOptions& options) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,51 +16,100 @@
 namespace whet {
 
 using Choice = std::vector<std::int64_t>;
-/// One open question of a sketch, with every answer that its constraints leave.
+/// One open question of a sketch, with every answer that can fit at all.
 struct Decision {
   std::string name;     ///< after the axis it cuts: "oc", "ow", "order", ...
   std::string meaning;  ///< one line for `whet space`
   std::vector<Choice> options;
+  std::int64_t extent = 0;  ///< of the axis that it cuts into tiles, the innermost level last; 0: it cuts none
 };
 
 /// One option for each value.
 std::vector<Choice> single(const std::vector<std::int64_t>& values);
 
-/// A structure with open decisions. `violated` names the constraint that a choice breaks (register tiles that do not
-/// fit, ...); `build` writes the schedule of a choice.
+using Choices = std::map<std::string, Choice>;
+
+/// What choices may not be made together (register tiles that do not fit, ...). Constraints over few decisions are
+/// cheap: what shares no constraint is counted and drawn apart.
+struct Constraint {
+  std::vector<std::string> over;  ///< the only decisions that `violated` looks at
+  /// Nothing, or the sentence that says what is broken.
+  std::function<std::optional<std::string>(const Choices&)> violated;
+};
+
+/// A structure with open decisions; `build` writes the schedule of a choice.
 struct Sketch {
-  using Choices = std::map<std::string, Choice>;
+  using Choices = whet::Choices;
   std::string name;
   std::vector<Decision> decisions;
-  std::function<std::optional<std::string>(const Choices&)> violated;
+  std::vector<Constraint> constraints;
   std::function<void(Scheduler&, const Choices&)> build;
-  Choices preferred;  ///< the default schedule's point: a guess from register and cache sizes
+  Choices preferred;  ///< within the constraints; the default schedule's point: a guess from register and cache sizes
+  double share = 1;   ///< of random samples, in proportion to those of the other sketches
+};
+
+/// How many candidates there are.
+struct SpaceSize {
+  double combinations = 0;  ///< of the options, whatever the constraints say
+  std::int64_t legal = 0;   ///< what the constraints leave
+  bool exact = true;        ///< `legal` was counted; otherwise it is an estimate from samples
+};
+
+/// A candidate's schedule: its steps and what they make of the DAG.
+struct Scheduled {
+  Steps steps;
+  LoopTree tree;
 };
 
 /// All candidates for one task on one target. Pure; a random sample of it is already decent, because what cannot fit is
-/// left out.
+/// left out. Cheap to copy; safe to share among threads.
 class DesignSpace {
  public:
-  DesignSpace(ComputeDag dag, std::vector<Sketch> sketches) : dag_(std::move(dag)), sketches_(std::move(sketches)) {}
+  /// `sketches`: the first is the default's; at least one.
+  DesignSpace(ComputeDag dag, std::vector<Sketch> sketches);
 
-  const std::vector<Sketch>& sketches() const { return sketches_; }
-  /// Candidates that satisfy the constraints; exact.
-  std::int64_t count() const;
+  const std::vector<Sketch>& sketches() const;
+  /// Candidates that satisfy the constraints.
+  std::int64_t count() const { return size().legal; }
+  SpaceSize size() const;
+  SpaceSize size(const std::string& sketch) const;
+
   Candidate default_candidate() const;
   /// The other sketches' guesses and a handful around the default, to be measured before anything random.
   std::vector<Candidate> seeds() const;
+  /// Uniform within a sketch.
   Candidate sample(Rng&) const;
   /// All candidates that differ in one decision.
   std::vector<Candidate> neighbours(const Candidate&) const;
+  /// One decision made otherwise, near choices more often than far ones. Nothing where that is not possible, or for
+  /// what is not of this space.
+  std::optional<Candidate> mutate(const Candidate&, Rng&) const;
+  /// Each decision from one of the two, repaired. Nothing for candidates of different sketches.
+  std::optional<Candidate> crossover(const Candidate&, const Candidate&, Rng&) const;
+  /// The candidate with missing choices filled in, unknown ones left out, and as little else changed as the constraints
+  /// demand; the generator decides between equally near ones. Nothing for a sketch that this space lacks.
+  std::optional<Candidate> repair(const Candidate&, Rng&) const;
+  /// A candidate of another shape's space of the same structure, tile by tile, innermost first: what registers hold
+  /// keeps its size, outer tiles and tiles of a whole axis grow with the extent; then repaired. Without the other space
+  /// sizes are kept where they are legal.
+  std::optional<Candidate> refit(const Candidate&, const DesignSpace* other = nullptr) const;
+
+  /// For a grid: every candidate has one number below `grid_size`; a number may stand for none.
+  std::int64_t grid_size() const;
+  std::optional<Candidate> at(std::int64_t number) const;
+
   /// Inside, or the sentence that says why not.
   Status contains(const Candidate&) const;
   /// The schedule of a candidate, or why it cannot be replayed.
   Result<Steps> steps(const Candidate&) const;
+  /// The same with the tree, which would be `replay(dag, steps)`.
+  Result<Scheduled> schedule(const Candidate&) const;
 
  private:
-  const Sketch* find(const std::string& name) const;
-  ComputeDag dag_;
-  std::vector<Sketch> sketches_;  ///< the first is the default's; never empty
+  struct Part;
+  struct Body;
+  const Part* find(const std::string& sketch) const;
+  std::shared_ptr<const Body> body_;
 };
 
 struct SpaceOptions {

@@ -32,6 +32,9 @@ struct Problem {
   }
 };
 
+/// Products in the innermost loop: more overflow the cache of decoded instructions.
+constexpr std::int64_t kMostProducts = 96;
+
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Output channels of a group, where the inputs depend on which group it is: floordiv(oc, size) occurs in their index.
@@ -283,6 +286,53 @@ class Builder {
   LoopId tile_;              ///< one of its iterations computes one tile
 };
 
+/// What the registers hold, what the decoded loop holds, and where blocks of the reduction pay.
+void constrain(const Problem& p, const Tile& best, Sketch& sketch) {
+  const Tiling tiling = p.tiling;
+  const auto tile_of = [](const Choices& c) {
+    return Tile{c.at("oc").front(), c.at("oh").front(), c.at("ow").front()};
+  };
+  sketch.constraints.push_back({{"oc", "oh", "ow"}, [tiling, tile_of](const Choices& c) -> std::optional<std::string> {
+                                  const Tile t = tile_of(c);
+                                  if (tiling.fits(t)) return std::nullopt;
+                                  return fmt::format(
+                                      "a tile of {} x {} pixels and {} vectors needs more than the {} vector registers",
+                                      t.oh, t.ow, tiling.vectors(t.oc), tiling.registers);
+                                }});
+  if (p.tiling.depthwise) return;
+  // A problem too small for many accumulators has no better tiles.
+  constexpr std::int64_t kFew = 3;
+  if (tiling.accumulators(best) >= kFew)
+    sketch.constraints.push_back(
+        {{"oc", "oh", "ow"}, [tiling, tile_of](const Choices& c) -> std::optional<std::string> {
+           if (tiling.accumulators(tile_of(c)) >= kFew) return std::nullopt;
+           return "too few accumulators to keep the units busy";
+         }});
+  sketch.constraints.push_back(
+      {{"oc", "oh", "ow", "ic"}, [tiling, tile_of](const Choices& c) -> std::optional<std::string> {
+         const std::int64_t products = tiling.accumulators(tile_of(c)) * c.at("ic").front();
+         if (products <= kMostProducts) return std::nullopt;
+         return fmt::format("{} products in the innermost loop overflow the cache of decoded instructions", products);
+       }});
+  sketch.constraints.push_back({{"ic", "k"}, [](const Choices& c) -> std::optional<std::string> {
+                                  if (c.at("k").front() % c.at("ic").front() == 0) return std::nullopt;
+                                  return "the unrolled steps do not divide the block";
+                                }});
+  // Tiles that are visited once a block must not overlap, and the masks of guarded tails cost more than blocks save.
+  sketch.constraints.push_back(
+      {{"oc", "oh", "ow", "k"}, [tiling, tile_of](const Choices& c) -> std::optional<std::string> {
+         const Tile t = tile_of(c);
+         if (c.at("k").front() == 0 || (tiling.oc % t.oc == 0 && tiling.oh % t.oh == 0 && tiling.ow % t.ow == 0))
+           return std::nullopt;
+         return "tiles of a blocked reduction must divide the output";
+       }});
+}
+
+bool within(const Sketch& sketch, const Choices& choices) {
+  return std::none_of(sketch.constraints.begin(), sketch.constraints.end(),
+                      [&](const Constraint& constraint) { return constraint.violated(choices).has_value(); });
+}
+
 }  // namespace
 
 std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
@@ -292,12 +342,12 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
   Sketch sketch;
   sketch.name = p.tiling.depthwise ? "tile+taps" : "tile+pack";
   sketch.decisions = {
-      {"oc", "elements of the innermost axis in a register tile", single(p.tiling.oc_options())},
-      {"oh", "rows in a register tile", single(p.tiling.oh_options())},
-      {"ow", "columns in a register tile", single(p.tiling.ow_options())},
+      {"oc", "elements of the innermost axis in a register tile", single(p.tiling.oc_options()), p.tiling.oc},
+      {"oh", "rows in a register tile", single(p.tiling.oh_options()), p.tiling.oh},
+      {"ow", "columns in a register tile", single(p.tiling.ow_options()), p.tiling.ow},
       {"order", "outer loops: 0 rows, columns, channels; 1 rows, channels, columns; 2 channels, rows, columns",
-       single({0, 1, 2})},
-      {"parallel", "how many of the outer loops are shared out among the workers", single({1, 2, 3})},
+       single({0, 1, 2}), 0},
+      {"parallel", "how many of the outer loops are shared out among the workers", single({1, 2, 3}), 0},
   };
   const Tile tile = p.tiling.best();
   const std::int64_t order = best_order(p, tile, target);
@@ -307,40 +357,19 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
                       {"order", {order}},
                       {"parallel", {best_parallel(p, tile, order)}}};
   if (p.tiling.depthwise) {
-    sketch.decisions.push_back({"taps", "1: the taps are unrolled", single({0, 1})});
+    sketch.decisions.push_back({"taps", "1: the taps are unrolled", single({0, 1}), 0});
     sketch.preferred["taps"] = {1};
   } else {
     const std::vector<std::int64_t> unroll = unroll_options(p);
-    sketch.decisions.push_back({"ic", "reduction steps unrolled", single(unroll)});
-    sketch.decisions.push_back({"k", "input channels in a block of the reduction (0: all)", single(block_options(p))});
+    sketch.decisions.push_back({"ic", "reduction steps unrolled", single(unroll), 0});
+    sketch.decisions.push_back(
+        {"k", "input channels in a block of the reduction (0: all)", single(block_options(p)), 0});
     // The loads of one step keep the units busy; more steps only make code. Three channels are too few for a loop.
     sketch.preferred["ic"] = {p.reduce_extent(p.in) <= 4 ? unroll.back() : 1};
     sketch.preferred["k"] = {0};
   }
-  // A problem too small for many accumulators has no better tiles.
-  const std::int64_t few = 3;
-  const bool enough = !p.tiling.depthwise && p.tiling.accumulators(tile) >= few;
-  sketch.violated = [p, few, enough](const Sketch::Choices& c) -> std::optional<std::string> {
-    const Tile t{c.at("oc").front(), c.at("oh").front(), c.at("ow").front()};
-    if (!p.tiling.fits(t))
-      return fmt::format("a tile of {} x {} pixels and {} vectors needs more than the {} vector registers", t.oh, t.ow,
-                         p.tiling.vectors(t.oc), p.tiling.registers);
-    const auto ic = c.find("ic");
-    const std::int64_t products = p.tiling.accumulators(t) * (ic == c.end() ? 1 : ic->second.front());
-    if (products > 96)
-      return fmt::format("{} products in the innermost loop overflow the cache of decoded instructions", products);
-    if (enough && p.tiling.accumulators(t) < few) return "too few accumulators to keep the units busy";
-    if (c.count("k") && c.at("k").front() > 0) {
-      if (ic != c.end() && c.at("k").front() % ic->second.front() != 0)
-        return "the unrolled steps do not divide the block";
-      // Tiles that are visited once a block must not overlap, and the masks of guarded tails cost more than blocks
-      // save.
-      if (p.extent(p.vec) % t.oc != 0 || p.extent(p.y) % t.oh != 0 || p.extent(p.x) % t.ow != 0)
-        return "tiles of a blocked reduction must divide the output";
-    }
-    return std::nullopt;
-  };
-  if (sketch.violated(sketch.preferred) && !p.tiling.depthwise) sketch.preferred["ic"] = {1};
+  constrain(p, tile, sketch);
+  if (!within(sketch, sketch.preferred) && !p.tiling.depthwise) sketch.preferred["ic"] = {1};
   sketch.build = [p](Scheduler& s, const Sketch::Choices& c) { Builder(p, s, c).run(); };
   // A structure that the primitives refuse (an epilogue that reads elsewhere) is no sketch.
   Scheduler trial(dag);

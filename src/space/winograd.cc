@@ -171,21 +171,46 @@ std::vector<std::int64_t> block_options(const Variant& v) {
   return options;
 }
 
-std::optional<std::string> violated(const Problem& p, const Sketch::Choices& c) {
-  const auto chosen = [&](const char* name) { return c.at(name).front(); };
-  const Variant& v = p.variants.at(chosen("m"));
-  const Tile t{chosen("oc"), chosen("oh"), chosen("ow")};
-  const std::int64_t rows = chosen("rows");
-  if (!contains(block_options(v), rows)) return fmt::format("{} rows do not divide the {} rows of tiles", rows, v.rows);
-  if (t.oh > (rows > 0 ? rows : v.rows) || t.ow > v.columns) return "a register tile is larger than the block";
-  if (!v.tiling.fits(t))
-    return fmt::format("{} x {} products of {} vectors need more than the {} vector registers", t.oh, t.ow,
-                       v.tiling.vectors(t.oc), v.tiling.registers);
-  if (v.tiling.accumulators(t) * chosen("ic") > 96) return "the products overflow the cache of decoded instructions";
-  const std::int64_t positions = (v.m + 2) * (v.m + 2);
-  const std::int64_t block_bytes = positions * rows * v.columns * (p.in_channels + v.tiling.oc) * 4;
-  if (block_bytes > p.cache_bytes) return "the transformed block overflows a core's cache";
-  return std::nullopt;
+Tile tile_of(const Choices& c) { return {c.at("oc").front(), c.at("oh").front(), c.at("ow").front()}; }
+
+std::vector<Constraint> constraints(const Problem& p) {
+  const auto variant = [p](const Choices& c) { return p.variants.at(c.at("m").front()); };
+  std::vector<Constraint> list;
+  list.push_back({{"m", "rows"}, [variant](const Choices& c) -> std::optional<std::string> {
+                    const Variant v = variant(c);
+                    const std::int64_t rows = c.at("rows").front();
+                    if (contains(block_options(v), rows)) return std::nullopt;
+                    return fmt::format("{} rows do not divide the {} rows of tiles", rows, v.rows);
+                  }});
+  list.push_back({{"m", "rows"}, [variant, p](const Choices& c) -> std::optional<std::string> {
+                    const Variant v = variant(c);
+                    const std::int64_t positions = (v.m + 2) * (v.m + 2);
+                    const std::int64_t block_bytes =
+                        positions * c.at("rows").front() * v.columns * (p.in_channels + v.tiling.oc) * 4;
+                    if (block_bytes <= p.cache_bytes) return std::nullopt;
+                    return "the transformed block overflows a core's cache";
+                  }});
+  list.push_back({{"m", "rows", "oh"}, [variant](const Choices& c) -> std::optional<std::string> {
+                    const std::int64_t rows = c.at("rows").front();
+                    if (c.at("oh").front() <= (rows > 0 ? rows : variant(c).rows)) return std::nullopt;
+                    return "a register tile is larger than the block";
+                  }});
+  list.push_back({{"m", "ow"}, [variant](const Choices& c) -> std::optional<std::string> {
+                    if (c.at("ow").front() <= variant(c).columns) return std::nullopt;
+                    return "a register tile is larger than the block";
+                  }});
+  const Tiling tiling = p.variants.at(4).tiling;  // lanes and registers, which are those of every tile size
+  list.push_back({{"oc", "oh", "ow"}, [tiling](const Choices& c) -> std::optional<std::string> {
+                    const Tile t = tile_of(c);
+                    if (tiling.fits(t)) return std::nullopt;
+                    return fmt::format("{} x {} products of {} vectors need more than the {} vector registers", t.oh,
+                                       t.ow, tiling.vectors(t.oc), tiling.registers);
+                  }});
+  list.push_back({{"oc", "oh", "ow", "ic"}, [tiling](const Choices& c) -> std::optional<std::string> {
+                    if (tiling.accumulators(tile_of(c)) * c.at("ic").front() <= 96) return std::nullopt;
+                    return "the products overflow the cache of decoded instructions";
+                  }});
+  return list;
 }
 
 /// Blocks where the weights stay in the cache while one block after the other reads them: the smallest that fills a
@@ -196,7 +221,9 @@ std::int64_t best_rows(const Problem& p, const Sketch& sketch) {
   for (std::int64_t rows : block_options(v)) {
     Sketch::Choices choices = sketch.preferred;
     choices["rows"] = {rows};
-    if (rows * v.columns >= 24 && !sketch.violated(choices)) return rows;
+    const bool legal = std::none_of(sketch.constraints.begin(), sketch.constraints.end(),
+                                    [&](const Constraint& constraint) { return constraint.violated(choices); });
+    if (rows * v.columns >= 24 && legal) return rows;
   }
   return 0;
 }
@@ -213,20 +240,21 @@ std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& targe
   for (std::int64_t n : {2, 4})
     if (p.in_channels % n == 0) unroll.push_back(n);
   sketch.decisions = {
-      {"m", "outputs of a tile along each axis: F(m x m, 3 x 3)", single({2, 4})},
+      {"m", "outputs of a tile along each axis: F(m x m, 3 x 3)", single({2, 4}), 0},
       {"rows", "rows of tiles in a block that stays in a core's cache; 0: all, in three phases",
-       of_variants(p, block_options)},
-      {"oc", "output channels in a register tile of the products", single(p.variants.at(4).tiling.oc_options())},
-      {"oh", "rows of tiles in a register tile",
-       of_variants(p, [](const Variant& v) { return v.tiling.oh_options(); })},
+       of_variants(p, block_options), 0},
+      {"oc", "output channels in a register tile of the products", single(p.variants.at(4).tiling.oc_options()),
+       p.variants.at(4).tiling.oc},
+      {"oh", "rows of tiles in a register tile", of_variants(p, [](const Variant& v) { return v.tiling.oh_options(); }),
+       0},
       {"ow", "columns of tiles in a register tile",
-       of_variants(p, [](const Variant& v) { return v.tiling.ow_options(); })},
-      {"ic", "reduction steps unrolled", single(unroll)},
+       of_variants(p, [](const Variant& v) { return v.tiling.ow_options(); }), 0},
+      {"ic", "reduction steps unrolled", single(unroll), 0},
   };
   const Variant& v = p.variants.at(4);
   const Tile tile = v.tiling.best();
   sketch.preferred = {{"m", {4}}, {"rows", {0}}, {"oc", {tile.oc}}, {"oh", {tile.oh}}, {"ow", {tile.ow}}, {"ic", {1}}};
-  sketch.violated = [p](const Sketch::Choices& c) { return violated(p, c); };
+  sketch.constraints = constraints(p);
   sketch.preferred["rows"] = {best_rows(p, sketch)};
   sketch.build = [p](Scheduler& s, const Sketch::Choices& c) { Builder(p, s, c).run(); };
   Scheduler trial(dag);

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "space/space.h"
+
+namespace whet {
+
+/// The number of an option, one a decision of the sketch.
+using Point = std::vector<std::int32_t>;
+
+/// What the constraints of one sketch leave. Decisions that constraints connect form a part; the combinations of a part
+/// are looked through once and listed, so that drawing, counting and numbering them never fails. Parts of more than
+/// kMostListed combinations are drawn by trying, and counted by an estimate.
+class Legal {
+ public:
+  static constexpr std::int64_t kMostListed = 1 << 17;
+  /// `sketch` must live as long.
+  explicit Legal(const Sketch& sketch);
+
+  const SpaceSize& size() const { return size_; }
+  bool allows(const Point&) const;
+  /// The same where only `decision` was changed in a legal point.
+  bool allows_change(const Point&, std::size_t decision) const;
+  Point sample(Rng&) const;
+  std::vector<Point> neighbours(const Point&) const;
+  std::optional<Point> mutate(const Point&, Rng&) const;
+  /// The nearest legal point: of `wish`, or where that is not tried in full, one near it. `cost[d][o]`: how far option
+  /// `o` of decision `d` is from what is wanted.
+  std::optional<Point> nearest(const std::vector<std::vector<double>>& cost, Rng&) const;
+
+  std::int64_t grid_size() const { return grid_; }
+  std::optional<Point> at(std::int64_t number) const;
+
+ private:
+  struct Part {
+    std::vector<std::size_t> decisions;
+    std::vector<std::size_t> constraints;
+    std::int64_t combinations = 1;
+    bool listed = false;
+    std::vector<bool> legal;            ///< by number, where listed
+    std::vector<std::int32_t> numbers;  ///< of the legal ones, where listed
+    std::int64_t count = 0;
+  };
+  void connect();
+  void list(Part&);
+  void estimate(Part&);
+  std::int64_t options(std::size_t decision) const;
+  /// The place of a part's combination among all of the part's, the first decision slowest.
+  std::int64_t number_of(const Part&, const Point&) const;
+  void set(const Part&, std::int64_t number, Point&) const;
+  bool allows(const Part&, const Point&) const;
+  bool holds(const Part&, const Point&) const;
+  void draw(const Part&, Point&, Rng&) const;
+  bool bring_near(const Part&, const std::vector<std::vector<double>>& cost, Point&, Rng&) const;
+
+  const Sketch& sketch_;
+  std::vector<Part> parts_;
+  std::vector<std::size_t> part_of_;  ///< by decision
+  std::vector<std::size_t> open_;     ///< decisions with more than one option
+  SpaceSize size_;
+  std::int64_t grid_ = 1;
+};
+
+}  // namespace whet
