@@ -247,7 +247,7 @@ class GuardResolver {
 
   static std::optional<Affine> nonnegative(const Expr& condition) {
     const Binary* compare = std::get_if<Binary>(&condition->kind);
-    if (!compare || is_float(compare->a->dtype) || compare->a->lanes != 1) return std::nullopt;
+    if (!compare || compare->a->dtype != DType::i64 || compare->a->lanes != 1) return std::nullopt;
     const Affine a = to_affine(compare->a), b = to_affine(compare->b), one{{}, 1};
     switch (compare->op) {
       case BinaryOp::lt:

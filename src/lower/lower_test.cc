@@ -92,6 +92,12 @@ TEST(Vectorize, UsesFullVectorsThenNarrowerOnes) {
   y[16] = (x[16] + 1f)
 )");
 }
+TEST(Vectorize, NamesConditionsThatAreDataSoThatChainsOfChoicesStaySmall) {
+  std::string body = "x[i]";
+  for (int k = 0; k < 14; ++k) body = "select((x[i] < " + std::to_string(k) + "f), y[i], " + body + ")";
+  const std::string text = "x = PLACEHOLDER [16]\ny = PLACEHOLDER [16]\nz(i) = " + body + " for i in 16\nreturn z\n";
+  EXPECT_LT(after("vectorize", text.c_str(), "vectorize l0").size(), 8000u);
+}
 TEST(Unroll, CopiesTheBody) {
   EXPECT_EQ(after("simplify_unrolled", "x = PLACEHOLDER [3]\ny(i) = (x[i] + 1f) for i in 3\nreturn y\n", "unroll l0"),
             R"(  y[0] = (x[0] + 1f)

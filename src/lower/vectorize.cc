@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "compute/affine.h"
 
@@ -25,12 +26,42 @@ int native_lanes(const Program& program, const Stmt& body, const Target& target)
 
 Expr as_lanes(const Expr& e, int lanes) { return e->lanes == lanes ? e : broadcast(e, lanes); }
 
+/// Reads memory, and may be computed whatever its lanes hold.
+bool is_data(const Expr& e) {
+  bool reads = false, traps = false;
+  for_each(e, [&](const Expr& part) {
+    reads = reads || std::holds_alternative<Load>(part->kind);
+    const Binary* b = std::get_if<Binary>(&part->kind);
+    const bool divides = b && (b->op == BinaryOp::div || b->op == BinaryOp::floordiv || b->op == BinaryOp::floormod);
+    traps = traps || (divides && !is_float(part->dtype) && !as_int(b->b));
+  });
+  return reads && !traps;
+}
+
 struct Vectorizer {
+  Program& program;
   VarId v;
   Expr base;
   int lanes;
-  Expr mask;                          // of the statements around; undefined: all lanes
-  std::map<VarId, bool> vector_lets;  // lets inside the loop that became vectors
+  Expr mask = {};                          // of the statements around; undefined: all lanes
+  std::map<VarId, bool> vector_lets = {};  // lets inside the loop that became vectors
+  std::vector<Let> names = {};             // of conditions, to stand around the statement
+  bool chosen = false;                     // inside a side of a select that all lanes share
+
+  /// A name for a condition that is data: the masks of what it protects, conditions among it, hold it again and again.
+  Expr named(const Expr& condition) {
+    if (chosen || !is_data(condition)) return condition;
+    const VarId id = program.fresh_var();
+    const Var variable{id, "mask" + std::to_string(id.value)};
+    names.push_back({id, variable.name, condition, {}});
+    vector_lets[id] = true;
+    return make_expr(DType::boolean, lanes, variable);
+  }
+  Stmt under_names(Stmt s) {
+    for (; !names.empty(); names.pop_back())
+      s = make_stmt(Let{names.back().var, names.back().name, names.back().value, std::move(s)});
+    return s;
+  }
 
   /// Under a mask that differs between lanes every load does: one that all lanes share may be legal for the lanes alone
   /// that take it.
@@ -85,10 +116,13 @@ struct Vectorizer {
   /// Each side's loads are masked to the lanes that take it. A condition without lanes stays a choice between the
   /// sides.
   Expr select_lanes(const Expr& e, const Select& s) {
-    if (!varies(s.condition))
-      return make_expr(e->dtype, lanes,
-                       Select{s.condition, as_lanes(expr(s.if_true), lanes), as_lanes(expr(s.if_false), lanes)});
-    const Expr condition = as_lanes(expr(s.condition), lanes);
+    if (!varies(s.condition)) {
+      const bool outside = std::exchange(chosen, true);
+      const Expr if_true = as_lanes(expr(s.if_true), lanes), if_false = as_lanes(expr(s.if_false), lanes);
+      chosen = outside;
+      return make_expr(e->dtype, lanes, Select{s.condition, if_true, if_false});
+    }
+    const Expr condition = named(as_lanes(expr(s.condition), lanes));
     const Expr outer = mask;
     mask = outer.defined() ? outer && condition : condition;
     const Expr if_true = as_lanes(expr(s.if_true), lanes);
@@ -100,23 +134,29 @@ struct Vectorizer {
   }
 
   Stmt stmt(const Stmt& s) {
-    return std::visit(
-        Match{[&](const Store& st) { return make_stmt(store(st)); }, [&](const If& i) { return branch(i); },
-              [&](const Let& l) {
-                const Expr value = expr(l.value);
-                if (value->lanes != 1) vector_lets[l.var] = true;
-                return make_stmt(Let{l.var, l.name, value, stmt(l.body)});
-              },
-              [&](const Block& b) {
-                std::vector<Stmt> body;
-                for (const Stmt& part : b.body) body.push_back(stmt(part));
-                return block(std::move(body));
-              },
-              [&](const auto&) {
-                WHET_CHECK(false, "a vectorized loop is not innermost");
-                return s;
-              }},
-        s->kind);
+    return std::visit(Match{[&](const Store& st) {
+                              const Store made = store(st);
+                              return under_names(make_stmt(made));
+                            },
+                            [&](const If& i) { return branch(i); },
+                            [&](const Let& l) {
+                              const Expr value = expr(l.value);
+                              if (value->lanes != 1) vector_lets[l.var] = true;
+                              const std::vector<Let> outer = std::exchange(names, {});
+                              const Stmt body = stmt(l.body);
+                              names = outer;
+                              return under_names(make_stmt(Let{l.var, l.name, value, body}));
+                            },
+                            [&](const Block& b) {
+                              std::vector<Stmt> body;
+                              for (const Stmt& part : b.body) body.push_back(stmt(part));
+                              return block(std::move(body));
+                            },
+                            [&](const auto&) {
+                              WHET_CHECK(false, "a vectorized loop is not innermost");
+                              return s;
+                            }},
+                      s->kind);
   }
 
   Store store(const Store& st) {
@@ -126,7 +166,8 @@ struct Vectorizer {
   Stmt branch(const If& i) {
     if (!varies(i.condition))
       return make_stmt(If{i.condition, stmt(i.then_body), i.else_body.defined() ? stmt(i.else_body) : Stmt()});
-    const Expr condition = as_lanes(expr(i.condition), lanes), outer = mask;
+    const Expr condition = named(as_lanes(expr(i.condition), lanes)), outer = mask;
+    const std::vector<Let> around = std::exchange(names, {});
     mask = outer.defined() ? outer && condition : condition;
     std::vector<Stmt> parts{stmt(i.then_body)};
     if (i.else_body.defined()) {
@@ -135,7 +176,8 @@ struct Vectorizer {
       parts.push_back(stmt(i.else_body));
     }
     mask = outer;
-    return block(std::move(parts));
+    names = around;
+    return under_names(block(std::move(parts)));
   }
 };
 
@@ -146,10 +188,6 @@ bool has_loop(const Stmt& s) {
 }
 
 }  // namespace
-
-Expr vectorized(const Expr& e, VarId v, const Expr& base, int lanes) {
-  return Vectorizer{v, base, lanes, Expr(), {}}.expr(e);
-}
 
 Result<Program> vectorize_loops(Program program, const Target& target) {
   std::optional<Error> refused;
@@ -173,7 +211,7 @@ Result<Program> vectorize_loops(Program program, const Target& target) {
             return substitute(e, [&](VarId v) { return v == loop->index ? base : Expr(); });
           }));
         else
-          parts.push_back(Vectorizer{loop->index, base, lanes, Expr(), {}}.stmt(loop->body));
+          parts.push_back(Vectorizer{program, loop->index, base, lanes}.stmt(loop->body));
       }
     }
     return block(std::move(parts));

@@ -10,8 +10,4 @@ namespace whet {
 /// masks of loads and stores.
 Result<Program> vectorize_loops(Program, const Target&);
 
-/// The expression with `v` = base, base + 1, ..., base + lanes - 1 in its lanes; a scalar where it does not depend on
-/// `v`.
-Expr vectorized(const Expr&, VarId v, const Expr& base, int lanes);
-
 }  // namespace whet

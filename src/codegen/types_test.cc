@@ -1,0 +1,205 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "codegen/testing/native.h"
+#include "lower/lower.h"
+#include "schedule/steps.h"
+
+namespace whet {
+namespace {
+
+constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16, DType::i8,
+                            DType::u8,  DType::i32, DType::i64, DType::boolean};
+
+/// DAGs of element ops and reductions in every dtype. Floats hold small whole numbers, so that every order of operations
+/// gives the same result; integers wrap around.
+class RandomTypes {
+ public:
+  explicit RandomTypes(std::uint64_t seed) : rng_(seed) {
+    rows_ = rng_.between(1, 5), columns_ = rng_.between(1, 75);
+    for (DType dtype : kTypes)
+      sources_.push_back(dag_.add({.name = "in_" + std::string(name_of(dtype)),
+                                   .dtype = dtype,
+                                   .shape = {rows_, columns_},
+                                   .def = Placeholder{}}));
+    for (int i = 0; i < 4; ++i) sources_.push_back(add_element(pick_type(), i));
+    for (int i = 0; i < 2; ++i) dag_.outputs.push_back(add_reduction(pick_type(), i));
+    for (std::size_t k = std::size(kTypes); k < sources_.size(); ++k) dag_.outputs.push_back(sources_[k]);
+  }
+
+  const ComputeDag& dag() const { return dag_; }
+
+  std::vector<Tensor> inputs() {
+    std::vector<Tensor> tensors;
+    for (DType dtype : kTypes) {
+      Tensor t(dtype, {rows_, columns_});
+      for (std::int64_t i = 0; i < t.size(); ++i)
+        if (is_float(dtype))
+          t.set(i, static_cast<double>(rng_.between(-4, 4)));
+        else
+          t.set_integer(i, dtype == DType::boolean ? rng_.between(0, 1)
+                           : dtype == DType::i64   ? rng_.between(-1'000'000, 1'000'000)
+                                                   : static_cast<std::int64_t>(rng_.next()));
+      tensors.push_back(std::move(t));
+    }
+    return tensors;
+  }
+
+  /// Vectors along the rows of every nest, in tiles of a random width.
+  Steps steps() {
+    Scheduler s(dag_);
+    for (std::size_t k = 0; k < dag_.ops.size(); ++k) {
+      const OpId op(static_cast<std::int64_t>(k));
+      if (dag_.op(op).is_placeholder()) continue;
+      std::vector<LoopId> loops = s.loops(op);
+      if (rng_.chance(0.5)) s.annotate(loops[0], LoopKind::parallel);
+      const Tail tail = rng_.chance(0.5) && !dag_.op(op).element().reducer ? Tail::overlap : Tail::guard;
+      LoopId inner = loops.back();
+      if (rng_.chance(0.6)) inner = s.split(inner, rng_.between(1, columns_), tail).inner;
+      if (dag_.op(op).element().reducer && rng_.chance(0.7)) s.rfactor(inner);
+      if (!dag_.op(op).element().reducer || is_rfactored(s.tree(), inner)) s.annotate(inner, LoopKind::vectorized);
+    }
+    return *s.finish();
+  }
+
+ private:
+  DType pick_type() { return kTypes[rng_.below(std::size(kTypes))]; }
+
+  OpId add_element(DType dtype, int number) {
+    Op op{.name = "e" + std::to_string(number), .dtype = dtype, .shape = {rows_, columns_}, .def = Element{}};
+    op.element().axes = {{.name = "i", .extent = rows_}, {.name = "j", .extent = columns_}};
+    i_ = axis_var(op.element(), 0), j_ = axis_var(op.element(), 1);
+    op.element().body = bounded(value(dtype, 3));
+    return dag_.add(std::move(op));
+  }
+
+  OpId add_reduction(DType dtype, int number) {
+    static constexpr Reducer kReducers[] = {Reducer::sum, Reducer::prod, Reducer::max, Reducer::min};
+    const bool boolean = dtype == DType::boolean;
+    Op op{.name = "r" + std::to_string(number), .dtype = dtype, .shape = {rows_}, .def = Element{}};
+    op.element().axes = {{.name = "i", .extent = rows_}};
+    op.element().reduce_axes = {{.name = "j", .extent = columns_}};
+    op.element().reducer = kReducers[boolean           ? rng_.between(2, 3)
+                                     : is_float(dtype) ? rng_.below(2) * 2
+                                                       : rng_.below(4)];
+    i_ = axis_var(op.element(), 0), j_ = axis_var(op.element(), 1);
+    op.element().body = bounded(value(dtype, 1));
+    return dag_.add(std::move(op));
+  }
+
+  /// Keeps floats exact, and i64 within its range: simplification takes indices, which are i64, not to overflow.
+  static Expr bounded(const Expr& e) {
+    if (!is_float(e->dtype) && e->dtype != DType::i64) return e;
+    const std::int64_t most = is_float(e->dtype) ? 9 : 1'000'000;
+    const auto limit = [&](std::int64_t v) { return constant_like(e, static_cast<double>(v)); };
+    return min(max(e, limit(-most)), limit(most));
+  }
+
+  Expr read(DType dtype) {
+    std::vector<OpId> fitting;
+    for (OpId id : sources_)
+      if (dag_.op(id).dtype == dtype) fitting.push_back(id);
+    return load(dag_, fitting[static_cast<std::size_t>(rng_.below(static_cast<std::int64_t>(fitting.size())))],
+                {i_, j_});
+  }
+
+  Expr condition(int depth) {
+    if (depth == 0) return read(DType::boolean);
+    static constexpr BinaryOp kComparisons[] = {BinaryOp::lt, BinaryOp::le, BinaryOp::gt,
+                                                BinaryOp::ge, BinaryOp::eq, BinaryOp::ne};
+    switch (rng_.below(5)) {
+      case 0:
+        return condition(depth - 1) && condition(depth - 1);
+      case 1:
+        return condition(depth - 1) || unary(UnaryOp::logical_not, condition(depth - 1));
+      case 2:
+        return j_ < int_const(rng_.between(0, columns_));
+      default: {
+        const DType dtype = pick_type();
+        return binary(kComparisons[rng_.below(6)], value(dtype, depth - 1), value(dtype, depth - 1));
+      }
+    }
+  }
+
+  Expr value(DType dtype, int depth) {
+    if (dtype == DType::boolean) return condition(depth);
+    if (depth == 0) return read(dtype);
+    auto sub = [&] { return value(dtype, depth - 1); };
+    auto constant = [&](std::int64_t low, std::int64_t high) {
+      return constant_like(read(dtype), rng_.between(low, high));
+    };
+    switch (rng_.below(12)) {
+      case 0:
+        return sub() + sub();
+      case 1:
+        return sub() - sub();
+      case 2:
+        return bounded(sub()) * bounded(read(dtype));
+      case 3:
+        return min(sub(), sub());
+      case 4:
+        return max(sub(), constant(0, 9));
+      case 5:
+      case 6:
+        return select(condition(depth - 1), sub(), sub());
+      case 7:
+      case 8: {
+        const DType from = pick_type();
+        return cast(dtype, bounded(value(from, depth - 1)));
+      }
+      case 9:
+        return dtype == DType::u8 ? sub() : -sub();
+      case 10:
+        if (is_float(dtype)) return call(MathFn::abs, {sub()});
+        return binary(rng_.chance(0.5) ? BinaryOp::floordiv : BinaryOp::div, sub(), constant(1, 9));
+      default:
+        if (is_float(dtype)) return call(rng_.chance(0.5) ? MathFn::floor : MathFn::round, {sub()});
+        return floormod(sub(), constant(1, 9));
+    }
+  }
+
+  Rng rng_;
+  ComputeDag dag_;
+  std::int64_t rows_, columns_;
+  std::vector<OpId> sources_;
+  Expr i_, j_;
+};
+
+void check(std::uint64_t seed) {
+  RandomTypes random(seed);
+  ASSERT_TRUE(verify(random.dag()).ok()) << verify(random.dag()).error().message;
+  const std::vector<Tensor> inputs = random.inputs();
+  const std::vector<Tensor> wanted = *evaluate(random.dag(), inputs);
+  const Steps steps = random.steps();
+  for (Target target : runnable_targets()) {
+    target.threads = 1 + static_cast<int>(seed % 2);
+    const Result<Lowered> lowered = lower(*replay(random.dag(), steps), target);
+    ASSERT_TRUE(lowered.ok()) << "seed " << seed << ": " << lowered.error().message << "\n" << to_text(random.dag());
+    std::vector<Tensor> arguments;
+    for (const KernelArgument& a : lowered->arguments)
+      arguments.push_back(a.kind == KernelArgument::Kind::input ? inputs[static_cast<std::size_t>(a.index)]
+                                                                : Tensor(a.type.dtype, a.type.shape));
+    const Result<std::vector<Tensor>> got = run_native(lowered->program, target, arguments, target.threads);
+    ASSERT_TRUE(got.ok()) << "seed " << seed << ": " << got.error().message;
+    for (std::size_t k = 0; k < arguments.size(); ++k) {
+      if (lowered->arguments[k].kind != KernelArgument::Kind::output) continue;
+      const Tensor &have = got.value()[k], &want = wanted[static_cast<std::size_t>(lowered->arguments[k].index)];
+      for (std::int64_t i = 0; i < have.size(); ++i) {
+        const bool same = is_float(have.dtype()) ? have.get(i) == want.get(i) : have.integer(i) == want.integer(i);
+        ASSERT_TRUE(same) << "seed " << seed << ", " << target.mcpu << ", output " << lowered->arguments[k].index
+                          << " element " << i << ": " << have.get(i) << ", expected " << want.get(i) << "\n"
+                          << to_text(random.dag()) << to_text(steps);
+      }
+    }
+  }
+}
+
+TEST(EveryType, IsComputedNativelyAsTheDagIsDefined) {
+  const char* from = std::getenv("WHET_SEED");
+  const std::uint64_t first = from != nullptr ? std::strtoull(from, nullptr, 10) : 0;
+  for (std::uint64_t seed = first; seed < first + 24 && !HasFatalFailure(); ++seed) check(seed);
+}
+
+}  // namespace
+}  // namespace whet
