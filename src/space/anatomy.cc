@@ -14,6 +14,30 @@ int reads(const ComputeDag& dag, OpId reader, OpId source) {
   return count;
 }
 
+/// Elements of `op` that its readers read in one iteration each; the same one twice counts once.
+int reads_of(const LoopTree& tree, OpId op) {
+  int count = 0;
+  for (std::size_t i = 0; i < tree.dag.ops.size(); ++i) {
+    const OpId reader(static_cast<std::int64_t>(i));
+    if (!has_loops(tree, reader)) continue;
+    std::vector<Expr> loads;
+    for_each(tree.dag.op(reader).element().body, [&](const Expr& part) {
+      const Load* l = std::get_if<Load>(&part->kind);
+      if (!l || l->source.value != op.value) return;
+      if (std::none_of(loads.begin(), loads.end(), [&](const Expr& other) { return same(other, part); }))
+        loads.push_back(part);
+    });
+    count += static_cast<int>(loads.size());
+  }
+  return count;
+}
+
+std::vector<OpId> readers_of(const LoopTree& tree, OpId op) {
+  std::vector<OpId> readers = consumers_of(tree.dag, op);
+  std::erase_if(readers, [&](OpId reader) { return !has_loops(tree, reader); });
+  return readers;
+}
+
 }  // namespace
 
 double body_cost(const Expr& body) {
@@ -55,6 +79,40 @@ std::optional<Anatomy> find_anatomy(const ComputeDag& dag) {
     if (dag.op(input).is_placeholder() && is_constant(dag, input) && reads(dag, anatomy.anchor, input) == 1)
       anatomy.constants.push_back(input);
   return anatomy;
+}
+
+bool is_output(const ComputeDag& dag, OpId op) {
+  return std::find(dag.outputs.begin(), dag.outputs.end(), op) != dag.outputs.end();
+}
+
+bool reduces_innermost(const ComputeDag& dag, OpId op) {
+  const Element& element = dag.op(op).element();
+  if (!element.reducer) return false;
+  const auto last = static_cast<std::int64_t>(element.axes.size() + element.reduce_axes.size()) - 1;
+  bool innermost = false;
+  for_each(element.body, [&](const Expr& part) {
+    const Load* l = std::get_if<Load>(&part->kind);
+    if (!l || l->index.empty()) return;
+    const Var* v = std::get_if<Var>(&l->index.back()->kind);
+    innermost = innermost || (v && v->id.value == last);
+  });
+  return innermost;
+}
+
+bool cheap_to_inline(const LoopTree& tree, OpId op) {
+  const ComputeDag& dag = tree.dag;
+  if (is_output(dag, op) || dag.op(op).element().reducer) return false;
+  const int reads = reads_of(tree, op);
+  const double cost = body_cost(dag.op(op).element().body);
+  if (reads == 1) {
+    // A reduction with the same number of elements reads each value once; one over a window reads it many times.
+    const Element& element = dag.op(readers_of(tree, op).front()).element();
+    std::int64_t steps = 1;
+    for (const Axis& axis : element.axes) steps *= axis.extent;
+    for (const Axis& axis : element.reduce_axes) steps *= axis.extent;
+    return cost <= 2 || steps <= 2 * num_elements(dag.op(op).shape);
+  }
+  return cost * (reads - 1) <= 3;
 }
 
 }  // namespace whet

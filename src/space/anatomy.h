@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compute/dag.h"
+#include "schedule/loop_tree.h"
 
 namespace whet {
 
@@ -21,5 +22,12 @@ std::optional<Anatomy> find_anatomy(const ComputeDag&);
 
 /// The weight of computing a body once: arithmetic 1, a division 4, an exp or the like 12.
 double body_cost(const Expr& body);
+
+bool is_output(const ComputeDag&, OpId);
+/// True when the op reads contiguous memory along its last reduce axis, and its result's last axis is not what it reads
+/// along.
+bool reduces_innermost(const ComputeDag&, OpId);
+/// An element op whose value is cheaper computed again at each of its reads than stored.
+bool cheap_to_inline(const LoopTree&, OpId);
 
 }  // namespace whet

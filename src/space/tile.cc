@@ -4,32 +4,17 @@
 
 #include <algorithm>
 
-#include "compute/affine.h"
 #include "space/anatomy.h"
-#include "space/register_tile.h"
+#include "space/tile_axes.h"
 
 namespace whet {
 namespace {
 
-/// The tile's view of the anchor: which axis is what.
-struct Problem {
+/// A task of this form: its parts, and the anchor as register tiles see it.
+struct Problem : TileAxes {
   Anatomy anatomy;
-  ComputeDag inlined;              ///< after inlining `before`, to look at bodies
-  std::int64_t vec = 0;            ///< innermost result axis: output channels
-  std::int64_t x = -1, y = -1;     ///< the two axes before it, where their extent is above 1
-  std::int64_t in = -1;            ///< the reduce axis that is blocked: input channels
-  std::vector<std::int64_t> taps;  ///< the other reduce axes
-  Tiling tiling;
   int threads = 1;
   double weight_bytes = 0;
-
-  const Element& element() const { return inlined.op(anatomy.anchor).element(); }
-  std::int64_t extent(std::int64_t axis) const {
-    return axis < 0 ? 1 : element().axes[static_cast<std::size_t>(axis)].extent;
-  }
-  std::int64_t reduce_extent(std::int64_t axis) const {
-    return axis < 0 ? 1 : element().reduce_axes[static_cast<std::size_t>(axis)].extent;
-  }
 };
 
 /// Products in the innermost loop: more overflow the cache of decoded instructions.
@@ -37,86 +22,18 @@ constexpr std::int64_t kMostProducts = 96;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Output channels of a group, where the inputs depend on which group it is: floordiv(oc, size) occurs in their index.
-std::int64_t group_size(const Problem& p) {
-  std::int64_t size = 0;
-  for_each(p.element().body, [&](const Expr& part) {
-    const Binary* division = std::get_if<Binary>(&part->kind);
-    if (!division || division->op != BinaryOp::floordiv) return;
-    const Var* v = std::get_if<Var>(&division->a->kind);
-    if (const std::int64_t* by = as_int(division->b); by && v && v->id.value == p.vec) size = *by;
-  });
-  return size;
-}
-
-/// Bytes from an input to the one that the next element along `axis` reads.
-std::int64_t input_step(const Problem& p, std::int64_t axis) {
-  std::int64_t step = 0;
-  for_each(p.element().body, [&](const Expr& part) {
-    const Load* read = std::get_if<Load>(&part->kind);
-    if (!read || axis < 0 || step != 0 || is_constant(p.inlined, OpId(read->source.value))) return;
-    const Op& source = p.inlined.op(OpId(read->source.value));
-    std::int64_t stride = size_of(source.dtype);
-    for (std::size_t k = read->index.size(); k-- > 0; stride *= source.shape[k])
-      step += to_affine(read->index[k]).coefficient(axis_var(p.element(), axis)) * stride;
-  });
-  return std::abs(step);
-}
-
 std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target) {
   std::optional<Anatomy> anatomy = find_anatomy(dag);
   if (!anatomy) return std::nullopt;
-  Problem p;
-  p.anatomy = *anatomy;
   Scheduler scheduler(dag);
   for (std::size_t i = anatomy->before.size(); i-- > 0;) scheduler.inline_op(anatomy->before[i]);
   if (!scheduler.finish().ok()) return std::nullopt;
-  p.inlined = scheduler.tree().dag;
-  const Element& element = p.element();
-  if (element.axes.empty()) return std::nullopt;
-  // The innermost axis with more than one element is the one to vectorize.
-  p.vec = static_cast<std::int64_t>(element.axes.size()) - 1;
-  while (p.vec > 0 && p.extent(p.vec) == 1) --p.vec;
-  if (p.extent(p.vec) < 4) return std::nullopt;
-  if (p.vec >= 1 && p.extent(p.vec - 1) > 1) p.x = p.vec - 1;
-  if (p.vec >= 2 && p.extent(p.vec - 2) > 1) p.y = p.vec - 2;
-  for (std::size_t k = 0; k < element.reduce_axes.size(); ++k) {
-    if (element.reduce_axes[k].role == AxisRole::in_channel)
-      p.in = static_cast<std::int64_t>(k);
-    else
-      p.taps.push_back(static_cast<std::int64_t>(k));
-  }
-  p.tiling = {.oc = p.extent(p.vec),
-              .oh = p.extent(p.y),
-              .ow = p.extent(p.x),
-              .lanes = target.lanes(static_cast<int>(size_of(dag.op(anatomy->anchor).dtype))),
-              .registers = target.vector_registers,
-              .group = group_size(p),
-              .column_bytes = input_step(p, p.x),
-              .row_bytes = input_step(p, p.y),
-              .cache_ways = target.l1_bytes / 4096,
-              .depthwise = p.in < 0};
-  p.threads = target.threads;
-  for (OpId constant : anatomy->constants)
+  std::optional<TileAxes> axes = find_tile_axes(scheduler.tree().dag, anatomy->anchor, target);
+  if (!axes) return std::nullopt;
+  Problem p{std::move(*axes), std::move(*anatomy), target.threads, 0};
+  for (OpId constant : p.anatomy.constants)
     p.weight_bytes += static_cast<double>(num_elements(dag.op(constant).shape) * size_of(dag.op(constant).dtype));
   return p;
-}
-
-/// Reading along the vector axis must be contiguous in at least one operand, or vectors are gathers: then rows are not
-/// worth tiling so.
-bool vector_axis_is_contiguous(const Problem& p) {
-  bool contiguous = false, strided = false;
-  for_each(p.element().body, [&](const Expr& part) {
-    const Load* l = std::get_if<Load>(&part->kind);
-    if (!l || l->index.empty()) return;
-    for (std::size_t k = 0; k < l->index.size(); ++k)
-      for_each(l->index[k], [&](const Expr& e) {
-        const Var* v = std::get_if<Var>(&e->kind);
-        if (!v || v->id.value != p.vec) return;
-        (k + 1 == l->index.size() ? contiguous : strided) = true;
-      });
-  });
-  return contiguous && !strided;
 }
 
 // ---- the analytic guess
@@ -181,7 +98,7 @@ class Builder {
     for (std::size_t i = a.after.size(); i-- > 0;) s_.inline_op(a.after[i]);
     const std::vector<LoopId> loops = s_.loops(a.anchor);
     cut_tile(loops);
-    cut_reduction({loops.begin() + static_cast<std::ptrdiff_t>(p_.element().axes.size()), loops.end()});
+    cut_reduction({loops.begin() + static_cast<std::ptrdiff_t>(p_.element.axes.size()), loops.end()});
     const LoopId parallel = arrange();
     annotate_tile();
     for (OpId constant : a.constants) s_.pack(constant, a.anchor);
@@ -193,7 +110,7 @@ class Builder {
   std::int64_t chosen(const char* name) const { return choices_.at(name).front(); }
 
   void cut_tile(const std::vector<LoopId>& loops) {
-    for (std::size_t k = 0; k < p_.element().axes.size(); ++k) {
+    for (std::size_t k = 0; k < p_.element.axes.size(); ++k) {
       const auto axis = static_cast<std::int64_t>(k);
       if (axis == p_.vec)
         oc_ = s_.split(loops[k], chosen("oc"), Tail::overlap);
@@ -270,7 +187,7 @@ class Builder {
     if (blocked || !a.output) s_.cache_write(a.anchor, tile_);
     if (!a.output) return;
     const std::vector<LoopId> last = s_.reverse_compute_at(*a.output, tile_, !blocked);
-    const std::size_t spatial = p_.element().axes.size(), shift = last.size() >= spatial ? last.size() - spatial : 0;
+    const std::size_t spatial = p_.element.axes.size(), shift = last.size() >= spatial ? last.size() - spatial : 0;
     for (std::int64_t axis : {p_.y, p_.x})
       if (axis >= 0) s_.annotate(last[static_cast<std::size_t>(axis) + shift], LoopKind::unrolled);
     if (trailing_.empty()) s_.annotate(last[static_cast<std::size_t>(p_.vec) + shift], LoopKind::vectorized);
@@ -337,7 +254,7 @@ bool within(const Sketch& sketch, const Choices& choices) {
 
 std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
   const std::optional<Problem> problem = find_problem(dag, target);
-  if (!problem || !vector_axis_is_contiguous(*problem) || problem->tiling.oc_options().empty()) return std::nullopt;
+  if (!problem) return std::nullopt;
   const Problem p = *problem;
   Sketch sketch;
   sketch.name = p.tiling.depthwise ? "tile+taps" : "tile+pack";

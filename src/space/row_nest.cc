@@ -1,0 +1,117 @@
+#include "space/row_nest.h"
+
+#include <algorithm>
+
+#include "space/anatomy.h"
+#include "space/element_nest.h"
+
+namespace whet {
+namespace {
+
+/// The loop along which `op` is computed in vectors: what it reduces innermost, or its innermost axis with more than
+/// one element. Invalid where there is none.
+LoopId loop_along(const Scheduler& s, OpId op) {
+  const std::vector<LoopId> loops = s.loops(op);
+  if (loops.empty()) return {};
+  LoopId last;
+  if (reduces_innermost(s.tree().dag, op))
+    last = loops.back();
+  else
+    for (LoopId loop : loops)
+      if (!is_reduce(s.tree(), loop) && extent_of(s.tree(), loop) > 1 && s.tree().loop(loop).digits.size() == 1 &&
+          s.tree().loop(loop).kind == LoopKind::serial && !is_frozen(s.tree(), loop))
+        last = loop;
+  return last.valid() && extent_of(s.tree(), last) >= 4 ? last : LoopId();
+}
+
+/// The own loops of `op` that may still change places: those inside of what is placed under them already.
+std::vector<LoopId> free_loops(const Scheduler& s, OpId op) {
+  std::vector<LoopId> loops = s.loops(op);
+  std::erase_if(loops,
+                [&](LoopId loop) { return is_frozen(s.tree(), loop) || s.tree().loop(loop).kind != LoopKind::serial; });
+  return loops;
+}
+
+}  // namespace
+
+void vectorize_rows(Scheduler& s, OpId op, std::int64_t step, std::int64_t most_rows) {
+  const LoopId along = loop_along(s, op);
+  std::vector<LoopId> outer, reduce, rows;
+  for (LoopId loop : free_loops(s, op)) {
+    if (loop == along) continue;
+    const std::int64_t extent = extent_of(s.tree(), loop);
+    if (is_reduce(s.tree(), loop))
+      reduce.push_back(loop);
+    else
+      (extent > 1 && extent <= most_rows ? rows : outer).push_back(loop);
+  }
+  LoopId steps, inner = along;
+  const bool reduced = along.valid() && is_reduce(s.tree(), along);
+  if (along.valid() && extent_of(s.tree(), along) > step) {
+    const Scheduler::Pair pair = s.split(along, step, reduced ? Tail::guard : Tail::overlap);
+    steps = pair.outer, inner = pair.inner;
+  }
+  std::vector<LoopId> order = outer;
+  if (steps.valid() && !reduced) order.push_back(steps);
+  const LoopId cached = order.empty() ? LoopId() : order.back();
+  order.insert(order.end(), reduce.begin(), reduce.end());
+  if (steps.valid() && reduced) order.push_back(steps);
+  order.insert(order.end(), rows.begin(), rows.end());
+  if (inner.valid()) order.push_back(inner);
+  if (order.size() > 1) s.reorder(order);
+  if (reduced) s.rfactor(inner);
+  if (!reduced && !reduce.empty() && cached.valid() && !s.tree().place(op).registers) s.cache_write(op, cached);
+  if (inner.valid()) s.annotate(inner, LoopKind::vectorized);
+  for (LoopId loop : rows) s.annotate(loop, LoopKind::unrolled);
+}
+
+double iterations(const LoopTree& tree, OpId op) {
+  double count = 1;
+  for (LoopId loop : path_to(tree, loop_of_leaf(tree, op))) count *= static_cast<double>(extent_of(tree, loop));
+  return count;
+}
+
+LoopId group_rows(Scheduler& s, OpId output, std::size_t axes, std::int64_t rows) {
+  const std::vector<LoopId> loops = s.loops(output);
+  std::vector<LoopId> outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(axes));
+  std::size_t last = axes - 1;
+  while (last > 0 && extent_of(s.tree(), loops[last]) == 1) --last;
+  if (rows > 1 && extent_of(s.tree(), loops[last]) >= rows) {
+    const Scheduler::Pair pair = s.split(loops[last], rows, Tail::overlap);
+    outer[last] = pair.outer;
+    std::vector<LoopId> order = outer;
+    order.push_back(pair.inner);
+    s.reorder(order);
+  }
+  return outer.size() > 1 ? s.fuse(outer) : outer.front();
+}
+
+LoopId group_columns(Scheduler& s, OpId output, std::size_t axes, std::int64_t step) {
+  const std::vector<LoopId> loops = s.loops(output);
+  const std::size_t last = last_axis(s.tree().dag.op(output).element().axes);
+  const Scheduler::Pair pair = s.split(loops[last], std::min(step, extent_of(s.tree(), loops[last])), Tail::overlap);
+  std::vector<LoopId> outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(axes));
+  outer.push_back(pair.outer);
+  std::vector<LoopId> order = outer;
+  for (std::size_t k = axes; k < loops.size(); ++k)
+    if (k != last) order.push_back(loops[k]);
+  order.push_back(pair.inner);
+  s.reorder(order);
+  return outer.size() > 1 ? s.fuse(outer) : outer.front();
+}
+
+std::int64_t elements_in(const Region& region) {
+  std::int64_t count = 1;
+  for (const Span& span : region) count *= span.extent;
+  return count;
+}
+
+std::size_t outer_axes(const ComputeDag& dag, OpId output) {
+  const Element& element = dag.op(output).element();
+  std::size_t axes = element.axes.size();
+  if (reduces_innermost(dag, output)) return axes;
+  while (axes > 0 && element.axes[axes - 1].extent == 1) --axes;
+  return axes > 0 ? axes - 1 : 0;
+}
+
+}  // namespace whet

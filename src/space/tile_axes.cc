@@ -1,0 +1,87 @@
+#include "space/tile_axes.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "compute/affine.h"
+
+namespace whet {
+namespace {
+
+/// Output channels of a group, where the inputs depend on which group it is: floordiv(oc, size) occurs in their index.
+std::int64_t group_size(const TileAxes& p) {
+  std::int64_t size = 0;
+  for_each(p.element.body, [&](const Expr& part) {
+    const Binary* division = std::get_if<Binary>(&part->kind);
+    if (!division || division->op != BinaryOp::floordiv) return;
+    const Var* v = std::get_if<Var>(&division->a->kind);
+    if (const std::int64_t* by = as_int(division->b); by && v && v->id.value == p.vec) size = *by;
+  });
+  return size;
+}
+
+/// Bytes from an input to the one that the next element along `axis` reads.
+std::int64_t input_step(const ComputeDag& dag, const TileAxes& p, std::int64_t axis) {
+  std::int64_t step = 0;
+  for_each(p.element.body, [&](const Expr& part) {
+    const Load* read = std::get_if<Load>(&part->kind);
+    if (!read || axis < 0 || step != 0 || is_constant(dag, OpId(read->source.value))) return;
+    const Op& source = dag.op(OpId(read->source.value));
+    std::int64_t stride = size_of(source.dtype);
+    for (std::size_t k = read->index.size(); k-- > 0; stride *= source.shape[k])
+      step += to_affine(read->index[k]).coefficient(axis_var(p.element, axis)) * stride;
+  });
+  return std::abs(step);
+}
+
+/// Reading along the vector axis must be contiguous in at least one operand, or vectors are gathers: then rows are not
+/// worth tiling so.
+bool vector_axis_is_contiguous(const TileAxes& p) {
+  bool contiguous = false, strided = false;
+  for_each(p.element.body, [&](const Expr& part) {
+    const Load* l = std::get_if<Load>(&part->kind);
+    if (!l || l->index.empty()) return;
+    for (std::size_t k = 0; k < l->index.size(); ++k)
+      for_each(l->index[k], [&](const Expr& e) {
+        const Var* v = std::get_if<Var>(&e->kind);
+        if (!v || v->id.value != p.vec) return;
+        (k + 1 == l->index.size() ? contiguous : strided) = true;
+      });
+  });
+  return contiguous && !strided;
+}
+
+}  // namespace
+
+std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Target& target) {
+  const Element& element = dag.op(op).element();
+  if (!element.reducer || element.axes.empty()) return std::nullopt;
+  TileAxes p;
+  p.element = element;
+  // The innermost axis with more than one element is the one to vectorize.
+  p.vec = static_cast<std::int64_t>(element.axes.size()) - 1;
+  while (p.vec > 0 && p.extent(p.vec) == 1) --p.vec;
+  if (p.extent(p.vec) < 4) return std::nullopt;
+  if (p.vec >= 1 && p.extent(p.vec - 1) > 1) p.x = p.vec - 1;
+  if (p.vec >= 2 && p.extent(p.vec - 2) > 1) p.y = p.vec - 2;
+  for (std::size_t k = 0; k < element.reduce_axes.size(); ++k) {
+    if (element.reduce_axes[k].role == AxisRole::in_channel)
+      p.in = static_cast<std::int64_t>(k);
+    else
+      p.taps.push_back(static_cast<std::int64_t>(k));
+  }
+  p.tiling = {.oc = p.extent(p.vec),
+              .oh = p.extent(p.y),
+              .ow = p.extent(p.x),
+              .lanes = target.lanes(static_cast<int>(size_of(dag.op(op).dtype))),
+              .registers = target.vector_registers,
+              .group = group_size(p),
+              .column_bytes = input_step(dag, p, p.x),
+              .row_bytes = input_step(dag, p, p.y),
+              .cache_ways = target.l1_bytes / 4096,
+              .depthwise = p.in < 0};
+  if (!vector_axis_is_contiguous(p) || p.tiling.oc_options().empty()) return std::nullopt;
+  return p;
+}
+
+}  // namespace whet

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compute/dag.h"
+#include "space/register_tile.h"
+#include "target/target.h"
+
+namespace whet {
+
+/// An op that reduces, as register tiles see it: which axis is what.
+struct TileAxes {
+  Element element;
+  std::int64_t vec = 0;            ///< innermost result axis, which is vectorized: output channels
+  std::int64_t x = -1, y = -1;     ///< the two axes before it, where their extent is above 1
+  std::int64_t in = -1;            ///< the reduce axis that is blocked: input channels
+  std::vector<std::int64_t> taps;  ///< the other reduce axes
+  Tiling tiling;
+
+  std::int64_t extent(std::int64_t axis) const {
+    return axis < 0 ? 1 : element.axes[static_cast<std::size_t>(axis)].extent;
+  }
+  std::int64_t reduce_extent(std::int64_t axis) const {
+    return axis < 0 ? 1 : element.reduce_axes[static_cast<std::size_t>(axis)].extent;
+  }
+};
+
+/// Empty where vectors along the innermost result axis would be gathers, or there is none.
+std::optional<TileAxes> find_tile_axes(const ComputeDag&, OpId, const Target&);
+
+}  // namespace whet
