@@ -269,6 +269,9 @@ TEST(Codegen, SaysWhyItRefuses) {
       inner.loop(2, [&](Expr) { return inner.parallel(2, [&](Expr i) { return inner.put(o, i, f32(0)); }); });
   EXPECT_EQ(refusal(inner), "program `k`: parallel loop `i1` stands inside another loop or a condition");
 
+  inner.p.body = inner.loop(2, [&](Expr i) { return inner.put(o, i, f32(0)); }, LoopKind::thread);
+  EXPECT_EQ(refusal(inner), "program `k`: loop `i2` is bound to a GPU's blocks or threads");
+
   Builder constant;
   const BufferId c = constant.input(4);
   constant.p.body = constant.put(c, 0, f32(1));
@@ -374,6 +377,16 @@ TEST(Codegen, ReadsInvariantsOnceBeforeTheLoop) {
   const std::string text = code(b, "skylake-avx512", 64);
   EXPECT_LT(text.find("vmovups\tzmm0, zmmword ptr"), text.find("inc")) << text;
   EXPECT_EQ(count(text, ", zmmword ptr"), 2) << text;  // the scale before the loop, x as an operand in it
+}
+
+TEST(Codegen, FetchesAheadWithoutReading) {
+  Builder b;
+  const BufferId x = b.input(64), y = b.output(4);
+  b.p.body = b.loop(4, [&](Expr i) {
+    return block({make_stmt(Prefetch{x, {i * 16 + (std::int64_t{1} << 40)}}), b.put(y, i, b.at(x, i * 16))});
+  });
+  expect(b, {iota(64), Tensor(DType::f32, {4})}, "0 16 32 48");
+  EXPECT_EQ(count(code(b, "skylake-avx512", 64), "prefetcht0"), 1);
 }
 
 TEST(Codegen, DamagedObjectsAreLoadedOrRefusedWithoutHarm) {

@@ -7,10 +7,13 @@
 #include <map>
 #include <optional>
 
+#include "schedule/prefetch.h"
 #include "schedule/regions.h"
 
 namespace whet {
 namespace {
+
+constexpr std::int64_t kLineBytes = 64;
 
 using Values = std::map<VarId, Expr>;  // what stands for a digit's variable in a mirrored nest
 
@@ -521,8 +524,60 @@ class Generator {
 
   std::int64_t lanes_in(BufferId buffer) const { return lowered_.program.buffer(buffer).extents.back(); }
 
+  /// One for each cache line of the boxes that the reader reads of the tensor so many iterations later.
+  void append_prefetches(const PrefetchedRead& prefetched, std::vector<Stmt>& out) const {
+    if (!has_loops(tree_, prefetched.reader)) return;
+    const VarId now(tree_.loop(prefetched.loop).digits.front().value);
+    const Expr later = var(now, name_of(tree_, prefetched.loop)) + prefetched.ahead;
+    std::vector<std::vector<Expr>> asked;
+    for_each(tree_.dag.op(prefetched.reader).element().body, [&](const Expr& part) {
+      const Load* read = std::get_if<Load>(&part->kind);
+      if (!read || read->source.value != prefetched.tensor.value) return;
+      const Expr lowered = lowered_load(prefetched.reader, *read, part->dtype);
+      const Load& at = std::get<Load>(lowered->kind);
+      const BufferId buffer(at.source.value);
+      if (lowered_.program.buffer(buffer).scope == Scope::registers) return;
+      std::vector<Expr> base;
+      std::vector<std::int64_t> extents;
+      for (const Expr& index : at.index) {
+        const std::optional<Span> span = span_of(tree_, index, prefetched.loop);
+        if (!span || reads_data(span->base)) return;
+        base.push_back(simplified(substitute(span->base, [&](VarId v) { return v == now ? later : Expr(); })));
+        extents.push_back(span->extent);
+      }
+      const auto equals = [&](const std::vector<Expr>& other) {
+        return std::equal(base.begin(), base.end(), other.begin(), other.end(),
+                          [](const Expr& a, const Expr& b) { return same(a, b); });
+      };
+      if (std::any_of(asked.begin(), asked.end(), equals)) return;
+      asked.push_back(base);
+      append_lines(buffer, base, extents, out);
+    });
+  }
+
+  /// Every so many elements of a box; dimensions that it fills make one run of neighbours with the one before.
+  void append_lines(BufferId id, const std::vector<Expr>& base, std::vector<std::int64_t> extents,
+                    std::vector<Stmt>& out) const {
+    const Buffer& buffer = lowered_.program.buffer(id);
+    std::size_t first = extents.empty() ? 0 : extents.size() - 1;
+    while (first > 0 && extents[first] == buffer.extents[first]) --first;
+    std::int64_t run = 1, rows = 1;
+    for (std::size_t k = 0; k < extents.size(); ++k) (k < first ? rows : run) *= extents[k];
+    const std::int64_t line = std::max<std::int64_t>(1, kLineBytes / size_of(buffer.dtype));
+    std::int64_t lines = 0;
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t at = 0; at < run && lines < kMaxPrefetchedLines; at += line, ++lines) {
+        std::vector<Expr> index = base;
+        std::int64_t rest = row * run + at;
+        for (std::size_t k = extents.size(); k-- > 0; rest /= extents[k]) index[k] = index[k] + rest % extents[k];
+        out.push_back(make_stmt(Prefetch{id, std::move(index)}));
+      }
+  }
+
   Stmt loop(LoopId id) {
     std::vector<Stmt> body;
+    for (const PrefetchedRead& prefetched : tree_.prefetches)
+      if (prefetched.loop == id && extent_of(tree_, id) > 1) append_prefetches(prefetched, body);
     for (const Item& child : tree_.loop(id).children) {
       const Stored* cache = nullptr;
       OpId cached;

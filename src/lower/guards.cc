@@ -41,9 +41,14 @@ std::vector<Expr> common_conditions(const Stmt& s) {
                             return conditions;
                           },
                           [&](const Block& b) {
-                            std::vector<Expr> shared = common_conditions(b.body.front());
-                            for (std::size_t k = 1; k < b.body.size() && !shared.empty(); ++k) {
-                              const std::vector<Expr> other = common_conditions(b.body[k]);
+                            std::vector<Stmt> body = b.body;
+                            std::erase_if(body, [](const Stmt& part) {  // a hint may stand under any condition
+                              return std::holds_alternative<Prefetch>(part->kind);
+                            });
+                            if (body.empty()) return std::vector<Expr>();
+                            std::vector<Expr> shared = common_conditions(body.front());
+                            for (std::size_t k = 1; k < body.size() && !shared.empty(); ++k) {
+                              const std::vector<Expr> other = common_conditions(body[k]);
                               std::erase_if(shared, [&](const Expr& c) {
                                 return std::none_of(other.begin(), other.end(),
                                                     [&](const Expr& o) { return same(c, o); });
@@ -73,7 +78,8 @@ std::int64_t unrolled_stores(const Stmt& s) {
                             for (const Stmt& part : b.body) sum += unrolled_stores(part);
                             return sum;
                           },
-                          [](const Store&) { return std::int64_t{1}; }, [](const Barrier&) { return std::int64_t{0}; }},
+                          [](const Store&) { return std::int64_t{1}; }, [](const Barrier&) { return std::int64_t{0}; },
+                          [](const Prefetch&) { return std::int64_t{1}; }},
                     s->kind);
 }
 
@@ -113,15 +119,16 @@ class GuardResolver {
   explicit GuardResolver(Program& program) : program_(program) {}
 
   Stmt visit(const Stmt& s) {
-    return std::visit(Match{[&](const Loop& l) { return visit_loop(l); }, [&](const Let& l) { return visit_let(l); },
-                            [&](const If& i) { return visit_if(i); },
-                            [&](const Block& b) {
-                              std::vector<Stmt> body;
-                              for (const Stmt& part : b.body) body.push_back(visit(part));
-                              return block(std::move(body));
-                            },
-                            [&](const Store&) { return s; }, [&](const Barrier&) { return s; }},
-                      s->kind);
+    return std::visit(
+        Match{[&](const Loop& l) { return visit_loop(l); }, [&](const Let& l) { return visit_let(l); },
+              [&](const If& i) { return visit_if(i); },
+              [&](const Block& b) {
+                std::vector<Stmt> body;
+                for (const Stmt& part : b.body) body.push_back(visit(part));
+                return block(std::move(body));
+              },
+              [&](const Store&) { return s; }, [&](const Barrier&) { return s; }, [&](const Prefetch&) { return s; }},
+        s->kind);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include "lower/generate.h"
 #include "lower/guards.h"
 #include "lower/reciprocals.h"
+#include "lower/unbind.h"
 #include "lower/unroll.h"
 #include "lower/vectorize.h"
 #include "program/flatten.h"
@@ -26,6 +27,7 @@ Result<Program> verify_pass(Program program, const Target&) {
 // Guards are resolved while loops are still loops; accesses are proven while indices are still one a dimension, which
 // is where the proof is easy; vectors and copies come last, so that everything before them is small.
 constexpr std::array kPasses = {
+    LoweringPass{"unbind", unbind_loops},
     LoweringPass{"resolve_guards", resolve_guards},
     LoweringPass{"simplify", simplify_pass},
     LoweringPass{"verify", verify_pass},

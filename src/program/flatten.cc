@@ -29,6 +29,8 @@ Program flatten(const Program& program) {
   Program out = program;
   const auto expr = [&](const Expr& e) { return flat_loads(program, e); };
   const auto store = [&](const Stmt& s) -> Stmt {
+    if (const auto* p = std::get_if<Prefetch>(&s->kind))
+      return make_stmt(Prefetch{p->buffer, {flat_index(program.buffer(p->buffer), p->index)}});
     const auto* n = std::get_if<Store>(&s->kind);
     if (!n) return {};
     std::vector<Expr> index;

@@ -4,7 +4,7 @@
 
 namespace whet {
 
-/// Replaces the indices of every load and store by one, row-major, in elements.
+/// Replaces the indices of every load, store and prefetch by one, row-major, in elements.
 /// Needs:  as many indices as the buffer has extents, or one already.
 /// Leaves: one index each; scalars and ramps stay scalars and ramps.
 Program flatten(const Program&);

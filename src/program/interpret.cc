@@ -98,6 +98,7 @@ class Interpreter {
                      for (const Stmt& inner : n.body) execute(inner);
                    },
                    [&](const Barrier&) { fail("a barrier stands inside another statement"); },
+                   [&](const Prefetch&) {},
                },
                s->kind);
   }

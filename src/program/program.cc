@@ -77,6 +77,7 @@ Stmt rewrite(const Stmt& s, const std::function<Stmt(const Stmt&)>& on_stmt,
                           return block(std::move(body));
                         },
                         [&](const Barrier&) { return s; },
+                        [&](const Prefetch& n) { return make_stmt(Prefetch{n.buffer, list(n.index)}); },
                     },
                     s->kind);
 }
@@ -101,6 +102,9 @@ void for_each(const Stmt& s, const std::function<void(const Stmt&)>& on_stmt,
                    for (const Stmt& inner : n.body) stmt(inner);
                  },
                  [&](const Barrier&) {},
+                 [&](const Prefetch& n) {
+                   for (const Expr& e : n.index) expr(e);
+                 },
              },
              s->kind);
 }

@@ -28,7 +28,8 @@ struct Buffer {
   bool written = false;   ///< an argument that the kernel stores to (outputs)
 };
 
-enum class LoopKind : std::uint8_t { serial, parallel, vectorized, unrolled };
+/// block, thread, virtual_thread: bound to those of a GPU; on a CPU they run as serial loops do.
+enum class LoopKind : std::uint8_t { serial, parallel, vectorized, unrolled, block, thread, virtual_thread };
 
 struct StmtNode;
 /// An immutable statement; copying shares the nodes.
@@ -76,9 +77,14 @@ struct If {
 struct Block {
   std::vector<Stmt> body;
 };
+/// A hint that buffer[index] will be read soon. The index may be outside of the buffer: nothing is read.
+struct Prefetch {
+  BufferId buffer;
+  std::vector<Expr> index;  ///< scalars without loads
+};
 /// All workers wait for each other. Only at the top level, between phases.
 struct Barrier {};
-using StmtKind = std::variant<Loop, Let, Store, If, Block, Barrier>;
+using StmtKind = std::variant<Loop, Let, Store, If, Block, Barrier, Prefetch>;
 struct StmtNode {
   StmtKind kind;
 };

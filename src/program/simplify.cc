@@ -23,6 +23,11 @@ class StmtSimplifier {
                             return block(std::move(body));
                           },
                           [&](const Barrier&) { return s; },
+                          [&](const Prefetch& n) {
+                            Prefetch out{n.buffer, {}};
+                            for (const Expr& i : n.index) out.index.push_back(expr(i));
+                            return make_stmt(std::move(out));
+                          },
                       },
                       s->kind);
   }

@@ -18,6 +18,12 @@ std::string_view word_of(LoopKind kind) {
       return "vector";
     case LoopKind::unrolled:
       return "unroll";
+    case LoopKind::block:
+      return "block";
+    case LoopKind::thread:
+      return "thread";
+    case LoopKind::virtual_thread:
+      return "virtual";
   }
   return "";
 }
@@ -79,6 +85,7 @@ class ProgramPrinter {
                      for (const Stmt& inner : n.body) print(inner, depth);
                    },
                    [&](const Barrier&) { line(depth, "barrier"); },
+                   [&](const Prefetch& n) { line(depth, "prefetch " + place(n.buffer, n.index)); },
                },
                s->kind);
   }
@@ -115,10 +122,14 @@ class ProgramPrinter {
     print(n.body, depth + 1);
   }
 
+  std::string place(BufferId buffer, const std::vector<Expr>& index) const {
+    std::string words = program_.buffer(buffer).name + "[";
+    for (std::size_t d = 0; d < index.size(); ++d) words += (d ? ", " : "") + text(index[d]);
+    return words + "]";
+  }
+
   void store(const Store& n, int depth) {
-    std::string words = program_.buffer(n.buffer).name + "[";
-    for (std::size_t d = 0; d < n.index.size(); ++d) words += (d ? ", " : "") + text(n.index[d]);
-    words += "] = " + text(n.value);
+    std::string words = place(n.buffer, n.index) + " = " + text(n.value);
     if (n.mask.defined()) words += " where " + text(n.mask);
     line(depth, words);
   }

@@ -71,6 +71,7 @@ class ProgramVerifier {
                      for (const Stmt& inner : n.body) stmt(inner, top);
                    },
                    [&](const Barrier&) { need(top, [&] { return "a barrier stands inside another statement"; }); },
+                   [&](const Prefetch& n) { prefetch(n); },
                },
                s->kind);
   }
@@ -158,6 +159,21 @@ class ProgramVerifier {
     expr(n.value);
     lane_conditions_.resize(depth);
     facts_.rewind(mark);
+  }
+
+  void prefetch(const Prefetch& n) {
+    if (!n.buffer.valid() || n.buffer.index() >= program_.buffers.size()) return fail("a prefetch names no buffer");
+    const Buffer& b = program_.buffer(n.buffer);
+    const std::string what = "prefetch of '" + b.name + "'";
+    need(b.scope != Scope::registers, [&] { return what + ", which is registers"; });
+    need(n.index.size() == 1 || n.index.size() == b.extents.size(), [&] {
+      return what + " has " + std::to_string(n.index.size()) + " indices for " + std::to_string(b.extents.size()) +
+             " extents";
+    });
+    for (const Expr& i : n.index) {
+      index_scalar(i, "an index of the " + what);
+      if (!failed()) need(!has_load(i), [&] { return what + " at an index that is data: " + text(i); });
+    }
   }
 
   /// From here on the mask holds.

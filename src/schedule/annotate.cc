@@ -9,11 +9,16 @@ namespace whet {
 Status apply(LoopTree& tree, const Annotate& step) {
   WHET_RETURN_IF_ERROR(check_loop(tree, step.loop));
   TreeLoop& loop = tree.loop(step.loop);
-  if (loop.kind != LoopKind::serial) return refuse(tree, step.loop, "is already parallel, vectorized or unrolled");
+  if (loop.kind != LoopKind::serial)
+    return refuse(tree, step.loop, "is already parallel, vectorized, unrolled or bound");
   const std::int64_t extent = extent_of(tree, step.loop);
   switch (step.kind) {
     case LoopKind::serial:
       break;
+    case LoopKind::block:
+    case LoopKind::thread:
+    case LoopKind::virtual_thread:
+      return refuse(tree, step.loop, "is to be bound, which bind does");
     case LoopKind::parallel:
       if (loop.parent.valid())
         return refuse(tree, step.loop, "is not the outermost loop of a root; only that may be parallel");
@@ -27,6 +32,8 @@ Status apply(LoopTree& tree, const Annotate& step) {
       if (loop.digits.size() != 1) return refuse(tree, step.loop, "is fused; a vector runs along one axis");
       if (loop.children.size() != 1 || loop.children[0].loop.valid())
         return refuse(tree, step.loop, "is not innermost; only innermost loops are vectorized");
+      for (const PrefetchedRead& prefetched : tree.prefetches)
+        if (prefetched.loop == step.loop) return refuse(tree, step.loop, "fetches ahead; fetch in an outer loop");
       if (is_cached_at(tree, step.loop))
         return refuse(tree, step.loop,
                       "has a register cache, of which each lane would need its own; cache an outer loop");

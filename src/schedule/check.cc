@@ -33,7 +33,7 @@ Status check_loop(const LoopTree& tree, LoopId loop) {
 Status check_changeable(const LoopTree& tree, LoopId loop) {
   WHET_RETURN_IF_ERROR(check_loop(tree, loop));
   if (tree.loop(loop).kind != LoopKind::serial)
-    return refuse(tree, loop, "is already parallel, vectorized or unrolled; annotate last");
+    return refuse(tree, loop, "is already parallel, vectorized, unrolled or bound; annotate last");
   if (is_frozen(tree, loop))
     return refuse(tree, loop, "is frozen, because something is computed under it; attach last");
   return ok_status();

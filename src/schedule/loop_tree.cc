@@ -113,6 +113,8 @@ bool is_frozen(const LoopTree& tree, LoopId loop) {
       return true;
   for (const RegisterCache& cache : tree.caches)
     if (encloses(tree, loop, cache.loop)) return true;
+  for (const PrefetchedRead& prefetched : tree.prefetches)
+    if (prefetched.loop == loop) return true;
   return is_rfactored(tree, loop);
 }
 

@@ -79,6 +79,13 @@ struct PackedRead {
   OpId tensor, reader;
 };
 
+/// At the start of each iteration of `loop`, what `reader` reads of `tensor` so many iterations later is asked for.
+struct PrefetchedRead {
+  OpId tensor, reader;
+  LoopId loop;
+  std::int64_t ahead = 1;
+};
+
 /// A schedule applied to a DAG: an ordered forest of loops with ops at its leaves. Changed only by the primitives (one
 /// file each).
 struct LoopTree {
@@ -90,6 +97,7 @@ struct LoopTree {
   std::vector<RegisterCache> caches;
   std::vector<PackedRead> packs;
   std::vector<Rfactored> rfactors;
+  std::vector<PrefetchedRead> prefetches;
 
   const Digit& digit(DigitId id) const { return digits[id.index()]; }
   const TreeLoop& loop(LoopId id) const { return loops[id.index()]; }
@@ -121,7 +129,8 @@ LoopId loop_of(const LoopTree&, DigitId);
 std::vector<Item>& items_of(LoopTree&, LoopId parent);
 /// The op's reduction is factored over this loop.
 bool is_rfactored(const LoopTree&, LoopId);
-/// True when an op was placed under `loop` or one of the loops below it that belong to the same op: the loop is frozen.
+/// True when an op was placed under `loop` or one of the loops below it that belong to the same op, or when something
+/// speaks of just this loop: it is frozen.
 bool is_frozen(const LoopTree&, LoopId loop);
 
 /// `oh.0`, `n·oh`: the axis' name and the position among the axis' leaf digits where it has several.

@@ -27,6 +27,14 @@ out(m, n) = max((c[m, n] + bias[n]), 0f) for m in 12, n in 40
 return out
 )";
 
+constexpr const char* kRows = R"(
+x = PLACEHOLDER [6, 20]
+m(i) max= x[i, r] for i in 6, r in 20
+d(i, j) = (x[i, j] - m[i]) for i in 6, j in 20
+y(i, j) = (d[i, j]*2f) for i in 6, j in 20
+return y
+)";
+
 /// The forest after the steps, as text, or the refusal.
 std::string after(const char* text, const char* steps) {
   const Result<Steps> parsed = parse_steps(steps);
@@ -404,6 +412,81 @@ TEST(Winograd, IsNotExact) {
   EXPECT_TRUE(is_exact("split l2 4 overlap"));
   EXPECT_FALSE(is_exact("winograd o2 4; inline o8"));
   EXPECT_FALSE(is_exact("nonsense"));
+}
+
+TEST(ComputeRoot, TakesAnAttachedProducerBackInFrontOfItsReader) {
+  EXPECT_EQ(after(kPair, "compute_at o1 l2; compute_root o1; split l7 4 guard"), R"(for i in 6
+  for j.0 in 5
+    for j.1 in 4
+      t
+for i in 6
+  for j in 20
+    y
+)");
+}
+TEST(ComputeRoot, TakesAnAttachedReaderBackBehindItsProducer) {
+  EXPECT_EQ(after(kMatmul, "reverse_compute_at o4 l0 registers; compute_root o4"), R"(for m in 12
+  for n in 40
+    for k in 64
+      c
+for m in 12
+  for n in 40
+    out
+)");
+}
+TEST(ComputeRoot, RefusesWhatIsAtTheTopOrHoldsSomething) {
+  EXPECT_EQ(after(kPair, "compute_root o1"), "step 1 (compute_root o1): op t (o1) is computed at the top already");
+  EXPECT_NE(after(kPair, "inline o1; compute_root o1").find("is inlined"), std::string::npos);
+  EXPECT_NE(after(kRows, "compute_at o2 l4; compute_at o1 l6; compute_root o2").find("under its loops"),
+            std::string::npos);
+}
+TEST(ComputeRoot, RefusesWhatNeedsTheNestOfItsReader) {
+  EXPECT_NE(after(kRows, "compute_at o2 l4; compute_at o1 l4; compute_root o2").find("computed in the nest of y"),
+            std::string::npos);
+}
+
+TEST(Bind, SaysWhichLoopsAreBlocksAndThreads) {
+  EXPECT_EQ(after(kPair, "inline o1; split l3 4 guard; bind l2 block; bind l4 virtual; bind l5 thread"), R"(block i in 6
+  virtual j.0 in 5
+    thread j.1 in 4
+      y
+)");
+}
+TEST(Bind, KeepsToTheShapeOfAGrid) {
+  EXPECT_NE(after(kPair, "bind l2 thread").find("stands under no block"), std::string::npos);
+  EXPECT_NE(after(kPair, "bind l3 block").find("stands inside a loop that is no block"), std::string::npos);
+  EXPECT_NE(after(kMatmul, "bind l2 block").find("runs over a reduce axis"), std::string::npos);
+  EXPECT_NE(after(kPair, "bind l2 block; bind l2 block").find("already parallel, vectorized, unrolled or bound"),
+            std::string::npos);
+  EXPECT_NE(after(kPair, "compute_at o1 l3; bind l2 block; bind l3 thread; bind l5 thread").find("which belong to y"),
+            std::string::npos);
+  EXPECT_NE(after("x = PLACEHOLDER [2, 2000]\ny(i, j) = x[i, j] for i in 2, j in 2000\nreturn y\n",
+                  "bind l0 block; bind l1 thread")
+                .find("makes 2000 threads of a block; at most 1024"),
+            std::string::npos);
+  EXPECT_EQ(after(kPair, "bind l2 warp"), "bind has \"warp\" where block, thread or virtual was expected");
+}
+
+TEST(Prefetch, NamesWhatIsFetchedAhead) {
+  EXPECT_EQ(after(kPair, "inline o1; prefetch o0 o2 l2 3"), R"(for i in 6
+  prefetch x of y 3 ahead
+  for j in 20
+    y
+)");
+}
+TEST(Prefetch, RefusesWhatIsNotReadThere) {
+  EXPECT_NE(after(kPair, "prefetch o0 o2 l2 3").find("does not read o0"), std::string::npos);
+  EXPECT_NE(after(kPair, "prefetch o1 o2 l0 3").find("does not stand around y"), std::string::npos);
+  EXPECT_NE(after(kPair, "prefetch o1 o2 l2 0").find("expected 1 to 64"), std::string::npos);
+  EXPECT_NE(after(kPair, "prefetch o1 o2 l2 1; prefetch o1 o2 l2 2").find("prefetched there already"),
+            std::string::npos);
+  EXPECT_NE(after(kPair, "fuse l2 l3; prefetch o1 o2 l4 1").find("is fused"), std::string::npos);
+  EXPECT_NE(after(kPair, "compute_at o1 l3 registers; prefetch o1 o2 l2 1").find("is in registers"), std::string::npos);
+  EXPECT_NE(after(kPair, "prefetch o1 o2 l3 1; vectorize l3").find("fetches ahead"), std::string::npos);
+}
+TEST(Prefetch, FreezesItsLoopAlone) {
+  EXPECT_NE(after(kPair, "prefetch o1 o2 l2 1; split l2 2 guard").find("is frozen"), std::string::npos);
+  EXPECT_EQ(after(kPair, "prefetch o1 o2 l2 1; split l3 5 guard").find("is frozen"), std::string::npos);
 }
 
 TEST(Steps, GarbageIsRefusedWithAReason) {

@@ -26,6 +26,12 @@ std::string_view word(LoopKind kind) {
       return "vectorize";
     case LoopKind::unrolled:
       return "unroll";
+    case LoopKind::block:
+      return "block";
+    case LoopKind::thread:
+      return "thread";
+    case LoopKind::virtual_thread:
+      return "virtual";
   }
   return "";
 }
@@ -73,6 +79,13 @@ struct Reader {
       error = fmt::format("has the tail \"{}\"; expected overlap or guard", w);
     return w == "overlap" ? Tail::overlap : Tail::guard;
   }
+  LoopKind binding() {
+    const std::string_view w = take();
+    for (LoopKind kind : {LoopKind::block, LoopKind::thread, LoopKind::virtual_thread})
+      if (w == word(kind)) return kind;
+    if (error.empty()) error = fmt::format("has \"{}\" where block, thread or virtual was expected", w);
+    return LoopKind::block;
+  }
   bool registers() {
     if (!more()) return false;
     if (const std::string_view w = take(); w != "registers" && error.empty())
@@ -100,6 +113,10 @@ Result<Step> read_step(Reader& in) {
     step = ComputeAt{in.op(), in.loop(), in.registers()};
   else if (verb == "reverse_compute_at")
     step = ReverseComputeAt{in.op(), in.loop(), in.registers()};
+  else if (verb == "compute_root")
+    step = ComputeRoot{in.op()};
+  else if (verb == "bind")
+    step = Bind{in.loop(), in.binding()};
   else if (verb == "inline")
     step = Inline{in.op()};
   else if (verb == "cache_read")
@@ -112,12 +129,15 @@ Result<Step> read_step(Reader& in) {
     step = Pack{in.op(), in.op()};
   else if (verb == "pad_storage")
     step = PadStorage{in.op(), in.number()};
+  else if (verb == "prefetch")
+    step = PrefetchRead{in.op(), in.op(), in.loop(), in.number()};
   else if (verb == "winograd")
     step = Winograd{in.op(), in.number()};
   else
     return Error{fmt::format(
-        "there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, "
-        "compute_at, reverse_compute_at, inline, cache_read, cache_write, rfactor, pack, pad_storage or winograd",
+        "there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, bind, compute_at, "
+        "reverse_compute_at, compute_root, inline, cache_read, cache_write, rfactor, pack, pad_storage, prefetch or "
+        "winograd",
         verb)};
   if (in.error.empty() && in.more()) in.error = fmt::format("has \"{}\" too much", in.words[in.next]);
   if (!in.error.empty()) return Error{fmt::format("{} {}", verb, in.error)};
@@ -169,12 +189,18 @@ std::string to_text(const Step& step) {
               out.add("reverse_compute_at"), out.add(s.op), out.add(s.loop);
               if (s.registers) out.add("registers");
             },
+            [&](const ComputeRoot& s) { out.add("compute_root"), out.add(s.op); },
+            [&](const Bind& s) { out.add("bind"), out.add(s.loop), out.add(word(s.kind)); },
             [&](const Inline& s) { out.add("inline"), out.add(s.op); },
             [&](const CacheRead& s) { out.add("cache_read"), out.add(s.tensor), out.add(s.reader); },
             [&](const CacheWrite& s) { out.add("cache_write"), out.add(s.op), out.add(s.loop); },
             [&](const Rfactor& s) { out.add("rfactor"), out.add(s.loop); },
             [&](const Pack& s) { out.add("pack"), out.add(s.tensor), out.add(s.reader); },
             [&](const PadStorage& s) { out.add("pad_storage"), out.add(s.op), out.add(fmt::format("{}", s.elements)); },
+            [&](const PrefetchRead& s) {
+              out.add("prefetch"), out.add(s.tensor), out.add(s.reader), out.add(s.loop);
+              out.add(fmt::format("{}", s.ahead));
+            },
             [&](const Winograd& s) { out.add("winograd"), out.add(s.op), out.add(fmt::format("{}", s.tile)); }},
       step);
   return out.text;
@@ -254,6 +280,14 @@ std::vector<LoopId> Scheduler::reverse_compute_at(OpId op, LoopId loop, bool reg
                                                     : std::vector<LoopId>(tree_.place(op).axes.size());
 }
 
+std::vector<LoopId> Scheduler::compute_root(OpId op) {
+  return run(ComputeRoot{op}) ? own_loops(tree_, op) : std::vector<LoopId>(tree_.place(op).axes.size());
+}
+
+void Scheduler::bind(LoopId loop, LoopKind kind) { run(Bind{loop, kind}); }
+void Scheduler::prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahead) {
+  run(PrefetchRead{tensor, reader, loop, ahead});
+}
 void Scheduler::inline_op(OpId op) { run(Inline{op}); }
 OpId Scheduler::cache_read(OpId tensor, OpId reader) { return run(CacheRead{tensor, reader}) ? reader : OpId(); }
 void Scheduler::cache_write(OpId op, LoopId loop) { run(CacheWrite{op, loop}); }

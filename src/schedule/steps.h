@@ -8,14 +8,17 @@
 #include "base/result.h"
 #include "compute/winograd.h"
 #include "schedule/annotate.h"
+#include "schedule/bind.h"
 #include "schedule/cache_read.h"
 #include "schedule/cache_write.h"
 #include "schedule/compute_at.h"
+#include "schedule/compute_root.h"
 #include "schedule/fuse.h"
 #include "schedule/inline.h"
 #include "schedule/loop_tree.h"
 #include "schedule/pack.h"
 #include "schedule/pad_storage.h"
+#include "schedule/prefetch.h"
 #include "schedule/reorder.h"
 #include "schedule/reverse_compute_at.h"
 #include "schedule/rfactor.h"
@@ -26,8 +29,8 @@ namespace whet {
 
 /// The primitives; the list is closed. Loops are named by ids that the sequence of primitives alone determines, so the
 /// same steps replay on another shape of the same structure.
-using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, ReverseComputeAt, Inline, CacheRead, CacheWrite,
-                          Rfactor, Pack, PadStorage, Winograd>;
+using Step = std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
+                          CacheRead, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Winograd>;
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
@@ -61,6 +64,8 @@ class Scheduler {
   /// Gives the op's fresh loops, one an axis.
   std::vector<LoopId> compute_at(OpId op, LoopId loop, bool registers);
   std::vector<LoopId> reverse_compute_at(OpId op, LoopId loop, bool registers);
+  std::vector<LoopId> compute_root(OpId op);
+  void bind(LoopId loop, LoopKind kind);
   void inline_op(OpId op);
   /// Gives the copy; `reader` and the ops behind it have moved up by one.
   OpId cache_read(OpId tensor, OpId reader);
@@ -68,6 +73,7 @@ class Scheduler {
   void rfactor(LoopId loop);
   void pack(OpId tensor, OpId reader);
   void pad_storage(OpId op, std::int64_t elements);
+  void prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahead);
   /// Gives the ops of the new DAG, invalid ones when refused.
   WinogradOps winograd(OpId op, std::int64_t tile);
 

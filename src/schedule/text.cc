@@ -31,6 +31,12 @@ std::string_view word(LoopKind kind) {
       return "vector";
     case LoopKind::unrolled:
       return "unroll";
+    case LoopKind::block:
+      return "block";
+    case LoopKind::thread:
+      return "thread";
+    case LoopKind::virtual_thread:
+      return "virtual";
   }
   return "";
 }
@@ -65,6 +71,10 @@ void print(const LoopTree& tree, const Item& item, int depth, std::string& text)
                       extent_of(tree, item.loop), tails(tree, item.loop));
   for (const RegisterCache& cache : tree.caches)
     if (cache.loop == item.loop) text += fmt::format("{}  cache {} @registers\n", indent, tree.dag.op(cache.op).name);
+  for (const PrefetchedRead& p : tree.prefetches)
+    if (p.loop == item.loop)
+      text += fmt::format("{}  prefetch {} of {} {} ahead\n", indent, tree.dag.op(p.tensor).name,
+                          tree.dag.op(p.reader).name, p.ahead);
   for (const Item& child : loop.children) print(tree, child, depth + 1, text);
 }
 

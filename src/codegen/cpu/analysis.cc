@@ -157,6 +157,16 @@ struct Analysis::Walk {
                                        if (!top) fail("a barrier stands inside a loop or a condition");
                                        return Effects{};
                                      },
+                                     [&](const Prefetch& n) {
+                                       ++statement;
+                                       if (n.index.size() != 1)
+                                         fail("a prefetch of `" + program.buffer(n.buffer).name + "` has " +
+                                              std::to_string(n.index.size()) + " indices; expected one flat index");
+                                       else
+                                         expr(n.index[0]);
+                                       ++out.instructions_;
+                                       return Effects{};
+                                     },
                                  },
                                  s->kind);
     if (!std::holds_alternative<Store>(s->kind)) out.effects_[s.operator->()] = effects;
@@ -166,6 +176,7 @@ struct Analysis::Walk {
   Effects loop(const Loop& n, bool top) {
     if (n.kind == LoopKind::vectorized || n.kind == LoopKind::unrolled)
       fail("loop `" + n.name + "` is still marked " + (n.kind == LoopKind::unrolled ? "unrolled" : "vectorized"));
+    if (n.kind > LoopKind::unrolled) fail("loop `" + n.name + "` is bound to a GPU's blocks or threads");
     if (n.kind == LoopKind::parallel) {
       out.parallel_ = true;
       if (!top) fail("parallel loop `" + n.name + "` stands inside another loop or a condition");

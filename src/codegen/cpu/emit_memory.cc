@@ -191,6 +191,14 @@ void Emitter::store_every(BufferId buffer, const Linear& index, Value* value, in
   }
 }
 
+/// Into the nearest cache, for reading.
+void Emitter::prefetch(const Prefetch& n) {
+  memo_.emplace_back();
+  Value* at = address(n.buffer, table_[table_.intern(n.index[0])].linear);
+  memo_.pop_back();
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {at, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+}
+
 // ---- Addresses
 
 Emitter::Value* Emitter::address(BufferId buffer, const Linear& index) {

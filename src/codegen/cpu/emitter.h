@@ -73,6 +73,7 @@ class Emitter {
   void let(const Let&);
   void if_stmt(const Stmt&);
   void store(const Store&);
+  void prefetch(const Prefetch&);
   void store_slot(const Store&, SlotPlace, Value* value);
   /// Runs `body` for min <= index < end; `never_empty`: min < end is known.
   void counted_loop(const Loop&, const Effects&, Value* min, Value* end, bool never_empty);

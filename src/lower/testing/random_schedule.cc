@@ -87,7 +87,7 @@ LoopId random_loop(const LoopTree& tree, Rng& rng) {
 Step random_step(const LoopTree& tree, Rng& rng) {
   const LoopId loop = random_loop(tree, rng);
   const OpId op = random_op(tree.dag, rng);
-  switch (rng.below(13)) {
+  switch (rng.below(16)) {
     case 0:
     case 1:
     case 2:
@@ -113,6 +113,18 @@ Step random_step(const LoopTree& tree, Rng& rng) {
       return rng.chance(0.5) ? Step(Inline{op}) : Step(Pack{op, random_op(tree.dag, rng)});
     case 12:
       return PadStorage{op, rng.between(1, 20)};
+    case 13:
+      return ComputeRoot{op};
+    case 14: {
+      static constexpr LoopKind kKinds[] = {LoopKind::block, LoopKind::thread, LoopKind::virtual_thread};
+      return Bind{loop, kKinds[rng.below(3)]};
+    }
+    case 15: {
+      const std::vector<OpId> inputs = inputs_of(tree.dag, tree.loop(loop).op);
+      if (inputs.empty()) return ComputeRoot{op};
+      return PrefetchRead{inputs[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(inputs.size())))],
+                          tree.loop(loop).op, loop, rng.between(1, 4)};
+    }
     case 10:
       return Annotate{loop, rng.chance(0.5) ? LoopKind::unrolled : LoopKind::parallel};
     default:

@@ -1,0 +1,59 @@
+#include "schedule/bind.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/annotate.h"
+#include "schedule/check.h"
+
+namespace whet {
+namespace {
+
+constexpr std::ptrdiff_t kMaxDimensions = 3;
+
+Status check_thread(const LoopTree& tree, const Bind& step, const std::vector<LoopId>& around) {
+  std::int64_t threads = extent_of(tree, step.loop);
+  for (LoopId at : around) {
+    if (tree.loop(at).kind != LoopKind::thread) continue;
+    threads *= extent_of(tree, at);
+    if (tree.loop(at).op != tree.loop(step.loop).op)
+      return refuse(tree, step.loop,
+                    fmt::format("stands inside the threads of loop {}, which belong to {}", name_of(tree, at),
+                                tree.dag.op(tree.loop(at).op).name));
+  }
+  if (threads > kMaxBlockThreads)
+    return refuse(tree, step.loop,
+                  fmt::format("makes {} threads of a block; at most {} are possible", threads, kMaxBlockThreads));
+  return ok_status();
+}
+
+}  // namespace
+
+Status apply(LoopTree& tree, const Bind& step) {
+  WHET_RETURN_IF_ERROR(check_loop(tree, step.loop));
+  if (tree.loop(step.loop).kind != LoopKind::serial)
+    return refuse(tree, step.loop, "is already parallel, vectorized, unrolled or bound");
+  if (is_reduce(tree, step.loop))
+    return refuse(tree, step.loop, "runs over a reduce axis, whose sum blocks and threads would race for");
+  std::vector<LoopId> around = path_to(tree, step.loop);
+  around.pop_back();
+  const auto kind_of = [&](LoopId at) { return tree.loop(at).kind; };
+  const auto is_block = [&](LoopId at) { return kind_of(at) == LoopKind::block; };
+  if (step.kind == LoopKind::block && !std::all_of(around.begin(), around.end(), is_block))
+    return refuse(tree, step.loop, "stands inside a loop that is no block; blocks are the outermost loops");
+  if (step.kind != LoopKind::block && std::none_of(around.begin(), around.end(), is_block))
+    return refuse(tree, step.loop, "stands under no block; bind an outer loop to blocks first");
+  if (std::count_if(around.begin(), around.end(), [&](LoopId at) { return kind_of(at) == step.kind; }) >=
+      kMaxDimensions)
+    return refuse(tree, step.loop, fmt::format("would be one more than {} inside each other", kMaxDimensions));
+  if (step.kind == LoopKind::thread) WHET_RETURN_IF_ERROR(check_thread(tree, step, around));
+  if (step.kind == LoopKind::virtual_thread && extent_of(tree, step.loop) > kMaxUnroll)
+    return refuse(tree, step.loop,
+                  fmt::format("has {} iterations; at most {} virtual threads are interleaved: split it first",
+                              extent_of(tree, step.loop), kMaxUnroll));
+  tree.loop(step.loop).kind = step.kind;
+  return ok_status();
+}
+
+}  // namespace whet
