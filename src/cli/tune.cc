@@ -30,7 +30,7 @@ struct TuneCommand {
   std::string output;
   int trials = 0, round = 32;
   double minutes = 0, build_timeout = 15, run_timeout = 10;
-  std::string strategy = "random", cache = "network";
+  std::string strategy = "evolutionary", cache = "network";
   bool exact = false, json = false, quiet = false, no_pin = false;
 };
 
@@ -42,8 +42,8 @@ struct Prepared {
 
 /// Per task, where neither --trials nor --minutes is given.
 constexpr int kDefaultTrialsPerTask = 64;
-/// Bursts of a confirmation [s]: many tasks are confirmed at the end of a run of a minute.
-constexpr double kConfirmSeconds = 0.02;
+/// Bursts of the last comparison [s]: many tasks are compared at the end of a run of a minute.
+constexpr double kBurstSeconds = 0.02;
 
 std::atomic<bool> interrupted{false};
 
@@ -91,7 +91,7 @@ MeasureOptions measure_options(const TuneCommand& command, const Prepared& prepa
   options.cores.assign(prepared.place.cores.cpus.begin(), prepared.place.cores.cpus.end());
   options.no_pin = command.no_pin;
   options.seed = command.model.seed;
-  options.confirm_seconds = kConfirmSeconds;
+  options.burst_seconds = kBurstSeconds;
   options.policy.cache = *parse_cache_mode(command.cache);
   options.policy.network_bytes = network_footprint(prepared, command.exact);
   options.interrupted = [] { return interrupted.load(); };

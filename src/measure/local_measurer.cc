@@ -136,24 +136,28 @@ class LocalMeasurer::Impl {
     return outcome;
   }
 
-  Result<Confirmation> confirm(const MeasureTask& task, const std::string& a, const std::string& b) {
-    const auto built = build_all(task, {a, b});
+  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps) {
+    const auto built = build_all(task, steps);
     TimingPolicy policy = options_.policy;
     policy.classic = false;
     policy.guard = false;
     policy.incumbent_seconds = 0;
-    policy.min_seconds = options_.confirm_seconds;
-    Confirmation out;
-    for (int burst = 0; burst < 4; ++burst) {
-      const BuildResult& which = *built[static_cast<std::size_t>(burst % 2)];
-      const char* name = burst % 2 == 0 ? "the first candidate" : "the second candidate";
-      if (which.code != OutcomeCode::ok) return Error{std::string(name) + ": " + which.message};
-      const Outcome outcome = outcome_of(runner_.measure({job_of(task, which, nullptr), policy}));
-      if (!outcome.ok()) return Error{std::string(name) + ": " + outcome.message};
-      double& best = burst % 2 == 0 ? out.a_seconds : out.b_seconds;
-      best = burst < 2 ? outcome.best_seconds() : std::min(best, outcome.best_seconds());
+    policy.min_seconds = options_.burst_seconds;
+    std::vector<Outcome> outcomes(steps.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) outcomes[i] = failed(built[i]->code, built[i]->message);
+    for (int burst = 0; burst < options_.bursts; ++burst) {
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (!outcomes[i].ok()) continue;
+        Outcome seen = interrupted() ? failed(OutcomeCode::device_lost, "interrupted before it was compared")
+                                     : outcome_of(runner_.measure({job_of(task, *built[i], nullptr), policy}));
+        if (seen.ok()) seen.seconds = {seen.best_seconds()};
+        seen.build_seconds = built[i]->seconds;
+        seen.run_seconds += outcomes[i].run_seconds;
+        seen.seconds.insert(seen.seconds.begin(), outcomes[i].seconds.begin(), outcomes[i].seconds.end());
+        outcomes[i] = std::move(seen);
+      }
     }
-    return out;
+    return outcomes;
   }
 
   MeasureCounters counters() const {
@@ -344,8 +348,8 @@ std::vector<Measured> LocalMeasurer::measure(const MeasureTask& task, const std:
   return impl_->measure(task, steps, incumbent_seconds);
 }
 Outcome LocalMeasurer::check(const MeasureTask& task, const std::string& steps) { return impl_->check(task, steps); }
-Result<Confirmation> LocalMeasurer::confirm(const MeasureTask& task, const std::string& a, const std::string& b) {
-  return impl_->confirm(task, a, b);
+std::vector<Outcome> LocalMeasurer::compare(const MeasureTask& task, const std::vector<std::string>& steps) {
+  return impl_->compare(task, steps);
 }
 MeasureCounters LocalMeasurer::counters() const { return impl_->counters(); }
 void LocalMeasurer::set_policy(const TimingPolicy& policy) { impl_->options().policy = policy; }

@@ -18,7 +18,8 @@ struct MeasureOptions {
   std::vector<std::uint32_t> cores;                      ///< where the kernel's threads stand; empty: chosen
   bool no_pin = false;
   std::uint64_t seed = 0;             ///< of inputs
-  double confirm_seconds = 0.1;       ///< length of a burst in `confirm`
+  double burst_seconds = 0.1;         ///< length of a burst in `compare`
+  int bursts = 2;                     ///< of each candidate in `compare`
   std::function<bool()> interrupted;  ///< asked between candidates; may be empty
 };
 
@@ -39,7 +40,7 @@ class LocalMeasurer : public Measurer {
   std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps,
                                 double incumbent_seconds) override;
   Outcome check(const MeasureTask&, const std::string& steps) override;
-  Result<Confirmation> confirm(const MeasureTask&, const std::string& a, const std::string& b) override;
+  std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps) override;
 
   MeasureCounters counters() const;
   /// Changes the timing policy from now on (the network's footprint is known late).

@@ -30,7 +30,7 @@ class LocalMeasurerTest : public ::testing::Test {
     o.builders = 2;
     o.no_pin = true;
     o.run_timeout = 5;
-    o.confirm_seconds = 0.002;
+    o.burst_seconds = 0.002;
     o.policy.network_bytes = 1 << 20;
     return o;
   }
@@ -86,15 +86,14 @@ TEST_F(LocalMeasurerTest, ReportsWhatElseHappensInACheck) {
   EXPECT_EQ(text(measurer.check(add_one_task(), "refuse")), "1 split: refused");
   EXPECT_EQ(text(measurer.check(add_one_task(), "kernel add_one")), "0");
 }
-TEST_F(LocalMeasurerTest, ConfirmsTheFasterOfTwo) {
+TEST_F(LocalMeasurerTest, ComparesInTurnAndSaysWhatFailed) {
   LocalMeasurer measurer(host_, options());
-  const auto both = measurer.confirm(add_one_task(), "kernel add_one_slowly", "kernel add_one");
-  ASSERT_TRUE(both.ok()) << both.error().message;
-  EXPECT_GT(both->a_seconds, both->b_seconds);
-  EXPECT_EQ(measurer.confirm(add_one_task(), "kernel add_one", "kernel report_seven").error().message,
-            "the second candidate: the kernel reported error 7");
-  EXPECT_EQ(measurer.confirm(add_one_task(), "refuse", "kernel add_one").error().message,
-            "the first candidate: split: refused");
+  const auto all =
+      measurer.compare(add_one_task(), {"kernel add_one_slowly", "kernel add_one", "kernel report_seven", "refuse"});
+  EXPECT_EQ(all[0].seconds.size(), 2u);
+  EXPECT_GT(all[0].best_seconds(), all[1].best_seconds());
+  EXPECT_EQ(text(all[2]), "4 the kernel reported error 7");
+  EXPECT_EQ(text(all[3]), "1 split: refused");
 }
 TEST_F(LocalMeasurerTest, GivesBackWhatItHasNotTriedWhenInterrupted) {
   MeasureOptions o = options();
@@ -162,7 +161,7 @@ TEST(FormulaMeasurer, AnswersByItsFormula) {
   const auto out = measurer.measure({}, {"ab", "abcd"}, 3);
   EXPECT_EQ(out[0].outcome.best_seconds(), 2);
   EXPECT_TRUE(out[1].outcome.truncated);
-  EXPECT_EQ(measurer.confirm({}, "a", "bb")->b_seconds, 2);
+  EXPECT_EQ(measurer.compare({}, {"a", "bb"})[1].best_seconds(), 2);
 }
 
 }  // namespace

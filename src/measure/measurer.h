@@ -24,11 +24,6 @@ struct Measured {
   std::string tree_hash;  ///< hexadecimal; empty when the steps could not be replayed
 };
 
-/// Two candidates in turn, a b a b ...: what each took at its best.
-struct Confirmation {
-  double a_seconds = 0, b_seconds = 0;
-};
-
 /// Builds and times candidates. It never fails as a whole because of a candidate: what becomes of one is its Outcome.
 /// It knows no strategy and writes no records.
 class Measurer {
@@ -48,9 +43,9 @@ class Measurer {
   /// else happened. Every would-be new best is checked before it counts. `seconds` stays empty.
   virtual Outcome check(const MeasureTask&, const std::string& steps) = 0;
 
-  /// Times two candidates in interleaved bursts, which cancels drift of clock and placement. An error names the one
-  /// that could not be run and why.
-  virtual Result<Confirmation> confirm(const MeasureTask&, const std::string& a, const std::string& b) = 0;
+  /// Times candidates in interleaved bursts, a b c a b c ..., which cancels drift of clock and placement. One outcome a
+  /// candidate; its `seconds` are the best of each burst.
+  virtual std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps) = 0;
 };
 
 }  // namespace whet

@@ -123,6 +123,10 @@ class Reader {
       if (!value) return fail("\"seed\" is no number from 0 to 2^64-1");
       r.seed = *value;
     }
+    const std::int64_t round = line_["round"].integer_or(0);
+    if (round < 0 || round > std::numeric_limits<int>::max()) return fail("\"round\" is out of range");
+    r.round = static_cast<int>(round);
+    r.predicted = line_["predicted"].number_or(0);
     return text("cache", r.cache, false) && text("whet", r.whet, false) && text("host", r.host, false) &&
            text("at", r.at, false);
   }
@@ -143,6 +147,8 @@ std::string to_line(const Record& r) {
   if (!r.outcome.message.empty()) out.set("message", r.outcome.message);
   out.set("phases", Json::object().set("build", r.outcome.build_seconds).set("run", r.outcome.run_seconds));
   out.set("truncated", r.outcome.truncated).set("cache", r.cache).set("seed", seed_json(r.seed));
+  if (r.round > 0) out.set("round", r.round);
+  if (r.predicted != 0) out.set("predicted", r.predicted);
   out.set("whet", r.whet).set("host", r.host).set("at", r.at);
   return dump(out);
 }

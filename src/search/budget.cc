@@ -1,52 +1,114 @@
 #include "search/budget.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace whet {
+namespace {
 
-Budget::Budget(const std::vector<Part>& parts) {
-  for (const Part& part : parts) tasks_.push_back({.part = part});
+constexpr double kAlpha = 0.2, kBeta = 2;
+constexpr std::size_t kWindow = 3;
+/// Trials after which the gain of the second half says something about what is to come.
+constexpr int kTelling = 96;
+
+struct Entry {
+  const char* name;
+  BudgetPolicy policy;
+};
+constexpr Entry kPolicies[] = {{"gradient", BudgetPolicy::gradient},
+                               {"round-robin", BudgetPolicy::round_robin},
+                               {"per-task", BudgetPolicy::per_task}};
+
+}  // namespace
+
+std::vector<std::string> known_budgets() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kPolicies) names.emplace_back(entry.name);
+  return names;
+}
+
+std::optional<BudgetPolicy> parse_budget(const std::string& name) {
+  for (const Entry& entry : kPolicies)
+    if (name == entry.name) return entry.policy;
+  return std::nullopt;
+}
+
+Budget::Budget(const std::vector<Part>& parts, BudgetPolicy policy) : policy_(policy) {
+  for (const Part& part : parts) tasks_.push_back({.part = part, .rounds = {}});
 }
 
 double Budget::network_seconds() const {
   double sum = 0;
   for (const TaskState& task : tasks_)
-    if (task.measured) sum += task.part.weight * task.best_seconds;
+    if (!task.rounds.empty()) sum += task.part.weight * task.best();
   return sum;
 }
 
-double Budget::share(const TaskState& task) const {
-  if (task.measured) return task.part.weight * task.best_seconds;
-  int measured = 0;
-  for (const TaskState& each : tasks_) measured += each.measured;
-  return measured ? network_seconds() / measured : 1;
+double Budget::gain(const TaskState& task) const {
+  // Nothing runs yet: whatever runs first is all gain.
+  if (task.rounds.empty()) return std::numeric_limits<double>::max() / (1 + task.count);
+  const double g = task.best(), c = static_cast<double>(task.count);
+  const std::size_t window = std::min(kWindow, task.rounds.size() - 1);
+  const double before = task.rounds[task.rounds.size() - 1 - window].seconds;
+  const double back = window == 0 ? 0 : (g - before) / static_cast<double>(window);
+  double reachable = g - g / c;
+  double best_rate = 0;
+  for (const TaskState& other : tasks_)
+    if (&other != &task && !other.rounds.empty() && other.part.similar == task.part.similar)
+      best_rate = std::max(best_rate, other.part.flops / other.best());
+  if (best_rate > 0 && task.part.flops > 0) reachable = std::min(reachable, kBeta * task.part.flops / best_rate);
+  const double forward = reachable - g;
+  const double seconds = std::max(1e-6, task.tuning_seconds / c);
+  return task.part.weight * -(kAlpha * back + (1 - kAlpha) * forward) / seconds;
 }
 
-std::optional<int> Budget::next() const {
+std::optional<int> Budget::next_untried() const {
   std::optional<int> best;
-  bool best_untried = false;
-  double best_debt = 0;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const TaskState& task = tasks_[i];
-    if (!task.open) continue;
-    const bool untried = task.trials == 0;
-    const double debt = untried ? task.part.weight * task.part.guessed_seconds : share(task) / task.trials;
-    if (best && (best_untried > untried || (best_untried == untried && best_debt >= debt))) continue;
-    best = static_cast<int>(i);
-    best_untried = untried;
-    best_debt = debt;
+    if (!task.open || task.trials > 0) continue;
+    const auto cost = [&](const TaskState& t) { return t.part.weight * t.part.guessed_seconds; };
+    if (!best || cost(task) > cost(tasks_[static_cast<std::size_t>(*best)])) best = static_cast<int>(i);
   }
   return best;
 }
 
-void Budget::spend(int task, int trials, double best_seconds) {
+std::optional<int> Budget::next() const {
+  if (policy_ != BudgetPolicy::per_task)
+    if (const auto untried = next_untried()) return untried;
+  std::optional<int> best;
+  double most = 0;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (!tasks_[i].open) continue;
+    const double worth = policy_ == BudgetPolicy::gradient      ? gain(tasks_[i])
+                         : policy_ == BudgetPolicy::round_robin ? -tasks_[i].count
+                                                                : -static_cast<double>(i);
+    if (best && worth <= most) continue;
+    best = static_cast<int>(i);
+    most = worth;
+  }
+  return best;
+}
+
+void Budget::spend(int task, int trials, double seconds, double best_seconds) {
   TaskState& state = tasks_[static_cast<std::size_t>(task)];
   state.trials += trials;
-  if (!std::isfinite(best_seconds)) return;
-  state.measured = true;
-  state.best_seconds = best_seconds;
+  state.tuning_seconds += seconds;
+  ++state.count;
+  if (std::isfinite(best_seconds)) state.rounds.push_back({state.trials, best_seconds});
 }
 
 void Budget::close(int task) { tasks_[static_cast<std::size_t>(task)].open = false; }
+
+double Budget::remaining_gain(int task) const {
+  const TaskState& state = tasks_[static_cast<std::size_t>(task)];
+  if (state.rounds.empty()) return std::numeric_limits<double>::infinity();
+  if (state.trials < kTelling) return state.part.weight * state.best();
+  double half = state.rounds.front().seconds;
+  for (const Round& round : state.rounds)
+    if (round.trials <= state.trials / 2) half = round.seconds;
+  return state.part.weight * std::max(0.0, half - state.best());
+}
 
 }  // namespace whet

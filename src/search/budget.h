@@ -1,43 +1,73 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace whet {
 
-/// Shares trials out among the tasks of a network: one round for each, those that seem to cost most first, then always
-/// to the task that is furthest behind its share, where a share is weight x latency, the part of the network's time
-/// that the task stands for. Deterministic.
+/// How trials are shared out among the tasks of a network.
+enum class BudgetPolicy {
+  gradient,     ///< to the task that promises most latency a second of tuning
+  round_robin,  ///< to each in turn
+  per_task      ///< one task after the other
+};
+std::vector<std::string> known_budgets();
+std::optional<BudgetPolicy> parse_budget(const std::string& name);
+
+/// Shares trials out among the tasks of a network: one round for each, those that seem to cost most first, then by
+/// policy. `gradient` is the task scheduler of Ansor (Zheng et al. 2020, section 6) with the gain counted for each
+/// second of tuning instead of each round:
+///
+///     back   = what the last W rounds gained, a round          fwd = min(g - g/c, β·flop / best rate of similar) - g
+///     gain   = weight · -(α·back + (1-α)·fwd) / seconds a round
+///
+/// with g the best latency after c rounds, α 0.2, β 2, W 3. Deterministic.
 class Budget {
  public:
   struct Part {
     double weight = 1;           ///< how often the network runs the task
     double guessed_seconds = 1;  ///< what it may take, before anything is measured; only ratios count
+    double flops = 0;
+    std::string similar;  ///< tasks with the same text are alike: they may reach the same rate
   };
   /// One part a task.
-  explicit Budget(const std::vector<Part>&);
+  explicit Budget(const std::vector<Part>&, BudgetPolicy policy = BudgetPolicy::gradient);
 
   /// The task whose round is next; nothing when all are closed.
   std::optional<int> next() const;
-  /// `trials` more were spent on `task`, and its best latency is now `best_seconds` (infinity: nothing runs yet).
-  void spend(int task, int trials, double best_seconds);
-  /// No more rounds for `task`: used up, or hopeless.
+  /// A round of `task` used `trials` and `seconds` of tuning, and its best latency is now `best_seconds` (infinity:
+  /// nothing runs yet).
+  void spend(int task, int trials, double seconds, double best_seconds);
+  /// No more rounds for `task`: used up, hopeless, or not worth it.
   void close(int task);
+  bool is_closed(int task) const { return !tasks_[static_cast<std::size_t>(task)].open; }
 
   int trials(int task) const { return tasks_[static_cast<std::size_t>(task)].trials; }
+  double tuning_seconds(int task) const { return tasks_[static_cast<std::size_t>(task)].tuning_seconds; }
+  /// What tuning the task as much again may save in the network [s]: as much as the second half of its trials did, or
+  /// all of it while it has had few.
+  double remaining_gain(int task) const;
   /// Sum of weight x latency [s] over the tasks that have a latency.
   double network_seconds() const;
 
  private:
+  struct Round {
+    int trials;      ///< until then
+    double seconds;  ///< best latency then
+  };
   struct TaskState {
     Part part;
-    double best_seconds = 0;
-    int trials = 0;
-    bool measured = false, open = true;
+    std::vector<Round> rounds;  ///< with a latency
+    int trials = 0, count = 0;
+    double tuning_seconds = 0;
+    bool open = true;
+    double best() const { return rounds.back().seconds; }
   };
-  /// The part of the network's time; a task that nothing is known about counts as the mean of the others.
-  double share(const TaskState&) const;
+  double gain(const TaskState&) const;
+  std::optional<int> next_untried() const;
 
+  BudgetPolicy policy_;
   std::vector<TaskState> tasks_;
 };
 

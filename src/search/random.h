@@ -1,26 +1,19 @@
 #pragma once
 
-#include <set>
-
-#include "search/strategy.h"
+#include "search/history.h"
 
 namespace whet {
 
 /// random — the default schedule and the aligned seeds, then uniform samples, each once.
 class RandomStrategy : public Strategy {
  public:
-  RandomStrategy(SearchSpace, std::uint64_t seed);
+  RandomStrategy(SearchSpace space, std::uint64_t seed) : history_(std::move(space)), rng_(seed) {}
   std::vector<Candidate> propose(int n) override;
   void observe(const std::vector<Candidate>&, const std::vector<Outcome>&) override;
 
  private:
-  /// A sample that is new, or nothing after many that are not.
-  bool sample_new(Candidate& candidate);
-
-  SearchSpace space_;
+  History history_;
   Rng rng_;
-  std::size_t next_first_ = 0;
-  std::set<Candidate> seen_;
 };
 
 }  // namespace whet

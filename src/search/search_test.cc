@@ -1,58 +1,149 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 
+#include "search/annealing.h"
 #include "search/budget.h"
+#include "search/evolutionary.h"
+#include "search/genetic.h"
 #include "search/strategy.h"
 
 namespace whet {
 namespace {
 
 Candidate point(std::int64_t x, std::int64_t y) { return {"tile", {{"x", {x}}, {"y", {y}}}}; }
-
-/// A grid of n x n points, the middle one as default.
-SearchSpace grid(std::int64_t n) {
-  return {
-      {point(n / 2, n / 2), point(0, 0)}, [n](Rng& rng) { return point(rng.below(n), rng.below(n)); }, double(n * n)};
+double distance(const Candidate& c, std::int64_t x, std::int64_t y) {
+  const auto dx = static_cast<double>(c.choices.at("x")[0] - x), dy = static_cast<double>(c.choices.at("y")[0] - y);
+  return std::sqrt(dx * dx + dy * dy);
 }
 
+/// A landscape over n x n points: seconds of a candidate; infinity: it fails.
+using Landscape = std::function<double(const Candidate&)>;
 /// A bowl with its lowest point, 1 ms, at (3, 5).
-Outcome bowl(const Candidate& c) {
-  const double x = static_cast<double>(c.choices.at("x")[0] - 3), y = static_cast<double>(c.choices.at("y")[0] - 5);
-  Outcome outcome;
-  outcome.code = OutcomeCode::ok;
-  outcome.seconds = {1e-3 * (1 + x * x + y * y)};
-  return outcome;
+double bowl(const Candidate& c) { return 1e-3 * (1 + std::pow(distance(c, 3, 5), 2)); }
+/// Waves on the bowl's sides: every few steps another local minimum.
+double waves(const Candidate& c) {
+  const double d = distance(c, 23, 7);
+  return 1e-3 * (1 + 0.05 * d + 0.5 * std::pow(std::sin(d), 2));
+}
+/// Most points fail.
+double archipelago(const Candidate& c) {
+  const std::int64_t x = c.choices.at("x")[0], y = c.choices.at("y")[0];
+  return (x * 7 + y * 3) % 11 < 8 ? std::numeric_limits<double>::infinity() : bowl(c);
 }
 
-std::vector<Outcome> measure(const std::vector<Candidate>& candidates) {
+std::vector<Candidate> beside(const Candidate& c, std::int64_t n) {
+  std::vector<Candidate> list;
+  for (const char* axis : {"x", "y"})
+    for (std::int64_t value = 0; value < n; ++value) {
+      Candidate other = c;
+      other.choices[axis] = {value};
+      if (!(other == c)) list.push_back(other);
+    }
+  return list;
+}
+
+/// A grid of n x n points, the middle one as default, and all that a strategy may ask of it but a model.
+SearchSpace grid(std::int64_t n) {
+  SearchSpace space;
+  space.first = {point(n / 2, n / 2), point(0, 0)};
+  space.sample = [n](Rng& rng) { return point(rng.below(n), rng.below(n)); };
+  space.mutate = [n](const Candidate& c, Rng& rng) -> std::optional<Candidate> {
+    if (n < 2) return std::nullopt;
+    Candidate other = c;
+    std::int64_t& value = other.choices[rng.chance(0.5) ? "x" : "y"][0];
+    value = (value + rng.between(1, n - 1)) % n;
+    return other;
+  };
+  space.crossover = [](const Candidate& a, const Candidate& b, Rng& rng) -> std::optional<Candidate> {
+    Candidate child = a;
+    if (rng.chance(0.5)) child.choices["x"] = b.choices.at("x");
+    return child;
+  };
+  space.neighbours = [n](const Candidate& c) { return beside(c, n); };
+  space.at = [n](std::int64_t k) -> std::optional<Candidate> { return point(k / n, k % n); };
+  space.grid_size = n * n;
+  space.count = static_cast<double>(n * n);
+  return space;
+}
+
+/// The same with a model that is right up to `noise` (a share of the figure, by the candidate's hash).
+SearchSpace with_model(SearchSpace space, const Landscape& landscape, double noise) {
+  space.rank = [landscape, noise](const std::vector<Candidate>& candidates) {
+    std::vector<double> scores;
+    for (const Candidate& c : candidates) {
+      const double wobble = static_cast<double>(hash(c) % 1000) / 1000 - 0.5;
+      scores.push_back(1e-3 / landscape(c) * (1 + noise * wobble));
+    }
+    return scores;
+  };
+  return space;
+}
+
+std::vector<Outcome> measure(const std::vector<Candidate>& candidates, const Landscape& landscape = bowl) {
   std::vector<Outcome> outcomes;
-  for (const Candidate& candidate : candidates) outcomes.push_back(bowl(candidate));
+  for (const Candidate& candidate : candidates) {
+    Outcome outcome;
+    const double seconds = landscape(candidate);
+    outcome.code = std::isfinite(seconds) ? OutcomeCode::ok : OutcomeCode::crash;
+    if (outcome.ok()) outcome.seconds = {seconds};
+    outcomes.push_back(outcome);
+  }
   return outcomes;
 }
 
-std::unique_ptr<Strategy> random_over(SearchSpace space, std::uint64_t seed) {
-  return std::move(*make_strategy("random", std::move(space), seed));
+std::unique_ptr<Strategy> make(const std::string& name, SearchSpace space, std::uint64_t seed) {
+  return std::move(*make_strategy(name, std::move(space), seed));
 }
 
-TEST(Random, ProposesTheDefaultAndTheSeedsFirst) {
-  const auto proposals = random_over(grid(8), 1)->propose(4);
+/// The best of `trials` trials, 16 a round.
+double best_of(Strategy& strategy, const Landscape& landscape, int trials) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int spent = 0; spent < trials;) {
+    const auto proposals = strategy.propose(std::min(16, trials - spent));
+    if (proposals.empty()) break;
+    const auto outcomes = measure(proposals, landscape);
+    for (const Outcome& outcome : outcomes) best = std::min(best, outcome.best_seconds());
+    strategy.observe(proposals, outcomes);
+    spent += static_cast<int>(proposals.size());
+  }
+  return best;
+}
+double mean_best(const std::string& name, const SearchSpace& space, const Landscape& landscape, int trials) {
+  double sum = 0;
+  constexpr int kRuns = 5;
+  for (std::uint64_t seed = 1; seed <= kRuns; ++seed) sum += best_of(*make(name, space, seed), landscape, trials);
+  return sum / kRuns;
+}
+
+class EveryStrategy : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(, EveryStrategy, testing::ValuesIn(known_strategies()),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(EveryStrategy, ProposesTheDefaultAndTheSeedsFirst) {
+  const auto proposals = make(GetParam(), grid(8), 1)->propose(4);
   ASSERT_EQ(proposals.size(), 4u);
   EXPECT_EQ(proposals[0], point(4, 4));
   EXPECT_EQ(proposals[1], point(0, 0));
 }
-TEST(Random, ProposesEveryPointOnceAndThenNone) {
-  const auto strategy = random_over(grid(5), 2);
-  std::set<Candidate> all;
-  for (int round = 0; round < 10; ++round)
-    for (const Candidate& candidate : strategy->propose(4)) EXPECT_TRUE(all.insert(candidate).second);
-  EXPECT_EQ(all.size(), 25u);
-  EXPECT_TRUE(strategy->propose(4).empty());
+TEST_P(EveryStrategy, ProposesEveryPointOnceAndThenNone) {
+  for (const SearchSpace& space : {grid(5), with_model(grid(5), bowl, 0.5)}) {
+    const auto strategy = make(GetParam(), space, 2);
+    std::set<Candidate> all;
+    for (int round = 0; round < 10; ++round) {
+      const auto proposals = strategy->propose(4);
+      for (const Candidate& candidate : proposals) EXPECT_TRUE(all.insert(candidate).second);
+      strategy->observe(proposals, measure(proposals));
+    }
+    EXPECT_EQ(all.size(), 25u);
+    EXPECT_TRUE(strategy->propose(4).empty());
+  }
 }
-TEST(Random, NeverProposesWhatAnEarlierRunMeasured) {
-  const auto strategy = random_over(grid(5), 3);
+TEST_P(EveryStrategy, NeverProposesWhatAnEarlierRunMeasured) {
+  const auto strategy = make(GetParam(), with_model(grid(5), bowl, 0.1), 3);
   std::vector<Candidate> earlier;
   for (std::int64_t x = 0; x < 5; ++x)
     for (std::int64_t y = 0; y < 4; ++y) earlier.push_back(point(x, y));
@@ -61,36 +152,92 @@ TEST(Random, NeverProposesWhatAnEarlierRunMeasured) {
   EXPECT_EQ(proposals.size(), 5u);
   for (const Candidate& candidate : proposals) EXPECT_EQ(candidate.choices.at("y")[0], 4);
 }
-TEST(Random, IsReplayedByItsSeed) {
-  EXPECT_EQ(random_over(grid(50), 4)->propose(20), random_over(grid(50), 4)->propose(20));
-  EXPECT_NE(random_over(grid(50), 4)->propose(20), random_over(grid(50), 5)->propose(20));
-}
-TEST(Random, FindsTheLowestPointOfASmallBowl) {
-  const auto strategy = random_over(grid(10), 6);
-  double best = std::numeric_limits<double>::infinity();
-  for (auto proposals = strategy->propose(16); !proposals.empty(); proposals = strategy->propose(16)) {
-    const auto outcomes = measure(proposals);
-    for (const Outcome& outcome : outcomes) best = std::min(best, outcome.best_seconds());
-    strategy->observe(proposals, outcomes);
+TEST_P(EveryStrategy, IsReplayedByItsSeedAndObservations) {
+  const auto run = [&](std::uint64_t seed) {
+    const auto strategy = make(GetParam(), with_model(grid(50), waves, 0.3), seed);
+    std::vector<Candidate> all;
+    for (int round = 0; round < 4; ++round) {
+      const auto proposals = strategy->propose(20);
+      strategy->observe(proposals, measure(proposals, waves));
+      all.insert(all.end(), proposals.begin(), proposals.end());
+    }
+    return all;
+  };
+  EXPECT_EQ(run(4), run(4));
+  if (GetParam() != "grid") {
+    EXPECT_NE(run(4), run(5));
   }
-  EXPECT_DOUBLE_EQ(best, 1e-3);
 }
-TEST(Random, OfASpaceWithoutDecisionsProposesTheDefaultAlone) {
-  const auto strategy = random_over({{point(0, 0)}, nullptr, 0}, 1);
+TEST_P(EveryStrategy, FindsTheLowestPointWhenItMayTryAll) {
+  EXPECT_DOUBLE_EQ(best_of(*make(GetParam(), grid(10), 6), bowl, 100), 1e-3);
+}
+TEST_P(EveryStrategy, LivesWithFailuresEverywhere) {
+  const auto nothing = [](const Candidate&) { return std::numeric_limits<double>::infinity(); };
+  const SearchSpace space = with_model(grid(12), [](const Candidate&) { return 1e-3; }, 0.5);
+  EXPECT_TRUE(std::isinf(best_of(*make(GetParam(), space, 7), nothing, 144)));
+  EXPECT_DOUBLE_EQ(best_of(*make(GetParam(), with_model(grid(12), archipelago, 0), 7), archipelago, 144), 1e-3 * 2);
+}
+TEST_P(EveryStrategy, OfASpaceWithoutDecisionsProposesTheDefaultAlone) {
+  SearchSpace space;
+  space.first = {point(0, 0)};
+  const auto strategy = make(GetParam(), space, 1);
   EXPECT_EQ(strategy->propose(8).size(), 1u);
   EXPECT_TRUE(strategy->propose(8).empty());
 }
+
+class LearningStrategy : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(, LearningStrategy, testing::Values("evolutionary", "xgb"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(LearningStrategy, FindsWithAGoodModelWhatRandomFindsWithManyTimesTheTrials) {
+  SearchSpace space = with_model(grid(100), waves, 0.2);
+  space.first.clear();
+  EXPECT_LE(mean_best(GetParam(), space, waves, 64), mean_best("random", space, waves, 512));
+}
+TEST_P(LearningStrategy, IsNotMuchWorseThanRandomWithAModelThatKnowsNothing) {
+  SearchSpace space = with_model(grid(40), [](const Candidate&) { return 1e-3; }, 1);
+  space.first.clear();
+  EXPECT_LE(mean_best(GetParam(), space, waves, 128), 1.25 * mean_best("random", space, waves, 128));
+}
+TEST(Evolutionary, GoesAroundTheBestWhenRoundsBringNothing) {
+  // The model likes the wrong corner.
+  SearchSpace space = with_model(grid(60), [](const Candidate& c) { return 1e-3 * (1 + distance(c, 59, 59)); }, 0);
+  space.first.clear();
+  const auto strategy = make("evolutionary", space, 1);
+  const auto near_best = [](const std::vector<Candidate>& list) {
+    return std::count_if(list.begin(), list.end(),
+                         [](const Candidate& c) { return c.choices.at("x")[0] == 3 || c.choices.at("y")[0] == 5; });
+  };
+  strategy->observe({point(3, 5)}, measure({point(3, 5)}));
+  for (int round = 0; round < 2; ++round) {
+    const auto proposals = strategy->propose(16);
+    EXPECT_LE(near_best(proposals), 2);
+    strategy->observe(proposals, measure(proposals));
+  }
+  EXPECT_GE(near_best(strategy->propose(16)), 8);
+}
+TEST(Genetic, BeatsRandomOnABowl) {
+  SearchSpace space = grid(100);
+  space.first.clear();
+  EXPECT_LT(mean_best("ga", space, bowl, 600), mean_best("random", space, bowl, 600));
+}
+TEST(Grid, GoesThroughThePointsInOrder) {
+  SearchSpace space = grid(3);
+  space.first.clear();
+  EXPECT_EQ(make("grid", space, 1)->propose(4),
+            (std::vector<Candidate>{point(0, 0), point(0, 1), point(0, 2), point(1, 0)}));
+}
 TEST(MakeStrategy, NamesTheNearestStrategy) {
   EXPECT_EQ(make_strategy("randon", grid(2), 1).error().message,
-            "strategy is \"randon\"; expected one of: random; did you mean \"random\"?");
+            "strategy is \"randon\"; expected one of: evolutionary, xgb, ga, random, grid; did you mean \"random\"?");
 }
 
-/// Runs `rounds` rounds of 10 trials over tasks whose latency never changes; the trials each got.
+/// Runs `rounds` rounds of 10 trials and a second each over tasks whose latency never changes; the trials each got.
 std::vector<int> spend_rounds(Budget& budget, const std::vector<double>& seconds, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     const auto task = budget.next();
     if (!task) break;
-    budget.spend(*task, 10, seconds[static_cast<std::size_t>(*task)]);
+    budget.spend(*task, 10, 1, seconds[static_cast<std::size_t>(*task)]);
   }
   std::vector<int> trials;
   for (std::size_t i = 0; i < seconds.size(); ++i) trials.push_back(budget.trials(static_cast<int>(i)));
@@ -106,15 +253,46 @@ TEST(Budget, BeginsWithWhatSeemsToCostMost) {
   std::vector<int> order;
   for (int i = 0; i < 3; ++i) {
     order.push_back(*budget.next());
-    budget.spend(order.back(), 8, 1e-3);
+    budget.spend(order.back(), 8, 1, 1e-3);
   }
   EXPECT_EQ(order, (std::vector<int>{2, 1, 0}));
 }
-TEST(Budget, SharesInProportionToWeightTimesLatency) {
+TEST(Budget, SharesInProportionToWeightTimesLatencyWhileNothingGains) {
   Budget budget({{1}, {2}, {4}});
   const auto trials = spend_rounds(budget, {1e-3, 1e-3, 2e-3}, 110);
   EXPECT_EQ(trials, (std::vector<int>{100, 200, 800}));
   EXPECT_DOUBLE_EQ(budget.network_seconds(), 11e-3);
+}
+TEST(Budget, PrefersWhatGainedLately) {
+  Budget budget({{1}, {1}});
+  for (int i = 0; i < 5; ++i) {
+    budget.spend(0, 10, 1, 1e-3);
+    budget.spend(1, 10, 1, 1e-3 * (1 + 0.1 * (4 - i)));
+  }
+  EXPECT_EQ(budget.next(), 1);
+}
+TEST(Budget, GivesLessToWhatTakesLongToTune) {
+  Budget budget({{1}, {1}});
+  for (int i = 0; i < 50; ++i) {
+    const int task = *budget.next();
+    budget.spend(task, 10, task == 0 ? 1 : 4, 1e-3);
+  }
+  EXPECT_NEAR(budget.trials(0), 4 * budget.trials(1), 20);
+}
+TEST(Budget, ExpectsOfATaskWhatASimilarOneReached) {
+  // Both do the same work; the second is at a tenth of the first one's rate: it promises more.
+  Budget budget({{1, 1, 1e9, "conv"}, {1, 1, 1e9, "conv"}});
+  EXPECT_GT(spend_rounds(budget, {1e-3, 1e-2}, 30)[1], 200);
+}
+TEST(Budget, InTurnGivesAllTheSameRounds) {
+  Budget budget({{1}, {100}, {1}}, BudgetPolicy::round_robin);
+  EXPECT_EQ(spend_rounds(budget, {1, 5, 9}, 9), (std::vector<int>{30, 30, 30}));
+}
+TEST(Budget, PerTaskStaysWithATaskUntilItIsClosed) {
+  Budget budget({{1}, {100}}, BudgetPolicy::per_task);
+  EXPECT_EQ(spend_rounds(budget, {1, 5}, 3), (std::vector<int>{30, 0}));
+  budget.close(0);
+  EXPECT_EQ(spend_rounds(budget, {1, 5}, 3), (std::vector<int>{30, 30}));
 }
 TEST(Budget, GoesOnWithTheOthersWhenATaskIsClosed) {
   Budget budget({{1}, {1}});
@@ -123,9 +301,18 @@ TEST(Budget, GoesOnWithTheOthersWhenATaskIsClosed) {
   budget.close(1);
   EXPECT_FALSE(budget.next().has_value());
 }
-TEST(Budget, CountsATaskThatDoesNotRunYetAsAnAverageOne) {
-  Budget budget({{1}, {1}});
-  EXPECT_EQ(spend_rounds(budget, {1e-3, std::numeric_limits<double>::infinity()}, 20), (std::vector<int>{100, 100}));
+TEST(Budget, EstimatesWhatIsLeftByWhatTheSecondHalfGained) {
+  Budget budget(std::vector<Budget::Part>{{2}});
+  budget.spend(0, 50, 1, 4e-3);
+  EXPECT_DOUBLE_EQ(budget.remaining_gain(0), 8e-3) << "too early to tell: all of it";
+  budget.spend(0, 50, 1, 3e-3);
+  EXPECT_DOUBLE_EQ(budget.remaining_gain(0), 2e-3);
+  budget.spend(0, 200, 1, 3e-3);
+  EXPECT_DOUBLE_EQ(budget.remaining_gain(0), 0);
+}
+TEST(Budget, KnowsItsPoliciesByName) {
+  for (const std::string& name : known_budgets()) EXPECT_TRUE(parse_budget(name).has_value()) << name;
+  EXPECT_FALSE(parse_budget("fair").has_value());
 }
 
 }  // namespace

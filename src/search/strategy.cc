@@ -3,6 +3,10 @@
 #include <utility>
 
 #include "base/nearest.h"
+#include "search/annealing.h"
+#include "search/evolutionary.h"
+#include "search/genetic.h"
+#include "search/grid.h"
 #include "search/random.h"
 
 namespace whet {
@@ -12,6 +16,7 @@ using Make = std::unique_ptr<Strategy> (*)(SearchSpace, std::uint64_t seed);
 
 struct Entry {
   const char* name;
+  const char* what;
   Make make;
 };
 
@@ -21,7 +26,11 @@ std::unique_ptr<Strategy> make(SearchSpace space, std::uint64_t seed) {
 }
 
 constexpr Entry kStrategies[] = {
-    {"random", make<RandomStrategy>},
+    {"evolutionary", "evolution against a learned model, then around the best", make<EvolutionaryStrategy>},
+    {"xgb", "simulated annealing over the learned model", make<AnnealingStrategy>},
+    {"ga", "a genetic algorithm on measured times, without a model", make<GeneticStrategy>},
+    {"random", "uniform samples", make<RandomStrategy>},
+    {"grid", "every point in order", make<GridStrategy>},
 };
 
 }  // namespace
@@ -30,6 +39,12 @@ std::vector<std::string> known_strategies() {
   std::vector<std::string> names;
   for (const Entry& entry : kStrategies) names.emplace_back(entry.name);
   return names;
+}
+
+std::string what_is_strategy(const std::string& name) {
+  for (const Entry& entry : kStrategies)
+    if (name == entry.name) return entry.what;
+  return "";
 }
 
 Result<std::unique_ptr<Strategy>> make_strategy(const std::string& name, SearchSpace space, std::uint64_t seed) {

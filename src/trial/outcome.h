@@ -57,6 +57,8 @@ struct Record {
   Outcome outcome;
   std::string cache = "warm";  ///< where weights were: network, warm, cold
   std::uint64_t seed = 0;
+  int round = 0;         ///< of its task in its run, from 1; 0: unknown
+  double predicted = 0;  ///< share of the task's best speed that the model expected when it was proposed; 0: none did
   std::string whet, host, at;  ///< version, host name, time in UTC (ISO 8601)
 };
 

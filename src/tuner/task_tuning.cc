@@ -1,6 +1,8 @@
 #include "tuner/task_tuning.h"
 
+#include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "artifact/kernel.h"
@@ -14,37 +16,52 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr const char* kVersion = "0.1.0";
 
-SearchSpace view_of(const std::shared_ptr<const DesignSpace>& space) {
+/// Records of one task that the model learns from at the start: a file of years must not cost minutes.
+constexpr std::size_t kRemembered = 128;
+
+SearchSpace view_of(const std::shared_ptr<const DesignSpace>& space, const std::shared_ptr<Ranker>& ranker,
+                    bool seeds) {
   SearchSpace view;
-  view.first = space->seeds();  // the default schedule goes before them: TaskTuning sees to it
+  if (seeds) view.first = space->seeds();  // the default schedule goes before them: TaskTuning sees to it
   view.sample = [space](Rng& rng) { return space->sample(rng); };
+  view.mutate = [space](const Candidate& c, Rng& rng) { return space->mutate(c, rng); };
+  view.crossover = [space](const Candidate& a, const Candidate& b, Rng& rng) { return space->crossover(a, b, rng); };
+  view.neighbours = [space](const Candidate& c) { return space->neighbours(c); };
+  view.at = [space](std::int64_t number) { return space->at(number); };
+  view.grid_size = space->grid_size();
   view.count = static_cast<double>(space->count());
+  view.rank = [ranker](const std::vector<Candidate>& candidates) { return ranker->rank(candidates); };
   return view;
 }
 
 }  // namespace
 
-TaskTuning::TaskTuning(const Task& task, const Target& target, const TuneOptions& options)
+TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const TuneOptions& options,
+                       std::shared_ptr<CostModel> model)
     : measure_task_{task.key, task.name, task.dag, target},
       target_text_(to_string(target)),
       cache_(options.cache),
       seed_(options.seed),
       space_(std::make_shared<DesignSpace>(make_space(task.dag, target, {options.exact}))),
-      exact_(options.exact) {
+      exact_(options.exact),
+      seeds_(options.seeds),
+      round_trials_(options.round),
+      ranker_(std::make_shared<Ranker>(space_, target, std::move(model), id)) {
   progress_.name = task.name;
   progress_.weight = task.weight;
   progress_.flops = flops(task.dag);
+  progress_.bytes = bytes(task.dag);
   progress_.best_seconds = progress_.default_seconds = kInfinity;
   if (const Result<Steps> steps = default_steps(task.dag, target); steps.ok()) default_steps_ = to_text(*steps);
 }
 
-Result<TaskTuning> TaskTuning::start(const Task& task, const Target& target, const TuneOptions& options,
-                                     const Records& records) {
-  TaskTuning tuning(task, target, options);
-  WHET_TRY(tuning.strategy_,
-           make_strategy(options.strategy, view_of(tuning.space_), hash_combine(options.seed, hash_bytes(task.key))));
+Result<TaskTuning> TaskTuning::start(const Task& task, int id, const Target& target, const TuneOptions& options,
+                                     const Records& records, std::shared_ptr<CostModel> model) {
+  TaskTuning tuning(task, id, target, options, std::move(model));
+  WHET_TRY(tuning.strategy_, make_strategy(options.strategy, view_of(tuning.space_, tuning.ranker_, options.seeds),
+                                           hash_combine(options.seed, hash_bytes(task.key))));
   tuning.resume(records);
-  tuning.begin_with_default();
+  if (options.seeds) tuning.begin_with_default();
   return tuning;
 }
 
@@ -54,6 +71,7 @@ bool TaskTuning::applies(const Record& record) const {
 }
 
 void TaskTuning::resume(const Records& records) {
+  std::vector<const Record*> mine;
   std::vector<Candidate> candidates;
   std::vector<Outcome> outcomes;
   for (const Record* record : records.of(measure_task_.key)) {
@@ -62,16 +80,43 @@ void TaskTuning::resume(const Records& records) {
     ++progress_.trials;
     ++progress_.reused;
     progress_.failed += !record->outcome.ok();
+    mine.push_back(record);
     candidates.push_back(record->candidate);
     outcomes.push_back(record->outcome);
   }
   strategy_->observe(candidates, outcomes);
+  resume_rounds(mine);
+  for (std::size_t i = candidates.size() - std::min(candidates.size(), kRemembered); i < candidates.size(); ++i)
+    ranker_->learn(candidates[i], outcomes[i]);
   refresh(records);
+}
+
+void TaskTuning::resume_rounds(const std::vector<const Record*>& records) {
+  Round round{0, 0, kInfinity};
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Outcome& outcome = records[i]->outcome;
+    ++round.trials;
+    round.tuning_seconds += outcome.build_seconds + outcome.run_seconds;
+    round.best_seconds = std::min(round.best_seconds, outcome.best_seconds());
+    if (round.trials < round_trials_ && i + 1 < records.size()) continue;
+    earlier_.push_back(round);
+    round = {0, 0, round.best_seconds};
+  }
+}
+
+void TaskTuning::suggest(const std::vector<Candidate>& candidates, const DesignSpace* space) {
+  if (!seeds_) return;
+  for (const Candidate& candidate : candidates) {
+    const std::optional<Candidate> fitted = space_->refit(candidate, space);
+    if (!fitted) continue;
+    const Result<Steps> steps = space_->steps(*fitted);
+    if (steps.ok() && known_.insert(to_text(*steps)).second) returned_.push_back({*fitted, to_text(*steps), 0, {}});
+  }
 }
 
 /// What an untuned compile runs is always measured, and first: it is what tuning is compared with.
 void TaskTuning::begin_with_default() {
-  if (known_.insert(default_steps_).second) returned_.push_back({space_->default_candidate(), default_steps_, {}});
+  if (known_.insert(default_steps_).second) returned_.push_back({space_->default_candidate(), default_steps_, 0, {}});
 }
 
 std::vector<Trial> TaskTuning::propose(int n) {
@@ -84,7 +129,7 @@ std::vector<Trial> TaskTuning::propose(int n) {
     const std::vector<Candidate> candidates = strategy_->propose(n - static_cast<int>(trials.size()));
     if (candidates.empty()) break;
     for (const Candidate& candidate : candidates) {
-      Trial trial{candidate, "", {}};
+      Trial trial{candidate, "", ranker_->predicted(candidate), {}};
       const Result<Steps> steps = space_->steps(candidate);
       if (steps.ok())
         trial.steps = to_text(*steps);
@@ -108,6 +153,7 @@ void TaskTuning::learn(const std::vector<Trial>& trials) {
     candidates.push_back(trial.candidate);
     outcomes.push_back(trial.measured.outcome);
     progress_.failed += !trial.measured.outcome.ok();
+    ranker_->learn(trial.candidate, trial.measured.outcome);
   }
   progress_.trials += static_cast<std::int64_t>(trials.size());
   strategy_->observe(candidates, outcomes);
@@ -117,6 +163,24 @@ const Record* TaskTuning::incumbent(const Records& records) const {
   const auto choice =
       records.best(measure_task_.key, measure_task_.target, [&](const Record& record) { return applies(record); });
   return choice && choice->exact ? choice->record : nullptr;
+}
+
+std::vector<const Record*> TaskTuning::finalists(const Records& records, std::size_t n, double ratio) const {
+  // The last figure of each schedule counts, as it does for the best.
+  std::map<std::string, const Record*> last;
+  for (const Record* record : records.of(measure_task_.key))
+    if (applies(*record)) last[record->steps] = record;
+  std::vector<const Record*> list;
+  for (const auto& [steps, record] : last)
+    if (record->outcome.ok() && !record->outcome.truncated) list.push_back(record);
+  std::stable_sort(list.begin(), list.end(), [](const Record* a, const Record* b) {
+    return a->outcome.best_seconds() < b->outcome.best_seconds();
+  });
+  const auto slower = [&](const Record* r) {
+    return r->outcome.best_seconds() > ratio * list.front()->outcome.best_seconds();
+  };
+  while (!list.empty() && (list.size() > n || slower(list.back()))) list.pop_back();
+  return list;
 }
 
 const Record* TaskTuning::default_record(const Records& records) const {
@@ -145,6 +209,8 @@ Record TaskTuning::record(const Trial& trial) const {
   record.outcome = trial.measured.outcome;
   record.cache = cache_;
   record.seed = seed_;
+  record.round = round_;
+  record.predicted = trial.predicted;
   record.whet = kVersion;
   record.host = host_name();
   record.at = utc_now();

@@ -9,6 +9,7 @@
 #include "records/records.h"
 #include "search/strategy.h"
 #include "space/space.h"
+#include "tuner/ranker.h"
 #include "tuner/tuner.h"
 
 namespace whet {
@@ -16,7 +17,8 @@ namespace whet {
 /// A candidate on its way through measuring.
 struct Trial {
   Candidate candidate;
-  std::string steps;  ///< its schedule; empty for the naive one
+  std::string steps;     ///< its schedule; empty for the naive one
+  double predicted = 0;  ///< what the model expected of it; 0: nothing
   Measured measured;
 
   /// False where the candidate's choices cannot be replayed: `measured` says why, and there is nothing to run.
@@ -26,8 +28,14 @@ struct Trial {
 /// One task under tuning: its space, its strategy and what is known about its candidates.
 class TaskTuning {
  public:
-  /// Takes up what `records` hold about this task on this target.
-  static Result<TaskTuning> start(const Task&, const Target&, const TuneOptions&, const Records&);
+  /// Takes up what `records` hold about this task on this target. `id` numbers the task in the model, which learns from
+  /// all tasks of a run.
+  static Result<TaskTuning> start(const Task&, int id, const Target&, const TuneOptions&, const Records&,
+                                  std::shared_ptr<CostModel>);
+
+  /// Candidates of other shapes to be measured early: the best of tasks of the same structure, fitted to this one.
+  /// `space`: where they come from, null when it is unknown.
+  void suggest(const std::vector<Candidate>&, const DesignSpace* space);
 
   /// Up to `n` trials that no record holds, schedules written out; none when the space is used up.
   std::vector<Trial> propose(int n);
@@ -41,12 +49,23 @@ class TaskTuning {
   /// The last record of the default schedule; null when there is none.
   const Record* default_record(const Records&) const;
   const std::string& default_schedule() const { return default_steps_; }
+  /// The fastest schedules known, at most `n`, none slower than `ratio` times the first; the fastest first.
+  std::vector<const Record*> finalists(const Records&, std::size_t n, double ratio) const;
+  const DesignSpace& space() const { return *space_; }
+  /// Rounds of earlier runs, as their records tell: trials, seconds of tuning, and the best time after each.
+  struct Round {
+    int trials = 0;
+    double tuning_seconds = 0, best_seconds = 0;
+  };
+  const std::vector<Round>& earlier_rounds() const { return earlier_; }
 
   bool is_verified(const std::string& steps) const { return verified_.count(steps) > 0; }
   void set_verified(const std::string& steps) { verified_.insert(steps); }
 
   /// A record of `trial`, complete but for the seconds that it was written at.
   Record record(const Trial&) const;
+  /// A new round begins: records carry its number.
+  void begin_round() { ++round_; }
   const MeasureTask& measure_task() const { return measure_task_; }
 
   TaskProgress& progress() { return progress_; }
@@ -55,21 +74,25 @@ class TaskTuning {
   void refresh(const Records&);
 
  private:
-  TaskTuning(const Task&, const Target&, const TuneOptions&);
+  TaskTuning(const Task&, int id, const Target&, const TuneOptions&, std::shared_ptr<CostModel>);
   bool applies(const Record&) const;
   void resume(const Records&);
+  void resume_rounds(const std::vector<const Record*>&);
   void begin_with_default();
 
   MeasureTask measure_task_;
   std::string target_text_, cache_;
   std::uint64_t seed_ = 0;
   std::shared_ptr<const DesignSpace> space_;
-  bool exact_;
+  bool exact_, seeds_;
+  int round_ = 0, round_trials_;
+  std::shared_ptr<Ranker> ranker_;
   std::unique_ptr<Strategy> strategy_;
   std::string default_steps_;
   std::deque<Trial> returned_;
   std::set<std::string> known_;     ///< schedules that were measured
   std::set<std::string> verified_;  ///< schedules whose answers were compared with the reference
+  std::vector<Round> earlier_;
   TaskProgress progress_;
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "search/budget.h"
 #include "tuner/task_tuning.h"
@@ -13,8 +14,16 @@ namespace whet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// A winner that loses against the default schedule makes room for the next one this often, before the default stands.
+/// The fastest of a task that are measured again at the end, where the task matters in the network, and how near they
+/// must be.
+constexpr std::size_t kFinalists = 4;
+constexpr double kNear = 1.04, kMatters = 0.005;
+/// A winner that loses makes room for the next ones this often.
 constexpr int kConfirmations = 3;
+/// Trials between two looks at the sentinel.
+constexpr std::int64_t kSentinelTrials = 400;
+/// Tasks of the same structure that a new one learns from.
+constexpr std::size_t kSuggestions = 2;
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -23,12 +32,18 @@ double steady_seconds() {
 /// A machine of 100 GFLOPS and 20 GB/s: enough to tell the heavy tasks from the light ones.
 double guessed_seconds(const Task& task) { return flops(task.dag) / 1e11 + bytes(task.dag) / 2e10; }
 
+/// The part of the workload key that says what is computed, without its extents.
+std::string structure_of(const Task& task) { return task.key.substr(0, task.key.find(',')); }
+
 class Tuner {
  public:
-  Tuner(std::vector<TaskTuning> tasks, const std::vector<Budget::Part>& parts, Measurer& measurer, RecordFile& file,
-        const TuneOptions& options, const std::function<void(const TuneProgress&)>& on_round)
+  Tuner(std::vector<TaskTuning> tasks, const std::vector<Budget::Part>& parts, std::shared_ptr<CostModel> model,
+        Measurer& measurer, RecordFile& file, const TuneOptions& options,
+        const std::function<void(const TuneProgress&)>& on_round)
       : tasks_(std::move(tasks)),
-        budget_(parts),
+        parts_(parts),
+        budget_(parts, options.budget),
+        model_(std::move(model)),
         measurer_(measurer),
         file_(file),
         options_(options),
@@ -36,22 +51,24 @@ class Tuner {
         start_(now()) {
     progress_.allowed_trials = options.trials;
     progress_.allowed_seconds = options.minutes * 60;
-    for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      const TaskProgress& task = tasks_[i].progress();
-      if (task.reused > 0) budget_.spend(static_cast<int>(i), static_cast<int>(task.trials), task.best_seconds);
-    }
+    for (std::size_t i = 0; i < tasks_.size(); ++i)
+      for (const TaskTuning::Round& round : tasks_[i].earlier_rounds())
+        budget_.spend(static_cast<int>(i), round.trials, round.tuning_seconds, round.best_seconds);
   }
 
   Result<TuneProgress> run() {
     while (const std::optional<int> id = next_task()) {
       TaskTuning& task = tasks_[static_cast<std::size_t>(*id)];
+      if (task.progress().trials == 0) suggest(*id);
+      const double begin = now();
       WHET_TRY(const int spent, run_round(task));
-      budget_.spend(*id, spent, task.progress().best_seconds);
-      if (task.progress().used_up || !task.progress().given_up.empty()) budget_.close(*id);
+      budget_.spend(*id, spent, now() - begin, task.progress().best_seconds);
+      rest_if_done(*id);
+      watch_sentinel();
       report(*id);
     }
     if (options_.confirm && !interrupted())
-      for (TaskTuning& task : tasks_) WHET_RETURN_IF_ERROR(confirm_winner(task));
+      for (TaskTuning& task : tasks_) WHET_RETURN_IF_ERROR(confirm(task));
     WHET_RETURN_IF_ERROR(file_.sync());
     return summary(-1);
   }
@@ -63,7 +80,10 @@ class Tuner {
   Result<int> run_round(TaskTuning& task) {
     round_best_ = kInfinity;
     WHET_RETURN_IF_ERROR(verify_resumed(task));
-    const int allowed = task.progress().trials == 0 ? options_.first_round : options_.round;
+    const std::int64_t round = task.progress().trials == 0 ? options_.first_round : options_.round;
+    const int allowed = static_cast<int>(std::min(round, trials_left(task)));
+    const double before = task.progress().best_seconds;
+    task.begin_round();
     int spent = 0;
     while (spent < allowed && !finished()) {
       Trials trials = propose(task, std::min(options_.batch, allowed - spent));
@@ -85,6 +105,7 @@ class Tuner {
       spent += static_cast<int>(done.size());
     }
     give_up_if_hopeless(task);
+    task.progress().stale = task.progress().best_seconds < before ? 0 : task.progress().stale + spent;
     return spent;
   }
 
@@ -164,6 +185,7 @@ class Tuner {
   void learn(TaskTuning& task, const Trials& trials) {
     const Timed timed(*this, progress_.phases.learn);
     task.learn(trials);
+    model_->fit_if_grown();
     task.refresh(file_.records());
     progress_.trials += static_cast<std::int64_t>(trials.size());
     for (const Trial& trial : trials) round_best_ = std::min(round_best_, trial.measured.outcome.best_seconds());
@@ -174,7 +196,7 @@ class Tuner {
   Status verify_resumed(TaskTuning& task) {
     while (const Record* best = task.incumbent(file_.records())) {
       if (task.is_verified(best->steps) || task.progress().reused == 0) break;
-      Trial again{best->candidate, best->steps, {best->outcome, best->tree_hash}};
+      Trial again{best->candidate, best->steps, best->predicted, {best->outcome, best->tree_hash}};
       if (check(task, again.steps, again.measured.outcome)) break;
       if (again.measured.outcome.code != OutcomeCode::wrong_answer) break;
       WHET_RETURN_IF_ERROR(remember(task, again));
@@ -189,30 +211,106 @@ class Tuner {
     progress.given_up = "all of its first " + std::to_string(progress.trials) + " trials failed";
   }
 
-  /// Measures the winner again, in turn with the default schedule. Where it loses, both figures go into the records,
-  /// the later ones count, and the next best takes its place.
-  Status confirm_winner(TaskTuning& task) {
+  /// What one task may have: everything, or with one task after the other an equal part.
+  std::int64_t trials_left(const TaskTuning& task) const {
+    if (options_.trials == 0) return std::numeric_limits<std::int64_t>::max();
+    if (options_.budget != BudgetPolicy::per_task) return options_.trials - progress_.trials;
+    const auto each = std::max<std::int64_t>(1, options_.trials / static_cast<std::int64_t>(tasks_.size()));
+    return each - (task.progress().trials - task.progress().reused);
+  }
+  bool had_its_part(int id) const {
+    if (options_.budget != BudgetPolicy::per_task) return false;
+    const double each = options_.minutes * 60 / static_cast<double>(tasks_.size());
+    return trials_left(tasks_[static_cast<std::size_t>(id)]) <= 0 || (each > 0 && budget_.tuning_seconds(id) >= each);
+  }
+
+  /// No more rounds for a task that is used up, hopeless, has had its part or promises too little.
+  void rest_if_done(int id) {
+    TaskProgress& task = tasks_[static_cast<std::size_t>(id)].progress();
+    const bool poor =
+        options_.least_gain > 0 && budget_.remaining_gain(id) < options_.least_gain * budget_.network_seconds();
+    const bool stale = options_.early_stop > 0 && task.stale >= options_.early_stop;
+    task.rests = poor || stale;
+    if (task.rests || task.used_up || !task.given_up.empty() || had_its_part(id)) budget_.close(id);
+  }
+
+  /// A task begins with what was best for tasks of the same structure.
+  void suggest(int id) {
+    const std::string& similar = parts_[static_cast<std::size_t>(id)].similar;
+    std::size_t suggested = 0;
+    for (std::size_t i = tasks_.size(); i-- > 0 && suggested < kSuggestions;) {
+      if (static_cast<int>(i) == id || parts_[i].similar != similar) continue;
+      const Record* best = tasks_[i].incumbent(file_.records());
+      if (!best) continue;
+      tasks_[static_cast<std::size_t>(id)].suggest({best->candidate}, &tasks_[i].space());
+      ++suggested;
+    }
+  }
+
+  /// One schedule is measured now and then: when it becomes slower, the machine has.
+  void watch_sentinel() {
+    if (!options_.confirm || (sentinel_ && progress_.trials < sentinel_at_)) return;
     const Timed timed(*this, progress_.phases.confirm);
-    const std::string& start = task.default_schedule();
+    sentinel_at_ = progress_.trials + kSentinelTrials;
+    if (!sentinel_)
+      for (TaskTuning& task : tasks_)
+        if (std::isfinite(task.progress().best_seconds) && (!sentinel_ || heavier(task, *sentinel_))) sentinel_ = &task;
+    if (!sentinel_) return;
+    if (sentinel_steps_.empty()) sentinel_steps_ = sentinel_->incumbent(file_.records())->steps;
+    const double seen = measurer_.compare(sentinel_->measure_task(), {sentinel_steps_})[0].best_seconds();
+    if (!std::isfinite(seen)) return;
+    if (sentinel_seconds_ == 0)
+      sentinel_seconds_ = seen;
+    else
+      progress_.slowdown = seen / sentinel_seconds_;
+  }
+  static bool heavier(const TaskTuning& a, const TaskTuning& b) {
+    return a.progress().weight * a.progress().best_seconds > b.progress().weight * b.progress().best_seconds;
+  }
+
+  /// Measures the fastest again, in turn with each other and with the default schedule; the new figures go into the
+  /// records, where later ones count. A winner by luck makes room for the others, which are measured again in their
+  /// turn, or for the default.
+  Status confirm(TaskTuning& task) {
+    const Timed timed(*this, progress_.phases.confirm);
+    const double share = task.progress().weight * task.progress().best_seconds / summary(-1).network_seconds();
+    const std::size_t count = share >= kMatters ? kFinalists : 1;
+    std::set<std::string> confirmed;
     for (int i = 0; i < kConfirmations && !interrupted(); ++i) {
       const Record* best = task.incumbent(file_.records());
-      const Record* before = task.default_record(file_.records());
-      if (!best || !before || best->steps == start) break;
-      Trial winner{best->candidate, best->steps, {best->outcome, best->tree_hash}};
-      Trial untuned{before->candidate, before->steps, {before->outcome, before->tree_hash}};
-      const bool right = check(task, winner.steps, winner.measured.outcome);
-      if (!right) {
-        WHET_RETURN_IF_ERROR(remember(task, winner));
-        continue;
-      }
-      const Result<Confirmation> seen = measurer_.confirm(task.measure_task(), untuned.steps, winner.steps);
-      if (!seen.ok() || seen->b_seconds <= seen->a_seconds) break;
-      winner.measured.outcome.seconds = {seen->b_seconds};
-      untuned.measured.outcome.seconds = {seen->a_seconds};
-      WHET_RETURN_IF_ERROR(remember(task, untuned));
-      WHET_RETURN_IF_ERROR(remember(task, winner));
+      if (!best || confirmed.count(best->steps) > 0) break;
+      Trials trials = finalists(task, count);
+      if (trials.size() < 2) break;
+      WHET_RETURN_IF_ERROR(compare(task, trials));
+      for (const Trial& trial : trials) confirmed.insert(trial.steps);
     }
     task.refresh(file_.records());
+    return ok_status();
+  }
+
+  /// The fastest, and the default schedule.
+  Trials finalists(const TaskTuning& task, std::size_t count) const {
+    Trials trials;
+    const auto add = [&](const Record& r) {
+      trials.push_back({r.candidate, r.steps, r.predicted, {r.outcome, r.tree_hash}});
+    };
+    for (const Record* each : task.finalists(file_.records(), count, kNear)) add(*each);
+    const Record* start = task.default_record(file_.records());
+    const auto is_start = [&](const Trial& trial) { return trial.steps == start->steps; };
+    if (start && std::none_of(trials.begin(), trials.end(), is_start)) add(*start);
+    return trials;
+  }
+
+  Status compare(TaskTuning& task, Trials& trials) {
+    std::vector<std::string> steps;
+    for (const Trial& trial : trials) steps.push_back(trial.steps);
+    const std::vector<Outcome> seen = measurer_.compare(task.measure_task(), steps);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (seen[i].code == OutcomeCode::device_lost) continue;
+      trials[i].measured.outcome = seen[i];
+      if (seen[i].ok()) check(task, trials[i].steps, trials[i].measured.outcome);
+      WHET_RETURN_IF_ERROR(remember(task, trials[i]));
+    }
     return ok_status();
   }
 
@@ -229,6 +327,10 @@ class Tuner {
     progress_.round_best_seconds = round_best_;
     progress_.interrupted = interrupted();
     progress_.failures = failures(failed_);
+    progress_.remaining_gain = 0;
+    for (std::size_t i = 0; i < tasks_.size(); ++i)
+      if (const double gain = budget_.remaining_gain(static_cast<int>(i)); std::isfinite(gain))
+        progress_.remaining_gain += gain;
     return progress_;
   }
 
@@ -242,7 +344,9 @@ class Tuner {
   };
 
   std::vector<TaskTuning> tasks_;
+  std::vector<Budget::Part> parts_;
   Budget budget_;
+  std::shared_ptr<CostModel> model_;
   Measurer& measurer_;
   RecordFile& file_;
   const TuneOptions& options_;
@@ -251,6 +355,10 @@ class Tuner {
   double round_best_ = kInfinity;
   TuneProgress progress_;
   Records failed_;  ///< of this run, for the digest
+  TaskTuning* sentinel_ = nullptr;
+  std::string sentinel_steps_;
+  double sentinel_seconds_ = 0;   ///< when it was measured first
+  std::int64_t sentinel_at_ = 0;  ///< trials at which it is measured again
 };
 
 /// Sum of weight x `seconds` over the tasks that have it.
@@ -268,14 +376,16 @@ double TuneProgress::default_network_seconds() const { return weighted_sum(tasks
 
 Result<TuneProgress> tune(const std::vector<Task>& tasks, const Target& target, Measurer& measurer, RecordFile& file,
                           const TuneOptions& options, const std::function<void(const TuneProgress&)>& on_round) {
+  const auto model = std::make_shared<CostModel>(options.seed);
   std::vector<TaskTuning> tunings;
   std::vector<Budget::Part> parts;
   for (const Task& task : tasks) {
-    WHET_TRY(TaskTuning tuning, TaskTuning::start(task, target, options, file.records()));
+    WHET_TRY(TaskTuning tuning,
+             TaskTuning::start(task, static_cast<int>(tunings.size()), target, options, file.records(), model));
     tunings.push_back(std::move(tuning));
-    parts.push_back({static_cast<double>(task.weight), guessed_seconds(task)});
+    parts.push_back({static_cast<double>(task.weight), guessed_seconds(task), flops(task.dag), structure_of(task)});
   }
-  return Tuner(std::move(tunings), parts, measurer, file, options, on_round).run();
+  return Tuner(std::move(tunings), parts, model, measurer, file, options, on_round).run();
 }
 
 }  // namespace whet

@@ -9,23 +9,29 @@
 #include "measure/measurer.h"
 #include "records/digest.h"
 #include "records/record_file.h"
+#include "search/budget.h"
 #include "target/target.h"
 #include "task/task.h"
 
 namespace whet {
 
 struct TuneOptions {
-  std::int64_t trials = 0;          ///< measured in this run, failed ones included; 0: no limit
-  double minutes = 0;               ///< wall time of this run; 0: no limit
-  int first_round = 8;              ///< trials of each task before time is shared out by what they cost
-  int round = 32;                   ///< trials of one task before the next round is given out
-  int batch = 16;                   ///< trials that are built together; each is then timed and recorded by itself
-  std::string strategy = "random";  ///< one of known_strategies()
+  std::int64_t trials = 0;                ///< measured in this run, failed ones included; 0: no limit
+  double minutes = 0;                     ///< wall time of this run; 0: no limit
+  int first_round = 8;                    ///< trials of each task before time is shared out by what they cost
+  int round = 32;                         ///< trials of one task before the next round is given out
+  int batch = 32;                         ///< trials that are built together; each is then timed and recorded by itself
+  std::string strategy = "evolutionary";  ///< one of known_strategies()
+  BudgetPolicy budget = BudgetPolicy::gradient;
+  /// A task rests when tuning it as much again promises less than this share of the network's latency; 0: never.
+  double least_gain = 0.005;
+  int early_stop = 0;  ///< a task ends after so many trials without a better candidate; 0: never
+  bool seeds = true;   ///< false: neither the default schedule nor seeds, to see what the search alone is worth
   std::uint64_t seed = 0;
   std::string cache = "warm";         ///< where the measurer keeps constants; goes into the records
   int hopeless_after = 32;            ///< a task whose first trials all fail is given up
   bool exact = false;                 ///< no algorithm that rounds otherwise than the direct one
-  bool confirm = true;                ///< measure each winner again, in turn with the default schedule
+  bool confirm = true;                ///< measure the fastest again, in turn with each other and the default schedule
   std::function<bool()> interrupted;  ///< asked between batches; may be empty
   std::function<double()> clock;      ///< seconds, never backwards; empty: the machine's
 };
@@ -34,12 +40,14 @@ struct TuneOptions {
 struct TaskProgress {
   std::string name;
   int weight = 1;
-  double flops = 0;
+  double flops = 0, bytes = 0;                   ///< of one run
   double best_seconds = 0, default_seconds = 0;  ///< infinity where nothing runs yet
   std::int64_t trials = 0, failed = 0;           ///< of this and earlier runs
   std::int64_t reused = 0;                       ///< of earlier runs
   bool used_up = false;                          ///< no candidate is left
   std::string given_up;                          ///< why no more is tried; "" where it is not so
+  bool rests = false;                            ///< more trials promise too little (`least_gain`, `early_stop`)
+  std::int64_t stale = 0;                        ///< trials since the last better candidate
 };
 
 /// Where the time of a run went, in seconds of wall time.
@@ -56,6 +64,10 @@ struct TuneProgress {
   int task = -1, next_task = -1;                ///< whose round just ended, whose comes next; -1: none
   double round_best_seconds = 0;                ///< the best of the round; infinity where nothing ran
   bool interrupted = false;
+  double remaining_gain = 0;  ///< what tuning everything as much again may save in the network [s]
+  /// The sentinel, one schedule that is measured now and then, against its first time: 1.2 is a machine that has become
+  /// 20% slower; 0: not measured again yet.
+  double slowdown = 0;
   TunePhases phases;
   std::vector<FailureGroup> failures;  ///< of this run's trials
 

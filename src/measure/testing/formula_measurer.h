@@ -41,13 +41,15 @@ class FormulaMeasurer : public Measurer {
     o.seconds.clear();
     return o;
   }
-  Result<Confirmation> confirm(const MeasureTask& task, const std::string& a, const std::string& b) override {
-    ++confirmations;
-    return Confirmation{outcome_(task, a).best_seconds(), outcome_(task, b).best_seconds()};
+  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps) override {
+    ++comparisons;
+    std::vector<Outcome> out;
+    for (const std::string& s : steps) out.push_back(outcome_(task, s));
+    return out;
   }
 
   std::map<std::string, int> measured;  ///< how often each candidate was asked for
-  int checks = 0, confirmations = 0;
+  int checks = 0, comparisons = 0;
 
  private:
   Formula outcome_;

@@ -1,0 +1,191 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/rng.h"
+#include "cost/cost_model.h"
+#include "cost/features.h"
+#include "cost/nest.h"
+#include "lower/testing/random_schedule.h"
+#include "schedule/steps.h"
+
+namespace whet {
+namespace {
+
+const Target& target() {
+  static const Target t = *parse_target("cpu -mcpu=skylake-avx512 -threads=2");
+  return t;
+}
+
+LoopTree tree_of(const std::string& dag, const std::string& steps) {
+  Result<LoopTree> tree = replay(*parse_dag(dag), *parse_steps(steps));
+  EXPECT_TRUE(tree.ok()) << tree.error().message;
+  return *tree;
+}
+
+const char* const kMatmul = R"(
+a = PLACEHOLDER [64, 32]
+b = PLACEHOLDER [32, 128]
+c(i, j) += (a[i, k]*b[k, j]) for i in 64, j in 128, k in 32
+return c
+)";
+
+TEST(Nest, KnowsHowMuchEachTensorIsTouched) {
+  const std::vector<Nest> nests = nests_of(tree_of(kMatmul, ""));
+  ASSERT_EQ(nests.size(), 1u);
+  const Nest& nest = nests[0];
+  EXPECT_EQ(nest.runs(), 64.0 * 128 * 32);
+  EXPECT_EQ(nest.flops, 2);
+  ASSERT_EQ(nest.accesses.size(), 3u);
+  const Access &c = nest.accesses[0], &a = nest.accesses[1], &b = nest.accesses[2];
+  EXPECT_EQ(a.elements(0), 64.0 * 32);
+  EXPECT_EQ(a.elements(1), 32) << "one row while i stands still";
+  EXPECT_EQ(b.elements(1), 32.0 * 128);
+  EXPECT_EQ(b.bytes(2), 32.0 * 64) << "a column touches a line in each row";
+  EXPECT_EQ(c.elements(2), 1);
+  EXPECT_FALSE(c.depends_on(2));
+  EXPECT_EQ(b.reach(1), 127);
+}
+TEST(Nest, FollowsSplitsAndWhatIsKeptInRegisters) {
+  // 8 x 16 tiles of c in registers, k around them.
+  const LoopTree tree = tree_of(kMatmul,
+                                "split l0 8 guard; split l1 16 guard; reorder l3 l5 l2 l4 l6; vectorize l6; unroll l4; "
+                                "cache_write o2 l2");
+  const Nest nest = nests_of(tree)[0];
+  EXPECT_EQ(nest.block(), 3u);
+  EXPECT_EQ(nest.registers_from, 2u);
+  EXPECT_EQ(nest.accesses[0].elements(2), 8.0 * 16);
+  EXPECT_EQ(nest.accesses[1].elements(2), 8.0 * 32);
+}
+TEST(Nest, FollowsAProducerUnderItsConsumersLoop) {
+  const LoopTree tree = tree_of(R"(
+x = PLACEHOLDER [64, 64]
+y(i, j) = exp(x[i, j]) for i in 64, j in 64
+z(i, j) = (y[i, j] + y[i, j]) for i in 64, j in 64
+return z
+)",
+                                "compute_at o1 l2");
+  const Nest y = nests_of(tree)[0];
+  EXPECT_EQ(y.runs(), 64.0 * 64);
+  EXPECT_EQ(y.accesses[1].elements(0), 64.0 * 64);
+  EXPECT_EQ(y.accesses[1].elements(1), 64) << "one row for each row of the consumer";
+}
+TEST(Features, AreFiniteAndAsManyAsTheirNamesForRandomSchedules) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Rng rng(seed);
+    const ComputeDag dag = testing::random_dag(rng);
+    const LoopTree tree = *replay(dag, testing::random_steps(dag, rng, 12));
+    const std::vector<float> row = features(tree, target());
+    ASSERT_EQ(row.size(), feature_names().size());
+    for (std::size_t i = 0; i < row.size(); ++i)
+      ASSERT_TRUE(std::isfinite(row[i])) << feature_names()[i] << "\n" << to_text(tree);
+    ASSERT_TRUE(std::isfinite(analytic_seconds(tree, target())));
+  }
+}
+TEST(Features, HaveDistinctNames) {
+  const std::vector<std::string>& names = feature_names();
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+}
+TEST(AnalyticEstimate, PrefersVectorsRegistersAndBothCores) {
+  const double naive = analytic_seconds(tree_of(kMatmul, ""), target());
+  const double tiled =
+      analytic_seconds(tree_of(kMatmul,
+                               "split l0 8 guard; split l1 16 guard; reorder l3 l5 l2 l4 l6; vectorize l6; unroll l4; "
+                               "cache_write o2 l2"),
+                       target());
+  const double parallel =
+      analytic_seconds(tree_of(kMatmul,
+                               "split l0 8 guard; split l1 16 guard; reorder l3 l5 l2 l4 l6; vectorize l6; unroll l4; "
+                               "cache_write o2 l2; parallel l3"),
+                       target());
+  EXPECT_LT(tiled, naive / 4);
+  EXPECT_NEAR(parallel, tiled / 2, tiled * 0.05);
+}
+
+/// Rows of three figures; the time depends on the first two alone.
+std::vector<float> row_of(Rng& rng) {
+  return {static_cast<float>(rng.uniform()), static_cast<float>(rng.uniform()), static_cast<float>(rng.uniform())};
+}
+double seconds_of(const std::vector<float>& row) { return 1e-3 * (1 + 3 * row[0] + (row[1] > 0.5F ? 2 : 0)); }
+
+TEST(CostModel, KnowsNothingBeforeItHasSeenEnough) {
+  CostModel model(1);
+  Rng rng(1);
+  EXPECT_FALSE(model.fit_if_grown());
+  for (int i = 0; i < 8; ++i) model.add(0, row_of(rng), 1e-3);
+  EXPECT_FALSE(model.fit_if_grown());
+  EXPECT_FALSE(model.fitted());
+}
+TEST(CostModel, RanksWhatItHasNotSeen) {
+  CostModel model(1);
+  Rng rng(2);
+  for (int i = 0; i < 300; ++i) {
+    const std::vector<float> row = row_of(rng);
+    // Two tasks of very different speed: only the share of the best counts.
+    model.add(i % 2, row, seconds_of(row) * (i % 2 ? 1 : 100));
+  }
+  ASSERT_TRUE(model.fit_if_grown());
+  int right = 0;
+  for (int i = 0; i < 200; ++i) {
+    const std::vector<float> a = row_of(rng), b = row_of(rng);
+    const auto scores = model.score({a, b});
+    right += (scores[0] > scores[1]) == (seconds_of(a) < seconds_of(b));
+  }
+  EXPECT_GT(right, 170);
+}
+TEST(CostModel, LearnsWhatFails) {
+  CostModel model(1);
+  Rng rng(3);
+  for (int i = 0; i < 200; ++i) {
+    const std::vector<float> row = row_of(rng);
+    model.add(0, row, row[2] > 0.7F ? std::numeric_limits<double>::infinity() : 1e-3);
+  }
+  ASSERT_TRUE(model.fit_if_grown());
+  const auto scores = model.score({{0.5F, 0.5F, 0.9F}, {0.5F, 0.5F, 0.1F}});
+  EXPECT_LT(scores[0], 0.4F);
+  EXPECT_GT(scores[1], 0.6F);
+}
+TEST(CostModel, FitsAgainOnlyWhenItsRowsHaveGrownByAFifth) {
+  CostModel model(1);
+  Rng rng(4);
+  const auto add = [&](int n) {
+    for (int i = 0; i < n; ++i) {
+      const std::vector<float> row = row_of(rng);
+      model.add(0, row, seconds_of(row));
+    }
+  };
+  add(100);
+  EXPECT_TRUE(model.fit_if_grown());
+  add(10);
+  EXPECT_FALSE(model.fit_if_grown());
+  add(10);
+  EXPECT_TRUE(model.fit_if_grown());
+}
+TEST(CostModel, GivesTheSameScoresForTheSameSeed) {
+  const auto score = [] {
+    CostModel model(7);
+    Rng rng(5);
+    for (int i = 0; i < 100; ++i) {
+      const std::vector<float> row = row_of(rng);
+      model.add(0, row, seconds_of(row));
+    }
+    model.fit_if_grown();
+    return model.score({{0.1F, 0.2F, 0.3F}, {0.9F, 0.2F, 0.3F}});
+  };
+  EXPECT_EQ(score(), score());
+}
+TEST(CostModel, TakesMoreRowsThanItFits) {
+  CostModel model(1);
+  Rng rng(6);
+  for (int i = 0; i < 9000; ++i) {
+    const std::vector<float> row = row_of(rng);
+    model.add(0, row, seconds_of(row));
+  }
+  EXPECT_TRUE(model.fit_if_grown());
+  EXPECT_EQ(model.rows(), 9000u);
+}
+
+}  // namespace
+}  // namespace whet

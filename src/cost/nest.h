@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/loop_tree.h"
+
+namespace whet {
+
+/// One tensor as an op reads or writes it, seen from the loops around the op.
+struct Access {
+  OpId tensor;
+  bool store = false;
+  bool packed = false;  ///< re-indexed by the reader's loops: every line that is touched is used wholly
+  double element_bytes = 4;
+  double times = 1;                        ///< loads in the body that differ in constant offsets alone
+  std::vector<double> sizes;               ///< extent of each dimension of the tensor
+  std::vector<std::vector<double>> spans;  ///< [dimension][loop]: what one run of the loop adds to the extent touched
+
+  /// Elements touched while the loops from `depth` on run once.
+  double elements(std::size_t depth) const;
+  /// The same in bytes, whole cache lines counted.
+  double bytes(std::size_t depth) const;
+  bool depends_on(std::size_t loop) const;
+  /// How far apart, in elements of the tensor, the first and the last iteration of `loop` touch it.
+  double reach(std::size_t loop) const;
+};
+
+/// The loops around one op's statement, outermost first, and what the statement does. Sizes are estimates where tails,
+/// guards and floor divisions make them inexact: nothing here decides what is legal.
+struct Nest {
+  struct Loop {
+    double extent = 1;
+    LoopKind kind = LoopKind::serial;
+    bool reduce = false;
+    bool own = true;  ///< a loop of the op itself, not of the op that it is computed under
+  };
+  OpId op;
+  std::vector<Loop> loops;
+  std::vector<Access> accesses;     ///< the store first
+  double flops = 0, calls = 0;      ///< of one run of the statement
+  std::size_t registers_from = 0;   ///< the loops from here on keep the op's elements in registers; loops.size(): none
+  bool lives_in_registers = false;  ///< the op's own buffer is registers, whoever reads it
+
+  /// Runs of the statement.
+  double runs() const { return trips(0, loops.size()); }
+  double trips(std::size_t from, std::size_t to) const;
+  /// The first loop of the innermost stretch of unrolled and vectorized loops.
+  std::size_t block() const;
+};
+
+/// One nest for each op that has loops, in the order of ops.
+std::vector<Nest> nests_of(const LoopTree&);
+
+}  // namespace whet
