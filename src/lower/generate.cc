@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "lower/rename.h"
+#include "schedule/pipeline.h"
 #include "schedule/prefetch.h"
 #include "schedule/regions.h"
 
@@ -31,6 +33,7 @@ class Generator {
       append_item(root, phases);
     }
     lowered_.program.body = block(std::move(phases));
+    if (!tree_.pipelines.empty()) lowered_.program = rename_apart(std::move(lowered_.program));
     return std::move(lowered_);
   }
 
@@ -40,6 +43,7 @@ class Generator {
   struct Stored {
     BufferId buffer;
     std::vector<Expr> base;  ///< where the buffer starts within the tensor, one an axis
+    Expr stage;              ///< of a pipeline: the first index; undefined elsewhere
   };
 
   BufferId add_argument(const KernelArgument& argument, const std::string& name, bool constant) {
@@ -118,6 +122,11 @@ class Generator {
       buffer.scope = Scope::registers;
     else if (at.valid())
       buffer.scope = Scope::worker;
+    if (buffer.scope == Scope::worker && is_staged(op)) {
+      const LoopId loop = tree_.place(op).at;
+      buffer.extents.push_back(stages_of(tree_, loop));
+      stored.stage = floormod(digit_var(tree_, tree_.loop(loop).digits.front()), stages_of(tree_, loop));
+    }
     const Region region = at.valid() ? computed_region(tree_, op, at) : Region();
     for (std::size_t k = 0; k < def.shape.size(); ++k) {
       buffer.extents.push_back(at.valid() ? region[k].extent : def.shape[k]);
@@ -125,6 +134,12 @@ class Generator {
     }
     if (!buffer.extents.empty() && buffer.scope != Scope::registers) buffer.extents.back() += tree_.place(op).padding;
     stored.buffer = lowered_.program.add(std::move(buffer));
+  }
+
+  /// A pipeline computes the op ahead.
+  bool is_staged(OpId op) const {
+    const Placement& place = tree_.place(op);
+    return place.kind == PlaceKind::at && stages_of(tree_, place.at) > 1 && extent_of(tree_, place.at) > 1;
   }
 
   /// Partial results in registers, one a lane, and the halves in which they are combined.
@@ -239,6 +254,7 @@ class Generator {
 
   std::vector<Expr> place_in(const Stored& stored, const std::vector<Expr>& index) const {
     std::vector<Expr> placed;
+    if (stored.stage.defined()) placed.push_back(stored.stage);
     for (std::size_t k = 0; k < index.size(); ++k) placed.push_back(simplified(index[k] - stored.base[k]));
     return placed;
   }
@@ -574,11 +590,39 @@ class Generator {
       }
   }
 
+  /// The nest of an op that the pipeline `loop` computes ahead.
+  bool is_made_ahead(const Item& item, LoopId loop) const {
+    const OpId op = op_of(item);
+    return op != tree_.loop(loop).op && is_staged(op) && tree_.place(op).at == loop;
+  }
+
+  static Stmt at_value(const Stmt& s, VarId v, const Expr& value) {
+    const std::pair<VarId, Expr> pair(v, value);
+    return rewrite(s, nullptr, [&](const Expr& e) { return substitute(e, Substitution(&pair, 1)); });
+  }
+
+  /// What the iteration makes that comes so many behind this one, where there is one; gives what stands before the
+  /// loop.
+  Stmt append_ahead(LoopId id, const Stmt& made, std::vector<Stmt>& out) {
+    const std::int64_t extent = extent_of(tree_, id), ahead = stages_of(tree_, id) - 1;
+    const DigitId digit = tree_.loop(id).digits.front();
+    const Expr later = digit_var(tree_, digit) + ahead;
+    out.push_back(make_stmt(If{later < int_const(extent), at_value(made, VarId(digit.value), later), Stmt()}));
+    const VarId first = lowered_.program.fresh_var();
+    const std::string name = name_of(tree_, id);
+    return make_stmt(Loop{first, name, int_const(0), int_const(std::min(ahead, extent)), LoopKind::serial,
+                          at_value(made, VarId(digit.value), var(first, name))});
+  }
+
   Stmt loop(LoopId id) {
-    std::vector<Stmt> body;
+    std::vector<Stmt> body, staged;
+    for (const Item& child : tree_.loop(id).children)
+      if (is_made_ahead(child, id)) append_item(child, staged);
+    const Stmt prologue = staged.empty() ? Stmt() : append_ahead(id, block(std::move(staged)), body);
     for (const PrefetchedRead& prefetched : tree_.prefetches)
       if (prefetched.loop == id && extent_of(tree_, id) > 1) append_prefetches(prefetched, body);
     for (const Item& child : tree_.loop(id).children) {
+      if (is_made_ahead(child, id)) continue;
       const Stored* cache = nullptr;
       OpId cached;
       for (const auto& [op, held] : caches_)
@@ -587,7 +631,7 @@ class Generator {
       append_item(child, body);
       if (cache) body.push_back(cache_end(cached, id, *cache));
     }
-    return loop_around(id, block(std::move(body)), [](DigitId digit) { return VarId(digit.value); });
+    return block({prologue, loop_around(id, block(std::move(body)), [](DigitId digit) { return VarId(digit.value); })});
   }
 
   /// sum += select(g, x, 0) * w  is  if g: sum += x * w. Takes such factors' conditions out of `body`.

@@ -141,6 +141,27 @@ return y
       y[(((i*24) + (j*4)) + k)] = (x[(((i*24) + (j*4)) + k)] + 1f)
 )");
 }
+TEST(Pipeline, MakesTheNextTileWhileThisOneIsUsed) {
+  EXPECT_EQ(after("unbind", R"(
+x = PLACEHOLDER [8, 20]
+t(i, j) = (x[i, j]*2f) for i in 8, j in 20
+y(i, j) = (t[i, j] + 1f) for i in 8, j in 20
+return y
+)",
+                  "compute_at o1 l2; pipeline l2 3"),
+            R"(  for i in 0 .. 2
+    for i_1 in 0 .. 1
+      for j in 0 .. 20
+        t[floormod(i, 3), 0, j] = (x[i, j]*2f)
+  for i in 0 .. 8
+    if ((i + 2) < 8)
+      for i_1 in 0 .. 1
+        for j in 0 .. 20
+          t[floormod((i + 2), 3), 0, j] = (x[(i + 2), j]*2f)
+    for j in 0 .. 20
+      y[i, j] = (t[floormod(i, 3), 0, j] + 1f)
+)");
+}
 TEST(Unroll, CopiesTheBody) {
   EXPECT_EQ(after("simplify_unrolled", "x = PLACEHOLDER [3]\ny(i) = (x[i] + 1f) for i in 3\nreturn y\n", "unroll l0"),
             R"(  y[0] = (x[0] + 1f)
@@ -327,7 +348,7 @@ TEST(EverySchedule, KeepsTheMeaningOfRandomDags) {
   EXPECT_GE(lowered, 550) << refused << " refused";
   for (const char* primitive : {"split", "fuse", "reorder", "parallel", "vectorize", "unroll", "bind", "compute_at",
                                 "reverse_compute_at", "compute_root", "inline", "cache_read", "cache_write", "rfactor",
-                                "pack", "pad_storage", "prefetch", "winograd"})
+                                "pack", "pad_storage", "prefetch", "pipeline", "winograd"})
     EXPECT_GE(used[primitive], 2) << primitive;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "schedule/check.h"
+#include "schedule/pipeline.h"
 
 namespace whet {
 
@@ -24,6 +25,8 @@ Status apply(LoopTree& tree, const Annotate& step) {
         return refuse(tree, step.loop, "is not the outermost loop of a root; only that may be parallel");
       if (is_reduce(tree, step.loop))
         return refuse(tree, step.loop, "runs over a reduce axis, whose sum workers would race for");
+      if (stages_of(tree, step.loop) > 1)
+        return refuse(tree, step.loop, "is a pipeline, whose iterations follow one another");
       break;
     case LoopKind::vectorized:
       if (is_reduce(tree, step.loop) && !is_rfactored(tree, step.loop))

@@ -6,6 +6,7 @@
 
 #include "schedule/annotate.h"
 #include "schedule/check.h"
+#include "schedule/pipeline.h"
 
 namespace whet {
 namespace {
@@ -36,6 +37,8 @@ Status apply(LoopTree& tree, const Bind& step) {
     return refuse(tree, step.loop, "is already parallel, vectorized, unrolled or bound");
   if (is_reduce(tree, step.loop))
     return refuse(tree, step.loop, "runs over a reduce axis, whose sum blocks and threads would race for");
+  if (stages_of(tree, step.loop) > 1)
+    return refuse(tree, step.loop, "is a pipeline, whose iterations follow one another");
   std::vector<LoopId> around = path_to(tree, step.loop);
   around.pop_back();
   const auto kind_of = [&](LoopId at) { return tree.loop(at).kind; };

@@ -86,6 +86,12 @@ struct PrefetchedRead {
   std::int64_t ahead = 1;
 };
 
+/// What is computed at `loop` is computed `stages` - 1 iterations ahead, into so many buffers in turn.
+struct Pipelined {
+  LoopId loop;
+  std::int64_t stages = 1;
+};
+
 /// A schedule applied to a DAG: an ordered forest of loops with ops at its leaves. Changed only by the primitives (one
 /// file each).
 struct LoopTree {
@@ -98,6 +104,7 @@ struct LoopTree {
   std::vector<PackedRead> packs;
   std::vector<Rfactored> rfactors;
   std::vector<PrefetchedRead> prefetches;
+  std::vector<Pipelined> pipelines;
 
   const Digit& digit(DigitId id) const { return digits[id.index()]; }
   const TreeLoop& loop(LoopId id) const { return loops[id.index()]; }

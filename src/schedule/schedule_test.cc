@@ -467,6 +467,45 @@ TEST(Bind, KeepsToTheShapeOfAGrid) {
   EXPECT_EQ(after(kPair, "bind l2 warp"), "bind has \"warp\" where block, thread or virtual was expected");
 }
 
+TEST(Pipeline, SaysHowManyStagesThereAre) {
+  EXPECT_EQ(after(kPair, "compute_at o1 l2; pipeline l2 2"), R"(for i in 6
+  pipeline 2 stages
+  for i in 1
+    for j in 20
+      t
+  for j in 20
+    y
+)");
+}
+TEST(Pipeline, RefusesWhatCannotBeMadeAhead) {
+  EXPECT_NE(after(kPair, "pipeline l2 2").find("has nothing computed at it"), std::string::npos);
+  EXPECT_NE(after(kPair, "compute_at o1 l2; pipeline l2 1").find("expected 2 to 8"), std::string::npos);
+  EXPECT_NE(after(kPair, "compute_at o1 l2 registers; pipeline l2 2").find("which have no stages"), std::string::npos);
+  EXPECT_NE(after(kPair, "compute_at o1 l2; parallel l2; pipeline l2 2").find("follow no order"), std::string::npos);
+  EXPECT_NE(after(kPair, "compute_at o1 l2; pipeline l2 2; pipeline l2 3").find("a pipeline already"),
+            std::string::npos);
+}
+TEST(Pipeline, RefusesToBeginWhenItsIterationsFollowNoOrderAndFixesWhatIsComputedThere) {
+  EXPECT_NE(after(kPair, "compute_at o1 l2; pipeline l2 2; parallel l2").find("follow one another"), std::string::npos);
+  EXPECT_NE(after(kPair, "compute_at o1 l2; pipeline l2 2; bind l2 block").find("follow one another"),
+            std::string::npos);
+  EXPECT_NE(after(kRows, "compute_at o2 l4; pipeline l4 2; compute_at o1 l4").find("place ops before"),
+            std::string::npos);
+}
+TEST(Pipeline, MovesAllOpsThatAreComputedAtTheLoopTogether) {
+  EXPECT_EQ(after(kRows, "compute_at o2 l4; compute_at o1 l4; pipeline l4 2"), R"(for i in 6
+  pipeline 2 stages
+  for i in 1
+    for r in 20
+      m
+  for i in 1
+    for j in 20
+      d
+  for j in 20
+    y
+)");
+}
+
 TEST(Prefetch, NamesWhatIsFetchedAhead) {
   EXPECT_EQ(after(kPair, "inline o1; prefetch o0 o2 l2 3"), R"(for i in 6
   prefetch x of y 3 ahead

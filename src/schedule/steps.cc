@@ -131,13 +131,15 @@ Result<Step> read_step(Reader& in) {
     step = PadStorage{in.op(), in.number()};
   else if (verb == "prefetch")
     step = PrefetchRead{in.op(), in.op(), in.loop(), in.number()};
+  else if (verb == "pipeline")
+    step = Pipeline{in.loop(), in.number()};
   else if (verb == "winograd")
     step = Winograd{in.op(), in.number()};
   else
     return Error{fmt::format(
         "there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, bind, compute_at, "
-        "reverse_compute_at, compute_root, inline, cache_read, cache_write, rfactor, pack, pad_storage, prefetch or "
-        "winograd",
+        "reverse_compute_at, compute_root, inline, cache_read, cache_write, rfactor, pack, pad_storage, prefetch, "
+        "pipeline or winograd",
         verb)};
   if (in.error.empty() && in.more()) in.error = fmt::format("has \"{}\" too much", in.words[in.next]);
   if (!in.error.empty()) return Error{fmt::format("{} {}", verb, in.error)};
@@ -201,6 +203,7 @@ std::string to_text(const Step& step) {
               out.add("prefetch"), out.add(s.tensor), out.add(s.reader), out.add(s.loop);
               out.add(fmt::format("{}", s.ahead));
             },
+            [&](const Pipeline& s) { out.add("pipeline"), out.add(s.loop), out.add(fmt::format("{}", s.stages)); },
             [&](const Winograd& s) { out.add("winograd"), out.add(s.op), out.add(fmt::format("{}", s.tile)); }},
       step);
   return out.text;
@@ -288,6 +291,7 @@ void Scheduler::bind(LoopId loop, LoopKind kind) { run(Bind{loop, kind}); }
 void Scheduler::prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahead) {
   run(PrefetchRead{tensor, reader, loop, ahead});
 }
+void Scheduler::pipeline(LoopId loop, std::int64_t stages) { run(Pipeline{loop, stages}); }
 void Scheduler::inline_op(OpId op) { run(Inline{op}); }
 OpId Scheduler::cache_read(OpId tensor, OpId reader) { return run(CacheRead{tensor, reader}) ? reader : OpId(); }
 void Scheduler::cache_write(OpId op, LoopId loop) { run(CacheWrite{op, loop}); }

@@ -18,6 +18,7 @@
 #include "schedule/loop_tree.h"
 #include "schedule/pack.h"
 #include "schedule/pad_storage.h"
+#include "schedule/pipeline.h"
 #include "schedule/prefetch.h"
 #include "schedule/reorder.h"
 #include "schedule/reverse_compute_at.h"
@@ -30,7 +31,7 @@ namespace whet {
 /// The primitives; the list is closed. Loops are named by ids that the sequence of primitives alone determines, so the
 /// same steps replay on another shape of the same structure.
 using Step = std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
-                          CacheRead, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Winograd>;
+                          CacheRead, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Winograd>;
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
@@ -73,6 +74,7 @@ class Scheduler {
   void rfactor(LoopId loop);
   void pack(OpId tensor, OpId reader);
   void pad_storage(OpId op, std::int64_t elements);
+  void pipeline(LoopId loop, std::int64_t stages);
   void prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahead);
   /// Gives the ops of the new DAG, invalid ones when refused.
   WinogradOps winograd(OpId op, std::int64_t tile);

@@ -87,7 +87,7 @@ LoopId random_loop(const LoopTree& tree, Rng& rng) {
 Step random_step(const LoopTree& tree, Rng& rng) {
   const LoopId loop = random_loop(tree, rng);
   const OpId op = random_op(tree.dag, rng);
-  switch (rng.below(16)) {
+  switch (rng.below(17)) {
     case 0:
     case 1:
     case 2:
@@ -113,6 +113,10 @@ Step random_step(const LoopTree& tree, Rng& rng) {
       return rng.chance(0.5) ? Step(Inline{op}) : Step(Pack{op, random_op(tree.dag, rng)});
     case 12:
       return PadStorage{op, rng.between(1, 20)};
+    case 16: {
+      const PlaceKind kind = tree.place(op).kind;
+      return Pipeline{kind == PlaceKind::at ? tree.place(op).at : loop, rng.between(2, 4)};
+    }
     case 13:
       return ComputeRoot{op};
     case 14: {
