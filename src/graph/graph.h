@@ -38,7 +38,17 @@ enum class UnaryKind : std::uint8_t {
   softsign,
   sin,
   cos,
-  hard_swish
+  hard_swish,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  asinh,
+  acosh,
+  atanh,
+  is_nan
 };
 enum class BinaryKind : std::uint8_t {
   add,
@@ -60,14 +70,17 @@ enum class BinaryKind : std::uint8_t {
 };
 enum class PoolKind : std::uint8_t { max, average };
 enum class ReduceKind : std::uint8_t { sum, mean, max, min, prod, l1, l2, sum_square, log_sum, log_sum_exp };
-enum class PadMode : std::uint8_t { constant, reflect, edge };
+enum class PadMode : std::uint8_t { constant, reflect, edge, wrap };
+enum class ScatterKind : std::uint8_t { replace, add, mul, max, min };
 enum class ResizeMode : std::uint8_t { nearest, linear, cubic };
 enum class CoordinateMode : std::uint8_t {
   half_pixel,
   asymmetric,
   align_corners,
   pytorch_half_pixel,
-  half_pixel_symmetric
+  half_pixel_symmetric,
+  tf_half_pixel_for_nn,
+  tf_crop_and_resize
 };
 enum class NearestMode : std::uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
 
@@ -168,6 +181,46 @@ struct GatherOperator {
   std::int64_t axis;
   friend bool operator==(const GatherOperator&, const GatherOperator&) = default;
 };  ///< (data, indices)
+/// (data, indices): both of one rank; each element of the result names its place along `axis`.
+struct GatherElementsOperator {
+  std::int64_t axis;
+  friend bool operator==(const GatherElementsOperator&, const GatherElementsOperator&) = default;
+};
+/// (data, indices): the last dimension of the indices names places in the dimensions of data from `batch_dims` on.
+struct GatherNdOperator {
+  std::int64_t batch_dims = 0;
+  friend bool operator==(const GatherNdOperator&, const GatherNdOperator&) = default;
+};
+/// (data, indices, updates): data where no index points; elsewhere the update, or data combined with all updates.
+struct ScatterElementsOperator {
+  std::int64_t axis;
+  ScatterKind kind = ScatterKind::replace;
+  friend bool operator==(const ScatterElementsOperator&, const ScatterElementsOperator&) = default;
+};
+/// The same, the last dimension of the indices naming places in the leading dimensions of data.
+struct ScatterNdOperator {
+  ScatterKind kind = ScatterKind::replace;
+  friend bool operator==(const ScatterNdOperator&, const ScatterNdOperator&) = default;
+};
+/// The place (i64) of the largest or smallest element along `axis`; of equal ones the first, or the last.
+struct ArgReduceOperator {
+  bool largest = true;
+  std::int64_t axis;
+  bool keep_dims = true;
+  bool last = false;
+  friend bool operator==(const ArgReduceOperator&, const ArgReduceOperator&) = default;
+};
+/// The places (i64) of the `k` largest or smallest elements along `axis`, in order; of equal ones the first comes first.
+struct TopKOperator {
+  std::int64_t axis, k;
+  bool largest = true;
+  friend bool operator==(const TopKOperator&, const TopKOperator&) = default;
+};
+struct CumSumOperator {
+  std::int64_t axis;
+  bool exclusive = false, reverse = false;
+  friend bool operator==(const CumSumOperator&, const CumSumOperator&) = default;
+};
 struct ExpandOperator {
   Shape shape;
   friend bool operator==(const ExpandOperator&, const ExpandOperator&) = default;
@@ -181,13 +234,17 @@ struct ResizeOperator {
   bool exclude_outside = false;
   std::vector<double> scales;
   Shape shape;
+  std::vector<double> roi_begin, roi_end;  ///< of tf_crop_and_resize, as parts of the extents; else empty
+  double extrapolation = 0;                ///< what stands outside the input with tf_crop_and_resize
   friend bool operator==(const ResizeOperator&, const ResizeOperator&) = default;
 };
 
-using Operator = std::variant<UnaryOperator, ClipOperator, HardSigmoidOperator, LeakyReluOperator, BinaryOperator,
-                              WhereOperator, CastOperator, ConvOperator, MatMulOperator, PoolOperator, ReduceOperator,
-                              SoftmaxOperator, BatchNormOperator, TransposeOperator, ReshapeOperator, ConcatOperator,
-                              SliceOperator, PadOperator, GatherOperator, ExpandOperator, ResizeOperator>;
+using Operator =
+    std::variant<UnaryOperator, ClipOperator, HardSigmoidOperator, LeakyReluOperator, BinaryOperator, WhereOperator,
+                 CastOperator, ConvOperator, MatMulOperator, PoolOperator, ReduceOperator, SoftmaxOperator,
+                 BatchNormOperator, TransposeOperator, ReshapeOperator, ConcatOperator, SliceOperator, PadOperator,
+                 GatherOperator, ExpandOperator, ResizeOperator, GatherElementsOperator, GatherNdOperator,
+                 ScatterElementsOperator, ScatterNdOperator, ArgReduceOperator, TopKOperator, CumSumOperator>;
 /// "conv", "add", "relu", "maxpool", ...: how tasks and profiles call it.
 std::string name_of(const Operator&);
 

@@ -48,6 +48,11 @@ Status InferSite::expect_boolean(std::size_t i) const {
   return error("input " + std::to_string(i) + " is " + to_string(in(i)) + "; " + operation + " needs bool");
 }
 
+Status InferSite::expect_index(std::size_t i) const {
+  if (in(i).dtype == DType::i32 || in(i).dtype == DType::i64) return ok_status();
+  return error("the indices are " + to_string(in(i)) + "; expected i32 or i64");
+}
+
 Status InferSite::expect_same_dtype(std::size_t i, std::size_t j) const {
   if (in(i).dtype == in(j).dtype) return ok_status();
   return error("inputs " + std::to_string(i) + " and " + std::to_string(j) + " of " + operation + " are " +

@@ -23,6 +23,7 @@ struct InferSite {
   Status expect_float(std::size_t i) const;
   Status expect_number(std::size_t i) const;  ///< anything but boolean
   Status expect_boolean(std::size_t i) const;
+  Status expect_index(std::size_t i) const;  ///< i32 or i64
   Status expect_same_dtype(std::size_t i, std::size_t j) const;
   Status expect_rank_at_least(std::size_t i, std::size_t rank) const;
   /// `values` has `count` entries, each >= `low`.
@@ -66,5 +67,13 @@ Result<TensorType> infer(const InferSite&, const PadOperator&);
 Result<TensorType> infer(const InferSite&, const GatherOperator&);
 Result<TensorType> infer(const InferSite&, const ExpandOperator&);
 Result<TensorType> infer(const InferSite&, const ResizeOperator&);
+// infer_index.cc
+Result<TensorType> infer(const InferSite&, const GatherElementsOperator&);
+Result<TensorType> infer(const InferSite&, const GatherNdOperator&);
+Result<TensorType> infer(const InferSite&, const ScatterElementsOperator&);
+Result<TensorType> infer(const InferSite&, const ScatterNdOperator&);
+Result<TensorType> infer(const InferSite&, const ArgReduceOperator&);
+Result<TensorType> infer(const InferSite&, const TopKOperator&);
+Result<TensorType> infer(const InferSite&, const CumSumOperator&);
 
 }  // namespace whet

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "graph/infer.h"
 
@@ -25,7 +26,8 @@ Status expect_slice_inside(const InferSite& site, const SliceOperator& op, std::
 Status expect_pad_possible(const InferSite& site, const PadOperator& op, std::size_t i) {
   const std::int64_t extent = site.in(0).shape[i], most = std::max(op.begin[i], op.end[i]);
   const bool too_far = (op.mode == PadMode::reflect && most > 0 && most >= extent) ||
-                       (op.mode == PadMode::edge && most > 0 && extent == 0);
+                       (op.mode == PadMode::edge && most > 0 && extent == 0) ||
+                       (op.mode == PadMode::wrap && most > extent);
   if (extent + op.begin[i] + op.end[i] >= 0 && !too_far) return ok_status();
   return site.error("padding by " + std::to_string(op.begin[i]) + " and " + std::to_string(op.end[i]) +
                     " is not possible in dimension " + std::to_string(i) + " of extent " + std::to_string(extent));
@@ -108,9 +110,7 @@ Result<TensorType> infer(const InferSite& site, const GatherOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const Shape &data = site.in(0).shape, &indices = site.in(1).shape;
   WHET_RETURN_IF_ERROR(site.expect_axis("axis", op.axis, data.size()));
-  if (site.in(1).dtype != DType::i32 && site.in(1).dtype != DType::i64) {
-    return site.error("the indices are " + to_string(site.in(1)) + "; expected i32 or i64");
-  }
+  WHET_RETURN_IF_ERROR(site.expect_index(1));
   if (data[static_cast<std::size_t>(op.axis)] == 0 && num_elements(indices) > 0) {
     return site.error("nothing can be taken from " + to_string(site.in(0)) + " along dimension " +
                       std::to_string(op.axis));
@@ -132,9 +132,21 @@ Result<TensorType> infer(const InferSite& site, const ExpandOperator& op) {
 
 Result<TensorType> infer(const InferSite& site, const ResizeOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_RETURN_IF_ERROR(site.expect_float(0));
+  if (op.mode != ResizeMode::nearest) WHET_RETURN_IF_ERROR(site.expect_float(0));
   const std::size_t rank = site.in(0).shape.size();
   WHET_RETURN_IF_ERROR(site.expect_entries("sizes", op.shape, rank, 1));
+  const std::size_t roi = op.coordinates == CoordinateMode::tf_crop_and_resize ? rank : 0;
+  if (op.roi_begin.size() != roi || op.roi_end.size() != roi) {
+    return site.error("the region of interest has " + std::to_string(op.roi_begin.size()) + " and " +
+                      std::to_string(op.roi_end.size()) + " entries; expected " + std::to_string(roi));
+  }
+  for (std::size_t d = 0; d < roi; ++d) {
+    if (!(std::abs(op.roi_begin[d]) <= 1024 && std::abs(op.roi_end[d]) <= 1024)) {
+      return site.error("the region of interest is from " + std::to_string(op.roi_begin[d]) + " to " +
+                        std::to_string(op.roi_end[d]) + " in dimension " + std::to_string(d) +
+                        "; expected parts of the extent");
+    }
+  }
   if (op.scales.size() != rank) {
     return site.error("attribute \"scales\" has " + std::to_string(op.scales.size()) + " entries; expected " +
                       std::to_string(rank));

@@ -35,7 +35,7 @@ Result<TensorType> infer(const InferSite& site, const UnaryOperator& op) {
     default:
       WHET_RETURN_IF_ERROR(site.expect_float(0));
   }
-  return site.in(0);
+  return TensorType{op.kind == UnaryKind::is_nan ? DType::boolean : site.in(0).dtype, site.in(0).shape};
 }
 
 Result<TensorType> infer(const InferSite& site, const ClipOperator&) {

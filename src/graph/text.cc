@@ -20,6 +20,12 @@ struct AttributeText {
     out << value;
     add(key, out.str());
   }
+  void add(const char* key, const std::vector<double>& values) {
+    std::ostringstream out;
+    out.precision(7);
+    for (std::size_t i = 0; i < values.size(); ++i) out << (i > 0 ? "," : "") << values[i];
+    add(key, "[" + out.str() + "]");
+  }
   void add(const char* key, const Extents& values) {
     std::string joined;
     for (std::int64_t v : values) joined += (joined.empty() ? "" : ",") + std::to_string(v);
@@ -92,7 +98,7 @@ struct AttributeText {
     add_unless("steps", o.steps, 1);
   }
   void operator()(const PadOperator& o) {
-    static constexpr const char* kModes[] = {"constant", "reflect", "edge"};
+    static constexpr const char* kModes[] = {"constant", "reflect", "edge", "wrap"};
     if (o.mode != PadMode::constant) add("mode", std::string(kModes[static_cast<int>(o.mode)]));
     if (o.value != 0) add("value", o.value);
     add("begin", o.begin);
@@ -102,14 +108,49 @@ struct AttributeText {
   void operator()(const ExpandOperator&) {}
   void operator()(const ResizeOperator& o) {
     static constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
-    static constexpr const char* kCoordinates[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
-                                                   "half_pixel_symmetric"};
+    static constexpr const char* kCoordinates[] = {"half_pixel",         "asymmetric",           "align_corners",
+                                                   "pytorch_half_pixel", "half_pixel_symmetric", "tf_half_pixel_for_nn",
+                                                   "tf_crop_and_resize"};
     static constexpr const char* kNearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
     add("mode", std::string(kModes[static_cast<int>(o.mode)]));
     add("coordinates", std::string(kCoordinates[static_cast<int>(o.coordinates)]));
     if (o.mode == ResizeMode::nearest) add("nearest", std::string(kNearest[static_cast<int>(o.nearest)]));
     if (o.mode == ResizeMode::cubic) add("cubic_a", o.cubic_a);
     flag("exclude_outside", o.exclude_outside);
+    if (o.coordinates == CoordinateMode::tf_crop_and_resize) {
+      add("roi_begin", o.roi_begin);
+      add("roi_end", o.roi_end);
+      add("extrapolation", o.extrapolation);
+    }
+  }
+  void operator()(const GatherElementsOperator& o) { add("axis", o.axis); }
+  void operator()(const GatherNdOperator& o) {
+    if (o.batch_dims != 0) add("batch_dims", o.batch_dims);
+  }
+  void operator()(const ScatterElementsOperator& o) {
+    add("axis", o.axis);
+    scatter(o.kind);
+  }
+  void operator()(const ScatterNdOperator& o) { scatter(o.kind); }
+  void operator()(const ArgReduceOperator& o) {
+    add("axis", o.axis);
+    flag("drop_dims", !o.keep_dims);
+    flag("last", o.last);
+  }
+  void operator()(const TopKOperator& o) {
+    add("axis", o.axis);
+    add("k", o.k);
+    flag("smallest", !o.largest);
+  }
+  void operator()(const CumSumOperator& o) {
+    add("axis", o.axis);
+    flag("exclusive", o.exclusive);
+    flag("reverse", o.reverse);
+  }
+
+  void scatter(ScatterKind kind) {
+    static constexpr const char* kKinds[] = {"replace", "add", "mul", "max", "min"};
+    if (kind != ScatterKind::replace) add("reduction", std::string(kKinds[static_cast<int>(kind)]));
   }
 };
 

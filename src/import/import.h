@@ -19,7 +19,7 @@ struct ImportOptions {
   ZooOptions zoo;
 };
 
-/// Reads a model: an ONNX file (opset 7 to 21), or "zoo:resnet-18". Shapes are static afterwards: a symbolic dimension
+/// Reads a model: an ONNX file (operator set 7 to 21, and what of older and newer ones means the same), or "zoo:resnet-18". Shapes are static afterwards: a symbolic dimension
 /// is bound by `shapes`, a leading one defaults to 1. Arithmetic on shapes is folded away; nodes that no output needs
 /// are gone. Activations are channels first and weights are as in the file. Errors name the node or input at fault;
 /// operators that are not supported are listed all at once.

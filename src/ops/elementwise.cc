@@ -59,6 +59,18 @@ Expr apply(UnaryKind kind, const Expr& x) {
       return call(MathFn::cos, {x});
     case UnaryKind::hard_swish:
       return x * clamp(x * like(x, 1.0 / 6) + like(x, 0.5), 0, 1);
+    case UnaryKind::is_nan:
+      return binary(BinaryOp::ne, x, x);
+    case UnaryKind::tan:
+    case UnaryKind::asin:
+    case UnaryKind::acos:
+    case UnaryKind::atan:
+    case UnaryKind::sinh:
+    case UnaryKind::cosh:
+    case UnaryKind::asinh:
+    case UnaryKind::acosh:
+    case UnaryKind::atanh:
+      return trigonometric(kind, x);
   }
   WHET_CHECK(false);
   return {};
@@ -69,8 +81,34 @@ const double* float_literal(const Expr& e) {
   return constant ? &constant->value : nullptr;
 }
 
+/// C's division; by 0 gives the dividend, and the lowest number by -1 itself: both would stop the processor.
+Expr integer_divide(const Expr& a, const Expr& b) {
+  if (as_int(b) && *as_int(b) != 0 && *as_int(b) != -1) return a / b;
+  const Expr zero = like(b, 0), one = like(b, 1);
+  if (b->dtype == DType::u8) return a / select(equal(b, zero), one, b);
+  const Expr minus = like(b, -1), safe = select(equal(b, zero) || equal(b, minus), one, b);
+  return select(equal(b, minus), -a, a / safe);
+}
+
+/// base^exponent by squaring, six bits of the exponent: a larger one overflows unless the base is 0, 1 or -1, whose
+/// powers repeat. Negative exponents give 0, but of 1 and -1.
+Expr integer_power(const Expr& base, const Expr& exponent) {
+  const Expr zero = like(base, 0), one = like(base, 1);
+  Expr result = one, power = base;
+  for (std::int64_t bit = 1; bit < 64; bit *= 2) {
+    const Expr set =
+        equal(floormod(floordiv(exponent, like(exponent, static_cast<double>(bit))), like(exponent, 2)), one);
+    result = result * select(set, power, one);
+    power = power * power;
+  }
+  const Expr unit = equal(base, one) || equal(base, like(base, -1));
+  result = select(equal(base, zero), select(equal(exponent, zero), one, zero), result);
+  return select(exponent < zero && unary(UnaryOp::logical_not, unit), zero, result);
+}
+
 /// Division by a power of two is the same as multiplication by its reciprocal, bit for bit (but for subnormals).
 Expr divide(const Expr& a, const Expr& b) {
+  if (!is_float(a->dtype)) return integer_divide(a, b);
   if (const double* d = float_literal(b); d && *d != 0 && std::isfinite(*d)) {
     int exponent = 0;
     if (std::abs(std::frexp(*d, &exponent)) == 0.5 && std::abs(exponent) < 100) return a * like(a, 1 / *d);
@@ -87,13 +125,17 @@ Expr power(const Expr& a, const Expr& b) {
     if (*p == -0.5) return call(MathFn::rsqrt, {a});
     if (*p == -1) return like(a, 1) / a;
   }
-  if (is_float(a->dtype)) return call(MathFn::pow, {a, b});
-  return cast(a->dtype, call(MathFn::pow, {cast(DType::f64, a), cast(DType::f64, b)}));
+  return is_float(a->dtype) ? call(MathFn::pow, {a, b}) : integer_power(a, b);
 }
 
 /// Integers take the sign of the divisor (Python), floats that of the dividend (C), as ONNX's fmod says.
 Expr modulo(const Expr& a, const Expr& b) {
-  if (!is_float(a->dtype)) return floormod(a, b);
+  if (as_int(b) && *as_int(b) > 0) return floormod(a, b);
+  if (!is_float(a->dtype)) {  // by 0, which would stop the processor, gives 0, as does -1
+    const Expr zero = like(b, 0), one = like(b, 1);
+    const Expr unsafe = b->dtype == DType::u8 ? equal(b, zero) : equal(b, zero) || equal(b, like(b, -1));
+    return select(unsafe, zero, floormod(a, select(unsafe, one, b)));
+  }
   const Expr quotient = a / b;
   const Expr whole = select(quotient < like(a, 0), call(MathFn::ceil, {quotient}), call(MathFn::floor, {quotient}));
   return a - whole * b;

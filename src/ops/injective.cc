@@ -125,6 +125,8 @@ OpId define_at(const Site& site, const PadOperator& op) {
         index.push_back(mirrored(at, op.begin[d], op.end[d], extent));
       } else if (op.mode == PadMode::edge && (op.begin[d] > 0 || op.end[d] > 0)) {
         index.push_back(clamped(at, extent));
+      } else if (op.mode == PadMode::wrap && (op.begin[d] > 0 || op.end[d] > 0)) {
+        index.push_back(floormod(at, extent));
       } else {
         index.push_back(at);
       }

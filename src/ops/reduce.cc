@@ -144,10 +144,11 @@ OpId define_at(const Site& site, const SoftmaxOperator& op) {
         site.reduce(site.part("sum"), rows, along, Reducer::sum, family, [&](const Exprs& i, const Exprs& r) {
           return call(MathFn::exp, {site.read(0, at(i, r[0])) - site.read(top, i)});
         });
-    const OpId log = site.map(site.part("log"), rows, family, [&](const Exprs& i) {
-      return call(MathFn::log, {site.read(sum, i)}) + site.read(top, i);
-    });
-    return site.result(family, [&](const Exprs& i) { return site.read(0, i) - site.read(log, row(i)); });
+    const OpId log = site.map(site.part("log"), rows, family,
+                              [&](const Exprs& i) { return call(MathFn::log, {site.read(sum, i)}); });
+    // The maximum first: added to the logarithm of the sum it would swallow its digits.
+    return site.result(
+        family, [&](const Exprs& i) { return (site.read(0, i) - site.read(top, row(i))) - site.read(log, row(i)); });
   }
   const OpId exp = site.map(site.part("exp"), axes_of(site.output.shape), family, [&](const Exprs& i) {
     return call(MathFn::exp, {site.read(0, i) - site.read(top, row(i))});

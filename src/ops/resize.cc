@@ -29,13 +29,15 @@ Fraction fraction_of(double value) {
 
 /// The source coordinate of output position i is (a*i + b) / d, exactly: scales are rational, so rounding to an index
 /// and the distance to it are integer arithmetic.
+constexpr std::int64_t kFixedPoint = std::int64_t{1} << 24;  ///< the denominator where numbers are not rational
+
 struct Coordinate {
   std::int64_t a, b, d;
   bool is_identity() const { return a == d && b == 0; }
 };
 
 Coordinate reduced(Coordinate c) {
-  const std::int64_t g = std::gcd(std::gcd(c.a, c.b), c.d);
+  const std::int64_t g = std::max<std::int64_t>(std::gcd(std::gcd(c.a, c.b), c.d), 1);
   return {c.a / g, c.b / g, c.d / g};
 }
 
@@ -46,8 +48,20 @@ Coordinate coordinate_of(const ResizeOperator& op, std::size_t dim, std::int64_t
   switch (op.coordinates) {
     case CoordinateMode::asymmetric:
       return reduced({s.q, 0, s.p});
-    case CoordinateMode::align_corners:
-      return out == 1 ? Coordinate{0, 0, 1} : reduced({in - 1, 0, out - 1});
+    case CoordinateMode::align_corners: {
+      // The last position would stand at scale * in - 1, which need not be whole.
+      const std::int64_t last = s.p * in - s.q;
+      return out == 1 || last <= 0 ? Coordinate{0, 0, 1} : reduced({(in - 1) * s.q, 0, last});
+    }
+    case CoordinateMode::tf_half_pixel_for_nn:  // (i + 1/2) * q/p
+      return reduced({2 * s.q, s.q, 2 * s.p});
+    case CoordinateMode::tf_crop_and_resize: {
+      const double last = static_cast<double>(in - 1), from = op.roi_begin[dim], to = op.roi_end[dim];
+      const double step = out > 1 ? (to - from) * last / static_cast<double>(out - 1) : 0;
+      const double start = out > 1 ? from * last : (from + to) / 2 * last;
+      const auto fixed = [](double value) { return static_cast<std::int64_t>(std::llround(value * kFixedPoint)); };
+      return reduced({fixed(step), fixed(start), kFixedPoint});
+    }
     case CoordinateMode::pytorch_half_pixel:
       return out == 1 ? Coordinate{0, 0, 1} : reduced(half);
     case CoordinateMode::half_pixel:
@@ -62,7 +76,8 @@ Coordinate coordinate_of(const ResizeOperator& op, std::size_t dim, std::int64_t
 
 /// floor((a*i + b) / d) kept inside 0..extent-1; no clamp where none is needed.
 Expr index_at(const Expr& i, std::int64_t positions, const Coordinate& c, std::int64_t extent) {
-  const std::int64_t lowest = floor_div(c.b, c.d), highest = floor_div(c.a * (positions - 1) + c.b, c.d);
+  const std::int64_t first = floor_div(c.b, c.d), last = floor_div(c.a * (positions - 1) + c.b, c.d);
+  const std::int64_t lowest = std::min(first, last), highest = std::max(first, last);
   Expr index = floordiv(i * c.a + c.b, c.d);
   if (lowest < 0) index = max(index, int_const(0));
   if (highest >= extent) index = min(index, int_const(extent - 1));
@@ -140,6 +155,21 @@ std::vector<Tap> taps_of(const ResizeOperator& op, const Site& site, std::size_t
   return cubic_taps(op, i, out, c, in, site.output.dtype);
 }
 
+/// Whether the coordinate lies outside of the input in some dimension; nothing where it never does.
+Expr outside(const ResizeOperator& op, const Site& site, const Exprs& i) {
+  Expr any;
+  for (std::size_t dim = 0; dim < i.size(); ++dim) {
+    const std::int64_t in = site.shape(0)[dim], out = site.output.shape[dim];
+    const Coordinate c = coordinate_of(op, dim, in, out);
+    const std::int64_t first = c.b, last = c.a * (out - 1) + c.b;
+    const Expr at = i[dim] * c.a + c.b;
+    if (std::min(first, last) < 0) any = any.defined() ? any || at < int_const(0) : at < int_const(0);
+    const Expr above = at > int_const((in - 1) * c.d);
+    if (std::max(first, last) > (in - 1) * c.d) any = any.defined() ? any || above : above;
+  }
+  return any;
+}
+
 /// The weighted sum over the taps of dimensions dim, dim+1, ...: separable, the outer weight times the inner sum.
 Expr weighted(const Site& site, const std::vector<std::vector<Tap>>& taps, std::size_t dim, Exprs& index) {
   if (dim == taps.size()) return site.read(0, index);
@@ -160,7 +190,10 @@ OpId define_at(const Site& site, const ResizeOperator& op) {
     std::vector<std::vector<Tap>> taps;
     for (std::size_t dim = 0; dim < i.size(); ++dim) taps.push_back(taps_of(op, site, dim, i[dim]));
     Exprs index(i.size());
-    return weighted(site, taps, 0, index);
+    const Expr value = weighted(site, taps, 0, index);
+    if (op.coordinates != CoordinateMode::tf_crop_and_resize) return value;
+    const Expr none = outside(op, site, i);
+    return none.defined() ? select(none, constant_like(value, op.extrapolation), value) : value;
   });
 }
 

@@ -72,6 +72,17 @@ OpId define_at(const Site&, const GatherOperator&);
 OpId define_at(const Site&, const ExpandOperator&);
 // resize.cc
 OpId define_at(const Site&, const ResizeOperator&);
+// index.cc
+OpId define_at(const Site&, const GatherElementsOperator&);
+OpId define_at(const Site&, const GatherNdOperator&);
+OpId define_at(const Site&, const ScatterElementsOperator&);
+OpId define_at(const Site&, const ScatterNdOperator&);
+OpId define_at(const Site&, const ArgReduceOperator&);
+OpId define_at(const Site&, const TopKOperator&);
+OpId define_at(const Site&, const CumSumOperator&);
+
+/// tan, asin, ..., atanh of a float. (trigonometry.cc)
+Expr trigonometric(UnaryKind, const Expr& x);
 
 // ---- Windows, shared by convolutions and pools.
 /// The spatial dimensions' names and roles: x alone, y x, or z y x.

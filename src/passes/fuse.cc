@@ -238,7 +238,8 @@ class Fusion {
   bool repeats(Index k, Index n) const {
     const Operator& op = graph_.nodes[k].op;
     if (std::holds_alternative<ExpandOperator>(op)) return true;
-    if (std::holds_alternative<GatherOperator>(op) || std::holds_alternative<ResizeOperator>(op)) {
+    if (std::holds_alternative<GatherOperator>(op) || std::holds_alternative<ResizeOperator>(op) ||
+        std::holds_alternative<GatherElementsOperator>(op) || std::holds_alternative<GatherNdOperator>(op)) {
       return elements(k) > num_elements(graph_.value(graph_.nodes[k].inputs[0]).type.shape);
     }
     return is_elementwise(k) && elements(k) > elements(n);

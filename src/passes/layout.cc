@@ -266,9 +266,39 @@ class Conversion {
     ResizeOperator converted = op;
     converted.shape = permuted(op.shape, x.order);
     for (std::size_t d = 0; d < x.order.size(); ++d) {
-      converted.scales[d] = op.scales[static_cast<std::size_t>(x.order[d])];
+      const auto from = static_cast<std::size_t>(x.order[d]);
+      converted.scales[d] = op.scales[from];
+      if (!op.roi_begin.empty()) converted.roi_begin[d] = op.roi_begin[from];
+      if (!op.roi_end.empty()) converted.roi_end[d] = op.roi_end[from];
     }
     return write(node, converted, {x.value}, x.order);
+  }
+
+  Status convert(const Node& node, const GatherNdOperator&) { return convert_in_file_order(node); }
+  Status convert(const Node& node, const ScatterNdOperator&) { return convert_in_file_order(node); }
+
+  /// All operands have one rank: they follow the first.
+  template <typename Op>
+  Status convert_along_axis(const Node& node, Op op) {
+    const Permutation order = natural(node.inputs[0]).order;
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) {
+      WHET_TRY(const ValueId value, in_order(id, order));
+      inputs.push_back(value);
+    }
+    op.axis = static_cast<std::int64_t>(position_of(order, op.axis));
+    return write(node, op, inputs, order);
+  }
+  Status convert(const Node& node, const GatherElementsOperator& op) { return convert_along_axis(node, op); }
+  Status convert(const Node& node, const ScatterElementsOperator& op) { return convert_along_axis(node, op); }
+  Status convert(const Node& node, const TopKOperator& op) { return convert_along_axis(node, op); }
+  Status convert(const Node& node, const CumSumOperator& op) { return convert_along_axis(node, op); }
+
+  Status convert(const Node& node, const ArgReduceOperator& op) {
+    const Form x = natural(node.inputs[0]);
+    ArgReduceOperator converted = op;
+    converted.axis = static_cast<std::int64_t>(position_of(x.order, op.axis));
+    return write(node, converted, {x.value}, op.keep_dims ? x.order : without(x.order, {op.axis}));
   }
 
   Status convert(const Node& node, const ExpandOperator& op) {

@@ -25,6 +25,13 @@ C class_at(const SliceOperator&) { return C::injective; }
 C class_at(const PadOperator&) { return C::injective; }
 C class_at(const GatherOperator&) { return C::injective; }
 C class_at(const ExpandOperator&) { return C::injective; }
+C class_at(const GatherElementsOperator&) { return C::injective; }
+C class_at(const GatherNdOperator&) { return C::injective; }
+C class_at(const ScatterElementsOperator&) { return C::reduction; }
+C class_at(const ScatterNdOperator&) { return C::reduction; }
+C class_at(const ArgReduceOperator&) { return C::reduction; }
+C class_at(const TopKOperator&) { return C::reduction; }
+C class_at(const CumSumOperator&) { return C::reduction; }
 C class_at(const ResizeOperator& op) { return op.mode == ResizeMode::nearest ? C::injective : C::window; }
 
 }  // namespace

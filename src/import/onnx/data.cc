@@ -81,7 +81,7 @@ std::vector<std::int64_t> every_axis(std::size_t rank) {
   return axes;
 }
 
-const std::vector<std::string_view> kPadModes = {"constant", "reflect", "edge"};
+const std::vector<std::string_view> kPadModes = {"constant", "reflect", "edge", "wrap"};
 
 /// The extents of Split's parts: as given, or equal ones, the last smaller.
 Result<std::vector<std::int64_t>> split_extents(OnnxSite& site, std::int64_t extent) {

@@ -75,14 +75,15 @@ Status import_mean(OnnxSite& site) {
   return site.give(BinaryOperator{BinaryKind::div}, {sum, divisor});
 }
 
+/// The result has the base's type.
 Status import_pow(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   ValueId exponent = site.in(1);
   if (site.dtype(0) != site.dtype(1)) {
-    // The result has the base's type; a fractional exponent of an integer is nobody's meaning.
-    if (!is_float(site.dtype(0)) && is_float(site.dtype(1))) {
-      return site.error("raises " + to_string(site.type(site.in(0))) + " to " + to_string(site.type(site.in(1))) +
-                        "; expected one type");
+    if (!is_float(site.dtype(0)) && is_float(site.dtype(1))) {  // fractions count: computed among floats
+      WHET_TRY(const ValueId base, site.add("base", CastOperator{site.dtype(1)}, {site.in(0)}));
+      WHET_TRY(const ValueId power, site.add("power", BinaryOperator{BinaryKind::pow}, {base, exponent}));
+      return site.give(CastOperator{site.dtype(0)}, {power});
     }
     WHET_TRY(exponent, site.add("exponent", CastOperator{site.dtype(0)}, {exponent}));
   }
@@ -92,9 +93,14 @@ Status import_pow(OnnxSite& site) {
 Status import_mod(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const bool fmod, site.flag("fmod", false));
-  if (fmod != is_float(site.dtype(0))) {
-    return site.error("attribute \"fmod\" is " + std::to_string(fmod) + " for " + to_string(site.type(site.in(0))) +
-                      "; supported are 1 for floats and 0 for integers");
+  const ValueId a = site.in(0), b = site.in(1);
+  if (fmod && !is_float(site.dtype(0))) {  // the sign of the dividend: a - b * (a / b)
+    WHET_TRY(const ValueId quotient, site.add("quotient", BinaryOperator{BinaryKind::div}, {a, b}));
+    WHET_TRY(const ValueId product, site.add("product", BinaryOperator{BinaryKind::mul}, {b, quotient}));
+    return site.give(BinaryOperator{BinaryKind::sub}, {a, product});
+  }
+  if (!fmod && is_float(site.dtype(0))) {
+    return site.error("attribute \"fmod\" is 0 for " + to_string(site.type(a)) + "; expected 1 for floats");
   }
   return site.give(BinaryOperator{BinaryKind::mod}, {site.in(0), site.in(1)});
 }
@@ -140,6 +146,10 @@ Status import_leaky_relu(OnnxSite& site) {
 /// max(x, 0) + slope * min(x, 0)
 Status import_prelu(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  if (broadcast(site.shape(0), site.shape(1)) != site.shape(0)) {
+    return site.error("the slope is " + to_string(site.type(site.in(1))) + "; it must broadcast to " +
+                      to_string(site.type(site.in(0))));
+  }
   WHET_TRY(const ValueId positive, site.add("positive", UnaryOperator{UnaryKind::relu}, {site.in(0)}));
   WHET_TRY(const ValueId negative, site.add("negative", ClipOperator{-kInfinity, 0}, {site.in(0)}));
   WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {negative, site.in(1)}));
@@ -200,6 +210,39 @@ Status import_gelu(OnnxSite& site) {
   WHET_TRY(inner, with_scalar(site, "gate", BinaryKind::add, inner, 1));
   WHET_TRY(inner, site.add("gated", BinaryOperator{BinaryKind::mul}, {x, inner}));
   return site.give(BinaryOperator{BinaryKind::mul}, {inner, site.add_scalar("half", site.dtype(0), 0.5)});
+}
+
+/// Whether x is infinite, with a sign that counts.
+Status import_is_inf(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(expect_one_float(site));
+  WHET_TRY(const bool negative, site.flag("detect_negative", true));
+  WHET_TRY(const bool positive, site.flag("detect_positive", true));
+  if (!negative && !positive) {
+    const ValueId no = site.add_scalar("no", DType::boolean, 0);
+    return site.give(ExpandOperator{site.shape(0)}, {no});
+  }
+  ValueId x = site.in(0);
+  if (negative && positive) {
+    WHET_TRY(x, site.add("magnitude", UnaryOperator{UnaryKind::abs}, {x}));
+  }
+  const ValueId infinite = site.add_scalar("infinity", site.dtype(0), positive ? kInfinity : -kInfinity);
+  return site.give(BinaryOperator{BinaryKind::equal}, {x, infinite});
+}
+
+/// x + bias below -lambd, x - bias above lambd, 0 between.
+Status import_shrink(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const double lambda, site.number("lambd", 0.5));
+  WHET_TRY(const double bias, site.number("bias", 0));
+  const ValueId x = site.in(0), low = site.add_scalar("low", site.dtype(0), -lambda);
+  const ValueId high = site.add_scalar("high", site.dtype(0), lambda);
+  const ValueId zero = site.add_scalar("zero", site.dtype(0), 0);
+  WHET_TRY(const ValueId below, site.add("below", BinaryOperator{BinaryKind::less}, {x, low}));
+  WHET_TRY(const ValueId above, site.add("above", BinaryOperator{BinaryKind::greater}, {x, high}));
+  WHET_TRY(const ValueId raised, with_scalar(site, "raised", BinaryKind::add, x, bias));
+  WHET_TRY(const ValueId lowered, with_scalar(site, "lowered", BinaryKind::sub, x, bias));
+  WHET_TRY(const ValueId upper, site.add("upper", WhereOperator{}, {above, lowered, zero}));
+  return site.give(WhereOperator{}, {below, raised, upper});
 }
 
 Status import_where(OnnxSite& site) {

@@ -19,18 +19,21 @@ using onnx::AttributeProto;
 using onnx::NodeProto;
 
 // In the order of the enums.
-constexpr const char* kUnaryOps[] = {"Relu", "Sigmoid",  "Tanh",     "Exp",   "Log",  "Sqrt",     "Reciprocal",
-                                     "Erf",  "Abs",      "Neg",      "Floor", "Ceil", "Round",    "Sign",
-                                     "Not",  "Softplus", "Softsign", "Sin",   "Cos",  "HardSwish"};
+constexpr const char* kUnaryOps[] = {
+    "Relu",  "Sigmoid", "Tanh",  "Exp",  "Log",  "Sqrt",     "Reciprocal", "Erf",   "Abs",   "Neg",
+    "Floor", "Ceil",    "Round", "Sign", "Not",  "Softplus", "Softsign",   "Sin",   "Cos",   "HardSwish",
+    "Tan",   "Asin",    "Acos",  "Atan", "Sinh", "Cosh",     "Asinh",      "Acosh", "Atanh", "IsNaN"};
 constexpr const char* kBinaryOps[] = {"Add",   "Sub", "Mul",  "Div",         "Pow",     "Min",
                                       "Max",   "Mod", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
                                       "Equal", "And", "Or",   "Xor"};
 constexpr const char* kReduceOps[] = {"ReduceSum", "ReduceMean", "ReduceMax",       "ReduceMin",    "ReduceProd",
                                       "ReduceL1",  "ReduceL2",   "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"};
-constexpr const char* kPadModes[] = {"constant", "reflect", "edge"};
+constexpr const char* kPadModes[] = {"constant", "reflect", "edge", "wrap"};
+constexpr const char* kScatterKinds[] = {"none", "add", "mul", "max", "min"};
 constexpr const char* kResizeModes[] = {"nearest", "linear", "cubic"};
-constexpr const char* kCoordinates[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
-                                        "half_pixel_symmetric"};
+constexpr const char* kCoordinates[] = {"half_pixel",         "asymmetric",           "align_corners",
+                                        "pytorch_half_pixel", "half_pixel_symmetric", "tf_half_pixel_for_nn",
+                                        "tf_crop_and_resize"};
 constexpr const char* kNearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
 
 int opset_of(const Graph& graph) {
@@ -40,8 +43,16 @@ int opset_of(const Graph& graph) {
       if (unary->kind == UnaryKind::hard_swish) opset = std::max(opset, 14);
     }
     if (const auto* resize = std::get_if<ResizeOperator>(&node.op)) {
-      if (resize->coordinates == CoordinateMode::half_pixel_symmetric) opset = 19;
+      if (resize->coordinates == CoordinateMode::half_pixel_symmetric) opset = std::max(opset, 19);
     }
+    if (const auto* pad = std::get_if<PadOperator>(&node.op)) {
+      if (pad->mode == PadMode::wrap) opset = std::max(opset, 19);
+    }
+    const auto scatter = [&](ScatterKind kind) {
+      if (kind != ScatterKind::replace) opset = std::max(opset, kind >= ScatterKind::max ? 18 : 16);
+    };
+    if (const auto* elements = std::get_if<ScatterElementsOperator>(&node.op)) scatter(elements->kind);
+    if (const auto* nd = std::get_if<ScatterNdOperator>(&node.op)) scatter(nd->kind);
   }
   return opset;
 }
@@ -182,6 +193,43 @@ class Exporter {
   void operator()(const ExpandOperator& op) { plain("Expand").add_input(constant("shape", integers(op.shape))); }
   void operator()(const ConcatOperator& op) { set(plain("Concat"), "axis", op.axis); }
   void operator()(const GatherOperator& op) { set(plain("Gather"), "axis", op.axis); }
+  void operator()(const GatherElementsOperator& op) { set(plain("GatherElements"), "axis", op.axis); }
+  void operator()(const GatherNdOperator& op) {
+    NodeProto& node = plain("GatherND");
+    if (op.batch_dims != 0) set(node, "batch_dims", op.batch_dims);
+  }
+  void operator()(const ScatterElementsOperator& op) {
+    NodeProto& node = plain("ScatterElements");
+    set(node, "axis", op.axis);
+    if (op.kind != ScatterKind::replace) set(node, "reduction", kScatterKinds[static_cast<int>(op.kind)]);
+  }
+  void operator()(const ScatterNdOperator& op) {
+    NodeProto& node = plain("ScatterND");
+    if (op.kind != ScatterKind::replace) set(node, "reduction", kScatterKinds[static_cast<int>(op.kind)]);
+  }
+  void operator()(const ArgReduceOperator& op) {
+    NodeProto& node = plain(op.largest ? "ArgMax" : "ArgMin");
+    set(node, "axis", op.axis);
+    set(node, "keepdims", std::int64_t{op.keep_dims});
+    if (op.last) set(node, "select_last_index", std::int64_t{1});
+  }
+  /// TopK's first output is one that nothing reads: the values are gathered by the places.
+  void operator()(const TopKOperator& op) {
+    const std::string k = constant("k", integers({op.k})), values = unique(node_->name + "/values");
+    NodeProto& node = add("TopK", {name(in(0)), k}, values);
+    node.set_name(node_->name);
+    node.add_output(result_name(false));
+    set(node, "axis", op.axis);
+    set(node, "largest", std::int64_t{op.largest});
+  }
+  void operator()(const CumSumOperator& op) {
+    NodeProto& node = plain("CumSum");
+    Tensor axis(DType::i64, {});
+    axis.set_integer(0, op.axis);
+    node.add_input(constant("axis", axis));
+    set(node, "exclusive", std::int64_t{op.exclusive});
+    set(node, "reverse", std::int64_t{op.reverse});
+  }
   void operator()(const SliceOperator& op) {
     Ints ends, axes;
     for (std::size_t i = 0; i < op.shape.size(); ++i) {
@@ -214,7 +262,13 @@ class Exporter {
               std::floor(static_cast<double>(x[i]) * scale) == static_cast<double>(op.shape[i]);
     }
     NodeProto& node = plain("Resize");
-    node.add_input("");  // the region of interest belongs to a mode that whet does not have
+    Tensor region(DType::f32, {static_cast<std::int64_t>(2 * op.roi_begin.size())});
+    for (std::size_t d = 0; d < op.roi_begin.size(); ++d) {
+      region.set(static_cast<std::int64_t>(d), op.roi_begin[d]);
+      region.set(static_cast<std::int64_t>(d + op.roi_begin.size()), op.roi_end[d]);
+    }
+    node.add_input(op.roi_begin.empty() ? "" : constant("roi", region));
+    if (op.extrapolation != 0) set(node, "extrapolation_value", op.extrapolation);
     if (quotients || !exact) {
       node.add_input("");
       node.add_input(constant("sizes", integers(op.shape)));

@@ -51,16 +51,22 @@ Status import_celu(OnnxSite&);
 Status import_thresholded_relu(OnnxSite&);
 Status import_mish(OnnxSite&);
 Status import_gelu(OnnxSite&);
+Status import_is_inf(OnnxSite&);
+Status import_shrink(OnnxSite&);
 Status import_where(OnnxSite&);
 Status import_cast_like(OnnxSite&);
 Status import_cast(OnnxSite&);
 
 // conv.cc
 Status import_conv(OnnxSite&);
+// conv_transpose.cc
+Status import_conv_transpose(OnnxSite&);
 
 // pool.cc
 Status import_max_pool(OnnxSite&);
 Status import_average_pool(OnnxSite&);
+Status import_lp_pool(OnnxSite&);
+Status import_global_lp_pool(OnnxSite&);
 Status import_global_average_pool(OnnxSite&);
 Status import_global_max_pool(OnnxSite&);
 
@@ -72,6 +78,10 @@ Status import_matmul(OnnxSite&);
 Status import_batch_norm(OnnxSite&);
 Status import_layer_norm(OnnxSite&);
 Status import_instance_norm(OnnxSite&);
+Status import_group_norm(OnnxSite&);
+Status import_mean_variance_norm(OnnxSite&);
+Status import_lp_norm(OnnxSite&);
+Status import_lrn(OnnxSite&);
 Status import_softmax(OnnxSite&);
 Status import_log_softmax(OnnxSite&);
 Status import_softmax_flattened(OnnxSite&);
@@ -113,6 +123,40 @@ Status import_pad(OnnxSite&);
 Status import_constant(OnnxSite&);
 Status import_constant_of_shape(OnnxSite&);
 Status import_range(OnnxSite&);
+
+// index.cc
+Status import_arg_max(OnnxSite&);
+Status import_arg_min(OnnxSite&);
+Status import_top_k_attribute(OnnxSite&);
+Status import_top_k(OnnxSite&);
+Status import_cumsum(OnnxSite&);
+Status import_gather_elements(OnnxSite&);
+Status import_gather_nd(OnnxSite&);
+Status import_scatter_elements(OnnxSite&);
+Status import_scatter_nd(OnnxSite&);
+Status import_one_hot(OnnxSite&);
+Status import_trilu(OnnxSite&);
+Status import_eye_like(OnnxSite&);
+Status import_non_zero(OnnxSite&);
+Status import_hardmax(OnnxSite&);
+Status import_compress(OnnxSite&);
+
+// einsum.cc
+Status import_einsum(OnnxSite&);
+
+// recurrent.cc
+Status import_lstm(OnnxSite&);
+Status import_gru(OnnxSite&);
+Status import_rnn(OnnxSite&);
+
+// loss.cc
+Status import_negative_log_likelihood(OnnxSite&);
+Status import_softmax_cross_entropy(OnnxSite&);
+
+// quantize.cc
+Status import_quantize_linear(OnnxSite&);
+Status import_dequantize_linear(OnnxSite&);
+Status import_dynamic_quantize_linear(OnnxSite&);
 
 // resize.cc
 Status import_resize_10(OnnxSite&);

@@ -24,10 +24,13 @@ Status softmax_flattened(OnnxSite& site, bool log) {
   return site.give(ReshapeOperator{site.shape(0)}, {result});
 }
 
-/// (x - mean) / sqrt(variance + epsilon) over `axes`.
-Result<ValueId> normalized(OnnxSite& site, const std::vector<std::int64_t>& axes) {
-  WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
-  const ValueId x = site.in(0);
+/// What normalization gives: the mean and the deviation are values a row.
+struct Normalized {
+  ValueId y, mean, deviation;
+};
+
+/// (x - mean) / sqrt(variance + epsilon) over `axes` of `x`.
+Result<Normalized> normalized(OnnxSite& site, ValueId x, const std::vector<std::int64_t>& axes, double epsilon) {
   if (!is_float(site.dtype(0))) return site.error("the input is " + to_string(site.type(x)) + "; expected floats");
   const ValueId offset = site.add_scalar("epsilon", site.dtype(0), epsilon);
   WHET_TRY(const ValueId mean, site.add("mean", ReduceOperator{ReduceKind::mean, axes, true}, {x}));
@@ -36,7 +39,14 @@ Result<ValueId> normalized(OnnxSite& site, const std::vector<std::int64_t>& axes
   WHET_TRY(ValueId deviation, site.add("variance", ReduceOperator{ReduceKind::mean, axes, true}, {square}));
   WHET_TRY(deviation, site.add("variance_epsilon", BinaryOperator{BinaryKind::add}, {deviation, offset}));
   WHET_TRY(deviation, site.add("deviation", UnaryOperator{UnaryKind::sqrt}, {deviation}));
-  return site.add("normalized", BinaryOperator{BinaryKind::div}, {centred, deviation});
+  WHET_TRY(const ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {centred, deviation}));
+  return Normalized{y, mean, deviation};
+}
+
+/// The same of input 0 with the file's epsilon.
+Result<Normalized> normalized(OnnxSite& site, const std::vector<std::int64_t>& axes) {
+  WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
+  return normalized(site, site.in(0), axes, epsilon);
 }
 
 std::vector<std::int64_t> axes_from(std::int64_t first, std::size_t rank) {
@@ -52,9 +62,13 @@ Status import_layer_norm(OnnxSite& site) {
   site.ignore({"stash_type"});
   WHET_TRY(const std::int64_t given, site.integer("axis", -1));
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  WHET_TRY(const ValueId y, normalized(site, axes_from(axis, site.rank(0))));
-  if (!site.has(2)) return site.give(BinaryOperator{BinaryKind::mul}, {y, site.in(1)});
-  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {y, site.in(1)}));
+  WHET_TRY(const Normalized n, normalized(site, axes_from(axis, site.rank(0))));
+  WHET_RETURN_IF_ERROR(site.give(n.mean, 1));
+  if (site.wants_output(2)) {
+    WHET_RETURN_IF_ERROR(site.give(UnaryOperator{UnaryKind::reciprocal}, {n.deviation}, 2));
+  }
+  if (!site.has(2)) return site.give(BinaryOperator{BinaryKind::mul}, {n.y, site.in(1)});
+  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {n.y, site.in(1)}));
   return site.give(BinaryOperator{BinaryKind::add}, {scaled, site.in(2)});
 }
 
@@ -70,9 +84,103 @@ Status import_instance_norm(OnnxSite& site) {
   shape[0] = site.shape(0)[1];
   WHET_TRY(const ValueId scale, site.add("scale", ReshapeOperator{shape}, {site.in(1)}));
   WHET_TRY(const ValueId bias, site.add("bias", ReshapeOperator{shape}, {site.in(2)}));
-  WHET_TRY(const ValueId y, normalized(site, axes_from(2, rank)));
-  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {y, scale}));
+  WHET_TRY(const Normalized n, normalized(site, axes_from(2, rank)));
+  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {n.y, scale}));
   return site.give(BinaryOperator{BinaryKind::add}, {scaled, bias});
+}
+
+/// Over the channels of a group and all that is behind them. Scale and bias are one a group, or (from operator set 21
+/// on) one a channel; either is taken, whatever the set says.
+Status import_group_norm(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  WHET_RETURN_IF_ERROR(site.expect_attribute("num_groups"));
+  site.ignore({"stash_type"});
+  WHET_TRY(const std::int64_t groups, site.integer("num_groups", 1));
+  WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
+  const Shape x = site.shape(0);
+  const bool fits = x.size() >= 2 && groups >= 1 && x[1] % groups == 0 && site.shape(1) == site.shape(2) &&
+                    (site.shape(1) == Shape{groups} || site.shape(1) == Shape{x[1]});
+  if (!fits) {
+    return site.error("normalizes " + to_string(site.type(site.in(0))) + " in " + std::to_string(groups) +
+                      " groups with " + to_string(site.type(site.in(1))) + " and " + to_string(site.type(site.in(2))) +
+                      "; expected a number of groups that divides the channels, and two lists");
+  }
+  const Shape rows = {x[0], groups, num_elements(x) / std::max<std::int64_t>(x[0] * groups, 1)};
+  WHET_TRY(const ValueId grouped, site.add("grouped", ReshapeOperator{rows}, {site.in(0)}));
+  WHET_TRY(const Normalized n, normalized(site, grouped, {2}, epsilon));
+  const bool by_group = site.shape(1) == Shape{groups} && groups != x[1];
+  Shape parameter(by_group ? 2 : x.size() - 1, 1);
+  parameter[0] = site.shape(1)[0];
+  ValueId y = n.y;
+  if (!by_group) {
+    WHET_TRY(y, site.add("whole", ReshapeOperator{x}, {y}));
+  }
+  WHET_TRY(const ValueId scale, site.add("scale", ReshapeOperator{parameter}, {site.in(1)}));
+  WHET_TRY(const ValueId bias, site.add("bias", ReshapeOperator{parameter}, {site.in(2)}));
+  WHET_TRY(y, site.add("scaled", BinaryOperator{BinaryKind::mul}, {y, scale}));
+  if (!by_group) return site.give(BinaryOperator{BinaryKind::add}, {y, bias});
+  WHET_TRY(y, site.add("shifted", BinaryOperator{BinaryKind::add}, {y, bias}));
+  return site.give(ReshapeOperator{x}, {y});
+}
+
+/// Over the axes given: all but the channels.
+Status import_mean_variance_norm(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(std::vector<std::int64_t> axes, site.integers("axes", {0, 2, 3}));
+  WHET_TRY(axes, site.resolve_axes(axes, site.rank(0)));
+  WHET_TRY(const Normalized n, normalized(site, site.in(0), axes, 1e-18));
+  return site.give(n.y);
+}
+
+/// x / norm, where the norm is not 0.
+Status import_lp_norm(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const std::int64_t given, site.integer("axis", -1));
+  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
+  WHET_TRY(const std::int64_t p, site.integer("p", 2));
+  if (p != 1 && p != 2) return site.error("attribute \"p\" is " + std::to_string(p) + "; expected 1 or 2");
+  const ReduceKind kind = p == 1 ? ReduceKind::l1 : ReduceKind::l2;
+  WHET_TRY(const ValueId norm, site.add("norm", ReduceOperator{kind, {axis}, true}, {site.in(0)}));
+  return site.give(BinaryOperator{BinaryKind::div}, {site.in(0), norm});
+}
+
+/// x / (bias + alpha / size * (sum of the squares of `size` channels around each))^beta. The sum is one of slices, which
+/// fuse into one kernel whatever the layout.
+Status import_lrn(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_RETURN_IF_ERROR(site.expect_attribute("size"));
+  WHET_TRY(const std::int64_t size, site.integer("size", 1));
+  WHET_TRY(const double alpha, site.number("alpha", 0.0001));
+  WHET_TRY(const double beta, site.number("beta", 0.75));
+  WHET_TRY(const double bias, site.number("bias", 1));
+  const ValueId x = site.in(0);
+  const Shape shape = site.shape(0);
+  const DType dtype = site.dtype(0);
+  if (shape.size() < 2 || size < 1 || size > 1024) {
+    return site.error("sums " + std::to_string(size) + " channels of " + to_string(site.type(x)) +
+                      "; expected 1 to 1024 channels, in the second dimension");
+  }
+  WHET_TRY(const ValueId square, site.add("square", BinaryOperator{BinaryKind::mul}, {x, x}));
+  PadOperator pad{PadMode::constant, 0, Shape(shape.size(), 0), Shape(shape.size(), 0)};
+  pad.begin[1] = (size - 1) / 2;
+  pad.end[1] = size - 1 - pad.begin[1];
+  WHET_TRY(const ValueId padded, site.add("padded", pad, {square}));
+  ValueId sum;
+  for (std::int64_t k = 0; k < size; ++k) {
+    SliceOperator slice{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
+    slice.starts[1] = k;
+    WHET_TRY(const ValueId part, site.add("channel", slice, {padded}));
+    if (k == 0) {
+      sum = part;
+    } else {
+      WHET_TRY(sum, site.add("sum", BinaryOperator{BinaryKind::add}, {sum, part}));
+    }
+  }
+  const ValueId factor = site.add_scalar("alpha", dtype, alpha / static_cast<double>(size));
+  WHET_TRY(sum, site.add("scaled", BinaryOperator{BinaryKind::mul}, {sum, factor}));
+  WHET_TRY(sum, site.add("biased", BinaryOperator{BinaryKind::add}, {sum, site.add_scalar("bias", dtype, bias)}));
+  WHET_TRY(sum, site.add("power", BinaryOperator{BinaryKind::pow}, {sum, site.add_scalar("beta", dtype, beta)}));
+  return site.give(BinaryOperator{BinaryKind::div}, {x, sum});
 }
 
 Status import_batch_norm(OnnxSite& site) {

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <limits>
 
+#include "import/fold_shape.h"
 #include "import/onnx/importers.h"
 #include "import/onnx/window.h"
 
@@ -32,7 +34,14 @@ Status give_padded_average(OnnxSite& site, PoolOperator op, const Window& window
   return site.give(op, {padded});
 }
 
-Status import_pool(OnnxSite& site, PoolKind kind) {
+/// The pool that the attributes describe, with windows that ceil_mode adds; `window`: as the file pads.
+struct Described {
+  PoolOperator op;
+  Window window;
+  bool grew = false;
+};
+
+Result<Described> describe(OnnxSite& site, PoolKind kind) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   if (site.rank(0) < 3) {
     return site.error("the input is " + to_string(site.type(site.in(0))) +
@@ -51,8 +60,76 @@ Status import_pool(OnnxSite& site, PoolKind kind) {
     round_up(op, i, site.shape(0)[i + 2]);
     grew = grew || op.pads_end[i] > window.pads_end[i];
   }
-  if (op.count_include_pad && grew) return give_padded_average(site, op, window);
-  return site.give(op, {site.in(0)});
+  return Described{op, window, grew};
+}
+
+/// Where each maximum stands in the whole input, counted row by row (or column by column): of the taps of a window the
+/// first that equals the maximum.
+Status give_places(OnnxSite& site, const PoolOperator& op, ValueId top, bool by_columns) {
+  const Shape x = site.shape(0), y = site.type(top).shape;
+  const std::size_t dims = op.kernel.size();
+  const Shape spatial(x.begin() + 2, x.end()), positions(y.begin() + 2, y.end());
+  const std::int64_t plane = num_elements(spatial), count = num_elements(positions);
+  if (num_elements(op.kernel) > 1024 || count > kMaxFoldedElements) {
+    return site.error("the places of the maxima of windows " + to_string(op.kernel) + " are not supported");
+  }
+  PadOperator pad{PadMode::constant, -std::numeric_limits<double>::infinity(), {0, 0}, {0, 0}};
+  if (!is_float(site.dtype(0))) pad.value = site.dtype(0) == DType::u8 ? 0 : -128;
+  pad.begin.insert(pad.begin.end(), op.pads_begin.begin(), op.pads_begin.end());
+  pad.end.insert(pad.end.end(), op.pads_end.begin(), op.pads_end.end());
+  WHET_TRY(const ValueId padded, site.add("padded", pad, {site.in(0)}));
+  Shape flat_shape(dims + 2, 1);
+  std::copy(positions.begin(), positions.end(), flat_shape.begin() + 2);
+  ValueId places = site.add_scalar("nowhere", DType::i64, 0);
+  for (std::int64_t tap = num_elements(op.kernel); tap-- > 0;) {
+    SliceOperator slice{{0, 0}, {1, 1}, y};
+    std::int64_t rest = tap;
+    for (std::size_t d = dims; d-- > 0; rest /= op.kernel[d]) {
+      slice.starts.insert(slice.starts.begin() + 2, rest % op.kernel[d] * op.dilations[d]);
+      slice.steps.insert(slice.steps.begin() + 2, y[d + 2] > 1 ? op.strides[d] : 1);
+    }
+    Tensor flat(DType::i64, flat_shape);
+    for (std::int64_t p = 0; p < count; ++p) {
+      std::int64_t left = p, at = 0, below = 1;
+      Shape where(dims);
+      for (std::size_t d = dims; d-- > 0; left /= positions[d]) {
+        where[d] = left % positions[d] * op.strides[d] + slice.starts[d + 2] - op.pads_begin[d];
+      }
+      for (std::size_t k = 0; k < dims; ++k) {
+        const std::size_t d = by_columns ? k : dims - 1 - k;
+        at += where[d] * below;
+        below *= spatial[d];
+      }
+      flat.set_integer(p, at);
+    }
+    WHET_TRY(const ValueId part, site.add("tap", slice, {padded}));
+    WHET_TRY(const ValueId hit, site.add("hit", BinaryOperator{BinaryKind::equal}, {part, top}));
+    WHET_TRY(places, site.add("place", WhereOperator{}, {hit, site.add_constant("places", flat), places}));
+  }
+  Shape planes_shape(dims + 2, 1);
+  planes_shape[0] = x[0];
+  planes_shape[1] = x[1];
+  Tensor planes(DType::i64, planes_shape);
+  for (std::int64_t i = 0; i < planes.size(); ++i) planes.set_integer(i, i * plane);
+  return site.give(BinaryOperator{BinaryKind::add}, {places, site.add_constant("planes", planes)}, 1);
+}
+
+/// |x|^p, its sum over windows or dimensions, and the root of that.
+Result<ValueId> powers(OnnxSite& site, std::int64_t p) {
+  WHET_TRY(const ValueId magnitude, site.add("magnitude", UnaryOperator{UnaryKind::abs}, {site.in(0)}));
+  const ValueId exponent = site.add_scalar("p", site.dtype(0), static_cast<double>(p));
+  return site.add("powers", BinaryOperator{BinaryKind::pow}, {magnitude, exponent});
+}
+
+Status give_root(OnnxSite& site, ValueId sum, std::int64_t p) {
+  const ValueId exponent = site.add_scalar("inverse_p", site.dtype(0), 1 / static_cast<double>(p));
+  return site.give(BinaryOperator{BinaryKind::pow}, {sum, exponent});
+}
+
+Result<std::int64_t> read_p(OnnxSite& site) {
+  WHET_TRY(const std::int64_t p, site.integer("p", 2));
+  if (p >= 1 && p <= 1024) return p;
+  return site.error("attribute \"p\" is " + std::to_string(p) + "; expected 1 to 1024");
 }
 
 Status import_global_pool(OnnxSite& site, ReduceKind kind) {
@@ -68,11 +145,41 @@ Status import_global_pool(OnnxSite& site, ReduceKind kind) {
 }  // namespace
 
 Status import_max_pool(OnnxSite& site) {
-  site.ignore({"storage_order"});  // of the second output, which is refused
-  return import_pool(site, PoolKind::max);
+  WHET_TRY(const bool by_columns, site.flag("storage_order", false));
+  WHET_TRY(const Described d, describe(site, PoolKind::max));
+  if (!site.wants_output(1)) return site.give(d.op, {site.in(0)});
+  WHET_TRY(const ValueId top, site.add("top", d.op, {site.in(0)}));
+  WHET_RETURN_IF_ERROR(give_places(site, d.op, top, by_columns));
+  return site.give(top);
 }
 
-Status import_average_pool(OnnxSite& site) { return import_pool(site, PoolKind::average); }
+Status import_average_pool(OnnxSite& site) {
+  WHET_TRY(const Described d, describe(site, PoolKind::average));
+  if (d.op.count_include_pad && d.grew) return give_padded_average(site, d.op, d.window);
+  return site.give(d.op, {site.in(0)});
+}
+
+Status import_lp_pool(OnnxSite& site) {
+  WHET_TRY(const std::int64_t p, read_p(site));
+  WHET_TRY(Described d, describe(site, PoolKind::average));
+  d.op.count_include_pad = true;  // zeros add nothing: the mean of all taps is the sum but for a factor
+  WHET_TRY(const ValueId x, powers(site, p));
+  WHET_TRY(const ValueId mean, site.add("mean", d.op, {x}));
+  const ValueId count = site.add_scalar("count", site.dtype(0), static_cast<double>(num_elements(d.op.kernel)));
+  WHET_TRY(const ValueId sum, site.add("sum", BinaryOperator{BinaryKind::mul}, {mean, count}));
+  return give_root(site, sum, p);
+}
+
+Status import_global_lp_pool(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const std::int64_t p, read_p(site));
+  ReduceOperator op{ReduceKind::sum, {}, true};
+  for (std::size_t i = 2; i < site.rank(0); ++i) op.axes.push_back(static_cast<std::int64_t>(i));
+  WHET_TRY(const ValueId x, powers(site, p));
+  WHET_TRY(const ValueId sum, site.add("sum", op, {x}));
+  return give_root(site, sum, p);
+}
+
 Status import_global_average_pool(OnnxSite& site) { return import_global_pool(site, ReduceKind::mean); }
 Status import_global_max_pool(OnnxSite& site) { return import_global_pool(site, ReduceKind::max); }
 

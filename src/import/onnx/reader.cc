@@ -209,8 +209,8 @@ Result<std::int64_t> standard_opset(const onnx::ModelProto& proto, const std::st
   for (const auto& import : proto.opset_import()) {
     if (import.domain().empty() || import.domain() == "ai.onnx") opset = import.version();
   }
-  if (opset >= 7 && opset <= 21) return opset;
-  return Error{what + ": uses operator set " + std::to_string(opset) + " of ONNX; 7 to 21 are supported"};
+  if (opset >= 1 && opset <= 24) return opset;
+  return Error{what + ": uses operator set " + std::to_string(opset) + " of ONNX; 1 to 24 are supported"};
 }
 
 Result<OnnxModel> decode_model(onnx::ModelProto& proto, const std::string& directory, const std::string& what) {

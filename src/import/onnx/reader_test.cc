@@ -119,8 +119,8 @@ const std::string kTensor = number(kType, 1) + text(kName, "w") + text(kRaw, raw
 
 TEST(ReadOnnx, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(failure(model_of(kTensor)), "read");
-  EXPECT_EQ(failure(model_of(kTensor, 6)), "m.onnx: uses operator set 6 of ONNX; 7 to 21 are supported");
-  EXPECT_EQ(failure(model_of(kTensor, 22)), "m.onnx: uses operator set 22 of ONNX; 7 to 21 are supported");
+  EXPECT_EQ(failure(model_of(kTensor, 0)), "m.onnx: uses operator set 0 of ONNX; 1 to 24 are supported");
+  EXPECT_EQ(failure(model_of(kTensor, 25)), "m.onnx: uses operator set 25 of ONNX; 1 to 24 are supported");
   EXPECT_EQ(failure(text(kOpset, number(2, 13))), "m.onnx: not an ONNX model (it holds no graph)");
   EXPECT_EQ(failure(model_of(kTensor, 13, text(kInitializer, kTensor))), "initializer \"w\" stands twice in the file");
 }

@@ -1,5 +1,9 @@
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
+#include "import/fold_shape.h"
 #include "import/onnx/importers.h"
 
 namespace whet {
@@ -72,19 +76,13 @@ Result<ResizeOperator> simple_resize(OnnxSite& site) {
   return ResizeOperator{static_cast<ResizeMode>(mode), CoordinateMode::asymmetric, NearestMode::floor};
 }
 
-Status refuse_attribute(OnnxSite& site, const char* attribute, const char* only) {
-  WHET_TRY(const std::string value, site.text(attribute, only));
-  if (value == only) return ok_status();
-  return site.error("attribute \"" + std::string(attribute) + "\" is \"" + value + "\"; only \"" + only +
-                    "\" is supported");
-}
-
 Result<ResizeOperator> read_attributes(OnnxSite& site) {
   ResizeOperator op;
   WHET_TRY(const std::size_t mode, site.choice("mode", "nearest", {"nearest", "linear", "cubic"}));
   WHET_TRY(const std::size_t coordinates,
            site.choice("coordinate_transformation_mode", "half_pixel",
-                       {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric"}));
+                       {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric",
+                        "tf_half_pixel_for_nn", "tf_crop_and_resize"}));
   WHET_TRY(const std::size_t nearest, site.choice("nearest_mode", "round_prefer_floor",
                                                   {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
   op.mode = static_cast<ResizeMode>(mode);
@@ -92,11 +90,131 @@ Result<ResizeOperator> read_attributes(OnnxSite& site) {
   op.nearest = static_cast<NearestMode>(nearest);
   WHET_TRY(op.cubic_a, site.number("cubic_coeff_a", -0.75));
   WHET_TRY(op.exclude_outside, site.flag("exclude_outside", false));
-  site.ignore({"extrapolation_value"});  // of tf_crop_and_resize, which is refused
-  WHET_TRY(const bool antialias, site.flag("antialias", false));
-  if (antialias) return site.error("attribute \"antialias\" is 1; this is not supported");
-  WHET_RETURN_IF_ERROR(refuse_attribute(site, "keep_aspect_ratio_policy", "stretch"));
+  WHET_TRY(const double extrapolation, site.number("extrapolation_value", 0));
+  if (op.coordinates == CoordinateMode::tf_crop_and_resize) op.extrapolation = extrapolation;
   return op;
+}
+
+/// The region of interest: the first places of all axes, then the last.
+Status read_region(OnnxSite& site, const std::vector<std::int64_t>& axes, ResizeOperator& op) {
+  if (op.coordinates != CoordinateMode::tf_crop_and_resize) return ok_status();
+  if (!site.has(1)) return site.error("needs a region of interest for \"tf_crop_and_resize\"");
+  WHET_TRY(const std::vector<double> region, known_numbers(site, 1, "region of interest"));
+  const std::size_t rank = site.rank(0);
+  if (region.size() != 2 * axes.size()) {
+    return site.error("the region of interest has " + std::to_string(region.size()) + " entries; expected " +
+                      std::to_string(2 * axes.size()));
+  }
+  op.roi_begin.assign(rank, 0);
+  op.roi_end.assign(rank, 1);
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    WHET_TRY(const std::int64_t axis, site.resolve_axis(axes[k], rank));
+    op.roi_begin[static_cast<std::size_t>(axis)] = region[k];
+    op.roi_end[static_cast<std::size_t>(axis)] = region[k + axes.size()];
+  }
+  return ok_status();
+}
+
+/// One scale for all axes, so that the sizes are kept within, or cover, those that are asked for.
+Status keep_aspect_ratio(OnnxSite& site, const std::vector<std::int64_t>& axes, std::vector<std::int64_t>& sizes,
+                         ResizeOperator& op) {
+  WHET_TRY(const std::size_t policy,
+           site.choice("keep_aspect_ratio_policy", "stretch", {"stretch", "not_larger", "not_smaller"}));
+  if (policy == 0) return ok_status();
+  const Shape& x = site.shape(0);
+  double scale = 0;
+  for (std::size_t k = 0; k < axes.size() && k < sizes.size(); ++k) {
+    WHET_TRY(const std::int64_t axis, site.resolve_axis(axes[k], x.size()));
+    const double own = static_cast<double>(sizes[k]) / static_cast<double>(std::max<std::int64_t>(x[axis], 1));
+    scale = k == 0 ? own : policy == 1 ? std::min(scale, own) : std::max(scale, own);
+  }
+  for (std::size_t k = 0; k < axes.size() && k < sizes.size(); ++k) {
+    WHET_TRY(const std::int64_t axis, site.resolve_axis(axes[k], x.size()));
+    const double extent = std::floor(scale * static_cast<double>(x[axis]) + 0.5);
+    if (!(extent >= 1 && extent <= static_cast<double>(kMaxElements))) {
+      return site.error("a size of " + std::to_string(extent) + " is not possible");
+    }
+    sizes[k] = static_cast<std::int64_t>(extent);
+  }
+  op.scales.assign(x.size(), 1);
+  for (std::int64_t axis : axes) {
+    WHET_TRY(axis, site.resolve_axis(axis, x.size()));
+    op.scales[static_cast<std::size_t>(axis)] = scale;
+  }
+  return ok_status();
+}
+
+// ---- Antialiasing: where the image shrinks, the kernel widens by as much. The weights of all positions of a
+// dimension are a matrix, which multiplies it.
+
+double filter(const ResizeOperator& op, double t) {
+  t = std::abs(t);
+  if (op.mode == ResizeMode::linear) return std::max(1 - t, 0.0);
+  const double a = op.cubic_a;
+  if (t <= 1) return ((a + 2) * t - (a + 3)) * t * t + 1;
+  return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
+}
+
+Result<double> source(OnnxSite& site, const ResizeOperator& op, std::size_t d, std::int64_t in, std::int64_t i) {
+  const double scale = op.scales[d], at = static_cast<double>(i), out = static_cast<double>(op.shape[d]);
+  const double length = static_cast<double>(in);
+  switch (op.coordinates) {
+    case CoordinateMode::half_pixel:
+      return (at + 0.5) / scale - 0.5;
+    case CoordinateMode::pytorch_half_pixel:
+      return out == 1 ? 0 : (at + 0.5) / scale - 0.5;
+    case CoordinateMode::half_pixel_symmetric:
+      return length / 2 * (1 - out / (scale * length)) + (at + 0.5) / scale - 0.5;
+    case CoordinateMode::asymmetric:
+      return at / scale;
+    case CoordinateMode::align_corners:
+      return out == 1 ? 0 : at * (length - 1) / (scale * length - 1);
+    default:
+      return site.error("attribute \"antialias\" is 1; this is not supported with this transformation of coordinates");
+  }
+}
+
+/// [in, out]: what each element of the input adds to each of the result.
+Result<Tensor> antialias_matrix(OnnxSite& site, const ResizeOperator& op, std::size_t d, std::int64_t in) {
+  const std::int64_t out = op.shape[d];
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the weights", {in, out}));
+  if (in * out > kMaxFoldedElements) return site.error("resizes " + std::to_string(in) + " to " + std::to_string(out));
+  Tensor matrix(site.dtype(0), {in, out});
+  const double widen = std::max(1 / op.scales[d], 1.0), reach = (op.mode == ResizeMode::linear ? 1 : 2) * widen;
+  for (std::int64_t i = 0; i < out; ++i) {
+    WHET_TRY(const double at, source(site, op, d, in, i));
+    const auto first = static_cast<std::int64_t>(std::floor(at - reach)),
+               last = static_cast<std::int64_t>(std::ceil(at + reach));
+    double total = 0;
+    std::vector<double> weights(static_cast<std::size_t>(in), 0);
+    for (std::int64_t k = first; k <= last; ++k) {
+      if (op.exclude_outside && (k < 0 || k >= in)) continue;
+      const double weight = filter(op, (static_cast<double>(k) - at) / widen);
+      total += weight;
+      weights[static_cast<std::size_t>(std::clamp<std::int64_t>(k, 0, in - 1))] += weight;
+    }
+    for (std::int64_t k = 0; k < in; ++k) {
+      matrix.set(k * out + i, total == 0 ? 0 : weights[static_cast<std::size_t>(k)] / total);
+    }
+  }
+  return matrix;
+}
+
+Status give_antialiased(OnnxSite& site, const ResizeOperator& op) {
+  const Shape x = site.shape(0);
+  ValueId y = site.in(0);
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    if (op.shape[d] == x[d] && op.scales[d] == 1) continue;
+    WHET_TRY(const Tensor matrix, antialias_matrix(site, op, d, x[d]));
+    const ValueId weights = site.add_constant("weights", matrix);
+    TransposeOperator turn;
+    for (std::size_t k = 0; k < x.size(); ++k) turn.perm.push_back(static_cast<std::int64_t>(k));
+    std::swap(turn.perm[d], turn.perm.back());
+    WHET_TRY(y, site.add("turned", turn, {y}));
+    WHET_TRY(y, site.add("resized", MatMulOperator{}, {y, weights}));
+    WHET_TRY(y, site.add("back", turn, {y}));
+  }
+  return site.give(y);
 }
 
 }  // namespace
@@ -106,24 +224,33 @@ Status import_resize(OnnxSite& site) {
   WHET_TRY(ResizeOperator op, read_attributes(site));
   const Shape& x = site.shape(0);
   const bool some_axes = site.has_attribute("axes");
-  WHET_TRY(const std::vector<std::int64_t> axes, site.integers("axes", {}));
+  std::vector<std::int64_t> every(x.size());
+  std::iota(every.begin(), every.end(), 0);
+  WHET_TRY(const std::vector<std::int64_t> axes, site.integers("axes", every));
+  WHET_RETURN_IF_ERROR(read_region(site, axes, op));
   const auto given = [&](std::size_t i) {  // an empty list means "left out"
     return site.has(i) && !(site.rank(i) == 1 && site.shape(i)[0] == 0);
   };
   if (given(3) == given(2)) return site.error("needs either scales or sizes");
   if (given(3)) {
     WHET_TRY(std::vector<std::int64_t> sizes, site.known_integers(3, "list of sizes"));
+    WHET_RETURN_IF_ERROR(keep_aspect_ratio(site, axes, sizes, op));
     if (some_axes) {
       WHET_TRY(sizes, spread(site, sizes, axes, x));
     }
+    const std::vector<double> one_scale = std::exchange(op.scales, {});
     WHET_RETURN_IF_ERROR(scale_to(site, sizes, op));
+    if (!one_scale.empty()) op.scales = one_scale;
   } else {
     WHET_TRY(std::vector<double> scales, known_numbers(site, 2, "list of scales"));
     if (some_axes) {
       WHET_TRY(scales, spread(site, scales, axes, std::vector<double>(x.size(), 1)));
     }
     WHET_RETURN_IF_ERROR(scale_by(site, scales, op));
+    site.ignore({"keep_aspect_ratio_policy"});  // of sizes
   }
+  WHET_TRY(const bool antialias, site.flag("antialias", false));
+  if (antialias && op.mode != ResizeMode::nearest) return give_antialiased(site, op);
   return site.give(op, {site.in(0)});
 }
 

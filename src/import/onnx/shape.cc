@@ -206,6 +206,10 @@ Status import_dropout(OnnxSite& site) {
     WHET_TRY(const double training, site.known_number(2, "training mode"));
     if (training != 0) return site.error("is in training mode; only inference is supported");
   }
+  if (site.wants_output(1)) {  // nothing was dropped
+    const ValueId kept = site.add_scalar("kept", DType::boolean, 1);
+    WHET_RETURN_IF_ERROR(site.give(ExpandOperator{site.shape(0)}, {kept}, 1));
+  }
   return site.give(site.in(0));
 }
 

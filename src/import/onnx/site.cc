@@ -221,6 +221,13 @@ Result<std::vector<double>> OnnxSite::numbers(std::string_view attribute, std::v
   return wrong_kind(*found, "a list of numbers");
 }
 
+Result<std::vector<std::string>> OnnxSite::texts(std::string_view attribute, std::vector<std::string> fallback) {
+  const OnnxAttribute* found = find(attribute);
+  if (found == nullptr) return fallback;
+  if (const auto* value = std::get_if<std::vector<std::string>>(&found->value)) return *value;
+  return wrong_kind(*found, "a list of texts");
+}
+
 Result<std::optional<Tensor>> OnnxSite::tensor(std::string_view attribute) {
   const OnnxAttribute* found = find(attribute);
   if (found == nullptr) return std::optional<Tensor>();

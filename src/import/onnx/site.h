@@ -86,6 +86,7 @@ class OnnxSite {
   Result<double> number(std::string_view attribute, double fallback);
   Result<std::string> text(std::string_view attribute, const std::string& fallback);
   Result<std::vector<std::int64_t>> integers(std::string_view attribute, std::vector<std::int64_t> fallback);
+  Result<std::vector<std::string>> texts(std::string_view attribute, std::vector<std::string> fallback);
   Result<std::vector<double>> numbers(std::string_view attribute, std::vector<double> fallback);
   Result<std::optional<Tensor>> tensor(std::string_view attribute);
   /// The position of the attribute's text in `choices`.

@@ -1,0 +1,271 @@
+// The standard's own node tests, the compiled way: import, optimize, compile, run, compare.
+//
+//   node_tests FOLDER SKIPPED [--only GLOB] [--by-operator] [--jobs N]
+//
+// FOLDER holds one folder a case: model.onnx and test_data_set_K/{input,output}_N.pb. SKIPPED lists the cases that need
+// not pass, one `GLOB  reason` a line; a case of the list that passes is a failure too, so that the list stays short.
+// Each case runs in a process of its own: a crash or a hang is that case's failure.
+
+#include <fnmatch.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "compiler/choose.h"
+#include "compiler/opened_model.h"
+#include "compiler/scratch.h"
+#include "import/import.h"
+#include "import/npy.h"
+#include "machine/detect.h"
+#include "ops/evaluate_graph.h"
+#include "passes/optimize.h"
+
+namespace whet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kSecondsPerCase = 120;
+
+struct Skipped {
+  std::string glob, reason;
+  bool used = false;
+};
+
+struct Options {
+  fs::path folder;
+  std::vector<Skipped> skipped;
+  std::string only = "*";
+  bool by_operator = false;
+  std::size_t jobs = 2;
+};
+
+Result<std::vector<Skipped>> read_skipped(const fs::path& path) {
+  std::ifstream file(path);
+  if (!file) return Error{path.string() + ": cannot be read"};
+  std::vector<Skipped> list;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const std::size_t end = line.find(' '), reason = line.find_first_not_of(' ', end);
+    if (reason == std::string::npos) return Error{path.string() + ": \"" + line + "\" gives no reason"};
+    list.push_back({line.substr(0, end), line.substr(reason)});
+  }
+  return list;
+}
+
+/// The tensors PREFIX_0.pb, PREFIX_1.pb, ... of a data set.
+Result<std::vector<NamedTensor>> numbered(const fs::path& set, const std::string& prefix) {
+  std::vector<NamedTensor> tensors;
+  for (int k = 0;; ++k) {
+    const fs::path path = set / (prefix + "_" + std::to_string(k) + ".pb");
+    if (!fs::exists(path)) return tensors;
+    WHET_TRY(const std::vector<NamedTensor> one, load_tensors(path.string()));
+    tensors.push_back(one.at(0));
+  }
+}
+
+/// What rounding may change: a part of the largest magnitude.
+double tolerance(DType dtype) {
+  if (!is_float(dtype)) return 0;
+  return dtype == DType::f16 ? 2e-3 : dtype == DType::f32 ? 1e-4 : 1e-7;
+}
+
+Status expect_equal(const std::string& what, const Tensor& got, const Tensor& want) {
+  if (got.type() != want.type()) {
+    return Error{what + ": is " + to_string(got.type()) + "; expected " + to_string(want.type())};
+  }
+  double largest = 0;
+  for (std::int64_t i = 0; i < want.size(); ++i) {
+    if (std::isfinite(want.get(i))) largest = std::max(largest, std::abs(want.get(i)));
+  }
+  for (std::int64_t i = 0; i < want.size(); ++i) {
+    const double a = got.get(i), b = want.get(i);
+    const bool same =
+        is_float(want.dtype()) ? a == b || (std::isnan(a) && std::isnan(b)) : got.integer(i) == want.integer(i);
+    if (same || std::abs(a - b) <= tolerance(want.dtype()) * largest) continue;
+    std::ostringstream text;
+    text.precision(9);
+    text << what << ": element " << i << " of " << to_string(want.type()) << " is " << a << "; expected " << b;
+    return Error{text.str()};
+  }
+  return ok_status();
+}
+
+Status expect_all_equal(const std::string& way, const std::vector<Tensor>& got, const std::vector<NamedTensor>& want) {
+  if (got.size() != want.size()) {
+    return Error{way + ": " + std::to_string(got.size()) + " outputs; expected " + std::to_string(want.size())};
+  }
+  for (std::size_t k = 0; k < got.size(); ++k) {
+    WHET_RETURN_IF_ERROR(expect_equal(way + ", output " + std::to_string(k), got[k], want[k].tensor));
+  }
+  return ok_status();
+}
+
+Result<std::vector<Tensor>> run_compiled(const Graph& graph, const std::vector<Tensor>& inputs) {
+  WHET_TRY(const FusedGraph fused, optimize(graph, {}));
+  WHET_TRY(Target target, resolve_target("cpu"));
+  target.threads = 1;
+  WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
+  const std::string path = scratch.path() + "/model.so";
+  CompileOptions options;
+  options.jobs = 1;
+  WHET_RETURN_IF_ERROR(compile_model(fused, nullptr, target, path, options));
+  OpenModelOptions open;
+  open.threads = 1;
+  open.pin = false;
+  WHET_TRY(OpenedModel model, OpenedModel::open(path, open));
+  return model.run(inputs);
+}
+
+Status run_set(const fs::path& folder, const fs::path& set) {
+  WHET_TRY(const std::vector<NamedTensor> given, numbered(set, "input"));
+  WHET_TRY(const std::vector<NamedTensor> want, numbered(set, "output"));
+  ImportOptions options;
+  for (const NamedTensor& input : given) options.values[input.name] = input.tensor;
+  WHET_TRY(const Graph graph, import_model((folder / "model.onnx").string(), options));
+  std::vector<Tensor> inputs;
+  for (ValueId id : graph.inputs) inputs.push_back(options.values.at(graph.value(id).name));
+  WHET_TRY(const std::vector<Tensor> values, evaluate_graph(graph, inputs));
+  std::vector<Tensor> interpreted;
+  for (ValueId id : graph.outputs) interpreted.push_back(values[id.index()]);
+  WHET_RETURN_IF_ERROR(expect_all_equal("interpreted", interpreted, want));
+  WHET_TRY(const std::vector<Tensor> compiled, run_compiled(graph, inputs));
+  return expect_all_equal("compiled", compiled, want);
+}
+
+Status run_case(const fs::path& folder) {
+  int sets = 0;
+  for (; fs::exists(folder / ("test_data_set_" + std::to_string(sets))); ++sets) {
+    WHET_RETURN_IF_ERROR(run_set(folder, folder / ("test_data_set_" + std::to_string(sets))));
+  }
+  return sets > 0 ? ok_status() : Status(Error{"has no data"});
+}
+
+/// A case that runs in a process of its own.
+struct Running {
+  std::string name;
+  pid_t process = 0;
+  int pipe = 0;
+};
+
+Running start(const fs::path& folder, const std::string& name) {
+  int ends[2];
+  WHET_CHECK(pipe(ends) == 0);
+  std::cout << std::flush;
+  const pid_t process = fork();
+  WHET_CHECK(process >= 0);
+  if (process > 0) {
+    close(ends[1]);
+    return {name, process, ends[0]};
+  }
+  close(ends[0]);
+  alarm(kSecondsPerCase);
+  const Status status = run_case(folder);
+  const std::string text = status.ok() ? "ok" : status.error().message;
+  const bool written = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  _exit(written ? 0 : 1);
+}
+
+/// "ok", or what went wrong.
+std::string finish(const Running& running) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t count; (count = read(running.pipe, buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+  close(running.pipe);
+  int status = 0;
+  waitpid(running.process, &status, 0);
+  if (WIFSIGNALED(status)) return std::string("CRASH: ") + strsignal(WTERMSIG(status));
+  return text.empty() ? "CRASH: ended without a word" : text;
+}
+
+/// "resize" of "test_resize_upsample_sizes_cubic".
+std::string family(const std::string& name) {
+  const std::size_t begin = name.starts_with("test_") ? 5 : 0;
+  return name.substr(begin, name.find('_', begin) - begin);
+}
+
+int run(Options& options) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(options.folder)) {
+    const std::string name = entry.path().filename();
+    if (fnmatch(options.only.c_str(), name.c_str(), 0) == 0) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  std::map<std::string, std::pair<int, int>> families;  // passed, all
+  int passed = 0, skipped = 0, failed = 0;
+  const auto judge = [&](const Running& running) {
+    const std::string outcome = finish(running);
+    const bool ok = outcome == "ok", crash = outcome.starts_with("CRASH");
+    const auto skip = std::find_if(options.skipped.begin(), options.skipped.end(), [&](const Skipped& s) {
+      return fnmatch(s.glob.c_str(), running.name.c_str(), 0) == 0;
+    });
+    const bool listed = skip != options.skipped.end();
+    if (listed) skip->used = true;
+    auto& count = families[family(running.name)];
+    count.first += ok;
+    ++count.second;
+    if (ok && !listed) {
+      ++passed;
+    } else if (!ok && listed && !crash) {
+      ++skipped;
+    } else {
+      ++failed;
+      std::cout << "FAILED " << running.name << ": "
+                << (ok ? "passes; take \"" + skip->glob + "\" from the list of skipped cases" : outcome) << "\n";
+    }
+  };
+  std::vector<Running> running;
+  for (const std::string& name : names) {
+    if (running.size() == options.jobs) {
+      judge(running.front());
+      running.erase(running.begin());
+    }
+    running.push_back(start(options.folder / name, name));
+  }
+  for (const Running& last : running) judge(last);
+  for (const Skipped& skip : options.skipped) {
+    if (skip.used || options.only != "*") continue;
+    ++failed;
+    std::cout << "FAILED " << skip.glob << ": no case of the list of skipped ones has this name\n";
+  }
+  if (options.by_operator) {
+    for (const auto& [name, count] : families) std::cout << name << " " << count.first << "/" << count.second << "\n";
+  }
+  std::cout << passed << " passed, " << skipped << " skipped, " << failed << " failed\n";
+  return failed == 0 && passed > 0 ? 0 : 1;
+}
+
+int main_of(std::vector<std::string> arguments) {
+  if (arguments.size() < 2) {
+    std::cerr << "usage: node_tests FOLDER SKIPPED [--only GLOB] [--by-operator] [--jobs N]\n";
+    return 2;
+  }
+  Options options;
+  options.folder = arguments[0];
+  auto skipped = read_skipped(arguments[1]);
+  if (!skipped.ok()) return std::cerr << skipped.error().message << "\n", 2;
+  options.skipped = *skipped;
+  for (std::size_t i = 2; i < arguments.size(); ++i) {
+    if (arguments[i] == "--only" && i + 1 < arguments.size()) options.only = arguments[++i];
+    if (arguments[i] == "--jobs" && i + 1 < arguments.size()) options.jobs = std::stoul(arguments[++i]);
+    if (arguments[i] == "--by-operator") options.by_operator = true;
+  }
+  return run(options);
+}
+
+}  // namespace
+}  // namespace whet
+
+int main(int argc, char** argv) { return whet::main_of({argv + 1, argv + argc}); }
