@@ -343,9 +343,13 @@ class Generator {
         values[VarId(digit.value)] = var(fresh, name_of(tree_, digit));
       }
     Stmt body = leaf(values);
-    for (std::size_t i = loops.size(); i-- > 0;)
+    for (std::size_t i = loops.size(); i-- > 0;) {
       body = loop_around(loops[i], body,
                          [&](DigitId digit) { return std::get<Var>(values[VarId(digit.value)]->kind).id; });
+      // What an intrinsic takes whole is begun and stored whole.
+      if (i + 1 == loops.size() && is_in_tile(tree_, loops[i]))
+        body = of_kind(std::get<Loop>(body->kind), LoopKind::vectorized);
+    }
     return body;
   }
 
@@ -371,6 +375,10 @@ class Generator {
       const auto found = values.find(v);
       return found == values.end() ? Expr() : found->second;
     });
+  }
+  static Stmt of_kind(Loop loop, LoopKind kind) {
+    loop.kind = kind;
+    return make_stmt(std::move(loop));
   }
   static std::vector<Expr> at_values(std::vector<Expr> index, const Values& values) {
     for (Expr& e : index) e = at_values(e, values);
@@ -614,6 +622,11 @@ class Generator {
                           at_value(made, VarId(digit.value), var(first, name))});
   }
 
+  static Stmt marked(Loop loop, Intrinsic intrinsic) {
+    loop.intrinsic = intrinsic;
+    return make_stmt(std::move(loop));
+  }
+
   Stmt loop(LoopId id) {
     std::vector<Stmt> body, staged;
     for (const Item& child : tree_.loop(id).children)
@@ -631,7 +644,10 @@ class Generator {
       append_item(child, body);
       if (cache) body.push_back(cache_end(cached, id, *cache));
     }
-    return block({prologue, loop_around(id, block(std::move(body)), [](DigitId digit) { return VarId(digit.value); })});
+    Stmt made = loop_around(id, block(std::move(body)), [](DigitId digit) { return VarId(digit.value); });
+    for (const TensorTile& tile : tree_.tiles)
+      if (tile.loop == id) made = marked(std::get<Loop>(made->kind), tile.intrinsic);
+    return block({prologue, made});
   }
 
   /// sum += select(g, x, 0) * w  is  if g: sum += x * w. Takes such factors' conditions out of `body`.

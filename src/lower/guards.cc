@@ -199,7 +199,9 @@ class GuardResolver {
     } else {
       bind(loop);
       const Stmt body = visit(loop.body);
-      result = body.defined() ? make_stmt(Loop{loop.index, loop.name, loop.min, loop.extent, loop.kind, body}) : Stmt();
+      result = body.defined()
+                   ? make_stmt(Loop{loop.index, loop.name, loop.min, loop.extent, loop.kind, body, loop.intrinsic})
+                   : Stmt();
     }
     facts_.rewind(outside);
     return result;
@@ -466,15 +468,17 @@ class GuardResolver {
       const std::int64_t end = end_of(starts, i, last);
       const Stmt body = visit_within(loop.index, starts[i], end, loop.body);
       if (body.defined())
-        parts.push_back(make_stmt(
-            Loop{loop.index, loop.name, int_const(starts[i]), int_const(end - starts[i] + 1), loop.kind, body}));
+        parts.push_back(make_stmt(Loop{loop.index, loop.name, int_const(starts[i]), int_const(end - starts[i] + 1),
+                                       loop.kind, body, loop.intrinsic}));
     }
     return block(std::move(parts));
   }
 
   Stmt chained_loop(const Loop& loop, const std::vector<std::int64_t>& starts, std::int64_t last) {
     const Stmt body = chain(loop.index, loop.name, starts, last, loop.body);
-    return body.defined() ? make_stmt(Loop{loop.index, loop.name, loop.min, loop.extent, loop.kind, body}) : Stmt();
+    return body.defined()
+               ? make_stmt(Loop{loop.index, loop.name, loop.min, loop.extent, loop.kind, body, loop.intrinsic})
+               : Stmt();
   }
 
   /// if v < starts[1]: body for the first range, else if v < starts[2]: ...

@@ -346,9 +346,13 @@ TEST(EverySchedule, KeepsTheMeaningOfRandomDags) {
                             << to_text(tree);
   }
   EXPECT_GE(lowered, 550) << refused << " refused";
-  for (const char* primitive : {"split", "fuse", "reorder", "parallel", "vectorize", "unroll", "bind", "compute_at",
-                                "reverse_compute_at", "compute_root", "inline", "cache_read", "cache_write", "rfactor",
-                                "pack", "pad_storage", "prefetch", "pipeline", "winograd"})
+  for (const char* primitive : {"split",        "fuse",       "reorder",
+                                "parallel",     "vectorize",  "unroll",
+                                "bind",         "compute_at", "reverse_compute_at",
+                                "compute_root", "inline",     "cache_read",
+                                "cache_write",  "rfactor",    "pack",
+                                "pad_storage",  "prefetch",   "pipeline",
+                                "tensorize",    "winograd"})
     EXPECT_GE(used[primitive], 2) << primitive;
 }
 

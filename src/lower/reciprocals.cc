@@ -44,7 +44,9 @@ class Reciprocals {
   Stmt visit(const Stmt& s) {
     if (worthwhile({s})) return guarded(s);
     return std::visit(
-        Match{[&](const Loop& l) { return make_stmt(Loop{l.index, l.name, l.min, l.extent, l.kind, visit(l.body)}); },
+        Match{[&](const Loop& l) {
+                return make_stmt(Loop{l.index, l.name, l.min, l.extent, l.kind, visit(l.body), l.intrinsic});
+              },
               [&](const Let& l) { return make_stmt(Let{l.var, l.name, l.value, visit(l.body)}); },
               [&](const If& i) {
                 return make_stmt(

@@ -7,6 +7,7 @@
 #include "base/id.h"
 #include "base/result.h"
 #include "compute/expr.h"
+#include "program/intrinsic.h"
 #include "tensor/shape.h"
 
 namespace whet {
@@ -54,6 +55,8 @@ struct Loop {
   Expr min, extent;
   LoopKind kind = LoopKind::serial;
   Stmt body;
+  /// With the loops inside it, this one is that intrinsic's tile: a hint for code generation, which looks for itself.
+  Intrinsic intrinsic = Intrinsic::none;
 };
 /// `value` is computed once, before `body`.
 struct Let {

@@ -41,7 +41,7 @@ class StmtSimplifier {
   }
 
   Stmt loop(const Loop& n) {
-    Loop out{n.index, n.name, expr(n.min), expr(n.extent), n.kind, {}};
+    Loop out{n.index, n.name, expr(n.min), expr(n.extent), n.kind, {}, n.intrinsic};
     const Interval times = facts_.bounds(out.extent);
     if (times.max && *times.max <= 0) return {};
     if (is_const(out.extent, 1)) return once(n, out.min);

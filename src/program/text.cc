@@ -118,7 +118,8 @@ class ProgramPrinter {
   void loop(const Loop& n, int depth) {
     const std::string begin = text(n.min), end = text(to_expr(add(to_affine(n.min), to_affine(n.extent))));
     const Naming naming(*this, n.index, n.name);
-    line(depth, std::string(word_of(n.kind)) + " " + names_[n.index] + " in " + begin + " .. " + end);
+    line(depth, std::string(word_of(n.kind)) + " " + names_[n.index] + " in " + begin + " .. " + end +
+                    (n.intrinsic == Intrinsic::none ? "" : "  # " + std::string(name_of(n.intrinsic))));
     print(n.body, depth + 1);
   }
 

@@ -12,6 +12,7 @@ Status apply(LoopTree& tree, const Annotate& step) {
   TreeLoop& loop = tree.loop(step.loop);
   if (loop.kind != LoopKind::serial)
     return refuse(tree, step.loop, "is already parallel, vectorized, unrolled or bound");
+  if (is_in_tile(tree, step.loop)) return refuse(tree, step.loop, "belongs to the tile of an intrinsic");
   const std::int64_t extent = extent_of(tree, step.loop);
   switch (step.kind) {
     case LoopKind::serial:

@@ -37,6 +37,7 @@ Status apply(LoopTree& tree, const Bind& step) {
     return refuse(tree, step.loop, "is already parallel, vectorized, unrolled or bound");
   if (is_reduce(tree, step.loop))
     return refuse(tree, step.loop, "runs over a reduce axis, whose sum blocks and threads would race for");
+  if (is_in_tile(tree, step.loop)) return refuse(tree, step.loop, "belongs to the tile of an intrinsic");
   if (stages_of(tree, step.loop) > 1)
     return refuse(tree, step.loop, "is a pipeline, whose iterations follow one another");
   std::vector<LoopId> around = path_to(tree, step.loop);

@@ -12,6 +12,8 @@ Status apply(LoopTree& tree, const CacheWrite& step) {
   if (tree.loop(step.loop).kind == LoopKind::vectorized)
     return refuse(tree, step.loop,
                   "is vectorized, so that each lane would need a cache of its own; cache an outer loop");
+  if (is_in_tile(tree, step.loop))
+    return refuse(tree, step.loop, "belongs to the tile of an intrinsic; cache an outer loop");
   if (!tree.dag.op(step.op).element().reducer)
     return refuse(tree, step.op, "does not reduce, so there is nothing to accumulate");
   if (tree.place(step.op).registers) return refuse(tree, step.op, "is in registers already");

@@ -44,6 +44,7 @@ Status check_holds_ops(const LoopTree& tree, LoopId loop) {
   for (LoopId at : path_to(tree, loop))
     if (tree.loop(at).kind == LoopKind::vectorized)
       return refuse(tree, at, "is vectorized, so that each lane would need what is computed there for itself");
+  if (is_in_tile(tree, loop)) return refuse(tree, loop, "belongs to the tile of an intrinsic");
   for (const Pipelined& pipelined : tree.pipelines)
     if (encloses(tree, pipelined.loop, loop))
       return refuse(tree, pipelined.loop, "is a pipeline, which moves what is computed there; place ops before");

@@ -17,7 +17,7 @@ Status check_loop(const LoopTree&, LoopId);
 /// Exists, is serial and not frozen.
 Status check_changeable(const LoopTree&, LoopId);
 /// Exists, and neither it nor a loop around it is vectorized (what is computed inside would need storage of its own for
-/// each lane) or a pipeline.
+/// each lane), a tile of an intrinsic or a pipeline.
 Status check_holds_ops(const LoopTree&, LoopId);
 /// Exists and is an element op (not a placeholder) that is not inlined.
 Status check_op(const LoopTree&, OpId);

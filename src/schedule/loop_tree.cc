@@ -107,6 +107,11 @@ bool is_rfactored(const LoopTree& tree, LoopId loop) {
   return std::any_of(tree.rfactors.begin(), tree.rfactors.end(), [&](const Rfactored& r) { return r.loop == loop; });
 }
 
+bool is_in_tile(const LoopTree& tree, LoopId loop) {
+  return std::any_of(tree.tiles.begin(), tree.tiles.end(),
+                     [&](const TensorTile& tile) { return encloses(tree, tile.loop, loop); });
+}
+
 bool is_frozen(const LoopTree& tree, LoopId loop) {
   for (const Placement& place : tree.places)
     if ((place.kind == PlaceKind::at || place.kind == PlaceKind::reverse_at) && encloses(tree, loop, place.at))
@@ -115,6 +120,7 @@ bool is_frozen(const LoopTree& tree, LoopId loop) {
     if (encloses(tree, loop, cache.loop)) return true;
   for (const PrefetchedRead& prefetched : tree.prefetches)
     if (prefetched.loop == loop) return true;
+  if (is_in_tile(tree, loop)) return true;
   return is_rfactored(tree, loop);
 }
 

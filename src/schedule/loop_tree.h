@@ -92,6 +92,12 @@ struct Pipelined {
   std::int64_t stages = 1;
 };
 
+/// `loop` and the loops inside it are a tile of the intrinsic.
+struct TensorTile {
+  LoopId loop;
+  Intrinsic intrinsic = Intrinsic::none;
+};
+
 /// A schedule applied to a DAG: an ordered forest of loops with ops at its leaves. Changed only by the primitives (one
 /// file each).
 struct LoopTree {
@@ -105,6 +111,7 @@ struct LoopTree {
   std::vector<Rfactored> rfactors;
   std::vector<PrefetchedRead> prefetches;
   std::vector<Pipelined> pipelines;
+  std::vector<TensorTile> tiles;
 
   const Digit& digit(DigitId id) const { return digits[id.index()]; }
   const TreeLoop& loop(LoopId id) const { return loops[id.index()]; }
@@ -136,6 +143,8 @@ LoopId loop_of(const LoopTree&, DigitId);
 std::vector<Item>& items_of(LoopTree&, LoopId parent);
 /// The op's reduction is factored over this loop.
 bool is_rfactored(const LoopTree&, LoopId);
+/// The loop belongs to a tile of an intrinsic.
+bool is_in_tile(const LoopTree&, LoopId);
 /// True when an op was placed under `loop` or one of the loops below it that belong to the same op, or when something
 /// speaks of just this loop: it is frozen.
 bool is_frozen(const LoopTree&, LoopId loop);

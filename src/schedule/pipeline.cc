@@ -59,6 +59,7 @@ Status apply(LoopTree& tree, const Pipeline& step) {
     return refuse(tree, step.loop, "is fused; a pipeline runs along one digit");
   if (step.stages < 2 || step.stages > kMaxStages)
     return refuse(tree, step.loop, fmt::format("cannot have {} stages; expected 2 to {}", step.stages, kMaxStages));
+  if (is_in_tile(tree, step.loop)) return refuse(tree, step.loop, "belongs to the tile of an intrinsic");
   if (stages_of(tree, step.loop) > 1) return refuse(tree, step.loop, "is a pipeline already");
   const std::vector<OpId> moved = computed_at(tree, step.loop);
   if (moved.empty()) return refuse(tree, step.loop, "has nothing computed at it that could be computed ahead");

@@ -467,6 +467,80 @@ TEST(Bind, KeepsToTheShapeOfAGrid) {
   EXPECT_EQ(after(kPair, "bind l2 warp"), "bind has \"warp\" where block, thread or virtual was expected");
 }
 
+constexpr const char* kTurned = R"(
+x = PLACEHOLDER [40, 50]
+y(i, j) = x[j, i] for i in 50, j in 40
+return y
+)";
+
+TEST(Tensorize, MakesATileOfTheLoopsOfADefinition) {
+  EXPECT_EQ(after(kTurned,
+                  "split l0 16 overlap; split l1 8 overlap; split l3 8 guard; reorder l2 l6 l4 l7 l5; "
+                  "tensorize l7 transpose8"),
+            R"(for i.0 in 4  # 50 by 16, overlap
+  for i.1 in 2
+    for j.0 in 5
+      for i.2 in 8  # tensorize transpose8
+        for j.1 in 8
+          y
+)");
+}
+TEST(Tensorize, RefusesOtherLoopsThanTheDefinitions) {
+  EXPECT_NE(after(kTurned, "tensorize l0 transpose8").find("has 50 iterations; transpose8 wants a loop in 8 over i"),
+            std::string::npos);
+  EXPECT_NE(after(kTurned, "split l0 8 overlap; tensorize l3 transpose8").find("has 40 iterations"), std::string::npos);
+  EXPECT_NE(after(kTurned, "split l0 8 guard; split l1 8 guard; reorder l2 l4 l3 l5; tensorize l3 transpose8")
+                .find("guarded tail"),
+            std::string::npos);
+  EXPECT_NE(
+      after(kTurned, "split l0 8 overlap; split l1 8 guard; reorder l2 l4 l3 l5; unroll l3; tensorize l3 transpose8")
+          .find("is annotated"),
+      std::string::npos);
+}
+TEST(Tensorize, RefusesAnotherComputation) {
+  const char* tile = "split l0 8 overlap; split l1 8 overlap; reorder l2 l4 l3 l5; tensorize l3 transpose8";
+  EXPECT_NE(after("x = PLACEHOLDER [40, 50]\ny(i, j) = (x[j, i] + 1f) for i in 50, j in 40\nreturn y\n", tile)
+                .find("computes something else than transpose8"),
+            std::string::npos);
+  EXPECT_NE(after("x = PLACEHOLDER [50, 40]\ny(i, j) = x[i, j] for i in 50, j in 40\nreturn y\n", tile)
+                .find("finds no neighbours in x along its last axis"),
+            std::string::npos);
+  EXPECT_NE(after("x = PLACEHOLDER [40, 90]\ny(i, j) = x[j, (i + j)] for i in 50, j in 40\nreturn y\n", tile).find("y"),
+            std::string::npos);
+}
+TEST(Tensorize, FreezesItsLoops) {
+  const std::string tile = "split l0 8 overlap; split l1 8 overlap; reorder l2 l4 l3 l5; tensorize l3 transpose8; ";
+  EXPECT_NE(after(kTurned, (tile + "vectorize l5").c_str()).find("the tile of an intrinsic"), std::string::npos);
+  EXPECT_NE(after(kTurned, (tile + "split l5 4 guard").c_str()).find("frozen"), std::string::npos);
+  EXPECT_NE(after(kTurned, "tensorize l0 warp")
+                .find("has \"warp\" where an intrinsic was expected: transpose8 transpose16 dot4"),
+            std::string::npos);
+}
+TEST(Tensorize, AddsToSumsThatBeginOutside) {
+  const char* bytes = R"(
+a = PLACEHOLDER [5, 24] u8
+b = PLACEHOLDER [40, 24] i8 const
+c(i, j): i32 += (i32(a[i, r])*i32(b[j, r])) for i in 5, j in 40, r in 24
+return c
+)";
+  EXPECT_NE(after(bytes, "split l1 16 overlap; split l2 4 guard; reorder l0 l5 l3 l4 l6; tensorize l4 dot4")
+                .find("overlapping tiles"),
+            std::string::npos);
+  EXPECT_EQ(after(bytes, "split l1 16 overlap; split l2 4 guard; reorder l0 l3 l5 l4 l6; tensorize l4 dot4"),
+            R"(for i in 5
+  for j.0 in 3  # 40 by 16, overlap
+    for r.0 in 6
+      for j.1 in 16  # tensorize dot4
+        for r.1 in 4
+          c
+)");
+  EXPECT_NE(after("a = PLACEHOLDER [5, 4] u8\nb = PLACEHOLDER [16, 4] i8 const\nc(i, j): i32 += "
+                  "(i32(a[i, r])*i32(b[j, r])) for i in 5, j in 16, r in 4\nreturn c\n",
+                  "tensorize l1 dot4")
+                .find("holds the whole reduction"),
+            std::string::npos);
+}
+
 TEST(Pipeline, SaysHowManyStagesThereAre) {
   EXPECT_EQ(after(kPair, "compute_at o1 l2; pipeline l2 2"), R"(for i in 6
   pipeline 2 stages

@@ -79,6 +79,15 @@ struct Reader {
       error = fmt::format("has the tail \"{}\"; expected overlap or guard", w);
     return w == "overlap" ? Tail::overlap : Tail::guard;
   }
+  Intrinsic intrinsic() {
+    const std::string_view w = take();
+    const std::optional<Intrinsic> found = parse_intrinsic(w);
+    if (!found && error.empty()) {
+      error = fmt::format("has \"{}\" where an intrinsic was expected:", w);
+      for (Intrinsic known : intrinsics()) error += fmt::format(" {}", name_of(known));
+    }
+    return found.value_or(Intrinsic::none);
+  }
   LoopKind binding() {
     const std::string_view w = take();
     for (LoopKind kind : {LoopKind::block, LoopKind::thread, LoopKind::virtual_thread})
@@ -133,13 +142,15 @@ Result<Step> read_step(Reader& in) {
     step = PrefetchRead{in.op(), in.op(), in.loop(), in.number()};
   else if (verb == "pipeline")
     step = Pipeline{in.loop(), in.number()};
+  else if (verb == "tensorize")
+    step = Tensorize{in.loop(), in.intrinsic()};
   else if (verb == "winograd")
     step = Winograd{in.op(), in.number()};
   else
     return Error{fmt::format(
         "there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, bind, compute_at, "
         "reverse_compute_at, compute_root, inline, cache_read, cache_write, rfactor, pack, pad_storage, prefetch, "
-        "pipeline or winograd",
+        "pipeline, tensorize or winograd",
         verb)};
   if (in.error.empty() && in.more()) in.error = fmt::format("has \"{}\" too much", in.words[in.next]);
   if (!in.error.empty()) return Error{fmt::format("{} {}", verb, in.error)};
@@ -204,6 +215,7 @@ std::string to_text(const Step& step) {
               out.add(fmt::format("{}", s.ahead));
             },
             [&](const Pipeline& s) { out.add("pipeline"), out.add(s.loop), out.add(fmt::format("{}", s.stages)); },
+            [&](const Tensorize& s) { out.add("tensorize"), out.add(s.loop), out.add(name_of(s.intrinsic)); },
             [&](const Winograd& s) { out.add("winograd"), out.add(s.op), out.add(fmt::format("{}", s.tile)); }},
       step);
   return out.text;
@@ -292,6 +304,7 @@ void Scheduler::prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahe
   run(PrefetchRead{tensor, reader, loop, ahead});
 }
 void Scheduler::pipeline(LoopId loop, std::int64_t stages) { run(Pipeline{loop, stages}); }
+void Scheduler::tensorize(LoopId loop, Intrinsic intrinsic) { run(Tensorize{loop, intrinsic}); }
 void Scheduler::inline_op(OpId op) { run(Inline{op}); }
 OpId Scheduler::cache_read(OpId tensor, OpId reader) { return run(CacheRead{tensor, reader}) ? reader : OpId(); }
 void Scheduler::cache_write(OpId op, LoopId loop) { run(CacheWrite{op, loop}); }

@@ -24,14 +24,16 @@
 #include "schedule/reverse_compute_at.h"
 #include "schedule/rfactor.h"
 #include "schedule/split.h"
+#include "schedule/tensorize.h"
 #include "schedule/winograd.h"
 
 namespace whet {
 
 /// The primitives; the list is closed. Loops are named by ids that the sequence of primitives alone determines, so the
 /// same steps replay on another shape of the same structure.
-using Step = std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
-                          CacheRead, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Winograd>;
+using Step =
+    std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline, CacheRead,
+                 CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Tensorize, Winograd>;
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
@@ -75,6 +77,7 @@ class Scheduler {
   void pack(OpId tensor, OpId reader);
   void pad_storage(OpId op, std::int64_t elements);
   void pipeline(LoopId loop, std::int64_t stages);
+  void tensorize(LoopId loop, Intrinsic intrinsic);
   void prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahead);
   /// Gives the ops of the new DAG, invalid ones when refused.
   WinogradOps winograd(OpId op, std::int64_t tile);

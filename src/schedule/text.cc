@@ -44,6 +44,8 @@ std::string_view word(LoopKind kind) {
 /// Splits of the digits of a loop whose factor does not divide: "  # 17 by 6, guard".
 std::string tails(const LoopTree& tree, LoopId id) {
   std::string text = is_rfactored(tree, id) ? "  # rfactor" : "";
+  for (const TensorTile& tile : tree.tiles)
+    if (tile.loop == id) text += fmt::format("  # tensorize {}", name_of(tile.intrinsic));
   for (DigitId leaf : tree.loop(id).digits)
     for (const Digit& digit : tree.digits)
       if (!digit.leaf() && digit.outer == leaf && !digit.divides())

@@ -136,7 +136,7 @@ struct Analysis::Walk {
   Effects stmt(const Stmt& s, bool top) {
     if (!s.defined()) return {};
     Effects effects = std::visit(Match{
-                                     [&](const Loop& n) { return loop(n, top); },
+                                     [&](const Loop& n) { return loop(s, n, top); },
                                      [&](const Let& n) { return let(n, top); },
                                      [&](const Store& n) { return store(n); },
                                      [&](const If& n) {
@@ -173,7 +173,29 @@ struct Analysis::Walk {
     return effects;
   }
 
-  Effects loop(const Loop& n, bool top) {
+  /// Rows of the operands in registers are accesses; nothing inside is looked at further.
+  Effects tile(const Stmt& s, Tile found) {
+    const Element& element = op_of(found.intrinsic).element();
+    const std::int64_t rows = element.axes.front().extent;
+    const int lanes = static_cast<int>(element.axes.back().extent);
+    out.instructions_ += 8 * rows;
+    for (std::size_t k = 0; k < found.operands.size(); ++k) {
+      const TileOperand& operand = found.operands[k];
+      if (program.buffer(operand.buffer).scope != Scope::registers) continue;
+      if (k > 0 || !operand.base.terms.empty()) {
+        irregular[operand.buffer.index()] = true;
+        continue;
+      }
+      for (std::int64_t row = 0; row < (element.axes.size() > 1 ? rows : 1); ++row)
+        accesses[operand.buffer.index()].push_back({operand.base.constant + row * operand.strides[0], lanes});
+    }
+    Effects effects;
+    effects.buffers = {found.operands[0].buffer};
+    out.tiles_.emplace(s.operator->(), std::move(found));
+    return effects;
+  }
+
+  Effects loop(const Stmt& s, const Loop& n, bool top) {
     if (n.kind == LoopKind::vectorized || n.kind == LoopKind::unrolled)
       fail("loop `" + n.name + "` is still marked " + (n.kind == LoopKind::unrolled ? "unrolled" : "vectorized"));
     if (n.kind > LoopKind::unrolled) fail("loop `" + n.name + "` is bound to a GPU's blocks or threads");
@@ -182,6 +204,7 @@ struct Analysis::Walk {
       if (!top) fail("parallel loop `" + n.name + "` stands inside another loop or a condition");
     }
     ++statement;
+    if (std::optional<Tile> found = recognise_tile(n, table())) return tile(s, *std::move(found));
     const ExprRef min = expr(n.min);
     expr(n.extent);
     out.instructions_ += 4;

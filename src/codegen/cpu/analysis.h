@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "codegen/cpu/expr_table.h"
+#include "codegen/cpu/tile.h"
 #include "program/program.h"
 #include "target/target.h"
 
@@ -45,6 +46,11 @@ class Analysis {
   /// Whether the register buffer is kept in slots; else it lives in the worker's stack.
   bool in_slots(BufferId buffer) const { return in_slots_[buffer.index()]; }
   SlotPlace place(BufferId, const Linear& index, int lanes) const;
+  /// The loop is to be computed by an intrinsic; else null.
+  const Tile* tile(const Stmt& loop) const {
+    const auto found = tiles_.find(loop.operator->());
+    return found == tiles_.end() ? nullptr : &found->second;
+  }
   const Effects& effects(const Stmt& stmt) const { return effects_.at(stmt.operator->()); }
   std::int64_t instructions() const { return instructions_; }
   bool has_parallel_loop() const { return parallel_; }
@@ -57,6 +63,7 @@ class Analysis {
   std::vector<std::vector<int>> slots_of_;  // by buffer
   std::vector<bool> in_slots_;              // by buffer
   std::unordered_map<const StmtNode*, Effects> effects_;
+  std::unordered_map<const StmtNode*, Tile> tiles_;
   std::int64_t instructions_ = 0;
   bool parallel_ = false;
   int barriers_ = 0;

@@ -14,7 +14,7 @@ Emitter::Value* Emitter::load(ExprRef ref, const ExprInfo& info, const Load& n) 
   const BufferId buffer(n.source.value);
   const ExprInfo& index = table_[info.children[0]];
   if (program_.buffer(buffer).scope == Scope::registers && analysis_.in_slots(buffer))
-    return load_slot(info, analysis_.place(buffer, index.linear, info.expr->lanes));
+    return load_slot(analysis_.place(buffer, index.linear, info.expr->lanes), info.expr->dtype, info.expr->lanes);
   Value* own_mask = n.mask.defined() ? emit(info.children[1]) : nullptr;
   Value* mask = effective_mask(own_mask, info.expr->lanes);
   const std::int64_t version = versions_[buffer.index()];
@@ -42,13 +42,13 @@ Emitter::Value* Emitter::load(ExprRef ref, const ExprInfo& info, const Load& n) 
   return value;
 }
 
-Emitter::Value* Emitter::load_slot(const ExprInfo& info, SlotPlace place) {
+Emitter::Value* Emitter::load_slot(SlotPlace place, DType dtype, int lanes) {
   const Slot& slot = analysis_.slots()[place.slot];
   Value* whole = slots_[place.slot];
-  if (whole == nullptr) return llvm::PoisonValue::get(value_type(info.expr->dtype, info.expr->lanes));
-  if (place.lanes == slot.lanes) return place.lanes == info.expr->lanes ? whole : splat(whole, info.expr->lanes);
+  if (whole == nullptr) return llvm::PoisonValue::get(value_type(dtype, lanes));
+  if (place.lanes == slot.lanes) return place.lanes == lanes ? whole : splat(whole, lanes);
   if (place.lanes > 1) return lanes_of(whole, place.first, place.lanes);
-  return splat(b_.CreateExtractElement(whole, i64(place.first)), info.expr->lanes);
+  return splat(b_.CreateExtractElement(whole, i64(place.first)), lanes);
 }
 
 Emitter::Value* Emitter::load_memory(const ExprInfo& info, const Load& n, const Linear* index, Value* mask) {

@@ -295,7 +295,7 @@ void Emitter::store(const Store& n) {
   if (!one_element && n.value->lanes != lanes) value = splat(value, lanes);
   const int stored = one_element ? 1 : lanes;
   if (program_.buffer(n.buffer).scope == Scope::registers && analysis_.in_slots(n.buffer)) {
-    store_slot(n, analysis_.place(n.buffer, linear, stored), value);
+    store_slot(analysis_.place(n.buffer, linear, stored), value, n.mask.defined() ? expr(n.mask) : nullptr);
   } else {
     store_memory(n, index, value, n.mask.defined() ? expr(n.mask) : nullptr, stored);
     versions_[n.buffer.index()] = ++last_version_;
@@ -303,17 +303,17 @@ void Emitter::store(const Store& n) {
   memo_.pop_back();
 }
 
-void Emitter::store_slot(const Store& n, SlotPlace place, Value* value) {
+void Emitter::store_slot(SlotPlace place, Value* value, Value* mask) {
   const Slot& slot = analysis_.slots()[place.slot];
   Value*& whole = slots_[place.slot];
   const bool is_part = place.lanes != slot.lanes;
   llvm::Type* const type = value_type(slot.dtype, slot.lanes);
-  if (whole == nullptr && (is_part || n.mask.defined())) whole = llvm::PoisonValue::get(type);
-  if (n.mask.defined()) {
+  if (whole == nullptr && (is_part || mask != nullptr)) whole = llvm::PoisonValue::get(type);
+  if (mask != nullptr) {
     Value* old = whole;
     if (is_part && place.lanes == 1) old = b_.CreateExtractElement(whole, i64(place.first));
     if (is_part && place.lanes > 1) old = lanes_of(whole, place.first, place.lanes);
-    value = b_.CreateSelect(expr(n.mask), value, old);
+    value = b_.CreateSelect(mask, value, old);
   }
   if (!is_part) {
     whole = value;
@@ -332,6 +332,7 @@ void Emitter::store_slot(const Store& n, SlotPlace place, Value* value) {
 
 void Emitter::loop(const Stmt& s) {
   const auto& n = std::get<Loop>(s->kind);
+  if (const Tile* found = analysis_.tile(s)) return tile(*found);
   if (table_.is_alias(n.index)) return stmt(n.body);
   memo_.emplace_back();
   Value *min = expr(n.min), *extent = expr(n.extent);

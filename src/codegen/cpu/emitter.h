@@ -74,7 +74,15 @@ class Emitter {
   void if_stmt(const Stmt&);
   void store(const Store&);
   void prefetch(const Prefetch&);
-  void store_slot(const Store&, SlotPlace, Value* value);
+
+  // emit_tile.cc
+  void tile(const Tile&);
+  void transpose(const Tile&, int n);
+  void dot4(const Tile&);
+  Value* load_row(const TileOperand&, std::int64_t offset, int lanes);
+  void store_row(const TileOperand&, std::int64_t offset, Value* value, int lanes);
+  /// The mask may be null.
+  void store_slot(SlotPlace, Value* value, Value* mask);
   /// Runs `body` for min <= index < end; `never_empty`: min < end is known.
   void counted_loop(const Loop&, const Effects&, Value* min, Value* end, bool never_empty);
   void do_while(const Loop&, const Effects&, Value* min, Value* end);
@@ -122,7 +130,7 @@ class Emitter {
 
   // emit_memory.cc
   Value* load(ExprRef, const ExprInfo&, const Load&);
-  Value* load_slot(const ExprInfo&, SlotPlace);
+  Value* load_slot(SlotPlace, DType, int lanes);
   Value* load_memory(const ExprInfo&, const Load&, const Linear*, Value* mask);
   Value* load_contiguous(BufferId, Value* pointer, int lanes, Value* mask);
   bool permutes(BufferId, std::int64_t stride, int lanes) const;

@@ -153,6 +153,7 @@ Result<std::unique_ptr<Backend>> Backend::create(const Target& target) {
   const llvm::MCSubtargetInfo& cpu = *out->machine_->getMCSubtargetInfo();
   out->features_.round = cpu.checkFeatures("+sse4.1");
   out->features_.half = cpu.checkFeatures("+f16c");
+  out->features_.dot_products = cpu.checkFeatures("+avx512vnni");
   out->features_.masked_loads = cpu.checkFeatures("+avx2");
   return out;
 }

@@ -18,6 +18,7 @@ namespace whet {
 struct CpuFeatures {
   bool round = false;         ///< SSE4.1: floor, ceil and round are instructions
   bool half = false;          ///< F16C: f16 <-> f32 are instructions
+  bool dot_products = false;  ///< AVX512-VNNI: sums of four products of bytes are an instruction
   bool masked_loads = false;  ///< AVX2: masked loads of 4 and 8 bytes are instructions
 };
 

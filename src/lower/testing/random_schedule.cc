@@ -79,6 +79,23 @@ std::string shuffle_text(Rng& rng) {
       n, a, b, a + b);
 }
 
+std::string transpose_text(Rng& rng) {
+  const std::int64_t n = rng.between(1, 3), a = rng.between(8, 40), b = rng.between(8, 40);
+  return fmt::format(
+      "x = PLACEHOLDER [{0}, {1}, {2}]\nt(n, i, j) = x[n, j, i] for n in {0}, i in {2}, j in {1}\n"
+      "out(n, i, j) = (t[n, i, j] + 1f) for n in {0}, i in {2}, j in {1}\nreturn out\n",
+      n, a, b);
+}
+
+std::string bytes_text(Rng& rng) {
+  const std::int64_t m = rng.between(1, 6), n = rng.between(16, 40), k = 4 * rng.between(1, 6);
+  return fmt::format(
+      "a = PLACEHOLDER [{0}, {2}] u8\nb = PLACEHOLDER [{2}, {1}] i8 const\n"
+      "c(i, j): i32 += (i32(a[i, r])*i32(b[r, j])) for i in {0}, j in {1}, r in {2}\n"
+      "out(i, j) = (f32(c[i, j])*0.5f) for i in {0}, j in {1}\nreturn out\n",
+      m, n, k);
+}
+
 OpId random_op(const ComputeDag& dag, Rng& rng) { return OpId(rng.below(static_cast<std::int64_t>(dag.ops.size()))); }
 LoopId random_loop(const LoopTree& tree, Rng& rng) {
   return LoopId(rng.below(static_cast<std::int64_t>(tree.loops.size())));
@@ -136,11 +153,46 @@ Step random_step(const LoopTree& tree, Rng& rng) {
   }
 }
 
+/// A tile of an intrinsic in the innermost loops of an op; most are refused.
+Steps tile_steps(const LoopTree& tree, OpId op, Rng& rng) {
+  const std::vector<Intrinsic> all = intrinsics();
+  const Intrinsic chosen = all[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(all.size())))];
+  const Element& wanted = op_of(chosen).element();
+  const std::vector<LoopId> loops = own_loops(tree, op);
+  const std::size_t count = wanted.axes.size() + wanted.reduce_axes.size();
+  if (loops.size() < count) return {};
+  Steps steps;
+  std::vector<LoopId> outer, inner;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Axis& axis = axis_of(wanted, AxisId(static_cast<std::int64_t>(k)));
+    const bool reduce = k >= wanted.axes.size();
+    const auto fresh = static_cast<std::int64_t>(tree.loops.size() + 2 * k);
+    steps.push_back(Split{loops[loops.size() - count + k], axis.extent, reduce ? Tail::guard : Tail::overlap});
+    outer.push_back(LoopId(fresh)), inner.push_back(LoopId(fresh + 1));
+  }
+  std::vector<LoopId> order = outer;
+  order.insert(order.end(), inner.begin(), inner.end());
+  steps.push_back(Reorder{order});
+  if (wanted.reducer && rng.chance(0.7)) {
+    for (OpId input : inputs_of(tree.dag, op))
+      if (is_constant(tree.dag, input)) steps.push_back(Pack{input, op});
+    if (rng.chance(0.7)) steps.push_back(CacheWrite{op, outer.front()});
+  }
+  steps.push_back(Tensorize{inner.front(), chosen});
+  return steps;
+}
+
 }  // namespace
 
 ComputeDag random_dag(Rng& rng) {
   std::string text;
-  switch (rng.below(6)) {
+  switch (rng.below(8)) {
+    case 6:
+      text = transpose_text(rng);
+      break;
+    case 7:
+      text = bytes_text(rng);
+      break;
     case 0:
       text = conv_text(rng, false);
       break;
@@ -178,6 +230,8 @@ Steps random_steps(const ComputeDag& dag, Rng& rng, int tries) {
     for (std::size_t k = tree.dag.ops.size(); k-- > 0;)
       try_step(Winograd{OpId(static_cast<std::int64_t>(k)), rng.chance(0.5) ? 2 : 4});
   if (rng.chance(0.3)) try_step(CacheRead{random_op(tree.dag, rng), random_op(tree.dag, rng)});
+  if (rng.chance(0.5))
+    for (const Step& step : tile_steps(tree, random_op(tree.dag, rng), rng)) try_step(step);
   // Shapes first, places next, kinds last: later primitives freeze what the earlier ones change.
   for (int i = 0; i < tries; ++i) {
     const Step step = random_step(tree, rng);
@@ -194,8 +248,11 @@ std::vector<Tensor> random_inputs(const ComputeDag& dag, Rng& rng) {
   for (const Op& op : dag.ops)
     if (op.is_placeholder()) {
       const std::int64_t bound = std::get<Placeholder>(op.def).index_bound;
-      inputs.push_back(
-          Tensor::random({op.dtype, op.shape}, rng, bound > 0 ? 0 : -1, bound > 0 ? static_cast<double>(bound) : 1));
+      double low = -1, high = 1;
+      if (bound > 0) low = 0, high = static_cast<double>(bound);
+      if (op.dtype == DType::i8) low = -128, high = 128;
+      if (op.dtype == DType::u8) low = 0, high = 256;
+      inputs.push_back(Tensor::random({op.dtype, op.shape}, rng, low, high));
     }
   return inputs;
 }

@@ -1,0 +1,108 @@
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include "codegen/cpu/emitter.h"
+
+namespace whet {
+namespace {
+
+/// The row of neighbours that begins so many elements behind the base.
+Linear row_at(const Linear& base, std::int64_t elements) {
+  Linear at = base;
+  at.constant += elements, at.lane_stride = 1;
+  return at;
+}
+
+}  // namespace
+
+void Emitter::tile(const Tile& tile) {
+  memo_.emplace_back();
+  switch (tile.intrinsic) {
+    case Intrinsic::transpose8:
+      transpose(tile, 8);
+      break;
+    case Intrinsic::transpose16:
+      transpose(tile, 16);
+      break;
+    case Intrinsic::dot4:
+      dot4(tile);
+      break;
+    case Intrinsic::none:
+      break;
+  }
+  memo_.pop_back();
+  versions_[tile.operands[0].buffer.index()] = ++last_version_;
+}
+
+Emitter::Value* Emitter::load_row(const TileOperand& operand, std::int64_t offset, int lanes) {
+  const Linear at = row_at(operand.base, offset);
+  if (program_.buffer(operand.buffer).scope == Scope::registers && analysis_.in_slots(operand.buffer))
+    return load_slot(analysis_.place(operand.buffer, at, lanes), program_.buffer(operand.buffer).dtype, lanes);
+  return load_contiguous(operand.buffer, address(operand.buffer, at), lanes, nullptr);
+}
+
+void Emitter::store_row(const TileOperand& operand, std::int64_t offset, Value* value, int lanes) {
+  const Linear at = row_at(operand.base, offset);
+  if (program_.buffer(operand.buffer).scope == Scope::registers && analysis_.in_slots(operand.buffer))
+    return store_slot(analysis_.place(operand.buffer, at, lanes), value, nullptr);
+  const llvm::Align align(static_cast<std::uint64_t>(element_bytes(operand.buffer)));
+  b_.CreateAlignedStore(value, address(operand.buffer, at), align);
+}
+
+/// y(i, j) = x[j, i]. Quarters of four rows that lie four rows apart make one vector as they are loaded, which leaves
+/// the transposition of 4x4 blocks inside the vectors' 128-bit parts: two rounds of shuffles that stay inside of them.
+void Emitter::transpose(const Tile& tile, int n) {
+  const TileOperand &y = tile.operands[0], &x = tile.operands[1];
+  const int parts = n / 4;
+  for (int column = 0; column < n; column += 4) {
+    Value* row[4];  // row[r], part p: x[r + 4p][column .. column + 3]
+    for (int r = 0; r < 4; ++r) {
+      row[r] = llvm::PoisonValue::get(value_type(DType::f32, n));
+      for (int p = 0; p < parts; ++p) {
+        Value* quarter = load_row(x, (r + 4 * p) * x.strides[1] + column, 4);
+        std::vector<int> spread(static_cast<std::size_t>(n), -1), blend(static_cast<std::size_t>(n));
+        for (int i = 0; i < n; ++i) blend[i] = i / 4 == p ? n + i : i;
+        for (int i = 0; i < 4; ++i) spread[4 * p + i] = i;
+        row[r] = b_.CreateShuffleVector(row[r], b_.CreateShuffleVector(quarter, spread), blend);
+      }
+    }
+    // Lanes of each part from two vectors, a and b: those of `from`, b's counted from 4.
+    auto mix = [&](Value* a, Value* b, const int(&from)[4]) {
+      std::vector<int> lanes;
+      for (int p = 0; p < parts; ++p)
+        for (int lane : from) lanes.push_back(lane < 4 ? 4 * p + lane : n + 4 * p + lane - 4);
+      return b_.CreateShuffleVector(a, b, lanes);
+    };
+    static constexpr int kLow[4] = {0, 4, 1, 5}, kHigh[4] = {2, 6, 3, 7};
+    static constexpr int kFirst[4] = {0, 1, 4, 5}, kLast[4] = {2, 3, 6, 7};
+    Value *a = mix(row[0], row[1], kLow), *b = mix(row[0], row[1], kHigh);
+    Value *c = mix(row[2], row[3], kLow), *d = mix(row[2], row[3], kHigh);
+    Value* const turned[4] = {mix(a, c, kFirst), mix(a, c, kLast), mix(b, d, kFirst), mix(b, d, kLast)};
+    for (int i = 0; i < 4; ++i) store_row(y, (column + i) * y.strides[0], turned[i], n);
+  }
+}
+
+/// y(j) += x[0..3] * w[j, 0..3]: one instruction where the processor has it, else byte by byte of the words.
+void Emitter::dot4(const Tile& tile) {
+  constexpr int kSums = 16;
+  const TileOperand &y = tile.operands[0], &x = tile.operands[1], &w = tile.operands[2];
+  llvm::Type* const words = widen(b_.getInt32Ty(), kSums);
+  const llvm::Align bytes(1);
+  Value* factors =
+      splat(mark(b_.CreateAlignedLoad(b_.getInt32Ty(), address(x.buffer, x.base), bytes), x.buffer), kSums);
+  Value* weights = mark(b_.CreateAlignedLoad(words, address(w.buffer, w.base), bytes), w.buffer);
+  Value* sum = load_row(y, 0, kSums);
+  if (features_.dot_products && target_.vector_bytes >= 64) {
+    sum = b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {}, {sum, factors, weights});
+  } else {
+    auto count = [&](int bits) { return llvm::ConstantInt::get(words, static_cast<std::uint64_t>(bits)); };
+    for (int k = 0; k < 4; ++k) {
+      Value* factor = b_.CreateAnd(b_.CreateLShr(factors, count(8 * k)), count(255));
+      Value* weight = b_.CreateAShr(b_.CreateShl(weights, count(24 - 8 * k)), count(24));
+      sum = b_.CreateAdd(sum, b_.CreateMul(factor, weight));
+    }
+  }
+  store_row(y, 0, sum, kSums);
+}
+
+}  // namespace whet

@@ -1,0 +1,90 @@
+#include <gtest/gtest.h>
+
+#include "codegen/testing/answers.h"
+#include "schedule/steps.h"
+
+namespace whet {
+namespace {
+
+constexpr const char* kTranspose = R"(
+x = PLACEHOLDER [3, 40, 50]
+y(n, i, j) = x[n, j, i] for n in 3, i in 50, j in 40
+return y
+)";
+constexpr const char* kTransposeSteps16 =
+    "split l1 16 overlap; split l2 16 overlap; reorder l3 l5 l4 l6; tensorize l4 transpose16; parallel l0";
+constexpr const char* kTransposeSteps8 =
+    "split l1 8 overlap; split l2 8 overlap; reorder l3 l5 l4 l6; tensorize l4 transpose8; parallel l0";
+
+constexpr const char* kBytes = R"(
+a = PLACEHOLDER [5, 24] u8
+b = PLACEHOLDER [24, 40] i8 const
+c(i, j): i32 += (i32(a[i, r])*i32(b[r, j])) for i in 5, j in 40, r in 24
+return c
+)";
+constexpr const char* kBytesSteps =
+    "split l1 16 overlap; split l2 4 guard; reorder l0 l3 l5 l4 l6; pack o1 o2; cache_write o2 l3; tensorize l4 dot4";
+
+Lowered lowered(const char* text, const char* steps, const Target& target) {
+  const Result<LoopTree> tree = replay(*parse_dag(text), *parse_steps(steps));
+  EXPECT_TRUE(tree.ok()) << (tree.ok() ? "" : tree.error().message);
+  return lower(*tree, target).value();
+}
+
+std::string code(const char* text, const char* steps, const char* mcpu) {
+  const Target target = *parse_target(std::string("cpu -mcpu=") + mcpu);
+  return disassemble(compile_kernel(lowered(text, steps, target).program, target).value(), target).value();
+}
+
+int count(const std::string& text, const std::string& part) {
+  int n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
+  return n;
+}
+
+TEST(Tile, ComputesWhatItsLoopsDo) {
+  for (const Target& target : runnable_targets())
+    for (const auto& [text, steps] : {std::pair(kTranspose, kTransposeSteps16), std::pair(kTranspose, kTransposeSteps8),
+                                      std::pair(kBytes, kBytesSteps)})
+      EXPECT_EQ(*error_of(*parse_dag(text), lowered(text, steps, target), target, 7), 0) << target.mcpu << "\n"
+                                                                                         << steps;
+}
+
+TEST(Tile, TurnsRowsInRegisters) {
+  const std::string wide = code(kTranspose, kTransposeSteps16, "skylake-avx512");
+  EXPECT_EQ(count(wide, "vunpck"), 32) << wide;
+  EXPECT_EQ(count(wide, "vinsertf"), 48) << wide;
+  EXPECT_EQ(count(wide, "[rsp"), 0) << wide;
+  EXPECT_EQ(count(wide, "vgather"), 0) << wide;
+  const std::string narrow = code(kTranspose, kTransposeSteps8, "haswell");
+  EXPECT_EQ(count(narrow, "vunpck"), 16) << narrow;
+  EXPECT_EQ(count(narrow, "vinsertf128"), 8) << narrow;
+}
+
+TEST(Tile, TakesTheInstructionForProductsOfBytesWhereThereIsOne) {
+  const std::string vnni = code(kBytes, kBytesSteps, "cascadelake");
+  EXPECT_EQ(count(vnni, "vpdpbusd"), 1) << vnni;
+  EXPECT_EQ(count(vnni, "[rsp"), 0) << vnni;
+  EXPECT_EQ(count(code(kBytes, kBytesSteps, "skylake-avx512"), "vpmaddwd"), 4);
+}
+
+TEST(Tile, RunsAsItsLoopsWhereATestStandsInside) {
+  // The tile is computed where a reader needs it, which may be beyond the tensor: each element is tested.
+  const char* text = R"(
+x = PLACEHOLDER [40, 50]
+t(i, j) = x[j, i] for i in 50, j in 40
+p(i, j) = select((i >= 3) && (i < 53), t[(i - 3), j], 0f) for i in 56, j in 40
+y(i, j) = (p[(i + 2), j] + 1f) for i in 50, j in 40
+return y
+)";
+  const char* steps =
+      "inline o2; split l4 16 guard; split l5 16 overlap; reorder l6 l8 l7 l9; compute_at o1 l8; tensorize l10 "
+      "transpose16";
+  const Result<LoopTree> tree = replay(*parse_dag(text), *parse_steps(steps));
+  ASSERT_TRUE(tree.ok()) << tree.error().message;
+  for (const Target& target : runnable_targets())
+    EXPECT_EQ(*error_of(*parse_dag(text), lowered(text, steps, target), target, 7), 0) << target.mcpu;
+}
+
+}  // namespace
+}  // namespace whet

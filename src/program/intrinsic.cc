@@ -1,0 +1,103 @@
+#include "program/intrinsic.h"
+
+#include <array>
+#include <map>
+
+namespace whet {
+namespace {
+
+struct Definition {
+  Intrinsic intrinsic;
+  std::string_view name;
+  const char* text;
+};
+
+constexpr std::array kDefinitions = {
+    Definition{Intrinsic::transpose8, "transpose8",
+               "x = PLACEHOLDER [8, 8]\n"
+               "y(i, j) = x[j, i] for i in 8, j in 8\n"
+               "return y\n"},
+    Definition{Intrinsic::transpose16, "transpose16",
+               "x = PLACEHOLDER [16, 16]\n"
+               "y(i, j) = x[j, i] for i in 16, j in 16\n"
+               "return y\n"},
+    Definition{Intrinsic::dot4, "dot4",
+               "x = PLACEHOLDER [4] u8\n"
+               "w = PLACEHOLDER [16, 4] i8\n"
+               "y(j): i32 += (i32(x[k])*i32(w[j, k])) for j in 16, k in 4\n"
+               "return y\n"},
+};
+
+class Matcher {
+ public:
+  explicit Matcher(std::size_t placeholders) : loads_(placeholders) {}
+
+  bool match(const Expr& defined, const Expr& found) {
+    if (defined->dtype != found->dtype || found->lanes != 1) return false;
+    if (const auto* load = std::get_if<Load>(&defined->kind)) return take(*load, found);
+    if (const auto* cast = std::get_if<Cast>(&defined->kind)) {
+      const auto* other = std::get_if<Cast>(&found->kind);
+      return other && match(cast->a, other->a);
+    }
+    const auto* binary = std::get_if<Binary>(&defined->kind);
+    const auto* other = std::get_if<Binary>(&found->kind);
+    if (!binary || !other || binary->op != other->op) return false;
+    const std::vector<Expr> before = loads_;
+    if (match(binary->a, other->a) && match(binary->b, other->b)) return true;
+    loads_ = before;
+    const bool commutes = binary->op == BinaryOp::add || binary->op == BinaryOp::mul;
+    return commutes && match(binary->a, other->b) && match(binary->b, other->a);
+  }
+
+  std::vector<Expr> take_loads() { return std::move(loads_); }
+
+ private:
+  bool take(const Load& defined, const Expr& found) {
+    const auto* load = std::get_if<Load>(&found->kind);
+    if (!load || load->mask.defined()) return false;
+    Expr& known = loads_[defined.source.index()];
+    if (known.defined()) return same(known, found);
+    known = found;
+    return true;
+  }
+
+  std::vector<Expr> loads_;
+};
+
+}  // namespace
+
+std::string_view name_of(Intrinsic intrinsic) {
+  for (const Definition& d : kDefinitions)
+    if (d.intrinsic == intrinsic) return d.name;
+  return "none";
+}
+
+std::optional<Intrinsic> parse_intrinsic(std::string_view name) {
+  for (const Definition& d : kDefinitions)
+    if (d.name == name) return d.intrinsic;
+  return std::nullopt;
+}
+
+std::vector<Intrinsic> intrinsics() {
+  std::vector<Intrinsic> all;
+  for (const Definition& d : kDefinitions) all.push_back(d.intrinsic);
+  return all;
+}
+
+const ComputeDag& definition_of(Intrinsic intrinsic) {
+  static const std::map<Intrinsic, ComputeDag> parsed = [] {
+    std::map<Intrinsic, ComputeDag> dags;
+    for (const Definition& d : kDefinitions) dags.emplace(d.intrinsic, parse_dag(d.text).value());
+    return dags;
+  }();
+  return parsed.at(intrinsic);
+}
+
+const Op& op_of(Intrinsic intrinsic) { return definition_of(intrinsic).ops.back(); }
+
+std::vector<Expr> matching_loads(const Expr& defined, const Expr& found, std::size_t placeholders) {
+  Matcher matcher(placeholders);
+  return matcher.match(defined, found) ? matcher.take_loads() : std::vector<Expr>();
+}
+
+}  // namespace whet
