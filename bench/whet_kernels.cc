@@ -49,7 +49,7 @@ struct Proposal {
 };
 
 std::string algorithm_of(const Candidate& candidate) {
-  return candidate.sketch.starts_with("winograd") ? "winograd" : "direct";
+  return candidate.sketch.find("winograd") != std::string::npos ? "winograd" : "direct";
 }
 
 /// For every algorithm up to `count` different schedules: the default one, each sketch's preferred one, the space's own

@@ -50,11 +50,11 @@ std::optional<std::int64_t> turns_of(const Element& element) {
   return turns;
 }
 
-/// As few of `loops` as give every worker the same share, or many shares, become one parallel loop.
-void share_out(Scheduler& s, const std::vector<LoopId>& loops, int threads) {
+/// `count` of `loops` become one parallel loop; for 0 as few as give every worker the same share, or many shares.
+void share_out(Scheduler& s, const std::vector<LoopId>& loops, std::size_t count, int threads) {
   std::int64_t shares = 1;
-  std::size_t count = 0;
-  while (count < loops.size()) {
+  count = std::min(count, loops.size());
+  for (const bool chosen = count > 0; !chosen && count < loops.size();) {
     shares *= extent_of(s.tree(), loops[count++]);
     if (shares > 1 && (shares % threads == 0 || shares >= 16 * threads)) break;
   }
@@ -77,7 +77,7 @@ struct Nest {
     return pair.inner;
   }
 
-  void finish(int threads) {
+  void finish(std::int64_t shared, int threads) {
     std::vector<LoopId> order = outer;
     order.insert(order.end(), inner.begin(), inner.end());
     if (order.size() > 1) s.reorder(order);
@@ -86,7 +86,7 @@ struct Nest {
       if (vector || extent_of(s.tree(), inner[i]) <= kMaxUnroll)
         s.annotate(inner[i], vector ? LoopKind::vectorized : LoopKind::unrolled);
     }
-    share_out(s, outer, threads);
+    share_out(s, outer, static_cast<std::size_t>(shared), threads);
   }
 };
 
@@ -132,7 +132,7 @@ void element_nest(Scheduler& s, OpId op, const ElementPlan& plan) {
     along = nest.take(along, across ? lanes : step);
   }
   nest.inner.push_back(along);
-  nest.finish(std::max(plan.target.threads, 1));
+  nest.finish(plan.shared, std::max(plan.target.threads, 1));
 }
 
 }  // namespace whet

@@ -12,6 +12,7 @@ struct ElementPlan {
   std::int64_t vectors = 1;  ///< native vectors in a step along the innermost axis
   std::int64_t pixels = 1;   ///< elements of the axis before it that a step holds
   std::int64_t across = 1;   ///< of a transpose: elements of a tile along the axis that is read along
+  std::int64_t shared = 0;   ///< outer loops that become the parallel one; 0: as few as give every worker its share
   Target target;
 };
 

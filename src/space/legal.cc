@@ -58,52 +58,68 @@ void Legal::connect() {
     part_of_[d] = part[root[d]];
     parts_[part_of_[d]].decisions.push_back(d);
   }
-  for (std::size_t c = 0; c < sketch_.constraints.size(); ++c)
-    parts_[part_of_[index(sketch_.constraints[c].over.front())]].constraints.push_back(c);
+  for (Part& p : parts_) p.asked.resize(p.decisions.size());
+  for (std::size_t c = 0; c < sketch_.constraints.size(); ++c) {
+    Part& p = parts_[part_of_[index(sketch_.constraints[c].over.front())]];
+    std::size_t last = 0;
+    for (const std::string& name : sketch_.constraints[c].over)
+      for (std::size_t k = 0; k < p.decisions.size(); ++k)
+        if (p.decisions[k] == index(name)) last = std::max(last, k);
+    p.asked[last].push_back(c);
+  }
 }
+
+/// Choices for a part, made one after the other; each constraint is asked as soon as all that it looks at is chosen.
+class Legal::Trial {
+ public:
+  Trial(const Legal& legal, const Part& part) : legal_(legal), part_(part) {
+    for (std::size_t d : part.decisions) slots_.push_back(&choices_[legal.sketch_.decisions[d].name]);
+  }
+  /// Choices before the k'th decision of the part stand; whether its option `o` breaks nothing.
+  bool choose(std::size_t k, std::int64_t o) {
+    *slots_[k] = legal_.sketch_.decisions[part_.decisions[k]].options[static_cast<std::size_t>(o)];
+    return std::none_of(part_.asked[k].begin(), part_.asked[k].end(),
+                        [&](std::size_t c) { return legal_.sketch_.constraints[c].violated(choices_).has_value(); });
+  }
+  bool choose_all(const Point& point) {
+    for (std::size_t k = 0; k < slots_.size(); ++k)
+      if (!choose(k, point[part_.decisions[k]])) return false;
+    return true;
+  }
+
+ private:
+  const Legal& legal_;
+  const Part& part_;
+  Choices choices_;
+  std::vector<Choice*> slots_;
+};
 
 void Legal::list(Part& part) {
   part.legal.resize(static_cast<std::size_t>(part.combinations));
-  // A constraint is asked as soon as all that it looks at is chosen.
-  std::vector<std::vector<std::size_t>> asked(part.decisions.size());
-  for (std::size_t c : part.constraints) {
-    std::size_t last = 0;
-    for (std::size_t k = 0; k < part.decisions.size(); ++k) {
-      const std::vector<std::string>& over = sketch_.constraints[c].over;
-      if (std::find(over.begin(), over.end(), sketch_.decisions[part.decisions[k]].name) != over.end()) last = k;
-    }
-    asked[last].push_back(c);
-  }
-  Choices choices;
+  Trial trial(*this, part);
   std::function<void(std::size_t, std::int64_t)> descend = [&](std::size_t k, std::int64_t number) {
     if (k == part.decisions.size()) {
       part.legal[static_cast<std::size_t>(number)] = true;
       part.numbers.push_back(static_cast<std::int32_t>(number));
       return;
     }
-    const Decision& decision = sketch_.decisions[part.decisions[k]];
-    Choice& choice = choices[decision.name];
-    for (std::size_t o = 0; o < decision.options.size(); ++o) {
-      choice = decision.options[o];
-      const bool broken = std::any_of(asked[k].begin(), asked[k].end(), [&](std::size_t c) {
-        return sketch_.constraints[c].violated(choices).has_value();
-      });
-      if (!broken)
-        descend(k + 1, number * static_cast<std::int64_t>(decision.options.size()) + static_cast<std::int64_t>(o));
-    }
+    const std::int64_t count = options(part.decisions[k]);
+    for (std::int64_t o = 0; o < count; ++o)
+      if (trial.choose(k, o)) descend(k + 1, number * count + o);
   };
   descend(0, 0);
   part.count = static_cast<std::int64_t>(part.numbers.size());
 }
 
 void Legal::estimate(Part& part) {
-  constexpr int kSamples = 2000;
+  constexpr int kSamples = 1000;
+  Trial trial(*this, part);
   Rng rng(1);
   Point point(sketch_.decisions.size());
   int held = 0;
   for (int i = 0; i < kSamples; ++i) {
     for (std::size_t d : part.decisions) point[d] = static_cast<std::int32_t>(rng.below(options(d)));
-    held += holds(part, point);
+    held += trial.choose_all(point);
   }
   part.count =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(part.combinations) * held / kSamples));
@@ -123,14 +139,7 @@ void Legal::set(const Part& part, std::int64_t number, Point& point) const {
   }
 }
 
-bool Legal::holds(const Part& part, const Point& point) const {
-  if (part.constraints.empty()) return true;
-  Choices choices;
-  for (std::size_t d : part.decisions)
-    choices[sketch_.decisions[d].name] = sketch_.decisions[d].options[static_cast<std::size_t>(point[d])];
-  return std::none_of(part.constraints.begin(), part.constraints.end(),
-                      [&](std::size_t c) { return sketch_.constraints[c].violated(choices).has_value(); });
-}
+bool Legal::holds(const Part& part, const Point& point) const { return Trial(*this, part).choose_all(point); }
 
 bool Legal::allows(const Part& part, const Point& point) const {
   return part.listed ? part.legal[static_cast<std::size_t>(number_of(part, point))] : holds(part, point);
@@ -150,9 +159,19 @@ void Legal::draw(const Part& part, Point& point, Rng& rng) const {
     return;
   }
   const Point before = point;
-  for (int attempt = 0; attempt < 1000; ++attempt) {
-    for (std::size_t d : part.decisions) point[d] = static_cast<std::int32_t>(rng.below(options(d)));
-    if (holds(part, point)) return;
+  Trial trial(*this, part);
+  const auto draw_one = [&](std::size_t k) {
+    const std::size_t d = part.decisions[k];
+    for (int attempt = 0; attempt < 6; ++attempt) {
+      point[d] = static_cast<std::int32_t>(rng.below(options(d)));
+      if (trial.choose(k, point[d])) return true;
+    }
+    return false;
+  };
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    std::size_t k = 0;
+    while (k < part.decisions.size() && draw_one(k)) ++k;
+    if (k == part.decisions.size()) return;
   }
   point = before;
 }
@@ -220,10 +239,10 @@ bool Legal::bring_near(const Part& part, const std::vector<std::vector<double>>&
     }
   } else {
     Point other = point;
-    for (int attempt = 0; attempt < 400; ++attempt) {
+    for (int attempt = 0; attempt < 200; ++attempt) {
       for (std::size_t d : part.decisions) other[d] = point[d];
       // First one decision at a time, then more and more of them.
-      for (int changes = 1 + attempt / 80; changes > 0; --changes) {
+      for (int changes = 1 + attempt / 40; changes > 0; --changes) {
         const std::size_t d =
             part.decisions[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(part.decisions.size())))];
         other[d] = static_cast<std::int32_t>(rng.below(options(d)));

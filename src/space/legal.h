@@ -16,7 +16,7 @@ using Point = std::vector<std::int32_t>;
 /// kMostListed combinations are drawn by trying, and counted by an estimate.
 class Legal {
  public:
-  static constexpr std::int64_t kMostListed = 1 << 17;
+  static constexpr std::int64_t kMostListed = 1 << 15;
   /// `sketch` must live as long.
   explicit Legal(const Sketch& sketch);
 
@@ -37,7 +37,7 @@ class Legal {
  private:
   struct Part {
     std::vector<std::size_t> decisions;
-    std::vector<std::size_t> constraints;
+    std::vector<std::vector<std::size_t>> asked;  ///< constraints, by the decision that completes them
     std::int64_t combinations = 1;
     bool listed = false;
     std::vector<bool> legal;            ///< by number, where listed
@@ -52,6 +52,7 @@ class Legal {
   std::int64_t number_of(const Part&, const Point&) const;
   void set(const Part&, std::int64_t number, Point&) const;
   bool allows(const Part&, const Point&) const;
+  class Trial;
   bool holds(const Part&, const Point&) const;
   void draw(const Part&, Point&, Rng&) const;
   bool bring_near(const Part&, const std::vector<std::vector<double>>& cost, Point&, Rng&) const;

@@ -8,6 +8,7 @@
 
 #include "space/legal.h"
 #include "space/rows.h"
+#include "space/rules/derive.h"
 #include "space/tile.h"
 #include "space/winograd.h"
 
@@ -281,22 +282,53 @@ Result<Scheduled> DesignSpace::schedule(const Candidate& candidate) const {
   return Scheduled{std::move(steps), scheduler.tree()};
 }
 
-DesignSpace make_space(const ComputeDag& dag, const Target& target, const SpaceOptions& options) {
+namespace {
+
+std::optional<Sketch> always_rows(const ComputeDag& dag, const Target& target) { return rows_sketch(dag, target); }
+
+struct Template {
+  std::optional<Sketch> (*make)(const ComputeDag&, const Target&);
+  bool exact = true;      ///< its schedules are `is_exact`
+  bool last_one = false;  ///< only where no other template fits
+};
+
+/// The experts' schedules; the first that fits gives the default.
+constexpr Template kTemplates[] = {
+    {tile_sketch},
+    {winograd_sketch, false},
+    {always_rows, true, true},
+};
+
+/// Random samples from the rules' sketches, to one from the templates'.
+constexpr double kShareOfRules = 0.25;
+
+std::vector<Sketch> template_sketches(const ComputeDag& dag, const Target& target, bool exact) {
   std::vector<Sketch> sketches;
-  if (std::optional<Sketch> tile = tile_sketch(dag, target)) sketches.push_back(std::move(*tile));
-  if (std::optional<Sketch> fast = winograd_sketch(dag, target); fast && !options.exact)
-    sketches.push_back(std::move(*fast));
-  if (sketches.empty()) sketches.push_back(rows_sketch(dag, target));
+  for (const Template& known : kTemplates) {
+    if ((exact && !known.exact) || (known.last_one && !sketches.empty())) continue;
+    if (std::optional<Sketch> sketch = known.make(dag, target)) sketches.push_back(std::move(*sketch));
+  }
+  return sketches;
+}
+
+}  // namespace
+
+DesignSpace make_space(const ComputeDag& dag, const Target& target, const SpaceOptions& options) {
+  std::vector<Sketch> sketches = template_sketches(dag, target, options.exact);
+  const double share = kShareOfRules * static_cast<double>(sketches.size());
+  for (Sketch& sketch : derive_sketches(dag, target, {.exact = options.exact, .share = share}))
+    sketches.push_back(std::move(sketch));
   return {dag, std::move(sketches)};
 }
 
 Result<Steps> default_steps(const ComputeDag& dag, const Target& target) {
-  const DesignSpace space = make_space(dag, target);
-  if (Result<Steps> steps = space.steps(space.default_candidate()); steps.ok()) return steps;
-  const Sketch rows = rows_sketch(dag, target);
-  Scheduler scheduler(dag);
-  rows.build(scheduler, rows.preferred);
-  if (Result<Steps> steps = scheduler.finish(); steps.ok()) return steps;
+  for (const Template& known : kTemplates) {
+    const std::optional<Sketch> sketch = known.make(dag, target);
+    if (!sketch) continue;
+    Scheduler scheduler(dag);
+    sketch->build(scheduler, sketch->preferred);
+    if (Result<Steps> steps = scheduler.finish(); steps.ok()) return steps;
+  }
   return Steps();
 }
 

@@ -77,7 +77,7 @@ class DesignSpace {
   Candidate default_candidate() const;
   /// The other sketches' guesses and a handful around the default, to be measured before anything random.
   std::vector<Candidate> seeds() const;
-  /// Uniform within a sketch.
+  /// Uniform within a sketch; about so where its size is an estimate.
   Candidate sample(Rng&) const;
   /// All candidates that differ in one decision.
   std::vector<Candidate> neighbours(const Candidate&) const;

@@ -34,8 +34,9 @@ TEST(ConvSpace, HoldsOnlyTilesThatFitTheRegisters) {
   Rng rng(1);
   for (int i = 0; i < 200; ++i) {
     const Candidate c = space.sample(rng);
-    const std::int64_t vectors = c.choices.at("oc").front() / 16,
-                       pixels = c.choices.at("oh").front() * c.choices.at("ow").front();
+    if (!c.choices.contains("oh")) continue;  // the products of Winograd's tiles
+    const std::int64_t vectors = c.choices.at("oc").back() / 16,
+                       pixels = c.choices.at("oh").back() * c.choices.at("ow").back();
     EXPECT_LE(vectors * pixels + vectors + 1, 32) << to_json(c);
     const Result<Steps> steps = space.steps(c);
     EXPECT_TRUE(steps.ok()) << to_json(c) << ": " << steps.error().message;
@@ -74,13 +75,13 @@ return conv
   ASSERT_EQ(space.sketches().front().name, "tile+pack");
   EXPECT_EQ(space.default_candidate().choices.at("oc"), Choice{20});
   Rng rng(1);
-  for (int i = 0; i < 50; ++i) EXPECT_EQ(20 % space.sample(rng).choices.at("oc").front(), 0);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(20 % space.sample(rng).choices.at("oc").back(), 0);
 }
 
 TEST(WinogradSpace, HoldsSchedulesOfBothTileSizesWithAndWithoutBlocks) {
   const ComputeDag conv = dag(kConv);
   const DesignSpace space = make_space(conv, avx512());
-  ASSERT_EQ(space.sketches().size(), 2u);
+  ASSERT_GE(space.sketches().size(), 2u);
   EXPECT_EQ(space.sketches()[1].name, "winograd");
   Rng rng(2);
   std::set<std::pair<std::int64_t, bool>> seen;
@@ -96,7 +97,7 @@ TEST(WinogradSpace, HoldsSchedulesOfBothTileSizesWithAndWithoutBlocks) {
 }
 TEST(WinogradSpace, IsLeftOutWhereExactSchedulesAreWanted) {
   const DesignSpace space = make_space(dag(kConv), avx512(), {.exact = true});
-  EXPECT_EQ(space.sketches().size(), 1u);
+  for (const Sketch& sketch : space.sketches()) EXPECT_EQ(sketch.name.find("winograd"), std::string::npos);
 }
 
 /// Every kind of task is vectorized and parallel untuned.

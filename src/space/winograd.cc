@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "compute/winograd.h"
-#include "space/anatomy.h"
 #include "space/register_tile.h"
 
 namespace whet {
@@ -53,6 +51,21 @@ class Builder {
   Builder(const Problem& p, Scheduler& s, const Sketch::Choices& choices) : p_(p), s_(s), choices_(choices) {}
 
   void run() {
+    const LoopId block = transforms();
+    products(block);
+    inputs(block);
+    s_.pack(ops_.weights, ops_.products);
+    if (block.valid()) s_.annotate(block, LoopKind::parallel);
+  }
+
+  WinogradOps phases() {
+    inputs(transforms());
+    return ops_;
+  }
+
+ private:
+  /// Gives the loop over blocks; none in phases.
+  LoopId transforms() {
     const Anatomy& a = p_.anatomy;
     ops_ = s_.winograd(a.anchor, chosen("m"));
     const std::int64_t moved = ops_.conv.value - a.anchor.value;
@@ -60,14 +73,9 @@ class Builder {
     for (std::size_t i = a.before.size(); i-- > 0;) s_.inline_op(a.before[i]);
     for (std::size_t i = a.after.size(); i-- > 0;) s_.inline_op(now(a.after[i]));
     if (a.output) s_.inline_op(ops_.conv);
-    const LoopId block = outputs(a.output ? now(*a.output) : ops_.conv);
-    products(block);
-    inputs(block);
-    s_.pack(ops_.weights, ops_.products);
-    if (block.valid()) s_.annotate(block, LoopKind::parallel);
+    return outputs(a.output ? now(*a.output) : ops_.conv);
   }
 
- private:
   std::int64_t chosen(const char* name) const { return choices_.at(name).front(); }
 
   void unroll(const std::vector<LoopId>& loops) {
@@ -229,6 +237,12 @@ std::int64_t best_rows(const Problem& p, const Sketch& sketch) {
 }
 
 }  // namespace
+
+WinogradOps winograd_phases(Scheduler& s, const Anatomy& anatomy, std::int64_t m, std::int64_t lanes) {
+  const Problem p{.anatomy = anatomy, .lanes = lanes};
+  const Choices choices{{"m", {m}}, {"rows", {0}}};
+  return Builder(p, s, choices).phases();
+}
 
 std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& target) {
   const std::optional<Problem> problem = find_problem(dag, target);

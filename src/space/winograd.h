@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "compute/winograd.h"
+#include "space/anatomy.h"
 #include "space/space.h"
 
 namespace whet {
@@ -13,5 +15,9 @@ namespace whet {
 ///   register tile of the products), ic (reduction steps unrolled)
 /// Empty when the DAG is not of this form.
 std::optional<Sketch> winograd_sketch(const ComputeDag&, const Target&);
+
+/// The algorithm and its transforms, in phases over the whole image, with the epilogue; the products and the weights,
+/// which are to be packed for them, keep their naive nests.
+WinogradOps winograd_phases(Scheduler&, const Anatomy&, std::int64_t m, std::int64_t lanes);
 
 }  // namespace whet

@@ -1,0 +1,26 @@
+// Cache write: while the reduction of a register tile runs, its sums are registers.
+
+#include "space/rules/rule.h"
+
+namespace whet {
+namespace {
+
+std::optional<std::string> why_not(const Derivation& d, OpId op) {
+  if (d.way(op) != Way::tiled) return "it is not tiled";
+  return std::nullopt;
+}
+
+std::vector<Derivation> apply(const Derivation& from, OpId op) {
+  Derivation d = from;
+  d.act([op](Making& m) {
+    // Where the op that follows reads the tile from registers, they are those already.
+    if (!m.s.tree().place(op).registers) m.s.cache_write(op, m.levels.at(op).cell.back());
+  });
+  return {std::move(d)};
+}
+
+}  // namespace
+
+const Rule kCacheWriteRule{"cache-write", "the sums of a register tile stay in registers", why_not, apply};
+
+}  // namespace whet

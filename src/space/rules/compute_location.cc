@@ -1,0 +1,61 @@
+// Compute location: what is stored for its readers is computed under their rows, where it stays in the cache; in a nest
+// of its own where that would compute it again and again.
+
+#include "space/row_nest.h"
+#include "space/rules/nest.h"
+
+namespace whet {
+namespace {
+
+std::optional<std::string> why_not(const Derivation& d, OpId op) {
+  if (d.way(op) != Way::open && d.way(op) != Way::copied) return "an earlier rule decided how it is computed";
+  return std::nullopt;
+}
+
+/// A copy stands where the tiles that read it begin: inside the block of the reduction.
+void place_copy(Derivation& d, OpId op) {
+  const OpId reader = d.only_reader(op);
+  if (!reader.valid() || d.way(reader) != Way::tiled) {
+    d.set_way(op, Way::open);
+    return make_nest(d, op);
+  }
+  d.act([op, reader, lanes = d.lanes(op)](Making& m) {
+    const Levels& levels = m.levels.at(reader);
+    const std::vector<LoopId> loops =
+        m.s.compute_at(op, levels.blocked ? levels.reduce_outer.back() : levels.block.back(), false);
+    LoopId last = loops.empty() ? LoopId() : loops.back();
+    if (!last.valid() || extent_of(m.s.tree(), last) < 4) return;
+    if (extent_of(m.s.tree(), last) > lanes) last = m.s.split(last, lanes, Tail::overlap).inner;
+    m.s.annotate(last, LoopKind::vectorized);
+  });
+  d.set_way(op, Way::under);
+}
+
+std::vector<Derivation> apply(const Derivation& from, OpId op) {
+  Derivation d = from;
+  if (d.way(op) == Way::copied) {
+    place_copy(d, op);
+  } else if (place_of(d, op).valid()) {
+    // Small enough for registers: a few sums. The group is found again by each choice: its loop depends on it.
+    OpId nest;
+    for (const auto& [other, loop] : d.groups())
+      if (loop == place_of(d, op)) nest = other;
+    d.act([op, nest](Making& m) {
+      const LoopId loop = m.groups.at(nest);
+      constexpr std::int64_t kFew = 8;
+      const bool few = elements_in(required_region(m.s.tree(), op, loop)) <= kFew;
+      m.s.compute_at(op, loop, few);
+    });
+    d.set_way(op, Way::under);
+  } else {
+    make_nest(d, op);
+  }
+  return {std::move(d)};
+}
+
+}  // namespace
+
+const Rule kComputeLocationRule{"compute-location",
+                                "stored for its readers, under their rows where that repeats nothing", why_not, apply};
+
+}  // namespace whet

@@ -1,0 +1,29 @@
+// Simplify with constant tensors: what depends on constants alone is computed once, by the prologue, when the one op
+// that reads it has it packed.
+
+#include "space/rules/rule.h"
+
+namespace whet {
+namespace {
+
+std::optional<std::string> why_not(const Derivation& d, OpId op) {
+  if (!is_constant(d.dag(), op)) return "it depends on more than constants";
+  if (d.way(op) != Way::open) return "an earlier rule decided how it is computed";
+  const OpId reader = d.only_reader(op);
+  if (!reader.valid()) return "not exactly one op reads it, and the prologue packs for one";
+  if (!d.dag().op(reader).element().reducer) return "its reader does not reduce, so it is not read again and again";
+  return std::nullopt;
+}
+
+std::vector<Derivation> apply(const Derivation& from, OpId op) {
+  Derivation d = from;
+  d.set_way(op, Way::ahead);
+  return {std::move(d)};
+}
+
+}  // namespace
+
+const Rule kConstantTensorsRule{"constant-tensors", "computed once, ahead of time, with the packed weights", why_not,
+                                apply};
+
+}  // namespace whet

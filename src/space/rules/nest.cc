@@ -1,0 +1,123 @@
+#include "space/rules/nest.h"
+
+#include <algorithm>
+
+#include "space/anatomy.h"
+#include "space/element_nest.h"
+#include "space/row_nest.h"
+
+namespace whet {
+namespace {
+
+/// What `op` computes again under `loop` stays below half of what it computes alone.
+bool places(Scheduler& s, OpId op, LoopId loop) {
+  Scheduler trial = s;
+  const double alone = iterations(trial.tree(), op);
+  trial.compute_at(op, loop, false);
+  if (!trial.finish().ok() || iterations(trial.tree(), op) > 1.5 * alone) return false;
+  s = std::move(trial);
+  return true;
+}
+
+/// Placed under one of the nests, with everything open behind it; in `s`.
+LoopId place(Scheduler& s, const std::map<OpId, LoopId>& groups, OpId op) {
+  for (const auto& [nest, loop] : groups)
+    if (loop.valid() && places(s, op, loop)) return loop;
+  return {};
+}
+
+/// Leading axes of `op` under which all that it needs can be computed.
+std::size_t axes_above(const Derivation& d, OpId op, const std::vector<OpId>& needed) {
+  for (std::size_t axes = outer_axes(d.dag(), op); axes > 0; --axes) {
+    Scheduler trial = d.scheduler();
+    const LoopId loop = group_rows(trial, op, axes, 1);
+    if (std::all_of(needed.begin(), needed.end(), [&](OpId other) { return places(trial, other, loop); })) return axes;
+  }
+  return 0;
+}
+
+/// Element by element: everything is decided in the nest itself.
+void make_element_nest(Derivation& d, OpId op) {
+  const std::vector<Axis>& axes = d.dag().op(op).element().axes;
+  const std::string vectors = d.name_for(op, "vectors"), pixels = d.name_for(op, "pixels"),
+                    across = d.name_for(op, "across"), shared = d.name_for(op, "parallel");
+  const bool transposed = is_transpose(d.dag(), op);
+  d.decide({vectors, "native vectors in a step along the innermost axis", single({1, 2, 4, 8}), 0}, {2});
+  if (transposed)
+    d.decide({across, "elements of a tile along the axis that is read along", single({2, 4, 8, 16}), 0}, {4});
+  else
+    d.decide({pixels, "elements of the axis before the innermost one in a step", single({1, 2, 4, 8}), 0}, {1});
+  std::vector<std::int64_t> counts{0};
+  for (std::size_t k = 1; k <= std::min<std::size_t>(axes.size() + 1, 5); ++k)
+    counts.push_back(static_cast<std::int64_t>(k));
+  d.decide({shared, "how many outer loops are shared out among the workers; 0: as few as give each the same share",
+            single(counts), 0},
+           {0});
+  d.act([op, target = d.target(), transposed, vectors, pixels, across, shared](Making& m) {
+    element_nest(m.s, op,
+                 {.vectors = m.chosen(vectors),
+                  .pixels = transposed ? 1 : m.chosen(pixels),
+                  .across = transposed ? m.chosen(across) : 1,
+                  .shared = m.chosen(shared),
+                  .target = target});
+  });
+  d.call("elements");
+}
+
+}  // namespace
+
+std::vector<OpId> open_inputs(const Derivation& d, OpId op) {
+  std::vector<OpId> needed;
+  for (OpId other : d.ops()) {
+    if (other >= op || d.way(other) != Way::open) continue;
+    const std::vector<OpId> readers = consumers_of(d.dag(), other);
+    if (std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
+          return reader == op || std::find(needed.begin(), needed.end(), reader) != needed.end();
+        }))
+      needed.push_back(other);
+  }
+  return needed;
+}
+
+LoopId place_of(const Derivation& d, OpId op) {
+  Scheduler trial = d.scheduler();
+  for (OpId other : d.ops()) {
+    if (other < op || d.way(other) != Way::open) continue;
+    const LoopId loop = place(trial, d.groups(), other);
+    if (other == op) return loop;
+  }
+  return {};
+}
+
+void make_nest(Derivation& d, OpId op) {
+  const std::vector<OpId> needed = open_inputs(d, op);
+  const bool reduces = d.dag().op(op).element().reducer.has_value();
+  const std::size_t above = needed.empty() ? 0 : axes_above(d, op, needed);
+  const std::size_t axes = reduces ? outer_axes(d.dag(), op) : above;
+  d.set_way(op, Way::nest);
+  if (!reduces && above == 0) return make_element_nest(d, op);
+  d.call("nests");
+  if (axes == 0) return vectorize(d, op);
+  const std::string rows = d.name_for(op, "rows");
+  d.decide({rows, "rows computed together", single({1, 2, 4, 8}), 0}, {1});
+  d.act([op, axes, rows, alone = needed.empty()](Making& m) {
+    const LoopId loop = group_rows(m.s, op, axes, m.chosen(rows));
+    m.groups[op] = loop;
+    // Annotated at once where nothing will be computed under it, so that it is no row to be unrolled.
+    alone ? m.s.annotate(loop, LoopKind::parallel) : m.parallel.push_back(loop);
+  });
+}
+
+void vectorize(Derivation& d, OpId op) {
+  const std::string vectors = d.dag().op(op).name + ".vectors";
+  const std::string what = "native vectors in which " + d.dag().op(op).name + " is computed at a time";
+  d.decide({vectors, what, single({1, 2, 4, 8}), 0}, {2});
+  const auto rows = std::find_if(d.preferred().begin(), d.preferred().end(),
+                                 [](const auto& choice) { return choice.first.ends_with("rows"); });
+  const std::string rows_name = rows == d.preferred().end() ? "" : rows->first;
+  d.act([op, lanes = d.lanes(op), vectors, rows_name](Making& m) {
+    vectorize_rows(m.s, op, lanes * m.chosen(vectors), rows_name.empty() ? 1 : m.chosen(rows_name));
+  });
+}
+
+}  // namespace whet

@@ -1,0 +1,43 @@
+// Packing, the cache read of constants: weights are laid out ahead of time in the order in which the tiles read them.
+
+#include <algorithm>
+
+#include "space/rules/rule.h"
+
+namespace whet {
+namespace {
+
+std::vector<OpId> packable(const Derivation& d, OpId op) {
+  std::vector<OpId> constants;
+  for (OpId input : inputs_of(d.dag(), op)) {
+    const bool given = d.way(input) == Way::input && is_constant(d.dag(), input);
+    if (!given && d.way(input) != Way::ahead) continue;
+    int reads = 0;
+    for_each(d.dag().op(op).element().body, [&](const Expr& part) {
+      const Load* load = std::get_if<Load>(&part->kind);
+      reads += load && load->source.value == input.value;
+    });
+    if (reads == 1) constants.push_back(input);
+  }
+  return constants;
+}
+
+std::optional<std::string> why_not(const Derivation& d, OpId op) {
+  if (d.way(op) != Way::tiled) return "it is not tiled, so weights are read in the order in which they stand";
+  if (packable(d, op).empty()) return "it reads no constant at exactly one place";
+  return std::nullopt;
+}
+
+std::vector<Derivation> apply(const Derivation& from, OpId op) {
+  Derivation d = from;
+  d.act([op, constants = packable(d, op)](Making& m) {
+    for (OpId constant : constants) m.s.pack(constant, op);
+  });
+  return {std::move(d)};
+}
+
+}  // namespace
+
+const Rule kPackRule{"pack", "its weights are laid out in the order in which its tiles read them", why_not, apply};
+
+}  // namespace whet

@@ -1,0 +1,26 @@
+// Rfactor: a reduction along the innermost axis of what it reads goes in vectors, a partial result a lane.
+
+#include "space/anatomy.h"
+#include "space/rules/nest.h"
+
+namespace whet {
+namespace {
+
+std::optional<std::string> why_not(const Derivation& d, OpId op) {
+  if (!d.dag().op(op).element().reducer) return "it does not reduce";
+  if (d.way(op) != Way::nest && d.way(op) != Way::under) return "an earlier rule decided how it is computed";
+  if (!reduces_innermost(d.dag(), op)) return "it does not reduce along contiguous memory, so its own axes are vectors";
+  return std::nullopt;
+}
+
+std::vector<Derivation> apply(const Derivation& from, OpId op) {
+  Derivation d = from;
+  vectorize(d, op);
+  return {std::move(d)};
+}
+
+}  // namespace
+
+const Rule kRfactorRule{"rfactor", "partial results, one a lane", why_not, apply};
+
+}  // namespace whet

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/steps.h"
+#include "space/space.h"
+#include "target/target.h"
+
+namespace whet {
+
+/// How an op is computed in a derivation.
+enum class Way : std::uint8_t {
+  open,      ///< nothing is decided; at the end a nest of its own
+  input,     ///< not computed at all
+  inlined,   ///< in the bodies of its readers
+  ahead,     ///< of constants alone: by the prologue, packed for its reader
+  tiled,     ///< in tiles on several levels
+  follower,  ///< on the tiles of the op that it reads
+  nest,      ///< in a nest of its own, shared out among the workers
+  under,     ///< under a loop of its reader
+  copied,    ///< a copy that its reader is to have, not placed yet
+};
+
+/// The loops of a tiled op, outermost first: shared out, tiles of the second-level cache, blocks of the reduction,
+/// tiles of the first-level cache, reduction, register tile (S S R S R S).
+struct Levels {
+  std::vector<LoopId> shared, block, reduce_outer, cell, reduce_inner, tile;
+  bool blocked = false;  ///< the reduction has more than one block
+};
+
+/// A schedule in the making.
+struct Making {
+  Scheduler& s;
+  const Choices& choices;
+  std::map<OpId, Levels> levels;  ///< of the tiled ops
+  std::map<OpId, LoopId> groups;  ///< of the ops with a nest: the loop that others are computed under
+  std::vector<LoopId> parallel;   ///< annotated at the end, when nothing is placed any more
+
+  std::int64_t chosen(const std::string& decision, std::size_t level = 0) const {
+    return choices.at(decision).at(level);
+  }
+};
+using Action = std::function<void(Making&)>;
+
+/// What a rule said of an op.
+struct RuleNote {
+  std::string rule, op;
+  bool applied = false;
+  std::string sentence;  ///< why not; or what was done
+  friend bool operator==(const RuleNote&, const RuleNote&) = default;
+};
+
+/// A sketch in the making: what is decided so far, as actions that write the schedule of any choice.
+class Derivation {
+ public:
+  Derivation(const ComputeDag& dag, const Target& target);
+
+  const Target& target() const { return target_; }
+  /// The schedule so far, with the preferred choices.
+  const LoopTree& tree() const { return scheduler_.tree(); }
+  const ComputeDag& dag() const { return tree().dag; }
+  const Scheduler& scheduler() const { return scheduler_; }
+  Way way(OpId op) const { return ways_[op.index()]; }
+  const std::map<OpId, Levels>& levels() const { return levels_; }
+  const std::map<OpId, LoopId>& groups() const { return groups_; }
+  std::vector<OpId> ops() const;  ///< from the outputs to the inputs
+  std::int64_t lanes(OpId) const;
+  /// The only op that reads `op` and has loops; invalid where there are none or several.
+  OpId only_reader(OpId) const;
+
+  void set_way(OpId op, Way way) { ways_[op.index()] = way; }
+  /// Ops changed their numbers: all but the inputs are open again.
+  void start_over();
+  /// `axis` of `op`, or `op.axis` where another decision has that name already.
+  std::string name_for(OpId op, const std::string& axis) const;
+  void decide(Decision decision, Choice preferred);
+  void constrain(Constraint constraint) { constraints_.push_back(std::move(constraint)); }
+  /// Appends an action and takes it with the preferred choices.
+  void act(Action action);
+  /// What the rule that is being applied calls the structure that it makes: a part of the sketch's name.
+  void call(const std::string& part);
+  const std::string& name() const { return name_; }
+  const Choices& preferred() const { return preferred_; }
+
+  /// A refusal of the preferred choices.
+  Status status() const;
+  Sketch sketch(double share) const;
+
+ private:
+  void run(const Action& action);
+
+  Target target_;
+  Scheduler scheduler_;
+  std::vector<Way> ways_;
+  std::string name_;
+  std::vector<Decision> decisions_;
+  std::vector<Constraint> constraints_;
+  std::vector<Action> actions_;
+  Choices preferred_;
+  std::map<OpId, Levels> levels_;
+  std::map<OpId, LoopId> groups_;
+  std::vector<LoopId> parallel_;
+};
+
+/// A rule of the auto-scheduler. Rules are asked in the order of the table in derive.cc, each for every op from the
+/// outputs to the inputs.
+struct Rule {
+  const char* name;
+  const char* does;  ///< one line for `whet space --why`
+  /// Nothing where the rule applies; otherwise the sentence that says why not, about "it", the op ("": not worth one).
+  std::optional<std::string> (*why_not)(const Derivation&, OpId);
+  /// What becomes of the derivation: one or several, which differ in structure.
+  std::vector<Derivation> (*apply)(const Derivation&, OpId);
+  bool optional = false;  ///< the derivation also goes on without it
+};
+
+// One file each.
+extern const Rule kWinogradRule, kCacheReadRule, kInlineRule, kConstantTensorsRule, kTilingRule, kFuseConsumerRule,
+    kCacheWriteRule, kPackRule, kParallelRule, kComputeLocationRule, kRfactorRule, kVectorizeRule;
+
+}  // namespace whet

@@ -1,0 +1,29 @@
+// Vectorize and unroll: what is computed row by row goes in vectors along its innermost axis, the rows of a group
+// unrolled.
+
+#include "space/anatomy.h"
+#include "space/rules/nest.h"
+
+namespace whet {
+namespace {
+
+std::optional<std::string> why_not(const Derivation& d, OpId op) {
+  const bool grouped = d.way(op) == Way::nest && d.groups().contains(op);
+  if (!grouped && d.way(op) != Way::under) return "an earlier rule decided how it is computed";
+  for (const auto& [reader, levels] : d.levels())
+    if (d.way(op) == Way::under && d.only_reader(op) == reader) return "the tiles that read it decide";
+  if (reduces_innermost(d.dag(), op)) return "it reduces along its vectors, which rfactor sees to";
+  return std::nullopt;
+}
+
+std::vector<Derivation> apply(const Derivation& from, OpId op) {
+  Derivation d = from;
+  vectorize(d, op);
+  return {std::move(d)};
+}
+
+}  // namespace
+
+const Rule kVectorizeRule{"vectorize", "in vectors along its innermost axis, rows of a group unrolled", why_not, apply};
+
+}  // namespace whet
