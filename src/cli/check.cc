@@ -39,7 +39,9 @@ struct Answers {
 
 /// The values of a graph by the slow truth: every operator for itself, naively.
 Result<std::vector<Tensor>> interpret(const Graph& graph, const InputFiles& files, const ModelOptions& options) {
-  WHET_TRY(const std::vector<Tensor> inputs, match_inputs(input_slots(graph), files, options.fill, options.seed));
+  const std::vector<InputSlot> slots = input_slots(graph);
+  WHET_TRY(const std::vector<Tensor> inputs,
+           match_inputs(slots, without_folded(options, slots, files), options.fill, options.seed));
   return evaluate_graph(graph, inputs);
 }
 
@@ -111,8 +113,7 @@ Result<std::vector<Finding>> compare_inner_values(const CheckCommand& command, c
   const std::string library = scratch.path() + "/inner.so";
   WHET_TRY(const CompileReport report, compile_with_records(fused, command.runnable.records, place.target, library));
   WHET_TRY(OpenedModel model, OpenedModel::open(library, {}));
-  WHET_TRY(std::vector<Tensor> inputs,
-           match_inputs(input_slots(fused.graph), files, command.runnable.model.fill, command.runnable.model.seed));
+  WHET_TRY(std::vector<Tensor> inputs, inputs_of(model, command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> got, model.run(std::move(inputs)));
   std::vector<Finding> findings;
   for (std::size_t i = 0; i < fused.graph.outputs.size(); ++i) {

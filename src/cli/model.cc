@@ -1,5 +1,7 @@
 #include "cli/model.h"
 
+#include <algorithm>
+
 #include "base/nearest.h"
 #include "cli/options.h"
 #include "import/npy.h"
@@ -99,6 +101,14 @@ std::vector<InputSlot> input_slots(const Graph& graph) {
   std::vector<InputSlot> slots;
   for (ValueId id : graph.inputs) slots.push_back({graph.value(id).name, graph.value(id).type});
   return slots;
+}
+
+InputFiles without_folded(const ModelOptions& options, const std::vector<InputSlot>& slots, InputFiles files) {
+  if (options.is_compiled() || options.model.starts_with("zoo:")) return files;
+  std::erase_if(files.named, [&](const auto& file) {
+    return std::none_of(slots.begin(), slots.end(), [&](const InputSlot& slot) { return slot.name == file.first; });
+  });
+  return files;
 }
 
 Result<std::vector<Tensor>> match_inputs(const std::vector<InputSlot>& slots, const InputFiles& files,

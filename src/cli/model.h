@@ -56,5 +56,8 @@ struct InputSlot {
 Result<std::vector<Tensor>> match_inputs(const std::vector<InputSlot>&, const InputFiles&, const std::string& fill,
                                          std::uint64_t seed);
 std::vector<InputSlot> input_slots(const Graph&);
+/// Without the named tensors that are inputs of the file but of the graph no more: their values decided a shape, and
+/// import folded them. (Names that the file does not have were refused there.)
+InputFiles without_folded(const ModelOptions&, const std::vector<InputSlot>&, InputFiles);
 
 }  // namespace whet

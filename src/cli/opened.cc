@@ -73,7 +73,7 @@ Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles&
 Result<std::vector<Tensor>> inputs_of(const OpenedModel& model, const ModelOptions& options, const InputFiles& files) {
   std::vector<InputSlot> slots;
   for (const OpenedModel::Named& input : model.inputs()) slots.push_back({input.name, input.type});
-  return match_inputs(slots, files, options.fill, options.seed);
+  return match_inputs(slots, without_folded(options, slots, files), options.fill, options.seed);
 }
 
 std::vector<int> cores_of(const OpenedModel& model) {

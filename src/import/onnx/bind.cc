@@ -121,7 +121,6 @@ Result<std::vector<TensorType>> bind_inputs(const OnnxModel& model, const Import
       WHET_TRY(type.shape, bound_shape(input, symbols));
     }
     WHET_RETURN_IF_ERROR(check_shape(input_label(input), type.shape));
-    if (num_elements(type.shape) == 0) return Error{input_label(input) + " is " + to_string(type) + ", which is empty"};
     const auto value = options.values.find(input.name);
     if (value != options.values.end() && value->second.type() != type) {
       return Error{"the value given for " + input_label(input) + " is " + to_string(value->second.type()) +

@@ -41,8 +41,6 @@ Status give_outputs(const Model& model, OnnxGraph& out) {
   for (const std::string& name : model.onnx.outputs) {
     ValueId id = out.find(name);
     const Value& value = out.graph.value(id);
-    if (num_elements(value.type.shape) == 0)
-      return Error{"the output \"" + name + "\" is " + to_string(value.type) + ", which is empty"};
     if (value.name != name) {
       if (named.insert(id.value).second) {
         out.graph.value(id).name = name;
@@ -109,8 +107,17 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
   out.reserve_names(model.onnx, model.order);
   for (std::size_t i = 0; i < model.onnx.inputs.size(); ++i) {
     const std::string& name = model.onnx.inputs[i].name;
-    out.define(name, folded.contains(name) ? out.graph.add_constant(name, options.values.at(name))
-                                           : out.add_input(name, model.input_types[i]));
+    const TensorType& type = model.input_types[i];
+    if (folded.contains(name)) {
+      out.define(name, out.graph.add_constant(name, options.values.at(name)));
+      continue;
+    }
+    ValueId id = out.add_input(name, type);
+    // The value of an empty input is known, though it stays an input.
+    if (num_elements(type.shape) == 0) {
+      id = out.graph.add_constant(out.unique_value_name(name), Tensor(type.dtype, type.shape));
+    }
+    out.define(name, id);
   }
   for (const NamedTensor& initializer : model.onnx.initializers) {
     out.define(initializer.name, out.graph.add_constant(initializer.name, initializer.tensor));

@@ -153,6 +153,10 @@ Status import_rnn(OnnxSite&);
 Status import_negative_log_likelihood(OnnxSite&);
 Status import_softmax_cross_entropy(OnnxSite&);
 
+// control.cc
+Status import_if(OnnxSite&);
+Status import_loop(OnnxSite&);
+
 // quantize.cc
 Status import_quantize_linear(OnnxSite&);
 Status import_dequantize_linear(OnnxSite&);

@@ -28,6 +28,15 @@ Result<Producers> find_producers(const OnnxModel& model) {
   return producers;
 }
 
+/// What a node, or a subgraph in it, reads.
+template <typename Visit>
+void for_each_read(const OnnxNode& node, const Visit& visit) {
+  for (const std::string& input : node.inputs) {
+    if (!input.empty()) visit(input);
+  }
+  for (const std::string& name : node.captured) visit(name);
+}
+
 /// Marks what the outputs need.
 Result<std::vector<bool>> find_live(const OnnxModel& model, const Producers& producers) {
   std::vector<bool> live(model.nodes.size(), false);
@@ -47,10 +56,12 @@ Result<std::vector<bool>> find_live(const OnnxModel& model, const Producers& pro
   while (!pending.empty()) {
     const std::size_t index = pending.back();
     pending.pop_back();
-    for (const std::string& input : model.nodes[index].inputs) {
-      if (!input.empty() && !need(input)) {
-        return Error{node_label(model, index) + ": reads \"" + input + "\", which nothing defines"};
-      }
+    std::string missing;
+    for_each_read(model.nodes[index], [&](const std::string& name) {
+      if (!need(name)) missing = name;
+    });
+    if (!missing.empty()) {
+      return Error{node_label(model, index) + ": reads \"" + missing + "\", which nothing defines"};
     }
   }
   return live;
@@ -74,12 +85,12 @@ Result<std::vector<std::size_t>> live_order(const OnnxModel& model) {
   for (std::size_t i = 0; i < model.nodes.size(); ++i) {
     if (!live[i]) continue;
     ++count;
-    for (const std::string& input : model.nodes[i].inputs) {
-      const auto producer = producers.find(input);
-      if (producer == producers.end() || producer->second == kGiven) continue;
+    for_each_read(model.nodes[i], [&](const std::string& name) {
+      const auto producer = producers.find(name);
+      if (producer == producers.end() || producer->second == kGiven) return;
       readers[producer->second].push_back(i);
       ++waits[i];
-    }
+    });
     if (waits[i] == 0) ready.push(i);
   }
   std::vector<std::size_t> order;

@@ -2,6 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -140,6 +141,9 @@ Result<Tensor> decode_tensor(const TensorProto& proto, const std::string& direct
   return tensor;
 }
 
+Result<std::shared_ptr<const OnnxSubgraph>> decode_subgraph(const onnx::GraphProto& proto, const std::string& directory,
+                                                            const std::string& what);
+
 Result<OnnxAttribute> decode_attribute(const onnx::AttributeProto& proto, const std::string& directory,
                                        const std::string& what) {
   using Proto = onnx::AttributeProto;
@@ -167,11 +171,17 @@ Result<OnnxAttribute> decode_attribute(const onnx::AttributeProto& proto, const 
       WHET_TRY(attribute.value, decode_tensor(proto.t(), directory, what + ": attribute \"" + proto.name() + "\""));
       break;
     }
+    case Proto::GRAPH: {
+      WHET_TRY(attribute.value, decode_subgraph(proto.g(), directory, what));
+      break;
+    }
     default:
       attribute.value = OnnxAttribute::Other{Proto::AttributeType_Name(proto.type())};
   }
   return attribute;
 }
+
+void find_captured(const OnnxSubgraph& graph, std::vector<std::string>& captured);
 
 Result<OnnxNode> decode_node(const onnx::NodeProto& proto, int index, const std::string& directory) {
   OnnxNode node;
@@ -183,9 +193,44 @@ Result<OnnxNode> decode_node(const onnx::NodeProto& proto, int index, const std:
   const std::string what = node.name.empty() ? node.op + "_" + std::to_string(index) : node.name;
   for (const auto& attribute : proto.attribute()) {
     WHET_TRY(OnnxAttribute decoded, decode_attribute(attribute, directory, what));
+    if (const auto* graph = std::get_if<std::shared_ptr<const OnnxSubgraph>>(&decoded.value)) {
+      find_captured(**graph, node.captured);
+    }
     node.attributes.push_back(std::move(decoded));
   }
   return node;
+}
+
+/// What a subgraph reads and does not define itself.
+void find_captured(const OnnxSubgraph& graph, std::vector<std::string>& captured) {
+  std::unordered_set<std::string> own(graph.inputs.begin(), graph.inputs.end());
+  for (const NamedTensor& initializer : graph.initializers) own.insert(initializer.name);
+  const auto read = [&](const std::string& name) {
+    if (!name.empty() && own.insert(name).second) captured.push_back(name);
+  };
+  for (const OnnxNode& node : graph.nodes) {
+    std::for_each(node.inputs.begin(), node.inputs.end(), read);
+    std::for_each(node.captured.begin(), node.captured.end(), read);
+    own.insert(node.outputs.begin(), node.outputs.end());
+  }
+  std::for_each(graph.outputs.begin(), graph.outputs.end(), read);
+}
+
+Result<std::shared_ptr<const OnnxSubgraph>> decode_subgraph(const onnx::GraphProto& proto, const std::string& directory,
+                                                            const std::string& what) {
+  auto graph = std::make_shared<OnnxSubgraph>();
+  for (const auto& initializer : proto.initializer()) {
+    WHET_TRY(Tensor tensor,
+             decode_tensor(initializer, directory, what + ": initializer \"" + initializer.name() + "\""));
+    graph->initializers.push_back({initializer.name(), std::move(tensor)});
+  }
+  for (int i = 0; i < proto.node_size(); ++i) {
+    WHET_TRY(OnnxNode node, decode_node(proto.node(i), i, directory));
+    graph->nodes.push_back(std::move(node));
+  }
+  for (const auto& input : proto.input()) graph->inputs.push_back(input.name());
+  for (const auto& output : proto.output()) graph->outputs.push_back(output.name());
+  return std::shared_ptr<const OnnxSubgraph>(std::move(graph));
 }
 
 OnnxInput decode_input(const onnx::ValueInfoProto& proto) {

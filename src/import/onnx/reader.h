@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,14 +15,16 @@
 /// An ONNX file as plain structs: the one place (with export) that sees protobuf is reader.cc.
 namespace whet {
 
+struct OnnxSubgraph;
+
 struct OnnxAttribute {
   std::string name;
-  /// The last alternative stands for kinds that no importer reads (subgraphs, sparse tensors, types): their name.
+  /// Stands for kinds that no importer reads (lists of graphs, sparse tensors, types): their name.
   struct Other {
     std::string kind;
   };
   std::variant<std::int64_t, double, std::string, Tensor, std::vector<std::int64_t>, std::vector<double>,
-               std::vector<std::string>, Other>
+               std::vector<std::string>, Other, std::shared_ptr<const OnnxSubgraph>>
       value;
 };
 
@@ -30,6 +33,14 @@ struct OnnxNode {
   std::string op, domain;
   std::vector<std::string> inputs, outputs;  ///< "" where an optional one is left out
   std::vector<OnnxAttribute> attributes;
+  std::vector<std::string> captured;  ///< names that its subgraphs read from around them
+};
+
+/// The body of an If or a Loop. Its nodes stand in order.
+struct OnnxSubgraph {
+  std::vector<OnnxNode> nodes;
+  std::vector<NamedTensor> initializers;
+  std::vector<std::string> inputs, outputs;
 };
 
 struct OnnxDimension {

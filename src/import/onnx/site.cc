@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "import/fold_shape.h"
+#include "import/onnx/importers.h"
 
 namespace whet {
 namespace {
@@ -13,6 +14,7 @@ constexpr std::int64_t kMaxFoldedBytes = std::int64_t{512} << 20;
 std::string kind_of(const OnnxAttribute& attribute) {
   static constexpr const char* kKinds[] = {"an integer",         "a number",          "a text",         "a tensor",
                                            "a list of integers", "a list of numbers", "a list of texts"};
+  if (attribute.value.index() == 8) return "a graph";
   if (const auto* other = std::get_if<OnnxAttribute::Other>(&attribute.value)) return "of kind " + other->kind;
   return kKinds[attribute.value.index()];
 }
@@ -45,6 +47,7 @@ void OnnxGraph::reserve_names(const OnnxModel& model, const std::vector<std::siz
   read_names_.insert(model.outputs.begin(), model.outputs.end());
   for (std::size_t index : order) {
     read_names_.insert(model.nodes[index].inputs.begin(), model.nodes[index].inputs.end());
+    read_names_.insert(model.nodes[index].captured.begin(), model.nodes[index].captured.end());
   }
 }
 
@@ -98,12 +101,13 @@ std::vector<std::string> OnnxGraph::inputs_behind(ValueId id) const {
   return names;
 }
 
-OnnxSite::OnnxSite(OnnxGraph& graph, const OnnxNode& node, std::string name, std::int64_t opset)
+OnnxSite::OnnxSite(OnnxGraph& graph, const OnnxNode& node, std::string name, std::int64_t opset, bool inner)
     : graph_(graph),
       node_(node),
       name_(std::move(name)),
       opset_(opset),
-      attribute_read_(node.attributes.size(), false) {
+      attribute_read_(node.attributes.size(), false),
+      inner_(inner) {
   for (const std::string& input : node.inputs) inputs_.push_back(input.empty() ? ValueId() : graph.find(input));
   while (!inputs_.empty() && !inputs_.back().valid()) inputs_.pop_back();
 }
@@ -299,7 +303,8 @@ ValueId OnnxSite::add_scalar(const std::string& part, DType dtype, double value)
 
 Status OnnxSite::give(const Operator& op, std::vector<ValueId> inputs, std::size_t i) {
   if (!wants_output(i)) return ok_status();
-  WHET_TRY(const ValueId id, graph_.add(name_, node_.outputs[i], op, std::move(inputs)));
+  const std::string value = inner_ ? graph_.unique_value_name(node_.outputs[i]) : node_.outputs[i];
+  WHET_TRY(const ValueId id, graph_.add(name_, value, op, std::move(inputs)));
   return give(id, i);
 }
 
@@ -309,7 +314,64 @@ Status OnnxSite::give(ValueId id, std::size_t i) {
 }
 
 Status OnnxSite::give_constant(Tensor tensor, std::size_t i) {
-  return wants_output(i) ? give(graph_.graph.add_constant(node_.outputs[i], std::move(tensor)), i) : ok_status();
+  if (!wants_output(i)) return ok_status();
+  const std::string value = inner_ ? graph_.unique_value_name(node_.outputs[i]) : node_.outputs[i];
+  return give(graph_.graph.add_constant(value, std::move(tensor)), i);
+}
+
+Result<std::shared_ptr<const OnnxSubgraph>> OnnxSite::subgraph(std::string_view attribute) {
+  const OnnxAttribute* found = find(attribute);
+  if (found == nullptr) return error("attribute " + quoted(attribute) + " is missing");
+  if (const auto* value = std::get_if<std::shared_ptr<const OnnxSubgraph>>(&found->value)) return *value;
+  return wrong_kind(*found, "a graph");
+}
+
+Result<std::vector<ValueId>> OnnxSite::inlined(const OnnxSubgraph& body, const std::vector<ValueId>& inputs) {
+  std::vector<std::pair<std::string, std::optional<ValueId>>> hidden;
+  const auto define = [&](const std::string& name, ValueId id) {
+    hidden.emplace_back(name, graph_.defined(name) ? std::optional(graph_.find(name)) : std::nullopt);
+    graph_.define(name, id);
+  };
+  const auto import_body = [&]() -> Result<std::vector<ValueId>> {
+    if (inputs.size() != body.inputs.size()) {
+      return error("its body has " + std::to_string(body.inputs.size()) + " inputs; expected " +
+                   std::to_string(inputs.size()));
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) define(body.inputs[i], inputs[i]);
+    for (const NamedTensor& initializer : body.initializers) {
+      define(initializer.name, add_constant(initializer.name, initializer.tensor));
+    }
+    const auto expect_defined = [&](const std::string& reader, const std::string& name) -> Status {
+      if (name.empty() || graph_.defined(name)) return ok_status();
+      return Error{reader + ": reads " + quoted(name) + ", which nothing before it defines"};
+    };
+    for (std::size_t i = 0; i < body.nodes.size(); ++i) {
+      const OnnxNode& node = body.nodes[i];
+      const std::string label = name_ + "/" + (node.name.empty() ? node.op + "_" + std::to_string(i) : node.name);
+      const OnnxImporter* importer = node.domain.empty() ? find_importer(node.op, opset_) : nullptr;
+      if (importer == nullptr) {
+        return Error{label + ": this operator is not supported in operator set " + std::to_string(opset_) + ": " +
+                     (node.domain.empty() ? "" : node.domain + ".") + node.op};
+      }
+      for (const std::string& name : node.inputs) WHET_RETURN_IF_ERROR(expect_defined(label, name));
+      for (const std::string& name : node.captured) WHET_RETURN_IF_ERROR(expect_defined(label, name));
+      for (const std::string& name : node.outputs) {
+        hidden.emplace_back(name, graph_.defined(name) ? std::optional(graph_.find(name)) : std::nullopt);
+      }
+      OnnxSite site(graph_, node, label, opset_, true);
+      WHET_RETURN_IF_ERROR(importer->import(site));
+      WHET_RETURN_IF_ERROR(site.finish());
+    }
+    std::vector<ValueId> outputs;
+    for (const std::string& name : body.outputs) {
+      WHET_RETURN_IF_ERROR(expect_defined(name_, name));
+      outputs.push_back(graph_.find(name));
+    }
+    return outputs;
+  };
+  Result<std::vector<ValueId>> outputs = import_body();
+  for (auto name = hidden.rbegin(); name != hidden.rend(); ++name) graph_.restore(name->first, name->second);
+  return outputs;
 }
 
 Status OnnxSite::finish() const {

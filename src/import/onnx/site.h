@@ -27,6 +27,11 @@ class OnnxGraph {
   bool defined(const std::string& name) const { return values_.contains(name); }
   ValueId find(const std::string& name) const { return values_.at(name); }
   void define(const std::string& name, ValueId id) { values_[name] = id; }
+  /// Takes the name away again, or gives it back to what it named around a subgraph.
+  void restore(const std::string& name, std::optional<ValueId> before) {
+    values_.erase(name);
+    if (before) values_.emplace(name, *before);
+  }
 
   /// Adds a node, or the constant that it folds to. The node's name is made unique; `value_name` is.
   Result<ValueId> add(const std::string& node_name, const std::string& value_name, const Operator&,
@@ -51,8 +56,9 @@ class OnnxGraph {
 /// What the importer of one node sees: its inputs as values, its attributes by type, and where its results go.
 class OnnxSite {
  public:
-  /// `name`: the node's, or its operator and position ("Conv_12").
-  OnnxSite(OnnxGraph& graph, const OnnxNode& node, std::string name, std::int64_t opset);
+  /// `name`: the node's, or its operator and position ("Conv_12"). All its inputs are defined. `inner`: the node stands
+  /// in a subgraph, whose names are not the graph's.
+  OnnxSite(OnnxGraph& graph, const OnnxNode& node, std::string name, std::int64_t opset, bool inner = false);
 
   const std::string& name() const { return name_; }
   std::int64_t opset() const { return opset_; }
@@ -89,6 +95,7 @@ class OnnxSite {
   Result<std::vector<std::string>> texts(std::string_view attribute, std::vector<std::string> fallback);
   Result<std::vector<double>> numbers(std::string_view attribute, std::vector<double> fallback);
   Result<std::optional<Tensor>> tensor(std::string_view attribute);
+  Result<std::shared_ptr<const OnnxSubgraph>> subgraph(std::string_view attribute);
   /// The position of the attribute's text in `choices`.
   Result<std::size_t> choice(std::string_view attribute, std::string_view fallback,
                              const std::vector<std::string_view>& choices);
@@ -116,6 +123,10 @@ class OnnxSite {
   Status give(ValueId, std::size_t i = 0);
   Status give_constant(Tensor, std::size_t i = 0);
 
+  /// Imports a subgraph where the node stands, its inputs being `inputs`, and gives its outputs.
+  Result<std::vector<ValueId>> inlined(const OnnxSubgraph&, const std::vector<ValueId>& inputs);
+  std::optional<Tensor> value_of(ValueId id) const { return graph_.graph.value(id).constant; }
+
   /// After the importer: every attribute was read, every output that something reads was given.
   Status finish() const;
 
@@ -129,6 +140,7 @@ class OnnxSite {
   std::int64_t opset_;
   std::vector<ValueId> inputs_;
   std::vector<bool> attribute_read_;
+  bool inner_;
 };
 
 }  // namespace whet
