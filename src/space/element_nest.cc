@@ -90,7 +90,37 @@ struct Nest {
   }
 };
 
+/// Tiles of n x n that an intrinsic turns: `across` is the axis that is read along.
+void turn(Scheduler& s, OpId op, std::size_t across, std::int64_t n, const ElementPlan& plan) {
+  const std::vector<LoopId> loops = s.loops(op);
+  const std::size_t last = last_axis(s.tree().dag.op(op).element().axes);
+  const Scheduler::Pair read = s.split(loops[across], n, Tail::overlap),
+                        stored = s.split(loops[last], n, Tail::overlap);
+  std::vector<LoopId> outer;
+  for (std::size_t k = 0; k < loops.size(); ++k)
+    if (k != across && k != last) outer.push_back(loops[k]);
+  outer.push_back(read.outer), outer.push_back(stored.outer);
+  std::vector<LoopId> order = outer;
+  order.push_back(read.inner), order.push_back(stored.inner);
+  s.reorder(order);
+  s.tensorize(read.inner, n == 16 ? Intrinsic::transpose16 : Intrinsic::transpose8);
+  if (s.finish().ok()) share_out(s, outer, static_cast<std::size_t>(plan.shared), std::max(plan.target.threads, 1));
+}
+
+bool can_turn(const Scheduler& s, OpId op, std::size_t across, std::int64_t n, const ElementPlan& plan) {
+  Scheduler trial = s;
+  turn(trial, op, across, n, plan);
+  return trial.finish().ok();
+}
+
 }  // namespace
+
+std::int64_t turned_tile(const ComputeDag& dag, OpId op) {
+  const std::optional<std::size_t> across = axis_across(dag.op(op).element());
+  for (const std::int64_t n : {16, 8})
+    if (across && can_turn(Scheduler(dag), op, *across, n, {})) return n;
+  return 0;
+}
 
 std::size_t last_axis(const std::vector<Axis>& axes) {
   std::size_t last = axes.empty() ? 0 : axes.size() - 1;
@@ -110,6 +140,8 @@ void element_nest(Scheduler& s, OpId op, const ElementPlan& plan) {
   std::size_t near = last;  // the axis before the last with more than one element
   while (near > 0 && (near == last || element.axes[near].extent == 1)) --near;
   const std::optional<std::size_t> across = axis_across(element);
+  if (across && (plan.across == 8 || plan.across == 16) && can_turn(s, op, *across, plan.across, plan))
+    return turn(s, op, *across, plan.across, plan);
   const std::size_t second = across.value_or(near);
   Nest nest{s, {}, {}};
   for (std::size_t k = 0; k < loops.size(); ++k)

@@ -11,7 +11,8 @@ namespace whet {
 struct ElementPlan {
   std::int64_t vectors = 1;  ///< native vectors in a step along the innermost axis
   std::int64_t pixels = 1;   ///< elements of the axis before it that a step holds
-  std::int64_t across = 1;   ///< of a transpose: elements of a tile along the axis that is read along
+  std::int64_t across = 1;   ///< of a transpose: elements of a tile along the axis that is read along; with 8 or 16 a
+                             ///< plain one is turned in registers
   std::int64_t shared = 0;   ///< outer loops that become the parallel one; 0: as few as give every worker its share
   Target target;
 };
@@ -23,6 +24,9 @@ void element_nest(Scheduler&, OpId, const ElementPlan&);
 
 /// A tensor is read along another axis than the op's innermost one, along which its result is stored.
 bool is_transpose(const ComputeDag&, OpId);
+
+/// The largest tile of a plain transpose that is turned in registers, 16 or 8; 0 where there is none.
+std::int64_t turned_tile(const ComputeDag&, OpId);
 
 /// The last of the axes with more than one element; the first where there is none.
 std::size_t last_axis(const std::vector<Axis>&);

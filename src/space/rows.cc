@@ -141,14 +141,16 @@ bool has_reduction(const ComputeDag& dag) {
                      [](const Op& op) { return !op.is_placeholder() && op.element().reducer; });
 }
 
-bool has_transpose(const ComputeDag& dag) {
+/// The tile to turn a transpose by, as far as is known beforehand; 0 where there is none.
+std::int64_t tile_across(const ComputeDag& dag) {
   Scheduler s(dag);
   inline_cheap(s);
   for (std::size_t i = 0; i < dag.ops.size(); ++i) {
     const OpId op(static_cast<std::int64_t>(i));
-    if (has_loops(s.tree(), op) && is_transpose(s.tree().dag, op)) return true;
+    if (!has_loops(s.tree(), op) || !is_transpose(s.tree().dag, op)) continue;
+    return std::max<std::int64_t>(turned_tile(s.tree().dag, op), 4);
   }
-  return false;
+  return 0;
 }
 
 /// What the leading axes of `output` can be cut into at most.
@@ -194,12 +196,12 @@ Sketch rows_sketch(const ComputeDag& dag, const Target& target) {
         {"pixels", "elements of the axis before the innermost one in a step", {{1}, {2}, {4}, {8}}, 0});
     sketch.preferred["pixels"] = {pixels_of(dag, target)};
   }
-  if (has_transpose(dag)) {
+  if (const std::int64_t across = tile_across(dag); across > 0) {
     sketch.decisions.push_back({"across",
                                 "elements of a tile along the axis that is read along, where another is stored along",
                                 {{4}, {8}, {16}},
                                 0});
-    sketch.preferred["across"] = {4};
+    sketch.preferred["across"] = {across};
   }
   sketch.build = [target](Scheduler& s, const Sketch::Choices& choices) { build(s, plan_of(target, choices)); };
   return sketch;
