@@ -147,7 +147,7 @@ TEST(Screen, ShowsWhereEveryTaskStands) {
             "|  1 | dense 1x1000     |            – |              – |      – |      1 |      0 |      0 |\n");
   EXPECT_EQ(progress_line(two_tasks()),
             "Estimated total latency: 2.000 ms (1 of 2 tasks) (default 4.000 ms (1 of 2 tasks))   Trials: 40/100   "
-            "Used time: 10 s   ETA: 15 s   Next ID: 1");
+            "Used time: 10 s   ETA: 15 s   Next ID: 1   Remaining gain: 0.00 ms");
 }
 TEST(Screen, PrintsALineARoundOnAPipe) {
   EXPECT_EQ(round_line(two_tasks()),

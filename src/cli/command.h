@@ -36,6 +36,7 @@ std::function<int()> make_explain(Arguments&);
 std::function<int()> make_profile(Arguments&);
 std::function<int()> make_records(Arguments&);
 std::function<int()> make_run(Arguments&);
+std::function<int()> make_space_command(Arguments&);
 std::function<int()> make_target(Arguments&);
 std::function<int()> make_tasks(Arguments&);
 std::function<int()> make_tune(Arguments&);

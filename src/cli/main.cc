@@ -5,6 +5,7 @@
 int main(int argc, char** argv) {
   const std::vector<whet::Command> commands = {
       {"tasks", "What a model is cut into: the tasks, their operations and weights", whet::make_tasks},
+      {"space", "What is searched for a task: sketches, decisions, sizes, samples", whet::make_space_command},
       {"tune", "Search for faster programs on this machine, and append what is measured to a record file",
        whet::make_tune},
       {"compile", "Make one library of the model and its best records", whet::make_compile},

@@ -39,7 +39,15 @@ Json stats_json(const RecordStats& stats) {
                    .set("count", group.count)
                    .set("message", group.message));
   }
-  return out.set("outcomes", outcomes).set("failures", failed);
+  Json ranking = Json::array();
+  for (const RankingQuality& each : stats.ranking) {
+    ranking.add(Json::object()
+                    .set("round", each.round)
+                    .set("tasks", each.tasks)
+                    .set("trials", each.trials)
+                    .set("correlation", each.correlation));
+  }
+  return out.set("outcomes", outcomes).set("failures", failed).set("ranking", ranking);
 }
 
 /// The records as lines, to `-o` or to standard output.

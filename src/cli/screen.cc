@@ -14,6 +14,8 @@ namespace whet {
 namespace {
 
 constexpr const char* kNone = "–";
+/// A sentinel this much slower than at first is worth a sentence.
+constexpr double kSlower = 1.1;
 
 std::string milliseconds(double seconds) {
   return std::isfinite(seconds) ? fmt::format("{:.4f}", seconds * 1e3) : kNone;
@@ -106,11 +108,12 @@ std::string progress_table(const TuneProgress& progress, double peak_gflops, int
 std::string progress_line(const TuneProgress& progress) {
   const std::string allowed = progress.allowed_trials > 0 ? fmt::format("/{}", progress.allowed_trials) : "";
   return fmt::format(
-      "Estimated total latency: {} (default {})   Trials: {}{}   Used time: {:.0f} s   ETA: {}   Next ID: {}",
+      "Estimated total latency: {} (default {})   Trials: {}{}   Used time: {:.0f} s   ETA: {}   Next ID: {}   "
+      "Remaining gain: {:.2f} ms",
       total_text(progress, &TaskProgress::best_seconds, progress.network_seconds()),
       total_text(progress, &TaskProgress::default_seconds, progress.default_network_seconds()), progress.trials,
       allowed, progress.seconds, remaining_text(progress),
-      progress.next_task < 0 ? std::string(kNone) : std::to_string(progress.next_task));
+      progress.next_task < 0 ? std::string(kNone) : std::to_string(progress.next_task), progress.remaining_gain * 1e3);
 }
 
 std::string round_line(const TuneProgress& progress) {
@@ -160,6 +163,7 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops) {
                std::to_string(task.trials), std::to_string(task.failed),
                !task.given_up.empty() ? "given up: " + task.given_up
                : task.used_up         ? "space used up"
+               : task.rests           ? "rests: no more gain expected"
                                       : ""});
   }
   std::string text = table.to_text();
@@ -170,9 +174,29 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops) {
   text += fmt::format("{} trials in {:.1f} s ({:.1f} a second)\n", progress.trials, progress.seconds,
                       progress.seconds > 0 ? static_cast<double>(progress.trials) / progress.seconds : 0);
   text += phases_text(progress.phases, progress.seconds);
+  if (progress.slowdown > kSlower)
+    text += fmt::format(
+        "The machine became {:.0f}% slower while tuning: figures of the end and of the beginning do not "
+        "compare; is anything else running?\n",
+        100 * (progress.slowdown - 1));
   for (const FailureGroup& group : progress.failures)
     text += fmt::format("Failed {} times with {} {}: {}\n", group.count, static_cast<int>(group.code),
                         name_of(group.code), group.message);
+  return text;
+}
+
+std::string network_report(const NetworkTruth& truth) {
+  if (truth.tuned_seconds <= 0) return "";
+  std::string text =
+      fmt::format("The network, measured in turn: untuned {:.3f} ms -> tuned {:.3f} ms ({:.2f}x)",
+                  truth.untuned_seconds * 1e3, truth.tuned_seconds * 1e3, truth.untuned_seconds / truth.tuned_seconds);
+  if (truth.predicted_seconds > 0)
+    text += fmt::format("; predicted {:.3f} ({:+.1f}%)", truth.predicted_seconds * 1e3,
+                        100 * (truth.tuned_seconds / truth.predicted_seconds - 1));
+  text += "\n";
+  for (const NetworkTruth::Swap& swap : truth.swaps)
+    text += fmt::format("  {} with its second candidate: {:.3f} ms{}\n", swap.task, swap.seconds * 1e3,
+                        swap.adopted ? ", faster there: it is the best now" : "");
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/network.h"
 #include "tuner/tuner.h"
 
 namespace whet {
@@ -31,5 +32,7 @@ std::string round_line(const TuneProgress&);
 std::string cut_lines(const std::string& text, int columns);
 /// What stands at the end: before and after, per task; where the time went; what failed.
 std::string closing_report(const TuneProgress&, double peak_gflops);
+/// The whole network: untuned and tuned as measured in turn, predicted and measured; "" where it was not timed.
+std::string network_report(const NetworkTruth&);
 
 }  // namespace whet

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <charconv>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/model.h"
@@ -19,6 +21,7 @@
 #include "measure/local_measurer.h"
 #include "records/record_file.h"
 #include "search/strategy.h"
+#include "tuner/network.h"
 #include "tuner/tuner.h"
 
 namespace whet {
@@ -28,16 +31,59 @@ struct TuneCommand {
   ModelOptions model;
   TargetOptions place;
   std::string output;
-  int trials = 0, round = 32;
-  double minutes = 0, build_timeout = 15, run_timeout = 10;
-  std::string strategy = "evolutionary", cache = "network";
+  int trials = 0, round = 32, early_stop = 0;
+  double minutes = 0, build_timeout = 15, run_timeout = 10, least_gain = 0.5;
+  std::string strategy = "evolutionary", scheduler = "gradient", cache = "network", only;
+  bool per_task = false, no_seeds = false, no_network = false;
   bool exact = false, json = false, quiet = false, no_pin = false;
 };
 
 struct Prepared {
   Place place;
+  InputFiles files;
   FusedGraph fused;
-  std::vector<Task> tasks;
+  std::vector<Task> tasks;   ///< of the whole network
+  std::vector<Task> chosen;  ///< those that are tuned
+};
+
+/// "0,2-5" as numbers; nothing when it is something else.
+std::optional<std::vector<int>> parse_numbers(const std::string& list) {
+  std::vector<int> numbers;
+  const char *at = list.data(), *const end = at + list.size();
+  while (at < end) {
+    int first = 0;
+    auto read = std::from_chars(at, end, first);
+    if (read.ec != std::errc() || first < 0) return std::nullopt;
+    int last = first;
+    if (read.ptr < end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, last);
+    constexpr int kMost = 100000;
+    if (read.ec != std::errc() || last < first || last > kMost) return std::nullopt;
+    for (int number = first; number <= last; ++number) numbers.push_back(number);
+    if (read.ptr < end && (*read.ptr != ',' || read.ptr + 1 == end)) return std::nullopt;
+    at = read.ptr < end ? read.ptr + 1 : end;
+  }
+  return numbers;
+}
+
+/// "0,2-5": the tasks with these numbers; all for "".
+Result<std::vector<Task>> choose_tasks(const std::vector<Task>& tasks, const std::string& list) {
+  if (list.empty()) return tasks;
+  std::vector<Task> chosen;
+  const std::optional<std::vector<int>> numbers = parse_numbers(list);
+  if (!numbers) return Error{fmt::format("--tasks is \"{}\"; expected numbers and ranges like 0,2-5", list)};
+  for (int number : *numbers) {
+    if (static_cast<std::size_t>(number) >= tasks.size())
+      return Error{fmt::format("--tasks names task {}, but the tasks are 0 to {}", number, tasks.size() - 1)};
+    chosen.push_back(tasks[static_cast<std::size_t>(number)]);
+  }
+  return chosen;
+}
+
+/// What came of it all.
+struct Tuned {
+  TuneProgress progress;
+  NetworkTruth truth;
+  double peak_gflops = 0;
 };
 
 /// Per task, where neither --trials nor --minutes is given.
@@ -106,6 +152,10 @@ TuneOptions tune_options(const TuneCommand& command, std::size_t tasks) {
     options.trials = kDefaultTrialsPerTask * static_cast<std::int64_t>(tasks);
   options.round = command.round;
   options.strategy = command.strategy;
+  options.budget = command.per_task ? BudgetPolicy::per_task : *parse_budget(command.scheduler);
+  options.least_gain = command.least_gain / 100;
+  options.early_stop = command.early_stop;
+  options.seeds = !command.no_seeds;
   options.exact = command.exact;
   options.seed = command.model.seed;
   options.cache = command.cache;
@@ -113,7 +163,17 @@ TuneOptions tune_options(const TuneCommand& command, std::size_t tasks) {
   return options;
 }
 
-Json to_json(const TuneProgress& progress, const std::string& records) {
+Json to_json(const NetworkTruth& truth) {
+  Json swaps = Json::array();
+  for (const NetworkTruth::Swap& swap : truth.swaps)
+    swaps.add(Json::object().set("task", swap.task).set("ms", swap.seconds * 1e3).set("adopted", swap.adopted));
+  Json out = Json::object();
+  out.set("untuned_ms", truth.untuned_seconds * 1e3).set("tuned_ms", truth.tuned_seconds * 1e3);
+  return out.set("predicted_ms", truth.predicted_seconds * 1e3).set("swaps", swaps);
+}
+
+Json to_json(const Tuned& tuned, const std::string& records) {
+  const TuneProgress& progress = tuned.progress;
   const auto ms = [](double seconds) { return seconds * 1e3; };  // infinity becomes null
   Json tasks = Json::array();
   for (const TaskProgress& task : progress.tasks) {
@@ -137,16 +197,20 @@ Json to_json(const TuneProgress& progress, const std::string& records) {
   Json out = Json::object();
   out.set("records", records).set("trials", progress.trials).set("seconds", progress.seconds);
   out.set("interrupted", progress.interrupted).set("default_ms", ms(progress.default_network_seconds()));
-  return out.set("tuned_ms", ms(progress.network_seconds())).set("phases", time).set("tasks", tasks);
+  return out.set("tuned_ms", ms(progress.network_seconds()))
+      .set("phases", time)
+      .set("tasks", tasks)
+      .set("network", to_json(tuned.truth));
 }
 
 Result<Prepared> prepare(const TuneCommand& command) {
   Prepared prepared;
   WHET_TRY(prepared.place, choose_place(command.place));
   WHET_RETURN_IF_ERROR(can_run(prepared.place.target));
-  WHET_TRY(const InputFiles files, read_inputs(command.model.inputs));
-  WHET_TRY(prepared.fused, load_fused(command.model, files));
+  WHET_TRY(prepared.files, read_inputs(command.model.inputs));
+  WHET_TRY(prepared.fused, load_fused(command.model, prepared.files));
   WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, prepared.place.target));
+  WHET_TRY(prepared.chosen, choose_tasks(prepared.tasks, command.only));
   return prepared;
 }
 
@@ -154,7 +218,7 @@ void print_header(const TuneCommand& command, const Prepared& prepared, const Re
   for (const std::string& note : file.notes()) fmt::print(stderr, "{}\n", note);
   const Target& target = prepared.place.target;
   fmt::print("whet 0.1.0 · {} · {} tasks · cpu {}, {} thread{} ({}) · records {} ({} there)\n",
-             prepared.fused.graph.name, prepared.tasks.size(), target.mcpu, target.threads,
+             prepared.fused.graph.name, prepared.chosen.size(), target.mcpu, target.threads,
              target.threads == 1 ? "" : "s", cores_text(prepared.place.cores), command.output, file.records().size());
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
 }
@@ -165,8 +229,47 @@ Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepa
   TuneScreen screen(isatty(STDOUT_FILENO), peak_gflops);
   std::function<void(const TuneProgress&)> on_round;
   if (!command.quiet && !command.json) on_round = [&](const TuneProgress& progress) { screen.show(progress); };
-  return tune(prepared.tasks, prepared.place.target, measurer, file, tune_options(command, prepared.tasks.size()),
+  return tune(prepared.chosen, prepared.place.target, measurer, file, tune_options(command, prepared.chosen.size()),
               on_round);
+}
+
+/// The network as it runs now, in turn with the untuned one.
+Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared, RecordFile& file) {
+  NetworkOptions options;
+  const std::vector<InputSlot> slots = input_slots(prepared.fused.graph);
+  const InputFiles files = without_folded(command.model, slots, prepared.files);
+  WHET_TRY(options.inputs, match_inputs(slots, files, "random", command.model.seed));
+  options.open.pin = !command.no_pin;
+  options.open.threads = static_cast<std::uint32_t>(prepared.place.target.threads);
+  options.open.cores.assign(prepared.place.cores.cpus.begin(), prepared.place.cores.cpus.end());
+  options.exact = command.exact;
+  options.interrupted = [] { return interrupted.load(); };
+  return settle_in_network(prepared.fused, prepared.place.target, file, options);
+}
+
+/// Tunes and, unless interrupted or told not to, looks at the whole network.
+Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepared, MeasureHost& host,
+                              RecordFile& file) {
+  Tuned tuned;
+  const auto peak = [&] { return measure_peak_gflops(prepared.place.target, prepared.place.cores.cpus); };
+  tuned.peak_gflops = peak();
+  WHET_TRY(tuned.progress, tune_here(command, prepared, host, file, tuned.peak_gflops));
+  // A peak that was measured beside something else would give shares of more than the whole.
+  tuned.peak_gflops = std::max(tuned.peak_gflops, peak());
+  if (command.no_network || tuned.progress.interrupted) return tuned;
+  Result<NetworkTruth> truth = settle(command, prepared, file);
+  if (truth.ok())
+    tuned.truth = std::move(*truth);
+  else
+    fmt::print(stderr, "The network cannot be timed: {}\n", truth.error().message);
+  tuned.progress.interrupted = interrupted;
+  return tuned;
+}
+
+void print_text(const TuneCommand& command, const Tuned& tuned) {
+  fmt::print("\n{}{}", closing_report(tuned.progress, tuned.peak_gflops), network_report(tuned.truth));
+  fmt::print("{}records kept in {}; next: whet compile {} --records {}\n",
+             tuned.progress.interrupted ? "Interrupted; " : "", command.output, command.model.model, command.output);
 }
 
 int run(TuneCommand& command) {
@@ -181,16 +284,11 @@ int run(TuneCommand& command) {
   if (!file.ok()) return fail(file.error());
   const bool text = !command.quiet && !command.json;
   if (text) print_header(command, *prepared, *file);
-  const double peak = measure_peak_gflops(prepared->place.target, prepared->place.cores.cpus);
-  const Result<TuneProgress> progress = tune_here(command, *prepared, *host, *file, peak);
-  if (!progress.ok()) return fail(progress.error());
-  if (command.json) fmt::print("{}\n", dump(to_json(*progress, command.output), 2));
-  if (text) {
-    fmt::print("\n{}", closing_report(*progress, peak));
-    fmt::print("{}records kept in {}; next: whet compile {} --records {}\n",
-               progress->interrupted ? "Interrupted; " : "", command.output, command.model.model, command.output);
-  }
-  return progress->interrupted ? kInterrupted : kDone;
+  const Result<Tuned> tuned = tune_and_settle(command, *prepared, *host, *file);
+  if (!tuned.ok()) return fail(tuned.error());
+  if (command.json) fmt::print("{}\n", dump(to_json(*tuned, command.output), 2));
+  if (text) print_text(command, *tuned);
+  return tuned->progress.interrupted ? kInterrupted : kDone;
 }
 
 }  // namespace
@@ -206,7 +304,21 @@ std::function<int()> make_tune(Arguments& arguments) {
                 "Candidates to measure, over all tasks (default: 64 a task, unless --minutes is given)", 0);
   arguments.add("--minutes", command->minutes, 0, 1e6, "Time to tune [minutes] (default: no limit)", 0);
   arguments.add("--round", command->round, 1, 100000, "Trials of one task in a row");
-  arguments.choice("--strategy", command->strategy, known_strategies(), "How candidates are proposed");
+  std::string strategies;
+  for (const std::string& name : known_strategies())
+    strategies += (strategies.empty() ? ": " : "; ") + name + ", " + what_is_strategy(name);
+  arguments.choice("--strategy", command->strategy, known_strategies(), "How candidates are proposed" + strategies);
+  arguments.choice("--scheduler", command->scheduler, {"gradient", "round-robin"},
+                   "Which task is next: the one that promises most latency a second of tuning, or each in turn");
+  arguments.flag("--per-task", command->per_task, "One task after the other, each with an equal part of the trials");
+  arguments.add("--tasks", command->only, "Tune these alone, by their numbers in `whet tasks`: 0,2-5 (default: all)");
+  arguments.add("--early-stop", command->early_stop, 0, 1000000000,
+                "End a task after so many trials without a better candidate (0: never)");
+  arguments.add("--least-gain", command->least_gain, 0, 100,
+                "A task rests when as many trials again promise less than this share of the network's latency [%]");
+  arguments.flag("--no-seeds", command->no_seeds,
+                 "Begin neither with the default schedule nor with seeds (what is the search alone worth?)");
+  arguments.flag("--no-network", command->no_network, "Do not compile and time the whole network at the end");
   arguments.flag("--exact", command->exact, "Leave out algorithms that round otherwise than the direct one (Winograd)");
   arguments.choice("--cache", command->cache, {"network", "warm", "cold"},
                    "Where weights are before a timed run: where the network leaves them, in the cache, or in memory");

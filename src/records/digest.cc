@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "records/record_line.h"
 
@@ -113,6 +115,64 @@ std::vector<FailureGroup> failures(const Records& records) {
   return groups;
 }
 
+namespace {
+
+constexpr std::size_t kFewestRanked = 8;
+
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t i = 0; i < order.size();) {
+    // Equal values share the mean of their places.
+    std::size_t end = i;
+    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
+    for (std::size_t k = i; k < end; ++k) ranks[order[k]] = static_cast<double>(i + end - 1) / 2;
+    i = end;
+  }
+  return ranks;
+}
+
+/// Spearman's: the correlation of the ranks; 0 where one side does not vary.
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> x = ranks(a), y = ranks(b);
+  const double mean = static_cast<double>(x.size() - 1) / 2;
+  double xy = 0, xx = 0, yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * (y[i] - mean);
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+  }
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+}
+
+}  // namespace
+
+std::vector<RankingQuality> ranking(const Records& records) {
+  struct Round {
+    std::vector<double> expected, speed;
+  };
+  std::map<std::pair<int, std::string>, Round> rounds;
+  for (const Record& r : records.all()) {
+    if (r.round == 0 || r.predicted == 0 || !r.outcome.ok()) continue;
+    Round& round = rounds[{r.round, canonical_key(r.key) + r.target}];
+    round.expected.push_back(r.predicted);
+    round.speed.push_back(1 / r.outcome.best_seconds());
+  }
+  std::vector<RankingQuality> out;
+  for (const auto& [id, round] : rounds) {
+    if (round.expected.size() < kFewestRanked) continue;
+    if (out.empty() || out.back().round != id.first) out.push_back({.round = id.first});
+    RankingQuality& quality = out.back();
+    ++quality.tasks;
+    quality.trials += static_cast<std::int64_t>(round.expected.size());
+    quality.correlation +=
+        (rank_correlation(round.expected, round.speed) - quality.correlation) / static_cast<double>(quality.tasks);
+  }
+  return out;
+}
+
 RecordStats stats(const Records& records) {
   RecordStats out;
   std::set<std::string> tasks;
@@ -126,6 +186,7 @@ RecordStats stats(const Records& records) {
   }
   out.tasks = static_cast<std::int64_t>(tasks.size());
   out.failures = failures(records);
+  out.ranking = ranking(records);
   return out;
 }
 
@@ -137,6 +198,10 @@ std::string to_text(const RecordStats& s) {
     if (s.outcomes[code] > 0)
       out += format("  %2zu %-14s %lld\n", code, std::string(name_of(static_cast<OutcomeCode>(code))).c_str(),
                     static_cast<long long>(s.outcomes[code]));
+  if (!s.ranking.empty()) out += "How well the model ranked its proposals (Spearman's correlation, mean over tasks):\n";
+  for (const RankingQuality& r : s.ranking)
+    out += format("  round %3d: %5.2f over %lld tasks, %lld trials\n", r.round, r.correlation,
+                  static_cast<long long>(r.tasks), static_cast<long long>(r.trials));
   if (!s.failures.empty()) out += "Failures, most frequent first:\n";
   for (const FailureGroup& group : s.failures)
     out += "  " + std::to_string(group.count) + " x " + std::to_string(static_cast<int>(group.code)) + " " +

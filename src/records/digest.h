@@ -24,12 +24,23 @@ struct FailureGroup {
 /// Distinct failures, most frequent first.
 std::vector<FailureGroup> failures(const Records&);
 
+/// How well the model ranked what it proposed: Spearman's correlation of expected and measured speed within the rounds
+/// of this number, averaged over the tasks. 1: the right order; 0: none.
+struct RankingQuality {
+  int round = 0;
+  std::int64_t tasks = 0, trials = 0;
+  double correlation = 0;
+};
+/// One a round, of rounds with at least 8 trials that were expected and measured.
+std::vector<RankingQuality> ranking(const Records&);
+
 /// Where the time went and what came of it.
 struct RecordStats {
   std::int64_t trials = 0, tasks = 0, truncated = 0;
   double build_seconds = 0, run_seconds = 0;
   std::array<std::int64_t, kOutcomeCodes> outcomes{};
   std::vector<FailureGroup> failures;
+  std::vector<RankingQuality> ranking;
 };
 RecordStats stats(const Records&);
 std::string to_text(const RecordStats&);

@@ -56,5 +56,26 @@ TEST(Stats, SayWhereTheTimeWentAndWhatFailed) {
             "  1 x 1 instantiation: split: too big\n");
 }
 
+TEST(Ranking, ComparesWhatWasExpectedWithWhatWasMeasuredWithinARound) {
+  Records records;
+  const auto add = [&](int round, double expected, double seconds) {
+    Record r = timed("k", std::to_string(records.size()), seconds);
+    r.round = round;
+    r.predicted = expected;
+    records.add(std::move(r));
+  };
+  for (int i = 1; i <= 10; ++i) add(1, 0.1 * i, 1.0 / i);  // just as expected
+  for (int i = 1; i <= 10; ++i) add(2, 0.1 * i, 1.0 * i);  // the other way round
+  for (int i = 1; i <= 10; ++i) add(3, 0.5, 1.0 * i);      // no opinion
+  for (int i = 1; i <= 3; ++i) add(4, 0.1 * i, 1.0 / i);   // too few to say
+  add(0, 0.3, 1);                                          // of an older version
+  const auto quality = ranking(records);
+  ASSERT_EQ(quality.size(), 3u);
+  EXPECT_DOUBLE_EQ(quality[0].correlation, 1);
+  EXPECT_DOUBLE_EQ(quality[1].correlation, -1);
+  EXPECT_EQ(quality[2].correlation, 0);
+  EXPECT_EQ(quality[0].trials, 10);
+}
+
 }  // namespace
 }  // namespace whet

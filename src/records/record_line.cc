@@ -127,6 +127,8 @@ class Reader {
     if (round < 0 || round > std::numeric_limits<int>::max()) return fail("\"round\" is out of range");
     r.round = static_cast<int>(round);
     r.predicted = line_["predicted"].number_or(0);
+    r.ranks_as = line_["ranks_as"].number_or(0);
+    if (!(r.ranks_as >= 0)) return fail("\"ranks_as\" is no time");
     return text("cache", r.cache, false) && text("whet", r.whet, false) && text("host", r.host, false) &&
            text("at", r.at, false);
   }
@@ -149,6 +151,7 @@ std::string to_line(const Record& r) {
   out.set("truncated", r.outcome.truncated).set("cache", r.cache).set("seed", seed_json(r.seed));
   if (r.round > 0) out.set("round", r.round);
   if (r.predicted != 0) out.set("predicted", r.predicted);
+  if (r.ranks_as != 0) out.set("ranks_as", r.ranks_as);
   out.set("whet", r.whet).set("host", r.host).set("at", r.at);
   return dump(out);
 }

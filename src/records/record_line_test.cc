@@ -26,6 +26,16 @@ std::string complaint(const std::string& line) {
   return "fine";
 }
 
+TEST(RecordLine, KeepsWhatTheSearchNotedOfATrial) {
+  Record r = timed("k", "steps", 1e-3);
+  r.round = 3;
+  r.predicted = 0.75;
+  r.ranks_as = 9e-4;
+  const Record back = std::get<Record>(parse_line(to_line(r)));
+  EXPECT_EQ(back.round, 3);
+  EXPECT_EQ(back.predicted, 0.75);
+  EXPECT_EQ(back.ranks_as, 9e-4);
+}
 TEST(RecordLine, OfVersionOneIsStillReadAndWrittenTheSame) {
   const auto lines = golden_lines("v1.jsonl");
   ASSERT_EQ(lines.size(), 2u);

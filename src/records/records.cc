@@ -21,12 +21,12 @@ bool same_isa(const Target& a, const Target& b) {
 int cache_rank(const std::string& cache) { return cache == "network" ? 0 : cache == "warm" ? 1 : 2; }
 
 /// How far a record's target is from the one wanted, and which of two usable records goes first: smaller is better.
-using Rank = std::tuple<bool, bool, double, int, int, double>;
+using Rank = std::tuple<bool, bool, double, int, int, double, bool>;
 
 Rank rank(const Record& r, const Target& has, const Target& want) {
   const double threads = std::fabs(std::log(static_cast<double>(std::max(1, has.threads)) / std::max(1, want.threads)));
-  return {!same_isa(has, want), has.cores != want.cores, threads,
-          -r.codegen,           cache_rank(r.cache),     r.outcome.best_seconds()};
+  return {!same_isa(has, want), has.cores != want.cores, threads,        -r.codegen,
+          cache_rank(r.cache),  r.ranked_seconds(),      r.ranks_as == 0};
 }
 
 /// What a measured time belongs to.

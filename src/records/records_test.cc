@@ -70,6 +70,13 @@ TEST(BestRecord, DoesNotCompareTimesOfDifferentCacheModes) {
   Records records({with(timed("k", "warm", 1), [](Record& r) { r.cache = "warm"; }), timed("k", "network", 2)});
   EXPECT_EQ(best(records, "k"), "network");
 }
+TEST(BestRecord, IsWhatWasFasterInTheWholeNetwork) {
+  auto chosen = with(timed("k", "b", 1.01), [](Record& r) { r.ranks_as = 1; });
+  EXPECT_EQ(best(Records({timed("k", "a", 1), chosen}), "k"), "b");
+  EXPECT_EQ(best(Records({timed("k", "a", 1), chosen, timed("k", "c", 0.9)}), "k"), "c") << "until a faster one comes";
+  EXPECT_EQ(best(Records({timed("k", "a", 1), chosen, timed("k", "b", 1.02)}), "k"), "a")
+      << "measured again it stands by its last figure";
+}
 TEST(BestRecord, OfAnOlderCodeGeneratorIsAnEstimate) {
   auto older = with(timed("k", "old", 1), [](Record& r) { r.codegen = kCodegenVersion - 1; });
   auto now = with(timed("k", "new", 2), [](Record& r) { r.codegen = kCodegenVersion; });

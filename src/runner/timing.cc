@@ -7,6 +7,8 @@ namespace {
 
 /// The first run may be slow for reasons of its own: it condemns a candidate only when it is this much slower and long.
 constexpr double kHopelessRatio = 8, kHopelessSeconds = 1e-3;
+/// Minima of a few runs, as long together as a share of what is asked for, lie within this ratio of those of many.
+constexpr double kRaceRatio = 1.1, kRaceShare = 0.1;
 
 }  // namespace
 
@@ -27,13 +29,17 @@ bool RunPlan::add_adaptive(double seconds) {
   keep(seconds);
   ++runs_;
   total_ += seconds;
+  best_ = runs_ == 1 ? seconds : std::min(best_, seconds);
   if (policy_.incumbent_seconds > 0 && seconds > policy_.truncate_ratio * policy_.incumbent_seconds) {
     // A single slow run among good ones is the machine's doing; where runs are short, one alone proves nothing.
     if (runs_ == 1 && seconds < kHopelessSeconds) return true;
-    const double best = std::min(group_min_, *std::min_element(seconds_.begin(), seconds_.end()));
-    if (best > policy_.truncate_ratio * policy_.incumbent_seconds) return truncated_ = true, false;
+    if (best_ > policy_.truncate_ratio * policy_.incumbent_seconds) return truncated_ = true, false;
   }
   if (total_ >= policy_.max_seconds) return false;
+  // A few runs are enough to see that a candidate is not the next best.
+  if (policy_.incumbent_seconds > 0 && runs_ >= policy_.min_runs && total_ >= kRaceShare * policy_.min_seconds &&
+      best_ > kRaceRatio * policy_.incumbent_seconds)
+    return truncated_ = true, false;
   return runs_ < policy_.min_runs || total_ < policy_.min_seconds;
 }
 

@@ -28,7 +28,7 @@ class RunPlan {
 
   TimingPolicy policy_;
   std::vector<double> seconds_;
-  double total_ = 0, group_min_ = 0;
+  double total_ = 0, best_ = 0, group_min_ = 0;
   std::int64_t runs_ = 0, group_size_ = 1, in_group_ = 0;
   double repeat_total_ = 0;
   std::uint32_t repeat_runs_ = 0;

@@ -42,8 +42,16 @@ TEST(RunPlan, StopsAtTheFirstRunThatIsClearlySlower) {
   EXPECT_EQ(runs(plan, [](std::int64_t) { return 1.4e-3; }), 1);
   EXPECT_TRUE(plan.truncated());
   RunPlan close(against(1e-3));
-  EXPECT_EQ(runs(close, [](std::int64_t) { return 1.25e-3; }), 4);
+  EXPECT_EQ(runs(close, [](std::int64_t) { return 1.08e-3; }), 5);
   EXPECT_FALSE(close.truncated());
+}
+TEST(RunPlan, StopsAfterAFewRunsThatDoNotComeNearTheBest) {
+  RunPlan plan(against(1e-3));
+  ASSERT_TRUE(plan.first(1.2e-3));
+  EXPECT_TRUE(plan.add(1.2e-3));
+  EXPECT_TRUE(plan.add(1.15e-3));
+  EXPECT_FALSE(plan.add(1.2e-3));
+  EXPECT_TRUE(plan.truncated());
 }
 TEST(RunPlan, ForgivesASlowRunBesideAGoodOne) {
   RunPlan plan(against(1e-3));

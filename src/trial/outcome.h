@@ -59,7 +59,12 @@ struct Record {
   std::uint64_t seed = 0;
   int round = 0;         ///< of its task in its run, from 1; 0: unknown
   double predicted = 0;  ///< share of the task's best speed that the model expected when it was proposed; 0: none did
+  /// Where it was faster in the whole network than a schedule that is faster by itself: that one's time [s]; 0: none.
+  double ranks_as = 0;
   std::string whet, host, at;  ///< version, host name, time in UTC (ISO 8601)
+
+  /// The figure that ranks schedules of a task.
+  double ranked_seconds() const { return ranks_as > 0 ? ranks_as : outcome.best_seconds(); }
 };
 
 }  // namespace whet

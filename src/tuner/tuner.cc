@@ -20,6 +20,8 @@ constexpr std::size_t kFinalists = 4;
 constexpr double kNear = 1.04, kMatters = 0.005;
 /// A winner that loses makes room for the next ones this often.
 constexpr int kConfirmations = 3;
+/// Seconds that comparing one task's fastest takes, and the largest part of a run that all together may take.
+constexpr double kReserve = 0.2, kReserveShare = 0.15;
 /// Trials between two looks at the sentinel.
 constexpr std::int64_t kSentinelTrials = 400;
 /// Tasks of the same structure that a new one learns from.
@@ -113,7 +115,12 @@ class Tuner {
 
   bool finished() const {
     return interrupted() || (options_.trials > 0 && progress_.trials >= options_.trials) ||
-           (options_.minutes > 0 && now() - start_ >= options_.minutes * 60);
+           (options_.minutes > 0 && now() - start_ >= options_.minutes * 60 - reserved());
+  }
+  /// Seconds kept for the comparison at the end, so that the time allowed is the time used.
+  double reserved() const {
+    if (!options_.confirm) return 0;
+    return std::min(kReserveShare * options_.minutes * 60, kReserve * static_cast<double>(tasks_.size()));
   }
   bool interrupted() const { return options_.interrupted && options_.interrupted(); }
   double now() const { return options_.clock ? options_.clock() : steady_seconds(); }

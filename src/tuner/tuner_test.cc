@@ -1,8 +1,10 @@
 #include "tuner/tuner.h"
 
 #include <gtest/gtest.h>
+
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/hash.h"
@@ -101,11 +103,83 @@ TEST_F(TuneTest, GivesATaskUpWhenItsFirstTrialsAllFail) {
     if (task.key == hopeless) return Outcome{OutcomeCode::crash, "SIGSEGV"};
     return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
   });
-  const TuneProgress progress = run(measurer, {.trials = 160, .first_round = 32, .confirm = false}, tasks_);
+  const TuneProgress progress =
+      run(measurer, {.trials = 160, .first_round = 32, .least_gain = 0, .confirm = false}, tasks_);
   EXPECT_EQ(progress.tasks[0].trials, 32);
   EXPECT_EQ(progress.tasks[0].given_up, "all of its first 32 trials failed");
   EXPECT_EQ(progress.tasks[1].trials, 128);
   EXPECT_EQ(progress.failures.at(0).count, 32);
+}
+TEST_F(TuneTest, LetsATaskRestWhenMoreTrialsPromiseNothing) {
+  FormulaMeasurer measurer = FormulaMeasurer::timing([](const std::string&) { return 1e-3; });
+  const TuneProgress progress = run(measurer, {.confirm = false}, {tasks_[1]});
+  EXPECT_TRUE(progress.tasks[0].rests);
+  EXPECT_LT(progress.trials, 200);
+  EXPECT_EQ(progress.remaining_gain, 0);
+}
+TEST_F(TuneTest, EndsATaskEarlyThatGetsNoBetter) {
+  FormulaMeasurer measurer = FormulaMeasurer::timing([](const std::string&) { return 1e-3; });
+  const TuneProgress progress =
+      run(measurer, {.first_round = 8, .round = 16, .least_gain = 0, .early_stop = 40, .confirm = false}, {tasks_[1]});
+  EXPECT_TRUE(progress.tasks[0].rests);
+  EXPECT_EQ(progress.trials, 8 + 3 * 16);
+}
+TEST_F(TuneTest, OneTaskAfterTheOtherEachHasAnEqualPart) {
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  std::vector<int> order;
+  on_round_ = [&](const TuneProgress& progress) { order.push_back(progress.task); };
+  const TuneProgress progress =
+      run(measurer, {.trials = 100, .budget = BudgetPolicy::per_task, .least_gain = 0, .confirm = false}, tasks_);
+  EXPECT_EQ(progress.tasks[0].trials, 50);
+  EXPECT_EQ(progress.tasks[1].trials, 50);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+TEST_F(TuneTest, WithoutSeedsBeginsAtRandom) {
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  run(measurer, {.trials = 16, .seeds = false, .confirm = false}, {tasks_[1]});
+  const DesignSpace space = make_space(tasks_[1].dag, target_);
+  EXPECT_EQ(read_records(path_)->records.size(), 16u);
+  EXPECT_EQ(measurer.measured.count(to_text(*default_steps(tasks_[1].dag, target_))), 0u);
+}
+TEST_F(TuneTest, ALaterTaskOfTheSameStructureBeginsWithWhatWasBest) {
+  // The heavier task is tuned first; its best tile is fitted to the lighter one and tried in its first round.
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  run(measurer, {.trials = 80, .first_round = 64, .confirm = false}, tasks_);
+  const DesignSpace large = make_space(tasks_[1].dag, target_), small = make_space(tasks_[0].dag, target_);
+  const RecordsRead read = *read_records(path_);
+  std::vector<const Record*> of_large;
+  for (const Record* record : read.records.of(tasks_[1].key)) of_large.push_back(record);
+  const auto best = std::min_element(of_large.begin(), of_large.end(), [](const Record* a, const Record* b) {
+    return a->outcome.best_seconds() < b->outcome.best_seconds();
+  });
+  const auto fitted = small.refit((*best)->candidate, &large);
+  ASSERT_TRUE(fitted.has_value());
+  const std::string steps = to_text(*small.steps(*fitted));
+  const auto of_small = read.records.of(tasks_[0].key);
+  EXPECT_TRUE(std::any_of(of_small.begin(), of_small.end(), [&](const Record* r) { return r->steps == steps; }));
+}
+TEST_F(TuneTest, RecordsSayInWhichRoundAndWhatWasExpected) {
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  run(measurer, {.trials = 100, .least_gain = 0, .confirm = false}, {tasks_[1]});
+  const RecordsRead read = *read_records(path_);
+  EXPECT_EQ(read.records.all().front().round, 1);
+  EXPECT_EQ(read.records.all().front().predicted, 0) << "nothing is known at first";
+  EXPECT_EQ(read.records.all().back().round, 4);
+  EXPECT_NE(read.records.all().back().predicted, 0);
+}
+TEST_F(TuneTest, SaysWhenTheMachineHasBecomeSlower) {
+  struct Tiring : FormulaMeasurer {
+    using FormulaMeasurer::FormulaMeasurer;
+    std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps) override {
+      ++comparisons;
+      return std::vector<Outcome>(steps.size(), Outcome{OutcomeCode::ok, "", {1e-3 * comparisons}, false, 0, 0});
+    }
+  };
+  Tiring measurer([](const MeasureTask&, const std::string& steps) {
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+  });
+  const TuneProgress progress = run(measurer, {.trials = 900, .least_gain = 0}, tasks_);
+  EXPECT_GE(progress.slowdown, 2);
 }
 TEST_F(TuneTest, StopsAtAnInterruptAndKeepsWhatWasMeasured) {
   int asked = 0;

@@ -1,0 +1,239 @@
+// whet space: what is searched for a task.
+
+#include "space/space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "cli/command.h"
+#include "cli/model.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "json/json.h"
+#include "space/query.h"
+#include "space/rules/derive.h"
+#include "task/task.h"
+
+namespace whet {
+namespace {
+
+struct SpaceCommand {
+  ModelOptions model;
+  TargetOptions place;
+  int task = -1, sample = 0;
+  std::string contains;
+  bool why = false, exact = false, json = false;
+};
+
+/// One task and what is searched for it.
+struct Searched {
+  const Task& task;
+  int id;
+  const Target& target;
+  DesignSpace space;
+};
+
+std::string text_of(const Choice& choice) { return fmt::format("{}", fmt::join(choice, "x")); }
+
+/// A few tuples of many; a list of numbers whole.
+std::string options_text(const Decision& decision) {
+  std::vector<std::string> texts;
+  for (const Choice& option : decision.options) texts.push_back(text_of(option));
+  constexpr std::size_t kMost = 16, kFew = 6;
+  if (texts.size() <= kMost) return fmt::format("{}", fmt::join(texts, " "));
+  return fmt::format("{} ... {} ({})", fmt::join(texts.begin(), texts.begin() + kFew, " "), texts.back(), texts.size());
+}
+
+std::string combinations_text(double combinations) {
+  return combinations < 1e15 ? count_text({combinations, static_cast<std::int64_t>(combinations), true})
+                             : fmt::format("{:.1e}", combinations);
+}
+
+void print_sketches(const Searched& s) {
+  double shares = 0;
+  for (const Sketch& sketch : s.space.sketches()) shares += sketch.share;
+  Table table({{"Sketch", false}, {"Combinations"}, {"Candidates"}, {"Samples"}});
+  for (const Sketch& sketch : s.space.sketches()) {
+    const SpaceSize size = s.space.size(sketch.name);
+    table.add({sketch.name, combinations_text(size.combinations), count_text(size),
+               fmt::format("{:.0f}%", 100 * sketch.share / shares)});
+  }
+  fmt::print("{}", table.to_text());
+  for (const Sketch& sketch : s.space.sketches()) {
+    fmt::print("\n{}{}\n", sketch.name, &sketch == &s.space.sketches().front() ? ": gives the default schedule" : "");
+    Table decisions({{"Decision", false}, {"Guess"}, {"Options", false}, {"Meaning", false}});
+    for (const Decision& decision : sketch.decisions)
+      decisions.add(
+          {decision.name, text_of(sketch.preferred.at(decision.name)), options_text(decision), decision.meaning});
+    fmt::print("{}", decisions.to_text());
+  }
+}
+
+std::vector<RuleNote> notes_of(const Searched& s, bool exact) {
+  std::vector<RuleNote> notes;
+  derive_sketches(s.task.dag, s.target, {.exact = exact}, &notes);
+  return notes;
+}
+
+void print_why(const std::vector<RuleNote>& notes) {
+  fmt::print("\nThe rules, in the order in which they were asked (+ applied, - did not):\n");
+  for (const Rule* rule : rule_table()) {
+    fmt::print("{}: {}\n", rule->name, rule->does);
+    for (const RuleNote& note : notes)
+      if (note.rule == rule->name)
+        fmt::print("  {} {}{}\n", note.applied ? '+' : '-', note.op, note.applied ? "" : ": " + note.sentence);
+  }
+}
+
+std::vector<Candidate> samples_of(const Searched& s, const SpaceCommand& command) {
+  Rng rng(command.model.seed);
+  std::vector<Candidate> samples;
+  for (int i = 0; i < command.sample; ++i) samples.push_back(s.space.sample(rng));
+  return samples;
+}
+
+std::string tree_of(const Searched& s, const Candidate& candidate) {
+  const Result<Scheduled> scheduled = s.space.schedule(candidate);
+  return scheduled.ok() ? to_text(scheduled->tree) : "refused: " + scheduled.error().message + "\n";
+}
+
+Json to_json(const SpaceSize& size) {
+  return Json::object().set("combinations", size.combinations).set("candidates", size.legal).set("exact", size.exact);
+}
+
+Json to_json(const Searched& s, const SpaceCommand& command) {
+  Json out = Json::object();
+  out.set("id", s.id).set("name", s.task.name).set("key", s.task.key).set("size", to_json(s.space.size()));
+  Json sketches = Json::array();
+  for (const Sketch& sketch : s.space.sketches()) {
+    Json decisions = Json::array();
+    for (const Decision& decision : sketch.decisions) {
+      Json options = Json::array();
+      for (const Choice& option : decision.options) options.add(Json::array_of(option));
+      decisions.add(Json::object()
+                        .set("name", decision.name)
+                        .set("meaning", decision.meaning)
+                        .set("guess", Json::array_of(sketch.preferred.at(decision.name)))
+                        .set("options", options));
+    }
+    sketches.add(Json::object()
+                     .set("name", sketch.name)
+                     .set("size", to_json(s.space.size(sketch.name)))
+                     .set("share", sketch.share)
+                     .set("decisions", decisions));
+  }
+  out.set("sketches", sketches);
+  if (command.why) {
+    Json notes = Json::array();
+    for (const RuleNote& note : notes_of(s, command.exact))
+      notes.add(Json::object()
+                    .set("rule", note.rule)
+                    .set("op", note.op)
+                    .set("applied", note.applied)
+                    .set("sentence", note.sentence));
+    out.set("rules", notes);
+  }
+  if (command.sample > 0) {
+    Json samples = Json::array();
+    for (const Candidate& candidate : samples_of(s, command))
+      samples.add(Json::object().set("candidate", to_json(candidate)).set("tree", tree_of(s, candidate)));
+    out.set("samples", samples);
+  }
+  return out;
+}
+
+/// Prints the sentence; 0 for yes, 1 for no, so that scripts can ask.
+int answer(const Searched& s, const SpaceCommand& command) {
+  const Result<Query> query = parse_query(command.contains);
+  if (!query.ok()) return wrong_use({"--contains: " + query.error().message});
+  const Result<QueryAnswer> answer = ask(s.space, *query);
+  if (!answer.ok()) return wrong_use({"--contains: " + answer.error().message});
+  if (command.json)
+    fmt::print("{}\n", dump(Json::object()
+                                .set("contains", command.contains)
+                                .set("inside", answer->inside)
+                                .set("candidates", answer->candidates)
+                                .set("sentence", answer->sentence)));
+  else
+    fmt::print("{}\n", answer->sentence);
+  return answer->inside ? kDone : kFailed;
+}
+
+int run_task(const Searched& s, const SpaceCommand& command) {
+  if (!command.contains.empty()) return answer(s, command);
+  if (command.json) {
+    fmt::print("{}\n", dump(to_json(s, command), 2));
+    return kDone;
+  }
+  const SpaceSize size = s.space.size();
+  fmt::print("{} {} · {} candidates of {} combinations in {} sketches\n", s.id, s.task.name, count_text(size),
+             combinations_text(size.combinations), s.space.sketches().size());
+  print_sketches(s);
+  if (command.why) print_why(notes_of(s, command.exact));
+  for (const Candidate& candidate : samples_of(s, command))
+    fmt::print("\n{}\n{}", to_json(candidate), tree_of(s, candidate));
+  return kDone;
+}
+
+/// All tasks, a line each.
+int run_all(const std::vector<Task>& tasks, const Target& target, const SpaceCommand& command) {
+  Table table({{"ID"}, {"Task", false}, {"Combinations"}, {"Candidates"}, {"Sketches", false}});
+  Json list = Json::array();
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const Searched s{tasks[i], static_cast<int>(i), target, make_space(tasks[i].dag, target, {command.exact})};
+    if (command.json) {
+      list.add(to_json(s, command));
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const Sketch& sketch : s.space.sketches()) names.push_back(sketch.name);
+    const SpaceSize size = s.space.size();
+    table.add({std::to_string(i), tasks[i].name, combinations_text(size.combinations), count_text(size),
+               fmt::format("{}", fmt::join(names, ", "))});
+  }
+  fmt::print("{}", command.json ? dump(list, 2) + "\n" : table.to_text());
+  return kDone;
+}
+
+int run(const SpaceCommand& command) {
+  const Result<Place> place = choose_place(command.place);
+  if (!place.ok()) return wrong_use(place.error());
+  if (command.task < 0 && (command.why || command.sample > 0 || !command.contains.empty()))
+    return wrong_use(
+        {"whet space: --why, --contains and --sample are about one task; say --task N (whet tasks MODEL "
+         "lists them)"});
+  const Result<InputFiles> files = read_inputs(command.model.inputs);
+  if (!files.ok()) return fail(files.error());
+  const Result<FusedGraph> fused = load_fused(command.model, *files);
+  if (!fused.ok()) return fail(fused.error());
+  const Result<std::vector<Task>> tasks = extract_tasks(*fused, place->target);
+  if (!tasks.ok()) return fail(tasks.error());
+  if (command.task < 0) return run_all(*tasks, place->target, command);
+  if (static_cast<std::size_t>(command.task) >= tasks->size())
+    return wrong_use({fmt::format("whet space: {} has no task {}; expected 0 to {} (whet tasks MODEL lists them)",
+                                  fused->graph.name, command.task, tasks->size() - 1)});
+  const Task& task = (*tasks)[static_cast<std::size_t>(command.task)];
+  return run_task({task, command.task, place->target, make_space(task.dag, place->target, {command.exact})}, command);
+}
+
+}  // namespace
+
+std::function<int()> make_space_command(Arguments& arguments) {
+  auto command = std::make_shared<SpaceCommand>();
+  command->model.add_to(arguments);
+  arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
+  command->place.add_to(arguments);
+  arguments.add("--task", command->task, 0, 1 << 20, "The task, by its number in whet tasks; all of them without");
+  arguments.flag("--why", command->why, "Also which rules applied to which op, and why the others did not");
+  arguments.add("--contains", command->contains,
+                "Is there a candidate like this? oc.inner=16,order=2; exit code 0 for yes, 1 for no");
+  arguments.add("--sample", command->sample, 0, 1000, "Also so many random candidates with their loops");
+  arguments.flag("--exact", command->exact, "Without schedules that round otherwise (Winograd)");
+  arguments.flag("--json", command->json, "As JSON");
+  return [command] { return run(*command); };
+}
+
+}  // namespace whet

@@ -1,0 +1,171 @@
+#include "tuner/network.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+
+#include "artifact/kernel.h"
+#include "compiler/choose.h"
+#include "compiler/scratch.h"
+#include "records/record_line.h"
+#include "task/task.h"
+
+namespace whet {
+namespace {
+
+/// A second candidate is worth a try when it is this close; another algorithm, whose weights lie elsewhere, may be
+/// further away.
+constexpr double kClose = 1.02, kOtherAlgorithm = 1.15;
+/// A task that is less of the network's time than this decides nothing.
+constexpr double kHeavy = 0.02;
+/// A swap is adopted when the network is faster by this much.
+constexpr double kFaster = 0.997;
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// A task's best record and the one that may replace it.
+struct Rivals {
+  const Task* task;
+  const Record *best, *second;
+  double share;  ///< of the network's time
+};
+
+class Settling {
+ public:
+  Settling(const FusedGraph& fused, const Target& target, RecordFile& file, const NetworkOptions& options)
+      : fused_(fused), target_(target), file_(file), options_(options) {}
+
+  Result<NetworkTruth> run() {
+    WHET_TRY(tasks_, extract_tasks(fused_, target_));
+    WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
+    scratch_.emplace(std::move(scratch));
+    NetworkTruth truth;
+    WHET_TRY(OpenedModel untuned, open(best_of(nullptr, target_), nullptr));
+    const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
+    WHET_TRY(OpenedModel tuned, open(best, &truth.predicted_seconds));
+    std::vector<OpenedModel> models = {untuned, tuned};
+    const std::vector<Rivals> rivals = close_rivals();
+    for (const Rivals& each : rivals) {
+      if (interrupted()) return truth;
+      WHET_TRY(OpenedModel model, open(with_second(best, each), nullptr));
+      models.push_back(std::move(model));
+    }
+    WHET_TRY(const std::vector<double> seconds, time_in_turn(models));
+    if (seconds.empty()) return truth;
+    truth.untuned_seconds = seconds[0];
+    truth.tuned_seconds = seconds[1];
+    for (std::size_t i = 0; i < rivals.size(); ++i) {
+      const bool adopted = seconds[i + 2] < kFaster * seconds[1];
+      truth.swaps.push_back({rivals[i].task->name, seconds[i + 2], adopted});
+      if (adopted) WHET_RETURN_IF_ERROR(adopt(rivals[i]));
+    }
+    return truth;
+  }
+
+ private:
+  bool interrupted() const { return options_.interrupted && options_.interrupted(); }
+
+  Result<OpenedModel> open(const ScheduleSource& source, double* predicted) {
+    const std::string path = scratch_->path() + "/" + std::to_string(count_++) + ".so";
+    WHET_TRY(const CompileReport report, compile_model(fused_, source, target_, path));
+    if (predicted) *predicted = report.predicted_seconds;
+    WHET_TRY(OpenedModel model, OpenedModel::open(path, options_.open));
+    WHET_RETURN_IF_ERROR(model.set_inputs(options_.inputs));
+    return model;
+  }
+
+  /// The heaviest tasks that have a second candidate close to the best.
+  std::vector<Rivals> close_rivals() const {
+    double total = 0;
+    std::vector<Rivals> list;
+    for (const Task& task : tasks_) {
+      Rivals rivals{&task, nullptr, nullptr, 0};
+      const auto usable = [&](const Record& r) { return !options_.exact || is_exact(r.steps); };
+      const auto best = file_.records().best(task.key, target_, usable);
+      if (!best || !best->exact) continue;
+      rivals.best = best->record;
+      rivals.share = task.weight * best->record->outcome.best_seconds();
+      total += rivals.share;
+      const bool exact = is_exact(rivals.best->steps);
+      const auto other = file_.records().best(task.key, target_, [&](const Record& r) {
+        return usable(r) && r.steps != rivals.best->steps && !r.outcome.truncated && r.target == rivals.best->target &&
+               r.cache == rivals.best->cache && r.codegen == kCodegenVersion &&
+               r.outcome.best_seconds() <
+                   rivals.best->outcome.best_seconds() * (is_exact(r.steps) == exact ? kClose : kOtherAlgorithm);
+      });
+      if (!other) continue;
+      rivals.second = other->record;
+      list.push_back(rivals);
+    }
+    std::erase_if(list, [&](const Rivals& each) { return each.share < kHeavy * total; });
+    std::stable_sort(list.begin(), list.end(), [](const Rivals& a, const Rivals& b) { return a.share > b.share; });
+    if (list.size() > static_cast<std::size_t>(options_.alternatives))
+      list.resize(static_cast<std::size_t>(options_.alternatives));
+    return list;
+  }
+
+  static ScheduleSource with_second(const ScheduleSource& best, const Rivals& rivals) {
+    ScheduleSource source = best;
+    source.recorded = [recorded = best.recorded, rivals](const Task& task) -> std::optional<RecordedSchedule> {
+      if (task.key != rivals.task->key) return recorded(task);
+      return RecordedSchedule{rivals.second->steps, rivals.second->outcome.best_seconds(), ""};
+    };
+    return source;
+  }
+
+  /// The median of each model, in bursts that take turns; nothing when interrupted.
+  Result<std::vector<double>> time_in_turn(std::vector<OpenedModel>& models) {
+    std::vector<std::vector<double>> times(models.size());
+    for (OpenedModel& model : models) WHET_RETURN_IF_ERROR(model.run());
+    for (int burst = 0; burst < options_.bursts; ++burst) {
+      for (std::size_t i = 0; i < models.size(); ++i) {
+        if (interrupted()) return std::vector<double>();
+        // The first run finds the caches as another model left them.
+        WHET_RETURN_IF_ERROR(models[i].run());
+        const double begin = steady_seconds();
+        do {
+          const double before = steady_seconds();
+          WHET_RETURN_IF_ERROR(models[i].run());
+          times[i].push_back(steady_seconds() - before);
+        } while (steady_seconds() - begin < options_.burst_seconds);
+      }
+    }
+    std::vector<double> medians;
+    for (std::vector<double>& each : times) medians.push_back(median(std::move(each)));
+    return medians;
+  }
+
+  Status adopt(const Rivals& rivals) {
+    Record record = *rivals.second;
+    record.ranks_as = std::min(rivals.best->ranked_seconds(), rivals.second->outcome.best_seconds());
+    record.host = host_name();
+    record.at = utc_now();
+    return file_.append(record);
+  }
+
+  const FusedGraph& fused_;
+  const Target& target_;
+  RecordFile& file_;
+  const NetworkOptions& options_;
+  std::vector<Task> tasks_;
+  std::optional<ScratchDirectory> scratch_;
+  int count_ = 0;
+};
+
+}  // namespace
+
+Result<NetworkTruth> settle_in_network(const FusedGraph& fused, const Target& target, RecordFile& file,
+                                       const NetworkOptions& options) {
+  return Settling(fused, target, file, options).run();
+}
+
+}  // namespace whet

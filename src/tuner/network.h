@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/opened_model.h"
+#include "passes/fuse.h"
+#include "records/record_file.h"
+#include "target/target.h"
+
+namespace whet {
+
+struct NetworkOptions {
+  OpenModelOptions open;              ///< threads and cores that the model runs on
+  std::vector<Tensor> inputs;         ///< one an input of the graph, in order
+  bool exact = false;                 ///< only schedules that are `is_exact`
+  int alternatives = 2;               ///< tasks whose two best candidates are tried in the network
+  double burst_seconds = 0.1;         ///< of each model, in turn
+  int bursts = 5;                     ///< of each model
+  std::function<bool()> interrupted;  ///< asked between compiles and bursts; may be empty
+};
+
+/// The whole network, compiled and timed: what the sum of the tasks' times is held against.
+struct NetworkTruth {
+  double untuned_seconds = 0, tuned_seconds = 0;  ///< medians of one inference, measured in turn; 0: not measured
+  double predicted_seconds = 0;                   ///< sum of weight x latency; 0 where a task has no figure
+  struct Swap {
+    std::string task;
+    double seconds = 0;  ///< of the network with the task's second candidate instead of its first
+    bool adopted = false;
+  };
+  std::vector<Swap> swaps;
+};
+
+/// Compiles the network with default schedules and with the best records, and times both in turn. For the heaviest
+/// tasks whose second candidate is close, the network is compiled with that one as well: where it is faster there, the
+/// record says so (`ranks_as`) and the candidate is the task's best from now on.
+Result<NetworkTruth> settle_in_network(const FusedGraph&, const Target&, RecordFile&, const NetworkOptions&);
+
+}  // namespace whet
