@@ -165,10 +165,23 @@ return out
         out
 )");
 }
-TEST(DefaultSchedule, OfATransposeGoesByTiles) {
+TEST(DefaultSchedule, OfATransposeTurnsTilesInRegisters) {
   const char* text = R"(
 x = PLACEHOLDER [64, 48]
 t(i, j) = x[j, i] for i in 48, j in 64  # injective
+return t
+)";
+  const ComputeDag d = dag(text);
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i.0·j.0 in 12
+  for i.1 in 16  # tensorize transpose16
+    for j.1 in 16
+      t
+)");
+}
+TEST(DefaultSchedule, OfATransposeThatComputesGoesByTiles) {
+  const char* text = R"(
+x = PLACEHOLDER [64, 48]
+t(i, j) = (x[j, i] + 1f) for i in 48, j in 64  # injective
 return t
 )";
   const ComputeDag d = dag(text);
