@@ -1,6 +1,7 @@
 #include "import/zoo/zoo.h"
 
 #include "import/zoo/builder.h"
+#include "import/zoo/file_builder.h"
 
 namespace whet {
 namespace {
@@ -8,6 +9,8 @@ namespace {
 struct Network {
   const char* name;
   Graph (*make)(const ZooOptions&);
+  bool both_layouts = false;
+  std::int64_t least_image = 32;
 };
 
 template <int depth>
@@ -16,8 +19,21 @@ Graph resnet(const ZooOptions& options) {
 }
 
 constexpr Network kNetworks[] = {
-    {"resnet-18", resnet<18>},   {"resnet-34", resnet<34>},   {"resnet-50", resnet<50>},
-    {"resnet-101", resnet<101>}, {"resnet-152", resnet<152>}, {"mlp", make_mlp},
+    {"resnet-18", resnet<18>, true},
+    {"resnet-34", resnet<34>, true},
+    {"resnet-50", resnet<50>, true},
+    {"resnet-101", resnet<101>, true},
+    {"resnet-152", resnet<152>, true},
+    {"mlp", make_mlp, true},
+    {"mobilenet", make_mobilenet},
+    {"squeezenet_v1.1", make_squeezenet},
+    {"vgg-16", make_vgg16},
+    {"resnet3d-18", make_resnet3d},
+    {"inception_v3", make_inception_v3, false, 75},
+    {"dcgan", make_dcgan},
+    {"bert-mini", make_bert_mini},
+    {"vit-small", make_vit_small},
+    {"lstm", make_lstm},
 };
 
 Status check_option(const char* what, std::int64_t value, std::int64_t low, std::int64_t high) {
@@ -42,7 +58,13 @@ Result<Graph> zoo_model(const std::string& name, const ZooOptions& options) {
                                     1, std::int64_t{1} << 26));
   std::string known;
   for (const Network& network : kNetworks) {
-    if (name == network.name) return network.make(options);
+    if (name == network.name) {
+      if (options.layout == Layout::channels_last && !network.both_layouts) {
+        return Error{"the zoo has \"" + name + "\" with channels first only"};
+      }
+      WHET_RETURN_IF_ERROR(check_option("image size", options.image, network.least_image, 1024));
+      return network.make(options);
+    }
     known += (known.empty() ? "" : ", ") + std::string(network.name);
   }
   return Error{"the zoo has no network \"" + name + "\"; it has " + known};
