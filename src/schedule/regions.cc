@@ -142,23 +142,31 @@ Region required_region(const LoopTree& tree, OpId producer, LoopId at) {
   const Shape& shape = tree.dag.op(producer).shape;
   std::vector<std::optional<Span>> region(shape.size());
   std::vector<bool> whole(shape.size(), false);
+  // A transform reads dozens of elements by the same few indices: each index is looked at once.
+  std::vector<std::vector<Expr>> seen(shape.size());
+  const auto add = [&](std::size_t k, const Expr& index) {
+    std::optional<Span> span = finder.find(simplify(index, [&](VarId v) { return digit_range(tree, v); }));
+    if (span && region[k]) span = united(tree, *region[k], *span);
+    if (span)
+      region[k] = span;
+    else
+      whole[k] = true;
+  };
   for (std::size_t i = 0; i < tree.dag.ops.size(); ++i) {
     const OpId consumer(static_cast<std::int64_t>(i));
     if (!has_loops(tree, consumer) || !leaf_inside(tree, consumer, at)) continue;
-    const Expr body = tree.dag.op(consumer).element().body;
-    for_each(body, [&](const Expr& part) {
+    std::vector<Expr> axes;
+    for (std::size_t k = 0; k < tree.place(consumer).axes.size(); ++k)
+      axes.push_back(axis_value(tree, consumer, AxisId(static_cast<std::int64_t>(k))));
+    for (std::vector<Expr>& indices : seen) indices.clear();
+    for_each(tree.dag.op(consumer).element().body, [&](const Expr& part) {
       const Load* read = std::get_if<Load>(&part->kind);
       if (!read || read->source.value != producer.value) return;
       for (std::size_t k = 0; k < shape.size(); ++k) {
-        const Expr index =
-            simplify(substitute(read->index[k], [&](VarId v) { return axis_value(tree, consumer, AxisId(v.value)); }),
-                     [&](VarId v) { return digit_range(tree, v); });
-        std::optional<Span> span = finder.find(index);
-        if (span && region[k]) span = united(tree, *region[k], *span);
-        if (span)
-          region[k] = span;
-        else
-          whole[k] = true;
+        const auto is_same = [&](const Expr& other) { return same(other, read->index[k]); };
+        if (std::any_of(seen[k].begin(), seen[k].end(), is_same)) continue;
+        seen[k].push_back(read->index[k]);
+        add(k, substitute(read->index[k], [&](VarId v) { return axes[v.index()]; }));
       }
     });
   }
@@ -170,6 +178,7 @@ Region required_region(const LoopTree& tree, OpId producer, LoopId at) {
 
 LoopId storage_loop(const LoopTree& tree, OpId op) {
   if (std::find(tree.dag.outputs.begin(), tree.dag.outputs.end(), op) != tree.dag.outputs.end()) return LoopId();
+  if (tree.place(op).rolled.valid()) return tree.loop(tree.place(op).rolled).parent;
   LoopId at = loop_of_leaf(tree, op);
   auto all_consumers_inside = [&](LoopId loop) {
     for (OpId consumer : consumers_of(tree.dag, op))
