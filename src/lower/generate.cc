@@ -11,6 +11,7 @@
 #include "schedule/pipeline.h"
 #include "schedule/prefetch.h"
 #include "schedule/regions.h"
+#include "schedule/roll.h"
 
 namespace whet {
 namespace {
@@ -33,7 +34,9 @@ class Generator {
       append_item(root, phases);
     }
     lowered_.program.body = block(std::move(phases));
-    if (!tree_.pipelines.empty()) lowered_.program = rename_apart(std::move(lowered_.program));
+    const bool rolled = std::any_of(tree_.places.begin(), tree_.places.end(),
+                                    [](const Placement& place) { return place.rolled.valid(); });
+    if (rolled || !tree_.pipelines.empty()) lowered_.program = rename_apart(std::move(lowered_.program));
     return std::move(lowered_);
   }
 
@@ -42,8 +45,10 @@ class Generator {
 
   struct Stored {
     BufferId buffer;
-    std::vector<Expr> base;  ///< where the buffer starts within the tensor, one an axis
-    Expr stage;              ///< of a pipeline: the first index; undefined elsewhere
+    std::vector<Expr> base;   ///< where the buffer starts within the tensor, one an axis
+    Expr stage;               ///< of a pipeline: the first index; undefined elsewhere
+    std::size_t turning = 0;  ///< the axis along which the buffer turns round
+    std::int64_t turn = 0;    ///< after so many elements; 0: it does not
   };
 
   BufferId add_argument(const KernelArgument& argument, const std::string& name, bool constant) {
@@ -127,13 +132,24 @@ class Generator {
       buffer.extents.push_back(stages_of(tree_, loop));
       stored.stage = floormod(digit_var(tree_, tree_.loop(loop).digits.front()), stages_of(tree_, loop));
     }
+    if (tree_.place(op).rolled.valid() && buffer.scope != Scope::registers) make_window(op, stored);
     const Region region = at.valid() ? computed_region(tree_, op, at) : Region();
     for (std::size_t k = 0; k < def.shape.size(); ++k) {
-      buffer.extents.push_back(at.valid() ? region[k].extent : def.shape[k]);
+      const std::int64_t extent = at.valid() ? region[k].extent : def.shape[k];
+      buffer.extents.push_back(stored.turn > 0 && stored.turning == k ? stored.turn : extent);
       stored.base.push_back(at.valid() ? region[k].base : int_const(0));
     }
     if (!buffer.extents.empty() && buffer.scope != Scope::registers) buffer.extents.back() += tree_.place(op).padding;
     stored.buffer = lowered_.program.add(std::move(buffer));
+  }
+
+  /// Elements as far apart as the window is long share a place: the earlier one is behind it. Along the last axis
+  /// neighbours stay neighbours.
+  void make_window(OpId op, Stored& stored) const {
+    const std::size_t axis = rolled_axis(tree_, op);
+    const Shape& shape = tree_.dag.op(op).shape;
+    const std::int64_t window = tree_.digit(tree_.place(op).axes[axis]).extent;
+    if (axis + 1 < shape.size() && window < shape[axis]) stored.turning = axis, stored.turn = window;
   }
 
   /// A pipeline computes the op ahead.
@@ -255,7 +271,9 @@ class Generator {
   std::vector<Expr> place_in(const Stored& stored, const std::vector<Expr>& index) const {
     std::vector<Expr> placed;
     if (stored.stage.defined()) placed.push_back(stored.stage);
-    for (std::size_t k = 0; k < index.size(); ++k) placed.push_back(simplified(index[k] - stored.base[k]));
+    for (std::size_t k = 0; k < index.size(); ++k)
+      placed.push_back(simplified(stored.turn > 0 && stored.turning == k ? floormod(index[k], stored.turn)
+                                                                         : index[k] - stored.base[k]));
     return placed;
   }
 
@@ -309,6 +327,8 @@ class Generator {
       add(digit_value(tree_, id) < int_const(digit.extent));
     }
     const Placement& place = tree_.place(op);
+    if (only_new_ == op)
+      add(axis_value(tree_, op, AxisId(static_cast<std::int64_t>(rolled_axis(tree_, op)))) >= first_new(tree_, op));
     if (place.kind == PlaceKind::root) return conditions;
     const Element& element = tree_.dag.op(op).element();
     for (std::size_t k = 0; k < element.axes.size(); ++k) {
@@ -441,6 +461,21 @@ class Generator {
 
   /// The statements of an item, with what has to stand before it.
   void append_item(const Item& item, std::vector<Stmt>& out) {
+    const OpId op = op_of(item);
+    const LoopId rolled = tree_.place(op).rolled;
+    const LoopId around = item.loop.valid() ? tree_.loop(item.loop).parent : loop_of_leaf(tree_, op);
+    if (!rolled.valid() || around != tree_.place(op).at || extent_of(tree_, rolled) == 1)
+      return append_whole(item, out);
+    std::vector<Stmt> whole, rest;
+    append_whole(item, whole);
+    only_new_ = op;
+    append_whole(item, rest);
+    only_new_ = OpId();
+    const Expr first = digit_var(tree_, tree_.loop(rolled).digits.front()) <= int_const(0);
+    out.push_back(make_stmt(If{first, block(std::move(whole)), block(std::move(rest))}));
+  }
+
+  void append_whole(const Item& item, std::vector<Stmt>& out) {
     const OpId op = op_of(item);
     const Placement& place = tree_.place(op);
     const LoopId parent = item.loop.valid() ? tree_.loop(item.loop).parent : loop_of_leaf(tree_, op);
@@ -719,6 +754,7 @@ class Generator {
   std::map<OpId, Partial> partials_;
   std::vector<Packed> packs_;
   Packed no_pack_yet_;
+  OpId only_new_;  ///< of this op, what earlier iterations left is left alone
   std::map<OpId, OpId> prologue_ids_;
 };
 

@@ -162,6 +162,29 @@ return y
       y[i, j] = (t[floormod(i, 3), 0, j] + 1f)
 )");
 }
+TEST(Roll, ComputesOfAWindowWhatIsNew) {
+  EXPECT_EQ(after("simplify", R"(
+x = PLACEHOLDER [12, 20]
+t(i, j) = (x[i, j]*2f) for i in 12, j in 20
+y(i, j) += t[(i + r), j] for i in 10, j in 20, r in 3
+return y
+)",
+                  "reorder l2 l4 l3; compute_at o1 l2; roll o1 l2"),
+            R"(  for i in 0 .. 10
+    if (i <= 0)
+      for i_1 in 0 .. 3
+        for j in 0 .. 20
+          t[(i + i_1), j] = (x[(i + i_1), j]*2f)
+    else
+      for j in 0 .. 20
+        t[floormod((i + 2), 3), j] = (x[(i + 2), j]*2f)
+    for j in 0 .. 20
+      y[i, j] = 0f
+    for r in 0 .. 3
+      for j in 0 .. 20
+        y[i, j] = (y[i, j] + t[floormod((i + r), 3), j])
+)");
+}
 TEST(Unroll, CopiesTheBody) {
   EXPECT_EQ(after("simplify_unrolled", "x = PLACEHOLDER [3]\ny(i) = (x[i] + 1f) for i in 3\nreturn y\n", "unroll l0"),
             R"(  y[0] = (x[0] + 1f)
@@ -352,7 +375,7 @@ TEST(EverySchedule, KeepsTheMeaningOfRandomDags) {
                                 "compute_root", "inline",     "cache_read",
                                 "cache_write",  "rfactor",    "pack",
                                 "pad_storage",  "prefetch",   "pipeline",
-                                "tensorize",    "winograd"})
+                                "roll",         "tensorize",  "winograd"})
     EXPECT_GE(used[primitive], 2) << primitive;
 }
 

@@ -26,8 +26,8 @@ Status apply(LoopTree& tree, const Annotate& step) {
         return refuse(tree, step.loop, "is not the outermost loop of a root; only that may be parallel");
       if (is_reduce(tree, step.loop))
         return refuse(tree, step.loop, "runs over a reduce axis, whose sum workers would race for");
-      if (stages_of(tree, step.loop) > 1)
-        return refuse(tree, step.loop, "is a pipeline, whose iterations follow one another");
+      if (stages_of(tree, step.loop) > 1 || is_rolled_through(tree, step.loop))
+        return refuse(tree, step.loop, "moves a pipeline or a window, whose iterations follow one another");
       break;
     case LoopKind::vectorized:
       if (is_reduce(tree, step.loop) && !is_rfactored(tree, step.loop))

@@ -38,8 +38,8 @@ Status apply(LoopTree& tree, const Bind& step) {
   if (is_reduce(tree, step.loop))
     return refuse(tree, step.loop, "runs over a reduce axis, whose sum blocks and threads would race for");
   if (is_in_tile(tree, step.loop)) return refuse(tree, step.loop, "belongs to the tile of an intrinsic");
-  if (stages_of(tree, step.loop) > 1)
-    return refuse(tree, step.loop, "is a pipeline, whose iterations follow one another");
+  if (stages_of(tree, step.loop) > 1 || is_rolled_through(tree, step.loop))
+    return refuse(tree, step.loop, "moves a pipeline or a window, whose iterations follow one another");
   std::vector<LoopId> around = path_to(tree, step.loop);
   around.pop_back();
   const auto kind_of = [&](LoopId at) { return tree.loop(at).kind; };

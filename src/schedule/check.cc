@@ -81,6 +81,12 @@ Status check_overlaps(const LoopTree& tree, OpId op, const std::vector<LoopId>& 
   return ok_status();
 }
 
+bool is_rolled_through(const LoopTree& tree, LoopId loop) {
+  return std::any_of(tree.places.begin(), tree.places.end(), [&](const Placement& place) {
+    return place.rolled.valid() && encloses(tree, place.rolled, loop) && encloses(tree, loop, place.at);
+  });
+}
+
 bool is_cached_at(const LoopTree& tree, LoopId loop) {
   return std::any_of(tree.caches.begin(), tree.caches.end(),
                      [&](const RegisterCache& cache) { return cache.loop == loop; });

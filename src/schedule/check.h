@@ -28,6 +28,8 @@ std::vector<DigitId> leaves_of(const LoopTree&, DigitId root);
 /// `order`, the op's own loops outermost first, no reduce loop and no loop with a register cache may stand outside of a
 /// loop over overlapping tiles.
 Status check_overlaps(const LoopTree&, OpId op, const std::vector<LoopId>& order);
+/// Some op is rolled along the loop, or along a loop around it and computed inside: its iterations follow one another.
+bool is_rolled_through(const LoopTree&, LoopId);
 bool is_cached_at(const LoopTree&, LoopId);
 /// The refusal of overlapping tiles `tiles` inside of loop `started`.
 Error refuse_overlap(const LoopTree&, LoopId tiles, LoopId started);

@@ -38,7 +38,7 @@ Status apply(LoopTree& tree, const ComputeRoot& step) {
   remove_nest(tree, step.op);
   Placement& place = tree.places[step.op.index()];
   if (kind == PlaceKind::reverse_at) tree.places[tree.loop(place.at).op.index()].registers = false;
-  place.kind = PlaceKind::root, place.at = LoopId(), place.registers = false;
+  place.kind = PlaceKind::root, place.at = LoopId(), place.rolled = LoopId(), place.registers = false;
   std::fill(place.base.begin(), place.base.end(), int_const(0));
   insert_nest(tree, step.op, extents, LoopId(), kind == PlaceKind::at ? end : begin);
   return ok_status();

@@ -58,6 +58,7 @@ struct Placement {
   LoopId at;                  ///< for at and reverse_at
   bool registers = false;     ///< the op's buffer is asked to be registers
   std::int64_t padding = 0;   ///< elements behind each row of the op's buffer
+  LoopId rolled;              ///< what is computed stays for the next iteration of this loop; invalid: it does not
   std::vector<DigitId> axes;  ///< root digit of each axis (spatial, then reduce)
   std::vector<Expr> base;     ///< where the root digit starts within the axis, one an axis; 0 but for at and reverse_at
 };

@@ -64,6 +64,8 @@ Status apply(LoopTree& tree, const Pipeline& step) {
   const std::vector<OpId> moved = computed_at(tree, step.loop);
   if (moved.empty()) return refuse(tree, step.loop, "has nothing computed at it that could be computed ahead");
   for (OpId op : moved)
+    if (tree.place(op).rolled.valid()) return refuse(tree, op, "is rolled, and its window is where it is");
+  for (OpId op : moved)
     if (tree.place(op).registers) return refuse(tree, op, "is in registers, which have no stages");
   WHET_RETURN_IF_ERROR(check_sources(tree, step.loop, moved));
   tree.pipelines.push_back({step.loop, step.stages});

@@ -36,7 +36,8 @@ Region computed_region(const LoopTree&, OpId op, LoopId at);
 Region required_region(const LoopTree&, OpId producer, LoopId at);
 
 /// Where the buffer of `op` lives: the innermost loop around its leaf and all its consumers' leaves that is not one of
-/// its reduce loops nor inside one. Invalid: at the top, whole tensor. Outputs live at the top.
+/// its reduce loops nor inside one; of a rolled op, the loop around the one that it is rolled along. Invalid: at the top,
+/// whole tensor. Outputs live at the top.
 LoopId storage_loop(const LoopTree&, OpId op);
 
 }  // namespace whet

@@ -467,6 +467,42 @@ TEST(Bind, KeepsToTheShapeOfAGrid) {
   EXPECT_EQ(after(kPair, "bind l2 warp"), "bind has \"warp\" where block, thread or virtual was expected");
 }
 
+constexpr const char* kWindow = R"(
+x = PLACEHOLDER [12, 20]
+t(i, j) = (x[i, j]*2f) for i in 12, j in 20
+y(i, j) += t[(i + r), j] for i in 10, j in 20, r in 3
+return y
+)";
+
+TEST(Roll, KeepsAWindowFromOneIterationToTheNext) {
+  EXPECT_EQ(after(kWindow, "reorder l2 l4 l3; compute_at o1 l2; roll o1 l2"), R"(for i in 10
+  t rolled along i
+  for i in 3
+    for j in 20
+      t
+  for r in 3
+    for j in 20
+      y
+)");
+}
+TEST(Roll, RefusesWhatIsNoWindow) {
+  EXPECT_NE(after(kWindow, "roll o1 l2").find("is not computed at or under loop i"), std::string::npos);
+  EXPECT_NE(after(kWindow, "compute_at o1 l2; roll o1 l5").find("is not computed at or under"), std::string::npos);
+  EXPECT_NE(after(kWindow, "compute_at o1 l2 registers; roll o1 l2").find("is in registers"), std::string::npos);
+  EXPECT_NE(after(kWindow, "compute_at o1 l2; roll o1 l2; roll o1 l2").find("is rolled already"), std::string::npos);
+  EXPECT_NE(after(kWindow, "compute_at o1 l2; parallel l2; roll o1 l2").find("follow no order"), std::string::npos);
+  EXPECT_NE(after(kWindow, "compute_at o1 l2; roll o1 l2; parallel l2").find("follow one another"), std::string::npos);
+  EXPECT_NE(after(kWindow, "compute_at o1 l2; pipeline l2 2; roll o1 l2").find("is a pipeline"), std::string::npos);
+  EXPECT_NE(after(kWindow, "compute_at o1 l2; roll o1 l2; pipeline l2 2").find("is rolled"), std::string::npos);
+  EXPECT_NE(after(kWindow, "compute_at o1 l4; roll o1 l2").find("is not the only loop that moves the window"),
+            std::string::npos);
+  EXPECT_NE(after("x = PLACEHOLDER [12]\nt(i) = (x[i]*2f) for i in 12\ny(i) += t[((9 - i) + r)] for i in 10, r in 3\n"
+                  "return y\n",
+                  "compute_at o1 l1; roll o1 l1")
+                .find("backwards"),
+            std::string::npos);
+}
+
 constexpr const char* kTurned = R"(
 x = PLACEHOLDER [40, 50]
 y(i, j) = x[j, i] for i in 50, j in 40

@@ -144,13 +144,15 @@ Result<Step> read_step(Reader& in) {
     step = Pipeline{in.loop(), in.number()};
   else if (verb == "tensorize")
     step = Tensorize{in.loop(), in.intrinsic()};
+  else if (verb == "roll")
+    step = Roll{in.op(), in.loop()};
   else if (verb == "winograd")
     step = Winograd{in.op(), in.number()};
   else
     return Error{fmt::format(
         "there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, bind, compute_at, "
         "reverse_compute_at, compute_root, inline, cache_read, cache_write, rfactor, pack, pad_storage, prefetch, "
-        "pipeline, tensorize or winograd",
+        "pipeline, roll, tensorize or winograd",
         verb)};
   if (in.error.empty() && in.more()) in.error = fmt::format("has \"{}\" too much", in.words[in.next]);
   if (!in.error.empty()) return Error{fmt::format("{} {}", verb, in.error)};
@@ -216,6 +218,7 @@ std::string to_text(const Step& step) {
             },
             [&](const Pipeline& s) { out.add("pipeline"), out.add(s.loop), out.add(fmt::format("{}", s.stages)); },
             [&](const Tensorize& s) { out.add("tensorize"), out.add(s.loop), out.add(name_of(s.intrinsic)); },
+            [&](const Roll& s) { out.add("roll"), out.add(s.op), out.add(s.loop); },
             [&](const Winograd& s) { out.add("winograd"), out.add(s.op), out.add(fmt::format("{}", s.tile)); }},
       step);
   return out.text;
@@ -305,6 +308,7 @@ void Scheduler::prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahe
 }
 void Scheduler::pipeline(LoopId loop, std::int64_t stages) { run(Pipeline{loop, stages}); }
 void Scheduler::tensorize(LoopId loop, Intrinsic intrinsic) { run(Tensorize{loop, intrinsic}); }
+void Scheduler::roll(OpId op, LoopId loop) { run(Roll{op, loop}); }
 void Scheduler::inline_op(OpId op) { run(Inline{op}); }
 OpId Scheduler::cache_read(OpId tensor, OpId reader) { return run(CacheRead{tensor, reader}) ? reader : OpId(); }
 void Scheduler::cache_write(OpId op, LoopId loop) { run(CacheWrite{op, loop}); }

@@ -23,6 +23,7 @@
 #include "schedule/reorder.h"
 #include "schedule/reverse_compute_at.h"
 #include "schedule/rfactor.h"
+#include "schedule/roll.h"
 #include "schedule/split.h"
 #include "schedule/tensorize.h"
 #include "schedule/winograd.h"
@@ -33,7 +34,7 @@ namespace whet {
 /// same steps replay on another shape of the same structure.
 using Step =
     std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline, CacheRead,
-                 CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Tensorize, Winograd>;
+                 CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll, Tensorize, Winograd>;
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
@@ -78,6 +79,7 @@ class Scheduler {
   void pad_storage(OpId op, std::int64_t elements);
   void pipeline(LoopId loop, std::int64_t stages);
   void tensorize(LoopId loop, Intrinsic intrinsic);
+  void roll(OpId op, LoopId loop);
   void prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahead);
   /// Gives the ops of the new DAG, invalid ones when refused.
   WinogradOps winograd(OpId op, std::int64_t tile);

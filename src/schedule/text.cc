@@ -68,6 +68,8 @@ void print(const LoopTree& tree, const Item& item, int depth, std::string& text)
   const bool first = !loop.parent.valid() || tree.loop(loop.parent).op != loop.op;
   if (first && place.padding > 0)
     text += fmt::format("{}{} rows + {}\n", indent, tree.dag.op(loop.op).name, place.padding);
+  if (first && place.rolled.valid())
+    text += fmt::format("{}{} rolled along {}\n", indent, tree.dag.op(loop.op).name, name_of(tree, place.rolled));
   if (first && place.registers) text += fmt::format("{}{} @registers\n", indent, tree.dag.op(loop.op).name);
   text += fmt::format("{}{} {} in {}{}\n", indent, word(loop.kind), name_of(tree, item.loop),
                       extent_of(tree, item.loop), tails(tree, item.loop));

@@ -104,7 +104,7 @@ LoopId random_loop(const LoopTree& tree, Rng& rng) {
 Step random_step(const LoopTree& tree, Rng& rng) {
   const LoopId loop = random_loop(tree, rng);
   const OpId op = random_op(tree.dag, rng);
-  switch (rng.below(17)) {
+  switch (rng.below(18)) {
     case 0:
     case 1:
     case 2:
@@ -130,6 +130,11 @@ Step random_step(const LoopTree& tree, Rng& rng) {
       return rng.chance(0.5) ? Step(Inline{op}) : Step(Pack{op, random_op(tree.dag, rng)});
     case 12:
       return PadStorage{op, rng.between(1, 20)};
+    case 17: {
+      if (tree.place(op).kind != PlaceKind::at) return ComputeAt{op, loop, false};
+      const std::vector<LoopId> around = path_to(tree, tree.place(op).at);
+      return Roll{op, around[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(around.size())))]};
+    }
     case 16: {
       const PlaceKind kind = tree.place(op).kind;
       return Pipeline{kind == PlaceKind::at ? tree.place(op).at : loop, rng.between(2, 4)};
