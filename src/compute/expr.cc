@@ -286,7 +286,9 @@ Expr call(MathFn fn, std::vector<Expr> args) {
     WHET_CHECK(arg->dtype == dtype);
     widen(arg, lanes);
   }
-  const DType result = fn == MathFn::bits_of ? DType::i32 : fn == MathFn::float_of_bits ? DType::f32 : dtype;
+  DType result = dtype;
+  if (fn == MathFn::bits_of) result = dtype == DType::f64 ? DType::i64 : DType::i32;
+  if (fn == MathFn::float_of_bits) result = dtype == DType::i64 ? DType::f64 : DType::f32;
   return make_expr(result, lanes, Call{fn, std::move(args)});
 }
 

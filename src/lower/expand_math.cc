@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "lower/expand_double.h"
+
 namespace whet {
 namespace {
 
@@ -338,10 +340,8 @@ class Pass {
       case MathFn::ceil:
       case MathFn::round:
         return !has_round_;
-      case MathFn::rsqrt:
-        return true;
       default:
-        return e->dtype != DType::f64;
+        return true;
     }
   }
 
@@ -375,6 +375,12 @@ class Pass {
 
   Expr expand(MathFn fn, const std::vector<Expr>& args, LetScope& scope) const {
     const Expr& x = args[0];
+    const bool rounds = fn == MathFn::floor || fn == MathFn::ceil || fn == MathFn::round;
+    if (x->dtype == DType::f64 && fn != MathFn::rsqrt && !rounds) {
+      Expr small = fn == MathFn::pow ? small_power(x, args[1]) : Expr();
+      if (small.defined()) return small;
+      return expand_double(fn, args, [&](Expr e) { return scope.bind(std::move(e)); }, has_round_);
+    }
     switch (fn) {
       case MathFn::exp:
         return expand_exp(x, scope);

@@ -8,8 +8,8 @@ namespace whet {
 /// Rewrites calls of functions that no processor has an instruction for as polynomials of plain expressions, for any
 /// number of lanes; intermediate values become lets around the statement.
 ///   Expands  exp, log, tanh, erf, sigmoid, rsqrt, sin, cos, pow; floor, ceil and round where the target lacks them.
-///   Keeps    sqrt, abs, bits_of, float_of_bits; everything that is no call. f16 arguments are computed in f32. Calls
-///            of f64 are kept (code generation refuses them by name), but rsqrt, floor, ceil and round.
+///   Keeps    sqrt, abs, bits_of, float_of_bits; everything that is no call. f16 arguments are computed in f32,
+///            those of f64 by expand_double.
 ///   Errors   at most 2 units in the last place, 4 for sigmoid, over all f32, infinities and NaN included; zeros have
 ///            the right sign. Results below 2^-126 may be zero. sin and cos: for |x| <= 2^20; beyond, the absolute
 ///            error grows as |x| * 2^-50, and |x| >= 2^30 gives NaN.

@@ -339,9 +339,11 @@ class Interpreter {
     if (n.args.size() > 1) eval(n.args[1], second.data(), wanted);
     for (int k = 0; k < e->lanes; ++k) {
       if (n.fn == MathFn::bits_of) {
-        out[k].i = std::bit_cast<std::int32_t>(static_cast<float>(out[k].f));
+        out[k].i = e->dtype == DType::i64 ? std::bit_cast<std::int64_t>(out[k].f)
+                                          : std::bit_cast<std::int32_t>(static_cast<float>(out[k].f));
       } else if (n.fn == MathFn::float_of_bits) {
-        out[k].f = std::bit_cast<float>(static_cast<std::int32_t>(out[k].i));
+        out[k].f = e->dtype == DType::f64 ? std::bit_cast<double>(out[k].i)
+                                          : std::bit_cast<float>(static_cast<std::int32_t>(out[k].i));
       } else {
         out[k].f =
             computed(e->dtype, apply(n.fn, out[k].f, second.empty() ? 0 : second[static_cast<std::size_t>(k)].f));
