@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "codegen/testing/main_loop.h"
+#include "codegen/main_loop.h"
 
 namespace whet {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "codegen/compile.h"
-#include "codegen/testing/main_loop.h"
+#include "codegen/main_loop.h"
 #include "lower/lower.h"
 #include "schedule/steps.h"
 #include "space/space.h"
