@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/explain_tuning.h"
 #include "trial/outcome.h"
 
 namespace whet {
@@ -13,7 +14,7 @@ namespace {
 
 struct ExplainCommand {
   std::string topic;
-  std::string what;
+  TuningQuestion question;
 };
 
 constexpr const char* kProgress =
@@ -29,6 +30,11 @@ Below the rows:
   Estimated total latency   the sum of weight x latency over the tasks that have one; in brackets the same with default schedules
   Used time, ETA            seconds since the start; seconds until the trials or the minutes are used up
   Next ID                   the task whose round is next
+  Remaining gain            what as many trials again may save: as much as the second half of each task's trials did
+With --per-task, a line a task: Current is the best of the batch just measured, Best the best so far, Progress the
+candidates measured (failed ones included) of those allowed, then the seconds spent on the task.
+At the end, for each task: "Held by" the tightest of its limits on this machine and the share of it that is reached
+(`whet explain task N` prints the sum); "rests": as many trials again promise less than --least-gain.
 )";
 
 constexpr const char* kMetrics =
@@ -59,7 +65,9 @@ int explain_error(const std::string& what) {
 }
 
 int run(const ExplainCommand& command) {
-  if (command.topic == "error") return explain_error(command.what);
+  if (command.topic == "error") return explain_error(command.question.what);
+  if (command.topic == "task") return explain_task(command.question);
+  if (command.topic == "candidate") return explain_candidate(command.question);
   fmt::print("{}", command.topic == "progress" ? kProgress : kMetrics);
   return kDone;
 }
@@ -68,8 +76,16 @@ int run(const ExplainCommand& command) {
 
 std::function<int()> make_explain(Arguments& arguments) {
   auto command = std::make_shared<ExplainCommand>();
-  arguments.require_choice("topic", command->topic, {"error", "progress", "metrics"}, "What to explain");
-  arguments.add("what", command->what, "For error: its number or name (default: lists them)");
+  arguments.require_choice(
+      "topic", command->topic, {"error", "progress", "metrics", "task", "candidate"},
+      "error N, progress, metrics; task N: why it stands where it stands; candidate ID: its loops");
+  TuningQuestion& question = command->question;
+  arguments.add("what", question.what, "The error's number or name, the task's number, the candidate's ID");
+  arguments.add("--model", question.model.model, "task, candidate: the model that was tuned");
+  arguments.add("--shape", question.model.shapes, "data=1x3x224x224: as it was given when tuning");
+  arguments.add("--records", question.records, "task, candidate: its record file");
+  arguments.flag("--code", question.code, "candidate: the hot loop of the machine code as well");
+  question.place.add_to(arguments);
   return [command] { return run(*command); };
 }
 

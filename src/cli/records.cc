@@ -68,8 +68,8 @@ int print_best(const RecordsCommand& command, const Records& records) {
       fmt::print("{}\n", to_line(record));
       continue;
     }
-    fmt::print("{:10.4f} ms  {}  [{}]\n            {}\n", record.outcome.best_seconds() * 1e3, record.task,
-               record.target, to_json(record.candidate));
+    fmt::print("{:10.4f} ms  {}  [{}]\n            {}  {}\n", record.outcome.best_seconds() * 1e3, record.task,
+               record.target, record.tree_hash, to_json(record.candidate));
   }
   return kDone;
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "cli/rates.h"
 #include "cli/table.h"
 
 namespace whet {
@@ -138,7 +139,8 @@ std::string cut_lines(const std::string& text, int columns) {
   return out;
 }
 
-std::string closing_report(const TuneProgress& progress, double peak_gflops) {
+std::string closing_report(const TuneProgress& progress, double peak_gflops,
+                           const std::vector<std::vector<Limit>>& limits) {
   Table table({{"ID"},
                {"Task", false},
                {"Weight"},
@@ -147,6 +149,7 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops) {
                {"Gain"},
                {"Speed (GFLOPS)"},
                {"% peak"},
+               {"Held by", false},
                {"Trials"},
                {"Failed"},
                {"", false}});
@@ -160,7 +163,8 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops) {
     table.add({std::to_string(id), task.name, std::to_string(task.weight), milliseconds(task.default_seconds),
                milliseconds(task.best_seconds), gain_text(task),
                gflops_of(task) > 0 ? fmt::format("{:.1f}", gflops_of(task)) : kNone, percent_of_peak(task, peak_gflops),
-               std::to_string(task.trials), std::to_string(task.failed),
+               id < limits.size() ? held_by(limits[id], task.best_seconds) : "", std::to_string(task.trials),
+               std::to_string(task.failed),
                !task.given_up.empty() ? "given up: " + task.given_up
                : task.used_up         ? "space used up"
                : task.rests           ? "rests: no more gain expected"

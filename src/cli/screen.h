@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/limit.h"
 #include "tuner/network.h"
 #include "tuner/tuner.h"
 
@@ -30,8 +31,9 @@ std::string progress_line(const TuneProgress&);
 std::string round_line(const TuneProgress&);
 /// Every line (all end with a newline) cut to the width of a terminal: one that wraps would spoil drawing over it.
 std::string cut_lines(const std::string& text, int columns);
-/// What stands at the end: before and after, per task; where the time went; what failed.
-std::string closing_report(const TuneProgress&, double peak_gflops);
+/// What stands at the end: before and after, per task, and what holds it; where the time went; what failed.
+///   limits  one list a task, or empty
+std::string closing_report(const TuneProgress&, double peak_gflops, const std::vector<std::vector<Limit>>& limits);
 /// The whole network: untuned and tuned as measured in turn, predicted and measured; "" where it was not timed.
 std::string network_report(const NetworkTruth&);
 

@@ -82,9 +82,16 @@ void print_why(const std::vector<RuleNote>& notes) {
   fmt::print("\nThe rules, in the order in which they were asked (+ applied, - did not):\n");
   for (const Rule* rule : rule_table()) {
     fmt::print("{}: {}\n", rule->name, rule->does);
-    for (const RuleNote& note : notes)
-      if (note.rule == rule->name)
-        fmt::print("  {} {}{}\n", note.applied ? '+' : '-', note.op, note.applied ? "" : ": " + note.sentence);
+    std::vector<std::pair<std::string, std::vector<std::string>>> lines;  // a sentence and the ops it is about
+    for (const RuleNote& note : notes) {
+      if (note.rule != rule->name) continue;
+      const std::string key = note.applied ? "" : note.sentence;
+      const auto same = std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return line.first == key; });
+      (same != lines.end() ? *same : lines.emplace_back(key, std::vector<std::string>())).second.push_back(note.op);
+    }
+    for (const auto& [sentence, ops] : lines)
+      fmt::print("  {} {}{}{}\n", sentence.empty() ? '+' : '-', fmt::join(ops, ", "), sentence.empty() ? "" : ": ",
+                 sentence);
   }
 }
 

@@ -12,15 +12,15 @@
 #include "cli/command.h"
 #include "cli/model.h"
 #include "cli/options.h"
+#include "cli/rates.h"
 #include "cli/screen.h"
-#include "compute/winograd.h"
 #include "json/json.h"
 #include "machine/detect.h"
-#include "machine/peak.h"
 #include "measure/host.h"
 #include "measure/local_measurer.h"
 #include "records/record_file.h"
 #include "search/strategy.h"
+#include "tuner/footprint.h"
 #include "tuner/network.h"
 #include "tuner/tuner.h"
 
@@ -83,7 +83,8 @@ Result<std::vector<Task>> choose_tasks(const std::vector<Task>& tasks, const std
 struct Tuned {
   TuneProgress progress;
   NetworkTruth truth;
-  double peak_gflops = 0;
+  MachineRates rates;
+  std::vector<std::vector<Limit>> limits;  ///< one list a task
 };
 
 /// Per task, where neither --trials nor --minutes is given.
@@ -105,31 +106,6 @@ std::string default_records(const std::string& model) {
   return name + ".jsonl";
 }
 
-/// Bytes of a task's constants as the largest of its algorithms has them: Winograd's transformed weights are 36 numbers
-/// for 9.
-std::int64_t constant_bytes(const ComputeDag& dag, bool exact) {
-  std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < dag.ops.size(); ++i) {
-    const Op& op = dag.ops[i];
-    if (op.is_placeholder()) {
-      if (std::get<Placeholder>(op.def).constant) bytes += num_elements(op.shape) * size_of(op.dtype);
-    } else if (const auto fast = winograd(dag, OpId(static_cast<std::int64_t>(i)), 4); fast.ok() && !exact) {
-      bytes += num_elements(fast->dag.op(fast->ops.weights).shape) * size_of(op.dtype);
-    }
-  }
-  return bytes;
-}
-
-/// What one inference touches at most: the constants of every kernel, and twice the largest activation. A weight that
-/// is in the cache in a log but not in the network would make the log choose the wrong algorithm.
-std::int64_t network_footprint(const Prepared& prepared, bool exact) {
-  std::int64_t constants = 0, largest = 0;
-  for (const Task& task : prepared.tasks) constants += task.weight * constant_bytes(task.dag, exact);
-  for (const Value& value : prepared.fused.graph.values)
-    if (!value.constant) largest = std::max(largest, num_elements(value.type.shape) * size_of(value.type.dtype));
-  return constants + 2 * largest;
-}
-
 MeasureOptions measure_options(const TuneCommand& command, const Prepared& prepared) {
   MeasureOptions options;
   options.build_timeout = command.build_timeout;
@@ -139,7 +115,7 @@ MeasureOptions measure_options(const TuneCommand& command, const Prepared& prepa
   options.seed = command.model.seed;
   options.burst_seconds = kBurstSeconds;
   options.policy.cache = *parse_cache_mode(command.cache);
-  options.policy.network_bytes = network_footprint(prepared, command.exact);
+  options.policy.network_bytes = network_footprint(prepared.fused, prepared.tasks, command.exact);
   options.interrupted = [] { return interrupted.load(); };
   return options;
 }
@@ -251,11 +227,12 @@ Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared
 Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepared, MeasureHost& host,
                               RecordFile& file) {
   Tuned tuned;
-  const auto peak = [&] { return measure_peak_gflops(prepared.place.target, prepared.place.cores.cpus); };
-  tuned.peak_gflops = peak();
-  WHET_TRY(tuned.progress, tune_here(command, prepared, host, file, tuned.peak_gflops));
-  // A peak that was measured beside something else would give shares of more than the whole.
-  tuned.peak_gflops = std::max(tuned.peak_gflops, peak());
+  tuned.rates = measure_rates(prepared.place);
+  WHET_TRY(tuned.progress, tune_here(command, prepared, host, file, tuned.rates.gflops));
+  // What was measured beside something else would give shares of more than the whole.
+  tuned.rates = best_of(tuned.rates, measure_rates(prepared.place));
+  const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, command.exact);
+  for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
   if (command.no_network || tuned.progress.interrupted) return tuned;
   Result<NetworkTruth> truth = settle(command, prepared, file);
   if (truth.ok())
@@ -267,7 +244,7 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
 }
 
 void print_text(const TuneCommand& command, const Tuned& tuned) {
-  fmt::print("\n{}{}", closing_report(tuned.progress, tuned.peak_gflops), network_report(tuned.truth));
+  fmt::print("\n{}{}", closing_report(tuned.progress, tuned.rates.gflops, tuned.limits), network_report(tuned.truth));
   fmt::print("{}records kept in {}; next: whet compile {} --records {}\n",
              tuned.progress.interrupted ? "Interrupted; " : "", command.output, command.model.model, command.output);
 }

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "cost/cost_model.h"
 #include "cost/features.h"
+#include "cost/limit.h"
 #include "cost/nest.h"
 #include "lower/testing/random_schedule.h"
 #include "schedule/steps.h"
@@ -102,6 +103,35 @@ TEST(AnalyticEstimate, PrefersVectorsRegistersAndBothCores) {
                        target());
   EXPECT_LT(tiled, naive / 4);
   EXPECT_NEAR(parallel, tiled / 2, tiled * 0.05);
+}
+
+TEST(Limits, AreOperationsAtThePeakAndBytesFromWhereTheyLie) {
+  const MachineRates rates{.gflops = 100,
+                           .l1_gbs = 400,
+                           .l2_gbs = 200,
+                           .l3_gbs = 50,
+                           .memory_gbs = 20,
+                           .l1_bytes = 64 << 10,
+                           .l2_bytes = 2 << 20,
+                           .l3_bytes = 32 << 20};
+  const ComputeDag dag = *parse_dag(R"(
+a = PLACEHOLDER [1, 1024]
+b = PLACEHOLDER [1024, 1024] const
+c(i, j) += (a[i, k]*b[k, j]) for i in 1, j in 1024, k in 1024
+return c
+)");
+  const auto describe = [&](std::int64_t network) {
+    std::string text;
+    for (const Limit& limit : limits_of(dag, rates, network))
+      text +=
+          limit.what + " " + std::to_string(static_cast<int>(limit.seconds * 1e6 + 0.5)) + " us: " + limit.why + "\n";
+    return text;
+  };
+  EXPECT_EQ(describe(0),
+            "L3 84 us: 4.19 MB of constants at 50 GB/s\n"
+            "compute 21 us: 2.1 MFLOP at 100 GFLOPS\n"
+            "L1 0 us: 0.01 MB of activations at 400 GB/s\n");
+  EXPECT_EQ(describe(100 << 20).substr(0, 14), "memory 210 us:") << "the network's other weights push these out";
 }
 
 /// Rows of three figures; the time depends on the first two alone.

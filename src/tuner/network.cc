@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
+#include <limits>
 #include <optional>
 
 #include "artifact/kernel.h"
@@ -122,9 +122,10 @@ class Settling {
     return source;
   }
 
-  /// The median of each model, in bursts that take turns; nothing when interrupted.
+  /// The time of each model: the median of its best burst, because what disturbs a machine lasts longer than a burst
+  /// and does not hit all alike. Bursts take turns. Nothing when interrupted.
   Result<std::vector<double>> time_in_turn(std::vector<OpenedModel>& models) {
-    std::vector<std::vector<double>> times(models.size());
+    std::vector<double> best(models.size(), std::numeric_limits<double>::infinity());
     for (OpenedModel& model : models) WHET_RETURN_IF_ERROR(model.run());
     for (int burst = 0; burst < options_.bursts; ++burst) {
       for (std::size_t i = 0; i < models.size(); ++i) {
@@ -132,16 +133,16 @@ class Settling {
         // The first run finds the caches as another model left them.
         WHET_RETURN_IF_ERROR(models[i].run());
         const double begin = steady_seconds();
+        std::vector<double> times;
         do {
           const double before = steady_seconds();
           WHET_RETURN_IF_ERROR(models[i].run());
-          times[i].push_back(steady_seconds() - before);
+          times.push_back(steady_seconds() - before);
         } while (steady_seconds() - begin < options_.burst_seconds);
+        best[i] = std::min(best[i], median(std::move(times)));
       }
     }
-    std::vector<double> medians;
-    for (std::vector<double>& each : times) medians.push_back(median(std::move(each)));
-    return medians;
+    return best;
   }
 
   Status adopt(const Rivals& rivals) {

@@ -17,13 +17,13 @@ struct NetworkOptions {
   bool exact = false;                 ///< only schedules that are `is_exact`
   int alternatives = 2;               ///< tasks whose two best candidates are tried in the network
   double burst_seconds = 0.1;         ///< of each model, in turn
-  int bursts = 5;                     ///< of each model
+  int bursts = 6;                     ///< of each model
   std::function<bool()> interrupted;  ///< asked between compiles and bursts; may be empty
 };
 
 /// The whole network, compiled and timed: what the sum of the tasks' times is held against.
 struct NetworkTruth {
-  double untuned_seconds = 0, tuned_seconds = 0;  ///< medians of one inference, measured in turn; 0: not measured
+  double untuned_seconds = 0, tuned_seconds = 0;  ///< of one inference, measured in turn; 0: not measured
   double predicted_seconds = 0;                   ///< sum of weight x latency; 0 where a task has no figure
   struct Swap {
     std::string task;

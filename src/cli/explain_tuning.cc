@@ -1,0 +1,178 @@
+#include "cli/explain_tuning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "cli/command.h"
+#include "cli/rates.h"
+#include "cli/table.h"
+#include "codegen/compile.h"
+#include "codegen/main_loop.h"
+#include "lower/lower.h"
+#include "records/record_file.h"
+#include "schedule/steps.h"
+#include "task/task.h"
+#include "tuner/footprint.h"
+
+namespace whet {
+namespace {
+
+/// Candidates shown of a task.
+constexpr std::size_t kShown = 8;
+
+struct Opened {
+  Place place;
+  FusedGraph fused;
+  std::vector<Task> tasks;
+  RecordsRead read;
+};
+
+Result<Opened> open(const TuningQuestion& question) {
+  if (question.model.model.empty()) return Error{"explain: which model? say --model MODEL"};
+  if (question.records.empty()) return Error{"explain: which records? say --records FILE (of `whet tune`)"};
+  Opened opened;
+  WHET_TRY(opened.place, choose_place(question.place));
+  WHET_TRY(opened.fused, load_fused(question.model));
+  WHET_TRY(opened.tasks, extract_tasks(opened.fused, opened.place.target));
+  WHET_TRY(opened.read, read_records(question.records));
+  for (const std::string& note : opened.read.notes) fmt::print(stderr, "{}\n", note);
+  return opened;
+}
+
+/// The last record of each schedule of a task on a target, the fastest first.
+std::vector<const Record*> candidates_of(const Records& records, const Task& task, const Target& target) {
+  std::map<std::string, const Record*> last;
+  for (const Record* record : records.of(task.key))
+    if (record->target == to_string(target) && record->outcome.ok()) last[record->steps] = record;
+  std::vector<const Record*> list;
+  for (const auto& [steps, record] : last) list.push_back(record);
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Record* a, const Record* b) { return a->ranked_seconds() < b->ranked_seconds(); });
+  return list;
+}
+
+std::string milliseconds(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
+
+void print_limits(const std::vector<Limit>& limits, double seconds) {
+  fmt::print(
+      "Limits on this machine, measured now (direct algorithm; an algorithm with fewer operations passes the "
+      "first):\n");
+  for (const Limit& limit : limits) {
+    fmt::print("  {:8} {} ms: {}", limit.what, milliseconds(limit.seconds), limit.why);
+    if (seconds > 0) fmt::print("; {:.0f}% of it reached", 100 * limit.seconds / seconds);
+    fmt::print("\n");
+  }
+}
+
+/// The sentence that the figures add up to.
+std::string verdict(const std::vector<Limit>& limits, double seconds) {
+  if (limits.empty() || seconds <= 0) return "";
+  const double share = limits.front().seconds / seconds;
+  const std::string& what = limits.front().what;
+  if (share > 1.02 && what == "compute")
+    return "It does with fewer operations than the direct algorithm: more than the peak, counted by that one's.";
+  if (share > 0.8) return fmt::format("It is held by {}: little is left to gain by other schedules.", what);
+  if (share > 0.5)
+    return fmt::format("{} is the nearest limit, but half as fast again is not excluded: more trials may help.", what);
+  return fmt::format(
+      "No limit is near ({} is the nearest): starting, waiting and latency take the rest, or no good "
+      "schedule was found yet.",
+      what);
+}
+
+int print_task(const Opened& opened, const TuningQuestion& question) {
+  int id = -1;
+  const char* end = question.what.data() + question.what.size();
+  const auto [read, code] = std::from_chars(question.what.data(), end, id);
+  if (code != std::errc() || read != end || id < 0 || static_cast<std::size_t>(id) >= opened.tasks.size())
+    return wrong_use({fmt::format("explain task: \"{}\" is no task of this model; expected 0 to {} (`whet tasks`)",
+                                  question.what, opened.tasks.size() - 1)});
+  const Task& task = opened.tasks[static_cast<std::size_t>(id)];
+  const Target& target = opened.place.target;
+  const std::vector<const Record*> list = candidates_of(opened.read.records, task, target);
+  fmt::print("Task {}: {}, {} time{} in the network\n", id, task.name, task.weight, task.weight == 1 ? "" : "s");
+  const double seconds = list.empty() ? 0 : list.front()->outcome.best_seconds();
+  const std::int64_t footprint = network_footprint(opened.fused, opened.tasks, false);
+  const std::vector<Limit> limits = limits_of(task.dag, measure_rates(opened.place), footprint);
+  print_limits(limits, seconds);
+  if (list.empty()) {
+    fmt::print("No trial of it on {} is in {}: it runs on its default schedule.\n", to_string(target),
+               question.records);
+    return kDone;
+  }
+  fmt::print("{} ms is the best of {} schedules that ran: {:.1f} GFLOPS. {}\n", milliseconds(seconds), list.size(),
+             flops(task.dag) / seconds / 1e9, verdict(limits, seconds));
+  Table table({{"Time (ms)"}, {"Candidate", false}, {"Choices", false}});
+  for (std::size_t i = 0; i < std::min(kShown, list.size()); ++i)
+    table.add({milliseconds(list[i]->outcome.best_seconds()), list[i]->tree_hash, to_json(list[i]->candidate)});
+  fmt::print("{}Next: whet explain candidate {} --model {} --records {}\n", table.to_text(), list.front()->tree_hash,
+             question.model.model, question.records);
+  return kDone;
+}
+
+void print_code(const LoopTree& tree, const Target& target) {
+  const Result<Lowered> lowered = lower(tree, target, {});
+  const Result<Kernel> kernel =
+      lowered.ok() ? compile_kernel(lowered->program, target) : Result<Kernel>(lowered.error());
+  const Result<std::string> code = kernel.ok() ? disassemble(*kernel, target) : Result<std::string>(kernel.error());
+  if (!code.ok()) {
+    fmt::print("It does not compile: {}\n", code.error().message);
+    return;
+  }
+  std::vector<MachineLoop> loops = innermost_loops(*code);
+  std::stable_sort(loops.begin(), loops.end(), [](const MachineLoop& a, const MachineLoop& b) {
+    return a.multiply_adds.size() > b.multiply_adds.size();
+  });
+  fmt::print("\n{} bytes of code, {} innermost loops. The one with most multiply-adds ({}; {} use the stack):\n",
+             kernel->object.size(), loops.size(), loops.empty() ? 0 : loops[0].multiply_adds.size(),
+             loops.empty() ? 0 : loops[0].spills.size());
+  if (!loops.empty()) fmt::print("{}", loops[0].text());
+}
+
+int print_candidate(const Opened& opened, const TuningQuestion& question) {
+  for (const Task& task : opened.tasks) {
+    for (const Record* record : opened.read.records.of(task.key)) {
+      if (question.what.empty() || !record->tree_hash.starts_with(question.what)) continue;
+      const Outcome& outcome = record->outcome;
+      fmt::print("Candidate {} of {}\n", record->tree_hash, task.name);
+      fmt::print("  measured   {} {}{}, on {}, weights {}\n", static_cast<int>(outcome.code), name_of(outcome.code),
+                 outcome.ok() ? fmt::format(", {} ms{}", milliseconds(outcome.best_seconds()),
+                                            outcome.truncated ? " (ended early as clearly slower than the best)" : "")
+                              : ": " + outcome.message,
+                 record->target, record->cache);
+      fmt::print("  when       {} on {}, whet {}, code generator {}, round {}\n", record->at, record->host,
+                 record->whet, record->codegen, record->round);
+      fmt::print("  choices    {}\n  steps      {}\n\n", to_json(record->candidate), record->steps);
+      const Result<Steps> steps = parse_steps(record->steps);
+      const Result<LoopTree> tree = steps.ok() ? replay(task.dag, *steps) : Result<LoopTree>(steps.error());
+      if (!tree.ok()) {
+        fmt::print("It cannot be replayed: {}\n", tree.error().message);
+        return kDone;
+      }
+      fmt::print("{}", to_text(*tree));
+      if (question.code) print_code(*tree, opened.place.target);
+      return kDone;
+    }
+  }
+  return wrong_use(
+      {fmt::format("explain candidate: no record of this model in {} begins with \"{}\"; `whet records best` "
+                   "and `whet explain task` name them",
+                   question.records, question.what)});
+}
+
+}  // namespace
+
+int explain_task(const TuningQuestion& question) {
+  const Result<Opened> opened = open(question);
+  return opened.ok() ? print_task(*opened, question) : wrong_use(opened.error());
+}
+
+int explain_candidate(const TuningQuestion& question) {
+  const Result<Opened> opened = open(question);
+  return opened.ok() ? print_candidate(*opened, question) : wrong_use(opened.error());
+}
+
+}  // namespace whet

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "cli/model.h"
+#include "cli/options.h"
+
+namespace whet {
+
+/// What `whet explain task` and `whet explain candidate` are asked about.
+struct TuningQuestion {
+  std::string what;  ///< the task's number; the candidate's ID, a prefix of its tree's hash
+  ModelOptions model;
+  TargetOptions place;
+  std::string records;
+  bool code = false;  ///< the innermost loops of the machine code as well
+};
+
+/// Why a task stands where it stands: what it computes, its limits on this machine, its best candidates. Gives the exit
+/// code.
+int explain_task(const TuningQuestion&);
+/// What a candidate is: its choices, its loop tree, its times.
+int explain_candidate(const TuningQuestion&);
+
+}  // namespace whet

@@ -1,0 +1,44 @@
+#include "cli/rates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "machine/peak.h"
+
+namespace whet {
+
+MachineRates measure_rates(const Place& place) {
+  MachineRates rates;
+  const Target& target = place.target;
+  const auto threads = static_cast<std::int64_t>(place.cores.cpus.size());
+  rates.gflops = measure_peak_gflops(target, place.cores.cpus);
+  rates.l1_bytes = target.l1_bytes * threads;
+  rates.l2_bytes = target.l2_bytes * threads;
+  rates.l3_bytes = target.l3_bytes;
+  for (const Bandwidth& level : measure_bandwidth(target, place.cores.cpus)) {
+    if (level.level == "L1") rates.l1_gbs = level.gb_per_second;
+    if (level.level == "L2") rates.l2_gbs = level.gb_per_second;
+    if (level.level == "L3") rates.l3_gbs = level.gb_per_second;
+    if (level.level == "memory") rates.memory_gbs = level.gb_per_second;
+  }
+  return rates;
+}
+
+MachineRates best_of(const MachineRates& a, const MachineRates& b) {
+  MachineRates best = a;
+  best.gflops = std::max(a.gflops, b.gflops);
+  best.l1_gbs = std::max(a.l1_gbs, b.l1_gbs);
+  best.l2_gbs = std::max(a.l2_gbs, b.l2_gbs);
+  best.l3_gbs = std::max(a.l3_gbs, b.l3_gbs);
+  best.memory_gbs = std::max(a.memory_gbs, b.memory_gbs);
+  return best;
+}
+
+std::string held_by(const std::vector<Limit>& limits, double seconds) {
+  if (limits.empty() || !std::isfinite(seconds) || seconds <= 0) return "";
+  return fmt::format("{} {:.0f}%", limits.front().what, 100 * limits.front().seconds / seconds);
+}
+
+}  // namespace whet

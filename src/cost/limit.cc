@@ -1,0 +1,51 @@
+#include "cost/limit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace whet {
+namespace {
+
+struct Level {
+  const char* name;
+  double gbs;
+};
+
+/// The level that holds so many bytes.
+Level level_of(std::int64_t bytes, const MachineRates& rates) {
+  if (bytes <= rates.l1_bytes && rates.l1_gbs > 0) return {"L1", rates.l1_gbs};
+  if (bytes <= rates.l2_bytes && rates.l2_gbs > 0) return {"L2", rates.l2_gbs};
+  if (bytes <= rates.l3_bytes && rates.l3_gbs > 0) return {"L3", rates.l3_gbs};
+  return {"memory", rates.memory_gbs};
+}
+
+std::int64_t bytes_of(const Op& op) { return num_elements(op.shape) * size_of(op.dtype); }
+
+}  // namespace
+
+std::vector<Limit> limits_of(const ComputeDag& dag, const MachineRates& rates, std::int64_t network_bytes) {
+  std::int64_t activations = 0, constants = 0;
+  for (const Op& op : dag.ops) {
+    if (!op.is_placeholder()) continue;
+    (std::get<Placeholder>(op.def).constant ? constants : activations) += bytes_of(op);
+  }
+  for (OpId id : dag.outputs) activations += bytes_of(dag.op(id));
+  std::vector<Limit> limits;
+  const double operations = flops(dag);
+  if (rates.gflops > 0 && operations > 0)
+    limits.push_back({"compute", operations / rates.gflops / 1e9,
+                      fmt::format("{:.1f} MFLOP at {:.0f} GFLOPS", operations / 1e6, rates.gflops)});
+  const auto add = [&](const char* which, std::int64_t bytes, const Level& level) {
+    if (bytes <= 0 || level.gbs <= 0) return;
+    limits.push_back(
+        {level.name, static_cast<double>(bytes) / level.gbs / 1e9,
+         fmt::format("{:.2f} MB of {} at {:.0f} GB/s", static_cast<double>(bytes) / 1e6, which, level.gbs)});
+  };
+  add("activations", activations, level_of(activations, rates));
+  add("constants", constants, level_of(std::max(constants, network_bytes), rates));
+  std::stable_sort(limits.begin(), limits.end(), [](const Limit& a, const Limit& b) { return a.seconds > b.seconds; });
+  return limits;
+}
+
+}  // namespace whet

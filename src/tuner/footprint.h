@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "passes/fuse.h"
+#include "task/task.h"
+
+namespace whet {
+
+/// What one inference touches at most [bytes]: the constants of every kernel, as the largest of its algorithms has them
+/// (Winograd's transformed weights are 36 numbers for 9; not where `exact`), and twice the largest activation. A weight
+/// that is in the cache in a log but not in the network would make the log choose the wrong algorithm.
+std::int64_t network_footprint(const FusedGraph&, const std::vector<Task>&, bool exact);
+
+}  // namespace whet
