@@ -299,8 +299,9 @@ constexpr Template kTemplates[] = {
     {always_rows, true, true},
 };
 
-/// Random samples from the rules' sketches, to one from the templates'.
-constexpr double kShareOfRules = 0.25;
+/// Random samples from the rules' sketches, to one from a template's: where an expert wrote a large one, and where there
+/// is only the one for everything.
+constexpr double kShareBesideExperts = 0.25, kShareAlone = 3;
 
 std::vector<Sketch> template_sketches(const ComputeDag& dag, const Target& target, bool exact) {
   std::vector<Sketch> sketches;
@@ -315,7 +316,8 @@ std::vector<Sketch> template_sketches(const ComputeDag& dag, const Target& targe
 
 DesignSpace make_space(const ComputeDag& dag, const Target& target, const SpaceOptions& options) {
   std::vector<Sketch> sketches = template_sketches(dag, target, options.exact);
-  const double share = kShareOfRules * static_cast<double>(sketches.size());
+  const bool alone = sketches.size() == 1 && sketches.front().name == "rows";
+  const double share = alone ? kShareAlone : kShareBesideExperts * static_cast<double>(sketches.size());
   for (Sketch& sketch : derive_sketches(dag, target, {.exact = options.exact, .share = share}))
     sketches.push_back(std::move(sketch));
   return {dag, std::move(sketches)};

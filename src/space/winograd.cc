@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <mutex>
 
 #include "space/register_tile.h"
 
@@ -45,29 +47,32 @@ std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target)
   return p;
 }
 
+/// Everything but the tiles of the products, which is the same for many choices.
+struct Transformed {
+  Scheduler scheduler;
+  WinogradOps ops;
+  LoopId block;                  ///< of rows; invalid in phases
+  std::vector<LoopId> products;  ///< their loops
+};
+
 /// Writes the schedule of one choice, op by op, last op first: whoever is read is placed after its reader.
 class Builder {
  public:
-  Builder(const Problem& p, Scheduler& s, const Sketch::Choices& choices) : p_(p), s_(s), choices_(choices) {}
+  Builder(const Problem& p, Scheduler& s, std::int64_t m, std::int64_t rows) : p_(p), s_(s), m_(m), rows_(rows) {}
 
-  void run() {
+  Transformed transform() {
     const LoopId block = transforms();
-    products(block);
+    const std::vector<LoopId> products =
+        block.valid() ? s_.compute_at(ops_.products, block, false) : s_.loops(ops_.products);
     inputs(block);
-    s_.pack(ops_.weights, ops_.products);
-    if (block.valid()) s_.annotate(block, LoopKind::parallel);
-  }
-
-  WinogradOps phases() {
-    inputs(transforms());
-    return ops_;
+    return {s_, ops_, block, products};
   }
 
  private:
   /// Gives the loop over blocks; none in phases.
   LoopId transforms() {
     const Anatomy& a = p_.anatomy;
-    ops_ = s_.winograd(a.anchor, chosen("m"));
+    ops_ = s_.winograd(a.anchor, m_);
     const std::int64_t moved = ops_.conv.value - a.anchor.value;
     const auto now = [&](OpId op) { return OpId(op.value + moved); };
     for (std::size_t i = a.before.size(); i-- > 0;) s_.inline_op(a.before[i]);
@@ -76,8 +81,6 @@ class Builder {
     return outputs(a.output ? now(*a.output) : ops_.conv);
   }
 
-  std::int64_t chosen(const char* name) const { return choices_.at(name).front(); }
-
   void unroll(const std::vector<LoopId>& loops) {
     for (LoopId loop : loops) s_.annotate(loop, LoopKind::unrolled);
   }
@@ -85,11 +88,11 @@ class Builder {
   /// Gives the loop over blocks of rows under which everything else is computed; none in phases.
   LoopId outputs(OpId op) {
     const std::vector<LoopId> loops = s_.loops(op);  // n, oh, ow, oc
-    Scheduler::Pair oh = s_.split(loops[1], chosen("m"), Tail::guard),
-                    ow = s_.split(loops[2], chosen("m"), Tail::guard), oc = s_.split(loops[3], p_.lanes, Tail::overlap);
+    Scheduler::Pair oh = s_.split(loops[1], m_, Tail::guard), ow = s_.split(loops[2], m_, Tail::guard),
+                    oc = s_.split(loops[3], p_.lanes, Tail::overlap);
     std::vector<LoopId> shared{loops[0]}, tiles;
-    if (chosen("rows") > 0) {
-      const Scheduler::Pair block = s_.split(oh.outer, chosen("rows"), Tail::guard);
+    if (rows_ > 0) {
+      const Scheduler::Pair block = s_.split(oh.outer, rows_, Tail::guard);
       shared.push_back(block.outer), tiles.push_back(block.inner);
     } else {
       shared.push_back(oh.outer);
@@ -107,31 +110,9 @@ class Builder {
     s_.reorder({part[4], part[3]});
     unroll({part[4], part[3]});
     s_.annotate(part[5], LoopKind::vectorized);
-    if (chosen("rows") > 0) return parallel;
+    if (rows_ > 0) return parallel;
     s_.annotate(parallel, LoopKind::parallel);
     return LoopId();
-  }
-
-  void products(LoopId block) {
-    const std::vector<LoopId> loops =
-        block.valid() ? s_.compute_at(ops_.products, block, false) : s_.loops(ops_.products);
-    // x, y, n, th, tw, oc, ic
-    const Scheduler::Pair th = s_.split(loops[3], chosen("oh"), Tail::overlap),
-                          tw = s_.split(loops[4], chosen("ow"), Tail::overlap),
-                          oc = s_.split(loops[5], chosen("oc"), Tail::overlap);
-    Scheduler::Pair ic{loops[6], LoopId()};
-    if (chosen("ic") > 1) ic = s_.split(loops[6], chosen("ic"), Tail::guard);
-    std::vector<LoopId> order{loops[0], loops[1], oc.outer, loops[2], th.outer, tw.outer, ic.outer};
-    if (ic.inner.valid()) order.push_back(ic.inner);
-    order.insert(order.end(), {th.inner, tw.inner, oc.inner});
-    s_.reorder(order);
-    if (ic.inner.valid()) unroll({ic.inner});
-    unroll({th.inner, tw.inner});
-    s_.annotate(oc.inner, LoopKind::vectorized);
-    LoopId shared;
-    if (!block.valid()) shared = s_.fuse({loops[0], loops[1], oc.outer});
-    s_.cache_write(ops_.products, tw.outer);
-    if (!block.valid()) s_.annotate(shared, LoopKind::parallel);
   }
 
   void inputs(LoopId block) {
@@ -152,8 +133,52 @@ class Builder {
 
   const Problem& p_;
   Scheduler& s_;
-  const Sketch::Choices& choices_;
+  std::int64_t m_, rows_;
   WinogradOps ops_;
+};
+
+/// Cuts the products into register tiles and packs their weights.
+void tile_products(Scheduler& s, const Transformed& t, const Choices& choices) {
+  const auto chosen = [&](const char* name) { return choices.at(name).front(); };
+  const std::vector<LoopId>& loops = t.products;  // x, y, n, th, tw, oc, ic
+  const Scheduler::Pair th = s.split(loops[3], chosen("oh"), Tail::overlap),
+                        tw = s.split(loops[4], chosen("ow"), Tail::overlap),
+                        oc = s.split(loops[5], chosen("oc"), Tail::overlap);
+  Scheduler::Pair ic{loops[6], LoopId()};
+  if (chosen("ic") > 1) ic = s.split(loops[6], chosen("ic"), Tail::guard);
+  std::vector<LoopId> order{loops[0], loops[1], oc.outer, loops[2], th.outer, tw.outer, ic.outer};
+  if (ic.inner.valid()) order.push_back(ic.inner);
+  order.insert(order.end(), {th.inner, tw.inner, oc.inner});
+  s.reorder(order);
+  for (LoopId loop : {ic.inner, th.inner, tw.inner})
+    if (loop.valid()) s.annotate(loop, LoopKind::unrolled);
+  s.annotate(oc.inner, LoopKind::vectorized);
+  LoopId shared = t.block;
+  if (!shared.valid()) shared = s.fuse({loops[0], loops[1], oc.outer});
+  s.cache_write(t.ops.products, tw.outer);
+  s.pack(t.ops.weights, t.ops.products);
+  s.annotate(shared, LoopKind::parallel);
+}
+
+/// The transforms by tile size and rows of a block, each made once.
+class Transforms {
+ public:
+  explicit Transforms(Problem p) : p_(std::move(p)) {}
+
+  std::shared_ptr<const Transformed> of(const Scheduler& fresh, std::int64_t m, std::int64_t rows) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<const Transformed>& made = made_[{m, rows}];
+    if (!made) {
+      Scheduler s = fresh;
+      made = std::make_shared<const Transformed>(Builder(p_, s, m, rows).transform());
+    }
+    return made;
+  }
+
+ private:
+  Problem p_;
+  std::mutex mutex_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::shared_ptr<const Transformed>> made_;
 };
 
 /// What any tile size may choose, each once.
@@ -240,8 +265,7 @@ std::int64_t best_rows(const Problem& p, const Sketch& sketch) {
 
 WinogradOps winograd_phases(Scheduler& s, const Anatomy& anatomy, std::int64_t m, std::int64_t lanes) {
   const Problem p{.anatomy = anatomy, .lanes = lanes};
-  const Choices choices{{"m", {m}}, {"rows", {0}}};
-  return Builder(p, s, choices).phases();
+  return Builder(p, s, m, 0).transform().ops;
 }
 
 std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& target) {
@@ -270,7 +294,11 @@ std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& targe
   sketch.preferred = {{"m", {4}}, {"rows", {0}}, {"oc", {tile.oc}}, {"oh", {tile.oh}}, {"ow", {tile.ow}}, {"ic", {1}}};
   sketch.constraints = constraints(p);
   sketch.preferred["rows"] = {best_rows(p, sketch)};
-  sketch.build = [p](Scheduler& s, const Sketch::Choices& c) { Builder(p, s, c).run(); };
+  sketch.build = [transforms = std::make_shared<Transforms>(p)](Scheduler& s, const Choices& c) {
+    const std::shared_ptr<const Transformed> t = transforms->of(s, c.at("m").front(), c.at("rows").front());
+    s = t->scheduler;
+    tile_products(s, *t, c);
+  };
   Scheduler trial(dag);
   sketch.build(trial, sketch.preferred);
   if (!trial.finish().ok()) return std::nullopt;

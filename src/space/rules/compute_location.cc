@@ -8,7 +8,7 @@ namespace whet {
 namespace {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
-  if (d.way(op) != Way::open && d.way(op) != Way::copied) return "an earlier rule decided how it is computed";
+  if (d.way(op) != Way::open && d.way(op) != Way::copied) return "";
   return std::nullopt;
 }
 

@@ -63,6 +63,7 @@ std::string Derivation::name_for(OpId op, const std::string& axis) const {
 }
 
 void Derivation::decide(Decision decision, Choice preferred) {
+  if (!start_) start_ = std::make_shared<const Scheduler>(scheduler_), started_ = actions_.size();
   preferred_[decision.name] = std::move(preferred);
   decisions_.push_back(std::move(decision));
 }
@@ -94,7 +95,9 @@ Sketch Derivation::sketch(double share) const {
   sketch.constraints = constraints_;
   sketch.preferred = preferred_;
   sketch.share = share;
-  sketch.build = [actions = actions_](Scheduler& s, const Choices& choices) {
+  const std::vector<Action> actions(actions_.begin() + static_cast<std::ptrdiff_t>(started_), actions_.end());
+  sketch.build = [start = start_, actions](Scheduler& s, const Choices& choices) {
+    if (start) s = *start;
     Making making{s, choices, {}, {}, {}};
     for (const Action& action : actions) action(making);
     for (LoopId loop : making.parallel) s.annotate(loop, LoopKind::parallel);

@@ -8,7 +8,7 @@ namespace {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
   if (d.way(op) == Way::copied) return "it is the copy that its reader is to have";
-  if (d.way(op) != Way::open) return "an earlier rule decided how it is computed";
+  if (d.way(op) != Way::open) return "";
   if (is_output(d.dag(), op)) return "it is an output, which has to be stored";
   if (d.dag().op(op).element().reducer) return "it reduces: every read would do all of that again";
   if (is_constant(d.dag(), op)) return "it depends on constants alone";

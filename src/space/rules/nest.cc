@@ -44,7 +44,8 @@ void make_element_nest(Derivation& d, OpId op) {
   const bool transposed = is_transpose(d.dag(), op);
   d.decide({vectors, "native vectors in a step along the innermost axis", single({1, 2, 4, 8}), 0}, {2});
   if (transposed)
-    d.decide({across, "elements of a tile along the axis that is read along", single({2, 4, 8, 16}), 0}, {4});
+    d.decide({across, "elements of a tile along the axis that is read along", single({2, 4, 8, 16}), 0},
+             {std::max<std::int64_t>(turned_tile(d.dag(), op), 4)});
   else
     d.decide({pixels, "elements of the axis before the innermost one in a step", single({1, 2, 4, 8}), 0}, {1});
   std::vector<std::int64_t> counts{0};

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -100,6 +101,9 @@ class Derivation {
   std::vector<Decision> decisions_;
   std::vector<Constraint> constraints_;
   std::vector<Action> actions_;
+  std::shared_ptr<const Scheduler>
+      start_;                ///< what the actions before the first decision make, the same for all choices
+  std::size_t started_ = 0;  ///< how many actions these are
   Choices preferred_;
   std::map<OpId, Levels> levels_;
   std::map<OpId, LoopId> groups_;

@@ -9,7 +9,7 @@ namespace {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
   const bool grouped = d.way(op) == Way::nest && d.groups().contains(op);
-  if (!grouped && d.way(op) != Way::under) return "an earlier rule decided how it is computed";
+  if (!grouped && d.way(op) != Way::under) return "";
   for (const auto& [reader, levels] : d.levels())
     if (d.way(op) == Way::under && d.only_reader(op) == reader) return "the tiles that read it decide";
   if (reduces_innermost(d.dag(), op)) return "it reduces along its vectors, which rfactor sees to";
