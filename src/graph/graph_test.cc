@@ -100,6 +100,36 @@ TEST(Infer, DataMovementChecksItsAttributes) {
   EXPECT_EQ(inferred(ExpandOperator{{4, 3}}, {f32({1, 3})}), "f32[4x3]");
   EXPECT_EQ(inferred(ExpandOperator{{1, 3}}, {f32({4, 3})}), "n: f32[4x3] cannot be expanded to 1x3");
 }
+TEST(Infer, PlacesFitTheDataTheyNameElementsOf) {
+  EXPECT_EQ(inferred(GatherElementsOperator{1}, {f32({3, 4}), i64({2, 9})}), "f32[2x9]");
+  EXPECT_EQ(inferred(GatherElementsOperator{1}, {f32({3, 4}), i64({4, 2})}),
+            "n: the indices are i64[4x2] into f32[3x4] along dimension 1; expected as many dimensions, and no larger "
+            "extents in the others");
+  EXPECT_EQ(inferred(GatherNdOperator{1}, {f32({2, 3, 4}), i64({2, 5, 1})}), "f32[2x5x4]");
+  EXPECT_EQ(
+      inferred(GatherNdOperator{}, {f32({2, 3}), i64({5, 3})}),
+      "n: the indices are i64[5x3] into f32[2x3] with 0 batch dimensions; expected equal batches and a last extent "
+      "of 1 to 2");
+  EXPECT_EQ(inferred(GatherNdOperator{}, {f32({2, 3}), f32({5, 2})}),
+            "n: the indices are f32[5x2]; expected i32 or i64");
+  EXPECT_EQ(inferred(ScatterElementsOperator{0}, {f32({5, 3}), i64({2, 3}), f32({2, 3})}), "f32[5x3]");
+  EXPECT_EQ(inferred(ScatterElementsOperator{0}, {f32({5, 3}), i64({2, 3}), f32({2, 2})}),
+            "n: the indices are i64[2x3] and the updates f32[2x2]; expected equal shapes");
+  EXPECT_EQ(inferred(ScatterNdOperator{}, {f32({5, 3}), i64({2, 1}), f32({2, 3})}), "f32[5x3]");
+  EXPECT_EQ(inferred(ScatterNdOperator{}, {f32({5, 3}), i64({2, 1}), f32({2, 5})}),
+            "n: the updates are f32[2x5]; expected the shape 2x3 for indices 2x1 into 5x3");
+}
+TEST(Infer, ChoicesGivePlaces) {
+  EXPECT_EQ(inferred(ArgReduceOperator{true, 1, true}, {f32({2, 3, 4})}), "i64[2x1x4]");
+  EXPECT_EQ(inferred(ArgReduceOperator{true, 2, false}, {f32({2, 3, 4})}), "i64[2x3]");
+  EXPECT_EQ(inferred(ArgReduceOperator{true, 0}, {f32({0, 3})}),
+            "n: input 0 is f32[0x3]; there is no element along dimension 0");
+  EXPECT_EQ(inferred(TopKOperator{1, 2}, {f32({2, 3})}), "i64[2x2]");
+  EXPECT_EQ(inferred(TopKOperator{1, 4}, {f32({2, 3})}), "n: takes 4 elements of 3");
+  EXPECT_EQ(inferred(CumSumOperator{1}, {i64({2, 3})}), "i64[2x3]");
+  EXPECT_EQ(inferred(CumSumOperator{0}, {boolean({2})}), "n: input 0 is bool[2]; cumsum needs numbers");
+  EXPECT_EQ(inferred(UnaryOperator{UnaryKind::is_nan}, {f32({2})}), "bool[2]");
+}
 TEST(Infer, RefusesAbsurdShapes) {
   const std::int64_t huge = std::int64_t{1} << 31, half = std::int64_t{1} << 40;
   EXPECT_EQ(inferred(UnaryOperator{UnaryKind::relu}, {f32({huge})}),

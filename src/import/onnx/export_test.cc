@@ -71,11 +71,12 @@ struct EveryOperator {
     graph.inputs.push_back(graph.add_value("x" + std::to_string(graph.inputs.size()), {dtype, std::move(shape)}));
     return graph.inputs.back();
   }
-  void add(Operator op, std::vector<ValueId> inputs) {
+  ValueId add(Operator op, std::vector<ValueId> inputs) {
     const std::string name = name_of(op) + "_" + std::to_string(count++);
     const ValueId id = graph.add_node(name, std::move(op), std::move(inputs)).value();
     graph.value(id).name = name + ":0";
     graph.outputs.push_back(id);
+    return id;
   }
 };
 
@@ -85,7 +86,7 @@ Graph every_operator() {
   const ValueId x = g.input(DType::f32, {1, 4, 6, 6}), row = g.input(DType::f32, {6});
   const ValueId b = g.input(DType::boolean, {6, 6}), i = g.input(DType::i64, {2, 3});
   const ValueId p = g.input(DType::f32, {3, 5}), q = g.input(DType::f32, {3, 7});
-  for (int k = 0; k <= static_cast<int>(UnaryKind::hard_swish); ++k) {
+  for (int k = 0; k <= static_cast<int>(UnaryKind::is_nan); ++k) {
     const auto kind = static_cast<UnaryKind>(k);
     g.add(UnaryOperator{kind}, {kind == UnaryKind::logical_not ? b : x});
   }
@@ -127,6 +128,15 @@ Graph every_operator() {
   g.add(PadOperator{PadMode::constant, 1.5, {0, 0, 1, -2}, {0, 0, 2, 1}}, {x});
   g.add(GatherOperator{1}, {x, i});
   g.add(ExpandOperator{{3, 4, 6, 6}}, {x});
+  const ValueId places = g.add(TopKOperator{3, 2, false}, {x});
+  g.add(GatherElementsOperator{3}, {x, places});
+  g.add(GatherNdOperator{1}, {i, g.graph.add_constant("nd", Tensor(DType::i64, {2, 5, 1}))});
+  g.add(ScatterElementsOperator{3, ScatterKind::mul}, {x, places, g.input(DType::f32, {1, 4, 6, 2})});
+  const ValueId rows = g.input(DType::i64, {2, 1});
+  g.add(ScatterNdOperator{}, {p, rows, g.input(DType::f32, {2, 5})});
+  g.add(ScatterNdOperator{ScatterKind::add}, {p, rows, g.input(DType::f32, {2, 5})});
+  g.add(ArgReduceOperator{false, 2, false, true}, {x});
+  g.add(CumSumOperator{1, true, true}, {x});
   for (int mode = 0; mode < 3; ++mode) {
     g.add(ResizeOperator{static_cast<ResizeMode>(mode),
                          CoordinateMode::half_pixel,

@@ -339,5 +339,39 @@ TEST(ImporterTable, IsOrderedAndNamesNothingTwice) {
   EXPECT_EQ(find_importer("HardSwish", 13), nullptr);
 }
 
+TEST(ImportIndex, ComposesWhatHasSeveralResults) {
+  EXPECT_EQ(imported("TopK", 11, {f32({2, 5}), ints({2})}, {set("largest", 0)}, 2),
+            "y1: i64[2x2] = top_k(a) axis=1 k=2 smallest\ny: f32[2x2] = gather_elements(a, y1) axis=1");
+  EXPECT_EQ(imported("ArgMax", 13, {f32({2, 5})}, {set("axis", -1), set("keepdims", 0)}),
+            "y: i64[2] = argmax(a) axis=1 drop_dims");
+  EXPECT_EQ(imported("CumSum", 14, {f32({2, 5}), ints({-1})}, {set("reverse", 1)}),
+            "y: f32[2x5] = cumsum(a) axis=1 reverse");
+  EXPECT_EQ(imported("CumSum", 14, {f32({2, 5}), ints({2})}), "n: axis 2 does not exist; expected -2 to 1");
+}
+TEST(ImportEinsum, IsTransposesProductsAndSums) {
+  const auto einsum = [](const char* equation, std::vector<In> inputs) {
+    return imported("Einsum", 12, std::move(inputs), {set("equation", equation)});
+  };
+  EXPECT_EQ(einsum("bhqd,bhkd->bhqk", {f32({2, 3, 4, 5}), f32({2, 3, 6, 5})}),
+            "y: f32[2x3x4x6] = matmul(a, b) transpose_b");
+  EXPECT_EQ(einsum("ij->ji", {f32({2, 3})}), "y: f32[3x2] = transpose(a) perm=[1,0]");
+  EXPECT_EQ(einsum("i,j->ij", {f32({2}), f32({3})}),
+            "n/aligned: f32[2x1] = reshape(a)\nn/aligned_1: f32[1x3] = reshape(b)\n"
+            "y: f32[2x3] = mul(n/aligned, n/aligned_1)");
+  EXPECT_EQ(einsum("ij", {f32({2, 3, 4})}),
+            "n: attribute \"equation\" names the dimensions of input 0 \"ij\"; the input is f32[2x3x4]");
+  EXPECT_EQ(einsum("ij->ijk", {f32({2, 3})}),
+            "n: attribute \"equation\" is \"ij->ijk\"; expected each label of the result once, and in an input");
+}
+TEST(ImportConvTranspose, IsAPlainConvolutionOfBlocks) {
+  EXPECT_EQ(imported("ConvTranspose", 11, {f32({1, 2, 3, 3}), f32({2, 4, 3, 3})}, {set("pads", Ints{1, 1, 1, 1})}),
+            "n/taps: f32[2x4x3x1x3x1] = reshape(b)\nn/dilated: f32[2x4x3x1x3x1] = pad(n/taps) begin=[0,0,0,0,0,0] "
+            "end=[0,0,0,0,0,0]\nn/dense: f32[2x4x3x3] = reshape(n/dilated)\nn/filled: f32[2x4x3x3] = pad(n/dense) "
+            "begin=[0,0,0,0] end=[0,0,0,0]\nn/split: f32[1x2x4x3x1x3x1] = reshape(n/filled)\n"
+            "n/turned: f32[1x1x1x4x2x3x3] = transpose(n/split) perm=[0,4,6,2,1,3,5]\n"
+            "n/plain: f32[4x2x3x3] = reshape(n/turned)\nn/flipped: f32[4x2x3x3] = slice(n/plain) starts=[0,0,2,2] "
+            "steps=[1,1,-1,-1]\ny: f32[1x4x3x3] = conv(a, n/flipped) pads=[1,1]");
+}
+
 }  // namespace
 }  // namespace whet

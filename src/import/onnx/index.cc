@@ -30,9 +30,14 @@ Status give_top_k(OnnxSite& site, std::int64_t k) {
   WHET_TRY(op.largest, site.flag("largest", true));
   site.ignore({"sorted"});  // any order is right where it is 0
   op.k = k;
-  WHET_TRY(const ValueId places, site.add("places", op, {site.in(0)}));
-  WHET_RETURN_IF_ERROR(site.give(GatherElementsOperator{op.axis}, {site.in(0), places}, 0));
-  return site.give(places, 1);
+  ValueId places;
+  if (site.wants_output(1)) {
+    WHET_RETURN_IF_ERROR(site.give(op, {site.in(0)}, 1));
+    places = site.given(1);
+  } else {
+    WHET_TRY(places, site.add("places", op, {site.in(0)}));
+  }
+  return site.give(GatherElementsOperator{op.axis}, {site.in(0), places}, 0);
 }
 
 /// `x` where `mask`, else 0.

@@ -122,6 +122,8 @@ class OnnxSite {
   Status give(const Operator&, std::vector<ValueId> inputs, std::size_t i = 0);
   Status give(ValueId, std::size_t i = 0);
   Status give_constant(Tensor, std::size_t i = 0);
+  /// What was given as output `i`.
+  ValueId given(std::size_t i) const { return graph_.find(node_.outputs[i]); }
 
   /// Imports a subgraph where the node stands, its inputs being `inputs`, and gives its outputs.
   Result<std::vector<ValueId>> inlined(const OnnxSubgraph&, const std::vector<ValueId>& inputs);

@@ -75,6 +75,9 @@ class Generator {
                                                                      &Generator::matmul,
                                                                      &Generator::gate,
                                                                      &Generator::row_norm,
+                                                                     &Generator::choose,
+                                                                     &Generator::cumsum,
+                                                                     &Generator::scatter,
                                                                      &Generator::shuffle};
     (this->*kSteps[static_cast<std::size_t>(rng_.below(static_cast<std::int64_t>(kSteps.size())))])(pick());
   }
@@ -282,6 +285,45 @@ class Generator {
     const ValueId shifted = build_.plus(name(), variance, build_.constant(name(), {}, {0.5}));
     const ValueId deviation = build_.unary(name(), UnaryKind::sqrt, shifted);
     try_add(BinaryOperator{BinaryKind::div}, {center, deviation});
+  }
+
+  /// The largest elements, by their places: near ties may swap places, not values.
+  void choose(ValueId x) {
+    if (shape(x).empty()) return;
+    const std::int64_t axis = rng_.below(static_cast<std::int64_t>(shape(x).size()));
+    const std::int64_t extent = shape(x)[static_cast<std::size_t>(axis)];
+    const bool largest = rng_.chance(0.5);
+    Operator op = TopKOperator{axis, between(1, extent), largest};
+    if (rng_.chance(0.5)) op = ArgReduceOperator{largest, axis, true, rng_.chance(0.5)};
+    const ValueId places = build_.add(name(), op, {x});
+    try_add(GatherElementsOperator{axis}, {x, places});
+  }
+
+  void cumsum(ValueId x) {
+    if (shape(x).empty()) return;
+    const std::int64_t axis = rng_.below(static_cast<std::int64_t>(shape(x).size()));
+    try_add(CumSumOperator{axis, rng_.chance(0.5), rng_.chance(0.5)}, {x});
+  }
+
+  void scatter(ValueId x) {
+    if (shape(x).empty()) return;
+    Shape own = shape(x);
+    for (std::int64_t& extent : own) extent = between(1, extent);
+    const bool elements = rng_.chance(0.5);
+    const std::int64_t axis = rng_.below(static_cast<std::int64_t>(own.size()));
+    const Shape index_shape = elements ? own : Shape{between(1, 3), 1};
+    Tensor indices(DType::i64, index_shape);
+    const std::int64_t extent = shape(x)[elements ? static_cast<std::size_t>(axis) : 0];
+    for (std::int64_t i = 0; i < indices.size(); ++i) indices.set_integer(i, between(-extent, extent - 1));
+    const ValueId places = build_.graph.add_constant(name(), indices);
+    if (!elements) {
+      own = shape(x);
+      own[0] = index_shape[0];
+    }
+    const ScatterKind kind = rng_.chance(0.5) ? ScatterKind::replace : ScatterKind::add;
+    const ValueId updates = build_.constant(name(), own);
+    if (elements) return try_add(ScatterElementsOperator{axis, kind}, {x, places, updates});
+    try_add(ScatterNdOperator{kind}, {x, places, updates});
   }
 
   /// The channel shuffle of shufflenet.
