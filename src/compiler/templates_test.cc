@@ -73,6 +73,17 @@ TEST(Templates, ComputeConvolutionsWithTailsOfTilesAndVectors) {
   expect_right(convolution(2, 5, 6, 19, 33), kBounds, 14);
 }
 
+TEST(Templates, ComputeConvolutionsToFewChannels) {
+  expect_right(convolution(1, 8, 9, 20, 3), {{"rows", 2e-6}}, 8);
+  expect_right(convolution(1, 5, 5, 37, 1), {{"rows", 2e-6}}, 8);
+}
+TEST(Templates, PoolFewChannels) {
+  expect_right(
+      dag("x = PLACEHOLDER [1, 19, 21, 3]\np(n, y, z, c) max= x[n, ((y*2) + ry), ((z*2) + rz), c] for n in 1, y in "
+          "9, z in 10, c in 3, ry in 3, rz in 3  # pool\nreturn p\n"),
+      {{"rows", 1e-6}}, 8);
+}
+
 /// Rows one by one: what they are divided by needs all of a row first.
 ComputeDag softmax(int rows, int columns) {
   const std::string i = "i in " + std::to_string(rows), n = std::to_string(columns);

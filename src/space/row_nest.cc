@@ -8,8 +8,8 @@
 namespace whet {
 namespace {
 
-/// The loop along which `op` is computed in vectors: what it reduces innermost, or its innermost axis with more than
-/// one element. Invalid where there is none.
+/// The loop along which `op` is computed in vectors: what it reduces innermost, or its innermost axis with elements enough
+/// for a vector. Invalid where there is none.
 LoopId loop_along(const Scheduler& s, OpId op) {
   const std::vector<LoopId> loops = s.loops(op);
   if (loops.empty()) return {};
@@ -18,10 +18,30 @@ LoopId loop_along(const Scheduler& s, OpId op) {
     last = loops.back();
   else
     for (LoopId loop : loops)
-      if (!is_reduce(s.tree(), loop) && extent_of(s.tree(), loop) > 1 && s.tree().loop(loop).digits.size() == 1 &&
+      if (!is_reduce(s.tree(), loop) && extent_of(s.tree(), loop) >= 4 && s.tree().loop(loop).digits.size() == 1 &&
           s.tree().loop(loop).kind == LoopKind::serial && !is_frozen(s.tree(), loop))
         last = loop;
   return last.valid() && extent_of(s.tree(), last) >= 4 ? last : LoopId();
+}
+
+/// Weights that are read elsewhere than along the reduction, in whose vectors they would be gathered, are packed.
+void pack_weights(Scheduler& s, OpId op) {
+  const Element& element = s.tree().dag.op(op).element();
+  const auto last = static_cast<std::int64_t>(element.axes.size() + element.reduce_axes.size()) - 1;
+  std::vector<OpId> strided;
+  for_each(element.body, [&](const Expr& part) {
+    const Load* l = std::get_if<Load>(&part->kind);
+    if (!l || l->index.empty()) return;
+    const OpId source(l->source.value);
+    const Var* v = std::get_if<Var>(&l->index.back()->kind);
+    const bool given = s.tree().place(source).kind == PlaceKind::placeholder && is_constant(s.tree().dag, source);
+    if (given && !(v && v->id.value == last)) strided.push_back(source);
+  });
+  for (OpId source : strided) {
+    Scheduler trial = s;
+    trial.pack(source, op);
+    if (trial.finish().ok()) s = std::move(trial);
+  }
 }
 
 /// The own loops of `op` that may still change places: those inside of what is placed under them already.
@@ -59,7 +79,7 @@ void vectorize_rows(Scheduler& s, OpId op, std::int64_t step, std::int64_t most_
   order.insert(order.end(), rows.begin(), rows.end());
   if (inner.valid()) order.push_back(inner);
   if (order.size() > 1) s.reorder(order);
-  if (reduced) s.rfactor(inner);
+  if (reduced) s.rfactor(inner), pack_weights(s, op);
   if (!reduced && !reduce.empty() && cached.valid() && !s.tree().place(op).registers) s.cache_write(op, cached);
   if (inner.valid()) s.annotate(inner, LoopKind::vectorized);
   for (LoopId loop : rows) s.annotate(loop, LoopKind::unrolled);
