@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
+#include "import/file.h"
 #include "import/onnx/import_onnx.h"
 
 namespace whet {
@@ -95,6 +97,25 @@ std::string text_of(const Result<Graph>& graph) {
 std::string imported(const std::string& op, int opset, const std::vector<In>& inputs, Attributes attributes = {},
                      int outputs = 1) {
   return text_of(import_onnx(one_node(op, opset, inputs, std::move(attributes), outputs), {}));
+}
+
+TEST(Importers, AreTheOnesThatTheDocumentLists) {
+  std::map<std::string, std::string> listed;
+  for (const OnnxImporter& row : onnx_importers()) {
+    std::string& sets = listed[std::string(row.op)];
+    sets += (sets.empty() ? "" : ", ") + std::to_string(row.since);
+  }
+  std::string wanted;
+  for (const auto& [op, sets] : listed) wanted += "| `" + op + "` | " + sets + " |\n";
+  const Result<std::string> document = read_file(WHET_SOURCE_DIR "/docs/operators.md");
+  ASSERT_TRUE(document.ok());
+  std::string found;
+  for (std::size_t at = 0; (at = document->find("\n| `", at)) != std::string::npos;) {
+    const std::size_t second = document->find(" | ", at), third = document->find(" |", second + 3);
+    found += document->substr(at + 1, third + 2 - at - 1) + "\n";
+    at = third;
+  }
+  EXPECT_EQ(found, wanted) << "docs/operators.md";
 }
 
 TEST(ImportConv, ResolvesPadsAndGroups) {
