@@ -87,6 +87,7 @@ class Generator {
                     .scope = Scope::registers};
       Stored stored;
       for (const Span& span : region) buffer.extents.push_back(span.extent), stored.base.push_back(span.base);
+      pad_registers(buffer);
       stored.buffer = lowered_.program.add(std::move(buffer));
       caches_[cache.op] = {cache.loop, stored};
     }
@@ -140,7 +141,17 @@ class Generator {
       stored.base.push_back(at.valid() ? region[k].base : int_const(0));
     }
     if (!buffer.extents.empty() && buffer.scope != Scope::registers) buffer.extents.back() += tree_.place(op).padding;
+    pad_registers(buffer);
     stored.buffer = lowered_.program.add(std::move(buffer));
+  }
+
+  /// Room for the lanes of a last vector that are not used.
+  static void pad_registers(Buffer& buffer) {
+    if (buffer.scope != Scope::registers || buffer.extents.empty()) return;
+    constexpr std::int64_t kLanes = 16;
+    const auto left = static_cast<std::uint64_t>(buffer.extents.back() % kLanes);
+    buffer.padding = left == 0 ? 0 : static_cast<std::int64_t>(std::bit_ceil(left) - left);
+    buffer.extents.back() += buffer.padding;
   }
 
   /// Elements as far apart as the window is long share a place: the earlier one is behind it. Along the last axis

@@ -94,6 +94,23 @@ TEST(Vectorize, UsesFullVectorsThenNarrowerOnes) {
   y[16] = (x[16] + 1f)
 )");
 }
+TEST(Vectorize, MasksTheLastLanesOfWhatWouldBeSeveralNarrowVectors) {
+  EXPECT_EQ(after("vectorize", R"(
+x = PLACEHOLDER [5]
+w = PLACEHOLDER [5, 21]
+y(j) += (x[k]*w[k, j]) for j in 21, k in 5
+return y
+)",
+                  "split l0 21 guard; reorder l2 l1 l3; cache_write o2 l2; vectorize l3"),
+            R"(  y.acc[ramp(0, 1, 16)] = broadcast(0f, 16)
+  y.acc[ramp(16, 1, 8)] = broadcast(0f, 8)
+  for k in 0 .. 5
+    y.acc[ramp(0, 1, 16)] = (y.acc[ramp(0, 1, 16)] + (broadcast(x[k], 16)*w[ramp((k*21), 1, 16)]))
+    y.acc[ramp(16, 1, 8)] = (y.acc[ramp(16, 1, 8)] + (broadcast(x[k], 8)*(w[ramp(((k*21) + 16), 1, 8)] where (ramp(0, 1, 8) < broadcast(5, 8)))))
+  y[ramp(0, 1, 16)] = y.acc[ramp(0, 1, 16)]
+  y[ramp(16, 1, 8)] = y.acc[ramp(16, 1, 8)] where (ramp(0, 1, 8) < broadcast(5, 8))
+)");
+}
 TEST(Vectorize, NamesConditionsThatAreDataSoThatChainsOfChoicesStaySmall) {
   std::string body = "x[i]";
   for (int k = 0; k < 14; ++k) body = "select((x[i] < " + std::to_string(k) + "f), y[i], " + body + ")";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
@@ -10,6 +11,9 @@
 
 namespace whet {
 namespace {
+
+/// Vectors so wide may leave out lanes of loads and stores at no cost.
+constexpr int kMaskedVectorBytes = 64;
 
 /// Lanes for a loop: those of the narrowest native vector among what the body stores.
 int native_lanes(const Program& program, const Stmt& body, const Target& target) {
@@ -47,6 +51,14 @@ struct Vectorizer {
   std::map<VarId, bool> vector_lets = {};  // lets inside the loop that became vectors
   std::vector<Let> names = {};             // of conditions, to stand around the statement
   bool chosen = false;                     // inside a side of a select that all lanes share
+  Expr tail = {};                          // the lanes that there are, where they are fewer; undefined: all
+
+  /// What of a buffer is accessed: the lanes that a condition takes, of those that there are. Registers have room for
+  /// the others.
+  Expr accessed(BufferId buffer) const {
+    if (!tail.defined() || program.buffer(buffer).scope == Scope::registers) return mask;
+    return mask.defined() ? mask && tail : tail;
+  }
 
   /// A name for a condition that is data: the masks of what it protects, conditions among it, hold it again and again.
   Expr named(const Expr& condition) {
@@ -105,7 +117,10 @@ struct Vectorizer {
                 for (const Expr& a : c.args) args.push_back(both(a));
                 return make_expr(e->dtype, lanes, Call{c.fn, args});
               },
-              [&](const Load& l) { return make_expr(e->dtype, lanes, Load{l.source, {both(l.index[0])}, mask}); },
+              [&](const Load& l) {
+                const Expr index = both(l.index[0]);
+                return make_expr(e->dtype, lanes, Load{l.source, {index}, accessed(BufferId(l.source.value))});
+              },
               [&](const auto&) {
                 WHET_CHECK(false, "a vectorized loop holds vectors already");
                 return e;
@@ -160,7 +175,7 @@ struct Vectorizer {
   }
 
   Store store(const Store& st) {
-    return {st.buffer, {as_lanes(expr(st.index[0]), lanes)}, as_lanes(expr(st.value), lanes), mask};
+    return {st.buffer, {as_lanes(expr(st.index[0]), lanes)}, as_lanes(expr(st.value), lanes), accessed(st.buffer)};
   }
 
   Stmt branch(const If& i) {
@@ -187,6 +202,62 @@ bool has_loop(const Stmt& s) {
   return found;
 }
 
+/// Whether what is left of a loop behind its whole vectors may be one more vector of which the first lanes alone are
+/// used, instead of ever narrower ones.
+struct TailCheck {
+  const Program& program;
+  const Loop& loop;
+  std::int64_t first;  ///< iteration that the vector begins with
+  int lanes;
+
+  bool fits() const {
+    bool fits = true;
+    const auto expr = [&](const Expr& e) { fits = fits && allows(e); };
+    const auto stmt = [&](const Stmt& s) {
+      const Store* store = std::get_if<Store>(&s->kind);
+      if (store) fits = fits && access(store->buffer, store->index[0], true);
+    };
+    for_each(loop.body, stmt, expr);
+    return fits;
+  }
+
+ private:
+  /// Lanes that are not used hold anything: nothing may be divided by them.
+  bool allows(const Expr& e) const {
+    bool fits = true;
+    for_each(e, [&](const Expr& part) {
+      const Binary* b = std::get_if<Binary>(&part->kind);
+      const bool divides = b && (b->op == BinaryOp::div || b->op == BinaryOp::floordiv || b->op == BinaryOp::floormod);
+      if (divides && !is_float(part->dtype) && !as_int(b->b)) fits = false;
+      const Load* load = std::get_if<Load>(&part->kind);
+      if (load) fits = fits && access(BufferId(load->source.value), load->index[0], false);
+    });
+    return fits;
+  }
+
+  /// Memory is accessed at neighbours or at one place for all lanes; in registers there is padding for all lanes.
+  bool access(BufferId id, const Expr& index, bool stored) const {
+    const Buffer& buffer = program.buffer(id);
+    const std::int64_t row = buffer.extents.empty() ? 1 : buffer.extents.back();
+    const Affine at = to_affine(index);
+    std::int64_t stride = 0;
+    bool by_rows = true;
+    for (const auto& [atom, factor] : at.terms) {
+      const Var* x = std::get_if<Var>(&atom->kind);
+      if (x && x->id == loop.index)
+        stride = factor;
+      else if (uses(atom, loop.index))
+        return false;
+      else
+        by_rows = by_rows && factor % row == 0;
+    }
+    if (size_of(buffer.dtype) < 4 || (stride != 1 && (stride != 0 || stored))) return false;
+    if (buffer.scope != Scope::registers || stride == 0) return true;
+    const std::int64_t begin = floor_mod(at.constant, row) + *as_int(loop.min), last = begin + *as_int(loop.extent);
+    return by_rows && last == row - buffer.padding && begin + first + lanes <= row;
+  }
+};
+
 }  // namespace
 
 Result<Program> vectorize_loops(Program program, const Target& target) {
@@ -204,6 +275,16 @@ Result<Program> vectorize_loops(Program program, const Target& target) {
     std::int64_t done = 0;
     for (int lanes = native_lanes(program, loop->body, target); done < *extent; lanes /= 2) {
       lanes = std::max(lanes, 1);
+      const std::int64_t left = *extent - done;
+      const int wide = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(left)));
+      if (target.vector_bytes >= kMaskedVectorBytes && left < lanes && std::popcount(static_cast<unsigned>(left)) > 1 &&
+          TailCheck{program, *loop, done, wide}.fits()) {
+        const Expr used = ramp(int_const(0), 1, wide) < broadcast(int_const(left), wide);
+        Vectorizer vectorizer{program, loop->index, int_const(*min + done), wide};
+        vectorizer.tail = used;
+        parts.push_back(vectorizer.stmt(loop->body));
+        break;
+      }
       for (; *extent - done >= lanes; done += lanes) {
         const Expr base = int_const(*min + done);
         if (lanes == 1)

@@ -180,6 +180,10 @@ class Interpreter {
     }
   }
 
+  static bool is_padding(const Buffer& buffer, std::int64_t element) {
+    return buffer.padding > 0 && element % buffer.extents.back() >= buffer.extents.back() - buffer.padding;
+  }
+
   void load(const Expr& e, const Load& n, Cell* out, Lanes wanted) {
     std::vector<std::uint8_t> active(static_cast<std::size_t>(e->lanes), 1);
     if (wanted) std::copy_n(wanted, e->lanes, active.begin());
@@ -196,6 +200,10 @@ class Interpreter {
       const auto lane = static_cast<std::size_t>(k);
       if (!active[lane]) continue;
       const auto element = static_cast<std::size_t>(at[lane]);
+      if (!m.written.empty() && !m.written[element] && is_padding(buffer, at[lane])) {
+        out[k] = is_float(buffer.dtype) ? Cell{.f = std::nan("")} : Cell{.i = -1};
+        continue;
+      }
       if (!m.written.empty() && !m.written[element]) {
         return fail("load from '" + buffer.name + "' of element " + std::to_string(element) +
                     ", which nothing has written");

@@ -11,8 +11,8 @@ namespace whet {
 /// not share their bytes). Accesses may be flat (one index) or have one index a dimension. Arithmetic of f32 is rounded
 /// to f32 after each operation (no contraction), f16 is computed as f32, integers wrap around. `workers` take
 /// contiguous shares of parallel loops, one after another. An Error names what went wrong: an access outside its
-/// buffer, a read of an element that nothing has written (buffers that are no arguments), a store to an argument that
-/// is not `written`, a division by zero, a read of what another worker wrote since the last barrier.
+/// buffer, a read of an element that nothing has written (of no argument; padding gives NaN or -1), a store to an
+/// argument that is not `written`, a division by zero, a read of what another worker wrote since the last barrier.
 Status interpret(const Program&, std::vector<Tensor>& arguments, int workers = 1);
 
 }  // namespace whet

@@ -24,9 +24,10 @@ struct Buffer {
   DType dtype = DType::f32;
   Shape extents;  ///< elements, row-major; a flattened Program indexes the product
   Scope scope = Scope::argument;
-  int argument = -1;      ///< position among the kernel's arguments, for scope `argument`
-  bool constant = false;  ///< an argument that the caller never changes (packed weights)
-  bool written = false;   ///< an argument that the kernel stores to (outputs)
+  int argument = -1;         ///< position among the kernel's arguments, for scope `argument`
+  bool constant = false;     ///< an argument that the caller never changes (packed weights)
+  bool written = false;      ///< an argument that the kernel stores to (outputs)
+  std::int64_t padding = 0;  ///< of the last extent: elements behind each row that hold anything (registers)
 };
 
 /// block, thread, virtual_thread: bound to those of a GPU; on a CPU they run as serial loops do.

@@ -18,7 +18,8 @@ Emitter::Value* Emitter::load(ExprRef ref, const ExprInfo& info, const Load& n) 
   Value* own_mask = n.mask.defined() ? emit(info.children[1]) : nullptr;
   Value* mask = effective_mask(own_mask, info.expr->lanes);
   const std::int64_t version = versions_[buffer.index()];
-  const bool reusable = mask == nullptr && index.movable();
+  const bool same_mask = mask == nullptr || (mask == own_mask && table_[info.children[1]].movable());
+  const bool reusable = same_mask && index.movable();
   // A value that was loaded long ago would be kept in a register that accumulators need: it is loaded again.
   const std::int64_t reach = target_.vector_registers / 4;
   copy_ = 0;
