@@ -50,6 +50,7 @@ class Settling {
     scratch_.emplace(std::move(scratch));
     NetworkTruth truth;
     WHET_TRY(OpenedModel untuned, open(best_of(nullptr, target_), nullptr));
+    if (interrupted()) return truth;
     const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
     WHET_TRY(OpenedModel tuned, open(best, &truth.predicted_seconds));
     std::vector<OpenedModel> models = {untuned, tuned};

@@ -53,6 +53,9 @@ class Tuner {
         start_(now()) {
     progress_.allowed_trials = options.trials;
     progress_.allowed_seconds = options.minutes * 60;
+    if (options.budget == BudgetPolicy::per_task && options.trials > 0)
+      for (TaskTuning& task : tasks_)
+        task.progress().allowed = std::max<std::int64_t>(1, options.trials / static_cast<std::int64_t>(tasks_.size()));
     for (std::size_t i = 0; i < tasks_.size(); ++i)
       for (const TaskTuning::Round& round : tasks_[i].earlier_rounds())
         budget_.spend(static_cast<int>(i), round.trials, round.tuning_seconds, round.best_seconds);
@@ -65,6 +68,8 @@ class Tuner {
       const double begin = now();
       WHET_TRY(const int spent, run_round(task));
       budget_.spend(*id, spent, now() - begin, task.progress().best_seconds);
+      task.progress().seconds += now() - begin;
+      task.progress().measured += spent;
       rest_if_done(*id);
       watch_sentinel();
       report(*id);
@@ -222,8 +227,7 @@ class Tuner {
   std::int64_t trials_left(const TaskTuning& task) const {
     if (options_.trials == 0) return std::numeric_limits<std::int64_t>::max();
     if (options_.budget != BudgetPolicy::per_task) return options_.trials - progress_.trials;
-    const auto each = std::max<std::int64_t>(1, options_.trials / static_cast<std::int64_t>(tasks_.size()));
-    return each - (task.progress().trials - task.progress().reused);
+    return task.progress().allowed - task.progress().measured;
   }
   bool had_its_part(int id) const {
     if (options_.budget != BudgetPolicy::per_task) return false;
@@ -238,7 +242,8 @@ class Tuner {
         options_.least_gain > 0 && budget_.remaining_gain(id) < options_.least_gain * budget_.network_seconds();
     const bool stale = options_.early_stop > 0 && task.stale >= options_.early_stop;
     task.rests = poor || stale;
-    if (task.rests || task.used_up || !task.given_up.empty() || had_its_part(id)) budget_.close(id);
+    task.done = task.rests || task.used_up || !task.given_up.empty() || had_its_part(id);
+    if (task.done) budget_.close(id);
   }
 
   /// A task begins with what was best for tasks of the same structure.

@@ -48,6 +48,9 @@ struct TaskProgress {
   std::string given_up;                          ///< why no more is tried; "" where it is not so
   bool rests = false;                            ///< more trials promise too little (`least_gain`, `early_stop`)
   std::int64_t stale = 0;                        ///< trials since the last better candidate
+  std::int64_t measured = 0, allowed = 0;        ///< trials of this run; 0 allowed: no limit of its own
+  double seconds = 0;                            ///< of this run that were spent on it
+  bool done = false;                             ///< it gets no more rounds
 };
 
 /// Where the time of a run went, in seconds of wall time.
