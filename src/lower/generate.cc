@@ -596,7 +596,8 @@ class Generator {
 
   /// One for each cache line of the boxes that the reader reads of the tensor so many iterations later.
   void append_prefetches(const PrefetchedRead& prefetched, std::vector<Stmt>& out) const {
-    if (!has_loops(tree_, prefetched.reader)) return;
+    const LoopId leaf = has_loops(tree_, prefetched.reader) ? loop_of_leaf(tree_, prefetched.reader) : LoopId();
+    if (!leaf.valid() || !encloses(tree_, prefetched.loop, leaf)) return;  // the reader went elsewhere since
     const VarId now(tree_.loop(prefetched.loop).digits.front().value);
     const Expr later = var(now, name_of(tree_, prefetched.loop)) + prefetched.ahead;
     std::vector<std::vector<Expr>> asked;

@@ -158,6 +158,23 @@ return y
       y[(((i*24) + (j*4)) + k)] = (x[(((i*24) + (j*4)) + k)] + 1f)
 )");
 }
+TEST(Prefetch, AsksForNothingWhenTheReaderWentElsewhere) {
+  EXPECT_EQ(after("verify", R"(
+x = PLACEHOLDER [8, 20]
+t(i, j) = (x[i, j]*2f) for i in 8, j in 20
+y(i, j) = (t[i, j] + 1f) for i in 8, j in 20
+return y
+)",
+                  "compute_at o1 l2; prefetch o0 o1 l2 1; compute_root o1"),
+            R"(  for i in 0 .. 8
+    for j in 0 .. 20
+      t[i, j] = (x[i, j]*2f)
+  barrier
+  for i in 0 .. 8
+    for j in 0 .. 20
+      y[i, j] = (t[i, j] + 1f)
+)");
+}
 TEST(Pipeline, MakesTheNextTileWhileThisOneIsUsed) {
   EXPECT_EQ(after("unbind", R"(
 x = PLACEHOLDER [8, 20]
