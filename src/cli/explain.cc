@@ -30,11 +30,13 @@ Below the rows:
   Estimated total latency   the sum of weight x latency over the tasks that have one; in brackets the same with default schedules
   Used time, ETA            seconds since the start; seconds until the trials or the minutes are used up
   Next ID                   the task whose round is next
-  Remaining gain            what as many trials again may save: as much as the second half of each task's trials did
+  Remaining gain            what as many trials again may save: as much as the second half of each task's trials did; all of
+                            its time for a task with fewer than 96
 With --per-task, a line a task: Current is the best of the batch just measured, Best the best so far, Progress the
 candidates measured (failed ones included) of those allowed, then the seconds spent on the task.
-At the end, for each task: "Held by" the tightest of its limits on this machine and the share of it that is reached
-(`whet explain task N` prints the sum); "rests": as many trials again promise less than --least-gain.
+At the end, for each task: "Held by" the tightest of its limits on this machine and the share of it that is reached, more than
+100% by an algorithm with fewer operations (`whet explain task N` prints the sums); "rests": as many trials again promise less
+than --least-gain, or --early-stop ended it.
 )";
 
 constexpr const char* kMetrics =

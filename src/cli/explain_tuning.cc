@@ -56,6 +56,12 @@ std::vector<const Record*> candidates_of(const Records& records, const Task& tas
 
 std::string milliseconds(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
 
+/// True of the limits that are tighter than the one that holds.
+bool disproved(const Limit& limit, const std::vector<Limit>& limits, double seconds) {
+  const Limit* holding = holding_limit(limits, seconds);
+  return holding && &limit < holding;
+}
+
 void print_limits(const std::vector<Limit>& limits, double seconds) {
   fmt::print(
       "Limits on this machine, measured now (direct algorithm; an algorithm with fewer operations passes the "
@@ -63,15 +69,17 @@ void print_limits(const std::vector<Limit>& limits, double seconds) {
   for (const Limit& limit : limits) {
     fmt::print("  {:8} {} ms: {}", limit.what, milliseconds(limit.seconds), limit.why);
     if (seconds > 0) fmt::print("; {:.0f}% of it reached", 100 * limit.seconds / seconds);
+    if (disproved(limit, limits, seconds)) fmt::print(", so the bytes lie nearer, or the figure is too low");
     fmt::print("\n");
   }
 }
 
 /// The sentence that the figures add up to.
 std::string verdict(const std::vector<Limit>& limits, double seconds) {
-  if (limits.empty() || seconds <= 0) return "";
-  const double share = limits.front().seconds / seconds;
-  const std::string& what = limits.front().what;
+  const Limit* holding = holding_limit(limits, seconds);
+  if (!holding) return "";
+  const double share = holding->seconds / seconds;
+  const std::string& what = holding->what;
   if (share > 1.02 && what == "compute")
     return "It does with fewer operations than the direct algorithm: more than the peak, counted by that one's.";
   if (share > 0.8) return fmt::format("It is held by {}: little is left to gain by other schedules.", what);
@@ -132,30 +140,45 @@ void print_code(const LoopTree& tree, const Target& target) {
   if (!loops.empty()) fmt::print("{}", loops[0].text());
 }
 
+/// What a candidate stands by: the last record of it, one of this target before those of others. `id`: the beginning
+/// of its ID; the first that fits.
+const Record* find_candidate(const Records& records, const Task& task, const Target& target, const std::string& id) {
+  const Record* found = nullptr;
+  for (const Record* record : records.of(task.key)) {
+    if (id.empty() || !record->tree_hash.starts_with(id)) continue;
+    if (found && found->tree_hash != record->tree_hash) continue;
+    if (!found || record->target == to_string(target) || found->target != to_string(target)) found = record;
+  }
+  return found;
+}
+
+void print_record(const Record& record, const Task& task) {
+  const Outcome& outcome = record.outcome;
+  fmt::print("Candidate {} of {}\n", record.tree_hash, task.name);
+  fmt::print("  measured   {} {}{}, on {}, weights {}\n", static_cast<int>(outcome.code), name_of(outcome.code),
+             outcome.ok() ? fmt::format(", {} ms{}", milliseconds(outcome.best_seconds()),
+                                        outcome.truncated ? " (ended early as clearly slower than the best)" : "")
+                          : ": " + outcome.message,
+             record.target, record.cache);
+  fmt::print("  when       {} on {}, whet {}, code generator {}, round {}\n", record.at, record.host, record.whet,
+             record.codegen, record.round);
+  fmt::print("  choices    {}\n  steps      {}\n\n", to_json(record.candidate), record.steps);
+}
+
 int print_candidate(const Opened& opened, const TuningQuestion& question) {
   for (const Task& task : opened.tasks) {
-    for (const Record* record : opened.read.records.of(task.key)) {
-      if (question.what.empty() || !record->tree_hash.starts_with(question.what)) continue;
-      const Outcome& outcome = record->outcome;
-      fmt::print("Candidate {} of {}\n", record->tree_hash, task.name);
-      fmt::print("  measured   {} {}{}, on {}, weights {}\n", static_cast<int>(outcome.code), name_of(outcome.code),
-                 outcome.ok() ? fmt::format(", {} ms{}", milliseconds(outcome.best_seconds()),
-                                            outcome.truncated ? " (ended early as clearly slower than the best)" : "")
-                              : ": " + outcome.message,
-                 record->target, record->cache);
-      fmt::print("  when       {} on {}, whet {}, code generator {}, round {}\n", record->at, record->host,
-                 record->whet, record->codegen, record->round);
-      fmt::print("  choices    {}\n  steps      {}\n\n", to_json(record->candidate), record->steps);
-      const Result<Steps> steps = parse_steps(record->steps);
-      const Result<LoopTree> tree = steps.ok() ? replay(task.dag, *steps) : Result<LoopTree>(steps.error());
-      if (!tree.ok()) {
-        fmt::print("It cannot be replayed: {}\n", tree.error().message);
-        return kDone;
-      }
-      fmt::print("{}", to_text(*tree));
-      if (question.code) print_code(*tree, opened.place.target);
+    const Record* record = find_candidate(opened.read.records, task, opened.place.target, question.what);
+    if (!record) continue;
+    print_record(*record, task);
+    const Result<Steps> steps = parse_steps(record->steps);
+    const Result<LoopTree> tree = steps.ok() ? replay(task.dag, *steps) : Result<LoopTree>(steps.error());
+    if (!tree.ok()) {
+      fmt::print("It cannot be replayed: {}\n", tree.error().message);
       return kDone;
     }
+    fmt::print("{}", to_text(*tree));
+    if (question.code) print_code(*tree, opened.place.target);
+    return kDone;
   }
   return wrong_use(
       {fmt::format("explain candidate: no record of this model in {} begins with \"{}\"; `whet records best` "

@@ -8,6 +8,12 @@
 #include "machine/peak.h"
 
 namespace whet {
+namespace {
+
+/// A bandwidth that would have to be this much higher is wrong for the task.
+constexpr double kDisproved = 1.05;
+
+}  // namespace
 
 MachineRates measure_rates(const Place& place) {
   MachineRates rates;
@@ -36,9 +42,18 @@ MachineRates best_of(const MachineRates& a, const MachineRates& b) {
   return best;
 }
 
+const Limit* holding_limit(const std::vector<Limit>& limits, double seconds) {
+  if (!std::isfinite(seconds) || seconds <= 0) return nullptr;
+  const auto stands = [&](const Limit& limit) {
+    return limit.what == "compute" || limit.seconds <= kDisproved * seconds;
+  };
+  const auto found = std::find_if(limits.begin(), limits.end(), stands);
+  return found == limits.end() ? nullptr : &*found;
+}
+
 std::string held_by(const std::vector<Limit>& limits, double seconds) {
-  if (limits.empty() || !std::isfinite(seconds) || seconds <= 0) return "";
-  return fmt::format("{} {:.0f}%", limits.front().what, 100 * limits.front().seconds / seconds);
+  const Limit* limit = holding_limit(limits, seconds);
+  return limit ? fmt::format("{} {:.0f}%", limit->what, 100 * limit->seconds / seconds) : "";
 }
 
 }  // namespace whet
