@@ -33,13 +33,14 @@ void place_copy(Derivation& d, OpId op) {
 
 std::vector<Derivation> apply(const Derivation& from, OpId op) {
   Derivation d = from;
+  const LoopId place = d.way(op) == Way::copied ? LoopId() : place_of(d, op);
   if (d.way(op) == Way::copied) {
     place_copy(d, op);
-  } else if (place_of(d, op).valid()) {
+  } else if (place.valid()) {
     // Small enough for registers: a few sums. The group is found again by each choice: its loop depends on it.
     OpId nest;
     for (const auto& [other, loop] : d.groups())
-      if (loop == place_of(d, op)) nest = other;
+      if (loop == place) nest = other;
     d.act([op, nest](Making& m) {
       const LoopId loop = m.groups.at(nest);
       constexpr std::int64_t kFew = 8;
