@@ -16,6 +16,7 @@
 #include "search/strategy.h"
 #include "space/space.h"
 #include "task/task.h"
+#include "tuner/network.h"
 #include "tuner/tuner.h"
 
 namespace whet {
@@ -46,6 +47,8 @@ static_assert(std::is_same_v<decltype(&Records::best),
 static_assert(
     has_signature<Result<TuneProgress>(const std::vector<Task>&, const Target&, Measurer&, RecordFile&,
                                        const TuneOptions&, const std::function<void(const TuneProgress&)>&)>(tune));
+static_assert(has_signature<Result<NetworkTruth>(const FusedGraph&, const Target&, RecordFile&, const NetworkOptions&)>(
+    settle_in_network));
 static_assert(has_signature<Result<CompileReport>(const FusedGraph&, const ScheduleSource&, const Target&,
                                                   const std::string&, const CompileOptions&)>(compile_model));
 static_assert(has_signature<Result<OpenedModel>(const std::string&, const OpenModelOptions&)>(OpenedModel::open));
