@@ -129,6 +129,17 @@ std::string round_line(const TuneProgress& progress) {
       task.failed, fmt::format("{:.3f}", progress.network_seconds() * 1e3), progress.seconds, task.name);
 }
 
+std::string task_line(const TuneProgress& progress) {
+  if (progress.task < 0) return "";
+  const TaskProgress& task = progress.tasks[static_cast<std::size_t>(progress.task)];
+  const double current =
+      std::isfinite(progress.round_best_seconds) ? task.flops / progress.round_best_seconds / 1e9 : 0;
+  const std::string allowed = task.allowed > 0 ? std::to_string(task.allowed) : "-";
+  return fmt::format("[Task {:2}/{}]  Current/Best: {:7.2f}/{:7.2f} GFLOPS | Progress: ({}/{}) | {:.2f} s{}",
+                     progress.task + 1, progress.tasks.size(), current, gflops_of(task), task.measured, allowed,
+                     task.seconds, task.done ? " Done." : "");
+}
+
 std::string cut_lines(const std::string& text, int columns) {
   std::string out;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -195,8 +206,8 @@ std::string network_report(const NetworkTruth& truth) {
       fmt::format("The network, measured in turn: untuned {:.3f} ms -> tuned {:.3f} ms ({:.2f}x)",
                   truth.untuned_seconds * 1e3, truth.tuned_seconds * 1e3, truth.untuned_seconds / truth.tuned_seconds);
   if (truth.predicted_seconds > 0)
-    text += fmt::format("; predicted {:.3f} ({:+.1f}%)", truth.predicted_seconds * 1e3,
-                        100 * (truth.tuned_seconds / truth.predicted_seconds - 1));
+    text += fmt::format("; fastest {:.3f} ms, predicted {:.3f} ({:+.1f}%)", truth.fastest_seconds * 1e3,
+                        truth.predicted_seconds * 1e3, 100 * (truth.fastest_seconds / truth.predicted_seconds - 1));
   text += "\n";
   for (const NetworkTruth::Swap& swap : truth.swaps)
     text += fmt::format("  {} with its second candidate: {:.3f} ms{}\n", swap.task, swap.seconds * 1e3,
@@ -205,6 +216,12 @@ std::string network_report(const NetworkTruth& truth) {
 }
 
 void TuneScreen::show(const TuneProgress& progress) {
+  if (per_task_) {
+    const bool done = progress.task >= 0 && progress.tasks[static_cast<std::size_t>(progress.task)].done;
+    fmt::print("{}{}{}", terminal_ ? "\r\x1b[K" : "", task_line(progress), terminal_ && !done ? "" : "\n");
+    std::fflush(stdout);
+    return;
+  }
   if (!terminal_) {
     fmt::print("{}\n", round_line(progress));
     std::fflush(stdout);

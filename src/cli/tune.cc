@@ -18,6 +18,7 @@
 #include "machine/detect.h"
 #include "measure/host.h"
 #include "measure/local_measurer.h"
+#include "records/digest.h"
 #include "records/record_file.h"
 #include "search/strategy.h"
 #include "tuner/footprint.h"
@@ -94,9 +95,21 @@ constexpr double kBurstSeconds = 0.02;
 
 std::atomic<bool> interrupted{false};
 
+/// ^C, and what `kill`, `timeout` and service managers send.
+void on_requests_to_end(void (*handler)(int)) {
+  for (int number : {SIGINT, SIGTERM}) signal(number, handler);
+}
+
 extern "C" void on_interrupt(int) {
   interrupted = true;
-  signal(SIGINT, SIG_DFL);  // a second one ends the program at once: the records are safe
+  on_requests_to_end(SIG_DFL);  // a second one ends the program at once: the records are safe
+}
+
+/// Before the record file is open there is nothing to wait for.
+extern "C" void on_early_interrupt(int) {
+  constexpr char kText[] = "Interrupted before anything was measured\n";
+  (void)!write(STDERR_FILENO, kText, sizeof kText - 1);
+  _exit(kInterrupted);
 }
 
 /// "zoo:resnet-18" -> "resnet-18.jsonl", "a/b.onnx" -> "b.jsonl".
@@ -145,7 +158,8 @@ Json to_json(const NetworkTruth& truth) {
     swaps.add(Json::object().set("task", swap.task).set("ms", swap.seconds * 1e3).set("adopted", swap.adopted));
   Json out = Json::object();
   out.set("untuned_ms", truth.untuned_seconds * 1e3).set("tuned_ms", truth.tuned_seconds * 1e3);
-  return out.set("predicted_ms", truth.predicted_seconds * 1e3).set("swaps", swaps);
+  out.set("fastest_ms", truth.fastest_seconds * 1e3).set("predicted_ms", truth.predicted_seconds * 1e3);
+  return out.set("swaps", swaps);
 }
 
 Json to_json(const Tuned& tuned, const std::string& records) {
@@ -197,12 +211,16 @@ void print_header(const TuneCommand& command, const Prepared& prepared, const Re
              prepared.fused.graph.name, prepared.chosen.size(), target.mcpu, target.threads,
              target.threads == 1 ? "" : "s", cores_text(prepared.place.cores), command.output, file.records().size());
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
+  std::vector<std::string> keys;
+  for (const Task& task : prepared.tasks) keys.push_back(task.key);
+  for (const std::string& note : strangers(file.records(), keys, to_string(target)))
+    fmt::print("{}: {}\n", command.output, note);
 }
 
 Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepared, MeasureHost& host,
                                RecordFile& file, double peak_gflops) {
   LocalMeasurer measurer(host, measure_options(command, prepared));
-  TuneScreen screen(isatty(STDOUT_FILENO), peak_gflops);
+  TuneScreen screen(isatty(STDOUT_FILENO), peak_gflops, command.per_task);
   std::function<void(const TuneProgress&)> on_round;
   if (!command.quiet && !command.json) on_round = [&](const TuneProgress& progress) { screen.show(progress); };
   return tune(prepared.chosen, prepared.place.target, measurer, file, tune_options(command, prepared.chosen.size()),
@@ -254,9 +272,10 @@ int run(TuneCommand& command) {
   // Before anything starts a thread or touches LLVM: builders and runners are forked from here.
   Result<MeasureHost> host = MeasureHost::start();
   if (!host.ok()) return fail(host.error());
-  signal(SIGINT, on_interrupt);
+  on_requests_to_end(on_early_interrupt);
   const Result<Prepared> prepared = prepare(command);
   if (!prepared.ok()) return fail(prepared.error());
+  on_requests_to_end(on_interrupt);
   Result<RecordFile> file = RecordFile::open(command.output);
   if (!file.ok()) return fail(file.error());
   const bool text = !command.quiet && !command.json;

@@ -17,9 +17,9 @@ namespace whet {
 namespace {
 
 /// Built kernels kept for checks, confirmations and repeats.
-constexpr std::size_t kKeptObjectBytes = std::size_t{64} << 20;
-/// Packed constants and references kept; each may be megabytes.
-constexpr std::size_t kKeptPackings = 4, kKeptReferences = 64;
+constexpr std::size_t kKeptObjectBytes = std::size_t{32} << 20;
+/// References kept, and packed constants: those of a Winograd layer may be 40 MB.
+constexpr std::size_t kKeptPackings = 1, kKeptReferences = 64;
 
 int usable_cpus() {
   cpu_set_t mask;
@@ -93,7 +93,7 @@ class LocalMeasurer::Impl {
       : options_(std::move(options)),
         builders_(host, options_.builders > 0 ? options_.builders : usable_cpus(),
                   {options_.build_timeout, options_.builder_memory, options_.builder_recycle}),
-        runner_(host, options_.run_timeout, options_.runner_recycle) {}
+        runner_(host, options_.run_timeout, options_.runner_recycle, options_.interrupted) {}
 
   void prepare(const MeasureTask& task, const std::vector<std::string>& steps) { build_all(task, steps); }
 
@@ -121,7 +121,8 @@ class LocalMeasurer::Impl {
     if (has_packed(built)) {
       auto packed = packed_of(task, built.prologue, inputs);
       if (!packed.ok())
-        return failed(OutcomeCode::unknown, "the constants cannot be packed: " + packed.error().message);
+        return failed(interrupted() ? OutcomeCode::device_lost : OutcomeCode::unknown,
+                      "the constants cannot be packed: " + packed.error().message);
       for (std::size_t i = 0; i < built.arguments.size(); ++i) {
         const BuiltArgument& a = built.arguments[i];
         if (a.kind == BuiltArgument::Kind::packed)
@@ -294,6 +295,7 @@ class LocalMeasurer::Impl {
       if (spec.role == ArgumentRole::constant) constants.push_back(spec);
     auto compiled = run_prologue(task, dag, constants);
     if (!compiled.empty()) return &std::as_const(packings_.add(key, std::move(compiled)));
+    if (interrupted()) return Error{"interrupted"};  // to interpret it takes long
     WHET_TRY(auto interpreted, interpret_prologue(dag, constants));
     return &std::as_const(packings_.add(key, std::move(interpreted)));
   }

@@ -24,7 +24,9 @@ struct NetworkOptions {
 /// The whole network, compiled and timed: what the sum of the tasks' times is held against.
 struct NetworkTruth {
   double untuned_seconds = 0, tuned_seconds = 0;  ///< of one inference, measured in turn; 0: not measured
-  double predicted_seconds = 0;                   ///< sum of weight x latency; 0 where a task has no figure
+  /// Sum of weight x latency; 0 where a task has no figure. Latencies of tasks are the fastest of their runs, so it is
+  /// held against the fastest inference.
+  double predicted_seconds = 0, fastest_seconds = 0;
   struct Swap {
     std::string task;
     double seconds = 0;  ///< of the network with the task's second candidate instead of its first

@@ -86,7 +86,7 @@ class Tuner {
   /// The algorithm: propose, measure, judge, remember, learn. Gives the number of trials spent.
   Result<int> run_round(TaskTuning& task) {
     round_best_ = kInfinity;
-    WHET_RETURN_IF_ERROR(verify_resumed(task));
+    WHET_RETURN_IF_ERROR(verify_best(task));
     const std::int64_t round = task.progress().trials == 0 ? options_.first_round : options_.round;
     const int allowed = static_cast<int>(std::min(round, trials_left(task)));
     const double before = task.progress().best_seconds;
@@ -99,14 +99,8 @@ class Tuner {
         break;
       }
       prepare(task, trials);
-      Trials done;
-      for (Trial& trial : trials) {
-        measure(task, trial);
-        judge(task, trial);
-        if (trial.measured.outcome.code == OutcomeCode::device_lost) continue;
-        WHET_RETURN_IF_ERROR(remember(task, trial));
-        done.push_back(trial);
-      }
+      WHET_TRY(const Trials done, measure_and_judge(task, trials));
+      WHET_RETURN_IF_ERROR(verify_best(task));
       learn(task, done);
       WHET_RETURN_IF_ERROR(give_back_lost(task, trials));
       spent += static_cast<int>(done.size());
@@ -144,21 +138,39 @@ class Tuner {
     measurer_.prepare(task.measure_task(), steps);
   }
 
-  void measure(TaskTuning& task, Trial& trial) {
+  void measure(TaskTuning& task, Trial& trial, double incumbent) {
     if (!trial.is_schedule()) return;
     const Timed timed(*this, progress_.phases.measure);
-    const double incumbent = task.progress().best_seconds;
     trial.measured =
         measurer_.measure(task.measure_task(), {trial.steps}, std::isfinite(incumbent) ? incumbent : 0).front();
     progress_.phases.building += trial.measured.outcome.build_seconds;
     progress_.phases.running += trial.measured.outcome.run_seconds;
   }
 
-  /// A would-be best must give the right answers before it counts.
-  void judge(TaskTuning& task, Trial& trial) {
-    const Timed timed(*this, progress_.phases.check);
-    if (trial.measured.outcome.best_seconds() < task.progress().best_seconds)
-      check(task, trial.steps, trial.measured.outcome);
+  /// Measures trials, and gives those that were tried, remembered. Those that would be the best wait until all are
+  /// measured: the fastest of them must give the right answers before it is written down, then so are the slower ones.
+  Result<Trials> measure_and_judge(TaskTuning& task, Trials& trials) {
+    Trials done, waiting;
+    double best = task.progress().best_seconds;
+    for (Trial& trial : trials) {
+      measure(task, trial, best);
+      const Outcome& outcome = trial.measured.outcome;
+      if (outcome.code == OutcomeCode::device_lost) continue;
+      if (outcome.best_seconds() < best) {
+        best = outcome.best_seconds();
+        waiting.push_back(trial);
+        continue;
+      }
+      WHET_RETURN_IF_ERROR(remember(task, trial));
+      done.push_back(trial);
+    }
+    for (bool right = false; !waiting.empty(); waiting.pop_back()) {
+      Trial& fastest = waiting.back();  // each was faster than the one before
+      if (!right) right = check(task, fastest.steps, fastest.measured.outcome);
+      WHET_RETURN_IF_ERROR(remember(task, fastest));
+      done.push_back(fastest);
+    }
+    return done;
   }
 
   /// Trials that were not tried, because the user interrupted, are proposed again.
@@ -174,6 +186,7 @@ class Tuner {
   /// True when the schedule's answers are right; else `outcome` becomes what was found.
   bool check(TaskTuning& task, const std::string& steps, Outcome& outcome) {
     if (task.is_verified(steps)) return true;
+    const Timed timed(*this, progress_.phases.check);
     Outcome found = measurer_.check(task.measure_task(), steps);
     if (found.ok()) {
       task.set_verified(steps);
@@ -203,11 +216,11 @@ class Tuner {
     for (const Trial& trial : trials) round_best_ = std::min(round_best_, trial.measured.outcome.best_seconds());
   }
 
-  /// Whether an earlier run checked its best is not in the file, and another version may have written it: it is checked
-  /// again.
-  Status verify_resumed(TaskTuning& task) {
+  /// The best is checked where it was not yet: in an earlier run (which is not in the file), or because it became the
+  /// best only when a faster one turned out wrong or was measured again.
+  Status verify_best(TaskTuning& task) {
     while (const Record* best = task.incumbent(file_.records())) {
-      if (task.is_verified(best->steps) || task.progress().reused == 0) break;
+      if (task.is_verified(best->steps)) break;
       Trial again{best->candidate, best->steps, best->predicted, {best->outcome, best->tree_hash}};
       if (check(task, again.steps, again.measured.outcome)) break;
       if (again.measured.outcome.code != OutcomeCode::wrong_answer) break;
@@ -262,14 +275,13 @@ class Tuner {
   /// One schedule is measured now and then: when it becomes slower, the machine has.
   void watch_sentinel() {
     if (!options_.confirm || (sentinel_ && progress_.trials < sentinel_at_)) return;
-    const Timed timed(*this, progress_.phases.confirm);
     sentinel_at_ = progress_.trials + kSentinelTrials;
     if (!sentinel_)
       for (TaskTuning& task : tasks_)
         if (std::isfinite(task.progress().best_seconds) && (!sentinel_ || heavier(task, *sentinel_))) sentinel_ = &task;
     if (!sentinel_) return;
     if (sentinel_steps_.empty()) sentinel_steps_ = sentinel_->incumbent(file_.records())->steps;
-    const double seen = measurer_.compare(sentinel_->measure_task(), {sentinel_steps_})[0].best_seconds();
+    const double seen = compare(*sentinel_, {sentinel_steps_})[0].best_seconds();
     if (!std::isfinite(seen)) return;
     if (sentinel_seconds_ == 0)
       sentinel_seconds_ = seen;
@@ -284,7 +296,6 @@ class Tuner {
   /// records, where later ones count. A winner by luck makes room for the others, which are measured again in their
   /// turn, or for the default.
   Status confirm(TaskTuning& task) {
-    const Timed timed(*this, progress_.phases.confirm);
     const double share = task.progress().weight * task.progress().best_seconds / summary(-1).network_seconds();
     const std::size_t count = share >= kMatters ? kFinalists : 1;
     std::set<std::string> confirmed;
@@ -313,17 +324,21 @@ class Tuner {
     return trials;
   }
 
+  std::vector<Outcome> compare(const TaskTuning& task, const std::vector<std::string>& steps) {
+    const Timed timed(*this, progress_.phases.confirm);
+    return measurer_.compare(task.measure_task(), steps);
+  }
+
   Status compare(TaskTuning& task, Trials& trials) {
     std::vector<std::string> steps;
     for (const Trial& trial : trials) steps.push_back(trial.steps);
-    const std::vector<Outcome> seen = measurer_.compare(task.measure_task(), steps);
+    const std::vector<Outcome> seen = compare(task, steps);
     for (std::size_t i = 0; i < trials.size(); ++i) {
       if (seen[i].code == OutcomeCode::device_lost) continue;
       trials[i].measured.outcome = seen[i];
-      if (seen[i].ok()) check(task, trials[i].steps, trials[i].measured.outcome);
       WHET_RETURN_IF_ERROR(remember(task, trials[i]));
     }
-    return ok_status();
+    return verify_best(task);
   }
 
   void report(int id) {
