@@ -212,6 +212,9 @@ std::string network_report(const NetworkTruth& truth) {
   for (const NetworkTruth::Swap& swap : truth.swaps)
     text += fmt::format("  {} with its second candidate: {:.3f} ms{}\n", swap.task, swap.seconds * 1e3,
                         swap.adopted ? ", faster there: it is the best now" : "");
+  if (!truth.back_to_default.empty())
+    text += fmt::format("  {} tasks that gained little run on their default schedules: the network is faster so\n",
+                        truth.back_to_default.size());
   return text;
 }
 

@@ -91,7 +91,7 @@ struct Tuned {
 /// Per task, where neither --trials nor --minutes is given.
 constexpr int kDefaultTrialsPerTask = 64;
 /// Bursts of the last comparison [s]: many tasks are compared at the end of a run of a minute.
-constexpr double kBurstSeconds = 0.02;
+constexpr double kBurstSeconds = 0.01;
 
 std::atomic<bool> interrupted{false};
 

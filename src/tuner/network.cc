@@ -4,11 +4,14 @@
 #include <chrono>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "artifact/kernel.h"
 #include "compiler/choose.h"
 #include "compiler/scratch.h"
 #include "records/record_line.h"
+#include "schedule/steps.h"
+#include "space/space.h"
 #include "task/task.h"
 
 namespace whet {
@@ -19,8 +22,10 @@ namespace {
 constexpr double kClose = 1.02, kOtherAlgorithm = 1.15;
 /// A task that is less of the network's time than this decides nothing.
 constexpr double kHeavy = 0.02;
-/// The place of the tuned model among those that are timed in turn.
-constexpr std::size_t kTuned = 1;
+/// A task that gained less than this may as well run on its default schedule, where the network is faster so.
+constexpr double kClearGain = 0.9;
+/// The places of the models that are timed in turn.
+constexpr std::size_t kUntuned = 0, kTuned = 1, kCautious = 2, kFirstRival = 3;
 /// A swap is adopted when the network is faster by this much.
 constexpr double kFaster = 0.997;
 
@@ -51,26 +56,38 @@ class Settling {
     WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
     scratch_.emplace(std::move(scratch));
     NetworkTruth truth;
-    WHET_TRY(OpenedModel untuned, open(best_of(nullptr, target_), nullptr));
-    if (interrupted()) return truth;
     const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
-    WHET_TRY(OpenedModel tuned, open(best, &truth.predicted_seconds));
-    std::vector<OpenedModel> models = {untuned, tuned};
     const std::vector<Rivals> rivals = close_rivals();
+    std::vector<OpenedModel> models;
+    const auto add = [&](const ScheduleSource& source, double* predicted) -> Status {
+      WHET_TRY(OpenedModel model, open(source, predicted));
+      models.push_back(std::move(model));
+      return ok_status();
+    };
+    WHET_RETURN_IF_ERROR(add(best_of(nullptr, target_), nullptr));
+    WHET_RETURN_IF_ERROR(add(best, &truth.predicted_seconds));
+    WHET_RETURN_IF_ERROR(add(where_it_gains(best, kClearGain), nullptr));
     for (const Rivals& each : rivals) {
       if (interrupted()) return truth;
-      WHET_TRY(OpenedModel model, open(with_second(best, each), nullptr));
-      models.push_back(std::move(model));
+      WHET_RETURN_IF_ERROR(add(with_second(best, each), nullptr));
     }
     WHET_TRY(const std::vector<double> seconds, time_in_turn(models));
     if (seconds.empty()) return truth;
-    truth.untuned_seconds = seconds[0];
-    truth.tuned_seconds = seconds[1];
+    truth.untuned_seconds = seconds[kUntuned];
+    truth.tuned_seconds = seconds[kTuned];
     truth.fastest_seconds = fastest_;
     for (std::size_t i = 0; i < rivals.size(); ++i) {
-      const bool adopted = seconds[i + 2] < kFaster * seconds[1];
-      truth.swaps.push_back({rivals[i].task->name, seconds[i + 2], adopted});
-      if (adopted) WHET_RETURN_IF_ERROR(adopt(rivals[i]));
+      const double with_rival = seconds[kFirstRival + i];
+      const bool adopted = with_rival < kFaster * truth.tuned_seconds;
+      truth.swaps.push_back({rivals[i].task->name, with_rival, adopted});
+      if (adopted) WHET_RETURN_IF_ERROR(rank_first(*rivals[i].second, *rivals[i].best));
+    }
+    if (truth.untuned_seconds < kFaster * std::min(seconds[kTuned], seconds[kCautious])) {
+      WHET_TRY(truth.back_to_default, back_to_default(0));
+      truth.tuned_seconds = truth.untuned_seconds;
+    } else if (seconds[kCautious] < kFaster * seconds[kTuned]) {
+      WHET_TRY(truth.back_to_default, back_to_default(kClearGain));
+      truth.tuned_seconds = seconds[kCautious];
     }
     return truth;
   }
@@ -150,9 +167,47 @@ class Settling {
     return best;
   }
 
-  Status adopt(const Rivals& rivals) {
-    Record record = *rivals.second;
-    record.ranks_as = std::min(rivals.best->ranked_seconds(), rivals.second->outcome.best_seconds());
+  /// The figures of a task's default schedule and its best; nothing where one of them was not measured here.
+  std::optional<std::pair<const Record*, const Record*>> default_and_best(const Task& task) const {
+    const auto best =
+        file_.records().best(task.key, target_, [&](const Record& r) { return !options_.exact || is_exact(r.steps); });
+    const Result<Steps> start = default_steps(task.dag, target_);
+    if (!best || !best->exact || !start.ok() || best->record->steps == to_text(*start)) return std::nullopt;
+    const std::string steps = to_text(*start);
+    const auto own = file_.records().best(task.key, target_, [&](const Record& r) { return r.steps == steps; });
+    if (!own || !own->exact) return std::nullopt;
+    return std::pair(own->record, best->record);
+  }
+  static bool gains_clearly(const Record& start, const Record& best, double ratio) {
+    return best.outcome.best_seconds() < ratio * start.outcome.best_seconds();
+  }
+
+  /// The best schedules where they are that much faster than the default ones, which stand elsewhere.
+  ScheduleSource where_it_gains(const ScheduleSource& best, double ratio) const {
+    ScheduleSource source = best;
+    source.recorded = [this, recorded = best.recorded, ratio](const Task& task) -> std::optional<RecordedSchedule> {
+      const auto both = default_and_best(task);
+      if (both && !gains_clearly(*both->first, *both->second, ratio))
+        return RecordedSchedule{both->first->steps, both->first->outcome.best_seconds(), ""};
+      return recorded(task);
+    };
+    return source;
+  }
+
+  /// Ranks default schedules first wherever the best is not that much faster; gives the tasks' names.
+  Result<std::vector<std::string>> back_to_default(double ratio) {
+    std::vector<std::string> names;
+    for (const Task& task : tasks_) {
+      const auto both = default_and_best(task);
+      if (!both || gains_clearly(*both->first, *both->second, ratio)) continue;
+      WHET_RETURN_IF_ERROR(rank_first(*both->first, *both->second));
+      names.push_back(task.name);
+    }
+    return names;
+  }
+
+  Status rank_first(Record record, const Record& before) {
+    record.ranks_as = std::min(before.ranked_seconds(), record.outcome.best_seconds());
     record.host = host_name();
     record.at = utc_now();
     return file_.append(record);

@@ -33,11 +33,15 @@ struct NetworkTruth {
     bool adopted = false;
   };
   std::vector<Swap> swaps;
+  /// Tasks whose default schedule is the best from now on, because the network was faster so: their gains were within
+  /// what a figure taken alone errs by.
+  std::vector<std::string> back_to_default;
 };
 
 /// Compiles the network with default schedules and with the best records, and times both in turn. For the heaviest
 /// tasks whose second candidate is close, the network is compiled with that one as well: where it is faster there, the
-/// record says so (`ranks_as`) and the candidate is the task's best from now on.
+/// record says so (`ranks_as`) and the candidate is the task's best from now on. In the same way the network is tried
+/// with default schedules wherever tuning gained little, and with all of them: tuned is never slower than untuned.
 Result<NetworkTruth> settle_in_network(const FusedGraph&, const Target&, RecordFile&, const NetworkOptions&);
 
 }  // namespace whet

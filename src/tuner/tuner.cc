@@ -19,9 +19,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kFinalists = 4;
 constexpr double kNear = 1.04, kMatters = 0.005;
 /// A winner that loses makes room for the next ones this often.
-constexpr int kConfirmations = 3;
+constexpr int kConfirmations = 2;
 /// Seconds that comparing one task's fastest takes, and the largest part of a run that all together may take.
-constexpr double kReserve = 0.2, kReserveShare = 0.15;
+constexpr double kReserve = 0.12, kReserveShare = 0.15;
 /// Trials between two looks at the sentinel.
 constexpr std::int64_t kSentinelTrials = 400;
 /// Tasks of the same structure that a new one learns from.
