@@ -234,7 +234,7 @@ TEST_F(TuneTest, BelievesAWinnerOnlyWhenItWinsAgain) {
     return Outcome{OutcomeCode::ok, "", {seconds}, false, 0, 0};
   });
   measurer.start = to_text(*default_steps(tasks_[1].dag, target_));
-  const TuneProgress progress = run(measurer, {.trials = 10}, {tasks_[1]});
+  const TuneProgress progress = run(measurer, {.trials = 6}, {tasks_[1]});
   EXPECT_GT(measurer.comparisons, 0);
   EXPECT_DOUBLE_EQ(progress.tasks[0].best_seconds, 2e-3);
 }
