@@ -4,6 +4,7 @@
 
 #include "compiler/choose.h"
 #include "machine/detect.h"
+#include "records/digest.h"
 #include "records/record_file.h"
 
 namespace whet {
@@ -51,7 +52,15 @@ Result<CompileReport> compile_with_records(const FusedGraph& fused, const Record
   if (options.file.empty()) return compile_model(fused, best_of(nullptr, target), target, output);
   WHET_TRY(RecordsRead read, read_records(options.file));
   for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
-  return compile_model(fused, best_of(&read.records, target, options.exact), target, output);
+  ScheduleSource source = best_of(&read.records, target, options.exact);
+  std::vector<std::string> keys;
+  source.recorded = [&keys, recorded = source.recorded](const Task& task) {
+    keys.push_back(task.key);
+    return recorded(task);
+  };
+  WHET_TRY(CompileReport report, compile_model(fused, source, target, output));
+  for (const std::string& note : strangers(read.records, keys, "")) fmt::print(stderr, "{}: {}\n", options.file, note);
+  return report;
 }
 
 Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 
@@ -54,6 +55,7 @@ Json stats_json(const RecordStats& stats) {
 int write(const RecordsCommand& command, const std::vector<Record>& records, const std::vector<std::string>& newer) {
   if (command.output.empty()) {
     for (const Record& record : records) fmt::print("{}\n", to_line(record));
+    for (const std::string& line : newer) fmt::print("{}\n", line);
     return kDone;
   }
   const Status status = write_records(command.output, records, newer);
@@ -81,7 +83,8 @@ int run(const RecordsCommand& command) {
     Result<RecordsRead> one = read_records(file);
     if (!one.ok()) return fail(one.error());
     for (const std::string& note : one->notes) fmt::print(stderr, "{}\n", note);
-    newer.insert(newer.end(), one->newer_lines.begin(), one->newer_lines.end());
+    for (std::string& line : one->newer_lines)
+      if (std::find(newer.begin(), newer.end(), line) == newer.end()) newer.push_back(std::move(line));
     read.push_back(std::move(*one));
   }
   std::vector<const Records*> all;

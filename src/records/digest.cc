@@ -81,11 +81,47 @@ std::vector<Record> distill(const Records& records) {
 std::vector<Record> merge(const std::vector<const Records*>& files) {
   std::vector<Record> out;
   std::set<std::string> seen;
-  for (const Records* file : files)
-    for (const Record& r : file->all())
-      if (seen.insert(to_line(r)).second) out.push_back(r);
-  std::stable_sort(out.begin(), out.end(), [](const Record& a, const Record& b) { return a.at < b.at; });
-  return out;
+  std::vector<std::size_t> at(files.size(), 0);
+  for (;;) {
+    // The file whose next record is the earliest; the first of several.
+    const Record* next = nullptr;
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if (at[i] == files[i]->size()) continue;
+      const Record& head = files[i]->all()[at[i]];
+      if (!next || head.at < next->at) next = &head, from = i;
+    }
+    if (!next) return out;
+    ++at[from];
+    if (seen.insert(to_line(*next)).second) out.push_back(*next);
+  }
+}
+
+std::vector<std::string> strangers(const Records& records, const std::vector<std::string>& keys,
+                                   const std::string& target) {
+  std::set<std::string> known, unknown_keys, targets;
+  for (const std::string& key : keys) known.insert(canonical_key(key));
+  std::int64_t of_others = 0, elsewhere = 0;
+  for (const Record& r : records.all()) {
+    if (const std::string key = canonical_key(r.key); known.count(key) == 0)
+      unknown_keys.insert(key), ++of_others;
+    else if (!target.empty() && r.target != target)
+      targets.insert(r.target), ++elsewhere;
+  }
+  const auto count = [](std::int64_t n, const std::string& what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  std::vector<std::string> notes;
+  if (of_others > 0)
+    notes.push_back(count(of_others, "record") + " of " +
+                    count(static_cast<std::int64_t>(unknown_keys.size()), "task") +
+                    " that this model does not have (it has changed since, or they are another model's) are not used");
+  if (elsewhere > 0) {
+    std::string list;
+    for (const std::string& each : targets) list += (list.empty() ? "" : "; ") + each;
+    notes.push_back(count(elsewhere, "record") + " of other targets (" + list + ") do not count for " + target);
+  }
+  return notes;
 }
 
 std::string show(const Records& records) {

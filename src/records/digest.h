@@ -10,8 +10,11 @@ namespace whet {
 
 /// The best record of each task and target: the small file to keep. In the order in which tasks first appear.
 std::vector<Record> distill(const Records&);
-/// All records of all files, each once (two lines that say the same are one), in order of time where both have one.
+/// All records of all files, each once (two lines that say the same are one), in order of time between files. Within a
+/// file they stay in their order, which counts where a schedule was measured again: the clock may have jumped.
 std::vector<Record> merge(const std::vector<const Records*>&);
+/// What of the records serves no task with one of `keys` on `target` ("": on any), a sentence for each reason.
+std::vector<std::string> strangers(const Records&, const std::vector<std::string>& keys, const std::string& target);
 /// A table, a row for each task and target: trials, failures, best time, when and where.
 std::string show(const Records&);
 

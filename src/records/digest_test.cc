@@ -28,8 +28,27 @@ TEST(Merge, KeepsEachRecordOnceInOrderOfTime) {
   Records one({timed("k", "a", 1), timed("k", "b", 2)}), other({timed("k", "b", 2), timed("k", "c", 3)});
   Record early = timed("k", "early", 4);
   early.at = "2020-01-01T00:00:00Z";
-  other.add(early);
-  EXPECT_EQ(steps_of(merge({&one, &other})), "k:early k:a k:b k:c ");
+  const Records third({early});
+  EXPECT_EQ(steps_of(merge({&one, &other, &third})), "k:early k:a k:b k:c ");
+}
+TEST(Merge, KeepsTheOrderOfAFileWhoseClockJumpedBack) {
+  Record again = timed("k", "a", 2);
+  again.at = "2020-01-01T00:00:00Z";
+  const Records one({timed("k", "a", 1), again}), other({timed("k", "b", 3)});
+  const std::vector<Record> merged = merge({&one, &other});
+  ASSERT_EQ(merged.size(), 3u);
+  EXPECT_EQ(merged[0].outcome.best_seconds(), 1);
+  EXPECT_EQ(merged[1].outcome.best_seconds(), 2);
+}
+TEST(Strangers, AreRecordsOfOtherTasksAndOfOtherTargets) {
+  const Records records = sample();
+  EXPECT_TRUE(strangers(records, {"k", "j"}, "").empty());
+  EXPECT_EQ(
+      strangers(records, {"k"}, "cpu -mcpu=znver5 -threads=2"),
+      (std::vector<std::string>{"2 records of 1 task that this model does not have (it has changed since, or they "
+                                "are another model's) are not used",
+                                "1 record of other targets (cpu -mcpu=znver5 -threads=4) do not count for cpu "
+                                "-mcpu=znver5 -threads=2"}));
 }
 TEST(Show, IsATableWithARowForEachTaskAndTarget) {
   EXPECT_EQ(

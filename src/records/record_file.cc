@@ -52,6 +52,7 @@ Result<std::string> read_all(int fd, const std::string& path) {
   struct stat info{};
   if (fstat(fd, &info) != 0) return file_error(path, "cannot read");
   if (S_ISDIR(info.st_mode)) return Error{path + ": is a folder; a record file was expected"};
+  if (S_ISCHR(info.st_mode)) return std::string();  // /dev/null has nothing to say, and /dev/full no end
   std::string text(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t have = 0;
   for (;;) {
@@ -192,8 +193,19 @@ RecordFile::~RecordFile() {
   ::close(fd_);
 }
 
+Status RecordFile::follow_name() {
+  struct stat ours{}, named{};
+  const bool there = ::stat(path_.c_str(), &named) == 0;
+  if (fstat(fd_, &ours) == 0 && there && ours.st_dev == named.st_dev && ours.st_ino == named.st_ino) return ok_status();
+  const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) return file_error(path_, "was removed or replaced and cannot be opened again");
+  ::close(std::exchange(fd_, fd));
+  return ok_status();
+}
+
 Status RecordFile::append(const Record& record) {
   std::string line = to_line(record) + "\n";
+  WHET_RETURN_IF_ERROR(follow_name());
   {
     Lock lock(fd_);
     if (!lock.held()) return file_error(path_, "cannot lock");

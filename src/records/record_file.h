@@ -51,6 +51,9 @@ class RecordFile {
  private:
   RecordFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   Status load();
+  /// Opens the file again when another has its name now (`whet records distill F -o F`) or none has: a line that no name
+  /// leads to would be lost.
+  Status follow_name();
 
   std::string path_;
   int fd_ = -1;

@@ -176,6 +176,23 @@ TEST_F(RecordFileTest, EndsTheLineOfAWriterThatDiedMeanwhile) {
   EXPECT_TRUE(file.append(timed("k", "b", 1)).ok());
   EXPECT_EQ(content(), line("a") + "{\"v\":1,\"ta\n" + line("b"));
 }
+TEST_F(RecordFileTest, IsFollowedWhenItIsReplacedOrRemovedMeanwhile) {
+  auto file = RecordFile::open(path_).value();
+  EXPECT_TRUE(file.append(timed("k", "a", 1)).ok());
+  EXPECT_TRUE(write_records(path_, {timed("k", "x", 1)}).ok());
+  EXPECT_TRUE(file.append(timed("k", "b", 1)).ok());
+  EXPECT_EQ(content(), line("x") + line("b"));
+  std::filesystem::remove(path_);
+  EXPECT_TRUE(file.append(timed("k", "c", 1)).ok());
+  EXPECT_EQ(content(), line("c"));
+}
+TEST_F(RecordFileTest, ThatIsADeviceIsNotRead) {
+  EXPECT_EQ(read_records("/dev/zero")->records.size(), 0u);
+  auto full = RecordFile::open("/dev/full");
+  ASSERT_TRUE(full.ok());
+  EXPECT_FALSE(full->append(timed("k", "a", 1)).ok());
+  EXPECT_EQ(full->records().size(), 0u);
+}
 TEST_F(RecordFileTest, IsReplacedAsAWhole) {
   write("old");
   EXPECT_TRUE(write_records(path_, {timed("k", "a", 1)}, {"{\"v\":9}"}).ok());

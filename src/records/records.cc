@@ -83,11 +83,12 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Target& ta
                                           const std::function<bool(const Record&)>& accepted) const {
   const auto candidates = of(key);
   std::set<std::string_view> wrong;
-  // A schedule that was measured again (a winner is, in turn with the default schedule) stands by its last figure.
+  // A schedule that was measured again (a winner is, in turn with the default schedule) stands by its last figure, and
+  // falls when it failed.
   std::map<std::tuple<std::string_view, std::string_view, std::string_view, int>, const Record*> last;
   for (const Record* r : candidates) {
     if (r->outcome.code == OutcomeCode::wrong_answer) wrong.insert(r->steps);
-    if (std::isfinite(r->outcome.best_seconds())) last[figure_key(*r)] = r;
+    last[figure_key(*r)] = r;
   }
   const Record* best = nullptr;
   const Target* best_target = nullptr;

@@ -37,8 +37,8 @@ class Records {
 
   /// The fastest schedule of task `key` for `target`. Exact matches go before all others; without one, the nearest
   /// record that can run there (same width of vectors; the same ISA, then kind of core, then the nearest thread count
-  /// preferred) with a sentence that names the difference. Never counted: failures, and schedules that any record found
-  /// to give wrong answers. Times of another cache mode or another codegen version are never compared with each other:
+  /// preferred) with a sentence that names the difference. Never counted: schedules that failed when they were tried last,
+  /// and those that any record found to give wrong answers. Times of another cache mode or another codegen version are never compared with each other:
   /// network goes before warm before cold, the newest codegen before older ones. `accepted`: which records may be
   /// chosen at all; empty: any.
   std::optional<RecordChoice> best(std::string_view key, const Target& target,

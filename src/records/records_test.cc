@@ -46,6 +46,11 @@ TEST(BestRecord, IsNeverAFailureNorAScheduleThatGaveWrongAnswers) {
                    failed("k", "c", OutcomeCode::crash, "SIGSEGV")});
   EXPECT_EQ(best(records, "k"), "a");
 }
+TEST(BestRecord, IsNoneThatFailedWhenItWasTriedLast) {
+  const Record crashed = failed("k", "b", OutcomeCode::crash, "SIGSEGV");
+  EXPECT_EQ(best(Records({timed("k", "a", 3), timed("k", "b", 1), crashed}), "k"), "a");
+  EXPECT_EQ(best(Records({timed("k", "a", 3), crashed, timed("k", "b", 1)}), "k"), "b");
+}
 TEST(BestRecord, ForAnotherThreadCountIsUsedOnlyWhenNothingFitsAndIsNamed) {
   Records records(
       {timed("k", "four", 1, "cpu -mcpu=znver5 -threads=4"), timed("k", "one", 9, "cpu -mcpu=znver5 -threads=1")});
