@@ -11,7 +11,10 @@
 namespace whet {
 namespace {
 
+constexpr const char* kNonsense = "the builder's answer makes no sense";
 constexpr int kTickMilliseconds = 20;
+/// What is being built when the user interrupts may take so long to end by itself.
+constexpr double kPatience = 0.5;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -91,12 +94,15 @@ class BuilderPool::Batch {
   void look_at(Builder& b) {
     const double spent = now() - b.since;
     if (b.assembler.poll(b.process.fd)) return take(b);
+    if (!b.assembler.error().empty()) return stop(b, failed(OutcomeCode::unknown, kNonsense, spent));
     if (b.assembler.failed()) return died(b, spent);
     if (spent > pool_.limits_.timeout) {
       char limit[32];
       std::snprintf(limit, sizeof limit, "%g s", pool_.limits_.timeout);
       return stop(b, failed(OutcomeCode::build_timeout, "building took longer than " + std::string(limit), spent));
     }
+    if (spent > kPatience && interrupted_ && interrupted_())
+      return stop(b, failed(OutcomeCode::device_lost, "interrupted while it was built", spent));
     const std::int64_t memory = resident_bytes(b.process.pid);
     if (memory > pool_.limits_.memory)
       stop(b, failed(OutcomeCode::out_of_memory,
@@ -108,7 +114,7 @@ class BuilderPool::Batch {
     const Frame frame = b.assembler.take();
     auto result = decode_build_result(frame.payload);
     if (frame.type != FrameType::built || !result)
-      return stop(b, failed(OutcomeCode::unknown, "the builder's answer makes no sense", now() - b.since));
+      return stop(b, failed(OutcomeCode::unknown, kNonsense, now() - b.since));
     finish(std::exchange(b.job, Builder::kIdle), std::move(*result));
     if (resident_bytes(b.process.pid) > pool_.limits_.recycle) pool_.host_.end(b.process, true);
   }

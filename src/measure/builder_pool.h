@@ -20,8 +20,8 @@ class BuilderPool {
   ~BuilderPool();
   BuilderPool(const BuilderPool&) = delete;
 
-  /// One result a request, in order. When `interrupted` (may be empty) turns true, what is not yet begun gets
-  /// device_lost.
+  /// One result a request, in order. When `interrupted` (may be empty) turns true, what is not yet begun and what takes
+  /// long gets device_lost.
   std::vector<BuildResult> build(const std::vector<BuildRequest>&, const std::function<bool()>& interrupted = {});
 
   std::int64_t started() const { return started_; }

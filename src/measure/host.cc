@@ -147,6 +147,7 @@ class Zygote {
   prctl(PR_SET_NAME, "whet-zygote");
   // ^C reaches every process of the terminal's group: what it means is for whet alone to decide.
   signal(SIGINT, SIG_IGN);
+  signal(SIGTERM, SIG_IGN);  // the same from `timeout` and service managers
   signal(SIGPIPE, SIG_IGN);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null >= 0) dup2(null, STDIN_FILENO);

@@ -25,7 +25,8 @@ struct ProcessEnd {
 };
 
 /// The zygote: a process forked before LLVM or any thread exists, which forks builders and runners on request. They die
-/// with it, and it dies with this process, however that ends. Interrupts from the terminal are left to this process.
+/// with it, and it dies with this process, however that ends. Interrupts and requests to end that
+/// reach the whole process group are left to this process.
 class MeasureHost {
  public:
   enum class Kind : std::uint32_t { builder = 0, runner = 1 };

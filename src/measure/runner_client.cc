@@ -1,11 +1,23 @@
 #include "measure/runner_client.h"
 
+#include <poll.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 namespace whet {
 namespace {
+
+constexpr int kTickMilliseconds = 50;
+/// What runs when the user interrupts may take so long to end by itself.
+constexpr double kPatience = 0.5;
+
+double left(double timeout, std::chrono::steady_clock::time_point since) {
+  const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
+  return std::max(0.0, timeout - spent);
+}
 
 /// A board's runner may send numbers that this program does not know.
 std::uint8_t number(OutcomeCode code) { return static_cast<std::uint8_t>(code); }
@@ -27,20 +39,38 @@ RunnerClient::Exchange RunnerClient::ask(FrameType type, const std::string& payl
   }
   if (!sent) return {OutcomeCode::device_lost, "no runner could be reached", {}};
 
-  ReceiveResult received = receive_frame(process_.fd, timeout);
+  const auto asked = std::chrono::steady_clock::now();
+  if (!wait_for_answer(timeout)) {
+    host_.end(process_, true);
+    return {OutcomeCode::device_lost, "interrupted while it ran", {}};
+  }
+  ReceiveResult received = receive_frame(process_.fd, left(timeout, asked));
   if (!received.ok && received.end == WireEnd::timed_out) {
     host_.end(process_, true);
     char limit[32];
     std::snprintf(limit, sizeof limit, "%g s", timeout);
     return {OutcomeCode::run_timeout, "the kernel did not finish within " + std::string(limit), {}};
   }
-  if (!received.ok) return ended("");
-  if (received.frame.type == FrameType::fault) return ended(received.frame.payload);
-  if (received.frame.type != answer) {
+  if (!received.ok && received.end == WireEnd::closed) return ended("");
+  if (received.ok && received.frame.type == FrameType::fault) return ended(received.frame.payload);
+  if (!received.ok || received.frame.type != answer) {
     host_.end(process_, true);
     return {OutcomeCode::unknown, "the runner's answer makes no sense", {}};
   }
   return {OutcomeCode::ok, "", std::move(received.frame.payload)};
+}
+
+/// Until the answer begins or time is up; false when the user interrupts and it still does not come.
+bool RunnerClient::wait_for_answer(double timeout) {
+  if (!interrupted_) return true;
+  const auto start = std::chrono::steady_clock::now();
+  for (;;) {
+    pollfd wait{process_.fd, POLLIN, 0};
+    if (::poll(&wait, 1, kTickMilliseconds) > 0) return true;
+    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (spent > timeout) return true;
+    if (spent > kPatience && interrupted_()) return false;
+  }
 }
 
 RunnerClient::Exchange RunnerClient::ended(std::string last_words) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "measure/host.h"
 #include "runner/messages.h"
 #include "runner/wire.h"
@@ -9,9 +11,10 @@ namespace whet {
 /// Our end of the runner: starts it when needed and again after each candidate that ends it.
 class RunnerClient {
  public:
-  /// `timeout`: seconds for one request. `recycle`: resident bytes at which the runner is replaced.
-  RunnerClient(MeasureHost& host, double timeout, std::int64_t recycle)
-      : host_(host), timeout_(timeout), recycle_(recycle) {}
+  /// `timeout`: seconds for one request. `recycle`: resident bytes at which the runner is replaced. When `interrupted`
+  /// (may be empty) turns true, a request that takes long gets device_lost.
+  RunnerClient(MeasureHost& host, double timeout, std::int64_t recycle, std::function<bool()> interrupted = {})
+      : host_(host), timeout_(timeout), recycle_(recycle), interrupted_(std::move(interrupted)) {}
   ~RunnerClient() { host_.end(process_, true); }
   RunnerClient(const RunnerClient&) = delete;
 
@@ -28,12 +31,14 @@ class RunnerClient {
     std::string message, payload;
   };
   Exchange ask(FrameType type, const std::string& payload, FrameType answer, double timeout);
+  bool wait_for_answer(double timeout);
   Exchange ended(std::string last_words);
   void recycle_if_large(const KernelJob&);
 
   MeasureHost& host_;
   double timeout_;
   std::int64_t recycle_, started_ = 0;
+  std::function<bool()> interrupted_;
   WorkerProcess process_;
 };
 
