@@ -8,6 +8,7 @@
 #include <set>
 
 #include "search/budget.h"
+#include "tuner/shape_distance.h"
 #include "tuner/task_tuning.h"
 
 namespace whet {
@@ -43,7 +44,6 @@ class Tuner {
         Measurer& measurer, RecordFile& file, const TuneOptions& options,
         const std::function<void(const TuneProgress&)>& on_round)
       : tasks_(std::move(tasks)),
-        parts_(parts),
         budget_(parts, options.budget),
         model_(std::move(model)),
         measurer_(measurer),
@@ -259,17 +259,31 @@ class Tuner {
     if (task.done) budget_.close(id);
   }
 
-  /// A task begins with what was best for tasks of the same structure.
+  /// A task begins with what was best for the nearest shapes of the same structure: other tasks of this network, whose
+  /// spaces are known, and tasks of other models in the record file.
   void suggest(int id) {
-    const std::string& similar = parts_[static_cast<std::size_t>(id)].similar;
-    std::size_t suggested = 0;
-    for (std::size_t i = tasks_.size(); i-- > 0 && suggested < kSuggestions;) {
-      if (static_cast<int>(i) == id || parts_[i].similar != similar) continue;
-      const Record* best = tasks_[i].incumbent(file_.records());
-      if (!best) continue;
-      tasks_[static_cast<std::size_t>(id)].suggest({best->candidate}, &tasks_[i].space());
-      ++suggested;
+    TaskTuning& task = tasks_[static_cast<std::size_t>(id)];
+    struct Near {
+      double distance;
+      const Record* best;
+      const DesignSpace* space;  ///< null: of another model
+    };
+    std::vector<Near> list;
+    std::set<std::string> seen = {task.measure_task().key};
+    for (const TaskTuning& other : tasks_)
+      if (const Record* best = other.incumbent(file_.records()); best && seen.insert(best->key).second)
+        list.push_back({shape_distance(task.measure_task().key, best->key), best, &other.space()});
+    for (const Record& record : file_.records().all()) {
+      if (!seen.insert(record.key).second) continue;
+      const double distance = shape_distance(task.measure_task().key, record.key);
+      if (!std::isfinite(distance)) continue;
+      if (const auto best = file_.records().best(record.key, task.measure_task().target))
+        list.push_back({distance, best->record, nullptr});
     }
+    std::erase_if(list, [](const Near& near) { return !std::isfinite(near.distance); });
+    std::stable_sort(list.begin(), list.end(), [](const Near& a, const Near& b) { return a.distance < b.distance; });
+    for (std::size_t i = 0; i < std::min(list.size(), kSuggestions); ++i)
+      task.suggest({list[i].best->candidate}, list[i].space);
   }
 
   /// One schedule is measured now and then: when it becomes slower, the machine has.
@@ -371,7 +385,6 @@ class Tuner {
   };
 
   std::vector<TaskTuning> tasks_;
-  std::vector<Budget::Part> parts_;
   Budget budget_;
   std::shared_ptr<CostModel> model_;
   Measurer& measurer_;

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "base/hash.h"
 #include "measure/testing/formula_measurer.h"
 #include "schedule/steps.h"
 #include "space/space.h"
+#include "tuner/shape_distance.h"
 
 namespace whet {
 namespace {
@@ -157,6 +159,24 @@ TEST_F(TuneTest, ALaterTaskOfTheSameStructureBeginsWithWhatWasBest) {
   const std::string steps = to_text(*small.steps(*fitted));
   const auto of_small = read.records.of(tasks_[0].key);
   EXPECT_TRUE(std::any_of(of_small.begin(), of_small.end(), [&](const Record* r) { return r->steps == steps; }));
+}
+TEST_F(TuneTest, AnotherModelOfTheSameStructureInTheFileHelps) {
+  FormulaMeasurer first = FormulaMeasurer::timing(formula), second = FormulaMeasurer::timing(formula);
+  run(first, {.trials = 64, .confirm = false}, {tasks_[1]});
+  const RecordsRead read = *read_records(path_);
+  const auto best = read.records.best(tasks_[1].key, target_, {});
+  run(second, {.trials = 8, .confirm = false}, {tasks_[0]});
+  const DesignSpace small = make_space(tasks_[0].dag, target_);
+  EXPECT_EQ(second.measured.count(to_text(*small.steps(*small.refit(best->record->candidate)))), 1u);
+}
+TEST(ShapeDistance, IsZeroForTheSameShapeAndGrowsWithRatios) {
+  EXPECT_EQ(shape_distance("[\"a\",1,56,64]", "[\"a\",1,56,64]"), 0);
+  EXPECT_LT(shape_distance("[\"a\",1,56,64]", "[\"a\",1,56,128]"),
+            shape_distance("[\"a\",1,56,64]", "[\"a\",1,7,512]"));
+  EXPECT_TRUE(std::isinf(shape_distance("[\"a\",1,56,64]", "[\"b\",1,56,64]")));
+  EXPECT_TRUE(std::isinf(shape_distance("[\"a\",1,56]", "[\"a\",1,56,64]")));
+  EXPECT_TRUE(std::isinf(shape_distance("", "[\"a\"]")));
+  EXPECT_EQ(shape_distance("garbage,x,", "garbage,y,"), 0);
 }
 TEST_F(TuneTest, RecordsSayInWhichRoundAndWhatWasExpected) {
   FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
