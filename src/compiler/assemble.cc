@@ -57,29 +57,36 @@ class Assembler {
   const Graph& graph() const { return fused_.graph; }
   int step_number() const { return static_cast<int>(model_.plan.steps.size()); }
 
-  /// A node in no group is a reshape: its output has the bytes of its input.
+  /// A node in no group is an alias: its output is some of the bytes of its input.
   Status find_aliases() {
     std::vector<bool> grouped(graph().nodes.size(), false);
     for (const Group& group : fused_.groups) {
       for (NodeId node : group.nodes) grouped[node.index()] = true;
     }
     root_.resize(graph().values.size());
+    offset_.resize(graph().values.size(), 0);
     for (std::size_t v = 0; v < root_.size(); ++v) root_[v] = v;
     for (std::size_t n = 0; n < graph().nodes.size(); ++n) {
       const Node& node = graph().nodes[n];
       if (grouped[n]) continue;
       const Value& from = graph().value(node.inputs[0]);
       const Value& to = graph().value(node.output);
-      if (bytes_of(from.type) != bytes_of(to.type)) {
+      const auto offset = alias_offset(graph(), node);
+      if (!offset) {
         return Error{node.name + ": is in no group and turns " + to_string(from.type) + " into " + to_string(to.type) +
-                     "; only reshapes may stand alone"};
+                     "; only aliases may stand alone"};
       }
       root_[node.output.index()] = root_[node.inputs[0].index()];
+      offset_[node.output.index()] = offset_[node.inputs[0].index()] + *offset;
     }
     return ok_status();
   }
 
   std::size_t root(ValueId value) const { return root_[value.index()]; }
+  /// Whether the value is all of what its root holds.
+  bool is_whole(ValueId value) const {
+    return bytes_of(graph().value(value).type) == bytes_of(graph().values[root(value)].type);
+  }
 
   void place_inputs_and_outputs() {
     homes_.resize(graph().values.size());
@@ -92,7 +99,7 @@ class Assembler {
     }
     for (std::size_t i = 0; i < graph().outputs.size(); ++i) {
       Home& home = homes_[root(graph().outputs[i])];
-      if (home.kind == Home::Kind::none) home = {Home::Kind::output, i};
+      if (home.kind == Home::Kind::none && is_whole(graph().outputs[i])) home = {Home::Kind::output, i};
       plan().outputs.push_back(described(graph().value(graph().outputs[i])));
     }
   }
@@ -107,25 +114,25 @@ class Assembler {
       return whole;
     }
     const std::size_t value = root(id);
-    const std::uint64_t bytes = bytes_of(graph().value(id).type);
+    const std::uint64_t bytes = bytes_of(graph().value(id).type), offset = offset_[id.index()];
     Home& home = homes_[value];
     switch (home.kind) {
       case Home::Kind::input:
-        return {PlanPlace::input, static_cast<std::uint32_t>(home.index), 0, bytes};
+        return {PlanPlace::input, static_cast<std::uint32_t>(home.index), offset, bytes};
       case Home::Kind::output:
-        return {PlanPlace::output, static_cast<std::uint32_t>(home.index), 0, bytes};
+        return {PlanPlace::output, static_cast<std::uint32_t>(home.index), offset, bytes};
       case Home::Kind::constant:
-        return {PlanPlace::weights, 0, model_.weights.add(*graph().values[value].constant), bytes};
+        return {PlanPlace::weights, 0, model_.weights.add(*graph().values[value].constant) + offset, bytes};
       case Home::Kind::none:
         home = {Home::Kind::arena, buffers_.size()};
-        buffers_.push_back({bytes, step_number(), step_number()});
+        buffers_.push_back({bytes_of(graph().values[value].type), step_number(), step_number()});
         break;
       case Home::Kind::arena:
         break;
     }
     buffers_[home.index].last = step_number();
     // The index holds the buffer's number until place_arena.
-    return {PlanPlace::arena, static_cast<std::uint32_t>(home.index), 0, bytes};
+    return {PlanPlace::arena, static_cast<std::uint32_t>(home.index), offset, bytes};
   }
 
   Status add_group(std::size_t g) {
@@ -184,7 +191,7 @@ class Assembler {
   void add_output_copies() {
     for (std::size_t i = 0; i < graph().outputs.size(); ++i) {
       const Home home = homes_[root(graph().outputs[i])];
-      if (home.kind == Home::Kind::output && home.index == i) continue;
+      if (home.kind == Home::Kind::output && home.index == i && is_whole(graph().outputs[i])) continue;
       ModelPlan::Step step;
       step.kind = PlanStepKind::copy;
       const PlanArgument from = argument(graph().outputs[i]);
@@ -217,8 +224,9 @@ class Assembler {
   const std::vector<std::vector<Tensor>>& packed_;
   std::vector<int> task_;
   AssembledModel model_;
-  std::vector<std::size_t> root_;  ///< the value whose bytes each value has
-  std::vector<Home> homes_;        ///< of roots
+  std::vector<std::size_t> root_;      ///< the value whose bytes each value has
+  std::vector<std::uint64_t> offset_;  ///< of each value's first byte behind its root's
+  std::vector<Home> homes_;            ///< of roots
   std::vector<ArenaBuffer> buffers_;
   std::vector<std::vector<bool>> written_;
 };

@@ -16,7 +16,7 @@ struct AssembledModel {
   std::uint64_t peak_activation_bytes = 0;  ///< the largest sum of tensors that live at the same time
 };
 
-/// Makes the plan: one step a group in order; reshapes are aliases; outputs are written where the user reads them,
+/// Makes the plan: one step a group in order; the rest are aliases; outputs are written where the user reads them,
 /// unless they are inputs, constants or another output, which are copied; everything else lies in the arena as long as
 /// it is read.
 ///   packed  for each group, its task's prologue run on its constants

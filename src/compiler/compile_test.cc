@@ -208,6 +208,19 @@ TEST_F(Compile, OutputsMayBeInputsConstantsAliasesAndEachOther) {
   expect_right(b.graph);
 }
 
+TEST_F(Compile, SlicesOfWholeCacheLinesAreAliases) {
+  GraphBuilder b(6);
+  const ValueId x = b.input("x", {4, 2, 16});
+  const ValueId y = b.relu(x);
+  const auto row = [&](ValueId from, std::int64_t start, std::int64_t count) {
+    return b.node(SliceOperator{{start, 0, 0}, {1, 1, 1}, {count, 2, 16}}, {from});
+  };
+  const ValueId first = row(y, 1, 2), inner = row(first, 1, 1), given = row(x, 3, 1);
+  const ValueId columns = b.node(SliceOperator{{0, 0, 4}, {1, 1, 1}, {1, 2, 4}}, {inner});  // no range: a kernel
+  b.graph.outputs = {b.add(inner, given), first, given, y, b.relu(columns), row(y, 0, 1)};
+  EXPECT_EQ(expect_right(b.graph).tasks.size(), 3u);
+}
+
 TEST_F(Compile, AModelThatComputesNothingRuns) {
   GraphBuilder b(4);
   const ValueId x = b.input("x", {2, 3});

@@ -286,13 +286,14 @@ bool writes(const Graph& graph, const std::vector<NodeId>& nodes, ValueId id) {
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return graph.node(n).output == id; });
 }
 
-/// A reshape at the edge of a group is an alias: it leaves. At the end it stays when it gives longer innermost rows,
-/// which are what gets vectorized.
-void drop_edge_reshapes(const Graph& graph, std::vector<NodeId>& nodes) {
+/// An alias at the edge of a group leaves it. At the end a slice stays, which spares computing the rest, and a reshape
+/// when it gives longer innermost rows, which are what gets vectorized.
+void drop_edge_aliases(const Graph& graph, std::vector<NodeId>& nodes) {
   auto is_edge = [&](NodeId id) {
-    if (!is_reshape(graph, id)) return false;
+    if (!alias_offset(graph, graph.node(id))) return false;
     const ValueId input = graph.node(id).inputs[0], output = graph.node(id).output;
     if (!writes(graph, nodes, input)) return true;
+    if (!is_reshape(graph, id)) return false;
     const bool last = nodes.back() == id;
     const Shape &from = graph.value(input).type.shape, &to = graph.value(output).type.shape;
     return last && (to.empty() || (!from.empty() && from.back() >= to.back()));
@@ -313,7 +314,34 @@ Group group_of(const Graph& graph, const std::vector<NodeId>& nodes) {
   return group;
 }
 
+/// Where the elements of a slice begin, when they are one range of its input.
+std::optional<std::int64_t> range_of(const SliceOperator& op, const Shape& from) {
+  const std::vector<std::int64_t> strides = row_major_strides(from);
+  std::int64_t begin = 0;
+  bool inside = false;  // behind the dimension that is cut: whole ones only
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    const bool whole = op.shape[d] == from[d];
+    if (op.shape[d] > 1 && op.steps[d] != 1) return std::nullopt;
+    if (inside && !whole) return std::nullopt;
+    inside = inside || op.shape[d] > 1;
+    begin += op.starts[d] * strides[d];
+  }
+  return begin;
+}
+
 }  // namespace
+
+std::optional<std::uint64_t> alias_offset(const Graph& graph, const Node& node) {
+  constexpr std::uint64_t kCacheLine = 64;
+  if (std::holds_alternative<ReshapeOperator>(node.op)) return 0;
+  const auto* slice = std::get_if<SliceOperator>(&node.op);
+  if (slice == nullptr) return std::nullopt;
+  const TensorType& from = graph.value(node.inputs[0]).type;
+  const auto begin = range_of(*slice, from.shape);
+  if (!begin) return std::nullopt;
+  const auto bytes = static_cast<std::uint64_t>(*begin * size_of(from.dtype));
+  return bytes % kCacheLine == 0 ? std::optional(bytes) : std::nullopt;
+}
 
 bool is_literal(const Graph& graph, const std::vector<NodeId>& group_nodes, ValueId id) {
   const auto& constant = graph.value(id).constant;
@@ -331,7 +359,7 @@ Result<FusedGraph> fuse(Graph graph, bool enabled) {
   std::vector<std::vector<NodeId>> node_groups = fusion.node_groups();
   std::vector<Group> groups;
   for (std::vector<NodeId>& nodes : node_groups) {
-    drop_edge_reshapes(graph, nodes);
+    drop_edge_aliases(graph, nodes);
     if (!nodes.empty()) groups.push_back(group_of(graph, nodes));
   }
   // A group's last node is its output, and whatever it reads comes before that node.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,14 +16,14 @@ struct Group {
   std::vector<ValueId> outputs;  ///< what others, or the user, read of it: one value
 };
 
-/// The graph and its groups in execution order. A node in no group is a reshape, and its value an alias: the same bytes
-/// as its input under another shape.
+/// The graph and its groups in execution order. A node in no group is an alias (alias_offset): its value is some bytes
+/// of its input's under another shape.
 struct FusedGraph {
   Graph graph;
   std::vector<Group> groups;
 };
 
-/// Puts every node but lone reshapes into one group, by classes of operators (operator_class.h), never by names:
+/// Puts every node but lone aliases into one group, by classes of operators (operator_class.h), never by names:
 ///   - elementwise operators join the convolution, matmul, window, reduction or softmax that computes their operand,
 ///   when
 ///     nothing outside the group reads that operand and the shapes are equal; other operands become inputs;
@@ -40,6 +41,10 @@ Result<FusedGraph> fuse(Graph, bool enabled = true);
 /// A constant that operators of the group write into their expressions: one element, read by elementwise operators
 /// alone.
 bool is_literal(const Graph&, const std::vector<NodeId>& group_nodes, ValueId);
+
+/// How many bytes behind its input's first one the value of an alias begins: a reshape, or a slice that is one range of
+/// whole cache lines. Nothing for any other node.
+std::optional<std::uint64_t> alias_offset(const Graph&, const Node&);
 
 /// One group a line: `conv+add+relu (x, w, b) -> y f32[1x56x56x64]`.
 std::string to_text(const FusedGraph&);

@@ -73,6 +73,16 @@ TEST(Fuse, MakesOneKernelOfAChainThatMovesData) {
   EXPECT_EQ(groups_of(build.finish({merged})), "relu+concat+reshape+transpose+reshape -> merged\n");
 }
 
+TEST(Fuse, LeavesASliceThatIsARangeOfCacheLinesAsAnAlias) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {4, 16});
+  const ValueId row = build.add("row", SliceOperator{{2, 0}, {1, 1}, {1, 16}}, {x});
+  const ValueId columns = build.add("columns", SliceOperator{{0, 4}, {1, 1}, {4, 8}}, {x});
+  const Graph graph = build.finish({build.unary("a", UnaryKind::exp, row), build.unary("b", UnaryKind::exp, columns)});
+  EXPECT_EQ(to_text(*fuse(graph)), "exp (row) -> a f32[1x16]\nslice+exp (x) -> b f32[4x8]\n");
+  EXPECT_EQ(alias_offset(graph, graph.nodes[0]), 128u);
+  EXPECT_EQ(alias_offset(graph, graph.nodes[1]), std::nullopt);
+}
 TEST(Fuse, LeavesAReshapeAtTheEdgeAsAnAlias) {
   GraphBuilder build;
   const ValueId x = build.input("x", {2, 12});

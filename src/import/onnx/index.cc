@@ -166,7 +166,8 @@ Status import_scatter_nd(OnnxSite& site) {
 Status import_one_hot(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const Tensor depth_tensor, site.known(1, "depth"));
-  if (depth_tensor.size() != 1) return site.error("its depth is " + to_string(depth_tensor.type()));
+  const bool counts = depth_tensor.size() == 1 && depth_tensor.get(0) >= 0 && depth_tensor.get(0) <= kMaxFoldedElements;
+  if (!counts) return site.error("its depth is " + to_string(depth_tensor.type()) + "; expected one number of classes");
   const auto depth = static_cast<std::int64_t>(depth_tensor.get(0));
   WHET_RETURN_IF_ERROR(expect_small(site, {depth}, "the depth"));
   WHET_TRY(const std::int64_t given, site.integer("axis", -1));

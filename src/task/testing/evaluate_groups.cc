@@ -1,5 +1,6 @@
 #include "task/testing/evaluate_groups.h"
 
+#include <cstring>
 #include <map>
 
 #include "task/group_dag.h"
@@ -18,12 +19,17 @@ class Run {
     for (const Node& node : fused.graph.nodes) producer_[node.output] = &node;
   }
 
-  /// A value that is there, or an alias (a reshape in no group) of one.
+  /// A value that is there, or an alias (in no group) of one.
   Tensor value(ValueId id) {
     if (const auto found = known_.find(id); found != known_.end()) return found->second;
     const Node& node = *producer_.at(id);
-    WHET_CHECK(std::holds_alternative<ReshapeOperator>(node.op), node.name.c_str());
-    return value(node.inputs[0]).reshaped(fused_.graph.value(id).type.shape);
+    const auto offset = alias_offset(fused_.graph, node);
+    WHET_CHECK(offset.has_value(), node.name.c_str());
+    const Tensor whole = value(node.inputs[0]);
+    Tensor part(fused_.graph.value(id).type.dtype, fused_.graph.value(id).type.shape);
+    std::memcpy(part.data(), static_cast<const std::byte*>(whole.data()) + *offset,
+                static_cast<std::size_t>(part.bytes()));
+    return part;
   }
 
   Status run(const Group& group) {
