@@ -1,6 +1,7 @@
 #include "cli/arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "base/nearest.h"
@@ -20,7 +21,10 @@ CLI::Validator one_of(std::vector<std::string> words) {
   return CLI::Validator(check, "", "");
 }
 
+/// `help` and the words, unless it tells them all itself.
 std::string with_words(const std::string& help, const std::vector<std::string>& words) {
+  const auto told = [&](const std::string& word) { return help.find(word) != std::string::npos; };
+  if (std::all_of(words.begin(), words.end(), told)) return help;
   std::string text = help + ": ";
   for (std::size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : ", ") + words[i];
   return text;

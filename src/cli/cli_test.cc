@@ -155,6 +155,14 @@ TEST(Screen, PrintsALineARoundOnAPipe) {
             "10.0 s  "
             "conv2d 1x7x7x512");
 }
+TEST(Screen, ShowsTheClassicLineOfOneTaskAfterTheOther) {
+  TuneProgress progress = two_tasks();
+  progress.tasks[0].measured = progress.tasks[0].allowed = 40;
+  progress.tasks[0].seconds = 12.345;
+  progress.tasks[0].done = true;
+  EXPECT_EQ(task_line(progress),
+            "[Task  1/2]  Current/Best:  100.00/ 200.00 GFLOPS | Progress: (40/40) | 12.35 s Done.");
+}
 TEST(Screen, KeepsTheCostliestTasksWhereTheTerminalIsLow) {
   const std::string table = progress_table(two_tasks(), 0, 1);
   EXPECT_NE(table.find("conv2d"), std::string::npos);

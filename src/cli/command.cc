@@ -75,6 +75,10 @@ int run_command_line(const std::vector<Command>& commands, int argc, char** argv
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success) == 0 ? kDone : kFailed;
+  } catch (const CLI::RequiredError& error) {
+    const auto parsed = app.get_subcommands();
+    const std::string called = parsed.empty() ? "whet" : "whet " + parsed.front()->get_name();
+    return wrong_use({called + ": " + error.what() + "; `" + called + " --help` tells its use"});
   } catch (const CLI::ParseError& error) {
     return wrong_use({error.what()});
   }

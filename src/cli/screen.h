@@ -9,16 +9,18 @@
 
 namespace whet {
 
-/// The tuner's screen: on a terminal one table, redrawn in place; on a pipe one line a round.
+/// The tuner's screen: on a terminal one table, redrawn in place; on a pipe one line a round. With one task after the
+/// other, a line a task, on a terminal redrawn in place.
 class TuneScreen {
  public:
   /// `peak_gflops`: of the threads that run kernels; 0: unknown.
-  TuneScreen(bool terminal, double peak_gflops) : terminal_(terminal), peak_gflops_(peak_gflops) {}
+  TuneScreen(bool terminal, double peak_gflops, bool per_task)
+      : terminal_(terminal), per_task_(per_task), peak_gflops_(peak_gflops) {}
 
   void show(const TuneProgress&);
 
  private:
-  bool terminal_;
+  bool terminal_, per_task_;
   double peak_gflops_;
   int lines_ = 0;  ///< drawn last time, to be drawn over
 };
@@ -29,6 +31,9 @@ std::string progress_table(const TuneProgress&, double peak_gflops, int rows);
 std::string progress_line(const TuneProgress&);
 /// What a round on a pipe prints.
 std::string round_line(const TuneProgress&);
+/// `[Task  3/12]  Current/Best:  215.34/2271.11 GFLOPS | Progress: (400/400) | 128.74 s Done.`: the classic line of
+/// tuning one task after the other.
+std::string task_line(const TuneProgress&);
 /// Every line (all end with a newline) cut to the width of a terminal: one that wraps would spoil drawing over it.
 std::string cut_lines(const std::string& text, int columns);
 /// What stands at the end: before and after, per task, and what holds it; where the time went; what failed.
