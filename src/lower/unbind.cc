@@ -3,14 +3,18 @@
 namespace whet {
 namespace {
 
+bool is_bound(const Stmt& s) {
+  const Loop* loop = std::get_if<Loop>(&s->kind);
+  return loop && loop->kind > LoopKind::unrolled;
+}
+
 Stmt unbound(const Stmt& s) {
   return rewrite(
       s,
       [](const Stmt& part) -> Stmt {
-        const Loop* loop = std::get_if<Loop>(&part->kind);
-        if (!loop || loop->kind <= LoopKind::unrolled) return Stmt();
-        Loop serial = *loop;
-        serial.kind = LoopKind::serial, serial.body = unbound(loop->body);
+        if (!is_bound(part)) return Stmt();
+        Loop serial = std::get<Loop>(part->kind);
+        serial.kind = LoopKind::serial, serial.body = unbound(serial.body);
         return make_stmt(std::move(serial));
       },
       nullptr);
@@ -19,7 +23,9 @@ Stmt unbound(const Stmt& s) {
 }  // namespace
 
 Result<Program> unbind_loops(Program program, const Target&) {
-  program.body = unbound(program.body);
+  bool any = false;
+  for_each(program.body, [&](const Stmt& s) { any = any || is_bound(s); }, nullptr);
+  if (any) program.body = unbound(program.body);
   return program;
 }
 
