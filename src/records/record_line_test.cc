@@ -38,7 +38,7 @@ TEST(RecordLine, KeepsWhatTheSearchNotedOfATrial) {
 }
 TEST(RecordLine, OfVersionOneIsStillReadAndWrittenTheSame) {
   const auto lines = golden_lines("v1.jsonl");
-  ASSERT_EQ(lines.size(), 2u);
+  ASSERT_EQ(lines.size(), 3u);
   for (const std::string& line : lines) EXPECT_EQ(to_line(std::get<Record>(parse_line(line))), line);
   const Record r = std::get<Record>(parse_line(lines[0]));
   EXPECT_EQ(r.key, R"(["a3f1c09b",1,56,56,64,3,3])");
@@ -47,6 +47,10 @@ TEST(RecordLine, OfVersionOneIsStillReadAndWrittenTheSame) {
   const Record refused = std::get<Record>(parse_line(lines[1]));
   EXPECT_EQ(refused.outcome.code, OutcomeCode::instantiation);
   EXPECT_EQ(refused.seed, 18446744073709551615ull);
+  const Record ranked = std::get<Record>(parse_line(lines[2]));
+  EXPECT_EQ(ranked.round, 3);
+  EXPECT_EQ(ranked.predicted, 0.75);
+  EXPECT_EQ(ranked.ranked_seconds(), 0.00041);
 }
 TEST(RecordLine, CarriesEveryFieldThereAndBack) {
   Record r = timed("[\"k\",1]", "split(a,2)", 1e-4);
