@@ -102,6 +102,18 @@ TEST(Legal, SketchesAreDrawnByTheirShares) {
   EXPECT_NEAR(others, 800, 100);
 }
 
+/// A 1x1 convolution with a relu.
+ComputeDag pointwise(int pixels, int in, int out) {
+  const std::string p = std::to_string(pixels), i = std::to_string(in), o = std::to_string(out),
+                    axes = " for n in 1, oh in " + p + ", ow in " + p + ", oc in " + o;
+  return *parse_dag("x = PLACEHOLDER [1, " + p + ", " + p + ", " + i + "]\nw = PLACEHOLDER [1, 1, " + i + ", " + o +
+                    "] const\nconv(n, oh, ow, oc) += (x[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, oc])" + axes +
+                    ", rh in 1, rw in 1, rc in " + i +
+                    "  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel\nout(n, oh, ow, oc) "
+                    "= max(conv[n, oh, ow, oc], 0f)" +
+                    axes + "  # elementwise\nreturn out\n");
+}
+
 /// A decision of one tile of an axis of `extent`, inner and outer level.
 Sketch tiles(std::int64_t extent) {
   Sketch sketch;
@@ -122,6 +134,20 @@ TEST(Refit, KeepsRegisterTilesAndLetsOuterOnesGrowWithTheExtent) {
   EXPECT_EQ(to.refit(candidate)->choices, (Choices{{"x", {32, 8}}, {"order", {1}}}));
   EXPECT_EQ(from.refit({"tiles", {{"x", {256, 16}}, {"order", {1}}}}, &to)->choices,
             (Choices{{"x", {64, 16}}, {"order", {1}}}));
+}
+TEST(Refit, GivesSchedulesOfAnotherShape) {
+  const Target target = *parse_target("cpu -mcpu=skylake-avx512 -threads=2");
+  const DesignSpace from = make_space(pointwise(28, 64, 96), target), to = make_space(pointwise(14, 256, 120), target);
+  Rng rng(1);
+  for (int i = 0; i < 40; ++i) {
+    const Candidate candidate = from.sample(rng);
+    for (const DesignSpace* other : {&from, static_cast<const DesignSpace*>(nullptr)}) {
+      const std::optional<Candidate> refitted = to.refit(candidate, other);
+      ASSERT_TRUE(refitted) << to_json(candidate);
+      EXPECT_TRUE(to.contains(*refitted).ok()) << to_json(*refitted);
+      EXPECT_TRUE(to.steps(*refitted).ok()) << to_json(*refitted);
+    }
+  }
 }
 TEST(Refit, GivesNothingForASketchThatIsNotHere) { EXPECT_FALSE(space_of(tiles(64)).refit({"small", {}})); }
 
@@ -153,6 +179,7 @@ void expect_closed(const DesignSpace& space, std::uint64_t seed) {
     ASSERT_TRUE(repaired) << to_json(broken);
     inside(repaired, "repair");
     EXPECT_EQ(space.repair(a, rng), a) << "nothing to repair";
+    EXPECT_EQ(space.refit(a, &space), a) << "nothing to refit";
   }
   std::int64_t counted = 0;
   for (std::int64_t i = 0; i < space.grid_size(); ++i) counted += space.at(i).has_value();
