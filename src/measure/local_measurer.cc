@@ -211,9 +211,20 @@ class LocalMeasurer::Impl {
     }
     Outcome outcome = outcome_of(runner_.measure(request));
     counters_.run_seconds += outcome.run_seconds;
-    // A truncated time says only "slower than that incumbent was".
-    if (!outcome.truncated) measured_.emplace(identity, outcome);
+    if (says_something_about_the_code(outcome)) measured_.emplace(identity, outcome);
     return outcome;
+  }
+
+  /// A truncated time says only "slower than that incumbent was"; a runner that was killed from outside says nothing.
+  static bool says_something_about_the_code(const Outcome& outcome) {
+    switch (outcome.code) {
+      case OutcomeCode::device_lost:
+      case OutcomeCode::out_of_memory:
+      case OutcomeCode::unknown:
+        return false;
+      default:
+        return !outcome.truncated;
+    }
   }
 
   TimingPolicy with_incumbent(double seconds) const {

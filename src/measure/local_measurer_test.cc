@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "measure/testing/fault_builds.h"
 #include "measure/testing/formula_measurer.h"
@@ -68,6 +69,29 @@ TEST_F(LocalMeasurerTest, MeasuresIdenticalCodeOnce) {
   const auto out = measurer.measure(add_one_task(), {"kernel add_one", "slow kernel add_one", "kernel add_one"}, 0);
   EXPECT_EQ(measurer.counters().measured_once, 2);
   EXPECT_EQ(out[0].outcome.seconds, out[1].outcome.seconds);
+}
+TEST_F(LocalMeasurerTest, DoesNotHoldAKillFromOutsideAgainstTheCode) {
+  MeasureOptions o = options();
+  o.run_timeout = 2;
+  LocalMeasurer measurer(host_, o);
+  // The builder is there first, then the runner.
+  std::thread killer([zygote = std::to_string(host_.zygote())] {
+    for (;; usleep(10000)) {
+      std::ifstream children("/proc/" + zygote + "/task/" + zygote + "/children");
+      for (pid_t child = 0; children >> child;) {
+        std::string name;
+        std::ifstream("/proc/" + std::to_string(child) + "/comm") >> name;
+        if (name != "whet-runner") continue;
+        usleep(300000);  // it has its kernel by now
+        kill(child, SIGKILL);
+        return;
+      }
+    }
+  });
+  EXPECT_EQ(measurer.measure(add_one_task(), {"kernel hang"}, 0)[0].outcome.code, OutcomeCode::out_of_memory);
+  killer.join();
+  EXPECT_EQ(measurer.measure(add_one_task(), {"slow kernel hang"}, 0)[0].outcome.code, OutcomeCode::run_timeout);
+  EXPECT_EQ(measurer.counters().measured_once, 0);
 }
 TEST_F(LocalMeasurerTest, FindsWrongAnswers) {
   LocalMeasurer measurer(host_, options());
