@@ -85,6 +85,15 @@ std::vector<std::int64_t> block_options(const Problem& p) {
   return options;
 }
 
+/// Weights that do not stay in a core's cache from one run to the next are worth asking for: processors follow a stream
+/// to the end of its page only.
+bool streams_weights(const ComputeDag& dag, const Problem& p, const Target& target) {
+  std::int64_t bytes = 0;
+  for (OpId constant : p.anatomy.constants)
+    bytes += num_elements(dag.op(constant).shape) * size_of(dag.op(constant).dtype);
+  return p.in >= 0 && 4 * bytes > 3 * target.l2_bytes;
+}
+
 // ---- the schedule
 
 /// Writes the schedule of one choice: parallel (leading, outer loops), block, rest of the outer loops, reduction, tile.
@@ -103,6 +112,8 @@ class Builder {
     annotate_tile();
     for (OpId constant : a.constants) s_.pack(constant, a.anchor);
     store();
+    if (const auto ahead = choices_.find("ahead"); ahead != choices_.end() && ahead->second.front() > 0)
+      for (OpId constant : a.constants) s_.prefetch(constant, a.anchor, reduce_.back(), ahead->second.front());
     if (parallel.valid()) s_.annotate(parallel, LoopKind::parallel);
   }
 
@@ -281,6 +292,11 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     sketch.decisions.push_back({"ic", "reduction steps unrolled", single(unroll), 0});
     sketch.decisions.push_back(
         {"k", "input channels in a block of the reduction (0: all)", single(block_options(p)), 0});
+    if (streams_weights(dag, p, target)) {
+      sketch.decisions.push_back(
+          {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16, 32}), 0});
+      sketch.preferred["ahead"] = {32};
+    }
     // The loads of one step keep the units busy; more steps only make code. Three channels are too few for a loop.
     sketch.preferred["ic"] = {p.reduce_extent(p.in) <= 4 ? unroll.back() : 1};
     sketch.preferred["k"] = {0};
