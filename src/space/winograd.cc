@@ -157,6 +157,8 @@ void tile_products(Scheduler& s, const Transformed& t, const Choices& choices) {
   if (!shared.valid()) shared = s.fuse({loops[0], loops[1], oc.outer});
   s.cache_write(t.ops.products, tw.outer);
   s.pack(t.ops.weights, t.ops.products);
+  if (const auto ahead = choices.find("ahead"); ahead != choices.end() && ahead->second.front() > 0)
+    s.prefetch(t.ops.weights, t.ops.products, ic.outer, ahead->second.front());
   s.annotate(shared, LoopKind::parallel);
 }
 
@@ -292,6 +294,13 @@ std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& targe
   const Variant& v = p.variants.at(4);
   const Tile tile = v.tiling.best();
   sketch.preferred = {{"m", {4}}, {"rows", {0}}, {"oc", {tile.oc}}, {"oh", {tile.oh}}, {"ow", {tile.ow}}, {"ic", {1}}};
+  // F(4 x 4) has 36 weights for each of the convolution's 9.
+  const std::int64_t weights = 36 * p.in_channels * p.variants.at(4).tiling.oc * size_of(DType::f32);
+  if (4 * weights > 3 * target.l2_bytes) {
+    sketch.decisions.push_back(
+        {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16, 32}), 0});
+    sketch.preferred["ahead"] = {32};
+  }
   sketch.constraints = constraints(p);
   sketch.preferred["rows"] = {best_rows(p, sketch)};
   sketch.build = [transforms = std::make_shared<Transforms>(p)](Scheduler& s, const Choices& c) {
