@@ -8,6 +8,7 @@
 
 #include "import/file.h"
 #include "import/npy.h"
+#include "import/onnx/export.h"
 #include "import/onnx/import_onnx.h"
 #include "import/onnx/importers.h"
 
@@ -265,6 +266,61 @@ TEST(ImportGarbage, SurvivesDamagedPpocr) {
   ImportOptions options;
   options.shapes["x"] = {1, 3, 48, 192};
   expect_survives("ppocr_cls.onnx", options, 2);
+}
+
+/// A body that runs `inner` (may be null) as often as "n" says, and passes its value on.
+std::shared_ptr<const OnnxSubgraph> loop_body(std::shared_ptr<const OnnxSubgraph> inner) {
+  auto body = std::make_shared<OnnxSubgraph>();
+  body->inputs = {"i", "go", "v"};
+  body->outputs = {"go", "w"};
+  OnnxNode node{"", inner ? "Loop" : "Identity", "", {"v"}, {"w"}, {}, {}};
+  if (inner) {
+    node.inputs = {"n", "", "v"};
+    node.attributes.push_back({"body", inner});
+    node.captured = {"n"};
+  }
+  body->nodes.push_back(node);
+  return body;
+}
+
+TEST(ImportOnnx, LoopsOfLoopsStayBounded) {
+  OnnxModel model = chain({{"Loop", {"n", "", "x"}}});
+  Tensor rounds(DType::i64, {});
+  rounds.set_integer(0, 4000);
+  model.initializers.push_back({"n", rounds});
+  model.nodes[0].attributes.push_back({"body", loop_body(nullptr)});
+  EXPECT_EQ(signature(import_onnx(model, {}).value()), "x: f32[2]\n1 nodes\nv0: f32[2]\n");
+  model.nodes[0].attributes[0] = {"body", loop_body(loop_body(loop_body(nullptr)))};
+  model.nodes[0].captured = {"n"};
+  const std::string message = failure(import_onnx(model, {}));
+  EXPECT_NE(message.find("the network grows beyond 524288 values"), std::string::npos) << message;
+}
+TEST(ImportOnnx, BranchesAreChosenOrComputed) {
+  const auto branch = [](const char* op) {
+    auto body = std::make_shared<OnnxSubgraph>();
+    body->nodes.push_back({"", op, "", {"x"}, {"r"}, {}, {}});
+    body->outputs = {"r"};
+    return std::shared_ptr<const OnnxSubgraph>(body);
+  };
+  OnnxModel model = chain({{"If", {"c"}}});
+  model.nodes[0].attributes = {{"then_branch", branch("Exp")}, {"else_branch", branch("Abs")}};
+  model.nodes[0].captured = {"x"};
+  model.inputs.push_back({"c", DType::boolean, std::vector<OnnxDimension>{}});
+  EXPECT_NE(to_text(import_onnx(model, {}).value()).find("v0: f32[2] = where(If_0/condition, r, r_1)"),
+            std::string::npos)
+      << to_text(import_onnx(model, {}).value());
+  model.inputs.pop_back();
+  model.initializers.push_back({"c", Tensor(DType::boolean, {})});
+  EXPECT_EQ(to_text(import_onnx(model, {}).value()),
+            "graph \ninput x: f32[2]\nv0: f32[2] = abs(x)  # If_0/Abs_0\noutput v0\n");
+}
+TEST(ImportOnnx, MessagesStayOneLine) {
+  OnnxModel model = chain({{"Relu", {"x"}}});
+  const Graph graph = import_onnx(model, {}).value();
+  std::string bytes = onnx_bytes(graph).value();
+  const std::size_t at = bytes.rfind("Relu");
+  bytes.replace(at, 4, "R\nlu");
+  EXPECT_EQ(failure(import_onnx_bytes(bytes, "m")), "this operator is not supported in operator set 13: R?lu");
 }
 
 }  // namespace

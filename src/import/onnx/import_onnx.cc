@@ -127,6 +127,7 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
     OnnxSite site(out, node, node_label(model.onnx, index), model.onnx.opset);
     Status status = find_importer(node.op, model.onnx.opset)->import(site);
     if (status.ok()) status = site.finish();
+    if (status.ok()) status = out.check_growth(site.name());
     needed = out.needed_values;
     if (!status.ok()) return status.error();
   }

@@ -104,6 +104,7 @@ constexpr OnnxImporter kImporters[] = {
     {"Pad", 11, import_pad},
     {"Pow", 7, import_pow},
     {"QuantizeLinear", 10, import_quantize_linear},
+    {"RMSNormalization", 23, import_rms_norm},
     {"RNN", 7, import_rnn},
     {"Range", 11, import_range},
     {"Reciprocal", 1, import_unary<U::reciprocal>},

@@ -78,6 +78,7 @@ Status import_matmul(OnnxSite&);
 Status import_batch_norm(OnnxSite&);
 Status import_layer_norm(OnnxSite&);
 Status import_instance_norm(OnnxSite&);
+Status import_rms_norm(OnnxSite&);
 Status import_group_norm(OnnxSite&);
 Status import_mean_variance_norm(OnnxSite&);
 Status import_lp_norm(OnnxSite&);

@@ -394,5 +394,12 @@ TEST(ImportConvTranspose, IsAPlainConvolutionOfBlocks) {
             "steps=[1,1,-1,-1]\ny: f32[1x4x3x3] = conv(a, n/flipped) pads=[1,1]");
 }
 
+TEST(ImportReduce, TakesBooleansAndNothing) {
+  EXPECT_EQ(imported("ReduceMax", 20, {In(TensorType{DType::boolean, {2, 3}}), ints({1})}),
+            "n/numbers: u8[2x3] = cast(a) to=u8\nn/picked: u8[2x1] = reduce_max(n/numbers) axes=[1]\n"
+            "y: bool[2x1] = cast(n/picked) to=bool");
+  EXPECT_EQ(imported("ReduceProd", 18, {f32({2, 0}), ints({1})}, {set("keepdims", 0)}), "y = f32[2] {1, 1}");
+}
+
 }  // namespace
 }  // namespace whet

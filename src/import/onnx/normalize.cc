@@ -72,6 +72,22 @@ Status import_layer_norm(OnnxSite& site) {
   return site.give(BinaryOperator{BinaryKind::add}, {scaled, site.in(2)});
 }
 
+/// x / sqrt(mean of x² + epsilon) * scale
+Status import_rms_norm(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  site.ignore({"stash_type"});
+  WHET_TRY(const std::int64_t given, site.integer("axis", -1));
+  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
+  WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
+  const ValueId x = site.in(0), offset = site.add_scalar("epsilon", site.dtype(0), epsilon);
+  WHET_TRY(ValueId norm, site.add("square", BinaryOperator{BinaryKind::mul}, {x, x}));
+  WHET_TRY(norm, site.add("mean", ReduceOperator{ReduceKind::mean, axes_from(axis, site.rank(0)), true}, {norm}));
+  WHET_TRY(norm, site.add("mean_epsilon", BinaryOperator{BinaryKind::add}, {norm, offset}));
+  WHET_TRY(norm, site.add("root", UnaryOperator{UnaryKind::sqrt}, {norm}));
+  WHET_TRY(const ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {x, norm}));
+  return site.give(BinaryOperator{BinaryKind::mul}, {y, site.in(1)});
+}
+
 /// Over the spatial dimensions of each channel of each image.
 Status import_instance_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));

@@ -1,8 +1,46 @@
+#include <limits>
 #include <numeric>
 
 #include "import/onnx/importers.h"
 
 namespace whet {
+namespace {
+
+/// What a reduction over nothing gives.
+double of_nothing(ReduceKind kind) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  switch (kind) {
+    case ReduceKind::prod:
+      return 1;
+    case ReduceKind::max:
+    case ReduceKind::log_sum:
+    case ReduceKind::log_sum_exp:
+      return -kInfinity;
+    case ReduceKind::min:
+      return kInfinity;
+    case ReduceKind::mean:
+      return std::numeric_limits<double>::quiet_NaN();
+    default:
+      return 0;
+  }
+}
+
+/// The input has no elements, the result may have some.
+Status give_of_nothing(OnnxSite& site, const ReduceOperator& op) {
+  Shape shape = site.shape(0);
+  for (std::size_t i = op.axes.size(); i-- > 0;) {
+    const auto axis = static_cast<std::size_t>(op.axes[i]);
+    if (op.keep_dims) {
+      shape[axis] = 1;
+    } else {
+      shape.erase(shape.begin() + op.axes[i]);
+    }
+  }
+  const ValueId value = site.add_scalar("of_nothing", site.dtype(0), of_nothing(op.kind));
+  return site.give(ExpandOperator{shape}, {value});
+}
+
+}  // namespace
 
 Status import_reduce(OnnxSite& site, ReduceKind kind, int axes_are_an_input_since) {
   const bool as_input = site.opset() >= axes_are_an_input_since;
@@ -25,7 +63,15 @@ Status import_reduce(OnnxSite& site, ReduceKind kind, int axes_are_an_input_sinc
     std::iota(axes.begin(), axes.end(), 0);
   }
   WHET_TRY(axes, site.resolve_axes(axes, site.rank(0)));
-  return site.give(ReduceOperator{kind, axes, keep_dims}, {site.in(0)});
+  const ReduceOperator op{kind, axes, keep_dims};
+  if (num_elements(site.shape(0)) == 0) return give_of_nothing(site, op);
+  const bool picks = kind == ReduceKind::max || kind == ReduceKind::min;
+  if (site.dtype(0) == DType::boolean && picks) {  // any, or all
+    WHET_TRY(const ValueId numbers, site.add("numbers", CastOperator{DType::u8}, {site.in(0)}));
+    WHET_TRY(const ValueId picked, site.add("picked", op, {numbers}));
+    return site.give(CastOperator{DType::boolean}, {picked});
+  }
+  return site.give(op, {site.in(0)});
 }
 
 }  // namespace whet

@@ -34,9 +34,12 @@ std::string alternatives(const std::vector<std::string_view>& choices) {
 }  // namespace
 
 std::string OnnxGraph::unique(const std::string& name, Names& taken) {
-  std::string candidate = name;
-  for (int i = 1; !taken.insert(candidate).second; ++i) candidate = name + "_" + std::to_string(i);
-  return candidate;
+  if (taken.insert(name).second) return name;
+  int& number = taken.last[name];
+  while (true) {
+    std::string candidate = name + "_" + std::to_string(++number);
+    if (taken.insert(candidate).second) return candidate;
+  }
 }
 
 void OnnxGraph::reserve_names(const OnnxModel& model, const std::vector<std::size_t>& order) {
@@ -49,6 +52,14 @@ void OnnxGraph::reserve_names(const OnnxModel& model, const std::vector<std::siz
     read_names_.insert(model.nodes[index].inputs.begin(), model.nodes[index].inputs.end());
     read_names_.insert(model.nodes[index].captured.begin(), model.nodes[index].captured.end());
   }
+}
+
+Status OnnxGraph::check_growth(const std::string& node_name) const {
+  constexpr std::size_t kMostValues = std::size_t{1} << 19;
+  constexpr std::int64_t kMostMadeBytes = std::int64_t{1} << 30;
+  if (graph.values.size() <= kMostValues && made_bytes_ <= kMostMadeBytes) return ok_status();
+  return Error{node_name + ": the network grows beyond " + std::to_string(kMostValues) +
+               " values, or beyond 1 GiB of constants that its operators make"};
 }
 
 ValueId OnnxGraph::add_input(const std::string& name, TensorType type) {
@@ -294,7 +305,7 @@ Result<ValueId> OnnxSite::add(const std::string& part, const Operator& op, std::
 }
 
 ValueId OnnxSite::add_constant(const std::string& part, Tensor tensor) {
-  return graph_.graph.add_constant(graph_.unique_value_name(name_ + "/" + part), std::move(tensor));
+  return graph_.add_made(graph_.unique_value_name(name_ + "/" + part), std::move(tensor));
 }
 
 ValueId OnnxSite::add_scalar(const std::string& part, DType dtype, double value) {
@@ -316,7 +327,7 @@ Status OnnxSite::give(ValueId id, std::size_t i) {
 Status OnnxSite::give_constant(Tensor tensor, std::size_t i) {
   if (!wants_output(i)) return ok_status();
   const std::string value = inner_ ? graph_.unique_value_name(node_.outputs[i]) : node_.outputs[i];
-  return give(graph_.graph.add_constant(value, std::move(tensor)), i);
+  return give(graph_.add_made(value, std::move(tensor)), i);
 }
 
 Result<std::shared_ptr<const OnnxSubgraph>> OnnxSite::subgraph(std::string_view attribute) {
@@ -361,6 +372,7 @@ Result<std::vector<ValueId>> OnnxSite::inlined(const OnnxSubgraph& body, const s
       OnnxSite site(graph_, node, label, opset_, true);
       WHET_RETURN_IF_ERROR(importer->import(site));
       WHET_RETURN_IF_ERROR(site.finish());
+      WHET_RETURN_IF_ERROR(graph_.check_growth(label));
     }
     std::vector<ValueId> outputs;
     for (const std::string& name : body.outputs) {

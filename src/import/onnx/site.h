@@ -37,6 +37,13 @@ class OnnxGraph {
   Result<ValueId> add(const std::string& node_name, const std::string& value_name, const Operator&,
                       std::vector<ValueId> inputs);
   ValueId add_input(const std::string& name, TensorType);
+  /// A constant that an importer made.
+  ValueId add_made(const std::string& name, Tensor tensor) {
+    made_bytes_ += tensor.bytes();
+    return graph.add_constant(name, std::move(tensor));
+  }
+  /// A small file may hold much: loops, steps and masks. Behind each node the growth is looked at.
+  Status check_growth(const std::string& node_name) const;
   /// A name that no value has yet: `name`, or with a number behind it.
   std::string unique_value_name(const std::string& name) { return unique(name, value_names_); }
   /// Names of the graph's inputs whose values `id` is computed from.
@@ -45,12 +52,15 @@ class OnnxGraph {
   std::set<std::string> needed_values;
 
  private:
-  using Names = std::unordered_set<std::string>;
+  /// What is taken, and which number each name got last: loops ask for the same name thousands of times.
+  struct Names : std::unordered_set<std::string> {
+    std::unordered_map<std::string, int> last;
+  };
   static std::string unique(const std::string& name, Names& taken);
 
   std::unordered_map<std::string, ValueId> values_;
   Names value_names_, node_names_, read_names_;
-  std::int64_t folded_bytes_ = 0;
+  std::int64_t folded_bytes_ = 0, made_bytes_ = 0;
 };
 
 /// What the importer of one node sees: its inputs as values, its attributes by type, and where its results go.
