@@ -132,7 +132,7 @@ TuneProgress two_tasks() {
   TaskProgress conv{
       .name = "conv2d 1x7x7x512", .weight = 2, .flops = 2e8, .best_seconds = 1e-3, .default_seconds = 2e-3};
   conv.trials = 40, conv.failed = 1;
-  TaskProgress dense{.name = "dense 1x1000", .weight = 1, .flops = 1e6};
+  TaskProgress dense{.name = "dense 1x1000", .id = 1, .weight = 1, .flops = 1e6};
   dense.best_seconds = dense.default_seconds = std::numeric_limits<double>::infinity();
   progress.tasks = {conv, dense};
   progress.trials = 40, progress.allowed_trials = 100, progress.seconds = 10;
@@ -173,7 +173,7 @@ TEST(Screen, EndsWithWhatTuningBrought) {
   const std::string report = closing_report(two_tasks(), 400, {{{"compute", 5e-4, ""}}, {}});
   EXPECT_NE(report.find("2.00x"), std::string::npos);
   EXPECT_NE(report.find("compute 50%"), std::string::npos);
-  EXPECT_NE(report.find("1 tasks were not reached and run on default schedules\n"), std::string::npos);
+  EXPECT_NE(report.find("1 task was not reached and runs on default schedules\n"), std::string::npos);
   EXPECT_NE(report.find("default 4.000 ms (1 of 2 tasks) -> tuned 2.000 ms (1 of 2 tasks)\n"), std::string::npos);
 }
 

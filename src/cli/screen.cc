@@ -99,7 +99,7 @@ std::string progress_table(const TuneProgress& progress, double peak_gflops, int
       {{"ID"}, {"Task", false}, {"Latency (ms)"}, {"Speed (GFLOPS)"}, {"% peak"}, {"Weight"}, {"Trials"}, {"Failed"}});
   for (std::size_t id : shown_tasks(progress, rows)) {
     const TaskProgress& task = progress.tasks[id];
-    table.add({std::to_string(id), task.name, milliseconds(task.best_seconds),
+    table.add({std::to_string(task.id), task.name, milliseconds(task.best_seconds),
                gflops_of(task) > 0 ? fmt::format("{:.1f}", gflops_of(task)) : kNone, percent_of_peak(task, peak_gflops),
                std::to_string(task.weight), std::to_string(task.trials), std::to_string(task.failed)});
   }
@@ -114,7 +114,9 @@ std::string progress_line(const TuneProgress& progress) {
       total_text(progress, &TaskProgress::best_seconds, progress.network_seconds()),
       total_text(progress, &TaskProgress::default_seconds, progress.default_network_seconds()), progress.trials,
       allowed, progress.seconds, remaining_text(progress),
-      progress.next_task < 0 ? std::string(kNone) : std::to_string(progress.next_task), progress.remaining_gain * 1e3);
+      progress.next_task < 0 ? std::string(kNone)
+                             : std::to_string(progress.tasks[static_cast<std::size_t>(progress.next_task)].id),
+      progress.remaining_gain * 1e3);
 }
 
 std::string round_line(const TuneProgress& progress) {
@@ -125,7 +127,7 @@ std::string round_line(const TuneProgress& progress) {
   return fmt::format(
       "[Task {:2}/{}]  Current/Best: {:7.2f}/{:7.2f} GFLOPS | {} ms | Trials: {} ({} failed) | total {} ms | {:.1f} s  "
       "{}",
-      progress.task, progress.tasks.size(), current, gflops_of(task), milliseconds(task.best_seconds), task.trials,
+      task.id, progress.tasks.size(), current, gflops_of(task), milliseconds(task.best_seconds), task.trials,
       task.failed, fmt::format("{:.3f}", progress.network_seconds() * 1e3), progress.seconds, task.name);
 }
 
@@ -171,7 +173,7 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
       ++untouched;
       continue;
     }
-    table.add({std::to_string(id), task.name, std::to_string(task.weight), milliseconds(task.default_seconds),
+    table.add({std::to_string(task.id), task.name, std::to_string(task.weight), milliseconds(task.default_seconds),
                milliseconds(task.best_seconds), gain_text(task),
                gflops_of(task) > 0 ? fmt::format("{:.1f}", gflops_of(task)) : kNone, percent_of_peak(task, peak_gflops),
                id < limits.size() ? held_by(limits[id], task.best_seconds) : "", std::to_string(task.trials),
@@ -182,7 +184,9 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
                                       : ""});
   }
   std::string text = table.to_text();
-  if (untouched > 0) text += fmt::format("{} tasks were not reached and run on default schedules\n", untouched);
+  if (untouched > 0)
+    text += fmt::format("{} task{} not reached and run{} on default schedules\n", untouched,
+                        untouched == 1 ? " was" : "s were", untouched == 1 ? "s" : "");
   text += fmt::format("Sum of weight x latency: default {} -> tuned {}\n",
                       total_text(progress, &TaskProgress::default_seconds, progress.default_network_seconds()),
                       total_text(progress, &TaskProgress::best_seconds, progress.network_seconds()));
@@ -206,12 +210,16 @@ std::string network_report(const NetworkTruth& truth) {
       fmt::format("The network, measured in turn: untuned {:.3f} ms -> tuned {:.3f} ms ({:.2f}x)",
                   truth.untuned_seconds * 1e3, truth.tuned_seconds * 1e3, truth.untuned_seconds / truth.tuned_seconds);
   if (truth.predicted_seconds > 0)
-    text += fmt::format("; fastest {:.3f} ms, predicted {:.3f} ({:+.1f}%)", truth.fastest_seconds * 1e3,
+    text += fmt::format("; fastest {:.4g} ms, predicted {:.4g} ({:+.1f}%)", truth.fastest_seconds * 1e3,
                         truth.predicted_seconds * 1e3, 100 * (truth.fastest_seconds / truth.predicted_seconds - 1));
   text += "\n";
   for (const NetworkTruth::Swap& swap : truth.swaps)
     text += fmt::format("  {} with its second candidate: {:.3f} ms{}\n", swap.task, swap.seconds * 1e3,
                         swap.adopted ? ", faster there: it is the best now" : "");
+  if (truth.disturbed)
+    text +=
+        "  These times are far from what was predicted, or from each other: something else runs, or the machine is "
+        "shared; nothing is concluded from them\n";
   if (!truth.back_to_default.empty())
     text += fmt::format("  {} tasks that gained little run on their default schedules: the network is faster so\n",
                         truth.back_to_default.size());

@@ -4,9 +4,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "cli/command.h"
@@ -45,6 +47,7 @@ struct Prepared {
   FusedGraph fused;
   std::vector<Task> tasks;   ///< of the whole network
   std::vector<Task> chosen;  ///< those that are tuned
+  std::vector<int> ids;      ///< their numbers
 };
 
 /// "0,2-5" as numbers; nothing when it is something else.
@@ -66,17 +69,19 @@ std::optional<std::vector<int>> parse_numbers(const std::string& list) {
   return numbers;
 }
 
-/// "0,2-5": the tasks with these numbers; all for "".
-Result<std::vector<Task>> choose_tasks(const std::vector<Task>& tasks, const std::string& list) {
-  if (list.empty()) return tasks;
-  std::vector<Task> chosen;
+/// "0,2-5": the numbers of tasks, each once; all for "".
+Result<std::vector<int>> choose_tasks(const std::vector<Task>& tasks, const std::string& list) {
+  std::vector<int> all(tasks.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (list.empty()) return all;
   const std::optional<std::vector<int>> numbers = parse_numbers(list);
   if (!numbers) return Error{fmt::format("--tasks is \"{}\"; expected numbers and ranges like 0,2-5", list)};
-  for (int number : *numbers) {
+  for (int number : *numbers)
     if (static_cast<std::size_t>(number) >= tasks.size())
       return Error{fmt::format("--tasks names task {}, but the tasks are 0 to {}", number, tasks.size() - 1)};
-    chosen.push_back(tasks[static_cast<std::size_t>(number)]);
-  }
+  std::vector<int> chosen = *numbers;
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   return chosen;
 }
 
@@ -133,12 +138,13 @@ MeasureOptions measure_options(const TuneCommand& command, const Prepared& prepa
   return options;
 }
 
-TuneOptions tune_options(const TuneCommand& command, std::size_t tasks) {
+TuneOptions tune_options(const TuneCommand& command, const std::vector<int>& ids) {
   TuneOptions options;
+  options.ids = ids;
   options.trials = command.trials;
   options.minutes = command.minutes;
   if (command.trials == 0 && command.minutes == 0)
-    options.trials = kDefaultTrialsPerTask * static_cast<std::int64_t>(tasks);
+    options.trials = kDefaultTrialsPerTask * static_cast<std::int64_t>(ids.size());
   options.round = command.round;
   options.strategy = command.strategy;
   options.budget = command.per_task ? BudgetPolicy::per_task : *parse_budget(command.scheduler);
@@ -159,7 +165,7 @@ Json to_json(const NetworkTruth& truth) {
   Json out = Json::object();
   out.set("untuned_ms", truth.untuned_seconds * 1e3).set("tuned_ms", truth.tuned_seconds * 1e3);
   out.set("fastest_ms", truth.fastest_seconds * 1e3).set("predicted_ms", truth.predicted_seconds * 1e3);
-  return out.set("swaps", swaps);
+  return out.set("disturbed", truth.disturbed).set("swaps", swaps);
 }
 
 Json to_json(const Tuned& tuned, const std::string& records) {
@@ -168,6 +174,7 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   Json tasks = Json::array();
   for (const TaskProgress& task : progress.tasks) {
     tasks.add(Json::object()
+                  .set("id", task.id)
                   .set("name", task.name)
                   .set("weight", task.weight)
                   .set("flops", task.flops)
@@ -200,15 +207,16 @@ Result<Prepared> prepare(const TuneCommand& command) {
   WHET_TRY(prepared.files, read_inputs(command.model.inputs));
   WHET_TRY(prepared.fused, load_fused(command.model, prepared.files));
   WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, prepared.place.target));
-  WHET_TRY(prepared.chosen, choose_tasks(prepared.tasks, command.only));
+  WHET_TRY(prepared.ids, choose_tasks(prepared.tasks, command.only));
+  for (int id : prepared.ids) prepared.chosen.push_back(prepared.tasks[static_cast<std::size_t>(id)]);
   return prepared;
 }
 
 void print_header(const TuneCommand& command, const Prepared& prepared, const RecordFile& file) {
   for (const std::string& note : file.notes()) fmt::print(stderr, "{}\n", note);
   const Target& target = prepared.place.target;
-  fmt::print("whet 0.1.0 · {} · {} tasks · cpu {}, {} thread{} ({}) · records {} ({} there)\n",
-             prepared.fused.graph.name, prepared.chosen.size(), target.mcpu, target.threads,
+  fmt::print("whet 0.1.0 · {} · {} task{} · cpu {}, {} thread{} ({}) · records {} ({} there)\n", command.model.model,
+             prepared.chosen.size(), prepared.chosen.size() == 1 ? "" : "s", target.mcpu, target.threads,
              target.threads == 1 ? "" : "s", cores_text(prepared.place.cores), command.output, file.records().size());
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
   std::vector<std::string> keys;
@@ -223,8 +231,7 @@ Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepa
   TuneScreen screen(isatty(STDOUT_FILENO), peak_gflops, command.per_task);
   std::function<void(const TuneProgress&)> on_round;
   if (!command.quiet && !command.json) on_round = [&](const TuneProgress& progress) { screen.show(progress); };
-  return tune(prepared.chosen, prepared.place.target, measurer, file, tune_options(command, prepared.chosen.size()),
-              on_round);
+  return tune(prepared.chosen, prepared.place.target, measurer, file, tune_options(command, prepared.ids), on_round);
 }
 
 /// The network as it runs now, in turn with the untuned one.

@@ -26,8 +26,10 @@ constexpr double kHeavy = 0.02;
 constexpr double kClearGain = 0.9;
 /// The places of the models that are timed in turn.
 constexpr std::size_t kUntuned = 0, kTuned = 1, kCautious = 2, kFirstRival = 3;
-/// A swap is adopted when the network is faster by this much.
+/// Another model is adopted when the network is faster by this much.
 constexpr double kFaster = 0.997;
+/// Nothing is adopted where figures that should agree differ by more than this.
+constexpr double kDisturbed = 1.5;
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -76,24 +78,38 @@ class Settling {
     truth.untuned_seconds = seconds[kUntuned];
     truth.tuned_seconds = seconds[kTuned];
     truth.fastest_seconds = fastest_;
-    for (std::size_t i = 0; i < rivals.size(); ++i) {
-      const double with_rival = seconds[kFirstRival + i];
-      const bool adopted = with_rival < kFaster * truth.tuned_seconds;
-      truth.swaps.push_back({rivals[i].task->name, with_rival, adopted});
-      if (adopted) WHET_RETURN_IF_ERROR(rank_first(*rivals[i].second, *rivals[i].best));
-    }
-    if (truth.untuned_seconds < kFaster * std::min(seconds[kTuned], seconds[kCautious])) {
-      WHET_TRY(truth.back_to_default, back_to_default(0));
-      truth.tuned_seconds = truth.untuned_seconds;
-    } else if (seconds[kCautious] < kFaster * seconds[kTuned]) {
-      WHET_TRY(truth.back_to_default, back_to_default(kClearGain));
-      truth.tuned_seconds = seconds[kCautious];
-    }
+    for (std::size_t i = 0; i < rivals.size(); ++i)
+      truth.swaps.push_back({rivals[i].task->name, seconds[kFirstRival + i], false});
+    truth.disturbed = is_disturbed(truth);
+    if (!truth.disturbed) WHET_RETURN_IF_ERROR(adopt_best(seconds, rivals, truth));
     return truth;
   }
 
  private:
   bool interrupted() const { return options_.interrupted && options_.interrupted(); }
+
+  /// Times that lie far from what was predicted, or far from each other, are the machine's doing: nothing is concluded.
+  static bool is_disturbed(const NetworkTruth& truth) {
+    return truth.tuned_seconds > kDisturbed * truth.fastest_seconds ||
+           (truth.predicted_seconds > 0 && truth.fastest_seconds > kDisturbed * truth.predicted_seconds);
+  }
+
+  /// The one model of those timed that is fastest becomes what the records rank first.
+  Status adopt_best(const std::vector<double>& seconds, const std::vector<Rivals>& rivals, NetworkTruth& truth) {
+    const auto best = static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
+    if (best == kTuned || seconds[best] > kFaster * seconds[kTuned]) return ok_status();
+    if (best >= kFirstRival) {
+      const Rivals& rival = rivals[best - kFirstRival];
+      // A swap cannot save more than the task takes.
+      if (seconds[kTuned] - seconds[best] > rival.share) return ok_status();
+      truth.swaps[best - kFirstRival].adopted = true;
+      WHET_RETURN_IF_ERROR(rank_first(*rival.second, *rival.best));
+    } else {
+      WHET_TRY(truth.back_to_default, back_to_default(best == kCautious ? kClearGain : 0));
+    }
+    truth.tuned_seconds = seconds[best];
+    return ok_status();
+  }
 
   Result<OpenedModel> open(const ScheduleSource& source, double* predicted) {
     const std::string path = scratch_->path() + "/" + std::to_string(count_++) + ".so";

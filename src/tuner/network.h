@@ -27,6 +27,7 @@ struct NetworkTruth {
   /// Sum of weight x latency; 0 where a task has no figure. Latencies of tasks are the fastest of their runs, so it is
   /// held against the fastest inference.
   double predicted_seconds = 0, fastest_seconds = 0;
+  bool disturbed = false;  ///< the times are too far from the prediction or from each other: nothing was concluded
   struct Swap {
     std::string task;
     double seconds = 0;  ///< of the network with the task's second candidate instead of its first

@@ -16,6 +16,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr const char* kVersion = "0.1.0";
 
+/// Candidates in a row that write schedules which were tried already before a space counts as used up.
+constexpr int kFruitless = 256;
 /// Records of one task that the model learns from at the start: a file of years must not cost minutes.
 constexpr std::size_t kRemembered = 128;
 
@@ -125,7 +127,7 @@ std::vector<Trial> TaskTuning::propose(int n) {
     trials.push_back(std::move(returned_.front()));
     returned_.pop_front();
   }
-  while (static_cast<int>(trials.size()) < n) {
+  for (int fruitless = 0; static_cast<int>(trials.size()) < n && fruitless < kFruitless;) {
     const std::vector<Candidate> candidates = strategy_->propose(n - static_cast<int>(trials.size()));
     if (candidates.empty()) break;
     for (const Candidate& candidate : candidates) {
@@ -136,7 +138,9 @@ std::vector<Trial> TaskTuning::propose(int n) {
       else
         trial.measured.outcome = {OutcomeCode::instantiation, steps.error().message};
       // Different choices may write the same schedule: the naive one is the empty text.
-      if (!steps.ok() || known_.insert(trial.steps).second) trials.push_back(std::move(trial));
+      const bool fresh = !steps.ok() || known_.insert(trial.steps).second;
+      fruitless = fresh ? 0 : fruitless + 1;
+      if (fresh) trials.push_back(std::move(trial));
     }
   }
   return trials;

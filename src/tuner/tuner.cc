@@ -74,8 +74,7 @@ class Tuner {
       watch_sentinel();
       report(*id);
     }
-    if (options_.confirm && !interrupted())
-      for (TaskTuning& task : tasks_) WHET_RETURN_IF_ERROR(confirm(task));
+    WHET_RETURN_IF_ERROR(confirm_all());
     WHET_RETURN_IF_ERROR(file_.sync());
     return summary(-1);
   }
@@ -306,6 +305,20 @@ class Tuner {
     return a.progress().weight * a.progress().best_seconds > b.progress().weight * b.progress().best_seconds;
   }
 
+  /// The heaviest tasks first, as long as there is time.
+  Status confirm_all() {
+    if (!options_.confirm) return ok_status();
+    std::vector<TaskTuning*> order;
+    for (TaskTuning& task : tasks_) order.push_back(&task);
+    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return heavier(*a, *b); });
+    for (TaskTuning* task : order) {
+      const bool late = options_.minutes > 0 && now() - start_ > options_.minutes * 60;
+      if (interrupted() || late) break;
+      WHET_RETURN_IF_ERROR(confirm(*task));
+    }
+    return ok_status();
+  }
+
   /// Measures the fastest again, in turn with each other and with the default schedule; the new figures go into the
   /// records, where later ones count. A winner by luck makes room for the others, which are measured again in their
   /// turn, or for the default.
@@ -422,6 +435,8 @@ Result<TuneProgress> tune(const std::vector<Task>& tasks, const Target& target, 
   for (const Task& task : tasks) {
     WHET_TRY(TaskTuning tuning,
              TaskTuning::start(task, static_cast<int>(tunings.size()), target, options, file.records(), model));
+    const auto number = tunings.size();
+    tuning.progress().id = number < options.ids.size() ? options.ids[number] : static_cast<int>(number);
     tunings.push_back(std::move(tuning));
     parts.push_back({static_cast<double>(task.weight), guessed_seconds(task), flops(task.dag), structure_of(task)});
   }

@@ -30,6 +30,7 @@ struct TuneOptions {
   std::uint64_t seed = 0;
   std::string cache = "warm";         ///< where the measurer keeps constants; goes into the records
   int hopeless_after = 32;            ///< a task whose first trials all fail is given up
+  std::vector<int> ids;               ///< numbers of the tasks in the network; empty: 0, 1, ...
   bool exact = false;                 ///< no algorithm that rounds otherwise than the direct one
   bool confirm = true;                ///< measure the fastest again, in turn with each other and the default schedule
   std::function<bool()> interrupted;  ///< asked between batches; may be empty
@@ -39,6 +40,7 @@ struct TuneOptions {
 /// Where one task stands.
 struct TaskProgress {
   std::string name;
+  int id = 0;  ///< its number in the network
   int weight = 1;
   double flops = 0, bytes = 0;                   ///< of one run
   double best_seconds = 0, default_seconds = 0;  ///< infinity where nothing runs yet
