@@ -31,7 +31,8 @@ class Generator {
                                                              : rng_.below(n))];
   }
   const Shape& shape(ValueId id) const { return build_.graph.value(id).type.shape; }
-  std::string name() { return "v" + std::to_string(build_.graph.values.size()); }
+  /// Never the same, in whichever order a compiler evaluates arguments.
+  std::string name() { return "v" + std::to_string(names_++); }
 
   void add_inputs() {
     values_.push_back(build_.input("x", {between(1, 2), between(1, 6), between(1, 7), between(1, 7)}));
@@ -336,6 +337,7 @@ class Generator {
   }
 
   GraphBuilder build_;
+  std::int64_t names_ = 0;
   Rng rng_;
   std::vector<ValueId> values_;
 };
