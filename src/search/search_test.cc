@@ -114,7 +114,7 @@ double best_of(Strategy& strategy, const Landscape& landscape, int trials) {
 }
 double mean_best(const std::string& name, const SearchSpace& space, const Landscape& landscape, int trials) {
   double sum = 0;
-  constexpr int kRuns = 5;
+  constexpr int kRuns = 3;
   for (std::uint64_t seed = 1; seed <= kRuns; ++seed) sum += best_of(*make(name, space, seed), landscape, trials);
   return sum / kRuns;
 }
@@ -197,7 +197,7 @@ TEST_P(LearningStrategy, FindsWithAGoodModelWhatRandomFindsWithManyTimesTheTrial
 TEST_P(LearningStrategy, IsNotMuchWorseThanRandomWithAModelThatKnowsNothing) {
   SearchSpace space = with_model(grid(40), [](const Candidate&) { return 1e-3; }, 1);
   space.first.clear();
-  EXPECT_LE(mean_best(GetParam(), space, waves, 128), 1.25 * mean_best("random", space, waves, 128));
+  EXPECT_LE(mean_best(GetParam(), space, waves, 64), 1.25 * mean_best("random", space, waves, 64));
 }
 TEST(Evolutionary, GoesAroundTheBestWhenRoundsBringNothing) {
   // The model likes the wrong corner.
