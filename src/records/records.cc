@@ -61,7 +61,9 @@ Records::Records(std::vector<Record> records) {
 }
 
 const Record& Records::add(Record record) {
-  by_key_[canonical_key(record.key)].push_back(records_.size());
+  const auto [place, fresh] = by_key_.try_emplace(canonical_key(record.key));
+  if (fresh) keys_.push_back(place->first);
+  place->second.push_back(records_.size());
   return records_.emplace_back(std::move(record));
 }
 

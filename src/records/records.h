@@ -32,15 +32,17 @@ class Records {
   const Record& add(Record);
   const std::deque<Record>& all() const { return records_; }
   std::size_t size() const { return records_.size(); }
+  /// The keys of all tasks, each once, in the order in which they first appear.
+  const std::vector<std::string>& keys() const { return keys_; }
   /// All records of a task, in order of time.
   std::vector<const Record*> of(std::string_view key) const;
 
   /// The fastest schedule of task `key` for `target`. Exact matches go before all others; without one, the nearest
   /// record that can run there (same width of vectors; the same ISA, then kind of core, then the nearest thread count
-  /// preferred) with a sentence that names the difference. Never counted: schedules that failed when they were tried last,
-  /// and those that any record found to give wrong answers. Times of another cache mode or another codegen version are never compared with each other:
-  /// network goes before warm before cold, the newest codegen before older ones. `accepted`: which records may be
-  /// chosen at all; empty: any.
+  /// preferred) with a sentence that names the difference. Never counted: schedules that failed when they were tried
+  /// last, and those that any record found to give wrong answers. Times of another cache mode or another codegen
+  /// version are never compared with each other: network goes before warm before cold, the newest codegen before older
+  /// ones. `accepted`: which records may be chosen at all; empty: any.
   std::optional<RecordChoice> best(std::string_view key, const Target& target,
                                    const std::function<bool(const Record&)>& accepted = {}) const;
 
@@ -49,6 +51,7 @@ class Records {
 
   std::deque<Record> records_;
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
+  std::vector<std::string> keys_;
   mutable std::unordered_map<std::string, std::optional<Target>>
       targets_;  ///< parsed once a text; not for several threads
 };

@@ -41,10 +41,8 @@ class Budget {
   void spend(int task, int trials, double seconds, double best_seconds);
   /// No more rounds for `task`: used up, hopeless, or not worth it.
   void close(int task);
-  bool is_closed(int task) const { return !tasks_[static_cast<std::size_t>(task)].open; }
 
   int trials(int task) const { return tasks_[static_cast<std::size_t>(task)].trials; }
-  double tuning_seconds(int task) const { return tasks_[static_cast<std::size_t>(task)].tuning_seconds; }
   /// What tuning the task as much again may save in the network [s]: as much as the second half of its trials did, or
   /// all of it while it has had few.
   double remaining_gain(int task) const;

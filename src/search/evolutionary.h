@@ -8,7 +8,7 @@ struct EvolutionaryOptions {
   std::size_t draft = 256;     ///< random candidates that the pool begins with
   std::size_t children = 128;  ///< new ones a round
   std::size_t parents = 64;    ///< of them `measured_share` by measured time, the others by what the model expects
-  std::size_t pool = 4096;     ///< candidates kept; the least promising are dropped
+  std::size_t pool = 1024;     ///< candidates kept; the least promising are dropped
   double mutation = 0.85;      ///< chance of a child to be a parent with one change; else it has two parents
   double measured_share = 0.2;
   double random_share = 0.05;  ///< of the proposals: what the model would never choose

@@ -216,6 +216,16 @@ TEST(Evolutionary, GoesAroundTheBestWhenRoundsBringNothing) {
   }
   EXPECT_GE(near_best(strategy->propose(16)), 8);
 }
+TEST(Evolutionary, KeepsAPoolThatAModelCanRankQuickly) {
+  SearchSpace space = with_model(grid(500), waves, 0.2);
+  std::size_t most = 0;
+  space.rank = [&most, rank = space.rank](const std::vector<Candidate>& candidates) {
+    most = std::max(most, candidates.size());
+    return rank(candidates);
+  };
+  best_of(*make("evolutionary", space, 1), waves, 600);
+  EXPECT_LE(most, 1500u);
+}
 TEST(Genetic, BeatsRandomOnABowl) {
   SearchSpace space = grid(100);
   space.first.clear();

@@ -7,8 +7,8 @@
 namespace whet {
 namespace {
 
-/// A row takes some 700 bytes: what is kept of one task stays under 3 MB.
-constexpr std::size_t kKept = 3000;
+/// More than a strategy's pool, so that ranking it again computes nothing anew. A row takes some 700 bytes.
+constexpr std::size_t kKept = 2048;
 constexpr double kNever = std::numeric_limits<double>::lowest();
 
 }  // namespace

@@ -52,7 +52,6 @@ TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const Tun
   progress_.name = task.name;
   progress_.weight = task.weight;
   progress_.flops = flops(task.dag);
-  progress_.bytes = bytes(task.dag);
   progress_.best_seconds = progress_.default_seconds = kInfinity;
   if (const Result<Steps> steps = default_steps(task.dag, target); steps.ok()) default_steps_ = to_text(*steps);
 }
@@ -73,21 +72,28 @@ bool TaskTuning::applies(const Record& record) const {
 }
 
 void TaskTuning::resume(const Records& records) {
-  std::vector<const Record*> mine;
+  std::vector<const Record*> trials;  // without what was measured again, in comparisons
   std::vector<Candidate> candidates;
   std::vector<Outcome> outcomes;
+  std::map<std::string, std::size_t> place;
   for (const Record* record : records.of(measure_task_.key)) {
     if (!applies(*record)) continue;
     known_.insert(record->steps);
-    ++progress_.trials;
-    ++progress_.reused;
-    progress_.failed += !record->outcome.ok();
-    mine.push_back(record);
+    // What could not be scheduled has no steps to be told apart by.
+    const bool is_schedule = record->outcome.code != OutcomeCode::instantiation;
+    const auto [found, first] = place.try_emplace(record->steps, outcomes.size());
+    if (is_schedule && !first) {
+      outcomes[found->second] = record->outcome;  // the last figure counts
+      continue;
+    }
+    trials.push_back(record);
     candidates.push_back(record->candidate);
     outcomes.push_back(record->outcome);
   }
+  progress_.trials = progress_.reused = static_cast<std::int64_t>(trials.size());
+  progress_.failed = std::count_if(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return !o.ok(); });
   strategy_->observe(candidates, outcomes);
-  resume_rounds(mine);
+  resume_rounds(trials);
   for (std::size_t i = candidates.size() - std::min(candidates.size(), kRemembered); i < candidates.size(); ++i)
     ranker_->learn(candidates[i], outcomes[i]);
   refresh(records);

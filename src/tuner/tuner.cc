@@ -149,7 +149,8 @@ class Tuner {
   /// Measures trials, and gives those that were tried, remembered. Those that would be the best wait until all are
   /// measured: the fastest of them must give the right answers before it is written down, then so are the slower ones.
   Result<Trials> measure_and_judge(TaskTuning& task, Trials& trials) {
-    Trials done, waiting;
+    Trials done;
+    std::vector<Trial*> waiting;  // each faster than the one before
     double best = task.progress().best_seconds;
     for (Trial& trial : trials) {
       measure(task, trial, best);
@@ -157,15 +158,17 @@ class Tuner {
       if (outcome.code == OutcomeCode::device_lost) continue;
       if (outcome.best_seconds() < best) {
         best = outcome.best_seconds();
-        waiting.push_back(trial);
+        waiting.push_back(&trial);
         continue;
       }
       WHET_RETURN_IF_ERROR(remember(task, trial));
       done.push_back(trial);
     }
     for (bool right = false; !waiting.empty(); waiting.pop_back()) {
-      Trial& fastest = waiting.back();  // each was faster than the one before
+      Trial& fastest = *waiting.back();
       if (!right) right = check(task, fastest.steps, fastest.measured.outcome);
+      // Interrupted while it was checked: it is as if it had not been tried.
+      if (fastest.measured.outcome.code == OutcomeCode::device_lost) continue;
       WHET_RETURN_IF_ERROR(remember(task, fastest));
       done.push_back(fastest);
     }
@@ -216,13 +219,15 @@ class Tuner {
   }
 
   /// The best is checked where it was not yet: in an earlier run (which is not in the file), or because it became the
-  /// best only when a faster one turned out wrong or was measured again.
+  /// best only when a faster one turned out wrong or was measured again. What the check finds against it is written
+  /// down, and the next best takes its place.
   Status verify_best(TaskTuning& task) {
     while (const Record* best = task.incumbent(file_.records())) {
       if (task.is_verified(best->steps)) break;
       Trial again{best->candidate, best->steps, best->predicted, {best->outcome, best->tree_hash}};
       if (check(task, again.steps, again.measured.outcome)) break;
-      if (again.measured.outcome.code != OutcomeCode::wrong_answer) break;
+      const OutcomeCode code = again.measured.outcome.code;
+      if (code == OutcomeCode::device_lost || code == OutcomeCode::unknown) break;  // nothing against the candidate
       WHET_RETURN_IF_ERROR(remember(task, again));
     }
     task.refresh(file_.records());
@@ -241,10 +246,10 @@ class Tuner {
     if (options_.budget != BudgetPolicy::per_task) return options_.trials - progress_.trials;
     return task.progress().allowed - task.progress().measured;
   }
-  bool had_its_part(int id) const {
+  bool had_its_part(const TaskTuning& task) const {
     if (options_.budget != BudgetPolicy::per_task) return false;
     const double each = options_.minutes * 60 / static_cast<double>(tasks_.size());
-    return trials_left(tasks_[static_cast<std::size_t>(id)]) <= 0 || (each > 0 && budget_.tuning_seconds(id) >= each);
+    return trials_left(task) <= 0 || (each > 0 && task.progress().seconds >= each);
   }
 
   /// No more rounds for a task that is used up, hopeless, has had its part or promises too little.
@@ -254,7 +259,8 @@ class Tuner {
         options_.least_gain > 0 && budget_.remaining_gain(id) < options_.least_gain * budget_.network_seconds();
     const bool stale = options_.early_stop > 0 && task.stale >= options_.early_stop;
     task.rests = poor || stale;
-    task.done = task.rests || task.used_up || !task.given_up.empty() || had_its_part(id);
+    task.done =
+        task.rests || task.used_up || !task.given_up.empty() || had_its_part(tasks_[static_cast<std::size_t>(id)]);
     if (task.done) budget_.close(id);
   }
 
@@ -272,11 +278,10 @@ class Tuner {
     for (const TaskTuning& other : tasks_)
       if (const Record* best = other.incumbent(file_.records()); best && seen.insert(best->key).second)
         list.push_back({shape_distance(task.measure_task().key, best->key), best, &other.space()});
-    for (const Record& record : file_.records().all()) {
-      if (!seen.insert(record.key).second) continue;
-      const double distance = shape_distance(task.measure_task().key, record.key);
-      if (!std::isfinite(distance)) continue;
-      if (const auto best = file_.records().best(record.key, task.measure_task().target))
+    for (const std::string_view key : file_.records().keys()) {
+      const double distance = shape_distance(task.measure_task().key, key);
+      if (!std::isfinite(distance) || !seen.insert(std::string(key)).second) continue;
+      if (const auto best = file_.records().best(key, task.measure_task().target))
         list.push_back({distance, best->record, nullptr});
     }
     std::erase_if(list, [](const Near& near) { return !std::isfinite(near.distance); });

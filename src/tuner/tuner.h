@@ -42,7 +42,7 @@ struct TaskProgress {
   std::string name;
   int id = 0;  ///< its number in the network
   int weight = 1;
-  double flops = 0, bytes = 0;                   ///< of one run
+  double flops = 0;                              ///< of one run
   double best_seconds = 0, default_seconds = 0;  ///< infinity where nothing runs yet
   std::int64_t trials = 0, failed = 0;           ///< of this and earlier runs
   std::int64_t reused = 0;                       ///< of earlier runs

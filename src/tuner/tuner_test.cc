@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <set>
 
 #include "base/hash.h"
 #include "measure/testing/formula_measurer.h"
 #include "schedule/steps.h"
 #include "space/space.h"
+#include "tuner/network.h"
 #include "tuner/shape_distance.h"
 
 namespace whet {
@@ -86,6 +89,79 @@ TEST_F(TuneTest, ResumesWithoutMeasuringAnythingTwice) {
   EXPECT_EQ(after.tasks[0].reused, 60);
   EXPECT_EQ(after.tasks[0].trials, 120);
   EXPECT_LE(after.tasks[0].best_seconds, before.tasks[0].best_seconds);
+}
+TEST_F(TuneTest, ResumingCountsEachTrialOnceHoweverOftenItWasCompared) {
+  FormulaMeasurer first = FormulaMeasurer::timing(formula), second = FormulaMeasurer::timing(formula);
+  const TuneProgress before = run(first, {.trials = 60, .least_gain = 0}, {tasks_[1]});
+  EXPECT_GT(lines(), 60u) << "the comparisons at the end are written down too";
+  const TuneProgress after = run(second, {.trials = 8, .least_gain = 0, .confirm = false}, {tasks_[1]});
+  EXPECT_EQ(after.tasks[0].reused, 60);
+  EXPECT_EQ(after.tasks[0].trials, 68);
+  EXPECT_EQ(before.tasks[0].trials, 60);
+}
+TEST_F(TuneTest, AnInterruptWhileTheBestIsCheckedLosesNothing) {
+  struct Interrupted : FormulaMeasurer {
+    using FormulaMeasurer::FormulaMeasurer;
+    Outcome check(const MeasureTask& task, const std::string& steps) override {
+      if (!armed) return FormulaMeasurer::check(task, steps);
+      stop = true;
+      return {OutcomeCode::device_lost, "interrupted"};
+    }
+    bool armed = true, stop = false;
+  };
+  Interrupted measurer([](const MeasureTask&, const std::string& steps) {
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+  });
+  run(measurer, {.interrupted = [&] { return measurer.stop; }}, {tasks_[1]});
+  const std::map<std::string, int> tried = measurer.measured;
+  std::set<std::string> written;
+  const RecordsRead read = *read_records(path_);
+  for (const Record& record : read.records.all()) {
+    EXPECT_NE(record.outcome.code, OutcomeCode::device_lost);
+    written.insert(record.steps);
+  }
+  measurer.armed = measurer.stop = false;
+  run(measurer, {.trials = 64, .confirm = false}, {tasks_[1]});
+  const auto fastest = std::min_element(
+      tried.begin(), tried.end(), [](const auto& a, const auto& b) { return formula(a.first) < formula(b.first); });
+  EXPECT_TRUE(written.count(fastest->first) > 0 || measurer.measured[fastest->first] > 1)
+      << "the fastest was never checked: it is written down or tried again";
+}
+TEST_F(TuneTest, ABestOfAnEarlierRunThatCrashesNowIsNoBestAnyMore) {
+  FormulaMeasurer first = FormulaMeasurer::timing(formula);
+  run(first, {.trials = 40, .confirm = false}, {tasks_[1]});
+  const RecordsRead before = *read_records(path_);
+  const std::string best = before.records.best(tasks_[1].key, target_)->record->steps;
+  struct Crashing : FormulaMeasurer {
+    using FormulaMeasurer::FormulaMeasurer;
+    Outcome check(const MeasureTask& task, const std::string& steps) override {
+      return steps == crashes ? Outcome{OutcomeCode::crash, "SIGILL"} : FormulaMeasurer::check(task, steps);
+    }
+    std::string crashes;
+  };
+  Crashing second([](const MeasureTask&, const std::string& steps) {
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+  });
+  second.crashes = best;
+  run(second, {.trials = 8, .confirm = false}, {tasks_[1]});
+  const RecordsRead after = *read_records(path_);
+  EXPECT_NE(after.records.best(tasks_[1].key, target_)->record->steps, best);
+}
+TEST_F(TuneTest, OneTaskAfterTheOtherTimeSpentInEarlierRunsDoesNotCount) {
+  const auto slow = [](const MeasureTask&, const std::string& steps) {
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 100, 0};
+  };
+  FormulaMeasurer first(slow), second(slow);
+  run(first, {.trials = 40, .confirm = false}, {tasks_[1]});
+  double time = 0;
+  const TuneProgress after = run(second,
+                                 {.minutes = 1,
+                                  .budget = BudgetPolicy::per_task,
+                                  .least_gain = 0,
+                                  .confirm = false,
+                                  .clock = [&] { return time += 0.01; }},
+                                 {tasks_[1]});
+  EXPECT_GT(after.trials, 64);
 }
 TEST_F(TuneTest, DoesNotBelieveWrongAnswersHoweverFast) {
   FormulaMeasurer measurer(
@@ -168,6 +244,22 @@ TEST_F(TuneTest, AnotherModelOfTheSameStructureInTheFileHelps) {
   run(second, {.trials = 8, .confirm = false}, {tasks_[0]});
   const DesignSpace small = make_space(tasks_[0].dag, target_);
   EXPECT_EQ(second.measured.count(to_text(*small.steps(*small.refit(best->record->candidate)))), 1u);
+}
+TEST(FasterThan, IsClearlyFasterAndBelievablySo) {
+  const TimedModel untuned{2, 1.9}, tuned{1, 0.95, 0.9};
+  const auto with = [&](TimedModel other) { return faster_than(1, {untuned, tuned, other}); };
+  EXPECT_EQ(with({0.9, 0.85}), 2u);
+  EXPECT_EQ(with({0.999, 0.9}), std::nullopt) << "within the noise";
+  EXPECT_EQ(with({0.9, 0.85, 0, 0.05}), std::nullopt) << "saves more than the task takes";
+  EXPECT_EQ(with({0.96, 0.9, 0, 0.05}), 2u);
+  EXPECT_EQ(faster_than(1, {{0.8, 0.8}, tuned, {0.9, 0.9}}), 0u) << "untuned is the fastest";
+}
+TEST(FasterThan, ConcludesNothingFromDisturbedTimes) {
+  EXPECT_TRUE(is_disturbed({2, 1, 1})) << "the median is far from the fastest";
+  EXPECT_TRUE(is_disturbed({2, 1.9, 1})) << "the fastest is far from the prediction";
+  EXPECT_FALSE(is_disturbed({1.2, 1.1, 1}));
+  EXPECT_FALSE(is_disturbed({1.2, 1.1, 0})) << "nothing was predicted";
+  EXPECT_EQ(faster_than(0, {{2, 1, 1}, {0.5, 0.5, 0.5}}), std::nullopt);
 }
 TEST(ShapeDistance, IsZeroForTheSameShapeAndGrowsWithRatios) {
   EXPECT_EQ(shape_distance("[\"a\",1,56,64]", "[\"a\",1,56,64]"), 0);
