@@ -32,7 +32,7 @@ MachineRates measure_rates(const Place& place) {
   return rates;
 }
 
-MachineRates best_of(const MachineRates& a, const MachineRates& b) {
+MachineRates better_of(const MachineRates& a, const MachineRates& b) {
   MachineRates best = a;
   best.gflops = std::max(a.gflops, b.gflops);
   best.l1_gbs = std::max(a.l1_gbs, b.l1_gbs);

@@ -8,7 +8,7 @@ namespace whet {
 /// What the threads of `place` reach together, measured now; about a quarter of a second.
 MachineRates measure_rates(const Place& place);
 /// The better of two measurements, figure by figure.
-MachineRates best_of(const MachineRates&, const MachineRates&);
+MachineRates better_of(const MachineRates&, const MachineRates&);
 /// The limit that holds a task which takes `seconds`: the tightest, but none of bandwidth that this time disproves (the
 /// bytes lie nearer than was assumed, or the bandwidth was measured beside something else). Null where nothing is known.
 const Limit* holding_limit(const std::vector<Limit>&, double seconds);

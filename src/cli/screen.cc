@@ -205,13 +205,14 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
 }
 
 std::string network_report(const NetworkTruth& truth) {
-  if (truth.tuned_seconds <= 0) return "";
+  if (truth.untuned_seconds <= 0) return "";
+  const TimedModel& tuned = truth.tuned;
   std::string text =
-      fmt::format("The network, measured in turn: untuned {:.3f} ms -> tuned {:.3f} ms ({:.2f}x)",
-                  truth.untuned_seconds * 1e3, truth.tuned_seconds * 1e3, truth.untuned_seconds / truth.tuned_seconds);
-  if (truth.predicted_seconds > 0)
-    text += fmt::format("; fastest {:.4g} ms, predicted {:.4g} ({:+.1f}%)", truth.fastest_seconds * 1e3,
-                        truth.predicted_seconds * 1e3, 100 * (truth.fastest_seconds / truth.predicted_seconds - 1));
+      fmt::format("The network, measured in turn: untuned {:.4g} ms -> tuned {:.4g} ms ({:.2f}x)",
+                  truth.untuned_seconds * 1e3, tuned.seconds * 1e3, truth.untuned_seconds / tuned.seconds);
+  if (tuned.predicted_seconds > 0)
+    text += fmt::format("; fastest {:.4g} ms, predicted {:.4g} ({:+.1f}%)", tuned.fastest_seconds * 1e3,
+                        tuned.predicted_seconds * 1e3, 100 * (tuned.fastest_seconds / tuned.predicted_seconds - 1));
   text += "\n";
   for (const NetworkTruth::Swap& swap : truth.swaps)
     text += fmt::format("  {} with its second candidate: {:.3f} ms{}\n", swap.task, swap.seconds * 1e3,

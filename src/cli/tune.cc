@@ -163,8 +163,8 @@ Json to_json(const NetworkTruth& truth) {
   for (const NetworkTruth::Swap& swap : truth.swaps)
     swaps.add(Json::object().set("task", swap.task).set("ms", swap.seconds * 1e3).set("adopted", swap.adopted));
   Json out = Json::object();
-  out.set("untuned_ms", truth.untuned_seconds * 1e3).set("tuned_ms", truth.tuned_seconds * 1e3);
-  out.set("fastest_ms", truth.fastest_seconds * 1e3).set("predicted_ms", truth.predicted_seconds * 1e3);
+  out.set("untuned_ms", truth.untuned_seconds * 1e3).set("tuned_ms", truth.tuned.seconds * 1e3);
+  out.set("fastest_ms", truth.tuned.fastest_seconds * 1e3).set("predicted_ms", truth.tuned.predicted_seconds * 1e3);
   return out.set("disturbed", truth.disturbed).set("swaps", swaps);
 }
 
@@ -255,7 +255,7 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
   tuned.rates = measure_rates(prepared.place);
   WHET_TRY(tuned.progress, tune_here(command, prepared, host, file, tuned.rates.gflops));
   // What was measured beside something else would give shares of more than the whole.
-  tuned.rates = best_of(tuned.rates, measure_rates(prepared.place));
+  tuned.rates = better_of(tuned.rates, measure_rates(prepared.place));
   const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, command.exact);
   for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
   if (command.no_network || tuned.progress.interrupted) return tuned;

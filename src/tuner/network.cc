@@ -30,6 +30,7 @@ constexpr std::size_t kUntuned = 0, kTuned = 1, kCautious = 2, kFirstRival = 3;
 constexpr double kFaster = 0.997;
 /// Nothing is adopted where figures that should agree differ by more than this.
 constexpr double kDisturbed = 1.5;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -57,67 +58,52 @@ class Settling {
     WHET_TRY(tasks_, extract_tasks(fused_, target_));
     WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
     scratch_.emplace(std::move(scratch));
-    NetworkTruth truth;
     const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
     const std::vector<Rivals> rivals = close_rivals();
-    std::vector<OpenedModel> models;
-    const auto add = [&](const ScheduleSource& source, double* predicted) -> Status {
-      WHET_TRY(OpenedModel model, open(source, predicted));
-      models.push_back(std::move(model));
-      return ok_status();
-    };
-    WHET_RETURN_IF_ERROR(add(best_of(nullptr, target_), nullptr));
-    WHET_RETURN_IF_ERROR(add(best, &truth.predicted_seconds));
-    WHET_RETURN_IF_ERROR(add(where_it_gains(best, kClearGain), nullptr));
+    WHET_RETURN_IF_ERROR(add(best_of(nullptr, target_)));
+    WHET_RETURN_IF_ERROR(add(best));
+    WHET_RETURN_IF_ERROR(add(where_it_gains(best, kClearGain)));
     for (const Rivals& each : rivals) {
-      if (interrupted()) return truth;
-      WHET_RETURN_IF_ERROR(add(with_second(best, each), nullptr));
+      if (interrupted()) return NetworkTruth();
+      WHET_RETURN_IF_ERROR(add(with_second(best, each)));
+      timed_.back().most_gain = each.share;  // a swap cannot save more than the task takes
     }
-    WHET_TRY(const std::vector<double> seconds, time_in_turn(models));
-    if (seconds.empty()) return truth;
-    truth.untuned_seconds = seconds[kUntuned];
-    truth.tuned_seconds = seconds[kTuned];
-    truth.fastest_seconds = fastest_;
-    for (std::size_t i = 0; i < rivals.size(); ++i)
-      truth.swaps.push_back({rivals[i].task->name, seconds[kFirstRival + i], false});
-    truth.disturbed = is_disturbed(truth);
-    if (!truth.disturbed) WHET_RETURN_IF_ERROR(adopt_best(seconds, rivals, truth));
-    return truth;
+    WHET_TRY(const bool done, time_in_turn());
+    return done ? conclude(rivals) : NetworkTruth();
   }
 
  private:
   bool interrupted() const { return options_.interrupted && options_.interrupted(); }
 
-  /// Times that lie far from what was predicted, or far from each other, are the machine's doing: nothing is concluded.
-  static bool is_disturbed(const NetworkTruth& truth) {
-    return truth.tuned_seconds > kDisturbed * truth.fastest_seconds ||
-           (truth.predicted_seconds > 0 && truth.fastest_seconds > kDisturbed * truth.predicted_seconds);
-  }
-
-  /// The one model of those timed that is fastest becomes what the records rank first.
-  Status adopt_best(const std::vector<double>& seconds, const std::vector<Rivals>& rivals, NetworkTruth& truth) {
-    const auto best = static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
-    if (best == kTuned || seconds[best] > kFaster * seconds[kTuned]) return ok_status();
-    if (best >= kFirstRival) {
-      const Rivals& rival = rivals[best - kFirstRival];
-      // A swap cannot save more than the task takes.
-      if (seconds[kTuned] - seconds[best] > rival.share) return ok_status();
-      truth.swaps[best - kFirstRival].adopted = true;
-      WHET_RETURN_IF_ERROR(rank_first(*rival.second, *rival.best));
-    } else {
-      WHET_TRY(truth.back_to_default, back_to_default(best == kCautious ? kClearGain : 0));
+  /// What the times say; the one model that is faster than the tuned one becomes what the records rank first.
+  Result<NetworkTruth> conclude(const std::vector<Rivals>& rivals) {
+    NetworkTruth truth;
+    truth.untuned_seconds = timed_[kUntuned].seconds;
+    truth.disturbed = is_disturbed(timed_[kTuned]);
+    for (std::size_t i = 0; i < rivals.size(); ++i)
+      truth.swaps.push_back({rivals[i].task->name, timed_[kFirstRival + i].seconds, false});
+    const std::optional<std::size_t> faster = faster_than(kTuned, timed_);
+    truth.tuned = timed_[faster.value_or(kTuned)];
+    if (!faster) return truth;
+    if (*faster < kFirstRival) {
+      WHET_TRY(truth.back_to_default, back_to_default(*faster == kCautious ? kClearGain : 0));
+      return truth;
     }
-    truth.tuned_seconds = seconds[best];
-    return ok_status();
+    truth.swaps[*faster - kFirstRival].adopted = true;
+    const Rivals& rival = rivals[*faster - kFirstRival];
+    WHET_RETURN_IF_ERROR(rank_first(*rival.second, *rival.best));
+    return truth;
   }
 
-  Result<OpenedModel> open(const ScheduleSource& source, double* predicted) {
-    const std::string path = scratch_->path() + "/" + std::to_string(count_++) + ".so";
+  /// Compiles and opens one more model.
+  Status add(const ScheduleSource& source) {
+    const std::string path = scratch_->path() + "/" + std::to_string(models_.size()) + ".so";
     WHET_TRY(const CompileReport report, compile_model(fused_, source, target_, path));
-    if (predicted) *predicted = report.predicted_seconds;
     WHET_TRY(OpenedModel model, OpenedModel::open(path, options_.open));
     WHET_RETURN_IF_ERROR(model.set_inputs(options_.inputs));
-    return model;
+    models_.push_back(std::move(model));
+    timed_.push_back({kInfinity, kInfinity, report.predicted_seconds, kInfinity});
+    return ok_status();
   }
 
   /// The heaviest tasks that have a second candidate close to the best.
@@ -159,28 +145,28 @@ class Settling {
     return source;
   }
 
-  /// The time of each model: the median of its best burst, because what disturbs a machine lasts longer than a burst
-  /// and does not hit all alike. Bursts take turns. Nothing when interrupted.
-  Result<std::vector<double>> time_in_turn(std::vector<OpenedModel>& models) {
-    std::vector<double> best(models.size(), std::numeric_limits<double>::infinity());
-    for (OpenedModel& model : models) WHET_RETURN_IF_ERROR(model.run());
+  /// Times each model: the median of its best burst, because what disturbs a machine lasts longer than a burst and does
+  /// not hit all alike. Bursts take turns. False when interrupted.
+  Result<bool> time_in_turn() {
+    for (OpenedModel& model : models_) WHET_RETURN_IF_ERROR(model.run());
     for (int burst = 0; burst < options_.bursts; ++burst) {
-      for (std::size_t i = 0; i < models.size(); ++i) {
-        if (interrupted()) return std::vector<double>();
+      for (std::size_t i = 0; i < models_.size(); ++i) {
+        if (interrupted()) return false;
         // The first run finds the caches as another model left them.
-        WHET_RETURN_IF_ERROR(models[i].run());
+        WHET_RETURN_IF_ERROR(models_[i].run());
         const double begin = steady_seconds();
         std::vector<double> times;
         do {
           const double before = steady_seconds();
-          WHET_RETURN_IF_ERROR(models[i].run());
+          WHET_RETURN_IF_ERROR(models_[i].run());
           times.push_back(steady_seconds() - before);
         } while (steady_seconds() - begin < options_.burst_seconds);
-        if (i == kTuned) fastest_ = std::min(fastest_, *std::min_element(times.begin(), times.end()));
-        best[i] = std::min(best[i], median(std::move(times)));
+        TimedModel& timed = timed_[i];
+        timed.fastest_seconds = std::min(timed.fastest_seconds, *std::min_element(times.begin(), times.end()));
+        timed.seconds = std::min(timed.seconds, median(std::move(times)));
       }
     }
-    return best;
+    return true;
   }
 
   /// The figures of a task's default schedule and its best; nothing where one of them was not measured here.
@@ -235,11 +221,28 @@ class Settling {
   const NetworkOptions& options_;
   std::vector<Task> tasks_;
   std::optional<ScratchDirectory> scratch_;
-  int count_ = 0;
-  double fastest_ = std::numeric_limits<double>::infinity();  ///< inference of the tuned model
+  std::vector<OpenedModel> models_;
+  std::vector<TimedModel> timed_;  ///< one a model
 };
 
 }  // namespace
+
+bool is_disturbed(const TimedModel& model) {
+  return model.seconds > kDisturbed * model.fastest_seconds ||
+         (model.predicted_seconds > 0 && model.fastest_seconds > kDisturbed * model.predicted_seconds);
+}
+
+std::optional<std::size_t> faster_than(std::size_t tuned, const std::vector<TimedModel>& models) {
+  if (is_disturbed(models[tuned])) return std::nullopt;
+  const double limit = models[tuned].seconds;
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const bool clearly = models[i].seconds < kFaster * limit,
+               believably = limit - models[i].seconds <= models[i].most_gain;
+    if (clearly && believably && (!best || models[i].seconds < models[*best].seconds)) best = i;
+  }
+  return best;
+}
 
 Result<NetworkTruth> settle_in_network(const FusedGraph& fused, const Target& target, RecordFile& file,
                                        const NetworkOptions& options) {

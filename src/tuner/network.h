@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,13 +24,25 @@ struct NetworkOptions {
   std::function<bool()> interrupted;  ///< asked between compiles and bursts; may be empty
 };
 
+/// One way to compile the network, timed in turn with the others.
+struct TimedModel {
+  double seconds = 0;                                          ///< of one inference
+  double fastest_seconds = 0;                                  ///< the fastest of all inferences
+  double predicted_seconds = 0;                                ///< sum of weight x latency; 0 where it is not known
+  double most_gain = std::numeric_limits<double>::infinity();  ///< it cannot be faster than `tuned` by more [s]
+};
+
+/// True where times lie too far from what was predicted, or from each other, to conclude anything: the machine's doing.
+bool is_disturbed(const TimedModel&);
+/// The model that should take the place of `tuned`, because it is clearly faster and believably so; nothing where none
+/// is, or where `tuned` is disturbed.
+std::optional<std::size_t> faster_than(std::size_t tuned, const std::vector<TimedModel>&);
+
 /// The whole network, compiled and timed: what the sum of the tasks' times is held against.
 struct NetworkTruth {
-  double untuned_seconds = 0, tuned_seconds = 0;  ///< of one inference, measured in turn; 0: not measured
-  /// Sum of weight x latency; 0 where a task has no figure. Latencies of tasks are the fastest of their runs, so it is
-  /// held against the fastest inference.
-  double predicted_seconds = 0, fastest_seconds = 0;
-  bool disturbed = false;  ///< the times are too far from the prediction or from each other: nothing was concluded
+  double untuned_seconds = 0;  ///< of one inference; 0: not measured
+  TimedModel tuned;            ///< as it is compiled from the records from now on
+  bool disturbed = false;      ///< nothing was concluded
   struct Swap {
     std::string task;
     double seconds = 0;  ///< of the network with the task's second candidate instead of its first
