@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -88,6 +89,14 @@ TEST(Features, AreFiniteAndAsManyAsTheirNamesForRandomSchedules) {
 TEST(Features, HaveDistinctNames) {
   const std::vector<std::string>& names = feature_names();
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+}
+TEST(Features, SeeWhatIsFetchedAhead) {
+  const auto column = [](const std::string& steps) {
+    const auto name = std::find(feature_names().begin(), feature_names().end(), "prefetched ahead");
+    return features(tree_of(kMatmul, steps), target()).at(static_cast<std::size_t>(name - feature_names().begin()));
+  };
+  EXPECT_EQ(column(""), 0);
+  EXPECT_LT(column("prefetch o1 o2 l2 1"), column("prefetch o1 o2 l2 8"));
 }
 TEST(AnalyticEstimate, PrefersVectorsRegistersAndBothCores) {
   const double naive = analytic_seconds(tree_of(kMatmul, ""), target());

@@ -250,6 +250,13 @@ void add_all(Row& row, const LoopTree& tree, const Target& target) {
   row.add("bytes stored", log2p(kept));
   row.add("packed", static_cast<float>(tree.packs.size()));
   row.add("rfactored", static_cast<float>(tree.rfactors.size()));
+  double ahead = 0;
+  for (const PrefetchedRead& prefetch : tree.prefetches) ahead += static_cast<double>(prefetch.ahead);
+  row.add("prefetched ahead", log2p(ahead));
+  row.add("pipelines", static_cast<float>(tree.pipelines.size()));
+  row.add("tensor tiles", static_cast<float>(tree.tiles.size()));
+  const auto rolls = [](const Placement& place) { return place.rolled.valid(); };
+  row.add("rolled", static_cast<float>(std::count_if(tree.places.begin(), tree.places.end(), rolls)));
   for (std::size_t k = 0; k < kOps; ++k) {
     if (row.names) row.prefix = "op" + std::to_string(k + 1) + " ";
     add_nest(row, k < order.size() ? order[k] : nullptr, target);
