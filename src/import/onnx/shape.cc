@@ -198,13 +198,14 @@ Status import_identity(OnnxSite& site) {
   return site.give(site.in(0));
 }
 
-/// Does nothing in inference.
+/// Does nothing in inference, nor in training with a ratio of 0, as exporters leave it in attention.
 Status import_dropout(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, site.opset() >= 12 ? 3 : 1));
   site.ignore({"ratio", "seed"});
   if (site.has(2)) {
     WHET_TRY(const double training, site.known_number(2, "training mode"));
-    if (training != 0) return site.error("is in training mode; only inference is supported");
+    WHET_TRY(const double ratio, site.has(1) ? site.known_number(1, "ratio") : 0.5);
+    if (training != 0 && ratio != 0) return site.error("is in training mode; only inference is supported");
   }
   if (site.wants_output(1)) {  // nothing was dropped
     const ValueId kept = site.add_scalar("kept", DType::boolean, 1);
