@@ -57,7 +57,7 @@ int run(int argc, char** argv) {
   MeasureOptions options;
   options.cores.assign(cores->cpus.begin(), cores->cpus.end());
   options.policy.cache = CacheMode::network;
-  options.policy.network_bytes = network_footprint(*fused, *tasks, false);
+  options.policy.network_bytes = laid_out(network_footprint(*fused, *tasks, false), target);
   options.burst_seconds = kBurstSeconds;
   options.bursts = kBursts;
   LocalMeasurer measurer(*host, options);

@@ -133,7 +133,8 @@ MeasureOptions measure_options(const TuneCommand& command, const Prepared& prepa
   options.seed = command.model.seed;
   options.burst_seconds = kBurstSeconds;
   options.policy.cache = *parse_cache_mode(command.cache);
-  options.policy.network_bytes = network_footprint(prepared.fused, prepared.tasks, command.exact);
+  options.policy.network_bytes =
+      laid_out(network_footprint(prepared.fused, prepared.tasks, command.exact), prepared.place.target);
   options.interrupted = [] { return interrupted.load(); };
   return options;
 }

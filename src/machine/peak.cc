@@ -114,9 +114,12 @@ Bursts bursts_of(const Target& target) {
 #endif
 }
 
-/// Runs `work(thread)` on every cpu at once, `times` times with a common start; the shortest wall time of one round
-/// [s].
-double best_of(const std::vector<int>& cpus, int times, const std::function<void(std::size_t)>& work) {
+void nothing(std::size_t) {}
+
+/// Runs `work(thread)` on every cpu at once, `times` times with a common start, and before each time `prepare(thread)`,
+/// which is not timed; the shortest wall time of one round [s].
+double best_of(const std::vector<int>& cpus, int times, const std::function<void(std::size_t)>& work,
+               const std::function<void(std::size_t)>& prepare = nothing) {
   const int count = static_cast<int>(cpus.size());
   std::atomic<int> arrived{0};
   // Between cores that are less than a scheduler's tick apart: waiting threads spin.
@@ -128,6 +131,7 @@ double best_of(const std::vector<int>& cpus, int times, const std::function<void
   const auto body = [&](std::size_t k) {
     const ScopedPin pin(cpus[k]);
     for (int i = 0; i < times; ++i) {
+      prepare(k);
       meet(2 * i + 1);
       const double start = now();
       work(k);
@@ -164,16 +168,31 @@ class Pages {
   std::size_t bytes_;
 };
 
-Bandwidth bandwidth_at(const char* level, std::int64_t bytes, Reader read, const std::vector<int>& cpus) {
+/// Takes the lines out of every cache, so that the next read comes from memory: a buffer so large that no cache holds it
+/// would be hundreds of megabytes today.
+void flush(const float* data, std::int64_t bytes) {
+#if defined(__x86_64__)
+  for (std::int64_t at = 0; at < bytes; at += 64) _mm_clflush(reinterpret_cast<const char*>(data) + at);
+  _mm_mfence();
+#else
+  (void)data, (void)bytes;
+#endif
+}
+
+enum class From : std::uint8_t { cache, memory };
+
+Bandwidth bandwidth_at(const char* level, std::int64_t bytes, From from, Reader read, const std::vector<int>& cpus) {
   bytes = std::max<std::int64_t>(4096, bytes / 4096 * 4096);
   std::vector<std::unique_ptr<Pages>> buffers;
   for (std::size_t k = 0; k < cpus.size(); ++k) buffers.push_back(std::make_unique<Pages>(bytes));
   for (const auto& buffer : buffers)
     if (!buffer->data()) return {level, bytes, 0};
   const std::int64_t passes = std::max<std::int64_t>(1, (32 << 20) / bytes);
-  const double seconds = best_of(cpus, 5, [&](std::size_t k) {
+  const auto work = [&](std::size_t k) {
     for (std::int64_t i = 0; i < passes; ++i) read(buffers[k]->data(), bytes / 4);
-  });
+  };
+  const auto evict = [&](std::size_t k) { flush(buffers[k]->data(), bytes); };
+  const double seconds = from == From::memory ? best_of(cpus, 3, work, evict) : best_of(cpus, 5, work);
   const double total = static_cast<double>(bytes) * static_cast<double>(passes) * static_cast<double>(cpus.size());
   return {level, bytes, total / seconds / 1e9};
 }
@@ -192,10 +211,11 @@ std::vector<Bandwidth> measure_bandwidth(const Target& target, const std::vector
   const Reader read = bursts_of(target).read;
   if (!read) return {};
   const std::int64_t sharers = static_cast<std::int64_t>(cpus.size());
-  const std::int64_t memory = std::min<std::int64_t>(4 * target.l3_bytes, std::int64_t{512} << 20);
-  return {bandwidth_at("L1", target.l1_bytes / 2, read, cpus), bandwidth_at("L2", target.l2_bytes / 2, read, cpus),
-          bandwidth_at("L3", std::min(target.l3_bytes / 2 / sharers, 8 * target.l2_bytes), read, cpus),
-          bandwidth_at("memory", memory / sharers, read, cpus)};
+  constexpr std::int64_t kFlushed = 32 << 20;
+  const std::int64_t l3 = std::min(target.l3_bytes / 2 / sharers, 8 * target.l2_bytes);
+  return {bandwidth_at("L1", target.l1_bytes / 2, From::cache, read, cpus),
+          bandwidth_at("L2", target.l2_bytes / 2, From::cache, read, cpus),
+          bandwidth_at("L3", l3, From::cache, read, cpus), bandwidth_at("memory", kFlushed, From::memory, read, cpus)};
 }
 
 double measure_clock_ghz(int cpu) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "passes/fuse.h"
+#include "target/target.h"
 #include "task/task.h"
 
 namespace whet {
@@ -12,5 +13,9 @@ namespace whet {
 /// (Winograd's transformed weights are 36 numbers for 9; not where `exact`), and twice the largest activation. A weight
 /// that is in the cache in a log but not in the network would make the log choose the wrong algorithm.
 std::int64_t network_footprint(const FusedGraph&, const std::vector<Task>&, bool exact);
+
+/// How much of a footprint to lay out for measuring [bytes]: a quarter more than the last cache level holds, walked from
+/// end to end again and again, is as cold as any more of it.
+std::int64_t laid_out(std::int64_t footprint, const Target&);
 
 }  // namespace whet

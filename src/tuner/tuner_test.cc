@@ -14,6 +14,7 @@
 #include "measure/testing/formula_measurer.h"
 #include "schedule/steps.h"
 #include "space/space.h"
+#include "tuner/footprint.h"
 #include "tuner/network.h"
 #include "tuner/shape_distance.h"
 
@@ -244,6 +245,14 @@ TEST_F(TuneTest, AnotherModelOfTheSameStructureInTheFileHelps) {
   run(second, {.trials = 8, .confirm = false}, {tasks_[0]});
   const DesignSpace small = make_space(tasks_[0].dag, target_);
   EXPECT_EQ(second.measured.count(to_text(*small.steps(*small.refit(best->record->candidate)))), 1u);
+}
+TEST(Footprint, IsLaidOutAsFarAsCachesReach) {
+  Target target;
+  target.l3_bytes = 40 << 20;
+  EXPECT_EQ(laid_out(30 << 20, target), 30 << 20);
+  EXPECT_EQ(laid_out(500 << 20, target), 50 << 20);
+  target.l3_bytes = 0, target.l2_bytes = 1 << 20, target.threads = 4;
+  EXPECT_EQ(laid_out(500 << 20, target), 5 << 20) << "a board without a third level";
 }
 TEST(FasterThan, IsClearlyFasterAndBelievablySo) {
   const TimedModel untuned{2, 1.9}, tuned{1, 0.95, 0.9};

@@ -11,7 +11,6 @@ namespace whet {
 namespace {
 
 using B = BinaryKind;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Activation {
   std::string name;
