@@ -28,11 +28,20 @@ struct IsShapeArithmetic {
   bool operator()(const SliceOperator&) const { return true; }
   bool operator()(const ConcatOperator&) const { return true; }
   bool operator()(const GatherOperator&) const { return true; }
+  bool operator()(const GatherElementsOperator&) const { return true; }
+  bool operator()(const ScatterElementsOperator&) const { return true; }
+  bool operator()(const CumSumOperator&) const { return !is_float(result); }
+  bool operator()(const PadOperator&) const { return true; }
   template <typename Other>
   bool operator()(const Other&) const {
     return false;
   }
 };
+
+/// An operator whose definition goes along an axis, or through all updates, for each element.
+bool is_quadratic(const Operator& op) {
+  return std::holds_alternative<ScatterElementsOperator>(op) || std::holds_alternative<CumSumOperator>(op);
+}
 
 bool small_enough(const Operator& op, const Inputs& inputs, const TensorType& result) {
   if (std::holds_alternative<ReshapeOperator>(op)) return true;  // shares the bytes
@@ -42,7 +51,7 @@ bool small_enough(const Operator& op, const Inputs& inputs, const TensorType& re
     floats = floats || is_float(input->dtype());
     largest = std::max(largest, input->size());
   }
-  return largest <= (floats ? kMaxFoldedFloats : kMaxFoldedElements);
+  return largest <= (floats || is_quadratic(op) ? kMaxFoldedFloats : kMaxFoldedElements);
 }
 
 /// Values for which an operator is not defined; the definitions in `ops` do not see them as a file's mistake.
@@ -52,13 +61,17 @@ Status check_values(const std::string& node, const Operator& op, const Inputs& i
     for (std::int64_t i = 0; i < in[1]->size(); ++i)
       if (in[1]->integer(i) == 0) return Error{node + ": divides an integer by zero"};
   }
-  if (const auto* gather = std::get_if<GatherOperator>(&op)) {
-    const std::int64_t extent = in[0]->shape()[static_cast<std::size_t>(gather->axis)];
+  const auto expect_inside = [&](std::int64_t axis) -> Status {
+    const std::int64_t extent = in[0]->shape()[static_cast<std::size_t>(axis)];
     for (std::int64_t i = 0; i < in[1]->size(); ++i)
       if (const std::int64_t index = in[1]->integer(i); index < -extent || index >= extent)
         return Error{node + ": takes element " + std::to_string(index) + " of a dimension of extent " +
                      std::to_string(extent)};
-  }
+    return ok_status();
+  };
+  if (const auto* gather = std::get_if<GatherOperator>(&op)) return expect_inside(gather->axis);
+  if (const auto* gather = std::get_if<GatherElementsOperator>(&op)) return expect_inside(gather->axis);
+  if (const auto* scatter = std::get_if<ScatterElementsOperator>(&op)) return expect_inside(scatter->axis);
   return ok_status();
 }
 

@@ -40,6 +40,7 @@ Status give_outputs(const Model& model, OnnxGraph& out) {
   for (ValueId input : out.graph.inputs) named.insert(input.value);
   for (const std::string& name : model.onnx.outputs) {
     ValueId id = out.find(name);
+    if (out.sequence(id) != nullptr) return Error{"output \"" + name + "\" is a sequence; only tensors can be given"};
     const Value& value = out.graph.value(id);
     if (value.name != name) {
       if (named.insert(id.value).second) {
@@ -125,9 +126,7 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
   for (std::size_t index : model.order) {
     const OnnxNode& node = model.onnx.nodes[index];
     OnnxSite site(out, node, node_label(model.onnx, index), model.onnx.opset);
-    Status status = find_importer(node.op, model.onnx.opset)->import(site);
-    if (status.ok()) status = site.finish();
-    if (status.ok()) status = out.check_growth(site.name());
+    const Status status = site.import_by(*find_importer(node.op, model.onnx.opset));
     needed = out.needed_values;
     if (!status.ok()) return status.error();
   }

@@ -14,6 +14,7 @@ struct OnnxImporter {
   std::string_view op;
   int since;  ///< from this operator set on, until a later row of the same operator
   Status (*import)(OnnxSite&);
+  bool takes_sequences = false;  ///< else an input that is a sequence is refused before
 };
 
 /// The row for an operator of the standard, or null when it is not supported.
@@ -157,6 +158,19 @@ Status import_softmax_cross_entropy(OnnxSite&);
 // control.cc
 Status import_if(OnnxSite&);
 Status import_loop(OnnxSite&);
+
+// grid_sample.cc
+Status import_grid_sample(OnnxSite&);
+
+// sequence.cc
+Status import_sequence_empty(OnnxSite&);
+Status import_sequence_construct(OnnxSite&);
+Status import_sequence_insert(OnnxSite&);
+Status import_sequence_erase(OnnxSite&);
+Status import_sequence_at(OnnxSite&);
+Status import_sequence_length(OnnxSite&);
+Status import_split_to_sequence(OnnxSite&);
+Status import_concat_from_sequence(OnnxSite&);
 
 // quantize.cc
 Status import_quantize_linear(OnnxSite&);

@@ -401,5 +401,94 @@ TEST(ImportReduce, TakesBooleansAndNothing) {
   EXPECT_EQ(imported("ReduceProd", 18, {f32({2, 0}), ints({1})}, {set("keepdims", 0)}), "y = f32[2] {1, 1}");
 }
 
+/// Several nodes over the inputs "a", "b", ...: "y = Op(a, b)" as a list.
+OnnxNode node(const char* output, const char* op, std::vector<std::string> inputs, Attributes attributes = {}) {
+  return {output, op, "", std::move(inputs), {output}, std::move(attributes)};
+}
+std::string imported(const std::vector<In>& inputs, std::vector<OnnxNode> nodes) {
+  OnnxModel model = one_node("", 13, inputs, {});
+  model.nodes = std::move(nodes);
+  return text_of(import_onnx(model, {}));
+}
+In known_i64(std::int64_t value) { return Tensor::of<std::int64_t>(DType::i64, {}, {value}); }
+
+TEST(ImportSequence, IsAListWhileImporting) {
+  EXPECT_EQ(imported({f32({2}), f32({3}), known_i64(-1)},
+                     {node("e", "SequenceEmpty", {}), node("s", "SequenceInsert", {"e", "a"}),
+                      node("t", "SequenceInsert", {"s", "b"}), node("u", "SequenceAt", {"t", "c"}),
+                      node("y", "Relu", {"u"})}),
+            "y: f32[3] = relu(b)");
+  EXPECT_EQ(imported({f32({2}), f32({2}), known_i64(0)},
+                     {node("s", "SequenceConstruct", {"a", "b"}), node("t", "SequenceInsert", {"s", "b", "c"}),
+                      node("u", "SequenceErase", {"t"}), node("y", "ConcatFromSequence", {"u"}, {set("axis", 0)})}),
+            "y: f32[4] = concat(b, a) axis=0");
+  EXPECT_EQ(
+      imported({f32({2}), f32({2})}, {node("s", "SequenceConstruct", {"a", "b"}),
+                                      node("y", "ConcatFromSequence", {"s"}, {set("axis", -1), set("new_axis", 1)})}),
+      "y/part: f32[2x1] = reshape(a)\ny/part_1: f32[2x1] = reshape(b)\n"
+      "y: f32[2x2] = concat(y/part, y/part_1) axis=1");
+  EXPECT_EQ(imported({f32({5, 2}), known_i64(2)},
+                     {node("s", "SplitToSequence", {"a", "b"}), node("y", "SequenceLength", {"s"})}),
+            "y = i64[scalar] {3}");
+  EXPECT_EQ(
+      imported({f32({2, 3}), known_i64(1)}, {node("s", "SplitToSequence", {"a"}, {set("axis", 1), set("keepdims", 0)}),
+                                             node("t", "Identity", {"s"}), node("y", "SequenceAt", {"t", "b"})}),
+      "s/part_1: f32[2x1] = slice(a) starts=[0,1]\ny: f32[2] = reshape(s/part_1)");
+}
+
+TEST(ImportSequence, SaysWhatIsWrong) {
+  const OnnxNode both = node("s", "SequenceConstruct", {"a", "b"});
+  EXPECT_EQ(imported({f32({2}), f32({2}), known_i64(2)}, {both, node("y", "SequenceAt", {"s", "c"})}),
+            "y: position 2 does not exist in a sequence of 2");
+  EXPECT_EQ(imported({f32({2}), f32({2}), i64({})}, {both, node("y", "SequenceAt", {"s", "c"})}),
+            "y: its position is computed from the values of input \"c\"; give its value (--input c=FILE.npy)");
+  EXPECT_EQ(imported({f32({2}), f32({2})}, {both, node("y", "Relu", {"s"})}),
+            "y: input 0 of Relu is a sequence; expected a tensor");
+  EXPECT_EQ(imported({f32({2}), f32({2})}, {both, node("y", "Identity", {"s"})}),
+            "output \"y\" is a sequence; only tensors can be given");
+  EXPECT_EQ(imported({f32({2}), i64({2})}, {both, node("y", "SequenceLength", {"s"})}),
+            "s: input 1 is i64[2] beside f32[2]");
+  EXPECT_EQ(imported({f32({2}), known_i64(0)}, {node("y", "SequenceAt", {"a", "b"})}),
+            "y: input 0 of SequenceAt is f32[2]; expected a sequence");
+  EXPECT_EQ(imported({f32({2}), i64({2})}, {node("e", "SequenceEmpty", {}), node("s", "SequenceInsert", {"e", "b"}),
+                                            node("y", "SequenceLength", {"s"})}),
+            "s: inserts i64[2] into a sequence of f32");
+  EXPECT_EQ(imported({f32({5}), ints({2, 2})},
+                     {node("s", "SplitToSequence", {"a", "b"}), node("y", "SequenceLength", {"s"})}),
+            "s: its parts do not add up to an extent of 5");
+}
+
+TEST(ImportNormalize, TrainsBatchNormByWhatItSees) {
+  const In list = f32({3});
+  const std::string text = imported("BatchNormalization", 15, {f32({2, 3, 4}), list, list, list, list},
+                                    {set("training_mode", 1), set("momentum", 0.75)}, 3);
+  EXPECT_NE(text.find("n/mean: f32[1x3x1] = reduce_mean(a) axes=[0,2]"), std::string::npos) << text;
+  EXPECT_NE(text.find("y1: f32[3] = add(n/before, n/moved)"), std::string::npos) << text;
+  EXPECT_NE(text.find("y2: f32[3] = add(n/before_1, n/moved_1)"), std::string::npos) << text;
+}
+
+TEST(ImportGridSample, SaysWhatIsWrong) {
+  EXPECT_EQ(imported("GridSample", 16, {f32({1, 2, 3, 4}), f32({1, 5, 6, 3})}),
+            "n: samples f32[1x2x3x4] at f32[1x5x6x3]; expected images [N, C, ...] and a grid [N, ..., 2]");
+  EXPECT_EQ(imported("GridSample", 16, {f32({1, 2, 3, 4}), f32({1, 5, 6, 2})}, {set("mode", "linear")}),
+            "n: attribute \"mode\" is \"linear\"; expected nearest, bilinear or bicubic");
+}
+
+TEST(ImportConstant, FoldsIndicesThatDecideAShape) {
+  const In updates = ints({7}), places = ints({1}), target = ints({2, 1});
+  EXPECT_EQ(imported({f32({1}), target, places, updates},
+                     {node("s", "ScatterElements", {"b", "c", "d"}), node("y", "Expand", {"a", "s"})}),
+            "y: f32[2x7] = expand(a)");
+  EXPECT_EQ(imported({f32({1}), target, ints({2}), updates},
+                     {node("s", "ScatterElements", {"b", "c", "d"}), node("y", "Expand", {"a", "s"})}),
+            "s: takes element 2 of a dimension of extent 2");
+}
+
+TEST(ImportResize, RoundsExtentsInSinglePrecision) {
+  // The nearest number to 5/3 is below it; exporters mean 5.
+  const std::string text = imported("Upsample", 9, {f32({1, 1, 3}), floats({1, 1, double(float(5.0 / 3))})});
+  EXPECT_NE(text.find("f32[1x1x5]"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace whet

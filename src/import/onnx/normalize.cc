@@ -24,9 +24,9 @@ Status softmax_flattened(OnnxSite& site, bool log) {
   return site.give(ReshapeOperator{site.shape(0)}, {result});
 }
 
-/// What normalization gives: the mean and the deviation are values a row.
+/// What normalization gives: mean, variance and deviation are values a row.
 struct Normalized {
-  ValueId y, mean, deviation;
+  ValueId y, mean, variance, deviation;
 };
 
 /// (x - mean) / sqrt(variance + epsilon) over `axes` of `x`.
@@ -36,11 +36,11 @@ Result<Normalized> normalized(OnnxSite& site, ValueId x, const std::vector<std::
   WHET_TRY(const ValueId mean, site.add("mean", ReduceOperator{ReduceKind::mean, axes, true}, {x}));
   WHET_TRY(const ValueId centred, site.add("centred", BinaryOperator{BinaryKind::sub}, {x, mean}));
   WHET_TRY(const ValueId square, site.add("square", BinaryOperator{BinaryKind::mul}, {centred, centred}));
-  WHET_TRY(ValueId deviation, site.add("variance", ReduceOperator{ReduceKind::mean, axes, true}, {square}));
-  WHET_TRY(deviation, site.add("variance_epsilon", BinaryOperator{BinaryKind::add}, {deviation, offset}));
+  WHET_TRY(const ValueId variance, site.add("variance", ReduceOperator{ReduceKind::mean, axes, true}, {square}));
+  WHET_TRY(ValueId deviation, site.add("variance_epsilon", BinaryOperator{BinaryKind::add}, {variance, offset}));
   WHET_TRY(deviation, site.add("deviation", UnaryOperator{UnaryKind::sqrt}, {deviation}));
   WHET_TRY(const ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {centred, deviation}));
-  return Normalized{y, mean, deviation};
+  return Normalized{y, mean, variance, deviation};
 }
 
 /// The same of input 0 with the file's epsilon.
@@ -53,6 +53,35 @@ std::vector<std::int64_t> axes_from(std::int64_t first, std::size_t rank) {
   std::vector<std::int64_t> axes;
   for (auto axis = first; axis < static_cast<std::int64_t>(rank); ++axis) axes.push_back(axis);
   return axes;
+}
+
+/// Mean and variance are those of the input itself; what was learned moves towards them by 1 - momentum.
+Status give_trained_batch_norm(OnnxSite& site, double momentum, double epsilon) {
+  const std::size_t rank = site.rank(0);
+  if (rank < 2) return site.error("normalizes " + to_string(site.type(site.in(0))) + "; expected channels");
+  std::vector<std::int64_t> axes = axes_from(2, rank);
+  axes.insert(axes.begin(), 0);
+  WHET_TRY(const Normalized n, normalized(site, site.in(0), axes, epsilon));
+  const Shape list = {site.shape(0)[1]};
+  Shape column(rank - 1, 1);
+  column[0] = list[0];
+  WHET_TRY(const ValueId scale, site.add("scale", ReshapeOperator{column}, {site.in(1)}));
+  WHET_TRY(const ValueId bias, site.add("bias", ReshapeOperator{column}, {site.in(2)}));
+  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {n.y, scale}));
+  WHET_RETURN_IF_ERROR(site.give(BinaryOperator{BinaryKind::add}, {scaled, bias}));
+  for (std::size_t i = 1; i < 3 && i < site.output_count(); ++i) {
+    WHET_TRY(ValueId now, site.add("now", ReshapeOperator{list}, {i == 1 ? n.mean : n.variance}));
+    const DType dtype = site.dtype(2 + i);
+    if (site.type(now).dtype != dtype) {
+      WHET_TRY(now, site.add("now_cast", CastOperator{dtype}, {now}));
+    }
+    const ValueId kept = site.add_scalar("momentum", dtype, momentum),
+                  moved = site.add_scalar("step", dtype, 1 - momentum);
+    WHET_TRY(const ValueId before, site.add("before", BinaryOperator{BinaryKind::mul}, {site.in(2 + i), kept}));
+    WHET_TRY(const ValueId step, site.add("moved", BinaryOperator{BinaryKind::mul}, {now, moved}));
+    WHET_RETURN_IF_ERROR(site.give(BinaryOperator{BinaryKind::add}, {before, step}, i));
+  }
+  return ok_status();
 }
 
 }  // namespace
@@ -201,13 +230,13 @@ Status import_lrn(OnnxSite& site) {
 
 Status import_batch_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(5));
-  site.ignore({"momentum"});
   BatchNormOperator op;
+  WHET_TRY(const double momentum, site.number("momentum", 0.9));
   WHET_TRY(op.epsilon, site.number("epsilon", 1e-5));
   WHET_TRY(const bool training, site.flag("training_mode", false));
   WHET_TRY(const bool spatial, site.flag("spatial", true));
-  if (training) return site.error("attribute \"training_mode\" is 1; only inference is supported");
   if (!spatial) return site.error("attribute \"spatial\" is 0; only one scale a channel is supported");
+  if (training) return give_trained_batch_norm(site, momentum, op.epsilon);
   return site.give(op, {site.in(0), site.in(1), site.in(2), site.in(3), site.in(4)});
 }
 

@@ -27,7 +27,8 @@ Status scale_by(OnnxSite& site, const std::vector<double>& factors, ResizeOperat
     return site.error("has " + std::to_string(factors.size()) + " scales for " + to_string(site.type(site.in(0))));
   }
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double extent = std::floor(static_cast<double>(x[i]) * factors[i]);
+    // In single precision, so that 3 times the nearest number to 5/3 is 5.
+    const double extent = std::floor(static_cast<float>(x[i]) * static_cast<float>(factors[i]));
     if (!(factors[i] > 0) || !(extent >= 1) || extent > static_cast<double>(kMaxElements)) {
       return site.error("scales dimension " + std::to_string(i) + " of extent " + std::to_string(x[i]) + " by " +
                         std::to_string(factors[i]));

@@ -67,8 +67,22 @@ ValueId OnnxGraph::add_input(const std::string& name, TensorType type) {
   return graph.inputs.back();
 }
 
+ValueId OnnxGraph::add_sequence(const std::string& name, DType dtype, std::vector<ValueId> values) {
+  const ValueId id = graph.add_value(unique_value_name(name), TensorType{dtype, {0}});
+  sequences_.emplace(id.value, std::move(values));
+  return id;
+}
+
+const std::vector<ValueId>* OnnxGraph::sequence(ValueId id) const {
+  const auto found = sequences_.find(id.value);
+  return found == sequences_.end() ? nullptr : &found->second;
+}
+
 Result<ValueId> OnnxGraph::add(const std::string& node_name, const std::string& value_name, const Operator& op,
                                std::vector<ValueId> inputs) {
+  for (ValueId id : inputs) {
+    if (sequence(id) != nullptr) return Error{node_name + ": " + quoted(graph.value(id).name) + " is a sequence"};
+  }
   const auto types_of = [&] {
     std::vector<TensorType> types;
     for (ValueId id : inputs) types.push_back(graph.value(id).type);
@@ -123,6 +137,22 @@ OnnxSite::OnnxSite(OnnxGraph& graph, const OnnxNode& node, std::string name, std
   while (!inputs_.empty() && !inputs_.back().valid()) inputs_.pop_back();
 }
 
+Status OnnxSite::import_by(const OnnxImporter& importer) {
+  if (!importer.takes_sequences) WHET_RETURN_IF_ERROR(expect_tensors());
+  WHET_RETURN_IF_ERROR(importer.import(*this));
+  WHET_RETURN_IF_ERROR(finish());
+  return graph_.check_growth(name_);
+}
+
+Status OnnxSite::expect_tensors() const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (has(i) && is_sequence(inputs_[i])) {
+      return error("input " + std::to_string(i) + " of " + node_.op + " is a sequence; expected a tensor");
+    }
+  }
+  return ok_status();
+}
+
 ValueId OnnxSite::in(std::size_t i) const {
   WHET_CHECK(has(i), name_.c_str());
   return inputs_[i];
@@ -175,6 +205,12 @@ Result<double> OnnxSite::known_number(std::size_t i, const std::string& what) {
   WHET_TRY(const Tensor tensor, known(i, what));
   if (tensor.size() == 1) return tensor.get(0);
   return error("its " + what + " is " + to_string(tensor.type()) + "; expected one number");
+}
+
+Result<std::vector<ValueId>> OnnxSite::sequence(std::size_t i) const {
+  if (const std::vector<ValueId>* values = graph_.sequence(in(i))) return *values;
+  return error("input " + std::to_string(i) + " of " + node_.op + " is " + to_string(type(in(i))) +
+               "; expected a sequence");
 }
 
 const OnnxAttribute* OnnxSite::find(std::string_view attribute) {
@@ -330,6 +366,11 @@ Status OnnxSite::give_constant(Tensor tensor, std::size_t i) {
   return give(graph_.add_made(value, std::move(tensor)), i);
 }
 
+Status OnnxSite::give_sequence(DType dtype, std::vector<ValueId> values, std::size_t i) {
+  if (!wants_output(i)) return ok_status();
+  return give(graph_.add_sequence(node_.outputs[i], dtype, std::move(values)), i);
+}
+
 Result<std::shared_ptr<const OnnxSubgraph>> OnnxSite::subgraph(std::string_view attribute) {
   const OnnxAttribute* found = find(attribute);
   if (found == nullptr) return error("attribute " + quoted(attribute) + " is missing");
@@ -370,9 +411,7 @@ Result<std::vector<ValueId>> OnnxSite::inlined(const OnnxSubgraph& body, const s
         hidden.emplace_back(name, graph_.defined(name) ? std::optional(graph_.find(name)) : std::nullopt);
       }
       OnnxSite site(graph_, node, label, opset_, true);
-      WHET_RETURN_IF_ERROR(importer->import(site));
-      WHET_RETURN_IF_ERROR(site.finish());
-      WHET_RETURN_IF_ERROR(graph_.check_growth(label));
+      WHET_RETURN_IF_ERROR(site.import_by(*importer));
     }
     std::vector<ValueId> outputs;
     for (const std::string& name : body.outputs) {

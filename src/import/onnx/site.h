@@ -42,6 +42,10 @@ class OnnxGraph {
     made_bytes_ += tensor.bytes();
     return graph.add_constant(name, std::move(tensor));
   }
+  /// A list of values: it is known while importing, and no node computes it.
+  ValueId add_sequence(const std::string& name, DType, std::vector<ValueId> values);
+  /// The values of a sequence, or null where `id` is a tensor.
+  const std::vector<ValueId>* sequence(ValueId id) const;
   /// A small file may hold much: loops, steps and masks. Behind each node the growth is looked at.
   Status check_growth(const std::string& node_name) const;
   /// A name that no value has yet: `name`, or with a number behind it.
@@ -59,9 +63,12 @@ class OnnxGraph {
   static std::string unique(const std::string& name, Names& taken);
 
   std::unordered_map<std::string, ValueId> values_;
+  std::unordered_map<std::int32_t, std::vector<ValueId>> sequences_;
   Names value_names_, node_names_, read_names_;
   std::int64_t folded_bytes_ = 0, made_bytes_ = 0;
 };
+
+struct OnnxImporter;
 
 /// What the importer of one node sees: its inputs as values, its attributes by type, and where its results go.
 class OnnxSite {
@@ -69,6 +76,9 @@ class OnnxSite {
   /// `name`: the node's, or its operator and position ("Conv_12"). All its inputs are defined. `inner`: the node stands
   /// in a subgraph, whose names are not the graph's.
   OnnxSite(OnnxGraph& graph, const OnnxNode& node, std::string name, std::int64_t opset, bool inner = false);
+
+  /// Imports the node: every attribute is read, every output that something reads is given.
+  Status import_by(const OnnxImporter&);
 
   const std::string& name() const { return name_; }
   std::int64_t opset() const { return opset_; }
@@ -94,6 +104,9 @@ class OnnxSite {
   Result<std::vector<std::int64_t>> known_integers(std::size_t i, const std::string& what);
   /// The same as one number.
   Result<double> known_number(std::size_t i, const std::string& what);
+
+  /// The values of input `i`, which must be a sequence.
+  Result<std::vector<ValueId>> sequence(std::size_t i) const;
 
   // ---- Attributes: the value, or `fallback`; errors when it is of another kind. Those never asked for are an error.
   bool has_attribute(std::string_view attribute) const;
@@ -132,17 +145,20 @@ class OnnxSite {
   Status give(const Operator&, std::vector<ValueId> inputs, std::size_t i = 0);
   Status give(ValueId, std::size_t i = 0);
   Status give_constant(Tensor, std::size_t i = 0);
+  /// A sequence of values of one type of element.
+  Status give_sequence(DType, std::vector<ValueId>, std::size_t i = 0);
   /// What was given as output `i`.
   ValueId given(std::size_t i) const { return graph_.find(node_.outputs[i]); }
 
   /// Imports a subgraph where the node stands, its inputs being `inputs`, and gives its outputs.
   Result<std::vector<ValueId>> inlined(const OnnxSubgraph&, const std::vector<ValueId>& inputs);
   std::optional<Tensor> value_of(ValueId id) const { return graph_.graph.value(id).constant; }
-
-  /// After the importer: every attribute was read, every output that something reads was given.
-  Status finish() const;
+  bool is_sequence(ValueId id) const { return graph_.sequence(id) != nullptr; }
 
  private:
+  /// After the importer: every attribute was read, every output that something reads was given.
+  Status finish() const;
+  Status expect_tensors() const;
   const OnnxAttribute* find(std::string_view attribute);
   Error wrong_kind(const OnnxAttribute&, const char* expected) const;
 

@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include "import/onnx/importers.h"
+
+// A sequence is a list of values while importing; nothing of it is left in the graph. Where its elements stand must be
+// known.
+
+namespace whet {
+namespace {
+
+/// Position `i` as the file gives it, counted from 0; `count` positions exist.
+Result<std::size_t> position(OnnxSite& site, std::size_t i, std::size_t count) {
+  WHET_TRY(const std::vector<std::int64_t> given, site.known_integers(i, "position"));
+  if (given.size() != 1) return site.error("its position is a list of " + std::to_string(given.size()));
+  const auto extent = static_cast<std::int64_t>(count);
+  if (given[0] >= -extent && given[0] < extent) {
+    return static_cast<std::size_t>(given[0] < 0 ? given[0] + extent : given[0]);
+  }
+  return site.error("position " + std::to_string(given[0]) + " does not exist in a sequence of " +
+                    std::to_string(count));
+}
+
+/// The extents of SplitToSequence's parts along an axis of `extent`: a number says how large each is, the last smaller.
+Result<std::vector<std::int64_t>> part_extents(OnnxSite& site, std::int64_t extent) {
+  std::int64_t part = 1;
+  if (site.has(1)) {
+    const bool listed = site.rank(1) > 0;
+    WHET_TRY(const std::vector<std::int64_t> given, site.known_integers(1, "list of parts"));
+    if (listed) return given;
+    part = given[0];
+  }
+  if (part < 1) return site.error("its parts have extent " + std::to_string(part) + "; expected 1 or more");
+  std::vector<std::int64_t> parts;
+  for (std::int64_t begin = 0; begin < extent; begin += part) parts.push_back(std::min(part, extent - begin));
+  return parts;
+}
+
+}  // namespace
+
+Status import_sequence_empty(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(0));
+  WHET_TRY(const std::int64_t number, site.integer("dtype", onnx_type(DType::f32)));
+  const auto dtype = dtype_of_onnx(number);
+  if (!dtype) return site.error("attribute \"dtype\" is " + onnx_type_name(number) + ", which is not supported");
+  return site.give_sequence(*dtype, {});
+}
+
+Status import_sequence_construct(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
+  std::vector<ValueId> values;
+  for (std::size_t i = 0; i < site.input_count(); ++i) {
+    if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
+    if (site.dtype(i) != site.dtype(0)) {
+      return site.error("input " + std::to_string(i) + " is " + to_string(site.type(site.in(i))) + " beside " +
+                        to_string(site.type(site.in(0))));
+    }
+    values.push_back(site.in(i));
+  }
+  return site.give_sequence(site.dtype(0), values);
+}
+
+Status import_sequence_insert(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  WHET_TRY(std::vector<ValueId> values, site.sequence(0));
+  if (site.is_sequence(site.in(1)) || site.dtype(1) != site.dtype(0)) {
+    return site.error("inserts " + (site.is_sequence(site.in(1)) ? "a sequence" : to_string(site.type(site.in(1)))) +
+                      " into a sequence of " + std::string(name_of(site.dtype(0))));
+  }
+  std::size_t at = values.size();
+  if (site.has(2)) {
+    // One more place than elements: behind the last. A negative one counts from the elements.
+    WHET_TRY(const std::vector<std::int64_t> given, site.known_integers(2, "position"));
+    const auto count = static_cast<std::int64_t>(values.size());
+    if (given.size() != 1 || given[0] < -count || given[0] > count) {
+      return site.error("inserts at " + (given.size() == 1 ? "position " + std::to_string(given[0]) : "a list") +
+                        " of a sequence of " + std::to_string(count));
+    }
+    at = static_cast<std::size_t>(given[0] < 0 ? given[0] + count : given[0]);
+  }
+  values.insert(values.begin() + static_cast<std::ptrdiff_t>(at), site.in(1));
+  return site.give_sequence(site.dtype(0), values);
+}
+
+Status import_sequence_erase(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
+  WHET_TRY(std::vector<ValueId> values, site.sequence(0));
+  if (values.empty()) return site.error("erases from an empty sequence");
+  std::size_t at = values.size() - 1;
+  if (site.has(1)) {
+    WHET_TRY(at, position(site, 1, values.size()));
+  }
+  values.erase(values.begin() + static_cast<std::ptrdiff_t>(at));
+  return site.give_sequence(site.dtype(0), values);
+}
+
+Status import_sequence_at(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const std::vector<ValueId> values, site.sequence(0));
+  WHET_TRY(const std::size_t at, position(site, 1, values.size()));
+  return site.give(values[at]);
+}
+
+Status import_sequence_length(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const std::vector<ValueId> values, site.sequence(0));
+  return site.give_constant(Tensor::of<std::int64_t>(DType::i64, {}, {static_cast<std::int64_t>(values.size())}));
+}
+
+Status import_split_to_sequence(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
+  WHET_TRY(const std::int64_t given, site.integer("axis", 0));
+  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
+  WHET_TRY(const bool keep, site.flag("keepdims", true));
+  const auto d = static_cast<std::size_t>(axis);
+  const Shape x = site.shape(0);
+  WHET_TRY(const std::vector<std::int64_t> parts, part_extents(site, x[d]));
+  SliceOperator op{std::vector<std::int64_t>(x.size(), 0), std::vector<std::int64_t>(x.size(), 1), x};
+  std::vector<ValueId> values;
+  for (std::int64_t part : parts) {
+    if (part < 0 || part > x[d] - op.starts[d]) {
+      return site.error("its parts do not add up to an extent of " + std::to_string(x[d]));
+    }
+    op.shape[d] = part;
+    WHET_TRY(ValueId value, site.add("part", op, {site.in(0)}));
+    op.starts[d] += part;
+    if (!keep && !site.has(1)) {
+      Shape without = x;
+      without.erase(without.begin() + axis);
+      WHET_TRY(value, site.add("squeezed", ReshapeOperator{without}, {value}));
+    }
+    values.push_back(value);
+  }
+  if (op.starts[d] != x[d]) return site.error("its parts do not add up to an extent of " + std::to_string(x[d]));
+  return site.give_sequence(site.dtype(0), values);
+}
+
+Status import_concat_from_sequence(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_RETURN_IF_ERROR(site.expect_attribute("axis"));
+  WHET_TRY(const std::int64_t given, site.integer("axis", 0));
+  WHET_TRY(const bool new_axis, site.flag("new_axis", false));
+  WHET_TRY(std::vector<ValueId> values, site.sequence(0));
+  if (values.empty()) return site.error("concatenates an empty sequence");
+  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.type(values[0]).shape.size() + (new_axis ? 1 : 0)));
+  for (ValueId& value : values) {
+    if (!new_axis) break;
+    Shape with = site.type(value).shape;
+    if (axis > static_cast<std::int64_t>(with.size())) return site.error("its elements differ in rank");
+    with.insert(with.begin() + axis, 1);
+    WHET_TRY(value, site.add("part", ReshapeOperator{with}, {value}));
+  }
+  if (values.size() == 1) return site.give(values[0]);
+  return site.give(ConcatOperator{axis}, values);
+}
+
+}  // namespace whet
