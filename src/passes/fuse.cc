@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "passes/attention.h"
 #include "passes/operator_class.h"
 
 namespace whet {
@@ -93,8 +94,11 @@ class Fusion {
     }
   }
 
-  /// Anchors take their epilogues first; what is left forms its own groups.
+  /// Attentions are whole by themselves; anchors take their epilogues first; what is left forms its own groups.
   void run() {
+    for (const std::vector<NodeId>& nodes : find_attentions(graph_)) {
+      for (NodeId n : nodes) unite(nodes.back().index(), n.index());
+    }
     sweep([&](Index n, Index end) { return summary(n).anchor && joins_epilogue(n, end); });
     sweep([&](Index n, Index end) { return joins_epilogue(n, end) || joins_rows(n, end); });
     sweep([&](Index n, Index end) {

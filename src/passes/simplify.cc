@@ -271,12 +271,16 @@ Result<MaybeValue> as_one_product(const Site& site, const MatMulOperator& op) {
 }
 
 Result<MaybeValue> plainer(const Site& site, const MatMulOperator& op) {
-  const Tensor* b = site.rewriter.constant_of(site.inputs[1]);
-  if (!b || !op.transpose_b) return as_one_product(site, op);
-  std::vector<std::int64_t> perm(b->shape().size());
+  if (!op.transpose_b) return as_one_product(site, op);
+  std::vector<std::int64_t> perm(site.shape(1).size());
   std::iota(perm.begin(), perm.end(), 0);
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  const ValueId turned = site.rewriter.constant(site.node.name + "_b", transposed(*b, perm));
+  ValueId turned;
+  if (const Tensor* b = site.rewriter.constant_of(site.inputs[1])) {
+    turned = site.rewriter.constant(site.node.name + "_b", transposed(*b, perm));
+  } else {
+    WHET_TRY(turned, site.rewriter.emit(site.node.name + "_b", TransposeOperator{perm}, {site.inputs[1]}));
+  }
   return site.emit(MatMulOperator{.transpose_a = op.transpose_a}, {site.inputs[0], turned});
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "space/attention.h"
 #include "space/legal.h"
 #include "space/rows.h"
 #include "space/rules/derive.h"
@@ -294,6 +295,7 @@ struct Template {
 
 /// The experts' schedules; the first that fits gives the default.
 constexpr Template kTemplates[] = {
+    {attention_sketch},
     {tile_sketch},
     {winograd_sketch, false},
     {always_rows, true, true},

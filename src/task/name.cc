@@ -49,9 +49,19 @@ std::string window_of(const Graph& graph, const Node& node) {
   return conv->groups > 1 && !is_depthwise(graph, node, *conv) ? text + " g" + std::to_string(conv->groups) : text;
 }
 
+/// Two products around a softmax, with all that belongs to them.
+bool is_attention(const Graph& graph, const Group& group) {
+  const auto holds = [&](auto is) { return std::any_of(group.nodes.begin(), group.nodes.end(), is); };
+  return holds([&](NodeId n) { return std::holds_alternative<SoftmaxOperator>(graph.node(n).op); }) &&
+         holds([&](NodeId n) { return std::holds_alternative<MatMulOperator>(graph.node(n).op); });
+}
+
 }  // namespace
 
 std::string name_of(const FusedGraph& fused, const Group& group) {
+  if (is_attention(fused.graph, group)) {
+    return "attention " + to_string(fused.graph.value(group.outputs[0]).type.shape);
+  }
   std::string operators, window;
   for (NodeId n : group.nodes) {
     const Node& node = fused.graph.node(n);

@@ -1,0 +1,430 @@
+#include "space/attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+
+#include "compute/affine.h"
+#include "space/anatomy.h"
+#include "space/element_nest.h"
+#include "space/register_tile.h"
+#include "space/row_nest.h"
+
+namespace whet {
+namespace {
+
+/// The ops of an attention. Ids are those of the task's DAG.
+struct Attention {
+  OpId scores;                  ///< the product of queries and keys
+  OpId masked;                  ///< what the softmax reads: `scores` themselves, or scaled, masked, biased
+  OpId top, exp, sum, weights;  ///< of the softmax
+  OpId mix;                     ///< the product with the values
+  OpId output;                  ///< `mix`, or where its elements are moved to
+  std::vector<OpId> inlined;    ///< everything else that is computed where it is read, in order
+  std::optional<OpId> queries;  ///< computed into a copy
+  std::optional<OpId> keys;     ///< turned, or computed, into a copy
+  std::optional<OpId> values;   ///< may be copied, must be where `copy_values`
+  bool copy_values = false;
+  std::int64_t row = 0, column = 0;  ///< axes of `output`: of queries, and of a head's dimensions (the last one)
+  std::int64_t rows = 1, keys_count = 1, depth = 1, width = 1, heads = 1;
+};
+
+using Ops = std::set<OpId>;
+
+/// `op` and all that it is computed from, placeholders left out.
+void add_sources(const ComputeDag& dag, OpId op, Ops& ops) {
+  if (dag.op(op).is_placeholder() || !ops.insert(op).second) return;
+  for (OpId input : inputs_of(dag, op)) add_sources(dag, input, ops);
+}
+
+/// The one op that `reader` reads and that is no placeholder, of `among`.
+std::vector<const Load*> loads_of(const Expr& body) {
+  std::vector<const Load*> loads;
+  for_each(body, [&](const Expr& part) {
+    if (const Load* l = std::get_if<Load>(&part->kind)) loads.push_back(l);
+  });
+  return loads;
+}
+
+/// A product a[..., m, k] * b[..., k, n], each read once.
+bool is_product(const Op& op) {
+  if (op.is_placeholder()) return false;
+  const Element& e = op.element();
+  return e.family == OpFamily::matmul && e.reducer == Reducer::sum && e.reduce_axes.size() == 1 && e.axes.size() >= 2 &&
+         op.dtype == DType::f32 && loads_of(e.body).size() == 2;
+}
+
+bool is_var(const Expr& e, std::int64_t axis) {
+  const Var* v = std::get_if<Var>(&e->kind);
+  return v && v->id.value == axis;
+}
+
+bool depends(const Expr& e, std::int64_t axis) {
+  bool found = false;
+  for_each(e, [&](const Expr& part) { found = found || is_var(part, axis); });
+  return found;
+}
+
+/// The softmax's four ops and the two products; nothing where there are others of their kind.
+bool find_core(const ComputeDag& dag, Attention& a) {
+  std::vector<OpId> products, softmax;
+  for (std::size_t i = 0; i < dag.ops.size(); ++i) {
+    const Op& op = dag.ops[i];
+    const OpId id(static_cast<std::int64_t>(i));
+    if (op.is_placeholder()) continue;
+    if (is_product(op))
+      products.push_back(id);
+    else if (op.element().family == OpFamily::softmax)
+      softmax.push_back(id);
+    else if (op.element().reducer)
+      return false;
+  }
+  if (products.size() != 2 || softmax.size() != 4 || dag.outputs.size() != 1) return false;
+  a.scores = products[0], a.mix = products[1], a.output = dag.outputs[0];
+  a.top = softmax[0], a.exp = softmax[1], a.sum = softmax[2], a.weights = softmax[3];
+  if (dag.op(a.top).element().reducer != Reducer::max || dag.op(a.sum).element().reducer != Reducer::sum) return false;
+  const std::vector<OpId> read = inputs_of(dag, a.top), mixed = inputs_of(dag, a.mix);
+  if (read.size() != 1 || mixed.size() != 2 || mixed[0] != a.weights) return false;
+  a.masked = read[0];
+  Ops sources;
+  add_sources(dag, a.masked, sources);
+  return sources.contains(a.scores) && dag.op(a.masked).shape == dag.op(a.scores).shape;
+}
+
+/// Everything that is no part of the core, inlined into it; operands that are worth a copy stay.
+bool place_others(const ComputeDag& dag, Attention& a) {
+  const OpId query = inputs_of(dag, a.scores)[0], key = inputs_of(dag, a.scores)[1], value = inputs_of(dag, a.mix)[1];
+  const std::set<OpId> core = {a.scores, a.masked, a.top, a.exp, a.sum, a.weights, a.mix, a.output};
+  if (query == key || core.contains(query) || core.contains(key) || core.contains(value)) return false;
+  Scheduler s(dag);
+  for (std::size_t i = dag.ops.size(); i-- > 0;) {
+    const OpId op(static_cast<std::int64_t>(i));
+    if (dag.op(op).is_placeholder() || core.contains(op) || op == query || op == key || op == value) continue;
+    a.inlined.insert(a.inlined.begin(), op);
+    s.inline_op(op);
+  }
+  if (!s.finish().ok()) return false;
+  const ComputeDag& now = s.tree().dag;
+  // One read of an element, at an index that loops make: then it is as good as stored.
+  const auto plain = [&](OpId op) {
+    const Expr body = now.op(op).element().body;
+    const Load* load = std::get_if<Load>(&body->kind);
+    return load && std::all_of(load->index.begin(), load->index.end(),
+                               [](const Expr& e) { return sum_of_variables(e).has_value(); });
+  };
+  const auto along = [&](OpId op) {  // read along the axis that it is stored along
+    const Expr body = now.op(op).element().body;
+    const Load* load = std::get_if<Load>(&body->kind);
+    const std::int64_t last = static_cast<std::int64_t>(now.op(op).shape.size()) - 1;
+    if (!load || load->index.empty() ||
+        to_affine(load->index.back()).coefficient(axis_var(now.op(op).element(), last)) != 1)
+      return false;
+    return std::none_of(load->index.begin(), load->index.end() - 1, [&](const Expr& e) { return depends(e, last); });
+  };
+  const auto keep = [&](OpId op, std::optional<OpId>& kept, bool needed) {
+    if (dag.op(op).is_placeholder()) return;
+    if (needed)
+      kept = op;
+    else
+      a.inlined.insert(std::upper_bound(a.inlined.begin(), a.inlined.end(), op), op);
+  };
+  const bool stored = dag.op(query).is_placeholder() || plain(query);
+  keep(query, a.queries, !stored);
+  keep(key, a.keys, dag.op(key).is_placeholder() || !plain(key) || !along(key));
+  keep(value, a.values, true);
+  a.copy_values = a.values && !(plain(value) && along(value));
+  return true;
+}
+
+/// Which axes of the output are rows and columns of the product.
+bool find_axes(const ComputeDag& dag, Attention& a) {
+  Scheduler s(dag);
+  for (std::size_t i = a.inlined.size(); i-- > 0;) s.inline_op(a.inlined[i]);
+  if (!s.finish().ok()) return false;
+  const Op& output = s.tree().dag.op(a.output);
+  const auto rank = static_cast<std::int64_t>(output.shape.size());
+  const std::size_t product_rank = dag.op(a.mix).shape.size();
+  a.column = rank - 1;
+  if (a.output == a.mix) {
+    a.row = rank - 2;
+  } else {
+    const std::vector<const Load*> loads = loads_of(output.element().body);
+    if (loads.size() != 1 || loads[0]->source.value != a.mix.value || output.element().reducer) return false;
+    const std::vector<Expr>& index = loads[0]->index;
+    const Var* row = std::get_if<Var>(&index[product_rank - 2]->kind);
+    if (!row || !is_var(index[product_rank - 1], a.column)) return false;
+    a.row = row->id.value;
+    for (std::size_t d = 0; d + 2 < index.size(); ++d)
+      if (!sum_of_variables(index[d]) || depends(index[d], a.row) || depends(index[d], a.column)) return false;
+  }
+  const Shape &scores = dag.op(a.scores).shape, &mix = dag.op(a.mix).shape;
+  a.rows = mix[product_rank - 2], a.width = mix.back(), a.keys_count = scores.back();
+  a.depth = dag.op(a.scores).element().reduce_axes[0].extent;
+  a.heads = num_elements(mix) / (a.rows * a.width);
+  return output.shape[static_cast<std::size_t>(a.row)] == a.rows && output.shape.back() == a.width;
+}
+
+std::optional<Attention> find_attention(const ComputeDag& dag) {
+  Attention a;
+  if (!find_core(dag, a) || !place_others(dag, a) || !find_axes(dag, a)) return std::nullopt;
+  return a;
+}
+
+struct Problem {
+  Attention attention;
+  Tiling scores, mix;  ///< oc: along keys, along a head's dimensions; ow: queries
+  std::int64_t lanes = 16;
+  Target target;
+};
+
+/// Writes the schedule of one choice.
+class Builder {
+ public:
+  Builder(const Problem& p, Scheduler& s, const Choices& choices) : p_(p), a_(p.attention), s_(s), choices_(choices) {}
+
+  void run() {
+    for (std::size_t i = a_.inlined.size(); i-- > 0;) s_.inline_op(a_.inlined[i]);
+    const bool copies = a_.values && (a_.copy_values || chosen("values") == 1);
+    if (a_.values && !copies) s_.inline_op(*a_.values);
+    mix();
+    softmax();
+    scores();
+    if (a_.queries) rows_of(*a_.queries);
+    if (a_.keys) operand(*a_.keys);
+    if (copies) operand(*a_.values);
+    align();
+    s_.annotate(shared_, LoopKind::parallel);
+  }
+
+ private:
+  std::int64_t chosen(const char* name) const { return choices_.at(name).front(); }
+  LoopId loop(const std::vector<LoopId>& loops, std::int64_t axis) const {
+    return loops[static_cast<std::size_t>(axis)];
+  }
+
+  /// The output's loops: heads, blocks of queries, register tiles of the product in them.
+  void mix() {
+    const std::vector<LoopId> loops = s_.loops(a_.output);
+    const std::size_t rank = s_.tree().dag.op(a_.output).shape.size();
+    std::vector<LoopId> heads;
+    for (std::size_t k = 0; k < rank; ++k)
+      if (static_cast<std::int64_t>(k) != a_.row && static_cast<std::int64_t>(k) != a_.column)
+        heads.push_back(loops[k]);
+    const Scheduler::Pair block = s_.split(loop(loops, a_.row), chosen("rows"), Tail::overlap),
+                          row = s_.split(block.inner, chosen("row2"), Tail::overlap),
+                          column = s_.split(loop(loops, a_.column), chosen("width"), Tail::overlap);
+    std::vector<LoopId> order = heads;
+    order.insert(order.end(), {block.outer, column.outer, row.outer});
+    if (a_.output == a_.mix) order.push_back(loops[rank]);
+    order.insert(order.end(), {row.inner, column.inner});
+    s_.reorder(order);
+    std::vector<LoopId> fused = heads;
+    if (chosen("heads") == 0) fused.push_back(block.outer);
+    shared_ = fused.empty() ? block.outer : fused.size() > 1 ? s_.fuse(fused) : fused[0];
+    block_ = chosen("heads") == 0 ? shared_ : block.outer;
+    if (a_.output == a_.mix) {
+      s_.cache_write(a_.mix, row.outer);
+    } else {
+      const std::vector<LoopId> inner = s_.compute_at(a_.mix, row.outer, true);
+      tile(inner[inner.size() - 3], inner[inner.size() - 2], inner.back());
+    }
+    s_.annotate(row.inner, LoopKind::unrolled);
+    s_.annotate(column.inner, LoopKind::vectorized);
+  }
+
+  /// The reduction outside, the tile inside of it.
+  void tile(LoopId row, LoopId column, LoopId reduced) {
+    s_.reorder({reduced, row, column});
+    s_.annotate(row, LoopKind::unrolled);
+    s_.annotate(column, LoopKind::vectorized);
+  }
+
+  void softmax() {
+    for (OpId op : {a_.weights, a_.sum, a_.exp, a_.top}) rows_of(op);
+  }
+
+  /// Row by row, in vectors.
+  void rows_of(OpId op) {
+    s_.compute_at(op, block_, false);
+    vectorize_rows(s_, op, chosen("vectors") * p_.lanes, 1);
+  }
+
+  void scores() {
+    const std::vector<LoopId> loops = s_.compute_at(a_.masked, block_, false);
+    const bool plain = a_.masked == a_.scores;
+    const std::size_t rank = s_.tree().dag.op(a_.masked).shape.size();
+    const Scheduler::Pair row = s_.split(loops[rank - 2], chosen("row1"), Tail::overlap),
+                          key = s_.split(loops[rank - 1], chosen("keys"), Tail::overlap);
+    std::vector<LoopId> order = {key.outer, row.outer};
+    if (plain) order.push_back(loops[rank]);
+    order.insert(order.end(), {row.inner, key.inner});
+    s_.reorder(order);
+    if (plain) {
+      s_.cache_write(a_.scores, row.outer);
+    } else {
+      const std::vector<LoopId> inner = s_.compute_at(a_.scores, row.outer, true);
+      tile(inner[inner.size() - 3], inner[inner.size() - 2], inner.back());
+    }
+    s_.annotate(row.inner, LoopKind::unrolled);
+    s_.annotate(key.inner, LoopKind::vectorized);
+  }
+
+  /// Rows of whole vectors: none of them crosses a cache line.
+  void align() {
+    const std::int64_t over = a_.keys_count % p_.lanes;
+    if (over == 0) return;
+    for (OpId op : {a_.masked, a_.exp, a_.weights}) s_.pad_storage(op, p_.lanes - over);
+    if (a_.keys) s_.pad_storage(*a_.keys, p_.lanes - over);
+  }
+
+  /// A copy of an operand in the order in which tiles read it.
+  void operand(OpId op) {
+    const bool own_nest = chosen("heads") == 0;
+    if (own_nest)
+      element_nest(s_, op, {.vectors = 2, .pixels = 4, .across = 16, .target = p_.target});
+    else
+      head_copy(op);
+  }
+
+  void head_copy(OpId op) {
+    const std::vector<LoopId> loops = s_.compute_at(op, shared_, false);
+    const bool turned = is_transpose(s_.tree().dag, op);
+    const LoopId across = loops[loops.size() - 2], along = loops.back();
+    const std::int64_t n = turned ? turned_tile(s_.tree().dag, op) : 0;
+    if (n > 0 && extent_of(s_.tree(), across) >= n && extent_of(s_.tree(), along) >= n) {
+      Scheduler trial = s_;
+      const Scheduler::Pair read = trial.split(across, n, Tail::overlap), stored = trial.split(along, n, Tail::overlap);
+      trial.reorder({read.outer, stored.outer, read.inner, stored.inner});
+      trial.tensorize(read.inner, n == 16 ? Intrinsic::transpose16 : Intrinsic::transpose8);
+      if (trial.finish().ok()) {
+        s_ = std::move(trial);
+        return;
+      }
+    }
+    vectorize_rows(s_, op, chosen("vectors") * p_.lanes, 1);
+  }
+
+  const Problem& p_;
+  const Attention& a_;
+  Scheduler& s_;
+  const Choices& choices_;
+  LoopId shared_, block_;  ///< shared out; over blocks of queries, perhaps the same one
+};
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+Tiling tiling_of(std::int64_t rows, std::int64_t columns, const Target& target) {
+  return {.oc = columns,
+          .oh = 1,
+          .ow = rows,
+          .lanes = target.lanes(4),
+          .registers = target.vector_registers,
+          .cache_ways = target.l1_bytes / 4096};
+}
+
+std::vector<std::int64_t> block_options(std::int64_t rows) {
+  std::vector<std::int64_t> options;
+  for (std::int64_t n : {6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 36, 40, 48, 56, 64, 96, 128, 196, 256})
+    if (n < rows) options.push_back(n);
+  if (rows <= 1024) options.push_back(rows);
+  return options;
+}
+
+/// The tiles of a block of `rows` queries, and what they cost.
+struct Cut {
+  std::int64_t rows = 1;
+  Tile scores, mix;
+  double cost = INFINITY;
+};
+
+Cut tiles_of(const Attention& a, std::int64_t rows, const Target& target) {
+  const Tiling scores = tiling_of(rows, a.keys_count, target), mix = tiling_of(rows, a.width, target);
+  Cut cut{rows, scores.best(), mix.best(), 0};
+  const double once =
+      static_cast<double>(a.depth) * scores.cost(cut.scores) + static_cast<double>(a.keys_count) * mix.cost(cut.mix);
+  // Scores, exponentials and weights of a block are written and read in turn.
+  const double bytes = 12.0 * static_cast<double>(rows * a.keys_count);
+  const double crowded = bytes > 0.75 * static_cast<double>(target.l1_bytes) ? 1.05 : 1;
+  const double far = bytes > 0.5 * static_cast<double>(target.l2_bytes) ? 1.3 : 1;
+  // Keys and values that the first cache does not keep come from the second for each block, two vectors in three cycles.
+  const double operands = 4.0 * static_cast<double>(a.keys_count * (a.depth + a.width));
+  const double again = operands > 0.5 * static_cast<double>(target.l1_bytes) ? 3 * operands / 64 : 0;
+  cut.cost = (once * crowded * far + again) * static_cast<double>(ceil_div(a.rows, rows));
+  return cut;
+}
+
+Cut best_cut(const Attention& a, const Target& target) {
+  Cut best;
+  for (std::int64_t rows : block_options(a.rows))
+    if (const Cut cut = tiles_of(a, rows, target); cut.cost < best.cost) best = cut;
+  return best;
+}
+
+std::vector<Constraint> constraints(const Problem& p) {
+  std::vector<Constraint> list;
+  const auto fits = [&list](const Tiling& tiling, const char* row, const char* column, const char* what) {
+    list.push_back({{row, column}, [=](const Choices& c) -> std::optional<std::string> {
+                      const Tile tile{c.at(column).front(), 1, c.at(row).front()};
+                      if (!tiling.fits(tile))
+                        return fmt::format("{} {} by {} vectors need more than the {} vector registers", tile.ow, what,
+                                           tiling.vectors(tile.oc), tiling.registers);
+                      if (tiling.accumulators(tile) < 3 && tiling.accumulators(tiling.best()) >= 3)
+                        return "too few accumulators to keep the units busy";
+                      return std::nullopt;
+                    }});
+    list.push_back({{"rows", row}, [=](const Choices& c) -> std::optional<std::string> {
+                      if (c.at(row).front() <= c.at("rows").front()) return std::nullopt;
+                      return "a register tile has more queries than the block";
+                    }});
+  };
+  fits(p.scores, "row1", "keys", "queries");
+  fits(p.mix, "row2", "width", "queries");
+  const std::int64_t keys = p.attention.keys_count, cache = p.target.l2_bytes;
+  list.push_back({{"rows"}, [=](const Choices& c) -> std::optional<std::string> {
+                    if (8 * c.at("rows").front() * keys <= cache) return std::nullopt;
+                    return "a block's scores overflow a core's cache";
+                  }});
+  return list;
+}
+
+}  // namespace
+
+std::optional<Sketch> attention_sketch(const ComputeDag& dag, const Target& target) {
+  const std::optional<Attention> found = find_attention(dag);
+  if (!found) return std::nullopt;
+  const Attention& a = *found;
+  const Cut cut = best_cut(a, target);
+  const auto p = std::make_shared<const Problem>(
+      Problem{a, tiling_of(a.rows, a.keys_count, target), tiling_of(a.rows, a.width, target), target.lanes(4), target});
+  Sketch sketch;
+  sketch.name = "attention";
+  sketch.decisions = {
+      {"heads", "1: whole heads are shared out; 0: blocks of queries", single({0, 1}), 0},
+      {"rows", "queries in a block, whose scores stay in the cache", single(block_options(a.rows)), a.rows},
+      {"row1", "queries in a register tile of the scores", single(p->scores.ow_options()), 0},
+      {"keys", "keys in a register tile of the scores", single(p->scores.oc_options()), a.keys_count},
+      {"row2", "queries in a register tile of the result", single(p->mix.ow_options()), 0},
+      {"width", "a head's dimensions in a register tile of the result", single(p->mix.oc_options()), a.width},
+      {"vectors", "native vectors in a step of the softmax", single({1, 2, 4}), 0},
+  };
+  // Heads alone give every worker its share.
+  const bool whole = a.heads % target.threads == 0 || a.heads >= 8 * target.threads;
+  sketch.preferred = {{"heads", {whole}},        {"rows", {cut.rows}},   {"row1", {cut.scores.ow}},
+                      {"keys", {cut.scores.oc}}, {"row2", {cut.mix.ow}}, {"width", {cut.mix.oc}},
+                      {"vectors", {4}}};
+  if (a.values && !a.copy_values) {
+    sketch.decisions.push_back({"values", "1: the values of a head are copied together first", single({0, 1}), 0});
+    sketch.preferred["values"] = {0};
+  }
+  sketch.constraints = constraints(*p);
+  sketch.build = [p](Scheduler& s, const Choices& choices) { Builder(*p, s, choices).run(); };
+  Scheduler trial(dag);
+  sketch.build(trial, sketch.preferred);
+  if (!trial.finish().ok()) return std::nullopt;
+  return sketch;
+}
+
+}  // namespace whet
