@@ -117,6 +117,23 @@ TEST(Vectorize, NamesConditionsThatAreDataSoThatChainsOfChoicesStaySmall) {
   const std::string text = "x = PLACEHOLDER [16]\ny = PLACEHOLDER [16]\nz(i) = " + body + " for i in 16\nreturn z\n";
   EXPECT_LT(after("vectorize", text.c_str(), "vectorize l0").size(), 8000u);
 }
+TEST(Vectorize, ReadsRegistersWholeWhereDataChooses) {
+  EXPECT_EQ(after("vectorize", R"(
+x = PLACEHOLDER [5]
+w = PLACEHOLDER [5, 16]
+m = PLACEHOLDER [16]
+s(j) += (x[k]*w[k, j]) for j in 16, k in 5
+y(j) = select((m[j] > 0f), s[j], w[0, j]) for j in 16
+return y
+)",
+                  "split l2 16 guard; compute_at o3 l3 registers; reorder l6 l5; vectorize l5; vectorize l4"),
+            R"(  s[ramp(0, 1, 16)] = broadcast(0f, 16)
+  for k in 0 .. 5
+    s[ramp(0, 1, 16)] = (s[ramp(0, 1, 16)] + (broadcast(x[k], 16)*w[ramp((k*16), 1, 16)]))
+  let mask8 = (m[ramp(0, 1, 16)] > broadcast(0f, 16))
+  y[ramp(0, 1, 16)] = select(mask8, s[ramp(0, 1, 16)], (w[ramp(0, 1, 16)] where !mask8))
+)");
+}
 TEST(Unbind, RunsBlocksAndThreadsAsLoops) {
   EXPECT_EQ(after("generate", kRow, "split l0 6 overlap; bind l1 block; bind l2 thread"), R"(  block i.0 in 0 .. 3
     thread i.1 in 0 .. 6

@@ -42,6 +42,15 @@ bool is_data(const Expr& e) {
   return reads && !traps;
 }
 
+/// Nothing but what is read decides it: no index becomes legal by it.
+bool is_data_alone(const Expr& e) {
+  const Expr unread = rewrite(
+      e, [](const Expr& part) { return std::holds_alternative<Load>(part->kind) ? constant_like(part, 0) : Expr(); });
+  bool varies = false;
+  for_each(unread, [&](const Expr& part) { varies = varies || std::holds_alternative<Var>(part->kind); });
+  return !varies;
+}
+
 struct Vectorizer {
   Program& program;
   VarId v;
@@ -52,12 +61,18 @@ struct Vectorizer {
   std::vector<Let> names = {};             // of conditions, to stand around the statement
   bool chosen = false;                     // inside a side of a select that all lanes share
   Expr tail = {};                          // the lanes that there are, where they are fewer; undefined: all
+  Expr legal = {};                         // `mask` without what selects by data: that makes no index legal
 
   /// What of a buffer is accessed: the lanes that a condition takes, of those that there are. Registers have room for
   /// the others.
   Expr accessed(BufferId buffer) const {
     if (!tail.defined() || program.buffer(buffer).scope == Scope::registers) return mask;
     return mask.defined() ? mask && tail : tail;
+  }
+
+  /// Of a load: registers are read whole where data alone chooses, or they could not be registers.
+  Expr loaded(BufferId buffer) const {
+    return program.buffer(buffer).scope == Scope::registers ? legal : accessed(buffer);
   }
 
   /// A name for a condition that is data: the masks of what it protects, conditions among it, hold it again and again.
@@ -119,7 +134,7 @@ struct Vectorizer {
               },
               [&](const Load& l) {
                 const Expr index = both(l.index[0]);
-                return make_expr(e->dtype, lanes, Load{l.source, {index}, accessed(BufferId(l.source.value))});
+                return make_expr(e->dtype, lanes, Load{l.source, {index}, loaded(BufferId(l.source.value))});
               },
               [&](const auto&) {
                 WHET_CHECK(false, "a vectorized loop holds vectors already");
@@ -137,14 +152,17 @@ struct Vectorizer {
       chosen = outside;
       return make_expr(e->dtype, lanes, Select{s.condition, if_true, if_false});
     }
+    const bool by_data = is_data_alone(s.condition);
     const Expr condition = named(as_lanes(expr(s.condition), lanes));
-    const Expr outer = mask;
-    mask = outer.defined() ? outer && condition : condition;
-    const Expr if_true = as_lanes(expr(s.if_true), lanes);
-    const Expr otherwise = unary(UnaryOp::logical_not, condition);
-    mask = outer.defined() ? outer && otherwise : otherwise;
-    const Expr if_false = as_lanes(expr(s.if_false), lanes);
-    mask = outer;
+    const Expr outer = mask, outer_legal = legal;
+    const auto side = [&](const Expr& value, const Expr& taken) {
+      mask = outer.defined() ? outer && taken : taken;
+      if (!by_data) legal = outer_legal.defined() ? outer_legal && taken : taken;
+      return as_lanes(expr(value), lanes);
+    };
+    const Expr if_true = side(s.if_true, condition);
+    const Expr if_false = side(s.if_false, unary(UnaryOp::logical_not, condition));
+    mask = outer, legal = outer_legal;
     return make_expr(e->dtype, lanes, Select{condition, if_true, if_false});
   }
 
@@ -181,16 +199,18 @@ struct Vectorizer {
   Stmt branch(const If& i) {
     if (!varies(i.condition))
       return make_stmt(If{i.condition, stmt(i.then_body), i.else_body.defined() ? stmt(i.else_body) : Stmt()});
-    const Expr condition = named(as_lanes(expr(i.condition), lanes)), outer = mask;
+    const Expr condition = named(as_lanes(expr(i.condition), lanes)), outer = mask, outer_legal = legal;
     const std::vector<Let> around = std::exchange(names, {});
     mask = outer.defined() ? outer && condition : condition;
+    legal = outer_legal.defined() ? outer_legal && condition : condition;
     std::vector<Stmt> parts{stmt(i.then_body)};
     if (i.else_body.defined()) {
       const Expr otherwise = unary(UnaryOp::logical_not, condition);
       mask = outer.defined() ? outer && otherwise : otherwise;
+      legal = outer_legal.defined() ? outer_legal && otherwise : otherwise;
       parts.push_back(stmt(i.else_body));
     }
-    mask = outer;
+    mask = outer, legal = outer_legal;
     names = around;
     return under_names(block(std::move(parts)));
   }
