@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -24,8 +25,8 @@ constexpr double kClose = 1.02, kOtherAlgorithm = 1.15;
 constexpr double kHeavy = 0.02;
 /// A task that gained less than this may as well run on its default schedule, where the network is faster so.
 constexpr double kClearGain = 0.9;
-/// The places of the models that are timed in turn.
-constexpr std::size_t kUntuned = 0, kTuned = 1, kCautious = 2, kFirstRival = 3;
+/// The places of the models that the tuned one is timed against.
+constexpr std::size_t kUntuned = 0, kCautious = 1, kFirstSwap = 2;
 /// Another model is adopted when the network is faster by this much.
 constexpr double kFaster = 0.997;
 /// Nothing is adopted where figures that should agree differ by more than this.
@@ -60,16 +61,15 @@ class Settling {
     scratch_.emplace(std::move(scratch));
     const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
     const std::vector<Rivals> rivals = close_rivals();
-    WHET_RETURN_IF_ERROR(add(best_of(nullptr, target_)));
-    WHET_RETURN_IF_ERROR(add(best));
-    WHET_RETURN_IF_ERROR(add(where_it_gains(best, kClearGain)));
+    WHET_TRY(Opened tuned, open(best));
+    tuned_ = tuned.timed;
+    WHET_RETURN_IF_ERROR(time_against(tuned, best_of(nullptr, target_)));
+    WHET_RETURN_IF_ERROR(time_against(tuned, where_it_gains(best, kClearGain)));
     for (const Rivals& each : rivals) {
-      if (interrupted()) return NetworkTruth();
-      WHET_RETURN_IF_ERROR(add(with_second(best, each)));
-      timed_.back().most_gain = each.share;  // a swap cannot save more than the task takes
+      WHET_RETURN_IF_ERROR(time_against(tuned, with_second(best, each)));
+      if (!interrupted()) timed_.back().most_gain = each.share;  // a swap cannot save more than the task takes
     }
-    WHET_TRY(const bool done, time_in_turn());
-    return done ? conclude(rivals) : NetworkTruth();
+    return interrupted() ? NetworkTruth() : conclude(rivals);
   }
 
  private:
@@ -78,32 +78,35 @@ class Settling {
   /// What the times say; the one model that is faster than the tuned one becomes what the records rank first.
   Result<NetworkTruth> conclude(const std::vector<Rivals>& rivals) {
     NetworkTruth truth;
-    truth.untuned_seconds = timed_[kUntuned].seconds;
-    truth.disturbed = is_disturbed(timed_[kTuned]);
+    truth.untuned_seconds = timed_[kUntuned].own.seconds;
+    truth.disturbed = is_disturbed(tuned_);
     for (std::size_t i = 0; i < rivals.size(); ++i)
-      truth.swaps.push_back({rivals[i].task->name, timed_[kFirstRival + i].seconds, false});
-    const std::optional<std::size_t> faster = faster_than(kTuned, timed_);
-    truth.tuned = timed_[faster.value_or(kTuned)];
+      truth.swaps.push_back({rivals[i].task->name, timed_[kFirstSwap + i].own.seconds, false});
+    const std::optional<std::size_t> faster = faster_than(tuned_, timed_);
+    truth.tuned = faster ? timed_[*faster].own : tuned_;
     if (!faster) return truth;
-    if (*faster < kFirstRival) {
+    if (*faster < kFirstSwap) {
       WHET_TRY(truth.back_to_default, back_to_default(*faster == kCautious ? kClearGain : 0));
       return truth;
     }
-    truth.swaps[*faster - kFirstRival].adopted = true;
-    const Rivals& rival = rivals[*faster - kFirstRival];
+    truth.swaps[*faster - kFirstSwap].adopted = true;
+    const Rivals& rival = rivals[*faster - kFirstSwap];
     WHET_RETURN_IF_ERROR(rank_first(*rival.second, *rival.best));
     return truth;
   }
 
-  /// Compiles and opens one more model.
-  Status add(const ScheduleSource& source) {
-    const std::string path = scratch_->path() + "/" + std::to_string(models_.size()) + ".so";
+  struct Opened {
+    OpenedModel model;
+    TimedModel timed;
+  };
+  Result<Opened> open(const ScheduleSource& source) {
+    // A name of its own each: a library that is loaded already is not loaded again under the same one.
+    const std::string path = scratch_->path() + "/" + std::to_string(opened_++) + ".so";
     WHET_TRY(const CompileReport report, compile_model(fused_, source, target_, path));
     WHET_TRY(OpenedModel model, OpenedModel::open(path, options_.open));
+    std::remove(path.c_str());  // what is open stays
     WHET_RETURN_IF_ERROR(model.set_inputs(options_.inputs));
-    models_.push_back(std::move(model));
-    timed_.push_back({kInfinity, kInfinity, report.predicted_seconds, kInfinity});
-    return ok_status();
+    return Opened{std::move(model), {kInfinity, kInfinity, report.predicted_seconds}};
   }
 
   /// The heaviest tasks that have a second candidate close to the best.
@@ -145,28 +148,37 @@ class Settling {
     return source;
   }
 
-  /// Times each model: the median of its best burst, because what disturbs a machine lasts longer than a burst and does
-  /// not hit all alike. Bursts take turns. False when interrupted.
-  Result<bool> time_in_turn() {
-    for (OpenedModel& model : models_) WHET_RETURN_IF_ERROR(model.run());
-    for (int burst = 0; burst < options_.bursts; ++burst) {
-      for (std::size_t i = 0; i < models_.size(); ++i) {
-        if (interrupted()) return false;
-        // The first run finds the caches as another model left them.
-        WHET_RETURN_IF_ERROR(models_[i].run());
-        const double begin = steady_seconds();
-        std::vector<double> times;
-        do {
-          const double before = steady_seconds();
-          WHET_RETURN_IF_ERROR(models_[i].run());
-          times.push_back(steady_seconds() - before);
-        } while (steady_seconds() - begin < options_.burst_seconds);
-        TimedModel& timed = timed_[i];
-        timed.fastest_seconds = std::min(timed.fastest_seconds, *std::min_element(times.begin(), times.end()));
-        timed.seconds = std::min(timed.seconds, median(std::move(times)));
-      }
+  /// Compiles another model and times it and the tuned one in turn; nothing once interrupted.
+  Status time_against(Opened& tuned, const ScheduleSource& source) {
+    if (interrupted()) return ok_status();
+    WHET_TRY(Opened rival, open(source));
+    double tuned_seconds = kInfinity;
+    for (int burst = 0; burst < options_.bursts && !interrupted(); ++burst) {
+      WHET_TRY(const double seconds, time_burst(tuned));
+      tuned_seconds = std::min(tuned_seconds, seconds);
+      WHET_RETURN_IF_ERROR(time_burst(rival));
     }
-    return true;
+    tuned_ = tuned.timed;
+    timed_.push_back({rival.timed, tuned_seconds});
+    return ok_status();
+  }
+
+  /// A model's time is the median of its best burst, because what disturbs a machine lasts longer than a burst.
+  Result<double> time_burst(Opened& opened) const {
+    // The first run finds the caches as another model left them.
+    WHET_RETURN_IF_ERROR(opened.model.run());
+    const double begin = steady_seconds();
+    std::vector<double> times;
+    do {
+      const double before = steady_seconds();
+      WHET_RETURN_IF_ERROR(opened.model.run());
+      times.push_back(steady_seconds() - before);
+    } while (steady_seconds() - begin < options_.burst_seconds);
+    TimedModel& timed = opened.timed;
+    timed.fastest_seconds = std::min(timed.fastest_seconds, *std::min_element(times.begin(), times.end()));
+    const double seconds = median(std::move(times));
+    timed.seconds = std::min(timed.seconds, seconds);
+    return seconds;
   }
 
   /// The figures of a task's default schedule and its best; nothing where one of them was not measured here.
@@ -221,8 +233,9 @@ class Settling {
   const NetworkOptions& options_;
   std::vector<Task> tasks_;
   std::optional<ScratchDirectory> scratch_;
-  std::vector<OpenedModel> models_;
-  std::vector<TimedModel> timed_;  ///< one a model
+  int opened_ = 0;
+  TimedModel tuned_;
+  std::vector<TimedRival> timed_;
 };
 
 }  // namespace
@@ -232,14 +245,14 @@ bool is_disturbed(const TimedModel& model) {
          (model.predicted_seconds > 0 && model.fastest_seconds > kDisturbed * model.predicted_seconds);
 }
 
-std::optional<std::size_t> faster_than(std::size_t tuned, const std::vector<TimedModel>& models) {
-  if (is_disturbed(models[tuned])) return std::nullopt;
-  const double limit = models[tuned].seconds;
+std::optional<std::size_t> faster_than(const TimedModel& tuned, const std::vector<TimedRival>& rivals) {
+  if (is_disturbed(tuned)) return std::nullopt;
   std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < models.size(); ++i) {
-    const bool clearly = models[i].seconds < kFaster * limit,
-               believably = limit - models[i].seconds <= models[i].most_gain;
-    if (clearly && believably && (!best || models[i].seconds < models[*best].seconds)) best = i;
+  const auto ratio = [&](std::size_t i) { return rivals[i].own.seconds / rivals[i].tuned_seconds; };
+  for (std::size_t i = 0; i < rivals.size(); ++i) {
+    const bool clearly = ratio(i) < kFaster,
+               believably = rivals[i].tuned_seconds - rivals[i].own.seconds <= rivals[i].most_gain;
+    if (clearly && believably && (!best || ratio(i) < ratio(*best))) best = i;
   }
   return best;
 }

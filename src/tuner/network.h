@@ -19,24 +19,29 @@ struct NetworkOptions {
   std::vector<Tensor> inputs;         ///< one an input of the graph, in order
   bool exact = false;                 ///< only schedules that are `is_exact`
   int alternatives = 2;               ///< tasks whose two best candidates are tried in the network
-  double burst_seconds = 0.1;         ///< of each model, in turn
-  int bursts = 6;                     ///< of each model
+  double burst_seconds = 0.1;         ///< of each of two models, in turn
+  int bursts = 5;                     ///< of each
   std::function<bool()> interrupted;  ///< asked between compiles and bursts; may be empty
 };
 
-/// One way to compile the network, timed in turn with the others.
+/// One way to compile the network.
 struct TimedModel {
-  double seconds = 0;                                          ///< of one inference
-  double fastest_seconds = 0;                                  ///< the fastest of all inferences
-  double predicted_seconds = 0;                                ///< sum of weight x latency; 0 where it is not known
-  double most_gain = std::numeric_limits<double>::infinity();  ///< it cannot be faster than `tuned` by more [s]
+  double seconds = 0;            ///< of one inference
+  double fastest_seconds = 0;    ///< the fastest of all inferences
+  double predicted_seconds = 0;  ///< sum of weight x latency; 0 where it is not known
+};
+/// Another way than the tuned one, timed in turn with it.
+struct TimedRival {
+  TimedModel own;
+  double tuned_seconds = 0;                                    ///< of the tuned one meanwhile
+  double most_gain = std::numeric_limits<double>::infinity();  ///< it cannot be faster by more [s]
 };
 
 /// True where times lie too far from what was predicted, or from each other, to conclude anything: the machine's doing.
 bool is_disturbed(const TimedModel&);
-/// The model that should take the place of `tuned`, because it is clearly faster and believably so; nothing where none
-/// is, or where `tuned` is disturbed.
-std::optional<std::size_t> faster_than(std::size_t tuned, const std::vector<TimedModel>&);
+/// The rival that should take the tuned one's place, because it is clearly faster and believably so; nothing where none
+/// is, or where the tuned one is disturbed.
+std::optional<std::size_t> faster_than(const TimedModel& tuned, const std::vector<TimedRival>&);
 
 /// The whole network, compiled and timed: what the sum of the tasks' times is held against.
 struct NetworkTruth {
@@ -54,10 +59,11 @@ struct NetworkTruth {
   std::vector<std::string> back_to_default;
 };
 
-/// Compiles the network with default schedules and with the best records, and times both in turn. For the heaviest
+/// Compiles the network with the best records and with default schedules, and times both in turn. For the heaviest
 /// tasks whose second candidate is close, the network is compiled with that one as well: where it is faster there, the
 /// record says so (`ranks_as`) and the candidate is the task's best from now on. In the same way the network is tried
 /// with default schedules wherever tuning gained little, and with all of them: tuned is never slower than untuned.
+/// Two compiled models are in memory at a time, and no more.
 Result<NetworkTruth> settle_in_network(const FusedGraph&, const Target&, RecordFile&, const NetworkOptions&);
 
 }  // namespace whet

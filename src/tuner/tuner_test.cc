@@ -255,20 +255,22 @@ TEST(Footprint, IsLaidOutAsFarAsCachesReach) {
   EXPECT_EQ(laid_out(500 << 20, target), 5 << 20) << "a board without a third level";
 }
 TEST(FasterThan, IsClearlyFasterAndBelievablySo) {
-  const TimedModel untuned{2, 1.9}, tuned{1, 0.95, 0.9};
-  const auto with = [&](TimedModel other) { return faster_than(1, {untuned, tuned, other}); };
-  EXPECT_EQ(with({0.9, 0.85}), 2u);
-  EXPECT_EQ(with({0.999, 0.9}), std::nullopt) << "within the noise";
-  EXPECT_EQ(with({0.9, 0.85, 0, 0.05}), std::nullopt) << "saves more than the task takes";
-  EXPECT_EQ(with({0.96, 0.9, 0, 0.05}), 2u);
-  EXPECT_EQ(faster_than(1, {{0.8, 0.8}, tuned, {0.9, 0.9}}), 0u) << "untuned is the fastest";
+  const TimedModel tuned{1, 0.95, 0.9};
+  const TimedRival untuned{{2, 1.9}, 1};
+  const auto with = [&](TimedRival other) { return faster_than(tuned, {untuned, other}); };
+  EXPECT_EQ(with({{0.9, 0.85}, 1}), 1u);
+  EXPECT_EQ(with({{0.999, 0.9}, 1}), std::nullopt) << "within the noise";
+  EXPECT_EQ(with({{0.9, 0.85}, 1, 0.05}), std::nullopt) << "saves more than the task takes";
+  EXPECT_EQ(with({{0.96, 0.9}, 1, 0.05}), 1u);
+  EXPECT_EQ(with({{0.9, 0.85}, 0.9}), std::nullopt) << "the tuned one was as fast meanwhile";
+  EXPECT_EQ(faster_than(tuned, {{{0.8, 0.8}, 1}, {{0.9, 0.9}, 1}}), 0u) << "untuned is the fastest";
 }
 TEST(FasterThan, ConcludesNothingFromDisturbedTimes) {
   EXPECT_TRUE(is_disturbed({2, 1, 1})) << "the median is far from the fastest";
   EXPECT_TRUE(is_disturbed({2, 1.9, 1})) << "the fastest is far from the prediction";
   EXPECT_FALSE(is_disturbed({1.2, 1.1, 1}));
   EXPECT_FALSE(is_disturbed({1.2, 1.1, 0})) << "nothing was predicted";
-  EXPECT_EQ(faster_than(0, {{2, 1, 1}, {0.5, 0.5, 0.5}}), std::nullopt);
+  EXPECT_EQ(faster_than({2, 1, 1}, {{{0.5, 0.5, 0.5}, 2}}), std::nullopt);
 }
 TEST(ShapeDistance, IsZeroForTheSameShapeAndGrowsWithRatios) {
   EXPECT_EQ(shape_distance("[\"a\",1,56,64]", "[\"a\",1,56,64]"), 0);
