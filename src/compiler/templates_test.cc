@@ -4,6 +4,7 @@
 #include <set>
 
 #include "codegen/testing/answers.h"
+#include "space/attention.h"
 #include "space/rows.h"
 #include "space/rules/derive.h"
 #include "space/space.h"
@@ -133,6 +134,78 @@ TEST(Templates, ComputeSoftmaxOfEveryLength) {
   expect_right(softmax(3, 2501), kRows, 4);
   expect_right(softmax(9, 7), kRows, 4);
   expect_right(softmax(4, 3), kRows, 4);
+}
+/// `scores` to the softmax of its rows, times v, into `result`; heads x queries x keys, keys turned by an op of their own.
+struct AttentionText {
+  int heads = 2, queries = 40, keys = 40, width = 32;
+  std::string inputs;                ///< further ones
+  std::string query = "q[h, i, c]";  ///< an element of the queries; an input or an op of `inputs`
+  std::string score = "s[h, i, j]";  ///< of what the softmax reads
+  bool moved = true;                 ///< the result as [queries, heads, width]
+
+  std::string text() const {
+    const std::string h = "h in " + std::to_string(heads), i = "i in " + std::to_string(queries),
+                      n = std::to_string(keys), w = std::to_string(width);
+    const std::string rows = h + ", " + i, elements = rows + ", j in " + n, q = std::to_string(queries);
+    std::string text = "q = PLACEHOLDER [" + std::to_string(heads) + ", " + q + ", " + w + "]\nk = PLACEHOLDER [" + n +
+                       ", " + std::to_string(heads) + ", " + w + "]\nv = PLACEHOLDER [" + n + ", " +
+                       std::to_string(heads) + ", " + w + "]\n" + inputs + "kt(h, c, j) = k[j, h, c] for " + h +
+                       ", c in " + w + ", j in " + n + "  # injective\nvt(h, j, c) = v[j, h, c] for " + h + ", j in " +
+                       n + ", c in " + w + "  # injective\ns(h, i, j) += (" + query + "*kt[h, c, j]) for " + elements +
+                       ", c in " + w + "  # matmul h:batch i:row j:out_channel c:in_channel\n";
+    const std::string read = score == "s[h, i, j]" ? "s" : "t";
+    if (read == "t") text += "t(h, i, j) = " + score + " for " + elements + "  # elementwise\n";
+    text += "m(h, i) max= " + read + "[h, i, j] for " + elements + "  # softmax\ne(h, i, j) = exp((" + read +
+            "[h, i, j] - m[h, i])) for " + elements + "  # softmax\nz(h, i) += e[h, i, j] for " + elements +
+            "  # softmax\np(h, i, j) = (e[h, i, j]/z[h, i]) for " + elements +
+            "  # softmax\ny(h, i, c) += (p[h, i, j]*vt[h, j, c]) for " + rows + ", c in " + w + ", j in " + n +
+            "  # matmul h:batch i:row c:out_channel j:in_channel\n";
+    if (!moved) return text + "return y\n";
+    return text + "out(i, h, c) = y[h, i, c] for " + i + ", " + h + ", c in " + w + "  # injective\nreturn out\n";
+  }
+};
+
+/// The template's default and samples of it, on their own: what the rules make of the same DAG is no question here.
+void expect_attention_right(const AttentionText& attention, int samples) {
+  const ComputeDag task = dag(attention.text());
+  for (Target target : runnable_targets()) {
+    target.threads = 2;
+    const std::optional<Sketch> sketch = attention_sketch(task, target);
+    ASSERT_TRUE(sketch.has_value()) << to_text(task);
+    const DesignSpace space(task, {*sketch});
+    Rng rng(5);
+    std::vector<Candidate> candidates = {space.default_candidate()};
+    for (int i = 0; i < samples; ++i) candidates.push_back(space.sample(rng));
+    for (const Candidate& c : candidates) {
+      SCOPED_TRACE(to_json(c) + " for " + to_string(target));
+      const Result<Steps> steps = space.steps(c);
+      ASSERT_TRUE(steps.ok()) << steps.error().message;
+      const Result<Lowered> lowered = lower(*replay(task, *steps), target);
+      ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+      const Result<double> error = error_of(task, *lowered, target, 7);
+      ASSERT_TRUE(error.ok()) << error.error().message;
+      EXPECT_LT(*error, 2e-6);
+    }
+  }
+}
+
+TEST(Templates, ComputeAttention) { expect_attention_right({.queries = 48, .keys = 48}, 5); }
+TEST(Templates, ComputeAttentionOfLengthsThatNoTileDivides) {
+  expect_attention_right({.heads = 3, .queries = 49, .keys = 49}, 6);
+  expect_attention_right({.heads = 1, .queries = 21, .keys = 77, .width = 64}, 6);
+  expect_attention_right({.heads = 1, .queries = 17, .keys = 16, .width = 24, .moved = false}, 4);
+}
+TEST(Templates, ComputeAttentionWithMasksAndBiases) {
+  expect_attention_right({.inputs = "bias = PLACEHOLDER [1, 40]\n", .score = "((s[h, i, j]*0.125f) + bias[0, j])"}, 3);
+  expect_attention_right({.inputs = "bias = PLACEHOLDER [2, 40, 40] const\n", .score = "(s[h, i, j] + bias[h, i, j])"},
+                         3);
+  expect_attention_right(
+      {.inputs = "mask = PLACEHOLDER [40, 40] bool const\n", .score = "select(mask[i, j], s[h, i, j], -10000f)"}, 3);
+}
+TEST(Templates, ComputeAttentionOfScaledQueries) {
+  expect_attention_right({.inputs = "u(h, i, c) = (q[h, i, c]*0.25f) for h in 2, i in 40, c in 32  # elementwise\n",
+                          .query = "u[h, i, c]"},
+                         4);
 }
 TEST(Templates, ComputeLayerNormOfEveryLength) {
   expect_right(layer_norm(8, 256), kRows, 4);
