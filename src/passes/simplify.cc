@@ -142,9 +142,25 @@ std::size_t common_tail(const Shape& a, const Shape& b) {
   return n;
 }
 
+/// `shape` with its last `n` dimensions reduced to 1.
+Shape reduced(Shape shape, std::size_t n) {
+  std::fill(shape.end() - static_cast<std::ptrdiff_t>(n), shape.end(), 1);
+  return shape;
+}
+
+/// Of a reshape from `from` to `to`: whether `own` to `other` is the same one for a value a row, where rows are trailing
+/// dimensions that the reshape leaves alone.
+bool reshapes_rows(const Shape& from, const Shape& to, const Shape& own, const Shape& other) {
+  for (std::size_t n = common_tail(from, to); n > 0; --n) {
+    if (own == reduced(from, n) && other == reduced(to, n)) return true;
+  }
+  return false;
+}
+
 /// The other operand of a binary operator that moves before reshape(x), where x has `shape`: a constant that broadcasts
-/// along what the reshape leaves alone, or an operand of the result's own shape, reshaped in turn (an alias) when x is
-/// a matrix of the same rows: then matmuls and what follows them meet without reshapes in between.
+/// along what the reshape leaves alone, one value a row (what normalizations divide by), or an operand of the result's
+/// own shape, reshaped in turn (an alias) when x is a matrix of the same rows: then matmuls and what follows them meet
+/// without reshapes in between.
 Result<MaybeValue> before_reshape_operand(const Site& site, std::size_t k, const Shape& shape) {
   const ValueId id = site.inputs[k];
   if (const Tensor* constant = site.rewriter.constant_of(id)) {
@@ -155,8 +171,11 @@ Result<MaybeValue> before_reshape_operand(const Site& site, std::size_t k, const
     return MaybeValue(site.rewriter.constant(site.node.name + "_operand", constant->reshaped(own)));
   }
   const bool same_rows = shape.size() == 2 && common_tail(shape, site.result().shape) >= 1;
-  if (site.shape(k) != site.result().shape) return MaybeValue();
   const Node* reshape = site.rewriter.producer_as<ReshapeOperator>(id);
+  if (reshape && reshapes_rows(shape, site.result().shape, site.rewriter.shape(reshape->inputs[0]), site.shape(k))) {
+    return MaybeValue(reshape->inputs[0]);
+  }
+  if (site.shape(k) != site.result().shape) return MaybeValue();
   if (reshape && site.rewriter.shape(reshape->inputs[0]) == shape) return MaybeValue(reshape->inputs[0]);
   if (!same_rows) return MaybeValue();
   WHET_TRY(const ValueId value, site.rewriter.emit(site.node.name + "_operand", ReshapeOperator{shape}, {id}));
@@ -187,6 +206,20 @@ Result<MaybeValue> plainer(const Site& site, const LeakyReluOperator&) { return 
 Result<MaybeValue> plainer(const Site& site, const BinaryOperator&) {
   WHET_TRY(const MaybeValue value, without_expand(site));
   return value ? Result<MaybeValue>(value) : binary_before_reshape(site);
+}
+
+/// Rows of a matrix that a reshape leaves alone are reduced before it: normalizations then meet the matmuls around them.
+Result<MaybeValue> plainer(const Site& site, const ReduceOperator& op) {
+  const Node* reshape = site.rewriter.producer_as<ReshapeOperator>(site.inputs[0]);
+  if (!reshape || op.axes.empty() || site.rewriter.shape(reshape->inputs[0]).size() != 2) return MaybeValue();
+  const Shape &from = site.rewriter.shape(reshape->inputs[0]), &to = site.shape(0);
+  const std::size_t n = op.axes.size();
+  if (n > common_tail(from, to) || op.axes.front() != static_cast<std::int64_t>(to.size() - n)) return MaybeValue();
+  ReduceOperator before = op;
+  before.keep_dims = true;
+  std::iota(before.axes.begin(), before.axes.end(), static_cast<std::int64_t>(from.size() - n));
+  WHET_TRY(const ValueId value, site.rewriter.emit(site.node.name, before, {reshape->inputs[0]}));
+  return site.reshape(value);
 }
 
 Result<MaybeValue> plainer(const Site& site, const WhereOperator&) { return without_expand(site); }
