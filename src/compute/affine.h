@@ -100,6 +100,7 @@ class Facts {
     Affine value;         ///< >= 0
     bool of_lanes;        ///< said by a vector condition
     std::uint64_t atoms;  ///< a bit for each atom, so that most facts that cannot help are skipped at a glance
+    VarId only;           ///< the variable that it bounds by constants, if it speaks of no other; else invalid
   };
   struct Search;
 

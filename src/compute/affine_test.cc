@@ -195,6 +195,16 @@ TEST(Simplify, FoldsConditionsThatBoundsDecide) {
   for (const Case& c : cases) EXPECT_TRUE(same(simplify(c.input, small), c.output));
 }
 
+TEST(Facts, ThatBoundAVariableBoundItsQuotients) {
+  Facts facts;
+  facts.bind(VarId(0), Interval{0, 5999});
+  const auto mark = facts.mark();
+  facts.assume(x < n(4800));
+  EXPECT_EQ(facts.bounds(floordiv(x, 1600)), (Interval{0, 2}));
+  facts.rewind(mark);
+  facts.assume_not(x < n(4800));
+  EXPECT_EQ(facts.bounds(floordiv(x, 400) - 12), (Interval{0, 2}));
+}
 TEST(Facts, AboutTheVerySameMinimumNeedNoCases) {
   Facts facts(small);
   const Expr tile = x + min(y * 6, n(5)) * 2;

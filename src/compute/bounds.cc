@@ -155,9 +155,19 @@ const Facts::Binding* Facts::find(VarId var) const {
   return nullptr;
 }
 
+/// As it was bound, and narrowed by the facts that speak of it alone.
 Interval Facts::range_of(VarId var) const {
-  if (const Binding* b = find(var)) return b->range;
-  return range_ && var.valid() ? range_(var) : Interval{};
+  const Binding* binding = find(var);
+  Interval range = binding ? binding->range : range_ && var.valid() ? range_(var) : Interval{};
+  for (const Fact& fact : facts_) {
+    if (fact.only != var || (fact.of_lanes && scalar_views_ > 0)) continue;
+    const std::int64_t factor = fact.value.terms[0].second, constant = fact.value.constant;
+    if (factor > 0)
+      range.min = tighter_lower(range.min, -floor_div(constant, factor));
+    else
+      range.max = tighter_upper(range.max, floor_div(constant, -factor));
+  }
+  return range;
 }
 
 void Facts::bind(VarId var, Interval range) { bindings_.push_back({var, range, {}, {}}); }
@@ -182,7 +192,8 @@ void Facts::add_fact(Affine fact, bool of_lanes) {
   }
   if (!fact.is_constant()) {
     const std::uint64_t atoms = atoms_of(fact);
-    facts_.push_back({std::move(fact), of_lanes, atoms});
+    const auto* only = fact.terms.size() == 1 ? std::get_if<Var>(&fact.terms[0].first->kind) : nullptr;
+    facts_.push_back({std::move(fact), of_lanes, atoms, only ? only->id : VarId()});
   }
 }
 
