@@ -189,6 +189,24 @@ void expect_attention_right(const AttentionText& attention, int samples) {
   }
 }
 
+/// The mean of each channel, fewer channels of it, and one factor for each.
+ComputeDag squeeze(int pixels, int channels, int few) {
+  const std::string p = std::to_string(pixels), c = "c in " + std::to_string(channels),
+                    f = "f in " + std::to_string(few);
+  const std::string n = std::to_string(channels), m = std::to_string(few);
+  return dag("x = PLACEHOLDER [" + p + ", " + n + "]\nw = PLACEHOLDER [" + n + ", " + m + "] const\nb = PLACEHOLDER [" +
+             m + "] const\nu = PLACEHOLDER [" + m + ", " + n + "] const\ns(c) += x[k, c] for " + c + ", k in " + p +
+             "  # reduce\nt(c) = (s[c]*0.02f) for " + c + "  # elementwise\ny(f) += (t[k]*w[k, f]) for " + f +
+             ", k in " + n + "  # matmul f:out_channel k:in_channel\nz(f) = max((y[f] + b[f]), 0f) for " + f +
+             "  # elementwise\ng(c) += (z[k]*u[k, c]) for " + c + ", k in " + m +
+             "  # matmul c:out_channel k:in_channel\nh(c) = sigmoid(g[c]) for " + c + "  # elementwise\nreturn h\n");
+}
+
+TEST(Templates, SqueezeAndExcite) {
+  const std::map<std::string, double> bounds{{"squeeze", 2e-6}};
+  expect_right(squeeze(49, 96, 24), bounds, 4);
+  expect_right(squeeze(10, 37, 5), bounds, 4);
+}
 TEST(Templates, ComputeAttention) { expect_attention_right({.queries = 48, .keys = 48}, 5); }
 TEST(Templates, ComputeAttentionOfLengthsThatNoTileDivides) {
   expect_attention_right({.heads = 3, .queries = 49, .keys = 49}, 6);

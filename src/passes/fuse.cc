@@ -6,6 +6,7 @@
 
 #include "passes/attention.h"
 #include "passes/operator_class.h"
+#include "passes/squeeze.h"
 
 namespace whet {
 namespace {
@@ -94,10 +95,13 @@ class Fusion {
     }
   }
 
-  /// Attentions are whole by themselves; anchors take their epilogues first; what is left forms its own groups.
+  /// Attentions and squeezes are whole by themselves; anchors take their epilogues first; what is left forms its own
+  /// groups.
   void run() {
-    for (const std::vector<NodeId>& nodes : find_attentions(graph_)) {
-      for (NodeId n : nodes) unite(nodes.back().index(), n.index());
+    for (const auto& find : {find_attentions, find_squeezes}) {
+      for (const std::vector<NodeId>& nodes : find(graph_)) {
+        for (NodeId n : nodes) unite(nodes.back().index(), n.index());
+      }
     }
     sweep([&](Index n, Index end) { return summary(n).anchor && joins_epilogue(n, end); });
     sweep([&](Index n, Index end) { return joins_epilogue(n, end) || joins_rows(n, end); });

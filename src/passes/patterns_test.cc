@@ -317,6 +317,50 @@ TEST(Patterns, AttentionWhoseWeightsAreReadStaysSeparate) {
   EXPECT_EQ(groups_of(p.finish({p.product("mix", weights, v), weights})), "matmul\nsoftmax\nmatmul\n");
 }
 
+// ---- Squeeze and excite: of a picture [1, 16, 8, 8] to 4 channels and back
+
+std::string squeeze(const Make& inner, const Make& outer, bool dense) {
+  Pattern p;
+  const ValueId x = p.conv("x", p.input("picture", {1, 3, 8, 8}), 16, 3, 1, 1);
+  ValueId y = p.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {x});
+  if (dense) y = p.reshape("flat", y, {1, 16});
+  y = inner(p, dense ? p.dense("squeeze", y, 4) : p.conv("squeeze", y, 4, 1));
+  y = outer(p, dense ? p.dense("excite", y, 16) : p.conv("excite", y, 16, 1));
+  if (dense) y = p.reshape("factors", y, {1, 16, 1, 1});
+  return groups_of(p.finish({p.conv("next", p.times("y", x, y), 4, 1)}));
+}
+
+const Make kRelu = [](Pattern& p, ValueId x) { return p.relu("relu", x); };
+const Make kSigmoid = [](Pattern& p, ValueId x) { return p.unary("sigmoid", U::sigmoid, x); };
+const Make kHardSigmoid = [](Pattern& p, ValueId x) { return p.add("hard", HardSigmoidOperator{1.0 / 6, 0.5}, {x}); };
+const Make kSilu = [](Pattern& p, ValueId x) { return p.times("silu", x, p.unary("gate", U::sigmoid, x)); };
+
+TEST(Patterns, SqueezeAndExcite) {
+  EXPECT_EQ(squeeze(kRelu, kSigmoid, false),
+            "transpose\nconv\nreduce_mean+conv+relu+conv+sigmoid\nmul\nconv\ntranspose\n");
+}
+TEST(Patterns, SqueezeAndExciteOfMobilenet) {
+  EXPECT_EQ(squeeze(kRelu, kHardSigmoid, false),
+            "transpose\nconv\nreduce_mean+conv+relu+conv+hard_sigmoid\nmul\nconv\ntranspose\n");
+}
+TEST(Patterns, SqueezeAndExciteOfEfficientnet) {
+  EXPECT_EQ(squeeze(kSilu, kSigmoid, false),
+            "transpose\nconv\nreduce_mean+conv+sigmoid+mul+conv+sigmoid\nmul\nconv\ntranspose\n");
+}
+TEST(Patterns, SqueezeAndExciteByDenseLayers) {
+  EXPECT_EQ(squeeze(kRelu, kSigmoid, true),
+            "transpose\nconv\nreduce_mean+reshape+matmul+add+relu+matmul+add+sigmoid\nmul\nconv\ntranspose\n");
+}
+
+/// A classifier behind the mean is none: its large products have schedules of their own.
+TEST(Patterns, AClassifierStaysSeparate) {
+  Pattern p;
+  const ValueId x = p.conv("x", p.input("picture", {1, 3, 8, 8}), 16, 3, 1, 1);
+  const ValueId mean = p.reshape("flat", p.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {x}), {1, 16});
+  EXPECT_EQ(groups_of(p.finish({p.dense("classes", p.relu("relu", p.dense("hidden", mean, 32)), 10)})),
+            "transpose\nconv\nreduce_mean\nmatmul+add+relu\nmatmul+add\n");
+}
+
 // ---- Moves
 
 TEST(Patterns, ChannelShuffle) {

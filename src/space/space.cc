@@ -10,6 +10,7 @@
 #include "space/legal.h"
 #include "space/rows.h"
 #include "space/rules/derive.h"
+#include "space/squeeze.h"
 #include "space/tile.h"
 #include "space/winograd.h"
 
@@ -296,6 +297,7 @@ struct Template {
 /// The experts' schedules; the first that fits gives the default.
 constexpr Template kTemplates[] = {
     {attention_sketch},
+    {squeeze_sketch},
     {tile_sketch},
     {winograd_sketch, false},
     {always_rows, true, true},
