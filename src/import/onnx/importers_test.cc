@@ -467,6 +467,14 @@ TEST(ImportNormalize, TrainsBatchNormByWhatItSees) {
   EXPECT_NE(text.find("y2: f32[3] = add(n/before_1, n/moved_1)"), std::string::npos) << text;
 }
 
+TEST(ImportNormalize, FindsOldTrainingByItsResults) {
+  const In list = f32({3});
+  EXPECT_EQ(imported("BatchNormalization", 9, {f32({2, 3, 4}), list, list, list, list}),
+            "y: f32[2x3x4] = batch_norm(a, b, c, d, e) epsilon=1e-05");
+  const std::string text = imported("BatchNormalization", 9, {f32({2, 3, 4}), list, list, list, list}, {}, 5);
+  EXPECT_NE(text.find("n/mean: f32[1x3x1] = reduce_mean(a) axes=[0,2]"), std::string::npos) << text;
+}
+
 TEST(ImportGridSample, SaysWhatIsWrong) {
   EXPECT_EQ(imported("GridSample", 16, {f32({1, 2, 3, 4}), f32({1, 5, 6, 3})}),
             "n: samples f32[1x2x3x4] at f32[1x5x6x3]; expected images [N, C, ...] and a grid [N, ..., 2]");

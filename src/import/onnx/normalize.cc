@@ -69,8 +69,12 @@ Status give_trained_batch_norm(OnnxSite& site, double momentum, double epsilon) 
   WHET_TRY(const ValueId bias, site.add("bias", ReshapeOperator{column}, {site.in(2)}));
   WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {n.y, scale}));
   WHET_RETURN_IF_ERROR(site.give(BinaryOperator{BinaryKind::add}, {scaled, bias}));
-  for (std::size_t i = 1; i < 3 && i < site.output_count(); ++i) {
-    WHET_TRY(ValueId now, site.add("now", ReshapeOperator{list}, {i == 1 ? n.mean : n.variance}));
+  for (std::size_t i = 1; i < 5 && i < site.output_count(); ++i) {
+    WHET_TRY(ValueId now, site.add("now", ReshapeOperator{list}, {i % 2 == 1 ? n.mean : n.variance}));
+    if (i >= 3) {  // older operator sets give what was seen, too
+      WHET_RETURN_IF_ERROR(site.give(now, i));
+      continue;
+    }
     const DType dtype = site.dtype(2 + i);
     if (site.type(now).dtype != dtype) {
       WHET_TRY(now, site.add("now_cast", CastOperator{dtype}, {now}));
@@ -233,9 +237,11 @@ Status import_batch_norm(OnnxSite& site) {
   BatchNormOperator op;
   WHET_TRY(const double momentum, site.number("momentum", 0.9));
   WHET_TRY(op.epsilon, site.number("epsilon", 1e-5));
-  WHET_TRY(const bool training, site.flag("training_mode", false));
+  WHET_TRY(bool training, site.flag("training_mode", false));
   WHET_TRY(const bool spatial, site.flag("spatial", true));
   if (!spatial) return site.error("attribute \"spatial\" is 0; only one scale a channel is supported");
+  // Before operator set 14 the results of training say that it is meant.
+  training = training || (site.opset() < 14 && site.output_count() > 1);
   if (training) return give_trained_batch_norm(site, momentum, op.epsilon);
   return site.give(op, {site.in(0), site.in(1), site.in(2), site.in(3), site.in(4)});
 }
