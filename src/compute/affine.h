@@ -100,11 +100,13 @@ class Facts {
     Affine value;         ///< >= 0
     bool of_lanes;        ///< said by a vector condition
     std::uint64_t atoms;  ///< a bit for each atom, so that most facts that cannot help are skipped at a glance
-    VarId only;           ///< the variable that it bounds by constants, if it speaks of no other; else invalid
+    bool of_one_atom;     ///< bounds an atom by a constant
   };
   struct Search;
 
   const Binding* find(VarId) const;
+  template <typename IsIt>
+  Interval narrowed(Interval, const IsIt& is_it) const;
   Interval range_of(VarId) const;
   Interval atom_bounds(const Expr&) const;
   Interval binary_bounds(const Binary&) const;

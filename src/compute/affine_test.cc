@@ -195,7 +195,7 @@ TEST(Simplify, FoldsConditionsThatBoundsDecide) {
   for (const Case& c : cases) EXPECT_TRUE(same(simplify(c.input, small), c.output));
 }
 
-TEST(Facts, ThatBoundAVariableBoundItsQuotients) {
+TEST(Facts, ThatBoundAVariableOrAQuotientBoundWhatIsMadeOfIt) {
   Facts facts;
   facts.bind(VarId(0), Interval{0, 5999});
   const auto mark = facts.mark();
@@ -204,6 +204,9 @@ TEST(Facts, ThatBoundAVariableBoundItsQuotients) {
   facts.rewind(mark);
   facts.assume_not(x < n(4800));
   EXPECT_EQ(facts.bounds(floordiv(x, 400) - 12), (Interval{0, 2}));
+  facts.rewind(mark);
+  facts.assume(floordiv(x, 56) >= n(3));
+  EXPECT_EQ(facts.bounds(floordiv(floordiv(x, 56) + 4, 7)).min, 1);
 }
 TEST(Facts, AboutTheVerySameMinimumNeedNoCases) {
   Facts facts(small);

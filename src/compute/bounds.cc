@@ -155,19 +155,28 @@ const Facts::Binding* Facts::find(VarId var) const {
   return nullptr;
 }
 
-/// As it was bound, and narrowed by the facts that speak of it alone.
-Interval Facts::range_of(VarId var) const {
-  const Binding* binding = find(var);
-  Interval range = binding ? binding->range : range_ && var.valid() ? range_(var) : Interval{};
+/// `range` narrowed by the facts that speak of this atom alone.
+template <typename IsIt>
+Interval Facts::narrowed(Interval range, const IsIt& is_it) const {
   for (const Fact& fact : facts_) {
-    if (fact.only != var || (fact.of_lanes && scalar_views_ > 0)) continue;
-    const std::int64_t factor = fact.value.terms[0].second, constant = fact.value.constant;
+    if (!fact.of_one_atom || (fact.of_lanes && scalar_views_ > 0)) continue;
+    const auto& [atom, factor] = fact.value.terms[0];
+    if (!is_it(atom)) continue;
     if (factor > 0)
-      range.min = tighter_lower(range.min, -floor_div(constant, factor));
+      range.min = tighter_lower(range.min, -floor_div(fact.value.constant, factor));
     else
-      range.max = tighter_upper(range.max, floor_div(constant, -factor));
+      range.max = tighter_upper(range.max, floor_div(fact.value.constant, -factor));
   }
   return range;
+}
+
+Interval Facts::range_of(VarId var) const {
+  const Binding* binding = find(var);
+  const Interval range = binding ? binding->range : range_ && var.valid() ? range_(var) : Interval{};
+  return narrowed(range, [&](const Expr& atom) {
+    const auto* v = std::get_if<Var>(&atom->kind);
+    return v && v->id == var;
+  });
 }
 
 void Facts::bind(VarId var, Interval range) { bindings_.push_back({var, range, {}, {}}); }
@@ -192,8 +201,8 @@ void Facts::add_fact(Affine fact, bool of_lanes) {
   }
   if (!fact.is_constant()) {
     const std::uint64_t atoms = atoms_of(fact);
-    const auto* only = fact.terms.size() == 1 ? std::get_if<Var>(&fact.terms[0].first->kind) : nullptr;
-    facts_.push_back({std::move(fact), of_lanes, atoms, only ? only->id : VarId()});
+    const bool of_one_atom = fact.terms.size() == 1;
+    facts_.push_back({std::move(fact), of_lanes, atoms, of_one_atom});
   }
 }
 
@@ -270,9 +279,14 @@ Interval Facts::binary_bounds(const Binary& n) const {
     case BinaryOp::mul:
       return product(a(), b());
     case BinaryOp::floordiv:
-      return as_int(n.b) ? quotient(a(), *as_int(n.b)) : Interval{};
-    case BinaryOp::floormod:
-      return as_int(n.b) ? remainder(a(), *as_int(n.b)) : Interval{};
+    case BinaryOp::floormod: {
+      if (!as_int(n.b)) return {};
+      const Interval plain = n.op == BinaryOp::floordiv ? quotient(a(), *as_int(n.b)) : remainder(a(), *as_int(n.b));
+      return narrowed(plain, [&](const Expr& atom) {
+        const Binary* other = as_binary(atom, n.op);
+        return other && same(other->a, n.a) && same(other->b, n.b);
+      });
+    }
     case BinaryOp::min: {
       const Interval x = a(), y = b();
       return {looser_lower(x.min, y.min), tighter_upper(x.max, y.max)};
