@@ -191,6 +191,19 @@ Status import_mish(OnnxSite& site) {
   return site.give(BinaryOperator{BinaryKind::mul}, {site.in(0), gate});
 }
 
+/// x * sigmoid(alpha * x)
+Status import_swish(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(expect_one_float(site));
+  WHET_TRY(const double alpha, site.number("alpha", 1));
+  ValueId inner = site.in(0);
+  if (alpha != 1) {
+    const ValueId factor = site.add_scalar("alpha", site.dtype(0), alpha);
+    WHET_TRY(inner, site.add("scaled", BinaryOperator{BinaryKind::mul}, {inner, factor}));
+  }
+  WHET_TRY(const ValueId gate, site.add("gate", UnaryOperator{UnaryKind::sigmoid}, {inner}));
+  return site.give(BinaryOperator{BinaryKind::mul}, {site.in(0), gate});
+}
+
 /// x * (1 + f) / 2, where f is erf(x / sqrt 2), or tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)).
 Status import_gelu(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(expect_one_float(site));

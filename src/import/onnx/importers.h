@@ -51,6 +51,7 @@ Status import_selu(OnnxSite&);
 Status import_celu(OnnxSite&);
 Status import_thresholded_relu(OnnxSite&);
 Status import_mish(OnnxSite&);
+Status import_swish(OnnxSite&);
 Status import_gelu(OnnxSite&);
 Status import_is_inf(OnnxSite&);
 Status import_shrink(OnnxSite&);
@@ -158,6 +159,10 @@ Status import_softmax_cross_entropy(OnnxSite&);
 // control.cc
 Status import_if(OnnxSite&);
 Status import_loop(OnnxSite&);
+
+// attention.cc
+Status import_attention(OnnxSite&);
+Status import_rotary_embedding(OnnxSite&);
 
 // grid_sample.cc
 Status import_grid_sample(OnnxSite&);

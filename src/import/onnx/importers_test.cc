@@ -475,6 +475,38 @@ TEST(ImportNormalize, FindsOldTrainingByItsResults) {
   EXPECT_NE(text.find("n/mean: f32[1x3x1] = reduce_mean(a) axes=[0,2]"), std::string::npos) << text;
 }
 
+TEST(ImportReduce, DoesToEachElementWhatItDoesOverNoAxis) {
+  const Attributes none = {set("noop_with_empty_axes", 1)};
+  EXPECT_EQ(imported("ReduceL2", 18, {f32({2, 3})}, none), "y: f32[2x3] = abs(a)");
+  EXPECT_EQ(imported("ReduceSumSquare", 18, {f32({2, 3})}, none), "y: f32[2x3] = mul(a, a)");
+  EXPECT_EQ(imported("ReduceLogSum", 18, {f32({2, 3})}, none), "y: f32[2x3] = log(a)");
+}
+
+TEST(ImportAttention, IsProductsASoftmaxAndMoves) {
+  EXPECT_EQ(imported("Attention", 23, {f32({1, 2, 3, 4}), f32({1, 2, 5, 4}), f32({1, 2, 5, 6})}, {set("scale", 0.5)}),
+            "n/product: f32[1x2x3x5] = matmul(a, b) transpose_b\nn/scores: f32[1x2x3x5] = mul(n/product, n/scale)\n"
+            "n/softmax: f32[1x2x3x5] = softmax(n/scores) axis=3\n"
+            "y: f32[1x2x3x6] = matmul(n/softmax, c)");
+  EXPECT_EQ(imported("Attention", 23, {f32({1, 2, 3, 4}), f32({1, 2, 5, 7}), f32({1, 2, 5, 6})}),
+            "n: queries, keys and values are 1x2x3x4, 1x2x5x7 and 1x2x5x6 by heads; they do not fit each other");
+  EXPECT_EQ(imported("Attention", 23, {f32({1, 3, 9}), f32({1, 5, 8}), f32({1, 5, 8})},
+                     {set("q_num_heads", 2), set("kv_num_heads", 2)}),
+            "n: input 0 is f32[1x3x9] with \"q_num_heads\" of 2; expected four dimensions, or three and a number of "
+            "heads that divides the last");
+}
+
+TEST(ImportAttention, TurnsPairsOfNumbers) {
+  EXPECT_EQ(imported("RotaryEmbedding", 23, {f32({1, 2, 3, 4}), f32({1, 3, 2}), f32({1, 3, 2})},
+                     {set("rotary_embedding_dim", 3)}),
+            "n: turns 3 of 4 numbers");
+  EXPECT_EQ(imported("RotaryEmbedding", 23, {f32({1, 2, 3, 4}), f32({1, 5, 2}), f32({1, 5, 2})}),
+            "n: the angles of its places are 1x5x2; expected 1x3x2");
+}
+
+TEST(ImportElementwise, SwishIsAGate) {
+  EXPECT_EQ(imported("Swish", 24, {f32({2})}), "n/gate: f32[2] = sigmoid(a)\ny: f32[2] = mul(a, n/gate)");
+}
+
 TEST(ImportGridSample, SaysWhatIsWrong) {
   EXPECT_EQ(imported("GridSample", 16, {f32({1, 2, 3, 4}), f32({1, 5, 6, 3})}),
             "n: samples f32[1x2x3x4] at f32[1x5x6x3]; expected images [N, C, ...] and a grid [N, ..., 2]");

@@ -40,6 +40,22 @@ Status give_of_nothing(OnnxSite& site, const ReduceOperator& op) {
   return site.give(ExpandOperator{shape}, {value});
 }
 
+/// Over no axis: nothing is added up, but what is done to each element is done.
+Status give_each(OnnxSite& site, ReduceKind kind) {
+  const ValueId x = site.in(0);
+  switch (kind) {
+    case ReduceKind::l1:
+    case ReduceKind::l2:
+      return site.give(UnaryOperator{UnaryKind::abs}, {x});
+    case ReduceKind::sum_square:
+      return site.give(BinaryOperator{BinaryKind::mul}, {x, x});
+    case ReduceKind::log_sum:
+      return site.give(UnaryOperator{UnaryKind::log}, {x});
+    default:
+      return site.give(x);
+  }
+}
+
 }  // namespace
 
 Status import_reduce(OnnxSite& site, ReduceKind kind, int axes_are_an_input_since) {
@@ -58,7 +74,7 @@ Status import_reduce(OnnxSite& site, ReduceKind kind, int axes_are_an_input_sinc
   }
   WHET_TRY(const bool keep_dims, site.flag("keepdims", true));
   if (axes.empty()) {
-    if (!none_means_all) return site.give(site.in(0));
+    if (!none_means_all) return give_each(site, kind);
     axes.resize(site.rank(0));
     std::iota(axes.begin(), axes.end(), 0);
   }
