@@ -273,6 +273,10 @@ return y
           y
 )");
 }
+TEST(DefaultSchedule, OfASumOfEverything) {
+  const ComputeDag d = dag("x = PLACEHOLDER [3, 40]\ns() += x[a, b] for a in 3, b in 40  # reduce\nreturn s\n");
+  EXPECT_TRUE(default_steps(d, avx512()).ok());
+}
 TEST(DefaultSchedule, OfAddition) {
   expect_vectorized_and_parallel(R"(
 a = PLACEHOLDER [1, 7, 7, 512]

@@ -34,7 +34,8 @@ std::optional<Phases> find_phases(const ComputeDag& dag) {
       if (count == 3 || element.reducer != Reducer::sum || product != (count > 0) || dag.op(op).dtype != DType::f32)
         return std::nullopt;
       phases[count].channels = num_elements(dag.op(op).shape);
-      if (dag.op(op).shape[last_axis(element.axes)] != phases[count].channels) return std::nullopt;
+      const Shape& shape = dag.op(op).shape;
+      if (shape.empty() || shape[last_axis(element.axes)] != phases[count].channels) return std::nullopt;
       phases[count++] = {op, op, {}, phases[count].channels};
     } else if (count == 0) {
       return std::nullopt;
