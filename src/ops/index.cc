@@ -228,19 +228,48 @@ OpId define_at(const Site& site, const TopKOperator& op) {
   return site.result(OpFamily::elementwise, [&](const Exprs& i) { return cast(DType::i64, site.read(at, i)); });
 }
 
+/// Sums within chunks, and of the chunks before: n^1.5 additions instead of n^2.
 OpId define_at(const Site& site, const CumSumOperator& op) {
   const auto axis = static_cast<std::size_t>(op.axis);
   const std::int64_t extent = site.shape(0)[axis];
-  return site.reduce(site.name, axes_of(site.output.shape), {{"r", extent}}, Reducer::sum, OpFamily::reduce,
-                     [&](const Exprs& i, const Exprs& r) {
-                       Exprs index = i;
-                       index[axis] = r[0];
-                       const Expr &at = i[axis], &from = r[0];
-                       const Expr inside = op.reverse ? (op.exclusive ? from > at : from >= at)
-                                                      : (op.exclusive ? from < at : from <= at);
-                       const Expr value = site.read(0, index);
-                       return select(inside, value, constant_like(value, 0));
-                     });
+  std::int64_t chunk = 1;
+  while (chunk * chunk < extent) chunk *= 2;
+  // `axis` becomes two: the chunk, and the place within it.
+  Shape by_chunk = site.shape(0), by_place = by_chunk;
+  by_chunk[axis] = by_place[axis] = (extent + chunk - 1) / chunk;
+  by_place.insert(by_place.begin() + op.axis + 1, chunk);
+  const auto in_order = [&](const Expr& at) { return op.reverse ? int_const(extent - 1) - at : at; };
+  const auto with = [&](Exprs i, const Expr& at) {
+    i[axis] = at;
+    return i;
+  };
+  const auto where = [](const Expr& condition, const Expr& value) {
+    return select(condition, value, constant_like(value, 0));
+  };
+  const auto element = [&](const Exprs& i, const Expr& place) {
+    const Expr at = i[axis] * chunk + place;
+    return where(at < int_const(extent), site.read(0, with(i, in_order(min(at, int_const(extent - 1))))));
+  };
+
+  const OpId within = site.reduce(site.part("within"), axes_of(by_place), {{"r", chunk}}, Reducer::sum,
+                                  OpFamily::reduce, [&](const Exprs& i, const Exprs& r) {
+                                    const Expr& place = i[axis + 1];
+                                    Exprs outer = i;
+                                    outer.erase(outer.begin() + op.axis + 1);
+                                    return where(op.exclusive ? r[0] < place : r[0] <= place, element(outer, r[0]));
+                                  });
+  const OpId total = site.reduce(site.part("total"), axes_of(by_chunk), {{"r", chunk}}, Reducer::sum, OpFamily::reduce,
+                                 [&](const Exprs& i, const Exprs& r) { return element(i, r[0]); });
+  const OpId before = site.reduce(
+      site.part("before"), axes_of(by_chunk), {{"r", by_chunk[axis]}}, Reducer::sum, OpFamily::reduce,
+      [&](const Exprs& i, const Exprs& r) { return where(r[0] < i[axis], site.read(total, with(i, r[0]))); });
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+    const Expr at = in_order(i[axis]);
+    const Exprs chunk_index = with(i, floordiv(at, chunk));
+    Exprs place_index = chunk_index;
+    place_index.insert(place_index.begin() + op.axis + 1, floormod(at, chunk));
+    return site.read(within, place_index) + site.read(before, chunk_index);
+  });
 }
 
 }  // namespace whet

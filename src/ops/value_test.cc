@@ -228,6 +228,24 @@ TEST(Value, OfACubicResizeReproducesALine) {
   for (std::int64_t i = 0; i < 12; ++i) EXPECT_NEAR(z.get(i), 3, 1e-5);
 }
 
+TEST(Value, OfRunningSumsOfEveryLength) {
+  for (std::int64_t length : {1, 2, 3, 16, 17, 31, 64, 100}) {
+    for (const auto [exclusive, reverse] : {std::pair(false, false), {false, true}, {true, false}, {true, true}}) {
+      Tensor x(DType::f32, {2, length, 3}), want = x;
+      for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<double>(i * 7 % 11));  // sums are exact
+      for (std::int64_t row = 0; row < 6; ++row) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < length; ++k) {
+          const std::int64_t at = (row / 3 * length + (reverse ? length - 1 - k : k)) * 3 + row % 3;
+          want.set(at, exclusive ? sum : sum + x.get(at));
+          sum += x.get(at);
+        }
+      }
+      EXPECT_EQ(elements(value_of(CumSumOperator{1, exclusive, reverse}, {x})), elements(want))
+          << length << (exclusive ? " exclusive" : "") << (reverse ? " reverse" : "");
+    }
+  }
+}
 TEST(EvaluateGraph, GivesEveryValue) {
   Graph graph;
   const ValueId x = graph.add_value("x", f32({2}));
