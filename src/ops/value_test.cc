@@ -231,7 +231,7 @@ TEST(Value, OfACubicResizeReproducesALine) {
 TEST(Value, OfRunningSumsOfEveryLength) {
   for (std::int64_t length : {1, 2, 3, 16, 17, 31, 64, 100}) {
     for (const auto [exclusive, reverse] : {std::pair(false, false), {false, true}, {true, false}, {true, true}}) {
-      Tensor x(DType::f32, {2, length, 3}), want = x;
+      Tensor x(DType::f32, {2, length, 3}), want(DType::f32, {2, length, 3});
       for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<double>(i * 7 % 11));  // sums are exact
       for (std::int64_t row = 0; row < 6; ++row) {
         double sum = 0;
