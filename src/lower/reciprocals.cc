@@ -15,6 +15,8 @@ constexpr std::size_t kMostDivisors = 8;
 /// The divider works beside the other units. Where those have so many operations for each division, they are what a
 /// kernel waits for, and a division costs them less than a product with its correction.
 constexpr std::int64_t kBusy = 16;
+/// But not where so many divisions follow one another that a processor does not see past them.
+constexpr std::int64_t kPastTheWindow = 48;
 
 /// What of a statement the pass must know.
 struct Divisions {
@@ -32,13 +34,10 @@ struct Divisions {
 
 class Reciprocals {
  public:
-  explicit Reciprocals(Program& program) : program_(program) {}
-
-  /// Whether divisions are what the program waits for.
-  bool divides_much() const {
-    Divisions found;
-    find(program_.body, 1, found);
-    return found.count > 0 && found.operations < kBusy * found.count;
+  explicit Reciprocals(Program& program) : program_(program) {
+    Divisions all;
+    find(program.body, 1, all);
+    waits_for_divisions_ = all.operations < kBusy * all.count;
   }
 
   Stmt visit(const Stmt& s) {
@@ -84,7 +83,9 @@ class Reciprocals {
   bool worthwhile(const std::vector<Stmt>& run) const {
     Divisions found;
     for (const Stmt& s : run) find(s, 1, found);
-    return found.keeps && !found.divisors.empty() && found.divisors.size() <= kMostDivisors &&
+    const bool alone = found.count >= kPastTheWindow && found.operations < kBusy * found.count;
+    return (waits_for_divisions_ || alone) && found.keeps && !found.divisors.empty() &&
+           found.divisors.size() <= kMostDivisors &&
            found.count >= kWorthwhile * static_cast<std::int64_t>(found.divisors.size());
   }
 
@@ -169,6 +170,7 @@ class Reciprocals {
   }
 
   Program& program_;
+  bool waits_for_divisions_ = false;
 };
 
 }  // namespace
@@ -176,7 +178,6 @@ class Reciprocals {
 Result<Program> share_reciprocals(Program program, const Target& target) {
   if (!target.fma || !program.body.defined()) return program;
   Reciprocals reciprocals(program);
-  if (!reciprocals.divides_much()) return program;
   program.body = reciprocals.visit(program.body);
   return rename_apart(std::move(program));
 }
