@@ -260,13 +260,25 @@ class Fusion {
     return reads_through(n, end);
   }
 
+  /// A range of what others read as well: a convolution or matmul reads it where it stands.
+  bool is_part(Index n) const {
+    const auto* slice = std::get_if<SliceOperator>(&graph_.nodes[n].op);
+    if (slice == nullptr ||
+        std::any_of(slice->steps.begin(), slice->steps.end(), [](std::int64_t s) { return s != 1; }))
+      return false;
+    const ValueId whole = graph_.nodes[n].inputs[0];
+    return std::count_if(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& node) {
+             return std::find(node.inputs.begin(), node.inputs.end(), whole) != node.inputs.end();
+           }) > 1;
+  }
+
   bool reads_through(Index n, Index end) const {
     const ValueId value = graph_.nodes[n].output;
     if (graph_.nodes[end].inputs[0] != value) return false;
     const bool pad = summary(n).pads_only;
     switch (classes_[end]) {
       case OperatorClass::anchor:
-        return pad && std::holds_alternative<ConvOperator>(graph_.nodes[end].op);
+        return is_part(n) || (pad && std::holds_alternative<ConvOperator>(graph_.nodes[end].op));
       case OperatorClass::window: {
         const auto* pool = std::get_if<PoolOperator>(&graph_.nodes[end].op);
         return pad || (pool && is_elementwise(n) && pool->kernel == pool->strides);

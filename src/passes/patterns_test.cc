@@ -373,5 +373,26 @@ TEST(Patterns, ChannelShuffle) {
             "transpose\nconv\nconv\nconcat+reshape+transpose+reshape\nconv\ntranspose\n");
 }
 
+/// A half goes through, the other one is convolved where it stands; the next shuffle reads both.
+TEST(Patterns, ChannelShuffleAndSplit) {
+  Pattern p;
+  const auto shuffle = [&](const std::string& name, ValueId a, ValueId b) {
+    const ValueId both = p.add(name + "_both", ConcatOperator{1}, {a, b});
+    const ValueId turned =
+        p.transpose(name + "_turned", p.reshape(name + "_groups", both, {1, 2, 16, 4, 4}), {0, 2, 1, 3, 4});
+    return p.reshape(name, turned, {1, 32, 4, 4});
+  };
+  const auto half = [&](const std::string& name, ValueId x, std::int64_t k) {
+    return p.add(name, SliceOperator{{0, k * 16, 0, 0}, {1, 1, 1, 1}, {1, 16, 4, 4}}, {x});
+  };
+  const ValueId x = p.input("x", {1, 16, 4, 4});
+  const ValueId first = shuffle("first", p.conv("a", x, 16, 1), p.conv("b", x, 16, 1));
+  const ValueId second =
+      shuffle("second", half("left", first, 0), p.relu("relu", p.conv("c", half("right", first, 1), 16, 1)));
+  EXPECT_EQ(groups_of(p.finish({p.conv("d", second, 8, 1)})),
+            "transpose\nconv\nconv\nconcat+reshape+transpose+reshape\nslice+conv+relu\nslice+concat+reshape+transpose+"
+            "reshape\nconv\ntranspose\n");
+}
+
 }  // namespace
 }  // namespace whet
