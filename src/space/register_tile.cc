@@ -40,8 +40,9 @@ double Tiling::cost(const Tile& t) const {
   const double edges =
       1 + 0.04 * static_cast<double>(t.oh - 1);  // rows of a tile that differ at the border multiply code
   if (depthwise) {
-    // Nine taps and an epilogue a product, straight through; measured: more than a few products do not pay their code.
-    const double code = 1 + 0.03 * std::max(0.0, products - 6);
+    // Taps and an epilogue a product, straight through; measured: more than a few products do not pay their code, but
+    // where taps are many, tiles of several rows read each weight for all of them.
+    const double code = 1 + 0.03 * std::max(0.0, products - (taps > 9 ? 14 : 6));
     return tiles * (12 * products + 20) * code * edges;
   }
   const double loads = vecs + pixels;  // two a cycle, as are the products

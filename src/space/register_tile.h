@@ -21,6 +21,7 @@ struct Tiling {
   std::int64_t cache_ways = 12;  ///< of the first level, 64 lines of 64 bytes each
   /// No reduce axis but taps: cheap tiles whose unrolled taps share their inputs.
   bool depthwise = false;
+  std::int64_t taps = 9;  ///< where it is depthwise
 
   /// Vectors of `elements`; a tail of the vector axis costs a vector a power of two.
   std::int64_t vectors(std::int64_t elements) const;

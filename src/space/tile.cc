@@ -43,7 +43,12 @@ enum Order : std::int64_t { pixels_then_channels = 0, rows_channels_columns = 1,
 /// Channels outermost when the weights do not stay in a core's cache: each core then reads its share of them once.
 std::int64_t best_order(const Problem& p, const Tile& tile, const Target& target) {
   const std::int64_t channel_tiles = ceil_div(p.extent(p.vec), tile.oc);
-  if (p.tiling.depthwise) return pixels_then_channels;
+  if (p.tiling.depthwise) {
+    // A small image's column of channels stays in the first level while all its taps pass.
+    const bool small = p.extent(p.y) * p.extent(p.x) <= 64;
+    const double l1 = static_cast<double>(target.l1_bytes);
+    return small && p.weight_bytes > l1 / 2 ? channels_then_pixels : pixels_then_channels;
+  }
   if (p.weight_bytes > static_cast<double>(target.l2_bytes) / 2 && channel_tiles >= 2 * p.threads)
     return channels_then_pixels;
   return rows_channels_columns;

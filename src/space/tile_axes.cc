@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "compute/affine.h"
 
@@ -80,6 +81,10 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
               .row_bytes = input_step(dag, p, p.y),
               .cache_ways = target.l1_bytes / 4096,
               .depthwise = p.in < 0};
+  p.tiling.taps =
+      std::accumulate(p.taps.begin(), p.taps.end(), std::int64_t{1}, [&](std::int64_t product, std::int64_t k) {
+        return product * element.reduce_axes[static_cast<std::size_t>(k)].extent;
+      });
   if (!vector_axis_is_contiguous(p) || p.tiling.oc_options().empty()) return std::nullopt;
   return p;
 }
