@@ -14,9 +14,8 @@ struct IsShapeArithmetic {
   DType result;
 
   bool operator()(const ReduceOperator& op) const {
-    const bool exact = op.kind == ReduceKind::sum || op.kind == ReduceKind::prod || op.kind == ReduceKind::max ||
-                       op.kind == ReduceKind::min;
-    return exact && !is_float(result);
+    const bool picks = op.kind == ReduceKind::max || op.kind == ReduceKind::min;
+    return picks || (!is_float(result) && (op.kind == ReduceKind::sum || op.kind == ReduceKind::prod));
   }
   bool operator()(const UnaryOperator&) const { return true; }
   bool operator()(const BinaryOperator&) const { return true; }

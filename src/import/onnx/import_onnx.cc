@@ -33,6 +33,30 @@ Status check_operators(const Model& model) {
                std::string(" not supported in operator set ") + std::to_string(model.onnx.opset) + ": " + names};
 }
 
+/// Operators without an importer in the bodies of branches and loops: whether those are needed shows later.
+void find_missing(const std::vector<OnnxNode>& nodes, std::int64_t opset, bool inner, std::set<std::string>& missing) {
+  for (const OnnxNode& node : nodes) {
+    const bool known = node.domain.empty() && find_importer(node.op, opset) != nullptr;
+    if (inner && !known) missing.insert(node.op);
+    for (const OnnxAttribute& attribute : node.attributes) {
+      const auto* body = std::get_if<std::shared_ptr<const OnnxSubgraph>>(&attribute.value);
+      if (body != nullptr) find_missing((*body)->nodes, opset, true, missing);
+    }
+  }
+}
+
+/// The error, and what in bodies would have failed too.
+Error explained(const Model& model, Error error) {
+  std::set<std::string> missing;
+  find_missing(model.onnx.nodes, model.onnx.opset, false, missing);
+  std::string names;
+  for (const std::string& name : missing) {
+    if (error.message.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
+  }
+  if (!names.empty()) error.message += " (its branches and loops also use " + names + ", not supported)";
+  return error;
+}
+
 /// The file's outputs. A value gets the name of the output; an input, or a second name for one value, is passed through
 /// a reshape that changes nothing.
 Status give_outputs(const Model& model, OnnxGraph& out) {
@@ -154,7 +178,7 @@ Result<Graph> import_onnx(OnnxModel onnx, const ImportOptions& options) {
     for (const std::string& name : needed) {
       if (options.values.contains(name)) folded.insert(name);
     }
-    if (folded.size() == before) return graph;
+    if (folded.size() == before) return explained(model, graph.error());
   }
 }
 

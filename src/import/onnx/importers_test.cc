@@ -524,6 +524,37 @@ TEST(ImportConstant, FoldsIndicesThatDecideAShape) {
             "s: takes element 2 of a dimension of extent 2");
 }
 
+TEST(ImportConstant, FoldsTheLargestOfSomeFloats) {
+  EXPECT_EQ(
+      imported({f32({1}), floats({2, 5})}, {node("m", "ReduceMax", {"b"}), node("i", "Cast", {"m"}, {set("to", 7)}),
+                                            node("y", "Expand", {"a", "i"})}),
+      "y: f32[5] = expand(a)");
+}
+
+TEST(ImportIndex, NonZeroNeedsToKnow) {
+  EXPECT_EQ(imported("NonZero", 13, {f32({2, 3})}),
+            "n: its input, which decides how many results there are, is computed from the values of input \"a\"; give "
+            "its value (--input a=FILE.npy)");
+  EXPECT_EQ(imported("NonZero", 13, {f32({1, 3, 64, 64})}),
+            "n: its input, which decides how many results there are, must be known while importing, and is computed "
+            "from the values of input \"a\"");
+}
+
+TEST(ImportControl, NamesWhatABranchWouldHaveNeeded) {
+  const auto branch = [](const char* op) {
+    OnnxSubgraph body;
+    body.nodes.push_back(node("z", op, {"a"}));
+    body.outputs = {"z"};
+    return std::make_shared<const OnnxSubgraph>(body);
+  };
+  const OnnxNode choice =
+      node("y", "If", {"b"}, {set("then_branch", branch("NonMaxSuppression")), set("else_branch", branch("Relu"))});
+  const In condition = TensorType{DType::boolean, {}};
+  EXPECT_EQ(imported({f32({2}), condition}, {choice}),
+            "y: its condition is computed from the values of input \"b\"; give its value (--input b=FILE.npy) (its "
+            "branches and loops also use NonMaxSuppression, not supported)");
+}
+
 TEST(ImportResize, RoundsExtentsInSinglePrecision) {
   // The nearest number to 5/3 is below it; exporters mean 5.
   const std::string text = imported("Upsample", 9, {f32({1, 1, 3}), floats({1, 1, double(float(5.0 / 3))})});

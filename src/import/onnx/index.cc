@@ -240,7 +240,7 @@ Status import_eye_like(OnnxSite& site) {
 /// Where a known tensor is not 0: [rank, count], in row-major order.
 Status import_non_zero(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const Tensor x, site.known(0, "input"));
+  WHET_TRY(const Tensor x, site.known(0, "input, which decides how many results there are,"));
   std::vector<std::int64_t> found;
   for (std::int64_t i = 0; i < x.size(); ++i) {
     if (is_float(x.dtype()) ? x.get(i) != 0 : x.integer(i) != 0) found.push_back(i);

@@ -185,6 +185,15 @@ Result<Tensor> OnnxSite::known(std::size_t i, const std::string& what) {
   }
   if (behind.empty())
     return error("its " + what + " must be known while importing, and is computed by nodes that are not folded");
+  // A picture's values would not be folded through a network.
+  const auto large = [&](ValueId input) {
+    const Value& value = graph_.graph.value(input);
+    return is_float(value.type.dtype) && num_elements(value.type.shape) > kMaxFoldedFloats &&
+           std::find(behind.begin(), behind.end(), value.name) != behind.end();
+  };
+  if (std::any_of(graph_.graph.inputs.begin(), graph_.graph.inputs.end(), large)) {
+    return error("its " + what + " must be known while importing, and is computed from the values of input " + names);
+  }
   return error("its " + what + " is computed from the values of input " + names + "; give " +
                (behind.size() == 1 ? "its value" : "their values") + " (--input " + behind.front() + "=FILE.npy)");
 }
