@@ -4,11 +4,10 @@
 #include <cstdio>
 
 #include "base/nearest.h"
+#include "base/version.h"
 
 namespace whet {
 namespace {
-
-constexpr const char* kVersion = "whet 0.1.0";
 
 /// The long and short names of an app's options, as typed.
 std::vector<std::string> option_names(const CLI::App& app) {
@@ -41,7 +40,7 @@ int unknown_command(const std::vector<Command>& commands, const std::string& wor
 
 /// Adds the commands and `--version`; `runs[i]` runs command i.
 std::vector<std::function<int()>> describe(const std::vector<Command>& commands, CLI::App& app) {
-  app.set_version_flag("--version", kVersion);
+  app.set_version_flag("--version", "whet " + version());
   app.set_help_flag("-h,--help", "What can be done");
   std::vector<std::function<int()>> runs;
   for (const Command& command : commands) {

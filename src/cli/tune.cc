@@ -11,6 +11,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/version.h"
 #include "cli/command.h"
 #include "cli/model.h"
 #include "cli/options.h"
@@ -216,9 +217,10 @@ Result<Prepared> prepare(const TuneCommand& command) {
 void print_header(const TuneCommand& command, const Prepared& prepared, const RecordFile& file) {
   for (const std::string& note : file.notes()) fmt::print(stderr, "{}\n", note);
   const Target& target = prepared.place.target;
-  fmt::print("whet 0.1.0 · {} · {} task{} · cpu {}, {} thread{} ({}) · records {} ({} there)\n", command.model.model,
-             prepared.chosen.size(), prepared.chosen.size() == 1 ? "" : "s", target.mcpu, target.threads,
-             target.threads == 1 ? "" : "s", cores_text(prepared.place.cores), command.output, file.records().size());
+  fmt::print("whet {} · {} · {} task{} · cpu {}, {} thread{} ({}) · records {} ({} there)\n", version(),
+             command.model.model, prepared.chosen.size(), prepared.chosen.size() == 1 ? "" : "s", target.mcpu,
+             target.threads, target.threads == 1 ? "" : "s", cores_text(prepared.place.cores), command.output,
+             file.records().size());
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
   std::vector<std::string> keys;
   for (const Task& task : prepared.tasks) keys.push_back(task.key);

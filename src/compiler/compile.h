@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/version.h"
 #include "passes/fuse.h"
 #include "schedule/steps.h"
 #include "target/target.h"
@@ -28,7 +29,7 @@ struct ScheduleSource {
 
 struct CompileOptions {
   int jobs = 0;  ///< threads that compile; 0: one a processor
-  std::string compiler = "whet 0.1.0";
+  std::string compiler = "whet " + version();
 };
 
 /// What a task runs on in the compiled model.

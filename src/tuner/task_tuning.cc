@@ -7,6 +7,7 @@
 
 #include "artifact/kernel.h"
 #include "base/hash.h"
+#include "base/version.h"
 #include "records/record_line.h"
 #include "schedule/steps.h"
 
@@ -14,7 +15,6 @@ namespace whet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr const char* kVersion = "0.1.0";
 
 /// Candidates in a row that write schedules which were tried already before a space counts as used up.
 constexpr int kFruitless = 256;
@@ -221,7 +221,7 @@ Record TaskTuning::record(const Trial& trial) const {
   record.seed = seed_;
   record.round = round_;
   record.predicted = trial.predicted;
-  record.whet = kVersion;
+  record.whet = version();
   record.host = host_name();
   record.at = utc_now();
   return record;
