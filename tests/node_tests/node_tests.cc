@@ -131,10 +131,18 @@ Status run_set(const fs::path& folder, const fs::path& set) {
   WHET_TRY(const std::vector<NamedTensor> given, numbered(set, "input"));
   WHET_TRY(const std::vector<NamedTensor> want, numbered(set, "output"));
   ImportOptions options;
-  for (const NamedTensor& input : given) options.values[input.name] = input.tensor;
+  const bool named = std::none_of(given.begin(), given.end(), [](const NamedTensor& t) { return t.name.empty(); });
+  if (named) {
+    for (const NamedTensor& input : given) options.values[input.name] = input.tensor;
+  }
   WHET_TRY(const Graph graph, import_model((folder / "model.onnx").string(), options));
   std::vector<Tensor> inputs;
-  for (ValueId id : graph.inputs) inputs.push_back(options.values.at(graph.value(id).name));
+  if (!named) {  // older cases: in the order of the model's inputs
+    if (given.size() != graph.inputs.size()) return Error{"has another number of inputs than the model"};
+    for (const NamedTensor& input : given) inputs.push_back(input.tensor);
+  }
+  for (ValueId id : named ? graph.inputs : std::vector<ValueId>())
+    inputs.push_back(options.values.at(graph.value(id).name));
   WHET_TRY(const std::vector<Tensor> values, evaluate_graph(graph, inputs));
   std::vector<Tensor> interpreted;
   for (ValueId id : graph.outputs) interpreted.push_back(values[id.index()]);

@@ -50,6 +50,14 @@ Status give_elu(OnnxSite& site, double alpha, double gamma, double width) {
   return site.give(BinaryOperator{BinaryKind::mul}, {y, site.add_scalar("gamma", site.dtype(0), gamma)});
 }
 
+/// x where it is positive, else x * slope.
+Status give_prelu(OnnxSite& site, ValueId slope) {
+  WHET_TRY(const ValueId positive, site.add("positive", UnaryOperator{UnaryKind::relu}, {site.in(0)}));
+  WHET_TRY(const ValueId negative, site.add("negative", ClipOperator{-kInfinity, 0}, {site.in(0)}));
+  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {negative, slope}));
+  return site.give(BinaryOperator{BinaryKind::add}, {positive, scaled});
+}
+
 }  // namespace
 
 Status import_variadic(OnnxSite& site, BinaryKind kind) {
@@ -76,6 +84,45 @@ Status import_mean(OnnxSite& site) {
 }
 
 /// The result has the base's type.
+/// Before operator set 7 the second operand's dimensions stand at those of the first from `axis` on.
+Status import_aligned(OnnxSite& site, BinaryKind kind) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  if (site.opset() < 6) site.ignore({"consumed_inputs"});
+  WHET_TRY(const bool broadcasts, site.flag("broadcast", false));
+  const Shape a = site.shape(0);
+  Shape b = site.shape(1);
+  WHET_TRY(const std::int64_t axis,
+           site.integer("axis", static_cast<std::int64_t>(a.size()) - static_cast<std::int64_t>(b.size())));
+  const bool fits = axis >= 0 && axis + static_cast<std::int64_t>(b.size()) <= static_cast<std::int64_t>(a.size());
+  if (broadcasts && fits) b.resize(a.size() - static_cast<std::size_t>(axis), 1);
+  if (broadcasts ? !fits || broadcast(a, b) != a : a != b) {
+    return site.error("combines " + to_string(site.type(site.in(0))) + " and " + to_string(site.type(site.in(1))) +
+                      (broadcasts ? " from axis " + std::to_string(axis) + " on; the second must fit into the first"
+                                  : " without \"broadcast\"; expected equal shapes"));
+  }
+  ValueId second = site.in(1);
+  if (b != site.shape(1)) {
+    WHET_TRY(second, site.add("aligned", ReshapeOperator{b}, {second}));
+  }
+  return site.give(BinaryOperator{kind}, {site.in(0), second});
+}
+
+/// Before operator set 7 a list of slopes is one a channel.
+Status import_prelu_channels(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  if (site.opset() < 6) site.ignore({"consumed_inputs"});
+  const Shape x = site.shape(0), list = site.shape(1);
+  const bool one = num_elements(list) == 1;
+  if (!one && (x.size() < 2 || list != Shape{x[1]})) {
+    return site.error("the slope is " + to_string(site.type(site.in(1))) + "; expected one a channel of " +
+                      to_string(site.type(site.in(0))));
+  }
+  Shape column(one ? 0 : x.size() - 1, 1);
+  if (!one) column[0] = x[1];
+  WHET_TRY(const ValueId slope, site.add("slope", ReshapeOperator{column}, {site.in(1)}));
+  return give_prelu(site, slope);
+}
+
 Status import_pow(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   ValueId exponent = site.in(1);
@@ -150,10 +197,7 @@ Status import_prelu(OnnxSite& site) {
     return site.error("the slope is " + to_string(site.type(site.in(1))) + "; it must broadcast to " +
                       to_string(site.type(site.in(0))));
   }
-  WHET_TRY(const ValueId positive, site.add("positive", UnaryOperator{UnaryKind::relu}, {site.in(0)}));
-  WHET_TRY(const ValueId negative, site.add("negative", ClipOperator{-kInfinity, 0}, {site.in(0)}));
-  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {negative, site.in(1)}));
-  return site.give(BinaryOperator{BinaryKind::add}, {positive, scaled});
+  return give_prelu(site, site.in(1));
 }
 
 Status import_elu(OnnxSite& site) {

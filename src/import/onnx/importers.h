@@ -38,6 +38,12 @@ template <BinaryKind kind>
 Status import_variadic(OnnxSite& site) {
   return import_variadic(site, kind);
 }
+Status import_aligned(OnnxSite&, BinaryKind);
+template <BinaryKind kind>
+Status import_aligned(OnnxSite& site) {
+  return import_aligned(site, kind);
+}
+Status import_prelu_channels(OnnxSite&);
 Status import_mean(OnnxSite&);
 Status import_pow(OnnxSite&);
 Status import_mod(OnnxSite&);

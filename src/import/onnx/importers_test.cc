@@ -503,6 +503,20 @@ TEST(ImportAttention, TurnsPairsOfNumbers) {
             "n: the angles of its places are 1x5x2; expected 1x3x2");
 }
 
+TEST(ImportElementwise, AlignsFromAnAxisBeforeOperatorSet7) {
+  const Attributes from_1 = {set("broadcast", 1), set("axis", 1)};
+  EXPECT_EQ(imported("Add", 6, {f32({2, 3, 4}), f32({3})}, from_1),
+            "n/aligned: f32[3x1] = reshape(b)\ny: f32[2x3x4] = add(a, n/aligned)");
+  EXPECT_EQ(imported("Mul", 6, {f32({2, 3, 4}), f32({4})}, {set("broadcast", 1)}), "y: f32[2x3x4] = mul(a, b)");
+  EXPECT_EQ(imported("Add", 6, {f32({2, 3, 4}), f32({4})}),
+            "n: combines f32[2x3x4] and f32[4] without \"broadcast\"; expected equal shapes");
+  EXPECT_EQ(imported("Add", 6, {f32({2, 3, 4}), f32({4})}, from_1),
+            "n: combines f32[2x3x4] and f32[4] from axis 1 on; the second must fit into the first");
+  EXPECT_EQ(imported("PRelu", 6, {f32({2, 3, 4}), f32({3})}).substr(0, 34), "n/slope: f32[3x1] = reshape(b)\nn/p");
+  EXPECT_EQ(imported("PRelu", 6, {f32({2, 3, 4}), f32({4})}),
+            "n: the slope is f32[4]; expected one a channel of f32[2x3x4]");
+}
+
 TEST(ImportElementwise, SwishIsAGate) {
   EXPECT_EQ(imported("Swish", 24, {f32({2})}), "n/gate: f32[2] = sigmoid(a)\ny: f32[2] = mul(a, n/gate)");
 }

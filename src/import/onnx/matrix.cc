@@ -15,6 +15,7 @@ Result<ValueId> scaled(OnnxSite& site, const char* part, ValueId value, double f
 /// alpha * a * b + beta * c
 Status import_gemm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  if (site.opset() < 7) site.ignore({"broadcast"});
   MatMulOperator op;
   WHET_TRY(op.transpose_a, site.flag("transA", false));
   WHET_TRY(op.transpose_b, site.flag("transB", false));

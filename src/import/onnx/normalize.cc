@@ -234,6 +234,7 @@ Status import_lrn(OnnxSite& site) {
 
 Status import_batch_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(5));
+  if (site.opset() < 7) site.ignore({"is_test", "consumed_inputs"});
   BatchNormOperator op;
   WHET_TRY(const double momentum, site.number("momentum", 0.9));
   WHET_TRY(op.epsilon, site.number("epsilon", 1e-5));
