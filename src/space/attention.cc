@@ -40,7 +40,6 @@ void add_sources(const ComputeDag& dag, OpId op, Ops& ops) {
   for (OpId input : inputs_of(dag, op)) add_sources(dag, input, ops);
 }
 
-/// The one op that `reader` reads and that is no placeholder, of `among`.
 std::vector<const Load*> loads_of(const Expr& body) {
   std::vector<const Load*> loads;
   for_each(body, [&](const Expr& part) {
@@ -229,6 +228,7 @@ class Builder {
       s_.cache_write(a_.mix, row.outer);
     } else {
       const std::vector<LoopId> inner = s_.compute_at(a_.mix, row.outer, true);
+      if (inner.size() < 3) return;  // refused
       tile(inner[inner.size() - 3], inner[inner.size() - 2], inner.back());
     }
     s_.annotate(row.inner, LoopKind::unrolled);
@@ -246,14 +246,22 @@ class Builder {
     for (OpId op : {a_.weights, a_.sum, a_.exp, a_.top}) rows_of(op);
   }
 
-  /// Row by row, in vectors.
+  /// Row by row, in vectors; the sums of a few rows do not wait for one another.
   void rows_of(OpId op) {
-    s_.compute_at(op, block_, false);
-    vectorize_rows(s_, op, chosen("vectors") * p_.lanes, 1);
+    const std::vector<LoopId> loops = s_.compute_at(op, block_, false);
+    if (loops.empty()) return;  // refused
+    const std::size_t rank = s_.tree().dag.op(op).shape.size(), scores = s_.tree().dag.op(a_.masked).shape.size();
+    const LoopId row = loops[rank < scores ? rank - 1 : rank - 2];
+    // More groups than rows in one: the loop over them is told from the one inside by its extent.
+    const std::int64_t together = chosen("together"), groups = (extent_of(s_.tree(), row) + together - 1) / together;
+    const bool grouped = together > 1 && groups > together;
+    if (grouped) s_.split(row, together, Tail::overlap);
+    vectorize_rows(s_, op, chosen("vectors") * p_.lanes, grouped ? together : 1);
   }
 
   void scores() {
     const std::vector<LoopId> loops = s_.compute_at(a_.masked, block_, false);
+    if (loops.empty()) return;
     const bool plain = a_.masked == a_.scores;
     const std::size_t rank = s_.tree().dag.op(a_.masked).shape.size();
     const Scheduler::Pair row = s_.split(loops[rank - 2], chosen("row1"), Tail::overlap),
@@ -266,6 +274,7 @@ class Builder {
       s_.cache_write(a_.scores, row.outer);
     } else {
       const std::vector<LoopId> inner = s_.compute_at(a_.scores, row.outer, true);
+      if (inner.size() < 3) return;
       tile(inner[inner.size() - 3], inner[inner.size() - 2], inner.back());
     }
     s_.annotate(row.inner, LoopKind::unrolled);
@@ -291,6 +300,7 @@ class Builder {
 
   void head_copy(OpId op) {
     const std::vector<LoopId> loops = s_.compute_at(op, shared_, false);
+    if (loops.size() < 2) return;
     const bool turned = is_transpose(s_.tree().dag, op);
     const LoopId across = loops[loops.size() - 2], along = loops.back();
     const std::int64_t n = turned ? turned_tile(s_.tree().dag, op) : 0;
@@ -409,12 +419,16 @@ std::optional<Sketch> attention_sketch(const ComputeDag& dag, const Target& targ
       {"row2", "queries in a register tile of the result", single(p->mix.ow_options()), 0},
       {"width", "a head's dimensions in a register tile of the result", single(p->mix.oc_options()), a.width},
       {"vectors", "native vectors in a step of the softmax", single({1, 2, 4}), 0},
+      {"together", "queries whose softmax is computed together", single({1, 2, 4}), 0},
   };
   // Heads alone give every worker its share.
   const bool whole = a.heads % target.threads == 0 || a.heads >= 8 * target.threads;
-  sketch.preferred = {{"heads", {whole}},        {"rows", {cut.rows}},   {"row1", {cut.scores.ow}},
-                      {"keys", {cut.scores.oc}}, {"row2", {cut.mix.ow}}, {"width", {cut.mix.oc}},
-                      {"vectors", {4}}};
+  // A short row is one step of four vectors: its sums would wait for themselves.
+  // A short row is one step of four vectors: two rows at a time do not wait for their sums.
+  sketch.preferred = {{"heads", {whole}},        {"rows", {cut.rows}},
+                      {"row1", {cut.scores.ow}}, {"keys", {cut.scores.oc}},
+                      {"row2", {cut.mix.ow}},    {"width", {cut.mix.oc}},
+                      {"vectors", {4}},          {"together", {a.keys_count <= 4 * p->lanes ? 2 : 1}}};
   if (a.values && !a.copy_values) {
     sketch.decisions.push_back({"values", "1: the values of a head are copied together first", single({0, 1}), 0});
     sketch.preferred["values"] = {0};

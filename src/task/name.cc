@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "compute/expr.h"
 #include "task/task.h"
@@ -56,19 +57,32 @@ bool is_attention(const Graph& graph, const Group& group) {
          holds([&](NodeId n) { return std::holds_alternative<MatMulOperator>(graph.node(n).op); });
 }
 
+/// "conv2d+add+relu"; of many operators the first and the last: a name must fit on a screen.
+std::string joined(std::vector<std::string> operators) {
+  constexpr std::size_t kMost = 10, kFirst = 6, kLast = 2;
+  if (operators.size() > kMost) {
+    operators.erase(operators.begin() + kFirst, operators.end() - kLast);
+    operators.insert(operators.begin() + kFirst, "...");
+  }
+  std::string text;
+  for (const std::string& name : operators) text += (text.empty() ? "" : "+") + name;
+  return text;
+}
+
 }  // namespace
 
 std::string name_of(const FusedGraph& fused, const Group& group) {
   if (is_attention(fused.graph, group)) {
     return "attention " + to_string(fused.graph.value(group.outputs[0]).type.shape);
   }
-  std::string operators, window;
+  std::vector<std::string> operators;
+  std::string window;
   for (NodeId n : group.nodes) {
     const Node& node = fused.graph.node(n);
-    operators += (operators.empty() ? "" : "+") + operator_name(fused.graph, node);
+    operators.push_back(operator_name(fused.graph, node));
     if (window.empty()) window = window_of(fused.graph, node);
   }
-  return operators + " " + to_string(fused.graph.value(group.outputs[0]).type.shape) + window;
+  return joined(std::move(operators)) + " " + to_string(fused.graph.value(group.outputs[0]).type.shape) + window;
 }
 
 }  // namespace whet

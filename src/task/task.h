@@ -23,7 +23,8 @@ struct Task {
 /// names what later chooses between algorithms.)
 Result<std::vector<Task>> extract_tasks(const FusedGraph&, const Target&);
 
-/// How people call a group: its operators, the shape of its result, and the window of its convolution or pool.
+/// How people call a group: its operators (of more than ten the first and the last), the shape of its result, and the
+/// window of its convolution or pool.
 std::string name_of(const FusedGraph&, const Group&);
 
 }  // namespace whet

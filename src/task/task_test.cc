@@ -4,6 +4,7 @@
 
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
+#include "passes/testing/random_attention.h"
 #include "passes/testing/random_graph.h"
 #include "task/group_dag.h"
 #include "task/testing/evaluate_groups.h"
@@ -47,6 +48,23 @@ TEST(Groups, ComputeWhatTheGraphComputes) {
           << "seed " << seed << ", output " << k << "\n"
           << to_text(fused);
     }
+  }
+}
+
+TEST(Groups, ComputeAttentionHoweverItIsWritten) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const Graph graph = random_attention(seed);
+    const std::vector<Tensor> inputs = random_inputs(graph, seed);
+    const auto want = evaluate_graph(graph, inputs);
+    ASSERT_TRUE(want.ok());
+    const FusedGraph fused = optimized(graph);
+    ASSERT_NE(names_of(tasks_of(graph)).find("1 x attention "), std::string::npos) << "seed " << seed << "\n"
+                                                                                   << to_text(fused);
+    const auto got = evaluate_groups(fused, inputs);
+    ASSERT_TRUE(got.ok()) << "seed " << seed << ": " << got.error().message << "\n" << to_text(fused);
+    const Difference difference = compare((*got)[0], (*want)[graph.outputs[0].index()]);
+    ASSERT_LE(difference.max_abs, 1e-5 * std::max(1.0, difference.largest)) << "seed " << seed << "\n"
+                                                                            << to_text(fused);
   }
 }
 

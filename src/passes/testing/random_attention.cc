@@ -1,0 +1,41 @@
+#include "passes/testing/random_attention.h"
+
+#include "passes/testing/graph_builder.h"
+
+namespace whet::testing {
+
+Graph random_attention(std::uint64_t seed) {
+  Rng rng(seed);
+  GraphBuilder build;
+  const std::int64_t n = 1 + rng.below(3), l = 16 + rng.below(9), h = 1 + rng.below(3), d = 16 + rng.below(5),
+                     c = h * d;
+  const ValueId x = build.input("x", {n, l, c});
+  const auto scaled = [&](const std::string& name, ValueId v) {
+    return rng.chance(0.4) ? build.binary(name, BinaryKind::mul, v, build.constant(name + "_by", {}, {0.3})) : v;
+  };
+  const bool together = rng.chance(0.5);
+  const ValueId all = build.add("all", MatMulOperator{}, {x, build.constant("w", {c, 3 * c})});
+  const auto heads = [&](const std::string& name, std::int64_t k) {
+    const ValueId tokens = together ? build.add(name, SliceOperator{{0, 0, k * c}, {1, 1, 1}, {n, l, c}}, {all})
+                                    : build.add(name, MatMulOperator{}, {x, build.constant(name + "_w", {c, c})});
+    const ValueId split = build.add(name + "_split", ReshapeOperator{{n, l, h, d}}, {scaled(name + "_scaled", tokens)});
+    return scaled(name + "_late", build.add(name + "_heads", TransposeOperator{{0, 2, 1, 3}}, {split}));
+  };
+  const ValueId q = heads("q", 0), v = heads("v", 2);
+  ValueId k = heads("k", 1), scores;
+  if (rng.chance(0.5)) {
+    k = build.add("k_turned", TransposeOperator{{0, 1, 3, 2}}, {k});
+    scores = build.add("scores", MatMulOperator{}, {q, k});
+  } else {
+    scores = build.add("scores", MatMulOperator{.transpose_b = true}, {q, k});
+  }
+  scores = scaled("scores_scaled", scores);
+  if (rng.chance(0.4))
+    scores = build.plus("masked", scores, build.constant("mask", {1, 1, rng.chance(0.5) ? 1 : l, l}));
+  if (rng.chance(0.3)) scores = build.plus("biased", build.constant("bias", {1, h, l, l}), scores);
+  ValueId y = build.add("mix", MatMulOperator{}, {build.add("weights", SoftmaxOperator{3}, {scores}), v});
+  if (rng.chance(0.7)) y = build.add("tokens", TransposeOperator{{0, 2, 1, 3}}, {y});
+  return build.finish({rng.chance(0.5) ? build.relu("y", y) : y});
+}
+
+}  // namespace whet::testing

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "graph/graph.h"
+
+namespace whet::testing {
+
+/// Attention as one of its exporters may have written it: tokens [batch, 16..24, heads x 16..20]; queries, keys and
+/// values from one product or three, scaled here or there, with or without a mask and a bias.
+Graph random_attention(std::uint64_t seed);
+
+}  // namespace whet::testing
