@@ -165,7 +165,7 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
                {"Held by", false},
                {"Trials"},
                {"Failed"},
-               {"", false}});
+               {"Note", false}});
   int untouched = 0;
   for (std::size_t id = 0; id < progress.tasks.size(); ++id) {
     const TaskProgress& task = progress.tasks[id];

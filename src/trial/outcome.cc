@@ -45,9 +45,8 @@ constexpr Entry kTable[kOutcomeCodes] = {
      "or hangs; "
      "raise the limit for tasks that honestly take seconds a run."},
     {"unknown",
-     "Something failed that fits no other number; the message holds all that is known. Run again with -v and report "
-     "what it "
-     "says."},
+     "Something failed that fits no other number; the message holds all that is known. Report it together with the "
+     "line of the record file."},
     {"crash",
      "The process that built or ran the candidate died; the message names the signal and, where known, the address. "
      "Only this "
