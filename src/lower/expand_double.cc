@@ -3,8 +3,12 @@
 #include <limits>
 #include <span>
 
+#include "lower/notation.h"
+
 namespace whet {
 namespace {
+
+using namespace notation;
 
 // The polynomials are our own Chebyshev fits at 40 digits of the function that the comment beside each names.
 
@@ -17,26 +21,7 @@ constexpr double kMagic = 0x1.8p52;
 /// ln 2 in two parts: the first times integers below 2^11 is exact.
 constexpr double kLn2High = 0x1.62e42fefa38p-1, kLn2Low = 0x1.ef35793c7673p-45;
 
-Expr number(const Expr& like, double value) { return broadcast(float_const(value, like->dtype), like->lanes); }
-Expr whole(const Expr& like, std::int64_t value) { return broadcast(int_const(value, like->dtype), like->lanes); }
-Expr operator+(const Expr& a, double b) { return a + number(a, b); }
-Expr operator-(const Expr& a, double b) { return a - number(a, b); }
-Expr operator*(const Expr& a, double b) { return a * number(a, b); }
-Expr operator<(const Expr& a, double b) { return a < number(a, b); }
-Expr operator>(const Expr& a, double b) { return a > number(a, b); }
-Expr operator>=(const Expr& a, double b) { return a >= number(a, b); }
-Expr choose(Expr condition, double a, Expr b) { return select(std::move(condition), number(b, a), b); }
-Expr bits_of(const Expr& x) { return make_expr(DType::i64, x->lanes, Call{MathFn::bits_of, {x}}); }
-Expr float_of_bits(const Expr& x) { return make_expr(DType::f64, x->lanes, Call{MathFn::float_of_bits, {x}}); }
-Expr absolute(const Expr& x) { return make_expr(x->dtype, x->lanes, Call{MathFn::abs, {x}}); }
 Expr with_sign_of(const Expr& sign, const Expr& magnitude) { return select(sign < 0.0, -magnitude, magnitude); }
-
-/// c[0] + x c[1] + x² c[2] + ...
-Expr polynomial(const Expr& x, std::span<const double> c) {
-  Expr sum = number(x, c.back());
-  for (std::size_t i = c.size() - 1; i-- > 0;) sum = sum * x + c[i];
-  return sum;
-}
 
 Expr exponential(const Expr& x, const Bind& bind) {
   // (e^r - 1 - r) / r², |r| <= ln 2 / 2

@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "lower/expand_double.h"
+#include "lower/notation.h"
 
 namespace whet {
 namespace {
+
+using namespace notation;
 
 // The polynomials below are our own minimax fits (Lawson's iteration at 40 digits) of the function that the comment
 // beside each names, weighted by what the error means in the result. Splitting ln 2 and pi/2 into parts whose products
@@ -64,26 +67,8 @@ class LetScope {
 
 // ---- Notation
 
-Expr number(const Expr& like, double value) { return broadcast(float_const(value, like->dtype), like->lanes); }
-Expr whole(const Expr& like, std::int64_t value) { return broadcast(int_const(value, like->dtype), like->lanes); }
-Expr operator+(const Expr& a, double b) { return a + number(a, b); }
-Expr operator-(const Expr& a, double b) { return a - number(a, b); }
-Expr operator*(const Expr& a, double b) { return a * number(a, b); }
-Expr operator<(const Expr& a, double b) { return a < number(a, b); }
-Expr operator>(const Expr& a, double b) { return a > number(a, b); }
-Expr operator>=(const Expr& a, double b) { return a >= number(a, b); }
-Expr choose(Expr condition, double a, Expr b) { return select(std::move(condition), number(b, a), b); }
-Expr bits_of(const Expr& x) { return make_expr(DType::i32, x->lanes, Call{MathFn::bits_of, {x}}); }
-Expr float_of_bits(const Expr& x) { return make_expr(DType::f32, x->lanes, Call{MathFn::float_of_bits, {x}}); }
-Expr absolute(const Expr& x) { return make_expr(x->dtype, x->lanes, Call{MathFn::abs, {x}}); }
 Expr square_root(const Expr& x) { return make_expr(x->dtype, x->lanes, Call{MathFn::sqrt, {x}}); }
 Expr is_nan(const Expr& x) { return binary(BinaryOp::ne, x, x); }
-/// c[0] + x c[1] + x² c[2] + ...
-Expr polynomial(const Expr& x, std::span<const double> c) {
-  Expr sum = number(x, c.back());
-  for (std::size_t i = c.size() - 1; i-- > 0;) sum = sum * x + c[i];
-  return sum;
-}
 /// `x` times 2^n, for a result that is neither subnormal nor infinite: n goes straight into the exponent.
 Expr scale(const Expr& x, const Expr& n) { return float_of_bits(bits_of(x) + n * whole(n, kMantissa)); }
 

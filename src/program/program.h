@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/id.h"
@@ -32,6 +33,8 @@ struct Buffer {
 
 /// block, thread, virtual_thread: bound to those of a GPU; on a CPU they run as serial loops do.
 enum class LoopKind : std::uint8_t { serial, parallel, vectorized, unrolled, block, thread, virtual_thread };
+/// The word that begins such a loop in the text of programs and of loop trees: "for", "parallel", "vector", ...
+std::string_view word_of(LoopKind);
 
 struct StmtNode;
 /// An immutable statement; copying shares the nodes.

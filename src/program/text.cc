@@ -8,26 +8,6 @@
 namespace whet {
 namespace {
 
-std::string_view word_of(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::serial:
-      return "for";
-    case LoopKind::parallel:
-      return "parallel";
-    case LoopKind::vectorized:
-      return "vector";
-    case LoopKind::unrolled:
-      return "unroll";
-    case LoopKind::block:
-      return "block";
-    case LoopKind::thread:
-      return "thread";
-    case LoopKind::virtual_thread:
-      return "virtual";
-  }
-  return "";
-}
-
 std::string_view word_of(Scope scope) {
   switch (scope) {
     case Scope::argument:
@@ -143,6 +123,26 @@ class ProgramPrinter {
 };
 
 }  // namespace
+
+std::string_view word_of(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::serial:
+      return "for";
+    case LoopKind::parallel:
+      return "parallel";
+    case LoopKind::vectorized:
+      return "vector";
+    case LoopKind::unrolled:
+      return "unroll";
+    case LoopKind::block:
+      return "block";
+    case LoopKind::thread:
+      return "thread";
+    case LoopKind::virtual_thread:
+      return "virtual";
+  }
+  return "";
+}
 
 std::string to_text(const Program& program) {
   ProgramPrinter printer(program);

@@ -21,26 +21,6 @@ std::pair<int, int> position(const LoopTree& tree, DigitId wanted) {
   return {at, count};
 }
 
-std::string_view word(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::serial:
-      return "for";
-    case LoopKind::parallel:
-      return "parallel";
-    case LoopKind::vectorized:
-      return "vector";
-    case LoopKind::unrolled:
-      return "unroll";
-    case LoopKind::block:
-      return "block";
-    case LoopKind::thread:
-      return "thread";
-    case LoopKind::virtual_thread:
-      return "virtual";
-  }
-  return "";
-}
-
 /// Splits of the digits of a loop whose factor does not divide: "  # 17 by 6, guard".
 std::string tails(const LoopTree& tree, LoopId id) {
   std::string text = is_rfactored(tree, id) ? "  # rfactor" : "";
@@ -71,7 +51,7 @@ void print(const LoopTree& tree, const Item& item, int depth, std::string& text)
   if (first && place.rolled.valid())
     text += fmt::format("{}{} rolled along {}\n", indent, tree.dag.op(loop.op).name, name_of(tree, place.rolled));
   if (first && place.registers) text += fmt::format("{}{} @registers\n", indent, tree.dag.op(loop.op).name);
-  text += fmt::format("{}{} {} in {}{}\n", indent, word(loop.kind), name_of(tree, item.loop),
+  text += fmt::format("{}{} {} in {}{}\n", indent, word_of(loop.kind), name_of(tree, item.loop),
                       extent_of(tree, item.loop), tails(tree, item.loop));
   for (const RegisterCache& cache : tree.caches)
     if (cache.loop == item.loop) text += fmt::format("{}  cache {} @registers\n", indent, tree.dag.op(cache.op).name);
