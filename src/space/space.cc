@@ -296,11 +296,7 @@ struct Template {
 
 /// The experts' schedules; the first that fits gives the default.
 constexpr Template kTemplates[] = {
-    {attention_sketch},
-    {squeeze_sketch},
-    {tile_sketch},
-    {winograd_sketch, false},
-    {always_rows, true, true},
+    {attention_sketch}, {squeeze_sketch}, {tile_sketch}, {winograd_sketch, false}, {always_rows, true, true},
 };
 
 /// Random samples from the rules' sketches, to one from a template's: where an expert wrote a large one, and where there
