@@ -206,9 +206,10 @@ void Facts::add_fact(Affine fact, bool of_lanes) {
   }
 }
 
-void Facts::assume(const Expr& condition) { assume(lane_of(condition), condition->lanes > 1); }
-void Facts::assume_not(const Expr& condition) { assume_not(lane_of(condition), condition->lanes > 1); }
+void Facts::assume(const Expr& condition) { assume(condition, condition->lanes > 1); }
+void Facts::assume_not(const Expr& condition) { assume_not(condition, condition->lanes > 1); }
 
+// Lanes are taken of indices alone: most conditions of vector math compare floats, and are long.
 void Facts::assume(const Expr& condition, bool of_lanes) {
   if (const auto* n = std::get_if<Unary>(&condition->kind)) return assume_not(n->a, of_lanes);
   const auto* n = std::get_if<Binary>(&condition->kind);
@@ -219,7 +220,7 @@ void Facts::assume(const Expr& condition, bool of_lanes) {
     return;
   }
   if (!is_index(n->a)) return;
-  const Affine difference = sub(to_affine(n->b), to_affine(n->a));
+  const Affine difference = sub(to_affine(lane_of(n->b)), to_affine(lane_of(n->a)));
   auto at_least = [&](Affine d, std::int64_t least) {
     d.constant -= least;
     add_fact(std::move(d), of_lanes);

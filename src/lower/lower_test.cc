@@ -121,18 +121,29 @@ TEST(Vectorize, ReadsRegistersWholeWhereDataChooses) {
   EXPECT_EQ(after("vectorize", R"(
 x = PLACEHOLDER [5]
 w = PLACEHOLDER [5, 16]
-m = PLACEHOLDER [16]
+m = PLACEHOLDER [16] i64
 s(j) += (x[k]*w[k, j]) for j in 16, k in 5
-y(j) = select((m[j] > 0f), s[j], w[0, j]) for j in 16
+y(j) = select((m[j] > 0), s[j], w[0, j]) for j in 16
 return y
 )",
                   "split l2 16 guard; compute_at o3 l3 registers; reorder l6 l5; vectorize l5; vectorize l4"),
             R"(  s[ramp(0, 1, 16)] = broadcast(0f, 16)
   for k in 0 .. 5
     s[ramp(0, 1, 16)] = (s[ramp(0, 1, 16)] + (broadcast(x[k], 16)*w[ramp((k*16), 1, 16)]))
-  let mask8 = (m[ramp(0, 1, 16)] > broadcast(0f, 16))
+  let mask8 = (m[ramp(0, 1, 16)] > broadcast(0, 16))
   y[ramp(0, 1, 16)] = select(mask8, s[ramp(0, 1, 16)], (w[ramp(0, 1, 16)] where !mask8))
 )");
+}
+TEST(Vectorize, MasksNothingWhereFloatsChoose) {
+  EXPECT_EQ(after("vectorize", R"(
+x = PLACEHOLDER [16]
+y = PLACEHOLDER [16]
+z(i) = select((x[i] < 0f) || (y[i] > 1f), y[i], x[i]) for i in 16
+return z
+)",
+                  "vectorize l0"),
+            "  z[ramp(0, 1, 16)] = select((x[ramp(0, 1, 16)] < broadcast(0f, 16)) || (y[ramp(0, 1, 16)] > "
+            "broadcast(1f, 16)), y[ramp(0, 1, 16)], x[ramp(0, 1, 16)])\n");
 }
 TEST(Unbind, RunsBlocksAndThreadsAsLoops) {
   EXPECT_EQ(after("generate", kRow, "split l0 6 overlap; bind l1 block; bind l2 thread"), R"(  block i.0 in 0 .. 3

@@ -37,8 +37,10 @@ class Reciprocals {
   explicit Reciprocals(Program& program) : program_(program) {
     Divisions all;
     find(program.body, 1, all);
+    divides_ = all.count > 0;
     waits_for_divisions_ = all.operations < kBusy * all.count;
   }
+  bool divides() const { return divides_; }
 
   Stmt visit(const Stmt& s) {
     if (worthwhile({s})) return guarded(s);
@@ -170,7 +172,7 @@ class Reciprocals {
   }
 
   Program& program_;
-  bool waits_for_divisions_ = false;
+  bool divides_ = false, waits_for_divisions_ = false;
 };
 
 }  // namespace
@@ -178,6 +180,7 @@ class Reciprocals {
 Result<Program> share_reciprocals(Program program, const Target& target) {
   if (!target.fma || !program.body.defined()) return program;
   Reciprocals reciprocals(program);
+  if (!reciprocals.divides()) return program;
   program.body = reciprocals.visit(program.body);
   return rename_apart(std::move(program));
 }

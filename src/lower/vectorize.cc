@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compute/affine.h"
+#include "compute/scalar.h"
 
 namespace whet {
 namespace {
@@ -49,6 +50,15 @@ bool is_data_alone(const Expr& e) {
   bool varies = false;
   for_each(unread, [&](const Expr& part) { varies = varies || std::holds_alternative<Var>(part->kind); });
   return !varies;
+}
+
+/// Floats decide it: no index becomes legal by it, and no side needs a mask.
+bool compares_floats(const Expr& e) {
+  if (const auto* n = std::get_if<Unary>(&e->kind)) return n->op == UnaryOp::logical_not && compares_floats(n->a);
+  const auto* n = std::get_if<Binary>(&e->kind);
+  if (!n) return false;
+  if (is_logic(n->op)) return compares_floats(n->a) && compares_floats(n->b);
+  return is_comparison(n->op) && is_float(n->a->dtype);
 }
 
 struct Vectorizer {
@@ -151,6 +161,10 @@ struct Vectorizer {
       const Expr if_true = as_lanes(expr(s.if_true), lanes), if_false = as_lanes(expr(s.if_false), lanes);
       chosen = outside;
       return make_expr(e->dtype, lanes, Select{s.condition, if_true, if_false});
+    }
+    if (compares_floats(s.condition)) {
+      const Expr condition = as_lanes(expr(s.condition), lanes), if_true = as_lanes(expr(s.if_true), lanes);
+      return make_expr(e->dtype, lanes, Select{condition, if_true, as_lanes(expr(s.if_false), lanes)});
     }
     const bool by_data = is_data_alone(s.condition);
     const Expr condition = named(as_lanes(expr(s.condition), lanes));
