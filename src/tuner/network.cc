@@ -78,13 +78,19 @@ class Settling {
   /// What the times say; the one model that is faster than the tuned one becomes what the records rank first.
   Result<NetworkTruth> conclude(const std::vector<Rivals>& rivals) {
     NetworkTruth truth;
-    truth.untuned_seconds = timed_[kUntuned].own.seconds;
+    const TimedRival& untuned = timed_[kUntuned];
+    truth.untuned_seconds = untuned.own.seconds;
     truth.disturbed = is_disturbed(tuned_);
     for (std::size_t i = 0; i < rivals.size(); ++i)
       truth.swaps.push_back({rivals[i].task->name, timed_[kFirstSwap + i].own.seconds, false});
     const std::optional<std::size_t> faster = faster_than(tuned_, timed_);
     truth.tuned = faster ? timed_[*faster].own : tuned_;
-    if (!faster) return truth;
+    // What is printed side by side was measured side by side, or is scaled by what was.
+    if (!faster) {
+      truth.tuned.seconds = untuned.tuned_seconds;
+      return truth;
+    }
+    truth.untuned_seconds *= timed_[*faster].tuned_seconds / untuned.tuned_seconds;
     if (*faster < kFirstSwap) {
       WHET_TRY(truth.back_to_default, back_to_default(*faster == kCautious ? kClearGain : 0));
       return truth;
