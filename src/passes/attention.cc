@@ -13,7 +13,8 @@ constexpr std::int64_t kFewest = 16;
 
 class Search {
  public:
-  explicit Search(const Graph& graph) : graph_(graph), producer_(graph.values.size()), readers_(graph.values.size()) {
+  explicit Search(const Graph& graph)
+      : graph_(graph), producer_(graph.values.size()), readers_(graph.values.size()), taken_(graph.nodes.size()) {
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const NodeId id(static_cast<std::int64_t>(n));
       producer_[graph.nodes[n].output.index()] = id;
@@ -22,8 +23,8 @@ class Search {
     for (ValueId output : graph.outputs) readers_[output.index()].push_back(NodeId());
   }
 
-  /// The attention around a softmax; nothing where it is another softmax.
-  std::optional<std::vector<NodeId>> around(NodeId softmax) const {
+  /// The attention around a softmax, whose operators no later one takes; nothing where it is another softmax.
+  std::optional<std::vector<NodeId>> around(NodeId softmax) {
     const Node& node = graph_.node(softmax);
     const auto* op = std::get_if<SoftmaxOperator>(&node.op);
     if (op == nullptr || op->log || op->axis + 1 != static_cast<std::int64_t>(shape(node.output).size())) {
@@ -41,17 +42,20 @@ class Search {
     }
     take_moves_after(*mix, nodes);
     std::sort(nodes.begin(), nodes.end());
+    for (NodeId node : nodes) taken_[node.index()] = true;
     return nodes;
   }
 
  private:
   const Shape& shape(ValueId id) const { return graph_.value(id).type.shape; }
   std::optional<NodeId> producer(ValueId id) const {
-    return producer_[id.index()].valid() ? std::optional(producer_[id.index()]) : std::nullopt;
+    const NodeId node = producer_[id.index()];
+    return node.valid() && !taken_[node.index()] ? std::optional(node) : std::nullopt;
   }
   std::optional<NodeId> only_reader(ValueId id) const {
     const std::vector<NodeId>& readers = readers_[id.index()];
-    return readers.size() == 1 && readers[0].valid() ? std::optional(readers[0]) : std::nullopt;
+    const bool is_free = readers.size() == 1 && readers[0].valid() && !taken_[readers[0].index()];
+    return is_free ? std::optional(readers[0]) : std::nullopt;
   }
 
   /// A product of two activations as they are stored.
@@ -143,12 +147,13 @@ class Search {
   const Graph& graph_;
   std::vector<NodeId> producer_;
   std::vector<std::vector<NodeId>> readers_;  ///< of a value; an invalid one for the user
+  std::vector<bool> taken_;                   ///< nodes of an attention
 };
 
 }  // namespace
 
 std::vector<std::vector<NodeId>> find_attentions(const Graph& graph) {
-  const Search search(graph);
+  Search search(graph);
   std::vector<std::vector<NodeId>> found;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (auto nodes = search.around(NodeId(static_cast<std::int64_t>(n)))) found.push_back(std::move(*nodes));

@@ -87,11 +87,14 @@ class Dominance {
 
 class Fusion {
  public:
-  explicit Fusion(const Graph& graph) : graph_(graph), dominance_(graph), parent_(graph.nodes.size()) {
+  explicit Fusion(const Graph& graph)
+      : graph_(graph), dominance_(graph), parent_(graph.nodes.size()), readers_(graph.values.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
     for (Index n = 0; n < graph.nodes.size(); ++n) {
       classes_.push_back(class_of(graph.nodes[n].op));
       summaries_.push_back(summary_of(n));
+      const std::set<ValueId> inputs(graph.nodes[n].inputs.begin(), graph.nodes[n].inputs.end());
+      for (ValueId input : inputs) ++readers_[input.index()];
     }
   }
 
@@ -266,10 +269,7 @@ class Fusion {
     if (slice == nullptr ||
         std::any_of(slice->steps.begin(), slice->steps.end(), [](std::int64_t s) { return s != 1; }))
       return false;
-    const ValueId whole = graph_.nodes[n].inputs[0];
-    return std::count_if(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& node) {
-             return std::find(node.inputs.begin(), node.inputs.end(), whole) != node.inputs.end();
-           }) > 1;
+    return readers_[graph_.nodes[n].inputs[0].index()] > 1;
   }
 
   bool reads_through(Index n, Index end) const {
@@ -296,6 +296,7 @@ class Fusion {
   std::vector<Index> parent_;
   std::vector<OperatorClass> classes_;
   std::vector<Summary> summaries_;
+  std::vector<int> readers_;  ///< nodes that read a value
 };
 
 // ---- From sets of nodes to groups.

@@ -305,6 +305,26 @@ TEST(Patterns, AttentionWithTransposedKeys) {
             "transpose+matmul+softmax+matmul\n");
 }
 
+/// What stands between two of them belongs to the first.
+TEST(Patterns, AttentionOfAnAttention) {
+  Pattern p;
+  const ValueId q = p.input("q", {1, 32, 32, 32}), k = p.input("k", {1, 32, 32, 32}), v = p.input("v", {1, 32, 32, 32});
+  const ValueId first = p.product("mix", p.softmax("weights", p.product("scores", q, k)), v);
+  const ValueId turned = p.transpose("turned", first, {0, 2, 1, 3});
+  const ValueId weights = p.softmax("weights2", p.product("scores2", turned, k));
+  EXPECT_EQ(groups_of(p.finish({p.product("mix2", weights, v)})),
+            "matmul+softmax+matmul+transpose\nmatmul+softmax+matmul\n");
+}
+
+/// A product is the last of one or the first of another.
+TEST(Patterns, AttentionWhoseResultIsScores) {
+  Pattern p;
+  const ValueId q = p.input("q", {2, 32, 32}), k = p.input("k", {2, 32, 32}), v = p.input("v", {2, 32, 32});
+  const ValueId first = p.product("mix", p.softmax("weights", p.product("scores", q, k)), v);
+  EXPECT_EQ(groups_of(p.finish({p.product("mix2", p.softmax("weights2", first), v)})),
+            "matmul+softmax+matmul\nsoftmax\nmatmul\n");
+}
+
 /// One query reads each key once: turning the keys would cost more.
 TEST(Patterns, AttentionOfOneQueryStaysSeparate) {
   Pattern p;
