@@ -50,19 +50,21 @@ class Dominance {
   Index sink() const { return sink_; }
   /// The nearest node behind `n` that every path to an output passes; the sink when there is none.
   Index next(Index n) const { return next_[n]; }
-  const std::vector<Index>& consumers(Index n) const { return consumers_[n]; }
-  /// The nodes on paths from `n` to `end`, without `n`, with `end`.
-  std::vector<Index> between(Index n, Index end) const {
+  /// The nodes on paths from `n` to `end`, without `n`, with `end`; nothing as soon as one but `end` is not admitted.
+  template <typename Admits>
+  std::optional<std::vector<Index>> between(Index n, Index end, const Admits& admits) const {
     std::set<Index> seen = {end};
     std::vector<Index> open = {n};
     while (!open.empty()) {
       const Index at = open.back();
       open.pop_back();
       for (Index c : consumers_[at]) {
-        if (seen.insert(c).second) open.push_back(c);
+        if (!seen.insert(c).second) continue;
+        if (!admits(c)) return std::nullopt;
+        open.push_back(c);
       }
     }
-    return {seen.begin(), seen.end()};
+    return std::vector<Index>(seen.begin(), seen.end());
   }
 
  private:
@@ -106,10 +108,11 @@ class Fusion {
         for (NodeId n : nodes) unite(nodes.back().index(), n.index());
       }
     }
-    sweep([&](Index n, Index end) { return summary(n).anchor && joins_epilogue(n, end); });
-    sweep([&](Index n, Index end) { return joins_epilogue(n, end) || joins_rows(n, end); });
-    sweep([&](Index n, Index end) {
-      return joins_epilogue(n, end) || joins_rows(n, end) || joins_chain(n, end) || joins_consumer(n, end);
+    sweep([&](Index n, const auto& readers) { return summary(n).anchor && joins_epilogue(n, readers); });
+    sweep([&](Index n, const auto& readers) { return joins_epilogue(n, readers) || joins_rows(n, readers); });
+    sweep([&](Index n, const auto& readers) {
+      return joins_epilogue(n, readers) || joins_rows(n, readers) || joins_chain(n, readers) ||
+             joins_consumer(n, readers);
     });
   }
 
@@ -154,14 +157,19 @@ class Fusion {
     return Rows{x, first};
   }
 
+  /// Unites nodes with all that reads them up to the node that every such path passes, where a rule allows it. No rule
+  /// allows convolutions, products or windows on the way: h of a recurrence is read by all that follows.
   template <typename Rule>
   void sweep(const Rule& rule) {
     for (bool changed = true; changed;) {
       changed = false;
       for (Index n = graph_.nodes.size(); n-- > 0;) {
         const Index end = dominance_.next(n);
-        if (end == dominance_.sink() || root(n) == root(end) || !rule(n, end)) continue;
-        for (Index k : dominance_.between(n, end)) unite(n, k);
+        if (end == dominance_.sink() || root(n) == root(end)) continue;
+        const auto readers =
+            dominance_.between(n, end, [&](Index k) { return only_moves_or_maps(k) || rows_of(k).has_value(); });
+        if (!readers || !rule(n, *readers)) continue;
+        for (Index k : *readers) unite(n, k);
         changed = true;
       }
     }
@@ -191,12 +199,12 @@ class Fusion {
   bool is_elementwise(Index n) const { return classes_[n] == OperatorClass::elementwise; }
   bool only_moves_or_maps(Index n) const { return is_elementwise(n) || classes_[n] == OperatorClass::injective; }
 
-  /// All that reads n, up to `end`, is elementwise over n's shape; the groups together have one heavy member at the
+  /// All that reads n is elementwise over n's shape; the groups together have one heavy member at the
   /// most.
-  bool joins_epilogue(Index n, Index end) const {
+  bool joins_epilogue(Index n, const std::vector<Index>& readers) const {
     if (classes_[n] == OperatorClass::injective && !summary(n).pads_only) return false;
     std::set<Index> groups = {root(n)};
-    for (Index k : dominance_.between(n, end)) {
+    for (Index k : readers) {
       if (!is_elementwise(k) || shape(k) != shape(n)) return false;
       groups.insert(root(k));
     }
@@ -213,10 +221,10 @@ class Fusion {
     return heavy + reducing <= 1;
   }
 
-  /// n and all that reads it up to `end` works along the same rows: elementwise over whole rows or over one value a
+  /// n and all that reads it works along the same rows: elementwise over whole rows or over one value a
   /// row, or a reduction of rows.
-  bool joins_rows(Index n, Index end) const {
-    std::vector<Index> members = dominance_.between(n, end);
+  bool joins_rows(Index n, const std::vector<Index>& readers) const {
+    std::vector<Index> members = readers;
     members.push_back(n);
     std::optional<Rows> rows;
     for (Index k : members) {
@@ -232,12 +240,12 @@ class Fusion {
     });
   }
 
-  /// n is cheap to compute where it is read: elementwise and injective operators up to `end`, none of which asks for an
+  /// n is cheap to compute where it is read: elementwise and injective operators, none of which asks for an
   /// element of n at more places than n has.
-  bool joins_chain(Index n, Index end) const {
+  bool joins_chain(Index n, const std::vector<Index>& readers) const {
     if (!only_moves_or_maps(n) || !summary(n).alone()) return false;
     std::set<Index> groups = {root(n)};
-    for (Index k : dominance_.between(n, end)) {
+    for (Index k : readers) {
       if (!only_moves_or_maps(k) || !summary(k).alone()) return false;
       if (summary(n).arithmetic && repeats(k, n)) return false;
       groups.insert(root(k));
@@ -257,10 +265,9 @@ class Fusion {
   }
 
   /// n is computed inside its only consumer, which reduces it: each element once, or as padding.
-  bool joins_consumer(Index n, Index end) const {
-    const std::vector<Index>& consumers = dominance_.consumers(n);
-    if (consumers.size() != 1 || consumers[0] != end || !only_moves_or_maps(n) || !summary(n).alone()) return false;
-    return reads_through(n, end);
+  bool joins_consumer(Index n, const std::vector<Index>& readers) const {
+    if (readers.size() != 1 || !only_moves_or_maps(n) || !summary(n).alone()) return false;
+    return reads_through(n, readers[0]);
   }
 
   /// A range of what others read as well: a convolution or matmul reads it where it stands.
