@@ -204,28 +204,81 @@ OpId define_at(const Site& site, const ArgReduceOperator& op) {
   });
 }
 
-/// Each element's rank is the number of those that come before it; the k-th place is that of the element of rank k.
+namespace {
+
+/// How TopK narrows a row down: into pieces of kSplit^rounds elements; the best k are split by kSplit, so many times.
+constexpr std::int64_t kSplit = 4;
+
+/// The rounds of fewest comparisons: pieces are compared each with each. At most the first pieces are fewer than
+/// kSplit * k, never fewer than k.
+int rounds_of(std::int64_t extent, std::int64_t k) {
+  const double later = static_cast<double>(kSplit * k) * static_cast<double>(kSplit * k);
+  int rounds = 0;
+  for (double first = static_cast<double>(extent); first * first * (1 - 1.0 / (kSplit * kSplit)) > later;
+       first /= kSplit)
+    ++rounds;
+  return rounds;
+}
+
+}  // namespace
+
+/// A row falls into pieces, and each piece's rank is the number of those that come before it: whose best is better, or
+/// as good and further in front. The k best pieces hold the k best elements; they fall into smaller ones, and so on to
+/// single elements. Places count in i32, as many at a time.
 OpId define_at(const Site& site, const TopKOperator& op) {
   const Along along{site, static_cast<std::size_t>(op.axis)};
-  const std::vector<Axis> r_axis = {{"r", along.extent()}};
+  const std::int64_t extent = along.extent(), k = site.output.shape[along.axis];
   const Expr zero = int_const(0, DType::i32), one = int_const(1, DType::i32);
-  const OpId rank = site.reduce(site.part("rank"), axes_of(site.shape(0)), r_axis, Reducer::sum, OpFamily::reduce,
-                                [&](const Exprs& i, const Exprs& r) {
-                                  Exprs other = i;
-                                  other[along.axis] = r[0];
-                                  const Expr mine = site.read(0, i), its = site.read(0, other);
-                                  const Expr better = op.largest ? its > mine : its < mine;
-                                  const Expr tie = equal(its, mine) && r[0] < i[along.axis];
-                                  return select(better || tie, one, zero);
-                                });
-  const OpId at = site.reduce(site.part("place"), axes_of(site.output.shape), r_axis, Reducer::sum, OpFamily::reduce,
-                              [&](const Exprs& i, const Exprs& r) {
-                                Exprs other = i;
-                                other[along.axis] = r[0];
-                                const Expr hit = equal(site.read(rank, other), cast(DType::i32, i[along.axis]));
-                                return select(hit, cast(DType::i32, r[0]), zero);
-                              });
-  return site.result(OpFamily::elementwise, [&](const Exprs& i) { return cast(DType::i64, site.read(at, i)); });
+  const Reducer better_of = op.largest ? Reducer::max : Reducer::min;
+  const auto with = [&](Exprs i, const Expr& at) {
+    i[along.axis] = at;
+    return i;
+  };
+  const auto axes = [&](std::int64_t count) {
+    std::vector<Axis> all = axes_of(site.shape(0));
+    all[along.axis].extent = count;
+    return all;
+  };
+  const int rounds = rounds_of(extent, k);
+  std::int64_t length = 1;
+  for (int round = 0; round < rounds; ++round) length *= kSplit;
+  std::int64_t pieces = (extent + length - 1) / length;
+  std::function<Expr(const Exprs& i)> start = [&](const Exprs& i) { return cast(DType::i32, i[along.axis] * length); };
+  OpId place;
+  for (;; length /= kSplit) {
+    std::function<Expr(const Exprs& i)> best = [&](const Exprs& i) { return site.read(0, i); };
+    if (rounds > 0) {
+      const OpId id = site.reduce(site.part("best"), axes(pieces), {{"r", length}}, better_of, OpFamily::reduce,
+                                  [&](const Exprs& i, const Exprs& r) {
+                                    const Expr at = cast(DType::i64, start(i)) + r[0];
+                                    const Expr x = site.read(0, with(i, clamped(at, extent)));
+                                    return select(at < int_const(extent), x, identity_of(better_of, x->dtype));
+                                  });
+      best = [&site, id](const Exprs& i) { return site.read(id, i); };
+    }
+    const OpId rank = site.reduce(site.part("rank"), axes(pieces), {{"r", pieces}}, Reducer::sum, OpFamily::reduce,
+                                  [&](const Exprs& i, const Exprs& r) {
+                                    const Exprs other = with(i, r[0]);
+                                    const Expr mine = best(i), its = best(other);
+                                    const Expr better = op.largest ? its > mine : its < mine;
+                                    const Expr tie = equal(its, mine) && start(other) < start(i);
+                                    return select(better || tie, one, zero);
+                                  });
+    place = site.reduce(site.part("place"), axes(k), {{"r", pieces}}, Reducer::sum, OpFamily::reduce,
+                        [&](const Exprs& i, const Exprs& r) {
+                          const Exprs other = with(i, r[0]);
+                          const Expr hit = equal(site.read(rank, other), cast(DType::i32, i[along.axis]));
+                          return select(hit, start(other), zero);
+                        });
+    if (length == 1) break;
+    pieces = k * kSplit;
+    const OpId next = site.map(site.part("start"), axes(pieces), OpFamily::injective, [&](const Exprs& i) {
+      const Expr within = floormod(i[along.axis], kSplit) * (length / kSplit);
+      return site.read(place, with(i, floordiv(i[along.axis], kSplit))) + cast(DType::i32, within);
+    });
+    start = [&site, next](const Exprs& i) { return site.read(next, i); };
+  }
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) { return cast(DType::i64, site.read(place, i)); });
 }
 
 /// Sums within chunks, and of the chunks before: n^1.5 additions instead of n^2.

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ops/testing/define_one.h"
 
@@ -246,6 +248,32 @@ TEST(Value, OfRunningSumsOfEveryLength) {
     }
   }
 }
+
+TEST(Value, OfTopKIsThatOfASortWhereTheLowerIndexWinsTies) {
+  for (const auto [length, k] : {std::pair(1, 1), {5, 5}, {9, 2}, {40, 1}, {70, 3}, {100, 6}, {333, 2}, {700, 3}}) {
+    for (const bool largest : {false, true}) {
+      Tensor x(DType::f32, {2, length, 2});
+      Rng rng(static_cast<std::uint64_t>(length));
+      for (std::int64_t i = 0; i < x.size(); ++i) {
+        const std::int64_t value = rng.between(-length / 8 - 1, length / 8 + 1);  // many are equal
+        x.set(i, std::abs(value) > length / 8 ? std::copysign(INFINITY, value) : static_cast<double>(value));
+      }
+      Tensor want(DType::i64, {2, k, 2});
+      for (std::int64_t row = 0; row < 4; ++row) {
+        const auto value = [&](std::int64_t i) { return x.get((row / 2 * length + i) * 2 + row % 2); };
+        std::vector<std::int64_t> order(static_cast<std::size_t>(length));
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+          return largest ? value(a) > value(b) : value(a) < value(b);
+        });
+        for (std::int64_t i = 0; i < k; ++i)
+          want.set_integer((row / 2 * k + i) * 2 + row % 2, order[static_cast<std::size_t>(i)]);
+      }
+      EXPECT_EQ(elements(value_of(TopKOperator{1, k, largest}, {x})), elements(want)) << k << " of " << length;
+    }
+  }
+}
+
 TEST(EvaluateGraph, GivesEveryValue) {
   Graph graph;
   const ValueId x = graph.add_value("x", f32({2}));
