@@ -183,6 +183,7 @@ class GuardResolver {
     facts_.rewind(outside);
     if (!invariant.empty()) return visit(make_stmt(If{invariant.front(), make_stmt(loop), Stmt()}));
 
+    if (const std::optional<Expr> condition = only_iteration_of(loop)) return visit_only_iteration(loop, *condition);
     narrow(loop);
     bind(loop);
     loop.body = with_tests(loop.index, loop.body);
@@ -219,6 +220,40 @@ class GuardResolver {
       facts_.bind(loop.index, Interval{*min, *min + *extent - 1});
     else
       facts_.bind(loop.index, loop.min, loop.min + loop.extent - 1);
+  }
+
+  /// A condition `e == index`, or the like, that covers the whole body: one iteration at most does anything.
+  static std::optional<Expr> only_iteration_of(const Loop& loop) {
+    if (loop.kind != LoopKind::serial) return std::nullopt;
+    for (const Expr& condition : common_conditions(loop.body))
+      if (the_iteration(loop, condition)) return condition;
+    return std::nullopt;
+  }
+
+  /// The only value of the index with which `condition` holds, if it is of that kind.
+  static std::optional<Expr> the_iteration(const Loop& loop, const Expr& condition) {
+    const Binary* compare = std::get_if<Binary>(&condition->kind);
+    if (!compare || compare->op != BinaryOp::eq || compare->a->dtype != DType::i64 || compare->a->lanes != 1)
+      return std::nullopt;
+    Affine difference = sub(to_affine(compare->a), to_affine(compare->b));
+    const Expr index = var(loop.index, loop.name);
+    const std::int64_t factor = difference.coefficient(index);
+    std::erase_if(difference.terms, [&](const auto& term) { return same(term.first, index); });
+    const Expr rest = to_expr(scale(difference, -factor));
+    if ((factor != 1 && factor != -1) || uses(rest, loop.index)) return std::nullopt;
+    return rest;
+  }
+
+  /// for i in a .. n { if e == i: S }  =>  i = e; if i >= a && i < a + n: S
+  Stmt visit_only_iteration(const Loop& loop, const Expr& condition) {
+    const Expr value = *the_iteration(loop, condition), index = var(loop.index, loop.name);
+    const Facts::Mark mark = facts_.mark();
+    facts_.bind(loop.index, facts_.bounds(value));
+    assumed_.push_back(condition);
+    const Stmt body = visit(make_stmt(If{index >= loop.min && index < loop.min + loop.extent, loop.body, Stmt()}));
+    assumed_.pop_back();
+    facts_.rewind(mark);
+    return body.defined() ? make_stmt(Let{loop.index, loop.name, value, body}) : Stmt();
   }
 
   /// Narrows the bounds to those iterations for which the conditions that cover the whole body and depend on no inner

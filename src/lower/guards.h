@@ -5,7 +5,8 @@
 namespace whet {
 
 /// Makes guards (tails, padding, first and last iterations) cheap: drops those that always hold, narrows a loop's
-/// bounds where a guard covers its whole body, cuts loops into ranges (at most a few) so that the middle proves its
+/// bounds where a guard covers its whole body (to the one iteration of a guard `e == index`, which then is computed
+/// instead of searched: writes where data says), cuts loops into ranges (at most a few) so that the middle proves its
 /// guards, moves what is left outwards. Needs:  guards as Ifs; loops with constant extents but where an earlier run
 /// narrowed them. Leaves: the same values computed; copies of loop bodies within kMaxEdgeStores; each variable bound
 /// once.

@@ -83,6 +83,64 @@ TEST(Guards, AScalarTailNarrowsTheInnerLoop) {
       y[((i.0*6) + i.1)] = (x[((i.0*6) + i.1)] + 1f)
 )");
 }
+constexpr const char* kScatter = R"(
+at = PLACEHOLDER [2, 5] i64 < 8
+x = PLACEHOLDER [2, 5]
+y(i, j) += select((at[i, k] == j), x[i, k], 0f) for i in 2, j in 8, k in 5
+return y
+)";
+
+TEST(Guards, ALoopWithASingleIterationThatCountsIsThatIteration) {
+  EXPECT_EQ(after("simplify", kScatter, "reorder l2 l1"), R"(  for i in 0 .. 2
+    for j in 0 .. 8
+      y[i, j] = 0f
+    for k in 0 .. 5
+      let j = at[i, k]
+      if (j >= 0) && (j < 8)
+        y[i, j] = (y[i, j] + x[i, k])
+)");
+  // In a part of the axis, and where what is written is a run of neighbours.
+  EXPECT_EQ(after("simplify", R"(
+at = PLACEHOLDER [5] i64 < 8
+x = PLACEHOLDER [5, 3]
+y(i, j) += select((at[k] == i), x[k, j], 0f) for i in 8, j in 3, k in 5
+return y
+)",
+                  "split l0 4 guard; reorder l3 l2 l4 l1; parallel l3"),
+            R"(  parallel i.0 in 0 .. 2
+    for i.1 in 0 .. 4
+      for j in 0 .. 3
+        y[((i.0*4) + i.1), j] = 0f
+    for k in 0 .. 5
+      let i.1 = (at[k] - (i.0*4))
+      if (i.1 >= 0) && (i.1 < 4)
+        for j in 0 .. 3
+          y[((i.0*4) + i.1), j] = (y[((i.0*4) + i.1), j] + x[k, j])
+)");
+}
+TEST(Guards, WritesWhereDataSaysMeanTheSameInEverySchedule) {
+  constexpr const char* kTwoAxes = R"(
+at = PLACEHOLDER [9, 2] i64 < 6
+x = PLACEHOLDER [9, 20]
+from = PLACEHOLDER [6, 6, 20]
+last(i, j): i32 max= select((at[k, 0] == i) && (at[k, 1] == j), i32((k + 1)), -2147483648i32) for i in 6, j in 6, k in 9
+sum(i, j, c) += select((at[k, 0] == i) && (at[k, 1] == j), x[k, c], 0f) for i in 6, j in 6, c in 20, k in 9
+y(i, j, c) = select((last[i, j] > 0i32), x[max(min((i64(last[i, j]) - 1), 8), 0), c], from[i, j, c]) + sum[i, j, c] for i in 6, j in 6, c in 20
+return y
+)";
+  const ComputeDag dag = *parse_dag(kTwoAxes);
+  int lowered = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    const Steps steps = testing::random_steps(dag, rng, 30);
+    const Result<double> error = error_of(*replay(dag, steps), dag, avx512(), "share_reciprocals", 2, seed);
+    if (!error.ok() && is_refusal(error.error().message)) continue;
+    ASSERT_TRUE(error.ok()) << error.error().message << "\n" << to_text(steps);
+    ASSERT_LT(*error, 1e-4) << "seed " << seed << ": " << to_text(steps);
+    ++lowered;
+  }
+  EXPECT_GE(lowered, 50);
+}
 TEST(Overlap, TheLastTileStartsEarlier) {
   EXPECT_EQ(after("simplify", kRow, "split l0 6 overlap"), R"(  for i.0 in 0 .. 3
     for i.1 in 0 .. 6

@@ -51,11 +51,11 @@ Reducer reducer_of(ScatterKind kind) {
 }
 
 /// Data with what the updates that point to an element make of it.
-///   hits(i, r)    whether update r points to element i
+///   named         so many leading axes say where an update goes; along the others it is a run of neighbours
+///   hits(i, r)    whether update r points to element i: an index is equal to an axis, which schedules make a write
 ///   update(i, r)  the place of its value in the updates
-/// Each element looks through all updates that may be meant for it: no writes meet, at the price of comparisons.
-OpId scatter(const Site& site, ScatterKind kind, const std::vector<Axis>& candidates, const ReduceBody& hits,
-             const std::function<Exprs(const Exprs& i, const Exprs& r)>& update) {
+OpId scatter(const Site& site, ScatterKind kind, std::size_t named, const std::vector<Axis>& candidates,
+             const ReduceBody& hits, const std::function<Exprs(const Exprs& i, const Exprs& r)>& update) {
   if (kind != ScatterKind::replace) {
     const Reducer reducer = reducer_of(kind);
     const OpId all =
@@ -66,19 +66,22 @@ OpId scatter(const Site& site, ScatterKind kind, const std::vector<Axis>& candid
     return site.result(OpFamily::elementwise,
                        [&](const Exprs& i) { return combine(reducer, site.read(0, i), site.read(all, i)); });
   }
-  // The number of the last update that points here, 1 the first; 0: none.
-  const OpId owner = site.reduce(site.part("owner"), axes_of(site.output.shape), candidates, Reducer::max,
-                                 OpFamily::reduce, [&](const Exprs& i, const Exprs& r) {
-                                   Expr number = int_const(0);
-                                   for (std::size_t k = 0; k < r.size(); ++k) {
-                                     number = number * candidates[k].extent + r[k];
-                                   }
-                                   return select(hits(i, r), cast(DType::i32, number + 1), int_const(0, DType::i32));
-                                 });
+  // The number of the last update that points here, 1 the first; below 1: none.
+  const Shape& shape = site.output.shape;
+  const auto end = static_cast<std::ptrdiff_t>(named);
+  const OpId owner =
+      site.reduce(site.part("owner"), axes_of(Shape(shape.begin(), shape.begin() + end)), candidates, Reducer::max,
+                  OpFamily::reduce, [&](const Exprs& i, const Exprs& r) {
+                    Expr number = int_const(0);
+                    for (std::size_t k = 0; k < r.size(); ++k) {
+                      number = number * candidates[k].extent + r[k];
+                    }
+                    return select(hits(i, r), cast(DType::i32, number + 1), identity_of(Reducer::max, DType::i32));
+                  });
   std::int64_t count = 1;
   for (const Axis& axis : candidates) count *= axis.extent;
   return site.result(OpFamily::other, [&](const Exprs& i) {
-    const Expr number = site.read(owner, i);
+    const Expr number = site.read(owner, Exprs(i.begin(), i.begin() + end));
     Expr rest = clamped(cast(DType::i64, number) - 1, count);
     Exprs r(candidates.size());
     for (std::size_t k = candidates.size(); k-- > 0;) {
@@ -135,7 +138,7 @@ OpId define_at(const Site& site, const ScatterElementsOperator& op) {
     }
     return hit;
   };
-  return scatter(site, op.kind, {{"r", indices[axis]}}, hits, at);
+  return scatter(site, op.kind, data.size(), {{"r", indices[axis]}}, hits, at);
 }
 
 OpId define_at(const Site& site, const ScatterNdOperator& op) {
@@ -159,7 +162,7 @@ OpId define_at(const Site& site, const ScatterNdOperator& op) {
     index.insert(index.end(), i.begin() + static_cast<std::ptrdiff_t>(depth), i.end());
     return index;
   };
-  return scatter(site, op.kind, candidates, hits, update);
+  return scatter(site, op.kind, depth, candidates, hits, update);
 }
 
 namespace {
@@ -243,10 +246,9 @@ OpId define_at(const Site& site, const TopKOperator& op) {
   std::int64_t length = 1;
   for (int round = 0; round < rounds; ++round) length *= kSplit;
   std::int64_t pieces = (extent + length - 1) / length;
-  std::function<Expr(const Exprs& i)> start = [&](const Exprs& i) { return cast(DType::i32, i[along.axis] * length); };
-  OpId place;
-  for (;; length /= kSplit) {
-    std::function<Expr(const Exprs& i)> best = [&](const Exprs& i) { return site.read(0, i); };
+  MapBody start = [&](const Exprs& i) { return cast(DType::i32, i[along.axis] * length); };
+  for (;;) {
+    MapBody best = [&](const Exprs& i) { return site.read(0, i); };
     if (rounds > 0) {
       const OpId id = site.reduce(site.part("best"), axes(pieces), {{"r", length}}, better_of, OpFamily::reduce,
                                   [&](const Exprs& i, const Exprs& r) {
@@ -264,21 +266,20 @@ OpId define_at(const Site& site, const TopKOperator& op) {
                                     const Expr tie = equal(its, mine) && start(other) < start(i);
                                     return select(better || tie, one, zero);
                                   });
-    place = site.reduce(site.part("place"), axes(k), {{"r", pieces}}, Reducer::sum, OpFamily::reduce,
-                        [&](const Exprs& i, const Exprs& r) {
-                          const Exprs other = with(i, r[0]);
-                          const Expr hit = equal(site.read(rank, other), cast(DType::i32, i[along.axis]));
-                          return select(hit, start(other), zero);
-                        });
-    if (length == 1) break;
-    pieces = k * kSplit;
-    const OpId next = site.map(site.part("start"), axes(pieces), OpFamily::injective, [&](const Exprs& i) {
-      const Expr within = floormod(i[along.axis], kSplit) * (length / kSplit);
-      return site.read(place, with(i, floordiv(i[along.axis], kSplit))) + cast(DType::i32, within);
-    });
+    // Where the pieces, or parts, of the best start.
+    const std::int64_t parts = length == 1 ? 1 : kSplit, part = length / parts;
+    const OpId next = site.reduce(site.part("start"), axes(k * parts), {{"r", pieces}, {"part", parts}}, Reducer::sum,
+                                  OpFamily::reduce, [&](const Exprs& i, const Exprs& r) {
+                                    const Exprs other = with(i, r[0]);
+                                    const Expr to = cast(DType::i64, site.read(rank, other)) * parts + r[1];
+                                    const Expr within = cast(DType::i32, r[1] * part);
+                                    return select(equal(to, i[along.axis]), start(other) + within, zero);
+                                  });
     start = [&site, next](const Exprs& i) { return site.read(next, i); };
+    if (length == 1) break;
+    pieces = k * parts, length = part;
   }
-  return site.result(OpFamily::elementwise, [&](const Exprs& i) { return cast(DType::i64, site.read(place, i)); });
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) { return cast(DType::i64, start(i)); });
 }
 
 /// Sums within chunks, and of the chunks before: n^1.5 additions instead of n^2.

@@ -4,6 +4,7 @@
 
 #include "space/anatomy.h"
 #include "space/element_nest.h"
+#include "space/scatter.h"
 
 namespace whet {
 namespace {
@@ -55,6 +56,7 @@ std::vector<LoopId> free_loops(const Scheduler& s, OpId op) {
 }  // namespace
 
 void vectorize_rows(Scheduler& s, OpId op, std::int64_t step, std::int64_t most_rows) {
+  if (find_scatter(s.tree().dag, op)) return scatter_nest(s, op, step, 0);
   const LoopId along = loop_along(s, op);
   std::vector<LoopId> outer, reduce, rows;
   for (LoopId loop : free_loops(s, op)) {

@@ -9,6 +9,7 @@
 #include "space/anatomy.h"
 #include "space/element_nest.h"
 #include "space/row_nest.h"
+#include "space/scatter.h"
 
 namespace whet {
 namespace {
@@ -39,7 +40,7 @@ bool place_under(Scheduler& s, OpId output, std::size_t axes, const std::vector<
   }
   if (!s.finish().ok()) return false;
   for (std::size_t i = 0; i < needed.size(); ++i)
-    if (iterations(s.tree(), needed[i]) > 1.5 * alone[i]) return false;
+    if (iterations(s.tree(), needed[i]) > 1.5 * alone[i] || !is_whole(s.tree(), needed[i])) return false;
   return true;
 }
 
@@ -67,6 +68,19 @@ bool better_by_columns(const Scheduler& s, OpId output, std::size_t above, const
   columns.columns = true;
   Scheduler trial = s;
   return place_under(trial, output, above, needed, columns);
+}
+
+/// Steps of an op that are worth a phase of its own: well over what waiting for the other workers costs.
+constexpr double kWorthSharing = 20000;
+
+/// Whether the rows are fewer than the workers, and what they need is worth sharing out op by op.
+bool better_op_by_op(const Scheduler& s, OpId output, std::size_t above, const std::vector<OpId>& needed,
+                     const Plan& plan) {
+  std::int64_t rows = 1;
+  for (std::size_t axis = 0; axis < above; ++axis) rows *= s.tree().dag.op(output).element().axes[axis].extent;
+  double steps = 0;
+  for (OpId op : needed) steps += iterations(s.tree(), op);
+  return rows < plan.target->threads && steps > kWorthSharing * static_cast<double>(needed.size());
 }
 
 /// Inlines what is cheap; gives what is left but the outputs.
@@ -97,6 +111,8 @@ void nest(Scheduler& s, OpId op, const Plan& plan) {
   if (!s.tree().dag.op(op).element().reducer)
     return element_nest(
         s, op, {.vectors = plan.vectors, .pixels = plan.pixels, .across = plan.across, .target = *plan.target});
+  if (find_scatter(s.tree().dag, op))
+    return scatter_nest(s, op, plan.lanes(s.tree().dag, op) * plan.vectors, plan.target->threads);
   const std::size_t axes = outer_axes(s.tree().dag, op);
   if (axes > 0) {
     group_rows(s, op, axes, plan.rows);
@@ -112,7 +128,7 @@ void build(Scheduler& s, Plan plan) {
   // What is not inlined goes under the one op that reads it last, when there is one output; otherwise every op has a
   // nest of its own.
   const std::size_t above = outputs.size() == 1 && !needed.empty() ? axes_above(s, outputs.front(), needed, plan) : 0;
-  if (above == 0) {
+  if (above == 0 || better_op_by_op(s, outputs.front(), above, needed, plan)) {
     for (OpId output : outputs) nest(s, output, plan);
     for (OpId op : needed) nest(s, op, plan);
     return;
@@ -176,8 +192,14 @@ std::int64_t pixels_of(const ComputeDag& dag, const Target& target) {
   return pixels;
 }
 
-/// Two, where that leaves rows for every worker.
+/// Two, where that leaves rows for every worker; four of each op where the result has few.
 std::int64_t rows_of(const ComputeDag& dag, const Target& target) {
+  Scheduler s(dag);
+  if (const std::vector<OpId> needed = inline_cheap(s); dag.outputs.size() == 1 && !needed.empty()) {
+    const Plan plan{.vectors = 4, .target = &target};
+    const OpId output = dag.outputs.front();
+    if (better_op_by_op(s, output, axes_above(s, output, needed, plan), needed, plan)) return 4;
+  }
   return shares_of(dag, dag.outputs.front()) >= 2 * kShares * target.threads ? 2 : 1;
 }
 

@@ -110,6 +110,11 @@ void expect_vectorized_and_parallel(const char* text) {
   EXPECT_NE(tree.find("parallel "), std::string::npos) << tree;
 }
 
+std::string default_tree(const char* text) {
+  const ComputeDag d = dag(text);
+  return to_text(*replay(d, *default_steps(d, avx512())));
+}
+
 TEST(DefaultSchedule, OfAConvolution) { expect_vectorized_and_parallel(kConv); }
 TEST(DefaultSchedule, OfADepthwiseConvolution) {
   expect_vectorized_and_parallel(R"(
@@ -276,6 +281,38 @@ return y
 TEST(DefaultSchedule, OfASumOfEverything) {
   const ComputeDag d = dag("x = PLACEHOLDER [3, 40]\ns() += x[a, b] for a in 3, b in 40  # reduce\nreturn s\n");
   EXPECT_TRUE(default_steps(d, avx512()).ok());
+}
+TEST(DefaultSchedule, OfAScatterWritesWhereDataSays) {
+  // Rows are shared out, and in a row each index is looked at once: the loop over what it says has one iteration.
+  EXPECT_EQ(default_tree(R"(
+at = PLACEHOLDER [128, 512] i64 < 1024
+x = PLACEHOLDER [128, 512]
+from = PLACEHOLDER [128, 1024]
+sum(i, j) += select((at[i, k] == j), x[i, k], 0f) for i in 128, j in 1024, k in 512  # reduce
+y(i, j) = (from[i, j] + sum[i, j]) for i in 128, j in 1024
+return y
+)"),
+            R"(parallel i.0 in 64
+  for i in 2
+    for k in 512
+      for j in 1024
+        sum
+  for j.0 in 16
+    unroll i.1 in 2
+      vector j.1 in 64
+        y
+)");
+  // Where what is said is all there is, each worker writes a part of it.
+  EXPECT_EQ(default_tree(R"(
+at = PLACEHOLDER [64] i64 < 1000
+count(j): i64 += select((at[k] == j), 1, 0) for j in 1000, k in 64  # reduce
+return count
+)"),
+            R"(parallel j.0 in 2
+  for k in 64
+    for j.1 in 500
+      count
+)");
 }
 TEST(DefaultSchedule, OfAddition) {
   expect_vectorized_and_parallel(R"(

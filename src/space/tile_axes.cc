@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "compute/affine.h"
+#include "space/padding.h"
+#include "space/scatter.h"
 
 namespace whet {
 namespace {
@@ -56,7 +58,7 @@ bool vector_axis_is_contiguous(const TileAxes& p) {
 
 std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Target& target) {
   const Element& element = dag.op(op).element();
-  if (!element.reducer || element.axes.empty()) return std::nullopt;
+  if (!element.reducer || element.axes.empty() || find_scatter(dag, op)) return std::nullopt;
   TileAxes p;
   p.element = element;
   // The innermost axis with more than one element is the one to vectorize.
@@ -85,6 +87,7 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
       std::accumulate(p.taps.begin(), p.taps.end(), std::int64_t{1}, [&](std::int64_t product, std::int64_t k) {
         return product * element.reduce_axes[static_cast<std::size_t>(k)].extent;
       });
+  if (p.x >= 0) p.tiling.read_columns = unpadded(element, p.x);
   if (!vector_axis_is_contiguous(p) || p.tiling.oc_options().empty()) return std::nullopt;
   return p;
 }

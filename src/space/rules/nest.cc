@@ -5,6 +5,7 @@
 #include "space/anatomy.h"
 #include "space/element_nest.h"
 #include "space/row_nest.h"
+#include "space/scatter.h"
 
 namespace whet {
 namespace {
@@ -14,7 +15,7 @@ bool places(Scheduler& s, OpId op, LoopId loop) {
   Scheduler trial = s;
   const double alone = iterations(trial.tree(), op);
   trial.compute_at(op, loop, false);
-  if (!trial.finish().ok() || iterations(trial.tree(), op) > 1.5 * alone) return false;
+  if (!trial.finish().ok() || iterations(trial.tree(), op) > 1.5 * alone || !is_whole(trial.tree(), op)) return false;
   s = std::move(trial);
   return true;
 }
@@ -65,6 +66,19 @@ void make_element_nest(Derivation& d, OpId op) {
   d.call("elements");
 }
 
+/// Written where data says: the order of the loops is given.
+void make_scatter_nest(Derivation& d, OpId op) {
+  const std::string shares = d.name_for(op, "shares");
+  const std::int64_t workers = std::max(d.target().threads, 1);
+  std::vector<std::int64_t> counts{1};
+  if (workers > 1) counts.push_back(workers);
+  d.decide({shares, "shares of it, for the workers; 1: one does it all", single(counts), 0}, {workers});
+  d.act([op, shares, lanes = d.lanes(op)](Making& m) {
+    scatter_nest(m.s, op, 2 * lanes, static_cast<int>(m.chosen(shares)));
+  });
+  d.call("scatters");
+}
+
 }  // namespace
 
 std::vector<OpId> open_inputs(const Derivation& d, OpId op) {
@@ -97,6 +111,7 @@ void make_nest(Derivation& d, OpId op) {
   const std::size_t axes = reduces ? outer_axes(d.dag(), op) : above;
   d.set_way(op, Way::nest);
   if (!reduces && above == 0) return make_element_nest(d, op);
+  if (find_scatter(d.dag(), op)) return make_scatter_nest(d, op);
   d.call("nests");
   if (axes == 0) return vectorize(d, op);
   const std::string rows = d.name_for(op, "rows");
