@@ -25,6 +25,8 @@ std::int64_t Tiling::vectors(std::int64_t elements) const {
 
 bool Tiling::fits(const Tile& t) const { return accumulators(t) + vectors(t.oc) + (depthwise ? 2 : 1) <= registers; }
 
+bool Tiling::divides(const Tile& t) const { return oc % t.oc == 0 && oh % t.oh == 0 && ow % t.ow == 0; }
+
 std::int64_t Tiling::conflicts(const Tile& t) const {
   std::array<std::int64_t, 64> lines = {};
   for (std::int64_t row = 0; row < t.oh; ++row)
@@ -37,21 +39,42 @@ double Tiling::cost(const Tile& t) const {
   const double vecs = static_cast<double>(vectors(t.oc)), pixels = static_cast<double>(t.oh * t.ow),
                products = vecs * pixels;
   const double tiles = static_cast<double>(ceil_div(oc, t.oc) * ceil_div(oh, t.oh) * ceil_div(ow, t.ow));
-  const double edges =
-      1 + 0.04 * static_cast<double>(t.oh - 1);  // rows of a tile that differ at the border multiply code
+  // Rows of a tile that differ at the border multiply code; where taps are far apart, their guards stay in the loops.
+  const double edges = 1 + (rows_skipped > 4 ? 1 : 0.04) * static_cast<double>(t.oh - 1);
   if (depthwise) {
     // Taps and an epilogue a product, straight through; measured: more than a few products do not pay their code, but
     // where taps are many, tiles of several rows read each weight for all of them.
     const double code = 1 + 0.03 * std::max(0.0, products - (taps > 9 ? 14 : 6));
     return tiles * (12 * products + 20) * code * edges;
   }
-  const double loads = vecs + pixels;  // two a cycle, as are the products
-  const double weights = 3 * vecs;     // from the second level, a vector in a cycle and a half
-  const double cycles = std::max({products, loads * 1.02, weights, 8.0 /* two units, four cycles each */});
-  const double overhead = 2.5;  // loop control and addresses of a reduction step
   // Lines of 16 inputs are read again in the steps to come, if weights and other lines leave them in their set.
   const bool crowded = column_bytes > 0 && conflicts(t) + 2 > cache_ways;
-  return tiles * (cycles + overhead + loads * 0.08) * edges * (crowded ? 1.15 : 1);
+  return static_cast<double>(ceil_div(oc, t.oc) * ceil_div(oh, t.oh)) * row_cycles(t) * edges * (crowded ? 1.15 : 1);
+}
+
+double Tiling::step_cycles(const Tile& t, std::int64_t pixels) const {
+  const double vecs = static_cast<double>(vectors(t.oc)), inputs = static_cast<double>(pixels);
+  const double loads = vecs + inputs;  // two a cycle, as are the products
+  // From the second level, a vector in a cycle and a half; or from the third. Tiles that divide the result can have the
+  // reduction in blocks.
+  const bool far = t.oc * channel_bytes > weights_room && !divides(t);
+  const double weights = (far ? 14 : 3) * vecs;
+  const double cycles = std::max({vecs * inputs, loads * 1.02, weights, 8.0 /* two units, four cycles each */});
+  const double overhead = 2.5;  // loop control and addresses of a reduction step
+  return cycles + overhead + loads * 0.08;
+}
+
+double Tiling::row_cycles(const Tile& t) const {
+  const std::int64_t tiles = ceil_div(ow, t.ow);
+  if (read_columns.empty()) return static_cast<double>(tiles) * step_cycles(t, t.oh * t.ow);
+  double sum = 0;
+  for (const auto& [first, end] : read_columns)
+    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+      const std::int64_t begin = std::min(tile * t.ow, ow - t.ow);
+      const std::int64_t columns = std::min(end, begin + t.ow) - std::max(first, begin);
+      if (columns > 0) sum += step_cycles(t, t.oh * columns);
+    }
+  return sum / static_cast<double>(read_columns.size());
 }
 
 std::vector<std::int64_t> Tiling::oc_options() const {

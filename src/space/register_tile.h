@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace whet {
@@ -22,6 +23,12 @@ struct Tiling {
   /// No reduce axis but taps: cheap tiles whose unrolled taps share their inputs.
   bool depthwise = false;
   std::int64_t taps = 9;  ///< where it is depthwise
+  /// For each position of the taps along a row: the columns [first, second) at which it reads no padding, which is
+  /// skipped; empty: all.
+  std::vector<std::pair<std::int64_t, std::int64_t>> read_columns;
+  std::int64_t rows_skipped = 0;   ///< the most by one tap, which reads padding there
+  std::int64_t channel_bytes = 0;  ///< of weights, an element of the innermost axis; 0: not known
+  std::int64_t weights_room = 0;   ///< what a tile's weights may take of the second-level cache
 
   /// Vectors of `elements`; a tail of the vector axis costs a vector a power of two.
   std::int64_t vectors(std::int64_t elements) const;
@@ -29,10 +36,15 @@ struct Tiling {
   std::int64_t accumulators(const Tile& t) const { return t.oh * t.ow * vectors(t.oc); }
   /// Accumulators, a row of weights and one broadcast input stay in registers.
   bool fits(const Tile&) const;
+  bool divides(const Tile&) const;
   /// The most inputs of a tile, read in one reduction step, that share a set of the first-level cache.
   std::int64_t conflicts(const Tile&) const;
   /// Relative time: computed elements (overlap counts twice) times what keeps the units from their peak.
   double cost(const Tile&) const;
+  /// Cycles of one reduction step of `pixels` of a tile's pixels.
+  double step_cycles(const Tile&, std::int64_t pixels) const;
+  /// The same of all tiles in a row, in the mean over the taps.
+  double row_cycles(const Tile&) const;
   std::vector<std::int64_t> oc_options() const;
   std::vector<std::int64_t> oh_options() const;
   std::vector<std::int64_t> ow_options() const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "space/anatomy.h"
 #include "space/tile_axes.h"
@@ -19,6 +20,9 @@ struct Problem : TileAxes {
 
 /// Products in the innermost loop: more overflow the cache of decoded instructions.
 constexpr std::int64_t kMostProducts = 96;
+constexpr std::int64_t kFloatBytes = 4;
+/// Tiles of channels that run inside of the outer loops.
+constexpr std::array<std::int64_t, 7> kGroups = {1, 2, 3, 4, 6, 8, 16};
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -99,6 +103,36 @@ bool streams_weights(const ComputeDag& dag, const Problem& p, const Target& targ
   return p.in >= 0 && 4 * bytes > 3 * target.l2_bytes;
 }
 
+std::int64_t pixel_tiles(const Problem& p, const Tile& t) {
+  return ceil_div(p.extent(p.y), t.oh) * ceil_div(p.extent(p.x), t.ow);
+}
+
+/// The whole reduction, unless a tile's weights would come from beyond the second level for every tile of pixels.
+std::int64_t best_block(const Problem& p, const Tile& tile, std::int64_t order) {
+  constexpr std::int64_t kManyTiles = 8, kLeastBlock = 128;
+  const std::int64_t step = tile.oc * p.tiling.taps * kFloatBytes, room = p.tiling.weights_room;
+  if (order != channels_then_pixels || step * p.reduce_extent(p.in) <= room || !p.tiling.divides(tile) ||
+      pixel_tiles(p, tile) < kManyTiles)
+    return 0;
+  std::int64_t best = 0;
+  for (std::int64_t block : block_options(p))
+    if (block >= kLeastBlock && block > best && step * block <= room) best = block;
+  return best;
+}
+
+/// As many tiles of channels as keep their weights in the second level, where the picture does not stay there.
+std::int64_t best_group(const Problem& p, const Tile& tile, std::int64_t order, const Target& target) {
+  const std::int64_t tiles = ceil_div(p.extent(p.vec), tile.oc), depth = p.tiling.taps * p.reduce_extent(p.in);
+  const std::int64_t picture = p.extent(p.y) * p.extent(p.x) * p.reduce_extent(p.in) * kFloatBytes;
+  if (order != channels_then_pixels || picture < target.l2_bytes / 2) return 1;
+  std::int64_t best = 1;
+  for (std::int64_t group : kGroups)
+    if (group <= 4 && tiles % (group * p.threads) == 0 &&
+        group * tile.oc * depth * kFloatBytes <= p.tiling.weights_room)
+      best = group;
+  return best;
+}
+
 // ---- the schedule
 
 /// Writes the schedule of one choice: parallel (leading, outer loops), block, rest of the outer loops, reduction, tile.
@@ -124,12 +158,16 @@ class Builder {
 
  private:
   std::int64_t chosen(const char* name) const { return choices_.at(name).front(); }
+  std::int64_t chosen_or(const char* name, std::int64_t otherwise) const {
+    const auto found = choices_.find(name);
+    return found == choices_.end() ? otherwise : found->second.front();
+  }
 
   void cut_tile(const std::vector<LoopId>& loops) {
     for (std::size_t k = 0; k < p_.element.axes.size(); ++k) {
       const auto axis = static_cast<std::int64_t>(k);
       if (axis == p_.vec)
-        oc_ = s_.split(loops[k], chosen("oc"), Tail::overlap);
+        cut_channels(loops[k]);
       else if (axis == p_.x)
         x_ = s_.split(loops[k], chosen("ow"), Tail::overlap);
       else if (axis == p_.y)
@@ -137,6 +175,14 @@ class Builder {
       else
         (axis < p_.vec ? leading_ : trailing_).push_back(loops[k]);
     }
+  }
+
+  void cut_channels(LoopId loop) {
+    const std::int64_t tile = chosen("oc"), group = chosen_or("group", 1);
+    oc_ = s_.split(loop, tile * group, Tail::overlap);
+    if (group == 1) return;
+    const Scheduler::Pair tiles = s_.split(oc_.inner, tile, Tail::guard);
+    group_ = tiles.outer, oc_.inner = tiles.inner;
   }
 
   void cut_reduction(const std::vector<LoopId>& loops) {
@@ -177,7 +223,7 @@ class Builder {
       for (LoopId loop : loops)
         if (loop.valid()) sequence.push_back(loop);
     };
-    add(shared), add({block_}), add(rest), add(trailing_);
+    add(shared), add({block_}), add(rest), add({group_}), add(trailing_);
     tile_ = sequence.back();
     add(reduce_), add({unrolled_, y_.inner, x_.inner, oc_.inner});
     s_.reorder(sequence);
@@ -215,6 +261,7 @@ class Builder {
   Scheduler::Pair y_, x_, oc_;
   std::vector<LoopId> leading_, trailing_;  ///< spatial loops that are not cut, before and after the vectorized one
   std::vector<LoopId> reduce_;
+  LoopId group_;             ///< over the tiles of a group of channels, where there are groups
   LoopId block_, unrolled_;  ///< of the reduction, where it is cut so
   LoopId tile_;              ///< one of its iterations computes one tile
 };
@@ -251,11 +298,16 @@ void constrain(const Problem& p, const Tile& best, Sketch& sketch) {
                                   if (c.at("k").front() % c.at("ic").front() == 0) return std::nullopt;
                                   return "the unrolled steps do not divide the block";
                                 }});
+  sketch.constraints.push_back({{"oc", "group"}, [tiling](const Choices& c) -> std::optional<std::string> {
+                                  const std::int64_t group = c.at("group").front();
+                                  if (group == 1 || group * c.at("oc").front() <= tiling.oc) return std::nullopt;
+                                  return "there are fewer tiles of channels than a group has";
+                                }});
   // Tiles that are visited once a block must not overlap, and the masks of guarded tails cost more than blocks save.
   sketch.constraints.push_back(
-      {{"oc", "oh", "ow", "k"}, [tiling, tile_of](const Choices& c) -> std::optional<std::string> {
+      {{"oc", "oh", "ow", "group", "k"}, [tiling, tile_of](const Choices& c) -> std::optional<std::string> {
          const Tile t = tile_of(c);
-         if (c.at("k").front() == 0 || (tiling.oc % t.oc == 0 && tiling.oh % t.oh == 0 && tiling.ow % t.ow == 0))
+         if (c.at("k").front() == 0 || (tiling.divides(t) && tiling.oc % (t.oc * c.at("group").front()) == 0))
            return std::nullopt;
          return "tiles of a blocked reduction must divide the output";
        }});
@@ -297,14 +349,18 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     sketch.decisions.push_back({"ic", "reduction steps unrolled", single(unroll), 0});
     sketch.decisions.push_back(
         {"k", "input channels in a block of the reduction (0: all)", single(block_options(p)), 0});
+    sketch.decisions.push_back(
+        {"group", "tiles of channels that run inside of the outer loops", single({kGroups.begin(), kGroups.end()}), 0});
+    const std::int64_t block = best_block(p, tile, order);
     if (streams_weights(dag, p, target)) {
       sketch.decisions.push_back(
           {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16, 32}), 0});
-      sketch.preferred["ahead"] = {32};
+      sketch.preferred["ahead"] = {block > 0 ? 0 : 32};
     }
     // The loads of one step keep the units busy; more steps only make code. Three channels are too few for a loop.
     sketch.preferred["ic"] = {p.reduce_extent(p.in) <= 4 ? unroll.back() : 1};
-    sketch.preferred["k"] = {0};
+    sketch.preferred["k"] = {block};
+    sketch.preferred["group"] = {block > 0 ? 1 : best_group(p, tile, order, target)};
   }
   constrain(p, tile, sketch);
   if (!within(sketch, sketch.preferred) && !p.tiling.depthwise) sketch.preferred["ic"] = {1};

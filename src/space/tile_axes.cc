@@ -54,6 +54,19 @@ bool vector_axis_is_contiguous(const TileAxes& p) {
   return contiguous && !strided;
 }
 
+/// The most indices of an axis that some tap reads padding at.
+std::int64_t most_skipped(const Element& element, std::int64_t axis) {
+  const std::int64_t extent = element.axes[static_cast<std::size_t>(axis)].extent;
+  std::int64_t most = 0;
+  for (const auto& [first, end] : unpadded(element, axis)) most = std::max(most, extent - (end - first));
+  return most;
+}
+
+bool reads_constants(const ComputeDag& dag, OpId op) {
+  const std::vector<OpId> inputs = inputs_of(dag, op);
+  return std::any_of(inputs.begin(), inputs.end(), [&](OpId input) { return is_constant(dag, input); });
+}
+
 }  // namespace
 
 std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Target& target) {
@@ -88,6 +101,10 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
         return product * element.reduce_axes[static_cast<std::size_t>(k)].extent;
       });
   if (p.x >= 0) p.tiling.read_columns = unpadded(element, p.x);
+  if (p.y >= 0) p.tiling.rows_skipped = most_skipped(element, p.y);
+  if (p.in >= 0 && reads_constants(dag, op))
+    p.tiling.channel_bytes = p.tiling.taps * p.reduce_extent(p.in) * size_of(dag.op(op).dtype);
+  p.tiling.weights_room = target.l2_bytes * 3 / 5;
   if (!vector_axis_is_contiguous(p) || p.tiling.oc_options().empty()) return std::nullopt;
   return p;
 }

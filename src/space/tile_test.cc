@@ -1,0 +1,74 @@
+#include "space/tile.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "space/padding.h"
+
+namespace whet {
+namespace {
+
+ComputeDag dag(const std::string& text) {
+  Result<ComputeDag> parsed = parse_dag(text);
+  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
+  return *parsed;
+}
+
+Target avx512() { return *parse_target("cpu -mcpu=sapphirerapids -threads=2"); }
+
+/// A 3x3 convolution of a picture of 28 x 28 that keeps its size.
+std::string convolution(int channels, int filters, int dilation) {
+  const int padded = 28 + 2 * dilation, end = 28 + dilation;
+  return fmt::format(R"(
+x = PLACEHOLDER [1, 28, 28, {0}]
+w = PLACEHOLDER [3, 3, {0}, {1}] const
+pad(n, y, x_, c) = select((y >= {2}) && (y < {4}) && (x_ >= {2}) && (x_ < {4}), x[n, (y - {2}), (x_ - {2}), c], 0f) for n in 1, y in {3}, x_ in {3}, c in {0}  # pad
+conv(n, y, x_, oc) += (pad[n, (y + (rh*{2})), (x_ + (rw*{2})), rc]*w[rh, rw, rc, oc]) for n in 1, y in 28, x_ in 28, oc in {1}, rh in 3, rw in 3, rc in {0}  # conv n:batch y:row x_:column oc:out_channel rh:tap rw:tap rc:in_channel
+return conv
+)",
+                     channels, filters, dilation, padded, end);
+}
+
+std::string preferred(const std::string& text) {
+  const std::optional<Sketch> sketch = tile_sketch(dag(text), avx512());
+  if (!sketch) return "no sketch";
+  std::string said;
+  for (const auto& [name, choice] : sketch->preferred) said += fmt::format("{}={} ", name, choice.front());
+  return said;
+}
+
+std::string read_columns(const std::string& text, std::int64_t axis) {
+  ComputeDag d = dag(text);
+  Scheduler s(d);
+  s.inline_op(OpId(2));
+  std::string said;
+  for (const auto& [first, end] : unpadded(s.tree().dag.op(OpId(3)).element(), axis))
+    said += fmt::format("{}..{} ", first, end);
+  return said;
+}
+
+TEST(Padding, IsKnownOfEachTap) {
+  EXPECT_EQ(read_columns(convolution(16, 32, 1), 2), "1..28 0..28 0..27 ");
+  EXPECT_EQ(read_columns(convolution(16, 32, 12), 1), "12..28 0..28 0..16 ");
+  EXPECT_EQ(read_columns(convolution(16, 32, 36), 2), "28..28 0..28 28..28 ");
+}
+TEST(Padding, IsNoneAlongChannels) { EXPECT_EQ(read_columns(convolution(16, 32, 1), 3), ""); }
+
+TEST(TileDefault, TakesTheColumnsThatTapsFarApartReadWhole) {
+  const std::string near = preferred(convolution(64, 96, 1)), far = preferred(convolution(64, 96, 12));
+  EXPECT_NE(near.find("ow=14 "), std::string::npos) << near;
+  EXPECT_NE(far.find("ow=4 "), std::string::npos) << far;
+}
+TEST(TileDefault, BlocksAReductionWhoseWeightsOverflowTheSecondLevel) {
+  const std::string deep = preferred(convolution(2048, 256, 12)), flat = preferred(convolution(256, 256, 12));
+  EXPECT_NE(deep.find("k=512 "), std::string::npos) << deep;
+  EXPECT_NE(flat.find("k=0 "), std::string::npos) << flat;
+}
+TEST(TileDefault, KeepsTheWeightsOfSeveralTilesWhereThePictureIsLarge) {
+  const std::string large = preferred(convolution(512, 512, 1)), small = preferred(convolution(64, 96, 1));
+  EXPECT_NE(large.find("group=2 "), std::string::npos) << large;
+  EXPECT_NE(small.find("group=1 "), std::string::npos) << small;
+}
+
+}  // namespace
+}  // namespace whet
