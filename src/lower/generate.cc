@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "lower/rename.h"
+#include "schedule/check.h"
 #include "schedule/pipeline.h"
 #include "schedule/prefetch.h"
 #include "schedule/regions.h"
@@ -17,6 +18,8 @@ namespace whet {
 namespace {
 
 constexpr std::int64_t kLineBytes = 64;
+/// Elements of a row that are begun in one step where the op itself takes them one by one, and how many are too few.
+constexpr std::int64_t kFilledAtOnce = 64, kFewToFill = 32;
 
 using Values = std::map<VarId, Expr>;  // what stands for a digit's variable in a mirrored nest
 
@@ -515,8 +518,56 @@ class Generator {
     return true;
   }
 
+  /// Where the order of the op's loops suits no vectors, that of memory does for what every element begins with.
   Stmt init_nest(OpId op, LoopId outermost_reduce) {
-    return tile_nest(op, outermost_reduce, stored_[op.index()], [&](const Values&) { return identity(op); });
+    const Stored& stored = stored_[op.index()];
+    std::vector<LoopId> loops = spatial_loops_inside(op, outermost_reduce);
+    const auto serial = [&](LoopId loop) {
+      return tree_.loop(loop).kind == LoopKind::serial && tree_.loop(loop).digits.size() == 1;
+    };
+    if (loops.empty() || !std::all_of(loops.begin(), loops.end(), serial) ||
+        lowered_.program.buffer(stored.buffer).scope == Scope::registers)
+      return tile_nest(op, outermost_reduce, stored, [&](const Values&) { return identity(op); });
+    std::stable_sort(loops.begin(), loops.end(),
+                     [&](LoopId a, LoopId b) { return place_in_memory(a) < place_in_memory(b); });
+    const auto fill = [&](const Values& values) {
+      return guarded(
+          spatial_guards(op, values),
+          make_stmt(Store{stored.buffer, at_values(place_in(stored, own_index(op)), values), identity(op), Expr()}));
+    };
+    const DigitId last = tree_.loop(loops.back()).digits.front();
+    const DigitId along = tree_.place(op).axes[tree_.dag.op(op).shape.size() - 1];
+    if (leaves_of(tree_, along).back() != last || tree_.digit(last).extent < kFewToFill) return mirrored(loops, fill);
+    loops.pop_back();
+    return mirrored(loops, [&](const Values& values) { return filled(last, values, fill); });
+  }
+
+  /// Axis and digit that the loop runs over, outermost in memory first.
+  std::pair<AxisId, std::size_t> place_in_memory(LoopId loop) const {
+    const DigitId digit = tree_.loop(loop).digits.front();
+    const Digit& known = tree_.digit(digit);
+    const std::vector<DigitId> leaves = leaves_of(tree_, tree_.place(known.op).axes[known.axis.index()]);
+    return {known.axis, static_cast<std::size_t>(std::find(leaves.begin(), leaves.end(), digit) - leaves.begin())};
+  }
+
+  /// `fill` for all values of `digit`, a few vectors at a time.
+  Stmt filled(DigitId digit, const Values& outer, const std::function<Stmt(const Values&)>& fill) {
+    const std::string name = name_of(tree_, digit);
+    const auto vectors = [&](const Expr& from, std::int64_t lanes) {
+      const VarId lane = lowered_.program.fresh_var();
+      Values values = outer;
+      values[VarId(digit.value)] = from + var(lane, name);
+      return make_stmt(Loop{lane, name, int_const(0), int_const(lanes), LoopKind::vectorized, fill(values)});
+    };
+    const std::int64_t extent = tree_.digit(digit).extent, steps = extent / kFilledAtOnce;
+    std::vector<Stmt> parts;
+    if (steps > 0) {
+      const VarId step = lowered_.program.fresh_var();
+      parts.push_back(make_stmt(Loop{step, name, int_const(0), int_const(steps), LoopKind::serial,
+                                     vectors(var(step, name) * kFilledAtOnce, kFilledAtOnce)}));
+    }
+    if (extent % kFilledAtOnce > 0) parts.push_back(vectors(int_const(steps * kFilledAtOnce), extent % kFilledAtOnce));
+    return block(std::move(parts));
   }
 
   struct Partial {

@@ -209,18 +209,26 @@ OpId define_at(const Site& site, const ArgReduceOperator& op) {
 
 namespace {
 
-/// How TopK narrows a row down: into pieces of kSplit^rounds elements; the best k are split by kSplit, so many times.
-constexpr std::int64_t kSplit = 4;
+/// How TopK narrows a row down: into pieces of split^rounds elements; the best k are split, so many times.
+struct Narrowing {
+  std::int64_t split = 1, rounds = 0;
+};
 
-/// The rounds of fewest comparisons: pieces are compared each with each. At most the first pieces are fewer than
-/// kSplit * k, never fewer than k.
-int rounds_of(std::int64_t extent, std::int64_t k) {
-  const double later = static_cast<double>(kSplit * k) * static_cast<double>(kSplit * k);
-  int rounds = 0;
-  for (double first = static_cast<double>(extent); first * first * (1 - 1.0 / (kSplit * kSplit)) > later;
-       first /= kSplit)
-    ++rounds;
-  return rounds;
+/// The narrowing of fewest comparisons, pieces being compared each with each; a round costs as much as some of them.
+Narrowing narrowing_of(std::int64_t extent, std::int64_t k) {
+  constexpr double kRound = 50000;
+  const auto square = [](double x) { return x * x; };
+  Narrowing best;
+  double least = square(static_cast<double>(extent));
+  for (const std::int64_t split : {2, 4, 8}) {
+    std::int64_t rounds = 0;
+    for (std::int64_t length = split; extent / length >= k; length *= split) {
+      const double cost = square(static_cast<double>(extent / length)) +
+                          static_cast<double>(++rounds) * (square(static_cast<double>(split * k)) + kRound);
+      if (cost < least) least = cost, best = {split, rounds};
+    }
+  }
+  return best;
 }
 
 }  // namespace
@@ -242,9 +250,9 @@ OpId define_at(const Site& site, const TopKOperator& op) {
     all[along.axis].extent = count;
     return all;
   };
-  const int rounds = rounds_of(extent, k);
+  const auto [split, rounds] = narrowing_of(extent, k);
   std::int64_t length = 1;
-  for (int round = 0; round < rounds; ++round) length *= kSplit;
+  for (std::int64_t round = 0; round < rounds; ++round) length *= split;
   std::int64_t pieces = (extent + length - 1) / length;
   MapBody start = [&](const Exprs& i) { return cast(DType::i32, i[along.axis] * length); };
   for (;;) {
@@ -267,7 +275,7 @@ OpId define_at(const Site& site, const TopKOperator& op) {
                                     return select(better || tie, one, zero);
                                   });
     // Where the pieces, or parts, of the best start.
-    const std::int64_t parts = length == 1 ? 1 : kSplit, part = length / parts;
+    const std::int64_t parts = length == 1 ? 1 : split, part = length / parts;
     const OpId next = site.reduce(site.part("start"), axes(k * parts), {{"r", pieces}, {"part", parts}}, Reducer::sum,
                                   OpFamily::reduce, [&](const Exprs& i, const Exprs& r) {
                                     const Exprs other = with(i, r[0]);

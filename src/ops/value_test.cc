@@ -232,7 +232,7 @@ TEST(Value, OfACubicResizeReproducesALine) {
 
 TEST(Value, OfRunningSumsOfEveryLength) {
   for (std::int64_t length : {1, 2, 3, 16, 17, 31, 64, 100}) {
-    for (const auto [exclusive, reverse] : {std::pair(false, false), {false, true}, {true, false}, {true, true}}) {
+    for (const auto& [exclusive, reverse] : {std::pair(false, false), {false, true}, {true, false}, {true, true}}) {
       Tensor x(DType::f32, {2, length, 3}), want(DType::f32, {2, length, 3});
       for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<double>(i * 7 % 11));  // sums are exact
       for (std::int64_t row = 0; row < 6; ++row) {
@@ -250,7 +250,8 @@ TEST(Value, OfRunningSumsOfEveryLength) {
 }
 
 TEST(Value, OfTopKIsThatOfASortWhereTheLowerIndexWinsTies) {
-  for (const auto [length, k] : {std::pair(1, 1), {5, 5}, {9, 2}, {40, 1}, {70, 3}, {100, 6}, {333, 2}, {700, 3}}) {
+  for (const auto& [length, k] :
+       {std::pair(1, 1), {5, 5}, {9, 2}, {40, 1}, {70, 3}, {100, 6}, {333, 2}, {700, 3}, {2500, 9}, {3000, 1}}) {
     for (const bool largest : {false, true}) {
       Tensor x(DType::f32, {2, length, 2});
       Rng rng(static_cast<std::uint64_t>(length));

@@ -99,11 +99,8 @@ void scatter_nest(Scheduler& s, OpId op, std::int64_t step, int shares) {
   if (shares > 0 && outer >= shares) {
     shared = std::move(before);
     before.clear();
-  } else if (std::vector<LoopId>& cut = !along.empty()       ? along
-                                        : !dependent.empty() ? dependent
-                                                             : said;
-             shares > 0 && !cut.empty()) {
-    LoopId& loop = &cut == &along ? cut.back() : cut.front();
+  } else if (std::vector<LoopId>& cut = along.empty() ? dependent : along; shares > 0 && !cut.empty()) {
+    LoopId& loop = along.empty() ? cut.front() : cut.back();
     if (const auto pair = parts(s, loop, shares)) shared = {pair->outer}, loop = pair->inner;
   }
   LoopId vector;

@@ -302,16 +302,15 @@ return y
       vector j.1 in 64
         y
 )");
-  // Where what is said is all there is, each worker writes a part of it.
+  // Where what is said is all there is, one worker does it: none would know beforehand what is its own.
   EXPECT_EQ(default_tree(R"(
 at = PLACEHOLDER [64] i64 < 1000
 count(j): i64 += select((at[k] == j), 1, 0) for j in 1000, k in 64  # reduce
 return count
 )"),
-            R"(parallel j.0 in 2
-  for k in 64
-    for j.1 in 500
-      count
+            R"(for k in 64
+  for j in 1000
+    count
 )");
 }
 TEST(DefaultSchedule, OfAddition) {
