@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "space/anatomy.h"
 #include "space/tile_axes.h"
@@ -55,7 +56,8 @@ std::int64_t best_order(const Problem& p, const Tile& tile, const Target& target
   }
   if (p.weight_bytes > static_cast<double>(target.l2_bytes) / 2 && channel_tiles >= 2 * p.threads)
     return channels_then_pixels;
-  return rows_channels_columns;
+  // Weights that stay in the first level anyway leave the result's pixels to be written whole.
+  return p.weight_bytes <= static_cast<double>(target.l1_bytes) / 2 ? pixels_then_channels : rows_channels_columns;
 }
 
 std::vector<std::int64_t> outer_extents(const Problem& p, const Tile& t, std::int64_t order) {
@@ -101,6 +103,25 @@ bool streams_weights(const ComputeDag& dag, const Problem& p, const Target& targ
   for (OpId constant : p.anatomy.constants)
     bytes += num_elements(dag.op(constant).shape) * size_of(dag.op(constant).dtype);
   return p.in >= 0 && 4 * bytes > 3 * target.l2_bytes;
+}
+
+/// Of one pixel, a matrix times a vector: memory is what counts, so that the worker with the largest part of the
+/// weights has as little as possible.
+Tile best_of_one_pixel(const Problem& p) {
+  const auto cost = [&](std::int64_t elements) {
+    const std::int64_t vectors = p.tiling.vectors(elements);
+    const std::int64_t share = ceil_div(ceil_div(p.extent(p.vec), elements), p.threads) * elements;
+    return static_cast<double>(share) * (1 + 0.02 * static_cast<double>(std::abs(vectors - 4)));
+  };
+  Tile best = p.tiling.best();
+  for (std::int64_t elements : p.tiling.oc_options())
+    if (p.tiling.vectors(elements) >= 3 && cost(elements) < cost(best.oc)) best.oc = elements;
+  return best;
+}
+
+Tile best_tile(const Problem& p) {
+  const bool one = p.extent(p.y) * p.extent(p.x) == 1 && !p.tiling.depthwise && !p.anatomy.constants.empty();
+  return one ? best_of_one_pixel(p) : p.tiling.best();
 }
 
 std::int64_t pixel_tiles(const Problem& p, const Tile& t) {
@@ -334,7 +355,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
        single({0, 1, 2}), 0},
       {"parallel", "how many of the outer loops are shared out among the workers", single({1, 2, 3}), 0},
   };
-  const Tile tile = p.tiling.best();
+  const Tile tile = best_tile(p);
   const std::int64_t order = best_order(p, tile, target);
   sketch.preferred = {{"oc", {tile.oc}},
                       {"oh", {tile.oh}},
