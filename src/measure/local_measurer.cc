@@ -18,8 +18,7 @@ namespace {
 
 /// Built kernels kept for checks, confirmations and repeats.
 constexpr std::size_t kKeptObjectBytes = std::size_t{32} << 20;
-/// References kept, and packed constants: those of a Winograd layer may be 40 MB.
-constexpr std::size_t kKeptPackings = 1, kKeptReferences = 64;
+constexpr std::size_t kKeptPackings = 16, kKeptReferences = 64;
 
 int usable_cpus() {
   cpu_set_t mask;
@@ -117,19 +116,11 @@ class LocalMeasurer::Impl {
       return failed(OutcomeCode::unknown, "the reference cannot be computed: " + reference.error().message);
     const auto& inputs = (*reference)->inputs();
 
-    CheckRequest request{job_of(task, built, &inputs), {}};
-    if (has_packed(built)) {
-      auto packed = packed_of(task, built.prologue, inputs);
-      if (!packed.ok())
-        return failed(interrupted() ? OutcomeCode::device_lost : OutcomeCode::unknown,
-                      "the constants cannot be packed: " + packed.error().message);
-      for (std::size_t i = 0; i < built.arguments.size(); ++i) {
-        const BuiltArgument& a = built.arguments[i];
-        if (a.kind == BuiltArgument::Kind::packed)
-          request.contents.emplace_back(static_cast<std::uint32_t>(i), (**packed).at(a.index));
-      }
-    }
-    CheckReply reply = runner_.check(request);
+    auto checked = run_check(task, built, inputs);
+    if (!checked.ok())
+      return failed(interrupted() ? OutcomeCode::device_lost : OutcomeCode::unknown,
+                    "the constants cannot be packed: " + checked.error().message);
+    CheckReply& reply = *checked;
     Outcome outcome = failed(static_cast<OutcomeCode>(reply.code), reply.message);
     if (!outcome.ok()) return outcome;
     outcome.message = (*reference)->compare(in_task_order(task, built, std::move(reply.outputs)));
@@ -272,6 +263,37 @@ class LocalMeasurer::Impl {
     return job;
   }
 
+  /// Runs a kernel on the reference's inputs. Its constants are packed by compiled code, and where that fails, and could
+  /// be why the kernel fails, by the interpreter.
+  Result<CheckReply> run_check(const MeasureTask& task, const BuildResult& built,
+                               const std::vector<ArgumentSpec>& inputs) {
+    CheckRequest request{job_of(task, built, &inputs), {}, {}, {}};
+    if (!has_packed(built)) return runner_.check(request);
+    WHET_TRY(const ComputeDag prologue, parse_dag(built.prologue));
+    std::vector<ArgumentSpec> constants;
+    for (const ArgumentSpec& spec : inputs)
+      if (spec.role == ArgumentRole::constant) constants.push_back(spec);
+    if (const BuildResult& packing = packing_of(task, prologue, built.prologue); packing.code == OutcomeCode::ok) {
+      const MeasureTask packing_task = packing_task_of(task, prologue);
+      std::vector<ArgumentSpec> unpacked = constants;
+      for (ArgumentSpec& spec : unpacked) spec.role = ArgumentRole::activation;
+      request.packing = job_of(packing_task, packing, &unpacked);
+      for (std::uint32_t i = 0; i < built.arguments.size(); ++i)
+        if (built.arguments[i].kind == BuiltArgument::Kind::packed)
+          request.packed.emplace_back(i, argument_of(packing, built.arguments[i].index));
+      CheckReply reply = runner_.check(request);
+      if (reply.code == 0 || interrupted()) return reply;
+      request.packing.reset();
+      request.packed.clear();
+    }
+    if (interrupted()) return Error{"interrupted"};  // to interpret it takes long
+    WHET_TRY(const std::vector<std::string> packed, interpret_prologue(prologue, constants));
+    for (std::uint32_t i = 0; i < built.arguments.size(); ++i)
+      if (built.arguments[i].kind == BuiltArgument::Kind::packed)
+        request.contents.emplace_back(i, packed.at(built.arguments[i].index));
+    return runner_.check(request);
+  }
+
   static bool has_packed(const BuildResult& built) {
     return std::any_of(built.arguments.begin(), built.arguments.end(),
                        [](const BuiltArgument& a) { return a.kind == BuiltArgument::Kind::packed; });
@@ -295,35 +317,23 @@ class LocalMeasurer::Impl {
     return &references_.add(key, std::move(made));
   }
 
-  /// Contents of the packed constants, one an output of the prologue, for the constants of a check.
-  Result<const std::vector<std::string>*> packed_of(const MeasureTask& task, const std::string& prologue,
-                                                    const std::vector<ArgumentSpec>& inputs) {
-    const std::string key = task.key + '\n' + prologue;
-    if (auto* found = packings_.find(key)) return const_cast<const std::vector<std::string>*>(found);
-    WHET_TRY(ComputeDag dag, parse_dag(prologue));
-    std::vector<ArgumentSpec> constants;
-    for (const ArgumentSpec& spec : inputs)
-      if (spec.role == ArgumentRole::constant) constants.push_back(spec);
-    auto compiled = run_prologue(task, dag, constants);
-    if (!compiled.empty()) return &std::as_const(packings_.add(key, std::move(compiled)));
-    if (interrupted()) return Error{"interrupted"};  // to interpret it takes long
-    WHET_TRY(auto interpreted, interpret_prologue(dag, constants));
-    return &std::as_const(packings_.add(key, std::move(interpreted)));
+  static MeasureTask packing_task_of(const MeasureTask& task, const ComputeDag& prologue) {
+    return {task.key + " prologue", "", with_inputs(prologue), task.target};
   }
-
-  /// Packs with compiled code, in a builder and the runner like any kernel; empty when that fails.
-  std::vector<std::string> run_prologue(const MeasureTask& task, const ComputeDag& dag,
-                                        std::vector<ArgumentSpec> constants) {
-    Target alone = task.target;
-    alone.threads = 1;
-    const MeasureTask packing{task.key + " prologue", "", with_inputs(dag), alone};
-    // Not through the cache: `built` of the candidate must stay valid.
-    const BuildResult built = std::move(builders_.build({{to_text(packing.dag), "", to_string(alone)}})[0]);
-    if (built.code != OutcomeCode::ok || has_packed(built)) return {};
-    for (ArgumentSpec& spec : constants) spec.role = ArgumentRole::activation;
-    CheckReply reply = runner_.check({job_of(packing, built, &constants), {}});
-    if (reply.code != 0) return {};
-    return in_task_order(packing, built, std::move(reply.outputs));
+  /// The kernel that packs constants, by default schedules. Not through the cache of builds, which may drop the
+  /// candidate that is being checked.
+  const BuildResult& packing_of(const MeasureTask& task, const ComputeDag& prologue, const std::string& text) {
+    if (const BuildResult* found = packings_.find(text)) return *found;
+    const MeasureTask packing = packing_task_of(task, prologue);
+    BuildResult built = std::move(builders_.build({{to_text(packing.dag), "", to_string(packing.target)}})[0]);
+    if (has_packed(built)) built.code = OutcomeCode::unknown;
+    return packings_.add(text, std::move(built));
+  }
+  /// The kernel's argument that is output `number` of its task.
+  static std::uint32_t argument_of(const BuildResult& built, std::uint32_t number) {
+    for (std::uint32_t i = 0; i < built.arguments.size(); ++i)
+      if (built.arguments[i].kind == BuiltArgument::Kind::output && built.arguments[i].index == number) return i;
+    WHET_CHECK(false, "a packed constant that nothing computes");
   }
 
   static Result<std::vector<std::string>> interpret_prologue(const ComputeDag& dag,
@@ -346,7 +356,7 @@ class LocalMeasurer::Impl {
   std::vector<BuildResult> interrupted_builds_;
   std::unordered_map<std::uint64_t, Outcome> measured_;
   Kept<Reference> references_{kKeptReferences};
-  Kept<std::vector<std::string>> packings_{kKeptPackings};
+  Kept<BuildResult> packings_{kKeptPackings};  ///< by prologue
   MeasureCounters counters_;
 };
 

@@ -319,6 +319,23 @@ class KernelBench::Impl {
   }
 
   Failure check(const CheckRequest& request, CheckReply& reply) {
+    const Failure failure = run_checked(request);
+    contents_.clear();
+    if (failure.code != kOk) return failure;
+    const auto& arguments = request.job.arguments;
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      if (arguments[i].role == ArgumentRole::output)
+        reply.outputs.emplace_back(reinterpret_cast<const char*>(guarded_[i].data()), guarded_[i].bytes());
+    return {};
+  }
+
+  /// Leaves the outputs in `guarded_`.
+  Failure run_checked(const CheckRequest& request) {
+    if (request.packing) {
+      Failure failure = run_checked({*request.packing, {}, {}, {}});
+      if (failure.code != kOk) return {failure.code, "the constants cannot be packed: " + failure.message};
+      take_packed(request);
+    }
     const KernelJob& job = request.job;
     if (auto failure = prepare(job); failure.code != kOk) return failure;
     auto kernel = LoadedKernel::load(job.kernel);
@@ -328,13 +345,18 @@ class KernelBench::Impl {
     if (auto failure = place_guarded(job, call); failure.code != kOk) return failure;
     if (auto failure = place_contents(request, call); failure.code != kOk) return failure;
     run_once(call);
-    const Failure failure = judge_guarded(job, call);
+    return judge_guarded(job, call);
+  }
+
+  /// What the packing kernel computed becomes contents of the checked one.
+  void take_packed(const CheckRequest& request) {
     contents_.clear();
-    if (failure.code != kOk) return failure;
-    for (std::size_t i = 0; i < job.arguments.size(); ++i)
-      if (job.arguments[i].role == ArgumentRole::output)
-        reply.outputs.emplace_back(reinterpret_cast<const char*>(guarded_[i].data()), guarded_[i].bytes());
-    return {};
+    contents_.resize(request.job.arguments.size());
+    for (const auto& [index, output] : request.packed) {
+      contents_[index] = std::move(guarded_[output]);
+      contents_[index].set_writable(false);
+    }
+    specs_.clear();  // of the packing kernel, whose buffers are gone
   }
 
   /// Threads, and guarded buffers with their contents: those that are there already stay.
@@ -427,14 +449,16 @@ class KernelBench::Impl {
     return {};
   }
 
-  /// For a check: constants with the contents given, or made from their seeds.
+  /// For a check: constants that were packed, with the contents given, or made from their seeds.
   Failure place_contents(const CheckRequest& request, Call& call) {
-    contents_.clear();
     const auto& arguments = request.job.arguments;
     std::vector<const std::string*> given(arguments.size());
     for (const auto& [index, bytes] : request.contents) given[index] = &bytes;
+    contents_.resize(arguments.size());
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (arguments[i].role == ArgumentRole::output || (!given[i] && !pooled(arguments[i]))) continue;
+      if (contents_[i].ok()) call.buffers[i] = contents_[i].data();
+      if (contents_[i].ok() || arguments[i].role == ArgumentRole::output || (!given[i] && !pooled(arguments[i])))
+        continue;
       GuardedBuffer buffer(static_cast<std::size_t>(arguments[i].bytes), name_of(request.job, i));
       if (!buffer.ok()) return no_memory(name_of(request.job, i), arguments[i].bytes);
       if (given[i])
@@ -443,7 +467,7 @@ class KernelBench::Impl {
         fill_argument(arguments[i], buffer.data());
       buffer.set_writable(false);
       call.buffers[i] = buffer.data();
-      contents_.push_back(std::move(buffer));
+      contents_[i] = std::move(buffer);
     }
     return {};
   }

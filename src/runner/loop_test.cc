@@ -140,6 +140,24 @@ TEST(Runner, ChecksWithTheConstantsThatItIsGivenOrMakesThem) {
   for (float& value : given) value += 10;
   EXPECT_EQ(floats(check(runner, job("add_weights"), {{2, bytes}}).outputs[0]), given);
 }
+TEST(Runner, ChecksWithConstantsThatAKernelPacksBefore) {
+  Runner runner;
+  const auto packing = job("add_one");
+  auto sum = input();
+  for (float& value : sum) value += value + 1;
+  for (int again = 0; again < 2; ++again) {
+    auto result = runner.ask(FrameType::check, encode(CheckRequest{job("add_weights"), {}, packing, {{2, 1}}}));
+    ASSERT_TRUE(result.ok);
+    EXPECT_EQ(floats(decode_check_reply(result.frame.payload)->outputs[0]), sum);
+  }
+  auto made = input(), weights = input(8);
+  for (std::size_t i = 0; i < made.size(); ++i) made[i] += weights[i];
+  EXPECT_EQ(floats(check(runner, job("add_weights")).outputs[0]), made);
+  auto result =
+      runner.ask(FrameType::check, encode(CheckRequest{job("add_weights"), {}, job("report_seven"), {{2, 1}}}));
+  EXPECT_EQ(decode_check_reply(result.frame.payload)->message,
+            "the constants cannot be packed: the kernel reported error 7");
+}
 TEST(Runner, PoisonsOutputsSoThatForgottenOnesShow) {
   Runner runner;
   check(runner, job("add_one"));

@@ -126,6 +126,13 @@ bool sane(const TimingPolicy& t) {
   return t.cache <= CacheMode::network && t.network_bytes >= 0 && t.network_bytes <= (std::int64_t{1} << 40);
 }
 
+/// An argument that another kernel's output can be.
+bool fits(const KernelJob& job, std::uint32_t index, const KernelJob& packing, std::uint32_t output) {
+  if (index >= job.arguments.size() || output >= packing.arguments.size()) return false;
+  const ArgumentSpec &to = job.arguments[index], &from = packing.arguments[output];
+  return to.role != ArgumentRole::output && from.role == ArgumentRole::output && to.bytes == from.bytes;
+}
+
 }  // namespace
 
 const char* name_of(CacheMode mode) {
@@ -195,6 +202,13 @@ std::string encode(const CheckRequest& r) {
     p.u32(index);
     p.text(bytes);
   }
+  p.u8(r.packing.has_value());
+  if (r.packing) pack(p, *r.packing);
+  p.u64(r.packed.size());
+  for (const auto& [index, output] : r.packed) {
+    p.u32(index);
+    p.u32(output);
+  }
   return p.take();
 }
 std::optional<CheckRequest> decode_check_request(std::string_view bytes) {
@@ -205,10 +219,17 @@ std::optional<CheckRequest> decode_check_request(std::string_view bytes) {
     const std::uint32_t index = u.u32();
     r.contents.emplace_back(index, u.text());
   }
-  if (!u.done() || !sane(r.job)) return std::nullopt;
+  if (u.u8() != 0) r.packing = unpack_job(u);
+  for (std::size_t n = u.count(8); n > 0 && u.ok(); --n) {
+    const std::uint32_t index = u.u32();
+    r.packed.emplace_back(index, u.u32());
+  }
+  if (!u.done() || !sane(r.job) || (r.packing && !sane(*r.packing))) return std::nullopt;
   for (const auto& [index, content] : r.contents)
     if (index >= r.job.arguments.size() || static_cast<std::int64_t>(content.size()) != r.job.arguments[index].bytes)
       return std::nullopt;
+  for (const auto& [index, output] : r.packed)
+    if (!r.packing || !fits(r.job, index, *r.packing, output)) return std::nullopt;
   return r;
 }
 

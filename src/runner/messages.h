@@ -73,10 +73,13 @@ struct MeasureReply {
   double run_seconds = 0;  ///< wall time of everything, loading included
 };
 
+/// Arguments that neither `contents` nor `packed` names are made from their specs.
 struct CheckRequest {
   KernelJob job;
-  /// Contents of some arguments (packed constants); the others are made from their specs.
-  std::vector<std::pair<std::uint32_t, std::string>> contents;
+  std::vector<std::pair<std::uint32_t, std::string>> contents;  ///< of some arguments
+  /// A kernel that runs before and computes arguments of this one: packed constants.
+  std::optional<KernelJob> packing;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> packed;  ///< argument of `job`, output argument of `packing`
 };
 struct CheckReply {
   std::uint8_t code = 0;

@@ -22,11 +22,20 @@ MeasureRequest sample_measure() {
   return r;
 }
 
+/// Its output fits the constant of `sample_job`.
+KernelJob packing_job() {
+  KernelJob job = sample_job();
+  job.arguments[1].bytes = 16;
+  return job;
+}
+
 TEST(Messages, GoThereAndBack) {
   const std::string measure = encode(sample_measure());
   EXPECT_EQ(encode(*decode_measure_request(measure)), measure);
   const std::string check = encode(CheckRequest{sample_job(), {{0, std::string(16, 'x')}}});
   EXPECT_EQ(encode(*decode_check_request(check)), check);
+  const std::string packed = encode(CheckRequest{sample_job(), {}, packing_job(), {{0, 1}}});
+  EXPECT_EQ(encode(*decode_check_request(packed)), packed);
   const std::string measured = encode(MeasureReply{4, "why", {1, 2}, true, 3});
   EXPECT_EQ(encode(*decode_measure_reply(measured)), measured);
   const std::string checked = encode(CheckReply{0, "", {"a", "bc"}});
@@ -48,13 +57,25 @@ TEST(Messages, ThatMakeNoSenseAreRefused) {
   EXPECT_TRUE(refused([](auto& r) { r.job.kernel.worker_workspace = std::int64_t{1} << 50; }));
   EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {{0, "short"}}})).has_value());
   EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {{9, std::string(16, 'x')}}})).has_value());
+  const auto packed = [](std::uint32_t argument, std::uint32_t output) {
+    return decode_check_request(encode(CheckRequest{sample_job(), {}, packing_job(), {{argument, output}}}))
+        .has_value();
+  };
+  EXPECT_TRUE(packed(0, 1));
+  EXPECT_FALSE(packed(1, 1));
+  EXPECT_FALSE(packed(0, 0));
+  EXPECT_FALSE(packed(9, 1));
+  EXPECT_FALSE(packed(0, 9));
+  EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {}, sample_job(), {{0, 1}}})).has_value());
+  EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {}, {}, {{0, 1}}})).has_value());
 }
 TEST(Messages, SurviveAnyBytes) {
   Rng rng(1);
   const std::string good[] = {encode(sample_measure()), encode(CheckRequest{sample_job(), {{0, std::string(16, 'x')}}}),
+                              encode(CheckRequest{sample_job(), {}, packing_job(), {{0, 1}}}),
                               encode(MeasureReply{4, "why", {1, 2}, true, 3}), encode(CheckReply{0, "", {"a", "bc"}})};
   for (int round = 0; round < 20000; ++round) {
-    std::string bytes = good[rng.below(4)];
+    std::string bytes = good[rng.below(5)];
     for (auto n = rng.below(4); n > 0; --n)
       bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] =
           static_cast<char>(rng.below(256));
