@@ -204,45 +204,38 @@ Expr rounded(const Expr& x, bool has_instruction) {
   return select(a < limit && a > 0.0, select(x < 0.0, -r, r), x);  // -0 stays
 }
 
-/// |x|^y for finite |x| > 0, in f64: the error of the logarithm is multiplied by up to 128.
-Expr pow_inside(const Expr& a, const Expr& y, LetScope& scope) {
-  // log2((1 + s) / (1 - s)) / s, by s²; 2^r, |r| <= 1/2
-  static constexpr double kLog[] = {2.8853900817778498, 0.96179669411370042, 0.57707794225113832,
-                                    0.41220926478,      0.31990515352,       0.28290838961};
-  static constexpr double kExp[] = {0.99999999996168355,    0.69314718072851525,   0.24022651198145779,
-                                    0.055504103532255036,   0.0096180272549340716, 0.0013333922743578513,
-                                    0.00015469290803198135, 1.5201880127989942e-5};
+/// a^y for a >= 0 or NaN, but 0^0, inf^0, 1^inf: NaN. The error of the logarithm is multiplied by up to 128, so that is
+/// f64; what remains of the exponent behind its whole part is f32 again.
+Expr pow_of_magnitude(const Expr& a, const Expr& y, LetScope& scope) {
+  // log2(1 + f) / f, sqrt(1/2) - 1 <= f <= sqrt(2) - 1; (2^r - 1) / r, |r| <= 1/2
+  static constexpr double kLog[] = {1.4426950409393279,   -0.72134752521310043, 0.48089832074122822,
+                                    -0.36067280056578741, 0.2885406424280288,   -0.24050417266360689,
+                                    0.20609629197989753,  -0.17904700212869238, 0.15900104630929109,
+                                    -0.15698153460399142, 0.15485951763490311,  -0.086349682588738869};
+  static constexpr double kExp[] = {0.69314718803,  0.24022651085,   0.055503571076,
+                                    0.009618030662, 0.0013390866165, 0.00015469770044};
   constexpr double kMagic64 = 0x1.8p52;
   const Parts parts = split(a, scope);
-  Expr m = scope.bind(cast(DType::f64, parts.mantissa));
-  Expr s = scope.bind((m - 1.0) / (m + 1.0));
-  Expr log2 = s * polynomial(scope.bind(s * s), kLog) + cast(DType::f64, parts.exponent);
-  Expr t = scope.bind(cast(DType::f64, y) * log2);
-  t = scope.bind(min(max(t, number(t, -200)), number(t, 200)));
-  Expr n = scope.bind((t + kMagic64) - kMagic64);
-  Expr p = cast(DType::f32, polynomial(scope.bind(t - n), kExp));
-  Expr whole_n = scope.bind(cast(DType::i32, n));
-  Expr half = scope.bind(floordiv(whole_n, whole(whole_n, 2)));  // 2^n alone may be no f32
-  auto power = [](const Expr& e) { return float_of_bits((e + whole(e, 127)) * whole(e, kMantissa)); };
-  return (p * power(half)) * power(whole_n - half);
+  Expr f = scope.bind(cast(DType::f64, parts.mantissa) - 1.0);  // within its bounds whatever a is
+  Expr e = select(a < kInfinity, cast(DType::f32, parts.exponent), a);
+  e = choose(equal(a, number(a, 0)), -kInfinity, e);
+  Expr t = scope.bind(cast(DType::f64, y) * (f * polynomial(f, kLog) + cast(DType::f64, e)));
+  Expr shifted = scope.bind(t + kMagic64);  // its last bits are those of the nearest integer; 0 of NaN
+  Expr r = scope.bind(cast(DType::f32, t - (shifted - kMagic64)));
+  Expr inside = scale(r * polynomial(r, kExp) + 1.0, cast(DType::i32, bits_of(shifted)));
+  return choose(t >= 128.0, kInfinity, choose(t < -126.0, 0, inside));
 }
 
 Expr expand_pow(const Expr& x, const Expr& y, LetScope& scope, bool has_round) {
-  Expr zero = number(x, 0), one = number(x, 1), infinity = number(x, kInfinity);
   Expr a = scope.bind(absolute(x));
-  Expr r = pow_inside(a, y, scope);
-  r = select(equal(a, zero), select(y < 0.0, infinity, zero), r);
-  r = select(equal(a, infinity), select(y < 0.0, zero, infinity), r);
-  r = scope.bind(select(equal(a, one), one, r));
+  Expr r = pow_of_magnitude(a, y, scope);
+  r = scope.bind(choose(equal(y, number(y, 0)) || equal(a, number(a, 1)), 1, r));
   Expr integer = scope.bind(equal(rounded(y, has_round), y));
   Expr half = scope.bind(y * 0.5);
   Expr odd = integer && binary(BinaryOp::ne, rounded(half, has_round), half);
   Expr bits = bits_of(x);
-  Expr negative = bits < whole(bits, 0);
   Expr undefined = x < 0.0 && a < kInfinity && unary(UnaryOp::logical_not, integer);
-  r = choose(undefined, NAN, select(negative && odd, -r, r));
-  r = choose(is_nan(x) || is_nan(y), NAN, r);
-  return choose(equal(y, zero) || equal(x, one), 1, r);
+  return choose(undefined, NAN, select(bits < whole(bits, 0) && odd, -r, r));
 }
 
 /// Powers that need no logarithm. Undefined: another one.

@@ -128,6 +128,12 @@ TEST(ExpandMath, IsWithinTwoUnitsOfPow) {
     x.push_back(static_cast<float>(std::exp(rng.uniform(-20, 20)) * (i % 8 == 0 ? -1 : 1)));
     y.push_back(static_cast<float>(i % 8 == 0 ? rng.between(-6, 6) : rng.uniform(-5, 5)));
   }
+  for (int i = 0; i < 12000; ++i) {  // up to the largest and the smallest results, and bases near 1
+    const double log =
+        i % 2 == 0 ? rng.uniform(-87, 88) : std::ldexp(rng.uniform(-1, 1), -static_cast<int>(rng.between(1, 20)));
+    x.push_back(static_cast<float>(std::exp(log)));
+    y.push_back(static_cast<float>(rng.uniform(-88, 90) / log));
+  }
   const std::vector<float> z = run(MathFn::pow, {x, y});
   for (std::size_t i = 0; i < x.size(); ++i)
     ASSERT_LE(ulps(z[i], std::pow(static_cast<double>(x[i]), static_cast<double>(y[i]))), 2) << x[i] << " " << y[i];
