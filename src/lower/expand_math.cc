@@ -68,7 +68,6 @@ class LetScope {
 // ---- Notation
 
 Expr square_root(const Expr& x) { return make_expr(x->dtype, x->lanes, Call{MathFn::sqrt, {x}}); }
-Expr is_nan(const Expr& x) { return binary(BinaryOp::ne, x, x); }
 /// `x` times 2^n, for a result that is neither subnormal nor infinite: n goes straight into the exponent.
 Expr scale(const Expr& x, const Expr& n) { return float_of_bits(bits_of(x) + n * whole(n, kMantissa)); }
 
@@ -180,9 +179,10 @@ Expr expand_sine(const Expr& x, int quarter, LetScope& scope) {
   constexpr double kFirst = 0x1.921fb544p+0, kSecond = 0x1.0b4611a6p-34, kThird = 0x1.3198a2e037073p-69;
   Expr fits = scope.bind(absolute(x) < 0x1p30);
   Expr wide = scope.bind(cast(DType::f64, select(fits, x, number(x, 0))));
-  Expr n = scope.bind((wide * 0.63661977236758134 + kMagic64) - kMagic64);
+  Expr shifted = scope.bind(wide * 0.63661977236758134 + kMagic64);  // its last bits are those of n
+  Expr n = scope.bind(shifted - kMagic64);
   Expr r = scope.bind(cast(DType::f32, wide - n * kFirst - n * kSecond - n * kThird));
-  Expr turns = cast(DType::i32, n);
+  Expr turns = cast(DType::i32, bits_of(shifted));
   Expr turn = scope.bind(turns + whole(turns, quarter));
   Expr y = scope.bind(r * r);
   Expr sine = r + r * (y * polynomial(y, kSin) + 0.0);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "ops/testing/define_one.h"
 
 // What every family of operators looks like as compute definitions, in the documented notation.
@@ -153,6 +156,40 @@ TEST(Definition, ReadsAConstantOpAsALiteral) {
             "square(i0) = (x[i0]*x[i0]) for i0 in 4  # elementwise\n"
             "half(i0) = (square[i0]*0.5f) for i0 in 4  # elementwise\n"
             "return half\n");
+}
+
+TEST(Definition, OfTheTanhOfASoftplusIsAQuotientOfOneExponential) {
+  const auto mish_of = [](bool in_steps, const Tensor& x) {
+    ComputeDag dag;
+    const OpId in = dag.add({"x", x.dtype(), x.shape(), Placeholder{}});
+    const OpId one = dag.add({"one", x.dtype(), {}, Element{.body = constant_like(float_const(1, x.dtype()), 1)}});
+    const std::vector<TensorType> types = {x.type(), TensorType{x.dtype(), {}}};
+    const auto unary = [&](UnaryKind kind, OpId of, const char* name) {
+      return *define(dag, UnaryOperator{kind}, {of}, {x.type()}, x.type(), name);
+    };
+    const auto binary = [&](BinaryKind kind, OpId a, OpId b, const char* name) {
+      return *define(dag, BinaryOperator{kind}, {a, b}, types, x.type(), name);
+    };
+    OpId soft;
+    if (in_steps)
+      soft = unary(UnaryKind::log, binary(BinaryKind::add, unary(UnaryKind::exp, in, "e"), one, "s"), "soft");
+    else
+      soft = unary(UnaryKind::softplus, in, "soft");
+    dag.outputs = {unary(UnaryKind::tanh, soft, "y")};
+    dag = without_dead_ops(dag);
+    EXPECT_EQ(to_text(dag.ops.back().element().body, [](SourceId) { return "x"; }),
+              "((exp(min(x[i0], 20f))*(exp(min(x[i0], 20f)) + 2f))/"
+              "((exp(min(x[i0], 20f))*(exp(min(x[i0], 20f)) + 2f)) + 2f))");
+    return evaluate(dag, {x})->front();
+  };
+  const Tensor x = floats({8}, {-80, -20, -1, -1e-3, 0, 1, 19, 300});
+  for (const bool in_steps : {false, true}) {
+    const Tensor y = mish_of(in_steps, x);
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      const double want = std::tanh(std::log1p(std::exp(std::min(x.get(i), 700.0))));
+      EXPECT_NEAR(y.get(i), want, 1e-7 * want) << x.get(i);
+    }
+  }
 }
 
 TEST(Definition, RefusesAnEmptyResult) {

@@ -10,12 +10,44 @@ Expr like(const Expr& x, double value) { return constant_like(x, value); }
 Expr clamp(const Expr& x, double low, double high) { return min(max(x, like(x, low)), like(x, high)); }
 Expr absolute(const Expr& x) { return is_float(x->dtype) ? call(MathFn::abs, {x}) : max(x, -x); }
 Expr sign(const Expr& x) { return select(x > like(x, 0), like(x, 1), select(x < like(x, 0), like(x, -1), like(x, 0))); }
-/// log(1 + exp(x)) without overflow.
-Expr softplus(const Expr& x) {
-  return max(x, like(x, 0)) + call(MathFn::log, {like(x, 1) + call(MathFn::exp, {-absolute(x)})});
-}
 /// Integers are whole already.
 Expr rounded(MathFn fn, const Expr& x) { return is_float(x->dtype) ? call(fn, {x}) : x; }
+
+/// What makes the element that `e` loads, where another op without reduction does; `e` itself elsewhere.
+Expr made_by(const ComputeDag& dag, const Expr& e) {
+  const auto* l = std::get_if<Load>(&e->kind);
+  if (l == nullptr || dag.op(OpId(l->source.value)).is_placeholder()) return e;
+  const Element& element = dag.op(OpId(l->source.value)).element();
+  if (element.reducer) return e;
+  return substitute(element.body, [&](VarId v) { return l->index[v.index()]; });
+}
+
+/// s, where `e` is softplus(s) or log(1 + exp(s)), in one op or several; undefined elsewhere.
+Expr argument_of_softplus(const ComputeDag& dag, const Expr& e) {
+  const Expr sum = made_by(dag, e);
+  if (const auto* b = std::get_if<Binary>(&sum->kind); b && b->op == BinaryOp::add) {
+    const auto* top = std::get_if<Binary>(&b->a->kind);
+    return top && same(sum, softplus(top->a)) ? top->a : Expr();
+  }
+  const auto* log = std::get_if<Call>(&sum->kind);
+  if (!log || log->fn != MathFn::log) return {};
+  const Expr inner = made_by(dag, log->args[0]);
+  const auto* b = std::get_if<Binary>(&inner->kind);
+  if (!b || b->op != BinaryOp::add) return {};
+  for (const auto& [one, other] : {std::pair(b->a, b->b), std::pair(b->b, b->a)}) {
+    if (!std::holds_alternative<FloatConst>(one->kind) || std::get<FloatConst>(one->kind).value != 1) continue;
+    const Expr power = made_by(dag, other);
+    if (const auto* exp = std::get_if<Call>(&power->kind); exp && exp->fn == MathFn::exp) return exp->args[0];
+  }
+  return {};
+}
+
+/// tanh(log(1 + exp(s))) = n / (n + 2), n = e (e + 2), e = exp(s): one exponential for three, and nothing cancels.
+Expr tanh_of_softplus(const Expr& s) {
+  const Expr e = call(MathFn::exp, {min(s, like(s, 20))});  // beyond, the quotient is 1
+  const Expr n = e * (e + like(e, 2));
+  return n / (n + like(n, 2));
+}
 
 Expr apply(UnaryKind kind, const Expr& x) {
   switch (kind) {
@@ -124,6 +156,12 @@ Expr power(const Expr& a, const Expr& b) {
     if (*p == 0.5) return call(MathFn::sqrt, {a});
     if (*p == -0.5) return call(MathFn::rsqrt, {a});
     if (*p == -1) return like(a, 1) / a;
+    if (*p == 4) return (a * a) * (a * a);
+    if (*p == 1.5) return a * call(MathFn::sqrt, {a});
+    if (*p == 0.25 || *p == 0.75) {
+      const Expr root = call(MathFn::sqrt, {a}), fourth = call(MathFn::sqrt, {root});
+      return *p == 0.25 ? fourth : root * fourth;
+    }
   }
   return is_float(a->dtype) ? call(MathFn::pow, {a, b}) : integer_power(a, b);
 }
@@ -136,9 +174,11 @@ Expr modulo(const Expr& a, const Expr& b) {
     const Expr unsafe = b->dtype == DType::u8 ? equal(b, zero) : equal(b, zero) || equal(b, like(b, -1));
     return select(unsafe, zero, floormod(a, select(unsafe, one, b)));
   }
-  const Expr quotient = a / b;
-  const Expr whole = select(quotient < like(a, 0), call(MathFn::ceil, {quotient}), call(MathFn::floor, {quotient}));
-  return a - whole * b;
+  // Of the magnitudes; a quotient that was rounded up to a whole number leaves a negative rest.
+  const Expr divisor = absolute(b), dividend = absolute(a);
+  const Expr rest = dividend - call(MathFn::floor, {dividend / divisor}) * divisor;
+  const Expr positive = select(rest < like(a, 0), rest + divisor, rest);
+  return select(a < like(a, 0), -positive, positive);
 }
 
 Expr apply(BinaryKind kind, const Expr& a, const Expr& b) {
@@ -191,7 +231,13 @@ bool is_bound(const Expr& x, double value) {
 }  // namespace
 
 OpId define_at(const Site& site, const UnaryOperator& op) {
-  return site.result(OpFamily::elementwise, [&](const Exprs& i) { return apply(op.kind, site.read(0, i)); });
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+    const Expr x = site.read(0, i);
+    if (op.kind == UnaryKind::tanh && (x->dtype == DType::f32 || x->dtype == DType::f64)) {
+      if (const Expr s = argument_of_softplus(site.dag, x); s.defined()) return tanh_of_softplus(s);
+    }
+    return apply(op.kind, x);
+  });
 }
 
 OpId define_at(const Site& site, const ClipOperator& op) {

@@ -290,48 +290,25 @@ OpId define_at(const Site& site, const TopKOperator& op) {
   return site.result(OpFamily::elementwise, [&](const Exprs& i) { return cast(DType::i64, start(i)); });
 }
 
-/// Sums within chunks, and of the chunks before: n^1.5 additions instead of n^2.
+/// Sums of the last 2, 4, 8, ... elements: n log n additions, all of them along memory.
 OpId define_at(const Site& site, const CumSumOperator& op) {
   const auto axis = static_cast<std::size_t>(op.axis);
   const std::int64_t extent = site.shape(0)[axis];
-  std::int64_t chunk = 1;
-  while (chunk * chunk < extent) chunk *= 2;
-  // `axis` becomes two: the chunk, and the place within it.
-  Shape by_chunk = site.shape(0), by_place = by_chunk;
-  by_chunk[axis] = by_place[axis] = (extent + chunk - 1) / chunk;
-  by_place.insert(by_place.begin() + op.axis + 1, chunk);
-  const auto in_order = [&](const Expr& at) { return op.reverse ? int_const(extent - 1) - at : at; };
-  const auto with = [&](Exprs i, const Expr& at) {
-    i[axis] = at;
-    return i;
+  OpId last = site.inputs[0];
+  // What stands `steps` before, counted in the order of the sums; 0 where that is outside.
+  const auto before = [&](const Exprs& i, std::int64_t steps) {
+    Exprs at = i;
+    at[axis] = op.reverse ? i[axis] + steps : i[axis] - steps;
+    const Expr inside = op.reverse ? at[axis] < int_const(extent) : at[axis] >= int_const(0);
+    const Expr value = site.read(last, at);
+    return select(inside, value, constant_like(value, 0));
   };
-  const auto where = [](const Expr& condition, const Expr& value) {
-    return select(condition, value, constant_like(value, 0));
-  };
-  const auto element = [&](const Exprs& i, const Expr& place) {
-    const Expr at = i[axis] * chunk + place;
-    return where(at < int_const(extent), site.read(0, with(i, in_order(min(at, int_const(extent - 1))))));
-  };
-
-  const OpId within = site.reduce(site.part("within"), axes_of(by_place), {{"r", chunk}}, Reducer::sum,
-                                  OpFamily::reduce, [&](const Exprs& i, const Exprs& r) {
-                                    const Expr& place = i[axis + 1];
-                                    Exprs outer = i;
-                                    outer.erase(outer.begin() + op.axis + 1);
-                                    return where(op.exclusive ? r[0] < place : r[0] <= place, element(outer, r[0]));
-                                  });
-  const OpId total = site.reduce(site.part("total"), axes_of(by_chunk), {{"r", chunk}}, Reducer::sum, OpFamily::reduce,
-                                 [&](const Exprs& i, const Exprs& r) { return element(i, r[0]); });
-  const OpId before = site.reduce(
-      site.part("before"), axes_of(by_chunk), {{"r", by_chunk[axis]}}, Reducer::sum, OpFamily::reduce,
-      [&](const Exprs& i, const Exprs& r) { return where(r[0] < i[axis], site.read(total, with(i, r[0]))); });
-  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
-    const Expr at = in_order(i[axis]);
-    const Exprs chunk_index = with(i, floordiv(at, chunk));
-    Exprs place_index = chunk_index;
-    place_index.insert(place_index.begin() + op.axis + 1, floormod(at, chunk));
-    return site.read(within, place_index) + site.read(before, chunk_index);
-  });
+  for (std::int64_t steps = 1; steps < extent; steps *= 2) {
+    last = site.map(site.part("sums"), axes_of(site.output.shape), OpFamily::elementwise,
+                    [&](const Exprs& i) { return site.read(last, i) + before(i, steps); });
+  }
+  return site.result(OpFamily::elementwise,
+                     [&](const Exprs& i) { return op.exclusive ? before(i, 1) : site.read(last, i); });
 }
 
 }  // namespace whet

@@ -83,6 +83,8 @@ OpId define_at(const Site&, const CumSumOperator&);
 
 /// tan, asin, ..., atanh of a float. (trigonometry.cc)
 Expr trigonometric(UnaryKind, const Expr& x);
+/// log(1 + exp(x)) without overflow. (trigonometry.cc)
+Expr softplus(const Expr& x);
 
 // ---- Windows, shared by convolutions and pools.
 /// The spatial dimensions' names and roles: x alone, y x, or z y x.

@@ -388,6 +388,7 @@ Emitter::Value* Emitter::convert(Value* value, DType from, DType to, int lanes) 
     value = b_.CreateFPCast(value, type);
     return to == DType::f16 ? round_through_half(value, lanes) : value;
   }
+  if (is_float(from) && to == DType::i64 && lanes > 1) return to_long(value, lanes);
   if (is_float(from)) {  // what does not fit becomes the nearest that does
     const auto cast = is_unsigned(to) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
     return b_.CreateIntrinsic(cast, {type, value->getType()}, {value});
@@ -397,6 +398,21 @@ Emitter::Value* Emitter::convert(Value* value, DType from, DType to, int lanes) 
     return to == DType::f16 ? round_through_half(value, lanes) : value;
   }
   return b_.CreateIntCast(value, type, !is_unsigned(from));
+}
+
+/// The intrinsic that saturates goes lane by lane: there is no vector of i64 with the lowest and highest of a float.
+Emitter::Value* Emitter::to_long(Value* value, int lanes) {
+  llvm::Type* type = value_type(DType::i64, lanes);
+  const auto bound = [&](double limit) { return llvm::ConstantFP::get(value->getType(), limit); };
+  Value* const below = b_.CreateFCmpOLT(value, bound(-0x1p63));
+  Value* const above = b_.CreateFCmpOGE(value, bound(0x1p63));
+  Value* const inside = b_.CreateAnd(b_.CreateFCmpOGE(value, bound(-0x1p63)), b_.CreateFCmpOLT(value, bound(0x1p63)));
+  Value* const fits = b_.CreateSelect(inside, value, bound(0));  // 0 of NaN
+  const auto integer = [&](std::int64_t limit) {
+    return llvm::ConstantInt::get(type, static_cast<std::uint64_t>(limit), true);
+  };
+  Value* result = b_.CreateSelect(below, integer(INT64_MIN), b_.CreateFPToSI(fits, type));
+  return b_.CreateSelect(above, integer(INT64_MAX), result);
 }
 
 Emitter::Value* Emitter::call(const ExprInfo& info, const Call& n) {
