@@ -19,6 +19,16 @@ std::vector<std::int64_t> pixel_options(std::int64_t extent, std::int64_t most) 
 
 }  // namespace
 
+std::int64_t Window::inputs(std::int64_t count) const {
+  constexpr std::int64_t kUnrolled = 7;  // more taps stay a loop, and each of its steps reads anew
+  if (taps > kUnrolled) return count * taps;
+  std::vector<std::int64_t> read;
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t tap = 0; tap < taps; ++tap) read.push_back(i * stride + tap * dilation);
+  std::sort(read.begin(), read.end());
+  return std::unique(read.begin(), read.end()) - read.begin();
+}
+
 std::int64_t Tiling::vectors(std::int64_t elements) const {
   return elements / lanes + std::popcount(static_cast<std::uint64_t>(elements % lanes));
 }
@@ -36,20 +46,36 @@ std::int64_t Tiling::conflicts(const Tile& t) const {
 }
 
 double Tiling::cost(const Tile& t) const {
-  const double vecs = static_cast<double>(vectors(t.oc)), pixels = static_cast<double>(t.oh * t.ow),
-               products = vecs * pixels;
   const double tiles = static_cast<double>(ceil_div(oc, t.oc) * ceil_div(oh, t.oh) * ceil_div(ow, t.ow));
   // Rows of a tile that differ at the border multiply code; where taps are far apart, their guards stay in the loops.
   const double edges = 1 + (rows_skipped > 4 ? 1 : 0.04) * static_cast<double>(t.oh - 1);
   if (depthwise) {
-    // Taps and an epilogue a product, straight through; measured: more than a few products do not pay their code, but
-    // where taps are many, tiles of several rows read each weight for all of them.
+    // Measured: borders and the shares of few rows outweigh what tall tiles save, which is nothing where rows stay in
+    // the first level until they are read again.
+    const bool returns = row_bytes / rows.stride * rows.taps <= cache_ways * 4096 / 2;
+    const bool large = oh >= (taps > 9 ? 28 : 32) && oc % lanes == 0 && !returns;
+    if (large) return tiles * window_cycles(t);
+    const auto products = static_cast<double>(accumulators(t));
     const double code = 1 + 0.03 * std::max(0.0, products - (taps > 9 ? 14 : 6));
     return tiles * (12 * products + 20) * code * edges;
   }
   // Lines of 16 inputs are read again in the steps to come, if weights and other lines leave them in their set.
   const bool crowded = column_bytes > 0 && conflicts(t) + 2 > cache_ways;
   return static_cast<double>(ceil_div(oc, t.oc) * ceil_div(oh, t.oh)) * row_cycles(t) * edges * (crowded ? 1.15 : 1);
+}
+
+double Tiling::window_cycles(const Tile& t) const {
+  const std::int64_t vecs = vectors(t.oc), products = vecs * t.oh * t.ow;
+  // Unrolled taps share what they read.
+  const std::int64_t deep = std::max<std::int64_t>(taps / (rows.taps * columns.taps), 1),
+                     inputs = rows.inputs(t.oh) * columns.inputs(t.ow) * deep,
+                     fresh = rows.inputs(t.oh) * std::min(t.ow * columns.stride, columns.inputs(t.ow)) * deep;
+  const auto count = [](std::int64_t n) { return static_cast<double>(n); };
+  // Measured: more than a few products do not pay their code, the later the more taps there are; rows that a tile
+  // reads and the next one below reads again come from the second level.
+  const double free = taps <= 9 ? 8 : taps <= 25 ? 16 : 28, dear = taps <= 9 ? 0.03 : 0.01;
+  const double code = 1 + dear * std::max(0.0, count(products) - free);
+  return 0.5 * (count(taps * products) + count(vecs * (inputs + taps))) * code + 0.75 * count(vecs * fresh) + 6;
 }
 
 double Tiling::step_cycles(const Tile& t, std::int64_t pixels) const {
@@ -91,7 +117,7 @@ std::vector<std::int64_t> Tiling::oc_options() const {
   return options;
 }
 
-std::vector<std::int64_t> Tiling::oh_options() const { return pixel_options(oh, 4); }
+std::vector<std::int64_t> Tiling::oh_options() const { return pixel_options(oh, depthwise ? 8 : 4); }
 
 // Unrolled taps multiply a depthwise tile's code.
 std::vector<std::int64_t> Tiling::ow_options() const { return pixel_options(ow, depthwise ? 8 : 28); }

@@ -11,6 +11,14 @@ struct Tile {
   std::int64_t oc = 1, oh = 1, ow = 1;
 };
 
+/// What neighbours along an axis read: each `taps` inputs `dilation` apart, beginning `stride` apart.
+struct Window {
+  std::int64_t stride = 1, taps = 1, dilation = 1;
+
+  /// Different inputs of `count` neighbours.
+  std::int64_t inputs(std::int64_t count) const;
+};
+
 /// What register tiles of an op must be cut from, and fit.
 struct Tiling {
   std::int64_t oc = 1, oh = 1, ow = 1;      ///< the op's extents
@@ -23,6 +31,7 @@ struct Tiling {
   /// No reduce axis but taps: cheap tiles whose unrolled taps share their inputs.
   bool depthwise = false;
   std::int64_t taps = 9;  ///< where it is depthwise
+  Window columns, rows;   ///< as far as known
   /// For each position of the taps along a row: the columns [first, second) at which it reads no padding, which is
   /// skipped; empty: all.
   std::vector<std::pair<std::int64_t, std::int64_t>> read_columns;
@@ -41,6 +50,8 @@ struct Tiling {
   std::int64_t conflicts(const Tile&) const;
   /// Relative time: computed elements (overlap counts twice) times what keeps the units from their peak.
   double cost(const Tile&) const;
+  /// Cycles of a depthwise tile with all its taps.
+  double window_cycles(const Tile&) const;
   /// Cycles of one reduction step of `pixels` of a tile's pixels.
   double step_cycles(const Tile&, std::int64_t pixels) const;
   /// The same of all tiles in a row, in the mean over the taps.

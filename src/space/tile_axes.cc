@@ -62,6 +62,27 @@ std::int64_t most_skipped(const Element& element, std::int64_t axis) {
   return most;
 }
 
+/// The window along a spatial axis: the index that both it and one tap occur in.
+Window window_along(const ComputeDag& dag, const TileAxes& p, std::int64_t axis) {
+  Window window;
+  if (axis < 0) return window;
+  for_each(p.element.body, [&](const Expr& part) {
+    const Load* read = std::get_if<Load>(&part->kind);
+    if (!read || window.taps > 1 || is_constant(dag, OpId(read->source.value))) return;
+    for (const Expr& index : read->index) {
+      const Affine sum = to_affine(index);
+      const std::int64_t stride = sum.coefficient(axis_var(p.element, axis));
+      if (stride == 0) continue;
+      for (std::int64_t tap : p.taps) {
+        const auto number = static_cast<std::int64_t>(p.element.axes.size()) + tap;
+        const std::int64_t dilation = sum.coefficient(axis_var(p.element, number));
+        if (dilation != 0) window = {std::abs(stride), p.reduce_extent(tap), std::abs(dilation)};
+      }
+    }
+  });
+  return window;
+}
+
 bool reads_constants(const ComputeDag& dag, OpId op) {
   const std::vector<OpId> inputs = inputs_of(dag, op);
   return std::any_of(inputs.begin(), inputs.end(), [&](OpId input) { return is_constant(dag, input); });
@@ -100,6 +121,7 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
       std::accumulate(p.taps.begin(), p.taps.end(), std::int64_t{1}, [&](std::int64_t product, std::int64_t k) {
         return product * element.reduce_axes[static_cast<std::size_t>(k)].extent;
       });
+  p.tiling.columns = window_along(dag, p, p.x), p.tiling.rows = window_along(dag, p, p.y);
   if (p.x >= 0) p.tiling.read_columns = unpadded(element, p.x);
   if (p.y >= 0) p.tiling.rows_skipped = most_skipped(element, p.y);
   if (p.in >= 0 && reads_constants(dag, op))

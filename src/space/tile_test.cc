@@ -59,6 +59,18 @@ TEST(TileDefault, TakesTheColumnsThatTapsFarApartReadWhole) {
   EXPECT_NE(near.find("ow=14 "), std::string::npos) << near;
   EXPECT_NE(far.find("ow=4 "), std::string::npos) << far;
 }
+TEST(TileDefault, OfWideDepthwiseRowsIsTall) {
+  const char* const text = R"(
+x = PLACEHOLDER [1, 58, 58, {0}]
+w = PLACEHOLDER [3, 3, {0}] const
+dw(n, y, x_, c) += (x[n, (y + rh), (x_ + rw), c]*w[rh, rw, c]) for n in 1, y in 56, x_ in 56, c in {0}, rh in 3, rw in 3  # depthwise n:batch y:row x_:column c:channel rh:tap rw:tap
+return dw
+)";
+  const std::string wide = preferred(fmt::format(fmt::runtime(text), 144)),
+                    narrow = preferred(fmt::format(fmt::runtime(text), 16));
+  EXPECT_NE(wide.find("oh=4 "), std::string::npos) << wide;
+  EXPECT_NE(narrow.find("oh=1 "), std::string::npos) << narrow;
+}
 TEST(TileDefault, BlocksAReductionWhoseWeightsOverflowTheSecondLevel) {
   const std::string deep = preferred(convolution(2048, 256, 12)), flat = preferred(convolution(256, 256, 12));
   EXPECT_NE(deep.find("k=512 "), std::string::npos) << deep;
