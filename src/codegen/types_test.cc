@@ -201,5 +201,40 @@ TEST(EveryType, IsComputedNativelyAsTheDagIsDefined) {
   for (std::uint64_t seed = first; seed < first + 24 && !HasFatalFailure(); ++seed) check(seed);
 }
 
+TEST(Casts, OfWhatDoesNotFitGiveTheNearestThatDoes) {
+  std::vector<double> values = {0, -0.0, 0.99, -0.99, 1.5, -1.5, INFINITY, -INFINITY, NAN, 1e30, -1e30};
+  for (int bits : {7, 8, 15, 31, 63})
+    for (double around : {-1.0, -0.5, 0.0, 0.5, 1.0})
+      for (double sign : {1.0, -1.0}) values.push_back(sign * (std::ldexp(1.0, bits) + around));
+  for (int bits : {31, 63}) values.push_back(std::nextafter(std::ldexp(1.0f, bits), 0.0f));
+  const auto n = static_cast<std::int64_t>(values.size());
+  for (DType from : {DType::f32, DType::f64, DType::f16}) {
+    ComputeDag dag;
+    const OpId x = dag.add({.name = "x", .dtype = from, .shape = {n}, .def = Placeholder{}});
+    for (DType to : {DType::i8, DType::u8, DType::i32, DType::i64}) {
+      Op op{.name = std::string(name_of(to)), .dtype = to, .shape = {n}, .def = Element{}};
+      op.element().axes = {{.name = "i", .extent = n}};
+      op.element().body = cast(to, load(dag, x, {axis_var(op.element(), 0)}));
+      dag.outputs.push_back(dag.add(std::move(op)));
+    }
+    Tensor input(from, {n});
+    for (std::int64_t i = 0; i < n; ++i) input.set(i, values[static_cast<std::size_t>(i)]);
+    const std::vector<Tensor> wanted = *evaluate(dag, {input});
+    Scheduler s(dag);
+    for (OpId op : dag.outputs) s.annotate(s.split(s.loops(op)[0], 16, Tail::guard).inner, LoopKind::vectorized);
+    for (const Target& target : runnable_targets()) {
+      std::vector<Tensor> arguments = {input};
+      for (const Tensor& want : wanted) arguments.emplace_back(want.dtype(), want.shape());
+      const Result<Lowered> lowered = lower(*replay(dag, *s.finish()), target);
+      ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+      const std::vector<Tensor> got = *run_native(lowered->program, target, arguments, 1);
+      for (std::size_t k = 0; k < wanted.size(); ++k)
+        for (std::int64_t i = 0; i < n; ++i)
+          EXPECT_EQ(got[k + 1].integer(i), wanted[k].integer(i))
+              << name_of(from) << " " << input.get(i) << " to " << name_of(wanted[k].dtype()) << ", " << target.mcpu;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace whet

@@ -1,4 +1,5 @@
 #include <llvm/IR/Intrinsics.h>
+#include <cmath>
 
 #include <algorithm>
 
@@ -388,7 +389,7 @@ Emitter::Value* Emitter::convert(Value* value, DType from, DType to, int lanes) 
     value = b_.CreateFPCast(value, type);
     return to == DType::f16 ? round_through_half(value, lanes) : value;
   }
-  if (is_float(from) && to == DType::i64 && lanes > 1) return to_long(value, lanes);
+  if (is_float(from) && lanes > 1) return to_integers(value, to, lanes);
   if (is_float(from)) {  // what does not fit becomes the nearest that does
     const auto cast = is_unsigned(to) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
     return b_.CreateIntrinsic(cast, {type, value->getType()}, {value});
@@ -400,19 +401,21 @@ Emitter::Value* Emitter::convert(Value* value, DType from, DType to, int lanes) 
   return b_.CreateIntCast(value, type, !is_unsigned(from));
 }
 
-/// The intrinsic that saturates goes lane by lane: there is no vector of i64 with the lowest and highest of a float.
-Emitter::Value* Emitter::to_long(Value* value, int lanes) {
-  llvm::Type* type = value_type(DType::i64, lanes);
-  const auto bound = [&](double limit) { return llvm::ConstantFP::get(value->getType(), limit); };
-  Value* const below = b_.CreateFCmpOLT(value, bound(-0x1p63));
-  Value* const above = b_.CreateFCmpOGE(value, bound(0x1p63));
-  Value* const inside = b_.CreateAnd(b_.CreateFCmpOGE(value, bound(-0x1p63)), b_.CreateFCmpOLT(value, bound(0x1p63)));
-  Value* const fits = b_.CreateSelect(inside, value, bound(0));  // 0 of NaN
-  const auto integer = [&](std::int64_t limit) {
-    return llvm::ConstantInt::get(type, static_cast<std::uint64_t>(limit), true);
-  };
-  Value* result = b_.CreateSelect(below, integer(INT64_MIN), b_.CreateFPToSI(fits, type));
-  return b_.CreateSelect(above, integer(INT64_MAX), result);
+/// What the saturating intrinsic does, which takes vectors apart.
+Emitter::Value* Emitter::to_integers(Value* value, DType to, int lanes) {
+  const int bits = static_cast<int>(size_of(to)) * 8 - (is_unsigned(to) ? 0 : 1);
+  const double end = std::ldexp(1.0, bits), low = is_unsigned(to) ? 0 : -end;
+  llvm::Type* const type = value_type(to, lanes);
+  const auto limit = [&](double at) { return llvm::ConstantFP::get(value->getType(), at); };
+  const auto integer = [&](std::uint64_t i) { return llvm::ConstantInt::get(type, i); };
+  Value* const below = b_.CreateFCmpOLT(value, limit(low));
+  Value* const above = b_.CreateFCmpOGE(value, limit(end));
+  Value* const inside = b_.CreateAnd(b_.CreateFCmpOGE(value, limit(low)), b_.CreateFCmpOLT(value, limit(end)));
+  Value* const fits = b_.CreateSelect(inside, value, limit(0));  // 0 of NaN
+  Value* const whole = b_.CreateFPToSI(fits, value_type(to == DType::i64 ? DType::i64 : DType::i32, lanes));
+  const std::uint64_t largest = (std::uint64_t{1} << bits) - 1;
+  Value* const result = b_.CreateSelect(below, integer(is_unsigned(to) ? 0 : ~largest), b_.CreateTrunc(whole, type));
+  return b_.CreateSelect(above, integer(largest), result);
 }
 
 Emitter::Value* Emitter::call(const ExprInfo& info, const Call& n) {

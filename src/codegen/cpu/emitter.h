@@ -118,7 +118,7 @@ class Emitter {
   Value* branching_select(const ExprInfo&, Value* condition);
   Value* convert(Value*, DType from, DType to, int lanes);
   Value* call(const ExprInfo&, const Call&);
-  Value* to_long(Value* value, int lanes);
+  Value* to_integers(Value* value, DType to, int lanes);
   Value* round_through_half(Value*, int lanes);
   Value* half_to_float(Value* bits, int lanes);
   Value* float_to_half(Value* value, int lanes);
