@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "ops/site.h"
 
@@ -74,11 +76,27 @@ Coordinate coordinate_of(const ResizeOperator& op, std::size_t dim, std::int64_t
   return {};
 }
 
+/// A denominator that is a power of two, with the same floor for 0 <= i < positions and a fraction at most `slack` more:
+/// a shift is cheaper than a division, and vectors have no other.
+Coordinate shifted(const Coordinate& c, std::int64_t positions, double slack) {
+  const bool whole_steps = c.a == 1 && c.b == 0;  // tiles of d positions read one
+  if (whole_steps || std::has_single_bit(static_cast<std::uint64_t>(c.d))) return c;
+  // Rounded up, a and b are wrong by less than (i + 1) / d together: less than the next fraction, which is 1 / d away.
+  const double needed = static_cast<double>(positions + 1) * std::max(static_cast<double>(c.d), 1 / slack);
+  const int bits = static_cast<int>(std::ceil(std::log2(needed))) + 1;
+  const double largest = static_cast<double>(std::abs(c.a)) * static_cast<double>(positions) +
+                         static_cast<double>(std::abs(c.b)) + static_cast<double>(c.d);
+  if (std::ldexp(largest, bits) > 0x1p62) return c;
+  const auto scaled = [&](std::int64_t x) { return -floor_div(-(x << bits), c.d); };
+  return {scaled(c.a), scaled(c.b), std::int64_t{1} << bits};
+}
+
 /// floor((a*i + b) / d) kept inside 0..extent-1; no clamp where none is needed.
 Expr index_at(const Expr& i, std::int64_t positions, const Coordinate& c, std::int64_t extent) {
   const std::int64_t first = floor_div(c.b, c.d), last = floor_div(c.a * (positions - 1) + c.b, c.d);
   const std::int64_t lowest = std::min(first, last), highest = std::max(first, last);
-  Expr index = floordiv(i * c.a + c.b, c.d);
+  const Coordinate s = shifted(c, positions, 1);
+  Expr index = floordiv(i * s.a + s.b, s.d);
   if (lowest < 0) index = max(index, int_const(0));
   if (highest >= extent) index = min(index, int_const(extent - 1));
   return index;
@@ -106,13 +124,14 @@ struct Tap {
 };
 
 /// Distance to the position below, in 0..1, as `dtype`.
-Expr distance(const Expr& i, const Coordinate& c, DType dtype) {
+Expr distance(const Expr& i, std::int64_t positions, const Coordinate& exact, DType dtype) {
+  const Coordinate c = dtype == DType::f64 ? exact : shifted(exact, positions, 0x1p-26);
   return cast(dtype, floormod(i * c.a + c.b, c.d)) * float_const(1.0 / static_cast<double>(c.d), dtype);
 }
 
 std::vector<Tap> linear_taps(const Expr& i, std::int64_t positions, const Coordinate& c, std::int64_t extent,
                              DType dtype) {
-  const Expr t = distance(i, c, dtype);
+  const Expr t = distance(i, positions, c, dtype);
   return {{index_at(i, positions, c, extent), float_const(1, dtype) - t},
           {index_at(i, positions, {c.a, c.b + c.d, c.d}, extent), t}};
 }
@@ -127,7 +146,7 @@ std::vector<Expr> cubic_weights(const Expr& t, double a) {
 
 std::vector<Tap> cubic_taps(const ResizeOperator& op, const Expr& i, std::int64_t positions, const Coordinate& c,
                             std::int64_t extent, DType dtype) {
-  const std::vector<Expr> weights = cubic_weights(distance(i, c, dtype), op.cubic_a);
+  const std::vector<Expr> weights = cubic_weights(distance(i, positions, c, dtype), op.cubic_a);
   std::vector<Tap> taps;
   Expr total = float_const(0, dtype);
   for (std::int64_t k = -1; k <= 2; ++k) {
@@ -171,12 +190,12 @@ Expr outside(const ResizeOperator& op, const Site& site, const Exprs& i) {
 }
 
 /// The weighted sum over the taps of dimensions dim, dim+1, ...: separable, the outer weight times the inner sum.
-Expr weighted(const Site& site, const std::vector<std::vector<Tap>>& taps, std::size_t dim, Exprs& index) {
-  if (dim == taps.size()) return site.read(0, index);
+Expr weighted(const Site& site, OpId from, const std::vector<std::vector<Tap>>& taps, std::size_t dim, Exprs& index) {
+  if (dim == taps.size()) return site.read(from, index);
   Expr sum;
   for (const Tap& tap : taps[dim]) {
     index[dim] = tap.index;
-    Expr value = weighted(site, taps, dim + 1, index);
+    Expr value = weighted(site, from, taps, dim + 1, index);
     if (tap.weight.defined()) value = value * tap.weight;
     sum = sum.defined() ? sum + value : value;
   }
@@ -185,12 +204,46 @@ Expr weighted(const Site& site, const std::vector<std::vector<Tap>>& taps, std::
 
 }  // namespace
 
+namespace {
+
+/// The dimension whose taps are summed by an op of their own, behind those of all others: the last one that is resized,
+/// where vectors along it would gather every tap of the others, or where the taps are many together. Nothing: one op.
+std::optional<std::size_t> apart(const ResizeOperator& op, const Site& site) {
+  std::optional<std::size_t> last;
+  std::size_t taps = 1, resized = 0, innermost = 0;
+  const Shape& out = site.output.shape;
+  for (std::size_t dim = 0; dim < out.size(); ++dim) {
+    if (out[dim] > 1) innermost = dim;
+    const std::size_t here = taps_of(op, site, dim, int_const(0)).size();
+    if (here > 1) last = dim, taps *= here, ++resized;
+  }
+  const bool worth = resized > 1 && (*last == innermost || taps > 4);
+  return worth ? last : std::nullopt;
+}
+
+}  // namespace
+
 OpId define_at(const Site& site, const ResizeOperator& op) {
-  return site.result(op.mode == ResizeMode::nearest ? OpFamily::injective : OpFamily::resize, [&](const Exprs& i) {
+  OpId from = site.inputs[0];
+  const std::optional<std::size_t> last = apart(op, site);
+  const auto taps_at = [&](const Exprs& i, const std::function<bool(std::size_t)>& left_out) {
     std::vector<std::vector<Tap>> taps;
-    for (std::size_t dim = 0; dim < i.size(); ++dim) taps.push_back(taps_of(op, site, dim, i[dim]));
+    for (std::size_t dim = 0; dim < i.size(); ++dim)
+      taps.push_back(left_out(dim) ? std::vector<Tap>{{i[dim], Expr()}} : taps_of(op, site, dim, i[dim]));
+    return taps;
+  };
+  if (last) {
+    std::vector<Axis> axes = axes_of(site.output.shape);
+    axes[*last].extent = site.shape(0)[*last];
+    from = site.map(site.part("others"), axes, OpFamily::resize, [&](const Exprs& i) {
+      Exprs index(i.size());
+      return weighted(site, from, taps_at(i, [&](std::size_t dim) { return dim == *last; }), 0, index);
+    });
+  }
+  return site.result(op.mode == ResizeMode::nearest ? OpFamily::injective : OpFamily::resize, [&](const Exprs& i) {
     Exprs index(i.size());
-    const Expr value = weighted(site, taps, 0, index);
+    const Expr value =
+        weighted(site, from, taps_at(i, [&](std::size_t dim) { return last && dim != *last; }), 0, index);
     if (op.coordinates != CoordinateMode::tf_crop_and_resize) return value;
     const Expr none = outside(op, site, i);
     return none.defined() ? select(none, constant_like(value, op.extrapolation), value) : value;
