@@ -50,6 +50,23 @@ std::optional<std::int64_t> turns_of(const Element& element) {
   return turns;
 }
 
+/// The elements of the last axis that lie one behind the other in what is read: loads at c % block.
+std::optional<std::int64_t> block_of(const Element& element, std::int64_t lanes) {
+  const std::size_t last = last_axis(element.axes);
+  std::optional<std::int64_t> block;
+  for_each(element.body, [&](const Expr& part) {
+    const Load* read = std::get_if<Load>(&part->kind);
+    if (!read || read->index.empty()) return;
+    for (const auto& [atom, factor] : to_affine(read->index.back()).terms) {
+      const Binary* b = std::get_if<Binary>(&atom->kind);
+      if (factor != 1 || !b || b->op != BinaryOp::floormod || !is_axis(b->a, last)) continue;
+      const std::int64_t* by = as_int(b->b);
+      if (by && *by >= lanes / 2 && element.axes[last].extent % *by == 0) block = *by;
+    }
+  });
+  return block;
+}
+
 /// `count` of `loops` become one parallel loop; for 0 as few as give every worker the same share, or many shares.
 void share_out(Scheduler& s, const std::vector<LoopId>& loops, std::size_t count, int threads) {
   std::int64_t shares = 1;
@@ -128,6 +145,21 @@ std::size_t last_axis(const std::vector<Axis>& axes) {
   return last;
 }
 
+bool gathers(const ComputeDag& dag, OpId op) {
+  const Element& element = dag.op(op).element();
+  if (element.reducer || element.axes.empty() || turns_of(element) || block_of(element, 2)) return false;
+  const VarId last(static_cast<std::int64_t>(last_axis(element.axes)));
+  bool found = false;
+  for_each(element.body, [&](const Expr& part) {
+    const Load* read = std::get_if<Load>(&part->kind);
+    if (!read) return;
+    for (const Expr& index : read->index)
+      for (const auto& [atom, factor] : to_affine(index).terms)
+        found = found || (!std::holds_alternative<Var>(atom->kind) && uses(atom, last));
+  });
+  return found;
+}
+
 bool is_transpose(const ComputeDag& dag, OpId op) { return axis_across(dag.op(op).element()).has_value(); }
 
 void element_nest(Scheduler& s, OpId op, const ElementPlan& plan) {
@@ -160,6 +192,9 @@ void element_nest(Scheduler& s, OpId op, const ElementPlan& plan) {
     if (const auto turns = turns_of(element); turns && !across) {
       const Scheduler::Pair pair = s.split(along, *turns, Tail::guard);
       nest.inner.push_back(pair.inner), along = pair.outer;
+    } else if (const auto block = block_of(element, lanes); block && *block < extent(last)) {
+      const Scheduler::Pair pair = s.split(along, *block, Tail::guard);
+      nest.outer.push_back(pair.outer), along = pair.inner;
     }
     along = nest.take(along, across ? lanes : step);
   }

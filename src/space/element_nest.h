@@ -22,6 +22,10 @@ struct ElementPlan {
 /// contiguous.
 void element_nest(Scheduler&, OpId, const ElementPlan&);
 
+/// Neighbours along the innermost axis are read at quotients or remainders of it: a vector is gathered. Not where they
+/// are dealt out in turn.
+bool gathers(const ComputeDag&, OpId op);
+
 /// A tensor is read along another axis than the op's innermost one, along which its result is stored.
 bool is_transpose(const ComputeDag&, OpId);
 

@@ -82,5 +82,38 @@ TEST(TileDefault, KeepsTheWeightsOfSeveralTilesWhereThePictureIsLarge) {
   EXPECT_NE(small.find("group=1 "), std::string::npos) << small;
 }
 
+std::string default_tree(const char* text) {
+  const ComputeDag d = dag(text);
+  return to_text(*replay(d, *default_steps(d, avx512())));
+}
+
+TEST(RowsDefault, GathersForSeveralRowsAtOnce) {
+  EXPECT_EQ(default_tree(R"(
+x = PLACEHOLDER [64, 28, 28]
+t(c, i, j) = x[c, floordiv(i*27, 55), floordiv(j*27, 55)] for c in 64, i in 56, j in 56  # resize
+return t
+)"),
+            R"(parallel c in 64
+  for i.0 in 7
+    for j.0 in 4  # 56 by 16, overlap
+      unroll i.1 in 8
+        vector j.1 in 16
+          t
+)");
+}
+TEST(RowsDefault, ReadsWhatIsRepeatedBlockByBlock) {
+  EXPECT_EQ(default_tree(R"(
+x = PLACEHOLDER [64, 28]
+t(c, j) = x[c, floormod(j, 28)] for c in 64, j in 56  # injective
+return t
+)"),
+            R"(parallel c.0 in 32
+  for j.0 in 2
+    unroll c.1 in 2
+      vector j.1 in 28
+        t
+)");
+}
+
 }  // namespace
 }  // namespace whet
