@@ -108,15 +108,16 @@ LoopId group_rows(Scheduler& s, OpId output, std::size_t axes, std::int64_t rows
   return outer.size() > 1 ? s.fuse(outer) : outer.front();
 }
 
-LoopId group_columns(Scheduler& s, OpId output, std::size_t axes, std::int64_t step) {
+LoopId group_columns(Scheduler& s, OpId output, const std::vector<std::size_t>& axes, std::int64_t step) {
   const std::vector<LoopId> loops = s.loops(output);
   const std::size_t last = last_axis(s.tree().dag.op(output).element().axes);
   const Scheduler::Pair pair = s.split(loops[last], std::min(step, extent_of(s.tree(), loops[last])), Tail::overlap);
-  std::vector<LoopId> outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(axes));
+  std::vector<LoopId> outer;
+  for (std::size_t axis : axes) outer.push_back(loops[axis]);
   outer.push_back(pair.outer);
   std::vector<LoopId> order = outer;
-  for (std::size_t k = axes; k < loops.size(); ++k)
-    if (k != last) order.push_back(loops[k]);
+  for (std::size_t k = 0; k < loops.size(); ++k)
+    if (k != last && std::find(axes.begin(), axes.end(), k) == axes.end()) order.push_back(loops[k]);
   order.push_back(pair.inner);
   s.reorder(order);
   return outer.size() > 1 ? s.fuse(outer) : outer.front();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "schedule/regions.h"
@@ -18,8 +19,9 @@ namespace {
 struct Plan {
   std::int64_t vectors = 1;  ///< native vectors in a step
   std::int64_t rows = 1;     ///< computed together
-  bool columns = false;      ///< groups of columns are computed instead
-  std::int64_t pixels = 1;   ///< see ElementPlan
+  bool columns = false;      ///< groups of columns are computed instead, for each index of the axes `outer`
+  std::vector<std::size_t> outer;
+  std::int64_t pixels = 1;  ///< see ElementPlan
   std::int64_t across = 1;
   const Target* target = nullptr;
 
@@ -33,7 +35,7 @@ bool place_under(Scheduler& s, OpId output, std::size_t axes, const std::vector<
   std::vector<double> alone;
   for (OpId op : needed) alone.push_back(iterations(s.tree(), op));
   const std::int64_t step = plan.vectors * plan.lanes(s.tree().dag, output);
-  const LoopId row = plan.columns ? group_columns(s, output, axes, step) : group_rows(s, output, axes, plan.rows);
+  const LoopId row = plan.columns ? group_columns(s, output, plan.outer, step) : group_rows(s, output, axes, plan.rows);
   for (std::size_t i = needed.size(); i-- > 0;) {
     const std::int64_t elements = elements_in(required_region(s.tree(), needed[i], row));
     s.compute_at(needed[i], row, elements <= (plan.columns ? step : plan.rows));
@@ -53,21 +55,45 @@ std::size_t axes_above(const Scheduler& s, OpId output, const std::vector<OpId>&
   return 0;
 }
 
-/// Whether the rows are too few for the workers, and what they need is reduced along outer axes: then columns can be
-/// shared out as well.
-bool better_by_columns(const Scheduler& s, OpId output, std::size_t above, const std::vector<OpId>& needed,
-                       const Plan& plan) {
+/// Indices of some axes of `output`.
+std::int64_t indices(const ComputeDag& dag, OpId output, const std::vector<std::size_t>& axes) {
+  std::int64_t count = 1;
+  for (std::size_t axis : axes) count *= dag.op(output).element().axes[axis].extent;
+  return count;
+}
+
+/// The axes before the last one that all of `needed` have in common with `output`: no element of theirs is needed for
+/// two indices.
+std::vector<std::size_t> common_axes(const Scheduler& s, OpId output, const std::vector<OpId>& needed, Plan plan) {
+  const std::vector<Axis>& axes = s.tree().dag.op(output).element().axes;
+  plan.columns = true, plan.outer.clear();
+  for (std::size_t axis = 0; axis < last_axis(axes); ++axis) {
+    Plan with = plan;
+    with.outer.push_back(axis);
+    if (Scheduler trial = s; place_under(trial, output, 0, needed, with)) plan = std::move(with);
+  }
+  return plan.outer;
+}
+
+/// Where the rows are too few for the workers, and what they need is reduced along other axes than the last: columns,
+/// which can be shared out as well, and the axes outside of them. Nothing where they are no better.
+std::optional<std::vector<std::size_t>> better_by_columns(const Scheduler& s, OpId output, std::size_t above,
+                                                          const std::vector<OpId>& needed, const Plan& plan) {
   const ComputeDag& dag = s.tree().dag;
-  std::int64_t shares = 1;
-  for (std::size_t axis = 0; axis < above; ++axis) shares *= dag.op(output).element().axes[axis].extent;
   const std::int64_t step = plan.vectors * plan.lanes(dag, output);
+  std::vector<std::size_t> rows(above);
+  std::iota(rows.begin(), rows.end(), 0);
+  const std::int64_t shares = above > 0 ? indices(dag, output, rows) : 0;
   if (shares >= 4 * plan.target->threads || dag.op(output).shape.back() < step || dag.op(output).element().reducer ||
       std::any_of(needed.begin(), needed.end(), [&](OpId op) { return reduces_innermost(dag, op); }))
-    return false;
+    return std::nullopt;
   Plan columns = plan;
-  columns.columns = true;
+  columns.columns = true, columns.outer = common_axes(s, output, needed, plan);
+  const std::int64_t more = indices(dag, output, columns.outer) * ((dag.op(output).shape.back() + step - 1) / step);
   Scheduler trial = s;
-  return place_under(trial, output, above, needed, columns);
+  if (more <= shares || more < plan.target->threads || !place_under(trial, output, above, needed, columns))
+    return std::nullopt;
+  return columns.outer;
 }
 
 /// Steps of an op that are worth a phase of its own: well over what waiting for the other workers costs.
@@ -127,13 +153,15 @@ void build(Scheduler& s, Plan plan) {
   const std::vector<OpId> outputs = s.tree().dag.outputs;
   // What is not inlined goes under the one op that reads it last, when there is one output; otherwise every op has a
   // nest of its own.
-  const std::size_t above = outputs.size() == 1 && !needed.empty() ? axes_above(s, outputs.front(), needed, plan) : 0;
-  if (above == 0 || better_op_by_op(s, outputs.front(), above, needed, plan)) {
+  const bool one = outputs.size() == 1 && !needed.empty();
+  const std::size_t above = one ? axes_above(s, outputs.front(), needed, plan) : 0;
+  if (const auto outer = one ? better_by_columns(s, outputs.front(), above, needed, plan) : std::nullopt) {
+    plan.columns = true, plan.outer = *outer;
+  } else if (above == 0 || better_op_by_op(s, outputs.front(), above, needed, plan)) {
     for (OpId output : outputs) nest(s, output, plan);
     for (OpId op : needed) nest(s, op, plan);
     return;
   }
-  plan.columns = better_by_columns(s, outputs.front(), above, needed, plan);
   place_under(s, outputs.front(), above, needed, plan);
   vectorize_rows(s, outputs.front(), plan.lanes(s.tree().dag, outputs.front()) * plan.vectors, plan.rows);
   share_out(s, outputs.front());
