@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/rng.h"
+#include "base/testing/random_cases.h"
 
 namespace whet {
 namespace {
@@ -118,7 +119,7 @@ TEST(Bounds, FollowMinimaIntoSums) {
 
 TEST(Bounds, AreSoundForRandomExpressions) {
   Rng rng(1);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < testing::random_cases(400); ++round) {
     const Expr e = random_index(rng, 3);
     const Interval range = bounds(e, small);
     every_value([&](const auto& vars) {
@@ -218,7 +219,7 @@ TEST(Facts, AboutTheVerySameMinimumNeedNoCases) {
 
 TEST(Simplify, KeepsTheValueOfRandomExpressions) {
   Rng rng(2);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < testing::random_cases(400); ++round) {
     const Expr e = round % 2 ? random_index(rng, 3) : random_condition(rng, 3);
     const Expr s = simplify(e, small);
     ASSERT_EQ(s->dtype, e->dtype);
@@ -228,7 +229,7 @@ TEST(Simplify, KeepsTheValueOfRandomExpressions) {
 
 TEST(Simplify, KeepsTheValueUnderFactsThatHold) {
   Rng rng(3);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < testing::random_cases(400); ++round) {
     const Expr guard = random_condition(rng, 2);
     const Expr e = round % 2 ? random_index(rng, 3) : random_condition(rng, 3);
     Facts facts(small);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/testing/random_cases.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
 #include "passes/testing/random_graph.h"
@@ -30,7 +31,8 @@ void expect_same_outputs(const std::vector<Tensor>& got, const std::vector<Tenso
 }
 
 TEST(EveryPass, KeepsTheMeaningOfRandomGraphs) {
-  for (std::uint64_t seed = 0; seed < 300 && !::testing::Test::HasFailure(); ++seed) {
+  for (int k = 0; k < testing::random_cases(300) && !::testing::Test::HasFailure(); ++k) {
+    const auto seed = static_cast<std::uint64_t>(k);
     Graph graph = random_graph(seed);
     ASSERT_TRUE(verify(graph).ok());
     const std::vector<Tensor> inputs = random_inputs(graph, seed);

@@ -160,7 +160,7 @@ TEST_F(TuneTest, OneTaskAfterTheOtherTimeSpentInEarlierRunsDoesNotCount) {
                                   .budget = BudgetPolicy::per_task,
                                   .least_gain = 0,
                                   .confirm = false,
-                                  .clock = [&] { return time += 0.01; }},
+                                  .clock = [&] { return time += 0.1; }},
                                  {tasks_[1]});
   EXPECT_GT(after.trials, 64);
 }
@@ -301,7 +301,7 @@ TEST_F(TuneTest, SaysWhenTheMachineHasBecomeSlower) {
   Tiring measurer([](const MeasureTask&, const std::string& steps) {
     return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
   });
-  const TuneProgress progress = run(measurer, {.trials = 900, .least_gain = 0}, tasks_);
+  const TuneProgress progress = run(measurer, {.trials = 450, .least_gain = 0}, tasks_);
   EXPECT_GE(progress.slowdown, 2);
 }
 TEST_F(TuneTest, StopsAtAnInterruptAndKeepsWhatWasMeasured) {

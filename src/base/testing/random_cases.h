@@ -1,0 +1,17 @@
+#pragma once
+
+namespace whet::testing {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+constexpr bool kSanitized = __has_feature(address_sanitizer);
+#else
+constexpr bool kSanitized = false;
+#endif
+
+/// How many random cases a property test tries: a quarter of them under the sanitizers, where each takes ten times as
+/// long.
+constexpr int random_cases(int as_released) { return kSanitized ? as_released / 4 : as_released; }
+
+}  // namespace whet::testing
