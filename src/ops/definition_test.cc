@@ -192,6 +192,29 @@ TEST(Definition, OfTheTanhOfASoftplusIsAQuotientOfOneExponential) {
   }
 }
 
+TEST(Definition, OfOnePlusErfOrTanhIsSimplerThanItsParts) {
+  const auto one_plus = [](UnaryKind kind, const Tensor& x) {
+    ComputeDag dag;
+    const OpId in = dag.add({"x", DType::f32, x.shape(), Placeholder{}});
+    const OpId root = dag.add({"root", DType::f32, {}, Element{.body = float_const(std::sqrt(2.0))}});
+    const OpId one = dag.add({"one", DType::f32, {}, Element{.body = float_const(1)}});
+    const std::vector<TensorType> types = {x.type(), f32({})};
+    const OpId divided = *define(dag, BinaryOperator{BinaryKind::div}, {in, root}, types, x.type(), "divided");
+    const OpId inner = *define(dag, UnaryOperator{kind}, {divided}, {x.type()}, x.type(), "inner");
+    dag.outputs = {*define(dag, BinaryOperator{BinaryKind::add}, {inner, one}, types, x.type(), "y")};
+    EXPECT_EQ(without_dead_ops(dag).ops.size(), kind == UnaryKind::erf ? 2u : 3u);
+    return evaluate(dag, {x})->front();
+  };
+  std::vector<double> values = {-INFINITY, INFINITY, -100, 100};
+  for (int i = -700; i <= 700; ++i) values.push_back(i / 100.0);
+  const Tensor x = floats({static_cast<std::int64_t>(values.size())}, values);
+  const Tensor erf = one_plus(UnaryKind::erf, x), tanh = one_plus(UnaryKind::tanh, x);
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    EXPECT_NEAR(erf.get(i), std::erfc(-x.get(i) / std::sqrt(2.0)), 1.5e-7) << x.get(i);
+    EXPECT_NEAR(tanh.get(i), 1 + std::tanh(x.get(i) / std::sqrt(2.0)), 1.5e-7) << x.get(i);
+  }
+}
+
 TEST(Definition, RefusesAnEmptyResult) {
   ComputeDag dag;
   const OpId x = dag.add({"x", DType::f32, {0}, Placeholder{}});

@@ -13,6 +13,11 @@ Expr sign(const Expr& x) { return select(x > like(x, 0), like(x, 1), select(x < 
 /// Integers are whole already.
 Expr rounded(MathFn fn, const Expr& x) { return is_float(x->dtype) ? call(fn, {x}) : x; }
 
+const double* float_literal(const Expr& e) {
+  const auto* constant = std::get_if<FloatConst>(&e->kind);
+  return constant ? &constant->value : nullptr;
+}
+
 /// What makes the element that `e` loads, where another op without reduction does; `e` itself elsewhere.
 Expr made_by(const ComputeDag& dag, const Expr& e) {
   const auto* l = std::get_if<Load>(&e->kind);
@@ -35,7 +40,8 @@ Expr argument_of_softplus(const ComputeDag& dag, const Expr& e) {
   const auto* b = std::get_if<Binary>(&inner->kind);
   if (!b || b->op != BinaryOp::add) return {};
   for (const auto& [one, other] : {std::pair(b->a, b->b), std::pair(b->b, b->a)}) {
-    if (!std::holds_alternative<FloatConst>(one->kind) || std::get<FloatConst>(one->kind).value != 1) continue;
+    const double* literal = float_literal(one);
+    if (literal == nullptr || *literal != 1) continue;
     const Expr power = made_by(dag, other);
     if (const auto* exp = std::get_if<Call>(&power->kind); exp && exp->fn == MathFn::exp) return exp->args[0];
   }
@@ -47,6 +53,43 @@ Expr tanh_of_softplus(const Expr& s) {
   const Expr e = call(MathFn::exp, {min(s, like(s, 20))});  // beyond, the quotient is 1
   const Expr n = e * (e + like(e, 2));
   return n / (n + like(n, 2));
+}
+
+/// x / c as a product, where `e` is that in an op of its own: rounded once more, and much cheaper.
+Expr without_division(const ComputeDag& dag, const Expr& e) {
+  const Expr made = made_by(dag, e);
+  const auto* b = std::get_if<Binary>(&made->kind);
+  const auto* c = b && b->op == BinaryOp::div ? std::get_if<FloatConst>(&b->b->kind) : nullptr;
+  return c && c->value != 0 ? b->a * like(e, 1 / c->value) : e;
+}
+
+/// 1 + erf(x), as the complement of the error function: nothing cancels for x < 0, and one formula does for all x.
+Expr one_plus_erf(const Expr& x) {
+  // log(erfc(t)) / t, 0 <= t <= 5, to 4e-8 of 1
+  static constexpr double kTerms[] = {-1.128379962,     -0.6365994632,   -0.10291034,     0.01952883856,
+                                      -0.0003792060589, -0.001248801498, 0.0004600855529, -8.471423229e-5,
+                                      8.290738478e-6,   -3.413750769e-7};
+  const Expr t = min(absolute(x), like(x, 5));
+  Expr sum = like(x, std::end(kTerms)[-1]);
+  for (std::size_t k = std::size(kTerms) - 1; k-- > 0;) sum = sum * t + like(x, kTerms[k]);
+  const Expr complement = call(MathFn::exp, {sum * t});
+  return select(x < like(x, 0), complement, like(x, 2) - complement);
+}
+
+/// 1 + erf(x) and 1 + tanh(x), of which GELUs are made, are simpler than their parts; undefined for other sums.
+Expr one_plus(const ComputeDag& dag, const Expr& a, const Expr& b) {
+  if (a->dtype != DType::f32) return {};
+  for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
+    const double* literal = float_literal(one);
+    if (literal == nullptr || *literal != 1) continue;
+    const Expr made = made_by(dag, other);
+    const auto* of = std::get_if<Call>(&made->kind);
+    if (of == nullptr) return {};
+    const Expr& x = of->args[0];
+    if (of->fn == MathFn::erf) return one_plus_erf(without_division(dag, x));
+    if (of->fn == MathFn::tanh) return like(x, 2) * call(MathFn::sigmoid, {x * like(x, 2)});
+  }
+  return {};
 }
 
 Expr apply(UnaryKind kind, const Expr& x) {
@@ -106,11 +149,6 @@ Expr apply(UnaryKind kind, const Expr& x) {
   }
   WHET_CHECK(false);
   return {};
-}
-
-const double* float_literal(const Expr& e) {
-  const auto* constant = std::get_if<FloatConst>(&e->kind);
-  return constant ? &constant->value : nullptr;
 }
 
 /// C's division; by 0 gives the dividend, and the lowest number by -1 itself: both would stop the processor.
@@ -265,7 +303,9 @@ OpId define_at(const Site& site, const LeakyReluOperator& op) {
 
 OpId define_at(const Site& site, const BinaryOperator& op) {
   return site.result(OpFamily::elementwise, [&](const Exprs& i) {
-    return apply(op.kind, site.read_broadcast(0, i), site.read_broadcast(1, i));
+    const Expr a = site.read_broadcast(0, i), b = site.read_broadcast(1, i);
+    const Expr simpler = op.kind == BinaryKind::add ? one_plus(site.dag, a, b) : Expr();
+    return simpler.defined() ? simpler : apply(op.kind, a, b);
   });
 }
 

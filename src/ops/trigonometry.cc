@@ -83,13 +83,13 @@ Expr hyperbolic_sine(const Expr& x) {
   const auto terms = x->dtype == DType::f64 ? std::span<const double>(kDouble) : std::span<const double>(kSingle);
   // e^(x/2) twice: e^x alone overflows before the half of it does.
   const Expr a = magnitude(x), half = call(MathFn::exp, {a * like(x, 0.5)});
-  const Expr large = half * like(x, 0.5) * half - like(x, 0.5) / half / half;
+  const Expr large = half * like(x, 0.5) * half - like(x, 0.5) / (half * half);
   return select(a < like(x, 1), x * polynomial(x * x, terms), with_sign_of(x, large));
 }
 
 Expr hyperbolic_cosine(const Expr& x) {
   const Expr half = call(MathFn::exp, {magnitude(x) * like(x, 0.5)});
-  return half * like(x, 0.5) * half + like(x, 0.5) / half / half;
+  return half * like(x, 0.5) * half + like(x, 0.5) / (half * half);
 }
 
 /// log(a + sqrt(a² + 1)); where squares overflow, the root is a.
