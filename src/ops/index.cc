@@ -290,25 +290,31 @@ OpId define_at(const Site& site, const TopKOperator& op) {
   return site.result(OpFamily::elementwise, [&](const Exprs& i) { return cast(DType::i64, start(i)); });
 }
 
-/// Sums of the last 2, 4, 8, ... elements: n log n additions, all of them along memory.
+/// Sums of the last 4, 16, 64, ... elements: n log n additions, all of them along memory.
 OpId define_at(const Site& site, const CumSumOperator& op) {
   const auto axis = static_cast<std::size_t>(op.axis);
   const std::int64_t extent = site.shape(0)[axis];
   OpId last = site.inputs[0];
-  // What stands `steps` before, counted in the order of the sums; 0 where that is outside.
-  const auto before = [&](const Exprs& i, std::int64_t steps) {
-    Exprs at = i;
-    at[axis] = op.reverse ? i[axis] + steps : i[axis] - steps;
-    const Expr inside = op.reverse ? at[axis] < int_const(extent) : at[axis] >= int_const(0);
-    const Expr value = site.read(last, at);
-    return select(inside, value, constant_like(value, 0));
+  // So many places before, counted in the order of the sums.
+  const auto before = [&](Exprs i, std::int64_t places) {
+    i[axis] = op.reverse ? i[axis] + places : i[axis] - places;
+    return i;
   };
-  for (std::int64_t steps = 1; steps < extent; steps *= 2) {
-    last = site.map(site.part("sums"), axes_of(site.output.shape), OpFamily::elementwise,
-                    [&](const Exprs& i) { return site.read(last, i) + before(i, steps); });
+  const auto is_inside = [&](const Expr& at) { return op.reverse ? at < int_const(extent) : at >= int_const(0); };
+  for (std::int64_t places = 1; places < extent; places *= 4) {
+    last = site.map(site.part("sums"), axes_of(site.output.shape), OpFamily::elementwise, [&](const Exprs& i) {
+      Expr sum = site.read(last, i), result = sum;
+      for (std::int64_t at = places; at < std::min(4 * places, extent); at += places) {
+        sum = sum + site.read(last, before(i, at));
+        result = select(is_inside(before(i, at)[axis]), sum, result);
+      }
+      return result;
+    });
   }
-  return site.result(OpFamily::elementwise,
-                     [&](const Exprs& i) { return op.exclusive ? before(i, 1) : site.read(last, i); });
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+    const Expr value = site.read(last, op.exclusive ? before(i, 1) : i);
+    return op.exclusive ? select(is_inside(before(i, 1)[axis]), value, constant_like(value, 0)) : value;
+  });
 }
 
 }  // namespace whet
