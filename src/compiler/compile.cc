@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/parallel.h"
 #include "compiler/assemble.h"
 #include "compiler/image_object.h"
 #include "compiler/kernels.h"
 #include "compiler/link.h"
-#include "compiler/parallel.h"
 #include "compiler/prologue.h"
 #include "compiler/required_isa.h"
 #include "compiler/scratch.h"

@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "base/parallel.h"
 #include "codegen/compile.h"
-#include "compiler/parallel.h"
 
 namespace whet {
 namespace {

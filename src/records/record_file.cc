@@ -5,15 +5,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include "base/parallel.h"
 #include "records/record_line.h"
 
 namespace whet {
 namespace {
+
+/// Lines that one thread parses at a time, and how many such blocks wait in memory.
+constexpr std::size_t kBlock = 256, kBlocks = 64;
 
 Error file_error(const std::string& path, const std::string& what) {
   return Error{path + ": " + what + ": " + std::strerror(errno)};
@@ -72,10 +77,9 @@ class Collector {
  public:
   Collector(RecordsRead& out, const std::string& path) : out_(out), path_(path) {}
 
-  void line(std::string_view text, bool last_and_cut) {
+  void line(std::string_view text, ParsedLine parsed, bool last_and_cut) {
     ++number_;
     if (text.find_first_not_of(" \t\r") == text.npos) return;
-    auto parsed = parse_line(text);
     if (auto* record = std::get_if<Record>(&parsed)) {
       out_.records.add(std::move(*record));
     } else if (std::holds_alternative<NewerRecord>(parsed)) {
@@ -107,12 +111,22 @@ class Collector {
 }  // namespace
 
 Result<RecordsRead> parse_records(std::string_view text, const std::string& path) {
+  std::vector<std::string_view> lines;
+  for (std::size_t at = 0; at < text.size(); at += lines.back().size() + 1)
+    lines.push_back(text.substr(at, text.find('\n', at) - at));
+  const bool cut = !text.empty() && text.back() != '\n';
   RecordsRead out;
   Collector collector(out, path);
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at);
-    collector.line(text.substr(at, end - at), end == text.npos);
-    at = end == text.npos ? text.size() : end + 1;
+  // By blocks, side by side: a file of 100,000 records is to be read within a second.
+  for (std::size_t first = 0; first < lines.size(); first += kBlock * kBlocks) {
+    const std::size_t count = std::min(kBlock * kBlocks, lines.size() - first);
+    std::vector<ParsedLine> parsed(count);
+    parallel_for(static_cast<int>((count + kBlock - 1) / kBlock), 0, [&](int block) {
+      const std::size_t begin = static_cast<std::size_t>(block) * kBlock;
+      for (std::size_t i = begin; i < std::min(begin + kBlock, count); ++i) parsed[i] = parse_line(lines[first + i]);
+    });
+    for (std::size_t i = 0; i < count; ++i)
+      collector.line(lines[first + i], std::move(parsed[i]), cut && first + i + 1 == lines.size());
   }
   // Someone gave the model's name instead of the record file's, say: such a file must not be appended to.
   const bool nothing = out.records.size() == 0 && out.newer_lines.empty();
