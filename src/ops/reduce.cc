@@ -89,6 +89,35 @@ OpId reduction(const ReducePlan& plan, const std::string& name, Reducer reducer,
   return plan.site.reduce(name, axes_of(plan.site.output.shape), plan.reduce_axes(), reducer, family, body);
 }
 
+/// Few results of much are reduced in two steps, which leaves something to share out among workers: first all but the
+/// outermost of the dimensions, then that.
+bool is_in_two_steps(const ReducePlan& plan) {
+  constexpr std::int64_t kFewResults = 16, kMuch = 1 << 15, kParts = 16;
+  const std::vector<Axis> axes = plan.reduce_axes();
+  return axes.size() > 1 && axes[0].extent >= kParts && plan.count() >= kMuch &&
+         num_elements(plan.site.output.shape) < kFewResults;
+}
+
+OpId reduction_in_two_steps(const ReducePlan& plan, const std::string& name, Reducer reducer, const ReduceBody& body) {
+  const Site& site = plan.site;
+  std::vector<Axis> inner = plan.reduce_axes(), axes = axes_of(site.output.shape);
+  const Axis parts = inner.front();
+  inner.erase(inner.begin());
+  axes.push_back({"part", parts.extent});
+  const OpId part =
+      site.reduce(site.part("parts"), axes, inner, reducer, OpFamily::reduce, [&](const Exprs& i, const Exprs& r) {
+        Exprs all = {i.back()};
+        all.insert(all.end(), r.begin(), r.end());
+        return body(Exprs(i.begin(), i.end() - 1), all);
+      });
+  return site.reduce(name, axes_of(site.output.shape), {parts}, reducer, OpFamily::reduce,
+                     [&](const Exprs& i, const Exprs& r) {
+                       Exprs index = i;
+                       index.push_back(r[0]);
+                       return site.read(part, index);
+                     });
+}
+
 /// log(sum(exp(x - m))) + m with m the maximum, so that exp never overflows.
 OpId log_sum_exp(const ReducePlan& plan) {
   const Site& site = plan.site;
@@ -115,9 +144,11 @@ OpId define_at(const Site& site, const ReduceOperator& op) {
   }
   if (op.kind == ReduceKind::log_sum_exp && is_float(site.output.dtype)) return log_sum_exp(plan);
   const bool two = has_after(op.kind);
-  const OpId sum =
-      reduction(plan, two ? site.part("sum") : site.name, reducer_of(op.kind), OpFamily::reduce,
-                [&](const Exprs& i, const Exprs& r) { return before(op.kind, site.read(0, plan.source(i, r))); });
+  const std::string name = two ? site.part("sum") : site.name;
+  const auto body = [&](const Exprs& i, const Exprs& r) { return before(op.kind, site.read(0, plan.source(i, r))); };
+  const Reducer reducer = reducer_of(op.kind);
+  const OpId sum = is_in_two_steps(plan) ? reduction_in_two_steps(plan, name, reducer, body)
+                                         : reduction(plan, name, reducer, OpFamily::reduce, body);
   if (!two) return sum;
   return site.result(OpFamily::elementwise,
                      [&](const Exprs& i) { return after(op.kind, site.read(sum, i), plan.count()); });

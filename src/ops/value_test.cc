@@ -109,6 +109,18 @@ TEST(Value, OfReductions) {
   expect_near(value_of(ReduceOperator{ReduceKind::max, {0, 1}, true}, {x}), {1, 1}, {4});
 }
 
+TEST(Value, OfAReductionOfMuchToLittle) {
+  Rng rng(3);
+  const Tensor x = Tensor::random(f32({2, 64, 20, 40}), rng);
+  for (const bool keep : {false, true}) {
+    const Tensor y = value_of(ReduceOperator{.kind = ReduceKind::mean, .axes = {1, 2, 3}, .keep_dims = keep}, {x});
+    for (std::int64_t n = 0; n < 2; ++n) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < 51200; ++i) sum += x.get(n * 51200 + i);
+      EXPECT_NEAR(y.get(n), sum / 51200, 1e-6);
+    }
+  }
+}
 TEST(Value, OfALogSumExpDoesNotOverflow) {
   expect_near(value_of(ReduceOperator{ReduceKind::log_sum_exp, {0}, false}, {floats({2}, {1000, 1000})}), {},
               {1000 + std::log(2.0)}, 1e-3);
