@@ -48,6 +48,17 @@ class LetScope {
 
   bool conditional = false;  ///< inside a side of a select
 
+  /// What a call became before, if the same one stood in this statement; undefined else.
+  Expr known(const Expr& call) const {
+    for (const auto& [given, made] : calls_)
+      if (same(given, call)) return made;
+    return {};
+  }
+  Expr remember(const Expr& call, Expr made) {
+    calls_.emplace_back(call, made);
+    return made;
+  }
+
  private:
   static bool is_leaf(const Expr& e) {
     const Broadcast* b = std::get_if<Broadcast>(&e->kind);
@@ -63,6 +74,7 @@ class LetScope {
 
   Program& program_;
   std::vector<std::pair<Var, Expr>> lets_;
+  std::vector<std::pair<Expr, Expr>> calls_;
 };
 
 // ---- Notation
@@ -333,13 +345,14 @@ class Pass {
     return rewrite(e, [&](const Expr& part) -> Expr {
       if (const auto* n = std::get_if<Select>(&part->kind)) return select_expr(*n, scope);
       if (!is_expanded(part)) return {};
+      if (Expr known = scope.known(part); known.defined()) return known;
       const auto& n = std::get<Call>(part->kind);
       std::vector<Expr> args;
       for (const Expr& arg : n.args) {
         Expr inner = expr(arg, scope);
         args.push_back(scope.bind(part->dtype == DType::f16 ? cast(DType::f32, inner) : inner));
       }
-      return cast(part->dtype, expand(n.fn, args, scope));
+      return scope.remember(part, scope.bind(cast(part->dtype, expand(n.fn, args, scope))));
     });
   }
 

@@ -242,6 +242,20 @@ TEST(ExpandMath, LeavesWhatTheTargetHas) {
       EXPECT_FALSE(holds(expand_math(apply(fn, 8, dtype), Target{}), fn));
 }
 
+TEST(ExpandMath, ComputesWhatStandsTwiceOnce) {
+  Program p = apply(MathFn::tanh, 8);
+  const auto& loop = std::get<Loop>(p.body->kind);
+  const auto& store = std::get<Store>(loop.body->kind);
+  const auto with = [&](const Expr& value) {
+    Program q = p;
+    q.body = make_stmt(Loop{loop.index, "i", loop.min, loop.extent, LoopKind::serial,
+                            make_stmt(Store{store.buffer, store.index, value, Expr()})});
+    return to_text(expand_math(q, Target{}));
+  };
+  const std::size_t once = with(store.value).size();
+  EXPECT_LT(with(store.value * store.value + store.value).size(), once + 100);
+}
+
 TEST(ExpandMath, ReadsNothingThatASelectForbids) {
   Program p = apply(MathFn::exp, 8);
   const auto& loop = std::get<Loop>(p.body->kind);
