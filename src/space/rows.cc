@@ -80,6 +80,7 @@ std::vector<std::size_t> common_axes(const Scheduler& s, OpId output, const std:
 std::optional<std::vector<std::size_t>> better_by_columns(const Scheduler& s, OpId output, std::size_t above,
                                                           const std::vector<OpId>& needed, const Plan& plan) {
   const ComputeDag& dag = s.tree().dag;
+  if (dag.op(output).shape.empty()) return std::nullopt;
   const std::int64_t step = plan.vectors * plan.lanes(dag, output);
   std::vector<std::size_t> rows(above);
   std::iota(rows.begin(), rows.end(), 0);

@@ -278,6 +278,11 @@ return y
           y
 )");
 }
+TEST(DefaultSchedule, OfAScalarMadeOfAScalar) {
+  const ComputeDag d =
+      dag("x = PLACEHOLDER [3]\ns() += x[a] for a in 3  # reduce\ny() = (1f/s[])  # elementwise\nreturn y\n");
+  EXPECT_TRUE(default_steps(d, avx512()).ok());
+}
 TEST(DefaultSchedule, OfASumOfEverything) {
   const ComputeDag d = dag("x = PLACEHOLDER [3, 40]\ns() += x[a, b] for a in 3, b in 40  # reduce\nreturn s\n");
   EXPECT_TRUE(default_steps(d, avx512()).ok());
