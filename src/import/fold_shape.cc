@@ -37,9 +37,10 @@ struct IsShapeArithmetic {
   }
 };
 
-/// An operator whose definition goes along an axis, or through all updates, for each element.
-bool is_quadratic(const Operator& op) {
-  return std::holds_alternative<ScatterElementsOperator>(op) || std::holds_alternative<CumSumOperator>(op);
+/// An operator that takes long for an element, or makes many of a few.
+bool is_dear(const Operator& op) {
+  return std::holds_alternative<ScatterElementsOperator>(op) || std::holds_alternative<CumSumOperator>(op) ||
+         std::holds_alternative<PadOperator>(op);
 }
 
 bool small_enough(const Operator& op, const Inputs& inputs, const TensorType& result) {
@@ -50,7 +51,7 @@ bool small_enough(const Operator& op, const Inputs& inputs, const TensorType& re
     floats = floats || is_float(input->dtype());
     largest = std::max(largest, input->size());
   }
-  return largest <= (floats || is_quadratic(op) ? kMaxFoldedFloats : kMaxFoldedElements);
+  return largest <= (floats || is_dear(op) ? kMaxFoldedFloats : kMaxFoldedElements);
 }
 
 /// Values for which an operator is not defined; the definitions in `ops` do not see them as a file's mistake.
