@@ -61,6 +61,29 @@ TEST(Tile, TurnsRowsInRegisters) {
   EXPECT_EQ(count(narrow, "vinsertf128"), 8) << narrow;
 }
 
+constexpr const char* kGroups = R"(
+x = PLACEHOLDER [6, 32]
+w = PLACEHOLDER [4, 32] const
+y(i, c) += (x[i, ((floordiv(c, 4)*4) + r)]*w[r, c]) for i in 6, c in 32, r in 4
+return y
+)";
+constexpr const char* kGroupsSteps = "split l1 16 guard; reorder l0 l3 l2 l4; cache_write o2 l3; vectorize l4";
+
+TEST(Tile, PermutesWhatVectorsOverGroupsRead) {
+  const std::string unrolled = std::string(kGroupsSteps) + "; unroll l2";
+  // One element behind rows of 33, so that the vector of the last group would end beyond the tensor.
+  std::string odd = kGroups;
+  odd.replace(odd.find("[6, 32]"), 7, "[6, 33]").replace(odd.find("*4) + r"), 7, "*4) + (r + 1)");
+  for (const Target& target : runnable_targets())
+    for (const std::string& text : {std::string(kGroups), odd})
+      for (const std::string& steps : {std::string(kGroupsSteps), unrolled})
+        EXPECT_LT(*error_of(*parse_dag(text), lowered(text.c_str(), steps.c_str(), target), target, 7), 1e-6)
+            << target.mcpu << "\n"
+            << steps;
+  for (const std::string& steps : {std::string(kGroupsSteps), unrolled})
+    EXPECT_EQ(count(code(kGroups, steps.c_str(), "skylake-avx512"), "vgather"), 0) << steps;
+}
+
 TEST(Tile, TakesTheInstructionForProductsOfBytesWhereThereIsOne) {
   const std::string vnni = code(kBytes, kBytesSteps, "cascadelake");
   EXPECT_EQ(count(vnni, "vpdpbusd"), 1) << vnni;

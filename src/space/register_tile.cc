@@ -59,9 +59,12 @@ double Tiling::cost(const Tile& t) const {
     const double code = 1 + 0.03 * std::max(0.0, products - (taps > 9 ? 14 : 6));
     return tiles * (12 * products + 20) * code * edges;
   }
+  // All steps of such a tile are to be unrolled.
+  const double unrolled = group > 0 && t.oc > group && accumulators(t) > 14 ? 1.3 : 1;
   // Lines of 16 inputs are read again in the steps to come, if weights and other lines leave them in their set.
   const bool crowded = column_bytes > 0 && conflicts(t) + 2 > cache_ways;
-  return static_cast<double>(ceil_div(oc, t.oc) * ceil_div(oh, t.oh)) * row_cycles(t) * edges * (crowded ? 1.15 : 1);
+  return static_cast<double>(ceil_div(oc, t.oc) * ceil_div(oh, t.oh)) * row_cycles(t) * edges * unrolled *
+         (crowded ? 1.15 : 1);
 }
 
 double Tiling::window_cycles(const Tile& t) const {
@@ -85,7 +88,9 @@ double Tiling::step_cycles(const Tile& t, std::int64_t pixels) const {
   // reduction in blocks.
   const bool far = t.oc * channel_bytes > weights_room && !divides(t);
   const double weights = (far ? 14 : 3) * vecs;
-  const double cycles = std::max({vecs * inputs, loads * 1.02, weights, 8.0 /* two units, four cycles each */});
+  const double permutations = group > 0 && t.oc > group ? vecs * inputs : 0;  // one unit does them
+  const double cycles =
+      std::max({vecs * inputs + permutations, loads * 1.02, weights, 8.0 /* two units, four cycles each */});
   const double overhead = 2.5;  // loop control and addresses of a reduction step
   return cycles + overhead + loads * 0.08;
 }
@@ -105,11 +110,13 @@ double Tiling::row_cycles(const Tile& t) const {
 
 std::vector<std::int64_t> Tiling::oc_options() const {
   std::vector<std::int64_t> options;
-  // A tile of several groups would gather its inputs lane by lane.
+  // A tile of several groups would gather its inputs lane by lane, but where one vector holds those of all its lanes.
   if (group > 0) {
     for (std::int64_t parts = 1; parts <= group; ++parts)
       if (group % parts == 0 && group / parts <= 8 * lanes) options.push_back(group / parts);
     std::reverse(options.begin(), options.end());
+    for (std::int64_t vectors : {1, 2})
+      if (mixes_groups && oc % (vectors * lanes) == 0) options.push_back(vectors * lanes);
     return options;
   }
   for (std::int64_t count = 1; count <= 8 && count * lanes <= oc; ++count) options.push_back(count * lanes);

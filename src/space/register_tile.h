@@ -25,6 +25,8 @@ struct Tiling {
   std::int64_t lanes = 16, registers = 32;  ///< of a vector; of the machine
   /// Elements that read the same inputs (the output channels of a convolution's group); 0: all.
   std::int64_t group = 0;
+  /// The inputs of a vector that spans groups lie in one vector, from which they are permuted.
+  bool mixes_groups = false;
   /// From an input to that of the next column and the next row; 0: not known.
   std::int64_t column_bytes = 0, row_bytes = 0;
   std::int64_t cache_ways = 12;  ///< of the first level, 64 lines of 64 bytes each

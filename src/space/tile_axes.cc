@@ -126,6 +126,8 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
   if (p.y >= 0) p.tiling.rows_skipped = most_skipped(element, p.y);
   if (p.in >= 0 && reads_constants(dag, op))
     p.tiling.channel_bytes = p.tiling.taps * p.reduce_extent(p.in) * size_of(dag.op(op).dtype);
+  const std::int64_t group = p.tiling.group, lanes = p.tiling.lanes;
+  p.tiling.mixes_groups = group > 0 && 4 * group <= lanes && lanes % group == 0 && p.reduce_extent(p.in) == group;
   p.tiling.weights_room = target.l2_bytes * 3 / 5;
   if (!vector_axis_is_contiguous(p) || p.tiling.oc_options().empty()) return std::nullopt;
   return p;

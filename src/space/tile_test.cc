@@ -87,6 +87,19 @@ std::string default_tree(const char* text) {
   return to_text(*replay(d, *default_steps(d, avx512())));
 }
 
+TEST(TileDefault, OfGroupsOfAFewChannelsHasVectorsOverSeveral) {
+  const char* const text = R"(
+x = PLACEHOLDER [1, 58, 58, 128]
+w = PLACEHOLDER [3, 3, {0}, 128] const
+conv(n, y, x_, oc) += (x[n, (y + rh), (x_ + rw), ((floordiv(oc, {0})*{0}) + rc)]*w[rh, rw, rc, oc]) for n in 1, y in 56, x_ in 56, oc in 128, rh in 3, rw in 3, rc in {0}  # conv n:batch y:row x_:column oc:out_channel rh:tap rw:tap rc:in_channel
+return conv
+)";
+  const std::string few = preferred(fmt::format(fmt::runtime(text), 4)),
+                    many = preferred(fmt::format(fmt::runtime(text), 8));
+  EXPECT_NE(few.find("ic=4 k=0 oc=32 oh=1 "), std::string::npos) << few;
+  EXPECT_NE(many.find("oc=8 "), std::string::npos) << many;
+}
+
 TEST(RowsDefault, GathersForSeveralRowsAtOnce) {
   EXPECT_EQ(default_tree(R"(
 x = PLACEHOLDER [64, 28, 28]

@@ -1,7 +1,10 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <optional>
 
 #include "artifact/kernel_args.h"
 #include "codegen/cpu/emitter.h"
@@ -55,7 +58,10 @@ Emitter::Value* Emitter::load_slot(SlotPlace place, DType dtype, int lanes) {
 Emitter::Value* Emitter::load_memory(const ExprInfo& info, const Load& n, const Linear* index, Value* mask) {
   const BufferId buffer(n.source.value);
   const int lanes = info.expr->lanes;
-  if (index == nullptr) return load_gather(buffer, info.children[0], lanes, mask);
+  if (index == nullptr) {
+    Value* permuted = mask == nullptr ? load_permuted(buffer, info.children[0], lanes) : nullptr;
+    return permuted != nullptr ? permuted : load_gather(buffer, info.children[0], lanes, mask);
+  }
   Value* at = address(buffer, *index);
   if (lanes == 1) return load_one(buffer, at, mask);
   if (index->lane_stride == 1) return load_contiguous(buffer, at, lanes, mask);
@@ -71,6 +77,97 @@ Emitter::Value* Emitter::load_contiguous(BufferId buffer, Value* pointer, int la
   const llvm::Align align(static_cast<std::uint64_t>(element_bytes(buffer)));
   if (mask == nullptr) return mark(b_.CreateAlignedLoad(type, pointer, align), buffer);
   return b_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type));
+}
+
+namespace {
+
+/// An index as the same scalar for all lanes and what each lane adds to it.
+struct Lanes {
+  std::vector<ExprRef> scalars;
+  std::vector<std::int64_t> offsets;
+};
+
+/// The lanes of a vector without variables.
+std::optional<std::vector<std::int64_t>> constant_lanes(const Expr& e) {
+  const auto lanes = static_cast<std::size_t>(e->lanes);
+  std::vector<std::int64_t> values(lanes);
+  if (const Broadcast* same = std::get_if<Broadcast>(&e->kind)) {
+    const std::int64_t* value = as_int(same->a);
+    if (value == nullptr) return std::nullopt;
+    std::fill(values.begin(), values.end(), *value);
+    return values;
+  }
+  if (const Ramp* ramp = std::get_if<Ramp>(&e->kind)) {
+    const std::int64_t* base = as_int(ramp->base);
+    if (base == nullptr) return std::nullopt;
+    for (std::size_t i = 0; i < lanes; ++i) values[i] = *base + static_cast<std::int64_t>(i) * ramp->stride;
+    return values;
+  }
+  const Binary* binary = std::get_if<Binary>(&e->kind);
+  const bool known = binary != nullptr && (binary->op == BinaryOp::mul || binary->op == BinaryOp::floordiv ||
+                                           binary->op == BinaryOp::floormod);
+  if (!known) return std::nullopt;
+  const auto a = constant_lanes(binary->a), b = constant_lanes(binary->b);
+  if (!a || !b) return std::nullopt;
+  for (std::size_t i = 0; i < lanes; ++i) {
+    if (binary->op != BinaryOp::mul && (*b)[i] <= 0) return std::nullopt;
+    const std::int64_t rest = binary->op == BinaryOp::mul ? 0 : floor_mod((*a)[i], (*b)[i]);
+    values[i] = binary->op == BinaryOp::mul        ? (*a)[i] * (*b)[i]
+                : binary->op == BinaryOp::floormod ? rest
+                                                   : ((*a)[i] - rest) / (*b)[i];
+  }
+  return values;
+}
+
+/// Adds the summands of `index` to `found`; false where one is neither the same in all lanes nor constant.
+bool split_lanes(const ExprTable& table, ExprRef index, Lanes& found) {
+  const ExprInfo& info = table[index];
+  if (const Binary* sum = std::get_if<Binary>(&info.expr->kind); sum != nullptr && sum->op == BinaryOp::add)
+    return split_lanes(table, info.children[0], found) && split_lanes(table, info.children[1], found);
+  if (const auto values = constant_lanes(info.expr)) {
+    for (std::size_t i = 0; i < values->size(); ++i) found.offsets[i] += (*values)[i];
+    return true;
+  }
+  if (!std::holds_alternative<Broadcast>(info.expr->kind) || !table[info.children[0]].is_linear) return false;
+  found.scalars.push_back(info.children[0]);
+  return true;
+}
+
+}  // namespace
+
+Emitter::Value* Emitter::load_permuted(BufferId buffer, ExprRef index, int lanes) {
+  Lanes parts{{}, std::vector<std::int64_t>(static_cast<std::size_t>(lanes), 0)};
+  if (!split_lanes(table_, index, parts)) return nullptr;
+  const auto [least, most] = std::minmax_element(parts.offsets.begin(), parts.offsets.end());
+  const std::int64_t first = *least, span = *most - first + 1;
+  if (span > lanes) return nullptr;
+  std::map<ExprRef, std::int64_t> terms;
+  Linear linear;
+  linear.constant = first;
+  for (ExprRef scalar : parts.scalars) {
+    const Linear& summand = table_[scalar].linear;
+    linear.constant += summand.constant;
+    for (const auto& [atom, coefficient] : summand.terms) terms[atom] += coefficient;
+  }
+  for (const auto& [atom, coefficient] : terms)
+    if (coefficient != 0) linear.terms.emplace_back(atom, coefficient);
+  // All of the vector that they lie in is read where buffer and index consist of such; else what lies behind the last of
+  // them may lie behind the buffer too.
+  const std::int64_t within = floor_mod(linear.constant, lanes);
+  const std::vector<std::int64_t>& extents = program_.buffer(buffer).extents;
+  const std::int64_t elements = std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+  const bool whole =
+      within + span <= lanes && elements % lanes == 0 &&
+      std::all_of(linear.terms.begin(), linear.terms.end(), [&](const auto& term) { return term.second % lanes == 0; });
+  if (whole) linear.constant -= within;
+  std::vector<llvm::Constant*> read;
+  std::vector<int> from;
+  for (int i = 0; i < lanes; ++i) {
+    read.push_back(b_.getInt1(i < span));
+    from.push_back(static_cast<int>(parts.offsets[static_cast<std::size_t>(i)] - first + (whole ? within : 0)));
+  }
+  Value* mask = whole || span == lanes ? nullptr : llvm::ConstantVector::get(read);
+  return b_.CreateShuffleVector(load_contiguous(buffer, address(buffer, linear), lanes, mask), from);
 }
 
 /// One instruction puts any lanes of two vectors anywhere, and masked stores are cheap: elements a few apart are better

@@ -139,6 +139,8 @@ class Emitter {
   Value* load_lanes(BufferId, Value* pointer, std::int64_t stride, int lanes);
   Value* load_one(BufferId, Value* pointer, Value* mask);
   Value* load_gather(BufferId, ExprRef index, int lanes, Value* mask);
+  /// Lanes whose distances are constant and small, by one load and a permutation; nothing for others.
+  Value* load_permuted(BufferId, ExprRef index, int lanes);
   void store_memory(const Store&, ExprRef index, Value* value, Value* mask, int lanes);
   void store_every(BufferId, const Linear& index, Value* value, int lanes);
   /// The address of the element at `index` (its first lane).
