@@ -403,7 +403,7 @@ Result<std::vector<ValueId>> OnnxSite::inlined(const OnnxSubgraph& body, const s
       define(initializer.name, add_constant(initializer.name, initializer.tensor));
     }
     const auto expect_defined = [&](const std::string& reader, const std::string& name) -> Status {
-      if (name.empty() || graph_.defined(name)) return ok_status();
+      if (graph_.defined(name)) return ok_status();
       return Error{reader + ": reads " + quoted(name) + ", which nothing before it defines"};
     };
     for (std::size_t i = 0; i < body.nodes.size(); ++i) {
@@ -414,7 +414,8 @@ Result<std::vector<ValueId>> OnnxSite::inlined(const OnnxSubgraph& body, const s
         return Error{label + ": this operator is not supported in operator set " + std::to_string(opset_) + ": " +
                      (node.domain.empty() ? "" : node.domain + ".") + node.op};
       }
-      for (const std::string& name : node.inputs) WHET_RETURN_IF_ERROR(expect_defined(label, name));
+      for (const std::string& name : node.inputs)
+        if (!name.empty()) WHET_RETURN_IF_ERROR(expect_defined(label, name));  // an input may be left out
       for (const std::string& name : node.captured) WHET_RETURN_IF_ERROR(expect_defined(label, name));
       for (const std::string& name : node.outputs) {
         hidden.emplace_back(name, graph_.defined(name) ? std::optional(graph_.find(name)) : std::nullopt);
