@@ -215,7 +215,8 @@ Expr modulo(const Expr& a, const Expr& b) {
   // Of the magnitudes; a quotient that was rounded up to a whole number leaves a negative rest.
   const Expr divisor = absolute(b), dividend = absolute(a);
   const Expr rest = dividend - call(MathFn::floor, {dividend / divisor}) * divisor;
-  const Expr positive = select(rest < like(a, 0), rest + divisor, rest);
+  const Expr whole = select(rest < like(a, 0), rest + divisor, rest);
+  const Expr positive = select(dividend < divisor, dividend, whole);  // by infinity too
   return select(a < like(a, 0), -positive, positive);
 }
 

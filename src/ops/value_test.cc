@@ -159,6 +159,9 @@ TEST(Value, OfBinaryOperatorsBroadcasts) {
   expect_near(binary(BinaryKind::less), {2, 2}, {0, 0, 1, 1});
   // A quotient that rounds up to a whole number is none.
   const Tensor almost = Tensor::of<float>(DType::f32, {1}, {std::nextafter(3e7f, 0.0f)}), tenth = floats({1}, {0.1f});
+  const Tensor by_infinity =
+      value_of(BinaryOperator{BinaryKind::mod}, {floats({2}, {-3, 4}), floats({2}, {INFINITY, -INFINITY})});
+  expect_near(by_infinity, {2}, {-3, 4});
   const double rest = value_of(BinaryOperator{BinaryKind::mod}, {almost, tenth}).get(0);
   EXPECT_TRUE(rest >= 0 && rest < 0.1f) << rest;
   const Tensor i = Tensor::of<int>(DType::i32, {2, 1}, {7, -7}), j = Tensor::of<int>(DType::i32, {2}, {2, -3});
