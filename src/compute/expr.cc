@@ -452,4 +452,12 @@ bool uses(const Expr& e, VarId id) {
   return found;
 }
 
+std::vector<Expr> conjuncts_of(const Expr& e) {
+  const Binary* both = std::get_if<Binary>(&e->kind);
+  if (!both || both->op != BinaryOp::logical_and) return {e};
+  std::vector<Expr> all = conjuncts_of(both->a);
+  for (Expr& each : conjuncts_of(both->b)) all.push_back(std::move(each));
+  return all;
+}
+
 }  // namespace whet

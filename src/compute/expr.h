@@ -244,5 +244,7 @@ using Substitution = std::span<const std::pair<VarId, Expr>>;
 Expr substitute(const Expr& e, Substitution values);
 /// Whether the variable occurs in `e`.
 bool uses(const Expr& e, VarId);
+/// The conditions of which `e` is the conjunction; `e` itself where it is none.
+std::vector<Expr> conjuncts_of(const Expr& e);
 
 }  // namespace whet

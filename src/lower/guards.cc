@@ -9,16 +9,6 @@
 namespace whet {
 namespace {
 
-void add_conjuncts(const Expr& e, std::vector<Expr>& out) {
-  const Binary* both = std::get_if<Binary>(&e->kind);
-  if (both && both->op == BinaryOp::logical_and) {
-    add_conjuncts(both->a, out);
-    add_conjuncts(both->b, out);
-  } else {
-    out.push_back(e);
-  }
-}
-
 bool contains_loop(const Stmt& s) {
   bool found = false;
   for_each(s, [&](const Stmt& part) { found = found || std::holds_alternative<Loop>(part->kind); }, nullptr);
@@ -34,10 +24,9 @@ std::vector<Expr> common_conditions(const Stmt& s) {
   return std::visit(Match{[&](const Loop& l) { return without(common_conditions(l.body), l.index); },
                           [&](const Let& l) { return without(common_conditions(l.body), l.var); },
                           [&](const If& i) {
-                            std::vector<Expr> conditions;
-                            if (i.else_body.defined()) return conditions;
-                            conditions = common_conditions(i.then_body);
-                            add_conjuncts(i.condition, conditions);
+                            if (i.else_body.defined()) return std::vector<Expr>();
+                            std::vector<Expr> conditions = common_conditions(i.then_body);
+                            for (Expr& each : conjuncts_of(i.condition)) conditions.push_back(std::move(each));
                             return conditions;
                           },
                           [&](const Block& b) {
@@ -133,9 +122,8 @@ class GuardResolver {
 
  private:
   Stmt visit_if(const If& guard) {
-    std::vector<Expr> conjuncts, open;
-    add_conjuncts(guard.condition, conjuncts);
-    for (const Expr& c : conjuncts) {
+    std::vector<Expr> open;
+    for (const Expr& c : conjuncts_of(guard.condition)) {
       if (facts_.refutes(c)) return guard.else_body.defined() ? visit(guard.else_body) : Stmt();
       if (!known(c)) open.push_back(c);
     }
@@ -401,9 +389,8 @@ class GuardResolver {
                        binders.pop_back();
                      },
                      [&](const If& i) {
-                       std::vector<Expr> conjuncts;
-                       add_conjuncts(i.condition, conjuncts);
-                       for (const Expr& c : conjuncts) out.push_back({c, binders, contains_loop(i.then_body)});
+                       for (const Expr& c : conjuncts_of(i.condition))
+                         out.push_back({c, binders, contains_loop(i.then_body)});
                        collect(i.then_body, binders, out);
                        if (i.else_body.defined()) collect(i.else_body, binders, out);
                      },

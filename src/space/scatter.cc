@@ -7,16 +7,6 @@
 namespace whet {
 namespace {
 
-void add_conjuncts(const Expr& e, std::vector<Expr>& out) {
-  const Binary* both = std::get_if<Binary>(&e->kind);
-  if (both && both->op == BinaryOp::logical_and) {
-    add_conjuncts(both->a, out);
-    add_conjuncts(both->b, out);
-  } else {
-    out.push_back(e);
-  }
-}
-
 /// The axis that `condition` says, by data or by what is reduced: at == axis.
 std::optional<std::size_t> said_by(const Element& element, const Expr& condition) {
   const Binary* compare = std::get_if<Binary>(&condition->kind);
@@ -63,11 +53,9 @@ std::optional<ScatterAxes> find_scatter(const ComputeDag& dag, OpId op) {
   const Element& element = dag.op(op).element();
   const Select* chosen = std::get_if<Select>(&element.body->kind);
   if (!chosen || !same(chosen->if_false, identity_of(*element.reducer, dag.op(op).dtype))) return std::nullopt;
-  std::vector<Expr> conditions;
-  add_conjuncts(chosen->condition, conditions);
   ScatterAxes axes;
   std::vector<Expr> saying;
-  for (const Expr& condition : conditions)
+  for (const Expr& condition : conjuncts_of(chosen->condition))
     if (const std::optional<std::size_t> axis = said_by(element, condition); axis && !contains(axes.said, *axis))
       axes.said.push_back(*axis), saying.push_back(condition);
   if (axes.said.empty()) return std::nullopt;
