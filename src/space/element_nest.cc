@@ -149,15 +149,16 @@ bool gathers(const ComputeDag& dag, OpId op) {
   const Element& element = dag.op(op).element();
   if (element.reducer || element.axes.empty() || turns_of(element) || block_of(element, 2)) return false;
   const VarId last(static_cast<std::int64_t>(last_axis(element.axes)));
-  bool found = false;
+  bool found = false, chooses = false;
   for_each(element.body, [&](const Expr& part) {
+    chooses = chooses || std::holds_alternative<Select>(part->kind);
     const Load* read = std::get_if<Load>(&part->kind);
     if (!read) return;
     for (const Expr& index : read->index)
       for (const auto& [atom, factor] : to_affine(index).terms)
         found = found || (!std::holds_alternative<Var>(atom->kind) && uses(atom, last));
   });
-  return found;
+  return found && !chooses;
 }
 
 bool is_transpose(const ComputeDag& dag, OpId op) { return axis_across(dag.op(op).element()).has_value(); }

@@ -23,7 +23,7 @@ struct ElementPlan {
 void element_nest(Scheduler&, OpId, const ElementPlan&);
 
 /// Neighbours along the innermost axis are read at quotients or remainders of it: a vector is gathered. Not where they
-/// are dealt out in turn or repeated block by block.
+/// are dealt out in turn or repeated block by block, nor where one of several sources is chosen.
 bool gathers(const ComputeDag&, OpId op);
 
 /// A tensor is read along another axis than the op's innermost one, along which its result is stored.

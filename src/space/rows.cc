@@ -247,7 +247,10 @@ Sketch rows_sketch(const ComputeDag& dag, const Target& target) {
         {"pixels", "elements of the axis before the innermost one in a step", {{1}, {2}, {4}, {8}}, 0});
     sketch.preferred["pixels"] = {pixels_of(dag, target)};
     // What says where to read is computed once for all rows of a step, and rows that read the same share it.
-    if (gathers(dag, dag.outputs.front())) sketch.preferred["vectors"] = {1}, sketch.preferred["pixels"] = {8};
+    Scheduler inlined(dag);
+    inline_cheap(inlined);
+    if (gathers(inlined.tree().dag, dag.outputs.front()))
+      sketch.preferred["vectors"] = {1}, sketch.preferred["pixels"] = {8};
   }
   if (const std::int64_t across = tile_across(dag); across > 0) {
     sketch.decisions.push_back({"across",
