@@ -27,5 +27,10 @@ expect refuse tuner/loop.cc '#include <llvm/IR/Module.h>'
 mkdir "$root/src/runtime" "$root/src/attic"
 expect refuse runtime/run.cc '#include "json/json.h"'
 expect refuse attic/old.cc '#include "base/hash.h"'
+printf 'struct Tile {\n' > "$root/src/base/tile.h"
+expect refuse tensor/tile.h 'struct Tile {'
+expect refuse tensor/tile.h 'class Tile : public Shape {'
+expect pass tensor/tile.h 'struct Tile;'
+rm "$root/src/base/tile.h"
 printf '# Map without a list\n' > "$root/ARCHITECTURE.md"
 expect refuse tuner/loop.cc '#include "base/hash.h"'

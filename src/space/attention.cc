@@ -268,7 +268,8 @@ class Builder {
                           key = s_.split(loops[rank - 1], chosen("keys"), Tail::overlap);
     std::vector<LoopId> order = {key.outer, row.outer};
     if (plain) order.push_back(loops[rank]);
-    order.insert(order.end(), {row.inner, key.inner});
+    order.push_back(row.inner);
+    order.push_back(key.inner);
     s_.reorder(order);
     if (plain) {
       s_.cache_write(a_.scores, row.outer);

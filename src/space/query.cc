@@ -195,7 +195,7 @@ std::string count_text(const SpaceSize& size) {
     number = number / digits * digits;
   }
   std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, " ");
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ' ');
   return (size.exact ? "" : "about ") + text;
 }
 

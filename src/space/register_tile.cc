@@ -19,7 +19,7 @@ std::vector<std::int64_t> pixel_options(std::int64_t extent, std::int64_t most) 
 
 }  // namespace
 
-std::int64_t Window::inputs(std::int64_t count) const {
+std::int64_t TapWindow::inputs(std::int64_t count) const {
   constexpr std::int64_t kUnrolled = 7;  // more taps stay a loop, and each of its steps reads anew
   if (taps > kUnrolled) return count * taps;
   std::vector<std::int64_t> read;

@@ -12,7 +12,7 @@ struct Tile {
 };
 
 /// What neighbours along an axis read: each `taps` inputs `dilation` apart, beginning `stride` apart.
-struct Window {
+struct TapWindow {
   std::int64_t stride = 1, taps = 1, dilation = 1;
 
   /// Different inputs of `count` neighbours.
@@ -32,8 +32,8 @@ struct Tiling {
   std::int64_t cache_ways = 12;  ///< of the first level, 64 lines of 64 bytes each
   /// No reduce axis but taps: cheap tiles whose unrolled taps share their inputs.
   bool depthwise = false;
-  std::int64_t taps = 9;  ///< where it is depthwise
-  Window columns, rows;   ///< as far as known
+  std::int64_t taps = 9;    ///< where it is depthwise
+  TapWindow columns, rows;  ///< as far as known
   /// For each position of the taps along a row: the columns [first, second) at which it reads no padding, which is
   /// skipped; empty: all.
   std::vector<std::pair<std::int64_t, std::int64_t>> read_columns;

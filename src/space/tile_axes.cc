@@ -63,8 +63,8 @@ std::int64_t most_skipped(const Element& element, std::int64_t axis) {
 }
 
 /// The window along a spatial axis: the index that both it and one tap occur in.
-Window window_along(const ComputeDag& dag, const TileAxes& p, std::int64_t axis) {
-  Window window;
+TapWindow window_along(const ComputeDag& dag, const TileAxes& p, std::int64_t axis) {
+  TapWindow window;
   if (axis < 0) return window;
   for_each(p.element.body, [&](const Expr& part) {
     const Load* read = std::get_if<Load>(&part->kind);

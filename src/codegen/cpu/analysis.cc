@@ -174,7 +174,7 @@ struct Analysis::Walk {
   }
 
   /// Rows of the operands in registers are accesses; nothing inside is looked at further.
-  Effects tile(const Stmt& s, Tile found) {
+  Effects tile(const Stmt& s, IntrinsicTile found) {
     const Element& element = op_of(found.intrinsic).element();
     const std::int64_t rows = element.axes.front().extent;
     const int lanes = static_cast<int>(element.axes.back().extent);
@@ -204,7 +204,7 @@ struct Analysis::Walk {
       if (!top) fail("parallel loop `" + n.name + "` stands inside another loop or a condition");
     }
     ++statement;
-    if (std::optional<Tile> found = recognise_tile(n, table())) return tile(s, *std::move(found));
+    if (std::optional<IntrinsicTile> found = recognise_tile(n, table())) return tile(s, *std::move(found));
     const ExprRef min = expr(n.min);
     expr(n.extent);
     out.instructions_ += 4;

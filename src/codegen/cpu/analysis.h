@@ -47,7 +47,7 @@ class Analysis {
   bool in_slots(BufferId buffer) const { return in_slots_[buffer.index()]; }
   SlotPlace place(BufferId, const Linear& index, int lanes) const;
   /// The loop is to be computed by an intrinsic; else null.
-  const Tile* tile(const Stmt& loop) const {
+  const IntrinsicTile* tile(const Stmt& loop) const {
     const auto found = tiles_.find(loop.operator->());
     return found == tiles_.end() ? nullptr : &found->second;
   }
@@ -63,7 +63,7 @@ class Analysis {
   std::vector<std::vector<int>> slots_of_;  // by buffer
   std::vector<bool> in_slots_;              // by buffer
   std::unordered_map<const StmtNode*, Effects> effects_;
-  std::unordered_map<const StmtNode*, Tile> tiles_;
+  std::unordered_map<const StmtNode*, IntrinsicTile> tiles_;
   std::int64_t instructions_ = 0;
   bool parallel_ = false;
   int barriers_ = 0;

@@ -332,7 +332,7 @@ void Emitter::store_slot(SlotPlace place, Value* value, Value* mask) {
 
 void Emitter::loop(const Stmt& s) {
   const auto& n = std::get<Loop>(s->kind);
-  if (const Tile* found = analysis_.tile(s)) return tile(*found);
+  if (const IntrinsicTile* found = analysis_.tile(s)) return tile(*found);
   if (table_.is_alias(n.index)) return stmt(n.body);
   memo_.emplace_back();
   Value *min = expr(n.min), *extent = expr(n.extent);

@@ -15,7 +15,7 @@ Linear row_at(const Linear& base, std::int64_t elements) {
 
 }  // namespace
 
-void Emitter::tile(const Tile& tile) {
+void Emitter::tile(const IntrinsicTile& tile) {
   memo_.emplace_back();
   switch (tile.intrinsic) {
     case Intrinsic::transpose8:
@@ -51,7 +51,7 @@ void Emitter::store_row(const TileOperand& operand, std::int64_t offset, Value* 
 
 /// y(i, j) = x[j, i]. Quarters of four rows that lie four rows apart make one vector as they are loaded, which leaves
 /// the transposition of 4x4 blocks inside the vectors' 128-bit parts: two rounds of shuffles that stay inside of them.
-void Emitter::transpose(const Tile& tile, int n) {
+void Emitter::transpose(const IntrinsicTile& tile, int n) {
   const TileOperand &y = tile.operands[0], &x = tile.operands[1];
   const int parts = n / 4;
   for (int column = 0; column < n; column += 4) {
@@ -83,7 +83,7 @@ void Emitter::transpose(const Tile& tile, int n) {
 }
 
 /// y(j) += x[0..3] * w[j, 0..3]: one instruction where the processor has it, else byte by byte of the words.
-void Emitter::dot4(const Tile& tile) {
+void Emitter::dot4(const IntrinsicTile& tile) {
   constexpr int kSums = 16;
   const TileOperand &y = tile.operands[0], &x = tile.operands[1], &w = tile.operands[2];
   llvm::Type* const words = widen(b_.getInt32Ty(), kSums);

@@ -76,9 +76,9 @@ class Emitter {
   void prefetch(const Prefetch&);
 
   // emit_tile.cc
-  void tile(const Tile&);
-  void transpose(const Tile&, int n);
-  void dot4(const Tile&);
+  void tile(const IntrinsicTile&);
+  void transpose(const IntrinsicTile&, int n);
+  void dot4(const IntrinsicTile&);
   Value* load_row(const TileOperand&, std::int64_t offset, int lanes);
   void store_row(const TileOperand&, std::int64_t offset, Value* value, int lanes);
   /// The mask may be null.

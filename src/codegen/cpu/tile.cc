@@ -48,7 +48,7 @@ std::optional<TileOperand> operand_at(BufferId buffer, const Expr& index, const 
   return operand;
 }
 
-bool lies_as_needed(const Tile& tile) {
+bool lies_as_needed(const IntrinsicTile& tile) {
   const auto strides = [&](std::size_t k) -> const std::vector<std::int64_t>& { return tile.operands[k].strides; };
   switch (tile.intrinsic) {
     case Intrinsic::transpose8:
@@ -65,13 +65,13 @@ bool lies_as_needed(const Tile& tile) {
 
 }  // namespace
 
-std::optional<Tile> recognise_tile(const Loop& loop, ExprTable& table) {
+std::optional<IntrinsicTile> recognise_tile(const Loop& loop, ExprTable& table) {
   if (loop.intrinsic == Intrinsic::none) return std::nullopt;
   const ComputeDag& definition = definition_of(loop.intrinsic);
   const Element& wanted = op_of(loop.intrinsic).element();
   const std::optional<Nest> nest = nest_of(loop, wanted);
   if (!nest) return std::nullopt;
-  Tile tile{loop.intrinsic, {}};
+  IntrinsicTile tile{loop.intrinsic, {}};
   auto add = [&](BufferId buffer, const Expr& index) {
     std::optional<TileOperand> operand = operand_at(buffer, index, nest->vars, table);
     if (operand) tile.operands.push_back(*std::move(operand));

@@ -17,13 +17,13 @@ struct TileOperand {
 };
 
 /// A loop nest that an intrinsic computes: the result, then what it loads, in the order of its placeholders.
-struct Tile {
+struct IntrinsicTile {
   Intrinsic intrinsic = Intrinsic::none;
   std::vector<TileOperand> operands;
 };
 
 /// Looks whether the loop, marked or not by its schedule, still is what the intrinsic's definition says, with operands
 /// that lie as code generation needs them. Empty: it is to run as a loop.
-std::optional<Tile> recognise_tile(const Loop&, ExprTable&);
+std::optional<IntrinsicTile> recognise_tile(const Loop&, ExprTable&);
 
 }  // namespace whet
