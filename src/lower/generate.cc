@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "lower/cases.h"
+#include "lower/prefetch_lines.h"
 #include "lower/rename.h"
 #include "schedule/check.h"
 #include "schedule/pipeline.h"
@@ -17,7 +19,6 @@
 namespace whet {
 namespace {
 
-constexpr std::int64_t kLineBytes = 64;
 /// Elements of a row that are begun in one step where the op itself takes them one by one, and how many are too few.
 constexpr std::int64_t kFilledAtOnce = 64, kFewToFill = 32;
 
@@ -673,27 +674,8 @@ class Generator {
       };
       if (std::any_of(asked.begin(), asked.end(), equals)) return;
       asked.push_back(base);
-      append_lines(buffer, base, extents, out);
+      append_line_prefetches(lowered_.program.buffer(buffer), buffer, base, extents, out);
     });
-  }
-
-  /// Every so many elements of a box; dimensions that it fills make one run of neighbours with the one before.
-  void append_lines(BufferId id, const std::vector<Expr>& base, std::vector<std::int64_t> extents,
-                    std::vector<Stmt>& out) const {
-    const Buffer& buffer = lowered_.program.buffer(id);
-    std::size_t first = extents.empty() ? 0 : extents.size() - 1;
-    while (first > 0 && extents[first] == buffer.extents[first]) --first;
-    std::int64_t run = 1, rows = 1;
-    for (std::size_t k = 0; k < extents.size(); ++k) (k < first ? rows : run) *= extents[k];
-    const std::int64_t line = std::max<std::int64_t>(1, kLineBytes / size_of(buffer.dtype));
-    std::int64_t lines = 0;
-    for (std::int64_t row = 0; row < rows; ++row)
-      for (std::int64_t at = 0; at < run && lines < kMaxPrefetchedLines; at += line, ++lines) {
-        std::vector<Expr> index = base;
-        std::int64_t rest = row * run + at;
-        for (std::size_t k = extents.size(); k-- > 0; rest /= extents[k]) index[k] = index[k] + rest % extents[k];
-        out.push_back(make_stmt(Prefetch{id, std::move(index)}));
-      }
   }
 
   /// The nest of an op that the pipeline `loop` computes ahead.
@@ -746,38 +728,6 @@ class Generator {
     for (const TensorTile& tile : tree_.tiles)
       if (tile.loop == id) made = marked(std::get<Loop>(made->kind), tile.intrinsic);
     return block({prologue, made});
-  }
-
-  /// sum += select(g, x, 0) * w  is  if g: sum += x * w. Takes such factors' conditions out of `body`.
-  static Expr take_padding(const Expr& body, Reducer reducer, std::vector<Expr>& conditions) {
-    if (const Select* s = std::get_if<Select>(&body->kind); s && same(s->if_false, identity_of(reducer, body->dtype))) {
-      conditions.push_back(s->condition);
-      return take_padding(s->if_true, reducer, conditions);
-    }
-    const Binary* product = std::get_if<Binary>(&body->kind);
-    if (reducer == Reducer::sum && product && product->op == BinaryOp::mul) {
-      const Expr a = take_padding(product->a, reducer, conditions), b = take_padding(product->b, reducer, conditions);
-      return a * b;
-    }
-    return body;
-  }
-
-  /// A store under the conditions of the selects that its value consists of: `T = select(c, a, b)` is `if c: T = a
-  /// else: T = b`, so that loops can be cut where c changes. Conditions that read data stay selects.
-  static Stmt store_by_cases(const Store& store) {
-    const Select* s = std::get_if<Select>(&store.value->kind);
-    if (!s || reads_data(s->condition)) return make_stmt(store);
-    Store then_store = store, else_store = store;
-    then_store.value = s->if_true, else_store.value = s->if_false;
-    return make_stmt(If{s->condition, store_by_cases(then_store), store_by_cases(else_store)});
-  }
-
-  static bool reads_data(const Expr& e) {
-    bool reads = e->lanes != 1;
-    for_each(e, [&](const Expr& part) {
-      reads = reads || std::holds_alternative<Load>(part->kind) || is_float(part->dtype);
-    });
-    return reads;
   }
 
   Stmt leaf(OpId op) {

@@ -1,7 +1,7 @@
 #include <llvm/IR/Intrinsics.h>
-#include <cmath>
 
 #include <algorithm>
+#include <cmath>
 
 #include "codegen/cpu/emitter.h"
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "compute/dag.h"
+#include "program/program.h"
+
+namespace whet {
+
+// Padding and choices become conditions of statements, which loops can be cut by.
+
+/// sum += select(g, x, 0) * w  is  if g: sum += x * w. Takes such factors' conditions out of `body`.
+Expr take_padding(const Expr& body, Reducer reducer, std::vector<Expr>& conditions);
+
+/// A store under the conditions of the selects that its value consists of: `T = select(c, a, b)` is `if c: T = a
+/// else: T = b`, so that loops can be cut where c changes. Conditions that read data stay selects.
+Stmt store_by_cases(const Store& store);
+
+/// Whether an index or a condition is more than arithmetic on loop variables.
+bool reads_data(const Expr& e);
+
+}  // namespace whet
