@@ -8,23 +8,19 @@
 namespace whet {
 namespace {
 
-/// The comparisons of a conjunction that ask for `axis`.
-void find_comparisons(const Expr& condition, VarId axis, std::vector<Binary>& found) {
-  const Binary* b = std::get_if<Binary>(&condition->kind);
-  if (!b) return;
-  if (b->op == BinaryOp::logical_and) {
-    find_comparisons(b->a, axis, found), find_comparisons(b->b, axis, found);
-  } else if ((b->op == BinaryOp::lt || b->op == BinaryOp::le || b->op == BinaryOp::gt || b->op == BinaryOp::ge) &&
-             uses(condition, axis)) {
-    found.push_back(*b);
-  }
+bool is_order(BinaryOp op) {
+  return op == BinaryOp::lt || op == BinaryOp::le || op == BinaryOp::gt || op == BinaryOp::ge;
 }
 
+/// Those under which something is read that else is 0, and that ask for `axis`.
 std::vector<Binary> comparisons_of(const Element& element, VarId axis) {
   std::vector<Binary> found;
   for_each(element.body, [&](const Expr& part) {
-    if (const Select* s = std::get_if<Select>(&part->kind); s && is_const(s->if_false, 0))
-      find_comparisons(s->condition, axis, found);
+    const Select* s = std::get_if<Select>(&part->kind);
+    if (!s || !is_const(s->if_false, 0)) return;
+    for (const Expr& condition : conjuncts_of(s->condition))
+      if (const Binary* b = std::get_if<Binary>(&condition->kind); b && is_order(b->op) && uses(condition, axis))
+        found.push_back(*b);
   });
   return found;
 }

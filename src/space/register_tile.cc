@@ -99,12 +99,20 @@ double Tiling::row_cycles(const Tile& t) const {
   const std::int64_t tiles = ceil_div(ow, t.ow);
   if (read_columns.empty()) return static_cast<double>(tiles) * step_cycles(t, t.oh * t.ow);
   double sum = 0;
-  for (const auto& [first, end] : read_columns)
-    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+  for (const auto& [first, end] : read_columns) {
+    const auto cycles_of = [&, first = first, end = end](std::int64_t tile) {
       const std::int64_t begin = std::min(tile * t.ow, ow - t.ow);
       const std::int64_t columns = std::min(end, begin + t.ow) - std::max(first, begin);
-      if (columns > 0) sum += step_cycles(t, t.oh * columns);
-    }
+      return columns > 0 ? step_cycles(t, t.oh * columns) : 0.0;
+    };
+    // Whole tiles are alike, and rows may have a million; the last one may begin earlier.
+    const std::int64_t whole = std::min(ceil_div(first, t.ow), tiles - 1),
+                       behind = std::max(whole, std::min(end / t.ow, tiles - 1));
+    sum += static_cast<double>(behind - whole) * step_cycles(t, t.oh * t.ow);
+    if (first / t.ow < whole) sum += cycles_of(first / t.ow);
+    sum += cycles_of(behind);
+    if (behind < tiles - 1) sum += cycles_of(tiles - 1);
+  }
   return sum / static_cast<double>(read_columns.size());
 }
 
