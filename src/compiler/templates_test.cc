@@ -12,11 +12,7 @@
 namespace whet {
 namespace {
 
-ComputeDag dag(const std::string& text) {
-  Result<ComputeDag> parsed = parse_dag(text);
-  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
-  return *parsed;
-}
+ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 
 /// A 3x3 convolution of stride 1 with padding, bias and relu.
 ComputeDag convolution(int batch, int rows, int columns, int in, int out) {

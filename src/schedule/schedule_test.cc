@@ -5,11 +5,7 @@
 namespace whet {
 namespace {
 
-ComputeDag dag(const char* text) {
-  Result<ComputeDag> parsed = parse_dag(text);
-  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
-  return *parsed;
-}
+ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 
 constexpr const char* kPair = R"(
 x = PLACEHOLDER [6, 20]

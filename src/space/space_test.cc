@@ -10,11 +10,7 @@
 namespace whet {
 namespace {
 
-ComputeDag dag(const char* text) {
-  Result<ComputeDag> parsed = parse_dag(text);
-  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
-  return *parsed;
-}
+ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 
 const char* const kConv = R"(
 x = PLACEHOLDER [1, 28, 28, 64]

@@ -8,11 +8,7 @@
 namespace whet {
 namespace {
 
-ComputeDag dag(const std::string& text) {
-  Result<ComputeDag> parsed = parse_dag(text);
-  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
-  return *parsed;
-}
+ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 
 Target avx512() { return *parse_target("cpu -mcpu=sapphirerapids -threads=2"); }
 

@@ -291,6 +291,10 @@ TEST(ImportData, CutsAndPads) {
             "y: f32[2x5] = pad(a) mode=reflect begin=[0,1] end=[0,1]");
   EXPECT_EQ(imported("Pad", 19, {f32({2, 3}), ints({1, 1, 1, 1})}, {set("mode", "wrap")}),
             "y: f32[4x5] = pad(a) mode=wrap begin=[1,1] end=[1,1]");
+  EXPECT_EQ(imported("Pad", 13, {floats({5}), ints({1, 2})}), "y = f32[4] {0, 5, 0, 0}");
+  EXPECT_EQ(imported("Pad", 13, {floats({5}), ints({1, 5000}), left_out()}),
+            "y: f32[5002] = pad(a) begin=[1] end=[5000]")
+      << "constants are not folded into large ones";
 }
 TEST(ImportResize, KeepsTheScalesOfTheFile) {
   EXPECT_EQ(imported("Resize", 13, {f32({1, 1, 4, 4}), left_out(), floats({1, 1, 2, 2})}),

@@ -9,11 +9,7 @@ namespace {
 
 Target avx512() { return *parse_target("cpu -mcpu=skylake-avx512 -threads=2"); }
 
-ComputeDag dag(const char* text) {
-  Result<ComputeDag> parsed = parse_dag(text);
-  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
-  return *parsed;
-}
+ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 
 /// `rule op: what it says`, the rules that applied with a +.
 std::string said(const char* text, const std::string& rule) {
