@@ -12,6 +12,7 @@
 #include "cli/opened.h"
 #include "json/json.h"
 #include "machine/placement.h"
+#include "machine/stolen.h"
 
 namespace whet {
 namespace {
@@ -28,6 +29,7 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 struct Latency {
   std::vector<double> sorted;  ///< seconds, ascending
   double mean = 0, deviation = 0;
+  double stolen = 0;  ///< part of the processors' time that other machines of the host had meanwhile
 
   double percentile(double share) const {
     const double place = share * static_cast<double>(sorted.size() - 1);
@@ -55,6 +57,7 @@ Result<Latency> time_runs(OpenedModel& model, const BenchCommand& command) {
     if (now() - start >= command.warmup) break;
   }
   std::vector<double> times;
+  const StolenTime stolen(cores_of(model));
   const double start = now();
   while (times.size() < 3 ||
          (command.runs > 0 ? static_cast<int>(times.size()) < command.runs : now() - start < command.seconds)) {
@@ -62,7 +65,9 @@ Result<Latency> time_runs(OpenedModel& model, const BenchCommand& command) {
     WHET_RETURN_IF_ERROR(model.run());
     times.push_back(now() - before);
   }
-  return describe(std::move(times));
+  Latency latency = describe(std::move(times));
+  latency.stolen = stolen.share();
+  return latency;
 }
 
 std::string predicted_text(double predicted, double median) {
@@ -81,6 +86,8 @@ void print_text(const OpenedModel& model, const Latency& latency) {
   fmt::print(" p50 {:.3f}  p90 {:.3f}  p99 {:.3f} · {:.0f} inferences/s{} · {}\n", median * 1e3,
              latency.percentile(0.9) * 1e3, latency.percentile(0.99) * 1e3, 1 / latency.mean,
              predicted_text(model.info().predicted_seconds, median), threads_text(model));
+  if (const std::string stolen = stolen_text(latency.stolen); !stolen.empty())
+    fmt::print(" {}: the fastest runs say more than the median\n", stolen);
 }
 
 void print_json(const OpenedModel& model, const Latency& latency) {
@@ -95,6 +102,7 @@ void print_json(const OpenedModel& model, const Latency& latency) {
   const std::vector<int> cores = cores_of(model);
   out.set("cores", Json::array_of(cores)).set("predicted_ms", model.info().predicted_seconds * 1e3);
   out.set("flops", model.info().flops).set("note", model.note());
+  out.set("stolen", latency.stolen);
   if (cores.size() > 1) out.set("round_trip_ns", measure_placement(cores[0], cores[1]).round_trip_ns);
   fmt::print("{}\n", dump(out, 2));
 }

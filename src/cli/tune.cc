@@ -19,6 +19,7 @@
 #include "cli/screen.h"
 #include "json/json.h"
 #include "machine/detect.h"
+#include "machine/stolen.h"
 #include "measure/host.h"
 #include "measure/local_measurer.h"
 #include "records/digest.h"
@@ -92,6 +93,7 @@ struct Tuned {
   NetworkTruth truth;
   MachineRates rates;
   std::vector<std::vector<Limit>> limits;  ///< one list a task
+  double stolen = 0;                       ///< part of the processors' time that other machines of the host had
 };
 
 /// Per task, where neither --trials nor --minutes is given.
@@ -198,6 +200,7 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   out.set("interrupted", progress.interrupted).set("default_ms", ms(progress.default_network_seconds()));
   return out.set("tuned_ms", ms(progress.network_seconds()))
       .set("phases", time)
+      .set("stolen", tuned.stolen)
       .set("tasks", tasks)
       .set("network", to_json(tuned.truth));
 }
@@ -273,6 +276,8 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
 
 void print_text(const TuneCommand& command, const Tuned& tuned) {
   fmt::print("\n{}{}", closing_report(tuned.progress, tuned.rates.gflops, tuned.limits), network_report(tuned.truth));
+  if (const std::string stolen = stolen_text(tuned.stolen); !stolen.empty())
+    fmt::print("While tuning {}: figures are as good as their fastest runs\n", stolen);
   fmt::print("{}records kept in {}; next: whet compile {} --records {}\n",
              tuned.progress.interrupted ? "Interrupted; " : "", command.output, command.model.model, command.output);
 }
@@ -290,8 +295,10 @@ int run(TuneCommand& command) {
   if (!file.ok()) return fail(file.error());
   const bool text = !command.quiet && !command.json;
   if (text) print_header(command, *prepared, *file);
-  const Result<Tuned> tuned = tune_and_settle(command, *prepared, *host, *file);
+  const StolenTime stolen(prepared->place.cores.cpus);
+  Result<Tuned> tuned = tune_and_settle(command, *prepared, *host, *file);
   if (!tuned.ok()) return fail(tuned.error());
+  tuned->stolen = stolen.share();
   if (command.json) fmt::print("{}\n", dump(to_json(*tuned, command.output), 2));
   if (text) print_text(command, *tuned);
   return tuned->progress.interrupted ? kInterrupted : kDone;

@@ -8,6 +8,7 @@
 #include "machine/peak.h"
 #include "machine/placement.h"
 #include "machine/processor.h"
+#include "machine/stolen.h"
 #include "machine/topology.h"
 
 namespace whet {
@@ -139,6 +140,25 @@ TEST_F(FakeSystem, NoQuotaAndGarbageMeanNoLimit) {
   EXPECT_FALSE(read_topology(paths_).empty());
 }
 
+TEST(StolenTime, IsTheEighthNumberOfAProcessor) {
+  const char* stat =
+      "cpu  900 0 90 8000 5 0 1 70 0 0\n"
+      "cpu0 400 0 40 4000 2 0 1 50 0 0\n"
+      "cpu1 500 0 50 4000 3 0 0 20 0 0\n"
+      "cpu10 1 1 1 1 1 1 1 1000 0 0\n"
+      "intr 12345 0 0\n";
+  EXPECT_DOUBLE_EQ(stolen_seconds(stat, {0}, 100), 0.5);
+  EXPECT_DOUBLE_EQ(stolen_seconds(stat, {0, 1}, 100), 0.7);
+  EXPECT_DOUBLE_EQ(stolen_seconds(stat, {7}, 100), 0);
+  EXPECT_DOUBLE_EQ(stolen_seconds("cpu0 1 2 3\ncpu1 a b c d e f g h\n\n", {0, 1}, 100), 0) << "an old kernel, garbage";
+}
+TEST(StolenTime, IsAPartOfWhatWasWatched) {
+  const StolenTime watch({});
+  EXPECT_GE(watch.share(), 0);
+  EXPECT_LE(watch.share(), 1);
+  EXPECT_EQ(stolen_text(0.004), "");
+  EXPECT_EQ(stolen_text(0.124), "the host gave 12% of the processors' time to others");
+}
 TEST(ThisMachine, IsATargetThatItCanRun) {
   const Target here = detect_target();
   EXPECT_TRUE(can_run(here).ok());
