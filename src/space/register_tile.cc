@@ -4,16 +4,21 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 namespace whet {
 namespace {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+/// Small numbers, the usual ones, and those whose last tile computes little that another has: 197 rows are 18 x 11.
 std::vector<std::int64_t> pixel_options(std::int64_t extent, std::int64_t most) {
+  constexpr std::int64_t kUsual[] = {10, 12, 14, 28};
   std::vector<std::int64_t> options;
-  for (std::int64_t n = 1; n <= std::min(extent, most); ++n)
-    if (n <= 8 || extent % n == 0 || n == 14 || n == 12 || n == 10 || n == 28) options.push_back(n);
+  for (std::int64_t n = 1; n <= std::min(extent, most); ++n) {
+    const bool usual = n <= 8 || std::find(std::begin(kUsual), std::end(kUsual), n) != std::end(kUsual);
+    if (usual || 50 * (ceil_div(extent, n) * n - extent) <= extent) options.push_back(n);
+  }
   return options;
 }
 

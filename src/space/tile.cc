@@ -16,7 +16,7 @@ namespace {
 struct Problem : TileAxes {
   Anatomy anatomy;
   int threads = 1;
-  double weight_bytes = 0;
+  double weight_bytes = 0;  ///< of what all pixels read, constant or (of one product of a batch) not
 };
 
 /// Products in the innermost loop: more overflow the cache of decoded instructions.
@@ -38,6 +38,8 @@ std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target)
   Problem p{std::move(*axes), std::move(*anatomy), target.threads, 0};
   for (OpId constant : p.anatomy.constants)
     p.weight_bytes += static_cast<double>(num_elements(dag.op(constant).shape) * size_of(dag.op(constant).dtype));
+  if (p.anatomy.constants.empty() && p.in >= 0 && p.taps.empty())
+    p.weight_bytes = static_cast<double>(p.reduce_extent(p.in) * p.extent(p.vec) * kFloatBytes);
   return p;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "space/padding.h"
+#include "space/register_tile.h"
 
 namespace whet {
 namespace {
@@ -54,6 +55,19 @@ TEST(TileDefault, TakesTheColumnsThatTapsFarApartReadWhole) {
   const std::string near = preferred(convolution(64, 96, 1)), far = preferred(convolution(64, 96, 12));
   EXPECT_NE(near.find("ow=14 "), std::string::npos) << near;
   EXPECT_NE(far.find("ow=4 "), std::string::npos) << far;
+}
+TEST(TileDefault, OfTwoActivationsKeepsTheTileOfTheSecondWhileTheRowsOfTheFirstPass) {
+  const std::string product = preferred(R"(
+a = PLACEHOLDER [12, 192, 64]
+b = PLACEHOLDER [12, 64, 192]
+c(h, m, n) += (a[h, m, k]*b[h, k, n]) for h in 12, m in 192, n in 192, k in 64  # matmul h:batch m:row n:out_channel k:in_channel
+return c
+)");
+  EXPECT_NE(product.find("order=1 "), std::string::npos) << product;
+}
+TEST(TileSpace, HasTilesThatFitOddNumbersOfRows) {
+  EXPECT_EQ((Tiling{.oc = 64, .ow = 197}.ow_options()),
+            (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 18, 20, 22, 25, 28}));
 }
 TEST(TileDefault, OfWideDepthwiseRowsIsTall) {
   const char* const text = R"(
