@@ -217,6 +217,17 @@ TEST(Facts, AboutTheVerySameMinimumNeedNoCases) {
   EXPECT_FALSE(facts.proves(tile - 1 < n(7)));
 }
 
+TEST(Facts, AboutAMinimumHoldOfItsMultiples) {
+  Facts facts(small);
+  const Expr tile = min(y * 6, n(5));
+  facts.assume(tile + x < n(4));
+  EXPECT_TRUE(facts.proves(tile * 2 + x * 2 + 1 < n(8)));
+  EXPECT_FALSE(facts.proves(tile * 2 + x * 2 + 1 < n(7)));
+  facts.assume(tile * 3 < n(8));
+  EXPECT_TRUE(facts.proves(tile < n(3)));
+  EXPECT_FALSE(facts.proves(tile < n(2)));
+}
+
 TEST(Simplify, KeepsTheValueOfRandomExpressions) {
   Rng rng(2);
   for (int round = 0; round < testing::random_cases(400); ++round) {

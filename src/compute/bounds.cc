@@ -127,6 +127,22 @@ std::uint64_t fingerprint(const Affine& a) {
   return h;
 }
 
+/// factor · a + n · fact, n > 0, in which an atom cancels: since fact >= 0, that is at least factor · a.
+struct Cancelled {
+  Affine value;
+  std::int64_t factor = 1;
+  /// The bound of `a` that one of `value` gives.
+  Bound part_of(Bound b) const { return b ? Bound(floor_div(*b, factor)) : Bound(); }
+};
+
+/// Nothing where `fact` does not have `atom`, whose coefficient in `a` is given, or has it with the same sign.
+std::optional<Cancelled> cancelled(const Affine& a, const Affine& fact, const Expr& atom, std::int64_t coefficient) {
+  const std::int64_t other = fact.coefficient(atom);
+  if (other == 0 || (other > 0) == (coefficient > 0)) return std::nullopt;
+  const std::int64_t common = std::gcd(other, coefficient), factor = std::abs(other) / common;
+  return Cancelled{add(scale(a, factor), scale(fact, std::abs(coefficient) / common)), factor};
+}
+
 bool share_an_atom(const Affine& a, const Affine& b) {
   return std::any_of(a.terms.begin(), a.terms.end(), [&](const auto& t) { return b.coefficient(t.first) != 0; });
 }
@@ -365,10 +381,11 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
   // A fact about the very same min, max or select settles it without cases.
   for (const auto& [atom, coefficient] : a.terms) {
     if (std::holds_alternative<Var>(atom->kind)) continue;
-    for (const auto& fact : facts_)
-      if (fact.value.coefficient(atom) == -coefficient && !(fact.of_lanes && scalar_views_ > 0) &&
-          improve(term_bounds(add(a, fact.value)).max))
-        return best;
+    for (const auto& fact : facts_) {
+      if (fact.of_lanes && scalar_views_ > 0) continue;
+      const std::optional<Cancelled> sum = cancelled(a, fact.value, atom, coefficient);
+      if (sum && improve(sum->part_of(term_bounds(sum->value).max))) return best;
+    }
   }
 
   for (std::size_t i = 0; i < a.terms.size(); ++i) {
@@ -393,15 +410,11 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
   for (auto fact = facts_.rbegin(); fact != facts_.rend(); ++fact) {
     if ((fact->atoms & atoms) == 0 || (fact->of_lanes && scalar_views_ > 0)) continue;
     for (const auto& [atom, coefficient] : a.terms) {
-      const std::int64_t other = fact->value.coefficient(atom);
-      if (other == 0 || (other > 0) == (coefficient > 0)) continue;
-      const std::int64_t common = std::gcd(other, coefficient);
-      const std::int64_t m = std::abs(other) / common;
+      const std::optional<Cancelled> next = cancelled(a, fact->value, atom, coefficient);
+      if (!next || next->value.terms.size() > a.terms.size() + 1 || !search.is_new(next->value)) continue;
+      const std::int64_t m = next->factor;
       Search scaled_search{search.steps, search.goal ? plus(times(search.goal, m), m - 1) : Bound(), search.visited};
-      const Affine next = add(scale(a, m), scale(fact->value, std::abs(coefficient) / common));
-      if (next.terms.size() > a.terms.size() + 1 || !search.is_new(next)) continue;
-      Bound b = upper(next, scaled_search, depth - 2);
-      if (b && improve(floor_div(*b, m))) return best;
+      if (improve(next->part_of(upper(next->value, scaled_search, depth - 2)))) return best;
     }
   }
 
