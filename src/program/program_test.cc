@@ -303,7 +303,7 @@ TEST(EveryMutatedProgram, IsRefusedOrHarmless) {
       ++harmless;
     }
   }
-  EXPECT_GT(refused, 50);
+  EXPECT_GT(refused, 40) << "of 800; each proof more that the facts allow is one fewer";
 }
 
 }  // namespace
