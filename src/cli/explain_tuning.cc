@@ -160,6 +160,10 @@ void print_record(const Record& record, const Task& task) {
                                         outcome.truncated ? " (ended early as clearly slower than the best)" : "")
                           : ": " + outcome.message,
              record.target, record.cache);
+  if (outcome.pace != 1)
+    fmt::print(
+        "  pace       {:.2f}: measured as {} ms while the default schedule took {:.2f} times as long as at first\n",
+        outcome.pace, milliseconds(outcome.best_seconds() * outcome.pace), outcome.pace);
   fmt::print("  when       {} on {}, whet {}, code generator {}, round {}\n", record.at, record.host, record.whet,
              record.codegen, record.round);
   fmt::print("  choices    {}\n  steps      {}\n\n", to_json(record.candidate), record.steps);

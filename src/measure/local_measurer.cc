@@ -96,12 +96,13 @@ class LocalMeasurer::Impl {
 
   void prepare(const MeasureTask& task, const std::vector<std::string>& steps) { build_all(task, steps); }
 
-  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent) {
+  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent,
+                                double pace) {
     const auto built = build_all(task, steps);
     std::vector<Measured> out(steps.size());
     for (std::size_t i = 0; i < steps.size(); ++i) {
       out[i].tree_hash = built[i]->tree_hash;
-      out[i].outcome = built[i]->code == OutcomeCode::ok ? run(task, *built[i], incumbent)
+      out[i].outcome = built[i]->code == OutcomeCode::ok ? run(task, *built[i], incumbent, pace)
                                                          : failed(built[i]->code, built[i]->message);
       out[i].outcome.build_seconds = built[i]->seconds;
     }
@@ -128,7 +129,7 @@ class LocalMeasurer::Impl {
     return outcome;
   }
 
-  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps) {
+  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts) {
     const auto built = build_all(task, steps);
     TimingPolicy policy = options_.policy;
     policy.classic = false;
@@ -137,7 +138,7 @@ class LocalMeasurer::Impl {
     policy.min_seconds = options_.burst_seconds;
     std::vector<Outcome> outcomes(steps.size());
     for (std::size_t i = 0; i < steps.size(); ++i) outcomes[i] = failed(built[i]->code, built[i]->message);
-    for (int burst = 0; burst < options_.bursts; ++burst) {
+    for (int burst = 0; burst < bursts; ++burst) {
       for (std::size_t i = 0; i < steps.size(); ++i) {
         if (!outcomes[i].ok()) continue;
         Outcome seen = interrupted() ? failed(OutcomeCode::device_lost, "interrupted before it was compared")
@@ -192,15 +193,16 @@ class LocalMeasurer::Impl {
     return out;
   }
 
-  Outcome run(const MeasureTask& task, const BuildResult& built, double incumbent) {
+  Outcome run(const MeasureTask& task, const BuildResult& built, double incumbent, double pace) {
     if (interrupted()) return failed(OutcomeCode::device_lost, "interrupted before it was measured");
-    const MeasureRequest request{job_of(task, built, nullptr), with_incumbent(incumbent)};
+    const MeasureRequest request{job_of(task, built, nullptr), with_incumbent(incumbent * pace)};
     const std::uint64_t identity = identity_of(task, request);
     if (const auto it = measured_.find(identity); it != measured_.end()) {
       ++counters_.measured_once;
       return it->second;
     }
     Outcome outcome = outcome_of(runner_.measure(request));
+    outcome.pace = pace;
     counters_.run_seconds += outcome.run_seconds;
     if (says_something_about_the_code(outcome)) measured_.emplace(identity, outcome);
     return outcome;
@@ -367,12 +369,13 @@ void LocalMeasurer::prepare(const MeasureTask& task, const std::vector<std::stri
   impl_->prepare(task, steps);
 }
 std::vector<Measured> LocalMeasurer::measure(const MeasureTask& task, const std::vector<std::string>& steps,
-                                             double incumbent_seconds) {
-  return impl_->measure(task, steps, incumbent_seconds);
+                                             double incumbent_seconds, double pace) {
+  return impl_->measure(task, steps, incumbent_seconds, pace);
 }
 Outcome LocalMeasurer::check(const MeasureTask& task, const std::string& steps) { return impl_->check(task, steps); }
-std::vector<Outcome> LocalMeasurer::compare(const MeasureTask& task, const std::vector<std::string>& steps) {
-  return impl_->compare(task, steps);
+std::vector<Outcome> LocalMeasurer::compare(const MeasureTask& task, const std::vector<std::string>& steps,
+                                            int bursts) {
+  return impl_->compare(task, steps, bursts);
 }
 MeasureCounters LocalMeasurer::counters() const { return impl_->counters(); }
 void LocalMeasurer::set_policy(const TimingPolicy& policy) { impl_->options().policy = policy; }

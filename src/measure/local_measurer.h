@@ -19,7 +19,6 @@ struct MeasureOptions {
   bool no_pin = false;
   std::uint64_t seed = 0;             ///< of inputs
   double burst_seconds = 0.1;         ///< length of a burst in `compare`
-  int bursts = 2;                     ///< of each candidate in `compare`
   std::function<bool()> interrupted;  ///< asked between candidates; may be empty
 };
 
@@ -37,10 +36,10 @@ class LocalMeasurer : public Measurer {
   ~LocalMeasurer() override;
 
   void prepare(const MeasureTask&, const std::vector<std::string>& steps) override;
-  std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps,
-                                double incumbent_seconds) override;
+  std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps, double incumbent_seconds,
+                                double pace = 1) override;
   Outcome check(const MeasureTask&, const std::string& steps) override;
-  std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps) override;
+  std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int bursts = 2) override;
 
   MeasureCounters counters() const;
   /// Changes the timing policy from now on (the network's footprint is known late).

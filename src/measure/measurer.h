@@ -34,18 +34,19 @@ class Measurer {
   virtual void prepare(const MeasureTask&, const std::vector<std::string>& /*steps*/) {}
 
   /// One answer a candidate (the schedule's steps as text), in order. Those that a run shows to be clearly slower than
-  /// `incumbent_seconds` (0: none) end early and are `truncated`. Candidates not tried, because the user interrupted
-  /// or no process could be had, have the code device_lost: they go back to the queue.
+  /// `incumbent_seconds` (0: none), by the machine's `pace` of the moment, end early and are `truncated`; outcomes carry
+  /// the pace at which they were timed. Candidates not tried, because the user interrupted or no process could be had,
+  /// have the code device_lost: they go back to the queue.
   virtual std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps,
-                                        double incumbent_seconds) = 0;
+                                        double incumbent_seconds, double pace = 1) = 0;
 
   /// Compares the candidate's answers with the task's reference: ok, wrong_answer with the largest difference, or what
   /// else happened. Every would-be new best is checked before it counts. `seconds` stays empty.
   virtual Outcome check(const MeasureTask&, const std::string& steps) = 0;
 
   /// Times candidates in interleaved bursts, a b c a b c ..., which cancels drift of clock and placement. One outcome a
-  /// candidate; its `seconds` are the best of each burst.
-  virtual std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps) = 0;
+  /// candidate; its `seconds` are the best of each of the `bursts`.
+  virtual std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int bursts = 2) = 0;
 };
 
 }  // namespace whet

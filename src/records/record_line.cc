@@ -109,6 +109,8 @@ class Reader {
       }
     }
     if (out.ok() && out.seconds.empty()) return fail("\"outcome\" is 0 but \"seconds\" is empty");
+    out.pace = line_["pace"].number_or(1);
+    if (!(out.pace > 0) || !std::isfinite(out.pace)) return fail("\"pace\" is no positive number");
     out.truncated = line_["truncated"].bool_or(false);
     out.build_seconds = line_["phases"]["build"].number_or(0);
     out.run_seconds = line_["phases"]["run"].number_or(0);
@@ -146,6 +148,7 @@ std::string to_line(const Record& r) {
   out.set("sketch", r.candidate.sketch).set("choices", choices_json(r.candidate));
   out.set("steps", r.steps).set("tree", r.tree_hash).set("codegen", r.codegen);
   out.set("seconds", Json::array_of(r.outcome.seconds)).set("outcome", static_cast<int>(r.outcome.code));
+  if (r.outcome.pace != 1) out.set("pace", r.outcome.pace);
   if (!r.outcome.message.empty()) out.set("message", r.outcome.message);
   out.set("phases", Json::object().set("build", r.outcome.build_seconds).set("run", r.outcome.run_seconds));
   out.set("truncated", r.outcome.truncated).set("cache", r.cache).set("seed", seed_json(r.seed));

@@ -31,10 +31,13 @@ TEST(RecordLine, KeepsWhatTheSearchNotedOfATrial) {
   r.round = 3;
   r.predicted = 0.75;
   r.ranks_as = 9e-4;
+  r.outcome.pace = 1.25;
   const Record back = std::get<Record>(parse_line(to_line(r)));
   EXPECT_EQ(back.round, 3);
   EXPECT_EQ(back.predicted, 0.75);
   EXPECT_EQ(back.ranks_as, 9e-4);
+  EXPECT_EQ(back.outcome.pace, 1.25);
+  EXPECT_DOUBLE_EQ(back.outcome.best_seconds(), 8e-4);
 }
 TEST(RecordLine, OfVersionOneIsStillReadAndWrittenTheSame) {
   const auto lines = golden_lines("v1.jsonl");
@@ -75,6 +78,8 @@ TEST(RecordLine, SaysWhatIsWrongWithALine) {
             "\"outcome\" is 0 but \"seconds\" is empty");
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":0,"seconds":[-1]})"),
             "\"seconds\" has an element that is no time");
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":0,"seconds":[1],"pace":0})"),
+            "\"pace\" is no positive number");
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","choices":{"oc":"x"},"outcome":7})"),
             "choice \"oc\" is neither a number nor a list of numbers");
 }

@@ -81,7 +81,7 @@ std::string_view explain(OutcomeCode code) {
 
 double Outcome::best_seconds() const {
   if (!ok() || seconds.empty()) return std::numeric_limits<double>::infinity();
-  return *std::min_element(seconds.begin(), seconds.end());
+  return *std::min_element(seconds.begin(), seconds.end()) / pace;
 }
 
 }  // namespace whet

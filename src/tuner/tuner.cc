@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -25,6 +26,12 @@ constexpr int kConfirmations = 2;
 constexpr double kReserve = 0.12, kReserveShare = 0.15;
 /// Trials between two looks at the sentinel.
 constexpr std::int64_t kSentinelTrials = 400;
+/// A change of the machine's speed that says nothing: measurements repeat as well.
+constexpr double kSteady = 0.05;
+/// The pace is asked for with every batch, so that it must be cheap.
+constexpr int kPaceBursts = 1;
+/// A default schedule so many times slower than the best is not measured again for the machine's speed.
+constexpr double kDearest = 10;
 /// Tasks of the same structure that a new one learns from.
 constexpr std::size_t kSuggestions = 2;
 
@@ -81,6 +88,8 @@ class Tuner {
 
  private:
   using Trials = std::vector<Trial>;
+  /// A trial of what was measured before.
+  static Trial again(const Record& r) { return {r.candidate, r.steps, r.predicted, {r.outcome, r.tree_hash}}; }
 
   /// The algorithm: propose, measure, judge, remember, learn. Gives the number of trials spent.
   Result<int> run_round(TaskTuning& task) {
@@ -137,13 +146,45 @@ class Tuner {
     measurer_.prepare(task.measure_task(), steps);
   }
 
-  void measure(TaskTuning& task, Trial& trial, double incumbent) {
+  void measure(TaskTuning& task, Trial& trial, double incumbent, double pace) {
     if (!trial.is_schedule()) return;
     const Timed timed(*this, progress_.phases.measure);
     trial.measured =
-        measurer_.measure(task.measure_task(), {trial.steps}, std::isfinite(incumbent) ? incumbent : 0).front();
+        measurer_.measure(task.measure_task(), {trial.steps}, std::isfinite(incumbent) ? incumbent : 0, pace).front();
     progress_.phases.building += trial.measured.outcome.build_seconds;
     progress_.phases.running += trial.measured.outcome.run_seconds;
+  }
+
+  /// How much slower the machine is than when the task's default schedule was first measured; 1 where that is not
+  /// known. Candidates of a slow minute would else never stand against those of a fast one, and the best of a long run
+  /// would be the luckiest.
+  double pace_of(const TaskTuning& task) {
+    const Record* start = task.default_record(file_.records());
+    if (!options_.confirm || !start || start->outcome.best_seconds() > kDearest * task.progress().best_seconds)
+      return 1;
+    return compare(task, {start->steps}, kPaceBursts).front().pace;
+  }
+
+  /// A new default schedule is timed at once as it will be for the pace: only so do its times compare.
+  void anchor(const TaskTuning& task) {
+    const Timed timed(*this, progress_.phases.confirm);
+    const double seconds =
+        measurer_.compare(task.measure_task(), {task.default_schedule()}, kPaceBursts).front().best_seconds();
+    if (std::isfinite(seconds)) anchors_[task.measure_task().key] = seconds;
+  }
+  /// What the default schedule took at pace 1.
+  double anchor_of(const TaskTuning& task, const Record& start) const {
+    const auto found = anchors_.find(task.measure_task().key);
+    return found != anchors_.end() ? found->second : start.outcome.best_seconds();
+  }
+
+  /// Measures trials again, in turn with the default schedule.
+  void measure_in_turn(const TaskTuning& task, const std::vector<Trial*>& trials) {
+    std::vector<std::string> steps = {task.default_record(file_.records())->steps};
+    for (const Trial* trial : trials) steps.push_back(trial->steps);
+    const std::vector<Outcome> seen = compare(task, steps);
+    for (std::size_t i = 0; i < trials.size(); ++i)
+      if (seen[i + 1].ok()) trials[i]->measured.outcome = seen[i + 1];
   }
 
   /// Measures trials, and gives those that were tried, remembered. Those that would be the best wait until all are
@@ -152,8 +193,10 @@ class Tuner {
     Trials done;
     std::vector<Trial*> waiting;  // each faster than the one before
     double best = task.progress().best_seconds;
+    const bool is_first = !task.default_record(file_.records());
+    const double pace = pace_of(task);
     for (Trial& trial : trials) {
-      measure(task, trial, best);
+      measure(task, trial, best, pace);
       const Outcome& outcome = trial.measured.outcome;
       if (outcome.code == OutcomeCode::device_lost) continue;
       if (outcome.best_seconds() < best) {
@@ -164,6 +207,8 @@ class Tuner {
       WHET_RETURN_IF_ERROR(remember(task, trial));
       done.push_back(trial);
     }
+    // The machine may have changed again meanwhile, and nothing is to win by that.
+    if (pace != 1 && !waiting.empty()) measure_in_turn(task, waiting);
     for (bool right = false; !waiting.empty(); waiting.pop_back()) {
       Trial& fastest = *waiting.back();
       if (!right) right = check(task, fastest.steps, fastest.measured.outcome);
@@ -172,6 +217,7 @@ class Tuner {
       WHET_RETURN_IF_ERROR(remember(task, fastest));
       done.push_back(fastest);
     }
+    if (options_.confirm && is_first && task.default_record(file_.records())) anchor(task);
     return done;
   }
 
@@ -224,11 +270,11 @@ class Tuner {
   Status verify_best(TaskTuning& task) {
     while (const Record* best = task.incumbent(file_.records())) {
       if (task.is_verified(best->steps)) break;
-      Trial again{best->candidate, best->steps, best->predicted, {best->outcome, best->tree_hash}};
-      if (check(task, again.steps, again.measured.outcome)) break;
-      const OutcomeCode code = again.measured.outcome.code;
+      Trial trial = again(*best);
+      if (check(task, trial.steps, trial.measured.outcome)) break;
+      const OutcomeCode code = trial.measured.outcome.code;
       if (code == OutcomeCode::device_lost || code == OutcomeCode::unknown) break;  // nothing against the candidate
-      WHET_RETURN_IF_ERROR(remember(task, again));
+      WHET_RETURN_IF_ERROR(remember(task, trial));
     }
     task.refresh(file_.records());
     return ok_status();
@@ -299,7 +345,8 @@ class Tuner {
         if (std::isfinite(task.progress().best_seconds) && (!sentinel_ || heavier(task, *sentinel_))) sentinel_ = &task;
     if (!sentinel_) return;
     if (sentinel_steps_.empty()) sentinel_steps_ = sentinel_->incumbent(file_.records())->steps;
-    const double seen = compare(*sentinel_, {sentinel_steps_})[0].best_seconds();
+    const Timed timed(*this, progress_.phases.confirm);
+    const double seen = measurer_.compare(sentinel_->measure_task(), {sentinel_steps_})[0].best_seconds();
     if (!std::isfinite(seen)) return;
     if (sentinel_seconds_ == 0)
       sentinel_seconds_ = seen;
@@ -346,19 +393,25 @@ class Tuner {
   /// The fastest, and the default schedule.
   Trials finalists(const TaskTuning& task, std::size_t count) const {
     Trials trials;
-    const auto add = [&](const Record& r) {
-      trials.push_back({r.candidate, r.steps, r.predicted, {r.outcome, r.tree_hash}});
-    };
-    for (const Record* each : task.finalists(file_.records(), count, kNear)) add(*each);
+    for (const Record* each : task.finalists(file_.records(), count, kNear)) trials.push_back(again(*each));
     const Record* start = task.default_record(file_.records());
     const auto is_start = [&](const Trial& trial) { return trial.steps == start->steps; };
-    if (start && std::none_of(trials.begin(), trials.end(), is_start)) add(*start);
+    if (start && std::none_of(trials.begin(), trials.end(), is_start)) trials.push_back(again(*start));
     return trials;
   }
 
-  std::vector<Outcome> compare(const TaskTuning& task, const std::vector<std::string>& steps) {
+  /// Times schedules in turn; where the default is one of them, it gives all their pace.
+  std::vector<Outcome> compare(const TaskTuning& task, const std::vector<std::string>& steps, int bursts = 2) {
     const Timed timed(*this, progress_.phases.confirm);
-    return measurer_.compare(task.measure_task(), steps);
+    std::vector<Outcome> seen = measurer_.compare(task.measure_task(), steps, bursts);
+    const Record* start = task.default_record(file_.records());
+    const auto at = start ? std::find(steps.begin(), steps.end(), start->steps) : steps.end();
+    if (at == steps.end()) return seen;
+    const double now = seen[static_cast<std::size_t>(at - steps.begin())].best_seconds();
+    const double ratio = now / anchor_of(task, *start);
+    if (std::isfinite(ratio) && ratio > 0 && std::abs(ratio - 1) > kSteady)
+      for (Outcome& outcome : seen) outcome.pace = ratio;
+    return seen;
   }
 
   Status compare(TaskTuning& task, Trials& trials) {
@@ -412,7 +465,8 @@ class Tuner {
   double start_;
   double round_best_ = kInfinity;
   TuneProgress progress_;
-  Records failed_;  ///< of this run, for the digest
+  Records failed_;                         ///< of this run, for the digest
+  std::map<std::string, double> anchors_;  ///< by task: the default schedule's time in a comparison [s], at pace 1
   TaskTuning* sentinel_ = nullptr;
   std::string sentinel_steps_;
   double sentinel_seconds_ = 0;   ///< when it was measured first

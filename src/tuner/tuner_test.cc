@@ -293,7 +293,7 @@ TEST_F(TuneTest, RecordsSayInWhichRoundAndWhatWasExpected) {
 TEST_F(TuneTest, SaysWhenTheMachineHasBecomeSlower) {
   struct Tiring : FormulaMeasurer {
     using FormulaMeasurer::FormulaMeasurer;
-    std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps) override {
+    std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int /*bursts*/) override {
       ++comparisons;
       return std::vector<Outcome>(steps.size(), Outcome{OutcomeCode::ok, "", {1e-3 * comparisons}, false, 0, 0});
     }
@@ -303,6 +303,21 @@ TEST_F(TuneTest, SaysWhenTheMachineHasBecomeSlower) {
   });
   const TuneProgress progress = run(measurer, {.trials = 450, .least_gain = 0}, tasks_);
   EXPECT_GE(progress.slowdown, 2);
+}
+TEST_F(TuneTest, FindsTheFastestOnAMachineThatIsSlowEveryOtherMinute) {
+  FormulaMeasurer* machine = nullptr;
+  FormulaMeasurer measurer([&](const MeasureTask&, const std::string& steps) {
+    const bool slow = machine->comparisons / 2 % 2 == 1;
+    return Outcome{OutcomeCode::ok, "", {formula(steps) * (slow ? 1.4 : 1)}, false, 0.001, 0.001};
+  });
+  machine = &measurer;
+  const TuneProgress progress = run(measurer, {.trials = 300, .least_gain = 0}, {tasks_[1]});
+  double fastest = 1, slowest_record = 0;
+  for (const auto& [steps, times] : measurer.measured) fastest = std::min(fastest, formula(steps));
+  EXPECT_NEAR(progress.tasks[0].best_seconds, fastest, 1e-9);
+  for (const Record& record : read_records(path_)->records.all())
+    slowest_record = std::max(slowest_record, record.outcome.pace);
+  EXPECT_NEAR(slowest_record, 1.4, 1e-9);
 }
 TEST_F(TuneTest, StopsAtAnInterruptAndKeepsWhatWasMeasured) {
   int asked = 0;
@@ -341,7 +356,7 @@ TEST_F(TuneTest, BelievesAWinnerOnlyWhenItWinsAgain) {
   // Measured alone every schedule looks faster than the default; in turn with it, none is.
   struct Flattering : FormulaMeasurer {
     using FormulaMeasurer::FormulaMeasurer;
-    std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps) override {
+    std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int /*bursts*/) override {
       ++comparisons;
       std::vector<Outcome> out(steps.size(), Outcome{OutcomeCode::ok, "", {2.5e-3}, false, 0, 0});
       for (std::size_t i = 0; i < steps.size(); ++i)

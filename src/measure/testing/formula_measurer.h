@@ -23,11 +23,12 @@ class FormulaMeasurer : public Measurer {
     });
   }
 
-  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps,
-                                double incumbent) override {
+  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent,
+                                double pace = 1) override {
     std::vector<Measured> out;
     for (const std::string& s : steps) {
       Measured m{outcome_(task, s), std::to_string(std::hash<std::string>()(s))};
+      m.outcome.pace = pace;
       m.outcome.truncated = incumbent > 0 && m.outcome.ok() && m.outcome.best_seconds() > 1.3 * incumbent;
       measured[s]++;
       out.push_back(std::move(m));
@@ -41,7 +42,8 @@ class FormulaMeasurer : public Measurer {
     o.seconds.clear();
     return o;
   }
-  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps) override {
+  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps,
+                               int /*bursts*/ = 2) override {
     ++comparisons;
     std::vector<Outcome> out;
     for (const std::string& s : steps) out.push_back(outcome_(task, s));
