@@ -315,8 +315,8 @@ TEST_F(TuneTest, FindsTheFastestOnAMachineThatIsSlowEveryOtherMinute) {
   double fastest = 1, slowest_record = 0;
   for (const auto& [steps, times] : measurer.measured) fastest = std::min(fastest, formula(steps));
   EXPECT_NEAR(progress.tasks[0].best_seconds, fastest, 1e-9);
-  for (const Record& record : read_records(path_)->records.all())
-    slowest_record = std::max(slowest_record, record.outcome.pace);
+  const auto read = read_records(path_);
+  for (const Record& record : read->records.all()) slowest_record = std::max(slowest_record, record.outcome.pace);
   EXPECT_NEAR(slowest_record, 1.4, 1e-9);
 }
 TEST_F(TuneTest, StopsAtAnInterruptAndKeepsWhatWasMeasured) {
