@@ -162,8 +162,8 @@ void print_record(const Record& record, const Task& task) {
              record.target, record.cache);
   if (outcome.pace != 1)
     fmt::print(
-        "  pace       {:.2f}: measured as {} ms while the default schedule took {:.2f} times as long as at first\n",
-        outcome.pace, milliseconds(outcome.best_seconds() * outcome.pace), outcome.pace);
+        "  pace       {:.2f}: timed as {} ms while the default schedule took so many times as long as at first\n",
+        outcome.pace, milliseconds(outcome.best_seconds() * outcome.pace));
   fmt::print("  when       {} on {}, whet {}, code generator {}, round {}\n", record.at, record.host, record.whet,
              record.codegen, record.round);
   fmt::print("  choices    {}\n  steps      {}\n\n", to_json(record.candidate), record.steps);

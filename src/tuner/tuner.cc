@@ -178,13 +178,16 @@ class Tuner {
     return found != anchors_.end() ? found->second : start.outcome.best_seconds();
   }
 
-  /// Measures trials again, in turn with the default schedule.
-  void measure_in_turn(const TaskTuning& task, const std::vector<Trial*>& trials) {
+  /// Measures trials again, in turn with the default schedule, and puts the fastest last again.
+  void measure_in_turn(const TaskTuning& task, std::vector<Trial*>& trials) {
     std::vector<std::string> steps = {task.default_record(file_.records())->steps};
     for (const Trial* trial : trials) steps.push_back(trial->steps);
     const std::vector<Outcome> seen = compare(task, steps);
     for (std::size_t i = 0; i < trials.size(); ++i)
-      if (seen[i + 1].ok()) trials[i]->measured.outcome = seen[i + 1];
+      if (seen[i + 1].code != OutcomeCode::device_lost) trials[i]->measured.outcome = seen[i + 1];
+    std::stable_sort(trials.begin(), trials.end(), [](const Trial* a, const Trial* b) {
+      return a->measured.outcome.best_seconds() > b->measured.outcome.best_seconds();
+    });
   }
 
   /// Measures trials, and gives those that were tried, remembered. Those that would be the best wait until all are
@@ -211,7 +214,7 @@ class Tuner {
     if (pace != 1 && !waiting.empty()) measure_in_turn(task, waiting);
     for (bool right = false; !waiting.empty(); waiting.pop_back()) {
       Trial& fastest = *waiting.back();
-      if (!right) right = check(task, fastest.steps, fastest.measured.outcome);
+      if (!right && fastest.measured.outcome.ok()) right = check(task, fastest.steps, fastest.measured.outcome);
       // Interrupted while it was checked: it is as if it had not been tried.
       if (fastest.measured.outcome.code == OutcomeCode::device_lost) continue;
       WHET_RETURN_IF_ERROR(remember(task, fastest));
