@@ -14,14 +14,6 @@ std::int64_t wrapping(BinaryOp op, std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(x * y);
 }
 
-template <typename T>
-std::int64_t saturated(double value) {
-  if (std::isnan(value)) return 0;
-  if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-  return static_cast<std::int64_t>(value);
-}
-
 }  // namespace
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) {
@@ -55,21 +47,6 @@ double round_to(DType dtype, double value) {
   if (dtype == DType::f32) return static_cast<float>(value);
   if (dtype == DType::f16) return half_to_float(float_to_half(static_cast<float>(value)));
   return value;
-}
-
-std::int64_t to_integer(DType dtype, double value) {
-  switch (dtype) {
-    case DType::i8:
-      return saturated<std::int8_t>(value);
-    case DType::u8:
-      return saturated<std::uint8_t>(value);
-    case DType::i32:
-      return saturated<std::int32_t>(value);
-    case DType::boolean:
-      return value != 0;
-    default:
-      return saturated<std::int64_t>(value);
-  }
 }
 
 std::optional<std::int64_t> apply(BinaryOp op, std::int64_t a, std::int64_t b, DType dtype) {

@@ -14,8 +14,6 @@ namespace whet {
 std::int64_t wrap_to(DType, std::int64_t value);
 /// `value` rounded to the float dtype.
 double round_to(DType, double value);
-/// Towards zero; what does not fit becomes the nearest that does, NaN becomes 0. Booleans are value != 0.
-std::int64_t to_integer(DType, double value);
 
 /// On operands of an integer dtype; comparisons and logic give 0 or 1. Empty: a division by zero.
 std::optional<std::int64_t> apply(BinaryOp, std::int64_t a, std::int64_t b, DType operands);

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace whet {
 namespace {
@@ -19,6 +20,15 @@ constexpr std::array<Info, 8> kInfos = {{{DType::f32, 4, "f32"},
                                          {DType::i32, 4, "i32"},
                                          {DType::i64, 8, "i64"},
                                          {DType::boolean, 1, "bool"}}};
+
+template <typename T>
+std::int64_t saturated(double value) {
+  if (std::isnan(value)) return 0;
+  if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+  if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  return static_cast<std::int64_t>(value);
+}
+
 }  // namespace
 
 std::int64_t size_of(DType dtype) { return kInfos[static_cast<std::size_t>(dtype)].bytes; }
@@ -49,6 +59,21 @@ std::uint16_t float_to_half(float value) {
     return sign | static_cast<std::uint16_t>(std::nearbyint(std::ldexp(magnitude, 24)));
   const std::uint32_t rounded = (bits & 0x7fffffffu) + 0xfffu + ((bits >> 13) & 1u);
   return sign | static_cast<std::uint16_t>((rounded >> 13) - (112u << 10));
+}
+
+std::int64_t to_integer(DType dtype, double value) {
+  switch (dtype) {
+    case DType::i8:
+      return saturated<std::int8_t>(value);
+    case DType::u8:
+      return saturated<std::uint8_t>(value);
+    case DType::i32:
+      return saturated<std::int32_t>(value);
+    case DType::boolean:
+      return value != 0;
+    default:
+      return saturated<std::int64_t>(value);
+  }
 }
 
 }  // namespace whet

@@ -62,7 +62,7 @@ void Tensor::set(std::int64_t i, double value) {
       static_cast<std::uint8_t*>(data())[k] = value != 0;
       return;
     default:
-      set_integer(i, static_cast<std::int64_t>(value));
+      set_integer(i, to_integer(dtype(), value));
       return;
   }
 }

@@ -27,6 +27,19 @@ TEST(Tensor, KeepsIntegersExactly) {
   t.set_integer(0, std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(t.integer(0), std::numeric_limits<std::int64_t>::max());
 }
+TEST(Tensor, OfIntegersTakesTheNearestOfNumbersThatDoNotFit) {
+  Tensor t(DType::i64, {4}), bytes(DType::u8, {2});
+  const double values[] = {-1.1e20, 1e300, std::numeric_limits<double>::quiet_NaN(), -7.9};
+  for (std::int64_t i = 0; i < 4; ++i) t.set(i, values[i]);
+  EXPECT_EQ(t.integer(0), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(t.integer(1), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(t.integer(2), 0);
+  EXPECT_EQ(t.integer(3), -7);
+  bytes.set(0, 300);
+  bytes.set(1, -1);
+  EXPECT_EQ(bytes.integer(0), 255);
+  EXPECT_EQ(bytes.integer(1), 0);
+}
 TEST(Tensor, IsAlignedTo64BytesAndZeroFilled) {
   Tensor t(DType::f32, {3, 5});
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.data()) % 64, 0u);
