@@ -2,7 +2,7 @@
 # Drives the program from model to answer, as users do.
 #   end_to_end.sh CASE WHET SOURCE_DIR     CASE is a function below whose name begins with case_
 set -euo pipefail
-case_name=$1 whet=$2 models=$3/tests/models
+case_name=$1 whet=$2 source=$3 models=$3/tests/models
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -94,6 +94,69 @@ case_tuning() {
   expect 0 "" "$whet" records distill r.jsonl -o best.jsonl
   expect 0 "from records" "$whet" compile zoo:mlp --records best.jsonl -o tuned.so
   expect 0 "largest magnitude: yes" "$whet" check tuned.so --against zoo:mlp --fill random
+}
+
+case_explained() {
+  expect 0 "GFLOPS" "$whet" explain metrics
+  expect 0 "line a round" "$whet" explain progress
+  expect 0 "wrong_answer" "$whet" explain error 5
+  refuse 2 "is no outcome" "$whet" explain error 99
+  local model=(zoo:mlp --batch 2)
+  expect 0 '"held_by"' "$whet" tune "${model[@]}" --trials 12 --round 4 -o r.jsonl --scheduler round-robin --json
+  grep -q '"held_by": "[A-Za-z0-9]' out || die "nothing holds any task"
+  expect 0 "Next: whet explain candidate" "$whet" explain task 0 --model "${model[@]}" --records r.jsonl
+  local id
+  id=$(sed -n 's/^Next: whet explain candidate \([0-9a-f]*\).*/\1/p' out)
+  expect 0 "parallel" "$whet" explain candidate "$id" --model "${model[@]}" --records r.jsonl --code
+  refuse 2 "r.jsonl" "$whet" explain candidate ffffffffffffffff --model "${model[@]}" --records r.jsonl
+  refuse 2 "which records" "$whet" explain task 0 --model "${model[@]}"
+  refuse 2 "is no task of this model" "$whet" explain task 99 --model "${model[@]}" --records r.jsonl
+  refuse 1 "nowhere.onnx" "$whet" explain task 0 --model nowhere.onnx --records r.jsonl
+  expect 0 "dense" "$whet" records show r.jsonl
+  expect 0 "$id" "$whet" records best r.jsonl
+}
+
+case_settings() {
+  expect 0 "records kept" "$whet" tune zoo:mlp --trials 6 --round 4 -o r.jsonl --repeat 2 --number 3 --min-repeat-ms 0.1 --no-network
+  [ "$(head -n 1 r.jsonl | grep -o '"seconds":\[[^]]*\]' | tr ',' '\n' | wc -l)" -eq 2 ] || die "--repeat 2 leaves no two means"
+  sed 's/"v":1/"v":99/' r.jsonl | head -n 2 > newer.jsonl
+  expect 0 "newer.jsonl" "$whet" tune zoo:mlp --trials 4 --round 4 -o newer.jsonl -q --no-network
+  local place
+  for place in "compile zoo:mlp -o m.so" "run m.so --fill ones" "bench m.so --runs 3" "run zoo:mlp --fill ones -q"; do
+    # shellcheck disable=SC2086  # words
+    expect 0 "1 threads: WHET_NUM_THREADS says so" env WHET_NUM_THREADS=1 "$whet" $place
+  done
+  refuse 2 "only with --repeat" "$whet" tune zoo:mlp --number 3
+  expect 0 "" "$whet" compile zoo:resnet-18 --image 32 -o large.so
+  # Weights of 48 MB with 45 MB to write to: they fit where they are mapped. The sanitizers would not fit.
+  if ! grep -q __asan_init "$whet"; then
+    (
+      ulimit -d 45000
+      expect 1 "bytes of weights" "$whet" run large.so --fill ones --threads 1
+      expect 0 "f32" "$whet" run large.so --fill ones --threads 1 --map-weights
+    )
+  fi
+  "$whet" doctor --json > doctor.json || true  # this machine may well be busy
+  grep -q '"what": "governor"' doctor.json || die "the doctor looked at no governor"
+  refuse 2 "--tasks names task 99" "$whet" tune zoo:mlp --tasks 99
+  refuse 2 "--threads is 900" "$whet" tune zoo:mlp --threads 900
+}
+
+case_installed() {
+  expect 0 "whet-config.cmake" cmake --install "$(dirname "$(dirname "$whet")")" --prefix "$work/installed"
+  expect 0 "default schedules" "$work/installed/bin/whet" compile zoo:mlp -o model.so
+  mkdir consumer
+  cp "$source/examples/run_model.c" consumer/main.c
+  cat > consumer/CMakeLists.txt << 'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(consumer C)
+find_package(whet REQUIRED)
+add_executable(consumer main.c)
+target_link_libraries(consumer PRIVATE whet::model)
+CMAKE
+  expect 0 "" cmake -S consumer -B consumer/build -DCMAKE_PREFIX_PATH="$work/installed"
+  expect 0 "" cmake --build consumer/build
+  expect 0 "in all, the fastest of 3 runs" consumer/build/consumer model.so 3
 }
 
 case_resume() {

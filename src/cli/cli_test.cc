@@ -151,9 +151,9 @@ TEST(Screen, ShowsWhereEveryTaskStands) {
 }
 TEST(Screen, PrintsALineARoundOnAPipe) {
   EXPECT_EQ(round_line(two_tasks()),
-            "[Task  0/2]  Current/Best:  100.00/ 200.00 GFLOPS | 1.0000 ms | Trials: 40 (1 failed) | total 2.000 ms | "
+            "[Task  1/2]  Current/Best:  100.00/ 200.00 GFLOPS | 1.0000 ms | Trials: 40 (1 failed) | total 2.000 ms | "
             "10.0 s  "
-            "conv2d 1x7x7x512");
+            "ID 0 conv2d 1x7x7x512");
 }
 TEST(Screen, ShowsTheClassicLineOfOneTaskAfterTheOther) {
   TuneProgress progress = two_tasks();
@@ -161,7 +161,8 @@ TEST(Screen, ShowsTheClassicLineOfOneTaskAfterTheOther) {
   progress.tasks[0].seconds = 12.345;
   progress.tasks[0].done = true;
   EXPECT_EQ(task_line(progress),
-            "[Task  1/2]  Current/Best:  100.00/ 200.00 GFLOPS | Progress: (40/40) | 12.35 s Done.");
+            "[Task  1/2]  Current/Best:  100.00/ 200.00 GFLOPS | Progress: (40/40) | 12.35 s Done.  ID 0 "
+            "conv2d 1x7x7x512");
 }
 TEST(Screen, KeepsTheCostliestTasksWhereTheTerminalIsLow) {
   const std::string table = progress_table(two_tasks(), 0, 1);

@@ -93,6 +93,7 @@ int run(CompileCommand& command) {
   if (command.output.empty()) command.output = default_output(command.model.model);
   const Result<Place> place = choose_place(command.place);
   if (!place.ok()) return wrong_use(place.error());
+  if (!place->note.empty()) fmt::print(stderr, "{}\n", place->note);
   const Result<InputFiles> files = read_inputs(command.model.inputs);
   if (!files.ok()) return fail(files.error());
   const Result<FusedGraph> fused = load_fused(command.model, *files);

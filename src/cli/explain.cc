@@ -32,6 +32,8 @@ Below the rows:
   Next ID                   the task whose round is next
   Remaining gain            what as many trials again may save: as much as the second half of each task's trials did; all of
                             its time for a task with fewer than 96
+On a pipe, a line a round: the task's place among those that are tuned, Current (the best of the round) and Best (of all), the
+best time, its trials, the estimated total latency, the seconds since the start, its ID and name.
 With --per-task, a line a task: Current is the best of the batch just measured, Best the best so far, Progress the
 candidates measured (failed ones included) of those allowed, then the seconds spent on the task.
 At the end, for each task: "Held by" the tightest of its limits on this machine and the share of it that is reached, more than
@@ -83,8 +85,10 @@ std::function<int()> make_explain(Arguments& arguments) {
       "error N, progress, metrics; task N: why it stands where it stands; candidate ID: its loops");
   TuningQuestion& question = command->question;
   arguments.add("what", question.what, "The error's number or name, the task's number, the candidate's ID");
-  arguments.add("--model", question.model.model, "task, candidate: the model that was tuned");
-  arguments.add("--shape", question.model.shapes, "data=1x3x224x224: as it was given when tuning");
+  arguments.add("--model", question.model.model,
+                "task, candidate: the model that was tuned; its options as for tuning");
+  question.model.add_shapes_to(arguments);
+  arguments.add("--input", question.model.inputs, "name=x.npy: the value of an input that decides shapes");
   arguments.add("--records", question.records, "task, candidate: its record file");
   arguments.flag("--code", question.code, "candidate: the hot loop of the machine code as well");
   question.place.add_to(arguments);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 
 #include "cli/command.h"
 #include "cli/rates.h"
@@ -30,28 +29,21 @@ struct Opened {
   RecordsRead read;
 };
 
-Result<Opened> open(const TuningQuestion& question) {
+Status is_whole(const TuningQuestion& question) {
   if (question.model.model.empty()) return Error{"explain: which model? say --model MODEL"};
   if (question.records.empty()) return Error{"explain: which records? say --records FILE (of `whet tune`)"};
+  return ok_status();
+}
+
+Result<Opened> open(const TuningQuestion& question) {
   Opened opened;
   WHET_TRY(opened.place, choose_place(question.place));
-  WHET_TRY(opened.fused, load_fused(question.model));
+  WHET_TRY(const InputFiles files, read_inputs(question.model.inputs));
+  WHET_TRY(opened.fused, load_fused(question.model, files));
   WHET_TRY(opened.tasks, extract_tasks(opened.fused, opened.place.target));
   WHET_TRY(opened.read, read_records(question.records));
   for (const std::string& note : opened.read.notes) fmt::print(stderr, "{}\n", note);
   return opened;
-}
-
-/// The last record of each schedule of a task on a target, the fastest first.
-std::vector<const Record*> candidates_of(const Records& records, const Task& task, const Target& target) {
-  std::map<std::string, const Record*> last;
-  for (const Record* record : records.of(task.key))
-    if (record->target == to_string(target) && record->outcome.ok()) last[record->steps] = record;
-  std::vector<const Record*> list;
-  for (const auto& [steps, record] : last) list.push_back(record);
-  std::stable_sort(list.begin(), list.end(),
-                   [](const Record* a, const Record* b) { return a->ranked_seconds() < b->ranked_seconds(); });
-  return list;
 }
 
 std::string milliseconds(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
@@ -100,7 +92,7 @@ int print_task(const Opened& opened, const TuningQuestion& question) {
                                   question.what, opened.tasks.size() - 1)});
   const Task& task = opened.tasks[static_cast<std::size_t>(id)];
   const Target& target = opened.place.target;
-  const std::vector<const Record*> list = candidates_of(opened.read.records, task, target);
+  const std::vector<const Record*> list = opened.read.records.ranking(task.key, target);
   fmt::print("Task {}: {}, {} time{} in the network\n", id, task.name, task.weight, task.weight == 1 ? "" : "s");
   const double seconds = list.empty() ? 0 : list.front()->outcome.best_seconds();
   const std::int64_t footprint = network_footprint(opened.fused, opened.tasks, false);
@@ -193,13 +185,15 @@ int print_candidate(const Opened& opened, const TuningQuestion& question) {
 }  // namespace
 
 int explain_task(const TuningQuestion& question) {
+  if (const Status asked = is_whole(question); !asked.ok()) return wrong_use(asked.error());
   const Result<Opened> opened = open(question);
-  return opened.ok() ? print_task(*opened, question) : wrong_use(opened.error());
+  return opened.ok() ? print_task(*opened, question) : fail(opened.error());
 }
 
 int explain_candidate(const TuningQuestion& question) {
+  if (const Status asked = is_whole(question); !asked.ok()) return wrong_use(asked.error());
   const Result<Opened> opened = open(question);
-  return opened.ok() ? print_candidate(*opened, question) : wrong_use(opened.error());
+  return opened.ok() ? print_candidate(*opened, question) : fail(opened.error());
 }
 
 }  // namespace whet

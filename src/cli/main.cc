@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
       {"records", "What a record file holds: best, distill, show, merge, stats", whet::make_records},
       {"explain", "What a number on the screen means: an error, the progress table, the metrics", whet::make_explain},
       {"target", "What was detected on this machine, and the peak measured", whet::make_target},
+      {"doctor", "Is this machine fit for measuring? Governor, load, host, limits", whet::make_doctor},
       {"zoo", "The built-in networks: list, export", whet::make_zoo},
       {"check", "Are the answers right? Per output and per inner value, worst first", whet::make_check},
   };

@@ -46,6 +46,10 @@ void ModelOptions::add_to(Arguments& arguments, bool compiled) {
   arguments.require(
       "MODEL", model,
       compiled ? "An ONNX file, zoo:NAME, or a model.so that `whet compile` wrote" : "An ONNX file, or zoo:NAME");
+  add_shapes_to(arguments);
+}
+
+void ModelOptions::add_shapes_to(Arguments& arguments) {
   arguments.add("--shape", shapes, "Binds an input's dimensions, like data=1x3x224x224; may be repeated");
   arguments.add("--seed", seed, "Of random inputs, of the search, and of the weights of zoo: models");
   add_zoo_to(arguments);

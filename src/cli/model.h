@@ -26,6 +26,8 @@ struct ModelOptions {
 
   /// `compiled`: the model may also be a library that `whet compile` wrote.
   void add_to(Arguments&, bool compiled = false);
+  /// What decides shapes and contents: --shape, --seed, and those of zoo models.
+  void add_shapes_to(Arguments&);
   /// --batch, --image and --layout.
   void add_zoo_to(Arguments&);
   /// --input and --fill.

@@ -14,6 +14,7 @@ namespace {
 Result<OpenModelOptions> open_options(const RunnableOptions& options) {
   OpenModelOptions open;
   open.pin = !options.no_pin;
+  open.map_weights = options.map_weights;
   if (options.place.threads == 0 && options.place.cores.empty()) return open;
   WHET_TRY(const Cores cores, choose_cores(options.place.cores, options.place.threads));
   open.threads = static_cast<std::uint32_t>(cores.cpus.size());
@@ -28,6 +29,8 @@ Result<Runnable> open_library(const RunnableOptions& options) {
     return Error{options.model.model + ": is compiled already; --target is for a model that is compiled first"};
   WHET_TRY(const OpenModelOptions open, open_options(options));
   WHET_TRY(OpenedModel model, OpenedModel::open(options.model.model, open));
+  if (const std::string note = model.pool().note; note.find("WHET_NUM_THREADS") != std::string::npos)
+    fmt::print(stderr, "{}\n", note);
   return Runnable{std::move(model), std::nullopt, std::nullopt};
 }
 
@@ -45,6 +48,7 @@ void RunnableOptions::add_to(Arguments& arguments) {
   place.add_to(arguments);
   records.add_to(arguments);
   arguments.flag("--no-pin", no_pin, "Leave the threads where the system puts them");
+  arguments.flag("--map-weights", map_weights, "Leave the weights in the file's mapping: shared with other processes");
 }
 
 Result<CompileReport> compile_with_records(const FusedGraph& fused, const RecordOptions& options, const Target& target,
@@ -66,6 +70,7 @@ Result<CompileReport> compile_with_records(const FusedGraph& fused, const Record
 Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {
   if (options.model.is_compiled()) return open_library(options);
   WHET_TRY(const Place place, choose_place(options.place));
+  if (!place.note.empty()) fmt::print(stderr, "{}\n", place.note);
   WHET_RETURN_IF_ERROR(can_run(place.target));
   WHET_TRY(const FusedGraph fused, load_fused(options.model, files));
   WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
@@ -73,6 +78,7 @@ Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles&
   WHET_TRY(CompileReport report, compile_with_records(fused, options.records, place.target, library));
   OpenModelOptions open;
   open.pin = !options.no_pin;
+  open.map_weights = options.map_weights;
   open.threads = static_cast<std::uint32_t>(place.target.threads);
   open.cores.assign(place.cores.cpus.begin(), place.cores.cpus.end());
   WHET_TRY(OpenedModel model, OpenedModel::open(library, open));

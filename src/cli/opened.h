@@ -25,7 +25,7 @@ struct RunnableOptions {
   ModelOptions model;
   TargetOptions place;
   RecordOptions records;
-  bool no_pin = false;
+  bool no_pin = false, map_weights = false;
 
   void add_to(Arguments&);
 };
@@ -37,7 +37,8 @@ struct Runnable {
   std::optional<ScratchDirectory> scratch;  ///< where its library then lies
 };
 
-/// Opens a compiled library, or compiles the model to one and opens that.
+/// Opens a compiled library, or compiles the model to one and opens that. What decided the number of threads, where it
+/// was neither option nor machine, goes to standard error.
 Result<Runnable> open_runnable(const RunnableOptions&, const InputFiles&);
 
 /// Compiles with the best records, notes about their file to standard error.

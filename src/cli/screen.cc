@@ -126,9 +126,9 @@ std::string round_line(const TuneProgress& progress) {
       std::isfinite(progress.round_best_seconds) ? task.flops / progress.round_best_seconds / 1e9 : 0;
   return fmt::format(
       "[Task {:2}/{}]  Current/Best: {:7.2f}/{:7.2f} GFLOPS | {} ms | Trials: {} ({} failed) | total {} ms | {:.1f} s  "
-      "{}",
-      task.id, progress.tasks.size(), current, gflops_of(task), milliseconds(task.best_seconds), task.trials,
-      task.failed, fmt::format("{:.3f}", progress.network_seconds() * 1e3), progress.seconds, task.name);
+      "ID {} {}",
+      progress.task + 1, progress.tasks.size(), current, gflops_of(task), milliseconds(task.best_seconds), task.trials,
+      task.failed, fmt::format("{:.3f}", progress.network_seconds() * 1e3), progress.seconds, task.id, task.name);
 }
 
 std::string task_line(const TuneProgress& progress) {
@@ -137,9 +137,9 @@ std::string task_line(const TuneProgress& progress) {
   const double current =
       std::isfinite(progress.round_best_seconds) ? task.flops / progress.round_best_seconds / 1e9 : 0;
   const std::string allowed = task.allowed > 0 ? std::to_string(task.allowed) : "-";
-  return fmt::format("[Task {:2}/{}]  Current/Best: {:7.2f}/{:7.2f} GFLOPS | Progress: ({}/{}) | {:.2f} s{}",
+  return fmt::format("[Task {:2}/{}]  Current/Best: {:7.2f}/{:7.2f} GFLOPS | Progress: ({}/{}) | {:.2f} s{}  ID {} {}",
                      progress.task + 1, progress.tasks.size(), current, gflops_of(task), task.measured, allowed,
-                     task.seconds, task.done ? " Done." : "");
+                     task.seconds, task.done ? " Done." : "", task.id, task.name);
 }
 
 std::string cut_lines(const std::string& text, int columns) {

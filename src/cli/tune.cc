@@ -38,6 +38,8 @@ struct TuneCommand {
   std::string output;
   int trials = 0, round = 32, early_stop = 0;
   double minutes = 0, build_timeout = 15, run_timeout = 10, least_gain = 0.5;
+  int repeat = 0, number = 0;  ///< repeat > 0: the classic way to measure
+  double min_repeat_ms = 0;
   std::string strategy = "evolutionary", scheduler = "gradient", cache = "network", only;
   bool per_task = false, no_seeds = false, no_network = false;
   bool exact = false, json = false, quiet = false, no_pin = false;
@@ -135,6 +137,10 @@ MeasureOptions measure_options(const TuneCommand& command, const Prepared& prepa
   options.no_pin = command.no_pin;
   options.seed = command.model.seed;
   options.burst_seconds = kBurstSeconds;
+  options.policy.classic = command.repeat > 0;
+  options.policy.repeat = static_cast<std::uint32_t>(std::max(1, command.repeat));
+  options.policy.number = static_cast<std::uint32_t>(std::max(1, command.number));
+  options.policy.min_repeat_seconds = command.min_repeat_ms / 1e3;
   options.policy.cache = *parse_cache_mode(command.cache);
   options.policy.network_bytes =
       laid_out(network_footprint(prepared.fused, prepared.tasks, command.exact), prepared.place.target);
@@ -169,14 +175,17 @@ Json to_json(const NetworkTruth& truth) {
   Json out = Json::object();
   out.set("untuned_ms", truth.untuned_seconds * 1e3).set("tuned_ms", truth.tuned.seconds * 1e3);
   out.set("fastest_ms", truth.tuned.fastest_seconds * 1e3).set("predicted_ms", truth.tuned.predicted_seconds * 1e3);
-  return out.set("disturbed", truth.disturbed).set("swaps", swaps);
+  return out.set("disturbed", truth.disturbed)
+      .set("swaps", swaps)
+      .set("back_to_default", Json::array_of(truth.back_to_default));
 }
 
 Json to_json(const Tuned& tuned, const std::string& records) {
   const TuneProgress& progress = tuned.progress;
   const auto ms = [](double seconds) { return seconds * 1e3; };  // infinity becomes null
   Json tasks = Json::array();
-  for (const TaskProgress& task : progress.tasks) {
+  for (std::size_t i = 0; i < progress.tasks.size(); ++i) {
+    const TaskProgress& task = progress.tasks[i];
     tasks.add(Json::object()
                   .set("id", task.id)
                   .set("name", task.name)
@@ -187,9 +196,15 @@ Json to_json(const Tuned& tuned, const std::string& records) {
                   .set("trials", task.trials)
                   .set("failed", task.failed)
                   .set("reused", task.reused)
+                  .set("rests", task.rests)
                   .set("used_up", task.used_up)
-                  .set("given_up", task.given_up));
+                  .set("given_up", task.given_up)
+                  .set("held_by", i < tuned.limits.size() ? held_by(tuned.limits[i], task.best_seconds) : ""));
   }
+  Json failures = Json::array();
+  for (const FailureGroup& group : progress.failures)
+    failures.add(
+        Json::object().set("error", name_of(group.code)).set("count", group.count).set("message", group.message));
   const TunePhases& phases = progress.phases;
   Json time = Json::object();
   time.set("propose", phases.propose).set("measure", phases.measure).set("check", phases.check);
@@ -201,34 +216,46 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   return out.set("tuned_ms", ms(progress.network_seconds()))
       .set("phases", time)
       .set("stolen", tuned.stolen)
+      .set("slowdown", progress.slowdown)
+      .set("remaining_gain_ms", ms(progress.remaining_gain))
+      .set("failures", failures)
       .set("tasks", tasks)
       .set("network", to_json(tuned.truth));
 }
 
-Result<Prepared> prepare(const TuneCommand& command) {
+/// All but which tasks are chosen.
+Result<Prepared> prepare(const TuneCommand& command, const Place& place) {
   Prepared prepared;
-  WHET_TRY(prepared.place, choose_place(command.place));
-  WHET_RETURN_IF_ERROR(can_run(prepared.place.target));
+  prepared.place = place;
+  WHET_RETURN_IF_ERROR(can_run(place.target));
   WHET_TRY(prepared.files, read_inputs(command.model.inputs));
   WHET_TRY(prepared.fused, load_fused(command.model, prepared.files));
-  WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, prepared.place.target));
-  WHET_TRY(prepared.ids, choose_tasks(prepared.tasks, command.only));
-  for (int id : prepared.ids) prepared.chosen.push_back(prepared.tasks[static_cast<std::size_t>(id)]);
+  WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, place.target));
   return prepared;
 }
 
-void print_header(const TuneCommand& command, const Prepared& prepared, const RecordFile& file) {
+Status choose(const std::string& list, Prepared& prepared) {
+  WHET_TRY(prepared.ids, choose_tasks(prepared.tasks, list));
+  for (int id : prepared.ids) prepared.chosen.push_back(prepared.tasks[static_cast<std::size_t>(id)]);
+  return ok_status();
+}
+
+/// What is wrong or strange about the record file, to standard error.
+void print_notes(const std::string& path, const Prepared& prepared, const RecordFile& file) {
   for (const std::string& note : file.notes()) fmt::print(stderr, "{}\n", note);
+  std::vector<std::string> keys;
+  for (const Task& task : prepared.tasks) keys.push_back(task.key);
+  for (const std::string& note : strangers(file.records(), keys, to_string(prepared.place.target)))
+    fmt::print(stderr, "{}: {}\n", path, note);
+}
+
+void print_header(const TuneCommand& command, const Prepared& prepared, const RecordFile& file) {
   const Target& target = prepared.place.target;
   fmt::print("whet {} · {} · {} task{} · cpu {}, {} thread{} ({}) · records {} ({} there)\n", version(),
              command.model.model, prepared.chosen.size(), prepared.chosen.size() == 1 ? "" : "s", target.mcpu,
              target.threads, target.threads == 1 ? "" : "s", cores_text(prepared.place.cores), command.output,
              file.records().size());
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
-  std::vector<std::string> keys;
-  for (const Task& task : prepared.tasks) keys.push_back(task.key);
-  for (const std::string& note : strangers(file.records(), keys, to_string(target)))
-    fmt::print("{}: {}\n", command.output, note);
 }
 
 Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepared, MeasureHost& host,
@@ -283,17 +310,23 @@ void print_text(const TuneCommand& command, const Tuned& tuned) {
 }
 
 int run(TuneCommand& command) {
+  if (command.repeat == 0 && (command.number > 0 || command.min_repeat_ms > 0))
+    return wrong_use({"tune: --number and --min-repeat-ms count only with --repeat; give --repeat too"});
   if (command.output.empty()) command.output = default_records(command.model.model);
   // Before anything starts a thread or touches LLVM: builders and runners are forked from here.
   Result<MeasureHost> host = MeasureHost::start();
   if (!host.ok()) return fail(host.error());
   on_requests_to_end(on_early_interrupt);
-  const Result<Prepared> prepared = prepare(command);
+  const Result<Place> place = choose_place(command.place);
+  if (!place.ok()) return wrong_use(place.error());
+  Result<Prepared> prepared = prepare(command, *place);
   if (!prepared.ok()) return fail(prepared.error());
+  if (const Status chosen = choose(command.only, *prepared); !chosen.ok()) return wrong_use(chosen.error());
   on_requests_to_end(on_interrupt);
   Result<RecordFile> file = RecordFile::open(command.output);
   if (!file.ok()) return fail(file.error());
   const bool text = !command.quiet && !command.json;
+  print_notes(command.output, *prepared, *file);
   if (text) print_header(command, *prepared, *file);
   const StolenTime stolen(prepared->place.cores.cpus);
   Result<Tuned> tuned = tune_and_settle(command, *prepared, *host, *file);
@@ -335,6 +368,13 @@ std::function<int()> make_tune(Arguments& arguments) {
   arguments.flag("--exact", command->exact, "Leave out algorithms that round otherwise than the direct one (Winograd)");
   arguments.choice("--cache", command->cache, {"network", "warm", "cold"},
                    "Where weights are before a timed run: where the network leaves them, in the cache, or in memory");
+  arguments.add(
+      "--repeat", command->repeat, 1, 1000,
+      "Measure the classic way: so many means over --number runs each (default: the minimum of at least 3 runs "
+      "and 5 ms)",
+      0);
+  arguments.add("--number", command->number, 1, 1000000, "With --repeat: runs in a mean");
+  arguments.add("--min-repeat-ms", command->min_repeat_ms, 0, 1e6, "With --repeat: a mean covers at least that [ms]");
   arguments.add("--build-timeout", command->build_timeout, 0.01, 86400,
                 "Limit of lowering and compiling a candidate [s]");
   arguments.add("--run-timeout", command->run_timeout, 0.01, 86400, "Limit of running a candidate [s]");

@@ -9,6 +9,7 @@
 #include "machine/placement.h"
 #include "machine/processor.h"
 #include "machine/stolen.h"
+#include "machine/testing/fake_system.h"
 #include "machine/topology.h"
 
 namespace whet {
@@ -45,30 +46,6 @@ TEST(CpuList, ReadsAndWritesTheKernelsNotation) {
   EXPECT_TRUE(parse_cpu_list("3-1").empty());
   EXPECT_TRUE(parse_cpu_list("0-99999999999").empty());
 }
-
-/// A folder of this test that looks like /sys and /proc.
-class FakeSystem : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    root_ = std::filesystem::path(::testing::TempDir()) / (std::string("whet_machine_") + info->name());
-    std::filesystem::remove_all(root_);
-    paths_ = {root_ / "cpu", root_ / "own_cgroup", root_ / "cgroup"};
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-  void write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text << "\n";
-  }
-  void add_cpu(int id, int core, int capacity) {
-    const std::string folder = "cpu/cpu" + std::to_string(id);
-    write(folder + "/topology/core_id", std::to_string(core));
-    write(folder + "/topology/physical_package_id", "0");
-    write(folder + "/cpu_capacity", std::to_string(capacity));
-  }
-  std::filesystem::path root_;
-  SystemPaths paths_;
-};
 
 TEST_F(FakeSystem, SmtSiblingsAndLittleCoresAreTold) {
   write("cpu/online", "0-5");
@@ -132,25 +109,37 @@ TEST_F(FakeSystem, TheQuotaOfVersion1IsFoundInsideAContainer) {
   write("cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000");
   EXPECT_DOUBLE_EQ(cgroup_quota(paths_), 2.0);
 }
+TEST_F(FakeSystem, TheSmallestMemoryOfAllAncestorsCountsInBothVersions) {
+  write("own_cgroup", "0::/a/b\n4:memory:/m");
+  write("cgroup/memory.max", "max");
+  write("cgroup/a/memory.max", "1048576");
+  write("cgroup/a/b/memory.max", "2097152");
+  EXPECT_EQ(cgroup_memory(paths_), 1 << 20);
+  write("cgroup/memory/m/memory.limit_in_bytes", "4096");
+  EXPECT_EQ(cgroup_memory(paths_), 4096);
+}
 TEST_F(FakeSystem, NoQuotaAndGarbageMeanNoLimit) {
   EXPECT_EQ(cgroup_quota(paths_), 0);
+  EXPECT_EQ(cgroup_memory(paths_), 0);
   write("own_cgroup", "garbage\n0::/x\n:::::");
   write("cgroup/x/cpu.max", "what is this");
   EXPECT_EQ(cgroup_quota(paths_), 0);
   EXPECT_FALSE(read_topology(paths_).empty());
 }
 
-TEST(StolenTime, IsTheEighthNumberOfAProcessor) {
+TEST(ProcessorTime, IsReadFromTheLineOfEachProcessor) {
   const char* stat =
       "cpu  900 0 90 8000 5 0 1 70 0 0\n"
       "cpu0 400 0 40 4000 2 0 1 50 0 0\n"
       "cpu1 500 0 50 4000 3 0 0 20 0 0\n"
       "cpu10 1 1 1 1 1 1 1 1000 0 0\n"
       "intr 12345 0 0\n";
-  EXPECT_DOUBLE_EQ(stolen_seconds(stat, {0}, 100), 0.5);
-  EXPECT_DOUBLE_EQ(stolen_seconds(stat, {0, 1}, 100), 0.7);
-  EXPECT_DOUBLE_EQ(stolen_seconds(stat, {7}, 100), 0);
-  EXPECT_DOUBLE_EQ(stolen_seconds("cpu0 1 2 3\ncpu1 a b c d e f g h\n\n", {0, 1}, 100), 0) << "an old kernel, garbage";
+  EXPECT_DOUBLE_EQ(processor_time(stat, {0}, 100).stolen, 0.5);
+  EXPECT_DOUBLE_EQ(processor_time(stat, {0, 1}, 100).stolen, 0.7);
+  EXPECT_DOUBLE_EQ(processor_time(stat, {7}, 100).stolen, 0);
+  EXPECT_DOUBLE_EQ(processor_time(stat, {0}, 100).busy, 4.41);
+  EXPECT_DOUBLE_EQ(processor_time("cpu0 1 2 3\ncpu1 a b c d e f g h\n\n", {0, 1}, 100).stolen, 0)
+      << "an old kernel, garbage";
 }
 TEST(StolenTime, IsAPartOfWhatWasWatched) {
   const StolenTime watch({});

@@ -23,8 +23,14 @@ class StolenTime {
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
-/// Seconds denied to `cpus` since the machine started, added up, out of the text of /proc/stat.
-double stolen_seconds(std::string_view proc_stat, const std::vector<int>& cpus, double ticks_per_second);
+/// Seconds that `cpus` worked for any program, and that were denied to them, since the machine started, added up.
+struct ProcessorTime {
+  double busy = 0, stolen = 0;
+};
+/// Out of the text of /proc/stat.
+ProcessorTime processor_time(std::string_view proc_stat, const std::vector<int>& cpus, double ticks_per_second);
+/// Now, of this machine.
+ProcessorTime processor_time(const std::vector<int>& cpus);
 
 /// "the host gave 12% of the processors' time to others"; "" below 1%, which the clock's ticks cannot tell from none.
 std::string stolen_text(double share);

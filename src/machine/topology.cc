@@ -55,20 +55,46 @@ double quota_of(const std::string& folder) {
   return quota > 0 && period > 0 ? static_cast<double>(quota) / static_cast<double>(period) : 0;
 }
 
-/// The smallest quota of `group` and its ancestors under `mount`. A container may see a path of the host that does not
+/// Bytes that one cgroup folder allows; 0: no limit.
+double memory_of(const std::string& folder) {
+  const std::int64_t bytes = read_integer(folder + "/memory.max", 0);  // version 2; "max" is no number
+  return static_cast<double>(bytes > 0 ? bytes : read_integer(folder + "/memory.limit_in_bytes", 0));
+}
+
+using LimitOf = double (*)(const std::string& folder);  ///< 0: none
+
+/// The smallest limit of `group` and its ancestors under `mount`. A container may see a path of the host that does not
 /// exist inside: the folders that do exist, the mount itself included, are what counts.
-double smallest_quota(const std::string& mount, std::string group) {
+double smallest_limit(const std::string& mount, std::string group, LimitOf limit_of) {
   double smallest = 0;
   while (true) {
-    const double quota = quota_of(mount + group);
-    if (quota > 0 && (smallest == 0 || quota < smallest)) smallest = quota;
+    const double limit = limit_of(mount + group);
+    if (limit > 0 && (smallest == 0 || limit < smallest)) smallest = limit;
     if (group.empty()) return smallest;
     group.erase(group.rfind('/'));
   }
 }
 
-bool lists_cpu_controller(const std::string& controllers) {
-  return ("," + controllers + ",").find(",cpu,") != std::string::npos;
+/// What `controller` (as version 1 names it) allows this process.
+double smallest_limit(const SystemPaths& paths, const std::string& controller, LimitOf limit_of) {
+  double smallest = 0;
+  std::ifstream file(paths.own_cgroup);
+  for (std::string line; std::getline(file, line);) {  // hierarchy:controllers:path
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
+    const bool concerned =
+        controllers.empty() || ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
+    if (!group.starts_with('/') || !concerned) continue;
+    const std::string version1 = paths.cgroups + "/" + controllers;
+    for (const std::string& mount : controllers.empty()
+                                        ? std::vector<std::string>{paths.cgroups, paths.cgroups + "/unified"}
+                                        : std::vector<std::string>{version1, paths.cgroups + "/" + controller}) {
+      const double limit = smallest_limit(mount, group, limit_of);
+      if (limit > 0 && (smallest == 0 || limit < smallest)) smallest = limit;
+    }
+  }
+  return smallest;
 }
 
 }  // namespace
@@ -131,23 +157,10 @@ CacheSizes read_caches(int cpu, const SystemPaths& paths) {
   return sizes;
 }
 
-double cgroup_quota(const SystemPaths& paths) {
-  double smallest = 0;
-  std::ifstream file(paths.own_cgroup);
-  for (std::string line; std::getline(file, line);) {  // hierarchy:controllers:path
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
-    if (!group.starts_with('/') || (!controllers.empty() && !lists_cpu_controller(controllers))) continue;
-    const std::string version1 = paths.cgroups + "/" + controllers;
-    for (const std::string& mount : controllers.empty()
-                                        ? std::vector<std::string>{paths.cgroups, paths.cgroups + "/unified"}
-                                        : std::vector<std::string>{version1, paths.cgroups + "/cpu"}) {
-      const double quota = smallest_quota(mount, group);
-      if (quota > 0 && (smallest == 0 || quota < smallest)) smallest = quota;
-    }
-  }
-  return smallest;
+double cgroup_quota(const SystemPaths& paths) { return smallest_limit(paths, "cpu", quota_of); }
+
+std::int64_t cgroup_memory(const SystemPaths& paths) {
+  return static_cast<std::int64_t>(smallest_limit(paths, "memory", memory_of));
 }
 
 }  // namespace whet

@@ -11,6 +11,8 @@ struct SystemPaths {
   std::string cpus = "/sys/devices/system/cpu";
   std::string own_cgroup = "/proc/self/cgroup";
   std::string cgroups = "/sys/fs/cgroup";
+  std::string proc = "/proc";
+  std::string huge_pages = "/sys/kernel/mm/transparent_hugepage/enabled";
 };
 
 /// One logical processor.
@@ -32,6 +34,8 @@ CacheSizes read_caches(int cpu, const SystemPaths& = {});
 /// How many processors' worth of time the cgroups of this process allow (versions 1 and 2, the smallest of all
 /// ancestors); 0: no limit.
 double cgroup_quota(const SystemPaths& = {});
+/// How much memory they allow [bytes]; 0: no limit.
+std::int64_t cgroup_memory(const SystemPaths& = {});
 
 /// "0-3,8" as the kernel writes lists of processors; empty for text that is none.
 std::vector<int> parse_cpu_list(const std::string& text);

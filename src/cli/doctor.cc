@@ -1,0 +1,81 @@
+// whet doctor: is this machine fit for measuring?
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "json/json.h"
+#include "machine/detect.h"
+#include "machine/fitness.h"
+
+namespace whet {
+namespace {
+
+struct DoctorCommand {
+  TargetOptions place;
+  bool json = false;
+};
+
+/// "load, speed": what was judged so.
+std::string named(const std::vector<Finding>& findings, Finding::Verdict verdict) {
+  std::string names;
+  for (const Finding& f : findings)
+    if (f.verdict == verdict) names += (names.empty() ? "" : ", ") + f.what;
+  return names;
+}
+
+void print_text(const Place& place, const std::vector<Finding>& findings) {
+  fmt::print("{} · {}\n", to_string(place.target), cores_text(place.cores));
+  if (!place.note.empty()) fmt::print("{}\n", place.note);
+  Table table({{"", false}, {"Found", false}, {"Verdict", false}});
+  for (const Finding& f : findings) table.add({f.what, f.found, name_of(f.verdict)});
+  fmt::print("{}", table.to_text());
+  for (const Finding& f : findings)
+    if (!f.advice.empty()) fmt::print("{}: {}\n", f.what, f.advice);
+  const std::string bad = named(findings, Finding::Verdict::bad), beware = named(findings, Finding::Verdict::beware);
+  if (!bad.empty())
+    fmt::print("Not fit for measuring just now: {}\n", bad);
+  else if (!beware.empty())
+    fmt::print("Fit for measuring, with care: {}\n", beware);
+  else
+    fmt::print("Fit for measuring\n");
+}
+
+void print_json(const Place& place, const std::vector<Finding>& findings) {
+  Json list = Json::array();
+  for (const Finding& f : findings)
+    list.add(Json::object()
+                 .set("what", f.what)
+                 .set("verdict", name_of(f.verdict))
+                 .set("found", f.found)
+                 .set("advice", f.advice));
+  Json out = Json::object();
+  out.set("target", to_string(place.target)).set("cores", Json::array_of(place.cores.cpus)).set("findings", list);
+  fmt::print("{}\n", dump(out, 2));
+}
+
+int run(const DoctorCommand& command) {
+  const Result<Place> place = choose_place(command.place);
+  if (!place.ok()) return wrong_use(place.error());
+  if (const Status status = can_run(place->target); !status.ok()) return fail(status.error());
+  Conditions conditions = read_conditions(place->cores.cpus);
+  watch(conditions, place->target);
+  const std::vector<Finding> findings = judge(conditions);
+  command.json ? print_json(*place, findings) : print_text(*place, findings);
+  return named(findings, Finding::Verdict::bad).empty() ? kDone : kFailed;
+}
+
+}  // namespace
+
+std::function<int()> make_doctor(Arguments& arguments) {
+  auto command = std::make_shared<DoctorCommand>();
+  command->place.add_to(arguments);
+  arguments.flag("--json", command->json, "As JSON");
+  return [command] { return run(*command); };
+}
+
+}  // namespace whet
