@@ -1,6 +1,8 @@
 #include "compiler/compile.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -77,15 +79,20 @@ Status write_library(const AssembledModel& model, const std::vector<CompiledTask
                      int jobs) {
   WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
   std::vector<std::string> objects, symbols;
+  const auto write = [&](const std::string& name, const std::string& object) -> Status {
+    objects.push_back(scratch.path() + "/" + name + ".o");
+    std::ofstream file(objects.back(), std::ios::binary);
+    file << object << std::flush;
+    if (!file) return Error{objects.back() + ": cannot write: " + std::strerror(errno)};
+    return ok_status();
+  };
   for (const CompiledTask& task : tasks) {
-    objects.push_back(scratch.path() + "/" + task.kernel.symbol + ".o");
+    WHET_RETURN_IF_ERROR(write(task.kernel.symbol, task.kernel.object));
     symbols.push_back(task.kernel.symbol);
-    std::ofstream(objects.back(), std::ios::binary) << task.kernel.object;
   }
-  objects.push_back(scratch.path() + "/image.o");
-  WHET_RETURN_IF_ERROR(write_image_object(objects.back(), kElfX86_64, write_plan(model.plan), symbols,
-                                          model.weights.pieces(), model.weights.bytes()));
-  return link_model(objects, output, scratch.path(), std::max(1, jobs));
+  const std::string plan = write_plan(model.plan);
+  WHET_RETURN_IF_ERROR(write("image", image_object(kElfX86_64, plan, symbols, model.weights.bytes())));
+  return link_model(objects, model.weights, output, scratch.path(), std::max(1, jobs));
 }
 
 /// Fails before minutes of work where the result could not be written.

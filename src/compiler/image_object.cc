@@ -2,20 +2,12 @@
 
 #include <elf.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
-#include "base/check.h"
 #include "runtime/model.h"
 
 namespace whet {
 namespace {
-
-#ifndef SHF_X86_64_LARGE
-constexpr std::uint64_t SHF_X86_64_LARGE = 1 << 28;
-#endif
 
 /// The sections in file order; the numbers are their indices.
 enum Section : std::uint16_t {
@@ -23,7 +15,7 @@ enum Section : std::uint16_t {
   kPlan,
   kImage,
   kRelocations,
-  kWeights,
+  kNote,
   kSymbols,
   kStrings,
   kNames,
@@ -31,18 +23,12 @@ enum Section : std::uint16_t {
   kSections
 };
 
-constexpr const char* kSectionNames[kSections] = {"",
-                                                  ".rodata.whet_plan",
-                                                  ".data.rel.ro.whet_image",
-                                                  ".rela.data.rel.ro.whet_image",
-                                                  ".lrodata.whet_weights",
-                                                  ".symtab",
-                                                  ".strtab",
-                                                  ".shstrtab",
-                                                  ".note.GNU-stack"};
+constexpr const char* kSectionNames[kSections] = {
+    "",        ".rodata.whet_plan", ".data.rel.ro.whet_image", ".rela.data.rel.ro.whet_image", ".note.whet", ".symtab",
+    ".strtab", ".shstrtab",         ".note.GNU-stack"};
 
 /// Local symbols come first in a symbol table: one for each section that is pointed at.
-enum LocalSymbol : std::uint32_t { kNoSymbol, kPlanSymbol, kImageSymbol, kWeightsSymbol, kLocalSymbols };
+enum LocalSymbol : std::uint32_t { kNoSymbol, kPlanSymbol, kImageSymbol, kLocalSymbols };
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -57,7 +43,6 @@ std::uint32_t add_string(std::string& table, std::string_view text) {
   return at;
 }
 
-/// The bytes of every section but the weights.
 struct Contents {
   std::string section[kSections];
   std::uint32_t name[kSections] = {};
@@ -79,7 +64,7 @@ void add_symbols(Contents& c, const std::vector<std::string>& kernels) {
   std::string& strings = c.section[kStrings];
   strings.push_back('\0');
   append(table, Elf64_Sym{});
-  for (std::uint16_t section : {kPlan, kImage, kWeights}) {
+  for (std::uint16_t section : {kPlan, kImage}) {
     append(table, symbol(0, ELF64_ST_INFO(STB_LOCAL, STT_SECTION), STV_DEFAULT, section));
   }
   append(table, symbol(add_string(strings, "whet_image"), ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), STV_HIDDEN, kImage,
@@ -87,15 +72,19 @@ void add_symbols(Contents& c, const std::vector<std::string>& kernels) {
   for (const std::string& kernel : kernels) {
     append(table, symbol(add_string(strings, kernel), ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE), STV_HIDDEN, SHN_UNDEF));
   }
+  // The linker's name for the start of the library.
+  append(table,
+         symbol(add_string(strings, "__ehdr_start"), ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE), STV_HIDDEN, SHN_UNDEF));
 }
 
 /// The ModelImage, then the table of entry points, all pointers by relocation.
 void add_image(Contents& c, std::uint16_t machine, std::uint64_t plan_bytes, std::size_t kernels,
                std::uint64_t weights_bytes) {
   const std::uint32_t type = machine == EM_AARCH64 ? R_AARCH64_ABS64 : R_X86_64_64;
-  const auto point = [&](std::uint64_t at, std::uint32_t to, std::int64_t addend) {
-    append(c.section[kRelocations], Elf64_Rela{at, ELF64_R_INFO(std::uint64_t{to}, type), addend});
+  const auto point = [&](std::uint64_t at, std::uint64_t to, std::uint64_t addend) {
+    append(c.section[kRelocations], Elf64_Rela{at, ELF64_R_INFO(to, type), static_cast<std::int64_t>(addend)});
   };
+  const std::uint64_t first_kernel = kLocalSymbols + 1, start = first_kernel + kernels;
   ModelImage image{};
   image.plan_bytes = plan_bytes;
   image.weights_bytes = weights_bytes;
@@ -103,19 +92,23 @@ void add_image(Contents& c, std::uint16_t machine, std::uint64_t plan_bytes, std
   append(c.section[kImage], image);
   point(offsetof(ModelImage, plan), kPlanSymbol, 0);
   point(offsetof(ModelImage, entries), kImageSymbol, sizeof(ModelImage));
-  point(offsetof(ModelImage, weights), kWeightsSymbol, 0);
+  point(offsetof(ModelImage, weights), start, kWeightsAddress);
   for (std::size_t k = 0; k < kernels; ++k) {
-    point(c.section[kImage].size(), static_cast<std::uint32_t>(kLocalSymbols + 1 + k), 0);
+    point(c.section[kImage].size(), first_kernel + k, 0);
     append(c.section[kImage], std::uint64_t{0});
   }
 }
 
-Elf64_Shdr header_of(Section section, const Contents& c, std::uint16_t machine, std::uint64_t offset,
-                     std::uint64_t bytes) {
+void add_note(Contents& c) {
+  append(c.section[kNote], Elf64_Nhdr{.n_namesz = 5, .n_descsz = 0, .n_type = 1});
+  c.section[kNote].append("whet\0\0\0\0", 8);
+}
+
+Elf64_Shdr header_of(Section section, const Contents& c, std::uint64_t offset) {
   Elf64_Shdr h{};
   h.sh_name = c.name[section];
   h.sh_offset = offset;
-  h.sh_size = bytes;
+  h.sh_size = c.section[section].size();
   h.sh_addralign = 64;
   h.sh_type = SHT_PROGBITS;
   switch (section) {
@@ -125,10 +118,10 @@ Elf64_Shdr header_of(Section section, const Contents& c, std::uint16_t machine, 
     case kImage:
       h.sh_flags = SHF_ALLOC | SHF_WRITE;
       break;
-    case kWeights:
-      // "Large": the linker keeps it out of the way of code, which reaches its data by 32-bit distances.
-      h.sh_flags = SHF_ALLOC | (machine == EM_X86_64 ? SHF_X86_64_LARGE : 0);
-      h.sh_addralign = 4096;
+    case kNote:
+      h.sh_type = SHT_NOTE;
+      h.sh_flags = SHF_ALLOC;
+      h.sh_addralign = 4;
       break;
     case kRelocations:
       h.sh_type = SHT_RELA;
@@ -170,77 +163,29 @@ Elf64_Ehdr file_header(std::uint16_t machine, std::uint64_t section_table) {
   return h;
 }
 
-/// A file that remembers whether any write failed.
-class Writer {
- public:
-  explicit Writer(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {}
-  ~Writer() {
-    if (file_) std::fclose(file_);
-  }
-  void write(const void* data, std::uint64_t bytes) {
-    ok_ = ok_ && file_ && (bytes == 0 || std::fwrite(data, 1, bytes, file_) == bytes);
-    at_ += bytes;
-  }
-  void pad_to(std::uint64_t offset) {
-    static const char zeros[4096] = {};
-    WHET_CHECK(offset >= at_, "sections and weights are written in order");
-    while (at_ < offset) write(zeros, std::min<std::uint64_t>(offset - at_, sizeof zeros));
-  }
-  Status close() {
-    ok_ = file_ && std::fclose(file_) == 0 && ok_;
-    file_ = nullptr;
-    if (!ok_) return Error{path_ + ": cannot write: " + std::strerror(errno)};
-    return ok_status();
-  }
-
- private:
-  std::string path_;
-  std::FILE* file_;
-  std::uint64_t at_ = 0;
-  bool ok_ = true;
-};
-
 }  // namespace
 
-Status write_image_object(const std::string& path, std::uint16_t machine, std::string_view plan,
-                          const std::vector<std::string>& symbols, const std::vector<WeightPiece>& weights,
-                          std::uint64_t weights_bytes) {
+std::string image_object(std::uint16_t machine, std::string_view plan, const std::vector<std::string>& symbols,
+                         std::uint64_t weights_bytes) {
   Contents c;
   c.section[kPlan] = plan;
   add_symbols(c, symbols);
   add_image(c, machine, plan.size(), symbols.size(), weights_bytes);
+  add_note(c);
   for (int s = 0; s < kSections; ++s) c.name[s] = add_string(c.section[kNames], kSectionNames[s]);
 
-  std::uint64_t offsets[kSections] = {}, bytes[kSections] = {};
-  std::uint64_t at = sizeof(Elf64_Ehdr);
+  std::string object(sizeof(Elf64_Ehdr), '\0');
+  std::vector<Elf64_Shdr> headers(kSections);
   for (int s = kPlan; s < kSections; ++s) {
-    bytes[s] = s == kWeights ? weights_bytes : c.section[s].size();
-    offsets[s] = at = round_up(at, s == kWeights ? 4096 : 64);
-    at += bytes[s];
+    object.resize(round_up(object.size(), 64));
+    headers[static_cast<std::size_t>(s)] = header_of(static_cast<Section>(s), c, object.size());
+    object += c.section[s];
   }
-  const std::uint64_t section_table = round_up(at, 8);
-
-  Writer out(path);
-  const Elf64_Ehdr header = file_header(machine, section_table);
-  out.write(&header, sizeof header);
-  for (int s = kPlan; s < kSections; ++s) {
-    out.pad_to(offsets[s]);
-    out.write(c.section[s].data(), c.section[s].size());
-    if (s != kWeights) continue;
-    for (const WeightPiece& piece : weights) {
-      out.pad_to(offsets[s] + piece.offset);
-      out.write(piece.data, piece.bytes);
-    }
-    out.pad_to(offsets[s] + weights_bytes);
-  }
-  out.pad_to(section_table);
-  const Elf64_Shdr none{};
-  out.write(&none, sizeof none);
-  for (int s = kPlan; s < kSections; ++s) {
-    const Elf64_Shdr h = header_of(static_cast<Section>(s), c, machine, offsets[s], bytes[s]);
-    out.write(&h, sizeof h);
-  }
-  return out.close();
+  object.resize(round_up(object.size(), 8));
+  const Elf64_Ehdr header = file_header(machine, object.size());
+  for (const Elf64_Shdr& h : headers) append(object, h);
+  std::memcpy(object.data(), &header, sizeof header);
+  return object;
 }
 
 }  // namespace whet

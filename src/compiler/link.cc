@@ -1,5 +1,6 @@
 #include "compiler/link.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <lld/Common/Driver.h>
 #include <llvm/Support/raw_ostream.h>
@@ -12,6 +13,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/check.h"
+#include "compiler/image_object.h"
 #include "runtime/embedded.h"
 #include "whet/model_file.h"
 
@@ -67,17 +70,90 @@ Status write_file(const std::string& path, std::string_view bytes) {
   return ok_status();
 }
 
-/// What goes behind a linked file. (whet_read_at gives whole pieces, as whet_checksum_add needs them.)
-Result<whet_file_trailer> trailer_of(int file, const std::string& path) {
-  struct stat status;
-  if (fstat(file, &status) != 0) return Error{path + ": " + std::strerror(errno)};
-  const std::uint64_t bytes = static_cast<std::uint64_t>(status.st_size);
+/// A file that is read and changed in place.
+class LinkedFile {
+ public:
+  explicit LinkedFile(const std::string& path) : path_(path), file_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {}
+  LinkedFile(const LinkedFile&) = delete;
+  ~LinkedFile() {
+    if (file_ >= 0) close(file_);
+  }
+
+  Result<std::uint64_t> bytes() const {
+    struct stat status;
+    if (file_ < 0 || fstat(file_, &status) != 0) return Error{path_ + ": " + std::strerror(errno)};
+    return static_cast<std::uint64_t>(status.st_size);
+  }
+  Status read(void* data, std::uint64_t bytes, std::uint64_t at) const {
+    if (whet_read_at(file_, data, bytes, at) != 0) return Error{path_ + ": cannot read it again"};
+    return ok_status();
+  }
+  Status write(const void* data, std::uint64_t bytes, std::uint64_t at) const {
+    for (std::uint64_t done = 0; done < bytes;) {
+      const ssize_t put =
+          pwrite(file_, static_cast<const char*>(data) + done, bytes - done, static_cast<off_t>(at + done));
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) return Error{path_ + ": cannot write: " + std::strerror(errno)};
+      done += static_cast<std::uint64_t>(put);
+    }
+    return ok_status();
+  }
+  Status lengthen(std::uint64_t bytes) const {
+    if (ftruncate(file_, static_cast<off_t>(bytes)) != 0)
+      return Error{path_ + ": cannot write: " + std::strerror(errno)};
+    return ok_status();
+  }
+
+ private:
+  std::string path_;
+  int file_;
+};
+
+/// Puts the weights behind a library as a segment at kWeightsAddress, which takes the program header of the image
+/// object's note: the last one, so that the loaded segments keep their ascending order.
+Status append_weights(const LinkedFile& file, const WeightTable& weights) {
+  if (weights.bytes() == 0) return ok_status();
+  Elf64_Ehdr elf;
+  WHET_RETURN_IF_ERROR(file.read(&elf, sizeof elf, 0));
+  std::vector<Elf64_Phdr> headers(elf.e_phnum);
+  WHET_RETURN_IF_ERROR(file.read(headers.data(), headers.size() * sizeof(Elf64_Phdr), elf.e_phoff));
+  std::uint64_t page = 1, code_end = 0;
+  for (const Elf64_Phdr& h : headers) {
+    if (h.p_type != PT_LOAD) continue;
+    page = std::max(page, h.p_align);
+    code_end = h.p_vaddr + h.p_memsz;
+  }
+  WHET_CHECK(headers.back().p_type == PT_NOTE, "the image object's note has the last program header");
+  if (code_end > kWeightsAddress) {
+    return Error{"the code of the model takes " + std::to_string(code_end) + " bytes; a library has room for " +
+                 std::to_string(kWeightsAddress)};
+  }
+  WHET_TRY(const std::uint64_t end, file.bytes());
+  const std::uint64_t begin = (end + page - 1) / page * page;
+  headers.back() = {.p_type = PT_LOAD,
+                    .p_flags = PF_R,
+                    .p_offset = begin,
+                    .p_vaddr = kWeightsAddress,
+                    .p_paddr = kWeightsAddress,
+                    .p_filesz = weights.bytes(),
+                    .p_memsz = weights.bytes(),
+                    .p_align = page};
+  WHET_RETURN_IF_ERROR(file.write(headers.data(), headers.size() * sizeof(Elf64_Phdr), elf.e_phoff));
+  WHET_RETURN_IF_ERROR(file.lengthen(begin + weights.bytes()));
+  for (const WeightPiece& piece : weights.pieces())
+    WHET_RETURN_IF_ERROR(file.write(piece.data, piece.bytes, begin + piece.offset));
+  return ok_status();
+}
+
+/// (whet_checksum_add takes whole pieces.)
+Status append_trailer(const LinkedFile& file) {
+  WHET_TRY(const std::uint64_t bytes, file.bytes());
   whet_checksum_state state;
   whet_checksum_begin(&state);
   std::vector<char> chunk(1 << 20);
   while (state.bytes < bytes) {
     const std::uint64_t take = std::min<std::uint64_t>(bytes - state.bytes, chunk.size());
-    if (whet_read_at(file, chunk.data(), take, state.bytes) != 0) return Error{path + ": cannot read it again"};
+    WHET_RETURN_IF_ERROR(file.read(chunk.data(), take, state.bytes));
     whet_checksum_add(&state, chunk.data(), take);
   }
   whet_file_trailer trailer{};
@@ -86,28 +162,20 @@ Result<whet_file_trailer> trailer_of(int file, const std::string& path) {
   trailer.machine = whet_this_machine();
   trailer.file_bytes = bytes + sizeof trailer;
   trailer.checksum = whet_checksum_end(&state);
-  return trailer;
+  return file.write(&trailer, sizeof trailer, bytes);
 }
 
-Status append_trailer(const std::string& path) {
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) return Error{path + ": " + std::strerror(errno)};
-  const Result<whet_file_trailer> trailer = trailer_of(file, path);
-  ssize_t written = 0;
-  if (trailer.ok()) {
-    const off_t end = static_cast<off_t>(trailer.value().file_bytes - sizeof(whet_file_trailer));
-    written = pwrite(file, &trailer.value(), sizeof(whet_file_trailer), end);
-  }
-  close(file);
-  if (!trailer.ok()) return trailer.error();
-  if (written != sizeof(whet_file_trailer)) return Error{path + ": cannot write: " + std::strerror(errno)};
-  return ok_status();
+/// Makes a model of a library.
+Status append_rest(const std::string& path, const WeightTable& weights) {
+  const LinkedFile file(path);
+  WHET_RETURN_IF_ERROR(append_weights(file, weights));
+  return append_trailer(file);
 }
 
 }  // namespace
 
-Status link_model(const std::vector<std::string>& objects, const std::string& output, const std::string& scratch,
-                  int threads) {
+Status link_model(const std::vector<std::string>& objects, const WeightTable& weights, const std::string& output,
+                  const std::string& scratch, int threads) {
   const std::string runtime = scratch + "/runtime.o", exports = scratch + "/exports", linked = output + ".whet.tmp";
   const std::size_t runtime_bytes = static_cast<std::size_t>(whet_runtime_object_end - whet_runtime_object_begin);
   WHET_RETURN_IF_ERROR(write_file(runtime, {whet_runtime_object_begin, runtime_bytes}));
@@ -131,7 +199,7 @@ Status link_model(const std::vector<std::string>& objects, const std::string& ou
                                       runtime};
   command.insert(command.end(), objects.begin(), objects.end());
   Status status = run_linker(command);
-  if (status.ok()) status = append_trailer(linked);
+  if (status.ok()) status = append_rest(linked, weights);
   if (status.ok() && std::rename(linked.c_str(), output.c_str()) != 0) {
     status = Error{output + ": cannot write: " + std::strerror(errno)};
   }

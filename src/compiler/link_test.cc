@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <numeric>
@@ -28,7 +29,7 @@ std::string read_file(const std::string& path) {
 
 void write_file(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
-/// y = 2 · reverse(x + w) over 1024 floats, w at the end of `weights_bytes`.
+/// y = 2 · reverse(x + w) over 1024 floats, w at the end of the weights.
 ModelPlan test_plan(std::uint64_t weights_bytes) {
   ModelPlan plan;
   plan.name = "linked";
@@ -58,13 +59,17 @@ class Link : public ::testing::Test {
   }
   std::string path(const std::string& name) const { return scratch_->path() + "/" + name; }
 
-  /// Links the test model and gives its path.
-  std::string link(std::uint64_t weights_bytes = 4096) {
-    const std::vector<WeightPiece> weights = {{weights_bytes - 4096, weights_.data(), 4096}};
-    Status status = write_image_object(path("image.o"), kElfX86_64, write_plan(test_plan(weights_bytes)),
-                                       {"whet_test_reverse", "whet_test_add"}, weights, weights_bytes);
-    EXPECT_TRUE(status.ok()) << status.error().message;
-    status = link_model({path("image.o"), WHET_TEST_KERNELS}, path("model.so"), scratch_->path(), 1);
+  Status link_with(const WeightTable& weights, const std::vector<std::string>& kernels) {
+    const std::string plan = write_plan(test_plan(weights.bytes()));
+    write_file(path("image.o"), image_object(kElfX86_64, plan, kernels, weights.bytes()));
+    return link_model({path("image.o"), WHET_TEST_KERNELS}, weights, path("model.so"), scratch_->path(), 1);
+  }
+  /// Links the test model and gives its path. Other weights may stand before its own.
+  std::string link(std::int64_t other_weights = 0) {
+    WeightTable weights;
+    if (other_weights > 0) weights.add(Tensor(DType::f32, {other_weights / 4}));
+    weights.add(Tensor::of(DType::f32, {1024}, weights_));
+    const Status status = link_with(weights, {"whet_test_reverse", "whet_test_add"});
     EXPECT_TRUE(status.ok()) << status.error().message;
     return path("model.so");
   }
@@ -98,7 +103,22 @@ TEST_F(Link, MakesAModelThatRuns) {
   expect_right(model, options);
 }
 
-TEST_F(Link, CarriesWeightsOfManyHugePages) { expect_right(link((std::uint64_t{40} << 20) + 4096)); }
+TEST_F(Link, CarriesWeightsOfManyHugePages) { expect_right(link(std::int64_t{40} << 20)); }
+
+TEST_F(Link, PutsTheWeightsBehindTheCodeAsASegmentOfTheirOwn) {
+  const std::string elf = read_file(link(1 << 20));
+  Elf64_Ehdr header;
+  std::memcpy(&header, elf.data(), sizeof header);
+  std::vector<Elf64_Phdr> segments(header.e_phnum);
+  std::memcpy(segments.data(), elf.data() + header.e_phoff, segments.size() * sizeof(Elf64_Phdr));
+  std::erase_if(segments, [](const Elf64_Phdr& s) { return s.p_type != PT_LOAD; });
+  ASSERT_TRUE(std::ranges::is_sorted(segments, {}, &Elf64_Phdr::p_vaddr));
+  const Elf64_Phdr& weights = segments.back();
+  EXPECT_EQ(weights.p_vaddr, kWeightsAddress);
+  EXPECT_EQ(weights.p_flags, static_cast<Elf64_Word>(PF_R));
+  EXPECT_EQ(weights.p_offset + weights.p_filesz + sizeof(whet_file_trailer), elf.size());
+  EXPECT_EQ(std::memcmp(elf.data() + weights.p_offset + weights.p_filesz - 4096, weights_.data(), 4096), 0);
+}
 
 /// Names in the dynamic symbol table: {defined, undefined}.
 std::pair<std::set<std::string>, std::set<std::string>> dynamic_symbols(const std::string& elf) {
@@ -130,17 +150,16 @@ TEST_F(Link, ExportsOneSymbolAndNeedsOnlyTheCLibrary) {
 }
 
 TEST_F(Link, SaysWhatTheLinkerSays) {
-  const Status status = link_model({path("missing.o")}, path("model.so"), scratch_->path(), 1);
+  const Status status = link_model({path("missing.o")}, {}, path("model.so"), scratch_->path(), 1);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message.find("missing.o"), std::string::npos) << status.error().message;
   EXPECT_EQ(read_file(path("model.so")), "") << "nothing is left behind";
 }
 
 TEST_F(Link, RefusesAMissingKernel) {
-  ASSERT_TRUE(write_image_object(path("image.o"), kElfX86_64, write_plan(test_plan(4096)),
-                                 {"no_such_kernel", "whet_test_add"}, {}, 4096)
-                  .ok());
-  const Status status = link_model({path("image.o"), WHET_TEST_KERNELS}, path("model.so"), scratch_->path(), 1);
+  WeightTable weights;
+  weights.add(Tensor::of(DType::f32, {1024}, weights_));
+  const Status status = link_with(weights, {"no_such_kernel", "whet_test_add"});
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message.find("no_such_kernel"), std::string::npos) << status.error().message;
 }

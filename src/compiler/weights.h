@@ -1,14 +1,21 @@
 #pragma once
 
+#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/image_object.h"
 #include "tensor/tensor.h"
 
 namespace whet {
 
-/// The section of weights in the making: tensors in the order in which the plan first reads them, equal ones stored
+/// Some of the weights as they stand in a compiled model.
+struct WeightPiece {
+  std::uint64_t offset = 0;
+  const void* data = nullptr;
+  std::uint64_t bytes = 0;
+};
+
+/// The weights of a model in the making: tensors in the order in which the plan first reads them, equal ones stored
 /// once.
 class WeightTable {
  public:
@@ -16,7 +23,7 @@ class WeightTable {
   std::uint64_t add(const Tensor&);
 
   std::uint64_t bytes() const { return bytes_; }
-  /// Points into the tensors that were added.
+  /// Points into the tensors that were added: pieces at ascending offsets, zeros between and to the end.
   std::vector<WeightPiece> pieces() const;
 
  private:
