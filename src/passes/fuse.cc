@@ -6,6 +6,7 @@
 
 #include "passes/attention.h"
 #include "passes/operator_class.h"
+#include "passes/permutation.h"
 #include "passes/squeeze.h"
 
 namespace whet {
@@ -247,7 +248,7 @@ class Fusion {
     std::set<Index> groups = {root(n)};
     for (Index k : readers) {
       if (!only_moves_or_maps(k) || !summary(k).alone()) return false;
-      if (summary(n).arithmetic && repeats(k, n)) return false;
+      if (summary(n).arithmetic && (repeats(k, n) || is_crowded(k))) return false;
       groups.insert(root(k));
     }
     return true;
@@ -262,6 +263,16 @@ class Fusion {
       return elements(k) > num_elements(graph_.value(graph_.nodes[k].inputs[0]).type.shape);
     }
     return is_elementwise(k) && elements(k) > elements(n);
+  }
+
+  /// A concatenation of so many and so narrow parts that a vector of it spans several: each would be computed for all of
+  /// its lanes.
+  bool is_crowded(Index k) const {
+    constexpr std::size_t kMany = 4, kNarrow = 8;
+    const Node& node = graph_.nodes[k];
+    const auto* concat = std::get_if<ConcatOperator>(&node.op);
+    return concat && node.inputs.size() >= kMany && concat->axis == std::ssize(shape(k)) - 1 &&
+           shape(k).back() < static_cast<std::int64_t>(kNarrow * node.inputs.size());
   }
 
   /// n is computed inside its only consumer, which reduces it: each element once, or as padding.
@@ -314,17 +325,28 @@ bool writes(const Graph& graph, const std::vector<NodeId>& nodes, ValueId id) {
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return graph.node(n).output == id; });
 }
 
+/// How many elements stay together in a transpose; 0 for other operators.
+std::int64_t row_that_moves(const Graph& graph, const Node& node) {
+  const auto* op = std::get_if<TransposeOperator>(&node.op);
+  if (!op) return 0;
+  const Move move = essential({graph.value(node.inputs[0]).type.shape, op->perm});
+  return move.perm.empty() ? 0 : move.source[static_cast<std::size_t>(move.perm.back())];
+}
+
 /// An alias at the edge of a group leaves it. At the end a slice stays, which spares computing the rest, and a reshape
-/// when it gives longer innermost rows, which are what gets vectorized.
+/// when it gives longer innermost rows, which are what gets vectorized; not behind a lone transpose whose rows are long
+/// enough: it is fast where its elements keep their coordinates.
 void drop_edge_aliases(const Graph& graph, std::vector<NodeId>& nodes) {
+  constexpr std::int64_t kLongRow = 16;
   auto is_edge = [&](NodeId id) {
     if (!alias_offset(graph, graph.node(id))) return false;
     const ValueId input = graph.node(id).inputs[0], output = graph.node(id).output;
     if (!writes(graph, nodes, input)) return true;
     if (!is_reshape(graph, id)) return false;
-    const bool last = nodes.back() == id;
+    if (nodes.back() != id) return false;
+    if (nodes.size() == 2 && row_that_moves(graph, graph.node(nodes.front())) >= kLongRow) return true;
     const Shape &from = graph.value(input).type.shape, &to = graph.value(output).type.shape;
-    return last && (to.empty() || (!from.empty() && from.back() >= to.back()));
+    return to.empty() || (!from.empty() && from.back() >= to.back());
   };
   for (auto edge = nodes.begin(); (edge = std::find_if(nodes.begin(), nodes.end(), is_edge)) != nodes.end();) {
     nodes.erase(edge);

@@ -94,6 +94,30 @@ TEST(Fuse, LeavesAReshapeAtTheEdgeAsAnAlias) {
   EXPECT_EQ(groups_of(alone.finish({alone.add("r", ReshapeOperator{{4}}, {alone.input("x", {2, 2})})})), "");
 }
 
+TEST(Fuse, FlattensAPictureByAnAliasBehindItsTranspose) {
+  const auto flattened = [](std::int64_t side) {
+    GraphBuilder build;
+    const ValueId turned =
+        build.add("turned", TransposeOperator{{0, 3, 1, 2}}, {build.input("x", {1, side, side, 32})});
+    return groups_of(build.finish({build.add("flat", ReshapeOperator{{1, side * side * 32}}, {turned})}));
+  };
+  EXPECT_EQ(flattened(7), "transpose -> turned\n") << "rows of 49 that stay together";
+  EXPECT_EQ(flattened(2), "transpose+reshape -> flat\n") << "rows of 4: the flat ones are longer";
+}
+
+TEST(Fuse, LeavesNarrowPartsOfACrowdedConcatenationByThemselves) {
+  const auto encoded = [](std::int64_t width) {
+    GraphBuilder build;
+    const ValueId x = build.input("x", {64, width});
+    std::vector<ValueId> parts;
+    for (const UnaryKind kind : {UnaryKind::sin, UnaryKind::cos, UnaryKind::exp, UnaryKind::tanh})
+      parts.push_back(build.unary("part" + std::to_string(parts.size()), kind, x));
+    return groups_of(build.finish({build.add("y", ConcatOperator{1}, parts)}));
+  };
+  EXPECT_EQ(encoded(3), "sin -> part0\ncos -> part1\nexp -> part2\ntanh -> part3\nconcat -> y\n");
+  EXPECT_EQ(encoded(16), "sin+cos+exp+tanh+concat -> y\n");
+}
+
 TEST(Fuse, ComputesNothingAnewForEachPlaceOfABroadcast) {
   GraphBuilder build;
   const ValueId x = build.input("x", {8, 1}), y = build.input("y", {8, 16});

@@ -323,16 +323,18 @@ class Conversion {
     return ok_status();
   }
 
-  /// Where a part ends as stored; extents of 1 decide only when there is nothing else, and a part that reads no
-  /// dimension stays behind the one before it.
+  /// Where a part ends as stored, by its long dimensions: a pixel's share of an upsampled row (2 of [C, 2, 2] channels)
+  /// goes where the row is. Short ones, and then those of 1, decide only when there is nothing else, and a part that
+  /// reads no dimension stays behind the one before it.
   static std::size_t place_of(const ReshapePart& part, const Shape& in, const Permutation& order, std::size_t before) {
-    std::optional<std::size_t> any, moving;
-    for (std::size_t d = part.in_begin; d < part.in_end; ++d) {
-      const std::size_t place = position_of(order, static_cast<std::int64_t>(d));
-      any = std::max(any.value_or(0), place);
-      if (in[d] != 1) moving = std::max(moving.value_or(0), place);
+    constexpr std::int64_t kLong = 5;
+    std::optional<std::size_t> place;
+    for (const std::int64_t least : {kLong, std::int64_t{2}, std::int64_t{1}}) {
+      for (std::size_t d = part.in_begin; d < part.in_end; ++d)
+        if (in[d] >= least) place = std::max(place.value_or(0), position_of(order, static_cast<std::int64_t>(d)));
+      if (place) break;
     }
-    return moving.value_or(any.value_or(before));
+    return place.value_or(before);
   }
 
   /// A reshape cuts both shapes into parts of equal counts; a part's dimensions have to stand together and in the

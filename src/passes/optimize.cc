@@ -1,6 +1,7 @@
 #include "passes/optimize.h"
 
 #include "passes/batch_norm.h"
+#include "passes/channel_groups.h"
 #include "passes/common_subexpressions.h"
 #include "passes/dead_code.h"
 #include "passes/fold_constants.h"
@@ -18,6 +19,7 @@ const std::vector<Pass>& graph_passes() {
       {"fold constants", fold_constants},
       {"simplify", simplify_graph},
       {"common subexpressions", share_common_subexpressions},
+      {"channel groups", spread_channel_groups},
       {"channels last", convert_to_channels_last},
       {"simplify", simplify_graph},
       {"dead code", remove_dead_code},

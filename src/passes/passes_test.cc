@@ -1,4 +1,6 @@
+#include "ops/evaluate_graph.h"
 #include "passes/batch_norm.h"
+#include "passes/channel_groups.h"
 #include "passes/common_subexpressions.h"
 #include "passes/dead_code.h"
 #include "passes/fold_constants.h"
@@ -205,6 +207,67 @@ TEST(Layout, ShufflesChannelsWithoutTurningTheImage) {
             "merge: f32[1x6x6x4] = reshape(turn_turned)\n"
             "b: f32[1x1x1x4] = conv(merge, b_w_turned, b_b) channels_last\n"
             "y: f32[1x4] = reshape(b)\n");
+}
+
+TEST(Layout, UpsampledPixelsKeepChannelsLast) {
+  const Graph graph = graph_of({1, 4, 6, 6}, [](GraphBuilder& build, ValueId x) {
+    x = build.conv("a", x, 32, 1);
+    x = build.add("split", ReshapeOperator{{1, 8, 2, 2, 6, 6}}, {x});
+    x = build.add("turn", TransposeOperator{{0, 1, 4, 2, 5, 3}}, {x});
+    x = build.add("merge", ReshapeOperator{{1, 8, 12, 12}}, {x});
+    x = build.conv("b", x, 8, 12);
+    return build.add("y", ReshapeOperator{{1, 8}}, {x});
+  });
+  EXPECT_EQ(layout_of(graph),
+            "x_turned: f32[1x6x6x4] = transpose(x) perm=[0,2,3,1]\n"
+            "a: f32[1x6x6x32] = conv(x_turned, a_w_turned, a_b) channels_last\n"
+            "split: f32[1x6x6x8x2x2] = reshape(a)\n"
+            "turn_turned: f32[1x6x2x6x2x8] = transpose(split) perm=[0,1,4,2,5,3]\n"
+            "merge: f32[1x12x12x8] = reshape(turn_turned)\n"
+            "b: f32[1x1x1x8] = conv(merge, b_w_turned, b_b) channels_last\n"
+            "y: f32[1x8] = reshape(b)\n");
+}
+
+/// A picture of 4 channels minus the means of its groups, times a factor a group.
+Graph grouped_norm(std::int64_t groups, bool flat_is_an_output = false) {
+  GraphBuilder build;
+  const ValueId flat = build.add("flat", ReshapeOperator{{1, groups, 36 / groups}}, {build.input("x", {1, 4, 3, 3})});
+  const ValueId mean = build.add("mean", ReduceOperator{ReduceKind::mean, {2}, true}, {flat});
+  const ValueId centered = build.binary("centered", BinaryKind::sub, flat, mean);
+  const ValueId scaled = build.binary("scaled", BinaryKind::mul, centered, build.constant("s", {groups, 1}));
+  const ValueId y = build.add("y", ReshapeOperator{{1, 4, 3, 3}}, {scaled});
+  return build.finish(flat_is_an_output ? std::vector{y, flat} : std::vector{y});
+}
+
+TEST(ChannelGroups, AreSpreadOverThePictureThatWasFlattened) {
+  EXPECT_EQ(after(spread_channel_groups, grouped_norm(2)),
+            "flat: f32[1x2x2x3x3] = reshape(x)\n"
+            "mean: f32[1x2x1x1x1] = reduce_mean(flat) axes=[2,3,4]\n"
+            "centered: f32[1x2x2x3x3] = sub(flat, mean)\n"
+            "scaled: f32[1x2x2x3x3] = mul(centered, s_spread)\n"
+            "y: f32[1x4x3x3] = reshape(scaled)\n");
+  const Graph one = spread_channel_groups(grouped_norm(1)).value();
+  EXPECT_EQ(after(simplify_graph, one),
+            "mean: f32[1x1x1x1] = reduce_mean(x) axes=[1,2,3]\n"
+            "centered: f32[1x4x3x3] = sub(x, mean)\n"
+            "scaled: f32[1x4x3x3] = mul(centered, s_spread)\n");
+}
+
+TEST(ChannelGroups, GiveTheSameAnswers) {
+  Rng rng(7);
+  const std::vector<Tensor> x = {Tensor::random({DType::f32, {1, 4, 3, 3}}, rng)};
+  for (std::int64_t groups : {1, 2}) {
+    const Graph before = grouped_norm(groups), behind = spread_channel_groups(before).value();
+    const Tensor want = evaluate_graph(before, x).value()[before.outputs[0].index()];
+    const Tensor got = evaluate_graph(behind, x).value()[behind.outputs[0].index()];
+    ASSERT_EQ(got.type(), want.type());
+    for (std::int64_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got.get(i), want.get(i), 1e-6) << groups << " " << i;
+  }
+}
+
+TEST(ChannelGroups, StayFlatWhereSomethingElseReadsThem) {
+  const Graph graph = grouped_norm(2, true);
+  EXPECT_EQ(after(spread_channel_groups, graph), nodes_of(graph));
 }
 
 TEST(ScaleShift, GoesIntoTheConvolutionBeforeAndBehind) {

@@ -387,6 +387,19 @@ TEST(Patterns, AClassifierStaysSeparate) {
 
 // ---- Moves
 
+/// Torch exports GroupNorm as a reshape to [N, G, M] and back: nothing turns the picture on the way.
+TEST(Patterns, GroupNormalization) {
+  Pattern p;
+  const ValueId x = p.conv("a", p.input("x", {1, 16, 4, 4}), 16, 1);
+  const ValueId flat = p.reshape("flat", x, {1, 4, 64});
+  const ValueId centred = p.binary("centred", B::sub, flat, p.mean("mean", flat));
+  const ValueId variance = p.shifted("variance", p.mean("squares", p.times("square", centred, centred)), 1e-5);
+  const ValueId normal = p.over("normal", centred, p.unary("deviation", U::sqrt, variance));
+  const ValueId y = p.conv("b", p.reshape("picture", normal, {1, 16, 4, 4}), 8, 1);
+  EXPECT_EQ(groups_of(p.finish({y})),
+            "transpose\nconv\nreduce_mean\nsub\nmul+reduce_mean+add+sqrt\ndiv+reshape\nconv\ntranspose\n");
+}
+
 TEST(Patterns, ChannelShuffle) {
   Pattern p;
   const ValueId x = p.input("x", {1, 16, 4, 4});

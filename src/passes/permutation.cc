@@ -1,5 +1,6 @@
 #include "passes/permutation.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace whet {
@@ -40,6 +41,29 @@ bool moves_only_ones(const Shape& source, const Permutation& perm) {
     last = p;
   }
   return true;
+}
+
+Move essential(const Move& move) {
+  std::vector<std::int64_t> first;  // of the source's dimensions that are one, in the order of the result
+  Shape extents;
+  std::int64_t next = -1;  // what would continue the last of them
+  for (std::int64_t p : move.perm) {
+    const std::int64_t extent = move.source[static_cast<std::size_t>(p)];
+    if (extent == 1) continue;
+    if (p == next) {
+      extents.back() *= extent;
+    } else {
+      first.push_back(p), extents.push_back(extent);
+    }
+    for (next = p + 1; next < std::ssize(move.source) && move.source[static_cast<std::size_t>(next)] == 1;) ++next;
+  }
+  Move result{Shape(first.size()), Permutation(first.size())};
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const auto place = std::count_if(first.begin(), first.end(), [&](std::int64_t other) { return other < first[i]; });
+    result.perm[i] = place;
+    result.source[static_cast<std::size_t>(place)] = extents[i];
+  }
+  return result;
 }
 
 }  // namespace whet

@@ -21,4 +21,12 @@ std::vector<std::int64_t> permuted(const std::vector<std::int64_t>& list, const 
 /// True when the dimensions with extents other than 1 keep their order: then the bytes stay where they are.
 bool moves_only_ones(const Shape& source, const Permutation& perm);
 
+/// A transpose of a tensor of shape `source`.
+struct Move {
+  Shape source;
+  Permutation perm;
+};
+/// The same move of bytes with as few dimensions as it has: none of 1, and those that stay neighbours are one.
+Move essential(const Move&);
+
 }  // namespace whet

@@ -424,7 +424,6 @@ std::optional<Sketch> attention_sketch(const ComputeDag& dag, const Target& targ
   };
   // Heads alone give every worker its share.
   const bool whole = a.heads % target.threads == 0 || a.heads >= 8 * target.threads;
-  // A short row is one step of four vectors: its sums would wait for themselves.
   // A short row is one step of four vectors: two rows at a time do not wait for their sums.
   sketch.preferred = {{"heads", {whole}},        {"rows", {cut.rows}},
                       {"row1", {cut.scores.ow}}, {"keys", {cut.scores.oc}},

@@ -107,7 +107,10 @@ struct Nest {
   }
 };
 
-/// Tiles of n x n that an intrinsic turns: `across` is the axis that is read along.
+constexpr std::int64_t kTilesInAPiece = 16;
+
+/// Tiles of n x n that an intrinsic turns: `across` is the axis that is read along. Where the second-level cache does not
+/// hold the tensor, a piece of its rows goes through all tiles across before the next: they share cache lines.
 void turn(Scheduler& s, OpId op, std::size_t across, std::int64_t n, const ElementPlan& plan) {
   const std::vector<LoopId> loops = s.loops(op);
   const std::size_t last = last_axis(s.tree().dag.op(op).element().axes);
@@ -116,7 +119,14 @@ void turn(Scheduler& s, OpId op, std::size_t across, std::int64_t n, const Eleme
   std::vector<LoopId> outer;
   for (std::size_t k = 0; k < loops.size(); ++k)
     if (k != across && k != last) outer.push_back(loops[k]);
-  outer.push_back(read.outer), outer.push_back(stored.outer);
+  const Op& result = s.tree().dag.op(op);
+  const bool large = num_elements(result.shape) * size_of(result.dtype) > plan.target.l2_bytes;
+  if (large && result.shape[last] > n * kTilesInAPiece) {
+    const Scheduler::Pair piece = s.split(stored.outer, kTilesInAPiece, Tail::guard);
+    outer.insert(outer.end(), {piece.outer, read.outer, piece.inner});
+  } else {
+    outer.insert(outer.end(), {read.outer, stored.outer});
+  }
   std::vector<LoopId> order = outer;
   order.push_back(read.inner), order.push_back(stored.inner);
   s.reorder(order);
@@ -133,9 +143,17 @@ bool can_turn(const Scheduler& s, OpId op, std::size_t across, std::int64_t n, c
 }  // namespace
 
 std::int64_t turned_tile(const ComputeDag& dag, OpId op) {
-  const std::optional<std::size_t> across = axis_across(dag.op(op).element());
-  for (const std::int64_t n : {16, 8})
-    if (across && can_turn(Scheduler(dag), op, *across, n, {})) return n;
+  const Element& element = dag.op(op).element();
+  const std::optional<std::size_t> across = axis_across(element);
+  if (!across) return 0;
+  const auto covered = [&](std::int64_t n) {
+    const auto rounded = [&](std::size_t axis) { return (element.axes[axis].extent + n - 1) / n * n; };
+    return rounded(*across) * rounded(last_axis(element.axes));
+  };
+  for (const std::int64_t n : {16, 8}) {
+    const bool wasteful = n == 16 && 5 * covered(8) < 4 * covered(16);
+    if (!wasteful && can_turn(Scheduler(dag), op, *across, n, {})) return n;
+  }
   return 0;
 }
 

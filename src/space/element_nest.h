@@ -29,7 +29,8 @@ bool gathers(const ComputeDag&, OpId op);
 /// A tensor is read along another axis than the op's innermost one, along which its result is stored.
 bool is_transpose(const ComputeDag&, OpId);
 
-/// The largest tile of a plain transpose that is turned in registers, 16 or 8; 0 where there is none.
+/// The tile of a plain transpose that is turned in registers: 16, or 8 where that covers much less behind the ends; 0
+/// where there is none.
 std::int64_t turned_tile(const ComputeDag&, OpId);
 
 /// The last of the axes with more than one element; the first where there is none.

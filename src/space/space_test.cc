@@ -179,6 +179,30 @@ return t
       t
 )");
 }
+TEST(DefaultSchedule, OfALargeTransposeGoesPieceByPiece) {
+  // Of 19 rows tiles of 8 cover 24, tiles of 16 cover 32.
+  const char* text = R"(
+x = PLACEHOLDER [50176, 19]
+t(i, j) = x[j, i] for i in 19, j in 50176  # injective
+return t
+)";
+  const ComputeDag d = dag(text);
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel j.0 in 392
+  for i.0 in 3  # 19 by 8, overlap
+    for j.1 in 16
+      for i.1 in 8  # tensorize transpose8
+        for j.2 in 8
+          t
+)");
+}
+TEST(DefaultSchedule, OfALargeTransposeOfFewRowsHasASchedule) {
+  const char* text = R"(
+x = PLACEHOLDER [500000, 3]
+t(i, j) = x[j, i] for i in 3, j in 500000  # injective
+return t
+)";
+  EXPECT_TRUE(default_steps(dag(text), avx512()).ok());
+}
 TEST(DefaultSchedule, OfATransposeThatComputesGoesByTiles) {
   const char* text = R"(
 x = PLACEHOLDER [64, 48]

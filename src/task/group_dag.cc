@@ -1,8 +1,10 @@
 #include "task/group_dag.h"
 
 #include <map>
+#include <optional>
 
 #include "ops/define.h"
+#include "passes/permutation.h"
 
 namespace whet {
 namespace {
@@ -16,10 +18,29 @@ Op literal_op(const std::string& name, const Tensor& value) {
   return {name, value.dtype(), value.shape(), std::move(element)};
 }
 
+/// A transpose by itself, over as few dimensions as it has: longer rows for its kernel, and more that are the same task.
+/// Nothing for other groups.
+Result<std::optional<ComputeDag>> lone_transpose(const Graph& graph, const Group& group) {
+  const Node& node = graph.node(group.nodes.front());
+  const auto* op = std::get_if<TransposeOperator>(&node.op);
+  if (!op || group.nodes.size() != 1) return std::optional<ComputeDag>();
+  const Value& from = graph.value(node.inputs[0]);
+  const Move move = essential({from.type.shape, op->perm});
+  if (move.source.size() < 2) return std::optional<ComputeDag>();
+  const TensorType source{from.type.dtype, move.source}, result{from.type.dtype, permuted(move.source, move.perm)};
+  ComputeDag dag;
+  const OpId in = dag.add({"p0", source.dtype, source.shape, Placeholder{.constant = from.constant.has_value()}});
+  WHET_TRY(const OpId out, define(dag, TransposeOperator{move.perm}, {in}, {source}, result, name_of(node.op)));
+  dag.outputs = {out};
+  return std::optional(std::move(dag));
+}
+
 }  // namespace
 
 Result<ComputeDag> group_dag(const FusedGraph& fused, const Group& group) {
   const Graph& graph = fused.graph;
+  WHET_TRY(std::optional<ComputeDag> transpose, lone_transpose(graph, group));
+  if (transpose) return std::move(*transpose);
   ComputeDag dag;
   std::map<ValueId, OpId> ops;
   for (ValueId id : group.inputs) {

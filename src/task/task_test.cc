@@ -114,6 +114,19 @@ TEST(Tasks, CallThingsAsPeopleDo) {
             "1 x softmax 1x10\n");
 }
 
+TEST(GroupDag, OfATransposeHasAsFewDimensionsAsItNeeds) {
+  const auto shapes = [](Shape shape, std::vector<std::int64_t> perm) {
+    GraphBuilder build;
+    const ValueId y = build.add("y", TransposeOperator{std::move(perm)}, {build.input("x", std::move(shape))});
+    const FusedGraph fused = fuse(build.finish({y}), true).value();
+    const ComputeDag dag = group_dag(fused, fused.groups[0]).value();
+    return to_string(dag.ops[0].shape) + " -> " + to_string(dag.op(dag.outputs[0]).shape);
+  };
+  EXPECT_EQ(shapes({1, 7, 7, 32}, {0, 3, 1, 2}), "49x32 -> 32x49");
+  EXPECT_EQ(shapes({1, 32, 7, 7}, {0, 2, 3, 1}), "32x49 -> 49x32");
+  EXPECT_EQ(shapes({2, 5, 1, 3, 4}, {0, 3, 2, 4, 1}), "2x5x12 -> 2x12x5") << "a dimension of 1 parts nothing";
+  EXPECT_EQ(shapes({2, 3, 4}, {2, 1, 0}), "2x3x4 -> 4x3x2");
+}
 TEST(GroupDag, HasPlaceholdersInTheOrderOfTheInputsAndLiteralsInItsExpressions) {
   GraphBuilder build;
   const ValueId x = build.input("x", {2, 3});

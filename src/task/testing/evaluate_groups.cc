@@ -35,9 +35,10 @@ class Run {
   Status run(const Group& group) {
     WHET_TRY(const ComputeDag dag, group_dag(fused_, group));
     std::vector<Tensor> inputs;
-    for (ValueId id : group.inputs) inputs.push_back(value(id));
+    for (ValueId id : group.inputs) inputs.push_back(value(id).reshaped(dag.ops[inputs.size()].shape));
     WHET_TRY(const std::vector<Tensor> outputs, evaluate(dag, inputs));
-    for (std::size_t k = 0; k < outputs.size(); ++k) known_[group.outputs[k]] = outputs[k];
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      known_[group.outputs[k]] = outputs[k].reshaped(fused_.graph.value(group.outputs[k]).type.shape);
     return ok_status();
   }
 
