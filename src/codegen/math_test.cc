@@ -233,13 +233,14 @@ TEST(NativeMath, RoundsExactly) {
 
 // ---- Division by one number
 
-/// x / divisor, the divisor in a register, through its reciprocal where the processor can.
-std::vector<float> quotients(const std::vector<float>& x, float divisor, const Target& target) {
+/// x / divisor, or x / sqrt(divisor), the divisor in a register, through its reciprocal where the processor can.
+std::vector<float> quotients(const std::vector<float>& x, float divisor, const Target& target, bool root = false) {
   const auto n = static_cast<std::int64_t>(x.size());
   const int lanes = target.lanes(4);
   Builder b("divide");
   const BufferId in = b.input(n), d = b.input(1), y = b.output(n), held = b.scratch(Scope::registers, 1);
-  b.p.body = block({b.put(held, 0, b.at(d, 0)), b.loop(n / lanes, [&](Expr i) {
+  const Expr by = root ? make_expr(DType::f32, 1, Call{MathFn::sqrt, {b.at(d, 0)}}) : b.at(d, 0);
+  b.p.body = block({b.put(held, 0, by), b.loop(n / lanes, [&](Expr i) {
                       const Expr at = ramp(i * lanes, 1, lanes);
                       return b.put(y, at, b.at(in, at) / broadcast(b.at(held, 0), lanes));
                     })});
@@ -270,6 +271,17 @@ TEST(Division, ThroughAReciprocalIsTheDivision) {
                           : error_of(got[i], want) <= 2)
             << x[i] << " / " << divisor << ": " << got[i] << ", expected " << want << " for " << target.mcpu;
       }
+    }
+}
+
+TEST(Division, ByARootIsWithinTwoUnits) {
+  const std::vector<float> x = samples(64, 40961);
+  for (const Target& target : runnable_targets())
+    for (float square : {2.0f, 1e-5f, 3e7f, 0x1p-100f, 0x1p-140f, 0.0f, kInf}) {
+      const std::vector<float> got = quotients(x, square, target, true);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        ASSERT_LE(error_of(got[i], x[i] / std::sqrt(square)), 2)
+            << x[i] << " / sqrt(" << square << ") for " << target.mcpu;
     }
 }
 

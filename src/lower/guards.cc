@@ -72,11 +72,32 @@ std::int64_t unrolled_stores(const Stmt& s) {
                     s->kind);
 }
 
+/// The buffers that `s` stores to, and never sets but by what they hold: those that it reduces into.
+std::set<BufferId> reduced_in(const Stmt& s) {
+  std::set<BufferId> reduced, set;
+  for_each(
+      s,
+      [&](const Stmt& part) {
+        const Store* store = std::get_if<Store>(&part->kind);
+        if (!store) return;
+        bool reads = false;
+        for_each(store->value, [&](const Expr& e) {
+          const Load* load = std::get_if<Load>(&e->kind);
+          reads = reads || (load && load->source.index() == store->buffer.index());
+        });
+        (reads ? reduced : set).insert(store->buffer);
+      },
+      nullptr);
+  for (BufferId id : set) reduced.erase(id);
+  return reduced;
+}
+
 /// A condition found inside a loop, with the binders between.
 struct Found {
   Expr condition;
-  std::vector<Stmt> binders;  ///< Loops and Lets, outermost first
-  bool guards_loop = false;   ///< a loop stands inside the If
+  std::vector<Stmt> binders;   ///< Loops and Lets, outermost first
+  bool guards_loop = false;    ///< a loop stands inside the If
+  std::set<BufferId> reduced;  ///< buffers that are reduced into inside the If
 };
 
 /// What of a guard's sum is known before the tile's own (unrolled, vectorized) loops begin.
@@ -390,7 +411,7 @@ class GuardResolver {
                      },
                      [&](const If& i) {
                        for (const Expr& c : conjuncts_of(i.condition))
-                         out.push_back({c, binders, contains_loop(i.then_body)});
+                         out.push_back({c, binders, contains_loop(i.then_body), reduced_in(i.then_body)});
                        collect(i.then_body, binders, out);
                        if (i.else_body.defined()) collect(i.else_body, binders, out);
                      },
@@ -399,6 +420,28 @@ class GuardResolver {
                      },
                      [](const auto&) {}},
                s->kind);
+  }
+
+  /// A guard that will stand around several stores of a tile once it has been moved outwards, and is tested once a tile:
+  /// copies of the tile would cost more, in time to compile them above all. (Tests inside a loop of a reduction are many.)
+  static bool is_cheap(const Found& found) {
+    std::int64_t stores = 1;
+    std::size_t inside = found.binders.size();
+    for (; inside > 0; --inside) {
+      const Loop* loop = std::get_if<Loop>(&found.binders[inside - 1]->kind);
+      if (!loop || uses(found.condition, loop->index)) break;
+      const std::int64_t* extent = as_int(loop->extent);
+      if (extent && loop->kind == LoopKind::unrolled) stores *= *extent;
+      if (extent && loop->kind == LoopKind::vectorized) stores *= (*extent + 15) / 16;
+    }
+    const bool repeated = std::any_of(
+        found.binders.begin(), found.binders.begin() + static_cast<std::ptrdiff_t>(inside), [&](const Stmt& binder) {
+          if (!is_serial(binder)) return false;
+          const std::set<BufferId> reduced = reduced_in(std::get<Loop>(binder->kind).body);
+          return std::any_of(found.reduced.begin(), found.reduced.end(),
+                             [&](BufferId id) { return reduced.contains(id); });
+        });
+    return stores > 1 && !repeated;
   }
 
   /// A serial inner loop will take the condition into its own bounds.
@@ -448,6 +491,7 @@ class GuardResolver {
                                            [](const Stmt& b) { return std::holds_alternative<Loop>(b->kind); });
       if (serial && outer_only && found.guards_loop)
         continue;  // tested once an iteration, around a loop: cheap as it is
+      if (is_cheap(found)) continue;
       if (decided(found, v, high, high)) {
         std::int64_t undecided = low, decided_from = high;  // [decided_from, high] is decided, [undecided, high] is not
         while (decided_from - undecided > 1) {

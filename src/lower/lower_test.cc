@@ -383,6 +383,28 @@ TEST(Padding, IsTestedOnceForALoopOverChannelsSoThatTilesShareTheirCode) {
 )");
 }
 
+constexpr const char* kPaddedRows = R"(
+x = PLACEHOLDER [12, 4, 16]
+w = PLACEHOLDER [3, 16]
+p(i, j, c) = select((i >= 1) && (i < 13), x[(i - 1), j, c], 0f) for i in 14, j in 4, c in 16
+y(i, j, c) += (p[(i + r), j, c]*w[r, c]) for i in 12, j in 4, c in 16, r in 3
+return y
+)";
+TEST(Padding, IsTestedOnceATileWhereItGuardsARowOfIt) {
+  EXPECT_EQ(after("simplify", kPaddedRows, "inline o2; reorder l3 l6 l4 l5; unroll l6; unroll l4; vectorize l5"),
+            R"(  for i in 0 .. 12
+    unroll j in 0 .. 4
+      vector c in 0 .. 16
+        y[i, j, c] = 0f
+    unroll r in 0 .. 3
+      if ((i + r) >= 1)
+        if ((i + r) < 13)
+          unroll j in 0 .. 4
+            vector c in 0 .. 16
+              y[i, j, c] = (y[i, j, c] + (x[((i + r) - 1), j, c]*w[r, c]))
+)");
+}
+
 constexpr const char* kBlocked = R"(
 x = PLACEHOLDER [8]
 w = PLACEHOLDER [8, 4] const

@@ -1,6 +1,7 @@
 #include "lower/reciprocals.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "lower/rename.h"
@@ -32,9 +33,26 @@ struct Divisions {
   }
 };
 
+/// The buffers that hold roots. A root is a rounded number, whatever is divided by it.
+std::set<BufferId> buffers_of_roots(const Program& program) {
+  std::set<BufferId> roots;
+  for_each(
+      program.body,
+      [&](const Stmt& part) {
+        const Store* store = std::get_if<Store>(&part->kind);
+        if (!store) return;
+        for_each(store->value, [&](const Expr& e) {
+          const Call* call = std::get_if<Call>(&e->kind);
+          if (call && call->fn == MathFn::sqrt) roots.insert(store->buffer);
+        });
+      },
+      nullptr);
+  return roots;
+}
+
 class Reciprocals {
  public:
-  explicit Reciprocals(Program& program) : program_(program) {
+  explicit Reciprocals(Program& program) : program_(program), roots_(buffers_of_roots(program)) {
     Divisions all;
     find(program.body, 1, all);
     divides_ = all.count > 0;
@@ -101,6 +119,10 @@ class Reciprocals {
     return program_.buffer(BufferId(read->source.value)).scope == Scope::registers ? all->a : Expr();
   }
 
+  bool is_root(const Expr& divisor) const {
+    return roots_.contains(BufferId(std::get<Load>(divisor->kind).source.value));
+  }
+
   void find(const Stmt& s, std::int64_t times, Divisions& found) const {
     if (const Loop* loop = std::get_if<Loop>(&s->kind)) {
       if (loop->kind == LoopKind::parallel) found.keeps = false;  // its registers live inside
@@ -165,6 +187,7 @@ class Reciprocals {
       const Expr x = by_reciprocals(std::get<Binary>(part->kind).a, of);
       const Expr d = broadcast(divisor, part->lanes), r = broadcast(of(divisor), part->lanes);
       const Expr q = x * r;
+      if (is_root(divisor)) return q;
       // In this order a zero keeps its sign. Infinities make NaN of the correction, and need none.
       const Expr corrected = q - (q * d - x) * r;
       return select(binary(BinaryOp::ne, corrected, corrected), q, corrected);
@@ -172,6 +195,7 @@ class Reciprocals {
   }
 
   Program& program_;
+  std::set<BufferId> roots_;
   bool divides_ = false, waits_for_divisions_ = false;
 };
 
