@@ -16,6 +16,8 @@ namespace {
 /// Above this the interpreter would take too long for the whole.
 constexpr double kWholeFlops = 1e6;
 constexpr std::int64_t kSpots = 256;
+/// As far from the end of a dimension a place is near it.
+constexpr std::int64_t kBorder = 16;
 
 double rounding(DType dtype) {
   switch (dtype) {
@@ -28,7 +30,7 @@ double rounding(DType dtype) {
   }
 }
 
-/// Corners first, then seeded places.
+/// Corners first, then seeded places; every other one near borders, where tiles are cut and padding is read.
 std::vector<std::int64_t> spots(const Shape& shape, std::uint64_t seed) {
   const std::int64_t count = num_elements(shape);
   std::set<std::int64_t> chosen;
@@ -40,7 +42,17 @@ std::vector<std::int64_t> spots(const Shape& shape, std::uint64_t seed) {
     chosen.insert(at);
   }
   Rng rng(seed);
-  while (static_cast<std::int64_t>(chosen.size()) < std::min(kSpots, count)) chosen.insert(rng.below(count));
+  const auto near_border = [&](std::int64_t extent) {
+    const std::int64_t away = rng.below(std::min(extent, kBorder));
+    return rng.below(2) == 0 ? away : extent - 1 - away;
+  };
+  while (static_cast<std::int64_t>(chosen.size()) < std::min(kSpots, count)) {
+    const bool anywhere = chosen.size() % 2 == 0;
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      at += strides[d] * (anywhere || rng.below(2) == 0 ? rng.below(shape[d]) : near_border(shape[d]));
+    chosen.insert(at);
+  }
   return {chosen.begin(), chosen.end()};
 }
 

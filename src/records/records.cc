@@ -81,9 +81,9 @@ const Target* Records::target_of(const std::string& text) const {
   return it->second ? &*it->second : nullptr;
 }
 
-std::optional<RecordChoice> Records::best(std::string_view key, const Target& target,
-                                          const std::function<bool(const Record&)>& accepted) const {
-  const auto candidates = of(key);
+/// Those with a time that counts.
+std::vector<const Record*> Records::usable(std::string_view key) const {
+  auto candidates = of(key);
   std::set<std::string_view> wrong;
   // A schedule that was measured again (a winner is, in turn with the default schedule) stands by its last figure, and
   // falls when it failed.
@@ -92,10 +92,26 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Target& ta
     if (r->outcome.code == OutcomeCode::wrong_answer) wrong.insert(r->steps);
     last[figure_key(*r)] = r;
   }
+  std::erase_if(candidates, [&](const Record* r) {
+    return !std::isfinite(r->outcome.best_seconds()) || wrong.count(r->steps) || last[figure_key(*r)] != r;
+  });
+  return candidates;
+}
+
+std::vector<const Record*> Records::ranking(std::string_view key, const Target& target) const {
+  std::vector<const Record*> list = usable(key);
+  std::erase_if(list, [text = to_string(target)](const Record* r) { return r->target != text; });
+  std::stable_sort(list.begin(), list.end(), [&](const Record* a, const Record* b) {
+    return rank(*a, target, target) < rank(*b, target, target);
+  });
+  return list;
+}
+
+std::optional<RecordChoice> Records::best(std::string_view key, const Target& target,
+                                          const std::function<bool(const Record&)>& accepted) const {
   const Record* best = nullptr;
   const Target* best_target = nullptr;
-  for (const Record* r : candidates) {
-    if (!std::isfinite(r->outcome.best_seconds()) || wrong.count(r->steps) || last[figure_key(*r)] != r) continue;
+  for (const Record* r : usable(key)) {
     if (accepted && !accepted(*r)) continue;
     const Target* has = target_of(r->target);
     if (!has || has->kind != target.kind || has->vector_bytes != target.vector_bytes) continue;

@@ -45,8 +45,11 @@ class Records {
   /// ones. `accepted`: which records may be chosen at all; empty: any.
   std::optional<RecordChoice> best(std::string_view key, const Target& target,
                                    const std::function<bool(const Record&)>& accepted = {}) const;
+  /// All that `best` may choose among the records of exactly this target, the best first.
+  std::vector<const Record*> ranking(std::string_view key, const Target& target) const;
 
  private:
+  std::vector<const Record*> usable(std::string_view key) const;
   const Target* target_of(const std::string& text) const;
 
   std::deque<Record> records_;

@@ -82,6 +82,15 @@ TEST(BestRecord, IsWhatWasFasterInTheWholeNetwork) {
   EXPECT_EQ(best(Records({timed("k", "a", 1), chosen, timed("k", "b", 1.02)}), "k"), "a")
       << "measured again it stands by its last figure";
 }
+TEST(Ranking, BeginsWithTheBest) {
+  auto chosen = with(timed("k", "b", 1.01), [](Record& r) { r.ranks_as = 1; });
+  auto wrong = with(timed("k", "wrong", 0.5), [](Record& r) { r.outcome.code = OutcomeCode::wrong_answer; });
+  const Records records({timed("k", "a", 1), timed("k", "slow", 3), chosen, timed("k", "c", 2), timed("k", "a", 1),
+                         timed("other", "a", 0.1), wrong});
+  std::string order;
+  for (const Record* r : records.ranking("k", *parse_target(records.of("k")[0]->target))) order += r->steps + " ";
+  EXPECT_EQ(order, "b a c slow ");
+}
 TEST(BestRecord, OfAnOlderCodeGeneratorIsAnEstimate) {
   auto older = with(timed("k", "old", 1), [](Record& r) { r.codegen = kCodegenVersion - 1; });
   auto now = with(timed("k", "new", 2), [](Record& r) { r.codegen = kCodegenVersion; });

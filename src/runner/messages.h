@@ -36,7 +36,7 @@ std::optional<CacheMode> parse_cache_mode(std::string_view);
 /// How long to look, and when a candidate is given up as clearly slower.
 struct TimingPolicy {
   bool classic = false;
-  // adaptive: the minimum of `min_runs` runs or of `min_seconds` of runs, whichever is longer
+  // adaptive: the minimum of `min_runs` runs or of `min_seconds` of runs, whichever is longer, but 500 runs at most
   std::uint32_t min_runs = 3;
   double min_seconds = 5e-3;
   double max_seconds = 1;        ///< enough of any kernel, after one run

@@ -10,6 +10,10 @@ constexpr double kHopelessRatio = 8, kHopelessSeconds = 1e-3;
 /// Minima of a few runs, as long together as a share of what is asked for, lie within this ratio of those of many.
 constexpr double kRaceRatio = 1.1, kRaceShare = 0.1;
 
+/// More runs find no clearly smaller minimum. Before each, what the network touches is written anew, which for kernels
+/// of a few microseconds takes several times as long as they do.
+constexpr std::int64_t kEnoughRuns = 500;
+
 }  // namespace
 
 bool RunPlan::first(double seconds) {
@@ -40,7 +44,7 @@ bool RunPlan::add_adaptive(double seconds) {
   if (policy_.incumbent_seconds > 0 && runs_ >= policy_.min_runs && total_ >= kRaceShare * policy_.min_seconds &&
       best_ > kRaceRatio * policy_.incumbent_seconds)
     return truncated_ = true, false;
-  return runs_ < policy_.min_runs || total_ < policy_.min_seconds;
+  return runs_ < policy_.min_runs || (total_ < policy_.min_seconds && runs_ < kEnoughRuns);
 }
 
 bool RunPlan::add_classic(double seconds) {

@@ -92,7 +92,10 @@ class Settling {
     }
     truth.untuned_seconds *= timed_[*faster].tuned_seconds / untuned.tuned_seconds;
     if (*faster < kFirstSwap) {
-      WHET_TRY(truth.back_to_default, back_to_default(*faster == kCautious ? kClearGain : 0));
+      const double ratio = *faster == kCautious ? kClearGain : 0;
+      WHET_TRY(truth.back_to_default, back_to_default(ratio));
+      const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
+      truth.tuned.predicted_seconds = predicted(where_it_gains(best, ratio));
       return truth;
     }
     truth.swaps[*faster - kFirstSwap].adopted = true;
@@ -224,6 +227,17 @@ class Settling {
       names.push_back(task.name);
     }
     return names;
+  }
+
+  /// The sum of weight x measured time; 0 where a task was not measured.
+  double predicted(const ScheduleSource& source) const {
+    double sum = 0;
+    for (const Task& task : tasks_) {
+      const std::optional<RecordedSchedule> recorded = source.recorded(task);
+      if (!recorded) return 0;
+      sum += task.weight * recorded->seconds;
+    }
+    return sum;
   }
 
   Status rank_first(Record record, const Record& before) {

@@ -33,6 +33,9 @@ class TaskTuning {
   static Result<TaskTuning> start(const Task&, int id, const Target&, const TuneOptions&, const Records&,
                                   std::shared_ptr<CostModel>);
 
+  /// Of this target and cache mode, by this code generator, with an algorithm that is allowed.
+  bool applies(const Record&) const;
+
   /// Candidates of other shapes to be measured early: the best of tasks of the same structure, fitted to this one.
   /// `space`: where they come from, null when it is unknown.
   void suggest(const std::vector<Candidate>&, const DesignSpace* space);
@@ -75,7 +78,6 @@ class TaskTuning {
 
  private:
   TaskTuning(const Task&, int id, const Target&, const TuneOptions&, std::shared_ptr<CostModel>);
-  bool applies(const Record&) const;
   void resume(const Records&);
   void resume_rounds(const std::vector<const Record*>&);
   void begin_with_default();

@@ -30,6 +30,10 @@ constexpr std::int64_t kSentinelTrials = 400;
 constexpr double kSteady = 0.05;
 /// The pace is asked for with every batch, so that it must be cheap.
 constexpr int kPaceBursts = 1;
+/// How often a default schedule that seems slower is looked at again, as long as each look finds it faster; and what no
+/// machine's pace exceeds. The rest is disturbance, of which candidates beside it need not have had any.
+constexpr int kSecondLooks = 3;
+constexpr double kSlowestPace = 2;
 /// A default schedule so many times slower than the best is not measured again for the machine's speed.
 constexpr double kDearest = 10;
 /// Tasks of the same structure that a new one learns from.
@@ -44,6 +48,17 @@ double guessed_seconds(const Task& task) { return flops(task.dag) / 1e11 + bytes
 
 /// The part of the workload key that says what is computed, without its extents.
 std::string structure_of(const Task& task) { return task.key.substr(0, task.key.find(',')); }
+
+/// The same schedules timed once more; what was interrupted says nothing.
+void add_figures(std::vector<Outcome>& seen, const std::vector<Outcome>& more) {
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i].ok()) continue;
+    if (more[i].ok())
+      seen[i].seconds.insert(seen[i].seconds.end(), more[i].seconds.begin(), more[i].seconds.end());
+    else if (more[i].code != OutcomeCode::device_lost)
+      seen[i] = more[i];
+  }
+}
 
 class Tuner {
  public:
@@ -166,11 +181,22 @@ class Tuner {
   }
 
   /// A new default schedule is timed at once as it will be for the pace: only so do its times compare.
-  void anchor(const TaskTuning& task) {
+  void anchor(const TaskTuning& task, const Record& start) {
     const Timed timed(*this, progress_.phases.confirm);
-    const double seconds =
-        measurer_.compare(task.measure_task(), {task.default_schedule()}, kPaceBursts).front().best_seconds();
-    if (std::isfinite(seconds)) anchors_[task.measure_task().key] = seconds;
+    std::vector<Outcome> seen = measurer_.compare(task.measure_task(), {start.steps}, kPaceBursts);
+    look_again(task, {start.steps}, kPaceBursts, 0, start.outcome.best_seconds(), seen);
+    if (seen[0].ok()) anchors_[task.measure_task().key] = seen[0].best_seconds();
+  }
+  /// Adds figures to those `seen` as long as schedule `k` took longer than `expected` and gets faster by it: what
+  /// disturbs a machine for milliseconds is not its pace.
+  void look_again(const TaskTuning& task, const std::vector<std::string>& steps, int bursts, std::size_t k,
+                  double expected, std::vector<Outcome>& seen) {
+    for (int look = 0; look < kSecondLooks && !interrupted(); ++look) {
+      const double before = seen[k].best_seconds();
+      if (!seen[k].ok() || before <= (1 + kSteady) * expected) return;
+      add_figures(seen, measurer_.compare(task.measure_task(), steps, bursts));
+      if (seen[k].best_seconds() > (1 - kSteady) * before) return;
+    }
   }
   /// What the default schedule took at pace 1.
   double anchor_of(const TaskTuning& task, const Record& start) const {
@@ -220,7 +246,8 @@ class Tuner {
       WHET_RETURN_IF_ERROR(remember(task, fastest));
       done.push_back(fastest);
     }
-    if (options_.confirm && is_first && task.default_record(file_.records())) anchor(task);
+    if (const Record* start = task.default_record(file_.records()); options_.confirm && is_first && start)
+      anchor(task, *start);
     return done;
   }
 
@@ -313,8 +340,9 @@ class Tuner {
     if (task.done) budget_.close(id);
   }
 
-  /// A task begins with what was best for the nearest shapes of the same structure: other tasks of this network, whose
-  /// spaces are known, and tasks of other models in the record file.
+  /// A task begins with what was best for itself under other settings (threads, processor, an older code generator),
+  /// then for the nearest shapes of the same structure: other tasks of this network, whose spaces are known, and tasks of
+  /// other models in the record file.
   void suggest(int id) {
     TaskTuning& task = tasks_[static_cast<std::size_t>(id)];
     struct Near {
@@ -324,6 +352,9 @@ class Tuner {
     };
     std::vector<Near> list;
     std::set<std::string> seen = {task.measure_task().key};
+    if (const auto own = file_.records().best(task.measure_task().key, task.measure_task().target);
+        own && !task.applies(*own->record))
+      list.push_back({0, own->record, nullptr});
     for (const TaskTuning& other : tasks_)
       if (const Record* best = other.incumbent(file_.records()); best && seen.insert(best->key).second)
         list.push_back({shape_distance(task.measure_task().key, best->key), best, &other.space()});
@@ -410,9 +441,12 @@ class Tuner {
     const Record* start = task.default_record(file_.records());
     const auto at = start ? std::find(steps.begin(), steps.end(), start->steps) : steps.end();
     if (at == steps.end()) return seen;
-    const double now = seen[static_cast<std::size_t>(at - steps.begin())].best_seconds();
-    const double ratio = now / anchor_of(task, *start);
-    if (std::isfinite(ratio) && ratio > 0 && std::abs(ratio - 1) > kSteady)
+    const std::size_t k = static_cast<std::size_t>(at - steps.begin());
+    const double expected = anchor_of(task, *start);
+    look_again(task, steps, bursts, k, expected, seen);
+    if (!seen[k].ok()) return seen;
+    const double ratio = std::min(seen[k].best_seconds() / expected, kSlowestPace);
+    if (ratio > 0 && std::abs(ratio - 1) > kSteady)
       for (Outcome& outcome : seen) outcome.pace = ratio;
     return seen;
   }

@@ -15,7 +15,6 @@
 #include "schedule/steps.h"
 #include "space/space.h"
 #include "tuner/footprint.h"
-#include "tuner/network.h"
 #include "tuner/shape_distance.h"
 
 namespace whet {
@@ -237,6 +236,19 @@ TEST_F(TuneTest, ALaterTaskOfTheSameStructureBeginsWithWhatWasBest) {
   const auto of_small = read.records.of(tasks_[0].key);
   EXPECT_TRUE(std::any_of(of_small.begin(), of_small.end(), [&](const Record* r) { return r->steps == steps; }));
 }
+TEST_F(TuneTest, WhatWasBestWithOtherThreadsIsTriedEarly) {
+  FormulaMeasurer before = FormulaMeasurer::timing(formula);
+  run(before, {.trials = 60, .confirm = false}, {tasks_[1]});
+  const std::string best = read_records(path_)->records.best(tasks_[1].key, target_)->record->steps;
+  std::vector<std::string> order;
+  FormulaMeasurer after([&](const MeasureTask&, const std::string& steps) {
+    order.push_back(steps);
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+  });
+  target_ = *parse_target("cpu -mcpu=haswell -threads=1");
+  run(after, {.trials = 4, .confirm = false}, {tasks_[1]});
+  EXPECT_NE(std::find(order.begin(), order.end(), best), order.end());
+}
 TEST_F(TuneTest, AnotherModelOfTheSameStructureInTheFileHelps) {
   FormulaMeasurer first = FormulaMeasurer::timing(formula), second = FormulaMeasurer::timing(formula);
   run(first, {.trials = 64, .confirm = false}, {tasks_[1]});
@@ -253,24 +265,6 @@ TEST(Footprint, IsLaidOutAsFarAsCachesReach) {
   EXPECT_EQ(laid_out(500 << 20, target), 50 << 20);
   target.l3_bytes = 0, target.l2_bytes = 1 << 20, target.threads = 4;
   EXPECT_EQ(laid_out(500 << 20, target), 5 << 20) << "a board without a third level";
-}
-TEST(FasterThan, IsClearlyFasterAndBelievablySo) {
-  const TimedModel tuned{1, 0.95, 0.9};
-  const TimedRival untuned{{2, 1.9}, 1};
-  const auto with = [&](TimedRival other) { return faster_than(tuned, {untuned, other}); };
-  EXPECT_EQ(with({{0.9, 0.85}, 1}), 1u);
-  EXPECT_EQ(with({{0.999, 0.9}, 1}), std::nullopt) << "within the noise";
-  EXPECT_EQ(with({{0.9, 0.85}, 1, 0.05}), std::nullopt) << "saves more than the task takes";
-  EXPECT_EQ(with({{0.96, 0.9}, 1, 0.05}), 1u);
-  EXPECT_EQ(with({{0.9, 0.85}, 0.9}), std::nullopt) << "the tuned one was as fast meanwhile";
-  EXPECT_EQ(faster_than(tuned, {{{0.8, 0.8}, 1}, {{0.9, 0.9}, 1}}), 0u) << "untuned is the fastest";
-}
-TEST(FasterThan, ConcludesNothingFromDisturbedTimes) {
-  EXPECT_TRUE(is_disturbed({2, 1, 1})) << "the median is far from the fastest";
-  EXPECT_TRUE(is_disturbed({2, 1.9, 1})) << "the fastest is far from the prediction";
-  EXPECT_FALSE(is_disturbed({1.2, 1.1, 1}));
-  EXPECT_FALSE(is_disturbed({1.2, 1.1, 0})) << "nothing was predicted";
-  EXPECT_EQ(faster_than({2, 1, 1}, {{{0.5, 0.5, 0.5}, 2}}), std::nullopt);
 }
 TEST(ShapeDistance, IsZeroForTheSameShapeAndGrowsWithRatios) {
   EXPECT_EQ(shape_distance("[\"a\",1,56,64]", "[\"a\",1,56,64]"), 0);
@@ -318,6 +312,39 @@ TEST_F(TuneTest, FindsTheFastestOnAMachineThatIsSlowEveryOtherMinute) {
   const auto read = read_records(path_);
   for (const Record& record : read->records.all()) slowest_record = std::max(slowest_record, record.outcome.pace);
   EXPECT_NEAR(slowest_record, 1.4, 1e-9);
+}
+/// The machine's comparisons are disturbed now and then, its measurements are not.
+struct Disturbed : FormulaMeasurer {
+  Disturbed(int first, int every, double by)
+      : FormulaMeasurer(FormulaMeasurer::timing(formula)), first(first), every(every), by(by) {}
+  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts) override {
+    std::vector<Outcome> out = FormulaMeasurer::compare(task, steps, bursts);
+    if (comparisons >= first && comparisons % every == 0)
+      for (Outcome& outcome : out) outcome.seconds = {by * outcome.seconds[0]};
+    return out;
+  }
+  int first, every;
+  double by;
+};
+TEST_F(TuneTest, TakesNoDisturbanceForThePaceOfTheMachine) {
+  for (const int first : {1, 2, 3}) {
+    SetUp();
+    Disturbed measurer(first, 3, 12);
+    const TuneProgress progress = run(measurer, {.trials = 160, .least_gain = 0}, {tasks_[1]});
+    double fastest = 1;
+    for (const auto& [steps, times] : measurer.measured) fastest = std::min(fastest, formula(steps));
+    EXPECT_NEAR(progress.tasks[0].best_seconds, fastest, 1e-9);
+    const auto read = read_records(path_);
+    for (const Record& record : read->records.all()) EXPECT_EQ(record.outcome.pace, 1) << first;
+  }
+}
+TEST_F(TuneTest, BelievesNoPaceThatNoMachineHas) {
+  Disturbed measurer(4, 1, 12);
+  run(measurer, {.trials = 160, .least_gain = 0}, {tasks_[1]});
+  double slowest = 0;
+  const auto read = read_records(path_);
+  for (const Record& record : read->records.all()) slowest = std::max(slowest, record.outcome.pace);
+  EXPECT_EQ(slowest, 2);
 }
 TEST_F(TuneTest, StopsAtAnInterruptAndKeepsWhatWasMeasured) {
   int asked = 0;

@@ -59,8 +59,9 @@ TEST(AnInterrupt, WhileTheFirstCandidatesAreBuiltEndsWell) {
 }
 TEST(AnInterrupt, WhileCandidatesAreMeasuredEndsWell) { expect_a_good_end(SIGINT, {}, ten_records); }
 TEST(AnInterrupt, WhileTheFastestAreComparedEndsWell) {
-  expect_a_good_end(SIGINT, {"--tasks", "2-4", "--trials", "12", "--round", "4", "--least-gain", "0"},
-                    [](const Program&, const Folder& folder) { return lines(folder / "r.jsonl") >= 13; });
+  // Layers of 512 channels on one pixel: there is always something near the best or better than the default to compare.
+  expect_a_good_end(SIGINT, {"--tasks", "20,21,24", "--trials", "24", "--round", "4", "--least-gain", "0"},
+                    [](const Program&, const Folder& folder) { return lines(folder / "r.jsonl") >= 25; });
 }
 TEST(AnInterrupt, WhileTheWholeNetworkIsTimedEndsWell) {
   expect_a_good_end(SIGINT, {"--tasks", "1", "--trials", "4"},
