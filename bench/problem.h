@@ -61,9 +61,12 @@ inline std::size_t numbers_of(const std::string& kind) {
     const char* name;
     std::size_t numbers;
   };
-  static constexpr Kind kKinds[] = {{"conv", 13},      {"conv3d", 13},  {"ip", 3},
-                                    {"mm", 3},         {"bmm", 4},      {"softmax", 2},
-                                    {"layer_norm", 2}, {"max_pool", 7}, {"global_average_pool", 4}};
+  static constexpr Kind kKinds[] = {{"conv", 13},      {"conv3d", 13},   {"ip", 3},
+                                    {"mm", 3},         {"bmm", 4},       {"softmax", 2},
+                                    {"layer_norm", 2}, {"max_pool", 7},  {"global_average_pool", 4},
+                                    {"attention", 4},  {"sum", 3},       {"sigmoid", 2},
+                                    {"add", 2},        {"transpose", 2}, {"concat", 3},
+                                    {"resize", 5},     {"gather", 2},    {"top_k", 3}};
   for (const Kind& known : kKinds)
     if (kind == known.name) return known.numbers;
   return 0;
@@ -77,7 +80,7 @@ inline std::string parse(const std::string& line, Problem* problem) {
   if (wanted == 0)
     return "\"" + problem->kind +
            "\" is no kind of problem; expected conv, conv3d, ip, mm, bmm, softmax, layer_norm, " +
-           "max_pool or global_average_pool";
+           "max_pool, global_average_pool, attention, sum, sigmoid, add, transpose, concat, resize, gather or top_k";
   problem->numbers.clear();
   for (std::int64_t number; words >> number;) problem->numbers.push_back(number);
   if (!words.eof() || problem->numbers.size() != wanted + 1)
@@ -103,6 +106,7 @@ constexpr double kExpInstructions = 16;
 /// each vector instruction that an element needs, since the peak they are held against counts a multiply-add as two.
 inline double operations(const Problem& p) {
   const Extents& n = p.numbers;
+  if (p.kind == "transpose" || p.kind == "concat" || p.kind == "gather") return 0;  // moves
   double count = 2;
   if (p.is_convolution()) {
     const Convolution c = p.convolution();
@@ -111,6 +115,12 @@ inline double operations(const Problem& p) {
     return count;
   }
   for (const std::int64_t f : n) count *= static_cast<double>(f);  // right for matrices, a global pool's sum
+  if (p.kind == "sum") return 2.0 * static_cast<double>(n[0] * n[1]);
+  if (p.kind == "sigmoid") return count * (3 + kExpInstructions);  // negation, sum, division
+  if (p.kind == "resize") return 6.0 * static_cast<double>(product({n[0], n[1], n[2], n[3], n[4], n[4]}));
+  if (p.kind == "top_k") return 2.0 * static_cast<double>(n[0] * n[1]);  // each is compared once
+  if (p.kind == "attention")                                             // two products and the softmax of the scores
+    return 2 * count + 2.0 * static_cast<double>(n[0] * n[1] * n[3]) * (4 + kExpInstructions);
   if (p.kind == "softmax") return count * (4 + kExpInstructions);  // largest, difference, exp, sum, scaling
   if (p.kind == "layer_norm") return count * 5;                    // sum, difference, squares, scaling, shift
   if (p.kind == "max_pool") {

@@ -16,6 +16,12 @@ class Builder {
   ValueId constant(const std::string& name, Shape shape) {
     return graph_.add_constant(name, Tensor::random({DType::f32, std::move(shape)}, rng_, 0.25, 0.5));
   }
+  /// 0 .. count-1 in an order that is none.
+  ValueId shuffled(const std::string& name, std::int64_t count) {
+    std::vector<std::int64_t> places(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) places[static_cast<std::size_t>(i)] = i * 7919 % count;
+    return graph_.add_constant(name, Tensor::of<std::int64_t>(DType::i64, {count}, places));
+  }
   ValueId number(const std::string& name, double value) {
     return graph_.add_constant(name, Tensor::of<double>(DType::f32, {1}, {value}));
   }
@@ -103,6 +109,23 @@ ValueId max_pool(Builder& build, const Extents& n) {
       build.add(op, {build.to_channels_first(build.input("x", channels_last(n[0], {n[2], n[3]}, n[1])))}));
 }
 
+/// [batch, queries, depth], [batch, keys, depth], [batch, keys, depth]
+ValueId attention(Builder& build, const Extents& n) {
+  const ValueId q = build.input("q", {n[0], n[1], n[2]}), k = build.input("k", {n[0], n[3], n[2]}),
+                v = build.input("v", {n[0], n[3], n[2]});
+  const ValueId scores = build.add(MatMulOperator{false, true}, {q, k});
+  return build.add(MatMulOperator{}, {build.add(SoftmaxOperator{2}, {scores}), v});
+}
+
+/// Linear, of rows and columns, channels last.
+ValueId resize(Builder& build, const Extents& n) {
+  ResizeOperator op{ResizeMode::linear, CoordinateMode::half_pixel};
+  const auto factor = static_cast<double>(n[4]);
+  op.scales = {1, factor, factor, 1};
+  op.shape = channels_last(n[0], {n[2] * n[4], n[3] * n[4]}, n[1]);
+  return build.add(op, {build.input("x", channels_last(n[0], {n[2], n[3]}, n[1]))});
+}
+
 ValueId result_of(Builder& build, const bench::Problem& p) {
   const Extents& n = p.numbers;
   if (p.is_convolution()) return convolution(build, p.convolution());
@@ -112,6 +135,19 @@ ValueId result_of(Builder& build, const bench::Problem& p) {
   if (p.kind == "softmax") return build.add(SoftmaxOperator{1}, {build.input("x", {n[0], n[1]})});
   if (p.kind == "layer_norm") return layer_norm(build, n);
   if (p.kind == "max_pool") return max_pool(build, n);
+  if (p.kind == "attention") return attention(build, n);
+  if (p.kind == "sum")
+    return build.add(ReduceOperator{ReduceKind::sum, {n[2]}, false}, {build.input("x", {n[0], n[1]})});
+  if (p.kind == "sigmoid") return build.add(UnaryOperator{UnaryKind::sigmoid}, {build.input("x", {n[0], n[1]})});
+  if (p.kind == "add")
+    return build.relu(build.binary(BinaryKind::add, build.input("a", {n[0], n[1]}), build.input("b", {n[0], n[1]})));
+  if (p.kind == "transpose") return build.add(TransposeOperator{{1, 0}}, {build.input("x", {n[0], n[1]})});
+  if (p.kind == "concat")
+    return build.add(ConcatOperator{1}, {build.input("a", {n[0], n[1]}), build.input("b", {n[0], n[2]})});
+  if (p.kind == "resize") return resize(build, n);
+  if (p.kind == "gather")
+    return build.add(GatherOperator{0}, {build.input("x", {n[0], n[1]}), build.shuffled("places", n[0])});
+  if (p.kind == "top_k") return build.add(TopKOperator{1, n[2]}, {build.input("x", {n[0], n[1]})});
   return build.add(ReduceOperator{ReduceKind::mean, {1, 2}, true},
                    {build.input("x", channels_last(n[0], {n[2], n[3]}, n[1]))});
 }

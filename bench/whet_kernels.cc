@@ -139,10 +139,14 @@ class Contest {
     double& fastest = fastest_.emplace(proposal.algorithm, kInfinity).first->second;
     constexpr double kLook = 0.008, kHopeless = 3;
     contender.seconds = time(contender, kLook, kHopeless * fastest);
+    std::vector<Contender>& list = contenders[proposal.algorithm];
+    // A machine that was slow for a while would else choose those that it saw before and after.
+    if (!list.empty() && contender.seconds < kInfinity)
+      contender.seconds *= list.front().seconds / time(list.front(), kLook, kInfinity);
     fastest = std::min(fastest, contender.seconds);
     note(proposal, fmt::format("{:.2f} us\tlower {:.3f} ms\tcodegen {:.3f} ms", contender.seconds * 1e6,
                                contender.compiled.lower_seconds * 1e3, contender.compiled.codegen_seconds * 1e3));
-    if (contender.seconds < kInfinity) contenders[proposal.algorithm].push_back(std::move(contender));
+    if (contender.seconds < kInfinity) list.push_back(std::move(contender));
   }
 
   void note(const Proposal& proposal, const std::string& outcome) {
