@@ -59,9 +59,8 @@ int run(int argc, char** argv) {
   options.policy.cache = CacheMode::network;
   options.policy.network_bytes = laid_out(network_footprint(*fused, *tasks, false), target);
   options.burst_seconds = kBurstSeconds;
-  options.bursts = kBursts;
   LocalMeasurer measurer(*host, options);
-  const std::vector<Outcome> seen = measurer.compare({task.key, task.name, task.dag, target}, steps);
+  const std::vector<Outcome> seen = measurer.compare({task.key, task.name, task.dag, target}, steps, kBursts);
   for (std::size_t i = 0; i < seen.size(); ++i)
     fmt::print("{}\n", known[i] && seen[i].ok() ? fmt::format("{:.6f}", seen[i].best_seconds() * 1e3) : "-");
   return 0;
