@@ -214,9 +214,11 @@ struct Narrowing {
   std::int64_t split = 1, rounds = 0;
 };
 
-/// The narrowing of fewest comparisons, pieces being compared each with each; a round costs as much as some of them.
-Narrowing narrowing_of(std::int64_t extent, std::int64_t k) {
-  constexpr double kRound = 50000;
+/// The narrowing of fewest comparisons, pieces being compared each with each; a round of all rows costs as much as some
+/// of them.
+Narrowing narrowing_of(std::int64_t extent, std::int64_t k, std::int64_t rows) {
+  constexpr double kAllRows = 50000;
+  const double round = kAllRows / static_cast<double>(rows);
   const auto square = [](double x) { return x * x; };
   Narrowing best;
   double least = square(static_cast<double>(extent));
@@ -224,7 +226,7 @@ Narrowing narrowing_of(std::int64_t extent, std::int64_t k) {
     std::int64_t rounds = 0;
     for (std::int64_t length = split; extent / length >= k; length *= split) {
       const double cost = square(static_cast<double>(extent / length)) +
-                          static_cast<double>(++rounds) * (square(static_cast<double>(split * k)) + kRound);
+                          static_cast<double>(++rounds) * (square(static_cast<double>(split * k)) + round);
       if (cost < least) least = cost, best = {split, rounds};
     }
   }
@@ -250,7 +252,8 @@ OpId define_at(const Site& site, const TopKOperator& op) {
     all[along.axis].extent = count;
     return all;
   };
-  const auto [split, rounds] = narrowing_of(extent, k);
+  const std::int64_t rows = std::max<std::int64_t>(num_elements(site.shape(0)) / extent, 1);
+  const auto [split, rounds] = narrowing_of(extent, k, rows);
   std::int64_t length = 1;
   for (std::int64_t round = 0; round < rounds; ++round) length *= split;
   std::int64_t pieces = (extent + length - 1) / length;
