@@ -15,12 +15,56 @@ Expr take_padding(const Expr& body, Reducer reducer, std::vector<Expr>& conditio
   return body;
 }
 
-Stmt store_by_cases(const Store& store) {
+namespace {
+
+/// `rewrite` of what computes a value, not of where it is read.
+Expr rewrite_value(const Expr& e, const std::function<Expr(const Expr&)>& change) {
+  return rewrite(e, [&](const Expr& part) { return std::holds_alternative<Load>(part->kind) ? part : change(part); });
+}
+
+bool loads(const Expr& e) {
+  bool found = false;
+  for_each(e, [&](const Expr& part) { found = found || std::holds_alternative<Load>(part->kind); });
+  return found;
+}
+
+/// What decides between tensors (the parts of a concatenation) somewhere in `value`.
+std::optional<Expr> choice_in(const Expr& value) {
+  std::optional<Expr> found;
+  rewrite_value(value, [&](const Expr& part) -> Expr {
+    const Select* s = std::get_if<Select>(&part->kind);
+    if (!found && s && !reads_data(s->condition) && loads(s->if_true) && loads(s->if_false)) found = s->condition;
+    return found ? part : Expr();
+  });
+  return found;
+}
+
+Expr decided(const Expr& value, const Expr& condition, bool holds) {
+  return rewrite_value(value, [&](const Expr& part) -> Expr {
+    const Select* s = std::get_if<Select>(&part->kind);
+    if (!s || !same(s->condition, condition)) return {};
+    return decided(holds ? s->if_true : s->if_false, condition, holds);
+  });
+}
+
+/// Two choices of many tensors each would be as many cases as pairs of them.
+constexpr int kMaxCases = 100;
+
+Stmt store_by_cases(const Store& store, int& cases) {
   const Select* s = std::get_if<Select>(&store.value->kind);
-  if (!s || reads_data(s->condition)) return make_stmt(store);
+  const std::optional<Expr> condition = s && !reads_data(s->condition) ? s->condition : choice_in(store.value);
+  if (!condition || ++cases > kMaxCases) return make_stmt(store);
   Store then_store = store, else_store = store;
-  then_store.value = s->if_true, else_store.value = s->if_false;
-  return make_stmt(If{s->condition, store_by_cases(then_store), store_by_cases(else_store)});
+  then_store.value = decided(store.value, *condition, true);
+  else_store.value = decided(store.value, *condition, false);
+  return make_stmt(If{*condition, store_by_cases(then_store, cases), store_by_cases(else_store, cases)});
+}
+
+}  // namespace
+
+Stmt store_by_cases(const Store& store) {
+  int cases = 0;
+  return store_by_cases(store, cases);
 }
 
 bool reads_data(const Expr& e) {

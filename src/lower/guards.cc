@@ -97,6 +97,7 @@ struct Found {
   Expr condition;
   std::vector<Stmt> binders;   ///< Loops and Lets, outermost first
   bool guards_loop = false;    ///< a loop stands inside the If
+  bool chooses = false;        ///< between two statements: where it is decided, one of them is left
   std::set<BufferId> reduced;  ///< buffers that are reduced into inside the If
 };
 
@@ -411,7 +412,8 @@ class GuardResolver {
                      },
                      [&](const If& i) {
                        for (const Expr& c : conjuncts_of(i.condition))
-                         out.push_back({c, binders, contains_loop(i.then_body), reduced_in(i.then_body)});
+                         out.push_back(
+                             {c, binders, contains_loop(i.then_body), i.else_body.defined(), reduced_in(i.then_body)});
                        collect(i.then_body, binders, out);
                        if (i.else_body.defined()) collect(i.else_body, binders, out);
                      },
@@ -483,7 +485,8 @@ class GuardResolver {
     std::vector<Stmt> binders;
     std::vector<Found> all;
     collect(body, binders, all);
-    std::set<std::int64_t> starts{low};
+    std::set<std::int64_t> starts{low}, choices;
+    const auto cut = [&](const Found& found, std::int64_t start) { (found.chooses ? choices : starts).insert(start); };
     for (const Found& found : all) {
       if (!uses(found.condition, v) || decided(found, v, low, high) || narrowed_later(found)) continue;
       if (const std::optional<Test> test = test_of(found); test && test->place > 0) continue;
@@ -498,7 +501,7 @@ class GuardResolver {
           const std::int64_t middle = undecided + (decided_from - undecided) / 2;
           (decided(found, v, middle, high) ? decided_from : undecided) = middle;
         }
-        starts.insert(decided_from);
+        cut(found, decided_from);
       }
       if (decided(found, v, low, low)) {
         std::int64_t decided_to = low, undecided = high;
@@ -506,13 +509,18 @@ class GuardResolver {
           const std::int64_t middle = decided_to + (undecided - decided_to) / 2;
           (decided(found, v, low, middle) ? decided_to : undecided) = middle;
         }
-        starts.insert(undecided);
+        cut(found, undecided);
       }
     }
     const std::int64_t cost = static_cast<std::int64_t>(starts.size() - 1) * unrolled_stores(body);
-    if (added_stores_ + cost > kMaxEdgeStores || cuts_ + starts.size() > kMaxCuts) return {low};
-    cuts_ += starts.size() - 1;
-    added_stores_ += cost;
+    if (added_stores_ + cost > kMaxEdgeStores || cuts_ + starts.size() > kMaxCuts) {
+      starts = {low};
+    } else {
+      cuts_ += starts.size() - 1;
+      added_stores_ += cost;
+    }
+    // The statements that are chosen between are dealt out to the ranges.
+    if (choices.size() <= kMaxChoices) starts.insert(choices.begin(), choices.end());
     return {starts.begin(), starts.end()};
   }
 

@@ -1,5 +1,6 @@
 #include "lower/lower.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -484,6 +485,35 @@ return t
   vector c.1 in 0 .. 4
     t[(c.1 + 8)] = y[(c.1 + 3)]
 )");
+}
+
+TEST(Concat, IsTwoLoopsWhereSomethingIsComputedOfItAsWell) {
+  EXPECT_EQ(after("simplify", R"(
+x = PLACEHOLDER [4]
+y = PLACEHOLDER [8]
+s = PLACEHOLDER [12]
+t(c) = max((select((c < 4), x[c], y[(c - 4)]) * s[c]), select((c < 4), x[c], y[(c - 4)])) for c in 12
+return t
+)",
+                  "split l0 4 guard; vectorize l2"),
+            R"(  vector c.1 in 0 .. 4
+    t[c.1] = max((x[c.1]*s[c.1]), x[c.1])
+  for c.0 in 1 .. 3
+    vector c.1 in 0 .. 4
+      t[((c.0*4) + c.1)] = max((y[(((c.0*4) + c.1) - 4)]*s[((c.0*4) + c.1)]), y[(((c.0*4) + c.1) - 4)])
+)");
+}
+
+TEST(Concat, OfManyTensorsLeavesNoChoice) {
+  constexpr int kParts = 60;
+  std::string placeholders, chosen = "x0[c]", parentheses;
+  for (int k = 0; k < kParts; ++k) placeholders += fmt::format("x{} = PLACEHOLDER [8]\n", k);
+  for (int k = 1; k < kParts; ++k)
+    chosen = fmt::format("select((c >= {}), x{}[(c - {})], {})", 8 * k, k, 8 * k, chosen);
+  const std::string dag = placeholders + fmt::format("t(c) = exp({}) for c in {}\nreturn t\n", chosen, 8 * kParts);
+  const std::string program = after("simplify", dag.c_str(), "split l0 8 guard; vectorize l2");
+  EXPECT_EQ(program.find("select"), std::string::npos) << program;
+  EXPECT_EQ(program.find("if"), std::string::npos) << program;
 }
 
 TEST(EverySchedule, KeepsTheMeaningOfRandomDags) {
