@@ -20,6 +20,6 @@ struct Kernel {
 
 /// Version of the code generator: part of every record, raised when generated code changes enough to make old times
 /// estimates.
-constexpr int kCodegenVersion = 6;
+constexpr int kCodegenVersion = 7;
 
 }  // namespace whet
