@@ -36,12 +36,13 @@ std::optional<CacheMode> parse_cache_mode(std::string_view);
 /// How long to look, and when a candidate is given up as clearly slower.
 struct TimingPolicy {
   bool classic = false;
-  // adaptive: the minimum of `min_runs` runs or of `min_seconds` of runs, whichever is longer, but 500 runs at most
+  // adaptive: the minimum of `min_runs` runs or of `min_seconds` of runs, whichever is longer, but 500 runs at most; of
+  // up to three times as long where no two runs agree
   std::uint32_t min_runs = 3;
   double min_seconds = 5e-3;
   double max_seconds = 1;        ///< enough of any kernel, after one run
   double incumbent_seconds = 0;  ///< 0: none
-  double truncate_ratio = 1.3;   ///< a run slower than this times the incumbent ends the measurement
+  double truncate_ratio = 1.3;   ///< two runs slower than this times the incumbent end the measurement
   // classic: `repeat` means over at least `number` runs and `min_repeat_seconds`
   std::uint32_t repeat = 3, number = 1;
   double min_repeat_seconds = 0;

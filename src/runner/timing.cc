@@ -1,14 +1,19 @@
 #include "runner/timing.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace whet {
 namespace {
 
 /// The first run may be slow for reasons of its own: it condemns a candidate only when it is this much slower and long.
 constexpr double kHopelessRatio = 8, kHopelessSeconds = 1e-3;
-/// Minima of a few runs, as long together as a share of what is asked for, lie within this ratio of those of many.
-constexpr double kRaceRatio = 1.1, kRaceShare = 0.1;
+/// Minima of a few runs, as long together as a share of what is asked for, lie within this ratio of those of many, where
+/// the two fastest agree as well as runs of the same kernel on a machine of one's own.
+constexpr double kRaceRatio = 1.1, kRaceShare = 0.1, kAgreement = 1.03;
+/// What else runs, on the other half of a core above all, makes single runs so much slower; so many times as long as is
+/// asked for is what waiting for two that agree may take.
+constexpr double kDisturbance = 2.2, kPatience = 3;
 
 /// More runs find no clearly smaller minimum. Before each, what the network touches is written anew, which for kernels
 /// of a few microseconds takes several times as long as they do.
@@ -33,18 +38,24 @@ bool RunPlan::add_adaptive(double seconds) {
   keep(seconds);
   ++runs_;
   total_ += seconds;
+  second_ = runs_ == 1 ? std::numeric_limits<double>::infinity() : std::min(second_, std::max(seconds, best_));
   best_ = runs_ == 1 ? seconds : std::min(best_, seconds);
-  if (policy_.incumbent_seconds > 0 && seconds > policy_.truncate_ratio * policy_.incumbent_seconds) {
-    // A single slow run among good ones is the machine's doing; where runs are short, one alone proves nothing.
-    if (runs_ == 1 && seconds < kHopelessSeconds) return true;
-    if (best_ > policy_.truncate_ratio * policy_.incumbent_seconds) return truncated_ = true, false;
-  }
+  const bool agreed = second_ <= kAgreement * best_;
+  if (is_clearly_slower(agreed)) return truncated_ = true, false;
   if (total_ >= policy_.max_seconds) return false;
-  // A few runs are enough to see that a candidate is not the next best.
-  if (policy_.incumbent_seconds > 0 && runs_ >= policy_.min_runs && total_ >= kRaceShare * policy_.min_seconds &&
-      best_ > kRaceRatio * policy_.incumbent_seconds)
-    return truncated_ = true, false;
-  return runs_ < policy_.min_runs || (total_ < policy_.min_seconds && runs_ < kEnoughRuns);
+  if (runs_ < policy_.min_runs) return true;
+  return total_ < (agreed ? 1 : kPatience) * policy_.min_seconds && runs_ < kEnoughRuns;
+}
+
+/// A few runs are enough to see that a candidate is not the next best, unless they were disturbed.
+bool RunPlan::is_clearly_slower(bool agreed) const {
+  if (policy_.incumbent_seconds <= 0) return false;
+  const double ratio = best_ / policy_.incumbent_seconds;
+  // Where runs are short, one alone proves nothing.
+  if (ratio > kDisturbance && (runs_ > 1 || best_ >= kHopelessSeconds)) return true;
+  if (!agreed) return false;
+  return ratio > policy_.truncate_ratio ||
+         (ratio > kRaceRatio && runs_ >= policy_.min_runs && total_ >= kRaceShare * policy_.min_seconds);
 }
 
 bool RunPlan::add_classic(double seconds) {

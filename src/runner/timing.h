@@ -23,12 +23,13 @@ class RunPlan {
 
  private:
   bool add_adaptive(double seconds);
+  bool is_clearly_slower(bool agreed) const;
   bool add_classic(double seconds);
   void keep(double seconds);
 
   TimingPolicy policy_;
   std::vector<double> seconds_;
-  double total_ = 0, best_ = 0, group_min_ = 0;
+  double total_ = 0, best_ = 0, second_ = 0, group_min_ = 0;
   std::int64_t runs_ = 0, group_size_ = 1, in_group_ = 0;
   double repeat_total_ = 0;
   std::uint32_t repeat_runs_ = 0;
