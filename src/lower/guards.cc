@@ -49,22 +49,24 @@ std::vector<Expr> common_conditions(const Stmt& s) {
                     s->kind);
 }
 
-/// Stores that unrolling makes of `s`; a vector loop counts a store for every 16 lanes.
-std::int64_t unrolled_stores(const Stmt& s) {
-  return std::visit(Match{[](const Loop& l) {
+/// Stores that unrolling makes of `s`; a vector loop counts a store for every 16 lanes. Without those that a condition on
+/// `chosen_by`, if that is a variable, chooses between.
+std::int64_t unrolled_stores(const Stmt& s, VarId chosen_by = VarId()) {
+  return std::visit(Match{[&](const Loop& l) {
                             const std::int64_t* extent = as_int(l.extent);
-                            const std::int64_t inside = unrolled_stores(l.body);
+                            const std::int64_t inside = unrolled_stores(l.body, chosen_by);
                             if (!extent || l.kind == LoopKind::serial || l.kind == LoopKind::parallel) return inside;
                             return inside * (l.kind == LoopKind::unrolled ? *extent : (*extent + 15) / 16);
                           },
-                          [](const Let& l) { return unrolled_stores(l.body); },
-                          [](const If& i) {
-                            return unrolled_stores(i.then_body) +
-                                   (i.else_body.defined() ? unrolled_stores(i.else_body) : 0);
+                          [&](const Let& l) { return unrolled_stores(l.body, chosen_by); },
+                          [&](const If& i) {
+                            if (!i.else_body.defined()) return unrolled_stores(i.then_body, chosen_by);
+                            if (chosen_by.valid() && uses(i.condition, chosen_by)) return std::int64_t{0};
+                            return unrolled_stores(i.then_body, chosen_by) + unrolled_stores(i.else_body, chosen_by);
                           },
-                          [](const Block& b) {
+                          [&](const Block& b) {
                             std::int64_t sum = 0;
-                            for (const Stmt& part : b.body) sum += unrolled_stores(part);
+                            for (const Stmt& part : b.body) sum += unrolled_stores(part, chosen_by);
                             return sum;
                           },
                           [](const Store&) { return std::int64_t{1}; }, [](const Barrier&) { return std::int64_t{0}; },
@@ -519,8 +521,12 @@ class GuardResolver {
       cuts_ += starts.size() - 1;
       added_stores_ += cost;
     }
-    // The statements that are chosen between are dealt out to the ranges.
-    if (choices.size() <= kMaxChoices) starts.insert(choices.begin(), choices.end());
+    // The statements that are chosen between are dealt out to the ranges; what stands beside them is copied.
+    const std::int64_t beside = static_cast<std::int64_t>(choices.size()) * unrolled_stores(body, v);
+    if (choices.size() <= kMaxChoices && added_stores_ + beside <= kMaxEdgeStores) {
+      starts.insert(choices.begin(), choices.end());
+      added_stores_ += beside;
+    }
     return {starts.begin(), starts.end()};
   }
 

@@ -17,7 +17,7 @@ Result<Program> resolve_guards(Program, const Target&);
 constexpr std::int64_t kMaxEdgeStores = 1200;
 /// How often loops are cut in one kernel: every cut copies a body, and copies multiply.
 constexpr std::size_t kMaxCuts = 40;
-/// Into how many ranges a loop is cut for statements that are chosen between, which copies none of them.
+/// Into how many ranges a loop is cut for statements that are chosen between, which copies only what stands beside them.
 constexpr std::size_t kMaxChoices = 100;
 
 }  // namespace whet

@@ -504,16 +504,30 @@ return t
 )");
 }
 
+/// The exponentials of 60 tensors of 8 elements (times 64, `rest`), one behind the other along c.
+std::string many_parts(const std::string& rest = "", const std::string& more = "return t\n") {
+  std::string placeholders, chosen = "x0[c" + rest + "]";
+  for (int k = 0; k < 60; ++k) placeholders += fmt::format("x{} = PLACEHOLDER [8{}]\n", k, rest.empty() ? "" : ", 64");
+  for (int k = 1; k < 60; ++k)
+    chosen = fmt::format("select((c >= {}), x{}[(c - {}){}], {})", 8 * k, k, 8 * k, rest, chosen);
+  return placeholders +
+         fmt::format("t(c{}) = exp({}) for c in 480{}\n{}", rest, chosen, rest.empty() ? "" : ", d in 64", more);
+}
+std::ptrdiff_t count(const std::string& text, const std::string& part) {
+  std::ptrdiff_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
 TEST(Concat, OfManyTensorsLeavesNoChoice) {
-  constexpr int kParts = 60;
-  std::string placeholders, chosen = "x0[c]", parentheses;
-  for (int k = 0; k < kParts; ++k) placeholders += fmt::format("x{} = PLACEHOLDER [8]\n", k);
-  for (int k = 1; k < kParts; ++k)
-    chosen = fmt::format("select((c >= {}), x{}[(c - {})], {})", 8 * k, k, 8 * k, chosen);
-  const std::string dag = placeholders + fmt::format("t(c) = exp({}) for c in {}\nreturn t\n", chosen, 8 * kParts);
-  const std::string program = after("simplify", dag.c_str(), "split l0 8 guard; vectorize l2");
-  EXPECT_EQ(program.find("select"), std::string::npos) << program;
-  EXPECT_EQ(program.find("if"), std::string::npos) << program;
+  const std::string program = after("simplify", many_parts().c_str(), "split l0 8 guard; vectorize l2");
+  EXPECT_EQ(count(program, "select") + count(program, "if"), 0) << program;
+}
+
+TEST(Concat, CopiesLittleOfWhatStandsBesideTheChoice) {
+  const std::string dag = many_parts(", d", "s(c) += t[c, k] for c in 480, k in 64\nreturn s\n");
+  EXPECT_EQ(count(after("simplify", dag.c_str(), "compute_at o60 l2"), "for k in"), 60);
+  EXPECT_EQ(count(after("simplify", dag.c_str(), "compute_at o60 l2; unroll l3"), "unroll k in"), 1);
 }
 
 TEST(EverySchedule, KeepsTheMeaningOfRandomDags) {
