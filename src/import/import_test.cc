@@ -165,7 +165,7 @@ void expect_survives(const std::string& file, const ImportOptions& options, std:
     };
     if (letters(i - 8) || letters(i + 2)) structure.push_back(i);
   }
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < testing::random_cases(300); ++round) {
     std::string damaged = bytes;
     if (rng.chance(0.1)) damaged.resize(static_cast<std::size_t>(rng.below(size)));
     for (std::int64_t flips = rng.between(1, 6); flips > 0; --flips) {
@@ -254,7 +254,7 @@ TEST(ImportGarbage, SurvivesAbsurdModels) {
     const OnnxModel whole = read_onnx(bundled(file)).value();
     ImportOptions options;
     if (whole.inputs[0].name == "x") options.shapes["x"] = {1, 3, 48, 192};
-    for (int round = 0; round < 250; ++round) {
+    for (int round = 0; round < testing::random_cases(250); ++round) {
       OnnxModel model = whole;
       for (std::int64_t changes = rng.between(1, 3); changes > 0; --changes) make_absurd(model, rng);
       const auto graph = import_onnx(std::move(model), options);
