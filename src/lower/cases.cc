@@ -47,24 +47,25 @@ Expr decided(const Expr& value, const Expr& condition, bool holds) {
   });
 }
 
-/// Two choices of many tensors each would be as many cases as pairs of them.
-constexpr int kMaxCases = 100;
+/// Two choices of many tensors each, inside of a value, would be as many cases as pairs of them.
+constexpr int kMaxInnerCases = 100;
 
-Stmt store_by_cases(const Store& store, int& cases) {
+Stmt store_by_cases(const Store& store, int& inner_cases) {
   const Select* s = std::get_if<Select>(&store.value->kind);
-  const std::optional<Expr> condition = s && !reads_data(s->condition) ? s->condition : choice_in(store.value);
-  if (!condition || ++cases > kMaxCases) return make_stmt(store);
+  const bool outermost = s && !reads_data(s->condition);
+  const std::optional<Expr> condition = outermost ? s->condition : choice_in(store.value);
+  if (!condition || (!outermost && ++inner_cases > kMaxInnerCases)) return make_stmt(store);
   Store then_store = store, else_store = store;
   then_store.value = decided(store.value, *condition, true);
   else_store.value = decided(store.value, *condition, false);
-  return make_stmt(If{*condition, store_by_cases(then_store, cases), store_by_cases(else_store, cases)});
+  return make_stmt(If{*condition, store_by_cases(then_store, inner_cases), store_by_cases(else_store, inner_cases)});
 }
 
 }  // namespace
 
 Stmt store_by_cases(const Store& store) {
-  int cases = 0;
-  return store_by_cases(store, cases);
+  int inner_cases = 0;
+  return store_by_cases(store, inner_cases);
 }
 
 bool reads_data(const Expr& e) {

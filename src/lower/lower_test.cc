@@ -524,6 +524,15 @@ TEST(Concat, OfManyTensorsLeavesNoChoice) {
   EXPECT_EQ(count(program, "select") + count(program, "if"), 0) << program;
 }
 
+TEST(Concat, OfMoreTensorsThanLoopsAreCutForReadsOneOfThemAtATime) {
+  std::string placeholders, chosen = "x0[c]";
+  for (int k = 0; k < 150; ++k) placeholders += fmt::format("x{} = PLACEHOLDER [8]\n", k);
+  for (int k = 1; k < 150; ++k) chosen = fmt::format("select((c >= {}), x{}[(c - {})], {})", 8 * k, k, 8 * k, chosen);
+  const std::string dag = placeholders + "t(c) = " + chosen + " for c in 1200\nreturn t\n";
+  const std::string program = after("simplify", dag.c_str(), "split l0 8 guard; vectorize l2");
+  EXPECT_EQ(count(program, "select"), 0) << program;
+}
+
 TEST(Concat, CopiesLittleOfWhatStandsBesideTheChoice) {
   const std::string dag = many_parts(", d", "s(c) += t[c, k] for c in 480, k in 64\nreturn s\n");
   EXPECT_EQ(count(after("simplify", dag.c_str(), "compute_at o60 l2"), "for k in"), 60);
