@@ -11,8 +11,8 @@ constexpr double kHopelessRatio = 8, kHopelessSeconds = 1e-3;
 /// Minima of a few runs, as long together as a share of what is asked for, lie within this ratio of those of many, where
 /// the two fastest agree as well as runs of the same kernel on a machine of one's own.
 constexpr double kRaceRatio = 1.1, kRaceShare = 0.1, kAgreement = 1.03;
-/// What else runs, on the other half of a core above all, makes single runs so much slower; so many times as long as is
-/// asked for is what waiting for two that agree may take.
+/// How much slower what runs on the other half of a core makes a run; and how many times as long as is asked for may be
+/// waited for two runs that agree.
 constexpr double kDisturbance = 2.2, kPatience = 3;
 
 /// More runs find no clearly smaller minimum. Before each, what the network touches is written anew, which for kernels
