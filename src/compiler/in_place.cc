@@ -46,13 +46,17 @@ class Finder {
     const TensorType& whole = graph().value(concat.output).type;
     std::uint64_t line = static_cast<std::uint64_t>(size_of(whole.dtype));
     for (std::size_t k = axis + 1; k < whole.shape.size(); ++k) line *= static_cast<std::uint64_t>(whole.shape[k]);
+    const bool contiguous = std::all_of(whole.shape.begin(), whole.shape.begin() + static_cast<std::ptrdiff_t>(axis),
+                                        [](std::int64_t extent) { return extent == 1; });
+    // Kernels may see rows and columns as one dimension, which a part must then have whole.
+    if (!contiguous && axis + 1 != whole.shape.size()) return std::nullopt;
     std::vector<PartOf> parts;
     std::uint64_t offset = 0;
     for (ValueId input : concat.inputs) {
       const auto writer = writers_.find(input);
       if (writer == writers_.end() || writer->second != graph().value(input).type.shape) return std::nullopt;
       if (readers_[input.index()] != 1 || offset % kLine != 0) return std::nullopt;
-      parts.push_back({concat.output, whole.shape, offset});
+      parts.push_back({concat.output, contiguous ? Shape() : whole.shape, offset});
       offset += line * static_cast<std::uint64_t>(graph().value(input).type.shape[axis]);
     }
     return parts;

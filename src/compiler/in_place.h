@@ -11,7 +11,7 @@ namespace whet {
 /// A value that its kernel writes where it belongs in a larger one.
 struct PartOf {
   ValueId whole;
-  Shape shape;               ///< of the whole
+  Shape shape;               ///< of the whole; empty where the part is contiguous in it
   std::uint64_t offset = 0;  ///< of the part's first element [bytes]
 };
 
@@ -22,7 +22,8 @@ struct InPlace {
 };
 
 /// A concatenation is in place when each of its operands is what one kernel computes, in the operand's own shape, for
-/// the concatenation alone, and begins on a cache line of the whole; and when the whole is no output of the graph under its own name.
+/// the concatenation alone, begins on a cache line of the whole, and either is contiguous there or lies along its last
+/// axis; and when the whole is no output of the graph under its own name.
 InPlace find_in_place(const FusedGraph&, const std::vector<Task>&);
 
 /// Tasks as kernels: groups that write into wholes of different shapes part, those that are done go.

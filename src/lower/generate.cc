@@ -771,11 +771,29 @@ class Generator {
   std::map<OpId, OpId> prologue_ids_;
 };
 
+/// The shape of the whole with those dimensions merged that the part has merged, the last one never; nothing where the
+/// part has only some of them.
+std::optional<Shape> merged_like(const Shape& part, const Shape& whole) {
+  Shape result;
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < part.size(); ++k) {
+    const std::size_t first = next;
+    result.push_back(whole[next++]);
+    while (whole.size() - next > part.size() - k - 1 && (k + 1 == part.size() || result[k] < part[k]))
+      result[k] *= whole[next++];
+    if (next > first + 1 && result[k] != part[k]) return std::nullopt;
+  }
+  return result;
+}
+
 }  // namespace
 
 Result<Lowered> generate(const LoopTree& tree, const Shape& within) {
   WHET_CHECK(within.empty() || tree.dag.outputs.size() == 1, "only a single output is a part of a tensor");
-  return Generator(tree, within).run();
+  if (within.empty()) return Generator(tree, within).run();
+  const std::optional<Shape> whole = merged_like(tree.dag.op(tree.dag.outputs.front()).shape, within);
+  if (!whole) return Error{"the output has dimensions merged that are not whole in the tensor that it is a part of"};
+  return Generator(tree, *whole).run();
 }
 
 }  // namespace whet

@@ -146,13 +146,15 @@ Result<Step> read_step(Reader& in) {
     step = Tensorize{in.loop(), in.intrinsic()};
   else if (verb == "roll")
     step = Roll{in.op(), in.loop()};
+  else if (verb == "merge")
+    step = Merge{in.op(), in.number()};
   else if (verb == "winograd")
     step = Winograd{in.op(), in.number()};
   else
     return Error{fmt::format(
         "there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, bind, compute_at, "
         "reverse_compute_at, compute_root, inline, cache_read, cache_write, rfactor, pack, pad_storage, prefetch, "
-        "pipeline, roll, tensorize or winograd",
+        "pipeline, roll, tensorize, merge or winograd",
         verb)};
   if (in.error.empty() && in.more()) in.error = fmt::format("has \"{}\" too much", in.words[in.next]);
   if (!in.error.empty()) return Error{fmt::format("{} {}", verb, in.error)};
@@ -219,6 +221,7 @@ std::string to_text(const Step& step) {
             [&](const Pipeline& s) { out.add("pipeline"), out.add(s.loop), out.add(fmt::format("{}", s.stages)); },
             [&](const Tensorize& s) { out.add("tensorize"), out.add(s.loop), out.add(name_of(s.intrinsic)); },
             [&](const Roll& s) { out.add("roll"), out.add(s.op), out.add(s.loop); },
+            [&](const Merge& s) { out.add("merge"), out.add(s.op), out.add(fmt::format("{}", s.axis)); },
             [&](const Winograd& s) { out.add("winograd"), out.add(s.op), out.add(fmt::format("{}", s.tile)); }},
       step);
   return out.text;
@@ -315,6 +318,8 @@ void Scheduler::cache_write(OpId op, LoopId loop) { run(CacheWrite{op, loop}); }
 void Scheduler::rfactor(LoopId loop) { run(Rfactor{loop}); }
 void Scheduler::pack(OpId tensor, OpId reader) { run(Pack{tensor, reader}); }
 void Scheduler::pad_storage(OpId op, std::int64_t elements) { run(PadStorage{op, elements}); }
+
+void Scheduler::merge(OpId op, std::int64_t axis) { run(Merge{op, axis}); }
 
 WinogradOps Scheduler::winograd(OpId op, std::int64_t tile) {
   const Result<WinogradDag> changed = whet::winograd(tree_.dag, op, tile);

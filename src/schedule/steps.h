@@ -16,6 +16,7 @@
 #include "schedule/fuse.h"
 #include "schedule/inline.h"
 #include "schedule/loop_tree.h"
+#include "schedule/merge.h"
 #include "schedule/pack.h"
 #include "schedule/pad_storage.h"
 #include "schedule/pipeline.h"
@@ -34,7 +35,7 @@ namespace whet {
 /// same steps replay on another shape of the same structure.
 using Step =
     std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline, CacheRead,
-                 CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll, Tensorize, Winograd>;
+                 CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll, Tensorize, Merge, Winograd>;
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
@@ -82,6 +83,7 @@ class Scheduler {
   void roll(OpId op, LoopId loop);
   void prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahead);
   /// Gives the ops of the new DAG, invalid ones when refused.
+  void merge(OpId op, std::int64_t axis);
   WinogradOps winograd(OpId op, std::int64_t tile);
 
   std::vector<LoopId> loops(OpId op) const { return own_loops(tree_, op); }

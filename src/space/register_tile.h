@@ -47,6 +47,8 @@ struct Tiling {
   std::int64_t accumulators(const Tile& t) const { return t.oh * t.ow * vectors(t.oc); }
   /// Accumulators, a row of weights and one broadcast input stay in registers.
   bool fits(const Tile&) const;
+  /// They do also where reduction steps are unrolled, whose loads LLVM moves up.
+  bool fits_unrolled(const Tile& t) const { return 4 * accumulators(t) <= 3 * registers; }
   bool divides(const Tile&) const;
   /// The most inputs of a tile, read in one reduction step, that share a set of the first-level cache.
   std::int64_t conflicts(const Tile&) const;

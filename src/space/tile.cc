@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
+#include "compute/merge.h"
 #include "space/anatomy.h"
 #include "space/tile_axes.h"
 
@@ -15,6 +17,9 @@ namespace {
 /// A task of this form: its parts, and the anchor as register tiles see it.
 struct Problem : TileAxes {
   Anatomy anatomy;
+  /// Rows and columns that are only met pixel by pixel are merged first: the axes, in the order of the steps. Then `x`
+  /// counts pixels, and there is no `y`.
+  std::vector<std::int64_t> merged;
   int threads = 1;
   double weight_bytes = 0;  ///< of what all pixels read, constant or (of one product of a batch) not
 };
@@ -24,18 +29,39 @@ constexpr std::int64_t kMostProducts = 96;
 constexpr std::int64_t kFloatBytes = 4;
 /// Tiles of channels that run inside of the outer loops.
 constexpr std::array<std::int64_t, 7> kGroups = {1, 2, 3, 4, 6, 8, 16};
+/// Tiles of merged pixels in a block of them.
+constexpr std::array<std::int64_t, 6> kRuns = {1, 2, 4, 8, 16, 32};
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target) {
+/// The two axes before the vectorized one, and the batch before these, as far as they can be merged.
+std::vector<std::int64_t> merge_pixels(ComputeDag& dag, OpId anchor) {
+  std::vector<std::int64_t> merged;
+  for (;;) {
+    const Shape& shape = dag.op(anchor).shape;
+    const auto axis = static_cast<std::int64_t>(shape.size()) - 3;
+    if (axis < 0 || shape[static_cast<std::size_t>(axis)] == 1 || shape[static_cast<std::size_t>(axis) + 1] == 1)
+      return merged;
+    Result<ComputeDag> list = merge_axes(dag, anchor, axis);
+    if (!list.ok()) return merged;
+    dag = std::move(*list);
+    merged.push_back(axis);
+  }
+}
+
+/// `dag` may become another one, with merged axes.
+std::optional<Problem> find_problem(ComputeDag dag, const Target& target) {
   std::optional<Anatomy> anatomy = find_anatomy(dag);
   if (!anatomy) return std::nullopt;
+  const std::vector<std::int64_t> merged =
+      anatomy->constants.empty() ? std::vector<std::int64_t>() : merge_pixels(dag, anatomy->anchor);
   Scheduler scheduler(dag);
   for (std::size_t i = anatomy->before.size(); i-- > 0;) scheduler.inline_op(anatomy->before[i]);
   if (!scheduler.finish().ok()) return std::nullopt;
   std::optional<TileAxes> axes = find_tile_axes(scheduler.tree().dag, anatomy->anchor, target);
   if (!axes) return std::nullopt;
-  Problem p{std::move(*axes), std::move(*anatomy), target.threads, 0};
+  Problem p{std::move(*axes), std::move(*anatomy), merged, target.threads, 0};
+  if (!merged.empty()) p.y = -1, p.tiling.oh = 1, p.tiling.row_bytes = 0, p.tiling.rows = {}, p.tiling.rows_skipped = 0;
   for (OpId constant : p.anatomy.constants)
     p.weight_bytes += static_cast<double>(num_elements(dag.op(constant).shape) * size_of(dag.op(constant).dtype));
   if (p.anatomy.constants.empty() && p.in >= 0 && p.taps.empty())
@@ -59,22 +85,42 @@ std::int64_t best_order(const Problem& p, const Tile& tile, const Target& target
   if (p.weight_bytes > static_cast<double>(target.l2_bytes) / 2 && channel_tiles >= 2 * p.threads)
     return channels_then_pixels;
   // Weights that stay in the first level anyway leave the result's pixels to be written whole.
-  return p.weight_bytes <= static_cast<double>(target.l1_bytes) / 2 ? pixels_then_channels : rows_channels_columns;
+  if (p.weight_bytes <= static_cast<double>(target.l1_bytes) / 2) return pixels_then_channels;
+  // What the workers share out by pixels, as kernels before and after do, need not move from core to core; by channels,
+  // each of them reads its part of the weights alone.
+  const double moved = static_cast<double>(p.extent(p.x) * (p.reduce_extent(p.in) + p.extent(p.vec)) * kFloatBytes);
+  constexpr double kDear = 2;  // a line that another core has written, against one of the third level
+  return p.y < 0 && kDear * moved < p.weight_bytes && channel_tiles >= p.threads ? channels_then_pixels
+                                                                                 : rows_channels_columns;
 }
 
-std::vector<std::int64_t> outer_extents(const Problem& p, const Tile& t, std::int64_t order) {
-  const std::int64_t oc = ceil_div(p.extent(p.vec), t.oc), oh = ceil_div(p.extent(p.y), t.oh),
-                     ow = ceil_div(p.extent(p.x), t.ow);
+std::vector<std::int64_t> outer_extents(const Problem& p, const Tile& t, std::int64_t order, std::int64_t run) {
+  const std::int64_t oc = ceil_div(p.extent(p.vec), t.oc), tiles = ceil_div(p.extent(p.x), t.ow),
+                     oh = p.merged.empty() ? ceil_div(p.extent(p.y), t.oh) : ceil_div(tiles, run),
+                     ow = p.merged.empty() ? tiles : run;
   if (order == channels_then_pixels) return {oc, oh, ow};
   if (order == rows_channels_columns) return {oh, oc, ow};
   return {oh, ow, oc};
 }
 
+/// As many tiles of merged pixels as leave room for weights in the first level.
+std::int64_t best_run(const Problem& p, const Tile& tile, std::int64_t order, const Target& target) {
+  if (order != rows_channels_columns || p.merged.empty()) return 1;
+  std::int64_t best = 1;
+  for (std::int64_t run : kRuns)
+    if (ceil_div(p.extent(p.x), tile.ow) % run == 0 &&
+        run * tile.ow * p.reduce_extent(p.in) * kFloatBytes <= target.l1_bytes / 2 &&
+        run * tile.ow * p.threads <= p.extent(p.x))
+      best = run;
+  return best;
+}
+
 /// As few fused outer loops as give every worker the same share, or many shares.
-std::int64_t best_parallel(const Problem& p, const Tile& t, std::int64_t order) {
+std::int64_t best_parallel(const Problem& p, const Tile& t, std::int64_t order, std::int64_t run) {
   std::int64_t shares = 1;
-  for (std::int64_t axis = 0; axis < std::max<std::int64_t>(p.vec - 2, 0); ++axis) shares *= p.extent(axis);
-  const std::vector<std::int64_t> extents = outer_extents(p, t, order);
+  const std::int64_t inner = p.merged.empty() ? 2 : 1;
+  for (std::int64_t axis = 0; axis < p.vec - inner; ++axis) shares *= p.extent(axis);
+  const std::vector<std::int64_t> extents = outer_extents(p, t, order, run);
   for (std::size_t n = 0; n < extents.size(); ++n) {
     shares *= extents[n];
     if (shares % p.threads == 0 || shares >= 16 * p.threads) return static_cast<std::int64_t>(n) + 1;
@@ -165,6 +211,7 @@ class Builder {
 
   void run() {
     const Anatomy& a = p_.anatomy;
+    for (std::int64_t axis : p_.merged) s_.merge(a.anchor, axis);
     for (std::size_t i = a.before.size(); i-- > 0;) s_.inline_op(a.before[i]);
     for (std::size_t i = a.after.size(); i-- > 0;) s_.inline_op(a.after[i]);
     const std::vector<LoopId> loops = s_.loops(a.anchor);
@@ -192,11 +239,23 @@ class Builder {
       if (axis == p_.vec)
         cut_channels(loops[k]);
       else if (axis == p_.x)
-        x_ = s_.split(loops[k], chosen("ow"), Tail::overlap);
+        cut_columns(loops[k]);
       else if (axis == p_.y)
         y_ = s_.split(loops[k], chosen("oh"), Tail::overlap);
       else
         (axis < p_.vec ? leading_ : trailing_).push_back(loops[k]);
+    }
+  }
+
+  /// Tiles of merged pixels are grouped into blocks, which take the place of rows.
+  void cut_columns(LoopId loop) {
+    x_ = s_.split(loop, chosen("ow"), Tail::overlap);
+    if (p_.merged.empty()) return;
+    if (const std::int64_t run = chosen("run"); run > 1) {
+      const Scheduler::Pair tiles = s_.split(x_.outer, run, Tail::guard);
+      y_.outer = tiles.outer, x_.outer = tiles.inner;
+    } else {
+      y_.outer = std::exchange(x_.outer, LoopId());
     }
   }
 
@@ -326,6 +385,19 @@ void constrain(const Problem& p, const Tile& best, Sketch& sketch) {
                                   if (group == 1 || group * c.at("oc").front() <= tiling.oc) return std::nullopt;
                                   return "there are fewer tiles of channels than a group has";
                                 }});
+  if (!p.merged.empty()) {
+    const std::int64_t pixels = p.extent(p.x);
+    sketch.constraints.push_back({{"ow", "run"}, [pixels](const Choices& c) -> std::optional<std::string> {
+                                    if (ceil_div(pixels, c.at("ow").front()) % c.at("run").front() == 0)
+                                      return std::nullopt;
+                                    return "the tiles of pixels are no whole number of blocks";
+                                  }});
+    sketch.constraints.push_back({{"order", "run"}, [](const Choices& c) -> std::optional<std::string> {
+                                    if (c.at("run").front() == 1 || c.at("order").front() == rows_channels_columns)
+                                      return std::nullopt;
+                                    return "only the order 1 has anything between a block and its tiles";
+                                  }});
+  }
   // Tiles that are visited once a block must not overlap, and the masks of guarded tails cost more than blocks save.
   sketch.constraints.push_back(
       {{"oc", "oh", "ow", "group", "k"}, [tiling, tile_of](const Choices& c) -> std::optional<std::string> {
@@ -358,12 +430,20 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
       {"parallel", "how many of the outer loops are shared out among the workers", single({1, 2, 3}), 0},
   };
   const Tile tile = best_tile(p);
-  const std::int64_t order = best_order(p, tile, target);
+  const std::int64_t order = best_order(p, tile, target), run = best_run(p, tile, order, target);
   sketch.preferred = {{"oc", {tile.oc}},
                       {"oh", {tile.oh}},
                       {"ow", {tile.ow}},
                       {"order", {order}},
-                      {"parallel", {best_parallel(p, tile, order)}}};
+                      {"parallel", {best_parallel(p, tile, order, run)}}};
+  if (!p.merged.empty()) {
+    std::vector<std::int64_t> runs;
+    for (std::int64_t n : kRuns)
+      if (n <= p.extent(p.x)) runs.push_back(n);
+    sketch.decisions.push_back(
+        {"run", "tiles of pixels in an outer block of them, which counts as a row", single(runs), 0});
+    sketch.preferred["run"] = {run};
+  }
   if (p.tiling.depthwise) {
     sketch.decisions.push_back({"taps", "1: the taps are unrolled", single({0, 1}), 0});
     sketch.preferred["taps"] = {1};
@@ -378,10 +458,11 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     if (streams_weights(dag, p, target)) {
       sketch.decisions.push_back(
           {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16, 32}), 0});
-      sketch.preferred["ahead"] = {block > 0 ? 0 : 32};
+      sketch.preferred["ahead"] = {block > 0 ? 0 : 16};
     }
-    // The loads of one step keep the units busy; more steps only make code. Three channels are too few for a loop.
-    sketch.preferred["ic"] = {p.reduce_extent(p.in) <= 4 ? unroll.back() : 1};
+    // Two steps share the loop's control; more only make code. Three channels are too few for a loop.
+    const bool pairs = p.reduce_extent(p.in) % 2 == 0 && p.tiling.fits_unrolled(tile);
+    sketch.preferred["ic"] = {p.reduce_extent(p.in) <= 4 ? unroll.back() : pairs ? 2 : 1};
     sketch.preferred["k"] = {block};
     sketch.preferred["group"] = {block > 0 ? 1 : best_group(p, tile, order, target)};
   }

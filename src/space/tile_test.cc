@@ -53,8 +53,44 @@ TEST(Padding, IsNoneAlongChannels) { EXPECT_EQ(read_columns(convolution(16, 32, 
 
 TEST(TileDefault, TakesTheColumnsThatTapsFarApartReadWhole) {
   const std::string near = preferred(convolution(64, 96, 1)), far = preferred(convolution(64, 96, 12));
-  EXPECT_NE(near.find("ow=14 "), std::string::npos) << near;
+  EXPECT_NE(near.find("ow=7 "), std::string::npos) << near;
   EXPECT_NE(far.find("ow=4 "), std::string::npos) << far;
+}
+/// `rows` x `columns` pixels of 96 channels, mixed to `filters`.
+std::string pointwise(int rows, int columns, int filters) {
+  return fmt::format(R"(
+x = PLACEHOLDER [1, {0}, {1}, 96]
+w = PLACEHOLDER [1, 1, 96, {2}] const
+conv(n, y, x_, oc) += (x[n, (y + rh), (x_ + rw), rc]*w[rh, rw, rc, oc]) for n in 1, y in {0}, x_ in {1}, oc in {2}, rh in 1, rw in 1, rc in 96  # conv n:batch y:row x_:column oc:out_channel rh:tap rw:tap rc:in_channel
+return conv
+)",
+                     rows, columns, filters);
+}
+
+TEST(TileDefault, CutsPicturesThatAreMetPixelByPixelAnywhere) {
+  const std::string text = pointwise(7, 7, 384);
+  EXPECT_NE(preferred(text).find("ow=7 "), std::string::npos) << preferred(text);
+  const Result<Steps> steps = default_steps(dag(text), avx512());
+  ASSERT_TRUE(steps.ok());
+  EXPECT_EQ(to_text(steps->front()), "merge o2 1");
+}
+TEST(TileDefault, SharesChannelsOutWhereWeightsOutweighThePictures) {
+  EXPECT_NE(preferred(pointwise(2, 3, 2048)).find("order=2 "), std::string::npos);
+  EXPECT_EQ(preferred(pointwise(56, 56, 256)).find("order=2 "), std::string::npos);
+}
+TEST(TileSpace, HasWholeBlocksOfTilesOfPixels) {
+  const std::optional<Sketch> sketch = tile_sketch(dag(pointwise(14, 14, 256)), avx512());
+  ASSERT_TRUE(sketch);
+  const DesignSpace space(dag(pointwise(14, 14, 256)), {*sketch});
+  Choices choices = sketch->preferred;
+  choices["order"] = {1}, choices["oc"] = {48}, choices["ow"] = {7}, choices["run"] = {4};
+  EXPECT_TRUE(space.contains({sketch->name, choices}).ok());
+  choices["ow"] = {6};  // 33 tiles
+  EXPECT_EQ(space.contains({sketch->name, choices}).error().message,
+            "the tiles of pixels are no whole number of blocks");
+  choices["order"] = {2}, choices["ow"] = {7};
+  EXPECT_EQ(space.contains({sketch->name, choices}).error().message,
+            "only the order 1 has anything between a block and its tiles");
 }
 TEST(TileDefault, OfTwoActivationsKeepsTheTileOfTheSecondWhileTheRowsOfTheFirstPass) {
   const std::string product = preferred(R"(
@@ -87,7 +123,7 @@ TEST(TileDefault, BlocksAReductionWhoseWeightsOverflowTheSecondLevel) {
   EXPECT_NE(flat.find("k=0 "), std::string::npos) << flat;
 }
 TEST(TileDefault, KeepsTheWeightsOfSeveralTilesWhereThePictureIsLarge) {
-  const std::string large = preferred(convolution(512, 512, 1)), small = preferred(convolution(64, 96, 1));
+  const std::string large = preferred(convolution(352, 384, 1)), small = preferred(convolution(64, 96, 1));
   EXPECT_NE(large.find("group=2 "), std::string::npos) << large;
   EXPECT_NE(small.find("group=1 "), std::string::npos) << small;
 }

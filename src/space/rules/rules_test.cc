@@ -77,11 +77,11 @@ parallel j.0·i.0 in 16
       for j.2 in 1
         for i.2 in 1
           for k in 128
-            unroll i.3 in 4
-              vector j.3 in 96
+            unroll i.3 in 8
+              vector j.3 in 48
                 c  # b packed
-          unroll i in 4
-            vector j in 96
+          unroll i in 8
+            vector j in 48
               y
 )");
 }
