@@ -113,8 +113,8 @@ class Merger {
   }
 
   const ComputeDag& dag_;
-  std::int64_t first_, second_;            ///< the extents
-  std::map<OpId, std::int64_t> merged_;    ///< the first of the two dimensions, and of an element's axes
+  std::int64_t first_, second_;          ///< the extents
+  std::map<OpId, std::int64_t> merged_;  ///< the first of the two dimensions, and of an element's axes
 };
 
 }  // namespace

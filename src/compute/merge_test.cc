@@ -75,7 +75,8 @@ TEST(Merge, GoesOnWithABatchUnlessPicturesDiffer) {
 TEST(Merge, RefusesWhatMeetsAnAxisAlone) {
   EXPECT_EQ(refusal("out(i, j) = x[i, j] for i in 5, j in 7"), "");
   EXPECT_EQ(refusal("out(i, j) = x[i, (6 - j)] for i in 5, j in 7"), "op out uses one of them by itself");
-  EXPECT_EQ(refusal("out(i, j) = select((i < 3), x[i, j], 0f) for i in 5, j in 7"), "op out uses one of them by itself");
+  EXPECT_EQ(refusal("out(i, j) = select((i < 3), x[i, j], 0f) for i in 5, j in 7"),
+            "op out uses one of them by itself");
   EXPECT_EQ(refusal("out(i, j) = (x[i, j] + w[i, j]) for i in 5, j in 7"), "op w is constant");
   EXPECT_EQ(refusal("m(i, j) = x[i, j] for i in 5, j in 7\nout(i, j) = m[i, j]*m[2, j] for i in 5, j in 7"),
             "op out uses one of them by itself");
