@@ -20,6 +20,7 @@ struct Problem : TileAxes {
   /// Rows and columns that are only met pixel by pixel are merged first: the axes, in the order of the steps. Then `x`
   /// counts pixels, and there is no `y`.
   std::vector<std::int64_t> merged;
+  bool list = false;  ///< pixels are one axis, which can be cut into blocks
   int threads = 1;
   double weight_bytes = 0;  ///< of what all pixels read, constant or (of one product of a batch) not
 };
@@ -29,8 +30,6 @@ constexpr std::int64_t kMostProducts = 96;
 constexpr std::int64_t kFloatBytes = 4;
 /// Tiles of channels that run inside of the outer loops.
 constexpr std::array<std::int64_t, 7> kGroups = {1, 2, 3, 4, 6, 8, 16};
-/// Tiles of merged pixels in a block of them.
-constexpr std::array<std::int64_t, 6> kRuns = {1, 2, 4, 8, 16, 32};
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -60,8 +59,9 @@ std::optional<Problem> find_problem(ComputeDag dag, const Target& target) {
   if (!scheduler.finish().ok()) return std::nullopt;
   std::optional<TileAxes> axes = find_tile_axes(scheduler.tree().dag, anatomy->anchor, target);
   if (!axes) return std::nullopt;
-  Problem p{std::move(*axes), std::move(*anatomy), merged, target.threads, 0};
+  Problem p{std::move(*axes), std::move(*anatomy), merged, false, target.threads, 0};
   if (!merged.empty()) p.y = -1, p.tiling.oh = 1, p.tiling.row_bytes = 0, p.tiling.rows = {}, p.tiling.rows_skipped = 0;
+  p.list = p.y < 0 && p.x >= 0 && p.in >= 0 && !p.anatomy.constants.empty();
   for (OpId constant : p.anatomy.constants)
     p.weight_bytes += static_cast<double>(num_elements(dag.op(constant).shape) * size_of(dag.op(constant).dtype));
   if (p.anatomy.constants.empty() && p.in >= 0 && p.taps.empty())
@@ -82,45 +82,56 @@ std::int64_t best_order(const Problem& p, const Tile& tile, const Target& target
     const double l1 = static_cast<double>(target.l1_bytes);
     return small && p.weight_bytes > l1 / 2 ? channels_then_pixels : pixels_then_channels;
   }
-  if (p.weight_bytes > static_cast<double>(target.l2_bytes) / 2 && channel_tiles >= 2 * p.threads)
-    return channels_then_pixels;
+  const bool streams = p.weight_bytes > static_cast<double>(target.l2_bytes) / 2 && channel_tiles >= 2 * p.threads;
+  if (streams && !p.list) return channels_then_pixels;
   // Weights that stay in the first level anyway leave the result's pixels to be written whole.
   if (p.weight_bytes <= static_cast<double>(target.l1_bytes) / 2) return pixels_then_channels;
   // What the workers share out by pixels, as kernels before and after do, need not move from core to core; by channels,
-  // each of them reads its part of the weights alone.
+  // each of them reads its part of the weights alone. A line that another core has written takes the longer.
+  constexpr double kDear = 3;
   const double moved = static_cast<double>(p.extent(p.x) * (p.reduce_extent(p.in) + p.extent(p.vec)) * kFloatBytes);
-  constexpr double kDear = 2;  // a line that another core has written, against one of the third level
-  return p.y < 0 && kDear * moved < p.weight_bytes && channel_tiles >= p.threads ? channels_then_pixels
-                                                                                 : rows_channels_columns;
+  const bool heavy = kDear * moved < p.weight_bytes && channel_tiles >= p.threads;
+  return p.list && heavy ? channels_then_pixels : rows_channels_columns;
 }
 
-std::vector<std::int64_t> outer_extents(const Problem& p, const Tile& t, std::int64_t order, std::int64_t run) {
-  const std::int64_t oc = ceil_div(p.extent(p.vec), t.oc), tiles = ceil_div(p.extent(p.x), t.ow),
-                     oh = p.merged.empty() ? ceil_div(p.extent(p.y), t.oh) : ceil_div(tiles, run),
-                     ow = p.merged.empty() ? tiles : run;
+/// One block of pixels a worker where the weights pass through the cache, so that they do so once.
+std::int64_t best_blocks(const Problem& p, const Tile& tile, std::int64_t order, const Target& target) {
+  const bool streams = p.weight_bytes > static_cast<double>(target.l2_bytes) / 2;
+  const bool full = p.threads > 1 && p.extent(p.x) >= 4 * p.threads * tile.ow;
+  return p.list && order == rows_channels_columns && streams && full ? p.threads : 0;
+}
+
+/// Pixels in one of so many blocks: whole tiles.
+std::int64_t block_pixels(std::int64_t pixels, std::int64_t tile, std::int64_t blocks) {
+  return ceil_div(ceil_div(pixels, tile), blocks) * tile;
+}
+
+/// Into how many blocks a list of pixels may be cut; 0: each tile is one.
+std::vector<std::int64_t> pixel_block_options(const Problem& p) {
+  std::vector<std::int64_t> options{0};
+  for (std::int64_t n = std::max(p.threads, 2); 4 * n <= p.extent(p.x) && n <= 32 * p.threads; n *= 2)
+    options.push_back(n);
+  return options;
+}
+
+std::vector<std::int64_t> outer_extents(const Problem& p, const Tile& t, std::int64_t order, std::int64_t blocks) {
+  const std::int64_t oc = ceil_div(p.extent(p.vec), t.oc), pixels = p.extent(p.x);
+  std::int64_t oh = ceil_div(p.extent(p.y), t.oh), ow = ceil_div(pixels, t.ow);
+  if (p.list) {
+    const std::int64_t block = blocks > 0 ? block_pixels(pixels, t.ow, blocks) : t.ow;
+    oh = ceil_div(pixels, block), ow = block / t.ow;
+  }
   if (order == channels_then_pixels) return {oc, oh, ow};
   if (order == rows_channels_columns) return {oh, oc, ow};
   return {oh, ow, oc};
 }
 
-/// As many tiles of merged pixels as leave room for weights in the first level.
-std::int64_t best_run(const Problem& p, const Tile& tile, std::int64_t order, const Target& target) {
-  if (order != rows_channels_columns || p.merged.empty()) return 1;
-  std::int64_t best = 1;
-  for (std::int64_t run : kRuns)
-    if (ceil_div(p.extent(p.x), tile.ow) % run == 0 &&
-        run * tile.ow * p.reduce_extent(p.in) * kFloatBytes <= target.l1_bytes / 2 &&
-        run * tile.ow * p.threads <= p.extent(p.x))
-      best = run;
-  return best;
-}
-
 /// As few fused outer loops as give every worker the same share, or many shares.
-std::int64_t best_parallel(const Problem& p, const Tile& t, std::int64_t order, std::int64_t run) {
+std::int64_t best_parallel(const Problem& p, const Tile& t, std::int64_t order, std::int64_t blocks) {
   std::int64_t shares = 1;
-  const std::int64_t inner = p.merged.empty() ? 2 : 1;
+  const std::int64_t inner = p.list ? 1 : 2;
   for (std::int64_t axis = 0; axis < p.vec - inner; ++axis) shares *= p.extent(axis);
-  const std::vector<std::int64_t> extents = outer_extents(p, t, order, run);
+  const std::vector<std::int64_t> extents = outer_extents(p, t, order, blocks);
   for (std::size_t n = 0; n < extents.size(); ++n) {
     shares *= extents[n];
     if (shares % p.threads == 0 || shares >= 16 * p.threads) return static_cast<std::int64_t>(n) + 1;
@@ -247,16 +258,13 @@ class Builder {
     }
   }
 
-  /// Tiles of merged pixels are grouped into blocks, which take the place of rows.
+  /// Blocks of a list of pixels take the place of rows.
   void cut_columns(LoopId loop) {
-    x_ = s_.split(loop, chosen("ow"), Tail::overlap);
-    if (p_.merged.empty()) return;
-    if (const std::int64_t run = chosen("run"); run > 1) {
-      const Scheduler::Pair tiles = s_.split(x_.outer, run, Tail::guard);
-      y_.outer = tiles.outer, x_.outer = tiles.inner;
-    } else {
-      y_.outer = std::exchange(x_.outer, LoopId());
-    }
+    const std::int64_t tile = chosen("ow"), blocks = chosen_or("blocks", 0);
+    x_ = s_.split(loop, blocks > 0 ? block_pixels(p_.extent(p_.x), tile, blocks) : tile, Tail::overlap);
+    if (!p_.list) return;
+    y_.outer = std::exchange(x_.outer, LoopId());
+    if (blocks > 0) x_ = s_.split(x_.inner, tile, Tail::guard);
   }
 
   void cut_channels(LoopId loop) {
@@ -385,15 +393,15 @@ void constrain(const Problem& p, const Tile& best, Sketch& sketch) {
                                   if (group == 1 || group * c.at("oc").front() <= tiling.oc) return std::nullopt;
                                   return "there are fewer tiles of channels than a group has";
                                 }});
-  if (!p.merged.empty()) {
+  if (p.list) {
     const std::int64_t pixels = p.extent(p.x);
-    sketch.constraints.push_back({{"ow", "run"}, [pixels](const Choices& c) -> std::optional<std::string> {
-                                    if (ceil_div(pixels, c.at("ow").front()) % c.at("run").front() == 0)
-                                      return std::nullopt;
-                                    return "the tiles of pixels are no whole number of blocks";
+    sketch.constraints.push_back({{"ow", "blocks"}, [pixels](const Choices& c) -> std::optional<std::string> {
+                                    const std::int64_t tiles = ceil_div(pixels, c.at("ow").front());
+                                    if (2 * c.at("blocks").front() <= tiles) return std::nullopt;
+                                    return "a block of pixels would not hold two tiles";
                                   }});
-    sketch.constraints.push_back({{"order", "run"}, [](const Choices& c) -> std::optional<std::string> {
-                                    if (c.at("run").front() == 1 || c.at("order").front() == rows_channels_columns)
+    sketch.constraints.push_back({{"order", "blocks"}, [](const Choices& c) -> std::optional<std::string> {
+                                    if (c.at("blocks").front() == 0 || c.at("order").front() == rows_channels_columns)
                                       return std::nullopt;
                                     return "only the order 1 has anything between a block and its tiles";
                                   }});
@@ -430,19 +438,16 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
       {"parallel", "how many of the outer loops are shared out among the workers", single({1, 2, 3}), 0},
   };
   const Tile tile = best_tile(p);
-  const std::int64_t order = best_order(p, tile, target), run = best_run(p, tile, order, target);
+  const std::int64_t order = best_order(p, tile, target), blocks = best_blocks(p, tile, order, target);
   sketch.preferred = {{"oc", {tile.oc}},
                       {"oh", {tile.oh}},
                       {"ow", {tile.ow}},
                       {"order", {order}},
-                      {"parallel", {best_parallel(p, tile, order, run)}}};
-  if (!p.merged.empty()) {
-    std::vector<std::int64_t> runs;
-    for (std::int64_t n : kRuns)
-      if (n <= p.extent(p.x)) runs.push_back(n);
-    sketch.decisions.push_back(
-        {"run", "tiles of pixels in an outer block of them, which counts as a row", single(runs), 0});
-    sketch.preferred["run"] = {run};
+                      {"parallel", {best_parallel(p, tile, order, blocks)}}};
+  if (p.list) {
+    sketch.decisions.push_back({"blocks", "parts of the pixels, which count as rows (0: each tile is one)",
+                                single(pixel_block_options(p)), 0});
+    sketch.preferred["blocks"] = {blocks};
   }
   if (p.tiling.depthwise) {
     sketch.decisions.push_back({"taps", "1: the taps are unrolled", single({0, 1}), 0});

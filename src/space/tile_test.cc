@@ -78,17 +78,17 @@ TEST(TileDefault, SharesChannelsOutWhereWeightsOutweighThePictures) {
   EXPECT_NE(preferred(pointwise(2, 3, 2048)).find("order=2 "), std::string::npos);
   EXPECT_EQ(preferred(pointwise(56, 56, 256)).find("order=2 "), std::string::npos);
 }
-TEST(TileSpace, HasWholeBlocksOfTilesOfPixels) {
+TEST(TileSpace, HasBlocksOfPixelsThatChannelsPass) {
   const std::optional<Sketch> sketch = tile_sketch(dag(pointwise(14, 14, 256)), avx512());
   ASSERT_TRUE(sketch);
   const DesignSpace space(dag(pointwise(14, 14, 256)), {*sketch});
   Choices choices = sketch->preferred;
-  choices["order"] = {1}, choices["oc"] = {48}, choices["ow"] = {7}, choices["run"] = {4};
-  EXPECT_TRUE(space.contains({sketch->name, choices}).ok());
-  choices["ow"] = {6};  // 33 tiles
-  EXPECT_EQ(space.contains({sketch->name, choices}).error().message,
-            "the tiles of pixels are no whole number of blocks");
-  choices["order"] = {2}, choices["ow"] = {7};
+  choices["order"] = {1}, choices["oc"] = {48}, choices["ow"] = {6}, choices["blocks"] = {4};
+  const Result<Scheduled> blocks = space.schedule({sketch->name, choices});
+  ASSERT_TRUE(blocks.ok()) << blocks.error().message;
+  EXPECT_NE(to_text(blocks->tree).find("in 4  # 196 by 54, overlap\n  for oc.0 in 6 "), std::string::npos)
+      << to_text(blocks->tree);
+  choices["order"] = {2};
   EXPECT_EQ(space.contains({sketch->name, choices}).error().message,
             "only the order 1 has anything between a block and its tiles");
 }
