@@ -73,6 +73,16 @@ std::optional<Problem> find_problem(ComputeDag dag, const Target& target) {
 
 enum Order : std::int64_t { pixels_then_channels = 0, rows_channels_columns = 1, channels_then_pixels = 2 };
 
+/// Weights do not stay in a core's cache from one tile of pixels to the next.
+bool passes_through(double weight_bytes, const Target& target) {
+  return weight_bytes > static_cast<double>(target.l2_bytes) / 2;
+}
+
+/// Every worker has a block of several tiles of pixels.
+bool fills_blocks(const Problem& p, const Tile& tile) {
+  return p.threads > 1 && p.extent(p.x) >= 4 * p.threads * tile.ow;
+}
+
 /// Channels outermost when the weights do not stay in a core's cache: each core then reads its share of them once.
 std::int64_t best_order(const Problem& p, const Tile& tile, const Target& target) {
   const std::int64_t channel_tiles = ceil_div(p.extent(p.vec), tile.oc);
@@ -82,23 +92,24 @@ std::int64_t best_order(const Problem& p, const Tile& tile, const Target& target
     const double l1 = static_cast<double>(target.l1_bytes);
     return small && p.weight_bytes > l1 / 2 ? channels_then_pixels : pixels_then_channels;
   }
-  const bool streams = p.weight_bytes > static_cast<double>(target.l2_bytes) / 2 && channel_tiles >= 2 * p.threads;
-  if (streams && !p.list) return channels_then_pixels;
+  const bool many = channel_tiles >= 2 * p.threads;
+  if (!p.list && passes_through(p.weight_bytes, target) && many) return channels_then_pixels;
   // Weights that stay in the first level anyway leave the result's pixels to be written whole.
   if (p.weight_bytes <= static_cast<double>(target.l1_bytes) / 2) return pixels_then_channels;
+  if (!p.list) return rows_channels_columns;
   // What the workers share out by pixels, as kernels before and after do, need not move from core to core; by channels,
   // each of them reads its part of the weights alone. A line that another core has written takes the longer.
   constexpr double kDear = 3;
   const double moved = static_cast<double>(p.extent(p.x) * (p.reduce_extent(p.in) + p.extent(p.vec)) * kFloatBytes);
-  const bool heavy = kDear * moved < p.weight_bytes && channel_tiles >= p.threads;
-  return p.list && heavy ? channels_then_pixels : rows_channels_columns;
+  if (kDear * moved < p.weight_bytes && channel_tiles >= p.threads) return channels_then_pixels;
+  return passes_through(p.weight_bytes, target) && many && !fills_blocks(p, tile) ? channels_then_pixels
+                                                                                  : rows_channels_columns;
 }
 
 /// One block of pixels a worker where the weights pass through the cache, so that they do so once.
 std::int64_t best_blocks(const Problem& p, const Tile& tile, std::int64_t order, const Target& target) {
-  const bool streams = p.weight_bytes > static_cast<double>(target.l2_bytes) / 2;
-  const bool full = p.threads > 1 && p.extent(p.x) >= 4 * p.threads * tile.ow;
-  return p.list && order == rows_channels_columns && streams && full ? p.threads : 0;
+  const bool pays = p.list && order == rows_channels_columns && passes_through(p.weight_bytes, target);
+  return pays && fills_blocks(p, tile) ? p.threads : 0;
 }
 
 /// Pixels in one of so many blocks: whole tiles.
