@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "compute/affine.h"
 namespace whet {
 namespace {
 
@@ -44,9 +46,10 @@ class Merger {
 
   /// The spatial axis that an index is, but for variables that are always 0; or -1.
   static std::int64_t axis_at(const Element& element, const Expr& index) {
-    const Expr e = substitute(
-        index, [&](VarId v) { return axis_of(element, AxisId(v.value)).extent == 1 ? int_const(0) : Expr(); });
-    const Var* v = std::get_if<Var>(&e->kind);
+    const Affine sum = to_affine(substitute(
+        index, [&](VarId v) { return axis_of(element, AxisId(v.value)).extent == 1 ? int_const(0) : Expr(); }));
+    if (sum.constant != 0 || sum.terms.size() != 1 || sum.terms.front().second != 1) return -1;
+    const Var* v = std::get_if<Var>(&sum.terms.front().first->kind);
     return v && v->id.value < static_cast<std::int64_t>(element.axes.size()) ? v->id.value : -1;
   }
 
@@ -121,7 +124,7 @@ class Merger {
 
 Result<ComputeDag> merge_axes(const ComputeDag& dag, OpId op, std::int64_t axis) {
   const Op& start = dag.op(op);
-  if (start.is_placeholder() || axis < 0 || axis + 1 >= static_cast<std::int64_t>(start.shape.size()))
+  if (start.is_placeholder() || axis < 0 || axis > static_cast<std::int64_t>(start.shape.size()) - 2)
     return Error{"op " + start.name + " has no axes " + std::to_string(axis) + " and " + std::to_string(axis + 1)};
   const auto dim = static_cast<std::size_t>(axis);
   Merger merger(dag, start.shape[dim], start.shape[dim + 1]);

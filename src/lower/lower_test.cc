@@ -574,7 +574,8 @@ TEST(EverySchedule, KeepsTheMeaningOfRandomDags) {
                                 "compute_root", "inline",     "cache_read",
                                 "cache_write",  "rfactor",    "pack",
                                 "pad_storage",  "prefetch",   "pipeline",
-                                "roll",         "tensorize",  "winograd"})
+                                "roll",         "tensorize",  "merge",
+                                "winograd"})
     EXPECT_GE(used[primitive], cases / 300) << primitive;
 }
 

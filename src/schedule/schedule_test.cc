@@ -360,6 +360,25 @@ return pw
 )");
 }
 
+TEST(Merge, MakesOneLoopOfTwoAxesInEveryOpThatPassesThemOn) {
+  EXPECT_EQ(after(kPair, "merge o2 0; split l1 7 overlap"), R"(for ij in 120
+  t
+for ij.0 in 18  # 120 by 7, overlap
+  for ij.1 in 7
+    y
+)");
+}
+TEST(Merge, RefusesWhatIsNotReadElementByElement) {
+  EXPECT_EQ(after(kRows, "merge o3 0"),
+            "step 1 (merge o3 0): op y (o3) has axes that cannot be merged: op d uses one of them by itself");
+  EXPECT_EQ(after(kPair, "merge o2 1"),
+            "step 1 (merge o2 1): op y (o2) has axes that cannot be merged: op y has no axes 1 and 2");
+}
+TEST(Merge, ComesBeforeEverythingElse) {
+  EXPECT_EQ(after(kPair, "split l3 8 guard; merge o2 0"),
+            "step 2 (merge o2 0): op y (o2) is scheduled already; axes are merged before everything else");
+}
+
 TEST(Winograd, StartsOverWithTheLoopsOfItsOwnOps) {
   EXPECT_EQ(after(kConv, "winograd o2 4; pack o3 o6; inline o8"), R"(for n in 1
   for oht in 2
@@ -659,9 +678,9 @@ TEST(Steps, GarbageIsRefusedWithAReason) {
     EXPECT_FALSE(parse_steps(text).ok()) << text;
   EXPECT_FALSE(replay(dag(kPair), *parse_steps("parallel l77")).ok());
   EXPECT_FALSE(replay(dag(kPair), *parse_steps("inline o77")).ok());
-  for (const char* steps :
-       {"bind l77 block", "compute_root o77", "compute_root o0", "prefetch o77 o2 l2 1", "prefetch o1 o77 l2 1",
-        "prefetch o1 o2 l77 1", "pipeline l77 2", "roll o77 l2", "roll o1 l77", "tensorize l77 dot4"})
+  for (const char* steps : {"bind l77 block", "compute_root o77", "compute_root o0", "prefetch o77 o2 l2 1",
+                            "prefetch o1 o77 l2 1", "prefetch o1 o2 l77 1", "pipeline l77 2", "roll o77 l2",
+                            "roll o1 l77", "tensorize l77 dot4", "merge o77 0", "merge o2 7"})
     EXPECT_FALSE(replay(dag(kPair), *parse_steps(steps)).ok()) << steps;
 }
 

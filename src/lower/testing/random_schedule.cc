@@ -234,7 +234,9 @@ Steps random_steps(const ComputeDag& dag, Rng& rng, int tries) {
   if (rng.chance(0.5))
     for (std::size_t k = tree.dag.ops.size(); k-- > 0;)
       try_step(Winograd{OpId(static_cast<std::int64_t>(k)), rng.chance(0.5) ? 2 : 4});
-  if (rng.chance(0.5)) try_step(Merge{random_op(tree.dag, rng), rng.below(3)});
+  if (rng.chance(0.5))
+    for (std::size_t k = tree.dag.ops.size(); k-- > 0;)
+      try_step(Merge{OpId(static_cast<std::int64_t>(k)), rng.below(3)});
   if (rng.chance(0.3)) try_step(CacheRead{random_op(tree.dag, rng), random_op(tree.dag, rng)});
   if (rng.chance(0.5))
     for (const Step& step : tile_steps(tree, random_op(tree.dag, rng), rng)) try_step(step);
