@@ -75,7 +75,7 @@ enum Order : std::int64_t { pixels_then_channels = 0, rows_channels_columns = 1,
 
 /// Weights do not stay in a core's cache from one tile of pixels to the next.
 bool passes_through(double weight_bytes, const Target& target) {
-  return weight_bytes > static_cast<double>(target.l2_bytes) / 2;
+  return weight_bytes >= static_cast<double>(target.l2_bytes) / 2;
 }
 
 /// Every worker has a block of several tiles of pixels.
