@@ -34,8 +34,7 @@ Status apply(LoopTree& tree, const CacheRead& step) {
   if (std::find(inputs.begin(), inputs.end(), step.tensor) == inputs.end())
     return refuse(tree, step.reader, fmt::format("does not read o{}", step.tensor.value));
   if (is_constant(dag, step.tensor)) return refuse(tree, step.tensor, "is constant; pack it");
-  if (hash(tree) != hash(make_loop_tree(dag)))
-    return refuse(tree, step.reader, "is scheduled already; copies are made before everything else");
+  WHET_RETURN_IF_ERROR(check_unscheduled(tree, step.reader, "copies are made"));
 
   ComputeDag changed;
   std::vector<OpId> renamed;

@@ -60,6 +60,11 @@ Status check_op(const LoopTree& tree, OpId op) {
   return ok_status();
 }
 
+Status check_unscheduled(const LoopTree& tree, OpId op, std::string_view what) {
+  if (hash(tree) == hash(make_loop_tree(tree.dag))) return ok_status();
+  return refuse(tree, op, fmt::format("is scheduled already; {} before everything else", what));
+}
+
 std::vector<DigitId> leaves_of(const LoopTree& tree, DigitId root) {
   const Digit& digit = tree.digit(root);
   if (digit.leaf()) return {root};

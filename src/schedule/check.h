@@ -21,6 +21,8 @@ Status check_changeable(const LoopTree&, LoopId);
 Status check_holds_ops(const LoopTree&, LoopId);
 /// Exists and is an element op (not a placeholder) that is not inlined.
 Status check_op(const LoopTree&, OpId);
+/// The tree is still the naive one. `what` changes the DAG: "copies are made".
+Status check_unscheduled(const LoopTree&, OpId, std::string_view what);
 
 /// The leaf digits of a root digit's tree, outermost part first.
 std::vector<DigitId> leaves_of(const LoopTree&, DigitId root);

@@ -1,7 +1,5 @@
 #include "schedule/winograd.h"
 
-#include <fmt/format.h>
-
 #include "compute/winograd.h"
 #include "schedule/check.h"
 
@@ -9,8 +7,7 @@ namespace whet {
 
 Status apply(LoopTree& tree, const Winograd& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.op));
-  if (hash(tree) != hash(make_loop_tree(tree.dag)))
-    return refuse(tree, step.op, "is scheduled already; an algorithm is chosen before everything else");
+  WHET_RETURN_IF_ERROR(check_unscheduled(tree, step.op, "an algorithm is chosen"));
   Result<WinogradDag> changed = winograd(tree.dag, step.op, step.tile);
   if (!changed.ok()) return refuse(tree, step.op, changed.error().message);
   tree = make_loop_tree(std::move(changed->dag));
