@@ -140,16 +140,28 @@ Graph fire(std::int64_t left, std::int64_t right, bool shown) {
   return b.graph;
 }
 
+bool has_concat(const CompileReport& report) {
+  return std::any_of(report.tasks.begin(), report.tasks.end(),
+                     [](const TaskReport& task) { return task.name.starts_with("concat"); });
+}
+
 TEST_F(Compile, WritesTheOperandsOfAConcatenationWhereTheyBelong) {
   const CompileReport in_place = expect_right(fire(16, 32, false)), shown = expect_right(fire(16, 32, true)),
                       crooked = expect_right(fire(10, 32, false));
-  const auto has_concat = [](const CompileReport& report) {
-    return std::any_of(report.tasks.begin(), report.tasks.end(),
-                       [](const TaskReport& task) { return task.name.starts_with("concat"); });
-  };
   EXPECT_FALSE(has_concat(in_place));
   EXPECT_TRUE(has_concat(shown)) << "an operand that the user reads is whole";
   EXPECT_TRUE(has_concat(crooked)) << "an operand that begins amid a cache line is copied";
+}
+TEST_F(Compile, CopiesRowsThatAreNeitherContiguousInTheWholeNorAlongItsLastAxis) {
+  const auto stacked = [](std::int64_t batch) {
+    GraphBuilder b(6);
+    const ValueId x = b.input("image", {batch, 8, 4, 6});
+    const ValueId rows = b.node(ConcatOperator{2}, {b.relu(b.conv(x, 16, 1)), b.relu(b.conv(x, 16, 1))});
+    b.graph.outputs = {b.conv(rows, 8, 3)};
+    return b.graph;
+  };
+  EXPECT_FALSE(has_concat(expect_right(stacked(1))));
+  EXPECT_TRUE(has_concat(expect_right(stacked(2))));
 }
 TEST_F(Compile, TellsApartEqualTasksThatWriteIntoWholesOfDifferentShapes) {
   GraphBuilder b(5);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compute/affine.h"
+
 namespace whet {
 namespace {
 

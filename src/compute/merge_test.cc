@@ -61,7 +61,7 @@ TEST(Merge, ComputesTheSame) {
   EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
 }
 TEST(Merge, GoesOnWithABatchUnlessPicturesDiffer) {
-  const auto batch_after_pixels = [](std::string text) {
+  const auto batch_after_pixels = [](const std::string& text) {
     const Result<ComputeDag> pixels = merge_axes(parsed(text), OpId(5), 1);
     return pixels.ok() ? merge_axes(*pixels, OpId(5), 0) : pixels;
   };

@@ -539,6 +539,21 @@ TEST(Concat, CopiesLittleOfWhatStandsBesideTheChoice) {
   EXPECT_EQ(count(after("simplify", dag.c_str(), "compute_at o60 l2; unroll l3"), "unroll k in"), 1);
 }
 
+TEST(APart, WithMergedRowsHasTheStridesOfTheWhole) {
+  const ComputeDag dag = *parse_dag(R"(x = PLACEHOLDER [1, 5, 7, 16]
+y(n, i, j, c) = (x[n, i, j, c]*2f) for n in 1, i in 5, j in 7, c in 16
+return y
+)");
+  const LoopTree tree = *replay(dag, *parse_steps("merge o1 1"));
+  const Result<Lowered> part = lower(tree, avx512(), {1, 5, 7, 48});
+  ASSERT_TRUE(part.ok()) << part.error().message;
+  const std::vector<Buffer>& buffers = part->program.buffers;
+  const auto y = std::find_if(buffers.begin(), buffers.end(), [](const Buffer& b) { return b.written; });
+  EXPECT_EQ(y->extents, Shape({1, 35, 48}));
+  EXPECT_EQ(lower(tree, avx512(), {1, 5, 9, 16}).error().message,
+            "the output has dimensions merged that are not whole in the tensor that it is a part of");
+}
+
 TEST(EverySchedule, KeepsTheMeaningOfRandomDags) {
   const int cases = testing::random_cases(600);
   int lowered = 0, refused = 0;
