@@ -86,8 +86,8 @@ ComputeDag softmax(int rows, int columns) {
   const std::string i = "i in " + std::to_string(rows), n = std::to_string(columns);
   return dag("x = PLACEHOLDER [" + std::to_string(rows) + ", " + n + "]\nm(i) max= x[i, k] for " + i + ", k in " + n +
              "  # softmax\ne(i, j) = exp((x[i, j] - m[i])) for " + i + ", j in " + n +
-             "  # softmax\ns(i) += e[i, k] for " + i + ", k in " + n + "  # softmax\nout(i, j) = (e[i, j]/s[i]) for " +
-             i + ", j in " + n + "  # softmax\nreturn out\n");
+             "  # softmax\ns(i) += e[i, k] for " + i + ", k in " + n +
+             "  # softmax\nout(i, j) = (e[i, j]*(1f/s[i])) for " + i + ", j in " + n + "  # softmax\nreturn out\n");
 }
 
 ComputeDag layer_norm(int rows, int columns) {
@@ -153,7 +153,7 @@ struct AttentionText {
     if (read == "t") text += "t(h, i, j) = " + score + " for " + elements + "  # elementwise\n";
     text += "m(h, i) max= " + read + "[h, i, j] for " + elements + "  # softmax\ne(h, i, j) = exp((" + read +
             "[h, i, j] - m[h, i])) for " + elements + "  # softmax\nz(h, i) += e[h, i, j] for " + elements +
-            "  # softmax\np(h, i, j) = (e[h, i, j]/z[h, i]) for " + elements +
+            "  # softmax\np(h, i, j) = (e[h, i, j]*(1f/z[h, i])) for " + elements +
             "  # softmax\ny(h, i, c) += (p[h, i, j]*vt[h, j, c]) for " + rows + ", c in " + w + ", j in " + n +
             "  # matmul h:batch i:row c:out_channel j:in_channel\n";
     if (!moved) return text + "return y\n";

@@ -99,7 +99,7 @@ TEST(Definition, OfASoftmaxIsFourOps) {
             "softmax_max(i0) max= p0[i0, r]\n"
             "softmax_exp(i0, i1) = exp((p0[i0, i1] - softmax_max[i0]))\n"
             "softmax_sum(i0) += softmax_exp[i0, r]\n"
-            "softmax(i0, i1) = (softmax_exp[i0, i1]/softmax_sum[i0])\n");
+            "softmax(i0, i1) = (softmax_exp[i0, i1]*(1f/softmax_sum[i0]))\n");
 }
 
 TEST(Definition, OfElementwiseOperatorsIsMinAndMaxWherePossible) {

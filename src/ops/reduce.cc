@@ -186,7 +186,11 @@ OpId define_at(const Site& site, const SoftmaxOperator& op) {
   });
   const OpId sum = site.reduce(site.part("sum"), rows, along, Reducer::sum, family,
                                [&](const Exprs& i, const Exprs& r) { return site.read(exp, at(i, r[0])); });
-  return site.result(family, [&](const Exprs& i) { return site.read(exp, i) / site.read(sum, row(i)); });
+  // The sum is a rounded number itself, from 1 to the length of the row: one division a row will do.
+  return site.result(family, [&](const Exprs& i) {
+    const Expr total = site.read(sum, row(i));
+    return site.read(exp, i) * (constant_like(total, 1) / total);
+  });
 }
 
 }  // namespace whet

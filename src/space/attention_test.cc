@@ -62,7 +62,7 @@ t(h, i, j) = (s[h, i, j] + mask[j]) for h in 4, i in 48, j in 48  # elementwise
 m(h, i) max= t[h, i, j] for h in 4, i in 48, j in 48  # softmax
 e(h, i, j) = exp((t[h, i, j] - m[h, i])) for h in 4, i in 48, j in 48  # softmax
 z(h, i) += e[h, i, j] for h in 4, i in 48, j in 48  # softmax
-p(h, i, j) = (e[h, i, j]/z[h, i]) for h in 4, i in 48, j in 48  # softmax
+p(h, i, j) = (e[h, i, j]*(1f/z[h, i])) for h in 4, i in 48, j in 48  # softmax
 y(h, i, c) += (p[h, i, j]*vt[h, j, c]) for h in 4, i in 48, c in 32, j in 48  # matmul h:batch i:row c:out_channel j:in_channel
 out(i, h, c) = y[h, i, c] for i in 48, h in 4, c in 32  # injective
 return out

@@ -43,7 +43,7 @@ x = PLACEHOLDER [32, 128]
 m(i) max= x[i, k] for i in 32, k in 128  # softmax
 e(i, j) = exp((x[i, j] - m[i])) for i in 32, j in 128  # softmax
 s(i) += e[i, k] for i in 32, k in 128  # softmax
-out(i, j) = (e[i, j]/s[i]) for i in 32, j in 128  # softmax
+out(i, j) = (e[i, j]*(1f/s[i])) for i in 32, j in 128  # softmax
 return out
 )";
 const char* const kConv = R"(
