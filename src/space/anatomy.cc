@@ -88,15 +88,20 @@ bool is_output(const ComputeDag& dag, OpId op) {
 bool reduces_innermost(const ComputeDag& dag, OpId op) {
   const Element& element = dag.op(op).element();
   if (!element.reducer) return false;
-  const auto last = static_cast<std::int64_t>(element.axes.size() + element.reduce_axes.size()) - 1;
-  bool innermost = false;
+  const auto axes = static_cast<std::int64_t>(element.axes.size());
+  const VarId stored(axes - 1), reduced(axes + static_cast<std::int64_t>(element.reduce_axes.size()) - 1);
+  bool along_reduced = false, along_stored = false, across_stored = false;
   for_each(element.body, [&](const Expr& part) {
     const Load* l = std::get_if<Load>(&part->kind);
     if (!l || l->index.empty()) return;
-    const Var* v = std::get_if<Var>(&l->index.back()->kind);
-    innermost = innermost || (v && v->id.value == last);
+    const Var* last = std::get_if<Var>(&l->index.back()->kind);
+    along_reduced = along_reduced || (last && last->id == reduced);
+    if (last && last->id == stored)
+      along_stored = true;
+    else
+      for (const Expr& index : l->index) across_stored = across_stored || uses(index, stored);
   });
-  return innermost;
+  return along_reduced && (across_stored || !along_stored);
 }
 
 bool cheap_to_inline(const LoopTree& tree, OpId op) {

@@ -24,8 +24,8 @@ std::optional<Anatomy> find_anatomy(const ComputeDag&);
 double body_cost(const Expr& body);
 
 bool is_output(const ComputeDag&, OpId);
-/// True when the op reads contiguous memory along its last reduce axis, and its result's last axis is not what it reads
-/// along.
+/// True when the op reads contiguous memory along its last reduce axis, so that it is vectorized along that; not where
+/// it reads along its result's last axis as well and never across it: vectors of results need no sum of their lanes.
 bool reduces_innermost(const ComputeDag&, OpId);
 /// An element op whose value is cheaper computed again at each of its reads than stored.
 bool cheap_to_inline(const LoopTree&, OpId);

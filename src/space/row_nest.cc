@@ -45,6 +45,14 @@ void pack_weights(Scheduler& s, OpId op) {
   }
 }
 
+/// The loop of `op` that is shared out; invalid where there is none.
+LoopId shared_loop(const Scheduler& s, OpId op) {
+  const std::vector<LoopId> loops = s.loops(op);
+  const auto found = std::find_if(loops.begin(), loops.end(),
+                                  [&](LoopId loop) { return s.tree().loop(loop).kind == LoopKind::parallel; });
+  return found == loops.end() ? LoopId() : *found;
+}
+
 /// The own loops of `op` that may still change places: those inside of what is placed under them already.
 std::vector<LoopId> free_loops(const Scheduler& s, OpId op) {
   std::vector<LoopId> loops = s.loops(op);
@@ -75,7 +83,7 @@ void vectorize_rows(Scheduler& s, OpId op, std::int64_t step, std::int64_t most_
   }
   std::vector<LoopId> order = outer;
   if (steps.valid() && !reduced) order.push_back(steps);
-  const LoopId cached = order.empty() ? LoopId() : order.back();
+  const LoopId cached = order.empty() ? shared_loop(s, op) : order.back();
   order.insert(order.end(), reduce.begin(), reduce.end());
   if (steps.valid() && reduced) order.push_back(steps);
   order.insert(order.end(), rows.begin(), rows.end());

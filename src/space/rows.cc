@@ -55,11 +55,17 @@ std::size_t axes_above(const Scheduler& s, OpId output, const std::vector<OpId>&
   return 0;
 }
 
-/// Indices of some axes of `output`.
-std::int64_t indices(const ComputeDag& dag, OpId output, const std::vector<std::size_t>& axes) {
+/// Indices of some axes of `op`.
+std::int64_t indices(const ComputeDag& dag, OpId op, const std::vector<std::size_t>& axes) {
   std::int64_t count = 1;
-  for (std::size_t axis : axes) count *= dag.op(output).element().axes[axis].extent;
+  for (std::size_t axis : axes) count *= dag.op(op).element().axes[axis].extent;
   return count;
+}
+
+std::vector<std::size_t> first(std::size_t count) {
+  std::vector<std::size_t> axes(count);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
 }
 
 /// The axes before the last one that all of `needed` have in common with `output`: no element of theirs is needed for
@@ -82,9 +88,7 @@ std::optional<std::vector<std::size_t>> better_by_columns(const Scheduler& s, Op
   const ComputeDag& dag = s.tree().dag;
   if (dag.op(output).shape.empty()) return std::nullopt;
   const std::int64_t step = plan.vectors * plan.lanes(dag, output);
-  std::vector<std::size_t> rows(above);
-  std::iota(rows.begin(), rows.end(), 0);
-  const std::int64_t shares = above > 0 ? indices(dag, output, rows) : 0;
+  const std::int64_t shares = above > 0 ? indices(dag, output, first(above)) : 0;
   if (shares >= 4 * plan.target->threads || dag.op(output).shape.back() < step || dag.op(output).element().reducer ||
       std::any_of(needed.begin(), needed.end(), [&](OpId op) { return reduces_innermost(dag, op); }))
     return std::nullopt;
@@ -103,8 +107,7 @@ constexpr double kWorthSharing = 20000;
 /// Whether the rows are fewer than the workers, and what they need is worth sharing out op by op.
 bool better_op_by_op(const Scheduler& s, OpId output, std::size_t above, const std::vector<OpId>& needed,
                      const Plan& plan) {
-  std::int64_t rows = 1;
-  for (std::size_t axis = 0; axis < above; ++axis) rows *= s.tree().dag.op(output).element().axes[axis].extent;
+  const std::int64_t rows = indices(s.tree().dag, output, first(above));
   double steps = 0;
   for (OpId op : needed) steps += iterations(s.tree(), op);
   return rows < plan.target->threads && steps > kWorthSharing * static_cast<double>(needed.size());
@@ -132,20 +135,36 @@ void share_out(Scheduler& s, OpId op) {
     s.annotate(first, LoopKind::parallel);
 }
 
-/// A nest of its own: groups of rows shared out.
+/// The columns of a step that gives `workers` the same share of `columns`: whole vectors, up to `most` where they can.
+std::int64_t fair_step(std::int64_t columns, std::int64_t most, int workers, std::int64_t lanes) {
+  const auto quotient = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const std::int64_t steps = workers * quotient(columns, workers * most);
+  return quotient(quotient(columns, steps), lanes) * lanes;
+}
+
+/// A nest of its own: groups of rows shared out; of columns where there are too few rows for the workers.
 void nest(Scheduler& s, OpId op, const Plan& plan) {
+  const ComputeDag& dag = s.tree().dag;
   if (s.loops(op).empty()) return;
-  if (!s.tree().dag.op(op).element().reducer)
+  const Element& element = dag.op(op).element();
+  if (!element.reducer)
     return element_nest(
         s, op, {.vectors = plan.vectors, .pixels = plan.pixels, .across = plan.across, .target = *plan.target});
-  if (find_scatter(s.tree().dag, op))
-    return scatter_nest(s, op, plan.lanes(s.tree().dag, op) * plan.vectors, plan.target->threads);
-  const std::size_t axes = outer_axes(s.tree().dag, op);
-  if (axes > 0) {
+  const int workers = std::max(plan.target->threads, 1);
+  const std::int64_t lanes = plan.lanes(dag, op);
+  std::int64_t step = lanes * plan.vectors;
+  if (find_scatter(dag, op)) return scatter_nest(s, op, step, workers);
+  const std::size_t axes = outer_axes(dag, op);
+  const std::int64_t columns = element.axes.empty() ? 1 : element.axes[last_axis(element.axes)].extent;
+  if (indices(dag, op, first(axes)) < workers && columns >= workers * step && !reduces_innermost(dag, op)) {
+    step = fair_step(columns, 2 * step, workers, lanes);
+    group_columns(s, op, first(axes), step);
+    share_out(s, op);
+  } else if (axes > 0) {
     group_rows(s, op, axes, plan.rows);
     share_out(s, op);
   }
-  vectorize_rows(s, op, plan.lanes(s.tree().dag, op) * plan.vectors, plan.rows);
+  vectorize_rows(s, op, step, plan.rows);
   if (axes == 0) share_out(s, op);
 }
 
@@ -200,36 +219,69 @@ std::int64_t tile_across(const ComputeDag& dag) {
 
 /// What the leading axes of `output` can be cut into at most.
 std::int64_t shares_of(const ComputeDag& dag, OpId output) {
-  std::int64_t shares = 1;
-  for (std::size_t axis = 0; axis < outer_axes(dag, output); ++axis)
-    shares *= dag.op(output).element().axes[axis].extent;
-  return shares;
+  return indices(dag, output, first(outer_axes(dag, output)));
 }
 
 /// Every worker still gets so many shares of a nest.
 constexpr std::int64_t kShares = 4;
 
-/// As many as make a step of about eight vectors.
+/// Native vectors of a step that cover the innermost axis with the least beyond its end; a step costs half a vector.
+std::int64_t vectors_of(const ComputeDag& dag, const Target& target) {
+  const OpId output = dag.outputs.front();
+  const std::vector<Axis>& axes = dag.op(output).element().axes;
+  const Plan plan{.target = &target};
+  const std::int64_t lanes = plan.lanes(dag, output), extent = axes.empty() ? 1 : axes[last_axis(axes)].extent;
+  const std::int64_t needed = (extent + lanes - 1) / lanes;
+  const auto cost = [&](std::int64_t vectors) {
+    const std::int64_t steps = (needed + vectors - 1) / vectors;
+    return 2 * steps * std::min(vectors, needed) + steps;
+  };
+  std::int64_t best = 4;
+  for (const std::int64_t vectors : {2, 1})
+    if (cost(vectors) < cost(best)) best = vectors;
+  return best;
+}
+
+/// Rows of up to half a vector go together, as far as that leaves every worker its shares: others gain nothing, and
+/// their ends lie apart.
 std::int64_t pixels_of(const ComputeDag& dag, const Target& target) {
   const OpId output = dag.outputs.front();
   const std::vector<Axis>& axes = dag.op(output).element().axes;
-  if (axes.empty()) return 1;
-  const std::int64_t lanes = target.lanes(static_cast<int>(std::max<std::int64_t>(size_of(dag.op(output).dtype), 1)));
-  const std::int64_t vectors = (axes[last_axis(axes)].extent + lanes - 1) / lanes;
-  std::int64_t pixels = vectors <= 1 ? 8 : vectors <= 2 ? 4 : vectors <= 4 ? 2 : 1;
+  const Plan plan{.target = &target};
+  if (axes.empty() || 2 * axes[last_axis(axes)].extent > plan.lanes(dag, output)) return 1;
+  std::int64_t pixels = 8;
   while (pixels > 1 && shares_of(dag, output) < pixels * kShares * target.threads) pixels /= 2;
   return pixels;
 }
 
-/// Two, where that leaves rows for every worker; four of each op where the result has few.
+/// Sums of lanes, and what is written where data says, wait for one another less among four rows than among two, where
+/// rows are short: of up to so many vectors.
+constexpr std::int64_t kShortRow = 16;
+
+bool waits_in_short_rows(const ComputeDag& dag, std::int64_t lanes) {
+  bool waits = false;
+  for (std::size_t i = 0; i < dag.ops.size(); ++i) {
+    const OpId op(static_cast<std::int64_t>(i));
+    if (dag.op(op).is_placeholder() || !dag.op(op).element().reducer) continue;
+    std::int64_t reduced = 1;
+    for (const Axis& axis : dag.op(op).element().reduce_axes) reduced *= axis.extent;
+    if (reduced > kShortRow * lanes) return false;
+    waits = waits || reduces_innermost(dag, op) || find_scatter(dag, op);
+  }
+  return waits;
+}
+
+/// Two, where that leaves rows for every worker; four of short rows that wait, and of each op where the result has few.
 std::int64_t rows_of(const ComputeDag& dag, const Target& target) {
   Scheduler s(dag);
-  if (const std::vector<OpId> needed = inline_cheap(s); dag.outputs.size() == 1 && !needed.empty()) {
-    const Plan plan{.vectors = 4, .target = &target};
-    const OpId output = dag.outputs.front();
+  const OpId output = dag.outputs.front();
+  const Plan plan{.vectors = 4, .target = &target};
+  if (const std::vector<OpId> needed = inline_cheap(s); dag.outputs.size() == 1 && !needed.empty())
     if (better_op_by_op(s, output, axes_above(s, output, needed, plan), needed, plan)) return 4;
-  }
-  return shares_of(dag, dag.outputs.front()) >= 2 * kShares * target.threads ? 2 : 1;
+  const std::int64_t shares = shares_of(dag, output);
+  const auto enough = [&](std::int64_t rows) { return shares >= rows * kShares * target.threads; };
+  if (enough(4) && waits_in_short_rows(dag, plan.lanes(dag, output))) return 4;
+  return enough(2) ? 2 : 1;
 }
 
 }  // namespace
@@ -238,7 +290,7 @@ Sketch rows_sketch(const ComputeDag& dag, const Target& target) {
   Sketch sketch;
   sketch.name = "rows";
   sketch.decisions = {{"vectors", "native vectors in a step along the innermost axis", {{1}, {2}, {4}}, 0}};
-  sketch.preferred = {{"vectors", {2}}};
+  sketch.preferred = {{"vectors", {vectors_of(dag, target)}}};
   if (has_reduction(dag)) {
     sketch.decisions.push_back({"rows", "rows computed together", {{1}, {2}, {4}}, 0});
     sketch.preferred["vectors"] = {4}, sketch.preferred["rows"] = {rows_of(dag, target)};

@@ -135,35 +135,73 @@ p(n, y, x_, c) max= x[n, (y*2 + ry), (x_*2 + rx), c] for n in 1, y in 7, x_ in 7
 return p
 )");
 }
+std::string softmax_text(const std::string& rows, const std::string& columns) {
+  const std::string i = "i in " + rows, j = "j in " + columns, k = "k in " + columns;
+  return "x = PLACEHOLDER [" + rows + ", " + columns + "]\nm(i) max= x[i, k] for " + i + ", " + k +
+         "  # softmax\ne(i, j) = exp((x[i, j] - m[i])) for " + i + ", " + j + "  # softmax\ns(i) += e[i, k] for " + i +
+         ", " + k + "  # softmax\nout(i, j) = (e[i, j]*(1f/s[i])) for " + i + ", " + j + "  # softmax\nreturn out\n";
+}
 TEST(DefaultSchedule, OfASoftmaxGoesByTwoRows) {
-  const char* text = R"(
-x = PLACEHOLDER [32, 128]
-m(i) max= x[i, k] for i in 32, k in 128  # softmax
-e(i, j) = exp((x[i, j] - m[i])) for i in 32, j in 128  # softmax
-s(i) += e[i, k] for i in 32, k in 128  # softmax
-out(i, j) = (e[i, j]/s[i]) for i in 32, j in 128  # softmax
-return out
-)";
-  const ComputeDag d = dag(text);
+  const ComputeDag d = dag(softmax_text("32", "512"));
   EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i.0 in 16
   m @registers
-  for k.0 in 2
+  for k.0 in 8
     unroll i in 2
       vector k.1 in 64  # rfactor
         m
-  for j.0 in 2
+  for j.0 in 8
     unroll i in 2
       vector j.1 in 64
         e
   s @registers
-  for k.0 in 2
+  for k.0 in 8
     unroll i in 2
       vector k.1 in 64  # rfactor
         s
-  for j.0 in 2
+  for j.0 in 8
     unroll i.1 in 2
       vector j.1 in 64
         out
+)");
+}
+TEST(DefaultSchedule, OfASoftmaxOfShortRowsGoesByFour) {
+  const ComputeDag d = dag(softmax_text("32", "128"));
+  const std::string tree = to_text(*replay(d, *default_steps(d, avx512())));
+  EXPECT_TRUE(tree.starts_with("parallel i.0 in 8\n")) << tree;
+  const ComputeDag few = dag(softmax_text("8", "128"));
+  const std::string tree_of_few = to_text(*replay(few, *default_steps(few, avx512())));
+  EXPECT_TRUE(tree_of_few.starts_with("parallel i in 8\n")) << tree_of_few;
+}
+/// How many of a row's elements are larger than each: no lanes are summed, and one row is shared out among the workers.
+TEST(DefaultSchedule, OfRanksVectorizesTheElementsNotTheirSums) {
+  const auto ranks = [](const std::string& rows) {
+    const std::string i = "i in " + rows;
+    const ComputeDag d =
+        dag("x = PLACEHOLDER [" + rows + ", 200]\nrank(i, j) += select((x[i, r] > x[i, j]), 1f, 0f) for " + i +
+            ", j in 200, r in 200  # reduce\nmost(i) max= rank[i, k] for " + i + ", k in 200  # reduce\nreturn most\n");
+    return to_text(*replay(d, *default_steps(d, avx512())));
+  };
+  EXPECT_EQ(ranks("64"), R"(parallel i.0 in 16
+  for j.0 in 4  # 200 by 64, overlap
+    cache rank @registers
+    for r in 200
+      unroll i in 4
+        vector j.1 in 64
+          rank
+  for k.0 in 4  # 200 by 64, guard
+    unroll i.1 in 4
+      vector k.1 in 64  # rfactor
+        most
+)");
+  EXPECT_EQ(ranks("1"), R"(parallel i·j.0 in 2  # 200 by 112, overlap
+  cache rank @registers
+  for r in 200
+    vector j.1 in 112
+      rank
+parallel i in 1
+  for k.0 in 4  # 200 by 64, guard
+    vector k.1 in 64  # rfactor
+      most
 )");
 }
 TEST(DefaultSchedule, OfATransposeTurnsTilesInRegisters) {
@@ -225,10 +263,9 @@ return t
 )";
   const ComputeDag d = dag(text);
   EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i in 10
-  for j.0 in 2
-    unroll c in 3
-      vector j.1 in 32
-        t
+  unroll c in 3
+    vector j in 64
+      t
 )");
 }
 TEST(DefaultSchedule, OfAChannelShuffleReadsContiguously) {

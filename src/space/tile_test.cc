@@ -166,11 +166,10 @@ x = PLACEHOLDER [64, 28]
 t(c, j) = x[c, floormod(j, 28)] for c in 64, j in 56  # injective
 return t
 )"),
-            R"(parallel c.0 in 32
+            R"(parallel c in 64
   for j.0 in 2
-    unroll c.1 in 2
-      vector j.1 in 28
-        t
+    vector j.1 in 28
+      t
 )");
 }
 
