@@ -6,6 +6,7 @@
 #include "lower/generate.h"
 #include "lower/guards.h"
 #include "lower/reciprocals.h"
+#include "lower/spread_prefetches.h"
 #include "lower/unbind.h"
 #include "lower/unroll.h"
 #include "lower/vectorize.h"
@@ -37,6 +38,7 @@ constexpr std::array kPasses = {
     LoweringPass{"unroll", unroll_loops},
     LoweringPass{"simplify_unrolled", simplify_pass},
     LoweringPass{"share_reciprocals", share_reciprocals},
+    LoweringPass{"spread_prefetches", spread_prefetches},
 };
 
 Result<Lowered> run(const LoopTree& tree, const Target& target, std::string_view last, const Shape& within) {

@@ -248,6 +248,36 @@ return y
       y[(((i*24) + (j*4)) + k)] = (x[(((i*24) + (j*4)) + k)] + 1f)
 )");
 }
+TEST(Prefetch, StandsBetweenWhatIsUnrolled) {
+  EXPECT_EQ(after("spread_prefetches", R"(
+x = PLACEHOLDER [8, 32]
+y(i, j) = (x[i, j] + 1f) for i in 8, j in 32
+return y
+)",
+                  "prefetch o0 o1 l0 2; split l1 8 guard; unroll l2; vectorize l3"),
+            R"(  for i in 0 .. 8
+    prefetch x[((i*32) + 64)]
+    y[ramp((i*32), 1, 8)] = (x[ramp((i*32), 1, 8)] + broadcast(1f, 8))
+    y[ramp(((i*32) + 8), 1, 8)] = (x[ramp(((i*32) + 8), 1, 8)] + broadcast(1f, 8))
+    prefetch x[((i*32) + 80)]
+    y[ramp(((i*32) + 16), 1, 8)] = (x[ramp(((i*32) + 16), 1, 8)] + broadcast(1f, 8))
+    y[ramp(((i*32) + 24), 1, 8)] = (x[ramp(((i*32) + 24), 1, 8)] + broadcast(1f, 8))
+)");
+}
+TEST(Prefetch, StandsBeforeWhatIsOneStatement) {
+  EXPECT_EQ(after("spread_prefetches", R"(
+x = PLACEHOLDER [8, 32]
+y(i, j) = (x[i, j] + 1f) for i in 8, j in 32
+return y
+)",
+                  "prefetch o0 o1 l0 2"),
+            R"(  for i in 0 .. 8
+    prefetch x[((i*32) + 64)]
+    prefetch x[((i*32) + 80)]
+    for j in 0 .. 32
+      y[((i*32) + j)] = (x[((i*32) + j)] + 1f)
+)");
+}
 TEST(Prefetch, AsksForNothingWhenTheReaderWentElsewhere) {
   EXPECT_EQ(after("verify", R"(
 x = PLACEHOLDER [8, 20]

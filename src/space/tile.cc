@@ -166,13 +166,13 @@ std::vector<std::int64_t> block_options(const Problem& p) {
   return options;
 }
 
-/// Weights that do not stay in a core's cache from one run to the next are worth asking for: processors follow a stream
-/// to the end of its page only.
+/// Weights that the first-level cache does not hold are worth asking for: processors follow a stream to the end of its
+/// page only.
 bool streams_weights(const ComputeDag& dag, const Problem& p, const Target& target) {
   std::int64_t bytes = 0;
   for (OpId constant : p.anatomy.constants)
     bytes += num_elements(dag.op(constant).shape) * size_of(dag.op(constant).dtype);
-  return p.in >= 0 && 4 * bytes > 3 * target.l2_bytes;
+  return p.in >= 0 && bytes > target.l1_bytes;
 }
 
 /// Of one pixel, a matrix times a vector: memory is what counts, so that the worker with the largest part of the
@@ -243,8 +243,10 @@ class Builder {
     annotate_tile();
     for (OpId constant : a.constants) s_.pack(constant, a.anchor);
     store();
-    if (const auto ahead = choices_.find("ahead"); ahead != choices_.end() && ahead->second.front() > 0)
-      for (OpId constant : a.constants) s_.prefetch(constant, a.anchor, reduce_.back(), ahead->second.front());
+    if (const std::int64_t steps = chosen_or("ahead", 0); steps > 0) {
+      const std::int64_t iterations = std::max<std::int64_t>(steps / chosen("ic"), 1);
+      for (OpId constant : a.constants) s_.prefetch(constant, a.anchor, reduce_.back(), iterations);
+    }
     if (parallel.valid()) s_.annotate(parallel, LoopKind::parallel);
   }
 
@@ -473,7 +475,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     const std::int64_t block = best_block(p, tile, order);
     if (streams_weights(dag, p, target)) {
       sketch.decisions.push_back(
-          {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16, 32}), 0});
+          {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16}), 0});
       sketch.preferred["ahead"] = {block > 0 ? 0 : 16};
     }
     // Two steps share the loop's control; more only make code. Three channels are too few for a loop.

@@ -160,7 +160,8 @@ void tile_products(Scheduler& s, const Transformed& t, const Choices& choices) {
   s.cache_write(t.ops.products, tw.outer);
   s.pack(t.ops.weights, t.ops.products);
   if (const auto ahead = choices.find("ahead"); ahead != choices.end() && ahead->second.front() > 0)
-    s.prefetch(t.ops.weights, t.ops.products, ic.outer, ahead->second.front());
+    s.prefetch(t.ops.weights, t.ops.products, ic.outer,
+               std::max<std::int64_t>(ahead->second.front() / chosen("ic"), 1));
   s.annotate(shared, LoopKind::parallel);
 }
 
@@ -295,13 +296,14 @@ std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& targe
   };
   const Variant& v = p.variants.at(4);
   const Tile tile = v.tiling.best();
-  sketch.preferred = {{"m", {4}}, {"rows", {0}}, {"oc", {tile.oc}}, {"oh", {tile.oh}}, {"ow", {tile.ow}}, {"ic", {1}}};
+  sketch.preferred = {{"m", {4}},        {"rows", {0}},     {"oc", {tile.oc}},
+                      {"oh", {tile.oh}}, {"ow", {tile.ow}}, {"ic", {unroll.back()}}};
   // F(4 x 4) has 36 weights for each of the convolution's 9.
   const std::int64_t weights = 36 * p.in_channels * p.variants.at(4).tiling.oc * size_of(DType::f32);
   if (4 * weights > 3 * target.l2_bytes) {
     sketch.decisions.push_back(
-        {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16, 32}), 0});
-    sketch.preferred["ahead"] = {32};
+        {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16}), 0});
+    sketch.preferred["ahead"] = {16};
   }
   sketch.constraints = constraints(p);
   sketch.preferred["rows"] = {best_rows(p, sketch)};

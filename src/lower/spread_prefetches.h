@@ -1,0 +1,14 @@
+#pragma once
+
+#include "lower/lower.h"
+
+namespace whet {
+
+/// Moves prefetches that stand before several statements in between them, evenly.
+/// A core has 10 to 16 cache lines on their way at a time: where as many are asked for in a row, the loads behind them
+/// wait. Between the products of an unrolled tile they cost nothing.
+/// Needs:  unrolled loops already copied.
+/// Leaves: the order of all other statements, and that of the prefetches.
+Result<Program> spread_prefetches(Program, const Target&);
+
+}  // namespace whet
