@@ -20,6 +20,6 @@ struct Kernel {
 
 /// Version of the code generator: part of every record, raised when generated code changes enough to make old times
 /// estimates.
-constexpr int kCodegenVersion = 7;
+constexpr int kCodegenVersion = 8;
 
 }  // namespace whet
