@@ -256,11 +256,11 @@ return y
 )",
                   "prefetch o0 o1 l0 2; split l1 8 guard; unroll l2; vectorize l3"),
             R"(  for i in 0 .. 8
-    prefetch x[((i*32) + 64)]
     y[ramp((i*32), 1, 8)] = (x[ramp((i*32), 1, 8)] + broadcast(1f, 8))
+    prefetch x[((i*32) + 64)]
     y[ramp(((i*32) + 8), 1, 8)] = (x[ramp(((i*32) + 8), 1, 8)] + broadcast(1f, 8))
-    prefetch x[((i*32) + 80)]
     y[ramp(((i*32) + 16), 1, 8)] = (x[ramp(((i*32) + 16), 1, 8)] + broadcast(1f, 8))
+    prefetch x[((i*32) + 80)]
     y[ramp(((i*32) + 24), 1, 8)] = (x[ramp(((i*32) + 24), 1, 8)] + broadcast(1f, 8))
 )");
 }

@@ -175,6 +175,13 @@ bool streams_weights(const ComputeDag& dag, const Problem& p, const Target& targ
   return p.in >= 0 && bytes > target.l1_bytes;
 }
 
+/// No tap misses more than one column at either end of a row. Each that does makes another variant of the tile there, and
+/// the registers of so many do not bear prefetches between them as well.
+bool has_narrow_edges(const Problem& p) {
+  return std::all_of(p.tiling.read_columns.begin(), p.tiling.read_columns.end(),
+                     [&](const auto& columns) { return columns.first <= 1 && columns.second + 1 >= p.extent(p.x); });
+}
+
 /// Of one pixel, a matrix times a vector: memory is what counts, so that the worker with the largest part of the
 /// weights has as little as possible.
 Tile best_of_one_pixel(const Problem& p) {
@@ -476,7 +483,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     if (streams_weights(dag, p, target)) {
       sketch.decisions.push_back(
           {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16}), 0});
-      sketch.preferred["ahead"] = {block > 0 ? 0 : 16};
+      sketch.preferred["ahead"] = {block == 0 && has_narrow_edges(p) ? 16 : 0};
     }
     // Two steps share the loop's control; more only make code. Three channels are too few for a loop.
     const bool pairs = p.reduce_extent(p.in) % 2 == 0 && p.tiling.fits_unrolled(tile);
