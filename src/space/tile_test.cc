@@ -56,6 +56,26 @@ TEST(TileDefault, TakesTheColumnsThatTapsFarApartReadWhole) {
   EXPECT_NE(near.find("ow=7 "), std::string::npos) << near;
   EXPECT_NE(far.find("ow=4 "), std::string::npos) << far;
 }
+TEST(TileDefault, AsksAheadForWeightsThatTheFirstLevelDoesNotHold) {
+  EXPECT_EQ(preferred(convolution(16, 32, 1)).find("ahead="), std::string::npos);
+  EXPECT_NE(preferred(convolution(64, 96, 1)).find("ahead=16 "), std::string::npos);
+  // Its tiles at the ends of rows have no registers left for it.
+  EXPECT_NE(preferred(convolution(64, 96, 2)).find("ahead=0 "), std::string::npos);
+}
+TEST(TileTemplate, AsksSoManyReductionStepsAheadHoweverManyAreUnrolled) {
+  const ComputeDag d = dag(convolution(64, 96, 1));
+  const Sketch sketch = *tile_sketch(d, avx512());
+  const auto iterations = [&](std::int64_t unrolled) {
+    Sketch::Choices choices = sketch.preferred;
+    choices["ic"] = {unrolled};
+    Scheduler s(d);
+    sketch.build(s, choices);
+    EXPECT_TRUE(s.finish().ok());
+    return s.tree().prefetches.at(0).ahead;
+  };
+  EXPECT_EQ(iterations(1), 16);
+  EXPECT_EQ(iterations(4), 4);
+}
 /// `rows` x `columns` pixels of 96 channels, mixed to `filters`.
 std::string pointwise(int rows, int columns, int filters) {
   return fmt::format(R"(
