@@ -15,7 +15,7 @@ Stmt spread_in(const std::vector<Stmt>& body) {
   const auto prefetches = static_cast<std::size_t>(first - body.begin()), others = body.size() - prefetches;
   std::vector<Stmt> out;
   for (std::size_t i = 0, asked = 0; i < others; ++i) {
-    while (asked < prefetches && (2 * asked + 1) * others < 2 * (i + 1) * prefetches) out.push_back(body[asked++]);
+    while ((2 * asked + 1) * others < 2 * (i + 1) * prefetches) out.push_back(body[asked++]);
     out.push_back(spread(body[prefetches + i]));
   }
   return block(std::move(out));
@@ -25,6 +25,7 @@ Stmt spread(const Stmt& s) {
   return rewrite(
       s,
       [](const Stmt& part) -> Stmt {
+        if (std::holds_alternative<Store>(part->kind)) return part;
         const Block* several = std::get_if<Block>(&part->kind);
         return several ? spread_in(several->body) : Stmt();
       },

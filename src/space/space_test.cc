@@ -135,6 +135,19 @@ p(n, y, x_, c) max= x[n, (y*2 + ry), (x_*2 + rx), c] for n in 1, y in 7, x_ in 7
 return p
 )");
 }
+/// Steps of the default schedule: how many rows and how many elements of one they take.
+TEST(DefaultSchedule, OfElementsTakesStepsThatFitTheRows) {
+  const auto step = [](int columns) {
+    const std::string n = std::to_string(columns), of = " for i in 512, j in " + n + "  # elementwise\nreturn y\n";
+    const ComputeDag d = dag("x = PLACEHOLDER [512, " + n + "]\ny(i, j) = max(x[i, j], 0f)" + of);
+    const Sketch::Choices preferred = make_space(d, avx512()).default_candidate().choices;
+    return std::pair(preferred.at("pixels").front(), preferred.at("vectors").front());
+  };
+  EXPECT_EQ(step(7), std::pair(std::int64_t{8}, std::int64_t{4}));
+  EXPECT_EQ(step(14).first, 1);
+  EXPECT_EQ(step(40), std::pair(std::int64_t{1}, std::int64_t{4})) << "three vectors in one step, not four in two";
+  EXPECT_EQ(step(96), std::pair(std::int64_t{1}, std::int64_t{2})) << "six vectors, not eight";
+}
 std::string softmax_text(const std::string& rows, const std::string& columns) {
   const std::string i = "i in " + rows, j = "j in " + columns, k = "k in " + columns;
   return "x = PLACEHOLDER [" + rows + ", " + columns + "]\nm(i) max= x[i, k] for " + i + ", " + k +
