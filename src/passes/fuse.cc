@@ -290,13 +290,24 @@ class Fusion {
     return readers_[graph_.nodes[n].inputs[0].index()] > 1;
   }
 
+  /// A picture of a few channels in the file's order: a convolution, which takes one element after another for all of
+  /// its output channels, reads it as well where it stands.
+  bool is_turned_picture(Index n, Index end) const {
+    constexpr std::int64_t kFew = 4;
+    const auto* turn = std::get_if<TransposeOperator>(&graph_.nodes[n].op);
+    const auto* conv = std::get_if<ConvOperator>(&graph_.nodes[end].op);
+    return turn && conv && conv->groups == 1 && conv->layout == Layout::channels_last && shape(n).back() <= kFew &&
+           turn->perm == channels_last_permutation(turn->perm.size());
+  }
+
   bool reads_through(Index n, Index end) const {
     const ValueId value = graph_.nodes[n].output;
     if (graph_.nodes[end].inputs[0] != value) return false;
     const bool pad = summary(n).pads_only;
     switch (classes_[end]) {
       case OperatorClass::anchor:
-        return is_part(n) || (pad && std::holds_alternative<ConvOperator>(graph_.nodes[end].op));
+        return is_part(n) || is_turned_picture(n, end) ||
+               (pad && std::holds_alternative<ConvOperator>(graph_.nodes[end].op));
       case OperatorClass::window: {
         const auto* pool = std::get_if<PoolOperator>(&graph_.nodes[end].op);
         return pad || (pool && is_elementwise(n) && pool->kernel == pool->strides);

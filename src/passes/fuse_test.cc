@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "passes/layout.h"
 #include "passes/testing/graph_builder.h"
 
 namespace whet {
@@ -61,6 +62,18 @@ TEST(Fuse, PutsPaddingIntoItsConsumer) {
   const ValueId p = build.add("p", PadOperator{PadMode::reflect, 0, {0, 0, 1, 1}, {0, 0, 1, 1}}, {x});
   const ValueId y = build.conv("y", p, 4, 3);
   EXPECT_EQ(groups_of(build.finish({y})), "pad+conv -> y\n");
+}
+
+TEST(Fuse, ReadsAPictureOfAFewChannelsWhereItStands) {
+  const auto first_layer = [](std::int64_t channels) {
+    GraphBuilder build;
+    const ValueId y = build.conv("y", build.input("x", {1, channels, 6, 6}), 4, 3, 2, 1);
+    const auto last = convert_to_channels_last(build.finish({y}));
+    EXPECT_TRUE(last.ok());
+    return groups_of(*last);
+  };
+  EXPECT_EQ(first_layer(3), "transpose+conv -> y\ntranspose -> y_turned\n");
+  EXPECT_EQ(first_layer(8), "transpose -> x_turned\nconv -> y\ntranspose -> y_turned\n");
 }
 
 TEST(Fuse, MakesOneKernelOfAChainThatMovesData) {

@@ -145,21 +145,21 @@ TEST(Patterns, GeluByTanh) {
 
 TEST(Patterns, HardSwish) {
   EXPECT_EQ(behind_conv([](Pattern& p, ValueId x) { return p.unary("y", U::hard_swish, x); }),
-            "transpose\nconv+hard_swish\ntranspose\n");
+            "transpose+conv+hard_swish\ntranspose\n");
   EXPECT_EQ(behind_conv([](Pattern& p, ValueId x) {
               return p.times("y", x, p.add("gate", HardSigmoidOperator{1.0 / 6, 0.5}, {x}));
             }),
-            "transpose\nconv+hard_sigmoid+mul\ntranspose\n");
+            "transpose+conv+hard_sigmoid+mul\ntranspose\n");
   EXPECT_EQ(behind_conv([](Pattern& p, ValueId x) {
               const ValueId six = p.add("six", ClipOperator{0, 6}, {p.shifted("three", x, 3)});
               return p.over("y", p.times("product", x, six), p.number("by", 6));
             }),
-            "transpose\nconv+add+clip+mul+div\ntranspose\n");
+            "transpose+conv+add+clip+mul+div\ntranspose\n");
 }
 
 TEST(Patterns, Silu) {
   EXPECT_EQ(behind_conv([](Pattern& p, ValueId x) { return p.times("y", x, p.unary("gate", U::sigmoid, x)); }),
-            "transpose\nconv+sigmoid+mul\ntranspose\n");
+            "transpose+conv+sigmoid+mul\ntranspose\n");
 }
 
 /// And its gated form: two products, one of which takes the other's result.
@@ -175,12 +175,12 @@ TEST(Patterns, Mish) {
   EXPECT_EQ(behind_conv([](Pattern& p, ValueId x) {
               return p.times("y", x, p.unary("tanh", U::tanh, p.unary("softplus", U::softplus, x)));
             }),
-            "transpose\nconv+softplus+tanh+mul\ntranspose\n");
+            "transpose+conv+softplus+tanh+mul\ntranspose\n");
   EXPECT_EQ(behind_conv([](Pattern& p, ValueId x) {
               const ValueId softplus = p.unary("log", U::log, p.shifted("plus", p.unary("exp", U::exp, x), 1));
               return p.times("y", x, p.unary("tanh", U::tanh, softplus));
             }),
-            "transpose\nconv+exp+add+log+tanh+mul\ntranspose\n");
+            "transpose+conv+exp+add+log+tanh+mul\ntranspose\n");
 }
 
 // ---- Softmax
@@ -361,19 +361,19 @@ const Make kSilu = [](Pattern& p, ValueId x) { return p.times("silu", x, p.unary
 
 TEST(Patterns, SqueezeAndExcite) {
   EXPECT_EQ(squeeze(kRelu, kSigmoid, false),
-            "transpose\nconv\nreduce_mean+conv+relu+conv+sigmoid\nmul\nconv\ntranspose\n");
+            "transpose+conv\nreduce_mean+conv+relu+conv+sigmoid\nmul\nconv\ntranspose\n");
 }
 TEST(Patterns, SqueezeAndExciteOfMobilenet) {
   EXPECT_EQ(squeeze(kRelu, kHardSigmoid, false),
-            "transpose\nconv\nreduce_mean+conv+relu+conv+hard_sigmoid\nmul\nconv\ntranspose\n");
+            "transpose+conv\nreduce_mean+conv+relu+conv+hard_sigmoid\nmul\nconv\ntranspose\n");
 }
 TEST(Patterns, SqueezeAndExciteOfEfficientnet) {
   EXPECT_EQ(squeeze(kSilu, kSigmoid, false),
-            "transpose\nconv\nreduce_mean+conv+sigmoid+mul+conv+sigmoid\nmul\nconv\ntranspose\n");
+            "transpose+conv\nreduce_mean+conv+sigmoid+mul+conv+sigmoid\nmul\nconv\ntranspose\n");
 }
 TEST(Patterns, SqueezeAndExciteByDenseLayers) {
   EXPECT_EQ(squeeze(kRelu, kSigmoid, true),
-            "transpose\nconv\nreduce_mean+reshape+matmul+add+relu+matmul+add+sigmoid\nmul\nconv\ntranspose\n");
+            "transpose+conv\nreduce_mean+reshape+matmul+add+relu+matmul+add+sigmoid\nmul\nconv\ntranspose\n");
 }
 
 /// A classifier behind the mean is none: its large products have schedules of their own.
@@ -382,7 +382,7 @@ TEST(Patterns, AClassifierStaysSeparate) {
   const ValueId x = p.conv("x", p.input("picture", {1, 3, 8, 8}), 16, 3, 1, 1);
   const ValueId mean = p.reshape("flat", p.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {x}), {1, 16});
   EXPECT_EQ(groups_of(p.finish({p.dense("classes", p.relu("relu", p.dense("hidden", mean, 32)), 10)})),
-            "transpose\nconv\nreduce_mean\nmatmul+add+relu\nmatmul+add\n");
+            "transpose+conv\nreduce_mean\nmatmul+add+relu\nmatmul+add\n");
 }
 
 // ---- Moves
