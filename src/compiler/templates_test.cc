@@ -70,6 +70,31 @@ TEST(Templates, ComputeConvolutionsWithTailsOfTilesAndVectors) {
   expect_right(convolution(2, 5, 6, 19, 33), kBounds, 14);
 }
 
+/// Single pixels of a batch, scaled channel by channel.
+TEST(Templates, ComputeConvolutionsWithScaledWeights) {
+  const auto scaled = [](int batch, int out) {
+    const std::string n = std::to_string(batch), oc = std::to_string(out);
+    return dag("x = PLACEHOLDER [" + n + ", 7, 9, 24]\ns = PLACEHOLDER [" + n + ", 1, 1, 24]\nw = PLACEHOLDER [24, " +
+               oc + "] const\nconv(n, y, x_, oc) += (x[n, y, x_, rc]*(s[n, 0, 0, rc]*w[rc, oc])) for n in " + n +
+               ", y in 7, x_ in 9, oc in " + oc +
+               ", rc in 24  # conv n:batch y:row x_:column oc:out_channel rc:in_channel\nreturn conv\n");
+  };
+  expect_right(scaled(1, 24), {{"tile+pack", 2e-6}}, 10);
+  expect_right(scaled(2, 40), {{"tile+pack", 2e-6}}, 10);
+}
+
+TEST(Templates, ComputeConvolutionsOfPicturesWithChannelsFirst) {
+  expect_right(
+      dag("x = PLACEHOLDER [1, 3, 18, 22]\nw = PLACEHOLDER [3, 3, 3, 40] const\n"
+          "t(n, y, x_, c) = x[n, c, y, x_] for n in 1, y in 18, x_ in 22, c in 3  # injective\n"
+          "pad(n, y, x_, c) = select((y >= 1) && (y < 19) && (x_ >= 1) && (x_ < 23), t[n, (y - 1), (x_ - 1), c], "
+          "0f) for n in 1, y in 20, x_ in 24, c in 3  # pad n:batch y:row x_:column c:channel\n"
+          "conv(n, oh, ow, oc) += (pad[n, ((oh*2) + rh), ((ow*2) + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in "
+          "9, ow in 11, oc in 40, rh in 3, rw in 3, rc in 3  # conv n:batch oh:row ow:column oc:out_channel "
+          "rh:tap rw:tap rc:in_channel\nreturn conv\n"),
+      {{"tile+pack", 2e-6}}, 12);
+}
+
 TEST(Templates, ComputeConvolutionsToFewChannels) {
   expect_right(convolution(1, 8, 9, 20, 3), {{"rows", 2e-6}}, 8);
   expect_right(convolution(1, 5, 5, 37, 1), {{"rows", 2e-6}}, 8);

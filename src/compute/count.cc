@@ -12,13 +12,23 @@ bool is_operation(const Expr& e) {
   return std::holds_alternative<Call>(e->kind);
 }
 
+/// How many values an expression of the body takes: the extents of the axes in it, multiplied.
+double values_of(const Expr& x, const Element& e) {
+  double values = 1;
+  const auto axes = static_cast<std::int64_t>(e.axes.size() + e.reduce_axes.size());
+  for (std::int64_t a = 0; a < axes; ++a)
+    if (uses(x, VarId(a))) values *= static_cast<double>(axis_of(e, AxisId(a)).extent);
+  return values;
+}
+
 double element_flops(const Op& op) {
   const Element& e = op.element();
-  double per_step = e.reducer && is_float(op.dtype) ? 1 : 0;
-  for_each(e.body, [&](const Expr& x) { per_step += is_operation(x); });
+  double total = 0;
+  for_each(e.body, [&](const Expr& x) { total += is_operation(x) ? values_of(x, e) : 0; });
+  if (!e.reducer || !is_float(op.dtype)) return total;
   double steps = static_cast<double>(num_elements(op.shape));
   for (const Axis& a : e.reduce_axes) steps *= static_cast<double>(a.extent);
-  return per_step * steps;
+  return total + steps;
 }
 
 double bytes_of(const Op& op) {

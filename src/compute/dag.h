@@ -121,8 +121,9 @@ struct ExprStyle {
 };
 std::string to_text(const Expr&, const ExprStyle&);
 
-/// Floating point operations by the direct algorithm: every arithmetic operation and call in a body once per element
-/// and reduction step (reduction: one more for the combine); selects, comparisons and index arithmetic are free.
+/// Floating point operations by the direct algorithm: every arithmetic operation and call in a body once for each
+/// combination of the axes that occur in it, and a reduction's combine once per element and step; selects, comparisons
+/// and index arithmetic are free.
 double flops(const ComputeDag&);
 /// Bytes of all inputs and outputs, each once.
 double bytes(const ComputeDag&);

@@ -116,6 +116,13 @@ TEST(Count, CountsFloatOperationsOfTheDirectAlgorithm) {
   EXPECT_EQ(bytes(dag), 4 * (32 + 40 + 20));
 }
 
+TEST(Count, CountsAnOperationOncePerCombinationOfItsAxes) {
+  const ComputeDag dag = *parse_dag(
+      "p = PLACEHOLDER [4, 8]\ns = PLACEHOLDER [8]\nw = PLACEHOLDER [8, 5] const\n"
+      "m(i, j) += (p[i, k]*(s[k]*w[k, j])) for i in 4, j in 5, k in 8\nreturn m\n");
+  EXPECT_EQ(flops(dag), 4 * 5 * 8 * 2 + 5 * 8);
+}
+
 TEST(Key, IgnoresNamesAndListsWhatComesFromShapes) {
   const std::string text =
       "p = PLACEHOLDER [4]\nq(i) = select((i < 3), p[(i + 1)], 0f) for i in 4  # pad i:row\nreturn q\n";

@@ -46,6 +46,34 @@ std::vector<Axis> reduced_axes(const ConvOperator& op, const ConvPlan& plan) {
   return axes;
 }
 
+/// x and s of an input x * s that is computed here alone, where s is alike for all pixels.
+struct ScaledInput {
+  Expr x, scale;
+};
+std::optional<ScaledInput> scaled_input(const Site& site, const ConvPlan& plan) {
+  const Op& input = site.dag.op(site.inputs[0]);
+  if (input.is_placeholder() || num_elements(plan.kernel) != 1) return std::nullopt;
+  const auto* product = std::get_if<Binary>(&input.element().body->kind);
+  if (!product || product->op != BinaryOp::mul) return std::nullopt;
+  const auto is_alike = [&](const Expr& factor) {
+    if (!std::holds_alternative<Load>(factor->kind)) return false;
+    for (std::size_t d = 0; d < plan.dims; ++d)
+      if (uses(factor, VarId(static_cast<std::int64_t>(plan.first + d)))) return false;
+    return true;
+  };
+  if (is_alike(product->a) == is_alike(product->b)) return std::nullopt;
+  if (is_alike(product->a)) return ScaledInput{product->b, product->a};
+  return ScaledInput{product->a, product->b};
+}
+
+/// The product of one step of the reduction. A scale goes with the weights, of which a tile of many pixels reads fewer.
+Expr product(const Site& site, const ConvPlan& plan, OpId padded, const Exprs& x, const Exprs& w) {
+  const std::optional<ScaledInput> scaled = scaled_input(site, plan);
+  if (!scaled) return site.read(padded, x) * site.read(1, w);
+  const auto at = [&](const Expr& factor) { return substitute(factor, [&](VarId v) { return x[v.index()]; }); };
+  return at(scaled->x) * (at(scaled->scale) * site.read(1, w));
+}
+
 Expr body(const Site& site, const ConvOperator& op, const ConvPlan& plan, OpId padded, const Exprs& i, const Exprs& r) {
   const Expr channel = plan.last ? i.back() : i[1];
   const Expr rc = plan.depthwise ? int_const(0) : plan.last ? r.back() : r[0];
@@ -63,7 +91,7 @@ Expr body(const Site& site, const ConvOperator& op, const ConvPlan& plan, OpId p
   w.insert(w.end(), taps.begin(), taps.end());
   if (plan.last && !plan.depthwise) w.push_back(rc);
   if (plan.last) w.push_back(channel);
-  return site.read(padded, x) * site.read(1, w);
+  return product(site, plan, padded, x, w);
 }
 
 }  // namespace

@@ -300,13 +300,34 @@ class Fusion {
            turn->perm == channels_last_permutation(turn->perm.size());
   }
 
+  /// A product with one computed value a channel, as squeeze-and-excite ends: a convolution of single pixels multiplies
+  /// its weights instead, once a tile, which costs less where tiles have few channels and so many pixels.
+  bool is_scale(Index n, Index end) const {
+    constexpr std::int64_t kFew = 40;
+    const auto* product = std::get_if<BinaryOperator>(&graph_.nodes[n].op);
+    const auto* conv = std::get_if<ConvOperator>(&graph_.nodes[end].op);
+    if (!product || product->kind != BinaryKind::mul || !conv || conv->groups != 1 ||
+        conv->layout != Layout::channels_last)
+      return false;
+    const Shape& kernel = graph_.value(graph_.nodes[end].inputs[1]).type.shape;
+    if (std::any_of(kernel.begin(), kernel.end() - 2, [](std::int64_t extent) { return extent != 1; })) return false;
+    if (kernel.back() > kFew) return false;
+    Shape one_a_channel(shape(n).size(), 1);
+    one_a_channel.front() = shape(n).front(), one_a_channel.back() = shape(n).back();
+    const auto has = [&](const Shape& wanted) {
+      return std::any_of(graph_.nodes[n].inputs.begin(), graph_.nodes[n].inputs.end(),
+                         [&](ValueId id) { return graph_.value(id).type.shape == wanted; });
+    };
+    return shape(n) != one_a_channel && has(shape(n)) && has(one_a_channel);
+  }
+
   bool reads_through(Index n, Index end) const {
     const ValueId value = graph_.nodes[n].output;
     if (graph_.nodes[end].inputs[0] != value) return false;
     const bool pad = summary(n).pads_only;
     switch (classes_[end]) {
       case OperatorClass::anchor:
-        return is_part(n) || is_turned_picture(n, end) ||
+        return is_part(n) || is_turned_picture(n, end) || is_scale(n, end) ||
                (pad && std::holds_alternative<ConvOperator>(graph_.nodes[end].op));
       case OperatorClass::window: {
         const auto* pool = std::get_if<PoolOperator>(&graph_.nodes[end].op);

@@ -76,6 +76,21 @@ TEST(Fuse, ReadsAPictureOfAFewChannelsWhereItStands) {
   EXPECT_EQ(first_layer(8), "transpose -> x_turned\nconv -> y\ntranspose -> y_turned\n");
 }
 
+TEST(Fuse, ScalesTheWeightsOfFewChannelsInsteadOfThePicture) {
+  const auto scaled = [](std::int64_t channels, std::int64_t kernel) {
+    GraphBuilder build;
+    const ValueId x = build.conv("x", build.input("picture", {1, 8, 6, 6}), 16, 1);
+    const ValueId y = build.binary("y", BinaryKind::mul, x, build.input("scale", {1, 16, 1, 1}));
+    const auto last = convert_to_channels_last(build.finish({x, build.conv("next", y, channels, kernel)}));
+    EXPECT_TRUE(last.ok());
+    const std::string groups = groups_of(*last);
+    return groups.substr(groups.find("mul"), groups.find("next") - groups.find("mul"));
+  };
+  EXPECT_EQ(scaled(24, 1), "mul+conv -> ");
+  EXPECT_EQ(scaled(48, 1), "mul -> y\nconv -> ") << "of many channels its tiles have few pixels";
+  EXPECT_EQ(scaled(24, 3), "mul -> y\nconv -> ") << "each tap would multiply anew";
+}
+
 TEST(Fuse, MakesOneKernelOfAChainThatMovesData) {
   GraphBuilder build;
   const ValueId x = build.input("x", {1, 6, 6, 4}), y = build.input("y", {1, 6, 6, 4});

@@ -127,6 +127,20 @@ TEST(GroupDag, OfATransposeHasAsFewDimensionsAsItNeeds) {
   EXPECT_EQ(shapes({2, 5, 1, 3, 4}, {0, 3, 2, 4, 1}), "2x5x12 -> 2x12x5") << "a dimension of 1 parts nothing";
   EXPECT_EQ(shapes({2, 3, 4}, {2, 1, 0}), "2x3x4 -> 4x3x2");
 }
+
+TEST(GroupDag, MultipliesAScaleWithTheWeights) {
+  GraphBuilder build;
+  const ValueId x = build.conv("x", build.input("picture", {2, 8, 6, 6}), 16, 1);
+  const ValueId scaled = build.binary("scaled", BinaryKind::mul, x, build.input("scale", {2, 16, 1, 1}));
+  const FusedGraph fused = optimized(build.finish({x, build.conv("y", scaled, 4, 1)}));
+  std::string text;
+  for (const Group& group : fused.groups)
+    if (group.nodes.size() > 1 && group.inputs.size() >= 3) text += to_text(group_dag(fused, group).value());
+  EXPECT_NE(text.find("conv(n, y, x, oc) += (p0[n, (y + rh), (x + rw), rc]*(p1[n, 0, 0, rc]*p2[rh, rw, rc, oc])) for"),
+            std::string::npos)
+      << text;
+}
+
 TEST(GroupDag, HasPlaceholdersInTheOrderOfTheInputsAndLiteralsInItsExpressions) {
   GraphBuilder build;
   const ValueId x = build.input("x", {2, 3});
