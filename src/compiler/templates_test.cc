@@ -95,6 +95,21 @@ TEST(Templates, ComputeConvolutionsOfPicturesWithChannelsFirst) {
       {{"tile+pack", 2e-6}}, 12);
 }
 
+/// The residual has fewer channels: it is padded where it is added.
+TEST(Templates, AddAPaddedResidual) {
+  expect_right(
+      dag("x = PLACEHOLDER [1, 8, 10, 24]\nw = PLACEHOLDER [3, 3, 24, 40] const\n"
+          "q(n, y, x_, c) = select((c < 24), x[n, y, x_, c], 0f) for n in 1, y in 8, x_ in 10, c in 40  # pad\n"
+          "pad(n, y, x_, c) = select((y >= 1) && (y < 9) && (x_ >= 1) && (x_ < 11), x[n, (y - 1), (x_ - 1), c], "
+          "0f) for n in 1, y in 10, x_ in 12, c in 24  # pad n:batch y:row x_:column c:channel\n"
+          "conv(n, oh, ow, oc) += (pad[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in 8, ow "
+          "in 10, oc in 40, rh in 3, rw in 3, rc in 24  # conv n:batch oh:row ow:column oc:out_channel rh:tap "
+          "rw:tap rc:in_channel\n"
+          "out(n, oh, ow, oc) = max((conv[n, oh, ow, oc] + q[n, oh, ow, oc]), 0f) for n in 1, oh in 8, ow in "
+          "10, oc in 40  # elementwise\nreturn out\n"),
+      kBounds, 12);
+}
+
 TEST(Templates, ComputeConvolutionsToFewChannels) {
   expect_right(convolution(1, 8, 9, 20, 3), {{"rows", 2e-6}}, 8);
   expect_right(convolution(1, 5, 5, 37, 1), {{"rows", 2e-6}}, 8);

@@ -107,6 +107,19 @@ TEST(Simplify, GivesAConvolutionTheZeroPaddingBeforeIt) {
   EXPECT_EQ(nodes_of(*remove_dead_code(*simplify_graph(graph))), "y_1: f32[1x3x5x5] = conv(x, w) pads=[1,1]\n");
 }
 
+TEST(Simplify, PadsWhatStandsBetweenConstantsOfOneValue) {
+  const auto joined = [](const std::vector<double>& before, const std::vector<double>& behind) {
+    return after(simplify_graph, graph_of({2, 3}, [&](GraphBuilder& build, ValueId x) {
+                   return build.add(
+                       "y", ConcatOperator{1},
+                       {build.constant("before", {2, 1}, before), x, build.constant("behind", {2, 2}, behind)});
+                 }));
+  };
+  EXPECT_EQ(joined({7, 7}, {7, 7, 7, 7}), "y_1: f32[2x6] = pad(x) value=7 begin=[0,1] end=[0,2]\n");
+  EXPECT_EQ(joined({7, 7}, {0, 0, 0, 0}), "y: f32[2x6] = concat(before, x, behind) axis=1\n");
+  EXPECT_EQ(joined({7, 7}, {7, 7, 7, 8}), "y: f32[2x6] = concat(before, x, behind) axis=1\n");
+}
+
 TEST(Simplify, MakesOneProductOfABatchTimesOneMatrix) {
   const Graph graph = graph_of({2, 3, 4}, [](GraphBuilder& build, ValueId x) {
     const ValueId product = build.add("product", MatMulOperator{}, {x, build.constant("w", {4, 5})});

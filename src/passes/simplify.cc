@@ -240,13 +240,37 @@ Result<MaybeValue> plainer(const Site& site, const TransposeOperator& op) {
   return site.emit(TransposeOperator{perm}, {source});
 }
 
+/// One tensor between constants that are the same value throughout is padded with it: kernels compute a padding where
+/// they read it.
+Result<MaybeValue> as_padding(const Site& site, const ConcatOperator& op) {
+  const std::size_t rank = site.result().shape.size(), axis = static_cast<std::size_t>(op.axis);
+  PadOperator pad{PadMode::constant, 0, std::vector<std::int64_t>(rank, 0), std::vector<std::int64_t>(rank, 0)};
+  std::optional<double> value;
+  MaybeValue padded;
+  for (std::size_t k = 0; k < site.inputs.size(); ++k) {
+    const Tensor* constant = site.rewriter.constant_of(site.inputs[k]);
+    const std::optional<double> uniform = constant ? uniform_value(*constant) : std::nullopt;
+    if (!uniform) {
+      if (padded) return MaybeValue();
+      padded = site.inputs[k];
+      continue;
+    }
+    if (value.value_or(*uniform) != *uniform) return MaybeValue();
+    value = uniform;
+    (padded ? pad.end : pad.begin)[axis] += site.shape(k)[axis];
+  }
+  if (!padded || !value || !is_float(site.result().dtype)) return MaybeValue();
+  pad.value = *value;
+  return site.emit(pad, {*padded});
+}
+
 Result<MaybeValue> plainer(const Site& site, const ConcatOperator& op) {
   std::vector<ValueId> parts;
   for (std::size_t k = 0; k < site.inputs.size(); ++k) {
     if (num_elements(site.shape(k)) > 0) parts.push_back(site.inputs[k]);
   }
   if (parts.size() == 1) return MaybeValue(parts[0]);
-  return parts.size() == site.inputs.size() ? MaybeValue() : site.emit(op, parts);
+  return parts.size() == site.inputs.size() ? as_padding(site, op) : site.emit(op, parts);
 }
 
 Result<MaybeValue> plainer(const Site& site, const GatherOperator& op) {

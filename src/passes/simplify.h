@@ -8,10 +8,10 @@ namespace whet {
 /// Replaces operators that change nothing, or that a plainer one says as well:
 ///   reshapes, casts, slices, pads, expands, pools and resizes of nothing; x*1, x+0, x-0, x/1, x^1; an open clip;
 ///   reshape of a reshape, transpose of a transpose; a transpose that only moves extents of 1 (a reshape);
-///   a reduction over extents of 1; concatenation of one, or with empty tensors; gather of one constant index (a
-///   slice); an expand before an operator that broadcasts anyway; an elementwise operator behind a reshape (moved
-///   before it); zero padding before a convolution (its own padding); a transposed constant of a matmul; a bias of
-///   zeros.
+///   a reduction over extents of 1; concatenation of one, or with empty tensors, or with constants of one value (a
+///   padding); gather of one constant index (a slice); an expand before an operator that broadcasts anyway; an
+///   elementwise operator behind a reshape (moved before it); zero padding before a convolution (its own padding); a
+///   transposed constant of a matmul; a bias of zeros.
 Result<Graph> simplify_graph(const Graph&);
 
 }  // namespace whet

@@ -38,6 +38,16 @@ std::vector<OpId> readers_of(const LoopTree& tree, OpId op) {
   return readers;
 }
 
+/// The ops that `op` depends on, and itself.
+std::vector<bool> feeding(const ComputeDag& dag, OpId op) {
+  std::vector<bool> feeds(dag.ops.size(), false);
+  feeds[op.index()] = true;
+  for (std::size_t i = op.index() + 1; i-- > 0;)
+    if (feeds[i])
+      for (OpId input : inputs_of(dag, OpId(static_cast<std::int64_t>(i)))) feeds[input.index()] = true;
+  return feeds;
+}
+
 }  // namespace
 
 double body_cost(const Expr& body) {
@@ -60,10 +70,11 @@ std::optional<Anatomy> find_anatomy(const ComputeDag& dag) {
   }
   if (!anatomy.anchor.valid()) return std::nullopt;
   const OpId output = dag.outputs.front();
+  const std::vector<bool> feeds = feeding(dag, anatomy.anchor);
   for (std::size_t i = 0; i < dag.ops.size(); ++i) {
     const OpId op(static_cast<std::int64_t>(i));
     if (dag.op(op).is_placeholder() || op == anatomy.anchor) continue;
-    if (op < anatomy.anchor)
+    if (feeds[i])
       anatomy.before.push_back(op);
     else if (op != output)
       anatomy.after.push_back(op);
@@ -72,7 +83,7 @@ std::optional<Anatomy> find_anatomy(const ComputeDag& dag) {
   // Ops before the anchor must be for the anchor alone, and cheap enough to be computed at each of its reads.
   for (OpId op : anatomy.before) {
     for (OpId consumer : consumers_of(dag, op))
-      if (consumer > anatomy.anchor) return std::nullopt;
+      if (!feeds[consumer.index()]) return std::nullopt;
     if (body_cost(dag.op(op).element().body) > 2) return std::nullopt;
   }
   for (OpId input : inputs_of(dag, anatomy.anchor))

@@ -74,7 +74,7 @@ class Builder {
     const Anatomy& a = p_.anatomy;
     ops_ = s_.winograd(a.anchor, m_);
     const std::int64_t moved = ops_.conv.value - a.anchor.value;
-    const auto now = [&](OpId op) { return OpId(op.value + moved); };
+    const auto now = [&](OpId op) { return OpId(op > a.anchor ? op.value + moved : op.value); };
     for (std::size_t i = a.before.size(); i-- > 0;) s_.inline_op(a.before[i]);
     for (std::size_t i = a.after.size(); i-- > 0;) s_.inline_op(now(a.after[i]));
     if (a.output) s_.inline_op(ops_.conv);
