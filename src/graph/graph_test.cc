@@ -30,6 +30,10 @@ TEST(Infer, ConvolutionCountsWindowsInBothLayouts) {
   EXPECT_EQ(inferred(conv(1, 1, 8, Layout::channels_last), {f32({1, 5, 5, 8}), f32({3, 3, 8})}), "f32[1x5x5x8]");
   EXPECT_EQ(inferred(conv(1, 1, 4, Layout::channels_last), {f32({1, 5, 5, 8}), f32({3, 3, 2, 12})}), "f32[1x5x5x12]");
 }
+TEST(Infer, ConvolutionAddsUpInI32Too) {
+  const TensorType x{DType::i32, {1, 3, 8, 8}}, w{DType::i32, {4, 3, 3, 3}};
+  EXPECT_EQ(inferred(conv(), {x, w}), "i32[1x4x6x6]");
+}
 TEST(Infer, ConvolutionSaysWhatIsWrong) {
   EXPECT_EQ(inferred(conv(), {f32({1, 3, 8, 8}), f32({64, 4, 3, 3})}),
             "n: the weights are f32[64x4x3x3], which read 4 channels a group; the input has 3 channels in 1 group");
@@ -40,7 +44,7 @@ TEST(Infer, ConvolutionSaysWhatIsWrong) {
   EXPECT_EQ(inferred(conv(0), {f32({1, 3, 8, 8}), f32({64, 3, 3, 3})}),
             "n: attribute \"strides\" holds 0; expected 1 to 2147483647");
   EXPECT_EQ(inferred(conv(), {i64({1, 3, 8, 8}), f32({64, 3, 3, 3})}),
-            "n: input 0 is i64[1x3x8x8]; conv needs f32, f64 or f16");
+            "n: input 0 is i64[1x3x8x8]; conv needs f32, f64, f16 or i32");
   EXPECT_EQ(inferred(conv(), {f32({1, 3, 8, 8}), f32({64, 3, 3, 3}), f32({63})}),
             "n: the bias is f32[63]; expected one value for each of the 64 output channels");
   EXPECT_EQ(inferred(conv(), {f32({1, 3, 8, 8})}), "n: conv has 1 inputs; expected 2 to 3");

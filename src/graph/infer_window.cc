@@ -46,6 +46,12 @@ Status expect_activation(const InferSite& site) {
                     " needs a batch, channels and one to three spatial dimensions");
 }
 
+/// Quantized networks add up in i32.
+Status expect_float_or_i32(const InferSite& site) {
+  if (is_float(site.in(0).dtype) || site.in(0).dtype == DType::i32) return ok_status();
+  return site.error("input 0 is " + to_string(site.in(0)) + "; " + site.operation + " needs f32, f64, f16 or i32");
+}
+
 /// The weights' extents, whichever way the layout orders them.
 struct ConvWeights {
   std::int64_t outputs, inputs;  ///< inputs: channels read by one group
@@ -94,7 +100,7 @@ Status expect_windows_on_input(const InferSite& site, const PoolOperator& op, st
 
 Result<TensorType> infer(const InferSite& site, const ConvOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  WHET_RETURN_IF_ERROR(site.expect_float(0));
+  WHET_RETURN_IF_ERROR(expect_float_or_i32(site));
   WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
   WHET_RETURN_IF_ERROR(expect_activation(site));
   const Shape& x = site.in(0).shape;

@@ -98,7 +98,8 @@ Expr body(const Site& site, const ConvOperator& op, const ConvPlan& plan, OpId p
 
 OpId define_at(const Site& site, const ConvOperator& op) {
   const ConvPlan plan = plan_of(site, op);
-  const OpId padded = padded_input(site, plan.first, op.pads_begin, op.pads_end, float_const(0, site.output.dtype));
+  const OpId padded =
+      padded_input(site, plan.first, op.pads_begin, op.pads_end, identity_of(Reducer::sum, site.output.dtype));
   const OpId conv = site.reduce(site.name, output_axes(site, plan), reduced_axes(op, plan), Reducer::sum,
                                 plan.depthwise ? OpFamily::depthwise : OpFamily::conv,
                                 [&](const Exprs& i, const Exprs& r) { return body(site, op, plan, padded, i, r); });

@@ -44,25 +44,25 @@ Result<Window> read_window(OnnxSite& site, const std::vector<std::int64_t>& kern
   return window;
 }
 
-Status import_conv(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  const Shape& w = site.shape(1);
-  if (w.size() < 3) {
-    return site.error("the weights are " + to_string(site.type(site.in(1))) +
-                      "; expected output channels, channels of a group and spatial dimensions");
-  }
+Result<ConvOperator> read_conv(OnnxSite& site, std::size_t weights) {
+  const Shape& w = site.shape(weights);
+  const std::string are = "the weights are " + to_string(site.type(site.in(weights)));
+  if (w.size() < 3) return site.error(are + "; expected output channels, channels of a group and spatial dimensions");
   const std::vector<std::int64_t> kernel(w.begin() + 2, w.end());
   WHET_TRY(const std::vector<std::int64_t> said, site.integers("kernel_shape", kernel));
-  if (said != kernel) {
-    return site.error("attribute \"kernel_shape\" is " + to_string(said) + "; the weights are " +
-                      to_string(site.type(site.in(1))));
-  }
+  if (said != kernel) return site.error("attribute \"kernel_shape\" is " + to_string(said) + "; " + are);
   if (std::any_of(kernel.begin(), kernel.end(), [](std::int64_t extent) { return extent < 1; })) {
-    return site.error("the weights are " + to_string(site.type(site.in(1))) + "; expected no empty dimension");
+    return site.error(are + "; expected no empty dimension");
   }
   WHET_TRY(Window window, read_window(site, kernel));
   ConvOperator op{window.strides, window.dilations, window.pads_begin, window.pads_end};
   WHET_TRY(op.groups, site.integer("group", 1));
+  return op;
+}
+
+Status import_conv(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  WHET_TRY(const ConvOperator op, read_conv(site, 1));
   std::vector<ValueId> inputs = {site.in(0), site.in(1)};
   if (site.has(2)) inputs.push_back(site.in(2));
   return site.give(op, inputs);

@@ -187,6 +187,10 @@ Status import_concat_from_sequence(OnnxSite&);
 Status import_quantize_linear(OnnxSite&);
 Status import_dequantize_linear(OnnxSite&);
 Status import_dynamic_quantize_linear(OnnxSite&);
+Status import_matmul_integer(OnnxSite&);
+Status import_conv_integer(OnnxSite&);
+Status import_qlinear_matmul(OnnxSite&);
+Status import_qlinear_conv(OnnxSite&);
 
 // resize.cc
 Status import_resize_10(OnnxSite&);

@@ -1,3 +1,5 @@
+#include "import/onnx/matrix.h"
+
 #include "import/onnx/importers.h"
 
 namespace whet {
@@ -46,22 +48,28 @@ Status import_gemm(OnnxSite& site) {
 }
 
 /// As numpy.matmul: a vector on the left is a row, on the right a column, and that dimension is dropped again.
-Status import_matmul(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  ValueId a = site.in(0), b = site.in(1);
-  const bool row = site.rank(0) == 1, column = site.rank(1) == 1;
-  if (!row && !column) return site.give(MatMulOperator{}, {a, b});
+Result<ValueId> add_matmul(OnnxSite& site, ValueId a, ValueId b) {
+  const Shape left = site.type(a).shape, right = site.type(b).shape;
+  const bool row = left.size() == 1, column = right.size() == 1;
   if (row) {
-    WHET_TRY(a, site.add("row", ReshapeOperator{{1, site.shape(0)[0]}}, {a}));
+    WHET_TRY(a, site.add("row", ReshapeOperator{{1, left[0]}}, {a}));
   }
   if (column) {
-    WHET_TRY(b, site.add("column", ReshapeOperator{{site.shape(1)[0], 1}}, {b}));
+    WHET_TRY(b, site.add("column", ReshapeOperator{{right[0], 1}}, {b}));
   }
   WHET_TRY(const ValueId product, site.add("matmul", MatMulOperator{}, {a, b}));
+  if (!row && !column) return product;
   Shape shape = site.type(product).shape;
   if (column) shape.pop_back();
   if (row) shape.erase(shape.end() - (column ? 1 : 2));
-  return site.give(ReshapeOperator{shape}, {product});
+  return site.add("vector", ReshapeOperator{shape}, {product});
+}
+
+Status import_matmul(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  if (site.rank(0) != 1 && site.rank(1) != 1) return site.give(MatMulOperator{}, {site.in(0), site.in(1)});
+  WHET_TRY(const ValueId product, add_matmul(site, site.in(0), site.in(1)));
+  return site.give(product);
 }
 
 }  // namespace whet
