@@ -228,4 +228,26 @@ Status import_pad(OnnxSite& site) {
   return give_pad(site, pads, axes, mode, value);
 }
 
+/// The middle of what is too long, and zeros around what is too short; of an odd number the larger half behind.
+Status import_center_crop_pad(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const std::vector<std::int64_t> axes, site.integers("axes", every_axis(site.rank(0))));
+  WHET_TRY(const std::vector<std::int64_t> wanted, site.known_integers(1, "shape"));
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", wanted));
+  WHET_RETURN_IF_ERROR(site.resolve_axes(axes, site.rank(0)));  // each once
+  if (wanted.size() != axes.size()) {
+    return site.error("has " + std::to_string(wanted.size()) + " extents for " + std::to_string(axes.size()) + " axes");
+  }
+  std::vector<std::int64_t> begin, end;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    WHET_TRY(const std::int64_t axis, site.resolve_axis(axes[i], site.rank(0)));
+    const std::int64_t missing = wanted[i] - site.shape(0)[static_cast<std::size_t>(axis)];
+    begin.push_back(missing / 2);
+    end.push_back(missing - missing / 2);
+  }
+  std::vector<std::int64_t> pads = begin;
+  pads.insert(pads.end(), end.begin(), end.end());
+  return give_pad(site, pads, axes, static_cast<std::size_t>(PadMode::constant), 0);
+}
+
 }  // namespace whet

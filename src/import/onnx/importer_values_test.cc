@@ -71,5 +71,89 @@ TEST(QLinear, SaysWhatIsWrong) {
             "n: the weights are u8[1x1]; expected output channels, channels of a group and spatial dimensions");
 }
 
+TEST(ReverseSequence, TurnsTheBeginningOfEachSequence) {
+  // Steps of two sequences, of lengths 2 and 3.
+  const Tensor steps = Tensor::of<double>(DType::f32, {3, 2}, {1, 10, 2, 20, 3, 30});
+  EXPECT_EQ(computed("ReverseSequence", 10, {fed(steps), ints({2, 3})}), "f32[3x2] {2, 30, 1, 20, 3, 10}");
+  EXPECT_EQ(computed("ReverseSequence", 10, {fed(steps), fed(*ints({1, 2}).value)}), "f32[3x2] {1, 20, 2, 10, 3, 30}");
+  const Tensor sequences = Tensor::of<double>(DType::f32, {2, 3, 1}, {1, 2, 3, 10, 20, 30});
+  EXPECT_EQ(
+      computed("ReverseSequence", 10, {fed(sequences), ints({3, 2})}, {set("time_axis", 1), set("batch_axis", 0)}),
+      "f32[2x3x1] {3, 2, 1, 20, 10, 30}");
+  EXPECT_EQ(computed("ReverseSequence", 10, {fed(steps), ints({2, 4})}),
+            "n: the length of a sequence is 4; expected 0 to 3");
+  EXPECT_EQ(computed("ReverseSequence", 10, {fed(steps), ints({2})}),
+            "n: reverses f32[3x2] by lengths i64[1]; expected two dimensions or more, and one i64 a sequence");
+}
+
+TEST(CenterCropPad, KeepsTheMiddle) {
+  const In x = fed(Tensor::of<double>(DType::f32, {5}, {1, 2, 3, 4, 5}));
+  EXPECT_EQ(computed("CenterCropPad", 18, {x, ints({2})}), "f32[2] {2, 3}");
+  EXPECT_EQ(computed("CenterCropPad", 18, {x, ints({8})}), "f32[8] {0, 1, 2, 3, 4, 5, 0, 0}");
+  const In plane = fed(Tensor::of<double>(DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(computed("CenterCropPad", 18, {plane, ints({1, 3})}, {set("axes", Ints{-1, 0})}), "f32[3x1] {2, 5, 0}");
+  EXPECT_EQ(computed("CenterCropPad", 18, {plane, ints({1})}), "n: has 1 extents for 2 axes");
+}
+
+Tensor counting(Shape shape) {
+  Tensor numbers(DType::f32, std::move(shape));
+  for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set(i, static_cast<double>(i));
+  return numbers;
+}
+
+/// Every block written where it stands, by the definition.
+Tensor plain_col2im(const Tensor& x, const Ints& image, const Ints& block, const Ints& strides, const Ints& dilations,
+                    const Ints& pads) {
+  const std::int64_t planes = x.shape()[0] * x.shape()[1] / num_elements(block), count = x.shape()[2];
+  Tensor y(DType::f32, {x.shape()[0], planes / x.shape()[0], image[0], image[1]});
+  const std::int64_t across = (image[1] + pads[1] + pads[3] - dilations[1] * (block[1] - 1) - 1) / strides[1] + 1;
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    const std::int64_t q = i % count, tap = i / count % num_elements(block), plane = i / count / num_elements(block);
+    const std::int64_t row = q / across * strides[0] + tap / block[1] * dilations[0] - pads[0];
+    const std::int64_t column = q % across * strides[1] + tap % block[1] * dilations[1] - pads[1];
+    if (row < 0 || row >= image[0] || column < 0 || column >= image[1]) continue;
+    const std::int64_t at = (plane * image[0] + row) * image[1] + column;
+    y.set(at, y.get(at) + x.get(i));
+  }
+  return y;
+}
+
+TEST(Col2Im, AddsUpBlocksAsByTheDefinition) {
+  struct Case {
+    Shape x;
+    Ints image, block, strides, dilations, pads;
+  };
+  const std::vector<Case> cases = {
+      {{1, 4, 9}, {4, 4}, {2, 2}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+      {{2, 12, 4}, {4, 6}, {2, 3}, {2, 3}, {1, 1}, {0, 0, 0, 0}},
+      {{1, 9, 12}, {5, 7}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+      {{1, 8, 6}, {6, 9}, {2, 2}, {3, 4}, {2, 1}, {0, 1, 1, 2}},
+      {{1, 6, 6}, {9, 7}, {3, 2}, {3, 2}, {2, 3}, {1, 0, 0, 1}},
+      {{1, 1, 4}, {4, 4}, {1, 1}, {3, 2}, {1, 1}, {0, 0, 0, 0}},
+  };
+  for (const Case& c : cases) {
+    const Tensor x = counting(c.x);
+    EXPECT_EQ(computed("Col2Im", 18, {fed(x), ints(c.image), ints(c.block)},
+                       {set("strides", c.strides), set("dilations", c.dilations), set("pads", c.pads)}),
+              values_text(plain_col2im(x, c.image, c.block, c.strides, c.dilations, c.pads)));
+  }
+  EXPECT_EQ(computed("Col2Im", 18, {fed(counting({1, 2, 3})), ints({4}), ints({2})}), "f32[1x1x4] {0, 4, 6, 5}");
+  EXPECT_EQ(computed("Col2Im", 18, {fed(counting({1, 2, 4})), ints({4}), ints({2})}),
+            "n: adds up f32[1x2x4] as blocks 2 in an image 4; expected [N, C * taps, blocks]");
+}
+
+TEST(AffineGrid, TurnsTheCentresOfPixelsOrTheirCorners) {
+  const In theta = fed(Tensor::of<double>(DType::f32, {1, 2, 3}, {1, 0, 0.5, 0, 2, 0}));
+  EXPECT_EQ(computed("AffineGrid", 20, {theta, ints({1, 1, 1, 2})}), "f32[1x1x2x2] {0, 0, 1, 0}");
+  EXPECT_EQ(computed("AffineGrid", 20, {theta, ints({1, 1, 2, 2})}, {set("align_corners", 1)}),
+            "f32[1x2x2x2] {-0.500000, -2, 1.500000, -2, -0.500000, 2, 1.500000, 2}");
+  const In swapped = fed(Tensor::of<double>(DType::f32, {1, 3, 4}, {0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 7}));
+  EXPECT_EQ(computed("AffineGrid", 20, {swapped, ints({1, 9, 1, 1, 2})}),
+            "f32[1x1x1x2x3] {0, 0, 6.500000, 0, 0, 7.500000}");
+  EXPECT_EQ(computed("AffineGrid", 20, {theta, ints({2, 1, 2, 2})}),
+            "n: makes a grid for 2x1x2x2 of f32[1x2x3]; expected [N, C, H, W] and N matrices of 2 rows and 3 columns, "
+            "or [N, C, D, H, W] and 3 of 4");
+}
+
 }  // namespace
 }  // namespace whet

@@ -127,6 +127,7 @@ Status import_slice(OnnxSite&);
 Status import_gather(OnnxSite&);
 Status import_pad_attributes(OnnxSite&);
 Status import_pad(OnnxSite&);
+Status import_center_crop_pad(OnnxSite&);
 
 // constant.cc
 Status import_constant(OnnxSite&);
@@ -149,6 +150,7 @@ Status import_eye_like(OnnxSite&);
 Status import_non_zero(OnnxSite&);
 Status import_hardmax(OnnxSite&);
 Status import_compress(OnnxSite&);
+Status import_reverse_sequence(OnnxSite&);
 
 // einsum.cc
 Status import_einsum(OnnxSite&);
@@ -172,6 +174,12 @@ Status import_rotary_embedding(OnnxSite&);
 
 // grid_sample.cc
 Status import_grid_sample(OnnxSite&);
+
+// affine_grid.cc
+Status import_affine_grid(OnnxSite&);
+
+// col2im.cc
+Status import_col2im(OnnxSite&);
 
 // sequence.cc
 Status import_sequence_empty(OnnxSite&);

@@ -306,4 +306,57 @@ Status import_compress(OnnxSite& site) {
   return site.give(GatherOperator{axis}, {x, site.add_constant("places", places)});
 }
 
+/// Rows of the plane of steps and sequences are taken by their numbers, which count backwards within a sequence.
+Status import_reverse_sequence(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const std::int64_t time, site.integer("time_axis", 0));
+  WHET_TRY(const std::int64_t batch, site.integer("batch_axis", 1));
+  if (!(time == 0 && batch == 1) && !(time == 1 && batch == 0)) {
+    return site.error("attributes \"time_axis\" and \"batch_axis\" are " + std::to_string(time) + " and " +
+                      std::to_string(batch) + "; expected 0 and 1, or 1 and 0");
+  }
+  const Shape x = site.shape(0);
+  const bool fits =
+      x.size() >= 2 && site.dtype(1) == DType::i64 && site.shape(1) == Shape{x[static_cast<std::size_t>(batch)]};
+  if (!fits) {
+    return site.error("reverses " + to_string(site.type(site.in(0))) + " by lengths " +
+                      to_string(site.type(site.in(1))) + "; expected two dimensions or more, and one i64 a sequence");
+  }
+  if (num_elements(x) == 0) return site.give(site.in(0));
+  WHET_RETURN_IF_ERROR(expect_small(site, {x[0], x[1]}, "the plane of steps and sequences"));
+  const std::int64_t steps = x[static_cast<std::size_t>(time)], sequences = x[static_cast<std::size_t>(batch)];
+  if (const Tensor* lengths = site.constant(1)) {
+    for (std::int64_t b = 0; b < sequences; ++b) {
+      if (lengths->integer(b) >= 0 && lengths->integer(b) <= steps) continue;
+      return site.error("the length of a sequence is " + std::to_string(lengths->integer(b)) + "; expected 0 to " +
+                        std::to_string(steps));
+    }
+  }
+  const Shape along_time = time == 0 ? Shape{steps, 1} : Shape{1, steps};
+  const Shape along_batch = time == 0 ? Shape{1, sequences} : Shape{sequences, 1};
+  Tensor step(DType::i64, along_time), next(DType::i64, along_time), first(DType::i64, along_batch);
+  for (std::int64_t t = 0; t < steps; ++t) {
+    step.set_integer(t, t);
+    next.set_integer(t, t + 1);
+  }
+  for (std::int64_t b = 0; b < sequences; ++b) first.set_integer(b, time == 0 ? b : b * steps);
+  const ValueId at = site.add_constant("step", step);
+  WHET_TRY(const ValueId length, site.add("length", ReshapeOperator{along_batch}, {site.in(1)}));
+  WHET_TRY(const ValueId inside, site.add("inside", BinaryOperator{BinaryKind::less}, {at, length}));
+  const ValueId behind = site.add_constant("next", next);
+  WHET_TRY(const ValueId backwards, site.add("backwards", BinaryOperator{BinaryKind::sub}, {length, behind}));
+  WHET_TRY(ValueId row, site.add("from", WhereOperator{}, {inside, backwards, at}));
+  if (time == 0) {
+    const ValueId width = site.add_scalar("width", DType::i64, static_cast<double>(sequences));
+    WHET_TRY(row, site.add("scaled", BinaryOperator{BinaryKind::mul}, {row, width}));
+  }
+  WHET_TRY(row, site.add("row", BinaryOperator{BinaryKind::add}, {row, site.add_constant("first", first)}));
+  WHET_TRY(row, site.add("row_list", ReshapeOperator{{x[0] * x[1]}}, {row}));
+  Shape flat(x.begin() + 1, x.end());
+  flat[0] = x[0] * x[1];
+  WHET_TRY(const ValueId rows, site.add("rows", ReshapeOperator{flat}, {site.in(0)}));
+  WHET_TRY(const ValueId turned, site.add("turned", GatherOperator{0}, {rows, row}));
+  return site.give(ReshapeOperator{x}, {turned});
+}
+
 }  // namespace whet
