@@ -23,6 +23,16 @@ std::string computed(const std::string& op, int opset, const std::vector<In>& in
 Tensor u8(Shape shape, const std::vector<double>& values) { return Tensor::of(DType::u8, std::move(shape), values); }
 Tensor i8(Shape shape, const std::vector<double>& values) { return Tensor::of(DType::i8, std::move(shape), values); }
 
+Tensor counting(Shape shape) {
+  Tensor numbers(DType::f32, std::move(shape));
+  for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set(i, static_cast<double>(i));
+  return numbers;
+}
+
+Tensor f32_of(Shape shape, const std::vector<double>& values) {
+  return Tensor::of(DType::f32, std::move(shape), values);
+}
+
 TEST(MatMulInteger, TakesTheZeroPointsAway) {
   const In a = fed(u8({2, 2}, {11, 7, 3, 10})), b = fed(i8({2, 2}, {1, 4, -2, 5}));
   EXPECT_EQ(computed("MatMulInteger", 10, {a, b}), "i32[2x2] {-3, 79, -17, 62}");
@@ -73,10 +83,10 @@ TEST(QLinear, SaysWhatIsWrong) {
 
 TEST(ReverseSequence, TurnsTheBeginningOfEachSequence) {
   // Steps of two sequences, of lengths 2 and 3.
-  const Tensor steps = Tensor::of<double>(DType::f32, {3, 2}, {1, 10, 2, 20, 3, 30});
+  const Tensor steps = f32_of({3, 2}, {1, 10, 2, 20, 3, 30});
   EXPECT_EQ(computed("ReverseSequence", 10, {fed(steps), ints({2, 3})}), "f32[3x2] {2, 30, 1, 20, 3, 10}");
   EXPECT_EQ(computed("ReverseSequence", 10, {fed(steps), fed(*ints({1, 2}).value)}), "f32[3x2] {1, 20, 2, 10, 3, 30}");
-  const Tensor sequences = Tensor::of<double>(DType::f32, {2, 3, 1}, {1, 2, 3, 10, 20, 30});
+  const Tensor sequences = f32_of({2, 3, 1}, {1, 2, 3, 10, 20, 30});
   EXPECT_EQ(
       computed("ReverseSequence", 10, {fed(sequences), ints({3, 2})}, {set("time_axis", 1), set("batch_axis", 0)}),
       "f32[2x3x1] {3, 2, 1, 20, 10, 30}");
@@ -87,18 +97,12 @@ TEST(ReverseSequence, TurnsTheBeginningOfEachSequence) {
 }
 
 TEST(CenterCropPad, KeepsTheMiddle) {
-  const In x = fed(Tensor::of<double>(DType::f32, {5}, {1, 2, 3, 4, 5}));
+  const In x = fed(f32_of({5}, {1, 2, 3, 4, 5}));
   EXPECT_EQ(computed("CenterCropPad", 18, {x, ints({2})}), "f32[2] {2, 3}");
   EXPECT_EQ(computed("CenterCropPad", 18, {x, ints({8})}), "f32[8] {0, 1, 2, 3, 4, 5, 0, 0}");
-  const In plane = fed(Tensor::of<double>(DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6}));
+  const In plane = fed(f32_of({2, 3}, {1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(computed("CenterCropPad", 18, {plane, ints({1, 3})}, {set("axes", Ints{-1, 0})}), "f32[3x1] {2, 5, 0}");
   EXPECT_EQ(computed("CenterCropPad", 18, {plane, ints({1})}), "n: has 1 extents for 2 axes");
-}
-
-Tensor counting(Shape shape) {
-  Tensor numbers(DType::f32, std::move(shape));
-  for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set(i, static_cast<double>(i));
-  return numbers;
 }
 
 /// Every block written where it stands, by the definition.
@@ -143,16 +147,78 @@ TEST(Col2Im, AddsUpBlocksAsByTheDefinition) {
 }
 
 TEST(AffineGrid, TurnsTheCentresOfPixelsOrTheirCorners) {
-  const In theta = fed(Tensor::of<double>(DType::f32, {1, 2, 3}, {1, 0, 0.5, 0, 2, 0}));
+  const In theta = fed(f32_of({1, 2, 3}, {1, 0, 0.5, 0, 2, 0}));
   EXPECT_EQ(computed("AffineGrid", 20, {theta, ints({1, 1, 1, 2})}), "f32[1x1x2x2] {0, 0, 1, 0}");
   EXPECT_EQ(computed("AffineGrid", 20, {theta, ints({1, 1, 2, 2})}, {set("align_corners", 1)}),
             "f32[1x2x2x2] {-0.500000, -2, 1.500000, -2, -0.500000, 2, 1.500000, 2}");
-  const In swapped = fed(Tensor::of<double>(DType::f32, {1, 3, 4}, {0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 7}));
+  const In swapped = fed(f32_of({1, 3, 4}, {0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 7}));
   EXPECT_EQ(computed("AffineGrid", 20, {swapped, ints({1, 9, 1, 1, 2})}),
             "f32[1x1x1x2x3] {0, 0, 6.500000, 0, 0, 7.500000}");
   EXPECT_EQ(computed("AffineGrid", 20, {theta, ints({2, 1, 2, 2})}),
             "n: makes a grid for 2x1x2x2 of f32[1x2x3]; expected [N, C, H, W] and N matrices of 2 rows and 3 columns, "
             "or [N, C, D, H, W] and 3 of 4");
+}
+
+/// Zeros but for some numbers.
+Tensor but_for(double others, Shape shape, const std::vector<std::pair<std::int64_t, double>>& numbers) {
+  Tensor values(DType::f32, std::move(shape));
+  for (std::int64_t i = 0; i < values.size(); ++i) values.set(i, others);
+  for (const auto& [place, number] : numbers) values.set(place, number);
+  return values;
+}
+
+TEST(DeformConv, ReadsEachTapAtItsOffset) {
+  const In x = fed(counting({1, 1, 3, 3})), ones = but_for(1, {1, 1, 2, 2}, {});
+  // Half a row further down for the first tap of the first window; a tenth of a column back for the third of the second.
+  const In offsets = fed(but_for(0, {1, 8, 2, 2}, {{0, 0.5}, {21, -0.5}}));
+  EXPECT_EQ(computed("DeformConv", 19, {x, ones, offsets}), "f32[1x1x2x2] {9.500000, 11.500000, 20, 24}");
+  EXPECT_EQ(computed("DeformConv", 19, {x, ones, offsets, floats({1}), fed(but_for(1, {1, 4, 2, 2}, {{11, 0.5}}))}),
+            "f32[1x1x2x2] {10.500000, 12.500000, 21, 21.500000}");
+  const In padded = fed(but_for(0, {1, 8, 4, 4}, {{0, 0.5}}));
+  EXPECT_EQ(computed("DeformConv", 19, {x, ones, padded}, {set("pads", Ints{1, 1, 1, 1})}),
+            "f32[1x1x4x4] {0, 1, 3, 2, 3, 8, 12, 7, 9, 20, 24, 13, 6, 13, 15, 8}");
+}
+
+TEST(DeformConv, WithoutOffsetsIsAConvolution) {
+  const Tensor x = counting({2, 4, 5, 6}), w = counting({6, 2, 3, 2});
+  const Attributes attributes = {set("group", 2), set("strides", Ints{2, 1}), set("dilations", Ints{1, 2}),
+                                 set("pads", Ints{1, 0, 1, 1})};
+  Attributes deformed = attributes;
+  deformed.push_back(set("offset_group", 4));
+  EXPECT_EQ(computed("DeformConv", 19, {fed(x), fed(w), fed(Tensor(DType::f32, {2, 48, 3, 5}))}, deformed),
+            computed("Conv", 19, {fed(x), fed(w)}, attributes));
+}
+
+TEST(RoiAlign, TakesTheMeanOrTheLargestOfItsSamples) {
+  const In x = fed(counting({2, 1, 3, 4})), images = fed(Tensor::of<double>(DType::i64, {2}, {0, 1}));
+  const In regions = fed(f32_of({2, 4}, {0.5, 0.5, 2.5, 2.5, 1.5, 0.5, 2.5, 1.5}));
+  const Attributes one = {set("sampling_ratio", 1)}, two = {set("sampling_ratio", 2)};
+  EXPECT_EQ(computed("RoiAlign", 16, {x, regions, images}, one), "f32[2x1x1x1] {5, 15.500000}");
+  EXPECT_EQ(computed("RoiAlign", 10, {x, regions, images}, one), "f32[2x1x1x1] {7.500000, 18}");
+  EXPECT_EQ(computed("RoiAlign", 16, {x, regions, images}, two), "f32[2x1x1x1] {5, 15.500000}");
+  // Of each sample the largest of its four pixels times their weights.
+  EXPECT_EQ(computed("RoiAlign", 16, {x, regions, images}, {set("sampling_ratio", 1), set("mode", "max")}),
+            "f32[2x1x1x1] {5, 4.500000}");
+  const In outside = fed(f32_of({1, 4}, {-5, 0, -3, 2}));
+  EXPECT_EQ(computed("RoiAlign", 16, {x, outside, fed(Tensor::of<double>(DType::i64, {1}, {0}))}, two),
+            "f32[1x1x1x1] {0}");
+  EXPECT_EQ(computed("RoiAlign", 16, {x, regions, images}),
+            "n: attribute \"sampling_ratio\" is 0, with which each region decides; expected 1 or more");
+  EXPECT_EQ(computed("RoiAlign", 16, {x, regions, ints({0, 2})}, one), "n: a region is of image 2 of 2");
+}
+
+TEST(MaxUnpool, PutsEachElementBack) {
+  const In x = fed(f32_of({1, 2, 1, 2}, {1, 2, 3, 4})),
+           places = fed(Tensor::of<double>(DType::i64, {1, 2, 1, 2}, {1, 4, 8, 11}));
+  const OnnxAttribute kernel = set("kernel_shape", Ints{2, 2}), strides = set("strides", Ints{2, 2});
+  EXPECT_EQ(computed("MaxUnpool", 11, {x, places}, {kernel, strides}),
+            "f32[1x2x2x4] {0, 1, 0, 0, 2, 0, 0, 0, 3, 0, 0, 4, 0, 0, 0, 0}");
+  EXPECT_EQ(computed("MaxUnpool", 11, {x, places, ints({1, 2, 2, 3})}, {kernel, strides}),
+            "f32[1x2x2x3] {0, 1, 0, 0, 2, 0, 0, 0, 3, 0, 0, 4}");
+  EXPECT_EQ(
+      computed("MaxUnpool", 11, {x, fed(Tensor(DType::i64, {1, 2, 2}))}, {kernel}),
+      "n: puts f32[1x2x1x2] at places i64[1x2x2]; expected a batch, channels and spatial dimensions, and an i64 for "
+      "each element");
 }
 
 }  // namespace

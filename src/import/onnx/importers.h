@@ -77,6 +77,7 @@ Status import_lp_pool(OnnxSite&);
 Status import_global_lp_pool(OnnxSite&);
 Status import_global_average_pool(OnnxSite&);
 Status import_global_max_pool(OnnxSite&);
+Status import_max_unpool(OnnxSite&);
 
 // matrix.cc
 Status import_gemm(OnnxSite&);
@@ -174,6 +175,12 @@ Status import_rotary_embedding(OnnxSite&);
 
 // grid_sample.cc
 Status import_grid_sample(OnnxSite&);
+
+// deform_conv.cc
+Status import_deform_conv(OnnxSite&);
+
+// roi_align.cc
+Status import_roi_align(OnnxSite&);
 
 // affine_grid.cc
 Status import_affine_grid(OnnxSite&);

@@ -183,4 +183,42 @@ Status import_global_lp_pool(OnnxSite& site) {
 Status import_global_average_pool(OnnxSite& site) { return import_global_pool(site, ReduceKind::mean); }
 Status import_global_max_pool(OnnxSite& site) { return import_global_pool(site, ReduceKind::max); }
 
+/// The way back from MaxPool: each element stands where its place says, in a plane of zeros for each channel. Places
+/// count through the whole result, whose shape may be given.
+Status import_max_unpool(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  WHET_RETURN_IF_ERROR(site.expect_attribute("kernel_shape"));
+  const Shape x = site.shape(0);
+  const std::size_t spatial = x.size() - std::min<std::size_t>(x.size(), 2);
+  if (spatial < 1 || site.shape(1) != x || site.dtype(1) != DType::i64 || num_elements(x) == 0) {
+    return site.error("puts " + to_string(site.type(site.in(0))) + " at places " + to_string(site.type(site.in(1))) +
+                      "; expected a batch, channels and spatial dimensions, and an i64 for each element");
+  }
+  WHET_TRY(const std::vector<std::int64_t> kernel, site.entries("kernel_shape", spatial, 1, 1));
+  WHET_TRY(const std::vector<std::int64_t> strides, site.entries("strides", spatial, 1, 1));
+  WHET_TRY(const std::vector<std::int64_t> pads, site.entries("pads", 2 * spatial, 0, 0));
+  Shape y = {x[0], x[1]};
+  for (std::size_t d = 0; d < spatial; ++d) {
+    WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", {x[d + 2], strides[d]}));
+    y.push_back((x[d + 2] - 1) * strides[d] + kernel[d] - pads[d] - pads[d + spatial]);
+  }
+  if (site.has(2)) {
+    WHET_TRY(y, site.known_integers(2, "shape"));
+  }
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", y));
+  if (y.size() != x.size() || y[0] != x[0] || y[1] != x[1] || num_elements(y) == 0) {
+    return site.error("puts " + to_string(site.type(site.in(0))) + " into " + to_string(y) +
+                      "; expected equal batches and channels");
+  }
+  const std::int64_t planes = x[0] * x[1], pixels = num_elements(y) / planes, each = num_elements(x) / planes;
+  const ValueId size = site.add_scalar("plane", DType::i64, static_cast<double>(pixels));
+  WHET_TRY(ValueId places, site.add("place", BinaryOperator{BinaryKind::mod}, {site.in(1), size}));
+  WHET_TRY(places, site.add("places", ReshapeOperator{{planes, each}}, {places}));
+  WHET_TRY(const ValueId elements, site.add("elements", ReshapeOperator{{planes, each}}, {site.in(0)}));
+  const ValueId zero = site.add_scalar("zero", site.dtype(0), 0);
+  WHET_TRY(const ValueId zeros, site.add("zeros", ExpandOperator{{planes, pixels}}, {zero}));
+  WHET_TRY(const ValueId put, site.add("put", ScatterElementsOperator{1}, {zeros, places, elements}));
+  return site.give(ReshapeOperator{y}, {put});
+}
+
 }  // namespace whet
