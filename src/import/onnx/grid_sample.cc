@@ -1,4 +1,5 @@
 #include "import/onnx/importers.h"
+#include "import/onnx/moved.h"
 #include "import/onnx/taps.h"
 
 namespace whet {

@@ -159,7 +159,9 @@ TEST(AffineGrid, TurnsTheCentresOfPixelsOrTheirCorners) {
             "or [N, C, D, H, W] and 3 of 4");
 }
 
-/// Zeros but for some numbers.
+In known_i64(std::int64_t value) { return Tensor::of<std::int64_t>(DType::i64, {}, {value}); }
+
+/// `others` but for some numbers.
 Tensor but_for(double others, Shape shape, const std::vector<std::pair<std::int64_t, double>>& numbers) {
   Tensor values(DType::f32, std::move(shape));
   for (std::int64_t i = 0; i < values.size(); ++i) values.set(i, others);
@@ -219,6 +221,84 @@ TEST(MaxUnpool, PutsEachElementBack) {
       computed("MaxUnpool", 11, {x, fed(Tensor(DType::i64, {1, 2, 2}))}, {kernel}),
       "n: puts f32[1x2x1x2] at places i64[1x2x2]; expected a batch, channels and spatial dimensions, and an i64 for "
       "each element");
+}
+
+TEST(Dft, IsTheSumOverThePeriod) {
+  const In x = fed(f32_of({1, 4, 1}, {1, 2, 3, 4}));
+  EXPECT_EQ(computed("DFT", 17, {x}), "f32[1x4x2] {10, 0, -2, 2, -2, 0, -2, -2}");
+  EXPECT_EQ(computed("DFT", 20, {x}, {set("onesided", 1)}), "f32[1x3x2] {10, 0, -2, 2, -2, 0}");
+  EXPECT_EQ(computed("DFT", 20, {x, known_i64(2)}), "f32[1x2x2] {3, 0, -1, 0}") << "the signal is cut";
+  EXPECT_EQ(computed("DFT", 20, {fed(f32_of({2, 1}, {1, 1})), known_i64(4), known_i64(0)}),
+            "f32[4x2] {2, 0, 1, -1, 0, 0, 1, 1}")
+      << "the signal is filled up";
+  EXPECT_EQ(computed("DFT", 17, {fed(f32_of({2, 1, 1}, {3, 5}))}, {set("axis", 0)}), "f32[2x1x2] {8, 0, -2, 0}");
+  const In pairs = fed(f32_of({1, 2, 2}, {1, 2, 3, -4}));
+  EXPECT_EQ(computed("DFT", 20, {pairs}), "f32[1x2x2] {4, -2, -2, 6}");
+}
+
+TEST(Dft, TurnsBack) {
+  const In spectrum = fed(f32_of({1, 4, 2}, {10, 0, -2, 2, -2, 0, -2, -2}));
+  EXPECT_EQ(computed("DFT", 20, {spectrum}, {set("inverse", 1)}), "f32[1x4x2] {1, 0, 2, 0, 3, 0, 4, 0}");
+  const In half = fed(f32_of({1, 3, 2}, {10, 0, -2, 2, -2, 0}));
+  EXPECT_EQ(computed("DFT", 20, {half}, {set("inverse", 1), set("onesided", 1)}), "f32[1x4x1] {1, 2, 3, 4}");
+  const In odd = fed(f32_of({1, 2, 2}, {6, 0, 0, 0}));
+  EXPECT_EQ(computed("DFT", 20, {odd, known_i64(3)}, {set("inverse", 1), set("onesided", 1)}), "f32[1x3x1] {2, 2, 2}");
+}
+
+TEST(Dft, SaysWhatIsWrong) {
+  const In x = fed(counting({2, 4, 1})), pairs = fed(counting({2, 4, 2}));
+  EXPECT_EQ(computed("DFT", 20, {fed(counting({2, 4, 3}))}),
+            "n: transforms f32[2x4x3]; expected floats, and one or two of them for each number in the last dimension");
+  EXPECT_EQ(computed("DFT", 20, {x, known_i64(4), known_i64(-1)}), "n: axis 2 is that of the parts of a number");
+  EXPECT_EQ(computed("DFT", 20, {pairs}, {set("onesided", 1)}),
+            "n: transforms f32[2x4x2]; expected real numbers for half a spectrum");
+  EXPECT_EQ(
+      computed("DFT", 20, {x, known_i64(1 << 24)}),
+      "n: transforms 4 numbers of a period of 16777216; expected 1 or more, and so few that a matrix is possible");
+  EXPECT_EQ(computed("DFT", 20, {x, known_i64(0)}),
+            "n: transforms 0 numbers of a period of 0; expected 1 or more, and so few that a matrix is possible");
+}
+
+TEST(Stft, TransformsEachFrame) {
+  const In x = fed(f32_of({1, 6, 1}, {1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(computed("STFT", 17, {x, known_i64(2), left_out(), known_i64(4)}),
+            "f32[1x2x3x2] {10, 0, -2, 2, -2, 0, 18, 0, -2, 2, -2, 0}");
+  EXPECT_EQ(computed("STFT", 17, {x, known_i64(4), fed(f32_of({2}, {1, 0.5}))}, {set("onesided", 0)}),
+            "f32[1x2x2x2] {2, 0, 0, 0, 8, 0, 2, 0}");
+  EXPECT_EQ(computed("STFT", 17, {fed(f32_of({1, 2, 2}, {1, 2, 3, -4})), known_i64(1), left_out(), known_i64(2)},
+                     {set("onesided", 0)}),
+            "f32[1x1x2x2] {4, -2, -2, 6}");
+  EXPECT_EQ(computed("STFT", 17, {x, known_i64(1), floats({1, 1}), known_i64(3)}),
+            "n: the window is f32[2]; expected one number for each of the 3 of a frame");
+  EXPECT_EQ(computed("STFT", 17, {x, known_i64(1)}), "n: has neither a window nor a frame length");
+}
+
+TEST(Signals, HaveKnownWindowsAndBands) {
+  EXPECT_EQ(computed("HannWindow", 17, {known_i64(4)}), "f32[4] {0, 0.500000, 1, 0.500000}");
+  EXPECT_EQ(computed("HannWindow", 17, {known_i64(3)}, {set("periodic", 0), set("output_datatype", 11)}),
+            "f64[3] {0, 1, 0}");
+  EXPECT_EQ(computed("HammingWindow", 17, {known_i64(2)}), "f32[2] {0.086957, 1}");
+  EXPECT_EQ(computed("BlackmanWindow", 17, {known_i64(4)}), "f32[4] {0, 0.340000, 1, 0.340000}");
+  EXPECT_EQ(computed("HannWindow", 17, {known_i64(-1)}), "n: its size is -1; expected one number, up to 16777216");
+  EXPECT_EQ(computed("MelWeightMatrix", 17, {known_i64(1), known_i64(16), known_i64(8192), scalar(0), scalar(8192)}),
+            "f32[9x1] {0, 1, 0.800000, 0.600000, 0.400000, 0.200000, 0, 0, 0}")
+      << "the corners are bins 0, 1 and 6";
+  EXPECT_EQ(computed("MelWeightMatrix", 17, {known_i64(1), known_i64(16), known_i64(8192), scalar(0), scalar(9e5)}),
+            "n: bands from 0.000000 to 900000.000000 hertz at a rate of 8192.000000 do not lie in a spectrum of "
+            "9.000000 bins");
+}
+
+TEST(Det, IsExpandedByRows) {
+  EXPECT_EQ(computed("Det", 11, {fed(f32_of({2, 2}, {1, 2, 3, 4}))}), "f32[scalar] {-2}");
+  EXPECT_EQ(computed("Det", 11, {fed(f32_of({2, 1, 1}, {7, -3}))}), "f32[2] {7, -3}");
+  EXPECT_EQ(computed("Det", 11, {fed(f32_of({1, 3, 3}, {2, 0, 1, 1, 3, 2, 1, 1, 4}))}), "f32[1] {18}");
+  Tensor triangle(DType::f32, {8, 8});
+  for (std::int64_t i = 0; i < 8; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) triangle.set((7 - i) * 8 + j, i == j ? 2 : 5);
+  }
+  EXPECT_EQ(computed("Det", 11, {fed(triangle)}), "f32[scalar] {256}") << "rows in reverse order: 28 exchanges";
+  EXPECT_EQ(computed("Det", 11, {fed(counting({9, 9}))}),
+            "n: the matrices are f32[9x9]; expected floats, 1 to 8 rows and as many columns");
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ Status import_max_unpool(OnnxSite&);
 // matrix.cc
 Status import_gemm(OnnxSite&);
 Status import_matmul(OnnxSite&);
+Status import_det(OnnxSite&);
 
 // normalize.cc
 Status import_batch_norm(OnnxSite&);
@@ -181,6 +182,17 @@ Status import_deform_conv(OnnxSite&);
 
 // roi_align.cc
 Status import_roi_align(OnnxSite&);
+
+// fourier.cc
+Status import_dft_17(OnnxSite&);
+Status import_dft(OnnxSite&);
+Status import_stft(OnnxSite&);
+
+// signal.cc
+Status import_hann_window(OnnxSite&);
+Status import_hamming_window(OnnxSite&);
+Status import_blackman_window(OnnxSite&);
+Status import_mel_weight_matrix(OnnxSite&);
 
 // affine_grid.cc
 Status import_affine_grid(OnnxSite&);

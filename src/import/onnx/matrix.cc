@@ -1,5 +1,8 @@
 #include "import/onnx/matrix.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "import/onnx/importers.h"
 
 namespace whet {
@@ -10,6 +13,39 @@ Result<ValueId> scaled(OnnxSite& site, const char* part, ValueId value, double f
   const std::string name(part);
   const ValueId scalar = site.add_scalar(name + "_factor", site.type(value).dtype, factor);
   return site.add(name, BinaryOperator{BinaryKind::mul}, {value, scalar});
+}
+
+/// The sets of `count` of `columns` columns, as bits.
+std::vector<std::uint32_t> sets_of(int count, std::int64_t columns) {
+  std::vector<std::uint32_t> sets;
+  for (std::uint32_t set = 0; set < 1u << columns; ++set) {
+    if (std::popcount(set) == count) sets.push_back(set);
+  }
+  return sets;
+}
+
+/// How determinants of r rows follow from those of r - 1: for each set of r columns, and each of these columns, its
+/// number, and the number of the set without it.
+struct Expansion {
+  Tensor columns, rests, signs;
+};
+Expansion expansion(int r, std::int64_t n) {
+  const std::vector<std::uint32_t> sets = sets_of(r, n), smaller = sets_of(r - 1, n);
+  const Shape shape = {static_cast<std::int64_t>(sets.size()), r};
+  Expansion e{Tensor(DType::i64, shape), Tensor(DType::i64, shape), Tensor(DType::f64, {r})};
+  std::int64_t at = 0;
+  for (std::uint32_t set : sets) {
+    for (std::int64_t column = 0; column < n; ++column) {
+      const std::uint32_t bit = 1u << column;
+      if ((set & bit) == 0) continue;
+      const auto rest = std::lower_bound(smaller.begin(), smaller.end(), set & ~bit);
+      e.columns.set_integer(at, column);
+      e.rests.set_integer(at, rest - smaller.begin());
+      e.signs.set(at % r, at % r % 2 == 0 ? 1 : -1);
+      ++at;
+    }
+  }
+  return e;
 }
 
 }  // namespace
@@ -70,6 +106,38 @@ Status import_matmul(OnnxSite& site) {
   if (site.rank(0) != 1 && site.rank(1) != 1) return site.give(MatMulOperator{}, {site.in(0), site.in(1)});
   WHET_TRY(const ValueId product, add_matmul(site, site.in(0), site.in(1)));
   return site.give(product);
+}
+
+/// Expanded by rows from the last one on: the determinants of the last r rows and every r columns, r = 1, 2, ...
+Status import_det(OnnxSite& site) {
+  constexpr std::int64_t kMostRows = 8;
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const Shape x = site.shape(0);
+  const std::int64_t n = x.size() < 2 ? 0 : x.back();
+  if (n < 1 || n > kMostRows || x[x.size() - 2] != n || !is_float(site.dtype(0)) || num_elements(x) == 0) {
+    return site.error("the matrices are " + to_string(site.type(site.in(0))) + "; expected floats, 1 to " +
+                      std::to_string(kMostRows) + " rows and as many columns");
+  }
+  const std::int64_t count = num_elements(x) / (n * n);
+  WHET_TRY(const ValueId matrices, site.add("matrices", ReshapeOperator{{count, n, n}}, {site.in(0)}));
+  const auto row = [&](std::int64_t i) -> Result<ValueId> {
+    WHET_TRY(const ValueId one, site.add("one", SliceOperator{{0, i, 0}, {1, 1, 1}, {count, 1, n}}, {matrices}));
+    return site.add("row", ReshapeOperator{{count, n}}, {one});
+  };
+  WHET_TRY(ValueId minors, row(n - 1));
+  for (int r = 2; r <= n; ++r) {
+    const Expansion e = expansion(r, n);
+    Tensor signs(site.dtype(0), e.signs.shape());
+    for (std::int64_t i = 0; i < signs.size(); ++i) signs.set(i, e.signs.get(i));
+    WHET_TRY(const ValueId next, row(n - r));
+    const ValueId columns = site.add_constant("columns", e.columns), rests = site.add_constant("rests", e.rests);
+    WHET_TRY(ValueId term, site.add("factor", GatherOperator{1}, {next, columns}));
+    WHET_TRY(const ValueId rest, site.add("rest", GatherOperator{1}, {minors, rests}));
+    WHET_TRY(term, site.add("term", BinaryOperator{BinaryKind::mul}, {term, rest}));
+    WHET_TRY(term, site.add("signed", BinaryOperator{BinaryKind::mul}, {term, site.add_constant("signs", signs)}));
+    WHET_TRY(minors, site.add("minors", ReduceOperator{ReduceKind::sum, {2}, false}, {term}));
+  }
+  return site.give(ReshapeOperator{Shape(x.begin(), x.end() - 2)}, {minors});
 }
 
 }  // namespace whet

@@ -1,5 +1,6 @@
 #include "import/fold_shape.h"
 #include "import/onnx/importers.h"
+#include "import/onnx/moved.h"
 #include "import/onnx/taps.h"
 
 // RoiAlign: the samples of all cells of a region are a grid, so that their rows and columns are found apart; each sample

@@ -1,7 +1,8 @@
 #include "import/onnx/taps.h"
 
 #include <functional>
-#include <numeric>
+
+#include "import/onnx/moved.h"
 
 namespace whet {
 namespace {
@@ -105,15 +106,6 @@ Result<std::vector<Tap>> taps_of(OnnxSite& site, const Sampling& sampling, Value
     taps.push_back({index, factor});
   }
   return taps;
-}
-
-TransposeOperator moved(std::size_t rank, std::size_t from, std::size_t to) {
-  TransposeOperator op;
-  op.perm.resize(rank);
-  std::iota(op.perm.begin(), op.perm.end(), 0);
-  op.perm.erase(op.perm.begin() + static_cast<std::ptrdiff_t>(from));
-  op.perm.insert(op.perm.begin() + static_cast<std::ptrdiff_t>(to), static_cast<std::int64_t>(from));
-  return op;
 }
 
 Result<Pixels> channels_last_pixels(OnnxSite& site, ValueId images) {

@@ -40,7 +40,4 @@ Result<Pixels> channels_last_pixels(OnnxSite&, ValueId images);
 Result<ValueId> gathered(OnnxSite&, const Pixels&, const std::vector<std::vector<Tap>>& taps,
                          BinaryKind combine = BinaryKind::add);
 
-/// Dimension `from` of `rank` moved to be dimension `to`.
-TransposeOperator moved(std::size_t rank, std::size_t from, std::size_t to);
-
 }  // namespace whet

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -73,10 +74,9 @@ inline OnnxModel one_node(const std::string& op, int opset, const std::vector<In
 inline std::string values_text(const Tensor& tensor) {
   std::string text = to_string(tensor.type()) + " {";
   for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    const double value = tensor.get(i);
-    text += (i == 0 ? "" : ", ") + (value == static_cast<double>(static_cast<int>(value))
-                                        ? std::to_string(static_cast<int>(value))
-                                        : std::to_string(value));
+    const double value = tensor.get(i), whole = std::round(value);
+    const bool is_whole = std::abs(value - whole) < 5e-7 && std::abs(whole) < 1e9;
+    text += (i == 0 ? "" : ", ") + (is_whole ? std::to_string(static_cast<int>(whole)) : std::to_string(value));
   }
   return text + "}";
 }
