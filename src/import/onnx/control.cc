@@ -59,17 +59,136 @@ Result<Rounds> read_rounds(OnnxSite& site) {
   return rounds;
 }
 
-/// The rows that a loop collected, one above the other.
-Result<ValueId> stacked(OnnxSite& site, const std::vector<ValueId>& rows) {
+/// The rows that a loop collected, side by side along a new axis.
+Result<ValueId> stacked(OnnxSite& site, const std::vector<ValueId>& rows, std::int64_t axis = 0) {
   std::vector<ValueId> parts;
   for (ValueId row : rows) {
     Shape shape = site.type(row).shape;
-    shape.insert(shape.begin(), 1);
+    if (axis > static_cast<std::int64_t>(shape.size())) return site.error("its rows differ in rank");
+    shape.insert(shape.begin() + axis, 1);
     WHET_TRY(const ValueId part, site.add("row", ReshapeOperator{shape}, {row}));
     parts.push_back(part);
   }
   if (parts.size() == 1) return parts[0];
-  return site.add("rows", ConcatOperator{0}, parts);
+  return site.add("rows", ConcatOperator{axis}, parts);
+}
+
+/// Element `i` of `x` along `axis`, which goes.
+Result<ValueId> element(OnnxSite& site, ValueId x, std::int64_t axis, std::int64_t i) {
+  Shape shape = site.type(x).shape;
+  SliceOperator op{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
+  op.starts[static_cast<std::size_t>(axis)] = i;
+  op.shape[static_cast<std::size_t>(axis)] = 1;
+  shape.erase(shape.begin() + axis);
+  WHET_TRY(const ValueId slice, site.add("slice", op, {x}));
+  return site.add("element", ReshapeOperator{shape}, {slice});
+}
+
+/// A tensor that Scan reads or writes, one step after the other.
+struct Lane {
+  std::int64_t axis = 0;
+  bool backwards = false;
+};
+
+struct Scan {
+  std::shared_ptr<const OnnxSubgraph> body;
+  std::vector<ValueId> states, sequences;
+  std::vector<Lane> in, out;
+  std::int64_t steps = 0;
+};
+
+Status read_directions(OnnxSite& site, const char* attribute, std::vector<Lane>& lanes) {
+  WHET_TRY(const std::vector<std::int64_t> values, site.entries(attribute, lanes.size(), 0, 0));
+  for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i].backwards = values[i] != 0;
+  return ok_status();
+}
+
+Status read_axes(OnnxSite& site, const char* attribute, std::vector<Lane>& lanes) {
+  WHET_TRY(const std::vector<std::int64_t> values, site.entries(attribute, lanes.size(), 0, -kMaxElements));
+  for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i].axis = values[i];
+  return ok_status();
+}
+
+/// The body and the inputs from `first` on: states, and then "num_scan_inputs" sequences.
+Result<Scan> read_scan(OnnxSite& site, std::size_t first) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(0, 65536));
+  WHET_RETURN_IF_ERROR(site.expect_attribute("num_scan_inputs"));
+  Scan scan;
+  WHET_TRY(scan.body, site.subgraph("body"));
+  WHET_TRY(const std::int64_t count, site.integer("num_scan_inputs", 0));
+  const auto given = static_cast<std::int64_t>(site.input_count()) - static_cast<std::int64_t>(first);
+  if (count < 1 || count > given) {
+    return site.error("attribute \"num_scan_inputs\" is " + std::to_string(count) + "; the node has " +
+                      std::to_string(site.input_count()) + " inputs");
+  }
+  const std::size_t sequences = site.input_count() - static_cast<std::size_t>(count);
+  for (std::size_t i = first; i < site.input_count(); ++i) {
+    if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
+    (i < sequences ? scan.states : scan.sequences).push_back(site.in(i));
+  }
+  if (scan.body->outputs.size() < scan.states.size()) {
+    return site.error("its body has " + std::to_string(scan.body->outputs.size()) + " outputs; expected at least " +
+                      std::to_string(scan.states.size()));
+  }
+  scan.in.resize(scan.sequences.size());
+  scan.out.resize(scan.body->outputs.size() - scan.states.size());
+  return scan;
+}
+
+Status expect_batches(OnnxSite& site, const std::vector<ValueId>& values, std::int64_t batch, std::size_t rank) {
+  for (ValueId x : values) {
+    const Shape& shape = site.type(x).shape;
+    if (shape.size() >= rank && shape[0] == batch) continue;
+    return site.error("scans " + to_string(site.type(x)) + "; expected a batch of " + std::to_string(batch) +
+                      (rank > 1 ? ", and steps of a sequence" : ""));
+  }
+  return ok_status();
+}
+
+/// The sequences are equally long, by their axes counted from 0; all copies of a batch's steps are counted.
+Status count_steps(OnnxSite& site, Scan& scan, std::int64_t batch = 1) {
+  for (std::size_t k = 0; k < scan.sequences.size(); ++k) {
+    const Shape& shape = site.type(scan.sequences[k]).shape;
+    const std::int64_t extent = shape[static_cast<std::size_t>(scan.in[k].axis)];
+    if (k == 0) scan.steps = extent;
+    if (extent != scan.steps) {
+      return site.error("its sequences have " + std::to_string(scan.steps) + " and " + std::to_string(extent) +
+                        " steps");
+    }
+  }
+  const std::int64_t most = kMostRounds / batch;
+  if (scan.steps < 1 || scan.steps > most) {
+    return site.error("has " + std::to_string(scan.steps) + " steps; 1 to " + std::to_string(most) + " are supported");
+  }
+  constexpr std::int64_t kMostParts = std::int64_t{1} << 17;
+  const std::size_t values = scan.states.size() + scan.sequences.size() + scan.out.size();
+  if (batch * (scan.steps + 1) <= kMostParts / static_cast<std::int64_t>(values)) return ok_status();
+  return site.error("scans " + std::to_string(values) + " values in " + std::to_string(scan.steps) +
+                    " steps; at most " + std::to_string(kMostParts) + " parts of values are supported");
+}
+
+/// One copy of the body a step: the last states, and what the steps gave.
+Result<std::vector<ValueId>> scanned(OnnxSite& site, const Scan& scan) {
+  std::vector<ValueId> results = scan.states;
+  std::vector<std::vector<ValueId>> rows(scan.out.size());
+  for (std::int64_t t = 0; t < scan.steps; ++t) {
+    std::vector<ValueId> inputs(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(scan.states.size()));
+    for (std::size_t k = 0; k < scan.sequences.size(); ++k) {
+      const std::int64_t at = scan.in[k].backwards ? scan.steps - 1 - t : t;
+      WHET_TRY(const ValueId one, element(site, scan.sequences[k], scan.in[k].axis, at));
+      inputs.push_back(one);
+    }
+    WHET_TRY(const std::vector<ValueId> outputs, site.inlined(*scan.body, inputs));
+    std::copy_n(outputs.begin(), scan.states.size(), results.begin());
+    for (std::size_t k = 0; k < rows.size(); ++k) rows[k].push_back(outputs[scan.states.size() + k]);
+  }
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    if (scan.out[k].backwards) std::reverse(rows[k].begin(), rows[k].end());
+    WHET_TRY(const std::int64_t axis, site.resolve_axis(scan.out[k].axis, site.type(rows[k][0]).shape.size() + 1));
+    WHET_TRY(const ValueId all, stacked(site, rows[k], axis));
+    results.push_back(all);
+  }
+  return results;
 }
 
 }  // namespace
@@ -126,6 +245,55 @@ Status import_loop(OnnxSite& site) {
   std::vector<ValueId> results = carried;
   for (const std::vector<ValueId>& list : rows) {
     if (list.empty()) return site.error("runs no round, and so collects nothing; this is not supported");
+    WHET_TRY(const ValueId all, stacked(site, list));
+    results.push_back(all);
+  }
+  return give_all(site, results);
+}
+
+Status import_scan(OnnxSite& site) {
+  WHET_TRY(Scan scan, read_scan(site, 0));
+  WHET_RETURN_IF_ERROR(read_axes(site, "scan_input_axes", scan.in));
+  WHET_RETURN_IF_ERROR(read_axes(site, "scan_output_axes", scan.out));
+  WHET_RETURN_IF_ERROR(read_directions(site, "scan_input_directions", scan.in));
+  WHET_RETURN_IF_ERROR(read_directions(site, "scan_output_directions", scan.out));
+  for (std::size_t k = 0; k < scan.in.size(); ++k) {
+    WHET_TRY(scan.in[k].axis, site.resolve_axis(scan.in[k].axis, site.type(scan.sequences[k]).shape.size()));
+  }
+  WHET_RETURN_IF_ERROR(count_steps(site, scan));
+  WHET_TRY(const std::vector<ValueId> results, scanned(site, scan));
+  return give_all(site, results);
+}
+
+/// In operator set 8 states and sequences stand in batches: each is scanned alone.
+Status import_scan_batches(OnnxSite& site) {
+  if (site.has(0)) return site.error("gives the lengths of its sequences; only whole sequences are supported");
+  WHET_TRY(Scan scan, read_scan(site, 1));
+  WHET_RETURN_IF_ERROR(read_directions(site, "directions", scan.in));
+  const Shape& first = site.type(scan.sequences[0]).shape;
+  const std::int64_t batch = first.empty() ? 0 : first[0];
+  if (batch < 1 || batch > kMostRounds) {
+    return site.error("scans " + to_string(site.type(scan.sequences[0])) + "; expected a batch of 1 to " +
+                      std::to_string(kMostRounds) + ", and steps of a sequence");
+  }
+  WHET_RETURN_IF_ERROR(expect_batches(site, scan.states, batch, 1));
+  WHET_RETURN_IF_ERROR(expect_batches(site, scan.sequences, batch, 2));
+  for (Lane& lane : scan.in) lane.axis = 1;
+  WHET_RETURN_IF_ERROR(count_steps(site, scan, batch));
+  for (Lane& lane : scan.in) lane.axis = 0;
+  std::vector<std::vector<ValueId>> of_batch(scan.states.size() + scan.out.size());
+  for (std::int64_t b = 0; b < batch; ++b) {
+    Scan one = scan;
+    for (std::vector<ValueId>* list : {&one.states, &one.sequences}) {
+      for (ValueId& x : *list) {
+        WHET_TRY(x, element(site, x, 0, b));
+      }
+    }
+    WHET_TRY(const std::vector<ValueId> results, scanned(site, one));
+    for (std::size_t k = 0; k < results.size(); ++k) of_batch[k].push_back(results[k]);
+  }
+  std::vector<ValueId> results;
+  for (const std::vector<ValueId>& list : of_batch) {
     WHET_TRY(const ValueId all, stacked(site, list));
     results.push_back(all);
   }

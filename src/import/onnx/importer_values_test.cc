@@ -301,5 +301,66 @@ TEST(Det, IsExpandedByRows) {
             "n: the matrices are f32[9x9]; expected floats, 1 to 8 rows and as many columns");
 }
 
+TEST(Bits, MoveByPowersOfTwo) {
+  const In x = fed(u8({4}, {3, 200, 255, 7})), by = fed(u8({4}, {1, 1, 7, 8}));
+  EXPECT_EQ(computed("BitShift", 11, {x, by}, {set("direction", "LEFT")}), "u8[4] {6, 144, 128, 0}");
+  EXPECT_EQ(computed("BitShift", 11, {x, by}, {set("direction", "RIGHT")}), "u8[4] {1, 100, 1, 0}");
+  EXPECT_EQ(computed("BitShift", 11, {x, u8({}, {2})}, {set("direction", "RIGHT")}), "u8[4] {0, 50, 63, 1}");
+  EXPECT_EQ(computed("BitShift", 11, {fed(*ints({1}).value), ints({1})}, {set("direction", "LEFT")}),
+            "n: shifts i64[1] by i64[1]; expected u8");
+  EXPECT_EQ(computed("BitwiseNot", 18, {x}), "u8[4] {252, 55, 0, 248}");
+  EXPECT_EQ(computed("BitwiseNot", 18, {fed(*ints({0, -5}).value)}), "i64[2] {-1, 4}");
+}
+
+OnnxAttribute running_sum() {
+  OnnxSubgraph body;
+  body.inputs = {"sum", "next"};
+  body.outputs = {"total", "total"};
+  body.nodes = {OnnxNode{"add", "Add", "", {"sum", "next"}, {"total"}, {}}};
+  return set("body", std::make_shared<const OnnxSubgraph>(body));
+}
+
+/// The second of two outputs: what the steps gave.
+std::string scanned(int opset, const std::vector<In>& inputs, Attributes attributes) {
+  attributes.insert(attributes.end(), {running_sum(), set("num_scan_inputs", 1)});
+  OnnxModel model = one_node("Scan", opset, inputs, std::move(attributes), 2);
+  model.outputs = {"y1"};
+  const Result<Graph> graph = import_onnx(model, {});
+  if (!graph.ok()) return graph.error().message;
+  std::vector<Tensor> values;
+  for (const In& in : inputs) {
+    if (in.is_fed) values.push_back(*in.value);
+  }
+  return values_text(evaluate_graph(*graph, values).value()[graph->outputs[0].index()]);
+}
+
+TEST(Scan, RunsItsBodyOnceAStep) {
+  const In zero = fed(f32_of({2}, {0, 100})), x = fed(f32_of({2, 3}, {1, 2, 3, 4, 5, 6}));
+  const OnnxAttribute columns = set("scan_input_axes", Ints{-1});
+  EXPECT_EQ(scanned(9, {zero, x}, {columns}), "f32[3x2] {1, 104, 3, 109, 6, 115}");
+  EXPECT_EQ(scanned(9, {zero, x}, {columns, set("scan_input_directions", Ints{1}), set("scan_output_axes", Ints{1})}),
+            "f32[2x3] {3, 5, 6, 106, 111, 115}");
+  EXPECT_EQ(scanned(9, {zero, x}, {columns, set("scan_output_directions", Ints{1})}),
+            "f32[3x2] {6, 115, 3, 109, 1, 104}");
+  EXPECT_EQ(scanned(8, {left_out(), fed(f32_of({2, 1}, {0, 100})), fed(f32_of({2, 3, 1}, {1, 2, 3, 4, 5, 6}))}, {}),
+            "f32[2x3x1] {1, 3, 6, 104, 109, 115}");
+  EXPECT_EQ(scanned(8, {left_out(), fed(f32_of({2}, {0, 100})), fed(f32_of({2, 2}, {1, 2, 4, 5}))}, {}),
+            "f32[2x2] {1, 3, 104, 109}");
+}
+
+TEST(Scan, SaysWhatIsWrong) {
+  const In zero = fed(f32_of({2}, {0, 100}));
+  EXPECT_EQ(scanned(9, {zero, f32({5000, 2})}, {}), "n: has 5000 steps; 1 to 4096 are supported");
+  EXPECT_EQ(scanned(9, {zero, f32({3, 2})}, {set("scan_input_axes", Ints{0, 0})}),
+            "n: attribute \"scan_input_axes\" has 2 entries; expected 1");
+  EXPECT_EQ(scanned(9, {zero, f32({3, 2})}, {set("scan_output_axes", Ints{2})}),
+            "n: axis 2 does not exist; expected -2 to 1");
+  EXPECT_EQ(scanned(8, {left_out(), f32({2, 1}), f32({3, 3, 1})}, {}), "n: scans f32[2x1]; expected a batch of 3");
+  EXPECT_EQ(scanned(8, {left_out(), f32({2, 1}), f32({5000, 3, 1})}, {}),
+            "n: scans f32[5000x3x1]; expected a batch of 1 to 4096, and steps of a sequence");
+  EXPECT_EQ(scanned(8, {i64({2}), f32({2, 1}), f32({2, 3, 1})}, {}),
+            "n: gives the lengths of its sequences; only whole sequences are supported");
+}
+
 }  // namespace
 }  // namespace whet

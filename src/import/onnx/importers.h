@@ -169,6 +169,8 @@ Status import_softmax_cross_entropy(OnnxSite&);
 // control.cc
 Status import_if(OnnxSite&);
 Status import_loop(OnnxSite&);
+Status import_scan_batches(OnnxSite&);
+Status import_scan(OnnxSite&);
 
 // attention.cc
 Status import_attention(OnnxSite&);
@@ -193,6 +195,10 @@ Status import_hann_window(OnnxSite&);
 Status import_hamming_window(OnnxSite&);
 Status import_blackman_window(OnnxSite&);
 Status import_mel_weight_matrix(OnnxSite&);
+
+// bits.cc
+Status import_bit_shift(OnnxSite&);
+Status import_bitwise_not(OnnxSite&);
 
 // affine_grid.cc
 Status import_affine_grid(OnnxSite&);

@@ -36,7 +36,7 @@ struct OnnxNode {
   std::vector<std::string> captured;  ///< names that its subgraphs read from around them
 };
 
-/// The body of an If or a Loop. Its nodes stand in order.
+/// The body of an If, a Loop or a Scan. Its nodes stand in order.
 struct OnnxSubgraph {
   std::vector<OnnxNode> nodes;
   std::vector<NamedTensor> initializers;
