@@ -470,6 +470,43 @@ TEST(ImportGridSample, SaysWhatIsWrong) {
             "n: attribute \"mode\" is \"linear\"; expected nearest, bilinear or bicubic");
 }
 
+TEST(ImportQuantized, IsASumInI32) {
+  const In x = TensorType{DType::u8, {1, 3, 8, 8}}, w = TensorType{DType::i8, {4, 3, 3, 3}};
+  const In point = TensorType{DType::u8, {}}, points = TensorType{DType::i8, {4}};
+  EXPECT_EQ(imported("ConvInteger", 10, {x, w, point, points}, {set("pads", Ints{1, 1, 1, 1})}),
+            "n/zero: u8[scalar] = reshape(c)\nn/wide: i32[1x3x8x8] = cast(a) to=i32\n"
+            "n/zero_wide: i32[scalar] = cast(n/zero) to=i32\nn/shifted: i32[1x3x8x8] = sub(n/wide, n/zero_wide)\n"
+            "n/zero_1: i8[4x1x1x1] = reshape(d)\nn/wide_1: i32[4x3x3x3] = cast(b) to=i32\n"
+            "n/zero_wide_1: i32[4x1x1x1] = cast(n/zero_1) to=i32\n"
+            "n/shifted_1: i32[4x3x3x3] = sub(n/wide_1, n/zero_wide_1)\n"
+            "y: i32[1x4x8x8] = conv(n/shifted, n/shifted_1) pads=[1,1]");
+  EXPECT_EQ(imported("MatMulInteger", 10, {TensorType{DType::u8, {2, 3}}, TensorType{DType::u8, {3, 4}}}),
+            "n/wide: i32[2x3] = cast(a) to=i32\nn/wide_1: i32[3x4] = cast(b) to=i32\n"
+            "y: i32[2x4] = matmul(n/wide, n/wide_1)");
+}
+
+TEST(ImportSignal, TransformsByAMatrixOrAConvolution) {
+  const In length = known_i64(8), step = known_i64(4), axis = known_i64(0);
+  EXPECT_EQ(imported("DFT", 20, {f32({6, 5, 1}), length, axis}, {set("onesided", 1)}),
+            "n/moved: f32[5x6x1] = transpose(a) perm=[1,0,2]\nn/signals: f32[5x6] = reshape(n/moved)\n"
+            "n/matmul: f32[5x10] = matmul(n/signals, n/matrix)\nn/spectra: f32[5x5x2] = reshape(n/matmul)\n"
+            "y: f32[5x5x2] = transpose(n/spectra) perm=[1,0,2]");
+  EXPECT_EQ(imported("STFT", 17, {f32({2, 20, 1}), step, f32({8})}),
+            "n/windowed: f32[10x1x8] = mul(n/transform, c)\nn/signal: f32[2x20x1] = reshape(a)\n"
+            "n/channels_first: f32[2x1x20] = transpose(n/signal) perm=[0,2,1]\n"
+            "n/frames: f32[2x10x4] = conv(n/channels_first, n/windowed) strides=[4]\n"
+            "n/spectra: f32[2x4x10] = transpose(n/frames) perm=[0,2,1]\ny: f32[2x4x5x2] = reshape(n/spectra)");
+}
+
+TEST(ImportPool, PutsBackByAScatter) {
+  EXPECT_EQ(imported("MaxUnpool", 11, {f32({1, 2, 3, 3}), i64({1, 2, 3, 3})},
+                     {set("kernel_shape", Ints{3, 2}), set("strides", Ints{2, 2}), set("pads", Ints{1, 0, 0, 0})}),
+            "n/place: i64[1x2x3x3] = mod(b, n/plane)\nn/places: i64[2x9] = reshape(n/place)\n"
+            "n/elements: f32[2x9] = reshape(a)\n"
+            "n/put: f32[2x36] = scatter_elements(n/zeros, n/places, n/elements) axis=1\n"
+            "y: f32[1x2x6x6] = reshape(n/put)");
+}
+
 TEST(ImportConstant, FoldsIndicesThatDecideAShape) {
   const In updates = ints({7}), places = ints({1}), target = ints({2, 1});
   EXPECT_EQ(imported({f32({1}), target, places, updates},
