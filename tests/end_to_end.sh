@@ -101,6 +101,9 @@ case_explained() {
   expect 0 "line a round" "$whet" explain progress
   expect 0 "wrong_answer" "$whet" explain error 5
   refuse 2 "is no outcome" "$whet" explain error 99
+  expect 0 "channels last" "$whet" explain layout --model "${ppocr[@]:0:3}"
+  expect 0 "chosen" "$whet" explain layout p2o.Conv.0 --model "${ppocr[@]:0:3}"
+  refuse 2 'did you mean "p2o.Conv.0"' "$whet" explain layout p2o.Conv0 --model "${ppocr[@]:0:3}"
   local model=(zoo:mlp --batch 2)
   expect 0 '"held_by"' "$whet" tune "${model[@]}" --trials 12 --round 4 -o r.jsonl --scheduler round-robin --json
   grep -q '"held_by": "[A-Za-z0-9]' out || die "nothing holds any task"

@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/explain_layout.h"
 #include "cli/explain_tuning.h"
 #include "trial/outcome.h"
 
@@ -72,6 +73,8 @@ int run(const ExplainCommand& command) {
   if (command.topic == "error") return explain_error(command.question.what);
   if (command.topic == "task") return explain_task(command.question);
   if (command.topic == "candidate") return explain_candidate(command.question);
+  if (command.topic == "layout")
+    return explain_layout({command.question.what, command.question.model, command.question.place});
   fmt::print("{}", command.topic == "progress" ? kProgress : kMetrics);
   return kDone;
 }
@@ -80,13 +83,15 @@ int run(const ExplainCommand& command) {
 
 std::function<int()> make_explain(Arguments& arguments) {
   auto command = std::make_shared<ExplainCommand>();
-  arguments.require_choice(
-      "topic", command->topic, {"error", "progress", "metrics", "task", "candidate"},
-      "error N, progress, metrics; task N: why it stands where it stands; candidate ID: its loops");
+  arguments.require_choice("topic", command->topic, {"error", "progress", "metrics", "task", "candidate", "layout"},
+                           "error N, progress, metrics; task N: why it stands where it stands; candidate ID: its "
+                           "loops; layout NODE: why its "
+                           "result is stored so");
   TuningQuestion& question = command->question;
-  arguments.add("what", question.what, "The error's number or name, the task's number, the candidate's ID");
+  arguments.add("what", question.what,
+                "The error's number or name, the task's number, the candidate's ID, the node's name");
   arguments.add("--model", question.model.model,
-                "task, candidate: the model that was tuned; its options as for tuning");
+                "task, candidate: the model that was tuned; its options as for tuning; layout: any model");
   question.model.add_shapes_to(arguments);
   arguments.add("--input", question.model.inputs, "name=x.npy: the value of an input that decides shapes");
   arguments.add("--records", question.records, "task, candidate: its record file");

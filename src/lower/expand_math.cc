@@ -151,7 +151,7 @@ Expr expand_tanh(const Expr& x, LetScope& scope) {
 }
 
 Expr expand_sigmoid(const Expr& x, LetScope& scope) {
-  Expr below = scope.bind(choose(number(x, 87) < x, 87, x));  // of larger ones e^-x is nothing beside 1
+  Expr below = scope.bind(choose(number(x, 87) < x, 87, x));     // of larger ones e^-x is nothing beside 1
   Expr e = exp_inside(scope.bind(-below), scope) + below * 0.0;  // NaN of NaN
   return choose(x < -88.7, 0, number(x, 1) / (e + 1.0));
 }

@@ -27,8 +27,12 @@ class Conversion {
   explicit Conversion(const Graph& from) : rewriter_(from), forms_(from.values.size()) {}
 
   Status visit(const Node& node) {
-    return std::visit([&](const auto& op) { return convert(node, op); }, node.op);
+    stored_.emplace_back();
+    WHET_RETURN_IF_ERROR(std::visit([&](const auto& op) { return convert(node, op); }, node.op));
+    stored_.back().order = natural(node.output).order;
+    return ok_status();
   }
+  const std::vector<StoredOrder>& stored() const { return stored_; }
 
   Result<Graph> finish() && {
     for (ValueId id : rewriter_.from().outputs) {
@@ -59,6 +63,7 @@ class Conversion {
     Permutation perm;
     for (std::int64_t d : order) perm.push_back(static_cast<std::int64_t>(position_of(first.order, d)));
     WHET_TRY(const ValueId value, turned(first.value, perm, name(old)));
+    if (value != first.value && rewriter_.producer_as<TransposeOperator>(value)) stored_.back().turned.push_back(old);
     forms_[old.index()].push_back({value, order});
     return value;
   }
@@ -151,6 +156,7 @@ class Conversion {
 
   Status convert(const Node& node, const ConvOperator& op) {
     if (op.layout == Layout::channels_last) return convert_in_file_order(node);
+    stored_.back().reason = OrderReason::prescribed;
     const std::size_t rank = shape(node.inputs[0]).size();
     const Shape w = shape(node.inputs[1]);
     const Permutation last = channels_last_permutation(rank);
@@ -178,6 +184,10 @@ class Conversion {
 
   Status convert(const Node& node, const PoolOperator& op) {
     if (op.layout == Layout::channels_last) return convert_in_file_order(node);
+    // Windows that read each element once are as fast in either order, and their result is smaller to turn.
+    const Permutation& order = natural(node.inputs[0]).order;
+    if (order == identity_permutation(order.size()) && is_disjoint(op)) return convert_in_file_order(node);
+    stored_.back().reason = OrderReason::prescribed;
     const Permutation last = channels_last_permutation(shape(node.output).size());
     WHET_TRY(const ValueId x, in_order(node.inputs[0], last));
     PoolOperator converted = op;
@@ -185,10 +195,17 @@ class Conversion {
     return write(node, converted, {x}, last);
   }
 
+  static bool is_disjoint(const PoolOperator& op) {
+    const auto is_zero = [](std::int64_t pad) { return pad == 0; };
+    return op.kernel == op.strides && std::all_of(op.pads_begin.begin(), op.pads_begin.end(), is_zero) &&
+           std::all_of(op.pads_end.begin(), op.pads_end.end(), is_zero);
+  }
+
   Status convert(const Node& node, const MatMulOperator&) { return convert_in_file_order(node); }
   Status convert(const Node& node, const BatchNormOperator&) { return convert_in_file_order(node); }
 
   Status convert_in_file_order(const Node& node) {
+    stored_.back().reason = OrderReason::file;
     std::vector<ValueId> inputs;
     for (ValueId id : node.inputs) {
       WHET_TRY(const ValueId value, in_order(id, identity_permutation(shape(id).size())));
@@ -318,6 +335,7 @@ class Conversion {
 
   /// Nothing moves: the result's dimensions are the stored ones under other names.
   Status convert(const Node& node, const TransposeOperator& op) {
+    stored_.back().reason = OrderReason::renamed;
     const Form x = natural(node.inputs[0]);
     forms_[node.output.index()] = {{x.value, permuted(inverse(op.perm), x.order)}};
     return ok_status();
@@ -359,6 +377,7 @@ class Conversion {
 
   Rewriter rewriter_;
   std::vector<std::vector<Form>> forms_;
+  std::vector<StoredOrder> stored_;  ///< of the nodes so far
 };
 
 }  // namespace
@@ -367,6 +386,12 @@ Result<Graph> convert_to_channels_last(const Graph& from) {
   Conversion conversion(from);
   for (const Node& node : from.nodes) WHET_RETURN_IF_ERROR(conversion.visit(node));
   return std::move(conversion).finish();
+}
+
+Result<std::vector<StoredOrder>> stored_orders(const Graph& from) {
+  Conversion conversion(from);
+  for (const Node& node : from.nodes) WHET_RETURN_IF_ERROR(conversion.visit(node));
+  return conversion.stored();
 }
 
 }  // namespace whet

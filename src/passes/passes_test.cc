@@ -177,6 +177,38 @@ TEST(Layout, TurnsTheInputAndTheOutputAndNothingBetween) {
             "y_turned: f32[1x8x6x6] = transpose(y) perm=[0,3,1,2]\n");
 }
 
+TEST(Layout, PoolsDisjointWindowsAsTheyStand) {
+  const auto pooled = [](std::int64_t stride) {
+    return layout_of(graph_of({1, 4, 8, 8}, [&](GraphBuilder& build, ValueId x) {
+      return build.add("y", PoolOperator{PoolKind::max, {2, 2}, {stride, stride}, {1, 1}, {0, 0}, {0, 0}}, {x});
+    }));
+  };
+  EXPECT_EQ(pooled(2), "y: f32[1x4x4x4] = maxpool(x) kernel=[2,2] strides=[2,2]\n");
+  EXPECT_EQ(pooled(1),
+            "x_turned: f32[1x8x8x4] = transpose(x) perm=[0,2,3,1]\n"
+            "y: f32[1x7x7x4] = maxpool(x_turned) kernel=[2,2] channels_last\n"
+            "y_turned: f32[1x4x7x7] = transpose(y) perm=[0,3,1,2]\n");
+}
+
+TEST(Layout, SaysWhyResultsAreStoredSo) {
+  const Graph graph = graph_of({1, 3, 6, 6}, [](GraphBuilder& build, ValueId x) {
+    const ValueId c = build.relu("r", build.conv("c", x, 4, 3));
+    const ValueId turned = build.add("t", TransposeOperator{{0, 2, 3, 1}}, {c});
+    return build.add("y", MatMulOperator{}, {turned, build.constant("w", {4, 2})});
+  });
+  const auto orders = stored_orders(graph);
+  ASSERT_TRUE(orders.ok());
+  const auto is = [&](std::size_t n, OrderReason reason, const Permutation& order, std::size_t turned) {
+    const StoredOrder& stored = (*orders)[n];
+    return stored.reason == reason && stored.order == order && stored.turned.size() == turned;
+  };
+  ASSERT_EQ(orders->size(), 4u);
+  EXPECT_TRUE(is(0, OrderReason::prescribed, {0, 2, 3, 1}, 1)) << "c: its picture is turned";
+  EXPECT_TRUE(is(1, OrderReason::operands, {0, 2, 3, 1}, 0)) << "r";
+  EXPECT_TRUE(is(2, OrderReason::renamed, {0, 1, 2, 3}, 0)) << "t";
+  EXPECT_TRUE(is(3, OrderReason::file, {0, 1, 2, 3}, 0)) << "y";
+}
+
 TEST(Layout, NeedsNoTransposeForOnePixelOrOneChannel) {
   const Graph graph = graph_of({1, 1, 4, 4}, [](GraphBuilder& build, ValueId x) {
     const ValueId a = build.conv("c", x, 8, 4);

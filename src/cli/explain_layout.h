@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "cli/model.h"
+#include "cli/options.h"
+
+namespace whet {
+
+/// What `whet explain layout` is asked about.
+struct LayoutQuestion {
+  std::string node;  ///< "": all
+  ModelOptions model;
+  TargetOptions place;
+};
+
+/// In which order of dimensions results are stored, and why. Of a convolution or pool also what that takes, and what the
+/// file's order would, measured now. Gives the exit code.
+int explain_layout(const LayoutQuestion&);
+
+}  // namespace whet
