@@ -59,7 +59,9 @@ Coordinate coordinate_of(const ResizeOperator& op, std::size_t dim, std::int64_t
       return reduced({2 * s.q, s.q, 2 * s.p});
     case CoordinateMode::tf_crop_and_resize: {
       const double last = static_cast<double>(in - 1), from = op.roi_begin[dim], to = op.roi_end[dim];
-      const double step = out > 1 ? (to - from) * last / static_cast<double>(out - 1) : 0;
+      // As with align_corners, the last position would stand at scale * in - 1.
+      const double steps = op.scales[dim] * static_cast<double>(in) - 1;
+      const double step = out > 1 ? (to - from) * last / steps : 0;
       const double start = out > 1 ? from * last : (from + to) / 2 * last;
       const auto fixed = [](double value) { return static_cast<std::int64_t>(std::llround(value * kFixedPoint)); };
       return reduced({fixed(step), fixed(start), kFixedPoint});
@@ -123,7 +125,7 @@ struct Tap {
   Expr index, weight;
 };
 
-/// Distance to the position below, in 0..1, as `dtype`.
+/// Distance to the position below, in 0..1, as `dtype`, which holds the numerators: 2^24 is no number of f16.
 Expr distance(const Expr& i, std::int64_t positions, const Coordinate& exact, DType dtype) {
   const Coordinate c = dtype == DType::f64 ? exact : shifted(exact, positions, 0x1p-26);
   return cast(dtype, floormod(i * c.a + c.b, c.d)) * float_const(1.0 / static_cast<double>(c.d), dtype);
@@ -170,8 +172,9 @@ std::vector<Tap> taps_of(const ResizeOperator& op, const Site& site, std::size_t
   if (in == out && c.is_identity()) return {{i, Expr()}};
   if (in == 1) return {{int_const(0), Expr()}};
   if (op.mode == ResizeMode::nearest) return {{index_at(i, out, nearest_of(c, op.nearest), in), Expr()}};
-  if (op.mode == ResizeMode::linear) return linear_taps(i, out, c, in, site.output.dtype);
-  return cubic_taps(op, i, out, c, in, site.output.dtype);
+  const DType dtype = wide_type(site.output.dtype);
+  if (op.mode == ResizeMode::linear) return linear_taps(i, out, c, in, dtype);
+  return cubic_taps(op, i, out, c, in, dtype);
 }
 
 /// Whether the coordinate lies outside of the input in some dimension; nothing where it never does.
@@ -189,14 +192,15 @@ Expr outside(const ResizeOperator& op, const Site& site, const Exprs& i) {
   return any;
 }
 
-/// The weighted sum over the taps of dimensions dim, dim+1, ...: separable, the outer weight times the inner sum.
+/// The weighted sum over the taps of dimensions dim, dim+1, ...: separable, the outer weight times the inner sum, in the
+/// type of the weights.
 Expr weighted(const Site& site, OpId from, const std::vector<std::vector<Tap>>& taps, std::size_t dim, Exprs& index) {
   if (dim == taps.size()) return site.read(from, index);
   Expr sum;
   for (const Tap& tap : taps[dim]) {
     index[dim] = tap.index;
     Expr value = weighted(site, from, taps, dim + 1, index);
-    if (tap.weight.defined()) value = value * tap.weight;
+    if (tap.weight.defined()) value = cast(tap.weight->dtype, value) * tap.weight;
     sum = sum.defined() ? sum + value : value;
   }
   return sum;
@@ -242,8 +246,8 @@ OpId define_at(const Site& site, const ResizeOperator& op) {
   }
   return site.result(op.mode == ResizeMode::nearest ? OpFamily::injective : OpFamily::resize, [&](const Exprs& i) {
     Exprs index(i.size());
-    const Expr value =
-        weighted(site, from, taps_at(i, [&](std::size_t dim) { return last && dim != *last; }), 0, index);
+    const auto taps = taps_at(i, [&](std::size_t dim) { return last && dim != *last; });
+    const Expr value = cast(site.output.dtype, weighted(site, from, taps, 0, index));
     if (op.coordinates != CoordinateMode::tf_crop_and_resize) return value;
     const Expr none = outside(op, site, i);
     return none.defined() ? select(none, constant_like(value, op.extrapolation), value) : value;

@@ -75,6 +75,10 @@ OpId Site::reduce(const std::string& op_name, std::vector<Axis> axes, std::vecto
 
 OpId Site::result(OpFamily family, const MapBody& body) const { return map(name, axes_of(output.shape), family, body); }
 
+DType wide_type(DType dtype) { return dtype == DType::f16 ? DType::f32 : dtype; }
+
+Expr widened(const Expr& x) { return cast(wide_type(x->dtype), x); }
+
 std::vector<Axis> axes_of(const Shape& shape) {
   std::vector<Axis> axes;
   for (std::size_t d = 0; d < shape.size(); ++d) axes.push_back({"i" + std::to_string(d), shape[d]});

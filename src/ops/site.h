@@ -40,6 +40,11 @@ struct Site {
   std::string part(const char* suffix) const { return name + "_" + suffix; }
 };
 
+/// The type that sums and weights of `dtype` are computed in: f32 for f16, whose numbers end at 65504.
+DType wide_type(DType dtype);
+/// `x` in that type.
+Expr widened(const Expr& x);
+
 /// Axes i0, i1, ... of the extents of `shape`, without roles.
 std::vector<Axis> axes_of(const Shape& shape);
 

@@ -249,6 +249,27 @@ TEST(Value, OfACubicResizeReproducesALine) {
   for (std::int64_t i = 0; i < 12; ++i) EXPECT_NEAR(z.get(i), 3, 1e-5);
 }
 
+/// `x` and the value's elements as f16 hold no position of the picture and no numerator of a fraction.
+TEST(Value, OfAResizeOfHalvesIsThatOfFloats) {
+  Rng rng(5);
+  const Tensor x = Tensor::random({DType::f16, {1, 3000}}, rng), wide = value_of(CastOperator{DType::f32}, {x});
+  for (const ResizeMode mode : {ResizeMode::linear, ResizeMode::cubic}) {
+    for (const CoordinateMode coordinates : {CoordinateMode::half_pixel, CoordinateMode::align_corners}) {
+      const ResizeOperator op = resize(mode, coordinates, {1, 7000}, 7.0 / 3);
+      const Tensor want = value_of(op, {wide}), got = value_of(op, {x});
+      EXPECT_EQ(got.dtype(), DType::f16);
+      expect_near(got, want.shape(), elements(want), 1e-3);
+    }
+  }
+}
+
+/// Of 5 pixels 2.5 become 2: the second one stands at 2/3 of the region.
+TEST(Value, OfACroppedResizeEndsWhereTheScaleSays) {
+  ResizeOperator op = resize(ResizeMode::linear, CoordinateMode::tf_crop_and_resize, {1, 2}, 0.5);
+  op.roi_begin = {0, 0.25}, op.roi_end = {1, 1};
+  expect_near(value_of(op, {floats({1, 5}, {0, 1, 2, 3, 4})}), {1, 2}, {1, 3});
+}
+
 TEST(Value, OfRunningSumsOfEveryLength) {
   for (std::int64_t length : {1, 2, 3, 16, 17, 31, 64, 100}) {
     for (const auto& [exclusive, reverse] : {std::pair(false, false), {false, true}, {true, false}, {true, true}}) {
