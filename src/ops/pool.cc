@@ -42,13 +42,15 @@ OpId define_at(const Site& site, const PoolOperator& op) {
   auto window = [&](const Exprs& i, const Exprs& r) {
     Exprs x = i;
     for (std::size_t d = 0; d < dims; ++d) x[first + d] = i[first + d] * op.strides[d] + r[d] * op.dilations[d];
-    return site.read(padded, x);
+    const Expr element = site.read(padded, x);
+    return average ? widened(element) : element;
   };
   const OpId reduced =
       site.reduce(average ? site.part("sum") : site.name, axes, tap_axes(op.kernel), reducer, OpFamily::pool, window);
   if (!average) return reduced;
-  return site.map(site.name, axes_of(y), OpFamily::elementwise,
-                  [&](const Exprs& i) { return divided_by_count(site, op, first, site.read(reduced, i), i); });
+  return site.map(site.name, axes_of(y), OpFamily::elementwise, [&](const Exprs& i) {
+    return cast(site.output.dtype, divided_by_count(site, op, first, site.read(reduced, i), i));
+  });
 }
 
 }  // namespace whet

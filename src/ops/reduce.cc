@@ -19,7 +19,11 @@ Reducer reducer_of(ReduceKind kind) {
   }
 }
 
-Expr before(ReduceKind kind, const Expr& x) {
+bool picks(ReduceKind kind) { return kind == ReduceKind::max || kind == ReduceKind::min; }
+
+/// Squares and sums may lie beyond the result's type where the result does not.
+Expr before(ReduceKind kind, const Expr& element) {
+  const Expr x = picks(kind) ? element : widened(element);
   switch (kind) {
     case ReduceKind::l1:
       return is_float(x->dtype) ? call(MathFn::abs, {x}) : max(x, -x);
@@ -31,11 +35,13 @@ Expr before(ReduceKind kind, const Expr& x) {
   }
 }
 
-bool has_after(ReduceKind kind) {
+bool has_after(ReduceKind kind, DType dtype) {
+  if (!picks(kind) && wide_type(dtype) != dtype) return true;
   return kind == ReduceKind::mean || kind == ReduceKind::l2 || kind == ReduceKind::log_sum ||
          kind == ReduceKind::log_sum_exp;
 }
 
+/// What becomes of the reduced number `x`, still in the type that it was computed in.
 Expr after(ReduceKind kind, const Expr& x, std::int64_t count) {
   auto math = [&](MathFn fn) {
     return is_float(x->dtype) ? call(fn, {x}) : cast(x->dtype, call(fn, {cast(DType::f64, x)}));
@@ -125,10 +131,11 @@ OpId log_sum_exp(const ReducePlan& plan) {
                              [&](const Exprs& i, const Exprs& r) { return site.read(0, plan.source(i, r)); });
   const OpId sum =
       reduction(plan, site.part("sum"), Reducer::sum, OpFamily::reduce, [&](const Exprs& i, const Exprs& r) {
-        return call(MathFn::exp, {site.read(0, plan.source(i, r)) - site.read(top, i)});
+        return call(MathFn::exp, {widened(site.read(0, plan.source(i, r))) - widened(site.read(top, i))});
       });
-  return site.result(OpFamily::elementwise,
-                     [&](const Exprs& i) { return call(MathFn::log, {site.read(sum, i)}) + site.read(top, i); });
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+    return cast(site.output.dtype, call(MathFn::log, {site.read(sum, i)}) + widened(site.read(top, i)));
+  });
 }
 
 }  // namespace
@@ -139,19 +146,21 @@ OpId define_at(const Site& site, const ReduceOperator& op) {
   if (op.axes.empty()) {
     return site.result(OpFamily::elementwise, [&](const Exprs& i) {
       const Expr x = site.read(0, i);
-      return op.kind == ReduceKind::log_sum_exp ? x : after(op.kind, before(op.kind, x), 1);
+      if (op.kind == ReduceKind::log_sum_exp) return x;
+      return cast(x->dtype, after(op.kind, before(op.kind, x), 1));
     });
   }
   if (op.kind == ReduceKind::log_sum_exp && is_float(site.output.dtype)) return log_sum_exp(plan);
-  const bool two = has_after(op.kind);
+  const bool two = has_after(op.kind, site.output.dtype);
   const std::string name = two ? site.part("sum") : site.name;
   const auto body = [&](const Exprs& i, const Exprs& r) { return before(op.kind, site.read(0, plan.source(i, r))); };
   const Reducer reducer = reducer_of(op.kind);
   const OpId sum = is_in_two_steps(plan) ? reduction_in_two_steps(plan, name, reducer, body)
                                          : reduction(plan, name, reducer, OpFamily::reduce, body);
   if (!two) return sum;
-  return site.result(OpFamily::elementwise,
-                     [&](const Exprs& i) { return after(op.kind, site.read(sum, i), plan.count()); });
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) {
+    return cast(site.output.dtype, after(op.kind, site.read(sum, i), plan.count()));
+  });
 }
 
 OpId define_at(const Site& site, const SoftmaxOperator& op) {
@@ -170,26 +179,26 @@ OpId define_at(const Site& site, const SoftmaxOperator& op) {
   const OpFamily family = OpFamily::softmax;
   const OpId top = site.reduce(site.part("max"), rows, along, Reducer::max, family,
                                [&](const Exprs& i, const Exprs& r) { return site.read(0, at(i, r[0])); });
+  /// The element at `i` less the maximum of its row.
+  const auto below_top = [&](const Exprs& i) { return widened(site.read(0, i)) - widened(site.read(top, row(i))); };
   if (op.log) {
     const OpId sum =
-        site.reduce(site.part("sum"), rows, along, Reducer::sum, family, [&](const Exprs& i, const Exprs& r) {
-          return call(MathFn::exp, {site.read(0, at(i, r[0])) - site.read(top, i)});
-        });
+        site.reduce(site.part("sum"), rows, along, Reducer::sum, family,
+                    [&](const Exprs& i, const Exprs& r) { return call(MathFn::exp, {below_top(at(i, r[0]))}); });
     const OpId log = site.map(site.part("log"), rows, family,
                               [&](const Exprs& i) { return call(MathFn::log, {site.read(sum, i)}); });
     // The maximum first: added to the logarithm of the sum it would swallow its digits.
-    return site.result(
-        family, [&](const Exprs& i) { return (site.read(0, i) - site.read(top, row(i))) - site.read(log, row(i)); });
+    return site.result(family,
+                       [&](const Exprs& i) { return cast(site.output.dtype, below_top(i) - site.read(log, row(i))); });
   }
-  const OpId exp = site.map(site.part("exp"), axes_of(site.output.shape), family, [&](const Exprs& i) {
-    return call(MathFn::exp, {site.read(0, i) - site.read(top, row(i))});
-  });
+  const OpId exp = site.map(site.part("exp"), axes_of(site.output.shape), family,
+                            [&](const Exprs& i) { return call(MathFn::exp, {below_top(i)}); });
   const OpId sum = site.reduce(site.part("sum"), rows, along, Reducer::sum, family,
                                [&](const Exprs& i, const Exprs& r) { return site.read(exp, at(i, r[0])); });
   // The sum is a rounded number itself, from 1 to the length of the row: one division a row will do.
   return site.result(family, [&](const Exprs& i) {
     const Expr total = site.read(sum, row(i));
-    return site.read(exp, i) * (constant_like(total, 1) / total);
+    return cast(site.output.dtype, site.read(exp, i) * (constant_like(total, 1) / total));
   });
 }
 

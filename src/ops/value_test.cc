@@ -109,6 +109,30 @@ TEST(Value, OfReductions) {
   expect_near(value_of(ReduceOperator{ReduceKind::max, {0, 1}, true}, {x}), {1, 1}, {4});
 }
 
+/// f16 ends at 65504.
+TEST(Value, OfReductionsOfHalvesWhoseSumsAreNoHalves) {
+  const auto halves = [](Shape shape, const std::vector<double>& values) {
+    return Tensor::of<double>(DType::f16, std::move(shape), values);
+  };
+  const Tensor x = halves({1, 1, 4}, {40000, 40000, 20000, 60000});
+  const auto reduce = [&](ReduceKind kind, const Tensor& of) {
+    return value_of(ReduceOperator{kind, {2}, false}, {of});
+  };
+  const Tensor mean = reduce(ReduceKind::mean, x);
+  EXPECT_EQ(mean.dtype(), DType::f16);
+  expect_near(mean, {1, 1}, {40000});
+  expect_near(reduce(ReduceKind::l2, halves({1, 1, 2}, {3000, 4000})), {1, 1}, {5000}, 4);
+  expect_near(reduce(ReduceKind::sum, halves({1, 1, 3}, {60000, 60000, -60000})), {1, 1}, {60000}, 32);
+  expect_near(reduce(ReduceKind::prod, halves({1, 1, 3}, {1000, 1000, 0.001})), {1, 1}, {1000}, 1);
+  const PoolOperator pool{PoolKind::average, {4}, {1}, {1}, {0}, {0}, false, Layout::channels_first};
+  expect_near(value_of(pool, {x}), {1, 1, 1}, {40000});
+
+  const Tensor many(DType::f16, {70000});  // zeros
+  expect_near(value_of(ReduceOperator{ReduceKind::log_sum_exp, {0}, true}, {many}), {1}, {std::log(70000)}, 4e-3);
+  EXPECT_NEAR(value_of(SoftmaxOperator{0}, {many}).get(0), 1 / 70000.0, 1e-7);
+  EXPECT_NEAR(value_of(SoftmaxOperator{0, true}, {many}).get(0), -std::log(70000), 4e-3);
+}
+
 TEST(Value, OfAReductionOfMuchToLittle) {
   Rng rng(3);
   const Tensor x = Tensor::random(f32({2, 64, 20, 40}), rng);
