@@ -33,6 +33,33 @@ Tensor f32_of(Shape shape, const std::vector<double>& values) {
   return Tensor::of(DType::f32, std::move(shape), values);
 }
 
+Tensor f16_of(Shape shape, const std::vector<double>& values) {
+  return Tensor::of(DType::f16, std::move(shape), values);
+}
+
+/// Squares and sums are beyond 65504, where f16 ends; or below what it keeps.
+TEST(Halves, AreNormalizedInFloats) {
+  const In rows = fed(f16_of({2, 4}, {60000, -60000, 60000, -60000, 0.001, -0.001, 0.001, -0.001}));
+  const In two = fed(f16_of({4}, {2, 2, 2, 2})), three = fed(f16_of({4}, {3, 3, 3, 3}));
+  const std::vector<OnnxAttribute> exact = {set("epsilon", 0.0)};
+  EXPECT_EQ(computed("LayerNormalization", 17, {rows, two, three}, exact), "f16[2x4] {5, 1, 5, 1, 5, 1, 5, 1}");
+  EXPECT_EQ(computed("RMSNormalization", 23, {rows, two}, exact), "f16[2x4] {2, -2, 2, -2, 2, -2, 2, -2}");
+  const In picture = fed(f16_of({1, 1, 2, 2}, {60000, -60000, 60000, -60000})), one = fed(f16_of({1}, {1}));
+  EXPECT_EQ(computed("InstanceNormalization", 6, {picture, one, one}, exact), "f16[1x1x2x2] {2, 0, 2, 0}");
+  EXPECT_EQ(computed("GroupNormalization", 21, {picture, one, one}, {set("num_groups", 1), exact[0]}),
+            "f16[1x1x2x2] {2, 0, 2, 0}");
+  EXPECT_EQ(computed("MeanVarianceNormalization", 13, {picture}), "f16[1x1x2x2] {1, -1, 1, -1}");
+}
+
+TEST(Halves, HaveSquaresAmongFloats) {
+  const In x = fed(f16_of({1, 1, 2}, {3000, -4000}));
+  EXPECT_EQ(computed("LpPool", 18, {x}, {set("kernel_shape", Ints{2})}), "f16[1x1x1] {5000}");
+  EXPECT_EQ(computed("GlobalLpPool", 2, {x}), "f16[1x1x1] {5000}");
+  EXPECT_EQ(computed("LpNormalization", 1, {x}), "f16[1x1x2] {0.600098, -0.799805}");
+  EXPECT_EQ(computed("LRN", 13, {x}, {set("size", 1), set("alpha", 1.0), set("beta", 0.5), set("bias", 0.0)}),
+            "f16[1x1x2] {1, -1}");
+}
+
 TEST(MatMulInteger, TakesTheZeroPointsAway) {
   const In a = fed(u8({2, 2}, {11, 7, 3, 10})), b = fed(i8({2, 2}, {1, 4, -2, 5}));
   EXPECT_EQ(computed("MatMulInteger", 10, {a, b}), "i32[2x2] {-3, 79, -17, 62}");

@@ -1,3 +1,5 @@
+#include <string>
+
 #include "import/onnx/importers.h"
 
 namespace whet {
@@ -24,7 +26,18 @@ Status softmax_flattened(OnnxSite& site, bool log) {
   return site.give(ReshapeOperator{site.shape(0)}, {result});
 }
 
-/// What normalization gives: mean, variance and deviation are values a row.
+/// `x` as `dtype`: itself where it is.
+Result<ValueId> as_dtype(OnnxSite& site, ValueId x, DType dtype) {
+  if (site.type(x).dtype == dtype) return x;
+  return site.add("as_" + std::string(name_of(dtype)), CastOperator{dtype}, {x});
+}
+
+/// Squares and sums of f16 lie beyond its numbers: f32, as the standard's "stash_type" says.
+Result<ValueId> widened(OnnxSite& site, ValueId x) {
+  return as_dtype(site, x, site.type(x).dtype == DType::f16 ? DType::f32 : site.type(x).dtype);
+}
+
+/// What normalization gives: mean, variance and deviation are values a row, of f16 as f32.
 struct Normalized {
   ValueId y, mean, variance, deviation;
 };
@@ -32,14 +45,16 @@ struct Normalized {
 /// (x - mean) / sqrt(variance + epsilon) over `axes` of `x`.
 Result<Normalized> normalized(OnnxSite& site, ValueId x, const std::vector<std::int64_t>& axes, double epsilon) {
   if (!is_float(site.dtype(0))) return site.error("the input is " + to_string(site.type(x)) + "; expected floats");
-  const ValueId offset = site.add_scalar("epsilon", site.dtype(0), epsilon);
+  WHET_TRY(x, widened(site, x));
+  const ValueId offset = site.add_scalar("epsilon", site.type(x).dtype, epsilon);
   WHET_TRY(const ValueId mean, site.add("mean", ReduceOperator{ReduceKind::mean, axes, true}, {x}));
   WHET_TRY(const ValueId centred, site.add("centred", BinaryOperator{BinaryKind::sub}, {x, mean}));
   WHET_TRY(const ValueId square, site.add("square", BinaryOperator{BinaryKind::mul}, {centred, centred}));
   WHET_TRY(const ValueId variance, site.add("variance", ReduceOperator{ReduceKind::mean, axes, true}, {square}));
   WHET_TRY(ValueId deviation, site.add("variance_epsilon", BinaryOperator{BinaryKind::add}, {variance, offset}));
   WHET_TRY(deviation, site.add("deviation", UnaryOperator{UnaryKind::sqrt}, {deviation}));
-  WHET_TRY(const ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {centred, deviation}));
+  WHET_TRY(ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {centred, deviation}));
+  WHET_TRY(y, as_dtype(site, y, site.dtype(0)));
   return Normalized{y, mean, variance, deviation};
 }
 
@@ -71,13 +86,11 @@ Status give_trained_batch_norm(OnnxSite& site, double momentum, double epsilon) 
   WHET_RETURN_IF_ERROR(site.give(BinaryOperator{BinaryKind::add}, {scaled, bias}));
   for (std::size_t i = 1; i < 5 && i < site.output_count(); ++i) {
     WHET_TRY(ValueId now, site.add("now", ReshapeOperator{list}, {i % 2 == 1 ? n.mean : n.variance}));
+    const DType dtype = i >= 3 ? site.dtype(0) : site.dtype(2 + i);
+    WHET_TRY(now, as_dtype(site, now, dtype));
     if (i >= 3) {  // older operator sets give what was seen, too
       WHET_RETURN_IF_ERROR(site.give(now, i));
       continue;
-    }
-    const DType dtype = site.dtype(2 + i);
-    if (site.type(now).dtype != dtype) {
-      WHET_TRY(now, site.add("now_cast", CastOperator{dtype}, {now}));
     }
     const ValueId kept = site.add_scalar("momentum", dtype, momentum),
                   moved = site.add_scalar("step", dtype, 1 - momentum);
@@ -96,9 +109,13 @@ Status import_layer_norm(OnnxSite& site) {
   WHET_TRY(const std::int64_t given, site.integer("axis", -1));
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
   WHET_TRY(const Normalized n, normalized(site, axes_from(axis, site.rank(0))));
-  WHET_RETURN_IF_ERROR(site.give(n.mean, 1));
+  if (site.wants_output(1)) {
+    WHET_TRY(const ValueId mean, as_dtype(site, n.mean, DType::f32));
+    WHET_RETURN_IF_ERROR(site.give(mean, 1));
+  }
   if (site.wants_output(2)) {
-    WHET_RETURN_IF_ERROR(site.give(UnaryOperator{UnaryKind::reciprocal}, {n.deviation}, 2));
+    WHET_TRY(const ValueId deviation, as_dtype(site, n.deviation, DType::f32));
+    WHET_RETURN_IF_ERROR(site.give(UnaryOperator{UnaryKind::reciprocal}, {deviation}, 2));
   }
   if (!site.has(2)) return site.give(BinaryOperator{BinaryKind::mul}, {n.y, site.in(1)});
   WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {n.y, site.in(1)}));
@@ -112,12 +129,14 @@ Status import_rms_norm(OnnxSite& site) {
   WHET_TRY(const std::int64_t given, site.integer("axis", -1));
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
   WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
-  const ValueId x = site.in(0), offset = site.add_scalar("epsilon", site.dtype(0), epsilon);
+  WHET_TRY(const ValueId x, widened(site, site.in(0)));
+  const ValueId offset = site.add_scalar("epsilon", site.type(x).dtype, epsilon);
   WHET_TRY(ValueId norm, site.add("square", BinaryOperator{BinaryKind::mul}, {x, x}));
   WHET_TRY(norm, site.add("mean", ReduceOperator{ReduceKind::mean, axes_from(axis, site.rank(0)), true}, {norm}));
   WHET_TRY(norm, site.add("mean_epsilon", BinaryOperator{BinaryKind::add}, {norm, offset}));
   WHET_TRY(norm, site.add("root", UnaryOperator{UnaryKind::sqrt}, {norm}));
-  WHET_TRY(const ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {x, norm}));
+  WHET_TRY(ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {x, norm}));
+  WHET_TRY(y, as_dtype(site, y, site.dtype(0)));
   return site.give(BinaryOperator{BinaryKind::mul}, {y, site.in(1)});
 }
 
@@ -202,9 +221,9 @@ Status import_lrn(OnnxSite& site) {
   WHET_TRY(const double alpha, site.number("alpha", 0.0001));
   WHET_TRY(const double beta, site.number("beta", 0.75));
   WHET_TRY(const double bias, site.number("bias", 1));
-  const ValueId x = site.in(0);
+  WHET_TRY(const ValueId x, widened(site, site.in(0)));
   const Shape shape = site.shape(0);
-  const DType dtype = site.dtype(0);
+  const DType dtype = site.type(x).dtype;
   if (shape.size() < 2 || size < 1 || size > 1024) {
     return site.error("sums " + std::to_string(size) + " channels of " + to_string(site.type(x)) +
                       "; expected 1 to 1024 channels, in the second dimension");
@@ -229,7 +248,9 @@ Status import_lrn(OnnxSite& site) {
   WHET_TRY(sum, site.add("scaled", BinaryOperator{BinaryKind::mul}, {sum, factor}));
   WHET_TRY(sum, site.add("biased", BinaryOperator{BinaryKind::add}, {sum, site.add_scalar("bias", dtype, bias)}));
   WHET_TRY(sum, site.add("power", BinaryOperator{BinaryKind::pow}, {sum, site.add_scalar("beta", dtype, beta)}));
-  return site.give(BinaryOperator{BinaryKind::div}, {x, sum});
+  if (dtype == site.dtype(0)) return site.give(BinaryOperator{BinaryKind::div}, {x, sum});
+  WHET_TRY(const ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {x, sum}));
+  return site.give(CastOperator{site.dtype(0)}, {y});
 }
 
 Status import_batch_norm(OnnxSite& site) {

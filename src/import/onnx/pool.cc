@@ -114,16 +114,22 @@ Status give_places(OnnxSite& site, const PoolOperator& op, ValueId top, bool by_
   return site.give(BinaryOperator{BinaryKind::add}, {places, site.add_constant("planes", planes)}, 1);
 }
 
-/// |x|^p, its sum over windows or dimensions, and the root of that.
+/// |x|^p, its sum over windows or dimensions, and the root of that; of f16 in f32.
 Result<ValueId> powers(OnnxSite& site, std::int64_t p) {
-  WHET_TRY(const ValueId magnitude, site.add("magnitude", UnaryOperator{UnaryKind::abs}, {site.in(0)}));
-  const ValueId exponent = site.add_scalar("p", site.dtype(0), static_cast<double>(p));
+  WHET_TRY(ValueId magnitude, site.add("magnitude", UnaryOperator{UnaryKind::abs}, {site.in(0)}));
+  if (site.dtype(0) == DType::f16) {
+    WHET_TRY(magnitude, site.add("wide", CastOperator{DType::f32}, {magnitude}));
+  }
+  const ValueId exponent = site.add_scalar("p", site.type(magnitude).dtype, static_cast<double>(p));
   return site.add("powers", BinaryOperator{BinaryKind::pow}, {magnitude, exponent});
 }
 
 Status give_root(OnnxSite& site, ValueId sum, std::int64_t p) {
-  const ValueId exponent = site.add_scalar("inverse_p", site.dtype(0), 1 / static_cast<double>(p));
-  return site.give(BinaryOperator{BinaryKind::pow}, {sum, exponent});
+  const DType dtype = site.type(sum).dtype;
+  const ValueId exponent = site.add_scalar("inverse_p", dtype, 1 / static_cast<double>(p));
+  if (dtype == site.dtype(0)) return site.give(BinaryOperator{BinaryKind::pow}, {sum, exponent});
+  WHET_TRY(const ValueId root, site.add("root", BinaryOperator{BinaryKind::pow}, {sum, exponent}));
+  return site.give(CastOperator{site.dtype(0)}, {root});
 }
 
 Result<std::int64_t> read_p(OnnxSite& site) {
@@ -165,7 +171,7 @@ Status import_lp_pool(OnnxSite& site) {
   d.op.count_include_pad = true;  // zeros add nothing: the mean of all taps is the sum but for a factor
   WHET_TRY(const ValueId x, powers(site, p));
   WHET_TRY(const ValueId mean, site.add("mean", d.op, {x}));
-  const ValueId count = site.add_scalar("count", site.dtype(0), static_cast<double>(num_elements(d.op.kernel)));
+  const ValueId count = site.add_scalar("count", site.type(mean).dtype, static_cast<double>(num_elements(d.op.kernel)));
   WHET_TRY(const ValueId sum, site.add("sum", BinaryOperator{BinaryKind::mul}, {mean, count}));
   return give_root(site, sum, p);
 }
