@@ -89,6 +89,13 @@ TEST(Patterns, LayerNorm) {
             "matmul+add\nreduce_mean+sub+mul+reduce_mean+add+sqrt+div\nmatmul+add+add\n");
 }
 
+TEST(Patterns, LayerNormOfHalves) {
+  Pattern p;
+  const ValueId wide = p.add("wide", CastOperator{DType::f32}, {p.input("x", {1, 32, 64}, DType::f16)});
+  const ValueId y = p.add("y", CastOperator{DType::f16}, {layer_norm(p, wide, false)});
+  EXPECT_EQ(groups_of(p.finish({y})), "cast+reduce_mean+sub+mul+reduce_mean+add+sqrt+div+mul+add+cast\n");
+}
+
 /// The residual is added by the product before it, which the next block reads as well.
 TEST(Patterns, LayerNormOfAResidual) {
   EXPECT_EQ(between_dense([](Pattern& p, ValueId x) {
