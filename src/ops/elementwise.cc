@@ -8,7 +8,6 @@ namespace {
 
 Expr like(const Expr& x, double value) { return constant_like(x, value); }
 Expr clamp(const Expr& x, double low, double high) { return min(max(x, like(x, low)), like(x, high)); }
-Expr absolute(const Expr& x) { return is_float(x->dtype) ? call(MathFn::abs, {x}) : max(x, -x); }
 Expr sign(const Expr& x) { return select(x > like(x, 0), like(x, 1), select(x < like(x, 0), like(x, -1), like(x, 0))); }
 /// Integers are whole already.
 Expr rounded(MathFn fn, const Expr& x) { return is_float(x->dtype) ? call(fn, {x}) : x; }
@@ -268,6 +267,11 @@ bool is_bound(const Expr& x, double value) {
 }
 
 }  // namespace
+
+Expr absolute(const Expr& x) {
+  if (x->dtype == DType::u8) return x;
+  return is_float(x->dtype) ? call(MathFn::abs, {x}) : max(x, -x);
+}
 
 OpId define_at(const Site& site, const UnaryOperator& op) {
   return site.result(OpFamily::elementwise, [&](const Exprs& i) {

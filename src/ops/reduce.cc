@@ -26,7 +26,7 @@ Expr before(ReduceKind kind, const Expr& element) {
   const Expr x = picks(kind) ? element : widened(element);
   switch (kind) {
     case ReduceKind::l1:
-      return is_float(x->dtype) ? call(MathFn::abs, {x}) : max(x, -x);
+      return absolute(x);
     case ReduceKind::l2:
     case ReduceKind::sum_square:
       return x * x;

@@ -86,6 +86,8 @@ OpId define_at(const Site&, const ArgReduceOperator&);
 OpId define_at(const Site&, const TopKOperator&);
 OpId define_at(const Site&, const CumSumOperator&);
 
+/// |x|; the lowest integer has none and stays. (elementwise.cc)
+Expr absolute(const Expr& x);
 /// tan, asin, ..., atanh of a float. (trigonometry.cc)
 Expr trigonometric(UnaryKind, const Expr& x);
 /// log(1 + exp(x)) without overflow. (trigonometry.cc)

@@ -175,6 +175,17 @@ TEST(Value, OfElementwiseFunctions) {
   expect_near(value_of(CastOperator{DType::boolean}, {x}), {3}, {1, 0, 1});
 }
 
+TEST(Value, OfMagnitudesOfEveryType) {
+  const auto abs = [](DType dtype, const std::vector<double>& x) {
+    return elements(value_of(UnaryOperator{UnaryKind::abs}, {Tensor::of(dtype, {3}, x)}));
+  };
+  EXPECT_EQ(abs(DType::u8, {0, 1, 255}), (std::vector<double>{0, 1, 255}));
+  EXPECT_EQ(abs(DType::i8, {-127, 0, 5}), (std::vector<double>{127, 0, 5}));
+  EXPECT_EQ(abs(DType::f16, {-2, 0, -INFINITY}), (std::vector<double>{2, 0, INFINITY}));
+  const Tensor bytes = Tensor::of<double>(DType::u8, {2}, {100, 50});
+  expect_near(value_of(ReduceOperator{ReduceKind::l1, {0}, true}, {bytes}), {1}, {150});
+}
+
 TEST(Value, OfBinaryOperatorsBroadcasts) {
   const Tensor a = floats({2, 1}, {7, -7}), b = floats({2}, {2, -3});
   auto binary = [&](BinaryKind kind) { return value_of(BinaryOperator{kind}, {a, b}); };
