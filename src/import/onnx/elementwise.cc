@@ -50,6 +50,25 @@ Status give_elu(OnnxSite& site, double alpha, double gamma, double width) {
   return site.give(BinaryOperator{BinaryKind::mul}, {y, site.add_scalar("gamma", site.dtype(0), gamma)});
 }
 
+/// Integers to the power of floats, in f64 and then towards zero. A power that only its rounding keeps from being whole
+/// is whole: 2^3 is 8, not 7.
+Status give_power_of_integers(OnnxSite& site) {
+  ValueId exponent = site.in(1);
+  if (site.dtype(1) != DType::f64) {
+    WHET_TRY(exponent, site.add("exponent", CastOperator{DType::f64}, {exponent}));
+  }
+  WHET_TRY(const ValueId base, site.add("base", CastOperator{DType::f64}, {site.in(0)}));
+  WHET_TRY(const ValueId power, site.add("power", BinaryOperator{BinaryKind::pow}, {base, exponent}));
+  WHET_TRY(const ValueId whole, site.add("whole", UnaryOperator{UnaryKind::round}, {power}));
+  WHET_TRY(ValueId rest, site.add("rest", BinaryOperator{BinaryKind::sub}, {power, whole}));
+  WHET_TRY(rest, site.add("distance", UnaryOperator{UnaryKind::abs}, {rest}));
+  WHET_TRY(ValueId slack, site.add("magnitude", UnaryOperator{UnaryKind::abs}, {power}));
+  WHET_TRY(slack, with_scalar(site, "slack", BinaryKind::mul, slack, 0x1p-46));
+  WHET_TRY(const ValueId near, site.add("near", BinaryOperator{BinaryKind::less_equal}, {rest, slack}));
+  WHET_TRY(const ValueId y, site.add("chosen", WhereOperator{}, {near, whole, power}));
+  return site.give(CastOperator{site.dtype(0)}, {y});
+}
+
 /// x where it is positive, else x * slope.
 Status give_prelu(OnnxSite& site, ValueId slope) {
   WHET_TRY(const ValueId positive, site.add("positive", UnaryOperator{UnaryKind::relu}, {site.in(0)}));
@@ -127,11 +146,7 @@ Status import_pow(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   ValueId exponent = site.in(1);
   if (site.dtype(0) != site.dtype(1)) {
-    if (!is_float(site.dtype(0)) && is_float(site.dtype(1))) {  // fractions count: computed among floats
-      WHET_TRY(const ValueId base, site.add("base", CastOperator{site.dtype(1)}, {site.in(0)}));
-      WHET_TRY(const ValueId power, site.add("power", BinaryOperator{BinaryKind::pow}, {base, exponent}));
-      return site.give(CastOperator{site.dtype(0)}, {power});
-    }
+    if (!is_float(site.dtype(0)) && is_float(site.dtype(1))) return give_power_of_integers(site);
     WHET_TRY(exponent, site.add("exponent", CastOperator{site.dtype(0)}, {exponent}));
   }
   return site.give(BinaryOperator{BinaryKind::pow}, {site.in(0), exponent});

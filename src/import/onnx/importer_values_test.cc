@@ -60,6 +60,13 @@ TEST(Halves, HaveSquaresAmongFloats) {
             "f16[1x1x2] {1, -1}");
 }
 
+TEST(Pow, OfIntegersAndFractionsIsRoundedTowardsZero) {
+  const In base = fed(Tensor::of<double>(DType::i32, {6}, {7, 2, -3, 2, 9, 15}));
+  EXPECT_EQ(computed("Pow", 15, {base, fed(f16_of({6}, {4, 0.9, 3, -1, 0.5, 3}))}),
+            "i32[6] {2401, 1, -27, 0, 3, 3375}");
+  EXPECT_EQ(computed("Pow", 15, {base, fed(f16_of({}, {2}))}), "i32[6] {49, 4, 9, 4, 81, 225}");
+}
+
 TEST(MatMulInteger, TakesTheZeroPointsAway) {
   const In a = fed(u8({2, 2}, {11, 7, 3, 10})), b = fed(i8({2, 2}, {1, 4, -2, 5}));
   EXPECT_EQ(computed("MatMulInteger", 10, {a, b}), "i32[2x2] {-3, 79, -17, 62}");
