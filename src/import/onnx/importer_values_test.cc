@@ -243,6 +243,16 @@ TEST(RoiAlign, TakesTheMeanOrTheLargestOfItsSamples) {
   EXPECT_EQ(computed("RoiAlign", 16, {x, regions, ints({0, 2})}, one), "n: a region is of image 2 of 2");
 }
 
+/// Which equals the padding.
+TEST(MaxPool, FindsTheLowestNumberInsideTheInput) {
+  const Attributes attributes = {set("kernel_shape", Ints{2}), set("pads", Ints{1, 1})};
+  const Result<Graph> graph =
+      import_onnx(one_node("MaxPool", 12, {fed(u8({1, 2, 2}, {0, 0, 0, 3}))}, attributes, 2), {});
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const auto values = evaluate_graph(*graph, {u8({1, 2, 2}, {0, 0, 0, 3})});
+  EXPECT_EQ(values_text(values.value()[graph->outputs[1].index()]), "i64[1x2x3] {0, 0, 1, 2, 3, 3}");
+}
+
 TEST(MaxUnpool, PutsEachElementBack) {
   const In x = fed(f32_of({1, 2, 1, 2}, {1, 2, 3, 4})),
            places = fed(Tensor::of<double>(DType::i64, {1, 2, 1, 2}, {1, 4, 8, 11}));

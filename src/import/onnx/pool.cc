@@ -63,8 +63,41 @@ Result<Described> describe(OnnxSite& site, PoolKind kind) {
   return Described{op, window, grew};
 }
 
-/// Where each maximum stands in the whole input, counted row by row (or column by column): of the taps of a window the
-/// first that equals the maximum.
+/// Where one tap of each window stands in a plane, and whether that is inside the input: [1, 1, positions...].
+struct TapPlaces {
+  Tensor places, inside;
+  bool is_always_inside = true;
+};
+
+/// `tap`: where the one of the first window stands in the padded input.
+TapPlaces places_of_tap(const PoolOperator& op, const Shape& tap, const Shape& spatial, const Shape& positions,
+                        bool by_columns) {
+  const std::size_t dims = spatial.size();
+  Shape shape(dims + 2, 1);
+  std::copy(positions.begin(), positions.end(), shape.begin() + 2);
+  TapPlaces result{Tensor(DType::i64, shape), Tensor(DType::boolean, shape)};
+  for (std::int64_t p = 0; p < num_elements(positions); ++p) {
+    std::int64_t left = p, at = 0, below = 1;
+    Shape where(dims);
+    for (std::size_t d = dims; d-- > 0; left /= positions[d]) {
+      where[d] = left % positions[d] * op.strides[d] + tap[d] - op.pads_begin[d];
+    }
+    bool is_inside = true;
+    for (std::size_t k = 0; k < dims; ++k) {
+      const std::size_t d = by_columns ? k : dims - 1 - k;
+      at += where[d] * below;
+      below *= spatial[d];
+      is_inside = is_inside && where[d] >= 0 && where[d] < spatial[d];
+    }
+    result.places.set_integer(p, at);
+    result.inside.set_integer(p, is_inside);
+    result.is_always_inside = result.is_always_inside && is_inside;
+  }
+  return result;
+}
+
+/// Where each maximum stands in the whole input, counted row by row (or column by column): of the taps of a window that
+/// lie inside the input the first that equals the maximum.
 Status give_places(OnnxSite& site, const PoolOperator& op, ValueId top, bool by_columns) {
   const Shape x = site.shape(0), y = site.type(top).shape;
   const std::size_t dims = op.kernel.size();
@@ -78,8 +111,6 @@ Status give_places(OnnxSite& site, const PoolOperator& op, ValueId top, bool by_
   pad.begin.insert(pad.begin.end(), op.pads_begin.begin(), op.pads_begin.end());
   pad.end.insert(pad.end.end(), op.pads_end.begin(), op.pads_end.end());
   WHET_TRY(const ValueId padded, site.add("padded", pad, {site.in(0)}));
-  Shape flat_shape(dims + 2, 1);
-  std::copy(positions.begin(), positions.end(), flat_shape.begin() + 2);
   ValueId places = site.add_scalar("nowhere", DType::i64, 0);
   for (std::int64_t tap = num_elements(op.kernel); tap-- > 0;) {
     SliceOperator slice{{0, 0}, {1, 1}, y};
@@ -88,23 +119,15 @@ Status give_places(OnnxSite& site, const PoolOperator& op, ValueId top, bool by_
       slice.starts.insert(slice.starts.begin() + 2, rest % op.kernel[d] * op.dilations[d]);
       slice.steps.insert(slice.steps.begin() + 2, y[d + 2] > 1 ? op.strides[d] : 1);
     }
-    Tensor flat(DType::i64, flat_shape);
-    for (std::int64_t p = 0; p < count; ++p) {
-      std::int64_t left = p, at = 0, below = 1;
-      Shape where(dims);
-      for (std::size_t d = dims; d-- > 0; left /= positions[d]) {
-        where[d] = left % positions[d] * op.strides[d] + slice.starts[d + 2] - op.pads_begin[d];
-      }
-      for (std::size_t k = 0; k < dims; ++k) {
-        const std::size_t d = by_columns ? k : dims - 1 - k;
-        at += where[d] * below;
-        below *= spatial[d];
-      }
-      flat.set_integer(p, at);
-    }
+    const TapPlaces at =
+        places_of_tap(op, Shape(slice.starts.begin() + 2, slice.starts.end()), spatial, positions, by_columns);
     WHET_TRY(const ValueId part, site.add("tap", slice, {padded}));
-    WHET_TRY(const ValueId hit, site.add("hit", BinaryOperator{BinaryKind::equal}, {part, top}));
-    WHET_TRY(places, site.add("place", WhereOperator{}, {hit, site.add_constant("places", flat), places}));
+    WHET_TRY(ValueId hit, site.add("hit", BinaryOperator{BinaryKind::equal}, {part, top}));
+    if (!at.is_always_inside) {  // the padding equals the lowest number, too
+      WHET_TRY(hit, site.add("inside", BinaryOperator{BinaryKind::logical_and},
+                             {hit, site.add_constant("is_inside", at.inside)}));
+    }
+    WHET_TRY(places, site.add("place", WhereOperator{}, {hit, site.add_constant("places", at.places), places}));
   }
   Shape planes_shape(dims + 2, 1);
   planes_shape[0] = x[0];
