@@ -124,17 +124,22 @@ OpId reduction_in_two_steps(const ReducePlan& plan, const std::string& name, Red
                      });
 }
 
-/// log(sum(exp(x - m))) + m with m the maximum, so that exp never overflows.
+/// log(sum(exp(x - m))) + m with m the maximum, so that exp never overflows; 0 for an infinite one, from which nothing
+/// can be taken.
 OpId log_sum_exp(const ReducePlan& plan) {
   const Site& site = plan.site;
   const OpId top = reduction(plan, site.part("max"), Reducer::max, OpFamily::reduce,
                              [&](const Exprs& i, const Exprs& r) { return site.read(0, plan.source(i, r)); });
+  const auto offset = [&](const Exprs& i) {
+    const Expr m = widened(site.read(top, i));
+    return select(absolute(m) < constant_like(m, INFINITY), m, constant_like(m, 0));
+  };
   const OpId sum =
       reduction(plan, site.part("sum"), Reducer::sum, OpFamily::reduce, [&](const Exprs& i, const Exprs& r) {
-        return call(MathFn::exp, {widened(site.read(0, plan.source(i, r))) - widened(site.read(top, i))});
+        return call(MathFn::exp, {widened(site.read(0, plan.source(i, r))) - offset(i)});
       });
   return site.result(OpFamily::elementwise, [&](const Exprs& i) {
-    return cast(site.output.dtype, call(MathFn::log, {site.read(sum, i)}) + widened(site.read(top, i)));
+    return cast(site.output.dtype, call(MathFn::log, {site.read(sum, i)}) + offset(i));
   });
 }
 

@@ -150,6 +150,12 @@ TEST(Value, OfALogSumExpDoesNotOverflow) {
               {1000 + std::log(2.0)}, 1e-3);
 }
 
+TEST(Value, OfALogSumExpOfInfinities) {
+  const Tensor x = floats({3, 2}, {-INFINITY, -INFINITY, -INFINITY, 1, INFINITY, -INFINITY});
+  EXPECT_EQ(elements(value_of(ReduceOperator{ReduceKind::log_sum_exp, {1}, false}, {x})),
+            (std::vector<double>{-INFINITY, 1, INFINITY}));
+}
+
 TEST(Value, OfSoftmaxAlongAMiddleAxis) {
   const Tensor x = floats({1, 2, 2}, {0, 1, 2, 1});
   const double a = 1 / (1 + std::exp(2.0)), b = 1 - a;

@@ -253,6 +253,12 @@ TEST(MaxPool, FindsTheLowestNumberInsideTheInput) {
   EXPECT_EQ(values_text(values.value()[graph->outputs[1].index()]), "i64[1x2x3] {0, 0, 1, 2, 3, 3}");
 }
 
+TEST(ReduceMax, OfNoBooleansIsFalse) {
+  const In none = fed(Tensor(DType::boolean, {2, 0}));
+  EXPECT_EQ(computed("ReduceMax", 20, {none, ints({1})}), "bool[2x1] {0, 0}");
+  EXPECT_EQ(computed("ReduceMin", 20, {none, ints({1})}), "bool[2x1] {1, 1}");
+}
+
 TEST(MaxUnpool, PutsEachElementBack) {
   const In x = fed(f32_of({1, 2, 1, 2}, {1, 2, 3, 4})),
            places = fed(Tensor::of<double>(DType::i64, {1, 2, 1, 2}, {1, 4, 8, 11}));

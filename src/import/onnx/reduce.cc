@@ -6,13 +6,14 @@
 namespace whet {
 namespace {
 
-/// What a reduction over nothing gives.
-double of_nothing(ReduceKind kind) {
+/// What a reduction over nothing gives. Of booleans the largest is false.
+double of_nothing(ReduceKind kind, DType dtype) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (kind) {
     case ReduceKind::prod:
       return 1;
     case ReduceKind::max:
+      return dtype == DType::boolean ? 0 : -kInfinity;
     case ReduceKind::log_sum:
     case ReduceKind::log_sum_exp:
       return -kInfinity;
@@ -36,7 +37,7 @@ Status give_of_nothing(OnnxSite& site, const ReduceOperator& op) {
       shape.erase(shape.begin() + op.axes[i]);
     }
   }
-  const ValueId value = site.add_scalar("of_nothing", site.dtype(0), of_nothing(op.kind));
+  const ValueId value = site.add_scalar("of_nothing", site.dtype(0), of_nothing(op.kind, site.dtype(0)));
   return site.give(ExpandOperator{shape}, {value});
 }
 
