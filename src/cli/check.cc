@@ -20,7 +20,7 @@ struct CheckCommand {
   RunnableOptions runnable;
   std::string against;
   std::vector<std::string> expect;
-  double tolerance = 2e-5;
+  double tolerance = -1;  ///< unset: what each value's type asks for
   bool inner = false, json = false, verbose = false;
 };
 
@@ -28,8 +28,18 @@ struct CheckCommand {
 struct Finding {
   std::string name;
   Difference difference;
+  double tolerance = 0;  ///< of `difference.relative`
   bool inner = false;
+  bool is_right() const { return difference.relative <= tolerance; }
 };
+
+/// Several roundings of the type.
+double tolerance_of(DType dtype) { return dtype == DType::f16 ? 2e-3 : 2e-5; }
+
+Finding found(const CheckCommand& command, const std::string& name, const Tensor& got, const Tensor& want, bool inner) {
+  const double tolerance = command.tolerance < 0 ? tolerance_of(want.dtype()) : command.tolerance;
+  return {name, compare(got, want, tolerance), tolerance, inner};
+}
 
 /// What both sides need: the inputs, and the answers by name and place.
 struct Answers {
@@ -96,7 +106,7 @@ Result<std::vector<Finding>> compare_outputs(const CheckCommand& command, const 
       return Error{fmt::format("{}: the model gives {}, expected was {}", want.names[i].name, to_string(got[i].type()),
                                to_string(want.tensors[i].type()))};
     }
-    findings.push_back({want.names[i].name, compare(got[i], want.tensors[i], command.tolerance)});
+    findings.push_back(found(command, want.names[i].name, got[i], want.tensors[i], false));
   }
   return findings;
 }
@@ -118,7 +128,7 @@ Result<std::vector<Finding>> compare_inner_values(const CheckCommand& command, c
   std::vector<Finding> findings;
   for (std::size_t i = 0; i < fused.graph.outputs.size(); ++i) {
     const ValueId id = fused.graph.outputs[i];
-    findings.push_back({fused.graph.value(id).name, compare(got[i], want[id.index()], command.tolerance), true});
+    findings.push_back(found(command, fused.graph.value(id).name, got[i], want[id.index()], true));
   }
   return findings;
 }
@@ -147,10 +157,20 @@ void print_json(const std::vector<Finding>& findings, bool same) {
                    .set("max_abs", finding.difference.max_abs)
                    .set("largest", finding.difference.largest)
                    .set("relative", finding.difference.relative)
+                   .set("tolerance", finding.tolerance)
                    .set("where", finding.difference.where)
                    .set("mismatches", finding.difference.mismatches));
   }
   fmt::print("{}\n", dump(Json::object().set("same", same).set("values", values), 2));
+}
+
+/// "2e-05", or "2e-05 (f16: 0.002)" where halves were among others.
+std::string tolerances(const std::vector<Finding>& findings) {
+  const auto [least, most] = std::minmax_element(
+      findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.tolerance < b.tolerance; });
+  if (findings.empty()) return "anything";
+  if (least->tolerance == most->tolerance) return fmt::format("{:g}", least->tolerance);
+  return fmt::format("{:g} (f16: {:g})", least->tolerance, most->tolerance);
 }
 
 int run(CheckCommand& command) {
@@ -167,17 +187,16 @@ int run(CheckCommand& command) {
     if (!inner.ok()) return fail(inner.error());
     findings->insert(findings->end(), inner->begin(), inner->end());
   }
-  std::stable_sort(findings->begin(), findings->end(),
-                   [](const Finding& a, const Finding& b) { return a.difference.relative > b.difference.relative; });
-  const bool same = std::all_of(findings->begin(), findings->end(), [&](const Finding& finding) {
-    return finding.difference.relative <= command.tolerance;
+  std::stable_sort(findings->begin(), findings->end(), [](const Finding& a, const Finding& b) {
+    return std::pair(!a.is_right(), a.difference.relative) > std::pair(!b.is_right(), b.difference.relative);
   });
+  const bool same = std::all_of(findings->begin(), findings->end(), [](const Finding& f) { return f.is_right(); });
   if (command.json)
     print_json(*findings, same);
   else
     print_text(command, *findings);
   if (!command.json)
-    fmt::print("{}: within {:g} of the largest magnitude: {}\n", command.runnable.model.model, command.tolerance,
+    fmt::print("{}: within {} of the largest magnitude: {}\n", command.runnable.model.model, tolerances(*findings),
                same ? "yes" : "no");
   return same ? kDone : kFailed;
 }
@@ -193,7 +212,8 @@ std::function<int()> make_check(Arguments& arguments) {
   arguments.add("--expect", command->expect,
                 "Right answers from a file, instead of --against: x.npy in the order of the outputs; may be repeated");
   arguments.flag("--inner", command->inner, "Also compare what every kernel computes");
-  arguments.add("--tolerance", command->tolerance, 0, 1e9, "Largest difference, as a part of the largest magnitude");
+  arguments.add("--tolerance", command->tolerance, 0, 1e9,
+                "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 2e-3)");
   arguments.flag("--json", command->json, "As JSON");
   arguments.flag("-v,--verbose", command->verbose, "Every value, not only the worst");
   return [command] { return run(*command); };
