@@ -8,7 +8,8 @@ namespace {
 
 Expr like(const Expr& x, double value) { return constant_like(x, value); }
 Expr clamp(const Expr& x, double low, double high) { return min(max(x, like(x, low)), like(x, high)); }
-Expr sign(const Expr& x) { return select(x > like(x, 0), like(x, 1), select(x < like(x, 0), like(x, -1), like(x, 0))); }
+/// Zeros and NaN are their own.
+Expr sign(const Expr& x) { return select(x > like(x, 0), like(x, 1), select(x < like(x, 0), like(x, -1), x)); }
 /// Integers are whole already.
 Expr rounded(MathFn fn, const Expr& x) { return is_float(x->dtype) ? call(fn, {x}) : x; }
 
@@ -219,6 +220,18 @@ Expr modulo(const Expr& a, const Expr& b) {
   return select(a < like(a, 0), -positive, positive);
 }
 
+/// min or max of two numbers, NaN where either is. `pick` alone gives `a` where `b` is NaN, so that a literal costs
+/// nothing behind the other operand.
+Expr picked(BinaryOp pick, const Expr& a, const Expr& b) {
+  const auto is_number = [](const Expr& e) {
+    const double* literal = float_literal(e);
+    return literal && !std::isnan(*literal);
+  };
+  if (!is_float(a->dtype) || is_number(b)) return binary(pick, a, b);
+  if (is_number(a)) return binary(pick, b, a);
+  return select(binary(BinaryOp::ne, b, b), b, binary(pick, a, b));
+}
+
 Expr apply(BinaryKind kind, const Expr& a, const Expr& b) {
   switch (kind) {
     case BinaryKind::add:
@@ -232,9 +245,9 @@ Expr apply(BinaryKind kind, const Expr& a, const Expr& b) {
     case BinaryKind::pow:
       return power(a, b);
     case BinaryKind::min:
-      return min(a, b);
+      return picked(BinaryOp::min, a, b);
     case BinaryKind::max:
-      return max(a, b);
+      return picked(BinaryOp::max, a, b);
     case BinaryKind::mod:
       return modulo(a, b);
     case BinaryKind::less:

@@ -101,7 +101,7 @@ Expr area_sine(const Expr& x) {
 }
 
 Expr area_cosine(const Expr& x) {
-  const Expr t = x - like(x, 1), small = min(t, like(x, 1e9));
+  const Expr t = x - like(x, 1), small = min(max(t, like(x, -1)), like(x, 1e9));  // of -1 the root is NaN
   const Expr near = log_of_one_plus(small + root(small * (small + like(x, 2))));
   const Expr far = call(MathFn::log, {x}) + like(x, 0.693147180559945309);
   return select(t > like(x, 1e9), far, near);

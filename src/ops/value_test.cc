@@ -181,6 +181,23 @@ TEST(Value, OfElementwiseFunctions) {
   expect_near(value_of(CastOperator{DType::boolean}, {x}), {3}, {1, 0, 1});
 }
 
+TEST(Value, OfWhatIsNoNumberIsNone) {
+  const Tensor x = floats({3}, {NAN, 1, NAN}), y = floats({3}, {2, NAN, NAN}), zero = floats({}, {0});
+  const auto expect_nan = [](const Tensor& value, const std::vector<bool>& want) {
+    for (std::int64_t i = 0; i < value.size(); ++i)
+      EXPECT_EQ(std::isnan(value.get(i)), want[static_cast<std::size_t>(i)]) << "element " << i;
+  };
+  for (const BinaryKind kind : {BinaryKind::min, BinaryKind::max}) {
+    expect_nan(value_of(BinaryOperator{kind}, {x, y}), {true, true, true});
+    expect_nan(value_of(BinaryOperator{kind}, {x, zero}), {true, false, true});
+    expect_nan(value_of(BinaryOperator{kind}, {zero, x}), {true, false, true});
+  }
+  expect_nan(value_of(UnaryOperator{UnaryKind::sign}, {x}), {true, false, true});
+  expect_nan(value_of(UnaryOperator{UnaryKind::relu}, {x}), {true, false, true});
+  expect_nan(value_of(ClipOperator{-1, 1}, {x}), {true, false, true});
+  expect_nan(value_of(UnaryOperator{UnaryKind::acosh}, {floats({4}, {-1e30, -3, 0.5, 1})}), {true, true, true, false});
+}
+
 TEST(Value, OfMagnitudesOfEveryType) {
   const auto abs = [](DType dtype, const std::vector<double>& x) {
     return elements(value_of(UnaryOperator{UnaryKind::abs}, {Tensor::of(dtype, {3}, x)}));
