@@ -158,6 +158,22 @@ TEST(Definition, ReadsAConstantOpAsALiteral) {
             "return half\n");
 }
 
+/// What a GELU multiplies with x, however large that is.
+TEST(Definition, OfOnePlusAnErrorFunctionVanishesFarBelow) {
+  const Tensor x = floats({4}, {-1e30, -20, -3, 20});
+  ComputeDag dag;
+  const OpId in = dag.add({"x", DType::f32, {4}, Placeholder{}});
+  const OpId one = dag.add({"one", DType::f32, {}, Element{.body = float_const(1)}});
+  const OpId erf = *define(dag, UnaryOperator{UnaryKind::erf}, {in}, {x.type()}, x.type(), "erf");
+  dag.outputs = {*define(dag, BinaryOperator{BinaryKind::add}, {erf, one}, {x.type(), f32({})}, x.type(), "sum")};
+  const auto sum = evaluate(dag, {x});
+  ASSERT_TRUE(sum.ok()) << sum.error().message;
+  EXPECT_EQ(sum->front().get(0), 0);
+  EXPECT_LT(sum->front().get(1), 1e-40);
+  EXPECT_NEAR(sum->front().get(2), std::erfc(3.0), 1e-9);
+  EXPECT_EQ(sum->front().get(3), 2);
+}
+
 TEST(Definition, OfTheTanhOfASoftplusIsAQuotientOfOneExponential) {
   const auto mish_of = [](bool in_steps, const Tensor& x) {
     ComputeDag dag;

@@ -69,10 +69,10 @@ Expr one_plus_erf(const Expr& x) {
   static constexpr double kTerms[] = {-1.128379962,     -0.6365994632,   -0.10291034,     0.01952883856,
                                       -0.0003792060589, -0.001248801498, 0.0004600855529, -8.471423229e-5,
                                       8.290738478e-6,   -3.413750769e-7};
-  const Expr t = min(absolute(x), like(x, 5));
+  const Expr magnitude = absolute(x), t = min(magnitude, like(x, 5));
   Expr sum = like(x, std::end(kTerms)[-1]);
   for (std::size_t k = std::size(kTerms) - 1; k-- > 0;) sum = sum * t + like(x, kTerms[k]);
-  const Expr complement = call(MathFn::exp, {sum * t});
+  const Expr complement = call(MathFn::exp, {sum * magnitude});  // beyond 5 it goes on to 0
   return select(x < like(x, 0), complement, like(x, 2) - complement);
 }
 
