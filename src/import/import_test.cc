@@ -130,6 +130,124 @@ TEST(ImportOnnx, AnOutputThatNobodyReadsNeedNotBeComputed) {
   model.outputs.push_back("more");
   EXPECT_EQ(failure(import_onnx(model, {})), "Identity_0: output 1 of Identity is not supported");
 }
+/// A function "local.F" of `nodes`, which give "Y".
+OnnxFunction function_of(std::vector<std::string> inputs, std::vector<OnnxNode> nodes) {
+  OnnxFunction function;
+  function.opset = 13;
+  function.body.inputs = std::move(inputs);
+  function.body.outputs = {"Y"};
+  function.body.nodes = std::move(nodes);
+  return function;
+}
+/// "v0" is what F makes of "x".
+OnnxModel calling(OnnxFunction function, std::vector<OnnxAttribute> attributes = {}) {
+  OnnxModel model = chain({{"F", {"x"}}});
+  model.nodes[0].domain = "local";
+  model.nodes[0].attributes = std::move(attributes);
+  model.functions[{"local", "F", ""}] = std::move(function);
+  return model;
+}
+std::string text_of(const OnnxModel& model) {
+  const Result<Graph> graph = import_onnx(model, {});
+  return graph.ok() ? to_text(*graph) : graph.error().message;
+}
+
+TEST(ImportFunction, ItsBodyStandsWhereItIsCalled) {
+  // The body's names are its own: "x" in it is not the model's.
+  OnnxModel model = calling(function_of({"X"}, {{"", "Exp", "", {"X"}, {"x"}, {}}, {"", "Neg", "", {"x"}, {"Y"}, {}}}));
+  model.nodes.push_back({"again", "F", "local", {"v0"}, {"v1"}, {}});
+  model.nodes.push_back({"", "Add", "", {"v1", "x"}, {"v2"}, {}});
+  model.outputs = {"v2"};
+  EXPECT_EQ(text_of(model),
+            "graph \n"
+            "input x: f32[2]\n"
+            "x_1: f32[2] = exp(x)  # F_0/Exp_0\n"
+            "Y: f32[2] = neg(x_1)  # F_0/Neg_1\n"
+            "x_2: f32[2] = exp(Y)  # again/Exp_0\n"
+            "Y_1: f32[2] = neg(x_2)  # again/Neg_1\n"
+            "v2: f32[2] = add(Y_1, x)  # Add_2\n"
+            "output v2\n");
+  model.functions.begin()->second.body.nodes[1].inputs = {"v0"};
+  EXPECT_EQ(text_of(model), "F_0/Neg_1: reads \"v0\", which nothing before it defines");
+}
+TEST(ImportFunction, ItsAttributesComeFromTheCallOrItsDefaults) {
+  const OnnxAttribute alpha{"alpha", OnnxAttribute::Reference{"slope"}};
+  OnnxFunction function = function_of({"X"}, {{"", "LeakyRelu", "", {"X"}, {"Y"}, {alpha}}});
+  function.attributes = {"slope"};
+  const auto slope = [&](std::vector<OnnxAttribute> given) {
+    const std::string text = text_of(calling(function, std::move(given)));
+    const std::size_t at = text.find("alpha=");
+    return at == std::string::npos ? text : text.substr(at, text.find(' ', at) - at);
+  };
+  EXPECT_EQ(slope({{"slope", 0.5}}), "alpha=0.5");
+  EXPECT_EQ(slope({}), "alpha=0.01") << "the default of LeakyRelu";
+  EXPECT_EQ(slope({{"slope", std::int64_t{1}}}),
+            "F_0/LeakyRelu_0: attribute \"slope\" is an integer; expected a number");
+  EXPECT_EQ(slope({{"angle", 0.5}}), "F_0: attribute \"angle\" is not one of F in operator set 13");
+  EXPECT_EQ(slope({{"slope", std::make_shared<const OnnxSubgraph>()}}),
+            "F_0: gives the function \"F\" a graph as attribute \"slope\"; this is not supported");
+  function.defaults = {{"slope", 0.25}};
+  EXPECT_EQ(slope({}), "alpha=0.25");
+  EXPECT_EQ(slope({{"slope", 0.5}}), "alpha=0.5");
+}
+TEST(ImportFunction, AnInputThatIsLeftOutIsLeftOutInTheBody) {
+  OnnxModel model = calling(function_of({"X", "low", "high"}, {{"", "Clip", "", {"X", "low", "high"}, {"Y"}, {}}}));
+  model.initializers = {{"six", Tensor::of<double>(DType::f32, {}, {6})}};
+  model.nodes[0].inputs = {"x", "", "six"};
+  EXPECT_NE(text_of(model).find("= clip(x) high=6"), std::string::npos) << text_of(model);
+  model.nodes[0].inputs = {"", "", "six"};
+  EXPECT_EQ(text_of(model), "F_0/Clip_0: input 0 of Clip is left out");
+  model.nodes[0].inputs = {"x", "six", "six", "six"};
+  EXPECT_EQ(text_of(model), "F_0: has 4 inputs and 1 outputs; the function \"F\" has 3 and 1");
+}
+TEST(ImportFunction, CallsOthersAndIsOfItsOwnOperatorSet) {
+  OnnxModel model = calling(function_of({"X"}, {{"", "G", "local", {"X"}, {"Y"}, {}}}));
+  OnnxFunction old = function_of({"X"}, {{"", "Softmax", "", {"X"}, {"Y"}, {}}});
+  old.opset = 11;
+  model.functions[{"local", "G", ""}] = old;
+  model.inputs[0].dimensions = std::vector<OnnxDimension>{{2, ""}, {3, ""}, {4, ""}};
+  EXPECT_NE(text_of(model).find("softmax(F_0/G_0/Softmax_0/flat) axis=1"), std::string::npos) << text_of(model);
+  model.nodes[0].overload = "wide";
+  EXPECT_EQ(text_of(model), "this operator is not supported in operator set 13: local.F");
+  model.nodes[0].overload = "";
+  model.functions.begin()->second.body.nodes.push_back({"", "Foo", "", {"X"}, {"z"}, {}});
+  EXPECT_EQ(text_of(model), "this operator is not supported in operator set 13: Foo");
+}
+TEST(ImportFunction, BranchesInItsBodyReadItsNames) {
+  auto branch = std::make_shared<OnnxSubgraph>();
+  branch->outputs = {"z"};
+  branch->nodes = {{"", "LeakyRelu", "", {"X"}, {"z"}, {{"alpha", OnnxAttribute::Reference{"slope"}}}}};
+  OnnxNode choice{"", "If", "", {"c"}, {"Y"}, {}, {"X"}};
+  choice.attributes = {{"then_branch", std::shared_ptr<const OnnxSubgraph>(branch)},
+                       {"else_branch", std::shared_ptr<const OnnxSubgraph>(branch)}};
+  OnnxFunction function = function_of({"X", "c"}, {choice});
+  function.attributes = {"slope"};
+  OnnxModel model = calling(function, {{"slope", 0.5}});
+  model.initializers = {{"yes", Tensor::of<double>(DType::boolean, {}, {1})}};
+  model.nodes[0].inputs = {"x", "yes"};
+  EXPECT_NE(text_of(model).find("leaky_relu(x) alpha=0.5"), std::string::npos) << text_of(model);
+}
+TEST(ImportFunction, RefusesWhatNeverEnds) {
+  EXPECT_EQ(text_of(calling(function_of({"X"}, {{"", "F", "local", {"X"}, {"Y"}, {}}}))),
+            "F_0/F_0: the function \"F\" calls itself");
+  EXPECT_EQ(text_of(calling(function_of({"X"}, {{"", "Relu", "", {"X"}, {"Z"}, {}}}))),
+            "F_0: nothing defines output \"Y\" of F");
+  // Each function calls the next one twice.
+  OnnxModel model = calling({});
+  const auto name = [](int i) { return i == 0 ? std::string("F") : "F" + std::to_string(i); };
+  const auto chain_of = [&](int length, int calls) {
+    for (int i = 0; i < length; ++i) {
+      OnnxFunction f = function_of({"Y"}, {});
+      const std::string op = i + 1 < length ? name(i + 1) : "Identity", domain = i + 1 < length ? "local" : "";
+      for (int k = 0; k < calls; ++k) f.body.nodes.push_back({"n", op, domain, {"Y"}, {"Y"}, {}});
+      model.functions[{"local", name(i), ""}] = f;
+    }
+    const std::string text = text_of(model);
+    return text.substr(text.rfind(": ") + 2);
+  };
+  EXPECT_EQ(chain_of(40, 2), "functions, branches and loops become more than 524288 nodes");
+  EXPECT_EQ(chain_of(100, 1), "stands in 64 bodies; no more are supported");
+}
 TEST(ImportOnnx, BindsOneSymbolEverywhere) {
   OnnxModel model = chain({{"Add", {"x", "w"}}});
   model.inputs = {{"x", DType::f32, std::vector<OnnxDimension>{{{}, "batch"}, {{}, "n"}}},

@@ -18,13 +18,26 @@ struct Model {
   std::vector<TensorType> input_types;
 };
 
-/// Operators without an importer, each once, all in one sentence.
+bool is_known(const OnnxModel& model, const OnnxNode& node, std::int64_t opset) {
+  return called_function(model, node) != nullptr || (node.domain.empty() && find_importer(node.op, opset) != nullptr);
+}
+
+/// Operators without an importer, in the model and in the functions that it calls, each once, all in one sentence.
 Status check_operators(const Model& model) {
   std::set<std::string> missing;
-  for (std::size_t index : model.order) {
-    const OnnxNode& node = model.onnx.nodes[index];
-    if (node.domain.empty() && find_importer(node.op, model.onnx.opset) != nullptr) continue;
+  std::set<const OnnxFunction*> called;
+  std::vector<const OnnxFunction*> pending;
+  const auto look_at = [&](const OnnxNode& node, std::int64_t opset) {
+    const OnnxFunction* function = called_function(model.onnx, node);
+    if (function != nullptr && called.insert(function).second) pending.push_back(function);
+    if (is_known(model.onnx, node, opset)) return;
     missing.insert(node.domain.empty() ? node.op : node.domain + "." + node.op);
+  };
+  for (std::size_t index : model.order) look_at(model.onnx.nodes[index], model.onnx.opset);
+  while (!pending.empty()) {
+    const OnnxFunction& function = *pending.back();
+    pending.pop_back();
+    for (const OnnxNode& node : function.body.nodes) look_at(node, function.opset);
   }
   if (missing.empty()) return ok_status();
   std::string names;
@@ -34,13 +47,13 @@ Status check_operators(const Model& model) {
 }
 
 /// Operators without an importer in the bodies of branches and loops: whether those are needed shows later.
-void find_missing(const std::vector<OnnxNode>& nodes, std::int64_t opset, bool inner, std::set<std::string>& missing) {
+void find_missing(const OnnxModel& model, const std::vector<OnnxNode>& nodes, bool inner,
+                  std::set<std::string>& missing) {
   for (const OnnxNode& node : nodes) {
-    const bool known = node.domain.empty() && find_importer(node.op, opset) != nullptr;
-    if (inner && !known) missing.insert(node.op);
+    if (inner && !is_known(model, node, model.opset)) missing.insert(node.op);
     for (const OnnxAttribute& attribute : node.attributes) {
       const auto* body = std::get_if<std::shared_ptr<const OnnxSubgraph>>(&attribute.value);
-      if (body != nullptr) find_missing((*body)->nodes, opset, true, missing);
+      if (body != nullptr) find_missing(model, (*body)->nodes, true, missing);
     }
   }
 }
@@ -48,7 +61,7 @@ void find_missing(const std::vector<OnnxNode>& nodes, std::int64_t opset, bool i
 /// The error, and what in bodies would have failed too.
 Error explained(const Model& model, Error error) {
   std::set<std::string> missing;
-  find_missing(model.onnx.nodes, model.onnx.opset, false, missing);
+  find_missing(model.onnx, model.onnx.nodes, false, missing);
   std::string names;
   for (const std::string& name : missing) {
     if (error.message.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
@@ -147,10 +160,10 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
   for (const NamedTensor& initializer : model.onnx.initializers) {
     out.define(initializer.name, out.graph.add_constant(initializer.name, initializer.tensor));
   }
+  const OnnxScope scope{model.onnx, model.onnx.opset, nullptr, nullptr, {}};
   for (std::size_t index : model.order) {
-    const OnnxNode& node = model.onnx.nodes[index];
-    OnnxSite site(out, node, node_label(model.onnx, index), model.onnx.opset);
-    const Status status = site.import_by(*find_importer(node.op, model.onnx.opset));
+    OnnxSite site(out, model.onnx.nodes[index], node_label(model.onnx, index), scope);
+    const Status status = site.import();
     needed = out.needed_values;
     if (!status.ok()) return status.error();
   }

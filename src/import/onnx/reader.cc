@@ -148,6 +148,10 @@ Result<OnnxAttribute> decode_attribute(const onnx::AttributeProto& proto, const 
                                        const std::string& what) {
   using Proto = onnx::AttributeProto;
   OnnxAttribute attribute{proto.name(), {}};
+  if (!proto.ref_attr_name().empty()) {
+    attribute.value = OnnxAttribute::Reference{proto.ref_attr_name()};
+    return attribute;
+  }
   switch (proto.type()) {
     case Proto::INT:
       attribute.value = static_cast<std::int64_t>(proto.i());
@@ -183,11 +187,33 @@ Result<OnnxAttribute> decode_attribute(const onnx::AttributeProto& proto, const 
 
 void find_captured(const OnnxSubgraph& graph, std::vector<std::string>& captured);
 
+std::string standard_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+
+/// The texts of a field that the protobuf classes do not know yet: they are of an older version of the standard.
+template <typename Proto>
+std::vector<std::string> newer_field(const Proto& proto, int number) {
+  std::vector<std::string> texts;
+  const auto& fields = proto.unknown_fields();
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const auto& field = fields.field(i);
+    const bool text = field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED;
+    if (text && field.number() == number) texts.push_back(field.length_delimited());
+  }
+  return texts;
+}
+
+template <typename Proto>
+std::string overload_of(const Proto& proto, int number) {
+  const std::vector<std::string> texts = newer_field(proto, number);
+  return texts.empty() ? "" : texts.back();
+}
+
 Result<OnnxNode> decode_node(const onnx::NodeProto& proto, int index, const std::string& directory) {
   OnnxNode node;
   node.name = proto.name();
   node.op = proto.op_type();
-  node.domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
+  node.domain = standard_domain(proto.domain());
+  node.overload = overload_of(proto, 8);
   node.inputs.assign(proto.input().begin(), proto.input().end());
   node.outputs.assign(proto.output().begin(), proto.output().end());
   const std::string what = node.name.empty() ? node.op + "_" + std::to_string(index) : node.name;
@@ -249,13 +275,45 @@ OnnxInput decode_input(const onnx::ValueInfoProto& proto) {
   return input;
 }
 
-Result<std::int64_t> standard_opset(const onnx::ModelProto& proto, const std::string& what) {
-  std::int64_t opset = 0;
+template <typename Proto>
+Result<std::int64_t> standard_opset(const Proto& proto, const std::string& what, std::int64_t fallback = 0) {
+  std::int64_t opset = fallback;
   for (const auto& import : proto.opset_import()) {
     if (import.domain().empty() || import.domain() == "ai.onnx") opset = import.version();
   }
   if (opset >= 1 && opset <= 24) return opset;
   return Error{what + ": uses operator set " + std::to_string(opset) + " of ONNX; 1 to 24 are supported"};
+}
+
+/// `opset`: the model's, for a function that names none.
+Result<OnnxFunction> decode_function(const onnx::FunctionProto& proto, const std::string& what, std::int64_t opset,
+                                     const std::string& directory) {
+  OnnxFunction function;
+  WHET_TRY(function.opset, standard_opset(proto, what, opset));
+  function.attributes.assign(proto.attribute().begin(), proto.attribute().end());
+  for (const std::string& bytes : newer_field(proto, 11)) {
+    onnx::AttributeProto attribute;
+    if (!attribute.ParseFromString(bytes)) return Error{what + ": a default of its attributes is damaged"};
+    WHET_TRY(OnnxAttribute decoded, decode_attribute(attribute, directory, what));
+    function.defaults.push_back(std::move(decoded));
+  }
+  for (int i = 0; i < proto.node_size(); ++i) {
+    WHET_TRY(OnnxNode node, decode_node(proto.node(i), i, directory));
+    function.body.nodes.push_back(std::move(node));
+  }
+  function.body.inputs.assign(proto.input().begin(), proto.input().end());
+  function.body.outputs.assign(proto.output().begin(), proto.output().end());
+  return function;
+}
+
+Status decode_functions(const onnx::ModelProto& proto, const std::string& directory, OnnxModel& model) {
+  for (const auto& function : proto.functions()) {
+    const OnnxFunctionName name{standard_domain(function.domain()), function.name(), overload_of(function, 13)};
+    const std::string what = "function \"" + function.name() + "\"";
+    WHET_TRY(OnnxFunction decoded, decode_function(function, what, model.opset, directory));
+    if (!model.functions.emplace(name, std::move(decoded)).second) return Error{what + " stands twice in the file"};
+  }
+  return ok_status();
 }
 
 Result<OnnxModel> decode_model(onnx::ModelProto& proto, const std::string& directory, const std::string& what) {
@@ -281,6 +339,7 @@ Result<OnnxModel> decode_model(onnx::ModelProto& proto, const std::string& direc
     if (!initialized.contains(input.name())) model.inputs.push_back(decode_input(input));
   }
   for (const auto& output : graph.output()) model.outputs.push_back(output.name());
+  WHET_RETURN_IF_ERROR(decode_functions(proto, directory, model));
   return model;
 }
 
@@ -297,6 +356,12 @@ Result<onnx::ModelProto> parse_model_proto(std::string_view bytes, const std::st
 }
 
 }  // namespace
+
+const OnnxFunction* called_function(const OnnxModel& model, const OnnxNode& node) {
+  if (model.functions.empty()) return nullptr;
+  const auto found = model.functions.find({node.domain, node.op, node.overload});
+  return found == model.functions.end() ? nullptr : &found->second;
+}
 
 Result<OnnxModel> parse_onnx(std::string_view bytes, const std::string& directory, const std::string& what) {
   WHET_TRY(onnx::ModelProto proto, parse_model_proto(bytes, what));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,8 +24,12 @@ struct OnnxAttribute {
   struct Other {
     std::string kind;
   };
+  /// In the body of a function: what the call gives under this name.
+  struct Reference {
+    std::string name;
+  };
   std::variant<std::int64_t, double, std::string, Tensor, std::vector<std::int64_t>, std::vector<double>,
-               std::vector<std::string>, Other, std::shared_ptr<const OnnxSubgraph>>
+               std::vector<std::string>, Other, std::shared_ptr<const OnnxSubgraph>, Reference>
       value;
 };
 
@@ -34,13 +39,27 @@ struct OnnxNode {
   std::vector<std::string> inputs, outputs;  ///< "" where an optional one is left out
   std::vector<OnnxAttribute> attributes;
   std::vector<std::string> captured;  ///< names that its subgraphs read from around them
+  std::string overload;               ///< which one of several functions of the same name; mostly empty
 };
 
-/// The body of an If, a Loop or a Scan. Its nodes stand in order.
+/// The body of an If, a Loop, a Scan or a function. Its nodes stand in order.
 struct OnnxSubgraph {
   std::vector<OnnxNode> nodes;
   std::vector<NamedTensor> initializers;
   std::vector<std::string> inputs, outputs;
+};
+
+struct OnnxFunctionName {
+  std::string domain, op, overload;
+  friend auto operator<=>(const OnnxFunctionName&, const OnnxFunctionName&) = default;
+};
+
+/// An operator that the model itself defines. A node that names it stands for the body.
+struct OnnxFunction {
+  std::int64_t opset = 0;               ///< of the standard's operators in the body
+  std::vector<std::string> attributes;  ///< that a call may give; those left out and without a default are absent
+  std::vector<OnnxAttribute> defaults;
+  OnnxSubgraph body;
 };
 
 struct OnnxDimension {
@@ -61,7 +80,11 @@ struct OnnxModel {
   std::vector<NamedTensor> initializers;
   std::vector<OnnxInput> inputs;  ///< without those that are initializers
   std::vector<std::string> outputs;
+  std::map<OnnxFunctionName, OnnxFunction> functions;
 };
+
+/// The function of the model that a node calls, or null where it names an operator of the standard.
+const OnnxFunction* called_function(const OnnxModel&, const OnnxNode&);
 
 /// Reads a model; external data lies beside the file. Errors name the file, and the tensor or node at fault.
 Result<OnnxModel> read_onnx(const std::string& path);

@@ -32,7 +32,7 @@ std::string raw(const std::vector<T>& values) {
 // Field numbers of TensorProto, ModelProto and GraphProto.
 constexpr int kDims = 1, kType = 2, kFloats = 4, kInt32s = 5, kInt64s = 7, kName = 8, kRaw = 9, kExternal = 13,
               kLocation = 14;
-constexpr int kGraph = 7, kOpset = 8, kNode = 1, kInitializer = 5, kOutput = 12;
+constexpr int kGraph = 7, kOpset = 8, kNode = 1, kInitializer = 5, kOutput = 12, kFunction = 25;
 
 std::string parsed(const std::string& proto) {
   const auto named = parse_tensor_proto(proto, "t");
@@ -123,6 +123,34 @@ TEST(ReadOnnx, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(failure(model_of(kTensor, 25)), "m.onnx: uses operator set 25 of ONNX; 1 to 24 are supported");
   EXPECT_EQ(failure(text(kOpset, number(2, 13))), "m.onnx: not an ONNX model (it holds no graph)");
   EXPECT_EQ(failure(model_of(kTensor, 13, text(kInitializer, kTensor))), "initializer \"w\" stands twice in the file");
+}
+TEST(ReadOnnx, ReadsTheFunctionsOfTheModel) {
+  // Fields of FunctionProto: name 1, input 4, output 5, attribute 6, node 7, opset 9, domain 10, default 11, overload 13.
+  // Of NodeProto: input 1, output 2, op 4, attribute 5, overload 8; of AttributeProto: name 1, number 2, type 20,
+  // reference 21.
+  const std::string number_half = varint(2 << 3 | 5) + raw<float>({0.5f});
+  const std::string reference = text(1, "alpha") + text(21, "slope") + number(20, 1);
+  const std::string node = text(1, "X") + text(2, "Y") + text(4, "LeakyRelu") + text(5, reference) + text(8, "o");
+  const std::string function = text(1, "F") + text(4, "X") + text(5, "Y") + text(6, "angle") + text(7, node) +
+                               text(9, number(2, 11)) + text(10, "local") +
+                               text(11, text(1, "slope") + number_half + number(20, 1)) + text(13, "wide");
+  const std::string model = model_of(kTensor) + text(kFunction, function);
+  const auto read = parse_onnx(model, "", "m.onnx");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const OnnxFunction& f = read->functions.at({"local", "F", "wide"});
+  EXPECT_EQ(f.opset, 11);
+  EXPECT_EQ(f.attributes, std::vector<std::string>{"angle"});
+  ASSERT_EQ(f.defaults.size(), 1u);
+  EXPECT_EQ(std::get<double>(f.defaults[0].value), 0.5);
+  EXPECT_EQ(f.body.inputs, std::vector<std::string>{"X"});
+  EXPECT_EQ(f.body.outputs, std::vector<std::string>{"Y"});
+  EXPECT_EQ(f.body.nodes.at(0).overload, "o");
+  EXPECT_EQ(std::get<OnnxAttribute::Reference>(f.body.nodes.at(0).attributes.at(0).value).name, "slope");
+  EXPECT_EQ(failure(model + text(kFunction, function)), "function \"F\" stands twice in the file");
+  EXPECT_EQ(failure(model_of(kTensor) + text(kFunction, text(1, "F") + text(9, number(2, 99)))),
+            "function \"F\": uses operator set 99 of ONNX; 1 to 24 are supported");
+  EXPECT_EQ(failure(model_of(kTensor) + text(kFunction, text(1, "F") + text(11, "\xff"))),
+            "function \"F\": a default of its attributes is damaged");
 }
 TEST(ReadOnnx, RefusesDeepNesting) {
   // A node whose attribute holds a graph with a node whose attribute ... (fields: attribute 5, type 20, graph 6).

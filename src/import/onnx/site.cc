@@ -15,6 +15,7 @@ std::string kind_of(const OnnxAttribute& attribute) {
   static constexpr const char* kKinds[] = {"an integer",         "a number",          "a text",         "a tensor",
                                            "a list of integers", "a list of numbers", "a list of texts"};
   if (attribute.value.index() == 8) return "a graph";
+  if (std::holds_alternative<OnnxAttribute::Reference>(attribute.value)) return "a reference outside of a function";
   if (const auto* other = std::get_if<OnnxAttribute::Other>(&attribute.value)) return "of kind " + other->kind;
   return kKinds[attribute.value.index()];
 }
@@ -60,6 +61,12 @@ Status OnnxGraph::check_growth(const std::string& node_name) const {
   if (graph.values.size() <= kMostValues && made_bytes_ <= kMostMadeBytes) return ok_status();
   return Error{node_name + ": the network grows beyond " + std::to_string(kMostValues) +
                " values, or beyond 1 GiB of constants that its operators make"};
+}
+
+Status OnnxGraph::count_inlined(const std::string& node_name) {
+  constexpr std::int64_t kMostNodes = std::int64_t{1} << 19;
+  if (++inlined_nodes_ <= kMostNodes) return ok_status();
+  return Error{node_name + ": functions, branches and loops become more than " + std::to_string(kMostNodes) + " nodes"};
 }
 
 ValueId OnnxGraph::add_input(const std::string& name, TensorType type) {
@@ -126,22 +133,32 @@ std::vector<std::string> OnnxGraph::inputs_behind(ValueId id) const {
   return names;
 }
 
-OnnxSite::OnnxSite(OnnxGraph& graph, const OnnxNode& node, std::string name, std::int64_t opset, bool inner)
+OnnxSite::OnnxSite(OnnxGraph& graph, const OnnxNode& node, std::string name, const OnnxScope& scope, bool inner)
     : graph_(graph),
       node_(node),
       name_(std::move(name)),
-      opset_(opset),
+      scope_(scope),
       attribute_read_(node.attributes.size(), false),
       inner_(inner) {
   for (const std::string& input : node.inputs) inputs_.push_back(input.empty() ? ValueId() : graph.find(input));
   while (!inputs_.empty() && !inputs_.back().valid()) inputs_.pop_back();
 }
 
-Status OnnxSite::import_by(const OnnxImporter& importer) {
-  if (!importer.takes_sequences) WHET_RETURN_IF_ERROR(expect_tensors());
-  WHET_RETURN_IF_ERROR(importer.import(*this));
+Status OnnxSite::import() {
+  const OnnxFunction* function = called_function(scope_.model, node_);
+  WHET_RETURN_IF_ERROR(function != nullptr ? call(*function) : import_standard());
   WHET_RETURN_IF_ERROR(finish());
   return graph_.check_growth(name_);
+}
+
+Status OnnxSite::import_standard() {
+  const OnnxImporter* importer = node_.domain.empty() ? find_importer(node_.op, opset()) : nullptr;
+  if (importer == nullptr) {
+    return error("this operator is not supported in operator set " + std::to_string(opset()) + ": " +
+                 (node_.domain.empty() ? "" : node_.domain + ".") + node_.op);
+  }
+  if (!importer->takes_sequences) WHET_RETURN_IF_ERROR(expect_tensors());
+  return importer->import(*this);
 }
 
 Status OnnxSite::expect_tensors() const {
@@ -226,14 +243,21 @@ const OnnxAttribute* OnnxSite::find(std::string_view attribute) {
   for (std::size_t i = 0; i < node_.attributes.size(); ++i) {
     if (node_.attributes[i].name != attribute) continue;
     attribute_read_[i] = true;
-    return &node_.attributes[i];
+    return resolved(node_.attributes[i]);
   }
   return nullptr;
 }
 
+const OnnxAttribute* OnnxSite::resolved(const OnnxAttribute& attribute) const {
+  const auto* reference = std::get_if<OnnxAttribute::Reference>(&attribute.value);
+  if (reference == nullptr || scope_.function == nullptr) return &attribute;
+  const auto found = scope_.attributes.find(reference->name);
+  return found == scope_.attributes.end() ? nullptr : found->second;
+}
+
 bool OnnxSite::has_attribute(std::string_view attribute) const {
   return std::any_of(node_.attributes.begin(), node_.attributes.end(),
-                     [&](const OnnxAttribute& a) { return a.name == attribute; });
+                     [&](const OnnxAttribute& a) { return a.name == attribute && resolved(a) != nullptr; });
 }
 
 Error OnnxSite::wrong_kind(const OnnxAttribute& attribute, const char* expected) const {
@@ -387,63 +411,16 @@ Result<std::shared_ptr<const OnnxSubgraph>> OnnxSite::subgraph(std::string_view 
   return wrong_kind(*found, "a graph");
 }
 
-Result<std::vector<ValueId>> OnnxSite::inlined(const OnnxSubgraph& body, const std::vector<ValueId>& inputs) {
-  std::vector<std::pair<std::string, std::optional<ValueId>>> hidden;
-  const auto define = [&](const std::string& name, ValueId id) {
-    hidden.emplace_back(name, graph_.defined(name) ? std::optional(graph_.find(name)) : std::nullopt);
-    graph_.define(name, id);
-  };
-  const auto import_body = [&]() -> Result<std::vector<ValueId>> {
-    if (inputs.size() != body.inputs.size()) {
-      return error("its body has " + std::to_string(body.inputs.size()) + " inputs; expected " +
-                   std::to_string(inputs.size()));
-    }
-    for (std::size_t i = 0; i < inputs.size(); ++i) define(body.inputs[i], inputs[i]);
-    for (const NamedTensor& initializer : body.initializers) {
-      define(initializer.name, add_constant(initializer.name, initializer.tensor));
-    }
-    const auto expect_defined = [&](const std::string& reader, const std::string& name) -> Status {
-      if (graph_.defined(name)) return ok_status();
-      return Error{reader + ": reads " + quoted(name) + ", which nothing before it defines"};
-    };
-    for (std::size_t i = 0; i < body.nodes.size(); ++i) {
-      const OnnxNode& node = body.nodes[i];
-      const std::string label = name_ + "/" + (node.name.empty() ? node.op + "_" + std::to_string(i) : node.name);
-      const OnnxImporter* importer = node.domain.empty() ? find_importer(node.op, opset_) : nullptr;
-      if (importer == nullptr) {
-        return Error{label + ": this operator is not supported in operator set " + std::to_string(opset_) + ": " +
-                     (node.domain.empty() ? "" : node.domain + ".") + node.op};
-      }
-      for (const std::string& name : node.inputs)
-        if (!name.empty()) WHET_RETURN_IF_ERROR(expect_defined(label, name));  // an input may be left out
-      for (const std::string& name : node.captured) WHET_RETURN_IF_ERROR(expect_defined(label, name));
-      for (const std::string& name : node.outputs) {
-        hidden.emplace_back(name, graph_.defined(name) ? std::optional(graph_.find(name)) : std::nullopt);
-      }
-      OnnxSite site(graph_, node, label, opset_, true);
-      WHET_RETURN_IF_ERROR(site.import_by(*importer));
-    }
-    std::vector<ValueId> outputs;
-    for (const std::string& name : body.outputs) {
-      WHET_RETURN_IF_ERROR(expect_defined(name_, name));
-      outputs.push_back(graph_.find(name));
-    }
-    return outputs;
-  };
-  Result<std::vector<ValueId>> outputs = import_body();
-  for (auto name = hidden.rbegin(); name != hidden.rend(); ++name) graph_.restore(name->first, name->second);
-  return outputs;
-}
-
 Status OnnxSite::finish() const {
   for (std::size_t i = 0; i < attribute_read_.size(); ++i) {
     if (!attribute_read_[i]) {
       return error("attribute " + quoted(node_.attributes[i].name) + " is not one of " + node_.op +
-                   " in operator set " + std::to_string(opset_));
+                   " in operator set " + std::to_string(opset()));
     }
   }
   for (std::size_t i = 0; i < node_.outputs.size(); ++i) {
-    if (wants_output(i) && graph_.is_read(node_.outputs[i]) && !graph_.defined(node_.outputs[i])) {
+    // In a body, whoever reads the output says so.
+    if (!inner_ && wants_output(i) && graph_.is_read(node_.outputs[i]) && !graph_.defined(node_.outputs[i])) {
       return error("output " + std::to_string(i) + " of " + node_.op + " is not supported");
     }
   }

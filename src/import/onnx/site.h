@@ -1,12 +1,14 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -48,6 +50,12 @@ class OnnxGraph {
   const std::vector<ValueId>* sequence(ValueId id) const;
   /// A small file may hold much: loops, steps and masks. Behind each node the growth is looked at.
   Status check_growth(const std::string& node_name) const;
+  /// Before each node of a body: functions that call others twice double, though they may add no value.
+  Status count_inlined(const std::string& node_name);
+  /// The values by their names, in exchange for others: the body of a function sees its own alone.
+  using ValuesByName = std::unordered_map<std::string, ValueId>;
+  ValuesByName exchange_values(ValuesByName values) { return std::exchange(values_, std::move(values)); }
+  int depth = 0;  ///< bodies within bodies
   /// A name that no value has yet: `name`, or with a number behind it.
   std::string unique_value_name(const std::string& name) { return unique(name, value_names_); }
   /// Names of the graph's inputs whose values `id` is computed from.
@@ -62,26 +70,33 @@ class OnnxGraph {
   };
   static std::string unique(const std::string& name, Names& taken);
 
-  std::unordered_map<std::string, ValueId> values_;
+  ValuesByName values_;
   std::unordered_map<std::int32_t, std::vector<ValueId>> sequences_;
   Names value_names_, node_names_, read_names_;
-  std::int64_t folded_bytes_ = 0, made_bytes_ = 0;
+  std::int64_t folded_bytes_ = 0, made_bytes_ = 0, inlined_nodes_ = 0;
 };
 
-struct OnnxImporter;
+/// Where nodes stand: in the model itself, or in the body of a function that a node calls.
+struct OnnxScope {
+  const OnnxModel& model;
+  std::int64_t opset;                      ///< of the standard's operators here
+  const OnnxFunction* function = nullptr;  ///< null in the model itself
+  const OnnxScope* caller = nullptr;
+  std::map<std::string, const OnnxAttribute*> attributes;  ///< that the call gives, or the function's defaults
+};
 
 /// What the importer of one node sees: its inputs as values, its attributes by type, and where its results go.
 class OnnxSite {
  public:
   /// `name`: the node's, or its operator and position ("Conv_12"). All its inputs are defined. `inner`: the node stands
   /// in a subgraph, whose names are not the graph's.
-  OnnxSite(OnnxGraph& graph, const OnnxNode& node, std::string name, std::int64_t opset, bool inner = false);
+  OnnxSite(OnnxGraph& graph, const OnnxNode& node, std::string name, const OnnxScope& scope, bool inner = false);
 
   /// Imports the node: every attribute is read, every output that something reads is given.
-  Status import_by(const OnnxImporter&);
+  Status import();
 
   const std::string& name() const { return name_; }
-  std::int64_t opset() const { return opset_; }
+  std::int64_t opset() const { return scope_.opset; }
   /// "name: sentence"
   Error error(const std::string& sentence) const { return Error{name_ + ": " + sentence}; }
 
@@ -158,14 +173,23 @@ class OnnxSite {
  private:
   /// After the importer: every attribute was read, every output that something reads was given.
   Status finish() const;
+  Status import_standard();
+  /// The body of a function in place of the node.
+  Status call(const OnnxFunction&);
+  Result<OnnxScope> scope_of(const OnnxFunction&);
+  /// Imports the nodes of a body, whose names hide those around it. An output that nothing defines is invalid.
+  Result<std::vector<ValueId>> import_body(const OnnxSubgraph&, const std::vector<ValueId>& inputs, const OnnxScope&);
+  Status import_inner(const OnnxNode&, const std::string& name, const OnnxScope&);
   Status expect_tensors() const;
   const OnnxAttribute* find(std::string_view attribute);
+  /// The attribute, what it refers to, or null where the call leaves that out.
+  const OnnxAttribute* resolved(const OnnxAttribute&) const;
   Error wrong_kind(const OnnxAttribute&, const char* expected) const;
 
   OnnxGraph& graph_;
   const OnnxNode& node_;
   std::string name_;
-  std::int64_t opset_;
+  const OnnxScope& scope_;
   std::vector<ValueId> inputs_;
   std::vector<bool> attribute_read_;
   bool inner_;

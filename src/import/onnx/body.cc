@@ -1,0 +1,118 @@
+#include <algorithm>
+
+#include "import/onnx/site.h"
+
+// The bodies of branches, loops and functions, which become part of the graph where their node stands.
+
+namespace whet {
+namespace {
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+}  // namespace
+
+Result<std::vector<ValueId>> OnnxSite::inlined(const OnnxSubgraph& body, const std::vector<ValueId>& inputs) {
+  if (inputs.size() != body.inputs.size()) {
+    return error("its body has " + std::to_string(body.inputs.size()) + " inputs; expected " +
+                 std::to_string(inputs.size()));
+  }
+  WHET_TRY(std::vector<ValueId> outputs, import_body(body, inputs, scope_));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].valid()) return error("reads " + quoted(body.outputs[i]) + ", which nothing before it defines");
+  }
+  return outputs;
+}
+
+Result<std::vector<ValueId>> OnnxSite::import_body(const OnnxSubgraph& body, const std::vector<ValueId>& inputs,
+                                                   const OnnxScope& scope) {
+  constexpr int kMostLevels = 64;
+  if (graph_.depth == kMostLevels) {
+    return error("stands in " + std::to_string(kMostLevels) + " bodies; no more are supported");
+  }
+  ++graph_.depth;
+  std::vector<std::pair<std::string, std::optional<ValueId>>> hidden;
+  const auto hide = [&](const std::string& name) {
+    hidden.emplace_back(name, graph_.defined(name) ? std::optional(graph_.find(name)) : std::nullopt);
+  };
+  const auto define = [&](const std::string& name, ValueId id) {
+    hide(name);
+    graph_.define(name, id);
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) define(body.inputs[i], inputs[i]);
+  for (const NamedTensor& initializer : body.initializers) {
+    define(initializer.name, add_constant(initializer.name, initializer.tensor));
+  }
+  Status status = ok_status();
+  for (std::size_t i = 0; i < body.nodes.size() && status.ok(); ++i) {
+    const OnnxNode& node = body.nodes[i];
+    std::for_each(node.outputs.begin(), node.outputs.end(), hide);
+    status =
+        import_inner(node, name_ + "/" + (node.name.empty() ? node.op + "_" + std::to_string(i) : node.name), scope);
+  }
+  std::vector<ValueId> outputs;
+  for (const std::string& name : body.outputs) {
+    outputs.push_back(graph_.defined(name) ? graph_.find(name) : ValueId());
+  }
+  for (auto name = hidden.rbegin(); name != hidden.rend(); ++name) graph_.restore(name->first, name->second);
+  --graph_.depth;
+  if (!status.ok()) return status.error();
+  return outputs;
+}
+
+Status OnnxSite::import_inner(const OnnxNode& node, const std::string& name, const OnnxScope& scope) {
+  WHET_RETURN_IF_ERROR(graph_.count_inlined(name));
+  const auto undefined = [&](const std::string& read) { return !read.empty() && !graph_.defined(read); };
+  for (const std::vector<std::string>* names : {&node.inputs, &node.captured}) {
+    const auto read = std::find_if(names->begin(), names->end(), undefined);
+    if (read == names->end()) continue;
+    return Error{name + ": reads " + quoted(*read) + ", which nothing before it defines"};
+  }
+  return OnnxSite(graph_, node, name, scope, true).import();
+}
+
+Result<OnnxScope> OnnxSite::scope_of(const OnnxFunction& function) {
+  for (const OnnxScope* scope = &scope_; scope != nullptr; scope = scope->caller) {
+    if (scope->function == &function) return error("the function " + quoted(node_.op) + " calls itself");
+  }
+  OnnxScope scope{scope_.model, function.opset, &function, &scope_, {}};
+  for (const OnnxAttribute& attribute : function.defaults) scope.attributes[attribute.name] = &attribute;
+  for (const OnnxAttribute& attribute : node_.attributes) {
+    const auto& own = function.attributes;
+    const bool declared =
+        scope.attributes.contains(attribute.name) || std::find(own.begin(), own.end(), attribute.name) != own.end();
+    if (!declared) continue;  // an error behind the call
+    if (const OnnxAttribute* given = find(attribute.name)) scope.attributes[attribute.name] = given;
+  }
+  for (const auto& [name, attribute] : scope.attributes) {
+    // The names that a graph reads would be those of the body.
+    if (std::holds_alternative<std::shared_ptr<const OnnxSubgraph>>(attribute->value)) {
+      return error("gives the function " + quoted(node_.op) + " a graph as attribute " + quoted(name) +
+                   "; this is not supported");
+    }
+  }
+  return scope;
+}
+
+Status OnnxSite::call(const OnnxFunction& function) {
+  const OnnxSubgraph& body = function.body;
+  if (inputs_.size() > body.inputs.size() || output_count() > body.outputs.size()) {
+    return error("has " + std::to_string(inputs_.size()) + " inputs and " + std::to_string(output_count()) +
+                 " outputs; the function " + quoted(node_.op) + " has " + std::to_string(body.inputs.size()) + " and " +
+                 std::to_string(body.outputs.size()));
+  }
+  WHET_TRY(const OnnxScope scope, scope_of(function));
+  std::vector<ValueId> inputs = inputs_;
+  inputs.resize(body.inputs.size());  // those left out are invalid, and left out in the body too
+  OnnxGraph::ValuesByName around = graph_.exchange_values({});
+  const Result<std::vector<ValueId>> outputs = import_body(body, inputs, scope);
+  graph_.exchange_values(std::move(around));
+  if (!outputs.ok()) return outputs.error();
+  for (std::size_t i = 0; i < output_count(); ++i) {
+    if (!wants_output(i)) continue;
+    if (!(*outputs)[i].valid()) return error("nothing defines output " + quoted(body.outputs[i]) + " of " + node_.op);
+    WHET_RETURN_IF_ERROR(give((*outputs)[i], i));
+  }
+  return ok_status();
+}
+
+}  // namespace whet
