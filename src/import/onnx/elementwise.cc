@@ -77,6 +77,12 @@ Status give_prelu(OnnxSite& site, ValueId slope) {
   return site.give(BinaryOperator{BinaryKind::add}, {positive, scaled});
 }
 
+/// How casts to 8-bit floats end, which are refused.
+void ignore_small_floats(OnnxSite& site) {
+  site.ignore({"saturate"});
+  if (site.opset() >= 24) site.ignore({"round_mode"});
+}
+
 }  // namespace
 
 Status import_variadic(OnnxSite& site, BinaryKind kind) {
@@ -324,7 +330,7 @@ Status import_where(OnnxSite& site) {
 
 Status import_cast_like(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  site.ignore({"saturate"});
+  ignore_small_floats(site);
   if (site.dtype(0) == site.dtype(1)) return site.give(site.in(0));
   return site.give(CastOperator{site.dtype(1)}, {site.in(0)});
 }
@@ -332,7 +338,7 @@ Status import_cast_like(OnnxSite& site) {
 Status import_cast(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_RETURN_IF_ERROR(site.expect_attribute("to"));
-  site.ignore({"saturate"});  // of 8-bit floats, which are refused below
+  ignore_small_floats(site);
   WHET_TRY(const std::int64_t to, site.integer("to", 0));
   const auto dtype = dtype_of_onnx(to);
   if (!dtype) {

@@ -115,6 +115,43 @@ TEST(QLinear, SaysWhatIsWrong) {
             "n: the weights are u8[1x1]; expected output channels, channels of a group and spatial dimensions");
 }
 
+TEST(QuantizeLinear, IsToTheTypeAndInThePrecisionThatItNames) {
+  const In x = fed(f32_of({4}, {1.5, -1.25, 100, -100})), half = scalar(0.5);
+  EXPECT_EQ(computed("QuantizeLinear", 21, {x, half}), "u8[4] {3, 0, 200, 0}");
+  EXPECT_EQ(computed("QuantizeLinear", 21, {x, half}, {set("output_dtype", 3)}), "i8[4] {3, -2, 127, -128}");
+  EXPECT_EQ(computed("QuantizeLinear", 21, {x, half, i8({}, {1})}, {set("output_dtype", 3)}),
+            "i8[4] {4, -1, 127, -128}");
+  EXPECT_EQ(computed("QuantizeLinear", 23, {x, half}, {set("precision", 11)}), "u8[4] {3, 0, 200, 0}");
+  EXPECT_EQ(
+      computed("QuantizeLinear", 21, {fed(Tensor::of<double>(DType::i32, {3}, {1, -7, 1000})), half, u8({}, {3})}),
+      "u8[3] {5, 0, 255}");
+  // 2049 is no half; the division is in the type of the scale.
+  EXPECT_EQ(computed("QuantizeLinear", 23, {fed(Tensor::of<double>(DType::f16, {2}, {2048, -3})), scalar(16)}),
+            "u8[2] {128, 0}");
+}
+
+TEST(QuantizeLinear, SaysWhatIsWrong) {
+  const In x = f32({4}), half = scalar(0.5);
+  EXPECT_EQ(computed("QuantizeLinear", 21, {x, half}, {set("output_dtype", 4)}),
+            "n: attribute \"output_dtype\" is UINT16; this type is not supported");
+  EXPECT_EQ(computed("QuantizeLinear", 21, {x, half}, {set("output_dtype", 7)}),
+            "n: quantizes to i64 with no zero point; expected u8 or i8 for both");
+  EXPECT_EQ(computed("QuantizeLinear", 21, {x, half, u8({}, {1})}, {set("output_dtype", 3)}),
+            "n: quantizes to i8 with the zero point u8[scalar]; expected u8 or i8 for both");
+  EXPECT_EQ(computed("QuantizeLinear", 21, {x, u8({}, {1})}), "n: divides by u8[scalar]; expected floats");
+  EXPECT_EQ(computed("DequantizeLinear", 23, {fed(u8({1}, {1})), half}, {set("output_dtype", 6)}),
+            "n: gives i32; expected floats");
+}
+
+TEST(DequantizeLinear, GivesTheTypeThatItNames) {
+  const In x = fed(u8({2}, {6, 2})), half = scalar(0.5), zero = u8({}, {3});
+  EXPECT_EQ(computed("DequantizeLinear", 23, {x, half, zero}), "f32[2] {1.500000, -0.500000}");
+  EXPECT_EQ(computed("DequantizeLinear", 23, {x, half, zero}, {set("output_dtype", 10)}),
+            "f16[2] {1.500000, -0.500000}");
+  EXPECT_EQ(computed("DequantizeLinear", 23, {x, half, zero}, {set("output_dtype", 11)}),
+            "f64[2] {1.500000, -0.500000}");
+}
+
 TEST(ReverseSequence, TurnsTheBeginningOfEachSequence) {
   // Steps of two sequences, of lengths 2 and 3.
   const Tensor steps = f32_of({3, 2}, {1, 10, 2, 20, 3, 30});

@@ -347,6 +347,11 @@ TEST(ImportConvTranspose, IsAPlainConvolutionOfBlocks) {
             "steps=[1,1,-1,-1]\ny: f32[1x4x3x3] = conv(a, n/flipped) pads=[1,1]");
 }
 
+TEST(ImportElementwise, CastsIgnoreHowSmallFloatsRound) {
+  EXPECT_EQ(imported("Cast", 24, {f32({3})}, {set("to", 10), set("round_mode", "up")}), "y: f16[3] = cast(a) to=f16");
+  EXPECT_EQ(imported("Cast", 23, {f32({3})}, {set("to", 10), set("round_mode", "up")}),
+            "n: attribute \"round_mode\" is not one of Cast in operator set 23");
+}
 TEST(ImportReduce, TakesBooleansAndNothing) {
   EXPECT_EQ(imported("ReduceMax", 20, {In(TensorType{DType::boolean, {2, 3}}), ints({1})}),
             "n/numbers: u8[2x3] = cast(a) to=u8\nn/picked: u8[2x1] = reduce_max(n/numbers) axes=[1]\n"

@@ -67,9 +67,23 @@ Status give_rounded(OnnxSite& site, ValueId y, std::optional<ValueId> zero, DTyp
 }
 
 /// round(x / scale) + zero
-Status give_quantized(OnnxSite& site, ValueId scale, std::optional<ValueId> zero, DType to, std::size_t output) {
-  WHET_TRY(const ValueId y, site.add("divided", BinaryOperator{BinaryKind::div}, {site.in(0), scale}));
-  return give_rounded(site, y, zero, to, output);
+Status give_quantized(OnnxSite& site, ValueId x, ValueId scale, std::optional<ValueId> zero, DType to) {
+  WHET_TRY(const ValueId y, site.add("divided", BinaryOperator{BinaryKind::div}, {x, scale}));
+  return give_rounded(site, y, zero, to, 0);
+}
+
+Result<ValueId> as_type(OnnxSite& site, const char* part, ValueId x, DType dtype) {
+  if (site.type(x).dtype == dtype) return x;
+  return site.add(part, CastOperator{dtype}, {x});
+}
+
+/// The type that an attribute names by the standard's number; 0, too, leaves it to the inputs.
+Result<DType> type_attribute(OnnxSite& site, const char* attribute, DType fallback) {
+  WHET_TRY(const std::int64_t number, site.integer(attribute, 0));
+  if (number == 0) return fallback;
+  if (const auto dtype = dtype_of_onnx(number)) return *dtype;
+  return site.error("attribute \"" + std::string(attribute) + "\" is " + onnx_type_name(number) +
+                    "; this type is not supported");
 }
 
 bool is_quantized(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
@@ -141,34 +155,46 @@ Status give_rescaled(OnnxSite& site, ValueId sum, const Scales& scales, std::siz
 
 }  // namespace
 
+/// x / scale in the type that "precision" names, else in that of the scale; to u8 or i8, as "output_dtype" or the zero
+/// point says.
 Status import_quantize_linear(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  site.ignore({"saturate", "block_size", "output_dtype"});
-  WHET_TRY(const ValueId scale, along_axis(site, "scale", 1));
+  site.ignore({"saturate", "block_size"});
+  WHET_TRY(ValueId scale, along_axis(site, "scale", 1));
+  WHET_TRY(const DType compute, type_attribute(site, "precision", site.dtype(1)));
+  WHET_TRY(const DType to, type_attribute(site, "output_dtype", site.has(2) ? site.dtype(2) : DType::u8));
   std::optional<ValueId> zero;
-  DType to = DType::u8;
   if (site.has(2)) {
-    to = site.dtype(2);
     WHET_TRY(zero, along_axis(site, "zero", 2));
   }
-  if (!is_quantized(to)) {
-    return site.error("the zero point is " + to_string(site.type(site.in(2))) + "; expected u8 or i8");
+  if (!is_float(compute)) return site.error("divides by " + to_string(site.type(site.in(1))) + "; expected floats");
+  if (!is_quantized(to) || (site.has(2) && site.dtype(2) != to)) {
+    return site.error("quantizes to " + std::string(name_of(to)) + " with " +
+                      (site.has(2) ? "the zero point " + to_string(site.type(site.in(2))) : "no zero point") +
+                      "; expected u8 or i8 for both");
   }
-  return give_quantized(site, scale, zero, to, 0);
+  WHET_TRY(scale, as_type(site, "scale_cast", scale, compute));
+  WHET_TRY(const ValueId x, as_type(site, "cast", site.in(0), compute));
+  return give_quantized(site, x, scale, zero, to);
 }
 
 Status import_dequantize_linear(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   site.ignore({"block_size"});
-  WHET_TRY(const ValueId scale, along_axis(site, "scale", 1));
-  const DType to = site.dtype(1);
+  WHET_TRY(ValueId scale, along_axis(site, "scale", 1));
+  WHET_TRY(const DType to, type_attribute(site, "output_dtype", site.dtype(1)));
+  if (!is_float(to)) return site.error("gives " + std::string(name_of(to)) + "; expected floats");
   std::optional<ValueId> zero;
   if (site.has(2)) {
     WHET_TRY(zero, along_axis(site, "zero", 2));
   }
+  const DType compute = size_of(to) > size_of(site.dtype(1)) ? to : site.dtype(1);
+  WHET_TRY(scale, as_type(site, "scale_cast", scale, compute));
   WHET_TRY(ValueId x, centred(site, site.in(0), zero));
-  WHET_TRY(x, site.add("float", CastOperator{to}, {x}));
-  return site.give(BinaryOperator{BinaryKind::mul}, {x, scale});
+  WHET_TRY(x, as_type(site, "float", x, compute));
+  if (to == compute) return site.give(BinaryOperator{BinaryKind::mul}, {x, scale});
+  WHET_TRY(x, site.add("product", BinaryOperator{BinaryKind::mul}, {x, scale}));
+  return site.give(CastOperator{to}, {x});
 }
 
 /// To u8, with the scale and the zero point that the values themselves ask for.
@@ -192,7 +218,7 @@ Status import_dynamic_quantize_linear(OnnxSite& site) {
   WHET_TRY(zero, site.add("zero", CastOperator{DType::u8}, {zero}));
   WHET_RETURN_IF_ERROR(site.give(scale, 1));
   WHET_RETURN_IF_ERROR(site.give(zero, 2));
-  return give_quantized(site, scale, zero, DType::u8, 0);
+  return give_quantized(site, site.in(0), scale, zero, DType::u8);
 }
 
 Status import_matmul_integer(OnnxSite& site) {
