@@ -22,7 +22,8 @@ Cut cut(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t ex
     end = std::clamp<std::int64_t>(end, 0, extent);
     return {start, step, std::max<std::int64_t>((end - start + step - 1) / step, 0)};
   }
-  start = std::clamp<std::int64_t>(start, -1, extent - 1);
+  if (extent == 0) return {0, step, 0};
+  start = std::clamp<std::int64_t>(start, 0, extent - 1);
   end = std::clamp<std::int64_t>(end, -1, extent - 1);
   return {start, step, std::max<std::int64_t>((start - end - step - 1) / -step, 0)};
 }

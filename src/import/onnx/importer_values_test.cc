@@ -152,6 +152,14 @@ TEST(DequantizeLinear, GivesTheTypeThatItNames) {
             "f64[2] {1.500000, -0.500000}");
 }
 
+TEST(Slice, BackwardsBeginsInside) {
+  const In x = fed(f32_of({3}, {1, 2, 3}));
+  EXPECT_EQ(computed("Slice", 13, {x, ints({-8}), ints({-7}), ints({0}), ints({-2})}), "f32[1] {1}");
+  EXPECT_EQ(computed("Slice", 13, {x, ints({8}), ints({-7}), ints({0}), ints({-2})}), "f32[2] {3, 1}");
+  EXPECT_EQ(computed("Slice", 13, {Tensor(DType::f32, {0}), ints({-8}), ints({-7}), ints({0}), ints({-1})}),
+            "f32[0] {}");
+}
+
 TEST(ReverseSequence, TurnsTheBeginningOfEachSequence) {
   // Steps of two sequences, of lengths 2 and 3.
   const Tensor steps = f32_of({3, 2}, {1, 10, 2, 20, 3, 30});
