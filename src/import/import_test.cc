@@ -415,6 +415,22 @@ TEST(ImportOnnx, LoopsOfLoopsStayBounded) {
   const std::string message = failure(import_onnx(model, {}));
   EXPECT_NE(message.find("the network grows beyond 524288 values"), std::string::npos) << message;
 }
+TEST(ImportOnnx, ALoopOfNoRoundsCollectsNothing) {
+  auto body = std::make_shared<OnnxSubgraph>();
+  body->inputs = {"i", "go", "v"};
+  body->outputs = {"go", "w", "w"};
+  body->nodes = {{"", "Exp", "", {"v"}, {"w"}, {}, {}}};
+  OnnxModel model = chain({{"Loop", {"n", "", "x"}}});
+  model.nodes[0].attributes = {{"body", std::shared_ptr<const OnnxSubgraph>(body)}};
+  model.nodes[0].outputs.push_back("rows");
+  model.initializers = {{"n", Tensor(DType::i64, {})}};
+  model.outputs = {"rows"};
+  EXPECT_EQ(signature(import_onnx(model, {}).value()), "x: f32[2]\n0 nodes\nrows: f32[0x2]\n");
+  model.outputs = {"v0"};
+  EXPECT_EQ(signature(import_onnx(model, {}).value()), "x: f32[2]\n1 nodes\nv0: f32[2]\n");
+  model.nodes[0].outputs.pop_back();
+  EXPECT_EQ(signature(import_onnx(model, {}).value()), "x: f32[2]\n1 nodes\nv0: f32[2]\n");
+}
 TEST(ImportOnnx, BranchesAreChosenOrComputed) {
   const auto branch = [](const char* op) {
     auto body = std::make_shared<OnnxSubgraph>();

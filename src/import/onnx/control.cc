@@ -10,11 +10,11 @@ namespace {
 constexpr std::int64_t kMostRounds = 4096;
 
 Status give_all(OnnxSite& site, const std::vector<ValueId>& values) {
-  if (values.size() != site.output_count()) {
+  if (values.size() < site.output_count()) {
     return site.error("its body has " + std::to_string(values.size()) + " outputs; the node has " +
                       std::to_string(site.output_count()));
   }
-  for (std::size_t i = 0; i < values.size(); ++i) WHET_RETURN_IF_ERROR(site.give(values[i], i));
+  for (std::size_t i = 0; i < site.output_count(); ++i) WHET_RETURN_IF_ERROR(site.give(values[i], i));
   return ok_status();
 }
 
@@ -71,6 +71,28 @@ Result<ValueId> stacked(OnnxSite& site, const std::vector<ValueId>& rows, std::i
   }
   if (parts.size() == 1) return parts[0];
   return site.add("rows", ConcatOperator{axis}, parts);
+}
+
+/// One copy of a loop's body: whether it goes on, what it carries, and a row of each of what it collects.
+Result<std::vector<ValueId>> one_round(OnnxSite& site, const OnnxSubgraph& body, std::int64_t round,
+                                       const std::vector<ValueId>& carried) {
+  Tensor number(DType::i64, {});
+  number.set_integer(0, round);
+  std::vector<ValueId> inputs = {site.add_constant("round", number), site.add_scalar("goes_on", DType::boolean, 1)};
+  inputs.insert(inputs.end(), carried.begin(), carried.end());
+  return site.inlined(body, inputs);
+}
+
+/// What a loop of no rounds collects. A round that nobody reads tells the types of the rows.
+Result<std::vector<ValueId>> empty_rows(OnnxSite& site, const OnnxSubgraph& body, const std::vector<ValueId>& carried) {
+  WHET_TRY(const std::vector<ValueId> round, one_round(site, body, 0, carried));
+  std::vector<ValueId> rows;
+  for (std::size_t i = 1 + carried.size(); i < round.size(); ++i) {
+    TensorType type = site.type(round[i]);
+    type.shape.insert(type.shape.begin(), 0);
+    rows.push_back(site.add_constant("rows", Tensor(type.dtype, type.shape)));
+  }
+  return rows;
 }
 
 /// Element `i` of `x` along `axis`, which goes.
@@ -226,11 +248,7 @@ Status import_loop(OnnxSite& site) {
   std::vector<std::vector<ValueId>> rows(body->outputs.size() - 1 - carried.size());
   std::int64_t round = 0;
   for (; rounds.go_on && round < rounds.most; ++round) {
-    Tensor number(DType::i64, {});
-    number.set_integer(0, round);
-    std::vector<ValueId> inputs = {site.add_constant("round", number), site.add_scalar("goes_on", DType::boolean, 1)};
-    inputs.insert(inputs.end(), carried.begin(), carried.end());
-    WHET_TRY(const std::vector<ValueId> outputs, site.inlined(*body, inputs));
+    WHET_TRY(const std::vector<ValueId> outputs, one_round(site, *body, round, carried));
     const std::optional<Tensor> condition = site.value_of(outputs[0]);
     if (!condition || condition->size() != 1) {
       return site.error("its condition depends on values; only loops whose number of rounds is known are supported");
@@ -243,9 +261,12 @@ Status import_loop(OnnxSite& site) {
     return site.error("does not end within " + std::to_string(kMostRounds) + " rounds");
   }
   std::vector<ValueId> results = carried;
-  for (const std::vector<ValueId>& list : rows) {
-    if (list.empty()) return site.error("runs no round, and so collects nothing; this is not supported");
-    WHET_TRY(const ValueId all, stacked(site, list));
+  if (round == 0 && site.output_count() > carried.size()) {
+    WHET_TRY(const std::vector<ValueId> nothing, empty_rows(site, *body, carried));
+    results.insert(results.end(), nothing.begin(), nothing.end());
+  }
+  for (std::size_t k = 0; round > 0 && k < rows.size(); ++k) {
+    WHET_TRY(const ValueId all, stacked(site, rows[k]));
     results.push_back(all);
   }
   return give_all(site, results);
