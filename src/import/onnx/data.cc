@@ -114,8 +114,8 @@ Result<std::vector<std::int64_t>> split_extents(OnnxSite& site, std::int64_t ext
 
 Status import_concat(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
-  WHET_RETURN_IF_ERROR(site.expect_attribute("axis"));
-  WHET_TRY(const std::int64_t given, site.integer("axis", 0));
+  if (site.opset() >= 4) WHET_RETURN_IF_ERROR(site.expect_attribute("axis"));
+  WHET_TRY(const std::int64_t given, site.integer("axis", 1));
   std::vector<ValueId> inputs;
   for (std::size_t i = 0; i < site.input_count(); ++i) {
     if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
@@ -205,9 +205,10 @@ Status import_gather(OnnxSite& site) {
 }
 
 Status import_pad_attributes(OnnxSite& site) {
+  const char* attribute = site.opset() == 1 ? "paddings" : "pads";
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_RETURN_IF_ERROR(site.expect_attribute("pads"));
-  WHET_TRY(const std::vector<std::int64_t> pads, site.integers("pads", {}));
+  WHET_RETURN_IF_ERROR(site.expect_attribute(attribute));
+  WHET_TRY(const std::vector<std::int64_t> pads, site.integers(attribute, {}));
   WHET_TRY(const std::size_t mode, site.choice("mode", "constant", kPadModes));
   WHET_TRY(const double value, site.number("value", 0));
   return give_pad(site, pads, every_axis(site.rank(0)), mode, value);

@@ -160,6 +160,18 @@ TEST(Slice, BackwardsBeginsInside) {
             "f32[0] {}");
 }
 
+TEST(OldOperators, ReadWhatTheirSetSays) {
+  const In x = fed(f32_of({1, 2}, {-1, 2}));
+  EXPECT_EQ(computed("Concat", 1, {x, x}), "f32[1x4] {-1, 2, -1, 2}");
+  EXPECT_EQ(computed("Concat", 4, {x, x}), "n: attribute \"axis\" is missing");
+  EXPECT_EQ(computed("Pad", 1, {x}, {set("paddings", Ints{0, 1, 0, 0})}), "f32[1x3] {0, -1, 2}");
+  EXPECT_EQ(computed("Pad", 2, {x}, {set("paddings", Ints{0, 1, 0, 0})}), "n: attribute \"pads\" is missing");
+  EXPECT_EQ(computed("Relu", 1, {x}, {set("consumed_inputs", Ints{0})}), "f32[1x2] {0, 2}");
+  EXPECT_EQ(computed("Clip", 1, {x}, {set("consumed_inputs", Ints{0}), set("max", 1.0)}), "f32[1x2] {-1, 1}");
+  EXPECT_EQ(computed("Relu", 6, {x}, {set("consumed_inputs", Ints{0})}),
+            "n: attribute \"consumed_inputs\" is not one of Relu in operator set 6");
+}
+
 TEST(ReverseSequence, TurnsTheBeginningOfEachSequence) {
   // Steps of two sequences, of lengths 2 and 3.
   const Tensor steps = f32_of({3, 2}, {1, 10, 2, 20, 3, 30});

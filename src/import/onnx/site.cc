@@ -157,6 +157,7 @@ Status OnnxSite::import_standard() {
     return error("this operator is not supported in operator set " + std::to_string(opset()) + ": " +
                  (node_.domain.empty() ? "" : node_.domain + ".") + node_.op);
   }
+  if (opset() < 6) ignore({"consumed_inputs"});  // where a result may be written says nothing about its values
   if (!importer->takes_sequences) WHET_RETURN_IF_ERROR(expect_tensors());
   return importer->import(*this);
 }
