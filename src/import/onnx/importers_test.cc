@@ -352,6 +352,9 @@ TEST(ImportElementwise, CastsIgnoreHowSmallFloatsRound) {
   EXPECT_EQ(imported("Cast", 23, {f32({3})}, {set("to", 10), set("round_mode", "up")}),
             "n: attribute \"round_mode\" is not one of Cast in operator set 23");
 }
+TEST(ImportIndex, AScalarHasNoAxis) {
+  EXPECT_EQ(imported("ArgMax", 13, {f32({})}), "n: axis 0 does not exist: a scalar has none");
+}
 TEST(ImportReduce, TakesBooleansAndNothing) {
   EXPECT_EQ(imported("ReduceMax", 20, {In(TensorType{DType::boolean, {2, 3}}), ints({1})}),
             "n/numbers: u8[2x3] = cast(a) to=u8\nn/picked: u8[2x1] = reduce_max(n/numbers) axes=[1]\n"

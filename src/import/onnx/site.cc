@@ -354,6 +354,7 @@ Status OnnxSite::expect_attribute(std::string_view attribute) const {
 
 Result<std::int64_t> OnnxSite::resolve_axis(std::int64_t axis, std::size_t limit) const {
   const auto count = static_cast<std::int64_t>(limit);
+  if (count == 0) return error("axis " + std::to_string(axis) + " does not exist: a scalar has none");
   if (axis >= -count && axis < count) return axis < 0 ? axis + count : axis;
   return error("axis " + std::to_string(axis) + " does not exist; expected " + std::to_string(-count) + " to " +
                std::to_string(count - 1));
