@@ -4,6 +4,19 @@
 #include "import/onnx/importers.h"
 
 namespace whet {
+namespace {
+
+/// How many of start, start + delta, ... lie before `limit`; exact for numbers of which a double loses digits. In
+/// unsigned arithmetic: the distance of far numbers overflows.
+double count_of(std::int64_t start, std::int64_t limit, std::int64_t delta) {
+  if (delta == 0 || (delta > 0 ? limit <= start : limit >= start)) return 0;
+  const auto from = static_cast<std::uint64_t>(start), to = static_cast<std::uint64_t>(limit),
+             by = static_cast<std::uint64_t>(delta);
+  const std::uint64_t distance = delta > 0 ? to - from : from - to, step = delta > 0 ? by : 0 - by;
+  return static_cast<double>((distance - 1) / step + 1);
+}
+
+}  // namespace
 
 Status import_constant(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(0));
@@ -65,7 +78,8 @@ Status import_range(OnnxSite& site) {
     return site.error("counts from " + to_string(start.type()) + " to " + to_string(limit.type()) + " by " +
                       to_string(delta.type()) + "; expected three numbers of one type");
   }
-  const double count = std::ceil((limit.get(0) - start.get(0)) / delta.get(0));
+  const double count = is_float(start.dtype()) ? std::ceil((limit.get(0) - start.get(0)) / delta.get(0))
+                                               : count_of(start.integer(0), limit.integer(0), delta.integer(0));
   if (!(delta.get(0) != 0) || std::isnan(count) || count > static_cast<double>(kMaxFoldedElements)) {
     return site.error("counts from " + std::to_string(start.get(0)) + " to " + std::to_string(limit.get(0)) + " by " +
                       std::to_string(delta.get(0)));

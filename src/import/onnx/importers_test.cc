@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "import/file.h"
@@ -354,6 +355,27 @@ TEST(ImportElementwise, CastsIgnoreHowSmallFloatsRound) {
 }
 TEST(ImportIndex, AScalarHasNoAxis) {
   EXPECT_EQ(imported("ArgMax", 13, {f32({})}), "n: axis 0 does not exist: a scalar has none");
+}
+TEST(ImportConstant, CountsFarNumbersExactly) {
+  const auto range = [](std::int64_t start, std::int64_t limit, std::int64_t delta) {
+    const auto one = [](std::int64_t value) {
+      Tensor t(DType::i64, {});
+      t.set_integer(0, value);
+      return In(t);
+    };
+    const auto graph = import_onnx(one_node("Range", 11, {one(start), one(limit), one(delta)}, {}), {});
+    if (!graph.ok()) return graph.error().message;
+    const Tensor& y = *graph->value(graph->outputs[0]).constant;
+    std::string text;
+    for (std::int64_t i = 0; i < y.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(y.integer(i));
+    return text;
+  };
+  constexpr std::int64_t kFar = std::int64_t{1} << 53, kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(range(kFar, kFar + 3, 1), "9007199254740992, 9007199254740993, 9007199254740994");
+  EXPECT_EQ(range(kFar + 1, kFar, -1), "9007199254740993");
+  EXPECT_EQ(range(-kMost, kMost, kMost), "-9223372036854775807, 0");
+  EXPECT_EQ(range(5, 5, -1), "");
+  EXPECT_EQ(range(0, 7, 3), "0, 3, 6");
 }
 TEST(ImportReduce, TakesBooleansAndNothing) {
   EXPECT_EQ(imported("ReduceMax", 20, {In(TensorType{DType::boolean, {2, 3}}), ints({1})}),
