@@ -42,6 +42,10 @@ Status import_constant(OnnxSite& site) {
   }
   WHET_TRY(const std::optional<Tensor> tensor, site.tensor("value"));
   if (tensor) return site.give_constant(*tensor);
+  for (const char* other : {"sparse_value", "value_string", "value_strings"}) {
+    if (!site.has_attribute(other)) continue;
+    return site.error("attribute \"" + std::string(other) + "\" is not supported; expected a dense tensor of numbers");
+  }
   return site.error("has no attribute \"value\", \"value_int\", \"value_ints\", \"value_float\" or \"value_floats\"");
 }
 

@@ -356,6 +356,12 @@ TEST(ImportElementwise, CastsIgnoreHowSmallFloatsRound) {
 TEST(ImportIndex, AScalarHasNoAxis) {
   EXPECT_EQ(imported("ArgMax", 13, {f32({})}), "n: axis 0 does not exist: a scalar has none");
 }
+TEST(ImportConstant, IsDenseAndOfNumbers) {
+  EXPECT_EQ(imported("Constant", 13, {}, {set("sparse_value", OnnxAttribute::Other{"SPARSE_TENSOR"})}),
+            "n: attribute \"sparse_value\" is not supported; expected a dense tensor of numbers");
+  EXPECT_EQ(imported("Constant", 13, {}, {set("value_string", "text")}),
+            "n: attribute \"value_string\" is not supported; expected a dense tensor of numbers");
+}
 TEST(ImportConstant, CountsFarNumbersExactly) {
   const auto range = [](std::int64_t start, std::int64_t limit, std::int64_t delta) {
     const auto one = [](std::int64_t value) {
