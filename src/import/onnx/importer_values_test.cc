@@ -160,6 +160,16 @@ TEST(Slice, BackwardsBeginsInside) {
             "f32[0] {}");
 }
 
+TEST(Gemm, ScalesIntegersByWholeNumbers) {
+  const auto i32 = [](Shape shape, const std::vector<double>& values) {
+    return fed(Tensor::of(DType::i32, std::move(shape), values));
+  };
+  const std::vector<In> inputs = {i32({1, 2}, {3, -4}), i32({2, 1}, {5, 6}), i32({1}, {7})};
+  EXPECT_EQ(computed("Gemm", 13, inputs, {set("alpha", 2.0), set("beta", -3.0)}), "i32[1x1] {-39}");
+  EXPECT_EQ(computed("Gemm", 13, inputs, {set("alpha", 0.5)}),
+            "n: scales i32[1x2] by 0.500000 and 1.000000; expected whole numbers");
+}
+
 TEST(OldOperators, ReadWhatTheirSetSays) {
   const In x = fed(f32_of({1, 2}, {-1, 2}));
   EXPECT_EQ(computed("Concat", 1, {x, x}), "f32[1x4] {-1, 2, -1, 2}");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "import/onnx/importers.h"
 
@@ -63,9 +64,10 @@ Status import_gemm(OnnxSite& site) {
     return site.error("multiplies " + to_string(site.type(site.in(0))) + " and " + to_string(site.type(site.in(1))) +
                       "; expected two matrices");
   }
-  if (!is_float(site.dtype(0)) && (alpha != 1 || beta != 1)) {
-    return site.error("scales " + to_string(site.type(site.in(0))) +
-                      " by attributes \"alpha\" and \"beta\"; this is supported for floats");
+  const auto is_whole = [](double factor) { return std::abs(factor) < 1 << 24 && factor == std::floor(factor); };
+  if (!is_float(site.dtype(0)) && !(is_whole(alpha) && is_whole(beta))) {
+    return site.error("scales " + to_string(site.type(site.in(0))) + " by " + std::to_string(alpha) + " and " +
+                      std::to_string(beta) + "; expected whole numbers");
   }
   const bool adds = site.has(2) && beta != 0;
   if (!adds && alpha == 1) return site.give(op, {site.in(0), site.in(1)});
