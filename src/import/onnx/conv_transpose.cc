@@ -41,6 +41,11 @@ Status read_extents(OnnxSite& site, Plan& plan) {
   }
   const bool same = mode == 1 || mode == 2;
   for (std::size_t d = 0; d < dims; ++d) {
+    if (more[d] >= std::max(plan.strides[d], plan.dilations[d])) {
+      return site.error("attribute \"output_padding\" holds " + std::to_string(more[d]) +
+                        "; expected less than the stride or the dilation, " + std::to_string(plan.strides[d]) +
+                        " and " + std::to_string(plan.dilations[d]));
+    }
     const std::int64_t whole = plan.strides[d] * (x[d + 2] - 1) + more[d] + plan.reach(d);
     std::int64_t begin = mode == 0 ? pads[d] : 0, end = mode == 0 ? pads[d + dims] : 0;
     if (same || !wanted.empty()) {

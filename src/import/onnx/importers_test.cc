@@ -348,6 +348,11 @@ TEST(ImportConvTranspose, IsAPlainConvolutionOfBlocks) {
             "steps=[1,1,-1,-1]\ny: f32[1x4x3x3] = conv(a, n/flipped) pads=[1,1]");
 }
 
+TEST(ImportConvTranspose, PadsItsResultByLessThanAStep) {
+  const std::vector<In> inputs = {f32({1, 2, 3}), f32({2, 4, 3})};
+  EXPECT_EQ(imported("ConvTranspose", 11, inputs, {set("strides", Ints{2}), set("output_padding", Ints{2})}),
+            "n: attribute \"output_padding\" holds 2; expected less than the stride or the dilation, 2 and 1");
+}
 TEST(ImportElementwise, CastsIgnoreHowSmallFloatsRound) {
   EXPECT_EQ(imported("Cast", 24, {f32({3})}, {set("to", 10), set("round_mode", "up")}), "y: f16[3] = cast(a) to=f16");
   EXPECT_EQ(imported("Cast", 23, {f32({3})}, {set("to", 10), set("round_mode", "up")}),
