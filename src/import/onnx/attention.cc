@@ -64,10 +64,40 @@ Result<ValueId> causal(OnnxSite& site, ValueId scores, std::int64_t past) {
   return masked(site, scores, site.add_constant("causal", mask));
 }
 
+/// The mask; from operator set 24 on it may end before the keys do, of which the rest is not looked at.
+Result<ValueId> whole_mask(OnnxSite& site, std::int64_t keys) {
+  const Shape mask = site.shape(3);
+  if (site.opset() < 24 || mask.empty() || mask.back() == 1 || mask.back() >= keys) return site.in(3);
+  const bool allows = site.dtype(3) == DType::boolean;
+  PadOperator pad{PadMode::constant, allows ? 0 : -kInfinity, Shape(mask.size(), 0), Shape(mask.size(), 0)};
+  pad.end.back() = keys - mask.back();
+  return site.add("whole_mask", pad, {site.in(3)});
+}
+
 Result<ValueId> with_mask(OnnxSite& site, ValueId scores) {
   if (!site.has(3)) return scores;
-  if (site.dtype(3) == DType::boolean) return masked(site, scores, site.in(3));
-  return site.add("biased", BinaryOperator{B::add}, {scores, site.in(3)});
+  WHET_TRY(const ValueId mask, whole_mask(site, site.type(scores).shape[3]));
+  if (site.dtype(3) == DType::boolean) return masked(site, scores, mask);
+  return site.add("biased", BinaryOperator{B::add}, {scores, mask});
+}
+
+/// Of each batch's keys, only the first ones count: input 6 says how many.
+Result<ValueId> without_padding(OnnxSite& site, ValueId scores, bool is_causal) {
+  if (!site.has(6)) return scores;
+  const Shape shape = site.type(scores).shape;
+  if (is_causal || site.has(4) || site.has(5)) {
+    return site.error("numbers of keys that are no padding are not supported beside \"is_causal\" or a past");
+  }
+  if (site.shape(6) != Shape{shape[0]} || site.dtype(6) != DType::i64) {
+    return site.error("input 6 is " + to_string(site.type(site.in(6))) + "; expected one i64 for each of the " +
+                      std::to_string(shape[0]) + " batches");
+  }
+  Tensor places(DType::i64, {shape[3]});
+  for (std::int64_t i = 0; i < shape[3]; ++i) places.set_integer(i, i);
+  const ValueId place = site.add_constant("place", places);
+  WHET_TRY(const ValueId count, site.add("count", ReshapeOperator{{shape[0], 1, 1, 1}}, {site.in(6)}));
+  WHET_TRY(const ValueId counts, site.add("counts", BinaryOperator{B::less}, {place, count}));
+  return masked(site, scores, counts);
 }
 
 Result<ValueId> softened(OnnxSite& site, ValueId scores, double cap) {
@@ -94,7 +124,7 @@ Status check_heads(OnnxSite& site, ValueId q, ValueId k, ValueId v) {
 }  // namespace
 
 Status import_attention(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 6));
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3, site.opset() >= 24 ? 7 : 6));
   site.ignore({"softmax_precision"});
   WHET_TRY(const std::int64_t q_heads, site.integer("q_num_heads", 0));
   WHET_TRY(const std::int64_t kv_heads, site.integer("kv_num_heads", 0));
@@ -120,6 +150,7 @@ Status import_attention(OnnxSite& site) {
   WHET_TRY(scores, softened(site, scores, cap));
   const ValueId soft = scores;
   WHET_TRY(scores, with_mask(site, scores));
+  WHET_TRY(scores, without_padding(site, scores, is_causal));
   if (is_causal) {
     WHET_TRY(scores, causal(site, scores, site.type(k).shape[2] - own));
   }

@@ -182,6 +182,22 @@ TEST(OldOperators, ReadWhatTheirSetSays) {
             "n: attribute \"consumed_inputs\" is not one of Relu in operator set 6");
 }
 
+TEST(Attention, LooksAtNoPadding) {
+  // All scores are equal: the result is the mean of the values that are looked at.
+  const In q = fed(Tensor(DType::f32, {2, 1, 1, 1})), k = fed(Tensor(DType::f32, {2, 1, 3, 1}));
+  const In v = fed(f32_of({2, 1, 3, 1}, {1, 3, 8, 2, 4, 9})), no = left_out();
+  EXPECT_EQ(computed("Attention", 24, {q, k, v, no, no, no, fed(*ints({2, 3}).value)}), "f32[2x1x1x1] {2, 5}");
+  EXPECT_EQ(computed("Attention", 24, {q, k, v, fed(Tensor(DType::f32, {1, 2}))}), "f32[2x1x1x1] {2, 3}")
+      << "a mask for the first keys";
+  EXPECT_EQ(computed("Attention", 24, {q, k, v, fed(Tensor::of<double>(DType::boolean, {1, 2}, {0, 1}))}),
+            "f32[2x1x1x1] {3, 4}");
+  EXPECT_EQ(computed("Attention", 24, {q, k, v, no, no, no, ints({2})}),
+            "n: input 6 is i64[1]; expected one i64 for each of the 2 batches");
+  EXPECT_EQ(computed("Attention", 24, {q, k, v, no, no, no, ints({2, 3})}, {set("is_causal", 1)}),
+            "n: numbers of keys that are no padding are not supported beside \"is_causal\" or a past");
+  EXPECT_EQ(computed("Attention", 23, {q, k, v, no, no, no, ints({2, 3})}), "n: has 7 inputs; Attention takes 3 to 6");
+}
+
 TEST(ReverseSequence, TurnsTheBeginningOfEachSequence) {
   // Steps of two sequences, of lengths 2 and 3.
   const Tensor steps = f32_of({3, 2}, {1, 10, 2, 20, 3, 30});
