@@ -170,6 +170,28 @@ TEST(Gemm, ScalesIntegersByWholeNumbers) {
             "n: scales i32[1x2] by 0.500000 and 1.000000; expected whole numbers");
 }
 
+TEST(Lrn, SumsManyChannelsByAMatrix) {
+  // 20 channels of ones; size 17: channel c sums c - 8 .. c + 8, so many of them as there are.
+  Tensor ones(DType::f32, {1, 20});
+  for (std::int64_t c = 0; c < 20; ++c) ones.set(c, 1);
+  const Attributes plain = {set("alpha", 17.0), set("beta", 1.0), set("bias", 0.0)};
+  const auto normalized = [&](const Tensor& x, int size) {
+    Attributes attributes = plain;
+    attributes[0] = set("alpha", static_cast<double>(size));
+    attributes.push_back(set("size", size));
+    const std::string text = computed("LRN", 13, {fed(x)}, attributes);
+    return text.substr(0, text.find(',', text.find(',') + 1));
+  };
+  EXPECT_EQ(normalized(ones, 17), "f32[1x20] {0.111111, 0.100000");
+  EXPECT_EQ(normalized(ones, 18), "f32[1x20] {0.100000, 0.090909");
+  EXPECT_EQ(normalized(ones, 1001), "f32[1x20] {0.050000, 0.050000") << "all channels";
+  Tensor halves(DType::f16, {1, 20});
+  for (std::int64_t c = 0; c < 20; ++c) halves.set(c, 500);
+  EXPECT_EQ(normalized(halves, 1001), "f16[1x20] {0.000100, 0.000100") << "the sum is no f16";
+  EXPECT_EQ(computed("LRN", 13, {f32({1, 5000})}, {set("size", 17)}),
+            "n: sums 17 of 5000 channels; more than 16 are supported of at most 4096");
+}
+
 TEST(OldOperators, ReadWhatTheirSetSays) {
   const In x = fed(f32_of({1, 2}, {-1, 2}));
   EXPECT_EQ(computed("Concat", 1, {x, x}), "f32[1x4] {-1, 2, -1, 2}");
