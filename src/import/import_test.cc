@@ -227,6 +227,10 @@ TEST(ImportFunction, BranchesInItsBodyReadItsNames) {
   model.nodes[0].inputs = {"x", "yes"};
   EXPECT_NE(text_of(model).find("leaky_relu(x) alpha=0.5"), std::string::npos) << text_of(model);
 }
+TEST(ImportFunction, NamesInItsBodyStayShort) {
+  const OnnxModel model = calling(function_of({"X"}, {{std::string(9000, 'n') + "d", "Relu", "", {"Z"}, {"Y"}, {}}}));
+  EXPECT_EQ(text_of(model), "..." + std::string(255, 'n') + "d: reads \"Z\", which nothing before it defines");
+}
 TEST(ImportFunction, RefusesWhatNeverEnds) {
   EXPECT_EQ(text_of(calling(function_of({"X"}, {{"", "F", "local", {"X"}, {"Y"}, {}}}))),
             "F_0/F_0: the function \"F\" calls itself");

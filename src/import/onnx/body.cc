@@ -9,6 +9,15 @@ namespace {
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
+/// What node `i` of a body is called: itself behind `around`. Bodies in bodies would get names without end, of which there
+/// may be many: the last letters are kept.
+std::string inner_label(const std::string& around, const OnnxNode& node, std::size_t i) {
+  constexpr std::size_t kMostLetters = 256;
+  std::string label = around + "/" + (node.name.empty() ? node.op + "_" + std::to_string(i) : node.name);
+  if (label.size() > kMostLetters) label.replace(0, label.size() - kMostLetters, "...");
+  return label;
+}
+
 }  // namespace
 
 Result<std::vector<ValueId>> OnnxSite::inlined(const OnnxSubgraph& body, const std::vector<ValueId>& inputs) {
@@ -46,8 +55,7 @@ Result<std::vector<ValueId>> OnnxSite::import_body(const OnnxSubgraph& body, con
   for (std::size_t i = 0; i < body.nodes.size() && status.ok(); ++i) {
     const OnnxNode& node = body.nodes[i];
     std::for_each(node.outputs.begin(), node.outputs.end(), hide);
-    status =
-        import_inner(node, name_ + "/" + (node.name.empty() ? node.op + "_" + std::to_string(i) : node.name), scope);
+    status = import_inner(node, inner_label(name_, node, i), scope);
   }
   std::vector<ValueId> outputs;
   for (const std::string& name : body.outputs) {
