@@ -125,7 +125,7 @@ TEST(QuantizeLinear, IsToTheTypeAndInThePrecisionThatItNames) {
   EXPECT_EQ(
       computed("QuantizeLinear", 21, {fed(Tensor::of<double>(DType::i32, {3}, {1, -7, 1000})), half, u8({}, {3})}),
       "u8[3] {5, 0, 255}");
-  // 2049 is no half; the division is in the type of the scale.
+  // The division is in the type of the scale.
   EXPECT_EQ(computed("QuantizeLinear", 23, {fed(Tensor::of<double>(DType::f16, {2}, {2048, -3})), scalar(16)}),
             "u8[2] {128, 0}");
 }
