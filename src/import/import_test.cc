@@ -190,6 +190,17 @@ TEST(ImportFunction, ItsAttributesComeFromTheCallOrItsDefaults) {
   EXPECT_EQ(slope({}), "alpha=0.25");
   EXPECT_EQ(slope({{"slope", 0.5}}), "alpha=0.5");
 }
+TEST(ImportFunction, AnAttributeThatTheCallLeavesOutIsAbsent) {
+  const OnnxAttribute axes{"axes", OnnxAttribute::Reference{"dropped"}};
+  OnnxFunction function = function_of({"X"}, {{"", "Squeeze", "", {"X"}, {"Y"}, {axes}}});
+  function.opset = 11;
+  function.attributes = {"dropped"};
+  OnnxModel model = calling(function);
+  model.inputs[0].dimensions = std::vector<OnnxDimension>{{1, ""}, {3, ""}, {1, ""}};
+  EXPECT_NE(text_of(model).find("f32[3] = reshape(x)"), std::string::npos) << text_of(model);
+  model.nodes[0].attributes = {{"dropped", std::vector<std::int64_t>{0}}};
+  EXPECT_NE(text_of(model).find("f32[3x1] = reshape(x)"), std::string::npos) << text_of(model);
+}
 TEST(ImportFunction, AnInputThatIsLeftOutIsLeftOutInTheBody) {
   OnnxModel model = calling(function_of({"X", "low", "high"}, {{"", "Clip", "", {"X", "low", "high"}, {"Y"}, {}}}));
   model.initializers = {{"six", Tensor::of<double>(DType::f32, {}, {6})}};

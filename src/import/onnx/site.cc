@@ -415,7 +415,7 @@ Result<std::shared_ptr<const OnnxSubgraph>> OnnxSite::subgraph(std::string_view 
 
 Status OnnxSite::finish() const {
   for (std::size_t i = 0; i < attribute_read_.size(); ++i) {
-    if (!attribute_read_[i]) {
+    if (!attribute_read_[i] && resolved(node_.attributes[i]) != nullptr) {
       return error("attribute " + quoted(node_.attributes[i].name) + " is not one of " + node_.op +
                    " in operator set " + std::to_string(opset()));
     }
