@@ -192,6 +192,12 @@ TEST(Lrn, SumsManyChannelsByAMatrix) {
             "n: sums 17 of 5000 channels; more than 16 are supported of at most 4096");
 }
 
+TEST(LpNormalization, LeavesZeros) {
+  const In x = fed(f32_of({2, 2}, {0, 0, 3, -4}));
+  EXPECT_EQ(computed("LpNormalization", 1, {x}), "f32[2x2] {0, 0, 0.600000, -0.800000}");
+  EXPECT_EQ(computed("LpNormalization", 1, {x}, {set("p", 1)}), "f32[2x2] {0, 0, 0.428571, -0.571429}");
+}
+
 TEST(OldOperators, ReadWhatTheirSetSays) {
   const In x = fed(f32_of({1, 2}, {-1, 2}));
   EXPECT_EQ(computed("Concat", 1, {x, x}), "f32[1x4] {-1, 2, -1, 2}");

@@ -200,7 +200,7 @@ Status import_mean_variance_norm(OnnxSite& site) {
   return site.give(n.y);
 }
 
-/// x / norm, where the norm is not 0.
+/// x / norm; a norm of 0 leaves zeros.
 Status import_lp_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t given, site.integer("axis", -1));
@@ -208,7 +208,10 @@ Status import_lp_norm(OnnxSite& site) {
   WHET_TRY(const std::int64_t p, site.integer("p", 2));
   if (p != 1 && p != 2) return site.error("attribute \"p\" is " + std::to_string(p) + "; expected 1 or 2");
   const ReduceKind kind = p == 1 ? ReduceKind::l1 : ReduceKind::l2;
-  WHET_TRY(const ValueId norm, site.add("norm", ReduceOperator{kind, {axis}, true}, {site.in(0)}));
+  WHET_TRY(ValueId norm, site.add("norm", ReduceOperator{kind, {axis}, true}, {site.in(0)}));
+  const ValueId zero = site.add_scalar("zero", site.dtype(0), 0), one = site.add_scalar("one", site.dtype(0), 1);
+  WHET_TRY(const ValueId nothing, site.add("nothing", BinaryOperator{BinaryKind::equal}, {norm, zero}));
+  WHET_TRY(norm, site.add("divisor", WhereOperator{}, {nothing, one, norm}));
   return site.give(BinaryOperator{BinaryKind::div}, {site.in(0), norm});
 }
 
