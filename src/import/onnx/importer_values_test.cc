@@ -198,6 +198,12 @@ TEST(LpNormalization, LeavesZeros) {
   EXPECT_EQ(computed("LpNormalization", 1, {x}, {set("p", 1)}), "f32[2x2] {0, 0, 0.428571, -0.571429}");
 }
 
+TEST(BatchNormalization, IsInTheWidestTypeOfItsInputs) {
+  const In x = fed(Tensor::of<double>(DType::f16, {1, 2, 1}, {60000, -3}));
+  const std::vector<In> inputs = {x, floats({1, 2}), floats({0, 1}), floats({-60000, 0}), floats({1e10, 4})};
+  EXPECT_EQ(computed("BatchNormalization", 15, inputs, {set("epsilon", 0.0)}), "f16[1x2x1] {1.200195, -2}");
+}
+
 TEST(OldOperators, ReadWhatTheirSetSays) {
   const In x = fed(f32_of({1, 2}, {-1, 2}));
   EXPECT_EQ(computed("Concat", 1, {x, x}), "f32[1x4] {-1, 2, -1, 2}");

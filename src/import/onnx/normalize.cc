@@ -101,6 +101,26 @@ Status give_trained_batch_norm(OnnxSite& site, double momentum, double epsilon) 
   return ok_status();
 }
 
+/// Computed in the widest type among the inputs; the result has that of the first.
+Status give_batch_norm(OnnxSite& site, const BatchNormOperator& op) {
+  std::vector<ValueId> inputs;
+  DType widest = site.dtype(0);
+  for (std::size_t i = 0; i < 5; ++i) {
+    inputs.push_back(site.in(i));
+    if (!is_float(site.dtype(i))) {
+      return site.error("input " + std::to_string(i) + " is " + to_string(site.type(site.in(i))) + "; expected floats");
+    }
+    if (size_of(site.dtype(i)) > size_of(widest)) widest = site.dtype(i);
+  }
+  for (ValueId& x : inputs) {
+    if (site.type(x).dtype == widest) continue;
+    WHET_TRY(x, site.add("wide", CastOperator{widest}, {x}));
+  }
+  if (widest == site.dtype(0)) return site.give(op, inputs);
+  WHET_TRY(const ValueId y, site.add("normalized", op, inputs));
+  return site.give(CastOperator{site.dtype(0)}, {y});
+}
+
 }  // namespace
 
 Status import_layer_norm(OnnxSite& site) {
@@ -268,7 +288,7 @@ Status import_batch_norm(OnnxSite& site) {
   // Before operator set 14 the results of training say that it is meant.
   training = training || (site.opset() < 14 && site.output_count() > 1);
   if (training) return give_trained_batch_norm(site, momentum, op.epsilon);
-  return site.give(op, {site.in(0), site.in(1), site.in(2), site.in(3), site.in(4)});
+  return give_batch_norm(site, op);
 }
 
 Status import_softmax(OnnxSite& site) { return softmax(site, false); }
