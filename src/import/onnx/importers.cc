@@ -93,7 +93,7 @@ constexpr OnnxImporter kImporters[] = {
     {"InstanceNormalization", 1, import_instance_norm},
     {"IsInf", 10, import_is_inf},
     {"IsNaN", 9, import_unary<U::is_nan>},
-    {"LRN", 1, import_lrn_of_any_size},
+    {"LRN", 1, import_lrn},
     {"LSTM", 7, import_lstm},
     {"LayerNormalization", 17, import_layer_norm},
     {"LeakyRelu", 1, import_leaky_relu},

@@ -93,7 +93,6 @@ Status import_group_norm(OnnxSite&);
 Status import_mean_variance_norm(OnnxSite&);
 Status import_lp_norm(OnnxSite&);
 Status import_lrn(OnnxSite&);
-Status import_lrn_of_any_size(OnnxSite&);  // lrn.cc
 Status import_softmax(OnnxSite&);
 Status import_log_softmax(OnnxSite&);
 Status import_softmax_flattened(OnnxSite&);

@@ -235,47 +235,6 @@ Status import_lp_norm(OnnxSite& site) {
   return site.give(BinaryOperator{BinaryKind::div}, {site.in(0), norm});
 }
 
-/// x / (bias + alpha / size * (sum of the squares of `size` channels around each))^beta. The sum is one of slices, which
-/// fuse into one kernel whatever the layout.
-Status import_lrn(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_RETURN_IF_ERROR(site.expect_attribute("size"));
-  WHET_TRY(const std::int64_t size, site.integer("size", 1));
-  WHET_TRY(const double alpha, site.number("alpha", 0.0001));
-  WHET_TRY(const double beta, site.number("beta", 0.75));
-  WHET_TRY(const double bias, site.number("bias", 1));
-  WHET_TRY(const ValueId x, widened(site, site.in(0)));
-  const Shape shape = site.shape(0);
-  const DType dtype = site.type(x).dtype;
-  if (shape.size() < 2 || size < 1 || size > 1024) {
-    return site.error("sums " + std::to_string(size) + " channels of " + to_string(site.type(x)) +
-                      "; expected 1 to 1024 channels, in the second dimension");
-  }
-  WHET_TRY(const ValueId square, site.add("square", BinaryOperator{BinaryKind::mul}, {x, x}));
-  PadOperator pad{PadMode::constant, 0, Shape(shape.size(), 0), Shape(shape.size(), 0)};
-  pad.begin[1] = (size - 1) / 2;
-  pad.end[1] = size - 1 - pad.begin[1];
-  WHET_TRY(const ValueId padded, site.add("padded", pad, {square}));
-  ValueId sum;
-  for (std::int64_t k = 0; k < size; ++k) {
-    SliceOperator slice{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
-    slice.starts[1] = k;
-    WHET_TRY(const ValueId part, site.add("channel", slice, {padded}));
-    if (k == 0) {
-      sum = part;
-    } else {
-      WHET_TRY(sum, site.add("sum", BinaryOperator{BinaryKind::add}, {sum, part}));
-    }
-  }
-  const ValueId factor = site.add_scalar("alpha", dtype, alpha / static_cast<double>(size));
-  WHET_TRY(sum, site.add("scaled", BinaryOperator{BinaryKind::mul}, {sum, factor}));
-  WHET_TRY(sum, site.add("biased", BinaryOperator{BinaryKind::add}, {sum, site.add_scalar("bias", dtype, bias)}));
-  WHET_TRY(sum, site.add("power", BinaryOperator{BinaryKind::pow}, {sum, site.add_scalar("beta", dtype, beta)}));
-  if (dtype == site.dtype(0)) return site.give(BinaryOperator{BinaryKind::div}, {x, sum});
-  WHET_TRY(const ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {x, sum}));
-  return site.give(CastOperator{site.dtype(0)}, {y});
-}
-
 Status import_batch_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(5));
   if (site.opset() < 7) site.ignore({"is_test", "consumed_inputs"});
