@@ -78,10 +78,7 @@ Result<ValueId> sampled(OnnxSite& site, const Plan& plan) {
   WHET_TRY(const ValueId parts,
            site.add("parts", ReshapeOperator{{images, plan.channels / plan.parts, x[2], x[3]}}, {site.in(0)}));
   WHET_TRY(const Pixels pixels, channels_last_pixels(site, parts));
-  ValueId offsets = site.in(2);
-  if (site.dtype(2) != DType::f32) {
-    WHET_TRY(offsets, site.add("offsets_float", CastOperator{DType::f32}, {offsets}));
-  }
+  WHET_TRY(ValueId offsets, site.cast("offsets_float", site.in(2), DType::f32));
   const Shape apart = {images, plan.kernel[0], plan.kernel[1], 2, plan.y.shape[2], plan.y.shape[3]};
   WHET_TRY(offsets, site.add("offsets_apart", ReshapeOperator{apart}, {offsets}));
   std::vector<std::vector<Tap>> taps;

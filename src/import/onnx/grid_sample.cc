@@ -45,10 +45,7 @@ Status import_grid_sample(OnnxSite& site) {
   }
   const Shape points(grid.begin() + 1, grid.end() - 1);
   WHET_TRY(const Pixels pixels, channels_last_pixels(site, site.in(0)));
-  ValueId at = site.in(1);
-  if (site.dtype(1) != DType::f32) {
-    WHET_TRY(at, site.add("grid", CastOperator{DType::f32}, {at}));
-  }
+  WHET_TRY(const ValueId at, site.cast("grid", site.in(1), DType::f32));
   const Sampling sampling{mode, static_cast<Outside>(outside), align};
   std::vector<std::vector<Tap>> taps;
   for (std::size_t d = 0; d < spatial; ++d) {

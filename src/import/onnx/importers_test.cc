@@ -169,13 +169,13 @@ TEST(ImportNormalize, ComposesLayerNorm) {
 TEST(ImportNormalize, GivesTheStatisticsOfHalvesInFloats) {
   const In x = TensorType{DType::f16, {2, 4}}, scale = TensorType{DType::f16, {4}};
   EXPECT_EQ(imported("LayerNormalization", 17, {x, scale}, {}, 3),
-            "n/as_f32: f32[2x4] = cast(a) to=f32\ny1: f32[2x1] = reduce_mean(n/as_f32) axes=[1]\n"
-            "n/centred: f32[2x4] = sub(n/as_f32, y1)\nn/square: f32[2x4] = mul(n/centred, n/centred)\n"
+            "n/wide: f32[2x4] = cast(a) to=f32\ny1: f32[2x1] = reduce_mean(n/wide) axes=[1]\n"
+            "n/centred: f32[2x4] = sub(n/wide, y1)\nn/square: f32[2x4] = mul(n/centred, n/centred)\n"
             "n/variance: f32[2x1] = reduce_mean(n/square) axes=[1]\n"
             "n/variance_epsilon: f32[2x1] = add(n/variance, n/epsilon)\n"
             "n/deviation: f32[2x1] = sqrt(n/variance_epsilon)\nn/normalized: f32[2x4] = div(n/centred, n/deviation)\n"
-            "n/as_f16: f16[2x4] = cast(n/normalized) to=f16\ny2: f32[2x1] = reciprocal(n/deviation)\n"
-            "y: f16[2x4] = mul(n/as_f16, b)");
+            "n/narrow: f16[2x4] = cast(n/normalized) to=f16\ny2: f32[2x1] = reciprocal(n/deviation)\n"
+            "y: f16[2x4] = mul(n/narrow, b)");
 }
 TEST(ImportShape, MovesBlocksBetweenChannelsAndPixels) {
   EXPECT_EQ(imported("DepthToSpace", 13, {f32({1, 8, 2, 3})}, {set("blocksize", 2)}),

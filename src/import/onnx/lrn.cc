@@ -81,10 +81,7 @@ Status import_lrn(OnnxSite& site) {
   }
   // Sums of many squares overflow in f16.
   const bool half = site.dtype(0) == DType::f16;
-  ValueId x = site.in(0);
-  if (half) {
-    WHET_TRY(x, site.add("wide", CastOperator{DType::f32}, {x}));
-  }
+  WHET_TRY(const ValueId x, site.cast("wide", site.in(0), half ? DType::f32 : site.dtype(0)));
   const DType dtype = site.type(x).dtype;
   WHET_TRY(ValueId y, site.add("square", BinaryOperator{BinaryKind::mul}, {x, x}));
   WHET_TRY(y, window_sums(site, y, {(size - 1) / 2, size / 2}));

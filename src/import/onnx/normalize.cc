@@ -1,5 +1,3 @@
-#include <string>
-
 #include "import/onnx/importers.h"
 
 namespace whet {
@@ -26,15 +24,9 @@ Status softmax_flattened(OnnxSite& site, bool log) {
   return site.give(ReshapeOperator{site.shape(0)}, {result});
 }
 
-/// `x` as `dtype`: itself where it is.
-Result<ValueId> as_dtype(OnnxSite& site, ValueId x, DType dtype) {
-  if (site.type(x).dtype == dtype) return x;
-  return site.add("as_" + std::string(name_of(dtype)), CastOperator{dtype}, {x});
-}
-
 /// Squares and sums of f16 lie beyond its numbers: f32, as the standard's "stash_type" says.
 Result<ValueId> widened(OnnxSite& site, ValueId x) {
-  return as_dtype(site, x, site.type(x).dtype == DType::f16 ? DType::f32 : site.type(x).dtype);
+  return site.cast("wide", x, site.type(x).dtype == DType::f16 ? DType::f32 : site.type(x).dtype);
 }
 
 /// What normalization gives: mean, variance and deviation are values a row, of f16 as f32.
@@ -54,7 +46,7 @@ Result<Normalized> normalized(OnnxSite& site, ValueId x, const std::vector<std::
   WHET_TRY(ValueId deviation, site.add("variance_epsilon", BinaryOperator{BinaryKind::add}, {variance, offset}));
   WHET_TRY(deviation, site.add("deviation", UnaryOperator{UnaryKind::sqrt}, {deviation}));
   WHET_TRY(ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {centred, deviation}));
-  WHET_TRY(y, as_dtype(site, y, site.dtype(0)));
+  WHET_TRY(y, site.cast("narrow", y, site.dtype(0)));
   return Normalized{y, mean, variance, deviation};
 }
 
@@ -87,7 +79,7 @@ Status give_trained_batch_norm(OnnxSite& site, double momentum, double epsilon) 
   for (std::size_t i = 1; i < 5 && i < site.output_count(); ++i) {
     WHET_TRY(ValueId now, site.add("now", ReshapeOperator{list}, {i % 2 == 1 ? n.mean : n.variance}));
     const DType dtype = i >= 3 ? site.dtype(0) : site.dtype(2 + i);
-    WHET_TRY(now, as_dtype(site, now, dtype));
+    WHET_TRY(now, site.cast("now_cast", now, dtype));
     if (i >= 3) {  // older operator sets give what was seen, too
       WHET_RETURN_IF_ERROR(site.give(now, i));
       continue;
@@ -113,8 +105,7 @@ Status give_batch_norm(OnnxSite& site, const BatchNormOperator& op) {
     if (size_of(site.dtype(i)) > size_of(widest)) widest = site.dtype(i);
   }
   for (ValueId& x : inputs) {
-    if (site.type(x).dtype == widest) continue;
-    WHET_TRY(x, site.add("wide", CastOperator{widest}, {x}));
+    WHET_TRY(x, site.cast("wide", x, widest));
   }
   if (widest == site.dtype(0)) return site.give(op, inputs);
   WHET_TRY(const ValueId y, site.add("normalized", op, inputs));
@@ -130,11 +121,11 @@ Status import_layer_norm(OnnxSite& site) {
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
   WHET_TRY(const Normalized n, normalized(site, axes_from(axis, site.rank(0))));
   if (site.wants_output(1)) {
-    WHET_TRY(const ValueId mean, as_dtype(site, n.mean, DType::f32));
+    WHET_TRY(const ValueId mean, site.cast("mean_f32", n.mean, DType::f32));
     WHET_RETURN_IF_ERROR(site.give(mean, 1));
   }
   if (site.wants_output(2)) {
-    WHET_TRY(const ValueId deviation, as_dtype(site, n.deviation, DType::f32));
+    WHET_TRY(const ValueId deviation, site.cast("deviation_f32", n.deviation, DType::f32));
     WHET_RETURN_IF_ERROR(site.give(UnaryOperator{UnaryKind::reciprocal}, {deviation}, 2));
   }
   if (!site.has(2)) return site.give(BinaryOperator{BinaryKind::mul}, {n.y, site.in(1)});
@@ -156,7 +147,7 @@ Status import_rms_norm(OnnxSite& site) {
   WHET_TRY(norm, site.add("mean_epsilon", BinaryOperator{BinaryKind::add}, {norm, offset}));
   WHET_TRY(norm, site.add("root", UnaryOperator{UnaryKind::sqrt}, {norm}));
   WHET_TRY(ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {x, norm}));
-  WHET_TRY(y, as_dtype(site, y, site.dtype(0)));
+  WHET_TRY(y, site.cast("narrow", y, site.dtype(0)));
   return site.give(BinaryOperator{BinaryKind::mul}, {y, site.in(1)});
 }
 

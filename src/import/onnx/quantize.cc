@@ -72,11 +72,6 @@ Status give_quantized(OnnxSite& site, ValueId x, ValueId scale, std::optional<Va
   return give_rounded(site, y, zero, to, 0);
 }
 
-Result<ValueId> as_type(OnnxSite& site, const char* part, ValueId x, DType dtype) {
-  if (site.type(x).dtype == dtype) return x;
-  return site.add(part, CastOperator{dtype}, {x});
-}
-
 /// The type that an attribute names by the standard's number; 0, too, leaves it to the inputs.
 Result<DType> type_attribute(OnnxSite& site, const char* attribute, DType fallback) {
   WHET_TRY(const std::int64_t number, site.integer(attribute, 0));
@@ -139,13 +134,9 @@ Status give_rescaled(OnnxSite& site, ValueId sum, const Scales& scales, std::siz
   if (!is_quantized(to)) {
     return site.error("the zero point is " + to_string(site.type(site.in(zero_input))) + "; expected u8 or i8");
   }
-  const auto single = [&](ValueId scale) -> Result<ValueId> {
-    if (site.type(scale).dtype == DType::f32) return scale;
-    return site.add("scale_float", CastOperator{DType::f32}, {scale});
-  };
-  WHET_TRY(const ValueId left, single(scales.left));
-  WHET_TRY(const ValueId right, single(scales.right));
-  WHET_TRY(const ValueId result, single(scales.result));
+  WHET_TRY(const ValueId left, site.cast("scale_float", scales.left, DType::f32));
+  WHET_TRY(const ValueId right, site.cast("scale_float", scales.right, DType::f32));
+  WHET_TRY(const ValueId result, site.cast("scale_float", scales.result, DType::f32));
   WHET_TRY(ValueId scale, site.add("scales", BinaryOperator{BinaryKind::mul}, {left, right}));
   WHET_TRY(scale, site.add("rescale", BinaryOperator{BinaryKind::div}, {scale, result}));
   WHET_TRY(ValueId y, site.add("float", CastOperator{DType::f32}, {sum}));
@@ -173,8 +164,8 @@ Status import_quantize_linear(OnnxSite& site) {
                       (site.has(2) ? "the zero point " + to_string(site.type(site.in(2))) : "no zero point") +
                       "; expected u8 or i8 for both");
   }
-  WHET_TRY(scale, as_type(site, "scale_cast", scale, compute));
-  WHET_TRY(const ValueId x, as_type(site, "cast", site.in(0), compute));
+  WHET_TRY(scale, site.cast("scale_cast", scale, compute));
+  WHET_TRY(const ValueId x, site.cast("cast", site.in(0), compute));
   return give_quantized(site, x, scale, zero, to);
 }
 
@@ -189,9 +180,9 @@ Status import_dequantize_linear(OnnxSite& site) {
     WHET_TRY(zero, along_axis(site, "zero", 2));
   }
   const DType compute = size_of(to) > size_of(site.dtype(1)) ? to : site.dtype(1);
-  WHET_TRY(scale, as_type(site, "scale_cast", scale, compute));
+  WHET_TRY(scale, site.cast("scale_cast", scale, compute));
   WHET_TRY(ValueId x, centred(site, site.in(0), zero));
-  WHET_TRY(x, as_type(site, "float", x, compute));
+  WHET_TRY(x, site.cast("float", x, compute));
   if (to == compute) return site.give(BinaryOperator{BinaryKind::mul}, {x, scale});
   WHET_TRY(x, site.add("product", BinaryOperator{BinaryKind::mul}, {x, scale}));
   return site.give(CastOperator{to}, {x});

@@ -121,10 +121,7 @@ Status import_roi_align(OnnxSite& site) {
   WHET_TRY(Pixels pixels, channels_last_pixels(site, site.in(0)));
   WHET_TRY(pixels.rows, site.add("all_pixels", ReshapeOperator{{1, x[0] * x[2] * x[3], x[1]}}, {pixels.rows}));
   pixels.extents.insert(pixels.extents.begin(), x[0]);
-  ValueId corners = site.in(1);
-  if (site.dtype(1) != DType::f32) {
-    WHET_TRY(corners, site.add("corners", CastOperator{DType::f32}, {corners}));
-  }
+  WHET_TRY(const ValueId corners, site.cast("corners", site.in(1), DType::f32));
   WHET_TRY(const ValueId image, images(site, plan));
   std::vector<std::vector<Tap>> taps = {{Tap{image, std::nullopt}}};
   for (std::size_t d = 0; d < 2; ++d) {

@@ -379,6 +379,11 @@ ValueId OnnxSite::add_constant(const std::string& part, Tensor tensor) {
   return graph_.add_made(graph_.unique_value_name(name_ + "/" + part), std::move(tensor));
 }
 
+Result<ValueId> OnnxSite::cast(const std::string& part, ValueId x, DType dtype) {
+  if (type(x).dtype == dtype) return x;
+  return add(part, CastOperator{dtype}, {x});
+}
+
 ValueId OnnxSite::add_scalar(const std::string& part, DType dtype, double value) {
   return add_constant(part, Tensor::of<double>(dtype, {}, {value}));
 }

@@ -156,6 +156,8 @@ class OnnxSite {
   Result<ValueId> add(const std::string& part, const Operator&, std::vector<ValueId> inputs);
   ValueId add_constant(const std::string& part, Tensor);
   ValueId add_scalar(const std::string& part, DType, double value);
+  /// `x` as `dtype`; itself where it is.
+  Result<ValueId> cast(const std::string& part, ValueId x, DType dtype);
   /// The node's output `i`: the result of an operator, a value that is there already, or a constant.
   Status give(const Operator&, std::vector<ValueId> inputs, std::size_t i = 0);
   Status give(ValueId, std::size_t i = 0);
