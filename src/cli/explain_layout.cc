@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "base/nearest.h"
 #include "cli/command.h"
@@ -13,6 +12,7 @@
 #include "compiler/compile.h"
 #include "compiler/opened_model.h"
 #include "compiler/scratch.h"
+#include "machine/detect.h"
 #include "passes/layout.h"
 #include "passes/optimize.h"
 
@@ -89,31 +89,45 @@ int print_all(const Decided& decided) {
 
 // ---- One node, measured
 
-/// The node by itself, of the file's order; what it reads and is no constant is an input.
-Graph alone(const Graph& from, const Node& node) {
+enum class Order { channels_last, file };
+
+Permutation order_of(Order order, std::size_t rank) {
+  return order == Order::file ? identity_permutation(rank) : channels_last_permutation(rank);
+}
+
+/// The node by itself, its operand and its result in `order`; what it reads besides and is no constant is an input.
+Result<Graph> alone(const Graph& from, const Node& node, Order order) {
   Graph graph;
   graph.name = node.name;
   std::vector<ValueId> inputs;
   for (ValueId id : node.inputs) {
     const Value& value = from.value(id);
-    inputs.push_back(value.constant ? graph.add_constant(value.name, *value.constant)
-                                    : graph.add_value(value.name, value.type));
-    if (!value.constant) graph.inputs.push_back(inputs.back());
+    if (value.constant) {
+      inputs.push_back(graph.add_constant(value.name, *value.constant));
+      continue;
+    }
+    const bool turned = inputs.empty() && order == Order::channels_last;
+    const Permutation perm = order_of(turned ? order : Order::file, value.type.shape.size());
+    graph.inputs.push_back(graph.add_value(value.name, {value.type.dtype, permuted(value.type.shape, perm)}));
+    inputs.push_back(graph.inputs.back());
+    if (turned) {
+      WHET_TRY(inputs.back(), graph.add_node("operand", TransposeOperator{inverse(perm)}, {graph.inputs.back()}));
+    }
   }
-  const ValueId output = graph.add_value(from.value(node.output).name, from.value(node.output).type);
-  graph.nodes.push_back({node.name, node.op, inputs, output});
-  graph.outputs = {output};
+  WHET_TRY(ValueId result, graph.add_node(node.name, node.op, inputs));
+  if (order == Order::channels_last) {
+    const Permutation perm = order_of(order, graph.value(result).type.shape.size());
+    WHET_TRY(result, graph.add_node("result", TransposeOperator{perm}, {result}));
+  }
+  graph.outputs = {result};
   return graph;
 }
 
-/// Seconds of the node's own kernels and of those that turn its operand and its result.
-struct Terms {
-  double kernel = 0, operand = 0, result = 0;
-};
-
-Result<Terms> measure(const Graph& graph, bool channels_last, const Place& place) {
+/// Seconds of all kernels of the graph.
+Result<double> measure(Graph graph, Order order, const Place& place) {
   constexpr int kRuns = 60;
-  WHET_TRY(const FusedGraph fused, optimize(graph, {.channels_last = channels_last}));
+  WHET_RETURN_IF_ERROR(can_run(place.target));
+  WHET_TRY(const FusedGraph fused, optimize(std::move(graph), {.channels_last = order == Order::channels_last}));
   WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
   const std::string library = scratch.path() + "/node.so";
   WHET_TRY(const CompileReport report, compile_model(fused, best_of(nullptr, place.target), place.target, library));
@@ -125,83 +139,90 @@ Result<Terms> measure(const Graph& graph, bool channels_last, const Place& place
   WHET_RETURN_IF_ERROR(model.set_inputs(std::move(inputs)));
   model.set_profiling(true);
   for (int run = 0; run < kRuns; ++run) WHET_RETURN_IF_ERROR(model.run());
-  Terms terms;
   const whet_profile profile = model.profile();
-  bool behind = false;
-  for (std::uint32_t s = 0; s < profile.steps; ++s) {
-    const double seconds = static_cast<double>(profile.step[s].min_ns) / 1e9;
-    const bool turns = std::string_view(profile.step[s].op).starts_with("transpose ");
-    behind = behind || !turns;
-    (!turns ? terms.kernel : behind ? terms.result : terms.operand) += seconds;
-  }
-  return terms;
+  double seconds = 0;
+  for (std::uint32_t s = 0; s < profile.steps; ++s) seconds += static_cast<double>(profile.step[s].min_ns) / 1e9;
+  return seconds;
 }
 
-/// Who reads the node's result in another order than `order`: a node's name, "the user", or "".
-std::string other_reader(const Decided& decided, const Node& node) {
-  for (std::size_t n = 0; n < decided.orders.size(); ++n) {
-    const std::vector<ValueId>& turned = decided.orders[n].turned;
-    if (std::find(turned.begin(), turned.end(), node.output) != turned.end()) return decided.graph.nodes[n].name;
+/// What turning a value from the file's order to channels last takes; the way back is taken to cost the same.
+Result<double> measure_turn(const Value& value, const Place& place) {
+  const Permutation perm = channels_last_permutation(value.type.shape.size());
+  if (moves_only_ones(value.type.shape, perm)) return 0.0;
+  Graph graph;
+  graph.name = value.name;
+  graph.inputs = {graph.add_value(value.name, value.type)};
+  WHET_TRY(const ValueId turned, graph.add_node("turned", TransposeOperator{perm}, graph.inputs));
+  graph.outputs = {turned};
+  return measure(std::move(graph), Order::file, place);
+}
+
+/// A convolution of a few channels takes its picture in either order: no transpose is left before it.
+Result<bool> reads_where_it_stands(const Graph& from, const Node& node) {
+  if (!std::holds_alternative<ConvOperator>(node.op)) return false;
+  WHET_TRY(Graph graph, alone(from, node, Order::file));
+  WHET_TRY(const FusedGraph fused, optimize(std::move(graph), {}));
+  return std::none_of(fused.groups.begin(), fused.groups.end(), [&](const Group& group) {
+    const Node& first = fused.graph.node(group.nodes.front());
+    return group.nodes.size() == 1 && std::holds_alternative<TransposeOperator>(first.op) &&
+           first.inputs[0] == fused.graph.inputs[0];
+  });
+}
+
+/// Who reads the node's result in another order than it is stored in: a node's name, "the user", or "".
+std::string other_reader(const Decided& decided, std::size_t n) {
+  const ValueId output = decided.graph.nodes[n].output;
+  for (std::size_t k = 0; k < decided.orders.size(); ++k) {
+    const std::vector<ValueId>& turned = decided.orders[k].turned;
+    if (std::find(turned.begin(), turned.end(), output) != turned.end()) return decided.graph.nodes[k].name;
   }
   const auto& outputs = decided.graph.outputs;
-  return std::find(outputs.begin(), outputs.end(), node.output) != outputs.end() ? "the user" : "";
+  const bool for_user = std::find(outputs.begin(), outputs.end(), output) != outputs.end();
+  const Permutation& order = decided.orders[n].order;
+  return for_user && order != identity_permutation(order.size()) ? "the user" : "";
 }
 
-/// The node that computes its first operand; none for inputs of the model.
-std::optional<std::size_t> producer_of(const Decided& decided, const Node& node) {
-  for (std::size_t n = 0; n < decided.orders.size(); ++n)
-    if (decided.graph.nodes[n].output == node.inputs[0]) return n;
-  return std::nullopt;
+/// How the node's operand is stored: as its producer writes it; inputs of the model as in the file.
+Permutation operand_order(const Decided& decided, const Node& node) {
+  for (std::size_t k = 0; k < decided.orders.size(); ++k)
+    if (decided.graph.nodes[k].output == node.inputs[0]) return decided.orders[k].order;
+  return identity_permutation(decided.graph.value(node.inputs[0]).type.shape.size());
 }
-
-struct Row {
-  std::string order;
-  double kernel;
-  std::string operand, result;
-  double sum;
-};
 
 std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
 
-Row channels_last_row(const Decided& decided, const Node& node, const StoredOrder& stored, const Terms& terms) {
-  Row row{"channels last", terms.kernel, "0 (stored so)", "0 (read so)", terms.kernel};
-  const bool turned = std::find(stored.turned.begin(), stored.turned.end(), node.inputs[0]) != stored.turned.end();
-  if (turned && terms.operand > 0) {
-    row.operand = microseconds(terms.operand) + " (turned)";
-    row.sum += terms.operand;
-  } else if (turned) {
-    row.operand = "0 (read where it stands)";
+/// One line of the sum: the kernel, and turning on its two sides where the network around it asks for that.
+Status add_row(Table& table, const Decided& decided, std::size_t n, Order order, const Place& place) {
+  const Node& node = decided.graph.nodes[n];
+  const Permutation wanted = order_of(order, decided.orders[n].order.size());
+  const bool chosen = decided.orders[n].order == wanted;
+  WHET_TRY(Graph graph, alone(decided.graph, node, order));
+  WHET_TRY(const double kernel, measure(std::move(graph), order, place));
+  double sum = kernel;
+  std::string operand = "0 (stored so)", result = "0 (read so)";
+  if (operand_order(decided, node) != wanted) {
+    WHET_TRY(bool as_it_stands, reads_where_it_stands(decided.graph, node));
+    as_it_stands = as_it_stands && order == Order::channels_last;
+    WHET_TRY(const double turn, measure_turn(decided.graph.value(node.inputs[0]), place));
+    operand = as_it_stands ? "0 (read where it stands)" : microseconds(turn) + " (turned)";
+    if (!as_it_stands) sum += turn;
   }
-  if (const std::string reader = other_reader(decided, node); !reader.empty()) {
-    row.result = fmt::format("{} (turned for {})", microseconds(terms.result), reader);
-    row.sum += terms.result;
+  const std::string reader = other_reader(decided, n);
+  if (chosen != reader.empty()) {
+    WHET_TRY(const double turn, measure_turn(decided.graph.value(node.output), place));
+    result = microseconds(turn) + (reader.empty() ? " (turned)" : " (turned for " + reader + ")");
+    sum += turn;
   }
-  return row;
+  table.add({order == Order::file ? "as in the file" : "channels last", microseconds(kernel), operand, result,
+             microseconds(sum), chosen ? "chosen" : ""});
+  return ok_status();
 }
 
-Row file_row(const Decided& decided, const Node& node, const Terms& own, const Terms& turns) {
-  Row row{"as in the file", own.kernel, "0 (stored so)", "0 (read so)", own.kernel};
-  const std::optional<std::size_t> producer = producer_of(decided, node);
-  if (producer && decided.orders[*producer].order != identity_permutation(decided.orders[*producer].order.size())) {
-    row.operand = microseconds(turns.operand) + " (turned)";
-    row.sum += turns.operand;
-  }
-  if (other_reader(decided, node).empty()) {
-    row.result = microseconds(turns.result) + " (turned)";
-    row.sum += turns.result;
-  }
-  return row;
-}
-
-Status print_measured(const Decided& decided, const Node& node, const StoredOrder& stored, const Place& place) {
-  const Graph graph = alone(decided.graph, node);
-  WHET_TRY(const Terms last, measure(graph, true, place));
-  WHET_TRY(const Terms file, measure(graph, false, place));
+Status print_measured(const Decided& decided, std::size_t n, const Place& place) {
   Table table(
       {{"Order", false}, {"Kernel (us)"}, {"Operand (us)", false}, {"Result (us)", false}, {"Sum (us)"}, {"", false}});
-  for (const Row& row : {channels_last_row(decided, node, stored, last), file_row(decided, node, file, last)})
-    table.add({row.order, microseconds(row.kernel), row.operand, row.result, microseconds(row.sum),
-               row.order == text_of(stored.order) ? "chosen" : ""});
+  for (const Order order : {Order::channels_last, Order::file})
+    WHET_RETURN_IF_ERROR(add_row(table, decided, n, order, place));
   fmt::print("By itself, by default schedules, fastest of 60 runs on {}:\n{}", to_string(place.target),
              table.to_text());
   return ok_status();
@@ -222,12 +243,12 @@ int print_node(const Decided& decided, const LayoutQuestion& question) {
   fmt::print("{}: {} {}\n  stored         {}: {}\n  turned for it  {}\n", node.name, name_of(node.op),
              to_string(decided.graph.value(node.output).type), text_of(stored.order), why(stored.reason),
              turned_text(decided.graph, stored.turned));
-  if (const std::string reader = other_reader(decided, node); !reader.empty())
+  if (const std::string reader = other_reader(decided, n); !reader.empty())
     fmt::print("  and turned     for {}, which reads another order\n", reader);
   if (!is_prescribed(node)) return kDone;
   const Result<Place> place = choose_place(question.place);
   if (!place.ok()) return fail(place.error());
-  const Status printed = print_measured(decided, node, stored, *place);
+  const Status printed = print_measured(decided, n, *place);
   return printed.ok() ? kDone : fail(printed.error());
 }
 
