@@ -31,8 +31,9 @@ struct FusedGraph {
 ///   for
 ///     each of many places (before an expand or a broadcast);
 ///   - elementwise operators join the reduction, softmax or non-overlapping window that reads them; paddings join their
-///     consumer, and so do a slice of what others read as well and the transpose of a picture of a few channels; nothing
-///     else is computed inside a convolution or matmul's loops;
+///     consumer, and so do a slice of what others read as well, the transpose of a picture of a few channels, and the
+///     product with a scale of channels before a narrow 1x1 convolution; nothing else is computed inside a convolution
+///     or matmul's loops;
 ///   - reductions over the same trailing dimensions (rows) of the same shape, with the elementwise operators between
 ///     them, are one group: layer normalization, however it is written;
 ///   - at most one anchor (or window, or softmax) a group, and one output; but an attention (attention.h) is one group,
