@@ -85,8 +85,7 @@ std::function<int()> make_explain(Arguments& arguments) {
   auto command = std::make_shared<ExplainCommand>();
   arguments.require_choice("topic", command->topic, {"error", "progress", "metrics", "task", "candidate", "layout"},
                            "error N, progress, metrics; task N: why it stands where it stands; candidate ID: its "
-                           "loops; layout NODE: why its "
-                           "result is stored so");
+                           "loops; layout NODE: why its result is stored so");
   TuningQuestion& question = command->question;
   arguments.add("what", question.what,
                 "The error's number or name, the task's number, the candidate's ID, the node's name");
