@@ -37,8 +37,11 @@ Result<Decided> decide(Graph graph) {
   return decided;
 }
 
-bool is_prescribed(const Node& node) {
-  return std::holds_alternative<ConvOperator>(node.op) || std::holds_alternative<PoolOperator>(node.op);
+/// A convolution or pool of a file that is channels first: for others the two orders are one.
+bool has_two_orders(const Node& node) {
+  if (const auto* conv = std::get_if<ConvOperator>(&node.op)) return conv->layout == Layout::channels_first;
+  if (const auto* pool = std::get_if<PoolOperator>(&node.op)) return pool->layout == Layout::channels_first;
+  return false;
 }
 
 std::string text_of(const Permutation& order) {
@@ -245,7 +248,7 @@ int print_node(const Decided& decided, const LayoutQuestion& question) {
              turned_text(decided.graph, stored.turned));
   if (const std::string reader = other_reader(decided, n); !reader.empty())
     fmt::print("  and turned     for {}, which reads another order\n", reader);
-  if (!is_prescribed(node)) return kDone;
+  if (!has_two_orders(node)) return kDone;
   const Result<Place> place = choose_place(question.place);
   if (!place.ok()) return fail(place.error());
   const Status printed = print_measured(decided, n, *place);
