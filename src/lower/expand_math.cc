@@ -85,16 +85,38 @@ Expr scale(const Expr& x, const Expr& n) { return float_of_bits(bits_of(x) + n *
 
 // ---- exp
 
-/// e^x for -87.3 <= x <= 88.7, anything elsewhere.
-Expr exp_inside(const Expr& x, LetScope& scope) {
-  // (e^r - 1 - r) / r², |r| <= ln 2 / 2, behind 1 + r
-  static constexpr double kTerms[] = {1, 1, 0.499999934, 0.1666651991, 0.04166839713, 0.008368802469, 0.001381436855};
+// e^r by powers of r, |r| <= ln 2 / 2; fitted is (e^r - 1 - r) / r²
+constexpr double kExpTerms[] = {1, 1, 0.499999934, 0.1666651991, 0.04166839713, 0.008368802469, 0.001381436855};
+
+/// x = n ln 2 + r, |r| <= ln 2 / 2.
+struct Reduced {
+  Expr r, n;  ///< n in the last bits of an integer, whose first nine are for scale() to drop
+};
+
+Reduced reduce(const Expr& x, LetScope& scope) {
   Expr shifted = scope.bind(x * 1.44269504 + kMagic);
   Expr n = scope.bind(shifted - kMagic);
-  Expr r = scope.bind(x - n * 0.693359375 - n * -2.12194440e-4);  // ln 2 in two parts
+  // ln 2 in two parts, both positive: r of x = -0 is -0.
+  Expr r = scope.bind(x - n * 0.693145751953125 - n * 1.42860677e-6);
   // The bits of `shifted` are those of kMagic plus n, and the exponent's place is beyond all bits of kMagic.
   static_assert(std::bit_cast<std::uint32_t>(kMagic) << 23 == 0);
-  return scale(polynomial(r, kTerms), bits_of(shifted));
+  return {r, bits_of(shifted)};
+}
+
+/// e^x for -87.3 <= x <= 88.7, anything elsewhere.
+Expr exp_inside(const Expr& x, LetScope& scope) {
+  const auto [r, n] = reduce(x, scope);
+  return scale(polynomial(r, kExpTerms), n);
+}
+
+// x + x p keeps the sign of x = -0 where p is +0, not -0; hence p + 0 where it vanishes with x.
+
+/// e^x - 1 for |x| <= 87, anything elsewhere. Its error is relative where x is small as well, and -0 stays.
+Expr exp_less_one(const Expr& x, LetScope& scope) {
+  const auto [r, n] = reduce(x, scope);
+  Expr power = scope.bind(scale(number(x, 1), n));
+  Expr p = r * polynomial(r, std::span(kExpTerms).subspan(2)) + 0.0;
+  return power * (r + r * p) - (number(x, 1) - power);
 }
 
 Expr expand_exp(const Expr& x, LetScope& scope) {
@@ -135,19 +157,14 @@ Expr expand_log(const Expr& x, LetScope& scope) {
 
 // ---- tanh, sigmoid, erf
 
-// x + x p keeps the sign of x = -0 where p is +0, not -0; hence p + 0 where it vanishes with x.
-
 Expr with_sign_of(const Expr& sign, const Expr& magnitude) { return select(sign < 0.0, -magnitude, magnitude); }
 
 Expr expand_tanh(const Expr& x, LetScope& scope) {
-  // (tanh(sqrt(y)) / sqrt(y) - 1) / y, y <= 0.625²
-  static constexpr double kTerms[] = {-0.3333328193, 0.1333144197, -0.05373969854, 0.02063903912, -0.005704938113};
-  Expr a = scope.bind(absolute(x));
-  Expr y = scope.bind(x * x);
-  Expr small = x + x * (y * polynomial(y, kTerms) + 0.0);
-  Expr e = exp_inside(scope.bind(min(a, number(a, 10)) * 2.0), scope);
-  Expr large = number(x, 1) - number(x, 2) / (e + 1.0);
-  return select(a >= 0.625, with_sign_of(x, large), small);
+  constexpr float kOne = 9.1f;  // tanh of larger ones is 1
+  Expr below = scope.bind(choose(number(x, kOne) < x, kOne, x));
+  Expr inside = choose(below < -kOne, -kOne, below);
+  Expr m = scope.bind(exp_less_one(scope.bind(inside * 2.0), scope));
+  return m / (m + 2.0);
 }
 
 Expr expand_sigmoid(const Expr& x, LetScope& scope) {
