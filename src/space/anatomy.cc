@@ -101,6 +101,7 @@ bool reduces_innermost(const ComputeDag& dag, OpId op) {
   if (!element.reducer) return false;
   const auto axes = static_cast<std::int64_t>(element.axes.size());
   const VarId stored(axes - 1), reduced(axes + static_cast<std::int64_t>(element.reduce_axes.size()) - 1);
+  const bool is_row = axes > 0 && element.axes.back().extent > 1;  // what keeps a reduced dimension ends in a 1
   bool along_reduced = false, along_stored = false, across_stored = false;
   for_each(element.body, [&](const Expr& part) {
     const Load* l = std::get_if<Load>(&part->kind);
@@ -108,7 +109,7 @@ bool reduces_innermost(const ComputeDag& dag, OpId op) {
     const Var* last = std::get_if<Var>(&l->index.back()->kind);
     along_reduced = along_reduced || (last && last->id == reduced);
     if (last && last->id == stored)
-      along_stored = true;
+      along_stored = along_stored || is_row;
     else
       for (const Expr& index : l->index) across_stored = across_stored || uses(index, stored);
   });

@@ -110,7 +110,8 @@ struct Nest {
 constexpr std::int64_t kTilesInAPiece = 16;
 
 /// Tiles of n x n that an intrinsic turns: `across` is the axis that is read along. Where the second-level cache does not
-/// hold the tensor, a piece of its rows goes through all tiles across before the next: they share cache lines.
+/// hold the tensor, a piece of its rows goes through all tiles across before the next: they share cache lines. Elsewhere
+/// the longer axis is outermost, to be shared out.
 void turn(Scheduler& s, OpId op, std::size_t across, std::int64_t n, const ElementPlan& plan) {
   const std::vector<LoopId> loops = s.loops(op);
   const std::size_t last = last_axis(s.tree().dag.op(op).element().axes);
@@ -125,7 +126,9 @@ void turn(Scheduler& s, OpId op, std::size_t across, std::int64_t n, const Eleme
     const Scheduler::Pair piece = s.split(stored.outer, kTilesInAPiece, Tail::guard);
     outer.insert(outer.end(), {piece.outer, read.outer, piece.inner});
   } else {
-    outer.insert(outer.end(), {read.outer, stored.outer});
+    // Mostly pixels and channels: neighbours share pixels out, and a worker finds its own in its cache.
+    const bool by_stored = result.shape[last] > result.shape[across];
+    outer.insert(outer.end(), {by_stored ? stored.outer : read.outer, by_stored ? read.outer : stored.outer});
   }
   std::vector<LoopId> order = outer;
   order.push_back(read.inner), order.push_back(stored.inner);

@@ -224,11 +224,31 @@ t(i, j) = x[j, i] for i in 48, j in 64  # injective
 return t
 )";
   const ComputeDag d = dag(text);
-  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i.0·j.0 in 12
-  for i.1 in 16  # tensorize transpose16
-    for j.1 in 16
-      t
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel j.0 in 4
+  for i.0 in 3
+    for i.1 in 16  # tensorize transpose16
+      for j.1 in 16
+        t
 )");
+}
+TEST(DefaultSchedule, OfATransposeSharesTheLongerAxisOut) {
+  const auto first_line = [](const char* text) {
+    const ComputeDag d = dag(text);
+    const std::string tree = to_text(*replay(d, *default_steps(d, avx512())));
+    return tree.substr(0, tree.find('\n'));
+  };
+  EXPECT_EQ(first_line(R"(
+x = PLACEHOLDER [1024, 64]
+t(i, j) = x[j, i] for i in 64, j in 1024  # injective
+return t
+)"),
+            "parallel j.0 in 64");
+  EXPECT_EQ(first_line(R"(
+x = PLACEHOLDER [64, 1024]
+t(i, j) = x[j, i] for i in 1024, j in 64  # injective
+return t
+)"),
+            "parallel i.0 in 64");
 }
 TEST(DefaultSchedule, OfALargeTransposeGoesPieceByPiece) {
   // Of 19 rows tiles of 8 cover 24, tiles of 16 cover 32.
@@ -352,6 +372,21 @@ TEST(DefaultSchedule, OfAScalarMadeOfAScalar) {
   const ComputeDag d =
       dag("x = PLACEHOLDER [3]\ns() += x[a] for a in 3  # reduce\ny() = (1f/s[])  # elementwise\nreturn y\n");
   EXPECT_TRUE(default_steps(d, avx512()).ok());
+}
+TEST(DefaultSchedule, OfARowsSumThatKeepsItsDimensionGoesAlongTheRow) {
+  const char* text = R"(
+x = PLACEHOLDER [512, 1024]
+most = PLACEHOLDER [512, 1]
+s(i, j) += exp((x[i, r] - most[i, j])) for i in 512, j in 1, r in 1024  # reduce
+return s
+)";
+  const ComputeDag d = dag(text);
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i.0·j in 256
+  for r.0 in 16
+    unroll i.1 in 2
+      vector r.1 in 64  # rfactor
+        s
+)");
 }
 TEST(DefaultSchedule, OfASumOfEverything) {
   const ComputeDag d = dag("x = PLACEHOLDER [3, 40]\ns() += x[a, b] for a in 3, b in 40  # reduce\nreturn s\n");
