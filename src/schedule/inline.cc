@@ -1,10 +1,35 @@
 #include "schedule/inline.h"
 
 #include <algorithm>
+#include <string>
 
 #include "schedule/check.h"
 
 namespace whet {
+namespace {
+
+std::int64_t nodes_of(const Expr& body) {
+  std::int64_t nodes = 0;
+  for_each(body, [&](const Expr&) { ++nodes; });
+  return nodes;
+}
+
+}  // namespace
+
+std::int64_t nodes_when_inlined(const LoopTree& tree, OpId op) {
+  const std::int64_t inlined = nodes_of(tree.dag.op(op).element().body);
+  std::int64_t most = 0;
+  for (const Op& reader : tree.dag.ops) {
+    if (reader.is_placeholder()) continue;
+    std::int64_t reads = 0;
+    for_each(reader.element().body, [&](const Expr& part) {
+      const Load* l = std::get_if<Load>(&part->kind);
+      reads += l && l->source.value == op.value;
+    });
+    if (reads > 0) most = std::max(most, nodes_of(reader.element().body) + reads * inlined);
+  }
+  return most;
+}
 
 Status apply(LoopTree& tree, const Inline& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.op));
@@ -15,6 +40,9 @@ Status apply(LoopTree& tree, const Inline& step) {
   if (tree.place(step.op).kind != PlaceKind::root) return refuse(tree, step.op, "is placed already");
   for (LoopId own : own_loops(tree, step.op))
     if (is_frozen(tree, own)) return refuse(tree, step.op, "has something computed under its loops");
+  if (const std::int64_t nodes = nodes_when_inlined(tree, step.op); nodes > kMostNodes)
+    return refuse(tree, step.op,
+                  "would make a body of " + std::to_string(nodes) + " nodes; at most " + std::to_string(kMostNodes));
   for (Op& consumer : tree.dag.ops) {
     if (consumer.is_placeholder()) continue;
     Expr& body = consumer.element().body;

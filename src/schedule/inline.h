@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "schedule/loop_tree.h"
 
 namespace whet {
@@ -8,10 +10,16 @@ namespace whet {
 ///   T[p] = f(p);  S(T[g(i)])   =>   S(f(g(i)))
 ///   op      an untouched root without a reduction that is no output
 ///   yields  nothing; its loops are gone
-///   errors  no such op; an output; a reduction; already placed
+///   errors  no such op; an output; a reduction; already placed; a body beyond kMostNodes
 struct Inline {
   OpId op;
 };
 Status apply(LoopTree&, const Inline&);
+
+/// A body's nodes, counted once for each time they stand in it: thirty ops of the form t + t, each inlined into the
+/// next, would have a billion.
+constexpr std::int64_t kMostNodes = 1 << 13;
+/// The nodes of the largest body that inlining `op` would leave.
+std::int64_t nodes_when_inlined(const LoopTree&, OpId op);
 
 }  // namespace whet

@@ -135,6 +135,16 @@ TEST(Inline, PutsTheBodyIntoItsReaders) {
   EXPECT_EQ(to_text(tree.dag.op(OpId(2)).element().body, [&](SourceId s) { return tree.dag.ops[s.index()].name; }),
             "((x[i, j]*2f) + 1f)");
 }
+TEST(Inline, RefusesABodyThatUnfoldsWithoutEnd) {
+  std::string text = "t0 = PLACEHOLDER [6]\n", steps;
+  constexpr int kDoublings = 30;
+  for (int i = 1; i <= kDoublings; ++i)
+    text += "t" + std::to_string(i) + "(i) = (t" + std::to_string(i - 1) + "[i] + t" + std::to_string(i - 1) +
+            "[i]) for i in 6\n";
+  text += "return t30\n";
+  for (int i = kDoublings - 1; i > 0; --i) steps += (steps.empty() ? "inline o" : "; inline o") + std::to_string(i);
+  EXPECT_NE(after(text.c_str(), steps.c_str()).find("nodes; at most 8192"), std::string::npos);
+}
 TEST(Inline, RefusesAReduction) { EXPECT_NE(after(kMatmul, "inline o3").find("reduces"), std::string::npos); }
 
 TEST(ComputeAt, ComputesTheRegionThatIsReadThere) {

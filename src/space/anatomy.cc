@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/inline.h"
+
 namespace whet {
 namespace {
 
@@ -118,7 +120,7 @@ bool reduces_innermost(const ComputeDag& dag, OpId op) {
 
 bool cheap_to_inline(const LoopTree& tree, OpId op) {
   const ComputeDag& dag = tree.dag;
-  if (is_output(dag, op) || dag.op(op).element().reducer) return false;
+  if (is_output(dag, op) || dag.op(op).element().reducer || nodes_when_inlined(tree, op) > kMostNodes) return false;
   const int reads = reads_of(tree, op);
   const double cost = body_cost(dag.op(op).element().body);
   if (reads == 1) {

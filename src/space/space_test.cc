@@ -368,6 +368,16 @@ return y
           y
 )");
 }
+TEST(DefaultSchedule, OfManyDoublingsStoresSomeOfThem) {
+  std::string text = "t0 = PLACEHOLDER [64] i32\n";
+  for (int i = 1; i <= 40; ++i) {
+    const std::string last = "t" + std::to_string(i - 1) + "[i]";
+    text += "t" + std::to_string(i) + "(i): i32 = (" + last + " + " + last + ") for i in 64\n";
+  }
+  const ComputeDag d = dag((text + "return t40\n").c_str());
+  EXPECT_TRUE(default_steps(d, avx512()).ok());
+  EXPECT_FALSE(make_space(d, avx512()).sketches().empty());
+}
 TEST(DefaultSchedule, OfAScalarMadeOfAScalar) {
   const ComputeDag d =
       dag("x = PLACEHOLDER [3]\ns() += x[a] for a in 3  # reduce\ny() = (1f/s[])  # elementwise\nreturn y\n");
