@@ -1,9 +1,28 @@
 #include "lower/cases.h"
 
+#include "compute/affine.h"
+
 namespace whet {
 
+namespace {
+
+/// at == i, which leaves of the loop over i the iteration that data says.
+bool names_a_place(const Expr& condition) {
+  for (const Expr& part : conjuncts_of(condition)) {
+    const Binary* compare = std::get_if<Binary>(&part->kind);
+    if (!compare || compare->op != BinaryOp::eq || compare->a->dtype != DType::i64) continue;
+    for (const auto& [atom, factor] : sub(to_affine(compare->a), to_affine(compare->b)).terms)
+      if (std::holds_alternative<Var>(atom->kind) && (factor == 1 || factor == -1)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Expr take_padding(const Expr& body, Reducer reducer, std::vector<Expr>& conditions) {
-  if (const Select* s = std::get_if<Select>(&body->kind); s && same(s->if_false, identity_of(reducer, body->dtype))) {
+  const Select* s = std::get_if<Select>(&body->kind);
+  if (s && same(s->if_false, identity_of(reducer, body->dtype)) &&
+      (!reads_data(s->condition) || names_a_place(s->condition))) {
     conditions.push_back(s->condition);
     return take_padding(s->if_true, reducer, conditions);
   }

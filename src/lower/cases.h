@@ -9,7 +9,8 @@ namespace whet {
 
 // Padding and choices become conditions of statements, which loops can be cut by.
 
-/// sum += select(g, x, 0) * w  is  if g: sum += x * w. Takes such factors' conditions out of `body`.
+/// sum += select(g, x, 0) * w  is  if g: sum += x * w. Takes such factors' conditions out of `body`. Conditions that read
+/// data, which no loop can be cut by, stay: a vector of sums is not worth a mask. Not those that say a place: at == i.
 Expr take_padding(const Expr& body, Reducer reducer, std::vector<Expr>& conditions);
 
 /// A store under the conditions of the selects that its value consists of, or that choose one of several tensors inside

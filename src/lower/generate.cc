@@ -33,9 +33,12 @@ class Generator {
   Result<Lowered> run() {
     make_buffers();
     std::vector<Stmt> phases;
+    bool alone = true;  // worker 0 has run what stands there so far, and waits for nobody
     for (const Item& root : tree_.roots) {
-      if (!phases.empty()) phases.push_back(make_stmt(Barrier{}));
+      const bool shared = root.loop.valid() && tree_.loop(root.loop).kind == LoopKind::parallel;
+      if (!phases.empty() && (shared || !alone)) phases.push_back(make_stmt(Barrier{}));
       append_item(root, phases);
+      alone = !shared;
     }
     lowered_.program.body = block(std::move(phases));
     const bool rolled = std::any_of(tree_.places.begin(), tree_.places.end(),

@@ -289,7 +289,6 @@ return y
             R"(  for i in 0 .. 8
     for j in 0 .. 20
       t[i, j] = (x[i, j]*2f)
-  barrier
   for i in 0 .. 8
     for j in 0 .. 20
       y[i, j] = (t[i, j] + 1f)
@@ -353,6 +352,35 @@ p(i) = select((i >= 1) && (i < 13), x[(i - 1)], 0f) for i in 14
 y(i) += p[(i + r)] for i in 12, r in 3
 return y
 )";
+TEST(Phases, AreApartWhereAWorkerWaitsForAnother) {
+  constexpr const char* kChain = R"(
+x = PLACEHOLDER [8]
+t(i) = (x[i]*2f) for i in 8
+u(i) = (t[i] + 1f) for i in 8
+y(i) = (u[i]*u[i]) for i in 8
+return y
+)";
+  const auto barriers = [&](const char* steps) {
+    const std::string text = after("verify", kChain, steps);
+    std::size_t count = 0;
+    for (std::size_t at = text.find("barrier"); at != std::string::npos; at = text.find("barrier", at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(barriers(""), 0u);
+  EXPECT_EQ(barriers("parallel l2"), 1u);
+  EXPECT_EQ(barriers("parallel l1"), 2u);
+  EXPECT_EQ(barriers("parallel l0; parallel l1; parallel l2"), 2u);
+}
+TEST(Padding, LeavesConditionsThatReadData) {
+  const std::string text = after("verify", R"(
+x = PLACEHOLDER [8, 20]
+n(i): i32 += select((x[i, r] > 1f), 1i32, 0i32) for i in 8, r in 20
+return n
+)",
+                                 "");
+  EXPECT_EQ(text.find("if"), std::string::npos) << text;
+  EXPECT_NE(text.find("select((x[i, r] > 1f), 1i32, 0i32)"), std::string::npos) << text;
+}
 TEST(Padding, NarrowsTheTapsWhereNoTileStandsBetween) {
   EXPECT_EQ(after("simplify", kPadded, "inline o1"), R"(  for i in 0 .. 12
     y[i] = 0f

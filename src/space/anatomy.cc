@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compute/affine.h"
 #include "schedule/inline.h"
 
 namespace whet {
@@ -48,6 +49,19 @@ std::vector<bool> feeding(const ComputeDag& dag, OpId op) {
     if (feeds[i])
       for (OpId input : inputs_of(dag, OpId(static_cast<std::int64_t>(i)))) feeds[input.index()] = true;
   return feeds;
+}
+
+/// The index counts along the last reduce axis through pieces that each hold a vector and more, one for each index of
+/// the last axis: s*64 + r for r in 64.
+bool goes_through_pieces(const Element& element, const Expr& index) {
+  constexpr std::int64_t kPiece = 16;
+  if (element.axes.empty() || element.reduce_axes.empty()) return false;
+  const auto axes = static_cast<std::int64_t>(element.axes.size());
+  const std::int64_t length = element.reduce_axes.back().extent;
+  const Expr stored = axis_var(element, axes - 1),
+             reduced = axis_var(element, axes + static_cast<std::int64_t>(element.reduce_axes.size()) - 1);
+  const Affine sum = to_affine(index);
+  return length >= kPiece && sum.coefficient(reduced) == 1 && sum.coefficient(stored) == length;
 }
 
 }  // namespace
@@ -109,7 +123,7 @@ bool reduces_innermost(const ComputeDag& dag, OpId op) {
     const Load* l = std::get_if<Load>(&part->kind);
     if (!l || l->index.empty()) return;
     const Var* last = std::get_if<Var>(&l->index.back()->kind);
-    along_reduced = along_reduced || (last && last->id == reduced);
+    along_reduced = along_reduced || (last ? last->id == reduced : goes_through_pieces(element, l->index.back()));
     if (last && last->id == stored)
       along_stored = along_stored || is_row;
     else

@@ -67,18 +67,19 @@ std::optional<std::int64_t> block_of(const Element& element, std::int64_t lanes)
   return block;
 }
 
-/// `count` of `loops` become one parallel loop; for 0 as few as give every worker the same share, or many shares.
-void share_out(Scheduler& s, const std::vector<LoopId>& loops, std::size_t count, int threads) {
+/// `shared` of `loops` become one parallel loop; for 0 as few as give every worker the same share, or many shares.
+void share_out(Scheduler& s, const std::vector<LoopId>& loops, std::int64_t shared, int threads) {
+  if (shared == ElementPlan::kAlone) return;
   std::int64_t shares = 1;
-  count = std::min(count, loops.size());
+  std::size_t count = std::min(static_cast<std::size_t>(shared), loops.size());
   for (const bool chosen = count > 0; !chosen && count < loops.size();) {
     shares *= extent_of(s.tree(), loops[count++]);
     if (shares > 1 && (shares % threads == 0 || shares >= 16 * threads)) break;
   }
   if (count == 0) return;
-  const LoopId shared =
+  const LoopId loop =
       count > 1 ? s.fuse({loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(count)}) : loops[0];
-  s.annotate(shared, LoopKind::parallel);
+  s.annotate(loop, LoopKind::parallel);
 }
 
 /// The loops of a nest in the making, outermost first: what is shared out or serial, then one step.
@@ -103,7 +104,7 @@ struct Nest {
       if (vector || extent_of(s.tree(), inner[i]) <= kMaxUnroll)
         s.annotate(inner[i], vector ? LoopKind::vectorized : LoopKind::unrolled);
     }
-    share_out(s, outer, static_cast<std::size_t>(shared), threads);
+    share_out(s, outer, shared, threads);
   }
 };
 
@@ -134,7 +135,7 @@ void turn(Scheduler& s, OpId op, std::size_t across, std::int64_t n, const Eleme
   order.push_back(read.inner), order.push_back(stored.inner);
   s.reorder(order);
   s.tensorize(read.inner, n == 16 ? Intrinsic::transpose16 : Intrinsic::transpose8);
-  if (s.finish().ok()) share_out(s, outer, static_cast<std::size_t>(plan.shared), std::max(plan.target.threads, 1));
+  if (s.finish().ok()) share_out(s, outer, plan.shared, std::max(plan.target.threads, 1));
 }
 
 bool can_turn(const Scheduler& s, OpId op, std::size_t across, std::int64_t n, const ElementPlan& plan) {

@@ -13,7 +13,9 @@ struct ElementPlan {
   std::int64_t pixels = 1;   ///< elements of the axis before it that a step holds
   std::int64_t across = 1;   ///< of a transpose: elements of a tile along the axis that is read along; with 8 or 16 a
                              ///< plain one is turned in registers
-  std::int64_t shared = 0;   ///< outer loops that become the parallel one; 0: as few as give every worker its share
+  static constexpr std::int64_t kAlone = -1;
+  std::int64_t shared = 0;  ///< outer loops that become the parallel one; 0: as few as give every worker its share;
+                            ///< kAlone: none
   Target target;
 };
 

@@ -23,6 +23,7 @@ struct Plan {
   std::vector<std::size_t> outer;
   std::int64_t pixels = 1;  ///< see ElementPlan
   std::int64_t across = 1;
+  bool shared = true;  ///< among the workers; else one of them computes an op alone
   const Target* target = nullptr;
 
   std::int64_t lanes(const ComputeDag& dag, OpId op) const {
@@ -148,14 +149,19 @@ void nest(Scheduler& s, OpId op, const Plan& plan) {
   if (s.loops(op).empty()) return;
   const Element& element = dag.op(op).element();
   if (!element.reducer)
-    return element_nest(
-        s, op, {.vectors = plan.vectors, .pixels = plan.pixels, .across = plan.across, .target = *plan.target});
+    return element_nest(s, op,
+                        {.vectors = plan.vectors,
+                         .pixels = plan.pixels,
+                         .across = plan.across,
+                         .shared = plan.shared ? 0 : ElementPlan::kAlone,
+                         .target = *plan.target});
   const int workers = std::max(plan.target->threads, 1);
   const std::int64_t lanes = plan.lanes(dag, op);
   std::int64_t step = lanes * plan.vectors;
-  if (find_scatter(dag, op)) return scatter_nest(s, op, step, workers);
+  if (find_scatter(dag, op)) return scatter_nest(s, op, step, plan.shared ? workers : 0);
   const std::size_t axes = outer_axes(dag, op);
   const std::int64_t columns = element.axes.empty() ? 1 : element.axes[last_axis(element.axes)].extent;
+  if (!plan.shared) return vectorize_rows(s, op, step, plan.rows);
   if (indices(dag, op, first(axes)) < workers && columns >= workers * step && !reduces_innermost(dag, op)) {
     step = fair_step(columns, 2 * step, workers, lanes);
     group_columns(s, op, first(axes), step);
@@ -178,8 +184,12 @@ void build(Scheduler& s, Plan plan) {
   if (const auto outer = one ? better_by_columns(s, outputs.front(), above, needed, plan) : std::nullopt) {
     plan.columns = true, plan.outer = *outer;
   } else if (above == 0 || better_op_by_op(s, outputs.front(), above, needed, plan)) {
-    for (OpId output : outputs) nest(s, output, plan);
-    for (OpId op : needed) nest(s, op, plan);
+    std::vector<OpId> ops = outputs;
+    ops.insert(ops.end(), needed.begin(), needed.end());
+    for (OpId op : ops) {
+      plan.shared = ops.size() == 1 || iterations(s.tree(), op) > kWorthSharing;
+      nest(s, op, plan);
+    }
     return;
   }
   place_under(s, outputs.front(), above, needed, plan);

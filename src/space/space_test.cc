@@ -211,7 +211,7 @@ TEST(DefaultSchedule, OfRanksVectorizesTheElementsNotTheirSums) {
   for r in 200
     vector j.1 in 112
       rank
-parallel i in 1
+for i in 1
   for k.0 in 4  # 200 by 64, guard
     vector k.1 in 64  # rfactor
       most
@@ -397,6 +397,31 @@ return s
       vector r.1 in 64  # rfactor
         s
 )");
+}
+TEST(DefaultSchedule, OfPiecesOfARowGoesAlongThem) {
+  const auto is_along = [](const std::string& most) {
+    const ComputeDag d =
+        dag(("x = PLACEHOLDER [64, 4096]\n" + most + "\ns(i) += most[i, j] for i in 64, j in 128\nreturn s\n").c_str());
+    return to_text(*replay(d, *default_steps(d, avx512()))).find("rfactor\n        most") != std::string::npos;
+  };
+  EXPECT_TRUE(is_along("most(i, j) max= x[i, ((j*32) + r)] for i in 64, j in 128, r in 32"));
+  EXPECT_FALSE(is_along("most(i, j) max= x[i, ((j*2) + r)] for i in 64, j in 128, r in 2"));
+  EXPECT_FALSE(is_along("most(i, j) max= x[i, ((j*16) + r)] for i in 64, j in 128, r in 32"));
+}
+TEST(DefaultSchedule, OfOpsOfFewStepsLeavesThemToOneWorker) {
+  // The rows are too few for the workers; the first op is worth sharing out, what it needs and gives is not.
+  const ComputeDag d = dag(R"(
+x = PLACEHOLDER [1, 100000]
+most(i, j) max= x[i, ((j*100) + r)] for i in 1, j in 1000, r in 100  # reduce
+rank(i, j): i32 += select((most[i, r] > most[i, j]), 1i32, 0i32) for i in 1, j in 1000, r in 1000  # reduce
+some(i, j): i32 += rank[i, (j + r)] for i in 1, j in 10, r in 4  # reduce
+y(i, j): i32 = (some[i, j] + 1i32) for i in 1, j in 10  # elementwise
+return y
+)");
+  const std::string tree = to_text(*replay(d, *default_steps(d, avx512())));
+  EXPECT_EQ(tree.find("parallel"), 0) << tree;
+  EXPECT_NE(tree.find("\nparallel"), std::string::npos) << tree;
+  EXPECT_NE(tree.find("\nfor i"), std::string::npos) << tree;
 }
 TEST(DefaultSchedule, OfASumOfEverything) {
   const ComputeDag d = dag("x = PLACEHOLDER [3, 40]\ns() += x[a, b] for a in 3, b in 40  # reduce\nreturn s\n");
