@@ -284,6 +284,11 @@ ValueColumn CompiledBody::cast_column(Node& n, Mask mask) {
 
 ValueColumn CompiledBody::call_column(Node& n, const Call& x, Mask mask) {
   const ValueColumn a = eval(n.children.front(), mask);
+  if (x.fn == MathFn::bits_of) {
+    const DType dtype = x.args.front()->dtype;
+    map(n.slots, width(n), a, a, [&](ElementValue v, ElementValue) { return ElementValue{.i = bits_of(dtype, v.f)}; });
+    return column(n);
+  }
   const ValueColumn b = n.children.size() > 1 ? eval(n.children.back(), mask) : a;
   map_floats(n.slots, width(n), a, b, [&](double p, double q) { return apply(x.fn, p, q); });
   return column(n);

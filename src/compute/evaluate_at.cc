@@ -86,6 +86,7 @@ class SpotEvaluator {
                           [&](const Cast& n) { return cast_value(n.a->dtype, e->dtype, at(n.a)); },
                           [&](const Call& n) {
                             const ElementValue a = at(n.args.front());
+                            if (n.fn == MathFn::bits_of) return ElementValue{.i = bits_of(n.args.front()->dtype, a.f)};
                             return ElementValue{.f = apply(n.fn, a.f, at(n.args.back()).f)};
                           },
                           [&](const Load& n) { return load_value(op, n, axes); },

@@ -72,6 +72,15 @@ TEST(Evaluate, IsExactOnIntegersAndRoundsFloatsAtTheEndOfAnOp) {
             "0");
 }
 
+TEST(Evaluate, TakesTheBitsOfAFloat) {
+  EXPECT_EQ(
+      run("p = PLACEHOLDER [3]\nq(i): i32 = bits_of(p[i]) for i in 3\nreturn q", {floats({3}, {0x1p-149F, -0.0, 0})}),
+      "1 -2.14748e+09 0");
+  EXPECT_EQ(run("p = PLACEHOLDER [1] f64\nq(i): i64 = bits_of(p[i]) for i in 1\nreturn q",
+                {Tensor::of(DType::f64, {1}, std::vector<double>{0x1p-1073})}),
+            "2");
+}
+
 TEST(Evaluate, RefusesWrongInputs) {
   const std::string text = "p = PLACEHOLDER [3]\nq(i) = p[i] for i in 3\nreturn q";
   EXPECT_EQ(run(text, {}), "the DAG has 1 placeholders, but 0 inputs were given");

@@ -42,7 +42,7 @@ enum class BinaryOp : std::uint8_t {
   logical_or
 };
 /// Functions of one float, but pow (two). `fma`-like contraction is left to code generation. round is half to even.
-/// bits_of: an f32's bits as an i32, an f64's as an i64; float_of_bits: the way back (only `expand_math` makes these two).
+/// bits_of: an f32's bits as an i32, an f64's as an i64; float_of_bits: the way back (only `expand_math` makes it).
 enum class MathFn : std::uint8_t {
   exp,
   log,

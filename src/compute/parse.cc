@@ -358,7 +358,13 @@ class LineParser {
     const auto count = [&](std::size_t n) {
       return args.size() == n ? ok_status() : Status(fail(name + " takes " + std::to_string(n) + " operands"));
     };
-    if (const auto fn = parse_math_fn(name); fn && *fn != MathFn::bits_of && *fn != MathFn::float_of_bits) {
+    if (name == name_of(MathFn::bits_of)) {
+      WHET_RETURN_IF_ERROR(count(1));
+      const DType of = args[0]->dtype;
+      if (of != DType::f32 && of != DType::f64) return fail(name + " takes an f32 or an f64");
+      return node(of == DType::f64 ? DType::i64 : DType::i32, args, Call{MathFn::bits_of, args});
+    }
+    if (const auto fn = parse_math_fn(name); fn && *fn != MathFn::float_of_bits) {
       WHET_RETURN_IF_ERROR(count(*fn == MathFn::pow ? 2 : 1));
       const DType dtype = args[0]->dtype;
       if (!is_float(dtype) || args.back()->dtype != dtype) return fail(name + " takes floats of one dtype");

@@ -1,6 +1,7 @@
 #include "compute/scalar.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace whet {
@@ -47,6 +48,11 @@ double round_to(DType dtype, double value) {
   if (dtype == DType::f32) return static_cast<float>(value);
   if (dtype == DType::f16) return half_to_float(float_to_half(static_cast<float>(value)));
   return value;
+}
+
+std::int64_t bits_of(DType dtype, double value) {
+  if (dtype == DType::f64) return std::bit_cast<std::int64_t>(value);
+  return std::bit_cast<std::int32_t>(static_cast<float>(value));
 }
 
 std::optional<std::int64_t> apply(BinaryOp op, std::int64_t a, std::int64_t b, DType dtype) {

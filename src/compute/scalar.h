@@ -20,6 +20,9 @@ std::optional<std::int64_t> apply(BinaryOp, std::int64_t a, std::int64_t b, DTyp
 /// On floats, in double.
 double apply(MathFn, double a, double b = 0);
 
+/// MathFn::bits_of a float of `dtype`, f32 or f64.
+std::int64_t bits_of(DType dtype, double value);
+
 /// Arithmetic in T: add, sub, mul, div, min (b < a ? b : a), max (a < b ? b : a).
 template <typename T>
 T apply_float(BinaryOp op, T a, T b) {

@@ -121,6 +121,9 @@ class OpVerifier {
                           },
                           [&](const Cast& n) { return n.a.defined(); },
                           [&](const Call& n) {
+                            if (n.fn == MathFn::bits_of && n.args.size() == 1)
+                              return (e->dtype == DType::i32 && is(n.args.front(), DType::f32)) ||
+                                     (e->dtype == DType::i64 && is(n.args.front(), DType::f64));
                             if (!is_float(e->dtype) || n.args.size() != (n.fn == MathFn::pow ? 2u : 1u)) return false;
                             return is(n.args.front(), e->dtype) && is(n.args.back(), e->dtype);
                           },

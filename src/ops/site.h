@@ -83,8 +83,9 @@ OpId define_at(const Site&, const GatherNdOperator&);
 OpId define_at(const Site&, const ScatterElementsOperator&);
 OpId define_at(const Site&, const ScatterNdOperator&);
 OpId define_at(const Site&, const ArgReduceOperator&);
-OpId define_at(const Site&, const TopKOperator&);
 OpId define_at(const Site&, const CumSumOperator&);
+// top_k.cc
+OpId define_at(const Site&, const TopKOperator&);
 
 /// |x|; the lowest integer has none and stays. (elementwise.cc)
 Expr absolute(const Expr& x);

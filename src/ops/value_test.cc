@@ -348,10 +348,21 @@ TEST(Value, OfRunningSumsOfEveryLength) {
 }
 
 TEST(Value, OfTopKIsThatOfASortWhereTheLowerIndexWinsTies) {
-  for (const auto& [length, k] :
-       {std::pair(1, 1), {5, 5}, {9, 2}, {40, 1}, {70, 3}, {100, 6}, {333, 2}, {700, 3}, {2500, 9}, {3000, 1}}) {
+  for (const auto& [length, k] : {std::pair(1, 1),
+                                  {5, 5},
+                                  {9, 2},
+                                  {40, 1},
+                                  {70, 3},
+                                  {100, 6},
+                                  {333, 2},
+                                  {700, 3},
+                                  {2500, 9},
+                                  {3000, 1},
+                                  {2000, 150},
+                                  {7000, 70}}) {
     for (const bool largest : {false, true}) {
-      Tensor x(DType::f32, {2, length, 2});
+      const DType dtype = length % 3 == 0 ? DType::f64 : length % 2 == 0 ? DType::f32 : DType::f16;
+      Tensor x(dtype, {2, length, 2});
       Rng rng(static_cast<std::uint64_t>(length));
       for (std::int64_t i = 0; i < x.size(); ++i) {
         const std::int64_t value = rng.between(-length / 8 - 1, length / 8 + 1);  // many are equal
@@ -371,6 +382,21 @@ TEST(Value, OfTopKIsThatOfASortWhereTheLowerIndexWinsTies) {
       EXPECT_EQ(elements(value_of(TopKOperator{1, k, largest}, {x})), elements(want)) << k << " of " << length;
     }
   }
+}
+
+TEST(Value, OfTopKCountsIntegersAndTakesNanForTheGreatest) {
+  const auto best = [](const Tensor& x, std::int64_t k, bool largest) {
+    return elements(value_of(TopKOperator{0, k, largest}, {x}));
+  };
+  const double lowest = std::numeric_limits<std::int32_t>::lowest();
+  const Tensor numbers = Tensor::of(DType::i32, {4}, std::vector<double>{3, lowest, 2147483647, -1});
+  EXPECT_EQ(best(numbers, 4, true), elements(Tensor::of(DType::i64, {4}, std::vector<int>{2, 0, 3, 1})));
+  EXPECT_EQ(best(numbers, 4, false), elements(Tensor::of(DType::i64, {4}, std::vector<int>{1, 3, 0, 2})));
+  const Tensor bytes = Tensor::of(DType::u8, {3}, std::vector<int>{7, 255, 0});
+  EXPECT_EQ(best(bytes, 2, true), elements(Tensor::of(DType::i64, {2}, std::vector<int>{1, 0})));
+  const Tensor odd = floats({6}, {1, NAN, -0.0, 0, -INFINITY, INFINITY});
+  EXPECT_EQ(best(odd, 6, true), elements(Tensor::of(DType::i64, {6}, std::vector<int>{1, 5, 0, 2, 3, 4})));
+  EXPECT_EQ(best(odd, 6, false), elements(Tensor::of(DType::i64, {6}, std::vector<int>{4, 2, 3, 0, 5, 1})));
 }
 
 TEST(EvaluateGraph, GivesEveryValue) {

@@ -347,8 +347,7 @@ class Interpreter {
     if (n.args.size() > 1) eval(n.args[1], second.data(), wanted);
     for (int k = 0; k < e->lanes; ++k) {
       if (n.fn == MathFn::bits_of) {
-        out[k].i = e->dtype == DType::i64 ? std::bit_cast<std::int64_t>(out[k].f)
-                                          : std::bit_cast<std::int32_t>(static_cast<float>(out[k].f));
+        out[k].i = bits_of(n.args[0]->dtype, out[k].f);
       } else if (n.fn == MathFn::float_of_bits) {
         out[k].f = e->dtype == DType::f64 ? std::bit_cast<double>(out[k].i)
                                           : std::bit_cast<float>(static_cast<std::int32_t>(out[k].i));
