@@ -14,22 +14,21 @@ namespace {
 
 ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 
-/// A 3x3 convolution of stride 1 with padding, bias and relu.
-ComputeDag convolution(int batch, int rows, int columns, int in, int out) {
+/// A 3x3 convolution of stride 1 with padding, bias and relu, as large as its input.
+ComputeDag convolution(int batch, int rows, int columns, int in, int out, int dilation = 1) {
   const auto n = [](int value) { return std::to_string(value); };
+  const std::string d = n(dilation);
   const std::string size = "n in " + n(batch) + ", oh in " + n(rows) + ", ow in " + n(columns) + ", oc in " + n(out);
-  return dag(
-      "x = PLACEHOLDER [" + n(batch) + ", " + n(rows) + ", " + n(columns) + ", " + n(in) +
-      "]\nw = PLACEHOLDER [3, 3, " + n(in) + ", " + n(out) + "] const\nbias = PLACEHOLDER [" + n(out) +
-      "] const\npad(n, y, x_, c) = select((y >= 1) && (y < " + n(rows + 1) + ") && (x_ >= 1) && (x_ < " +
-      n(columns + 1) + "), x[n, (y - 1), (x_ - 1), c], 0f) for n in " + n(batch) + ", y in " + n(rows + 2) +
-      ", x_ in " + n(columns + 2) + ", c in " + n(in) +
-      "  # pad n:batch y:row x_:column c:channel\nconv(n, oh, ow, oc) += (pad[n, (oh + rh), (ow + rw), rc]*w[rh, rw, "
-      "rc, oc]) for " +
-      size + ", rh in 3, rw in 3, rc in " + n(in) +
-      "  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel\nout(n, oh, ow, oc) = "
-      "max((conv[n, oh, ow, oc] + bias[oc]), 0f) for " +
-      size + "  # elementwise\nreturn out\n");
+  return dag("x = PLACEHOLDER [" + n(batch) + ", " + n(rows) + ", " + n(columns) + ", " + n(in) +
+             "]\nw = PLACEHOLDER [3, 3, " + n(in) + ", " + n(out) + "] const\nbias = PLACEHOLDER [" + n(out) +
+             "] const\npad(n, y, x_, c) = select((y >= " + d + ") && (y < " + n(rows + dilation) + ") && (x_ >= " + d +
+             ") && (x_ < " + n(columns + dilation) + "), x[n, (y - " + d + "), (x_ - " + d + "), c], 0f) for n in " +
+             n(batch) + ", y in " + n(rows + 2 * dilation) + ", x_ in " + n(columns + 2 * dilation) + ", c in " +
+             n(in) + "  # pad n:batch y:row x_:column c:channel\nconv(n, oh, ow, oc) += (pad[n, (oh + (rh*" + d +
+             ")), (ow + (rw*" + d + ")), rc]*w[rh, rw, rc, oc]) for " + size + ", rh in 3, rw in 3, rc in " + n(in) +
+             "  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel\nout(n, oh, ow, oc) = "
+             "max((conv[n, oh, ow, oc] + bias[oc]), 0f) for " +
+             size + "  # elementwise\nreturn out\n");
 }
 
 /// The largest errors of sampled candidates of each template, which must all be built and right; sketches that rules
@@ -68,6 +67,11 @@ TEST(Templates, ComputeConvolutionsOfWholeTiles) { expect_right(convolution(1, 8
 TEST(Templates, ComputeConvolutionsWithTailsOfTilesAndVectors) {
   expect_right(convolution(1, 7, 9, 24, 40), kBounds, 14);
   expect_right(convolution(2, 5, 6, 19, 33), kBounds, 14);
+}
+
+TEST(Templates, ComputeDilatedConvolutions) {
+  expect_right(convolution(1, 16, 8, 24, 40, 2), kBounds, 14);
+  expect_right(convolution(2, 13, 14, 19, 33, 3), kBounds, 14);
 }
 
 /// Single pixels of a batch, scaled channel by channel.

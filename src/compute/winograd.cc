@@ -97,10 +97,11 @@ Expr transformed(Transform transform, const Exprs& x, const Expr& row, std::int6
   return result;
 }
 
-/// What a 3x3 convolution of stride 1 reads: input[n, oh + rh + row, ow + rw + column, rc] and weights[rh, rw, rc, oc].
+/// What a 3x3 convolution of stride 1 reads: input[n, oh + rh*dilation + row, ow + rw*dilation + column, rc] and
+/// weights[rh, rw, rc, oc].
 struct Convolution {
   OpId input, weights;
-  std::int64_t row = 0, column = 0;
+  std::int64_t row = 0, column = 0, dilation = 1;
 };
 
 const Load* as_load(const Expr& e) { return std::get_if<Load>(&e->kind); }
@@ -124,12 +125,14 @@ std::optional<Convolution> find_convolution(const ComputeDag& dag, OpId id) {
   if (!input || !weights || input->index.size() != 4) return std::nullopt;
   const Expr n = axis_var(conv, 0), oh = axis_var(conv, 1), ow = axis_var(conv, 2), oc = axis_var(conv, 3),
              rh = axis_var(conv, 4), rw = axis_var(conv, 5), rc = axis_var(conv, 6);
-  const Affine row = to_affine(input->index[1] - (oh + rh)), column = to_affine(input->index[2] - (ow + rw));
+  const std::int64_t dilation = to_affine(input->index[1]).coefficient(rh);
+  const Affine row = to_affine(input->index[1] - (oh + rh * dilation)),
+               column = to_affine(input->index[2] - (ow + rw * dilation));
   const OpId weight_op(weights->source.value);
   if (!reads_at(*weights, {rh, rw, rc, oc}) || !same(input->index[0], n) || !same(input->index[3], rc) ||
-      !row.is_constant() || !column.is_constant() || !is_constant(dag, weight_op))
+      dilation < 1 || !row.is_constant() || !column.is_constant() || !is_constant(dag, weight_op))
     return std::nullopt;
-  return Convolution{OpId(input->source.value), weight_op, row.constant, column.constant};
+  return Convolution{OpId(input->source.value), weight_op, row.constant, column.constant, dilation};
 }
 
 /// An element op without reduction whose body is made from its axis variables.
@@ -163,12 +166,15 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m) {
   const Op conv = dag.op(id);
   const Element& direct = conv.element();
   const Axis n = direct.axes[0], oc = direct.axes[3], ic = direct.reduce_axes[2];
-  const Axis th{direct.axes[1].name + "t", (direct.axes[1].extent + m - 1) / m, AxisRole::row},
-      tw{direct.axes[2].name + "t", (direct.axes[2].extent + m - 1) / m, AxisRole::column};
+  const std::int64_t dilation = found->dilation, span = m * dilation;  // rows from a tile's first to the next's
+  const auto tiles = [&](std::int64_t extent) { return (extent + span - 1) / span * dilation; };
+  const Axis th{direct.axes[1].name + "t", tiles(direct.axes[1].extent), AxisRole::row},
+      tw{direct.axes[2].name + "t", tiles(direct.axes[2].extent), AxisRole::column};
+  const auto first_of = [&](const Expr& tile) { return floordiv(tile, dilation) * span + floormod(tile, dilation); };
   const auto small = [](const char* name, std::int64_t extent) { return Axis{name, extent, AxisRole::other}; };
   const auto name = [&](const char* part) { return conv.name + "_" + part; };
 
-  WinogradDag out;
+  WinogradDag out{.dilation = dilation};
   ComputeDag& to = out.dag;
   to.ops.assign(dag.ops.begin(), dag.ops.begin() + static_cast<std::ptrdiff_t>(id.index()));
   const auto along = [](std::int64_t count, const std::function<Expr(std::int64_t)>& at) {
@@ -190,7 +196,8 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m) {
   const Shape& shape = to.op(found->input).shape;
   out.ops.rows = to.add(element_op(name("b"), {n, th, tw, small("x", a), small("j", a), ic}, [&](const Exprs& i) {
     const Exprs d = along(a, [&](std::int64_t k) {
-      const Expr row = i[1] * m + (k + found->row), column = i[2] * m + i[4] + found->column;
+      const Expr row = first_of(i[1]) + (k * dilation + found->row),
+                 column = first_of(i[2]) + i[4] * dilation + found->column;
       const Expr inside = (row < int_const(shape[1])) && (column < int_const(shape[2]));
       const Expr read = load(to, found->input, {i[0], row, column, i[5]});
       const bool whole = th.extent * m == direct.axes[1].extent && tw.extent * m == direct.axes[2].extent;
@@ -225,9 +232,11 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m) {
     return transformed(to_output, p, i[3], m);
   }));
   Op last = element_op(conv.name, direct.axes, [&](const Exprs& i) {
-    const Expr p = floormod(i[1], m), q = floormod(i[2], m);
+    const auto tile_of = [&](const Expr& at) { return floordiv(at, span) * dilation + floormod(at, dilation); };
+    const auto within = [&](const Expr& at) { return floormod(floordiv(at, dilation), m); };
+    const Expr p = within(i[1]), q = within(i[2]);
     const Exprs y = along(a, [&](std::int64_t k) {
-      return load(to, out.ops.partial, {i[0], floordiv(i[1], m), floordiv(i[2], m), p, int_const(k), i[3]});
+      return load(to, out.ops.partial, {i[0], tile_of(i[1]), tile_of(i[2]), p, int_const(k), i[3]});
     });
     return transformed(to_output, y, q, m);
   });

@@ -8,12 +8,14 @@
 namespace whet {
 namespace {
 
-ComputeDag convolution(const std::string& size, const std::string& pads, const std::string& out) {
+ComputeDag convolution(const std::string& size, const std::string& pads, const std::string& out,
+                       const std::string& dilation = "1") {
   const std::string x = "x = PLACEHOLDER [1, " + size + ", 5]\n";
   const std::string text = x + R"(w = PLACEHOLDER [3, 3, 5, 6] const
 b = PLACEHOLDER [6] const
-)" + pads + "conv(n, h, w_, k) += (pad[n, (h + rh), (w_ + rw), rc]*w[rh, rw, rc, k]) for n in 1, " +
-                           out + R"(, k in 6, rh in 3, rw in 3, rc in 5
+)" + pads + "conv(n, h, w_, k) += (pad[n, (h + (rh*" +
+                           dilation + ")), (w_ + (rw*" + dilation + ")), rc]*w[rh, rw, rc, k]) for n in 1, " + out +
+                           R"(, k in 6, rh in 3, rw in 3, rc in 5
 out(n, h, w_, k) = max((conv[n, h, w_, k] + b[k]), 0f) for n in 1, )" +
                            out + R"(, k in 6
 return out
@@ -71,6 +73,25 @@ TEST(Winograd, ReadsAnUnpaddedInputAndKeepsThePlaceholders) {
   EXPECT_TRUE(is_constant(fast->dag, fast->ops.weights));
   const std::vector<Tensor> inputs = random_inputs(direct);
   EXPECT_LT(compare((*evaluate(fast->dag, inputs))[0], (*evaluate(direct, inputs))[0]).relative, 1e-5);
+}
+
+TEST(Winograd, ComputesDilatedConvolutions) {
+  for (const auto& [h, w, dilation] : {std::tuple{8, 8, 2}, {16, 9, 2}, {7, 12, 3}, {3, 2, 5}})
+    for (const std::int64_t m : {2, 4}) {
+      const std::string d = std::to_string(dilation), y = std::to_string(h), x = std::to_string(w);
+      const std::string tall = std::to_string(h + 2 * dilation), wide = std::to_string(w + 2 * dilation);
+      const ComputeDag direct =
+          convolution(tall + ", " + wide,
+                      "pad(n, y, x_, c) = x[n, y, x_, c] for n in 1, y in " + tall + ", x_ in " + wide + ", c in 5\n",
+                      "h in " + y + ", w_ in " + x, d);
+      const Result<WinogradDag> fast = winograd(direct, named(direct, "conv"), m);
+      ASSERT_TRUE(fast.ok()) << fast.error().message;
+      EXPECT_EQ(fast->dilation, dilation);
+      const std::vector<Tensor> inputs = random_inputs(direct);
+      const auto want = evaluate(direct, inputs), got = evaluate(fast->dag, inputs);
+      ASSERT_TRUE(want.ok() && got.ok()) << got.error().message;
+      EXPECT_LT(compare((*got)[0], (*want)[0]).relative, 1e-5) << h << "x" << w << " by " << m << ", dilation " << d;
+    }
 }
 
 TEST(Winograd, RefusesWhatItIsNotFor) {

@@ -8,7 +8,7 @@ namespace whet {
 ///   y = conv(x, w)   =>   U = G w Gᵀ;  V = Bᵀ x B;  M = Σ V U;  y = Aᵀ M A
 /// The ops of the new DAG have new ids: the convolution's are those of `WinogradOps`, and ops behind it move up. U
 /// depends on constants alone, so it can be packed.
-///   op      a 3x3 convolution of stride 1 with constant weights
+///   op      a 3x3 convolution of stride 1, dilated or not, with constant weights
 ///   tile    2 or 4: outputs of a tile along each axis
 ///   errors  another op; another tile; anything was scheduled before (the new DAG starts as its naive schedule)
 struct Winograd {

@@ -15,12 +15,13 @@ namespace {
 /// Of one tile size: the tiles of the image, and how to cut their products.
 struct Variant {
   std::int64_t m = 4, rows = 1, columns = 1;  ///< tiles of the image
-  Tiling tiling;                              ///< of the products: oc, rows and columns of tiles
+  std::int64_t dilation = 1;  ///< above 1 rows of tiles are interleaved, and no block holds some of them
+  Tiling tiling;              ///< of the products: oc, rows and columns of tiles
 };
 
 struct Problem {
   Anatomy anatomy;
-  std::int64_t in_channels = 1, lanes = 16, cache_bytes = 0;
+  std::int64_t dilation = 1, in_channels = 1, lanes = 16, cache_bytes = 0;
   std::map<std::int64_t, Variant> variants;  ///< by m
 };
 
@@ -32,10 +33,12 @@ std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target)
     const Result<WinogradDag> changed = winograd(dag, anatomy->anchor, m);
     if (!changed.ok()) return std::nullopt;
     const Shape& products = changed->dag.op(changed->ops.products).shape;  // [x, y, n, th, tw, oc]
+    p.dilation = changed->dilation;
     p.in_channels = changed->dag.op(changed->ops.input).shape.back();
     p.variants[m] = {.m = m,
                      .rows = products[3],
                      .columns = products[4],
+                     .dilation = changed->dilation,
                      .tiling = {.oc = products[5],
                                 .oh = products[3],
                                 .ow = products[4],
@@ -85,19 +88,29 @@ class Builder {
     for (LoopId loop : loops) s_.annotate(loop, LoopKind::unrolled);
   }
 
+  /// Cuts a loop over rows or columns into tiles, whose loops go to `outer`, and what a tile holds: every so many of them
+  /// where the convolution is dilated.
+  Scheduler::Pair split_tiles(LoopId loop, std::vector<LoopId>& outer) {
+    const Scheduler::Pair tile = s_.split(loop, m_ * p_.dilation, Tail::guard);
+    outer.push_back(tile.outer);
+    if (p_.dilation == 1) return tile;
+    const Scheduler::Pair phase = s_.split(tile.inner, p_.dilation, Tail::guard);
+    outer.push_back(phase.inner);
+    return {tile.outer, phase.outer};
+  }
+
   /// Gives the loop over blocks of rows under which everything else is computed; none in phases.
   LoopId outputs(OpId op) {
     const std::vector<LoopId> loops = s_.loops(op);  // n, oh, ow, oc
-    Scheduler::Pair oh = s_.split(loops[1], m_, Tail::guard), ow = s_.split(loops[2], m_, Tail::guard),
+    std::vector<LoopId> shared{loops[0]}, tiles, columns;
+    Scheduler::Pair oh = split_tiles(loops[1], shared), ow = split_tiles(loops[2], columns),
                     oc = s_.split(loops[3], p_.lanes, Tail::overlap);
-    std::vector<LoopId> shared{loops[0]}, tiles;
     if (rows_ > 0) {
       const Scheduler::Pair block = s_.split(oh.outer, rows_, Tail::guard);
-      shared.push_back(block.outer), tiles.push_back(block.inner);
-    } else {
-      shared.push_back(oh.outer);
+      shared.back() = block.outer, tiles.push_back(block.inner);
     }
-    tiles.push_back(ow.outer), tiles.push_back(oc.outer);
+    tiles.insert(tiles.end(), columns.begin(), columns.end());
+    tiles.push_back(oc.outer);
     std::vector<LoopId> order = shared;
     order.insert(order.end(), tiles.begin(), tiles.end());
     order.insert(order.end(), {oh.inner, ow.inner, oc.inner});
@@ -204,6 +217,7 @@ bool contains(const std::vector<std::int64_t>& options, std::int64_t value) {
 /// Rows of tiles in a block, which divide the image; 0: all of it, in phases.
 std::vector<std::int64_t> block_options(const Variant& v) {
   std::vector<std::int64_t> options{0};
+  if (v.dilation > 1) return options;
   for (std::int64_t rows = 1; rows < v.rows; ++rows)
     if (v.rows % rows == 0) options.push_back(rows);
   return options;
@@ -269,7 +283,8 @@ std::int64_t best_rows(const Problem& p, const Sketch& sketch) {
 }  // namespace
 
 WinogradOps winograd_phases(Scheduler& s, const Anatomy& anatomy, std::int64_t m, std::int64_t lanes) {
-  const Problem p{.anatomy = anatomy, .lanes = lanes};
+  const Result<WinogradDag> changed = winograd(s.tree().dag, anatomy.anchor, m);
+  const Problem p{.anatomy = anatomy, .dilation = changed.ok() ? changed->dilation : 1, .lanes = lanes};
   return Builder(p, s, m, 0).transform().ops;
 }
 
