@@ -483,7 +483,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     if (streams_weights(dag, p, target)) {
       sketch.decisions.push_back(
           {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16}), 0});
-      sketch.preferred["ahead"] = {block == 0 && has_narrow_edges(p) ? 16 : 0};
+      sketch.preferred["ahead"] = {has_narrow_edges(p) ? 16 : 0};
     }
     // Two steps share the loop's control; more only make code. Three channels are too few for a loop.
     const bool pairs = p.reduce_extent(p.in) % 2 == 0 && p.tiling.fits_unrolled(tile);
