@@ -20,22 +20,19 @@ struct Region {
   bool has_reduction = false;
 
   Shape reduced() const { return {flat[0], flat[1], 1}; }
-  /// [N, G, C/G, H, W]
-  Shape spread() const {
-    Shape shape = picture;
-    if (flat[1] == 1) return shape;
-    shape[1] /= flat[1];
-    shape.insert(shape.begin() + 1, flat[1]);
-    return shape;
-  }
-  /// Those that stand for M.
-  std::vector<std::int64_t> reduced_axes() const {
-    std::vector<std::int64_t> axes(spread().size());
-    std::iota(axes.begin(), axes.end(), 0);
-    axes.erase(axes.begin(), axes.begin() + (flat[1] == 1 ? 1 : 2));
+  Shape channels_in_groups() const { return {flat[0], flat[1], picture[1] / flat[1]}; }
+  std::vector<std::int64_t> spatial_axes() const {
+    std::vector<std::int64_t> axes(picture.size() - 2);
+    std::iota(axes.begin(), axes.end(), 2);
     return axes;
   }
 };
+
+/// Reductions of parts, reduced, are that of the whole, where the parts are as large as one another.
+bool goes_in_steps(ReduceKind kind) {
+  return kind == ReduceKind::mean || kind == ReduceKind::sum || kind == ReduceKind::max || kind == ReduceKind::min ||
+         kind == ReduceKind::prod;
+}
 
 /// A reshape of [N, C, ...] to [N, G, M] with several channels in a group.
 bool joins_channels(const Graph& graph, const Node& node) {
@@ -60,7 +57,8 @@ bool accepts(const Graph& graph, Region& region, const Node& node) {
   if (const auto* reduce = std::get_if<ReduceOperator>(&node.op)) {
     region.has_reduction = true;
     region.values.insert(node.output);
-    return in == region.flat && out == region.reduced() && reduce->axes == std::vector<std::int64_t>{2};
+    return in == region.flat && out == region.reduced() && reduce->axes == std::vector<std::int64_t>{2} &&
+           goes_in_steps(reduce->kind);
   }
   region.values.insert(node.output);
   return class_of(node.op) == OperatorClass::elementwise && (out == region.flat || out == region.reduced()) &&
@@ -104,28 +102,82 @@ class Spreading {
  private:
   Status visit(const Node& node) {
     const auto found = region_of_.find(node.output);
+    const bool ends = found == region_of_.end() && std::holds_alternative<ReshapeOperator>(node.op) &&
+                      region_of_.contains(node.inputs[0]);
+    if (ends) return rewriter_.replace(node.output, rewriter_.now(node.inputs[0])), ok_status();
     if (found == region_of_.end()) return rewriter_.copy(node);
     const Region& region = regions_[found->second];
-    Operator op = node.op;
-    if (std::holds_alternative<ReshapeOperator>(op)) op = ReshapeOperator{region.spread()};
-    if (auto* reduce = std::get_if<ReduceOperator>(&op)) reduce->axes = region.reduced_axes();
-    std::vector<ValueId> inputs;
-    for (ValueId id : node.inputs) {
-      WHET_TRY(const ValueId input, operand(region, id));
-      inputs.push_back(input);
-    }
-    return rewriter_.copy_as(node, std::move(op), std::move(inputs));
+    if (std::holds_alternative<ReshapeOperator>(node.op))  // the beginning
+      return rewriter_.replace(node.output, rewriter_.now(node.inputs[0])), ok_status();
+    if (const auto* reduce = std::get_if<ReduceOperator>(&node.op)) return visit_reduction(region, node, *reduce);
+    if (from_.value(node.output).type.shape != region.flat)
+      return rewriter_.copy_as(node, node.op, rewriter_.now(node.inputs));
+    return visit_element(region, node);
   }
 
-  /// [.., G, 1] as it stands beside [.., G, C/G, H, W].
-  Result<ValueId> operand(const Region& region, ValueId old) {
-    const ValueId now = rewriter_.now(old);
-    Shape shape = from_.value(old).type.shape;
-    if (region.values.contains(old) || shape == region.picture || shape.size() < 2) return now;
-    shape.resize(shape.size() + region.spread().size() - 3, 1);
-    if (const Tensor* constant = rewriter_.constant_of(now))
-      return rewriter_.constant(from_.value(old).name + "_spread", constant->reshaped(shape));
-    return rewriter_.emit(from_.value(old).name + "_spread", ReshapeOperator{shape}, {now});
+  Status visit_reduction(const Region& region, const Node& node, const ReduceOperator& reduce) {
+    WHET_TRY(ValueId x,
+             rewriter_.emit(node.name + "_channels", ReduceOperator{reduce.kind, region.spatial_axes(), true},
+                            {rewriter_.now(node.inputs[0])}));
+    WHET_TRY(x, rewriter_.emit(node.name + "_in_groups", ReshapeOperator{region.channels_in_groups()}, {x}));
+    return rewriter_.copy_as(node, reduce, {x});
+  }
+
+  Status visit_element(const Region& region, const Node& node) {
+    if (is_quotient(region, node)) return visit_quotient(region, node);
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) {
+      WHET_TRY(const ValueId input, beside_picture(region, id));
+      inputs.push_back(input);
+    }
+    return rewriter_.copy_as(node, node.op, std::move(inputs));
+  }
+
+  bool is_a(const Region& region, const Node& node, BinaryKind kind) const {
+    const auto* binary = std::get_if<BinaryOperator>(&node.op);
+    return binary && binary->kind == kind && from_.value(node.inputs[0]).type.shape == region.flat &&
+           from_.value(node.inputs[1]).type.shape == region.reduced();
+  }
+  bool is_quotient(const Region& region, const Node& node) const { return is_a(region, node, BinaryKind::div); }
+
+  /// (x - mean) / deviation is x * r - mean * r, which reads the picture alone; another quotient is a product.
+  Status visit_quotient(const Region& region, const Node& node) {
+    const ValueId divisor = node.inputs[1];
+    const std::string name = from_.value(divisor).name;
+    const auto centred = std::find_if(from_.nodes.begin(), from_.nodes.end(),
+                                      [&](const Node& other) { return other.output == node.inputs[0]; });
+    WHET_TRY(const ValueId factor,
+             rewriter_.emit(name + "_reciprocal", UnaryOperator{UnaryKind::reciprocal}, {rewriter_.now(divisor)}));
+    WHET_TRY(const ValueId factors, of_channels(region, name, factor));
+    const BinaryOperator mul{BinaryKind::mul};
+    if (centred == from_.nodes.end() || !is_a(region, *centred, BinaryKind::sub))
+      return rewriter_.copy_as(node, mul, {rewriter_.now(node.inputs[0]), factors});
+    const ValueId mean = centred->inputs[1];
+    WHET_TRY(const ValueId shift, rewriter_.emit(node.name + "_shift", mul, {rewriter_.now(mean), factor}));
+    WHET_TRY(const ValueId shifts, of_channels(region, node.name + "_shift", shift));
+    WHET_TRY(const ValueId scaled,
+             rewriter_.emit(node.name + "_scaled", mul, {rewriter_.now(centred->inputs[0]), factors}));
+    return rewriter_.copy_as(node, BinaryOperator{BinaryKind::sub}, {scaled, shifts});
+  }
+
+  /// An operand as it stands beside [N, C, H, W].
+  Result<ValueId> beside_picture(const Region& region, ValueId id) {
+    const Shape& shape = from_.value(id).type.shape;
+    if (shape == region.flat || shape.size() < 2) return rewriter_.now(id);
+    return of_channels(region, from_.value(id).name, rewriter_.now(id));
+  }
+
+  /// [.., G, 1] as one value a channel, beside the picture: [.., C, 1, 1].
+  Result<ValueId> of_channels(const Region& region, const std::string& name, ValueId x) {
+    Shape repeated = rewriter_.shape(x);
+    Shape column(region.picture.size() - 1, 1);
+    if (repeated[repeated.size() - 2] > 1 || region.flat[1] == 1) {
+      repeated.back() = region.picture[1] / region.flat[1];
+      WHET_TRY(x, rewriter_.emit(name + "_repeated", ExpandOperator{repeated}, {x}));
+      column[0] = region.picture[1];
+    }
+    if (repeated.size() > 2) column.insert(column.begin(), repeated[0]);
+    return rewriter_.emit(name + "_of_channels", ReshapeOperator{column}, {x});
   }
 
   const Graph& from_;

@@ -6,8 +6,10 @@
 namespace whet {
 
 /// Group normalization as exporters write it: [N, C, H, W] is reshaped to [N, G, M], whose last dimension is reduced, and
-/// the result is reshaped back. Here it becomes the same over [N, G, C/G, H, W] (with one group over [N, C, H, W]
-/// itself), which moves no element when channels come last; to get M together a picture would have to be turned.
+/// the result is reshaped back. Here all of it is computed of the picture itself: reductions go over H and W first and
+/// then over the C/G channels of a group, and what there is one of a group (means, deviations) becomes one of a channel,
+/// [N, C, 1, 1]. No element moves, and no kernel divides channels by groups: channels last, all are rows of channels.
+/// (x - mean) / deviation becomes x times a factor minus a shift: nothing as large as the picture lies in between.
 Result<Graph> spread_channel_groups(const Graph&);
 
 }  // namespace whet

@@ -244,7 +244,7 @@ class Fusion {
   /// n is cheap to compute where it is read: elementwise and injective operators, none of which asks for an
   /// element of n at more places than n has.
   bool joins_chain(Index n, const std::vector<Index>& readers) const {
-    if (!only_moves_or_maps(n) || !summary(n).alone()) return false;
+    if (!only_moves_or_maps(n) || !summary(n).alone() || spreads_a_few(n, readers)) return false;
     std::set<Index> groups = {root(n)};
     for (Index k : readers) {
       if (!only_moves_or_maps(k) || !summary(k).alone()) return false;
@@ -252,6 +252,21 @@ class Fusion {
       groups.insert(root(k));
     }
     return true;
+  }
+
+  /// A few values, each repeated for its neighbours (what there is one of a group of channels): written down once, since
+  /// many elements would look for theirs by a division each.
+  bool spreads_a_few(Index n, const std::vector<Index>& readers) const {
+    constexpr std::int64_t kMany = 16;
+    if (!std::holds_alternative<ReshapeOperator>(graph_.nodes[n].op)) return false;
+    const auto spread = std::find_if(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& node) {
+      return node.output == graph_.nodes[n].inputs[0] && std::holds_alternative<ExpandOperator>(node.op);
+    });
+    if (spread == graph_.nodes.end()) return false;
+    const Shape &from = graph_.value(spread->inputs[0]).type.shape, &to = graph_.value(spread->output).type.shape;
+    const bool neighbours = !from.empty() && from.back() == 1 && to.back() > 1;
+    return neighbours && std::all_of(readers.begin(), readers.end(),
+                                     [&](Index k) { return is_elementwise(k) && elements(k) >= kMany * elements(n); });
   }
 
   /// True when the operator reads an element of what n computes for more than one place of its result.

@@ -286,16 +286,38 @@ Graph grouped_norm(std::int64_t groups, bool flat_is_an_output = false) {
 
 TEST(ChannelGroups, AreSpreadOverThePictureThatWasFlattened) {
   EXPECT_EQ(after(spread_channel_groups, grouped_norm(2)),
-            "flat: f32[1x2x2x3x3] = reshape(x)\n"
-            "mean: f32[1x2x1x1x1] = reduce_mean(flat) axes=[2,3,4]\n"
-            "centered: f32[1x2x2x3x3] = sub(flat, mean)\n"
-            "scaled: f32[1x2x2x3x3] = mul(centered, s_spread)\n"
-            "y: f32[1x4x3x3] = reshape(scaled)\n");
-  const Graph one = spread_channel_groups(grouped_norm(1)).value();
-  EXPECT_EQ(after(simplify_graph, one),
-            "mean: f32[1x1x1x1] = reduce_mean(x) axes=[1,2,3]\n"
-            "centered: f32[1x4x3x3] = sub(x, mean)\n"
-            "scaled: f32[1x4x3x3] = mul(centered, s_spread)\n");
+            "mean_channels: f32[1x4x1x1] = reduce_mean(x) axes=[2,3]\n"
+            "mean_in_groups: f32[1x2x2] = reshape(mean_channels)\n"
+            "mean: f32[1x2x1] = reduce_mean(mean_in_groups) axes=[2]\n"
+            "mean_repeated: f32[1x2x2] = expand(mean)\n"
+            "mean_of_channels: f32[1x4x1x1] = reshape(mean_repeated)\n"
+            "centered: f32[1x4x3x3] = sub(x, mean_of_channels)\n"
+            "s_repeated: f32[2x2] = expand(s)\n"
+            "s_of_channels: f32[4x1x1] = reshape(s_repeated)\n"
+            "scaled: f32[1x4x3x3] = mul(centered, s_of_channels)\n");
+}
+
+TEST(ChannelGroups, AreDividedByAFactorAndAShift) {
+  GraphBuilder build;
+  const ValueId flat = build.add("flat", ReshapeOperator{{1, 2, 18}}, {build.input("x", {1, 4, 3, 3})});
+  const ValueId mean = build.add("mean", ReduceOperator{ReduceKind::mean, {2}, true}, {flat});
+  const ValueId most = build.add("most", ReduceOperator{ReduceKind::max, {2}, true}, {flat});
+  const ValueId normal =
+      build.binary("normal", BinaryKind::div, build.binary("centred", BinaryKind::sub, flat, mean), most);
+  const ValueId share = build.binary("share", BinaryKind::div, normal, most);
+  const Graph graph = build.finish({build.add("y", ReshapeOperator{{1, 4, 3, 3}}, {share})});
+  const std::string text = after(remove_dead_code, spread_channel_groups(graph).value());
+  EXPECT_NE(text.find("normal_scaled: f32[1x4x3x3] = mul(x, most_of_channels)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("normal: f32[1x4x3x3] = sub(normal_scaled, normal_shift_of_channels)\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("share: f32[1x4x3x3] = mul(normal, most_of_channels"), std::string::npos) << text;
+  EXPECT_EQ(text.find("centred"), std::string::npos) << text;
+  Rng rng(3);
+  const std::vector<Tensor> x = {Tensor::random({DType::f32, {1, 4, 3, 3}}, rng, 0.5, 1)};
+  const Graph behind = spread_channel_groups(graph).value();
+  const Tensor want = evaluate_graph(graph, x).value()[graph.outputs[0].index()];
+  const Tensor got = evaluate_graph(behind, x).value()[behind.outputs[0].index()];
+  for (std::int64_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got.get(i), want.get(i), 1e-6) << i;
 }
 
 TEST(ChannelGroups, GiveTheSameAnswers) {

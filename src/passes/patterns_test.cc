@@ -286,6 +286,24 @@ TEST(Patterns, CausalAttention) {
             "transpose+matmul+transpose\nmatmul+add\n");
 }
 
+/// Over the pixels of a picture, as diffusion networks have it: channels stand before pixels.
+TEST(Patterns, AttentionWithChannelsFirst) {
+  Pattern p;
+  const ValueId x = p.conv("qkv", p.input("x", {1, 16, 8, 8}), 96, 1);
+  const ValueId all = p.reshape("heads", x, {1, 3, 2, 16, 64});
+  const auto part = [&](const std::string& name, std::int64_t k) {
+    const ValueId one = p.add(name, SliceOperator{{0, k, 0, 0, 0}, {1, 1, 1, 1, 1}, {1, 1, 2, 16, 64}}, {all});
+    return p.reshape(name + "_alone", one, {1, 2, 16, 64});
+  };
+  const ValueId q = p.transpose("q_turned", part("q", 0), {0, 1, 3, 2});
+  const ValueId weights = p.softmax("weights", p.scaled("scaled", p.product("scores", q, part("k", 1)), 0.25));
+  const ValueId mixed = p.product("mix", part("v", 2), p.transpose("weights_turned", weights, {0, 1, 3, 2}));
+  const ValueId y = p.conv("out", p.reshape("picture", mixed, {1, 32, 8, 8}), 16, 1);
+  EXPECT_EQ(groups_of(p.finish({y})),
+            "transpose\nconv\nslice+reshape+slice+reshape+transpose+transpose+matmul+mul+softmax+slice+reshape+"
+            "transpose+matmul+transpose\nconv\ntranspose\n");
+}
+
 /// torch's multi-head attention: heads times batch in front, tokens before the batch.
 TEST(Patterns, AttentionWithTokensFirst) {
   Pattern p;
@@ -394,7 +412,8 @@ TEST(Patterns, AClassifierStaysSeparate) {
 
 // ---- Moves
 
-/// Torch exports GroupNorm as a reshape to [N, G, M] and back: nothing turns the picture on the way.
+/// Torch exports GroupNorm as a reshape to [N, G, M] and back: nothing turns the picture on the way, and it is read
+/// three times, by rows of channels.
 TEST(Patterns, GroupNormalization) {
   Pattern p;
   const ValueId x = p.conv("a", p.input("x", {1, 16, 4, 4}), 16, 1);
@@ -404,7 +423,8 @@ TEST(Patterns, GroupNormalization) {
   const ValueId normal = p.over("normal", centred, p.unary("deviation", U::sqrt, variance));
   const ValueId y = p.conv("b", p.reshape("picture", normal, {1, 16, 4, 4}), 8, 1);
   EXPECT_EQ(groups_of(p.finish({y})),
-            "transpose\nconv\nreduce_mean\nsub\nmul+reduce_mean+add+sqrt\ndiv+reshape\nconv\ntranspose\n");
+            "transpose\nconv\nreduce_mean\nreduce_mean\nexpand+reshape\nsub+mul+reduce_mean\nreduce_mean+add+sqrt+"
+            "reciprocal\nmul\nexpand+reshape\nexpand+reshape\nmul+sub\nconv\ntranspose\n");
 }
 
 TEST(Patterns, ChannelShuffle) {

@@ -327,11 +327,34 @@ Result<MaybeValue> as_one_product(const Site& site, const MatMulOperator& op) {
   return site.reshape(product);
 }
 
-Result<MaybeValue> plainer(const Site& site, const MatMulOperator& op) {
-  if (!op.transpose_b) return as_one_product(site, op);
-  std::vector<std::int64_t> perm(site.shape(1).size());
+/// Swaps the last two of so many dimensions.
+std::vector<std::int64_t> swapping(std::size_t rank) {
+  std::vector<std::int64_t> perm(rank);
   std::iota(perm.begin(), perm.end(), 0);
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  std::swap(perm[rank - 1], perm[rank - 2]);
+  return perm;
+}
+
+/// Attention over pictures stored channels first: v aᵀ = (a vᵀ)ᵀ, whose moves go with the operands.
+Result<MaybeValue> mixed_by_rows(const Site& site, const MatMulOperator& op) {
+  const std::size_t rank = site.shape(1).size();
+  const Node* turn = site.rewriter.producer_as<TransposeOperator>(site.inputs[1]);
+  if (op.transpose_a || rank < 3 || site.shape(0).size() != rank || !turn ||
+      std::get<TransposeOperator>(turn->op).perm != swapping(rank) ||
+      !site.rewriter.producer_as<SoftmaxOperator>(turn->inputs[0]))
+    return MaybeValue();
+  const TransposeOperator swap{swapping(rank)};
+  WHET_TRY(const ValueId values, site.rewriter.emit(site.node.name + "_values", swap, {site.inputs[0]}));
+  WHET_TRY(const ValueId mixed, site.rewriter.emit(site.node.name + "_mixed", op, {turn->inputs[0], values}));
+  return site.emit(swap, {mixed});
+}
+
+Result<MaybeValue> plainer(const Site& site, const MatMulOperator& op) {
+  if (!op.transpose_b) {
+    WHET_TRY(const MaybeValue mixed, mixed_by_rows(site, op));
+    return mixed ? mixed : as_one_product(site, op);
+  }
+  const std::vector<std::int64_t> perm = swapping(site.shape(1).size());
   ValueId turned;
   if (const Tensor* b = site.rewriter.constant_of(site.inputs[1])) {
     turned = site.rewriter.constant(site.node.name + "_b", transposed(*b, perm));
