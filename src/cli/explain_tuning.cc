@@ -10,6 +10,7 @@
 #include "cli/table.h"
 #include "codegen/compile.h"
 #include "codegen/main_loop.h"
+#include "compiler/in_place.h"
 #include "lower/lower.h"
 #include "records/record_file.h"
 #include "schedule/steps.h"
@@ -40,7 +41,7 @@ Result<Opened> open(const TuningQuestion& question) {
   WHET_TRY(opened.place, choose_place(question.place));
   WHET_TRY(const InputFiles files, read_inputs(question.model.inputs));
   WHET_TRY(opened.fused, load_fused(question.model, files));
-  WHET_TRY(opened.tasks, extract_tasks(opened.fused, opened.place.target));
+  WHET_TRY(opened.tasks, kernel_tasks(opened.fused, opened.place.target));
   WHET_TRY(opened.read, read_records(question.records));
   for (const std::string& note : opened.read.notes) fmt::print(stderr, "{}\n", note);
   return opened;

@@ -8,6 +8,7 @@
 #include "cli/model.h"
 #include "cli/options.h"
 #include "cli/table.h"
+#include "compiler/in_place.h"
 #include "compute/dag.h"
 #include "json/json.h"
 #include "task/task.h"
@@ -49,7 +50,7 @@ int run(const TasksCommand& command) {
   if (!files.ok()) return fail(files.error());
   const Result<FusedGraph> fused = load_fused(command.model, *files);
   if (!fused.ok()) return fail(fused.error());
-  const Result<std::vector<Task>> tasks = extract_tasks(*fused, place->target);
+  const Result<std::vector<Task>> tasks = kernel_tasks(*fused, place->target);
   if (!tasks.ok()) return fail(tasks.error());
   double total = 0;
   for (const Task& task : *tasks) total += work_of(task);
@@ -59,8 +60,9 @@ int run(const TasksCommand& command) {
     fmt::print("{}\n", dump(Json::object().set("model", fused->graph.name).set("flops", total).set("tasks", list), 2));
     return kDone;
   }
-  fmt::print("{} · {} tasks for {} kernels · {}FLOP\n", fused->graph.name, tasks->size(), fused->groups.size(),
-             si(total));
+  std::int64_t kernels = 0;
+  for (const Task& task : *tasks) kernels += task.weight;
+  fmt::print("{} · {} tasks for {} kernels · {}FLOP\n", fused->graph.name, tasks->size(), kernels, si(total));
   print_table(*tasks, total);
   if (!command.dag) return kDone;
   for (std::size_t i = 0; i < tasks->size(); ++i)

@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "compiler/choose.h"
+#include "compiler/in_place.h"
 #include "compiler/opened_model.h"
 #include "compiler/scratch.h"
 #include "ops/evaluate_graph.h"
@@ -151,6 +152,16 @@ TEST_F(Compile, WritesTheOperandsOfAConcatenationWhereTheyBelong) {
   EXPECT_FALSE(has_concat(in_place));
   EXPECT_TRUE(has_concat(shown)) << "an operand that the user reads is whole";
   EXPECT_TRUE(has_concat(crooked)) << "an operand that begins amid a cache line is copied";
+}
+/// What is tuned is what runs: a kernel that is measured and left out would cost trials, and the sum its truth.
+TEST(KernelTasks, AreThoseThatAreCompiled) {
+  const auto count = [](const Graph& graph) {
+    const std::vector<Task> tasks = kernel_tasks(optimize(graph, {}).value(), Target{}).value();
+    return std::count_if(tasks.begin(), tasks.end(),
+                         [](const Task& task) { return task.name.starts_with("concat") && task.weight > 0; });
+  };
+  EXPECT_EQ(count(fire(16, 32, false)), 0);
+  EXPECT_EQ(count(fire(16, 32, true)), 1);
 }
 TEST_F(Compile, CopiesRowsThatAreNeitherContiguousInTheWholeNorAlongItsLastAxis) {
   const auto stacked = [](std::int64_t batch) {

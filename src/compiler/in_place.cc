@@ -71,6 +71,17 @@ class Finder {
 
 InPlace find_in_place(const FusedGraph& fused, const std::vector<Task>& tasks) { return Finder(fused, tasks).run(); }
 
+Result<std::vector<Task>> kernel_tasks(const FusedGraph& fused, const Target& target) {
+  WHET_TRY(std::vector<Task> tasks, extract_tasks(fused, target));
+  const InPlace in_place = find_in_place(fused, tasks);
+  for (Task& task : tasks) {
+    std::erase_if(task.groups, [&](int g) { return in_place.done[static_cast<std::size_t>(g)]; });
+    task.weight = static_cast<int>(task.groups.size());
+  }
+  std::erase_if(tasks, [](const Task& task) { return task.weight == 0; });
+  return tasks;
+}
+
 PlacedTasks placed(const FusedGraph& fused, const std::vector<Task>& tasks, const InPlace& in_place) {
   PlacedTasks result;
   for (const Task& task : tasks) {

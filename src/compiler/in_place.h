@@ -26,6 +26,9 @@ struct InPlace {
 /// axis; and when the whole is no output of the graph under its own name.
 InPlace find_in_place(const FusedGraph&, const std::vector<Task>&);
 
+/// The tasks of a model that kernels run: all but concatenations in place. Numbers of tasks count these.
+Result<std::vector<Task>> kernel_tasks(const FusedGraph&, const Target&);
+
 /// Tasks as kernels: groups that write into wholes of different shapes part, those that are done go.
 struct PlacedTasks {
   std::vector<Task> tasks;

@@ -3,7 +3,6 @@
 #include "compute/affine.h"
 
 namespace whet {
-
 namespace {
 
 /// at == i, which leaves of the loop over i the iteration that data says.

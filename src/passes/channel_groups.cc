@@ -138,7 +138,9 @@ class Spreading {
     return binary && binary->kind == kind && from_.value(node.inputs[0]).type.shape == region.flat &&
            from_.value(node.inputs[1]).type.shape == region.reduced();
   }
-  bool is_quotient(const Region& region, const Node& node) const { return is_a(region, node, BinaryKind::div); }
+  bool is_quotient(const Region& region, const Node& node) const {
+    return is_a(region, node, BinaryKind::div) && is_float(from_.value(node.output).type.dtype);
+  }
 
   /// (x - mean) / deviation is x * r - mean * r, which reads the picture alone; another quotient is a product.
   Status visit_quotient(const Region& region, const Node& node) {

@@ -320,6 +320,21 @@ TEST(ChannelGroups, AreDividedByAFactorAndAShift) {
   for (std::int64_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got.get(i), want.get(i), 1e-6) << i;
 }
 
+/// Integers have no reciprocals.
+TEST(ChannelGroups, DivideIntegers) {
+  GraphBuilder build;
+  const ValueId flat = build.add("flat", ReshapeOperator{{1, 2, 18}}, {build.input("x", {1, 4, 3, 3}, DType::i32)});
+  const ValueId most = build.add("most", ReduceOperator{ReduceKind::max, {2}, true}, {flat});
+  const ValueId share = build.binary("share", BinaryKind::div, flat, most);
+  const Graph graph = build.finish({build.add("y", ReshapeOperator{{1, 4, 3, 3}}, {share})});
+  const Graph behind = spread_channel_groups(graph).value();
+  Tensor x(DType::i32, {1, 4, 3, 3});
+  for (std::int64_t i = 0; i < x.size(); ++i) x.set_integer(i, 3 * i + 1);
+  const Tensor want = evaluate_graph(graph, {x}).value()[graph.outputs[0].index()];
+  const Tensor got = evaluate_graph(behind, {x}).value()[behind.outputs[0].index()];
+  for (std::int64_t i = 0; i < want.size(); ++i) EXPECT_EQ(got.get(i), want.get(i)) << i;
+}
+
 TEST(ChannelGroups, GiveTheSameAnswers) {
   Rng rng(7);
   const std::vector<Tensor> x = {Tensor::random({DType::f32, {1, 4, 3, 3}}, rng)};

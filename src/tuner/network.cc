@@ -9,6 +9,7 @@
 
 #include "artifact/kernel.h"
 #include "compiler/choose.h"
+#include "compiler/in_place.h"
 #include "compiler/scratch.h"
 #include "records/record_line.h"
 #include "schedule/steps.h"
@@ -56,7 +57,7 @@ class Settling {
       : fused_(fused), target_(target), file_(file), options_(options) {}
 
   Result<NetworkTruth> run() {
-    WHET_TRY(tasks_, extract_tasks(fused_, target_));
+    WHET_TRY(tasks_, kernel_tasks(fused_, target_));
     WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
     scratch_.emplace(std::move(scratch));
     const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
