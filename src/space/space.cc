@@ -111,6 +111,11 @@ struct DesignSpace::Body {
   double shares = 0;
 };
 
+bool is_within(const Sketch& sketch, const Choices& choices) {
+  return std::none_of(sketch.constraints.begin(), sketch.constraints.end(),
+                      [&](const Constraint& constraint) { return constraint.violated(choices).has_value(); });
+}
+
 DesignSpace::DesignSpace(ComputeDag dag, std::vector<Sketch> sketches) {
   auto body = std::make_shared<Body>();
   body->dag = std::move(dag);

@@ -48,6 +48,8 @@ struct Sketch {
   double share = 1;   ///< of random samples, in proportion to those of the other sketches
 };
 
+bool is_within(const Sketch&, const Choices&);
+
 /// How many candidates there are.
 struct SpaceSize {
   double combinations = 0;  ///< of the options, whatever the constraints say

@@ -91,6 +91,24 @@ TEST(WinogradSpace, HoldsSchedulesOfBothTileSizesWithAndWithoutBlocks) {
   }
   EXPECT_EQ(seen.size(), 4u);
 }
+TEST(WinogradSpace, PrefersWhatItAllows) {
+  for (const int side : {7, 14, 20, 28, 56})
+    for (const int channels : {64, 96, 128, 512}) {
+      const std::string n = std::to_string(side), in = std::to_string(side + 2), c = std::to_string(channels);
+      const ComputeDag conv =
+          dag(("x = PLACEHOLDER [1, " + in + ", " + in + ", " + c + "]\nw = PLACEHOLDER [3, 3, " + c + ", " + c +
+               "] const\nconv(n, oh, ow, oc) += (x[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, "
+               "oc]) for n in 1, oh in " +
+               n + ", ow in " + n + ", oc in " + c + ", rh in 3, rw in 3, rc in " + c +
+               "  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel\n"
+               "return conv\n")
+                  .c_str());
+      const DesignSpace space = make_space(conv, avx512());
+      EXPECT_EQ(space.sketches()[1].name, "winograd") << n << " " << c;
+      for (const Sketch& sketch : space.sketches())
+        EXPECT_TRUE(is_within(sketch, sketch.preferred)) << sketch.name << " of " << n << "x" << n << "x" << c;
+    }
+}
 TEST(WinogradSpace, IsLeftOutWhereExactSchedulesAreWanted) {
   const DesignSpace space = make_space(dag(kConv), avx512(), {.exact = true});
   for (const Sketch& sketch : space.sketches()) EXPECT_EQ(sketch.name.find("winograd"), std::string::npos);

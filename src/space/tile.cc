@@ -436,11 +436,6 @@ void constrain(const Problem& p, const Tile& best, Sketch& sketch) {
        }});
 }
 
-bool within(const Sketch& sketch, const Choices& choices) {
-  return std::none_of(sketch.constraints.begin(), sketch.constraints.end(),
-                      [&](const Constraint& constraint) { return constraint.violated(choices).has_value(); });
-}
-
 }  // namespace
 
 std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
@@ -492,7 +487,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     sketch.preferred["group"] = {block > 0 ? 1 : best_group(p, tile, order, target)};
   }
   constrain(p, tile, sketch);
-  if (!within(sketch, sketch.preferred) && !p.tiling.depthwise) sketch.preferred["ic"] = {1};
+  if (!is_within(sketch, sketch.preferred) && !p.tiling.depthwise) sketch.preferred["ic"] = {1};
   sketch.build = [p](Scheduler& s, const Sketch::Choices& c) { Builder(p, s, c).run(); };
   // A structure that the primitives refuse (an epilogue that reads elsewhere) is no sketch.
   Scheduler trial(dag);

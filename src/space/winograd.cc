@@ -273,9 +273,7 @@ std::int64_t best_rows(const Problem& p, const Sketch& sketch) {
   for (std::int64_t rows : block_options(v)) {
     Sketch::Choices choices = sketch.preferred;
     choices["rows"] = {rows};
-    const bool legal = std::none_of(sketch.constraints.begin(), sketch.constraints.end(),
-                                    [&](const Constraint& constraint) { return constraint.violated(choices); });
-    if (rows * v.columns >= 24 && legal) return rows;
+    if (rows * v.columns >= 24 && is_within(sketch, choices)) return rows;
   }
   return 0;
 }
@@ -321,6 +319,8 @@ std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& targe
     sketch.preferred["ahead"] = {16};
   }
   sketch.constraints = constraints(p);
+  for (; unroll.size() > 1 && !is_within(sketch, sketch.preferred); unroll.pop_back())
+    sketch.preferred["ic"] = {unroll[unroll.size() - 2]};
   sketch.preferred["rows"] = {best_rows(p, sketch)};
   sketch.build = [transforms = std::make_shared<Transforms>(p)](Scheduler& s, const Choices& c) {
     const std::shared_ptr<const Transformed> t = transforms->of(s, c.at("m").front(), c.at("rows").front());

@@ -152,8 +152,7 @@ bool is_whole(const Derivation& derivation, const Sketch& sketch) {
   if (!derivation.status().ok() || sketch.decisions.empty()) return false;
   for (OpId op : derivation.ops())
     if (derivation.way(op) == Way::open) return false;
-  return std::none_of(sketch.constraints.begin(), sketch.constraints.end(),
-                      [&](const Constraint& constraint) { return constraint.violated(sketch.preferred).has_value(); });
+  return is_within(sketch, sketch.preferred);
 }
 
 }  // namespace
