@@ -45,7 +45,7 @@ struct TaskReport {
 };
 
 struct CompileReport {
-  std::vector<TaskReport> tasks;  ///< in the order of extract_tasks
+  std::vector<TaskReport> tasks;  ///< kernels, in the order in which the model first needs them
   double predicted_seconds = 0;   ///< sum of weight x prediction; 0 unless every task has one
   double schedule_seconds = 0;    ///< wall time: tasks and their schedules,
   double kernel_seconds = 0;      ///< lowering and code generation, all threads together at once,

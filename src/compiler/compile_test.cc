@@ -153,6 +153,16 @@ TEST_F(Compile, WritesTheOperandsOfAConcatenationWhereTheyBelong) {
   EXPECT_TRUE(has_concat(shown)) << "an operand that the user reads is whole";
   EXPECT_TRUE(has_concat(crooked)) << "an operand that begins amid a cache line is copied";
 }
+/// Long rows narrow down to pieces whose threshold is found bit by bit; f64 compares pairs alone.
+TEST_F(Compile, FindsTheBestOfLongRows) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    GraphBuilder b(8);
+    const ValueId x = b.node(CastOperator{dtype}, {b.input("x", {2, 3000})});
+    b.graph.outputs = {b.node(CastOperator{DType::f32}, {b.node(TopKOperator{1, 150, false}, {x})})};
+    expect_right(b.graph);
+  }
+}
+
 /// What is tuned is what runs: a kernel that is measured and left out would cost trials, and the sum its truth.
 TEST(KernelTasks, AreThoseThatAreCompiled) {
   const auto count = [](const Graph& graph) {

@@ -8,8 +8,8 @@ namespace whet {
 /// Needs:  a tree made by the primitives.
 /// Leaves: one loop a tree loop (fused ones with a Let a digit), multi-dimensional indices, an init nest before each
 /// reduction,
-///         register caches loaded and stored around their loop, a barrier between phases, padding selects of sums as
-///         Ifs.
+///         register caches loaded and stored around their loop, a barrier where a worker waits for another, selects
+///         of sums that make padding or say a place as Ifs.
 /// `within`: as for `lower`.
 Result<Lowered> generate(const LoopTree&, const Shape& within = {});
 

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <limits>
-#include <numeric>
 
 #include "ops/site.h"
 

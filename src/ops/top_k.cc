@@ -16,6 +16,9 @@ struct Round {
 /// So many pieces can be counted in half of an i32.
 constexpr std::int64_t kHalf = 1 << 15;
 
+/// Keys of this type take so many bits. Sums of 64 bits would overflow, which i64 is taken not to do.
+bool has_wide_keys(DType dtype) { return size_of(dtype) == 8; }
+
 // In the unit of a comparison among pairs, as measured.
 double cost_of_pairs(double pieces) { return pieces * pieces; }
 double cost_of_bits(double pieces) { return 60000 + 40 * pieces; }
@@ -27,7 +30,7 @@ double cost_of_round(const Round& round, bool first) {
 
 /// The rounds of least work: from large pieces to small ones and single elements, the last by pairs, which also sorts.
 /// A round of all rows costs as much as some comparisons.
-std::vector<Round> rounds_of(std::int64_t extent, std::int64_t k, std::int64_t rows) {
+std::vector<Round> rounds_of(std::int64_t extent, std::int64_t k, std::int64_t rows, bool pairs_alone) {
   constexpr double kAllRows = 10000;
   const double each = kAllRows / static_cast<double>(rows);
   std::vector<Round> best;
@@ -47,7 +50,7 @@ std::vector<Round> rounds_of(std::int64_t extent, std::int64_t k, std::int64_t r
       const auto count = static_cast<double>(pieces);
       const double sorting = length > 1 ? 0 : each + cost_of_pairs(static_cast<double>(k));
       // Pieces in the order of their rank are not in that of their places, which bits ask for.
-      const bool by_pairs = (!rounds.empty() && rounds.back().by_pairs) || pieces >= kHalf ||
+      const bool by_pairs = pairs_alone || (!rounds.empty() && rounds.back().by_pairs) || pieces >= kHalf ||
                             cost_of_pairs(count) <= cost_of_bits(count) + sorting;
       add({length, pieces, by_pairs});
     }
@@ -64,13 +67,11 @@ std::vector<Round> rounds_of(std::int64_t extent, std::int64_t k, std::int64_t r
 
 /// An integer that is greater the better `x` is; NaN is the greatest number.
 Expr key_of(const Expr& x, bool largest) {
-  const bool wide = size_of(x->dtype) == 8;
-  Expr key = cast(wide ? DType::i64 : DType::i32, x);
+  Expr key = cast(has_wide_keys(x->dtype) ? DType::i64 : DType::i32, x);
   if (is_float(x->dtype)) {
-    // The bits of numbers above 0 rise with them, those of others fall.
-    const Expr bits = call(MathFn::bits_of, {widened(x)});
-    key = select(bits < constant_like(bits, 0), identity_of(Reducer::max, bits->dtype) - bits, bits);
-    key = select(equal(x, x), key, identity_of(Reducer::min, bits->dtype));
+    // The bits of magnitudes rise with them, those of NaN are beyond all others.
+    const Expr magnitude = call(MathFn::bits_of, {call(MathFn::abs, {widened(x)})});
+    key = select(x < constant_like(x, 0), constant_like(magnitude, 0) - magnitude, magnitude);
   }
   return largest ? key : int_const(-1, key->dtype) - key;
 }
@@ -129,16 +130,15 @@ struct TopK {
     return op;
   }
 
-  /// The k-th greatest key of `count`, kDigit bits after the other: the greatest number that k keys reach.
+  /// The k-th greatest of `count` keys of 32 bits, kDigit bits after the other: the greatest number that k keys reach.
   OpId threshold(OpId keys, std::int64_t count) const {
     constexpr int kDigit = 4;
-    const DType dtype = site.dag.op(keys).dtype;
     const Expr zero = int_const(0, DType::i32), one = int_const(1, DType::i32);
-    MapBody reached = [&](const Exprs&) { return identity_of(Reducer::max, dtype); };
+    MapBody reached = [](const Exprs&) { return identity_of(Reducer::max, DType::i32); };
     OpId last;
-    for (int shift = 8 * static_cast<int>(size_of(dtype)) - kDigit; shift >= 0; shift -= kDigit) {
+    for (int shift = 32 - kDigit; shift >= 0; shift -= kDigit) {
       const auto next = [&](const Exprs& i, const Expr& digit) {
-        return reached(i) + cast(dtype, digit) * int_const(std::int64_t{1} << shift, dtype);
+        return reached(i) + cast(DType::i32, digit) * int_const(std::int64_t{1} << shift, DType::i32);
       };
       const OpId reach = site.reduce(site.part("reach"), axes(1 << kDigit), {{"r", count}}, Reducer::sum,
                                      OpFamily::reduce, [&](const Exprs& i, const Exprs& r) {
@@ -190,7 +190,7 @@ OpId define_at(const Site& site, const TopKOperator& op) {
   const TopK top{site, static_cast<std::size_t>(op.axis), site.output.shape[static_cast<std::size_t>(op.axis)],
                  op.largest};
   const std::int64_t rows = std::max<std::int64_t>(num_elements(site.shape(0)) / top.extent(), 1);
-  const std::vector<Round> rounds = rounds_of(top.extent(), top.k, rows);
+  const std::vector<Round> rounds = rounds_of(top.extent(), top.k, rows, has_wide_keys(site.types[0].dtype));
   MapBody start = [&](const Exprs& i) { return cast(DType::i32, i[top.axis] * rounds.front().length); };
   for (std::size_t n = 0; n < rounds.size(); ++n) {
     const Round& round = rounds[n];

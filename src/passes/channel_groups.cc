@@ -28,10 +28,14 @@ struct Region {
   }
 };
 
+/// Rounds little and reaches far, so that what is computed in another order is the same: not f16, nor a mean of integers.
+bool is_wide_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
+
 /// Reductions of parts, reduced, are that of the whole, where the parts are as large as one another.
-bool goes_in_steps(ReduceKind kind) {
-  return kind == ReduceKind::mean || kind == ReduceKind::sum || kind == ReduceKind::max || kind == ReduceKind::min ||
-         kind == ReduceKind::prod;
+bool goes_in_steps(ReduceKind kind, DType dtype) {
+  if (kind == ReduceKind::max || kind == ReduceKind::min) return true;
+  const bool adds = kind == ReduceKind::mean || kind == ReduceKind::sum || kind == ReduceKind::prod;
+  return adds && is_wide_float(dtype);
 }
 
 /// A reshape of [N, C, ...] to [N, G, M] with several channels in a group.
@@ -58,7 +62,7 @@ bool accepts(const Graph& graph, Region& region, const Node& node) {
     region.has_reduction = true;
     region.values.insert(node.output);
     return in == region.flat && out == region.reduced() && reduce->axes == std::vector<std::int64_t>{2} &&
-           goes_in_steps(reduce->kind);
+           goes_in_steps(reduce->kind, graph.value(node.output).type.dtype);
   }
   region.values.insert(node.output);
   return class_of(node.op) == OperatorClass::elementwise && (out == region.flat || out == region.reduced()) &&
@@ -139,21 +143,32 @@ class Spreading {
            from_.value(node.inputs[1]).type.shape == region.reduced();
   }
   bool is_quotient(const Region& region, const Node& node) const {
-    return is_a(region, node, BinaryKind::div) && is_float(from_.value(node.output).type.dtype);
+    return is_a(region, node, BinaryKind::div) && is_wide_float(from_.value(node.output).type.dtype);
+  }
+  const Node* producer(ValueId id) const {
+    const auto found =
+        std::find_if(from_.nodes.begin(), from_.nodes.end(), [&](const Node& node) { return node.output == id; });
+    return found == from_.nodes.end() ? nullptr : &*found;
+  }
+  /// x minus its own mean: not far from it in proportion to what it is divided by.
+  bool is_centred(const Region& region, const Node* node) const {
+    if (!node || !is_a(region, *node, BinaryKind::sub)) return false;
+    const Node* mean = producer(node->inputs[1]);
+    const auto* reduce = mean ? std::get_if<ReduceOperator>(&mean->op) : nullptr;
+    return reduce && reduce->kind == ReduceKind::mean && mean->inputs[0] == node->inputs[0];
   }
 
-  /// (x - mean) / deviation is x * r - mean * r, which reads the picture alone; another quotient is a product.
+  /// (x - mean) / deviation is x * r - mean * r, which reads the picture alone; another quotient is a product. (What is
+  /// nearly equal and no mean, like a minimum, has to be subtracted first.)
   Status visit_quotient(const Region& region, const Node& node) {
     const ValueId divisor = node.inputs[1];
     const std::string name = from_.value(divisor).name;
-    const auto centred = std::find_if(from_.nodes.begin(), from_.nodes.end(),
-                                      [&](const Node& other) { return other.output == node.inputs[0]; });
+    const Node* centred = producer(node.inputs[0]);
     WHET_TRY(const ValueId factor,
              rewriter_.emit(name + "_reciprocal", UnaryOperator{UnaryKind::reciprocal}, {rewriter_.now(divisor)}));
     WHET_TRY(const ValueId factors, of_channels(region, name, factor));
     const BinaryOperator mul{BinaryKind::mul};
-    if (centred == from_.nodes.end() || !is_a(region, *centred, BinaryKind::sub))
-      return rewriter_.copy_as(node, mul, {rewriter_.now(node.inputs[0]), factors});
+    if (!is_centred(region, centred)) return rewriter_.copy_as(node, mul, {rewriter_.now(node.inputs[0]), factors});
     const ValueId mean = centred->inputs[1];
     WHET_TRY(const ValueId shift, rewriter_.emit(node.name + "_shift", mul, {rewriter_.now(mean), factor}));
     WHET_TRY(const ValueId shifts, of_channels(region, node.name + "_shift", shift));

@@ -91,10 +91,15 @@ class Dominance {
 class Fusion {
  public:
   explicit Fusion(const Graph& graph)
-      : graph_(graph), dominance_(graph), parent_(graph.nodes.size()), readers_(graph.values.size()) {
+      : graph_(graph),
+        dominance_(graph),
+        parent_(graph.nodes.size()),
+        readers_(graph.values.size()),
+        producers_(graph.values.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
     for (Index n = 0; n < graph.nodes.size(); ++n) {
       classes_.push_back(class_of(graph.nodes[n].op));
+      producers_[graph.nodes[n].output.index()] = &graph.nodes[n];
       summaries_.push_back(summary_of(n));
       const std::set<ValueId> inputs(graph.nodes[n].inputs.begin(), graph.nodes[n].inputs.end());
       for (ValueId input : inputs) ++readers_[input.index()];
@@ -259,10 +264,8 @@ class Fusion {
   bool spreads_a_few(Index n, const std::vector<Index>& readers) const {
     constexpr std::int64_t kMany = 16;
     if (!std::holds_alternative<ReshapeOperator>(graph_.nodes[n].op)) return false;
-    const auto spread = std::find_if(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& node) {
-      return node.output == graph_.nodes[n].inputs[0] && std::holds_alternative<ExpandOperator>(node.op);
-    });
-    if (spread == graph_.nodes.end()) return false;
+    const Node* spread = producers_[graph_.nodes[n].inputs[0].index()];
+    if (!spread || !std::holds_alternative<ExpandOperator>(spread->op)) return false;
     const Shape &from = graph_.value(spread->inputs[0]).type.shape, &to = graph_.value(spread->output).type.shape;
     const bool neighbours = !from.empty() && from.back() == 1 && to.back() > 1;
     return neighbours && std::all_of(readers.begin(), readers.end(),
@@ -361,7 +364,8 @@ class Fusion {
   std::vector<Index> parent_;
   std::vector<OperatorClass> classes_;
   std::vector<Summary> summaries_;
-  std::vector<int> readers_;  ///< nodes that read a value
+  std::vector<int> readers_;            ///< nodes that read a value
+  std::vector<const Node*> producers_;  ///< of a value; null for inputs and constants
 };
 
 // ---- From sets of nodes to groups.

@@ -297,6 +297,33 @@ TEST(ChannelGroups, AreSpreadOverThePictureThatWasFlattened) {
             "scaled: f32[1x4x3x3] = mul(centered, s_of_channels)\n");
 }
 
+/// A mean of integers is no mean of means, and sums of f16 would overflow in between.
+TEST(ChannelGroups, StayFlatWhereStepsRoundOtherwise) {
+  for (const auto& [dtype, kind] : {std::pair(DType::i32, ReduceKind::mean), {DType::f16, ReduceKind::sum}}) {
+    GraphBuilder build;
+    const ValueId flat = build.add("flat", ReshapeOperator{{1, 2, 18}}, {build.input("x", {1, 4, 3, 3}, dtype)});
+    const ValueId all = build.add("all", ReduceOperator{kind, {2}, true}, {flat});
+    const ValueId rest = build.binary("rest", BinaryKind::sub, flat, all);
+    const Graph graph = build.finish({build.add("y", ReshapeOperator{{1, 4, 3, 3}}, {rest})});
+    EXPECT_EQ(after(spread_channel_groups, graph), nodes_of(graph));
+  }
+}
+
+/// x and its minimum may be nearly equal and large.
+TEST(ChannelGroups, SubtractWhatIsNoMean) {
+  GraphBuilder build;
+  const ValueId flat = build.add("flat", ReshapeOperator{{1, 2, 18}}, {build.input("x", {1, 4, 3, 3})});
+  const ValueId least = build.add("least", ReduceOperator{ReduceKind::min, {2}, true}, {flat});
+  const ValueId most = build.add("most", ReduceOperator{ReduceKind::max, {2}, true}, {flat});
+  const ValueId above = build.binary("above", BinaryKind::sub, flat, least);
+  const ValueId share =
+      build.binary("share", BinaryKind::div, above, build.binary("range", BinaryKind::sub, most, least));
+  const Graph graph = build.finish({build.add("y", ReshapeOperator{{1, 4, 3, 3}}, {share})});
+  EXPECT_NE(after(spread_channel_groups, graph).find("share: f32[1x4x3x3] = mul(above, range_of_channels)\n"),
+            std::string::npos)
+      << after(spread_channel_groups, graph);
+}
+
 TEST(ChannelGroups, AreDividedByAFactorAndAShift) {
   GraphBuilder build;
   const ValueId flat = build.add("flat", ReshapeOperator{{1, 2, 18}}, {build.input("x", {1, 4, 3, 3})});

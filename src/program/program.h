@@ -100,7 +100,7 @@ Stmt make_stmt(StmtKind);
 Stmt block(std::vector<Stmt>);  ///< flattens nested blocks, drops undefined ones; undefined when nothing is left
 
 /// A lowered kernel. All workers run `body` together: a parallel loop is shared out, every other top-level statement is
-/// run by worker 0 alone, and a Barrier stands between phases that depend on each other.
+/// run by worker 0 alone, and a Barrier stands between phases of which one waits for another worker's.
 struct Program {
   std::string name;
   std::vector<Buffer> buffers;

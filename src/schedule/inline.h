@@ -19,7 +19,8 @@ Status apply(LoopTree&, const Inline&);
 /// A body's nodes, counted once for each time they stand in it: thirty ops of the form t + t, each inlined into the
 /// next, would have a billion.
 constexpr std::int64_t kMostNodes = 1 << 13;
-/// The nodes of the largest body that inlining `op` would leave.
+/// About how many nodes the largest body has that inlining `op` would leave; indices that take the place of variables
+/// are not counted.
 std::int64_t nodes_when_inlined(const LoopTree&, OpId op);
 
 }  // namespace whet
