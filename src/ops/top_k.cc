@@ -16,7 +16,7 @@ struct Round {
 /// So many pieces can be counted in half of an i32.
 constexpr std::int64_t kHalf = 1 << 15;
 
-/// Keys of this type take so many bits. Sums of 64 bits would overflow, which i64 is taken not to do.
+/// Keys of this type take 64 bits; sums near their end would overflow, which i64 is taken not to do.
 bool has_wide_keys(DType dtype) { return size_of(dtype) == 8; }
 
 // In the unit of a comparison among pairs, as measured.
