@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "lower/cases.h"
+#include "lower/merged_shape.h"
 #include "lower/prefetch_lines.h"
 #include "lower/rename.h"
 #include "schedule/check.h"
@@ -773,21 +774,6 @@ class Generator {
   OpId only_new_;  ///< of this op, what earlier iterations left is left alone
   std::map<OpId, OpId> prologue_ids_;
 };
-
-/// The shape of the whole with those dimensions merged that the part has merged, the last one never; nothing where the
-/// part has only some of them.
-std::optional<Shape> merged_like(const Shape& part, const Shape& whole) {
-  Shape result;
-  std::size_t next = 0;
-  for (std::size_t k = 0; k < part.size(); ++k) {
-    const std::size_t first = next;
-    result.push_back(whole[next++]);
-    while (whole.size() - next > part.size() - k - 1 && (k + 1 == part.size() || result[k] < part[k]))
-      result[k] *= whole[next++];
-    if (next > first + 1 && result[k] != part[k]) return std::nullopt;
-  }
-  return result;
-}
 
 }  // namespace
 

@@ -252,23 +252,16 @@ return t
 )");
 }
 TEST(DefaultSchedule, OfATransposeSharesTheLongerAxisOut) {
-  const auto first_line = [](const char* text) {
-    const ComputeDag d = dag(text);
+  const auto first_line = [](int rows, int columns) {
+    const std::string i = std::to_string(rows), j = std::to_string(columns);
+    const ComputeDag d = dag(("x = PLACEHOLDER [" + j + ", " + i + "]\nt(i, j) = x[j, i] for i in " + i + ", j in " +
+                              j + "  # injective\nreturn t\n")
+                                 .c_str());
     const std::string tree = to_text(*replay(d, *default_steps(d, avx512())));
     return tree.substr(0, tree.find('\n'));
   };
-  EXPECT_EQ(first_line(R"(
-x = PLACEHOLDER [1024, 64]
-t(i, j) = x[j, i] for i in 64, j in 1024  # injective
-return t
-)"),
-            "parallel j.0 in 64");
-  EXPECT_EQ(first_line(R"(
-x = PLACEHOLDER [64, 1024]
-t(i, j) = x[j, i] for i in 1024, j in 64  # injective
-return t
-)"),
-            "parallel i.0 in 64");
+  EXPECT_EQ(first_line(64, 1024), "parallel j.0 in 64");
+  EXPECT_EQ(first_line(1024, 64), "parallel i.0 in 64");
 }
 TEST(DefaultSchedule, OfALargeTransposeGoesPieceByPiece) {
   // Of 19 rows tiles of 8 cover 24, tiles of 16 cover 32.
