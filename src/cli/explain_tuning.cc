@@ -155,7 +155,7 @@ void print_record(const Record& record, const Task& task) {
              record.target, record.cache);
   if (outcome.pace != 1)
     fmt::print(
-        "  pace       {:.2f}: timed as {} ms while the default schedule took so many times as long as at first\n",
+        "  pace       {:.2f}: timed as {} ms while the schedule to beat took so many times as long as when it won\n",
         outcome.pace, milliseconds(outcome.best_seconds() * outcome.pace));
   fmt::print("  when       {} on {}, whet {}, code generator {}, round {}\n", record.at, record.host, record.whet,
              record.codegen, record.round);

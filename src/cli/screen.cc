@@ -214,6 +214,10 @@ std::string network_report(const NetworkTruth& truth) {
     text += fmt::format("; fastest {:.4g} ms, predicted {:.4g} ({:+.1f}%)", tuned.fastest_seconds * 1e3,
                         tuned.predicted_seconds * 1e3, 100 * (tuned.fastest_seconds / tuned.predicted_seconds - 1));
   text += "\n";
+  if (truth.tasks_seconds > 0)
+    text += fmt::format("Its tasks, measured in turn with it: sum {:.4g} ms, fastest inference {:.4g} ({:+.1f}%)\n",
+                        truth.tasks_seconds * 1e3, truth.beside_tasks_seconds * 1e3,
+                        100 * (truth.beside_tasks_seconds / truth.tasks_seconds - 1));
   for (const NetworkTruth::Swap& swap : truth.swaps)
     text += fmt::format("  {} with its second candidate: {:.3f} ms{}\n", swap.task, swap.seconds * 1e3,
                         swap.adopted ? ", faster there: it is the best now" : "");

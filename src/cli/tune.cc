@@ -176,6 +176,7 @@ Json to_json(const NetworkTruth& truth) {
   Json out = Json::object();
   out.set("untuned_ms", truth.untuned_seconds * 1e3).set("tuned_ms", truth.tuned.seconds * 1e3);
   out.set("fastest_ms", truth.tuned.fastest_seconds * 1e3).set("predicted_ms", truth.tuned.predicted_seconds * 1e3);
+  out.set("tasks_ms", truth.tasks_seconds * 1e3).set("beside_tasks_ms", truth.beside_tasks_seconds * 1e3);
   return out.set("disturbed", truth.disturbed)
       .set("swaps", swaps)
       .set("back_to_default", Json::array_of(truth.back_to_default));
@@ -259,9 +260,8 @@ void print_header(const TuneCommand& command, const Prepared& prepared, const Re
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
 }
 
-Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepared, MeasureHost& host,
+Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepared, Measurer& measurer,
                                RecordFile& file, double peak_gflops) {
-  LocalMeasurer measurer(host, measure_options(command, prepared));
   TuneScreen screen(isatty(STDOUT_FILENO), peak_gflops, command.per_task);
   std::function<void(const TuneProgress&)> on_round;
   if (!command.quiet && !command.json) on_round = [&](const TuneProgress& progress) { screen.show(progress); };
@@ -269,8 +269,10 @@ Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepa
 }
 
 /// The network as it runs now, in turn with the untuned one.
-Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared, RecordFile& file) {
+Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared, Measurer& measurer,
+                            RecordFile& file) {
   NetworkOptions options;
+  options.measurer = &measurer;
   const std::vector<InputSlot> slots = input_slots(prepared.fused.graph);
   const InputFiles files = without_folded(command.model, slots, prepared.files);
   WHET_TRY(options.inputs, match_inputs(slots, files, "random", command.model.seed));
@@ -287,13 +289,14 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
                               RecordFile& file) {
   Tuned tuned;
   tuned.rates = measure_rates(prepared.place);
-  WHET_TRY(tuned.progress, tune_here(command, prepared, host, file, tuned.rates.gflops));
+  LocalMeasurer measurer(host, measure_options(command, prepared));
+  WHET_TRY(tuned.progress, tune_here(command, prepared, measurer, file, tuned.rates.gflops));
   // What was measured beside something else would give shares of more than the whole.
   tuned.rates = better_of(tuned.rates, measure_rates(prepared.place));
   const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, command.exact);
   for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
   if (command.no_network || tuned.progress.interrupted) return tuned;
-  Result<NetworkTruth> truth = settle(command, prepared, file);
+  Result<NetworkTruth> truth = settle(command, prepared, measurer, file);
   if (truth.ok())
     tuned.truth = std::move(*truth);
   else

@@ -38,8 +38,8 @@ struct Outcome {
   bool truncated =
       false;  ///< ended early because it was clearly slower than the incumbent; `seconds` holds what was seen
   double build_seconds = 0, run_seconds = 0;  ///< wall time of the steps themselves, queueing excluded
-  /// How much longer the task's default schedule took just then than when it was first measured: machines that are
-  /// shared change their speed, and `seconds` of different hours compare only by it.
+  /// How much longer the schedule to beat took just then than when it won: machines that are shared change their speed,
+  /// and `seconds` of different hours compare only by it.
   double pace = 1;
 
   bool ok() const { return code == OutcomeCode::ok; }

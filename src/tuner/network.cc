@@ -30,6 +30,9 @@ constexpr double kClearGain = 0.9;
 constexpr std::size_t kUntuned = 0, kCautious = 1, kFirstSwap = 2;
 /// Another model is adopted when the network is faster by this much.
 constexpr double kFaster = 0.997;
+/// How often all its tasks are timed in turn with the network, and how often in such a round it has a burst of its own.
+constexpr int kRoundsOfTasks = 4;
+constexpr std::size_t kBurstsARound = 4;
 /// Nothing is adopted where figures that should agree differ by more than this.
 constexpr double kDisturbed = 1.5;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -70,7 +73,10 @@ class Settling {
       WHET_RETURN_IF_ERROR(time_against(tuned, with_second(best, each)));
       if (!interrupted()) timed_.back().most_gain = each.share;  // a swap cannot save more than the task takes
     }
-    return interrupted() ? NetworkTruth() : conclude(rivals);
+    if (interrupted()) return NetworkTruth();
+    WHET_TRY(NetworkTruth truth, conclude(rivals));
+    WHET_RETURN_IF_ERROR(time_tasks(truth));
+    return truth;
   }
 
  private:
@@ -239,6 +245,31 @@ class Settling {
       sum += task.weight * recorded->seconds;
     }
     return sum;
+  }
+
+  /// The tasks alone, in turn with the network, so that the sum and the whole see the same machine: what the records
+  /// say was measured minutes ago, at another pace.
+  Status time_tasks(NetworkTruth& truth) {
+    if (!options_.measurer) return ok_status();
+    const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
+    WHET_TRY(Opened network, open(best));
+    std::vector<double> seconds(tasks_.size(), kInfinity);
+    const std::size_t stride = std::max<std::size_t>(1, tasks_.size() / kBurstsARound);
+    for (int round = 0; round < kRoundsOfTasks; ++round) {
+      for (std::size_t i = 0; i < tasks_.size(); ++i) {
+        if (i % stride == 0) WHET_RETURN_IF_ERROR(time_burst(network));
+        const Task& task = tasks_[i];
+        const std::optional<RecordedSchedule> recorded = best.recorded(task);
+        if (!recorded || interrupted()) return ok_status();
+        const MeasureTask measured{task.key, task.name, task.dag, target_};
+        const Outcome seen = options_.measurer->compare(measured, {recorded->steps}, 1).front();
+        if (!seen.ok()) return ok_status();
+        seconds[i] = std::min(seconds[i], seen.best_seconds());
+      }
+    }
+    for (std::size_t i = 0; i < tasks_.size(); ++i) truth.tasks_seconds += tasks_[i].weight * seconds[i];
+    truth.beside_tasks_seconds = network.timed.fastest_seconds;
+    return ok_status();
   }
 
   Status rank_first(Record record, const Record& before) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/opened_model.h"
+#include "measure/measurer.h"
 #include "passes/fuse.h"
 #include "records/record_file.h"
 #include "target/target.h"
@@ -21,6 +22,7 @@ struct NetworkOptions {
   int alternatives = 2;               ///< tasks whose two best candidates are tried in the network
   double burst_seconds = 0.1;         ///< of each of two models, in turn
   int bursts = 5;                     ///< of each
+  Measurer* measurer = nullptr;       ///< times the tasks alone; null: they are not
   std::function<bool()> interrupted;  ///< asked between compiles and bursts; may be empty
 };
 
@@ -47,7 +49,10 @@ std::optional<std::size_t> faster_than(const TimedModel& tuned, const std::vecto
 struct NetworkTruth {
   double untuned_seconds = 0;  ///< of one inference; 0: not measured
   TimedModel tuned;            ///< as it is compiled from the records from now on
-  bool disturbed = false;      ///< nothing was concluded
+  /// What it is the sum of: weight x latency of its tasks, each timed alone, in turn with the network; the fastest
+  /// inference meanwhile. 0: not measured.
+  double tasks_seconds = 0, beside_tasks_seconds = 0;
+  bool disturbed = false;  ///< nothing was concluded
   struct Swap {
     std::string task;
     double seconds = 0;  ///< of the network with the task's second candidate instead of its first

@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "compiler/scratch.h"
+#include "measure/testing/formula_measurer.h"
 #include "passes/optimize.h"
 #include "records/testing/sample.h"
 #include "schedule/steps.h"
@@ -67,6 +68,24 @@ TEST_F(Settle, KeepsWhatTheRecordsRankFirstWhereNothingIsFaster) {
   EXPECT_TRUE(truth.back_to_default.empty());
   EXPECT_DOUBLE_EQ(truth.tuned.predicted_seconds, 10);
   EXPECT_EQ(file.records().size(), 2u);
+}
+
+TEST_F(Settle, TimesTheTasksAloneInTurnWithTheNetwork) {
+  FormulaMeasurer alone = FormulaMeasurer::timing([&](const std::string& steps) { return steps == default_ ? 3 : 4; });
+  options_.measurer = &alone;
+  RecordFile file = records({{naive_, 12}, {default_, 10}});
+  const NetworkTruth truth = settle_in_network(fused_, target_, file, options_).value();
+  EXPECT_DOUBLE_EQ(truth.tasks_seconds, 3);
+  EXPECT_GT(truth.beside_tasks_seconds, 0);
+  EXPECT_GT(alone.comparisons, 1);
+}
+TEST_F(Settle, SaysNothingOfTasksOfWhichOneCannotBeTimed) {
+  FormulaMeasurer broken([](const MeasureTask&, const std::string&) { return Outcome{OutcomeCode::crash, "", {}}; });
+  options_.measurer = &broken;
+  RecordFile file = records({{default_, 10}});
+  const NetworkTruth truth = settle_in_network(fused_, target_, file, options_).value();
+  EXPECT_EQ(truth.tasks_seconds, 0);
+  EXPECT_GT(truth.tuned.seconds, 0);
 }
 
 TEST(FasterThan, IsClearlyFasterAndBelievablySo) {

@@ -193,10 +193,10 @@ std::vector<const Record*> TaskTuning::finalists(const Records& records, std::si
   return list;
 }
 
-const Record* TaskTuning::default_record(const Records& records) const {
+const Record* TaskTuning::last_record(const Records& records, const std::string& steps) const {
   const Record* last = nullptr;
   for (const Record* record : records.of(measure_task_.key))
-    if (applies(*record) && record->steps == default_steps_ && record->outcome.ok()) last = record;
+    if (applies(*record) && record->steps == steps && record->outcome.ok()) last = record;
   return last;
 }
 

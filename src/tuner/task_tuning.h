@@ -50,7 +50,9 @@ class TaskTuning {
   /// The fastest schedule known to run on exactly this target, in the records; null when there is none.
   const Record* incumbent(const Records&) const;
   /// The last record of the default schedule; null when there is none.
-  const Record* default_record(const Records&) const;
+  const Record* default_record(const Records& records) const { return last_record(records, default_steps_); }
+  /// The last time that a schedule was measured and ran; null where it was not.
+  const Record* last_record(const Records&, const std::string& steps) const;
   const std::string& default_schedule() const { return default_steps_; }
   /// The fastest schedules known, at most `n`, none slower than `ratio` times the first; the fastest first.
   std::vector<const Record*> finalists(const Records&, std::size_t n, double ratio) const;

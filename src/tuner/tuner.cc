@@ -20,8 +20,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// must be.
 constexpr std::size_t kFinalists = 4;
 constexpr double kNear = 1.04, kMatters = 0.005;
+/// Of a batch's trials that would be the best so many at a time are measured in turn with it.
+constexpr std::size_t kChallengers = 2;
 /// A winner that loses makes room for the next ones this often.
-constexpr int kConfirmations = 2;
+constexpr int kConfirmations = 6;
 /// Seconds that comparing one task's fastest takes, and the largest part of a run that all together may take.
 constexpr double kReserve = 0.12, kReserveShare = 0.15;
 /// Trials between two looks at the sentinel.
@@ -30,12 +32,10 @@ constexpr std::int64_t kSentinelTrials = 400;
 constexpr double kSteady = 0.05;
 /// The pace is asked for with every batch, so that it must be cheap.
 constexpr int kPaceBursts = 1;
-/// How often a default schedule that seems slower is looked at again, as long as each look finds it faster; and what no
+/// How often a best schedule that seems slower is looked at again, as long as each look finds it faster; and what no
 /// machine's pace exceeds. The rest is disturbance, of which candidates beside it need not have had any.
 constexpr int kSecondLooks = 3;
 constexpr double kSlowestPace = 2;
-/// A default schedule so many times slower than the best is not measured again for the machine's speed.
-constexpr double kDearest = 10;
 /// Tasks of the same structure that a new one learns from.
 constexpr std::size_t kSuggestions = 2;
 
@@ -170,22 +170,37 @@ class Tuner {
     progress_.phases.running += trial.measured.outcome.run_seconds;
   }
 
-  /// How much slower the machine is than when the task's default schedule was first measured; 1 where that is not
-  /// known. Candidates of a slow minute would else never stand against those of a fast one, and the best of a long run
-  /// would be the luckiest.
-  double pace_of(const TaskTuning& task) {
-    const Record* start = task.default_record(file_.records());
-    if (!options_.confirm || !start || start->outcome.best_seconds() > kDearest * task.progress().best_seconds)
-      return 1;
-    return compare(task, {start->steps}, kPaceBursts).front().pace;
+  /// The schedule of a task that the others have to beat, in turn with it: what won the last comparison. It gives the
+  /// machine's pace as well, because what disturbs a machine slows schedules down by different factors.
+  struct Champion {
+    std::string steps;
+    double seconds;  ///< in a comparison, at pace 1
+  };
+  std::optional<Champion> champion_of(const TaskTuning& task) const {
+    if (!options_.confirm) return std::nullopt;
+    if (const auto found = champions_.find(task.measure_task().key); found != champions_.end()) return found->second;
+    const Record* best = task.incumbent(file_.records());
+    return best ? std::optional<Champion>({best->steps, best->outcome.best_seconds()}) : std::nullopt;
+  }
+  void crown(const TaskTuning& task, const Trial& trial) {
+    champions_[task.measure_task().key] = {trial.steps, trial.measured.outcome.best_seconds()};
   }
 
-  /// A new default schedule is timed at once as it will be for the pace: only so do its times compare.
-  void anchor(const TaskTuning& task, const Record& start) {
+  /// How much slower the machine is now. Candidates of a slow minute would else never stand against those of a fast one,
+  /// and the best of a long run would be the luckiest.
+  double pace_of(const TaskTuning& task, const Champion& champion) {
+    const double pace = compare(task, {champion.steps}, kPaceBursts).front().pace;
+    return std::abs(pace - 1) > kSteady ? pace : 1;
+  }
+
+  /// The best of a task's first trials is timed at once as it will be for the pace: only so do its times compare.
+  void crown_first(const TaskTuning& task) {
+    const Record* best = task.incumbent(file_.records());
+    if (!best) return;
     const Timed timed(*this, progress_.phases.confirm);
-    std::vector<Outcome> seen = measurer_.compare(task.measure_task(), {start.steps}, kPaceBursts);
-    look_again(task, {start.steps}, kPaceBursts, 0, start.outcome.best_seconds(), seen);
-    if (seen[0].ok()) anchors_[task.measure_task().key] = seen[0].best_seconds();
+    std::vector<Outcome> seen = measurer_.compare(task.measure_task(), {best->steps}, kPaceBursts);
+    look_again(task, {best->steps}, kPaceBursts, 0, best->outcome.best_seconds(), seen);
+    if (seen[0].ok()) champions_[task.measure_task().key] = {best->steps, seen[0].best_seconds()};
   }
   /// Adds figures to those `seen` as long as schedule `k` took longer than `expected` and gets faster by it: what
   /// disturbs a machine for milliseconds is not its pace.
@@ -198,56 +213,65 @@ class Tuner {
       if (seen[k].best_seconds() > (1 - kSteady) * before) return;
     }
   }
-  /// What the default schedule took at pace 1.
-  double anchor_of(const TaskTuning& task, const Record& start) const {
-    const auto found = anchors_.find(task.measure_task().key);
-    return found != anchors_.end() ? found->second : start.outcome.best_seconds();
-  }
-
-  /// Measures trials again, in turn with the default schedule, and puts the fastest last again.
-  void measure_in_turn(const TaskTuning& task, std::vector<Trial*>& trials) {
-    std::vector<std::string> steps = {task.default_record(file_.records())->steps};
-    for (const Trial* trial : trials) steps.push_back(trial->steps);
-    const std::vector<Outcome> seen = compare(task, steps);
-    for (std::size_t i = 0; i < trials.size(); ++i)
-      if (seen[i + 1].code != OutcomeCode::device_lost) trials[i]->measured.outcome = seen[i + 1];
-    std::stable_sort(trials.begin(), trials.end(), [](const Trial* a, const Trial* b) {
-      return a->measured.outcome.best_seconds() > b->measured.outcome.best_seconds();
-    });
+  /// Measures the fastest of the trials that would be the best again, in turn with the champion, until the others seem
+  /// no faster than what was found so. The fastest is the last then.
+  void measure_in_turn(const TaskTuning& task, const Champion& champion, std::vector<Trial*>& trials) {
+    const auto seconds = [](const Trial* trial) { return trial->measured.outcome.best_seconds(); };
+    const auto slower = [&](const Trial* a, const Trial* b) { return seconds(a) > seconds(b); };
+    std::stable_sort(trials.begin(), trials.end(), slower);
+    std::size_t left = trials.size();
+    double best = champion.seconds;
+    while (left > 0 && seconds(trials[left - 1]) < best && !interrupted()) {
+      std::vector<std::string> steps = {champion.steps};
+      const std::size_t end = left;
+      for (left -= std::min(left, kChallengers); steps.size() <= end - left;)
+        steps.push_back(trials[left + steps.size() - 1]->steps);
+      const std::vector<Outcome> seen = compare(task, steps);
+      for (std::size_t k = left; k < end; ++k) {
+        const Outcome& now = seen[k - left + 1];
+        if (now.code == OutcomeCode::device_lost) continue;
+        best = std::min(best, now.best_seconds());
+        trials[k]->measured.outcome = now;
+      }
+    }
+    std::stable_sort(trials.begin(), trials.end(), slower);
   }
 
   /// Measures trials, and gives those that were tried, remembered. Those that would be the best wait until all are
-  /// measured: the fastest of them must give the right answers before it is written down, then so are the slower ones.
+  /// measured: they have to beat the champion in turn with it, and the fastest of them must give the right answers before
+  /// it is written down, then so are the slower ones.
   Result<Trials> measure_and_judge(TaskTuning& task, Trials& trials) {
     Trials done;
-    std::vector<Trial*> waiting;  // each faster than the one before
-    double best = task.progress().best_seconds;
-    const bool is_first = !task.default_record(file_.records());
-    const double pace = pace_of(task);
+    std::vector<Trial*> waiting;
+    const std::optional<Champion> champion = champion_of(task);
+    const double pace = champion ? pace_of(task, *champion) : 1;
+    const double before = task.progress().best_seconds;
+    double best = before;
     for (Trial& trial : trials) {
       measure(task, trial, best, pace);
       const Outcome& outcome = trial.measured.outcome;
       if (outcome.code == OutcomeCode::device_lost) continue;
-      if (outcome.best_seconds() < best) {
-        best = outcome.best_seconds();
+      if (outcome.best_seconds() < (champion ? before : best)) {
+        best = std::min(best, outcome.best_seconds());
         waiting.push_back(&trial);
         continue;
       }
       WHET_RETURN_IF_ERROR(remember(task, trial));
       done.push_back(trial);
     }
-    // The machine may have changed again meanwhile, and nothing is to win by that.
-    if (pace != 1 && !waiting.empty()) measure_in_turn(task, waiting);
+    if (champion && !waiting.empty()) measure_in_turn(task, *champion, waiting);
     for (bool right = false; !waiting.empty(); waiting.pop_back()) {
       Trial& fastest = *waiting.back();
-      if (!right && fastest.measured.outcome.ok()) right = check(task, fastest.steps, fastest.measured.outcome);
+      if (!right && fastest.measured.outcome.ok()) {
+        right = check(task, fastest.steps, fastest.measured.outcome);
+        if (right && champion && fastest.measured.outcome.best_seconds() < champion->seconds) crown(task, fastest);
+      }
       // Interrupted while it was checked: it is as if it had not been tried.
       if (fastest.measured.outcome.code == OutcomeCode::device_lost) continue;
       WHET_RETURN_IF_ERROR(remember(task, fastest));
       done.push_back(fastest);
     }
-    if (const Record* start = task.default_record(file_.records()); options_.confirm && is_first && start)
-      anchor(task, *start);
+    if (options_.confirm && !champion) crown_first(task);
     return done;
   }
 
@@ -280,7 +304,11 @@ class Tuner {
     const Timed timed(*this, progress_.phases.record);
     const Record record = task.record(trial);
     WHET_RETURN_IF_ERROR(file_.append(record));
-    if (!trial.measured.outcome.ok()) failed_.add(record);
+    if (!trial.measured.outcome.ok()) {
+      failed_.add(record);
+      const auto champion = champions_.find(record.key);
+      if (champion != champions_.end() && champion->second.steps == record.steps) champions_.erase(champion);
+    }
     task.progress().best_seconds = std::min(task.progress().best_seconds, trial.measured.outcome.best_seconds());
     return ok_status();
   }
@@ -405,9 +433,9 @@ class Tuner {
     return ok_status();
   }
 
-  /// Measures the fastest again, in turn with each other and with the default schedule; the new figures go into the
-  /// records, where later ones count. A winner by luck makes room for the others, which are measured again in their
-  /// turn, or for the default.
+  /// Measures the fastest again, in turn with each other, with the champion and with the default schedule; the new figures
+  /// go into the records, where later ones count. A winner by luck makes room for the others, which are measured again
+  /// in their turn.
   Status confirm(TaskTuning& task) {
     const double share = task.progress().weight * task.progress().best_seconds / summary(-1).network_seconds();
     const std::size_t count = share >= kMatters ? kFinalists : 1;
@@ -424,33 +452,36 @@ class Tuner {
     return ok_status();
   }
 
-  /// The fastest, and the default schedule.
+  /// The fastest, what the records rank first, the champion and the default schedule.
   Trials finalists(const TaskTuning& task, std::size_t count) const {
+    std::vector<const Record*> list = task.finalists(file_.records(), count, kNear);
+    list.push_back(task.incumbent(file_.records()));
+    if (const std::optional<Champion> champion = champion_of(task))
+      list.push_back(task.last_record(file_.records(), champion->steps));
+    list.push_back(task.default_record(file_.records()));
     Trials trials;
-    for (const Record* each : task.finalists(file_.records(), count, kNear)) trials.push_back(again(*each));
-    const Record* start = task.default_record(file_.records());
-    const auto is_start = [&](const Trial& trial) { return trial.steps == start->steps; };
-    if (start && std::none_of(trials.begin(), trials.end(), is_start)) trials.push_back(again(*start));
+    std::set<std::string> seen;
+    for (const Record* each : list)
+      if (each && seen.insert(each->steps).second) trials.push_back(again(*each));
     return trials;
   }
 
-  /// Times schedules in turn; where the default is one of them, it gives all their pace.
+  /// Times schedules in turn; where the champion is one of them, it gives all their pace.
   std::vector<Outcome> compare(const TaskTuning& task, const std::vector<std::string>& steps, int bursts = 2) {
     const Timed timed(*this, progress_.phases.confirm);
     std::vector<Outcome> seen = measurer_.compare(task.measure_task(), steps, bursts);
-    const Record* start = task.default_record(file_.records());
-    const auto at = start ? std::find(steps.begin(), steps.end(), start->steps) : steps.end();
+    const std::optional<Champion> champion = champion_of(task);
+    const auto at = champion ? std::find(steps.begin(), steps.end(), champion->steps) : steps.end();
     if (at == steps.end()) return seen;
     const std::size_t k = static_cast<std::size_t>(at - steps.begin());
-    const double expected = anchor_of(task, *start);
-    look_again(task, steps, bursts, k, expected, seen);
+    look_again(task, steps, bursts, k, champion->seconds, seen);
     if (!seen[k].ok()) return seen;
-    const double ratio = std::min(seen[k].best_seconds() / expected, kSlowestPace);
-    if (ratio > 0 && std::abs(ratio - 1) > kSteady)
-      for (Outcome& outcome : seen) outcome.pace = ratio;
+    const double pace = std::min(seen[k].best_seconds() / champion->seconds, kSlowestPace);
+    for (Outcome& outcome : seen) outcome.pace = pace;
     return seen;
   }
 
+  /// Compares trials, remembers the figures, and crowns the fastest whose answers are known to be right.
   Status compare(TaskTuning& task, Trials& trials) {
     std::vector<std::string> steps;
     for (const Trial& trial : trials) steps.push_back(trial.steps);
@@ -460,7 +491,15 @@ class Tuner {
       trials[i].measured.outcome = seen[i];
       WHET_RETURN_IF_ERROR(remember(task, trials[i]));
     }
-    return verify_best(task);
+    WHET_RETURN_IF_ERROR(verify_best(task));
+    const Trial* fastest = nullptr;
+    for (const Trial& trial : trials) {
+      const double seconds = trial.measured.outcome.best_seconds();
+      if (task.is_verified(trial.steps) && (!fastest || seconds < fastest->measured.outcome.best_seconds()))
+        fastest = &trial;
+    }
+    if (fastest && fastest->measured.outcome.ok()) crown(task, *fastest);
+    return ok_status();
   }
 
   void report(int id) {
@@ -502,8 +541,8 @@ class Tuner {
   double start_;
   double round_best_ = kInfinity;
   TuneProgress progress_;
-  Records failed_;                         ///< of this run, for the digest
-  std::map<std::string, double> anchors_;  ///< by task: the default schedule's time in a comparison [s], at pace 1
+  Records failed_;                             ///< of this run, for the digest
+  std::map<std::string, Champion> champions_;  ///< by task
   TaskTuning* sentinel_ = nullptr;
   std::string sentinel_steps_;
   double sentinel_seconds_ = 0;   ///< when it was measured first

@@ -346,6 +346,48 @@ TEST_F(TuneTest, BelievesNoPaceThatNoMachineHas) {
   for (const Record& record : read->records.all()) slowest = std::max(slowest, record.outcome.pace);
   EXPECT_EQ(slowest, 2);
 }
+TEST_F(TuneTest, WhatSlowsTheDefaultDownMakesNoOtherScheduleFaster) {
+  // A neighbour takes the cache, which the default schedule needs more than the others.
+  struct Crowded : FormulaMeasurer {
+    using FormulaMeasurer::FormulaMeasurer;
+    std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts) override {
+      std::vector<Outcome> out = FormulaMeasurer::compare(task, steps, bursts);
+      for (std::size_t i = 0; i < steps.size(); ++i)
+        if (steps[i] == start && comparisons > 1 && comparisons < 9) out[i].seconds = {1.6 * out[i].seconds[0]};
+      return out;
+    }
+    std::string start;
+  };
+  Crowded measurer([](const MeasureTask&, const std::string& steps) {
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+  });
+  measurer.start = to_text(*default_steps(tasks_[1].dag, target_));
+  run(measurer, {.trials = 160, .least_gain = 0}, {tasks_[1]});
+  double fastest = 1;
+  for (const auto& [steps, times] : measurer.measured) fastest = std::min(fastest, formula(steps));
+  EXPECT_DOUBLE_EQ(formula(read_records(path_)->records.best(tasks_[1].key, target_)->record->steps), fastest);
+}
+TEST_F(TuneTest, ManyThatSeemedFasterAreAllMeasuredAgain) {
+  // In the second batch everything seems half as long; in turn with the best it does not.
+  struct Hasty : FormulaMeasurer {
+    using FormulaMeasurer::FormulaMeasurer;
+    std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent,
+                                  double pace) override {
+      std::vector<Measured> out = FormulaMeasurer::measure(task, steps, incumbent, pace);
+      for (Measured& each : out)
+        if (trials++ >= 32) each.outcome.seconds[0] /= 2, each.outcome.truncated = false;
+      return out;
+    }
+    int trials = 0;
+  };
+  Hasty measurer([](const MeasureTask&, const std::string& steps) {
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+  });
+  const TuneProgress progress = run(measurer, {.trials = 64, .least_gain = 0}, {tasks_[1]});
+  double fastest = 1;
+  for (const auto& [steps, times] : measurer.measured) fastest = std::min(fastest, formula(steps));
+  EXPECT_DOUBLE_EQ(progress.tasks[0].best_seconds, fastest);
+}
 TEST_F(TuneTest, StopsAtAnInterruptAndKeepsWhatWasMeasured) {
   int asked = 0;
   FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
