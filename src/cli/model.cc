@@ -51,6 +51,7 @@ void ModelOptions::add_to(Arguments& arguments, bool compiled) {
 
 void ModelOptions::add_shapes_to(Arguments& arguments) {
   arguments.add("--shape", shapes, "Binds an input's dimensions, like data=1x3x224x224; may be repeated");
+  arguments.add("--until", until, "A value to give instead of the model's outputs: it ends there; may be repeated");
   arguments.add("--seed", seed, "Of random inputs, of the search, and of the weights of zoo: models");
   add_zoo_to(arguments);
 }
@@ -89,6 +90,7 @@ Result<Graph> load_graph(const ModelOptions& options, const InputFiles& files) {
   ImportOptions import_options;
   WHET_TRY(import_options.shapes, parse_shapes(options.shapes));
   import_options.values = files.named;
+  import_options.until = options.until;
   import_options.zoo.batch = options.batch;
   import_options.zoo.image = options.image;
   import_options.zoo.seed = options.seed;

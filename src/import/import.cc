@@ -31,6 +31,8 @@ Result<Graph> import_onnx_bytes(std::string_view bytes, const std::string& what,
 
 Result<Graph> import_model(const std::string& path_or_zoo, const ImportOptions& options) {
   constexpr std::string_view kZoo = "zoo:";
+  if (path_or_zoo.starts_with(kZoo) && !options.until.empty())
+    return Error{"--until is for ONNX files; " + path_or_zoo + " is built in (`whet zoo export` makes it a file)"};
   if (path_or_zoo.starts_with(kZoo)) return zoo_model(path_or_zoo.substr(kZoo.size()), options.zoo);
   auto graph = import_read(read_onnx(path_or_zoo), options);
   if (graph.ok() && graph->name.empty()) graph->name = path_or_zoo;

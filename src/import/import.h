@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "graph/graph.h"
@@ -15,6 +16,8 @@ struct ImportOptions {
   /// Known values of inputs. One that decides a shape (of Reshape, Slice, Expand, ...) is folded into the graph as a
   /// constant and is no input any more; the others change nothing but bind their input's dimensions.
   std::map<std::string, Tensor> values;
+  /// Values of an ONNX file that are the outputs instead of its own: `--until boxes --until scores`. Empty: its own.
+  std::vector<std::string> until;
   /// For "zoo:NAME".
   ZooOptions zoo;
 };

@@ -7,6 +7,7 @@
 #include "import/onnx/importers.h"
 #include "import/onnx/order.h"
 #include "import/onnx/site.h"
+#include "import/onnx/until.h"
 
 namespace whet {
 namespace {
@@ -22,6 +23,16 @@ bool is_known(const OnnxModel& model, const OnnxNode& node, std::int64_t opset) 
   return called_function(model, node) != nullptr || (node.domain.empty() && find_importer(node.op, opset) != nullptr);
 }
 
+/// How to read what comes before the nodes that cannot be read; "" where that is nothing.
+std::string until_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 12;
+  if (names.empty()) return "";
+  if (names.size() > kMost) return "; --until NAME, which may be repeated, ends the model at values before it";
+  std::string text = "; what comes before can be read:";
+  for (const std::string& name : names) text += " --until " + name;
+  return text;
+}
+
 /// Operators without an importer, in the model and in the functions that it calls, each once, all in one sentence.
 Status check_operators(const Model& model) {
   std::set<std::string> missing;
@@ -30,20 +41,27 @@ Status check_operators(const Model& model) {
   const auto look_at = [&](const OnnxNode& node, std::int64_t opset) {
     const OnnxFunction* function = called_function(model.onnx, node);
     if (function != nullptr && called.insert(function).second) pending.push_back(function);
-    if (is_known(model.onnx, node, opset)) return;
+    if (is_known(model.onnx, node, opset)) return true;
     missing.insert(node.domain.empty() ? node.op : node.domain + "." + node.op);
+    return false;
   };
-  for (std::size_t index : model.order) look_at(model.onnx.nodes[index], model.onnx.opset);
+  std::vector<bool> unreadable(model.onnx.nodes.size(), false);
+  for (std::size_t index : model.order) unreadable[index] = !look_at(model.onnx.nodes[index], model.onnx.opset);
+  bool functions_readable = true;
   while (!pending.empty()) {
     const OnnxFunction& function = *pending.back();
     pending.pop_back();
-    for (const OnnxNode& node : function.body.nodes) look_at(node, function.opset);
+    for (const OnnxNode& node : function.body.nodes) functions_readable &= look_at(node, function.opset);
   }
   if (missing.empty()) return ok_status();
+  // Which calls lead to it is not followed up.
+  for (std::size_t index : model.order)
+    if (!functions_readable && called_function(model.onnx, model.onnx.nodes[index])) unreadable[index] = true;
   std::string names;
   for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;
   return Error{(missing.size() == 1 ? "this operator is" : "these operators are") +
-               std::string(" not supported in operator set ") + std::to_string(model.onnx.opset) + ": " + names};
+               std::string(" not supported in operator set ") + std::to_string(model.onnx.opset) + ": " + names +
+               until_text(last_readable(model.onnx, model.order, unreadable))};
 }
 
 /// Operators without an importer in the bodies of branches and loops: whether those are needed shows later.
@@ -58,8 +76,8 @@ void find_missing(const OnnxModel& model, const std::vector<OnnxNode>& nodes, bo
   }
 }
 
-/// The error, and what in bodies would have failed too.
-Error explained(const Model& model, Error error) {
+/// The error, what in bodies would have failed too, and what can be read.
+Error explained(const Model& model, Error error, const std::vector<std::string>& readable) {
   std::set<std::string> missing;
   find_missing(model.onnx, model.onnx.nodes, false, missing);
   std::string names;
@@ -67,6 +85,7 @@ Error explained(const Model& model, Error error) {
     if (error.message.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
   }
   if (!names.empty()) error.message += " (its branches and loops also use " + names + ", not supported)";
+  error.message += until_text(readable);
   return error;
 }
 
@@ -137,9 +156,16 @@ void drop_dead_nodes(Graph& graph) {
   graph.nodes = std::move(kept);
 }
 
-/// Imports with the values of `folded` inputs as constants. `needed`: inputs whose values a shape asked for.
+/// What an import found out besides the graph.
+struct Findings {
+  std::set<std::string> needed;       ///< inputs whose values a shape asked for
+  std::vector<std::string> readable;  ///< where the model could end before what cannot be read
+};
+
+/// Imports with the values of `folded` inputs as constants. The error is that of the first node that cannot be read; the
+/// others are looked at all the same, but for those behind it.
 Result<Graph> build(const Model& model, const ImportOptions& options, const std::set<std::string>& folded,
-                    std::set<std::string>& needed) {
+                    Findings& findings) {
   OnnxGraph out;
   out.graph.name = model.onnx.graph_name;
   out.reserve_names(model.onnx, model.order);
@@ -161,11 +187,23 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
     out.define(initializer.name, out.graph.add_constant(initializer.name, initializer.tensor));
   }
   const OnnxScope scope{model.onnx, model.onnx.opset, nullptr, nullptr, {}};
+  Status first = ok_status();
+  std::set<std::string> behind;
+  std::vector<bool> unreadable(model.onnx.nodes.size(), false);
   for (std::size_t index : model.order) {
-    OnnxSite site(out, model.onnx.nodes[index], node_label(model.onnx, index), scope);
-    const Status status = site.import();
-    needed = out.needed_values;
-    if (!status.ok()) return status.error();
+    const OnnxNode& node = model.onnx.nodes[index];
+    Status status = ok_status();
+    const bool is_behind = !behind.empty() && reads_any(node, behind);
+    if (!is_behind) status = OnnxSite(out, node, node_label(model.onnx, index), scope).import();
+    if (first.ok()) findings.needed = out.needed_values;
+    if (first.ok()) first = status;
+    unreadable[index] = !status.ok();
+    if (is_behind || !status.ok()) behind.insert(node.outputs.begin(), node.outputs.end());
+  }
+  if (!first.ok()) {
+    findings.readable = last_readable(model.onnx, model.order, unreadable);
+    std::erase_if(findings.readable, [&](const std::string& name) { return out.sequence(out.find(name)) != nullptr; });
+    return first.error();
   }
   WHET_RETURN_IF_ERROR(give_outputs(model, out));
   drop_dead_nodes(out.graph);
@@ -178,20 +216,22 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
 
 Result<Graph> import_onnx(OnnxModel onnx, const ImportOptions& options) {
   Model model{std::move(onnx), {}, {}};
+  if (!options.until.empty()) WHET_RETURN_IF_ERROR(end_at(model.onnx, options.until));
   WHET_TRY(model.order, live_order(model.onnx));
+  if (!options.until.empty()) drop_unread_inputs(model.onnx, model.order);
   WHET_RETURN_IF_ERROR(check_operators(model));
   WHET_TRY(model.input_types, bind_inputs(model.onnx, options));
   std::set<std::string> folded;
   while (true) {
-    std::set<std::string> needed;
-    Result<Graph> graph = build(model, options, folded, needed);
+    Findings findings;
+    Result<Graph> graph = build(model, options, folded, findings);
     if (graph.ok()) return graph;
     // A shape asked for the value of an input: fold those whose value is known, and begin again.
     const std::size_t before = folded.size();
-    for (const std::string& name : needed) {
+    for (const std::string& name : findings.needed) {
       if (options.values.contains(name)) folded.insert(name);
     }
-    if (folded.size() == before) return explained(model, graph.error());
+    if (folded.size() == before) return explained(model, graph.error(), findings.readable);
   }
 }
 

@@ -1,0 +1,66 @@
+#include "import/onnx/until.h"
+
+#include <gtest/gtest.h>
+
+#include "import/import.h"
+#include "import/onnx/import_onnx.h"
+#include "import/onnx/testing/one_node.h"
+
+namespace whet {
+namespace {
+
+OnnxNode node(const char* output, const char* op, std::vector<std::string> inputs) {
+  return {output, op, "", std::move(inputs), {output}, {}, {}, ""};
+}
+
+/// A detector: a picture becomes boxes and scores, of which an operator that nobody reads chooses; `best` needs no choice.
+OnnxModel detector() {
+  OnnxModel model = one_node("", 13, {f32({1, 4}), f32({4}), ints({0})}, {});
+  model.nodes = {
+      node("boxes", "Relu", {"a"}),          node("scores", "Sigmoid", {"boxes"}),
+      node("limit", "Neg", {"c"}),           node("chosen", "NonMaxSuppression", {"boxes", "scores", "limit"}),
+      node("scaled", "Mul", {"boxes", "b"}), node("y", "Gather", {"scaled", "chosen"}),
+      node("best", "Neg", {"scores"})};
+  model.outputs = {"y", "best"};
+  return model;
+}
+
+std::string message(const std::vector<std::string>& until) {
+  ImportOptions options;
+  options.until = until;
+  const Result<Graph> graph = import_onnx(detector(), options);
+  if (!graph.ok()) return graph.error().message;
+  std::string text;
+  for (const ValueId id : graph->inputs) text += graph->value(id).name + " ";
+  text += "->";
+  for (const ValueId id : graph->outputs) text += " " + graph->value(id).name;
+  return text;
+}
+
+TEST(Until, AModelEndsWhereItIsTold) {
+  EXPECT_EQ(message({"boxes", "scores"}), "a -> boxes scores");
+  EXPECT_EQ(message({"scaled", "best", "scaled"}), "a b -> scaled best");
+}
+TEST(Until, AnUnknownValueIsNamed) {
+  EXPECT_EQ(message({"score"}), "--until score: the model has no such value; did you mean \"scores\"?");
+}
+TEST(Until, AnUnreadableOperatorSaysWhereTheModelCouldEndBeforeIt) {
+  EXPECT_EQ(message({}),
+            "this operator is not supported in operator set 13: NonMaxSuppression; what comes before can be read: "
+            "--until boxes --until scores --until scaled --until best");
+  EXPECT_EQ(message({"boxes", "scores", "scaled", "best"}), "a b -> boxes scores scaled best");
+}
+TEST(Until, NothingIsSaidWhereNothingComesBefore) {
+  OnnxModel model = one_node("NonMaxSuppression", 13, {f32({1, 4}), f32({1, 4})}, {});
+  EXPECT_EQ(import_onnx(model, {}).error().message,
+            "this operator is not supported in operator set 13: NonMaxSuppression");
+}
+TEST(Until, ZooNetworksHaveNoNamesToEndAt) {
+  ImportOptions options;
+  options.until = {"x"};
+  EXPECT_EQ(import_model("zoo:mlp", options).error().message,
+            "--until is for ONNX files; zoo:mlp is built in (`whet zoo export` makes it a file)");
+}
+
+}  // namespace
+}  // namespace whet
