@@ -11,7 +11,7 @@ ScheduleSource best_of(const Records* records, const Target& target, bool exact)
     const std::optional<RecordChoice> choice =
         records->best(task.key, target, [exact](const Record& record) { return !exact || is_exact(record.steps); });
     if (!choice) return std::nullopt;
-    const double seconds = choice->exact ? choice->record->outcome.best_seconds() : 0;
+    const double seconds = choice->exact ? choice->record->outcome.clock_seconds() : 0;
     return RecordedSchedule{choice->record->steps, seconds, choice->reason};
   };
   source.fallback = [target](const ComputeDag& dag) { return default_steps(dag, target); };

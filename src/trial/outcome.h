@@ -45,6 +45,8 @@ struct Outcome {
   bool ok() const { return code == OutcomeCode::ok; }
   /// The figure that ranks: the minimum of `seconds`, by `pace`; infinity when there is none.
   double best_seconds() const;
+  /// What the clock said: the figure that predicts, because ranking compares times of different minutes, and this is one.
+  double clock_seconds() const { return best_seconds() * pace; }
 };
 
 /// One line of a record file: everything needed to understand, replay and reuse a measurement.

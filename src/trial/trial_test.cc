@@ -42,5 +42,12 @@ TEST(Candidate, HashesByEveryChoice) {
     EXPECT_NE(hash(a), hash(other)) << to_json(other);
 }
 
+TEST(Outcome, RanksByThePaceAndPredictsByTheClock) {
+  Outcome outcome{OutcomeCode::ok, "", {3, 2}};
+  outcome.pace = 2;
+  EXPECT_EQ(outcome.best_seconds(), 1);
+  EXPECT_EQ(outcome.clock_seconds(), 2);
+}
+
 }  // namespace
 }  // namespace whet

@@ -159,7 +159,7 @@ class Settling {
     ScheduleSource source = best;
     source.recorded = [recorded = best.recorded, rivals](const Task& task) -> std::optional<RecordedSchedule> {
       if (task.key != rivals.task->key) return recorded(task);
-      return RecordedSchedule{rivals.second->steps, rivals.second->outcome.best_seconds(), ""};
+      return RecordedSchedule{rivals.second->steps, rivals.second->outcome.clock_seconds(), ""};
     };
     return source;
   }
@@ -218,7 +218,7 @@ class Settling {
     source.recorded = [this, recorded = best.recorded, ratio](const Task& task) -> std::optional<RecordedSchedule> {
       const auto both = default_and_best(task);
       if (both && !gains_clearly(*both->first, *both->second, ratio))
-        return RecordedSchedule{both->first->steps, both->first->outcome.best_seconds(), ""};
+        return RecordedSchedule{both->first->steps, both->first->outcome.clock_seconds(), ""};
       return recorded(task);
     };
     return source;

@@ -477,7 +477,8 @@ class Tuner {
     look_again(task, steps, bursts, k, champion->seconds, seen);
     if (!seen[k].ok()) return seen;
     const double pace = std::min(seen[k].best_seconds() / champion->seconds, kSlowestPace);
-    for (Outcome& outcome : seen) outcome.pace = pace;
+    if (pace > 0)
+      for (Outcome& outcome : seen) outcome.pace = pace;
     return seen;
   }
 
