@@ -309,6 +309,28 @@ TEST(Templates, ComputeElementByElement) {
   }
 }
 
+/// As CumSum: the sums of groups of four, the first of which are `before` each, and those up to each place.
+TEST(Templates, ComputeRunningSumsByGroups) {
+  for (const auto& [rows, columns] : {std::pair{32, 40}, {22, 37}, {7, 3}, {130, 512}}) {
+    const std::string i = std::to_string(rows), g = std::to_string((rows + 3) / 4), c = std::to_string(columns);
+    const auto at = [&](const std::string& group, int k) {
+      const std::string place = "((" + group + "*4) + " + std::to_string(k) + ")";
+      return "select((" + place + " < " + i + "), x[" + place + ", c], 0f)";
+    };
+    std::string total = at("g", 0), sum = at("floordiv(i, 4)", 0);
+    for (int k = 1; k < 4; ++k) {
+      total = "(" + total + " + " + at("g", k) + ")";
+      sum =
+          "(" + sum + " + select((floormod(i, 4) >= " + std::to_string(k) + "), " + at("floordiv(i, 4)", k) + ", 0f))";
+    }
+    expect_right(dag("x = PLACEHOLDER [" + i + ", " + c + "]\ntotal(g, c) = " + total + " for g in " + g + ", c in " +
+                     c + "  # elementwise\nbefore(g, c) += select((k < g), total[k, c], 0f) for g in " + g + ", c in " +
+                     c + ", k in " + g + "  # reduce\ny(i, c) = (before[floordiv(i, 4), c] + " + sum + ") for i in " +
+                     i + ", c in " + c + "  # elementwise\nreturn y\n"),
+                 kRows, 6);
+  }
+}
+
 /// The template of everything else takes any DAG, and never refuses.
 TEST(Templates, ComputeRandomDagsByRows) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {

@@ -205,8 +205,69 @@ OpId define_at(const Site& site, const ArgReduceOperator& op) {
   });
 }
 
-/// Sums of the last 4, 16, 64, ... elements: n log n additions, all of them along memory.
-OpId define_at(const Site& site, const CumSumOperator& op) {
+namespace {
+
+/// Sums along one axis, up to each place or (exclusive) before it; from the end on when reversed.
+struct Running {
+  const Site& site;
+  std::size_t axis;
+  bool reverse;
+
+  /// Sums of groups of neighbours, of these the sums up to each group, and inside of a group the sums up to each place: an
+  /// element is added three times. The places of a group share their sums where a step holds them all.
+  OpId by_groups(OpId of, const Shape& shape, bool exclusive, bool is_result) const {
+    const std::int64_t extent = shape[axis], group = group_of(extent), groups = (extent + group - 1) / group;
+    OpId before;
+    if (groups > 1) {
+      Shape grouped = shape;
+      grouped[axis] = groups;
+      const OpId totals = site.map(site.part("totals"), axes_of(grouped), OpFamily::elementwise, [&](const Exprs& i) {
+        const Expr start = i[axis] * group;
+        Expr sum = value(of, shape, i, start);
+        for (std::int64_t k = 1; k < group; ++k) sum = sum + value(of, shape, i, start + k);
+        return sum;
+      });
+      before = by_groups(totals, grouped, true, false);
+    }
+    const auto body = [&](const Exprs& i) {
+      const Expr place = floormod(i[axis], group), start = floordiv(i[axis], group) * group;
+      Expr sum;
+      for (std::int64_t step = 0; step < group; ++step) {
+        const Expr at = int_const(reverse ? group - 1 - step : step);
+        const Expr next = value(of, shape, i, start + at);
+        const Expr reached = exclusive ? (reverse ? place < at : place > at) : (reverse ? place <= at : place >= at);
+        const Expr term = step == 0 && !exclusive ? next : select(reached, next, constant_like(next, 0));
+        sum = sum.defined() ? sum + term : term;
+      }
+      if (groups == 1) return sum;
+      Exprs own = i;
+      own[axis] = floordiv(i[axis], group);
+      return site.read(before, own) + sum;
+    };
+    if (is_result) return site.result(OpFamily::elementwise, body);
+    return site.map(site.part("before"), axes_of(shape), OpFamily::elementwise, body);
+  }
+
+ private:
+  /// A divisor where there is one that is neither small nor large.
+  static std::int64_t group_of(std::int64_t extent) {
+    constexpr std::int64_t kGroup = 8;
+    if (extent <= kGroup) return extent;
+    for (const std::int64_t group : {kGroup, 10L, 7L, 9L, 6L, 12L, 5L, 11L, 13L})
+      if (extent % group == 0) return group;
+    return kGroup;
+  }
+  /// 0 behind the end, where the last group is not full.
+  Expr value(OpId of, const Shape& shape, Exprs i, const Expr& at) const {
+    i[axis] = at;
+    const Expr read = site.read(of, i);
+    return shape[axis] % group_of(shape[axis]) == 0 ? read
+                                                    : select(at < int_const(shape[axis]), read, constant_like(read, 0));
+  }
+};
+
+/// Sums of the last 4, 16, 64, ... elements: n log n additions, all of them along the axis.
+OpId doubling_sums(const Site& site, const CumSumOperator& op) {
   const auto axis = static_cast<std::size_t>(op.axis);
   const std::int64_t extent = site.shape(0)[axis];
   OpId last = site.inputs[0];
@@ -230,6 +291,17 @@ OpId define_at(const Site& site, const CumSumOperator& op) {
     const Expr value = site.read(last, op.exclusive ? before(i, 1) : i);
     return op.exclusive ? select(is_inside(before(i, 1)[axis]), value, constant_like(value, 0)) : value;
   });
+}
+
+}  // namespace
+
+OpId define_at(const Site& site, const CumSumOperator& op) {
+  const auto axis = static_cast<std::size_t>(op.axis);
+  const Shape& shape = site.shape(0);
+  std::int64_t behind = 1;
+  for (std::size_t d = axis + 1; d < shape.size(); ++d) behind *= shape[d];
+  if (behind < 4) return doubling_sums(site, op);  // vectors lie along the axis
+  return Running{site, axis, op.reverse}.by_groups(site.inputs[0], shape, op.exclusive, true);
 }
 
 }  // namespace whet

@@ -329,20 +329,23 @@ TEST(Value, OfACroppedResizeEndsWhereTheScaleSays) {
 }
 
 TEST(Value, OfRunningSumsOfEveryLength) {
-  for (std::int64_t length : {1, 2, 3, 16, 17, 31, 64, 100}) {
+  for (std::int64_t length : {1, 2, 3, 9, 16, 17, 31, 64, 100, 131}) {
     for (const auto& [exclusive, reverse] : {std::pair(false, false), {false, true}, {true, false}, {true, true}}) {
-      Tensor x(DType::f32, {2, length, 3}), want(DType::f32, {2, length, 3});
-      for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<double>(i * 7 % 11));  // sums are exact
-      for (std::int64_t row = 0; row < 6; ++row) {
-        double sum = 0;
-        for (std::int64_t k = 0; k < length; ++k) {
-          const std::int64_t at = (row / 3 * length + (reverse ? length - 1 - k : k)) * 3 + row % 3;
-          want.set(at, exclusive ? sum : sum + x.get(at));
-          sum += x.get(at);
+      for (std::int64_t behind : {1, 5}) {
+        Tensor x(DType::f32, {2, length, behind}), want(DType::f32, {2, length, behind});
+        for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<double>(i * 7 % 11));  // sums are exact
+        for (std::int64_t row = 0; row < 2 * behind; ++row) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < length; ++k) {
+            const std::int64_t place = row / behind * length + (reverse ? length - 1 - k : k);
+            const std::int64_t at = place * behind + row % behind;
+            want.set(at, exclusive ? sum : sum + x.get(at));
+            sum += x.get(at);
+          }
         }
+        EXPECT_EQ(elements(value_of(CumSumOperator{1, exclusive, reverse}, {x})), elements(want))
+            << length << " by " << behind << (exclusive ? " exclusive" : "") << (reverse ? " reverse" : "");
       }
-      EXPECT_EQ(elements(value_of(CumSumOperator{1, exclusive, reverse}, {x})), elements(want))
-          << length << (exclusive ? " exclusive" : "") << (reverse ? " reverse" : "");
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compute/affine.h"
+#include "compute/scalar.h"
 
 namespace whet {
 namespace {
@@ -67,6 +68,24 @@ std::optional<std::int64_t> block_of(const Element& element, std::int64_t lanes)
   return block;
 }
 
+/// An axis but the last whose places are told apart by their remainder: a step of so many makes these constants.
+struct Group {
+  std::size_t axis;
+  std::int64_t places;
+};
+std::optional<Group> group_of(const Element& element) {
+  std::optional<Group> group;
+  for_each(element.body, [&](const Expr& part) {
+    const Binary* test = std::get_if<Binary>(&part->kind);
+    const Binary* remainder = test && is_comparison(test->op) ? std::get_if<Binary>(&test->a->kind) : nullptr;
+    if (!remainder || remainder->op != BinaryOp::floormod) return;
+    const Var* v = std::get_if<Var>(&remainder->a->kind);
+    const std::int64_t* places = as_int(remainder->b);
+    if (v && v->id.index() < last_axis(element.axes) && places && *places <= 16) group = {v->id.index(), *places};
+  });
+  return group;
+}
+
 /// `shared` of `loops` become one parallel loop; for 0 as few as give every worker the same share, or many shares.
 void share_out(Scheduler& s, const std::vector<LoopId>& loops, std::int64_t shared, int threads) {
   if (shared == ElementPlan::kAlone) return;
@@ -88,9 +107,9 @@ struct Nest {
   std::vector<LoopId> outer, inner;
 
   /// The part of `loop` that a step holds; the rest goes outside.
-  LoopId take(LoopId loop, std::int64_t elements) {
+  LoopId take(LoopId loop, std::int64_t elements, Tail tail = Tail::overlap) {
     if (extent_of(s.tree(), loop) <= elements) return loop;
-    const Scheduler::Pair pair = s.split(loop, elements, Tail::overlap);
+    const Scheduler::Pair pair = s.split(loop, elements, tail);
     outer.push_back(pair.outer);
     return pair.inner;
   }
@@ -183,6 +202,11 @@ bool gathers(const ComputeDag& dag, OpId op) {
   return found && !chooses;
 }
 
+std::optional<std::size_t> axis_of_groups(const ComputeDag& dag, OpId op) {
+  const std::optional<Group> group = group_of(dag.op(op).element());
+  return group ? std::optional(group->axis) : std::nullopt;
+}
+
 bool is_transpose(const ComputeDag& dag, OpId op) { return axis_across(dag.op(op).element()).has_value(); }
 
 void element_nest(Scheduler& s, OpId op, const ElementPlan& plan) {
@@ -197,7 +221,8 @@ void element_nest(Scheduler& s, OpId op, const ElementPlan& plan) {
   const std::optional<std::size_t> across = axis_across(element);
   if (across && (plan.across == 8 || plan.across == 16) && can_turn(s, op, *across, plan.across, plan))
     return turn(s, op, *across, plan.across, plan);
-  const std::size_t second = across.value_or(near);
+  const std::optional<Group> group = across ? std::nullopt : group_of(element);
+  const std::size_t second = across ? *across : group ? group->axis : near;
   Nest nest{s, {}, {}};
   for (std::size_t k = 0; k < loops.size(); ++k)
     if (k != last && k != second) nest.outer.push_back(loops[k]);
@@ -209,8 +234,8 @@ void element_nest(Scheduler& s, OpId op, const ElementPlan& plan) {
     nest.inner.push_back(along);
     along = nest.take(loops[second], step);
   } else {
-    const std::int64_t held = second == last ? 0 : across ? plan.across : plan.pixels;
-    if (held > 1) nest.inner.push_back(nest.take(loops[second], held));
+    const std::int64_t held = second == last ? 0 : across ? plan.across : group ? group->places : plan.pixels;
+    if (held > 1) nest.inner.push_back(nest.take(loops[second], held, group ? Tail::guard : Tail::overlap));
     if (held == 1) nest.outer.push_back(loops[second]);
     if (const auto turns = turns_of(element); turns && !across) {
       const Scheduler::Pair pair = s.split(along, *turns, Tail::guard);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "schedule/steps.h"
 #include "target/target.h"
@@ -27,6 +28,10 @@ void element_nest(Scheduler&, OpId, const ElementPlan&);
 /// Neighbours along the innermost axis are read at quotients or remainders of it: a vector is gathered. Not where they
 /// are dealt out in turn or repeated block by block, nor where one of several sources is chosen.
 bool gathers(const ComputeDag&, OpId op);
+
+/// A step holds a group of neighbours along another axis, which the op tells apart by the remainder of their place: what
+/// they share is computed once (sums up to each place).
+std::optional<std::size_t> axis_of_groups(const ComputeDag&, OpId op);
 
 /// A tensor is read along another axis than the op's innermost one, along which its result is stored.
 bool is_transpose(const ComputeDag&, OpId);

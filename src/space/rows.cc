@@ -105,6 +105,15 @@ std::optional<std::vector<std::size_t>> better_by_columns(const Scheduler& s, Op
 /// Steps of an op that are worth a phase of its own: well over what waiting for the other workers costs.
 constexpr double kWorthSharing = 20000;
 
+/// Of sums that are written out: one a value that is read.
+double steps_of(const LoopTree& tree, OpId op) {
+  const Element& element = tree.dag.op(op).element();
+  int reads = element.reducer ? 1 : 0;
+  if (reads == 0)
+    for_each(element.body, [&](const Expr& e) { reads += std::holds_alternative<Load>(e->kind) ? 1 : 0; });
+  return iterations(tree, op) * std::max(reads, 1);
+}
+
 /// Whether the rows are fewer than the workers, and what they need is worth sharing out op by op.
 bool better_op_by_op(const Scheduler& s, OpId output, std::size_t above, const std::vector<OpId>& needed,
                      const Plan& plan) {
@@ -174,12 +183,35 @@ void nest(Scheduler& s, OpId op, const Plan& plan) {
   if (axes == 0) share_out(s, op);
 }
 
+bool has_groups(const ComputeDag& dag) {
+  for (std::size_t i = 0; i < dag.ops.size(); ++i)
+    if (const OpId op(static_cast<std::int64_t>(i)); !dag.op(op).is_placeholder() && axis_of_groups(dag, op))
+      return true;
+  return false;
+}
+
+/// The axes behind that of groups, along which vectors lie, become one as far as they can.
+void merge_behind_groups(Scheduler& s, OpId output) {
+  while (has_groups(s.tree().dag)) {
+    Scheduler inlined = s;
+    inline_cheap(inlined);
+    const std::optional<std::size_t> groups = axis_of_groups(inlined.tree().dag, output);
+    const std::size_t axes = s.tree().dag.op(output).shape.size();
+    if (!groups || axes < *groups + 3) return;
+    Scheduler merged = s;
+    merged.merge(output, static_cast<std::int64_t>(axes) - 2);
+    if (!merged.finish().ok()) return;
+    s = std::move(merged);
+  }
+}
+
 void build(Scheduler& s, Plan plan) {
+  for (OpId output : s.tree().dag.outputs) merge_behind_groups(s, output);
   const std::vector<OpId> needed = inline_cheap(s);
   const std::vector<OpId> outputs = s.tree().dag.outputs;
   // What is not inlined goes under the one op that reads it last, when there is one output; otherwise every op has a
   // nest of its own.
-  const bool one = outputs.size() == 1 && !needed.empty();
+  const bool one = outputs.size() == 1 && !needed.empty() && !axis_of_groups(s.tree().dag, outputs.front());
   const std::size_t above = one ? axes_above(s, outputs.front(), needed, plan) : 0;
   if (const auto outer = one ? better_by_columns(s, outputs.front(), above, needed, plan) : std::nullopt) {
     plan.columns = true, plan.outer = *outer;
@@ -187,7 +219,7 @@ void build(Scheduler& s, Plan plan) {
     std::vector<OpId> ops = outputs;
     ops.insert(ops.end(), needed.begin(), needed.end());
     for (OpId op : ops) {
-      plan.shared = ops.size() == 1 || iterations(s.tree(), op) > kWorthSharing;
+      plan.shared = ops.size() == 1 || steps_of(s.tree(), op) > kWorthSharing;
       nest(s, op, plan);
     }
     return;

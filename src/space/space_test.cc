@@ -327,6 +327,21 @@ return t
       t
 )");
 }
+/// What a place asks of its remainder is known where a step holds a whole group.
+TEST(DefaultSchedule, OfGroupsHoldsEachInAStep) {
+  const char* text = R"(
+x = PLACEHOLDER [30, 8, 16]
+t(i, j, c) = (x[i, j, c] + select((floormod(i, 3) >= 1), x[(floordiv(i, 3)*3), j, c], 0f)) for i in 30, j in 8, c in 16  # elementwise
+return t
+)";
+  const ComputeDag d = dag(text);
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i.0 in 10
+  for jc.0 in 2
+    unroll i.1 in 3
+      vector jc.1 in 64
+        t
+)");
+}
 TEST(DefaultSchedule, OfAReductionAlongAnOuterAxisKeepsItsSumsInRegisters) {
   const char* text = R"(
 x = PLACEHOLDER [4, 30, 128]
