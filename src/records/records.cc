@@ -85,7 +85,7 @@ const Target* Records::target_of(const std::string& text) const {
 std::vector<const Record*> Records::usable(std::string_view key) const {
   auto candidates = of(key);
   std::set<std::string_view> wrong;
-  // A schedule that was measured again (a winner is, in turn with the default schedule) stands by its last figure, and
+  // A schedule that was measured again (a winner is, in turn with the schedule to beat) stands by its last figure, and
   // falls when it failed.
   std::map<std::tuple<std::string_view, std::string_view, std::string_view, int>, const Record*> last;
   for (const Record* r : candidates) {

@@ -49,6 +49,9 @@ double guessed_seconds(const Task& task) { return flops(task.dag) / 1e11 + bytes
 /// The part of the workload key that says what is computed, without its extents.
 std::string structure_of(const Task& task) { return task.key.substr(0, task.key.find(',')); }
 
+/// Nothing against the candidate.
+bool says_nothing(OutcomeCode code) { return code == OutcomeCode::device_lost || code == OutcomeCode::unknown; }
+
 /// The same schedules timed once more; what was interrupted says nothing.
 void add_figures(std::vector<Outcome>& seen, const std::vector<Outcome>& more) {
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -187,20 +190,61 @@ class Tuner {
   }
 
   /// How much slower the machine is now. Candidates of a slow minute would else never stand against those of a fast one,
-  /// and the best of a long run would be the luckiest.
-  double pace_of(const TaskTuning& task, const Champion& champion) {
-    const double pace = compare(task, {champion.steps}, kPaceBursts).front().pace;
-    return std::abs(pace - 1) > kSteady ? pace : 1;
+  /// and the best of a long run would be the luckiest. Where the records rank another schedule first, whose figure is of
+  /// no comparison, that one is measured in turn with the champion.
+  Result<double> pace_of(TaskTuning& task) {
+    std::optional<double> pace;
+    for (int i = 0; i < kConfirmations && !interrupted(); ++i) {
+      const std::optional<Champion> champion = champion_of(task);
+      const Record* first = task.incumbent(file_.records());
+      const bool agreed = !champion || !first || first->steps == champion->steps;
+      if (!champion || (agreed && pace)) break;
+      std::vector<std::string> steps = {champion->steps};
+      if (!agreed) steps.push_back(first->steps);
+      const std::vector<Outcome> seen = compare(task, steps, kPaceBursts);
+      WHET_TRY(const bool stands, stands_after(task, *champion, seen[0]));
+      pace = stands ? std::optional(seen[0].pace) : std::nullopt;
+      if (!stands) continue;
+      if (agreed || seen[1].code == OutcomeCode::device_lost) break;
+      Trial rival = again(*first);
+      rival.measured.outcome = seen[1];
+      WHET_RETURN_IF_ERROR(remember(task, rival));
+      WHET_RETURN_IF_ERROR(verify_best(task));
+      if (task.is_verified(rival.steps) && seen[1].best_seconds() < champion->seconds) crown(task, rival);
+    }
+    return pace && std::abs(*pace - 1) > kSteady ? *pace : 1;
+  }
+
+  /// False where the champion failed: that is written down, and it is none any more.
+  Result<bool> stands_after(TaskTuning& task, const Champion& champion, const Outcome& seen) {
+    if (seen.ok()) return true;
+    if (says_nothing(seen.code)) return false;
+    champions_.erase(task.measure_task().key);
+    const Record* last = task.last_record(file_.records(), champion.steps);
+    if (!last) return false;
+    Trial fallen = again(*last);
+    fallen.measured.outcome = seen;
+    WHET_RETURN_IF_ERROR(remember(task, fallen));
+    WHET_RETURN_IF_ERROR(verify_best(task));
+    return false;
   }
 
   /// The best of a task's first trials is timed at once as it will be for the pace: only so do its times compare.
-  void crown_first(const TaskTuning& task) {
+  Status crown_first(TaskTuning& task) {
     const Record* best = task.incumbent(file_.records());
-    if (!best) return;
-    const Timed timed(*this, progress_.phases.confirm);
-    std::vector<Outcome> seen = measurer_.compare(task.measure_task(), {best->steps}, kPaceBursts);
-    look_again(task, {best->steps}, kPaceBursts, 0, best->outcome.best_seconds(), seen);
-    if (seen[0].ok()) champions_[task.measure_task().key] = {best->steps, seen[0].best_seconds()};
+    if (!best) return ok_status();
+    Trial first = again(*best);
+    {
+      const Timed timed(*this, progress_.phases.confirm);
+      std::vector<Outcome> seen = measurer_.compare(task.measure_task(), {first.steps}, kPaceBursts);
+      look_again(task, {first.steps}, kPaceBursts, 0, best->outcome.best_seconds(), seen);
+      if (!seen[0].ok()) return ok_status();
+      first.measured.outcome = seen[0];
+    }
+    crown(task, first);
+    WHET_RETURN_IF_ERROR(remember(task, first));
+    task.refresh(file_.records());
+    return ok_status();
   }
   /// Adds figures to those `seen` as long as schedule `k` took longer than `expected` and gets faster by it: what
   /// disturbs a machine for milliseconds is not its pace.
@@ -213,66 +257,79 @@ class Tuner {
       if (seen[k].best_seconds() > (1 - kSteady) * before) return;
     }
   }
-  /// Measures the fastest of the trials that would be the best again, in turn with the champion, until the others seem
-  /// no faster than what was found so. The fastest is the last then.
-  void measure_in_turn(const TaskTuning& task, const Champion& champion, std::vector<Trial*>& trials) {
+  /// Measures the fastest of the trials again, in turn with the champion, until the others seem no faster than what was
+  /// found so; those in `compared` were so before. The fastest is the last then.
+  Status measure_in_turn(TaskTuning& task, std::vector<Trial*>& trials, std::set<const Trial*>& compared) {
     const auto seconds = [](const Trial* trial) { return trial->measured.outcome.best_seconds(); };
     const auto slower = [&](const Trial* a, const Trial* b) { return seconds(a) > seconds(b); };
-    std::stable_sort(trials.begin(), trials.end(), slower);
-    std::size_t left = trials.size();
-    double best = champion.seconds;
-    while (left > 0 && seconds(trials[left - 1]) < best && !interrupted()) {
-      std::vector<std::string> steps = {champion.steps};
-      const std::size_t end = left;
-      for (left -= std::min(left, kChallengers); steps.size() <= end - left;)
-        steps.push_back(trials[left + steps.size() - 1]->steps);
-      const std::vector<Outcome> seen = compare(task, steps);
-      for (std::size_t k = left; k < end; ++k) {
-        const Outcome& now = seen[k - left + 1];
-        if (now.code == OutcomeCode::device_lost) continue;
-        best = std::min(best, now.best_seconds());
-        trials[k]->measured.outcome = now;
+    for (std::optional<Champion> champion = champion_of(task); champion; champion = champion_of(task)) {
+      std::stable_sort(trials.begin(), trials.end(), slower);
+      std::vector<Trial*> lucky;
+      for (std::size_t i = trials.size(); i-- > 0 && lucky.size() < kChallengers;) {
+        if (compared.contains(trials[i]) || seconds(trials[i]) >= champion->seconds) break;
+        lucky.push_back(trials[i]);
+      }
+      if (lucky.empty()) break;
+      std::vector<std::string> steps = {champion->steps};
+      for (const Trial* trial : lucky) steps.push_back(trial->steps);
+      std::vector<Outcome> seen(steps.size(), Outcome{OutcomeCode::device_lost, "interrupted before it was compared"});
+      if (!interrupted()) seen = compare(task, steps);
+      WHET_TRY(const bool stands, stands_after(task, *champion, seen[0]));
+      if (!stands && !says_nothing(seen[0].code)) continue;
+      for (std::size_t i = 0; i < lucky.size(); ++i) {
+        lucky[i]->measured.outcome = seen[i + 1];
+        compared.insert(lucky[i]);
       }
     }
-    std::stable_sort(trials.begin(), trials.end(), slower);
+    return ok_status();
   }
 
   /// Measures trials, and gives those that were tried, remembered. Those that would be the best wait until all are
-  /// measured: they have to beat the champion in turn with it, and the fastest of them must give the right answers before
-  /// it is written down, then so are the slower ones.
+  /// measured.
   Result<Trials> measure_and_judge(TaskTuning& task, Trials& trials) {
     Trials done;
-    std::vector<Trial*> waiting;
+    WHET_TRY(const double pace, pace_of(task));
     const std::optional<Champion> champion = champion_of(task);
-    const double pace = champion ? pace_of(task, *champion) : 1;
-    const double before = task.progress().best_seconds;
-    double best = before;
+    double best = champion ? champion->seconds : task.progress().best_seconds;
+    std::vector<Trial*> waiting;
     for (Trial& trial : trials) {
       measure(task, trial, best, pace);
       const Outcome& outcome = trial.measured.outcome;
       if (outcome.code == OutcomeCode::device_lost) continue;
-      if (outcome.best_seconds() < (champion ? before : best)) {
-        best = std::min(best, outcome.best_seconds());
+      if (outcome.best_seconds() < best) {
+        if (!champion) best = outcome.best_seconds();
         waiting.push_back(&trial);
         continue;
       }
       WHET_RETURN_IF_ERROR(remember(task, trial));
       done.push_back(trial);
     }
-    if (champion && !waiting.empty()) measure_in_turn(task, *champion, waiting);
+    WHET_RETURN_IF_ERROR(judge(task, std::move(waiting), champion.has_value(), done));
+    if (options_.confirm && !champion) WHET_RETURN_IF_ERROR(crown_first(task));
+    return done;
+  }
+
+  /// Would-be bests have to beat the champion, where there is one, in turn with it, and the fastest that does must give the
+  /// right answers before it is written down; then so are the slower ones.
+  Status judge(TaskTuning& task, std::vector<Trial*> waiting, bool in_turn, Trials& done) {
+    std::stable_sort(waiting.begin(), waiting.end(), [](const Trial* a, const Trial* b) {
+      return a->measured.outcome.best_seconds() > b->measured.outcome.best_seconds();
+    });
+    std::set<const Trial*> compared;
     for (bool right = false; !waiting.empty(); waiting.pop_back()) {
+      if (!right && in_turn) WHET_RETURN_IF_ERROR(measure_in_turn(task, waiting, compared));
       Trial& fastest = *waiting.back();
-      if (!right && fastest.measured.outcome.ok()) {
+      const std::optional<Champion> champion = in_turn ? champion_of(task) : std::nullopt;
+      if (!right && fastest.measured.outcome.best_seconds() < (champion ? champion->seconds : kInfinity)) {
         right = check(task, fastest.steps, fastest.measured.outcome);
-        if (right && champion && fastest.measured.outcome.best_seconds() < champion->seconds) crown(task, fastest);
+        if (right && champion) crown(task, fastest);
       }
-      // Interrupted while it was checked: it is as if it had not been tried.
+      // Interrupted while it was checked or compared: it is as if it had not been tried.
       if (fastest.measured.outcome.code == OutcomeCode::device_lost) continue;
       WHET_RETURN_IF_ERROR(remember(task, fastest));
       done.push_back(fastest);
     }
-    if (options_.confirm && !champion) crown_first(task);
-    return done;
+    return ok_status();
   }
 
   /// Trials that were not tried, because the user interrupted, are proposed again.
@@ -304,8 +361,8 @@ class Tuner {
     const Timed timed(*this, progress_.phases.record);
     const Record record = task.record(trial);
     WHET_RETURN_IF_ERROR(file_.append(record));
-    if (!trial.measured.outcome.ok()) {
-      failed_.add(record);
+    if (!trial.measured.outcome.ok()) failed_.add(record);
+    if (!trial.measured.outcome.ok() && trial.is_schedule()) {
       const auto champion = champions_.find(record.key);
       if (champion != champions_.end() && champion->second.steps == record.steps) champions_.erase(champion);
     }
@@ -330,8 +387,7 @@ class Tuner {
       if (task.is_verified(best->steps)) break;
       Trial trial = again(*best);
       if (check(task, trial.steps, trial.measured.outcome)) break;
-      const OutcomeCode code = trial.measured.outcome.code;
-      if (code == OutcomeCode::device_lost || code == OutcomeCode::unknown) break;  // nothing against the candidate
+      if (says_nothing(trial.measured.outcome.code)) break;
       WHET_RETURN_IF_ERROR(remember(task, trial));
     }
     task.refresh(file_.records());
@@ -444,7 +500,7 @@ class Tuner {
       const Record* best = task.incumbent(file_.records());
       if (!best || confirmed.count(best->steps) > 0) break;
       Trials trials = finalists(task, count);
-      if (trials.size() < 2) break;
+      if (trials.empty()) break;
       WHET_RETURN_IF_ERROR(compare(task, trials));
       for (const Trial& trial : trials) confirmed.insert(trial.steps);
     }

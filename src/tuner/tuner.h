@@ -32,7 +32,7 @@ struct TuneOptions {
   int hopeless_after = 32;            ///< a task whose first trials all fail is given up
   std::vector<int> ids;               ///< numbers of the tasks in the network; empty: 0, 1, ...
   bool exact = false;                 ///< no algorithm that rounds otherwise than the direct one
-  bool confirm = true;                ///< measure the fastest again, in turn with each other and the default schedule
+  bool confirm = true;                ///< measure the fastest again, in turn with each other and the schedule to beat
   std::function<bool()> interrupted;  ///< asked between batches; may be empty
   std::function<double()> clock;      ///< seconds, never backwards; empty: the machine's
 };

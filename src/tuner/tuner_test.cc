@@ -367,33 +367,107 @@ TEST_F(TuneTest, WhatSlowsTheDefaultDownMakesNoOtherScheduleFaster) {
   for (const auto& [steps, times] : measurer.measured) fastest = std::min(fastest, formula(steps));
   EXPECT_DOUBLE_EQ(formula(read_records(path_)->records.best(tasks_[1].key, target_)->record->steps), fastest);
 }
-TEST_F(TuneTest, ManyThatSeemedFasterAreAllMeasuredAgain) {
-  // In the second batch everything seems half as long; in turn with the best it does not.
-  struct Hasty : FormulaMeasurer {
-    using FormulaMeasurer::FormulaMeasurer;
-    std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent,
-                                  double pace) override {
-      std::vector<Measured> out = FormulaMeasurer::measure(task, steps, incumbent, pace);
-      for (Measured& each : out)
-        if (trials++ >= 32) each.outcome.seconds[0] /= 2, each.outcome.truncated = false;
-      return out;
+/// Some trials seem to take another time than in a comparison.
+struct Hasty : FormulaMeasurer {
+  Hasty(int from, int to, double by, std::function<double(const std::string&)> seconds = formula,
+        std::function<bool(const std::string&)> wrong = {})
+      : FormulaMeasurer(
+            [seconds = std::move(seconds)](const MeasureTask&, const std::string& steps) {
+              return Outcome{OutcomeCode::ok, "", {seconds(steps)}, false, 0, 0};
+            },
+            std::move(wrong)),
+        from(from),
+        to(to),
+        by(by) {}
+  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent,
+                                double pace) override {
+    std::vector<Measured> out = FormulaMeasurer::measure(task, steps, incumbent, pace);
+    for (Measured& each : out) {
+      if (trials >= from && trials < to) each.outcome.seconds[0] *= by, each.outcome.truncated = false;
+      ++trials;
     }
-    int trials = 0;
-  };
-  Hasty measurer([](const MeasureTask&, const std::string& steps) {
-    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
-  });
+    return out;
+  }
+  double fastest() const {
+    double best = 1;
+    for (const auto& [steps, times] : measured) best = std::min(best, formula(steps));
+    return best;
+  }
+  int from, to;
+  double by;
+  int trials = 0;
+};
+TEST_F(TuneTest, ManyThatSeemedFasterAreAllMeasuredAgain) {
+  Hasty measurer(32, 64, 0.5);
+  const TuneProgress progress = run(measurer, {.trials = 64, .least_gain = 0}, {tasks_[1]});
+  EXPECT_DOUBLE_EQ(progress.tasks[0].best_seconds, measurer.fastest());
+}
+TEST_F(TuneTest, ThoseThatSeemedFasterBehindAWrongOneAreMeasuredAgainToo) {
+  const auto wrong = [](const std::string& steps) { return hash_bytes(steps) % 1000 < 60; };
+  Hasty measurer(32, 64, 0.5, [&](const std::string& steps) { return wrong(steps) ? 0.3e-3 : formula(steps); }, wrong);
   const TuneProgress progress = run(measurer, {.trials = 64, .least_gain = 0}, {tasks_[1]});
   double fastest = 1;
-  for (const auto& [steps, times] : measurer.measured) fastest = std::min(fastest, formula(steps));
+  for (const auto& [steps, times] : measurer.measured)
+    if (!wrong(steps)) fastest = std::min(fastest, formula(steps));
+  EXPECT_GT(progress.tasks[0].failed, 0);
   EXPECT_DOUBLE_EQ(progress.tasks[0].best_seconds, fastest);
+}
+TEST_F(TuneTest, TheFirstToBeatIsRememberedAsItWasCompared) {
+  for (const double by : {0.7, 1.5}) {
+    SetUp();
+    Hasty measurer(0, 8, by);
+    const TuneProgress progress = run(measurer, {.trials = 104, .least_gain = 0}, {tasks_[1]});
+    EXPECT_DOUBLE_EQ(progress.tasks[0].best_seconds, measurer.fastest()) << by;
+  }
+}
+TEST_F(TuneTest, ABestThatCrashesWhileItIsComparedIsNoBestAnyMore) {
+  struct Crashing : Hasty {
+    Crashing() : Hasty(0, 0, 1) {}
+    std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts) override {
+      std::vector<Outcome> out = FormulaMeasurer::compare(task, steps, bursts);
+      if (crashed.empty() && trials > 40) crashed = steps[0];
+      for (std::size_t i = 0; i < steps.size(); ++i)
+        if (steps[i] == crashed) out[i] = {OutcomeCode::crash, "SIGILL"}, ++crashes;
+      return out;
+    }
+    std::string crashed;
+    int crashes = 0;
+  };
+  Crashing measurer;
+  const TuneProgress progress = run(measurer, {.trials = 160, .least_gain = 0}, {tasks_[1]});
+  double fastest = 1;
+  for (const auto& [steps, times] : measurer.measured)
+    if (steps != measurer.crashed) fastest = std::min(fastest, formula(steps));
+  EXPECT_EQ(measurer.crashes, 1) << "it is not tried again";
+  EXPECT_DOUBLE_EQ(progress.tasks[0].best_seconds, fastest);
+  ASSERT_FALSE(progress.failures.empty());
+  EXPECT_EQ(progress.failures[0].code, OutcomeCode::crash);
+}
+TEST_F(TuneTest, AnInterruptBeforeAComparisonLeavesNothingUncompared) {
+  struct Stopping : Hasty {
+    using Hasty::Hasty;
+    std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent,
+                                  double pace) override {
+      if (trials > 40) stop = true;
+      return Hasty::measure(task, steps, incumbent, pace);
+    }
+    bool stop = false;
+  };
+  Stopping measurer(32, 64, 0.5);
+  run(measurer, {.least_gain = 0, .interrupted = [&] { return measurer.stop; }}, {tasks_[1]});
+  const RecordsRead read = *read_records(path_);
+  EXPECT_GE(read.records.size(), 32u);
+  for (const Record& record : read.records.all()) EXPECT_GE(record.outcome.best_seconds(), 1e-3);
 }
 TEST_F(TuneTest, StopsAtAnInterruptAndKeepsWhatWasMeasured) {
   int asked = 0;
   FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
   const TuneProgress progress = run(measurer, {.interrupted = [&] { return ++asked > 12; }}, tasks_);
   EXPECT_TRUE(progress.interrupted);
-  EXPECT_EQ(static_cast<std::int64_t>(lines()), progress.trials);
+  std::set<std::pair<std::string, std::string>> written;  // comparisons write some again
+  const RecordsRead read = *read_records(path_);
+  for (const Record& record : read.records.all()) written.insert({record.key, record.steps});
+  EXPECT_EQ(static_cast<std::int64_t>(written.size()), progress.trials);
   EXPECT_GT(progress.trials, 0);
 }
 TEST_F(TuneTest, GivesTrialsBackThatWereNeverTried) {
