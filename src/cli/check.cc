@@ -76,6 +76,7 @@ Result<Answers> reference_answers(const CheckCommand& command, const InputFiles&
   if (options.model.is_compiled()) {
     options.records = {};
     options.place.target.clear();
+    options.model.until.clear();
     WHET_TRY(Runnable runnable, open_runnable(options, files));
     WHET_TRY(std::vector<Tensor> inputs, inputs_of(runnable.model, options.model, files));
     WHET_TRY(answers.tensors, runnable.model.run(std::move(inputs)));
@@ -93,7 +94,10 @@ Result<Answers> reference_answers(const CheckCommand& command, const InputFiles&
 
 Result<std::vector<Finding>> compare_outputs(const CheckCommand& command, const InputFiles& files) {
   WHET_TRY(const Answers want, reference_answers(command, files));
-  WHET_TRY(Runnable runnable, open_runnable(command.runnable, files));
+  RunnableOptions options = command.runnable;
+  if (options.model.is_compiled() && !command.against.ends_with(".so"))
+    options.model.until.clear();  // it is for the other
+  WHET_TRY(Runnable runnable, open_runnable(options, files));
   WHET_TRY(std::vector<Tensor> inputs, inputs_of(runnable.model, command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> got, runnable.model.run(std::move(inputs)));
   if (got.size() != want.tensors.size()) {

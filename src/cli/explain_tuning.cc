@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "cli/command.h"
 #include "cli/rates.h"
@@ -153,7 +154,7 @@ void print_record(const Record& record, const Task& task) {
                                         outcome.truncated ? " (ended early as clearly slower than the best)" : "")
                           : ": " + outcome.message,
              record.target, record.cache);
-  if (outcome.pace != 1)
+  if (std::abs(outcome.pace - 1) >= 0.005)
     fmt::print(
         "  pace       {:.2f}: timed as {} ms while the schedule to beat took so many times as long as when it won\n",
         outcome.pace, milliseconds(outcome.best_seconds() * outcome.pace));

@@ -1,5 +1,7 @@
 #include "cli/model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/nearest.h"
@@ -65,6 +67,22 @@ void ModelOptions::add_zoo_to(Arguments& arguments) {
 void ModelOptions::add_inputs_to(Arguments& arguments) {
   arguments.add("--input", inputs, "x.npy, name=x.npy, in.npz or x.pb; may be repeated, in the order of the inputs");
   arguments.choice("--fill", fill, {"random", "ones", "zeros"}, "Inputs that no file gives");
+}
+
+std::string ModelOptions::text() const {
+  const ModelOptions usual;
+  std::string said = model;
+  const auto say = [&](const std::string& name, const auto& value, const auto& unsaid) {
+    if (value != unsaid) said += fmt::format(" {} {}", name, value);
+  };
+  for (const std::string& shape : shapes) say("--shape", shape, "");
+  for (const std::string& name : until) say("--until", name, "");
+  for (const std::string& input : inputs) say("--input", input, "");
+  if (model.starts_with("zoo:")) say("--seed", seed, usual.seed);
+  say("--batch", batch, usual.batch);
+  say("--image", image, usual.image);
+  say("--layout", layout, usual.layout);
+  return said;
 }
 
 Result<InputFiles> read_inputs(const std::vector<std::string>& entries) {

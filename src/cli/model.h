@@ -35,6 +35,8 @@ struct ModelOptions {
   void add_inputs_to(Arguments&);
 
   bool is_compiled() const { return model.ends_with(".so"); }
+  /// As they are said on the command line to a command that only takes the model: without what stands by itself.
+  std::string text() const;
 };
 
 /// Tensors read from the files of `--input`.

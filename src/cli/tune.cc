@@ -176,7 +176,8 @@ Json to_json(const NetworkTruth& truth) {
   Json out = Json::object();
   out.set("untuned_ms", truth.untuned_seconds * 1e3).set("tuned_ms", truth.tuned.seconds * 1e3);
   out.set("fastest_ms", truth.tuned.fastest_seconds * 1e3).set("predicted_ms", truth.tuned.predicted_seconds * 1e3);
-  out.set("tasks_ms", truth.tasks_seconds * 1e3).set("beside_tasks_ms", truth.beside_tasks_seconds * 1e3);
+  if (truth.tasks_seconds > 0)
+    out.set("tasks_ms", truth.tasks_seconds * 1e3).set("beside_tasks_ms", truth.beside_tasks_seconds * 1e3);
   return out.set("disturbed", truth.disturbed)
       .set("swaps", swaps)
       .set("back_to_default", Json::array_of(truth.back_to_default));
@@ -310,7 +311,7 @@ void print_text(const TuneCommand& command, const Tuned& tuned) {
   if (const std::string stolen = stolen_text(tuned.stolen); !stolen.empty())
     fmt::print("While tuning {}: figures are as good as their fastest runs\n", stolen);
   fmt::print("{}records kept in {}; next: whet compile {} --records {}\n",
-             tuned.progress.interrupted ? "Interrupted; " : "", command.output, command.model.model, command.output);
+             tuned.progress.interrupted ? "Interrupted; " : "", command.output, command.model.text(), command.output);
 }
 
 int run(TuneCommand& command) {

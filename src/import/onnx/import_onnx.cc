@@ -197,12 +197,18 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
     if (!is_behind) status = OnnxSite(out, node, node_label(model.onnx, index), scope).import();
     if (first.ok()) findings.needed = out.needed_values;
     if (first.ok()) first = status;
+    // What is looked at only for the sentence may not grow without end either.
+    if (!first.ok() && !out.check_growth(node.name).ok()) return first.error();
     unreadable[index] = !status.ok();
-    if (is_behind || !status.ok()) behind.insert(node.outputs.begin(), node.outputs.end());
+    if (!is_behind && status.ok()) continue;
+    behind.insert(node.outputs.begin(), node.outputs.end());
+    behind.erase("");
   }
   if (!first.ok()) {
     findings.readable = last_readable(model.onnx, model.order, unreadable);
-    std::erase_if(findings.readable, [&](const std::string& name) { return out.sequence(out.find(name)) != nullptr; });
+    std::erase_if(findings.readable, [&](const std::string& name) {
+      return !out.defined(name) || out.sequence(out.find(name)) != nullptr;
+    });
     return first.error();
   }
   WHET_RETURN_IF_ERROR(give_outputs(model, out));

@@ -15,9 +15,11 @@ struct Walked {
   bool is_asked = false;  ///< a node that cannot be read, or one behind it, reads it
 };
 
+/// Those that are left out have no name.
 std::vector<std::string> reads_of(const OnnxNode& node) {
   std::vector<std::string> names = node.inputs;
   names.insert(names.end(), node.captured.begin(), node.captured.end());
+  std::erase(names, "");
   return names;
 }
 
@@ -68,7 +70,8 @@ std::vector<std::string> last_readable(const OnnxModel& model, const std::vector
     }
     if (!result.readable)
       for (const std::string& name : reads_of(node)) values[name].is_asked = true;
-    for (const std::string& output : node.outputs) values[output] = result;
+    for (const std::string& output : node.outputs)
+      if (!output.empty()) values[output] = result;
   }
   for (const std::string& output : model.outputs) values[output].is_asked = true;
   std::vector<std::string> names;

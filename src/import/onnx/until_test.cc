@@ -9,8 +9,11 @@
 namespace whet {
 namespace {
 
+OnnxNode node(std::vector<std::string> outputs, const char* op, std::vector<std::string> inputs) {
+  return {outputs[0], op, "", std::move(inputs), outputs, {}, {}, ""};
+}
 OnnxNode node(const char* output, const char* op, std::vector<std::string> inputs) {
-  return {output, op, "", std::move(inputs), {output}, {}, {}, ""};
+  return node(std::vector<std::string>{output}, op, std::move(inputs));
 }
 
 /// A detector: a picture becomes boxes and scores, of which an operator that nobody reads chooses; `best` needs no choice.
@@ -49,6 +52,31 @@ TEST(Until, AnUnreadableOperatorSaysWhereTheModelCouldEndBeforeIt) {
             "this operator is not supported in operator set 13: NonMaxSuppression; what comes before can be read: "
             "--until boxes --until scores --until scaled --until best");
   EXPECT_EQ(message({"boxes", "scores", "scaled", "best"}), "a b -> boxes scores scaled best");
+}
+TEST(Until, WhatIsLeftOutIsNoValue) {
+  OnnxModel model = one_node("", 13, {f32({1, 4}), f32({1, 4}), f32({})}, {});
+  model.nodes = {node({"p", ""}, "Relu", {"a", "b"}), node({"q", ""}, "Dropout", {"a"}),
+                 node("z", "Clip", {"a", "", "c"})};
+  model.outputs = {"p", "q", "z"};
+  const std::string said = import_onnx(model, {}).error().message;
+  EXPECT_NE(said.find("--until q --until z"), std::string::npos) << said;
+}
+TEST(Until, NothingMoreIsReadOfANetworkThatHasGrownTooLarge) {
+  const auto whole = [](std::int64_t value) {
+    Tensor tensor(DType::i64, {});
+    tensor.set_integer(0, value);
+    return tensor;
+  };
+  OnnxModel model = one_node("", 13, {f32({4})}, {});
+  model.initializers = {{"s", whole(0)}, {"l", whole(std::int64_t{1} << 24)}, {"d", whole(1)}};
+  model.nodes.clear(), model.outputs.clear();
+  for (int k = 0; k < 40; ++k) {
+    model.outputs.push_back("y" + std::to_string(k));
+    model.nodes.push_back(node({model.outputs.back()}, "Range", {"s", "l", "d"}));
+  }
+  const std::string said = import_onnx(model, {}).error().message;
+  EXPECT_NE(said.find("1 GiB"), std::string::npos) << said;
+  EXPECT_EQ(said.find("--until"), std::string::npos) << said;
 }
 TEST(Until, NothingIsSaidWhereNothingComesBefore) {
   OnnxModel model = one_node("NonMaxSuppression", 13, {f32({1, 4}), f32({1, 4})}, {});
