@@ -117,7 +117,9 @@ bool reduces_innermost(const ComputeDag& dag, OpId op) {
   if (!element.reducer) return false;
   const auto axes = static_cast<std::int64_t>(element.axes.size());
   const VarId stored(axes - 1), reduced(axes + static_cast<std::int64_t>(element.reduce_axes.size()) - 1);
-  const bool is_row = axes > 0 && element.axes.back().extent > 1;  // what keeps a reduced dimension ends in a 1
+  // What keeps a reduced dimension ends in a 1. Two or three channels make no vector, where the reduction makes one.
+  const std::int64_t stored_along = axes > 0 ? element.axes.back().extent : 1;
+  const bool is_row = stored_along >= 4 || (stored_along > 1 && element.reduce_axes.back().extent < 8);
   bool along_reduced = false, along_stored = false, across_stored = false;
   for_each(element.body, [&](const Expr& part) {
     const Load* l = std::get_if<Load>(&part->kind);

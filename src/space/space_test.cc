@@ -327,6 +327,19 @@ return t
       t
 )");
 }
+TEST(DefaultSchedule, OfTwoOrThreeOutputChannelsKeepsASumALane) {
+  const char* text = R"(
+x = PLACEHOLDER [64, 32]
+w = PLACEHOLDER [32, 3] const
+t(i, oc) += (x[i, rc]*w[rc, oc]) for i in 64, oc in 3, rc in 32  # matmul i:row oc:out_channel rc:in_channel
+return t
+)";
+  const ComputeDag d = dag(text);
+  EXPECT_EQ(to_text(*replay(d, *default_steps(d, avx512()))), R"(parallel i·oc in 192
+  vector rc in 32  # rfactor
+    t  # w packed
+)");
+}
 /// What a place asks of its remainder is known where a step holds a whole group.
 TEST(DefaultSchedule, OfGroupsHoldsEachInAStep) {
   const char* text = R"(
