@@ -109,7 +109,11 @@ TEST(MatchInputs, SaysWhatIsMissingWrongOrTooMuch) {
   EXPECT_EQ(match_inputs(slots, {{{"dta", right}}, {right}}, "", 0).error().message,
             "--input: the model has no input \"dta\"; it takes data; did you mean \"data\"?");
   EXPECT_EQ(match_inputs(slots, {{}, {right, right}}, "", 0).error().message,
-            "--input: 2 unnamed tensors were given; the model has 1 inputs");
+            "--input: 2 unnamed tensors were given; the model has 1 input");
+  EXPECT_EQ(
+      match_inputs(slots, {{}, {Tensor(DType::f32, {3})}}, "", 0).error().message,
+      "input data: f32[3] was given; the model takes f32[2]; --shape data=3 binds dimensions that the file leaves "
+      "open");
 }
 
 TEST(Table, StandsInColumnsWhateverTheAlphabet) {

@@ -28,8 +28,13 @@ Tensor filled(const TensorType& type, const std::string& fill, Rng& rng) {
 
 Result<Tensor> checked(const InputSlot& slot, Tensor tensor) {
   if (tensor.type() == slot.type) return tensor;
-  return Error{"input " + slot.name + ": " + to_string(tensor.type()) + " was given; the model takes " +
-               to_string(slot.type)};
+  const Shape &given = tensor.shape(), &taken = slot.type.shape;
+  const bool other_extents = tensor.dtype() == slot.type.dtype && given.size() == taken.size();
+  std::string extents;
+  for (const std::int64_t extent : given) extents += (extents.empty() ? "" : "x") + std::to_string(extent);
+  return Error{
+      "input " + slot.name + ": " + to_string(tensor.type()) + " was given; the model takes " + to_string(slot.type) +
+      (other_extents ? "; --shape " + slot.name + "=" + extents + " binds dimensions that the file leaves open" : "")};
 }
 
 Error no_such_input(const std::string& name, const std::vector<InputSlot>& slots) {
@@ -160,7 +165,7 @@ Result<std::vector<Tensor>> match_inputs(const std::vector<InputSlot>& slots, co
   if (!named.empty()) return no_such_input(named.begin()->first, slots);
   if (next_unnamed < files.unnamed.size()) {
     return Error{"--input: " + std::to_string(files.unnamed.size()) + " unnamed tensors were given; the model has " +
-                 std::to_string(slots.size()) + " inputs"};
+                 std::to_string(slots.size()) + (slots.size() == 1 ? " input" : " inputs")};
   }
   return tensors;
 }

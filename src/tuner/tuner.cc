@@ -229,23 +229,6 @@ class Tuner {
     return false;
   }
 
-  /// The best of a task's first trials is timed at once as it will be for the pace: only so do its times compare.
-  Status crown_first(TaskTuning& task) {
-    const Record* best = task.incumbent(file_.records());
-    if (!best) return ok_status();
-    Trial first = again(*best);
-    {
-      const Timed timed(*this, progress_.phases.confirm);
-      std::vector<Outcome> seen = measurer_.compare(task.measure_task(), {first.steps}, kPaceBursts);
-      look_again(task, {first.steps}, kPaceBursts, 0, best->outcome.best_seconds(), seen);
-      if (!seen[0].ok()) return ok_status();
-      first.measured.outcome = seen[0];
-    }
-    crown(task, first);
-    WHET_RETURN_IF_ERROR(remember(task, first));
-    task.refresh(file_.records());
-    return ok_status();
-  }
   /// Adds figures to those `seen` as long as schedule `k` took longer than `expected` and gets faster by it: what
   /// disturbs a machine for milliseconds is not its pace.
   void look_again(const TaskTuning& task, const std::vector<std::string>& steps, int bursts, std::size_t k,
@@ -258,71 +241,79 @@ class Tuner {
     }
   }
   /// Measures the fastest of the trials again, in turn with the champion, until the others seem no faster than what was
-  /// found so; those in `compared` were so before. The fastest is the last then.
+  /// found so; those in `compared` were so before. Where there is no champion yet, the fastest is timed as it will be for
+  /// the pace: only so do its times compare. The fastest is the last then.
   Status measure_in_turn(TaskTuning& task, std::vector<Trial*>& trials, std::set<const Trial*>& compared) {
     const auto seconds = [](const Trial* trial) { return trial->measured.outcome.best_seconds(); };
     const auto slower = [&](const Trial* a, const Trial* b) { return seconds(a) > seconds(b); };
-    for (std::optional<Champion> champion = champion_of(task); champion; champion = champion_of(task)) {
+    for (;;) {
       std::stable_sort(trials.begin(), trials.end(), slower);
+      const std::optional<Champion> champion = champion_of(task);
       std::vector<Trial*> lucky;
-      for (std::size_t i = trials.size(); i-- > 0 && lucky.size() < kChallengers;) {
-        if (compared.contains(trials[i]) || seconds(trials[i]) >= champion->seconds) break;
+      for (std::size_t i = trials.size(); i-- > 0 && lucky.size() < (champion ? kChallengers : 1);) {
+        if (compared.contains(trials[i]) || seconds(trials[i]) >= (champion ? champion->seconds : kInfinity)) break;
         lucky.push_back(trials[i]);
       }
-      if (lucky.empty()) break;
-      std::vector<std::string> steps = {champion->steps};
+      if (!options_.confirm || lucky.empty()) return ok_status();
+      std::vector<std::string> steps;
       for (const Trial* trial : lucky) steps.push_back(trial->steps);
+      if (champion) steps.push_back(champion->steps);
       std::vector<Outcome> seen(steps.size(), Outcome{OutcomeCode::device_lost, "interrupted before it was compared"});
-      if (!interrupted()) seen = compare(task, steps);
-      WHET_TRY(const bool stands, stands_after(task, *champion, seen[0]));
-      if (!stands && !says_nothing(seen[0].code)) continue;
+      if (!interrupted()) seen = champion ? compare(task, steps) : time_first(task, *lucky[0]);
+      if (champion) {
+        WHET_TRY(const bool stands, stands_after(task, *champion, seen.back()));
+        if (!stands && !says_nothing(seen.back().code)) continue;
+      }
       for (std::size_t i = 0; i < lucky.size(); ++i) {
-        lucky[i]->measured.outcome = seen[i + 1];
+        lucky[i]->measured.outcome = seen[i];
         compared.insert(lucky[i]);
       }
     }
-    return ok_status();
+  }
+  std::vector<Outcome> time_first(const TaskTuning& task, const Trial& trial) {
+    const Timed timed(*this, progress_.phases.confirm);
+    std::vector<Outcome> seen = measurer_.compare(task.measure_task(), {trial.steps}, kPaceBursts);
+    look_again(task, {trial.steps}, kPaceBursts, 0, trial.measured.outcome.best_seconds(), seen);
+    return seen;
   }
 
   /// Measures trials, and gives those that were tried, remembered. Those that would be the best wait until all are
-  /// measured.
+  /// measured; of a task's first, all do.
   Result<Trials> measure_and_judge(TaskTuning& task, Trials& trials) {
     Trials done;
     WHET_TRY(const double pace, pace_of(task));
     const std::optional<Champion> champion = champion_of(task);
+    const bool all_wait = options_.confirm && !champion;
     double best = champion ? champion->seconds : task.progress().best_seconds;
     std::vector<Trial*> waiting;
     for (Trial& trial : trials) {
       measure(task, trial, best, pace);
       const Outcome& outcome = trial.measured.outcome;
       if (outcome.code == OutcomeCode::device_lost) continue;
-      if (outcome.best_seconds() < best) {
-        if (!champion) best = outcome.best_seconds();
+      const bool would_be_best = outcome.best_seconds() < best;
+      if (would_be_best && !champion) best = outcome.best_seconds();
+      if (would_be_best || (all_wait && outcome.ok())) {
         waiting.push_back(&trial);
         continue;
       }
       WHET_RETURN_IF_ERROR(remember(task, trial));
       done.push_back(trial);
     }
-    WHET_RETURN_IF_ERROR(judge(task, std::move(waiting), champion.has_value(), done));
-    if (options_.confirm && !champion) WHET_RETURN_IF_ERROR(crown_first(task));
+    WHET_RETURN_IF_ERROR(judge(task, std::move(waiting), done));
     return done;
   }
 
   /// Would-be bests have to beat the champion, where there is one, in turn with it, and the fastest that does must give the
   /// right answers before it is written down; then so are the slower ones.
-  Status judge(TaskTuning& task, std::vector<Trial*> waiting, bool in_turn, Trials& done) {
-    std::stable_sort(waiting.begin(), waiting.end(), [](const Trial* a, const Trial* b) {
-      return a->measured.outcome.best_seconds() > b->measured.outcome.best_seconds();
-    });
+  Status judge(TaskTuning& task, std::vector<Trial*> waiting, Trials& done) {
     std::set<const Trial*> compared;
     for (bool right = false; !waiting.empty(); waiting.pop_back()) {
-      if (!right && in_turn) WHET_RETURN_IF_ERROR(measure_in_turn(task, waiting, compared));
+      if (!right) WHET_RETURN_IF_ERROR(measure_in_turn(task, waiting, compared));
       Trial& fastest = *waiting.back();
-      const std::optional<Champion> champion = in_turn ? champion_of(task) : std::nullopt;
+      const std::optional<Champion> champion = right ? std::nullopt : champion_of(task);
       if (!right && fastest.measured.outcome.best_seconds() < (champion ? champion->seconds : kInfinity)) {
         right = check(task, fastest.steps, fastest.measured.outcome);
-        if (right && champion) crown(task, fastest);
+        if (right && options_.confirm) crown(task, fastest);
       }
       // Interrupted while it was checked or compared: it is as if it had not been tried.
       if (fastest.measured.outcome.code == OutcomeCode::device_lost) continue;
