@@ -25,7 +25,10 @@ struct RecordsCommand {
 
 Json stats_json(const RecordStats& stats) {
   Json out = Json::object();
-  out.set("trials", stats.trials).set("tasks", stats.tasks).set("truncated", stats.truncated);
+  out.set("trials", stats.trials)
+      .set("compared", stats.compared)
+      .set("tasks", stats.tasks)
+      .set("truncated", stats.truncated);
   out.set("build_seconds", stats.build_seconds).set("run_seconds", stats.run_seconds);
   Json outcomes = Json::object();
   for (int code = 0; code < kOutcomeCodes; ++code) {

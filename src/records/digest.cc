@@ -183,6 +183,15 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
 }
 
+/// One line a trial: the first of each schedule, and those that are about none.
+std::vector<const Record*> trials_of(const Records& records) {
+  std::set<std::pair<std::string, std::string>> seen;
+  std::vector<const Record*> trials;
+  for (const Record& r : records.all())
+    if (r.steps.empty() || seen.insert({canonical_key(r.key) + r.target, r.steps}).second) trials.push_back(&r);
+  return trials;
+}
+
 }  // namespace
 
 std::vector<RankingQuality> ranking(const Records& records) {
@@ -190,7 +199,8 @@ std::vector<RankingQuality> ranking(const Records& records) {
     std::vector<double> expected, speed;
   };
   std::map<std::pair<int, std::string>, Round> rounds;
-  for (const Record& r : records.all()) {
+  for (const Record* trial : trials_of(records)) {
+    const Record& r = *trial;
     if (r.round == 0 || r.predicted == 0 || !r.outcome.ok()) continue;
     Round& round = rounds[{r.round, canonical_key(r.key) + r.target}];
     round.expected.push_back(r.predicted);
@@ -212,7 +222,8 @@ std::vector<RankingQuality> ranking(const Records& records) {
 RecordStats stats(const Records& records) {
   RecordStats out;
   std::set<std::string> tasks;
-  for (const Record& r : records.all()) {
+  for (const Record* trial : trials_of(records)) {
+    const Record& r = *trial;
     ++out.trials;
     tasks.insert(canonical_key(r.key));
     out.truncated += r.outcome.truncated;
@@ -220,6 +231,7 @@ RecordStats stats(const Records& records) {
     out.run_seconds += r.outcome.run_seconds;
     ++out.outcomes[static_cast<std::size_t>(r.outcome.code)];
   }
+  out.compared = static_cast<std::int64_t>(records.size()) - out.trials;
   out.tasks = static_cast<std::int64_t>(tasks.size());
   out.failures = failures(records);
   out.ranking = ranking(records);
@@ -230,6 +242,7 @@ std::string to_text(const RecordStats& s) {
   std::string out = format("%lld trials of %lld tasks: build %.1f s, run %.1f s, %lld ended early as clearly slower\n",
                            static_cast<long long>(s.trials), static_cast<long long>(s.tasks), s.build_seconds,
                            s.run_seconds, static_cast<long long>(s.truncated));
+  if (s.compared > 0) out += format("measured again: %lld\n", static_cast<long long>(s.compared));
   for (std::size_t code = 0; code < s.outcomes.size(); ++code)
     if (s.outcomes[code] > 0)
       out += format("  %2zu %-14s %lld\n", code, std::string(name_of(static_cast<OutcomeCode>(code))).c_str(),

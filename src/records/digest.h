@@ -40,6 +40,7 @@ std::vector<RankingQuality> ranking(const Records&);
 /// Where the time went and what came of it.
 struct RecordStats {
   std::int64_t trials = 0, tasks = 0, truncated = 0;
+  std::int64_t compared = 0;  ///< lines about schedules that an earlier line has: they were measured again
   double build_seconds = 0, run_seconds = 0;
   std::array<std::int64_t, kOutcomeCodes> outcomes{};
   std::vector<FailureGroup> failures;

@@ -74,6 +74,13 @@ TEST(Stats, SayWhereTheTimeWentAndWhatFailed) {
             "  2 x 9 crash: SIGSEGV at 0x12\n"
             "  1 x 1 instantiation: split: too big\n");
 }
+TEST(Stats, CountAScheduleOnceHoweverOftenItWasMeasured) {
+  const Records records({timed("k", "a", 3e-3), timed("k", "b", 1e-3), timed("k", "a", 2e-3), timed("j", "a", 2e-3)});
+  EXPECT_EQ(to_text(stats(records)),
+            "3 trials of 2 tasks: build 0.0 s, run 0.0 s, 0 ended early as clearly slower\n"
+            "measured again: 1\n"
+            "   0 ok             3\n");
+}
 
 TEST(Ranking, ComparesWhatWasExpectedWithWhatWasMeasuredWithinARound) {
   Records records;
