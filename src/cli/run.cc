@@ -58,6 +58,10 @@ Status save(const std::string& path, const std::vector<OpenedModel::Named>& name
 void print_text(const OpenedModel& model, const std::vector<Tensor>& outputs) {
   fmt::print("{} · {}\n", model.info().name, threads_text(model));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].size() == 0) {
+      fmt::print("  {} {}: empty\n", model.outputs()[i].name, to_string(outputs[i].type()));
+      continue;
+    }
     const Summary s = summarise(outputs[i]);
     fmt::print("  {} {}: min {:.6g}, max {:.6g}, mean {:.6g}: {}\n", model.outputs()[i].name,
                to_string(outputs[i].type()), s.min, s.max, s.mean, first_values(outputs[i]));
@@ -67,14 +71,15 @@ void print_text(const OpenedModel& model, const std::vector<Tensor>& outputs) {
 void print_json(const OpenedModel& model, const std::vector<Tensor>& outputs) {
   Json list = Json::array();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Summary s = summarise(outputs[i]);
-    list.add(Json::object()
-                 .set("name", model.outputs()[i].name)
-                 .set("dtype", name_of(outputs[i].dtype()))
-                 .set("shape", Json::array_of(outputs[i].shape()))
-                 .set("min", s.min)
-                 .set("max", s.max)
-                 .set("mean", s.mean));
+    Json output = Json::object();
+    output.set("name", model.outputs()[i].name)
+        .set("dtype", name_of(outputs[i].dtype()))
+        .set("shape", Json::array_of(outputs[i].shape()));
+    if (outputs[i].size() > 0) {
+      const Summary s = summarise(outputs[i]);
+      output.set("min", s.min).set("max", s.max).set("mean", s.mean);
+    }
+    list.add(std::move(output));
   }
   Json out = Json::object();
   out.set("model", model.info().name)

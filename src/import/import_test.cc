@@ -446,6 +446,28 @@ TEST(ImportOnnx, ALoopOfNoRoundsCollectsNothing) {
   model.nodes[0].outputs.pop_back();
   EXPECT_EQ(signature(import_onnx(model, {}).value()), "x: f32[2]\n1 nodes\nv0: f32[2]\n");
 }
+/// As torch writes `while`: the largest number of rounds, and a condition.
+TEST(ImportOnnx, ALoopWithoutANumberOfRoundsEndsByItsCondition) {
+  const auto whole = [](std::int64_t value) {
+    Tensor tensor(DType::i64, {});
+    tensor.set_integer(0, value);
+    return tensor;
+  };
+  auto body = std::make_shared<OnnxSubgraph>();
+  body->inputs = {"i", "go", "v"};
+  body->outputs = {"on", "w"};
+  body->nodes = {{"", "Less", "", {"i", "limit"}, {"on"}, {}, {}}, {"", "Exp", "", {"v"}, {"w"}, {}, {}}};
+  OnnxModel model = chain({{"Loop", {"n", "yes", "x"}}});
+  model.nodes[0].attributes = {{"body", std::shared_ptr<const OnnxSubgraph>(body)}};
+  model.nodes[0].captured = {"limit"};
+  Tensor yes(DType::boolean, {});
+  yes.set_integer(0, 1);
+  model.initializers = {{"n", whole(std::numeric_limits<std::int64_t>::max())}, {"limit", whole(2)}, {"yes", yes}};
+  EXPECT_EQ(signature(import_onnx(model, {}).value()), "x: f32[2]\n3 nodes\nv0: f32[2]\n");
+  model.initializers[1] = {"limit", whole(100'000)};
+  const std::string message = failure(import_onnx(model, {}));
+  EXPECT_NE(message.find("does not end within 4096 rounds"), std::string::npos) << message;
+}
 TEST(ImportOnnx, BranchesAreChosenOrComputed) {
   const auto branch = [](const char* op) {
     auto body = std::make_shared<OnnxSubgraph>();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "import/onnx/importers.h"
 
@@ -45,8 +46,9 @@ Result<Rounds> read_rounds(OnnxSite& site) {
   if (site.has(0)) {
     WHET_TRY(const std::vector<std::int64_t> count, site.known_integers(0, "number of rounds"));
     if (count.size() != 1) return site.error("its number of rounds is a list of " + std::to_string(count.size()));
-    rounds.limited = true;
-    rounds.most = std::max<std::int64_t>(count[0], 0);
+    // The largest number is none, as torch writes `while`: the condition ends such a loop.
+    rounds.limited = count[0] != std::numeric_limits<std::int64_t>::max() || !site.has(1);
+    if (rounds.limited) rounds.most = std::max<std::int64_t>(count[0], 0);
     if (rounds.most > kMostRounds) {
       return site.error("has " + std::to_string(count[0]) + " rounds; at most " + std::to_string(kMostRounds) +
                         " are supported");
