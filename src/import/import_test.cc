@@ -352,10 +352,12 @@ void make_absurd(OnnxModel& model, Rng& rng) {
         }
       }
       break;
-    case 2:
-      node.op = rows[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(rows.size())))].op;
+    case 2: {
+      const OnnxImporter& row = rows[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(rows.size())))];
+      node.op = row.op, node.domain = row.domain;
       if (rng.chance(0.7)) node.attributes.clear();
       break;
+    }
     case 3:
       if (!node.inputs.empty() && !other.inputs.empty()) node.inputs.back() = other.inputs.back();
       break;

@@ -1,6 +1,8 @@
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "import/onnx/heads.h"
 #include "import/onnx/importers.h"
 
 // Attention and RotaryEmbedding, as the products, sums and moves that exporters write.
@@ -20,15 +22,7 @@ Result<ValueId> by_heads(OnnxSite& site, std::size_t i, std::int64_t heads, cons
                       attribute + "\" of " + std::to_string(heads) +
                       "; expected four dimensions, or three and a number of heads that divides the last");
   }
-  WHET_TRY(const ValueId split, site.add("heads", ReshapeOperator{{x[0], x[1], heads, x[2] / heads}}, {site.in(i)}));
-  return site.add("by_heads", TransposeOperator{{0, 2, 1, 3}}, {split});
-}
-
-/// Heads side by side again.
-Result<ValueId> side_by_side(OnnxSite& site, ValueId x) {
-  const Shape shape = site.type(x).shape;
-  WHET_TRY(const ValueId turned, site.add("by_places", TransposeOperator{{0, 2, 1, 3}}, {x}));
-  return site.add("together", ReshapeOperator{{shape[0], shape[2], shape[1] * shape[3]}}, {turned});
+  return split_heads(site, site.in(i), heads);
 }
 
 /// What came before (input `i`, if given), and `x`, along the places.
@@ -51,17 +45,6 @@ Result<ValueId> product(OnnxSite& site, ValueId a, ValueId b, bool transpose_b) 
 Result<ValueId> masked(OnnxSite& site, ValueId x, ValueId allowed) {
   const ValueId never = site.add_scalar("never", site.type(x).dtype, -kInfinity);
   return site.add("masked", WhereOperator{}, {allowed, x, never});
-}
-
-/// No place looks at those behind it; those of the past stand before all.
-Result<ValueId> causal(OnnxSite& site, ValueId scores, std::int64_t past) {
-  const Shape shape = site.type(scores).shape;
-  const std::int64_t rows = shape[2], columns = shape[3];
-  Tensor mask(DType::boolean, {rows, columns});
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < columns; ++c) mask.set_integer(r * columns + c, c <= r + past);
-  }
-  return masked(site, scores, site.add_constant("causal", mask));
 }
 
 /// The mask; from operator set 24 on it may end before the keys do, of which the rest is not looked at.
@@ -121,7 +104,97 @@ Status check_heads(OnnxSite& site, ValueId q, ValueId k, ValueId v) {
                     " by heads; they do not fit each other");
 }
 
+/// Where a rotary embedding takes its angles from: two inputs, whose rows `places` choose where they are given.
+struct Angles {
+  std::size_t cosine, sine;
+  std::optional<ValueId> places;
+};
+
+/// Pairs of numbers are turned by angles, which each place has its own of.
+Status give_rotated(OnnxSite& site, std::int64_t heads, const Angles& from) {
+  WHET_TRY(const bool interleaved, site.flag("interleaved", false));
+  WHET_TRY(std::int64_t turned, site.integer("rotary_embedding_dim", 0));
+  const bool three = site.rank(0) == 3;
+  WHET_TRY(const ValueId x, by_heads(site, 0, heads, "num_heads"));
+  const Shape shape = site.type(x).shape;
+  if (turned == 0) turned = shape[3];
+  if (turned < 2 || turned > shape[3] || turned % 2 != 0) {
+    return site.error("turns " + std::to_string(turned) + " of " + std::to_string(shape[3]) + " numbers");
+  }
+  const std::int64_t pairs = turned / 2;
+  const auto angles = [&](std::size_t i) -> Result<ValueId> {  // [batch, 1, places, pairs]
+    ValueId cache = site.in(i);
+    if (from.places) {
+      WHET_TRY(cache, site.add("angles", GatherOperator{0}, {cache, *from.places}));
+    }
+    const Shape found = site.type(cache).shape;
+    if (found.size() != 3 || found[1] != shape[2] || found[2] < pairs) {
+      return site.error("the angles of its places are " + to_string(found) + "; expected " +
+                        to_string(Shape{shape[0], shape[2], pairs}));
+    }
+    if (found[2] > pairs) {
+      WHET_TRY(cache, site.add("used", SliceOperator{{0, 0, 0}, {1, 1, 1}, {found[0], found[1], pairs}}, {cache}));
+    }
+    return site.add("of_heads", ReshapeOperator{{found[0], 1, found[1], pairs}}, {cache});
+  };
+  WHET_TRY(const ValueId cosine, angles(from.cosine));
+  WHET_TRY(const ValueId sine, angles(from.sine));
+  const auto part = [&](std::int64_t start, std::int64_t step, std::int64_t count) {
+    return site.add("part", SliceOperator{{0, 0, 0, start}, {1, 1, 1, step}, {shape[0], shape[1], shape[2], count}},
+                    {x});
+  };
+  const auto combined = [&](B kind, ValueId a, ValueId a_factor, ValueId b, ValueId b_factor) -> Result<ValueId> {
+    WHET_TRY(const ValueId first, site.add("first", BinaryOperator{B::mul}, {a, a_factor}));
+    WHET_TRY(const ValueId second, site.add("second", BinaryOperator{B::mul}, {b, b_factor}));
+    return site.add("turned", BinaryOperator{kind}, {first, second});
+  };
+  WHET_TRY(const ValueId a, part(0, interleaved ? 2 : 1, pairs));
+  WHET_TRY(const ValueId b, part(interleaved ? 1 : pairs, interleaved ? 2 : 1, pairs));
+  WHET_TRY(ValueId real, combined(B::sub, a, cosine, b, sine));
+  WHET_TRY(ValueId imaginary, combined(B::add, a, sine, b, cosine));
+  ValueId y;
+  if (interleaved) {
+    const Shape apart = {shape[0], shape[1], shape[2], pairs, 1};
+    WHET_TRY(real, site.add("real", ReshapeOperator{apart}, {real}));
+    WHET_TRY(imaginary, site.add("imaginary", ReshapeOperator{apart}, {imaginary}));
+    WHET_TRY(y, site.add("pairs", ConcatOperator{4}, {real, imaginary}));
+    WHET_TRY(y, site.add("mixed", ReshapeOperator{{shape[0], shape[1], shape[2], turned}}, {y}));
+  } else {
+    WHET_TRY(y, site.add("halves", ConcatOperator{3}, {real, imaginary}));
+  }
+  if (turned < shape[3]) {
+    WHET_TRY(const ValueId rest, part(turned, 1, shape[3] - turned));
+    WHET_TRY(y, site.add("whole", ConcatOperator{3}, {y, rest}));
+  }
+  if (three) {
+    WHET_TRY(y, join_heads(site, y));
+  }
+  return site.give(y);
+}
+
 }  // namespace
+
+Result<ValueId> split_heads(OnnxSite& site, ValueId x, std::int64_t heads) {
+  const Shape shape = site.type(x).shape;
+  WHET_TRY(x, site.add("heads", ReshapeOperator{{shape[0], shape[1], heads, shape[2] / heads}}, {x}));
+  return site.add("by_heads", TransposeOperator{{0, 2, 1, 3}}, {x});
+}
+
+Result<ValueId> join_heads(OnnxSite& site, ValueId x) {
+  const Shape shape = site.type(x).shape;
+  WHET_TRY(const ValueId turned, site.add("by_places", TransposeOperator{{0, 2, 1, 3}}, {x}));
+  return site.add("together", ReshapeOperator{{shape[0], shape[2], shape[1] * shape[3]}}, {turned});
+}
+
+Result<ValueId> causal(OnnxSite& site, ValueId scores, std::int64_t past) {
+  const Shape shape = site.type(scores).shape;
+  const std::int64_t rows = shape[2], columns = shape[3];
+  Tensor mask(DType::boolean, {rows, columns});
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) mask.set_integer(r * columns + c, c <= r + past);
+  }
+  return masked(site, scores, site.add_constant("causal", mask));
+}
 
 Status import_attention(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3, site.opset() >= 24 ? 7 : 6));
@@ -162,73 +235,38 @@ Status import_attention(OnnxSite& site) {
   if (!three && site.type(v).shape[1] == site.type(q).shape[1]) return site.give(MatMulOperator{}, {scores, v});
   WHET_TRY(ValueId y, product(site, scores, v, false));
   if (three) {
-    WHET_TRY(y, side_by_side(site, y));
+    WHET_TRY(y, join_heads(site, y));
   }
   return site.give(y);
 }
 
-/// Pairs of numbers are turned by angles, which each place has its own of.
 Status import_rotary_embedding(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3, 4));
-  WHET_TRY(const bool interleaved, site.flag("interleaved", false));
   WHET_TRY(const std::int64_t heads, site.integer("num_heads", 0));
-  WHET_TRY(std::int64_t turned, site.integer("rotary_embedding_dim", 0));
-  const bool three = site.rank(0) == 3;
-  WHET_TRY(const ValueId x, by_heads(site, 0, heads, "num_heads"));
-  const Shape shape = site.type(x).shape;
-  if (turned == 0) turned = shape[3];
-  if (turned < 2 || turned > shape[3] || turned % 2 != 0) {
-    return site.error("turns " + std::to_string(turned) + " of " + std::to_string(shape[3]) + " numbers");
+  return give_rotated(site, heads, {1, 2, site.has(3) ? std::optional(site.in(3)) : std::nullopt});
+}
+
+/// (x, places, cosines, sines): one place is that of the first row. As many heads as the angles leave room for.
+Status import_fused_rotary_embedding(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(4));
+  WHET_TRY(const bool packed, site.flag("is_packed_batching", false));
+  WHET_TRY(const double scale, site.number("scale", 1));
+  WHET_TRY(std::int64_t heads, site.integer("num_heads", 0));
+  if (packed || scale != 1) return site.error("packed batches and scales are not supported");
+  const Shape x = site.shape(0), angles = site.shape(2);
+  if (x.size() < 3 || angles.size() != 2 || angles[1] < 1) {
+    return site.error("turns " + to_string(site.type(site.in(0))) + " by " + to_string(site.type(site.in(2))) +
+                      "; expected three or four dimensions, and the angles of each place");
   }
-  const std::int64_t pairs = turned / 2;
-  const auto angles = [&](std::size_t i) -> Result<ValueId> {  // [batch, 1, places, pairs]
-    ValueId cache = site.in(i);
-    if (site.has(3)) {
-      WHET_TRY(cache, site.add("angles", GatherOperator{0}, {cache, site.in(3)}));
-    }
-    const Shape found = site.type(cache).shape;
-    if (found.size() != 3 || found[1] != shape[2] || found[2] < pairs) {
-      return site.error("the angles of its places are " + to_string(found) + "; expected " +
-                        to_string(Shape{shape[0], shape[2], pairs}));
-    }
-    if (found[2] > pairs) {
-      WHET_TRY(cache, site.add("used", SliceOperator{{0, 0, 0}, {1, 1, 1}, {found[0], found[1], pairs}}, {cache}));
-    }
-    return site.add("of_heads", ReshapeOperator{{found[0], 1, found[1], pairs}}, {cache});
-  };
-  WHET_TRY(const ValueId cosine, angles(1));
-  WHET_TRY(const ValueId sine, angles(2));
-  const auto part = [&](std::int64_t start, std::int64_t step, std::int64_t count) {
-    return site.add("part", SliceOperator{{0, 0, 0, start}, {1, 1, 1, step}, {shape[0], shape[1], shape[2], count}},
-                    {x});
-  };
-  const auto combined = [&](B kind, ValueId a, ValueId a_factor, ValueId b, ValueId b_factor) -> Result<ValueId> {
-    WHET_TRY(const ValueId first, site.add("first", BinaryOperator{B::mul}, {a, a_factor}));
-    WHET_TRY(const ValueId second, site.add("second", BinaryOperator{B::mul}, {b, b_factor}));
-    return site.add("turned", BinaryOperator{kind}, {first, second});
-  };
-  WHET_TRY(const ValueId a, part(0, interleaved ? 2 : 1, pairs));
-  WHET_TRY(const ValueId b, part(interleaved ? 1 : pairs, interleaved ? 2 : 1, pairs));
-  WHET_TRY(ValueId real, combined(B::sub, a, cosine, b, sine));
-  WHET_TRY(ValueId imaginary, combined(B::add, a, sine, b, cosine));
-  ValueId y;
-  if (interleaved) {
-    const Shape apart = {shape[0], shape[1], shape[2], pairs, 1};
-    WHET_TRY(real, site.add("real", ReshapeOperator{apart}, {real}));
-    WHET_TRY(imaginary, site.add("imaginary", ReshapeOperator{apart}, {imaginary}));
-    WHET_TRY(y, site.add("pairs", ConcatOperator{4}, {real, imaginary}));
-    WHET_TRY(y, site.add("mixed", ReshapeOperator{{shape[0], shape[1], shape[2], turned}}, {y}));
-  } else {
-    WHET_TRY(y, site.add("halves", ConcatOperator{3}, {real, imaginary}));
+  if (heads == 0) heads = x.back() / (2 * angles[1]);
+  ValueId places = site.in(1);
+  if (num_elements(site.shape(1)) == 1) {
+    Tensor rows(DType::i64, {1, x[x.size() - 2]});
+    for (std::int64_t i = 0; i < rows.size(); ++i) rows.set_integer(i, i);
+    WHET_TRY(places, site.add("first", ReshapeOperator{{1, 1}}, {places}));
+    WHET_TRY(places, site.add("places", BinaryOperator{B::add}, {places, site.add_constant("rows", rows)}));
   }
-  if (turned < shape[3]) {
-    WHET_TRY(const ValueId rest, part(turned, 1, shape[3] - turned));
-    WHET_TRY(y, site.add("whole", ConcatOperator{3}, {y, rest}));
-  }
-  if (three) {
-    WHET_TRY(y, side_by_side(site, y));
-  }
-  return site.give(y);
+  return give_rotated(site, heads, {2, 3, places});
 }
 
 }  // namespace whet

@@ -50,6 +50,44 @@ Status give_elu(OnnxSite& site, double alpha, double gamma, double width) {
   return site.give(BinaryOperator{BinaryKind::mul}, {y, site.add_scalar("gamma", site.dtype(0), gamma)});
 }
 
+/// x * sigmoid(alpha * x)
+Status give_swish(OnnxSite& site, double alpha_by_default) {
+  WHET_RETURN_IF_ERROR(expect_one_float(site));
+  WHET_TRY(const double alpha, site.number("alpha", alpha_by_default));
+  ValueId inner = site.in(0);
+  if (alpha != 1) {
+    const ValueId factor = site.add_scalar("alpha", site.dtype(0), alpha);
+    WHET_TRY(inner, site.add("scaled", BinaryOperator{BinaryKind::mul}, {inner, factor}));
+  }
+  WHET_TRY(const ValueId gate, site.add("gate", UnaryOperator{UnaryKind::sigmoid}, {inner}));
+  return site.give(BinaryOperator{BinaryKind::mul}, {site.in(0), gate});
+}
+
+/// x * (1 + f) / 2, where f is erf(x / sqrt 2), or tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)).
+Status give_gelu(OnnxSite& site, ValueId x, bool by_tanh) {
+  if (!is_float(site.dtype(0))) return site.error("the input is " + to_string(site.type(x)) + "; expected floats");
+  ValueId inner;
+  if (!by_tanh) {
+    WHET_TRY(inner, with_scalar(site, "divided", BinaryKind::div, x, 1.4142135623730951));
+    WHET_TRY(inner, site.add("erf", UnaryOperator{UnaryKind::erf}, {inner}));
+  } else {
+    WHET_TRY(inner, with_scalar(site, "cube", BinaryKind::pow, x, 3));
+    WHET_TRY(inner, with_scalar(site, "small", BinaryKind::mul, inner, 0.044715));
+    WHET_TRY(inner, site.add("sum", BinaryOperator{BinaryKind::add}, {x, inner}));
+    WHET_TRY(inner, with_scalar(site, "scaled", BinaryKind::mul, inner, 0.7978845608028654));
+    WHET_TRY(inner, site.add("tanh", UnaryOperator{UnaryKind::tanh}, {inner}));
+  }
+  WHET_TRY(inner, with_scalar(site, "gate", BinaryKind::add, inner, 1));
+  WHET_TRY(inner, site.add("gated", BinaryOperator{BinaryKind::mul}, {x, inner}));
+  return site.give(BinaryOperator{BinaryKind::mul}, {inner, site.add_scalar("half", site.dtype(0), 0.5)});
+}
+
+/// Input 0 and, where there is one, the bias.
+Result<ValueId> biased(OnnxSite& site) {
+  if (!site.has(1)) return site.in(0);
+  return site.add("biased", BinaryOperator{BinaryKind::add}, {site.in(0), site.in(1)});
+}
+
 /// Integers to the power of floats, in f64 and then towards zero. A power that only its rounding keeps from being whole
 /// is whole: 2^3 is 8, not 7.
 Status give_power_of_integers(OnnxSite& site) {
@@ -256,38 +294,24 @@ Status import_mish(OnnxSite& site) {
   return site.give(BinaryOperator{BinaryKind::mul}, {site.in(0), gate});
 }
 
-/// x * sigmoid(alpha * x)
-Status import_swish(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(expect_one_float(site));
-  WHET_TRY(const double alpha, site.number("alpha", 1));
-  ValueId inner = site.in(0);
-  if (alpha != 1) {
-    const ValueId factor = site.add_scalar("alpha", site.dtype(0), alpha);
-    WHET_TRY(inner, site.add("scaled", BinaryOperator{BinaryKind::mul}, {inner, factor}));
-  }
-  WHET_TRY(const ValueId gate, site.add("gate", UnaryOperator{UnaryKind::sigmoid}, {inner}));
-  return site.give(BinaryOperator{BinaryKind::mul}, {site.in(0), gate});
-}
+Status import_swish(OnnxSite& site) { return give_swish(site, 1); }
+Status import_quick_gelu(OnnxSite& site) { return give_swish(site, 1.702); }
 
-/// x * (1 + f) / 2, where f is erf(x / sqrt 2), or tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)).
 Status import_gelu(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(expect_one_float(site));
   WHET_TRY(const std::size_t mode, site.choice("approximate", "none", {"none", "tanh"}));
-  const ValueId x = site.in(0);
-  ValueId inner;
-  if (mode == 0) {
-    WHET_TRY(inner, with_scalar(site, "divided", BinaryKind::div, x, 1.4142135623730951));
-    WHET_TRY(inner, site.add("erf", UnaryOperator{UnaryKind::erf}, {inner}));
-  } else {
-    WHET_TRY(inner, with_scalar(site, "cube", BinaryKind::pow, x, 3));
-    WHET_TRY(inner, with_scalar(site, "small", BinaryKind::mul, inner, 0.044715));
-    WHET_TRY(inner, site.add("sum", BinaryOperator{BinaryKind::add}, {x, inner}));
-    WHET_TRY(inner, with_scalar(site, "scaled", BinaryKind::mul, inner, 0.7978845608028654));
-    WHET_TRY(inner, site.add("tanh", UnaryOperator{UnaryKind::tanh}, {inner}));
-  }
-  WHET_TRY(inner, with_scalar(site, "gate", BinaryKind::add, inner, 1));
-  WHET_TRY(inner, site.add("gated", BinaryOperator{BinaryKind::mul}, {x, inner}));
-  return site.give(BinaryOperator{BinaryKind::mul}, {inner, site.add_scalar("half", site.dtype(0), 0.5)});
+  return give_gelu(site, site.in(0), mode == 1);
+}
+/// With a bias of the channels, which the second may do without.
+Status import_bias_gelu(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const ValueId x, biased(site));
+  return give_gelu(site, x, false);
+}
+Status import_fast_gelu(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
+  WHET_TRY(const ValueId x, biased(site));
+  return give_gelu(site, x, true);
 }
 
 /// Whether x is infinite, with a sign that counts.

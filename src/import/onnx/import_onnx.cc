@@ -20,7 +20,7 @@ struct Model {
 };
 
 bool is_known(const OnnxModel& model, const OnnxNode& node, std::int64_t opset) {
-  return called_function(model, node) != nullptr || (node.domain.empty() && find_importer(node.op, opset) != nullptr);
+  return called_function(model, node) != nullptr || find_importer(node.domain, node.op, opset) != nullptr;
 }
 
 /// How to read what comes before the nodes that cannot be read; "" where that is nothing.

@@ -7,8 +7,10 @@ using U = UnaryKind;
 using B = BinaryKind;
 using R = ReduceKind;
 
-/// The operators of the standard that whet reads: name, first operator set with this meaning, importer. A later row of
-/// the same name replaces an earlier one.
+constexpr std::string_view kMicrosoft = "com.microsoft";
+
+/// The operators that whet reads: name, first operator set with this meaning, importer. A later row of the same name
+/// replaces an earlier one.
 constexpr OnnxImporter kImporters[] = {
     {"Abs", 1, import_unary<U::abs>},
     {"Acos", 7, import_unary<U::acos>},
@@ -95,7 +97,7 @@ constexpr OnnxImporter kImporters[] = {
     {"IsNaN", 9, import_unary<U::is_nan>},
     {"LRN", 1, import_lrn},
     {"LSTM", 7, import_lstm},
-    {"LayerNormalization", 17, import_layer_norm},
+    {"LayerNormalization", 1, import_layer_norm},
     {"LeakyRelu", 1, import_leaky_relu},
     {"Less", 1, import_aligned<B::less>},
     {"Less", 7, import_binary<B::less>},
@@ -174,6 +176,7 @@ constexpr OnnxImporter kImporters[] = {
     {"Shrink", 9, import_shrink},
     {"Sigmoid", 1, import_unary<U::sigmoid>},
     {"Sign", 9, import_unary<U::sign>},
+    {"SimplifiedLayerNormalization", 1, import_rms_norm},
     {"Sin", 7, import_unary<U::sin>},
     {"Sinh", 9, import_unary<U::sinh>},
     {"Size", 1, import_size},
@@ -206,16 +209,41 @@ constexpr OnnxImporter kImporters[] = {
     {"Where", 9, import_where},
     {"Xor", 1, import_aligned<B::logical_xor>},
     {"Xor", 7, import_binary<B::logical_xor>},
+    {"Attention", 1, import_fused_attention, false, kMicrosoft},
+    {"BiasGelu", 1, import_bias_gelu, false, kMicrosoft},
+    {"DequantizeLinear", 1, import_dequantize_linear, false, kMicrosoft},
+    {"DynamicQuantizeMatMul", 1, import_dynamic_quantize_matmul, false, kMicrosoft},
+    {"EmbedLayerNormalization", 1, import_embed_layer_norm, false, kMicrosoft},
+    {"FastGelu", 1, import_fast_gelu, false, kMicrosoft},
+    {"FusedConv", 1, import_fused_conv, false, kMicrosoft},
+    {"FusedGemm", 1, import_fused_gemm, false, kMicrosoft},
+    {"FusedMatMul", 1, import_fused_matmul, false, kMicrosoft},
+    {"Gelu", 1, import_gelu, false, kMicrosoft},
+    {"MatMulIntegerToFloat", 1, import_matmul_integer_to_float, false, kMicrosoft},
+    {"MultiHeadAttention", 1, import_multi_head_attention, false, kMicrosoft},
+    {"QGemm", 1, import_qgemm, false, kMicrosoft},
+    {"QLinearAdd", 1, import_qlinear_binary<B::add>, false, kMicrosoft},
+    {"QLinearConcat", 1, import_qlinear_concat, false, kMicrosoft},
+    {"QLinearGlobalAveragePool", 1, import_qlinear_global_average_pool, false, kMicrosoft},
+    {"QLinearLeakyRelu", 1, import_qlinear_leaky_relu, false, kMicrosoft},
+    {"QLinearMul", 1, import_qlinear_binary<B::mul>, false, kMicrosoft},
+    {"QLinearSigmoid", 1, import_qlinear_sigmoid, false, kMicrosoft},
+    {"QLinearSoftmax", 1, import_qlinear_softmax, false, kMicrosoft},
+    {"QuantizeLinear", 1, import_quantize_linear, false, kMicrosoft},
+    {"QuickGelu", 1, import_quick_gelu, false, kMicrosoft},
+    {"RotaryEmbedding", 1, import_fused_rotary_embedding, false, kMicrosoft},
+    {"SkipLayerNormalization", 1, import_skip_layer_norm, false, kMicrosoft},
+    {"SkipSimplifiedLayerNormalization", 1, import_skip_rms_norm, false, kMicrosoft},
 };
 
 }  // namespace
 
 std::span<const OnnxImporter> onnx_importers() { return kImporters; }
 
-const OnnxImporter* find_importer(std::string_view op, std::int64_t opset) {
+const OnnxImporter* find_importer(std::string_view domain, std::string_view op, std::int64_t opset) {
   const OnnxImporter* found = nullptr;
   for (const OnnxImporter& row : kImporters) {
-    if (row.op == op && row.since <= opset) found = &row;
+    if (row.domain == domain && row.op == op && row.since <= opset) found = &row;
   }
   return found;
 }

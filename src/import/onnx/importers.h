@@ -7,7 +7,8 @@
 #include "base/result.h"
 #include "import/onnx/site.h"
 
-/// One importer an operator of the standard; the families stand in one file each, the table in importers.cc.
+/// One importer an operator of the standard, or of ONNX Runtime's optimizer; the families stand in one file each, the
+/// table in importers.cc.
 namespace whet {
 
 struct OnnxImporter {
@@ -15,10 +16,11 @@ struct OnnxImporter {
   int since;  ///< from this operator set on, until a later row of the same operator
   Status (*import)(OnnxSite&);
   bool takes_sequences = false;  ///< else an input that is a sequence is refused before
+  std::string_view domain = "";  ///< "": the standard's; the operator sets of others are not told apart
 };
 
-/// The row for an operator of the standard, or null when it is not supported.
-const OnnxImporter* find_importer(std::string_view op, std::int64_t opset);
+/// The row for an operator, or null when it is not supported. `opset`: of the standard.
+const OnnxImporter* find_importer(std::string_view domain, std::string_view op, std::int64_t opset);
 /// All rows, in the order of the table.
 std::span<const OnnxImporter> onnx_importers();
 
@@ -59,6 +61,9 @@ Status import_thresholded_relu(OnnxSite&);
 Status import_mish(OnnxSite&);
 Status import_swish(OnnxSite&);
 Status import_gelu(OnnxSite&);
+Status import_bias_gelu(OnnxSite&);
+Status import_fast_gelu(OnnxSite&);
+Status import_quick_gelu(OnnxSite&);
 Status import_is_inf(OnnxSite&);
 Status import_shrink(OnnxSite&);
 Status import_where(OnnxSite&);
@@ -89,6 +94,9 @@ Status import_batch_norm(OnnxSite&);
 Status import_layer_norm(OnnxSite&);
 Status import_instance_norm(OnnxSite&);
 Status import_rms_norm(OnnxSite&);
+Status import_skip_layer_norm(OnnxSite&);
+Status import_skip_rms_norm(OnnxSite&);
+Status import_embed_layer_norm(OnnxSite&);
 Status import_group_norm(OnnxSite&);
 Status import_mean_variance_norm(OnnxSite&);
 Status import_lp_norm(OnnxSite&);
@@ -175,6 +183,16 @@ Status import_scan(OnnxSite&);
 // attention.cc
 Status import_attention(OnnxSite&);
 Status import_rotary_embedding(OnnxSite&);
+Status import_fused_rotary_embedding(OnnxSite&);
+
+// fused_attention.cc
+Status import_fused_attention(OnnxSite&);
+Status import_multi_head_attention(OnnxSite&);
+
+// fused.cc
+Status import_fused_conv(OnnxSite&);
+Status import_fused_gemm(OnnxSite&);
+Status import_fused_matmul(OnnxSite&);
 
 // grid_sample.cc
 Status import_grid_sample(OnnxSite&);
@@ -224,6 +242,19 @@ Status import_matmul_integer(OnnxSite&);
 Status import_conv_integer(OnnxSite&);
 Status import_qlinear_matmul(OnnxSite&);
 Status import_qlinear_conv(OnnxSite&);
+Status import_qlinear_binary(OnnxSite&, BinaryKind);
+template <BinaryKind kind>
+Status import_qlinear_binary(OnnxSite& site) {
+  return import_qlinear_binary(site, kind);
+}
+Status import_qlinear_sigmoid(OnnxSite&);
+Status import_qlinear_leaky_relu(OnnxSite&);
+Status import_qlinear_softmax(OnnxSite&);
+Status import_qlinear_global_average_pool(OnnxSite&);
+Status import_qlinear_concat(OnnxSite&);
+Status import_qgemm(OnnxSite&);
+Status import_matmul_integer_to_float(OnnxSite&);
+Status import_dynamic_quantize_matmul(OnnxSite&);
 
 // resize.cc
 Status import_resize_10(OnnxSite&);

@@ -41,7 +41,7 @@ std::string imported(const std::string& op, int opset, const std::vector<In>& in
 TEST(Importers, AreTheOnesThatTheDocumentLists) {
   std::map<std::string, std::string> listed;
   for (const OnnxImporter& row : onnx_importers()) {
-    std::string& sets = listed[std::string(row.op)];
+    std::string& sets = listed[(row.domain.empty() ? "" : std::string(row.domain) + ".") + std::string(row.op)];
     sets += (sets.empty() ? "" : ", ") + std::to_string(row.since);
   }
   std::string wanted;
@@ -307,11 +307,15 @@ TEST(ImportValues, AreFoldedWhereTheyDecideAShape) {
 TEST(ImporterTable, IsOrderedAndNamesNothingTwice) {
   const auto rows = onnx_importers();
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    EXPECT_LT(std::pair(rows[i - 1].op, rows[i - 1].since), std::pair(rows[i].op, rows[i].since));
+    EXPECT_LT(std::tuple(rows[i - 1].domain, rows[i - 1].op, rows[i - 1].since),
+              std::tuple(rows[i].domain, rows[i].op, rows[i].since));
   }
-  EXPECT_EQ(find_importer("Clip", 10)->since, 1);
-  EXPECT_EQ(find_importer("Clip", 13)->since, 11);
-  EXPECT_EQ(find_importer("HardSwish", 13), nullptr);
+  EXPECT_EQ(find_importer("", "Clip", 10)->since, 1);
+  EXPECT_EQ(find_importer("", "Clip", 13)->since, 11);
+  EXPECT_EQ(find_importer("", "HardSwish", 13), nullptr);
+  EXPECT_EQ(find_importer("", "FusedConv", 13), nullptr);
+  EXPECT_NE(find_importer("com.microsoft", "FusedConv", 13), nullptr);
+  EXPECT_EQ(find_importer("com.microsoft", "Conv", 13), nullptr);
 }
 
 TEST(ImportIndex, ComposesWhatHasSeveralResults) {

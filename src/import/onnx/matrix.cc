@@ -51,8 +51,7 @@ Expansion expansion(int r, std::int64_t n) {
 
 }  // namespace
 
-/// alpha * a * b + beta * c
-Status import_gemm(OnnxSite& site) {
+Status give_gemm(OnnxSite& site, const std::function<Status(const Operator&, std::vector<ValueId>)>& give) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   if (site.opset() < 7) site.ignore({"broadcast"});
   MatMulOperator op;
@@ -70,11 +69,11 @@ Status import_gemm(OnnxSite& site) {
                       std::to_string(beta) + "; expected whole numbers");
   }
   const bool adds = site.has(2) && beta != 0;
-  if (!adds && alpha == 1) return site.give(op, {site.in(0), site.in(1)});
+  if (!adds && alpha == 1) return give(op, {site.in(0), site.in(1)});
   WHET_TRY(const ValueId product, site.add("matmul", op, {site.in(0), site.in(1)}));
   if (!adds) {
     const ValueId factor = site.add_scalar("alpha", site.dtype(0), alpha);
-    return site.give(BinaryOperator{BinaryKind::mul}, {product, factor});
+    return give(BinaryOperator{BinaryKind::mul}, {product, factor});
   }
   if (broadcast(site.shape(2), site.type(product).shape) != site.type(product).shape) {
     return site.error("adds " + to_string(site.type(site.in(2))) + " to " + to_string(site.type(product)) +
@@ -82,7 +81,12 @@ Status import_gemm(OnnxSite& site) {
   }
   WHET_TRY(const ValueId left, scaled(site, "alpha", product, alpha));
   WHET_TRY(const ValueId right, scaled(site, "beta", site.in(2), beta));
-  return site.give(BinaryOperator{BinaryKind::add}, {left, right});
+  return give(BinaryOperator{BinaryKind::add}, {left, right});
+}
+
+Status import_gemm(OnnxSite& site) {
+  return give_gemm(site,
+                   [&](const Operator& op, std::vector<ValueId> inputs) { return site.give(op, std::move(inputs)); });
 }
 
 /// As numpy.matmul: a vector on the left is a row, on the right a column, and that dimension is dropped again.

@@ -36,7 +36,8 @@ struct Normalized {
 
 /// (x - mean) / sqrt(variance + epsilon) over `axes` of `x`.
 Result<Normalized> normalized(OnnxSite& site, ValueId x, const std::vector<std::int64_t>& axes, double epsilon) {
-  if (!is_float(site.dtype(0))) return site.error("the input is " + to_string(site.type(x)) + "; expected floats");
+  const DType dtype = site.type(x).dtype;
+  if (!is_float(dtype)) return site.error("the input is " + to_string(site.type(x)) + "; expected floats");
   WHET_TRY(x, widened(site, x));
   const ValueId offset = site.add_scalar("epsilon", site.type(x).dtype, epsilon);
   WHET_TRY(const ValueId mean, site.add("mean", ReduceOperator{ReduceKind::mean, axes, true}, {x}));
@@ -46,7 +47,7 @@ Result<Normalized> normalized(OnnxSite& site, ValueId x, const std::vector<std::
   WHET_TRY(ValueId deviation, site.add("variance_epsilon", BinaryOperator{BinaryKind::add}, {variance, offset}));
   WHET_TRY(deviation, site.add("deviation", UnaryOperator{UnaryKind::sqrt}, {deviation}));
   WHET_TRY(ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {centred, deviation}));
-  WHET_TRY(y, site.cast("narrow", y, site.dtype(0)));
+  WHET_TRY(y, site.cast("narrow", y, dtype));
   return Normalized{y, mean, variance, deviation};
 }
 
@@ -60,6 +61,70 @@ std::vector<std::int64_t> axes_from(std::int64_t first, std::size_t rank) {
   std::vector<std::int64_t> axes;
   for (auto axis = first; axis < static_cast<std::int64_t>(rank); ++axis) axes.push_back(axis);
   return axes;
+}
+
+/// What layer normalization goes over: the dimensions from `axis` on.
+struct Rows {
+  std::vector<std::int64_t> axes;
+  double epsilon;
+};
+Result<Rows> read_rows(OnnxSite& site) {
+  site.ignore({"stash_type"});
+  WHET_TRY(const std::int64_t given, site.integer("axis", -1));
+  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
+  WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
+  return Rows{axes_from(axis, site.rank(0)), epsilon};
+}
+/// The last dimension of x, as the fused forms have it.
+Result<Rows> last_axis(OnnxSite& site, ValueId x) {
+  const std::size_t rank = site.type(x).shape.size();
+  if (rank == 0) return site.error("normalizes " + to_string(site.type(x)));
+  WHET_TRY(const double epsilon, site.number("epsilon", 1e-12));
+  return Rows{axes_from(static_cast<std::int64_t>(rank) - 1, rank), epsilon};
+}
+
+/// y * scale + bias, of which the latter may be left out.
+Status give_scaled(OnnxSite& site, ValueId y, std::size_t scale, std::size_t bias) {
+  if (!site.has(bias)) return site.give(BinaryOperator{BinaryKind::mul}, {y, site.in(scale)});
+  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {y, site.in(scale)}));
+  return site.give(BinaryOperator{BinaryKind::add}, {scaled, site.in(bias)});
+}
+
+/// Scale and bias are inputs; outputs 1 and 2 are the mean and 1 / deviation.
+Status give_layer_norm(OnnxSite& site, ValueId x, const Rows& rows, std::size_t scale, std::size_t bias) {
+  WHET_TRY(const Normalized n, normalized(site, x, rows.axes, rows.epsilon));
+  if (site.wants_output(1)) {
+    WHET_TRY(const ValueId mean, site.cast("mean_f32", n.mean, DType::f32));
+    WHET_RETURN_IF_ERROR(site.give(mean, 1));
+  }
+  if (site.wants_output(2)) {
+    WHET_TRY(const ValueId deviation, site.cast("deviation_f32", n.deviation, DType::f32));
+    WHET_RETURN_IF_ERROR(site.give(UnaryOperator{UnaryKind::reciprocal}, {deviation}, 2));
+  }
+  return give_scaled(site, n.y, scale, bias);
+}
+
+/// x / sqrt(mean of x² + epsilon) * scale
+Status give_rms_norm(OnnxSite& site, ValueId given, const Rows& rows, std::size_t scale) {
+  WHET_TRY(const ValueId x, widened(site, given));
+  const ValueId offset = site.add_scalar("epsilon", site.type(x).dtype, rows.epsilon);
+  WHET_TRY(ValueId norm, site.add("square", BinaryOperator{BinaryKind::mul}, {x, x}));
+  WHET_TRY(norm, site.add("mean", ReduceOperator{ReduceKind::mean, rows.axes, true}, {norm}));
+  WHET_TRY(norm, site.add("mean_epsilon", BinaryOperator{BinaryKind::add}, {norm, offset}));
+  WHET_TRY(norm, site.add("root", UnaryOperator{UnaryKind::sqrt}, {norm}));
+  WHET_TRY(ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {x, norm}));
+  WHET_TRY(y, site.cast("narrow", y, site.type(given).dtype));
+  return site.give(BinaryOperator{BinaryKind::mul}, {y, site.in(scale)});
+}
+
+/// Inputs 0 and 1 and, where there is one, the bias; the sum is output 3.
+Result<ValueId> sum_with_skip(OnnxSite& site, std::size_t bias) {
+  WHET_TRY(ValueId sum, site.add("sum", BinaryOperator{BinaryKind::add}, {site.in(0), site.in(1)}));
+  if (site.has(bias)) {
+    WHET_TRY(sum, site.add("sum", BinaryOperator{BinaryKind::add}, {sum, site.in(bias)}));
+  }
+  if (site.wants_output(3)) WHET_RETURN_IF_ERROR(site.give(sum, 3));
+  return sum;
 }
 
 /// Mean and variance are those of the input itself; what was learned moves towards them by 1 - momentum.
@@ -116,39 +181,68 @@ Status give_batch_norm(OnnxSite& site, const BatchNormOperator& op) {
 
 Status import_layer_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  site.ignore({"stash_type"});
-  WHET_TRY(const std::int64_t given, site.integer("axis", -1));
-  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  WHET_TRY(const Normalized n, normalized(site, axes_from(axis, site.rank(0))));
-  if (site.wants_output(1)) {
-    WHET_TRY(const ValueId mean, site.cast("mean_f32", n.mean, DType::f32));
-    WHET_RETURN_IF_ERROR(site.give(mean, 1));
-  }
-  if (site.wants_output(2)) {
-    WHET_TRY(const ValueId deviation, site.cast("deviation_f32", n.deviation, DType::f32));
-    WHET_RETURN_IF_ERROR(site.give(UnaryOperator{UnaryKind::reciprocal}, {deviation}, 2));
-  }
-  if (!site.has(2)) return site.give(BinaryOperator{BinaryKind::mul}, {n.y, site.in(1)});
-  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {n.y, site.in(1)}));
-  return site.give(BinaryOperator{BinaryKind::add}, {scaled, site.in(2)});
+  WHET_TRY(const Rows rows, read_rows(site));
+  return give_layer_norm(site, site.in(0), rows, 1, 2);
 }
-
-/// x / sqrt(mean of x² + epsilon) * scale
 Status import_rms_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  site.ignore({"stash_type"});
-  WHET_TRY(const std::int64_t given, site.integer("axis", -1));
-  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
-  WHET_TRY(const ValueId x, widened(site, site.in(0)));
-  const ValueId offset = site.add_scalar("epsilon", site.type(x).dtype, epsilon);
-  WHET_TRY(ValueId norm, site.add("square", BinaryOperator{BinaryKind::mul}, {x, x}));
-  WHET_TRY(norm, site.add("mean", ReduceOperator{ReduceKind::mean, axes_from(axis, site.rank(0)), true}, {norm}));
-  WHET_TRY(norm, site.add("mean_epsilon", BinaryOperator{BinaryKind::add}, {norm, offset}));
-  WHET_TRY(norm, site.add("root", UnaryOperator{UnaryKind::sqrt}, {norm}));
-  WHET_TRY(ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {x, norm}));
-  WHET_TRY(y, site.cast("narrow", y, site.dtype(0)));
-  return site.give(BinaryOperator{BinaryKind::mul}, {y, site.in(1)});
+  WHET_TRY(const Rows rows, read_rows(site));
+  return give_rms_norm(site, site.in(0), rows, 1);
+}
+
+/// Of the sum of what is computed, what went around it and a bias; the sum is a result, too.
+Status import_skip_layer_norm(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 5));
+  WHET_TRY(const ValueId sum, sum_with_skip(site, 4));
+  WHET_TRY(const Rows rows, last_axis(site, sum));
+  return give_layer_norm(site, sum, rows, 2, 3);
+}
+Status import_skip_rms_norm(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 4));
+  WHET_TRY(const ValueId sum, sum_with_skip(site, 3));
+  WHET_TRY(const Rows rows, last_axis(site, sum));
+  return give_rms_norm(site, sum, rows, 2);
+}
+
+/// Words, places and segments looked up in their tables, their sum normalized; and how many words the mask leaves.
+Status import_embed_layer_norm(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 9));
+  site.ignore({"mask_index_type"});
+  for (std::size_t i : {2, 3, 5, 6})
+    if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
+  if (site.rank(0) != 2 || site.rank(2) != 2 || site.rank(3) != 2 || !is_float(site.dtype(2))) {
+    return site.error("looks up " + to_string(site.type(site.in(0))) + " in tables " +
+                      to_string(site.type(site.in(2))) + " and " + to_string(site.type(site.in(3))) +
+                      "; expected the words of each batch, and two tables of floats");
+  }
+  const std::int64_t batch = site.shape(0)[0], places = site.shape(0)[1], width = site.shape(3)[1];
+  if (!site.has(8) && places > site.shape(3)[0]) {
+    return site.error("has " + std::to_string(places) + " words a batch and " + to_string(site.type(site.in(3))) +
+                      " for their places");
+  }
+  WHET_TRY(ValueId sum, site.add("words", GatherOperator{0}, {site.in(2), site.in(0)}));
+  const auto add = [&](const Result<ValueId>& part) -> Status {
+    WHET_RETURN_IF_ERROR(part);
+    WHET_TRY(sum, site.add("sum", BinaryOperator{BinaryKind::add}, {sum, *part}));
+    return ok_status();
+  };
+  const auto looked_up = [&](std::size_t table, std::size_t places_of) {
+    return site.add("looked_up", GatherOperator{0}, {site.in(table), site.in(places_of)});
+  };
+  WHET_RETURN_IF_ERROR(add(site.has(8)
+                               ? looked_up(3, 8)
+                               : site.add("places", SliceOperator{{0, 0}, {1, 1}, {places, width}}, {site.in(3)})));
+  if (site.has(1) && site.has(4)) WHET_RETURN_IF_ERROR(add(looked_up(4, 1)));
+  if (site.wants_output(1)) {
+    if (site.has(7))
+      WHET_RETURN_IF_ERROR(site.give(ReduceOperator{ReduceKind::sum, {1}, false}, {site.in(7)}, 1));
+    else
+      WHET_RETURN_IF_ERROR(site.give_constant(Tensor(DType::i32, {batch}), 1));
+  }
+  if (site.wants_output(2)) WHET_RETURN_IF_ERROR(site.give(sum, 2));
+  WHET_TRY(const Rows rows, last_axis(site, sum));
+  WHET_TRY(const Normalized n, normalized(site, sum, rows.axes, rows.epsilon));
+  return give_scaled(site, n.y, 5, 6);
 }
 
 /// Over the spatial dimensions of each channel of each image.

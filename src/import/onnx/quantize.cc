@@ -53,8 +53,8 @@ Range range_of(DType dtype) {
   return {0, 255};
 }
 
-/// round(y) + zero, kept in the range of `to`.
-Status give_rounded(OnnxSite& site, ValueId y, std::optional<ValueId> zero, DType to, std::size_t output) {
+/// round(y) + zero, kept in the range of `to`, whose values it has.
+Result<ValueId> saturated(OnnxSite& site, ValueId y, std::optional<ValueId> zero, DType to) {
   const DType dtype = site.type(y).dtype;
   WHET_TRY(y, site.add("rounded", UnaryOperator{UnaryKind::round}, {y}));
   if (zero) {
@@ -62,7 +62,10 @@ Status give_rounded(OnnxSite& site, ValueId y, std::optional<ValueId> zero, DTyp
     WHET_TRY(y, site.add("shifted", BinaryOperator{BinaryKind::add}, {y, offset}));
   }
   const Range range = range_of(to);
-  WHET_TRY(y, site.add("saturated", ClipOperator{range.low, range.high}, {y}));
+  return site.add("saturated", ClipOperator{range.low, range.high}, {y});
+}
+Status give_rounded(OnnxSite& site, ValueId y, std::optional<ValueId> zero, DType to, std::size_t output) {
+  WHET_TRY(y, saturated(site, y, zero, to));
   return site.give(CastOperator{to}, {y}, output);
 }
 
@@ -144,6 +147,85 @@ Status give_rescaled(OnnxSite& site, ValueId sum, const Scales& scales, std::siz
   return give_rounded(site, y, zero, to, 0);
 }
 
+/// To u8, with the scale and the zero point that the values themselves ask for.
+struct ByItself {
+  ValueId scale, zero;
+};
+Result<ByItself> quantization_of(OnnxSite& site, ValueId x) {
+  const DType dtype = site.type(x).dtype;
+  std::vector<std::int64_t> axes;
+  for (std::size_t d = 0; d < site.type(x).shape.size(); ++d) axes.push_back(static_cast<std::int64_t>(d));
+  const ValueId none = site.add_scalar("none", dtype, 0);
+  WHET_TRY(ValueId top, site.add("top", ReduceOperator{ReduceKind::max, axes, false}, {x}));
+  WHET_TRY(ValueId bottom, site.add("bottom", ReduceOperator{ReduceKind::min, axes, false}, {x}));
+  WHET_TRY(top, site.add("top_positive", BinaryOperator{BinaryKind::max}, {top, none}));
+  WHET_TRY(bottom, site.add("bottom_negative", BinaryOperator{BinaryKind::min}, {bottom, none}));
+  WHET_TRY(const ValueId span, site.add("span", BinaryOperator{BinaryKind::sub}, {top, bottom}));
+  const ValueId steps = site.add_scalar("steps", dtype, 255);
+  WHET_TRY(const ValueId scale, site.add("scale", BinaryOperator{BinaryKind::div}, {span, steps}));
+  WHET_TRY(ValueId zero, site.add("zero_exact", BinaryOperator{BinaryKind::div}, {bottom, scale}));
+  WHET_TRY(zero, site.add("zero_positive", UnaryOperator{UnaryKind::neg}, {zero}));
+  WHET_TRY(zero, site.add("zero_saturated", ClipOperator{0, 255}, {zero}));
+  WHET_TRY(zero, site.add("zero_rounded", UnaryOperator{UnaryKind::round}, {zero}));
+  WHET_TRY(zero, site.add("zero", CastOperator{DType::u8}, {zero}));
+  return ByItself{scale, zero};
+}
+
+/// Zero points may be left out between the inputs that may not.
+Status expect_given(OnnxSite& site, std::initializer_list<std::size_t> required, std::size_t most) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, most));
+  for (const std::size_t i : required)
+    if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
+  return ok_status();
+}
+
+/// Input `i`, a scale of a whole tensor.
+Result<ValueId> whole_scale(OnnxSite& site, std::size_t i) {
+  if (!is_float(site.dtype(i))) {
+    return site.error("input " + std::to_string(i) + " is " + to_string(site.type(site.in(i))) + "; expected floats");
+  }
+  WHET_TRY(const ValueId scale, of_all(site, "scale", i));
+  return site.cast("scale_float", scale, DType::f32);
+}
+
+/// Input `i` as f32; its scale and zero point are the next two.
+Result<ValueId> dequantized(OnnxSite& site, std::size_t i) {
+  WHET_TRY(const ValueId scale, whole_scale(site, i + 1));
+  WHET_TRY(ValueId x, centred_input(site, i, i + 2, [&] { return of_all(site, "zero", i + 2); }));
+  WHET_TRY(x, site.add("float", CastOperator{DType::f32}, {x}));
+  return site.add("dequantized", BinaryOperator{BinaryKind::mul}, {x, scale});
+}
+
+/// The result `y`, quantized with inputs `scale` and `scale` + 1.
+Status give_requantized(OnnxSite& site, ValueId y, std::size_t scale) {
+  const DType to = site.has(scale + 1) ? site.dtype(scale + 1) : DType::u8;
+  if (!is_quantized(to)) return site.error("quantizes to " + std::string(name_of(to)) + "; expected u8 or i8");
+  std::optional<ValueId> zero;
+  if (site.has(scale + 1)) {
+    WHET_TRY(zero, of_all(site, "zero", scale + 1));
+  }
+  WHET_TRY(const ValueId by, whole_scale(site, scale));
+  return give_quantized(site, y, by, zero, to);
+}
+
+/// Inputs (x, its scale and zero point, the result's two), between which `compute` stands.
+template <typename Compute>
+Status give_between(OnnxSite& site, const Compute& compute) {
+  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3}, 5));
+  WHET_TRY(const ValueId x, dequantized(site, 0));
+  WHET_TRY(const ValueId y, compute(x));
+  return give_requantized(site, y, 3);
+}
+
+/// A product of integers as f32, by the scales of its factors; and a bias where input `bias` is one.
+Status give_float(OnnxSite& site, ValueId product, ValueId left, ValueId right, std::size_t bias) {
+  WHET_TRY(const ValueId scale, site.add("scales", BinaryOperator{BinaryKind::mul}, {left, right}));
+  WHET_TRY(ValueId y, site.add("float", CastOperator{DType::f32}, {product}));
+  if (!site.has(bias)) return site.give(BinaryOperator{BinaryKind::mul}, {y, scale});
+  WHET_TRY(y, site.add("rescaled", BinaryOperator{BinaryKind::mul}, {y, scale}));
+  return site.give(BinaryOperator{BinaryKind::add}, {y, site.in(bias)});
+}
+
 }  // namespace
 
 /// x / scale in the type that "precision" names, else in that of the scale; to u8 or i8, as "output_dtype" or the zero
@@ -188,28 +270,12 @@ Status import_dequantize_linear(OnnxSite& site) {
   return site.give(CastOperator{to}, {x});
 }
 
-/// To u8, with the scale and the zero point that the values themselves ask for.
 Status import_dynamic_quantize_linear(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  const DType dtype = site.dtype(0);
-  std::vector<std::int64_t> axes;
-  for (std::size_t d = 0; d < site.rank(0); ++d) axes.push_back(static_cast<std::int64_t>(d));
-  const ValueId none = site.add_scalar("none", dtype, 0);
-  WHET_TRY(ValueId top, site.add("top", ReduceOperator{ReduceKind::max, axes, false}, {site.in(0)}));
-  WHET_TRY(ValueId bottom, site.add("bottom", ReduceOperator{ReduceKind::min, axes, false}, {site.in(0)}));
-  WHET_TRY(top, site.add("top_positive", BinaryOperator{BinaryKind::max}, {top, none}));
-  WHET_TRY(bottom, site.add("bottom_negative", BinaryOperator{BinaryKind::min}, {bottom, none}));
-  WHET_TRY(const ValueId span, site.add("span", BinaryOperator{BinaryKind::sub}, {top, bottom}));
-  const ValueId steps = site.add_scalar("steps", dtype, 255);
-  WHET_TRY(const ValueId scale, site.add("scale", BinaryOperator{BinaryKind::div}, {span, steps}));
-  WHET_TRY(ValueId zero, site.add("zero_exact", BinaryOperator{BinaryKind::div}, {bottom, scale}));
-  WHET_TRY(zero, site.add("zero_positive", UnaryOperator{UnaryKind::neg}, {zero}));
-  WHET_TRY(zero, site.add("zero_saturated", ClipOperator{0, 255}, {zero}));
-  WHET_TRY(zero, site.add("zero_rounded", UnaryOperator{UnaryKind::round}, {zero}));
-  WHET_TRY(zero, site.add("zero", CastOperator{DType::u8}, {zero}));
-  WHET_RETURN_IF_ERROR(site.give(scale, 1));
-  WHET_RETURN_IF_ERROR(site.give(zero, 2));
-  return give_quantized(site, site.in(0), scale, zero, DType::u8);
+  WHET_TRY(const ByItself by, quantization_of(site, site.in(0)));
+  WHET_RETURN_IF_ERROR(site.give(by.scale, 1));
+  WHET_RETURN_IF_ERROR(site.give(by.zero, 2));
+  return give_quantized(site, site.in(0), by.scale, by.zero, DType::u8);
 }
 
 Status import_matmul_integer(OnnxSite& site) {
@@ -258,6 +324,126 @@ Status import_qlinear_conv(OnnxSite& site) {
   WHET_TRY(scales.result, of_all(site, "y_scale", 6));
   WHET_TRY(const ValueId zero, of_all(site, "y_zero", 7));
   return give_rescaled(site, sum, scales, 7, zero);
+}
+
+// ---- ONNX Runtime's own
+
+Status import_qlinear_binary(OnnxSite& site, BinaryKind kind) {
+  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3, 4, 6}, 8));
+  WHET_TRY(const ValueId a, dequantized(site, 0));
+  WHET_TRY(const ValueId b, dequantized(site, 3));
+  WHET_TRY(const ValueId y, site.add("result", BinaryOperator{kind}, {a, b}));
+  return give_requantized(site, y, 6);
+}
+
+Status import_qlinear_sigmoid(OnnxSite& site) {
+  return give_between(site, [&](ValueId x) { return site.add("sigmoid", UnaryOperator{UnaryKind::sigmoid}, {x}); });
+}
+
+Status import_qlinear_leaky_relu(OnnxSite& site) {
+  WHET_TRY(const double alpha, site.number("alpha", 0.01));
+  return give_between(site, [&](ValueId x) { return site.add("leaky_relu", LeakyReluOperator{alpha}, {x}); });
+}
+
+/// Over one axis, as the standard has it from operator set 13 on.
+Status import_qlinear_softmax(OnnxSite& site) {
+  WHET_TRY(const std::int64_t opset, site.integer("opset", 13));
+  WHET_TRY(const std::int64_t given, site.integer("axis", opset < 13 ? 1 : -1));
+  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3}, 5));
+  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
+  if (opset < 13 && axis + 1 != static_cast<std::int64_t>(site.rank(0))) {
+    return site.error("softmax over several dimensions is not supported");
+  }
+  return give_between(site, [&](ValueId x) { return site.add("softmax", SoftmaxOperator{axis, false}, {x}); });
+}
+
+Status import_qlinear_global_average_pool(OnnxSite& site) {
+  WHET_TRY(const bool channels_last, site.flag("channels_last", false));
+  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3}, 5));
+  const auto rank = static_cast<std::int64_t>(site.rank(0));
+  if (rank < 3) return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected an image");
+  ReduceOperator mean{ReduceKind::mean, {}, true};
+  for (std::int64_t d = channels_last ? 1 : 2; d < (channels_last ? rank - 1 : rank); ++d) mean.axes.push_back(d);
+  return give_between(site, [&](ValueId x) { return site.add("mean", mean, {x}); });
+}
+
+/// (the result's scale and zero point, then each part with its own)
+Status import_qlinear_concat(OnnxSite& site) {
+  const std::size_t parts = site.input_count() / 3;
+  WHET_RETURN_IF_ERROR(expect_given(site, {0, 2, 3}, 2 + 3 * std::max<std::size_t>(parts, 1)));
+  WHET_RETURN_IF_ERROR(site.expect_attribute("axis"));
+  WHET_TRY(const std::int64_t given, site.integer("axis", 0));
+  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(2)));
+  std::vector<ValueId> list;
+  for (std::size_t i = 2; i < site.input_count(); i += 3) {
+    if (!site.has(i) || !site.has(i + 1)) return site.error("input " + std::to_string(i) + " or its scale is left out");
+    WHET_TRY(const ValueId part, dequantized(site, i));
+    list.push_back(part);
+  }
+  WHET_TRY(const ValueId y, site.add("concat", ConcatOperator{axis}, list));
+  return give_requantized(site, y, 0);
+}
+
+/// alpha * a * b + c, where c counts in units of the product of the scales; f32 where the result has no scale.
+Status import_qgemm(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3, 4}, 9));
+  MatMulOperator op;
+  WHET_TRY(op.transpose_a, site.flag("transA", false));
+  WHET_TRY(op.transpose_b, site.flag("transB", false));
+  WHET_TRY(const double alpha, site.number("alpha", 1));
+  if (site.rank(0) != 2 || site.rank(3) != 2) {
+    return site.error("multiplies " + to_string(site.type(site.in(0))) + " and " + to_string(site.type(site.in(3))) +
+                      "; expected two matrices");
+  }
+  const auto b_along = [&](const char* part, std::size_t i) {
+    return along(site, part, i, site.shape(3), op.transpose_b ? 0 : 1);
+  };
+  WHET_TRY(const ValueId a, centred_input(site, 0, 2, [&] { return of_all(site, "zero", 2); }));
+  WHET_TRY(const ValueId b, centred_input(site, 3, 5, [&] { return b_along("zero", 5); }));
+  WHET_TRY(ValueId sum, site.add("matmul", op, {a, b}));
+  if (site.has(6)) {
+    if (site.dtype(6) != DType::i32) return site.error("adds " + to_string(site.type(site.in(6))) + "; expected i32");
+    WHET_TRY(sum, site.add("sum", BinaryOperator{BinaryKind::add}, {sum, site.in(6)}));
+  }
+  WHET_TRY(ValueId scale, whole_scale(site, 1));
+  WHET_TRY(ValueId b_scale, along(site, "b_scale", 4, site.type(sum).shape, 1));
+  WHET_TRY(b_scale, site.cast("scale_float", b_scale, DType::f32));
+  if (alpha != 1) {
+    WHET_TRY(scale,
+             site.add("alpha", BinaryOperator{BinaryKind::mul}, {scale, site.add_scalar("by", DType::f32, alpha)}));
+  }
+  if (!site.has(7)) return give_float(site, sum, scale, b_scale, 9);
+  WHET_TRY(scale, site.add("scales", BinaryOperator{BinaryKind::mul}, {scale, b_scale}));
+  WHET_TRY(ValueId y, site.add("float", CastOperator{DType::f32}, {sum}));
+  WHET_TRY(y, site.add("rescaled", BinaryOperator{BinaryKind::mul}, {y, scale}));
+  return give_requantized(site, y, 7);
+}
+
+/// (a, b, their scales, their zero points, a bias)
+Status import_matmul_integer_to_float(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(4, 7));
+  WHET_TRY(const ValueId a, centred_matrix(site, 0, 4, false));
+  WHET_TRY(const ValueId b, centred_matrix(site, 1, 5, true));
+  WHET_TRY(const ValueId left, along_matrix(site, "a_scale", 2, site.shape(0), false));
+  WHET_TRY(const ValueId right, along_matrix(site, "b_scale", 3, site.shape(1), true));
+  WHET_TRY(const ValueId product, add_matmul(site, a, b));
+  return give_float(site, product, left, right, 6);
+}
+
+/// (a in floats, b, its scale and zero point, a bias): a is quantized by the values that it has.
+Status import_dynamic_quantize_matmul(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 5));
+  if (site.dtype(0) != DType::f32) {
+    return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected f32");
+  }
+  WHET_TRY(const ByItself by, quantization_of(site, site.in(0)));
+  WHET_TRY(ValueId a, site.add("divided", BinaryOperator{BinaryKind::div}, {site.in(0), by.scale}));
+  WHET_TRY(a, saturated(site, a, by.zero, DType::u8));
+  WHET_TRY(a, centred(site, a, by.zero));
+  WHET_TRY(const ValueId b, centred_matrix(site, 1, 3, true));
+  WHET_TRY(const ValueId right, along_matrix(site, "b_scale", 2, site.shape(1), true));
+  WHET_TRY(const ValueId product, add_matmul(site, a, b));
+  return give_float(site, product, by.scale, right, 4);
 }
 
 }  // namespace whet

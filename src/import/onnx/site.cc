@@ -152,7 +152,7 @@ Status OnnxSite::import() {
 }
 
 Status OnnxSite::import_standard() {
-  const OnnxImporter* importer = node_.domain.empty() ? find_importer(node_.op, opset()) : nullptr;
+  const OnnxImporter* importer = find_importer(node_.domain, node_.op, opset());
   if (importer == nullptr) {
     return error("this operator is not supported in operator set " + std::to_string(opset()) + ": " +
                  (node_.domain.empty() ? "" : node_.domain + ".") + node_.op);

@@ -36,6 +36,10 @@ inline In fed(Tensor value) {
   in.is_fed = true;
   return in;
 }
+/// An input of these values, which the user feeds.
+inline In f32_fed(Shape shape, const std::vector<double>& values) {
+  return fed(Tensor::of(DType::f32, std::move(shape), values));
+}
 inline In left_out() { return TensorType{DType::f32, {-7}}; }
 
 using Attributes = std::vector<OnnxAttribute>;
@@ -44,11 +48,14 @@ inline OnnxAttribute set(const char* name, const char* text) { return {name, std
 inline OnnxAttribute set(const char* name, double value) { return {name, value}; }
 inline OnnxAttribute set(const char* name, int value) { return {name, static_cast<std::int64_t>(value)}; }
 
+/// `op`: of the standard, or behind the name of its domain ("com.microsoft.FusedConv").
 inline OnnxModel one_node(const std::string& op, int opset, const std::vector<In>& inputs, Attributes attributes,
                           int outputs = 1) {
   OnnxModel model;
   model.opset = opset;
-  OnnxNode node{"n", op, "", {}, {}, std::move(attributes)};
+  const std::size_t dot = op.rfind('.');
+  OnnxNode node{"n", op.substr(dot + 1),   op.substr(0, dot == std::string::npos ? 0 : dot), {},
+                {},  std::move(attributes)};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string name(1, static_cast<char>('a' + i));
     if (inputs[i].type.shape == Shape{-7}) {
