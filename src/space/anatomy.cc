@@ -51,6 +51,12 @@ std::vector<bool> feeding(const ComputeDag& dag, OpId op) {
   return feeds;
 }
 
+int loads_of(const Expr& body) {
+  int loads = 0;
+  for_each(body, [&](const Expr& part) { loads += std::holds_alternative<Load>(part->kind); });
+  return loads;
+}
+
 /// The index counts along the last reduce axis through pieces that each hold a vector and more, one for each index of
 /// the last axis: s*64 + r for r in 64.
 bool goes_through_pieces(const Element& element, const Expr& index) {
@@ -138,7 +144,9 @@ bool cheap_to_inline(const LoopTree& tree, OpId op) {
   const ComputeDag& dag = tree.dag;
   if (is_output(dag, op) || dag.op(op).element().reducer || nodes_when_inlined(tree, op) > kMostNodes) return false;
   const int reads = reads_of(tree, op);
-  const double cost = body_cost(dag.op(op).element().body);
+  const Expr& body = dag.op(op).element().body;
+  // Arithmetic on integers may be that of an index, which costs nothing; sums of what is read do.
+  const double cost = is_float(body->dtype) ? body_cost(body) : std::max(body_cost(body), loads_of(body) - 1.0);
   if (reads == 1) {
     // A reduction with the same number of elements reads each value once; one over a window reads it many times.
     const Element& element = dag.op(readers_of(tree, op).front()).element();

@@ -1,6 +1,8 @@
 #include "space/row_nest.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "space/anatomy.h"
 #include "space/element_nest.h"
@@ -23,6 +25,14 @@ LoopId loop_along(const Scheduler& s, OpId op) {
           s.tree().loop(loop).kind == LoopKind::serial && !is_frozen(s.tree(), loop))
         last = loop;
   return last.valid() && extent_of(s.tree(), last) >= 4 ? last : LoopId();
+}
+
+/// So many reduced elements a step: all where they fill three quarters of a vector of 2^n lanes, which is what the code
+/// generator rounds them up to; it loads what fills less element by element.
+std::int64_t reduced_step(std::int64_t extent, std::int64_t step) {
+  if (extent > step) return step;
+  const auto whole = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(extent)));
+  return 4 * extent >= 3 * 2 * whole ? extent : whole;
 }
 
 /// Weights that are read elsewhere than along the reduction, in whose vectors they would be gathered, are packed.
@@ -77,6 +87,7 @@ void vectorize_rows(Scheduler& s, OpId op, std::int64_t step, std::int64_t most_
   }
   LoopId steps, inner = along;
   const bool reduced = along.valid() && is_reduce(s.tree(), along);
+  if (reduced) step = reduced_step(extent_of(s.tree(), along), step);
   if (along.valid() && extent_of(s.tree(), along) > step) {
     const Scheduler::Pair pair = s.split(along, step, reduced ? Tail::guard : Tail::overlap);
     steps = pair.outer, inner = pair.inner;
