@@ -1,5 +1,6 @@
 #include "space/space.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -93,21 +94,32 @@ TEST(WinogradSpace, HoldsSchedulesOfBothTileSizesWithAndWithoutBlocks) {
   }
   EXPECT_EQ(seen.size(), 4u);
 }
+/// 3x3 and of stride 1, of pictures of `side` x `side`.
+std::string convolution(int images, int side, int channels) {
+  return fmt::format(R"(
+x = PLACEHOLDER [{0}, {1}, {1}, {3}]
+w = PLACEHOLDER [3, 3, {3}, {3}] const
+conv(n, oh, ow, oc) += (x[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, oc]) for n in {0}, oh in {2}, ow in {2}, oc in {3}, rh in 3, rw in 3, rc in {3}  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel
+return conv
+)",
+                     images, side + 2, side, channels);
+}
+TEST(WinogradSpace, PrefersBlocksWhereTilesOutweighTheWeights) {
+  const auto rows = [](int images, int side, int channels) {
+    return winograd_sketch(dag(convolution(images, side, channels).c_str()), avx512())->preferred.at("rows").front();
+  };
+  EXPECT_GT(rows(1, 56, 32), 0) << "the weights stay in the cache";
+  EXPECT_EQ(rows(1, 28, 128), 0);
+  EXPECT_GT(rows(8, 56, 128), 0);
+  EXPECT_GT(rows(128, 56, 64), 0);
+}
 TEST(WinogradSpace, PrefersWhatItAllows) {
   for (const int side : {7, 14, 20, 28, 56})
     for (const int channels : {64, 96, 128, 512}) {
-      const std::string n = std::to_string(side), in = std::to_string(side + 2), c = std::to_string(channels);
-      const ComputeDag conv =
-          dag(("x = PLACEHOLDER [1, " + in + ", " + in + ", " + c + "]\nw = PLACEHOLDER [3, 3, " + c + ", " + c +
-               "] const\nconv(n, oh, ow, oc) += (x[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, "
-               "oc]) for n in 1, oh in " +
-               n + ", ow in " + n + ", oc in " + c + ", rh in 3, rw in 3, rc in " + c +
-               "  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel\n"
-               "return conv\n")
-                  .c_str());
+      const ComputeDag conv = dag(convolution(1, side, channels).c_str());
       for (const auto& sketch : {tile_sketch(conv, avx512()), winograd_sketch(conv, avx512())}) {
-        ASSERT_TRUE(sketch) << n << " " << c;
-        EXPECT_TRUE(is_within(*sketch, sketch->preferred)) << sketch->name << " of " << n << "x" << n << "x" << c;
+        ASSERT_TRUE(sketch) << side << " " << channels;
+        EXPECT_TRUE(is_within(*sketch, sketch->preferred)) << sketch->name << " of " << side << " " << channels;
       }
     }
 }
@@ -339,6 +351,27 @@ return t
   vector rc in 32  # rfactor
     t  # w packed
 )");
+}
+/// The code generator rounds lanes up to a power of two, and loads element by element what fills less than 3/4 of that.
+TEST(DefaultSchedule, OfAReductionTakesStepsThatFillVectors) {
+  const auto sums = [](const std::string& columns) {
+    return default_tree(("x = PLACEHOLDER [64, " + columns + "]\ns(i) += x[i, r] for i in 64, r in " + columns +
+                         "  # reduce\nreturn s\n")
+                            .c_str());
+  };
+  EXPECT_NE(sums("48").find("vector r in 48"), std::string::npos) << sums("48");
+  EXPECT_NE(sums("47").find("for r.0 in 2  # 47 by 32, guard"), std::string::npos) << sums("47");
+  EXPECT_NE(sums("9").find("for r.0 in 2  # 9 by 8, guard"), std::string::npos) << sums("9");
+}
+/// A sum of eight integers costs as much as one of floats: what reads it eight times does not compute it eight times.
+TEST(DefaultSchedule, OfSumsOfIntegersComputesEachOnce) {
+  std::string terms;
+  for (int k = 0; k < 8; ++k) terms += (k == 0 ? "" : "+") + ("x[((i*8)+" + std::to_string(k) + "), c]");
+  const std::string tree = default_tree(
+      ("x = PLACEHOLDER [64, 32] i64\ntotal(i, c): i64 = (" + terms + ") for i in 8, c in 32  # elementwise\n" +
+       "y(i, c): i64 = (total[i, c]*total[floordiv(i, 2), c]) for i in 8, c in 32  # elementwise\nreturn y\n")
+          .c_str());
+  EXPECT_NE(tree.find("total"), std::string::npos) << tree;
 }
 /// What a place asks of its remainder is known where a step holds a whole group.
 TEST(DefaultSchedule, OfGroupsHoldsEachInAStep) {

@@ -87,10 +87,11 @@ bool fills_blocks(const Problem& p, const Tile& tile) {
 std::int64_t best_order(const Problem& p, const Tile& tile, const Target& target) {
   const std::int64_t channel_tiles = ceil_div(p.extent(p.vec), tile.oc);
   if (p.tiling.depthwise) {
-    // A small image's column of channels stays in the first level while all its taps pass.
-    const bool small = p.extent(p.y) * p.extent(p.x) <= 64;
-    const double l1 = static_cast<double>(target.l1_bytes);
-    return small && p.weight_bytes > l1 / 2 ? channels_then_pixels : pixels_then_channels;
+    // The rows that neighbouring taps share stay in the first level while one tile's column of channels passes. Workers
+    // that share channels out make the kernels before and after move half of all lines from core to core, which pays
+    // for small images alone; and a few tiles share the lines of a pixel too closely.
+    const bool small = p.extent(p.y) * p.extent(p.x) <= 64 && p.weight_bytes > static_cast<double>(target.l1_bytes) / 2;
+    return small || (p.threads == 1 && channel_tiles > 4) ? channels_then_pixels : pixels_then_channels;
   }
   const bool many = channel_tiles >= 2 * p.threads;
   if (!p.list && passes_through(p.weight_bytes, target) && many) return channels_then_pixels;

@@ -11,7 +11,7 @@ namespace {
 
 ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 
-Target avx512() { return *parse_target("cpu -mcpu=sapphirerapids -threads=2"); }
+Target avx512(int threads = 2) { return *parse_target(fmt::format("cpu -mcpu=sapphirerapids -threads={}", threads)); }
 
 /// A 3x3 convolution of a picture of 28 x 28 that keeps its size.
 std::string convolution(int channels, int filters, int dilation) {
@@ -26,8 +26,8 @@ return conv
                      channels, filters, dilation, padded, end);
 }
 
-std::string preferred(const std::string& text) {
-  const std::optional<Sketch> sketch = tile_sketch(dag(text), avx512());
+std::string preferred(const std::string& text, int threads = 2) {
+  const std::optional<Sketch> sketch = tile_sketch(dag(text), avx512(threads));
   if (!sketch) return "no sketch";
   std::string said;
   for (const auto& [name, choice] : sketch->preferred) said += fmt::format("{}={} ", name, choice.front());
@@ -125,15 +125,22 @@ TEST(TileSpace, HasTilesThatFitOddNumbersOfRows) {
   EXPECT_EQ((Tiling{.oc = 64, .ow = 197}.ow_options()),
             (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 18, 20, 22, 25, 28}));
 }
-TEST(TileDefault, OfWideDepthwiseRowsIsTall) {
-  const char* const text = R"(
+std::string depthwise(int channels) {
+  return fmt::format(R"(
 x = PLACEHOLDER [1, 58, 58, {0}]
 w = PLACEHOLDER [3, 3, {0}] const
 dw(n, y, x_, c) += (x[n, (y + rh), (x_ + rw), c]*w[rh, rw, c]) for n in 1, y in 56, x_ in 56, c in {0}, rh in 3, rw in 3  # depthwise n:batch y:row x_:column c:channel rh:tap rw:tap
 return dw
-)";
-  const std::string wide = preferred(fmt::format(fmt::runtime(text), 144)),
-                    narrow = preferred(fmt::format(fmt::runtime(text), 16));
+)",
+                     channels);
+}
+TEST(TileDefault, OfDepthwiseChannelsKeepsOneTilesColumnInTheFirstLevelWhereOneWorkerHasAll) {
+  EXPECT_NE(preferred(depthwise(144), 1).find("order=2 "), std::string::npos);
+  EXPECT_NE(preferred(depthwise(32), 1).find("order=0 "), std::string::npos) << "two tiles share lines";
+  EXPECT_NE(preferred(depthwise(144), 2).find("order=0 "), std::string::npos);
+}
+TEST(TileDefault, OfWideDepthwiseRowsIsTall) {
+  const std::string wide = preferred(depthwise(144)), narrow = preferred(depthwise(16));
   EXPECT_NE(wide.find("oh=4 "), std::string::npos) << wide;
   EXPECT_NE(narrow.find("oh=1 "), std::string::npos) << narrow;
 }
