@@ -78,13 +78,13 @@ TerminalSize terminal_size() {
 }
 
 std::string phases_text(const TunePhases& phases, double total) {
-  const double named = phases.propose + phases.measure + phases.check + phases.confirm + phases.record + phases.learn;
+  const double named =
+      phases.propose + phases.measure + phases.check + phases.confirm + phases.record + phases.learn + phases.finals;
   return fmt::format(
       "Time: propose {:.1f} s, measure {:.1f} s (building {:.1f} s of processes' time, running {:.1f} s), check {:.1f} "
-      "s, "
-      "confirm {:.1f} s, record {:.1f} s, learn {:.1f} s, other {:.1f} s\n",
+      "s, confirm {:.1f} s, record {:.1f} s, learn {:.1f} s, finals {:.1f} s, other {:.1f} s\n",
       phases.propose, phases.measure, phases.building, phases.running, phases.check, phases.confirm, phases.record,
-      phases.learn, std::max(0.0, total - named));
+      phases.learn, phases.finals, std::max(0.0, total - named));
 }
 
 std::string gain_text(const TaskProgress& task) {

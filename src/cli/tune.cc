@@ -212,6 +212,7 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   Json time = Json::object();
   time.set("propose", phases.propose).set("measure", phases.measure).set("check", phases.check);
   time.set("confirm", phases.confirm).set("record", phases.record).set("learn", phases.learn);
+  time.set("finals", phases.finals);
   time.set("building", phases.building).set("running", phases.running);
   Json out = Json::object();
   out.set("records", records).set("trials", progress.trials).set("seconds", progress.seconds);

@@ -77,6 +77,8 @@ class TaskTuning {
   const TaskProgress& progress() const { return progress_; }
   /// Brings the best times in `progress` up to date.
   void refresh(const Records&);
+  /// Where it stands, its times as the clock said when they were measured last.
+  TaskProgress by_the_clock(const Records&) const;
 
  private:
   TaskTuning(const Task&, int id, const Target&, const TuneOptions&, std::shared_ptr<CostModel>);

@@ -22,6 +22,8 @@ constexpr std::size_t kFinalists = 4;
 constexpr double kNear = 1.04, kMatters = 0.005;
 /// Of a batch's trials that would be the best so many at a time are measured in turn with it.
 constexpr std::size_t kChallengers = 2;
+/// So much longer than the champion's is a challenger's first burst that a second one is not worth its time.
+constexpr double kClearLead = 1.01;
 /// A winner that loses makes room for the next ones this often.
 constexpr int kConfirmations = 6;
 /// Seconds that comparing one task's fastest takes, and the largest part of a run that all together may take.
@@ -99,7 +101,10 @@ class Tuner {
       watch_sentinel();
       report(*id);
     }
+    const double searching = progress_.phases.confirm;
     WHET_RETURN_IF_ERROR(confirm_all());
+    progress_.phases.finals = progress_.phases.confirm - searching;
+    progress_.phases.confirm = searching;
     WHET_RETURN_IF_ERROR(file_.sync());
     return summary(-1);
   }
@@ -255,11 +260,13 @@ class Tuner {
         lucky.push_back(trials[i]);
       }
       if (!options_.confirm || lucky.empty()) return ok_status();
+      const Outcome lost{OutcomeCode::device_lost, "interrupted before it was compared"};
+      if (interrupted() && !champion) return lucky[0]->measured.outcome = lost, ok_status();
       std::vector<std::string> steps;
       for (const Trial* trial : lucky) steps.push_back(trial->steps);
       if (champion) steps.push_back(champion->steps);
-      std::vector<Outcome> seen(steps.size(), Outcome{OutcomeCode::device_lost, "interrupted before it was compared"});
-      if (!interrupted()) seen = champion ? compare(task, steps) : time_first(task, *lucky[0]);
+      std::vector<Outcome> seen(steps.size(), lost);
+      if (!interrupted()) seen = champion ? challenge(task, steps) : time_first(task, *lucky[0]);
       if (champion) {
         WHET_TRY(const bool stands, stands_after(task, *champion, seen.back()));
         if (!stands && !says_nothing(seen.back().code)) continue;
@@ -307,16 +314,20 @@ class Tuner {
   /// right answers before it is written down; then so are the slower ones.
   Status judge(TaskTuning& task, std::vector<Trial*> waiting, Trials& done) {
     std::set<const Trial*> compared;
-    for (bool right = false; !waiting.empty(); waiting.pop_back()) {
-      if (!right) WHET_RETURN_IF_ERROR(measure_in_turn(task, waiting, compared));
+    bool settled = false;  // the rest is slower than the one that was right, or than the one an interrupt took away
+    for (; !waiting.empty(); waiting.pop_back()) {
+      if (!settled) WHET_RETURN_IF_ERROR(measure_in_turn(task, waiting, compared));
       Trial& fastest = *waiting.back();
-      const std::optional<Champion> champion = right ? std::nullopt : champion_of(task);
-      if (!right && fastest.measured.outcome.best_seconds() < (champion ? champion->seconds : kInfinity)) {
-        right = check(task, fastest.steps, fastest.measured.outcome);
-        if (right && options_.confirm) crown(task, fastest);
+      const std::optional<Champion> champion = champion_of(task);
+      if (!settled && fastest.measured.outcome.best_seconds() < (champion ? champion->seconds : kInfinity)) {
+        settled = check(task, fastest.steps, fastest.measured.outcome);
+        if (settled && options_.confirm) crown(task, fastest);
       }
       // Interrupted while it was checked or compared: it is as if it had not been tried.
-      if (fastest.measured.outcome.code == OutcomeCode::device_lost) continue;
+      if (fastest.measured.outcome.code == OutcomeCode::device_lost) {
+        settled = settled || !champion;
+        continue;
+      }
       WHET_RETURN_IF_ERROR(remember(task, fastest));
       done.push_back(fastest);
     }
@@ -367,7 +378,7 @@ class Tuner {
     model_->fit_if_grown();
     task.refresh(file_.records());
     progress_.trials += static_cast<std::int64_t>(trials.size());
-    for (const Trial& trial : trials) round_best_ = std::min(round_best_, trial.measured.outcome.best_seconds());
+    for (const Trial& trial : trials) round_best_ = std::min(round_best_, trial.measured.outcome.clock_seconds());
   }
 
   /// The best is checked where it was not yet: in an earlier run (which is not in the file), or because it became the
@@ -516,7 +527,21 @@ class Tuner {
   /// Times schedules in turn; where the champion is one of them, it gives all their pace.
   std::vector<Outcome> compare(const TaskTuning& task, const std::vector<std::string>& steps, int bursts = 2) {
     const Timed timed(*this, progress_.phases.confirm);
-    std::vector<Outcome> seen = measurer_.compare(task.measure_task(), steps, bursts);
+    return with_pace(task, steps, bursts, measurer_.compare(task.measure_task(), steps, bursts));
+  }
+  /// The same of challengers and the champion, the last of them: only while it does not clearly lead.
+  std::vector<Outcome> challenge(const TaskTuning& task, const std::vector<std::string>& steps) {
+    const Timed timed(*this, progress_.phases.confirm);
+    std::vector<Outcome> seen = measurer_.compare(task.measure_task(), steps, 1);
+    const auto is_behind = [&](const Outcome& challenger) {
+      return !challenger.ok() || challenger.best_seconds() > kClearLead * seen.back().best_seconds();
+    };
+    if (!std::all_of(seen.begin(), seen.end() - 1, is_behind))
+      add_figures(seen, measurer_.compare(task.measure_task(), steps, 1));
+    return with_pace(task, steps, 1, std::move(seen));
+  }
+  std::vector<Outcome> with_pace(const TaskTuning& task, const std::vector<std::string>& steps, int bursts,
+                                 std::vector<Outcome> seen) {
     const std::optional<Champion> champion = champion_of(task);
     const auto at = champion ? std::find(steps.begin(), steps.end(), champion->steps) : steps.end();
     if (at == steps.end()) return seen;
@@ -556,7 +581,7 @@ class Tuner {
 
   TuneProgress summary(int id) {
     progress_.tasks.clear();
-    for (const TaskTuning& task : tasks_) progress_.tasks.push_back(task.progress());
+    for (const TaskTuning& task : tasks_) progress_.tasks.push_back(task.by_the_clock(file_.records()));
     progress_.task = id;
     progress_.next_task = next_task().value_or(-1);
     progress_.seconds = now() - start_;

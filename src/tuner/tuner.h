@@ -37,7 +37,8 @@ struct TuneOptions {
   std::function<double()> clock;      ///< seconds, never backwards; empty: the machine's
 };
 
-/// Where one task stands.
+/// Where one task stands. Times that are reported are by the clock; those that rank, in records, are at the pace of the
+/// task's first.
 struct TaskProgress {
   std::string name;
   int id = 0;  ///< its number in the network
@@ -58,6 +59,7 @@ struct TaskProgress {
 /// Where the time of a run went, in seconds of wall time.
 struct TunePhases {
   double propose = 0, measure = 0, check = 0, confirm = 0, record = 0, learn = 0;
+  double finals = 0;                 ///< comparisons when the search has ended; `confirm` has those before
   double building = 0, running = 0;  ///< of the measured time, as the builders' and the runner's processes count it
 };
 

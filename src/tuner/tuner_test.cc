@@ -262,9 +262,9 @@ TEST(Footprint, IsLaidOutAsFarAsCachesReach) {
   Target target;
   target.l3_bytes = 40 << 20;
   EXPECT_EQ(laid_out(30 << 20, target), 30 << 20);
-  EXPECT_EQ(laid_out(500 << 20, target), 50 << 20);
+  EXPECT_EQ(laid_out(500 << 20, target), 160 << 20);
   target.l3_bytes = 0, target.l2_bytes = 1 << 20, target.threads = 4;
-  EXPECT_EQ(laid_out(500 << 20, target), 5 << 20) << "a board without a third level";
+  EXPECT_EQ(laid_out(500 << 20, target), 16 << 20) << "a board without a third level";
 }
 TEST(ShapeDistance, IsZeroForTheSameShapeAndGrowsWithRatios) {
   EXPECT_EQ(shape_distance("[\"a\",1,56,64]", "[\"a\",1,56,64]"), 0);
@@ -312,6 +312,18 @@ TEST_F(TuneTest, FindsTheFastestOnAMachineThatIsSlowEveryOtherMinute) {
   const auto read = read_records(path_);
   for (const Record& record : read->records.all()) slowest_record = std::max(slowest_record, record.outcome.pace);
   EXPECT_NEAR(slowest_record, 1.4, 1e-9);
+}
+TEST_F(TuneTest, ReportsWhatTheClockSaidOnAMachineThatHasBecomeSlow) {
+  FormulaMeasurer* machine = nullptr;
+  FormulaMeasurer measurer([&](const MeasureTask&, const std::string& steps) {
+    return Outcome{OutcomeCode::ok, "", {formula(steps) * (machine->comparisons > 2 ? 1.4 : 1)}, false, 0.001, 0.001};
+  });
+  machine = &measurer;
+  const TuneProgress progress = run(measurer, {.trials = 160, .least_gain = 0}, {tasks_[1]});
+  double fastest = 1;
+  for (const auto& [steps, times] : measurer.measured) fastest = std::min(fastest, formula(steps));
+  EXPECT_NEAR(progress.tasks[0].best_seconds, 1.4 * fastest, 1e-9);
+  EXPECT_NEAR(read_records(path_)->records.best(tasks_[1].key, target_)->record->outcome.best_seconds(), fastest, 1e-9);
 }
 /// The machine's comparisons are disturbed now and then, its measurements are not.
 struct Disturbed : FormulaMeasurer {
@@ -420,6 +432,27 @@ TEST_F(TuneTest, TheFirstToBeatIsRememberedAsItWasCompared) {
     EXPECT_DOUBLE_EQ(progress.tasks[0].best_seconds, measurer.fastest()) << by;
   }
 }
+TEST_F(TuneTest, ChallengersThatClearlyLoseGetOneBurst) {
+  struct Counting : Hasty {
+    Counting() : Hasty(9, 1000, 0.5) {}  // what is tried looks twice as fast as it is
+    std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts) override {
+      if (bursts == 1 && steps.size() > 1) ++contests[steps];
+      return FormulaMeasurer::compare(task, steps, bursts);
+    }
+    std::map<std::vector<std::string>, int> contests;  ///< challengers, the champion behind them
+  };
+  Counting measurer;
+  run(measurer, {.trials = 160, .least_gain = 0}, {tasks_[1]});
+  int lost = 0;
+  for (const auto& [steps, bursts] : measurer.contests) {
+    double fastest = 1;
+    for (std::size_t i = 0; i + 1 < steps.size(); ++i) fastest = std::min(fastest, formula(steps[i]));
+    const bool loses = fastest > 1.01 * formula(steps.back());
+    EXPECT_EQ(bursts, loses ? 1 : 2);
+    lost += loses;
+  }
+  EXPECT_GT(lost, 0);
+}
 TEST_F(TuneTest, ABestThatCrashesWhileItIsComparedIsNoBestAnyMore) {
   struct Crashing : Hasty {
     Crashing() : Hasty(0, 0, 1) {}
@@ -458,6 +491,16 @@ TEST_F(TuneTest, AnInterruptBeforeAComparisonLeavesNothingUncompared) {
   const RecordsRead read = *read_records(path_);
   EXPECT_GE(read.records.size(), 32u);
   for (const Record& record : read.records.all()) EXPECT_GE(record.outcome.best_seconds(), 1e-3);
+}
+TEST_F(TuneTest, AnInterruptBeforeTheFirstComparisonCostsTheFastestAlone) {
+  bool stop = false;
+  FormulaMeasurer measurer([&](const MeasureTask&, const std::string& steps) {
+    stop = true;
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+  });
+  run(measurer, {.interrupted = [&] { return stop; }}, {tasks_[1]});
+  ASSERT_GT(measurer.measured.size(), 2u);
+  EXPECT_EQ(lines(), measurer.measured.size() - 1);
 }
 TEST_F(TuneTest, StopsAtAnInterruptAndKeepsWhatWasMeasured) {
   int asked = 0;
