@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "records/record_line.h"
@@ -26,6 +27,33 @@ std::vector<Group> by_task_and_target(const Records& records) {
     groups[it->second].push_back(&r);
   }
   return groups;
+}
+
+/// A schedule that was tried, in one of the ways of measuring: the line of the trial, and the last one, which counts.
+/// Where there is no schedule, they are the same.
+struct TrialLines {
+  const Record *first, *last;
+};
+std::vector<TrialLines> trials_of(const Group& records) {
+  std::map<std::tuple<std::string, std::string_view, std::string_view, std::string_view, int>, std::size_t> seen;
+  std::vector<TrialLines> trials;
+  for (const Record* record : records) {
+    const Record& r = *record;
+    const bool is_schedule = r.outcome.code != OutcomeCode::instantiation;
+    const auto [found, is_new] =
+        is_schedule ? seen.try_emplace({canonical_key(r.key), r.target, r.steps, r.cache, r.codegen}, trials.size())
+                    : std::pair(seen.end(), true);
+    if (is_new)
+      trials.push_back({&r, &r});
+    else
+      trials[found->second].last = &r;
+  }
+  return trials;
+}
+std::vector<TrialLines> trials_of(const Records& records) {
+  Group all;
+  for (const Record& r : records.all()) all.push_back(&r);
+  return trials_of(all);
 }
 
 const Record* best_of(const Group& group, const Records& records) {
@@ -128,11 +156,13 @@ std::string show(const Records& records) {
   std::vector<std::vector<std::string>> rows = {
       {"Task", "Target", "Sketch", "Best (ms)", "Trials", "Failed", "Measured"}};
   for (const Group& group : by_task_and_target(records)) {
-    const auto failed = std::count_if(group.begin(), group.end(), [](const Record* r) { return !r->outcome.ok(); });
+    const std::vector<TrialLines> trials = trials_of(group);
+    const auto failed =
+        std::count_if(trials.begin(), trials.end(), [](const TrialLines& t) { return !t.last->outcome.ok(); });
     const Record* best = best_of(group, records);
     rows.push_back({group[0]->task.empty() ? group[0]->key : group[0]->task, group[0]->target,
                     best ? best->candidate.sketch : "-",
-                    best ? format("%.4f", best->outcome.best_seconds() * 1e3) : "-", std::to_string(group.size()),
+                    best ? format("%.4f", best->outcome.best_seconds() * 1e3) : "-", std::to_string(trials.size()),
                     std::to_string(failed), best ? best->at : "-"});
   }
   return table(rows, 3);
@@ -183,15 +213,6 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
 }
 
-/// One line a trial: the first of each schedule, and those that are about none.
-std::vector<const Record*> trials_of(const Records& records) {
-  std::set<std::pair<std::string, std::string>> seen;
-  std::vector<const Record*> trials;
-  for (const Record& r : records.all())
-    if (r.steps.empty() || seen.insert({canonical_key(r.key) + r.target, r.steps}).second) trials.push_back(&r);
-  return trials;
-}
-
 }  // namespace
 
 std::vector<RankingQuality> ranking(const Records& records) {
@@ -199,8 +220,8 @@ std::vector<RankingQuality> ranking(const Records& records) {
     std::vector<double> expected, speed;
   };
   std::map<std::pair<int, std::string>, Round> rounds;
-  for (const Record* trial : trials_of(records)) {
-    const Record& r = *trial;
+  for (const TrialLines& trial : trials_of(records)) {
+    const Record& r = *trial.first;
     if (r.round == 0 || r.predicted == 0 || !r.outcome.ok()) continue;
     Round& round = rounds[{r.round, canonical_key(r.key) + r.target}];
     round.expected.push_back(r.predicted);
@@ -221,19 +242,21 @@ std::vector<RankingQuality> ranking(const Records& records) {
 
 RecordStats stats(const Records& records) {
   RecordStats out;
+  Records standing;
   std::set<std::string> tasks;
-  for (const Record* trial : trials_of(records)) {
-    const Record& r = *trial;
+  for (const TrialLines& trial : trials_of(records)) {
+    const Record& r = *trial.first;
     ++out.trials;
     tasks.insert(canonical_key(r.key));
     out.truncated += r.outcome.truncated;
     out.build_seconds += r.outcome.build_seconds;
     out.run_seconds += r.outcome.run_seconds;
-    ++out.outcomes[static_cast<std::size_t>(r.outcome.code)];
+    ++out.outcomes[static_cast<std::size_t>(trial.last->outcome.code)];
+    standing.add(*trial.last);
   }
   out.compared = static_cast<std::int64_t>(records.size()) - out.trials;
   out.tasks = static_cast<std::int64_t>(tasks.size());
-  out.failures = failures(records);
+  out.failures = failures(standing);
   out.ranking = ranking(records);
   return out;
 }

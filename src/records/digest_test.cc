@@ -81,6 +81,27 @@ TEST(Stats, CountAScheduleOnceHoweverOftenItWasMeasured) {
             "measured again: 1\n"
             "   0 ok             3\n");
 }
+TEST(Stats, CountTheScheduleWithoutStepsOnceToo) {
+  EXPECT_EQ(stats(Records({timed("k", "", 3e-3), timed("k", "", 2e-3)})).trials, 1);
+}
+TEST(Stats, CountWhatAComparisonFoundLast) {
+  Record crashed = timed("k", "a", 1);
+  crashed.outcome = {OutcomeCode::crash, "SIGSEGV"};
+  const Records records({timed("k", "a", 3e-3), crashed});
+  EXPECT_EQ(to_text(stats(records)),
+            "1 trials of 1 tasks: build 0.0 s, run 0.0 s, 0 ended early as clearly slower\n"
+            "measured again: 1\n"
+            "   9 crash          1\n"
+            "Failures, most frequent first:\n"
+            "  1 x 9 crash: SIGSEGV\n");
+  EXPECT_NE(show(records).find("  1       1  "), std::string::npos) << "one trial, and it failed";
+}
+TEST(Stats, TellTheWaysOfMeasuringApart) {
+  Record newer = timed("k", "a", 1e-3), warm = timed("k", "a", 1e-3);
+  newer.codegen += 1;
+  warm.cache = "warm";
+  EXPECT_EQ(stats(Records({timed("k", "a", 3e-3), newer, warm})).trials, 3);
+}
 
 TEST(Ranking, ComparesWhatWasExpectedWithWhatWasMeasuredWithinARound) {
   Records records;
