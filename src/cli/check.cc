@@ -77,6 +77,7 @@ Result<Answers> reference_answers(const CheckCommand& command, const InputFiles&
     options.records = {};
     options.place.target.clear();
     options.model.until.clear();
+    options.model.shapes.clear();
     WHET_TRY(Runnable runnable, open_runnable(options, files));
     WHET_TRY(std::vector<Tensor> inputs, inputs_of(runnable.model, options.model, files));
     WHET_TRY(answers.tensors, runnable.model.run(std::move(inputs)));
@@ -95,8 +96,10 @@ Result<Answers> reference_answers(const CheckCommand& command, const InputFiles&
 Result<std::vector<Finding>> compare_outputs(const CheckCommand& command, const InputFiles& files) {
   WHET_TRY(const Answers want, reference_answers(command, files));
   RunnableOptions options = command.runnable;
-  if (options.model.is_compiled() && !command.against.ends_with(".so"))
-    options.model.until.clear();  // it is for the other
+  if (options.model.is_compiled() && !command.against.ends_with(".so")) {
+    options.model.until.clear();  // these are for the other
+    options.model.shapes.clear();
+  }
   WHET_TRY(Runnable runnable, open_runnable(options, files));
   WHET_TRY(std::vector<Tensor> inputs, inputs_of(runnable.model, command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> got, runnable.model.run(std::move(inputs)));

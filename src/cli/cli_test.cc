@@ -110,10 +110,16 @@ TEST(MatchInputs, SaysWhatIsMissingWrongOrTooMuch) {
             "--input: the model has no input \"dta\"; it takes data; did you mean \"data\"?");
   EXPECT_EQ(match_inputs(slots, {{}, {right, right}}, "", 0).error().message,
             "--input: 2 unnamed tensors were given; the model has 1 input");
+  EXPECT_EQ(match_inputs(slots, {{}, {Tensor(DType::f32, {3})}}, "", 0).error().message,
+            "input data: f32[3] was given; the model takes f32[2]");
+  const std::vector<InputSlot> imported = {{"data", {DType::f32, {2}}, true}};
   EXPECT_EQ(
-      match_inputs(slots, {{}, {Tensor(DType::f32, {3})}}, "", 0).error().message,
-      "input data: f32[3] was given; the model takes f32[2]; --shape data=3 binds dimensions that the file leaves "
-      "open");
+      match_inputs(imported, {{}, {Tensor(DType::f32, {3})}}, "", 0).error().message,
+      "input data: f32[3] was given; the model takes f32[2]; where the file leaves dimensions open, --shape data=3 "
+      "binds them");
+  EXPECT_EQ(match_inputs(imported, {{}, {Tensor(DType::f32, {0})}}, "", 0).error().message,
+            "input data: f32[0] was given; the model takes f32[2]")
+      << "no extent is 0";
 }
 
 TEST(Table, StandsInColumnsWhateverTheAlphabet) {

@@ -29,12 +29,14 @@ Tensor filled(const TensorType& type, const std::string& fill, Rng& rng) {
 Result<Tensor> checked(const InputSlot& slot, Tensor tensor) {
   if (tensor.type() == slot.type) return tensor;
   const Shape &given = tensor.shape(), &taken = slot.type.shape;
-  const bool other_extents = tensor.dtype() == slot.type.dtype && given.size() == taken.size();
+  const bool may_bind =
+      slot.is_imported && tensor.dtype() == slot.type.dtype && given.size() == taken.size() && tensor.size() > 0;
   std::string extents;
   for (const std::int64_t extent : given) extents += (extents.empty() ? "" : "x") + std::to_string(extent);
   return Error{
       "input " + slot.name + ": " + to_string(tensor.type()) + " was given; the model takes " + to_string(slot.type) +
-      (other_extents ? "; --shape " + slot.name + "=" + extents + " binds dimensions that the file leaves open" : "")};
+      (may_bind ? "; where the file leaves dimensions open, --shape " + slot.name + "=" + extents + " binds them"
+                : "")};
 }
 
 Error no_such_input(const std::string& name, const std::vector<InputSlot>& slots) {
@@ -128,7 +130,7 @@ Result<FusedGraph> load_fused(const ModelOptions& options, const InputFiles& fil
 
 std::vector<InputSlot> input_slots(const Graph& graph) {
   std::vector<InputSlot> slots;
-  for (ValueId id : graph.inputs) slots.push_back({graph.value(id).name, graph.value(id).type});
+  for (ValueId id : graph.inputs) slots.push_back({graph.value(id).name, graph.value(id).type, true});
   return slots;
 }
 

@@ -55,6 +55,7 @@ Result<FusedGraph> load_fused(const ModelOptions&, const InputFiles& = {});
 struct InputSlot {
   std::string name;
   TensorType type;
+  bool is_imported = false;  ///< --shape may bind other extents
 };
 /// A tensor for each input: named ones by name, unnamed ones in order, the others filled. Errors name the input, what
 /// was found and what would be right.

@@ -27,6 +27,8 @@ Result<Runnable> open_library(const RunnableOptions& options) {
     return Error{options.model.model + ": is compiled already; --records is for a model that is compiled first"};
   if (!options.place.target.empty())
     return Error{options.model.model + ": is compiled already; --target is for a model that is compiled first"};
+  if (!options.model.shapes.empty())
+    return Error{options.model.model + ": is compiled already; --shape is for a model that is compiled first"};
   if (!options.model.until.empty())
     return Error{options.model.model + ": is compiled already; --until is for a model that is compiled first"};
   WHET_TRY(const OpenModelOptions open, open_options(options));
