@@ -141,7 +141,7 @@ Status PlacedKernel::place_arguments(const std::vector<ArgumentSpec>& inputs, bo
     if (is_constant(a)) constant_bytes_ += bytes_of(a.type);
     need += is_constant(a) ? copies * bytes : bytes;
   }
-  arena_ = allocate_pages(need);
+  arena_ = allocate_pages(std::max(need, kHugePage));
   if (!arena_.ok()) return Error{"no memory for " + std::to_string(need) + " bytes of arguments"};
   auto* at = static_cast<std::byte*>(arena_.data);
   buffers_.assign(copies, std::vector<void*>(arguments.size()));

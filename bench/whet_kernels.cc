@@ -137,8 +137,9 @@ class Contest {
     tally_.codegen_seconds.push_back(compiled->codegen_seconds);
     Contender contender{proposal.text, std::move(*compiled)};
     double& fastest = fastest_.emplace(proposal.algorithm, kInfinity).first->second;
-    constexpr double kLook = 0.008, kHopeless = 3;
-    contender.seconds = time(contender, kLook, kHopeless * fastest);
+    // An interrupt makes any kernel of microseconds look hopeless for a run.
+    constexpr double kLook = 0.008, kHopeless = 3, kShort = 1e-3;
+    contender.seconds = time(contender, kLook, std::max(kHopeless * fastest, kShort));
     std::vector<Contender>& list = contenders[proposal.algorithm];
     // A machine that was slow for a while would else choose those that it saw before and after.
     if (!list.empty() && contender.seconds < kInfinity)
