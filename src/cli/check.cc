@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/opened.h"
 #include "cli/table.h"
-#include "import/npy.h"
+#include "import/load_tensors.h"
 #include "json/json.h"
 #include "ops/evaluate_graph.h"
 #include "tensor/compare.h"

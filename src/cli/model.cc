@@ -6,7 +6,7 @@
 
 #include "base/nearest.h"
 #include "cli/options.h"
-#include "import/npy.h"
+#include "import/load_tensors.h"
 
 namespace whet {
 namespace {

@@ -9,9 +9,9 @@
 #include "cli/command.h"
 #include "cli/opened.h"
 #include "cli/table.h"
-#include "import/file.h"
 #include "json/json.h"
 #include "machine/peak.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "cli/command.h"
 #include "cli/opened.h"
-#include "import/npy.h"
 #include "json/json.h"
+#include "tensor_files/npy.h"
 
 namespace whet {
 namespace {

@@ -7,11 +7,11 @@
 #include <limits>
 
 #include "base/testing/random_cases.h"
-#include "import/file.h"
-#include "import/npy.h"
+#include "import/load_tensors.h"
 #include "import/onnx/export.h"
 #include "import/onnx/import_onnx.h"
 #include "import/onnx/importers.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {

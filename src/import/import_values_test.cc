@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "import/import.h"
-#include "import/npy.h"
+#include "import/load_tensors.h"
 #include "import/onnx/export.h"
 #include "ops/evaluate_graph.h"
 #include "tensor/compare.h"

@@ -25,7 +25,7 @@
 #include "compiler/opened_model.h"
 #include "compiler/scratch.h"
 #include "import/import.h"
-#include "import/npy.h"
+#include "import/load_tensors.h"
 #include "machine/detect.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "import/file.h"
 #include "import/onnx/reader.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <map>
 
-#include "import/file.h"
 #include "import/onnx/import_onnx.h"
 #include "import/onnx/testing/one_node.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {

@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "graph/graph.h"
-#include "import/file.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "import/npy.h"
 #include "tensor/tensor.h"
+#include "tensor_files/npy.h"
 
 /// An ONNX file as plain structs: the one place (with export) that sees protobuf is reader.cc.
 namespace whet {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "import/file.h"
 #include "import/import.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {

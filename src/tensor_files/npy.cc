@@ -1,4 +1,4 @@
-#include "import/npy.h"
+#include "tensor_files/npy.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,9 +6,8 @@
 #include <optional>
 
 #include "graph/graph.h"
-#include "import/file.h"
-#include "import/onnx/reader.h"
-#include "import/zip.h"
+#include "tensor_files/file.h"
+#include "tensor_files/zip.h"
 
 namespace whet {
 namespace {
@@ -194,24 +193,6 @@ Result<std::string> format_npz(const std::vector<NamedTensor>& tensors) {
   ZipWriter zip;
   for (const NamedTensor& named : tensors) WHET_RETURN_IF_ERROR(zip.add(named.name + ".npy", format_npy(named.tensor)));
   return std::move(zip).finish();
-}
-
-Result<std::vector<NamedTensor>> load_tensors(const std::string& path) {
-  WHET_TRY(const std::string bytes, read_file(path));
-  if (path.ends_with(".npz")) return parse_npz(bytes, path);
-  if (path.ends_with(".pb")) {
-    WHET_TRY(NamedTensor named, parse_tensor_proto(bytes, path));
-    return std::vector<NamedTensor>{std::move(named)};
-  }
-  if (!path.ends_with(".npy")) return Error{"\"" + path + "\": expected a file ending in .npy, .npz or .pb"};
-  WHET_TRY(Tensor tensor, parse_npy(bytes, path));
-  return std::vector<NamedTensor>{{"", std::move(tensor)}};
-}
-
-Result<Tensor> load_tensor(const std::string& path) {
-  WHET_TRY(std::vector<NamedTensor> tensors, load_tensors(path));
-  if (tensors.size() == 1) return std::move(tensors.front().tensor);
-  return Error{"\"" + path + "\" holds " + std::to_string(tensors.size()) + " tensors; expected one"};
 }
 
 Status save_npy(const std::string& path, const Tensor& tensor) { return write_file(path, format_npy(tensor)); }

@@ -23,10 +23,6 @@ Result<std::vector<NamedTensor>> parse_npz(std::string_view bytes, const std::st
 /// Stored members, as numpy.savez writes them.
 Result<std::string> format_npz(const std::vector<NamedTensor>&);
 
-/// Reads .npy, .npz or a TensorProto .pb, by the ending of the path.
-Result<std::vector<NamedTensor>> load_tensors(const std::string& path);
-/// The one tensor of a file (.npy, .pb, or a .npz with one member).
-Result<Tensor> load_tensor(const std::string& path);
 Status save_npy(const std::string& path, const Tensor&);
 Status save_npz(const std::string& path, const std::vector<NamedTensor>&);
 

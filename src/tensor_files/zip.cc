@@ -1,4 +1,4 @@
-#include "import/zip.h"
+#include "tensor_files/zip.h"
 
 #include <zlib.h>
 

@@ -1,4 +1,4 @@
-#include "import/file.h"
+#include "tensor_files/file.h"
 
 #include <cerrno>
 #include <cstdio>
