@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# scripts/check_map refuses a map that differs from the tree, and passes one that does not. Argument: the source folder.
+set -euo pipefail
+check=$1/scripts/check_map
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+
+# A tree of two rooms, `tensor` a pure one, that is as its map has it.
+tree() {
+  rm -rf "${root:?}"/*
+  mkdir -p "$root"/src/{base,tensor} "$root/docs"
+  cat > "$root/ARCHITECTURE.md" << 'MAP'
+# Map
+[how](docs/how.md#the-second-part), [here](#map), [far](https://example.org/nowhere.md), `[no](link.md)`
+```layers
+0 base
+1 tensor
+only llvm/ tensor
+```
+| room | what it is |
+|---|---|
+| `base` | all |
+| `tensor` P | data |
+MAP
+  printf '# How\n## The second part\n```\n[a](lambda.md)\n```\n[up](../ARCHITECTURE.md) [room](../src/base)\n' > "$root/docs/how.md"
+  echo 'set(all_rooms base tensor)' > "$root/src/CMakeLists.txt"
+  echo 'whet_room(base SOURCES hash.cc TESTS hash_test.cc)' > "$root/src/base/CMakeLists.txt"
+  printf '#include <fstream>\n' > "$root/src/base/hash.cc"
+  printf 'whet_room(tensor\n  SOURCES tensor.cc  # comment\n  DEPENDS base\n  TESTS tensor_test.cc)\n' > "$root/src/tensor/CMakeLists.txt"
+  printf '#include "base/hash.h"\n#include <mutex>\n// getenv\n' > "$root/src/tensor/tensor.cc"
+  printf '#include <fstream>\n' > "$root/src/tensor/tensor_test.cc"
+}
+pass() {
+  "$check" "$root" > "$root/out" 2>&1 && return
+  echo "expected to pass: $1"
+  cat "$root/out"
+  exit 1
+}
+# refuse WORDS: the check fails, and says these words.
+refuse() {
+  if ! "$check" "$root" > "$root/out" 2>&1 && grep -qF -- "$1" "$root/out"; then tree; return; fi
+  echo "expected to be refused with: $1"
+  cat "$root/out"
+  exit 1
+}
+
+tree
+pass "a tree as its map has it"
+mkdir "$root/src/attic"
+echo 'whet_room(attic)' > "$root/src/attic/CMakeLists.txt"
+refuse "the rooms' table lacks attic"
+sed -i 's/^1 tensor$/1 tensor attic/' "$root/ARCHITECTURE.md"
+refuse "the list of layers names attic, and src/ has no such folder"
+echo '| `base` | again |' >> "$root/ARCHITECTURE.md"
+refuse "two rows of base"
+echo 'set(all_rooms base log tensor)' > "$root/src/CMakeLists.txt"
+refuse "all_rooms names log"
+
+for line in '#include <fstream>' '#include <chrono>' '#include <thread>' '#include <unistd.h>' '#include <sys/mman.h>' '#include "base/parallel.h"'; do
+  echo "$line" >> "$root/src/tensor/tensor.cc"
+  refuse "tensor is a pure room and may not include"
+done
+echo 'const char* home = getenv("HOME");' >> "$root/src/tensor/tensor.cc"
+refuse "src/tensor/tensor.cc:4: tensor is a pure room and may not use getenv"
+
+sed -i '/base/d' "$root/src/tensor/tensor.cc"
+refuse "DEPENDS names base"
+echo '#include "base/hash.h"' > "$root/src/tensor/tensor_test.cc"
+sed -i '/base/d' "$root/src/tensor/tensor.cc"
+refuse "DEPENDS names base"
+sed -i '/DEPENDS/d' "$root/src/tensor/CMakeLists.txt"
+refuse "DEPENDS lacks base"
+sed -i 's/DEPENDS base/DEPENDS base TEST_LINK whet_base/' "$root/src/tensor/CMakeLists.txt"
+refuse "TEST_LINK names whet_base"
+rm "$root/src/tensor/CMakeLists.txt"
+refuse "is missing"
+
+echo '[gone](docs/gone.md)' > "$root/README.md"
+refuse "README.md: the link docs/gone.md leads to no file"
+echo '[gone](ARCHITECTURE.md#nothing)' > "$root/README.md"
+refuse "leads to no heading of ARCHITECTURE.md"
+echo '[gone](#nothing)' >> "$root/docs/how.md"
+refuse "docs/how.md: the link #nothing"
