@@ -1,19 +1,15 @@
 #include "passes/dead_code.h"
 
+#include "graph/dead_code.h"
 #include "passes/rewriter.h"
 
 namespace whet {
 
 Result<Graph> remove_dead_code(const Graph& from) {
-  std::vector<bool> needed(from.values.size(), false);
-  for (ValueId id : from.outputs) needed[id.index()] = true;
-  for (std::size_t n = from.nodes.size(); n-- > 0;) {
-    if (!needed[from.nodes[n].output.index()]) continue;
-    for (ValueId id : from.nodes[n].inputs) needed[id.index()] = true;
-  }
+  const std::vector<bool> live = live_nodes(from);
   Rewriter rewriter(from);
-  for (const Node& node : from.nodes) {
-    if (needed[node.output.index()]) WHET_RETURN_IF_ERROR(rewriter.copy(node));
+  for (std::size_t n = 0; n < live.size(); ++n) {
+    if (live[n]) WHET_RETURN_IF_ERROR(rewriter.copy(from.nodes[n]));
   }
   return std::move(rewriter).finish();
 }

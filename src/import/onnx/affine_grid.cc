@@ -50,7 +50,7 @@ Status import_affine_grid(OnnxSite& site) {
     WHET_TRY(const ValueId term, site.add("term", BinaryOperator{BinaryKind::mul}, {factor, places}));
     WHET_TRY(sum, site.add("sum", BinaryOperator{BinaryKind::add}, {sum, term}));
   }
-  return site.give(sum);
+  return site.pass(sum);
 }
 
 }  // namespace whet

@@ -169,7 +169,7 @@ Status give_rotated(OnnxSite& site, std::int64_t heads, const Angles& from) {
   if (three) {
     WHET_TRY(y, join_heads(site, y));
   }
-  return site.give(y);
+  return site.pass(y);
 }
 
 }  // namespace
@@ -213,8 +213,8 @@ Status import_attention(OnnxSite& site) {
   WHET_TRY(k, behind_past(site, 4, k));
   WHET_TRY(v, behind_past(site, 5, v));
   WHET_RETURN_IF_ERROR(check_heads(site, q, k, v));
-  WHET_RETURN_IF_ERROR(site.give(k, 1));
-  WHET_RETURN_IF_ERROR(site.give(v, 2));
+  WHET_RETURN_IF_ERROR(site.pass(k, 1));
+  WHET_RETURN_IF_ERROR(site.pass(v, 2));
   WHET_TRY(const double scale, site.number("scale", 1 / std::sqrt(static_cast<double>(site.type(q).shape[3]))));
   WHET_TRY(ValueId scores, product(site, q, k, true));
   const ValueId factor = site.add_scalar("scale", site.type(scores).dtype, scale);
@@ -231,13 +231,13 @@ Status import_attention(OnnxSite& site) {
   WHET_TRY(scores, site.add("softmax", SoftmaxOperator{3, false}, {scores}));
   if (shown < 0 || shown > 3) return site.error("attribute \"qk_matmul_output_mode\" is " + std::to_string(shown));
   const ValueId stages[] = {raw, biased, soft, scores};
-  WHET_RETURN_IF_ERROR(site.give(stages[shown], 3));
+  WHET_RETURN_IF_ERROR(site.pass(stages[shown], 3));
   if (!three && site.type(v).shape[1] == site.type(q).shape[1]) return site.give(MatMulOperator{}, {scores, v});
   WHET_TRY(ValueId y, product(site, scores, v, false));
   if (three) {
     WHET_TRY(y, join_heads(site, y));
   }
-  return site.give(y);
+  return site.pass(y);
 }
 
 Status import_rotary_embedding(OnnxSite& site) {

@@ -111,14 +111,14 @@ Status OnnxSite::call(const OnnxFunction& function) {
   WHET_TRY(const OnnxScope scope, scope_of(function));
   std::vector<ValueId> inputs = inputs_;
   inputs.resize(body.inputs.size());  // those left out are invalid, and left out in the body too
-  OnnxGraph::ValuesByName around = graph_.exchange_values({});
+  GrowingGraph::ValuesByName around = graph_.exchange_values({});
   const Result<std::vector<ValueId>> outputs = import_body(body, inputs, scope);
   graph_.exchange_values(std::move(around));
   if (!outputs.ok()) return outputs.error();
   for (std::size_t i = 0; i < output_count(); ++i) {
     if (!wants_output(i)) continue;
     if (!(*outputs)[i].valid()) return error("nothing defines output " + quoted(body.outputs[i]) + " of " + node_.op);
-    WHET_RETURN_IF_ERROR(give((*outputs)[i], i));
+    WHET_RETURN_IF_ERROR(pass((*outputs)[i], i));
   }
   return ok_status();
 }

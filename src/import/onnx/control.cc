@@ -15,7 +15,7 @@ Status give_all(OnnxSite& site, const std::vector<ValueId>& values) {
     return site.error("its body has " + std::to_string(values.size()) + " outputs; the node has " +
                       std::to_string(site.output_count()));
   }
-  for (std::size_t i = 0; i < site.output_count(); ++i) WHET_RETURN_IF_ERROR(site.give(values[i], i));
+  for (std::size_t i = 0; i < site.output_count(); ++i) WHET_RETURN_IF_ERROR(site.pass(values[i], i));
   return ok_status();
 }
 
@@ -251,8 +251,8 @@ Status import_loop(OnnxSite& site) {
   std::int64_t round = 0;
   for (; rounds.go_on && round < rounds.most; ++round) {
     WHET_TRY(const std::vector<ValueId> outputs, one_round(site, *body, round, carried));
-    const std::optional<Tensor> condition = site.value_of(outputs[0]);
-    if (!condition || condition->size() != 1) {
+    const Tensor* condition = site.constant(outputs[0]);
+    if (condition == nullptr || condition->size() != 1) {
       return site.error("its condition depends on values; only loops whose number of rounds is known are supported");
     }
     rounds.go_on = condition->get(0) != 0;

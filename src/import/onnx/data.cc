@@ -54,7 +54,7 @@ Status give_slice(OnnxSite& site, const std::vector<std::int64_t>& starts, const
     op.steps[d] = c.count <= 1 ? 1 : c.step;
     op.shape[d] = c.count;
   }
-  if (op.shape == x && op.starts == std::vector<std::int64_t>(x.size(), 0)) return site.give(site.in(0));
+  if (op.shape == x && op.starts == std::vector<std::int64_t>(x.size(), 0)) return site.pass(site.in(0));
   return site.give(op, {site.in(0)});
 }
 
@@ -72,7 +72,7 @@ Status give_pad(OnnxSite& site, const std::vector<std::int64_t>& pads, const std
     op.end[static_cast<std::size_t>(axis)] = pads[i + count];
   }
   const std::vector<std::int64_t> none(rank, 0);
-  if (op.begin == none && op.end == none) return site.give(site.in(0));
+  if (op.begin == none && op.end == none) return site.pass(site.in(0));
   return site.give(op, {site.in(0)});
 }
 
@@ -122,7 +122,7 @@ Status import_concat(OnnxSite& site) {
     inputs.push_back(site.in(i));
   }
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  if (inputs.size() == 1) return site.give(inputs[0]);
+  if (inputs.size() == 1) return site.pass(inputs[0]);
   return site.give(ConcatOperator{axis}, inputs);
 }
 

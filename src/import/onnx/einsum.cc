@@ -307,7 +307,7 @@ Status import_einsum(OnnxSite& site) {
   }
   WHET_RETURN_IF_ERROR(contraction.sum_out(result, wanted));
   WHET_RETURN_IF_ERROR(contraction.reorder(result, output));
-  return site.give(result.value);
+  return site.pass(result.value);
 }
 
 }  // namespace whet

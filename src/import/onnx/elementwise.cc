@@ -129,7 +129,7 @@ Status import_variadic(OnnxSite& site, BinaryKind kind) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
   }
-  if (count == 1) return site.give(site.in(0));
+  if (count == 1) return site.pass(site.in(0));
   WHET_TRY(const ValueId head, chain(site, kind, count - 1));
   return site.give(BinaryOperator{kind}, {head, site.in(count - 1)});
 }
@@ -140,7 +140,7 @@ Status import_mean(OnnxSite& site) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
   }
-  if (count == 1) return site.give(site.in(0));
+  if (count == 1) return site.pass(site.in(0));
   WHET_TRY(const ValueId sum, chain(site, BinaryKind::add, count));
   const ValueId divisor = site.add_scalar("count", site.type(sum).dtype, static_cast<double>(count));
   return site.give(BinaryOperator{BinaryKind::div}, {sum, divisor});
@@ -355,7 +355,7 @@ Status import_where(OnnxSite& site) {
 Status import_cast_like(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   ignore_small_floats(site);
-  if (site.dtype(0) == site.dtype(1)) return site.give(site.in(0));
+  if (site.dtype(0) == site.dtype(1)) return site.pass(site.in(0));
   return site.give(CastOperator{site.dtype(1)}, {site.in(0)});
 }
 
@@ -369,7 +369,7 @@ Status import_cast(OnnxSite& site) {
     return site.error("casts to " + onnx_type_name(to) +
                       "; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL");
   }
-  if (*dtype == site.dtype(0)) return site.give(site.in(0));
+  if (*dtype == site.dtype(0)) return site.pass(site.in(0));
   return site.give(CastOperator{*dtype}, {site.in(0)});
 }
 

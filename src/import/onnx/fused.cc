@@ -39,7 +39,7 @@ Status give_activated(OnnxSite& site, const Operator& op, std::vector<ValueId> i
   if (more) {
     WHET_TRY(y, site.add("sum", BinaryOperator{BinaryKind::add}, {y, *more}));
   }
-  if (name.empty()) return site.give(y);
+  if (name.empty()) return site.pass(y);
   WHET_TRY(const Operator activation, read_activation(site, name, parameters));
   return site.give(activation, {y});
 }
@@ -102,7 +102,7 @@ Status import_fused_matmul(OnnxSite& site) {
     if (alpha == 1) return site.give(op, {a, b});
     WHET_TRY(product, site.add("matmul", op, {a, b}));
   }
-  if (alpha == 1) return site.give(product);
+  if (alpha == 1) return site.pass(product);
   return site.give(BinaryOperator{BinaryKind::mul}, {product, site.add_scalar("alpha", site.dtype(0), alpha)});
 }
 

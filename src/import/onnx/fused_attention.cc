@@ -121,7 +121,7 @@ Status give_attention(OnnxSite& site, const Heads& heads, std::size_t mask, std:
   WHET_TRY(scores, site.add("softmax", SoftmaxOperator{3, false}, {scores}));
   WHET_TRY(ValueId y, site.add("weighted", MatMulOperator{}, {scores, heads.v}));
   WHET_TRY(y, join_heads(site, y));
-  return site.give(y);
+  return site.pass(y);
 }
 
 /// Buffers that are written in place, angles and beams are of other runtimes.
@@ -235,8 +235,8 @@ Status import_multi_head_attention(OnnxSite& site) {
   }
   if (site.has(6) != site.has(7)) return site.error("has keys of the past without values, or these without those");
   if (site.has(6)) WHET_RETURN_IF_ERROR(append(site, heads, site.in(6), site.in(7)));
-  if (site.wants_output(1)) WHET_RETURN_IF_ERROR(site.give(heads.k, 1));
-  if (site.wants_output(2)) WHET_RETURN_IF_ERROR(site.give(heads.v, 2));
+  if (site.wants_output(1)) WHET_RETURN_IF_ERROR(site.pass(heads.k, 1));
+  if (site.wants_output(2)) WHET_RETURN_IF_ERROR(site.pass(heads.v, 2));
   return give_attention(site, heads, 4, 5);
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
 #include "base/result.h"
-#include "import/import.h"
+#include "import/file_model.h"
 #include "import/onnx/reader.h"
 
 namespace whet {
 
+/// An ONNX file as the formats have it in common; its nodes are imported by the table of importers.h.
+FileModel file_model(OnnxModel);
 /// A model that is read, as a graph of static shapes: see `import_model`.
 Result<Graph> import_onnx(OnnxModel, const ImportOptions&);
 

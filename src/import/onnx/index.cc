@@ -145,7 +145,7 @@ Status import_scatter_elements(OnnxSite& site) {
   ScatterElementsOperator op;
   WHET_TRY(op.axis, axis_of(site, 0));
   WHET_TRY(op.kind, scatter_kind(site));
-  if (num_elements(site.shape(1)) == 0) return site.give(site.in(0));
+  if (num_elements(site.shape(1)) == 0) return site.pass(site.in(0));
   return site.give(op, {site.in(0), site.in(1), site.in(2)});
 }
 
@@ -153,7 +153,7 @@ Status import_scatter_nd(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   ScatterNdOperator op;
   WHET_TRY(op.kind, scatter_kind(site));
-  if (num_elements(site.shape(1)) == 0) return site.give(site.in(0));
+  if (num_elements(site.shape(1)) == 0) return site.pass(site.in(0));
   std::vector<TensorType> types;
   for (std::size_t k = 0; k < 3; ++k) types.push_back(site.type(site.in(k)));
   WHET_RETURN_IF_ERROR(infer_type(site.name(), op, types));
@@ -322,7 +322,7 @@ Status import_reverse_sequence(OnnxSite& site) {
     return site.error("reverses " + to_string(site.type(site.in(0))) + " by lengths " +
                       to_string(site.type(site.in(1))) + "; expected two dimensions or more, and one i64 a sequence");
   }
-  if (num_elements(x) == 0) return site.give(site.in(0));
+  if (num_elements(x) == 0) return site.pass(site.in(0));
   WHET_RETURN_IF_ERROR(expect_small(site, {x[0], x[1]}, "the plane of steps and sequences"));
   const std::int64_t steps = x[static_cast<std::size_t>(time)], sequences = x[static_cast<std::size_t>(batch)];
   if (const Tensor* lengths = site.constant(1)) {

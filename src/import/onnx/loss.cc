@@ -34,7 +34,7 @@ Status give_loss(OnnxSite& site, ValueId x) {
     WHET_TRY(weight, site.add("kept", WhereOperator{}, {skip, site.add_scalar("zero", dtype, 0), weight}));
   }
   WHET_TRY(loss, binary(site, "weighted", BinaryKind::mul, loss, weight));
-  if (reduction == 0) return site.give(loss);
+  if (reduction == 0) return site.pass(loss);
   ReduceOperator all{ReduceKind::sum, {}, false};
   for (std::size_t d = 0; d < target.size(); ++d) all.axes.push_back(static_cast<std::int64_t>(d));
   if (reduction == 1) return site.give(all, {loss});
@@ -59,7 +59,7 @@ Status import_softmax_cross_entropy(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   if (site.rank(0) < 2) return site.error("the scores are " + to_string(site.type(site.in(0))));
   WHET_TRY(const ValueId logs, site.add("log_softmax", SoftmaxOperator{1, true}, {site.in(0)}));
-  WHET_RETURN_IF_ERROR(site.give(logs, 1));
+  WHET_RETURN_IF_ERROR(site.pass(logs, 1));
   return give_loss(site, logs);
 }
 

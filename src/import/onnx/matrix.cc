@@ -111,7 +111,7 @@ Status import_matmul(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   if (site.rank(0) != 1 && site.rank(1) != 1) return site.give(MatMulOperator{}, {site.in(0), site.in(1)});
   WHET_TRY(const ValueId product, add_matmul(site, site.in(0), site.in(1)));
-  return site.give(product);
+  return site.pass(product);
 }
 
 /// Expanded by rows from the last one on: the determinants of the last r rows and every r columns, r = 1, 2, ...

@@ -95,7 +95,7 @@ Status give_layer_norm(OnnxSite& site, ValueId x, const Rows& rows, std::size_t 
   WHET_TRY(const Normalized n, normalized(site, x, rows.axes, rows.epsilon));
   if (site.wants_output(1)) {
     WHET_TRY(const ValueId mean, site.cast("mean_f32", n.mean, DType::f32));
-    WHET_RETURN_IF_ERROR(site.give(mean, 1));
+    WHET_RETURN_IF_ERROR(site.pass(mean, 1));
   }
   if (site.wants_output(2)) {
     WHET_TRY(const ValueId deviation, site.cast("deviation_f32", n.deviation, DType::f32));
@@ -123,7 +123,7 @@ Result<ValueId> sum_with_skip(OnnxSite& site, std::size_t bias) {
   if (site.has(bias)) {
     WHET_TRY(sum, site.add("sum", BinaryOperator{BinaryKind::add}, {sum, site.in(bias)}));
   }
-  if (site.wants_output(3)) WHET_RETURN_IF_ERROR(site.give(sum, 3));
+  if (site.wants_output(3)) WHET_RETURN_IF_ERROR(site.pass(sum, 3));
   return sum;
 }
 
@@ -146,7 +146,7 @@ Status give_trained_batch_norm(OnnxSite& site, double momentum, double epsilon) 
     const DType dtype = i >= 3 ? site.dtype(0) : site.dtype(2 + i);
     WHET_TRY(now, site.cast("now_cast", now, dtype));
     if (i >= 3) {  // older operator sets give what was seen, too
-      WHET_RETURN_IF_ERROR(site.give(now, i));
+      WHET_RETURN_IF_ERROR(site.pass(now, i));
       continue;
     }
     const ValueId kept = site.add_scalar("momentum", dtype, momentum),
@@ -239,7 +239,7 @@ Status import_embed_layer_norm(OnnxSite& site) {
     else
       WHET_RETURN_IF_ERROR(site.give_constant(Tensor(DType::i32, {batch}), 1));
   }
-  if (site.wants_output(2)) WHET_RETURN_IF_ERROR(site.give(sum, 2));
+  if (site.wants_output(2)) WHET_RETURN_IF_ERROR(site.pass(sum, 2));
   WHET_TRY(const Rows rows, last_axis(site, sum));
   WHET_TRY(const Normalized n, normalized(site, sum, rows.axes, rows.epsilon));
   return give_scaled(site, n.y, 5, 6);
@@ -302,7 +302,7 @@ Status import_mean_variance_norm(OnnxSite& site) {
   WHET_TRY(std::vector<std::int64_t> axes, site.integers("axes", {0, 2, 3}));
   WHET_TRY(axes, site.resolve_axes(axes, site.rank(0)));
   WHET_TRY(const Normalized n, normalized(site, site.in(0), axes, 1e-18));
-  return site.give(n.y);
+  return site.pass(n.y);
 }
 
 /// x / norm; a norm of 0 leaves zeros.

@@ -179,7 +179,7 @@ Status import_max_pool(OnnxSite& site) {
   if (!site.wants_output(1)) return site.give(d.op, {site.in(0)});
   WHET_TRY(const ValueId top, site.add("top", d.op, {site.in(0)}));
   WHET_RETURN_IF_ERROR(give_places(site, d.op, top, by_columns));
-  return site.give(top);
+  return site.pass(top);
 }
 
 Status import_average_pool(OnnxSite& site) {

@@ -273,8 +273,8 @@ Status import_dequantize_linear(OnnxSite& site) {
 Status import_dynamic_quantize_linear(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ByItself by, quantization_of(site, site.in(0)));
-  WHET_RETURN_IF_ERROR(site.give(by.scale, 1));
-  WHET_RETURN_IF_ERROR(site.give(by.zero, 2));
+  WHET_RETURN_IF_ERROR(site.pass(by.scale, 1));
+  WHET_RETURN_IF_ERROR(site.pass(by.zero, 2));
   return give_quantized(site, site.in(0), by.scale, by.zero, DType::u8);
 }
 
@@ -283,7 +283,7 @@ Status import_matmul_integer(OnnxSite& site) {
   WHET_TRY(const ValueId a, centred_matrix(site, 0, 2, false));
   WHET_TRY(const ValueId b, centred_matrix(site, 1, 3, true));
   WHET_TRY(const ValueId product, add_matmul(site, a, b));
-  return site.give(product);
+  return site.pass(product);
 }
 
 Status import_conv_integer(OnnxSite& site) {

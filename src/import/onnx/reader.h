@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "import/file_model.h"
 #include "tensor/tensor.h"
-#include "tensor_files/npy.h"
 
 /// An ONNX file as plain structs: the one place (with export) that sees protobuf is reader.cc.
 namespace whet {
@@ -62,16 +62,8 @@ struct OnnxFunction {
   OnnxSubgraph body;
 };
 
-struct OnnxDimension {
-  std::optional<std::int64_t> extent;  ///< of a fixed dimension
-  std::string symbol;                  ///< of a symbolic one; may be empty
-};
-
-struct OnnxInput {
-  std::string name;
-  std::optional<DType> dtype;                            ///< none: a type that whet does not have
-  std::optional<std::vector<OnnxDimension>> dimensions;  ///< none: not even their number is known
-};
+using OnnxDimension = FileDimension;
+using OnnxInput = FileInput;
 
 struct OnnxModel {
   std::string graph_name;

@@ -299,7 +299,7 @@ Status Builder::build(const std::function<Result<State>(Builder&, std::int64_t, 
   if (site_.wants_output(0)) {
     // By steps, and in each by directions.
     if (rows.size() == 1) {
-      WHET_RETURN_IF_ERROR(site_.give(rows[0], 0));
+      WHET_RETURN_IF_ERROR(site_.pass(rows[0], 0));
     } else {
       WHET_TRY(const ValueId all, add("rows", ConcatOperator{along}, rows));
       const Shape shape = r.batch_first ? Shape{r.batch, r.steps, r.directions, r.hidden}
@@ -308,7 +308,7 @@ Status Builder::build(const std::function<Result<State>(Builder&, std::int64_t, 
     }
   }
   const auto give_last = [&](const std::vector<ValueId>& last, std::size_t output) -> Status {
-    if (last.size() == 1) return site_.give(last[0], output);
+    if (last.size() == 1) return site_.pass(last[0], output);
     return site_.give(ConcatOperator{along}, last, output);
   };
   WHET_RETURN_IF_ERROR(give_last(last_h, 1));

@@ -53,7 +53,7 @@ Status give_each(OnnxSite& site, ReduceKind kind) {
     case ReduceKind::log_sum:
       return site.give(UnaryOperator{UnaryKind::log}, {x});
     default:
-      return site.give(x);
+      return site.pass(x);
   }
 }
 

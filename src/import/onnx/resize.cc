@@ -9,17 +9,6 @@
 namespace whet {
 namespace {
 
-Result<std::vector<double>> known_numbers(OnnxSite& site, std::size_t i, const std::string& what) {
-  WHET_TRY(const Tensor tensor, site.known(i, what));
-  if (!is_float(tensor.dtype()) || tensor.shape().size() != 1) {
-    return site.error("its " + what + " is " + to_string(tensor.type()) + "; expected a list of f32");
-  }
-  if (tensor.size() > 4096) return site.error("its " + what + " has " + std::to_string(tensor.size()) + " entries");
-  std::vector<double> values;
-  for (std::int64_t k = 0; k < tensor.size(); ++k) values.push_back(tensor.get(k));
-  return values;
-}
-
 /// Fills shape and scales from factors, one a dimension of the input.
 Status scale_by(OnnxSite& site, const std::vector<double>& factors, ResizeOperator& op) {
   const Shape& x = site.shape(0);
@@ -100,7 +89,7 @@ Result<ResizeOperator> read_attributes(OnnxSite& site) {
 Status read_region(OnnxSite& site, const std::vector<std::int64_t>& axes, ResizeOperator& op) {
   if (op.coordinates != CoordinateMode::tf_crop_and_resize) return ok_status();
   if (!site.has(1)) return site.error("needs a region of interest for \"tf_crop_and_resize\"");
-  WHET_TRY(const std::vector<double> region, known_numbers(site, 1, "region of interest"));
+  WHET_TRY(const std::vector<double> region, site.known_numbers(1, "region of interest"));
   const std::size_t rank = site.rank(0);
   if (region.size() != 2 * axes.size()) {
     return site.error("the region of interest has " + std::to_string(region.size()) + " entries; expected " +
@@ -215,7 +204,7 @@ Status give_antialiased(OnnxSite& site, const ResizeOperator& op) {
     WHET_TRY(y, site.add("resized", MatMulOperator{}, {y, weights}));
     WHET_TRY(y, site.add("back", turn, {y}));
   }
-  return site.give(y);
+  return site.pass(y);
 }
 
 }  // namespace
@@ -243,7 +232,7 @@ Status import_resize(OnnxSite& site) {
     WHET_RETURN_IF_ERROR(scale_to(site, sizes, op));
     if (!one_scale.empty()) op.scales = one_scale;
   } else {
-    WHET_TRY(std::vector<double> scales, known_numbers(site, 2, "list of scales"));
+    WHET_TRY(std::vector<double> scales, site.known_numbers(2, "list of scales"));
     if (some_axes) {
       WHET_TRY(scales, spread(site, scales, axes, std::vector<double>(x.size(), 1)));
     }
@@ -258,7 +247,7 @@ Status import_resize(OnnxSite& site) {
 Status import_resize_10(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(ResizeOperator op, simple_resize(site));
-  WHET_TRY(const std::vector<double> scales, known_numbers(site, 1, "list of scales"));
+  WHET_TRY(const std::vector<double> scales, site.known_numbers(1, "list of scales"));
   WHET_RETURN_IF_ERROR(scale_by(site, scales, op));
   return site.give(op, {site.in(0)});
 }
@@ -269,7 +258,7 @@ Status import_upsample(OnnxSite& site) {
   std::vector<double> scales;
   if (site.opset() >= 9) {
     WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-    WHET_TRY(scales, known_numbers(site, 1, "list of scales"));
+    WHET_TRY(scales, site.known_numbers(1, "list of scales"));
   } else {
     WHET_TRY(scales, site.numbers("scales", {}));
   }

@@ -97,7 +97,7 @@ Status import_sequence_at(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::vector<ValueId> values, site.sequence(0));
   WHET_TRY(const std::size_t at, position(site, 1, values.size()));
-  return site.give(values[at]);
+  return site.pass(values[at]);
 }
 
 Status import_sequence_length(OnnxSite& site) {
@@ -149,7 +149,7 @@ Status import_concat_from_sequence(OnnxSite& site) {
     with.insert(with.begin() + axis, 1);
     WHET_TRY(value, site.add("part", ReshapeOperator{with}, {value}));
   }
-  if (values.size() == 1) return site.give(values[0]);
+  if (values.size() == 1) return site.pass(values[0]);
   return site.give(ConcatOperator{axis}, values);
 }
 

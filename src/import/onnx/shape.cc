@@ -134,7 +134,7 @@ Status import_expand(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", wanted));
   const auto shape = broadcast(site.shape(0), wanted);
   if (!shape) return site.error(to_string(site.type(site.in(0))) + " cannot be expanded to " + to_string(wanted));
-  if (*shape == site.shape(0)) return site.give(site.in(0));
+  if (*shape == site.shape(0)) return site.pass(site.in(0));
   return site.give(ExpandOperator{*shape}, {site.in(0)});
 }
 
@@ -195,7 +195,7 @@ Status import_space_to_depth(OnnxSite& site) {
 
 Status import_identity(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(site.in(0));
+  return site.pass(site.in(0));
 }
 
 /// Does nothing in inference, nor in training with a ratio of 0, as exporters leave it in attention.
@@ -211,7 +211,7 @@ Status import_dropout(OnnxSite& site) {
     const ValueId kept = site.add_scalar("kept", DType::boolean, 1);
     WHET_RETURN_IF_ERROR(site.give(ExpandOperator{site.shape(0)}, {kept}, 1));
   }
-  return site.give(site.in(0));
+  return site.pass(site.in(0));
 }
 
 Status import_shape(OnnxSite& site) {

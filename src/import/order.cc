@@ -1,4 +1,4 @@
-#include "import/onnx/order.h"
+#include "import/order.h"
 
 #include <queue>
 #include <unordered_map>
@@ -6,39 +6,30 @@
 namespace whet {
 namespace {
 
-constexpr std::size_t kGiven = static_cast<std::size_t>(-1);  ///< defined by no node: an input or initializer
+constexpr std::size_t kGiven = static_cast<std::size_t>(-1);  ///< defined by no node: an input or constant
 
 using Producers = std::unordered_map<std::string, std::size_t>;
 
-Result<Producers> find_producers(const OnnxModel& model) {
+Result<Producers> find_producers(const FileModel& model) {
   Producers producers;
-  for (const OnnxInput& input : model.inputs) {
+  for (const FileInput& input : model.inputs) {
     if (!producers.emplace(input.name, kGiven).second) {
       return Error{"the input \"" + input.name + "\" is listed twice"};
     }
   }
-  for (const NamedTensor& initializer : model.initializers) producers.emplace(initializer.name, kGiven);
+  for (const NamedTensor& constant : model.constants) producers.emplace(constant.name, kGiven);
   for (std::size_t i = 0; i < model.nodes.size(); ++i) {
-    for (const std::string& output : model.nodes[i].outputs) {
+    for (const std::string& output : model.nodes[i].writes) {
       if (!output.empty() && !producers.emplace(output, i).second) {
-        return Error{node_label(model, i) + ": writes \"" + output + "\", which something else defines too"};
+        return Error{model.nodes[i].label + ": writes \"" + output + "\", which something else defines too"};
       }
     }
   }
   return producers;
 }
 
-/// What a node, or a subgraph in it, reads.
-template <typename Visit>
-void for_each_read(const OnnxNode& node, const Visit& visit) {
-  for (const std::string& input : node.inputs) {
-    if (!input.empty()) visit(input);
-  }
-  for (const std::string& name : node.captured) visit(name);
-}
-
 /// Marks what the outputs need.
-Result<std::vector<bool>> find_live(const OnnxModel& model, const Producers& producers) {
+Result<std::vector<bool>> find_live(const FileModel& model, const Producers& producers) {
   std::vector<bool> live(model.nodes.size(), false);
   std::vector<std::size_t> pending;
   const auto need = [&](const std::string& name) {
@@ -57,11 +48,10 @@ Result<std::vector<bool>> find_live(const OnnxModel& model, const Producers& pro
     const std::size_t index = pending.back();
     pending.pop_back();
     std::string missing;
-    for_each_read(model.nodes[index], [&](const std::string& name) {
+    for (const std::string& name : model.nodes[index].reads)
       if (!need(name)) missing = name;
-    });
     if (!missing.empty()) {
-      return Error{node_label(model, index) + ": reads \"" + missing + "\", which nothing defines"};
+      return Error{model.nodes[index].label + ": reads \"" + missing + "\", which nothing defines"};
     }
   }
   return live;
@@ -69,12 +59,7 @@ Result<std::vector<bool>> find_live(const OnnxModel& model, const Producers& pro
 
 }  // namespace
 
-std::string node_label(const OnnxModel& model, std::size_t index) {
-  const OnnxNode& node = model.nodes[index];
-  return node.name.empty() ? node.op + "_" + std::to_string(index) : node.name;
-}
-
-Result<std::vector<std::size_t>> live_order(const OnnxModel& model) {
+Result<std::vector<std::size_t>> live_order(const FileModel& model) {
   if (model.outputs.empty()) return Error{"the model has no outputs"};
   WHET_TRY(const Producers producers, find_producers(model));
   WHET_TRY(const std::vector<bool> live, find_live(model, producers));
@@ -85,12 +70,12 @@ Result<std::vector<std::size_t>> live_order(const OnnxModel& model) {
   for (std::size_t i = 0; i < model.nodes.size(); ++i) {
     if (!live[i]) continue;
     ++count;
-    for_each_read(model.nodes[i], [&](const std::string& name) {
+    for (const std::string& name : model.nodes[i].reads) {
       const auto producer = producers.find(name);
-      if (producer == producers.end() || producer->second == kGiven) return;
+      if (producer == producers.end() || producer->second == kGiven) continue;
       readers[producer->second].push_back(i);
       ++waits[i];
-    });
+    }
     if (waits[i] == 0) ready.push(i);
   }
   std::vector<std::size_t> order;
@@ -104,7 +89,7 @@ Result<std::vector<std::size_t>> live_order(const OnnxModel& model) {
   }
   if (order.size() == count) return order;
   for (std::size_t i = 0; i < waits.size(); ++i) {
-    if (live[i] && waits[i] > 0) return Error{node_label(model, i) + ": stands in a cycle of nodes"};
+    if (live[i] && waits[i] > 0) return Error{model.nodes[i].label + ": stands in a cycle of nodes"};
   }
   return order;
 }

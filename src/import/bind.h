@@ -4,13 +4,13 @@
 
 #include "base/result.h"
 #include "import/import.h"
-#include "import/onnx/reader.h"
+#include "import/file_model.h"
 
 namespace whet {
 
 /// The static types of the model's inputs, in order: `options.shapes` and the shapes of `options.values` bind symbolic
 /// dimensions (one symbol everywhere to one extent), a leading dimension that is left is 1, any other is an error that
 /// says which option to give.
-Result<std::vector<TensorType>> bind_inputs(const OnnxModel&, const ImportOptions& options);
+Result<std::vector<TensorType>> bind_inputs(const FileModel&, const ImportOptions& options);
 
 }  // namespace whet

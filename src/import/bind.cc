@@ -1,4 +1,4 @@
-#include "import/onnx/bind.h"
+#include "import/bind.h"
 
 #include <algorithm>
 
@@ -7,12 +7,12 @@ namespace {
 
 using Symbols = std::map<std::string, std::int64_t>;
 
-std::string input_label(const OnnxInput& input) { return "input \"" + input.name + "\""; }
+std::string input_label(const FileInput& input) { return "input \"" + input.name + "\""; }
 
 /// "?x3xHx224": symbols by their names.
-std::string dimensions_text(const OnnxInput& input) {
+std::string dimensions_text(const FileInput& input) {
   std::string text;
-  for (const OnnxDimension& d : *input.dimensions) {
+  for (const FileDimension& d : *input.dimensions) {
     if (!text.empty()) text += "x";
     text += d.extent ? std::to_string(*d.extent) : d.symbol.empty() ? "?" : d.symbol;
   }
@@ -20,23 +20,23 @@ std::string dimensions_text(const OnnxInput& input) {
 }
 
 /// An example of the option: open dimensions are 1 in front and 224 elsewhere, or what is known.
-std::string example(const OnnxInput& input, const Symbols& symbols) {
+std::string example(const FileInput& input, const Symbols& symbols) {
   Shape shape;
-  for (const OnnxDimension& d : *input.dimensions) {
+  for (const FileDimension& d : *input.dimensions) {
     const auto bound = symbols.find(d.symbol);
     shape.push_back(d.extent ? *d.extent : bound != symbols.end() ? bound->second : shape.empty() ? 1 : 224);
   }
   return "--shape " + input.name + "=" + to_string(shape);
 }
 
-std::string names_of(const std::vector<OnnxInput>& inputs) {
+std::string names_of(const std::vector<FileInput>& inputs) {
   std::string text;
-  for (const OnnxInput& input : inputs) text += (text.empty() ? "\"" : ", \"") + input.name + "\"";
+  for (const FileInput& input : inputs) text += (text.empty() ? "\"" : ", \"") + input.name + "\"";
   return text.empty() ? "none" : text;
 }
 
 /// What the user said about an input, by --shape or by a value.
-std::optional<Shape> given_shape(const OnnxInput& input, const ImportOptions& options) {
+std::optional<Shape> given_shape(const FileInput& input, const ImportOptions& options) {
   const auto shape = options.shapes.find(input.name);
   if (shape != options.shapes.end()) return shape->second;
   const auto value = options.values.find(input.name);
@@ -44,9 +44,9 @@ std::optional<Shape> given_shape(const OnnxInput& input, const ImportOptions& op
   return std::nullopt;
 }
 
-Status check_names(const OnnxModel& model, const ImportOptions& options) {
+Status check_names(const FileModel& model, const ImportOptions& options) {
   const auto exists = [&](const std::string& name) {
-    return std::any_of(model.inputs.begin(), model.inputs.end(), [&](const OnnxInput& i) { return i.name == name; });
+    return std::any_of(model.inputs.begin(), model.inputs.end(), [&](const FileInput& i) { return i.name == name; });
   };
   for (const auto& [name, shape] : options.shapes) {
     if (!exists(name)) {
@@ -64,11 +64,11 @@ Status check_names(const OnnxModel& model, const ImportOptions& options) {
 }
 
 /// Symbols of an input take the extents of the given shape; fixed dimensions must agree.
-Status learn_symbols(const OnnxInput& input, const Shape& given, Symbols& symbols) {
+Status learn_symbols(const FileInput& input, const Shape& given, Symbols& symbols) {
   if (!input.dimensions) return ok_status();
   bool agrees = given.size() == input.dimensions->size();
   for (std::size_t i = 0; agrees && i < given.size(); ++i) {
-    const OnnxDimension& d = (*input.dimensions)[i];
+    const FileDimension& d = (*input.dimensions)[i];
     agrees = !d.extent || *d.extent == given[i];
     if (d.extent || d.symbol.empty()) continue;
     const auto [at, inserted] = symbols.emplace(d.symbol, given[i]);
@@ -81,12 +81,12 @@ Status learn_symbols(const OnnxInput& input, const Shape& given, Symbols& symbol
   return Error{input_label(input) + " is given as " + to_string(given) + "; the model says " + dimensions_text(input)};
 }
 
-Result<Shape> bound_shape(const OnnxInput& input, const Symbols& symbols) {
+Result<Shape> bound_shape(const FileInput& input, const Symbols& symbols) {
   if (!input.dimensions) {
     return Error{input_label(input) + " has no shape in the file; give it with --shape " + input.name + "=1x3x224x224"};
   }
   Shape shape;
-  for (const OnnxDimension& d : *input.dimensions) {
+  for (const FileDimension& d : *input.dimensions) {
     const auto bound = symbols.find(d.symbol);
     if (d.extent) {
       shape.push_back(*d.extent);
@@ -104,15 +104,15 @@ Result<Shape> bound_shape(const OnnxInput& input, const Symbols& symbols) {
 
 }  // namespace
 
-Result<std::vector<TensorType>> bind_inputs(const OnnxModel& model, const ImportOptions& options) {
+Result<std::vector<TensorType>> bind_inputs(const FileModel& model, const ImportOptions& options) {
   WHET_RETURN_IF_ERROR(check_names(model, options));
   Symbols symbols;
-  for (const OnnxInput& input : model.inputs) {
+  for (const FileInput& input : model.inputs) {
     const auto given = given_shape(input, options);
     if (given) WHET_RETURN_IF_ERROR(learn_symbols(input, *given, symbols));
   }
   std::vector<TensorType> types;
-  for (const OnnxInput& input : model.inputs) {
+  for (const FileInput& input : model.inputs) {
     if (!input.dtype) return Error{input_label(input) + " is no tensor of a type that is supported"};
     TensorType type{*input.dtype, {}};
     if (const auto given = given_shape(input, options)) {

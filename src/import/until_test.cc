@@ -1,4 +1,4 @@
-#include "import/onnx/until.h"
+#include "import/until.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,192 @@
+#include "import/file_model.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "graph/dead_code.h"
+#include "import/bind.h"
+#include "import/order.h"
+#include "import/until.h"
+
+namespace whet {
+namespace {
+
+/// Everything about a model that stays the same when import begins again with more inputs folded.
+struct Model {
+  FileModel file;
+  std::vector<std::size_t> order;
+  std::vector<TensorType> input_types;
+};
+
+std::string listed(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// How to read what comes before the nodes that cannot be read; "" where that is nothing.
+std::string until_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 12;
+  if (names.empty()) return "";
+  if (names.size() > kMost) return "; --until NAME, which may be repeated, ends the model at values before it";
+  std::string text = "; what comes before can be read:";
+  for (const std::string& name : names) text += " --until " + name;
+  return text;
+}
+
+/// Operators without an importer, each once, all in one sentence.
+Status check_operators(const Model& model) {
+  std::set<std::string> missing;
+  std::vector<bool> unreadable(model.file.nodes.size(), false);
+  for (std::size_t index : model.order) {
+    const std::vector<std::string> names = model.file.missing(index);
+    unreadable[index] = !names.empty();
+    missing.insert(names.begin(), names.end());
+  }
+  if (missing.empty()) return ok_status();
+  const std::string& set = model.file.operator_set;
+  return Error{(missing.size() == 1 ? "this operator is" : "these operators are") + std::string(" not supported") +
+               (set.empty() ? "" : " in " + set) + ": " + listed(missing) +
+               until_text(last_readable(model.file, model.order, unreadable))};
+}
+
+/// The error, the operators of bodies that would have failed too, and what can be read.
+Error explained(const Model& model, Error error, const std::vector<std::string>& readable) {
+  std::set<std::string> missing(model.file.missing_in_bodies.begin(), model.file.missing_in_bodies.end());
+  std::erase_if(missing, [&](const std::string& name) { return error.message.find(name) != std::string::npos; });
+  if (!missing.empty()) {
+    error.message += " (its branches and loops also use " + listed(missing) + ", not supported)";
+  }
+  error.message += until_text(readable);
+  return error;
+}
+
+/// The file's outputs. A value gets the name of the output; an input, or a second name for one value, is passed through
+/// a reshape that changes nothing.
+Status give_outputs(const Model& model, GrowingGraph& out) {
+  std::unordered_set<std::int32_t> named;
+  for (ValueId input : out.graph.inputs) named.insert(input.value);
+  for (const std::string& name : model.file.outputs) {
+    ValueId id = out.find(name);
+    if (out.sequence(id) != nullptr) return Error{"output \"" + name + "\" is a sequence; only tensors can be given"};
+    const Value& value = out.graph.value(id);
+    if (value.name != name) {
+      if (named.insert(id.value).second) {
+        out.graph.value(id).name = name;
+      } else {
+        const Shape shape = value.type.shape;
+        WHET_TRY(id, out.graph.add_node("output/" + name, ReshapeOperator{shape}, {id}));
+        out.graph.value(id).name = name;
+      }
+    }
+    named.insert(id.value);
+    out.graph.outputs.push_back(id);
+  }
+  return ok_status();
+}
+
+/// Keeps the file's names, and learns which ones something reads.
+void reserve_names(const Model& model, GrowingGraph& out) {
+  const FileModel& file = model.file;
+  for (const FileInput& input : file.inputs) out.reserve({input.name});
+  for (const NamedTensor& constant : file.constants) out.reserve({constant.name});
+  for (const FileNode& node : file.nodes) out.reserve(node.writes);
+  out.reserve(file.outputs);
+  out.mark_read(file.outputs);
+  for (std::size_t index : model.order) out.mark_read(file.nodes[index].reads);
+}
+
+/// Inputs, of which those in `folded` are constants, and constants.
+void add_given(const Model& model, const ImportOptions& options, const std::set<std::string>& folded,
+               GrowingGraph& out) {
+  for (std::size_t i = 0; i < model.file.inputs.size(); ++i) {
+    const std::string& name = model.file.inputs[i].name;
+    const TensorType& type = model.input_types[i];
+    if (folded.contains(name)) {
+      out.define(name, out.graph.add_constant(name, options.values.at(name)));
+      continue;
+    }
+    ValueId id = out.add_input(name, type);
+    // The value of an empty input is known, though it stays an input.
+    if (num_elements(type.shape) == 0) {
+      id = out.graph.add_constant(out.unique_value_name(name), Tensor(type.dtype, type.shape));
+    }
+    out.define(name, id);
+  }
+  for (const NamedTensor& constant : model.file.constants) {
+    out.define(constant.name, out.graph.add_constant(constant.name, constant.tensor));
+  }
+}
+
+/// What an import found out besides the graph.
+struct Findings {
+  std::set<std::string> needed;       ///< inputs whose values a shape asked for
+  std::vector<std::string> readable;  ///< where the model could end before what cannot be read
+};
+
+/// Imports the nodes in order. The error is that of the first node that cannot be read; the others are looked at all the
+/// same, except those behind it.
+Status import_nodes(const Model& model, GrowingGraph& out, Findings& findings) {
+  Status first = ok_status();
+  std::set<std::string> behind;
+  std::vector<bool> unreadable(model.file.nodes.size(), false);
+  for (std::size_t index : model.order) {
+    const FileNode& node = model.file.nodes[index];
+    Status status = ok_status();
+    const bool is_behind = !behind.empty() && reads_any(node, behind);
+    if (!is_behind) status = model.file.import(out, index);
+    if (first.ok()) findings.needed = out.needed_values;
+    if (first.ok()) first = status;
+    // What is looked at only for the sentence may not grow without end either.
+    if (!first.ok() && !out.check_growth(node.label).ok()) return first.error();
+    unreadable[index] = !status.ok();
+    if (!is_behind && status.ok()) continue;
+    behind.insert(node.writes.begin(), node.writes.end());
+    behind.erase("");
+  }
+  if (first.ok()) return first;
+  findings.readable = last_readable(model.file, model.order, unreadable);
+  std::erase_if(findings.readable, [&](const std::string& name) {
+    return !out.defined(name) || out.sequence(out.find(name)) != nullptr;
+  });
+  return first;
+}
+
+/// The graph with the values of `folded` inputs as constants.
+Result<Graph> build(const Model& model, const ImportOptions& options, const std::set<std::string>& folded,
+                    Findings& findings) {
+  GrowingGraph out;
+  out.graph.name = model.file.name;
+  reserve_names(model, out);
+  add_given(model, options, folded, out);
+  WHET_RETURN_IF_ERROR(import_nodes(model, out, findings));
+  WHET_RETURN_IF_ERROR(give_outputs(model, out));
+  drop_dead_code(out.graph);
+  WHET_RETURN_IF_ERROR(verify(out.graph));
+  return std::move(out.graph);
+}
+
+}  // namespace
+
+Result<Graph> import_file(FileModel file, const ImportOptions& options) {
+  Model model{std::move(file), {}, {}};
+  if (!options.until.empty()) WHET_RETURN_IF_ERROR(end_at(model.file, options.until));
+  WHET_TRY(model.order, live_order(model.file));
+  if (!options.until.empty()) drop_unread_inputs(model.file, model.order);
+  WHET_RETURN_IF_ERROR(check_operators(model));
+  WHET_TRY(model.input_types, bind_inputs(model.file, options));
+  std::set<std::string> folded;
+  while (true) {
+    Findings findings;
+    Result<Graph> graph = build(model, options, folded, findings);
+    if (graph.ok()) return graph;
+    // A shape asked for the value of an input: fold those whose value is known, and begin again.
+    const std::size_t before = folded.size();
+    for (const std::string& name : findings.needed) {
+      if (options.values.contains(name)) folded.insert(name);
+    }
+    if (folded.size() == before) return explained(model, graph.error(), findings.readable);
+  }
+}
+
+}  // namespace whet

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "import/growing.h"
+#include "import/import.h"
+#include "tensor_files/npy.h"
+
+/// What a reader makes of a model file, whatever its format: names and order. What a node means stays with the reader.
+namespace whet {
+
+struct FileDimension {
+  std::optional<std::int64_t> extent;  ///< of a fixed dimension
+  std::string symbol;                  ///< of a symbolic one; may be empty
+};
+
+struct FileInput {
+  std::string name;
+  std::optional<DType> dtype;                            ///< none: a type that whet does not have
+  std::optional<std::vector<FileDimension>> dimensions;  ///< none: not even their number is known
+};
+
+/// A node, as far as order, --until and messages need it.
+struct FileNode {
+  std::string label;  ///< begins its messages: its name, or its operator and position ("Conv_12")
+  std::string op;
+  std::vector<std::string> reads;   ///< by itself or in a body; those left out are not listed
+  std::vector<std::string> writes;  ///< "" where a result is left out
+};
+
+/// A model that is read.
+struct FileModel {
+  std::string name;
+  std::string operator_set;  ///< "operator set 13": where the meaning of its operators is written; may be empty
+  std::vector<FileNode> nodes;
+  std::vector<FileInput> inputs;  ///< without those that are constants
+  std::vector<NamedTensor> constants;
+  std::vector<std::string> outputs;
+  /// Operators that node `i` uses and whet does not read: its own, or those of what it calls. None: it can be imported.
+  std::function<std::vector<std::string>(std::size_t i)> missing;
+  /// The same for the bodies of branches and loops; whether those are needed shows while importing.
+  std::vector<std::string> missing_in_bodies;
+  /// Makes node `i`'s values in the graph. All that it reads is defined there; it defines all that it writes and that is
+  /// read. Called again from the first node on when import begins again with more known values.
+  std::function<Status(GrowingGraph&, std::size_t i)> import;
+};
+
+/// The graph of a model, of static shapes: see `import_model`. Nodes that the outputs need are imported in order; inputs
+/// whose values decide a shape are folded where the options have them; what folding made superfluous is gone.
+/// Errors name the node or input at fault; operators that are not read are listed all at once, with the values at which
+/// the model could end before them.
+Result<Graph> import_file(FileModel, const ImportOptions&);
+
+}  // namespace whet

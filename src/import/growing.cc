@@ -1,0 +1,121 @@
+#include "import/growing.h"
+
+#include <algorithm>
+
+#include "import/fold_shape.h"
+
+namespace whet {
+namespace {
+
+/// All folded constants together; beyond it nodes stay nodes.
+constexpr std::int64_t kMaxFoldedBytes = std::int64_t{512} << 20;
+
+}  // namespace
+
+std::string GrowingGraph::unique(const std::string& name, Names& taken) {
+  if (taken.insert(name).second) return name;
+  int& number = taken.last[name];
+  while (true) {
+    std::string candidate = name + "_" + std::to_string(++number);
+    if (taken.insert(candidate).second) return candidate;
+  }
+}
+
+void GrowingGraph::release(const std::string& name, const std::string& given, Names& taken) {
+  taken.erase(given);
+  if (given != name) --taken.last[name];  // numbers below are taken
+}
+
+Status GrowingGraph::check_growth(const std::string& label) const {
+  constexpr std::size_t kMostValues = std::size_t{1} << 19;
+  constexpr std::int64_t kMostMadeBytes = std::int64_t{1} << 30;
+  if (graph.values.size() <= kMostValues && made_bytes_ <= kMostMadeBytes) return ok_status();
+  return Error{label + ": the network grows beyond " + std::to_string(kMostValues) +
+               " values, or beyond 1 GiB of constants that its operators make"};
+}
+
+Status GrowingGraph::count_inlined(const std::string& label) {
+  constexpr std::int64_t kMostNodes = std::int64_t{1} << 19;
+  if (++inlined_nodes_ <= kMostNodes) return ok_status();
+  return Error{label + ": functions, branches and loops become more than " + std::to_string(kMostNodes) + " nodes"};
+}
+
+ValueId GrowingGraph::add_input(const std::string& name, TensorType type) {
+  graph.inputs.push_back(graph.add_value(name, std::move(type)));
+  return graph.inputs.back();
+}
+
+ValueId GrowingGraph::add_sequence(const std::string& name, DType dtype, std::vector<ValueId> values) {
+  const ValueId id = graph.add_value(unique_value_name(name), TensorType{dtype, {0}});
+  sequences_.emplace(id.value, std::move(values));
+  return id;
+}
+
+const std::vector<ValueId>* GrowingGraph::sequence(ValueId id) const {
+  const auto found = sequences_.find(id.value);
+  return found == sequences_.end() ? nullptr : &found->second;
+}
+
+Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std::string& node_name,
+                                             const std::string& value_name, const Operator& op,
+                                             std::vector<ValueId> inputs) {
+  for (ValueId id : inputs) {
+    if (sequence(id) != nullptr) return Error{label + ": \"" + graph.value(id).name + "\" is a sequence"};
+  }
+  const auto types_of = [&] {
+    std::vector<TensorType> types;
+    for (ValueId id : inputs) types.push_back(graph.value(id).type);
+    return types;
+  };
+  const auto empty = [&](ValueId id) { return num_elements(graph.value(id).type.shape) == 0; };
+  const auto as_constant = [&](Tensor tensor) {
+    return Step{graph.add_constant(value_name, std::move(tensor)), node_name, std::nullopt};
+  };
+  WHET_TRY(const TensorType type, infer_type(label, op, types_of()));
+  // Empty tensors end here: they are constants, and nothing is concatenated with them.
+  if (num_elements(type.shape) == 0) return as_constant(Tensor(type.dtype, type.shape));
+  if (std::holds_alternative<ConcatOperator>(op)) std::erase_if(inputs, empty);
+  if (std::any_of(inputs.begin(), inputs.end(), empty)) {
+    return Error{label + ": computes " + to_string(type) + " from an empty tensor; this is not supported"};
+  }
+  std::vector<const Tensor*> constants;
+  for (ValueId id : inputs) {
+    if (graph.value(id).constant) constants.push_back(&*graph.value(id).constant);
+  }
+  if (constants.size() == inputs.size() && folded_bytes_ < kMaxFoldedBytes) {
+    WHET_TRY(std::optional<Tensor> folded, fold_shape(label, op, constants, type));
+    if (folded) {
+      if (!std::holds_alternative<ReshapeOperator>(op)) folded_bytes_ += folded->bytes();
+      return as_constant(std::move(*folded));
+    }
+  }
+  WHET_TRY(const ValueId id, graph.add_node(unique(node_name, node_names_), op, std::move(inputs)));
+  graph.value(id).name = value_name;
+  return Step{id, node_name, graph.nodes.size() - 1};
+}
+
+void GrowingGraph::rename(const Step& step, const std::string& node_name, const std::string& value_name) {
+  std::string& value = graph.value(step.value).name;
+  release(step.name, value, value_names_);
+  value = value_name;
+  if (!step.node) return;
+  std::string& node = graph.nodes[*step.node].name;
+  release(step.name, node, node_names_);
+  node = unique(node_name, node_names_);
+}
+
+std::vector<std::string> GrowingGraph::inputs_behind(ValueId id) const {
+  std::vector<bool> behind(graph.values.size(), false);
+  behind[id.index()] = true;
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    if (!behind[node->output.index()]) continue;
+    for (ValueId input : node->inputs) behind[input.index()] = true;
+  }
+  std::vector<std::string> names;
+  for (ValueId input : graph.inputs) {
+    if (behind[input.index()]) names.push_back(graph.value(input).name);
+  }
+  return names;
+}
+
+}  // namespace whet

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace whet {
+
+/// A graph while it is imported: it knows its values by their names in the file, folds what is known, and does not grow
+/// without end.
+class GrowingGraph {
+ public:
+  Graph graph;
+
+  // ---- Names of the file.
+  /// Keeps names of the file's values for those, so that steps on the way are called otherwise.
+  void reserve(const std::vector<std::string>& names) { value_names_.insert(names.begin(), names.end()); }
+  /// Names that a node reads, or that are outputs.
+  void mark_read(const std::vector<std::string>& names) { read_names_.insert(names.begin(), names.end()); }
+  bool is_read(const std::string& name) const { return read_names_.contains(name); }
+  bool defined(const std::string& name) const { return values_.contains(name); }
+  ValueId find(const std::string& name) const { return values_.at(name); }
+  void define(const std::string& name, ValueId id) { values_[name] = id; }
+  /// Takes the name away again, or gives it back to the value that had it around a body.
+  void restore(const std::string& name, std::optional<ValueId> before) {
+    values_.erase(name);
+    if (before) values_.emplace(name, *before);
+  }
+  using ValuesByName = std::unordered_map<std::string, ValueId>;
+  /// The values by their names, in exchange for others: the body of a function sees its own alone.
+  ValuesByName exchange_values(ValuesByName values) { return std::exchange(values_, std::move(values)); }
+
+  // ---- Growth.
+  /// What `add` made: a value, and the node that computes it unless it was folded.
+  struct Step {
+    ValueId value;
+    std::string name;  ///< that was asked for; the node's and the value's may have a number behind it
+    std::optional<std::size_t> node;
+  };
+  /// Adds a node, or the constant that it folds to. `node_name` is made unique; `value_name` is. `label` begins messages.
+  Result<Step> add(const std::string& label, const std::string& node_name, const std::string& value_name,
+                   const Operator&, std::vector<ValueId> inputs);
+  /// A step that nothing has asked the name of gets others; those that it had are free again. `node_name` is made unique;
+  /// `value_name` is.
+  void rename(const Step&, const std::string& node_name, const std::string& value_name);
+  ValueId add_input(const std::string& name, TensorType);
+  /// A constant that an importer made.
+  ValueId add_made(const std::string& name, Tensor tensor) {
+    made_bytes_ += tensor.bytes();
+    return graph.add_constant(name, std::move(tensor));
+  }
+  /// A list of values: it is known while importing, and no node computes it.
+  ValueId add_sequence(const std::string& name, DType, std::vector<ValueId> values);
+  /// The values of a sequence, or null where `id` is a tensor.
+  const std::vector<ValueId>* sequence(ValueId id) const;
+  /// A small file may hold much: loops, steps and masks. The growth is checked behind each node.
+  Status check_growth(const std::string& label) const;
+  /// Before each node of a body: functions that call others twice double, though they may add no value.
+  Status count_inlined(const std::string& label);
+  int depth = 0;  ///< bodies within bodies
+  /// A name that no value has yet: `name`, or with a number behind it.
+  std::string unique_value_name(const std::string& name) { return unique(name, value_names_); }
+
+  // ---- What must be known while importing.
+  /// Names of the graph's inputs whose values `id` is computed from.
+  std::vector<std::string> inputs_behind(ValueId id) const;
+  /// Inputs whose values an importer needed to know.
+  std::set<std::string> needed_values;
+
+ private:
+  /// What is taken, and which number each name got last: loops ask for the same name thousands of times.
+  struct Names : std::unordered_set<std::string> {
+    std::unordered_map<std::string, int> last;
+  };
+  static std::string unique(const std::string& name, Names& taken);
+  /// `given`, which `unique` made of `name` last, is free again.
+  static void release(const std::string& name, const std::string& given, Names& taken);
+
+  ValuesByName values_;
+  std::unordered_map<std::int32_t, std::vector<ValueId>> sequences_;
+  Names value_names_, node_names_, read_names_;
+  std::int64_t folded_bytes_ = 0, made_bytes_ = 0, inlined_nodes_ = 0;
+};
+
+}  // namespace whet

@@ -1,0 +1,142 @@
+#include "import/site.h"
+
+#include <algorithm>
+
+#include "import/fold_shape.h"
+
+namespace whet {
+namespace {
+
+/// What is known while importing is short: shapes, axes, factors.
+constexpr std::int64_t kMostEntries = 4096;
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+}  // namespace
+
+const Tensor* NodeSite::constant(ValueId id) const {
+  const auto& value = graph_.graph.value(id).constant;
+  return value ? &*value : nullptr;
+}
+
+Result<Tensor> NodeSite::known(ValueId id, const std::string& what) {
+  if (const Tensor* tensor = constant(id)) return *tensor;
+  const auto behind = graph_.inputs_behind(id);
+  std::string names;
+  for (const std::string& input : behind) {
+    names += (names.empty() ? "" : ", ") + quoted(input);
+    graph_.needed_values.insert(input);
+  }
+  if (behind.empty())
+    return error("its " + what + " must be known while importing, and is computed by nodes that are not folded");
+  // A picture's values would not be folded through a network.
+  const auto large = [&](ValueId input) {
+    const Value& value = graph_.graph.value(input);
+    return is_float(value.type.dtype) && num_elements(value.type.shape) > kMaxFoldedFloats &&
+           std::find(behind.begin(), behind.end(), value.name) != behind.end();
+  };
+  if (std::any_of(graph_.graph.inputs.begin(), graph_.graph.inputs.end(), large)) {
+    return error("its " + what + " must be known while importing, and is computed from the values of input " + names);
+  }
+  return error("its " + what + " is computed from the values of input " + names + "; give " +
+               (behind.size() == 1 ? "its value" : "their values") + " (--input " + behind.front() + "=FILE.npy)");
+}
+
+Result<std::vector<std::int64_t>> NodeSite::known_integers(ValueId id, const std::string& what) {
+  WHET_TRY(const Tensor tensor, known(id, what));
+  const bool integers = tensor.dtype() == DType::i64 || tensor.dtype() == DType::i32;
+  if (!integers || tensor.shape().size() > 1) {
+    return error("its " + what + " is " + to_string(tensor.type()) + "; expected a list of i64");
+  }
+  if (tensor.size() > kMostEntries)
+    return error("its " + what + " has " + std::to_string(tensor.size()) + " entries");
+  std::vector<std::int64_t> values;
+  for (std::int64_t k = 0; k < tensor.size(); ++k) values.push_back(tensor.integer(k));
+  return values;
+}
+
+Result<double> NodeSite::known_number(ValueId id, const std::string& what) {
+  WHET_TRY(const Tensor tensor, known(id, what));
+  if (tensor.size() == 1) return tensor.get(0);
+  return error("its " + what + " is " + to_string(tensor.type()) + "; expected one number");
+}
+
+Result<std::vector<double>> NodeSite::known_numbers(ValueId id, const std::string& what) {
+  WHET_TRY(const Tensor tensor, known(id, what));
+  if (!is_float(tensor.dtype()) || tensor.shape().size() != 1) {
+    return error("its " + what + " is " + to_string(tensor.type()) + "; expected a list of f32");
+  }
+  if (tensor.size() > kMostEntries)
+    return error("its " + what + " has " + std::to_string(tensor.size()) + " entries");
+  std::vector<double> values;
+  for (std::int64_t k = 0; k < tensor.size(); ++k) values.push_back(tensor.get(k));
+  return values;
+}
+
+Result<std::int64_t> NodeSite::resolve_axis(std::int64_t axis, std::size_t limit) const {
+  const auto count = static_cast<std::int64_t>(limit);
+  if (count == 0) return error("axis " + std::to_string(axis) + " does not exist: a scalar has none");
+  if (axis >= -count && axis < count) return axis < 0 ? axis + count : axis;
+  return error("axis " + std::to_string(axis) + " does not exist; expected " + std::to_string(-count) + " to " +
+               std::to_string(count - 1));
+}
+
+Result<std::vector<std::int64_t>> NodeSite::resolve_axes(std::vector<std::int64_t> axes, std::size_t rank) const {
+  for (std::int64_t& axis : axes) {
+    WHET_TRY(axis, resolve_axis(axis, rank));
+  }
+  std::sort(axes.begin(), axes.end());
+  const auto twice = std::adjacent_find(axes.begin(), axes.end());
+  if (twice == axes.end()) return axes;
+  return error("axis " + std::to_string(*twice) + " is named twice");
+}
+
+Result<ValueId> NodeSite::add(const std::string& part, const Operator& op, std::vector<ValueId> inputs) {
+  const std::string step = name_ + "/" + part;
+  WHET_TRY(last_, graph_.add(name_, step, graph_.unique_value_name(step), op, std::move(inputs)));
+  return last_->value;
+}
+
+ValueId NodeSite::add_constant(const std::string& part, Tensor tensor) {
+  return graph_.add_made(graph_.unique_value_name(name_ + "/" + part), std::move(tensor));
+}
+
+Result<ValueId> NodeSite::cast(const std::string& part, ValueId x, DType dtype) {
+  if (type(x).dtype == dtype) return x;
+  return add(part, CastOperator{dtype}, {x});
+}
+
+ValueId NodeSite::add_scalar(const std::string& part, DType dtype, double value) {
+  return add_constant(part, Tensor::of<double>(dtype, {}, {value}));
+}
+
+Status NodeSite::give(ValueId x, std::size_t i) {
+  if (wants_output(i) && last_ && last_->value == x) {
+    graph_.rename(*last_, name_, value_name(i));
+    last_.reset();
+  }
+  return pass(x, i);
+}
+
+Status NodeSite::pass(ValueId x, std::size_t i) {
+  if (wants_output(i)) graph_.define(outputs_[i], x);
+  return ok_status();
+}
+
+Status NodeSite::give(const Operator& op, std::vector<ValueId> inputs, std::size_t i) {
+  if (!wants_output(i)) return ok_status();
+  WHET_TRY(const GrowingGraph::Step step, graph_.add(name_, name_, value_name(i), op, std::move(inputs)));
+  return pass(step.value, i);
+}
+
+Status NodeSite::give_constant(Tensor tensor, std::size_t i) {
+  if (!wants_output(i)) return ok_status();
+  return pass(graph_.add_made(value_name(i), std::move(tensor)), i);
+}
+
+Status NodeSite::give_sequence(DType dtype, std::vector<ValueId> values, std::size_t i) {
+  if (!wants_output(i)) return ok_status();
+  return pass(graph_.add_sequence(outputs_[i], dtype, std::move(values)), i);
+}
+
+}  // namespace whet

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "graph/graph.h"
+#include "import/growing.h"
+
+namespace whet {
+
+/// Where a node of some format stands in the growing graph: what begins its messages and the names of its steps, and
+/// where its results go. Parts (parts/) compute with it; a format's own site reads the node's attributes beside it.
+class NodeSite {
+ public:
+  /// `name`: the node's. `outputs`: the names of its results in the file; "" where a result is left out. `is_inner`: the
+  /// node stands in a body, whose names are not the graph's.
+  NodeSite(GrowingGraph& graph, std::string name, std::vector<std::string> outputs, bool is_inner = false)
+      : graph_(graph), name_(std::move(name)), outputs_(std::move(outputs)), is_inner_(is_inner) {}
+
+  const std::string& name() const { return name_; }
+  /// "name: sentence"
+  Error error(const std::string& sentence) const { return Error{name_ + ": " + sentence}; }
+
+  // ---- Values. References into the graph hold until the next step is added.
+  const TensorType& type(ValueId id) const { return graph_.graph.value(id).type; }
+  const Shape& shape(ValueId id) const { return type(id).shape; }
+  DType dtype(ValueId id) const { return type(id).dtype; }
+  std::size_t rank(ValueId id) const { return shape(id).size(); }
+  bool is_sequence(ValueId id) const { return graph_.sequence(id) != nullptr; }
+  /// The value where it is known, else null.
+  const Tensor* constant(ValueId id) const;
+  /// The value, called `what` in the error when it is not known.
+  Result<Tensor> known(ValueId id, const std::string& what);
+  /// The same as a list of integers (a scalar is a list of one), as one number, or as a list of floats.
+  Result<std::vector<std::int64_t>> known_integers(ValueId id, const std::string& what);
+  Result<double> known_number(ValueId id, const std::string& what);
+  Result<std::vector<double>> known_numbers(ValueId id, const std::string& what);
+  /// `axis` counted from 0: negative ones count from the end. Valid: -rank .. rank-1 (`limit` rank), or to rank.
+  Result<std::int64_t> resolve_axis(std::int64_t axis, std::size_t limit) const;
+  /// The same for a list, sorted; each once.
+  Result<std::vector<std::int64_t>> resolve_axes(std::vector<std::int64_t> axes, std::size_t rank) const;
+
+  // ---- Steps on the way, called "name/part". Refusals name the node.
+  Result<ValueId> add(const std::string& part, const Operator&, std::vector<ValueId> inputs);
+  ValueId add_constant(const std::string& part, Tensor);
+  ValueId add_scalar(const std::string& part, DType, double value);
+  /// `x` as `dtype`; itself where it is.
+  Result<ValueId> cast(const std::string& part, ValueId x, DType dtype);
+
+  // ---- Results. One that is left out is not made.
+  std::size_t output_count() const { return outputs_.size(); }
+  bool wants_output(std::size_t i) const { return i < outputs_.size() && !outputs_[i].empty(); }
+  /// The node's output `i` is `x`; a step that this site added last takes the file's names for it.
+  Status give(ValueId x, std::size_t i = 0);
+  /// The node's output `i` is `x`, under the names that it has.
+  Status pass(ValueId x, std::size_t i = 0);
+  /// The node's output `i` is the result of an operator, a constant, or a list of values of one type of element.
+  Status give(const Operator&, std::vector<ValueId> inputs, std::size_t i = 0);
+  Status give_constant(Tensor, std::size_t i = 0);
+  Status give_sequence(DType, std::vector<ValueId>, std::size_t i = 0);
+  /// What was given as output `i`.
+  ValueId given(std::size_t i) const { return graph_.find(outputs_[i]); }
+
+ protected:
+  /// The name in the graph of the value of output `i`.
+  std::string value_name(std::size_t i) const {
+    return is_inner_ ? graph_.unique_value_name(outputs_[i]) : outputs_[i];
+  }
+
+  GrowingGraph& graph_;
+  std::string name_;
+  std::vector<std::string> outputs_;
+  bool is_inner_;
+
+ private:
+  std::optional<GrowingGraph::Step> last_;  ///< added and not given yet
+};
+
+}  // namespace whet
