@@ -1,6 +1,6 @@
 #pragma once
 
-// One line of a problem list (docs/benchmarks.md): what whet_kernels and onednn_kernels both compute. Standard library
+// One line of a problem list (bench/README.md): what whet_kernels and onednn_kernels both compute. Standard library
 // alone, since the second knows nothing of whet.
 
 #include <algorithm>
