@@ -6,23 +6,15 @@
 
 #include "bursts.h"
 #include "codegen/compile.h"
-#include "machine/cores.h"
 #include "measure/reference.h"
 #include "runner/fill.h"
 
 namespace whet {
 namespace {
 
-constexpr std::size_t kLine = 64;
-
-std::size_t round_up(std::size_t n) { return (n + kLine - 1) / kLine * kLine; }
-
 std::size_t bytes_of(const TensorType& type) {
   return static_cast<std::size_t>(num_elements(type.shape) * size_of(type.dtype));
 }
-
-void no_barrier(void*, std::uint32_t) {}
-constexpr whet_kernel_runtime kAlone = {no_barrier};
 
 /// What the prologue makes of the constants among `inputs`.
 Result<std::vector<Tensor>> packed_constants(const CompiledKernel& compiled, const std::vector<ArgumentSpec>& inputs) {
@@ -78,17 +70,8 @@ struct Rounds {
 
 }  // namespace
 
-Result<std::unique_ptr<Team>> Team::make(const std::vector<int>& cpus) {
-  const std::vector<std::uint32_t> cores(cpus.begin(), cpus.end());
-  whet_pool_options options{};
-  options.threads = options.core_count = static_cast<std::uint32_t>(cores.size());
-  options.cores = cores.data();
-  whet_pool* pool = nullptr;
-  whet_error error{};
-  if (pool_create(&options, options.threads, &pool, &error) != 0) return Error{error.message};
-  // The pool never moves its caller, and starts its workers before: they would inherit the mask.
-  pin_this_thread(cpus[0]);
-  return std::unique_ptr<Team>(new Team(pool));
+Status make_team(Team& team, const std::vector<int>& cpus) {
+  return team.ensure(static_cast<std::uint32_t>(cpus.size()), {cpus.begin(), cpus.end()}, false);
 }
 
 Result<CompiledKernel> compile_schedule(const ComputeDag& dag, const Steps& steps, const Target& target) {
@@ -106,12 +89,9 @@ Result<CompiledKernel> compile_schedule(const ComputeDag& dag, const Steps& step
 }
 
 PlacedKernel::PlacedKernel(const CompiledKernel& compiled, const Team& team)
-    : compiled_(compiled), team_(team), args_(team.workers()), status_(team.workers()) {}
+    : compiled_(compiled), call_(*compiled.loaded, compiled.lowered.arguments.size(), team) {}
 
-PlacedKernel::~PlacedKernel() {
-  free_pages(&arena_);
-  free_pages(&scratch_);
-}
+PlacedKernel::~PlacedKernel() { free_pages(&arena_); }
 
 Result<std::unique_ptr<PlacedKernel>> PlacedKernel::make(const CompiledKernel& compiled,
                                                          const std::vector<ArgumentSpec>& inputs, const Team& team,
@@ -135,16 +115,18 @@ Status PlacedKernel::place_arguments(const std::vector<ArgumentSpec>& inputs, bo
            (a.kind == KernelArgument::Kind::input &&
             inputs[static_cast<std::size_t>(a.index)].role == ArgumentRole::constant);
   };
-  std::size_t need = 0;
-  for (const KernelArgument& a : arguments) {
-    const std::size_t bytes = round_up(bytes_of(a.type)) + 3 * kLine;
-    if (is_constant(a)) constant_bytes_ += bytes_of(a.type);
-    need += is_constant(a) ? copies * bytes : bytes;
+  std::vector<std::size_t> sizes;  // all arguments, then the other copies of the constants
+  for (std::size_t c = 0; c < copies; ++c) {
+    for (const KernelArgument& a : arguments) {
+      if (c == 0 || is_constant(a)) sizes.push_back(bytes_of(a.type));
+      if (c == 0 && is_constant(a)) constant_bytes_ += bytes_of(a.type);
+    }
   }
-  arena_ = allocate_pages(std::max(need, kHugePage));
-  if (!arena_.ok()) return Error{"no memory for " + std::to_string(need) + " bytes of arguments"};
-  auto* at = static_cast<std::byte*>(arena_.data);
+  const Stretch stretch = line_up(sizes);
+  arena_ = allocate_pages(std::max(stretch.bytes, kHugePage));
+  if (!arena_.ok()) return Error{"no memory for " + std::to_string(stretch.bytes) + " bytes of arguments"};
   buffers_.assign(copies, std::vector<void*>(arguments.size()));
+  std::size_t next = 0;
   for (std::size_t c = 0; c < copies; ++c) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const KernelArgument& a = arguments[i];
@@ -152,6 +134,7 @@ Status PlacedKernel::place_arguments(const std::vector<ArgumentSpec>& inputs, bo
         buffers_[c][i] = buffers_[0][i];
         continue;
       }
+      auto* at = static_cast<std::byte*>(arena_.data) + stretch.offsets[next++];
       const auto index = static_cast<std::size_t>(a.index);
       ArgumentSpec spec;
       if (a.kind == KernelArgument::Kind::input) spec = inputs[index];
@@ -162,46 +145,21 @@ Status PlacedKernel::place_arguments(const std::vector<ArgumentSpec>& inputs, bo
       else
         fill_argument(spec, at);
       buffers_[c][i] = at;
-      at += round_up(bytes_of(a.type)) + 3 * kLine;
     }
   }
   return ok_status();
 }
 
 Status PlacedKernel::place_workspaces() {
-  const Kernel& kernel = compiled_.kernel;
-  const std::size_t shared = round_up(static_cast<std::size_t>(kernel.shared_workspace)) + kLine;
-  const std::size_t own = round_up(static_cast<std::size_t>(kernel.worker_workspace)) + 3 * kLine;
-  scratch_ = allocate_pages(shared + own * args_.size());
-  if (!scratch_.ok()) return Error{"no memory for the workspaces"};
-  auto* base = static_cast<std::byte*>(scratch_.data);
-  for (std::size_t w = 0; w < args_.size(); ++w) {
-    whet_kernel_args& a = args_[w];
-    a = {};
-    a.shared_workspace = base;
-    a.worker_workspace = base + shared + w * own;
-    a.runtime = kernel.parallel ? &kPoolKernelRuntime : &kAlone;
-    a.team = team_.pool();
-    a.worker = static_cast<std::uint32_t>(w);
-    a.workers = kernel.parallel ? team_.workers() : 1;
-  }
+  const std::uint32_t workers = call_.team().workers();
+  if (!workspaces_.reserve(compiled_.kernel, workers)) return Error{"no memory for the workspaces"};
+  call_.set_workspaces(workspaces_.common(), workspaces_.own(compiled_.kernel, workers));
   return ok_status();
 }
 
 void PlacedKernel::next() {
   at_ = (at_ + 1) % buffers_.size();
-  for (whet_kernel_args& a : args_) a.buffers = buffers_[at_].data();
-}
-
-void PlacedKernel::run(std::uint32_t worker) {
-  if (!compiled_.kernel.parallel && worker != 0) return;
-  if (const std::int32_t s = compiled_.loaded->entry()(&args_[worker]); s != 0) status_[worker] = s;
-}
-
-std::int32_t PlacedKernel::failure() const {
-  for (const std::int32_t s : status_)
-    if (s != 0) return s;
-  return 0;
+  call_.buffers = buffers_[at_];  // of the same size: they stay where the kernel finds them
 }
 
 std::vector<std::string> PlacedKernel::outputs() const {
@@ -216,7 +174,7 @@ std::vector<std::string> PlacedKernel::outputs() const {
 
 double burst(const Team& team, const std::vector<PlacedKernel*>& kernels, double seconds, double hopeless) {
   Rounds rounds{team, kernels, seconds, hopeless};
-  WHET_CHECK(pool_run(team.pool(), Rounds::work, &rounds) == 0);
+  team.run(Rounds::work, &rounds);
   return bench::median(rounds.times);
 }
 

@@ -4,29 +4,17 @@
 #include <string>
 #include <vector>
 
-#include "artifact/object_loader.h"
 #include "lower/lower.h"
+#include "runner/cpu/kernel_call.h"
+#include "runner/cpu/team.h"
 #include "runner/messages.h"
 #include "runtime/memory.h"
-#include "runtime/pool.h"
 #include "schedule/steps.h"
 
 namespace whet {
 
-/// Pinned workers that run kernels; the calling thread is the first.
-class Team {
- public:
-  static Result<std::unique_ptr<Team>> make(const std::vector<int>& cpus);
-  ~Team() { pool_destroy(pool_); }
-  Team(const Team&) = delete;
-
-  whet_pool* pool() const { return pool_; }
-  std::uint32_t workers() const { return pool_->workers; }
-
- private:
-  explicit Team(whet_pool* pool) : pool_(pool) {}
-  whet_pool* pool_;
-};
+/// Makes a team with a worker on each of the cpus.
+Status make_team(Team& team, const std::vector<int>& cpus);
 
 /// A compiled schedule: what is kept of each candidate.
 struct CompiledKernel {
@@ -52,9 +40,9 @@ class PlacedKernel {
   /// Before a run, by one worker.
   void next();
   /// By every worker of the team; returns while others may still work.
-  void run(std::uint32_t worker);
+  void run(std::uint32_t worker) { call_.run(worker); }
   /// A number other than 0 that the kernel gave since it was placed.
-  std::int32_t failure() const;
+  std::int32_t failure() const { return call_.failure(); }
   /// Contents of the DAG's outputs.
   std::vector<std::string> outputs() const;
   std::size_t constant_bytes() const { return constant_bytes_; }
@@ -65,12 +53,11 @@ class PlacedKernel {
   Status place_workspaces();
 
   const CompiledKernel& compiled_;
-  const Team& team_;
-  Pages arena_, scratch_;
+  KernelCall call_;
+  Pages arena_;
+  Workspaces workspaces_;
   std::vector<std::vector<void*>> buffers_;  ///< by copy of the constants
   std::size_t at_ = 0, constant_bytes_ = 0;
-  std::vector<whet_kernel_args> args_;  ///< by worker
-  std::vector<std::int32_t> status_;
 };
 
 /// Runs the kernels one after the other, again and again: the median time of a round [s]; one round for no seconds.

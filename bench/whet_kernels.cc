@@ -294,17 +294,18 @@ Status run(const Options& options) {
   const Roofline roofline = roofline_of(problem, graph, target, cores.cpus, options.cold);
   WHET_TRY(const FusedGraph fused, optimize(std::move(graph), {}));
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, target));
-  WHET_TRY(const auto team, Team::make(cores.cpus));
+  Team team;
+  WHET_RETURN_IF_ERROR(make_team(team, cores.cpus));
 
   std::FILE* log = options.candidates.empty() ? nullptr : std::fopen(options.candidates.c_str(), "w");
   if (!options.candidates.empty() && !log) return Error{"--candidates " + options.candidates + " cannot be written"};
   Tally tally;
   Served served;
   for (const Task& task : tasks) {
-    Contest contest(task, target, *team, options, log, tally);
+    Contest contest(task, target, team, options, log, tally);
     WHET_TRY(auto winners, contest.winners());
     served.begin_task();
-    WHET_RETURN_IF_ERROR(served.add(*team, std::move(winners), contest.inputs(), options.cold));
+    WHET_RETURN_IF_ERROR(served.add(team, std::move(winners), contest.inputs(), options.cold));
   }
   if (log) std::fclose(log);
 
@@ -322,7 +323,7 @@ Status run(const Options& options) {
     if (command == "placement") return placement_text(cores.cpus);
     const std::vector<PlacedKernel*> kernels = served.kernels(argument);
     if (command != "burst" || kernels.empty()) return "error";
-    return fmt::format("{:.4f}", burst(*team, kernels, seconds, kInfinity) * 1e6);
+    return fmt::format("{:.4f}", burst(team, kernels, seconds, kInfinity) * 1e6);
   });
   return ok_status();
 }

@@ -88,10 +88,11 @@ Status run(const Options& options) {
   WHET_TRY(const FusedGraph fused, optimize(std::move(graph), {}));
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, target));
   if (tasks.size() != 1) return Error{fmt::format("{} is {} tasks, expected one", problem.name, tasks.size())};
-  WHET_TRY(const auto team, Team::make(cores.cpus));
+  Team team;
+  WHET_RETURN_IF_ERROR(make_team(team, cores.cpus));
   WHET_TRY(const Reference reference, Reference::make(tasks.front().dag, 1));
   const DesignSpace space = make_space(tasks.front().dag, target);
-  Stopwatch stopwatch(tasks.front(), space, target, *team, reference.inputs());
+  Stopwatch stopwatch(tasks.front(), space, target, team, reference.inputs());
 
   std::vector<double> draws;
   for (int draw = 1; draw <= options.draws; ++draw) {

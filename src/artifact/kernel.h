@@ -6,20 +6,53 @@
 
 namespace whet {
 
-/// One compiled kernel: a relocatable ELF object that defines `symbol` (a whet_kernel) and refers to nothing but
-/// memcpy, memset, memmove.
-struct Kernel {
-  std::string symbol;
-  std::string object;                        ///< bytes of the object file
-  std::int64_t worker_workspace = 0;         ///< bytes each worker needs
-  std::int64_t shared_workspace = 0;         ///< bytes all workers share
-  std::vector<std::int64_t> argument_bytes;  ///< size of each argument
-  bool parallel = false;                     ///< has a parallel loop: worth more than one worker
-  std::int32_t barriers = 0;                 ///< between its phases
+/// What a kernel's code is. The numbers are on the wire: never renumber.
+enum class CodeFormat : std::uint8_t {
+  elf_object = 0,  ///< a relocatable ELF object for a CPU, whose one entry is a whet_kernel (artifact/kernel_args.h)
+  ptx = 1,         ///< PTX for an NVIDIA GPU
 };
+constexpr std::uint8_t kCodeFormats = 2;
+
+constexpr const char* name_of(CodeFormat format) { return format == CodeFormat::elf_object ? "elf_object" : "ptx"; }
 
 /// Version of the code generator: part of every record, raised when generated code changes enough to make old times
-/// estimates.
-constexpr int kCodegenVersion = 8;
+/// estimates. Each format has a count of its own, so that a change of one code generator leaves the records of the
+/// others valid.
+constexpr int codegen_version(CodeFormat format) { return format == CodeFormat::elf_object ? 8 : 1; }
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  friend bool operator==(const Dim3&, const Dim3&) = default;
+};
+
+/// One start of an entry of a kernel's code. A CPU starts it on all workers where it is `parallel`, else on one; grid,
+/// block and block memory are of no account there. A GPU starts a grid of blocks: one launch a phase, which replaces the
+/// barrier between phases.
+struct Launch {
+  std::string entry;              ///< name of a function in the code
+  bool parallel = false;          ///< CPU: has a parallel loop
+  Dim3 grid, block;               ///< GPU: blocks of the grid, threads of a block
+  std::int64_t block_memory = 0;  ///< GPU: bytes of dynamic memory of a block
+  friend bool operator==(const Launch&, const Launch&) = default;
+};
+
+/// One compiled kernel: its launches run in order on the same arguments and workspaces.
+struct Kernel {
+  CodeFormat format = CodeFormat::elf_object;
+  std::string code;                          ///< bytes of the object file, or the text
+  std::vector<Launch> launches;              ///< one for a CPU
+  std::int64_t workspace = 0;                ///< bytes that all workers see
+  std::int64_t worker_workspace = 0;         ///< CPU: bytes that each worker has for itself
+  std::vector<std::int64_t> argument_bytes;  ///< size of each argument
+};
+
+/// What the compiler of a device says of a kernel. Zeros where nothing is said, as of ELF objects.
+struct BuildReport {
+  std::int32_t registers = 0;     ///< of a thread
+  std::int64_t spill_bytes = 0;   ///< of a thread
+  std::int64_t block_memory = 0;  ///< bytes of a block, dynamic ones included
+  std::int64_t instructions = 0;
+  friend bool operator==(const BuildReport&, const BuildReport&) = default;
+};
 
 }  // namespace whet

@@ -18,7 +18,7 @@ struct whet_kernel_runtime {
 /// What one worker's call of a kernel gets. Every field's offset is fixed: generated code reads them by offset.
 struct whet_kernel_args {
   void* const* buffers;    ///< one pointer an argument of the Program, 64-byte aligned unless its metadata says less
-  void* shared_workspace;  ///< shared by the workers, 64-byte aligned
+  void* workspace;         ///< one that all workers see, 64-byte aligned
   void* worker_workspace;  ///< this worker's own, 64-byte aligned
   const struct whet_kernel_runtime* runtime;
   void* team;            ///< handed to barrier

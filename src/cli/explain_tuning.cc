@@ -129,7 +129,7 @@ void print_code(const LoopTree& tree, const Target& target) {
     return a.multiply_adds.size() > b.multiply_adds.size();
   });
   fmt::print("\n{} bytes of code, {} innermost loops. The one with most multiply-adds ({}; {} use the stack):\n",
-             kernel->object.size(), loops.size(), loops.empty() ? 0 : loops[0].multiply_adds.size(),
+             kernel->code.size(), loops.size(), loops.empty() ? 0 : loops[0].multiply_adds.size(),
              loops.empty() ? 0 : loops[0].spills.size());
   if (!loops.empty()) fmt::print("{}", loops[0].text());
 }

@@ -57,16 +57,15 @@ Result<Kernel> compile_kernel(const Program& program, const Target& target) {
   WHET_TRY(Analysis analysis, Analysis::of(program, target));
   WHET_RETURN_IF_ERROR(check_functions(analysis.table(), backend->features(), target));
   Kernel kernel;
-  kernel.symbol = symbol_of(program.name);
-  const std::unique_ptr<llvm::Module> module = backend->make_module(kernel.symbol);
+  const std::string symbol = symbol_of(program.name);
+  const std::unique_ptr<llvm::Module> module = backend->make_module(symbol);
   Emitter emitter(program, analysis, *backend, *module);
-  emitter.emit(kernel.symbol);
-  kernel.object = backend->emit_object(*module);
+  emitter.emit(symbol);
+  kernel.code = backend->emit_object(*module);
   kernel.worker_workspace = emitter.worker_workspace();
-  kernel.shared_workspace = emitter.shared_workspace();
+  kernel.workspace = emitter.workspace();
   kernel.argument_bytes = argument_bytes(program);
-  kernel.parallel = analysis.has_parallel_loop();
-  kernel.barriers = analysis.barriers();
+  kernel.launches = {{symbol, analysis.has_parallel_loop()}};
   return kernel;
 }
 

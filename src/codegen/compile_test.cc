@@ -150,9 +150,9 @@ TEST(Codegen, SharesParallelLoopsAmongWorkers) {
   for (int workers = 1; workers <= 3; ++workers)
     expect(b, {iota(7), Tensor(DType::f32, {7})}, "12 10 8 6 4 2 50", workers);
   const Kernel kernel = compile_kernel(b.p, Target{}).value();
-  EXPECT_TRUE(kernel.parallel);
-  EXPECT_EQ(kernel.barriers, 2);
-  EXPECT_EQ(kernel.shared_workspace, 64);
+  ASSERT_EQ(kernel.launches.size(), 1u);
+  EXPECT_TRUE(kernel.launches[0].parallel);
+  EXPECT_EQ(kernel.workspace, 64);
   EXPECT_EQ(kernel.worker_workspace, 64);
   EXPECT_EQ(kernel.argument_bytes, (std::vector<std::int64_t>{28, 28}));
 }
@@ -362,9 +362,9 @@ TEST(Codegen, KeepsAccumulatorsInTheirRegistersThroughUnrolledSteps) {
 }
 
 TEST(Codegen, GivesTheSameCodeWhateverWasCompiledBefore) {
-  const std::string first = compile_kernel(register_tile(6, 2, 8).p, Target{}).value().object;
+  const std::string first = compile_kernel(register_tile(6, 2, 8).p, Target{}).value().code;
   for (int i = 0; i < 300; ++i) compile_kernel(register_tile(1, 1, 4).p, Target{}).value();  // past a new context
-  EXPECT_EQ(compile_kernel(register_tile(6, 2, 8).p, Target{}).value().object, first);
+  EXPECT_EQ(compile_kernel(register_tile(6, 2, 8).p, Target{}).value().code, first);
 }
 
 TEST(Codegen, ReadsInvariantsOnceBeforeTheLoop) {
@@ -395,10 +395,10 @@ TEST(Codegen, DamagedObjectsAreLoadedOrRefusedWithoutHarm) {
   for (int round = 0; round < 2000; ++round) {
     Kernel bad = good;
     for (std::int64_t edits = rng.between(1, 3); edits > 0; --edits)
-      bad.object[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bad.object.size())))] =
+      bad.code[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bad.code.size())))] =
           static_cast<char>(rng.next());
     if (round % 4 == 0)
-      bad.object.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bad.object.size()))));
+      bad.code.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bad.code.size()))));
     (void)LoadedKernel::load(bad);
   }
 }

@@ -177,8 +177,8 @@ class Assembler {
 
   void describe(const Group& group, const Task& task, const CompiledTask& compiled, ModelPlan::Step& step) const {
     step.entry = static_cast<std::uint32_t>(&compiled - compiled_.data());
-    step.parallel = compiled.kernel.parallel;
-    step.shared_bytes = static_cast<std::uint64_t>(compiled.kernel.shared_workspace);
+    step.parallel = compiled.kernel.launches.at(0).parallel;
+    step.shared_bytes = static_cast<std::uint64_t>(compiled.kernel.workspace);
     step.worker_bytes = static_cast<std::uint64_t>(compiled.kernel.worker_workspace);
     step.flops = flops(task.dag);
     step.bytes = bytes(task.dag);

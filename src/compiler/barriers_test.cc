@@ -8,7 +8,7 @@ namespace whet {
 namespace {
 
 /// A step from text: "P" (parallel) or "S" (worker 0 alone), then ranges "r0-64" (reads) and "w64-128" (writes) of the
-/// arena; "h0-64" is its shared workspace.
+/// arena; "h0-64" is its workspace.
 void add_step(const std::string& text, std::vector<ModelPlan::Step>& steps, std::vector<std::vector<bool>>& written) {
   ModelPlan::Step step;
   std::vector<bool> stores;

@@ -1,19 +1,13 @@
 #include "compiler/compile.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "base/parallel.h"
 #include "compiler/assemble.h"
-#include "compiler/image_object.h"
 #include "compiler/kernels.h"
-#include "compiler/link.h"
+#include "compiler/library.h"
 #include "compiler/prologue.h"
-#include "compiler/required_isa.h"
-#include "compiler/scratch.h"
 
 namespace whet {
 namespace {
@@ -60,39 +54,16 @@ double predicted_seconds(const std::vector<TaskReport>& tasks) {
   return sum;
 }
 
-Status describe(const FusedGraph& fused, const Target& target, const CompileOptions& options,
-                const CompileReport& report, ModelPlan& plan) {
+void describe(const FusedGraph& fused, const Target& target, const CompileOptions& options, const CompileReport& report,
+              ModelPlan& plan) {
   plan.name = fused.graph.name;
   plan.target = to_string(target);
-  WHET_TRY(plan.required_isa, required_isa(target));
   plan.records = summary(report);
   plan.compiler = options.compiler;
   plan.tuned_threads = static_cast<std::uint32_t>(std::max(1, target.threads));
   plan.predicted_seconds = report.predicted_seconds;
   plan.entries = static_cast<std::uint32_t>(report.tasks.size());
   for (const ModelPlan::Step& step : plan.steps) plan.flops += step.flops;
-  return ok_status();
-}
-
-/// Writes the objects and links them.
-Status write_library(const AssembledModel& model, const std::vector<CompiledTask>& tasks, const std::string& output,
-                     int jobs) {
-  WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
-  std::vector<std::string> objects, symbols;
-  const auto write = [&](const std::string& name, const std::string& object) -> Status {
-    objects.push_back(scratch.path() + "/" + name + ".o");
-    std::ofstream file(objects.back(), std::ios::binary);
-    file << object << std::flush;
-    if (!file) return Error{objects.back() + ": cannot write: " + std::strerror(errno)};
-    return ok_status();
-  };
-  for (const CompiledTask& task : tasks) {
-    WHET_RETURN_IF_ERROR(write(task.kernel.symbol, task.kernel.object));
-    symbols.push_back(task.kernel.symbol);
-  }
-  const std::string plan = write_plan(model.plan);
-  WHET_RETURN_IF_ERROR(write("image", image_object(kElfX86_64, plan, symbols, model.weights.bytes())));
-  return link_model(objects, model.weights, output, scratch.path(), std::max(1, jobs));
 }
 
 /// Fails before minutes of work where the result could not be written.
@@ -141,8 +112,8 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
 
   const double linking = seconds_now();
   WHET_TRY(AssembledModel model, assemble(fused, in_place, tasks, compiled, packed));
-  WHET_RETURN_IF_ERROR(describe(fused, target, options, report, model.plan));
-  WHET_RETURN_IF_ERROR(write_library(model, compiled, output, options.jobs));
+  describe(fused, target, options, report, model.plan);
+  WHET_RETURN_IF_ERROR(write_library(model, compiled, target, output, options.jobs));
   report.link_seconds = seconds_now() - linking;
 
   report.arena_bytes = static_cast<std::int64_t>(model.plan.arena_bytes);

@@ -38,7 +38,7 @@ Status compile(const ComputeDag& dag, const Steps& steps, const Shape& within, c
   WHET_TRY(task.kernel, compile_kernel(task.lowered.program, target));
   task.report.lower_seconds += lowered - begin;
   task.report.codegen_seconds += seconds_now() - lowered;
-  task.report.object_bytes = static_cast<std::int64_t>(task.kernel.object.size());
+  task.report.object_bytes = static_cast<std::int64_t>(task.kernel.code.size());
   return ok_status();
 }
 

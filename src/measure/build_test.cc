@@ -24,7 +24,7 @@ std::string built(const std::string& dag, const std::string& steps,
 TEST(BuildCandidate, GivesAKernelAndItsArguments) {
   const BuildResult r = build_candidate({kDense, "", "cpu -mcpu=x86-64 -threads=1"});
   ASSERT_EQ(r.code, OutcomeCode::ok) << r.message;
-  EXPECT_FALSE(r.kernel.object.empty());
+  EXPECT_FALSE(r.kernel.code.empty());
   EXPECT_EQ(r.tree_hash.size(), 16u);
   ASSERT_EQ(r.arguments.size(), 3u);
   std::string text;
@@ -49,7 +49,7 @@ TEST(BuildMessages, GoThereAndBack) {
 TEST(BuildMessages, SurviveAnyBytes) {
   Rng rng(1);
   BuildResult r;
-  r.kernel.object = "object";
+  r.kernel.code = "object";
   r.arguments = {{BuiltArgument::Kind::packed, 1, {}}};
   const std::string good[] = {encode(r), encode(BuildRequest{"dag", "steps", "target"})};
   for (int round = 0; round < 20000; ++round) {

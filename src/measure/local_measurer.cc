@@ -58,7 +58,7 @@ class BuildCache {
   }
   /// References stay valid until the next call of `trim`.
   const BuildResult& add(const BuildRequest& r, BuildResult result) {
-    bytes_ += result.kernel.object.size();
+    bytes_ += result.kernel.code.size();
     return results_.insert_or_assign(key(r), std::move(result)).first->second;
   }
   void trim() {

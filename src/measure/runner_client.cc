@@ -84,7 +84,7 @@ RunnerClient::Exchange RunnerClient::ended(std::string last_words) {
 
 /// What the task needs is no leak; what is resident beyond it is.
 void RunnerClient::recycle_if_large(const KernelJob& job) {
-  std::int64_t needed = 2 * (job.kernel.shared_workspace + job.threads * job.kernel.worker_workspace);
+  std::int64_t needed = 2 * (job.kernel.workspace + job.threads * job.kernel.worker_workspace);
   for (const ArgumentSpec& a : job.arguments) needed += 3 * a.bytes;
   if (process_.alive() && resident_bytes(process_.pid) > recycle_ + needed) host_.end(process_, true);
 }

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "artifact/kernel.h"
+#include "artifact/code_format.h"
 #include "records/record_line.h"
 
 namespace whet {
@@ -49,8 +49,8 @@ std::string difference(const Record& r, const Target& has, const Target& want) {
     say("measured on " + std::string(cores_text(has.cores)) + " cores, not " + cores_text(want.cores));
   if (has.threads != want.threads)
     say("tuned for " + std::to_string(has.threads) + " threads, not " + std::to_string(want.threads));
-  if (r.codegen != kCodegenVersion)
-    say("timed with code generator " + std::to_string(r.codegen) + ", now " + std::to_string(kCodegenVersion));
+  const int now = codegen_version(code_format(want));
+  if (r.codegen != now) say("timed with code generator " + std::to_string(r.codegen) + ", now " + std::to_string(now));
   return text;
 }
 

@@ -92,10 +92,11 @@ TEST(Ranking, BeginsWithTheBest) {
   EXPECT_EQ(order, "b a c slow ");
 }
 TEST(BestRecord, OfAnOlderCodeGeneratorIsAnEstimate) {
-  auto older = with(timed("k", "old", 1), [](Record& r) { r.codegen = kCodegenVersion - 1; });
-  auto now = with(timed("k", "new", 2), [](Record& r) { r.codegen = kCodegenVersion; });
-  const std::string estimate = "old (timed with code generator " + std::to_string(kCodegenVersion - 1) + ", now " +
-                               std::to_string(kCodegenVersion) + ")";
+  constexpr int kNow = codegen_version(CodeFormat::elf_object);
+  auto older = with(timed("k", "old", 1), [](Record& r) { r.codegen = kNow - 1; });
+  auto now = with(timed("k", "new", 2), [](Record& r) { r.codegen = kNow; });
+  const std::string estimate =
+      "old (timed with code generator " + std::to_string(kNow - 1) + ", now " + std::to_string(kNow) + ")";
   EXPECT_EQ(best(Records({older}), "k"), estimate);
   EXPECT_EQ(best(Records({older, now}), "k"), "new");
 }

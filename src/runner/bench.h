@@ -1,28 +1,53 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "runner/messages.h"
 
 namespace whet {
 
-/// Runs kernels in this process and times them. A kernel that misbehaves takes the process with it: see `run_runner`.
-/// Keeps inputs, threads and the pool of constants from one request to the next. Not for several threads at once.
+/// Runs kernels of one code format in this process and times them. A kernel that misbehaves ends the process: see
+/// `run_runner`. Inputs, threads and constants are kept from one request to the next. For one thread at a time.
 class KernelBench {
  public:
-  KernelBench();
-  ~KernelBench();
+  virtual ~KernelBench() = default;
 
-  MeasureReply measure(const MeasureRequest&);
-  CheckReply check(const CheckRequest&);
+  virtual MeasureReply measure(const MeasureRequest&) = 0;
+  virtual CheckReply check(const CheckRequest&) = 0;
 
   /// Where `address` lies in the buffers of the kernel that runs now; async-signal-safe (see GuardedBuffer::describe).
+  virtual std::size_t describe(std::uintptr_t address, char* text, std::size_t capacity) const = 0;
+};
+
+/// What runs the kernels of a code format.
+struct BenchOfFormat {
+  CodeFormat format;
+  std::unique_ptr<KernelBench> (*make)();
+};
+/// The formats that this build can run (benches.cc).
+std::span<const BenchOfFormat> kernel_benches();
+
+/// The benches of a runner, each made when the first kernel of its format comes.
+class Benches {
+ public:
+  explicit Benches(std::span<const BenchOfFormat> table = kernel_benches());
+
+  /// Where no bench runs the kernel's format, the reply says so.
+  MeasureReply measure(const MeasureRequest&);
+  CheckReply check(const CheckRequest&);
+  /// Asks every bench. Async-signal-safe.
   std::size_t describe(std::uintptr_t address, char* text, std::size_t capacity) const;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  KernelBench* find(CodeFormat);
+  std::string no_bench(CodeFormat) const;
+
+  std::span<const BenchOfFormat> table_;
+  std::vector<std::unique_ptr<KernelBench>> benches_;  ///< one a row of the table; null until it is needed
 };
 
 }  // namespace whet

@@ -13,7 +13,7 @@ namespace whet {
 namespace {
 
 // For the signal handler alone, which can be reached in no other way.
-KernelBench* g_bench = nullptr;
+Benches* g_benches = nullptr;
 int g_socket = -1;
 
 const char* signal_text(int number) {
@@ -47,7 +47,7 @@ void last_words(int number, siginfo_t* info, void*) {
   say(signal_text(number));
   if (number == SIGSEGV || number == SIGBUS) {
     say(" at an address ");
-    const std::size_t where = g_bench->describe(reinterpret_cast<std::uintptr_t>(info->si_addr), text + length, 160);
+    const std::size_t where = g_benches->describe(reinterpret_cast<std::uintptr_t>(info->si_addr), text + length, 160);
     length += where;
     if (where == 0) say(info->si_addr == nullptr ? "that is null" : "outside the kernel's buffers");
   }
@@ -65,14 +65,14 @@ void catch_faults() {
 }
 
 /// Answers one request; false when it is none.
-bool answer(KernelBench& bench, int fd, const Frame& frame) {
+bool answer(Benches& benches, int fd, const Frame& frame) {
   if (frame.type == FrameType::measure) {
     const auto request = decode_measure_request(frame.payload);
-    return request && send_frame(fd, FrameType::measured, encode(bench.measure(*request)));
+    return request && send_frame(fd, FrameType::measured, encode(benches.measure(*request)));
   }
   if (frame.type == FrameType::check) {
     const auto request = decode_check_request(frame.payload);
-    return request && send_frame(fd, FrameType::checked, encode(bench.check(*request)));
+    return request && send_frame(fd, FrameType::checked, encode(benches.check(*request)));
   }
   return false;
 }
@@ -80,14 +80,14 @@ bool answer(KernelBench& bench, int fd, const Frame& frame) {
 }  // namespace
 
 int run_runner(int fd) {
-  KernelBench bench;
-  g_bench = &bench;
+  Benches benches;
+  g_benches = &benches;
   g_socket = fd;
   catch_faults();
   for (;;) {
     const ReceiveResult received = receive_frame(fd);
     if (!received.ok) return received.end == WireEnd::closed ? 0 : 3;
-    if (!answer(bench, fd, received.frame)) return 3;
+    if (!answer(benches, fd, received.frame)) return 3;
   }
 }
 

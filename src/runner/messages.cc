@@ -8,28 +8,60 @@ namespace whet {
 namespace {
 
 constexpr std::size_t kArgumentBytes = 1 + 1 + 8 + 8 + 8 + 8 + 8;
+constexpr std::size_t kLaunchBytes = 8 + 1 + 6 * 4 + 8;  ///< with an entry of no name
 constexpr std::uint32_t kMaxThreads = 1024;
 
+void pack(Packer& p, const Dim3& d) {
+  p.u32(d.x);
+  p.u32(d.y);
+  p.u32(d.z);
+}
+
+Dim3 unpack_dim3(Unpacker& u) {
+  Dim3 d;
+  d.x = u.u32();
+  d.y = u.u32();
+  d.z = u.u32();
+  return d;
+}
+
+void pack(Packer& p, const Launch& l) {
+  p.text(l.entry);
+  p.u8(l.parallel);
+  pack(p, l.grid);
+  pack(p, l.block);
+  p.i64(l.block_memory);
+}
+
+Launch unpack_launch(Unpacker& u) {
+  Launch l;
+  l.entry = u.text();
+  l.parallel = u.u8() != 0;
+  l.grid = unpack_dim3(u);
+  l.block = unpack_dim3(u);
+  l.block_memory = u.i64();
+  return l;
+}
+
 void pack(Packer& p, const Kernel& k) {
-  p.text(k.symbol);
-  p.text(k.object);
+  p.u8(static_cast<std::uint8_t>(k.format));
+  p.text(k.code);
+  p.u64(k.launches.size());
+  for (const Launch& launch : k.launches) pack(p, launch);
+  p.i64(k.workspace);
   p.i64(k.worker_workspace);
-  p.i64(k.shared_workspace);
   p.u64(k.argument_bytes.size());
   for (auto bytes : k.argument_bytes) p.i64(bytes);
-  p.u8(k.parallel);
-  p.u32(static_cast<std::uint32_t>(k.barriers));
 }
 
 Kernel unpack_kernel(Unpacker& u) {
   Kernel k;
-  k.symbol = u.text();
-  k.object = u.text();
+  k.format = static_cast<CodeFormat>(u.u8());
+  k.code = u.text();
+  for (std::size_t n = u.count(kLaunchBytes); n > 0 && u.ok(); --n) k.launches.push_back(unpack_launch(u));
+  k.workspace = u.i64();
   k.worker_workspace = u.i64();
-  k.shared_workspace = u.i64();
   for (std::size_t n = u.count(8); n > 0; --n) k.argument_bytes.push_back(u.i64());
-  k.parallel = u.u8() != 0;
-  k.barriers = static_cast<std::int32_t>(u.u32());
   return k;
 }
 
@@ -81,7 +113,10 @@ bool sane(const KernelJob& job) {
   const auto size = [](std::int64_t bytes) { return bytes >= 0 && bytes <= kMost; };
   if (job.threads < 1 || job.threads > kMaxThreads || (!job.cores.empty() && job.cores.size() < job.threads))
     return false;
-  if (!size(job.kernel.worker_workspace) || !size(job.kernel.shared_workspace)) return false;
+  if (static_cast<std::uint8_t>(job.kernel.format) >= kCodeFormats) return false;
+  if (!size(job.kernel.worker_workspace) || !size(job.kernel.workspace)) return false;
+  for (const Launch& launch : job.kernel.launches)
+    if (!size(launch.block_memory)) return false;
   for (const auto& a : job.arguments) {
     if (a.role > ArgumentRole::output || a.dtype > DType::boolean || !size(a.bytes) || a.index_bound < 0) return false;
     if (!std::isfinite(a.low) || !std::isfinite(a.high) || a.low >= a.high || a.bytes % size_of(a.dtype) != 0)

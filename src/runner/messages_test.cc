@@ -9,7 +9,7 @@ namespace {
 
 KernelJob sample_job() {
   KernelJob job;
-  job.kernel = {"k", "object\0bytes", 64, 128, {16, 32}, true, 2};
+  job.kernel = {CodeFormat::elf_object, std::string("object\0bytes", 12), {{"k", true}}, 128, 64, {16, 32}};
   job.arguments = {{ArgumentRole::constant, DType::i32, 16, 3, 10}, {ArgumentRole::output, DType::f32, 32}};
   job.threads = 2;
   job.cores = {0, 1};
@@ -54,6 +54,8 @@ TEST(Messages, ThatMakeNoSenseAreRefused) {
   EXPECT_TRUE(refused([](auto& r) { r.job.arguments[0].bytes = -1; }));
   EXPECT_TRUE(refused([](auto& r) { r.job.arguments[0].bytes = 15; }));  // i32
   EXPECT_TRUE(refused([](auto& r) { r.job.arguments[1].low = 2; }));
+  EXPECT_TRUE(refused([](auto& r) { r.job.kernel.format = static_cast<CodeFormat>(kCodeFormats); }));
+  EXPECT_TRUE(refused([](auto& r) { r.job.kernel.launches[0].block_memory = -1; }));
   EXPECT_TRUE(refused([](auto& r) { r.job.kernel.worker_workspace = std::int64_t{1} << 50; }));
   EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {{0, "short"}}})).has_value());
   EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {{9, std::string(16, 'x')}}})).has_value());

@@ -10,7 +10,7 @@
 namespace whet {
 
 /// Version of every frame; both ends must have the same (docs/formats/wire.md).
-constexpr std::uint16_t kWireVersion = 2;
+constexpr std::uint16_t kWireVersion = 3;
 /// A longer payload is taken for garbage.
 constexpr std::uint64_t kMaxFrameBytes = std::uint64_t{4} << 30;
 

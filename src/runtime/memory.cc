@@ -6,8 +6,6 @@
 namespace whet {
 namespace {
 
-constexpr std::size_t kSmallPage = 4096;
-
 std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 }  // namespace
@@ -16,7 +14,7 @@ Pages allocate_pages(std::size_t bytes) {
   Pages pages;
   const bool huge = bytes >= kHugePage;
   // The last huge page is left to small ones where most of it would lie empty.
-  const std::size_t size = round_up(bytes == 0 ? 1 : bytes, kSmallPage);
+  const std::size_t size = round_up(bytes == 0 ? 1 : bytes, page_bytes());
   const std::size_t asked = huge ? size + kHugePage : size;
   if (size < bytes || asked < size) return pages;
   void* mapped = mmap(nullptr, asked, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

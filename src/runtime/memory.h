@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
 
 namespace whet {
@@ -13,6 +15,8 @@ struct Pages {
   bool ok() const { return data != nullptr; }
 };
 
+/// Of this system: 4 KiB on x86-64, up to 64 KiB elsewhere.
+inline std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 /// `data` is null when the system refuses. Zero bytes give a valid pointer too.

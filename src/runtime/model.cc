@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "artifact/isa.h"
-#include "runtime/pool.h"
+#include "runtime/cpu/pool.h"
+#include "runtime/cpu/required_isa.h"
 
 namespace whet {
 namespace {
@@ -15,33 +15,12 @@ namespace {
 constexpr std::uint64_t kCopyFrom = kHugePage;
 /// Copied and dropped in pieces, so that the weights are never in memory twice.
 constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
-constexpr std::uint64_t kPage = 4096;
-
-/// Refuses a model whose kernels use instructions that this processor lacks, and names them.
-int check_isa(const ModelView& view, whet_error* error) {
-  const IsaSet host = host_isa();
-  char missing[256] = "";
-  std::size_t length = 0;
-  for (const char* name = view.text(view.header->required_isa); *name != '\0';) {
-    const std::size_t size = strcspn(name, ",");
-    const int bit = isa_bit(name, size);
-    if ((bit < 0 || !((host >> bit) & 1)) && length + size + 3 < sizeof missing) {
-      length += static_cast<std::size_t>(snprintf(missing + length, sizeof missing - length, "%s%.*s",
-                                                  length ? ", " : "", static_cast<int>(size), name));
-    }
-    name += size + (name[size] == ',');
-  }
-  if (length == 0) return 0;
-  return whet_fail(error,
-                   "model %s needs %s, which this processor does not offer: it is compiled for \"%s\"; compile it for "
-                   "this machine",
-                   view.text(view.header->name), missing, view.text(view.header->target));
-}
 
 /// Gives the whole pages of [begin, end) back; they are read from the file again if they should be needed.
 void drop_pages(const char* begin, const char* end) {
-  const std::uint64_t first = (reinterpret_cast<std::uint64_t>(begin) + kPage - 1) / kPage * kPage;
-  const std::uint64_t last = reinterpret_cast<std::uint64_t>(end) / kPage * kPage;
+  const std::uint64_t page = page_bytes();
+  const std::uint64_t first = (reinterpret_cast<std::uint64_t>(begin) + page - 1) / page * page;
+  const std::uint64_t last = reinterpret_cast<std::uint64_t>(end) / page * page;
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
@@ -103,7 +82,7 @@ int fill(whet_model& model, const whet_open_options& options, whet_error* error)
                      static_cast<unsigned long long>(header.weights_bytes),
                      static_cast<unsigned long long>(model.image.weights_bytes));
   }
-  if (check_isa(model.view, error) != 0) return -1;
+  if (check_required_isa(model.view, error) != 0) return -1;
   model.info = describe(model.view);
   model.inputs = describe(model.view, model.view.inputs, header.inputs.count);
   model.outputs = describe(model.view, model.view.outputs, header.outputs.count);

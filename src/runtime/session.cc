@@ -7,7 +7,8 @@
 #include <atomic>
 #include <new>
 
-#include "runtime/futex.h"
+#include "runtime/clock.h"
+#include "runtime/cpu/walk.h"
 #include "runtime/memory.h"
 #include "runtime/strided_copy.h"
 
@@ -29,9 +30,6 @@ struct Output {
 
 bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % kPlanAlignment == 0; }
 
-void no_barrier(void*, std::uint32_t) {}
-constexpr whet_kernel_runtime kAloneRuntime = {no_barrier};
-
 }  // namespace
 }  // namespace whet
 
@@ -40,17 +38,14 @@ struct whet_session {
   whet_pool* pool;
   whet::Pages arena;
   whet::Pages workspace;  // one piece a worker
-  std::uint64_t workspace_stride;
-  void** buffers;  // what every argument of the plan points at; set before each run
+  whet::PlanWalk walk;
   whet::Input* inputs;
   whet::Output* outputs;
   bool buffers_stale;
   char note[192];
   std::atomic<std::uint32_t> running;
-  std::atomic<std::uint64_t> failure;  // 0, or step + 1 in the upper half and the kernel's answer in the lower
 
   bool profiling;
-  std::uint64_t* step_ns;  // of this run
   whet_step_profile* steps;
   whet_profile profile;
 };
@@ -65,79 +60,6 @@ const ModelView& view_of(const whet_session& s) { return s.model->view; }
 template <typename T>
 T* zeroed(std::uint64_t count) {
   return static_cast<T*>(calloc(count + 1, sizeof(T)));
-}
-
-// ---- The walk: all workers go through the plan together.
-
-void note_failure(whet_session& s, std::uint32_t step, std::int32_t answer) {
-  std::uint64_t none = 0;
-  s.failure.compare_exchange_strong(none, (std::uint64_t{step + 1} << 32) | static_cast<std::uint32_t>(answer));
-}
-
-void call_kernel(whet_session& s, std::uint32_t index, const PlanStep& step, std::uint32_t worker,
-                 std::uint32_t workers) {
-  whet_kernel_args args;
-  args.buffers = s.buffers + step.first_argument;
-  args.shared_workspace = static_cast<char*>(s.arena.data) + step.shared_offset;
-  args.worker_workspace = static_cast<char*>(s.workspace.data) + worker * s.workspace_stride;
-  args.runtime = workers > 1 ? &kPoolKernelRuntime : &kAloneRuntime;
-  args.team = s.pool;
-  args.prefetch = step.prefetch_bytes != 0 ? s.model->weights + step.prefetch_offset : nullptr;
-  args.prefetch_bytes = step.prefetch_bytes;
-  args.worker = worker;
-  args.workers = workers;
-  const std::int32_t answer = s.model->image.entries[step.entry](&args);
-  if (answer != 0) note_failure(s, index, answer);
-}
-
-/// Each worker copies its share, in whole cache lines.
-void copy_share(const whet_session& s, const PlanStep& step, std::uint32_t worker, std::uint32_t workers) {
-  const std::uint64_t bytes = view_of(s).arguments[step.first_argument].bytes;
-  const std::uint64_t lines = (bytes + 63) / 64;
-  const std::uint64_t begin = lines * worker / workers * 64;
-  std::uint64_t end = lines * (worker + 1) / workers * 64;
-  if (end > bytes) end = bytes;
-  if (begin >= end) return;
-  const char* from = static_cast<const char*>(s.buffers[step.first_argument]);
-  memcpy(static_cast<char*>(s.buffers[step.first_argument + 1]) + begin, from + begin, end - begin);
-}
-
-void run_step(whet_session& s, std::uint32_t index, const PlanStep& step, std::uint32_t worker, std::uint32_t workers) {
-  const bool parallel = step.flags & kStepParallel;
-  if (!parallel && worker != 0) return;
-  const std::uint32_t team = parallel ? workers : 1;
-  if (step.kind == PlanStepKind::copy) {
-    copy_share(s, step, worker, team);
-  } else {
-    call_kernel(s, index, step, worker, team);
-  }
-}
-
-void walk(void* context, std::uint32_t worker) {
-  whet_session& s = *static_cast<whet_session*>(context);
-  const PlanHeader& header = *view_of(s).header;
-  const std::uint32_t workers = s.pool->workers;
-  for (std::uint32_t i = 0; i < header.steps.count; ++i) {
-    const PlanStep& step = view_of(s).steps[i];
-    if (step.flags & kStepBarrier) s.pool->barrier(s.pool, worker);
-    run_step(s, i, step, worker, workers);
-  }
-}
-
-/// The same with a barrier before every step, so that each step's time is its own.
-void walk_and_measure(void* context, std::uint32_t worker) {
-  whet_session& s = *static_cast<whet_session*>(context);
-  const PlanHeader& header = *view_of(s).header;
-  std::uint64_t before = 0;
-  for (std::uint32_t i = 0; i <= header.steps.count; ++i) {
-    s.pool->barrier(s.pool, worker);
-    if (worker == 0) {
-      const std::uint64_t now = now_ns();
-      if (i > 0) s.step_ns[i - 1] = now - before;
-      before = now;
-    }
-    if (i < header.steps.count) run_step(s, i, view_of(s).steps[i], worker, s.pool->workers);
-  }
 }
 
 // ---- Buffers.
@@ -165,7 +87,7 @@ char* place(const whet_session& s, const PlanArgument& a) {
 void point_buffers(whet_session& s) {
   for (std::uint32_t i = 0; i < view_of(s).header->arguments.count; ++i) {
     const PlanArgument& a = view_of(s).arguments[i];
-    s.buffers[i] = place(s, a) + a.offset;
+    s.walk.buffers[i] = place(s, a) + a.offset;
   }
   s.buffers_stale = false;
 }
@@ -234,20 +156,19 @@ void remember_times(whet_session& s, std::uint64_t whole, std::uint64_t copies) 
   };
   add(whole, &s.profile.min_ns, &s.profile.total_ns);
   add(copies, &s.profile.copy_min_ns, &s.profile.copy_total_ns);
-  for (std::uint32_t i = 0; i < s.profile.steps; ++i) add(s.step_ns[i], &s.steps[i].min_ns, &s.steps[i].total_ns);
+  for (std::uint32_t i = 0; i < s.profile.steps; ++i) add(s.walk.step_ns[i], &s.steps[i].min_ns, &s.steps[i].total_ns);
 }
 
 int run(whet_session& s, whet_error* error) {
   if (prepare(s, error) != 0) return -1;
   const std::uint64_t begin = s.profiling ? now_ns() : 0;
   std::uint64_t copies = copy_inputs(s);
-  s.failure.store(0, std::memory_order_relaxed);
-  if (const int failure = pool_run(s.pool, s.profiling ? walk_and_measure : walk, &s); failure != 0) {
+  if (const int failure = walk_plan(s.walk, s.profiling); failure != 0) {
     return whet_fail(error, "cannot start the pool's threads again after fork: %s", strerror(failure));
   }
   copies += copy_outputs(s);
   if (s.profiling) remember_times(s, now_ns() - begin, copies);
-  if (const std::uint64_t failure = s.failure.load(std::memory_order_relaxed); failure != 0) {
+  if (const std::uint64_t failure = s.walk.failure.load(std::memory_order_relaxed); failure != 0) {
     const std::uint32_t step = static_cast<std::uint32_t>(failure >> 32) - 1;
     return whet_fail(error, "step %u (%s: %s) reported error %d", step, s.steps[step].node, s.steps[step].op,
                      static_cast<std::int32_t>(failure & 0xffffffffu));
@@ -280,16 +201,22 @@ int allocate(whet_session& s, whet_error* error) {
     if (view_of(s).steps[i].worker_bytes > workspace) workspace = view_of(s).steps[i].worker_bytes;
   }
   // Three lines apart, so that the workers' pieces do not share cache sets.
-  s.workspace_stride = (workspace + 63) / 64 * 64 + 192;
-  s.buffers = zeroed<void*>(header.arguments.count);
+  s.walk.workspace_stride = (workspace + 63) / 64 * 64 + 192;
+  s.walk.buffers = zeroed<void*>(header.arguments.count);
   s.inputs = zeroed<Input>(header.inputs.count);
   s.outputs = zeroed<Output>(header.outputs.count);
-  s.step_ns = zeroed<std::uint64_t>(header.steps.count);
+  s.walk.step_ns = zeroed<std::uint64_t>(header.steps.count);
   s.steps = zeroed<whet_step_profile>(header.steps.count);
-  if (!s.buffers || !s.inputs || !s.outputs || !s.step_ns || !s.steps)
+  if (!s.walk.buffers || !s.inputs || !s.outputs || !s.walk.step_ns || !s.steps)
     return whet_fail(error, "no memory for a session");
   if (make_pages(&s.arena, header.arena_bytes, "activations", error) != 0) return -1;
-  return make_pages(&s.workspace, s.workspace_stride * s.pool->workers, "workspace", error);
+  if (make_pages(&s.workspace, s.walk.workspace_stride * s.pool->workers, "workspace", error) != 0) return -1;
+  s.walk.view = &s.model->view;
+  s.walk.entries = s.model->image.entries;
+  s.walk.pool = s.pool;
+  s.walk.arena = static_cast<char*>(s.arena.data);
+  s.walk.worker_workspaces = static_cast<char*>(s.workspace.data);
+  return 0;
 }
 
 void write_note(whet_session& s) {
@@ -380,10 +307,10 @@ void session_destroy(whet_session* s) {
   for (std::uint32_t i = 0; s->outputs != nullptr && i < s->model->info.outputs; ++i) free_pages(&s->outputs[i].own);
   free_pages(&s->arena);
   free_pages(&s->workspace);
-  free(s->buffers);
+  free(s->walk.buffers);
   free(s->inputs);
   free(s->outputs);
-  free(s->step_ns);
+  free(s->walk.step_ns);
   free(s->steps);
   s->~whet_session();
   free(s);

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "runtime/cpu/pool.h"
 #include "runtime/model.h"
-#include "runtime/pool.h"
 
 namespace whet {
 

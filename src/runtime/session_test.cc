@@ -35,11 +35,11 @@ extern "C" std::int32_t add_weights(const whet_kernel_args* args) {
   return 0;
 }
 
-/// out[i] = in[size - 1 - i], through the shared workspace: two phases with a barrier between.
+/// out[i] = in[size - 1 - i], through the workspace: two phases with a barrier between.
 extern "C" std::int32_t reverse(const whet_kernel_args* args) {
   int begin, end;
   share(args, &begin, &end);
-  float* shared = static_cast<float*>(args->shared_workspace);
+  float* shared = static_cast<float*>(args->workspace);
   std::memcpy(shared + begin, in(args, 0) + begin, static_cast<std::size_t>(end - begin) * 4);
   args->runtime->barrier(args->team, args->worker);
   for (int i = begin; i < end; ++i) out(args, 1)[i] = shared[kSize - 1 - i];

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "artifact/kernel.h"
+#include "artifact/code_format.h"
 #include "compiler/choose.h"
 #include "compiler/in_place.h"
 #include "compiler/scratch.h"
@@ -140,7 +140,7 @@ class Settling {
       const bool exact = is_exact(rivals.best->steps);
       const auto other = file_.records().best(task.key, target_, [&](const Record& r) {
         return usable(r) && r.steps != rivals.best->steps && !r.outcome.truncated && r.target == rivals.best->target &&
-               r.cache == rivals.best->cache && r.codegen == kCodegenVersion &&
+               r.cache == rivals.best->cache && r.codegen == codegen_version(code_format(target_)) &&
                r.outcome.best_seconds() <
                    rivals.best->outcome.best_seconds() * (is_exact(r.steps) == exact ? kClose : kOtherAlgorithm);
       });

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "artifact/kernel.h"
+#include "artifact/code_format.h"
 #include "base/hash.h"
 #include "base/version.h"
 #include "records/record_line.h"
@@ -43,6 +43,7 @@ TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const Tun
     : measure_task_{task.key, task.name, task.dag, target},
       target_text_(to_string(target)),
       cache_(options.cache),
+      codegen_(codegen_version(code_format(target))),
       seed_(options.seed),
       space_(std::make_shared<DesignSpace>(make_space(task.dag, target, {options.exact}))),
       exact_(options.exact),
@@ -67,7 +68,7 @@ Result<TaskTuning> TaskTuning::start(const Task& task, int id, const Target& tar
 }
 
 bool TaskTuning::applies(const Record& record) const {
-  return record.target == target_text_ && record.codegen == kCodegenVersion && record.cache == cache_ &&
+  return record.target == target_text_ && record.codegen == codegen_ && record.cache == cache_ &&
          (!exact_ || is_exact(record.steps));
 }
 
@@ -223,7 +224,7 @@ Record TaskTuning::record(const Trial& trial) const {
   record.candidate = trial.candidate;
   record.steps = trial.steps;
   record.tree_hash = trial.measured.tree_hash;
-  record.codegen = kCodegenVersion;
+  record.codegen = codegen_;
   record.outcome = trial.measured.outcome;
   record.cache = cache_;
   record.seed = seed_;

@@ -88,6 +88,7 @@ class TaskTuning {
 
   MeasureTask measure_task_;
   std::string target_text_, cache_;
+  int codegen_;
   std::uint64_t seed_ = 0;
   std::shared_ptr<const DesignSpace> space_;
   bool exact_, seeds_;

@@ -47,9 +47,8 @@ BuildResult with_kernel(BuildResult built, const std::string& name) {
   std::size_t output = 0;
   while (built.arguments[output].kind != BuiltArgument::Kind::output) ++output;
   std::ifstream file(WHET_FAULT_KERNELS, std::ios::binary);
-  built.kernel.object.assign(std::istreambuf_iterator<char>(file), {});
-  built.kernel.symbol = name + "_" + std::to_string(output);
-  built.kernel.parallel = false;
+  built.kernel.code.assign(std::istreambuf_iterator<char>(file), {});
+  built.kernel.launches = {{name + "_" + std::to_string(output)}};
   return built;
 }
 

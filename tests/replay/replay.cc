@@ -132,7 +132,7 @@ Result<Schedule> replayed(const std::string& dag_text, Schedule s) {
   s.tree = hash(tree);
   s.features = hash_features(tree, target);
   s.text = hash_text(to_text(lowered.program) + to_text(lowered.prologue));
-  s.code = hash_bytes(kernel.object);
+  s.code = hash_bytes(kernel.code);
   return s;
 }
 

@@ -153,7 +153,6 @@ struct Analysis::Walk {
                                        return all;
                                      },
                                      [&](const Barrier&) {
-                                       ++out.barriers_;
                                        if (!top) fail("a barrier stands inside a loop or a condition");
                                        return Effects{};
                                      },

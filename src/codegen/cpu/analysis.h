@@ -54,7 +54,6 @@ class Analysis {
   const Effects& effects(const Stmt& stmt) const { return effects_.at(stmt.operator->()); }
   std::int64_t instructions() const { return instructions_; }
   bool has_parallel_loop() const { return parallel_; }
-  int barriers() const { return barriers_; }
 
  private:
   struct Walk;
@@ -66,7 +65,6 @@ class Analysis {
   std::unordered_map<const StmtNode*, IntrinsicTile> tiles_;
   std::int64_t instructions_ = 0;
   bool parallel_ = false;
-  int barriers_ = 0;
 };
 
 }  // namespace whet

@@ -55,7 +55,7 @@ class Emitter {
   void emit(const std::string& symbol);
 
   std::int64_t worker_workspace() const { return worker_workspace_; }
-  std::int64_t shared_workspace() const { return shared_workspace_; }
+  std::int64_t workspace() const { return workspace_; }
 
  private:
   using Value = llvm::Value;
@@ -180,7 +180,7 @@ class Emitter {
 
   Value *args_ = nullptr, *worker_ = nullptr, *workers_ = nullptr;
   std::vector<std::int64_t> workspace_offset_;  // by buffer
-  std::int64_t worker_workspace_ = 0, shared_workspace_ = 0;
+  std::int64_t worker_workspace_ = 0, workspace_ = 0;
 
   std::vector<std::unique_ptr<Level>> levels_;
   struct Binding {

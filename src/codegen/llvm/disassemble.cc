@@ -61,16 +61,17 @@ struct Disassembler {
 
 Result<std::string> disassemble(const Kernel& kernel, const Target& target) {
   WHET_TRY(Backend * backend, Backend::get(target));
-  const llvm::MemoryBufferRef bytes(kernel.object, kernel.symbol);
+  const std::string& entry = kernel.launches.at(0).entry;
+  const llvm::MemoryBufferRef bytes(kernel.code, entry);
   auto object = llvm::object::ObjectFile::createObjectFile(bytes);
-  if (!object) return Error{"kernel `" + kernel.symbol + "`: " + llvm::toString(object.takeError())};
+  if (!object) return Error{"kernel `" + entry + "`: " + llvm::toString(object.takeError())};
   const Disassembler disassembler(backend->machine());
   std::string out;
   for (const llvm::object::SectionRef& section : (*object)->sections()) {
     if (!section.isText() || section.getSize() == 0) continue;
     auto contents = section.getContents();
-    if (!contents) return Error{"kernel `" + kernel.symbol + "`: " + llvm::toString(contents.takeError())};
-    out += kernel.symbol + ":\n" + disassembler.run(llvm::arrayRefFromStringRef(*contents));
+    if (!contents) return Error{"kernel `" + entry + "`: " + llvm::toString(contents.takeError())};
+    out += entry + ":\n" + disassembler.run(llvm::arrayRefFromStringRef(*contents));
   }
   return out;
 }

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "artifact/object_loader.h"
+#include "artifact/cpu/object_loader.h"
 #include "base/check.h"
 #include "codegen/compile.h"
 #include "tensor/tensor.h"
@@ -46,14 +46,14 @@ inline void run_kernel(const LoadedKernel& loaded, const Kernel& kernel, std::ve
   std::barrier<> team(workers);
   std::vector<void*> buffers;
   for (Tensor& tensor : arguments) buffers.push_back(tensor.data());
-  const Tensor shared(DType::u8, {kernel.shared_workspace + 1});
+  const Tensor shared(DType::u8, {kernel.workspace + 1});
   std::vector<std::thread> threads;
   for (int w = 0; w < workers; ++w)
     threads.emplace_back([&, w] {
       Tensor own(DType::u8, {kernel.worker_workspace + 1});
       whet_kernel_args args = {};
       args.buffers = buffers.data();
-      args.shared_workspace = const_cast<void*>(shared.data());
+      args.workspace = const_cast<void*>(shared.data());
       args.worker_workspace = own.data();
       args.runtime = &runtime;
       args.team = &team;

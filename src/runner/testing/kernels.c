@@ -38,7 +38,7 @@ int32_t add_one_slowly(args_t a) {
 int32_t two_phases(args_t a) {
   int first, last;
   share(a, &first, &last);
-  float* shared = (float*)a->shared_workspace;
+  float* shared = (float*)a->workspace;
   for (int i = first; i < last; ++i) shared[i] = input(a)[i] + 1;
   a->runtime->barrier(a->team, a->worker);
   for (int i = first; i < last; ++i) output(a)[i] = shared[kCount - 1 - i];

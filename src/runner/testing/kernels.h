@@ -13,11 +13,10 @@ constexpr std::int64_t kCount = 4096, kBytes = kCount * 4;
 inline Kernel kernel(const std::string& path, const std::string& symbol) {
   std::ifstream file(path, std::ios::binary);
   Kernel k;
-  k.symbol = symbol;
-  k.object.assign(std::istreambuf_iterator<char>(file), {});
-  k.parallel = true;
+  k.code.assign(std::istreambuf_iterator<char>(file), {});
+  k.launches = {{symbol, true}};
   k.argument_bytes = {kBytes, kBytes};
-  if (symbol == "two_phases") k.shared_workspace = kBytes, k.barriers = 1;
+  if (symbol == "two_phases") k.workspace = kBytes;
   if (symbol == "write_beyond_workspace") k.worker_workspace = 128;
   if (symbol == "add_weights" || symbol == "read_beyond_weights") k.argument_bytes.push_back(kBytes);
   return k;

@@ -1,4 +1,4 @@
-#include "compiler/link.h"
+#include "compiler/cpu/link.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -13,7 +13,7 @@
 
 #include "artifact/model_plan.h"
 #include "base/rng.h"
-#include "compiler/image_object.h"
+#include "compiler/cpu/image_object.h"
 #include "compiler/opened_model.h"
 #include "compiler/scratch.h"
 

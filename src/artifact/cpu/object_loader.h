@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include "artifact/kernel.h"
@@ -25,30 +26,39 @@ bool load_object(const char* object, std::size_t bytes, const char* symbol, Load
 /// Gives the memory back; the kernel must not be running.
 void unload_object(LoadedObject* loaded);
 
-/// Owns a loaded kernel.
+/// Owns a loaded kernel of format elf_object.
 class LoadedKernel {
  public:
   static Result<LoadedKernel> load(const Kernel& kernel) {
+    if (kernel.format != CodeFormat::elf_object)
+      return Error{std::string("a CPU runs kernels of format elf_object; this one is ").append(name_of(kernel.format))};
+    if (kernel.launches.size() != 1) return Error{"a CPU's kernel has one launch; this one has another number"};
+    const Launch& launch = kernel.launches[0];
     LoadedKernel loaded;
     char error[256];
-    if (!load_object(kernel.object.data(), kernel.object.size(), kernel.symbol.c_str(), &loaded.object_, error,
+    if (!load_object(kernel.code.data(), kernel.code.size(), launch.entry.c_str(), &loaded.object_, error,
                      sizeof error))
       return Error{error};
+    loaded.parallel_ = launch.parallel;
     return loaded;
   }
 
-  LoadedKernel(LoadedKernel&& other) noexcept : object_(std::exchange(other.object_, LoadedObject{})) {}
+  LoadedKernel(LoadedKernel&& other) noexcept { *this = std::move(other); }
   LoadedKernel& operator=(LoadedKernel&& other) noexcept {
     std::swap(object_, other.object_);
+    parallel_ = other.parallel_;
     return *this;
   }
   ~LoadedKernel() { unload_object(&object_); }
 
   whet_kernel entry() const { return object_.entry; }
+  /// Whether all workers call it; else one does.
+  bool parallel() const { return parallel_; }
 
  private:
   LoadedKernel() = default;
   LoadedObject object_;
+  bool parallel_ = false;
 };
 
 }  // namespace whet

@@ -1,4 +1,4 @@
-#include "compiler/image_object.h"
+#include "compiler/cpu/image_object.h"
 
 #include <elf.h>
 

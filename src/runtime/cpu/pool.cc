@@ -1,4 +1,4 @@
-#include "runtime/pool.h"
+#include "runtime/cpu/pool.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,9 +9,9 @@
 
 #include <new>
 
-#include "runtime/cores.h"
-#include "runtime/float_mode.h"
-#include "runtime/futex.h"
+#include "runtime/cpu/cores.h"
+#include "runtime/cpu/float_mode.h"
+#include "runtime/cpu/futex.h"
 
 namespace whet {
 namespace {

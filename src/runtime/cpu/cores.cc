@@ -1,4 +1,4 @@
-#include "runtime/cores.h"
+#include "runtime/cpu/cores.h"
 
 #include <fcntl.h>
 #include <sched.h>

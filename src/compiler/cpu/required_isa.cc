@@ -1,4 +1,4 @@
-#include "compiler/required_isa.h"
+#include "compiler/cpu/required_isa.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringMap.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "artifact/isa.h"
+#include "artifact/cpu/isa.h"
 
 namespace whet {
 namespace {

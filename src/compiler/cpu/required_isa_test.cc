@@ -1,4 +1,4 @@
-#include "compiler/required_isa.h"
+#include "compiler/cpu/required_isa.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "artifact/object_loader.h"
+#include "artifact/cpu/object_loader.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -51,20 +51,27 @@ struct TinyObject {
   }
 };
 
-std::string load(const std::string& bytes, const std::string& symbol = "kernel") {
+Kernel kernel_of(const std::string& bytes, const std::string& entry = "kernel") {
   Kernel kernel;
-  kernel.symbol = symbol;
-  kernel.object = bytes;
+  kernel.code = bytes;
+  kernel.launches = {{entry}};
+  return kernel;
+}
+
+std::string error_of(const Kernel& kernel) {
   const Result<LoadedKernel> loaded = LoadedKernel::load(kernel);
   return loaded.ok() ? "loaded" : loaded.error().message;
 }
+std::string load(const std::string& bytes, const std::string& entry = "kernel") {
+  return error_of(kernel_of(bytes, entry));
+}
 
 TEST(ObjectLoader, RunsAKernelThatWasRelocated) {
-  Kernel kernel;
-  kernel.symbol = "kernel";
-  kernel.object = TinyObject{}.bytes();
+  Kernel kernel = kernel_of(TinyObject{}.bytes());
+  kernel.launches[0].parallel = true;
   Result<LoadedKernel> loaded = LoadedKernel::load(kernel);
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_TRUE(loaded->parallel());
   const whet_kernel_args args = {};
   EXPECT_EQ(loaded->entry()(&args), 7);
   LoadedKernel moved = std::move(loaded).value();
@@ -86,6 +93,16 @@ TEST(ObjectLoader, RefusesWhatAKernelMustNotHave) {
   far.addend = std::int64_t{1} << 40;
   EXPECT_EQ(load(far.bytes()), "kernel object: a 32-bit relocation does not reach its target");
   EXPECT_EQ(load(TinyObject{}.bytes(), "other"), "kernel object: no function `other`");
+}
+
+TEST(ObjectLoader, RefusesKernelsThatAreNotForACpu) {
+  Kernel kernel = kernel_of(TinyObject{}.bytes());
+  kernel.launches.push_back({"kernel"});
+  EXPECT_EQ(error_of(kernel), "a CPU's kernel has one launch; this one has another number");
+  kernel.launches.clear();
+  EXPECT_EQ(error_of(kernel), "a CPU's kernel has one launch; this one has another number");
+  kernel.format = CodeFormat::ptx;
+  EXPECT_EQ(error_of(kernel), "a CPU runs kernels of format elf_object; this one is ptx");
 }
 
 TEST(ObjectLoader, RefusesGarbage) {

@@ -1,4 +1,4 @@
-#include "runner/constant_pool.h"
+#include "runner/cpu/constant_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,16 +1,18 @@
-#include "runner/memory_guard.h"
+#include "runner/cpu/memory_guard.h"
 
 #include <sys/mman.h>
 
 #include <cstring>
 #include <utility>
 
+#include "runtime/memory.h"
+
 namespace whet {
 namespace {
 
-constexpr std::size_t kPage = 4096, kAlignment = 64;
-/// Stores this far outside a large buffer are found at once.
-constexpr std::size_t kGuardBytes = 16 * kPage;
+constexpr std::size_t kAlignment = 64;
+/// Stores this far outside a large buffer are found at once. A whole number of pages of any system.
+constexpr std::size_t kGuardBytes = 64 << 10;
 constexpr std::byte kPattern{0xa5};
 
 std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
@@ -31,7 +33,7 @@ std::size_t append(char* text, std::size_t at, std::size_t capacity, std::uintpt
 }  // namespace
 
 GuardedBuffer::GuardedBuffer(std::size_t bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {
-  const std::size_t inner = round_up(bytes + kAlignment, kPage);
+  const std::size_t inner = round_up(bytes + kAlignment, page_bytes());
   mapped_bytes_ = inner + 2 * kGuardBytes;
   void* mapped = mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) return;

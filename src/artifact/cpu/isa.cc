@@ -1,4 +1,4 @@
-#include "artifact/isa.h"
+#include "artifact/cpu/isa.h"
 
 #include <string.h>
 

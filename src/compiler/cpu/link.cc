@@ -1,4 +1,4 @@
-#include "compiler/link.h"
+#include "compiler/cpu/link.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <fstream>
 
 #include "base/check.h"
-#include "compiler/image_object.h"
+#include "compiler/cpu/image_object.h"
 #include "runtime/embedded.h"
 #include "whet/model_file.h"
 

@@ -1,4 +1,4 @@
-#include "artifact/object_loader.h"
+#include "artifact/cpu/object_loader.h"
 
 #include <elf.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "runtime/pool.h"
+#include "runtime/cpu/pool.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

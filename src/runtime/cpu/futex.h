@@ -3,12 +3,13 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <climits>
 #include <cstdint>
+
+#include "runtime/clock.h"
 
 namespace whet {
 
@@ -27,12 +28,6 @@ inline void spin_pause() {
 #elif defined(__aarch64__)
   __asm__ volatile("yield");
 #endif
-}
-
-inline std::uint64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
 /// A word that one thread changes and others wait for: first spinning, then asleep.

@@ -1,4 +1,4 @@
-#include "runner/memory_guard.h"
+#include "runner/cpu/memory_guard.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runner/constant_pool.h"
+#include "runner/cpu/constant_pool.h"
 
 #include <sys/mman.h>
 
@@ -27,7 +27,7 @@ std::size_t total(const std::vector<std::size_t>& sizes) {
 bool ConstantPool::reserve(std::size_t bytes) {
   if (bytes <= bytes_) return true;
   release();
-  const std::size_t size = round_up(bytes, bytes >= kHugePage / 2 ? kHugePage : 4096);
+  const std::size_t size = round_up(bytes, bytes >= kHugePage / 2 ? kHugePage : page_bytes());
   void* mapped =
       mmap(nullptr, size + kHugePage + kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) return false;

@@ -1,0 +1,29 @@
+#include "artifact/cpu/isa.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace whet {
+namespace {
+
+TEST(Isa, NamesItsBits) {
+  for (int bit = 0; bit < isa_count(); ++bit) EXPECT_EQ(isa_bit(isa_name(bit), std::strlen(isa_name(bit))), bit);
+  EXPECT_EQ(isa_bit("avx1024", 7), -1);
+  EXPECT_EQ(isa_bit("avx", 2), -1);
+}
+
+#if defined(__x86_64__)
+TEST(Isa, AgreesWithTheCompilersView) {
+  const IsaSet host = host_isa();
+  const auto has = [&](const char* name) { return bool((host >> isa_bit(name, std::strlen(name))) & 1); };
+  EXPECT_EQ(has("sse4.2"), bool(__builtin_cpu_supports("sse4.2")));
+  EXPECT_EQ(has("avx2"), bool(__builtin_cpu_supports("avx2")));
+  EXPECT_EQ(has("fma"), bool(__builtin_cpu_supports("fma")));
+  EXPECT_EQ(has("avx512f"), bool(__builtin_cpu_supports("avx512f")));
+  EXPECT_EQ(has("avx512vnni"), bool(__builtin_cpu_supports("avx512vnni")));
+}
+#endif
+
+}  // namespace
+}  // namespace whet

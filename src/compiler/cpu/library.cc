@@ -1,0 +1,36 @@
+#include "compiler/cpu/library.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "compiler/cpu/image_object.h"
+#include "compiler/cpu/link.h"
+#include "compiler/cpu/required_isa.h"
+#include "compiler/scratch.h"
+
+namespace whet {
+
+Status write_cpu_library(AssembledModel& model, const std::vector<CompiledTask>& tasks, const Target& target,
+                         const std::string& output, int jobs) {
+  WHET_TRY(model.plan.required_isa, required_isa(target));
+  WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
+  std::vector<std::string> objects, symbols;
+  const auto write = [&](const std::string& name, const std::string& object) -> Status {
+    objects.push_back(scratch.path() + "/" + name + ".o");
+    std::ofstream file(objects.back(), std::ios::binary);
+    file << object << std::flush;
+    if (!file) return Error{objects.back() + ": cannot write: " + std::strerror(errno)};
+    return ok_status();
+  };
+  for (const CompiledTask& task : tasks) {
+    symbols.push_back(task.kernel.launches.at(0).entry);
+    WHET_RETURN_IF_ERROR(write(symbols.back(), task.kernel.code));
+  }
+  const std::string plan = write_plan(model.plan);
+  WHET_RETURN_IF_ERROR(write("image", image_object(kElfX86_64, plan, symbols, model.weights.bytes())));
+  return link_model(objects, model.weights, output, scratch.path(), std::max(1, jobs));
+}
+
+}  // namespace whet

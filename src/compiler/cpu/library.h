@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/assemble.h"
+
+namespace whet {
+
+/// Links kernels of format elf_object, the plan and the weights with the runtime; the plan gets the instruction sets
+/// that the target's code may use.
+Status write_cpu_library(AssembledModel&, const std::vector<CompiledTask>&, const Target&, const std::string& output,
+                         int jobs);
+
+}  // namespace whet

@@ -1,0 +1,26 @@
+#include "compiler/library.h"
+
+#include "artifact/code_format.h"
+#include "compiler/cpu/library.h"
+
+namespace whet {
+namespace {
+
+constexpr LibraryOfFormat kWriters[] = {
+    {CodeFormat::elf_object, write_cpu_library},
+};
+
+}  // namespace
+
+std::span<const LibraryOfFormat> library_writers() { return kWriters; }
+
+Status write_library(AssembledModel& model, const std::vector<CompiledTask>& tasks, const Target& target,
+                     const std::string& output, int jobs) {
+  const CodeFormat format = code_format(target);
+  for (const LibraryOfFormat& row : library_writers())
+    if (row.format == format) return row.write(model, tasks, target, output, jobs);
+  return Error{"this whet writes no libraries with kernels of format " + std::string(name_of(format)) +
+               ", which target " + to_string(target) + " needs"};
+}
+
+}  // namespace whet

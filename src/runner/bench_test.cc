@@ -1,0 +1,54 @@
+#include "runner/bench.h"
+
+#include <gtest/gtest.h>
+
+#include "runner/testing/kernels.h"
+
+namespace whet {
+namespace {
+
+KernelJob job_of(CodeFormat format) {
+  KernelJob job = testing_kernels::job(WHET_TEST_KERNELS, "add_one");
+  job.kernel.format = format;
+  return job;
+}
+
+TEST(Benches, RunTheKernelsOfEveryFormatInTheirTable) {
+  Benches benches;
+  EXPECT_EQ(benches.measure({job_of(CodeFormat::elf_object), {}}).message, "");
+  EXPECT_EQ(benches.check({job_of(CodeFormat::elf_object), {}, {}, {}}).outputs.size(), 1u);
+}
+TEST(Benches, NameAFormatThatTheyCannotRun) {
+  Benches benches;
+  const std::string why = "this runner runs no kernels of format ptx; it runs elf_object";
+  const MeasureReply measured = benches.measure({job_of(CodeFormat::ptx), {}});
+  EXPECT_EQ(measured.code, 4);
+  EXPECT_EQ(measured.message, why);
+  EXPECT_EQ(benches.check({job_of(CodeFormat::ptx), {}, {}, {}}).message, why);
+}
+
+/// Answers with its own name.
+class FakeBench final : public KernelBench {
+ public:
+  MeasureReply measure(const MeasureRequest&) override { return {0, "fake"}; }
+  CheckReply check(const CheckRequest&) override { return {0, "fake", {}}; }
+  std::size_t describe(std::uintptr_t, char* text, std::size_t) const override {
+    text[0] = 'f';
+    return 1;
+  }
+};
+
+TEST(Benches, AskTheBenchOfTheKernelsFormat) {
+  static constexpr BenchOfFormat kTable[] = {
+      {CodeFormat::ptx, []() -> std::unique_ptr<KernelBench> { return std::make_unique<FakeBench>(); }}};
+  Benches benches(kTable);
+  char text[8];
+  EXPECT_EQ(benches.describe(0, text, sizeof text), 0u);
+  EXPECT_EQ(benches.measure({job_of(CodeFormat::ptx), {}}).message, "fake");
+  EXPECT_EQ(benches.describe(0, text, sizeof text), 1u);
+  EXPECT_EQ(benches.check({job_of(CodeFormat::elf_object), {}, {}, {}}).message,
+            "this runner runs no kernels of format elf_object; it runs ptx");
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,14 @@
+#include "runner/cpu/bench.h"
+
+namespace whet {
+namespace {
+
+constexpr BenchOfFormat kBenches[] = {
+    {CodeFormat::elf_object, make_cpu_bench},
+};
+
+}  // namespace
+
+std::span<const BenchOfFormat> kernel_benches() { return kBenches; }
+
+}  // namespace whet

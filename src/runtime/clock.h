@@ -1,0 +1,16 @@
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace whet {
+
+/// Nanoseconds of a clock that never jumps.
+inline std::uint64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+}  // namespace whet

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "artifact/kernel_args.h"
+#include "artifact/model_format.h"
+#include "runtime/cpu/pool.h"
+
+namespace whet {
+
+/// What the workers of a pool need to go through a plan together. Everything that it points at belongs to the session.
+struct PlanWalk {
+  const ModelView* view;
+  const whet_kernel* entries;
+  whet_pool* pool;
+  char* arena;
+  char* worker_workspaces;         ///< one piece a worker,
+  std::uint64_t workspace_stride;  ///< this many bytes apart
+  void** buffers;                  ///< the address of every argument of the plan
+  std::uint64_t* step_ns;          ///< time of every step in the last walk that measured
+  /// 0, or step + 1 in the upper half and the kernel's answer in the lower: the first failure of the last walk.
+  std::atomic<std::uint64_t> failure;
+};
+
+/// Runs every step once, in order, on all workers. `measure`: a barrier separates all steps, and `step_ns` gets their
+/// times. Gives 0, or an errno where the pool's workers could not be started again after a fork.
+int walk_plan(PlanWalk& walk, bool measure);
+
+}  // namespace whet
