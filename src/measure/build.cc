@@ -1,5 +1,6 @@
 #include "measure/build.h"
 
+#include "runner/hello.h"
 #include "runner/wire.h"
 
 namespace whet {
@@ -30,6 +31,10 @@ std::string encode(const BuildResult& r) {
   p.u8(static_cast<std::uint8_t>(r.code));
   p.text(r.message);
   p.text(encode(job));
+  p.u32(static_cast<std::uint32_t>(r.report.registers));
+  p.i64(r.report.spill_bytes);
+  p.i64(r.report.block_memory);
+  p.i64(r.report.instructions);
   p.text(r.tree_hash);
   p.text(r.prologue);
   for (const BuiltArgument& a : r.arguments) {
@@ -46,6 +51,10 @@ std::optional<BuildResult> decode_build_result(std::string_view bytes) {
   const std::uint8_t code = u.u8();
   r.message = u.text();
   auto job = decode_kernel_job(u.text());
+  r.report.registers = static_cast<std::int32_t>(u.u32());
+  r.report.spill_bytes = u.i64();
+  r.report.block_memory = u.i64();
+  r.report.instructions = u.i64();
   r.tree_hash = u.text();
   r.prologue = u.text();
   if (!job || code >= kOutcomeCodes) return std::nullopt;
@@ -62,6 +71,7 @@ std::optional<BuildResult> decode_build_result(std::string_view bytes) {
 }
 
 int run_builder(int fd, const BuildFunction& build) {
+  if (!send_hello(fd)) return 0;
   for (;;) {
     const ReceiveResult received = receive_frame(fd);
     if (!received.ok) return received.end == WireEnd::closed ? 0 : 3;

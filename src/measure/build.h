@@ -32,6 +32,7 @@ struct BuildResult {
   OutcomeCode code = OutcomeCode::unknown;
   std::string message;
   Kernel kernel;
+  BuildReport report;
   std::vector<BuiltArgument> arguments;
   std::string tree_hash;
   std::string prologue;  ///< to_text of the DAG that packs the constants; empty when nothing is packed
@@ -49,7 +50,7 @@ std::string encode(const BuildResult&);
 std::optional<BuildRequest> decode_build_request(std::string_view);
 std::optional<BuildResult> decode_build_result(std::string_view);
 
-/// A builder's life: answers requests on `fd` until its other end is closed; gives the exit status.
+/// A builder's life: says hello, then answers requests on `fd` until its other end is closed; gives the exit status.
 int run_builder(int fd, const BuildFunction&);
 
 }  // namespace whet

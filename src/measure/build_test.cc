@@ -43,6 +43,9 @@ TEST(BuildCandidate, CallsARefusalByItsNumber) {
 TEST(BuildMessages, GoThereAndBack) {
   const BuildResult r = build_candidate({kDense, "", "cpu -mcpu=x86-64 -threads=1"});
   EXPECT_EQ(encode(*decode_build_result(encode(r))), encode(r));
+  BuildResult with_report = r;
+  with_report.report = {124, 16, 49152, 3000};
+  EXPECT_EQ(decode_build_result(encode(with_report))->report, with_report.report);
   const BuildRequest request{"dag", "steps", "target"};
   EXPECT_EQ(*decode_build_request(encode(request)), request);
 }

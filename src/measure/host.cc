@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "runner/hello.h"
 #include "runner/loop.h"
 
 namespace whet {
@@ -33,6 +34,8 @@ struct Reply {
 
 /// How long a process that has closed its socket may take to end.
 constexpr int kGraceMilliseconds = 500;
+/// How long a new process may take to say hello.
+constexpr double kHelloSeconds = 20;
 
 bool send_request(int fd, const Request& request, int passed_fd) {
   iovec part{const_cast<Request*>(&request), sizeof request};
@@ -227,7 +230,12 @@ Result<WorkerProcess> MeasureHost::spawn(Kind kind) {
     close(ends[0]);
     return Error{std::string("cannot start another process: ") + std::strerror(reply.error)};
   }
-  return WorkerProcess{reply.value, ends[0]};
+  WorkerProcess worker{reply.value, ends[0]};
+  if (const Status hello = receive_hello(worker.fd, kHelloSeconds); !hello.ok()) {
+    end(worker, true);
+    return Error{"cannot use another process: " + hello.error().message};
+  }
+  return worker;
 }
 
 ProcessEnd MeasureHost::end(WorkerProcess& worker, bool kill_now) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runner/bench.h"
+#include "runner/hello.h"
 #include "runner/wire.h"
 
 namespace whet {
@@ -84,6 +85,7 @@ int run_runner(int fd) {
   g_benches = &benches;
   g_socket = fd;
   catch_faults();
+  if (!send_hello(fd)) return 0;
   for (;;) {
     const ReceiveResult received = receive_frame(fd);
     if (!received.ok) return received.end == WireEnd::closed ? 0 : 3;

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "runner/fill.h"
+#include "runner/hello.h"
 #include "runner/testing/kernels.h"
 #include "runner/wire.h"
 
@@ -35,6 +36,8 @@ class Runner {
     }
     close(ends[1]);
     fd_ = ends[0];
+    const Status hello = receive_hello(fd_, 20);
+    EXPECT_TRUE(hello.ok()) << hello.error().message;
   }
   ~Runner() {
     close(fd_);

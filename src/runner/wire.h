@@ -23,6 +23,7 @@ enum class FrameType : std::uint16_t {
   fault = 5,    ///< the runner's last words when a signal ends it
   build = 6,
   built = 7,  ///< parent to builder, and its answer
+  hello = 8,  ///< runner or builder to parent, before anything else
 };
 
 struct Frame {

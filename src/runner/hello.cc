@@ -1,0 +1,29 @@
+#include "runner/hello.h"
+
+#include "runner/wire.h"
+
+namespace whet {
+
+bool send_hello(int fd, const Hello& hello) {
+  Packer p;
+  p.u32(hello.kernel_args);
+  return send_frame(fd, FrameType::hello, p.take());
+}
+
+Status receive_hello(int fd, double timeout_seconds) {
+  const ReceiveResult received = receive_frame(fd, timeout_seconds);
+  if (!received.ok && received.end == WireEnd::broken) return Error{received.message};
+  if (!received.ok)
+    return Error{received.end == WireEnd::closed ? "it ended before it said which versions it speaks"
+                                                 : "it did not say which versions it speaks"};
+  Unpacker u(received.frame.payload);
+  Hello hello;
+  hello.kernel_args = u.u32();
+  if (received.frame.type != FrameType::hello || !u.done()) return Error{"its first frame is no hello"};
+  if (hello.kernel_args != WHET_KERNEL_ARGS_VERSION)
+    return Error{"it calls kernels by version " + std::to_string(hello.kernel_args) +
+                 " of their arguments; this program needs " + std::to_string(WHET_KERNEL_ARGS_VERSION)};
+  return ok_status();
+}
+
+}  // namespace whet
