@@ -57,6 +57,9 @@ class NodeSite {
   Status give(ValueId x, std::size_t i = 0);
   /// The node's output `i` is `x`, under the names that it has.
   Status pass(ValueId x, std::size_t i = 0);
+  /// The same of what a part gave, or its refusal.
+  Status give(const Result<ValueId>& x, std::size_t i = 0) { return x.ok() ? give(*x, i) : x.error(); }
+  Status pass(const Result<ValueId>& x, std::size_t i = 0) { return x.ok() ? pass(*x, i) : x.error(); }
   /// The node's output `i` is the result of an operator, a constant, or a list of values of one type of element.
   Status give(const Operator&, std::vector<ValueId> inputs, std::size_t i = 0);
   Status give_constant(Tensor, std::size_t i = 0);

@@ -8,27 +8,12 @@ namespace {
 
 enum AutoPad : std::size_t { kNotSet, kSameUpper, kSameLower, kValid };
 
-/// Pads so that every stride-th element is the centre of a window; the odd one goes to the end (upper) or the
-/// beginning.
-void pad_to_same(Window& window, std::size_t i, std::int64_t extent, std::int64_t kernel, bool upper) {
-  const std::int64_t stride = window.strides[i], positions = (extent + stride - 1) / stride;
-  const std::int64_t reach = window.dilations[i] * (kernel - 1) + 1;
-  const std::int64_t total = std::max<std::int64_t>((positions - 1) * stride + reach - extent, 0);
-  const std::int64_t smaller = total / 2;
-  window.pads_begin[i] = upper ? smaller : total - smaller;
-  window.pads_end[i] = total - window.pads_begin[i];
-}
-
 }  // namespace
 
 Result<Window> read_window(OnnxSite& site, const std::vector<std::int64_t>& kernel) {
   const Shape& x = site.shape(0);
   const std::size_t spatial = kernel.size();
-  if (x.size() != spatial + 2 || spatial < 1 || spatial > 3) {
-    return site.error("the input is " + to_string(site.type(site.in(0))) + " and the window has " +
-                      std::to_string(spatial) +
-                      " dimensions; expected a batch, channels and as many dimensions (one to three)");
-  }
+  WHET_RETURN_IF_ERROR(expect_window(site, site.in(0), kernel));
   Window window;
   WHET_TRY(window.strides, site.entries("strides", spatial, 1, 1));
   WHET_TRY(window.dilations, site.entries("dilations", spatial, 1, 1));
@@ -39,7 +24,8 @@ Result<Window> read_window(OnnxSite& site, const std::vector<std::int64_t>& kern
   window.pads_begin.assign(pads.begin(), middle);
   window.pads_end.assign(middle, pads.end());
   if (mode == kSameUpper || mode == kSameLower) {
-    for (std::size_t i = 0; i < spatial; ++i) pad_to_same(window, i, x[i + 2], kernel[i], mode == kSameUpper);
+    const SamePadding odd = mode == kSameUpper ? SamePadding::upper : SamePadding::lower;
+    pad_to_same(window, Shape(x.begin() + 2, x.end()), kernel, odd);
   }
   return window;
 }
@@ -63,9 +49,7 @@ Result<ConvOperator> read_conv(OnnxSite& site, std::size_t weights) {
 Status import_conv(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   WHET_TRY(const ConvOperator op, read_conv(site, 1));
-  std::vector<ValueId> inputs = {site.in(0), site.in(1)};
-  if (site.has(2)) inputs.push_back(site.in(2));
-  return site.give(op, inputs);
+  return site.give(convolved(site, site.in(0), site.in(1), site.if_given(2), op));
 }
 
 }  // namespace whet

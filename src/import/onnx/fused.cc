@@ -30,12 +30,12 @@ Result<Operator> read_activation(OnnxSite& site, const std::string& name, const 
                     "\"; expected Relu, Sigmoid, Tanh, Softplus, Softsign, HardSwish, LeakyRelu, HardSigmoid or Clip");
 }
 
-/// `op` of `inputs`, plus `more` where that is there, through the activation.
-Status give_activated(OnnxSite& site, const Operator& op, std::vector<ValueId> inputs, std::optional<ValueId> more,
+/// `product`, plus `more` where that is there, through the activation.
+Status give_activated(OnnxSite& site, const Result<ValueId>& product, std::optional<ValueId> more,
                       const std::vector<double>& parameters) {
+  WHET_TRY(ValueId y, product);
   WHET_TRY(const std::string name, site.text("activation", ""));
-  if (name.empty() && !more) return site.give(op, std::move(inputs));
-  WHET_TRY(ValueId y, site.add("product", op, std::move(inputs)));
+  if (name.empty() && !more) return site.give(y);
   if (more) {
     WHET_TRY(y, site.add("sum", BinaryOperator{BinaryKind::add}, {y, *more}));
   }
@@ -62,9 +62,8 @@ Status import_fused_conv(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 4));
   WHET_TRY(const ConvOperator op, read_conv(site, 1));
   WHET_TRY(const std::vector<double> parameters, site.numbers("activation_params", {}));
-  std::vector<ValueId> inputs = {site.in(0), site.in(1)};
-  if (site.has(2)) inputs.push_back(site.in(2));
-  return give_activated(site, op, inputs, site.has(3) ? std::optional(site.in(3)) : std::nullopt, parameters);
+  return give_activated(site, convolved(site, site.in(0), site.in(1), site.if_given(2), op), site.if_given(3),
+                        parameters);
 }
 
 Status import_fused_gemm(OnnxSite& site) {
@@ -74,9 +73,7 @@ Status import_fused_gemm(OnnxSite& site) {
     WHET_TRY(const double parameter, site.number(attribute, 0));
     parameters.push_back(parameter);
   }
-  return give_gemm(site, [&](const Operator& op, std::vector<ValueId> inputs) {
-    return give_activated(site, op, std::move(inputs), std::nullopt, parameters);
-  });
+  return give_activated(site, read_gemm(site), std::nullopt, parameters);
 }
 
 /// alpha * a * b. Vectors are not transposed.
@@ -95,7 +92,7 @@ Status import_fused_matmul(OnnxSite& site) {
     if ((site.rank(0) >= 2 && op.transpose_a) || (site.rank(1) >= 2 && op.transpose_b)) {
       return site.error("transposes a matrix beside a vector, which is not supported");
     }
-    WHET_TRY(product, add_matmul(site, site.in(0), site.in(1)));
+    WHET_TRY(product, matmul(site, site.in(0), site.in(1)));
   } else {
     WHET_TRY(const ValueId a, operand(site, 0, rows_a));
     WHET_TRY(const ValueId b, operand(site, 1, rows_b));

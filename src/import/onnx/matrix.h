@@ -1,15 +1,12 @@
 #pragma once
 
-#include <functional>
-
 #include "base/result.h"
 #include "import/onnx/site.h"
+#include "import/parts/matrix.h"
 
 namespace whet {
 
-/// The product of `a` and `b` as numpy.matmul has it: vectors are rows and columns for a while.
-Result<ValueId> add_matmul(OnnxSite&, ValueId a, ValueId b);
-/// alpha * a * b + beta * c, as Gemm has it; `give` gets its last step.
-Status give_gemm(OnnxSite&, const std::function<Status(const Operator&, std::vector<ValueId>)>& give);
+/// Reads the inputs and attributes of Gemm and computes it.
+Result<ValueId> read_gemm(OnnxSite&);
 
 }  // namespace whet

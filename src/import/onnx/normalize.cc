@@ -1,9 +1,11 @@
+#include "import/parts/normalize.h"
+
 #include "import/onnx/importers.h"
 
 namespace whet {
 namespace {
 
-Status softmax(OnnxSite& site, bool log) {
+Status give_softmax(OnnxSite& site, bool log) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t given, site.integer("axis", -1));
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
@@ -11,88 +13,33 @@ Status softmax(OnnxSite& site, bool log) {
 }
 
 /// Before operator set 13, everything from `axis` on is one dimension.
-Status softmax_flattened(OnnxSite& site, bool log) {
+Status give_softmax_flattened(OnnxSite& site, bool log) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t given, site.integer("axis", 1));
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  const Shape& x = site.shape(0);
-  const std::int64_t rows = num_elements(Shape(x.begin(), x.begin() + axis));
-  const std::int64_t columns = num_elements(Shape(x.begin() + axis, x.end()));
-  if (columns == x[static_cast<std::size_t>(axis)]) return site.give(SoftmaxOperator{axis, log}, {site.in(0)});
-  WHET_TRY(const ValueId flat, site.add("flat", ReshapeOperator{{rows, columns}}, {site.in(0)}));
-  WHET_TRY(const ValueId result, site.add("softmax", SoftmaxOperator{1, log}, {flat}));
-  return site.give(ReshapeOperator{site.shape(0)}, {result});
+  return site.give(softmax_flattened(site, site.in(0), axis, log));
 }
 
-/// Squares and sums of f16 lie beyond its numbers: f32, as the standard's "stash_type" says.
-Result<ValueId> widened(OnnxSite& site, ValueId x) {
-  return site.cast("wide", x, site.type(x).dtype == DType::f16 ? DType::f32 : site.type(x).dtype);
-}
-
-/// What normalization gives: mean, variance and deviation are values a row, of f16 as f32.
-struct Normalized {
-  ValueId y, mean, variance, deviation;
-};
-
-/// (x - mean) / sqrt(variance + epsilon) over `axes` of `x`.
-Result<Normalized> normalized(OnnxSite& site, ValueId x, const std::vector<std::int64_t>& axes, double epsilon) {
-  const DType dtype = site.type(x).dtype;
-  if (!is_float(dtype)) return site.error("the input is " + to_string(site.type(x)) + "; expected floats");
-  WHET_TRY(x, widened(site, x));
-  const ValueId offset = site.add_scalar("epsilon", site.type(x).dtype, epsilon);
-  WHET_TRY(const ValueId mean, site.add("mean", ReduceOperator{ReduceKind::mean, axes, true}, {x}));
-  WHET_TRY(const ValueId centred, site.add("centred", BinaryOperator{BinaryKind::sub}, {x, mean}));
-  WHET_TRY(const ValueId square, site.add("square", BinaryOperator{BinaryKind::mul}, {centred, centred}));
-  WHET_TRY(const ValueId variance, site.add("variance", ReduceOperator{ReduceKind::mean, axes, true}, {square}));
-  WHET_TRY(ValueId deviation, site.add("variance_epsilon", BinaryOperator{BinaryKind::add}, {variance, offset}));
-  WHET_TRY(deviation, site.add("deviation", UnaryOperator{UnaryKind::sqrt}, {deviation}));
-  WHET_TRY(ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {centred, deviation}));
-  WHET_TRY(y, site.cast("narrow", y, dtype));
-  return Normalized{y, mean, variance, deviation};
-}
-
-/// The same of input 0 with the file's epsilon.
-Result<Normalized> normalized(OnnxSite& site, const std::vector<std::int64_t>& axes) {
-  WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
-  return normalized(site, site.in(0), axes, epsilon);
-}
-
-std::vector<std::int64_t> axes_from(std::int64_t first, std::size_t rank) {
-  std::vector<std::int64_t> axes;
-  for (auto axis = first; axis < static_cast<std::int64_t>(rank); ++axis) axes.push_back(axis);
-  return axes;
-}
-
-/// What layer normalization goes over: the dimensions from `axis` on.
-struct Rows {
-  std::vector<std::int64_t> axes;
-  double epsilon;
-};
-Result<Rows> read_rows(OnnxSite& site) {
+/// Over the dimensions from "axis" on; scale and bias are inputs 1 and 2.
+Result<LayerNorm> read_layer_norm(OnnxSite& site) {
   site.ignore({"stash_type"});
   WHET_TRY(const std::int64_t given, site.integer("axis", -1));
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
   WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
-  return Rows{axes_from(axis, site.rank(0)), epsilon};
+  return LayerNorm{axes_from(axis, site.rank(0)), epsilon, site.if_given(1), site.if_given(2)};
 }
-/// The last dimension of x, as the fused forms have it.
-Result<Rows> last_axis(OnnxSite& site, ValueId x) {
-  const std::size_t rank = site.type(x).shape.size();
+/// Over the last dimension of x, as the fused forms have it.
+Result<LayerNorm> read_last_axis(OnnxSite& site, ValueId x, std::size_t scale, std::size_t bias) {
+  const std::size_t rank = site.rank(x);
   if (rank == 0) return site.error("normalizes " + to_string(site.type(x)));
   WHET_TRY(const double epsilon, site.number("epsilon", 1e-12));
-  return Rows{axes_from(static_cast<std::int64_t>(rank) - 1, rank), epsilon};
+  return LayerNorm{axes_from(static_cast<std::int64_t>(rank) - 1, rank), epsilon, site.if_given(scale),
+                   site.if_given(bias)};
 }
 
-/// y * scale + bias, of which the latter may be left out.
-Status give_scaled(OnnxSite& site, ValueId y, std::size_t scale, std::size_t bias) {
-  if (!site.has(bias)) return site.give(BinaryOperator{BinaryKind::mul}, {y, site.in(scale)});
-  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {y, site.in(scale)}));
-  return site.give(BinaryOperator{BinaryKind::add}, {scaled, site.in(bias)});
-}
-
-/// Scale and bias are inputs; outputs 1 and 2 are the mean and 1 / deviation.
-Status give_layer_norm(OnnxSite& site, ValueId x, const Rows& rows, std::size_t scale, std::size_t bias) {
-  WHET_TRY(const Normalized n, normalized(site, x, rows.axes, rows.epsilon));
+/// Outputs 1 and 2 are the mean and 1 / deviation.
+Status give_layer_norm(OnnxSite& site, ValueId x, const LayerNorm& form) {
+  WHET_TRY(const Normalized n, normalized(site, x, form.axes, form.epsilon));
   if (site.wants_output(1)) {
     WHET_TRY(const ValueId mean, site.cast("mean_f32", n.mean, DType::f32));
     WHET_RETURN_IF_ERROR(site.pass(mean, 1));
@@ -101,20 +48,7 @@ Status give_layer_norm(OnnxSite& site, ValueId x, const Rows& rows, std::size_t 
     WHET_TRY(const ValueId deviation, site.cast("deviation_f32", n.deviation, DType::f32));
     WHET_RETURN_IF_ERROR(site.give(UnaryOperator{UnaryKind::reciprocal}, {deviation}, 2));
   }
-  return give_scaled(site, n.y, scale, bias);
-}
-
-/// x / sqrt(mean of x² + epsilon) * scale
-Status give_rms_norm(OnnxSite& site, ValueId given, const Rows& rows, std::size_t scale) {
-  WHET_TRY(const ValueId x, widened(site, given));
-  const ValueId offset = site.add_scalar("epsilon", site.type(x).dtype, rows.epsilon);
-  WHET_TRY(ValueId norm, site.add("square", BinaryOperator{BinaryKind::mul}, {x, x}));
-  WHET_TRY(norm, site.add("mean", ReduceOperator{ReduceKind::mean, rows.axes, true}, {norm}));
-  WHET_TRY(norm, site.add("mean_epsilon", BinaryOperator{BinaryKind::add}, {norm, offset}));
-  WHET_TRY(norm, site.add("root", UnaryOperator{UnaryKind::sqrt}, {norm}));
-  WHET_TRY(ValueId y, site.add("normalized", BinaryOperator{BinaryKind::div}, {x, norm}));
-  WHET_TRY(y, site.cast("narrow", y, site.type(given).dtype));
-  return site.give(BinaryOperator{BinaryKind::mul}, {y, site.in(scale)});
+  return site.give(scaled_and_shifted(site, n.y, form.scale, form.bias));
 }
 
 /// Inputs 0 and 1 and, where there is one, the bias; the sum is output 3.
@@ -158,50 +92,32 @@ Status give_trained_batch_norm(OnnxSite& site, double momentum, double epsilon) 
   return ok_status();
 }
 
-/// Computed in the widest type among the inputs; the result has that of the first.
-Status give_batch_norm(OnnxSite& site, const BatchNormOperator& op) {
-  std::vector<ValueId> inputs;
-  DType widest = site.dtype(0);
-  for (std::size_t i = 0; i < 5; ++i) {
-    inputs.push_back(site.in(i));
-    if (!is_float(site.dtype(i))) {
-      return site.error("input " + std::to_string(i) + " is " + to_string(site.type(site.in(i))) + "; expected floats");
-    }
-    if (size_of(site.dtype(i)) > size_of(widest)) widest = site.dtype(i);
-  }
-  for (ValueId& x : inputs) {
-    WHET_TRY(x, site.cast("wide", x, widest));
-  }
-  if (widest == site.dtype(0)) return site.give(op, inputs);
-  WHET_TRY(const ValueId y, site.add("normalized", op, inputs));
-  return site.give(CastOperator{site.dtype(0)}, {y});
-}
-
 }  // namespace
 
 Status import_layer_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  WHET_TRY(const Rows rows, read_rows(site));
-  return give_layer_norm(site, site.in(0), rows, 1, 2);
+  WHET_TRY(const LayerNorm form, read_layer_norm(site));
+  return give_layer_norm(site, site.in(0), form);
 }
 Status import_rms_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const Rows rows, read_rows(site));
-  return give_rms_norm(site, site.in(0), rows, 1);
+  WHET_TRY(const LayerNorm form, read_layer_norm(site));
+  return site.give(rms_norm(site, site.in(0), form));
 }
 
 /// Of the sum of what is computed, what went around it and a bias; the sum is a result, too.
 Status import_skip_layer_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3, 5));
   WHET_TRY(const ValueId sum, sum_with_skip(site, 4));
-  WHET_TRY(const Rows rows, last_axis(site, sum));
-  return give_layer_norm(site, sum, rows, 2, 3);
+  WHET_TRY(const LayerNorm form, read_last_axis(site, sum, 2, 3));
+  return give_layer_norm(site, sum, form);
 }
 Status import_skip_rms_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3, 4));
   WHET_TRY(const ValueId sum, sum_with_skip(site, 3));
-  WHET_TRY(const Rows rows, last_axis(site, sum));
-  return give_rms_norm(site, sum, rows, 2);
+  WHET_TRY(LayerNorm form, read_last_axis(site, sum, 2, 3));
+  form.bias.reset();  // input 3 is the sum's
+  return site.give(rms_norm(site, sum, form));
 }
 
 /// Words, places and segments looked up in their tables, their sum normalized; and how many words the mask leaves.
@@ -240,63 +156,27 @@ Status import_embed_layer_norm(OnnxSite& site) {
       WHET_RETURN_IF_ERROR(site.give_constant(Tensor(DType::i32, {batch}), 1));
   }
   if (site.wants_output(2)) WHET_RETURN_IF_ERROR(site.pass(sum, 2));
-  WHET_TRY(const Rows rows, last_axis(site, sum));
-  WHET_TRY(const Normalized n, normalized(site, sum, rows.axes, rows.epsilon));
-  return give_scaled(site, n.y, 5, 6);
+  WHET_TRY(const LayerNorm form, read_last_axis(site, sum, 5, 6));
+  return site.give(layer_norm(site, sum, form));
 }
 
-/// Over the spatial dimensions of each channel of each image.
 Status import_instance_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  const std::size_t rank = site.rank(0);
-  if (rank < 3 || site.rank(1) != 1 || site.rank(2) != 1) {
-    return site.error("normalizes " + to_string(site.type(site.in(0))) + " with " + to_string(site.type(site.in(1))) +
-                      " and " + to_string(site.type(site.in(2))) + "; expected spatial dimensions and two lists");
-  }
-  Shape shape(rank - 1, 1);
-  shape[0] = site.shape(0)[1];
-  WHET_TRY(const ValueId scale, site.add("scale", ReshapeOperator{shape}, {site.in(1)}));
-  WHET_TRY(const ValueId bias, site.add("bias", ReshapeOperator{shape}, {site.in(2)}));
-  WHET_TRY(const Normalized n, normalized(site, axes_from(2, rank)));
-  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {n.y, scale}));
-  return site.give(BinaryOperator{BinaryKind::add}, {scaled, bias});
+  WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
+  return site.give(instance_norm(site, site.in(0), site.in(1), site.in(2), epsilon));
 }
 
-/// Over the channels of a group and all that is behind them. Scale and bias are one a group, or (from operator set 21
-/// on) one a channel; either is taken, whatever the set says.
+/// Scale and bias are one a group, or (from operator set 21 on) one a channel; either is taken, whatever the set says.
 Status import_group_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_RETURN_IF_ERROR(site.expect_attribute("num_groups"));
   site.ignore({"stash_type"});
   WHET_TRY(const std::int64_t groups, site.integer("num_groups", 1));
   WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
-  const Shape x = site.shape(0);
-  const bool fits = x.size() >= 2 && groups >= 1 && x[1] % groups == 0 && site.shape(1) == site.shape(2) &&
-                    (site.shape(1) == Shape{groups} || site.shape(1) == Shape{x[1]});
-  if (!fits) {
-    return site.error("normalizes " + to_string(site.type(site.in(0))) + " in " + std::to_string(groups) +
-                      " groups with " + to_string(site.type(site.in(1))) + " and " + to_string(site.type(site.in(2))) +
-                      "; expected a number of groups that divides the channels, and two lists");
-  }
-  const Shape rows = {x[0], groups, num_elements(x) / std::max<std::int64_t>(x[0] * groups, 1)};
-  WHET_TRY(const ValueId grouped, site.add("grouped", ReshapeOperator{rows}, {site.in(0)}));
-  WHET_TRY(const Normalized n, normalized(site, grouped, {2}, epsilon));
-  const bool by_group = site.shape(1) == Shape{groups} && groups != x[1];
-  Shape parameter(by_group ? 2 : x.size() - 1, 1);
-  parameter[0] = site.shape(1)[0];
-  ValueId y = n.y;
-  if (!by_group) {
-    WHET_TRY(y, site.add("whole", ReshapeOperator{x}, {y}));
-  }
-  WHET_TRY(const ValueId scale, site.add("scale", ReshapeOperator{parameter}, {site.in(1)}));
-  WHET_TRY(const ValueId bias, site.add("bias", ReshapeOperator{parameter}, {site.in(2)}));
-  WHET_TRY(y, site.add("scaled", BinaryOperator{BinaryKind::mul}, {y, scale}));
-  if (!by_group) return site.give(BinaryOperator{BinaryKind::add}, {y, bias});
-  WHET_TRY(y, site.add("shifted", BinaryOperator{BinaryKind::add}, {y, bias}));
-  return site.give(ReshapeOperator{x}, {y});
+  return site.give(group_norm(site, site.in(0), groups, site.in(1), site.in(2), epsilon));
 }
 
-/// Over the axes given: all but the channels.
+/// Over the axes given: all except the channels.
 Status import_mean_variance_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(std::vector<std::int64_t> axes, site.integers("axes", {0, 2, 3}));
@@ -305,19 +185,24 @@ Status import_mean_variance_norm(OnnxSite& site) {
   return site.pass(n.y);
 }
 
-/// x / norm; a norm of 0 leaves zeros.
 Status import_lp_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t given, site.integer("axis", -1));
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
   WHET_TRY(const std::int64_t p, site.integer("p", 2));
   if (p != 1 && p != 2) return site.error("attribute \"p\" is " + std::to_string(p) + "; expected 1 or 2");
-  const ReduceKind kind = p == 1 ? ReduceKind::l1 : ReduceKind::l2;
-  WHET_TRY(ValueId norm, site.add("norm", ReduceOperator{kind, {axis}, true}, {site.in(0)}));
-  const ValueId zero = site.add_scalar("zero", site.dtype(0), 0), one = site.add_scalar("one", site.dtype(0), 1);
-  WHET_TRY(const ValueId nothing, site.add("nothing", BinaryOperator{BinaryKind::equal}, {norm, zero}));
-  WHET_TRY(norm, site.add("divisor", WhereOperator{}, {nothing, one, norm}));
-  return site.give(BinaryOperator{BinaryKind::div}, {site.in(0), norm});
+  return site.give(lp_normalized(site, site.in(0), axis, p));
+}
+
+Status import_lrn(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_RETURN_IF_ERROR(site.expect_attribute("size"));
+  Lrn form;
+  WHET_TRY(form.size, site.integer("size", 1));
+  WHET_TRY(form.alpha, site.number("alpha", 0.0001));
+  WHET_TRY(form.beta, site.number("beta", 0.75));
+  WHET_TRY(form.bias, site.number("bias", 1));
+  return site.give(lrn(site, site.in(0), form));
 }
 
 Status import_batch_norm(OnnxSite& site) {
@@ -332,12 +217,12 @@ Status import_batch_norm(OnnxSite& site) {
   // Before operator set 14 the results of training say that it is meant.
   training = training || (site.opset() < 14 && site.output_count() > 1);
   if (training) return give_trained_batch_norm(site, momentum, op.epsilon);
-  return give_batch_norm(site, op);
+  return site.give(batch_norm(site, site.in(0), {site.in(1), site.in(2), site.in(3), site.in(4)}, op));
 }
 
-Status import_softmax(OnnxSite& site) { return softmax(site, false); }
-Status import_log_softmax(OnnxSite& site) { return softmax(site, true); }
-Status import_softmax_flattened(OnnxSite& site) { return softmax_flattened(site, false); }
-Status import_log_softmax_flattened(OnnxSite& site) { return softmax_flattened(site, true); }
+Status import_softmax(OnnxSite& site) { return give_softmax(site, false); }
+Status import_log_softmax(OnnxSite& site) { return give_softmax(site, true); }
+Status import_softmax_flattened(OnnxSite& site) { return give_softmax_flattened(site, false); }
+Status import_log_softmax_flattened(OnnxSite& site) { return give_softmax_flattened(site, true); }
 
 }  // namespace whet

@@ -282,7 +282,7 @@ Status import_matmul_integer(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 4));
   WHET_TRY(const ValueId a, centred_matrix(site, 0, 2, false));
   WHET_TRY(const ValueId b, centred_matrix(site, 1, 3, true));
-  WHET_TRY(const ValueId product, add_matmul(site, a, b));
+  WHET_TRY(const ValueId product, matmul(site, a, b));
   return site.pass(product);
 }
 
@@ -302,7 +302,7 @@ Status import_qlinear_matmul(OnnxSite& site) {
   Scales scales;
   WHET_TRY(scales.left, along_matrix(site, "a_scale", 1, site.shape(0), false));
   WHET_TRY(scales.right, along_matrix(site, "b_scale", 4, site.shape(3), true));
-  WHET_TRY(const ValueId product, add_matmul(site, a, b));
+  WHET_TRY(const ValueId product, matmul(site, a, b));
   const Shape y = site.type(product).shape;
   WHET_TRY(scales.result, along_matrix(site, "y_scale", 6, y, false));
   WHET_TRY(const ValueId zero, along_matrix(site, "y_zero", 7, y, false));
@@ -426,7 +426,7 @@ Status import_matmul_integer_to_float(OnnxSite& site) {
   WHET_TRY(const ValueId b, centred_matrix(site, 1, 5, true));
   WHET_TRY(const ValueId left, along_matrix(site, "a_scale", 2, site.shape(0), false));
   WHET_TRY(const ValueId right, along_matrix(site, "b_scale", 3, site.shape(1), true));
-  WHET_TRY(const ValueId product, add_matmul(site, a, b));
+  WHET_TRY(const ValueId product, matmul(site, a, b));
   return give_float(site, product, left, right, 6);
 }
 
@@ -442,7 +442,7 @@ Status import_dynamic_quantize_matmul(OnnxSite& site) {
   WHET_TRY(a, centred(site, a, by.zero));
   WHET_TRY(const ValueId b, centred_matrix(site, 1, 3, true));
   WHET_TRY(const ValueId right, along_matrix(site, "b_scale", 2, site.shape(1), true));
-  WHET_TRY(const ValueId product, add_matmul(site, a, b));
+  WHET_TRY(const ValueId product, matmul(site, a, b));
   return give_float(site, product, by.scale, right, 4);
 }
 

@@ -4,13 +4,10 @@
 
 #include "base/result.h"
 #include "import/onnx/site.h"
+#include "import/parts/window.h"
 
 namespace whet {
 
-/// How a window slides: what the convolutions and the pools share. One entry a spatial dimension.
-struct Window {
-  std::vector<std::int64_t> strides, dilations, pads_begin, pads_end;
-};
 /// Reads "strides", "dilations", "pads" and "auto_pad" for windows of `kernel` over input 0 (channels first).
 Result<Window> read_window(OnnxSite&, const std::vector<std::int64_t>& kernel);
 /// Reads all attributes of a convolution whose weights are input `weights`.

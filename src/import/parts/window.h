@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "import/site.h"
+
+/// Windows that slide over images [N, C, spatial...]: convolutions and pools. Parts, see arithmetic.h.
+namespace whet {
+
+/// How a window slides; one entry a spatial dimension.
+struct Window {
+  std::vector<std::int64_t> strides, dilations, pads_begin, pads_end;
+};
+
+/// Where the odd pixel of padding goes: behind the image, or before it.
+enum class SamePadding : std::uint8_t { upper, lower };
+/// Pads so that every stride-th pixel of `extents` is the centre of a window of `kernel`. Strides and dilations are given.
+void pad_to_same(Window&, const Shape& extents, const Shape& kernel, SamePadding odd);
+
+/// Refuses windows that do not fit: x has a batch, channels and as many dimensions as `kernel`, one to three.
+Status expect_window(const NodeSite&, ValueId x, const Shape& kernel);
+
+/// A convolution of x by weights [O, I / groups, kernel...], plus a bias [O].
+Result<ValueId> convolved(NodeSite&, ValueId x, ValueId weights, std::optional<ValueId> bias, const ConvOperator&);
+
+struct Pooling {
+  PoolKind kind = PoolKind::max;
+  std::vector<std::int64_t> kernel;
+  Window window;
+  bool ceil_mode = false;          ///< a last window may reach beyond the padding
+  bool count_include_pad = false;  ///< an average counts the window's padding, but not what ceil_mode adds
+};
+/// The largest or the mean of each window. Needs: `expect_window`.
+Result<ValueId> pooled(NodeSite&, ValueId x, const Pooling&);
+/// Where each maximum `top` (what `pooled` gave) stands in the whole input, counted row by row, or column by column; i64. Of
+/// equal ones the first. Errors: windows of more than 1024 pixels.
+Result<ValueId> places_of_maxima(NodeSite&, ValueId x, const Pooling&, ValueId top, bool by_columns);
+/// (sum of |x|^p)^(1/p) over windows; f16 is summed in f32. The kind of the pooling means nothing.
+Result<ValueId> lp_pooled(NodeSite&, ValueId x, const Pooling&, std::int64_t p);
+
+/// A reduction over the spatial dimensions, which stay as extents of 1. Needs: at least one.
+Result<ValueId> pooled_whole(NodeSite&, ValueId x, ReduceKind);
+Result<ValueId> lp_pooled_whole(NodeSite&, ValueId x, std::int64_t p);
+
+/// The way back from maxima: each element of x stands at its place (i64, counted through the whole result `y`) in planes of
+/// zeros. Needs: x and places of equal shapes; y has their batch and channels.
+Result<ValueId> unpooled(NodeSite&, ValueId x, ValueId places, const Shape& y);
+
+}  // namespace whet
