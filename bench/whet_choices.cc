@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
   for (int i = 3; i < argc; ++i) {
     const Result<RecordsRead> read = read_records(argv[i]);
     if (!read.ok()) return fail(read.error().message);
-    const auto best = read->records.best(task.key, target, {});
+    const auto best = read->records.best(task.key, task.within, target, {});
     known.push_back(best.has_value());
     steps.push_back(best ? best->record->steps : "");
   }
@@ -60,7 +60,8 @@ int run(int argc, char** argv) {
   options.policy.network_bytes = laid_out(network_footprint(*fused, *tasks, false), target);
   options.burst_seconds = kBurstSeconds;
   LocalMeasurer measurer(*host, options);
-  const std::vector<Outcome> seen = measurer.compare({task.key, task.name, task.dag, target}, steps, kBursts);
+  const std::vector<Outcome> seen =
+      measurer.compare({task.key, task.name, task.dag, target, task.within}, steps, kBursts);
   for (std::size_t i = 0; i < seen.size(); ++i)
     fmt::print("{}\n", known[i] && seen[i].ok() ? fmt::format("{:.6f}", seen[i].best_seconds() * 1e3) : "-");
   return 0;

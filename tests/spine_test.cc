@@ -41,9 +41,9 @@ static_assert(std::is_same_v<decltype(&Measurer::measure),
                              std::vector<Measured> (Measurer::*)(const MeasureTask&, const std::vector<std::string>&,
                                                                  double, double)>);
 static_assert(std::is_same_v<decltype(&RecordFile::append), Status (RecordFile::*)(const Record&)>);
-static_assert(std::is_same_v<decltype(&Records::best),
-                             std::optional<RecordChoice> (Records::*)(
-                                 std::string_view, const Target&, const std::function<bool(const Record&)>&) const>);
+static_assert(std::is_same_v<decltype(&Records::best), std::optional<RecordChoice> (Records::*)(
+                                                           std::string_view, const Shape&, const Target&,
+                                                           const std::function<bool(const Record&)>&) const>);
 static_assert(
     has_signature<Result<TuneProgress>(const std::vector<Task>&, const Target&, Measurer&, RecordFile&,
                                        const TuneOptions&, const std::function<void(const TuneProgress&)>&)>(tune));

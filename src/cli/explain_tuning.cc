@@ -11,7 +11,6 @@
 #include "cli/table.h"
 #include "codegen/compile.h"
 #include "codegen/main_loop.h"
-#include "compiler/in_place.h"
 #include "lower/lower.h"
 #include "records/record_file.h"
 #include "schedule/steps.h"
@@ -42,7 +41,7 @@ Result<Opened> open(const TuningQuestion& question) {
   WHET_TRY(opened.place, choose_place(question.place));
   WHET_TRY(const InputFiles files, read_inputs(question.model.inputs));
   WHET_TRY(opened.fused, load_fused(question.model, files));
-  WHET_TRY(opened.tasks, kernel_tasks(opened.fused, opened.place.target));
+  WHET_TRY(opened.tasks, extract_tasks(opened.fused, opened.place.target));
   WHET_TRY(opened.read, read_records(question.records));
   for (const std::string& note : opened.read.notes) fmt::print(stderr, "{}\n", note);
   return opened;
@@ -94,7 +93,7 @@ int print_task(const Opened& opened, const TuningQuestion& question) {
                                   question.what, opened.tasks.size() - 1)});
   const Task& task = opened.tasks[static_cast<std::size_t>(id)];
   const Target& target = opened.place.target;
-  const std::vector<const Record*> list = opened.read.records.ranking(task.key, target);
+  const std::vector<const Record*> list = opened.read.records.ranking(task.key, task.within, target);
   fmt::print("Task {}: {}, {} time{} in the network\n", id, task.name, task.weight, task.weight == 1 ? "" : "s");
   const double seconds = list.empty() ? 0 : list.front()->outcome.best_seconds();
   const std::int64_t footprint = network_footprint(opened.fused, opened.tasks, false);
@@ -115,8 +114,8 @@ int print_task(const Opened& opened, const TuningQuestion& question) {
   return kDone;
 }
 
-void print_code(const LoopTree& tree, const Target& target) {
-  const Result<Lowered> lowered = lower(tree, target, {});
+void print_code(const LoopTree& tree, const Target& target, const Shape& within) {
+  const Result<Lowered> lowered = lower(tree, target, within);
   const Result<Kernel> kernel =
       lowered.ok() ? compile_kernel(lowered->program, target) : Result<Kernel>(lowered.error());
   const Result<std::string> code = kernel.ok() ? disassemble(*kernel, target) : Result<std::string>(kernel.error());
@@ -139,6 +138,7 @@ void print_code(const LoopTree& tree, const Target& target) {
 const Record* find_candidate(const Records& records, const Task& task, const Target& target, const std::string& id) {
   const Record* found = nullptr;
   for (const Record* record : records.of(task.key)) {
+    if (!record->within.empty() && record->within != task.within) continue;
     if (id.empty() || !record->tree_hash.starts_with(id)) continue;
     if (found && found->tree_hash != record->tree_hash) continue;
     if (!found || record->target == to_string(target) || found->target != to_string(target)) found = record;
@@ -175,7 +175,7 @@ int print_candidate(const Opened& opened, const TuningQuestion& question) {
       return kDone;
     }
     fmt::print("{}", to_text(*tree));
-    if (question.code) print_code(*tree, opened.place.target);
+    if (question.code) print_code(*tree, opened.place.target, record->within);
     return kDone;
   }
   return wrong_use(

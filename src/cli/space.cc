@@ -12,7 +12,6 @@
 #include "cli/model.h"
 #include "cli/options.h"
 #include "cli/table.h"
-#include "compiler/in_place.h"
 #include "json/json.h"
 #include "space/query.h"
 #include "space/rules/derive.h"
@@ -217,7 +216,7 @@ int run(const SpaceCommand& command) {
   if (!files.ok()) return fail(files.error());
   const Result<FusedGraph> fused = load_fused(command.model, *files);
   if (!fused.ok()) return fail(fused.error());
-  const Result<std::vector<Task>> tasks = kernel_tasks(*fused, place->target);
+  const Result<std::vector<Task>> tasks = extract_tasks(*fused, place->target);
   if (!tasks.ok()) return fail(tasks.error());
   if (command.task < 0) return run_all(*tasks, place->target, command);
   if (static_cast<std::size_t>(command.task) >= tasks->size())

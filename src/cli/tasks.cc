@@ -8,7 +8,6 @@
 #include "cli/model.h"
 #include "cli/options.h"
 #include "cli/table.h"
-#include "compiler/in_place.h"
 #include "compute/dag.h"
 #include "json/json.h"
 #include "task/task.h"
@@ -50,7 +49,7 @@ int run(const TasksCommand& command) {
   if (!files.ok()) return fail(files.error());
   const Result<FusedGraph> fused = load_fused(command.model, *files);
   if (!fused.ok()) return fail(fused.error());
-  const Result<std::vector<Task>> tasks = kernel_tasks(*fused, place->target);
+  const Result<std::vector<Task>> tasks = extract_tasks(*fused, place->target);
   if (!tasks.ok()) return fail(tasks.error());
   double total = 0;
   for (const Task& task : *tasks) total += work_of(task);

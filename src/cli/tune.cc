@@ -17,7 +17,6 @@
 #include "cli/options.h"
 #include "cli/rates.h"
 #include "cli/screen.h"
-#include "compiler/in_place.h"
 #include "json/json.h"
 #include "machine/detect.h"
 #include "machine/stolen.h"
@@ -234,7 +233,7 @@ Result<Prepared> prepare(const TuneCommand& command, const Place& place) {
   WHET_RETURN_IF_ERROR(can_run(place.target));
   WHET_TRY(prepared.files, read_inputs(command.model.inputs));
   WHET_TRY(prepared.fused, load_fused(command.model, prepared.files));
-  WHET_TRY(prepared.tasks, kernel_tasks(prepared.fused, place.target));
+  WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, place.target));
   return prepared;
 }
 

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "artifact/model_plan.h"
-#include "compiler/in_place.h"
 #include "compiler/kernels.h"
 #include "compiler/weights.h"
+#include "task/in_place.h"
 
 namespace whet {
 

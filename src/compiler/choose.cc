@@ -8,8 +8,8 @@ ScheduleSource best_of(const Records* records, const Target& target, bool exact)
   ScheduleSource source;
   source.recorded = [records, target, exact](const Task& task) -> std::optional<RecordedSchedule> {
     if (records == nullptr) return std::nullopt;
-    const std::optional<RecordChoice> choice =
-        records->best(task.key, target, [exact](const Record& record) { return !exact || is_exact(record.steps); });
+    const std::optional<RecordChoice> choice = records->best(
+        task.key, task.within, target, [exact](const Record& record) { return !exact || is_exact(record.steps); });
     if (!choice) return std::nullopt;
     const double seconds = choice->exact ? choice->record->outcome.clock_seconds() : 0;
     return RecordedSchedule{choice->record->steps, seconds, choice->reason};

@@ -97,12 +97,10 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
   WHET_RETURN_IF_ERROR(check_output(output));
   CompileReport report;
   const double begin = seconds_now();
-  WHET_TRY(const std::vector<Task> distinct, extract_tasks(fused, target));
-  const InPlace in_place = find_in_place(fused, distinct);
-  const auto [tasks, within] = placed(fused, distinct, in_place);
+  WHET_TRY(const PlacedTasks placed, place_tasks(fused, target));
+  const std::vector<Task>& tasks = placed.tasks;
   report.schedule_seconds = seconds_now() - begin;
-  WHET_TRY(const std::vector<CompiledTask> compiled,
-           compile_tasks(tasks, within, source, target, options.jobs, report));
+  WHET_TRY(const std::vector<CompiledTask> compiled, compile_tasks(tasks, source, target, options.jobs, report));
   for (const CompiledTask& task : compiled) report.tasks.push_back(task.report);
   report.predicted_seconds = predicted_seconds(report.tasks);
 
@@ -111,7 +109,7 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
   report.prologue_seconds = seconds_now() - packing;
 
   const double linking = seconds_now();
-  WHET_TRY(AssembledModel model, assemble(fused, in_place, tasks, compiled, packed));
+  WHET_TRY(AssembledModel model, assemble(fused, placed.in_place, tasks, compiled, packed));
   describe(fused, target, options, report, model.plan);
   WHET_RETURN_IF_ERROR(write_library(model, compiled, target, output, options.jobs));
   report.link_seconds = seconds_now() - linking;

@@ -28,27 +28,26 @@ std::vector<Attempt> attempts(const Task& task, const ScheduleSource& source) {
   return list;
 }
 
-Status compile(const ComputeDag& dag, const Steps& steps, const Shape& within, const std::string& name,
-               const Target& target, CompiledTask& task) {
+Status compile(const Task& task, const Steps& steps, const std::string& name, const Target& target, CompiledTask& out) {
   const double begin = seconds_now();
-  WHET_TRY(const LoopTree tree, replay(dag, steps));
-  WHET_TRY(task.lowered, lower(tree, target, within));
-  task.lowered.program.name = name;
+  WHET_TRY(const LoopTree tree, replay(task.dag, steps));
+  WHET_TRY(out.lowered, lower(tree, target, task.within));
+  out.lowered.program.name = name;
   const double lowered = seconds_now();
-  WHET_TRY(task.kernel, compile_kernel(task.lowered.program, target));
-  task.report.lower_seconds += lowered - begin;
-  task.report.codegen_seconds += seconds_now() - lowered;
-  task.report.object_bytes = static_cast<std::int64_t>(task.kernel.code.size());
+  WHET_TRY(out.kernel, compile_kernel(out.lowered.program, target));
+  out.report.lower_seconds += lowered - begin;
+  out.report.codegen_seconds += seconds_now() - lowered;
+  out.report.object_bytes = static_cast<std::int64_t>(out.kernel.code.size());
   return ok_status();
 }
 
 /// The first attempt that succeeds; what failed before stands in the note.
-Status compile_first(const Task& task, const std::vector<Attempt>& list, const Shape& within, const std::string& name,
-                     const Target& target, CompiledTask& out) {
+Status compile_first(const Task& task, const std::vector<Attempt>& list, const std::string& name, const Target& target,
+                     CompiledTask& out) {
   std::string failed;
   for (const Attempt& attempt : list) {
-    const Status done = attempt.steps.ok() ? compile(task.dag, attempt.steps.value(), within, name, target, out)
-                                           : Status(attempt.steps.error());
+    const Status done =
+        attempt.steps.ok() ? compile(task, attempt.steps.value(), name, target, out) : Status(attempt.steps.error());
     if (done.ok()) {
       out.report.source = attempt.source;
       out.report.predicted_seconds = attempt.seconds;
@@ -64,9 +63,8 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const S
 
 }  // namespace
 
-Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, const std::vector<Shape>& within,
-                                                const ScheduleSource& source, const Target& target, int jobs,
-                                                CompileReport& report) {
+Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, const ScheduleSource& source,
+                                                const Target& target, int jobs, CompileReport& report) {
   double begin = seconds_now();
   std::vector<std::vector<Attempt>> lists;
   for (const Task& task : tasks) lists.push_back(attempts(task, source));
@@ -79,8 +77,7 @@ Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, 
     const std::size_t at = static_cast<std::size_t>(i);
     compiled[at].report.name = tasks[at].name;
     compiled[at].report.weight = tasks[at].weight;
-    const Status done =
-        compile_first(tasks[at], lists[at], within[at], "kernel_" + std::to_string(i), target, compiled[at]);
+    const Status done = compile_first(tasks[at], lists[at], "kernel_" + std::to_string(i), target, compiled[at]);
     if (!done.ok()) errors[at] = done.error().message;
   });
   report.kernel_seconds += seconds_now() - begin;

@@ -16,10 +16,9 @@ struct CompiledTask {
   TaskReport report;
 };
 
-/// Chooses a schedule for each task and compiles it, its output a part of a tensor of the shape `within` (one a task),
-/// `jobs` at a time. The kernels' symbols differ. In the report, every task's share of schedule_seconds and
+/// Chooses a schedule for each task and compiles it, `jobs` at a time. The kernels' symbols differ. In the report, every task's share of schedule_seconds and
 /// kernel_seconds is added.
-Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>&, const std::vector<Shape>& within,
-                                                const ScheduleSource&, const Target&, int jobs, CompileReport& report);
+Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>&, const ScheduleSource&, const Target&,
+                                                int jobs, CompileReport& report);
 
 }  // namespace whet

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "import/import.h"
 #include "import/file_model.h"
+#include "import/import.h"
 
 namespace whet {
 

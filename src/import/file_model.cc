@@ -146,9 +146,8 @@ Status import_nodes(const Model& model, GrowingGraph& out, Findings& findings) {
   }
   if (first.ok()) return first;
   findings.readable = last_readable(model.file, model.order, unreadable);
-  std::erase_if(findings.readable, [&](const std::string& name) {
-    return !out.defined(name) || out.sequence(out.find(name)) != nullptr;
-  });
+  std::erase_if(findings.readable,
+                [&](const std::string& name) { return !out.defined(name) || out.sequence(out.find(name)) != nullptr; });
   return first;
 }
 

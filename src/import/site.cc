@@ -48,8 +48,7 @@ Result<std::vector<std::int64_t>> NodeSite::known_integers(ValueId id, const std
   if (!integers || tensor.shape().size() > 1) {
     return error("its " + what + " is " + to_string(tensor.type()) + "; expected a list of i64");
   }
-  if (tensor.size() > kMostEntries)
-    return error("its " + what + " has " + std::to_string(tensor.size()) + " entries");
+  if (tensor.size() > kMostEntries) return error("its " + what + " has " + std::to_string(tensor.size()) + " entries");
   std::vector<std::int64_t> values;
   for (std::int64_t k = 0; k < tensor.size(); ++k) values.push_back(tensor.integer(k));
   return values;
@@ -66,8 +65,7 @@ Result<std::vector<double>> NodeSite::known_numbers(ValueId id, const std::strin
   if (!is_float(tensor.dtype()) || tensor.shape().size() != 1) {
     return error("its " + what + " is " + to_string(tensor.type()) + "; expected a list of f32");
   }
-  if (tensor.size() > kMostEntries)
-    return error("its " + what + " has " + std::to_string(tensor.size()) + " entries");
+  if (tensor.size() > kMostEntries) return error("its " + what + " has " + std::to_string(tensor.size()) + " entries");
   std::vector<double> values;
   for (std::int64_t k = 0; k < tensor.size(); ++k) values.push_back(tensor.get(k));
   return values;

@@ -10,6 +10,8 @@ std::string encode(const BuildRequest& r) {
   p.text(r.dag);
   p.text(r.steps);
   p.text(r.target);
+  p.u64(r.within.size());
+  for (std::int64_t extent : r.within) p.i64(extent);
   return p.take();
 }
 
@@ -19,6 +21,7 @@ std::optional<BuildRequest> decode_build_request(std::string_view bytes) {
   r.dag = u.text();
   r.steps = u.text();
   r.target = u.text();
+  for (std::size_t n = u.count(8); n > 0; --n) r.within.push_back(u.i64());
   if (!u.done()) return std::nullopt;
   return r;
 }

@@ -8,6 +8,7 @@
 
 #include "artifact/kernel.h"
 #include "runner/messages.h"
+#include "tensor/shape.h"
 #include "trial/outcome.h"
 
 namespace whet {
@@ -17,6 +18,7 @@ struct BuildRequest {
   std::string dag;     ///< to_text(ComputeDag)
   std::string steps;   ///< to_text(Steps); empty: the naive schedule
   std::string target;  ///< to_string(Target)
+  Shape within = {};   ///< of the tensor that the only output is a part of; empty: the output is whole itself
   friend bool operator==(const BuildRequest&, const BuildRequest&) = default;
 };
 
@@ -25,7 +27,7 @@ struct BuiltArgument {
   enum class Kind : std::uint8_t { input = 0, packed = 1, output = 2 };
   Kind kind = Kind::input;
   std::uint32_t index = 0;  ///< of the placeholder, of the prologue's output, of the task's output
-  ArgumentSpec spec;        ///< without a seed
+  ArgumentSpec spec;        ///< without a seed; an output that is a part has the bytes of its whole
 };
 
 struct BuildResult {

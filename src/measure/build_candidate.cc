@@ -6,6 +6,7 @@
 #include "compute/dag.h"
 #include "lower/lower.h"
 #include "measure/build.h"
+#include "measure/part.h"
 #include "measure/reference.h"
 #include "schedule/steps.h"
 
@@ -36,7 +37,8 @@ std::vector<OpId> placeholders(const ComputeDag& dag) {
   return ids;
 }
 
-std::vector<BuiltArgument> built_arguments(const ComputeDag& dag, const std::vector<KernelArgument>& arguments) {
+std::vector<BuiltArgument> built_arguments(const ComputeDag& dag, const std::vector<KernelArgument>& arguments,
+                                           const Shape& within) {
   const auto inputs = placeholders(dag);
   std::vector<BuiltArgument> out;
   for (const KernelArgument& a : arguments) {
@@ -48,7 +50,8 @@ std::vector<BuiltArgument> built_arguments(const ComputeDag& dag, const std::vec
       built.kind = a.kind == KernelArgument::Kind::packed ? BuiltArgument::Kind::packed : BuiltArgument::Kind::output;
       built.spec.role = a.kind == KernelArgument::Kind::packed ? ArgumentRole::constant : ArgumentRole::output;
       built.spec.dtype = a.type.dtype;
-      built.spec.bytes = num_elements(a.type.shape) * size_of(a.type.dtype);
+      const bool is_part = a.kind == KernelArgument::Kind::output && !within.empty();
+      built.spec.bytes = num_elements(is_part ? within : a.type.shape) * size_of(a.type.dtype);
     }
     out.push_back(built);
   }
@@ -68,7 +71,9 @@ BuildResult build(const BuildRequest& request) {
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash(*tree)));
   result.tree_hash = digits;
-  auto lowered = lower(*tree, *target);
+  if (!request.within.empty() && !is_part(**dag, request.within))
+    return refused(OutcomeCode::instantiation, "the task's output is no part of " + to_string(request.within), result);
+  auto lowered = lower(*tree, *target, request.within);
   if (!lowered.ok()) return refused(OutcomeCode::instantiation, lowered.error().message, result);
   auto kernel = compile_kernel(lowered->program, *target);
   if (!kernel.ok()) {
@@ -77,7 +82,7 @@ BuildResult build(const BuildRequest& request) {
     return refused(too_long ? OutcomeCode::rejected : OutcomeCode::compile_host, kernel.error().message, result);
   }
   result.kernel = std::move(*kernel);
-  result.arguments = built_arguments(**dag, lowered->arguments);
+  result.arguments = built_arguments(**dag, lowered->arguments, request.within);
   if (!lowered->prologue.outputs.empty()) result.prologue = to_text(lowered->prologue);
   result.code = OutcomeCode::ok;
   return result;

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "measure/builder_pool.h"
+#include "measure/part.h"
 #include "measure/reference.h"
 #include "measure/runner_client.h"
 
@@ -18,6 +19,8 @@ namespace {
 
 /// Built kernels kept for checks, confirmations and repeats.
 constexpr std::size_t kKeptObjectBytes = std::size_t{32} << 20;
+/// Outputs before a check (GuardedBuffer::poison).
+constexpr char kPoison = '\xff';
 constexpr std::size_t kKeptPackings = 16, kKeptReferences = 64;
 
 int usable_cpus() {
@@ -69,7 +72,7 @@ class BuildCache {
 
  private:
   static std::string key(const BuildRequest& r) {
-    return std::to_string(hash_bytes(r.dag)) + '\n' + r.target + '\n' + r.steps;
+    return std::to_string(hash_bytes(r.dag)) + '\n' + to_string(r.within) + '\n' + r.target + '\n' + r.steps;
   }
   std::unordered_map<std::string, BuildResult> results_;
   std::size_t bytes_ = 0;
@@ -124,7 +127,8 @@ class LocalMeasurer::Impl {
     CheckReply& reply = *checked;
     Outcome outcome = failed(static_cast<OutcomeCode>(reply.code), reply.message);
     if (!outcome.ok()) return outcome;
-    outcome.message = (*reference)->compare(in_task_order(task, built, std::move(reply.outputs)));
+    auto outputs = written(task, in_task_order(task, built, std::move(reply.outputs)));
+    outcome.message = outputs.ok() ? (*reference)->compare(*outputs) : outputs.error().message;
     if (!outcome.message.empty()) outcome.code = OutcomeCode::wrong_answer;
     return outcome;
   }
@@ -167,7 +171,7 @@ class LocalMeasurer::Impl {
   /// One result for each of `steps`, valid until the next call.
   std::vector<const BuildResult*> build_all(const MeasureTask& task, const std::vector<std::string>& steps) {
     cache_.trim();
-    BuildRequest request{to_text(task.dag), "", to_string(task.target)};
+    BuildRequest request{to_text(task.dag), "", to_string(task.target), task.within};
     std::vector<BuildRequest> missing;
     for (const std::string& s : steps) {
       request.steps = s;
@@ -310,6 +314,14 @@ class LocalMeasurer::Impl {
       if (a.kind == BuiltArgument::Kind::output && next < outputs.size() && a.index < out.size())
         out[a.index] = std::move(outputs[next++]);
     return out;
+  }
+
+  /// What the kernel wrote, without what the whole around it has beside a part.
+  static Result<std::vector<std::string>> written(const MeasureTask& task, std::vector<std::string> outputs) {
+    if (task.within.empty()) return outputs;
+    const Op& op = task.dag.op(task.dag.outputs.front());
+    WHET_TRY(outputs.front(), part_of(outputs.front(), {op.dtype, op.shape}, task.within, kPoison));
+    return outputs;
   }
 
   Result<Reference*> reference_of(const MeasureTask& task) {

@@ -175,6 +175,25 @@ TEST_F(LocalMeasurerTest, MeasuresAndChecksGeneratedCode) {
     EXPECT_EQ(text(measurer.check(task, "")), "0");
   }
 }
+TEST_F(LocalMeasurerTest, MeasuresAndChecksAPartAsItIsWrittenIntoItsWhole) {
+  LocalMeasurer measurer(host_, options());
+  MeasureTask task = task_of(kDense);
+  EXPECT_EQ(text(measurer.check(task, "pack o1 o2")), "0");
+  task.within = {8, 48};
+  EXPECT_EQ(text(measurer.measure(task, {"pack o1 o2"}, 0)[0].outcome), "0");
+  EXPECT_EQ(measurer.counters().measured_once, 0) << "another kernel than the whole one's";
+  EXPECT_EQ(text(measurer.check(task, "pack o1 o2")), "0");
+  task.within = {8, 31};
+  EXPECT_EQ(text(measurer.check(task, "")), "1 the task's output is no part of 8x31");
+}
+TEST_F(LocalMeasurerTest, FindsAKernelThatWritesAWholeWhereItIsAPart) {
+  LocalMeasurer measurer(host_, options());
+  MeasureTask task = task_of("p = PLACEHOLDER [4, 1024]\nq(i, j) = (p[i, j] + 1f) for i in 2, j in 1024\nreturn q\n");
+  task.within = {2, 2048};
+  const Outcome outcome = measurer.check(task, "kernel add_one");
+  EXPECT_EQ(outcome.code, OutcomeCode::wrong_answer);
+  EXPECT_EQ(outcome.message, "it wrote beside its part of 2x2048, in row 0");
+}
 TEST_F(LocalMeasurerTest, ChecksPackedConstants) {
   LocalMeasurer measurer(host_, options());
   EXPECT_EQ(text(measurer.check(task_of(kDense), "pack o1 o2")), "0");

@@ -16,6 +16,7 @@ struct MeasureTask {
   std::string name;  ///< for messages
   ComputeDag dag;
   Target target;
+  Shape within = {};  ///< of the tensor that the only output is a part of; empty: the output is whole itself
 };
 
 /// A candidate's outcome, and what building it brought to light.

@@ -17,12 +17,17 @@ namespace {
 
 using Group = std::vector<const Record*>;
 
+/// Names the task of a record.
+std::string task_id(const Record& r) {
+  return canonical_key(r.key) + (r.within.empty() ? "" : " in " + to_string(r.within));
+}
+
 /// Records of one task on one target, in order of first appearance.
 std::vector<Group> by_task_and_target(const Records& records) {
   std::vector<Group> groups;
   std::map<std::pair<std::string, std::string>, std::size_t> index;
   for (const Record& r : records.all()) {
-    const auto [it, fresh] = index.try_emplace({canonical_key(r.key), r.target}, groups.size());
+    const auto [it, fresh] = index.try_emplace({task_id(r), r.target}, groups.size());
     if (fresh) groups.emplace_back();
     groups[it->second].push_back(&r);
   }
@@ -41,7 +46,7 @@ std::vector<TrialLines> trials_of(const Group& records) {
     const Record& r = *record;
     const bool is_schedule = r.outcome.code != OutcomeCode::instantiation;
     const auto [found, is_new] =
-        is_schedule ? seen.try_emplace({canonical_key(r.key), r.target, r.steps, r.cache, r.codegen}, trials.size())
+        is_schedule ? seen.try_emplace({task_id(r), r.target, r.steps, r.cache, r.codegen}, trials.size())
                     : std::pair(seen.end(), true);
     if (is_new)
       trials.push_back({&r, &r});
@@ -58,7 +63,9 @@ std::vector<TrialLines> trials_of(const Records& records) {
 
 const Record* best_of(const Group& group, const Records& records) {
   if (auto target = parse_target(group[0]->target); target.ok())
-    if (auto choice = records.best(group[0]->key, *target); choice && choice->exact) return choice->record;
+    if (auto choice = records.best(group[0]->key, group[0]->within, *target);
+        choice && choice->exact && choice->record->within == group[0]->within)
+      return choice->record;
   return nullptr;
 }
 
@@ -223,7 +230,7 @@ std::vector<RankingQuality> ranking(const Records& records) {
   for (const TrialLines& trial : trials_of(records)) {
     const Record& r = *trial.first;
     if (r.round == 0 || r.predicted == 0 || !r.outcome.ok()) continue;
-    Round& round = rounds[{r.round, canonical_key(r.key) + r.target}];
+    Round& round = rounds[{r.round, task_id(r) + r.target}];
     round.expected.push_back(r.predicted);
     round.speed.push_back(1 / r.outcome.best_seconds());
   }
@@ -247,7 +254,7 @@ RecordStats stats(const Records& records) {
   for (const TrialLines& trial : trials_of(records)) {
     const Record& r = *trial.first;
     ++out.trials;
-    tasks.insert(canonical_key(r.key));
+    tasks.insert(task_id(r));
     out.truncated += r.outcome.truncated;
     out.build_seconds += r.outcome.build_seconds;
     out.run_seconds += r.outcome.run_seconds;

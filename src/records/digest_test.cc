@@ -24,6 +24,11 @@ Records sample() {
 }
 
 TEST(Distill, KeepsTheBestOfEachTaskAndTarget) { EXPECT_EQ(steps_of(distill(sample())), "k:b j:c k:d "); }
+TEST(Distill, KeepsTheBestOfEachPart) {
+  Record part = timed("k", "part", 2), slow = timed("k", "slow", 3);
+  part.within = slow.within = {6, 48};
+  EXPECT_EQ(steps_of(distill(Records({timed("k", "whole", 1), slow, part}))), "k:whole k:part ");
+}
 TEST(Merge, KeepsEachRecordOnceInOrderOfTime) {
   Records one({timed("k", "a", 1), timed("k", "b", 2)}), other({timed("k", "b", 2), timed("k", "c", 3)});
   Record early = timed("k", "early", 4);

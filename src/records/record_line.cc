@@ -74,6 +74,15 @@ class Reader {
     else
       return fail("\"task\" has no \"key\"");
     r.task = task["name"].string_or("");
+    return within(task["within"], r.within);
+  }
+  bool within(const Json& shape, Shape& out) {
+    if (shape.is_null()) return true;
+    if (!shape.is_array()) return fail("\"within\" is no shape");
+    for (const Json& extent : shape.items()) {
+      if (!extent.is_integer() || extent.integer() < 1) return fail("\"within\" has an element that is no extent");
+      out.push_back(extent.integer());
+    }
     return true;
   }
   bool candidate(Candidate& out) {
@@ -143,7 +152,9 @@ class Reader {
 std::string to_line(const Record& r) {
   Json out = Json::object();
   out.set("v", r.version);
-  out.set("task", Json::object().set("key", key_json(r.key)).set("name", r.task));
+  Json task = Json::object().set("key", key_json(r.key)).set("name", r.task);
+  if (!r.within.empty()) task.set("within", Json::array_of(r.within));
+  out.set("task", std::move(task));
   out.set("target", r.target);
   out.set("sketch", r.candidate.sketch).set("choices", choices_json(r.candidate));
   out.set("steps", r.steps).set("tree", r.tree_hash).set("codegen", r.codegen);

@@ -39,6 +39,21 @@ TEST(RecordLine, KeepsWhatTheSearchNotedOfATrial) {
   EXPECT_EQ(back.outcome.pace, 1.25);
   EXPECT_DOUBLE_EQ(back.outcome.best_seconds(), 8e-4);
 }
+TEST(RecordLine, SaysWhichWholeItIsAPartOf) {
+  Record r = timed("k", "steps", 1e-3);
+  EXPECT_EQ(to_line(r).find("within"), std::string::npos) << "absent: whole";
+  r.within = {1, 55, 55, 128};
+  EXPECT_NE(to_line(r).find("\"within\":[1,55,55,128]"), std::string::npos) << to_line(r);
+  EXPECT_EQ(std::get<Record>(parse_line(to_line(r))).within, r.within);
+  const auto task = [](const std::string& within) {
+    return complaint(R"({"v":1,"task":{"key":"k","within":)" + within + R"(},"target":"t","outcome":1})");
+  };
+  EXPECT_EQ(task("[2,3]"), "fine");
+  EXPECT_EQ(task("null"), "fine");
+  EXPECT_EQ(task("6"), "\"within\" is no shape");
+  EXPECT_EQ(task("[2,0]"), "\"within\" has an element that is no extent");
+  EXPECT_EQ(task("[2,\"3\"]"), "\"within\" has an element that is no extent");
+}
 TEST(RecordLine, OfVersionOneIsStillReadAndWrittenTheSame) {
   const auto lines = golden_lines("v1.jsonl");
   ASSERT_EQ(lines.size(), 3u);

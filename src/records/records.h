@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "target/target.h"
+#include "tensor/shape.h"
 #include "trial/outcome.h"
 
 namespace whet {
@@ -17,10 +18,11 @@ namespace whet {
 struct RecordChoice {
   const Record* record = nullptr;  ///< valid as long as the Records it came from
   bool exact = true;               ///< measured for this ISA, thread count and kind of core
-  std::string reason;              ///< a sentence that names what differs; empty when nothing does
+  std::string reason;              ///< a sentence that names what differs, its time is an estimate then; else empty
 };
 
-/// Measured results in memory, found by task.
+/// Measured results in memory, found by task. Several threads may call the const members at the same time, as long as
+/// none adds a record.
 class Records {
  public:
   Records() = default;
@@ -37,26 +39,26 @@ class Records {
   /// All records of a task, in order of time.
   std::vector<const Record*> of(std::string_view key) const;
 
-  /// The fastest schedule of task `key` for `target`. Exact matches go before all others; without one, the nearest
-  /// record that can run there (same width of vectors; the same ISA, then kind of core, then the nearest thread count
-  /// preferred) with a sentence that names the difference. Never counted: schedules that failed when they were tried
-  /// last, and those that any record found to give wrong answers. Times of another cache mode or another codegen
-  /// version are never compared with each other: network goes before warm before cold, the newest codegen before older
-  /// ones. `accepted`: which records may be chosen at all; empty: any.
-  std::optional<RecordChoice> best(std::string_view key, const Target& target,
+  /// The fastest schedule of the task `key` for `target`, its output a part of a tensor of the shape `within` (empty:
+  /// whole itself). Exact matches go before all others; without one, the nearest record that can run there (same width
+  /// of vectors; the same ISA, then kind of core, then the nearest thread count preferred) with a sentence that names
+  /// the difference. Never counted: schedules that failed when they were tried last, as this part on this target too,
+  /// and those that any record found to give wrong answers. Times of another cache mode, of another codegen version or
+  /// within another tensor are never compared with each other: the newest codegen goes before older ones, network
+  /// before warm before cold, `within` before a whole before other parts.
+  ///   accepted  which records may be chosen at all; empty: any
+  std::optional<RecordChoice> best(std::string_view key, const Shape& within, const Target& target,
                                    const std::function<bool(const Record&)>& accepted = {}) const;
   /// All that `best` may choose among the records of exactly this target, the best first.
-  std::vector<const Record*> ranking(std::string_view key, const Target& target) const;
+  std::vector<const Record*> ranking(std::string_view key, const Shape& within, const Target& target) const;
 
  private:
-  std::vector<const Record*> usable(std::string_view key) const;
-  const Target* target_of(const std::string& text) const;
+  std::vector<const Record*> usable(std::string_view key, const Shape& within) const;
 
   std::deque<Record> records_;
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
   std::vector<std::string> keys_;
-  mutable std::unordered_map<std::string, std::optional<Target>>
-      targets_;  ///< parsed once a text; not for several threads
+  std::unordered_map<std::string, std::optional<Target>> targets_;  ///< by text; nothing where it is no target
 };
 
 }  // namespace whet

@@ -15,7 +15,7 @@ Target target(const std::string& text) { return parse_target(text).value(); }
 /// `steps`, `steps (reason)` or `none`.
 std::string best(const Records& records, const std::string& key,
                  const std::string& wanted = "cpu -mcpu=znver5 -threads=2") {
-  auto choice = records.best(key, target(wanted));
+  auto choice = records.best(key, {}, target(wanted));
   if (!choice) return "none";
   EXPECT_EQ(choice->exact, choice->reason.empty() || choice->reason.rfind("timed with", 0) == 0) << choice->reason;
   return choice->record->steps + (choice->reason.empty() ? "" : " (" + choice->reason + ")");
@@ -30,7 +30,7 @@ TEST(BestRecord, IsTheFastestOfTheTask) {
 TEST(BestRecord, IsAmongThoseThatAreAccepted) {
   const Records records({timed("k", "a", 3), timed("k", "b", 1), timed("k", "c", 2)});
   const auto choice =
-      records.best("k", target("cpu -mcpu=znver5 -threads=2"), [](const Record& r) { return r.steps != "b"; });
+      records.best("k", {}, target("cpu -mcpu=znver5 -threads=2"), [](const Record& r) { return r.steps != "b"; });
   ASSERT_TRUE(choice.has_value());
   EXPECT_EQ(choice->record->steps, "c");
 }
@@ -88,8 +88,35 @@ TEST(Ranking, BeginsWithTheBest) {
   const Records records({timed("k", "a", 1), timed("k", "slow", 3), chosen, timed("k", "c", 2), timed("k", "a", 1),
                          timed("other", "a", 0.1), wrong});
   std::string order;
-  for (const Record* r : records.ranking("k", *parse_target(records.of("k")[0]->target))) order += r->steps + " ";
+  for (const Record* r : records.ranking("k", {}, *parse_target(records.of("k")[0]->target))) order += r->steps + " ";
   EXPECT_EQ(order, "b a c slow ");
+}
+std::string best_within(const Records& records, const Shape& within) {
+  const auto choice = records.best("k", within, target("cpu -mcpu=znver5 -threads=2"));
+  return choice ? choice->record->steps + (choice->reason.empty() ? "" : " (" + choice->reason + ")") : "none";
+}
+TEST(BestRecord, OfAWholeIsAnEstimateForAPart) {
+  const auto part = with(timed("k", "part", 2), [](Record& r) { r.within = {6, 48}; });
+  EXPECT_EQ(best_within(Records({timed("k", "whole", 1)}), {6, 48}), "whole (timed as a whole, not as a part of 6x48)");
+  EXPECT_EQ(best_within(Records({timed("k", "whole", 1), part}), {6, 48}), "part");
+  EXPECT_EQ(best_within(Records({timed("k", "whole", 1), part}), {6, 64}),
+            "whole (timed as a whole, not as a part of 6x64)");
+  EXPECT_EQ(best_within(Records({part}), {6, 64}), "part (timed as a part of 6x48, not as a part of 6x64)");
+  EXPECT_EQ(best_within(Records({part}), {}), "part (timed as a part of 6x48, not as a whole)");
+  EXPECT_EQ(best_within(Records({timed("k", "whole", 3), part}), {}), "whole");
+}
+TEST(BestRecord, OfAWholeIsNoneWhereTheScheduleFailedAsThisPart) {
+  const auto fell = with(failed("k", "a", OutcomeCode::crash, "SIGSEGV"), [](Record& r) { r.within = {6, 48}; });
+  const Records records({timed("k", "a", 1), timed("k", "b", 2), fell});
+  EXPECT_EQ(best_within(records, {6, 48}), "b (timed as a whole, not as a part of 6x48)");
+  EXPECT_EQ(best_within(records, {}), "a");
+}
+TEST(BestRecord, OfFilesFromBeforeThereWereParts) {
+  // What was chosen for a task then is what is chosen for its parts now.
+  const Records records(
+      {timed("k", "a", 3), timed("k", "b", 1), with(timed("k", "c", 2), [](Record& r) { r.ranks_as = 0.5; })});
+  for (const Shape& within : {Shape(), Shape{6, 48}, Shape{6, 64}})
+    EXPECT_EQ(best_within(records, within).substr(0, 1), "c");
 }
 TEST(BestRecord, OfAnOlderCodeGeneratorIsAnEstimate) {
   constexpr int kNow = codegen_version(CodeFormat::elf_object);

@@ -7,6 +7,7 @@
 #include "compute/dag.h"
 #include "passes/fuse.h"
 #include "target/target.h"
+#include "task/in_place.h"
 
 namespace whet {
 
@@ -17,11 +18,21 @@ struct Task {
   ComputeDag dag;
   int weight = 0;           ///< how often the model runs it: groups.size()
   std::vector<int> groups;  ///< numbers of the groups that it covers, ascending
+  Shape within = {};        ///< of the tensor that its only output is a part of; empty: the output is whole itself
 };
 
-/// The distinct tasks of a model, in the order in which the model first needs them. (The target decides nothing yet: it
-/// names what later chooses between algorithms.)
+/// A model's kernels, and where they write.
+struct PlacedTasks {
+  std::vector<Task> tasks;
+  InPlace in_place;
+};
+
+/// The distinct kernels of a model, in the order in which the model first needs them. Two groups are one task exactly
+/// when their DAGs and what their output is a part of are equal. Concatenations in place are no tasks. (The target
+/// decides nothing yet: it names what later chooses between algorithms.)
 Result<std::vector<Task>> extract_tasks(const FusedGraph&, const Target&);
+/// The same, with the concatenations that are in place.
+Result<PlacedTasks> place_tasks(const FusedGraph&, const Target&);
 
 /// How people call a group: its operators (of more than ten the first and the last), the shape of its result, and the
 /// window of its convolution or pool.

@@ -114,6 +114,46 @@ TEST(Tasks, CallThingsAsPeopleDo) {
             "1 x softmax 1x10\n");
 }
 
+/// `left` and `right` channels of one picture, concatenated before a last convolution.
+Graph side_by_side(std::int64_t left, std::int64_t right) {
+  GraphBuilder build;
+  const ValueId x = build.relu("x", build.conv("in", build.input("image", {1, 8, 6, 6}), 16, 1));
+  const ValueId a = build.relu("a", build.conv("left", x, left, 1));
+  const ValueId b = build.relu("b", build.conv("right", x, right, 1));
+  return build.finish({build.conv("out", build.add("both", ConcatOperator{1}, {a, b}), 8, 1)});
+}
+TEST(Tasks, ThatWriteIntoAConcatenationNameItsShape) {
+  const std::vector<Task> tasks = tasks_of(side_by_side(16, 32));
+  EXPECT_EQ(names_of(tasks),
+            "1 x transpose 1x6x6x8\n"
+            "1 x conv2d+bias+relu 1x6x6x16 k1 s1 p0\n"
+            "1 x conv2d+bias+relu 1x6x6x16 k1 s1 p0 in 1x6x6x48\n"
+            "1 x conv2d+bias+relu 1x6x6x32 k1 s1 p0 in 1x6x6x48\n"
+            "1 x conv2d+bias 1x6x6x8 k1 s1 p0\n"
+            "1 x transpose 1x8x6x6\n");
+  EXPECT_EQ(tasks[2].within, (Shape{1, 6, 6, 48}));
+  EXPECT_EQ(tasks[1].within, Shape());
+  EXPECT_EQ(tasks[2].key, workload_key(tasks[2].dag)) << "the key says what is computed, not where it goes";
+}
+TEST(Tasks, OfOneComputationAreTwoWhereItWritesIntoDifferentWholes) {
+  const std::vector<Task> same = tasks_of(side_by_side(16, 16)), other = tasks_of(side_by_side(16, 32));
+  EXPECT_EQ(same[2].weight, 2) << "both halves";
+  EXPECT_EQ(same[2].key, other[2].key);
+  EXPECT_NE(same[2].within, other[2].within);
+}
+TEST(InPlace, IsDecidedByGraphGroupsAndLayoutsAlone) {
+  const FusedGraph fused = optimized(side_by_side(16, 32));
+  std::vector<Shape> layouts;
+  for (const Group& group : fused.groups) layouts.push_back(fused.graph.value(group.outputs[0]).type.shape);
+  const auto parts = [&] { return find_in_place(fused.graph, fused.groups, layouts).parts.size(); };
+  EXPECT_EQ(parts(), 2u);
+  for (std::size_t g = 0; g < fused.groups.size(); ++g) {
+    if (layouts[g] != Shape{1, 6, 6, 32}) continue;
+    layouts[g] = {36, 32};  // a kernel that sees its output otherwise cannot write into the whole
+    EXPECT_EQ(parts(), 0u);
+  }
+}
+
 TEST(GroupDag, OfATransposeHasAsFewDimensionsAsItNeeds) {
   const auto shapes = [](Shape shape, std::vector<std::int64_t> perm) {
     GraphBuilder build;

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "tensor/shape.h"
 #include "trial/candidate.h"
 
 namespace whet {
@@ -52,8 +53,10 @@ struct Outcome {
 /// One line of a record file: everything needed to understand, replay and reuse a measurement.
 struct Record {
   int version = 1;
-  std::string key;     ///< workload key of the task
-  std::string task;    ///< its readable name
+  std::string key;   ///< workload key of the task
+  std::string task;  ///< its readable name
+  /// The shape of the tensor that the kernel wrote a part of; empty where it wrote a whole one.
+  Shape within;
   std::string target;  ///< text form of the target
   Candidate candidate;
   std::string steps;      ///< the schedule's primitives, compact (schedule::to_text of Steps): what compile replays

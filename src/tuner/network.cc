@@ -9,7 +9,6 @@
 
 #include "artifact/code_format.h"
 #include "compiler/choose.h"
-#include "compiler/in_place.h"
 #include "compiler/scratch.h"
 #include "records/record_line.h"
 #include "schedule/steps.h"
@@ -60,7 +59,7 @@ class Settling {
       : fused_(fused), target_(target), file_(file), options_(options) {}
 
   Result<NetworkTruth> run() {
-    WHET_TRY(tasks_, kernel_tasks(fused_, target_));
+    WHET_TRY(tasks_, extract_tasks(fused_, target_));
     WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
     scratch_.emplace(std::move(scratch));
     const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
@@ -132,15 +131,16 @@ class Settling {
     for (const Task& task : tasks_) {
       Rivals rivals{&task, nullptr, nullptr, 0};
       const auto usable = [&](const Record& r) { return !options_.exact || is_exact(r.steps); };
-      const auto best = file_.records().best(task.key, target_, usable);
+      const auto best = file_.records().best(task.key, task.within, target_, usable);
       if (!best || !best->exact) continue;
       rivals.best = best->record;
       rivals.share = task.weight * best->record->outcome.best_seconds();
       total += rivals.share;
       const bool exact = is_exact(rivals.best->steps);
-      const auto other = file_.records().best(task.key, target_, [&](const Record& r) {
+      const auto other = file_.records().best(task.key, task.within, target_, [&](const Record& r) {
         return usable(r) && r.steps != rivals.best->steps && !r.outcome.truncated && r.target == rivals.best->target &&
-               r.cache == rivals.best->cache && r.codegen == codegen_version(code_format(target_)) &&
+               r.within == rivals.best->within && r.cache == rivals.best->cache &&
+               r.codegen == codegen_version(code_format(target_)) &&
                r.outcome.best_seconds() <
                    rivals.best->outcome.best_seconds() * (is_exact(r.steps) == exact ? kClose : kOtherAlgorithm);
       });
@@ -158,7 +158,7 @@ class Settling {
   static ScheduleSource with_second(const ScheduleSource& best, const Rivals& rivals) {
     ScheduleSource source = best;
     source.recorded = [recorded = best.recorded, rivals](const Task& task) -> std::optional<RecordedSchedule> {
-      if (task.key != rivals.task->key) return recorded(task);
+      if (task.key != rivals.task->key || task.within != rivals.task->within) return recorded(task);
       return RecordedSchedule{rivals.second->steps, rivals.second->outcome.clock_seconds(), ""};
     };
     return source;
@@ -199,13 +199,14 @@ class Settling {
 
   /// The figures of a task's default schedule and its best; nothing where one of them was not measured here.
   std::optional<std::pair<const Record*, const Record*>> default_and_best(const Task& task) const {
-    const auto best =
-        file_.records().best(task.key, target_, [&](const Record& r) { return !options_.exact || is_exact(r.steps); });
+    const auto best = file_.records().best(task.key, task.within, target_,
+                                           [&](const Record& r) { return !options_.exact || is_exact(r.steps); });
     const Result<Steps> start = default_steps(task.dag, target_);
     if (!best || !best->exact || !start.ok() || best->record->steps == to_text(*start)) return std::nullopt;
     const std::string steps = to_text(*start);
-    const auto own = file_.records().best(task.key, target_, [&](const Record& r) { return r.steps == steps; });
-    if (!own || !own->exact) return std::nullopt;
+    const auto own =
+        file_.records().best(task.key, task.within, target_, [&](const Record& r) { return r.steps == steps; });
+    if (!own || !own->exact || own->record->within != best->record->within) return std::nullopt;
     return std::pair(own->record, best->record);
   }
   static bool gains_clearly(const Record& start, const Record& best, double ratio) {
@@ -266,7 +267,7 @@ class Settling {
         if (i % stride == 0) WHET_RETURN_IF_ERROR(time_burst(network));
         const Task& task = tasks_[i];
         if (interrupted()) return ok_status();
-        const MeasureTask measured{task.key, task.name, task.dag, target_};
+        const MeasureTask measured{task.key, task.name, task.dag, target_, task.within};
         const Outcome seen = options_.measurer->compare(measured, {steps[i]}, 1).front();
         if (!seen.ok()) return ok_status();
         seconds[i] = std::min(seconds[i], seen.best_seconds());

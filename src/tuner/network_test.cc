@@ -39,7 +39,9 @@ class Settle : public ::testing::Test {
     }
     return file;
   }
-  std::string best(const RecordFile& file) const { return file.records().best(task_.key, target_)->record->steps; }
+  std::string best(const RecordFile& file) const {
+    return file.records().best(task_.key, task_.within, target_)->record->steps;
+  }
 
   Target target_ = parse_target("cpu -mcpu=x86-64-v2 -threads=1").value();
   std::optional<ScratchDirectory> folder_;

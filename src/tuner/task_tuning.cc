@@ -40,7 +40,7 @@ SearchSpace view_of(const std::shared_ptr<const DesignSpace>& space, const std::
 
 TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const TuneOptions& options,
                        std::shared_ptr<CostModel> model)
-    : measure_task_{task.key, task.name, task.dag, target},
+    : measure_task_{task.key, task.name, task.dag, target, task.within},
       target_text_(to_string(target)),
       cache_(options.cache),
       codegen_(codegen_version(code_format(target))),
@@ -68,8 +68,8 @@ Result<TaskTuning> TaskTuning::start(const Task& task, int id, const Target& tar
 }
 
 bool TaskTuning::applies(const Record& record) const {
-  return record.target == target_text_ && record.codegen == codegen_ && record.cache == cache_ &&
-         (!exact_ || is_exact(record.steps));
+  return record.within == measure_task_.within && record.target == target_text_ && record.codegen == codegen_ &&
+         record.cache == cache_ && (!exact_ || is_exact(record.steps));
 }
 
 void TaskTuning::resume(const Records& records) {
@@ -171,8 +171,8 @@ void TaskTuning::learn(const std::vector<Trial>& trials) {
 }
 
 const Record* TaskTuning::incumbent(const Records& records) const {
-  const auto choice =
-      records.best(measure_task_.key, measure_task_.target, [&](const Record& record) { return applies(record); });
+  const auto choice = records.best(measure_task_.key, measure_task_.within, measure_task_.target,
+                                   [&](const Record& record) { return applies(record); });
   return choice && choice->exact ? choice->record : nullptr;
 }
 
@@ -220,6 +220,7 @@ Record TaskTuning::record(const Trial& trial) const {
   Record record;
   record.key = measure_task_.key;
   record.task = measure_task_.name;
+  record.within = measure_task_.within;
   record.target = target_text_;
   record.candidate = trial.candidate;
   record.steps = trial.steps;

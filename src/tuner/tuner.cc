@@ -438,8 +438,7 @@ class Tuner {
     };
     std::vector<Near> list;
     std::set<std::string> seen = {task.measure_task().key};
-    if (const auto own = file_.records().best(task.measure_task().key, task.measure_task().target);
-        own && !task.applies(*own->record))
+    if (const auto own = best_of(task.measure_task().key, task); own && !task.applies(*own->record))
       list.push_back({0, own->record, nullptr});
     for (const TaskTuning& other : tasks_)
       if (const Record* best = other.incumbent(file_.records()); best && seen.insert(best->key).second)
@@ -447,13 +446,17 @@ class Tuner {
     for (const std::string_view key : file_.records().keys()) {
       const double distance = shape_distance(task.measure_task().key, key);
       if (!std::isfinite(distance) || !seen.insert(std::string(key)).second) continue;
-      if (const auto best = file_.records().best(key, task.measure_task().target))
-        list.push_back({distance, best->record, nullptr});
+      if (const auto best = best_of(key, task)) list.push_back({distance, best->record, nullptr});
     }
     std::erase_if(list, [](const Near& near) { return !std::isfinite(near.distance); });
     std::stable_sort(list.begin(), list.end(), [](const Near& a, const Near& b) { return a.distance < b.distance; });
     for (std::size_t i = 0; i < std::min(list.size(), kSuggestions); ++i)
       task.suggest({list[i].best->candidate}, list[i].space);
+  }
+
+  /// The best record of a task, as near to how `wanted` is measured as there is.
+  std::optional<RecordChoice> best_of(std::string_view key, const TaskTuning& wanted) const {
+    return file_.records().best(key, wanted.measure_task().within, wanted.measure_task().target);
   }
 
   /// One schedule is measured now and then: when it becomes slower, the machine has.

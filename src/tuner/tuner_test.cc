@@ -131,7 +131,7 @@ TEST_F(TuneTest, ABestOfAnEarlierRunThatCrashesNowIsNoBestAnyMore) {
   FormulaMeasurer first = FormulaMeasurer::timing(formula);
   run(first, {.trials = 40, .confirm = false}, {tasks_[1]});
   const RecordsRead before = *read_records(path_);
-  const std::string best = before.records.best(tasks_[1].key, target_)->record->steps;
+  const std::string best = before.records.best(tasks_[1].key, {}, target_)->record->steps;
   struct Crashing : FormulaMeasurer {
     using FormulaMeasurer::FormulaMeasurer;
     Outcome check(const MeasureTask& task, const std::string& steps) override {
@@ -145,7 +145,7 @@ TEST_F(TuneTest, ABestOfAnEarlierRunThatCrashesNowIsNoBestAnyMore) {
   second.crashes = best;
   run(second, {.trials = 8, .confirm = false}, {tasks_[1]});
   const RecordsRead after = *read_records(path_);
-  EXPECT_NE(after.records.best(tasks_[1].key, target_)->record->steps, best);
+  EXPECT_NE(after.records.best(tasks_[1].key, {}, target_)->record->steps, best);
 }
 TEST_F(TuneTest, OneTaskAfterTheOtherTimeSpentInEarlierRunsDoesNotCount) {
   const auto slow = [](const MeasureTask&, const std::string& steps) {
@@ -239,7 +239,7 @@ TEST_F(TuneTest, ALaterTaskOfTheSameStructureBeginsWithWhatWasBest) {
 TEST_F(TuneTest, WhatWasBestWithOtherThreadsIsTriedEarly) {
   FormulaMeasurer before = FormulaMeasurer::timing(formula);
   run(before, {.trials = 60, .confirm = false}, {tasks_[1]});
-  const std::string best = read_records(path_)->records.best(tasks_[1].key, target_)->record->steps;
+  const std::string best = read_records(path_)->records.best(tasks_[1].key, {}, target_)->record->steps;
   std::vector<std::string> order;
   FormulaMeasurer after([&](const MeasureTask&, const std::string& steps) {
     order.push_back(steps);
@@ -253,7 +253,7 @@ TEST_F(TuneTest, AnotherModelOfTheSameStructureInTheFileHelps) {
   FormulaMeasurer first = FormulaMeasurer::timing(formula), second = FormulaMeasurer::timing(formula);
   run(first, {.trials = 64, .confirm = false}, {tasks_[1]});
   const RecordsRead read = *read_records(path_);
-  const auto best = read.records.best(tasks_[1].key, target_, {});
+  const auto best = read.records.best(tasks_[1].key, {}, target_, {});
   run(second, {.trials = 8, .confirm = false}, {tasks_[0]});
   const DesignSpace small = make_space(tasks_[0].dag, target_);
   EXPECT_EQ(second.measured.count(to_text(*small.steps(*small.refit(best->record->candidate)))), 1u);
@@ -323,7 +323,8 @@ TEST_F(TuneTest, ReportsWhatTheClockSaidOnAMachineThatHasBecomeSlow) {
   double fastest = 1;
   for (const auto& [steps, times] : measurer.measured) fastest = std::min(fastest, formula(steps));
   EXPECT_NEAR(progress.tasks[0].best_seconds, 1.4 * fastest, 1e-9);
-  EXPECT_NEAR(read_records(path_)->records.best(tasks_[1].key, target_)->record->outcome.best_seconds(), fastest, 1e-9);
+  EXPECT_NEAR(read_records(path_)->records.best(tasks_[1].key, {}, target_)->record->outcome.best_seconds(), fastest,
+              1e-9);
 }
 /// The machine's comparisons are disturbed now and then, its measurements are not.
 struct Disturbed : FormulaMeasurer {
@@ -377,7 +378,7 @@ TEST_F(TuneTest, WhatSlowsTheDefaultDownMakesNoOtherScheduleFaster) {
   run(measurer, {.trials = 160, .least_gain = 0}, {tasks_[1]});
   double fastest = 1;
   for (const auto& [steps, times] : measurer.measured) fastest = std::min(fastest, formula(steps));
-  EXPECT_DOUBLE_EQ(formula(read_records(path_)->records.best(tasks_[1].key, target_)->record->steps), fastest);
+  EXPECT_DOUBLE_EQ(formula(read_records(path_)->records.best(tasks_[1].key, {}, target_)->record->steps), fastest);
 }
 /// Some trials seem to take another time than in a comparison.
 struct Hasty : FormulaMeasurer {

@@ -78,7 +78,7 @@ TEST(ACandidate, ThatIsFastestAndWrongNeverBecomesTheBest) {
   const Session session = tune_with("do_nothing/3");
   expect_failures(session, OutcomeCode::wrong_answer, "differs by");
   const Record& any = session.read.records.all().front();
-  const auto best = session.read.records.best(any.key, parse_target(any.target).value());
+  const auto best = session.read.records.best(any.key, {}, parse_target(any.target).value());
   ASSERT_TRUE(best.has_value());
   EXPECT_NE(hash_bytes(best->record->steps) % 3, 0u) << best->record->steps;
 }

@@ -76,11 +76,17 @@ TEST(ReplayedSchedules, UseEveryPrimitiveOnEveryTarget) {
     }
   EXPECT_EQ(targets, (std::set<std::string>{"cpu -mcpu=x86-64", "cpu -mcpu=haswell", "cpu -mcpu=znver4",
                                             "cpu -mcpu=sapphirerapids"}));
-  EXPECT_EQ(words, (std::set<std::string>{
-                       "split",      "fuse",        "reorder",  "parallel", "vectorize", "unroll",      "compute_at",
-                       "bind",       "compute_root", "inline",   "rfactor",  "pack",      "cache_read",  "cache_write",
-                       "pad_storage", "prefetch",    "pipeline", "tensorize", "roll",      "merge",       "winograd",
-                       "reverse_compute_at"}));
+  EXPECT_EQ(words, (std::set<std::string>{"split",        "fuse",
+                                          "reorder",      "parallel",
+                                          "vectorize",    "unroll",
+                                          "compute_at",   "bind",
+                                          "compute_root", "inline",
+                                          "rfactor",      "pack",
+                                          "cache_read",   "cache_write",
+                                          "pad_storage",  "prefetch",
+                                          "pipeline",     "tensorize",
+                                          "roll",         "merge",
+                                          "winograd",     "reverse_compute_at"}));
 }
 
 TEST(ReplaySuites, AreReadAsTheyWereWritten) {

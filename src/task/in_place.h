@@ -1,10 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <vector>
 
+#include "graph/graph.h"
 #include "passes/fuse.h"
-#include "task/task.h"
 
 namespace whet {
 
@@ -19,21 +20,17 @@ struct PartOf {
 struct InPlace {
   std::map<ValueId, PartOf> parts;
   std::vector<bool> done;  ///< by group: a concatenation of parts, which needs no kernel
+
+  /// The shape of the tensor that the group's only output is a part of; empty where the kernel writes a whole tensor.
+  Shape within(const Group&) const;
 };
 
+/// Finds the concatenations that are written in place, for one choice of groups and layouts.
+///   layouts  one a group: the shape in which the group's kernel sees its first output
 /// A concatenation is in place when each of its operands is what one kernel computes, in the operand's own shape, for
 /// the concatenation alone, begins on a cache line of the whole, and either is contiguous there or lies along its last
-/// axis; and when the whole is no output of the graph under its own name.
-InPlace find_in_place(const FusedGraph&, const std::vector<Task>&);
-
-/// The tasks of a model that kernels run: all but concatenations in place. Numbers of tasks count these.
-Result<std::vector<Task>> kernel_tasks(const FusedGraph&, const Target&);
-
-/// Tasks as kernels: groups that write into wholes of different shapes part, those that are done go.
-struct PlacedTasks {
-  std::vector<Task> tasks;
-  std::vector<Shape> within;  ///< one a task: the whole that its output is a part of; empty where it is whole itself
-};
-PlacedTasks placed(const FusedGraph&, const std::vector<Task>&, const InPlace&);
+/// axis (then the operand is the only output of its kernel); and when the whole is no output of the graph under its own
+/// name.
+InPlace find_in_place(const Graph&, const std::vector<Group>& groups, const std::vector<Shape>& layouts);
 
 }  // namespace whet
