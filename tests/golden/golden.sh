@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# What the commands print, held against the files of this folder: each has its commands behind `$`, and below each what it printed and, where
+# it is not 0, its exit code. WHET_RENEW_GOLDEN=1 writes the files anew; the difference is for a person to read.
+#   golden.sh PAGE WHET SOURCE_DIR     PAGE is a function below whose name begins with page_
+set -euo pipefail
+page=$1 whet=$2 source=$3
+golden=$source/tests/golden/$page.txt
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp "$source/tests/golden/records.jsonl" "$source/tests/models/blazeface_front.onnx" "$source/src/records/testdata/v1.jsonl" "$work"
+printf 'no model at all\n' > "$work/text.onnx"
+head -c 200000 "$work/blazeface_front.onnx" > "$work/cut.onnx"
+cd "$work"
+unset WHET_NUM_THREADS
+export LC_ALL=C.UTF-8
+
+# show ARGUMENT...: the command, its output and its exit code.
+show() {
+  local status=0
+  printf '$ whet'
+  [ $# -eq 0 ] || printf ' %q' "$@"
+  printf '\n'
+  "$whet" "$@" > out 2>&1 || status=$?
+  cat out
+  [ "$status" -eq 0 ] || printf '(exit code %d)\n' "$status"
+  printf '\n'
+}
+
+target=(--target "cpu -mcpu=haswell -threads=1")
+commands=(tasks space tune compile run bench profile records explain target doctor zoo check)
+
+page_help() {
+  show --help
+  local command
+  for command in "${commands[@]}"; do show "$command" --help; done
+}
+
+page_models() {
+  show tasks blazeface_front.onnx "${target[@]}"
+  show tasks zoo:mlp "${target[@]}" --json
+  show space blazeface_front.onnx --task 0 "${target[@]}"
+  show explain layout --model zoo:mlp
+  show explain layout maxpool0 --model zoo:resnet-18
+  show target --list
+  show zoo list
+}
+
+page_records() {
+  local action
+  for action in show stats best distill; do show records $action records.jsonl; done
+  show records show v1.jsonl
+  show records stats v1.jsonl
+  show records show v1.jsonl records.jsonl
+  show records stats records.jsonl --json
+  show records best records.jsonl --json
+}
+
+page_explain() {
+  local code
+  show explain metrics
+  show explain progress
+  for code in 0 1 2 3 4 5 6 7 8 9 10 11 12 13; do show explain error $code; done
+  show explain task 0 --model blazeface_front.onnx --records records.jsonl "${target[@]}"
+  show explain candidate 0ab07aa101702fc2 --model blazeface_front.onnx --records records.jsonl "${target[@]}"
+}
+# What this machine allows is measured when it is asked for.
+normalize_explain() {
+  awk '
+    /^Limits on this machine/ { print; print "  ..."; limits = 1; next }
+    limits && /^  / { next }
+    { limits = 0; sub(/ It is held by .*/, " It is held by ..."); print }
+  '
+}
+
+page_mistakes() {
+  show
+  show tnue
+  show tune
+  show tune zoo:mlp --trails 5
+  show tune zoo:mlp --trials many
+  show tune zoo:mlp --trials -1
+  show tune zoo:mlp --strategy evolutionry
+  show tune zoo:mlp --number 3
+  show tasks nowhere.onnx
+  show tasks zoo:resnet-8
+  show tasks text.onnx
+  show tasks cut.onnx
+  show tasks zoo:mlp --shape data=1x
+  show tasks zoo:mlp --target "cpu -mcpu=haswel"
+  show tasks zoo:mlp --target "gpu"
+  show tasks zoo:mlp --target "cpu -mattr=avx2"
+  show run zoo:mlp
+  show run zoo:mlp --fill randon
+  show run zoo:mlp --input text.onnx
+  show bench zoo:mlp --threads 0
+  show compile zoo:mlp --records nowhere.jsonl -o m.so
+  show compile zoo:mlp -o nowhere/m.so
+  show records shew records.jsonl
+  show records show nowhere.jsonl
+  show records show text.onnx
+  show explain error 99
+  show explain error crush
+  show explain metric
+  show explain task 0 --model zoo:mlp
+  show explain task 99 --model blazeface_front.onnx --records records.jsonl
+  show explain candidate ffffffffffffffff --model blazeface_front.onnx --records records.jsonl
+  show explain layout nothing --model zoo:mlp
+  show space zoo:mlp --task 99
+}
+
+normalize() {
+  if declare -F "normalize_$page" > /dev/null; then "normalize_$page"; else cat; fi
+}
+"page_$page" | normalize > "$work/now"
+if [ -n "${WHET_RENEW_GOLDEN:-}" ]; then
+  cp "$work/now" "$golden"
+elif ! diff -u --label "$page.txt" --label now "$golden" "$work/now"; then
+  echo "The commands print something else. Where that is meant: WHET_RENEW_GOLDEN=1 $0 $page $whet $source" >&2
+  exit 1
+fi
