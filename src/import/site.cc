@@ -91,8 +91,9 @@ Result<std::vector<std::int64_t>> NodeSite::resolve_axes(std::vector<std::int64_
 
 Result<ValueId> NodeSite::add(const std::string& part, const Operator& op, std::vector<ValueId> inputs) {
   const std::string step = name_ + "/" + part;
-  WHET_TRY(last_, graph_.add(name_, step, graph_.unique_value_name(step), op, std::move(inputs)));
-  return last_->value;
+  WHET_TRY(GrowingGraph::Step added, graph_.add(name_, step, graph_.unique_value_name(step), op, std::move(inputs)));
+  steps_.push_back(std::move(added));
+  return steps_.back().value;
 }
 
 ValueId NodeSite::add_constant(const std::string& part, Tensor tensor) {
@@ -109,9 +110,11 @@ ValueId NodeSite::add_scalar(const std::string& part, DType dtype, double value)
 }
 
 Status NodeSite::give(ValueId x, std::size_t i) {
-  if (wants_output(i) && last_ && last_->value == x) {
-    graph_.rename(*last_, name_, value_name(i));
-    last_.reset();
+  if (!wants_output(i)) return ok_status();
+  const auto is_x = [&](const GrowingGraph::Step& step) { return step.value == x; };
+  if (const auto step = std::find_if(steps_.rbegin(), steps_.rend(), is_x); step != steps_.rend()) {
+    graph_.rename(*step, name_, value_name(i));
+    steps_.erase(std::next(step).base());
   }
   return pass(x, i);
 }

@@ -1,86 +1,11 @@
 #include <algorithm>
-#include <numeric>
 
 #include "import/onnx/importers.h"
+#include "import/parts/index.h"
+#include "import/parts/shape.h"
 
 namespace whet {
 namespace {
-
-constexpr std::int64_t kFar = kMaxElements;  ///< clamps indices before arithmetic
-
-/// One dimension of a slice, by the standard's clamping: start, step and the number of elements.
-struct Cut {
-  std::int64_t start, step, count;
-};
-
-Cut cut(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent) {
-  const auto from_begin = [&](std::int64_t index) { return std::clamp(index, -kFar, kFar) + (index < 0 ? extent : 0); };
-  start = from_begin(start);
-  end = from_begin(end);
-  if (step > 0) {
-    start = std::clamp<std::int64_t>(start, 0, extent);
-    end = std::clamp<std::int64_t>(end, 0, extent);
-    return {start, step, std::max<std::int64_t>((end - start + step - 1) / step, 0)};
-  }
-  if (extent == 0) return {0, step, 0};
-  start = std::clamp<std::int64_t>(start, 0, extent - 1);
-  end = std::clamp<std::int64_t>(end, -1, extent - 1);
-  return {start, step, std::max<std::int64_t>((start - end - step - 1) / -step, 0)};
-}
-
-SliceOperator whole_slice(const Shape& x) {
-  return {std::vector<std::int64_t>(x.size(), 0), std::vector<std::int64_t>(x.size(), 1), x};
-}
-
-Status give_slice(OnnxSite& site, const std::vector<std::int64_t>& starts, const std::vector<std::int64_t>& ends,
-                  const std::optional<std::vector<std::int64_t>>& axes, const std::vector<std::int64_t>& steps) {
-  const Shape& x = site.shape(0);
-  const std::size_t count = starts.size();
-  if (ends.size() != count || (axes && axes->size() != count) || steps.size() != count || count > x.size()) {
-    return site.error("has " + std::to_string(count) + " starts, " + std::to_string(ends.size()) + " ends, " +
-                      std::to_string(axes ? axes->size() : count) + " axes and " + std::to_string(steps.size()) +
-                      " steps for " + to_string(site.type(site.in(0))));
-  }
-  SliceOperator op = whole_slice(x);
-  std::vector<bool> named(x.size(), false);
-  for (std::size_t i = 0; i < count; ++i) {
-    WHET_TRY(const std::int64_t axis, site.resolve_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), x.size()));
-    const auto d = static_cast<std::size_t>(axis);
-    if (named[d]) return site.error("axis " + std::to_string(axis) + " is named twice");
-    named[d] = true;
-    if (steps[i] == 0) return site.error("a step is 0");
-    const Cut c = cut(starts[i], ends[i], std::clamp(steps[i], -kFar, kFar), x[d]);
-    op.starts[d] = c.count == 0 ? 0 : c.start;
-    op.steps[d] = c.count <= 1 ? 1 : c.step;
-    op.shape[d] = c.count;
-  }
-  if (op.shape == x && op.starts == std::vector<std::int64_t>(x.size(), 0)) return site.pass(site.in(0));
-  return site.give(op, {site.in(0)});
-}
-
-Status give_pad(OnnxSite& site, const std::vector<std::int64_t>& pads, const std::vector<std::int64_t>& axes,
-                std::size_t mode, double value) {
-  const std::size_t rank = site.rank(0), count = axes.size();
-  if (pads.size() != 2 * count) {
-    return site.error("has " + std::to_string(pads.size()) + " paddings; expected " + std::to_string(2 * count));
-  }
-  PadOperator op{static_cast<PadMode>(mode), value, std::vector<std::int64_t>(rank, 0),
-                 std::vector<std::int64_t>(rank, 0)};
-  for (std::size_t i = 0; i < count; ++i) {
-    WHET_TRY(const std::int64_t axis, site.resolve_axis(axes[i], rank));
-    op.begin[static_cast<std::size_t>(axis)] = pads[i];
-    op.end[static_cast<std::size_t>(axis)] = pads[i + count];
-  }
-  const std::vector<std::int64_t> none(rank, 0);
-  if (op.begin == none && op.end == none) return site.pass(site.in(0));
-  return site.give(op, {site.in(0)});
-}
-
-std::vector<std::int64_t> every_axis(std::size_t rank) {
-  std::vector<std::int64_t> axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
-}
 
 const std::vector<std::string_view> kPadModes = {"constant", "reflect", "edge", "wrap"};
 
@@ -143,14 +68,8 @@ Status import_split(OnnxSite& site) {
     return site.error("splits an extent of " + std::to_string(x[d]) + " into parts " + to_string(parts) + " for " +
                       std::to_string(site.output_count()) + " outputs");
   }
-  SliceOperator op = whole_slice(x);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    op.shape[d] = parts[i];
-    const std::int64_t start = op.starts[d];
-    if (parts[i] == 0) op.starts[d] = 0;
-    WHET_RETURN_IF_ERROR(site.give(op, {site.in(0)}, i));
-    op.starts[d] = start + parts[i];
-  }
+  WHET_TRY(const std::vector<ValueId> values, divided(site, site.in(0), axis, parts));
+  for (std::size_t i = 0; i < values.size(); ++i) WHET_RETURN_IF_ERROR(site.give(values[i], i));
   return ok_status();
 }
 
@@ -164,7 +83,7 @@ Status import_slice_attributes(OnnxSite& site) {
   if (site.has_attribute("axes")) {
     WHET_TRY(axes, site.integers("axes", {}));
   }
-  return give_slice(site, starts, ends, axes, std::vector<std::int64_t>(starts.size(), 1));
+  return site.give(sliced(site, site.in(0), starts, ends, axes, std::vector<std::int64_t>(starts.size(), 1)));
 }
 
 Status import_slice(OnnxSite& site) {
@@ -179,29 +98,14 @@ Status import_slice(OnnxSite& site) {
   if (site.has(4)) {
     WHET_TRY(steps, site.known_integers(4, "list of steps"));
   }
-  return give_slice(site, starts, ends, axes, steps);
+  return site.give(sliced(site, site.in(0), starts, ends, axes, steps));
 }
 
 Status import_gather(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::int64_t given, site.integer("axis", 0));
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  ValueId indices = site.in(1);
-  if (const Tensor* known = site.constant(1); known != nullptr && !is_float(known->dtype())) {
-    // Indices that are known are checked here, and counted from the beginning.
-    const std::int64_t extent = site.shape(0)[static_cast<std::size_t>(axis)];
-    Tensor counted = known->clone();
-    for (std::int64_t i = 0; i < counted.size(); ++i) {
-      const std::int64_t index = counted.integer(i);
-      if (index < -extent || index >= extent) {
-        return site.error("takes element " + std::to_string(index) + " of a dimension of extent " +
-                          std::to_string(extent));
-      }
-      if (index < 0) counted.set_integer(i, index + extent);
-    }
-    indices = site.add_constant("indices", counted);
-  }
-  return site.give(GatherOperator{axis}, {site.in(0), indices});
+  return site.give(taken(site, site.in(0), site.in(1), axis));
 }
 
 Status import_pad_attributes(OnnxSite& site) {
@@ -211,7 +115,7 @@ Status import_pad_attributes(OnnxSite& site) {
   WHET_TRY(const std::vector<std::int64_t> pads, site.integers(attribute, {}));
   WHET_TRY(const std::size_t mode, site.choice("mode", "constant", kPadModes));
   WHET_TRY(const double value, site.number("value", 0));
-  return give_pad(site, pads, every_axis(site.rank(0)), mode, value);
+  return site.give(padded(site, site.in(0), pads, every_axis(site.rank(0)), static_cast<PadMode>(mode), value));
 }
 
 Status import_pad(OnnxSite& site) {
@@ -227,7 +131,7 @@ Status import_pad(OnnxSite& site) {
     WHET_TRY(axes, site.known_integers(3, "list of axes"));
     WHET_RETURN_IF_ERROR(site.resolve_axes(axes, site.rank(0)));  // each once
   }
-  return give_pad(site, pads, axes, mode, value);
+  return site.give(padded(site, site.in(0), pads, axes, static_cast<PadMode>(mode), value));
 }
 
 /// The middle of what is too long, and zeros around what is too short; of an odd number the larger half behind.
@@ -249,7 +153,7 @@ Status import_center_crop_pad(OnnxSite& site) {
   }
   std::vector<std::int64_t> pads = begin;
   pads.insert(pads.end(), end.begin(), end.end());
-  return give_pad(site, pads, axes, static_cast<std::size_t>(PadMode::constant), 0);
+  return site.give(padded(site, site.in(0), pads, axes, PadMode::constant, 0));
 }
 
 }  // namespace whet

@@ -1,116 +1,14 @@
-#include <complex>
-#include <numbers>
+#include "import/parts/fourier.h"
 
-#include "import/fold_shape.h"
 #include "import/onnx/importers.h"
-#include "import/onnx/moved.h"
-
-// Fourier transforms are products with constant matrices; complex numbers are pairs in the last dimension.
 
 namespace whet {
 namespace {
-
-/// `inputs` numbers to `outputs`, the others of a period of `length` being 0 or left out.
-struct Transform {
-  std::int64_t length, inputs, outputs;
-  bool complex_in, complex_out = true;
-  bool inverse = false;
-  bool mirrored = false;  ///< the inputs are half of a spectrum, whose other half is its mirror image
-
-  std::int64_t parts_in() const { return complex_in ? 2 : 1; }
-  std::int64_t parts_out() const { return complex_out ? 2 : 1; }
-  std::vector<std::complex<double>> roots() const {
-    std::vector<std::complex<double>> roots;
-    const double circle = (inverse ? 2 : -2) * std::numbers::pi;
-    for (std::int64_t i = 0; i < length; ++i) {
-      roots.push_back(std::polar(1.0, circle * static_cast<double>(i) / static_cast<double>(length)));
-    }
-    return roots;
-  }
-  /// What part `a` of input `n` counts in part `b` of output `k`.
-  double factor(const std::vector<std::complex<double>>& roots, std::int64_t n, std::int64_t a, std::int64_t k,
-                std::int64_t b) const {
-    const std::complex<double> root = roots[static_cast<std::size_t>(n * k % length)];
-    const bool has_mirror = mirrored && n > 0 && 2 * n != length;
-    const double scale = (has_mirror ? 2 : 1) / (inverse ? static_cast<double>(length) : 1);
-    return scale * (a == b ? root.real() : b == 1 ? root.imag() : -root.imag());
-  }
-};
-
-/// A matrix of the transform fits into memory; so do all numbers that lead to it.
-Status expect_matrix(OnnxSite& site, const Transform& t) {
-  const bool fits = t.length >= 1 && t.length <= kMaxFoldedElements && t.inputs >= 1 &&
-                    t.inputs * t.parts_in() <= kMaxFoldedElements / (t.outputs * t.parts_out());
-  if (fits) return ok_status();
-  return site.error("transforms " + std::to_string(t.inputs) + " numbers of a period of " + std::to_string(t.length) +
-                    "; expected 1 or more, and so few that a matrix is possible");
-}
 
 Result<std::int64_t> one_integer(OnnxSite& site, std::size_t i, const std::string& what) {
   WHET_TRY(const std::vector<std::int64_t> values, site.known_integers(i, what));
   if (values.size() == 1) return values[0];
   return site.error("its " + what + " is a list of " + std::to_string(values.size()));
-}
-
-Error not_signals(OnnxSite& site, const char* expected) {
-  return site.error("transforms " + to_string(site.type(site.in(0))) + "; expected " + expected);
-}
-
-/// The transform of the dimension `axis` of input 0.
-Result<Transform> read_transform(OnnxSite& site, std::size_t axis) {
-  WHET_TRY(const bool inverse, site.flag("inverse", false));
-  WHET_TRY(const bool onesided, site.flag("onesided", false));
-  const Shape& x = site.shape(0);
-  Transform t{.length = x[axis], .inputs = 0, .outputs = 0, .complex_in = x.back() == 2, .inverse = inverse};
-  t.mirrored = inverse && onesided;
-  t.complex_out = !t.mirrored;
-  if (onesided && t.complex_in != inverse) {
-    return not_signals(
-        site, inverse ? "complex numbers for the inverse of half a spectrum" : "real numbers for half a spectrum");
-  }
-  if (t.mirrored) t.length = 2 * (x[axis] - 1);
-  if (site.has(1)) {
-    WHET_TRY(t.length, one_integer(site, 1, "length"));
-  }
-  t.inputs = std::min(x[axis], t.mirrored ? t.length / 2 + 1 : t.length);
-  t.outputs = onesided && !inverse ? t.length / 2 + 1 : t.length;
-  WHET_RETURN_IF_ERROR(expect_matrix(site, t));
-  return t;
-}
-
-Status give_dft(OnnxSite& site, std::int64_t given_axis) {
-  const Shape x = site.shape(0);
-  const std::size_t rank = x.size();
-  const bool fits = rank >= 2 && is_float(site.dtype(0)) && (x.back() == 1 || x.back() == 2) && num_elements(x) > 0;
-  if (!fits) return not_signals(site, "floats, and one or two of them for each number in the last dimension");
-  WHET_TRY(const std::int64_t resolved, site.resolve_axis(given_axis, rank));
-  const auto axis = static_cast<std::size_t>(resolved);
-  if (axis + 1 == rank) return site.error("axis " + std::to_string(axis) + " is that of the parts of a number");
-  WHET_TRY(const Transform t, read_transform(site, axis));
-  Tensor matrix(site.dtype(0), {t.inputs * t.parts_in(), t.outputs * t.parts_out()});
-  const std::vector<std::complex<double>> roots = t.roots();
-  for (std::int64_t i = 0, n = 0; n < t.inputs; ++n) {
-    for (std::int64_t a = 0; a < t.parts_in(); ++a) {
-      for (std::int64_t k = 0; k < t.outputs; ++k) {
-        for (std::int64_t b = 0; b < t.parts_out(); ++b) matrix.set(i++, t.factor(roots, n, a, k, b));
-      }
-    }
-  }
-  ValueId y = site.in(0);
-  if (t.inputs < x[axis]) {
-    SliceOperator first{Shape(rank, 0), Shape(rank, 1), x};
-    first.shape[axis] = t.inputs;
-    WHET_TRY(y, site.add("first", first, {y}));
-  }
-  WHET_TRY(y, site.add("moved", moved(rank, axis, rank - 2), {y}));
-  Shape shape = site.type(y).shape;
-  const std::int64_t signals = num_elements(shape) / matrix.shape()[0];
-  WHET_TRY(y, site.add("signals", ReshapeOperator{{signals, matrix.shape()[0]}}, {y}));
-  WHET_TRY(y, site.add("matmul", MatMulOperator{}, {y, site.add_constant("matrix", matrix)}));
-  shape[rank - 2] = t.outputs;
-  shape[rank - 1] = t.parts_out();
-  WHET_TRY(y, site.add("spectra", ReshapeOperator{shape}, {y}));
-  return site.give(moved(rank, rank - 2, axis), {y});
 }
 
 /// The length of a frame: as given, or that of the window.
@@ -126,18 +24,15 @@ Result<std::int64_t> frame_length(OnnxSite& site) {
                     std::to_string(length) + " of a frame");
 }
 
-/// The weights of a convolution that transforms frames: [outputs parts, parts in, length].
-Tensor frame_weights(DType dtype, const Transform& t) {
-  Tensor weights(dtype, {t.outputs * t.parts_out(), t.parts_in(), t.length});
-  const std::vector<std::complex<double>> roots = t.roots();
-  for (std::int64_t i = 0, k = 0; k < t.outputs; ++k) {
-    for (std::int64_t b = 0; b < t.parts_out(); ++b) {
-      for (std::int64_t a = 0; a < t.parts_in(); ++a) {
-        for (std::int64_t n = 0; n < t.length; ++n) weights.set(i++, t.factor(roots, n, a, k, b));
-      }
-    }
+/// `axis` may be an input (2) or was an attribute.
+Status give_dft(OnnxSite& site, std::int64_t axis) {
+  Dft form{.axis = axis};
+  WHET_TRY(form.inverse, site.flag("inverse", false));
+  WHET_TRY(form.onesided, site.flag("onesided", false));
+  if (site.has(1)) {
+    WHET_TRY(form.length, one_integer(site, 1, "length"));
   }
-  return weights;
+  return site.give(dft(site, site.in(0), form));
 }
 
 }  // namespace
@@ -157,33 +52,13 @@ Status import_dft(OnnxSite& site) {
   return give_dft(site, axis);
 }
 
-/// The frames of a signal are what a convolution sees; its weights transform them.
 Status import_stft(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 4));
-  WHET_TRY(const bool onesided, site.flag("onesided", true));
-  Shape x = site.shape(0);
-  if (x.size() == 2) x.push_back(1);
-  const bool fits = x.size() == 3 && (x[2] == 1 || x[2] == 2) && is_float(site.dtype(0)) && num_elements(x) > 0;
-  if (!fits) return not_signals(site, "floats [N, samples, 1] or [N, samples, 2]");
-  WHET_TRY(const std::int64_t step, one_integer(site, 1, "frame step"));
-  WHET_TRY(const std::int64_t length, frame_length(site));
-  Transform t{.length = length, .inputs = length, .outputs = length, .complex_in = x[2] == 2};
-  if (onesided) {
-    if (t.complex_in) return not_signals(site, "real numbers for half a spectrum");
-    t.outputs = length / 2 + 1;
-  }
-  WHET_RETURN_IF_ERROR(expect_matrix(site, t));
-  if (step < 1 || step > kMaxElements) return site.error("its frame step is " + std::to_string(step));
-  ValueId weights = site.add_constant("transform", frame_weights(site.dtype(0), t));
-  if (site.has(2)) {
-    WHET_TRY(weights, site.add("windowed", BinaryOperator{BinaryKind::mul}, {weights, site.in(2)}));
-  }
-  WHET_TRY(ValueId y, site.add("signal", ReshapeOperator{x}, {site.in(0)}));
-  WHET_TRY(y, site.add("channels_first", moved(3, 2, 1), {y}));
-  WHET_TRY(y, site.add("frames", ConvOperator{{step}, {1}, {0}, {0}}, {y, weights}));
-  const std::int64_t frames = site.type(y).shape[2];
-  WHET_TRY(y, site.add("spectra", moved(3, 1, 2), {y}));
-  return site.give(ReshapeOperator{{x[0], frames, t.outputs, t.parts_out()}}, {y});
+  Stft form{.window = site.if_given(2)};
+  WHET_TRY(form.onesided, site.flag("onesided", true));
+  WHET_TRY(form.step, one_integer(site, 1, "frame step"));
+  WHET_TRY(form.length, frame_length(site));
+  return site.give(stft(site, site.in(0), form));
 }
 
 }  // namespace whet

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <optional>
 
-#include "import/onnx/heads.h"
 #include "import/onnx/importers.h"
+#include "import/parts/heads.h"
 
 // Attention as ONNX Runtime's optimizer writes it: with the projections and a mask of integers in one node.
 

@@ -1,3 +1,5 @@
+#include "import/parts/quantize.h"
+
 #include "import/onnx/importers.h"
 #include "import/onnx/matrix.h"
 #include "import/onnx/window.h"
@@ -5,74 +7,19 @@
 namespace whet {
 namespace {
 
-/// Input `i`, a scale or zero point of a whole tensor.
-Result<ValueId> of_all(OnnxSite& site, const char* part, std::size_t i) {
-  if (num_elements(site.shape(i)) == 1) return site.add(part, ReshapeOperator{Shape{}}, {site.in(i)});
-  return site.error("input " + std::to_string(i) + " is " + to_string(site.type(site.in(i))) + "; expected one value");
-}
+/// Input `i` as messages call it.
+Operand operand(OnnxSite& site, std::size_t i) { return {site.in(i), "input " + std::to_string(i)}; }
 
-/// Input `i`, a scale or zero point of one value, or of one for each place of dimension `d` of `x`, so that it
-/// broadcasts to x.
-Result<ValueId> along(OnnxSite& site, const char* part, std::size_t i, const Shape& x, std::size_t d) {
-  if (num_elements(site.shape(i)) == 1) return of_all(site, part, i);
-  if (site.rank(i) != 1 || site.shape(i)[0] != x[d]) {
-    return site.error("input " + std::to_string(i) + " is " + to_string(site.type(site.in(i))) +
-                      "; expected one value, or one for each of the " + std::to_string(x[d]) + " places of axis " +
-                      std::to_string(d));
-  }
-  Shape shape(x.size(), 1);
-  shape[d] = x[d];
-  return site.add(part, ReshapeOperator{shape}, {site.in(i)});
-}
-
-/// The same along the attribute's axis of input 0.
+/// Input `i`, a scale or zero point, along the attribute's axis of input 0.
 Result<ValueId> along_axis(OnnxSite& site, const char* part, std::size_t i) {
   WHET_TRY(const std::int64_t given, site.integer("axis", 1));
-  if (num_elements(site.shape(i)) == 1) return of_all(site, part, i);
+  if (num_elements(site.shape(i)) == 1) return of_all(site, part, operand(site, i));
   if (site.rank(i) > 1) {
     return site.error("input " + std::to_string(i) + " is " + to_string(site.type(site.in(i))) +
                       "; blocks are not supported");
   }
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  return along(site, part, i, site.shape(0), static_cast<std::size_t>(axis));
-}
-
-/// x - zero in i32, in which sums of such products are exact.
-Result<ValueId> centred(OnnxSite& site, ValueId x, std::optional<ValueId> zero) {
-  WHET_TRY(x, site.add("wide", CastOperator{DType::i32}, {x}));
-  if (!zero) return x;
-  WHET_TRY(const ValueId zero_wide, site.add("zero_wide", CastOperator{DType::i32}, {*zero}));
-  return site.add("shifted", BinaryOperator{BinaryKind::sub}, {x, zero_wide});
-}
-
-struct Range {
-  double low, high;
-};
-Range range_of(DType dtype) {
-  if (dtype == DType::i8) return {-128, 127};
-  return {0, 255};
-}
-
-/// round(y) + zero, kept in the range of `to`, whose values it has.
-Result<ValueId> saturated(OnnxSite& site, ValueId y, std::optional<ValueId> zero, DType to) {
-  const DType dtype = site.type(y).dtype;
-  WHET_TRY(y, site.add("rounded", UnaryOperator{UnaryKind::round}, {y}));
-  if (zero) {
-    WHET_TRY(const ValueId offset, site.add("zero_float", CastOperator{dtype}, {*zero}));
-    WHET_TRY(y, site.add("shifted", BinaryOperator{BinaryKind::add}, {y, offset}));
-  }
-  const Range range = range_of(to);
-  return site.add("saturated", ClipOperator{range.low, range.high}, {y});
-}
-Status give_rounded(OnnxSite& site, ValueId y, std::optional<ValueId> zero, DType to, std::size_t output) {
-  WHET_TRY(y, saturated(site, y, zero, to));
-  return site.give(CastOperator{to}, {y}, output);
-}
-
-/// round(x / scale) + zero
-Status give_quantized(OnnxSite& site, ValueId x, ValueId scale, std::optional<ValueId> zero, DType to) {
-  WHET_TRY(const ValueId y, site.add("divided", BinaryOperator{BinaryKind::div}, {x, scale}));
-  return give_rounded(site, y, zero, to, 0);
+  return along(site, part, operand(site, i), site.shape(0), static_cast<std::size_t>(axis));
 }
 
 /// The type that an attribute names by the standard's number; 0, too, leaves it to the inputs.
@@ -84,8 +31,6 @@ Result<DType> type_attribute(OnnxSite& site, const char* attribute, DType fallba
                     "; this type is not supported");
 }
 
-bool is_quantized(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
-
 /// Input `i` is quantized, and its zero point `zero`, where there is one, is of its type.
 Status expect_quantized(OnnxSite& site, std::size_t i, std::size_t zero) {
   if (!is_quantized(site.dtype(i))) {
@@ -94,15 +39,6 @@ Status expect_quantized(OnnxSite& site, std::size_t i, std::size_t zero) {
   if (!site.has(zero) || site.dtype(zero) == site.dtype(i)) return ok_status();
   return site.error("input " + std::to_string(zero) + " is " + to_string(site.type(site.in(zero))) + " beside " +
                     to_string(site.type(site.in(i))));
-}
-
-/// Input `i`, a scale or zero point of one value or of one for each row (column) of the matrices `x`.
-Result<ValueId> along_matrix(OnnxSite& site, const char* part, std::size_t i, const Shape& x, bool columns) {
-  const Shape own = site.shape(i);
-  if (x.size() < 2 || own.empty()) return of_all(site, part, i);
-  const std::size_t place = columns ? x.size() - 1 : x.size() - 2, other = columns ? x.size() - 2 : x.size() - 1;
-  const bool whole = own.size() == x.size() && own[other] == 1 && own[place] == x[place] && broadcast(own, x) == x;
-  return whole ? site.in(i) : along(site, part, i, x, place);
 }
 
 /// Input `i` without its zero point, input `zero`, which `aligned` makes broadcast to it.
@@ -115,60 +51,27 @@ Result<ValueId> centred_input(OnnxSite& site, std::size_t i, std::size_t zero, c
 }
 
 Result<ValueId> centred_matrix(OnnxSite& site, std::size_t i, std::size_t zero, bool columns) {
-  return centred_input(site, i, zero, [&] { return along_matrix(site, "zero", zero, site.shape(i), columns); });
+  return centred_input(site, i, zero,
+                       [&] { return along_matrix(site, "zero", operand(site, zero), site.shape(i), columns); });
 }
 
 /// With one zero point, or one for each output channel.
 Result<ValueId> centred_weights(OnnxSite& site, std::size_t i, std::size_t zero) {
-  return centred_input(site, i, zero, [&] { return along(site, "zero", zero, site.shape(i), 0); });
+  return centred_input(site, i, zero, [&] { return along(site, "zero", operand(site, zero), site.shape(i), 0); });
 }
 
 /// What stands around the image is 0 after its zero point is taken away, and so the zero point.
 Result<ValueId> centred_image(OnnxSite& site, std::size_t zero) {
-  return centred_input(site, 0, zero, [&] { return of_all(site, "zero", zero); });
+  return centred_input(site, 0, zero, [&] { return of_all(site, "zero", operand(site, zero)); });
 }
 
-/// A sum of products brought from the scales of its factors to that of the result; `scales` broadcast to it.
-struct Scales {
-  ValueId left, right, result;
-};
+/// A sum of products in the scale and type of the result, whose zero point `zero` is input `zero_input`.
 Status give_rescaled(OnnxSite& site, ValueId sum, const Scales& scales, std::size_t zero_input, ValueId zero) {
   const DType to = site.dtype(zero_input);
   if (!is_quantized(to)) {
     return site.error("the zero point is " + to_string(site.type(site.in(zero_input))) + "; expected u8 or i8");
   }
-  WHET_TRY(const ValueId left, site.cast("scale_float", scales.left, DType::f32));
-  WHET_TRY(const ValueId right, site.cast("scale_float", scales.right, DType::f32));
-  WHET_TRY(const ValueId result, site.cast("scale_float", scales.result, DType::f32));
-  WHET_TRY(ValueId scale, site.add("scales", BinaryOperator{BinaryKind::mul}, {left, right}));
-  WHET_TRY(scale, site.add("rescale", BinaryOperator{BinaryKind::div}, {scale, result}));
-  WHET_TRY(ValueId y, site.add("float", CastOperator{DType::f32}, {sum}));
-  WHET_TRY(y, site.add("rescaled", BinaryOperator{BinaryKind::mul}, {y, scale}));
-  return give_rounded(site, y, zero, to, 0);
-}
-
-/// To u8, with the scale and the zero point that the values themselves ask for.
-struct ByItself {
-  ValueId scale, zero;
-};
-Result<ByItself> quantization_of(OnnxSite& site, ValueId x) {
-  const DType dtype = site.type(x).dtype;
-  std::vector<std::int64_t> axes;
-  for (std::size_t d = 0; d < site.type(x).shape.size(); ++d) axes.push_back(static_cast<std::int64_t>(d));
-  const ValueId none = site.add_scalar("none", dtype, 0);
-  WHET_TRY(ValueId top, site.add("top", ReduceOperator{ReduceKind::max, axes, false}, {x}));
-  WHET_TRY(ValueId bottom, site.add("bottom", ReduceOperator{ReduceKind::min, axes, false}, {x}));
-  WHET_TRY(top, site.add("top_positive", BinaryOperator{BinaryKind::max}, {top, none}));
-  WHET_TRY(bottom, site.add("bottom_negative", BinaryOperator{BinaryKind::min}, {bottom, none}));
-  WHET_TRY(const ValueId span, site.add("span", BinaryOperator{BinaryKind::sub}, {top, bottom}));
-  const ValueId steps = site.add_scalar("steps", dtype, 255);
-  WHET_TRY(const ValueId scale, site.add("scale", BinaryOperator{BinaryKind::div}, {span, steps}));
-  WHET_TRY(ValueId zero, site.add("zero_exact", BinaryOperator{BinaryKind::div}, {bottom, scale}));
-  WHET_TRY(zero, site.add("zero_positive", UnaryOperator{UnaryKind::neg}, {zero}));
-  WHET_TRY(zero, site.add("zero_saturated", ClipOperator{0, 255}, {zero}));
-  WHET_TRY(zero, site.add("zero_rounded", UnaryOperator{UnaryKind::round}, {zero}));
-  WHET_TRY(zero, site.add("zero", CastOperator{DType::u8}, {zero}));
-  return ByItself{scale, zero};
+  return site.give(rescaled(site, sum, scales, zero, to));
 }
 
 /// Zero points may be left out between the inputs that may not.
@@ -184,14 +87,14 @@ Result<ValueId> whole_scale(OnnxSite& site, std::size_t i) {
   if (!is_float(site.dtype(i))) {
     return site.error("input " + std::to_string(i) + " is " + to_string(site.type(site.in(i))) + "; expected floats");
   }
-  WHET_TRY(const ValueId scale, of_all(site, "scale", i));
+  WHET_TRY(const ValueId scale, of_all(site, "scale", operand(site, i)));
   return site.cast("scale_float", scale, DType::f32);
 }
 
 /// Input `i` as f32; its scale and zero point are the next two.
-Result<ValueId> dequantized(OnnxSite& site, std::size_t i) {
+Result<ValueId> dequantized_input(OnnxSite& site, std::size_t i) {
   WHET_TRY(const ValueId scale, whole_scale(site, i + 1));
-  WHET_TRY(ValueId x, centred_input(site, i, i + 2, [&] { return of_all(site, "zero", i + 2); }));
+  WHET_TRY(ValueId x, centred_input(site, i, i + 2, [&] { return of_all(site, "zero", operand(site, i + 2)); }));
   WHET_TRY(x, site.add("float", CastOperator{DType::f32}, {x}));
   return site.add("dequantized", BinaryOperator{BinaryKind::mul}, {x, scale});
 }
@@ -202,28 +105,19 @@ Status give_requantized(OnnxSite& site, ValueId y, std::size_t scale) {
   if (!is_quantized(to)) return site.error("quantizes to " + std::string(name_of(to)) + "; expected u8 or i8");
   std::optional<ValueId> zero;
   if (site.has(scale + 1)) {
-    WHET_TRY(zero, of_all(site, "zero", scale + 1));
+    WHET_TRY(zero, of_all(site, "zero", operand(site, scale + 1)));
   }
   WHET_TRY(const ValueId by, whole_scale(site, scale));
-  return give_quantized(site, y, by, zero, to);
+  return site.give(quantized(site, y, by, zero, to));
 }
 
 /// Inputs (x, its scale and zero point, the result's two), between which `compute` stands.
 template <typename Compute>
 Status give_between(OnnxSite& site, const Compute& compute) {
   WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3}, 5));
-  WHET_TRY(const ValueId x, dequantized(site, 0));
+  WHET_TRY(const ValueId x, dequantized_input(site, 0));
   WHET_TRY(const ValueId y, compute(x));
   return give_requantized(site, y, 3);
-}
-
-/// A product of integers as f32, by the scales of its factors; and a bias where input `bias` is one.
-Status give_float(OnnxSite& site, ValueId product, ValueId left, ValueId right, std::size_t bias) {
-  WHET_TRY(const ValueId scale, site.add("scales", BinaryOperator{BinaryKind::mul}, {left, right}));
-  WHET_TRY(ValueId y, site.add("float", CastOperator{DType::f32}, {product}));
-  if (!site.has(bias)) return site.give(BinaryOperator{BinaryKind::mul}, {y, scale});
-  WHET_TRY(y, site.add("rescaled", BinaryOperator{BinaryKind::mul}, {y, scale}));
-  return site.give(BinaryOperator{BinaryKind::add}, {y, site.in(bias)});
 }
 
 }  // namespace
@@ -248,26 +142,20 @@ Status import_quantize_linear(OnnxSite& site) {
   }
   WHET_TRY(scale, site.cast("scale_cast", scale, compute));
   WHET_TRY(const ValueId x, site.cast("cast", site.in(0), compute));
-  return give_quantized(site, x, scale, zero, to);
+  return site.give(quantized(site, x, scale, zero, to));
 }
 
 Status import_dequantize_linear(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   site.ignore({"block_size"});
-  WHET_TRY(ValueId scale, along_axis(site, "scale", 1));
+  WHET_TRY(const ValueId scale, along_axis(site, "scale", 1));
   WHET_TRY(const DType to, type_attribute(site, "output_dtype", site.dtype(1)));
   if (!is_float(to)) return site.error("gives " + std::string(name_of(to)) + "; expected floats");
   std::optional<ValueId> zero;
   if (site.has(2)) {
     WHET_TRY(zero, along_axis(site, "zero", 2));
   }
-  const DType compute = size_of(to) > size_of(site.dtype(1)) ? to : site.dtype(1);
-  WHET_TRY(scale, site.cast("scale_cast", scale, compute));
-  WHET_TRY(ValueId x, centred(site, site.in(0), zero));
-  WHET_TRY(x, site.cast("float", x, compute));
-  if (to == compute) return site.give(BinaryOperator{BinaryKind::mul}, {x, scale});
-  WHET_TRY(x, site.add("product", BinaryOperator{BinaryKind::mul}, {x, scale}));
-  return site.give(CastOperator{to}, {x});
+  return site.give(dequantized(site, site.in(0), scale, zero, to));
 }
 
 Status import_dynamic_quantize_linear(OnnxSite& site) {
@@ -275,7 +163,7 @@ Status import_dynamic_quantize_linear(OnnxSite& site) {
   WHET_TRY(const ByItself by, quantization_of(site, site.in(0)));
   WHET_RETURN_IF_ERROR(site.pass(by.scale, 1));
   WHET_RETURN_IF_ERROR(site.pass(by.zero, 2));
-  return give_quantized(site, site.in(0), by.scale, by.zero, DType::u8);
+  return site.give(quantized(site, site.in(0), by.scale, by.zero, DType::u8));
 }
 
 Status import_matmul_integer(OnnxSite& site) {
@@ -300,12 +188,12 @@ Status import_qlinear_matmul(OnnxSite& site) {
   WHET_TRY(const ValueId a, centred_matrix(site, 0, 2, false));
   WHET_TRY(const ValueId b, centred_matrix(site, 3, 5, true));
   Scales scales;
-  WHET_TRY(scales.left, along_matrix(site, "a_scale", 1, site.shape(0), false));
-  WHET_TRY(scales.right, along_matrix(site, "b_scale", 4, site.shape(3), true));
+  WHET_TRY(scales.left, along_matrix(site, "a_scale", operand(site, 1), site.shape(0), false));
+  WHET_TRY(scales.right, along_matrix(site, "b_scale", operand(site, 4), site.shape(3), true));
   WHET_TRY(const ValueId product, matmul(site, a, b));
   const Shape y = site.type(product).shape;
-  WHET_TRY(scales.result, along_matrix(site, "y_scale", 6, y, false));
-  WHET_TRY(const ValueId zero, along_matrix(site, "y_zero", 7, y, false));
+  WHET_TRY(scales.result, along_matrix(site, "y_scale", operand(site, 6), y, false));
+  WHET_TRY(const ValueId zero, along_matrix(site, "y_zero", operand(site, 7), y, false));
   return give_rescaled(site, product, scales, 7, zero);
 }
 
@@ -319,10 +207,10 @@ Status import_qlinear_conv(OnnxSite& site) {
   if (site.has(8)) inputs.push_back(site.in(8));
   WHET_TRY(const ValueId sum, site.add("conv", op, inputs));
   Scales scales;
-  WHET_TRY(scales.left, of_all(site, "x_scale", 1));
-  WHET_TRY(scales.right, along(site, "w_scale", 4, site.type(sum).shape, 1));
-  WHET_TRY(scales.result, of_all(site, "y_scale", 6));
-  WHET_TRY(const ValueId zero, of_all(site, "y_zero", 7));
+  WHET_TRY(scales.left, of_all(site, "x_scale", operand(site, 1)));
+  WHET_TRY(scales.right, along(site, "w_scale", operand(site, 4), site.type(sum).shape, 1));
+  WHET_TRY(scales.result, of_all(site, "y_scale", operand(site, 6)));
+  WHET_TRY(const ValueId zero, of_all(site, "y_zero", operand(site, 7)));
   return give_rescaled(site, sum, scales, 7, zero);
 }
 
@@ -330,8 +218,8 @@ Status import_qlinear_conv(OnnxSite& site) {
 
 Status import_qlinear_binary(OnnxSite& site, BinaryKind kind) {
   WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3, 4, 6}, 8));
-  WHET_TRY(const ValueId a, dequantized(site, 0));
-  WHET_TRY(const ValueId b, dequantized(site, 3));
+  WHET_TRY(const ValueId a, dequantized_input(site, 0));
+  WHET_TRY(const ValueId b, dequantized_input(site, 3));
   WHET_TRY(const ValueId y, site.add("result", BinaryOperator{kind}, {a, b}));
   return give_requantized(site, y, 6);
 }
@@ -377,7 +265,7 @@ Status import_qlinear_concat(OnnxSite& site) {
   std::vector<ValueId> list;
   for (std::size_t i = 2; i < site.input_count(); i += 3) {
     if (!site.has(i) || !site.has(i + 1)) return site.error("input " + std::to_string(i) + " or its scale is left out");
-    WHET_TRY(const ValueId part, dequantized(site, i));
+    WHET_TRY(const ValueId part, dequantized_input(site, i));
     list.push_back(part);
   }
   WHET_TRY(const ValueId y, site.add("concat", ConcatOperator{axis}, list));
@@ -396,9 +284,9 @@ Status import_qgemm(OnnxSite& site) {
                       "; expected two matrices");
   }
   const auto b_along = [&](const char* part, std::size_t i) {
-    return along(site, part, i, site.shape(3), op.transpose_b ? 0 : 1);
+    return along(site, part, operand(site, i), site.shape(3), op.transpose_b ? 0 : 1);
   };
-  WHET_TRY(const ValueId a, centred_input(site, 0, 2, [&] { return of_all(site, "zero", 2); }));
+  WHET_TRY(const ValueId a, centred_input(site, 0, 2, [&] { return of_all(site, "zero", operand(site, 2)); }));
   WHET_TRY(const ValueId b, centred_input(site, 3, 5, [&] { return b_along("zero", 5); }));
   WHET_TRY(ValueId sum, site.add("matmul", op, {a, b}));
   if (site.has(6)) {
@@ -406,13 +294,13 @@ Status import_qgemm(OnnxSite& site) {
     WHET_TRY(sum, site.add("sum", BinaryOperator{BinaryKind::add}, {sum, site.in(6)}));
   }
   WHET_TRY(ValueId scale, whole_scale(site, 1));
-  WHET_TRY(ValueId b_scale, along(site, "b_scale", 4, site.type(sum).shape, 1));
+  WHET_TRY(ValueId b_scale, along(site, "b_scale", operand(site, 4), site.type(sum).shape, 1));
   WHET_TRY(b_scale, site.cast("scale_float", b_scale, DType::f32));
   if (alpha != 1) {
     WHET_TRY(scale,
              site.add("alpha", BinaryOperator{BinaryKind::mul}, {scale, site.add_scalar("by", DType::f32, alpha)}));
   }
-  if (!site.has(7)) return give_float(site, sum, scale, b_scale, 9);
+  if (!site.has(7)) return site.give(in_floats(site, sum, scale, b_scale, site.if_given(9)));
   WHET_TRY(scale, site.add("scales", BinaryOperator{BinaryKind::mul}, {scale, b_scale}));
   WHET_TRY(ValueId y, site.add("float", CastOperator{DType::f32}, {sum}));
   WHET_TRY(y, site.add("rescaled", BinaryOperator{BinaryKind::mul}, {y, scale}));
@@ -424,10 +312,10 @@ Status import_matmul_integer_to_float(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(4, 7));
   WHET_TRY(const ValueId a, centred_matrix(site, 0, 4, false));
   WHET_TRY(const ValueId b, centred_matrix(site, 1, 5, true));
-  WHET_TRY(const ValueId left, along_matrix(site, "a_scale", 2, site.shape(0), false));
-  WHET_TRY(const ValueId right, along_matrix(site, "b_scale", 3, site.shape(1), true));
+  WHET_TRY(const ValueId left, along_matrix(site, "a_scale", operand(site, 2), site.shape(0), false));
+  WHET_TRY(const ValueId right, along_matrix(site, "b_scale", operand(site, 3), site.shape(1), true));
   WHET_TRY(const ValueId product, matmul(site, a, b));
-  return give_float(site, product, left, right, 6);
+  return site.give(in_floats(site, product, left, right, site.if_given(6)));
 }
 
 /// (a in floats, b, its scale and zero point, a bias): a is quantized by the values that it has.
@@ -441,9 +329,9 @@ Status import_dynamic_quantize_matmul(OnnxSite& site) {
   WHET_TRY(a, saturated(site, a, by.zero, DType::u8));
   WHET_TRY(a, centred(site, a, by.zero));
   WHET_TRY(const ValueId b, centred_matrix(site, 1, 3, true));
-  WHET_TRY(const ValueId right, along_matrix(site, "b_scale", 2, site.shape(1), true));
+  WHET_TRY(const ValueId right, along_matrix(site, "b_scale", operand(site, 2), site.shape(1), true));
   WHET_TRY(const ValueId product, matmul(site, a, b));
-  return give_float(site, product, by.scale, right, 4);
+  return site.give(in_floats(site, product, by.scale, right, site.if_given(4)));
 }
 
 }  // namespace whet

@@ -3,46 +3,11 @@
 #include <numeric>
 #include <utility>
 
-#include "import/fold_shape.h"
 #include "import/onnx/importers.h"
+#include "import/parts/resize.h"
 
 namespace whet {
 namespace {
-
-/// Fills shape and scales from factors, one a dimension of the input.
-Status scale_by(OnnxSite& site, const std::vector<double>& factors, ResizeOperator& op) {
-  const Shape& x = site.shape(0);
-  if (factors.size() != x.size()) {
-    return site.error("has " + std::to_string(factors.size()) + " scales for " + to_string(site.type(site.in(0))));
-  }
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    // In single precision, so that 3 times the nearest number to 5/3 is 5.
-    const double extent = std::floor(static_cast<float>(x[i]) * static_cast<float>(factors[i]));
-    if (!(factors[i] > 0) || !(extent >= 1) || extent > static_cast<double>(kMaxElements)) {
-      return site.error("scales dimension " + std::to_string(i) + " of extent " + std::to_string(x[i]) + " by " +
-                        std::to_string(factors[i]));
-    }
-    op.shape.push_back(static_cast<std::int64_t>(extent));
-  }
-  op.scales = factors;
-  return ok_status();
-}
-
-Status scale_to(OnnxSite& site, const std::vector<std::int64_t>& sizes, ResizeOperator& op) {
-  const Shape& x = site.shape(0);
-  if (sizes.size() != x.size()) {
-    return site.error("has " + std::to_string(sizes.size()) + " sizes for " + to_string(site.type(site.in(0))));
-  }
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (sizes[i] < 1 || x[i] < 1) {
-      return site.error("resizes dimension " + std::to_string(i) + " from " + std::to_string(x[i]) + " to " +
-                        std::to_string(sizes[i]));
-    }
-    op.scales.push_back(static_cast<double>(sizes[i]) / static_cast<double>(x[i]));
-  }
-  op.shape = sizes;
-  return ok_status();
-}
 
 /// Values given for some axes, put where they belong; `rest` elsewhere.
 template <typename T>
@@ -134,79 +99,6 @@ Status keep_aspect_ratio(OnnxSite& site, const std::vector<std::int64_t>& axes, 
   return ok_status();
 }
 
-// ---- Antialiasing: where the image shrinks, the kernel widens by as much. The weights of all positions of a
-// dimension are a matrix, which multiplies it.
-
-double filter(const ResizeOperator& op, double t) {
-  t = std::abs(t);
-  if (op.mode == ResizeMode::linear) return std::max(1 - t, 0.0);
-  const double a = op.cubic_a;
-  if (t <= 1) return ((a + 2) * t - (a + 3)) * t * t + 1;
-  return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
-}
-
-Result<double> source(OnnxSite& site, const ResizeOperator& op, std::size_t d, std::int64_t in, std::int64_t i) {
-  const double scale = op.scales[d], at = static_cast<double>(i), out = static_cast<double>(op.shape[d]);
-  const double length = static_cast<double>(in);
-  switch (op.coordinates) {
-    case CoordinateMode::half_pixel:
-      return (at + 0.5) / scale - 0.5;
-    case CoordinateMode::pytorch_half_pixel:
-      return out == 1 ? 0 : (at + 0.5) / scale - 0.5;
-    case CoordinateMode::half_pixel_symmetric:
-      return length / 2 * (1 - out / (scale * length)) + (at + 0.5) / scale - 0.5;
-    case CoordinateMode::asymmetric:
-      return at / scale;
-    case CoordinateMode::align_corners:
-      return out == 1 ? 0 : at * (length - 1) / (scale * length - 1);
-    default:
-      return site.error("attribute \"antialias\" is 1; this is not supported with this transformation of coordinates");
-  }
-}
-
-/// [in, out]: what each element of the input adds to each of the result.
-Result<Tensor> antialias_matrix(OnnxSite& site, const ResizeOperator& op, std::size_t d, std::int64_t in) {
-  const std::int64_t out = op.shape[d];
-  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the weights", {in, out}));
-  if (in * out > kMaxFoldedElements) return site.error("resizes " + std::to_string(in) + " to " + std::to_string(out));
-  Tensor matrix(site.dtype(0), {in, out});
-  const double widen = std::max(1 / op.scales[d], 1.0), reach = (op.mode == ResizeMode::linear ? 1 : 2) * widen;
-  for (std::int64_t i = 0; i < out; ++i) {
-    WHET_TRY(const double at, source(site, op, d, in, i));
-    const auto first = static_cast<std::int64_t>(std::floor(at - reach)),
-               last = static_cast<std::int64_t>(std::ceil(at + reach));
-    double total = 0;
-    std::vector<double> weights(static_cast<std::size_t>(in), 0);
-    for (std::int64_t k = first; k <= last; ++k) {
-      if (op.exclude_outside && (k < 0 || k >= in)) continue;
-      const double weight = filter(op, (static_cast<double>(k) - at) / widen);
-      total += weight;
-      weights[static_cast<std::size_t>(std::clamp<std::int64_t>(k, 0, in - 1))] += weight;
-    }
-    for (std::int64_t k = 0; k < in; ++k) {
-      matrix.set(k * out + i, total == 0 ? 0 : weights[static_cast<std::size_t>(k)] / total);
-    }
-  }
-  return matrix;
-}
-
-Status give_antialiased(OnnxSite& site, const ResizeOperator& op) {
-  const Shape x = site.shape(0);
-  ValueId y = site.in(0);
-  for (std::size_t d = 0; d < x.size(); ++d) {
-    if (op.shape[d] == x[d] && op.scales[d] == 1) continue;
-    WHET_TRY(const Tensor matrix, antialias_matrix(site, op, d, x[d]));
-    const ValueId weights = site.add_constant("weights", matrix);
-    TransposeOperator turn;
-    for (std::size_t k = 0; k < x.size(); ++k) turn.perm.push_back(static_cast<std::int64_t>(k));
-    std::swap(turn.perm[d], turn.perm.back());
-    WHET_TRY(y, site.add("turned", turn, {y}));
-    WHET_TRY(y, site.add("resized", MatMulOperator{}, {y, weights}));
-    WHET_TRY(y, site.add("back", turn, {y}));
-  }
-  return site.pass(y);
-}
-
 }  // namespace
 
 Status import_resize(OnnxSite& site) {
@@ -229,18 +121,18 @@ Status import_resize(OnnxSite& site) {
       WHET_TRY(sizes, spread(site, sizes, axes, x));
     }
     const std::vector<double> one_scale = std::exchange(op.scales, {});
-    WHET_RETURN_IF_ERROR(scale_to(site, sizes, op));
+    WHET_RETURN_IF_ERROR(scale_to(site, site.in(0), sizes, op));
     if (!one_scale.empty()) op.scales = one_scale;
   } else {
     WHET_TRY(std::vector<double> scales, site.known_numbers(2, "list of scales"));
     if (some_axes) {
       WHET_TRY(scales, spread(site, scales, axes, std::vector<double>(x.size(), 1)));
     }
-    WHET_RETURN_IF_ERROR(scale_by(site, scales, op));
+    WHET_RETURN_IF_ERROR(scale_by(site, site.in(0), scales, op));
     site.ignore({"keep_aspect_ratio_policy"});  // of sizes
   }
   WHET_TRY(const bool antialias, site.flag("antialias", false));
-  if (antialias && op.mode != ResizeMode::nearest) return give_antialiased(site, op);
+  if (antialias && op.mode != ResizeMode::nearest) return site.pass(antialiased(site, site.in(0), op));
   return site.give(op, {site.in(0)});
 }
 
@@ -248,7 +140,7 @@ Status import_resize_10(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(ResizeOperator op, simple_resize(site));
   WHET_TRY(const std::vector<double> scales, site.known_numbers(1, "list of scales"));
-  WHET_RETURN_IF_ERROR(scale_by(site, scales, op));
+  WHET_RETURN_IF_ERROR(scale_by(site, site.in(0), scales, op));
   return site.give(op, {site.in(0)});
 }
 
@@ -262,7 +154,7 @@ Status import_upsample(OnnxSite& site) {
   } else {
     WHET_TRY(scales, site.numbers("scales", {}));
   }
-  WHET_RETURN_IF_ERROR(scale_by(site, scales, op));
+  WHET_RETURN_IF_ERROR(scale_by(site, site.in(0), scales, op));
   return site.give(op, {site.in(0)});
 }
 

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "import/onnx/importers.h"
+#include "import/parts/shape.h"
 
 namespace whet {
 namespace {
@@ -19,39 +20,6 @@ Result<std::optional<std::vector<std::int64_t>>> read_axes(OnnxSite& site) {
   return std::optional(axes);
 }
 
-/// The extents of Reshape: 0 copies that of the input (unless `allow_zero`), one -1 takes what is left.
-Result<Shape> resolve_reshape(OnnxSite& site, const std::vector<std::int64_t>& wanted, bool allow_zero) {
-  const Shape& x = site.shape(0);
-  Shape shape = wanted;
-  std::int64_t open = -1, product = 1;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 0 && !allow_zero) {
-      if (i >= x.size())
-        return site.error("the shape copies dimension " + std::to_string(i) + ", which the input does not have");
-      shape[i] = x[i];
-    }
-    if (shape[i] == -1) {
-      if (open >= 0) return site.error("the shape " + to_string(wanted) + " has -1 twice");
-      open = static_cast<std::int64_t>(i);
-      continue;
-    }
-    if (shape[i] < 0 || (product > 0 && shape[i] > kMaxElements / product)) {
-      return site.error("the shape " + to_string(wanted) + " is not possible for " + to_string(site.type(site.in(0))));
-    }
-    product *= shape[i];
-  }
-  if (open < 0) return shape;
-  if (product == 0 || num_elements(x) % product != 0) {
-    return site.error("the shape " + to_string(wanted) + " is not possible for " + to_string(site.type(site.in(0))));
-  }
-  shape[static_cast<std::size_t>(open)] = num_elements(x) / product;
-  return shape;
-}
-
-Tensor integers(const std::vector<std::int64_t>& values) {
-  return Tensor::of<std::int64_t>(DType::i64, {static_cast<std::int64_t>(values.size())}, values);
-}
-
 Result<std::int64_t> read_block(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_RETURN_IF_ERROR(site.expect_attribute("blocksize"));
@@ -62,100 +30,45 @@ Result<std::int64_t> read_block(OnnxSite& site) {
   return site.error("attribute \"blocksize\" is " + std::to_string(block) + "; expected 1 to 1024");
 }
 
-/// Reshape, transpose, reshape.
-Status give_rearranged(OnnxSite& site, const Shape& apart, const Shape& perm, const Shape& result) {
-  WHET_TRY(const ValueId split, site.add("apart", ReshapeOperator{apart}, {site.in(0)}));
-  WHET_TRY(const ValueId turned, site.add("turned", TransposeOperator{perm}, {split}));
-  return site.give(ReshapeOperator{result}, {turned});
-}
-
 }  // namespace
 
 Status import_reshape(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const bool allow_zero, site.flag("allowzero", false));
   WHET_TRY(const std::vector<std::int64_t> wanted, site.known_integers(1, "shape"));
-  WHET_TRY(const Shape shape, resolve_reshape(site, wanted, allow_zero));
+  WHET_TRY(const Shape shape, resolve_shape(site, site.in(0), wanted, allow_zero));
   return site.give(ReshapeOperator{shape}, {site.in(0)});
 }
 
 Status import_flatten(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(std::int64_t axis, site.integer("axis", 1));
-  const Shape& x = site.shape(0);
-  const auto rank = static_cast<std::int64_t>(x.size());
-  if (axis < -rank || axis > rank) {
-    return site.error("axis " + std::to_string(axis) + " does not exist in " + to_string(site.type(site.in(0))));
-  }
-  if (axis < 0) axis += rank;
-  return site.give(ReshapeOperator{{num_elements(Shape(x.begin(), x.begin() + axis)),
-                                    num_elements(Shape(x.begin() + axis, x.end()))}},
-                   {site.in(0)});
+  WHET_TRY(const std::int64_t axis, site.integer("axis", 1));
+  return site.give(flattened(site, site.in(0), axis));
 }
 
 Status import_squeeze(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, site.opset() >= 13 ? 2 : 1));
-  WHET_TRY(const auto given, read_axes(site));
-  const Shape& x = site.shape(0);
-  std::vector<std::int64_t> axes;
-  if (given) {
-    WHET_TRY(axes, site.resolve_axes(*given, x.size()));
-  }
-  Shape shape;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const bool named = std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(i));
-    if (named && x[i] != 1) {
-      return site.error("drops dimension " + std::to_string(i) + " of " + to_string(site.type(site.in(0))) +
-                        "; expected an extent of 1");
-    }
-    if (given ? !named : x[i] != 1) shape.push_back(x[i]);
-  }
-  return site.give(ReshapeOperator{shape}, {site.in(0)});
+  WHET_TRY(const auto axes, read_axes(site));
+  return site.give(squeezed(site, site.in(0), axes));
 }
 
 Status import_unsqueeze(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(site.opset() >= 13 ? 2 : 1));
-  WHET_TRY(const auto given, read_axes(site));
-  if (!given) return site.error("attribute \"axes\" is missing");
-  const Shape& x = site.shape(0);
-  WHET_TRY(const std::vector<std::int64_t> axes, site.resolve_axes(*given, x.size() + given->size()));
-  Shape shape;
-  auto next = x.begin();
-  for (std::size_t i = 0; i < x.size() + axes.size(); ++i) {
-    const bool added = std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(i));
-    shape.push_back(added ? 1 : *next++);
-  }
-  return site.give(ReshapeOperator{shape}, {site.in(0)});
+  WHET_TRY(const auto axes, read_axes(site));
+  if (!axes) return site.error("attribute \"axes\" is missing");
+  return site.give(unsqueezed(site, site.in(0), *axes));
 }
 
 Status import_expand(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::vector<std::int64_t> wanted, site.known_integers(1, "shape"));
-  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", wanted));
-  const auto shape = broadcast(site.shape(0), wanted);
-  if (!shape) return site.error(to_string(site.type(site.in(0))) + " cannot be expanded to " + to_string(wanted));
-  if (*shape == site.shape(0)) return site.pass(site.in(0));
-  return site.give(ExpandOperator{*shape}, {site.in(0)});
+  return site.give(expanded(site, site.in(0), wanted));
 }
 
-/// [a, b] repeated [r, s] times: [a, b] -> [1, a, 1, b] -> [r, a, s, b] -> [r*a, s*b].
 Status import_tile(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::vector<std::int64_t> repeats, site.known_integers(1, "list of repeats"));
-  const Shape x = site.shape(0);
-  if (repeats.size() != x.size()) {
-    return site.error("has " + std::to_string(repeats.size()) + " repeats for " + to_string(site.type(site.in(0))));
-  }
-  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the list of repeats", repeats));
-  Shape apart, repeated, result;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    apart.insert(apart.end(), {1, x[i]});
-    repeated.insert(repeated.end(), {repeats[i], x[i]});
-    result.push_back(repeats[i] * x[i]);
-  }
-  WHET_TRY(const ValueId split, site.add("apart", ReshapeOperator{apart}, {site.in(0)}));
-  WHET_TRY(const ValueId copies, site.add("copies", ExpandOperator{repeated}, {split}));
-  return site.give(ReshapeOperator{result}, {copies});
+  return site.give(tiled(site, site.in(0), repeats));
 }
 
 Status import_transpose(OnnxSite& site) {
@@ -171,26 +84,22 @@ Status import_depth_to_space(OnnxSite& site) {
   WHET_TRY(const std::int64_t b, read_block(site));
   WHET_TRY(const std::size_t mode, site.choice("mode", "DCR", {"DCR", "CRD"}));
   const Shape x = site.shape(0);
-  const std::int64_t n = x[0], c = x[1] / (b * b), h = x[2], w = x[3];
   if (x[1] % (b * b) != 0) {
     return site.error("attribute \"blocksize\" is " + std::to_string(b) + "; its square must divide the " +
                       std::to_string(x[1]) + " channels");
   }
-  const Shape apart = mode == 0 ? Shape{n, b, b, c, h, w} : Shape{n, c, b, b, h, w};
-  const Shape perm = mode == 0 ? Shape{0, 3, 4, 1, 5, 2} : Shape{0, 1, 4, 2, 5, 3};
-  return give_rearranged(site, apart, perm, {n, c, h * b, w * b});
+  return site.give(depth_to_space(site, site.in(0), b, static_cast<DepthOrder>(mode)));
 }
 
 /// The way back, in the order "DCR".
 Status import_space_to_depth(OnnxSite& site) {
   WHET_TRY(const std::int64_t b, read_block(site));
   const Shape x = site.shape(0);
-  const std::int64_t n = x[0], c = x[1], h = x[2] / b, w = x[3] / b;
   if (x[2] % b != 0 || x[3] % b != 0) {
     return site.error("attribute \"blocksize\" is " + std::to_string(b) + "; it must divide the extents " +
                       std::to_string(x[2]) + " and " + std::to_string(x[3]));
   }
-  return give_rearranged(site, {n, c, h, b, w, b}, {0, 3, 5, 1, 2, 4}, {n, c * b * b, h, w});
+  return site.give(space_to_depth(site, site.in(0), b));
 }
 
 Status import_identity(OnnxSite& site) {
@@ -222,7 +131,7 @@ Status import_shape(OnnxSite& site) {
   WHET_TRY(std::int64_t end, site.integer("end", rank));
   start = std::clamp<std::int64_t>(start < 0 && start >= -rank ? start + rank : start, 0, rank);
   end = std::clamp<std::int64_t>(end < 0 && end >= -rank ? end + rank : end, start, rank);
-  return site.give_constant(integers({x.begin() + start, x.begin() + end}));
+  return site.give_constant(integer_list({x.begin() + start, x.begin() + end}));
 }
 
 Status import_size(OnnxSite& site) {

@@ -175,7 +175,9 @@ Result<ValueId> batch_norm(NodeSite& site, ValueId x, const BatchNorm& parameter
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const DType own = site.dtype(inputs[i]);
     if (!is_float(own)) {
-      return site.error("input " + std::to_string(i) + " is " + to_string(site.type(inputs[i])) + "; expected floats");
+      constexpr const char* kNames[] = {"input", "scale", "bias", "mean", "variance"};
+      return site.error("the " + std::string(kNames[i]) + " is " + to_string(site.type(inputs[i])) +
+                        "; expected floats");
     }
     if (size_of(own) > size_of(widest)) widest = own;
   }

@@ -1,8 +1,8 @@
-#include "import/onnx/taps.h"
+#include "import/parts/taps.h"
 
 #include <functional>
 
-#include "import/onnx/moved.h"
+#include "import/parts/moved.h"
 
 namespace whet {
 namespace {
@@ -13,7 +13,7 @@ using B = BinaryKind;
 /// What the steps of one dimension have in common.
 class Sampler {
  public:
-  Sampler(OnnxSite& site, Outside outside, bool align) : site_(site), outside_(outside), align_(align) {}
+  Sampler(NodeSite& site, Outside outside, bool align) : site_(site), outside_(outside), align_(align) {}
 
   Result<ValueId> unary(U kind, ValueId x) { return site_.add("step", UnaryOperator{kind}, {x}); }
   Result<ValueId> binary(B kind, ValueId a, ValueId b) { return site_.add("step", BinaryOperator{kind}, {a, b}); }
@@ -43,7 +43,7 @@ class Sampler {
   }
 
  private:
-  OnnxSite& site_;
+  NodeSite& site_;
   Outside outside_;
   bool align_;
 };
@@ -73,7 +73,7 @@ Result<std::vector<ValueId>> cubic_weights(Sampler& s, ValueId t) {
 
 }  // namespace
 
-Result<std::vector<Tap>> taps_of(OnnxSite& site, const Sampling& sampling, ValueId x, double extent) {
+Result<std::vector<Tap>> taps_of(NodeSite& site, const Sampling& sampling, ValueId x, double extent) {
   Sampler s(site, sampling.outside, sampling.align);
   const ResizeMode mode = sampling.mode;
   std::vector<std::pair<double, std::optional<ValueId>>> places;  // steps from the base, and weights
@@ -108,7 +108,7 @@ Result<std::vector<Tap>> taps_of(OnnxSite& site, const Sampling& sampling, Value
   return taps;
 }
 
-Result<Pixels> channels_last_pixels(OnnxSite& site, ValueId images) {
+Result<Pixels> channels_last_pixels(NodeSite& site, ValueId images) {
   const Shape x = site.type(images).shape;
   Pixels pixels{{}, Shape(x.begin() + 2, x.end())};
   WHET_TRY(pixels.rows, site.add("channels_last", moved(x.size(), 1, x.size() - 1), {images}));
@@ -116,7 +116,7 @@ Result<Pixels> channels_last_pixels(OnnxSite& site, ValueId images) {
   return pixels;
 }
 
-Result<ValueId> gathered(OnnxSite& site, const Pixels& pixels, const std::vector<std::vector<Tap>>& taps,
+Result<ValueId> gathered(NodeSite& site, const Pixels& pixels, const std::vector<std::vector<Tap>>& taps,
                          BinaryKind combine) {
   const std::int64_t images = site.type(pixels.rows).shape[0];
   const auto column = [&](const char* part, ValueId x) {

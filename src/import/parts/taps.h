@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "import/onnx/site.h"
+#include "import/site.h"
 
 /// Images sampled at computed points: each point takes a few pixels of each dimension, gathers them, and combines them
 /// by their weights. Numbers of places are f32.
 namespace whet {
 
-/// What stands outside an image.
+/// What is read outside of an image.
 enum class Outside : std::uint8_t { zeros, border, reflection };
 
 struct Sampling {
@@ -25,7 +25,7 @@ struct Tap {
   std::optional<ValueId> weight;
 };
 /// The taps of one dimension at `places`, in pixels from the centre of the first.
-Result<std::vector<Tap>> taps_of(OnnxSite&, const Sampling&, ValueId places, double extent);
+Result<std::vector<Tap>> taps_of(NodeSite&, const Sampling&, ValueId places, double extent);
 
 /// Images as rows of pixels, [N, pixels, C].
 struct Pixels {
@@ -33,11 +33,11 @@ struct Pixels {
   Shape extents;  ///< of an image
 };
 /// Of images [N, C, ...].
-Result<Pixels> channels_last_pixels(OnnxSite&, ValueId images);
+Result<Pixels> channels_last_pixels(NodeSite&, ValueId images);
 
 /// [N, points, C]: pixels times weights of every combination of the dimensions' taps, combined. Indices and weights
 /// broadcast to the points of all images.
-Result<ValueId> gathered(OnnxSite&, const Pixels&, const std::vector<std::vector<Tap>>& taps,
+Result<ValueId> gathered(NodeSite&, const Pixels&, const std::vector<std::vector<Tap>>& taps,
                          BinaryKind combine = BinaryKind::add);
 
 }  // namespace whet

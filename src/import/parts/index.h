@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "import/site.h"
+
+/// What reads, writes or gives places: parts, see arithmetic.h. Axes are counted from 0; indices may count from the end.
+namespace whet {
+
+/// Refuses a constant that an importer would make too large; `what` names it.
+Status expect_small(const NodeSite&, const Shape&, const char* what);
+
+/// Gather. Indices that are known are checked, and counted from the beginning.
+Result<ValueId> taken(NodeSite&, ValueId x, ValueId indices, std::int64_t axis);
+/// ScatterND. Known places that replace are looked up and not searched.
+Result<ValueId> scatter_nd(NodeSite&, ValueId data, ValueId indices, ValueId updates, ScatterKind);
+/// The rows of `x` along `axis` where a known condition is true, which may end early.
+Result<ValueId> compressed(NodeSite&, ValueId x, const Tensor& condition, std::int64_t axis);
+
+/// `on` where the place along the new axis (of `depth` places) is the index, else `off`; `values` [2] are off and on.
+struct OneHot {
+  std::int64_t depth = 0, axis = 0;
+  ValueId values;
+};
+Result<ValueId> one_hot(NodeSite&, ValueId indices, const OneHot&);
+/// 1 at the first largest element along `axis`, else 0; as `shape`.
+Result<ValueId> hardmax(NodeSite&, ValueId x, std::int64_t axis, const Shape& shape);
+
+/// Matrices [..., R, C] of which what is below diagonal `k` (`upper`) or above it is 0.
+Result<ValueId> trilu(NodeSite&, ValueId x, std::int64_t k, bool upper);
+/// Ones on diagonal `k`, else 0.
+Tensor eye(DType, std::int64_t rows, std::int64_t columns, std::int64_t k);
+/// Where a tensor is not 0: i64 [rank, count], in row-major order.
+Tensor places_of_non_zero(const Tensor&);
+
+/// x [steps, sequences, ...] or (`time` 1) [sequences, steps, ...] with the first `lengths` [sequences] steps of each
+/// sequence backwards.
+Result<ValueId> reverse_sequence(NodeSite&, ValueId x, ValueId lengths, std::size_t time);
+
+}  // namespace whet

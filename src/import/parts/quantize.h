@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "import/site.h"
+
+/// Numbers of 8 bits that mean (number - zero point) * scale: parts, see arithmetic.h. Sums of their products are i32 and
+/// exact.
+namespace whet {
+
+/// A value, and what messages call it: "input 3", "the scale".
+struct Operand {
+  ValueId value;
+  std::string what;
+};
+
+bool is_quantized(DType);  ///< u8 or i8
+
+/// A scale or zero point of one value, as a scalar.
+Result<ValueId> of_all(NodeSite&, const char* part, const Operand&);
+/// Of one value, or of one for each place of dimension `d` of a tensor of shape `x`, so that it broadcasts to that.
+Result<ValueId> along(NodeSite&, const char* part, const Operand&, const Shape& x, std::size_t d);
+/// Of one value, or of one for each row (column) of matrices of shape `x`.
+Result<ValueId> along_matrix(NodeSite&, const char* part, const Operand&, const Shape& x, bool columns);
+
+/// x - zero in i32.
+Result<ValueId> centred(NodeSite&, ValueId x, std::optional<ValueId> zero);
+/// round(y) + zero, kept in the range of `to`, whose values it then has; still in the type of y.
+Result<ValueId> saturated(NodeSite&, ValueId y, std::optional<ValueId> zero, DType to);
+/// round(x / scale) + zero as `to`. Needs: x and scale of one type of floats.
+Result<ValueId> quantized(NodeSite&, ValueId x, ValueId scale, std::optional<ValueId> zero, DType to);
+/// (x - zero) * scale, computed in the wider of the scale's type and `to`.
+Result<ValueId> dequantized(NodeSite&, ValueId x, ValueId scale, std::optional<ValueId> zero, DType to);
+
+/// The scale and the zero point (u8) that the values themselves ask for.
+struct ByItself {
+  ValueId scale, zero;
+};
+Result<ByItself> quantization_of(NodeSite&, ValueId x);
+
+/// A sum of products (i32) brought from the scales of its factors to that of the result, in f32; the scales broadcast to it.
+struct Scales {
+  ValueId left, right, result;
+};
+Result<ValueId> rescaled(NodeSite&, ValueId sum, const Scales&, std::optional<ValueId> zero, DType to);
+/// The sum as f32 by the scales of its factors, plus a bias.
+Result<ValueId> in_floats(NodeSite&, ValueId sum, ValueId left, ValueId right, std::optional<ValueId> bias);
+
+}  // namespace whet

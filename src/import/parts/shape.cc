@@ -1,0 +1,224 @@
+#include "import/parts/shape.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace whet {
+namespace {
+
+constexpr std::int64_t kFar = kMaxElements;  ///< clamps indices before arithmetic
+
+/// One dimension of a slice, by the standard's clamping: start, step and the number of elements.
+struct Cut {
+  std::int64_t start, step, count;
+};
+
+Cut cut(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent) {
+  const auto from_begin = [&](std::int64_t index) { return std::clamp(index, -kFar, kFar) + (index < 0 ? extent : 0); };
+  start = from_begin(start);
+  end = from_begin(end);
+  if (step > 0) {
+    start = std::clamp<std::int64_t>(start, 0, extent);
+    end = std::clamp<std::int64_t>(end, 0, extent);
+    return {start, step, std::max<std::int64_t>((end - start + step - 1) / step, 0)};
+  }
+  if (extent == 0) return {0, step, 0};
+  start = std::clamp<std::int64_t>(start, 0, extent - 1);
+  end = std::clamp<std::int64_t>(end, -1, extent - 1);
+  return {start, step, std::max<std::int64_t>((start - end - step - 1) / -step, 0)};
+}
+
+SliceOperator whole_slice(const Shape& x) {
+  return {std::vector<std::int64_t>(x.size(), 0), std::vector<std::int64_t>(x.size(), 1), x};
+}
+
+/// Reshape, transpose, reshape.
+Result<ValueId> rearranged(NodeSite& site, ValueId x, const Shape& apart, const Shape& perm, const Shape& result) {
+  WHET_TRY(const ValueId split, site.add("apart", ReshapeOperator{apart}, {x}));
+  WHET_TRY(const ValueId turned, site.add("turned", TransposeOperator{perm}, {split}));
+  return site.add("rearranged", ReshapeOperator{result}, {turned});
+}
+
+}  // namespace
+
+std::vector<std::int64_t> every_axis(std::size_t rank) {
+  std::vector<std::int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+Tensor integer_list(const std::vector<std::int64_t>& values) {
+  return Tensor::of<std::int64_t>(DType::i64, {static_cast<std::int64_t>(values.size())}, values);
+}
+
+Result<Shape> resolve_shape(NodeSite& site, ValueId input, const std::vector<std::int64_t>& wanted, bool allow_zero) {
+  const Shape& x = site.shape(input);
+  Shape shape = wanted;
+  std::int64_t open = -1, product = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && !allow_zero) {
+      if (i >= x.size())
+        return site.error("the shape copies dimension " + std::to_string(i) + ", which the input does not have");
+      shape[i] = x[i];
+    }
+    if (shape[i] == -1) {
+      if (open >= 0) return site.error("the shape " + to_string(wanted) + " has -1 twice");
+      open = static_cast<std::int64_t>(i);
+      continue;
+    }
+    if (shape[i] < 0 || (product > 0 && shape[i] > kMaxElements / product)) {
+      return site.error("the shape " + to_string(wanted) + " is not possible for " + to_string(site.type(input)));
+    }
+    product *= shape[i];
+  }
+  if (open < 0) return shape;
+  if (product == 0 || num_elements(x) % product != 0) {
+    return site.error("the shape " + to_string(wanted) + " is not possible for " + to_string(site.type(input)));
+  }
+  shape[static_cast<std::size_t>(open)] = num_elements(x) / product;
+  return shape;
+}
+
+Result<ValueId> squeezed(NodeSite& site, ValueId input, const std::optional<std::vector<std::int64_t>>& given) {
+  const Shape& x = site.shape(input);
+  std::vector<std::int64_t> axes;
+  if (given) {
+    WHET_TRY(axes, site.resolve_axes(*given, x.size()));
+  }
+  Shape shape;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool named = std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(i));
+    if (named && x[i] != 1) {
+      return site.error("drops dimension " + std::to_string(i) + " of " + to_string(site.type(input)) +
+                        "; expected an extent of 1");
+    }
+    if (given ? !named : x[i] != 1) shape.push_back(x[i]);
+  }
+  return site.add("squeezed", ReshapeOperator{shape}, {input});
+}
+
+Result<ValueId> unsqueezed(NodeSite& site, ValueId input, const std::vector<std::int64_t>& given) {
+  const Shape& x = site.shape(input);
+  WHET_TRY(const std::vector<std::int64_t> axes, site.resolve_axes(given, x.size() + given.size()));
+  Shape shape;
+  auto next = x.begin();
+  for (std::size_t i = 0; i < x.size() + axes.size(); ++i) {
+    const bool added = std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(i));
+    shape.push_back(added ? 1 : *next++);
+  }
+  return site.add("unsqueezed", ReshapeOperator{shape}, {input});
+}
+
+Result<ValueId> flattened(NodeSite& site, ValueId input, std::int64_t axis) {
+  const Shape& x = site.shape(input);
+  const auto rank = static_cast<std::int64_t>(x.size());
+  if (axis < -rank || axis > rank) {
+    return site.error("axis " + std::to_string(axis) + " does not exist in " + to_string(site.type(input)));
+  }
+  if (axis < 0) axis += rank;
+  const Shape flat = {num_elements(Shape(x.begin(), x.begin() + axis)), num_elements(Shape(x.begin() + axis, x.end()))};
+  return site.add("flat", ReshapeOperator{flat}, {input});
+}
+
+Result<ValueId> expanded(NodeSite& site, ValueId x, const std::vector<std::int64_t>& wanted) {
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", wanted));
+  const auto shape = broadcast(site.shape(x), wanted);
+  if (!shape) return site.error(to_string(site.type(x)) + " cannot be expanded to " + to_string(wanted));
+  if (*shape == site.shape(x)) return x;
+  return site.add("expanded", ExpandOperator{*shape}, {x});
+}
+
+/// [a, b] repeated [r, s] times: [a, b] -> [1, a, 1, b] -> [r, a, s, b] -> [r*a, s*b].
+Result<ValueId> tiled(NodeSite& site, ValueId input, const std::vector<std::int64_t>& repeats) {
+  const Shape x = site.shape(input);
+  if (repeats.size() != x.size()) {
+    return site.error("has " + std::to_string(repeats.size()) + " repeats for " + to_string(site.type(input)));
+  }
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the list of repeats", repeats));
+  Shape apart, repeated, result;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    apart.insert(apart.end(), {1, x[i]});
+    repeated.insert(repeated.end(), {repeats[i], x[i]});
+    result.push_back(repeats[i] * x[i]);
+  }
+  WHET_TRY(const ValueId split, site.add("apart", ReshapeOperator{apart}, {input}));
+  WHET_TRY(const ValueId copies, site.add("copies", ExpandOperator{repeated}, {split}));
+  return site.add("tiled", ReshapeOperator{result}, {copies});
+}
+
+Result<ValueId> sliced(NodeSite& site, ValueId input, const std::vector<std::int64_t>& starts,
+                       const std::vector<std::int64_t>& ends, const std::optional<std::vector<std::int64_t>>& axes,
+                       const std::vector<std::int64_t>& steps) {
+  const Shape x = site.shape(input);
+  const std::size_t count = starts.size();
+  if (ends.size() != count || (axes && axes->size() != count) || steps.size() != count || count > x.size()) {
+    return site.error("has " + std::to_string(count) + " starts, " + std::to_string(ends.size()) + " ends, " +
+                      std::to_string(axes ? axes->size() : count) + " axes and " + std::to_string(steps.size()) +
+                      " steps for " + to_string(site.type(input)));
+  }
+  SliceOperator op = whole_slice(x);
+  std::vector<bool> named(x.size(), false);
+  for (std::size_t i = 0; i < count; ++i) {
+    WHET_TRY(const std::int64_t axis, site.resolve_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), x.size()));
+    const auto d = static_cast<std::size_t>(axis);
+    if (named[d]) return site.error("axis " + std::to_string(axis) + " is named twice");
+    named[d] = true;
+    if (steps[i] == 0) return site.error("a step is 0");
+    const Cut c = cut(starts[i], ends[i], std::clamp(steps[i], -kFar, kFar), x[d]);
+    op.starts[d] = c.count == 0 ? 0 : c.start;
+    op.steps[d] = c.count <= 1 ? 1 : c.step;
+    op.shape[d] = c.count;
+  }
+  if (op.shape == x && op.starts == std::vector<std::int64_t>(x.size(), 0)) return input;
+  return site.add("sliced", op, {input});
+}
+
+Result<std::vector<ValueId>> divided(NodeSite& site, ValueId x, std::int64_t axis,
+                                     const std::vector<std::int64_t>& extents) {
+  const auto d = static_cast<std::size_t>(axis);
+  SliceOperator op = whole_slice(site.shape(x));
+  std::vector<ValueId> parts;
+  for (const std::int64_t extent : extents) {
+    op.shape[d] = extent;
+    const std::int64_t start = op.starts[d];
+    if (extent == 0) op.starts[d] = 0;
+    WHET_TRY(const ValueId part, site.add("part", op, {x}));
+    parts.push_back(part);
+    op.starts[d] = start + extent;
+  }
+  return parts;
+}
+
+Result<ValueId> padded(NodeSite& site, ValueId input, const std::vector<std::int64_t>& pads,
+                       const std::vector<std::int64_t>& axes, PadMode mode, double value) {
+  const std::size_t rank = site.rank(input), count = axes.size();
+  if (pads.size() != 2 * count) {
+    return site.error("has " + std::to_string(pads.size()) + " paddings; expected " + std::to_string(2 * count));
+  }
+  PadOperator op{mode, value, std::vector<std::int64_t>(rank, 0), std::vector<std::int64_t>(rank, 0)};
+  for (std::size_t i = 0; i < count; ++i) {
+    WHET_TRY(const std::int64_t axis, site.resolve_axis(axes[i], rank));
+    op.begin[static_cast<std::size_t>(axis)] = pads[i];
+    op.end[static_cast<std::size_t>(axis)] = pads[i + count];
+  }
+  const std::vector<std::int64_t> none(rank, 0);
+  if (op.begin == none && op.end == none) return input;
+  return site.add("padded", op, {input});
+}
+
+Result<ValueId> depth_to_space(NodeSite& site, ValueId input, std::int64_t b, DepthOrder order) {
+  const Shape x = site.shape(input);
+  const std::int64_t n = x[0], c = x[1] / (b * b), h = x[2], w = x[3];
+  const bool dcr = order == DepthOrder::depth_column_row;
+  const Shape apart = dcr ? Shape{n, b, b, c, h, w} : Shape{n, c, b, b, h, w};
+  const Shape perm = dcr ? Shape{0, 3, 4, 1, 5, 2} : Shape{0, 1, 4, 2, 5, 3};
+  return rearranged(site, input, apart, perm, {n, c, h * b, w * b});
+}
+
+Result<ValueId> space_to_depth(NodeSite& site, ValueId input, std::int64_t b) {
+  const Shape x = site.shape(input);
+  const std::int64_t n = x[0], c = x[1], h = x[2] / b, w = x[3] / b;
+  return rearranged(site, input, {n, c, h, b, w, b}, {0, 3, 5, 1, 2, 4}, {n, c * b * b, h, w});
+}
+
+}  // namespace whet

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "import/site.h"
+
+/// Shapes, slices, paddings and moves: parts, see arithmetic.h. What changes nothing gives the input itself.
+namespace whet {
+
+std::vector<std::int64_t> every_axis(std::size_t rank);
+/// [n] i64
+Tensor integer_list(const std::vector<std::int64_t>&);
+
+/// The extents that a reshape asks for: 0 copies that of the input (unless `allow_zero`), one -1 takes what is left.
+Result<Shape> resolve_shape(NodeSite&, ValueId x, const std::vector<std::int64_t>& wanted, bool allow_zero);
+/// Without dimensions of extent 1: those of `axes`, or all.
+Result<ValueId> squeezed(NodeSite&, ValueId x, const std::optional<std::vector<std::int64_t>>& axes);
+/// With dimensions of extent 1 at `axes` of the result.
+Result<ValueId> unsqueezed(NodeSite&, ValueId x, const std::vector<std::int64_t>& axes);
+/// Two dimensions: those before `axis` (0 .. rank, or counted from the end) and those from it on.
+Result<ValueId> flattened(NodeSite&, ValueId x, std::int64_t axis);
+/// Broadcast to `wanted`, whose extents of 1 keep those of x.
+Result<ValueId> expanded(NodeSite&, ValueId x, const std::vector<std::int64_t>& wanted);
+/// Repeated along each dimension.
+Result<ValueId> tiled(NodeSite&, ValueId x, const std::vector<std::int64_t>& repeats);
+
+/// From start to end (exclusive) by steps, by the rules of numpy: bounds are clamped, negative ones count from the end.
+/// `axes`: the dimensions that are named; else the first ones.
+Result<ValueId> sliced(NodeSite&, ValueId x, const std::vector<std::int64_t>& starts,
+                       const std::vector<std::int64_t>& ends, const std::optional<std::vector<std::int64_t>>& axes,
+                       const std::vector<std::int64_t>& steps);
+/// Parts of the given extents along an axis, one behind the other; together they are all.
+Result<std::vector<ValueId>> divided(NodeSite&, ValueId x, std::int64_t axis, const std::vector<std::int64_t>& extents);
+/// `pads`: before each of `axes`, then behind each. Negative ones crop.
+Result<ValueId> padded(NodeSite&, ValueId x, const std::vector<std::int64_t>& pads,
+                       const std::vector<std::int64_t>& axes, PadMode mode, double value);
+
+/// How the channels of a block of b * b pixels are counted: block and then channel ("DCR"), or channel and then block.
+enum class DepthOrder : std::uint8_t { depth_column_row, column_row_depth };
+/// [N, C, H, W]: blocks of channels become blocks of pixels, and back (in the order "DCR"). Needs: 4 dimensions; b * b
+/// divides the channels, or b divides H and W.
+Result<ValueId> depth_to_space(NodeSite&, ValueId x, std::int64_t block, DepthOrder);
+Result<ValueId> space_to_depth(NodeSite&, ValueId x, std::int64_t block);
+
+}  // namespace whet

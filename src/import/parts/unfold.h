@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "import/parts/window.h"
+#include "import/site.h"
+
+/// Windows as columns, and back: parts, see arithmetic.h.
+namespace whet {
+
+struct FoldForm {
+  std::vector<std::int64_t> image, block;  ///< extents, one a spatial dimension
+  Window window;
+};
+/// Adds up overlapping blocks: x [N, C * taps of a block, blocks] to [N, C, image...] (Col2Im, torch's fold). Errors: shapes
+/// that do not fit.
+Result<ValueId> added_up(NodeSite&, ValueId x, const FoldForm&);
+
+}  // namespace whet
