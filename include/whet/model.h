@@ -132,8 +132,8 @@ typedef struct whet_profile {
 } whet_profile;
 
 typedef struct whet_api {
-  uint32_t struct_bytes;   /**< of the table that the library has; a later version only adds at its end */
-  uint32_t api_version;    /**< WHET_API_VERSION */
+  uint32_t struct_bytes; /**< of the table that the library has; later functions are only added at its end: WHET_HAS */
+  uint32_t api_version;  /**< WHET_API_VERSION */
   uint32_t format_version; /**< WHET_MODEL_FORMAT_VERSION */
   uint32_t reserved;
 
@@ -180,6 +180,10 @@ typedef struct whet_api {
   void (*session_profile)(whet_session* session, whet_profile* profile);
 } whet_api;
 
+/** Whether the library's table goes as far as `member`. Every library has the functions up to session_profile; ask
+ *  before you call one that stands behind it. */
+#define WHET_HAS(api, member) ((api)->struct_bytes >= offsetof(whet_api, member) + sizeof((api)->member))
+
 /** The one symbol of a compiled model. */
 const whet_api* whet_model_v1(void);
 
@@ -193,6 +197,23 @@ typedef struct whet_library {
 enum {
   WHET_SKIP_CHECKSUM = 1 /**< whet_library_open: look at the trailer alone, do not read the whole file */
 };
+
+/** Says whether a program with this header can use the table. It may be shorter than this header's, as far as functions
+ *  that version 1 began with are there, or longer. Gives 0, or -1 and a sentence. */
+static inline int whet_check_table(const whet_api* api, const char* path, whet_error* error) {
+  if (api == NULL) {
+    return whet_fail(error, "%s: exports no table of functions (whet_model_v1); expected a compiled model of whet",
+                     path);
+  }
+  if (api->api_version != WHET_API_VERSION || !WHET_HAS(api, session_profile)) {
+    return whet_fail(error,
+                     "%s: has version %u (%u bytes) of the table of functions; this program needs version %d (%d bytes "
+                     "or more)",
+                     path, api->api_version, api->struct_bytes, WHET_API_VERSION,
+                     (int)(offsetof(whet_api, session_profile) + sizeof(api->session_profile)));
+  }
+  return 0;
+}
 
 /** Opens the compiled model at `path` after checking it (see whet_check_file). A path without a slash is looked for in
  *  the working directory, as files are. */
@@ -213,15 +234,7 @@ static inline int whet_library_open(const char* path, uint32_t flags, whet_libra
   if (library->handle == NULL) return whet_fail(error, "%s: %s", path, dlerror());
   symbol.object = dlsym(library->handle, "whet_model_v1");
   if (symbol.object != NULL) library->api = symbol.function();
-  if (library->api == NULL || library->api->api_version != WHET_API_VERSION ||
-      library->api->struct_bytes < sizeof(whet_api)) {
-    if (library->api == NULL) {
-      whet_fail(error, "%s: exports no table of functions (whet_model_v1); expected a compiled model of whet", path);
-    } else {
-      whet_fail(error,
-                "%s: has version %u (%u bytes) of the table of functions; this program needs version %d (%d bytes)",
-                path, library->api->api_version, library->api->struct_bytes, WHET_API_VERSION, (int)sizeof(whet_api));
-    }
+  if (whet_check_table(library->api, path, error) != 0) {
     dlclose(library->handle);
     library->handle = NULL;
     library->api = NULL;

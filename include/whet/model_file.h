@@ -17,7 +17,8 @@
 extern "C" {
 #endif
 
-/** Version of the file: the trailer, the plan inside, and what the table of functions means. */
+/** Version of the file: the trailer, and what the table of functions means. The plan inside is read by the model's own
+ *  runtime and has a version of its own. */
 #define WHET_MODEL_FORMAT_VERSION 1
 
 /** What went wrong, as one sentence. Functions that fail fill it when it is given, and never need it. */

@@ -8,8 +8,8 @@
 namespace whet {
 namespace {
 
-static_assert(sizeof(PlanHeader) == 160 && sizeof(PlanTensor) == 32 && sizeof(PlanArgument) == 24 &&
-                  sizeof(PlanStep) == 104,
+static_assert(sizeof(PlanHeader) == 192 && sizeof(PlanTensor) == 32 && sizeof(PlanArgument) == 24 &&
+                  sizeof(PlanStep) == 96 && sizeof(PlanLaunch) == 48 && sizeof(PlanImage) == 24,
               "the plan's structs are stored: their layout never changes within a version");
 
 using Wide = unsigned long long;
@@ -74,6 +74,9 @@ class Checker {
     for (std::uint32_t i = 0; i < header().arguments.count; ++i) {
       if (argument(i) != 0) return -1;
     }
+    for (std::uint32_t i = 0; i < header().images.count; ++i) {
+      if (image(i) != 0) return -1;
+    }
     for (std::uint32_t i = 0; i < header().steps.count; ++i) {
       if (step(i) != 0) return -1;
     }
@@ -101,6 +104,8 @@ class Checker {
                    table("extents", header().dims, &view_.dims) != 0 ||
                    table("steps", header().steps, &view_.steps) != 0 ||
                    table("arguments", header().arguments, &view_.arguments) != 0 ||
+                   table("launches", header().launches, &view_.launches) != 0 ||
+                   table("images", header().images, &view_.images) != 0 ||
                    table("strings", header().strings, &view_.strings) != 0
                ? -1
                : 0;
@@ -120,7 +125,7 @@ class Checker {
 
   int header_strings() {
     const PlanHeader& h = header();
-    for (PlanString s : {h.name, h.target, h.required_isa, h.records, h.compiler}) {
+    for (PlanString s : {h.name, h.target, h.required_isa, h.records, h.compiler, h.device}) {
       if (string("the header's text", 0, s) != 0) return -1;
     }
     return 0;
@@ -196,19 +201,57 @@ class Checker {
       return whet_fail(error_, "the model's plan: step %u has arguments %u to %llu; there are %u", index,
                        s.first_argument, Wide(s.first_argument) + s.argument_count, header().arguments.count);
     }
-    if (s.shared_offset % kPlanAlignment != 0 || !inside(s.shared_offset, s.shared_bytes, header().arena_bytes) ||
-        s.worker_bytes >> 40 || !inside(s.prefetch_offset, s.prefetch_bytes, header().weights_bytes)) {
-      return whet_fail(error_, "the model's plan: step %u has workspace or prefetch ranges outside arena or weights",
-                       index);
+    if (s.workspace_offset % kPlanAlignment != 0 ||
+        !inside(s.workspace_offset, s.workspace_bytes, header().arena_bytes) || s.worker_bytes >> 40) {
+      return whet_fail(error_, "the model's plan: step %u has a workspace outside the arena of %llu bytes", index,
+                       Wide(header().arena_bytes));
+    }
+    if (!inside(s.first_launch, s.launch_count, header().launches.count)) {
+      return whet_fail(error_, "the model's plan: step %u has launches %u to %llu; there are %u", index, s.first_launch,
+                       Wide(s.first_launch) + s.launch_count, header().launches.count);
     }
     return s.kind == PlanStepKind::copy ? copy_step(index, s) : kernel_step(index, s);
   }
 
   int kernel_step(std::uint32_t index, const PlanStep& s) {
+    if (s.kind == PlanStepKind::kernel && header().device.length != 0) return device_step(index, s);
     if (s.kind != PlanStepKind::kernel || s.entry >= header().entries) {
       return whet_fail(error_,
                        "the model's plan: step %u is of kind %u and calls entry point %u; there are %u entry points",
                        index, static_cast<unsigned>(s.kind), s.entry, header().entries);
+    }
+    return 0;
+  }
+
+  int device_step(std::uint32_t index, const PlanStep& s) {
+    if (s.launch_count == 0) {
+      return whet_fail(error_, "the model's plan: step %u has no launch; expected one or more for %s", index,
+                       view_.text(header().device));
+    }
+    for (std::uint32_t i = 0; i < s.launch_count; ++i) {
+      const PlanLaunch& launch = view_.launches[s.first_launch + i];
+      if (string("launch", s.first_launch + i, launch.entry) != 0) return -1;
+      bool threads = true;
+      for (int d = 0; d < 3; ++d) threads = threads && launch.grid[d] > 0 && launch.block[d] > 0;
+      if (!threads || !inside(launch.first_argument, launch.argument_count, s.argument_count)) {
+        return whet_fail(error_,
+                         "the model's plan: launch %u has arguments %u to %llu, or no threads; expected some of the %u "
+                         "arguments of step %u, and a thread or more",
+                         s.first_launch + i, launch.first_argument, Wide(launch.first_argument) + launch.argument_count,
+                         s.argument_count, index);
+      }
+    }
+    return 0;
+  }
+
+  int image(std::uint32_t index) {
+    const PlanImage& i = view_.images[index];
+    if (i.format > PlanImageFormat::emulated || !inside(i.offset, i.bytes, header().images_bytes)) {
+      return whet_fail(error_,
+                       "the model's plan: image %u is of format %u, %llu bytes at %llu; expected a known format inside "
+                       "the %llu bytes of images",
+                       index, static_cast<unsigned>(i.format), Wide(i.bytes), Wide(i.offset),
+                       Wide(header().images_bytes));
     }
     return 0;
   }

@@ -9,7 +9,8 @@
 
 namespace whet {
 
-constexpr std::uint32_t kPlanVersion = WHET_MODEL_FORMAT_VERSION;
+/// Of the plan. That of the file around it is WHET_MODEL_FORMAT_VERSION.
+constexpr std::uint32_t kPlanVersion = 2;
 constexpr std::uint64_t kPlanAlignment = 64;  ///< of the plan itself, and of every offset into arena and weights
 constexpr std::uint32_t kMaxRank = 32;
 
@@ -36,11 +37,15 @@ struct PlanHeader {
   std::uint32_t entries;        ///< kernels: the length of the table of entry points
   std::uint32_t tuned_threads;  ///< >= 1
   PlanString name, target, required_isa, records, compiler;
-  PlanTable inputs, outputs;  ///< PlanTensor
-  PlanTable dims;             ///< int64
-  PlanTable steps;            ///< PlanStep
-  PlanTable arguments;        ///< PlanArgument
-  PlanTable strings;          ///< bytes
+  PlanTable inputs, outputs;   ///< PlanTensor
+  PlanTable dims;              ///< int64
+  PlanTable steps;             ///< PlanStep
+  PlanTable arguments;         ///< PlanArgument
+  PlanTable strings;           ///< bytes
+  PlanString device;           ///< what runs the kernels: "" for the CPU, else "cuda sm_80"
+  PlanTable launches;          ///< PlanLaunch; empty for the CPU
+  PlanTable images;            ///< PlanImage; empty for the CPU
+  std::uint64_t images_bytes;  ///< the section of images
 };
 
 struct PlanTensor {
@@ -63,7 +68,7 @@ struct PlanArgument {
 };
 
 enum class PlanStepKind : std::uint32_t {
-  kernel = 0,  ///< call entry point `entry`
+  kernel = 0,  ///< call entry point `entry`, or on a device run its launches
   copy = 1,    ///< two arguments of equal size, from and to
 };
 
@@ -76,13 +81,35 @@ struct PlanStep {
   PlanStepKind kind;
   std::uint32_t entry;
   std::uint32_t first_argument, argument_count;
-  std::uint32_t flags;  ///< PlanStepFlag
+  std::uint32_t flags;                       ///< PlanStepFlag
+  std::uint32_t first_launch, launch_count;  ///< of a kernel on a device; none on the CPU
   std::uint32_t reserved;
-  std::uint64_t shared_offset, shared_bytes;      ///< workspace that its workers share, in the arena
-  std::uint64_t worker_bytes;                     ///< workspace of each worker
-  std::uint64_t prefetch_offset, prefetch_bytes;  ///< weights of steps to come, for the kernel to fetch ahead
+  std::uint64_t workspace_offset, workspace_bytes;  ///< workspace that all workers see, in the arena
+  std::uint64_t worker_bytes;                       ///< workspace of each worker
   double flops, bytes, predicted_seconds;
   PlanString node, op;
+};
+
+enum PlanLaunchFlag : std::uint32_t {
+  kLaunchEarly = 1,  ///< may start before its predecessor ends
+};
+
+/// One start of an entry on a device. The launches of a step run in order.
+struct PlanLaunch {
+  PlanString entry;
+  std::uint32_t grid[3], block[3];               ///< blocks of the grid, threads of a block; 1 or more each
+  std::uint32_t block_memory;                    ///< bytes of dynamic memory of a block
+  std::uint32_t flags;                           ///< PlanLaunchFlag
+  std::uint32_t first_argument, argument_count;  ///< a part of the step's arguments, counted from its first
+};
+
+enum class PlanImageFormat : std::uint32_t { ptx = 0, cubin = 1, emulated = 2 };
+
+/// The code of all entries for one kind of device: `bytes` bytes at `offset` of the section of images.
+struct PlanImage {
+  PlanImageFormat format;
+  std::uint32_t arch;  ///< the device's number: 80 for sm_80
+  std::uint64_t offset, bytes;
 };
 
 /// A plan that has been checked: every offset, index and size below is inside what it points into.
@@ -93,6 +120,8 @@ struct ModelView {
   const std::int64_t* dims = nullptr;
   const PlanStep* steps = nullptr;
   const PlanArgument* arguments = nullptr;
+  const PlanLaunch* launches = nullptr;
+  const PlanImage* images = nullptr;
   const char* strings = nullptr;
 
   const char* text(PlanString s) const { return strings + s.offset; }

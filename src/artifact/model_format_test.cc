@@ -30,8 +30,8 @@ ModelPlan small_plan() {
   first.entry = 1;
   first.arguments = {{PlanPlace::input, 0, 0, 128}, {PlanPlace::weights, 0, 64, 576}, {PlanPlace::arena, 0, 128, 256}};
   first.parallel = true;
-  first.shared_offset = 1024;
-  first.shared_bytes = 512;
+  first.workspace_offset = 1024;
+  first.workspace_bytes = 512;
   first.worker_bytes = 96;
   first.flops = 900;
   first.bytes = 960;
@@ -41,8 +41,6 @@ ModelPlan small_plan() {
   ModelPlan::Step second;
   second.arguments = {{PlanPlace::arena, 0, 128, 256}, {PlanPlace::output, 0, 0, 32}};
   second.barrier = true;
-  second.prefetch_offset = 64;
-  second.prefetch_bytes = 128;
   second.node = "Softmax_2";
   second.op = "softmax";
   ModelPlan::Step third;
@@ -54,6 +52,20 @@ ModelPlan small_plan() {
   return plan;
 }
 
+/// The same network for a GPU: no entry points, but launches and images.
+ModelPlan device_plan() {
+  ModelPlan plan = small_plan();
+  plan.device = "cuda sm_80";
+  plan.entries = 0;
+  plan.images = {{PlanImageFormat::ptx, 80, 0, 4000}, {PlanImageFormat::cubin, 80, 4096, 900}};
+  plan.images_bytes = 5000;
+  plan.steps[0].entry = 0;
+  plan.steps[0].launches = {{"conv_sums", {28, 2, 1}, {128, 1, 1}, 49152, false, 0, 3},
+                            {"conv_add", {7, 1, 1}, {256, 1, 1}, 0, true, 2, 1}};
+  plan.steps[1].launches = {{"softmax", {1, 1, 1}, {32, 1, 1}, 0, false, 0, 2}};
+  return plan;
+}
+
 constexpr const char* kSmallText =
     "model small for cpu -mcpu=x86-64 -threads=2, tuned for 2 threads\n"
     "by whet 0.1.0; needs sse3,popcnt; 1 of 2 tasks from records, 1 by default schedules\n"
@@ -61,10 +73,10 @@ constexpr const char* kSmallText =
     "input image dtype 0 [1x4x8] 128 bytes\n"
     "output scores dtype 0 [8] 32 bytes\n"
     "output labels dtype 6 [2x2] 32 bytes\n"
-    "kernel 1 parallel (input 0+0:128, weights+64:576, arena+128:256) shared arena+1024:512 worker 96 "
+    "kernel 1 parallel (input 0+0:128, weights+64:576, arena+128:256) workspace arena+1024:512 worker 96 "
     "# Conv_0+Relu_1: conv2d+relu, 900 flops, 960 bytes, predicted 0.2 ms\n"
     "barrier\n"
-    "kernel 0 (arena+128:256, output 0+0:32) prefetch weights+64:128 # Softmax_2: softmax, 0 flops, 0 bytes\n"
+    "kernel 0 (arena+128:256, output 0+0:32) # Softmax_2: softmax, 0 flops, 0 bytes\n"
     "copy (weights+0:32, output 1+0:32) # labels: copy, 0 flops, 0 bytes\n";
 
 std::string error_of(const std::string& stored) {
@@ -93,27 +105,66 @@ TEST(ModelPlan, ReadsBackWhatWasWritten) {
   EXPECT_EQ(plan.value().predicted_seconds, 0.00025);
 }
 
-TEST(ModelPlan, StillReadsTheGoldenFileOfVersionOne) {
-  const char* path = WHET_SOURCE_DIR "/src/artifact/testdata/plan_v1.bin";
-  if (std::getenv("WHET_REWRITE_GOLDEN")) std::ofstream(path, std::ios::binary) << write_plan(small_plan());
-  std::ifstream file(path, std::ios::binary);
-  ASSERT_TRUE(file) << "testdata/plan_v1.bin is missing";
+TEST(ModelPlan, KeepsTheLaunchesAndImagesOfADevice) {
+  const Result<ModelPlan> plan = read_plan(write_plan(device_plan()));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(to_text(plan.value()),
+            "model small for cpu -mcpu=x86-64 -threads=2, tuned for 2 threads\n"
+            "by whet 0.1.0; needs sse3,popcnt; 1 of 2 tasks from records, 1 by default schedules\n"
+            "arena 4096, weights 640, 0 entry points, 1000 flops\n"
+            "device cuda sm_80\n"
+            "image ptx for 80 at 0:4000\n"
+            "image cubin for 80 at 4096:900\n"
+            "input image dtype 0 [1x4x8] 128 bytes\n"
+            "output scores dtype 0 [8] 32 bytes\n"
+            "output labels dtype 6 [2x2] 32 bytes\n"
+            "kernel 0 parallel (input 0+0:128, weights+64:576, arena+128:256) workspace arena+1024:512 worker 96 "
+            "# Conv_0+Relu_1: conv2d+relu, 900 flops, 960 bytes, predicted 0.2 ms\n"
+            "  launch conv_sums 28x2x1 blocks of 128x1x1 with 49152 bytes, arguments 0:3\n"
+            "  launch conv_add 7x1x1 blocks of 256x1x1 with 0 bytes, arguments 2:1, early\n"
+            "barrier\n"
+            "kernel 0 (arena+128:256, output 0+0:32) # Softmax_2: softmax, 0 flops, 0 bytes\n"
+            "  launch softmax 1x1x1 blocks of 32x1x1 with 0 bytes, arguments 0:2\n"
+            "copy (weights+0:32, output 1+0:32) # labels: copy, 0 flops, 0 bytes\n");
+}
+
+std::string golden(const std::string& name) {
+  std::ifstream file(WHET_SOURCE_DIR "/src/artifact/testdata/" + name, std::ios::binary);
+  EXPECT_TRUE(file) << name << " is missing";
   std::stringstream bytes;
   bytes << file.rdbuf();
-  const Result<ModelPlan> plan = read_plan(bytes.str());
+  return bytes.str();
+}
+
+/// It was written by the last program of version 1; nothing writes it any more.
+TEST(ModelPlan, StillReadsTheGoldenFileOfVersionOne) {
+  const Result<ModelPlan> plan = read_plan(golden("plan_v1.bin"));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(to_text(plan.value()), kSmallText);
-  EXPECT_EQ(bytes.str(), write_plan(small_plan())) << "the writer changed: raise the version, or restore it";
+}
+
+TEST(ModelPlan, ReadsAndWritesTheGoldenFilesOfVersionTwo) {
+  const std::pair<const char*, ModelPlan> files[] = {{"plan_v2.bin", small_plan()},
+                                                     {"plan_v2_device.bin", device_plan()}};
+  for (const auto& [name, plan] : files) {
+    if (std::getenv("WHET_REWRITE_GOLDEN"))
+      std::ofstream(std::string(WHET_SOURCE_DIR "/src/artifact/testdata/") + name, std::ios::binary)
+          << write_plan(plan);
+    const Result<ModelPlan> read = read_plan(golden(name));
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(to_text(read.value()), to_text(plan));
+    EXPECT_EQ(golden(name), write_plan(plan)) << "the writer changed: raise the version, or restore it";
+  }
 }
 
 TEST(ModelPlan, RefusesOtherVersionsWithASentence) {
   std::string stored = write_plan(small_plan());
   stored[8] = 9;
-  EXPECT_EQ(error_of(stored), "the model's plan has version 9; this runtime reads version 1 (compile the model again)");
+  EXPECT_EQ(error_of(stored), "the model's plan has version 9; this runtime reads version 2 (compile the model again)");
 }
 
 TEST(ModelPlan, RefusesWhatIsNoPlan) {
-  EXPECT_EQ(error_of(""), "the model's plan has 0 bytes; expected at least 160");
+  EXPECT_EQ(error_of(""), "the model's plan has 0 bytes; expected at least 192");
   EXPECT_EQ(error_of(std::string(200, 'x')),
             "the model's plan does not begin with \"whetplan\"; expected a plan written by whet compile");
 }
@@ -131,41 +182,70 @@ TEST(ModelPlan, RefusesRangesOutsideTheirPlace) {
             "the model's plan: step 1 is of kind 0 and calls entry point 2; there are 2 entry points");
   EXPECT_EQ(error_after([](ModelPlan& p) { p.inputs[0].bytes = 132; }),
             "the model's plan: input 0 has 132 bytes; its extents make 128");
-  EXPECT_EQ(error_after([](ModelPlan& p) { p.steps[0].shared_bytes = 4096; }),
-            "the model's plan: step 0 has workspace or prefetch ranges outside arena or weights");
+  EXPECT_EQ(error_after([](ModelPlan& p) { p.steps[0].workspace_bytes = 4096; }),
+            "the model's plan: step 0 has a workspace outside the arena of 4096 bytes");
   EXPECT_EQ(
       error_after([](ModelPlan& p) { p.steps[2].arguments[1] = p.steps[0].arguments[0]; }),
       "the model's plan: step 2 copies with 2 arguments; expected two of equal size, the second in the arena or an "
       "output");
 }
 
+TEST(ModelPlan, RefusesLaunchesAndImagesThatMakeNoSense) {
+  const auto error_on_device = [](void (*change)(ModelPlan&)) {
+    ModelPlan plan = device_plan();
+    change(plan);
+    return error_of(write_plan(plan));
+  };
+  EXPECT_EQ(error_on_device([](ModelPlan& p) { p.steps[1].launches.clear(); }),
+            "the model's plan: step 1 has no launch; expected one or more for cuda sm_80");
+  EXPECT_EQ(
+      error_on_device([](ModelPlan& p) { p.steps[0].launches[1].argument_count = 2; }),
+      "the model's plan: launch 1 has arguments 2 to 4, or no threads; expected some of the 3 arguments of step 0, "
+      "and a thread or more");
+  EXPECT_EQ(
+      error_on_device([](ModelPlan& p) { p.steps[1].launches[0].block.y = 0; }),
+      "the model's plan: launch 2 has arguments 0 to 2, or no threads; expected some of the 2 arguments of step 1, "
+      "and a thread or more");
+  EXPECT_EQ(
+      error_on_device([](ModelPlan& p) { p.images_bytes = 4995; }),
+      "the model's plan: image 1 is of format 1, 900 bytes at 4096; expected a known format inside the 4995 bytes "
+      "of images");
+}
+
+/// Plans of both versions, and for a device.
+std::vector<std::string> all_plans() {
+  return {golden("plan_v1.bin"), write_plan(small_plan()), write_plan(device_plan())};
+}
+
 TEST(ModelPlan, RefusesEveryTruncationAndEveryChangedByte) {
-  const std::string stored = write_plan(small_plan());
-  for (std::size_t size = 0; size < stored.size(); ++size) {
-    EXPECT_FALSE(read_plan(std::string_view(stored).substr(0, size)).ok()) << size;
-  }
-  for (std::size_t at = 0; at < stored.size(); ++at) {
-    std::string changed = stored;
-    changed[at] = static_cast<char>(changed[at] ^ 0x55);
-    EXPECT_FALSE(read_plan(changed).ok()) << at;
+  for (const std::string& stored : all_plans()) {
+    for (std::size_t size = 0; size < stored.size(); ++size) {
+      EXPECT_FALSE(read_plan(std::string_view(stored).substr(0, size)).ok()) << size;
+    }
+    for (std::size_t at = 0; at < stored.size(); ++at) {
+      std::string changed = stored;
+      changed[at] = static_cast<char>(changed[at] ^ 0x55);
+      EXPECT_FALSE(read_plan(changed).ok()) << at;
+    }
   }
 }
 
 TEST(ModelPlan, NeverCrashesOnGarbageBehindARightChecksum) {
-  const std::string stored = write_plan(small_plan());
-  Rng rng(1);
-  int accepted = 0;
-  for (int round = 0; round < 20000; ++round) {
-    std::string changed = stored;
-    for (std::int64_t n = rng.between(1, 4); n > 0; --n) {
-      const std::size_t at = static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(changed.size())));
-      changed[at] = static_cast<char>(rng.chance(0.3) ? 0xff : rng.next());
+  for (const std::string& stored : all_plans()) {
+    Rng rng(1);
+    int accepted = 0;
+    for (int round = 0; round < 20000; ++round) {
+      std::string changed = stored;
+      for (std::int64_t n = rng.between(1, 4); n > 0; --n) {
+        const std::size_t at = static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(changed.size())));
+        changed[at] = static_cast<char>(rng.chance(0.3) ? 0xff : rng.next());
+      }
+      seal(changed);
+      const Result<ModelPlan> plan = read_plan(changed);
+      if (plan.ok()) accepted += !to_text(plan.value()).empty();
     }
-    seal(changed);
-    const Result<ModelPlan> plan = read_plan(changed);
-    if (plan.ok()) accepted += !to_text(plan.value()).empty();
+    EXPECT_GT(accepted, 0);
   }
-  EXPECT_GT(accepted, 0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "artifact/model_plan_v1.h"
 #include "base/check.h"
 
 namespace whet {
@@ -72,24 +73,39 @@ std::vector<PlanTensor> stored_tensors(const std::vector<ModelPlan::Tensor>& ten
   return stored;
 }
 
-PlanStep stored_step(const ModelPlan::Step& step, StringTable& strings, std::vector<PlanArgument>& arguments) {
+PlanLaunch stored_launch(const ModelPlan::Launch& launch, StringTable& strings) {
+  PlanLaunch l{};
+  l.entry = strings.add(launch.entry);
+  const Dim3 &grid = launch.grid, &block = launch.block;
+  l.grid[0] = grid.x, l.grid[1] = grid.y, l.grid[2] = grid.z;
+  l.block[0] = block.x, l.block[1] = block.y, l.block[2] = block.z;
+  l.block_memory = launch.block_memory;
+  l.flags = launch.early ? kLaunchEarly : 0u;
+  l.first_argument = launch.first_argument;
+  l.argument_count = launch.argument_count;
+  return l;
+}
+
+PlanStep stored_step(const ModelPlan::Step& step, StringTable& strings, std::vector<PlanArgument>& arguments,
+                     std::vector<PlanLaunch>& launches) {
   PlanStep s{};
   s.kind = step.kind;
   s.entry = step.entry;
   s.first_argument = static_cast<std::uint32_t>(arguments.size());
   s.argument_count = static_cast<std::uint32_t>(step.arguments.size());
   s.flags = (step.parallel ? kStepParallel : 0u) | (step.barrier ? kStepBarrier : 0u);
-  s.shared_offset = step.shared_offset;
-  s.shared_bytes = step.shared_bytes;
+  s.first_launch = static_cast<std::uint32_t>(launches.size());
+  s.launch_count = static_cast<std::uint32_t>(step.launches.size());
+  s.workspace_offset = step.workspace_offset;
+  s.workspace_bytes = step.workspace_bytes;
   s.worker_bytes = step.worker_bytes;
-  s.prefetch_offset = step.prefetch_offset;
-  s.prefetch_bytes = step.prefetch_bytes;
   s.flops = step.flops;
   s.bytes = step.bytes;
   s.predicted_seconds = step.predicted_seconds;
   s.node = strings.add(step.node);
   s.op = strings.add(step.op);
   arguments.insert(arguments.end(), step.arguments.begin(), step.arguments.end());
+  for (const ModelPlan::Launch& launch : step.launches) launches.push_back(stored_launch(launch, strings));
   return s;
 }
 
@@ -103,6 +119,18 @@ std::vector<ModelPlan::Tensor> read_tensors(const ModelView& view, const PlanTen
   return tensors;
 }
 
+ModelPlan::Launch read_launch(const ModelView& view, const PlanLaunch& l) {
+  ModelPlan::Launch launch;
+  launch.entry = view.text(l.entry);
+  launch.grid = {l.grid[0], l.grid[1], l.grid[2]};
+  launch.block = {l.block[0], l.block[1], l.block[2]};
+  launch.block_memory = l.block_memory;
+  launch.early = l.flags & kLaunchEarly;
+  launch.first_argument = l.first_argument;
+  launch.argument_count = l.argument_count;
+  return launch;
+}
+
 ModelPlan::Step read_step(const ModelView& view, const PlanStep& s) {
   const PlanArgument* arguments = view.arguments + s.first_argument;
   ModelPlan::Step step;
@@ -111,16 +139,16 @@ ModelPlan::Step read_step(const ModelView& view, const PlanStep& s) {
   step.arguments.assign(arguments, arguments + s.argument_count);
   step.parallel = s.flags & kStepParallel;
   step.barrier = s.flags & kStepBarrier;
-  step.shared_offset = s.shared_offset;
-  step.shared_bytes = s.shared_bytes;
+  step.workspace_offset = s.workspace_offset;
+  step.workspace_bytes = s.workspace_bytes;
   step.worker_bytes = s.worker_bytes;
-  step.prefetch_offset = s.prefetch_offset;
-  step.prefetch_bytes = s.prefetch_bytes;
   step.flops = s.flops;
   step.bytes = s.bytes;
   step.predicted_seconds = s.predicted_seconds;
   step.node = view.text(s.node);
   step.op = view.text(s.op);
+  for (std::uint32_t i = 0; i < s.launch_count; ++i)
+    step.launches.push_back(read_launch(view, view.launches[s.first_launch + i]));
   return step;
 }
 
@@ -143,20 +171,36 @@ std::string text_of(const char* what, const ModelPlan::Tensor& t) {
   return text + "] " + std::to_string(t.bytes) + " bytes\n";
 }
 
+std::string text_of(const Dim3& d) {
+  return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
+}
+
+std::string text_of(const ModelPlan::Launch& l) {
+  return "  launch " + l.entry + " " + text_of(l.grid) + " blocks of " + text_of(l.block) + " with " +
+         std::to_string(l.block_memory) + " bytes, arguments " + std::to_string(l.first_argument) + ":" +
+         std::to_string(l.argument_count) + (l.early ? ", early\n" : "\n");
+}
+
 std::string text_of(const ModelPlan::Step& s) {
   std::string text = s.barrier ? "barrier\n" : "";
   text += s.kind == PlanStepKind::copy ? "copy" : "kernel " + std::to_string(s.entry);
   text += s.parallel ? " parallel (" : " (";
   for (std::size_t i = 0; i < s.arguments.size(); ++i) text += (i ? ", " : "") + text_of(s.arguments[i]);
   text += ")";
-  if (s.shared_bytes) text += " shared arena+" + std::to_string(s.shared_offset) + ":" + std::to_string(s.shared_bytes);
+  if (s.workspace_bytes)
+    text += " workspace arena+" + std::to_string(s.workspace_offset) + ":" + std::to_string(s.workspace_bytes);
   if (s.worker_bytes) text += " worker " + std::to_string(s.worker_bytes);
-  if (s.prefetch_bytes) {
-    text += " prefetch weights+" + std::to_string(s.prefetch_offset) + ":" + std::to_string(s.prefetch_bytes);
-  }
   text += " # " + s.node + ": " + s.op + ", " + number(s.flops) + " flops, " + number(s.bytes) + " bytes";
   if (s.predicted_seconds > 0) text += ", predicted " + number(s.predicted_seconds * 1e3) + " ms";
-  return text + "\n";
+  text += "\n";
+  for (const ModelPlan::Launch& launch : s.launches) text += text_of(launch);
+  return text;
+}
+
+std::string text_of(const PlanImage& image) {
+  static constexpr const char* kFormats[] = {"ptx", "cubin", "emulated"};
+  return std::string("image ") + kFormats[static_cast<std::uint32_t>(image.format)] + " for " +
+         std::to_string(image.arch) + " at " + std::to_string(image.offset) + ":" + std::to_string(image.bytes) + "\n";
 }
 
 }  // namespace
@@ -168,7 +212,8 @@ std::string write_plan(const ModelPlan& plan) {
   std::vector<PlanStep> steps;
   const std::vector<PlanTensor> inputs = stored_tensors(plan.inputs, strings, dims);
   const std::vector<PlanTensor> outputs = stored_tensors(plan.outputs, strings, dims);
-  for (const ModelPlan::Step& step : plan.steps) steps.push_back(stored_step(step, strings, arguments));
+  std::vector<PlanLaunch> launches;
+  for (const ModelPlan::Step& step : plan.steps) steps.push_back(stored_step(step, strings, arguments, launches));
 
   PlanHeader header{};
   std::memcpy(header.magic, "whetplan", 8);
@@ -185,6 +230,8 @@ std::string write_plan(const ModelPlan& plan) {
   header.required_isa = strings.add(plan.required_isa);
   header.records = strings.add(plan.records);
   header.compiler = strings.add(plan.compiler);
+  header.device = strings.add(plan.device);
+  header.images_bytes = plan.images_bytes;
 
   PlanWriter writer;
   header.inputs = writer.append(inputs);
@@ -192,11 +239,17 @@ std::string write_plan(const ModelPlan& plan) {
   header.dims = writer.append(dims);
   header.steps = writer.append(steps);
   header.arguments = writer.append(arguments);
+  header.launches = writer.append(launches);
+  header.images = writer.append(plan.images);
   header.strings = writer.append(strings.bytes().data(), strings.bytes().size());
   return writer.finish(header);
 }
 
 Result<ModelPlan> read_plan(std::string_view stored) {
+  if (is_plan_of_version_1(stored)) {
+    WHET_TRY(const std::string upgraded, plan_of_version_1(stored));
+    return read_plan(upgraded);
+  }
   const std::vector<std::uint64_t> aligned = [&] {
     std::vector<std::uint64_t> words((stored.size() + 7) / 8);
     if (!stored.empty()) std::memcpy(words.data(), stored.data(), stored.size());
@@ -212,6 +265,9 @@ Result<ModelPlan> read_plan(std::string_view stored) {
   plan.required_isa = view.text(h.required_isa);
   plan.records = view.text(h.records);
   plan.compiler = view.text(h.compiler);
+  plan.device = view.text(h.device);
+  plan.images.assign(view.images, view.images + h.images.count);
+  plan.images_bytes = h.images_bytes;
   plan.entries = h.entries;
   plan.tuned_threads = h.tuned_threads;
   plan.arena_bytes = h.arena_bytes;
@@ -231,6 +287,8 @@ std::string to_text(const ModelPlan& plan) {
           "; " + plan.records + "\n";
   text += "arena " + std::to_string(plan.arena_bytes) + ", weights " + std::to_string(plan.weights_bytes) + ", " +
           std::to_string(plan.entries) + " entry points, " + number(plan.flops) + " flops\n";
+  if (!plan.device.empty()) text += "device " + plan.device + "\n";
+  for (const PlanImage& image : plan.images) text += text_of(image);
   for (const ModelPlan::Tensor& t : plan.inputs) text += text_of("input", t);
   for (const ModelPlan::Tensor& t : plan.outputs) text += text_of("output", t);
   for (const ModelPlan::Step& s : plan.steps) text += text_of(s);

@@ -166,9 +166,9 @@ class Assembler {
       written.push_back(a.kind == KernelArgument::Kind::output);
     }
     describe(group, task, compiled, step);
-    if (step.shared_bytes > 0) {
-      step.shared_offset = buffers_.size();
-      buffers_.push_back({step.shared_bytes, step_number(), step_number()});
+    if (step.workspace_bytes > 0) {
+      step.workspace_offset = buffers_.size();
+      buffers_.push_back({step.workspace_bytes, step_number(), step_number()});
     }
     plan().steps.push_back(std::move(step));
     written_.push_back(std::move(written));
@@ -178,7 +178,7 @@ class Assembler {
   void describe(const Group& group, const Task& task, const CompiledTask& compiled, ModelPlan::Step& step) const {
     step.entry = static_cast<std::uint32_t>(&compiled - compiled_.data());
     step.parallel = compiled.kernel.launches.at(0).parallel;
-    step.shared_bytes = static_cast<std::uint64_t>(compiled.kernel.workspace);
+    step.workspace_bytes = static_cast<std::uint64_t>(compiled.kernel.workspace);
     step.worker_bytes = static_cast<std::uint64_t>(compiled.kernel.worker_workspace);
     step.flops = flops(task.dag);
     step.bytes = bytes(task.dag);
@@ -211,7 +211,7 @@ class Assembler {
       for (PlanArgument& a : step.arguments) {
         if (a.place == PlanPlace::arena) a.offset += arena.offsets[std::exchange(a.index, 0)];
       }
-      if (step.shared_bytes > 0) step.shared_offset = arena.offsets[step.shared_offset];
+      if (step.workspace_bytes > 0) step.workspace_offset = arena.offsets[step.workspace_offset];
     }
     plan().arena_bytes = arena.bytes;
     model_.peak_activation_bytes = peak_bytes(buffers_);

@@ -27,8 +27,8 @@ std::vector<Access> accesses(const ModelPlan::Step& step, const std::vector<bool
   for (std::size_t i = 0; i < step.arguments.size(); ++i) {
     result.push_back({step.arguments[i], written[i], !step.parallel});
   }
-  if (step.shared_bytes > 0) {
-    result.push_back({{PlanPlace::arena, 0, step.shared_offset, step.shared_bytes}, true, !step.parallel});
+  if (step.workspace_bytes > 0) {
+    result.push_back({{PlanPlace::arena, 0, step.workspace_offset, step.workspace_bytes}, true, !step.parallel});
   }
   return result;
 }

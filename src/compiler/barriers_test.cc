@@ -19,8 +19,8 @@ void add_step(const std::string& text, std::vector<ModelPlan::Step>& steps, std:
     const std::uint64_t begin = std::stoull(text.substr(at + 2), &used);
     const std::uint64_t end = std::stoull(text.substr(at + 2 + used + 1));
     if (kind == 'h') {
-      step.shared_offset = begin;
-      step.shared_bytes = end - begin;
+      step.workspace_offset = begin;
+      step.workspace_bytes = end - begin;
       continue;
     }
     step.arguments.push_back({PlanPlace::arena, 0, begin, end - begin});

@@ -82,6 +82,10 @@ int fill(whet_model& model, const whet_open_options& options, whet_error* error)
                      static_cast<unsigned long long>(header.weights_bytes),
                      static_cast<unsigned long long>(model.image.weights_bytes));
   }
+  if (header.device.length != 0) {
+    return whet_fail(error, "model %s is compiled for the device %s; its runtime knows the CPU alone",
+                     model.view.text(header.name), model.view.text(header.device));
+  }
   if (check_required_isa(model.view, error) != 0) return -1;
   model.info = describe(model.view);
   model.inputs = describe(model.view, model.view.inputs, header.inputs.count);

@@ -388,6 +388,17 @@ TEST(Model, RefusesAProcessorThatLacksWhatItNeeds) {
       "-threads=2\"; compile it for this machine");
 }
 
+TEST(Model, RefusesADeviceThatItsRuntimeDoesNotKnow) {
+  TestModel test;
+  test.plan().device = "cuda sm_80";
+  for (ModelPlan::Step& step : test.plan().steps)
+    if (step.kind == PlanStepKind::kernel) step.launches = {{"entry"}};
+  whet_model* model = nullptr;
+  whet_error error;
+  EXPECT_NE(test.open(&model, &error), 0);
+  EXPECT_STREQ(error.message, "model test is compiled for the device cuda sm_80; its runtime knows the CPU alone");
+}
+
 TEST(Model, RefusesAnArenaThatMemoryCannotHold) {
   TestModel test;
   test.plan().arena_bytes = std::uint64_t{1} << 60;

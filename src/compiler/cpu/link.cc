@@ -147,6 +147,8 @@ Status append_weights(const LinkedFile& file, const WeightTable& weights) {
 
 /// (whet_checksum_add takes whole pieces.)
 Status append_trailer(const LinkedFile& file) {
+  Elf64_Ehdr elf;
+  WHET_RETURN_IF_ERROR(file.read(&elf, sizeof elf, 0));
   WHET_TRY(const std::uint64_t bytes, file.bytes());
   whet_checksum_state state;
   whet_checksum_begin(&state);
@@ -159,7 +161,7 @@ Status append_trailer(const LinkedFile& file) {
   whet_file_trailer trailer{};
   std::memcpy(trailer.magic, "whet.so\n", 8);
   trailer.version = WHET_MODEL_FORMAT_VERSION;
-  trailer.machine = whet_this_machine();
+  trailer.machine = elf.e_machine;
   trailer.file_bytes = bytes + sizeof trailer;
   trailer.checksum = whet_checksum_end(&state);
   return file.write(&trailer, sizeof trailer, bytes);

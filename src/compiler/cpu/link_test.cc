@@ -205,6 +205,52 @@ TEST_F(Link, ModelsOfOtherVersionsAndProcessorsAreRefusedWithASentence) {
                                     std::to_string(bytes.size()) + " (it may be truncated)");
 }
 
+/// The model with another size or version in its table of functions, and the checksum that belongs to it.
+std::string with_table(std::string model, std::uint32_t struct_bytes, std::uint32_t api_version) {
+  const std::uint32_t was[] = {sizeof(whet_api), WHET_API_VERSION, WHET_MODEL_FORMAT_VERSION, 0};
+  const std::size_t at = model.find(std::string(reinterpret_cast<const char*>(was), sizeof was));
+  EXPECT_NE(at, std::string::npos);
+  std::memcpy(model.data() + at, &struct_bytes, 4);
+  std::memcpy(model.data() + at + 4, &api_version, 4);
+  const std::size_t trailer = model.size() - sizeof(whet_file_trailer);
+  const std::uint64_t checksum = whet_checksum(model.data(), trailer);
+  std::memcpy(model.data() + trailer + offsetof(whet_file_trailer, checksum), &checksum, 8);
+  return model;
+}
+
+TEST_F(Link, ModelsWithALongerTableOfFunctionsAreOpenedAndOthersRefused) {
+  const std::string bytes = read_file(link());
+  const std::string other = path("other.so"), longer = path("longer.so");
+  const std::string least = std::to_string(offsetof(whet_api, session_profile) + 8);
+  write_file(longer, with_table(bytes, sizeof(whet_api) + 64, WHET_API_VERSION));
+  expect_right(longer);
+  write_file(other, with_table(bytes, offsetof(whet_api, session_profile), WHET_API_VERSION));
+  EXPECT_EQ(error_of_open(other), other + ": has version 1 (" + std::to_string(offsetof(whet_api, session_profile)) +
+                                      " bytes) of the table of functions; this program needs version 1 (" + least +
+                                      " bytes or more)");
+  write_file(other, with_table(bytes, sizeof(whet_api), 7));
+  EXPECT_EQ(error_of_open(other), other + ": has version 7 (" + std::to_string(sizeof(whet_api)) +
+                                      " bytes) of the table of functions; this program needs version 1 (" + least +
+                                      " bytes or more)");
+}
+
+/// What a program with a header of a later version sees: a table of version 1 lacks what was added since.
+TEST(TableOfFunctions, SaysHowFarItGoes) {
+  whet_api api{};
+  api.api_version = WHET_API_VERSION;
+  api.struct_bytes = offsetof(whet_api, session_profile) + sizeof api.session_profile;
+  EXPECT_TRUE(WHET_HAS(&api, session_profile));
+  EXPECT_EQ(whet_check_table(&api, "model.so", nullptr), 0);
+  api.struct_bytes -= 1;
+  EXPECT_FALSE(WHET_HAS(&api, session_profile));
+  EXPECT_TRUE(WHET_HAS(&api, session_set_profiling));
+  EXPECT_NE(whet_check_table(&api, "model.so", nullptr), 0);
+  whet_error error;
+  EXPECT_NE(whet_check_table(nullptr, "model.so", &error), 0);
+  EXPECT_STREQ(error.message,
+               "model.so: exports no table of functions (whet_model_v1); expected a compiled model of whet");
+}
+
 TEST_F(Link, InputsOfAnotherTypeAreRefusedWithASentence) {
   Result<OpenedModel> opened = OpenedModel::open(link());
   ASSERT_TRUE(opened.ok()) << opened.error().message;

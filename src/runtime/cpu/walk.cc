@@ -19,7 +19,7 @@ void call_kernel(PlanWalk& walk, std::uint32_t index, const PlanStep& step, std:
                  std::uint32_t workers) {
   whet_kernel_args args{};
   args.buffers = walk.buffers + step.first_argument;
-  args.workspace = walk.arena + step.shared_offset;
+  args.workspace = walk.arena + step.workspace_offset;
   args.worker_workspace = walk.worker_workspaces + worker * walk.workspace_stride;
   args.runtime = workers > 1 ? &kPoolKernelRuntime : &kAloneRuntime;
   args.team = walk.pool;
