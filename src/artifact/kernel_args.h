@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define WHET_KERNEL_ARGS_VERSION 1
+#define WHET_KERNEL_ARGS_VERSION 2
 
 struct whet_kernel_runtime {
   /// Returns when all workers of this kernel have called it.
@@ -21,9 +21,7 @@ struct whet_kernel_args {
   void* workspace;         ///< one that all workers see, 64-byte aligned
   void* worker_workspace;  ///< this worker's own, 64-byte aligned
   const struct whet_kernel_runtime* runtime;
-  void* team;            ///< handed to barrier
-  const void* prefetch;  ///< weights of the layers to come, or null
-  uint64_t prefetch_bytes;
+  void* team;       ///< handed to barrier
   uint32_t worker;  ///< 0 .. workers-1
   uint32_t workers;
 };

@@ -66,6 +66,19 @@ std::string load(const std::string& bytes, const std::string& entry = "kernel") 
   return error_of(kernel_of(bytes, entry));
 }
 
+/// Generated code reads the fields by these offsets.
+TEST(KernelArgs, HaveTheFieldsOfVersionTwo) {
+  EXPECT_EQ(WHET_KERNEL_ARGS_VERSION, 2);
+  EXPECT_EQ(offsetof(whet_kernel_args, buffers), 0u);
+  EXPECT_EQ(offsetof(whet_kernel_args, workspace), 8u);
+  EXPECT_EQ(offsetof(whet_kernel_args, worker_workspace), 16u);
+  EXPECT_EQ(offsetof(whet_kernel_args, runtime), 24u);
+  EXPECT_EQ(offsetof(whet_kernel_args, team), 32u);
+  EXPECT_EQ(offsetof(whet_kernel_args, worker), 40u);
+  EXPECT_EQ(offsetof(whet_kernel_args, workers), 44u);
+  EXPECT_EQ(sizeof(whet_kernel_args), 48u);
+}
+
 TEST(ObjectLoader, RunsAKernelThatWasRelocated) {
   Kernel kernel = kernel_of(TinyObject{}.bytes());
   kernel.launches[0].parallel = true;
