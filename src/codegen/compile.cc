@@ -42,17 +42,21 @@ std::vector<std::int64_t> argument_bytes(const Program& program) {
   return bytes;
 }
 
-Status check_arguments(const Program& program) {
-  for (const Buffer& buffer : program.buffers)
+Status check_buffers(const Program& program) {
+  for (const Buffer& buffer : program.buffers) {
+    const std::string what = "program `" + program.name + "`: ";
     if (buffer.scope == Scope::argument && buffer.argument < 0)
-      return Error{"program `" + program.name + "`: argument `" + buffer.name + "` has no position"};
+      return Error{what + "argument `" + buffer.name + "` has no position"};
+    if (buffer.scope == Scope::block)
+      return Error{what + "buffer `" + buffer.name + "` is memory of a block of threads, which a CPU does not have"};
+  }
   return ok_status();
 }
 
 }  // namespace
 
 Result<Kernel> compile_kernel(const Program& program, const Target& target) {
-  WHET_RETURN_IF_ERROR(check_arguments(program));
+  WHET_RETURN_IF_ERROR(check_buffers(program));
   WHET_TRY(Backend * backend, Backend::get(target));
   WHET_TRY(Analysis analysis, Analysis::of(program, target));
   WHET_RETURN_IF_ERROR(check_functions(analysis.table(), backend->features(), target));

@@ -141,7 +141,7 @@ TEST(Codegen, DividesOnlyWhereChosen) {
 
 TEST(Codegen, SharesParallelLoopsAmongWorkers) {
   Builder b;
-  const BufferId x = b.input(7), t = b.scratch(Scope::shared, 7), own = b.scratch(Scope::worker, 3), y = b.output(7);
+  const BufferId x = b.input(7), t = b.scratch(Scope::workspace, 7), own = b.scratch(Scope::local, 3), y = b.output(7);
   Stmt first =
       b.parallel(7, [&](Expr i) { return block({b.put(own, 2, b.at(x, i) * f32(2)), b.put(t, i, b.at(own, 2))}); });
   Stmt serial = b.put(t, 0, f32(50));

@@ -22,7 +22,7 @@ class RandomProgram {
     flags_ = b_.input(kSize, DType::boolean);
     y_ = b_.output(kTasks * kShare, DType::f32);
     z_ = b_.output(kTasks * kShare, DType::i32);
-    scratch_ = b_.scratch(Scope::worker, kSize);
+    scratch_ = b_.scratch(Scope::local, kSize);
     tile_ = b_.scratch(Scope::registers, kTile * 4);
     single_ = b_.scratch(Scope::registers, kTile);
     b_.p.body = b_.parallel(kTasks, [&](Expr task) {

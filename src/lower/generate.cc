@@ -131,12 +131,12 @@ class Generator {
       return;
     }
     const LoopId at = storage_loop(tree_, op);
-    Buffer buffer{.name = def.name, .dtype = def.dtype, .scope = Scope::shared};
+    Buffer buffer{.name = def.name, .dtype = def.dtype, .scope = Scope::workspace};
     if (tree_.place(op).registers)
       buffer.scope = Scope::registers;
     else if (at.valid())
-      buffer.scope = Scope::worker;
-    if (buffer.scope == Scope::worker && is_staged(op)) {
+      buffer.scope = Scope::local;
+    if (buffer.scope == Scope::local && is_staged(op)) {
       const LoopId loop = tree_.place(op).at;
       buffer.extents.push_back(stages_of(tree_, loop));
       stored.stage = floormod(digit_var(tree_, tree_.loop(loop).digits.front()), stages_of(tree_, loop));

@@ -32,7 +32,7 @@ class Interpreter {
   Interpreter(const Program& program, std::vector<Tensor>& arguments, int workers)
       : program_(program), workers_(workers), vars_(static_cast<std::size_t>(program.vars)) {
     for (const Buffer& b : program.buffers) {
-      const bool shared = b.scope == Scope::argument || b.scope == Scope::shared;
+      const bool shared = b.scope == Scope::argument || b.scope == Scope::workspace;
       std::vector<Memory> copies(static_cast<std::size_t>(shared ? 1 : workers));
       for (Memory& m : copies) {
         const std::int64_t size = num_elements(b.extents);

@@ -16,9 +16,13 @@ namespace whet {
 /// A buffer of a Program; the same number as the SourceId of loads from it.
 using BufferId = Id<struct BufferTag>;
 
-/// argument: a tensor of the caller. shared: one workspace that all workers see. worker: a workspace of each worker's
-/// own. registers: SSA values; after lowering every index is a constant (accumulators, small tiles).
-enum class Scope : std::uint8_t { argument, shared, worker, registers };
+/// Where a buffer lives.
+///   argument   a tensor of the caller
+///   workspace  one piece of memory that all workers of the kernel see
+///   block      memory that the threads of one block share (GPUs alone; a program for a CPU has no such buffer)
+///   local      memory of one worker or thread
+///   registers  SSA values; after lowering every index is a constant (accumulators, small tiles)
+enum class Scope : std::uint8_t { argument, workspace, block, local, registers };
 
 struct Buffer {
   std::string name;

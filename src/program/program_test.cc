@@ -20,7 +20,7 @@ struct Sketch {
     p.name = "sketch";
     in = p.add({"in", DType::f32, {24}, Scope::argument, 0, false, false});
     out = p.add({"out", DType::f32, {4, 6}, Scope::argument, 1, false, true});
-    tmp = p.add({"tmp", DType::f32, {4, 6}, Scope::shared, -1, false, false});
+    tmp = p.add({"tmp", DType::f32, {4, 6}, Scope::workspace, -1, false, false});
     acc = p.add({"acc", DType::f32, {8}, Scope::registers, -1, false, false});
   }
   Expr index(const std::string& name) { return var(p.fresh_var(), name); }
@@ -80,7 +80,7 @@ TEST(ProgramText, ReadsLikeLoops) {
   EXPECT_EQ(to_text(p), R"(program sketch
 argument 0 in: f32[24]
 argument 1 out: f32[4, 6] written
-shared tmp: f32[4, 6]
+workspace tmp: f32[4, 6]
 registers acc: f32[8]
 run
   parallel y in 0 .. 4

@@ -12,10 +12,12 @@ std::string_view word_of(Scope scope) {
   switch (scope) {
     case Scope::argument:
       return "argument";
-    case Scope::shared:
-      return "shared";
-    case Scope::worker:
-      return "worker";
+    case Scope::workspace:
+      return "workspace";
+    case Scope::block:
+      return "block";
+    case Scope::local:
+      return "local";
     case Scope::registers:
       return "registers";
   }

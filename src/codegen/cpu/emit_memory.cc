@@ -374,7 +374,7 @@ Emitter::Value* Emitter::base_pointer(BufferId id) {
     Value* buffers = load(args_, offsetof(whet_kernel_args, buffers));
     base = load(buffers, static_cast<std::size_t>(buffer.argument) * sizeof(void*));
   } else {
-    base = load(args_, buffer.scope == Scope::worker ? offsetof(whet_kernel_args, worker_workspace)
+    base = load(args_, buffer.scope == Scope::local ? offsetof(whet_kernel_args, worker_workspace)
                                                      : offsetof(whet_kernel_args, workspace));
     base = b_.CreatePtrAdd(base, i64(workspace_offset_[id.index()]));
   }

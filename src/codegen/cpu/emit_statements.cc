@@ -67,8 +67,8 @@ void Emitter::emit(const std::string& symbol) {
 void Emitter::lay_out_workspaces() {
   for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
     const Buffer& buffer = program_.buffers[b];
-    if (buffer.scope != Scope::worker && buffer.scope != Scope::shared) continue;
-    std::int64_t& end = buffer.scope == Scope::worker ? worker_workspace_ : workspace_;
+    if (buffer.scope != Scope::local && buffer.scope != Scope::workspace) continue;
+    std::int64_t& end = buffer.scope == Scope::local ? worker_workspace_ : workspace_;
     workspace_offset_[b] = end;
     end = align_up(end + bytes_of(buffer));
   }

@@ -11,7 +11,7 @@ class Generator {
     program_.name = "random";
     in_ = program_.add({"in", DType::f32, {kElements}, Scope::argument, 0, false, false});
     out_ = program_.add({"out", DType::f32, {4, kElements / 4}, Scope::argument, 1, false, true});
-    local_ = program_.add({"local", DType::f32, {kElements}, Scope::worker, -1, false, false});
+    local_ = program_.add({"local", DType::f32, {kElements}, Scope::local, -1, false, false});
     std::vector<Stmt> body;
     for (std::int64_t phases = rng_.between(1, 2); phases > 0; --phases) {
       if (!body.empty()) body.push_back(make_stmt(Barrier{}));
