@@ -224,10 +224,10 @@ Roofline roofline_of(const bench::Problem& problem, const Graph& graph, const Ta
   for (const Bandwidth& b : measure_bandwidth(target, cpus)) rate[b.level] = b.gb_per_second * 1e9;
   const double total = cold ? activations : activations + weights, each = total / static_cast<double>(cpus.size());
   Roofline roofline;
-  roofline.level = each <= static_cast<double>(target.l1_bytes)    ? "L1"
-                   : each <= static_cast<double>(target.l2_bytes)  ? "L2"
-                   : total <= static_cast<double>(target.l3_bytes) ? "L3"
-                                                                   : "memory";
+  roofline.level = each <= static_cast<double>(target.cpu().l1_bytes)    ? "L1"
+                   : each <= static_cast<double>(target.cpu().l2_bytes)  ? "L2"
+                   : total <= static_cast<double>(target.cpu().l3_bytes) ? "L3"
+                                                                         : "memory";
   double moving = total / rate[roofline.level];
   if (cold) moving += weights / rate["memory"];
   const double computing = bench::operations(problem) / (measure_peak_gflops(target, cpus) * 1e9);

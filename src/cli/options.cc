@@ -54,6 +54,10 @@ void TargetOptions::add_to(Arguments& arguments) {
 Result<Place> choose_place(const TargetOptions& options) {
   Place place;
   WHET_TRY(place.target, resolve_target(options.target.empty() ? "cpu" : options.target));
+  if (!place.target.is_cpu()) {  // one thread of the host starts the kernels
+    WHET_TRY(place.cores, choose_cores(options.cores, 1));
+    return place;
+  }
   const bool target_says_threads = options.target.find("-threads") != std::string::npos;
   const bool target_says_cores = options.target.find("-cores") != std::string::npos;
   int threads = options.threads;
@@ -63,10 +67,10 @@ Result<Place> choose_place(const TargetOptions& options) {
     if (threads > 0) place.note = std::to_string(threads) + " threads: WHET_NUM_THREADS says so";
   }
   std::string wanted = options.cores;
-  if (wanted.empty() && target_says_cores) wanted = place.target.cores == CoreKind::big ? "big" : "little";
+  if (wanted.empty() && target_says_cores) wanted = place.target.cpu().cores == CoreKind::big ? "big" : "little";
   WHET_TRY(place.cores, choose_cores(wanted, threads));
   place.target.threads = static_cast<int>(place.cores.cpus.size());
-  place.target.cores = place.cores.kind;
+  place.target.cpu().cores = place.cores.kind;
   return place;
 }
 

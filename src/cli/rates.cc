@@ -20,9 +20,9 @@ MachineRates measure_rates(const Place& place) {
   const Target& target = place.target;
   const auto threads = static_cast<std::int64_t>(place.cores.cpus.size());
   rates.gflops = measure_peak_gflops(target, place.cores.cpus);
-  rates.l1_bytes = target.l1_bytes * threads;
-  rates.l2_bytes = target.l2_bytes * threads;
-  rates.l3_bytes = target.l3_bytes;
+  rates.l1_bytes = target.cpu().l1_bytes * threads;
+  rates.l2_bytes = target.cpu().l2_bytes * threads;
+  rates.l3_bytes = target.cpu().l3_bytes;
   for (const Bandwidth& level : measure_bandwidth(target, place.cores.cpus)) {
     if (level.level == "L1") rates.l1_gbs = level.gb_per_second;
     if (level.level == "L2") rates.l2_gbs = level.gb_per_second;

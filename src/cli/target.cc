@@ -53,13 +53,14 @@ void print_measured(const Place& place) {
 void print_text(const Place& place, bool measuring) {
   const Processor processor = read_processor();
   const Target& target = place.target;
+  const CpuTarget& cpu = target.cpu();
   fmt::print("{}\n", to_string(target));
   fmt::print("  processor   {} ({} family {} model {})\n", processor.brand, processor.vendor, processor.family,
              processor.model);
-  fmt::print("  vectors     {} bytes, {} registers, {}\n", target.vector_bytes, target.vector_registers,
-             target.fma ? "fused multiply-add" : "no fused multiply-add");
-  fmt::print("  caches      L1 {}, L2 {} a core; L3 {} shared\n", bytes_text(target.l1_bytes),
-             bytes_text(target.l2_bytes), bytes_text(target.l3_bytes));
+  fmt::print("  vectors     {} bytes, {} registers, {}\n", cpu.vector_bytes, cpu.vector_registers,
+             cpu.fma ? "fused multiply-add" : "no fused multiply-add");
+  fmt::print("  caches      L1 {}, L2 {} a core; L3 {} shared\n", bytes_text(cpu.l1_bytes), bytes_text(cpu.l2_bytes),
+             bytes_text(cpu.l3_bytes));
   const std::string quota =
       place.cores.quota > 0 ? fmt::format("cgroup quota {:.2f}", place.cores.quota) : "no cgroup quota";
   fmt::print("  threads     {} on {} (affinity mask {}; {})\n", target.threads, cores_text(place.cores),
@@ -75,11 +76,12 @@ void print_text(const Place& place, bool measuring) {
 void print_json(const Place& place, bool measuring) {
   const Processor processor = read_processor();
   const Target& target = place.target;
+  const CpuTarget& cpu = target.cpu();
   Json out = Json::object();
   out.set("target", to_string(target)).set("processor", processor.brand).set("vendor", processor.vendor);
   out.set("family", processor.family).set("model", processor.model);
-  out.set("vector_bytes", target.vector_bytes).set("vector_registers", target.vector_registers).set("fma", target.fma);
-  out.set("l1_bytes", target.l1_bytes).set("l2_bytes", target.l2_bytes).set("l3_bytes", target.l3_bytes);
+  out.set("vector_bytes", cpu.vector_bytes).set("vector_registers", cpu.vector_registers).set("fma", cpu.fma);
+  out.set("l1_bytes", cpu.l1_bytes).set("l2_bytes", cpu.l2_bytes).set("l3_bytes", cpu.l3_bytes);
   out.set("threads", target.threads).set("cores", Json::array_of(place.cores.cpus)).set("quota", place.cores.quota);
   if (measuring && can_run(target).ok()) {
     const Measured measured = measure(place);

@@ -255,7 +255,7 @@ void print_notes(const std::string& path, const Prepared& prepared, const Record
 void print_header(const TuneCommand& command, const Prepared& prepared, const RecordFile& file) {
   const Target& target = prepared.place.target;
   fmt::print("whet {} · {} · {} task{} · cpu {}, {} thread{} ({}) · records {} ({} there)\n", version(),
-             command.model.model, prepared.chosen.size(), prepared.chosen.size() == 1 ? "" : "s", target.mcpu,
+             command.model.model, prepared.chosen.size(), prepared.chosen.size() == 1 ? "" : "s", target.cpu().mcpu,
              target.threads, target.threads == 1 ? "" : "s", cores_text(prepared.place.cores), command.output,
              file.records().size());
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);

@@ -24,7 +24,7 @@ Status check_functions(const ExprTable& table, const CpuFeatures& features, cons
   for (std::size_t i = 0; i < table.size(); ++i) {
     const auto* call = std::get_if<Call>(&table[ExprRef(static_cast<std::int64_t>(i))].expr->kind);
     if (call != nullptr && (call->fn == MathFn::floor || call->fn == MathFn::ceil || call->fn == MathFn::round))
-      return Error{"-mcpu=" + target.mcpu +
+      return Error{"-mcpu=" + target.cpu().mcpu +
                    " has no instruction for floor, ceil and round; expand_math must come before code generation"};
   }
   return ok_status();

@@ -28,8 +28,8 @@ Tensor iota(std::int64_t n, DType dtype = DType::f32) {
 void expect(const Builder& b, const std::vector<Tensor>& arguments, const std::string& wanted, int workers = 1) {
   for (const Target& target : runnable_targets()) {
     const Result<std::vector<Tensor>> got = run_native(b.p, target, arguments, workers);
-    ASSERT_TRUE(got.ok()) << target.mcpu << ": " << got.error().message;
-    EXPECT_EQ(text(got.value().back()), wanted) << target.mcpu;
+    ASSERT_TRUE(got.ok()) << target.cpu().mcpu << ": " << got.error().message;
+    EXPECT_EQ(text(got.value().back()), wanted) << target.cpu().mcpu;
   }
 }
 
@@ -185,7 +185,7 @@ TEST(Codegen, ConvertsBetweenAllTypes) {
       const Result<std::vector<Tensor>> got = run_native(b.p, target, arguments);
       ASSERT_TRUE(got.ok()) << got.error().message;
       for (const Tensor& y : got.value())
-        EXPECT_EQ(text(y), text(iota(12))) << name_of(from) << " to " << name_of(y.dtype()) << target.mcpu;
+        EXPECT_EQ(text(y), text(iota(12))) << name_of(from) << " to " << name_of(y.dtype()) << target.cpu().mcpu;
     }
   }
 }
@@ -278,10 +278,10 @@ TEST(Codegen, SaysWhyItRefuses) {
   EXPECT_EQ(refusal(constant), "program `k`: argument `x` is stored to but not marked as written");
 
   Target unknown;
-  unknown.mcpu = "pentium9";
+  unknown.cpu().mcpu = "pentium9";
   EXPECT_EQ(refusal(constant, unknown), "-mcpu=pentium9: LLVM knows no such x86-64 processor");
   unknown = Target{};
-  unknown.mattr = {"+avx1024"};
+  unknown.cpu().mattr = {"+avx1024"};
   EXPECT_EQ(refusal(constant, unknown), "-mattr=+avx1024: LLVM knows no such feature; expected +name or -name");
 }
 
@@ -328,7 +328,7 @@ Builder register_tile(int pixels, int vectors, int lanes, int steps = 1) {
 
 std::string code(const Builder& b, const std::string& mcpu, int vector_bytes) {
   Target target;
-  target.mcpu = mcpu, target.vector_bytes = vector_bytes;
+  target.cpu().mcpu = mcpu, target.cpu().vector_bytes = vector_bytes;
   const Result<Kernel> kernel = compile_kernel(b.p, target);
   return kernel.ok() ? disassemble(kernel.value(), target).value() : kernel.error().message;
 }

@@ -11,8 +11,9 @@
 #include "base/rng.h"
 #include "codegen/testing/builder.h"
 #include "codegen/testing/native.h"
+#include "lower/cpu/passes.h"
+#include "lower/cpu/reciprocals.h"
 #include "lower/expand_math.h"
-#include "lower/reciprocals.h"
 
 namespace whet {
 namespace {
@@ -53,7 +54,7 @@ using Make = std::function<Expr(const std::vector<Expr>&)>;  ///< an expression 
 /// The expression of all inputs on the target. `flush`: subnormal numbers count as zero, as they do in compiled models.
 std::vector<float> run(const Make& make, const Inputs& inputs, const Target& target, bool flush) {
   const auto n = static_cast<std::int64_t>(inputs[0].size());
-  const int lanes = target.lanes(4);
+  const int lanes = target.cpu().lanes(4);
   Builder b("math");
   std::vector<BufferId> in;
   std::vector<Tensor> arguments;
@@ -71,7 +72,7 @@ std::vector<float> run(const Make& make, const Inputs& inputs, const Target& tar
   });
   const unsigned mode = _mm_getcsr();
   if (flush) _mm_setcsr(mode | 0x8040);  // threads begin with their maker's mode
-  const Result<std::vector<Tensor>> got = run_native(expand_math(b.p, target), target, arguments);
+  const Result<std::vector<Tensor>> got = run_native(expand_math(b.p, math_support(target.cpu())), target, arguments);
   _mm_setcsr(mode);
   EXPECT_TRUE(got.ok()) << got.error().message;
   if (!got.ok()) return std::vector<float>(inputs[0].size());
@@ -113,8 +114,8 @@ void expect_within(double bound, const Make& make, const Function& truth, double
         if (flush && subnormal(x[i])) error = std::min(error, error_of(flushed(got[i]), truth(flushed(x[i]))));
         if (error > worst) worst = error, where = i;
       }
-      EXPECT_LE(worst, bound) << target.mcpu << (flush ? ", subnormals are zero" : "") << ": at " << x[where] << " got "
-                              << got[where] << ", expected " << want[where];
+      EXPECT_LE(worst, bound) << target.cpu().mcpu << (flush ? ", subnormals are zero" : "") << ": at " << x[where]
+                              << " got " << got[where] << ", expected " << want[where];
     }
 }
 
@@ -169,8 +170,8 @@ void expect_powers(const std::vector<float>& x, const std::vector<float>& y) {
         }
         if (error > worst) worst = error, where = i;
       }
-      EXPECT_LE(worst, 2) << target.mcpu << (flush ? ", subnormals are zero" : "") << ": " << x[where] << " to the "
-                          << y[where] << " got " << got[where] << ", expected " << want[where];
+      EXPECT_LE(worst, 2) << target.cpu().mcpu << (flush ? ", subnormals are zero" : "") << ": " << x[where]
+                          << " to the " << y[where] << " got " << got[where] << ", expected " << want[where];
     }
 }
 
@@ -236,7 +237,7 @@ TEST(NativeMath, RoundsExactly) {
 /// x / divisor, or x / sqrt(divisor), the divisor in a register, through its reciprocal where the processor can.
 std::vector<float> quotients(const std::vector<float>& x, float divisor, const Target& target, bool root = false) {
   const auto n = static_cast<std::int64_t>(x.size());
-  const int lanes = target.lanes(4);
+  const int lanes = target.cpu().lanes(4);
   Builder b("divide");
   const BufferId in = b.input(n), d = b.input(1), y = b.output(n), held = b.scratch(Scope::registers, 1);
   const Expr by = root ? make_expr(DType::f32, 1, Call{MathFn::sqrt, {b.at(d, 0)}}) : b.at(d, 0);
@@ -244,8 +245,8 @@ std::vector<float> quotients(const std::vector<float>& x, float divisor, const T
                       const Expr at = ramp(i * lanes, 1, lanes);
                       return b.put(y, at, b.at(in, at) / broadcast(b.at(held, 0), lanes));
                     })});
-  const Program shared = share_reciprocals(b.p, target).value();
-  EXPECT_EQ(to_text(shared).find("let reciprocal") != std::string::npos, target.fma);
+  const Program shared = target.cpu().fma ? share_reciprocals(b.p).value() : b.p;
+  EXPECT_EQ(to_text(shared).find("let reciprocal") != std::string::npos, target.cpu().fma);
   const Result<std::vector<Tensor>> got =
       run_native(shared, target,
                  {Tensor::of<float>(DType::f32, {n}, x), Tensor::of<float>(DType::f32, {1}, std::vector{divisor}),
@@ -269,7 +270,7 @@ TEST(Division, ThroughAReciprocalIsTheDivision) {
                            !(std::abs(want) > 0x1.fffff8p127f && !std::isinf(x[i]));
         ASSERT_TRUE(exact ? error_of(got[i], want) == 0 && (std::isnan(want) || got[i] == want)
                           : error_of(got[i], want) <= 2)
-            << x[i] << " / " << divisor << ": " << got[i] << ", expected " << want << " for " << target.mcpu;
+            << x[i] << " / " << divisor << ": " << got[i] << ", expected " << want << " for " << target.cpu().mcpu;
       }
     }
 }
@@ -281,7 +282,7 @@ TEST(Division, ByARootIsWithinTwoUnits) {
       const std::vector<float> got = quotients(x, square, target, true);
       for (std::size_t i = 0; i < x.size(); ++i)
         ASSERT_LE(error_of(got[i], x[i] / std::sqrt(square)), 2)
-            << x[i] << " / sqrt(" << square << ") for " << target.mcpu;
+            << x[i] << " / sqrt(" << square << ") for " << target.cpu().mcpu;
     }
 }
 

@@ -300,7 +300,7 @@ void check(std::uint64_t seed) {
     for (std::size_t k = 0; k < wanted.size(); ++k)
       for (std::int64_t i = 0; i < wanted[k].size(); ++i)
         ASSERT_EQ(got.value()[k].get(i), wanted[k].get(i))
-            << "seed " << seed << ", argument " << k << ", element " << i << ", " << target.mcpu << "\n"
+            << "seed " << seed << ", argument " << k << ", element " << i << ", " << target.cpu().mcpu << "\n"
             << to_text(random.program());
   }
 }

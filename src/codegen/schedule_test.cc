@@ -24,7 +24,7 @@ TEST(EverySchedule, RunsNativelyAsTheDagIsDefined) {
     const Result<double> error = error_of(dag, *lowered, target, seed);
     if (!error.ok() && error.error().message.find("more than the limit") != std::string::npos) continue;
     ASSERT_TRUE(error.ok()) << "seed " << seed << ": " << error.error().message;
-    ASSERT_LT(*error, 1e-4) << "seed " << seed << ", " << target.mcpu << "\n" << to_text(steps) << to_text(dag);
+    ASSERT_LT(*error, 1e-4) << "seed " << seed << ", " << target.cpu().mcpu << "\n" << to_text(steps) << to_text(dag);
     ++run;
   }
   EXPECT_GE(run, 30);

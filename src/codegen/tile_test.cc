@@ -46,7 +46,7 @@ TEST(Tile, ComputesWhatItsLoopsDo) {
   for (const Target& target : runnable_targets())
     for (const auto& [text, steps] : {std::pair(kTranspose, kTransposeSteps16), std::pair(kTranspose, kTransposeSteps8),
                                       std::pair(kBytes, kBytesSteps)})
-      EXPECT_EQ(*error_of(*parse_dag(text), lowered(text, steps, target), target, 7), 0) << target.mcpu << "\n"
+      EXPECT_EQ(*error_of(*parse_dag(text), lowered(text, steps, target), target, 7), 0) << target.cpu().mcpu << "\n"
                                                                                          << steps;
 }
 
@@ -78,7 +78,7 @@ TEST(Tile, PermutesWhatVectorsOverGroupsRead) {
     for (const std::string& text : {std::string(kGroups), odd})
       for (const std::string& steps : {std::string(kGroupsSteps), unrolled})
         EXPECT_LT(*error_of(*parse_dag(text), lowered(text.c_str(), steps.c_str(), target), target, 7), 1e-6)
-            << target.mcpu << "\n"
+            << target.cpu().mcpu << "\n"
             << steps;
   for (const std::string& steps : {std::string(kGroupsSteps), unrolled})
     EXPECT_EQ(count(code(kGroups, steps.c_str(), "skylake-avx512"), "vgather"), 0) << steps;
@@ -106,7 +106,7 @@ return y
   const Result<LoopTree> tree = replay(*parse_dag(text), *parse_steps(steps));
   ASSERT_TRUE(tree.ok()) << tree.error().message;
   for (const Target& target : runnable_targets())
-    EXPECT_EQ(*error_of(*parse_dag(text), lowered(text, steps, target), target, 7), 0) << target.mcpu;
+    EXPECT_EQ(*error_of(*parse_dag(text), lowered(text, steps, target), target, 7), 0) << target.cpu().mcpu;
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ void check(std::uint64_t seed) {
       const Tensor &have = got.value()[k], &want = wanted[static_cast<std::size_t>(lowered->arguments[k].index)];
       for (std::int64_t i = 0; i < have.size(); ++i) {
         const bool same = is_float(have.dtype()) ? have.get(i) == want.get(i) : have.integer(i) == want.integer(i);
-        ASSERT_TRUE(same) << "seed " << seed << ", " << target.mcpu << ", output " << lowered->arguments[k].index
+        ASSERT_TRUE(same) << "seed " << seed << ", " << target.cpu().mcpu << ", output " << lowered->arguments[k].index
                           << " element " << i << ": " << have.get(i) << ", expected " << want.get(i) << "\n"
                           << to_text(random.dag()) << to_text(steps);
       }
@@ -231,7 +231,8 @@ TEST(Casts, OfWhatDoesNotFitGiveTheNearestThatDoes) {
       for (std::size_t k = 0; k < wanted.size(); ++k)
         for (std::int64_t i = 0; i < n; ++i)
           EXPECT_EQ(got[k + 1].integer(i), wanted[k].integer(i))
-              << name_of(from) << " " << input.get(i) << " to " << name_of(wanted[k].dtype()) << ", " << target.mcpu;
+              << name_of(from) << " " << input.get(i) << " to " << name_of(wanted[k].dtype()) << ", "
+              << target.cpu().mcpu;
     }
   }
 }

@@ -122,7 +122,7 @@ Tile tile_of(const LoopTree& tree, const Target& target) {
     if (kind == LoopKind::unrolled && is_reduce(tree, id)) tile.unrolled_steps = true;
     if (kind == LoopKind::unrolled && !is_reduce(tree, id)) tile.accumulators *= extent_of(tree, id);
     if (kind == LoopKind::vectorized)
-      tile.accumulators *= (extent_of(tree, id) + target.lanes(4) - 1) / target.lanes(4);
+      tile.accumulators *= (extent_of(tree, id) + target.cpu().lanes(4) - 1) / target.cpu().lanes(4);
   }
   return tile;
 }
@@ -142,7 +142,7 @@ int check_kind(const Kind& kind, const Target& target, const std::function<bool(
     const LoopTree tree = *replay(*dag, *steps);
     if (!expected(tile_of(tree, target))) continue;
     EXPECT_EQ(spills(machine_code(tree, target)), "")
-        << kind.name << " for " << target.mcpu << ", " << to_json(candidate);
+        << kind.name << " for " << target.cpu().mcpu << ", " << to_json(candidate);
     ++checked;
   }
   return checked;

@@ -69,9 +69,9 @@ class Coster {
     c.runs = nest.runs();
     share(nest, c);
     block(nest, c);
-    const std::array<double, 3> capacity = {static_cast<double>(target_.l1_bytes),
-                                            static_cast<double>(target_.l2_bytes),
-                                            static_cast<double>(target_.l3_bytes)};
+    const std::array<double, 3> capacity = {static_cast<double>(target_.cpu().l1_bytes),
+                                            static_cast<double>(target_.cpu().l2_bytes),
+                                            static_cast<double>(target_.cpu().l3_bytes)};
     for (std::size_t level = 0; level < 3; ++level) c.traffic[level] = traffic(nest, 0.75 * capacity[level]);
     c.seconds = seconds(nest, c);
     return c;
@@ -88,7 +88,7 @@ class Coster {
 
   void block(const Nest& nest, NestCost& c) const {
     const std::size_t begin = nest.block(), end = nest.loops.size();
-    const double width = target_.lanes(4);
+    const double width = target_.cpu().lanes(4);
     std::size_t vector = end;
     for (std::size_t k = begin; k < end; ++k) {
       const Nest::Loop& loop = nest.loops[k];
@@ -144,7 +144,8 @@ class Coster {
     const double compute = statements * (operations / kMultiplyAdds + nest.calls * kCallCycles);
     const double latency = has_reduction(nest) && c.accumulators > 0 ? 4 * c.unrolled * c.vectors / c.accumulators : 0;
     double spill = 0;
-    if (c.accumulators + 2 > target_.vector_registers) spill = c.accumulators + 2 - target_.vector_registers;
+    if (c.accumulators + 2 > target_.cpu().vector_registers)
+      spill = c.accumulators + 2 - target_.cpu().vector_registers;
     const double issue =
         std::max({compute, c.loads / kLoads + spill, c.stores / kStores + spill, latency}) + kLoopCycles;
     double cycles = blocks * issue / c.workers;
@@ -199,7 +200,7 @@ void add_nest(Row& row, const NestCost* cost, const Target& target) {
   row.add("lanes wasted", static_cast<float>(c.waste));
   row.add("unrolled", log2p(c.unrolled));
   row.add("accumulators", static_cast<float>(c.accumulators));
-  row.add("registers left", static_cast<float>(target.vector_registers - c.accumulators));
+  row.add("registers left", static_cast<float>(target.cpu().vector_registers - c.accumulators));
   row.add("loads a statement", static_cast<float>(c.loads / std::max(1.0, c.unrolled * c.vectors)));
   row.add("stores a statement", static_cast<float>(c.stores / std::max(1.0, c.unrolled * c.vectors)));
   row.add("steps in registers", log2p(c.reduced));

@@ -298,10 +298,8 @@ Expr expand_rounding(MathFn fn, const Expr& x, LetScope& scope) {
 
 class Pass {
  public:
-  Pass(Program& program, const Target& target)
-      : program_(program),
-        has_round_(target.vector_bytes >= 32),  // AVX has them; the baseline is asked no further
-        has_fma_(target.fma) {}
+  Pass(Program& program, MathSupport support)
+      : program_(program), has_round_(support.round), has_fma_(support.multiply_add) {}
 
   Stmt stmt(const Stmt& s) {
     return rewrite(s, [&](const Stmt& inner) { return statement(inner); }, {});
@@ -422,9 +420,9 @@ class Pass {
 
 }  // namespace
 
-Program expand_math(const Program& program, const Target& target) {
+Program expand_math(const Program& program, MathSupport support) {
   Program out = program;
-  out.body = Pass(out, target).stmt(program.body);
+  out.body = Pass(out, support).stmt(program.body);
   return out;
 }
 

@@ -1,9 +1,14 @@
 #pragma once
 
 #include "program/program.h"
-#include "target/target.h"
 
 namespace whet {
+
+/// Functions that a processor computes by one instruction.
+struct MathSupport {
+  bool round = false;         ///< floor, ceil and round
+  bool multiply_add = false;  ///< x*y + z, rounded once
+};
 
 /// Rewrites calls of functions that no processor has an instruction for as polynomials of plain expressions, for any
 /// number of lanes; intermediate values become lets around the statement.
@@ -14,6 +19,6 @@ namespace whet {
 ///            the right sign. Results below 2^-126 may be zero. sin and cos: for |x| <= 2^20; beyond, the absolute
 ///            error grows as |x| * 2^-50, and |x| >= 2^30 gives NaN.
 /// Runs after vectorization and unrolling as well as before; last is cheapest.
-Program expand_math(const Program&, const Target&);
+Program expand_math(const Program&, MathSupport);
 
 }  // namespace whet

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/rng.h"
+#include "lower/cpu/passes.h"
 #include "program/interpret.h"
 
 namespace whet {
@@ -34,13 +35,13 @@ Program apply(MathFn fn, std::int64_t n, DType dtype = DType::f32) {
   return p;
 }
 
-Target with_vectors(int bytes) {
-  Target target;
-  target.vector_bytes = bytes;
-  return target;
+MathSupport with_vectors(int bytes) {
+  CpuTarget cpu;
+  cpu.vector_bytes = bytes;
+  return math_support(cpu);
 }
 
-std::vector<float> run(MathFn fn, std::vector<std::vector<float>> inputs, const Target& target = Target{}) {
+std::vector<float> run(MathFn fn, std::vector<std::vector<float>> inputs, MathSupport support = {}) {
   const std::size_t wanted = inputs[0].size();
   const auto n = static_cast<std::int64_t>((wanted + 7) / 8 * 8);
   std::vector<Tensor> arguments;
@@ -49,7 +50,7 @@ std::vector<float> run(MathFn fn, std::vector<std::vector<float>> inputs, const 
     arguments.push_back(Tensor::of(DType::f32, {n}, input));
   }
   arguments.emplace_back(DType::f32, Shape{n});
-  const Status status = interpret(expand_math(apply(fn, n), target), arguments);
+  const Status status = interpret(expand_math(apply(fn, n), support), arguments);
   EXPECT_TRUE(status.ok()) << status.error().message;
   const auto result = arguments.back().as<float>();
   return {result.begin(), result.begin() + static_cast<std::ptrdiff_t>(wanted)};
@@ -179,9 +180,9 @@ TEST(ExpandMath, RoundsWithoutAnInstruction) {
   Rng rng(3);
   for (int i = 0; i < 2000; ++i) x.push_back(static_cast<float>(rng.uniform(-100, 100)));
   for (int bytes : {16, 32}) {
-    const Target target = with_vectors(bytes);
-    const std::vector<float> floors = run(MathFn::floor, {x}, target), ceils = run(MathFn::ceil, {x}, target),
-                             rounds = run(MathFn::round, {x}, target);
+    const MathSupport support = with_vectors(bytes);
+    const std::vector<float> floors = run(MathFn::floor, {x}, support), ceils = run(MathFn::ceil, {x}, support),
+                             rounds = run(MathFn::round, {x}, support);
     for (std::size_t i = 0; i < x.size(); ++i) {
       EXPECT_EQ(ulps(floors[i], std::floor(x[i])), 0) << x[i];
       EXPECT_EQ(ulps(ceils[i], std::ceil(x[i])), 0) << x[i];
@@ -233,13 +234,13 @@ bool holds(const Program& p, MathFn fn) {
 }
 
 TEST(ExpandMath, LeavesWhatTheTargetHas) {
-  EXPECT_TRUE(holds(expand_math(apply(MathFn::sqrt, 8), Target{}), MathFn::sqrt));
+  EXPECT_TRUE(holds(expand_math(apply(MathFn::sqrt, 8), MathSupport{}), MathFn::sqrt));
   EXPECT_TRUE(holds(expand_math(apply(MathFn::floor, 8), with_vectors(32)), MathFn::floor));
   EXPECT_FALSE(holds(expand_math(apply(MathFn::floor, 8), with_vectors(16)), MathFn::floor));
   for (MathFn fn : {MathFn::exp, MathFn::log, MathFn::rsqrt, MathFn::tanh, MathFn::erf, MathFn::sigmoid, MathFn::sin,
                     MathFn::cos, MathFn::pow})
     for (DType dtype : {DType::f32, DType::f16, DType::f64})
-      EXPECT_FALSE(holds(expand_math(apply(fn, 8, dtype), Target{}), fn));
+      EXPECT_FALSE(holds(expand_math(apply(fn, 8, dtype), MathSupport{}), fn));
 }
 
 TEST(ExpandMath, ComputesWhatStandsTwiceOnce) {
@@ -250,7 +251,7 @@ TEST(ExpandMath, ComputesWhatStandsTwiceOnce) {
     Program q = p;
     q.body = make_stmt(Loop{loop.index, "i", loop.min, loop.extent, LoopKind::serial,
                             make_stmt(Store{store.buffer, store.index, value, Expr()})});
-    return to_text(expand_math(q, Target{}));
+    return to_text(expand_math(q, MathSupport{}));
   };
   const std::size_t once = with(store.value).size();
   EXPECT_LT(with(store.value * store.value + store.value).size(), once + 100);
@@ -265,7 +266,7 @@ TEST(ExpandMath, ReadsNothingThatASelectForbids) {
   p.body = make_stmt(Loop{loop.index, "i", loop.min, loop.extent, LoopKind::serial,
                           make_stmt(Store{store.buffer, store.index, value, Expr()})});
   std::vector<Tensor> arguments = {Tensor(DType::f32, {8}), Tensor(DType::f32, {8})};
-  const Status status = interpret(expand_math(p, Target{}), arguments);
+  const Status status = interpret(expand_math(p, MathSupport{}), arguments);
   ASSERT_TRUE(status.ok()) << status.error().message;
   EXPECT_EQ(arguments[1].get(7), 1);
 }
@@ -277,7 +278,7 @@ double worst_double(MathFn fn, const std::vector<double>& x, const std::vector<d
   std::vector<Tensor> arguments = {Tensor::of(DType::f64, {n}, x)};
   if (fn == MathFn::pow) arguments.push_back(Tensor::of(DType::f64, {n}, y));
   arguments.emplace_back(DType::f64, Shape{n});
-  const Status status = interpret(expand_math(apply(fn, n, DType::f64), Target{}), arguments);
+  const Status status = interpret(expand_math(apply(fn, n, DType::f64), MathSupport{}), arguments);
   EXPECT_TRUE(status.ok()) << status.error().message;
   double worst = 0;
   for (std::int64_t i = 0; i < n; ++i) {

@@ -586,7 +586,7 @@ class GuardResolver {
 
 }  // namespace
 
-Result<Program> resolve_guards(Program program, const Target&) {
+Result<Program> resolve_guards(Program program) {
   program.body = GuardResolver(program).visit(program.body);
   if (!program.body.defined()) return Error{program.name + ": computes nothing: every guard is always false"};
   return rename_apart(std::move(program));

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "lower/lower.h"
+#include "base/result.h"
+#include "program/program.h"
 
 namespace whet {
 
@@ -10,7 +11,7 @@ namespace whet {
 /// guards (but not for a guard that will stand around several stores of a tile, tested once a tile), moves what is left
 /// outwards. Needs:  guards as Ifs; loops with constant extents but where an earlier run narrowed them. Leaves: the same
 /// values computed; copies of loop bodies within kMaxEdgeStores; each variable bound once.
-Result<Program> resolve_guards(Program, const Target&);
+Result<Program> resolve_guards(Program);
 
 /// How many stores (unrolled ones counted singly, a vector loop as its vectors) the copies of a kernel's bodies may
 /// add.

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "lower/passes.h"
 #include "program/program.h"
 #include "schedule/loop_tree.h"
 #include "target/target.h"
@@ -29,19 +29,12 @@ struct Lowered {
   ComputeDag prologue;
 };
 
-/// One pass: Program -> Program, with the contract that its own header states.
-struct LoweringPass {
-  std::string_view name;
-  Result<Program> (*run)(Program, const Target&);
-};
-/// Everything between `generate` and code generation, in order.
-std::span<const LoweringPass> lowering_passes();
-
 /// LoopTree -> Program with explicit vectors and constant register indices, verified. A refusal says what cannot be
 /// lowered and why.
 ///   within  the shape of the tensor that the only output is a part of, at an offset that the caller adds to its
 ///           pointer: the strides of the output's buffer are the whole's. Empty: the output is whole itself.
-Result<Lowered> lower(const LoopTree&, const Target&, const Shape& within = {});
+///   observer  sees the program after `generate` and after each pass of the target's table
+Result<Lowered> lower(const LoopTree&, const Target&, const Shape& within = {}, const PassObserver& observer = {});
 /// The same up to and including the pass of that name ("generate" for none), for tests and `explain`.
 Result<Lowered> lower_until(const LoopTree&, const Target&, std::string_view pass);
 

@@ -75,7 +75,7 @@ struct Unroller {
 
 }  // namespace
 
-Result<Program> unroll_loops(Program program, const Target&) {
+Result<Program> unroll_loops(Program program) {
   Unroller unroller;
   program.body = unroller.visit(program.body);
   if (unroller.refused) return *unroller.refused;

@@ -13,11 +13,8 @@
 namespace whet {
 namespace {
 
-/// Vectors so wide may leave out lanes of loads and stores at no cost.
-constexpr int kMaskedVectorBytes = 64;
-
 /// Lanes for a loop: those of the narrowest native vector among what the body stores.
-int native_lanes(const Program& program, const Stmt& body, const Target& target) {
+int native_lanes(const Program& program, const Stmt& body, VectorSupport vectors) {
   std::int64_t bytes = 1;
   for_each(
       body,
@@ -26,7 +23,7 @@ int native_lanes(const Program& program, const Stmt& body, const Target& target)
           bytes = std::max(bytes, size_of(program.buffer(store->buffer).dtype));
       },
       nullptr);
-  return target.lanes(static_cast<int>(bytes));
+  return vectors.bytes / static_cast<int>(bytes);
 }
 
 Expr as_lanes(const Expr& e, int lanes) { return e->lanes == lanes ? e : broadcast(e, lanes); }
@@ -294,7 +291,7 @@ struct TailCheck {
 
 }  // namespace
 
-Result<Program> vectorize_loops(Program program, const Target& target) {
+Result<Program> vectorize_loops(Program program, VectorSupport vectors) {
   std::optional<Error> refused;
   const auto replace = [&](const Stmt& s) -> Stmt {
     const Loop* loop = std::get_if<Loop>(&s->kind);
@@ -307,11 +304,11 @@ Result<Program> vectorize_loops(Program program, const Target& target) {
     }
     std::vector<Stmt> parts;
     std::int64_t done = 0;
-    for (int lanes = native_lanes(program, loop->body, target); done < *extent; lanes /= 2) {
+    for (int lanes = native_lanes(program, loop->body, vectors); done < *extent; lanes /= 2) {
       lanes = std::max(lanes, 1);
       const std::int64_t left = *extent - done;
       const int wide = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(left)));
-      if (target.vector_bytes >= kMaskedVectorBytes && left < lanes && std::popcount(static_cast<unsigned>(left)) > 1 &&
+      if (vectors.free_masks && left < lanes && std::popcount(static_cast<unsigned>(left)) > 1 &&
           TailCheck{program, *loop, done, wide}.fits()) {
         const Expr used = ramp(int_const(0), 1, wide) < broadcast(int_const(left), wide);
         Vectorizer vectorizer{program, loop->index, int_const(*min + done), wide};

@@ -3,7 +3,7 @@
 namespace whet {
 namespace {
 
-void use_caches_of_this_machine(Target& target, int cpu) {
+void use_caches_of_this_machine(CpuTarget& target, int cpu) {
   const CacheSizes caches = read_caches(cpu);
   if (caches.l1_bytes > 0) target.l1_bytes = caches.l1_bytes;
   if (caches.l2_bytes > 0) target.l2_bytes = caches.l2_bytes;
@@ -18,30 +18,33 @@ Target detect_target() {
   const Cores cores = usable_cores();
   Target target = *parse_target("cpu -mcpu=" + llvm_name(read_processor()));
   target.threads = static_cast<int>(cores.cpus.size());
-  target.cores = cores.kind;
-  use_caches_of_this_machine(target, cores.cpus.front());
+  target.cpu().cores = cores.kind;
+  use_caches_of_this_machine(target.cpu(), cores.cpus.front());
   return target;
 }
 
 Result<Target> resolve_target(const std::string& text) {
+  if (text.rfind("cpu", 0) != 0) return parse_target(text);
   const Target here = detect_target();
   const std::string native = "-mcpu=native";
   std::string explicit_text = text;
   if (const std::size_t at = text.find(native); at != std::string::npos)
-    explicit_text.replace(at, native.size(), "-mcpu=" + here.mcpu);
-  if (!has(explicit_text, "-mcpu")) explicit_text += " -mcpu=" + here.mcpu;
+    explicit_text.replace(at, native.size(), "-mcpu=" + here.cpu().mcpu);
+  if (!has(explicit_text, "-mcpu")) explicit_text += " -mcpu=" + here.cpu().mcpu;
   WHET_TRY(Target target, parse_target(explicit_text));
   if (!has(text, "-threads")) target.threads = here.threads;
-  if (target.mcpu == here.mcpu) use_caches_of_this_machine(target, usable_cores().cpus.front());
+  if (target.cpu().mcpu == here.cpu().mcpu) use_caches_of_this_machine(target.cpu(), usable_cores().cpus.front());
   return target;
 }
 
 Status can_run(const Target& target) {
+  if (!target.is_cpu()) return ok_status();
+  const CpuTarget& cpu = target.cpu();
   const std::uint32_t features = read_processor().features;
   const std::string sentence = "this machine cannot run code for \"" + to_string(target) + "\": it has no ";
-  if (target.vector_bytes >= 64 && !(features & Processor::avx512f)) return Error{sentence + "AVX-512"};
-  if (target.vector_bytes >= 32 && !(features & Processor::avx)) return Error{sentence + "AVX"};
-  if (target.fma && !(features & Processor::fma)) return Error{sentence + "FMA"};
+  if (cpu.vector_bytes >= 64 && !(features & Processor::avx512f)) return Error{sentence + "AVX-512"};
+  if (cpu.vector_bytes >= 32 && !(features & Processor::avx)) return Error{sentence + "AVX"};
+  if (cpu.fma && !(features & Processor::fma)) return Error{sentence + "FMA"};
   return ok_status();
 }
 

@@ -153,7 +153,7 @@ TEST(ThisMachine, IsATargetThatItCanRun) {
   EXPECT_TRUE(can_run(here).ok());
   EXPECT_GE(here.threads, 1);
   EXPECT_EQ(*resolve_target("cpu -mcpu=native"), here);
-  EXPECT_EQ(resolve_target("cpu -mcpu=haswell -threads=1")->vector_bytes, 32);
+  EXPECT_EQ(resolve_target("cpu -mcpu=haswell -threads=1")->cpu().vector_bytes, 32);
   EXPECT_FALSE(resolve_target("cpu -mcpu=nothing").ok());
 }
 TEST(ThisMachine, GivesTheCallerItsMaskBackAfterAPin) {

@@ -104,9 +104,9 @@ struct Bursts {
 
 Bursts bursts_of(const Target& target) {
 #if defined(__x86_64__)
-  const double flops = (target.fma ? 2.0 : 1.0) * kChains * target.lanes(4);
-  if (target.vector_bytes >= 64) return {burst_avx512, flops, read_avx512};
-  if (target.vector_bytes >= 32) return {target.fma ? burst_fma : burst_avx, flops, read_avx};
+  const double flops = (target.cpu().fma ? 2.0 : 1.0) * kChains * target.cpu().lanes(4);
+  if (target.cpu().vector_bytes >= 64) return {burst_avx512, flops, read_avx512};
+  if (target.cpu().vector_bytes >= 32) return {target.cpu().fma ? burst_fma : burst_avx, flops, read_avx};
   return {burst_sse, flops, read_sse};
 #else
   (void)target;
@@ -212,9 +212,9 @@ std::vector<Bandwidth> measure_bandwidth(const Target& target, const std::vector
   if (!read) return {};
   const std::int64_t sharers = static_cast<std::int64_t>(cpus.size());
   constexpr std::int64_t kFlushed = 32 << 20;
-  const std::int64_t l3 = std::min(target.l3_bytes / 2 / sharers, 8 * target.l2_bytes);
-  return {bandwidth_at("L1", target.l1_bytes / 2, From::cache, read, cpus),
-          bandwidth_at("L2", target.l2_bytes / 2, From::cache, read, cpus),
+  const std::int64_t l3 = std::min(target.cpu().l3_bytes / 2 / sharers, 8 * target.cpu().l2_bytes);
+  return {bandwidth_at("L1", target.cpu().l1_bytes / 2, From::cache, read, cpus),
+          bandwidth_at("L2", target.cpu().l2_bytes / 2, From::cache, read, cpus),
           bandwidth_at("L3", l3, From::cache, read, cpus), bandwidth_at("memory", kFlushed, From::memory, read, cpus)};
 }
 

@@ -1,7 +1,6 @@
 #include "records/records.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -12,49 +11,32 @@
 namespace whet {
 namespace {
 
-bool same_isa(const Target& a, const Target& b) {
-  return a.kind == b.kind && a.mcpu == b.mcpu &&
-         std::multiset<std::string>(a.mattr.begin(), a.mattr.end()) ==
-             std::multiset<std::string>(b.mattr.begin(), b.mattr.end());
-}
-
 int cache_rank(const std::string& cache) { return cache == "network" ? 0 : cache == "warm" ? 1 : 2; }
 
 /// How far a record's target is from the one wanted, and which of two usable records goes first: smaller is better.
-using Rank = std::tuple<bool, bool, double, int, int, int, double, bool>;
+using Rank = std::tuple<TargetDistance, int, int, int, double, bool>;
 
 int within_rank(const Shape& has, const Shape& want) { return has == want ? 0 : has.empty() ? 1 : 2; }
 
-Rank rank(const Record& r, const Target& has, const Target& want, const Shape& within) {
-  const double threads = std::fabs(std::log(static_cast<double>(std::max(1, has.threads)) / std::max(1, want.threads)));
-  return {!same_isa(has, want),          has.cores != want.cores, threads,        -r.codegen, cache_rank(r.cache),
-          within_rank(r.within, within), r.ranked_seconds(),      r.ranks_as == 0};
+Rank rank(const Record& r, const TargetDistance& distance, const Shape& within) {
+  return {distance,           -r.codegen, cache_rank(r.cache), within_rank(r.within, within),
+          r.ranked_seconds(), r.ranks_as == 0};
 }
 
 /// What a measured time belongs to.
 using FigureKey = std::tuple<std::string_view, std::string_view, std::string_view, int, Shape>;
 FigureKey figure_key(const Record& r) { return {r.steps, r.target, r.cache, r.codegen, r.within}; }
 
-std::string isa_text(const Target& t) {
-  std::string text = t.mcpu;
-  for (const auto& feature : t.mattr) text += " " + feature;
-  return text;
-}
-const char* cores_text(CoreKind kind) { return kind == CoreKind::big ? "big" : "little"; }
-
 std::string place_text(const Shape& within) { return within.empty() ? "a whole" : "a part of " + to_string(within); }
 
 std::string difference(const Record& r, const Target& has, const Target& want, const Shape& within) {
-  std::string text;
-  const auto say = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (!same_isa(has, want)) say("measured on " + isa_text(has) + ", not " + isa_text(want));
-  if (has.cores != want.cores)
-    say("measured on " + std::string(cores_text(has.cores)) + " cores, not " + cores_text(want.cores));
-  if (has.threads != want.threads)
-    say("tuned for " + std::to_string(has.threads) + " threads, not " + std::to_string(want.threads));
+  std::vector<std::string> found = target_differences(has, want);
   const int now = codegen_version(code_format(want));
-  if (r.codegen != now) say("timed with code generator " + std::to_string(r.codegen) + ", now " + std::to_string(now));
-  if (r.within != within) say("timed as " + place_text(r.within) + ", not as " + place_text(within));
+  if (r.codegen != now)
+    found.push_back("timed with code generator " + std::to_string(r.codegen) + ", now " + std::to_string(now));
+  if (r.within != within) found.push_back("timed as " + place_text(r.within) + ", not as " + place_text(within));
+  std::string text;
+  for (const std::string& part : found) text += (text.empty() ? "" : ", ") + part;
   return text;
 }
 
@@ -105,7 +87,7 @@ std::vector<const Record*> Records::ranking(std::string_view key, const Shape& w
   std::vector<const Record*> list = usable(key, within);
   std::erase_if(list, [text = to_string(target)](const Record* r) { return r->target != text; });
   std::stable_sort(list.begin(), list.end(), [&](const Record* a, const Record* b) {
-    return rank(*a, target, target, within) < rank(*b, target, target, within);
+    return rank(*a, TargetDistance{}, within) < rank(*b, TargetDistance{}, within);
   });
   return list;
 }
@@ -114,17 +96,17 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Shape& wit
                                           const std::function<bool(const Record&)>& accepted) const {
   const Record* best = nullptr;
   const Target* best_target = nullptr;
+  TargetDistance best_distance;
   for (const Record* r : usable(key, within)) {
     if (accepted && !accepted(*r)) continue;
     const std::optional<Target>& has = targets_.at(r->target);
-    if (!has || has->kind != target.kind || has->vector_bytes != target.vector_bytes) continue;
-    if (!best || rank(*r, *has, target, within) < rank(*best, *best_target, target, within))
-      best = r, best_target = &*has;
+    const std::optional<TargetDistance> distance = has ? target_distance(*has, target) : std::nullopt;
+    if (!distance) continue;
+    if (!best || rank(*r, *distance, within) < rank(*best, best_distance, within))
+      best = r, best_target = &*has, best_distance = *distance;
   }
   if (!best) return std::nullopt;
-  const bool exact =
-      same_isa(*best_target, target) && best_target->cores == target.cores && best_target->threads == target.threads;
-  return RecordChoice{best, exact, difference(*best, *best_target, target, within)};
+  return RecordChoice{best, best_distance.none(), difference(*best, *best_target, target, within)};
 }
 
 }  // namespace whet

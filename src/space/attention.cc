@@ -331,9 +331,9 @@ Tiling tiling_of(std::int64_t rows, std::int64_t columns, const Target& target) 
   return {.oc = columns,
           .oh = 1,
           .ow = rows,
-          .lanes = target.lanes(4),
-          .registers = target.vector_registers,
-          .cache_ways = target.l1_bytes / 4096};
+          .lanes = target.cpu().lanes(4),
+          .registers = target.cpu().vector_registers,
+          .cache_ways = target.cpu().l1_bytes / 4096};
 }
 
 std::vector<std::int64_t> block_options(std::int64_t rows) {
@@ -358,11 +358,11 @@ Cut tiles_of(const Attention& a, std::int64_t rows, const Target& target) {
       static_cast<double>(a.depth) * scores.cost(cut.scores) + static_cast<double>(a.keys_count) * mix.cost(cut.mix);
   // Scores, exponentials and weights of a block are written and read in turn.
   const double bytes = 12.0 * static_cast<double>(rows * a.keys_count);
-  const double crowded = bytes > 0.75 * static_cast<double>(target.l1_bytes) ? 1.05 : 1;
-  const double far = bytes > 0.5 * static_cast<double>(target.l2_bytes) ? 1.3 : 1;
+  const double crowded = bytes > 0.75 * static_cast<double>(target.cpu().l1_bytes) ? 1.05 : 1;
+  const double far = bytes > 0.5 * static_cast<double>(target.cpu().l2_bytes) ? 1.3 : 1;
   // Keys and values that the first cache does not keep come from the second for each block, two vectors in three cycles.
   const double operands = 4.0 * static_cast<double>(a.keys_count * (a.depth + a.width));
-  const double again = operands > 0.5 * static_cast<double>(target.l1_bytes) ? 3 * operands / 64 : 0;
+  const double again = operands > 0.5 * static_cast<double>(target.cpu().l1_bytes) ? 3 * operands / 64 : 0;
   cut.cost = (once * crowded * far + again) * static_cast<double>(ceil_div(a.rows, rows));
   return cut;
 }
@@ -393,7 +393,7 @@ std::vector<Constraint> constraints(const Problem& p) {
   };
   fits(p.scores, "row1", "keys", "queries");
   fits(p.mix, "row2", "width", "queries");
-  const std::int64_t keys = p.attention.keys_count, cache = p.target.l2_bytes;
+  const std::int64_t keys = p.attention.keys_count, cache = p.target.cpu().l2_bytes;
   list.push_back({{"rows"}, [=](const Choices& c) -> std::optional<std::string> {
                     if (8 * c.at("rows").front() * keys <= cache) return std::nullopt;
                     return "a block's scores overflow a core's cache";
@@ -408,8 +408,8 @@ std::optional<Sketch> attention_sketch(const ComputeDag& dag, const Target& targ
   if (!found) return std::nullopt;
   const Attention& a = *found;
   const Cut cut = best_cut(a, target);
-  const auto p = std::make_shared<const Problem>(
-      Problem{a, tiling_of(a.rows, a.keys_count, target), tiling_of(a.rows, a.width, target), target.lanes(4), target});
+  const auto p = std::make_shared<const Problem>(Problem{
+      a, tiling_of(a.rows, a.keys_count, target), tiling_of(a.rows, a.width, target), target.cpu().lanes(4), target});
   Sketch sketch;
   sketch.name = "attention";
   sketch.decisions = {

@@ -141,7 +141,7 @@ void turn(Scheduler& s, OpId op, std::size_t across, std::int64_t n, const Eleme
   for (std::size_t k = 0; k < loops.size(); ++k)
     if (k != across && k != last) outer.push_back(loops[k]);
   const Op& result = s.tree().dag.op(op);
-  const bool large = num_elements(result.shape) * size_of(result.dtype) > plan.target.l2_bytes;
+  const bool large = num_elements(result.shape) * size_of(result.dtype) > plan.target.cpu().l2_bytes;
   if (large && result.shape[last] > n * kTilesInAPiece) {
     const Scheduler::Pair piece = s.split(stored.outer, kTilesInAPiece, Tail::guard);
     outer.insert(outer.end(), {piece.outer, read.outer, piece.inner});
@@ -213,8 +213,8 @@ void element_nest(Scheduler& s, OpId op, const ElementPlan& plan) {
   const std::vector<LoopId> loops = s.loops(op);
   if (loops.empty()) return;
   const Element element = s.tree().dag.op(op).element();
-  const std::int64_t lanes =
-      std::max(plan.target.lanes(static_cast<int>(std::max<std::int64_t>(size_of(s.tree().dag.op(op).dtype), 1))), 1);
+  const std::int64_t lanes = std::max(
+      plan.target.cpu().lanes(static_cast<int>(std::max<std::int64_t>(size_of(s.tree().dag.op(op).dtype), 1))), 1);
   const std::size_t last = last_axis(element.axes);
   std::size_t near = last;  // the axis before the last with more than one element
   while (near > 0 && (near == last || element.axes[near].extent == 1)) --near;

@@ -27,7 +27,7 @@ struct Plan {
   const Target* target = nullptr;
 
   std::int64_t lanes(const ComputeDag& dag, OpId op) const {
-    return std::max(target->lanes(static_cast<int>(std::max<std::int64_t>(size_of(dag.op(op).dtype), 1))), 1);
+    return std::max(target->cpu().lanes(static_cast<int>(std::max<std::int64_t>(size_of(dag.op(op).dtype), 1))), 1);
   }
 };
 

@@ -108,13 +108,13 @@ std::optional<Sketch> squeeze_sketch(const ComputeDag& dag, const Target& target
   sketch.name = "squeeze";
   for (std::size_t k = 0; k < phases->size(); ++k) {
     const std::int64_t channels = (*phases)[k].channels;
-    const std::vector<std::int64_t> options = widths(channels, target.lanes(4));
+    const std::vector<std::int64_t> options = widths(channels, target.cpu().lanes(4));
     sketch.decisions.push_back({kNames[k],
                                 std::string("channels in a tile of the ") + (k == 0   ? "mean"
                                                                              : k == 1 ? "first product"
                                                                                       : "second"),
                                 single(options), channels});
-    const bool whole = k == 0 && channels <= kNarrow * target.lanes(4);
+    const bool whole = k == 0 && channels <= kNarrow * target.cpu().lanes(4);
     sketch.preferred[kNames[k]] = {whole ? options.back() : best_width(options, channels, target.threads)};
   }
   sketch.build = [phases = *phases](Scheduler& s, const Choices& choices) {

@@ -75,7 +75,7 @@ enum Order : std::int64_t { pixels_then_channels = 0, rows_channels_columns = 1,
 
 /// Weights do not stay in a core's cache from one tile of pixels to the next.
 bool passes_through(double weight_bytes, const Target& target) {
-  return weight_bytes >= static_cast<double>(target.l2_bytes) / 2;
+  return weight_bytes >= static_cast<double>(target.cpu().l2_bytes) / 2;
 }
 
 /// Every worker has a block of several tiles of pixels.
@@ -90,13 +90,14 @@ std::int64_t best_order(const Problem& p, const Tile& tile, const Target& target
     // The rows that neighbouring taps share stay in the first level while one tile's column of channels passes. Workers
     // that share channels out make the kernels before and after move half of all lines from core to core, which pays
     // for small images alone; and a few tiles share the lines of a pixel too closely.
-    const bool small = p.extent(p.y) * p.extent(p.x) <= 64 && p.weight_bytes > static_cast<double>(target.l1_bytes) / 2;
+    const bool small =
+        p.extent(p.y) * p.extent(p.x) <= 64 && p.weight_bytes > static_cast<double>(target.cpu().l1_bytes) / 2;
     return small || (p.threads == 1 && channel_tiles > 4) ? channels_then_pixels : pixels_then_channels;
   }
   const bool many = channel_tiles >= 2 * p.threads;
   if (!p.list && passes_through(p.weight_bytes, target) && many) return channels_then_pixels;
   // Weights that stay in the first level anyway leave the result's pixels to be written whole.
-  if (p.weight_bytes <= static_cast<double>(target.l1_bytes) / 2) return pixels_then_channels;
+  if (p.weight_bytes <= static_cast<double>(target.cpu().l1_bytes) / 2) return pixels_then_channels;
   if (!p.list) return rows_channels_columns;
   // What the workers share out by pixels, as kernels before and after do, need not move from core to core; by channels,
   // each of them reads its part of the weights alone. A line that another core has written takes the longer.
@@ -173,7 +174,7 @@ bool streams_weights(const ComputeDag& dag, const Problem& p, const Target& targ
   std::int64_t bytes = 0;
   for (OpId constant : p.anatomy.constants)
     bytes += num_elements(dag.op(constant).shape) * size_of(dag.op(constant).dtype);
-  return p.in >= 0 && bytes > target.l1_bytes;
+  return p.in >= 0 && bytes > target.cpu().l1_bytes;
 }
 
 /// No tap misses more than one column at either end of a row. Each that does makes another variant of the tile there, and
@@ -223,7 +224,7 @@ std::int64_t best_block(const Problem& p, const Tile& tile, std::int64_t order) 
 std::int64_t best_group(const Problem& p, const Tile& tile, std::int64_t order, const Target& target) {
   const std::int64_t tiles = ceil_div(p.extent(p.vec), tile.oc), depth = p.tiling.taps * p.reduce_extent(p.in);
   const std::int64_t picture = p.extent(p.y) * p.extent(p.x) * p.reduce_extent(p.in) * kFloatBytes;
-  if (order != channels_then_pixels || picture < target.l2_bytes / 2) return 1;
+  if (order != channels_then_pixels || picture < target.cpu().l2_bytes / 2) return 1;
   std::int64_t best = 1;
   for (std::int64_t group : kGroups)
     if (group <= 4 && tiles % (group * p.threads) == 0 &&

@@ -110,12 +110,12 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
   p.tiling = {.oc = p.extent(p.vec),
               .oh = p.extent(p.y),
               .ow = p.extent(p.x),
-              .lanes = target.lanes(static_cast<int>(size_of(dag.op(op).dtype))),
-              .registers = target.vector_registers,
+              .lanes = target.cpu().lanes(static_cast<int>(size_of(dag.op(op).dtype))),
+              .registers = target.cpu().vector_registers,
               .group = group_size(p),
               .column_bytes = input_step(dag, p, p.x),
               .row_bytes = input_step(dag, p, p.y),
-              .cache_ways = target.l1_bytes / 4096,
+              .cache_ways = target.cpu().l1_bytes / 4096,
               .depthwise = p.in < 0};
   p.tiling.taps =
       std::accumulate(p.taps.begin(), p.taps.end(), std::int64_t{1}, [&](std::int64_t product, std::int64_t k) {
@@ -128,7 +128,7 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
     p.tiling.channel_bytes = p.tiling.taps * p.reduce_extent(p.in) * size_of(dag.op(op).dtype);
   const std::int64_t group = p.tiling.group, lanes = p.tiling.lanes;
   p.tiling.mixes_groups = group > 0 && 4 * group <= lanes && lanes % group == 0 && p.reduce_extent(p.in) == group;
-  p.tiling.weights_room = target.l2_bytes * 3 / 5;
+  p.tiling.weights_room = target.cpu().l2_bytes * 3 / 5;
   if (!vector_axis_is_contiguous(p) || p.tiling.oc_options().empty()) return std::nullopt;
   return p;
 }

@@ -28,7 +28,7 @@ struct Problem {
 std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target) {
   const std::optional<Anatomy> anatomy = find_anatomy(dag);
   if (!anatomy) return std::nullopt;
-  Problem p{.anatomy = *anatomy, .lanes = target.lanes(4), .cache_bytes = target.l2_bytes};
+  Problem p{.anatomy = *anatomy, .lanes = target.cpu().lanes(4), .cache_bytes = target.cpu().l2_bytes};
   for (const std::int64_t m : {4, 2}) {
     const Result<WinogradDag> changed = winograd(dag, anatomy->anchor, m);
     if (!changed.ok()) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target)
                                 .oh = products[3],
                                 .ow = products[4],
                                 .lanes = p.lanes,
-                                .registers = target.vector_registers}};
+                                .registers = target.cpu().vector_registers}};
   }
   // Fewer channels than vectors leave nothing to multiply.
   if (p.in_channels < p.lanes || p.variants[4].tiling.oc < p.lanes) return std::nullopt;
@@ -321,7 +321,7 @@ std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& targe
                       {"oh", {tile.oh}}, {"ow", {tile.ow}}, {"ic", {unroll.back()}}};
   // F(4 x 4) has 36 weights for each of the convolution's 9.
   const std::int64_t weights = 36 * p.in_channels * p.variants.at(4).tiling.oc * size_of(DType::f32);
-  if (4 * weights > 3 * target.l2_bytes) {
+  if (4 * weights > 3 * target.cpu().l2_bytes) {
     sketch.decisions.push_back(
         {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16}), 0});
     sketch.preferred["ahead"] = {16};

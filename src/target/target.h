@@ -1,50 +1,79 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "base/check.h"
 #include "base/result.h"
+#include "target/cpu.h"
 
 namespace whet {
 
-enum class TargetKind { cpu };
 /// More workers than any machine that runs one kernel has.
 constexpr int kMaxThreads = 1024;
-/// Which cores of a big.LITTLE machine run a kernel.
-enum class CoreKind { big, little };
 
-/// What a machine offers. Text form: `cpu -mcpu=znver5 -mattr=+avx512f,-amx-tile -threads=2 -cores=big`.
-/// The text form decides everything else: register and cache figures follow from -mcpu and -mattr (a table in
-/// target.cc), or from `machine::detect` on this machine.
+/// A machine of a kind that needs no description: its name is a row of `target_kinds()`.
+struct PlainTarget {
+  std::string kind;
+  friend bool operator==(const PlainTarget&, const PlainTarget&) = default;
+};
+
+/// The machine that kernels are made for. The first word of its text form names the kind, a row of `target_kinds()`;
+/// the switches behind it are that kind's. Tables of other rooms (lowering passes, templates, features, code
+/// generators, devices) have one row a kind.
 struct Target {
-  TargetKind kind = TargetKind::cpu;
-  std::string mcpu = "x86-64";     ///< LLVM's name of the processor
-  std::vector<std::string> mattr;  ///< LLVM's feature switches, "+avx512f", "-fma"
-  int threads = 1;                 ///< workers that run a kernel together
-  CoreKind cores = CoreKind::big;
+  std::variant<CpuTarget, PlainTarget> machine;
+  int threads = 1;  ///< workers that run a kernel together; 1 except on a CPU
 
-  // Derived from mcpu and mattr by `parse_target`; what spaces, default schedules and lowering look at.
-  int vector_bytes = 16;      ///< native vector: 16 (SSE2, NEON), 32 (AVX2), 64 (AVX-512)
-  int vector_registers = 16;  ///< 16, or 32 with AVX-512 and AArch64
-  bool fma = false;
-  std::int64_t l1_bytes = 32 << 10;  ///< data, per core
-  std::int64_t l2_bytes = 1 << 20;   ///< per core
-  std::int64_t l3_bytes = 16 << 20;  ///< shared
-
-  int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
+  /// "cpu", ...
+  std::string_view kind() const;
+  bool is_cpu() const { return std::holds_alternative<CpuTarget>(machine); }
+  /// Needs: `is_cpu()`.
+  const CpuTarget& cpu() const {
+    WHET_CHECK(is_cpu(), "the target is no CPU");
+    return *std::get_if<CpuTarget>(&machine);
+  }
+  CpuTarget& cpu() {
+    WHET_CHECK(is_cpu(), "the target is no CPU");
+    return *std::get_if<CpuTarget>(&machine);
+  }
   friend bool operator==(const Target&, const Target&) = default;
 };
 
-/// The text form; parses back to an equal target except for cache sizes detected on a machine.
-/// The default kind of cores is left out.
+/// The text form. It parses back to an equal target, except for cache sizes that were detected on a machine. The default
+/// kind of cores is left out.
 std::string to_string(const Target&);
 
 /// Parses the text form. Errors name the switch, what was found and the nearest right one.
 Result<Target> parse_target(std::string_view text);
 
-/// The processors that whet knows by name, for `whet target --list`.
-std::vector<std::string> known_processors();
+/// How far the target of a measurement is from the wanted one.
+struct TargetDistance {
+  /// Compared one after the other, the weightiest difference first. All 0: times of one are times of the other.
+  std::array<double, 3> differences = {};
+  bool none() const { return differences == std::array<double, 3>{}; }
+  friend auto operator<=>(const TargetDistance&, const TargetDistance&) = default;
+};
+/// Nothing where schedules for `has` are of no use for `want`: other kinds, other widths of vectors.
+std::optional<TargetDistance> target_distance(const Target& has, const Target& want);
+/// The differences as clauses, the weightiest first: "measured on haswell, not znver5", "tuned for 2 threads, not 4".
+/// Needs: a distance.
+std::vector<std::string> target_differences(const Target& has, const Target& want);
+
+/// Bytes of the last cache level that all workers share, or of all their own caches where those hold more; 0: unknown.
+std::int64_t last_cache_bytes(const Target&);
+
+/// The row of a table for the target's kind, or null. Rows have a member `kind`.
+template <typename Table>
+auto row_of(const Table& table, const Target& target) -> decltype(&*table.begin()) {
+  for (const auto& row : table)
+    if (row.kind == target.kind()) return &row;
+  return nullptr;
+}
 
 }  // namespace whet

@@ -14,29 +14,29 @@ std::string error_of(std::string_view text) {
 
 TEST(ParseTarget, DerivesRegistersAndCachesFromTheProcessor) {
   const Target zen5 = *parse_target("cpu -mcpu=znver5 -threads=2");
-  EXPECT_EQ(zen5.vector_bytes, 64);
-  EXPECT_EQ(zen5.vector_registers, 32);
-  EXPECT_TRUE(zen5.fma);
-  EXPECT_EQ(zen5.l1_bytes, 48 << 10);
+  EXPECT_EQ(zen5.cpu().vector_bytes, 64);
+  EXPECT_EQ(zen5.cpu().vector_registers, 32);
+  EXPECT_TRUE(zen5.cpu().fma);
+  EXPECT_EQ(zen5.cpu().l1_bytes, 48 << 10);
   const Target haswell = *parse_target("cpu -mcpu=haswell");
-  EXPECT_EQ(haswell.vector_bytes, 32);
-  EXPECT_EQ(haswell.vector_registers, 16);
-  EXPECT_TRUE(haswell.fma);
-  EXPECT_EQ(haswell.lanes(4), 8);
+  EXPECT_EQ(haswell.cpu().vector_bytes, 32);
+  EXPECT_EQ(haswell.cpu().vector_registers, 16);
+  EXPECT_TRUE(haswell.cpu().fma);
+  EXPECT_EQ(haswell.cpu().lanes(4), 8);
 }
 TEST(ParseTarget, AloneMeansTheBaselineOnOneThread) {
   const Target target = *parse_target("cpu");
   EXPECT_EQ(to_string(target), "cpu -mcpu=x86-64 -threads=1");
-  EXPECT_EQ(target.vector_bytes, 16);
-  EXPECT_FALSE(target.fma);
+  EXPECT_EQ(target.cpu().vector_bytes, 16);
+  EXPECT_FALSE(target.cpu().fma);
 }
 TEST(ParseTarget, LetsSwitchesAddAndRemoveFeatures) {
-  EXPECT_EQ(parse_target("cpu -mcpu=x86-64 -mattr=+avx2,+fma")->vector_bytes, 32);
-  EXPECT_TRUE(parse_target("cpu -mcpu=x86-64 -mattr=+avx2,+fma")->fma);
-  EXPECT_EQ(parse_target("cpu -mcpu=znver5 -mattr=-avx512f")->vector_bytes, 32);
-  EXPECT_EQ(parse_target("cpu -mcpu=znver5 -mattr=-avx512f")->vector_registers, 16);
-  EXPECT_EQ(parse_target("cpu -mcpu=znver5 -mattr=-avx2")->vector_bytes, 16);
-  EXPECT_FALSE(parse_target("cpu -mcpu=znver5 -mattr=-avx2")->fma);
+  EXPECT_EQ(parse_target("cpu -mcpu=x86-64 -mattr=+avx2,+fma")->cpu().vector_bytes, 32);
+  EXPECT_TRUE(parse_target("cpu -mcpu=x86-64 -mattr=+avx2,+fma")->cpu().fma);
+  EXPECT_EQ(parse_target("cpu -mcpu=znver5 -mattr=-avx512f")->cpu().vector_bytes, 32);
+  EXPECT_EQ(parse_target("cpu -mcpu=znver5 -mattr=-avx512f")->cpu().vector_registers, 16);
+  EXPECT_EQ(parse_target("cpu -mcpu=znver5 -mattr=-avx2")->cpu().vector_bytes, 16);
+  EXPECT_FALSE(parse_target("cpu -mcpu=znver5 -mattr=-avx2")->cpu().fma);
 }
 TEST(ParseTarget, SaysWhatWasFoundAndWhatWouldBeRight) {
   EXPECT_EQ(error_of("cpu -mcpu=znver55"),

@@ -33,8 +33,7 @@ std::int64_t network_footprint(const FusedGraph& fused, const std::vector<Task>&
 }
 
 std::int64_t laid_out(std::int64_t footprint, const Target& target) {
-  const std::int64_t cached = std::max(target.l3_bytes, target.l2_bytes * target.threads);
-  return std::min(footprint, 4 * cached);
+  return std::min(footprint, 4 * last_cache_bytes(target));
 }
 
 }  // namespace whet

@@ -260,10 +260,10 @@ TEST_F(TuneTest, AnotherModelOfTheSameStructureInTheFileHelps) {
 }
 TEST(Footprint, IsLaidOutAsFarAsCachesReach) {
   Target target;
-  target.l3_bytes = 40 << 20;
+  target.cpu().l3_bytes = 40 << 20;
   EXPECT_EQ(laid_out(30 << 20, target), 30 << 20);
   EXPECT_EQ(laid_out(500 << 20, target), 160 << 20);
-  target.l3_bytes = 0, target.l2_bytes = 1 << 20, target.threads = 4;
+  target.cpu().l3_bytes = 0, target.cpu().l2_bytes = 1 << 20, target.threads = 4;
   EXPECT_EQ(laid_out(500 << 20, target), 16 << 20) << "a board without a third level";
 }
 TEST(ShapeDistance, IsZeroForTheSameShapeAndGrowsWithRatios) {

@@ -88,7 +88,7 @@ struct Analysis::Walk {
 
   std::int64_t vectors(const ExprNode& node) const {
     const std::int64_t bytes = node.lanes * std::max<std::int64_t>(size_of(node.dtype), 1);
-    return node.lanes == 1 ? 1 : (bytes + target.vector_bytes - 1) / target.vector_bytes;
+    return node.lanes == 1 ? 1 : (bytes + target.cpu().vector_bytes - 1) / target.cpu().vector_bytes;
   }
 
   /// Interns an expression; counts and checks what it holds.

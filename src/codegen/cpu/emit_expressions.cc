@@ -80,7 +80,7 @@ Emitter::Value* Emitter::hoist_fixed(ExprRef ref, const ExprInfo& info) {
     if (const auto found = levels_[d]->hoisted.find(ref); found != levels_[d]->hoisted.end()) return found->second;
   if (outermost == nullptr) return nullptr;
   const bool wide = info.expr->lanes > 1;
-  if (wide && outermost->hoisted_vectors >= target_.vector_registers / 2) return nullptr;
+  if (wide && outermost->hoisted_vectors >= target_.cpu().vector_registers / 2) return nullptr;
   outermost->hoisted_vectors += wide;
   // While computing, the place outside the loop is the current one.
   std::vector<std::unique_ptr<Level>> inside;

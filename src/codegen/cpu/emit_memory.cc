@@ -24,7 +24,7 @@ Emitter::Value* Emitter::load(ExprRef ref, const ExprInfo& info, const Load& n) 
   const bool same_mask = mask == nullptr || (mask == own_mask && table_[info.children[1]].movable());
   const bool reusable = same_mask && index.movable();
   // A value that was loaded long ago would be kept in a register that accumulators need: it is loaded again.
-  const std::int64_t reach = target_.vector_registers / 4;
+  const std::int64_t reach = target_.cpu().vector_registers / 4;
   copy_ = 0;
   for (auto level = levels_.rbegin(); reusable && level != levels_.rend(); ++level) {
     const auto found = (*level)->loads.find(ref);
@@ -173,7 +173,7 @@ Emitter::Value* Emitter::load_permuted(BufferId buffer, ExprRef index, int lanes
 /// One instruction puts any lanes of two vectors anywhere, and masked stores are cheap: elements a few apart are better
 /// moved by whole vectors.
 bool Emitter::permutes(BufferId buffer, std::int64_t stride, int lanes) const {
-  return target_.vector_bytes >= 64 && element_bytes(buffer) >= 4 && lanes >= 4 && stride >= 2 && stride <= 4;
+  return target_.cpu().vector_bytes >= 64 && element_bytes(buffer) >= 4 && lanes >= 4 && stride >= 2 && stride <= 4;
 }
 
 /// Elements 0, s, 2s, ... by s loads that together end with the last of them.
@@ -375,7 +375,7 @@ Emitter::Value* Emitter::base_pointer(BufferId id) {
     base = load(buffers, static_cast<std::size_t>(buffer.argument) * sizeof(void*));
   } else {
     base = load(args_, buffer.scope == Scope::local ? offsetof(whet_kernel_args, worker_workspace)
-                                                     : offsetof(whet_kernel_args, workspace));
+                                                    : offsetof(whet_kernel_args, workspace));
     base = b_.CreatePtrAdd(base, i64(workspace_offset_[id.index()]));
   }
   return function.pointers[key] = base;

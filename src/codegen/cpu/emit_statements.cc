@@ -42,7 +42,7 @@ Emitter::Emitter(const Program& program, Analysis& analysis, const Backend& back
       context_(module.getContext()),
       module_(module),
       b_(context_),
-      processor_(backend.target().mcpu),
+      processor_(backend.target().cpu().mcpu),
       feature_string_(backend.feature_string()),
       workspace_offset_(program.buffers.size(), 0),
       slots_(analysis.slots().size(), nullptr),
@@ -81,7 +81,7 @@ void Emitter::begin_function(const std::string& symbol) {
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   function_->addFnAttr("target-cpu", processor_);
   function_->addFnAttr("target-features", feature_string_);
-  function_->addFnAttr("prefer-vector-width", std::to_string(std::max(128, target_.vector_bytes * 8)));
+  function_->addFnAttr("prefer-vector-width", std::to_string(std::max(128, target_.cpu().vector_bytes * 8)));
   function_->addFnAttr("min-legal-vector-width", "512");
   function_->addFnAttr("frame-pointer", "none");
   args_ = function_->getArg(0);

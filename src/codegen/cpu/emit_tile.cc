@@ -92,7 +92,7 @@ void Emitter::dot4(const IntrinsicTile& tile) {
       splat(mark(b_.CreateAlignedLoad(b_.getInt32Ty(), address(x.buffer, x.base), bytes), x.buffer), kSums);
   Value* weights = mark(b_.CreateAlignedLoad(words, address(w.buffer, w.base), bytes), w.buffer);
   Value* sum = load_row(y, 0, kSums);
-  if (features_.dot_products && target_.vector_bytes >= 64) {
+  if (features_.dot_products && target_.cpu().vector_bytes >= 64) {
     sum = b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {}, {sum, factors, weights});
   } else {
     auto count = [&](int bits) { return llvm::ConstantInt::get(words, static_cast<std::uint64_t>(bits)); };

@@ -72,9 +72,9 @@ std::string join(const std::vector<std::string>& list) {
 
 Status check_names(const llvm::Target& llvm_target, const Target& target) {
   std::unique_ptr<llvm::MCSubtargetInfo> plain(llvm_target.createMCSubtargetInfo(kTriple, "", ""));
-  if (!plain->isCPUStringValid(target.mcpu))
-    return Error{"-mcpu=" + target.mcpu + ": LLVM knows no such x86-64 processor"};
-  for (const std::string& feature : target.mattr) {
+  if (!plain->isCPUStringValid(target.cpu().mcpu))
+    return Error{"-mcpu=" + target.cpu().mcpu + ": LLVM knows no such x86-64 processor"};
+  for (const std::string& feature : target.cpu().mattr) {
     const bool switched = feature.size() > 1 && (feature[0] == '+' || feature[0] == '-');
     bool known = false;
     for (const llvm::SubtargetFeatureKV& entry : plain->getAllProcessorFeatures())
@@ -123,12 +123,13 @@ class Backend::Pipeline : public llvm::legacy::PassManager {
 
 Backend::~Backend() = default;
 
-std::string Backend::feature_string() const { return join(target_.mattr); }
+std::string Backend::feature_string() const { return join(target_.cpu().mattr); }
 
 Result<Backend*> Backend::get(const Target& target) {
   initialize();
   thread_local std::map<std::string, std::unique_ptr<Backend>> backends;
-  const std::string key = target.mcpu + " " + join(target.mattr) + " " + std::to_string(target.vector_bytes);
+  const std::string key =
+      target.cpu().mcpu + " " + join(target.cpu().mattr) + " " + std::to_string(target.cpu().vector_bytes);
   std::unique_ptr<Backend>& slot = backends[key];
   if (slot == nullptr) {
     WHET_TRY(slot, create(target));
@@ -146,7 +147,7 @@ Result<std::unique_ptr<Backend>> Backend::create(const Target& target) {
   out->target_ = target;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  out->machine_.reset(llvm_target->createTargetMachine(kTriple, target.mcpu, out->feature_string(), options,
+  out->machine_.reset(llvm_target->createTargetMachine(kTriple, target.cpu().mcpu, out->feature_string(), options,
                                                        llvm::Reloc::PIC_, llvm::CodeModel::Small,
                                                        llvm::CodeGenOptLevel::Less));
   out->renew();

@@ -17,9 +17,10 @@ inline Target host_target(int threads = 1) {
   Target target;
   target.threads = threads;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-    target.mcpu = "skylake-avx512", target.vector_bytes = 64, target.vector_registers = 32, target.fma = true;
+    target.cpu().mcpu = "skylake-avx512", target.cpu().vector_bytes = 64, target.cpu().vector_registers = 32,
+    target.cpu().fma = true;
   } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    target.mcpu = "haswell", target.vector_bytes = 32, target.fma = true;
+    target.cpu().mcpu = "haswell", target.cpu().vector_bytes = 32, target.cpu().fma = true;
   }
   return target;
 }
@@ -27,11 +28,11 @@ inline Target host_target(int threads = 1) {
 /// Every processor that kernels are compiled for in tests and that can run here.
 inline std::vector<Target> runnable_targets() {
   std::vector<Target> targets = {Target{}};
-  if (const Target best = host_target(); best.vector_bytes > 16) {
+  if (const Target best = host_target(); best.cpu().vector_bytes > 16) {
     Target haswell;
-    haswell.mcpu = "haswell", haswell.vector_bytes = 32, haswell.fma = true;
+    haswell.cpu().mcpu = "haswell", haswell.cpu().vector_bytes = 32, haswell.cpu().fma = true;
     targets.push_back(haswell);
-    if (best.vector_bytes > 32) targets.push_back(best);
+    if (best.cpu().vector_bytes > 32) targets.push_back(best);
   }
   return targets;
 }

@@ -18,17 +18,17 @@ constexpr std::string_view kNeverGenerated[] = {"amx-tile",   "amx-int8", "amx-b
 }  // namespace
 
 Result<std::string> required_isa(const Target& target) {
-  if (llvm::X86::parseArchX86(target.mcpu, /*Only64Bit=*/true) == llvm::X86::CK_None) {
-    return Error{"target: -mcpu is \"" + target.mcpu + "\"; expected an x86-64 processor that LLVM knows"};
+  if (llvm::X86::parseArchX86(target.cpu().mcpu, /*Only64Bit=*/true) == llvm::X86::CK_None) {
+    return Error{"target: -mcpu is \"" + target.cpu().mcpu + "\"; expected an x86-64 processor that LLVM knows"};
   }
   llvm::SmallVector<llvm::StringRef, 64> of_processor;
-  llvm::X86::getFeaturesForCPU(target.mcpu, of_processor);
+  llvm::X86::getFeaturesForCPU(target.cpu().mcpu, of_processor);
   llvm::StringMap<bool> features;
   for (llvm::StringRef feature : of_processor) {  // the list leaves out what others imply
     features[feature] = true;
     llvm::X86::updateImpliedFeatures(feature, true, features);
   }
-  for (const std::string& attribute : target.mattr) {
+  for (const std::string& attribute : target.cpu().mattr) {
     const bool on = attribute[0] == '+';
     const std::string name = attribute.substr(1);
     features[name] = on;

@@ -43,8 +43,8 @@ std::vector<OpId> Derivation::ops() const {
 }
 
 std::int64_t Derivation::lanes(OpId op) const {
-  return std::max<std::int64_t>(target_.lanes(static_cast<int>(std::max<std::int64_t>(size_of(dag().op(op).dtype), 1))),
-                                1);
+  return std::max<std::int64_t>(
+      target_.cpu().lanes(static_cast<int>(std::max<std::int64_t>(size_of(dag().op(op).dtype), 1))), 1);
 }
 
 OpId Derivation::only_reader(OpId op) const {

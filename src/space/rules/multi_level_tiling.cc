@@ -243,7 +243,7 @@ void tile(Making& m, const Plan& p) {
 
 std::vector<Derivation> apply(const Derivation& from, OpId op) {
   Derivation d = from;
-  Plan p{.op = op, .axes = *find_tile_axes(d.dag(), op, d.target()), .l2_bytes = d.target().l2_bytes};
+  Plan p{.op = op, .axes = *find_tile_axes(d.dag(), op, d.target()), .l2_bytes = d.target().cpu().l2_bytes};
   const Tiling& tiling = p.axes.tiling;
   const Tile best = tiling.best();
   const auto cut = [&](std::int64_t axis, const std::vector<std::int64_t>& tiles, std::int64_t preferred) {

@@ -1,4 +1,4 @@
-#include "lower/unbind.h"
+#include "lower/cpu/unbind.h"
 
 namespace whet {
 namespace {
@@ -22,7 +22,7 @@ Stmt unbound(const Stmt& s) {
 
 }  // namespace
 
-Result<Program> unbind_loops(Program program, const Target&) {
+Result<Program> unbind_loops(Program program) {
   bool any = false;
   for_each(program.body, [&](const Stmt& s) { any = any || is_bound(s); }, nullptr);
   if (any) program.body = unbound(program.body);

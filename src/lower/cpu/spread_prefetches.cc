@@ -1,4 +1,4 @@
-#include "lower/spread_prefetches.h"
+#include "lower/cpu/spread_prefetches.h"
 
 #include <algorithm>
 #include <utility>
@@ -34,7 +34,7 @@ Stmt spread(const Stmt& s) {
 
 }  // namespace
 
-Result<Program> spread_prefetches(Program program, const Target&) {
+Result<Program> spread_prefetches(Program program) {
   if (program.body.defined()) program.body = spread(program.body);
   return program;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "lower/lower.h"
+#include "base/result.h"
+#include "program/program.h"
 
 namespace whet {
 
@@ -10,6 +11,6 @@ namespace whet {
 /// behind them, and a tile that fills the registers would lose its place in them.
 /// Needs:  unrolled loops already copied.
 /// Leaves: the order of all other statements, and that of the prefetches.
-Result<Program> spread_prefetches(Program, const Target&);
+Result<Program> spread_prefetches(Program);
 
 }  // namespace whet

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "lower/lower.h"
+#include "base/result.h"
+#include "program/program.h"
 
 namespace whet {
 
@@ -13,8 +14,8 @@ namespace whet {
 /// bit of the quotient: there it is x r, off by 1.5 units at most.
 /// What is left: below |x| = 2^-79 the correction may be lost (1.5 units), and a quotient within 2 units of the largest
 /// number may be infinite.
-/// Needs:  no vectorized loop; targets without multiply-add keep their divisions.
+/// Needs:  no vectorized loop; a processor with multiply-add.
 /// Leaves: twice the code of the loops that divide.
-Result<Program> share_reciprocals(Program, const Target&);
+Result<Program> share_reciprocals(Program);
 
 }  // namespace whet

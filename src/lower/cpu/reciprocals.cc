@@ -1,4 +1,4 @@
-#include "lower/reciprocals.h"
+#include "lower/cpu/reciprocals.h"
 
 #include <algorithm>
 #include <set>
@@ -201,8 +201,8 @@ class Reciprocals {
 
 }  // namespace
 
-Result<Program> share_reciprocals(Program program, const Target& target) {
-  if (!target.fma || !program.body.defined()) return program;
+Result<Program> share_reciprocals(Program program) {
+  if (!program.body.defined()) return program;
   Reciprocals reciprocals(program);
   if (!reciprocals.divides()) return program;
   program.body = reciprocals.visit(program.body);

@@ -1,0 +1,30 @@
+#include "lower/passes.h"
+
+#include <string>
+
+namespace whet {
+
+Result<std::span<const LoweringPass>> lowering_passes(const Target& target) {
+  const PassTable* table = row_of(pass_tables(), target);
+  if (table == nullptr) return Error{"no schedule can be lowered for \"" + to_string(target) + "\""};
+  return table->passes();
+}
+
+Result<Program> run_passes(Program program, std::span<const LoweringPass> passes, const Target& target,
+                           const PassObserver& observer) {
+  for (const LoweringPass& pass : passes) {
+    const auto named = [&](const Error& error) {
+      Error out = error;
+      out.message = std::string(pass.name) + ": " + error.message;
+      return out;
+    };
+    Result<Program> next = pass.run(std::move(program), target);
+    if (!next.ok()) return named(next.error());
+    program = std::move(next).value();
+    if (!observer) continue;
+    if (const Status status = observer(pass.name, program); !status.ok()) return named(status.error());
+  }
+  return program;
+}
+
+}  // namespace whet

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "program/program.h"
+#include "target/target.h"
+
+namespace whet {
+
+/// One pass: Program -> Program, with the contract that its own header states.
+struct LoweringPass {
+  std::string_view name;
+  Result<Program> (*run)(Program, const Target&);
+};
+
+/// The passes between `generate` and code generation for one kind of target, in order.
+struct PassTable {
+  std::string_view kind;
+  std::span<const LoweringPass> (*passes)();
+};
+/// One row a kind of target.
+std::span<const PassTable> pass_tables();
+/// The passes for a target. Errors: its kind has none.
+Result<std::span<const LoweringPass>> lowering_passes(const Target&);
+
+/// Sees the program that each pass leaves, the first time with "generate". An error that it gives ends lowering.
+using PassObserver = std::function<Status(std::string_view pass, const Program&)>;
+
+/// Runs the passes one after the other. Errors are a pass's or the observer's, behind the name of the pass.
+Result<Program> run_passes(Program, std::span<const LoweringPass>, const Target&, const PassObserver& observer = {});
+
+}  // namespace whet

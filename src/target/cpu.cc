@@ -1,0 +1,214 @@
+#include "target/cpu.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "base/nearest.h"
+#include "target/kinds.h"
+
+namespace whet {
+namespace {
+
+/// What a vector unit offers, weakest first.
+enum class Simd { sse, avx, avx512 };
+
+struct Processor {
+  const char* name;
+  Simd simd;
+  bool fma;
+  std::int64_t l1_kib, l2_kib, l3_kib;  ///< data cache per core; per core; shared (a common part of the family)
+};
+
+constexpr Processor kProcessors[] = {
+    {"x86-64", Simd::sse, false, 32, 256, 8192},
+    {"x86-64-v2", Simd::sse, false, 32, 256, 8192},
+    {"x86-64-v3", Simd::avx, true, 32, 256, 8192},
+    {"x86-64-v4", Simd::avx512, true, 32, 1024, 16384},
+    {"nehalem", Simd::sse, false, 32, 256, 8192},
+    {"sandybridge", Simd::avx, false, 32, 256, 8192},
+    {"ivybridge", Simd::avx, false, 32, 256, 8192},
+    {"haswell", Simd::avx, true, 32, 256, 8192},
+    {"broadwell", Simd::avx, true, 32, 256, 8192},
+    {"skylake", Simd::avx, true, 32, 256, 8192},
+    {"skylake-avx512", Simd::avx512, true, 32, 1024, 16384},
+    {"cascadelake", Simd::avx512, true, 32, 1024, 22528},
+    {"cooperlake", Simd::avx512, true, 32, 1024, 22528},
+    {"icelake-client", Simd::avx512, true, 48, 512, 8192},
+    {"icelake-server", Simd::avx512, true, 48, 1280, 32768},
+    {"rocketlake", Simd::avx512, true, 48, 512, 16384},
+    {"tigerlake", Simd::avx512, true, 48, 1280, 12288},
+    {"alderlake", Simd::avx, true, 48, 1280, 16384},
+    {"sapphirerapids", Simd::avx512, true, 48, 2048, 61440},
+    {"emeraldrapids", Simd::avx512, true, 48, 2048, 131072},
+    {"graniterapids", Simd::avx512, true, 48, 2048, 131072},
+    {"znver1", Simd::avx, true, 32, 512, 8192},
+    {"znver2", Simd::avx, true, 32, 512, 16384},
+    {"znver3", Simd::avx, true, 32, 512, 32768},
+    {"znver4", Simd::avx512, true, 32, 1024, 32768},
+    {"znver5", Simd::avx512, true, 48, 1024, 32768},
+};
+
+/// LLVM's names of the switches that change what code may be generated; -mattr takes these alone.
+const std::vector<std::string>& known_features() {
+  static const std::vector<std::string> features = {
+      "sse3",       "ssse3",      "sse4.1",     "sse4.2",       "popcnt",
+      "f16c",       "avx",        "avx2",       "fma",          "bmi",
+      "bmi2",       "lzcnt",      "avx512f",    "avx512bw",     "avx512cd",
+      "avx512dq",   "avx512vl",   "avx512ifma", "avx512vbmi",   "avx512vbmi2",
+      "avx512vnni", "avx512bf16", "avx512fp16", "avx512bitalg", "avx512vpopcntdq",
+      "avxvnni",    "gfni",       "vaes",       "vpclmulqdq",   "amx-tile",
+      "amx-int8",   "amx-bf16"};
+  return features;
+}
+
+const std::vector<std::string>& known_switches() {
+  static const std::vector<std::string> switches = {"-mcpu", "-mattr", "-threads", "-cores"};
+  return switches;
+}
+
+const Processor* find_processor(std::string_view name) {
+  for (const Processor& processor : kProcessors)
+    if (processor.name == name) return &processor;
+  return nullptr;
+}
+
+/// Fills the derived fields from mcpu and mattr; `target.mcpu` is known.
+void derive(CpuTarget& target) {
+  const Processor& processor = *find_processor(target.mcpu);
+  Simd simd = processor.simd;
+  target.fma = processor.fma;
+  for (const std::string& attribute : target.mattr) {
+    const std::string_view feature = std::string_view(attribute).substr(1);
+    const bool on = attribute[0] == '+';
+    // As in LLVM, a feature brings what it stands on, and takes with it what stands on it.
+    if (feature == "avx" || feature == "avx2") simd = on ? std::max(simd, Simd::avx) : Simd::sse;
+    if (feature == "avx512f") simd = on ? Simd::avx512 : std::min(simd, Simd::avx);
+    if (feature == "fma") target.fma = on;
+    if (feature == "fma" && on) simd = std::max(simd, Simd::avx);
+    if (feature == "fma" && !on) simd = std::min(simd, Simd::avx);
+    if (feature == "avx512f" && on) target.fma = true;
+  }
+  if (simd == Simd::sse) target.fma = false;
+  target.vector_bytes = simd == Simd::avx512 ? 64 : simd == Simd::avx ? 32 : 16;
+  target.vector_registers = simd == Simd::avx512 ? 32 : 16;
+  target.l1_bytes = processor.l1_kib << 10;
+  target.l2_bytes = processor.l2_kib << 10;
+  target.l3_bytes = processor.l3_kib << 10;
+}
+
+std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+Status set_mcpu(CpuTarget& target, std::string_view value) {
+  if (!find_processor(value)) {
+    return Error{"target: -mcpu is " + quoted(value) + "; expected a processor of `whet target --list`" +
+                 did_you_mean(value, known_processors())};
+  }
+  target.mcpu = value;
+  return ok_status();
+}
+
+Status set_mattr(CpuTarget& target, std::string_view value) {
+  for (std::string_view feature : split_text(value, ',')) {
+    if (feature.size() < 2 || (feature[0] != '+' && feature[0] != '-'))
+      return Error{"target: -mattr has " + quoted(feature) + "; expected switches like +avx512f,-fma"};
+    const auto& known = known_features();
+    if (std::find(known.begin(), known.end(), feature.substr(1)) == known.end()) {
+      return Error{"target: -mattr has " + quoted(feature) + ", which is no feature that whet knows" +
+                   did_you_mean(feature.substr(1), known)};
+    }
+    target.mattr.emplace_back(feature);
+  }
+  return ok_status();
+}
+
+Status set_threads(Target& target, std::string_view value) {
+  int threads = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), threads);
+  if (error != std::errc() || end != value.data() + value.size() || threads < 1 || threads > kMaxThreads)
+    return Error{"target: -threads is " + quoted(value) + "; expected a number from 1 to " +
+                 std::to_string(kMaxThreads)};
+  target.threads = threads;
+  return ok_status();
+}
+
+Status set_cores(CpuTarget& target, std::string_view value) {
+  if (value != "big" && value != "little")
+    return Error{"target: -cores is " + quoted(value) + "; expected big or little"};
+  target.cores = value == "big" ? CoreKind::big : CoreKind::little;
+  return ok_status();
+}
+
+Status set_switch(Target& target, std::string_view word) {
+  const std::size_t equals = word.find('=');
+  const std::string_view name = word.substr(0, equals);
+  const std::string_view value = equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
+  if (name == "-mcpu") return set_mcpu(target.cpu(), value);
+  if (name == "-mattr") return set_mattr(target.cpu(), value);
+  if (name == "-threads") return set_threads(target, value);
+  if (name == "-cores") return set_cores(target.cpu(), value);
+  return Error{"target: unknown switch " + quoted(name) +
+               "; expected -mcpu=, -mattr=, -threads= or -cores=" + did_you_mean(name, known_switches())};
+}
+
+bool same_instructions(const CpuTarget& a, const CpuTarget& b) {
+  return a.mcpu == b.mcpu && std::multiset<std::string>(a.mattr.begin(), a.mattr.end()) ==
+                                 std::multiset<std::string>(b.mattr.begin(), b.mattr.end());
+}
+
+std::string processor_text(const CpuTarget& t) {
+  std::string text = t.mcpu;
+  for (const auto& feature : t.mattr) text += " " + feature;
+  return text;
+}
+
+const char* name_of(CoreKind kind) { return kind == CoreKind::big ? "big" : "little"; }
+
+}  // namespace
+
+std::string cpu_text(const Target& target) {
+  const CpuTarget& cpu = target.cpu();
+  std::string text = "cpu -mcpu=" + cpu.mcpu;
+  for (std::size_t i = 0; i < cpu.mattr.size(); ++i) text += (i == 0 ? " -mattr=" : ",") + cpu.mattr[i];
+  text += " -threads=" + std::to_string(target.threads);
+  if (cpu.cores == CoreKind::little) text += " -cores=little";
+  return text;
+}
+
+Result<Target> parse_cpu(std::span<const std::string_view> switches) {
+  Target target;
+  for (const std::string_view word : switches) WHET_RETURN_IF_ERROR(set_switch(target, word));
+  derive(target.cpu());
+  return target;
+}
+
+std::optional<TargetDistance> cpu_distance(const Target& has, const Target& want) {
+  const CpuTarget &a = has.cpu(), &b = want.cpu();
+  if (a.vector_bytes != b.vector_bytes) return std::nullopt;
+  const double threads = std::fabs(std::log(static_cast<double>(std::max(1, has.threads)) / std::max(1, want.threads)));
+  return TargetDistance{{same_instructions(a, b) ? 0.0 : 1.0, a.cores == b.cores ? 0.0 : 1.0, threads}};
+}
+
+std::vector<std::string> cpu_differences(const Target& has, const Target& want) {
+  const CpuTarget &a = has.cpu(), &b = want.cpu();
+  std::vector<std::string> found;
+  if (!same_instructions(a, b)) found.push_back("measured on " + processor_text(a) + ", not " + processor_text(b));
+  if (a.cores != b.cores)
+    found.push_back(std::string("measured on ") + name_of(a.cores) + " cores, not " + name_of(b.cores));
+  if (has.threads != want.threads)
+    found.push_back("tuned for " + std::to_string(has.threads) + " threads, not " + std::to_string(want.threads));
+  return found;
+}
+
+std::int64_t cpu_cache_bytes(const Target& target) {
+  return std::max(target.cpu().l3_bytes, target.cpu().l2_bytes * target.threads);
+}
+
+std::vector<std::string> known_processors() {
+  std::vector<std::string> names;
+  for (const Processor& processor : kProcessors) names.emplace_back(processor.name);
+  return names;
+}
+
+}  // namespace whet
