@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/table.h"
 #include "json/json.h"
+#include "space/author.h"
 #include "space/query.h"
 #include "space/rules/derive.h"
 #include "task/task.h"
@@ -74,13 +75,13 @@ void print_sketches(const Searched& s) {
 
 std::vector<RuleNote> notes_of(const Searched& s, bool exact) {
   std::vector<RuleNote> notes;
-  derive_sketches(s.task.dag, s.target, {.exact = exact}, &notes);
+  derive_sketches(s.task.dag, s.target, rules_for(s.target), {.exact = exact}, &notes);
   return notes;
 }
 
-void print_why(const std::vector<RuleNote>& notes) {
+void print_why(std::span<const Rule* const> rules, const std::vector<RuleNote>& notes) {
   fmt::print("\nThe rules, in the order in which they were asked (+ applied, - did not):\n");
-  for (const Rule* rule : rule_table()) {
+  for (const Rule* rule : rules) {
     fmt::print("{}: {}\n", rule->name, rule->does);
     std::vector<std::pair<std::string, std::vector<std::string>>> lines;  // a sentence and the ops it is about
     for (const RuleNote& note : notes) {
@@ -179,7 +180,7 @@ int run_task(const Searched& s, const SpaceCommand& command) {
   fmt::print("{} {} · {} candidates of {} combinations in {} sketches\n", s.id, s.task.name, count_text(size),
              combinations_text(size.combinations), s.space.sketches().size());
   print_sketches(s);
-  if (command.why) print_why(notes_of(s, command.exact));
+  if (command.why) print_why(rules_for(s.target), notes_of(s, command.exact));
   for (const Candidate& candidate : samples_of(s, command))
     fmt::print("\n{}\n{}", to_json(candidate), tree_of(s, candidate));
   return kDone;

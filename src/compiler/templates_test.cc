@@ -4,8 +4,9 @@
 #include <set>
 
 #include "codegen/testing/answers.h"
-#include "space/attention.h"
-#include "space/rows.h"
+#include "space/cpu/attention.h"
+#include "space/cpu/author.h"
+#include "space/cpu/rows.h"
 #include "space/rules/derive.h"
 #include "space/space.h"
 
@@ -363,7 +364,7 @@ TEST(Rules, ComputeRandomDags) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Rng rng(seed);
     const ComputeDag task = testing::random_dag(rng);
-    const DesignSpace space(task, derive_sketches(task, target, {}));
+    const DesignSpace space(task, derive_sketches(task, target, cpu_rules(), {}));
     for (int i = 0; i < 2; ++i) {
       const Candidate c = space.sample(rng);
       const Result<Scheduled> scheduled = space.schedule(c);

@@ -80,20 +80,21 @@ TEST(Features, AreFiniteAndAsManyAsTheirNamesForRandomSchedules) {
     const ComputeDag dag = testing::random_dag(rng);
     const LoopTree tree = *replay(dag, testing::random_steps(dag, rng, 12));
     const std::vector<float> row = features(tree, target());
-    ASSERT_EQ(row.size(), feature_names().size());
+    ASSERT_EQ(row.size(), feature_names(target()).size());
     for (std::size_t i = 0; i < row.size(); ++i)
-      ASSERT_TRUE(std::isfinite(row[i])) << feature_names()[i] << "\n" << to_text(tree);
+      ASSERT_TRUE(std::isfinite(row[i])) << feature_names(target())[i] << "\n" << to_text(tree);
     ASSERT_TRUE(std::isfinite(analytic_seconds(tree, target())));
   }
 }
 TEST(Features, HaveDistinctNames) {
-  const std::vector<std::string>& names = feature_names();
+  const std::vector<std::string>& names = feature_names(target());
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
 }
 TEST(Features, SeeWhatIsFetchedAhead) {
   const auto column = [](const std::string& steps) {
-    const auto name = std::find(feature_names().begin(), feature_names().end(), "prefetched ahead");
-    return features(tree_of(kMatmul, steps), target()).at(static_cast<std::size_t>(name - feature_names().begin()));
+    const auto name = std::find(feature_names(target()).begin(), feature_names(target()).end(), "prefetched ahead");
+    return features(tree_of(kMatmul, steps), target())
+        .at(static_cast<std::size_t>(name - feature_names(target()).begin()));
   };
   EXPECT_EQ(column(""), 0);
   EXPECT_LT(column("prefetch o1 o2 l2 1"), column("prefetch o1 o2 l2 8"));

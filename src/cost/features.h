@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedule/loop_tree.h"
@@ -9,21 +10,24 @@
 
 namespace whet {
 
-/// What a schedule looks like to a model that ranks: one row of numbers, the same columns for every task. Figures that
-/// range over magnitudes are logarithms (base 2, of 1 + x). Computed from the loop tree; nothing is lowered.
-///
-/// The columns: figures of the whole tree, then of its three costliest ops (by `analytic_seconds`): how the work is
-/// shared out (parallel extent, balance), how the innermost block uses registers and ports (vectors, accumulators,
-/// loads a multiply-add), what each cache level has to deliver, and for the four largest accesses how much is touched,
-/// in which steps, and how often it is used again. After "Learning to Optimize Tensor Programs" (Chen et al. 2018) and
-/// Ansor (Zheng et al. 2020), reduced to what differs between candidates of one task.
+/// What the models that rank see of a schedule, for one kind of target.
+struct FeatureSet {
+  std::string_view kind;
+  std::vector<float> (*row)(const LoopTree&, const Target&);
+  const std::vector<std::string>& (*names)();
+  double (*seconds)(const LoopTree&, const Target&);
+};
+/// One row a kind of target.
+std::span<const FeatureSet> feature_sets();
+
+/// The features of a schedule: one row of numbers, the same columns for every task of one kind of target. Figures that
+/// range over magnitudes are logarithms (base 2, of 1 + x). They are computed from the loop tree; nothing is lowered.
+/// Empty where the target's kind has no feature set.
 std::vector<float> features(const LoopTree&, const Target&);
 /// A name for each column.
-const std::vector<std::string>& feature_names();
-
-/// A guess at the run time, without anything learned: for each op the slowest of multiply-adds, loads, stores and the
-/// traffic from each cache level (a roofline), divided among the workers as evenly as the loops allow. [s], good for
-/// ranking candidates of one task, not for believing.
+const std::vector<std::string>& feature_names(const Target&);
+/// An estimate of the run time [s] without anything learned. It ranks candidates of one task; its absolute value is
+/// no prediction. 0 where the target's kind has no feature set.
 double analytic_seconds(const LoopTree&, const Target&);
 
 }  // namespace whet

@@ -6,13 +6,9 @@
 #include <cmath>
 #include <mutex>
 
-#include "space/attention.h"
+#include "space/author.h"
 #include "space/legal.h"
-#include "space/rows.h"
 #include "space/rules/derive.h"
-#include "space/squeeze.h"
-#include "space/tile.h"
-#include "space/winograd.h"
 
 namespace whet {
 namespace {
@@ -291,45 +287,46 @@ Result<Scheduled> DesignSpace::schedule(const Candidate& candidate) const {
 
 namespace {
 
-std::optional<Sketch> always_rows(const ComputeDag& dag, const Target& target) { return rows_sketch(dag, target); }
-
-struct Template {
-  std::optional<Sketch> (*make)(const ComputeDag&, const Target&);
-  bool exact = true;      ///< its schedules are `is_exact`
-  bool last_one = false;  ///< only where no other template fits
-};
-
-/// The experts' schedules; the first that fits gives the default.
-constexpr Template kTemplates[] = {
-    {attention_sketch}, {squeeze_sketch}, {tile_sketch}, {winograd_sketch, false}, {always_rows, true, true},
-};
-
 /// Random samples from the rules' sketches, to one from a template's: where an expert wrote a large one, and where there
 /// is only the one for everything.
 constexpr double kShareBesideExperts = 0.25, kShareAlone = 3;
 
-std::vector<Sketch> template_sketches(const ComputeDag& dag, const Target& target, bool exact) {
-  std::vector<Sketch> sketches;
-  for (const Template& known : kTemplates) {
-    if ((exact && !known.exact) || (known.last_one && !sketches.empty())) continue;
-    if (std::optional<Sketch> sketch = known.make(dag, target)) sketches.push_back(std::move(*sketch));
-  }
-  return sketches;
+/// The naive schedule, without a decision.
+Sketch naive_sketch() {
+  return {.name = "naive", .build = [](Scheduler&, const Choices&) {}};
 }
 
 }  // namespace
 
+std::span<const Rule* const> rules_for(const Target& target) {
+  const SpaceAuthor* author = row_of(space_authors(), target);
+  if (author == nullptr) return {};
+  return author->rules();
+}
+
 DesignSpace make_space(const ComputeDag& dag, const Target& target, const SpaceOptions& options) {
-  std::vector<Sketch> sketches = template_sketches(dag, target, options.exact);
-  const bool alone = sketches.size() == 1 && sketches.front().name == "rows";
+  const SpaceAuthor* author = row_of(space_authors(), target);
+  if (author == nullptr) return {dag, {naive_sketch()}};
+  std::vector<Sketch> sketches;
+  bool alone = false;
+  for (const Template& known : author->templates()) {
+    if ((options.exact && !known.exact) || (known.last_one && !sketches.empty())) continue;
+    if (std::optional<Sketch> sketch = known.make(dag, target)) {
+      sketches.push_back(std::move(*sketch));
+      alone = known.last_one;
+    }
+  }
   const double share = alone ? kShareAlone : kShareBesideExperts * static_cast<double>(sketches.size());
-  for (Sketch& sketch : derive_sketches(dag, target, {.exact = options.exact, .share = share}))
+  for (Sketch& sketch : derive_sketches(dag, target, rules_for(target), {.exact = options.exact, .share = share}))
     sketches.push_back(std::move(sketch));
+  if (sketches.empty()) sketches.push_back(naive_sketch());
   return {dag, std::move(sketches)};
 }
 
 Result<Steps> default_steps(const ComputeDag& dag, const Target& target) {
-  for (const Template& known : kTemplates) {
+  const SpaceAuthor* author = row_of(space_authors(), target);
+  if (author == nullptr) return Steps();
+  for (const Template& known : author->templates()) {
     const std::optional<Sketch> sketch = known.make(dag, target);
     if (!sketch) continue;
     Scheduler scheduler(dag);

@@ -7,8 +7,8 @@
 
 #include "base/rng.h"
 #include "schedule/loop_tree.h"
-#include "space/tile.h"
-#include "space/winograd.h"
+#include "space/cpu/tile.h"
+#include "space/cpu/winograd.h"
 
 namespace whet {
 namespace {

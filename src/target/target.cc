@@ -14,8 +14,7 @@ const TargetKind& kind_of(const Target& target) {
 /// "cpu", "cpu or cuda"
 std::string known_kinds() {
   std::string names;
-  for (const TargetKind& known : target_kinds())
-    names += (names.empty() ? "" : " or ") + std::string(known.kind);
+  for (const TargetKind& known : target_kinds()) names += (names.empty() ? "" : " or ") + std::string(known.kind);
   return names;
 }
 

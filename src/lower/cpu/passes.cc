@@ -27,9 +27,7 @@ Result<Program> verified(Program program, const Target&) {
   return program;
 }
 Result<Program> flat(Program program, const Target&) { return flatten(program); }
-Result<Program> math(Program program, const Target& target) {
-  return expand_math(program, math_support(target.cpu()));
-}
+Result<Program> math(Program program, const Target& target) { return expand_math(program, math_support(target.cpu())); }
 Result<Program> vectors(Program program, const Target& target) {
   return vectorize_loops(std::move(program), vector_support(target.cpu()));
 }

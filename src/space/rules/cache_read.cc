@@ -1,8 +1,8 @@
 // Cache read: what a tile reads again and again from lines that push each other out of the first-level cache is copied
 // next to each other first. (Constants are packed ahead of time instead: pack.cc.)
 
+#include "space/cpu/tile_axes.h"
 #include "space/rules/rule.h"
-#include "space/tile_axes.h"
 
 namespace whet {
 namespace {

@@ -4,28 +4,6 @@
 
 namespace whet {
 
-const std::vector<const Rule*>& rule_table() {
-  static const std::vector<const Rule*> kTable = {
-      // They change the DAG, so they come before all others.
-      &kWinogradRule,
-      &kCacheReadRule,
-      // What disappears.
-      &kInlineRule,
-      &kConstantTensorsRule,
-      // What is worth tiles, and what goes with it.
-      &kTilingRule,
-      &kFuseConsumerRule,
-      &kCacheWriteRule,
-      &kPackRule,
-      // Everything else.
-      &kParallelRule,
-      &kComputeLocationRule,
-      &kRfactorRule,
-      &kVectorizeRule,
-  };
-  return kTable;
-}
-
 // ---- Derivation
 
 Derivation::Derivation(const ComputeDag& dag, const Target& target) : target_(target), scheduler_(dag) { start_over(); }
@@ -40,11 +18,6 @@ std::vector<OpId> Derivation::ops() const {
   for (std::size_t k = dag().ops.size(); k-- > 0;)
     if (!dag().ops[k].is_placeholder()) ops.emplace_back(static_cast<std::int64_t>(k));
   return ops;
-}
-
-std::int64_t Derivation::lanes(OpId op) const {
-  return std::max<std::int64_t>(
-      target_.cpu().lanes(static_cast<int>(std::max<std::int64_t>(size_of(dag().op(op).dtype), 1))), 1);
 }
 
 OpId Derivation::only_reader(OpId op) const {
@@ -157,12 +130,12 @@ bool is_whole(const Derivation& derivation, const Sketch& sketch) {
 
 }  // namespace
 
-std::vector<Sketch> derive_sketches(const ComputeDag& dag, const Target& target, const DeriveOptions& options,
-                                    std::vector<RuleNote>* notes) {
+std::vector<Sketch> derive_sketches(const ComputeDag& dag, const Target& target, std::span<const Rule* const> rules,
+                                    const DeriveOptions& options, std::vector<RuleNote>* notes) {
   Walk walk{notes};
   std::vector<Derivation> derivations{Derivation(dag, target)};
-  for (const Rule* rule : rule_table()) {
-    if (options.exact && rule == &kWinogradRule) continue;
+  for (const Rule* rule : rules) {
+    if (options.exact && !rule->exact) continue;
     std::size_t most_ops = 0;
     for (const Derivation& derivation : derivations) most_ops = std::max(most_ops, derivation.ops().size());
     for (std::size_t op = 0; op < most_ops; ++op) {

@@ -69,7 +69,6 @@ class Derivation {
   const std::map<OpId, Levels>& levels() const { return levels_; }
   const std::map<OpId, LoopId>& groups() const { return groups_; }
   std::vector<OpId> ops() const;  ///< from the outputs to the inputs
-  std::int64_t lanes(OpId) const;
   /// The only op that reads `op` and has loops; invalid where there are none or several.
   OpId only_reader(OpId) const;
 
@@ -110,8 +109,8 @@ class Derivation {
   std::vector<LoopId> parallel_;
 };
 
-/// A rule of the auto-scheduler. Rules are asked in the order of the table in derive.cc, each for every op from the
-/// outputs to the inputs.
+/// A rule of the auto-scheduler. A kind of target has its rules in a table (space/author.h), which are asked in that
+/// order, each for every op from the outputs to the inputs.
 struct Rule {
   const char* name;
   const char* does;  ///< one line for `whet space --why`
@@ -120,9 +119,10 @@ struct Rule {
   /// What becomes of the derivation: one or several, which differ in structure.
   std::vector<Derivation> (*apply)(const Derivation&, OpId);
   bool optional = false;  ///< the derivation also goes on without it
+  bool exact = true;      ///< the schedules that it makes are `is_exact`
 };
 
-// One file each.
+// One file each; those for CPUs stand in cpu/.
 extern const Rule kWinogradRule, kCacheReadRule, kInlineRule, kConstantTensorsRule, kTilingRule, kFuseConsumerRule,
     kCacheWriteRule, kPackRule, kParallelRule, kComputeLocationRule, kRfactorRule, kVectorizeRule;
 

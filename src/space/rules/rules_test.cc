@@ -2,6 +2,7 @@
 
 #include "lower/lower.h"
 #include "lower/testing/random_schedule.h"
+#include "space/cpu/author.h"
 #include "space/rules/derive.h"
 
 namespace whet {
@@ -14,7 +15,7 @@ ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 /// `rule op: what it says`, the rules that applied with a +.
 std::string said(const char* text, const std::string& rule) {
   std::vector<RuleNote> notes;
-  derive_sketches(dag(text), avx512(), {}, &notes);
+  derive_sketches(dag(text), avx512(), cpu_rules(), {}, &notes);
   std::string lines;
   for (const RuleNote& note : notes)
     if (note.rule == rule) lines += (note.applied ? "+ " : "- ") + note.op + ": " + note.sentence + "\n";
@@ -23,7 +24,7 @@ std::string said(const char* text, const std::string& rule) {
 
 std::string preferred_tree(const char* text, const std::string& sketch) {
   const ComputeDag d = dag(text);
-  for (const Sketch& made : derive_sketches(d, avx512(), {}))
+  for (const Sketch& made : derive_sketches(d, avx512(), cpu_rules(), {}))
     if (made.name == sketch) {
       const Result<Scheduled> scheduled = DesignSpace(d, {made}).schedule({made.name, made.preferred});
       return scheduled.ok() ? to_text(scheduled->tree) : scheduled.error().message;
@@ -108,12 +109,13 @@ TEST(Rules, ComputeASoftmaxRowByRow) {
 }
 TEST(Rules, MakeSketchesOfOneStructureEach) {
   std::string names;
-  for (const Sketch& sketch : derive_sketches(dag(kConv), avx512(), {})) names += sketch.name + " ";
+  for (const Sketch& sketch : derive_sketches(dag(kConv), avx512(), cpu_rules(), {})) names += sketch.name + " ";
   EXPECT_EQ(names, "winograd4+tiles winograd2+tiles tiles ");
 }
 TEST(Rules, LeaveWinogradOutWhereExactSchedulesAreWanted) {
   std::string names;
-  for (const Sketch& sketch : derive_sketches(dag(kConv), avx512(), {.exact = true})) names += sketch.name + " ";
+  for (const Sketch& sketch : derive_sketches(dag(kConv), avx512(), cpu_rules(), {.exact = true}))
+    names += sketch.name + " ";
   EXPECT_EQ(names, "tiles ");
 }
 
@@ -124,7 +126,7 @@ TEST(RuleSketches, AreSchedulesOfRandomDags) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Rng rng(seed);
     const ComputeDag dag = testing::random_dag(rng);
-    std::vector<Sketch> sketches = derive_sketches(dag, avx512(), {});
+    std::vector<Sketch> sketches = derive_sketches(dag, avx512(), cpu_rules(), {});
     EXPECT_FALSE(sketches.empty()) << to_text(dag);
     if (sketches.empty()) continue;
     const DesignSpace space(dag, sketches);

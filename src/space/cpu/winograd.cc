@@ -1,4 +1,4 @@
-#include "space/winograd.h"
+#include "space/cpu/winograd.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "space/register_tile.h"
+#include "space/cpu/register_tile.h"
 
 namespace whet {
 namespace {

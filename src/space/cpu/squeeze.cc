@@ -1,11 +1,11 @@
-#include "space/squeeze.h"
+#include "space/cpu/squeeze.h"
 
 #include <algorithm>
 #include <array>
 #include <string>
 
 #include "space/anatomy.h"
-#include "space/element_nest.h"
+#include "space/cpu/element_nest.h"
 
 namespace whet {
 namespace {

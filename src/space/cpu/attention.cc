@@ -1,4 +1,4 @@
-#include "space/attention.h"
+#include "space/cpu/attention.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 
 #include "compute/affine.h"
 #include "space/anatomy.h"
-#include "space/element_nest.h"
-#include "space/register_tile.h"
-#include "space/row_nest.h"
+#include "space/cpu/element_nest.h"
+#include "space/cpu/register_tile.h"
+#include "space/cpu/row_nest.h"
 
 namespace whet {
 namespace {

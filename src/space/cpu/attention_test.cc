@@ -1,4 +1,4 @@
-#include "space/attention.h"
+#include "space/cpu/attention.h"
 
 #include <gtest/gtest.h>
 

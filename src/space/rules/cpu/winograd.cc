@@ -1,9 +1,9 @@
 // Special treatment for Winograd: a 3x3 convolution of stride 1 becomes transforms, which are scheduled at once (their
 // loops over constant matrices are unrolled away), and products of matrices, which the other rules go on with.
 
-#include "space/winograd.h"
+#include "space/cpu/winograd.h"
 
-#include "space/rules/rule.h"
+#include "space/rules/cpu/nest.h"
 
 namespace whet {
 namespace {
@@ -15,7 +15,7 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
   const Result<WinogradDag> changed = winograd(d.dag(), op, 4);
   if (!changed.ok()) return changed.error().message;
   const std::int64_t in = changed->dag.op(changed->ops.input).shape.back(), out = d.dag().op(op).shape.back();
-  if (in < d.lanes(op) || out < d.lanes(op)) return "it has fewer channels than a vector has lanes";
+  if (in < lanes_of(d, op) || out < lanes_of(d, op)) return "it has fewer channels than a vector has lanes";
   return std::nullopt;
 }
 
@@ -26,7 +26,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
     Derivation d = from;
     const OpId products = winograd(from.dag(), op, m)->ops.products, weights = winograd(from.dag(), op, m)->ops.weights;
     d.call("winograd" + std::to_string(m));
-    d.act([anatomy, m, lanes = d.lanes(op)](Making& making) { winograd_phases(making.s, anatomy, m, lanes); });
+    d.act([anatomy, m, lanes = lanes_of(d, op)](Making& making) { winograd_phases(making.s, anatomy, m, lanes); });
     d.start_over();
     // The transforms have their schedules already.
     for (OpId other : d.ops())
@@ -40,6 +40,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 }  // namespace
 
 const Rule kWinogradRule{"winograd", "3x3 convolution by Winograd's algorithm: transforms, products, transforms",
-                         why_not, apply, true};
+                         why_not,    apply,
+                         true,       false};
 
 }  // namespace whet

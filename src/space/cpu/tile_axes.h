@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compute/dag.h"
-#include "space/register_tile.h"
+#include "space/cpu/register_tile.h"
 #include "target/target.h"
 
 namespace whet {

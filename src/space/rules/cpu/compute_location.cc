@@ -1,8 +1,8 @@
 // Compute location: what is stored for its readers is computed under their rows, where it stays in the cache; in a nest
 // of its own where that would compute it again and again.
 
-#include "space/row_nest.h"
-#include "space/rules/nest.h"
+#include "space/cpu/row_nest.h"
+#include "space/rules/cpu/nest.h"
 
 namespace whet {
 namespace {
@@ -19,7 +19,7 @@ void place_copy(Derivation& d, OpId op) {
     d.set_way(op, Way::open);
     return make_nest(d, op);
   }
-  d.act([op, reader, lanes = d.lanes(op)](Making& m) {
+  d.act([op, reader, lanes = lanes_of(d, op)](Making& m) {
     const Levels& levels = m.levels.at(reader);
     const std::vector<LoopId> loops =
         m.s.compute_at(op, levels.blocked ? levels.reduce_outer.back() : levels.block.back(), false);

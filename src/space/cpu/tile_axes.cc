@@ -1,12 +1,12 @@
-#include "space/tile_axes.h"
+#include "space/cpu/tile_axes.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
 
 #include "compute/affine.h"
+#include "space/cpu/scatter.h"
 #include "space/padding.h"
-#include "space/scatter.h"
 
 namespace whet {
 namespace {

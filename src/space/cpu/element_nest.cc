@@ -1,4 +1,4 @@
-#include "space/element_nest.h"
+#include "space/cpu/element_nest.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "space/tile.h"
+#include "space/cpu/tile.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "compute/merge.h"
 #include "space/anatomy.h"
-#include "space/tile_axes.h"
+#include "space/cpu/tile_axes.h"
 
 namespace whet {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "space/cpu/tile_axes.h"
 #include "space/rules/rule.h"
-#include "space/tile_axes.h"
 
 namespace whet {
 namespace {

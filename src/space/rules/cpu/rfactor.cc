@@ -1,7 +1,7 @@
 // Rfactor: a reduction along the innermost axis of what it reads goes in vectors, a partial result a lane.
 
 #include "space/anatomy.h"
-#include "space/rules/nest.h"
+#include "space/rules/cpu/nest.h"
 
 namespace whet {
 namespace {

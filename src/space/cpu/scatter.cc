@@ -1,4 +1,4 @@
-#include "space/scatter.h"
+#include "space/cpu/scatter.h"
 
 #include <algorithm>
 

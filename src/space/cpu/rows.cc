@@ -1,4 +1,4 @@
-#include "space/rows.h"
+#include "space/cpu/rows.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 
 #include "schedule/regions.h"
 #include "space/anatomy.h"
-#include "space/element_nest.h"
-#include "space/row_nest.h"
-#include "space/scatter.h"
+#include "space/cpu/element_nest.h"
+#include "space/cpu/row_nest.h"
+#include "space/cpu/scatter.h"
 
 namespace whet {
 namespace {

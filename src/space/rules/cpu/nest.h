@@ -6,6 +6,8 @@ namespace whet {
 
 // What the rules for ops without tiles share.
 
+/// Elements of the op's type in a native vector; at least 1.
+std::int64_t lanes_of(const Derivation&, OpId op);
 /// Ops that `op` needs and that are still open, directly or through others; from the outputs to the inputs.
 std::vector<OpId> open_inputs(const Derivation&, OpId op);
 /// The loop of a nest under which `op` can be computed without computing much again, when all open ops behind it are

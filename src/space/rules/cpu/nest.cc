@@ -1,11 +1,11 @@
-#include "space/rules/nest.h"
+#include "space/rules/cpu/nest.h"
 
 #include <algorithm>
 
 #include "space/anatomy.h"
-#include "space/element_nest.h"
-#include "space/row_nest.h"
-#include "space/scatter.h"
+#include "space/cpu/element_nest.h"
+#include "space/cpu/row_nest.h"
+#include "space/cpu/scatter.h"
 
 namespace whet {
 namespace {
@@ -73,13 +73,18 @@ void make_scatter_nest(Derivation& d, OpId op) {
   std::vector<std::int64_t> counts{1};
   if (workers > 1) counts.push_back(workers);
   d.decide({shares, "shares of it, for the workers; 1: one does it all", single(counts), 0}, {workers});
-  d.act([op, shares, lanes = d.lanes(op)](Making& m) {
+  d.act([op, shares, lanes = lanes_of(d, op)](Making& m) {
     scatter_nest(m.s, op, 2 * lanes, static_cast<int>(m.chosen(shares)));
   });
   d.call("scatters");
 }
 
 }  // namespace
+
+std::int64_t lanes_of(const Derivation& d, OpId op) {
+  const auto bytes = std::max<std::int64_t>(size_of(d.dag().op(op).dtype), 1);
+  return std::max<std::int64_t>(d.target().cpu().lanes(static_cast<int>(bytes)), 1);
+}
 
 std::vector<OpId> open_inputs(const Derivation& d, OpId op) {
   std::vector<OpId> needed;
@@ -131,7 +136,7 @@ void vectorize(Derivation& d, OpId op) {
   const auto rows = std::find_if(d.preferred().begin(), d.preferred().end(),
                                  [](const auto& choice) { return choice.first.ends_with("rows"); });
   const std::string rows_name = rows == d.preferred().end() ? "" : rows->first;
-  d.act([op, lanes = d.lanes(op), vectors, rows_name](Making& m) {
+  d.act([op, lanes = lanes_of(d, op), vectors, rows_name](Making& m) {
     vectorize_rows(m.s, op, lanes * m.chosen(vectors), rows_name.empty() ? 1 : m.chosen(rows_name));
   });
 }

@@ -1,12 +1,12 @@
-#include "space/row_nest.h"
+#include "space/cpu/row_nest.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 
 #include "space/anatomy.h"
-#include "space/element_nest.h"
-#include "space/scatter.h"
+#include "space/cpu/element_nest.h"
+#include "space/cpu/scatter.h"
 
 namespace whet {
 namespace {

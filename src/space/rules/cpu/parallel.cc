@@ -2,7 +2,7 @@
 // rows where others are to be computed under it.
 
 #include "space/anatomy.h"
-#include "space/rules/nest.h"
+#include "space/rules/cpu/nest.h"
 
 namespace whet {
 namespace {

@@ -1,4 +1,4 @@
-#include "space/register_tile.h"
+#include "space/cpu/register_tile.h"
 
 #include <algorithm>
 #include <array>

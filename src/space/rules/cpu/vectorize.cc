@@ -2,7 +2,7 @@
 // unrolled.
 
 #include "space/anatomy.h"
-#include "space/rules/nest.h"
+#include "space/rules/cpu/nest.h"
 
 namespace whet {
 namespace {

@@ -1,10 +1,10 @@
-#include "space/tile.h"
+#include "space/cpu/tile.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "space/cpu/register_tile.h"
 #include "space/padding.h"
-#include "space/register_tile.h"
 
 namespace whet {
 namespace {

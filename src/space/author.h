@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "space/rules/rule.h"
+#include "space/space.h"
+
+namespace whet {
+
+/// An expert's schedule of one form of DAG, with open decisions.
+struct Template {
+  /// Empty where the DAG is not of this form.
+  std::optional<Sketch> (*make)(const ComputeDag&, const Target&);
+  bool exact = true;      ///< its schedules are `is_exact`
+  bool last_one = false;  ///< only where no other template fits
+};
+
+/// Who writes the sketches of one kind of target.
+struct SpaceAuthor {
+  std::string_view kind;
+  std::span<const Template> (*templates)();                ///< the first that fits gives the default schedule
+  const std::vector<const Rule*>& (*rules)();              ///< in the order in which they are asked
+};
+/// One row a kind of target. Of a kind without a row every task has the naive schedule alone.
+std::span<const SpaceAuthor> space_authors();
+/// The rules for a target; none where its kind has no author.
+std::span<const Rule* const> rules_for(const Target&);
+
+}  // namespace whet

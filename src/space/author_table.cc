@@ -1,0 +1,14 @@
+#include "space/cpu/author.h"
+
+namespace whet {
+namespace {
+
+constexpr SpaceAuthor kAuthors[] = {
+    {"cpu", cpu_templates, cpu_rules},
+};
+
+}  // namespace
+
+std::span<const SpaceAuthor> space_authors() { return kAuthors; }
+
+}  // namespace whet

@@ -1,0 +1,44 @@
+#include "space/cpu/author.h"
+
+#include "space/cpu/attention.h"
+#include "space/cpu/rows.h"
+#include "space/cpu/squeeze.h"
+#include "space/cpu/tile.h"
+#include "space/cpu/winograd.h"
+
+namespace whet {
+namespace {
+
+std::optional<Sketch> always_rows(const ComputeDag& dag, const Target& target) { return rows_sketch(dag, target); }
+
+constexpr Template kTemplates[] = {
+    {attention_sketch}, {squeeze_sketch}, {tile_sketch}, {winograd_sketch, false}, {always_rows, true, true},
+};
+
+}  // namespace
+
+std::span<const Template> cpu_templates() { return kTemplates; }
+
+const std::vector<const Rule*>& cpu_rules() {
+  static const std::vector<const Rule*> kTable = {
+      // They change the DAG, so they come before all others.
+      &kWinogradRule,
+      &kCacheReadRule,
+      // What disappears.
+      &kInlineRule,
+      &kConstantTensorsRule,
+      // What is worth tiles, and what goes with it.
+      &kTilingRule,
+      &kFuseConsumerRule,
+      &kCacheWriteRule,
+      &kPackRule,
+      // Everything else.
+      &kParallelRule,
+      &kComputeLocationRule,
+      &kRfactorRule,
+      &kVectorizeRule,
+  };
+  return kTable;
+}
+
+}  // namespace whet
