@@ -1,76 +1,26 @@
 #include "codegen/compile.h"
 
-#include <llvm/IR/Module.h>
-
-#include <cctype>
-
-#include "codegen/cpu/analysis.h"
-#include "codegen/cpu/emitter.h"
-#include "codegen/llvm/backend.h"
+#include "codegen/generators.h"
 
 namespace whet {
 namespace {
 
-/// A name that any linker takes.
-std::string symbol_of(const std::string& name) {
-  std::string out = "whet_";
-  for (char c : name) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return out;
-}
-
-/// Functions that only some processors have instructions for.
-Status check_functions(const ExprTable& table, const CpuFeatures& features, const Target& target) {
-  if (features.round) return ok_status();
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    const auto* call = std::get_if<Call>(&table[ExprRef(static_cast<std::int64_t>(i))].expr->kind);
-    if (call != nullptr && (call->fn == MathFn::floor || call->fn == MathFn::ceil || call->fn == MathFn::round))
-      return Error{"-mcpu=" + target.cpu().mcpu +
-                   " has no instruction for floor, ceil and round; expand_math must come before code generation"};
-  }
-  return ok_status();
-}
-
-std::vector<std::int64_t> argument_bytes(const Program& program) {
-  std::vector<std::int64_t> bytes;
-  for (const Buffer& buffer : program.buffers) {
-    if (buffer.scope != Scope::argument) continue;
-    const auto position = static_cast<std::size_t>(buffer.argument);
-    if (bytes.size() <= position) bytes.resize(position + 1, 0);
-    bytes[position] = size_of(buffer.dtype);
-    for (std::int64_t extent : buffer.extents) bytes[position] *= extent;
-  }
-  return bytes;
-}
-
-Status check_buffers(const Program& program) {
-  for (const Buffer& buffer : program.buffers) {
-    const std::string what = "program `" + program.name + "`: ";
-    if (buffer.scope == Scope::argument && buffer.argument < 0)
-      return Error{what + "argument `" + buffer.name + "` has no position"};
-    if (buffer.scope == Scope::block)
-      return Error{what + "buffer `" + buffer.name + "` is memory of a block of threads, which a CPU does not have"};
-  }
-  return ok_status();
+Result<const CodeGenerator*> generator_for(const Target& target) {
+  const CodeGenerator* generator = row_of(code_generators(), target);
+  if (generator == nullptr) return Error{"no code can be generated for \"" + to_string(target) + "\""};
+  return generator;
 }
 
 }  // namespace
 
 Result<Kernel> compile_kernel(const Program& program, const Target& target) {
-  WHET_RETURN_IF_ERROR(check_buffers(program));
-  WHET_TRY(Backend * backend, Backend::get(target));
-  WHET_TRY(Analysis analysis, Analysis::of(program, target));
-  WHET_RETURN_IF_ERROR(check_functions(analysis.table(), backend->features(), target));
-  Kernel kernel;
-  const std::string symbol = symbol_of(program.name);
-  const std::unique_ptr<llvm::Module> module = backend->make_module(symbol);
-  Emitter emitter(program, analysis, *backend, *module);
-  emitter.emit(symbol);
-  kernel.code = backend->emit_object(*module);
-  kernel.worker_workspace = emitter.worker_workspace();
-  kernel.workspace = emitter.workspace();
-  kernel.argument_bytes = argument_bytes(program);
-  kernel.launches = {{symbol, analysis.has_parallel_loop()}};
-  return kernel;
+  WHET_TRY(const CodeGenerator* generator, generator_for(target));
+  return generator->compile(program, target);
+}
+
+Result<std::string> disassemble(const Kernel& kernel, const Target& target) {
+  WHET_TRY(const CodeGenerator* generator, generator_for(target));
+  return generator->disassemble(kernel, target);
 }
 
 }  // namespace whet

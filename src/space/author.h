@@ -21,8 +21,8 @@ struct Template {
 /// Who writes the sketches of one kind of target.
 struct SpaceAuthor {
   std::string_view kind;
-  std::span<const Template> (*templates)();                ///< the first that fits gives the default schedule
-  const std::vector<const Rule*>& (*rules)();              ///< in the order in which they are asked
+  std::span<const Template> (*templates)();    ///< the first that fits gives the default schedule
+  const std::vector<const Rule*>& (*rules)();  ///< in the order in which they are asked
 };
 /// One row a kind of target. Of a kind without a row every task has the naive schedule alone.
 std::span<const SpaceAuthor> space_authors();

@@ -37,6 +37,7 @@ Emitter::Emitter(const Program& program, Analysis& analysis, const Backend& back
     : program_(program),
       analysis_(analysis),
       table_(analysis.table()),
+      architecture_(backend.architecture()),
       features_(backend.features()),
       target_(backend.target()),
       context_(module.getContext()),

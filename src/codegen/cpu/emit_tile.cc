@@ -1,5 +1,4 @@
 #include <llvm/IR/Intrinsics.h>
-#include <llvm/IR/IntrinsicsX86.h>
 
 #include "codegen/cpu/emitter.h"
 
@@ -93,7 +92,7 @@ void Emitter::dot4(const IntrinsicTile& tile) {
   Value* weights = mark(b_.CreateAlignedLoad(words, address(w.buffer, w.base), bytes), w.buffer);
   Value* sum = load_row(y, 0, kSums);
   if (features_.dot_products && target_.cpu().vector_bytes >= 64) {
-    sum = b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {}, {sum, factors, weights});
+    sum = architecture_.dot_product(b_, sum, factors, weights);
   } else {
     auto count = [&](int bits) { return llvm::ConstantInt::get(words, static_cast<std::uint64_t>(bits)); };
     for (int k = 0; k < 4; ++k) {

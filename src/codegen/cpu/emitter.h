@@ -170,6 +170,7 @@ class Emitter {
   const Program& program_;
   Analysis& analysis_;
   ExprTable& table_;
+  const Architecture& architecture_;
   const CpuFeatures features_;
   const Target target_;
   llvm::LLVMContext& context_;

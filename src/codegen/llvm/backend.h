@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "codegen/llvm/architecture.h"
 #include "target/target.h"
 
 namespace llvm {
@@ -14,23 +15,16 @@ class TargetMachine;
 
 namespace whet {
 
-/// What the emitter asks of a processor.
-struct CpuFeatures {
-  bool round = false;         ///< SSE4.1: floor, ceil and round are instructions
-  bool half = false;          ///< F16C: f16 <-> f32 are instructions
-  bool dot_products = false;  ///< AVX512-VNNI: sums of four products of bytes are an instruction
-  bool masked_loads = false;  ///< AVX2: masked loads of 4 and 8 bytes are instructions
-};
-
 /// LLVM for one target, in one thread: a target machine, a context and the passes, all used again for the next kernel.
 class Backend {
  public:
-  /// This thread's backend for the target. Errors: LLVM does not know the processor or a feature.
+  /// This thread's backend for the target, a CPU. Errors: LLVM does not know the processor or a feature.
   static Result<Backend*> get(const Target&);
   ~Backend();
 
   llvm::LLVMContext& context() { return *context_; }
   llvm::TargetMachine& machine() { return *machine_; }
+  const Architecture& architecture() const { return *architecture_; }
   const CpuFeatures& features() const { return features_; }
   std::string feature_string() const;
   const Target& target() const { return target_; }
@@ -48,6 +42,7 @@ class Backend {
   static Result<std::unique_ptr<Backend>> create(const Target&);
 
   Target target_;
+  const Architecture* architecture_ = nullptr;
   CpuFeatures features_;
   std::unique_ptr<llvm::LLVMContext> context_;
   std::unique_ptr<llvm::TargetMachine> machine_;

@@ -14,7 +14,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include "codegen/compile.h"
+#include "codegen/generators.h"
 #include "codegen/llvm/backend.h"
 
 namespace whet {
@@ -59,7 +59,7 @@ struct Disassembler {
 
 }  // namespace
 
-Result<std::string> disassemble(const Kernel& kernel, const Target& target) {
+Result<std::string> disassemble_for_cpu(const Kernel& kernel, const Target& target) {
   WHET_TRY(Backend * backend, Backend::get(target));
   const std::string& entry = kernel.launches.at(0).entry;
   const llvm::MemoryBufferRef bytes(kernel.code, entry);

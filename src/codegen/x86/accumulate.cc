@@ -1,4 +1,4 @@
-#include "codegen/llvm/accumulate.h"
+#include "codegen/x86/accumulate.h"
 
 #include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>

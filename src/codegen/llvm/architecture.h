@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+
+namespace llvm {
+class IRBuilderBase;
+class MCSubtargetInfo;
+class MachineFunctionPass;
+class Value;
+}  // namespace llvm
+
+namespace whet {
+
+/// The instructions of a processor that the emitter asks for.
+struct CpuFeatures {
+  bool round = false;         ///< floor, ceil and round
+  bool half = false;          ///< f16 <-> f32
+  bool dot_products = false;  ///< sums of four products of bytes, 16 sums at once
+  bool masked_loads = false;  ///< masked loads of vectors of 4 and 8 bytes
+};
+
+/// One of LLVM's architectures for CPUs, and how whet uses it.
+struct Architecture {
+  const char* triple;
+  const char* name;                           ///< for messages: "x86-64"
+  void (*initialize)();                       ///< called once in a process
+  std::span<const char* const> left_out;      ///< LLVM's passes that are not run, by the names that they give themselves
+  CpuFeatures (*features)(const llvm::MCSubtargetInfo&);
+  /// A pass of whet's own that runs when phis have been removed.
+  llvm::MachineFunctionPass* (*make_accumulate_pass)();
+  /// sums[i] + x[4i] * w[4i] + ... + x[4i+3] * w[4i+3] for 16 sums of i32; x: u8, w: i8, both as words.
+  /// Called only where `dot_products`.
+  llvm::Value* (*dot_product)(llvm::IRBuilderBase&, llvm::Value* sums, llvm::Value* x, llvm::Value* w);
+};
+
+}  // namespace whet

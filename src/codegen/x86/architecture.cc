@@ -1,0 +1,61 @@
+#include "codegen/x86/architecture.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/Support/TargetSelect.h>
+
+#include "codegen/x86/accumulate.h"
+
+namespace whet {
+namespace {
+
+/// The passes that are kept are worth their time in some kernel, or are needed.
+constexpr const char* kLeftOut[] = {
+    // Our addresses are pointers bumped once a loop already; the result is slower and takes several times the time.
+    "Canonicalize Freeze Instructions in Loops",
+    "Loop Strength Reduction",
+    // Constants and addresses stand where they belong already.
+    "Constant Hoisting",
+    // Each block's repetitions are gone by then, and what several blocks need stands before them.
+    "Machine Common Subexpression Elimination",
+    // They look for what kernels do not hold: lifetimes of stack slots, tiles, integers in vectors that would be masks,
+    // comparisons of memory, exceptions, thread-local variables, funclets.
+    "Merge disjoint stack slots",
+    "Tile Register Pre-configure",
+    "X86 Domain Reassignment Pass",
+    "X86 Partial Reduction",
+    "Merge contiguous icmps into a memcmp",
+    "Expand memcmp() to load/stores",
+    "Exception handling preparation",
+    "Prepare callbr",
+    "TLS Variable Hoist",
+    "Local Dynamic TLS Access Clean-up",
+    "Contiguously Lay Out Funclets",
+};
+
+void initialize() {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  LLVMInitializeX86Disassembler();
+}
+
+CpuFeatures features(const llvm::MCSubtargetInfo& cpu) {
+  return {.round = cpu.checkFeatures("+sse4.1"),
+          .half = cpu.checkFeatures("+f16c"),
+          .dot_products = cpu.checkFeatures("+avx512vnni"),
+          .masked_loads = cpu.checkFeatures("+avx2")};
+}
+
+llvm::Value* dot_product(llvm::IRBuilderBase& b, llvm::Value* sums, llvm::Value* x, llvm::Value* w) {
+  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {}, {sums, x, w});
+}
+
+}  // namespace
+
+const Architecture kX86 = {"x86_64-unknown-linux-gnu", "x86-64", initialize, kLeftOut, features, make_accumulate_pass,
+                           dot_product};
+
+}  // namespace whet
