@@ -1,18 +1,22 @@
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "artifact/kernel.h"
 #include "target/target.h"
 
 namespace whet {
 
-/// The format of the code that is generated for a target.
-constexpr CodeFormat code_format(TargetKind kind) {
-  switch (kind) {
-    case TargetKind::cpu:
-      break;
-  }
-  return CodeFormat::elf_object;
-}
-inline CodeFormat code_format(const Target& target) { return code_format(target.kind); }
+/// The format of the code that is generated for a kind of target.
+struct TargetCode {
+  std::string_view kind;
+  CodeFormat format;
+};
+/// One row a kind of target.
+std::span<const TargetCode> target_codes();
+
+/// The format of the code that is generated for a target. Needs: a row for its kind.
+CodeFormat code_format(const Target&);
 
 }  // namespace whet
