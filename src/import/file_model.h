@@ -49,6 +49,13 @@ struct FileModel {
   std::function<Status(GrowingGraph&, std::size_t i)> import;
 };
 
+/// A file as a reader gets it.
+struct ModelFile {
+  std::string what;       ///< begins messages: its path
+  std::string directory;  ///< files beside it; the folder where the model is one
+  std::string bytes;      ///< empty where the model is a folder
+};
+
 /// The graph of a model, of static shapes: see `import_model`. Nodes that the outputs need are imported in order; inputs
 /// whose values decide a shape are folded where the options have them; what folding made superfluous is gone.
 /// Errors name the node or input at fault; operators that are not read are listed all at once, with the values at which

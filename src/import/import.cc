@@ -1,10 +1,24 @@
 #include "import/import.h"
 
+#include <algorithm>
+#include <filesystem>
+
+#include "import/detect.h"
+#include "import/file_model.h"
 #include "import/onnx/import_onnx.h"
-#include "import/onnx/reader.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {
+
+/// One row a format: what reads the files of a kind.
+struct Reader {
+  FileKind kind;
+  Result<FileModel> (*read)(ModelFile);
+};
+constexpr Reader kReaders[] = {
+    {FileKind::onnx, read_onnx_model},
+};
 
 /// A damaged file's names may hold anything: the sentence stays one line, and short.
 Result<Graph> with_one_line(Result<Graph> graph) {
@@ -18,15 +32,36 @@ Result<Graph> with_one_line(Result<Graph> graph) {
   return Error{message};
 }
 
-Result<Graph> import_read(Result<OnnxModel> onnx, const ImportOptions& options) {
-  if (!onnx.ok()) return with_one_line(onnx.error());
-  return with_one_line(import_onnx(std::move(onnx).value(), options));
+Result<Graph> import_kind(FileKind kind, ModelFile file, const ImportOptions& options) {
+  const auto* reader =
+      std::find_if(std::begin(kReaders), std::end(kReaders), [&](const Reader& each) { return each.kind == kind; });
+  if (reader == std::end(kReaders)) return refusal(kind, file.what);
+  WHET_TRY(FileModel model, reader->read(std::move(file)));
+  return import_file(std::move(model), options);
+}
+
+Result<Graph> import_bytes(ModelFile file, const ImportOptions& options) {
+  if (file.bytes.empty()) return Error{file.what + ": the file is empty"};
+  const FileKind kind = detect(file.bytes);
+  return import_kind(kind, std::move(file), options);
+}
+
+Result<Graph> import_path(const std::string& path, const ImportOptions& options) {
+  std::error_code code;
+  const FileKind folder = std::filesystem::is_directory(path, code) ? detect_folder(path) : FileKind::unknown;
+  if (folder != FileKind::unknown) return import_kind(folder, {path, path, ""}, options);
+  WHET_TRY(std::string bytes, read_file(path));
+  return import_bytes({path, std::filesystem::path(path).parent_path().string(), std::move(bytes)}, options);
 }
 
 }  // namespace
 
+Result<Graph> import_model_bytes(std::string_view bytes, const std::string& what, const ImportOptions& options) {
+  return with_one_line(import_bytes({what, "", std::string(bytes)}, options));
+}
+
 Result<Graph> import_onnx_bytes(std::string_view bytes, const std::string& what, const ImportOptions& options) {
-  return import_read(parse_onnx(bytes, "", what), options);
+  return with_one_line(import_kind(FileKind::onnx, {what, "", std::string(bytes)}, options));
 }
 
 Result<Graph> import_model(const std::string& path_or_zoo, const ImportOptions& options) {
@@ -34,7 +69,7 @@ Result<Graph> import_model(const std::string& path_or_zoo, const ImportOptions& 
   if (path_or_zoo.starts_with(kZoo) && !options.until.empty())
     return Error{"--until is for ONNX files; " + path_or_zoo + " is built in (`whet zoo export` makes it a file)"};
   if (path_or_zoo.starts_with(kZoo)) return zoo_model(path_or_zoo.substr(kZoo.size()), options.zoo);
-  auto graph = import_read(read_onnx(path_or_zoo), options);
+  auto graph = with_one_line(import_path(path_or_zoo, options));
   if (graph.ok() && graph->name.empty()) graph->name = path_or_zoo;
   return graph;
 }

@@ -99,6 +99,11 @@ FileModel file_model(OnnxModel onnx) {
   return file;
 }
 
+Result<FileModel> read_onnx_model(ModelFile file) {
+  WHET_TRY(OnnxModel onnx, parse_onnx(std::move(file.bytes), file.directory, file.what));
+  return file_model(std::move(onnx));
+}
+
 Result<Graph> import_onnx(OnnxModel onnx, const ImportOptions& options) {
   return import_file(file_model(std::move(onnx)), options);
 }

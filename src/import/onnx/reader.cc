@@ -363,16 +363,10 @@ const OnnxFunction* called_function(const OnnxModel& model, const OnnxNode& node
   return found == model.functions.end() ? nullptr : &found->second;
 }
 
-Result<OnnxModel> parse_onnx(std::string_view bytes, const std::string& directory, const std::string& what) {
+Result<OnnxModel> parse_onnx(std::string bytes, const std::string& directory, const std::string& what) {
   WHET_TRY(onnx::ModelProto proto, parse_model_proto(bytes, what));
-  return decode_model(proto, directory, what);
-}
-
-Result<OnnxModel> read_onnx(const std::string& path) {
-  WHET_TRY(std::string bytes, read_file(path));
-  WHET_TRY(onnx::ModelProto proto, parse_model_proto(bytes, path));
   std::string().swap(bytes);
-  return decode_model(proto, std::filesystem::path(path).parent_path().string(), path);
+  return decode_model(proto, directory, what);
 }
 
 Result<NamedTensor> parse_tensor_proto(std::string_view bytes, const std::string& what) {

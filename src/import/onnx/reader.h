@@ -78,10 +78,9 @@ struct OnnxModel {
 /// The function of the model that a node calls, or null where it names an operator of the standard.
 const OnnxFunction* called_function(const OnnxModel&, const OnnxNode&);
 
-/// Reads a model; external data lies beside the file. Errors name the file, and the tensor or node at fault.
-Result<OnnxModel> read_onnx(const std::string& path);
-/// The same from bytes; `directory` holds external data, `what` begins messages.
-Result<OnnxModel> parse_onnx(std::string_view bytes, const std::string& directory, const std::string& what);
+/// Reads a model from the bytes of a file, which are freed before its tensors are decoded; `directory` holds external data,
+/// `what` begins messages. Errors name the file, and the tensor or node at fault.
+Result<OnnxModel> parse_onnx(std::string bytes, const std::string& directory, const std::string& what);
 /// One serialized TensorProto.
 Result<NamedTensor> parse_tensor_proto(std::string_view bytes, const std::string& what);
 

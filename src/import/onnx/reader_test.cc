@@ -83,7 +83,8 @@ std::string external(const std::string& location, const std::string& offset, con
          entry("offset", offset) + entry("length", length) + number(kLocation, 1);
 }
 std::string loaded(const std::string& path) {
-  const auto model = read_onnx(path);
+  WHET_CHECK(read_file(path).ok());
+  const auto model = parse_onnx(read_file(path).value(), std::filesystem::path(path).parent_path(), path);
   if (!model.ok()) return model.error().message;
   const Tensor& w = model->initializers.at(0).tensor;
   return to_string(w.type()) + " " + std::to_string(w.get(0)) + " " + std::to_string(w.get(1));
