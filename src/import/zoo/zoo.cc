@@ -1,7 +1,7 @@
 #include "import/zoo/zoo.h"
 
 #include "import/zoo/builder.h"
-#include "import/zoo/file_builder.h"
+#include "import/zoo/network_builder.h"
 
 namespace whet {
 namespace {
