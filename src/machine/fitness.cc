@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
+#include <cstdio>
 #include <limits>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "machine/peak.h"
 #include "machine/placement.h"
 #include "machine/stolen.h"
+#include "machine/system_files.h"
 
 namespace whet {
 namespace {
@@ -25,15 +24,11 @@ constexpr double kSteady = 0.95, kUnsteady = 0.8;
 /// A model, its packed weights and a few processes that compile.
 constexpr std::int64_t kEnoughMemory = std::int64_t{2} << 30;
 
-std::optional<std::string> read_all(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 std::optional<std::string> read_word(const std::string& path) {
-  std::ifstream file(path);
-  std::string word;
-  if (!(file >> word)) return std::nullopt;
+  const std::string text = read_file(path).value_or("");
+  std::string_view left = text;
+  const std::string word(take_word(left));
+  if (word.empty()) return std::nullopt;
   return word;
 }
 
@@ -54,19 +49,18 @@ std::optional<std::string> chosen_of(const std::optional<std::string>& line) {
 
 /// The number behind "MemAvailable:" [kB].
 std::int64_t available_of(const std::string& meminfo) {
-  std::istringstream lines(meminfo);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string name;
-    std::int64_t kilobytes = 0;
-    if (words >> name >> kilobytes && name == "MemAvailable:") return kilobytes << 10;
+  for (std::string_view left = meminfo; !left.empty();) {
+    std::string_view words = take_until(left, '\n');
+    if (take_word(words) == "MemAvailable:") return to_integer(take_word(words)).value_or(0) << 10;
   }
   return 0;
 }
 
 bool has_flag(const std::string& cpuinfo, const std::string& flag) {
-  std::istringstream words(cpuinfo);
-  return std::find(std::istream_iterator<std::string>(words), {}, flag) != std::istream_iterator<std::string>();
+  std::string_view left = cpuinfo;
+  for (std::string_view word = take_word(left); !word.empty(); word = take_word(left))
+    if (word == flag) return true;
+  return false;
 }
 
 std::string percent(double share) { return std::to_string(static_cast<int>(100 * share + 0.5)) + "%"; }
@@ -140,10 +134,10 @@ Finding placement(const Conditions& c) {
 Finding quota(const Conditions& c) {
   const double wanted = static_cast<double>(c.cpus.size());
   if (c.quota == 0) return {Verdict::good, "quota", "no limit of processor time", ""};
-  std::ostringstream found;
-  found << "cgroups allow " << c.quota << " processors' worth of time, kernels use " << wanted;
-  if (c.quota >= wanted) return {Verdict::good, "quota", found.str(), ""};
-  return {Verdict::bad, "quota", found.str(), "threads are stopped in the middle of a run: take fewer with --threads"};
+  char found[96];
+  std::snprintf(found, sizeof found, "cgroups allow %g processors' worth of time, kernels use %g", c.quota, wanted);
+  if (c.quota >= wanted) return {Verdict::good, "quota", found, ""};
+  return {Verdict::bad, "quota", found, "threads are stopped in the middle of a run: take fewer with --threads"};
 }
 
 Finding memory(const Conditions& c) {
@@ -186,12 +180,12 @@ Conditions read_conditions(const std::vector<int>& cpus, const SystemPaths& path
     });
     if (shares && !used(other.id)) c.siblings.push_back(other.id);
   }
-  c.is_virtual = has_flag(read_all(paths.proc + "/cpuinfo").value_or(""), "hypervisor");
+  c.is_virtual = has_flag(read_file(paths.proc + "/cpuinfo").value_or(""), "hypervisor");
   c.quota = cgroup_quota(paths);
-  c.available_bytes = available_of(read_all(paths.proc + "/meminfo").value_or(""));
+  c.available_bytes = available_of(read_file(paths.proc + "/meminfo").value_or(""));
   const std::int64_t allowed = cgroup_memory(paths);
   if (allowed > 0 && c.available_bytes > 0) c.available_bytes = std::min(c.available_bytes, allowed);
-  c.huge_pages = chosen_of(read_all(paths.huge_pages));
+  c.huge_pages = chosen_of(read_file(paths.huge_pages));
   return c;
 }
 

@@ -3,22 +3,26 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <utility>
 
 #include "machine/cores.h"
+#include "machine/system_files.h"
 
 namespace whet {
 ProcessorTime processor_time(std::string_view proc_stat, const std::vector<int>& cpus, double ticks_per_second) {
   ProcessorTime sum;
-  std::istringstream lines{std::string(proc_stat)};
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string name;
-    double user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
-    if (!(words >> name >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal)) continue;
+  while (!proc_stat.empty()) {
+    std::string_view words = take_until(proc_stat, '\n');
+    const std::string_view name = take_word(words);
+    double ticks[8];
+    bool whole = true;
+    for (double& number : ticks) {
+      const std::optional<std::int64_t> read = to_integer(take_word(words));
+      whole = whole && read.has_value();
+      number = static_cast<double>(read.value_or(0));
+    }
+    if (!whole) continue;
+    const auto [user, nice, system, idle, iowait, irq, softirq, steal] = ticks;
     if (std::none_of(cpus.begin(), cpus.end(), [&](int cpu) { return name == "cpu" + std::to_string(cpu); })) continue;
     sum.busy += (user + nice + system + irq + softirq) / ticks_per_second;
     sum.stolen += steal / ticks_per_second;
@@ -27,9 +31,8 @@ ProcessorTime processor_time(std::string_view proc_stat, const std::vector<int>&
 }
 
 ProcessorTime processor_time(const std::vector<int>& cpus) {
-  std::ifstream file("/proc/stat");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  return processor_time(text, cpus, static_cast<double>(std::max(1L, sysconf(_SC_CLK_TCK))));
+  return processor_time(read_file("/proc/stat").value_or(""), cpus,
+                        static_cast<double>(std::max(1L, sysconf(_SC_CLK_TCK))));
 }
 
 StolenTime::StolenTime(std::vector<int> cpus)

@@ -1,29 +1,13 @@
 #include "machine/topology.h"
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <optional>
 #include <set>
-#include <sstream>
+
+#include "machine/system_files.h"
 
 namespace whet {
 namespace {
-
-/// The first line of a file, or nothing where there is no such file.
-std::optional<std::string> read_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!file || !std::getline(file, line)) return std::nullopt;
-  return line;
-}
-
-std::optional<std::int64_t> to_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  return value;
-}
 
 std::int64_t read_integer(const std::string& path, std::int64_t otherwise) {
   const auto line = read_line(path);
@@ -46,9 +30,10 @@ void mark_little(std::vector<LogicalCpu>& cpus) {
 /// Quota of one cgroup folder in processors; 0: none.
 double quota_of(const std::string& folder) {
   if (const auto line = read_line(folder + "/cpu.max")) {  // version 2: "max 100000" or "150000 100000"
-    std::istringstream words(*line);
-    double quota = 0, period = 0;
-    return words >> quota >> period && quota > 0 && period > 0 ? quota / period : 0;
+    std::string_view words = *line;
+    const std::int64_t quota = to_integer(take_word(words)).value_or(0),
+                       period = to_integer(take_word(words)).value_or(0);
+    return quota > 0 && period > 0 ? static_cast<double>(quota) / static_cast<double>(period) : 0;
   }
   const std::int64_t quota = read_integer(folder + "/cpu.cfs_quota_us", -1);
   const std::int64_t period = read_integer(folder + "/cpu.cfs_period_us", 0);
@@ -78,8 +63,9 @@ double smallest_limit(const std::string& mount, std::string group, LimitOf limit
 /// What `controller` (as version 1 names it) allows this process.
 double smallest_limit(const SystemPaths& paths, const std::string& controller, LimitOf limit_of) {
   double smallest = 0;
-  std::ifstream file(paths.own_cgroup);
-  for (std::string line; std::getline(file, line);) {  // hierarchy:controllers:path
+  const std::string groups = read_file(paths.own_cgroup).value_or("");
+  for (std::string_view left = groups; !left.empty();) {  // hierarchy:controllers:path
+    const std::string line(take_until(left, '\n'));
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
@@ -101,11 +87,11 @@ double smallest_limit(const SystemPaths& paths, const std::string& controller, L
 
 std::vector<int> parse_cpu_list(const std::string& text) {
   std::set<int> cpus;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
+  for (std::string_view left = text; !left.empty();) {
+    const std::string_view part = take_until(left, ',');
     const std::size_t dash = part.find('-');
     const auto first = to_integer(part);
-    const auto last = dash == std::string::npos ? first : to_integer(std::string_view(part).substr(dash + 1));
+    const auto last = dash == std::string::npos ? first : to_integer(part.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last > 65535) return {};
     for (std::int64_t id = *first; id <= *last; ++id) cpus.insert(static_cast<int>(id));
   }
