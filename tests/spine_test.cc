@@ -35,7 +35,7 @@ static_assert(has_signature<DesignSpace(const ComputeDag&, const Target&, const 
 static_assert(
     has_signature<Result<std::unique_ptr<Strategy>>(const std::string&, SearchSpace, std::uint64_t)>(make_strategy));
 static_assert(has_signature<Result<LoopTree>(const ComputeDag&, const Steps&)>(replay));
-static_assert(has_signature<Result<Lowered>(const LoopTree&, const Target&, const Shape&)>(lower));
+static_assert(has_signature<Result<Lowered>(const LoopTree&, const Target&, const Shape&, const PassObserver&)>(lower));
 static_assert(has_signature<Result<Kernel>(const Program&, const Target&)>(compile_kernel));
 static_assert(std::is_same_v<decltype(&Measurer::measure),
                              std::vector<Measured> (Measurer::*)(const MeasureTask&, const std::vector<std::string>&,

@@ -1,18 +1,8 @@
 #include "compiler/library.h"
 
 #include "artifact/code_format.h"
-#include "compiler/cpu/library.h"
 
 namespace whet {
-namespace {
-
-constexpr LibraryOfFormat kWriters[] = {
-    {CodeFormat::elf_object, write_cpu_library},
-};
-
-}  // namespace
-
-std::span<const LibraryOfFormat> library_writers() { return kWriters; }
 
 Status write_library(AssembledModel& model, const std::vector<CompiledTask>& tasks, const Target& target,
                      const std::string& output, int jobs) {
