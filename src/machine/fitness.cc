@@ -25,7 +25,7 @@ constexpr double kSteady = 0.95, kUnsteady = 0.8;
 constexpr std::int64_t kEnoughMemory = std::int64_t{2} << 30;
 
 std::optional<std::string> read_word(const std::string& path) {
-  const std::string text = read_file(path).value_or("");
+  const std::string text = read_system_file(path).value_or("");
   std::string_view left = text;
   const std::string word(take_word(left));
   if (word.empty()) return std::nullopt;
@@ -180,12 +180,12 @@ Conditions read_conditions(const std::vector<int>& cpus, const SystemPaths& path
     });
     if (shares && !used(other.id)) c.siblings.push_back(other.id);
   }
-  c.is_virtual = has_flag(read_file(paths.proc + "/cpuinfo").value_or(""), "hypervisor");
+  c.is_virtual = has_flag(read_system_file(paths.proc + "/cpuinfo").value_or(""), "hypervisor");
   c.quota = cgroup_quota(paths);
-  c.available_bytes = available_of(read_file(paths.proc + "/meminfo").value_or(""));
+  c.available_bytes = available_of(read_system_file(paths.proc + "/meminfo").value_or(""));
   const std::int64_t allowed = cgroup_memory(paths);
   if (allowed > 0 && c.available_bytes > 0) c.available_bytes = std::min(c.available_bytes, allowed);
-  c.huge_pages = chosen_of(read_file(paths.huge_pages));
+  c.huge_pages = chosen_of(read_system_file(paths.huge_pages));
   return c;
 }
 

@@ -31,7 +31,7 @@ ProcessorTime processor_time(std::string_view proc_stat, const std::vector<int>&
 }
 
 ProcessorTime processor_time(const std::vector<int>& cpus) {
-  return processor_time(read_file("/proc/stat").value_or(""), cpus,
+  return processor_time(read_system_file("/proc/stat").value_or(""), cpus,
                         static_cast<double>(std::max(1L, sysconf(_SC_CLK_TCK))));
 }
 

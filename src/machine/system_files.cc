@@ -14,7 +14,7 @@ constexpr std::string_view kSpace = " \t\n\v\f\r";
 
 }  // namespace
 
-std::optional<std::string> read_file(const std::string& path) {
+std::optional<std::string> read_system_file(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::nullopt;
   std::string text;
@@ -28,7 +28,7 @@ std::optional<std::string> read_file(const std::string& path) {
 }
 
 std::optional<std::string> read_line(const std::string& path) {
-  const std::optional<std::string> text = read_file(path);
+  const std::optional<std::string> text = read_system_file(path);
   if (!text || text->empty()) return std::nullopt;
   std::string_view left = *text;
   return std::string(take_until(left, '\n'));

@@ -11,7 +11,7 @@ namespace whet {
 // is linked statically for a board.
 
 /// All of a file; nothing where it cannot be read.
-std::optional<std::string> read_file(const std::string& path);
+std::optional<std::string> read_system_file(const std::string& path);
 /// Its first line; nothing where there is none.
 std::optional<std::string> read_line(const std::string& path);
 

@@ -12,15 +12,15 @@ TEST(SystemFiles, AreReadWhole) {
   const std::string path = ::testing::TempDir() + "/system_files_test";
   const std::string long_text(10000, 'x');
   std::ofstream(path) << "first\n" << long_text;
-  EXPECT_EQ(read_file(path), "first\n" + long_text);
+  EXPECT_EQ(read_system_file(path), "first\n" + long_text);
   EXPECT_EQ(read_line(path), "first");
   std::ofstream(path).flush();
-  EXPECT_EQ(read_file(path), "");
+  EXPECT_EQ(read_system_file(path), "");
   EXPECT_EQ(read_line(path), std::nullopt);
   std::remove(path.c_str());
-  EXPECT_EQ(read_file(path), std::nullopt);
+  EXPECT_EQ(read_system_file(path), std::nullopt);
   EXPECT_EQ(read_line(path), std::nullopt);
-  EXPECT_EQ(read_file(::testing::TempDir()), std::nullopt);  // a folder
+  EXPECT_EQ(read_system_file(::testing::TempDir()), std::nullopt);  // a folder
 }
 TEST(SystemFiles, AreTakenApartByWordsAndSeparators) {
   std::string_view text = "  MemAvailable:   123 kB\n";

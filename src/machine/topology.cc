@@ -63,7 +63,7 @@ double smallest_limit(const std::string& mount, std::string group, LimitOf limit
 /// What `controller` (as version 1 names it) allows this process.
 double smallest_limit(const SystemPaths& paths, const std::string& controller, LimitOf limit_of) {
   double smallest = 0;
-  const std::string groups = read_file(paths.own_cgroup).value_or("");
+  const std::string groups = read_system_file(paths.own_cgroup).value_or("");
   for (std::string_view left = groups; !left.empty();) {  // hierarchy:controllers:path
     const std::string line(take_until(left, '\n'));
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
