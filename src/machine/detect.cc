@@ -40,11 +40,11 @@ Result<Target> resolve_target(const std::string& text) {
 Status can_run(const Target& target) {
   if (!target.is_cpu()) return ok_status();
   const CpuTarget& cpu = target.cpu();
-  const std::uint32_t features = read_processor().features;
+  const IsaSet features = read_processor().features;
   const std::string sentence = "this machine cannot run code for \"" + to_string(target) + "\": it has no ";
-  if (cpu.vector_bytes >= 64 && !(features & Processor::avx512f)) return Error{sentence + "AVX-512"};
-  if (cpu.vector_bytes >= 32 && !(features & Processor::avx)) return Error{sentence + "AVX"};
-  if (cpu.fma && !(features & Processor::fma)) return Error{sentence + "FMA"};
+  if (cpu.vector_bytes >= 64 && !(features & isa_set("avx512f"))) return Error{sentence + "AVX-512"};
+  if (cpu.vector_bytes >= 32 && !(features & isa_set("avx"))) return Error{sentence + "AVX"};
+  if (cpu.fma && !(features & isa_set("fma"))) return Error{sentence + "FMA"};
   return ok_status();
 }
 

@@ -15,26 +15,24 @@
 namespace whet {
 namespace {
 
-using P = Processor;
-
-constexpr std::uint32_t kAvx2 = P::sse42 | P::popcnt | P::avx | P::avx2 | P::fma | P::bmi2 | P::f16c;
-constexpr std::uint32_t kAvx512 = kAvx2 | P::avx512f | P::avx512bw | P::avx512cd | P::avx512dq | P::avx512vl;
-constexpr std::uint32_t kNewAvx512 = kAvx512 | P::avx512vnni | P::avx512vbmi2 | P::avx512bf16 | P::adx;
+constexpr IsaSet kAvx2 = isa_set("sse4.2", "popcnt", "avx", "avx2", "fma", "bmi2", "f16c");
+constexpr IsaSet kAvx512 = kAvx2 | isa_set("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl");
+constexpr IsaSet kNewAvx512 = kAvx512 | isa_set("avx512vnni", "avx512vbmi2", "avx512bf16", "adx");
 
 TEST(LlvmName, FollowsFeaturesWhereAVirtualMachineLiesAboutTheModel) {
-  EXPECT_EQ(llvm_name({"GenuineIntel", 6, 167, kNewAvx512 | P::avx512fp16 | P::amx_tile, ""}), "sapphirerapids");
+  EXPECT_EQ(llvm_name({"GenuineIntel", 6, 167, kNewAvx512 | isa_set("avx512fp16", "amx-tile"), ""}), "sapphirerapids");
   EXPECT_EQ(llvm_name({"GenuineIntel", 6, 143, kAvx2, ""}), "haswell");
 }
 TEST(LlvmName, KnowsTheZenFamilies) {
   EXPECT_EQ(llvm_name({"AuthenticAMD", 26, 2, kNewAvx512, ""}), "znver5");
   EXPECT_EQ(llvm_name({"AuthenticAMD", 25, 17, kNewAvx512, ""}), "znver4");
-  EXPECT_EQ(llvm_name({"AuthenticAMD", 25, 1, kAvx2 | P::adx, ""}), "znver3");
-  EXPECT_EQ(llvm_name({"AuthenticAMD", 23, 0x31, kAvx2 | P::adx, ""}), "znver2");
+  EXPECT_EQ(llvm_name({"AuthenticAMD", 25, 1, kAvx2 | isa_set("adx"), ""}), "znver3");
+  EXPECT_EQ(llvm_name({"AuthenticAMD", 23, 0x31, kAvx2 | isa_set("adx"), ""}), "znver2");
   EXPECT_EQ(llvm_name({"AuthenticAMD", 26, 2, kAvx2, ""}), "x86-64-v3");
 }
 TEST(LlvmName, FallsBackToALevelOfTheBaseline) {
   EXPECT_EQ(llvm_name({"SomeVendor", 1, 1, kAvx512, ""}), "x86-64-v4");
-  EXPECT_EQ(llvm_name({"SomeVendor", 1, 1, P::sse42 | P::popcnt, ""}), "x86-64-v2");
+  EXPECT_EQ(llvm_name({"SomeVendor", 1, 1, isa_set("sse4.2", "popcnt"), ""}), "x86-64-v2");
   EXPECT_EQ(llvm_name({}), "x86-64");
 }
 

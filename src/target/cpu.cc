@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/nearest.h"
+#include "target/cpu_isa.h"
 #include "target/kinds.h"
 
 namespace whet {
@@ -51,16 +52,11 @@ constexpr Processor kProcessors[] = {
 };
 
 /// LLVM's names of the switches that change what code may be generated; -mattr takes these alone.
-const std::vector<std::string>& known_features() {
-  static const std::vector<std::string> features = {
-      "sse3",       "ssse3",      "sse4.1",     "sse4.2",       "popcnt",
-      "f16c",       "avx",        "avx2",       "fma",          "bmi",
-      "bmi2",       "lzcnt",      "avx512f",    "avx512bw",     "avx512cd",
-      "avx512dq",   "avx512vl",   "avx512ifma", "avx512vbmi",   "avx512vbmi2",
-      "avx512vnni", "avx512bf16", "avx512fp16", "avx512bitalg", "avx512vpopcntdq",
-      "avxvnni",    "gfni",       "vaes",       "vpclmulqdq",   "amx-tile",
-      "amx-int8",   "amx-bf16"};
-  return features;
+std::vector<std::string> known_features() {
+  std::vector<std::string> names;
+  for (const IsaRow& row : kIsaTable)
+    if ((row.uses & kIsaSwitch) != 0) names.emplace_back(row.name);
+  return names;
 }
 
 const std::vector<std::string>& known_switches() {
@@ -113,7 +109,7 @@ Status set_mattr(CpuTarget& target, std::string_view value) {
   for (std::string_view feature : split_text(value, ',')) {
     if (feature.size() < 2 || (feature[0] != '+' && feature[0] != '-'))
       return Error{"target: -mattr has " + quoted(feature) + "; expected switches like +avx512f,-fma"};
-    const auto& known = known_features();
+    const std::vector<std::string> known = known_features();
     if (std::find(known.begin(), known.end(), feature.substr(1)) == known.end()) {
       return Error{"target: -mattr has " + quoted(feature) + ", which is no feature that whet knows" +
                    did_you_mean(feature.substr(1), known)};

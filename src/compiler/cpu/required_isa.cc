@@ -4,19 +4,9 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/TargetParser/X86TargetParser.h>
 
-#include <algorithm>
-#include <string_view>
-
-#include "artifact/cpu/isa.h"
+#include "target/cpu_isa.h"
 
 namespace whet {
-namespace {
-
-constexpr std::string_view kNeverGenerated[] = {"amx-tile",   "amx-int8", "amx-bf16",          "vaes",
-                                                "vpclmulqdq", "adx",      "avx512vp2intersect"};
-
-}  // namespace
-
 Result<std::string> required_isa(const Target& target) {
   if (llvm::X86::parseArchX86(target.cpu().mcpu, /*Only64Bit=*/true) == llvm::X86::CK_None) {
     return Error{"target: -mcpu is \"" + target.cpu().mcpu + "\"; expected an x86-64 processor that LLVM knows"};
@@ -35,11 +25,10 @@ Result<std::string> required_isa(const Target& target) {
     llvm::X86::updateImpliedFeatures(name, on, features);
   }
   std::string names;
-  for (int bit = 0; bit < isa_count(); ++bit) {
-    const std::string_view name = isa_name(bit);
-    const auto found = features.find(name);
-    if (found == features.end() || !found->second || std::ranges::count(kNeverGenerated, name) != 0) continue;
-    names += (names.empty() ? "" : ",") + std::string(name);
+  for (const IsaRow& row : kIsaTable) {
+    const auto found = features.find(row.name);
+    if ((row.uses & kIsaRequire) == 0 || found == features.end() || !found->second) continue;
+    names += (names.empty() ? "" : ",") + std::string(row.name);
   }
   return names;
 }

@@ -7,7 +7,7 @@
 
 namespace whet {
 
-/// The instruction sets that code for `target` may use, by names of artifact/cpu/isa.h with commas between: what a compiled
+/// The instruction sets that code for `target` may use, by names of target/cpu_isa.h with commas between: what a compiled
 /// model asks of the processor that opens it. Those that no kernel ever uses (tile matrices, ciphers) are left out.
 Result<std::string> required_isa(const Target&);
 
