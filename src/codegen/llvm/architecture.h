@@ -22,9 +22,9 @@ struct CpuFeatures {
 /// One of LLVM's architectures for CPUs, and how whet uses it.
 struct Architecture {
   const char* triple;
-  const char* name;                           ///< for messages: "x86-64"
-  void (*initialize)();                       ///< called once in a process
-  std::span<const char* const> left_out;      ///< LLVM's passes that are not run, by the names that they give themselves
+  const char* name;                       ///< for messages: "x86-64"
+  void (*initialize)();                   ///< called once in a process
+  std::span<const char* const> left_out;  ///< LLVM's passes that are not run, by the names that they give themselves
   CpuFeatures (*features)(const llvm::MCSubtargetInfo&);
   /// A pass of whet's own that runs when phis have been removed.
   llvm::MachineFunctionPass* (*make_accumulate_pass)();

@@ -55,7 +55,7 @@ llvm::Value* dot_product(llvm::IRBuilderBase& b, llvm::Value* sums, llvm::Value*
 
 }  // namespace
 
-const Architecture kX86 = {"x86_64-unknown-linux-gnu", "x86-64", initialize, kLeftOut, features, make_accumulate_pass,
-                           dot_product};
+const Architecture kX86 = {"x86_64-unknown-linux-gnu", "x86-64",   initialize, kLeftOut, features,
+                           make_accumulate_pass,       dot_product};
 
 }  // namespace whet

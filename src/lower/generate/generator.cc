@@ -1,0 +1,124 @@
+#include "lower/generate/generator.h"
+
+#include <algorithm>
+
+#include "lower/cases.h"
+#include "lower/generate/accesses.h"
+#include "lower/generate/prefetches.h"
+#include "lower/rename.h"
+
+namespace whet {
+namespace {
+
+Stmt marked(Loop loop, Intrinsic intrinsic) {
+  loop.intrinsic = intrinsic;
+  return make_stmt(std::move(loop));
+}
+
+/// Nests appear more than once.
+bool repeats_nests(const LoopTree& tree) {
+  return !tree.pipelines.empty() || std::any_of(tree.places.begin(), tree.places.end(),
+                                                [](const Placement& place) { return place.rolled.valid(); });
+}
+
+}  // namespace
+
+Lowered Generator::run() {
+  Program& program = storage_.lowered.program;
+  program.body = phases();
+  if (repeats_nests(tree_)) program = rename_apart(std::move(program));
+  return std::move(storage_.lowered);
+}
+
+Stmt Generator::phases() {
+  std::vector<Stmt> phases;
+  bool alone = true;  // worker 0 has run everything so far, and waits for nobody
+  for (const Item& root : tree_.roots) {
+    const bool shared = root.loop.valid() && tree_.loop(root.loop).kind == LoopKind::parallel;
+    if (!phases.empty() && (shared || !alone)) phases.push_back(make_stmt(Barrier{}));
+    append_item(root, phases);
+    alone = !shared;
+  }
+  return block(std::move(phases));
+}
+
+void Generator::append_item(const Item& item, std::vector<Stmt>& out) {
+  is_windowed(item) ? append_window(item, out) : append_whole(item, out);
+}
+
+void Generator::append_whole(const Item& item, std::vector<Stmt>& out) {
+  const OpId op = op_of(tree_, item);
+  const LoopId parent = item.loop.valid() ? tree_.loop(item.loop).parent : loop_of_leaf(tree_, op);
+  std::vector<Stmt> made;
+  const bool reduction = item.loop.valid() && is_outermost_reduce(tree_, item.loop) && !storage_.caches.count(op);
+  const auto partial = storage_.partials.find(op);
+  const bool lanes = partial != storage_.partials.end();
+  if (reduction) made.push_back(lanes ? clear_partials(op, partial->second) : init_nest(op, item.loop));
+  made.push_back(item.leaf.valid() ? leaf(op) : loop(item.loop));
+  if (reduction && lanes) made.push_back(combine_partials(op, partial->second));
+  out.push_back(when_finished(op, parent, block(std::move(made))));
+}
+
+/// What is computed of a reduction's elements under its loops runs in the last iteration of the reduce loops around.
+Stmt Generator::when_finished(OpId op, LoopId parent, Stmt stmt) {
+  const Placement& place = tree_.place(op);
+  if (place.kind != PlaceKind::reverse_at || parent != place.at) return stmt;
+  Expr last = bool_const(true);
+  for (DigitId digit : reduce_digits_around(tree_, tree_.loop(parent).op, parent))
+    last = last && (digit_var(tree_, digit) >= int_const(tree_.digit(digit).extent - 1));
+  return is_const(last, 1) ? stmt : make_stmt(If{last, stmt, Stmt()});
+}
+
+Stmt Generator::loop(LoopId id) {
+  std::vector<Stmt> body;
+  const Stmt filling = append_ahead(id, body);
+  for (const PrefetchedRead& prefetched : tree_.prefetches)
+    if (prefetched.loop == id && extent_of(tree_, id) > 1) append_prefetches(tree_, storage_, prefetched, body);
+  append_children(id, body);
+  Stmt made = loop_around(id, block(std::move(body)), [](DigitId digit) { return VarId(digit.value); });
+  for (const TensorTile& tile : tree_.tiles)
+    if (tile.loop == id) made = marked(std::get<Loop>(made->kind), tile.intrinsic);
+  return block({filling, made});
+}
+
+void Generator::append_children(LoopId id, std::vector<Stmt>& out) {
+  for (const Item& child : tree_.loop(id).children) {
+    if (is_made_ahead(child, id)) continue;
+    const auto cache = std::find_if(storage_.caches.rbegin(), storage_.caches.rend(), [&](const auto& held) {
+      return held.second.loop == id && holds_leaf(tree_, child, held.first);
+    });
+    const bool cached = cache != storage_.caches.rend();
+    if (cached) out.push_back(cache_begin(cache->first, cache->second));
+    append_item(child, out);
+    if (cached) out.push_back(cache_end(cache->first, cache->second));
+  }
+}
+
+const Stored& Generator::target_of(OpId op) const {
+  const auto cache = storage_.caches.find(op);
+  if (cache != storage_.caches.end()) return cache->second.stored;
+  const auto partial = storage_.partials.find(op);
+  return partial != storage_.partials.end() ? partial->second.stored : storage_.of(op);
+}
+
+Stmt Generator::leaf(OpId op) {
+  const Element& element = tree_.dag.op(op).element();
+  std::vector<Expr> conditions = guards(op, true), padding;
+  const Expr body = element.reducer ? take_padding(element.body, *element.reducer, padding) : element.body;
+  for (const Expr& condition : padding) {
+    const Expr over = simplified(tree_, body_over_digits(tree_, storage_, op, condition));
+    if (!is_const(over, 1)) conditions.push_back(over);
+  }
+  Expr value = body_over_digits(tree_, storage_, op, body);
+  const Stored& target = target_of(op);
+  const auto partial = storage_.partials.find(op);
+  const std::vector<Expr> index =
+      partial != storage_.partials.end()
+          ? partial_index(op, partial->second, {}, digit_var(tree_, partial->second.lane))
+          : place_in(tree_, target, own_index(tree_, op));
+  if (element.reducer)
+    value = combine(*element.reducer, load(value->dtype, SourceId(target.buffer.value), index), value);
+  return guarded(conditions, store_by_cases({target.buffer, index, value, Expr()}));
+}
+
+}  // namespace whet

@@ -1,0 +1,76 @@
+#pragma once
+
+// Internal to generation: the class whose files write the statements of a kernel, one concern a file.
+
+#include <functional>
+#include <vector>
+
+#include "lower/generate/facts.h"
+#include "lower/generate/storage.h"
+
+namespace whet {
+
+/// Turns a loop tree into statements, after its buffers are made.
+class Generator {
+ public:
+  Generator(const LoopTree& tree, Storage storage) : tree_(tree), storage_(std::move(storage)) {}
+  Lowered run();
+
+ private:
+  using LeafAt = std::function<Stmt(const Values&)>;
+
+  // generator.cc: items of the tree, in their order
+  Stmt phases();
+  /// The statements of an item, with those that come before it.
+  void append_item(const Item&, std::vector<Stmt>& out);
+  /// The same without regard to windows.
+  void append_whole(const Item&, std::vector<Stmt>& out);
+  Stmt when_finished(OpId, LoopId parent, Stmt);
+  Stmt loop(LoopId);
+  void append_children(LoopId, std::vector<Stmt>& out);
+  Stmt leaf(OpId);
+  const Stored& target_of(OpId) const;
+
+  // windows.cc: rolled ops and pipelines
+  bool is_windowed(const Item&) const;
+  /// All elements in the first iteration of the loop that the op is rolled along, new ones in the others.
+  void append_window(const Item&, std::vector<Stmt>& out);
+  /// The nest of an op that the pipeline `loop` computes ahead.
+  bool is_made_ahead(const Item&, LoopId loop) const;
+  /// Appends what the iteration computes ahead, and gives the loop that fills the pipeline before it. Undefined: the
+  /// loop is no pipeline.
+  Stmt append_ahead(LoopId, std::vector<Stmt>& out);
+
+  // nests.cc: nests that are repeated over a tile
+  /// The loops `loops` once more with variables of their own around what `leaf` makes.
+  Stmt mirrored(const std::vector<LoopId>& loops, const LeafAt& leaf);
+  Stmt loop_around(LoopId, Stmt body, const std::function<VarId(DigitId)>& var_of);
+  std::vector<Expr> guards(OpId op, bool reduce) const { return guards_of(tree_, op, reduce, only_new_ == op); }
+  std::vector<Expr> spatial_guards(OpId, const Values&) const;
+  /// target[...] = value, within the spatial guards.
+  Stmt element_store(OpId, const Stored& target, const Expr& value, const Values&) const;
+  /// A nest over the tile that `op` computes inside `outer`, of element stores.
+  Stmt tile_nest(OpId, LoopId outer, const Stored& target, const std::function<Expr(const Values&)>& value);
+  Expr load_of(OpId, const Stored&, const Values&) const;
+  Expr identity(OpId) const;
+  /// The first value of all elements that the reduction computes.
+  Stmt init_nest(OpId, LoopId outermost_reduce);
+  bool follows_no_memory(const std::vector<LoopId>& loops, const Stored&) const;
+  std::pair<AxisId, std::size_t> place_in_memory(LoopId) const;
+  Stmt filled(DigitId, const Values& outer, const LeafAt& fill);
+  Stmt cache_begin(OpId, const Cached&);
+  Stmt cache_end(OpId, const Cached&);
+
+  // partial_sums.cc
+  Stmt lane_loop(const Partial&, std::int64_t min, std::int64_t extent, const std::function<Stmt(const Expr&)>& body);
+  std::vector<Expr> partial_index(OpId, const Partial&, const Values&, const Expr& lane) const;
+  Stmt clear_partials(OpId, const Partial&);
+  Stmt combine_partials(OpId, const Partial&);
+  std::vector<Stmt> combine_lanes(OpId, const Partial&, const Values&);
+
+  const LoopTree& tree_;
+  Storage storage_;
+  OpId only_new_;  ///< of this op, the elements that earlier iterations computed are not computed again
+};
+
+}  // namespace whet

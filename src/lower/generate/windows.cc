@@ -1,0 +1,55 @@
+#include <algorithm>
+
+#include "lower/generate/generator.h"
+#include "schedule/pipeline.h"
+
+namespace whet {
+namespace {
+
+Stmt at_value(const Stmt& s, VarId v, const Expr& value) {
+  const std::pair<VarId, Expr> pair(v, value);
+  return rewrite(s, nullptr, [&](const Expr& e) { return substitute(e, Substitution(&pair, 1)); });
+}
+
+}  // namespace
+
+bool Generator::is_windowed(const Item& item) const {
+  const OpId op = op_of(tree_, item);
+  const Placement& place = tree_.place(op);
+  const LoopId around = item.loop.valid() ? tree_.loop(item.loop).parent : loop_of_leaf(tree_, op);
+  return place.rolled.valid() && around == place.at && extent_of(tree_, place.rolled) != 1;
+}
+
+void Generator::append_window(const Item& item, std::vector<Stmt>& out) {
+  const OpId op = op_of(tree_, item);
+  std::vector<Stmt> whole, rest;
+  append_whole(item, whole);
+  only_new_ = op;
+  append_whole(item, rest);
+  only_new_ = OpId();
+  const Expr first = digit_var(tree_, tree_.loop(tree_.place(op).rolled).digits.front()) <= int_const(0);
+  out.push_back(make_stmt(If{first, block(std::move(whole)), block(std::move(rest))}));
+}
+
+bool Generator::is_made_ahead(const Item& item, LoopId loop) const {
+  const OpId op = op_of(tree_, item);
+  return op != tree_.loop(loop).op && is_staged(tree_, op) && tree_.place(op).at == loop;
+}
+
+Stmt Generator::append_ahead(LoopId id, std::vector<Stmt>& out) {
+  std::vector<Stmt> staged;
+  for (const Item& child : tree_.loop(id).children)
+    if (is_made_ahead(child, id)) append_item(child, staged);
+  if (staged.empty()) return Stmt();
+  const Stmt made = block(std::move(staged));
+  const std::int64_t extent = extent_of(tree_, id), ahead = stages_of(tree_, id) - 1;
+  const DigitId digit = tree_.loop(id).digits.front();
+  const Expr later = digit_var(tree_, digit) + ahead;
+  out.push_back(make_stmt(If{later < int_const(extent), at_value(made, VarId(digit.value), later), Stmt()}));
+  const VarId first = storage_.lowered.program.fresh_var();
+  const std::string name = name_of(tree_, id);
+  return make_stmt(Loop{first, name, int_const(0), int_const(std::min(ahead, extent)), LoopKind::serial,
+                        at_value(made, VarId(digit.value), var(first, name))});
+}
+
+}  // namespace whet
