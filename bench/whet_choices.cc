@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "device/make_device.h"
 #include "import/import.h"
 #include "machine/cores.h"
 #include "machine/detect.h"
-#include "measure/local_measurer.h"
+#include "measure/device_measurer.h"
 #include "passes/optimize.h"
 #include "records/record_file.h"
 #include "task/task.h"
@@ -29,8 +30,8 @@ int fail(const std::string& message) {
 
 int run(int argc, char** argv) {
   if (argc < 4) return fail("usage: whet_choices MODEL TASK FILE...");
-  Result<MeasureHost> host = MeasureHost::start();
-  if (!host.ok()) return fail(host.error().message);
+  Result<Zygote> zygote = Zygote::start();
+  if (!zygote.ok()) return fail(zygote.error().message);
   Result<Graph> graph = import_model(argv[1], {});
   if (!graph.ok()) return fail(graph.error().message);
   const Result<FusedGraph> fused = optimize(std::move(*graph), {});
@@ -59,7 +60,10 @@ int run(int argc, char** argv) {
   options.policy.cache = CacheMode::network;
   options.policy.network_bytes = laid_out(network_footprint(*fused, *tasks, false), target);
   options.burst_seconds = kBurstSeconds;
-  LocalMeasurer measurer(*host, options);
+  const Result<std::unique_ptr<Device>> device = make_device(target, {.zygote = &*zygote});
+  if (!device.ok()) return fail(device.error().message);
+  BuilderPool builders(*zygote, 0);
+  DeviceMeasurer measurer(builders, {device->get()}, options);
   const std::vector<Outcome> seen =
       measurer.compare({task.key, task.name, task.dag, target, task.within}, steps, kBursts);
   for (std::size_t i = 0; i < seen.size(); ++i)

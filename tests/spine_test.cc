@@ -6,7 +6,7 @@
 
 #include "codegen/compile.h"
 #include "compiler/compile.h"
-#include "compiler/opened_model.h"
+#include "device/cpu/opened_model.h"
 #include "import/import.h"
 #include "lower/lower.h"
 #include "measure/measurer.h"
@@ -37,9 +37,9 @@ static_assert(
 static_assert(has_signature<Result<LoopTree>(const ComputeDag&, const Steps&)>(replay));
 static_assert(has_signature<Result<Lowered>(const LoopTree&, const Target&, const Shape&, const PassObserver&)>(lower));
 static_assert(has_signature<Result<Kernel>(const Program&, const Target&)>(compile_kernel));
-static_assert(std::is_same_v<decltype(&Measurer::measure),
-                             std::vector<Measured> (Measurer::*)(const MeasureTask&, const std::vector<std::string>&,
-                                                                 double, double)>);
+static_assert(
+    std::is_same_v<decltype(&Measurer::measure),
+                   std::vector<Measured> (Measurer::*)(const MeasureTask&, const std::vector<std::string>&, double)>);
 static_assert(std::is_same_v<decltype(&RecordFile::append), Status (RecordFile::*)(const Record&)>);
 static_assert(std::is_same_v<decltype(&Records::best), std::optional<RecordChoice> (Records::*)(
                                                            std::string_view, const Shape&, const Target&,
@@ -47,8 +47,8 @@ static_assert(std::is_same_v<decltype(&Records::best), std::optional<RecordChoic
 static_assert(
     has_signature<Result<TuneProgress>(const std::vector<Task>&, const Target&, Measurer&, RecordFile&,
                                        const TuneOptions&, const std::function<void(const TuneProgress&)>&)>(tune));
-static_assert(has_signature<Result<NetworkTruth>(const FusedGraph&, const Target&, RecordFile&, const NetworkOptions&)>(
-    settle_in_network));
+static_assert(has_signature<Result<NetworkTruth>(const FusedGraph&, const Target&, RecordFile&, Device&,
+                                                 const NetworkOptions&)>(settle_in_network));
 static_assert(has_signature<Result<CompileReport>(const FusedGraph&, const ScheduleSource&, const Target&,
                                                   const std::string&, const CompileOptions&)>(compile_model));
 static_assert(has_signature<Result<OpenedModel>(const std::string&, const OpenModelOptions&)>(OpenedModel::open));

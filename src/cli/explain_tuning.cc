@@ -153,13 +153,13 @@ void print_record(const Record& record, const Task& task) {
              outcome.ok() ? fmt::format(", {} ms{}", milliseconds(outcome.best_seconds()),
                                         outcome.truncated ? " (ended early as clearly slower than the best)" : "")
                           : ": " + outcome.message,
-             record.target, record.cache);
+             record.target, record.outcome.cache);
   if (std::abs(outcome.pace - 1) >= 0.005)
     fmt::print(
         "  pace       {:.2f}: timed as {} ms while the schedule to beat took so many times as long as when it won\n",
         outcome.pace, milliseconds(outcome.best_seconds() * outcome.pace));
-  fmt::print("  when       {} on {}, whet {}, code generator {}, round {}\n", record.at, record.host, record.whet,
-             record.codegen, record.round);
+  fmt::print("  when       {} on {}, whet {}, code generator {}, round {}\n", record.at, record.outcome.device,
+             record.whet, record.codegen, record.round);
   fmt::print("  choices    {}\n  steps      {}\n\n", to_json(record.candidate), record.steps);
 }
 

@@ -7,8 +7,8 @@
 #include "cli/model.h"
 #include "cli/options.h"
 #include "compiler/compile.h"
-#include "compiler/opened_model.h"
 #include "compiler/scratch.h"
+#include "device/cpu/opened_model.h"
 
 namespace whet {
 

@@ -17,11 +17,12 @@
 #include "cli/options.h"
 #include "cli/rates.h"
 #include "cli/screen.h"
+#include "device/local/zygote.h"
+#include "device/make_device.h"
 #include "json/json.h"
 #include "machine/detect.h"
 #include "machine/stolen.h"
-#include "measure/host.h"
-#include "measure/local_measurer.h"
+#include "measure/device_measurer.h"
 #include "records/digest.h"
 #include "records/record_file.h"
 #include "search/strategy.h"
@@ -131,8 +132,6 @@ std::string default_records(const std::string& model) {
 
 MeasureOptions measure_options(const TuneCommand& command, const Prepared& prepared) {
   MeasureOptions options;
-  options.build_timeout = command.build_timeout;
-  options.run_timeout = command.run_timeout;
   options.cores.assign(prepared.place.cores.cpus.begin(), prepared.place.cores.cpus.end());
   options.no_pin = command.no_pin;
   options.seed = command.model.seed;
@@ -163,7 +162,6 @@ TuneOptions tune_options(const TuneCommand& command, const std::vector<int>& ids
   options.seeds = !command.no_seeds;
   options.exact = command.exact;
   options.seed = command.model.seed;
-  options.cache = command.cache;
   options.interrupted = [] { return interrupted.load(); };
   return options;
 }
@@ -270,7 +268,7 @@ Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepa
 }
 
 /// The network as it runs now, in turn with the untuned one.
-Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared, Measurer& measurer,
+Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared, Measurer& measurer, Device& device,
                             RecordFile& file) {
   NetworkOptions options;
   options.measurer = &measurer;
@@ -282,22 +280,27 @@ Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared
   options.open.cores.assign(prepared.place.cores.cpus.begin(), prepared.place.cores.cpus.end());
   options.exact = command.exact;
   options.interrupted = [] { return interrupted.load(); };
-  return settle_in_network(prepared.fused, prepared.place.target, file, options);
+  return settle_in_network(prepared.fused, prepared.place.target, file, device, options);
 }
 
 /// Tunes and, unless interrupted or told not to, looks at the whole network.
-Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepared, MeasureHost& host,
-                              RecordFile& file) {
+Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepared, Zygote& zygote, RecordFile& file) {
   Tuned tuned;
   tuned.rates = measure_rates(prepared.place);
-  LocalMeasurer measurer(host, measure_options(command, prepared));
+  WHET_TRY(const std::unique_ptr<Device> device,
+           make_device(prepared.place.target,
+                       {.zygote = &zygote, .rates = tuned.rates, .run_timeout = command.run_timeout, .interrupted = [] {
+                          return interrupted.load();
+                        }}));
+  BuilderPool builders(zygote, 0, {.timeout = command.build_timeout});
+  DeviceMeasurer measurer(builders, {device.get()}, measure_options(command, prepared));
   WHET_TRY(tuned.progress, tune_here(command, prepared, measurer, file, tuned.rates.gflops));
   // What was measured beside something else would give shares of more than the whole.
   tuned.rates = better_of(tuned.rates, measure_rates(prepared.place));
   const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, command.exact);
   for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
   if (command.no_network || tuned.progress.interrupted) return tuned;
-  Result<NetworkTruth> truth = settle(command, prepared, measurer, file);
+  Result<NetworkTruth> truth = settle(command, prepared, measurer, *device, file);
   if (truth.ok())
     tuned.truth = std::move(*truth);
   else
@@ -319,8 +322,8 @@ int run(TuneCommand& command) {
     return wrong_use({"tune: --number and --min-repeat-ms count only with --repeat; give --repeat too"});
   if (command.output.empty()) command.output = default_records(command.model.model);
   // Before anything starts a thread or touches LLVM: builders and runners are forked from here.
-  Result<MeasureHost> host = MeasureHost::start();
-  if (!host.ok()) return fail(host.error());
+  Result<Zygote> zygote = Zygote::start();
+  if (!zygote.ok()) return fail(zygote.error());
   on_requests_to_end(on_early_interrupt);
   const Result<Place> place = choose_place(command.place);
   if (!place.ok()) return wrong_use(place.error());
@@ -334,7 +337,7 @@ int run(TuneCommand& command) {
   print_notes(command.output, *prepared, *file);
   if (text) print_header(command, *prepared, *file);
   const StolenTime stolen(prepared->place.cores.cpus);
-  Result<Tuned> tuned = tune_and_settle(command, *prepared, *host, *file);
+  Result<Tuned> tuned = tune_and_settle(command, *prepared, *zygote, *file);
   if (!tuned.ok()) return fail(tuned.error());
   tuned->stolen = stolen.share();
   if (command.json) fmt::print("{}\n", dump(to_json(*tuned, command.output), 2));

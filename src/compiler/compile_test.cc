@@ -8,8 +8,8 @@
 
 #include "base/rng.h"
 #include "compiler/choose.h"
-#include "compiler/opened_model.h"
 #include "compiler/scratch.h"
+#include "device/cpu/opened_model.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
 #include "tensor/compare.h"

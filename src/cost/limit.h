@@ -5,15 +5,9 @@
 #include <vector>
 
 #include "compute/dag.h"
+#include "target/machine_rates.h"
 
 namespace whet {
-
-/// What the threads that run kernels reach together on this machine.
-struct MachineRates {
-  double gflops = 0;                                          ///< float multiply-adds, two operations each
-  double l1_gbs = 0, l2_gbs = 0, l3_gbs = 0, memory_gbs = 0;  ///< reading; 0: unknown
-  std::int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;      ///< of all of them together
-};
 
 /// One bound on how fast a task can be.
 struct Limit {

@@ -84,4 +84,6 @@ int run_builder(int fd, const BuildFunction& build) {
   }
 }
 
+const Life kBuilder{"whet-builder", [](int fd) { return run_builder(fd, build_candidate); }};
+
 }  // namespace whet

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "artifact/kernel.h"
+#include "device/local/zygote.h"
 #include "runner/messages.h"
 #include "tensor/shape.h"
 #include "trial/outcome.h"
@@ -54,5 +55,7 @@ std::optional<BuildResult> decode_build_result(std::string_view);
 
 /// A builder's life: says hello, then answers requests on `fd` until its other end is closed; gives the exit status.
 int run_builder(int fd, const BuildFunction&);
+/// A builder that calls build_candidate.
+extern const Life kBuilder;
 
 }  // namespace whet

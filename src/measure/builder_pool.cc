@@ -1,8 +1,10 @@
 #include "measure/builder_pool.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -15,6 +17,11 @@ constexpr const char* kNonsense = "the builder's answer makes no sense";
 constexpr int kTickMilliseconds = 20;
 /// What is being built when the user interrupts may take so long to end by itself.
 constexpr double kPatience = 0.5;
+
+int usable_cpus() {
+  cpu_set_t mask;
+  return sched_getaffinity(0, sizeof mask, &mask) == 0 ? std::max(1, CPU_COUNT(&mask)) : 1;
+}
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -68,7 +75,7 @@ class BuilderPool::Batch {
     // A builder that died while idle is no fault of this request: a fresh one gets it.
     for (int attempt = 0; attempt < 2; ++attempt) {
       if (!b.process.alive()) {
-        auto process = pool_.host_.spawn(MeasureHost::Kind::builder);
+        auto process = pool_.zygote_.spawn(pool_.builder_);
         if (!process.ok()) return finish(job, failed(OutcomeCode::device_lost, process.error().message, 0));
         b.process = *process;
         b.assembler = {};
@@ -79,7 +86,7 @@ class BuilderPool::Batch {
         b.since = now();
         return;
       }
-      pool_.host_.end(b.process, true);
+      pool_.zygote_.end(b.process, true);
     }
     finish(job, failed(OutcomeCode::device_lost, "no builder could be reached", 0));
   }
@@ -116,11 +123,11 @@ class BuilderPool::Batch {
     if (frame.type != FrameType::built || !result)
       return stop(b, failed(OutcomeCode::unknown, kNonsense, now() - b.since));
     finish(std::exchange(b.job, Builder::kIdle), std::move(*result));
-    if (resident_bytes(b.process.pid) > pool_.limits_.recycle) pool_.host_.end(b.process, true);
+    if (resident_bytes(b.process.pid) > pool_.limits_.recycle) pool_.zygote_.end(b.process, true);
   }
 
   void died(Builder& b, double spent) {
-    const ProcessEnd end = pool_.host_.end(b.process, false);
+    const ProcessEnd end = pool_.zygote_.end(b.process, false);
     // Nobody but the system, when memory ends, sends this signal.
     const bool memory = end.by_signal && end.number == SIGKILL;
     finish(std::exchange(b.job, Builder::kIdle),
@@ -131,7 +138,7 @@ class BuilderPool::Batch {
   }
 
   void stop(Builder& b, BuildResult result) {
-    pool_.host_.end(b.process, true);
+    pool_.zygote_.end(b.process, true);
     finish(std::exchange(b.job, Builder::kIdle), std::move(result));
   }
 
@@ -147,11 +154,14 @@ class BuilderPool::Batch {
   std::size_t next_ = 0, finished_ = 0;
 };
 
-BuilderPool::BuilderPool(MeasureHost& host, int builders, BuilderLimits limits)
-    : host_(host), limits_(limits), builders_(static_cast<std::size_t>(builders)) {}
+BuilderPool::BuilderPool(Zygote& zygote, int builders, BuilderLimits limits, const Life& builder)
+    : zygote_(zygote),
+      builder_(builder),
+      limits_(limits),
+      builders_(static_cast<std::size_t>(builders > 0 ? builders : usable_cpus())) {}
 
 BuilderPool::~BuilderPool() {
-  for (Builder& b : builders_) host_.end(b.process, true);
+  for (Builder& b : builders_) zygote_.end(b.process, true);
 }
 
 std::vector<BuildResult> BuilderPool::build(const std::vector<BuildRequest>& requests,

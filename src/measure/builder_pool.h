@@ -3,7 +3,8 @@
 #include <functional>
 #include <vector>
 
-#include "measure/host.h"
+#include "device/local/zygote.h"
+#include "measure/build.h"
 
 namespace whet {
 
@@ -16,7 +17,9 @@ struct BuilderLimits {
 /// Builders that work side by side. Whatever a request does to its builder costs that request alone.
 class BuilderPool {
  public:
-  BuilderPool(MeasureHost& host, int builders, BuilderLimits limits);
+  ///   builders  how many; 0: one a core that this process may use
+  /// The processes that `builder` describes are forked from the zygote, each when it is first needed.
+  BuilderPool(Zygote&, int builders, BuilderLimits limits = {}, const Life& builder = kBuilder);
   ~BuilderPool();
   BuilderPool(const BuilderPool&) = delete;
 
@@ -30,7 +33,8 @@ class BuilderPool {
   struct Builder;
   class Batch;
 
-  MeasureHost& host_;
+  Zygote& zygote_;
+  const Life& builder_;
   BuilderLimits limits_;
   std::vector<Builder> builders_;
   std::int64_t started_ = 0;

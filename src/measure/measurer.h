@@ -25,21 +25,34 @@ struct Measured {
   std::string tree_hash;  ///< hexadecimal; empty when the steps could not be replayed
 };
 
-/// Builds and times candidates. It never fails as a whole because of a candidate: what becomes of one is its Outcome.
-/// It knows no strategy and writes no records.
+/// How a measurer measures, which all its outcomes carry.
+struct MeasureSetting {
+  std::string device;          ///< the name of the device that decides
+  std::string cache = "warm";  ///< where constants are before a timed run: network, warm, cold
+};
+
+/// Builds and times candidates. It never fails as a whole because of a candidate: what becomes of one is its Outcome,
+/// which carries the device and the cache mode. It knows no strategy, no pace of a machine, and writes no records.
 class Measurer {
  public:
   virtual ~Measurer() = default;
+
+  /// The same as long as the measurer lives.
+  virtual MeasureSetting setting() const = 0;
+  /// How many candidates it times at the same time: what `measure` is best asked for at once.
+  virtual int width() const { return 1; }
 
   /// Builds candidates that `measure` will be asked for next, all cores at once. It only saves time.
   virtual void prepare(const MeasureTask&, const std::vector<std::string>& /*steps*/) {}
 
   /// One answer a candidate (the schedule's steps as text), in order. Those that a run shows to be clearly slower than
-  /// `incumbent_seconds` (0: none), by the machine's `pace` of the moment, end early and are `truncated`; outcomes carry
-  /// the pace at which they were timed. Candidates not tried, because the user interrupted or no process could be had,
-  /// have the code device_lost: they go back to the queue.
+  /// `incumbent_seconds` (0: none), by the clock, end early and are `truncated`. Code that was measured before is not
+  /// measured again: its outcome is the first one's. Candidates not tried, because the user interrupted or no process
+  /// or device could be had, have the code device_lost: they go back to the queue.
   virtual std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps,
-                                        double incumbent_seconds, double pace = 1) = 0;
+                                        double incumbent_seconds) = 0;
+  /// Code of this task that was measured before is measured again: the machine's speed has changed.
+  virtual void forget(const MeasureTask&) {}
 
   /// Compares the candidate's answers with the task's reference: ok, wrong_answer with the largest difference, or what
   /// else happened. Every would-be new best is checked before it counts. `seconds` stays empty.

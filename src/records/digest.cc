@@ -46,7 +46,7 @@ std::vector<TrialLines> trials_of(const Group& records) {
     const Record& r = *record;
     const bool is_schedule = r.outcome.code != OutcomeCode::instantiation;
     const auto [found, is_new] =
-        is_schedule ? seen.try_emplace({task_id(r), r.target, r.steps, r.cache, r.codegen}, trials.size())
+        is_schedule ? seen.try_emplace({task_id(r), r.target, r.steps, r.outcome.cache, r.codegen}, trials.size())
                     : std::pair(seen.end(), true);
     if (is_new)
       trials.push_back({&r, &r});

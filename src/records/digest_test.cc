@@ -90,8 +90,7 @@ TEST(Stats, CountTheScheduleWithoutStepsOnceToo) {
   EXPECT_EQ(stats(Records({timed("k", "", 3e-3), timed("k", "", 2e-3)})).trials, 1);
 }
 TEST(Stats, CountWhatAComparisonFoundLast) {
-  Record crashed = timed("k", "a", 1);
-  crashed.outcome = {OutcomeCode::crash, "SIGSEGV"};
+  const Record crashed = testing_records::failed("k", "a", OutcomeCode::crash, "SIGSEGV");
   const Records records({timed("k", "a", 3e-3), crashed});
   EXPECT_EQ(to_text(stats(records)),
             "1 trials of 1 tasks: build 0.0 s, run 0.0 s, 0 ended early as clearly slower\n"
@@ -104,7 +103,7 @@ TEST(Stats, CountWhatAComparisonFoundLast) {
 TEST(Stats, TellTheWaysOfMeasuringApart) {
   Record newer = timed("k", "a", 1e-3), warm = timed("k", "a", 1e-3);
   newer.codegen += 1;
-  warm.cache = "warm";
+  warm.outcome.cache = "warm";
   EXPECT_EQ(stats(Records({timed("k", "a", 3e-3), newer, warm})).trials, 3);
 }
 

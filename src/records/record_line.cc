@@ -1,7 +1,5 @@
 #include "records/record_line.h"
 
-#include <unistd.h>
-
 #include <charconv>
 #include <cmath>
 #include <ctime>
@@ -140,8 +138,8 @@ class Reader {
     r.predicted = line_["predicted"].number_or(0);
     r.ranks_as = line_["ranks_as"].number_or(0);
     if (!(r.ranks_as >= 0)) return fail("\"ranks_as\" is no time");
-    return text("cache", r.cache, false) && text("whet", r.whet, false) && text("host", r.host, false) &&
-           text("at", r.at, false);
+    return text("cache", r.outcome.cache, false) && text("whet", r.whet, false) &&
+           text("host", r.outcome.device, false) && text("at", r.at, false);
   }
 
   const Json& line_;
@@ -162,11 +160,11 @@ std::string to_line(const Record& r) {
   if (r.outcome.pace != 1) out.set("pace", r.outcome.pace);
   if (!r.outcome.message.empty()) out.set("message", r.outcome.message);
   out.set("phases", Json::object().set("build", r.outcome.build_seconds).set("run", r.outcome.run_seconds));
-  out.set("truncated", r.outcome.truncated).set("cache", r.cache).set("seed", seed_json(r.seed));
+  out.set("truncated", r.outcome.truncated).set("cache", r.outcome.cache).set("seed", seed_json(r.seed));
   if (r.round > 0) out.set("round", r.round);
   if (r.predicted != 0) out.set("predicted", r.predicted);
   if (r.ranks_as != 0) out.set("ranks_as", r.ranks_as);
-  out.set("whet", r.whet).set("host", r.host).set("at", r.at);
+  out.set("whet", r.whet).set("host", r.outcome.device).set("at", r.at);
   return dump(out);
 }
 
@@ -203,12 +201,6 @@ std::string utc_now() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text;
-}
-
-std::string host_name() {
-  char name[256] = {};
-  if (gethostname(name, sizeof name - 1) != 0) return "unknown";
-  return name;
 }
 
 }  // namespace whet

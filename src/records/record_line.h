@@ -30,7 +30,5 @@ std::string canonical_key(std::string_view key);
 
 /// `2026-11-21T10:00:00Z`, for `Record::at`.
 std::string utc_now();
-/// For `Record::host`.
-std::string host_name();
 
 }  // namespace whet

@@ -19,13 +19,13 @@ using Rank = std::tuple<TargetDistance, int, int, int, double, bool>;
 int within_rank(const Shape& has, const Shape& want) { return has == want ? 0 : has.empty() ? 1 : 2; }
 
 Rank rank(const Record& r, const TargetDistance& distance, const Shape& within) {
-  return {distance,           -r.codegen, cache_rank(r.cache), within_rank(r.within, within),
+  return {distance,           -r.codegen,     cache_rank(r.outcome.cache), within_rank(r.within, within),
           r.ranked_seconds(), r.ranks_as == 0};
 }
 
 /// What a measured time belongs to.
 using FigureKey = std::tuple<std::string_view, std::string_view, std::string_view, int, Shape>;
-FigureKey figure_key(const Record& r) { return {r.steps, r.target, r.cache, r.codegen, r.within}; }
+FigureKey figure_key(const Record& r) { return {r.steps, r.target, r.outcome.cache, r.codegen, r.within}; }
 
 std::string place_text(const Shape& within) { return within.empty() ? "a whole" : "a part of " + to_string(within); }
 

@@ -72,7 +72,7 @@ TEST(BestRecord, OfAnUnreadableTargetIsPassedOver) {
   EXPECT_EQ(best(Records({timed("k", "a", 1, "toaster")}), "k"), "none");
 }
 TEST(BestRecord, DoesNotCompareTimesOfDifferentCacheModes) {
-  Records records({with(timed("k", "warm", 1), [](Record& r) { r.cache = "warm"; }), timed("k", "network", 2)});
+  Records records({with(timed("k", "warm", 1), [](Record& r) { r.outcome.cache = "warm"; }), timed("k", "network", 2)});
   EXPECT_EQ(best(records, "k"), "network");
 }
 TEST(BestRecord, IsWhatWasFasterInTheWholeNetwork) {

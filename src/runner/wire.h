@@ -24,6 +24,8 @@ enum class FrameType : std::uint16_t {
   build = 6,
   built = 7,  ///< parent to builder, and its answer
   hello = 8,  ///< runner or builder to parent, before anything else
+  time_models = 9,
+  models_timed = 10,  ///< parent to the process that times models, and its answer: one a burst
 };
 
 struct Frame {

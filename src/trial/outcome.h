@@ -42,6 +42,8 @@ struct Outcome {
   /// How much longer the schedule to beat took just then than when it won: machines that are shared change their speed,
   /// and `seconds` of different hours compare only by it.
   double pace = 1;
+  std::string cache = "warm";  ///< where constants were before a timed run: network, warm, cold
+  std::string device;          ///< the name of the machine that it ran on, or was to run on
 
   bool ok() const { return code == OutcomeCode::ok; }
   /// The figure that ranks: the minimum of `seconds`, by `pace`; infinity when there is none.
@@ -50,7 +52,8 @@ struct Outcome {
   double clock_seconds() const { return best_seconds() * pace; }
 };
 
-/// One line of a record file: everything needed to understand, replay and reuse a measurement.
+/// One line of a record file: everything needed to understand, replay and reuse a measurement. Device, cache mode and pace
+/// are the outcome's, which knows them.
 struct Record {
   int version = 1;
   std::string key;   ///< workload key of the task
@@ -63,13 +66,12 @@ struct Record {
   std::string tree_hash;  ///< hexadecimal hash of the loop tree
   int codegen = 0;        ///< version of the code generator
   Outcome outcome;
-  std::string cache = "warm";  ///< where weights were: network, warm, cold
   std::uint64_t seed = 0;
   int round = 0;         ///< of its task in its run, from 1; 0: unknown
   double predicted = 0;  ///< share of the task's best speed that the model expected when it was proposed; 0: none did
   /// Where it was faster in the whole network than a schedule that is faster by itself: that one's time [s]; 0: none.
   double ranks_as = 0;
-  std::string whet, host, at;  ///< version, host name, time in UTC (ISO 8601)
+  std::string whet, at;  ///< version of the program, time in UTC (ISO 8601)
 
   /// The figure that ranks schedules of a task.
   double ranked_seconds() const { return ranks_as > 0 ? ranks_as : outcome.best_seconds(); }

@@ -1,7 +1,7 @@
 #include "tuner/network.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <optional>
@@ -36,14 +36,15 @@ constexpr std::size_t kBurstsARound = 4;
 constexpr double kDisturbed = 1.5;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+/// Devices are not trusted: as many times as were asked for, each one possible.
+bool make_sense(const std::vector<ModelTimes>& times, std::size_t models, int bursts) {
+  const auto possible = [](const ModelBurst& burst) {
+    return std::isfinite(burst.median) && burst.fastest > 0 && burst.median >= burst.fastest;
+  };
+  return times.size() == models && std::ranges::all_of(times, [&](const ModelTimes& model) {
+           return model.bursts.size() == static_cast<std::size_t>(bursts) &&
+                  std::ranges::all_of(model.bursts, possible);
+         });
 }
 
 /// A task's best record and the one that may replace it.
@@ -55,8 +56,10 @@ struct Rivals {
 
 class Settling {
  public:
-  Settling(const FusedGraph& fused, const Target& target, RecordFile& file, const NetworkOptions& options)
-      : fused_(fused), target_(target), file_(file), options_(options) {}
+  Settling(const FusedGraph& fused, const Target& target, RecordFile& file, Device& device,
+           const NetworkOptions& options)
+      : fused_(fused), target_(target), file_(file), device_(device), options_(options) {}
+  ~Settling() { (void)device_.time_models({}, {}); }  // frees the models' memory
 
   Result<NetworkTruth> run() {
     WHET_TRY(tasks_, extract_tasks(fused_, target_));
@@ -64,7 +67,7 @@ class Settling {
     scratch_.emplace(std::move(scratch));
     const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
     const std::vector<Rivals> rivals = close_rivals();
-    WHET_TRY(Opened tuned, open(best));
+    WHET_TRY(Compiled tuned, compile(best));
     tuned_ = tuned.timed;
     WHET_RETURN_IF_ERROR(time_against(tuned, best_of(nullptr, target_)));
     WHET_RETURN_IF_ERROR(time_against(tuned, where_it_gains(best, kClearGain)));
@@ -110,18 +113,15 @@ class Settling {
     return truth;
   }
 
-  struct Opened {
-    OpenedModel model;
+  struct Compiled {
+    ModelFile file;
     TimedModel timed;
   };
-  Result<Opened> open(const ScheduleSource& source) {
-    // A name of its own each: a library that is loaded already is not loaded again under the same one.
-    const std::string path = scratch_->path() + "/" + std::to_string(opened_++) + ".so";
+  Result<Compiled> compile(const ScheduleSource& source) {
+    // A name of its own each: to the device a path names one content.
+    const std::string path = scratch_->path() + "/" + std::to_string(compiled_++) + ".so";
     WHET_TRY(const CompileReport report, compile_model(fused_, source, target_, path));
-    WHET_TRY(OpenedModel model, OpenedModel::open(path, options_.open));
-    std::remove(path.c_str());  // what is open stays
-    WHET_RETURN_IF_ERROR(model.set_inputs(options_.inputs));
-    return Opened{std::move(model), {kInfinity, kInfinity, report.predicted_seconds}};
+    return Compiled{{path}, {kInfinity, kInfinity, report.predicted_seconds}};
   }
 
   /// The heaviest tasks that have a second candidate close to the best.
@@ -139,7 +139,7 @@ class Settling {
       const bool exact = is_exact(rivals.best->steps);
       const auto other = file_.records().best(task.key, task.within, target_, [&](const Record& r) {
         return usable(r) && r.steps != rivals.best->steps && !r.outcome.truncated && r.target == rivals.best->target &&
-               r.within == rivals.best->within && r.cache == rivals.best->cache &&
+               r.within == rivals.best->within && r.outcome.cache == rivals.best->outcome.cache &&
                r.codegen == codegen_version(code_format(target_)) &&
                r.outcome.best_seconds() <
                    rivals.best->outcome.best_seconds() * (is_exact(r.steps) == exact ? kClose : kOtherAlgorithm);
@@ -164,36 +164,35 @@ class Settling {
     return source;
   }
 
-  /// Compiles another model and times it and the tuned one in turn; nothing once interrupted.
-  Status time_against(Opened& tuned, const ScheduleSource& source) {
+  /// Compiles another model and times it and the tuned one alternately; nothing once interrupted.
+  Status time_against(Compiled& tuned, const ScheduleSource& source) {
     if (interrupted()) return ok_status();
-    WHET_TRY(Opened rival, open(source));
-    double tuned_seconds = kInfinity;
-    for (int burst = 0; burst < options_.bursts && !interrupted(); ++burst) {
-      WHET_TRY(const double seconds, time_burst(tuned));
-      tuned_seconds = std::min(tuned_seconds, seconds);
-      WHET_RETURN_IF_ERROR(time_burst(rival));
-    }
+    WHET_TRY(Compiled rival, compile(source));
+    const Result<std::vector<double>> seconds = time({&tuned, &rival}, options_.bursts);
+    std::remove(rival.file.path.c_str());
+    if (!seconds.ok()) return interrupted() ? ok_status() : Status(seconds.error());
     tuned_ = tuned.timed;
-    timed_.push_back({rival.timed, tuned_seconds});
+    timed_.push_back({rival.timed, seconds->front()});
     return ok_status();
   }
 
-  /// A model's time is the median of its best burst, because what disturbs a machine lasts longer than a burst.
-  Result<double> time_burst(Opened& opened) const {
-    // The first run finds the caches as another model left them.
-    WHET_RETURN_IF_ERROR(opened.model.run());
-    const double begin = steady_seconds();
-    std::vector<double> times;
-    do {
-      const double before = steady_seconds();
-      WHET_RETURN_IF_ERROR(opened.model.run());
-      times.push_back(steady_seconds() - before);
-    } while (steady_seconds() - begin < options_.burst_seconds);
-    TimedModel& timed = opened.timed;
-    timed.fastest_seconds = std::min(timed.fastest_seconds, *std::min_element(times.begin(), times.end()));
-    const double seconds = median(std::move(times));
-    timed.seconds = std::min(timed.seconds, seconds);
+  /// Times models alternately and adds to what is known of each. Gives each one's best burst now: a model's time is the
+  /// median of its best burst, because what disturbs a machine lasts longer than a burst.
+  Result<std::vector<double>> time(const std::vector<Compiled*>& models, int bursts) {
+    std::vector<ModelFile> files;
+    for (const Compiled* model : models) files.push_back(model->file);
+    WHET_TRY(const std::vector<ModelTimes> times,
+             device_.time_models(files, {options_.open, options_.inputs, options_.burst_seconds, bursts}));
+    if (!make_sense(times, models.size(), bursts)) return Error{"the device's times of the models make no sense"};
+    std::vector<double> seconds(models.size(), kInfinity);
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      TimedModel& timed = models[i]->timed;
+      for (const ModelBurst& burst : times[i].bursts) {
+        seconds[i] = std::min(seconds[i], burst.median);
+        timed.fastest_seconds = std::min(timed.fastest_seconds, burst.fastest);
+      }
+      timed.seconds = std::min(timed.seconds, seconds[i]);
+    }
     return seconds;
   }
 
@@ -259,14 +258,15 @@ class Settling {
       if (!recorded) return ok_status();
       steps.push_back(recorded->steps);
     }
-    WHET_TRY(Opened network, open(best));
+    WHET_TRY(Compiled network, compile(best));
     std::vector<double> seconds(tasks_.size(), kInfinity);
     const std::size_t stride = (tasks_.size() + kBurstsARound - 1) / kBurstsARound;
     for (int round = 0; round < kRoundsOfTasks; ++round) {
       for (std::size_t i = 0; i < tasks_.size(); ++i) {
-        if (i % stride == 0) WHET_RETURN_IF_ERROR(time_burst(network));
-        const Task& task = tasks_[i];
         if (interrupted()) return ok_status();
+        if (i % stride == 0)
+          if (const auto burst = time({&network}, 1); !burst.ok()) return burst.error();
+        const Task& task = tasks_[i];
         const MeasureTask measured{task.key, task.name, task.dag, target_, task.within};
         const Outcome seen = options_.measurer->compare(measured, {steps[i]}, 1).front();
         if (!seen.ok()) return ok_status();
@@ -280,7 +280,6 @@ class Settling {
 
   Status rank_first(Record record, const Record& before) {
     record.ranks_as = std::min(before.ranked_seconds(), record.outcome.best_seconds());
-    record.host = host_name();
     record.at = utc_now();
     return file_.append(record);
   }
@@ -288,10 +287,11 @@ class Settling {
   const FusedGraph& fused_;
   const Target& target_;
   RecordFile& file_;
+  Device& device_;
   const NetworkOptions& options_;
   std::vector<Task> tasks_;
   std::optional<ScratchDirectory> scratch_;
-  int opened_ = 0;
+  int compiled_ = 0;
   TimedModel tuned_;
   std::vector<TimedRival> timed_;
 };
@@ -315,9 +315,9 @@ std::optional<std::size_t> faster_than(const TimedModel& tuned, const std::vecto
   return best;
 }
 
-Result<NetworkTruth> settle_in_network(const FusedGraph& fused, const Target& target, RecordFile& file,
+Result<NetworkTruth> settle_in_network(const FusedGraph& fused, const Target& target, RecordFile& file, Device& device,
                                        const NetworkOptions& options) {
-  return Settling(fused, target, file, options).run();
+  return Settling(fused, target, file, device, options).run();
 }
 
 }  // namespace whet

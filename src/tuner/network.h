@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/opened_model.h"
+#include "device/device.h"
 #include "measure/measurer.h"
 #include "passes/fuse.h"
 #include "records/record_file.h"
@@ -68,7 +68,7 @@ struct NetworkTruth {
 /// tasks whose second candidate is close, the network is compiled with that one as well: where it is faster there, the
 /// record says so (`ranks_as`) and the candidate is the task's best from now on. In the same way the network is tried
 /// with default schedules wherever tuning gained little, and with all of them: tuned is never slower than untuned.
-/// Two compiled models are in memory at a time, and no more.
-Result<NetworkTruth> settle_in_network(const FusedGraph&, const Target&, RecordFile&, const NetworkOptions&);
+/// The models run on the device; two of them are in memory at a time.
+Result<NetworkTruth> settle_in_network(const FusedGraph&, const Target&, RecordFile&, Device&, const NetworkOptions&);
 
 }  // namespace whet

@@ -2,8 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include "base/rng.h"
+#include "compiler/choose.h"
 #include "compiler/scratch.h"
+#include "device/local/zygote.h"
+#include "device/make_device.h"
+#include "device/testing/fake_devices.h"
 #include "measure/testing/formula_measurer.h"
 #include "passes/optimize.h"
 #include "records/testing/sample.h"
@@ -13,6 +21,17 @@
 
 namespace whet {
 namespace {
+
+using testing::DyingDevice;
+using testing::FormulaDevice;
+using testing::LyingDevice;
+
+Zygote& zygote() {
+  static Zygote zygote = std::move(Zygote::start()).value();
+  return zygote;
+}
+/// Before anything starts a thread.
+const bool kStarted = (zygote(), true);
 
 /// One matrix product; the records say of its schedules what the test likes.
 class Settle : public ::testing::Test {
@@ -43,7 +62,13 @@ class Settle : public ::testing::Test {
     return file.records().best(task_.key, task_.within, target_)->record->steps;
   }
 
+  std::string file_text() const {
+    std::ifstream file(folder_->path() + "/r.jsonl");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
   Target target_ = parse_target("cpu -mcpu=x86-64-v2 -threads=1").value();
+  std::unique_ptr<Device> device_ = make_device(target_, {.zygote = &zygote()}).value();
   std::optional<ScratchDirectory> folder_;
   FusedGraph fused_;
   Task task_;
@@ -56,7 +81,7 @@ TEST_F(Settle, GoesBackToTheDefaultWhereTheNetworkIsFasterSo) {
   // By itself the naive program seemed to gain 4%. (Seconds of which no machine's hiccup makes a disturbance.)
   RecordFile file = records({{default_, 10}, {naive_, 9.6}});
   ASSERT_EQ(best(file), naive_);
-  const NetworkTruth truth = settle_in_network(fused_, target_, file, options_).value();
+  const NetworkTruth truth = settle_in_network(fused_, target_, file, *device_, options_).value();
   if (truth.disturbed) GTEST_SKIP() << "the machine is too busy to conclude anything";
   EXPECT_EQ(truth.back_to_default, std::vector<std::string>{task_.name});
   EXPECT_DOUBLE_EQ(truth.tuned.predicted_seconds, 10);
@@ -66,7 +91,7 @@ TEST_F(Settle, GoesBackToTheDefaultWhereTheNetworkIsFasterSo) {
 
 TEST_F(Settle, KeepsWhatTheRecordsRankFirstWhereNothingIsFaster) {
   RecordFile file = records({{naive_, 12}, {default_, 10}});
-  const NetworkTruth truth = settle_in_network(fused_, target_, file, options_).value();
+  const NetworkTruth truth = settle_in_network(fused_, target_, file, *device_, options_).value();
   EXPECT_TRUE(truth.back_to_default.empty());
   EXPECT_DOUBLE_EQ(truth.tuned.predicted_seconds, 10);
   EXPECT_EQ(file.records().size(), 2u);
@@ -76,7 +101,7 @@ TEST_F(Settle, TimesTheTasksAloneInTurnWithTheNetwork) {
   FormulaMeasurer alone = FormulaMeasurer::timing([&](const std::string& steps) { return steps == default_ ? 3 : 4; });
   options_.measurer = &alone;
   RecordFile file = records({{naive_, 12}, {default_, 10}});
-  const NetworkTruth truth = settle_in_network(fused_, target_, file, options_).value();
+  const NetworkTruth truth = settle_in_network(fused_, target_, file, *device_, options_).value();
   EXPECT_DOUBLE_EQ(truth.tasks_seconds, 3);
   EXPECT_GT(truth.beside_tasks_seconds, 0);
   EXPECT_GT(alone.comparisons, 1);
@@ -85,9 +110,65 @@ TEST_F(Settle, SaysNothingOfTasksOfWhichOneCannotBeTimed) {
   FormulaMeasurer broken([](const MeasureTask&, const std::string&) { return Outcome{OutcomeCode::crash, "", {}}; });
   options_.measurer = &broken;
   RecordFile file = records({{default_, 10}});
-  const NetworkTruth truth = settle_in_network(fused_, target_, file, options_).value();
+  const NetworkTruth truth = settle_in_network(fused_, target_, file, *device_, options_).value();
   EXPECT_EQ(truth.tasks_seconds, 0);
   EXPECT_GT(truth.tuned.seconds, 0);
+}
+
+TEST_F(Settle, AdoptsWhatTheDeviceTimesFaster) {
+  FormulaDevice device([](const KernelJob&) { return 1.0; });
+  device.model_seconds = [](const std::string& path) { return path.ends_with("/1.so") ? 9.0 : 10.0; };  // the untuned
+  RecordFile file = records({{default_, 10}, {naive_, 9.6}});
+  const NetworkTruth truth = settle_in_network(fused_, target_, file, device, options_).value();
+  EXPECT_EQ(truth.back_to_default, std::vector<std::string>{task_.name});
+  EXPECT_EQ(truth.tuned.seconds, 9);
+  EXPECT_EQ(best(file), default_);
+}
+TEST_F(Settle, WritesNothingWhereTheDeviceDies) {
+  for (int at = 0; at < 6; ++at) {
+    FormulaDevice inner([](const KernelJob&) { return 1.0; });
+    DyingDevice device(inner, at);
+    RecordFile file = records({{default_, 10}, {naive_, 9.6}});
+    const std::string before = file_text();
+    const auto truth = settle_in_network(fused_, target_, file, device, options_);
+    EXPECT_EQ(truth.ok() ? "" : truth.error().message, at < 2 ? "the device does not answer" : "") << at;
+    EXPECT_EQ(file_text(), before);
+    std::filesystem::remove(folder_->path() + "/r.jsonl");
+  }
+}
+TEST_F(Settle, WritesNothingWhereTheDeviceLies) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    FormulaDevice inner([](const KernelJob&) { return 1.0; });
+    LyingDevice device(inner, seed, 1);
+    RecordFile file = records({{default_, 10}, {naive_, 9.6}});
+    const std::string before = file_text();
+    const auto truth = settle_in_network(fused_, target_, file, device, options_);
+    ASSERT_FALSE(truth.ok());
+    EXPECT_EQ(truth.error().message, "the device's times of the models make no sense");
+    EXPECT_EQ(file_text(), before);
+    std::filesystem::remove(folder_->path() + "/r.jsonl");
+  }
+}
+TEST_F(Settle, KeepsModelsOpenFromOneCallToTheNext) {
+  std::vector<ModelFile> files;
+  for (int i = 0; i < 2; ++i) {
+    files.push_back({folder_->path() + "/" + std::to_string(i) + ".so"});
+    ASSERT_TRUE(compile_model(fused_, nullptr, target_, files.back().path).ok());
+  }
+  const ModelRun run{{}, options_.inputs, 0.001, 2};
+  for (int call = 0; call < 2; ++call) {
+    const auto times = device_->time_models(files, run);
+    ASSERT_TRUE(times.ok()) << times.error().message;
+    EXPECT_EQ(times->at(1).bursts.size(), 2u);
+    for (const ModelFile& file : files) std::filesystem::remove(file.path);  // what is open stays
+  }
+  ASSERT_TRUE(device_->time_models({files[0]}, run).ok());
+  const auto closed = device_->time_models(files, run);
+  ASSERT_FALSE(closed.ok());
+  EXPECT_NE(closed.error().message.find("1.so"), std::string::npos) << closed.error().message;
+  ASSERT_TRUE(compile_model(fused_, nullptr, target_, files[0].path).ok());
+  EXPECT_FALSE(device_->time_models({files[0]}, {}).ok()) << "an input is missing";
+  EXPECT_TRUE(device_->time_models({files[0]}, run).ok()) << "after a failure";
 }
 
 TEST(FasterThan, IsClearlyFasterAndBelievablySo) {

@@ -39,10 +39,10 @@ SearchSpace view_of(const std::shared_ptr<const DesignSpace>& space, const std::
 }  // namespace
 
 TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const TuneOptions& options,
-                       std::shared_ptr<CostModel> model)
+                       MeasureSetting setting, std::shared_ptr<CostModel> model)
     : measure_task_{task.key, task.name, task.dag, target, task.within},
       target_text_(to_string(target)),
-      cache_(options.cache),
+      setting_(std::move(setting)),
       codegen_(codegen_version(code_format(target))),
       seed_(options.seed),
       space_(std::make_shared<DesignSpace>(make_space(task.dag, target, {options.exact}))),
@@ -58,8 +58,8 @@ TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const Tun
 }
 
 Result<TaskTuning> TaskTuning::start(const Task& task, int id, const Target& target, const TuneOptions& options,
-                                     const Records& records, std::shared_ptr<CostModel> model) {
-  TaskTuning tuning(task, id, target, options, std::move(model));
+                                     MeasureSetting setting, const Records& records, std::shared_ptr<CostModel> model) {
+  TaskTuning tuning(task, id, target, options, std::move(setting), std::move(model));
   WHET_TRY(tuning.strategy_, make_strategy(options.strategy, view_of(tuning.space_, tuning.ranker_, options.seeds),
                                            hash_combine(options.seed, hash_bytes(task.key))));
   tuning.resume(records);
@@ -69,7 +69,7 @@ Result<TaskTuning> TaskTuning::start(const Task& task, int id, const Target& tar
 
 bool TaskTuning::applies(const Record& record) const {
   return record.within == measure_task_.within && record.target == target_text_ && record.codegen == codegen_ &&
-         record.cache == cache_ && (!exact_ || is_exact(record.steps));
+         record.outcome.cache == setting_.cache && (!exact_ || is_exact(record.steps));
 }
 
 void TaskTuning::resume(const Records& records) {
@@ -143,7 +143,7 @@ std::vector<Trial> TaskTuning::propose(int n) {
       if (steps.ok())
         trial.steps = to_text(*steps);
       else
-        trial.measured.outcome = {OutcomeCode::instantiation, steps.error().message};
+        trial.measured.outcome = refused(steps.error().message);
       // Different choices may write the same schedule: the naive one is the empty text.
       const bool fresh = !steps.ok() || known_.insert(trial.steps).second;
       fruitless = fresh ? 0 : fruitless + 1;
@@ -151,6 +151,13 @@ std::vector<Trial> TaskTuning::propose(int n) {
     }
   }
   return trials;
+}
+
+Outcome TaskTuning::refused(std::string why) const {
+  Outcome outcome{OutcomeCode::instantiation, std::move(why)};
+  outcome.cache = setting_.cache;
+  outcome.device = setting_.device;
+  return outcome;
 }
 
 void TaskTuning::give_back(std::vector<Trial> trials) {
@@ -227,12 +234,10 @@ Record TaskTuning::record(const Trial& trial) const {
   record.tree_hash = trial.measured.tree_hash;
   record.codegen = codegen_;
   record.outcome = trial.measured.outcome;
-  record.cache = cache_;
   record.seed = seed_;
   record.round = round_;
   record.predicted = trial.predicted;
   record.whet = version();
-  record.host = host_name();
   record.at = utc_now();
   return record;
 }

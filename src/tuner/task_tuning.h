@@ -30,8 +30,8 @@ class TaskTuning {
  public:
   /// Takes up what `records` hold about this task on this target. `id` numbers the task in the model, which learns from
   /// all tasks of a run.
-  static Result<TaskTuning> start(const Task&, int id, const Target&, const TuneOptions&, const Records&,
-                                  std::shared_ptr<CostModel>);
+  static Result<TaskTuning> start(const Task&, int id, const Target&, const TuneOptions&, MeasureSetting,
+                                  const Records&, std::shared_ptr<CostModel>);
 
   /// Of this target and cache mode, by this code generator, with an algorithm that is allowed.
   bool applies(const Record&) const;
@@ -81,13 +81,16 @@ class TaskTuning {
   TaskProgress by_the_clock(const Records&) const;
 
  private:
-  TaskTuning(const Task&, int id, const Target&, const TuneOptions&, std::shared_ptr<CostModel>);
+  TaskTuning(const Task&, int id, const Target&, const TuneOptions&, MeasureSetting, std::shared_ptr<CostModel>);
+  /// What becomes of a candidate that nothing can be built of.
+  Outcome refused(std::string why) const;
   void resume(const Records&);
   void resume_rounds(const std::vector<const Record*>&);
   void begin_with_default();
 
   MeasureTask measure_task_;
-  std::string target_text_, cache_;
+  std::string target_text_;
+  MeasureSetting setting_;
   int codegen_;
   std::uint64_t seed_ = 0;
   std::shared_ptr<const DesignSpace> space_;

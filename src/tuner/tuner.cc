@@ -173,7 +173,8 @@ class Tuner {
     if (!trial.is_schedule()) return;
     const Timed timed(*this, progress_.phases.measure);
     trial.measured =
-        measurer_.measure(task.measure_task(), {trial.steps}, std::isfinite(incumbent) ? incumbent : 0, pace).front();
+        measurer_.measure(task.measure_task(), {trial.steps}, std::isfinite(incumbent) ? incumbent * pace : 0).front();
+    trial.measured.outcome.pace = pace;
     progress_.phases.building += trial.measured.outcome.build_seconds;
     progress_.phases.running += trial.measured.outcome.run_seconds;
   }
@@ -644,8 +645,8 @@ Result<TuneProgress> tune(const std::vector<Task>& tasks, const Target& target, 
   std::vector<TaskTuning> tunings;
   std::vector<Budget::Part> parts;
   for (const Task& task : tasks) {
-    WHET_TRY(TaskTuning tuning,
-             TaskTuning::start(task, static_cast<int>(tunings.size()), target, options, file.records(), model));
+    WHET_TRY(TaskTuning tuning, TaskTuning::start(task, static_cast<int>(tunings.size()), target, options,
+                                                  measurer.setting(), file.records(), model));
     const auto number = tunings.size();
     tuning.progress().id = number < options.ids.size() ? options.ids[number] : static_cast<int>(number);
     tunings.push_back(std::move(tuning));

@@ -28,7 +28,6 @@ struct TuneOptions {
   int early_stop = 0;  ///< a task ends after so many trials without a better candidate; 0: never
   bool seeds = true;   ///< false: neither the default schedule nor seeds, to see what the search alone is worth
   std::uint64_t seed = 0;
-  std::string cache = "warm";         ///< where the measurer keeps constants; goes into the records
   int hopeless_after = 32;            ///< a task whose first trials all fail is given up
   std::vector<int> ids;               ///< numbers of the tasks in the network; empty: 0, 1, ...
   bool exact = false;                 ///< no algorithm that rounds otherwise than the direct one

@@ -392,9 +392,9 @@ struct Hasty : FormulaMeasurer {
         from(from),
         to(to),
         by(by) {}
-  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent,
-                                double pace) override {
-    std::vector<Measured> out = FormulaMeasurer::measure(task, steps, incumbent, pace);
+  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps,
+                                double incumbent) override {
+    std::vector<Measured> out = FormulaMeasurer::measure(task, steps, incumbent);
     for (Measured& each : out) {
       if (trials >= from && trials < to) each.outcome.seconds[0] *= by, each.outcome.truncated = false;
       ++trials;
@@ -480,10 +480,10 @@ TEST_F(TuneTest, ABestThatCrashesWhileItIsComparedIsNoBestAnyMore) {
 TEST_F(TuneTest, AnInterruptBeforeAComparisonLeavesNothingUncompared) {
   struct Stopping : Hasty {
     using Hasty::Hasty;
-    std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent,
-                                  double pace) override {
+    std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps,
+                                  double incumbent) override {
       if (trials > 40) stop = true;
-      return Hasty::measure(task, steps, incumbent, pace);
+      return Hasty::measure(task, steps, incumbent);
     }
     bool stop = false;
   };

@@ -22,8 +22,8 @@
 #include <sstream>
 
 #include "compiler/choose.h"
-#include "compiler/opened_model.h"
 #include "compiler/scratch.h"
+#include "device/cpu/opened_model.h"
 #include "import/import.h"
 #include "import/load_tensors.h"
 #include "machine/detect.h"

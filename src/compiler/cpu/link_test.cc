@@ -14,8 +14,8 @@
 #include "artifact/model_plan.h"
 #include "base/rng.h"
 #include "compiler/cpu/image_object.h"
-#include "compiler/opened_model.h"
 #include "compiler/scratch.h"
+#include "device/cpu/opened_model.h"
 
 namespace whet {
 namespace {

@@ -60,4 +60,7 @@ inline BuildFunction faulty(std::string objects) {
   };
 }
 
+/// A builder of fault tests, with the kernels that the test is compiled for.
+inline constexpr Life kFaultyBuilder{"whet-builder", [](int fd) { return run_builder(fd, faulty(WHET_TEST_KERNELS)); }};
+
 }  // namespace whet::testing_builds

@@ -23,35 +23,41 @@ class FormulaMeasurer : public Measurer {
     });
   }
 
-  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent,
-                                double pace = 1) override {
+  MeasureSetting setting() const override { return {"formula", "warm"}; }
+  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps,
+                                double incumbent) override {
     std::vector<Measured> out;
     for (const std::string& s : steps) {
       Measured m{outcome_(task, s), std::to_string(std::hash<std::string>()(s))};
-      m.outcome.pace = pace;
+      m.outcome.device = setting().device;
       m.outcome.truncated = incumbent > 0 && m.outcome.ok() && m.outcome.best_seconds() > 1.3 * incumbent;
       measured[s]++;
       out.push_back(std::move(m));
     }
     return out;
   }
+  void forget(const MeasureTask&) override { ++forgotten; }
   Outcome check(const MeasureTask& task, const std::string& steps) override {
     ++checks;
-    if (wrong_ && wrong_(steps)) return {OutcomeCode::wrong_answer, "wrong by formula"};
     Outcome o = outcome_(task, steps);
+    if (wrong_ && wrong_(steps)) o = {OutcomeCode::wrong_answer, "wrong by formula"};
     o.seconds.clear();
+    o.device = setting().device;
     return o;
   }
   std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps,
                                int /*bursts*/ = 2) override {
     ++comparisons;
     std::vector<Outcome> out;
-    for (const std::string& s : steps) out.push_back(outcome_(task, s));
+    for (const std::string& s : steps) {
+      out.push_back(outcome_(task, s));
+      out.back().device = setting().device;
+    }
     return out;
   }
 
   std::map<std::string, int> measured;  ///< how often each candidate was asked for
-  int checks = 0, comparisons = 0;
+  int checks = 0, comparisons = 0, forgotten = 0;
 
  private:
   Formula outcome_;

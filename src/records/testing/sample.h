@@ -20,16 +20,19 @@ inline Record timed(std::string key, std::string steps, double seconds,
   r.tree_hash = "00c0ffee";
   r.codegen = codegen_version(CodeFormat::elf_object);
   r.outcome = {OutcomeCode::ok, "", {seconds, seconds * 1.1}, false, 0.01, 0.005};
-  r.cache = "network";
+  r.outcome.cache = "network";
+  r.outcome.device = "anvil";
   r.seed = 7;
   r.whet = "0.1.0";
-  r.host = "anvil";
   r.at = "2026-11-21T10:00:00Z";
   return r;
 }
 inline Record failed(std::string key, std::string steps, OutcomeCode code, std::string message) {
   Record r = timed(std::move(key), std::move(steps), 1);
-  r.outcome = {code, std::move(message)};
+  r.outcome.code = code;
+  r.outcome.message = std::move(message);
+  r.outcome.seconds.clear();
+  r.outcome.build_seconds = r.outcome.run_seconds = 0;
   return r;
 }
 

@@ -1,6 +1,8 @@
-#include "compiler/opened_model.h"
+#include "device/cpu/opened_model.h"
 
 #include <cstring>
+
+#include "runner/wire.h"
 
 namespace whet {
 
@@ -45,6 +47,26 @@ whet_pool_options pool_options(const OpenModelOptions& options, const whet_model
 }
 
 }  // namespace
+
+std::string encode(const OpenModelOptions& options) {
+  Packer p;
+  p.u32(options.threads);
+  p.u64(options.cores.size());
+  for (const std::uint32_t core : options.cores) p.u32(core);
+  p.u8(options.pin);
+  p.u8(options.map_weights);
+  return p.take();
+}
+
+std::optional<OpenModelOptions> decode_open_options(std::string_view bytes) {
+  Unpacker u(bytes);
+  OpenModelOptions options;
+  options.threads = u.u32();
+  for (std::size_t n = u.count(4); n > 0; --n) options.cores.push_back(u.u32());
+  options.pin = u.u8() != 0;
+  options.map_weights = u.u8() != 0;
+  return u.done() ? std::optional(options) : std::nullopt;
+}
 
 Result<OpenedModel> OpenedModel::open(const std::string& path, const OpenModelOptions& options) {
   OpenedModel opened;

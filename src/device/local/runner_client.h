@@ -2,9 +2,10 @@
 
 #include <functional>
 
-#include "measure/host.h"
+#include "device/local/zygote.h"
 #include "runner/messages.h"
 #include "runner/wire.h"
+#include "trial/outcome.h"
 
 namespace whet {
 
@@ -13,9 +14,9 @@ class RunnerClient {
  public:
   /// `timeout`: seconds for one request. `recycle`: resident bytes at which the runner is replaced. When `interrupted`
   /// (may be empty) turns true, a request that takes long gets device_lost.
-  RunnerClient(MeasureHost& host, double timeout, std::int64_t recycle, std::function<bool()> interrupted = {})
-      : host_(host), timeout_(timeout), recycle_(recycle), interrupted_(std::move(interrupted)) {}
-  ~RunnerClient() { host_.end(process_, true); }
+  RunnerClient(Zygote& zygote, double timeout, std::int64_t recycle, std::function<bool()> interrupted = {})
+      : zygote_(zygote), timeout_(timeout), recycle_(recycle), interrupted_(std::move(interrupted)) {}
+  ~RunnerClient() { zygote_.end(process_, true); }
   RunnerClient(const RunnerClient&) = delete;
 
   /// Whatever happens becomes a code: crash, run_timeout, ... in the reply.
@@ -35,7 +36,7 @@ class RunnerClient {
   Exchange ended(std::string last_words);
   void recycle_if_large(const KernelJob&);
 
-  MeasureHost& host_;
+  Zygote& zygote_;
   double timeout_;
   std::int64_t recycle_, started_ = 0;
   std::function<bool()> interrupted_;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -17,6 +19,10 @@ struct OpenModelOptions {
   bool pin = true;
   bool map_weights = false;
 };
+
+/// The options as they travel to another process of the same program.
+std::string encode(const OpenModelOptions&);
+std::optional<OpenModelOptions> decode_open_options(std::string_view);
 
 /// A compiled model as the tools use it: its library, a pool and one session, behind Results and Tensors.
 class OpenedModel {

@@ -1,4 +1,4 @@
-#include "measure/host.h"
+#include "device/local/zygote.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "runner/hello.h"
-#include "runner/loop.h"
 
 namespace whet {
 namespace {
@@ -24,8 +23,9 @@ namespace {
 enum class Verb : std::uint32_t { spawn, reap };
 struct Request {
   Verb verb;
-  std::uint32_t argument;  ///< Kind, or the process to reap
-  std::uint32_t kill_now;
+  const Life* life;  ///< to spawn: both are the same program, so that it is at the same address
+  pid_t process;     ///< to reap
+  bool kill_now;
 };
 struct Reply {
   std::int32_t value;  ///< process, or status as of wait
@@ -89,16 +89,16 @@ void be_first_to_go() {
   close(fd);
 }
 
-class Zygote {
+class Server {
  public:
-  Zygote(int fd, const BuildFunction& build) : fd_(fd), build_(build) {}
+  explicit Server(int fd) : fd_(fd) {}
 
   void serve() {
     Request request{};
     int passed = -1;
     while (receive_request(fd_, request, passed)) {
-      const Reply reply = request.verb == Verb::spawn ? spawn(request.argument, passed)
-                                                      : reap(static_cast<pid_t>(request.argument), request.kill_now);
+      const Reply reply =
+          request.verb == Verb::spawn ? spawn(*request.life, passed) : reap(request.process, request.kill_now);
       if (send(fd_, &reply, sizeof reply, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof reply)) break;
     }
     for (pid_t child : children_) kill(child, SIGKILL);
@@ -106,9 +106,9 @@ class Zygote {
   }
 
  private:
-  Reply spawn(std::uint32_t kind, int socket) {
+  Reply spawn(const Life& life, int socket) {
     const pid_t zygote = getpid(), child = fork();
-    if (child == 0) live(kind, socket, zygote);
+    if (child == 0) live(life, socket, zygote);
     const int error = errno;
     close(socket);
     if (child < 0) return {0, error};
@@ -116,13 +116,12 @@ class Zygote {
     return {child, 0};
   }
 
-  [[noreturn]] void live(std::uint32_t kind, int socket, pid_t zygote) {
+  [[noreturn]] void live(const Life& life, int socket, pid_t zygote) {
     die_with(zygote);
     close(fd_);
     be_first_to_go();
-    const bool builder = kind == static_cast<std::uint32_t>(MeasureHost::Kind::builder);
-    prctl(PR_SET_NAME, builder ? "whet-builder" : "whet-runner");
-    _exit(builder ? run_builder(socket, build_) : run_runner(socket));
+    prctl(PR_SET_NAME, life.name);
+    _exit(life.run(socket));
   }
 
   Reply reap(pid_t child, bool kill_now) {
@@ -141,11 +140,10 @@ class Zygote {
   }
 
   int fd_;
-  const BuildFunction& build_;
   std::vector<pid_t> children_;
 };
 
-[[noreturn]] void become_zygote(int fd, pid_t parent, const BuildFunction& build) {
+[[noreturn]] void become_zygote(int fd, pid_t parent) {
   die_with(parent);
   prctl(PR_SET_NAME, "whet-zygote");
   // ^C reaches every process of the terminal's group: what it means is for whet alone to decide.
@@ -157,8 +155,15 @@ class Zygote {
   dup2(STDERR_FILENO, STDOUT_FILENO);
   if (fd > 3) close_range(3, static_cast<unsigned>(fd) - 1, 0);
   close_range(static_cast<unsigned>(fd) + 1, ~0u, 0);
-  Zygote(fd, build).serve();
+  Server(fd).serve();
   _exit(0);
+}
+
+/// One request and its answer; false where the zygote is gone.
+bool ask(std::mutex& asking, int fd, const Request& request, int passed_fd, Reply& reply) {
+  const std::lock_guard<std::mutex> lock(asking);
+  return send_request(fd, request, passed_fd) &&
+         recv(fd, &reply, sizeof reply, 0) == static_cast<ssize_t>(sizeof reply);
 }
 
 Error zygote_gone() { return Error{"the process that starts builders and runners has died; start whet again"}; }
@@ -185,47 +190,47 @@ std::string ProcessEnd::text() const {
   return name ? "SIG" + std::string(name) : "signal " + std::to_string(number);
 }
 
-Result<MeasureHost> MeasureHost::start(BuildFunction build) {
+Result<Zygote> Zygote::start() {
   if (!alone_in_this_process())
-    return Error{"MeasureHost::start was called after threads were made; it comes first in main"};
+    return Error{"Zygote::start was called after threads were made; it comes first in main"};
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return Error{std::string("no socket for builders and runners: ") + std::strerror(errno)};
   std::fflush(nullptr);  // or the child would write again what stands in buffers
   const pid_t self = getpid(), pid = fork();
-  if (pid == 0) become_zygote(ends[1], self, build);
+  if (pid == 0) become_zygote(ends[1], self);
   const int error = errno;
   close(ends[1]);
   if (pid < 0) {
     close(ends[0]);
     return Error{std::string("cannot start the process that starts builders and runners: ") + std::strerror(error)};
   }
-  return MeasureHost(pid, ends[0]);
+  return Zygote(pid, ends[0]);
 }
 
-MeasureHost::MeasureHost(MeasureHost&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), fd_(std::exchange(other.fd_, -1)) {}
-MeasureHost& MeasureHost::operator=(MeasureHost&& other) noexcept {
+Zygote::Zygote(Zygote&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), fd_(std::exchange(other.fd_, -1)), asking_(std::move(other.asking_)) {}
+Zygote& Zygote::operator=(Zygote&& other) noexcept {
   std::swap(pid_, other.pid_);
   std::swap(fd_, other.fd_);
+  std::swap(asking_, other.asking_);
   return *this;
 }
 
-MeasureHost::~MeasureHost() {
+Zygote::~Zygote() {
   if (fd_ < 0) return;
   close(fd_);
   waitpid(pid_, nullptr, 0);
 }
 
-Result<WorkerProcess> MeasureHost::spawn(Kind kind) {
+Result<WorkerProcess> Zygote::spawn(const Life& life) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Error{std::string("no socket for another process: ") + std::strerror(errno)};
-  const bool sent = send_request(fd_, {Verb::spawn, static_cast<std::uint32_t>(kind), 0}, ends[1]);
-  close(ends[1]);
   Reply reply{};
-  if (!sent || recv(fd_, &reply, sizeof reply, 0) != static_cast<ssize_t>(sizeof reply))
-    return close(ends[0]), zygote_gone();
+  const bool answered = ask(*asking_, fd_, {Verb::spawn, &life, 0, false}, ends[1], reply);
+  close(ends[1]);
+  if (!answered) return close(ends[0]), zygote_gone();
   if (reply.error != 0) {
     close(ends[0]);
     return Error{std::string("cannot start another process: ") + std::strerror(reply.error)};
@@ -238,14 +243,14 @@ Result<WorkerProcess> MeasureHost::spawn(Kind kind) {
   return worker;
 }
 
-ProcessEnd MeasureHost::end(WorkerProcess& worker, bool kill_now) {
+ProcessEnd Zygote::end(WorkerProcess& worker, bool kill_now) {
   if (!worker.alive()) return {};
-  // A process that waits for requests ends by itself when its socket is closed.
+  // A process that waits for requests ends when its socket is closed.
   close(worker.fd);
   Reply reply{};
-  const bool sent = send_request(fd_, {Verb::reap, static_cast<std::uint32_t>(worker.pid), kill_now}, -1);
+  const bool answered = ask(*asking_, fd_, {Verb::reap, nullptr, worker.pid, kill_now}, -1, reply);
   worker = {};
-  if (!sent || recv(fd_, &reply, sizeof reply, 0) != static_cast<ssize_t>(sizeof reply) || reply.error != 0) return {};
+  if (!answered || reply.error != 0) return {};
   if (WIFSIGNALED(reply.value)) return {true, WTERMSIG(reply.value)};
   return {false, WEXITSTATUS(reply.value)};
 }

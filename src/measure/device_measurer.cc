@@ -1,18 +1,17 @@
-#include "measure/local_measurer.h"
-
-#include <sched.h>
+#include "measure/device_measurer.h"
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <cstring>
 #include <list>
+#include <mutex>
+#include <thread>
 #include <unordered_map>
 
 #include "base/hash.h"
-#include "measure/builder_pool.h"
+#include "device/sane_reply.h"
 #include "measure/part.h"
 #include "measure/reference.h"
-#include "measure/runner_client.h"
 
 namespace whet {
 namespace {
@@ -22,11 +21,6 @@ constexpr std::size_t kKeptObjectBytes = std::size_t{32} << 20;
 /// Outputs before a check (GuardedBuffer::poison).
 constexpr char kPoison = '\xff';
 constexpr std::size_t kKeptPackings = 16, kKeptReferences = 64;
-
-int usable_cpus() {
-  cpu_set_t mask;
-  return sched_getaffinity(0, sizeof mask, &mask) == 0 ? std::max(1, CPU_COUNT(&mask)) : 1;
-}
 
 /// The last few values by key, oldest out first.
 template <typename Value>
@@ -87,32 +81,71 @@ ComputeDag with_inputs(ComputeDag dag) {
   return dag;
 }
 
+/// A task with the place that it writes to.
+std::string id_of(const MeasureTask& task) { return task.key + " in " + to_string(task.within); }
+
 }  // namespace
 
-class LocalMeasurer::Impl {
+class DeviceMeasurer::Impl {
  public:
-  Impl(MeasureHost& host, MeasureOptions options)
-      : options_(std::move(options)),
-        builders_(host, options_.builders > 0 ? options_.builders : usable_cpus(),
-                  {options_.build_timeout, options_.builder_memory, options_.builder_recycle}),
-        runner_(host, options_.run_timeout, options_.runner_recycle, options_.interrupted) {}
+  Impl(BuilderPool& builders, std::vector<Device*> devices, MeasureOptions options)
+      : options_(std::move(options)), builders_(builders) {
+    WHET_CHECK(!devices.empty());
+    for (Device* device : devices) units_.push_back(std::make_unique<Unit>(device));
+  }
+
+  MeasureSetting setting() const { return {units_.front()->device->info().name, name_of(options_.policy.cache)}; }
+  int width() const { return static_cast<int>(units_.size()); }
 
   void prepare(const MeasureTask& task, const std::vector<std::string>& steps) { build_all(task, steps); }
 
-  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent,
-                                double pace) {
+  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent) {
     const auto built = build_all(task, steps);
     std::vector<Measured> out(steps.size());
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      out[i].tree_hash = built[i]->tree_hash;
-      out[i].outcome = built[i]->code == OutcomeCode::ok ? run(task, *built[i], incumbent, pace)
-                                                         : failed(built[i]->code, built[i]->message);
-      out[i].outcome.build_seconds = built[i]->seconds;
-    }
+    std::atomic<std::size_t> next = 0;
+    on_all_units([&](std::size_t unit) {
+      for (std::size_t i = next++; i < steps.size(); i = next++) {
+        out[i].tree_hash = built[i]->tree_hash;
+        out[i].outcome = built[i]->code == OutcomeCode::ok ? run(task, *built[i], incumbent, unit)
+                                                           : failed(built[i]->code, built[i]->message);
+        out[i].outcome.build_seconds = built[i]->seconds;
+        stamp(out[i].outcome);
+      }
+    });
     return out;
   }
 
-  Outcome check(const MeasureTask& task, const std::string& steps) {
+  void forget(const MeasureTask& task) { measured_.erase(id_of(task)); }
+
+  Outcome check(const MeasureTask& task, const std::string& steps) { return stamped(checked(task, steps)); }
+
+  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts) {
+    const auto built = build_all(task, steps);
+    std::vector<Outcome> outcomes;
+    for (const auto& unit : units_) {
+      outcomes = compare_on(*unit, task, built, bursts);
+      const bool lost = std::ranges::count(outcomes, OutcomeCode::device_lost, &Outcome::code) > 0;
+      if (!lost || interrupted()) break;
+    }
+    for (Outcome& outcome : outcomes) stamp(outcome);
+    return outcomes;
+  }
+
+  MeasureCounters counters() const {
+    MeasureCounters c = counters_;
+    c.builders_started = builders_.started();
+    return c;
+  }
+
+ private:
+  /// A device answers one request at a time.
+  struct Unit {
+    explicit Unit(Device* device) : device(device) {}
+    Device* device;
+    std::mutex busy;
+  };
+
+  Outcome checked(const MeasureTask& task, const std::string& steps) {
     const BuildResult& built = *build_all(task, {steps})[0];
     if (built.code != OutcomeCode::ok) return failed(built.code, built.message);
     auto reference = reference_of(task);
@@ -133,20 +166,20 @@ class LocalMeasurer::Impl {
     return outcome;
   }
 
-  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts) {
-    const auto built = build_all(task, steps);
+  std::vector<Outcome> compare_on(Unit& unit, const MeasureTask& task, const std::vector<const BuildResult*>& built,
+                                  int bursts) {
     TimingPolicy policy = options_.policy;
     policy.classic = false;
     policy.guard = false;
     policy.incumbent_seconds = 0;
     policy.min_seconds = options_.burst_seconds;
-    std::vector<Outcome> outcomes(steps.size());
-    for (std::size_t i = 0; i < steps.size(); ++i) outcomes[i] = failed(built[i]->code, built[i]->message);
+    std::vector<Outcome> outcomes(built.size());
+    for (std::size_t i = 0; i < built.size(); ++i) outcomes[i] = failed(built[i]->code, built[i]->message);
     for (int burst = 0; burst < bursts; ++burst) {
-      for (std::size_t i = 0; i < steps.size(); ++i) {
+      for (std::size_t i = 0; i < built.size(); ++i) {
         if (!outcomes[i].ok()) continue;
         Outcome seen = interrupted() ? failed(OutcomeCode::device_lost, "interrupted before it was compared")
-                                     : outcome_of(runner_.measure({job_of(task, *built[i], nullptr), policy}));
+                                     : measure_on(unit, task, {job_of(task, *built[i], nullptr), policy});
         if (seen.ok()) seen.seconds = {seen.best_seconds()};
         seen.build_seconds = built[i]->seconds;
         seen.run_seconds += outcomes[i].run_seconds;
@@ -157,15 +190,21 @@ class LocalMeasurer::Impl {
     return outcomes;
   }
 
-  MeasureCounters counters() const {
-    MeasureCounters c = counters_;
-    c.builders_started = builders_.started();
-    c.runners_started = runner_.started();
-    return c;
+  /// Calls `work` once a unit, side by side.
+  void on_all_units(const std::function<void(std::size_t unit)>& work) {
+    std::vector<std::thread> others;
+    for (std::size_t unit = 1; unit < units_.size(); ++unit) others.emplace_back(work, unit);
+    work(0);
+    for (std::thread& other : others) other.join();
   }
-  MeasureOptions& options() { return options_; }
 
- private:
+  void stamp(Outcome& outcome) const {
+    const MeasureSetting how = setting();
+    if (outcome.device.empty()) outcome.device = how.device;
+    outcome.cache = how.cache;
+  }
+  Outcome stamped(Outcome outcome) const { return stamp(outcome), outcome; }
+
   bool interrupted() const { return options_.interrupted && options_.interrupted(); }
 
   /// One result for each of `steps`, valid until the next call.
@@ -197,19 +236,49 @@ class LocalMeasurer::Impl {
     return out;
   }
 
-  Outcome run(const MeasureTask& task, const BuildResult& built, double incumbent, double pace) {
+  /// On this unit, or where it is lost on the next that is not.
+  Outcome run(const MeasureTask& task, const BuildResult& built, double incumbent, std::size_t unit) {
     if (interrupted()) return failed(OutcomeCode::device_lost, "interrupted before it was measured");
-    const MeasureRequest request{job_of(task, built, nullptr), with_incumbent(incumbent * pace)};
+    const MeasureRequest request{job_of(task, built, nullptr), with_incumbent(incumbent)};
     const std::uint64_t identity = identity_of(task, request);
-    if (const auto it = measured_.find(identity); it != measured_.end()) {
-      ++counters_.measured_once;
-      return it->second;
+    if (const Outcome* known = find_measured(task, identity)) return *known;
+    Outcome outcome;
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      outcome = measure_on(*units_[(unit + i) % units_.size()], task, request);
+      if (outcome.code != OutcomeCode::device_lost || interrupted()) break;
     }
-    Outcome outcome = outcome_of(runner_.measure(request));
-    outcome.pace = pace;
+    const std::lock_guard<std::mutex> lock(memory_);
     counters_.run_seconds += outcome.run_seconds;
-    if (says_something_about_the_code(outcome)) measured_.emplace(identity, outcome);
+    if (says_something_about_the_code(outcome)) measured_[id_of(task)].emplace(identity, outcome);
     return outcome;
+  }
+
+  const Outcome* find_measured(const MeasureTask& task, std::uint64_t identity) {
+    const std::lock_guard<std::mutex> lock(memory_);
+    const auto& of_task = measured_[id_of(task)];
+    const auto it = of_task.find(identity);
+    if (it == of_task.end()) return nullptr;
+    ++counters_.measured_once;
+    return &it->second;
+  }
+
+  static Outcome measure_on(Unit& unit, const MeasureTask& task, const MeasureRequest& request) {
+    const std::lock_guard<std::mutex> lock(unit.busy);
+    const DeviceInfo& info = unit.device->info();
+    Outcome outcome =
+        outcome_of(sane_reply(unit.device->measure(request), request, info, flops(task.dag), bytes(task.dag)));
+    outcome.device = info.name;
+    return outcome;
+  }
+  /// The first unit that is not lost.
+  CheckReply check_on_any(const CheckRequest& request) {
+    CheckReply reply;
+    for (const auto& unit : units_) {
+      const std::lock_guard<std::mutex> lock(unit->busy);
+      reply = sane_reply(unit->device->check(request), request);
+      if (static_cast<OutcomeCode>(reply.code) != OutcomeCode::device_lost || interrupted()) break;
+    }
+    return reply;
   }
 
   /// A truncated time says only "slower than that incumbent was"; a runner that was killed from outside says nothing.
@@ -274,7 +343,7 @@ class LocalMeasurer::Impl {
   Result<CheckReply> run_check(const MeasureTask& task, const BuildResult& built,
                                const std::vector<ArgumentSpec>& inputs) {
     CheckRequest request{job_of(task, built, &inputs), {}, {}, {}};
-    if (!has_packed(built)) return runner_.check(request);
+    if (!has_packed(built)) return check_on_any(request);
     WHET_TRY(const ComputeDag prologue, parse_dag(built.prologue));
     std::vector<ArgumentSpec> constants;
     for (const ArgumentSpec& spec : inputs)
@@ -287,7 +356,7 @@ class LocalMeasurer::Impl {
       for (std::uint32_t i = 0; i < built.arguments.size(); ++i)
         if (built.arguments[i].kind == BuiltArgument::Kind::packed)
           request.packed.emplace_back(i, argument_of(packing, built.arguments[i].index));
-      CheckReply reply = runner_.check(request);
+      CheckReply reply = check_on_any(request);
       if (reply.code == 0 || interrupted()) return reply;
       request.packing.reset();
       request.packed.clear();
@@ -297,7 +366,7 @@ class LocalMeasurer::Impl {
     for (std::uint32_t i = 0; i < built.arguments.size(); ++i)
       if (built.arguments[i].kind == BuiltArgument::Kind::packed)
         request.contents.emplace_back(i, packed.at(built.arguments[i].index));
-    return runner_.check(request);
+    return check_on_any(request);
   }
 
   static bool has_packed(const BuildResult& built) {
@@ -364,32 +433,35 @@ class LocalMeasurer::Impl {
   }
 
   MeasureOptions options_;
-  BuilderPool builders_;
-  RunnerClient runner_;
+  BuilderPool& builders_;
+  std::vector<std::unique_ptr<Unit>> units_;
   BuildCache cache_;
   std::vector<BuildResult> interrupted_builds_;
-  std::unordered_map<std::uint64_t, Outcome> measured_;
+  std::mutex memory_;  ///< of `measured_` and `counters_` while several units measure
+  std::unordered_map<std::string, std::unordered_map<std::uint64_t, Outcome>> measured_;  ///< by task, then by code
   Kept<Reference> references_{kKeptReferences};
   Kept<BuildResult> packings_{kKeptPackings};  ///< by prologue
   MeasureCounters counters_;
 };
 
-LocalMeasurer::LocalMeasurer(MeasureHost& host, MeasureOptions options)
-    : impl_(std::make_unique<Impl>(host, std::move(options))) {}
-LocalMeasurer::~LocalMeasurer() = default;
-void LocalMeasurer::prepare(const MeasureTask& task, const std::vector<std::string>& steps) {
+DeviceMeasurer::DeviceMeasurer(BuilderPool& builders, std::vector<Device*> devices, MeasureOptions options)
+    : impl_(std::make_unique<Impl>(builders, std::move(devices), std::move(options))) {}
+DeviceMeasurer::~DeviceMeasurer() = default;
+MeasureSetting DeviceMeasurer::setting() const { return impl_->setting(); }
+int DeviceMeasurer::width() const { return impl_->width(); }
+void DeviceMeasurer::prepare(const MeasureTask& task, const std::vector<std::string>& steps) {
   impl_->prepare(task, steps);
 }
-std::vector<Measured> LocalMeasurer::measure(const MeasureTask& task, const std::vector<std::string>& steps,
-                                             double incumbent_seconds, double pace) {
-  return impl_->measure(task, steps, incumbent_seconds, pace);
+std::vector<Measured> DeviceMeasurer::measure(const MeasureTask& task, const std::vector<std::string>& steps,
+                                              double incumbent_seconds) {
+  return impl_->measure(task, steps, incumbent_seconds);
 }
-Outcome LocalMeasurer::check(const MeasureTask& task, const std::string& steps) { return impl_->check(task, steps); }
-std::vector<Outcome> LocalMeasurer::compare(const MeasureTask& task, const std::vector<std::string>& steps,
-                                            int bursts) {
+void DeviceMeasurer::forget(const MeasureTask& task) { impl_->forget(task); }
+Outcome DeviceMeasurer::check(const MeasureTask& task, const std::string& steps) { return impl_->check(task, steps); }
+std::vector<Outcome> DeviceMeasurer::compare(const MeasureTask& task, const std::vector<std::string>& steps,
+                                             int bursts) {
   return impl_->compare(task, steps, bursts);
 }
-MeasureCounters LocalMeasurer::counters() const { return impl_->counters(); }
-void LocalMeasurer::set_policy(const TimingPolicy& policy) { impl_->options().policy = policy; }
+MeasureCounters DeviceMeasurer::counters() const { return impl_->counters(); }
 
 }  // namespace whet

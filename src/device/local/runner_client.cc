@@ -1,4 +1,4 @@
-#include "measure/runner_client.h"
+#include "device/local/runner_client.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -7,9 +7,12 @@
 #include <chrono>
 #include <cstdio>
 
+#include "runner/loop.h"
+
 namespace whet {
 namespace {
 
+constexpr Life kRunner{"whet-runner", run_runner};
 constexpr int kTickMilliseconds = 50;
 /// What runs when the user interrupts may take so long to end by itself.
 constexpr double kPatience = 0.5;
@@ -28,25 +31,25 @@ RunnerClient::Exchange RunnerClient::ask(FrameType type, const std::string& payl
   bool sent = false;
   for (int attempt = 0; attempt < 2 && !sent; ++attempt) {
     if (!process_.alive()) {
-      auto process = host_.spawn(MeasureHost::Kind::runner);
+      auto process = zygote_.spawn(kRunner);
       if (!process.ok()) return {OutcomeCode::device_lost, process.error().message, {}};
       process_ = *process;
       ++started_;
     }
     // A runner that died while idle is no fault of this request: a fresh one gets it.
     sent = send_frame(process_.fd, type, payload);
-    if (!sent) host_.end(process_, true);
+    if (!sent) zygote_.end(process_, true);
   }
   if (!sent) return {OutcomeCode::device_lost, "no runner could be reached", {}};
 
   const auto asked = std::chrono::steady_clock::now();
   if (!wait_for_answer(timeout)) {
-    host_.end(process_, true);
+    zygote_.end(process_, true);
     return {OutcomeCode::device_lost, "interrupted while it ran", {}};
   }
   ReceiveResult received = receive_frame(process_.fd, left(timeout, asked));
   if (!received.ok && received.end == WireEnd::timed_out) {
-    host_.end(process_, true);
+    zygote_.end(process_, true);
     char limit[32];
     std::snprintf(limit, sizeof limit, "%g s", timeout);
     return {OutcomeCode::run_timeout, "the kernel did not finish within " + std::string(limit), {}};
@@ -54,7 +57,7 @@ RunnerClient::Exchange RunnerClient::ask(FrameType type, const std::string& payl
   if (!received.ok && received.end == WireEnd::closed) return ended("");
   if (received.ok && received.frame.type == FrameType::fault) return ended(received.frame.payload);
   if (!received.ok || received.frame.type != answer) {
-    host_.end(process_, true);
+    zygote_.end(process_, true);
     return {OutcomeCode::unknown, "the runner's answer makes no sense", {}};
   }
   return {OutcomeCode::ok, "", std::move(received.frame.payload)};
@@ -74,7 +77,7 @@ bool RunnerClient::wait_for_answer(double timeout) {
 }
 
 RunnerClient::Exchange RunnerClient::ended(std::string last_words) {
-  const ProcessEnd end = host_.end(process_, false);
+  const ProcessEnd end = zygote_.end(process_, false);
   if (end.by_signal && end.number == SIGKILL && last_words.empty())
     return {OutcomeCode::out_of_memory,
             "the runner was killed from outside (SIGKILL), as the system does when memory ends",
@@ -86,7 +89,7 @@ RunnerClient::Exchange RunnerClient::ended(std::string last_words) {
 void RunnerClient::recycle_if_large(const KernelJob& job) {
   std::int64_t needed = 2 * (job.kernel.workspace + job.threads * job.kernel.worker_workspace);
   for (const ArgumentSpec& a : job.arguments) needed += 3 * a.bytes;
-  if (process_.alive() && resident_bytes(process_.pid) > recycle_ + needed) host_.end(process_, true);
+  if (process_.alive() && resident_bytes(process_.pid) > recycle_ + needed) zygote_.end(process_, true);
 }
 
 MeasureReply RunnerClient::measure(const MeasureRequest& request) {
@@ -99,7 +102,7 @@ MeasureReply RunnerClient::measure(const MeasureRequest& request) {
     recycle_if_large(request.job);
     return std::move(*decoded);
   }
-  host_.end(process_, true);
+  zygote_.end(process_, true);
   return {number(OutcomeCode::unknown), "the runner's answer makes no sense"};
 }
 
@@ -111,7 +114,7 @@ CheckReply RunnerClient::check(const CheckRequest& request) {
   if (e.code != OutcomeCode::ok) return reply;
   if (auto decoded = decode_check_reply(e.payload); decoded && decoded->code < kOutcomeCodes)
     return std::move(*decoded);
-  host_.end(process_, true);
+  zygote_.end(process_, true);
   return {number(OutcomeCode::unknown), "the runner's answer makes no sense"};
 }
 

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "device/cpu/opened_model.h"
+#include "runner/messages.h"
+#include "runner/wire.h"
+#include "target/machine_rates.h"
+#include "target/target.h"
+#include "tensor/tensor.h"
+
+namespace whet {
+
+/// What a device says of itself. It stays the same as long as the device lives.
+struct DeviceInfo {
+  std::string name;         ///< which machine: records of its outcomes carry it
+  Target target;            ///< what its kernels are compiled for
+  MachineRates rates;       ///< zeros where nobody has measured them
+  std::int64_t memory = 0;  ///< bytes that kernels may use; 0: unknown
+  std::uint16_t wire = kWireVersion;
+};
+
+/// A compiled model. A path names one content as long as the device lives, which may keep the file open.
+struct ModelFile {
+  std::string path;
+};
+
+/// How compiled models are timed.
+struct ModelRun {
+  OpenModelOptions open;
+  std::vector<Tensor> inputs;  ///< one an input of the models, in order
+  double burst_seconds = 0.1;  ///< of inferences in a row; at least one
+  int bursts = 1;              ///< of each model
+};
+
+/// One burst of inferences. An inference before it, which is not timed, finds the caches as another model left them.
+struct ModelBurst {
+  double median = 0, fastest = 0;  ///< [s]
+};
+struct ModelTimes {
+  std::vector<ModelBurst> bursts;
+};
+
+/// A machine that runs kernels. One request at a time; several devices at once, each on a thread of its own. A device
+/// never fails as a whole: what becomes of a request is a value, and the next request finds a device that works, or is
+/// told that it is lost. Callers do not trust the answers of `measure` and `check`: see device/sane_reply.h.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const DeviceInfo& info() const = 0;
+  /// Times a kernel. The code says what became of it; seconds are there exactly when the code is ok.
+  virtual MeasureReply measure(const MeasureRequest&) = 0;
+  /// Runs a kernel once and gives the bytes of its outputs.
+  virtual CheckReply check(const CheckRequest&) = 0;
+  /// Times compiled models alternately: a b c a b c ... One answer a model, in order. The device keeps these models open
+  /// until the next call, which closes those that it does not name; call it with none to free the memory. An error names
+  /// the model that cannot be opened or run, or says that the device is lost or that the user interrupted.
+  virtual Result<std::vector<ModelTimes>> time_models(const std::vector<ModelFile>&, const ModelRun&) = 0;
+};
+
+}  // namespace whet

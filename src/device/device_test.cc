@@ -1,0 +1,97 @@
+#include "device/device.h"
+
+#include <gtest/gtest.h>
+
+#include "device/local/local_device.h"
+#include "device/make_device.h"
+#include "device/testing/device_contract.h"
+#include "device/testing/fake_devices.h"
+#include "runner/testing/kernels.h"
+
+namespace whet {
+namespace {
+
+using testing::DeviceContract;
+using testing::DeviceUnderTest;
+using testing::DyingDevice;
+using testing::FormulaDevice;
+
+KernelJob job(const std::string& kernel) { return testing_kernels::job(WHET_TEST_KERNELS, kernel); }
+
+Zygote& zygote() {
+  static Zygote zygote = std::move(Zygote::start()).value();
+  return zygote;
+}
+/// Before gtest or a device starts a thread.
+const bool kStarted = (zygote(), true);
+
+std::unique_ptr<Device> local(double run_timeout = 2) {
+  return make_device(Target(), {.zygote = &zygote(), .run_timeout = run_timeout}).value();
+}
+double a_millisecond(const KernelJob&) { return 1e-3; }
+
+/// A fake and what it wraps.
+template <typename Fake>
+struct Wrapped : Device {
+  template <typename... Arguments>
+  explicit Wrapped(Arguments... arguments) : fake(inner, arguments...) {}
+  const DeviceInfo& info() const override { return fake.info(); }
+  MeasureReply measure(const MeasureRequest& r) override { return fake.measure(r); }
+  CheckReply check(const CheckRequest& r) override { return fake.check(r); }
+  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelFile>& f, const ModelRun& r) override {
+    return fake.time_models(f, r);
+  }
+  FormulaDevice inner{a_millisecond};
+  Fake fake;
+};
+
+std::vector<DeviceUnderTest> devices() {
+  KernelJob broken = job("add_one");
+  broken.kernel.code = "no object";
+  DeviceUnderTest here{"local", [] { return local(); }, job("add_one"), {broken, job("write_null"), job("hang")}, {},
+                       {}};
+  DeviceUnderTest formula{"formula",
+                          [] { return std::make_unique<FormulaDevice>(a_millisecond); },
+                          job("add_one"),
+                          {},
+                          {{"a.so"}, {"b.so"}},
+                          {}};
+  DeviceUnderTest dying = formula, lying = formula;
+  dying.name = "before_it_dies";
+  dying.make = [] { return std::make_unique<Wrapped<DyingDevice>>(1000); };
+  lying.name = "while_it_tells_the_truth";
+  lying.make = [] { return std::make_unique<Wrapped<testing::LyingDevice>>(std::uint64_t{1}, 1 << 30); };
+  return {here, formula, dying, lying};
+}
+
+}  // namespace
+
+namespace testing {
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceContract, ::testing::ValuesIn(devices()), name_of_device);
+}  // namespace testing
+
+namespace {
+
+TEST(LocalDevice, IsNamedByItsHost) {
+  char name[256] = {};
+  ASSERT_EQ(gethostname(name, sizeof name - 1), 0);
+  EXPECT_EQ(local()->info().name, name);
+  EXPECT_GT(local()->info().memory, 0);
+}
+TEST(LocalDevice, SaysWhichModelCannotBeOpened) {
+  const auto device = local();
+  const auto times = device->time_models({{"/nowhere/model.so"}}, {});
+  ASSERT_FALSE(times.ok());
+  EXPECT_NE(times.error().message.find("/nowhere/model.so"), std::string::npos) << times.error().message;
+  EXPECT_EQ(device->measure({job("add_one"), {}}).code, 0) << "it works on";
+}
+TEST(DyingDevice, IsLostForAWhile) {
+  FormulaDevice inner(a_millisecond);
+  DyingDevice device(inner, 1, 2);
+  std::string codes;
+  for (int i = 0; i < 4; ++i) codes += std::to_string(device.measure({job("add_one"), {}}).code) + " ";
+  EXPECT_EQ(codes, "0 10 10 0 ");
+}
+
+}  // namespace
+}  // namespace whet

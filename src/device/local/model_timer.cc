@@ -1,0 +1,206 @@
+#include "device/local/model_timer.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "runner/hello.h"
+#include "runner/wire.h"
+
+namespace whet {
+namespace {
+
+constexpr int kTickMilliseconds = 50;
+/// A burst that takes longer is of a model that hangs [s].
+constexpr double kLongestBurst = 600;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+struct Order {
+  std::vector<ModelFile> files;
+  ModelRun run;
+};
+
+std::string encode(const Order& order) {
+  Packer p;
+  p.u64(order.files.size());
+  for (const ModelFile& file : order.files) p.text(file.path);
+  p.text(encode(order.run.open));
+  p.u64(order.run.inputs.size());
+  for (const Tensor& tensor : order.run.inputs) {
+    p.u8(static_cast<std::uint8_t>(tensor.dtype()));
+    p.u64(tensor.shape().size());
+    for (const std::int64_t extent : tensor.shape()) p.i64(extent);
+    p.text({static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())});
+  }
+  p.f64(order.run.burst_seconds);
+  p.u32(static_cast<std::uint32_t>(order.run.bursts));
+  return p.take();
+}
+
+std::optional<Tensor> unpack_tensor(Unpacker& u) {
+  const auto dtype = static_cast<DType>(u.u8());
+  Shape shape;
+  for (std::size_t n = u.count(8); n > 0; --n) shape.push_back(u.i64());
+  const std::string bytes = u.text();
+  if (!u.ok() || dtype > DType::boolean) return std::nullopt;
+  Tensor tensor(dtype, std::move(shape));
+  if (static_cast<std::int64_t>(bytes.size()) != tensor.bytes()) return std::nullopt;
+  std::memcpy(tensor.data(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+/// Both ends are the same program: what arrives is what was sent, or nothing.
+std::optional<Order> decode_order(std::string_view bytes) {
+  Unpacker u(bytes);
+  Order order;
+  for (std::size_t n = u.count(8); n > 0; --n) order.files.push_back({u.text()});
+  const auto open = decode_open_options(u.text());
+  if (!open) return std::nullopt;
+  order.run.open = *open;
+  for (std::size_t n = u.count(17); n > 0; --n) {
+    auto tensor = unpack_tensor(u);
+    if (!tensor) return std::nullopt;
+    order.run.inputs.push_back(std::move(*tensor));
+  }
+  order.run.burst_seconds = u.f64();
+  order.run.bursts = static_cast<int>(u.u32());
+  return u.done() ? std::optional(std::move(order)) : std::nullopt;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+Result<ModelBurst> time_burst(OpenedModel& model, double burst_seconds) {
+  WHET_RETURN_IF_ERROR(model.run());
+  const double begin = now();
+  std::vector<double> times;
+  do {
+    const double before = now();
+    WHET_RETURN_IF_ERROR(model.run());
+    times.push_back(now() - before);
+  } while (now() - begin < burst_seconds);
+  const double fastest = *std::min_element(times.begin(), times.end());
+  return ModelBurst{median(std::move(times)), fastest};
+}
+
+bool same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+    return x.type() == y.type() && std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.bytes())) == 0;
+  });
+}
+
+/// The process's end: models that are open, and bursts of them.
+class OpenModels {
+ public:
+  /// Sends a frame a burst; false where nobody listens any more.
+  Result<bool> time(Order order, int fd) {
+    WHET_RETURN_IF_ERROR(open(order));
+    for (int burst = 0; burst < order.run.bursts; ++burst) {
+      for (const ModelFile& file : order.files) {
+        const Result<ModelBurst> seen = time_burst(models_.at(file.path), order.run.burst_seconds);
+        if (!seen.ok()) return Error{file.path + ": " + seen.error().message};
+        Packer p;
+        p.f64(seen->median);
+        p.f64(seen->fastest);
+        if (!send_frame(fd, FrameType::models_timed, p.take())) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  Status open(Order& order) {
+    const std::string options = encode(order.run.open);
+    if (options != options_ || !same(order.run.inputs, inputs_)) models_.clear();
+    options_ = options;
+    inputs_ = order.run.inputs;
+    std::erase_if(models_, [&](const auto& model) {
+      return std::ranges::find(order.files, model.first, &ModelFile::path) == order.files.end();
+    });
+    for (const ModelFile& file : order.files) {
+      if (models_.contains(file.path)) continue;
+      WHET_TRY(OpenedModel model, OpenedModel::open(file.path, order.run.open));
+      if (const Status set = model.set_inputs(inputs_); !set.ok()) return Error{file.path + ": " + set.error().message};
+      models_.emplace(file.path, std::move(model));
+    }
+    return ok_status();
+  }
+
+  std::string options_;
+  std::vector<Tensor> inputs_;
+  std::map<std::string, OpenedModel> models_;
+};
+
+int serve_models(int fd) {
+  if (!send_hello(fd)) return 0;
+  OpenModels models;
+  for (;;) {
+    const ReceiveResult received = receive_frame(fd);
+    if (!received.ok) return received.end == WireEnd::closed ? 0 : 3;
+    auto order = decode_order(received.frame.payload);
+    if (received.frame.type != FrameType::time_models || !order) return 3;
+    const Result<bool> listening = models.time(std::move(*order), fd);
+    if (listening.ok() && !*listening) return 0;
+    if (!listening.ok() && !send_frame(fd, FrameType::fault, listening.error().message)) return 0;
+  }
+}
+
+constexpr Life kModels{"whet-models", serve_models};
+
+}  // namespace
+
+Result<std::vector<ModelTimes>> ModelTimer::time(const std::vector<ModelFile>& files, const ModelRun& run) {
+  if (files.empty()) {
+    zygote_.end(process_, false);
+    return std::vector<ModelTimes>();
+  }
+  if (!process_.alive()) {
+    WHET_TRY(process_, zygote_.spawn(kModels));
+  }
+  if (!send_frame(process_.fd, FrameType::time_models, encode(Order{files, run}))) {
+    zygote_.end(process_, true);
+    return Error{"the process that times models has died"};
+  }
+  std::vector<ModelTimes> times(files.size());
+  for (int burst = 0; burst < run.bursts; ++burst) {
+    for (ModelTimes& model : times) {
+      Result<ModelBurst> seen = next_burst();
+      if (!seen.ok()) {
+        zygote_.end(process_, true);
+        return seen.error();
+      }
+      model.bursts.push_back(*seen);
+    }
+  }
+  return times;
+}
+
+Result<ModelBurst> ModelTimer::next_burst() {
+  const double begin = now();
+  for (;;) {
+    pollfd wait{process_.fd, POLLIN, 0};
+    if (::poll(&wait, 1, kTickMilliseconds) > 0) break;
+    if (interrupted_ && interrupted_()) return Error{"interrupted while models were timed"};
+    if (now() - begin > kLongestBurst) return Error{"a compiled model did not finish within 600 s"};
+  }
+  const ReceiveResult received = receive_frame(process_.fd, kLongestBurst);
+  if (!received.ok && received.end == WireEnd::closed)
+    return Error{"a compiled model crashed: " + zygote_.end(process_, false).text()};
+  if (!received.ok) return Error{"the answer of the process that times models makes no sense"};
+  if (received.frame.type == FrameType::fault) return Error{received.frame.payload};
+  Unpacker u(received.frame.payload);
+  const ModelBurst burst{u.f64(), u.f64()};
+  if (received.frame.type != FrameType::models_timed || !u.done())
+    return Error{"the answer of the process that times models makes no sense"};
+  return burst;
+}
+
+}  // namespace whet

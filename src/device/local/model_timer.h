@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "device/device.h"
+#include "device/local/zygote.h"
+
+namespace whet {
+
+/// Our end of a process that opens compiled models and times them, so that a model that crashes or hangs ends that
+/// process alone. The process lives as long as it has models open.
+class ModelTimer {
+ public:
+  /// When `interrupted` (may be empty) turns true, the run ends with an error before the next burst.
+  ModelTimer(Zygote& zygote, std::function<bool()> interrupted)
+      : zygote_(zygote), interrupted_(std::move(interrupted)) {}
+  ~ModelTimer() { zygote_.end(process_, true); }
+  ModelTimer(const ModelTimer&) = delete;
+
+  /// As Device::time_models.
+  Result<std::vector<ModelTimes>> time(const std::vector<ModelFile>&, const ModelRun&);
+
+ private:
+  Result<ModelBurst> next_burst();
+
+  Zygote& zygote_;
+  std::function<bool()> interrupted_;
+  WorkerProcess process_;
+};
+
+}  // namespace whet

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/result.h"
+
+namespace whet {
+
+/// A process that does our work: `fd` is our end of its socket.
+struct WorkerProcess {
+  pid_t pid = -1;
+  int fd = -1;
+  bool alive() const { return pid > 0; }
+};
+
+/// How a process ended.
+struct ProcessEnd {
+  bool by_signal = false;
+  int number = 0;  ///< the signal, or the exit status
+  /// "SIGSEGV", "exit status 3"
+  std::string text() const;
+};
+
+/// What a forked process does. Give it static storage: the zygote gets its address.
+struct Life {
+  const char* name;  ///< of the process, 15 characters at most
+  int (*run)(
+      int fd);  ///< says hello (runner/hello.h), serves `fd` until its other end is closed, gives the exit status
+};
+
+/// A process forked before LLVM or any thread exists, which forks others on request. They die with it, and it dies with
+/// this process, however that ends. Interrupts and requests to end that reach the whole process group are left to this
+/// process. Several threads may call it.
+class Zygote {
+ public:
+  /// Call it first thing in main, from the main thread, while there is no other.
+  static Result<Zygote> start();
+
+  Zygote(Zygote&&) noexcept;
+  Zygote& operator=(Zygote&&) noexcept;
+  ~Zygote();  ///< ends the zygote and all that it forked
+
+  Result<WorkerProcess> spawn(const Life&);
+  /// Waits for the process's end and closes its socket; with `kill_now` it is ended first, else it gets a moment to end
+  /// alone. `worker` names nothing afterwards.
+  ProcessEnd end(WorkerProcess& worker, bool kill_now);
+
+  pid_t pid() const { return pid_; }
+
+ private:
+  Zygote(pid_t pid, int fd) : pid_(pid), fd_(fd), asking_(std::make_unique<std::mutex>()) {}
+  pid_t pid_ = -1;
+  int fd_ = -1;
+  std::unique_ptr<std::mutex> asking_;  ///< one request at a time
+};
+
+/// Bytes of resident memory of a process; 0 when it is gone.
+std::int64_t resident_bytes(pid_t pid);
+
+}  // namespace whet

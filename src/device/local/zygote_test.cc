@@ -1,0 +1,171 @@
+#include "device/local/zygote.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "device/local/runner_client.h"
+#include "runner/hello.h"
+#include "runner/loop.h"
+#include "runner/testing/kernels.h"
+
+namespace whet {
+namespace {
+
+constexpr Life kRunnerLife{"whet-runner", run_runner};
+/// Waits until it is told to end.
+constexpr Life kIdler{"whet-idler", [](int fd) {
+                        char byte;
+                        return send_hello(fd) && read(fd, &byte, 1) == 0 ? 0 : 1;
+                      }};
+
+Zygote start() { return std::move(Zygote::start()).value(); }
+
+bool exists(pid_t pid) { return kill(pid, 0) == 0; }
+/// Waits until a process is gone (or a zombie of someone else's), a few seconds at most.
+bool gone(pid_t pid) {
+  for (int i = 0; i < 3000 && exists(pid); ++i) {
+    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+    std::string number, name, state;
+    stat >> number >> name >> state;
+    if (state == "Z") return true;
+    usleep(1000);
+  }
+  return !exists(pid);
+}
+std::size_t open_files() {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+}
+/// Living children of `pid`.
+std::size_t children_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children");
+  return static_cast<std::size_t>(std::distance(std::istream_iterator<pid_t>(file), {}));
+}
+
+TEST(Zygote, ForksProcessesOnRequest) {
+  Zygote zygote = start();
+  for (const Life* life : {&kIdler, &kRunnerLife}) {
+    WorkerProcess worker = zygote.spawn(*life).value();
+    EXPECT_TRUE(exists(worker.pid));
+    EXPECT_EQ(zygote.end(worker, false).text(), "exit status 0");
+    EXPECT_FALSE(worker.alive());
+  }
+  EXPECT_EQ(children_of(zygote.pid()), 0u);
+}
+TEST(Zygote, TakesItsProcessesWithIt) {
+  pid_t parent = 0, worker = 0;
+  {
+    Zygote zygote = start();
+    parent = zygote.pid();
+    worker = zygote.spawn(kRunnerLife)->pid;
+  }
+  EXPECT_TRUE(gone(parent));
+  EXPECT_TRUE(gone(worker));
+}
+TEST(Zygote, DiesWithItsParentHoweverThatEnds) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    Zygote zygote = start();
+    const pid_t pids[3] = {zygote.pid(), zygote.spawn(kIdler)->pid, zygote.spawn(kRunnerLife)->pid};
+    (void)!write(ends[1], pids, sizeof pids);
+    for (;;) pause();
+  }
+  pid_t pids[3];
+  ASSERT_EQ(read(ends[0], pids, sizeof pids), static_cast<ssize_t>(sizeof pids));
+  close(ends[0]);
+  close(ends[1]);
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  for (pid_t pid : pids) EXPECT_TRUE(gone(pid));
+}
+TEST(Zygote, LeavesInterruptsToItsParent) {
+  Zygote zygote = start();
+  WorkerProcess worker = zygote.spawn(kIdler).value();
+  kill(zygote.pid(), SIGINT);
+  kill(worker.pid, SIGINT);
+  EXPECT_EQ(zygote.end(worker, false).text(), "exit status 0");
+}
+TEST(Zygote, SaysWhenItIsGone) {
+  Zygote zygote = start();
+  kill(zygote.pid(), SIGKILL);
+  EXPECT_TRUE(gone(zygote.pid()));
+  EXPECT_EQ(zygote.spawn(kIdler).error().message,
+            "the process that starts builders and runners has died; start whet again");
+}
+TEST(Zygote, ServesSeveralThreads) {
+  Zygote zygote = start();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10; ++i) {
+        WorkerProcess worker = zygote.spawn(kIdler).value();
+        EXPECT_EQ(zygote.end(worker, false).text(), "exit status 0");
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(children_of(zygote.pid()), 0u);
+}
+TEST(Zygote, RefusesToStartAfterThreadsWereMade) {
+  std::atomic<bool> stop = false;
+  std::thread other([&] {
+    while (!stop) std::this_thread::yield();
+  });
+  EXPECT_EQ(Zygote::start().error().message,
+            "Zygote::start was called after threads were made; it comes first in main");
+  stop = true;
+  other.join();
+}
+
+class Runners : public ::testing::Test {
+ protected:
+  std::string outcome(const std::string& symbol, double timeout = 20) {
+    RunnerClient runner(zygote_, timeout, std::int64_t{4} << 30);
+    return outcome(runner, symbol);
+  }
+  std::string outcome(RunnerClient& runner, const std::string& symbol) {
+    const MeasureReply reply = runner.measure({testing_kernels::job(WHET_TEST_KERNELS, symbol), {}});
+    return std::to_string(reply.code) + (reply.message.empty() ? "" : " " + reply.message);
+  }
+  Zygote zygote_ = start();
+};
+
+TEST_F(Runners, ThatAKernelCrashesAreReplaced) {
+  RunnerClient runner(zygote_, 20, std::int64_t{4} << 30);
+  EXPECT_EQ(outcome(runner, "add_one"), "0");
+  EXPECT_EQ(outcome(runner, "write_beyond"),
+            "9 the kernel crashed: SIGSEGV at an address 0 bytes beyond the end of output 0");
+  EXPECT_EQ(outcome(runner, "illegal"), "9 the kernel crashed: SIGILL");
+  EXPECT_EQ(outcome(runner, "write_before"), "5 it wrote 5 bytes before output 0");
+  EXPECT_EQ(outcome(runner, "report_seven"), "4 the kernel reported error 7");
+  EXPECT_EQ(outcome(runner, "add_one"), "0");
+  EXPECT_EQ(runner.started(), 3);
+}
+TEST_F(Runners, ThatAKernelHangsAreStoppedAtTheTimeLimit) {
+  EXPECT_EQ(outcome("hang", 0.3), "7 the kernel did not finish within 0.3 s");
+}
+TEST_F(Runners, ThatAreKilledFromOutsideCostOneCandidate) {
+  RunnerClient runner(zygote_, 20, std::int64_t{4} << 30);
+  EXPECT_EQ(outcome(runner, "add_one"), "0");
+  kill(runner.process().pid, SIGKILL);
+  EXPECT_TRUE(gone(runner.process().pid));
+  EXPECT_EQ(outcome(runner, "add_one"), "0");
+}
+TEST_F(Runners, LeaveNoProcessAndNoFileBehind) {
+  const std::size_t files = open_files();
+  for (int round = 0; round < 40; ++round) {
+    RunnerClient runner(zygote_, 20, std::int64_t{4} << 30);
+    EXPECT_EQ(outcome(runner, round % 2 ? "write_null" : "add_one").substr(0, 1), round % 2 ? "9" : "0");
+  }
+  EXPECT_EQ(open_files(), files);
+  EXPECT_EQ(children_of(zygote_.pid()), 0u);
+}
+
+}  // namespace
+}  // namespace whet

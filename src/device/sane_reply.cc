@@ -1,0 +1,83 @@
+#include "device/sane_reply.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "trial/outcome.h"
+
+namespace whet {
+namespace {
+
+constexpr std::size_t kLongestMessage = 2000;
+/// No device starts a kernel and sees its end in less [s].
+constexpr double kFastest = 2e-9;
+/// Algorithms with fewer operations than the direct one, and rates that were measured beside something else.
+constexpr double kMargin = 64;
+constexpr auto kUnknown = static_cast<std::uint8_t>(OutcomeCode::unknown);
+
+std::string cut(std::string message) {
+  if (message.size() > kLongestMessage) {
+    message.resize(kLongestMessage);
+    message += "...";
+  }
+  return message;
+}
+
+/// The least that a kernel can take on this device.
+double least_seconds(const MachineRates& rates, double flops, double bytes) {
+  double least = kFastest;
+  if (rates.gflops > 0) least = std::max(least, flops / (rates.gflops * 1e9) / kMargin);
+  const double fastest_gbs = std::max({rates.l1_gbs, rates.l2_gbs, rates.l3_gbs, rates.memory_gbs});
+  if (fastest_gbs > 0) least = std::max(least, bytes / (fastest_gbs * 1e9) / kMargin);
+  return least;
+}
+
+std::string what_makes_no_sense(const MeasureReply& reply, const MeasureRequest& request, double least) {
+  if (reply.code >= kOutcomeCodes) return "code " + std::to_string(reply.code);
+  if (!std::isfinite(reply.run_seconds) || reply.run_seconds < 0) return "wall seconds that are no time";
+  if (reply.code != 0) return reply.seconds.empty() ? "" : "times of a kernel that failed";
+  if (reply.seconds.empty()) return "no time of a kernel that ran";
+  if (reply.truncated && request.policy.incumbent_seconds <= 0) return "a truncated time without an incumbent";
+  for (const double seconds : reply.seconds) {
+    if (std::isfinite(seconds) && seconds >= least) continue;
+    char text[96];
+    std::snprintf(text, sizeof text, "%g s, where %.2g s is the least that is possible", seconds, least);
+    return text;
+  }
+  return "";
+}
+
+std::string what_makes_no_sense(const CheckReply& reply, const CheckRequest& request) {
+  if (reply.code >= kOutcomeCodes) return "code " + std::to_string(reply.code);
+  if (reply.code != 0) return "";
+  std::vector<std::int64_t> wanted, got;
+  for (const ArgumentSpec& a : request.job.arguments)
+    if (a.role == ArgumentRole::output) wanted.push_back(a.bytes);
+  for (const std::string& output : reply.outputs) got.push_back(static_cast<std::int64_t>(output.size()));
+  if (got.size() != wanted.size())
+    return std::to_string(got.size()) + " outputs of a kernel that has " + std::to_string(wanted.size());
+  return got == wanted ? "" : "outputs of other sizes than the kernel's";
+}
+
+std::string sentence(const std::string& what) { return "the device's answer makes no sense: " + what; }
+
+}  // namespace
+
+MeasureReply sane_reply(MeasureReply reply, const MeasureRequest& request, const DeviceInfo& info, double flops,
+                        double bytes) {
+  const std::string what = what_makes_no_sense(reply, request, least_seconds(info.rates, flops, bytes));
+  if (!what.empty()) return {kUnknown, sentence(what)};
+  reply.message = cut(std::move(reply.message));
+  return reply;
+}
+
+CheckReply sane_reply(CheckReply reply, const CheckRequest& request) {
+  const std::string what = what_makes_no_sense(reply, request);
+  if (!what.empty()) return {kUnknown, sentence(what), {}};
+  reply.message = cut(std::move(reply.message));
+  return reply;
+}
+
+}  // namespace whet

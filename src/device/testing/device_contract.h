@@ -1,0 +1,133 @@
+#pragma once
+
+// The contract of Device as tests. A new device passes them:
+//   INSTANTIATE_TEST_SUITE_P(Mine, DeviceContract, ::testing::Values(DeviceUnderTest{...}), name_of_device);
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/device.h"
+#include "device/sane_reply.h"
+#include "trial/outcome.h"
+
+namespace whet::testing {
+
+struct DeviceUnderTest {
+  std::string name;
+  /// A device of the kind; several live at the same time.
+  std::function<std::unique_ptr<Device>()> make;
+  /// A kernel that the device runs, with one output.
+  KernelJob good;
+  /// Kernels that fail on the device: broken code, crashes, endless loops. May be empty.
+  std::vector<KernelJob> bad;
+  /// Compiled models that the device runs, and their inputs. May be empty.
+  std::vector<ModelFile> models;
+  std::vector<Tensor> inputs;
+
+  friend std::ostream& operator<<(std::ostream& out, const DeviceUnderTest& device) { return out << device.name; }
+};
+
+inline std::string name_of_device(const ::testing::TestParamInfo<DeviceUnderTest>& info) { return info.param.name; }
+
+class DeviceContract : public ::testing::TestWithParam<DeviceUnderTest> {
+ protected:
+  static MeasureReply measured(Device& device, const KernelJob& job) {
+    const MeasureRequest request{job, {}};
+    const MeasureReply reply = device.measure(request), sane = sane_reply(reply, request, device.info(), 0, 0);
+    EXPECT_EQ(sane.code, reply.code) << sane.message;
+    return reply;
+  }
+  static CheckReply checked(Device& device, const KernelJob& job) {
+    const CheckRequest request{job, {}, {}, {}};
+    const CheckReply reply = device.check(request), sane = sane_reply(reply, request);
+    EXPECT_EQ(sane.code, reply.code) << sane.message;
+    return reply;
+  }
+};
+
+TEST_P(DeviceContract, SaysWhatItIsAndStaysSo) {
+  const auto device = GetParam().make();
+  const DeviceInfo before = device->info();
+  EXPECT_FALSE(before.name.empty());
+  EXPECT_EQ(before.wire, kWireVersion);
+  EXPECT_GE(before.memory, 0);
+  measured(*device, GetParam().good);
+  EXPECT_EQ(device->info().name, before.name);
+  EXPECT_EQ(device->info().target, before.target);
+}
+TEST_P(DeviceContract, TimesAKernel) {
+  const auto device = GetParam().make();
+  for (int i = 0; i < 3; ++i) {
+    const MeasureReply reply = measured(*device, GetParam().good);
+    EXPECT_EQ(reply.code, 0) << reply.message;
+    EXPECT_FALSE(reply.truncated) << "there is no incumbent";
+  }
+}
+TEST_P(DeviceContract, EndsAKernelEarlyThatIsClearlySlowerThanTheIncumbent) {
+  const auto device = GetParam().make();
+  MeasureRequest request{GetParam().good, {}};
+  request.policy.incumbent_seconds = 1e-12;
+  const MeasureReply reply = device->measure(request);
+  EXPECT_EQ(reply.code, 0) << reply.message;
+  EXPECT_TRUE(reply.truncated);
+}
+TEST_P(DeviceContract, GivesTheOutputsOfAKernel) {
+  const auto device = GetParam().make();
+  const CheckReply first = checked(*device, GetParam().good), second = checked(*device, GetParam().good);
+  EXPECT_EQ(first.code, 0) << first.message;
+  EXPECT_EQ(first.outputs, second.outputs) << "inputs come from seeds";
+}
+TEST_P(DeviceContract, CallsAFailureByItsNumberAndWorksOn) {
+  const auto device = GetParam().make();
+  for (const KernelJob& job : GetParam().bad) {
+    const MeasureReply reply = measured(*device, job);
+    EXPECT_NE(reply.code, 0);
+    EXPECT_NE(reply.code, static_cast<std::uint8_t>(OutcomeCode::device_lost)) << "the device is there";
+    EXPECT_FALSE(reply.message.empty());
+    EXPECT_NE(checked(*device, job).code, 0);
+    EXPECT_EQ(measured(*device, GetParam().good).code, 0) << "after a failure";
+  }
+}
+TEST_P(DeviceContract, WorksBesideOthers) {
+  std::vector<std::unique_ptr<Device>> devices;
+  for (int i = 0; i < 3; ++i) devices.push_back(GetParam().make());
+  std::vector<std::thread> threads;
+  for (const auto& device : devices)
+    threads.emplace_back([&device = *device] {
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(measured(device, GetParam().good).code, 0);
+        EXPECT_EQ(checked(device, GetParam().good).code, 0);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+TEST_P(DeviceContract, TimesModelsAlternately) {
+  const auto device = GetParam().make();
+  ModelRun run;
+  run.inputs = GetParam().inputs;
+  run.burst_seconds = 0.001;
+  run.bursts = 3;
+  EXPECT_TRUE(device->time_models({}, run).value().empty());
+  if (GetParam().models.empty()) return;
+  for (int again = 0; again < 2; ++again) {
+    const auto times = device->time_models(GetParam().models, run);
+    ASSERT_TRUE(times.ok()) << times.error().message;
+    ASSERT_EQ(times->size(), GetParam().models.size());
+    for (const ModelTimes& model : *times) {
+      ASSERT_EQ(model.bursts.size(), 3u);
+      for (const ModelBurst& burst : model.bursts) {
+        EXPECT_GT(burst.fastest, 0);
+        EXPECT_GE(burst.median, burst.fastest);
+      }
+    }
+  }
+  EXPECT_TRUE(device->time_models({}, run).value().empty());
+}
+
+}  // namespace whet::testing
