@@ -179,7 +179,7 @@ FileKind detect_json(std::string_view text) {
   return has("nodes") && (has("heads") || has("arg_nodes")) ? FileKind::mxnet_symbol : FileKind::unknown;
 }
 
-/// A header of JSON, whose length stands before it, that says where tensors are.
+/// A header of JSON with the places of tensors, and its length before it.
 bool is_safetensors(std::string_view bytes) {
   const std::uint64_t header = little_endian(bytes, 0, 8);
   return bytes.size() > 9 && header < (1u << 27) && bytes[8] == '{' &&
@@ -194,8 +194,8 @@ FileKind detect_library(std::string_view bytes) {
 
 struct Refusal {
   FileKind kind;
-  const char* is;      ///< what the file is
-  const char* advice;  ///< what to do instead
+  const char* is;      ///< the format, as a predicate
+  const char* advice;  ///< a way to ONNX
 };
 constexpr Refusal kRefusals[] = {
     {FileKind::pt2, "is a program of torch.export (.pt2)", "torch.onnx.export writes ONNX"},

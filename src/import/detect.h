@@ -8,7 +8,7 @@
 
 namespace whet {
 
-/// What a model file is, told by its content: what it is called decides nothing.
+/// The format of a model file, told by its content; its name decides nothing.
 enum class FileKind : std::uint8_t {
   onnx,
   pt2,             ///< torch.export, 2.8 and newer, or older
@@ -31,7 +31,7 @@ enum class FileKind : std::uint8_t {
   pickle,
   numpy,           ///< .npy or .npz
   compiled_model,  ///< what `whet compile` writes
-  library,  ///< an ELF file that is none of ours
+  library,         ///< an ELF file that is none of ours
   unknown
 };
 
@@ -40,7 +40,7 @@ FileKind detect(std::string_view bytes);
 /// The kind of a folder by the files in it.
 FileKind detect_folder(const std::string& path);
 
-/// Why a file of a kind without a reader cannot be read: what it is, and what to do; begins with `what`.
+/// The refusal of a file of a kind without a reader: it names the format and a way to ONNX, and begins with `what`.
 Error refusal(FileKind, const std::string& what);
 
 }  // namespace whet

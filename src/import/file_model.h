@@ -10,7 +10,7 @@
 #include "import/import.h"
 #include "tensor_files/npy.h"
 
-/// What a reader makes of a model file, whatever its format: names and order. What a node means stays with the reader.
+/// A model file whatever its format: names and order. The meaning of a node stays with the reader.
 namespace whet {
 
 struct FileDimension {
@@ -28,7 +28,7 @@ struct FileInput {
 struct FileNode {
   std::string label;  ///< begins its messages: its name, or its operator and position ("Conv_12")
   std::string op;
-  std::vector<std::string> reads;   ///< by itself or in a body; those left out are not listed
+  std::vector<std::string> reads;   ///< its own and those of bodies in it; operands that are left out are not listed
   std::vector<std::string> writes;  ///< "" where a result is left out
 };
 
@@ -57,7 +57,7 @@ struct ModelFile {
 };
 
 /// The graph of a model, of static shapes: see `import_model`. Nodes that the outputs need are imported in order; inputs
-/// whose values decide a shape are folded where the options have them; what folding made superfluous is gone.
+/// whose values decide a shape are folded where the options have them; nodes that folding made superfluous are gone.
 /// Errors name the node or input at fault; operators that are not read are listed all at once, with the values at which
 /// the model could end before them.
 Result<Graph> import_file(FileModel, const ImportOptions&);

@@ -11,12 +11,13 @@
 
 namespace whet {
 
-/// Where a node of some format stands in the growing graph: what begins its messages and the names of its steps, and
-/// where its results go. Parts (parts/) compute with it; a format's own site reads the node's attributes beside it.
+/// The place of a node, of any format, in the growing graph: its name begins messages and the names of its steps, and its
+/// results get the names that the file has for them. Parts (parts/) compute with it; a format's own site adds the reading of
+/// attributes.
 class NodeSite {
  public:
   /// `name`: the node's. `outputs`: the names of its results in the file; "" where a result is left out. `is_inner`: the
-  /// node stands in a body, whose names are not the graph's.
+  /// node belongs to a body, whose names are not the graph's.
   NodeSite(GrowingGraph& graph, std::string name, std::vector<std::string> outputs, bool is_inner = false)
       : graph_(graph), name_(std::move(name)), outputs_(std::move(outputs)), is_inner_(is_inner) {}
 

@@ -9,7 +9,7 @@
 
 namespace whet {
 
-/// Makes the named values the model's outputs: what comes behind them is needed no more. Errors name a value that the
+/// Makes the named values the model's outputs: nodes behind them are needed no more. Errors name a value that the
 /// model does not have.
 Status end_at(FileModel&, const std::vector<std::string>& names);
 

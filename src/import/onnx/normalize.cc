@@ -61,33 +61,18 @@ Result<ValueId> sum_with_skip(OnnxSite& site, std::size_t bias) {
   return sum;
 }
 
-/// Mean and variance are those of the input itself; what was learned moves towards them by 1 - momentum.
+/// Outputs 1 and 2 are what was learned, moved towards what was seen; older operator sets give what was seen, too.
 Status give_trained_batch_norm(OnnxSite& site, double momentum, double epsilon) {
-  const std::size_t rank = site.rank(0);
-  if (rank < 2) return site.error("normalizes " + to_string(site.type(site.in(0))) + "; expected channels");
-  std::vector<std::int64_t> axes = axes_from(2, rank);
-  axes.insert(axes.begin(), 0);
-  WHET_TRY(const Normalized n, normalized(site, site.in(0), axes, epsilon));
-  const Shape list = {site.shape(0)[1]};
-  Shape column(rank - 1, 1);
-  column[0] = list[0];
-  WHET_TRY(const ValueId scale, site.add("scale", ReshapeOperator{column}, {site.in(1)}));
-  WHET_TRY(const ValueId bias, site.add("bias", ReshapeOperator{column}, {site.in(2)}));
-  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {n.y, scale}));
-  WHET_RETURN_IF_ERROR(site.give(BinaryOperator{BinaryKind::add}, {scaled, bias}));
+  const BatchNorm learned{site.in(1), site.in(2), site.in(3), site.in(4)};
+  WHET_TRY(const Trained result, batch_norm_of_batch(site, site.in(0), learned, epsilon));
+  WHET_RETURN_IF_ERROR(site.give(result.y));
   for (std::size_t i = 1; i < 5 && i < site.output_count(); ++i) {
-    WHET_TRY(ValueId now, site.add("now", ReshapeOperator{list}, {i % 2 == 1 ? n.mean : n.variance}));
-    const DType dtype = i >= 3 ? site.dtype(0) : site.dtype(2 + i);
-    WHET_TRY(now, site.cast("now_cast", now, dtype));
-    if (i >= 3) {  // older operator sets give what was seen, too
-      WHET_RETURN_IF_ERROR(site.pass(now, i));
-      continue;
+    const ValueId seen = i % 2 == 1 ? result.mean : result.variance;
+    if (i >= 3) {
+      WHET_RETURN_IF_ERROR(site.pass(channel_list(site, seen, site.dtype(0)), i));
+    } else {
+      WHET_RETURN_IF_ERROR(site.give(moved_towards(site, site.in(2 + i), seen, momentum), i));
     }
-    const ValueId kept = site.add_scalar("momentum", dtype, momentum),
-                  moved = site.add_scalar("step", dtype, 1 - momentum);
-    WHET_TRY(const ValueId before, site.add("before", BinaryOperator{BinaryKind::mul}, {site.in(2 + i), kept}));
-    WHET_TRY(const ValueId step, site.add("moved", BinaryOperator{BinaryKind::mul}, {now, moved}));
-    WHET_RETURN_IF_ERROR(site.give(BinaryOperator{BinaryKind::add}, {before, step}, i));
   }
   return ok_status();
 }

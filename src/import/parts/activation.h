@@ -7,7 +7,7 @@
 /// type.
 namespace whet {
 
-/// Refuses what is no tensor of floats: "the input is ...".
+/// Refuses every type except floats: "the input is ...".
 Status expect_floats(const NodeSite&, ValueId x);
 
 /// x * (1 + f) / 2, where f is erf(x / sqrt 2), or tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)).

@@ -27,6 +27,13 @@ Result<ValueId> power_of_integers(NodeSite& site, ValueId x, ValueId exponent) {
   return site.add("integer", CastOperator{site.dtype(x)}, {y});
 }
 
+/// 2 to the power of 0 .. 255 as `dtype`, in which the powers from 8 on are `beyond`.
+Tensor powers(DType dtype, std::int64_t beyond) {
+  Tensor table(dtype, {256});
+  for (std::int64_t i = 0; i < 256; ++i) table.set_integer(i, i < 8 ? std::int64_t{1} << i : beyond);
+  return table;
+}
+
 }  // namespace
 
 Result<ValueId> with_number(NodeSite& site, const std::string& part, BinaryKind kind, ValueId x, double number) {
@@ -96,6 +103,33 @@ Result<ValueId> is_infinite(NodeSite& site, ValueId x, bool negative, bool posit
   }
   const ValueId infinite = site.add_scalar("infinity", dtype, positive ? kInfinity : -kInfinity);
   return site.add("infinite", BinaryOperator{BinaryKind::equal}, {x, infinite});
+}
+
+Result<ValueId> bits_shifted(NodeSite& site, ValueId x, ValueId count, bool left) {
+  if (site.dtype(x) != DType::u8 || site.dtype(count) != DType::u8) {
+    return site.error("shifts " + to_string(site.type(x)) + " by " + to_string(site.type(count)) + "; expected u8");
+  }
+  WHET_TRY(const ValueId bits, site.add("bits", CastOperator{DType::i32}, {count}));
+  if (left) {
+    const ValueId table = site.add_constant("powers", powers(DType::u8, 0));
+    WHET_TRY(const ValueId factor, site.add("factor", GatherOperator{0}, {table, bits}));
+    return site.add("product", BinaryOperator{BinaryKind::mul}, {x, factor});
+  }
+  const ValueId table = site.add_constant("powers", powers(DType::i32, 256));
+  WHET_TRY(const ValueId divisor, site.add("divisor", GatherOperator{0}, {table, bits}));
+  WHET_TRY(const ValueId wide, site.add("wide", CastOperator{DType::i32}, {x}));
+  WHET_TRY(const ValueId shifted, site.add("shifted", BinaryOperator{BinaryKind::div}, {wide, divisor}));
+  return site.add("narrow", CastOperator{DType::u8}, {shifted});
+}
+
+Result<ValueId> bits_turned(NodeSite& site, ValueId x) {
+  const DType dtype = site.dtype(x);
+  if (is_float(dtype) || dtype == DType::boolean) {
+    return site.error("the input is " + to_string(site.type(x)) + "; expected integers");
+  }
+  // What is missing to the number whose bits are all set.
+  const ValueId ones = site.add_scalar("ones", dtype, dtype == DType::u8 ? 255 : -1);
+  return site.add("turned", BinaryOperator{BinaryKind::sub}, {ones, x});
 }
 
 }  // namespace whet

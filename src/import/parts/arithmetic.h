@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -10,6 +11,12 @@
 /// read no file. A part gives its result, whose last step takes the node's names where the site gives it (NodeSite::give).
 /// Refusals begin with the node's name.
 namespace whet {
+
+/// A value, and its name in messages: "input 3", "the scale".
+struct Operand {
+  ValueId value;
+  std::string what;
+};
 
 /// `x` and a number, which becomes a constant "part_by" of its type.
 Result<ValueId> with_number(NodeSite&, const std::string& part, BinaryKind, ValueId x, double number);
@@ -29,5 +36,10 @@ Result<ValueId> clipped(NodeSite&, ValueId x, std::optional<ValueId> low, std::o
 
 /// Whether each element is infinite, with a sign that counts. Needs: floats. Gives booleans.
 Result<ValueId> is_infinite(NodeSite&, ValueId x, bool negative, bool positive);
+
+/// Bits of u8 moved to the left or to the right, as products and quotients with powers of two. Needs: u8 both.
+Result<ValueId> bits_shifted(NodeSite&, ValueId x, ValueId count, bool left);
+/// Every bit turned. Needs: integers.
+Result<ValueId> bits_turned(NodeSite&, ValueId x);
 
 }  // namespace whet

@@ -8,7 +8,7 @@ namespace {
 using B = BinaryKind;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Several heads of queries share one of keys: their rows stand one above the other.
+/// Several heads of queries share one of keys: their rows are put one above the other.
 Result<ValueId> product(NodeSite& site, ValueId a, ValueId b, bool transpose_b) {
   const Shape rows = site.type(a).shape, shared = site.type(b).shape;
   if (rows[1] == shared[1]) return site.add("product", MatMulOperator{false, transpose_b}, {a, b});
@@ -18,7 +18,7 @@ Result<ValueId> product(NodeSite& site, ValueId a, ValueId b, bool transpose_b) 
   return site.add("heads", ReshapeOperator{{rows[0], rows[1], rows[2], site.type(x).shape[3]}}, {x});
 }
 
-/// The mask with what is behind its end, which no key of is looked at.
+/// The mask continued behind its end, where no key counts.
 Result<ValueId> whole_mask(NodeSite& site, ValueId mask, std::int64_t keys) {
   const Shape shape = site.shape(mask);
   if (shape.empty() || shape.back() == 1 || shape.back() >= keys) return mask;

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "import/site.h"
 
-/// What reads, writes or gives places: parts, see arithmetic.h. Axes are counted from 0; indices may count from the end.
+/// Operators that read, write or give places: parts, see arithmetic.h. Axes are counted from 0; indices may count from the end.
 namespace whet {
 
 /// Refuses a constant that an importer would make too large; `what` names it.
@@ -28,7 +28,7 @@ Result<ValueId> one_hot(NodeSite&, ValueId indices, const OneHot&);
 /// 1 at the first largest element along `axis`, else 0; as `shape`.
 Result<ValueId> hardmax(NodeSite&, ValueId x, std::int64_t axis, const Shape& shape);
 
-/// Matrices [..., R, C] of which what is below diagonal `k` (`upper`) or above it is 0.
+/// Matrices [..., R, C] with zeros below diagonal `k` (`upper`) or above it.
 Result<ValueId> trilu(NodeSite&, ValueId x, std::int64_t k, bool upper);
 /// Ones on diagonal `k`, else 0.
 Tensor eye(DType, std::int64_t rows, std::int64_t columns, std::int64_t k);

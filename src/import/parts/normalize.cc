@@ -188,6 +188,34 @@ Result<ValueId> batch_norm(NodeSite& site, ValueId x, const BatchNorm& parameter
   return site.cast("narrow", y, dtype);
 }
 
+Result<Trained> batch_norm_of_batch(NodeSite& site, ValueId x, const BatchNorm& learned, double epsilon) {
+  const std::size_t rank = site.rank(x);
+  if (rank < 2) return site.error("normalizes " + to_string(site.type(x)) + "; expected channels");
+  std::vector<std::int64_t> axes = axes_from(2, rank);
+  axes.insert(axes.begin(), 0);
+  WHET_TRY(const Normalized n, normalized(site, x, axes, epsilon));
+  const Shape column = column_of(site.shape(x)[1], rank);
+  WHET_TRY(const ValueId scale, site.add("scale", ReshapeOperator{column}, {learned.scale}));
+  WHET_TRY(const ValueId bias, site.add("bias", ReshapeOperator{column}, {learned.bias}));
+  WHET_TRY(const ValueId y, scaled_and_shifted(site, n.y, scale, bias));
+  return Trained{y, n.mean, n.variance};
+}
+
+Result<ValueId> channel_list(NodeSite& site, ValueId values, DType dtype) {
+  WHET_TRY(const ValueId list, site.add("now", ReshapeOperator{{num_elements(site.shape(values))}}, {values}));
+  return site.cast("now_cast", list, dtype);
+}
+
+Result<ValueId> moved_towards(NodeSite& site, ValueId learned, ValueId seen, double momentum) {
+  const DType dtype = site.dtype(learned);
+  WHET_TRY(const ValueId now, channel_list(site, seen, dtype));
+  const ValueId kept = site.add_scalar("momentum", dtype, momentum),
+                moved = site.add_scalar("step", dtype, 1 - momentum);
+  WHET_TRY(const ValueId before, site.add("before", BinaryOperator{BinaryKind::mul}, {learned, kept}));
+  WHET_TRY(const ValueId step, site.add("moved", BinaryOperator{BinaryKind::mul}, {now, moved}));
+  return site.add("learned", BinaryOperator{BinaryKind::add}, {before, step});
+}
+
 Result<ValueId> lp_normalized(NodeSite& site, ValueId x, std::int64_t axis, std::int64_t p) {
   const DType dtype = site.dtype(x);
   const ReduceKind kind = p == 1 ? ReduceKind::l1 : ReduceKind::l2;

@@ -41,6 +41,16 @@ struct BatchNorm {
 };
 Result<ValueId> batch_norm(NodeSite&, ValueId x, const BatchNorm&, const BatchNormOperator&);
 
+/// By the mean and the variance of x itself, which are given beside the result as [1, C, 1, ...]: training.
+struct Trained {
+  ValueId y, mean, variance;
+};
+Result<Trained> batch_norm_of_batch(NodeSite&, ValueId x, const BatchNorm& learned, double epsilon);
+/// A value for each channel as the list [C] of `dtype`.
+Result<ValueId> channel_list(NodeSite&, ValueId values, DType dtype);
+/// learned * momentum + seen * (1 - momentum)
+Result<ValueId> moved_towards(NodeSite&, ValueId learned, ValueId seen, double momentum);
+
 /// x / norm along an axis, p of 1 or 2; a norm of 0 leaves zeros.
 Result<ValueId> lp_normalized(NodeSite&, ValueId x, std::int64_t axis, std::int64_t p);
 

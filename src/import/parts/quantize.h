@@ -4,17 +4,12 @@
 #include <string>
 
 #include "base/result.h"
+#include "import/parts/arithmetic.h"
 #include "import/site.h"
 
 /// Numbers of 8 bits that mean (number - zero point) * scale: parts, see arithmetic.h. Sums of their products are i32 and
 /// exact.
 namespace whet {
-
-/// A value, and what messages call it: "input 3", "the scale".
-struct Operand {
-  ValueId value;
-  std::string what;
-};
 
 bool is_quantized(DType);  ///< u8 or i8
 

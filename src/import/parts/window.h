@@ -34,8 +34,8 @@ struct Pooling {
 };
 /// The largest or the mean of each window. Needs: `expect_window`.
 Result<ValueId> pooled(NodeSite&, ValueId x, const Pooling&);
-/// Where each maximum `top` (what `pooled` gave) stands in the whole input, counted row by row, or column by column; i64. Of
-/// equal ones the first. Errors: windows of more than 1024 pixels.
+/// The place of each maximum `top` (the result of `pooled`) in the whole input, counted row by row, or column by column; i64.
+/// Of equal ones the first. Errors: windows of more than 1024 pixels.
 Result<ValueId> places_of_maxima(NodeSite&, ValueId x, const Pooling&, ValueId top, bool by_columns);
 /// (sum of |x|^p)^(1/p) over windows; f16 is summed in f32. The kind of the pooling means nothing.
 Result<ValueId> lp_pooled(NodeSite&, ValueId x, const Pooling&, std::int64_t p);
@@ -44,7 +44,7 @@ Result<ValueId> lp_pooled(NodeSite&, ValueId x, const Pooling&, std::int64_t p);
 Result<ValueId> pooled_whole(NodeSite&, ValueId x, ReduceKind);
 Result<ValueId> lp_pooled_whole(NodeSite&, ValueId x, std::int64_t p);
 
-/// The way back from maxima: each element of x stands at its place (i64, counted through the whole result `y`) in planes of
+/// The way back from maxima: each element of x is put at its place (i64, counted through the whole result `y`) into planes of
 /// zeros. Needs: x and places of equal shapes; y has their batch and channels.
 Result<ValueId> unpooled(NodeSite&, ValueId x, ValueId places, const Shape& y);
 
