@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,12 +10,27 @@
 
 namespace whet {
 
-/// A user's or a file's mistake: one sentence that names the thing, what was found and what would be right.
-struct Error {
-  std::string message;
+/// What a program may do about an Error. People read the message; code decides by the kind and never by the message.
+enum class ErrorKind : std::uint8_t {
+  invalid_input,  ///< a user's or a file's mistake
+  unsupported,    ///< legal, but whet has no way to do it
+  not_found,      ///< no file, model, record or device has this name
+  limit,          ///< legal, but larger than a stated limit
+  io,             ///< a file, a pipe or a connection failed
+  internal,       ///< a fault of whet
+  interrupted,    ///< the user ended it
 };
 
-/// A value, or the sentence that says why there is none. (A bug is not an Error: WHET_CHECK stops.)
+/// Why there is no value: one sentence that names the thing, the value that was found and the values that are accepted.
+struct Error {
+  std::string message;
+  ErrorKind kind = ErrorKind::invalid_input;
+
+  /// The same error with the place where it happened before its message.
+  Error at(const std::string& place) const { return {place + ": " + message, kind}; }
+};
+
+/// A value or an Error. (A bug is not an Error: WHET_CHECK stops.)
 template <typename T>
 class [[nodiscard]] Result {
  public:

@@ -18,6 +18,17 @@ TEST(Result, CarriesAValueOrASentence) {
   EXPECT_EQ(*quarter(8), 2);
   EXPECT_EQ(quarter(6).error().message, "3 is odd");
 }
+TEST(Result, KeepsTheKindOfTheError) {
+  const auto nothing = []() -> Status { return Error{"no such file", ErrorKind::not_found}; };
+  const auto inside = [&]() -> Status {
+    WHET_RETURN_IF_ERROR(nothing());
+    return ok_status();
+  };
+  EXPECT_EQ(inside().error().kind, ErrorKind::not_found);
+  EXPECT_EQ(inside().error().at("a.onnx").kind, ErrorKind::not_found);
+  EXPECT_EQ(inside().error().at("a.onnx").message, "a.onnx: no such file");
+  EXPECT_EQ(quarter(6).error().kind, ErrorKind::invalid_input);
+}
 TEST(Check, StopsWithFileLineAndNote) { EXPECT_DEATH(WHET_CHECK(1 == 2, "numbers"), "check failed: 1 == 2: numbers"); }
 
 }  // namespace

@@ -450,7 +450,7 @@ Result<ComputeDag> parse_dag(std::string_view text) {
   }
   ComputeDag dag = parser.take();
   const Status status = verify(dag);
-  if (!status.ok()) return Error{"DAG: " + status.error().message};
+  if (!status.ok()) return status.error().at("DAG");
   return dag;
 }
 

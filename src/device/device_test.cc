@@ -83,13 +83,14 @@ TEST(LocalDevice, SaysWhichModelCannotBeOpened) {
   const auto times = device->time_models({{"/nowhere/model.so"}}, {});
   ASSERT_FALSE(times.ok());
   EXPECT_NE(times.error().message.find("/nowhere/model.so"), std::string::npos) << times.error().message;
-  EXPECT_EQ(device->measure({job("add_one"), {}}).code, 0) << "it works on";
+  EXPECT_EQ(device->measure({job("add_one"), {}}).code, OutcomeCode::ok) << "it works on";
 }
 TEST(DyingDevice, IsLostForAWhile) {
   FormulaDevice inner(a_millisecond);
   DyingDevice device(inner, 1, 2);
   std::string codes;
-  for (int i = 0; i < 4; ++i) codes += std::to_string(device.measure({job("add_one"), {}}).code) + " ";
+  for (int i = 0; i < 4; ++i)
+    codes += std::to_string(static_cast<int>(device.measure({job("add_one"), {}}).code)) + " ";
   EXPECT_EQ(codes, "0 10 10 0 ");
 }
 

@@ -15,7 +15,6 @@ constexpr std::size_t kLongestMessage = 2000;
 constexpr double kFastest = 2e-9;
 /// Algorithms with fewer operations than the direct one, and rates that were measured beside something else.
 constexpr double kMargin = 64;
-constexpr auto kUnknown = static_cast<std::uint8_t>(OutcomeCode::unknown);
 
 std::string cut(std::string message) {
   if (message.size() > kLongestMessage) {
@@ -34,10 +33,12 @@ double least_seconds(const MachineRates& rates, double flops, double bytes) {
   return least;
 }
 
+bool has_name(OutcomeCode code) { return outcome_code(static_cast<int>(code)).has_value(); }
+
 std::string what_makes_no_sense(const MeasureReply& reply, const MeasureRequest& request, double least) {
-  if (reply.code >= kOutcomeCodes) return "code " + std::to_string(reply.code);
+  if (!has_name(reply.code)) return "code " + std::to_string(static_cast<int>(reply.code));
   if (!std::isfinite(reply.run_seconds) || reply.run_seconds < 0) return "wall seconds that are no time";
-  if (reply.code != 0) return reply.seconds.empty() ? "" : "times of a kernel that failed";
+  if (reply.code != OutcomeCode::ok) return reply.seconds.empty() ? "" : "times of a kernel that failed";
   if (reply.seconds.empty()) return "no time of a kernel that ran";
   if (reply.truncated && request.policy.incumbent_seconds <= 0) return "a truncated time without an incumbent";
   for (const double seconds : reply.seconds) {
@@ -50,8 +51,8 @@ std::string what_makes_no_sense(const MeasureReply& reply, const MeasureRequest&
 }
 
 std::string what_makes_no_sense(const CheckReply& reply, const CheckRequest& request) {
-  if (reply.code >= kOutcomeCodes) return "code " + std::to_string(reply.code);
-  if (reply.code != 0) return "";
+  if (!has_name(reply.code)) return "code " + std::to_string(static_cast<int>(reply.code));
+  if (reply.code != OutcomeCode::ok) return "";
   std::vector<std::int64_t> wanted, got;
   for (const ArgumentSpec& a : request.job.arguments)
     if (a.role == ArgumentRole::output) wanted.push_back(a.bytes);
@@ -68,14 +69,14 @@ std::string sentence(const std::string& what) { return "the device's answer make
 MeasureReply sane_reply(MeasureReply reply, const MeasureRequest& request, const DeviceInfo& info, double flops,
                         double bytes) {
   const std::string what = what_makes_no_sense(reply, request, least_seconds(info.rates, flops, bytes));
-  if (!what.empty()) return {kUnknown, sentence(what)};
+  if (!what.empty()) return {OutcomeCode::unknown, sentence(what)};
   reply.message = cut(std::move(reply.message));
   return reply;
 }
 
 CheckReply sane_reply(CheckReply reply, const CheckRequest& request) {
   const std::string what = what_makes_no_sense(reply, request);
-  if (!what.empty()) return {kUnknown, sentence(what), {}};
+  if (!what.empty()) return {OutcomeCode::unknown, sentence(what), {}};
   reply.message = cut(std::move(reply.message));
   return reply;
 }

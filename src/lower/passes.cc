@@ -13,16 +13,12 @@ Result<std::span<const LoweringPass>> lowering_passes(const Target& target) {
 Result<Program> run_passes(Program program, std::span<const LoweringPass> passes, const Target& target,
                            const PassObserver& observer) {
   for (const LoweringPass& pass : passes) {
-    const auto named = [&](const Error& error) {
-      Error out = error;
-      out.message = std::string(pass.name) + ": " + error.message;
-      return out;
-    };
     Result<Program> next = pass.run(std::move(program), target);
-    if (!next.ok()) return named(next.error());
+    if (!next.ok()) return next.error().at(std::string(pass.name));
     program = std::move(next).value();
     if (!observer) continue;
-    if (const Status status = observer(pass.name, program); !status.ok()) return named(status.error());
+    if (const Status status = observer(pass.name, program); !status.ok())
+      return status.error().at(std::string(pass.name));
   }
   return program;
 }

@@ -57,7 +57,8 @@ struct Unroller {
     const Expr first = here(loop.min), times = here(loop.extent);
     const std::int64_t *min = as_int(first), *extent = as_int(times);
     if (!min || !extent) {
-      refused = Error{fmt::format("loop {} cannot be unrolled: its bounds are not constant", loop.name)};
+      refused = Error{fmt::format("loop {} cannot be unrolled: its bounds are not constant", loop.name),
+                      ErrorKind::unsupported};
       return whole;
     }
     std::vector<Stmt> parts;
@@ -67,7 +68,8 @@ struct Unroller {
       values.pop_back();
       if (stores > kMaxUnrolledStores)
         refused =
-            Error{fmt::format("loop {} unrolls to more than {} stores; unroll less", loop.name, kMaxUnrolledStores)};
+            Error{fmt::format("loop {} unrolls to more than {} stores; unroll less", loop.name, kMaxUnrolledStores),
+                  ErrorKind::limit};
     }
     return block(std::move(parts));
   }

@@ -51,7 +51,7 @@ std::string encode(const BuildResult& r) {
 std::optional<BuildResult> decode_build_result(std::string_view bytes) {
   Unpacker u(bytes);
   BuildResult r;
-  const std::uint8_t code = u.u8();
+  const std::optional<OutcomeCode> code = outcome_code(u.u8());
   r.message = u.text();
   auto job = decode_kernel_job(u.text());
   r.report.registers = static_cast<std::int32_t>(u.u32());
@@ -60,8 +60,8 @@ std::optional<BuildResult> decode_build_result(std::string_view bytes) {
   r.report.instructions = u.i64();
   r.tree_hash = u.text();
   r.prologue = u.text();
-  if (!job || code >= kOutcomeCodes) return std::nullopt;
-  r.code = static_cast<OutcomeCode>(code);
+  if (!job || !code) return std::nullopt;
+  r.code = *code;
   r.kernel = std::move(job->kernel);
   for (const ArgumentSpec& spec : job->arguments) {
     const std::uint8_t kind = u.u8();

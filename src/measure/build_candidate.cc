@@ -78,7 +78,7 @@ BuildResult build(const BuildRequest& request) {
   auto kernel = compile_kernel(lowered->program, *target);
   if (!kernel.ok()) {
     // The generator's estimate of code size is a check before anything is built; all else is its failure.
-    const bool too_long = kernel.error().message.find("more than the limit of") != std::string::npos;
+    const bool too_long = kernel.error().kind == ErrorKind::limit;
     return refused(too_long ? OutcomeCode::rejected : OutcomeCode::compile_host, kernel.error().message, result);
   }
   result.kernel = std::move(*kernel);

@@ -158,7 +158,7 @@ class DeviceMeasurer::Impl {
       return failed(interrupted() ? OutcomeCode::device_lost : OutcomeCode::unknown,
                     "the constants cannot be packed: " + checked.error().message);
     CheckReply& reply = *checked;
-    Outcome outcome = failed(static_cast<OutcomeCode>(reply.code), reply.message);
+    Outcome outcome = failed(reply.code, reply.message);
     if (!outcome.ok()) return outcome;
     auto outputs = written(task, in_task_order(task, built, std::move(reply.outputs)));
     outcome.message = outputs.ok() ? (*reference)->compare(*outputs) : outputs.error().message;
@@ -276,7 +276,7 @@ class DeviceMeasurer::Impl {
     for (const auto& unit : units_) {
       const std::lock_guard<std::mutex> lock(unit->busy);
       reply = sane_reply(unit->device->check(request), request);
-      if (static_cast<OutcomeCode>(reply.code) != OutcomeCode::device_lost || interrupted()) break;
+      if (reply.code != OutcomeCode::device_lost || interrupted()) break;
     }
     return reply;
   }
@@ -301,7 +301,7 @@ class DeviceMeasurer::Impl {
 
   static Outcome outcome_of(MeasureReply reply) {
     Outcome o;
-    o.code = static_cast<OutcomeCode>(reply.code);
+    o.code = reply.code;
     o.message = std::move(reply.message);
     o.seconds = std::move(reply.seconds);
     o.truncated = reply.truncated;
@@ -357,7 +357,7 @@ class DeviceMeasurer::Impl {
         if (built.arguments[i].kind == BuiltArgument::Kind::packed)
           request.packed.emplace_back(i, argument_of(packing, built.arguments[i].index));
       CheckReply reply = check_on_any(request);
-      if (reply.code == 0 || interrupted()) return reply;
+      if (reply.code == OutcomeCode::ok || interrupted()) return reply;
       request.packing.reset();
       request.packed.clear();
     }

@@ -18,7 +18,7 @@ Result<Tensor> evaluate_operator(const Operator& op, const std::vector<Tensor>& 
   WHET_TRY(const OpId result, define(dag, op, ids, types, output, name_of(op)));
   dag.outputs = {result};
   auto values = evaluate(dag, inputs);
-  if (!values.ok()) return Error{node_name + ": " + values.error().message};
+  if (!values.ok()) return values.error().at(node_name);
   return values.value()[0];
 }
 

@@ -39,7 +39,7 @@ Result<Graph> run_passes(Graph graph, const PassOptions& options) {
   for (const Pass& pass : graph_passes()) {
     if (pass.run == convert_to_channels_last && !options.channels_last) continue;
     auto result = pass.run(graph);
-    if (!result.ok()) return Error{result.error().message};
+    if (!result.ok()) return result.error();
     graph = std::move(result).value();
   }
   return keep_output_names(std::move(graph), original);

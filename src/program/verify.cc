@@ -19,7 +19,7 @@ class ProgramVerifier {
     buffers();
     if (program_.body.defined()) stmt(program_.body, true);
     if (error_.empty()) return ok_status();
-    return Error{"program '" + program_.name + "': " + error_};
+    return Error{"program '" + program_.name + "': " + error_, kind_};
   }
 
  private:
@@ -31,8 +31,10 @@ class ProgramVerifier {
   };
 
   bool failed() const { return !error_.empty(); }
-  void fail(std::string what) {
-    if (!failed()) error_ = std::move(what);
+  void fail(std::string what, ErrorKind kind = ErrorKind::invalid_input) {
+    if (failed()) return;
+    error_ = std::move(what);
+    kind_ = kind;
   }
   /// `what` makes the sentence: almost always it is not needed.
   template <typename What>
@@ -228,7 +230,8 @@ class ProgramVerifier {
     const bool proven = facts_.proves_nonnegative(at) && facts_.proves_nonnegative(sub(Affine{{}, extent - 1}, at));
     facts_.rewind(mark);
     if (!proven)
-      fail(what + " at index " + text(index) + ", which is not proven to be inside 0 .. " + std::to_string(extent));
+      fail(what + " at index " + text(index) + ", which is not proven to be inside 0 .. " + std::to_string(extent),
+           ErrorKind::unsupported);
   }
 
   // ---- Expressions
@@ -350,6 +353,7 @@ class ProgramVerifier {
   Facts facts_;
   std::vector<std::pair<Expr, bool>> lane_conditions_;  ///< vectors that hold, or do not, in the lanes that matter
   std::string error_;
+  ErrorKind kind_ = ErrorKind::invalid_input;
 };
 
 }  // namespace

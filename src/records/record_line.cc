@@ -104,9 +104,9 @@ class Reader {
   }
   bool outcome(Outcome& out) {
     const Json& code = line_["outcome"];
-    if (!code.is_integer() || code.integer() < 0 || code.integer() >= kOutcomeCodes)
-      return fail("\"outcome\" is no number from 0 to " + std::to_string(kOutcomeCodes - 1));
-    out.code = static_cast<OutcomeCode>(code.integer());
+    const std::optional<OutcomeCode> known = code.is_integer() ? outcome_code(code.integer()) : std::nullopt;
+    if (!known) return fail("\"outcome\" is no number from 0 to " + std::to_string(kOutcomeCodes - 1));
+    out.code = *known;
     if (!text("message", out.message, false)) return false;
     const Json& seconds = line_["seconds"];
     if (seconds.is_array()) {

@@ -1,11 +1,6 @@
 #include "runner/bench.h"
 
 namespace whet {
-namespace {
-
-constexpr std::uint8_t kRuntime = 4;
-
-}  // namespace
 
 Benches::Benches(std::span<const BenchOfFormat> table) : table_(table), benches_(table.size()) {}
 
@@ -29,7 +24,7 @@ MeasureReply Benches::measure(const MeasureRequest& request) {
   const CodeFormat format = request.job.kernel.format;
   if (KernelBench* bench = find(format)) return bench->measure(request);
   MeasureReply reply;
-  reply.code = kRuntime;
+  reply.code = OutcomeCode::runtime;
   reply.message = no_bench(format);
   return reply;
 }
@@ -37,7 +32,7 @@ MeasureReply Benches::measure(const MeasureRequest& request) {
 CheckReply Benches::check(const CheckRequest& request) {
   const CodeFormat format = request.job.kernel.format;
   if (KernelBench* bench = find(format)) return bench->check(request);
-  return {kRuntime, no_bench(format), {}};
+  return {OutcomeCode::runtime, no_bench(format), {}};
 }
 
 std::size_t Benches::describe(std::uintptr_t address, char* text, std::size_t capacity) const {

@@ -22,7 +22,7 @@ TEST(Benches, NameAFormatThatTheyCannotRun) {
   Benches benches;
   const std::string why = "this runner runs no kernels of format ptx; it runs elf_object";
   const MeasureReply measured = benches.measure({job_of(CodeFormat::ptx), {}});
-  EXPECT_EQ(measured.code, 4);
+  EXPECT_EQ(measured.code, OutcomeCode::runtime);
   EXPECT_EQ(measured.message, why);
   EXPECT_EQ(benches.check({job_of(CodeFormat::ptx), {}, {}, {}}).message, why);
 }
@@ -30,8 +30,8 @@ TEST(Benches, NameAFormatThatTheyCannotRun) {
 /// Answers with its own name.
 class FakeBench final : public KernelBench {
  public:
-  MeasureReply measure(const MeasureRequest&) override { return {0, "fake"}; }
-  CheckReply check(const CheckRequest&) override { return {0, "fake", {}}; }
+  MeasureReply measure(const MeasureRequest&) override { return {OutcomeCode::ok, "fake"}; }
+  CheckReply check(const CheckRequest&) override { return {OutcomeCode::ok, "fake", {}}; }
   std::size_t describe(std::uintptr_t, char* text, std::size_t) const override {
     text[0] = 'f';
     return 1;

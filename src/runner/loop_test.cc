@@ -70,12 +70,12 @@ KernelJob job(const std::string& symbol, std::uint32_t threads = 1) {
 MeasureReply measure(Runner& runner, const KernelJob& j, TimingPolicy policy = {}) {
   auto result = runner.ask(FrameType::measure, encode(MeasureRequest{j, policy}));
   EXPECT_TRUE(result.ok && result.frame.type == FrameType::measured) << result.frame.payload;
-  return decode_measure_reply(result.frame.payload).value_or(MeasureReply{8, "no reply"});
+  return decode_measure_reply(result.frame.payload).value_or(MeasureReply{OutcomeCode::unknown, "no reply"});
 }
 CheckReply check(Runner& runner, const KernelJob& j, std::vector<std::pair<std::uint32_t, std::string>> contents = {}) {
   auto result = runner.ask(FrameType::check, encode(CheckRequest{j, std::move(contents)}));
   EXPECT_TRUE(result.ok && result.frame.type == FrameType::checked) << result.frame.payload;
-  return decode_check_reply(result.frame.payload).value_or(CheckReply{8, "no reply"});
+  return decode_check_reply(result.frame.payload).value_or(CheckReply{OutcomeCode::unknown, "no reply"});
 }
 std::vector<float> input(std::uint64_t seed = 7) {
   std::vector<float> values(kCount);
@@ -97,10 +97,10 @@ std::string wrong(const std::string& symbol, FrameType type = FrameType::measure
   if (!result.ok) return "no answer -> " + runner.end();
   if (type == FrameType::measure) {
     auto reply = decode_measure_reply(result.frame.payload).value();
-    return std::to_string(reply.code) + ": " + reply.message;
+    return std::to_string(static_cast<int>(reply.code)) + ": " + reply.message;
   }
   auto reply = decode_check_reply(result.frame.payload).value();
-  return std::to_string(reply.code) + ": " + reply.message;
+  return std::to_string(static_cast<int>(reply.code)) + ": " + reply.message;
 }
 
 TEST(Runner, TimesAKernelInEveryCacheModeAndEndsWhenItsSocketIsClosed) {
@@ -112,7 +112,7 @@ TEST(Runner, TimesAKernelInEveryCacheModeAndEndsWhenItsSocketIsClosed) {
         policy.cache = mode;
         policy.network_bytes = 3 << 20;
         auto reply = measure(runner, job(symbol, threads), policy);
-        EXPECT_EQ(reply.code, 0) << reply.message;
+        EXPECT_EQ(reply.code, OutcomeCode::ok) << reply.message;
         EXPECT_GE(reply.seconds.size(), 3u);
         EXPECT_GT(reply.run_seconds, 0);
       }
@@ -185,15 +185,15 @@ TEST(Runner, MeasuresByTheClassicPolicy) {
 TEST(Runner, ReportsTheErrorOfAKernelAndLivesOn) {
   Runner runner;
   EXPECT_EQ(measure(runner, job("report_seven")).message, "the kernel reported error 7");
-  EXPECT_EQ(measure(runner, job("add_one")).code, 0);
+  EXPECT_EQ(measure(runner, job("add_one")).code, OutcomeCode::ok);
 }
 TEST(Runner, RefusesAnObjectThatCannotBeLoaded) {
   Runner runner;
   auto j = job("no_such_symbol");
   auto reply = measure(runner, j);
-  EXPECT_EQ(reply.code, 4);
+  EXPECT_EQ(reply.code, OutcomeCode::runtime);
   EXPECT_EQ(reply.message.rfind("the object cannot be loaded: ", 0), 0u) << reply.message;
-  EXPECT_EQ(measure(runner, job("add_one")).code, 0);
+  EXPECT_EQ(measure(runner, job("add_one")).code, OutcomeCode::ok);
 }
 TEST(Runner, RefusesArgumentsThatTheKernelDoesNotTake) {
   Runner runner;
@@ -209,7 +209,7 @@ TEST(Runner, RefusesAKernelThatNeedsMoreMemoryThanThereIs) {
   auto j = job("add_one");
   j.kernel.worker_workspace = std::int64_t{1} << 40;
   const auto reply = measure(runner, j);
-  EXPECT_EQ(reply.code, 12);
+  EXPECT_EQ(reply.code, OutcomeCode::out_of_memory);
   EXPECT_EQ(reply.message, "no memory for the kernel's arguments and workspaces (2199023321088 bytes)");
 }
 TEST(Runner, NamesTheFaultOfAKernelThatCrashes) {

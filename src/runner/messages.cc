@@ -209,7 +209,7 @@ std::optional<MeasureRequest> decode_measure_request(std::string_view bytes) {
 
 std::string encode(const MeasureReply& r) {
   Packer p;
-  p.u8(r.code);
+  p.u8(static_cast<std::uint8_t>(r.code));
   p.text(r.message);
   p.u64(r.seconds.size());
   for (double s : r.seconds) p.f64(s);
@@ -220,12 +220,13 @@ std::string encode(const MeasureReply& r) {
 std::optional<MeasureReply> decode_measure_reply(std::string_view bytes) {
   Unpacker u(bytes);
   MeasureReply r;
-  r.code = u.u8();
+  const std::optional<OutcomeCode> code = outcome_code(u.u8());
   r.message = u.text();
   for (std::size_t n = u.count(8); n > 0; --n) r.seconds.push_back(u.f64());
   r.truncated = u.u8() != 0;
   r.run_seconds = u.f64();
-  if (!u.done()) return std::nullopt;
+  if (!u.done() || !code) return std::nullopt;
+  r.code = *code;
   return r;
 }
 
@@ -270,7 +271,7 @@ std::optional<CheckRequest> decode_check_request(std::string_view bytes) {
 
 std::string encode(const CheckReply& r) {
   Packer p;
-  p.u8(r.code);
+  p.u8(static_cast<std::uint8_t>(r.code));
   p.text(r.message);
   p.u64(r.outputs.size());
   for (const auto& bytes : r.outputs) p.text(bytes);
@@ -279,10 +280,11 @@ std::string encode(const CheckReply& r) {
 std::optional<CheckReply> decode_check_reply(std::string_view bytes) {
   Unpacker u(bytes);
   CheckReply r;
-  r.code = u.u8();
+  const std::optional<OutcomeCode> code = outcome_code(u.u8());
   r.message = u.text();
   for (std::size_t n = u.count(8); n > 0 && u.ok(); --n) r.outputs.push_back(u.text());
-  if (!u.done()) return std::nullopt;
+  if (!u.done() || !code) return std::nullopt;
+  r.code = *code;
   return r;
 }
 

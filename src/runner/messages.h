@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "artifact/kernel.h"
+#include "artifact/outcome_code.h"
 #include "tensor/dtype.h"
 
 namespace whet {
@@ -65,9 +66,9 @@ struct MeasureRequest {
   KernelJob job;
   TimingPolicy policy;
 };
-/// The answer to measure and check. `code`: the numbers of docs/formats/record.md.
+/// The answer to measure.
 struct MeasureReply {
-  std::uint8_t code = 0;
+  OutcomeCode code = OutcomeCode::ok;
   std::string message;
   std::vector<double> seconds;
   bool truncated = false;
@@ -83,7 +84,7 @@ struct CheckRequest {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> packed;  ///< argument of `job`, output argument of `packing`
 };
 struct CheckReply {
-  std::uint8_t code = 0;
+  OutcomeCode code = OutcomeCode::ok;
   std::string message;
   std::vector<std::string> outputs;  ///< bytes of the arguments with role output, in order
 };

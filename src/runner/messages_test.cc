@@ -36,10 +36,13 @@ TEST(Messages, GoThereAndBack) {
   EXPECT_EQ(encode(*decode_check_request(check)), check);
   const std::string packed = encode(CheckRequest{sample_job(), {}, packing_job(), {{0, 1}}});
   EXPECT_EQ(encode(*decode_check_request(packed)), packed);
-  const std::string measured = encode(MeasureReply{4, "why", {1, 2}, true, 3});
+  const std::string measured = encode(MeasureReply{OutcomeCode::runtime, "why", {1, 2}, true, 3});
   EXPECT_EQ(encode(*decode_measure_reply(measured)), measured);
-  const std::string checked = encode(CheckReply{0, "", {"a", "bc"}});
+  const std::string checked = encode(CheckReply{OutcomeCode::ok, "", {"a", "bc"}});
   EXPECT_EQ(encode(*decode_check_reply(checked)), checked);
+  const auto beyond = static_cast<OutcomeCode>(kOutcomeCodes);
+  EXPECT_FALSE(decode_measure_reply(encode(MeasureReply{beyond, "", {}, false, 0})).has_value());
+  EXPECT_FALSE(decode_check_reply(encode(CheckReply{beyond, "", {}})).has_value());
   EXPECT_EQ(encode(*decode_kernel_job(encode(sample_job()))), encode(sample_job()));
 }
 TEST(Messages, ThatMakeNoSenseAreRefused) {
@@ -75,7 +78,8 @@ TEST(Messages, SurviveAnyBytes) {
   Rng rng(1);
   const std::string good[] = {encode(sample_measure()), encode(CheckRequest{sample_job(), {{0, std::string(16, 'x')}}}),
                               encode(CheckRequest{sample_job(), {}, packing_job(), {{0, 1}}}),
-                              encode(MeasureReply{4, "why", {1, 2}, true, 3}), encode(CheckReply{0, "", {"a", "bc"}})};
+                              encode(MeasureReply{OutcomeCode::runtime, "why", {1, 2}, true, 3}),
+                              encode(CheckReply{OutcomeCode::ok, "", {"a", "bc"}})};
   for (int round = 0; round < 20000; ++round) {
     std::string bytes = good[rng.below(5)];
     for (auto n = rng.below(4); n > 0; --n)

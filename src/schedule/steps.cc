@@ -181,7 +181,7 @@ Result<LoopTree> replay(const ComputeDag& dag, const Steps& steps) {
   LoopTree tree = make_loop_tree(dag);
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (const Status status = whet::apply(tree, steps[i]); !status.ok())
-      return Error{fmt::format("step {} ({}): {}", i + 1, to_text(steps[i]), status.error().message)};
+      return status.error().at(fmt::format("step {} ({})", i + 1, to_text(steps[i])));
   return tree;
 }
 
@@ -253,7 +253,7 @@ bool is_exact(std::string_view text) {
 bool Scheduler::run(Step step) {
   if (refused_) return false;
   if (const Status status = whet::apply(tree_, step); !status.ok()) {
-    refused_ = Error{fmt::format("step {} ({}): {}", steps_.size() + 1, to_text(step), status.error().message)};
+    refused_ = status.error().at(fmt::format("step {} ({})", steps_.size() + 1, to_text(step)));
     return false;
   }
   steps_.push_back(std::move(step));

@@ -61,7 +61,7 @@ Result<ComputeDag> group_dag(const FusedGraph& fused, const Group& group) {
       types.push_back(graph.value(id).type);
     }
     auto result = define(dag, node.op, inputs, types, graph.value(node.output).type, name_of(node.op));
-    if (!result.ok()) return Error{node.name + ": " + result.error().message};
+    if (!result.ok()) return result.error().at(node.name);
     ops[node.output] = *result;
   }
   for (ValueId id : group.outputs) dag.outputs.push_back(ops.at(id));

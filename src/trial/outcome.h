@@ -1,35 +1,13 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
+#include "artifact/outcome_code.h"
 #include "tensor/shape.h"
 #include "trial/candidate.h"
 
 namespace whet {
-
-/// The numbers of AutoTVM and Ansor (0-8) and our own (9-12); docs/formats/record.md. Stored: never renumber.
-enum class OutcomeCode : std::uint8_t {
-  ok = 0,
-  instantiation = 1,
-  compile_host = 2,
-  compile_device = 3,
-  runtime = 4,
-  wrong_answer = 5,
-  build_timeout = 6,
-  run_timeout = 7,
-  unknown = 8,
-  crash = 9,
-  device_lost = 10,
-  rejected = 11,
-  out_of_memory = 12
-};
-std::string_view name_of(OutcomeCode);
-/// What it means and what to do, for `whet explain error N`; a sentence or three.
-std::string_view explain(OutcomeCode);
-constexpr int kOutcomeCodes = 13;
 
 /// What became of a trial.
 struct Outcome {

@@ -1,30 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <set>
 
 #include "trial/outcome.h"
 
 namespace whet {
 namespace {
 
-TEST(OutcomeCode, KeepsTheNumbersThatOlderTunersShare) {
-  std::string names;
-  for (int n = 0; n < kOutcomeCodes; ++n)
-    (names += std::to_string(n) + " ") += std::string(name_of(static_cast<OutcomeCode>(n))) + "\n";
-  EXPECT_EQ(names,
-            "0 ok\n1 instantiation\n2 compile_host\n3 compile_device\n4 runtime\n5 wrong_answer\n6 build_timeout\n"
-            "7 run_timeout\n8 unknown\n9 crash\n10 device_lost\n11 rejected\n12 out_of_memory\n");
-}
-TEST(OutcomeCode, IsExplainedInSentencesOfItsOwn) {
-  std::set<std::string_view> seen;
-  for (int n = 0; n < kOutcomeCodes; ++n) {
-    auto text = explain(static_cast<OutcomeCode>(n));
-    EXPECT_TRUE(text.size() > 30 && text.back() == '.') << n;
-    EXPECT_TRUE(seen.insert(text).second) << n;
-  }
-}
-TEST(OutcomeCode, BeyondTheTableReadsAsUnknown) { EXPECT_EQ(name_of(static_cast<OutcomeCode>(77)), "unknown"); }
 TEST(Outcome, IsRankedByTheFastestRun) {
   EXPECT_EQ((Outcome{OutcomeCode::ok, "", {3, 1, 2}}.best_seconds()), 1);
   EXPECT_TRUE(std::isinf((Outcome{OutcomeCode::crash, "SIGSEGV", {1}}.best_seconds())));

@@ -70,11 +70,11 @@ struct Analysis::Walk {
   std::unordered_map<VarId, int> bindings = {};
   std::vector<int> seen = {};  // by ExprRef: the last statement that holds it
   int statement = 0;
-  std::string error = {};
+  std::optional<Error> error = {};
 
   ExprTable& table() { return *out.table_; }
-  void fail(std::string message) {
-    if (error.empty()) error = "program `" + program.name + "`: " + std::move(message);
+  void fail(const std::string& message, ErrorKind kind = ErrorKind::unsupported) {
+    if (!error) error = Error{message, kind}.at("program `" + program.name + "`");
   }
 
   void count_bindings() {
@@ -274,11 +274,12 @@ struct Analysis::Walk {
     irregular.resize(program.buffers.size(), false);
     count_bindings();
     stmt(program.body, true);
-    if (!error.empty()) return;
+    if (error) return;
     make_slots();
     if (out.instructions_ > kMaxInstructions)
       fail("about " + std::to_string(out.instructions_) + " instructions, more than the limit of " +
-           std::to_string(kMaxInstructions) + "; unroll less");
+               std::to_string(kMaxInstructions) + "; unroll less",
+           ErrorKind::limit);
   }
 };
 
@@ -287,7 +288,7 @@ Result<Analysis> Analysis::of(const Program& program, const Target& target) {
   out.table_ = std::make_shared<ExprTable>(program);
   Walk walk{program, target, out};
   walk.run();
-  if (!walk.error.empty()) return Error{walk.error};
+  if (walk.error) return *walk.error;
   return out;
 }
 

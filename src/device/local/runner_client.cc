@@ -22,9 +22,6 @@ double left(double timeout, std::chrono::steady_clock::time_point since) {
   return std::max(0.0, timeout - spent);
 }
 
-/// A board's runner may send numbers that this program does not know.
-std::uint8_t number(OutcomeCode code) { return static_cast<std::uint8_t>(code); }
-
 }  // namespace
 
 RunnerClient::Exchange RunnerClient::ask(FrameType type, const std::string& payload, FrameType answer, double timeout) {
@@ -95,27 +92,26 @@ void RunnerClient::recycle_if_large(const KernelJob& job) {
 MeasureReply RunnerClient::measure(const MeasureRequest& request) {
   const Exchange e = ask(FrameType::measure, encode(request), FrameType::measured, timeout_);
   MeasureReply reply;
-  reply.code = number(e.code);
+  reply.code = e.code;
   reply.message = e.message;
   if (e.code != OutcomeCode::ok) return reply;
-  if (auto decoded = decode_measure_reply(e.payload); decoded && decoded->code < kOutcomeCodes) {
+  if (auto decoded = decode_measure_reply(e.payload); decoded) {
     recycle_if_large(request.job);
     return std::move(*decoded);
   }
   zygote_.end(process_, true);
-  return {number(OutcomeCode::unknown), "the runner's answer makes no sense"};
+  return {OutcomeCode::unknown, "the runner's answer makes no sense"};
 }
 
 CheckReply RunnerClient::check(const CheckRequest& request) {
   const Exchange e = ask(FrameType::check, encode(request), FrameType::checked, timeout_);
   CheckReply reply;
-  reply.code = number(e.code);
+  reply.code = e.code;
   reply.message = e.message;
   if (e.code != OutcomeCode::ok) return reply;
-  if (auto decoded = decode_check_reply(e.payload); decoded && decoded->code < kOutcomeCodes)
-    return std::move(*decoded);
+  if (auto decoded = decode_check_reply(e.payload); decoded) return std::move(*decoded);
   zygote_.end(process_, true);
-  return {number(OutcomeCode::unknown), "the runner's answer makes no sense"};
+  return {OutcomeCode::unknown, "the runner's answer makes no sense"};
 }
 
 }  // namespace whet

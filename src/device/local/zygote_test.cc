@@ -131,7 +131,7 @@ class Runners : public ::testing::Test {
   }
   std::string outcome(RunnerClient& runner, const std::string& symbol) {
     const MeasureReply reply = runner.measure({testing_kernels::job(WHET_TEST_KERNELS, symbol), {}});
-    return std::to_string(reply.code) + (reply.message.empty() ? "" : " " + reply.message);
+    return std::to_string(static_cast<int>(reply.code)) + (reply.message.empty() ? "" : " " + reply.message);
   }
   Zygote zygote_ = start();
 };

@@ -65,7 +65,7 @@ TEST_P(DeviceContract, TimesAKernel) {
   const auto device = GetParam().make();
   for (int i = 0; i < 3; ++i) {
     const MeasureReply reply = measured(*device, GetParam().good);
-    EXPECT_EQ(reply.code, 0) << reply.message;
+    EXPECT_EQ(reply.code, OutcomeCode::ok) << reply.message;
     EXPECT_FALSE(reply.truncated) << "there is no incumbent";
   }
 }
@@ -74,24 +74,24 @@ TEST_P(DeviceContract, EndsAKernelEarlyThatIsClearlySlowerThanTheIncumbent) {
   MeasureRequest request{GetParam().good, {}};
   request.policy.incumbent_seconds = 1e-12;
   const MeasureReply reply = device->measure(request);
-  EXPECT_EQ(reply.code, 0) << reply.message;
+  EXPECT_EQ(reply.code, OutcomeCode::ok) << reply.message;
   EXPECT_TRUE(reply.truncated);
 }
 TEST_P(DeviceContract, GivesTheOutputsOfAKernel) {
   const auto device = GetParam().make();
   const CheckReply first = checked(*device, GetParam().good), second = checked(*device, GetParam().good);
-  EXPECT_EQ(first.code, 0) << first.message;
+  EXPECT_EQ(first.code, OutcomeCode::ok) << first.message;
   EXPECT_EQ(first.outputs, second.outputs) << "inputs come from seeds";
 }
 TEST_P(DeviceContract, CallsAFailureByItsNumberAndWorksOn) {
   const auto device = GetParam().make();
   for (const KernelJob& job : GetParam().bad) {
     const MeasureReply reply = measured(*device, job);
-    EXPECT_NE(reply.code, 0);
-    EXPECT_NE(reply.code, static_cast<std::uint8_t>(OutcomeCode::device_lost)) << "the device is there";
+    EXPECT_NE(reply.code, OutcomeCode::ok);
+    EXPECT_NE(reply.code, OutcomeCode::device_lost) << "the device is there";
     EXPECT_FALSE(reply.message.empty());
-    EXPECT_NE(checked(*device, job).code, 0);
-    EXPECT_EQ(measured(*device, GetParam().good).code, 0) << "after a failure";
+    EXPECT_NE(checked(*device, job).code, OutcomeCode::ok);
+    EXPECT_EQ(measured(*device, GetParam().good).code, OutcomeCode::ok) << "after a failure";
   }
 }
 TEST_P(DeviceContract, WorksBesideOthers) {
@@ -101,8 +101,8 @@ TEST_P(DeviceContract, WorksBesideOthers) {
   for (const auto& device : devices)
     threads.emplace_back([&device = *device] {
       for (int i = 0; i < 3; ++i) {
-        EXPECT_EQ(measured(device, GetParam().good).code, 0);
-        EXPECT_EQ(checked(device, GetParam().good).code, 0);
+        EXPECT_EQ(measured(device, GetParam().good).code, OutcomeCode::ok);
+        EXPECT_EQ(checked(device, GetParam().good).code, OutcomeCode::ok);
       }
     });
   for (std::thread& thread : threads) thread.join();

@@ -8,7 +8,6 @@
 namespace whet::testing {
 namespace {
 
-constexpr auto kLost = static_cast<std::uint8_t>(OutcomeCode::device_lost);
 constexpr std::size_t kLongText = std::size_t{1} << 20;
 
 MeasureReply lied(Lie lie, MeasureReply truth) {
@@ -32,10 +31,10 @@ MeasureReply lied(Lie lie, MeasureReply truth) {
       truth.seconds.clear();
       break;
     case Lie::failed_with_times:
-      truth.code = static_cast<std::uint8_t>(OutcomeCode::crash);
+      truth.code = OutcomeCode::crash;
       break;
     case Lie::unknown_code:
-      truth.code = 200;
+      truth.code = static_cast<OutcomeCode>(200);
       break;
     case Lie::truncated_for_nothing:
       truth.truncated = true;
@@ -45,7 +44,7 @@ MeasureReply lied(Lie lie, MeasureReply truth) {
       truth.run_seconds = -1;
       break;
     case Lie::long_text:
-      truth = {static_cast<std::uint8_t>(OutcomeCode::runtime), std::string(kLongText, 'x'), {}, false, 0};
+      truth = {OutcomeCode::runtime, std::string(kLongText, 'x'), {}, false, 0};
       break;
   }
   return truth;
@@ -85,10 +84,10 @@ Result<std::vector<ModelTimes>> FormulaDevice::time_models(const std::vector<Mod
 }
 
 MeasureReply DyingDevice::measure(const MeasureRequest& request) {
-  return next() ? MeasureReply{kLost, "the device does not answer"} : inner_.measure(request);
+  return next() ? MeasureReply{OutcomeCode::device_lost, "the device does not answer"} : inner_.measure(request);
 }
 CheckReply DyingDevice::check(const CheckRequest& request) {
-  return next() ? CheckReply{kLost, "the device does not answer", {}} : inner_.check(request);
+  return next() ? CheckReply{OutcomeCode::device_lost, "the device does not answer", {}} : inner_.check(request);
 }
 Result<std::vector<ModelTimes>> DyingDevice::time_models(const std::vector<ModelFile>& files, const ModelRun& run) {
   if (next()) return Error{"the device does not answer"};
@@ -116,7 +115,7 @@ CheckReply LyingDevice::check(const CheckRequest& request) {
       output.resize(output.size() / 2);
       break;
     case 3:
-      truth.code = 77;
+      truth.code = static_cast<OutcomeCode>(77);
       break;
     default:
       for (char& byte : output) byte = static_cast<char>(byte ^ 0x40);

@@ -25,7 +25,6 @@
 namespace whet {
 namespace {
 
-constexpr std::uint8_t kOk = 0, kRuntime = 4, kWrongAnswer = 5, kOutOfMemory = 12;
 constexpr std::size_t kLine = 64;
 
 using Clock = std::chrono::steady_clock;
@@ -37,11 +36,11 @@ std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / 
 
 /// Something that went wrong, as the replies carry it.
 struct Failure {
-  std::uint8_t code = kOk;
+  OutcomeCode code = OutcomeCode::ok;
   std::string message;
 };
 Failure no_memory(const std::string& what, std::int64_t bytes) {
-  return {kOutOfMemory, "no memory for " + what + " (" + std::to_string(bytes) + " bytes)"};
+  return {OutcomeCode::out_of_memory, "no memory for " + what + " (" + std::to_string(bytes) + " bytes)"};
 }
 
 /// What the system could hand out without swapping, in bytes.
@@ -73,7 +72,7 @@ void unblock_faults() {
 
 Failure failure_of(const KernelCall& call) {
   if (call.failure() == 0) return {};
-  return {kRuntime, "the kernel reported error " + std::to_string(call.failure())};
+  return {OutcomeCode::runtime, "the kernel reported error " + std::to_string(call.failure())};
 }
 
 double run_once(KernelCall& call) {
@@ -158,7 +157,7 @@ class CpuBench final : public KernelBench {
     const Failure failure = measure(request, reply);
     reply.code = failure.code;
     reply.message = failure.message;
-    if (failure.code != kOk) reply.seconds.clear();
+    if (failure.code != OutcomeCode::ok) reply.seconds.clear();
     reply.run_seconds = since(begin);
     return reply;
   }
@@ -168,7 +167,7 @@ class CpuBench final : public KernelBench {
     const Failure failure = check(request, reply);
     reply.code = failure.code;
     reply.message = failure.message;
-    if (failure.code != kOk) reply.outputs.clear();
+    if (failure.code != OutcomeCode::ok) reply.outputs.clear();
     return reply;
   }
 
@@ -185,24 +184,24 @@ class CpuBench final : public KernelBench {
  private:
   Failure measure(const MeasureRequest& request, MeasureReply& reply) {
     const KernelJob& job = request.job;
-    if (auto failure = prepare(job); failure.code != kOk) return failure;
+    if (auto failure = prepare(job); failure.code != OutcomeCode::ok) return failure;
     const auto kernel = LoadedKernel::load(job.kernel);
-    if (!kernel.ok()) return {kRuntime, "the object cannot be loaded: " + kernel.error().message};
-    if (auto failure = reserve_pool(job, request.policy); failure.code != kOk) return failure;
+    if (!kernel.ok()) return {OutcomeCode::runtime, "the object cannot be loaded: " + kernel.error().message};
+    if (auto failure = reserve_pool(job, request.policy); failure.code != OutcomeCode::ok) return failure;
 
     KernelCall call(*kernel, job.arguments.size(), team_);
     RunPlan plan(request.policy);
     bool go_on = true;
     if (request.policy.guard) {
-      if (auto failure = place_guarded(job, call); failure.code != kOk) return failure;
+      if (auto failure = place_guarded(job, call); failure.code != OutcomeCode::ok) return failure;
       const double seconds = run_once(call);
-      if (auto failure = judge_guarded(job, call); failure.code != kOk) return failure;
+      if (auto failure = judge_guarded(job, call); failure.code != OutcomeCode::ok) return failure;
       go_on = plan.first(seconds);
     }
     if (go_on) {
-      if (auto failure = place_timed(job, call); failure.code != kOk) return failure;
+      if (auto failure = place_timed(job, call); failure.code != OutcomeCode::ok) return failure;
       run_timed(job, request.policy, call, plan);
-      if (auto failure = failure_of(call); failure.code != kOk) return failure;
+      if (auto failure = failure_of(call); failure.code != OutcomeCode::ok) return failure;
     }
     reply.seconds = plan.seconds();
     reply.truncated = plan.truncated();
@@ -212,7 +211,7 @@ class CpuBench final : public KernelBench {
   Failure check(const CheckRequest& request, CheckReply& reply) {
     const Failure failure = run_checked(request);
     contents_.clear();
-    if (failure.code != kOk) return failure;
+    if (failure.code != OutcomeCode::ok) return failure;
     const auto& arguments = request.job.arguments;
     for (std::size_t i = 0; i < arguments.size(); ++i)
       if (arguments[i].role == ArgumentRole::output)
@@ -224,17 +223,17 @@ class CpuBench final : public KernelBench {
   Failure run_checked(const CheckRequest& request) {
     if (request.packing) {
       Failure failure = run_checked({*request.packing, {}, {}, {}});
-      if (failure.code != kOk) return {failure.code, "the constants cannot be packed: " + failure.message};
+      if (failure.code != OutcomeCode::ok) return {failure.code, "the constants cannot be packed: " + failure.message};
       take_packed(request);
     }
     const KernelJob& job = request.job;
-    if (auto failure = prepare(job); failure.code != kOk) return failure;
+    if (auto failure = prepare(job); failure.code != OutcomeCode::ok) return failure;
     const auto kernel = LoadedKernel::load(job.kernel);
-    if (!kernel.ok()) return {kRuntime, "the object cannot be loaded: " + kernel.error().message};
+    if (!kernel.ok()) return {OutcomeCode::runtime, "the object cannot be loaded: " + kernel.error().message};
     KernelCall call(*kernel, job.arguments.size(), team_);
-    if (auto failure = reserve_pool(job, {}); failure.code != kOk) return failure;
-    if (auto failure = place_guarded(job, call); failure.code != kOk) return failure;
-    if (auto failure = place_contents(request, call); failure.code != kOk) return failure;
+    if (auto failure = reserve_pool(job, {}); failure.code != OutcomeCode::ok) return failure;
+    if (auto failure = place_guarded(job, call); failure.code != OutcomeCode::ok) return failure;
+    if (auto failure = place_contents(request, call); failure.code != OutcomeCode::ok) return failure;
     run_once(call);
     return judge_guarded(job, call);
   }
@@ -254,15 +253,16 @@ class CpuBench final : public KernelBench {
   Failure prepare(const KernelJob& job) {
     const auto& wanted = job.kernel.argument_bytes;
     if (wanted.size() != job.arguments.size())
-      return {kRuntime, "the kernel takes " + std::to_string(wanted.size()) + " arguments, " +
-                            std::to_string(job.arguments.size()) + " are given"};
+      return {OutcomeCode::runtime, "the kernel takes " + std::to_string(wanted.size()) + " arguments, " +
+                                        std::to_string(job.arguments.size()) + " are given"};
     for (std::size_t i = 0; i < wanted.size(); ++i)
       if (wanted[i] > job.arguments[i].bytes)
-        return {kRuntime, "argument " + std::to_string(i) + " has " + std::to_string(job.arguments[i].bytes) +
-                              " bytes, the kernel needs " + std::to_string(wanted[i])};
-    if (auto failure = check_memory(job); failure.code != kOk) return failure;
+        return {OutcomeCode::runtime, "argument " + std::to_string(i) + " has " +
+                                          std::to_string(job.arguments[i].bytes) + " bytes, the kernel needs " +
+                                          std::to_string(wanted[i])};
+    if (auto failure = check_memory(job); failure.code != OutcomeCode::ok) return failure;
     if (const Status made = team_.ensure(job.threads, job.cores, job.no_pin); !made.ok())
-      return {kRuntime, made.error().message};
+      return {OutcomeCode::runtime, made.error().message};
     if (specs_ == job.arguments) return {};
     specs_.resize(job.arguments.size());
     guarded_.resize(job.arguments.size());
@@ -365,13 +365,13 @@ class CpuBench final : public KernelBench {
   }
 
   Failure judge_guarded(const KernelJob& job, const KernelCall& call) {
-    if (auto failure = failure_of(call); failure.code != kOk) return failure;
+    if (auto failure = failure_of(call); failure.code != OutcomeCode::ok) return failure;
     for (std::size_t i = 0; i < job.arguments.size(); ++i) {
       if (job.arguments[i].role != ArgumentRole::output) continue;
-      if (std::string damage = guarded_[i].damage(); !damage.empty()) return {kWrongAnswer, damage};
+      if (std::string damage = guarded_[i].damage(); !damage.empty()) return {OutcomeCode::wrong_answer, damage};
     }
     for (const GuardedBuffer& workspace : workspaces_)
-      if (std::string damage = workspace.damage(); !damage.empty()) return {kWrongAnswer, damage};
+      if (std::string damage = workspace.damage(); !damage.empty()) return {OutcomeCode::wrong_answer, damage};
     return {};
   }
 
