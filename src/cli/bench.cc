@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <numeric>
 
+#include "base/parallel.h"
 #include "cli/command.h"
 #include "cli/opened.h"
 #include "json/json.h"
@@ -23,8 +23,6 @@ struct BenchCommand {
   double seconds = 1, warmup = 0.2;
   bool json = false;
 };
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 struct Latency {
   std::vector<double> sorted;  ///< seconds, ascending
@@ -52,18 +50,18 @@ Latency describe(std::vector<double> times) {
 
 /// At least 3 runs; else until the number of runs, or the seconds where none is given, are reached.
 Result<Latency> time_runs(OpenedModel& model, const BenchCommand& command) {
-  for (const double start = now();;) {
+  for (const double start = seconds_now();;) {
     WHET_RETURN_IF_ERROR(model.run());
-    if (now() - start >= command.warmup) break;
+    if (seconds_now() - start >= command.warmup) break;
   }
   std::vector<double> times;
   const StolenTime stolen(cores_of(model));
-  const double start = now();
+  const double start = seconds_now();
   while (times.size() < 3 ||
-         (command.runs > 0 ? static_cast<int>(times.size()) < command.runs : now() - start < command.seconds)) {
-    const double before = now();
+         (command.runs > 0 ? static_cast<int>(times.size()) < command.runs : seconds_now() - start < command.seconds)) {
+    const double before = seconds_now();
     WHET_RETURN_IF_ERROR(model.run());
-    times.push_back(now() - before);
+    times.push_back(seconds_now() - before);
   }
   Latency latency = describe(std::move(times));
   latency.stolen = stolen.share();

@@ -375,10 +375,4 @@ std::string dump(const Json& value, int indent) {
   return std::move(writer.out);
 }
 
-std::string quote_json(std::string_view text) {
-  std::string out;
-  append_quoted(out, text);
-  return out;
-}
-
 }  // namespace whet

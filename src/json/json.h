@@ -81,7 +81,5 @@ constexpr int kMaxJsonDepth = 200;
 /// Compact, on one line, when `indent` is 0. Doubles in the shortest form that reads back equal; those that JSON cannot
 /// say (nan, infinities) become null. Invalid UTF-8 is replaced by U+FFFD.
 std::string dump(const Json&, int indent = 0);
-/// `"text"` with escapes.
-std::string quote_json(std::string_view text);
 
 }  // namespace whet

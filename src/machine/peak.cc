@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
 
+#include "base/parallel.h"
 #include "machine/cores.h"
 
 #if defined(__x86_64__)
@@ -17,8 +17,6 @@
 
 namespace whet {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Each burst runs `rounds` of twelve independent accumulations, in assembly, so that no compiler can put them into
 // memory or leave them out: more chains than latency times throughput of any processor known (2 x 5 cycles). Registers
@@ -133,10 +131,10 @@ double best_of(const std::vector<int>& cpus, int times, const std::function<void
     for (int i = 0; i < times; ++i) {
       prepare(k);
       meet(2 * i + 1);
-      const double start = now();
+      const double start = seconds_now();
       work(k);
       meet(2 * i + 2);
-      if (k == 0) best = std::min(best, now() - start);
+      if (k == 0) best = std::min(best, seconds_now() - start);
     }
   };
   std::vector<std::thread> threads;
@@ -216,28 +214,6 @@ std::vector<Bandwidth> measure_bandwidth(const Target& target, const std::vector
   return {bandwidth_at("L1", target.cpu().l1_bytes / 2, From::cache, read, cpus),
           bandwidth_at("L2", target.cpu().l2_bytes / 2, From::cache, read, cpus),
           bandwidth_at("L3", l3, From::cache, read, cpus), bandwidth_at("memory", kFlushed, From::memory, read, cpus)};
-}
-
-double measure_clock_ghz(int cpu) {
-#if defined(__x86_64__)
-  constexpr std::int64_t kSteps = 200000;
-  const double seconds = best_of({cpu}, 20, [&](std::size_t) {
-    std::int64_t value = 0;
-    const std::int64_t one = 1;  // in a register: additions of constants may vanish in the processor's renaming stage
-    for (std::int64_t i = 0; i < kSteps / 8; ++i) {
-      __asm__ volatile(
-          "add %1, %0\n add %1, %0\n add %1, %0\n add %1, %0\n"
-          "add %1, %0\n add %1, %0\n add %1, %0\n add %1, %0\n"
-          : "+r"(value)
-          : "r"(one)
-          : "cc");
-    }
-  });
-  return static_cast<double>(kSteps) / seconds / 1e9;
-#else
-  (void)cpu;
-  return 0;
-#endif
 }
 
 }  // namespace whet

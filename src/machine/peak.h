@@ -22,7 +22,4 @@ double measure_peak_gflops(const Target&, const std::vector<int>& cpus);
 /// Read bandwidth of every cache level and of memory, all `cpus` together [GB/s]; about 200 ms.
 std::vector<Bandwidth> measure_bandwidth(const Target&, const std::vector<int>& cpus);
 
-/// The clock of a processor under scalar load [GHz], from a chain of dependent additions (one a cycle).
-double measure_clock_ghz(int cpu);
-
 }  // namespace whet

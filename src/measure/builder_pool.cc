@@ -5,9 +5,9 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
+#include "base/parallel.h"
 #include "runner/wire.h"
 
 namespace whet {
@@ -22,8 +22,6 @@ int usable_cpus() {
   cpu_set_t mask;
   return sched_getaffinity(0, sizeof mask, &mask) == 0 ? std::max(1, CPU_COUNT(&mask)) : 1;
 }
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 BuildResult failed(OutcomeCode code, std::string message, double seconds) {
   BuildResult result;
@@ -83,7 +81,7 @@ class BuilderPool::Batch {
       }
       if (send_frame(b.process.fd, FrameType::build, encode(requests_[job]))) {
         b.job = job;
-        b.since = now();
+        b.since = seconds_now();
         return;
       }
       pool_.zygote_.end(b.process, true);
@@ -99,7 +97,7 @@ class BuilderPool::Batch {
   }
 
   void look_at(Builder& b) {
-    const double spent = now() - b.since;
+    const double spent = seconds_now() - b.since;
     if (b.assembler.poll(b.process.fd)) return take(b);
     if (!b.assembler.error().empty()) return stop(b, failed(OutcomeCode::unknown, kNonsense, spent));
     if (b.assembler.failed()) return died(b, spent);
@@ -121,7 +119,7 @@ class BuilderPool::Batch {
     const Frame frame = b.assembler.take();
     auto result = decode_build_result(frame.payload);
     if (frame.type != FrameType::built || !result)
-      return stop(b, failed(OutcomeCode::unknown, kNonsense, now() - b.since));
+      return stop(b, failed(OutcomeCode::unknown, kNonsense, seconds_now() - b.since));
     finish(std::exchange(b.job, Builder::kIdle), std::move(*result));
     if (resident_bytes(b.process.pid) > pool_.limits_.recycle) pool_.zygote_.end(b.process, true);
   }

@@ -40,22 +40,4 @@ OperatorClass class_of(const Operator& op) {
   return std::visit([](const auto& o) { return class_at(o); }, op);
 }
 
-std::string_view name_of(OperatorClass c) {
-  switch (c) {
-    case C::elementwise:
-      return "elementwise";
-    case C::injective:
-      return "injective";
-    case C::reduction:
-      return "reduction";
-    case C::softmax:
-      return "softmax";
-    case C::window:
-      return "window";
-    case C::anchor:
-      return "anchor";
-  }
-  return "";
-}
-
 }  // namespace whet

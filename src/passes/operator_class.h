@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string_view>
-
 #include "graph/graph.h"
 
 namespace whet {
@@ -17,6 +15,5 @@ enum class OperatorClass : std::uint8_t {
 };
 
 OperatorClass class_of(const Operator&);
-std::string_view name_of(OperatorClass);
 
 }  // namespace whet

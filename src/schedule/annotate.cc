@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 
 #include "schedule/check.h"
-#include "schedule/pipeline.h"
 
 namespace whet {
 
 Status apply(LoopTree& tree, const Annotate& step) {
-  WHET_RETURN_IF_ERROR(check_loop(tree, step.loop));
+  WHET_RETURN_IF_ERROR(check_plain(tree, step.loop));
   TreeLoop& loop = tree.loop(step.loop);
-  if (loop.kind != LoopKind::serial)
-    return refuse(tree, step.loop, "is already parallel, vectorized, unrolled or bound");
-  if (is_in_tile(tree, step.loop)) return refuse(tree, step.loop, "belongs to the tile of an intrinsic");
   const std::int64_t extent = extent_of(tree, step.loop);
   switch (step.kind) {
     case LoopKind::serial:
@@ -26,8 +22,7 @@ Status apply(LoopTree& tree, const Annotate& step) {
         return refuse(tree, step.loop, "is not the outermost loop of a root; only that may be parallel");
       if (is_reduce(tree, step.loop))
         return refuse(tree, step.loop, "runs over a reduce axis, whose sum workers would race for");
-      if (stages_of(tree, step.loop) > 1 || is_rolled_through(tree, step.loop))
-        return refuse(tree, step.loop, "moves a pipeline or a window, whose iterations follow one another");
+      WHET_RETURN_IF_ERROR(check_any_order(tree, step.loop));
       break;
     case LoopKind::vectorized:
       if (is_reduce(tree, step.loop) && !is_rfactored(tree, step.loop))

@@ -6,7 +6,6 @@
 
 #include "schedule/annotate.h"
 #include "schedule/check.h"
-#include "schedule/pipeline.h"
 
 namespace whet {
 namespace {
@@ -32,14 +31,10 @@ Status check_thread(const LoopTree& tree, const Bind& step, const std::vector<Lo
 }  // namespace
 
 Status apply(LoopTree& tree, const Bind& step) {
-  WHET_RETURN_IF_ERROR(check_loop(tree, step.loop));
-  if (tree.loop(step.loop).kind != LoopKind::serial)
-    return refuse(tree, step.loop, "is already parallel, vectorized, unrolled or bound");
+  WHET_RETURN_IF_ERROR(check_plain(tree, step.loop));
   if (is_reduce(tree, step.loop))
     return refuse(tree, step.loop, "runs over a reduce axis, whose sum blocks and threads would race for");
-  if (is_in_tile(tree, step.loop)) return refuse(tree, step.loop, "belongs to the tile of an intrinsic");
-  if (stages_of(tree, step.loop) > 1 || is_rolled_through(tree, step.loop))
-    return refuse(tree, step.loop, "moves a pipeline or a window, whose iterations follow one another");
+  WHET_RETURN_IF_ERROR(check_any_order(tree, step.loop));
   std::vector<LoopId> around = path_to(tree, step.loop);
   around.pop_back();
   const auto kind_of = [&](LoopId at) { return tree.loop(at).kind; };

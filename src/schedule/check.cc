@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "schedule/pipeline.h"
+
 namespace whet {
 namespace {
 
@@ -28,6 +30,25 @@ Status check_loop(const LoopTree& tree, LoopId loop) {
     return Error{fmt::format("there is no loop l{}; the schedule has l0..l{} less those already split or fused",
                              loop.value, tree.loops.size() - 1)};
   return ok_status();
+}
+
+Status check_plain(const LoopTree& tree, LoopId loop) {
+  WHET_RETURN_IF_ERROR(check_loop(tree, loop));
+  if (tree.loop(loop).kind != LoopKind::serial)
+    return refuse(tree, loop, "is already parallel, vectorized, unrolled or bound");
+  if (is_in_tile(tree, loop)) return refuse(tree, loop, "belongs to the tile of an intrinsic");
+  return ok_status();
+}
+
+Status check_any_order(const LoopTree& tree, LoopId loop) {
+  if (stages_of(tree, loop) > 1 || is_rolled_through(tree, loop))
+    return refuse(tree, loop, "moves a pipeline or a window, whose iterations follow one another");
+  return ok_status();
+}
+
+bool runs_in_order(const LoopTree& tree, LoopId loop) {
+  const LoopKind kind = tree.loop(loop).kind;
+  return kind == LoopKind::serial || kind == LoopKind::unrolled;
 }
 
 Status check_changeable(const LoopTree& tree, LoopId loop) {

@@ -14,6 +14,12 @@ Error refuse(const LoopTree&, LoopId, std::string_view why);
 Error refuse(const LoopTree&, OpId, std::string_view why);
 
 Status check_loop(const LoopTree&, LoopId);
+/// Exists, is serial and belongs to no tile of an intrinsic: it can be annotated or bound.
+Status check_plain(const LoopTree&, LoopId);
+/// Its iterations may run in any order: no pipeline and no window moves along it.
+Status check_any_order(const LoopTree&, LoopId);
+/// The iterations run one after the other: the loop is serial or unrolled.
+bool runs_in_order(const LoopTree&, LoopId);
 /// Exists, is serial and not frozen.
 Status check_changeable(const LoopTree&, LoopId);
 /// Exists, and neither it nor a loop around it is vectorized (what is computed inside would need storage of its own for

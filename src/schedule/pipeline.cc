@@ -52,8 +52,7 @@ std::int64_t stages_of(const LoopTree& tree, LoopId loop) {
 
 Status apply(LoopTree& tree, const Pipeline& step) {
   WHET_RETURN_IF_ERROR(check_loop(tree, step.loop));
-  const LoopKind kind = tree.loop(step.loop).kind;
-  if (kind != LoopKind::serial && kind != LoopKind::unrolled)
+  if (!runs_in_order(tree, step.loop))
     return refuse(tree, step.loop, "is parallel, vectorized or bound; its iterations follow no order");
   if (tree.loop(step.loop).digits.size() != 1)
     return refuse(tree, step.loop, "is fused; a pipeline runs along one digit");

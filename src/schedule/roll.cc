@@ -70,14 +70,12 @@ Status apply(LoopTree& tree, const Roll& step) {
   if (place.registers) return refuse(tree, step.op, "is in registers, which do not outlive an iteration");
   if (place.rolled.valid()) return refuse(tree, step.op, "is rolled already");
   if (stages_of(tree, place.at) > 1) return refuse(tree, place.at, "is a pipeline, which has buffers of its own");
-  const LoopKind kind = tree.loop(step.loop).kind;
-  if (kind != LoopKind::serial && kind != LoopKind::unrolled)
+  if (!runs_in_order(tree, step.loop))
     return refuse(tree, step.loop, "is parallel or bound; its iterations follow no order");
   if (tree.loop(step.loop).digits.size() != 1)
     return refuse(tree, step.loop, "is fused; a window moves along one digit");
   for (LoopId at = place.at; at != step.loop; at = tree.loop(at).parent)
-    if (tree.loop(at).kind != LoopKind::serial && tree.loop(at).kind != LoopKind::unrolled)
-      return refuse(tree, at, "is bound, and would need a window of its own");
+    if (!runs_in_order(tree, at)) return refuse(tree, at, "is bound, and would need a window of its own");
   WHET_RETURN_IF_ERROR(check_window(tree, step));
   tree.places[step.op.index()].rolled = step.loop;
   return ok_status();

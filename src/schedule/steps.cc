@@ -3,20 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
 namespace whet {
 namespace {
 
-struct Writer {
-  std::string text;
-  void add(std::string_view word) { text += (text.empty() ? "" : " ") + std::string(word); }
-  void add(LoopId id) { add(fmt::format("l{}", id.value)); }
-  void add(OpId id) { add(fmt::format("o{}", id.value)); }
-};
-
-std::string_view word(LoopKind kind) {
+constexpr std::string_view word_in_steps(LoopKind kind) {
   switch (kind) {
     case LoopKind::serial:
       return "serial";
@@ -35,6 +29,23 @@ std::string_view word(LoopKind kind) {
   }
   return "";
 }
+
+struct Writer {
+  std::string text;
+  void word(std::string_view word) { text += (text.empty() ? "" : " ") + std::string(word); }
+  void add(LoopId id) { word(fmt::format("l{}", id.value)); }
+  void add(OpId id) { word(fmt::format("o{}", id.value)); }
+  void add(std::int64_t number) { word(fmt::format("{}", number)); }
+  void add(const std::vector<LoopId>& loops) {
+    for (LoopId id : loops) add(id);
+  }
+  void add(Tail tail) { word(tail == Tail::overlap ? "overlap" : "guard"); }
+  void add(LoopKind kind) { word(word_in_steps(kind)); }
+  void add(Intrinsic intrinsic) { word(name_of(intrinsic)); }
+  void add(bool registers) {
+    if (registers) word("registers");
+  }
+};
 
 /// Reads the words of one step; the first thing that is wrong is kept as `error`.
 struct Reader {
@@ -66,99 +77,129 @@ struct Reader {
       error = fmt::format("has \"{}\" where {}<number> was expected", w, letter);
     return w.empty() ? 0 : number(w.substr(1), w);
   }
-  LoopId loop() { return LoopId(id('l')); }
-  OpId op() { return OpId(id('o')); }
-  std::vector<LoopId> loops() {
-    std::vector<LoopId> ids;
-    while (more() && error.empty()) ids.push_back(loop());
-    return ids;
+  void get(LoopId& loop) { loop = LoopId(id('l')); }
+  void get(OpId& op) { op = OpId(id('o')); }
+  void get(std::int64_t& value) { value = number(); }
+  void get(std::vector<LoopId>& loops) {
+    while (more() && error.empty()) get(loops.emplace_back());
   }
-  Tail tail() {
+  void get(Tail& tail) {
     const std::string_view w = take();
     if (w != "overlap" && w != "guard" && error.empty())
       error = fmt::format("has the tail \"{}\"; expected overlap or guard", w);
-    return w == "overlap" ? Tail::overlap : Tail::guard;
+    tail = w == "overlap" ? Tail::overlap : Tail::guard;
   }
-  Intrinsic intrinsic() {
+  void get(Intrinsic& intrinsic) {
     const std::string_view w = take();
     const std::optional<Intrinsic> found = parse_intrinsic(w);
     if (!found && error.empty()) {
       error = fmt::format("has \"{}\" where an intrinsic was expected:", w);
       for (Intrinsic known : intrinsics()) error += fmt::format(" {}", name_of(known));
     }
-    return found.value_or(Intrinsic::none);
+    intrinsic = found.value_or(Intrinsic::none);
   }
-  LoopKind binding() {
+  void get(LoopKind& binding) {
     const std::string_view w = take();
-    for (LoopKind kind : {LoopKind::block, LoopKind::thread, LoopKind::virtual_thread})
-      if (w == word(kind)) return kind;
+    for (LoopKind kind : {LoopKind::block, LoopKind::thread, LoopKind::virtual_thread}) {
+      binding = kind;
+      if (w == word_in_steps(kind)) return;
+    }
     if (error.empty()) error = fmt::format("has \"{}\" where block, thread or virtual was expected", w);
-    return LoopKind::block;
   }
-  bool registers() {
-    if (!more()) return false;
+  void get(bool& registers) {
+    registers = more();
+    if (!registers) return;
     if (const std::string_view w = take(); w != "registers" && error.empty())
       error = fmt::format("has \"{}\" where registers was expected", w);
-    return true;
   }
 };
 
+/// A primitive's text: its word, then its fields.
+struct Primitive {
+  std::string_view word;
+  Step (*read)(Reader&);
+  bool (*write)(const Step&, Writer&);  ///< false where the step is of another primitive
+};
+
+template <typename P, auto... fields>
+constexpr Primitive primitive(std::string_view word) {
+  return {word,
+          [](Reader& in) -> Step {
+            P step = {};
+            (in.get(step.*fields), ...);
+            return step;
+          },
+          [](const Step& step, Writer& out) {
+            const P* found = std::get_if<P>(&step);
+            if (found != nullptr) (out.add(found->*fields), ...);
+            return found != nullptr;
+          }};
+}
+
+/// The kinds of Annotate are primitives of their own in text.
+template <LoopKind kind>
+constexpr Primitive annotation() {
+  return {word_in_steps(kind),
+          [](Reader& in) -> Step {
+            Annotate step{{}, kind};
+            in.get(step.loop);
+            return step;
+          },
+          [](const Step& step, Writer& out) {
+            const Annotate* found = std::get_if<Annotate>(&step);
+            if (found == nullptr || found->kind != kind) return false;
+            out.add(found->loop);
+            return true;
+          }};
+}
+
+constexpr std::array kPrimitives = {
+    primitive<Split, &Split::loop, &Split::factor, &Split::tail>("split"),
+    primitive<Fuse, &Fuse::loops>("fuse"),
+    primitive<Reorder, &Reorder::loops>("reorder"),
+    annotation<LoopKind::parallel>(),
+    annotation<LoopKind::vectorized>(),
+    annotation<LoopKind::unrolled>(),
+    primitive<Bind, &Bind::loop, &Bind::kind>("bind"),
+    primitive<ComputeAt, &ComputeAt::op, &ComputeAt::loop, &ComputeAt::registers>("compute_at"),
+    primitive<ReverseComputeAt, &ReverseComputeAt::op, &ReverseComputeAt::loop, &ReverseComputeAt::registers>(
+        "reverse_compute_at"),
+    primitive<ComputeRoot, &ComputeRoot::op>("compute_root"),
+    primitive<Inline, &Inline::op>("inline"),
+    primitive<CacheRead, &CacheRead::tensor, &CacheRead::reader>("cache_read"),
+    primitive<CacheWrite, &CacheWrite::op, &CacheWrite::loop>("cache_write"),
+    primitive<Rfactor, &Rfactor::loop>("rfactor"),
+    primitive<Pack, &Pack::tensor, &Pack::reader>("pack"),
+    primitive<PadStorage, &PadStorage::op, &PadStorage::elements>("pad_storage"),
+    primitive<PrefetchRead, &PrefetchRead::tensor, &PrefetchRead::reader, &PrefetchRead::loop, &PrefetchRead::ahead>(
+        "prefetch"),
+    primitive<Pipeline, &Pipeline::loop, &Pipeline::stages>("pipeline"),
+    primitive<Roll, &Roll::op, &Roll::loop>("roll"),
+    primitive<Tensorize, &Tensorize::loop, &Tensorize::intrinsic>("tensorize"),
+    primitive<Merge, &Merge::op, &Merge::axis>("merge"),
+    primitive<Winograd, &Winograd::op, &Winograd::tile>("winograd"),
+};
+
+/// "split, fuse, ... or winograd"
+std::string all_words() {
+  std::string text;
+  for (std::size_t i = 0; i < kPrimitives.size(); ++i) {
+    if (i > 0) text += i + 1 < kPrimitives.size() ? ", " : " or ";
+    text += kPrimitives[i].word;
+  }
+  return text;
+}
+
 Result<Step> read_step(Reader& in) {
-  const std::string_view verb = in.take();
-  std::optional<Step> step;
-  if (verb == "split")
-    step = Split{in.loop(), in.number(), in.tail()};
-  else if (verb == "fuse")
-    step = Fuse{in.loops()};
-  else if (verb == "reorder")
-    step = Reorder{in.loops()};
-  else if (verb == "parallel")
-    step = Annotate{in.loop(), LoopKind::parallel};
-  else if (verb == "vectorize")
-    step = Annotate{in.loop(), LoopKind::vectorized};
-  else if (verb == "unroll")
-    step = Annotate{in.loop(), LoopKind::unrolled};
-  else if (verb == "compute_at")
-    step = ComputeAt{in.op(), in.loop(), in.registers()};
-  else if (verb == "reverse_compute_at")
-    step = ReverseComputeAt{in.op(), in.loop(), in.registers()};
-  else if (verb == "compute_root")
-    step = ComputeRoot{in.op()};
-  else if (verb == "bind")
-    step = Bind{in.loop(), in.binding()};
-  else if (verb == "inline")
-    step = Inline{in.op()};
-  else if (verb == "cache_read")
-    step = CacheRead{in.op(), in.op()};
-  else if (verb == "cache_write")
-    step = CacheWrite{in.op(), in.loop()};
-  else if (verb == "rfactor")
-    step = Rfactor{in.loop()};
-  else if (verb == "pack")
-    step = Pack{in.op(), in.op()};
-  else if (verb == "pad_storage")
-    step = PadStorage{in.op(), in.number()};
-  else if (verb == "prefetch")
-    step = PrefetchRead{in.op(), in.op(), in.loop(), in.number()};
-  else if (verb == "pipeline")
-    step = Pipeline{in.loop(), in.number()};
-  else if (verb == "tensorize")
-    step = Tensorize{in.loop(), in.intrinsic()};
-  else if (verb == "roll")
-    step = Roll{in.op(), in.loop()};
-  else if (verb == "merge")
-    step = Merge{in.op(), in.number()};
-  else if (verb == "winograd")
-    step = Winograd{in.op(), in.number()};
-  else
-    return Error{fmt::format(
-        "there is no primitive \"{}\"; expected split, fuse, reorder, parallel, vectorize, unroll, bind, compute_at, "
-        "reverse_compute_at, compute_root, inline, cache_read, cache_write, rfactor, pack, pad_storage, prefetch, "
-        "pipeline, roll, tensorize, merge or winograd",
-        verb)};
+  const std::string_view word = in.take();
+  const auto found =
+      std::find_if(kPrimitives.begin(), kPrimitives.end(), [&](const Primitive& p) { return p.word == word; });
+  if (found == kPrimitives.end())
+    return Error{fmt::format("there is no primitive \"{}\"; expected {}", word, all_words())};
+  Step step = found->read(in);
   if (in.error.empty() && in.more()) in.error = fmt::format("has \"{}\" too much", in.words[in.next]);
-  if (!in.error.empty()) return Error{fmt::format("{} {}", verb, in.error)};
-  return *step;
+  if (!in.error.empty()) return Error{fmt::format("{} {}", word, in.error)};
+  return step;
 }
 
 std::vector<std::string_view> split_text(std::string_view text, char separator) {
@@ -186,45 +227,11 @@ Result<LoopTree> replay(const ComputeDag& dag, const Steps& steps) {
 }
 
 std::string to_text(const Step& step) {
-  Writer out;
-  const auto add_loops = [&](const std::vector<LoopId>& loops) {
-    for (LoopId id : loops) out.add(id);
-  };
-  std::visit(
-      Match{[&](const Split& s) {
-              out.add("split"), out.add(s.loop), out.add(fmt::format("{}", s.factor)),
-                  out.add(s.tail == Tail::overlap ? "overlap" : "guard");
-            },
-            [&](const Fuse& s) { out.add("fuse"), add_loops(s.loops); },
-            [&](const Reorder& s) { out.add("reorder"), add_loops(s.loops); },
-            [&](const Annotate& s) { out.add(word(s.kind)), out.add(s.loop); },
-            [&](const ComputeAt& s) {
-              out.add("compute_at"), out.add(s.op), out.add(s.loop);
-              if (s.registers) out.add("registers");
-            },
-            [&](const ReverseComputeAt& s) {
-              out.add("reverse_compute_at"), out.add(s.op), out.add(s.loop);
-              if (s.registers) out.add("registers");
-            },
-            [&](const ComputeRoot& s) { out.add("compute_root"), out.add(s.op); },
-            [&](const Bind& s) { out.add("bind"), out.add(s.loop), out.add(word(s.kind)); },
-            [&](const Inline& s) { out.add("inline"), out.add(s.op); },
-            [&](const CacheRead& s) { out.add("cache_read"), out.add(s.tensor), out.add(s.reader); },
-            [&](const CacheWrite& s) { out.add("cache_write"), out.add(s.op), out.add(s.loop); },
-            [&](const Rfactor& s) { out.add("rfactor"), out.add(s.loop); },
-            [&](const Pack& s) { out.add("pack"), out.add(s.tensor), out.add(s.reader); },
-            [&](const PadStorage& s) { out.add("pad_storage"), out.add(s.op), out.add(fmt::format("{}", s.elements)); },
-            [&](const PrefetchRead& s) {
-              out.add("prefetch"), out.add(s.tensor), out.add(s.reader), out.add(s.loop);
-              out.add(fmt::format("{}", s.ahead));
-            },
-            [&](const Pipeline& s) { out.add("pipeline"), out.add(s.loop), out.add(fmt::format("{}", s.stages)); },
-            [&](const Tensorize& s) { out.add("tensorize"), out.add(s.loop), out.add(name_of(s.intrinsic)); },
-            [&](const Roll& s) { out.add("roll"), out.add(s.op), out.add(s.loop); },
-            [&](const Merge& s) { out.add("merge"), out.add(s.op), out.add(fmt::format("{}", s.axis)); },
-            [&](const Winograd& s) { out.add("winograd"), out.add(s.op), out.add(fmt::format("{}", s.tile)); }},
-      step);
-  return out.text;
+  for (const Primitive& primitive : kPrimitives) {
+    Writer out{std::string(primitive.word)};
+    if (primitive.write(step, out)) return out.text;
+  }
+  return "";
 }
 
 std::string to_text(const Steps& steps) {
@@ -264,19 +271,6 @@ Scheduler::Pair Scheduler::split(LoopId loop, std::int64_t factor, Tail tail) {
   if (!run(Split{loop, factor, tail})) return {};
   const auto last = static_cast<std::int64_t>(tree_.loops.size());
   return {LoopId(last - 2), LoopId(last - 1)};
-}
-
-std::vector<LoopId> Scheduler::tile(LoopId loop, const std::vector<std::int64_t>& factors, Tail tail) {
-  std::vector<LoopId> loops{loop};
-  std::int64_t tile = 1;
-  for (std::int64_t factor : factors) tile *= factor;
-  for (std::int64_t factor : factors) {
-    const Pair pair = split(loops.back(), tile, tail);
-    loops.back() = pair.outer;
-    loops.push_back(pair.inner);
-    tile /= factor;
-  }
-  return loops;
 }
 
 LoopId Scheduler::fuse(const std::vector<LoopId>& loops) {

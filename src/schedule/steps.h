@@ -61,8 +61,6 @@ class Scheduler {
     LoopId outer, inner;
   };
   Pair split(LoopId loop, std::int64_t factor, Tail tail);
-  /// Splits into one loop per factor and an outermost one: {outer, f0, f1, ...}.
-  std::vector<LoopId> tile(LoopId loop, const std::vector<std::int64_t>& factors, Tail tail);
   LoopId fuse(const std::vector<LoopId>& loops);
   void reorder(const std::vector<LoopId>& loops);
   void annotate(LoopId loop, LoopKind kind);

@@ -1,13 +1,13 @@
 #include "tuner/tuner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "base/parallel.h"
 #include "search/budget.h"
 #include "tuner/shape_distance.h"
 #include "tuner/task_tuning.h"
@@ -40,10 +40,6 @@ constexpr int kSecondLooks = 3;
 constexpr double kSlowestPace = 2;
 /// Tasks of the same structure that a new one learns from.
 constexpr std::size_t kSuggestions = 2;
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// A machine of 100 GFLOPS and 20 GB/s: enough to tell the heavy tasks from the light ones.
 double guessed_seconds(const Task& task) { return flops(task.dag) / 1e11 + bytes(task.dag) / 2e10; }
@@ -153,7 +149,7 @@ class Tuner {
     return std::min(kReserveShare * options_.minutes * 60, kReserve * static_cast<double>(tasks_.size()));
   }
   bool interrupted() const { return options_.interrupted && options_.interrupted(); }
-  double now() const { return options_.clock ? options_.clock() : steady_seconds(); }
+  double now() const { return options_.clock ? options_.clock() : seconds_now(); }
 
   Trials propose(TaskTuning& task, int n) {
     const Timed timed(*this, progress_.phases.propose);

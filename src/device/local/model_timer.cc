@@ -3,11 +3,11 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
 
+#include "base/parallel.h"
 #include "runner/hello.h"
 #include "runner/wire.h"
 
@@ -17,8 +17,6 @@ namespace {
 constexpr int kTickMilliseconds = 50;
 /// A burst that takes longer is of a model that hangs [s].
 constexpr double kLongestBurst = 600;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 struct Order {
   std::vector<ModelFile> files;
@@ -80,13 +78,13 @@ double median(std::vector<double> values) {
 
 Result<ModelBurst> time_burst(OpenedModel& model, double burst_seconds) {
   WHET_RETURN_IF_ERROR(model.run());
-  const double begin = now();
+  const double begin = seconds_now();
   std::vector<double> times;
   do {
-    const double before = now();
+    const double before = seconds_now();
     WHET_RETURN_IF_ERROR(model.run());
-    times.push_back(now() - before);
-  } while (now() - begin < burst_seconds);
+    times.push_back(seconds_now() - before);
+  } while (seconds_now() - begin < burst_seconds);
   const double fastest = *std::min_element(times.begin(), times.end());
   return ModelBurst{median(std::move(times)), fastest};
 }
@@ -184,12 +182,12 @@ Result<std::vector<ModelTimes>> ModelTimer::time(const std::vector<ModelFile>& f
 }
 
 Result<ModelBurst> ModelTimer::next_burst() {
-  const double begin = now();
+  const double begin = seconds_now();
   for (;;) {
     pollfd wait{process_.fd, POLLIN, 0};
     if (::poll(&wait, 1, kTickMilliseconds) > 0) break;
     if (interrupted_ && interrupted_()) return Error{"interrupted while models were timed"};
-    if (now() - begin > kLongestBurst) return Error{"a compiled model did not finish within 600 s"};
+    if (seconds_now() - begin > kLongestBurst) return Error{"a compiled model did not finish within 600 s"};
   }
   const ReceiveResult received = receive_frame(process_.fd, kLongestBurst);
   if (!received.ok && received.end == WireEnd::closed)

@@ -61,7 +61,7 @@ MeasureReply FormulaDevice::measure(const MeasureRequest& request) {
   ++requests;
   const double seconds = seconds_(request.job);
   const double limit = request.policy.incumbent_seconds * request.policy.truncate_ratio;
-  return {0, "", {seconds, seconds}, limit > 0 && seconds > limit, seconds};
+  return {OutcomeCode::ok, "", {seconds, seconds}, limit > 0 && seconds > limit, seconds};
 }
 
 CheckReply FormulaDevice::check(const CheckRequest& request) {

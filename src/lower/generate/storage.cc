@@ -60,7 +60,8 @@ class StorageMaker {
       const Op& def = tree_.dag.op(op);
       if (!def.is_placeholder()) continue;
       const bool constant = std::get<Placeholder>(def.def).constant;
-      if (read_unpacked(tree_, op)) make_argument(op, KernelArgument::Kind::input, placeholder, constant);
+      if (read_unpacked(tree_, op))
+        make_argument(op, KernelArgument::Kind::input, placeholder, constant);
       ++placeholder;
       if (constant) prologue_ids_[op] = storage_.lowered.prologue.add(def);
     }
