@@ -49,8 +49,8 @@ struct FileModel {
   std::function<Status(GrowingGraph&, std::size_t i)> import;
 };
 
-/// A file as a reader gets it.
-struct ModelFile {
+/// A model file as a reader gets it.
+struct ModelSource {
   std::string what;       ///< begins messages: its path
   std::string directory;  ///< files beside it; the folder where the model is one
   std::string bytes;      ///< empty where the model is a folder

@@ -14,7 +14,7 @@ namespace {
 /// One row a format: what reads the files of a kind.
 struct Reader {
   FileKind kind;
-  Result<FileModel> (*read)(ModelFile);
+  Result<FileModel> (*read)(ModelSource);
 };
 constexpr Reader kReaders[] = {
     {FileKind::onnx, read_onnx_model},
@@ -32,7 +32,7 @@ Result<Graph> with_one_line(Result<Graph> graph) {
   return Error{message};
 }
 
-Result<Graph> import_kind(FileKind kind, ModelFile file, const ImportOptions& options) {
+Result<Graph> import_kind(FileKind kind, ModelSource file, const ImportOptions& options) {
   const auto* reader =
       std::find_if(std::begin(kReaders), std::end(kReaders), [&](const Reader& each) { return each.kind == kind; });
   if (reader == std::end(kReaders)) return refusal(kind, file.what);
@@ -40,7 +40,7 @@ Result<Graph> import_kind(FileKind kind, ModelFile file, const ImportOptions& op
   return import_file(std::move(model), options);
 }
 
-Result<Graph> import_bytes(ModelFile file, const ImportOptions& options) {
+Result<Graph> import_bytes(ModelSource file, const ImportOptions& options) {
   if (file.bytes.empty()) return Error{file.what + ": the file is empty"};
   const FileKind kind = detect(file.bytes);
   return import_kind(kind, std::move(file), options);

@@ -16,7 +16,7 @@ struct ImportOptions {
   /// Known values of inputs. One that decides a shape (of Reshape, Slice, Expand, ...) is folded into the graph as a
   /// constant and is no input any more; the others change nothing but bind their input's dimensions.
   std::map<std::string, Tensor> values;
-  /// Values of an ONNX file that are the outputs instead of its own: `--until boxes --until scores`. Empty: its own.
+  /// Values of a file that are the outputs instead of its own: `--until boxes --until scores`. Empty: its own.
   std::vector<std::string> until;
   /// For "zoo:NAME".
   ZooOptions zoo;

@@ -97,7 +97,10 @@ Result<ValueId> NodeSite::add(const std::string& part, const Operator& op, std::
 }
 
 ValueId NodeSite::add_constant(const std::string& part, Tensor tensor) {
-  return graph_.add_made(graph_.unique_value_name(name_ + "/" + part), std::move(tensor));
+  const std::string step = name_ + "/" + part;
+  const ValueId id = graph_.add_made(graph_.unique_value_name(step), std::move(tensor));
+  steps_.push_back({id, step, std::nullopt});
+  return id;
 }
 
 Result<ValueId> NodeSite::cast(const std::string& part, ValueId x, DType dtype) {

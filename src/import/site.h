@@ -54,7 +54,7 @@ class NodeSite {
   // ---- Results. One that is left out is not made.
   std::size_t output_count() const { return outputs_.size(); }
   bool wants_output(std::size_t i) const { return i < outputs_.size() && !outputs_[i].empty(); }
-  /// The node's output `i` is `x`; a step that this site added, and gives for the first time, takes the file's names.
+  /// The node's output `i` is `x`; a step or constant of this site that is given first takes the file's names.
   Status give(ValueId x, std::size_t i = 0);
   /// The node's output `i` is `x`, under the names that it has.
   Status pass(ValueId x, std::size_t i = 0);

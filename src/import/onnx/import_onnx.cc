@@ -99,7 +99,7 @@ FileModel file_model(OnnxModel onnx) {
   return file;
 }
 
-Result<FileModel> read_onnx_model(ModelFile file) {
+Result<FileModel> read_onnx_model(ModelSource file) {
   WHET_TRY(OnnxModel onnx, parse_onnx(std::move(file.bytes), file.directory, file.what));
   return file_model(std::move(onnx));
 }
