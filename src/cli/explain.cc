@@ -95,6 +95,8 @@ std::function<int()> make_explain(Arguments& arguments) {
   arguments.add("--input", question.model.inputs, "name=x.npy: the value of an input that decides shapes");
   arguments.add("--records", question.records, "task, candidate: its record file");
   arguments.flag("--code", question.code, "candidate: the hot loop of the machine code as well");
+  arguments.flag("--passes", question.passes, "candidate: the lines that each lowering pass changed as well");
+  arguments.add("--pass", question.pass, "candidate: the program behind this lowering pass and nothing else");
   question.place.add_to(arguments);
   return [command] { return run(*command); };
 }

@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/explain_passes.h"
 #include "cli/rates.h"
 #include "cli/table.h"
 #include "codegen/compile.h"
@@ -114,6 +116,22 @@ int print_task(const Opened& opened, const TuningQuestion& question) {
   return kDone;
 }
 
+int print_pass(const LoweringTrace& trace, const std::string& pass) {
+  if (const LoweringStep* step = trace.find(pass)) {
+    fmt::print("{}", step->text);
+    return kDone;
+  }
+  if (trace.error) return fail(*trace.error);
+  std::vector<std::string> names;
+  std::string list;
+  for (const LoweringStep& step : trace.steps) {
+    names.push_back(step.pass);
+    list += (list.empty() ? "" : ", ") + step.pass;
+  }
+  return wrong_use({fmt::format("explain candidate: \"{}\" is no lowering pass; expected one of {}{}", pass, list,
+                                did_you_mean(pass, names))});
+}
+
 void print_code(const LoopTree& tree, const Target& target, const Shape& within) {
   const Result<Lowered> lowered = lower(tree, target, within);
   const Result<Kernel> kernel =
@@ -163,19 +181,28 @@ void print_record(const Record& record, const Task& task) {
   fmt::print("  choices    {}\n  steps      {}\n\n", to_json(record.candidate), record.steps);
 }
 
+/// The tree that the record's steps make of the task.
+Result<LoopTree> tree_of(const Record& record, const Task& task) {
+  WHET_TRY(const Steps steps, parse_steps(record.steps));
+  return replay(task.dag, steps);
+}
+
 int print_candidate(const Opened& opened, const TuningQuestion& question) {
   for (const Task& task : opened.tasks) {
     const Record* record = find_candidate(opened.read.records, task, opened.place.target, question.what);
     if (!record) continue;
+    const Result<LoopTree> tree = tree_of(*record, task);
+    const Target& target = opened.place.target;
+    if (!question.pass.empty() && tree.ok())
+      return print_pass(trace_lowering(*tree, target, record->within), question.pass);
     print_record(*record, task);
-    const Result<Steps> steps = parse_steps(record->steps);
-    const Result<LoopTree> tree = steps.ok() ? replay(task.dag, *steps) : Result<LoopTree>(steps.error());
     if (!tree.ok()) {
       fmt::print("It cannot be replayed: {}\n", tree.error().message);
       return kDone;
     }
     fmt::print("{}", to_text(*tree));
-    if (question.code) print_code(*tree, opened.place.target, record->within);
+    if (question.passes) fmt::print("\n{}", to_text(trace_lowering(*tree, target, record->within)));
+    if (question.code) print_code(*tree, target, record->within);
     return kDone;
   }
   return wrong_use(

@@ -13,7 +13,9 @@ struct TuningQuestion {
   ModelOptions model;
   TargetOptions place;
   std::string records;
-  bool code = false;  ///< the innermost loops of the machine code as well
+  bool code = false;    ///< the innermost loops of the machine code as well
+  bool passes = false;  ///< the lines that each lowering pass changed as well
+  std::string pass;     ///< the Program behind this pass and nothing else
 };
 
 /// Why a task stands where it stands: what it computes, its limits on this machine, its best candidates. Gives the exit
