@@ -120,7 +120,7 @@ Result<std::vector<Finding>> compare_outputs(const CheckCommand& command, const 
 
 /// Compiles the model with what every kernel computes as an output, and compares each with the interpreter's value.
 Result<std::vector<Finding>> compare_inner_values(const CheckCommand& command, const InputFiles& files) {
-  WHET_TRY(const Place place, choose_place(command.runnable.place));
+  WHET_TRY(const TargetOnCores place, choose_target(command.runnable.place));
   WHET_TRY(FusedGraph fused, load_fused(command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> want, interpret(fused.graph, files, command.runnable.model));
   fused.graph.outputs.clear();

@@ -82,12 +82,12 @@ TEST(ParseShapes, SaysWhatAShapeLooksLike) {
                   "\"; expected an input's name and positive extents, like data=1x3x224x224");
   }
 }
-TEST(ChoosePlace, TakesThreadsFromTheTargetTheOptionOrTheMachine) {
-  EXPECT_EQ(choose_place({.target = "cpu -mcpu=haswell -threads=1"})->target.threads, 1);
-  EXPECT_EQ(choose_place({.threads = 1})->target.threads, 1);
-  EXPECT_EQ(choose_place({})->target.threads, static_cast<int>(usable_cores().cpus.size()));
-  EXPECT_FALSE(choose_place({.threads = 1000}).ok());
-  EXPECT_FALSE(choose_place({.target = "gpu"}).ok());
+TEST(ChooseTarget, TakesThreadsFromTheTargetTheOptionOrTheMachine) {
+  EXPECT_EQ(choose_target({.target = "cpu -mcpu=haswell -threads=1"})->target.threads, 1);
+  EXPECT_EQ(choose_target({.threads = 1})->target.threads, 1);
+  EXPECT_EQ(choose_target({})->target.threads, static_cast<int>(usable_cores().cpus.size()));
+  EXPECT_FALSE(choose_target({.threads = 1000}).ok());
+  EXPECT_FALSE(choose_target({.target = "gpu"}).ok());
 }
 
 TEST(MatchInputs, GoesByNameThenByOrderThenFills) {

@@ -91,7 +91,7 @@ void print_json(const CompileCommand& command, const CompileReport& report, cons
 
 int run(CompileCommand& command) {
   if (command.output.empty()) command.output = default_output(command.model.model);
-  const Result<Place> place = choose_place(command.place);
+  const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (!place->note.empty()) fmt::print(stderr, "{}\n", place->note);
   const Result<InputFiles> files = read_inputs(command.model.inputs);

@@ -28,7 +28,7 @@ std::string named(const std::vector<Finding>& findings, Finding::Verdict verdict
   return names;
 }
 
-void print_text(const Place& place, const std::vector<Finding>& findings) {
+void print_text(const TargetOnCores& place, const std::vector<Finding>& findings) {
   fmt::print("{} · {}\n", to_string(place.target), cores_text(place.cores));
   if (!place.note.empty()) fmt::print("{}\n", place.note);
   Table table({{"", false}, {"Found", false}, {"Verdict", false}});
@@ -45,7 +45,7 @@ void print_text(const Place& place, const std::vector<Finding>& findings) {
     fmt::print("Fit for measuring\n");
 }
 
-void print_json(const Place& place, const std::vector<Finding>& findings) {
+void print_json(const TargetOnCores& place, const std::vector<Finding>& findings) {
   Json list = Json::array();
   for (const Finding& f : findings)
     list.add(Json::object()
@@ -59,7 +59,7 @@ void print_json(const Place& place, const std::vector<Finding>& findings) {
 }
 
 int run(const DoctorCommand& command) {
-  const Result<Place> place = choose_place(command.place);
+  const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (const Status status = can_run(place->target); !status.ok()) return fail(status.error());
   Conditions conditions = read_conditions(place->cores.cpus);

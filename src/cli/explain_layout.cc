@@ -127,7 +127,7 @@ Result<Graph> alone(const Graph& from, const Node& node, Order order) {
 }
 
 /// Seconds of all kernels of the graph.
-Result<double> measure(Graph graph, Order order, const Place& place) {
+Result<double> measure(Graph graph, Order order, const TargetOnCores& place) {
   constexpr int kRuns = 60;
   WHET_RETURN_IF_ERROR(can_run(place.target));
   WHET_TRY(const FusedGraph fused, optimize(std::move(graph), {.channels_last = order == Order::channels_last}));
@@ -149,7 +149,7 @@ Result<double> measure(Graph graph, Order order, const Place& place) {
 }
 
 /// What turning a value from the file's order to channels last takes; the way back is taken to cost the same.
-Result<double> measure_turn(const Value& value, const Place& place) {
+Result<double> measure_turn(const Value& value, const TargetOnCores& place) {
   const Permutation perm = channels_last_permutation(value.type.shape.size());
   if (moves_only_ones(value.type.shape, perm)) return 0.0;
   Graph graph;
@@ -195,7 +195,7 @@ Permutation operand_order(const Decided& decided, const Node& node) {
 std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
 
 /// One line of the sum: the kernel, and turning on its two sides where the network around it asks for that.
-Status add_row(Table& table, const Decided& decided, std::size_t n, Order order, const Place& place) {
+Status add_row(Table& table, const Decided& decided, std::size_t n, Order order, const TargetOnCores& place) {
   const Node& node = decided.graph.nodes[n];
   const Permutation wanted = order_of(order, decided.orders[n].order.size());
   const bool chosen = decided.orders[n].order == wanted;
@@ -221,7 +221,7 @@ Status add_row(Table& table, const Decided& decided, std::size_t n, Order order,
   return ok_status();
 }
 
-Status print_measured(const Decided& decided, std::size_t n, const Place& place) {
+Status print_measured(const Decided& decided, std::size_t n, const TargetOnCores& place) {
   Table table(
       {{"Order", false}, {"Kernel (us)"}, {"Operand (us)", false}, {"Result (us)", false}, {"Sum (us)"}, {"", false}});
   for (const Order order : {Order::channels_last, Order::file})
@@ -249,7 +249,7 @@ int print_node(const Decided& decided, const LayoutQuestion& question) {
   if (const std::string reader = other_reader(decided, n); !reader.empty())
     fmt::print("  and turned     for {}, which reads another order\n", reader);
   if (!has_two_orders(node)) return kDone;
-  const Result<Place> place = choose_place(question.place);
+  const Result<TargetOnCores> place = choose_target(question.place);
   if (!place.ok()) return fail(place.error());
   const Status printed = print_measured(decided, n, *place);
   return printed.ok() ? kDone : fail(printed.error());

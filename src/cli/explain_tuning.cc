@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kShown = 8;
 
 struct Opened {
-  Place place;
+  TargetOnCores place;
   FusedGraph fused;
   std::vector<Task> tasks;
   RecordsRead read;
@@ -40,7 +40,7 @@ Status is_whole(const TuningQuestion& question) {
 
 Result<Opened> open(const TuningQuestion& question) {
   Opened opened;
-  WHET_TRY(opened.place, choose_place(question.place));
+  WHET_TRY(opened.place, choose_target(question.place));
   WHET_TRY(const InputFiles files, read_inputs(question.model.inputs));
   WHET_TRY(opened.fused, load_fused(question.model, files));
   WHET_TRY(opened.tasks, extract_tasks(opened.fused, opened.place.target));

@@ -73,7 +73,7 @@ Result<CompileReport> compile_with_records(const FusedGraph& fused, const Record
 
 Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {
   if (options.model.is_compiled()) return open_library(options);
-  WHET_TRY(const Place place, choose_place(options.place));
+  WHET_TRY(const TargetOnCores place, choose_target(options.place));
   if (!place.note.empty()) fmt::print(stderr, "{}\n", place.note);
   WHET_RETURN_IF_ERROR(can_run(place.target));
   WHET_TRY(const FusedGraph fused, load_fused(options.model, files));

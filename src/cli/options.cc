@@ -51,8 +51,8 @@ void TargetOptions::add_to(Arguments& arguments) {
   arguments.add("--cores", cores, "Cores that run it: big, little, or processors like 0-3 (default: big)");
 }
 
-Result<Place> choose_place(const TargetOptions& options) {
-  Place place;
+Result<TargetOnCores> choose_target(const TargetOptions& options) {
+  TargetOnCores place;
   WHET_TRY(place.target, resolve_target(options.target.empty() ? "cpu" : options.target));
   if (!place.target.is_cpu()) {  // one thread of the host starts the kernels
     WHET_TRY(place.cores, choose_cores(options.cores, 1));

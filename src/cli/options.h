@@ -23,14 +23,14 @@ struct TargetOptions {
 };
 
 /// A target and the processors of this machine that stand for its threads.
-struct Place {
+struct TargetOnCores {
   Target target;
   Cores cores;
   std::string note;  ///< what decided the number of threads, where it was not the machine; a sentence or ""
 };
 
 /// Options first, then WHET_NUM_THREADS (the one variable that is read), then the machine.
-Result<Place> choose_place(const TargetOptions&);
+Result<TargetOnCores> choose_target(const TargetOptions&);
 
 /// "data=1x3x224x224" entries.
 Result<std::map<std::string, Shape>> parse_shapes(const std::vector<std::string>& entries);

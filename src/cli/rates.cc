@@ -15,7 +15,7 @@ constexpr double kDisproved = 1.05;
 
 }  // namespace
 
-MachineRates measure_rates(const Place& place) {
+MachineRates measure_rates(const TargetOnCores& place) {
   MachineRates rates;
   const Target& target = place.target;
   const auto threads = static_cast<std::int64_t>(place.cores.cpus.size());

@@ -6,7 +6,7 @@
 namespace whet {
 
 /// What the threads of `place` reach together, measured now; about a quarter of a second.
-MachineRates measure_rates(const Place& place);
+MachineRates measure_rates(const TargetOnCores& place);
 /// The better of two measurements, figure by figure.
 MachineRates better_of(const MachineRates&, const MachineRates&);
 /// The limit that holds a task which takes `seconds`: the tightest, but none of bandwidth that this time disproves (the

@@ -207,7 +207,7 @@ int run_all(const std::vector<Task>& tasks, const Target& target, const SpaceCom
 }
 
 int run(const SpaceCommand& command) {
-  const Result<Place> place = choose_place(command.place);
+  const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (command.task < 0 && (command.why || command.sample > 0 || !command.contains.empty()))
     return wrong_use(

@@ -29,13 +29,13 @@ struct Measured {
   std::vector<Bandwidth> bandwidth;
 };
 
-Measured measure(const Place& place) {
+Measured measure(const TargetOnCores& place) {
   const auto& cpus = place.cores.cpus;
   return {measure_peak_gflops(place.target, {cpus.front()}), measure_peak_gflops(place.target, cpus),
           measure_bandwidth(place.target, cpus)};
 }
 
-void print_measured(const Place& place) {
+void print_measured(const TargetOnCores& place) {
   const auto& cpus = place.cores.cpus;
   const Measured measured = measure(place);
   fmt::print("  peak        {:.1f} GFLOPS on 1 thread", measured.peak_one);
@@ -50,7 +50,7 @@ void print_measured(const Place& place) {
   }
 }
 
-void print_text(const Place& place, bool measuring) {
+void print_text(const TargetOnCores& place, bool measuring) {
   const Processor processor = read_processor();
   const Target& target = place.target;
   const CpuTarget& cpu = target.cpu();
@@ -73,7 +73,7 @@ void print_text(const Place& place, bool measuring) {
   }
 }
 
-void print_json(const Place& place, bool measuring) {
+void print_json(const TargetOnCores& place, bool measuring) {
   const Processor processor = read_processor();
   const Target& target = place.target;
   const CpuTarget& cpu = target.cpu();
@@ -100,7 +100,7 @@ int run(const TargetCommand& command) {
     for (const std::string& name : known_processors()) fmt::print("{}\n", name);
     return kDone;
   }
-  const Result<Place> place = choose_place(command.place);
+  const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   command.json ? print_json(*place, !command.no_measure) : print_text(*place, !command.no_measure);
   return kDone;

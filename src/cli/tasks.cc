@@ -43,7 +43,7 @@ Json to_json(const Task& task, std::size_t id, double total, bool dag) {
 }
 
 int run(const TasksCommand& command) {
-  const Result<Place> place = choose_place(command.place);
+  const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   const Result<InputFiles> files = read_inputs(command.model.inputs);
   if (!files.ok()) return fail(files.error());

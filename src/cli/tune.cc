@@ -47,7 +47,7 @@ struct TuneCommand {
 };
 
 struct Prepared {
-  Place place;
+  TargetOnCores place;
   InputFiles files;
   FusedGraph fused;
   std::vector<Task> tasks;   ///< of the whole network
@@ -225,7 +225,7 @@ Json to_json(const Tuned& tuned, const std::string& records) {
 }
 
 /// All but which tasks are chosen.
-Result<Prepared> prepare(const TuneCommand& command, const Place& place) {
+Result<Prepared> prepare(const TuneCommand& command, const TargetOnCores& place) {
   Prepared prepared;
   prepared.place = place;
   WHET_RETURN_IF_ERROR(can_run(place.target));
@@ -325,7 +325,7 @@ int run(TuneCommand& command) {
   Result<Zygote> zygote = Zygote::start();
   if (!zygote.ok()) return fail(zygote.error());
   on_requests_to_end(on_early_interrupt);
-  const Result<Place> place = choose_place(command.place);
+  const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   Result<Prepared> prepared = prepare(command, *place);
   if (!prepared.ok()) return fail(prepared.error());

@@ -7,7 +7,7 @@
 #include "passes/attention.h"
 #include "passes/operator_class.h"
 #include "passes/permutation.h"
-#include "passes/squeeze.h"
+#include "passes/squeeze_excite.h"
 
 namespace whet {
 namespace {
@@ -106,10 +106,10 @@ class Fusion {
     }
   }
 
-  /// Attentions and squeezes are whole by themselves; anchors take their epilogues first; what is left forms its own
-  /// groups.
+  /// Attentions and squeeze-and-excites are groups of their own. Anchors take their epilogues first. Other nodes form
+  /// groups of their own.
   void run() {
-    for (const auto& find : {find_attentions, find_squeezes}) {
+    for (const auto& find : {find_attentions, find_squeeze_excites}) {
       for (const std::vector<NodeId>& nodes : find(graph_)) {
         for (NodeId n : nodes) unite(nodes.back().index(), n.index());
       }

@@ -37,7 +37,7 @@ struct FusedGraph {
 ///   - reductions over the same trailing dimensions (rows) of the same shape, with the elementwise operators between
 ///     them, are one group: layer normalization, however it is written;
 ///   - at most one anchor (or window, or softmax) a group, and one output; but an attention (attention.h) is one group,
-///     and so is a squeeze-and-excite (squeeze.h).
+///     and so is a squeeze-and-excite (squeeze_excite.h).
 /// `enabled` = false: one group a node.
 Result<FusedGraph> fuse(Graph, bool enabled = true);
 

@@ -2,7 +2,7 @@
 
 #include "space/cpu/attention.h"
 #include "space/cpu/rows.h"
-#include "space/cpu/squeeze.h"
+#include "space/cpu/squeeze_excite.h"
 #include "space/cpu/tile.h"
 #include "space/cpu/winograd.h"
 
@@ -12,7 +12,7 @@ namespace {
 std::optional<Sketch> always_rows(const ComputeDag& dag, const Target& target) { return rows_sketch(dag, target); }
 
 constexpr Template kTemplates[] = {
-    {attention_sketch}, {squeeze_sketch}, {tile_sketch}, {winograd_sketch, false}, {always_rows, true, true},
+    {attention_sketch}, {squeeze_excite_sketch}, {tile_sketch}, {winograd_sketch, false}, {always_rows, true, true},
 };
 
 }  // namespace

@@ -36,9 +36,9 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
   Derivation d = from;
   const OpId tensor = activation_of(d, op);
   d.call("copy");
-  d.act([tensor, op](Making& m) { m.s.cache_read(tensor, op); });
+  d.act([tensor, op](ScheduleDraft& m) { m.s.cache_read(tensor, op); });
   d.start_over();
-  d.set_way(op, Way::copied);  // the copy has the number that its reader had
+  d.set_treatment(op, OpTreatment::copied);  // the copy has the number that its reader had
   return {std::move(d)};
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
   if (!is_constant(d.dag(), op)) return "it depends on more than constants";
-  if (d.way(op) != Way::open) return "";
+  if (d.treatment(op) != OpTreatment::open) return "";
   const OpId reader = d.only_reader(op);
   if (!reader.valid()) return "not exactly one op reads it, and the prologue packs for one";
   if (!d.dag().op(reader).element().reducer) return "its reader does not reduce, so it is not read again and again";
@@ -17,7 +17,7 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
 
 std::vector<Derivation> apply(const Derivation& from, OpId op) {
   Derivation d = from;
-  d.set_way(op, Way::ahead);
+  d.set_treatment(op, OpTreatment::ahead);
   return {std::move(d)};
 }
 

@@ -9,8 +9,8 @@ namespace whet {
 Derivation::Derivation(const ComputeDag& dag, const Target& target) : target_(target), scheduler_(dag) { start_over(); }
 
 void Derivation::start_over() {
-  ways_.clear();
-  for (const Op& op : dag().ops) ways_.push_back(op.is_placeholder() ? Way::input : Way::open);
+  treatments_.clear();
+  for (const Op& op : dag().ops) treatments_.push_back(op.is_placeholder() ? OpTreatment::input : OpTreatment::open);
 }
 
 std::vector<OpId> Derivation::ops() const {
@@ -42,9 +42,9 @@ void Derivation::decide(Decision decision, Choice preferred) {
 }
 
 void Derivation::run(const Action& action) {
-  Making making{scheduler_, preferred_, std::move(levels_), std::move(groups_), std::move(parallel_)};
-  action(making);
-  levels_ = std::move(making.levels), groups_ = std::move(making.groups), parallel_ = std::move(making.parallel);
+  ScheduleDraft draft{scheduler_, preferred_, std::move(levels_), std::move(groups_), std::move(parallel_)};
+  action(draft);
+  levels_ = std::move(draft.levels), groups_ = std::move(draft.groups), parallel_ = std::move(draft.parallel);
 }
 
 void Derivation::act(Action action) {
@@ -71,9 +71,9 @@ Sketch Derivation::sketch(double share) const {
   const std::vector<Action> actions(actions_.begin() + static_cast<std::ptrdiff_t>(started_), actions_.end());
   sketch.build = [start = start_, actions](Scheduler& s, const Choices& choices) {
     if (start) s = *start;
-    Making making{s, choices, {}, {}, {}};
-    for (const Action& action : actions) action(making);
-    for (LoopId loop : making.parallel) s.annotate(loop, LoopKind::parallel);
+    ScheduleDraft draft{s, choices, {}, {}, {}};
+    for (const Action& action : actions) action(draft);
+    for (LoopId loop : draft.parallel) s.annotate(loop, LoopKind::parallel);
   };
   return sketch;
 }
@@ -124,7 +124,7 @@ struct Walk {
 bool is_whole(const Derivation& derivation, const Sketch& sketch) {
   if (!derivation.status().ok() || sketch.decisions.empty()) return false;
   for (OpId op : derivation.ops())
-    if (derivation.way(op) == Way::open) return false;
+    if (derivation.treatment(op) == OpTreatment::open) return false;
   return is_within(sketch, sketch.preferred);
 }
 

@@ -7,8 +7,8 @@ namespace whet {
 namespace {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
-  if (d.way(op) == Way::copied) return "it is the copy that its reader is to have";
-  if (d.way(op) != Way::open) return "";
+  if (d.treatment(op) == OpTreatment::copied) return "it is the copy that its reader is to have";
+  if (d.treatment(op) != OpTreatment::open) return "";
   if (is_output(d.dag(), op)) return "it is an output, which has to be stored";
   if (d.dag().op(op).element().reducer) return "it reduces: every read would do all of that again";
   if (is_constant(d.dag(), op)) return "it depends on constants alone";
@@ -18,8 +18,8 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
 
 std::vector<Derivation> apply(const Derivation& from, OpId op) {
   Derivation d = from;
-  d.set_way(op, Way::inlined);
-  d.act([op](Making& m) { m.s.inline_op(op); });
+  d.set_treatment(op, OpTreatment::inlined);
+  d.act([op](ScheduleDraft& m) { m.s.inline_op(op); });
   return {std::move(d)};
 }
 

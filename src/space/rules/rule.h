@@ -14,7 +14,7 @@
 namespace whet {
 
 /// How an op is computed in a derivation.
-enum class Way : std::uint8_t {
+enum class OpTreatment : std::uint8_t {
   open,      ///< nothing is decided; at the end a nest of its own
   input,     ///< not computed at all
   inlined,   ///< in the bodies of its readers
@@ -33,8 +33,8 @@ struct Levels {
   bool blocked = false;  ///< the reduction has more than one block
 };
 
-/// A schedule in the making.
-struct Making {
+/// The schedule that the actions of a sketch write.
+struct ScheduleDraft {
   Scheduler& s;
   const Choices& choices;
   std::map<OpId, Levels> levels;  ///< of the tiled ops
@@ -45,7 +45,7 @@ struct Making {
     return choices.at(decision).at(level);
   }
 };
-using Action = std::function<void(Making&)>;
+using Action = std::function<void(ScheduleDraft&)>;
 
 /// What a rule said of an op.
 struct RuleNote {
@@ -65,14 +65,14 @@ class Derivation {
   const LoopTree& tree() const { return scheduler_.tree(); }
   const ComputeDag& dag() const { return tree().dag; }
   const Scheduler& scheduler() const { return scheduler_; }
-  Way way(OpId op) const { return ways_[op.index()]; }
+  OpTreatment treatment(OpId op) const { return treatments_[op.index()]; }
   const std::map<OpId, Levels>& levels() const { return levels_; }
   const std::map<OpId, LoopId>& groups() const { return groups_; }
   std::vector<OpId> ops() const;  ///< from the outputs to the inputs
   /// The only op that reads `op` and has loops; invalid where there are none or several.
   OpId only_reader(OpId) const;
 
-  void set_way(OpId op, Way way) { ways_[op.index()] = way; }
+  void set_treatment(OpId op, OpTreatment treatment) { treatments_[op.index()] = treatment; }
   /// Ops changed their numbers: all but the inputs are open again.
   void start_over();
   /// `axis` of `op`, or `op.axis` where another decision has that name already.
@@ -95,7 +95,7 @@ class Derivation {
 
   Target target_;
   Scheduler scheduler_;
-  std::vector<Way> ways_;
+  std::vector<OpTreatment> treatments_;
   std::string name_;
   std::vector<Decision> decisions_;
   std::vector<Constraint> constraints_;

@@ -6,13 +6,13 @@ namespace whet {
 namespace {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
-  if (d.way(op) != Way::tiled) return "it is not tiled";
+  if (d.treatment(op) != OpTreatment::tiled) return "it is not tiled";
   return std::nullopt;
 }
 
 std::vector<Derivation> apply(const Derivation& from, OpId op) {
   Derivation d = from;
-  d.act([op](Making& m) {
+  d.act([op](ScheduleDraft& m) {
     // Where the op that follows reads the tile from registers, they are those already.
     if (!m.s.tree().place(op).registers) m.s.cache_write(op, m.levels.at(op).cell.back());
   });

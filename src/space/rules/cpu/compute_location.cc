@@ -8,18 +8,18 @@ namespace whet {
 namespace {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
-  if (d.way(op) != Way::open && d.way(op) != Way::copied) return "";
+  if (d.treatment(op) != OpTreatment::open && d.treatment(op) != OpTreatment::copied) return "";
   return std::nullopt;
 }
 
 /// A copy stands where the tiles that read it begin: inside the block of the reduction.
 void place_copy(Derivation& d, OpId op) {
   const OpId reader = d.only_reader(op);
-  if (!reader.valid() || d.way(reader) != Way::tiled) {
-    d.set_way(op, Way::open);
+  if (!reader.valid() || d.treatment(reader) != OpTreatment::tiled) {
+    d.set_treatment(op, OpTreatment::open);
     return make_nest(d, op);
   }
-  d.act([op, reader, lanes = lanes_of(d, op)](Making& m) {
+  d.act([op, reader, lanes = lanes_of(d, op)](ScheduleDraft& m) {
     const Levels& levels = m.levels.at(reader);
     const std::vector<LoopId> loops =
         m.s.compute_at(op, levels.blocked ? levels.reduce_outer.back() : levels.block.back(), false);
@@ -28,26 +28,26 @@ void place_copy(Derivation& d, OpId op) {
     if (extent_of(m.s.tree(), last) > lanes) last = m.s.split(last, lanes, Tail::overlap).inner;
     m.s.annotate(last, LoopKind::vectorized);
   });
-  d.set_way(op, Way::under);
+  d.set_treatment(op, OpTreatment::under);
 }
 
 std::vector<Derivation> apply(const Derivation& from, OpId op) {
   Derivation d = from;
-  const LoopId place = d.way(op) == Way::copied ? LoopId() : place_of(d, op);
-  if (d.way(op) == Way::copied) {
+  const LoopId place = d.treatment(op) == OpTreatment::copied ? LoopId() : place_of(d, op);
+  if (d.treatment(op) == OpTreatment::copied) {
     place_copy(d, op);
   } else if (place.valid()) {
     // Small enough for registers: a few sums. The group is found again by each choice: its loop depends on it.
     OpId nest;
     for (const auto& [other, loop] : d.groups())
       if (loop == place) nest = other;
-    d.act([op, nest](Making& m) {
+    d.act([op, nest](ScheduleDraft& m) {
       const LoopId loop = m.groups.at(nest);
       constexpr std::int64_t kFew = 8;
       const bool few = elements_in(required_region(m.s.tree(), op, loop)) <= kFew;
       m.s.compute_at(op, loop, few);
     });
-    d.set_way(op, Way::under);
+    d.set_treatment(op, OpTreatment::under);
   } else {
     make_nest(d, op);
   }

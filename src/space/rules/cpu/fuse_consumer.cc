@@ -8,17 +8,17 @@ namespace {
 /// The op that could follow `op` on its tiles.
 OpId follower_of(const Derivation& d, OpId op) {
   const OpId reader = d.only_reader(op);
-  if (!reader.valid() || d.way(reader) != Way::open || d.dag().op(reader).element().reducer) return {};
+  if (!reader.valid() || d.treatment(reader) != OpTreatment::open || d.dag().op(reader).element().reducer) return {};
   return reader;
 }
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
-  if (d.way(op) != Way::tiled) return "it is not tiled";
+  if (d.treatment(op) != OpTreatment::tiled) return "it is not tiled";
   if (!follower_of(d, op).valid()) return "not exactly one op without a reduction reads it";
   return std::nullopt;
 }
 
-void follow(Making& m, OpId op, OpId follower, const std::string& place) {
+void follow(ScheduleDraft& m, OpId op, OpId follower, const std::string& place) {
   const Levels& levels = m.levels.at(op);
   const bool at_tile = m.chosen(place) == 0;
   const LoopId loop = at_tile ? levels.cell.back() : levels.block.back();
@@ -46,8 +46,8 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
   d.decide({name, "where " + d.dag().op(follower).name + " is computed: 0 on each register tile, 1 on each block",
             single({0, 1}), 0},
            {0});
-  d.act([op, follower, name](Making& m) { follow(m, op, follower, name); });
-  d.set_way(follower, Way::follower);
+  d.act([op, follower, name](ScheduleDraft& m) { follow(m, op, follower, name); });
+  d.set_treatment(follower, OpTreatment::follower);
   return {std::move(d)};
 }
 

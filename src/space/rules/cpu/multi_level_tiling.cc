@@ -39,7 +39,7 @@ bool reads_again(const Element& element) {
 }
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
-  if (d.way(op) != Way::open) return "";
+  if (d.treatment(op) != OpTreatment::open) return "";
   if (!d.dag().op(op).element().reducer) return "it does not reduce, so nothing is read for several of its elements";
   const std::optional<TileAxes> axes = find_tile_axes(d.dag(), op, d.target());
   if (!axes) return "neighbours along its innermost axis do not read neighbours, so tiles of vectors would be gathered";
@@ -177,7 +177,7 @@ std::vector<Axis4> ordered(const std::vector<Axis4>& cuts, std::int64_t order) {
   return result;
 }
 
-void reduce_loops(Making& m, const Plan& p, const std::vector<LoopId>& loops, Levels& levels, LoopId* unrolled) {
+void reduce_loops(ScheduleDraft& m, const Plan& p, const std::vector<LoopId>& loops, Levels& levels, LoopId* unrolled) {
   for (std::int64_t tap : p.axes.taps) levels.reduce_inner.push_back(loops[static_cast<std::size_t>(tap)]);
   if (p.in.empty()) return;
   LoopId in = loops[static_cast<std::size_t>(p.axes.in)];
@@ -193,7 +193,7 @@ void reduce_loops(Making& m, const Plan& p, const std::vector<LoopId>& loops, Le
   levels.reduce_inner.push_back(in);
 }
 
-void tile(Making& m, const Plan& p) {
+void tile(ScheduleDraft& m, const Plan& p) {
   const std::vector<LoopId> loops = m.s.loops(p.op);
   const std::size_t spatial = p.axes.element.axes.size();
   if (loops.size() < spatial) return;
@@ -283,8 +283,8 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
            {counts.back()});
   constrain(p, d);
   d.call("tiles");
-  d.act([p](Making& m) { tile(m, p); });
-  d.set_way(op, Way::tiled);
+  d.act([p](ScheduleDraft& m) { tile(m, p); });
+  d.set_treatment(op, OpTreatment::tiled);
   return {std::move(d)};
 }
 

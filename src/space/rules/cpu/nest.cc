@@ -55,7 +55,7 @@ void make_element_nest(Derivation& d, OpId op) {
   d.decide({shared, "how many outer loops are shared out among the workers; 0: as few as give each the same share",
             single(counts), 0},
            {0});
-  d.act([op, target = d.target(), transposed, vectors, pixels, across, shared](Making& m) {
+  d.act([op, target = d.target(), transposed, vectors, pixels, across, shared](ScheduleDraft& m) {
     element_nest(m.s, op,
                  {.vectors = m.chosen(vectors),
                   .pixels = transposed ? 1 : m.chosen(pixels),
@@ -73,7 +73,7 @@ void make_scatter_nest(Derivation& d, OpId op) {
   std::vector<std::int64_t> counts{1};
   if (workers > 1) counts.push_back(workers);
   d.decide({shares, "shares of it, for the workers; 1: one does it all", single(counts), 0}, {workers});
-  d.act([op, shares, lanes = lanes_of(d, op)](Making& m) {
+  d.act([op, shares, lanes = lanes_of(d, op)](ScheduleDraft& m) {
     scatter_nest(m.s, op, 2 * lanes, static_cast<int>(m.chosen(shares)));
   });
   d.call("scatters");
@@ -89,7 +89,7 @@ std::int64_t lanes_of(const Derivation& d, OpId op) {
 std::vector<OpId> open_inputs(const Derivation& d, OpId op) {
   std::vector<OpId> needed;
   for (OpId other : d.ops()) {
-    if (other >= op || d.way(other) != Way::open) continue;
+    if (other >= op || d.treatment(other) != OpTreatment::open) continue;
     const std::vector<OpId> readers = consumers_of(d.dag(), other);
     if (std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
           return reader == op || std::find(needed.begin(), needed.end(), reader) != needed.end();
@@ -102,7 +102,7 @@ std::vector<OpId> open_inputs(const Derivation& d, OpId op) {
 LoopId place_of(const Derivation& d, OpId op) {
   Scheduler trial = d.scheduler();
   for (OpId other : d.ops()) {
-    if (other < op || d.way(other) != Way::open) continue;
+    if (other < op || d.treatment(other) != OpTreatment::open) continue;
     const LoopId loop = place(trial, d.groups(), other);
     if (other == op) return loop;
   }
@@ -114,14 +114,14 @@ void make_nest(Derivation& d, OpId op) {
   const bool reduces = d.dag().op(op).element().reducer.has_value();
   const std::size_t above = needed.empty() ? 0 : axes_above(d, op, needed);
   const std::size_t axes = reduces ? outer_axes(d.dag(), op) : above;
-  d.set_way(op, Way::nest);
+  d.set_treatment(op, OpTreatment::nest);
   if (!reduces && above == 0) return make_element_nest(d, op);
   if (find_scatter(d.dag(), op)) return make_scatter_nest(d, op);
   d.call("nests");
   if (axes == 0) return vectorize(d, op);
   const std::string rows = d.name_for(op, "rows");
   d.decide({rows, "rows computed together", single({1, 2, 4, 8}), 0}, {1});
-  d.act([op, axes, rows, alone = needed.empty()](Making& m) {
+  d.act([op, axes, rows, alone = needed.empty()](ScheduleDraft& m) {
     const LoopId loop = group_rows(m.s, op, axes, m.chosen(rows));
     m.groups[op] = loop;
     // Annotated at once where nothing will be computed under it, so that it is no row to be unrolled.
@@ -136,7 +136,7 @@ void vectorize(Derivation& d, OpId op) {
   const auto rows = std::find_if(d.preferred().begin(), d.preferred().end(),
                                  [](const auto& choice) { return choice.first.ends_with("rows"); });
   const std::string rows_name = rows == d.preferred().end() ? "" : rows->first;
-  d.act([op, lanes = lanes_of(d, op), vectors, rows_name](Making& m) {
+  d.act([op, lanes = lanes_of(d, op), vectors, rows_name](ScheduleDraft& m) {
     vectorize_rows(m.s, op, lanes * m.chosen(vectors), rows_name.empty() ? 1 : m.chosen(rows_name));
   });
 }

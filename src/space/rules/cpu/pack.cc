@@ -10,8 +10,8 @@ namespace {
 std::vector<OpId> packable(const Derivation& d, OpId op) {
   std::vector<OpId> constants;
   for (OpId input : inputs_of(d.dag(), op)) {
-    const bool given = d.way(input) == Way::input && is_constant(d.dag(), input);
-    if (!given && d.way(input) != Way::ahead) continue;
+    const bool given = d.treatment(input) == OpTreatment::input && is_constant(d.dag(), input);
+    if (!given && d.treatment(input) != OpTreatment::ahead) continue;
     int reads = 0;
     for_each(d.dag().op(op).element().body, [&](const Expr& part) {
       const Load* load = std::get_if<Load>(&part->kind);
@@ -23,14 +23,15 @@ std::vector<OpId> packable(const Derivation& d, OpId op) {
 }
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
-  if (d.way(op) != Way::tiled) return "it is not tiled, so weights are read in the order in which they stand";
+  if (d.treatment(op) != OpTreatment::tiled)
+    return "it is not tiled, so weights are read in the order in which they stand";
   if (packable(d, op).empty()) return "it reads no constant at exactly one place";
   return std::nullopt;
 }
 
 std::vector<Derivation> apply(const Derivation& from, OpId op) {
   Derivation d = from;
-  d.act([op, constants = packable(d, op)](Making& m) {
+  d.act([op, constants = packable(d, op)](ScheduleDraft& m) {
     for (OpId constant : constants) m.s.pack(constant, op);
   });
   return {std::move(d)};

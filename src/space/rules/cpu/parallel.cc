@@ -8,7 +8,7 @@ namespace whet {
 namespace {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
-  if (d.way(op) != Way::open) return "";
+  if (d.treatment(op) != OpTreatment::open) return "";
   if (!is_output(d.dag(), op)) return "it is no output: a later rule places it";
   return std::nullopt;
 }

@@ -8,7 +8,7 @@ namespace {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
   if (!d.dag().op(op).element().reducer) return "it does not reduce";
-  if (d.way(op) != Way::nest && d.way(op) != Way::under) return "";
+  if (d.treatment(op) != OpTreatment::nest && d.treatment(op) != OpTreatment::under) return "";
   if (!reduces_innermost(d.dag(), op)) return "it does not reduce along contiguous memory, so its own axes are vectors";
   return std::nullopt;
 }

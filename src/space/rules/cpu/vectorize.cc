@@ -8,10 +8,10 @@ namespace whet {
 namespace {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
-  const bool grouped = d.way(op) == Way::nest && d.groups().contains(op);
-  if (!grouped && d.way(op) != Way::under) return "";
+  const bool grouped = d.treatment(op) == OpTreatment::nest && d.groups().contains(op);
+  if (!grouped && d.treatment(op) != OpTreatment::under) return "";
   for (const auto& [reader, levels] : d.levels())
-    if (d.way(op) == Way::under && d.only_reader(op) == reader) return "the tiles that read it decide";
+    if (d.treatment(op) == OpTreatment::under && d.only_reader(op) == reader) return "the tiles that read it decide";
   if (reduces_innermost(d.dag(), op)) return "it reduces along its vectors, which rfactor sees to";
   return std::nullopt;
 }

@@ -26,12 +26,13 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
     Derivation d = from;
     const OpId products = winograd(from.dag(), op, m)->ops.products, weights = winograd(from.dag(), op, m)->ops.weights;
     d.call("winograd" + std::to_string(m));
-    d.act([anatomy, m, lanes = lanes_of(d, op)](Making& making) { winograd_phases(making.s, anatomy, m, lanes); });
+    d.act([anatomy, m, lanes = lanes_of(d, op)](ScheduleDraft& draft) { winograd_phases(draft.s, anatomy, m, lanes); });
     d.start_over();
     // The transforms have their schedules already.
     for (OpId other : d.ops())
       if (other != products && other != weights)
-        d.set_way(other, d.tree().place(other).kind == PlaceKind::inlined ? Way::inlined : Way::nest);
+        d.set_treatment(other,
+                        d.tree().place(other).kind == PlaceKind::inlined ? OpTreatment::inlined : OpTreatment::nest);
     results.push_back(std::move(d));
   }
   return results;

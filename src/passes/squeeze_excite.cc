@@ -1,4 +1,4 @@
-#include "passes/squeeze.h"
+#include "passes/squeeze_excite.h"
 
 #include <algorithm>
 #include <optional>
@@ -92,7 +92,7 @@ class Search {
 
 }  // namespace
 
-std::vector<std::vector<NodeId>> find_squeezes(const Graph& graph) {
+std::vector<std::vector<NodeId>> find_squeeze_excites(const Graph& graph) {
   const Search search(graph);
   std::vector<std::vector<NodeId>> found;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {

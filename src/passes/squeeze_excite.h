@@ -10,6 +10,6 @@ namespace whet {
 /// two products of it with constant matrices (1x1 convolutions of one pixel, or dense layers), each with bias and
 /// activation, which give one factor a channel. The multiplication by the factors is left to others.
 /// Found by structure: between its nodes a value has no reader outside.
-std::vector<std::vector<NodeId>> find_squeezes(const Graph&);
+std::vector<std::vector<NodeId>> find_squeeze_excites(const Graph&);
 
 }  // namespace whet

@@ -1,4 +1,4 @@
-#include "space/cpu/squeeze.h"
+#include "space/cpu/squeeze_excite.h"
 
 #include <algorithm>
 #include <array>
@@ -101,7 +101,7 @@ constexpr std::int64_t kNarrow = 6;  // vectors
 
 }  // namespace
 
-std::optional<Sketch> squeeze_sketch(const ComputeDag& dag, const Target& target) {
+std::optional<Sketch> squeeze_excite_sketch(const ComputeDag& dag, const Target& target) {
   const std::optional<Phases> phases = find_phases(dag);
   if (!phases) return std::nullopt;
   Sketch sketch;
