@@ -2,8 +2,8 @@
 
 namespace whet {
 
-/// Prints `file:line: check failed: condition (note)` to standard error and aborts: a bug in whet, never a user's
-/// mistake.
+/// Prints `file:line: check failed: condition (note)` to standard error and aborts. A failed check is a bug in whet,
+/// never a user's mistake.
 [[noreturn]] void check_failed(const char* file, int line, const char* condition, const char* note = "");
 
 }  // namespace whet

@@ -5,7 +5,7 @@
 
 namespace whet {
 
-/// FNV-1a, 64 bit: stable across runs, machines and versions, so it may be stored.
+/// FNV-1a, 64 bit. The hash is the same in all runs, machines and versions, so it may be stored.
 constexpr std::uint64_t kHashSeed = 0xcbf29ce484222325ull;
 
 constexpr std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed = kHashSeed) {

@@ -6,8 +6,8 @@
 
 namespace whet {
 
-/// A typed index: `struct LoopTag; using LoopId = Id<LoopTag>;`. Counted inside the object that owns the things it
-/// names.
+/// A typed index: `struct LoopTag; using LoopId = Id<LoopTag>;`. Ids are counted inside the object that owns the named
+/// things.
 template <typename Tag>
 struct Id {
   std::int32_t value = -1;

@@ -6,11 +6,11 @@
 
 namespace whet {
 
-/// The candidate that `word` most likely meant: the smallest edit distance (case ignored, swapped neighbours count
-/// once), if it is at most a third of the longer word, rounded up; else "".
+/// The candidate that `word` most likely meant: the one with the smallest edit distance (case ignored, swapped
+/// neighbours count once). "" where that distance is more than a third of the longer word, rounded up.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-/// `; did you mean "x"?`, or "" when nothing is near: the tail of a message about an unknown word.
+/// The end of a message about an unknown word: `; did you mean "x"?`, or "" when no candidate is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace whet

@@ -10,7 +10,7 @@
 
 namespace whet {
 
-/// What a program may do about an Error. People read the message; code decides by the kind and never by the message.
+/// The kinds of errors. People read the message; code decides by the kind and never by the message.
 enum class ErrorKind : std::uint8_t {
   invalid_input,  ///< a user's or a file's mistake
   unsupported,    ///< legal, but whet has no way to do it
@@ -21,7 +21,7 @@ enum class ErrorKind : std::uint8_t {
   interrupted,    ///< the user ended it
 };
 
-/// Why there is no value: one sentence that names the thing, the value that was found and the values that are accepted.
+/// The reason for a missing value: one sentence that names the thing, the value that was found and the accepted values.
 struct Error {
   std::string message;
   ErrorKind kind = ErrorKind::invalid_input;
@@ -30,7 +30,7 @@ struct Error {
   Error at(const std::string& place) const { return {place + ": " + message, kind}; }
 };
 
-/// A value or an Error. (A bug is not an Error: WHET_CHECK stops.)
+/// A value or an Error. A bug is not an Error: WHET_CHECK aborts.
 template <typename T>
 class [[nodiscard]] Result {
  public:

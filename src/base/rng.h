@@ -4,7 +4,7 @@
 
 namespace whet {
 
-/// splitmix64: a seeded, reproducible stream; the same numbers on every machine and in every standard library.
+/// splitmix64: a seeded, reproducible stream. It has the same numbers on every machine and with every standard library.
 class Rng {
  public:
   explicit Rng(std::uint64_t seed) : state_(seed) {}

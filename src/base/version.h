@@ -4,7 +4,7 @@
 
 namespace whet {
 
-/// Of this program, like "0.1.0": what records and compiled models say they were made by.
+/// The version of this program, like "0.1.0", as records and compiled models store it.
 std::string version();
 
 }  // namespace whet

@@ -10,9 +10,9 @@
 
 namespace whet {
 
-/// constant + Σ coefficient · atom, over i64 scalars. An atom is an expression that is not affine itself: a variable,
-/// or a min, max, floordiv, floormod, product, select, cast or load. Canonical: every atom once, no coefficient 0,
-/// variables first by id, then the others by hash; so equal sums have equal terms.
+/// constant + Σ coefficient · atom, over i64 scalars. An atom is an expression that is not affine: a variable, or a
+/// min, max, floordiv, floormod, product, select, cast or load. The form is canonical: every atom occurs once, no
+/// coefficient is 0, variables come first by id, then the other atoms by hash. So equal sums have equal terms.
 struct Affine {
   std::vector<std::pair<Expr, std::int64_t>> terms;
   std::int64_t constant = 0;
@@ -22,20 +22,20 @@ struct Affine {
   std::int64_t coefficient(const Expr& atom) const;
 };
 
-/// Reads sums, differences and products with constants; everything else stands as an atom. `e`: an i64 scalar.
+/// Reads sums, differences and products with constants. Every other expression is an atom. `e` is an i64 scalar.
 Affine to_affine(const Expr& e);
-/// The same where `e` holds nothing but variables and constants; else nothing.
+/// The affine form of an `e` that consists of variables and constants alone; nothing for any other `e`.
 std::optional<Affine> sum_of_variables(const Expr& e);
-/// Positive terms first: x*2 + y - z - 1.
+/// The expression, positive terms first: x*2 + y - z - 1.
 Expr to_expr(const Affine&);
-/// Whether `e` is a sum of variables just as `to_expr` writes it (it may say no of some).
+/// Whether `e` is a sum of variables in the form that `to_expr` writes. The answer may be false for some such sums.
 bool is_written_sum(const Expr& e);
 Affine add(const Affine&, const Affine&);
 Affine sub(const Affine&, const Affine&);
 Affine scale(const Affine&, std::int64_t factor);
 bool same(const Affine&, const Affine&);
 
-/// All integers x with min <= x <= max; a missing end is infinite. An empty interval has min > max.
+/// All integers x with min <= x <= max. A missing end is infinite. An empty interval has min > max.
 struct Interval {
   std::optional<std::int64_t> min, max;
 
@@ -44,25 +44,25 @@ struct Interval {
 };
 using RangeOf = std::function<Interval(VarId)>;
 
-/// What is known about variables at one place of a program: a stack of bindings and conditions.
-/// Bounds of a variable may depend on the variables bound before it (tails, padding), and are used as relations:
-/// with kh in max(0, 1 - y) .. 2, `y + kh - 1` is found to be at least 0.
+/// The facts about variables at one place of a program: a stack of bindings and conditions.
+/// The bounds of a variable may depend on the variables bound before it (tails, padding). Facts uses them as relations:
+/// with kh in max(0, 1 - y) .. 2 it finds that `y + kh - 1` is at least 0.
 class Facts {
  public:
   Facts() = default;
-  /// `range` answers for variables that are not bound.
+  /// `range` gives the bounds of variables that are not bound.
   explicit Facts(RangeOf range) : range_(std::move(range)) {}
 
   void bind(VarId, Interval);
-  /// Both included.
+  /// Binds a variable to min .. max, both included.
   void bind(VarId, const Expr& min, const Expr& max);
-  /// Takes what it understands of `condition`: conjunctions of comparisons of integers, and their negations.
-  /// Of a vector condition, that it holds in the lanes that matter: `kLane` stands for one of them.
+  /// Adds a condition. Facts understands conjunctions of comparisons of integers, and their negations, and ignores the
+  /// rest. A vector condition is assumed to hold in the lanes that matter; `kLane` is one of them.
   void assume(const Expr& condition);
   void assume_not(const Expr& condition);
 
-  /// While it lives, what vector conditions say is left aside: for scalars that are computed whether or not a lane
-  /// wants them.
+  /// While a ScalarView exists, facts from vector conditions are ignored. Scalars need this when they are computed
+  /// whether or not a lane uses them.
   class [[nodiscard]] ScalarView {
    public:
     explicit ScalarView(Facts& facts) : facts_(facts) { ++facts_.scalar_views_; }
@@ -74,19 +74,20 @@ class Facts {
     Facts& facts_;
   };
 
-  /// `rewind(mark())` forgets what was bound and assumed in between.
+  /// `rewind(mark())` removes the bindings and conditions added in between.
   struct Mark {
     std::size_t bindings, facts;
   };
   Mark mark() const { return {bindings_.size(), facts_.size()}; }
   void rewind(Mark);
 
-  /// Sound; exact for affine expressions of variables with constant ranges. A vector's interval holds every lane.
+  /// The bounds of an expression. They are sound, and exact for affine expressions of variables with constant ranges.
+  /// The interval of a vector contains every lane.
   Interval bounds(const Expr&) const;
   Interval bounds(const Affine&) const;
-  /// a >= 0 always.
+  /// Whether a >= 0 is proven.
   bool proves_nonnegative(const Affine& a) const;
-  /// The boolean (every lane of it) is known.
+  /// Whether the condition is proven to be true (false), in every lane.
   bool proves(const Expr& condition) const;
   bool refutes(const Expr& condition) const;
 
@@ -94,12 +95,12 @@ class Facts {
   struct Binding {
     VarId var;
     Interval range;
-    std::optional<Affine> min, max;  ///< only where they say more than `range`
+    std::optional<Affine> min, max;  ///< only where they are tighter than `range`
   };
   struct Fact {
     Affine value;         ///< >= 0
-    bool of_lanes;        ///< said by a vector condition
-    std::uint64_t atoms;  ///< a bit for each atom, so that most facts that cannot help are skipped at a glance
+    bool of_lanes;        ///< from a vector condition
+    std::uint64_t atoms;  ///< a bit for each atom: most facts that cannot help are skipped by these bits
     bool of_one_atom;     ///< bounds an atom by a constant
   };
   struct Search;
@@ -127,17 +128,18 @@ class Facts {
   int scalar_views_ = 0;
 };
 
-/// A variable outside every program that stands for the lane number of a vector.
+/// A variable outside every program: the lane number of a vector.
 inline constexpr VarId kLane{-2};
-/// The value of lane `kLane` of a vector expression, as a scalar: ramp(b, s) gives b + lane*s. Scalars stay.
+/// The value of lane `kLane` of a vector expression, as a scalar: ramp(b, s) gives b + lane*s. Scalars stay unchanged.
 Expr lane_of(const Expr& e);
 
 Interval bounds(const Expr& e, const RangeOf& range);
 
-/// An equal expression in canonical form: integer arithmetic through Affine, floordiv and floormod by constants divided
-/// out, comparisons, min, max, selects and logic folded where bounds decide. A side of a select, and the right operand
-/// of && and
-/// ||, is simplified knowing the condition. Idempotent in practice, not by promise. `facts` is the same afterwards.
+/// Simplifies an expression into an equal one in canonical form:
+///   - integer arithmetic goes through Affine, and floordiv and floormod by constants are divided out;
+///   - comparisons, min, max, selects and logic are folded where bounds decide them;
+///   - a side of a select, and the right operand of && and ||, is simplified knowing the condition.
+/// The result is idempotent in practice; no caller may rely on that. `facts` is unchanged afterwards.
 Expr simplify(const Expr& e, Facts& facts);
 Expr simplify(const Expr& e, const RangeOf& range);
 

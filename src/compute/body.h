@@ -7,21 +7,22 @@
 
 namespace whet {
 
-/// A float (any float dtype) or an integer or boolean, by the dtype of what gave it.
+/// The value of an element: a float (of any float dtype), or an integer or boolean. The dtype of the op decides which.
 union ElementValue {
   double f;
   std::int64_t i;
 };
 
-/// The values of one expression for a batch of elements: element k at `data[k * step]`; step 0: the same for all.
+/// The values of one expression for a batch of elements: element k is `data[k * step]`. With step 0 all elements are
+/// the same.
 struct ValueColumn {
   const ElementValue* data;
   int step;
   ElementValue operator[](int k) const { return data[k * step]; }
 };
 
-/// The body of an op, prepared to be evaluated for up to kBatch elements at once along one axis (`lane`), which costs
-/// little more for each than compiled code.
+/// The body of an op, prepared to be evaluated for up to kBatch elements at once along one axis (`lane`). An element
+/// costs little more than in compiled code.
 class CompiledBody {
  public:
   static constexpr int kBatch = 256;
@@ -29,15 +30,15 @@ class CompiledBody {
   /// `values` holds the tensors of all ops before this one.
   CompiledBody(const ComputeDag& dag, const Element& element, AxisId lane, const std::vector<Tensor>& values);
 
-  /// Evaluates at `axes` (one value an axis), `axes[lane]` being the first of `count` <= kBatch. After `failed()`,
-  /// `error` says why and columns mean nothing.
+  /// Evaluates at `axes` (one value an axis); `axes[lane]` is the first of `count` <= kBatch elements. After
+  /// `failed()`, `error` gives the reason, and the columns are meaningless.
   ValueColumn run(const std::vector<std::int64_t>& axes, int count);
-  /// The two factors of a body that is a product of floats, without multiplying them.
+  /// The two factors of a body that is a product of floats. They are not multiplied.
   bool is_product() const { return is_product_; }
   std::pair<ValueColumn, ValueColumn> run_factors(const std::vector<std::int64_t>& axes, int count);
 
-  /// Adds the products to `sums` when both factors are plain reads of f32 that stay inside, as in convolutions; else
-  /// false.
+  /// Adds the products to `sums` where both factors are plain reads of f32 that stay inside, as in convolutions.
+  /// Otherwise returns false.
   bool add_products(const std::vector<std::int64_t>& axes, int count, ElementValue* sums);
 
   bool failed() const { return !error_.empty(); }

@@ -14,14 +14,14 @@
 
 namespace whet {
 
-/// An op of a ComputeDag, counted from 0 in topological order; the same number as the SourceId of loads from it.
+/// An op of a ComputeDag, counted from 0 in topological order. It is the same number as the SourceId of loads from it.
 using OpId = Id<struct OpTag>;
-/// An axis of one op: spatial axes 0..n-1, then reduce axes; the same number as the VarId in its body.
+/// An axis of one op: spatial axes 0..n-1, then reduce axes. It is the same number as the VarId in the op's body.
 using AxisId = Id<struct AxisTag>;
 
-/// What an axis stands for. Templates and rules recognise by role and family, never by name.
+/// The meaning of an axis. Templates and rules recognise axes by role and family, never by name.
 enum class AxisRole : std::uint8_t { other, batch, group, depth, row, column, out_channel, in_channel, tap, channel };
-/// Which operator family defined an op.
+/// The family of the operator that defined an op.
 enum class OpFamily : std::uint8_t {
   other,
   elementwise,
@@ -49,10 +49,10 @@ struct Axis {
   AxisRole role = AxisRole::other;
 };
 
-/// An input. Constant ones are weights: packed and transformed at compile time.
+/// An input. Constant inputs are weights: they are packed and transformed at compile time.
 struct Placeholder {
   bool constant = false;
-  /// Legal values are 0 .. index_bound-1 (an index tensor), when > 0; any value otherwise.
+  /// If > 0, this is an index tensor with the legal values 0 .. index_bound-1. Otherwise any value is legal.
   std::int64_t index_bound = 0;
 };
 
@@ -76,7 +76,7 @@ struct Op {
   Element& element() { return std::get<Element>(def); }
 };
 
-/// What a task computes, and nothing about order. Invariants: see `verify`.
+/// The computation of a task, without an order. `verify` has the invariants.
 struct ComputeDag {
   std::vector<Op> ops;
   std::vector<OpId> outputs;
@@ -89,31 +89,31 @@ struct ComputeDag {
   }
 };
 
-/// A load of op `id` at `index` with the right dtype.
+/// A load of op `id` at `index`, with the op's dtype.
 Expr load(const ComputeDag&, OpId, std::vector<Expr> index);
 /// The axis variable `k` of an op's element (spatial, then reduce).
 Expr axis_var(const Element&, std::int64_t k);
 const Axis& axis_of(const Element&, AxisId);
 
-/// Ids in order, dtypes and ranks agree, names unique, outputs exist and are elements.
+/// Checks that ids are in order, dtypes and ranks agree, names are unique, and outputs exist and are elements.
 Status verify(const ComputeDag&);
-/// Ops that `id` reads, each once, in order of first appearance.
+/// The ops that `id` reads, each once, in order of first appearance.
 std::vector<OpId> inputs_of(const ComputeDag&, OpId id);
 std::vector<OpId> consumers_of(const ComputeDag&, OpId id);
-/// True when the op depends on constant placeholders alone.
+/// Whether the op depends on constant placeholders alone.
 bool is_constant(const ComputeDag&, OpId id);
-/// Drops ops that no output needs (placeholders stay, so that arguments keep their order).
+/// Drops ops that no output needs. Placeholders stay, so that arguments keep their order.
 ComputeDag without_dead_ops(const ComputeDag&);
 /// `e` with its loads reading op `renamed[k]` instead of op k.
 Expr with_sources(const Expr& e, const std::vector<OpId>& renamed);
 
-/// The documented notation (docs/formats/dag.md), one op a line. Parses back: parse_dag(to_text(d)) equals d but for
-/// roles and families, which the text carries as trailing `# family axis:role ...` comments.
+/// The documented notation (docs/formats/dag.md), one op a line. Roles and families are in trailing `# family axis:role
+/// ...` comments, which parse_dag reads: parse_dag(to_text(d)) equals d.
 std::string to_text(const ComputeDag&);
 Result<ComputeDag> parse_dag(std::string_view text);
 /// One expression in the notation of `to_text`; `source_name` names loads.
 std::string to_text(const Expr&, const std::function<std::string(SourceId)>& source_name);
-/// How names and constants are written; an empty function stands for the plain way.
+/// The spelling of names and constants. An empty function means the plain spelling.
 struct ExprStyle {
   std::function<std::string(SourceId)> source;
   std::function<std::string(const Var&)> var;
@@ -121,29 +121,30 @@ struct ExprStyle {
 };
 std::string to_text(const Expr&, const ExprStyle&);
 
-/// Floating point operations by the direct algorithm: every arithmetic operation and call in a body once for each
-/// combination of the axes that occur in it, and a reduction's combine once per element and step; selects, comparisons
-/// and index arithmetic are free.
+/// Floating point operations by the direct algorithm. Every arithmetic operation and call in a body counts once for
+/// each combination of the axes that occur in it. A reduction's combine counts once for each element and step. Selects,
+/// comparisons and index arithmetic do not count.
 double flops(const ComputeDag&);
-/// Bytes of all inputs and outputs, each once.
+/// The bytes of all inputs and outputs, each counted once.
 double bytes(const ComputeDag&);
 
-/// The workload key `["<structure hash>", extents...]`: names removed, every constant derived from shapes a parameter.
+/// The workload key `["<structure hash>", extents...]`. Names do not enter it, and every constant derived from shapes
+/// is a parameter.
 std::string workload_key(const ComputeDag&);
-/// Equality up to names: the truth behind equal keys.
+/// Equality up to names. Equal keys are checked by it.
 bool same_dag(const ComputeDag&, const ComputeDag&);
 
-/// Runs the DAG naively: floats in double (and rounded to the op's dtype at its end), integers exactly. `inputs`: one
-/// tensor a placeholder, in order. Gives one tensor an op (placeholders included), so that inner values can be
-/// compared.
+/// Evaluates the DAG naively: floats in double, rounded to the op's dtype at its end; integers exactly. `inputs` has
+/// one tensor for each placeholder, in order. Returns one tensor for each op (placeholders included), so that inner
+/// values can be compared.
 Result<std::vector<Tensor>> evaluate_all(const ComputeDag&, const std::vector<Tensor>& inputs);
-/// The outputs alone.
+/// Evaluates the DAG and returns the outputs alone.
 Result<std::vector<Tensor>> evaluate(const ComputeDag&, const std::vector<Tensor>& inputs);
-/// Some elements of op `id` (row-major numbers), computing of the ops before it only what they need: a 1-d tensor, one
-/// value an element.
+/// Evaluates some elements of op `id` (row-major numbers). Of the ops before it, only the needed elements are computed.
+/// Returns a 1-d tensor with one value for each element.
 Result<Tensor> evaluate_at(const ComputeDag&, const std::vector<Tensor>& inputs, OpId id,
                            const std::vector<std::int64_t>& elements);
-/// One tensor a placeholder, of its dtype and shape.
+/// Checks that there is one tensor for each placeholder, of its dtype and shape.
 Status check_inputs(const ComputeDag&, const std::vector<Tensor>& inputs);
 
 }  // namespace whet

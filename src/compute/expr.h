@@ -18,11 +18,12 @@ namespace whet {
 /// A variable: in an op of a ComputeDag, axis k of the op (spatial axes first, then reduce axes);
 /// in a Program, a loop index or a let, counted by the Program.
 using VarId = Id<struct VarTag>;
-/// What a load reads: in a ComputeDag the op of that index, in a Program the buffer of that index.
+/// The source of a load: in a ComputeDag the op of that index, in a Program the buffer of that index.
 using SourceId = Id<struct SourceTag>;
 
 enum class UnaryOp : std::uint8_t { neg, logical_not };
-/// floordiv and floormod round towards minus infinity, on integers; div is the division of floats, or C's on integers.
+/// floordiv and floormod work on integers and round towards minus infinity. div is the division of floats, or C's
+/// division of integers.
 enum class BinaryOp : std::uint8_t {
   add,
   sub,
@@ -41,8 +42,10 @@ enum class BinaryOp : std::uint8_t {
   logical_and,
   logical_or
 };
-/// Functions of one float, but pow (two). `fma`-like contraction is left to code generation. round is half to even.
-/// bits_of: an f32's bits as an i32, an f64's as an i64; float_of_bits: the way back (only `expand_math` makes it).
+/// Functions of one float, except pow, which has two. Code generation decides on contraction (`fma`). round is half to
+/// even.
+/// bits_of gives an f32's bits as an i32 and an f64's as an i64. float_of_bits is its inverse; only `expand_math` makes
+/// it.
 enum class MathFn : std::uint8_t {
   exp,
   log,
@@ -64,14 +67,14 @@ enum class MathFn : std::uint8_t {
 
 struct ExprNode;
 
-/// An immutable expression; copying shares the nodes. Every expression has a dtype and a number of lanes
-/// (1 but inside a lowered Program).
+/// An immutable expression. Copying shares the nodes. Every expression has a dtype and a number of lanes, which is 1
+/// except inside a lowered Program.
 class Expr {
  public:
   Expr() = default;
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
   bool defined() const { return node_ != nullptr; }
-  /// Whether the node stands in several places.
+  /// Whether other expressions share the node.
   bool is_shared() const { return node_.use_count() > 1; }
   const ExprNode& operator*() const { return *node_; }
   const ExprNode* operator->() const { return node_.get(); }
@@ -81,52 +84,60 @@ class Expr {
   std::shared_ptr<const ExprNode> node_;
 };
 
+/// Dtype i32, i64, i8, u8 or boolean.
 struct IntConst {
   std::int64_t value;
-};  ///< dtype i32, i64, i8, u8 or boolean
+};
+/// Dtype f32, f64 or f16.
 struct FloatConst {
   double value;
-};  ///< dtype f32, f64 or f16
+};
+/// Dtype i64; the name is for printing.
 struct Var {
   VarId id;
   std::string name;
-};  ///< dtype i64; the name is for printing
+};
 struct Unary {
   UnaryOp op;
   Expr a;
 };
+/// Operands of one dtype; comparisons and logic give boolean.
 struct Binary {
   BinaryOp op;
   Expr a, b;
-};  ///< operands of one dtype; comparisons and logic give boolean
+};
+/// Only the chosen side is evaluated.
 struct Select {
   Expr condition, if_true, if_false;
-};  ///< only the chosen side is evaluated
+};
+/// To the node's dtype.
 struct Cast {
   Expr a;
-};  ///< to the node's dtype
+};
 struct Call {
   MathFn fn;
   std::vector<Expr> args;
 };
-/// One index a dimension in a ComputeDag; in a lowered Program one flat index in elements (after `flatten`).
-/// A `mask` (boolean, same lanes; may be undefined = all true) leaves lanes unread: they give 0.
+/// One index for each dimension in a ComputeDag; in a lowered Program one flat index in elements (after `flatten`). A
+/// `mask` (boolean, same lanes; undefined means all true) leaves lanes unread: they give 0.
 struct Load {
   SourceId source;
   std::vector<Expr> index;
   Expr mask;
 };
+/// `lanes` values: base, base + stride, ...
 struct Ramp {
   Expr base;
   std::int64_t stride;
-};  ///< base, base + stride, ...: `lanes` of them
+};
+/// The scalar `a` in every lane.
 struct Broadcast {
   Expr a;
-};  ///< the scalar `a` in every lane
-/// The kinds are closed: a match that forgets one does not compile (use `std::visit` with `Match`).
+};
+/// The kinds are closed: a match that forgets one does not compile. Use `std::visit` with `Match`.
 using ExprKind = std::variant<IntConst, FloatConst, Var, Unary, Binary, Select, Cast, Call, Load, Ramp, Broadcast>;
 
-/// The bit of a variable in `ExprNode::vars`; some share one.
+/// The bit of a variable in `ExprNode::vars`. Several variables may share one bit.
 constexpr std::uint64_t var_bit(VarId id) { return std::uint64_t{1} << (static_cast<std::uint32_t>(id.value) % 64); }
 
 struct ExprNode {
@@ -135,7 +146,7 @@ struct ExprNode {
 
   DType dtype;
   int lanes;
-  std::uint64_t vars;  ///< the bits of all variables inside: most of what cannot hold one is skipped at a glance
+  std::uint64_t vars;  ///< the bits of all variables inside: a search skips most nodes without the variable
   ExprKind kind;
 
  private:
@@ -171,11 +182,11 @@ struct Match : F... {
 template <typename... F>
 Match(F...) -> Match<F...>;
 
-// ---- Builders. They fold constants and the identities x+0, x*1, x*0 (integers), x && true and the like, select of a
-// constant, min/max of equal operands; nothing more (`simplify` in program does). Operands of fewer lanes are
-// broadcast; an operation on broadcasts is a broadcast, a ramp shifted or scaled by a scalar is a ramp. A select of
-// vectors may have a scalar condition; the index of a load may mix scalars and vectors. Float constants are rounded to
-// their dtype.
+// ---- Builders. They fold constants and identities: x+0, x*1, x*0 (integers), x && true and the like, select of a
+// constant, min and max of equal operands. `simplify` in program does more. Operands of fewer lanes are broadcast. An
+// operation on broadcasts is a broadcast, and a ramp shifted or scaled by a scalar is a ramp. A select of vectors may
+// have a scalar condition, and the index of a load may mix scalars and vectors. Float constants are rounded to their
+// dtype.
 /// `kind`: an ExprKind or one of its alternatives.
 template <typename Kind>
 Expr make_expr(DType dtype, int lanes, Kind kind) {
@@ -221,30 +232,30 @@ Expr operator&&(Expr, Expr);
 Expr operator||(Expr, Expr);
 
 bool is_const(const Expr&, std::int64_t value);
-/// The value of an integer constant (also broadcast), or nullptr-like empty.
+/// The value of an integer constant (also of a broadcast one); null for any other expression.
 const std::int64_t* as_int(const Expr&);
 
-/// Division and remainder that round towards minus infinity; b != 0.
+/// Division and remainder, rounding towards minus infinity; b != 0.
 std::int64_t floor_div(std::int64_t a, std::int64_t b);
 std::int64_t floor_mod(std::int64_t a, std::int64_t b);
 
-/// Structural equality and a hash that agrees with it; names are ignored.
+/// Structural equality, and a hash that agrees with it. Names are ignored.
 bool same(const Expr&, const Expr&);
 std::uint64_t hash(const Expr&);
 
 /// Calls `visit` on `e` and every expression inside it, parents first.
 void for_each(const Expr& e, const std::function<void(const Expr&)>& visit);
-/// Rebuilds `e` bottom up; where `replace` gives a defined expression for a node (asked first, top down), that one
-/// stands instead.
+/// Rebuilds `e` bottom up. `replace` is asked first, top down; where it gives a defined expression for a node, that
+/// expression replaces the node.
 Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& replace);
-/// Replaces variables; an undefined result keeps the variable.
+/// Replaces variables. An undefined result keeps the variable.
 Expr substitute(const Expr& e, const std::function<Expr(VarId)>& value);
 /// Replaces these variables.
 using Substitution = std::span<const std::pair<VarId, Expr>>;
 Expr substitute(const Expr& e, Substitution values);
 /// Whether the variable occurs in `e`.
 bool uses(const Expr& e, VarId);
-/// The conditions of which `e` is the conjunction; `e` itself where it is none.
+/// The conditions whose conjunction is `e`; `e` alone where it is no conjunction.
 std::vector<Expr> conjuncts_of(const Expr& e);
 
 }  // namespace whet

@@ -10,7 +10,7 @@ namespace whet {
 
 /// One word of the DAG notation.
 struct DagToken {
-  /// word: a plain name; quoted: a name that stood in quotes; number: digits with their suffix; sign: an operator or
+  /// word: a plain name; quoted: a name in quotes; number: digits with their suffix; sign: an operator or
   /// bracket; comment: everything after #; end: the end of the line.
   enum class Kind { word, quoted, number, sign, comment, end } kind = Kind::end;
   std::string text;

@@ -7,7 +7,7 @@
 
 namespace whet {
 
-/// The words of the notation (docs/formats/dag.md), the same for printing and parsing.
+/// The words of the notation (docs/formats/dag.md), for printing and parsing.
 std::string_view name_of(MathFn);
 std::optional<MathFn> parse_math_fn(std::string_view);
 std::string_view name_of(AxisRole);
@@ -17,7 +17,7 @@ std::optional<OpFamily> parse_op_family(std::string_view);
 /// "+=", "*=", "max=", "min="
 std::string_view sign_of(Reducer);
 
-/// A name as the notation writes it: in quotes unless it is a plain word that means nothing else.
+/// A name in the notation: in quotes unless it is a plain word without another meaning.
 std::string dag_word(std::string_view name);
 
 }  // namespace whet

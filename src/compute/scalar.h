@@ -8,16 +8,17 @@
 
 namespace whet {
 
-/// What single operations mean; folding, evaluation and interpretation share it.
+/// The meaning of single operations, shared by folding, evaluation and interpretation.
 
 /// `value` as the integer dtype stores it: integers wrap around, booleans are 0 or 1.
 std::int64_t wrap_to(DType, std::int64_t value);
 /// `value` rounded to the float dtype.
 double round_to(DType, double value);
 
-/// On operands of an integer dtype; comparisons and logic give 0 or 1. Empty: a division by zero.
+/// Applies the operation to operands of an integer dtype. Comparisons and logic give 0 or 1. Nothing for a division by
+/// zero.
 std::optional<std::int64_t> apply(BinaryOp, std::int64_t a, std::int64_t b, DType operands);
-/// On floats, in double.
+/// Applies the function to floats, in double.
 double apply(MathFn, double a, double b = 0);
 
 /// MathFn::bits_of a float of `dtype`, f32 or f64.

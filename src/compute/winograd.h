@@ -4,8 +4,8 @@
 
 namespace whet {
 
-/// The ops that `winograd` makes, by their ids in the new DAG; `conv` is the op that was transformed. Tiles are counted
-/// along rows by th and along columns by tw; with a dilation of d, tile t*d + p holds every d-th row from row t*m*d + p.
+/// The ops that `winograd` makes, by their ids in the new DAG. `conv` is the op that was transformed. th counts tiles
+/// along rows and tw along columns. With a dilation of d, tile t*d + p holds every d-th row from row t*m*d + p.
 struct WinogradOps {
   OpId weights;   ///< [m+2, m+2, ic, oc], constant: G w Gᵀ
   OpId rows;      ///< [n, th, tw, m+2, m+2, ic]: Bᵀ d
@@ -21,12 +21,12 @@ struct WinogradDag {
   std::int64_t dilation = 1;  ///< of the convolution, along both axes
 };
 
-/// The same DAG with a 3x3 convolution of stride 1, dilated or not, computed by Winograd's minimal filtering F(m x m, 3 x 3), m = 2 or
-/// 4: tiles of m+2 x m+2 inputs, shared by m x m outputs, take (m+2)² multiplications a channel instead of 9 m².
-/// Outputs are the same but for rounding, which grows with m (largest errors around 1e-6 and 1e-5 of the largest
-/// magnitude). The placeholders keep their order; ops up to the convolution keep their ids.
+/// Computes a 3x3 convolution of stride 1, dilated or not, by Winograd's minimal filtering F(m x m, 3 x 3), m = 2 or 4.
+/// Tiles of m+2 x m+2 inputs, shared by m x m outputs, take (m+2)² multiplications a channel instead of 9 m². Outputs
+/// are the same except for rounding, which grows with m (largest errors around 1e-6 and 1e-5 of the largest magnitude).
+/// The placeholders keep their order; ops up to the convolution keep their ids.
 /// Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015.
-/// Errors: the op is no such convolution, with constant weights; m is neither 2 nor 4.
+/// Errors: the op is no such convolution with constant weights; m is neither 2 nor 4.
 Result<WinogradDag> winograd(const ComputeDag&, OpId conv, std::int64_t m);
 
 }  // namespace whet

@@ -14,7 +14,7 @@ namespace whet {
 using NodeId = Id<struct NodeTag>;
 using ValueId = Id<struct ValueTag>;
 
-/// Where the channels of an activation stand: [N, C, spatial...] as ONNX writes them, or [N, spatial..., C] as whet
+/// The order of an activation's dimensions: [N, C, spatial...] as ONNX writes them, or [N, spatial..., C] as whet
 /// computes.
 enum class Layout : std::uint8_t { channels_first, channels_last };
 
@@ -84,16 +84,16 @@ enum class CoordinateMode : std::uint8_t {
 };
 enum class NearestMode : std::uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
 
-// ---- Operators: attributes are structs with resolved values (auto_pad, negative axes and defaults are gone after
-// import).
+// ---- Operators. Attributes are structs with resolved values: import has removed auto_pad, negative axes and defaults.
 struct UnaryOperator {
   UnaryKind kind;
   friend bool operator==(const UnaryOperator&, const UnaryOperator&) = default;
 };
+/// An open end is +-infinity.
 struct ClipOperator {
   double low, high;
   friend bool operator==(const ClipOperator&, const ClipOperator&) = default;
-};  ///< +-infinity where open
+};
 struct HardSigmoidOperator {
   double alpha = 0.2, beta = 0.5;
   friend bool operator==(const HardSigmoidOperator&, const HardSigmoidOperator&) = default;
@@ -102,18 +102,20 @@ struct LeakyReluOperator {
   double alpha = 0.01;
   friend bool operator==(const LeakyReluOperator&, const LeakyReluOperator&) = default;
 };
+/// (a, b): numpy broadcasting.
 struct BinaryOperator {
   BinaryKind kind;
   friend bool operator==(const BinaryOperator&, const BinaryOperator&) = default;
-};  ///< (a, b): numpy broadcasting
+};
+/// (condition, a, b): numpy broadcasting.
 struct WhereOperator {
   friend bool operator==(const WhereOperator&, const WhereOperator&) = default;
-};  ///< (condition, a, b): numpy broadcasting
+};
 struct CastOperator {
   DType to;
   friend bool operator==(const CastOperator&, const CastOperator&) = default;
 };
-/// (x, w[, bias]); bias [O]. The weights follow the layout:
+/// (x, w[, bias]); bias [O]. The layout decides the order of the weights:
 ///   channels_first: x [N, C, spatial...], w [O, C/groups, spatial...] (OIHW), as ONNX writes them;
 ///   channels_last:  x [N, spatial..., C], w [spatial..., C/groups, O] (HWIO), made by the layout pass;
 ///                   depthwise (groups == C == O > 1): w [spatial..., C], one rank less.
@@ -123,8 +125,8 @@ struct ConvOperator {
   Layout layout = Layout::channels_first;
   friend bool operator==(const ConvOperator&, const ConvOperator&) = default;
 };
-/// (a, b): the last two dimensions are matrices, the others broadcast; 1-D operands as in numpy are reshaped at import.
-/// transpose_b: b is [..., N, K].
+/// (a, b): the last two dimensions are matrices, the others broadcast. Import reshapes 1-D operands to matrices as
+/// numpy does. transpose_b: b is [..., N, K].
 struct MatMulOperator {
   bool transpose_a = false, transpose_b = false;
   friend bool operator==(const MatMulOperator&, const MatMulOperator&) = default;
@@ -132,56 +134,63 @@ struct MatMulOperator {
 struct PoolOperator {
   PoolKind kind;
   std::vector<std::int64_t> kernel, strides, dilations, pads_begin,
-      pads_end;  ///< pads_end includes what ceil_mode adds
+      pads_end;  ///< pads_end includes the padding that ceil_mode adds
   bool count_include_pad = false;
   Layout layout = Layout::channels_first;
   friend bool operator==(const PoolOperator&, const PoolOperator&) = default;
 };
+/// Axes sorted, >= 0; global pools too.
 struct ReduceOperator {
   ReduceKind kind;
   std::vector<std::int64_t> axes;
   bool keep_dims = true;
   friend bool operator==(const ReduceOperator&, const ReduceOperator&) = default;
-};  ///< axes sorted, >= 0; global pools too
+};
+/// Over one axis (opset < 13: reshaped to it at import).
 struct SoftmaxOperator {
   std::int64_t axis;
   bool log = false;
   friend bool operator==(const SoftmaxOperator&, const SoftmaxOperator&) = default;
-};  ///< over one axis (opset < 13: reshaped to it at import)
-/// (x, scale, bias, mean, variance), inference form, over the channel axis of `layout`.
+};
+/// (x, scale, bias, mean, variance): the inference form, over the channel axis of `layout`.
 struct BatchNormOperator {
   double epsilon = 1e-5;
   Layout layout = Layout::channels_first;
   friend bool operator==(const BatchNormOperator&, const BatchNormOperator&) = default;
 };
+/// Output dimension i is input dimension perm[i].
 struct TransposeOperator {
   std::vector<std::int64_t> perm;
   friend bool operator==(const TransposeOperator&, const TransposeOperator&) = default;
-};  ///< output dimension i is input dimension perm[i]
+};
+/// No -1 and no 0 left; also Flatten, Squeeze, Unsqueeze.
 struct ReshapeOperator {
   Shape shape;
   friend bool operator==(const ReshapeOperator&, const ReshapeOperator&) = default;
-};  ///< no -1 and no 0 left; also Flatten, Squeeze, Unsqueeze
+};
 struct ConcatOperator {
   std::int64_t axis;
   friend bool operator==(const ConcatOperator&, const ConcatOperator&) = default;
 };
+/// One entry for each dimension. Split is one slice for each output.
 struct SliceOperator {
   std::vector<std::int64_t> starts, steps;
   Shape shape;
   friend bool operator==(const SliceOperator&, const SliceOperator&) = default;
-};  ///< one entry a dimension; Split is one slice an output
+};
+/// One entry for each dimension; entries may be negative.
 struct PadOperator {
   PadMode mode;
   double value = 0;
   std::vector<std::int64_t> begin, end;
   friend bool operator==(const PadOperator&, const PadOperator&) = default;
-};  ///< one entry a dimension; may be negative
+};
+/// (data, indices).
 struct GatherOperator {
   std::int64_t axis;
   friend bool operator==(const GatherOperator&, const GatherOperator&) = default;
-};  ///< (data, indices)
-/// (data, indices): both of one rank; each element of the result names its place along `axis`.
+};
+/// (data, indices): both have one rank. Each element of the indices names a place along `axis`.
 struct GatherElementsOperator {
   std::int64_t axis;
   friend bool operator==(const GatherElementsOperator&, const GatherElementsOperator&) = default;
@@ -191,18 +200,21 @@ struct GatherNdOperator {
   std::int64_t batch_dims = 0;
   friend bool operator==(const GatherNdOperator&, const GatherNdOperator&) = default;
 };
-/// (data, indices, updates): data where no index points; elsewhere the update, or data combined with all updates.
+/// (data, indices, updates): the result is data where no index points; elsewhere it is the update, or data combined
+/// with all updates.
 struct ScatterElementsOperator {
   std::int64_t axis;
   ScatterKind kind = ScatterKind::replace;
   friend bool operator==(const ScatterElementsOperator&, const ScatterElementsOperator&) = default;
 };
-/// The same, the last dimension of the indices naming places in the leading dimensions of data.
+/// (data, indices, updates): as ScatterElements, but the last dimension of the indices names places in the leading
+/// dimensions of data.
 struct ScatterNdOperator {
   ScatterKind kind = ScatterKind::replace;
   friend bool operator==(const ScatterNdOperator&, const ScatterNdOperator&) = default;
 };
-/// The place (i64) of the largest or smallest element along `axis`; of equal ones the first, or the last.
+/// The place (i64) of the largest or smallest element along `axis`. Of equal elements the first counts, or the last
+/// where `last` is set.
 struct ArgReduceOperator {
   bool largest = true;
   std::int64_t axis;
@@ -210,7 +222,8 @@ struct ArgReduceOperator {
   bool last = false;
   friend bool operator==(const ArgReduceOperator&, const ArgReduceOperator&) = default;
 };
-/// The places (i64) of the `k` largest or smallest elements along `axis`, in order; of equal ones the first comes first.
+/// The places (i64) of the `k` largest or smallest elements along `axis`, in order. Of equal elements the first comes
+/// first.
 struct TopKOperator {
   std::int64_t axis, k;
   bool largest = true;
@@ -225,7 +238,7 @@ struct ExpandOperator {
   Shape shape;
   friend bool operator==(const ExpandOperator&, const ExpandOperator&) = default;
 };
-/// One entry a dimension. `scales` are those of the file (output/input where only sizes are given).
+/// One entry for each dimension. `scales` are those of the file (output/input where only sizes are given).
 struct ResizeOperator {
   ResizeMode mode;
   CoordinateMode coordinates;
@@ -234,8 +247,8 @@ struct ResizeOperator {
   bool exclude_outside = false;
   std::vector<double> scales;
   Shape shape;
-  std::vector<double> roi_begin, roi_end;  ///< of tf_crop_and_resize, as parts of the extents; else empty
-  double extrapolation = 0;                ///< what stands outside the input with tf_crop_and_resize
+  std::vector<double> roi_begin, roi_end;  ///< of tf_crop_and_resize, as parts of the extents; otherwise empty
+  double extrapolation = 0;                ///< the value outside the input with tf_crop_and_resize
   friend bool operator==(const ResizeOperator&, const ResizeOperator&) = default;
 };
 
@@ -245,16 +258,16 @@ using Operator =
                  BatchNormOperator, TransposeOperator, ReshapeOperator, ConcatOperator, SliceOperator, PadOperator,
                  GatherOperator, ExpandOperator, ResizeOperator, GatherElementsOperator, GatherNdOperator,
                  ScatterElementsOperator, ScatterNdOperator, ArgReduceOperator, TopKOperator, CumSumOperator>;
-/// "conv", "add", "relu", "maxpool", ...: how tasks and profiles call it.
+/// The name of an operator in tasks and profiles: "conv", "add", "relu", "maxpool", ...
 std::string name_of(const Operator&);
 
 struct Value {
-  std::string name;  ///< of the file where it has one; unique
+  std::string name;  ///< unique; the file's name where it has one
   TensorType type;
   std::optional<Tensor> constant;  ///< weights and folded values
 };
 struct Node {
-  std::string name;  ///< unique; of the file, or "Conv_12"
+  std::string name;  ///< unique; the file's name, or "Conv_12"
   Operator op;
   std::vector<ValueId> inputs;
   ValueId output;  ///< every operator has one result
@@ -265,7 +278,7 @@ struct Graph {
   std::string name;
   std::vector<Value> values;
   std::vector<Node> nodes;
-  std::vector<ValueId> inputs;   ///< fed by the user, in the file's order (initializers are constants, not inputs)
+  std::vector<ValueId> inputs;   ///< given by the user, in the file's order (initializers are constants, not inputs)
   std::vector<ValueId> outputs;  ///< in the file's order; may be an input or a constant
 
   const Value& value(ValueId id) const { return values[id.index()]; }
@@ -277,17 +290,18 @@ struct Graph {
   Result<ValueId> add_node(std::string node_name, Operator, std::vector<ValueId> node_inputs);
 };
 
-/// No tensor of a graph has more elements: larger shapes are a mistake in the file, and products of extents stay far
-/// from overflow.
+/// The largest element count of a tensor in a graph. Larger shapes are a mistake in the file, and products of extents
+/// stay far from overflow.
 constexpr std::int64_t kMaxElements = (std::int64_t{1} << 31) - 1;
-/// Extents are >= 0 and their product is at most kMaxElements; else a sentence that begins with `what`.
+/// Checks that extents are >= 0 and that their product is at most kMaxElements. The error's sentence begins with
+/// `what`.
 Status check_shape(const std::string& what, const Shape&);
-/// The shape of an elementwise result of `a` and `b` (numpy broadcasting), or nothing.
+/// The shape of an elementwise result of `a` and `b` by numpy broadcasting; nothing where they do not broadcast.
 std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 
-/// The output's type, or a sentence that names `node_name`, what was found and what would be right.
+/// The type of the output. An error names `node_name`, the fault, and the right form.
 Result<TensorType> infer_type(const std::string& node_name, const Operator&, const std::vector<TensorType>& inputs);
-/// Topological order, unique names, existing ids, types as inferred.
+/// Checks that nodes are in topological order, names are unique, ids exist, and types are as inferred.
 Status verify(const Graph&);
 std::string to_text(const Graph&);
 

@@ -6,10 +6,10 @@
 
 #include "graph/graph.h"
 
-/// Inside the room: one overload an operator, one file a family. `infer_type` dispatches.
+/// Inside the room: one overload for each operator, one file for each family. `infer_type` dispatches.
 namespace whet {
 
-/// Where inference stands: the node (for messages) and the types that go into it.
+/// The node whose type is inferred (for messages), and the types of its inputs.
 struct InferSite {
   const std::string& node;
   std::string operation;  ///< name_of the operator
@@ -32,12 +32,12 @@ struct InferSite {
   Status expect_axis(std::string_view attribute, std::int64_t axis, std::size_t rank) const;
 };
 
-/// Where the spatial dimensions begin and which dimension holds the channels.
+/// The dimension of the channels, and the first spatial dimension.
 struct ChannelPlace {
   std::size_t channel, first_spatial;
 };
 ChannelPlace channel_place(Layout, std::size_t rank);
-/// The number of positions of a window of `kernel` taps, or an error when not even one fits.
+/// The number of positions of a window of `kernel` taps. An error where not even one position fits.
 Result<std::int64_t> window_positions(const InferSite&, std::size_t spatial_dimension, std::int64_t extent,
                                       std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
                                       std::int64_t pad_begin, std::int64_t pad_end);

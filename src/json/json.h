@@ -11,8 +11,8 @@
 
 namespace whet {
 
-/// A JSON value. Objects keep the order in which their members were added, so that what is written reads as intended.
-/// Integers (64 bit) and other numbers are told apart; `number()` reads both.
+/// A JSON value. Objects keep the order in which their members were added. Integers (64 bit) are distinct from other
+/// numbers; `number()` reads both.
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -44,7 +44,7 @@ class Json {
   bool is_array() const { return std::holds_alternative<Array>(value_); }
   bool is_object() const { return std::holds_alternative<Object>(value_); }
 
-  // The value, which must be of that kind (else WHET_CHECK): ask `is_...` first, or use the `..._or` forms.
+  // The value. It must be of that kind (WHET_CHECK): ask `is_...` first, or use the `..._or` forms.
   bool boolean() const;
   std::int64_t integer() const;
   double number() const;
@@ -73,13 +73,13 @@ class Json {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> value_;
 };
 
-/// One JSON document. Errors say where and what; never throws. Nesting is limited to `kMaxJsonDepth`, input must be
-/// UTF-8.
+/// Parses one JSON document. An error gives the place and the fault; nothing is thrown. Nesting is limited to
+/// `kMaxJsonDepth`, and the input must be UTF-8.
 Result<Json> parse_json(std::string_view text);
 constexpr int kMaxJsonDepth = 200;
 
-/// Compact, on one line, when `indent` is 0. Doubles in the shortest form that reads back equal; those that JSON cannot
-/// say (nan, infinities) become null. Invalid UTF-8 is replaced by U+FFFD.
+/// The text of a value: compact, on one line, when `indent` is 0. Doubles are written in the shortest form that reads
+/// back equal. Numbers that JSON cannot express (nan, infinities) become null. Invalid UTF-8 is replaced by U+FFFD.
 std::string dump(const Json&, int indent = 0);
 
 }  // namespace whet

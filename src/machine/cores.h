@@ -22,22 +22,22 @@ struct Cores {
 /// The physical cores of the big kind that this process may use; affinity mask and cgroup quota respected.
 Cores usable_cores();
 
-/// What `--threads` and `--cores` ask for: `cores` is "" or "big", "little" or a list like "0-3"; `threads` 0 means as
-/// many as there are. Errors name what was asked for and what this process may use. More threads than the quota allows
-/// is legal: who asks, gets.
+/// The cores for `--threads` and `--cores`. `cores` is "" or "big", "little" or a list like "0-3". `threads` 0 means
+/// all of them. Errors name the request and the processors that this process may use. More threads than the quota
+/// allows are legal.
 Result<Cores> choose_cores(std::string_view cores, int threads);
 
-/// The same over a given machine: `allowed` is the affinity mask.
+/// The cores of a given machine. `allowed` is the affinity mask.
 Result<Cores> choose_cores(std::string_view cores, int threads, const std::vector<LogicalCpu>& machine,
                            const std::vector<int>& allowed, double quota);
 
 /// The processors of this process's affinity mask.
 std::vector<int> allowed_cpus();
 
-/// Restricts the calling thread to one processor. False where the system refuses.
+/// Restricts the calling thread to one processor. Returns false where the system refuses.
 bool pin_this_thread(int cpu);
 
-/// Pins the calling thread for its own lifetime and gives it back its mask afterwards.
+/// Pins the calling thread while the object exists, and restores its mask afterwards.
 class ScopedPin {
  public:
   explicit ScopedPin(int cpu);

@@ -9,15 +9,17 @@
 
 namespace whet {
 
-/// This machine: the processor by its features, the usable cores as threads, cache sizes as the system reports them.
+/// The target of this machine: the processor by its features, the usable cores as threads, cache sizes as the system
+/// reports them.
 Target detect_target();
 
-/// The text form of a target as people write it. Of a CPU, `-mcpu=native` and a missing -mcpu mean this processor (with
-/// its cache sizes), and a missing -threads means the usable cores. Other kinds are read as they are written.
+/// Parses the text form of a target as people write it. For a CPU, `-mcpu=native` and a missing -mcpu mean this
+/// processor (with its cache sizes), and a missing -threads means the usable cores. Other kinds are read as they are
+/// written.
 Result<Target> resolve_target(const std::string& text);
 
-/// Whether this machine's processor can run code of `target`, or the sentence that says which feature it lacks. Of a
-/// target that is no CPU nothing is known here: its device tells.
+/// Checks that this machine's processor can run code of `target`. The error names the missing feature. A target that is
+/// no CPU always passes: its device decides.
 Status can_run(const Target&);
 
 }  // namespace whet

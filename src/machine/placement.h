@@ -4,15 +4,15 @@
 
 namespace whet {
 
-/// How far apart two processors are just now. Virtual ones move between core complexes, and two-thread latencies of
-/// small networks move with them, so figures are printed with it.
+/// The present distance of two processors. Virtual processors move between core complexes, and two-thread latencies of
+/// small networks change with it, so figures are printed with the placement.
 struct CorePlacement {
   enum class Kind { near, between, far, disturbed };
-  double round_trip_ns = 0;  ///< median of bursts: a line goes there and back
+  double round_trip_ns = 0;  ///< of a cache line, there and back; the median of bursts
   Kind kind = Kind::near;
 };
 
-/// near: up to 200 ns; far: 350 to 700; disturbed: above, something else is running; else between.
+/// near: up to 200 ns; far: 350 to 700; disturbed (other programs run): above; between: the rest.
 CorePlacement::Kind placement_kind(double round_trip_ns);
 std::string_view name_of(CorePlacement::Kind);
 

@@ -7,7 +7,7 @@
 
 namespace whet {
 
-/// A processor, as far as LLVM's name of it depends on it. A feature is on only where the operating system saves its
+/// The facts about a processor that decide LLVM's name of it. A feature is on only where the operating system saves its
 /// registers too.
 struct Processor {
   std::string vendor;  ///< "GenuineIntel", "AuthenticAMD", ...

@@ -10,16 +10,17 @@ namespace whet {
 // Files of /proc and /sys, without the streams of the standard library: their locales would be half of a program that
 // is linked statically for a board.
 
-/// All of a file; nothing where it cannot be read.
+/// The whole contents of a file; nothing where it cannot be read.
 std::optional<std::string> read_system_file(const std::string& path);
-/// Its first line; nothing where there is none.
+/// The first line of a file; nothing where there is none.
 std::optional<std::string> read_line(const std::string& path);
 
-/// Takes the text up to `separator` off the front of `text`, and the separator.
+/// Removes the text up to `separator`, and the separator, from the front of `text`. Returns the text without it.
 std::string_view take_until(std::string_view& text, char separator);
-/// Takes the next word off the front of `text`, with the white space before it; "" where there is none left.
+/// Removes the next word, and the white space before it, from the front of `text` and returns the word; "" where there
+/// is none left.
 std::string_view take_word(std::string_view& text);
-/// The number that `text` begins with.
+/// The number at the beginning of `text`.
 std::optional<std::int64_t> to_integer(std::string_view text);
 
 }  // namespace whet

@@ -6,7 +6,7 @@
 
 namespace whet {
 
-/// Where the kernel tells about the machine; tests point it at folders of their own.
+/// The files in which the kernel describes the machine. Tests use folders of their own.
 struct SystemPaths {
   std::string cpus = "/sys/devices/system/cpu";
   std::string own_cgroup = "/proc/self/cgroup";
@@ -19,7 +19,7 @@ struct SystemPaths {
 struct LogicalCpu {
   int id = 0;
   int package = 0, core = 0;  ///< equal pairs are SMT siblings
-  std::int64_t strength = 0;  ///< cpu_capacity, else the highest clock [kHz], else 0: compares big with little
+  std::int64_t strength = 0;  ///< cpu_capacity, or the highest clock [kHz], or 0; it compares big with little cores
   bool little = false;        ///< clearly weaker than the strongest (under 80%)
 };
 
@@ -29,15 +29,15 @@ struct CacheSizes {
 
 /// The online logical processors, by id.
 std::vector<LogicalCpu> read_topology(const SystemPaths& = {});
-/// Of processor `cpu`.
+/// The cache sizes of processor `cpu`.
 CacheSizes read_caches(int cpu, const SystemPaths& = {});
-/// How many processors' worth of time the cgroups of this process allow (versions 1 and 2, the smallest of all
+/// The processors' worth of time that the cgroups of this process allow (versions 1 and 2, the smallest of all
 /// ancestors); 0: no limit.
 double cgroup_quota(const SystemPaths& = {});
-/// How much memory they allow [bytes]; 0: no limit.
+/// The memory that they allow [bytes]; 0: no limit.
 std::int64_t cgroup_memory(const SystemPaths& = {});
 
-/// "0-3,8" as the kernel writes lists of processors; empty for text that is none.
+/// Parses a list of processors in the kernel's notation, "0-3,8". Empty for any other text.
 std::vector<int> parse_cpu_list(const std::string& text);
 /// "0-3,8"
 std::string cpu_list_text(const std::vector<int>& cpus);

@@ -9,20 +9,22 @@
 
 namespace whet {
 
-/// Appends to `dag` the ops that compute one graph operator, and gives the last of them: it has type `output`.
-/// `inputs` are ops of the dag with the types `input_types`; `output` is what `infer_type` says for them and has at
+/// Appends to `dag` the ops that compute one graph operator, and returns the last of them, which has type `output`.
+/// `inputs` are ops of the dag with the types `input_types`. `output` is the result of `infer_type` for them and has at
 /// least one element. An input that is an element whose whole body is a constant is read as that literal.
 /// The ops are called `name`, `name_pad`, `name_sum`, `name_bias`, ..., made unique.
 ///
-/// Families and roles, by which schedule templates recognise what they see:
+/// Schedule templates recognise ops by families and roles:
 ///   conv       axes [n batch, (z depth, y row,) x column, oc out_channel] (channels_first: [n, oc, ...]),
-///              reduce [taps tap, rc in_channel] (channels_first: [rc, taps]); body input * weights, weights
-///              [taps..., rc, oc] (channels_first: [oc, rc, taps...])
-///   depthwise  groups == channels == output channels: axes [n, ..., c channel], reduce [taps tap], weights [taps...,
-///   c] matmul     axes [batch..., m row, n out_channel], reduce [k in_channel], body a * b pool       axes [n, ..., c
-///   channel], reduce [taps tap] pad        stands before a conv, depthwise or pool whose window leaves its input, and
-///   for the pad operator softmax    the four or five ops of a (log-)softmax reduce, resize, injective (each element
-///   copies one element), elementwise
+///              reduce [taps tap, rc in_channel] (channels_first: [rc, taps]); body input * weights,
+///              weights [taps..., rc, oc] (channels_first: [oc, rc, taps...])
+///   depthwise  groups == channels == output channels: axes [n, ..., c channel], reduce [taps tap],
+///              weights [taps..., c]
+///   matmul     axes [batch..., m row, n out_channel], reduce [k in_channel], body a * b
+///   pool       axes [n, ..., c channel], reduce [taps tap]
+///   pad        before a conv, depthwise or pool whose window leaves its input, and for the pad operator
+///   softmax    the four or five ops of a (log-)softmax
+///   reduce, resize, injective (each element copies one element), elementwise
 Result<OpId> define(ComputeDag& dag, const Operator&, const std::vector<OpId>& inputs,
                     const std::vector<TensorType>& input_types, const TensorType& output, const std::string& name);
 

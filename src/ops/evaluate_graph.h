@@ -7,12 +7,12 @@
 
 namespace whet {
 
-/// One node's operator on given tensors, by the reference evaluation of its definition.
+/// Evaluates one node's operator on given tensors, by the reference evaluation of its definition.
 Result<Tensor> evaluate_operator(const Operator&, const std::vector<Tensor>& inputs, const TensorType& output,
                                  const std::string& node_name);
 
-/// The slow truth: every node for itself, naively, in order. `inputs`: one tensor a graph input, in order.
-/// Gives one tensor a ValueId.
+/// The slow reference: evaluates every node, naively and in order. `inputs` has one tensor for each graph input, in
+/// order. Returns one tensor for each ValueId.
 Result<std::vector<Tensor>> evaluate_graph(const Graph&, const std::vector<Tensor>& inputs);
 
 }  // namespace whet

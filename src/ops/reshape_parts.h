@@ -12,7 +12,8 @@ struct ReshapePart {
   std::size_t in_begin, in_end, out_begin, out_end;
 };
 
-/// The finest parts of equal element counts, outermost first. Both shapes have the same element count, which is not 0.
+/// Divides a reshape into the finest parts of equal element counts, outermost first. Both shapes have the same element
+/// count, which is not 0.
 std::vector<ReshapePart> reshape_parts(const Shape& in, const Shape& out);
 
 }  // namespace whet

@@ -7,7 +7,7 @@
 #include "compute/dag.h"
 #include "graph/graph.h"
 
-/// Inside the room: where an operator is defined, and the few ways in which its ops are built.
+/// Inside the room: the place where an operator is defined, and the functions that build its ops.
 namespace whet {
 
 using Exprs = std::vector<Expr>;
@@ -29,18 +29,18 @@ struct Site {
   Expr read(std::size_t k, Exprs index) const;
   /// Op `id` at `index`; a literal where the op is one.
   Expr read(OpId id, Exprs index) const;
-  /// Input `k` at the position `i` of a result that it is broadcast to as numpy does.
+  /// Input `k` at the position `i` of a result to which it is broadcast as in numpy.
   Expr read_broadcast(std::size_t k, const Exprs& i) const;
 
   OpId map(const std::string& op_name, std::vector<Axis> axes, OpFamily, const MapBody&) const;
   OpId reduce(const std::string& op_name, std::vector<Axis> axes, std::vector<Axis> reduce_axes, Reducer, OpFamily,
               const ReduceBody&) const;
-  /// The result: axes from its shape, called `name`.
+  /// The op of the result: its axes come from the result's shape, and its name is `name`.
   OpId result(OpFamily, const MapBody&) const;
   std::string part(const char* suffix) const { return name + "_" + suffix; }
 };
 
-/// The type that sums and weights of `dtype` are computed in: f32 for f16, whose numbers end at 65504.
+/// The type in which sums and weights of `dtype` are computed: f32 for f16, whose largest number is 65504.
 DType wide_type(DType dtype);
 /// `x` in that type.
 Expr widened(const Expr& x);
@@ -48,8 +48,7 @@ Expr widened(const Expr& x);
 /// Axes i0, i1, ... of the extents of `shape`, without roles.
 std::vector<Axis> axes_of(const Shape& shape);
 
-// ---- One overload an operator, one file a family. `define` dispatches.
-// elementwise.cc
+// ---- One overload for each operator, one file for each family. `define` dispatches.
 OpId define_at(const Site&, const UnaryOperator&);
 OpId define_at(const Site&, const ClipOperator&);
 OpId define_at(const Site&, const HardSigmoidOperator&);
@@ -87,7 +86,7 @@ OpId define_at(const Site&, const CumSumOperator&);
 // top_k.cc
 OpId define_at(const Site&, const TopKOperator&);
 
-/// |x|; the lowest integer has none and stays. (elementwise.cc)
+/// |x|. The lowest integer has no absolute value and stays. (elementwise.cc)
 Expr absolute(const Expr& x);
 /// tan, asin, ..., atanh of a float. (trigonometry.cc)
 Expr trigonometric(UnaryKind, const Expr& x);
@@ -95,12 +94,12 @@ Expr trigonometric(UnaryKind, const Expr& x);
 Expr softplus(const Expr& x);
 
 // ---- Windows, shared by convolutions and pools.
-/// The spatial dimensions' names and roles: x alone, y x, or z y x.
+/// The spatial axes with their names and roles: x alone, y x, or z y x.
 std::vector<Axis> spatial_axes(const Shape& extents);
 /// Reduce axes rw, rh rw, or rd rh rw with the role tap.
 std::vector<Axis> tap_axes(const Shape& extents);
-/// Input 0 with `begin`, `end` elements of `value` around its spatial dimensions, which start at `first`; the input
-/// itself when all are 0.
+/// Input 0 with `begin` and `end` elements of `value` around its spatial dimensions, which start at `first`. The input
+/// is returned unchanged when all are 0.
 OpId padded_input(const Site&, std::size_t first, const std::vector<std::int64_t>& begin,
                   const std::vector<std::int64_t>& end, const Expr& value);
 

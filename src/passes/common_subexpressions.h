@@ -5,8 +5,8 @@
 
 namespace whet {
 
-/// Computes equal things once: nodes with equal operators over the same values, and small constants of equal bytes,
-/// become one.
+/// Computes equal values once: nodes with equal operators over the same values become one, and so do small constants of
+/// equal bytes.
 Result<Graph> share_common_subexpressions(const Graph&);
 
 }  // namespace whet

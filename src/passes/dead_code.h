@@ -5,7 +5,7 @@
 
 namespace whet {
 
-/// Drops nodes and constants that no output needs. Inputs stay, needed or not.
+/// Drops nodes and constants that no output needs. Inputs stay, even those that nothing needs.
 Result<Graph> remove_dead_code(const Graph&);
 
 }  // namespace whet

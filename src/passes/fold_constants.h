@@ -5,8 +5,8 @@
 
 namespace whet {
 
-/// Replaces each node whose inputs are all constants, or whose result is empty, by its value (computed by the reference
-/// evaluation). A result much larger than its inputs (an expanded scalar) stays a node.
+/// Replaces each node whose inputs are all constants, or whose result is empty, by its value, which the reference
+/// evaluation computes. A node whose result is much larger than its inputs (an expanded scalar) stays.
 Result<Graph> fold_constants(const Graph&);
 
 }  // namespace whet

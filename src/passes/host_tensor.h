@@ -8,7 +8,7 @@ namespace whet {
 
 /// The tensor with its dimensions in another order: dimension i of the result is dimension perm[i] of `x`.
 Tensor transposed(const Tensor& x, const std::vector<std::int64_t>& perm);
-/// The one value that all elements have, if they have one.
+/// The value of all elements, where all are equal.
 std::optional<double> uniform_value(const Tensor& x);
 
 }  // namespace whet

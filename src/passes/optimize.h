@@ -10,7 +10,7 @@ namespace whet {
 
 struct PassOptions {
   bool channels_last = true;  ///< store activations channels last; off: in the file's order
-  bool fuse = true;           ///< off: each operator is a group of its own (but aliases)
+  bool fuse = true;           ///< off: each operator is a group of its own (except aliases)
 };
 
 struct Pass {
@@ -21,11 +21,11 @@ struct Pass {
 /// The passes that run before fusion, in order; some run more than once.
 const std::vector<Pass>& graph_passes();
 
-/// Graph -> Graph: the table above. The graph computes the same outputs (same names, types and order) from the same
+/// Runs the passes of the table. The graph computes the same outputs (same names, types and order) from the same
 /// inputs, up to rounding.
 Result<Graph> run_passes(Graph, const PassOptions&);
 
-/// All of it: the passes, then fusion into groups, each of which becomes one kernel.
+/// Runs the passes, then fuses the graph into groups. Each group becomes one kernel.
 Result<FusedGraph> optimize(Graph, const PassOptions&);
 
 }  // namespace whet

@@ -18,7 +18,7 @@ Permutation inverse(const Permutation&);
 Permutation compose(const Permutation& inner, const Permutation& outer);
 /// The entries of `list` in the order `perm`.
 std::vector<std::int64_t> permuted(const std::vector<std::int64_t>& list, const Permutation& perm);
-/// True when the dimensions with extents other than 1 keep their order: then the bytes stay where they are.
+/// Whether the dimensions with extents other than 1 keep their order. The bytes then stay in place.
 bool moves_only_ones(const Shape& source, const Permutation& perm);
 
 /// A transpose of a tensor of shape `source`.
@@ -26,7 +26,7 @@ struct Move {
   Shape source;
   Permutation perm;
 };
-/// The same move of bytes with as few dimensions as it has: none of 1, and those that stay neighbours are one.
+/// The same move of bytes with the fewest dimensions: no dimension of 1, and dimensions that stay adjacent are one.
 Move essential(const Move&);
 
 }  // namespace whet

@@ -11,8 +11,8 @@
 
 namespace whet {
 
-/// How a pass makes a new graph from an old one: it walks the old nodes in order and, for each, copies it or says what
-/// stands for its value. Old ids name values of `from`, new ids those of the graph that grows.
+/// Makes a new graph from an old one. A pass walks the old nodes in order and, for each, copies it or gives the value
+/// that replaces its value. Old ids name values of `from`, new ids those of the graph that grows.
 class Rewriter {
  public:
   /// Takes over the name and the inputs.
@@ -23,22 +23,22 @@ class Rewriter {
   const TensorType& type(ValueId now) const { return to_.value(now).type; }
   const Shape& shape(ValueId now) const { return type(now).shape; }
 
-  /// What stands for an old value; constants are taken over when they are first asked for.
+  /// The new value of an old one. Constants are taken over when they are first asked for.
   ValueId now(ValueId old);
   std::vector<ValueId> now(const std::vector<ValueId>& old);
   void replace(ValueId old, ValueId now) { now_[old.index()] = now; }
 
-  /// A new node (its name made unique) and its value.
+  /// Adds a node (its name is made unique) and returns its value.
   Result<ValueId> emit(const std::string& name, Operator op, std::vector<ValueId> inputs);
   ValueId constant(const std::string& name, Tensor tensor);
-  /// The old node as it is, over what stands for its inputs; its value keeps its name.
+  /// Copies the old node over the new values of its inputs. The result keeps its name.
   Status copy(const Node& node);
-  /// The same with another operator or other (new) inputs.
+  /// Copies the node with another operator or other (new) inputs.
   Status copy_as(const Node& node, Operator op, std::vector<ValueId> inputs);
 
-  /// The new node that computes `now`; nullptr for inputs and constants.
+  /// The new node that computes `now`; null for inputs and constants.
   const Node* producer(ValueId now) const;
-  /// The operator T that computes `now`; nullptr when another does or none.
+  /// The node that computes `now` by the operator T; null when there is none.
   template <typename T>
   const Node* producer_as(ValueId now) const {
     const Node* node = producer(now);
@@ -48,10 +48,10 @@ class Rewriter {
     const auto& constant = to_.value(now).constant;
     return constant ? &*constant : nullptr;
   }
-  /// How many times nodes and outputs of the old graph read an old value.
+  /// How often nodes and outputs of the old graph read an old value.
   int uses(ValueId old) const { return uses_[old.index()]; }
 
-  /// The new graph, with the outputs that stand for the old ones.
+  /// The new graph. Its outputs are the new values of the old outputs.
   Graph finish() &&;
 
  private:
@@ -65,7 +65,7 @@ class Rewriter {
   std::unordered_map<std::int32_t, std::size_t> producers_;
 };
 
-/// How many times nodes and outputs read each value.
+/// How often nodes and outputs read each value.
 std::vector<int> count_uses(const Graph&);
 
 }  // namespace whet

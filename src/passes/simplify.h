@@ -5,7 +5,7 @@
 
 namespace whet {
 
-/// Replaces operators that change nothing, or that a plainer one says as well:
+/// Removes operators that change nothing, and replaces operators by plainer ones:
 ///   reshapes, casts, slices, pads, expands, pools and resizes of nothing; x*1, x+0, x-0, x/1, x^1; an open clip;
 ///   reshape of a reshape, transpose of a transpose; a transpose that only moves extents of 1 (a reshape);
 ///   a reduction over extents of 1; concatenation of one, or with empty tensors, or with constants of one value (a

@@ -5,10 +5,10 @@
 
 namespace whet {
 
-/// How statements tell Facts about their bodies. Memory changes, so nothing that a load says is kept.
+/// Adds the facts that statements imply for their bodies. Memory changes, so values of loads are not kept.
 
 bool has_load(const Expr&);
-/// The loop's index is within its bounds, and the loop runs at all.
+/// Within the body the loop's index is within its bounds, and the loop runs at least once.
 void enter(Facts&, const Loop&);
 void enter(Facts&, const Let&);
 void enter_if(Facts&, const Expr& condition);

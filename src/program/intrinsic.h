@@ -9,24 +9,25 @@
 
 namespace whet {
 
-/// Work on tiles of fixed extents that a processor does in other ways than by loops. Each is defined by a small
-/// ComputeDag of one op: a loop nest over its axes that computes the same may be marked with it (`Loop::intrinsic`), and
-/// code generation then takes the processor's way where the operands lie as it needs, and the loops' own elsewhere.
+/// A computation on tiles of fixed extents for which a processor has a faster way than loops. A small ComputeDag of one
+/// op defines each intrinsic. A loop nest over its axes that computes the same may be marked with it
+/// (`Loop::intrinsic`). Code generation then takes the processor's way where the operands lie as it needs, and the
+/// loops elsewhere.
 ///   transpose8, transpose16   y(i, j) = x[j, i], f32: rows are loaded and stored whole, and turned in registers
 ///   dot4                      y(j) += i32(x[k]) * i32(w[j, k]), u8 by i8, 16 sums of 4 products
 enum class Intrinsic : std::uint8_t { none, transpose8, transpose16, dot4 };
 
 std::string_view name_of(Intrinsic);
 std::optional<Intrinsic> parse_intrinsic(std::string_view name);
-/// All that can be named.
+/// All intrinsics except `none`.
 std::vector<Intrinsic> intrinsics();
 
-/// What the intrinsic computes; its op is the last one, its placeholders stand in front. Not of `none`.
+/// The definition of an intrinsic other than `none`. Its op is the last one, behind its placeholders.
 const ComputeDag& definition_of(Intrinsic);
 const Op& op_of(Intrinsic);
 
-/// `found` computes what `defined` does, but for where it loads from: the loads that stand in `found` for those of each
-/// of so many placeholders. Empty: it does not.
+/// Whether `found` computes the same as `defined`, except for the sources of its loads. Returns the loads in `found`
+/// that correspond to those of each of the `placeholders`; empty when it does not compute the same.
 std::vector<Expr> matching_loads(const Expr& defined, const Expr& found, std::size_t placeholders);
 
 }  // namespace whet

@@ -13,7 +13,7 @@
 
 namespace whet {
 
-/// A buffer of a Program; the same number as the SourceId of loads from it.
+/// A buffer of a Program. It is the same number as the SourceId of loads from it.
 using BufferId = Id<struct BufferTag>;
 
 /// Where a buffer lives.
@@ -32,10 +32,10 @@ struct Buffer {
   int argument = -1;         ///< position among the kernel's arguments, for scope `argument`
   bool constant = false;     ///< an argument that the caller never changes (packed weights)
   bool written = false;      ///< an argument that the kernel stores to (outputs)
-  std::int64_t padding = 0;  ///< of the last extent: elements behind each row that hold anything (registers)
+  std::int64_t padding = 0;  ///< of the last extent: elements behind each row that may hold any value (registers)
 };
 
-/// block, thread, virtual_thread: bound to those of a GPU; on a CPU they run as serial loops do.
+/// block, thread and virtual_thread are bound to those of a GPU; on a CPU such loops run as serial loops.
 enum class LoopKind : std::uint8_t { serial, parallel, vectorized, unrolled, block, thread, virtual_thread };
 /// The word that begins such a loop in the text of programs and of loop trees: "for", "parallel", "vector", ...
 std::string_view word_of(LoopKind);
@@ -54,26 +54,26 @@ class Stmt {
   std::shared_ptr<const StmtNode> node_;
 };
 
-/// Runs `body` with `index` = min, min + 1, ..., min + extent - 1, in an order and place given by `kind`.
+/// Runs `body` with `index` = min, min + 1, ..., min + extent - 1, in the order and place given by `kind`.
 /// Invariants: `index` is bound nowhere else; extent <= 0 runs nothing; unrolled and vectorized loops have constant
-/// extents; parallel loops are outermost of a phase (no loop around them): worker w of W runs a contiguous share.
+/// extents; a parallel loop is outermost in its phase (no loop around it), and worker w of W runs a contiguous share.
 struct Loop {
   VarId index;
   std::string name;
   Expr min, extent;
   LoopKind kind = LoopKind::serial;
   Stmt body;
-  /// With the loops inside it, this one is that intrinsic's tile: a hint for code generation, which looks for itself.
+  /// This loop and those inside it are that intrinsic's tile. It is a hint: code generation checks the loops.
   Intrinsic intrinsic = Intrinsic::none;
 };
-/// `value` is computed once, before `body`.
+/// Computes `value` once, before `body`.
 struct Let {
   VarId var;
   std::string name;
   Expr value;
   Stmt body;
 };
-/// buffer[index] = value. A mask (boolean, same lanes; may be undefined) leaves lanes unwritten.
+/// buffer[index] = value. A mask (boolean, same lanes; undefined means all true) leaves lanes unwritten.
 struct Store {
   BufferId buffer;
   std::vector<Expr> index;
@@ -88,12 +88,12 @@ struct If {
 struct Block {
   std::vector<Stmt> body;
 };
-/// A hint that buffer[index] will be read soon. The index may be outside of the buffer: nothing is read.
+/// A hint that buffer[index] will be read soon. Nothing is read, so the index may be outside of the buffer.
 struct Prefetch {
   BufferId buffer;
   std::vector<Expr> index;  ///< scalars without loads
 };
-/// All workers wait for each other. Only at the top level, between phases.
+/// All workers wait for each other. A barrier is only at the top level, between phases.
 struct Barrier {};
 using StmtKind = std::variant<Loop, Let, Store, If, Block, Barrier, Prefetch>;
 struct StmtNode {
@@ -103,8 +103,9 @@ struct StmtNode {
 Stmt make_stmt(StmtKind);
 Stmt block(std::vector<Stmt>);  ///< flattens nested blocks, drops undefined ones; undefined when nothing is left
 
-/// A lowered kernel. All workers run `body` together: a parallel loop is shared out, every other top-level statement is
-/// run by worker 0 alone, and a Barrier stands between phases of which one waits for another worker's.
+/// A lowered kernel. All workers run `body` together: a parallel loop is divided among them, and worker 0 alone runs
+/// every other top-level statement. There is a Barrier between two phases where the second reads results of another
+/// worker.
 struct Program {
   std::string name;
   std::vector<Buffer> buffers;
@@ -122,7 +123,7 @@ struct Program {
 std::string to_text(const Program&);
 std::string to_text(const Program&, const Stmt&);
 
-/// Rebuilds a statement: `on_stmt` is asked first, top down (an undefined answer means: go inside); `on_expr` maps each
+/// Rebuilds a statement. `on_stmt` is asked first, top down; an undefined answer means: go inside. `on_expr` maps each
 /// whole expression (index, value, bound, condition). Either may be empty.
 Stmt rewrite(const Stmt&, const std::function<Stmt(const Stmt&)>& on_stmt,
              const std::function<Expr(const Expr&)>& on_expr);

@@ -8,17 +8,18 @@
 
 namespace whet {
 
-/// The best record of each task and target: the small file to keep. In the order in which tasks first appear.
+/// The best record of each task and target: the small file to keep. Records come in the order in which their tasks
+/// first appear.
 std::vector<Record> distill(const Records&);
-/// All records of all files, each once (two lines that say the same are one), in order of time between files. Within a
-/// file they stay in their order, which counts where a schedule was measured again: the clock may have jumped.
+/// All records of all files, each once (equal lines are one), in order of time between files. Within a file records
+/// keep their order, which decides where a schedule was measured again: the clock may have jumped.
 std::vector<Record> merge(const std::vector<const Records*>&);
-/// What of the records serves no task with one of `keys` on `target` ("": on any), a sentence for each reason.
+/// The records that serve no task with one of `keys` on `target` ("": on any): one sentence for each reason.
 std::vector<std::string> strangers(const Records&, const std::vector<std::string>& keys, const std::string& target);
-/// A table, a row for each task and target: trials, failures, best time, when and where.
+/// A table with a row for each task and target: trials, failures, best time, when and where.
 std::string show(const Records&);
 
-/// The same failure many times: digits are left out of account.
+/// Equal failures. Digits in their messages are ignored.
 struct FailureGroup {
   OutcomeCode code;
   std::string message;  ///< as it first appeared
@@ -27,17 +28,17 @@ struct FailureGroup {
 /// Distinct failures, most frequent first.
 std::vector<FailureGroup> failures(const Records&);
 
-/// How well the model ranked what it proposed: Spearman's correlation of expected and measured speed within the rounds
-/// of this number, averaged over the tasks. 1: the right order; 0: none.
+/// The quality of the model's ranking: Spearman's correlation of expected and measured speed within the rounds of this
+/// number, averaged over the tasks. 1: the right order; 0: none.
 struct RankingQuality {
   int round = 0;
   std::int64_t tasks = 0, trials = 0;
   double correlation = 0;
 };
-/// One a round, of rounds with at least 8 trials that were expected and measured.
+/// One for each round with at least 8 trials that were expected and measured.
 std::vector<RankingQuality> ranking(const Records&);
 
-/// Where the time went and what came of it.
+/// Where the time of a file's trials went, and their outcomes.
 struct RecordStats {
   std::int64_t trials = 0, tasks = 0, truncated = 0;
   std::int64_t compared = 0;  ///< lines about schedules that an earlier line has: they were measured again

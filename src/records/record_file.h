@@ -9,24 +9,24 @@
 
 namespace whet {
 
-/// What a record file held.
+/// The contents of a record file.
 struct RecordsRead {
   Records records;
-  std::vector<std::string> notes;        ///< a sentence for each thing that was skipped; for the user to see
-  std::vector<std::string> newer_lines;  ///< lines of newer versions, as they stand in the file
+  std::vector<std::string> notes;        ///< for the user: a sentence for each thing that was skipped
+  std::vector<std::string> newer_lines;  ///< lines of newer versions, unchanged
   std::int64_t bad_lines = 0;
 };
 
-/// Reads a file of records and changes nothing. Errors: it cannot be read; it holds something else altogether.
+/// Reads a file of records and changes nothing. Errors: the file cannot be read; it is no file of records.
 Result<RecordsRead> read_records(const std::string& path);
-/// The same for the bytes of a file, called `path` in notes.
+/// Reads records from the bytes of a file, which notes call `path`.
 Result<RecordsRead> parse_records(std::string_view text, const std::string& path);
-/// Replaces `path` by these records, or leaves it as it was (written beside, then renamed).
+/// Replaces `path` by these records, or leaves it unchanged: the file is written beside it, then renamed.
 Status write_records(const std::string& path, const std::vector<Record>&,
                      const std::vector<std::string>& newer_lines = {});
 
-/// A record file open for appending: to open it is to resume. Several processes may append to one file; each append is
-/// one write() of a whole line under an advisory lock, so that kill -9 loses at most the line being written.
+/// A record file that is open for appending. To open it is to resume. Several processes may append to one file: each
+/// append is one write() of a whole line under an advisory lock, so that kill -9 loses at most the line being written.
 class RecordFile {
  public:
   /// Creates the file if there is none. A last line cut short by a kill is ended, skipped and noted.
@@ -37,13 +37,13 @@ class RecordFile {
   RecordFile(const RecordFile&) = delete;
   ~RecordFile();  ///< syncs
 
-  /// Durable against a kill when it returns, against a power cut a second later (or after `sync`). On an error (a full
-  /// disk) the file is as it was before, and so are `records()`.
+  /// Appends a record. When it returns, the record survives a kill; a second later (or after `sync`) it survives a
+  /// power cut. On an error (a full disk) the file and `records()` are unchanged.
   Status append(const Record&);
   /// Waits until all appended lines are on the disk.
   Status sync();
 
-  /// Those found on opening and those appended by this object since.
+  /// The records found on opening and those that this object appended since.
   const Records& records() const { return read_.records; }
   const std::vector<std::string>& notes() const { return read_.notes; }
   const std::string& path() const { return path_; }
@@ -51,8 +51,8 @@ class RecordFile {
  private:
   RecordFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   Status load();
-  /// Opens the file again when another has its name now (`whet records distill F -o F`) or none has: a line that no name
-  /// leads to would be lost.
+  /// Opens the file again when its name now belongs to another file (`whet records distill F -o F`) or to none: a line
+  /// in a file without a name would be lost.
   Status follow_name();
 
   std::string path_;

@@ -14,18 +14,18 @@ constexpr int kRecordVersion = 1;
 /// One line of a record file without its newline (docs/formats/record.md).
 std::string to_line(const Record&);
 
-/// A line that a newer whet wrote: kept in the file, not used.
+/// A line that a newer whet wrote. It stays in the file and is not used.
 struct NewerRecord {
   std::int64_t version;
 };
-/// A line that says nothing that this program could use, and why.
+/// A line that this program cannot use, and the reason.
 struct BadLine {
   std::string why;
 };
 using ParsedLine = std::variant<Record, NewerRecord, BadLine>;
 ParsedLine parse_line(std::string_view line);
 
-/// A workload key without the white space that JSON allows: what keys are compared by.
+/// A workload key without the white space that JSON allows. Keys are compared in this form.
 std::string canonical_key(std::string_view key);
 
 /// `2026-11-21T10:00:00Z`, for `Record::at`.

@@ -14,11 +14,11 @@
 
 namespace whet {
 
-/// The record that a task should run by, and how far it was meant for this target.
+/// The record that a task should run by, and whether it was made for this target.
 struct RecordChoice {
   const Record* record = nullptr;  ///< valid as long as the Records it came from
   bool exact = true;               ///< measured for this ISA, thread count and kind of core
-  std::string reason;              ///< a sentence that names what differs, its time is an estimate then; else empty
+  std::string reason;              ///< a sentence that names the differences (the time is an estimate then), or empty
 };
 
 /// Measured results in memory, found by task. Several threads may call the const members at the same time, as long as
@@ -39,17 +39,20 @@ class Records {
   /// All records of a task, in order of time.
   std::vector<const Record*> of(std::string_view key) const;
 
-  /// The fastest schedule of the task `key` for `target`, its output a part of a tensor of the shape `within` (empty:
-  /// whole itself). Exact matches go before all others; without one, the nearest record that can run there (same width
-  /// of vectors; the same ISA, then kind of core, then the nearest thread count preferred) with a sentence that names
-  /// the difference. Never counted: schedules that failed when they were tried last, as this part on this target too,
-  /// and those that any record found to give wrong answers. Times of another cache mode, of another codegen version or
-  /// within another tensor are never compared with each other: the newest codegen goes before older ones, network
-  /// before warm before cold, `within` before a whole before other parts.
+  /// The fastest schedule of the task `key` for `target`, for an output that is a part of a tensor of the shape
+  /// `within` (empty: the output is a whole tensor).
+  /// Exact matches come first. Without one, `best` chooses the nearest record that can run there (same width of
+  /// vectors; the same ISA, then the kind of core, then the nearest thread count preferred), and a sentence names the
+  /// difference.
+  /// Never chosen: schedules whose last trial failed, as this part on this target too, and those to which any record
+  /// attributes wrong answers.
+  /// Times of another cache mode, of another codegen version or within another tensor are never compared with each
+  /// other: newer codegen comes before older, network before warm before cold, `within` before a whole tensor before
+  /// other parts.
   ///   accepted  which records may be chosen at all; empty: any
   std::optional<RecordChoice> best(std::string_view key, const Shape& within, const Target& target,
                                    const std::function<bool(const Record&)>& accepted = {}) const;
-  /// All that `best` may choose among the records of exactly this target, the best first.
+  /// All records of exactly this target among which `best` may choose, the best first.
   std::vector<const Record*> ranking(std::string_view key, const Shape& within, const Target& target) const;
 
  private:

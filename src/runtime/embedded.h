@@ -1,6 +1,6 @@
 #pragma once
 
-/// The runtime of compiled models as one relocatable object (library whet_runtime_embedded): what `compiler` links with
+/// The runtime of compiled models as one relocatable object (library whet_runtime_embedded). `compiler` links it with
 /// the kernels and the plan. It exports whet_model_v1 and needs whet_image (runtime/model.h) and the C library.
 extern "C" const char whet_runtime_object_begin[];
 extern "C" const char whet_runtime_object_end[];

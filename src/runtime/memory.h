@@ -6,10 +6,11 @@
 
 namespace whet {
 
-/// Zeroed memory for tensors: 64-byte aligned at least; from 2 MiB on, aligned to and asked to be in huge pages.
+/// Zeroed memory for tensors, aligned to at least 64 bytes. From 2 MiB on it is aligned to huge pages, and huge pages
+/// are requested.
 struct Pages {
   void* data = nullptr;
-  std::size_t bytes = 0;   ///< as asked for
+  std::size_t bytes = 0;   ///< as requested
   std::size_t mapped = 0;  ///< as mapped
 
   bool ok() const { return data != nullptr; }
@@ -19,7 +20,7 @@ struct Pages {
 inline std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// `data` is null when the system refuses. Zero bytes give a valid pointer too.
+/// Allocates memory. `data` is null when the system refuses. Zero bytes give a valid pointer too.
 Pages allocate_pages(std::size_t bytes);
 void free_pages(Pages* pages);
 

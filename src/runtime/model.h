@@ -19,7 +19,7 @@ struct ModelImage {
   const whet_kernel* entries;   ///< as many as the plan says
   const void* weights;          ///< 64-byte aligned
   std::uint64_t weights_bytes;  ///< as many as the plan says
-  std::uint64_t file_backed;    ///< 1: weights are unchanged pages of a file, which may be dropped once copied
+  std::uint64_t file_backed;    ///< 1: the weights are unchanged pages of a file and may be dropped once copied
 };
 
 /// See whet_api. `image` outlives the model.
@@ -29,10 +29,10 @@ const whet_model_info* model_info(const whet_model* model);
 const whet_tensor_info* model_input(const whet_model* model, std::uint32_t i);
 const whet_tensor_info* model_output(const whet_model* model, std::uint32_t i);
 
-/// The pool that the model makes for itself when first asked.
+/// The pool that the model makes for itself when it is first asked for.
 int model_own_pool(whet_model* model, whet_pool** pool, whet_error* error);
 
-/// "f32[1x3x224x224]" into `text`; cut where it does not fit.
+/// Writes "f32[1x3x224x224]" into `text`, cut to `bytes`.
 void write_type(const whet_tensor_info& info, char* text, std::size_t bytes);
 
 }  // namespace whet

@@ -4,7 +4,8 @@
 
 namespace whet {
 
-/// True where `strides` (bytes, one a dimension) are those of a contiguous row-major tensor. Extents of 1 are ignored.
+/// Whether `strides` (bytes, one for each dimension) are those of a contiguous row-major tensor. Extents of 1 are
+/// ignored.
 bool is_contiguous(const std::int64_t* shape, const std::int64_t* strides, std::uint32_t rank,
                    std::int64_t element_bytes);
 

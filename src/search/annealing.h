@@ -6,16 +6,16 @@ namespace whet {
 
 struct AnnealingOptions {
   std::size_t plan = 64;       ///< candidates of one plan
-  std::size_t chains = 128;    ///< walks side by side
+  std::size_t chains = 128;    ///< walks at the same time
   int iterations = 500;        ///< steps of each walk
   int early_stop = 50;         ///< steps without a better plan that end it
   double temperature = 1;      ///< at the first step, falling to 0, in units of the spread of the scores
   double random_share = 0.05;  ///< of a plan
 };
 
-/// xgb — simulated annealing over the learned model (AutoTVM's XGBTuner): chains walk from candidate to neighbour,
-/// uphill always and downhill by the temperature; the best that they saw are the next plan, the last 5% are random. The
-/// chains go on from where they stood.
+/// xgb — simulated annealing over the learned model (AutoTVM's XGBTuner). Chains walk from candidate to neighbour,
+/// always uphill, and downhill with a probability given by the temperature. The best candidates that they saw are the
+/// next plan; its last 5% are random. The next plan's chains start where these ended.
 class AnnealingStrategy : public Strategy {
  public:
   AnnealingStrategy(SearchSpace space, std::uint64_t seed, AnnealingOptions options = {});

@@ -6,45 +6,45 @@
 
 namespace whet {
 
-/// How trials are shared out among the tasks of a network.
+/// The policy that divides trials among the tasks of a network.
 enum class BudgetPolicy {
-  gradient,     ///< to the task that promises most latency a second of tuning
-  round_robin,  ///< to each in turn
+  gradient,     ///< to the task that promises to save most latency for a second of tuning
+  round_robin,  ///< to one task after the other, a round each
   per_task      ///< one task after the other
 };
 std::vector<std::string> known_budgets();
 std::optional<BudgetPolicy> parse_budget(const std::string& name);
 
-/// Shares trials out among the tasks of a network: one round for each, those that seem to cost most first, then by
-/// policy. `gradient` is the task scheduler of Ansor (Zheng et al. 2020, section 6) with the gain counted for each
+/// Divides trials among the tasks of a network: first one round for each, the tasks that seem to cost most first, then
+/// by policy. `gradient` is the task scheduler of Ansor (Zheng et al. 2020, section 6), with the gain counted for each
 /// second of tuning instead of each round:
 ///
-///     back   = what the last W rounds gained, a round          fwd = min(g - g/c, β·flop / best rate of similar) - g
+///     back   = the gain of the last W rounds, a round          fwd = min(g - g/c, β·flop / best rate of similar) - g
 ///     gain   = weight · -(α·back + (1-α)·fwd) / seconds a round
 ///
-/// with g the best latency after c rounds, α 0.2, β 2, W 3. Deterministic.
+/// with g the best latency after c rounds, α 0.2, β 2, W 3. Budget is deterministic.
 class Budget {
  public:
   struct Part {
     double weight = 1;           ///< how often the network runs the task
-    double guessed_seconds = 1;  ///< what it may take, before anything is measured; only ratios count
+    double guessed_seconds = 1;  ///< an estimate of its latency before anything is measured; only ratios count
     double flops = 0;
-    std::string similar;  ///< tasks with the same text are alike: they may reach the same rate
+    std::string similar;  ///< tasks with the same text may reach the same rate
   };
   /// One part a task.
   explicit Budget(const std::vector<Part>&, BudgetPolicy policy = BudgetPolicy::gradient);
 
   /// The task whose round is next; nothing when all are closed.
   std::optional<int> next() const;
-  /// A round of `task` used `trials` and `seconds` of tuning, and its best latency is now `best_seconds` (infinity:
-  /// nothing runs yet).
+  /// Records that a round of `task` used `trials` and `seconds` of tuning, and that its best latency is now
+  /// `best_seconds` (infinity: nothing runs yet).
   void spend(int task, int trials, double seconds, double best_seconds);
-  /// No more rounds for `task`: used up, hopeless, or not worth it.
+  /// Gives no more rounds to `task`: its space is used up, it is hopeless, or tuning it gains too little.
   void close(int task);
 
   int trials(int task) const { return tasks_[static_cast<std::size_t>(task)].trials; }
-  /// What tuning the task as much again may save in the network [s]: as much as the second half of its trials did, or
-  /// all of it while it has had few.
+  /// The seconds that tuning the task as much again may save in the network: as much as the second half of its trials
+  /// saved, or all of its time while it has had few trials.
   double remaining_gain(int task) const;
   /// Sum of weight x latency [s] over the tasks that have a latency.
   double network_seconds() const;

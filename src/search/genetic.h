@@ -7,11 +7,11 @@ namespace whet {
 struct GeneticOptions {
   std::size_t population = 100;  ///< candidates of a generation
   std::size_t elite = 3;         ///< of them that the next generation keeps as they are
-  double mutation = 0.1;         ///< chance of each child to change in one decision
+  double mutation = 0.1;         ///< probability that a child changes in one decision
 };
 
-/// ga — a genetic algorithm on measured times alone (AutoTVM's GATuner): parents are drawn in proportion to their
-/// speed, children take each decision from one of the two. No model.
+/// ga — a genetic algorithm on measured times alone, without a model (AutoTVM's GATuner). Parents are drawn in
+/// proportion to their speed, and children take each decision from one of the two.
 class GeneticStrategy : public Strategy {
  public:
   GeneticStrategy(SearchSpace space, std::uint64_t seed, GeneticOptions options = {});
@@ -19,7 +19,7 @@ class GeneticStrategy : public Strategy {
   void observe(const std::vector<Candidate>&, const std::vector<Outcome>&) override;
 
  private:
-  /// Children of the generation that was measured, in `next_`.
+  /// Puts the children of the measured generation into `next_`.
   void breed();
   const Candidate& parent(const std::vector<double>& cumulated);
 

@@ -7,7 +7,8 @@
 
 namespace whet {
 
-/// What every strategy keeps: the space, what was proposed or observed so far, and what was measured, fastest first.
+/// The state that every strategy keeps: the space, the candidates proposed or observed so far, and the measured ones,
+/// fastest first.
 class History {
  public:
   struct Timed {
@@ -19,15 +20,15 @@ class History {
 
   const SearchSpace& space() const { return space_; }
   bool is_new(const Candidate& candidate) const { return seen_.count(candidate) == 0; }
-  /// Marks a candidate as proposed: false when it was before.
+  /// Marks a candidate as proposed. False when it was marked before.
   bool take(const Candidate& candidate) { return seen_.insert(candidate).second; }
-  /// Adds the default and the seeds that are left, until there are `n` proposals.
+  /// Adds the remaining ones of the default and the seeds, until there are `n` proposals.
   void take_first(std::vector<Candidate>& proposals, std::size_t n);
-  /// Adds random candidates until there are `n` proposals, or the space seems used up.
+  /// Adds random candidates until there are `n` proposals, or until the space seems used up.
   void take_random(std::vector<Candidate>& proposals, std::size_t n, Rng&);
   void observe(const std::vector<Candidate>&, const std::vector<Outcome>&);
 
-  /// Everything observed, fastest first; failures last.
+  /// All observed candidates, fastest first, failures last.
   const std::vector<Timed>& timed() const { return timed_; }
   /// The fastest so far; null when nothing ran yet.
   const Candidate* best() const;

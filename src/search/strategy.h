@@ -14,29 +14,31 @@
 
 namespace whet {
 
-/// What a strategy sees of a design space: never a device, a schedule or a DAG. Only `sample` must be there; a strategy
-/// does without what is empty as well as it can.
+/// The part of a design space that a strategy sees: never a device, a schedule or a DAG. Only `sample` must be set. A
+/// strategy manages without the functions that are empty.
 struct SearchSpace {
   std::vector<Candidate> first;           ///< the default schedule, then the aligned seeds: proposed before all others
   std::function<Candidate(Rng&)> sample;  ///< a legal point, at random
-  std::function<std::optional<Candidate>(const Candidate&, Rng&)> mutate;  ///< one decision made otherwise
+  std::function<std::optional<Candidate>(const Candidate&, Rng&)> mutate;  ///< one decision changed
   std::function<std::optional<Candidate>(const Candidate&, const Candidate&, Rng&)> crossover;
-  std::function<std::vector<Candidate>(const Candidate&)> neighbours;  ///< all that differ in one decision
+  std::function<std::vector<Candidate>(const Candidate&)> neighbours;  ///< all candidates that differ in one decision
   std::function<std::optional<Candidate>(std::int64_t)> at;            ///< point `number` of a grid of `grid_size`
   std::int64_t grid_size = 0;
   double count = 0;  ///< how many points there are (an estimate is enough); 0: only `first`
-  /// One figure a candidate, the higher the faster: what a model expects. It may change with every call of `observe`.
+  /// One figure for each candidate, as a model expects it: higher is faster. It may change with every call of
+  /// `observe`.
   std::function<std::vector<double>(const std::vector<Candidate>&)> rank;
 };
 
-/// Proposes candidates of one task and learns from what became of them. Seeded: the same seed and the same observations
-/// give the same proposals. Nothing that was proposed or observed is proposed again.
+/// Proposes candidates of one task and learns from their outcomes. It is seeded: the same seed and the same
+/// observations give the same proposals. It never proposes a candidate that was proposed or observed before.
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// Up to `n` candidates; fewer than `n` (none in the end) when no new one is found: the space is used up.
+  /// Returns up to `n` candidates. Fewer than `n` (none in the end) mean that the space is used up.
   virtual std::vector<Candidate> propose(int n) = 0;
-  /// What became of candidates, proposed by this strategy or remembered from an earlier run; one outcome a candidate.
+  /// Takes the outcomes of candidates that this strategy proposed or that an earlier run measured; one outcome for each
+  /// candidate.
   virtual void observe(const std::vector<Candidate>&, const std::vector<Outcome>&) = 0;
 };
 

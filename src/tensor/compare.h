@@ -14,7 +14,8 @@ struct Difference {
   std::int64_t mismatches = 0;  ///< elements with |got - want| > tolerance * largest
 };
 
-/// Compares element by element; both must have the same element count. Equal infinities and NaN against NaN agree.
+/// Compares element by element. Both tensors must have the same element count. Equal infinities agree, and so do two
+/// NaN.
 Difference compare(const Tensor& got, const Tensor& want, double tolerance = 0);
 
 }  // namespace whet

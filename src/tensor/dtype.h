@@ -16,11 +16,11 @@ bool is_float(DType);
 std::string_view name_of(DType);
 std::optional<DType> parse_dtype(std::string_view name);
 
-/// `value` in the integer dtype: towards zero; what does not fit becomes the nearest that does, NaN becomes 0. Booleans
-/// are value != 0.
+/// Converts `value` to the integer dtype, rounding towards zero. A value that does not fit becomes the nearest that
+/// fits, and NaN becomes 0. A boolean is value != 0.
 std::int64_t to_integer(DType, double value);
 
-/// IEEE half <-> single, round to nearest even.
+/// Conversion between IEEE half and single precision, rounding to nearest even.
 float half_to_float(std::uint16_t half);
 std::uint16_t float_to_half(float value);
 

@@ -20,7 +20,8 @@ struct TensorType {
 /// "f32[1x3x224x224]"
 std::string to_string(const TensorType&);
 
-/// A host tensor: row-major, contiguous, 64-byte aligned; copies share the bytes (do not write to a shared one).
+/// A host tensor: row-major, contiguous, 64-byte aligned. Copies share the bytes, so a shared tensor must not be
+/// written.
 class Tensor {
  public:
   Tensor() : Tensor(DType::f32, Shape{0}) {}
@@ -57,7 +58,7 @@ class Tensor {
     return {static_cast<const T*>(data()), static_cast<std::size_t>(size())};
   }
 
-  /// Element `i` in row-major order, by value; any dtype. (i64 beyond 2^53 loses digits: use `integer`.)
+  /// Element `i` in row-major order, by value, of any dtype. An i64 beyond 2^53 loses digits: use `integer`.
   double get(std::int64_t i) const;
   void set(std::int64_t i, double value);
   /// Element `i` of an integer or boolean tensor, exactly.

@@ -8,7 +8,7 @@
 
 namespace whet::testing_records {
 
-/// A record that stands for a trial of `key` that took `seconds`.
+/// A record of a trial of `key` that took `seconds`.
 inline Record timed(std::string key, std::string steps, double seconds,
                     std::string target = "cpu -mcpu=znver5 -threads=2") {
   Record r;

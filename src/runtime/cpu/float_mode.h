@@ -4,8 +4,8 @@
 
 namespace whet {
 
-/// Denormal numbers count as zero while this lives (they cost a hundred cycles each); the thread's own mode comes back
-/// afterwards. Runner and runtime do the same, so that they measure and compute the same.
+/// While a FlushDenormals exists, denormal numbers count as zero (they cost a hundred cycles each). Its destructor
+/// restores the thread's own mode. Runner and runtime use it alike, so that they measure and compute the same.
 class FlushDenormals {
  public:
   FlushDenormals() : saved_(read()) { write(saved_ | kFlush); }

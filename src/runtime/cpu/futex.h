@@ -13,7 +13,7 @@
 
 namespace whet {
 
-/// Sleeps until woken, unless `word` is no longer `expected`. May wake for no reason.
+/// Sleeps until woken, unless `word` differs from `expected`. It may also wake without a reason.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
 }
@@ -30,31 +30,31 @@ inline void spin_pause() {
 #endif
 }
 
-/// A word that one thread changes and others wait for: first spinning, then asleep.
+/// A word that one thread changes and for which others wait, first spinning, then asleep.
 class WaitWord {
  public:
   std::uint32_t load() const { return word_.load(std::memory_order_acquire); }
 
-  /// Stores and wakes those asleep. Everything written before is seen by those who saw the new value.
+  /// Stores the value and wakes sleeping threads. A thread that sees the new value sees all earlier writes.
   void store(std::uint32_t value) {
     // Sequentially consistent with the sleeper's count: either this thread sees the sleeper, or the sleeper the value.
     word_.store(value, std::memory_order_seq_cst);
     wake();
   }
-  /// The value before; wakes those asleep when the word has become 0.
+  /// Decrements the word and returns its value before. Wakes sleeping threads when the word has become 0.
   std::uint32_t decrement() {
     const std::uint32_t before = word_.fetch_sub(1, std::memory_order_seq_cst);
     if (before == 1) wake();
     return before;
   }
-  /// Returns when the word is no longer `old`. Spins for `spin_ns`, then sleeps.
+  /// Returns when the word differs from `old`. Spins for `spin_ns`, then sleeps.
   void wait_while(std::uint32_t old, std::uint64_t spin_ns) {
     if (spins_through(old, spin_ns)) return;
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     while (word_.load(std::memory_order_seq_cst) == old) futex_wait(word_, old);
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
   }
-  /// For a child after fork, where no one waits any more.
+  /// Sets the word in a child after fork, where no thread waits any more.
   void reset(std::uint32_t value) {
     word_.store(value, std::memory_order_relaxed);
     sleepers_.store(0, std::memory_order_relaxed);
@@ -63,8 +63,8 @@ class WaitWord {
  private:
   static constexpr std::uint64_t kPoliteAfterNs = 50000;
 
-  /// Looks at the word for `spin_ns`. After the first while the core is offered to others at every look: the thread
-  /// that this one waits for may be among those that have no core.
+  /// Reads the word for `spin_ns`. After a first while it offers the core to other threads at every read: the thread
+  /// that changes the word may be among those that have no core.
   bool spins_through(std::uint32_t old, std::uint64_t spin_ns) const {
     if (load() != old) return true;
     if (spin_ns == 0) return false;

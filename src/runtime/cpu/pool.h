@@ -5,14 +5,14 @@
 #include "artifact/kernel_args.h"
 #include "whet/model.h"
 
-/// The head of every pool: what a runtime of another library (and of another version) needs to run on it.
-/// Nothing is ever taken away or moved; `head_version` tells what was added.
+/// The head of every pool: the part that a runtime of another library (and of another version) needs to run on it.
+/// Members are never moved or removed. `head_version` tells which were added.
 struct whet_pool {
   std::uint32_t head_version;  ///< 1
   std::uint32_t workers;
-  /// Runs job(context, worker) on every worker at once, the calling thread being worker 0, and returns when all have.
-  /// Callers take turns. Denormals are flushed meanwhile. Gives 0, or an errno where the workers could not be started
-  /// again after a fork (then nothing was run).
+  /// Runs job(context, worker) on every worker at once and returns when all have returned. The calling thread is worker
+  /// 0. Only one caller runs at a time. Denormals are flushed meanwhile. Returns 0, or an errno where the workers could
+  /// not be started again after a fork (then no job has run).
   int (*run)(whet_pool*, void (*job)(void* context, std::uint32_t worker), void* context);
   /// Inside a job: returns when all workers have called it.
   void (*barrier)(whet_pool*, std::uint32_t worker);
@@ -22,8 +22,8 @@ struct whet_pool {
 
 namespace whet {
 
-/// See whet_api. `most_threads` bounds the number that is chosen where options say none: what a model was tuned for, or
-/// 0. Gives 0, or -1 and a sentence.
+/// See whet_api. `most_threads` bounds the number of threads that is chosen where the options give none: the number for
+/// which a model was tuned, or 0. Returns 0, or -1 and a sentence.
 int pool_create(const whet_pool_options* options, std::uint32_t most_threads, whet_pool** pool, whet_error* error);
 inline void pool_destroy(whet_pool* pool) {
   if (pool != nullptr) pool->destroy(pool);
@@ -34,7 +34,7 @@ inline const whet_pool_info* pool_info(const whet_pool* pool) { return pool->inf
   return pool->run(pool, job, context);
 }
 
-/// What kernels get: `barrier` of a team that is a whet_pool.
+/// The runtime of kernels: its `barrier` takes a whet_pool as the team.
 extern const whet_kernel_runtime kPoolKernelRuntime;
 
 }  // namespace whet

@@ -9,7 +9,8 @@
 
 namespace whet {
 
-/// What the workers of a pool need to go through a plan together. Everything that it points at belongs to the session.
+/// The data that the workers of a pool need to go through a plan together. Everything that it points at belongs to the
+/// session.
 struct PlanWalk {
   const ModelView* view;
   const whet_kernel* entries;
@@ -23,8 +24,8 @@ struct PlanWalk {
   std::atomic<std::uint64_t> failure;
 };
 
-/// Runs every step once, in order, on all workers. `measure`: a barrier separates all steps, and `step_ns` gets their
-/// times. Gives 0, or an errno where the pool's workers could not be started again after a fork.
+/// Runs every step once, in order, on all workers. With `measure` a barrier separates all steps, and `step_ns` gets
+/// their times. Returns 0, or an errno where the pool's workers could not be started again after a fork.
 int walk_plan(PlanWalk& walk, bool measure);
 
 }  // namespace whet
