@@ -16,9 +16,9 @@ std::size_t bytes_of(const TensorType& type) {
   return static_cast<std::size_t>(num_elements(type.shape) * size_of(type.dtype));
 }
 
-/// What the prologue makes of the constants among `inputs`.
+/// What the packing makes of the constants among `inputs`.
 Result<std::vector<Tensor>> packed_constants(const CompiledKernel& compiled, const std::vector<ArgumentSpec>& inputs) {
-  if (compiled.lowered.prologue.outputs.empty()) return std::vector<Tensor>();
+  if (compiled.lowered.packing.outputs.empty()) return std::vector<Tensor>();
   std::vector<Tensor> constants;
   std::size_t k = 0;
   for (const Op& op : compiled.dag.ops) {
@@ -26,7 +26,7 @@ Result<std::vector<Tensor>> packed_constants(const CompiledKernel& compiled, con
     if (std::get<Placeholder>(op.def).constant) constants.push_back(make_tensor(inputs[k], op.shape));
     ++k;
   }
-  return evaluate(compiled.lowered.prologue, constants);
+  return evaluate(compiled.lowered.packing, constants);
 }
 
 /// The rounds of a burst, all inside one job of the pool, so that no worker goes to sleep between them.

@@ -64,7 +64,7 @@ void print_text(const CompileCommand& command, const CompileReport& report, cons
       "linking {:.2f})\n",
       static_cast<double>(report.file_bytes) / 1e6, static_cast<double>(report.weights_bytes) / 1e6,
       static_cast<double>(report.arena_bytes) / 1e6, report.total_seconds, report.kernel_seconds,
-      report.prologue_seconds, report.link_seconds);
+      report.packing_seconds, report.link_seconds);
   if (report.predicted_seconds > 0) fmt::print("predicted latency {:.3f} ms\n", report.predicted_seconds * 1e3);
   fmt::print("next: whet bench {}\n", command.output);
 }
@@ -84,7 +84,7 @@ void print_json(const CompileCommand& command, const CompileReport& report, cons
   out.set("output", command.output).set("target", to_string(target)).set("summary", summary(report));
   out.set("file_bytes", report.file_bytes).set("weights_bytes", report.weights_bytes);
   out.set("arena_bytes", report.arena_bytes).set("seconds", report.total_seconds);
-  out.set("kernel_seconds", report.kernel_seconds).set("prologue_seconds", report.prologue_seconds);
+  out.set("kernel_seconds", report.kernel_seconds).set("prologue_seconds", report.packing_seconds);
   out.set("link_seconds", report.link_seconds).set("predicted_ms", report.predicted_seconds * 1e3).set("tasks", tasks);
   fmt::print("{}\n", dump(out, 2));
 }

@@ -19,7 +19,7 @@ struct AssembledModel {
 /// Makes the plan: one step a group in order; the rest are aliases; outputs are written where the user reads them,
 /// unless they are inputs, constants or another output, which are copied; everything else lies in the arena as long as
 /// it is read.
-///   packed  for each group, its task's prologue run on its constants
+///   packed  for each group, its task's packing run on its constants
 Result<AssembledModel> assemble(const FusedGraph&, const InPlace&, const std::vector<Task>&,
                                 const std::vector<CompiledTask>&, const std::vector<std::vector<Tensor>>& packed);
 

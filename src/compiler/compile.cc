@@ -7,7 +7,7 @@
 #include "compiler/assemble.h"
 #include "compiler/kernels.h"
 #include "compiler/library.h"
-#include "compiler/prologue.h"
+#include "compiler/packing.h"
 
 namespace whet {
 namespace {
@@ -23,16 +23,16 @@ std::vector<Tensor> constants_of(const FusedGraph& fused, const Group& group) {
 }
 
 /// Packs every group's weights.
-Result<std::vector<std::vector<Tensor>>> run_prologues(const FusedGraph& fused, const std::vector<int>& task_of,
-                                                       const std::vector<CompiledTask>& tasks, int jobs) {
+Result<std::vector<std::vector<Tensor>>> run_packings(const FusedGraph& fused, const std::vector<int>& task_of,
+                                                      const std::vector<CompiledTask>& tasks, int jobs) {
   std::vector<std::vector<Tensor>> packed(fused.groups.size());
   std::vector<std::string> errors(fused.groups.size());
   parallel_for(static_cast<int>(fused.groups.size()), jobs, [&](int i) {
     const std::size_t g = static_cast<std::size_t>(i);
     if (task_of[g] < 0) return;
-    const ComputeDag& prologue = tasks[static_cast<std::size_t>(task_of[g])].lowered.prologue;
-    if (prologue.outputs.empty()) return;
-    Result<std::vector<Tensor>> tensors = run_prologue(prologue, constants_of(fused, fused.groups[g]));
+    const ComputeDag& packing = tasks[static_cast<std::size_t>(task_of[g])].lowered.packing;
+    if (packing.outputs.empty()) return;
+    Result<std::vector<Tensor>> tensors = run_packing(packing, constants_of(fused, fused.groups[g]));
     if (tensors.ok()) {
       packed[g] = std::move(tensors).value();
     } else {
@@ -105,8 +105,8 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
   report.predicted_seconds = predicted_seconds(report.tasks);
 
   const double packing = seconds_now();
-  WHET_TRY(const auto packed, run_prologues(fused, task_of_group(fused, tasks), compiled, options.jobs));
-  report.prologue_seconds = seconds_now() - packing;
+  WHET_TRY(const auto packed, run_packings(fused, task_of_group(fused, tasks), compiled, options.jobs));
+  report.packing_seconds = seconds_now() - packing;
 
   const double linking = seconds_now();
   WHET_TRY(AssembledModel model, assemble(fused, placed.in_place, tasks, compiled, packed));

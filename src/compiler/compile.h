@@ -49,7 +49,7 @@ struct CompileReport {
   double predicted_seconds = 0;   ///< sum of weight x prediction; 0 unless every task has one
   double schedule_seconds = 0;    ///< wall time: tasks and their schedules,
   double kernel_seconds = 0;      ///< lowering and code generation, all threads together at once,
-  double prologue_seconds = 0;    ///< packing weights,
+  double packing_seconds = 0;     ///< packing weights,
   double link_seconds = 0;        ///< writing and linking,
   double total_seconds = 0;       ///< everything
   std::int64_t arena_bytes = 0, weights_bytes = 0, peak_activation_bytes = 0, file_bytes = 0;

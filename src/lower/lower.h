@@ -12,7 +12,7 @@
 namespace whet {
 
 /// What a kernel's argument is. input: placeholder number `index` of the task's DAG (also constants that are not
-/// packed); packed: output number `index` of the prologue; output: number `index` of dag.outputs.
+/// packed); packed: output number `index` of the packing; output: number `index` of dag.outputs.
 struct KernelArgument {
   enum class Kind { input, packed, output };
   Kind kind = Kind::input;
@@ -26,7 +26,7 @@ struct Lowered {
   std::vector<KernelArgument> arguments;  ///< in the order of the Program's arguments
   /// Its placeholders are all constant placeholders of the task's DAG, in order; its outputs are the packed constants.
   /// No kernel contains it: whoever compiles or measures runs it once.
-  ComputeDag prologue;
+  ComputeDag packing;
 };
 
 /// LoopTree -> Program with explicit vectors and constant register indices, verified. A refusal says what cannot be

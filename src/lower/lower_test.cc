@@ -46,7 +46,7 @@ Result<double> error_of(const LoopTree& tree, const ComputeDag& dag, const Targe
       if (std::get<Placeholder>(op.def).constant) constants.push_back(inputs[k]);
       ++k;
     }
-  WHET_TRY(const std::vector<Tensor> packed, evaluate(lowered.prologue, constants));
+  WHET_TRY(const std::vector<Tensor> packed, evaluate(lowered.packing, constants));
   std::vector<Tensor> arguments;
   for (const KernelArgument& a : lowered.arguments) {
     const auto index = static_cast<std::size_t>(a.index);

@@ -39,7 +39,7 @@ std::string encode(const BuildResult& r) {
   p.i64(r.report.block_memory);
   p.i64(r.report.instructions);
   p.text(r.tree_hash);
-  p.text(r.prologue);
+  p.text(r.packing);
   for (const BuiltArgument& a : r.arguments) {
     p.u8(static_cast<std::uint8_t>(a.kind));
     p.u32(a.index);
@@ -59,7 +59,7 @@ std::optional<BuildResult> decode_build_result(std::string_view bytes) {
   r.report.block_memory = u.i64();
   r.report.instructions = u.i64();
   r.tree_hash = u.text();
-  r.prologue = u.text();
+  r.packing = u.text();
   if (!job || !code) return std::nullopt;
   r.code = *code;
   r.kernel = std::move(job->kernel);

@@ -27,7 +27,7 @@ struct BuildRequest {
 struct BuiltArgument {
   enum class Kind : std::uint8_t { input = 0, packed = 1, output = 2 };
   Kind kind = Kind::input;
-  std::uint32_t index = 0;  ///< of the placeholder, of the prologue's output, of the task's output
+  std::uint32_t index = 0;  ///< of the placeholder, of the packing's output, of the task's output
   ArgumentSpec spec;        ///< without a seed; an output that is a part has the bytes of its whole
 };
 
@@ -38,8 +38,8 @@ struct BuildResult {
   BuildReport report;
   std::vector<BuiltArgument> arguments;
   std::string tree_hash;
-  std::string prologue;  ///< to_text of the DAG that packs the constants; empty when nothing is packed
-  double seconds = 0;    ///< wall time in the builder
+  std::string packing;  ///< to_text of the DAG that packs the constants; empty when nothing is packed
+  double seconds = 0;   ///< wall time in the builder
 };
 
 /// What a builder does with a request.

@@ -83,7 +83,7 @@ BuildResult build(const BuildRequest& request) {
   }
   result.kernel = std::move(*kernel);
   result.arguments = built_arguments(**dag, lowered->arguments, request.within);
-  if (!lowered->prologue.outputs.empty()) result.prologue = to_text(lowered->prologue);
+  if (!lowered->packing.outputs.empty()) result.packing = to_text(lowered->packing);
   result.code = OutcomeCode::ok;
   return result;
 }

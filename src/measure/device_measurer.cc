@@ -344,12 +344,12 @@ class DeviceMeasurer::Impl {
                                const std::vector<ArgumentSpec>& inputs) {
     CheckRequest request{job_of(task, built, &inputs), {}, {}, {}};
     if (!has_packed(built)) return check_on_any(request);
-    WHET_TRY(const ComputeDag prologue, parse_dag(built.prologue));
+    WHET_TRY(const ComputeDag packing_dag, parse_dag(built.packing));
     std::vector<ArgumentSpec> constants;
     for (const ArgumentSpec& spec : inputs)
       if (spec.role == ArgumentRole::constant) constants.push_back(spec);
-    if (const BuildResult& packing = packing_of(task, prologue, built.prologue); packing.code == OutcomeCode::ok) {
-      const MeasureTask packing_task = packing_task_of(task, prologue);
+    if (const BuildResult& packing = packing_of(task, packing_dag, built.packing); packing.code == OutcomeCode::ok) {
+      const MeasureTask packing_task = packing_task_of(task, packing_dag);
       std::vector<ArgumentSpec> unpacked = constants;
       for (ArgumentSpec& spec : unpacked) spec.role = ArgumentRole::activation;
       request.packing = job_of(packing_task, packing, &unpacked);
@@ -362,7 +362,7 @@ class DeviceMeasurer::Impl {
       request.packed.clear();
     }
     if (interrupted()) return Error{"interrupted"};  // to interpret it takes long
-    WHET_TRY(const std::vector<std::string> packed, interpret_prologue(prologue, constants));
+    WHET_TRY(const std::vector<std::string> packed, interpret_packing(packing_dag, constants));
     for (std::uint32_t i = 0; i < built.arguments.size(); ++i)
       if (built.arguments[i].kind == BuiltArgument::Kind::packed)
         request.contents.emplace_back(i, packed.at(built.arguments[i].index));
@@ -400,14 +400,14 @@ class DeviceMeasurer::Impl {
     return &references_.add(key, std::move(made));
   }
 
-  static MeasureTask packing_task_of(const MeasureTask& task, const ComputeDag& prologue) {
-    return {task.key + " prologue", "", with_inputs(prologue), task.target};
+  static MeasureTask packing_task_of(const MeasureTask& task, const ComputeDag& packing_dag) {
+    return {task.key + " prologue", "", with_inputs(packing_dag), task.target};
   }
   /// The kernel that packs constants, by default schedules. Not through the cache of builds, which may drop the
   /// candidate that is being checked.
-  const BuildResult& packing_of(const MeasureTask& task, const ComputeDag& prologue, const std::string& text) {
+  const BuildResult& packing_of(const MeasureTask& task, const ComputeDag& packing_dag, const std::string& text) {
     if (const BuildResult* found = packings_.find(text)) return *found;
-    const MeasureTask packing = packing_task_of(task, prologue);
+    const MeasureTask packing = packing_task_of(task, packing_dag);
     BuildResult built = std::move(builders_.build({{to_text(packing.dag), "", to_string(packing.target)}})[0]);
     if (has_packed(built)) built.code = OutcomeCode::unknown;
     return packings_.add(text, std::move(built));
@@ -419,8 +419,8 @@ class DeviceMeasurer::Impl {
     WHET_CHECK(false, "a packed constant that nothing computes");
   }
 
-  static Result<std::vector<std::string>> interpret_prologue(const ComputeDag& dag,
-                                                             const std::vector<ArgumentSpec>& constants) {
+  static Result<std::vector<std::string>> interpret_packing(const ComputeDag& dag,
+                                                            const std::vector<ArgumentSpec>& constants) {
     std::vector<Tensor> tensors;
     for (const Op& op : dag.ops)
       if (op.is_placeholder() && tensors.size() < constants.size())
@@ -440,7 +440,7 @@ class DeviceMeasurer::Impl {
   std::mutex memory_;  ///< of `measured_` and `counters_` while several units measure
   std::unordered_map<std::string, std::unordered_map<std::uint64_t, Outcome>> measured_;  ///< by task, then by code
   Kept<Reference> references_{kKeptReferences};
-  Kept<BuildResult> packings_{kKeptPackings};  ///< by prologue
+  Kept<BuildResult> packings_{kKeptPackings};  ///< by the text of the packing
   MeasureCounters counters_;
 };
 

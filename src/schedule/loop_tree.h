@@ -51,7 +51,7 @@ struct TreeLoop {
 
 /// root: own nest at the top. at: computed under a consumer's loop, for the region that the consumers need there.
 /// reverse_at: computed under its producer's loop, for the region that is finished there. inlined: gone into its
-/// consumers' bodies. ahead: of constants alone, computed by the prologue.
+/// consumers' bodies. ahead: of constants alone, computed when constants are packed.
 enum class PlaceKind : std::uint8_t { placeholder, root, at, reverse_at, inlined, ahead };
 struct Placement {
   PlaceKind kind = PlaceKind::root;

@@ -9,7 +9,7 @@
 namespace whet {
 namespace {
 
-/// Every reader of `op` is in the prologue, or gone into it.
+/// Every reader of `op` is in the packing, or gone into it.
 bool is_read_ahead_only(const LoopTree& tree, OpId op) {
   if (std::find(tree.dag.outputs.begin(), tree.dag.outputs.end(), op) != tree.dag.outputs.end()) return false;
   for (OpId reader : consumers_of(tree.dag, op))
@@ -17,7 +17,7 @@ bool is_read_ahead_only(const LoopTree& tree, OpId op) {
   return true;
 }
 
-/// Moves `op`, which depends on constants alone, and what only it needs, from the kernel into the prologue.
+/// Moves `op`, which depends on constants alone, and what only it needs, from the kernel into the packing.
 Status compute_ahead(LoopTree& tree, OpId op, OpId reader) {
   for (OpId other : consumers_of(tree.dag, op))
     if (other != reader && has_loops(tree, other))

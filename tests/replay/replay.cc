@@ -131,7 +131,7 @@ Result<Schedule> replayed(const std::string& dag_text, Schedule s) {
   WHET_TRY(const Kernel kernel, compile_kernel(lowered.program, target));
   s.tree = hash(tree);
   s.features = hash_features(tree, target);
-  s.text = hash_text(to_text(lowered.program) + to_text(lowered.prologue));
+  s.text = hash_text(to_text(lowered.program) + to_text(lowered.packing));
   s.code = hash_bytes(kernel.code);
   return s;
 }

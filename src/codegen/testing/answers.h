@@ -22,7 +22,7 @@ inline Result<double> error_of(const ComputeDag& dag, const Lowered& lowered, co
     if (std::get<Placeholder>(op.def).constant) constants.push_back(inputs[placeholder]);
     ++placeholder;
   }
-  WHET_TRY(const std::vector<Tensor> packed, evaluate(lowered.prologue, constants));
+  WHET_TRY(const std::vector<Tensor> packed, evaluate(lowered.packing, constants));
   std::vector<Tensor> arguments;
   for (const KernelArgument& a : lowered.arguments) {
     const auto index = static_cast<std::size_t>(a.index);

@@ -64,8 +64,8 @@ PackAxes axes_of(const LoopTree& tree, OpId reader, const std::vector<Expr>& ind
 
 class Packer {
  public:
-  Packer(const LoopTree& tree, ComputeDag& prologue, std::map<OpId, OpId>& ids)
-      : tree_(tree), prologue_(prologue), ids_(ids) {}
+  Packer(const LoopTree& tree, ComputeDag& packing, std::map<OpId, OpId>& ids)
+      : tree_(tree), packing_(packing), ids_(ids) {}
 
   /// The op that packs the tensor; `axes` are its own.
   Op packed(const PackedRead& pack, std::vector<Expr> index, const PackAxes& axes, std::string name) {
@@ -77,7 +77,7 @@ class Packer {
       index[k] = at_values(index[k], axes.axis_of_digit);
       inside = inside && at_values(in_range, axes.axis_of_digit);
     }
-    const Expr read = load(prologue_, prologue_id(pack.tensor), index);
+    const Expr read = load(packing_, packing_id(pack.tensor), index);
     Element element{.family = OpFamily::injective};
     element.axes = axes.axes;
     element.body = select(inside, read, constant_like(read, 0));
@@ -87,18 +87,18 @@ class Packer {
   }
 
  private:
-  /// The op of the prologue that computes the constant `op`.
-  OpId prologue_id(OpId op) {
+  /// The op of the packing that computes the constant `op`.
+  OpId packing_id(OpId op) {
     if (const auto known = ids_.find(op); known != ids_.end()) return known->second;
     Op copy = tree_.dag.op(op);
     std::vector<OpId> renamed(tree_.dag.ops.size());
-    for (OpId input : inputs_of(tree_.dag, op)) renamed[input.index()] = prologue_id(input);
+    for (OpId input : inputs_of(tree_.dag, op)) renamed[input.index()] = packing_id(input);
     copy.element().body = with_sources(copy.element().body, renamed);
-    return ids_[op] = prologue_.add(std::move(copy));
+    return ids_[op] = packing_.add(std::move(copy));
   }
 
   const LoopTree& tree_;
-  ComputeDag& prologue_;
+  ComputeDag& packing_;
   std::map<OpId, OpId>& ids_;
 };
 
@@ -113,18 +113,18 @@ const Packed* Storage::pack_of(const LoopTree& tree, OpId tensor, OpId reader) c
   return position ? &packs[*position] : nullptr;
 }
 
-void make_packs(const LoopTree& tree, Storage& storage, std::map<OpId, OpId>& prologue_ids) {
-  ComputeDag& prologue = storage.lowered.prologue;
-  Packer packer(tree, prologue, prologue_ids);
+void make_packs(const LoopTree& tree, Storage& storage, std::map<OpId, OpId>& packing_ids) {
+  ComputeDag& packing = storage.lowered.packing;
+  Packer packer(tree, packing, packing_ids);
   for (std::size_t i = 0; i < tree.packs.size(); ++i) {
     const PackedRead& pack = tree.packs[i];
     const std::vector<Expr> index = read_index(tree, pack);
     PackAxes axes = axes_of(tree, pack.reader, index);
     Op op = packer.packed(pack, index, axes, fmt::format("{}.packed{}", tree.dag.op(pack.tensor).name, i));
-    const int number = static_cast<int>(prologue.outputs.size());
+    const int number = static_cast<int>(packing.outputs.size());
     const KernelArgument argument{KernelArgument::Kind::packed, number, {op.dtype, op.shape}};
     storage.packs.push_back({add_argument(storage.lowered, argument, op.name, true), std::move(axes.digits)});
-    prologue.outputs.push_back(prologue.add(std::move(op)));
+    packing.outputs.push_back(packing.add(std::move(op)));
   }
 }
 

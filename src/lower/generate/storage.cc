@@ -40,7 +40,7 @@ class StorageMaker {
 
   Storage run() {
     make_inputs();
-    make_packs(tree_, storage_, prologue_ids_);
+    make_packs(tree_, storage_, packing_ids_);
     for (std::size_t i = 0; i < tree_.dag.ops.size(); ++i) {
       const OpId op(static_cast<std::int64_t>(i));
       if (has_loops(tree_, op)) make_buffer(op);
@@ -60,10 +60,9 @@ class StorageMaker {
       const Op& def = tree_.dag.op(op);
       if (!def.is_placeholder()) continue;
       const bool constant = std::get<Placeholder>(def.def).constant;
-      if (read_unpacked(tree_, op))
-        make_argument(op, KernelArgument::Kind::input, placeholder, constant);
+      if (read_unpacked(tree_, op)) make_argument(op, KernelArgument::Kind::input, placeholder, constant);
       ++placeholder;
-      if (constant) prologue_ids_[op] = storage_.lowered.prologue.add(def);
+      if (constant) packing_ids_[op] = storage_.lowered.packing.add(def);
     }
   }
 
@@ -163,7 +162,7 @@ class StorageMaker {
   const LoopTree& tree_;
   const Shape& within_;
   Storage storage_;
-  std::map<OpId, OpId> prologue_ids_;
+  std::map<OpId, OpId> packing_ids_;
 };
 
 }  // namespace

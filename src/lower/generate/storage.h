@@ -40,7 +40,7 @@ struct Packed {
 };
 
 struct Storage {
-  Lowered lowered;             ///< with all arguments, buffers and the prologue, and without a body
+  Lowered lowered;             ///< with all arguments, buffers and the packing, and without a body
   std::vector<Stored> stored;  ///< one an op; of an op without a buffer: no buffer
   std::map<OpId, Cached> caches;
   std::map<OpId, Partial> partials;
@@ -60,7 +60,7 @@ bool is_packed(const LoopTree&, OpId tensor, OpId reader);
 /// Adds an argument of the kernel and its buffer.
 BufferId add_argument(Lowered&, const KernelArgument&, const std::string& name, bool constant);
 /// The packed constants (packs.cc).
-///   prologue_ids  the ops of the prologue that compute constants of the tree, by the tree's ops; added to
-void make_packs(const LoopTree&, Storage&, std::map<OpId, OpId>& prologue_ids);
+///   packing_ids  the ops of the packing that compute constants of the tree, by the tree's ops; added to
+void make_packs(const LoopTree&, Storage&, std::map<OpId, OpId>& packing_ids);
 
 }  // namespace whet

@@ -1,5 +1,5 @@
-// Simplify with constant tensors: what depends on constants alone is computed once, by the prologue, when the one op
-// that reads it has it packed.
+// Simplify with constant tensors: an op that depends on constants alone is computed once, when constants are packed, if
+// the one op that reads it has it packed.
 
 #include "space/rules/rule.h"
 

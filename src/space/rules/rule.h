@@ -18,7 +18,7 @@ enum class OpTreatment : std::uint8_t {
   open,      ///< nothing is decided; at the end a nest of its own
   input,     ///< not computed at all
   inlined,   ///< in the bodies of its readers
-  ahead,     ///< of constants alone: by the prologue, packed for its reader
+  ahead,     ///< of constants alone: by the packing, packed for its reader
   tiled,     ///< in tiles on several levels
   follower,  ///< on the tiles of the op that it reads
   nest,      ///< in a nest of its own, shared out among the workers

@@ -1,4 +1,4 @@
-#include "compiler/prologue.h"
+#include "compiler/packing.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace whet {
 namespace {
 
-/// run_prologue agrees with evaluate on random constants.
+/// run_packing agrees with evaluate on random constants.
 void expect_like_evaluate(const std::string& text) {
   const Result<ComputeDag> dag = parse_dag(text);
   ASSERT_TRUE(dag.ok()) << dag.error().message;
@@ -20,7 +20,7 @@ void expect_like_evaluate(const std::string& text) {
     if (op.is_placeholder()) constants.push_back(Tensor::random({op.dtype, op.shape}, rng));
   }
   const Result<std::vector<Tensor>> want = evaluate(dag.value(), constants);
-  const Result<std::vector<Tensor>> got = run_prologue(dag.value(), constants);
+  const Result<std::vector<Tensor>> got = run_packing(dag.value(), constants);
   ASSERT_TRUE(want.ok()) << want.error().message;
   ASSERT_TRUE(got.ok()) << got.error().message;
   ASSERT_EQ(got.value().size(), want.value().size());
@@ -30,21 +30,21 @@ void expect_like_evaluate(const std::string& text) {
   }
 }
 
-TEST(RunPrologue, PacksWeightsInTilesThatOverlap) {
+TEST(RunPacking, PacksWeightsInTilesThatOverlap) {
   expect_like_evaluate(
       "w = PLACEHOLDER [3, 3, 8, 20] const\n"
       "packed(o, ry, rx, c, i) = w[ry, rx, c, (min((o*8), 12) + i)] for o in 3, ry in 3, rx in 3, c in 8, i in 8\n"
       "return packed\n");
 }
 
-TEST(RunPrologue, TransposesWhereTheLastAxisMovesInLargeSteps) {
+TEST(RunPacking, TransposesWhereTheLastAxisMovesInLargeSteps) {
   expect_like_evaluate(
       "w = PLACEHOLDER [6, 10] const\n"
       "t(i, j) = w[j, i] for i in 10, j in 6\n"
       "return t\n");
 }
 
-TEST(RunPrologue, EvaluatesWhatIsNoMereMove) {
+TEST(RunPacking, EvaluatesWhatIsNoMereMove) {
   expect_like_evaluate(
       "w = PLACEHOLDER [6, 10] const\n"
       "v = PLACEHOLDER [6, 10] const\n"

@@ -1,4 +1,4 @@
-#include "compiler/prologue.h"
+#include "compiler/packing.h"
 
 #include <cstring>
 #include <optional>
@@ -134,9 +134,9 @@ std::optional<std::vector<Tensor>> gather_all(const ComputeDag& dag, const std::
 
 }  // namespace
 
-Result<std::vector<Tensor>> run_prologue(const ComputeDag& prologue, const std::vector<Tensor>& constants) {
-  if (std::optional<std::vector<Tensor>> gathered = gather_all(prologue, constants)) return std::move(*gathered);
-  return evaluate(prologue, constants);
+Result<std::vector<Tensor>> run_packing(const ComputeDag& packing, const std::vector<Tensor>& constants) {
+  if (std::optional<std::vector<Tensor>> gathered = gather_all(packing, constants)) return std::move(*gathered);
+  return evaluate(packing, constants);
 }
 
 }  // namespace whet

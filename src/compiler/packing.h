@@ -10,6 +10,6 @@ namespace whet {
 
 /// What `evaluate` gives, quickly where an output only moves elements (packed weights): rows of its last axis are
 /// gathered with a stride. `constants`: one tensor a placeholder, in order.
-Result<std::vector<Tensor>> run_prologue(const ComputeDag& prologue, const std::vector<Tensor>& constants);
+Result<std::vector<Tensor>> run_packing(const ComputeDag& packing, const std::vector<Tensor>& constants);
 
 }  // namespace whet
