@@ -9,10 +9,10 @@
 
 namespace whet {
 
-// What every subcommand ends with.
+// The exit codes of every subcommand.
 constexpr int kDone = 0, kFailed = 1, kWrongUse = 2, kInterrupted = 130;
 
-/// A subcommand: `make` adds its options and gives what runs it once they are parsed. The options live as long
+/// A subcommand: `make` adds its options and returns the function that runs it after parsing. The options live as long
 /// as that function.
 struct Command {
   const char* name;
@@ -20,8 +20,8 @@ struct Command {
   std::function<int()> (*make)(Arguments&);
 };
 
-/// Parses and runs: the whole program but for the table. Unknown commands and options get the nearest right one and
-/// exit code 2.
+/// Parses and runs: the whole program except the table. For an unknown command or option the error names the nearest
+/// known one; the exit code is 2.
 int run_command_line(const std::vector<Command>&, int argc, char** argv);
 
 /// Prints `whet: message` to standard error; gives `kFailed`.

@@ -7,7 +7,7 @@
 
 namespace whet {
 
-/// What `whet explain layout` is asked about.
+/// The question of `whet explain layout`.
 struct LayoutQuestion {
   std::string node;  ///< "": all
   ModelOptions model;

@@ -7,7 +7,7 @@
 
 namespace whet {
 
-/// What `whet explain task` and `whet explain candidate` are asked about.
+/// The question of `whet explain task` and `whet explain candidate`.
 struct TuningQuestion {
   std::string what;  ///< the task's number; the candidate's ID, a prefix of its tree's hash
   ModelOptions model;
@@ -18,10 +18,9 @@ struct TuningQuestion {
   std::string pass;     ///< the Program behind this pass and nothing else
 };
 
-/// Why a task stands where it stands: what it computes, its limits on this machine, its best candidates. Gives the exit
-/// code.
+/// Prints a task: its computation, its limits on this machine, its best candidates. Returns the exit code.
 int explain_task(const TuningQuestion&);
-/// What a candidate is: its choices, its loop tree, its times.
+/// Prints a candidate: its choices, its loop tree, its times. Returns the exit code.
 int explain_candidate(const TuningQuestion&);
 
 }  // namespace whet

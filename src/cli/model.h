@@ -14,7 +14,7 @@
 
 namespace whet {
 
-/// `MODEL` and what decides its shapes and contents.
+/// `MODEL` and the options that decide its shapes and contents.
 struct ModelOptions {
   std::string model;  ///< a path, or "zoo:resnet-18"
   std::vector<std::string> shapes;
@@ -27,7 +27,7 @@ struct ModelOptions {
 
   /// `compiled`: the model may also be a library that `whet compile` wrote.
   void add_to(Arguments&, bool compiled = false);
-  /// What decides shapes and contents: --shape, --seed, and those of zoo models.
+  /// The options that decide shapes and contents: --shape, --seed, and those of zoo models.
   void add_shapes_to(Arguments&);
   /// --batch, --image and --layout.
   void add_zoo_to(Arguments&);
@@ -35,7 +35,7 @@ struct ModelOptions {
   void add_inputs_to(Arguments&);
 
   bool is_compiled() const { return model.ends_with(".so"); }
-  /// As they are said on the command line to a command that only takes the model: without what stands by itself.
+  /// The options as a command line for a command that only takes the model, without those left at their defaults.
   std::string text() const;
 };
 

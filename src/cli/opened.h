@@ -12,7 +12,7 @@
 
 namespace whet {
 
-/// What a model is compiled with.
+/// The records that a model is compiled with.
 struct RecordOptions {
   std::string file;    ///< written by `whet tune`; "": default schedules
   bool exact = false;  ///< no algorithm that rounds otherwise than the direct one
@@ -37,8 +37,8 @@ struct Runnable {
   std::optional<ScratchDirectory> scratch;  ///< where its library then lies
 };
 
-/// Opens a compiled library, or compiles the model to one and opens that. What decided the number of threads, where it
-/// was neither option nor machine, goes to standard error.
+/// Opens a compiled library, or compiles the model to one and opens that. Where neither an
+/// option nor the machine decided the number of threads, a note on standard error names the reason.
 Result<Runnable> open_runnable(const RunnableOptions&, const InputFiles&);
 
 /// Compiles with the best records, notes about their file to standard error.
@@ -50,7 +50,7 @@ Result<std::vector<Tensor>> inputs_of(const OpenedModel&, const ModelOptions&, c
 
 /// "2 threads on cores 0,1" and how that agrees with what it was tuned for.
 std::string threads_text(const OpenedModel&);
-/// Processors that its workers stand on; empty where they are not pinned.
+/// The processors of its workers; empty where they are not pinned.
 std::vector<int> cores_of(const OpenedModel&);
 
 }  // namespace whet

@@ -22,7 +22,7 @@ struct TargetOptions {
   void add_to(Arguments&);
 };
 
-/// A target and the processors of this machine that stand for its threads.
+/// A target and the processors of this machine that run its threads.
 struct TargetOnCores {
   Target target;
   Cores cores;

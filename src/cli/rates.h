@@ -5,7 +5,7 @@
 
 namespace whet {
 
-/// What the threads of `place` reach together, measured now; about a quarter of a second.
+/// The rates that the threads of `place` reach together, measured now; about a quarter of a second.
 MachineRates measure_rates(const TargetOnCores& place);
 /// The better of two measurements, figure by figure.
 MachineRates better_of(const MachineRates&, const MachineRates&);

@@ -29,17 +29,17 @@ class TuneScreen {
 std::string progress_table(const TuneProgress&, double peak_gflops, int rows);
 /// `Estimated total latency: ...   Trials: ...   Used time: ...   ETA: ...   Next ID: ...`
 std::string progress_line(const TuneProgress&);
-/// What a round on a pipe prints.
+/// The line that a round prints on a pipe.
 std::string round_line(const TuneProgress&);
 /// `[Task  3/12]  Current/Best:  215.34/2271.11 GFLOPS | Progress: (400/400) | 128.74 s Done.`: the classic line of
 /// tuning one task after the other.
 std::string task_line(const TuneProgress&);
 /// Every line (all end with a newline) cut to the width of a terminal: one that wraps would spoil drawing over it.
 std::string cut_lines(const std::string& text, int columns);
-/// What stands at the end: before and after, per task, and what holds it; where the time went; what failed.
+/// The summary at the end: each task before and after with its nearest limit; the time of each phase; the failures.
 ///   limits  one list a task, or empty
 std::string closing_report(const TuneProgress&, double peak_gflops, const std::vector<std::vector<Limit>>& limits);
-/// The whole network: untuned and tuned as measured in turn, predicted and measured; "" where it was not timed.
+/// The whole network: untuned and tuned as measured alternately, predicted and measured; "" where it was not timed.
 std::string network_report(const NetworkTruth&);
 
 }  // namespace whet

@@ -10,7 +10,7 @@ class Table {
  public:
   struct Column {
     std::string title;
-    bool right = true;  ///< numbers stand right
+    bool right = true;  ///< aligned to the right, as numbers are
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 

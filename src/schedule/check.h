@@ -1,6 +1,6 @@
 #pragma once
 
-// What the primitives share: refusals in the user's terms, and moving loops about.
+// Shared by the primitives: refusals in the user's terms, and changes of the forest.
 
 #include <string>
 #include <string_view>
@@ -33,7 +33,7 @@ Status check_unscheduled(const LoopTree&, OpId, std::string_view what);
 /// The leaf digits of a root digit's tree, outermost part first.
 std::vector<DigitId> leaves_of(const LoopTree&, DigitId root);
 /// Overlapping tiles of a reduction are legal where their elements are started and finished inside the tile loop: in
-/// `order`, the op's own loops outermost first, no reduce loop and no loop with a register cache may stand outside of a
+/// `order`, the op's own loops outermost first, no reduce loop and no loop with a register cache may enclose a
 /// loop over overlapping tiles.
 Status check_overlaps(const LoopTree&, OpId op, const std::vector<LoopId>& order);
 /// Some op is rolled along the loop, or along a loop around it and computed inside: its iterations follow one another.
@@ -42,7 +42,7 @@ bool is_cached_at(const LoopTree&, LoopId);
 /// The refusal of overlapping tiles `tiles` inside of loop `started`.
 Error refuse_overlap(const LoopTree&, LoopId tiles, LoopId started);
 
-/// What is computed under `at`, a loop of `op`, finds the elements of `op` stored: neither in a register cache around
+/// Ops that are computed under `at`, a loop of `op`, find the elements of `op` stored: neither in a register cache around
 /// `at`, nor in partial results that are combined behind a reduce loop around it.
 Status check_stored_at(const LoopTree&, OpId op, LoopId at);
 /// The same for everything that is placed under loops of `op` already.

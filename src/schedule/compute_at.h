@@ -11,7 +11,7 @@ namespace whet {
 ///              leaves inside `loop`
 ///   registers  its buffer is registers: every index must become a constant after unrolling, or code generation keeps it
 ///              on the stack
-///   yields     fresh loops, one an axis (spatial, then reduce), whose extents bound the region; the nest stands before
+///   yields     fresh loops, one an axis (spatial, then reduce), whose extents bound the region; the nest comes before
 ///              its first consumer
 ///   errors     no such op or loop; a vectorized loop; an output; a consumer outside `loop`
 struct ComputeAt {

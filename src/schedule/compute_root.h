@@ -9,7 +9,7 @@ namespace whet {
 ///   for p { T[p] = f(p) }  for i { for j { S(T[g(i, j)]) } }
 /// So a rule may attach first and change its mind: the rest of the schedule stays.
 ///   op      placed by compute_at or reverse_compute_at, with nothing placed under its loops, no cache and no rfactor
-///   yields  fresh loops, one an axis (spatial, then reduce); the nest stands directly before its first reader, or,
+///   yields  fresh loops, one an axis (spatial, then reduce); the nest comes directly before its first reader, or,
 ///           where it was a reader of the nest that it leaves, directly behind that
 ///   errors  no such op; a root already; frozen loops; it needs what is computed in the nest of its reader
 struct ComputeRoot {

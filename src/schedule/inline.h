@@ -16,7 +16,7 @@ struct Inline {
 };
 Status apply(LoopTree&, const Inline&);
 
-/// A body's nodes, counted once for each time they stand in it: thirty ops of the form t + t, each inlined into the
+/// A body's nodes, counted once for each time they occur in it: thirty ops of the form t + t, each inlined into the
 /// next, would have a billion.
 constexpr std::int64_t kMostNodes = 1 << 13;
 /// About how many nodes the largest body has that inlining `op` would leave; indices that take the place of variables

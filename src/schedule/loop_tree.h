@@ -11,10 +11,10 @@
 namespace whet {
 
 using LoopId = Id<struct LoopTag>;
-/// A part of one axis; the same number as the VarId that stands for it in the expressions of `regions.h`.
+/// A part of one axis; the same number as its VarId in the expressions of `regions.h`.
 using DigitId = Id<struct DigitTag>;
 
-/// What happens where a split's factor does not divide.
+/// How the last tile of a split is computed where the factor does not divide the extent.
 /// overlap: the last tile starts at extent - factor and computes some elements twice; spatial axes only.
 /// guard:   the iterations beyond the extent do nothing; `lower` peels or masks them.
 enum class Tail : std::uint8_t { overlap, guard };
@@ -60,7 +60,7 @@ struct Placement {
   std::int64_t padding = 0;   ///< elements behind each row of the op's buffer
   LoopId rolled;              ///< what is computed stays for the next iteration of this loop; invalid: it does not
   std::vector<DigitId> axes;  ///< root digit of each axis (spatial, then reduce)
-  std::vector<Expr> base;     ///< where the root digit starts within the axis, one an axis; 0 but for at and reverse_at
+  std::vector<Expr> base;  ///< where the root digit starts within the axis, one an axis; 0 except for at and reverse_at
 };
 
 /// While `loop` (a loop of `op`) runs once, the elements of `op` that it touches are kept in registers: identity or the
@@ -80,14 +80,14 @@ struct PackedRead {
   OpId tensor, reader;
 };
 
-/// At the start of each iteration of `loop`, what `reader` reads of `tensor` so many iterations later is asked for.
+/// Each iteration of `loop` begins by prefetching the elements of `tensor` that `reader` reads `ahead` iterations later.
 struct PrefetchedRead {
   OpId tensor, reader;
   LoopId loop;
   std::int64_t ahead = 1;
 };
 
-/// What is computed at `loop` is computed `stages` - 1 iterations ahead, into so many buffers in turn.
+/// The ops computed at `loop` are computed `stages` - 1 iterations ahead, into `stages` buffers alternately.
 struct Pipelined {
   LoopId loop;
   std::int64_t stages = 1;
@@ -132,7 +132,7 @@ bool is_reduce(const LoopTree&, LoopId);
 bool encloses(const LoopTree&, LoopId outer, LoopId inner);
 /// The op is computed by loops of its own.
 bool has_loops(const LoopTree&, OpId);
-/// The loop directly around the leaf of `op`; invalid when the leaf stands at the top or nowhere.
+/// The loop directly around the leaf of `op`; invalid when the leaf is at the top or not in the forest.
 LoopId loop_of_leaf(const LoopTree&, OpId op);
 /// The loops of `op` between its place and its leaf, outermost first.
 std::vector<LoopId> own_loops(const LoopTree&, OpId op);

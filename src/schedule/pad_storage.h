@@ -4,7 +4,7 @@
 
 namespace whet {
 
-/// pad_storage — the rows of an op's buffer stand further apart.
+/// pad_storage — the rows of an op's buffer lie further apart.
 ///   T[r][c] at r * n + c   pad_storage(T, p)  =>   T[r][c] at r * (n + p) + c
 /// Rows whose distance is a multiple of 4096 bytes share the sets of the first-level cache; a line more between them
 /// ends that.

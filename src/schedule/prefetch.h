@@ -7,7 +7,7 @@ namespace whet {
 /// prefetch — what an op reads some iterations later is asked for now.
 ///   for i { S(X[g(i)]) }   prefetch(X, S, i, 2)  =>   for i { prefetch X[g(i + 2)]  S(X[g(i)]) }
 /// Processors find streams by themselves; a tile's rows, far apart, they do not.
-///   tensor  an input or an op that stands in memory, read by `reader`
+///   tensor  an input or an op that lies in memory, read by `reader`
 ///   loop    around the leaf of `reader`, not vectorized, over one digit
 ///   ahead   iterations, 1 .. kMaxAhead
 ///   yields  nothing: loops keep their ids; `loop` is frozen

@@ -9,7 +9,7 @@
 namespace whet {
 
 /// The integers base, base + 1, ..., base + extent - 1 along one axis. `base` is an expression over the digit variables
-/// (VarId = DigitId) of the loops that stand still; it may lie partly outside the axis, where a guard leaves the
+/// (VarId = DigitId) of the loops that are fixed; it may lie partly outside the axis, where a guard leaves the
 /// elements alone.
 struct Span {
   Expr base;
@@ -32,7 +32,7 @@ std::optional<Span> span_of(const LoopTree&, const Expr& index, LoopId at);
 
 /// The elements of `op` that its own loops compute while `at` runs once.
 Region computed_region(const LoopTree&, OpId op, LoopId at);
-/// The elements of `producer` that its consumers whose leaves stand inside `at` read while `at` runs once.
+/// The elements of `producer` that its consumers whose leaves are inside `at` read while `at` runs once.
 Region required_region(const LoopTree&, OpId producer, LoopId at);
 
 /// Where the buffer of `op` lives: the innermost loop around its leaf and all its consumers' leaves that is not one of

@@ -12,9 +12,9 @@ namespace whet {
 ///              axes of `op`
 ///   loop       of the producer
 ///   registers  the producer's buffer is registers
-///   yields     fresh loops, one an axis, behind what stands under `loop` already
+///   yields     fresh loops, one an axis, behind the items that are under `loop` already
 ///   errors     no such op or loop; a vectorized loop; `op` reads the producer elsewhere, or reduces over it; another
-///              reader of the producer stands outside; the producer has tiles in tiles with guarded tails
+///              reader of the producer is outside; the producer has tiles in tiles with guarded tails
 struct ReverseComputeAt {
   OpId op;
   LoopId loop;

@@ -4,10 +4,10 @@
 
 namespace whet {
 
-/// roll — what an op computes under a loop stays there for the loop's next iteration, which computes only what is new.
+/// roll — elements that an op computes under a loop are kept for the loop's next iteration, which computes only new ones.
 ///   for y { for p in 0 .. 3 { T[p] = f(y + p) }  S(T[0 .. 3]) }   roll(T, y)  =>
 ///   for y { for p in (y == 0 ? 0 : 2) .. 3 { T[(y + p) % 3] = f(y + p) }  S(T[(y + 0) % 3 .. (y + 2) % 3]) }
-/// The buffer then stands outside of the loop (the op is computed at one loop and stored at another) and turns round
+/// The buffer is then outside of the loop (the op is computed at one loop and stored at another) and turns round
 /// along the axis: a sliding window, whose rows are computed once.
 ///   op      placed by compute_at at or under `loop`, not in registers
 ///   loop    serial or unrolled, over one digit; from one iteration to the next what is needed moves on along one axis,

@@ -48,11 +48,11 @@ std::string to_text(const Step&);
 std::string to_text(const Steps&);
 Result<Steps> parse_steps(std::string_view text);
 /// The schedule computes the sums of the DAG itself, if in another order: no algorithm that rounds otherwise
-/// (Winograd). False for what is no schedule.
+/// (Winograd). False for a text that is no schedule.
 bool is_exact(std::string_view text);
 
-/// A tree under construction that remembers its steps; what templates and rules are written with. The first refusal is
-/// kept and every later call does nothing, so a template reads without error handling and asks `finish` once.
+/// A tree under construction that remembers its steps; templates and rules are written with it. The first refusal is
+/// kept and every later call does nothing: a template needs no error handling and calls `finish` once.
 class Scheduler {
  public:
   explicit Scheduler(const ComputeDag& dag) : tree_(make_loop_tree(dag)) {}
