@@ -31,7 +31,8 @@ return y
   return trace;
 }
 
-TEST(LoweringTrace, ShowsWhatEachPassChanged) { EXPECT_EQ(to_text(trace_of("vectorize l0")), R"(== generate, 0.000 ms
+TEST(LoweringTrace, ShowsWhatEachPassChanged) {
+  EXPECT_EQ(to_text(trace_of("vectorize l0")), R"(== generate, 0.000 ms
 program 
 argument 0 x: f32[8]
 argument 1 y: f32[8] written
@@ -54,7 +55,8 @@ run
 == simplify_unrolled, 0.000 ms: changes nothing
 == share_reciprocals, 0.000 ms: changes nothing
 == spread_prefetches, 0.000 ms: changes nothing
-)"); }
+)");
+}
 TEST(LoweringTrace, FindsTheProgramBehindAPass) {
   const LoweringTrace trace = trace_of("unroll l0");
   ASSERT_NE(trace.find("unroll"), nullptr);
