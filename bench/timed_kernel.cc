@@ -71,7 +71,7 @@ struct Rounds {
 }  // namespace
 
 Status make_team(Team& team, const std::vector<int>& cpus) {
-  return team.ensure(static_cast<std::uint32_t>(cpus.size()), {cpus.begin(), cpus.end()}, false);
+  return team.ensure(static_cast<std::uint32_t>(cpus.size()), {{cpus.begin(), cpus.end()}, false});
 }
 
 Result<CompiledKernel> compile_schedule(const ComputeDag& dag, const Steps& steps, const Target& target) {

@@ -8,6 +8,15 @@
 
 namespace whet {
 
+/// A format of code, by its name.
+struct CodeFormatRow {
+  CodeFormat format;
+  const char* name;
+  int codegen_version;  ///< see codegen_version
+};
+/// One row a format.
+std::span<const CodeFormatRow> code_formats();
+
 /// The format of the code that is generated for a kind of target.
 struct TargetCode {
   std::string_view kind;

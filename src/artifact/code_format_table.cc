@@ -3,12 +3,18 @@
 namespace whet {
 namespace {
 
+constexpr CodeFormatRow kFormats[] = {
+    {CodeFormat::elf_object, "elf_object", 8},
+    {CodeFormat::ptx, "ptx", 1},
+};
+
 constexpr TargetCode kCodes[] = {
     {"cpu", CodeFormat::elf_object},
 };
 
 }  // namespace
 
+std::span<const CodeFormatRow> code_formats() { return kFormats; }
 std::span<const TargetCode> target_codes() { return kCodes; }
 
 }  // namespace whet

@@ -11,14 +11,14 @@ enum class CodeFormat : std::uint8_t {
   elf_object = 0,  ///< a relocatable ELF object for a CPU, whose one entry is a whet_kernel (artifact/kernel_args.h)
   ptx = 1,         ///< PTX for an NVIDIA GPU
 };
-constexpr std::uint8_t kCodeFormats = 2;
-
-constexpr const char* name_of(CodeFormat format) { return format == CodeFormat::elf_object ? "elf_object" : "ptx"; }
+/// One row a format, in code_format_table.cc.
+bool is_code_format(std::uint8_t number);
+const char* name_of(CodeFormat);
 
 /// Version of the code generator: part of every record, raised when generated code changes enough to make old times
 /// estimates. Each format has a count of its own, so that a change of one code generator leaves the records of the
 /// others valid.
-constexpr int codegen_version(CodeFormat format) { return format == CodeFormat::elf_object ? 8 : 1; }
+int codegen_version(CodeFormat);
 
 struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
@@ -38,7 +38,7 @@ struct Launch {
 
 /// One compiled kernel: its launches run in order on the same arguments and workspaces.
 struct Kernel {
-  CodeFormat format = CodeFormat::elf_object;
+  CodeFormat format{};
   std::string code;                          ///< bytes of the object file, or the text
   std::vector<Launch> launches;              ///< one for a CPU
   std::int64_t workspace = 0;                ///< bytes that all workers see

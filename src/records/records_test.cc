@@ -119,11 +119,11 @@ TEST(BestRecord, OfFilesFromBeforeThereWereParts) {
     EXPECT_EQ(best_within(records, within).substr(0, 1), "c");
 }
 TEST(BestRecord, OfAnOlderCodeGeneratorIsAnEstimate) {
-  constexpr int kNow = codegen_version(CodeFormat::elf_object);
-  auto older = with(timed("k", "old", 1), [](Record& r) { r.codegen = kNow - 1; });
-  auto now = with(timed("k", "new", 2), [](Record& r) { r.codegen = kNow; });
-  const std::string estimate =
-      "old (timed with code generator " + std::to_string(kNow - 1) + ", now " + std::to_string(kNow) + ")";
+  const int now_version = codegen_version(CodeFormat::elf_object);
+  auto older = with(timed("k", "old", 1), [&](Record& r) { r.codegen = now_version - 1; });
+  auto now = with(timed("k", "new", 2), [&](Record& r) { r.codegen = now_version; });
+  const std::string estimate = "old (timed with code generator " + std::to_string(now_version - 1) + ", now " +
+                               std::to_string(now_version) + ")";
   EXPECT_EQ(best(Records({older}), "k"), estimate);
   EXPECT_EQ(best(Records({older, now}), "k"), "new");
 }

@@ -28,7 +28,7 @@ struct BenchOfFormat {
   CodeFormat format;
   std::unique_ptr<KernelBench> (*make)();
 };
-/// The formats that this build can run (benches.cc).
+/// The formats that this build can run (bench_table.cc).
 std::span<const BenchOfFormat> kernel_benches();
 
 /// The benches of a runner, each made when the first kernel of its format comes.

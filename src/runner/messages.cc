@@ -92,9 +92,7 @@ void pack(Packer& p, const KernelJob& job) {
   p.u64(job.arguments.size());
   for (const auto& a : job.arguments) pack(p, a);
   p.u32(job.threads);
-  p.u64(job.cores.size());
-  for (auto core : job.cores) p.u32(core);
-  p.u8(job.no_pin);
+  pack(p, job.cpu);
 }
 
 KernelJob unpack_job(Unpacker& u) {
@@ -102,8 +100,7 @@ KernelJob unpack_job(Unpacker& u) {
   job.kernel = unpack_kernel(u);
   for (std::size_t n = u.count(kArgumentBytes); n > 0; --n) job.arguments.push_back(unpack_argument(u));
   job.threads = u.u32();
-  for (std::size_t n = u.count(4); n > 0; --n) job.cores.push_back(u.u32());
-  job.no_pin = u.u8() != 0;
+  job.cpu = unpack_cpu_placement(u);
   return job;
 }
 
@@ -111,9 +108,8 @@ KernelJob unpack_job(Unpacker& u) {
 bool sane(const KernelJob& job) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   const auto size = [](std::int64_t bytes) { return bytes >= 0 && bytes <= kMost; };
-  if (job.threads < 1 || job.threads > kMaxThreads || (!job.cores.empty() && job.cores.size() < job.threads))
-    return false;
-  if (static_cast<std::uint8_t>(job.kernel.format) >= kCodeFormats) return false;
+  if (job.threads < 1 || job.threads > kMaxThreads || !has_room_for(job.cpu, job.threads)) return false;
+  if (!is_code_format(static_cast<std::uint8_t>(job.kernel.format))) return false;
   if (!size(job.kernel.worker_workspace) || !size(job.kernel.workspace)) return false;
   for (const Launch& launch : job.kernel.launches)
     if (!size(launch.block_memory)) return false;

@@ -7,6 +7,7 @@
 
 #include "artifact/kernel.h"
 #include "artifact/outcome_code.h"
+#include "runner/cpu/placement.h"
 #include "tensor/dtype.h"
 
 namespace whet {
@@ -58,8 +59,7 @@ struct KernelJob {
   Kernel kernel;
   std::vector<ArgumentSpec> arguments;
   std::uint32_t threads = 1;
-  std::vector<std::uint32_t> cores;  ///< empty: chosen by the runner
-  bool no_pin = false;
+  CpuPlacement cpu;  ///< of no account elsewhere
 };
 
 struct MeasureRequest {

@@ -12,7 +12,7 @@ KernelJob sample_job() {
   job.kernel = {CodeFormat::elf_object, std::string("object\0bytes", 12), {{"k", true}}, 128, 64, {16, 32}};
   job.arguments = {{ArgumentRole::constant, DType::i32, 16, 3, 10}, {ArgumentRole::output, DType::f32, 32}};
   job.threads = 2;
-  job.cores = {0, 1};
+  job.cpu.cores = {0, 1};
   return job;
 }
 MeasureRequest sample_measure() {
@@ -57,7 +57,7 @@ TEST(Messages, ThatMakeNoSenseAreRefused) {
   EXPECT_TRUE(refused([](auto& r) { r.job.arguments[0].bytes = -1; }));
   EXPECT_TRUE(refused([](auto& r) { r.job.arguments[0].bytes = 15; }));  // i32
   EXPECT_TRUE(refused([](auto& r) { r.job.arguments[1].low = 2; }));
-  EXPECT_TRUE(refused([](auto& r) { r.job.kernel.format = static_cast<CodeFormat>(kCodeFormats); }));
+  EXPECT_TRUE(refused([](auto& r) { r.job.kernel.format = static_cast<CodeFormat>(99); }));
   EXPECT_TRUE(refused([](auto& r) { r.job.kernel.launches[0].block_memory = -1; }));
   EXPECT_TRUE(refused([](auto& r) { r.job.kernel.worker_workspace = std::int64_t{1} << 50; }));
   EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {{0, "short"}}})).has_value());

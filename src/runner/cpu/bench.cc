@@ -261,7 +261,7 @@ class CpuBench final : public KernelBench {
                                           std::to_string(job.arguments[i].bytes) + " bytes, the kernel needs " +
                                           std::to_string(wanted[i])};
     if (auto failure = check_memory(job); failure.code != OutcomeCode::ok) return failure;
-    if (const Status made = team_.ensure(job.threads, job.cores, job.no_pin); !made.ok())
+    if (const Status made = team_.ensure(job.threads, job.cpu); !made.ok())
       return {OutcomeCode::runtime, made.error().message};
     if (specs_ == job.arguments) return {};
     specs_.resize(job.arguments.size());

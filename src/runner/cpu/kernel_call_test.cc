@@ -16,7 +16,7 @@ std::int32_t run(const std::string& name, std::uint32_t threads, std::vector<flo
   const Kernel kernel = testing_kernels::kernel(WHET_TEST_KERNELS, name);
   const Result<LoadedKernel> loaded = LoadedKernel::load(kernel);
   Team team;
-  EXPECT_TRUE(loaded.ok() && team.ensure(threads, {}, true).ok());
+  EXPECT_TRUE(loaded.ok() && team.ensure(threads, {{}, true}).ok());
   Workspaces workspaces;
   EXPECT_TRUE(workspaces.reserve(kernel, threads));
   std::vector<float> input(kCount);

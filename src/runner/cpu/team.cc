@@ -6,20 +6,19 @@
 
 namespace whet {
 
-Status Team::ensure(std::uint32_t threads, const std::vector<std::uint32_t>& cores, bool no_pin) {
-  if (pool_ && threads == pool_->workers && cores == cores_ && no_pin == no_pin_) return ok_status();
+Status Team::ensure(std::uint32_t threads, const CpuPlacement& placement) {
+  if (pool_ && threads == pool_->workers && placement == placement_) return ok_status();
   pool_destroy(std::exchange(pool_, nullptr));
   if (!have_mask_) have_mask_ = sched_getaffinity(0, sizeof mask_, &mask_) == 0;
   if (have_mask_) sched_setaffinity(0, sizeof mask_, &mask_);  // or new workers would inherit what pinned the caller
   whet_pool_options options{};
   options.threads = threads;
-  options.cores = cores.empty() ? nullptr : cores.data();
-  options.core_count = static_cast<std::uint32_t>(cores.size());
-  options.no_pin = no_pin;
+  options.cores = placement.cores.empty() ? nullptr : placement.cores.data();
+  options.core_count = static_cast<std::uint32_t>(placement.cores.size());
+  options.no_pin = placement.no_pin;
   whet_error error{};
   if (pool_create(&options, threads, &pool_, &error) != 0) return Error{error.message};
-  cores_ = cores;
-  no_pin_ = no_pin;
+  placement_ = placement;
   pin_caller();
   return ok_status();
 }

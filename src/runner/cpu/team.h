@@ -3,9 +3,9 @@
 #include <sched.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "base/result.h"
+#include "runner/cpu/placement.h"
 #include "runtime/cpu/pool.h"
 
 namespace whet {
@@ -18,8 +18,7 @@ class Team {
   ~Team() { pool_destroy(pool_); }
 
   /// Makes the workers, or keeps those that are there where they are what is asked for.
-  ///   cores  where they are pinned, the caller first; empty: chosen
-  Status ensure(std::uint32_t threads, const std::vector<std::uint32_t>& cores, bool no_pin);
+  Status ensure(std::uint32_t threads, const CpuPlacement& placement);
 
   whet_pool* pool() const { return pool_; }
   std::uint32_t workers() const { return pool_->workers; }
@@ -30,8 +29,8 @@ class Team {
   void pin_caller();
 
   whet_pool* pool_ = nullptr;
-  std::vector<std::uint32_t> cores_;
-  bool no_pin_ = false, have_mask_ = false;
+  CpuPlacement placement_;
+  bool have_mask_ = false;
   cpu_set_t mask_;
 };
 

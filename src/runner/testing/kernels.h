@@ -28,7 +28,7 @@ inline KernelJob job(const std::string& path, const std::string& symbol, std::ui
   j.arguments = {{ArgumentRole::activation, DType::f32, kBytes, 7}, {ArgumentRole::output, DType::f32, kBytes}};
   if (j.kernel.argument_bytes.size() == 3) j.arguments.push_back({ArgumentRole::constant, DType::f32, kBytes, 8});
   j.threads = threads;
-  j.no_pin = true;
+  j.cpu.no_pin = true;
   return j;
 }
 
