@@ -99,8 +99,10 @@ class Loader {
     return true;
   }
 
+  /// A null section has no bytes, whatever its header claims.
   bool is_loaded(uint64_t section) const {
-    return section < header_.e_shnum && (sections_[section].sh_flags & SHF_ALLOC) != 0;
+    return section < header_.e_shnum && sections_[section].sh_type != SHT_NULL &&
+           (sections_[section].sh_flags & SHF_ALLOC) != 0;
   }
 
   /// Gives every loaded section its offset in the arena; the stubs of the helpers come first.

@@ -125,6 +125,18 @@ TEST(ObjectLoader, RefusesGarbage) {
   for (std::size_t size = 0; size < good.size(); ++size) EXPECT_NE(load(good.substr(0, size)), "loaded") << size;
 }
 
+TEST(ObjectLoader, CopiesNothingOfANullSection) {
+  std::string object = TinyObject{}.bytes();
+  Elf64_Ehdr header;
+  std::memcpy(&header, object.data(), sizeof header);
+  Elf64_Shdr null = {};
+  null.sh_flags = SHF_ALLOC;
+  null.sh_offset = std::uint64_t{1} << 40;
+  null.sh_size = 64;
+  std::memcpy(object.data() + header.e_shoff, &null, sizeof null);
+  EXPECT_EQ(load(object), "loaded");
+}
+
 TEST(ObjectLoader, SurvivesAnyDamagedByte) {
   const std::string good = TinyObject{}.bytes();
   Rng rng(1);
