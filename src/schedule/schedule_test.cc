@@ -663,6 +663,11 @@ TEST(Prefetch, FreezesItsLoopAlone) {
   EXPECT_EQ(after(kPair, "prefetch o1 o2 l2 1; split l3 5 guard").find("is frozen"), std::string::npos);
 }
 
+TEST(Steps, WordsAreApartByAnyWhiteSpace) {
+  EXPECT_EQ(to_text(*parse_steps("split\tl1  2\nguard;\r\n parallel l2\n")), "split l1 2 guard; parallel l2");
+  EXPECT_EQ(parse_steps("dance\nl1").error().message.find('\n'), std::string::npos);
+}
+
 TEST(Steps, GarbageIsRefusedWithAReason) {
   for (const char* text : {"split",
                            "split l1",

@@ -202,10 +202,10 @@ Result<Step> read_step(Reader& in) {
   return step;
 }
 
-std::vector<std::string_view> split_text(std::string_view text, char separator) {
+std::vector<std::string_view> split_text(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
+    const std::size_t end = std::min(text.find_first_of(separators), text.size());
     if (end > 0) parts.push_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -242,8 +242,8 @@ std::string to_text(const Steps& steps) {
 
 Result<Steps> parse_steps(std::string_view text) {
   Steps steps;
-  for (std::string_view part : split_text(text, ';')) {
-    Reader in{split_text(part, ' '), 0, ""};
+  for (std::string_view part : split_text(text, ";")) {
+    Reader in{split_text(part, " \t\r\n"), 0, ""};
     if (in.words.empty()) continue;
     WHET_TRY(Step step, read_step(in));
     steps.push_back(std::move(step));
