@@ -112,10 +112,9 @@ Stmt Generator::leaf(OpId op) {
   Expr value = body_over_digits(tree_, storage_, op, body);
   const Stored& target = target_of(op);
   const auto partial = storage_.partials.find(op);
-  const std::vector<Expr> index =
-      partial != storage_.partials.end()
-          ? partial_index(op, partial->second, {}, digit_var(tree_, partial->second.lane))
-          : place_in(tree_, target, own_index(tree_, op));
+  const std::vector<Expr> index = partial != storage_.partials.end()
+                                      ? partial_index(op, partial->second, {}, digit_var(tree_, partial->second.lane))
+                                      : place_in(tree_, target, own_index(tree_, op));
   if (element.reducer)
     value = combine(*element.reducer, load(value->dtype, SourceId(target.buffer.value), index), value);
   return guarded(conditions, store_by_cases({target.buffer, index, value, Expr()}));

@@ -38,8 +38,7 @@ std::vector<Expr> Generator::partial_index(OpId op, const Partial& partial, cons
 Stmt Generator::clear_partials(OpId op, const Partial& partial) {
   return mirrored(spatial_loops_inside(tree_, op, partial.outermost), [&](const Values& values) {
     const auto clear = [&](const Expr& lane) {
-      return make_stmt(
-          Store{partial.stored.buffer, partial_index(op, partial, values, lane), identity(op), Expr()});
+      return make_stmt(Store{partial.stored.buffer, partial_index(op, partial, values, lane), identity(op), Expr()});
     };
     return guarded(spatial_guards(op, values), lane_loop(partial, 0, tree_.digit(partial.lane).extent, clear));
   });
@@ -73,8 +72,8 @@ std::vector<Stmt> Generator::combine_lanes(OpId op, const Partial& partial, cons
   const Expr first = lanes.at(dtype, int_const(0));
   const Expr all = lanes.count == 1 ? first : combine(reducer, first, lanes.at(dtype, int_const(1)));
   const Stored& target = storage_.of(op);
-  steps.push_back(make_stmt(
-      Store{target.buffer, at_values(place_in(tree_, target, own_index(tree_, op)), values), all, Expr()}));
+  steps.push_back(
+      make_stmt(Store{target.buffer, at_values(place_in(tree_, target, own_index(tree_, op)), values), all, Expr()}));
   return steps;
 }
 
