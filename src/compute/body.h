@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ union ElementValue {
 struct ValueColumn {
   const ElementValue* data;
   int step;
-  ElementValue operator[](int k) const { return data[k * step]; }
+  ElementValue operator[](int k) const { return data[std::ptrdiff_t{k} * step]; }
 };
 
 /// The body of an op, prepared to be evaluated for up to kBatch elements at once along one axis (`lane`). An element

@@ -108,7 +108,7 @@ class OpEvaluator {
   void combine_into(ValueColumn c, int count, int step) {
     const BinaryOp op = binary_of(*element_.reducer);
     for (int k = 0; k < count; ++k) {
-      ElementValue& sum = sums_[static_cast<std::size_t>(k * step)];
+      ElementValue& sum = sums_[static_cast<std::size_t>(k) * static_cast<std::size_t>(step)];
       if (float_) {
         sum.f = apply_float(op, sum.f, c[k].f);
       } else {

@@ -311,7 +311,7 @@ class Writer {
     out += close;
   }
   void new_line() {
-    if (indent_) (out += '\n').append(static_cast<std::size_t>(indent_ * depth_), ' ');
+    if (indent_) (out += '\n').append(static_cast<std::size_t>(indent_) * static_cast<std::size_t>(depth_), ' ');
   }
 
   int indent_, depth_ = 0;

@@ -57,7 +57,7 @@ class Json {
   bool bool_or(bool otherwise) const { return is_bool() ? boolean() : otherwise; }
   std::int64_t integer_or(std::int64_t otherwise) const { return is_integer() ? integer() : otherwise; }
   double number_or(double otherwise) const { return is_number() ? number() : otherwise; }
-  std::string string_or(std::string otherwise) const { return is_string() ? string() : otherwise; }
+  std::string string_or(const std::string& otherwise) const { return is_string() ? string() : otherwise; }
 
   /// The member `key` of an object; null (a value) when there is none or this is no object.
   const Json& operator[](std::string_view key) const;
