@@ -1,19 +1,28 @@
-// Seeds for import_fuzz from the standard's node tests: each model with the values of its inputs as initializers, so
-// that those which decide shapes are known.
+// Seeds for the fuzzed programs, made by the code that they fuzz.
 //
-//   make_seeds NODE_TESTS SEEDS
-//
-// Messages of protobuf that stand one behind the other are one message: the initializers are appended as a second
-// graph (fields: graph 7, initializer 5).
+//   make_seeds SOURCE_DIR NODE_TESTS SEEDS     writes SEEDS/import, SEEDS/dag, SEEDS/steps, ...; NODE_TESTS may be absent
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 
+#include "artifact/model_plan.h"
+#include "base/rng.h"
+#include "codegen/compile.h"
+#include "lower/lower.h"
+#include "records/record_line.h"
+#include "runner/messages.h"
+#include "runner/wire.h"
+#include "schedules.h"
+#include "space/space.h"
+
 namespace {
 
 namespace fs = std::filesystem;
+using namespace whet;
 
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -22,33 +31,181 @@ std::string read(const fs::path& path) {
   return bytes.str();
 }
 
-std::string field(int number, const std::string& message) {
+class Seeds {
+ public:
+  explicit Seeds(fs::path folder) : folder_(std::move(folder)) {}
+
+  void add(const std::string& target, const std::string& bytes) {
+    fs::create_directories(folder_ / target);
+    std::ofstream(folder_ / target / ("seed_" + std::to_string(count_++)), std::ios::binary) << bytes;
+  }
+  int count() const { return count_; }
+
+ private:
+  fs::path folder_;
+  int count_ = 0;
+};
+
+std::string protobuf_field(int number, const std::string& message) {
   std::string bytes(1, static_cast<char>(number << 3 | 2));
   std::size_t size = message.size();
   for (; size >= 128; size >>= 7) bytes += static_cast<char>(size | 128);
   return bytes + static_cast<char>(size) + message;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc != 3) return std::cerr << "usage: make_seeds NODE_TESTS SEEDS\n", 2;
-  const fs::path seeds = argv[2];
-  fs::create_directories(seeds);
-  int count = 0;
-  for (const auto& entry : fs::directory_iterator(argv[1])) {
+/// The standard's node tests: each model with the values of its inputs as initializers, so that those which decide
+/// shapes are known. Messages of protobuf one behind the other are one message: the initializers are appended as a
+/// second graph (fields: graph 7, initializer 5).
+void add_models(const fs::path& node_tests, Seeds& seeds) {
+  constexpr std::size_t kMostBytes = 16384;
+  if (!fs::exists(node_tests)) return;
+  for (const auto& entry : fs::directory_iterator(node_tests)) {
     const std::string model = read(entry.path() / "model.onnx");
     std::string values;
     for (int k = 0;; ++k) {
       const fs::path path = entry.path() / "test_data_set_0" / ("input_" + std::to_string(k) + ".pb");
       if (!fs::exists(path)) break;
-      values += field(5, read(path));
+      values += protobuf_field(5, read(path));
     }
-    if (model.empty() || model.size() + values.size() > 16384) continue;
-    std::ofstream(seeds / entry.path().filename(), std::ios::binary)
-        << model << (values.empty() ? "" : field(7, values));
-    ++count;
+    if (model.empty() || model.size() + values.size() > kMostBytes) continue;
+    seeds.add("import", model + (values.empty() ? "" : protobuf_field(7, values)));
   }
-  std::cout << count << " seeds\n";
-  return count > 0 ? 0 : 1;
+}
+
+/// The smaller DAGs of the replay suite: the indented lines behind each `task NAME`.
+void add_dags(const fs::path& suite, Seeds& seeds) {
+  constexpr std::size_t kMostBytes = 1500;
+  std::istringstream lines(read(suite));
+  std::string dag;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  ")) {
+      dag += line.substr(2) + "\n";
+    } else {
+      if (!dag.empty() && dag.size() <= kMostBytes) seeds.add("dag", dag);
+      dag.clear();
+    }
+  }
+}
+
+Record record_of(const ComputeDag& dag, const Target& target, const Candidate& candidate, const Steps& steps) {
+  Record record;
+  record.key = workload_key(dag);
+  record.task = "a \"task\" of \xc3\xa4";
+  record.target = to_string(target);
+  record.candidate = candidate;
+  record.steps = to_text(steps);
+  record.tree_hash = "00c0ffee12345678";
+  record.codegen = codegen_version(CodeFormat::elf_object);
+  record.outcome.code = OutcomeCode::ok;
+  record.outcome.seconds = {1.5e-4, 2e-4};
+  record.outcome.pace = 1.25;
+  record.outcome.cache = "network", record.outcome.device = "anvil";
+  record.within = {1, 8, 8, 64};
+  record.seed = ~std::uint64_t{0};
+  record.round = 3;
+  record.predicted = 0.5;
+  record.ranks_as = 1.25e-4;
+  record.whet = "0.1.0", record.at = "2026-11-21T10:00:00Z";
+  return record;
+}
+
+/// The bytes of frames as they go through a socket.
+std::string frame(FrameType type, const std::string& payload) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return {};
+  std::string bytes(payload.size() + 64, '\0');
+  const ssize_t got = send_frame(ends[0], type, payload) ? recv(ends[1], bytes.data(), bytes.size(), 0) : 0;
+  close(ends[0]);
+  close(ends[1]);
+  return bytes.substr(0, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+}
+
+void add_message(FrameType type, char number, const std::string& payload, Seeds& seeds) {
+  seeds.add("messages", number + payload);
+  if (payload.size() < 8192) seeds.add("wire", frame(type, payload) + frame(FrameType::measured, "x"));
+}
+
+/// `kernel` has two inputs, the second constant, and an output.
+void add_messages(const Kernel& kernel, Seeds& seeds) {
+  KernelJob job;
+  job.kernel = kernel;
+  job.arguments = {{ArgumentRole::activation, DType::f32, 64, 1},
+                   {ArgumentRole::constant, DType::f32, 32, 2},
+                   {ArgumentRole::output, DType::f32, 16}};
+  job.threads = 2;
+  job.cores = {0, 1};
+  KernelJob packing = job;
+  packing.arguments = {{ArgumentRole::constant, DType::i8, 64, 7, 5}, {ArgumentRole::output, DType::f32, 32}};
+  add_message(FrameType::measure, 0, encode(MeasureRequest{job, {}}), seeds);
+  add_message(FrameType::measured, 1, encode(MeasureReply{OutcomeCode::runtime, "why", {1e-4, 2e-4}, true, 3}), seeds);
+  add_message(FrameType::check, 2, encode(CheckRequest{job, {{0, std::string(64, 'x')}}, packing, {{1, 1}}}), seeds);
+  add_message(FrameType::checked, 3, encode(CheckReply{OutcomeCode::ok, "", {"a", "bc"}}), seeds);
+  add_message(FrameType::build, 4, encode(job), seeds);
+}
+
+/// Schedules of the fuzzed DAGs from their design spaces, and what they become.
+void add_schedules(Seeds& seeds) {
+  constexpr int kSamples = 12;
+  const Target target = parse_target("cpu -mcpu=haswell -threads=2").value();
+  Rng rng(1);
+  for (int number = 0; number < fuzz::kDagCount; ++number) {
+    const ComputeDag dag = parse_dag(fuzz::kDags[number]).value();
+    const DesignSpace space = make_space(dag, target, {});
+    for (int k = 0; k < kSamples; ++k) {
+      const Candidate candidate = k == 0 ? space.default_candidate() : space.sample(rng);
+      const auto scheduled = space.schedule(candidate);
+      if (!scheduled.ok()) continue;
+      seeds.add("steps", static_cast<char>(number) + to_text(scheduled->steps));
+      seeds.add("record", to_line(record_of(dag, target, candidate, scheduled->steps)));
+      if (k % 4 != 0) continue;
+      auto lowered = lower(scheduled->tree, target);
+      if (!lowered.ok()) continue;
+      lowered->program.name = "kernel";  // as object_fuzz looks for it
+      auto kernel = compile_kernel(lowered->program, target);
+      if (!kernel.ok()) continue;
+      seeds.add("object", kernel->code);
+      if (k == 0) add_messages(*kernel, seeds);
+    }
+  }
+}
+
+void add_plan(Seeds& seeds) {
+  ModelPlan plan;
+  plan.name = "net", plan.target = "cpu -mcpu=haswell", plan.required_isa = "avx2", plan.compiler = "0.1.0";
+  plan.entries = 2, plan.tuned_threads = 2, plan.arena_bytes = 4096, plan.weights_bytes = 1024;
+  plan.inputs = {{"x", 0, {1, 4, 4}, 64}};
+  plan.outputs = {{"y", 0, {16}, 64}, {"z", 4, {64}, 64}};
+  ModelPlan::Step kernel;
+  kernel.arguments = {{PlanPlace::input, 0, 0, 64}, {PlanPlace::weights, 0, 64, 128}, {PlanPlace::arena, 0, 128, 64}};
+  kernel.parallel = true, kernel.workspace_offset = 64, kernel.workspace_bytes = 64, kernel.worker_bytes = 32;
+  kernel.flops = 100, kernel.predicted_seconds = 1e-4, kernel.node = "conv", kernel.op = "conv2d";
+  ModelPlan::Step copy;
+  copy.kind = PlanStepKind::copy, copy.barrier = true;
+  copy.arguments = {{PlanPlace::arena, 0, 128, 64}, {PlanPlace::output, 1, 0, 64}};
+  plan.steps = {kernel, copy};
+  plan.steps.push_back(kernel);
+  plan.steps.back().entry = 1;
+  plan.steps.back().arguments = {{PlanPlace::arena, 0, 128, 64}, {PlanPlace::output, 0, 0, 64}};
+  seeds.add("plan", write_plan(plan));
+  seeds.add("plan", write_plan({}));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return std::cerr << "usage: make_seeds SOURCE_DIR NODE_TESTS SEEDS\n", 2;
+  const fs::path source = argv[1];
+  Seeds seeds(argv[3]);
+  add_models(argv[2], seeds);
+  add_dags(source / "tests/replay/schedules.txt", seeds);
+  for (const char* dag : fuzz::kDags) seeds.add("dag", dag);
+  std::istringstream lines(read(source / "src/records/testdata/v1.jsonl"));
+  for (std::string line; std::getline(lines, line);) seeds.add("record", line);
+  for (const char* plan : {"plan_v1.bin", "plan_v2.bin", "plan_v2_device.bin"}) {
+    seeds.add("plan", read(source / "src/artifact/testdata" / plan));
+  }
+  add_plan(seeds);
+  add_schedules(seeds);
+  std::cout << seeds.count() << " seeds\n";
+  return 0;
 }

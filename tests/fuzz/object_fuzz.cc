@@ -1,0 +1,25 @@
+// An object file: loaded, or refused by a sentence. What is loaded is never run.
+
+#include <cstring>
+#include <memory>
+
+#include "artifact/cpu/object_loader.h"
+#include "fuzz.h"
+
+using namespace whet;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // Memory of exactly these bytes, so that a byte too far is noticed.
+  const auto object = std::make_unique<char[]>(size);
+  if (size != 0) std::memcpy(object.get(), data, size);
+  LoadedObject loaded;
+  char error[256] = "";
+  if (!load_object(object.get(), size, "kernel", &loaded, error, sizeof error)) {
+    return fuzz::require_sentence(error), 0;
+  }
+  const char* entry = reinterpret_cast<const char*>(loaded.entry);
+  const char* arena = static_cast<const char*>(loaded.arena);
+  fuzz::require(entry >= arena && entry < arena + loaded.arena_bytes, "the entry is inside the loaded object");
+  unload_object(&loaded);
+  return 0;
+}

@@ -1,0 +1,56 @@
+// The stored plan of a compiled model: refused by a sentence, or written and read back as the same. Its size and
+// checksum are put right first, else nothing behind them were reached.
+
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "artifact/model_format.h"
+#include "artifact/model_plan.h"
+#include "fuzz.h"
+
+using namespace whet;
+
+namespace {
+
+/// Every version has them at the same place.
+void put_frame_right(std::string& plan) {
+  if (plan.size() < offsetof(PlanHeader, arena_bytes)) return;
+  const auto put = [&](std::size_t at, std::uint64_t value) { std::memcpy(plan.data() + at, &value, sizeof value); };
+  put(offsetof(PlanHeader, total_bytes), plan.size());
+  put(offsetof(PlanHeader, checksum), 0);
+  put(offsetof(PlanHeader, checksum), whet_checksum(plan.data(), plan.size()));
+}
+
+bool is_of_this_version(const std::string& plan) {
+  std::uint32_t version = 0;
+  if (plan.size() < sizeof(PlanHeader)) return false;
+  std::memcpy(&version, plan.data() + offsetof(PlanHeader, version), sizeof version);
+  return version == kPlanVersion;
+}
+
+/// The runtime's parser on memory of exactly these bytes, whole words, so that a byte too far is noticed.
+bool runtime_reads(const std::string& plan) {
+  std::vector<std::uint64_t> aligned(plan.size() / 8);
+  if (!plan.empty()) std::memcpy(aligned.data(), plan.data(), plan.size());
+  ModelView view;
+  whet_error error;
+  return parse_model(aligned.data(), plan.size(), &view, &error) == 0;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string bytes(fuzz::text_of(data, size));
+  put_frame_right(bytes);
+  const auto plan = read_plan(bytes);
+  if (bytes.size() % 8 == 0 && is_of_this_version(bytes))
+    fuzz::require(plan.ok() == runtime_reads(bytes), "compiler and runtime read the same plans");
+  if (!plan.ok()) return fuzz::require_sentence(plan.error().message), 0;
+  const std::string written = write_plan(*plan);
+  const auto again = read_plan(written);
+  fuzz::require(again.ok(), "a written plan is read");
+  fuzz::require(to_text(*again) == to_text(*plan), "a written plan reads back as the same");
+  fuzz::require(write_plan(*again) == written, "a plan that was read is written as before");
+  return 0;
+}

@@ -1,0 +1,20 @@
+// A line of a record file: a record that prints and reads back as the same line, a newer one, or a reason.
+
+#include "fuzz.h"
+#include "records/record_line.h"
+
+using namespace whet;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const ParsedLine line = parse_line(fuzz::text_of(data, size));
+  if (const auto* bad = std::get_if<BadLine>(&line)) return fuzz::require_sentence(bad->why), 0;
+  const auto* record = std::get_if<Record>(&line);
+  if (record == nullptr) return 0;
+  const std::string printed = to_line(*record);
+  fuzz::require(printed.find('\n') == std::string::npos, "a record is one line");
+  const ParsedLine again = parse_line(printed);
+  fuzz::require(std::holds_alternative<Record>(again), "a printed record is read");
+  fuzz::require(to_line(std::get<Record>(again)) == printed, "a record that was read prints as before");
+  (void)record->ranked_seconds();
+  return 0;
+}
