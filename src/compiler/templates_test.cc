@@ -4,6 +4,7 @@
 #include <set>
 
 #include "codegen/testing/answers.h"
+#include "lower/testing/verify_passes.h"
 #include "space/cpu/attention.h"
 #include "space/cpu/author.h"
 #include "space/cpu/rows.h"
@@ -47,7 +48,7 @@ void expect_right(const ComputeDag& task, const std::map<std::string, double>& b
       SCOPED_TRACE(to_json(c) + " for " + to_string(target));
       const Result<Steps> steps = space.steps(c);
       ASSERT_TRUE(steps.ok()) << steps.error().message;
-      const Result<Lowered> lowered = lower(*replay(task, *steps), target);
+      const Result<Lowered> lowered = lower(*replay(task, *steps), target, {}, testing::verify_pass);
       ASSERT_TRUE(lowered.ok()) << lowered.error().message;
       const Result<double> error = error_of(task, *lowered, target, 7);
       ASSERT_TRUE(error.ok()) << error.error().message;
@@ -221,7 +222,7 @@ void expect_attention_right(const AttentionText& attention, int samples) {
       SCOPED_TRACE(to_json(c) + " for " + to_string(target));
       const Result<Steps> steps = space.steps(c);
       ASSERT_TRUE(steps.ok()) << steps.error().message;
-      const Result<Lowered> lowered = lower(*replay(task, *steps), target);
+      const Result<Lowered> lowered = lower(*replay(task, *steps), target, {}, testing::verify_pass);
       ASSERT_TRUE(lowered.ok()) << lowered.error().message;
       const Result<double> error = error_of(task, *lowered, target, 7);
       ASSERT_TRUE(error.ok()) << error.error().message;
@@ -349,7 +350,7 @@ TEST(Templates, ComputeRandomDagsByRows) {
       sketch.build(scheduler, choices);
       const Result<Steps> steps = scheduler.finish();
       ASSERT_TRUE(steps.ok()) << steps.error().message;
-      const Result<Lowered> lowered = lower(*replay(task, *steps), target);
+      const Result<Lowered> lowered = lower(*replay(task, *steps), target, {}, testing::verify_pass);
       ASSERT_TRUE(lowered.ok()) << lowered.error().message;
       const Result<double> error = error_of(task, *lowered, target, seed);
       ASSERT_TRUE(error.ok()) << error.error().message;
@@ -370,7 +371,7 @@ TEST(Rules, ComputeRandomDags) {
       const Result<Scheduled> scheduled = space.schedule(c);
       if (!scheduled.ok()) continue;
       SCOPED_TRACE(to_json(c) + "\n" + to_text(task));
-      const Result<Lowered> lowered = lower(scheduled->tree, target);
+      const Result<Lowered> lowered = lower(scheduled->tree, target, {}, testing::verify_pass);
       if (!lowered.ok()) continue;
       const Result<double> error = error_of(task, *lowered, target, seed);
       ASSERT_TRUE(error.ok()) << error.error().message;

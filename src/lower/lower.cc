@@ -22,11 +22,12 @@ Result<Lowered> lower(const LoopTree& tree, const Target& target, const Shape& w
   return run(tree, target, within, passes, observer);
 }
 
-Result<Lowered> lower_until(const LoopTree& tree, const Target& target, std::string_view pass) {
+Result<Lowered> lower_until(const LoopTree& tree, const Target& target, std::string_view pass,
+                            const PassObserver& observer) {
   WHET_TRY(std::span<const LoweringPass> passes, lowering_passes(target));
   const auto found = std::find_if(passes.begin(), passes.end(), [&](const LoweringPass& p) { return p.name == pass; });
   const auto count = pass == "generate" ? 0 : std::min(found - passes.begin() + 1, std::ssize(passes));
-  return run(tree, target, {}, passes.first(static_cast<std::size_t>(count)), {});
+  return run(tree, target, {}, passes.first(static_cast<std::size_t>(count)), observer);
 }
 
 }  // namespace whet

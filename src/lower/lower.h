@@ -36,6 +36,6 @@ struct Lowered {
 ///   observer  sees the program after `generate` and after each pass of the target's table
 Result<Lowered> lower(const LoopTree&, const Target&, const Shape& within = {}, const PassObserver& observer = {});
 /// The same up to and including the pass of that name ("generate" for none), for tests and `explain`.
-Result<Lowered> lower_until(const LoopTree&, const Target&, std::string_view pass);
+Result<Lowered> lower_until(const LoopTree&, const Target&, std::string_view pass, const PassObserver& observer = {});
 
 }  // namespace whet

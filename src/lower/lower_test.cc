@@ -7,6 +7,7 @@
 
 #include "base/testing/random_cases.h"
 #include "lower/testing/random_schedule.h"
+#include "lower/testing/verify_passes.h"
 #include "program/interpret.h"
 #include "schedule/steps.h"
 #include "tensor/compare.h"
@@ -32,11 +33,11 @@ std::string after(const char* pass, const char* text, const char* steps) {
   return program.substr(program.find("run\n") + 4);
 }
 
-/// Runs the lowered program by the interpreter; an error, or the largest relative difference from the DAG's own
+/// Verifies the program after each pass and runs it by the interpreter; an error, or the largest relative difference from the DAG's own
 /// evaluation.
 Result<double> error_of(const LoopTree& tree, const ComputeDag& dag, const Target& target, const char* pass,
                         int workers, std::uint64_t seed) {
-  WHET_TRY(const Lowered lowered, lower_until(tree, target, pass));
+  WHET_TRY(const Lowered lowered, lower_until(tree, target, pass, testing::verify_pass));
   Rng rng(seed);
   const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
   std::vector<Tensor> constants;
@@ -618,7 +619,7 @@ TEST(EverySchedule, KeepsTheMeaningOfRandomDags) {
     const ComputeDag dag = testing::random_dag(rng);
     const Steps steps = testing::random_steps(dag, rng, 60);
     const LoopTree tree = *replay(dag, steps);
-    const char* pass = seed % 3 == 0 ? "generate" : seed % 3 == 1 ? "verify" : "share_reciprocals";
+    const char* pass = seed % 3 == 0 ? "generate" : seed % 3 == 1 ? "verify" : "spread_prefetches";
     const Result<double> error = error_of(tree, dag, avx512(), pass, static_cast<int>(seed % 3) + 1, seed);
     if (!error.ok() && is_refusal(error.error())) {
       ++refused;

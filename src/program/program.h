@@ -21,7 +21,7 @@ using BufferId = Id<struct BufferTag>;
 ///   workspace  one piece of memory that all workers of the kernel see
 ///   block      memory that the threads of one block share (GPUs alone; a program for a CPU has no such buffer)
 ///   local      memory of one worker or thread
-///   registers  SSA values; after lowering every index is a constant (accumulators, small tiles)
+///   registers  SSA values where every index is a constant after lowering (accumulators, small tiles); else as `local`
 enum class Scope : std::uint8_t { argument, workspace, block, local, registers };
 
 struct Buffer {

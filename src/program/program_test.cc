@@ -256,9 +256,31 @@ TEST(Verify, RefusesWhatItCannotProve) {
   EXPECT_EQ(check(Sketch::loop(
                 x, 2, Sketch::loop(y, int_const(0), x, s.store(s.out, {y}, float_const(0)), LoopKind::unrolled))),
             "program 'sketch': the extent of loop 'y' is not constant: x");
-  EXPECT_EQ(check(Sketch::loop(x, 2, s.store(s.acc, {x}, float_const(0))), {.lowered = true}),
-            "program 'sketch': store to 'acc' has an index into registers that is not constant: x");
-  EXPECT_EQ(check(Sketch::loop(x, 2, s.store(s.acc, {x}, float_const(0)))), "ok");
+  const Stmt unrolled = Sketch::loop(x, 2, s.store(s.acc, {x}, float_const(0)), LoopKind::unrolled);
+  EXPECT_EQ(check(unrolled, {.lowered = true}), "program 'sketch': loop 'x' is still to be vectorized or unrolled");
+  EXPECT_EQ(check(unrolled), "ok");
+}
+
+TEST(Verify, ChecksTheStructureWithoutProofs) {
+  Sketch s;
+  const Expr x = s.index("x");
+  const auto check = [&](Stmt body) { return message(verify(s.with(std::move(body)), {.proofs = false})); };
+  const Stmt outside = s.store(s.out, {x, int_const(0)}, float_const(0));
+  EXPECT_EQ(check(Sketch::loop(x, 5, outside)), "ok");
+  EXPECT_EQ(check(outside), "program 'sketch': variable 0 'x' is used outside its binding");
+  EXPECT_EQ(check(Sketch::loop(x, 2, s.store(s.out, {x, x, x}, float_const(0)))),
+            "program 'sketch': store to 'out' has 3 indices for 2 extents");
+  EXPECT_EQ(check(Sketch::loop(x, 2, s.store(s.out, {x, floordiv(x, x)}, float_const(0)))), "ok");
+}
+
+TEST(Verify, LetsCopiesBindAVariableAgainWhereItIsTold) {
+  Sketch s;
+  const Expr x = s.index("x");
+  const Stmt once = Sketch::loop(x, 2, s.store(s.out, {x, int_const(0)}, float_const(0)));
+  const Program twice = s.with(block({once, once})), inside = s.with(Sketch::loop(x, 2, once));
+  EXPECT_EQ(message(verify(twice)), "program 'sketch': variable 0 'x' is bound twice");
+  EXPECT_EQ(message(verify(twice, {.bound_once = false})), "ok");
+  EXPECT_EQ(message(verify(inside, {.bound_once = false})), "program 'sketch': variable 0 'x' is bound twice");
 }
 
 TEST(EveryRandomProgram, ThatIsVerifiedStaysInsideAndKeepsItsMeaning) {

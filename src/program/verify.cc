@@ -81,7 +81,8 @@ class ProgramVerifier {
   void bind(VarId var, const std::string& name, DType dtype, int lanes) {
     if (!var.valid() || var.index() >= vars_.size())
       return fail("'" + name + "' is variable " + std::to_string(var.value) + " of " + std::to_string(program_.vars));
-    need(vars_[var.index()].life == Life::unbound,
+    const Life life = vars_[var.index()].life;
+    need(life == Life::unbound || (life == Life::ended && !options_.bound_once),
          [&] { return "variable " + std::to_string(var.value) + " '" + name + "' is bound twice"; });
     vars_[var.index()] = {Life::live, dtype, lanes};
   }
@@ -204,19 +205,13 @@ class ProgramVerifier {
       need(index[d]->dtype == DType::i64 && (index[d]->lanes == 1 || index[d]->lanes == lanes),
            [&] { return what + " has an index of other lanes, or no i64: " + text(index[d]); });
       most = std::max(most, index[d]->lanes);
-      const bool fixed = b.scope != Scope::registers || !options_.lowered || as_int(lane_base(index[d]));
-      need(fixed, [&] { return what + " has an index into registers that is not constant: " + text(index[d]); });
       if (!failed()) inside(what, index[d], lanes, flat ? num_elements(b.extents) : b.extents[d]);
     }
     need(most == lanes, [&] { return what + " has " + std::to_string(lanes) + " lanes at scalar indices"; });
   }
 
-  static Expr lane_base(const Expr& e) {
-    if (const auto* r = std::get_if<Ramp>(&e->kind)) return r->base;
-    return e;
-  }
-
   void inside(const std::string& what, const Expr& index, int lanes, std::int64_t extent) {
+    if (!options_.proofs) return;
     if (const std::int64_t* constant = as_int(index); constant && *constant >= 0 && *constant < extent) return;
     const auto mark = facts_.mark();
     if (lanes > 1) {
@@ -286,7 +281,7 @@ class ProgramVerifier {
   /// Division by what memory holds is the data's own business; index arithmetic must be sound.
   void divisor(const Expr& e, const Binary& n) {
     const bool divides = n.op == BinaryOp::div || n.op == BinaryOp::floordiv || n.op == BinaryOp::floormod;
-    if (!divides || is_float(n.b->dtype) || has_load(n.b)) return;
+    if (!options_.proofs || !divides || is_float(n.b->dtype) || has_load(n.b)) return;
     const Interval range = facts_.bounds(n.b);
     const bool nonzero = (range.min && *range.min > 0) || (range.max && *range.max < 0);
     need(nonzero, [&] { return "the divisor is not proven to be other than 0 in " + text(e); });

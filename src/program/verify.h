@@ -5,15 +5,23 @@
 namespace whet {
 
 struct VerifyOptions {
-  /// After lowering, register buffers are indexed by constants alone, and no loop is marked vectorized or unrolled.
+  /// After lowering: no loop is marked vectorized or unrolled.
   bool lowered = false;
+  /// Accesses and divisors are proven. False for a program between two lowering passes, where a proof may fail although
+  /// nothing is wrong: before guards are resolved and simplified, and where indices are flat.
+  bool proofs = true;
+  /// A variable is bound once in the whole program. False where copies of a statement have not been renamed apart: it
+  /// may be bound again after its binding has ended.
+  bool bound_once = true;
 };
 
-/// Checks a Program's invariants (program.h): variables are bound once and used inside their binding, dtypes and lanes
-/// agree, bounds are constant where they must be, parallel loops and barriers are at the top, and only `written`
-/// arguments are stored to.
-/// PROVES that every access is inside its buffer, from the bounds of loops, the conditions around it (ifs, selects) and
-/// masks. An access that cannot be proven is refused, and the error names it.
+/// Checks a Program's invariants (program.h).
+///   structure  variables are bound once and used inside their binding; operands are defined; dtypes and lanes agree;
+///              an access has one index, or one a dimension; bounds are constant where they must be; parallel loops and
+///              barriers are at the top level; arguments are stored to only if `written`. Always checked.
+///   proofs     every access is inside its buffer, and every divisor of index arithmetic is other than 0, from the
+///              bounds of loops, the conditions around (ifs, selects) and masks. What cannot be proven is refused.
+///   Errors     name the program and the loop, variable or access.
 Status verify(const Program&, const VerifyOptions& = {});
 
 }  // namespace whet

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "program/program.h"
+
+namespace whet::testing {
+
+/// A PassObserver for tests: verifies the program that a pass of a CPU's table leaves.
+///   after "generate" and each pass   the structure (program/verify.h)
+///   after "verify"                   the proofs too: before it guards are not resolved, after it indices are flat
+///   after "vectorize"                the structure, but copies bind a variable again, which "unroll" renames
+///   from "unroll" on                 that no loop is left to be expanded too
+/// Errors: `verify`'s.
+Status verify_pass(std::string_view pass, const Program&);
+
+}  // namespace whet::testing
