@@ -9,20 +9,20 @@ namespace whet {
 /// Learns which candidates are fast from those that were measured: gradient boosted trees (XGBoost) over rows of
 /// `features`. One model serves all tasks of a run, because what makes a loop nest slow is the same in each.
 ///
-/// The label of a row is its speed as a share of the best of its task, 0 where it did not run: formed anew at each fit,
-/// so that it follows the best. Faster candidates weigh more: that is where the choice is made.
+/// The label of a row is its speed as a share of the best of its task, 0 where it did not run. Labels are formed anew
+/// at each fit, so that they follow the best. Faster candidates weigh more, because the search chooses among them.
 class CostModel {
  public:
   explicit CostModel(std::uint64_t seed);
   ~CostModel();
   CostModel(const CostModel&) = delete;
 
-  /// What became of a candidate of task `task` (any number, the same for all of its rows). `seconds`: infinity where it
-  /// failed.
+  /// Adds the result of a candidate of task `task` (any number, the same for all of its rows). `seconds`: infinity
+  /// where it failed.
   void add(int task, std::vector<float> row, double seconds);
   /// Fits again when the rows have grown by a fifth since the last time; gives whether it did.
   bool fit_if_grown();
-  /// False until the first fit: nothing is known.
+  /// False until the first fit.
   bool fitted() const;
   /// One score a row: the expected share of the task's best speed, about 0 to 1. Needs `fitted`.
   std::vector<float> score(const std::vector<std::vector<float>>& rows) const;

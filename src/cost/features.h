@@ -10,7 +10,7 @@
 
 namespace whet {
 
-/// What the models that rank see of a schedule, for one kind of target.
+/// The features of schedules that the ranking models use, for one kind of target.
 struct FeatureSet {
   std::string_view kind;
   std::vector<float> (*row)(const LoopTree&, const Target&);

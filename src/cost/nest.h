@@ -15,7 +15,7 @@ struct Access {
   double element_bytes = 4;
   double times = 1;                        ///< loads in the body that differ in constant offsets alone
   std::vector<double> sizes;               ///< extent of each dimension of the tensor
-  std::vector<std::vector<double>> spans;  ///< [dimension][loop]: what one run of the loop adds to the extent touched
+  std::vector<std::vector<double>> spans;  ///< [dimension][loop]: elements that one run of the loop adds to the extent
 
   /// Elements touched while the loops from `depth` on run once.
   double elements(std::size_t depth) const;
@@ -26,8 +26,8 @@ struct Access {
   double reach(std::size_t loop) const;
 };
 
-/// The loops around one op's statement, outermost first, and what the statement does. Sizes are estimates where tails,
-/// guards and floor divisions make them inexact: nothing here decides what is legal.
+/// The loops around one op's statement, outermost first, and the accesses and operations of the statement. Sizes are
+/// estimates where tails, guards and floor divisions make them inexact: nothing here decides what is legal.
 struct Nest {
   struct Loop {
     double extent = 1;

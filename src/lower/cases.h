@@ -7,15 +7,16 @@
 
 namespace whet {
 
-// Padding and choices become conditions of statements, which loops can be cut by.
+// Turns padding and choices into conditions of statements. Loops can be cut along such conditions.
 
-/// sum += select(g, x, 0) * w  is  if g: sum += x * w. Takes such factors' conditions out of `body`. Conditions that read
-/// data, which no loop can be cut by, stay: a vector of sums is not worth a mask. Not those that say a place: at == i.
+/// Takes the conditions of padding out of `body`: sum += select(g, x, 0) * w  becomes  if g: sum += x * w. Conditions
+/// that read data stay, since no loop can be cut along them and masked sums cost more than they save. An exception are
+/// conditions `at == i`, which choose one place.
 Expr take_padding(const Expr& body, Reducer reducer, std::vector<Expr>& conditions);
 
-/// A store under the conditions of the selects that its value consists of, or that choose one of several tensors inside
-/// of it: `T = f(select(c, a, b))` is `if c: T = f(a) else: T = f(b)`, so that loops can be cut where c changes.
-/// Conditions that read data stay selects.
+/// The store with the conditions of its selects as Ifs: `T = f(select(c, a, b))` becomes
+/// `if c: T = f(a) else: T = f(b)`, so that loops can be cut where c changes. This holds for selects that are the whole
+/// value, and for those inside it that choose one of several tensors. Conditions that read data stay selects.
 Stmt store_by_cases(const Store& store);
 
 /// Whether an index or a condition is more than arithmetic on loop variables.

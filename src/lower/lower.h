@@ -11,7 +11,7 @@
 
 namespace whet {
 
-/// What a kernel's argument is. input: placeholder number `index` of the task's DAG (also constants that are not
+/// The tensor that an argument of a kernel holds. input: placeholder number `index` of the task's DAG (also constants that are not
 /// packed); packed: output number `index` of the packing; output: number `index` of dag.outputs.
 struct KernelArgument {
   enum class Kind { input, packed, output };
@@ -29,11 +29,11 @@ struct Lowered {
   ComputeDag packing;
 };
 
-/// LoopTree -> Program with explicit vectors and constant register indices, verified. A refusal says what cannot be
-/// lowered and why.
-///   within  the shape of the tensor that the only output is a part of, at an offset that the caller adds to its
-///           pointer: the strides of the output's buffer are the whole's. Empty: the output is whole itself.
+/// LoopTree -> Program without loops to be expanded, with every access proven to be inside its buffer.
+///   within    the shape of the tensor that the only output is a part of: the output's buffer has this tensor's strides,
+///             and the caller adds the offset to the pointer. Empty: the output is a tensor of its own.
 ///   observer  sees the program after `generate` and after each pass of the target's table
+///   Errors    name the loop or access that cannot be lowered, and the reason
 Result<Lowered> lower(const LoopTree&, const Target&, const Shape& within = {}, const PassObserver& observer = {});
 /// The same up to and including the pass of that name ("generate" for none), for tests and `explain`.
 Result<Lowered> lower_until(const LoopTree&, const Target&, std::string_view pass, const PassObserver& observer = {});

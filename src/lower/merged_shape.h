@@ -6,8 +6,8 @@
 
 namespace whet {
 
-/// The shape of the whole with those dimensions merged that the part has merged, the last one never; nothing where the
-/// part has only some of them.
+/// The shape of `whole` with the same dimensions merged as in `part`. The last dimension is never merged. Nothing where
+/// a merged dimension of the part covers a dimension of the whole only partly.
 std::optional<Shape> merged_like(const Shape& part, const Shape& whole);
 
 }  // namespace whet

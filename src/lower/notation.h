@@ -4,8 +4,8 @@
 
 #include "compute/expr.h"
 
-/// Inside the room: how formulas of vector math are written down. Numbers take the type and lanes of what they stand
-/// beside.
+/// Internal to the room: operators and functions for formulas of vector math. A number takes the type and lanes of the
+/// expression that it is combined with.
 namespace whet::notation {
 
 inline Expr number(const Expr& like, double value) { return broadcast(float_const(value, like->dtype), like->lanes); }

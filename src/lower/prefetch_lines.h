@@ -6,8 +6,8 @@
 
 namespace whet {
 
-/// Prefetches of the cache lines of a box in buffer `id`, from `base` on, at most kMaxPrefetchedLines. Dimensions that
-/// the box fills make one run of neighbours with the one before.
+/// Appends prefetches of the cache lines of a box in buffer `id` that begins at `base`, at most kMaxPrefetchedLines.
+/// A dimension that the box fills forms one run of neighbours with the dimension before it.
 void append_line_prefetches(const Buffer& buffer, BufferId id, const std::vector<Expr>& base,
                             std::vector<std::int64_t> extents, std::vector<Stmt>& out);
 

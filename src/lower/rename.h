@@ -4,7 +4,8 @@
 
 namespace whet {
 
-/// Gives every binder whose variable is bound elsewhere too a variable of its own.
+/// Gives each binding a variable of its own: where a variable is bound several times, all bindings but the first get
+/// fresh variables.
 Program rename_apart(Program);
 
 }  // namespace whet

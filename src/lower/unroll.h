@@ -6,8 +6,9 @@
 namespace whet {
 
 /// Replaces each unrolled loop by copies of its body.
-/// Needs:  constant bounds.  Else: an error that names the loop. At most kMaxUnrolledStores stores come out.
-/// Leaves: no unrolled loop; each variable bound once; the same values are computed.
+/// Needs:  constant bounds; at most kMaxUnrolledStores stores in the copies.
+/// Leaves: no unrolled loop; each variable bound once; the same values computed.
+/// Errors: name the loop that breaks a need.
 Result<Program> unroll_loops(Program);
 
 constexpr std::int64_t kMaxUnrolledStores = 20000;

@@ -5,7 +5,7 @@
 
 namespace whet {
 
-/// The vectors of a processor.
+/// The vectors that a processor has.
 struct VectorSupport {
   int bytes = 16;           ///< of a native vector
   bool free_masks = false;  ///< a masked load or store costs no more than a whole one

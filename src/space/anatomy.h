@@ -10,9 +10,9 @@ namespace whet {
 
 /// A DAG seen as: element ops before one reduction (its pads), the reduction, element ops after it up to one output.
 struct Anatomy {
-  std::vector<OpId> before;     ///< what the anchor depends on, to be inlined into it
+  std::vector<OpId> before;     ///< the ops that the anchor depends on, to be inlined into it
   OpId anchor;                  ///< the only op with a reducer
-  std::vector<OpId> after;      ///< what else the output depends on, to be inlined into it
+  std::vector<OpId> after;      ///< the other ops that the output depends on, to be inlined into it
   std::optional<OpId> output;   ///< reads the anchor at its own axes; empty when the anchor is the output
   std::vector<OpId> constants;  ///< constant placeholders that the anchor's body reads, once each, after inlining
 };

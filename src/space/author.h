@@ -18,7 +18,7 @@ struct Template {
   bool last_one = false;  ///< only where no other template fits
 };
 
-/// Who writes the sketches of one kind of target.
+/// The makers of sketches for one kind of target.
 struct SpaceAuthor {
   std::string_view kind;
   std::span<const Template> (*templates)();    ///< the first that fits gives the default schedule

@@ -11,7 +11,7 @@ namespace whet {
 /// The number of an option, one a decision of the sketch.
 using Point = std::vector<std::int32_t>;
 
-/// What the constraints of one sketch leave. Decisions that constraints connect form a part; the combinations of a part
+/// The legal points of one sketch. Decisions that constraints connect form a part; the combinations of a part
 /// are looked through once and listed, so that drawing, counting and numbering them never fails. Parts of more than
 /// kMostListed combinations are drawn by trying, and counted by an estimate.
 class Legal {

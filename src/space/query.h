@@ -24,13 +24,13 @@ struct Query {
   std::vector<Condition> conditions;
   std::string text;
 };
-/// Errors name the condition that does not read so.
+/// Errors name the condition that has another form.
 Result<Query> parse_query(const std::string& text);
 
 struct QueryAnswer {
   bool inside = false;
   double candidates = 0;
-  std::string sentence;  ///< yes with how many; or no with the nearest thing that stands in the way
+  std::string sentence;  ///< yes with the number of candidates, or no with the nearest reason
 };
 /// Errors: no sketch of the space has such a decision or such a level.
 Result<QueryAnswer> ask(const DesignSpace&, const Query&);

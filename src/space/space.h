@@ -16,7 +16,7 @@
 namespace whet {
 
 using Choice = std::vector<std::int64_t>;
-/// One open question of a sketch, with every answer that can fit at all.
+/// An open decision of a sketch, with the options that can fit.
 struct Decision {
   std::string name;     ///< after the axis it cuts: "oc", "ow", "order", ...
   std::string meaning;  ///< one line for `whet space`
@@ -29,11 +29,11 @@ std::vector<Choice> single(const std::vector<std::int64_t>& values);
 
 using Choices = std::map<std::string, Choice>;
 
-/// What choices may not be made together (register tiles that do not fit, ...). Constraints over few decisions are
-/// cheap: what shares no constraint is counted and drawn apart.
+/// Choices that may not be made together (register tiles that do not fit, ...). Constraints over few decisions are
+/// cheap: decisions that share no constraint are counted and drawn independently.
 struct Constraint {
   std::vector<std::string> over;  ///< the only decisions that `violated` looks at
-  /// Nothing, or the sentence that says what is broken.
+  /// Nothing where the choices are legal, else a sentence with the reason.
   std::function<std::optional<std::string>(const Choices&)> violated;
 };
 
@@ -52,8 +52,8 @@ bool is_within(const Sketch&, const Choices&);
 
 /// How many candidates there are.
 struct SpaceSize {
-  double combinations = 0;  ///< of the options, whatever the constraints say
-  std::int64_t legal = 0;   ///< what the constraints leave
+  double combinations = 0;  ///< of the options, without regard to constraints
+  std::int64_t legal = 0;   ///< combinations that satisfy the constraints
   bool exact = true;        ///< `legal` was counted; otherwise it is an estimate from samples
 };
 
@@ -63,8 +63,8 @@ struct Scheduled {
   LoopTree tree;
 };
 
-/// All candidates for one task on one target. Pure; a random sample of it is already decent, because what cannot fit is
-/// left out. Cheap to copy; safe to share among threads.
+/// All candidates for one task on one target. Pure, cheap to copy, safe to share among threads. Random samples are
+/// decent schedules, because choices that cannot fit are left out.
 class DesignSpace {
  public:
   /// `sketches`: the first is the default's; at least one.
@@ -79,12 +79,12 @@ class DesignSpace {
   Candidate default_candidate() const;
   /// The other sketches' guesses and a handful around the default, to be measured before anything random.
   std::vector<Candidate> seeds() const;
-  /// Uniform within a sketch; about so where its size is an estimate.
+  /// Uniform within a sketch, approximately where its size is an estimate.
   Candidate sample(Rng&) const;
   /// All candidates that differ in one decision.
   std::vector<Candidate> neighbours(const Candidate&) const;
-  /// One decision made otherwise, near choices more often than far ones. Nothing where that is not possible, or for
-  /// what is not of this space.
+  /// The candidate with one decision changed, to near choices more often than to far ones. Nothing where no decision
+  /// can change, or where the candidate is not of this space.
   std::optional<Candidate> mutate(const Candidate&, Rng&) const;
   /// Each decision from one of the two, repaired. Nothing for candidates of different sketches.
   std::optional<Candidate> crossover(const Candidate&, const Candidate&, Rng&) const;
@@ -100,7 +100,7 @@ class DesignSpace {
   std::int64_t grid_size() const;
   std::optional<Candidate> at(std::int64_t number) const;
 
-  /// Inside, or the sentence that says why not.
+  /// Ok where the candidate is in the space, else an error with the reason.
   Status contains(const Candidate&) const;
   /// The schedule of a candidate, or why it cannot be replayed.
   Result<Steps> steps(const Candidate&) const;

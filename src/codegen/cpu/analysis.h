@@ -21,20 +21,20 @@ struct Slot {
   DType dtype = DType::f32;
 };
 
-/// Where an access of a register buffer falls.
+/// The part of a slot that an access of a register buffer touches.
 struct SlotPlace {
   int slot = 0;
   int first = 0;  ///< lane of the slot
   int lanes = 1;  ///< 1 and a wider access: every lane reads the same element
 };
 
-/// What a statement changes.
+/// The slots and buffers that a statement changes.
 struct Effects {
   std::vector<int> slots;         ///< sorted
   std::vector<BufferId> buffers;  ///< in memory; sorted
 };
 
-/// What code generation must know of a whole program before it starts.
+/// Facts about a whole program that code generation needs before it starts.
 /// Lets of movable values and loops of one iteration become aliases in the table.
 class Analysis {
  public:

@@ -13,7 +13,7 @@
 
 namespace whet {
 
-/// An expression of the program, up to structure: equal expressions have one number.
+/// The number of an expression of the program. Expressions of equal structure have the same number.
 using ExprRef = Id<struct ExprRefTag>;
 
 /// constant + Σ coefficient · atom + lane · lane_stride: an i64 whose lanes are evenly spaced. An atom is a scalar that
@@ -48,7 +48,7 @@ class ExprTable {
   ExprRef intern(const Expr&);
   const ExprInfo& operator[](ExprRef ref) const { return infos_[ref.index()]; }
   std::size_t size() const { return infos_.size(); }
-  /// From now on `var` stands for `value`. Only before any expression that uses `var` is interned.
+  /// Makes `var` another name of `value`. Needs: no expression that uses `var` has been interned.
   void alias(VarId var, ExprRef value) { aliases_[var] = value; }
   bool is_alias(VarId var) const { return aliases_.contains(var); }
 
@@ -58,7 +58,7 @@ class ExprTable {
     std::size_t count = 0;
     void push(ExprRef ref);
   };
-  /// What tells expressions apart: kind, operator, dtype and lanes; a constant or id; the operands.
+  /// Two expressions are equal where their keys are: kind, operator, dtype and lanes; a constant or id; the operands.
   struct Key {
     std::array<std::int64_t, 4> words = {};
     friend bool operator==(const Key&, const Key&) = default;

@@ -24,7 +24,7 @@ class FlatMap {
  private:
   using Entry = std::pair<Key, Value>;
 
-  /// Where `key` stands, or the empty place where it would.
+  /// The place of `key`, or the empty place for it.
   std::size_t place(const Key& key) const {
     const std::size_t mask = entries_.size() - 1;
     std::size_t i = Hash()(key) & mask;

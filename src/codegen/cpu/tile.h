@@ -22,8 +22,8 @@ struct IntrinsicTile {
   std::vector<TileOperand> operands;
 };
 
-/// Looks whether the loop, marked or not by its schedule, still is what the intrinsic's definition says, with operands
-/// that lie as code generation needs them. Empty: it is to run as a loop.
+/// Matches a loop nest with the definitions of the intrinsics, whether or not its schedule marks it. Empty where none
+/// matches, or where an operand has strides that code generation does not support: the nest then runs as loops.
 std::optional<IntrinsicTile> recognise_tile(const Loop&, ExprTable&);
 
 }  // namespace whet

@@ -15,7 +15,7 @@ class TargetMachine;
 
 namespace whet {
 
-/// LLVM for one target, in one thread: a target machine, a context and the passes, all used again for the next kernel.
+/// LLVM for one target, in one thread: a target machine, a context and the passes. All kernels of the thread reuse them.
 class Backend {
  public:
   /// This thread's backend for the target, a CPU. Errors: LLVM does not know the processor or a feature.

@@ -6,10 +6,10 @@
 
 namespace whet {
 
-/// From `generate` to a CPU's code generator.
+/// The passes between `generate` and the code generator for CPUs.
 std::span<const LoweringPass> cpu_passes();
 
-/// What the shared passes are told of a CPU.
+/// The instructions of a CPU that the shared passes use.
 MathSupport math_support(const CpuTarget&);
 VectorSupport vector_support(const CpuTarget&);
 

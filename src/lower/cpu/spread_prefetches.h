@@ -5,12 +5,12 @@
 
 namespace whet {
 
-/// Moves prefetches that stand before several statements in between them, each into the middle of its share.
-/// A core has 10 to 16 cache lines on their way at a time: where as many are asked for in a row, the loads behind them
-/// wait. Between the products of an unrolled tile they cost nothing; between its steps the scheduler would gather loads
-/// behind them, and a tile that fills the registers would lose its place in them.
+/// Distributes prefetches that come before several statements among them, each into the middle of its share.
+/// A core fetches 10 to 16 cache lines at a time. Where a program prefetches as many in a row, the loads after them
+/// wait. Prefetches between the products of an unrolled tile cost nothing. Between its steps, LLVM's scheduler would
+/// gather loads behind them, and a tile that fills the registers would spill.
 /// Needs:  unrolled loops already copied.
-/// Leaves: the order of all other statements, and that of the prefetches.
+/// Leaves: the order of all other statements, and the order of the prefetches.
 Result<Program> spread_prefetches(Program);
 
 }  // namespace whet

@@ -5,7 +5,7 @@
 
 namespace whet {
 
-/// A CPU has no blocks and threads of its own to run loops on: bound loops become serial ones.
+/// Makes loops that are bound to blocks and threads serial ones. A CPU has no blocks and threads.
 /// Leaves: no loop bound to a block, thread or virtual thread; the same values computed.
 Result<Program> unbind_loops(Program);
 

@@ -21,16 +21,16 @@ struct ElementPlan {
 };
 
 /// Shares the op's nest out and vectorizes it. A transpose goes by tiles, so that whole cache lines are read and
-/// written; channels that are dealt out in turn (a shuffle: loads at c % 2 and c / 2) go by turns, and what
-/// is repeated (loads at c % 28) block by block, so that loads are contiguous.
+/// written; channels that are dealt out alternately (a shuffle: loads at c % 2 and c / 2) go by turns, and
+/// repeated channels (loads at c % 28) block by block, so that loads are contiguous.
 void element_nest(Scheduler&, OpId, const ElementPlan&);
 
 /// Neighbours along the innermost axis are read at quotients or remainders of it: a vector is gathered. Not where they
-/// are dealt out in turn or repeated block by block, nor where one of several sources is chosen.
+/// are dealt out alternately or repeated block by block, nor where one of several sources is chosen.
 bool gathers(const ComputeDag&, OpId op);
 
-/// A step holds a group of neighbours along another axis, which the op tells apart by the remainder of their place: what
-/// they share is computed once (sums up to each place).
+/// A step holds a group of neighbours along another axis, which the op tells apart by the remainder of their place:
+/// values that they share are computed once (sums up to each place).
 std::optional<std::size_t> axis_of_groups(const ComputeDag&, OpId op);
 
 /// A tensor is read along another axis than the op's innermost one, along which its result is stored.

@@ -11,7 +11,7 @@ struct Tile {
   std::int64_t oc = 1, oh = 1, ow = 1;
 };
 
-/// What neighbours along an axis read: each `taps` inputs `dilation` apart, beginning `stride` apart.
+/// The inputs that neighbours along an axis read: each `taps` inputs `dilation` apart, beginning `stride` apart.
 struct TapWindow {
   std::int64_t stride = 1, taps = 1, dilation = 1;
 
@@ -19,7 +19,7 @@ struct TapWindow {
   std::int64_t inputs(std::int64_t count) const;
 };
 
-/// What register tiles of an op must be cut from, and fit.
+/// The op that register tiles are cut from, and the limits that they must fit.
 struct Tiling {
   std::int64_t oc = 1, oh = 1, ow = 1;      ///< the op's extents
   std::int64_t lanes = 16, registers = 32;  ///< of a vector; of the machine
@@ -39,7 +39,7 @@ struct Tiling {
   std::vector<std::pair<std::int64_t, std::int64_t>> read_columns;
   std::int64_t rows_skipped = 0;   ///< the most by one tap, which reads padding there
   std::int64_t channel_bytes = 0;  ///< of weights, an element of the innermost axis; 0: not known
-  std::int64_t weights_room = 0;   ///< what a tile's weights may take of the second-level cache
+  std::int64_t weights_room = 0;   ///< bytes of the second-level cache that a tile's weights may take
 
   /// Vectors of `elements`; a tail of the vector axis costs a vector a power of two.
   std::int64_t vectors(std::int64_t elements) const;
@@ -52,7 +52,7 @@ struct Tiling {
   bool divides(const Tile&) const;
   /// The most inputs of a tile, read in one reduction step, that share a set of the first-level cache.
   std::int64_t conflicts(const Tile&) const;
-  /// Relative time: computed elements (overlap counts twice) times what keeps the units from their peak.
+  /// Relative time: computed elements (overlap counts twice) times the factor by which the units miss their peak.
   double cost(const Tile&) const;
   /// Cycles of a depthwise tile with all its taps.
   double window_cycles(const Tile&) const;

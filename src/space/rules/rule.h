@@ -47,15 +47,15 @@ struct ScheduleDraft {
 };
 using Action = std::function<void(ScheduleDraft&)>;
 
-/// What a rule said of an op.
+/// The note that a rule makes about an op.
 struct RuleNote {
   std::string rule, op;
   bool applied = false;
-  std::string sentence;  ///< why not; or what was done
+  std::string sentence;  ///< the reason why the rule does not apply, or its effect
   friend bool operator==(const RuleNote&, const RuleNote&) = default;
 };
 
-/// A sketch in the making: what is decided so far, as actions that write the schedule of any choice.
+/// An unfinished sketch: the decisions so far, as actions that write the schedule of any choice.
 class Derivation {
  public:
   Derivation(const ComputeDag& dag, const Target& target);
@@ -81,7 +81,7 @@ class Derivation {
   void constrain(Constraint constraint) { constraints_.push_back(std::move(constraint)); }
   /// Appends an action and takes it with the preferred choices.
   void act(Action action);
-  /// What the rule that is being applied calls the structure that it makes: a part of the sketch's name.
+  /// The name of the structure that the current rule makes, as a part of the sketch's name.
   void call(const std::string& part);
   const std::string& name() const { return name_; }
   const Choices& preferred() const { return preferred_; }
@@ -101,7 +101,7 @@ class Derivation {
   std::vector<Constraint> constraints_;
   std::vector<Action> actions_;
   std::shared_ptr<const Scheduler>
-      start_;                ///< what the actions before the first decision make, the same for all choices
+      start_;                ///< the result of the actions before the first decision, the same for all choices
   std::size_t started_ = 0;  ///< how many actions these are
   Choices preferred_;
   std::map<OpId, Levels> levels_;
@@ -114,9 +114,9 @@ class Derivation {
 struct Rule {
   const char* name;
   const char* does;  ///< one line for `whet space --why`
-  /// Nothing where the rule applies; otherwise the sentence that says why not, about "it", the op ("": not worth one).
+  /// Nothing where the rule applies, else the reason as a sentence about "it", the op ("": not worth one).
   std::optional<std::string> (*why_not)(const Derivation&, OpId);
-  /// What becomes of the derivation: one or several, which differ in structure.
+  /// The derivations that follow from this one. Several differ in structure.
   std::vector<Derivation> (*apply)(const Derivation&, OpId);
   bool optional = false;  ///< the derivation also goes on without it
   bool exact = true;      ///< the schedules that it makes are `is_exact`
