@@ -24,7 +24,7 @@ struct DeviceInfo {
 };
 
 /// A compiled model. A path names one content as long as the device lives, which may keep the file open.
-struct ModelFile {
+struct ModelLibrary {
   std::string path;
 };
 
@@ -59,7 +59,7 @@ class Device {
   /// Times compiled models alternately: a b c a b c ... One answer a model, in order. The device keeps these models open
   /// until the next call, which closes those that it does not name; call it with none to free the memory. An error names
   /// the model that cannot be opened or run, or says that the device is lost or that the user interrupted.
-  virtual Result<std::vector<ModelTimes>> time_models(const std::vector<ModelFile>&, const ModelRun&) = 0;
+  virtual Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>&, const ModelRun&) = 0;
 };
 
 }  // namespace whet

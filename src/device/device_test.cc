@@ -38,7 +38,7 @@ struct Wrapped : Device {
   const DeviceInfo& info() const override { return fake.info(); }
   MeasureReply measure(const MeasureRequest& r) override { return fake.measure(r); }
   CheckReply check(const CheckRequest& r) override { return fake.check(r); }
-  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelFile>& f, const ModelRun& r) override {
+  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>& f, const ModelRun& r) override {
     return fake.time_models(f, r);
   }
   FormulaDevice inner{a_millisecond};

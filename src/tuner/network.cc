@@ -114,7 +114,7 @@ class Settling {
   }
 
   struct Compiled {
-    ModelFile file;
+    ModelLibrary file;
     TimedModel timed;
   };
   Result<Compiled> compile(const ScheduleSource& source) {
@@ -179,7 +179,7 @@ class Settling {
   /// Times models alternately and adds to what is known of each. Gives each one's best burst now: a model's time is the
   /// median of its best burst, because what disturbs a machine lasts longer than a burst.
   Result<std::vector<double>> time(const std::vector<Compiled*>& models, int bursts) {
-    std::vector<ModelFile> files;
+    std::vector<ModelLibrary> files;
     for (const Compiled* model : models) files.push_back(model->file);
     WHET_TRY(const std::vector<ModelTimes> times,
              device_.time_models(files, {options_.open, options_.inputs, options_.burst_seconds, bursts}));

@@ -150,7 +150,7 @@ TEST_F(Settle, WritesNothingWhereTheDeviceLies) {
   }
 }
 TEST_F(Settle, KeepsModelsOpenFromOneCallToTheNext) {
-  std::vector<ModelFile> files;
+  std::vector<ModelLibrary> files;
   for (int i = 0; i < 2; ++i) {
     files.push_back({folder_->path() + "/" + std::to_string(i) + ".so"});
     ASSERT_TRUE(compile_model(fused_, nullptr, target_, files.back().path).ok());
@@ -160,7 +160,7 @@ TEST_F(Settle, KeepsModelsOpenFromOneCallToTheNext) {
     const auto times = device_->time_models(files, run);
     ASSERT_TRUE(times.ok()) << times.error().message;
     EXPECT_EQ(times->at(1).bursts.size(), 2u);
-    for (const ModelFile& file : files) std::filesystem::remove(file.path);  // what is open stays
+    for (const ModelLibrary& file : files) std::filesystem::remove(file.path);  // what is open stays
   }
   ASSERT_TRUE(device_->time_models({files[0]}, run).ok());
   const auto closed = device_->time_models(files, run);

@@ -16,25 +16,10 @@
 #include "space/space.h"
 #include "tuner/footprint.h"
 #include "tuner/shape_distance.h"
+#include "tuner/testing/dense_task.h"
 
 namespace whet {
 namespace {
-
-/// Dense layers of different sizes: tasks with a real space.
-Task dense(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k, int weight) {
-  ComputeDag dag;
-  const OpId a = dag.add({"a", DType::f32, {m, k}, Placeholder{}});
-  const OpId w = dag.add({"w", DType::f32, {k, n}, Placeholder{.constant = true}});
-  Element element;
-  element.axes = {{"i", m, AxisRole::row}, {"j", n, AxisRole::out_channel}};
-  element.reduce_axes = {{"k", k, AxisRole::in_channel}};
-  element.reducer = Reducer::sum;
-  element.family = OpFamily::matmul;
-  const Expr i = axis_var(element, 0), j = axis_var(element, 1), r = axis_var(element, 2);
-  element.body = load(dag, a, {i, r}) * load(dag, w, {r, j});
-  dag.outputs = {dag.add({"out", DType::f32, {m, n}, element})};
-  return {workload_key(dag), name, dag, weight, {0}};
-}
 
 double formula(const std::string& steps) { return 1e-3 * (1 + static_cast<double>(hash_bytes(steps) % 1000) / 1000); }
 
@@ -55,7 +40,7 @@ class TuneTest : public ::testing::Test {
   std::size_t lines() const { return read_records(path_)->records.size(); }
 
   Target target_ = *parse_target("cpu -mcpu=haswell -threads=2");
-  std::vector<Task> tasks_ = {dense("small", 16, 64, 32, 1), dense("large", 64, 256, 128, 3)};
+  std::vector<Task> tasks_ = {dense_task("small", 16, 64, 32, 1), dense_task("large", 64, 256, 128, 3)};
   std::function<void(const TuneProgress&)> on_round_;
   std::string path_;
 };
@@ -530,7 +515,7 @@ TEST_F(TuneTest, StopsWhenTheTimeIsUsedUp) {
   EXPECT_LT(progress.seconds, 120);
 }
 TEST_F(TuneTest, EndsWhenTheSpaceIsUsedUp) {
-  Task tiny = dense("tiny", 1, 1, 1, 1);
+  Task tiny = dense_task("tiny", 1, 1, 1, 1);
   FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
   const TuneProgress progress = run(measurer, {.confirm = false}, {tiny});
   EXPECT_TRUE(progress.tasks[0].used_up);

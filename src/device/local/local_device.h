@@ -16,7 +16,7 @@ class LocalDevice : public Device {
   const DeviceInfo& info() const override { return info_; }
   MeasureReply measure(const MeasureRequest& request) override { return runner_.measure(request); }
   CheckReply check(const CheckRequest& request) override { return runner_.check(request); }
-  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelFile>& files, const ModelRun& run) override {
+  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>& files, const ModelRun& run) override {
     return models_.time(files, run);
   }
 

@@ -19,14 +19,14 @@ constexpr int kTickMilliseconds = 50;
 constexpr double kLongestBurst = 600;
 
 struct Order {
-  std::vector<ModelFile> files;
+  std::vector<ModelLibrary> files;
   ModelRun run;
 };
 
 std::string encode(const Order& order) {
   Packer p;
   p.u64(order.files.size());
-  for (const ModelFile& file : order.files) p.text(file.path);
+  for (const ModelLibrary& file : order.files) p.text(file.path);
   p.text(encode(order.run.open));
   p.u64(order.run.inputs.size());
   for (const Tensor& tensor : order.run.inputs) {
@@ -102,7 +102,7 @@ class OpenModels {
   Result<bool> time(Order order, int fd) {
     WHET_RETURN_IF_ERROR(open(order));
     for (int burst = 0; burst < order.run.bursts; ++burst) {
-      for (const ModelFile& file : order.files) {
+      for (const ModelLibrary& file : order.files) {
         const Result<ModelBurst> seen = time_burst(models_.at(file.path), order.run.burst_seconds);
         if (!seen.ok()) return Error{file.path + ": " + seen.error().message};
         Packer p;
@@ -121,9 +121,9 @@ class OpenModels {
     options_ = options;
     inputs_ = order.run.inputs;
     std::erase_if(models_, [&](const auto& model) {
-      return std::ranges::find(order.files, model.first, &ModelFile::path) == order.files.end();
+      return std::ranges::find(order.files, model.first, &ModelLibrary::path) == order.files.end();
     });
-    for (const ModelFile& file : order.files) {
+    for (const ModelLibrary& file : order.files) {
       if (models_.contains(file.path)) continue;
       WHET_TRY(OpenedModel model, OpenedModel::open(file.path, order.run.open));
       if (const Status set = model.set_inputs(inputs_); !set.ok()) return Error{file.path + ": " + set.error().message};
@@ -155,7 +155,7 @@ constexpr Life kModels{"whet-models", serve_models};
 
 }  // namespace
 
-Result<std::vector<ModelTimes>> ModelTimer::time(const std::vector<ModelFile>& files, const ModelRun& run) {
+Result<std::vector<ModelTimes>> ModelTimer::time(const std::vector<ModelLibrary>& files, const ModelRun& run) {
   if (files.empty()) {
     zygote_.end(process_, false);
     return std::vector<ModelTimes>();

@@ -19,7 +19,7 @@ class ModelTimer {
   ModelTimer(const ModelTimer&) = delete;
 
   /// As Device::time_models.
-  Result<std::vector<ModelTimes>> time(const std::vector<ModelFile>&, const ModelRun&);
+  Result<std::vector<ModelTimes>> time(const std::vector<ModelLibrary>&, const ModelRun&);
 
  private:
   Result<ModelBurst> next_burst();

@@ -27,7 +27,7 @@ struct DeviceUnderTest {
   /// Kernels that fail on the device: broken code, crashes, endless loops. May be empty.
   std::vector<KernelJob> bad;
   /// Compiled models that the device runs, and their inputs. May be empty.
-  std::vector<ModelFile> models;
+  std::vector<ModelLibrary> models;
   std::vector<Tensor> inputs;
 
   friend std::ostream& operator<<(std::ostream& out, const DeviceUnderTest& device) { return out << device.name; }

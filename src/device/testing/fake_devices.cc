@@ -73,10 +73,11 @@ CheckReply FormulaDevice::check(const CheckRequest& request) {
   return reply;
 }
 
-Result<std::vector<ModelTimes>> FormulaDevice::time_models(const std::vector<ModelFile>& files, const ModelRun& run) {
+Result<std::vector<ModelTimes>> FormulaDevice::time_models(const std::vector<ModelLibrary>& files,
+                                                           const ModelRun& run) {
   ++requests;
   std::vector<ModelTimes> times;
-  for (const ModelFile& file : files) {
+  for (const ModelLibrary& file : files) {
     const double seconds = model_seconds(file.path);
     times.push_back({std::vector<ModelBurst>(static_cast<std::size_t>(run.bursts), {seconds, seconds})});
   }
@@ -89,7 +90,7 @@ MeasureReply DyingDevice::measure(const MeasureRequest& request) {
 CheckReply DyingDevice::check(const CheckRequest& request) {
   return next() ? CheckReply{OutcomeCode::device_lost, "the device does not answer", {}} : inner_.check(request);
 }
-Result<std::vector<ModelTimes>> DyingDevice::time_models(const std::vector<ModelFile>& files, const ModelRun& run) {
+Result<std::vector<ModelTimes>> DyingDevice::time_models(const std::vector<ModelLibrary>& files, const ModelRun& run) {
   if (next()) return Error{"the device does not answer"};
   return inner_.time_models(files, run);
 }
@@ -123,7 +124,7 @@ CheckReply LyingDevice::check(const CheckRequest& request) {
   return truth;
 }
 
-Result<std::vector<ModelTimes>> LyingDevice::time_models(const std::vector<ModelFile>& files, const ModelRun& run) {
+Result<std::vector<ModelTimes>> LyingDevice::time_models(const std::vector<ModelLibrary>& files, const ModelRun& run) {
   Result<std::vector<ModelTimes>> truth = inner_.time_models(files, run);
   if (!truth.ok() || tells_the_truth()) return truth;
   std::vector<ModelTimes> times = std::move(*truth);

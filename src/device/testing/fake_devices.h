@@ -21,7 +21,7 @@ class FormulaDevice : public Device {
   const DeviceInfo& info() const override { return info_; }
   MeasureReply measure(const MeasureRequest&) override;
   CheckReply check(const CheckRequest&) override;
-  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelFile>&, const ModelRun&) override;
+  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>&, const ModelRun&) override;
 
   std::function<double(const std::string& path)> model_seconds = [](const std::string&) { return 1e-3; };
   int requests = 0;
@@ -40,7 +40,7 @@ class DyingDevice : public Device {
   const DeviceInfo& info() const override { return inner_.info(); }
   MeasureReply measure(const MeasureRequest&) override;
   CheckReply check(const CheckRequest&) override;
-  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelFile>&, const ModelRun&) override;
+  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>&, const ModelRun&) override;
 
  private:
   bool is_lost() { return number_ >= at_ && number_ < at_ + lost_; }
@@ -81,7 +81,7 @@ class LyingDevice : public Device {
   const DeviceInfo& info() const override { return inner_.info(); }
   MeasureReply measure(const MeasureRequest&) override;
   CheckReply check(const CheckRequest&) override;
-  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelFile>&, const ModelRun&) override;
+  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>&, const ModelRun&) override;
 
  private:
   bool tells_the_truth() { return rng_.below(every_) != 0; }

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "measure/measurer.h"
+#include "tuner/ledger.h"
+#include "tuner/task_tuning.h"
+
+namespace whet {
+
+/// Decides which schedule of a task is the best, on one device. It keeps what only times of one device can tell: each
+/// task's champion (the schedule that won the last comparison), the device's pace (how much longer the champion takes
+/// now than when it won), and the sentinel (one schedule that is measured now and then). Nothing counts as the best
+/// before its answers were checked. Measurements are remembered in the ledger. Keep the tasks where they are.
+class Judge {
+ public:
+  Judge(Measurer&, Ledger&, const TuneOptions&);
+  ~Judge();
+
+  /// Measures trials and remembers those that were tried, which it gives. Those that would be the best wait until all
+  /// are measured (of a task's first, all do); then they have to beat the champion, timed alternately with it, and
+  /// to give the right answers.
+  Result<std::vector<Trial>> measure_and_judge(TaskTuning&, std::vector<Trial>&);
+  /// Checks the answers of the best of the records, and of the next best where they are wrong.
+  Status verify_best(TaskTuning&);
+  /// Times the `count` fastest of a task again, alternately with the champion and the default schedule; later figures
+  /// count. A winner by luck makes room for the others, which are then measured again.
+  Status confirm(TaskTuning&, std::size_t count);
+
+  /// Times the sentinel again where that many trials of the run ask for it: when it becomes slower, the machine has.
+  void watch_sentinel(std::vector<TaskTuning>&, std::int64_t trials);
+  /// The sentinel's last time against its first; 0: not measured again yet.
+  double slowdown() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// True where the network spends more time on `a` than on `b`.
+bool is_heavier(const TaskTuning& a, const TaskTuning& b);
+
+}  // namespace whet

@@ -1,0 +1,22 @@
+#include "tuner/ledger.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+
+namespace whet {
+
+Status Ledger::remember(TaskTuning& task, const Trial& trial) {
+  const Timed timed(*this, phases.record);
+  const Record record = task.record(trial);
+  WHET_RETURN_IF_ERROR(file_.append(record));
+  if (!trial.measured.outcome.ok()) failed_.add(record);
+  task.progress().best_seconds = std::min(task.progress().best_seconds, trial.measured.outcome.best_seconds());
+  return ok_status();
+}
+
+double Ledger::now() const {
+  return options_.clock ? options_.clock() : seconds_now();
+}
+
+}  // namespace whet

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <vector>
+
+#include "records/digest.h"
+#include "records/record_file.h"
+#include "tuner/task_tuning.h"
+#include "tuner/tuner.h"
+
+namespace whet {
+
+/// What a run writes down: records, before anything learns from them, and the seconds that its phases take.
+class Ledger {
+ public:
+  Ledger(RecordFile& file, const TuneOptions& options) : file_(file), options_(options) {}
+
+  const Records& records() const { return file_.records(); }
+  /// Appends a record of the trial; what is known of the task's best time follows.
+  Status remember(TaskTuning&, const Trial&);
+  Status sync() { return file_.sync(); }
+  /// Of this run, most frequent first.
+  std::vector<FailureGroup> failures() const { return whet::failures(failed_); }
+
+  bool interrupted() const { return options_.interrupted && options_.interrupted(); }
+  /// Seconds, by the run's clock.
+  double now() const;
+
+  TunePhases phases;
+  /// Adds the seconds that it lives to a phase.
+  class Timed {
+   public:
+    Timed(const Ledger& ledger, double& phase) : ledger_(ledger), phase_(phase), start_(ledger.now()) {}
+    ~Timed() { phase_ += ledger_.now() - start_; }
+    Timed(const Timed&) = delete;
+
+   private:
+    const Ledger& ledger_;
+    double& phase_;
+    double start_;
+  };
+
+ private:
+  RecordFile& file_;
+  const TuneOptions& options_;
+  Records failed_;
+};
+
+}  // namespace whet

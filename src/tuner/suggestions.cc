@@ -1,0 +1,42 @@
+#include "tuner/suggestions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "tuner/shape_distance.h"
+
+namespace whet {
+namespace {
+
+/// Tasks of the same structure that a new one learns from.
+constexpr std::size_t kSuggestions = 2;
+
+}  // namespace
+
+void suggest_neighbours(TaskTuning& task, const std::vector<TaskTuning>& tasks, const Records& records) {
+  struct Near {
+    double distance;
+    const Record* best;
+    const DesignSpace* space;  ///< null: of another model
+  };
+  std::vector<Near> list;
+  std::set<std::string> seen = {task.measure_task().key};
+  if (const auto own = records.best(task.measure_task().key, task.measure_task().within, task.measure_task().target); own && !task.applies(*own->record))
+    list.push_back({0, own->record, nullptr});
+  for (const TaskTuning& other : tasks)
+    if (const Record* best = other.incumbent(records); best && seen.insert(best->key).second)
+      list.push_back({shape_distance(task.measure_task().key, best->key), best, &other.space()});
+  for (const std::string_view key : records.keys()) {
+    const double distance = shape_distance(task.measure_task().key, key);
+    if (!std::isfinite(distance) || !seen.insert(std::string(key)).second) continue;
+    if (const auto best = records.best(key, task.measure_task().within, task.measure_task().target)) list.push_back({distance, best->record, nullptr});
+  }
+  std::erase_if(list, [](const Near& near) { return !std::isfinite(near.distance); });
+  std::stable_sort(list.begin(), list.end(), [](const Near& a, const Near& b) { return a.distance < b.distance; });
+  for (std::size_t i = 0; i < std::min(list.size(), kSuggestions); ++i)
+    task.suggest({list[i].best->candidate}, list[i].space);
+}
+
+}  // namespace whet
