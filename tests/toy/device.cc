@@ -5,6 +5,7 @@
 #include "program_text.h"
 #include "runner/fill.h"
 #include "toy.h"
+#include "trial/outcome.h"
 
 namespace whet::toy {
 namespace {

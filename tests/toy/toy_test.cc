@@ -64,12 +64,13 @@ TEST(Toy, GoesFromTuningToCompilingToRunning) {
     for (const TaskProgress& task : progress->tasks) EXPECT_GT(task.trials, task.failed) << task.name;
     for (const FailureGroup& f : progress->failures) ADD_FAILURE() << f.message;
   }
-  const Records records = read_records(records_path)->records;
+  const RecordsRead read = *read_records(records_path);
+  const Records& records = read.records;
   for (const whet::Task& task : tasks) {
     const std::optional<RecordChoice> best = records.best(task.key, task.within, toy, {});
     ASSERT_TRUE(best) << task.name;
     EXPECT_EQ(best->record->target, "toy");
-    EXPECT_EQ(best->record->host, "toy");
+    EXPECT_EQ(best->record->outcome.device, "toy");
   }
 
   // Compile.
