@@ -90,7 +90,8 @@ TEST_F(TuneOnDevices, SurvivesADeviceThatDiesAtAnyRequest) {
     DyingDevice device(formula_, at);
     const Result<TuneProgress> progress = run({&device}, 16);
     if (!progress.ok()) {
-      EXPECT_EQ(progress.error().message, "tune: the processes that measure are lost: the device does not answer") << at;
+      EXPECT_EQ(progress.error().message, "tune: the processes that measure are lost: the device does not answer")
+          << at;
     }
     expect_truth("dies at " + std::to_string(at));
     ASSERT_TRUE(run({&formula_}, 8).ok()) << "a device that lives goes on from there";

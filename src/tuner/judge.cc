@@ -121,7 +121,8 @@ class Judge::Impl {
     sentinel_at_ = trials + kSentinelTrials;
     if (!sentinel_)
       for (TaskTuning& task : tasks)
-        if (std::isfinite(task.progress().best_seconds) && (!sentinel_ || is_heavier(task, *sentinel_))) sentinel_ = &task;
+        if (std::isfinite(task.progress().best_seconds) && (!sentinel_ || is_heavier(task, *sentinel_)))
+          sentinel_ = &task;
     if (!sentinel_) return;
     if (sentinel_steps_.empty()) sentinel_steps_ = sentinel_->incumbent(ledger_.records())->steps;
     const Ledger::Timed timed(ledger_, ledger_.phases.confirm);
@@ -389,7 +390,7 @@ class Judge::Impl {
   std::map<const TaskTuning*, double> paces_;  ///< the last of each task
   TaskTuning* sentinel_ = nullptr;
   std::string sentinel_steps_;
-  double sentinel_seconds_ = 0;   ///< when it was measured first
+  double sentinel_seconds_ = 0;  ///< when it was measured first
   double slowdown_ = 0;
   std::int64_t sentinel_at_ = 0;  ///< trials at which it is measured again
 };

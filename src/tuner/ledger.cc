@@ -15,8 +15,6 @@ Status Ledger::remember(TaskTuning& task, const Trial& trial) {
   return ok_status();
 }
 
-double Ledger::now() const {
-  return options_.clock ? options_.clock() : seconds_now();
-}
+double Ledger::now() const { return options_.clock ? options_.clock() : seconds_now(); }
 
 }  // namespace whet

@@ -23,7 +23,8 @@ void suggest_neighbours(TaskTuning& task, const std::vector<TaskTuning>& tasks, 
   };
   std::vector<Near> list;
   std::set<std::string> seen = {task.measure_task().key};
-  if (const auto own = records.best(task.measure_task().key, task.measure_task().within, task.measure_task().target); own && !task.applies(*own->record))
+  if (const auto own = records.best(task.measure_task().key, task.measure_task().within, task.measure_task().target);
+      own && !task.applies(*own->record))
     list.push_back({0, own->record, nullptr});
   for (const TaskTuning& other : tasks)
     if (const Record* best = other.incumbent(records); best && seen.insert(best->key).second)
@@ -31,7 +32,8 @@ void suggest_neighbours(TaskTuning& task, const std::vector<TaskTuning>& tasks, 
   for (const std::string_view key : records.keys()) {
     const double distance = shape_distance(task.measure_task().key, key);
     if (!std::isfinite(distance) || !seen.insert(std::string(key)).second) continue;
-    if (const auto best = records.best(key, task.measure_task().within, task.measure_task().target)) list.push_back({distance, best->record, nullptr});
+    if (const auto best = records.best(key, task.measure_task().within, task.measure_task().target))
+      list.push_back({distance, best->record, nullptr});
   }
   std::erase_if(list, [](const Near& near) { return !std::isfinite(near.distance); });
   std::stable_sort(list.begin(), list.end(), [](const Near& a, const Near& b) { return a.distance < b.distance; });
