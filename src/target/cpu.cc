@@ -201,6 +201,10 @@ std::int64_t cpu_cache_bytes(const Target& target) {
   return std::max(target.cpu().l3_bytes, target.cpu().l2_bytes * target.threads);
 }
 
+std::string code_key(const CpuTarget& cpu) {
+  return processor_text(cpu) + " " + std::to_string(cpu.vector_bytes) + " " + std::to_string(cpu.vector_registers);
+}
+
 std::vector<std::string> known_processors() {
   std::vector<std::string> names;
   for (const Processor& processor : kProcessors) names.emplace_back(processor.name);

@@ -29,6 +29,9 @@ struct CpuTarget {
   friend bool operator==(const CpuTarget&, const CpuTarget&) = default;
 };
 
+/// A text of all the members that decide what code a Program becomes. Equal texts: equal code.
+std::string code_key(const CpuTarget&);
+
 /// The processors that -mcpu knows by name, for `whet target --list`.
 std::vector<std::string> known_processors();
 

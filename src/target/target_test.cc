@@ -61,6 +61,16 @@ TEST(Target, TextParsesBackToTheSameTarget) {
     }
   }
 }
+TEST(CodeKey, TellsApartTargetsOfDifferentCode) {
+  const auto key = [](const char* text) { return code_key(parse_target(text)->cpu()); };
+  EXPECT_EQ(key("cpu -mcpu=znver4"), key("cpu -mcpu=znver4 -threads=2 -cores=little"));
+  EXPECT_NE(key("cpu -mcpu=znver4"), key("cpu -mcpu=znver5"));
+  EXPECT_NE(key("cpu -mcpu=znver4"), key("cpu -mcpu=znver4 -mattr=-avx512f"));
+  CpuTarget other;
+  other.vector_registers = 32;
+  EXPECT_NE(code_key(other), code_key(CpuTarget()));
+}
+
 TEST(ParseTarget, TakesAnyBytes) {
   Rng rng(7);
   const std::string_view letters = "cpu -mattr=+-threads,avx512f\t\0\xff";

@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include "target/cpu.h"
+
 namespace llvm {
 class IRBuilderBase;
 class MCSubtargetInfo;
@@ -32,5 +34,8 @@ struct Architecture {
   /// Called only where `dot_products`.
   llvm::Value* (*dot_product)(llvm::IRBuilderBase&, llvm::Value* sums, llvm::Value* x, llvm::Value* w);
 };
+
+/// The architecture of a CPU (cpu/architectures.cc).
+const Architecture& architecture_of(const CpuTarget&);
 
 }  // namespace whet

@@ -18,16 +18,11 @@
 #include <mutex>
 #include <set>
 
-#include "codegen/x86/architecture.h"
-
 namespace whet {
 namespace {
 
 /// A context keeps every constant it ever saw; after so many kernels a fresh one is made.
 constexpr int kModulesPerContext = 200;
-
-/// The architecture of a CPU.
-const Architecture& architecture_of(const CpuTarget&) { return kX86; }
 
 void initialize(const Architecture& architecture) {
   static std::mutex mutex;
@@ -104,9 +99,7 @@ std::string Backend::feature_string() const { return join(target_.cpu().mattr); 
 Result<Backend*> Backend::get(const Target& target) {
   initialize(architecture_of(target.cpu()));
   thread_local std::map<std::string, std::unique_ptr<Backend>> backends;
-  const std::string key =
-      target.cpu().mcpu + " " + join(target.cpu().mattr) + " " + std::to_string(target.cpu().vector_bytes);
-  std::unique_ptr<Backend>& slot = backends[key];
+  std::unique_ptr<Backend>& slot = backends[code_key(target.cpu())];
   if (slot == nullptr) {
     WHET_TRY(slot, create(target));
   }
