@@ -51,9 +51,9 @@ class ToyDevice : public Device {
     return reply;
   }
 
-  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelFile>& models, const ModelRun& run) override {
+  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>& models, const ModelRun& run) override {
     std::vector<ModelTimes> times;
-    for (const ModelFile& model : models) {
+    for (const ModelLibrary& model : models) {
       WHET_RETURN_IF_ERROR(run_model(model.path, run.inputs));
       times.push_back({std::vector<ModelBurst>(static_cast<std::size_t>(run.bursts), {1e-3, 1e-3})});
     }
