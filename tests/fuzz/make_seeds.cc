@@ -133,7 +133,7 @@ void add_messages(const Kernel& kernel, Seeds& seeds) {
                    {ArgumentRole::constant, DType::f32, 32, 2},
                    {ArgumentRole::output, DType::f32, 16}};
   job.threads = 2;
-  job.cores = {0, 1};
+  job.cpu.cores = {0, 1};
   KernelJob packing = job;
   packing.arguments = {{ArgumentRole::constant, DType::i8, 64, 7, 5}, {ArgumentRole::output, DType::f32, 32}};
   add_message(FrameType::measure, 0, encode(MeasureRequest{job, {}}), seeds);
