@@ -30,8 +30,8 @@ Result<CompiledKernel> compile_schedule(const ComputeDag&, const Steps&, const T
 class PlacedKernel {
  public:
   /// `inputs`: contents of the DAG's placeholders. Packed constants get contents of the same kind, or with `right`
-  /// those that the packing computes of the placeholders' (slow). `copies`: so many times the constants, each run on
-  /// the next.
+  /// those that the packing computes of the placeholders' (slow). `copies`: the number of copies of the constants; each
+  /// run works on the next copy.
   static Result<std::unique_ptr<PlacedKernel>> make(const CompiledKernel&, const std::vector<ArgumentSpec>& inputs,
                                                     const Team&, bool right, std::size_t copies);
   ~PlacedKernel();

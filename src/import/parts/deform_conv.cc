@@ -4,8 +4,8 @@
 
 #include "import/parts/taps.h"
 
-// DeformConv: every tap of every window reads the image at a place of its own, as GridSample does; what they read is one
-// row of a matrix for each window, which is multiplied by the weights.
+// DeformConv: each tap of a window reads the image at a place of its own, as GridSample does. The values that a window's
+// taps read are one row of a matrix, which is multiplied by the weights.
 
 namespace whet {
 namespace {

@@ -42,13 +42,13 @@ Result<ValueId> padded_average(NodeSite& site, ValueId x, PoolOperator op, const
   return site.add("top", op, {padded});
 }
 
-/// Where one tap of each window stands in a plane, and whether that is inside the input: [1, 1, positions...].
+/// The place in a plane of one tap of each window, and whether it is inside the input: [1, 1, positions...].
 struct TapPlaces {
   Tensor places, inside;
   bool is_always_inside = true;
 };
 
-/// `tap`: where the one of the first window stands in the padded input.
+/// `tap`: the place of the first window's tap in the padded input.
 TapPlaces places_of_tap(const PoolOperator& op, const Shape& tap, const Shape& spatial, const Shape& positions,
                         bool by_columns) {
   const std::size_t dims = spatial.size();
