@@ -6,23 +6,13 @@
 
 #include <fstream>
 
+#include "device/testing/processes.h"
 #include "measure/testing/fault_builds.h"
 
 namespace whet {
 namespace {
 
-bool exists(pid_t pid) { return kill(pid, 0) == 0; }
-/// Waits until a process is gone (or a zombie of someone else's), a few seconds at most.
-bool gone(pid_t pid) {
-  for (int i = 0; i < 3000 && exists(pid); ++i) {
-    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-    std::string number, name, state;
-    stat >> number >> name >> state;
-    if (state == "Z") return true;
-    usleep(1000);
-  }
-  return !exists(pid);
-}
+using testing::gone;
 
 class Builders : public ::testing::Test {
  protected:

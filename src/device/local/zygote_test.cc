@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "device/local/runner_client.h"
+#include "device/testing/processes.h"
 #include "runner/hello.h"
 #include "runner/loop.h"
 #include "runner/testing/kernels.h"
@@ -26,18 +27,8 @@ constexpr Life kIdler{"whet-idler", [](int fd) {
 
 Zygote start() { return std::move(Zygote::start()).value(); }
 
-bool exists(pid_t pid) { return kill(pid, 0) == 0; }
-/// Waits until a process is gone (or a zombie of someone else's), a few seconds at most.
-bool gone(pid_t pid) {
-  for (int i = 0; i < 3000 && exists(pid); ++i) {
-    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-    std::string number, name, state;
-    stat >> number >> name >> state;
-    if (state == "Z") return true;
-    usleep(1000);
-  }
-  return !exists(pid);
-}
+using testing::exists;
+using testing::gone;
 std::size_t open_files() {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
 }
