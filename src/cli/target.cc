@@ -1,4 +1,4 @@
-// whet target: what was detected on this machine, and the peak measured.
+// whet target: what was detected on this machine, and the peak measured; of a GPU, what a kernel may use.
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/target_gpu.h"
 #include "json/json.h"
 #include "machine/detect.h"
 #include "machine/peak.h"
@@ -98,10 +99,15 @@ void print_json(const TargetOnCores& place, bool measuring) {
 int run(const TargetCommand& command) {
   if (command.list) {
     for (const std::string& name : known_processors()) fmt::print("{}\n", name);
+    for (const GpuModel& model : gpu_models()) fmt::print("cuda -model={}\n", model.name);
     return kDone;
   }
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
+  if (place->target.is_gpu()) {
+    command.json ? fmt::print("{}\n", dump(gpu_json(place->target), 2)) : print_gpu(place->target);
+    return kDone;
+  }
   command.json ? print_json(*place, !command.no_measure) : print_text(*place, !command.no_measure);
   return kDone;
 }
@@ -111,7 +117,7 @@ int run(const TargetCommand& command) {
 std::function<int()> make_target(Arguments& arguments) {
   auto command = std::make_shared<TargetCommand>();
   command->place.add_to(arguments);
-  arguments.flag("--list", command->list, "The processors that -mcpu knows");
+  arguments.flag("--list", command->list, "The processors that -mcpu knows, and the GPUs that -model knows");
   arguments.flag("--json", command->json, "As JSON");
   arguments.flag("--no-measure", command->no_measure, "Only what is detected; measure nothing");
   return [command] { return run(*command); };

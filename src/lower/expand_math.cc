@@ -314,7 +314,7 @@ class Pass {
       std::vector<Expr> index;
       for (const Expr& i : n->index) index.push_back(map(i));
       Expr value = map(n->value), mask = map(n->mask);
-      return scope.wrap(make_stmt(Store{n->buffer, std::move(index), std::move(value), std::move(mask)}));
+      return scope.wrap(make_stmt(n->with(std::move(index), std::move(value), std::move(mask))));
     }
     if (const auto* n = std::get_if<Let>(&s->kind)) {
       Expr value = map(n->value);

@@ -52,26 +52,27 @@ std::vector<Expr> common_conditions(const Stmt& s) {
 /// Stores that unrolling makes of `s`; a vector loop counts a store for every 16 lanes. Without those that a condition on
 /// `chosen_by`, if that is a variable, chooses between.
 std::int64_t unrolled_stores(const Stmt& s, VarId chosen_by = VarId()) {
-  return std::visit(Match{[&](const Loop& l) {
-                            const std::int64_t* extent = as_int(l.extent);
-                            const std::int64_t inside = unrolled_stores(l.body, chosen_by);
-                            if (!extent || l.kind == LoopKind::serial || l.kind == LoopKind::parallel) return inside;
-                            return inside * (l.kind == LoopKind::unrolled ? *extent : (*extent + 15) / 16);
-                          },
-                          [&](const Let& l) { return unrolled_stores(l.body, chosen_by); },
-                          [&](const If& i) {
-                            if (!i.else_body.defined()) return unrolled_stores(i.then_body, chosen_by);
-                            if (chosen_by.valid() && uses(i.condition, chosen_by)) return std::int64_t{0};
-                            return unrolled_stores(i.then_body, chosen_by) + unrolled_stores(i.else_body, chosen_by);
-                          },
-                          [&](const Block& b) {
-                            std::int64_t sum = 0;
-                            for (const Stmt& part : b.body) sum += unrolled_stores(part, chosen_by);
-                            return sum;
-                          },
-                          [](const Store&) { return std::int64_t{1}; }, [](const Barrier&) { return std::int64_t{0}; },
-                          [](const Prefetch&) { return std::int64_t{1}; }},
-                    s->kind);
+  return std::visit(
+      Match{[&](const Loop& l) {
+              const std::int64_t* extent = as_int(l.extent);
+              const std::int64_t inside = unrolled_stores(l.body, chosen_by);
+              if (!extent || l.kind == LoopKind::serial || l.kind == LoopKind::parallel) return inside;
+              return inside * (l.kind == LoopKind::unrolled ? *extent : (*extent + 15) / 16);
+            },
+            [&](const Let& l) { return unrolled_stores(l.body, chosen_by); },
+            [&](const If& i) {
+              if (!i.else_body.defined()) return unrolled_stores(i.then_body, chosen_by);
+              if (chosen_by.valid() && uses(i.condition, chosen_by)) return std::int64_t{0};
+              return unrolled_stores(i.then_body, chosen_by) + unrolled_stores(i.else_body, chosen_by);
+            },
+            [&](const Block& b) {
+              std::int64_t sum = 0;
+              for (const Stmt& part : b.body) sum += unrolled_stores(part, chosen_by);
+              return sum;
+            },
+            [](const Store&) { return std::int64_t{1}; }, [](const Barrier&) { return std::int64_t{0}; },
+            [](const CopyGroup&) { return std::int64_t{0}; }, [](const Prefetch&) { return std::int64_t{1}; }},
+      s->kind);
 }
 
 /// The buffers that `s` stores to, and never sets but by what they hold: those that it reduces into.
@@ -132,16 +133,16 @@ class GuardResolver {
   explicit GuardResolver(Program& program) : program_(program) {}
 
   Stmt visit(const Stmt& s) {
-    return std::visit(
-        Match{[&](const Loop& l) { return visit_loop(l); }, [&](const Let& l) { return visit_let(l); },
-              [&](const If& i) { return visit_if(i); },
-              [&](const Block& b) {
-                std::vector<Stmt> body;
-                for (const Stmt& part : b.body) body.push_back(visit(part));
-                return block(std::move(body));
-              },
-              [&](const Store&) { return s; }, [&](const Barrier&) { return s; }, [&](const Prefetch&) { return s; }},
-        s->kind);
+    return std::visit(Match{[&](const Loop& l) { return visit_loop(l); }, [&](const Let& l) { return visit_let(l); },
+                            [&](const If& i) { return visit_if(i); },
+                            [&](const Block& b) {
+                              std::vector<Stmt> body;
+                              for (const Stmt& part : b.body) body.push_back(visit(part));
+                              return block(std::move(body));
+                            },
+                            [&](const Store&) { return s; }, [&](const Barrier&) { return s; },
+                            [&](const CopyGroup&) { return s; }, [&](const Prefetch&) { return s; }},
+                      s->kind);
   }
 
  private:

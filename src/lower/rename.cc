@@ -68,7 +68,7 @@ struct Renamer {
                               for (Stmt& part : b.body) part = stmt(part);
                               return make_stmt(b);
                             },
-                            [&](const Barrier&) { return s; },
+                            [&](const Barrier&) { return s; }, [&](const CopyGroup&) { return s; },
                             [&](Prefetch p) {
                               for (Expr& e : p.index) e = expr(e);
                               return make_stmt(p);

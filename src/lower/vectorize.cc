@@ -204,7 +204,7 @@ struct Vectorizer {
   }
 
   Store store(const Store& st) {
-    return {st.buffer, {as_lanes(expr(st.index[0]), lanes)}, as_lanes(expr(st.value), lanes), accessed(st.buffer)};
+    return st.with({as_lanes(expr(st.index[0]), lanes)}, as_lanes(expr(st.value), lanes), accessed(st.buffer));
   }
 
   Stmt branch(const If& i) {

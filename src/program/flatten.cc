@@ -36,7 +36,7 @@ Program flatten(const Program& program) {
     std::vector<Expr> index;
     for (const Expr& i : n->index) index.push_back(expr(i));
     const Expr mask = n->mask.defined() ? expr(n->mask) : n->mask;
-    return make_stmt(Store{n->buffer, {flat_index(program.buffer(n->buffer), index)}, expr(n->value), mask});
+    return make_stmt(n->with({flat_index(program.buffer(n->buffer), index)}, expr(n->value), mask));
   };
   out.body = rewrite(program.body, store, expr);
   return out;

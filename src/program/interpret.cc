@@ -98,6 +98,7 @@ class Interpreter {
                      for (const Stmt& inner : n.body) execute(inner);
                    },
                    [&](const Barrier&) { fail("a barrier stands inside another statement"); },
+                   [&](const CopyGroup&) { fail("a group of asynchronous copies stands outside of a launch"); },
                    [&](const Prefetch&) {},
                },
                s->kind);

@@ -60,7 +60,7 @@ Stmt rewrite(const Stmt& s, const std::function<Stmt(const Stmt&)>& on_stmt,
           [&](const Store& n) {
             std::vector<Expr> index = list(n.index);
             Expr value = expr(n.value), mask = expr(n.mask);
-            return make_stmt(Store{n.buffer, std::move(index), value, mask});
+            return make_stmt(n.with(std::move(index), value, mask));
           },
           [&](const If& n) {
             Expr condition = expr(n.condition);
@@ -78,6 +78,7 @@ Stmt rewrite(const Stmt& s, const std::function<Stmt(const Stmt&)>& on_stmt,
             return block(std::move(body));
           },
           [&](const Barrier&) { return s; },
+          [&](const CopyGroup&) { return s; },
           [&](const Prefetch& n) { return make_stmt(Prefetch{n.buffer, list(n.index)}); },
       },
       s->kind);
@@ -103,6 +104,7 @@ void for_each(const Stmt& s, const std::function<void(const Stmt&)>& on_stmt,
                    for (const Stmt& inner : n.body) stmt(inner);
                  },
                  [&](const Barrier&) {},
+                 [&](const CopyGroup&) {},
                  [&](const Prefetch& n) {
                    for (const Expr& e : n.index) expr(e);
                  },

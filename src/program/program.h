@@ -35,8 +35,8 @@ struct Buffer {
   std::int64_t padding = 0;  ///< of the last extent: elements behind each row that may hold any value (registers)
 };
 
-/// block, thread and virtual_thread are bound to those of a GPU; on a CPU such loops run as serial loops.
-enum class LoopKind : std::uint8_t { serial, parallel, vectorized, unrolled, block, thread, virtual_thread };
+/// block, thread, virtual_thread and warp are bound to those of a GPU; on a CPU such loops run as serial loops.
+enum class LoopKind : std::uint8_t { serial, parallel, vectorized, unrolled, block, thread, virtual_thread, warp };
 /// The word that begins such a loop in the text of programs and of loop trees: "for", "parallel", "vector", ...
 std::string_view word_of(LoopKind);
 
@@ -79,6 +79,16 @@ struct Store {
   std::vector<Expr> index;
   Expr value;
   Expr mask;
+  /// GPU: a copy into a block buffer that may land at any time until this thread waits for its group (CopyGroup). Until
+  /// then nobody may read or write its destination, nor write its source.
+  bool async = false;
+  /// GPU: the stored value is the one that thread `t ^ cross` of the block computes here. Below 32; 0: the thread's own.
+  int cross = 0;
+
+  /// The same store of another value to another place.
+  Store with(std::vector<Expr> new_index, Expr new_value, Expr new_mask) const {
+    return {buffer, std::move(new_index), std::move(new_value), std::move(new_mask), async, cross};
+  }
 };
 struct If {
   Expr condition;
@@ -93,9 +103,21 @@ struct Prefetch {
   BufferId buffer;
   std::vector<Expr> index;  ///< scalars without loads
 };
-/// All workers wait for each other. A barrier is only at the top level, between phases.
-struct Barrier {};
-using StmtKind = std::variant<Loop, Let, Store, If, Block, Barrier, Prefetch>;
+/// Those that run the program wait for each other.
+///   grid   all workers of a CPU; on a GPU the border between two launches. At the top level alone, between phases.
+///   block  all threads of a GPU's block. Inside a launch alone, under control flow that is the same for all threads.
+struct Barrier {
+  enum class Reach : std::uint8_t { grid, block } reach = Reach::grid;
+};
+/// GPU: the asynchronous stores of a thread, in groups (PTX: cp.async.commit_group, cp.async.wait_group).
+///   commit  what the thread has issued since its last commit is a group, maybe an empty one
+///   wait    until at most `pending` of the thread's groups, the youngest, are under way. Other threads see the copies
+///           behind the next barrier.
+struct CopyGroup {
+  enum class Kind : std::uint8_t { commit, wait } kind = Kind::commit;
+  int pending = 0;
+};
+using StmtKind = std::variant<Loop, Let, Store, If, Block, Barrier, CopyGroup, Prefetch>;
 struct StmtNode {
   StmtKind kind;
 };
@@ -103,9 +125,14 @@ struct StmtNode {
 Stmt make_stmt(StmtKind);
 Stmt block(std::vector<Stmt>);  ///< flattens nested blocks, drops undefined ones; undefined when nothing is left
 
-/// A lowered kernel. All workers run `body` together: a parallel loop is divided among them, and worker 0 alone runs
-/// every other top-level statement. There is a Barrier between two phases where the second reads results of another
-/// worker.
+/// A lowered kernel.
+/// On a CPU all workers run `body` together: a parallel loop is divided among them, and worker 0 alone runs every other
+/// top-level statement. There is a Barrier between two phases where the second reads results of another worker.
+/// On a GPU `body` is a list of launches with a Barrier between two that depend on each other. A launch is one block loop
+/// from 0 around one thread loop from 0, of constant extents, around what every thread of the block runs; the extent of
+/// the thread loop is a multiple of the warp's 32. Inside, loops are serial, vectorized or unrolled, and all digits of
+/// blocks, threads and warps are functions of the two indices. So a barrier, an idle thread and a lane of a warp are
+/// defined once.
 struct Program {
   std::string name;
   std::vector<Buffer> buffers;

@@ -23,6 +23,7 @@ class StmtSimplifier {
                             return block(std::move(body));
                           },
                           [&](const Barrier&) { return s; },
+                          [&](const CopyGroup&) { return s; },
                           [&](const Prefetch& n) {
                             Prefetch out{n.buffer, {}};
                             for (const Expr& i : n.index) out.index.push_back(expr(i));
@@ -92,7 +93,7 @@ class StmtSimplifier {
     for (const Expr& i : n.index) index.push_back(expr(i));
     const Expr value = expr(n.value);
     facts_.rewind(mark);
-    return make_stmt(Store{n.buffer, std::move(index), value, mask});
+    return make_stmt(n.with(std::move(index), value, mask));
   }
 
   Stmt branch(const If& n) {

@@ -47,29 +47,34 @@ class ProgramPrinter {
 
   void print(const Stmt& s, int depth) {
     if (!s.defined()) return;
-    std::visit(Match{
-                   [&](const Loop& n) { loop(n, depth); },
-                   [&](const Let& n) {
-                     const std::string value = text(n.value);
-                     const Naming naming(*this, n.var, n.name);
-                     line(depth, "let " + names_[n.var] + " = " + value);
-                     print(n.body, depth);
-                   },
-                   [&](const Store& n) { store(n, depth); },
-                   [&](const If& n) {
-                     line(depth, "if " + text(n.condition));
-                     print(n.then_body, depth + 1);
-                     if (!n.else_body.defined()) return;
-                     line(depth, "else");
-                     print(n.else_body, depth + 1);
-                   },
-                   [&](const Block& n) {
-                     for (const Stmt& inner : n.body) print(inner, depth);
-                   },
-                   [&](const Barrier&) { line(depth, "barrier"); },
-                   [&](const Prefetch& n) { line(depth, "prefetch " + place(n.buffer, n.index)); },
-               },
-               s->kind);
+    std::visit(
+        Match{
+            [&](const Loop& n) { loop(n, depth); },
+            [&](const Let& n) {
+              const std::string value = text(n.value);
+              const Naming naming(*this, n.var, n.name);
+              line(depth, "let " + names_[n.var] + " = " + value);
+              print(n.body, depth);
+            },
+            [&](const Store& n) { store(n, depth); },
+            [&](const If& n) {
+              line(depth, "if " + text(n.condition));
+              print(n.then_body, depth + 1);
+              if (!n.else_body.defined()) return;
+              line(depth, "else");
+              print(n.else_body, depth + 1);
+            },
+            [&](const Block& n) {
+              for (const Stmt& inner : n.body) print(inner, depth);
+            },
+            [&](const Barrier& n) { line(depth, n.reach == Barrier::Reach::grid ? "barrier" : "barrier block"); },
+            [&](const CopyGroup& n) {
+              const bool commit = n.kind == CopyGroup::Kind::commit;
+              line(depth, commit ? "commit" : "wait " + std::to_string(n.pending));
+            },
+            [&](const Prefetch& n) { line(depth, "prefetch " + place(n.buffer, n.index)); },
+        },
+        s->kind);
   }
 
   std::string take() { return std::move(out_); }
@@ -114,6 +119,8 @@ class ProgramPrinter {
   void store(const Store& n, int depth) {
     std::string words = place(n.buffer, n.index) + " = " + text(n.value);
     if (n.mask.defined()) words += " where " + text(n.mask);
+    if (n.async) words += "  # async";
+    if (n.cross != 0) words += "  # of thread ^ " + std::to_string(n.cross);
     line(depth, words);
   }
 
@@ -142,6 +149,8 @@ std::string_view word_of(LoopKind kind) {
       return "thread";
     case LoopKind::virtual_thread:
       return "virtual";
+    case LoopKind::warp:
+      return "warp";
   }
   return "";
 }

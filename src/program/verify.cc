@@ -73,6 +73,7 @@ class ProgramVerifier {
                      for (const Stmt& inner : n.body) stmt(inner, top);
                    },
                    [&](const Barrier&) { need(top, [&] { return "a barrier stands inside another statement"; }); },
+                   [&](const CopyGroup&) { fail("a group of asynchronous copies stands outside of a launch"); },
                    [&](const Prefetch& n) { prefetch(n); },
                },
                s->kind);

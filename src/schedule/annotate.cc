@@ -16,6 +16,7 @@ Status apply(LoopTree& tree, const Annotate& step) {
     case LoopKind::block:
     case LoopKind::thread:
     case LoopKind::virtual_thread:
+    case LoopKind::warp:
       return refuse(tree, step.loop, "is to be bound, which bind does");
     case LoopKind::parallel:
       if (loop.parent.valid())

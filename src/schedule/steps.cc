@@ -26,6 +26,8 @@ constexpr std::string_view word_in_steps(LoopKind kind) {
       return "thread";
     case LoopKind::virtual_thread:
       return "virtual";
+    case LoopKind::warp:
+      return "warp";
   }
   return "";
 }

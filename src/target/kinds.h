@@ -28,6 +28,13 @@ std::optional<TargetDistance> cpu_distance(const Target& has, const Target& want
 std::vector<std::string> cpu_differences(const Target& has, const Target& want);
 std::int64_t cpu_cache_bytes(const Target&);
 
+// gpu.cc
+std::string gpu_text(const Target&);
+Result<Target> parse_gpu(std::span<const std::string_view> switches);
+std::optional<TargetDistance> gpu_distance(const Target& has, const Target& want);
+std::vector<std::string> gpu_differences(const Target& has, const Target& want);
+std::int64_t gpu_cache_bytes(const Target&);
+
 /// The parts of `text` between separators; one empty part where there is no text.
 std::vector<std::string_view> split_text(std::string_view text, char separator);
 

@@ -33,8 +33,8 @@ std::vector<std::string_view> split_text(std::string_view text, char separator) 
 }
 
 std::string_view Target::kind() const {
-  const PlainTarget* plain = std::get_if<PlainTarget>(&machine);
-  return plain != nullptr ? std::string_view(plain->kind) : "cpu";
+  if (const PlainTarget* plain = std::get_if<PlainTarget>(&machine)) return plain->kind;
+  return is_gpu() ? "cuda" : "cpu";
 }
 
 std::string to_string(const Target& target) { return kind_of(target).text(target); }

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/result.h"
 #include "target/cpu.h"
+#include "target/gpu.h"
 
 namespace whet {
 
@@ -27,10 +28,10 @@ struct PlainTarget {
 /// the switches behind it are that kind's. Tables of other rooms (lowering passes, templates, features, code
 /// generators, devices) have one row a kind.
 struct Target {
-  std::variant<CpuTarget, PlainTarget> machine;
+  std::variant<CpuTarget, GpuTarget, PlainTarget> machine;
   int threads = 1;  ///< workers that run a kernel together; 1 except on a CPU
 
-  /// "cpu", ...
+  /// "cpu", "cuda", ...
   std::string_view kind() const;
   bool is_cpu() const { return std::holds_alternative<CpuTarget>(machine); }
   /// Needs: `is_cpu()`.
@@ -41,6 +42,12 @@ struct Target {
   CpuTarget& cpu() {
     WHET_CHECK(is_cpu(), "the target is no CPU");
     return *std::get_if<CpuTarget>(&machine);
+  }
+  bool is_gpu() const { return std::holds_alternative<GpuTarget>(machine); }
+  /// Needs: `is_gpu()`.
+  const GpuTarget& gpu() const {
+    WHET_CHECK(is_gpu(), "the target is no GPU");
+    return *std::get_if<GpuTarget>(&machine);
   }
   friend bool operator==(const Target&, const Target&) = default;
 };

@@ -156,6 +156,10 @@ struct Analysis::Walk {
                                        if (!top) fail("a barrier stands inside a loop or a condition");
                                        return Effects{};
                                      },
+                                     [&](const CopyGroup&) {
+                                       fail("a CPU has no asynchronous copies");
+                                       return Effects{};
+                                     },
                                      [&](const Prefetch& n) {
                                        ++statement;
                                        if (n.index.size() != 1)

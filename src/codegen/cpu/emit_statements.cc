@@ -258,6 +258,7 @@ void Emitter::stmt(const Stmt& s) {
                    for (const Stmt& inner : n.body) stmt(inner);
                  },
                  [&](const Barrier&) { WHET_CHECK(false, "barriers stand at the top level"); },
+                 [&](const CopyGroup&) { WHET_CHECK(false, "the analysis refuses asynchronous copies"); },
                  [&](const Prefetch& n) { prefetch(n); },
              },
              s->kind);

@@ -1,0 +1,39 @@
+#pragma once
+
+// How an emulated GPU kernel is called. The code is a relocatable object for the host (CodeFormat::emulated) whose
+// entries are
+//   int32_t entry(whet_block* thread);
+// Each thread of a block has a whet_block and a stack of its own, and calls the entry once. The functions below may switch to
+// another thread of the block; all others of the block then go on from where they are. C, so that code generation and the
+// emulated driver agree on the layout.
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct whet_block whet_block;
+struct whet_block {
+  void* const* arguments;  ///< the kernel's arguments, behind them its workspace
+  unsigned char* memory;   ///< block memory, 128-byte aligned, of the launch's size
+  uint32_t thread;         ///< 0 .. threads - 1
+  uint32_t threads;        ///< of the block, a multiple of 32
+  uint32_t block;          ///< 0 .. blocks - 1
+  uint32_t blocks;         ///< of the grid
+  void* scheduler;         ///< the caller's own
+
+  /// All threads of the block meet.
+  void (*barrier)(whet_block*);
+  /// All threads of the warp meet, and each gets what thread `thread ^ mask` gave (mask < 32).
+  uint32_t (*exchange)(whet_block*, uint32_t bits, uint32_t mask);
+  /// An asynchronous copy of 4, 8 or 16 bytes; `valid` of them are read, the rest of `to` becomes 0. It lands between now
+  /// and the `wait` for its group.
+  void (*copy)(whet_block*, void* to, const void* from, uint32_t bytes, uint32_t valid);
+  void (*commit)(whet_block*);
+  void (*wait)(whet_block*, uint32_t pending);
+};
+
+#ifdef __cplusplus
+}
+#endif
