@@ -12,7 +12,7 @@
 #include "cli/rates.h"
 #include "cli/table.h"
 #include "codegen/compile.h"
-#include "codegen/main_loop.h"
+#include "codegen/machine_loops.h"
 #include "lower/lower.h"
 #include "records/record_file.h"
 #include "schedule/steps.h"
@@ -136,19 +136,18 @@ void print_code(const LoopTree& tree, const Target& target, const Shape& within)
   const Result<Lowered> lowered = lower(tree, target, within);
   const Result<Kernel> kernel =
       lowered.ok() ? compile_kernel(lowered->program, target) : Result<Kernel>(lowered.error());
-  const Result<std::string> code = kernel.ok() ? disassemble(*kernel, target) : Result<std::string>(kernel.error());
-  if (!code.ok()) {
-    fmt::print("It does not compile: {}\n", code.error().message);
+  const Result<std::vector<MachineLoop>> loops =
+      kernel.ok() ? innermost_loops(*kernel, target) : Result<std::vector<MachineLoop>>(kernel.error());
+  if (!loops.ok()) {
+    fmt::print("It does not compile: {}\n", loops.error().message);
     return;
   }
-  std::vector<MachineLoop> loops = innermost_loops(*code);
-  std::stable_sort(loops.begin(), loops.end(), [](const MachineLoop& a, const MachineLoop& b) {
-    return a.multiply_adds.size() > b.multiply_adds.size();
+  const auto fullest = std::max_element(loops->begin(), loops->end(), [](const MachineLoop& a, const MachineLoop& b) {
+    return a.multiply_adds < b.multiply_adds;
   });
-  fmt::print("\n{} bytes of code, {} innermost loops. The one with most multiply-adds ({}; {} use the stack):\n",
-             kernel->code.size(), loops.size(), loops.empty() ? 0 : loops[0].multiply_adds.size(),
-             loops.empty() ? 0 : loops[0].spills.size());
-  if (!loops.empty()) fmt::print("{}", loops[0].text());
+  const MachineLoop shown = fullest == loops->end() ? MachineLoop() : *fullest;
+  fmt::print("\n{} bytes of code, {} innermost loops. The one with most multiply-adds ({}; {} use the stack):\n{}",
+             kernel->code.size(), loops->size(), shown.multiply_adds, shown.spills.size(), shown.text);
 }
 
 /// What a candidate stands by: the last record of it, one of this target before those of others. `id`: the beginning

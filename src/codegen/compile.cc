@@ -1,6 +1,7 @@
 #include "codegen/compile.h"
 
 #include "codegen/generators.h"
+#include "codegen/machine_loops.h"
 
 namespace whet {
 namespace {
@@ -21,6 +22,11 @@ Result<Kernel> compile_kernel(const Program& program, const Target& target) {
 Result<std::string> disassemble(const Kernel& kernel, const Target& target) {
   WHET_TRY(const CodeGenerator* generator, generator_for(target));
   return generator->disassemble(kernel, target);
+}
+
+Result<std::vector<MachineLoop>> innermost_loops(const Kernel& kernel, const Target& target) {
+  WHET_TRY(const CodeGenerator* generator, generator_for(target));
+  return generator->innermost_loops(kernel, target);
 }
 
 }  // namespace whet

@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "codegen/compile.h"
-#include "codegen/main_loop.h"
+#include "codegen/machine_loops.h"
 #include "lower/lower.h"
 #include "schedule/steps.h"
 #include "space/space.h"
@@ -84,23 +84,22 @@ Target target_of(const char* processor) { return *parse_target(fmt::format("cpu 
 
 const char* const kProcessors[] = {"sapphirerapids", "haswell"};  // 32 registers of 16 lanes, 16 of 8
 
-std::string machine_code(const LoopTree& tree, const Target& target) {
+std::vector<MachineLoop> main_loops_of(const LoopTree& tree, const Target& target) {
   const Result<Lowered> lowered = lower(tree, target);
   EXPECT_TRUE(lowered.ok()) << lowered.error().message;
-  if (!lowered.ok()) return "";
+  if (!lowered.ok()) return {};
   const Result<Kernel> kernel = compile_kernel(lowered->program, target);
   EXPECT_TRUE(kernel.ok()) << kernel.error().message;
-  return kernel.ok() ? *disassemble(*kernel, target) : "";
+  return kernel.ok() ? main_loops(*innermost_loops(*kernel, target)) : std::vector<MachineLoop>();
 }
 
 /// The main loops that touch the stack, as a failed test shows them: "" where every tile stays in its registers.
-std::string spills(const std::string& code) {
-  const std::vector<MachineLoop> loops = main_loops(code);
+std::string spills(const std::vector<MachineLoop>& loops) {
   std::string found = loops.empty() ? "no loop multiplies and adds" : "";
   for (const MachineLoop& loop : loops)
     if (!loop.spills.empty())
       found += fmt::format("a main loop of {} multiply-adds uses the stack {} times, first `{}`:\n{}\n",
-                           loop.multiply_adds.size(), loop.spills.size(), loop.spills[0], loop.text());
+                           loop.multiply_adds, loop.spills.size(), loop.spills[0], loop.text);
   return found;
 }
 
@@ -141,7 +140,7 @@ int check_kind(const Kind& kind, const Target& target, const std::function<bool(
     EXPECT_TRUE(steps.ok()) << to_json(candidate) << ": " << steps.error().message;
     const LoopTree tree = *replay(*dag, *steps);
     if (!expected(tile_of(tree, target))) continue;
-    EXPECT_EQ(spills(machine_code(tree, target)), "")
+    EXPECT_EQ(spills(main_loops_of(tree, target)), "")
         << kind.name << " for " << target.cpu().mcpu << ", " << to_json(candidate);
     ++checked;
   }
@@ -176,7 +175,7 @@ return c
 )");
   const Result<LoopTree> tree = replay(dag, *parse_steps(steps));
   EXPECT_TRUE(tree.ok()) << tree.error().message;
-  return spills(machine_code(*tree, target));
+  return spills(main_loops_of(*tree, target));
 }
 
 TEST(RegisterTiles, ThatAreTooLargeAreFound) {

@@ -19,4 +19,6 @@ Result<Kernel> compile(const Program& program, const Target&) {
 
 Result<std::string> disassemble(const Kernel& kernel, const Target&) { return kernel.code; }
 
+Result<std::vector<MachineLoop>> innermost_loops(const Kernel&, const Target&) { return std::vector<MachineLoop>(); }
+
 }  // namespace whet::toy

@@ -45,8 +45,9 @@ std::span<const FeatureSet> feature_sets() {
 }
 
 std::span<const CodeGenerator> code_generators() {
-  static constexpr CodeGenerator kGenerators[] = {{"cpu", compile_for_cpu, disassemble_for_cpu},
-                                                  {toy::kKind, toy::compile, toy::disassemble}};
+  static constexpr CodeGenerator kGenerators[] = {
+      {"cpu", compile_for_cpu, disassemble_for_cpu, innermost_loops_for_cpu},
+      {toy::kKind, toy::compile, toy::disassemble, toy::innermost_loops}};
   return kGenerators;
 }
 

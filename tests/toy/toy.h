@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "artifact/kernel.h"
+#include "codegen/machine_loops.h"
 #include "compiler/library.h"
 #include "cost/features.h"
 #include "device/make_device.h"
@@ -38,6 +39,7 @@ double seconds(const LoopTree&, const Target&);
 // code.cc
 Result<Kernel> compile(const Program&, const Target&);
 Result<std::string> disassemble(const Kernel&, const Target&);
+Result<std::vector<MachineLoop>> innermost_loops(const Kernel&, const Target&);
 
 // device.cc
 std::unique_ptr<Device> make_device(const Target&, const DeviceOptions&);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "target/cpu.h"
 
@@ -33,6 +34,10 @@ struct Architecture {
   /// sums[i] + x[4i] * w[4i] + ... + x[4i+3] * w[4i+3] for 16 sums of i32; x: u8, w: i8, both as words.
   /// Called only where `dot_products`.
   llvm::Value* (*dot_product)(llvm::IRBuilderBase&, llvm::Value* sums, llvm::Value* x, llvm::Value* w);
+  // Machine code, by LLVM's names of registers and opcodes.
+  std::string_view stack_pointer, frame_pointer;
+  bool (*is_vector_register)(std::string_view name);
+  bool (*is_multiply_add)(std::string_view opcode);  ///< fused
 };
 
 /// The architecture of a CPU (cpu/architectures.cc).

@@ -53,9 +53,24 @@ llvm::Value* dot_product(llvm::IRBuilderBase& b, llvm::Value* sums, llvm::Value*
   return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {}, {sums, x, w});
 }
 
+bool is_vector_register(std::string_view name) {
+  return name.starts_with("XMM") || name.starts_with("YMM") || name.starts_with("ZMM");
+}
+
+bool is_multiply_add(std::string_view opcode) { return opcode.starts_with("VFMADD"); }
+
 }  // namespace
 
-const Architecture kX86 = {"x86_64-unknown-linux-gnu", "x86-64",   initialize, kLeftOut, features,
-                           make_accumulate_pass,       dot_product};
+const Architecture kX86 = {.triple = "x86_64-unknown-linux-gnu",
+                           .name = "x86-64",
+                           .initialize = initialize,
+                           .left_out = kLeftOut,
+                           .features = features,
+                           .make_accumulate_pass = make_accumulate_pass,
+                           .dot_product = dot_product,
+                           .stack_pointer = "RSP",
+                           .frame_pointer = "RBP",
+                           .is_vector_register = is_vector_register,
+                           .is_multiply_add = is_multiply_add};
 
 }  // namespace whet
