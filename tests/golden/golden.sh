@@ -68,7 +68,7 @@ normalize_explain() {
   awk '
     /^Limits on this machine/ { print; print "  ..."; limits = 1; next }
     limits && /^  / { next }
-    { limits = 0; sub(/ It is held by .*/, " It is held by ..."); print }
+    { limits = 0; sub(/ GFLOPS\. .*/, " GFLOPS. ..."); print }
   '
 }
 
