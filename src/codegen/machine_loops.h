@@ -14,7 +14,7 @@ namespace whet {
 struct MachineLoop {
   std::string text;                 ///< its instructions as `disassemble` prints them, one a line
   std::int64_t multiply_adds = 0;   ///< fused, of vectors
-  std::vector<std::string> spills;  ///< instructions that move a vector to or from the stack, or read one there as an operand
+  std::vector<std::string> spills;  ///< the instructions that read or write a vector on the stack
 };
 
 /// The innermost loops of a kernel, in the order of the code. None for a kind of target that has no machine code.
