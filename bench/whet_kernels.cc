@@ -17,10 +17,11 @@
 #include <set>
 
 #include "bursts.h"
+#include "machine/bandwidth.h"
 #include "machine/cores.h"
 #include "machine/detect.h"
-#include "machine/peak.h"
 #include "machine/placement.h"
+#include "measure/cpu/peak.h"
 #include "measure/reference.h"
 #include "passes/optimize.h"
 #include "problem_graph.h"

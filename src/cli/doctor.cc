@@ -11,6 +11,7 @@
 #include "json/json.h"
 #include "machine/detect.h"
 #include "machine/fitness.h"
+#include "measure/cpu/peak.h"
 
 namespace whet {
 namespace {
@@ -63,7 +64,9 @@ int run(const DoctorCommand& command) {
   if (!place.ok()) return wrong_use(place.error());
   if (const Status status = can_run(place->target); !status.ok()) return fail(status.error());
   Conditions conditions = read_conditions(place->cores.cpus);
-  watch(conditions, place->target);
+  const Result<PeakBurst> burst = PeakBurst::compile(place->target);
+  if (!burst.ok()) return fail(burst.error());
+  watch(conditions, [&] { return burst->measure(place->cores.cpus); });
   const std::vector<Finding> findings = judge(conditions);
   command.json ? print_json(*place, findings) : print_text(*place, findings);
   return named(findings, Finding::Verdict::bad).empty() ? kDone : kFailed;

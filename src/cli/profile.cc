@@ -10,7 +10,7 @@
 #include "cli/opened.h"
 #include "cli/table.h"
 #include "json/json.h"
-#include "machine/peak.h"
+#include "measure/cpu/peak.h"
 #include "tensor_files/file.h"
 
 namespace whet {

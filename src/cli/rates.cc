@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "machine/peak.h"
+#include "machine/bandwidth.h"
+#include "measure/cpu/peak.h"
 
 namespace whet {
 namespace {

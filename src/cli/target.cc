@@ -8,9 +8,10 @@
 #include "cli/options.h"
 #include "cli/target_gpu.h"
 #include "json/json.h"
+#include "machine/bandwidth.h"
 #include "machine/detect.h"
-#include "machine/peak.h"
 #include "machine/placement.h"
+#include "measure/cpu/peak.h"
 
 namespace whet {
 namespace {

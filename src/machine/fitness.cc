@@ -7,7 +7,6 @@
 #include <set>
 #include <thread>
 
-#include "machine/peak.h"
 #include "machine/placement.h"
 #include "machine/stolen.h"
 #include "machine/system_files.h"
@@ -189,7 +188,7 @@ Conditions read_conditions(const std::vector<int>& cpus, const SystemPaths& path
   return c;
 }
 
-void watch(Conditions& c, const Target& target) {
+void watch(Conditions& c, const std::function<double()>& peak_gflops) {
   using namespace std::chrono_literals;
   using Clock = std::chrono::steady_clock;
   const auto since = [](Clock::time_point start) {
@@ -204,7 +203,7 @@ void watch(Conditions& c, const Target& target) {
   const StolenTime stolen(c.cpus);
   double slowest = std::numeric_limits<double>::infinity(), fastest = 0;
   for (const auto start = Clock::now(); since(start) < 1;) {
-    const double speed = measure_peak_gflops(target, c.cpus);
+    const double speed = peak_gflops();
     slowest = std::min(slowest, speed);
     fastest = std::max(fastest, speed);
   }

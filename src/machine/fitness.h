@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "machine/topology.h"
-#include "target/target.h"
 
 namespace whet {
 
@@ -31,8 +31,9 @@ struct Conditions {
 
 /// Reads the settings, without waiting.
 Conditions read_conditions(const std::vector<int>& cpus, const SystemPaths& = {});
-/// Adds the conditions that must be watched: a second asleep, and a second of multiply-adds as `target` has them.
-void watch(Conditions&, const Target&);
+/// Adds the conditions that must be watched: a second asleep, and a second in which `peak_gflops` measures the peak of the
+/// processors again and again.
+void watch(Conditions&, const std::function<double()>& peak_gflops);
 
 /// One judged condition, and advice.
 struct Finding {

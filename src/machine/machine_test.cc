@@ -3,13 +3,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "machine/bandwidth.h"
 #include "machine/cores.h"
 #include "machine/detect.h"
-#include "machine/peak.h"
 #include "machine/placement.h"
 #include "machine/processor.h"
 #include "machine/stolen.h"
 #include "machine/testing/fake_system.h"
+#include "machine/together.h"
 #include "machine/topology.h"
 
 namespace whet {
@@ -162,11 +163,21 @@ TEST(ThisMachine, GivesTheCallerItsMaskBackAfterAPin) {
   }
   EXPECT_EQ(allowed_cpus(), before);
 }
-TEST(ThisMachine, HasAPeakThatEveryVectorWidthReachesSomeOf) {
-  const Target here = detect_target();
+TEST(ThisMachine, ReadsEveryLevelOfMemoryWithEveryVectorWidth) {
   const std::vector<int> one = {usable_cores().cpus.front()};
-  EXPECT_GT(measure_peak_gflops(here, one), 0.1);
-  EXPECT_GT(measure_peak_gflops(*parse_target("cpu"), one), 0.1);
+  for (const Target& target : {detect_target(), *parse_target("cpu")}) {
+    const std::vector<Bandwidth> levels = measure_bandwidth(target, one);
+    ASSERT_EQ(levels.size(), 4u);
+    for (const Bandwidth& level : levels) EXPECT_GT(level.gb_per_second, 0.1) << level.level;
+  }
+}
+TEST(WorkTogether, IsDoneOnEveryCpuEveryTimeAfterItsPreparation) {
+  const std::vector<int> cpus = usable_cores().cpus;
+  std::vector<int> prepared(cpus.size()), done(cpus.size());
+  const double seconds = best_seconds_together(
+      cpus, 3, [&](std::size_t k) { done[k] += prepared[k]; }, [&](std::size_t k) { ++prepared[k]; });
+  EXPECT_EQ(done, std::vector<int>(cpus.size(), 1 + 2 + 3));
+  EXPECT_LT(seconds, 1e30);
 }
 TEST(Placement, IsNamedByItsRoundTrip) {
   EXPECT_EQ(name_of(placement_kind(125)), "near");

@@ -15,10 +15,6 @@ struct Bandwidth {
   double gb_per_second = 0;
 };
 
-/// Measures the highest rate of float multiply-adds (two operations each) that the vectors of `target` reach on `cpus`
-/// together, in GFLOPS. It runs independent register chains and takes the best of a few bursts; about 20 ms.
-double measure_peak_gflops(const Target&, const std::vector<int>& cpus);
-
 /// Measures the read bandwidth of every cache level and of memory, all `cpus` together [GB/s]; about 200 ms.
 std::vector<Bandwidth> measure_bandwidth(const Target&, const std::vector<int>& cpus);
 

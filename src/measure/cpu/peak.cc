@@ -1,0 +1,77 @@
+#include "measure/cpu/peak.h"
+
+#include <algorithm>
+
+#include "codegen/compile.h"
+#include "machine/together.h"
+#include "tensor/tensor.h"
+
+namespace whet {
+namespace {
+
+// More than latency times throughput of any processor known (2 x 5 cycles), and few enough for 16 registers.
+constexpr std::int64_t kChains = 12;
+constexpr std::int64_t kRounds = 100000;  // 1.2 million operations a thread: a fraction of a millisecond
+constexpr int kBursts = 20;
+
+Tensor ones(std::int64_t size) {
+  Tensor tensor(DType::f32, {size});
+  std::ranges::fill(tensor.as<float>(), 1.0f);
+  return tensor;
+}
+
+}  // namespace
+
+Program burst_program(const CpuTarget& cpu, std::int64_t rounds) {
+  const int lanes = cpu.lanes(4);
+  Program p;
+  p.name = "peak";
+  const BufferId ones = p.add({"ones", DType::f32, {lanes}, Scope::argument, 0, false, false});
+  const BufferId ends = p.add({"chains", DType::f32, {kChains * lanes}, Scope::argument, 1, false, true});
+  const BufferId held = p.add({"held", DType::f32, {kChains * lanes}, Scope::registers, -1, false, true});
+  const auto at = [&](std::int64_t first) { return ramp(int_const(first), 1, lanes); };
+  const auto read = [&](BufferId buffer, std::int64_t first) {
+    return load(DType::f32, SourceId(buffer.value), {at(first)});
+  };
+  std::vector<Stmt> begin, step, end;
+  for (std::int64_t chain = 0; chain < kChains; ++chain) {
+    const std::int64_t first = chain * lanes;
+    const Expr value = read(held, first), one = read(ones, 0);
+    const Expr next = cpu.fma ? value * one + one : chain % 2 == 0 ? value + one : value * one;
+    begin.push_back(make_stmt(Store{held, {at(first)}, read(ends, first), Expr()}));
+    step.push_back(make_stmt(Store{held, {at(first)}, next, Expr()}));
+    end.push_back(make_stmt(Store{ends, {at(first)}, value, Expr()}));
+  }
+  Stmt loop = make_stmt(
+      Loop{p.fresh_var(), "round", int_const(0), int_const(rounds), LoopKind::serial, block(std::move(step))});
+  p.body = block({block(std::move(begin)), std::move(loop), block(std::move(end))});
+  return p;
+}
+
+Result<PeakBurst> PeakBurst::compile(const Target& target) {
+  const CpuTarget& cpu = target.cpu();
+  WHET_TRY(const Kernel kernel, compile_kernel(burst_program(cpu, kRounds), target));
+  WHET_TRY(LoadedKernel loaded, LoadedKernel::load(kernel));
+  const double operations = (cpu.fma ? 2.0 : 1.0) * static_cast<double>(kChains * cpu.lanes(4) * kRounds);
+  return PeakBurst(std::move(loaded), cpu.lanes(4), operations);
+}
+
+double PeakBurst::measure(const std::vector<int>& cpus) const {
+  Tensor factors = ones(lanes_);
+  std::vector<Tensor> chains;  // one a thread
+  for (std::size_t i = 0; i < cpus.size(); ++i) chains.push_back(ones(kChains * lanes_));
+  const auto burst = [&](std::size_t thread) {
+    void* buffers[] = {factors.data(), chains[thread].data()};
+    whet_kernel_args args = {};
+    args.buffers = buffers, args.workers = 1;
+    kernel_.entry()(&args);
+  };
+  return flops_ * static_cast<double>(cpus.size()) / best_seconds_together(cpus, kBursts, burst) / 1e9;
+}
+
+double measure_peak_gflops(const Target& target, const std::vector<int>& cpus) {
+  const Result<PeakBurst> burst = PeakBurst::compile(target);
+  return burst.ok() ? burst->measure(cpus) : 0;
+}
+
+}  // namespace whet

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "artifact/cpu/object_loader.h"
+#include "base/result.h"
+#include "program/program.h"
+#include "target/target.h"
+
+namespace whet {
+
+/// A kernel that does nothing except float multiply-adds in registers, with the vectors of a CPU.
+class PeakBurst {
+ public:
+  /// For a target of kind cpu. Errors: of `compile_kernel` and of the loader.
+  static Result<PeakBurst> compile(const Target&);
+
+  /// The highest rate that `cpus` reach together [GFLOPS]; a multiply-add is two operations. The best of a few bursts;
+  /// about 20 ms. This machine must be able to run the target.
+  double measure(const std::vector<int>& cpus) const;
+
+ private:
+  PeakBurst(LoadedKernel kernel, int lanes, double flops) : kernel_(std::move(kernel)), lanes_(lanes), flops_(flops) {}
+
+  LoadedKernel kernel_;
+  int lanes_;
+  double flops_;  ///< of one burst on one cpu
+};
+
+/// Compiles the burst and measures once; 0 where it does not compile.
+double measure_peak_gflops(const Target&, const std::vector<int>& cpus);
+
+/// The burst: `rounds` steps of independent chains of multiply-adds. Without fused multiply-adds half of the chains add
+/// and half multiply. Arguments: ones [lanes]; chains [chains, lanes], where each chain begins and ends.
+Program burst_program(const CpuTarget&, std::int64_t rounds);
+
+}  // namespace whet
