@@ -151,7 +151,7 @@ struct NestMaker {
     for (const RegisterCache& cache : tree.caches)
       if (cache.op == op)
         nest.registers_from = static_cast<std::size_t>(std::find(path.begin(), path.end(), cache.loop) - path.begin());
-    nest.lives_in_registers = tree.place(op).registers;
+    nest.lives_in_registers = tree.place(op).stored_in == StoredIn::registers;
 
     const Element& element = tree.dag.op(op).element();
     const std::vector<Linear> axes = forms.of(op);

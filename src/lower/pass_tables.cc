@@ -1,10 +1,12 @@
 #include "lower/cpu/passes.h"
+#include "lower/gpu/passes.h"
 
 namespace whet {
 namespace {
 
 constexpr PassTable kTables[] = {
     {"cpu", cpu_passes},
+    {"cuda", gpu_passes},
 };
 
 }  // namespace

@@ -37,6 +37,10 @@ struct Buffer {
 
 /// block, thread, virtual_thread and warp are bound to those of a GPU; on a CPU such loops run as serial loops.
 enum class LoopKind : std::uint8_t { serial, parallel, vectorized, unrolled, block, thread, virtual_thread, warp };
+/// Bound to what runs inside one block of a GPU.
+constexpr bool is_of_threads(LoopKind kind) {
+  return kind == LoopKind::thread || kind == LoopKind::virtual_thread || kind == LoopKind::warp;
+}
 /// The word that begins such a loop in the text of programs and of loop trees: "for", "parallel", "vector", ...
 std::string_view word_of(LoopKind);
 

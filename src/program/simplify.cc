@@ -45,7 +45,8 @@ class StmtSimplifier {
     Loop out{n.index, n.name, expr(n.min), expr(n.extent), n.kind, {}, n.intrinsic};
     const Interval times = facts_.bounds(out.extent);
     if (times.max && *times.max <= 0) return {};
-    if (is_const(out.extent, 1)) return once(n, out.min);
+    const bool of_launch = n.kind == LoopKind::block || n.kind == LoopKind::thread;
+    if (is_const(out.extent, 1) && !of_launch) return once(n, out.min);
     const auto mark = facts_.mark();
     enter(facts_, out);
     out.body = run(n.body);

@@ -14,10 +14,11 @@ constexpr std::ptrdiff_t kMaxDimensions = 3;
 
 Status check_thread(const LoopTree& tree, const Bind& step, const std::vector<LoopId>& around) {
   std::int64_t threads = extent_of(tree, step.loop);
+  const OpId op = tree.loop(step.loop).op;
   for (LoopId at : around) {
     if (tree.loop(at).kind != LoopKind::thread) continue;
     threads *= extent_of(tree, at);
-    if (tree.loop(at).op != tree.loop(step.loop).op)
+    if (tree.loop(at).op != op)
       return refuse(tree, step.loop,
                     fmt::format("stands inside the threads of loop {}, which belong to {}", name_of(tree, at),
                                 tree.dag.op(tree.loop(at).op).name));
@@ -37,6 +38,10 @@ Status apply(LoopTree& tree, const Bind& step) {
   WHET_RETURN_IF_ERROR(check_any_order(tree, step.loop));
   std::vector<LoopId> around = path_to(tree, step.loop);
   around.pop_back();
+  // What fills block memory counts its threads for itself.
+  const OpId op = tree.loop(step.loop).op;
+  if (tree.place(op).stored_in == StoredIn::block)
+    std::erase_if(around, [&](LoopId at) { return tree.loop(at).op != op && is_of_threads(tree.loop(at).kind); });
   const auto kind_of = [&](LoopId at) { return tree.loop(at).kind; };
   const auto is_block = [&](LoopId at) { return kind_of(at) == LoopKind::block; };
   if (step.kind == LoopKind::block && !std::all_of(around.begin(), around.end(), is_block))

@@ -16,7 +16,7 @@ Status apply(LoopTree& tree, const CacheWrite& step) {
     return refuse(tree, step.loop, "belongs to the tile of an intrinsic; cache an outer loop");
   if (!tree.dag.op(step.op).element().reducer)
     return refuse(tree, step.op, "does not reduce, so there is nothing to accumulate");
-  if (tree.place(step.op).registers) return refuse(tree, step.op, "is in registers already");
+  if (tree.place(step.op).stored_in == StoredIn::registers) return refuse(tree, step.op, "is in registers already");
   for (const RegisterCache& cache : tree.caches)
     if (cache.op == step.op) return refuse(tree, step.op, "has a cache already");
   for (const Rfactored& factored : tree.rfactors)

@@ -8,6 +8,22 @@
 #include "schedule/regions.h"
 
 namespace whet {
+namespace {
+
+Status check_block_memory(const LoopTree& tree, const ComputeAt& step) {
+  const std::vector<LoopId> around = path_to(tree, step.loop);
+  if (tree.loop(around.front()).kind != LoopKind::block)
+    return refuse(tree, step.op,
+                  "is to be in block memory, but stands under no block; bind an outer loop to blocks first");
+  for (LoopId loop : around)
+    if (tree.place(tree.loop(loop).op).stored_in == StoredIn::block)
+      return refuse(tree, step.op,
+                    fmt::format("is to be in block memory, as {} is, for which it is computed",
+                                tree.dag.op(tree.loop(loop).op).name));
+  return ok_status();
+}
+
+}  // namespace
 
 Status apply(LoopTree& tree, const ComputeAt& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.op));
@@ -28,7 +44,8 @@ Status apply(LoopTree& tree, const ComputeAt& step) {
           fmt::format("has the consumer {} outside of loop {}", tree.dag.op(consumer).name, name_of(tree, step.loop)));
     position = std::min(position, position_of(tree, step.loop, consumer));
   }
-  const Region region = required_region(tree, step.op, step.loop);
+  if (step.stored_in == StoredIn::block) WHET_RETURN_IF_ERROR(check_block_memory(tree, step));
+  const Region region = required_region(tree, step.op, step.loop, step.stored_in);
   Placement& place = tree.places[step.op.index()];
   const Element& element = tree.dag.op(step.op).element();
   std::vector<std::int64_t> extents;
@@ -36,7 +53,7 @@ Status apply(LoopTree& tree, const ComputeAt& step) {
   for (const Axis& axis : element.reduce_axes) extents.push_back(axis.extent);
   remove_nest(tree, step.op);
   insert_nest(tree, step.op, extents, step.loop, position);
-  place.kind = PlaceKind::at, place.at = step.loop, place.registers = step.registers;
+  place.kind = PlaceKind::at, place.at = step.loop, place.stored_in = step.stored_in;
   return ok_status();
 }
 

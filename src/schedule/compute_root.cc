@@ -37,8 +37,8 @@ Status apply(LoopTree& tree, const ComputeRoot& step) {
   for (const Axis& axis : element.reduce_axes) extents.push_back(axis.extent);
   remove_nest(tree, step.op);
   Placement& place = tree.places[step.op.index()];
-  if (kind == PlaceKind::reverse_at) tree.places[tree.loop(place.at).op.index()].registers = false;
-  place.kind = PlaceKind::root, place.at = LoopId(), place.rolled = LoopId(), place.registers = false;
+  if (kind == PlaceKind::reverse_at) tree.places[tree.loop(place.at).op.index()].stored_in = StoredIn::memory;
+  place.kind = PlaceKind::root, place.at = LoopId(), place.rolled = LoopId(), place.stored_in = StoredIn::memory;
   std::fill(place.base.begin(), place.base.end(), int_const(0));
   insert_nest(tree, step.op, extents, LoopId(), kind == PlaceKind::at ? end : begin);
   return ok_status();

@@ -49,14 +49,20 @@ struct TreeLoop {
   bool alive = true;
 };
 
+/// What an op's buffer is asked to be.
+///   memory     what lowering finds: memory of a worker or thread, or of all
+///   registers  every index must become a constant after unrolling, or code generation keeps it on the stack
+///   block      memory that the threads of a GPU's block share, filled by all of them together
+enum class StoredIn : std::uint8_t { memory, registers, block };
+
 /// root: own nest at the top. at: computed under a consumer's loop, for the region that the consumers need there.
 /// reverse_at: computed under its producer's loop, for the region that is finished there. inlined: gone into its
 /// consumers' bodies. ahead: of constants alone, computed when constants are packed.
 enum class PlaceKind : std::uint8_t { placeholder, root, at, reverse_at, inlined, ahead };
 struct Placement {
   PlaceKind kind = PlaceKind::root;
-  LoopId at;                  ///< for at and reverse_at
-  bool registers = false;     ///< the op's buffer is asked to be registers
+  LoopId at;  ///< for at and reverse_at
+  StoredIn stored_in = StoredIn::memory;
   std::int64_t padding = 0;   ///< elements behind each row of the op's buffer
   LoopId rolled;              ///< what is computed stays for the next iteration of this loop; invalid: it does not
   std::vector<DigitId> axes;  ///< root digit of each axis (spatial, then reduce)

@@ -16,7 +16,7 @@ Status apply(LoopTree& tree, const PadStorage& step) {
   if (std::find(tree.dag.outputs.begin(), tree.dag.outputs.end(), step.op) != tree.dag.outputs.end())
     return refuse(tree, step.op, "is an output, which lies as its caller says");
   if (tree.dag.op(step.op).shape.empty()) return refuse(tree, step.op, "is one number");
-  if (tree.place(step.op).registers) return refuse(tree, step.op, "is in registers");
+  if (tree.place(step.op).stored_in == StoredIn::registers) return refuse(tree, step.op, "is in registers");
   Placement& place = tree.places[step.op.index()];
   if (place.padding > 0) return refuse(tree, step.op, "is padded already");
   place.padding = step.elements;

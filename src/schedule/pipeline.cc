@@ -65,7 +65,8 @@ Status apply(LoopTree& tree, const Pipeline& step) {
   for (OpId op : moved)
     if (tree.place(op).rolled.valid()) return refuse(tree, op, "is rolled, and its window is where it is");
   for (OpId op : moved)
-    if (tree.place(op).registers) return refuse(tree, op, "is in registers, which have no stages");
+    if (tree.place(op).stored_in == StoredIn::registers)
+      return refuse(tree, op, "is in registers, which have no stages");
   WHET_RETURN_IF_ERROR(check_sources(tree, step.loop, moved));
   tree.pipelines.push_back({step.loop, step.stages});
   return ok_status();

@@ -14,7 +14,8 @@ Status apply(LoopTree& tree, const PrefetchRead& step) {
   const std::vector<OpId> inputs = inputs_of(tree.dag, step.reader);
   if (std::find(inputs.begin(), inputs.end(), step.tensor) == inputs.end())
     return refuse(tree, step.reader, fmt::format("does not read o{}", step.tensor.value));
-  if (tree.place(step.tensor).registers) return refuse(tree, step.tensor, "is in registers, where nothing is fetched");
+  if (tree.place(step.tensor).stored_in != StoredIn::memory)
+    return refuse(tree, step.tensor, "is in registers or block memory, where nothing is fetched");
   const LoopId leaf = loop_of_leaf(tree, step.reader);
   if (!leaf.valid() || !encloses(tree, step.loop, leaf))
     return refuse(tree, step.loop, fmt::format("does not stand around {}", tree.dag.op(step.reader).name));

@@ -5,8 +5,8 @@
 namespace whet {
 namespace {
 
-/// The digits whose loops stand inside `at`.
-std::vector<bool> relaxed_digits(const LoopTree& tree, LoopId at) {
+/// The digits whose loops stand inside `at`, and for memory of a block those of its threads.
+std::vector<bool> relaxed_digits(const LoopTree& tree, LoopId at, StoredIn stored_in = StoredIn::memory) {
   std::vector<bool> relaxed(tree.digits.size(), !at.valid());
   if (!at.valid()) return relaxed;
   for (std::size_t i = 0; i < tree.loops.size(); ++i) {
@@ -14,6 +14,10 @@ std::vector<bool> relaxed_digits(const LoopTree& tree, LoopId at) {
     if (!tree.loop(loop).alive || loop == at || !encloses(tree, at, loop)) continue;
     for (DigitId digit : tree.loop(loop).digits) relaxed[digit.index()] = true;
   }
+  if (stored_in != StoredIn::block) return relaxed;
+  for (LoopId loop : path_to(tree, at))
+    if (is_of_threads(tree.loop(loop).kind))
+      for (DigitId digit : tree.loop(loop).digits) relaxed[digit.index()] = true;
   return relaxed;
 }
 
@@ -137,8 +141,8 @@ Region computed_region(const LoopTree& tree, OpId op, LoopId at) {
   return region;
 }
 
-Region required_region(const LoopTree& tree, OpId producer, LoopId at) {
-  const SpanFinder finder{tree, relaxed_digits(tree, at)};
+Region required_region(const LoopTree& tree, OpId producer, LoopId at, StoredIn stored_in) {
+  const SpanFinder finder{tree, relaxed_digits(tree, at, stored_in)};
   const Shape& shape = tree.dag.op(producer).shape;
   std::vector<std::optional<Span>> region(shape.size());
   std::vector<bool> whole(shape.size(), false);

@@ -32,8 +32,9 @@ std::optional<Span> span_of(const LoopTree&, const Expr& index, LoopId at);
 
 /// The elements of `op` that its own loops compute while `at` runs once.
 Region computed_region(const LoopTree&, OpId op, LoopId at);
-/// The elements of `producer` that its consumers whose leaves are inside `at` read while `at` runs once.
-Region required_region(const LoopTree&, OpId producer, LoopId at);
+/// The elements of `producer` that its consumers whose leaves are inside `at` read while `at` runs once; where they are to
+/// be stored in block memory, what those of all threads of the block read.
+Region required_region(const LoopTree&, OpId producer, LoopId at, StoredIn stored_in = StoredIn::memory);
 
 /// Where the buffer of `op` lives: the innermost loop around its leaf and all its consumers' leaves that is not one of
 /// its reduce loops nor inside one; of a rolled op, the loop around the one that it is rolled along. Invalid: at the top,

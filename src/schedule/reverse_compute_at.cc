@@ -69,6 +69,8 @@ Status apply(LoopTree& tree, const ReverseComputeAt& step) {
   WHET_RETURN_IF_ERROR(check_holds_ops(tree, step.loop));
   const OpId producer = tree.loop(step.loop).op;
   if (producer == step.op) return refuse(tree, step.op, "cannot go under its own loops");
+  if (tree.place(producer).stored_in == StoredIn::block)
+    return refuse(tree, producer, "is filled by all threads of a block together; nothing else is computed there");
   if (tree.place(step.op).kind != PlaceKind::root) return refuse(tree, step.op, "is placed already");
   for (LoopId own : own_loops(tree, step.op))
     if (is_frozen(tree, own)) return refuse(tree, step.op, "cannot move while something is computed under its loops");
@@ -107,7 +109,7 @@ Status apply(LoopTree& tree, const ReverseComputeAt& step) {
   remove_nest(tree, step.op);
   insert_nest(tree, step.op, extents, step.loop, tree.loop(step.loop).children.size());
   place.kind = PlaceKind::reverse_at, place.at = step.loop;
-  tree.places[producer.index()].registers = step.registers;
+  tree.places[producer.index()].stored_in = step.registers ? StoredIn::registers : StoredIn::memory;
   return ok_status();
 }
 

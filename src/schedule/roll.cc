@@ -67,7 +67,8 @@ Status apply(LoopTree& tree, const Roll& step) {
   const Placement& place = tree.place(step.op);
   if (place.kind != PlaceKind::at || !encloses(tree, step.loop, place.at))
     return refuse(tree, step.op, fmt::format("is not computed at or under loop {}", name_of(tree, step.loop)));
-  if (place.registers) return refuse(tree, step.op, "is in registers, which do not outlive an iteration");
+  if (place.stored_in != StoredIn::memory)
+    return refuse(tree, step.op, "is in registers or block memory, which do not outlive an iteration");
   if (place.rolled.valid()) return refuse(tree, step.op, "is rolled already");
   if (stages_of(tree, place.at) > 1) return refuse(tree, place.at, "is a pipeline, which has buffers of its own");
   if (!runs_in_order(tree, step.loop))

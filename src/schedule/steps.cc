@@ -47,6 +47,9 @@ struct Writer {
   void add(bool registers) {
     if (registers) word("registers");
   }
+  void add(StoredIn stored_in) {
+    if (stored_in != StoredIn::memory) word(stored_in == StoredIn::block ? "block" : "registers");
+  }
 };
 
 /// Reads the words of one step; the first thing that is wrong is kept as `error`.
@@ -114,6 +117,14 @@ struct Reader {
     if (const std::string_view w = take(); w != "registers" && error.empty())
       error = fmt::format("has \"{}\" where registers was expected", w);
   }
+  void get(StoredIn& stored_in) {
+    stored_in = StoredIn::memory;
+    if (!more()) return;
+    const std::string_view w = take();
+    if (w != "registers" && w != "block" && error.empty())
+      error = fmt::format("has \"{}\" where registers or block was expected", w);
+    stored_in = w == "block" ? StoredIn::block : StoredIn::registers;
+  }
 };
 
 /// A primitive's text: its word, then its fields.
@@ -163,7 +174,7 @@ constexpr std::array kPrimitives = {
     annotation<LoopKind::vectorized>(),
     annotation<LoopKind::unrolled>(),
     primitive<Bind, &Bind::loop, &Bind::kind>("bind"),
-    primitive<ComputeAt, &ComputeAt::op, &ComputeAt::loop, &ComputeAt::registers>("compute_at"),
+    primitive<ComputeAt, &ComputeAt::op, &ComputeAt::loop, &ComputeAt::stored_in>("compute_at"),
     primitive<ReverseComputeAt, &ReverseComputeAt::op, &ReverseComputeAt::loop, &ReverseComputeAt::registers>(
         "reverse_compute_at"),
     primitive<ComputeRoot, &ComputeRoot::op>("compute_root"),
@@ -288,8 +299,8 @@ void Scheduler::annotate(LoopId loop, LoopKind kind) {
   if (kind != LoopKind::serial) run(Annotate{loop, kind});
 }
 
-std::vector<LoopId> Scheduler::compute_at(OpId op, LoopId loop, bool registers) {
-  return run(ComputeAt{op, loop, registers}) ? own_loops(tree_, op) : std::vector<LoopId>(tree_.place(op).axes.size());
+std::vector<LoopId> Scheduler::compute_at(OpId op, LoopId loop, StoredIn stored_in) {
+  return run(ComputeAt{op, loop, stored_in}) ? own_loops(tree_, op) : std::vector<LoopId>(tree_.place(op).axes.size());
 }
 
 std::vector<LoopId> Scheduler::reverse_compute_at(OpId op, LoopId loop, bool registers) {

@@ -65,7 +65,7 @@ class Scheduler {
   void reorder(const std::vector<LoopId>& loops);
   void annotate(LoopId loop, LoopKind kind);
   /// Gives the op's fresh loops, one an axis.
-  std::vector<LoopId> compute_at(OpId op, LoopId loop, bool registers);
+  std::vector<LoopId> compute_at(OpId op, LoopId loop, StoredIn stored_in);
   std::vector<LoopId> reverse_compute_at(OpId op, LoopId loop, bool registers);
   std::vector<LoopId> compute_root(OpId op);
   void bind(LoopId loop, LoopKind kind);

@@ -50,7 +50,9 @@ void print(const LoopTree& tree, const Item& item, int depth, std::string& text)
     text += fmt::format("{}{} rows + {}\n", indent, tree.dag.op(loop.op).name, place.padding);
   if (first && place.rolled.valid())
     text += fmt::format("{}{} rolled along {}\n", indent, tree.dag.op(loop.op).name, name_of(tree, place.rolled));
-  if (first && place.registers) text += fmt::format("{}{} @registers\n", indent, tree.dag.op(loop.op).name);
+  if (first && place.stored_in != StoredIn::memory)
+    text += fmt::format("{}{} @{}\n", indent, tree.dag.op(loop.op).name,
+                        place.stored_in == StoredIn::block ? "block" : "registers");
   text += fmt::format("{}{} {} in {}{}\n", indent, word_of(loop.kind), name_of(tree, item.loop),
                       extent_of(tree, item.loop), tails(tree, item.loop));
   for (const RegisterCache& cache : tree.caches)

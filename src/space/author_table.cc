@@ -1,10 +1,12 @@
 #include "space/cpu/author.h"
+#include "space/gpu/author.h"
 
 namespace whet {
 namespace {
 
 constexpr SpaceAuthor kAuthors[] = {
     {"cpu", cpu_templates, cpu_rules},
+    {"cuda", gpu_templates, gpu_rules},
 };
 
 }  // namespace

@@ -26,6 +26,8 @@ Result<Program> unbind_loops(Program program) {
   bool any = false;
   for_each(program.body, [&](const Stmt& s) { any = any || is_bound(s); }, nullptr);
   if (any) program.body = unbound(program.body);
+  for (Buffer& buffer : program.buffers)
+    if (buffer.scope == Scope::block) buffer.scope = Scope::local;
   return program;
 }
 

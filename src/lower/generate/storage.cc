@@ -88,7 +88,7 @@ class StorageMaker {
     Stored& stored = storage_.stored[op.index()];
     Buffer buffer{.name = def.name, .dtype = def.dtype, .scope = scope_of(op, at)};
     const bool in_registers = buffer.scope == Scope::registers;
-    if (buffer.scope == Scope::local && is_staged(tree_, op)) {
+    if ((buffer.scope == Scope::local || buffer.scope == Scope::block) && is_staged(tree_, op)) {
       buffer.extents.push_back(stages_of(tree_, place.at));
       stored.stage = floormod(digit_var(tree_, tree_.loop(place.at).digits.front()), stages_of(tree_, place.at));
     }
@@ -105,7 +105,8 @@ class StorageMaker {
   }
 
   Scope scope_of(OpId op, LoopId at) const {
-    if (tree_.place(op).registers) return Scope::registers;
+    if (tree_.place(op).stored_in == StoredIn::registers) return Scope::registers;
+    if (tree_.place(op).stored_in == StoredIn::block) return Scope::block;
     return at.valid() ? Scope::local : Scope::workspace;
   }
 

@@ -121,7 +121,7 @@ Step random_step(const LoopTree& tree, Rng& rng) {
       return Reorder{loops};
     }
     case 6:
-      return ComputeAt{op, loop, rng.chance(0.3)};
+      return ComputeAt{op, loop, rng.chance(0.3) ? StoredIn::registers : StoredIn::memory};
     case 7:
       return ReverseComputeAt{op, loop, rng.chance(0.3)};
     case 8:
@@ -131,7 +131,7 @@ Step random_step(const LoopTree& tree, Rng& rng) {
     case 12:
       return PadStorage{op, rng.between(1, 20)};
     case 17: {
-      if (tree.place(op).kind != PlaceKind::at) return ComputeAt{op, loop, false};
+      if (tree.place(op).kind != PlaceKind::at) return ComputeAt{op, loop, StoredIn::memory};
       const std::vector<LoopId> around = path_to(tree, tree.place(op).at);
       return Roll{op, around[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(around.size())))]};
     }

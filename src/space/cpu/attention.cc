@@ -227,7 +227,7 @@ class Builder {
     if (a_.output == a_.mix) {
       s_.cache_write(a_.mix, row.outer);
     } else {
-      const std::vector<LoopId> inner = s_.compute_at(a_.mix, row.outer, true);
+      const std::vector<LoopId> inner = s_.compute_at(a_.mix, row.outer, StoredIn::registers);
       if (inner.size() < 3) return;  // refused
       tile(inner[inner.size() - 3], inner[inner.size() - 2], inner.back());
     }
@@ -248,7 +248,7 @@ class Builder {
 
   /// Row by row, in vectors; the sums of a few rows do not wait for one another.
   void rows_of(OpId op) {
-    const std::vector<LoopId> loops = s_.compute_at(op, block_, false);
+    const std::vector<LoopId> loops = s_.compute_at(op, block_, StoredIn::memory);
     if (loops.empty()) return;  // refused
     const std::size_t rank = s_.tree().dag.op(op).shape.size(), scores = s_.tree().dag.op(a_.masked).shape.size();
     const LoopId row = loops[rank < scores ? rank - 1 : rank - 2];
@@ -260,7 +260,7 @@ class Builder {
   }
 
   void scores() {
-    const std::vector<LoopId> loops = s_.compute_at(a_.masked, block_, false);
+    const std::vector<LoopId> loops = s_.compute_at(a_.masked, block_, StoredIn::memory);
     if (loops.empty()) return;
     const bool plain = a_.masked == a_.scores;
     const std::size_t rank = s_.tree().dag.op(a_.masked).shape.size();
@@ -274,7 +274,7 @@ class Builder {
     if (plain) {
       s_.cache_write(a_.scores, row.outer);
     } else {
-      const std::vector<LoopId> inner = s_.compute_at(a_.scores, row.outer, true);
+      const std::vector<LoopId> inner = s_.compute_at(a_.scores, row.outer, StoredIn::registers);
       if (inner.size() < 3) return;
       tile(inner[inner.size() - 3], inner[inner.size() - 2], inner.back());
     }
@@ -300,7 +300,7 @@ class Builder {
   }
 
   void head_copy(OpId op) {
-    const std::vector<LoopId> loops = s_.compute_at(op, shared_, false);
+    const std::vector<LoopId> loops = s_.compute_at(op, shared_, StoredIn::memory);
     if (loops.size() < 2) return;
     const bool turned = is_transpose(s_.tree().dag, op);
     const LoopId across = loops[loops.size() - 2], along = loops.back();

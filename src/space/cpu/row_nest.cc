@@ -101,7 +101,8 @@ void vectorize_rows(Scheduler& s, OpId op, std::int64_t step, std::int64_t most_
   if (inner.valid()) order.push_back(inner);
   if (order.size() > 1) s.reorder(order);
   if (reduced) s.rfactor(inner), pack_weights(s, op);
-  if (!reduced && !reduce.empty() && cached.valid() && !s.tree().place(op).registers) s.cache_write(op, cached);
+  if (!reduced && !reduce.empty() && cached.valid() && s.tree().place(op).stored_in == StoredIn::memory)
+    s.cache_write(op, cached);
   if (inner.valid()) s.annotate(inner, LoopKind::vectorized);
   for (LoopId loop : rows) s.annotate(loop, LoopKind::unrolled);
 }

@@ -39,7 +39,8 @@ bool place_under(Scheduler& s, OpId output, std::size_t axes, const std::vector<
   const LoopId row = plan.columns ? group_columns(s, output, plan.outer, step) : group_rows(s, output, axes, plan.rows);
   for (std::size_t i = needed.size(); i-- > 0;) {
     const std::int64_t elements = elements_in(required_region(s.tree(), needed[i], row));
-    s.compute_at(needed[i], row, elements <= (plan.columns ? step : plan.rows));
+    s.compute_at(needed[i], row,
+                 elements <= (plan.columns ? step : plan.rows) ? StoredIn::registers : StoredIn::memory);
   }
   if (!s.finish().ok()) return false;
   for (std::size_t i = 0; i < needed.size(); ++i)

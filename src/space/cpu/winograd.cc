@@ -67,7 +67,7 @@ class Builder {
   Transformed transform() {
     const LoopId block = transforms();
     const std::vector<LoopId> products =
-        block.valid() ? s_.compute_at(ops_.products, block, false) : s_.loops(ops_.products);
+        block.valid() ? s_.compute_at(ops_.products, block, StoredIn::memory) : s_.loops(ops_.products);
     inputs(block);
     return {s_, ops_, block, products};
   }
@@ -120,7 +120,7 @@ class Builder {
     s_.annotate(oc.inner, LoopKind::vectorized);
     const LoopId parallel = s_.fuse(shared);
 
-    const std::vector<LoopId> part = s_.compute_at(ops_.partial, oc.outer, true);  // n, th, tw, p, y, oc
+    const std::vector<LoopId> part = s_.compute_at(ops_.partial, oc.outer, StoredIn::registers);  // n, th, tw, p, y, oc
     s_.reorder({part[4], part[3]});
     unroll({part[4], part[3]});
     s_.annotate(part[5], LoopKind::vectorized);
@@ -132,7 +132,8 @@ class Builder {
   /// Both passes over a tile are loops, over its columns and then over its rows: as fast as straight code of all its
   /// elements, and compiled in three quarters of the time.
   void inputs(LoopId block) {
-    const std::vector<LoopId> loops = block.valid() ? s_.compute_at(ops_.input, block, false) : s_.loops(ops_.input);
+    const std::vector<LoopId> loops =
+        block.valid() ? s_.compute_at(ops_.input, block, StoredIn::memory) : s_.loops(ops_.input);
     // x, y, n, th, tw, ic
     const Scheduler::Pair ic = s_.split(loops[5], p_.lanes, Tail::overlap);
     s_.reorder({loops[2], loops[3], loops[4], ic.outer, loops[0], loops[1], ic.inner});
@@ -140,7 +141,7 @@ class Builder {
     s_.annotate(ic.inner, LoopKind::vectorized);
     LoopId shared;
     if (!block.valid()) shared = s_.fuse({loops[2], loops[3], loops[4]});
-    const std::vector<LoopId> rows = s_.compute_at(ops_.rows, ic.outer, true);  // n, th, tw, x, j, ic
+    const std::vector<LoopId> rows = s_.compute_at(ops_.rows, ic.outer, StoredIn::registers);  // n, th, tw, x, j, ic
     s_.reorder({rows[4], rows[3]});
     unroll({rows[3]});
     s_.annotate(rows[5], LoopKind::vectorized);

@@ -14,7 +14,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
   Derivation d = from;
   d.act([op](ScheduleDraft& m) {
     // Where the op that follows reads the tile from registers, they are those already.
-    if (!m.s.tree().place(op).registers) m.s.cache_write(op, m.levels.at(op).cell.back());
+    if (m.s.tree().place(op).stored_in == StoredIn::memory) m.s.cache_write(op, m.levels.at(op).cell.back());
   });
   return {std::move(d)};
 }

@@ -22,7 +22,7 @@ void place_copy(Derivation& d, OpId op) {
   d.act([op, reader, lanes = lanes_of(d, op)](ScheduleDraft& m) {
     const Levels& levels = m.levels.at(reader);
     const std::vector<LoopId> loops =
-        m.s.compute_at(op, levels.blocked ? levels.reduce_outer.back() : levels.block.back(), false);
+        m.s.compute_at(op, levels.blocked ? levels.reduce_outer.back() : levels.block.back(), StoredIn::memory);
     LoopId last = loops.empty() ? LoopId() : loops.back();
     if (!last.valid() || extent_of(m.s.tree(), last) < 4) return;
     if (extent_of(m.s.tree(), last) > lanes) last = m.s.split(last, lanes, Tail::overlap).inner;
@@ -45,7 +45,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
       const LoopId loop = m.groups.at(nest);
       constexpr std::int64_t kFew = 8;
       const bool few = elements_in(required_region(m.s.tree(), op, loop)) <= kFew;
-      m.s.compute_at(op, loop, few);
+      m.s.compute_at(op, loop, few ? StoredIn::registers : StoredIn::memory);
     });
     d.set_treatment(op, OpTreatment::under);
   } else {

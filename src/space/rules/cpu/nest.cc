@@ -14,7 +14,7 @@ namespace {
 bool places(Scheduler& s, OpId op, LoopId loop) {
   Scheduler trial = s;
   const double alone = iterations(trial.tree(), op);
-  trial.compute_at(op, loop, false);
+  trial.compute_at(op, loop, StoredIn::memory);
   if (!trial.finish().ok() || iterations(trial.tree(), op) > 1.5 * alone || !is_whole(trial.tree(), op)) return false;
   s = std::move(trial);
   return true;

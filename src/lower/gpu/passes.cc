@@ -1,0 +1,51 @@
+#include "lower/gpu/passes.h"
+
+#include <array>
+
+#include "lower/expand_math.h"
+#include "lower/gpu/map_threads.h"
+#include "lower/gpu/place_barriers.h"
+#include "lower/gpu/sink_virtual.h"
+#include "lower/unroll.h"
+#include "lower/vectorize.h"
+#include "program/flatten.h"
+#include "program/simplify.h"
+#include "program/verify.h"
+
+namespace whet {
+namespace {
+
+constexpr int kAccessBytes = 16;  ///< the widest access of a thread
+
+Result<Program> sunk(Program program, const Target&) { return sink_virtual(std::move(program)); }
+Result<Program> mapped(Program program, const Target&) { return map_threads(std::move(program)); }
+Result<Program> simplified(Program program, const Target&) { return simplify(program); }
+Result<Program> with_barriers(Program program, const Target&) { return place_barriers(std::move(program)); }
+Result<Program> verified(Program program, const Target&) {
+  WHET_RETURN_IF_ERROR(verify(program));
+  return program;
+}
+Result<Program> flat(Program program, const Target&) { return flatten(program); }
+Result<Program> math(Program program, const Target&) {
+  return expand_math(program, {.round = true, .multiply_add = true});
+}
+Result<Program> vectors(Program program, const Target&) {
+  return vectorize_loops(std::move(program), {.bytes = kAccessBytes, .free_masks = false});
+}
+Result<Program> unrolled(Program program, const Target&) { return unroll_loops(std::move(program)); }
+
+// Threads are mapped while loops are still loops. Barriers are placed and accesses proven while indices are still one a
+// dimension. Guards stay: a thread that has nothing to do waits for its neighbours anyway.
+constexpr std::array kPasses = {
+    LoweringPass{"sink_virtual", sunk},   LoweringPass{"map_threads", mapped},
+    LoweringPass{"simplify", simplified}, LoweringPass{"place_barriers", with_barriers},
+    LoweringPass{"verify", verified},     LoweringPass{"flatten", flat},
+    LoweringPass{"expand_math", math},    LoweringPass{"vectorize", vectors},
+    LoweringPass{"unroll", unrolled},     LoweringPass{"simplify_unrolled", simplified},
+};
+
+}  // namespace
+
+std::span<const LoweringPass> gpu_passes() { return kPasses; }
+
+}  // namespace whet

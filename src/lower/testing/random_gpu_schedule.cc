@@ -1,0 +1,142 @@
+#include "lower/testing/random_gpu_schedule.h"
+
+#include <algorithm>
+
+namespace whet::testing {
+namespace {
+
+class GpuScheduler {
+ public:
+  GpuScheduler(const ComputeDag& dag, Rng& rng) : rng_(rng), tree_(make_loop_tree(dag)) {}
+
+  Steps run() {
+    for (std::int64_t k = rng_.below(3); k > 0; --k) attempt(CacheRead{any_op(), any_op()});
+    for (std::size_t k = tree_.dag.ops.size(); k-- > 0;) place(OpId(static_cast<std::int64_t>(k)));
+    for (std::int64_t k = rng_.below(4); k > 0; --k) attempt(PadStorage{any_op(), rng_.between(1, 5)});
+    for (std::int64_t k = rng_.below(6); k > 0; --k) attempt(Pipeline{any_loop(), rng_.between(2, 4)});
+    for (std::size_t k = 0; k < tree_.loops.size(); ++k) {
+      const LoopId loop(static_cast<std::int64_t>(k));
+      if (rng_.chance(0.3)) attempt(Annotate{loop, rng_.chance(0.5) ? LoopKind::vectorized : LoopKind::unrolled});
+    }
+    return std::move(steps_);
+  }
+
+ private:
+  bool attempt(const Step& step) {
+    LoopTree changed = tree_;
+    if (!whet::apply(changed, step).ok()) return false;
+    tree_ = std::move(changed);
+    steps_.push_back(step);
+    return true;
+  }
+
+  OpId any_op() { return OpId(rng_.below(static_cast<std::int64_t>(tree_.dag.ops.size()))); }
+  LoopId any_loop() { return LoopId(rng_.below(static_cast<std::int64_t>(tree_.loops.size()))); }
+
+  /// Where the op is computed, and what its loops run on. Readers are placed already.
+  void place(OpId op) {
+    if (!has_loops(tree_, op)) return;
+    const double where = rng_.uniform();
+    if (where < 0.15 && attempt(Inline{op})) return;
+    if (where < 0.75) {
+      for (int tries = 0; tries < 6; ++tries) {
+        const StoredIn stored = rng_.chance(0.6)   ? StoredIn::block
+                                : rng_.chance(0.5) ? StoredIn::registers
+                                                   : StoredIn::memory;
+        if (!attempt(ComputeAt{op, any_loop(), stored})) continue;
+        if (stored == StoredIn::block) spread(op);
+        tile_reduction(op);
+        return;
+      }
+    }
+    launch(op);
+    tile_reduction(op);
+  }
+
+  /// The loops of a copy in block memory go to threads.
+  void spread(OpId op) {
+    for (LoopId loop : spatial_loops(op))
+      if (rng_.chance(0.4)) split(loop);
+    for (LoopId loop : spatial_loops(op))
+      if (rng_.chance(0.6)) attempt(Bind{loop, LoopKind::thread});
+  }
+
+  /// A root: blocks around virtual threads and threads around serial loops.
+  void launch(OpId op) {
+    std::vector<LoopId> levels[4];  // blocks, virtual threads, threads, serial
+    for (LoopId loop : spatial_loops(op)) {
+      std::vector<LoopId> parts{loop};
+      while (parts.size() < 4 && rng_.chance(0.6)) {
+        const auto pair = split(parts.back());
+        if (!pair.first.valid()) break;
+        parts.back() = pair.first;
+        parts.push_back(pair.second);
+      }
+      std::size_t level = 0;
+      for (LoopId part : parts) {
+        levels[level].push_back(part);
+        level = std::min<std::size_t>(3, level + 1 + static_cast<std::size_t>(rng_.below(2)));
+      }
+    }
+    std::vector<LoopId> order;
+    for (const auto& level : levels) order.insert(order.end(), level.begin(), level.end());
+    const std::vector<LoopId> reduce = reduce_loops(op);
+    order.insert(order.end() - static_cast<std::ptrdiff_t>(levels[3].size()), reduce.begin(), reduce.end());
+    if (order.size() > 1) attempt(Reorder{order});
+    const auto bind = [&](std::vector<LoopId>& loops, LoopKind kind) {
+      if (loops.size() > 1 && rng_.chance(0.4) && attempt(Fuse{loops}))
+        loops = {LoopId(static_cast<std::int64_t>(tree_.loops.size()) - 1)};
+      for (LoopId loop : loops) attempt(Bind{loop, kind});
+    };
+    bind(levels[0], LoopKind::block);
+    bind(levels[1], LoopKind::virtual_thread);
+    bind(levels[2], LoopKind::thread);
+  }
+
+  void tile_reduction(OpId op) {
+    const std::vector<LoopId> reduce = reduce_loops(op);
+    if (reduce.empty()) return;
+    if (rng_.chance(0.7)) split(reduce[static_cast<std::size_t>(rng_.below(static_cast<std::int64_t>(reduce.size())))]);
+    std::vector<LoopId> loops = own_loops(tree_, op);
+    if (rng_.chance(0.6)) {
+      // Outer reduce loops around the serial ones.
+      std::vector<LoopId> order, serial;
+      for (LoopId loop : loops) {
+        const bool free = tree_.loop(loop).kind == LoopKind::serial && !is_reduce(tree_, loop);
+        (free ? serial : order).push_back(loop);
+      }
+      order.insert(order.end(), serial.begin(), serial.end());
+      attempt(Reorder{order});
+      loops = own_loops(tree_, op);
+    }
+    if (rng_.chance(0.5))
+      attempt(CacheWrite{op, loops[static_cast<std::size_t>(rng_.below(static_cast<std::int64_t>(loops.size())))]});
+  }
+
+  std::pair<LoopId, LoopId> split(LoopId loop) {
+    const std::int64_t extent = extent_of(tree_, loop);
+    if (!attempt(Split{loop, rng_.between(1, std::min<std::int64_t>(extent, 8)),
+                       rng_.chance(0.2) ? Tail::overlap : Tail::guard}))
+      return {};
+    const auto last = static_cast<std::int64_t>(tree_.loops.size());
+    return {LoopId(last - 2), LoopId(last - 1)};
+  }
+
+  std::vector<LoopId> loops_where(OpId op, bool reduce) const {
+    std::vector<LoopId> loops = own_loops(tree_, op);
+    std::erase_if(loops, [&](LoopId loop) { return is_reduce(tree_, loop) != reduce; });
+    return loops;
+  }
+  std::vector<LoopId> spatial_loops(OpId op) const { return loops_where(op, false); }
+  std::vector<LoopId> reduce_loops(OpId op) const { return loops_where(op, true); }
+
+  Rng& rng_;
+  LoopTree tree_;
+  Steps steps_;
+};
+
+}  // namespace
+
+Steps random_gpu_steps(const ComputeDag& dag, Rng& rng) { return GpuScheduler(dag, rng).run(); }
+
+}  // namespace whet::testing

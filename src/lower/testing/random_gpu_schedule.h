@@ -1,0 +1,12 @@
+#pragma once
+
+#include "lower/testing/random_schedule.h"
+
+namespace whet::testing {
+
+/// Random steps of a schedule for a GPU: blocks, threads and virtual threads of every root, copies in block memory and in
+/// registers, pipelines, vectors. Steps that are refused are left out. The steps always replay; what they make is a launch
+/// or a refusal of lowering.
+Steps random_gpu_steps(const ComputeDag&, Rng&);
+
+}  // namespace whet::testing

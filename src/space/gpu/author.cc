@@ -1,0 +1,21 @@
+#include "space/gpu/author.h"
+
+#include "space/gpu/safe.h"
+
+namespace whet {
+namespace {
+
+constexpr Template kTemplates[] = {
+    {safe_sketch, true, true},
+};
+
+}  // namespace
+
+std::span<const Template> gpu_templates() { return kTemplates; }
+
+const std::vector<const Rule*>& gpu_rules() {
+  static const std::vector<const Rule*> kTable;
+  return kTable;
+}
+
+}  // namespace whet

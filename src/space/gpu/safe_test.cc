@@ -1,0 +1,56 @@
+#include "space/gpu/safe.h"
+
+#include <gtest/gtest.h>
+
+#include "lower/lower.h"
+#include "lower/testing/random_schedule.h"
+
+namespace whet {
+namespace {
+
+Target a100() { return *parse_target("cuda -model=a100"); }
+
+LoopTree safe_tree(const ComputeDag& dag) {
+  Scheduler s(dag);
+  safe_schedule(s);
+  EXPECT_TRUE(s.finish().ok()) << (s.finish().ok() ? "" : s.finish().error().message);
+  return s.tree();
+}
+
+TEST(SafeSchedule, GivesAThreadAnElementAndABlockNeighbours) {
+  const LoopTree tree = safe_tree(*parse_dag(R"(
+x = PLACEHOLDER [1, 8, 8, 3]
+w = PLACEHOLDER [3, 3, 3, 40] const
+pad(n, y, z, c) = select((y >= 1) && (y < 9) && (z >= 1) && (z < 9), x[n, (y - 1), (z - 1), c], 0f) for n in 1, y in 10, z in 10, c in 3
+conv(n, y, z, o) += (pad[n, (y + rh), (z + rw), rc]*w[rh, rw, rc, o]) for n in 1, y in 8, z in 8, o in 40, rh in 3, rw in 3, rc in 3
+out(n, y, z, o) = max(conv[n, y, z, o], 0f) for n in 1, y in 8, z in 8, o in 40
+return out
+)"));
+  EXPECT_EQ(to_text(tree), R"(block n·y·z.0 in 16  # 8 by 6, guard
+  thread z.1·o in 240
+    cache conv @registers
+    for rh in 3
+      for rw in 3
+        for rc in 3
+          conv
+block n·y·z.0 in 16  # 8 by 6, guard
+  thread z.1·o in 240
+    out
+)");
+}
+TEST(SafeSchedule, LowersWhateverTheDag) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Rng rng(seed);
+    const ComputeDag dag = testing::random_dag(rng);
+    const Result<Lowered> lowered = lower(safe_tree(dag), a100());
+    ASSERT_TRUE(lowered.ok()) << "seed " << seed << ": " << lowered.error().message << "\n" << to_text(dag);
+  }
+}
+TEST(SafeSchedule, IsTheDefaultOfWhatNothingElseTakes) {
+  Rng rng(3);
+  const ComputeDag dag = testing::random_dag(rng);
+  EXPECT_EQ(make_space(dag, a100()).default_candidate().sketch, "safe");
+}
+
+}  // namespace
+}  // namespace whet
