@@ -33,7 +33,8 @@ enum class OpFamily : std::uint8_t {
   pool,
   reduce,
   softmax,
-  resize
+  resize,
+  unfold  ///< a copy in the order of its reader (compute/unfold.h)
 };
 enum class Reducer : std::uint8_t { sum, prod, max, min };
 

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,16 +17,24 @@ class Merger {
  public:
   Merger(const ComputeDag& dag, std::int64_t first, std::int64_t second) : dag_(dag), first_(first), second_(second) {}
 
-  /// Dimensions `at` and `at` + 1 of `op`, and all that follows from them.
+  /// Axes `at` and `at` + 1 of `op`, and all that follows from them.
   Status mark(OpId id, std::int64_t at) {
     if (const auto found = merged_.find(id); found != merged_.end())
       return found->second == at ? ok_status() : refuse(id, "has them twice");
-    const Op& op = dag_.op(id);
-    const auto dim = static_cast<std::size_t>(at);
-    if (op.shape[dim] != first_ || op.shape[dim + 1] != second_) return refuse(id, "has other extents");
-    if (is_constant(dag_, id)) return refuse(id, "is constant");
+    if (extent(id, at) != first_ || extent(id, at + 1) != second_) return refuse(id, "has other extents");
+    if (is_constant(dag_, id) && !is_unfolded(id)) return refuse(id, "is constant");
     merged_[id] = at;
-    if (!op.is_placeholder()) WHET_RETURN_IF_ERROR(mark_read(id));
+    if (is_unfolded(id)) {
+      // Where its source cannot follow, it divides.
+      Merger followed = *this;
+      if (followed.mark_read(id).ok())
+        merged_ = std::move(followed.merged_), divided_ = std::move(followed.divided_);
+      else
+        divided_.insert(id);
+    } else if (!dag_.op(id).is_placeholder()) {
+      WHET_RETURN_IF_ERROR(mark_read(id));
+    }
+    if (is_reduce(id, at)) return ok_status();
     for (OpId reader : consumers_of(dag_, id)) WHET_RETURN_IF_ERROR(mark_reader(reader, id));
     return ok_status();
   }
@@ -35,8 +44,10 @@ class Merger {
     for (const auto& [id, at] : merged_) {
       Op& op = result.op(id);
       const auto dim = static_cast<std::ptrdiff_t>(at);
-      op.shape.erase(op.shape.begin() + dim);
-      op.shape[static_cast<std::size_t>(dim)] = first_ * second_;
+      if (!is_reduce(id, at)) {
+        op.shape.erase(op.shape.begin() + dim);
+        op.shape[static_cast<std::size_t>(dim)] = first_ * second_;
+      }
       if (!op.is_placeholder()) rewrite_element(id, op.element());
     }
     return result;
@@ -45,13 +56,22 @@ class Merger {
  private:
   Error refuse(OpId id, const char* why) const { return Error{"op " + dag_.op(id).name + " " + why}; }
 
-  /// The spatial axis that an index is, but for variables that are always 0; or -1.
+  bool is_unfolded(OpId id) const {
+    return !dag_.op(id).is_placeholder() && dag_.op(id).element().family == OpFamily::unfold;
+  }
+  bool is_reduce(OpId id, std::int64_t at) const { return at >= static_cast<std::int64_t>(dag_.op(id).shape.size()); }
+  std::int64_t extent(OpId id, std::int64_t at) const {
+    return is_reduce(id, at) ? axis_of(dag_.op(id).element(), AxisId(at)).extent
+                             : dag_.op(id).shape[static_cast<std::size_t>(at)];
+  }
+
+  /// The axis that an index is, but for variables that are always 0; or -1.
   static std::int64_t axis_at(const Element& element, const Expr& index) {
     const Affine sum = to_affine(substitute(
         index, [&](VarId v) { return axis_of(element, AxisId(v.value)).extent == 1 ? int_const(0) : Expr(); }));
     if (sum.constant != 0 || sum.terms.size() != 1 || sum.terms.front().second != 1) return -1;
     const Var* v = std::get_if<Var>(&sum.terms.front().first->kind);
-    return v && v->id.value < static_cast<std::int64_t>(element.axes.size()) ? v->id.value : -1;
+    return v ? v->id.value : -1;
   }
 
   /// The dimension from which on a load has axes `at` and `at` + 1 as its indices.
@@ -92,16 +112,25 @@ class Merger {
       fits = fits && a >= 0 && b == a + 1 && axis.value_or(a) == a;
       axis = a;
     });
+    // A reduction over two axes of a tensor is of its own shape; only a copy made for it merges them.
+    fits = fits && axis && (!is_reduce(reader, *axis) || is_unfolded(source)) &&
+           is_reduce(reader, *axis) == is_reduce(reader, *axis + 1);
     return fits ? mark(reader, *axis) : Status(refuse(reader, "reads them otherwise than element by element"));
   }
 
   void rewrite_element(OpId id, Element& element) const {
-    const std::int64_t at = merged_.at(id);
-    const auto axes = element.axes.begin() + static_cast<std::ptrdiff_t>(at);
+    const std::int64_t at = merged_.at(id), spatial = static_cast<std::int64_t>(element.axes.size());
+    std::vector<Axis>& list = at < spatial ? element.axes : element.reduce_axes;
+    const auto axes = list.begin() + static_cast<std::ptrdiff_t>(at < spatial ? at : at - spatial);
     axes[1] = {axes[0].name + axes[1].name, first_ * second_, axes[1].role};
-    element.axes.erase(axes);
+    list.erase(axes);
     const Element& now = element;
-    const auto renumbered = [&](VarId v) { return v.value > at ? axis_var(now, v.value - 1) : Expr(); };
+    const bool divides = divided_.count(id) != 0;
+    const auto renumbered = [&](VarId v) {
+      if (divides && v.value == at) return floordiv(axis_var(now, at), second_);
+      if (divides && v.value == at + 1) return floormod(axis_var(now, at), second_);
+      return v.value > at ? axis_var(now, v.value - 1) : Expr();
+    };
     element.body = rewrite(element.body, [&](const Expr& e) {
       if (const Var* v = std::get_if<Var>(&e->kind)) return renumbered(v->id);
       const Load* read = std::get_if<Load>(&e->kind);
@@ -118,17 +147,20 @@ class Merger {
 
   const ComputeDag& dag_;
   std::int64_t first_, second_;          ///< the extents
-  std::map<OpId, std::int64_t> merged_;  ///< the first of the two dimensions, and of an element's axes
+  std::map<OpId, std::int64_t> merged_;  ///< the first of the two axes
+  std::set<OpId> divided_;               ///< of these, those that read the two axes as before
 };
 
 }  // namespace
 
 Result<ComputeDag> merge_axes(const ComputeDag& dag, OpId op, std::int64_t axis) {
   const Op& start = dag.op(op);
-  if (start.is_placeholder() || axis < 0 || axis > static_cast<std::int64_t>(start.shape.size()) - 2)
+  const auto spatial = start.is_placeholder() ? 0 : static_cast<std::int64_t>(start.element().axes.size());
+  const auto all = start.is_placeholder() ? 0 : spatial + static_cast<std::int64_t>(start.element().reduce_axes.size());
+  if (axis < 0 || axis > all - 2 || axis == spatial - 1)
     return Error{"op " + start.name + " has no axes " + std::to_string(axis) + " and " + std::to_string(axis + 1)};
-  const auto dim = static_cast<std::size_t>(axis);
-  Merger merger(dag, start.shape[dim], start.shape[dim + 1]);
+  const auto extent = [&](std::int64_t k) { return axis_of(start.element(), AxisId(k)).extent; };
+  Merger merger(dag, extent(axis), extent(axis + 1));
   WHET_RETURN_IF_ERROR(merger.mark(op, axis));
   return merger.run();
 }

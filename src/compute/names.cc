@@ -12,8 +12,9 @@ constexpr std::array<std::string_view, 16> kMathFns = {"exp",     "log", "sqrt",
                                                        "round",   "abs", "bits_of", "float_of_bits"};
 constexpr std::array<std::string_view, 10> kRoles = {"other",  "batch",       "group",      "depth", "row",
                                                      "column", "out_channel", "in_channel", "tap",   "channel"};
-constexpr std::array<std::string_view, 11> kFamilies = {
-    "other", "elementwise", "injective", "pad", "conv", "depthwise", "matmul", "pool", "reduce", "softmax", "resize"};
+constexpr std::array<std::string_view, 12> kFamilies = {"other",  "elementwise", "injective", "pad",
+                                                        "conv",   "depthwise",   "matmul",    "pool",
+                                                        "reduce", "softmax",     "resize",    "unfold"};
 constexpr std::array<std::string_view, 4> kSigns = {"+=", "*=", "max=", "min="};
 constexpr std::array<std::string_view, 14> kReserved = {"return", "for",   "in",   "PLACEHOLDER", "true",
                                                         "false",  "where", "inff", "infd",        "infh",

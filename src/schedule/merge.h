@@ -11,7 +11,7 @@ namespace whet {
 ///       for oc in 512
 /// The new DAG starts as its naive schedule; ops keep their ids, loops are counted anew.
 ///   op      an element op
-///   axis    the first of its two axes, counted from 0
+///   axis    the first of its two axes, counted from 0, reduce axes after spatial ones
 ///   errors  no such axes; they are read otherwise than element by element, or of a constant; anything was scheduled
 ///           before but winograd and merge
 struct Merge {

@@ -47,6 +47,9 @@ struct Writer {
   void add(bool registers) {
     if (registers) word("registers");
   }
+  void add(UnfoldOrder order) {
+    if (order == UnfoldOrder::turned) word("turned");
+  }
   void add(StoredIn stored_in) {
     if (stored_in != StoredIn::memory) word(stored_in == StoredIn::block ? "block" : "registers");
   }
@@ -116,6 +119,12 @@ struct Reader {
     if (!registers) return;
     if (const std::string_view w = take(); w != "registers" && error.empty())
       error = fmt::format("has \"{}\" where registers was expected", w);
+  }
+  void get(UnfoldOrder& order) {
+    order = more() ? UnfoldOrder::turned : UnfoldOrder::spatial_first;
+    if (!more()) return;
+    if (const std::string_view w = take(); w != "turned" && error.empty())
+      error = fmt::format("has \"{}\" where turned was expected", w);
   }
   void get(StoredIn& stored_in) {
     stored_in = StoredIn::memory;
@@ -189,6 +198,7 @@ constexpr std::array kPrimitives = {
     primitive<Pipeline, &Pipeline::loop, &Pipeline::stages>("pipeline"),
     primitive<Roll, &Roll::op, &Roll::loop>("roll"),
     primitive<Tensorize, &Tensorize::loop, &Tensorize::intrinsic>("tensorize"),
+    primitive<Unfold, &Unfold::tensor, &Unfold::reader, &Unfold::order>("unfold"),
     primitive<Merge, &Merge::op, &Merge::axis>("merge"),
     primitive<Winograd, &Winograd::op, &Winograd::tile>("winograd"),
 };
@@ -320,6 +330,9 @@ void Scheduler::pipeline(LoopId loop, std::int64_t stages) { run(Pipeline{loop, 
 void Scheduler::tensorize(LoopId loop, Intrinsic intrinsic) { run(Tensorize{loop, intrinsic}); }
 void Scheduler::roll(OpId op, LoopId loop) { run(Roll{op, loop}); }
 void Scheduler::inline_op(OpId op) { run(Inline{op}); }
+OpId Scheduler::unfold(OpId tensor, OpId reader, UnfoldOrder order) {
+  return run(Unfold{tensor, reader, order}) ? reader : OpId();
+}
 OpId Scheduler::cache_read(OpId tensor, OpId reader) { return run(CacheRead{tensor, reader}) ? reader : OpId(); }
 void Scheduler::cache_write(OpId op, LoopId loop) { run(CacheWrite{op, loop}); }
 void Scheduler::rfactor(LoopId loop) { run(Rfactor{loop}); }

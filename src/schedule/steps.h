@@ -27,15 +27,16 @@
 #include "schedule/roll.h"
 #include "schedule/split.h"
 #include "schedule/tensorize.h"
+#include "schedule/unfold.h"
 #include "schedule/winograd.h"
 
 namespace whet {
 
 /// The primitives; the list is closed. Loops are named by ids that the sequence of primitives alone determines, so the
 /// same steps replay on another shape of the same structure.
-using Step =
-    std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline, CacheRead,
-                 CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll, Tensorize, Merge, Winograd>;
+using Step = std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
+                          CacheRead, Unfold, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll,
+                          Tensorize, Merge, Winograd>;
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
@@ -72,6 +73,8 @@ class Scheduler {
   void inline_op(OpId op);
   /// Gives the copy; `reader` and the ops behind it have moved up by one.
   OpId cache_read(OpId tensor, OpId reader);
+  /// The same.
+  OpId unfold(OpId tensor, OpId reader, UnfoldOrder order);
   void cache_write(OpId op, LoopId loop);
   void rfactor(LoopId loop);
   void pack(OpId tensor, OpId reader);

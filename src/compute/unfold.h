@@ -1,0 +1,16 @@
+#pragma once
+
+#include "compute/dag.h"
+
+namespace whet {
+
+/// Gives `reader` a copy of `tensor` in the order of its own axes (im2col): instead of tensor[f(axes)] it reads
+///   u[the axes that occur in f] = tensor[f(axes)]
+/// In memory of a block, cut by the loops of the reader, the copy makes a convolution a product of two matrices. Its axes are
+/// the reader's spatial ones, then its reduce ones; `turned`: the reduce ones first. The copy takes the number of `reader`,
+/// which moves up by one with the ops behind it.
+/// Source: Chetlur et al., "cuDNN: Efficient Primitives for Deep Learning", 2014 (implicit GEMM).
+/// Errors: `reader` does not read `tensor`, or at two places, or under a condition, or at one element alone.
+Result<ComputeDag> unfold(const ComputeDag&, OpId tensor, OpId reader, bool turned);
+
+}  // namespace whet
