@@ -292,7 +292,7 @@ void check(std::uint64_t seed) {
   std::vector<Tensor> wanted;
   for (const Tensor& t : inputs) wanted.push_back(t.clone());
   const int workers = 1 + static_cast<int>(seed % 3);
-  const Status status = interpret(random.program(), wanted, workers);
+  const Status status = interpret(random.program(), wanted, {.workers = workers});
   ASSERT_TRUE(status.ok()) << "seed " << seed << ": " << status.error().message;
   for (const Target& target : runnable_targets()) {
     const Result<std::vector<Tensor>> got = run_native(random.program(), target, inputs, workers);

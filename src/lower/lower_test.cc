@@ -55,7 +55,7 @@ Result<double> error_of(const LoopTree& tree, const ComputeDag& dag, const Targe
                         : a.kind == KernelArgument::Kind::packed ? packed[index]
                                                                  : Tensor(a.type.dtype, a.type.shape));
   }
-  WHET_RETURN_IF_ERROR(interpret(lowered.program, arguments, workers));
+  WHET_RETURN_IF_ERROR(interpret(lowered.program, arguments, {.workers = workers}));
   WHET_TRY(const std::vector<Tensor> want, evaluate(dag, inputs));
   double worst = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i)

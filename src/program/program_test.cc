@@ -54,7 +54,7 @@ std::string message(const Status& s) { return s.ok() ? "ok" : s.error().message;
 /// What the program writes, or the error.
 std::string outcome(const Program& p, int workers = 1) {
   std::vector<Tensor> tensors = arguments();
-  const Status status = interpret(p, tensors, workers);
+  const Status status = interpret(p, tensors, {.workers = workers});
   if (!status.ok()) return status.error().message;
   std::string text;
   for (std::int64_t i = 0; i < tensors[1].size(); ++i) text += std::to_string(tensors[1].get(i)) + " ";
@@ -166,7 +166,7 @@ TEST(Interpret, RunsLoopsMasksAndVectors) {
   const Program p =
       s.with(Sketch::loop(x, 6, s.store(s.out, {at}, v, at < broadcast(int_const(10), 4)), LoopKind::parallel));
   std::vector<Tensor> tensors = arguments();
-  ASSERT_EQ(message(interpret(p, tensors, 3)), "ok");
+  ASSERT_EQ(message(interpret(p, tensors, {.workers = 3})), "ok");
   for (std::int64_t i = 0; i < 24; ++i) {
     const float want = i < 10 ? static_cast<float>(tensors[0].get(i)) + static_cast<float>(i / 4) : 0;
     EXPECT_EQ(tensors[1].get(i), want);
