@@ -24,6 +24,15 @@ const Helper kHelpers[] = {{"memcpy", reinterpret_cast<void*>(&memcpy)},
                            {"memmove", reinterpret_cast<void*>(&memmove)}};
 constexpr uint64_t kHelperCount = sizeof kHelpers / sizeof kHelpers[0];
 
+/// The beginning of a name as a message has it. A damaged file may name anything, and a message is one line.
+struct OnOneLine {
+  explicit OnOneLine(const char* name) {
+    for (size_t i = 0; i + 1 < sizeof text && name[i] != '\0'; ++i)
+      text[i] = static_cast<unsigned char>(name[i]) < ' ' ? '?' : name[i];
+  }
+  char text[101] = {};
+};
+
 /// Loads one object; every read of the file goes through `read` or `string_at`, which check its bounds.
 class Loader {
  public:
@@ -160,8 +169,8 @@ class Loader {
       if (name == nullptr) return false;
       for (uint64_t i = 0; i < kHelperCount; ++i)
         if (strcmp(name, kHelpers[i].name) == 0) return *offset = i * kStubBytes, true;
-      return fail("kernel object: undefined symbol `%.100s`; kernels may refer to memcpy, memset and memmove alone",
-                  name);
+      return fail("kernel object: undefined symbol `%s`; kernels may refer to memcpy, memset and memmove alone",
+                  OnOneLine(name).text);
     }
     if (!is_loaded(symbol.st_shndx) || symbol.st_value > sections_[symbol.st_shndx].sh_size)
       return fail("kernel object: a symbol lies outside the loaded sections");

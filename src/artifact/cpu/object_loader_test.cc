@@ -97,6 +97,11 @@ TEST(ObjectLoader, ResolvesTheThreeHelpersAndNothingElse) {
             "kernel object: undefined symbol `expf`; kernels may refer to memcpy, memset and memmove alone");
 }
 
+TEST(ObjectLoader, NamesAnUndefinedSymbolOnOneLine) {
+  EXPECT_EQ(load(TinyObject{"a\nb\x01"}.bytes()),
+            "kernel object: undefined symbol `a?b?`; kernels may refer to memcpy, memset and memmove alone");
+}
+
 TEST(ObjectLoader, RefusesWhatAKernelMustNotHave) {
   TinyObject writable;
   writable.text_flags |= SHF_WRITE;
