@@ -126,11 +126,11 @@ int run(BenchCommand& command) {
 std::function<int()> make_bench(Arguments& arguments) {
   auto command = std::make_shared<BenchCommand>();
   command->runnable.add_to(arguments);
-  arguments.add("--seconds", command->seconds, 0, 86400, "How long to measure [s]");
+  arguments.add("--seconds", command->seconds, 0, 86400, "Time to measure [s]");
   arguments.add("--runs", command->runs, 1, 1000000000,
-                "How many inferences to measure (default: as many as fit into --seconds)", 0);
-  arguments.add("--warmup", command->warmup, 0, 86400, "How long to run before [s]");
-  arguments.flag("--json", command->json, "As JSON");
+                "Inferences to measure (default: as many as fit into --seconds)", 0);
+  arguments.add("--warmup", command->warmup, 0, 86400, "Time to run before measuring [s]");
+  arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };
 }
 

@@ -213,16 +213,16 @@ int run(CheckCommand& command) {
 std::function<int()> make_check(Arguments& arguments) {
   auto command = std::make_shared<CheckCommand>();
   command->runnable.add_to(arguments);
-  arguments.add(
-      "--against", command->against,
-      "What is right: a model, computed operator by operator in double, or a compiled one (default: MODEL itself)");
+  arguments.add("--against", command->against,
+                "Model that gives the right answers: one computed operator by operator in double, or a compiled one "
+                "(default: MODEL)");
   arguments.add("--expect", command->expect,
                 "Right answers from a file, instead of --against: x.npy in the order of the outputs; may be repeated");
-  arguments.flag("--inner", command->inner, "Also compare what every kernel computes");
+  arguments.flag("--inner", command->inner, "Also compare the results of every kernel");
   arguments.add("--tolerance", command->tolerance, 0, 1e9,
                 "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 2e-3)");
-  arguments.flag("--json", command->json, "As JSON");
-  arguments.flag("-v,--verbose", command->verbose, "Every value, not only the worst");
+  arguments.flag("--json", command->json, "Print JSON");
+  arguments.flag("-v,--verbose", command->verbose, "Print every value, not only the worst");
   return [command] { return run(*command); };
 }
 

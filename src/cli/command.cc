@@ -29,7 +29,7 @@ int refuse_leftovers(const CLI::App& app, const std::string& called, const std::
     const std::string name = before_equals(word);
     return wrong_use({called + ": unknown option " + name + did_you_mean(name, option_names(app))});
   }
-  return wrong_use({called + ": unexpected argument \"" + left.front() + "\"; `" + called + " --help` tells its use"});
+  return wrong_use({called + ": unexpected argument \"" + left.front() + "\"; `" + called + " --help` shows its use"});
 }
 
 int unknown_command(const std::vector<Command>& commands, const std::string& word) {
@@ -41,11 +41,11 @@ int unknown_command(const std::vector<Command>& commands, const std::string& wor
 /// Adds the commands and `--version`; `runs[i]` runs command i.
 std::vector<std::function<int()>> describe(const std::vector<Command>& commands, CLI::App& app) {
   app.set_version_flag("--version", "whet " + version());
-  app.set_help_flag("-h,--help", "What can be done");
+  app.set_help_flag("-h,--help", "List the commands");
   std::vector<std::function<int()>> runs;
   for (const Command& command : commands) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
-    sub->set_help_flag("-h,--help", "This text");
+    sub->set_help_flag("-h,--help", "Print this text");
     sub->allow_extras();
     sub->option_defaults()->always_capture_default();
     Arguments arguments(*sub);
@@ -77,7 +77,7 @@ int run_command_line(const std::vector<Command>& commands, int argc, char** argv
   } catch (const CLI::RequiredError& error) {
     const auto parsed = app.get_subcommands();
     const std::string called = parsed.empty() ? "whet" : "whet " + parsed.front()->get_name();
-    return wrong_use({called + ": " + error.what() + "; `" + called + " --help` tells its use"});
+    return wrong_use({called + ": " + error.what() + "; `" + called + " --help` shows its use"});
   } catch (const CLI::ParseError& error) {
     return wrong_use({error.what()});
   }

@@ -116,8 +116,8 @@ std::function<int()> make_compile(Arguments& arguments) {
   command->place.add_to(arguments);
   command->records.add_to(arguments);
   arguments.add("-o,--output", command->output, "The library to write (default: the model's name with .so, here)");
-  arguments.flag("--json", command->json, "As JSON");
-  arguments.flag("-v,--verbose", command->verbose, "What every task runs on");
+  arguments.flag("--json", command->json, "Print JSON");
+  arguments.flag("-v,--verbose", command->verbose, "Print the source of each task's schedule");
   arguments.flag("-q,--quiet", command->quiet, "Print nothing");
   return [command] { return run(*command); };
 }

@@ -77,7 +77,7 @@ int run(const DoctorCommand& command) {
 std::function<int()> make_doctor(Arguments& arguments) {
   auto command = std::make_shared<DoctorCommand>();
   command->place.add_to(arguments);
-  arguments.flag("--json", command->json, "As JSON");
+  arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };
 }
 

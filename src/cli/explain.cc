@@ -84,8 +84,8 @@ int run(const ExplainCommand& command) {
 std::function<int()> make_explain(Arguments& arguments) {
   auto command = std::make_shared<ExplainCommand>();
   arguments.require_choice("topic", command->topic, {"error", "progress", "metrics", "task", "candidate", "layout"},
-                           "error N, progress, metrics; task N: why it stands where it stands; candidate ID: its "
-                           "loops; layout NODE: why its result is stored so");
+                           "error N, progress, metrics; task N: its limits and its best candidates; candidate ID: its "
+                           "loops; layout NODE: the order of dimensions of its result");
   TuningQuestion& question = command->question;
   arguments.add("what", question.what,
                 "The error's number or name, the task's number, the candidate's ID, the node's name");
@@ -94,9 +94,9 @@ std::function<int()> make_explain(Arguments& arguments) {
   question.model.add_shapes_to(arguments);
   arguments.add("--input", question.model.inputs, "name=x.npy: the value of an input that decides shapes");
   arguments.add("--records", question.records, "task, candidate: its record file");
-  arguments.flag("--code", question.code, "candidate: the hot loop of the machine code as well");
-  arguments.flag("--passes", question.passes, "candidate: the lines that each lowering pass changed as well");
-  arguments.add("--pass", question.pass, "candidate: the program behind this lowering pass and nothing else");
+  arguments.flag("--code", question.code, "candidate: also print the hot loop of the machine code");
+  arguments.flag("--passes", question.passes, "candidate: also print the lines that each lowering pass changed");
+  arguments.add("--pass", question.pass, "candidate: print only the program after this lowering pass");
   question.place.add_to(arguments);
   return [command] { return run(*command); };
 }

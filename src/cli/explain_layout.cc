@@ -57,7 +57,7 @@ std::string why(OrderReason reason) {
     case OrderReason::file:
       return "the operator works on the file's order of dimensions";
     case OrderReason::operands:
-      return "as its operands are stored, where they differ as most of their elements";
+      return "the order in which most elements of its operands are stored";
     case OrderReason::renamed:
       return "a transpose only renames dimensions: nothing moves";
   }
@@ -98,7 +98,7 @@ Permutation order_of(Order order, std::size_t rank) {
   return order == Order::file ? identity_permutation(rank) : channels_last_permutation(rank);
 }
 
-/// The node by itself, its operand and its result in `order`; what it reads besides and is no constant is an input.
+/// The node alone, its operand and its result in `order`; what it reads besides and is no constant is an input.
 Result<Graph> alone(const Graph& from, const Node& node, Order order) {
   Graph graph;
   graph.name = node.name;
@@ -161,7 +161,7 @@ Result<double> measure_turn(const Value& value, const TargetOnCores& place) {
 }
 
 /// A convolution of a few channels takes its picture in either order: no transpose is left before it.
-Result<bool> reads_where_it_stands(const Graph& from, const Node& node) {
+Result<bool> reads_in_place(const Graph& from, const Node& node) {
   if (!std::holds_alternative<ConvOperator>(node.op)) return false;
   WHET_TRY(Graph graph, alone(from, node, Order::file));
   WHET_TRY(const FusedGraph fused, optimize(std::move(graph), {}));
@@ -204,11 +204,11 @@ Status add_row(Table& table, const Decided& decided, std::size_t n, Order order,
   double sum = kernel;
   std::string operand = "0 (stored so)", result = "0 (read so)";
   if (operand_order(decided, node) != wanted) {
-    WHET_TRY(bool as_it_stands, reads_where_it_stands(decided.graph, node));
-    as_it_stands = as_it_stands && order == Order::channels_last;
+    WHET_TRY(bool in_place, reads_in_place(decided.graph, node));
+    in_place = in_place && order == Order::channels_last;
     WHET_TRY(const double turn, measure_turn(decided.graph.value(node.inputs[0]), place));
-    operand = as_it_stands ? "0 (read where it stands)" : microseconds(turn) + " (turned)";
-    if (!as_it_stands) sum += turn;
+    operand = in_place ? "0 (read in place)" : microseconds(turn) + " (turned)";
+    if (!in_place) sum += turn;
   }
   const std::string reader = other_reader(decided, n);
   if (chosen != reader.empty()) {
@@ -226,7 +226,7 @@ Status print_measured(const Decided& decided, std::size_t n, const TargetOnCores
       {{"Order", false}, {"Kernel (us)"}, {"Operand (us)", false}, {"Result (us)", false}, {"Sum (us)"}, {"", false}});
   for (const Order order : {Order::channels_last, Order::file})
     WHET_RETURN_IF_ERROR(add_row(table, decided, n, order, place));
-  fmt::print("By itself, by default schedules, fastest of 60 runs on {}:\n{}", to_string(place.target),
+  fmt::print("The operator alone, with default schedules, the fastest of 60 runs on {}:\n{}", to_string(place.target),
              table.to_text());
   return ok_status();
 }
@@ -258,7 +258,7 @@ int print_node(const Decided& decided, const LayoutQuestion& question) {
 }  // namespace
 
 int explain_layout(const LayoutQuestion& question) {
-  if (question.model.model.empty()) return wrong_use({"explain layout: which model? say --model MODEL"});
+  if (question.model.model.empty()) return wrong_use({"explain layout: no model is given; give --model MODEL"});
   const Result<InputFiles> files = read_inputs(question.model.inputs);
   if (!files.ok()) return fail(files.error());
   Result<Graph> graph = load_graph(question.model, *files);

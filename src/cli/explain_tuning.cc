@@ -33,8 +33,8 @@ struct Opened {
 };
 
 Status is_whole(const TuningQuestion& question) {
-  if (question.model.model.empty()) return Error{"explain: which model? say --model MODEL"};
-  if (question.records.empty()) return Error{"explain: which records? say --records FILE (of `whet tune`)"};
+  if (question.model.model.empty()) return Error{"explain: no model is given; give --model MODEL"};
+  if (question.records.empty()) return Error{"explain: no records are given; give --records FILE (of `whet tune`)"};
   return ok_status();
 }
 
@@ -76,7 +76,7 @@ std::string verdict(const std::vector<Limit>& limits, double seconds) {
   const double share = holding->seconds / seconds;
   const std::string& what = holding->what;
   if (share > 1.02 && what == "compute")
-    return "It does with fewer operations than the direct algorithm: more than the peak, counted by that one's.";
+    return "It needs fewer operations than the direct algorithm, by whose operations the speed is counted.";
   if (share > 0.8) return fmt::format("It is held by {}: little is left to gain by other schedules.", what);
   if (share > 0.5)
     return fmt::format("{} is the nearest limit, but half as fast again is not excluded: more trials may help.", what);
@@ -150,8 +150,8 @@ void print_code(const LoopTree& tree, const Target& target, const Shape& within)
              kernel->code.size(), loops->size(), shown.multiply_adds, shown.spills.size(), shown.text);
 }
 
-/// What a candidate stands by: the last record of it, one of this target before those of others. `id`: the beginning
-/// of its ID; the first that fits.
+/// The record that counts for a candidate: its last one, one of this target before those of others. `id`: the beginning
+/// of its ID; the first candidate that fits.
 const Record* find_candidate(const Records& records, const Task& task, const Target& target, const std::string& id) {
   const Record* found = nullptr;
   for (const Record* record : records.of(task.key)) {
@@ -172,9 +172,8 @@ void print_record(const Record& record, const Task& task) {
                           : ": " + outcome.message,
              record.target, record.outcome.cache);
   if (std::abs(outcome.pace - 1) >= 0.005)
-    fmt::print(
-        "  pace       {:.2f}: timed as {} ms while the schedule to beat took so many times as long as when it won\n",
-        outcome.pace, milliseconds(outcome.best_seconds() * outcome.pace));
+    fmt::print("  pace       {:.2f}: the clock time was {} ms; the champion took this much longer than when it won\n",
+               outcome.pace, milliseconds(outcome.best_seconds() * outcome.pace));
   fmt::print("  when       {} on {}, whet {}, code generator {}, round {}\n", record.at, record.outcome.device,
              record.whet, record.codegen, record.round);
   fmt::print("  choices    {}\n  steps      {}\n\n", to_json(record.candidate), record.steps);
@@ -219,6 +218,8 @@ int explain_task(const TuningQuestion& question) {
 }
 
 int explain_candidate(const TuningQuestion& question) {
+  if (question.what.empty())
+    return wrong_use({"explain candidate: no candidate is given; `whet explain task` lists their IDs"});
   if (const Status asked = is_whole(question); !asked.ok()) return wrong_use(asked.error());
   const Result<Opened> opened = open(question);
   return opened.ok() ? print_candidate(*opened, question) : fail(opened.error());

@@ -59,21 +59,21 @@ void ModelOptions::add_to(Arguments& arguments, bool compiled) {
 }
 
 void ModelOptions::add_shapes_to(Arguments& arguments) {
-  arguments.add("--shape", shapes, "Binds an input's dimensions, like data=1x3x224x224; may be repeated");
-  arguments.add("--until", until, "A value to give instead of the model's outputs: it ends there; may be repeated");
-  arguments.add("--seed", seed, "Of random inputs, of the search, and of the weights of zoo: models");
+  arguments.add("--shape", shapes, "Bind the dimensions of an input, like data=1x3x224x224; may be repeated");
+  arguments.add("--until", until, "End the model at this value instead of its outputs; may be repeated");
+  arguments.add("--seed", seed, "Seed of random inputs, of the search, and of the weights of zoo: models");
   add_zoo_to(arguments);
 }
 
 void ModelOptions::add_zoo_to(Arguments& arguments) {
-  arguments.add("--batch", batch, 1, 65536, "zoo: models: inputs at a time");
+  arguments.add("--batch", batch, 1, 65536, "zoo: models: inputs in a batch");
   arguments.add("--image", image, 1, 65536, "zoo: models: height and width of the input [pixels]");
   arguments.choice("--layout", layout, {"nchw", "nhwc"}, "zoo: models: order of the input's dimensions");
 }
 
 void ModelOptions::add_inputs_to(Arguments& arguments) {
   arguments.add("--input", inputs, "x.npy, name=x.npy, in.npz or x.pb; may be repeated, in the order of the inputs");
-  arguments.choice("--fill", fill, {"random", "ones", "zeros"}, "Inputs that no file gives");
+  arguments.choice("--fill", fill, {"random", "ones", "zeros"}, "Contents of the inputs that no file gives");
 }
 
 std::string ModelOptions::text() const {

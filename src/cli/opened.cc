@@ -43,7 +43,7 @@ Result<Runnable> open_library(const RunnableOptions& options) {
 void RecordOptions::add_to(Arguments& arguments) {
   arguments.add("--records", file,
                 "Compile with the best records of this file of `whet tune` (default: default schedules)");
-  arguments.flag("--exact", exact, "Leave out records of algorithms that round otherwise (Winograd)");
+  arguments.flag("--exact", exact, "Leave out records of algorithms that round differently (Winograd)");
 }
 
 void RunnableOptions::add_to(Arguments& arguments) {
@@ -51,8 +51,8 @@ void RunnableOptions::add_to(Arguments& arguments) {
   model.add_inputs_to(arguments);
   place.add_to(arguments);
   records.add_to(arguments);
-  arguments.flag("--no-pin", no_pin, "Leave the threads where the system puts them");
-  arguments.flag("--map-weights", map_weights, "Leave the weights in the file's mapping: shared with other processes");
+  arguments.flag("--no-pin", no_pin, "Do not pin threads to cores");
+  arguments.flag("--map-weights", map_weights, "Use the weights in the mapped file, which processes share");
 }
 
 Result<CompileReport> compile_with_records(const FusedGraph& fused, const RecordOptions& options, const Target& target,

@@ -44,10 +44,11 @@ Result<int> threads_of_environment() {
 }  // namespace
 
 void TargetOptions::add_to(Arguments& arguments) {
-  arguments.add("--target", target,
-                "What code is made for, like \"cpu -mcpu=znver5 -threads=4 -cores=big\" (default: this machine)");
+  arguments.add(
+      "--target", target,
+      "Target of the generated code, like \"cpu -mcpu=znver5 -threads=4 -cores=big\" (default: this machine)");
   arguments.add("--threads", threads, 1, kMaxThreads,
-                "Threads that run a kernel (default: WHET_NUM_THREADS, else the usable cores)", threads);
+                "Threads that run a kernel (default: WHET_NUM_THREADS, or else the usable cores)", threads);
   arguments.add("--cores", cores, "Cores that run it: big, little, or processors like 0-3 (default: big)");
 }
 

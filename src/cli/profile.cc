@@ -153,7 +153,7 @@ std::function<int()> make_profile(Arguments& arguments) {
   command->runnable.add_to(arguments);
   arguments.add("--runs", command->runs, 1, 1000000000, "Inferences to measure");
   arguments.add("--trace", command->trace, "Also write a file for Chrome's tracing view");
-  arguments.flag("--json", command->json, "As JSON");
+  arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };
 }
 

@@ -114,12 +114,11 @@ std::function<int()> make_records(Arguments& arguments) {
   auto command = std::make_shared<RecordsCommand>();
   arguments.require_choice(
       "action", command->action, {"best", "distill", "show", "merge", "stats"},
-      "best: the fastest of each task; distill: these alone, as a file; show: a table; merge: the union of "
-      "several files; "
-      "stats: where the time went, and what failed");
+      "best: print the fastest record of each task; distill: write these records alone; show: "
+      "print a table; merge: write the union of several files; stats: print the time spent and the failures");
   arguments.require("file", command->files, "Record files (JSON lines)");
   arguments.add("-o,--output", command->output, "distill, merge: the file to write (default: standard output)");
-  arguments.flag("--json", command->json, "best, stats: as JSON");
+  arguments.flag("--json", command->json, "best, stats: print JSON");
   return [command] { return run(*command); };
 }
 

@@ -112,8 +112,9 @@ int run(const RunCommand& command) {
 std::function<int()> make_run(Arguments& arguments) {
   auto command = std::make_shared<RunCommand>();
   command->runnable.add_to(arguments);
-  arguments.add("-o,--output", command->output, "Where the outputs go: .npy for one, .npz for any number");
-  arguments.flag("--json", command->json, "As JSON: what the outputs look like");
+  arguments.add("-o,--output", command->output,
+                "File to write the outputs to: .npy for one output, .npz for any number");
+  arguments.flag("--json", command->json, "Print a summary of the outputs as JSON");
   arguments.flag("-q,--quiet", command->quiet, "Print nothing");
   return [command] { return run(*command); };
 }

@@ -196,7 +196,7 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
   if (progress.slowdown > kSlower)
     text += fmt::format(
         "The machine became {:.0f}% slower while tuning: figures of the end and of the beginning do not "
-        "compare; is anything else running?\n",
+        "compare; is another program running?\n",
         100 * (progress.slowdown - 1));
   for (const FailureGroup& group : progress.failures)
     text += fmt::format("Failed {} times with {} {}: {}\n", group.count, static_cast<int>(group.code),
@@ -208,14 +208,14 @@ std::string network_report(const NetworkTruth& truth) {
   if (truth.untuned_seconds <= 0) return "";
   const TimedModel& tuned = truth.tuned;
   std::string text =
-      fmt::format("The network, measured in turn: untuned {:.4g} ms -> tuned {:.4g} ms ({:.2f}x)",
+      fmt::format("The network, measured alternately: untuned {:.4g} ms -> tuned {:.4g} ms ({:.2f}x)",
                   truth.untuned_seconds * 1e3, tuned.seconds * 1e3, truth.untuned_seconds / tuned.seconds);
   if (tuned.predicted_seconds > 0)
     text += fmt::format("; fastest {:.4g} ms, predicted {:.4g} ({:+.1f}%)", tuned.fastest_seconds * 1e3,
                         tuned.predicted_seconds * 1e3, 100 * (tuned.fastest_seconds / tuned.predicted_seconds - 1));
   text += "\n";
   if (truth.tasks_seconds > 0)
-    text += fmt::format("Its tasks, measured in turn with it: sum {:.4g} ms, fastest inference {:.4g} ({:+.1f}%)\n",
+    text += fmt::format("Its tasks, measured alternately with it: sum {:.4g} ms, fastest inference {:.4g} ({:+.1f}%)\n",
                         truth.tasks_seconds * 1e3, truth.beside_tasks_seconds * 1e3,
                         100 * (truth.beside_tasks_seconds / truth.tasks_seconds - 1));
   for (const NetworkTruth::Swap& swap : truth.swaps)
@@ -223,11 +223,11 @@ std::string network_report(const NetworkTruth& truth) {
                         swap.adopted ? ", faster there: it is the best now" : "");
   if (truth.disturbed)
     text +=
-        "  These times are far from what was predicted, or from each other: something else runs, or the machine is "
+        "  These times are far from the predicted ones, or from each other: another program runs, or the machine is "
         "shared; nothing is concluded from them\n";
-  if (!truth.back_to_default.empty())
-    text += fmt::format("  {} tasks that gained little run on their default schedules: the network is faster so\n",
-                        truth.back_to_default.size());
+  if (const std::size_t reverted = truth.back_to_default.size(); reverted > 0)
+    text += fmt::format("  {} task{} that gained little run{} on default schedules, because the network is faster so\n",
+                        reverted, reverted == 1 ? "" : "s", reverted == 1 ? "s" : "");
   return text;
 }
 

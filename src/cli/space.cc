@@ -211,7 +211,7 @@ int run(const SpaceCommand& command) {
   if (!place.ok()) return wrong_use(place.error());
   if (command.task < 0 && (command.why || command.sample > 0 || !command.contains.empty()))
     return wrong_use(
-        {"whet space: --why, --contains and --sample are about one task; say --task N (whet tasks MODEL "
+        {"whet space: --why, --contains and --sample are about one task; give --task N (whet tasks MODEL "
          "lists them)"});
   const Result<InputFiles> files = read_inputs(command.model.inputs);
   if (!files.ok()) return fail(files.error());
@@ -234,13 +234,14 @@ std::function<int()> make_space_command(Arguments& arguments) {
   command->model.add_to(arguments);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
   command->place.add_to(arguments);
-  arguments.add("--task", command->task, 0, 1 << 20, "The task, by its number in whet tasks; all of them without");
-  arguments.flag("--why", command->why, "Also which rules applied to which op, and why the others did not");
+  arguments.add("--task", command->task, 0, 1 << 20,
+                "Number of the task in whet tasks (default: a line for every task)");
+  arguments.flag("--why", command->why, "Also print which rules applied to which op, and why the others did not");
   arguments.add("--contains", command->contains,
-                "Is there a candidate like this? oc.inner=16,order=2; exit code 0 for yes, 1 for no");
-  arguments.add("--sample", command->sample, 0, 1000, "Also so many random candidates with their loops");
-  arguments.flag("--exact", command->exact, "Without schedules that round otherwise (Winograd)");
-  arguments.flag("--json", command->json, "As JSON");
+                "Ask whether there is a candidate like oc.inner=16,order=2; exit code 0 for yes, 1 for no");
+  arguments.add("--sample", command->sample, 0, 1000, "Also print this number of random candidates with their loops");
+  arguments.flag("--exact", command->exact, "Leave out schedules that round differently (Winograd)");
+  arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };
 }
 

@@ -118,9 +118,9 @@ int run(const TargetCommand& command) {
 std::function<int()> make_target(Arguments& arguments) {
   auto command = std::make_shared<TargetCommand>();
   command->place.add_to(arguments);
-  arguments.flag("--list", command->list, "The processors that -mcpu knows, and the GPUs that -model knows");
-  arguments.flag("--json", command->json, "As JSON");
-  arguments.flag("--no-measure", command->no_measure, "Only what is detected; measure nothing");
+  arguments.flag("--list", command->list, "List the processors that -mcpu knows, and the GPUs that -model knows");
+  arguments.flag("--json", command->json, "Print JSON");
+  arguments.flag("--no-measure", command->no_measure, "Print the detected properties and measure nothing");
   return [command] { return run(*command); };
 }
 

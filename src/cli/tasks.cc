@@ -1,4 +1,4 @@
-// whet tasks: what a model is cut into.
+// whet tasks: lists the tasks of a model.
 
 #include <fmt/format.h>
 
@@ -76,8 +76,8 @@ std::function<int()> make_tasks(Arguments& arguments) {
   command->model.add_to(arguments);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
   command->place.add_to(arguments);
-  arguments.flag("--dag", command->dag, "Also print what each task computes");
-  arguments.flag("--json", command->json, "As JSON");
+  arguments.flag("--dag", command->dag, "Also print the computation of each task");
+  arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };
 }
 

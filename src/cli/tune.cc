@@ -267,7 +267,7 @@ Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepa
   return tune(prepared.chosen, prepared.place.target, measurer, file, tune_options(command, prepared.ids), on_round);
 }
 
-/// The network as it runs now, in turn with the untuned one.
+/// Times the network as it runs now, alternately with the untuned one.
 Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared, Measurer& measurer, Device& device,
                             RecordFile& file) {
   NetworkOptions options;
@@ -357,37 +357,42 @@ std::function<int()> make_tune(Arguments& arguments) {
   arguments.add("--trials", command->trials, 1, 1000000000,
                 "Candidates to measure, over all tasks (default: 64 a task, unless --minutes is given)", 0);
   arguments.add("--minutes", command->minutes, 0, 1e6, "Time to tune [minutes] (default: no limit)", 0);
-  arguments.add("--round", command->round, 1, 100000, "Trials of one task in a row");
+  arguments.add("--round", command->round, 1, 100000, "Trials of one task before the next task is chosen");
   std::string strategies;
   for (const std::string& name : known_strategies())
     strategies += (strategies.empty() ? ": " : "; ") + name + ", " + what_is_strategy(name);
   arguments.choice("--strategy", command->strategy, known_strategies(), "How candidates are proposed" + strategies);
-  arguments.choice("--scheduler", command->scheduler, {"gradient", "round-robin"},
-                   "Which task is next: the one that promises most latency a second of tuning, or each in turn");
-  arguments.flag("--per-task", command->per_task, "One task after the other, each with an equal part of the trials");
-  arguments.add("--tasks", command->only, "Tune these alone, by their numbers in `whet tasks`: 0,2-5 (default: all)");
+  arguments.choice(
+      "--scheduler", command->scheduler, {"gradient", "round-robin"},
+      "Which task is next: the one that promises to save most latency for a second of tuning, or one after the other");
+  arguments.flag("--per-task", command->per_task,
+                 "Tune one task after the other, each with an equal part of the trials");
+  arguments.add("--tasks", command->only,
+                "Tune only these tasks, by their numbers in `whet tasks`: 0,2-5 (default: all)");
   arguments.add("--early-stop", command->early_stop, 0, 1000000000,
-                "End a task after so many trials without a better candidate (0: never)");
+                "End a task after this number of trials without a better candidate (0: never)");
   arguments.add("--least-gain", command->least_gain, 0, 100,
                 "A task rests when as many trials again promise less than this share of the network's latency [%]");
   arguments.flag("--no-seeds", command->no_seeds,
-                 "Begin neither with the default schedule nor with seeds (what is the search alone worth?)");
+                 "Begin neither with the default schedule nor with seeds, to see the worth of the search alone");
   arguments.flag("--no-network", command->no_network, "Do not compile and time the whole network at the end");
-  arguments.flag("--exact", command->exact, "Leave out algorithms that round otherwise than the direct one (Winograd)");
-  arguments.choice("--cache", command->cache, {"network", "warm", "cold"},
-                   "Where weights are before a timed run: where the network leaves them, in the cache, or in memory");
+  arguments.flag("--exact", command->exact,
+                 "Leave out algorithms that round differently from the direct one (Winograd)");
+  arguments.choice(
+      "--cache", command->cache, {"network", "warm", "cold"},
+      "Place of the weights before a timed run: where the network leaves them, in the cache, or in memory");
   arguments.add(
       "--repeat", command->repeat, 1, 1000,
-      "Measure the classic way: so many means over --number runs each (default: the minimum of at least 3 runs "
+      "Measure the classic way: this number of means over --number runs each (default: the minimum of at least 3 runs "
       "and 5 ms)",
       0);
   arguments.add("--number", command->number, 1, 1000000, "With --repeat: runs in a mean");
-  arguments.add("--min-repeat-ms", command->min_repeat_ms, 0, 1e6, "With --repeat: a mean covers at least that [ms]");
+  arguments.add("--min-repeat-ms", command->min_repeat_ms, 0, 1e6, "With --repeat: least time that a mean covers [ms]");
   arguments.add("--build-timeout", command->build_timeout, 0.01, 86400,
                 "Limit of lowering and compiling a candidate [s]");
   arguments.add("--run-timeout", command->run_timeout, 0.01, 86400, "Limit of running a candidate [s]");
-  arguments.flag("--no-pin", command->no_pin, "Leave the threads where the system puts them");
-  arguments.flag("--json", command->json, "As JSON, at the end");
+  arguments.flag("--no-pin", command->no_pin, "Do not pin threads to cores");
+  arguments.flag("--json", command->json, "Print JSON at the end, and nothing else");
   arguments.flag("-q,--quiet", command->quiet, "Print nothing");
   return [command] { return run(*command); };
 }

@@ -24,7 +24,7 @@ int list() {
 
 int export_network(ZooCommand& command) {
   if (command.network.empty())
-    return wrong_use({"zoo export: expected the name of a network; `whet zoo list` tells them"});
+    return wrong_use({"zoo export: expected the name of a network; `whet zoo list` lists them"});
   command.options.model = command.network.starts_with("zoo:") ? command.network : "zoo:" + command.network;
   const std::string path = command.output.empty() ? command.options.model.substr(4) + ".onnx" : command.output;
   const Result<Graph> graph = load_graph(command.options);
@@ -38,11 +38,12 @@ int export_network(ZooCommand& command) {
 
 std::function<int()> make_zoo(Arguments& arguments) {
   auto command = std::make_shared<ZooCommand>();
-  arguments.require_choice("action", command->action, {"list", "export"}, "What to do");
-  arguments.add("network", command->network, "export: its name");
+  arguments.require_choice("action", command->action, {"list", "export"},
+                           "list: print the names; export: write an ONNX file");
+  arguments.add("network", command->network, "export: name of the network");
   arguments.add("-o,--output", command->output, "export: the ONNX file to write (default: the name with .onnx, here)");
   command->options.add_zoo_to(arguments);
-  arguments.add("--seed", command->options.seed, "Of the weights");
+  arguments.add("--seed", command->options.seed, "Seed of the weights");
   return [command] { return command->action == "list" ? list() : export_network(*command); };
 }
 

@@ -104,7 +104,7 @@ Finding others(const Conditions& c) {
 Finding host(const Conditions& c) {
   if (!c.is_virtual && c.stolen < kSomeTime) return {Verdict::good, "host", "not a virtual machine", ""};
   const Verdict verdict = std::max(by_share(c.stolen), c.is_virtual ? Verdict::beware : Verdict::good);
-  std::string advice = "a host may move and share these processors: measure in turn with what you compare";
+  std::string advice = "a host may move and share these processors: alternate the measurements that you compare";
   if (verdict == Verdict::bad) advice = "wait for a quieter hour, or measure on a machine of your own";
   return {verdict, "host", "a virtual machine; the host took " + percent(c.stolen) + " of the time", advice};
 }
@@ -115,7 +115,7 @@ Finding steadiness(const Conditions& c) {
                                                            : Verdict::bad;
   return {verdict, "speed",
           "the slowest of the same bursts had " + percent(c.slowest_of_peak) + " of the fastest's speed",
-          verdict == Verdict::good ? "" : "trust ratios of what is measured in turn, not single times"};
+          verdict == Verdict::good ? "" : "trust ratios of alternating measurements, not single times"};
 }
 
 Finding placement(const Conditions& c) {
@@ -125,7 +125,7 @@ Finding placement(const Conditions& c) {
       std::to_string(static_cast<int>(c.round_trip_ns)) + " ns there and back (" + std::string(name_of(kind)) + ")";
   if (kind == CorePlacement::Kind::near) return {Verdict::good, "placement", found, ""};
   if (kind == CorePlacement::Kind::disturbed)
-    return {Verdict::bad, "placement", found, "something else runs on one of the two"};
+    return {Verdict::bad, "placement", found, "another program runs on one of the two"};
   return {Verdict::beware, "placement", found,
           "small networks on several threads wait for each other: try --threads 1"};
 }

@@ -103,6 +103,7 @@ page_mistakes() {
   show explain metric
   show explain task 0 --model zoo:mlp
   show explain task 99 --model blazeface_front.onnx --records records.jsonl
+  show explain candidate --model zoo:mlp --records records.jsonl
   show explain candidate ffffffffffffffff --model blazeface_front.onnx --records records.jsonl
   show explain layout nothing --model zoo:mlp
   show space zoo:mlp --task 99
