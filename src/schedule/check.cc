@@ -120,7 +120,7 @@ bool is_cached_at(const LoopTree& tree, LoopId loop) {
 
 Error refuse_overlap(const LoopTree& tree, LoopId tiles, LoopId started) {
   return refuse(tree, tiles,
-                fmt::format("stands inside {} {}, where overlapping tiles would be added up twice; use guard",
+                fmt::format("is inside {} {}, where overlapping tiles would be added up twice; use guard",
                             is_cached_at(tree, started) ? "the register cache of loop" : "the reduce loop",
                             name_of(tree, started)));
 }
@@ -129,16 +129,15 @@ Status check_stored_at(const LoopTree& tree, OpId op, LoopId at) {
   for (const RegisterCache& cache : tree.caches)
     if (cache.op == op && cache.loop != at && encloses(tree, cache.loop, at))
       return refuse(tree, at,
-                    fmt::format("stands inside loop {}, at whose end {} is stored from its register cache",
+                    fmt::format("is inside loop {}, at whose end {} is stored from its register cache",
                                 name_of(tree, cache.loop), tree.dag.op(op).name));
   for (const Rfactored& factored : tree.rfactors)
     if (factored.op == op)
       for (LoopId loop : path_to(tree, at))
         if (tree.loop(loop).op == op && is_reduce(tree, loop))
-          return refuse(
-              tree, at,
-              fmt::format("stands inside the reduce loop {}, behind which the partial results of {} are combined",
-                          name_of(tree, loop), tree.dag.op(op).name));
+          return refuse(tree, at,
+                        fmt::format("is inside the reduce loop {}, after which the partial results of {} are combined",
+                                    name_of(tree, loop), tree.dag.op(op).name));
   return ok_status();
 }
 

@@ -89,9 +89,9 @@ Status apply(LoopTree& tree, const ReverseComputeAt& step) {
 
   for (std::size_t k = 0; k < axes.size(); ++k)
     if (!is_dense(tree, tree.place(producer).axes[k], step.loop))
-      return refuse(tree, step.loop,
-                    fmt::format("finishes every so many elements of {} along one axis, not a tile of neighbours",
-                                tree.dag.op(producer).name));
+      return refuse(
+          tree, step.loop,
+          fmt::format("finishes elements of {} that are not neighbours along an axis", tree.dag.op(producer).name));
 
   for (std::size_t k = 0; k < axes.size(); ++k)
     if (const DigitId root = tree.place(producer).axes[k]; has_guarded_tail_inside(tree, root, root))

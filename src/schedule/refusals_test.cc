@@ -1,0 +1,173 @@
+// A refused primitive names the loop or op and the reason, and leaves the tree as it was.
+
+#include <gtest/gtest.h>
+
+#include "schedule/steps.h"
+
+namespace whet {
+namespace {
+
+constexpr const char* kPair = R"(
+x = PLACEHOLDER [6, 20]
+t(i, j) = (x[i, j]*2f) for i in 6, j in 20
+y(i, j) = (t[i, j] + 1f) for i in 6, j in 20
+return y
+)";
+
+constexpr const char* kMatmul = R"(
+a = PLACEHOLDER [12, 64]
+b = PLACEHOLDER [64, 40] const
+bias = PLACEHOLDER [40] const
+c(m, n) += (a[m, k]*b[k, n]) for m in 12, n in 40, k in 64
+out(m, n) = max((c[m, n] + bias[n]), 0f) for m in 12, n in 40
+return out
+)";
+
+constexpr const char* kRows = R"(
+x = PLACEHOLDER [6, 20]
+m(i) max= x[i, r] for i in 6, r in 20
+d(i, j) = (x[i, j] - m[i]) for i in 6, j in 20
+y(i, j) = (d[i, j]*2f) for i in 6, j in 20
+return y
+)";
+
+constexpr const char* kProduct = R"(
+x = PLACEHOLDER [4]
+t(i) = (x[i]*2f) for i in 4
+u(i) = (x[i] + 1f) for i in 4
+y(i) = (t[i]*u[i]) for i in 4
+return y
+)";
+
+constexpr const char* kTwoReaders = R"(
+a = PLACEHOLDER [8]
+w = PLACEHOLDER [8] const
+v(i) = (w[i]*2f) for i in 8
+v2(i) = (v[i] + 1f) for i in 8
+y(i) = (a[i]*v2[i]) for i in 8
+z(i) = (y[i] + v2[i]) for i in 8
+return z
+)";
+
+constexpr const char* kWindow = R"(
+x = PLACEHOLDER [12, 20]
+t(i, j) = (x[i, j]*2f) for i in 12, j in 20
+y(i, j) += t[(i + r), j] for i in 10, j in 20, r in 3
+return y
+)";
+
+constexpr const char* kLong = "x = PLACEHOLDER [4000]\ny(i) = x[i] for i in 4000\nreturn y\n";
+
+/// Applies the steps; the last one has to be refused and to change nothing. Gives the refusal.
+std::string refusal(const char* dag, const char* steps) {
+  const Result<Steps> parsed = parse_steps(steps);
+  if (!parsed.ok()) return "no steps: " + parsed.error().message;
+  LoopTree tree = make_loop_tree(parse_dag(dag).value());
+  for (std::size_t i = 0; i + 1 < parsed->size(); ++i)
+    if (const Status applied = apply(tree, (*parsed)[i]); !applied.ok())
+      return "refused too early: " + applied.error().message;
+  const std::string text = to_text(tree);
+  const std::uint64_t before = hash(tree);
+  const Status last = apply(tree, parsed->back());
+  if (last.ok()) return "not refused:\n" + to_text(tree);
+  EXPECT_EQ(to_text(tree), text) << steps;
+  EXPECT_EQ(hash(tree), before) << steps;
+  return last.error().message;
+}
+
+struct Case {
+  const char *dag, *steps, *refusal;
+};
+void expect_refusals(std::initializer_list<Case> cases) {
+  for (const Case& each : cases) EXPECT_EQ(refusal(each.dag, each.steps), each.refusal) << each.steps;
+}
+
+TEST(Refuses, ToChangeLoopsThatAreAnnotatedFusedOrOfAnotherOp) {
+  expect_refusals({
+      {kPair, "parallel l2; split l2 2 guard",
+       "loop i (l2) is already parallel, vectorized, unrolled or bound; annotate last"},
+      {kPair, "fuse l2 l3; split l4 2 guard", "loop i·j (l4) is fused; split before fusing"},
+      {kPair, "reorder l2", "reorder needs two loops or more"},
+      {kPair, "fuse l2", "fuse needs two loops or more"},
+      {kPair, "reorder l0 l2", "loop i (l2) belongs to another op than the loops before it"},
+  });
+}
+TEST(Refuses, OverlappingTilesInsideSumsThatHaveBegun) {
+  expect_refusals({
+      {kMatmul, "split l1 16 overlap; cache_write o3 l0",
+       "loop n.0 (l5) is inside the register cache of loop m, where overlapping tiles would be added up twice; use "
+       "guard"},
+      {kMatmul, "cache_write o3 l0; split l1 16 overlap",
+       "loop n (l1) is inside the register cache of loop m, where overlapping tiles would be added up twice; use "
+       "guard"},
+      {kMatmul, "reorder l2 l0 l1; split l1 16 overlap",
+       "loop n (l1) is inside the reduce loop k, where overlapping tiles would be added up twice; use guard"},
+      {kMatmul, "split l1 16 overlap; reorder l2 l0 l5 l6",
+       "loop n.0 (l5) is inside the reduce loop k, where overlapping tiles would be added up twice; use guard"},
+  });
+}
+TEST(Refuses, OpsThatArePlacedAlreadyOrCannotGoThere) {
+  expect_refusals({
+      {kPair, "compute_at o2 l0", "op y (o2) is an output, which has to be computed whole"},
+      {kPair, "compute_at o1 l2; compute_at o1 l3", "op t (o1) is placed already"},
+      {kPair, "compute_at o1 l0",
+       "op t (o1) cannot go under its own loops, nor move while something is computed under them"},
+      {kRows, "compute_at o1 l2; compute_at o2 l4",
+       "op d (o2) cannot go under its own loops, nor move while something is computed under them"},
+      {kPair, "compute_at o1 l2; inline o1", "op t (o1) is placed already"},
+      {kRows, "compute_at o1 l2; inline o2", "op d (o2) has something computed under its loops"},
+      {kPair, "reverse_compute_at o2 l2", "op y (o2) cannot go under its own loops"},
+      {kMatmul, "reverse_compute_at o4 l0; reverse_compute_at o4 l1", "op out (o4) is placed already"},
+      {kRows, "compute_at o2 l4; reverse_compute_at o3 l0",
+       "op y (o3) cannot move while something is computed under its loops"},
+  });
+}
+TEST(Refuses, ReadersOfWhatIsNotFinishedThere) {
+  expect_refusals({
+      {kRows, "reverse_compute_at o3 l0", "op y (o3) does not read m"},
+      {kProduct, "reverse_compute_at o3 l0", "op y (o3) also reads u, which may not be ready there"},
+      {kMatmul, "split l0 4 guard; reorder l6 l5; reverse_compute_at o4 l6",
+       "loop m.1 (l6) finishes elements of c that are not neighbours along an axis"},
+      {kMatmul, "cache_write o3 l0; reverse_compute_at o4 l1",
+       "loop n (l1) is inside loop m, at whose end c is stored from its register cache"},
+      {kMatmul, "reverse_compute_at o4 l1; cache_write o3 l0",
+       "loop n (l1) is inside loop m, at whose end c is stored from its register cache"},
+      {kMatmul, "split l2 8 guard; rfactor l6; reverse_compute_at o4 l5",
+       "loop k.0 (l5) is inside the reduce loop k.0, after which the partial results of c are combined"},
+      {kMatmul, "split l2 8 guard; reverse_compute_at o4 l5; rfactor l6",
+       "loop k.0 (l5) is inside the reduce loop k.0, after which the partial results of c are combined"},
+  });
+}
+TEST(Refuses, SumsThatAreKeptInTwoPlaces) {
+  expect_refusals({
+      {kMatmul, "cache_write o3 l3", "loop m (l3) belongs to another op than c"},
+      {kMatmul, "cache_write o3 l0; cache_write o3 l1", "op c (o3) has a cache already"},
+      {kMatmul, "reverse_compute_at o4 l1 registers; cache_write o3 l1", "op c (o3) is in registers already"},
+      {kMatmul, "split l2 8 guard; rfactor l6; cache_write o3 l0", "op c (o3) is factored; factor or cache, not both"},
+      {kMatmul, "split l2 8 guard; cache_write o3 l0; rfactor l6",
+       "op c (o3) has a register cache; factor or cache, not both"},
+      {kMatmul, "split l2 8 guard; rfactor l6; rfactor l5", "op c (o3) is factored already"},
+      {kMatmul, "split l2 8 guard; fuse l5 l6; rfactor l7", "loop k.0·k.1 (l7) is fused; factor one digit"},
+      {kMatmul, "rfactor l0", "loop m (l0) is spatial; only a reduce loop has sums to factor"},
+  });
+}
+TEST(Refuses, ConstantsThatAreReadElsewhereToo) {
+  expect_refusals({
+      {kMatmul, "pack o77 o3", "there is no op o77 to pack"},
+      {kMatmul, "pack o1 o3; pack o1 o3", "op b (o1) is packed already"},
+      {kTwoReaders, "pack o3 o4", "op v2 (o3) is also read by z"},
+      {kTwoReaders, "inline o4; pack o3 o5", "op v2 (o3) is read 2 times by z; exactly one read can be packed"},
+  });
+}
+TEST(Refuses, LoopsThatAreFusedOrTooLong) {
+  expect_refusals({
+      {kPair, "inline o1; fuse l2 l3; vectorize l4", "loop i·j (l4) is fused; a vector runs along one axis"},
+      {kPair, "fuse l2 l3; compute_at o1 l4; pipeline l4 2", "loop i·j (l4) is fused; a pipeline runs along one digit"},
+      {kWindow, "fuse l2 l3; compute_at o1 l5; roll o1 l5", "loop i·j (l5) is fused; a window moves along one digit"},
+      {kLong, "vectorize l0", "loop i (l0) has 4000 iterations; at most 256 are vectorized: split it first"},
+      {kLong, "unroll l0", "loop i (l0) has 4000 iterations; at most 64 are unrolled: split it first"},
+  });
+}
+
+}  // namespace
+}  // namespace whet
