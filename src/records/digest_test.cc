@@ -126,6 +126,12 @@ TEST(Ranking, ComparesWhatWasExpectedWithWhatWasMeasuredWithinARound) {
   EXPECT_DOUBLE_EQ(quality[1].correlation, -1);
   EXPECT_EQ(quality[2].correlation, 0);
   EXPECT_EQ(quality[0].trials, 10);
+  EXPECT_NE(to_text(stats(records))
+                .find("How well the model ranked its proposals (Spearman's correlation, mean over tasks):\n"
+                      "  round   1:  1.00 over 1 tasks, 10 trials\n"
+                      "  round   2: -1.00 over 1 tasks, 10 trials\n"
+                      "  round   3:  0.00 over 1 tasks, 10 trials\n"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -115,6 +115,27 @@ TEST_F(RecordFileTest, IsIntactAfterADiskThatIsFull) {
   EXPECT_EQ(status, 0);
   EXPECT_EQ(content(), line("a"));
 }
+TEST_F(RecordFileTest, StaysAsItWasWhereADiskThatIsFullTakesNoNewOne) {
+  write(line("a"));
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{line("a").size(), line("a").size()};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const Status status = write_records(path_, {timed("k", "b", 1), timed("k", "c", 1)});
+    _exit(!status.ok() && status.error().message == path_ + ": cannot write: File too large" ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(content(), line("a"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1) << "nothing is left beside it";
+}
+TEST_F(RecordFileTest, ThatIsAFolderIsRefused) {
+  EXPECT_EQ(read_records(folder_).error().message, folder_ + ": is a folder; a record file was expected");
+  EXPECT_EQ(write_records(folder_ + "/no/r.jsonl", {}).error().message,
+            folder_ + "/no/r.jsonl.whet.tmp: cannot create: No such file or directory");
+}
 TEST_F(RecordFileTest, LosesAtMostTheLastLineToAKill) {
   Rng rng(1);
   for (int round = 0; round < 5; ++round) {

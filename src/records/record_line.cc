@@ -94,9 +94,9 @@ class Reader {
         list.push_back(value.integer());
         continue;
       }
-      if (!value.is_array()) return fail("choice \"" + name + "\" is neither a number nor a list of numbers");
+      if (!value.is_array()) return fail("choice " + dump(name) + " is neither a number nor a list of numbers");
       for (const Json& item : value.items()) {
-        if (!item.is_integer()) return fail("choice \"" + name + "\" has an element that is no integer");
+        if (!item.is_integer()) return fail("choice " + dump(name) + " has an element that is no integer");
         list.push_back(item.integer());
       }
     }

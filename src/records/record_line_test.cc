@@ -98,6 +98,28 @@ TEST(RecordLine, SaysWhatIsWrongWithALine) {
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","choices":{"oc":"x"},"outcome":7})"),
             "choice \"oc\" is neither a number nor a list of numbers");
 }
+TEST(RecordLine, RefusesMembersOfAnotherTypeOrOutOfRange) {
+  const auto with = [](const std::string& member) {
+    return complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":7,)" + member + "}");
+  };
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":5,"outcome":7})"), "\"target\" is no text");
+  EXPECT_EQ(with(R"("sketch":1)"), "\"sketch\" is no text");
+  EXPECT_EQ(with(R"("steps":[])"), "\"steps\" is no text");
+  EXPECT_EQ(with(R"("message":{})"), "\"message\" is no text");
+  EXPECT_EQ(with(R"("host":1)"), "\"host\" is no text");
+  EXPECT_EQ(with(R"("choices":[1])"), "\"choices\" is no object");
+  EXPECT_EQ(with(R"("choices":{"oc":[1,2.5]})"), "choice \"oc\" has an element that is no integer");
+  EXPECT_EQ(with(R"("codegen":-1)"), "\"codegen\" is out of range");
+  EXPECT_EQ(with(R"("codegen":2147483648)"), "\"codegen\" is out of range");
+  EXPECT_EQ(with(R"("round":-1)"), "\"round\" is out of range");
+  EXPECT_EQ(with(R"("ranks_as":-0.001)"), "\"ranks_as\" is no time");
+  EXPECT_EQ(with(R"("seed":-1)"), "\"seed\" is no number from 0 to 2^64-1");
+  EXPECT_EQ(with(R"("seed":"18446744073709551616")"), "\"seed\" is no number from 0 to 2^64-1");
+}
+TEST(RecordLine, NamesAChoiceOnOneLine) {
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","choices":{"a\nb":"x"},"outcome":7})"),
+            R"(choice "a\nb" is neither a number nor a list of numbers)");
+}
 TEST(RecordLine, IgnoresMembersThatItDoesNotKnow) {
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k","more":1},"target":"cpu","outcome":7,"colour":"red"})"), "fine");
 }
