@@ -193,6 +193,7 @@ TEST(Runner, RefusesAnObjectThatCannotBeLoaded) {
   auto reply = measure(runner, j);
   EXPECT_EQ(reply.code, OutcomeCode::runtime);
   EXPECT_EQ(reply.message.rfind("the object cannot be loaded: ", 0), 0u) << reply.message;
+  EXPECT_EQ(check(runner, j).message, reply.message);
   EXPECT_EQ(measure(runner, job("add_one")).code, OutcomeCode::ok);
 }
 TEST(Runner, RefusesArgumentsThatTheKernelDoesNotTake) {
@@ -203,6 +204,13 @@ TEST(Runner, RefusesArgumentsThatTheKernelDoesNotTake) {
   j = job("add_one");
   j.arguments[1].bytes = 64;
   EXPECT_EQ(measure(runner, j).message, "argument 1 has 64 bytes, the kernel needs 16384");
+}
+TEST(Runner, ChecksNothingWithoutTheArgumentsThatTheKernelTakes) {
+  Runner runner;
+  auto j = job("add_one");
+  j.arguments.pop_back();
+  EXPECT_EQ(check(runner, j).message, "the kernel takes 2 arguments, 1 are given");
+  EXPECT_EQ(check(runner, job("add_one")).code, OutcomeCode::ok);
 }
 TEST(Runner, RefusesAKernelThatNeedsMoreMemoryThanThereIs) {
   Runner runner;
@@ -224,6 +232,9 @@ TEST(Runner, NamesTheFaultOfAKernelThatCrashes) {
             "SIGSEGV at an address 0 bytes beyond the end of worker 0's workspace -> SIGSEGV");
   EXPECT_EQ(wrong("illegal"), "SIGILL -> SIGILL");
   EXPECT_EQ(wrong("divide_by_zero"), "SIGFPE -> SIGFPE");
+}
+TEST(Runner, SeesAStoreBeforeAWorkspace) {
+  EXPECT_EQ(wrong("write_before_workspace", FrameType::check), "5: it wrote 1 bytes before worker 0's workspace");
 }
 TEST(Runner, SeesAStoreBeforeItsOutput) { EXPECT_EQ(wrong("write_before"), "5: it wrote 5 bytes before output 0"); }
 TEST(Runner, EndsAtBytesThatAreNoRequest) {

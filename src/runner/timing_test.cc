@@ -27,6 +27,12 @@ TEST(RunPlan, TakesThreeRunsOfALongKernel) {
   EXPECT_EQ(runs(plan, [](std::int64_t i) { return 0.01 + 0.001 * static_cast<double>(i); }), 3);
   EXPECT_EQ(plan.seconds(), (std::vector<double>{0.010, 0.011, 0.012}));
 }
+TEST(RunPlan, TakesFewerRunsOfAKernelThatTakesASecondInTwo) {
+  RunPlan plan(TimingPolicy{});
+  ASSERT_TRUE(plan.first(0.6));
+  EXPECT_EQ(runs(plan, [](std::int64_t) { return 0.6; }), 2);
+  EXPECT_FALSE(plan.truncated());
+}
 TEST(RunPlan, RunsAShortKernelForFiveMilliseconds) {
   RunPlan plan(TimingPolicy{});
   EXPECT_EQ(runs(plan, [](std::int64_t) { return 1e-3 / 64; }), 320);

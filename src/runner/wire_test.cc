@@ -1,5 +1,6 @@
 #include "runner/wire.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -53,6 +54,16 @@ TEST(Wire, BytesAreThoseOfTheDocument) {
 }
 TEST(Wire, LargeFramesPassThroughASmallSocket) {
   Ends ends;
+  const std::string payload(3 << 20, 'x');
+  std::thread writer([&] { EXPECT_TRUE(send_frame(ends.fd[0], FrameType::check, payload)); });
+  auto result = receive_frame(ends.fd[1]);
+  writer.join();
+  ASSERT_TRUE(result.ok);
+  EXPECT_TRUE(result.frame.payload == payload);
+}
+TEST(Wire, SendsALargeFrameOnASocketThatDoesNotBlock) {
+  Ends ends;
+  fcntl(ends.fd[0], F_SETFL, fcntl(ends.fd[0], F_GETFL) | O_NONBLOCK);
   const std::string payload(3 << 20, 'x');
   std::thread writer([&] { EXPECT_TRUE(send_frame(ends.fd[0], FrameType::check, payload)); });
   auto result = receive_frame(ends.fd[1]);

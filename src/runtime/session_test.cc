@@ -58,7 +58,17 @@ extern "C" std::int32_t twice_alone(const whet_kernel_args* args) {
 
 extern "C" std::int32_t fail_with_five(const whet_kernel_args*) { return 5; }
 
-constexpr whet_kernel kEntries[] = {add_weights, reverse, twice_alone, fail_with_five};
+/// Runs its own session and keeps what that answered.
+whet_session* running_session = nullptr;
+std::string answer_to_a_second_run;
+extern "C" std::int32_t run_again(const whet_kernel_args* args) {
+  if (args->worker != 0) return 0;
+  whet_error error;
+  answer_to_a_second_run = session_run(running_session, &error) == 0 ? "no error" : error.message;
+  return 0;
+}
+
+constexpr whet_kernel kEntries[] = {add_weights, reverse, twice_alone, fail_with_five, run_again};
 
 /// A model over those kernels: y = 2 · reverse(x + w), z = w.
 class TestModel {
@@ -69,7 +79,7 @@ class TestModel {
     for (std::uint64_t i = 0; i < kSize * weights_repeated; ++i) weights_.get()[i] = static_cast<float>(i % 100);
     plan_.name = "test";
     plan_.target = "cpu -mcpu=x86-64 -threads=2";
-    plan_.entries = 4;
+    plan_.entries = 5;
     plan_.tuned_threads = 2;
     plan_.arena_bytes = 3 * kBytes;
     plan_.weights_bytes = kBytes * weights_repeated;
@@ -264,6 +274,57 @@ TEST(Session, ExchangesDlpackTensors) {
   EXPECT_STREQ(error.message, "input 0 \"x\" is f32[64x64]; the DLPack tensor is on device type 2; expected 1 (CPU)");
 }
 
+TEST(Session, TakesDlpackTensorsWithStrides) {
+  TestModel test;
+  const ModelHandle model = open(test);
+  const SessionHandle session = make_session(model);
+  std::vector<float> turned(kSize), want(kSize);
+  for (int i = 0; i < kSize; ++i) {
+    want[static_cast<std::size_t>(i)] = static_cast<float>(3 * i);
+    turned[static_cast<std::size_t>(i / 64 + i % 64 * 64)] = static_cast<float>(3 * i);
+  }
+  std::int64_t shape[] = {64, 64}, strides[] = {1, 64};  // in elements
+  const whet_dltensor tensor{turned.data(), {1, 0}, 2, {2, 32, 1}, shape, strides, 0};
+  whet_error error;
+  ASSERT_EQ(session_set_input_dlpack(session.get(), 0, &tensor, &error), 0) << error.message;
+  ASSERT_EQ(session_run(session.get(), &error), 0) << error.message;
+  EXPECT_EQ(first_wrong(test, want.data(), session_output(session.get(), 0), session_output(session.get(), 1)), 0);
+}
+
+TEST(Session, RefusesDlpackTensorsOfVectorsOrForNoInput) {
+  TestModel test;
+  const ModelHandle model = open(test);
+  const SessionHandle session = make_session(model);
+  std::int64_t shape[] = {64, 64};
+  whet_dltensor tensor{nullptr, {1, 0}, 2, {2, 32, 4}, shape, nullptr, 0};
+  whet_error error;
+  EXPECT_EQ(session_set_input_dlpack(session.get(), 0, &tensor, &error), -1);
+  EXPECT_STREQ(error.message, "input 0 \"x\" is f32[64x64]; the DLPack tensor has type code 2, 32 bits, 4 lanes");
+  tensor.dtype.lanes = 1;
+  EXPECT_EQ(session_set_input_dlpack(session.get(), 0, &tensor, &error), -1);
+  EXPECT_STREQ(error.message, "input 0 \"x\" is f32[64x64]; the pointer given is null");
+  EXPECT_EQ(session_set_input_dlpack(session.get(), 1, &tensor, &error), -1);
+  EXPECT_STREQ(error.message, "there is no input 1; the model has 1, counted from 0");
+  EXPECT_EQ(session_output_dlpack(session.get(), 2, &tensor, &error), -1);
+  EXPECT_STREQ(error.message, "there is no output 2; the model has 2, counted from 0");
+}
+
+TEST(Session, RefusesToRunWhileItRuns) {
+  TestModel test;
+  test.plan().steps[0].entry = 4;
+  const ModelHandle model = open(test);
+  const SessionHandle session = make_session(model);
+  const auto x = std::make_unique<Image>();
+  ASSERT_EQ(session_set_input(session.get(), 0, x->at, nullptr, nullptr), 0);
+  running_session = session.get();
+  for (int again = 0; again < 2; ++again) {
+    answer_to_a_second_run.clear();
+    EXPECT_EQ(error_of_run(session.get()), "no error");
+    EXPECT_EQ(answer_to_a_second_run,
+              "the session is already running in another thread; expected one session a thread");
+  }
+}
+
 TEST(Session, RefusesWrongUseWithASentence) {
   TestModel test;
   const ModelHandle model = open(test);
@@ -397,6 +458,23 @@ TEST(Model, RefusesADeviceThatItsRuntimeDoesNotKnow) {
   whet_error error;
   EXPECT_NE(test.open(&model, &error), 0);
   EXPECT_STREQ(error.message, "model test is compiled for the device cuda sm_80; its runtime knows the CPU alone");
+}
+
+TEST(Model, RefusesAPlanThatIsDamagedOrOfOtherWeights) {
+  const std::string stored = write_plan(TestModel().plan());
+  std::vector<std::uint64_t> plan(stored.size() / 8);
+  std::memcpy(plan.data(), stored.data(), stored.size());
+  const auto refusal = [&](std::uint64_t weights_bytes) {
+    whet_model* model = nullptr;
+    whet_error error;
+    EXPECT_EQ(model_open({plan.data(), stored.size(), kEntries, nullptr, weights_bytes, 0}, nullptr, &model, &error),
+              -1);
+    EXPECT_EQ(model, nullptr);
+    return std::string(error.message);
+  };
+  EXPECT_EQ(refusal(64), "the model's plan asks for 16384 bytes of weights; there are 64");
+  plan.back() ^= 1;
+  EXPECT_NE(refusal(16384).find("checksum"), std::string::npos) << refusal(16384);
 }
 
 TEST(Model, RefusesAnArenaThatMemoryCannotHold) {

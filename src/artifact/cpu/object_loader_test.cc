@@ -97,6 +97,25 @@ TEST(ObjectLoader, ResolvesTheThreeHelpersAndNothingElse) {
             "kernel object: undefined symbol `expf`; kernels may refer to memcpy, memset and memmove alone");
 }
 
+TEST(ObjectLoader, AppliesRelocationsOfEightBytes) {
+  struct Relocated {
+    std::uint64_t code, value;
+  };
+  const auto relocated = [](std::uint32_t type) {
+    const std::string bytes = TinyObject{"local", type, SHF_ALLOC | SHF_EXECINSTR, 16}.bytes();
+    LoadedObject loaded;
+    char error[256] = "";
+    EXPECT_TRUE(load_object(bytes.data(), bytes.size(), "kernel", &loaded, error, sizeof error)) << error;
+    Relocated found{reinterpret_cast<std::uint64_t>(loaded.entry), 0};
+    std::memcpy(&found.value, reinterpret_cast<const char*>(found.code) + 1, sizeof found.value);
+    unload_object(&loaded);
+    return found;
+  };
+  const Relocated address = relocated(R_X86_64_64), distance = relocated(R_X86_64_PC64);
+  EXPECT_EQ(address.value, address.code + 5 + 16) << "`local` begins at byte 5";
+  EXPECT_EQ(distance.value, 5u + 16 - 1) << "from the relocated bytes";
+}
+
 TEST(ObjectLoader, NamesAnUndefinedSymbolOnOneLine) {
   EXPECT_EQ(load(TinyObject{"a\nb\x01"}.bytes()),
             "kernel object: undefined symbol `a?b?`; kernels may refer to memcpy, memset and memmove alone");

@@ -12,8 +12,9 @@ namespace {
 using testing_kernels::kCount;
 
 /// Runs a kernel of testing/kernels.c on zeros; gives its answer.
-std::int32_t run(const std::string& name, std::uint32_t threads, std::vector<float>& output) {
-  const Kernel kernel = testing_kernels::kernel(WHET_TEST_KERNELS, name);
+std::int32_t run(const std::string& name, std::uint32_t threads, std::vector<float>& output, bool parallel = true) {
+  Kernel kernel = testing_kernels::kernel(WHET_TEST_KERNELS, name);
+  kernel.launches[0].parallel = parallel;
   const Result<LoadedKernel> loaded = LoadedKernel::load(kernel);
   Team team;
   EXPECT_TRUE(loaded.ok() && team.ensure(threads, {{}, true}).ok());
@@ -32,6 +33,13 @@ TEST(KernelCall, RunsAKernelOnEveryWorker) {
     std::vector<float> output(kCount);
     EXPECT_EQ(run("two_phases", threads, output), 0);
     EXPECT_EQ(std::count(output.begin(), output.end(), 1.0f), kCount) << threads;
+  }
+}
+TEST(KernelCall, RunsAKernelThatIsNotParallelOnOneWorkerOfTheTeam) {
+  for (std::uint32_t threads : {1u, 3u}) {
+    std::vector<float> output(kCount);
+    EXPECT_EQ(run("two_phases", threads, output, false), 0);
+    EXPECT_EQ(std::count(output.begin(), output.end(), 1.0f), kCount) << "it has no other workers to wait for";
   }
 }
 TEST(KernelCall, KeepsTheNumberThatAKernelReports) {

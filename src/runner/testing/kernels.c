@@ -81,6 +81,10 @@ int32_t write_beyond_workspace(args_t a) {
   ((volatile char*)a->worker_workspace)[128] = 1;
   return 0;
 }
+int32_t write_before_workspace(args_t a) {
+  ((volatile char*)a->worker_workspace)[-1] = 1;
+  return 0;
+}
 int32_t illegal(args_t a) {
   (void)a;
   __builtin_trap();

@@ -17,7 +17,7 @@ inline Kernel kernel(const std::string& path, const std::string& symbol) {
   k.launches = {{symbol, true}};
   k.argument_bytes = {kBytes, kBytes};
   if (symbol == "two_phases") k.workspace = kBytes;
-  if (symbol == "write_beyond_workspace") k.worker_workspace = 128;
+  if (symbol == "write_beyond_workspace" || symbol == "write_before_workspace") k.worker_workspace = 128;
   if (symbol == "add_weights" || symbol == "read_beyond_weights") k.argument_bytes.push_back(kBytes);
   return k;
 }

@@ -1,6 +1,7 @@
 #include "runtime/cpu/pool.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -207,6 +208,57 @@ TEST(Pool, StartsAgainInAChildAfterFork) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
   expect_all_workers_run(pool.get(), 2);
+}
+
+/// While it lives no thread can start: the stack that each would have is larger than the address space.
+class NoThreadStarts {
+ public:
+  NoThreadStarts() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 47);
+    EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
+    pthread_attr_destroy(&huge);
+  }
+  ~NoThreadStarts() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+
+ private:
+  pthread_attr_t before_;
+};
+
+TEST(Pool, SaysThatItsThreadsCannotStart) {
+  whet_pool_options options{};
+  options.threads = 3;
+  whet_pool* pool = nullptr;
+  whet_error error;
+  {
+    const NoThreadStarts none;
+    EXPECT_EQ(pool_create(&options, 0, &pool, &error), -1);
+  }
+  EXPECT_STREQ(error.message, "cannot start 3 threads: Resource temporarily unavailable");
+  EXPECT_EQ(pool, nullptr);
+}
+
+TEST(Pool, StartsInAChildAfterForkAsSoonAsThreadsCanStart) {
+  const PoolHandle pool = make_pool(3);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<int> count{0};
+    const auto job = [](void* context, std::uint32_t) { ++*static_cast<std::atomic<int>*>(context); };
+    {
+      const NoThreadStarts none;
+      if (pool_run(pool.get(), job, &count) != EAGAIN || count != 0) _exit(1);
+    }
+    const bool ran = pool_run(pool.get(), job, &count) == 0;
+    _exit(ran && count == 3 ? 7 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
 TEST(Pool, CanBeDestroyedInAChildThatNeverRanIt) {
