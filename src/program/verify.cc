@@ -6,6 +6,7 @@
 #include "compute/dag.h"
 #include "compute/scalar.h"
 #include "program/context.h"
+#include "program/launch.h"
 
 namespace whet {
 namespace {
@@ -17,7 +18,11 @@ class ProgramVerifier {
 
   Status run() {
     buffers();
-    if (program_.body.defined()) stmt(program_.body, true);
+    if (options_.launches) {
+      for (const Stmt& s : top_statements(program_)) launch(s);
+    } else if (program_.body.defined()) {
+      stmt(program_.body, true);
+    }
     if (error_.empty()) return ok_status();
     return Error{"program '" + program_.name + "': " + error_, kind_};
   }
@@ -28,6 +33,8 @@ class ProgramVerifier {
     Life life = Life::unbound;
     DType dtype = DType::i64;
     int lanes = 1;
+    bool varies = false;  ///< in a launch: between the threads of a block, or with data
+    Expr value;           ///< of a let in a launch, in terms of indices of loops; undefined where it is data
   };
 
   bool failed() const { return !error_.empty(); }
@@ -72,8 +79,8 @@ class ProgramVerifier {
                    [&](const Block& n) {
                      for (const Stmt& inner : n.body) stmt(inner, top);
                    },
-                   [&](const Barrier&) { need(top, [&] { return "a barrier stands inside another statement"; }); },
-                   [&](const CopyGroup&) { fail("a group of asynchronous copies stands outside of a launch"); },
+                   [&](const Barrier& n) { barrier(n, top); },
+                   [&](const CopyGroup& n) { group(n); },
                    [&](const Prefetch& n) { prefetch(n); },
                },
                s->kind);
@@ -107,13 +114,20 @@ class ProgramVerifier {
     need(!expanded || !options_.lowered, [&] { return "loop '" + n.name + "' is still to be vectorized or unrolled"; });
     need(n.kind != LoopKind::parallel || top,
          [&] { return "the parallel loop '" + n.name + "' stands inside another statement"; });
+    need(!launch_ || expanded || n.kind == LoopKind::serial,
+         [&] { return "the " + std::string(word_of(n.kind)) + " loop '" + n.name + "' stands inside a launch"; });
     bind(n.index, n.name, DType::i64, 1);
     if (failed()) return;
     const auto mark = facts_.mark();
+    const Control control(*this, {&n.min, &n.extent});
+    vars_[n.index.index()].varies = control.varies;
+    const std::int64_t lanes = vector_;
+    if (n.kind == LoopKind::vectorized) vector_ *= *as_int(n.extent);
     enter(facts_, n);
     stmt(n.body, false);
     facts_.rewind(mark);
     unbind(n.index);
+    vector_ = lanes;
   }
 
   void let(const Let& n, bool top) {
@@ -121,6 +135,10 @@ class ProgramVerifier {
     expr(n.value);
     bind(n.var, n.name, n.value->dtype, n.value->lanes);
     if (failed()) return;
+    if (launch_) {
+      vars_[n.var.index()].varies = varies(n.value);
+      if (!has_load(n.value)) vars_[n.var.index()].value = over_indices(n.value);
+    }
     const auto mark = facts_.mark();
     enter(facts_, n);
     stmt(n.body, top);
@@ -134,6 +152,7 @@ class ProgramVerifier {
          [&] { return "the condition of an if is no boolean scalar: " + text(n.condition); });
     expr(n.condition);
     if (failed()) return;
+    const Control control(*this, {&n.condition});
     const auto mark = facts_.mark();
     enter_if(facts_, n.condition);
     stmt(n.then_body, false);
@@ -161,8 +180,185 @@ class ProgramVerifier {
     for (const Expr& i : n.index) expr(i);
     access(what, b, n.index, n.value->lanes);
     expr(n.value);
+    if (launch_ && n.async) copy(n, b, what);
+    if (launch_ && n.cross != 0) exchange(n, b, what);
     lane_conditions_.resize(depth);
     facts_.rewind(mark);
+  }
+
+  // ---- Launches
+
+  void launch(const Stmt& s) {
+    if (failed()) return;
+    if (std::holds_alternative<Barrier>(s->kind)) return barrier(std::get<Barrier>(s->kind), true);
+    const auto* blocks = std::get_if<Loop>(&s->kind);
+    if (!blocks || blocks->kind != LoopKind::block) return fail("a statement beside the launches is no grid barrier");
+    const auto* threads = blocks->body.defined() ? std::get_if<Loop>(&blocks->body->kind) : nullptr;
+    if (!threads || threads->kind != LoopKind::thread)
+      return fail("the block loop '" + blocks->name + "' is not directly around one thread loop");
+    const std::optional<LaunchNest> nest = launch_nest(s);
+    if (!nest)
+      return fail("the loops '" + blocks->name + "' and '" + threads->name +
+                  "' of a launch are not from 0 with constant extents, " +
+                  "or the threads are no multiple of 32 up to " + std::to_string(kMostThreads));
+    block_memory(*nest);
+    for (const Loop* n : {blocks, threads}) bind(n->index, n->name, DType::i64, 1);
+    if (failed()) return;
+    vars_[threads->index.index()].varies = true;
+    launch_ = &*nest;
+    const auto mark = facts_.mark();
+    enter(facts_, *blocks);
+    enter(facts_, *threads);
+    stmt(nest->body, false);
+    facts_.rewind(mark);
+    launch_ = nullptr;
+    for (const Loop* n : {blocks, threads}) unbind(n->index);
+  }
+
+  /// All buffers of the launch lie in a block's memory at once.
+  void block_memory(const LaunchNest& nest) {
+    std::set<std::size_t> used;
+    for_each(
+        nest.body,
+        [&](const Stmt& s) {
+          if (const auto* n = std::get_if<Store>(&s->kind); n && n->buffer.valid()) used.insert(n->buffer.index());
+        },
+        [&](const Expr& whole) {
+          for_each(whole, [&](const Expr& e) {
+            if (const auto* n = std::get_if<Load>(&e->kind); n && known(n->source)) used.insert(n->source.index());
+          });
+        });
+    std::int64_t bytes = 0;
+    for (std::size_t k = 0; k < program_.buffers.size(); ++k) {
+      const Buffer& b = program_.buffers[k];
+      if (b.scope == Scope::block && used.contains(k)) bytes += num_elements(b.extents) * size_of(b.dtype);
+    }
+    const std::int64_t limit = options_.launches->block_memory_per_block;
+    if (bytes > limit)
+      fail("a block needs " + std::to_string(bytes) + " bytes of memory, of " + std::to_string(limit),
+           ErrorKind::limit);
+  }
+
+  /// While it lives, statements stand under these conditions and bounds.
+  struct Control {
+    Control(ProgramVerifier& verifier, std::initializer_list<const Expr*> what) : verifier(verifier) {
+      if (!verifier.launch_) return;
+      for (const Expr* e : what)
+        if (verifier.varies(*e)) verifier.varying_.push_back(*e), ++pushed;
+      varies = pushed > 0;
+    }
+    ~Control() { verifier.varying_.resize(verifier.varying_.size() - pushed); }
+    Control(const Control&) = delete;
+    Control& operator=(const Control&) = delete;
+    ProgramVerifier& verifier;
+    std::size_t pushed = 0;
+    bool varies = false;
+  };
+
+  /// Whether two threads of a block may have different values, as far as the expression alone tells.
+  bool varies(const Expr& e) const {
+    bool found = false;
+    for_each(e, [&](const Expr& x) {
+      const auto* v = std::get_if<Var>(&x->kind);
+      found = found || std::holds_alternative<Load>(x->kind) || (v && vars_[v->id.index()].varies);
+    });
+    return found;
+  }
+
+  Expr over_indices(const Expr& e) const {
+    return substitute(e, [&](VarId id) { return vars_[id.index()].value; });
+  }
+
+  void together(const std::string& what) {
+    if (failed() || varying_.empty()) return;
+    fail(what +
+         " stands under a condition or bound that differs between threads, or is data: " + text(varying_.back()));
+  }
+
+  void barrier(const Barrier& n, bool top) {
+    if (launch_ && n.reach == Barrier::Reach::block) return together("a barrier");
+    need(top && (!options_.launches || n.reach == Barrier::Reach::grid), [&] {
+      return top ? "a barrier of threads stands outside of a launch" : "a barrier stands inside another statement";
+    });
+  }
+
+  void group(const CopyGroup& n) {
+    if (!launch_) return fail("a group of asynchronous copies stands outside of a launch");
+    need(n.pending >= 0, [&] { return "a wait for all but " + std::to_string(n.pending) + " groups"; });
+    together(n.kind == CopyGroup::Kind::commit ? "a commit" : "a wait");
+  }
+
+  void copy(const Store& n, const Buffer& b, const std::string& what) {
+    if (failed()) return;
+    need(options_.launches->async_copy, [&] {
+      return what + " is asynchronous, which compute capability " + std::to_string(options_.launches->arch) + " cannot";
+    });
+    need(b.scope == Scope::block && copied_load(program_, n.value),
+         [&] { return what + " is asynchronous, but no copy from an argument or workspace into block memory"; });
+    need(!n.mask.defined() || n.mask->lanes == 1, [&] { return what + " is asynchronous under a mask of lanes"; });
+    const std::int64_t bytes = size_of(b.dtype) * n.value->lanes * vector_;
+    need(bytes == 4 || bytes == 8 || bytes == 16,
+         [&] { return what + " copies " + std::to_string(bytes) + " bytes asynchronously, not 4, 8 or 16"; });
+  }
+
+  void exchange(const Store& n, const Buffer& b, const std::string& what) {
+    if (failed()) return;
+    need(n.cross > 0 && n.cross < kWarp,
+         [&] { return what + " takes the value of thread ^ " + std::to_string(n.cross) + ", of another warp"; });
+    need(!n.async && (b.scope == Scope::registers || b.scope == Scope::local),
+         [&] { return what + " takes another thread's value, but is not into registers or local memory"; });
+    need(!n.mask.defined() || n.mask->lanes == 1,
+         [&] { return what + " takes another thread's value under a mask of lanes"; });
+    if (failed()) return;
+    const auto whole_warp = [&](const Expr& e) {
+      need(same_in_warp(e),
+           [&] { return what + " takes another thread's value where not the whole warp may be: " + text(e); });
+    };
+    for (const Expr& e : varying_) whole_warp(e);
+    if (n.mask.defined()) whole_warp(n.mask);
+  }
+
+  /// Whether it is proven that the threads of a warp have one value.
+  bool same_in_warp(const Expr& e) {
+    for (const Expr& part : conjuncts_of(over_indices(e))) {
+      if (!varies(part)) continue;
+      bool of_thread = true, of_others = false;
+      for_each(part, [&](const Expr& x) {
+        const auto* v = std::get_if<Var>(&x->kind);
+        const bool is_thread = v && v->id == launch_->threads->index;
+        of_thread =
+            of_thread && !std::holds_alternative<Load>(x->kind) && (!v || is_thread || !vars_[v->id.index()].varies);
+        of_others = of_others || (v && !is_thread);
+      });
+      if (!of_thread || !(of_others ? same_in_warp_by_terms(part) : same_in_warp_by_values(part))) return false;
+    }
+    return true;
+  }
+
+  bool same_in_warp_by_values(const Expr& e) const {
+    const auto value = [&](std::int64_t thread) {
+      const std::pair<VarId, Expr> pair(launch_->threads->index, int_const(thread));
+      return substitute(e, Substitution(&pair, 1));
+    };
+    for (std::int64_t first = 0; first < launch_->size; first += kWarp) {
+      const Expr of_first = value(first);
+      if (!as_int(of_first)) return false;
+      for (std::int64_t t = first + 1; t < first + kWarp; ++t)
+        if (!same(value(t), of_first)) return false;
+    }
+    return true;
+  }
+
+  /// With the thread's index as warp * 32 + lane, the lane does not matter.
+  bool same_in_warp_by_terms(const Expr& e) {
+    const VarId warp(program_.vars), lane(program_.vars + 1);
+    const std::pair<VarId, Expr> pair(launch_->threads->index, var(warp, "warp") * kWarp + var(lane, "lane"));
+    const auto mark = facts_.mark();
+    facts_.bind(warp, Interval{0, launch_->size / kWarp - 1});
+    facts_.bind(lane, Interval{0, kWarp - 1});
+    const bool without_lane = !uses(simplify(substitute(e, Substitution(&pair, 1)), facts_), lane);
+    facts_.rewind(mark);
+    return without_lane;
   }
 
   void prefetch(const Prefetch& n) {
@@ -347,6 +543,9 @@ class ProgramVerifier {
   const VerifyOptions& options_;
   std::vector<Variable> vars_;
   Facts facts_;
+  const LaunchNest* launch_ = nullptr;                  ///< around the statement
+  std::vector<Expr> varying_;                           ///< conditions and bounds around it that vary between threads
+  std::int64_t vector_ = 1;                             ///< iterations of vectorized loops around it
   std::vector<std::pair<Expr, bool>> lane_conditions_;  ///< vectors that hold, or do not, in the lanes that matter
   std::string error_;
   ErrorKind kind_ = ErrorKind::invalid_input;

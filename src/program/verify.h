@@ -1,6 +1,7 @@
 #pragma once
 
 #include "program/program.h"
+#include "target/gpu.h"
 
 namespace whet {
 
@@ -13,6 +14,8 @@ struct VerifyOptions {
   /// A variable is bound once in the whole program. False where copies of a statement have not been renamed apart: it
   /// may be bound again after its binding has ended.
   bool bound_once = true;
+  /// The program is one of launches, on a GPU with these limits. Null: it is a CPU's, or has no launches yet.
+  const GpuLimits* launches = nullptr;
 };
 
 /// Checks a Program's invariants (program.h).
@@ -21,6 +24,11 @@ struct VerifyOptions {
 ///              barriers are at the top level; arguments are stored to only if `written`. Always checked.
 ///   proofs     every access is inside its buffer, and every divisor of index arithmetic is other than 0, from the
 ///              bounds of loops, the conditions around (ifs, selects) and masks. What cannot be proven is refused.
+///   launches   every statement at the top is a launch or a grid barrier, and the loops inside are those of one thread;
+///              what all threads do together stands under control flow that is the same for all (barriers, copy groups)
+///              or for the whole warp (cross stores), whatever the data; asynchronous stores copy 4, 8 or 16 bytes into
+///              block memory, which holds all buffers of a launch. Checked with `VerifyOptions::launches`. That a vector
+///              is aligned is not: it may be accessed by scalars.
 ///   Errors     name the program and the loop, variable or access.
 Status verify(const Program&, const VerifyOptions& = {});
 
