@@ -1,5 +1,7 @@
 #include "lower/cpu/unbind.h"
 
+#include "lower/copy_groups.h"
+
 namespace whet {
 namespace {
 
@@ -25,7 +27,7 @@ Stmt unbound(const Stmt& s) {
 Result<Program> unbind_loops(Program program) {
   bool any = false;
   for_each(program.body, [&](const Stmt& s) { any = any || is_bound(s); }, nullptr);
-  if (any) program.body = unbound(program.body);
+  if (any) program.body = without_copy_groups(unbound(program.body));
   for (Buffer& buffer : program.buffers)
     if (buffer.scope == Scope::block) buffer.scope = Scope::local;
   return program;

@@ -11,6 +11,11 @@ Stmt at_value(const Stmt& s, VarId v, const Expr& value) {
   return rewrite(s, nullptr, [&](const Expr& e) { return substitute(e, Substitution(&pair, 1)); });
 }
 
+bool fills_block_memory(const LoopTree& tree, LoopId pipeline) {
+  const std::vector<OpId> ops = computed_at(tree, pipeline);
+  return std::any_of(ops.begin(), ops.end(), [&](OpId op) { return tree.place(op).stored_in == StoredIn::block; });
+}
+
 }  // namespace
 
 bool Generator::is_windowed(const Item& item) const {
@@ -44,12 +49,23 @@ Stmt Generator::append_ahead(LoopId id, std::vector<Stmt>& out) {
   const Stmt made = block(std::move(staged));
   const std::int64_t extent = extent_of(tree_, id), ahead = stages_of(tree_, id) - 1;
   const DigitId digit = tree_.loop(id).digits.front();
-  const Expr later = digit_var(tree_, digit) + ahead;
-  out.push_back(make_stmt(If{later < int_const(extent), at_value(made, VarId(digit.value), later), Stmt()}));
+  const auto made_for = [&](const Expr& iteration) {
+    return make_stmt(If{iteration < int_const(extent), at_value(made, VarId(digit.value), iteration), Stmt()});
+  };
   const VarId first = storage_.lowered.program.fresh_var();
   const std::string name = name_of(tree_, id);
-  return make_stmt(Loop{first, name, int_const(0), int_const(std::min(ahead, extent)), LoopKind::serial,
-                        at_value(made, VarId(digit.value), var(first, name))});
+  if (!fills_block_memory(tree_, id)) {
+    out.push_back(made_for(digit_var(tree_, digit) + ahead));
+    return make_stmt(Loop{first, name, int_const(0), int_const(std::min(ahead, extent)), LoopKind::serial,
+                          at_value(made, VarId(digit.value), var(first, name))});
+  }
+  // A group an iteration, even an empty one: `wait` counts groups.
+  const Stmt commit = make_stmt(CopyGroup{CopyGroup::Kind::commit});
+  out.push_back(make_stmt(CopyGroup{CopyGroup::Kind::wait, static_cast<int>(ahead) - 1}));
+  out.push_back(made_for(digit_var(tree_, digit) + ahead));
+  out.push_back(commit);
+  return make_stmt(
+      Loop{first, name, int_const(0), int_const(ahead), LoopKind::serial, block({made_for(var(first, name)), commit})});
 }
 
 }  // namespace whet

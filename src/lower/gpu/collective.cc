@@ -46,7 +46,7 @@ Collectives::Collectives(const Program& program, const Stmt& launch) {
   };
   const std::function<void(const Stmt&)> visit = [&](const Stmt& s) {
     if (!s.defined()) return;
-    if (is_collective(s)) {
+    if (is_collective(s) || std::holds_alternative<CopyGroup>(s->kind)) {
       found_.insert(&*s);
     } else if (const auto* block = std::get_if<Block>(&s->kind)) {
       for (const Stmt& part : block->body) visit(part);

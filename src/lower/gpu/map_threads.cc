@@ -59,7 +59,9 @@ BlockNest block_nest(const Stmt& root) {
 /// A buffer of one thread whose accesses stand inside different threads, as far as loops bound to threads tell.
 class PrivateUse {
  public:
-  PrivateUse(const Program& program, const Stmt& launch) : program_(program) { visit(launch); }
+  PrivateUse(const Program& program, const Stmt& launch) : program_(program), collectives_(program, launch) {
+    visit(launch);
+  }
 
   /// The first such buffer, or none.
   const Buffer* shared() const {
@@ -97,6 +99,14 @@ class PrivateUse {
 
   void visit(const Stmt& s) {
     if (!s.defined()) return;
+    if (!collectives_.is_one(s)) return visit_inside(s);
+    // Its threads have nothing to do with those around.
+    const std::vector<VarId> around = std::exchange(around_, {VarId(--numbering_)});
+    visit_inside(s);
+    around_ = around;
+  }
+
+  void visit_inside(const Stmt& s) {
     std::visit(Match{
                    [&](const Loop& n) {
                      expr(n.min), expr(n.extent);
@@ -120,7 +130,9 @@ class PrivateUse {
   }
 
   const Program& program_;
+  const Collectives collectives_;
   std::vector<VarId> around_;
+  std::int64_t numbering_ = -1;  ///< stands for the threads of a collective
   std::map<std::size_t, Use> uses_;
   std::map<std::size_t, std::size_t> stores_;
 };

@@ -13,12 +13,13 @@ namespace whet {
 namespace {
 
 /// The program after `pass` without its list of buffers, or the error.
-std::string after(std::string_view pass, const std::string& text, const std::string& steps) {
+std::string after(std::string_view pass, const std::string& text, const std::string& steps,
+                  const char* model = "cuda -model=a100") {
   const Result<ComputeDag> dag = parse_dag(text);
   EXPECT_TRUE(dag.ok()) << (dag.ok() ? "" : dag.error().message);
   const Result<LoopTree> tree = replay(*dag, *parse_steps(steps));
   EXPECT_TRUE(tree.ok()) << (tree.ok() ? "" : tree.error().message);
-  const Result<Lowered> lowered = lower_until(*tree, *parse_target("cuda -model=a100"), pass);
+  const Result<Lowered> lowered = lower_until(*tree, *parse_target(model), pass);
   if (!lowered.ok()) return lowered.error().message;
   const std::string program = to_text(lowered->program);
   return program.substr(program.find("run\n") + 4);
@@ -148,7 +149,8 @@ TEST(PlaceBarriers, OneAnIterationForAPipelineAndOneBeforeIt) {
     EXPECT_EQ(count(tiled, "barrier block"), 2) << tiled;
     const std::size_t loop = tiled.find("for r.0 in 0 .. 4");
     EXPECT_EQ(count(tiled.substr(loop), "barrier block"), 1) << tiled;
-    EXPECT_EQ(tiled.find("barrier block", loop), tiled.find('\n', loop) + 1 + 8) << "first in the loop:\n" << tiled;
+    EXPECT_LT(tiled.find("wait", loop), tiled.find("barrier block", loop)) << tiled;
+    EXPECT_LT(tiled.find("barrier block", loop), tiled.find("if (r.0", loop)) << tiled;
   }
 }
 TEST(PlaceBarriers, NoneWhereAThreadReadsWhatItStoredItself) {
@@ -158,6 +160,31 @@ TEST(PlaceBarriers, NoneWhereAThreadReadsWhatItStoredItself) {
   EXPECT_EQ(count(alone, "barrier block"), 0) << alone;
   const std::string sums = after("place_barriers", kProduct, "bind l0 block; bind l1 thread");
   EXPECT_EQ(count(sums, "barrier block"), 0) << sums;
+}
+
+TEST(AsyncCopies, FillAPipelineAheadInAGroupAnIteration) {
+  const std::string tiled = after("async_copies", kProduct, std::string(kTiled) + "; pipeline l18 3");
+  EXPECT_EQ(count(tiled, "# async"), 4) << tiled;  // two copies, before the loop and inside
+  EXPECT_EQ(count(tiled, "commit\n"), 2) << tiled;
+  EXPECT_EQ(count(tiled, "wait 1\n"), 1) << tiled;
+}
+TEST(AsyncCopies, AreStoresWhereTheGpuHasNone) {
+  const std::string tiled =
+      after("async_copies", kProduct, std::string(kTiled) + "; pipeline l18 3", "cuda -arch=sm_75");
+  EXPECT_EQ(count(tiled, "# async") + count(tiled, "commit") + count(tiled, "wait"), 0) << tiled;
+}
+TEST(AsyncCopies, LeaveValuesThatAreComputed) {
+  const std::string tiled =
+      after("async_copies", R"(
+a = PLACEHOLDER [20, 24]
+b = PLACEHOLDER [24, 36]
+s(i, r) = (a[i, r]*a[i, r]) for i in 20, r in 24
+c(i, j) += (s[i, r]*b[r, j]) for i in 20, j in 36, r in 24
+return c
+)",
+            "bind l2 block; bind l3 thread; split l4 6 guard; compute_at o2 l5 block; bind l8 thread; "
+            "pipeline l5 2");
+  EXPECT_EQ(count(tiled, "# async") + count(tiled, "commit"), 0) << tiled;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "lower/expand_math.h"
+#include "lower/gpu/async_copies.h"
 #include "lower/gpu/map_threads.h"
 #include "lower/gpu/place_barriers.h"
 #include "lower/gpu/sink_virtual.h"
@@ -20,6 +21,9 @@ constexpr int kAccessBytes = 16;  ///< the widest access of a thread
 Result<Program> sunk(Program program, const Target&) { return sink_virtual(std::move(program)); }
 Result<Program> mapped(Program program, const Target&) { return map_threads(std::move(program)); }
 Result<Program> simplified(Program program, const Target&) { return simplify(program); }
+Result<Program> with_copies(Program program, const Target& target) {
+  return make_copies_async(std::move(program), limits_of(target.gpu()));
+}
 Result<Program> with_barriers(Program program, const Target&) { return place_barriers(std::move(program)); }
 Result<Program> verified(Program program, const Target&) {
   WHET_RETURN_IF_ERROR(verify(program));
@@ -37,11 +41,20 @@ Result<Program> unrolled(Program program, const Target&) { return unroll_loops(s
 // Threads are mapped while loops are still loops. Barriers are placed and accesses proven while indices are still one a
 // dimension. Guards stay: a thread that has nothing to do waits for its neighbours anyway.
 constexpr std::array kPasses = {
-    LoweringPass{"sink_virtual", sunk},   LoweringPass{"map_threads", mapped},
-    LoweringPass{"simplify", simplified}, LoweringPass{"place_barriers", with_barriers},
-    LoweringPass{"verify", verified},     LoweringPass{"flatten", flat},
-    LoweringPass{"expand_math", math},    LoweringPass{"vectorize", vectors},
-    LoweringPass{"unroll", unrolled},     LoweringPass{"simplify_unrolled", simplified},
+    // Launches.
+    LoweringPass{"sink_virtual", sunk},
+    LoweringPass{"map_threads", mapped},
+    LoweringPass{"simplify", simplified},
+    // Who waits for whom.
+    LoweringPass{"async_copies", with_copies},
+    LoweringPass{"place_barriers", with_barriers},
+    LoweringPass{"verify", verified},
+    // What a thread runs.
+    LoweringPass{"flatten", flat},
+    LoweringPass{"expand_math", math},
+    LoweringPass{"vectorize", vectors},
+    LoweringPass{"unroll", unrolled},
+    LoweringPass{"simplify_unrolled", simplified},
 };
 
 }  // namespace

@@ -53,6 +53,7 @@ class BarrierPlacer {
 
   Result<Stmt> run(const Stmt& launch) {
     check_blocks(launch);
+    collect_copies(launch);
     Loop blocks = loop_of(launch);
     Loop threads = loop_of(blocks.body);
     Accesses pending;
@@ -132,6 +133,40 @@ class BarrierPlacer {
                s->kind);
   }
 
+  /// What asynchronous stores may store, in whatever iteration.
+  void collect_copies(const Stmt& launch) {
+    std::map<VarId, Expr> unknown;
+    for_each(
+        launch,
+        [&](const Stmt& s) {
+          const Loop* loop = std::get_if<Loop>(&s->kind);
+          if (!loop || loop->index == context_.block || loop->index == context_.thread) return;
+          unknown[loop->index] = var(elsewhere(loop->index), loop->name);
+        },
+        nullptr);
+    for_each(
+        launch,
+        [&](const Stmt& s) {
+          const Store* store = std::get_if<Store>(&s->kind);
+          if (!store || !store->async) return;
+          BufferAccess access{store->buffer, true, {}, {}};
+          for (const Expr& i : store->index)
+            access.index.push_back(substitute(over_loops(i), [&](VarId v) {
+              const auto found = unknown.find(v);
+              return found == unknown.end() ? Expr() : found->second;
+            }));
+          add(copies_, access);
+        },
+        nullptr);
+  }
+
+  /// A variable that the program does not have: a loop's in an iteration that nothing is known of.
+  VarId elsewhere(VarId loop) {
+    const VarId id(std::int64_t{program_.vars} + loop.value);
+    ranges_[id] = ranges_[loop];
+    return id;
+  }
+
   /// Blocks never wait for each other: whoever meets in memory of the grid is of one block.
   void check_blocks(const Stmt& launch) {
     Accesses all;
@@ -196,6 +231,10 @@ class BarrierPlacer {
       pending.clear();
       return s;
     }
+    if (const CopyGroup* n = std::get_if<CopyGroup>(&s->kind); n && n->kind == CopyGroup::Kind::wait) {
+      for (const BufferAccess& copy : copies_) add(pending, copy);  // of this thread; others see them behind a barrier
+      return s;
+    }
     for (const BufferAccess& a : own)
       for (const BufferAccess& b : own)
         if (&a != &b && conflict(a, b))
@@ -225,9 +264,7 @@ class BarrierPlacer {
 
   /// Accesses of iterations before this one. Where each iteration has a barrier they are those of the last one.
   Accesses of_earlier(const Loop& n, bool last_alone, const Accesses& list) {
-    const VarId earlier(std::int64_t{program_.vars} + n.index.value);  // the program has no such variable
-    ranges_[earlier] = ranges_[n.index];
-    const Expr value = last_alone ? var(n.index, n.name) - 1 : var(earlier, n.name);
+    const Expr value = last_alone ? var(n.index, n.name) - 1 : var(elsewhere(n.index), n.name);
     const std::pair<VarId, Expr> pair(n.index, value);
     Accesses shifted;
     for (const BufferAccess& access : list) {
@@ -257,6 +294,7 @@ class BarrierPlacer {
   std::map<VarId, Interval> ranges_;
   std::map<VarId, Expr> lets_;
   std::vector<bool> stored_;
+  Accesses copies_;
   int barriers_ = 0;
   std::string error_;
 };

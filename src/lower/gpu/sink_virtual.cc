@@ -11,11 +11,6 @@ bool uses_anywhere(const Stmt& s, VarId v) {
   return found;
 }
 
-Stmt substituted(const Stmt& s, VarId v, const Expr& value) {
-  const std::pair<VarId, Expr> pair(v, value);
-  return rewrite(s, nullptr, [&](const Expr& e) { return substitute(e, Substitution(&pair, 1)); });
-}
-
 class Sinker {
  public:
   Sinker(Program& program, const Stmt& launch) : program_(program), collectives_(program, launch), launch_(launch) {}
@@ -61,7 +56,6 @@ class Sinker {
         return masked_load(part->dtype, load->source, longer(std::move(index)), load->mask);
       });
     };
-    // Collectives are found by their nodes, which stay.
     return rewrite(
         loop.body,
         [&](const Stmt& part) -> Stmt {
@@ -90,8 +84,7 @@ class Sinker {
   Stmt sink(const Loop& v, const Stmt& s) {
     if (!s.defined()) return s;
     if (collectives_.is_one(s)) {
-      if (uses_anywhere(s, v.index) && error_.empty())
-        error_ = "what the threads of a block fill together depends on the virtual threads of loop '" + v.name + "'";
+      check_alone(s, v.index, v.name);
       return s;
     }
     return std::visit(Match{
@@ -112,12 +105,30 @@ class Sinker {
                             return make_stmt(If{n.condition, sink(v, n.then_body), sink(v, n.else_body)});
                           },
                           [&](const Let& n) {
-                            if (uses(n.value, v.index)) return sink(v, substituted(n.body, n.var, n.value));
+                            if (uses(n.value, v.index)) return sink(v, substituted(n.body, n.var, n.name, n.value));
                             return make_stmt(Let{n.var, n.name, n.value, sink(v, n.body)});
                           },
                           [&](const auto&) { return wrapped(v, s); },
                       },
                       s->kind);
+  }
+
+  void check_alone(const Stmt& collective, VarId v, const std::string& name) {
+    if (uses_anywhere(collective, v) && error_.empty())
+      error_ = "what the threads of a block fill together depends on the virtual threads of loop '" + name + "'";
+  }
+
+  /// Collectives are found by their nodes, which stay.
+  Stmt substituted(const Stmt& s, VarId v, const std::string& name, const Expr& value) {
+    const std::pair<VarId, Expr> pair(v, value);
+    return rewrite(
+        s,
+        [&](const Stmt& part) {
+          if (!collectives_.is_one(part)) return Stmt();
+          check_alone(part, v, name);
+          return part;
+        },
+        [&](const Expr& e) { return substitute(e, Substitution(&pair, 1)); });
   }
 
   Stmt wrapped(const Loop& v, const Stmt& s) {
@@ -126,9 +137,42 @@ class Sinker {
           "a condition or bound around what the threads of a block fill together depends on the virtual threads of "
           "loop '" +
           v.name + "'";
+    check_sums(v, s);
     const VarId copy = program_.fresh_var();
     return make_stmt(
-        Loop{copy, v.name, v.min, v.extent, LoopKind::unrolled, substituted(s, v.index, var(copy, v.name))});
+        Loop{copy, v.name, v.min, v.extent, LoopKind::unrolled, substituted(s, v.index, v.name, var(copy, v.name))});
+  }
+
+  /// Two virtual threads that meet in an element would both add to it, now that neither is done before the other begins.
+  void check_sums(const Loop& v, const Stmt& s) {
+    const auto overlaps = [&](const Expr& index) {
+      bool found = false;
+      for_each(index, [&](const Expr& part) {
+        const Binary* binary = std::get_if<Binary>(&part->kind);
+        found =
+            found || (binary && (binary->op == BinaryOp::min || binary->op == BinaryOp::max) && uses(part, v.index));
+      });
+      return found;
+    };
+    for_each(
+        s,
+        [&](const Stmt& part) {
+          const Store* store = std::get_if<Store>(&part->kind);
+          if (!store || !reads(store->value, store->buffer)) return;
+          for (const Expr& index : store->index)
+            if (overlaps(index) && error_.empty())
+              error_ = "the virtual threads of loop '" + v.name + "' overlap in sums that are not in registers";
+        },
+        nullptr);
+  }
+
+  static bool reads(const Expr& value, BufferId buffer) {
+    bool found = false;
+    for_each(value, [&](const Expr& part) {
+      const Load* load = std::get_if<Load>(&part->kind);
+      found = found || (load && load->source.index() == buffer.index());
+    });
+    return found;
   }
 
   Program& program_;

@@ -10,7 +10,7 @@ namespace whet {
 /// Private buffers that live inside the loop get a first dimension for it; what fills block memory is not repeated.
 /// Needs:  loops bound to virtual threads have constant extents and iterations that are independent.
 /// Leaves: no loop bound to virtual threads; the same values computed.
-/// Errors: what all threads run together depends on the virtual thread.
+/// Errors: what all threads run together depends on the virtual thread; tiles of virtual threads overlap in sums.
 Result<Program> sink_virtual(Program);
 
 }  // namespace whet

@@ -46,14 +46,24 @@ class GpuScheduler {
         const StoredIn stored = rng_.chance(0.6)   ? StoredIn::block
                                 : rng_.chance(0.5) ? StoredIn::registers
                                                    : StoredIn::memory;
-        if (!attempt(ComputeAt{op, any_loop(), stored})) continue;
+        const LoopId at = any_loop();
+        if (holds_blocks(at) || !attempt(ComputeAt{op, at, stored})) continue;
         if (stored == StoredIn::block) spread(op);
+        if (stored == StoredIn::block && rng_.chance(0.5)) attempt(Pipeline{at, rng_.between(2, 4)});
         tile_reduction(op);
         return;
       }
     }
     launch(op);
     tile_reduction(op);
+  }
+
+  /// Loops bound to blocks are directly inside each other.
+  bool holds_blocks(LoopId loop) const {
+    const auto& children = tree_.loop(loop).children;
+    return std::any_of(children.begin(), children.end(), [&](const Item& item) {
+      return item.loop.valid() && tree_.loop(item.loop).kind == LoopKind::block;
+    });
   }
 
   /// The loops of a copy in block memory go to threads.
@@ -112,14 +122,17 @@ class GpuScheduler {
       attempt(Reorder{order});
       loops = own_loops(tree_, op);
     }
-    if (rng_.chance(0.5))
+    // Registers are a thread's: mostly inside of its loop.
+    if (rng_.chance(0.9))
+      while (loops.size() > 1 && tree_.loop(loops.front()).kind != LoopKind::serial) loops.erase(loops.begin());
+    if (rng_.chance(0.6))
       attempt(CacheWrite{op, loops[static_cast<std::size_t>(rng_.below(static_cast<std::int64_t>(loops.size())))]});
   }
 
   std::pair<LoopId, LoopId> split(LoopId loop) {
     const std::int64_t extent = extent_of(tree_, loop);
     if (!attempt(Split{loop, rng_.between(1, std::min<std::int64_t>(extent, 8)),
-                       rng_.chance(0.2) ? Tail::overlap : Tail::guard}))
+                       rng_.chance(0.1) ? Tail::overlap : Tail::guard}))
       return {};
     const auto last = static_cast<std::int64_t>(tree_.loops.size());
     return {LoopId(last - 2), LoopId(last - 1)};

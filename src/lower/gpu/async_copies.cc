@@ -1,0 +1,117 @@
+#include "lower/gpu/async_copies.h"
+
+#include <vector>
+
+#include "lower/copy_groups.h"
+#include "program/context.h"
+
+namespace whet {
+namespace {
+
+constexpr std::int64_t kCopiedBytes = 4;
+
+const CopyGroup* group_of(const Stmt& s) { return std::get_if<CopyGroup>(&s->kind); }
+
+class CopyMarker {
+ public:
+  CopyMarker(const Program& program, const Stmt& launch) : program_(program), stored_(program.buffers.size(), false) {
+    for_each(
+        launch,
+        [&](const Stmt& s) {
+          if (const Store* store = std::get_if<Store>(&s->kind)) stored_[store->buffer.index()] = true;
+        },
+        nullptr);
+  }
+
+  /// The launch with asynchronous stores; `any` tells whether it has one.
+  Stmt run(const Stmt& launch, bool& any) {
+    read_ahead_.assign(program_.buffers.size(), false);
+    visit(launch, false);
+    collecting_ = false;
+    const Stmt marked = visit(launch, false);
+    any = any_;
+    return marked;
+  }
+
+ private:
+  /// `filling`: a commit follows in the same iteration.
+  Stmt visit(const Stmt& s, bool filling) {
+    return rewrite(
+        s,
+        [&](const Stmt& part) -> Stmt {
+          if (const Block* list = std::get_if<Block>(&part->kind)) return visit_list(*list, filling);
+          const Store* store = std::get_if<Store>(&part->kind);
+          if (!filling || !store) return Stmt();
+          if (collecting_) {
+            for_each(store->value, [&](const Expr& e) {
+              if (const Load* load = std::get_if<Load>(&e->kind)) read_ahead_[load->source.index()] = true;
+            });
+            return Stmt();
+          }
+          if (!is_copy(*store)) return Stmt();
+          any_ = true;
+          Store async = *store;
+          async.async = true;
+          return make_stmt(std::move(async));
+        },
+        nullptr);
+  }
+
+  Stmt visit_list(const Block& list, bool filling) {
+    std::vector<Stmt> out(list.body);
+    bool before_commit = filling;
+    for (std::size_t i = out.size(); i-- > 0;) {
+      if (const CopyGroup* group = group_of(out[i]))
+        before_commit = group->kind == CopyGroup::Kind::commit;
+      else
+        out[i] = visit(out[i], before_commit);
+    }
+    return block(std::move(out));
+  }
+
+  bool is_copy(const Store& store) const {
+    const Buffer& to = program_.buffer(store.buffer);
+    if (to.scope != Scope::block || read_ahead_[store.buffer.index()] || store.mask.defined() ||
+        size_of(to.dtype) != kCopiedBytes)
+      return false;
+    Expr value = store.value;
+    if (const Select* select = std::get_if<Select>(&value->kind)) {
+      if (has_load(select->condition) || !is_zero(select->if_false)) return false;
+      value = select->if_true;
+    }
+    const Load* load = std::get_if<Load>(&value->kind);
+    if (!load || load->mask.defined() || stored_[load->source.index()]) return false;
+    for (const Expr& i : load->index)
+      if (has_load(i)) return false;
+    const Scope from = program_.buffer(BufferId(load->source.value)).scope;
+    return from == Scope::argument || from == Scope::workspace;
+  }
+
+  static bool is_zero(const Expr& e) {
+    const FloatConst* number = std::get_if<FloatConst>(&e->kind);
+    return (number && number->value == 0) || is_const(e, 0);
+  }
+
+  const Program& program_;
+  std::vector<bool> stored_;      ///< by the launch
+  std::vector<bool> read_ahead_;  ///< by what fills other block memory, which does not wait for copies
+  bool collecting_ = true;        ///< `read_ahead_`
+  bool any_ = false;
+};
+
+}  // namespace
+
+Result<Program> make_copies_async(Program program, const GpuLimits& limits) {
+  const Block* list = program.body.defined() ? std::get_if<Block>(&program.body->kind) : nullptr;
+  std::vector<Stmt> parts = list ? list->body : std::vector<Stmt>{program.body};
+  for (Stmt& part : parts) {
+    if (!part.defined() || !std::holds_alternative<Loop>(part->kind)) continue;
+    bool any = false;
+    const Stmt marked = CopyMarker(program, part).run(part, any);
+    part = any && limits.async_copy ? marked : without_copy_groups(part);
+  }
+  program.body = block(std::move(parts));
+  return program;
+}
+
+}  // namespace whet
