@@ -25,8 +25,8 @@ Result<Program> with_copies(Program program, const Target& target) {
   return make_copies_async(std::move(program), limits_of(target.gpu()));
 }
 Result<Program> with_barriers(Program program, const Target&) { return place_barriers(std::move(program)); }
-Result<Program> verified(Program program, const Target&) {
-  WHET_RETURN_IF_ERROR(verify(program));
+Result<Program> verified(Program program, const Target& target) {
+  WHET_RETURN_IF_ERROR(verify(program, {.launches = &limits_of(target.gpu())}));
   return program;
 }
 Result<Program> flat(Program program, const Target&) { return flatten(program); }

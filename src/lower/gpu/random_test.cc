@@ -8,6 +8,7 @@
 #include "base/testing/random_cases.h"
 #include "lower/lower.h"
 #include "lower/testing/random_gpu_schedule.h"
+#include "lower/testing/verify_passes.h"
 #include "program/interpret.h"
 #include "tensor/compare.h"
 
@@ -47,13 +48,14 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
     const Steps steps = testing::random_gpu_steps(dag, rng);
     const LoopTree tree = *replay(dag, steps);
     const Target target = *parse_target(seed % 4 == 0 ? "cuda -arch=sm_75" : "cuda -arch=sm_80");
-    const Result<Lowered> lowered = lower_until(tree, target, "place_barriers");
+    const char* pass = seed % 3 == 0 ? "place_barriers" : "simplify_unrolled";
+    const Result<Lowered> lowered = lower_until(tree, target, pass, testing::verify_gpu_passes(target));
     if (!lowered.ok() && is_refusal(lowered.error())) {
       ++refused[lowered.error().message.substr(0, 60)];
       continue;
     }
     const auto what = [&] {
-      return "seed " + std::to_string(seed) + "\n" + to_text(steps) + "\n" + to_text(dag) + to_text(tree) +
+      return "seed " + std::to_string(seed) + " after " + pass + "\n" + to_text(steps) + "\n" + to_text(dag) + to_text(tree) +
              (lowered.ok() ? to_text(lowered->program) : "");
     };
     ASSERT_TRUE(lowered.ok()) << lowered.error().message << "\n" << what();

@@ -19,4 +19,14 @@ Status verify_pass(std::string_view pass, const Program& program) {
   return verify(program, {.lowered = expanded, .proofs = pass == "verify", .bound_once = pass != "vectorize"});
 }
 
+PassObserver verify_gpu_passes(const Target& target) {
+  return [limits = &limits_of(target.gpu())](std::string_view pass, const Program& program) {
+    if (pass == "generate" || pass == "sink_virtual") return ok_status();
+    const bool expanded = pass == "unroll" || pass == "simplify_unrolled";
+    return verify(
+        program,
+        {.lowered = expanded, .proofs = pass == "verify", .bound_once = pass != "vectorize", .launches = limits});
+  };
+}
+
 }  // namespace whet::testing

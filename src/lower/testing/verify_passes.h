@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "lower/passes.h"
 #include "program/program.h"
 
 namespace whet::testing {
@@ -14,5 +15,7 @@ namespace whet::testing {
 ///   from "unroll" on                 that no loop is left to be expanded too
 /// Errors: `verify`'s.
 Status verify_pass(std::string_view pass, const Program&);
+/// The same of passes for a GPU, from "map_threads" on: what comes before has no launches yet.
+PassObserver verify_gpu_passes(const Target&);
 
 }  // namespace whet::testing
