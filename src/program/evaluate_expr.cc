@@ -106,8 +106,9 @@ bool ExprEvaluator::locate(const char* access, BufferId id, const std::vector<Ex
          " indices, expected 1 or " + std::to_string(buffer.extents.size()));
     return false;
   }
-  std::fill_n(at, threads_ * lanes, 0);
-  for (std::size_t d = 0; d < index.size() && !failed(); ++d) {
+  std::int64_t begin = 0;  // the indices so far, while they are the same for all
+  bool same = true;
+  for (std::size_t d = 0; d < index.size(); ++d) {
     const Scratch::Frame frame(scratch_);
     const int own_lanes = index[d]->lanes;
     if (own_lanes != 1 && own_lanes != lanes) {
@@ -117,9 +118,16 @@ bool ExprEvaluator::locate(const char* access, BufferId id, const std::vector<Ex
     const std::int64_t extent = flat ? num_elements(buffer.extents) : buffer.extents[d];
     const Value value = eval(index[d], own_lanes == lanes ? wanted : wanted.as_scalar());
     if (failed()) return false;
+    const auto is_inside = [&](std::int64_t i) { return i >= 0 && i < extent; };
+    if (same && value.step == 0 && own_lanes == 1 && is_inside(value.cells->i)) {
+      begin = begin * extent + value.cells->i;
+      continue;
+    }
+    if (same) std::fill_n(at, threads_ * lanes, begin);
+    same = false;
     wanted.each(threads_, lanes, [&](std::int64_t t, int k, std::int64_t cell) {
       const std::int64_t i = value.at(t, own_lanes == 1 ? 0 : k).i;
-      if (i >= 0 && i < extent) {
+      if (is_inside(i)) {
         at[cell] = at[cell] * extent + i;
       } else if (!failed()) {
         fail(std::string(access) + " '" + buffer.name + "' at index " + std::to_string(i) +
@@ -128,8 +136,10 @@ bool ExprEvaluator::locate(const char* access, BufferId id, const std::vector<Ex
              t);
       }
     });
+    if (failed()) return false;
   }
-  return !failed();
+  if (same) std::fill_n(at, threads_ * lanes, begin);
+  return true;
 }
 
 ExprEvaluator::Value ExprEvaluator::load_value(const Expr& e, const Load& n, const Wanted& wanted) {
@@ -265,6 +275,17 @@ ExprEvaluator::Value ExprEvaluator::integers(BinaryOp op, DType operands, Value 
 
 ExprEvaluator::Value ExprEvaluator::divided(BinaryOp op, DType operands, Value a, Value b, int lanes,
                                             const Wanted& wanted, Cell* out) {
+  if (b.step == 0 && lanes == 1 && operands == DType::i64 && op != BinaryOp::div && b.cells->i > 0) {
+    const std::int64_t divisor = b.cells->i;  // digits of indices: most divisors are such, and many are powers of two
+    const auto all = [&](const auto& f) { return combine(a, b, lanes, wanted, out, f); };
+    if (std::has_single_bit(bits(*b.cells))) {
+      const int shift = std::countr_zero(bits(*b.cells));
+      if (op == BinaryOp::floordiv) return all([&](Cell x, Cell) { return Cell{.i = x.i >> shift}; });
+      return all([&](Cell x, Cell) { return Cell{.i = x.i & (divisor - 1)}; });
+    }
+    if (op == BinaryOp::floordiv) return all([&](Cell x, Cell) { return Cell{.i = floor_div(x.i, divisor)}; });
+    return all([&](Cell x, Cell) { return Cell{.i = floor_mod(x.i, divisor)}; });
+  }
   if (a.step == 0 && b.step == 0) std::fill_n(out, lanes, Cell{.i = 0});
   wanted.each(threads_, lanes, [&](std::int64_t t, int k, std::int64_t cell) {
     const auto value = apply(op, a.at(t, k).i, b.at(t, k).i, operands);

@@ -21,10 +21,16 @@ struct Access {
   std::int32_t when = -1;
   std::int32_t first = -1, second = -1;
   std::int32_t first_line = 0, second_line = 0;
+  bool differ = false;  ///< they have written different bits
 
   void add(std::int32_t now, std::int32_t who, std::int32_t line) {
-    if (when != now) *this = {now, who, -1, line, 0};
+    if (when != now) *this = {now, who, -1, line, 0, false};
     if (first != who) second = who, second_line = line;
+  }
+  void add(std::int32_t now, std::int32_t who, std::int32_t line, bool changes) {
+    const bool again = when == now;
+    add(now, who, line);
+    differ = differ || (again && changes);
   }
   struct Other {
     std::int32_t who, line;
@@ -252,9 +258,9 @@ class LaunchInterpreter : ExprEvaluator {
     if (buffer.scope == Scope::argument && !buffer.written)
       return fail("stores to the argument '" + buffer.name + "', which it does not write");
     if (n.cross != 0 && !crosses(n, active)) return;
-    const std::int64_t* sources = nullptr;
     BufferId source;
-    if (n.async && !(sources = starts_copy(n, lanes, source))) return;
+    const std::int64_t* const sources = n.async ? starts_copy(n, lanes, source) : nullptr;
+    if (failed()) return;
     const Value value = eval(n.value, active);
     sources_ = nullptr;
     auto* at = scratch_.take<std::int64_t>(threads_ * lanes);
@@ -308,11 +314,10 @@ class LaunchInterpreter : ExprEvaluator {
       return;
     }
     Shadow& s = m.shadows[static_cast<std::size_t>(element)];
-    check_store(id, m, s, element, thread, value);
-    s.writers.add(run_.interval, thread, line_);
+    check_store(id, s, element, thread);
+    add_writer(id, m, s, element, thread, value);
     if (async) return;
     s.written_in = m.in_block ? run_.block : kWritten;
-    if (!m.in_block) s.writing_blocks.add(run_.phase, run_.block, line_);
     put(m, element, value);
   }
 
@@ -347,8 +352,7 @@ class LaunchInterpreter : ExprEvaluator {
     }
   }
 
-  void check_store(BufferId id, const Memory& m, const Shadow& s, std::int64_t element, std::int32_t thread,
-                   Cell value) {
+  void check_store(BufferId id, const Shadow& s, std::int64_t element, std::int32_t thread) {
     if (failed()) return;
     const auto conflict = [&](const std::string& why, std::int32_t line) {
       this->conflict("writes", id, element, thread, why, line);
@@ -359,14 +363,23 @@ class LaunchInterpreter : ExprEvaluator {
       return conflict(", which thread " + std::to_string(other.who) + " has read in the same interval", other.line);
     if (const auto other = s.reading_blocks.other_than(run_.phase, run_.block))
       return conflict(", which another block has read", other.line);
-    const auto writer = s.writers.other_than(run_.interval, thread);
-    const auto block = s.writing_blocks.other_than(run_.phase, run_.block);
-    if ((!writer && !block) || get(m, element).i == value.i) return;
-    if (writer)
+  }
+
+  /// Threads and blocks that store to one element must store the same bits, each always.
+  void add_writer(BufferId id, const Memory& m, Shadow& s, std::int64_t element, std::int32_t thread, Cell value) {
+    const bool changes = get(m, element).i != value.i;
+    s.writers.add(run_.interval, thread, line_, changes);
+    if (!m.in_block) s.writing_blocks.add(run_.phase, run_.block, line_, changes);
+    if (failed()) return;
+    const auto thread_beside = s.writers.other_than(run_.interval, thread);
+    const auto block_beside = s.writing_blocks.other_than(run_.phase, run_.block);
+    if (thread_beside && s.writers.differ)
       return conflict(
-          ", to which thread " + std::to_string(writer.who) + " has written another value in the same interval",
-          writer.line);
-    conflict(", to which another block has written another value", block.line);
+          "writes", id, element, thread,
+          ", to which thread " + std::to_string(thread_beside.who) + " has written another value in the same interval",
+          thread_beside.line);
+    if (block_beside && s.writing_blocks.differ)
+      conflict("writes", id, element, thread, ", to which another block has written another value", block_beside.line);
   }
 
   void check_read(BufferId id, const Shadow& s, std::int64_t element, std::int32_t thread) {
@@ -437,12 +450,11 @@ class LaunchInterpreter : ExprEvaluator {
   /// "u[1, 5, 2]"
   std::string element_text(BufferId id, std::int64_t element) const {
     const Buffer& b = program_.buffer(id);
-    std::string text;
-    for (std::size_t d = b.extents.size(); d-- > 0;) {
-      text = std::to_string(element % b.extents[d]) + (text.empty() ? "" : ", ") + text;
-      element /= b.extents[d];
-    }
-    return b.name + "[" + text + "]";
+    const std::vector<std::int64_t> strides = row_major_strides(b.extents);
+    std::string text = b.name + "[";
+    for (std::size_t d = 0; d < strides.size(); ++d)
+      text += (d > 0 ? ", " : "") + std::to_string(element / strides[d] % b.extents[d]);
+    return text + "]";
   }
 
   /// Numbers the statements as the text of the program's body has them.

@@ -1,8 +1,12 @@
 #include <gtest/gtest.h>
 
+#include "base/testing/random_cases.h"
+#include "program/flatten.h"
 #include "program/interpret.h"
 #include "program/testing/copied_tile.h"
 #include "program/testing/launch_sketch.h"
+#include "program/testing/mutants.h"
+#include "program/testing/random_launch.h"
 #include "program/verify.h"
 #include "tensor/compare.h"
 
@@ -251,13 +255,13 @@ TEST(CopiedTiles, AreRightInAllOrders) {
         EXPECT_EQ(outcome(copied_tile({.stages = stages}), order, seed), "right");
 }
 
-struct Mutant {
+struct WrongTile {
   std::string name;
   CopiedTile tile;
 };
 
-std::vector<Mutant> mutants_of_tiles() {
-  std::vector<Mutant> all;
+std::vector<WrongTile> wrong_tiles() {
+  std::vector<WrongTile> all;
   for (const int n : {1, 2, 3, 4}) {
     const auto add = [&](const std::string& name, CopiedTile tile) {
       tile.stages = n;
@@ -285,7 +289,7 @@ std::vector<Mutant> mutants_of_tiles() {
 TEST(MutantsOfCopiedTiles, AreFoundOrHarmless) {
   int found = 0;
   std::vector<std::string> harmless;
-  for (const Mutant& mutant : mutants_of_tiles()) {
+  for (const WrongTile& mutant : wrong_tiles()) {
     const Program p = copied_tile(mutant.tile);
     const std::string first = outcome(p, Order::forward, 0);
     for (const Order order : {Order::forward, Order::backward, Order::shuffled})
@@ -300,6 +304,89 @@ TEST(MutantsOfCopiedTiles, AreFoundOrHarmless) {
   EXPECT_EQ(harmless,
             (std::vector<std::string>{"2 stages, no empty commits", "2 stages, refill behind the work",
                                       "3 stages, refill behind the work", "4 stages, refill behind the work"}));
+}
+
+TEST(MutantsOfCopiedTiles, DoNotSurvive) {
+  const GpuLimits& limits = limits_of(GpuTarget{});
+  const auto census = [&](int stages) {
+    return judge_mutants(copied_tile({.stages = stages}), limits, tile_arguments);
+  };
+  const Census one = census(1), two = census(2), three = census(3);
+  EXPECT_EQ(one.survivors.size() + two.survivors.size() + three.survivors.size(), 0u);
+  EXPECT_EQ(one.found, 11);
+  EXPECT_EQ(two.found, 18);
+  EXPECT_EQ(three.found, 24);
+  EXPECT_EQ(three.harmless_ones, std::vector<std::string>{"`wait 1` at the begin: one group fewer may be under way"});
+  const Census flat = judge_mutants(flatten(copied_tile({.stages = 3})), limits, tile_arguments);
+  EXPECT_EQ(flat.survivors.size(), 0u);
+  EXPECT_GE(flat.found, three.found);
+}
+
+TEST(Mutants, NameTheirMistakes) {
+  Rooms s;
+  const BufferId v = s.buffer("v", {3, 64}, Scope::block);
+  const Expr k = s.index("k"), r = s.index("r"), c = s.index("c");
+  const Stmt fill = store(v, {floormod(k, 3), s.t}, s.mine(s.x));
+  const Stmt use = when(k < int_const(2), store(s.out, {s.b, s.t}, s.read(v, {floormod(k, 3), r * 8 + c})));
+  const Program p = s.with(s.launch(
+      2, 64,
+      let(r, floordiv(s.t, 8),
+          let(c, floormod(s.t, 8), loop(k, int_const(3), block({barrier(), fill, barrier(), use, wait(1)}))))));
+  std::string text;
+  for (const Mutant& mutant : mutants_of(p)) {
+    text += mutant.what + "\n";
+    EXPECT_NE(to_text(mutant.program), to_text(p)) << mutant.what;
+  }
+  EXPECT_EQ(text, R"(`for k in 0 .. 3`: the barrier at its begin moved before it
+`barrier block` at the begin removed
+`barrier block` at the begin moved down
+`v[floormod(k, 3), t] = x[b, t]`: the stage of v behind it
+`v[floormod(k, 3), t] = x[b, t]`: the stage of v before it
+`barrier block` after `v[floormod(k, 3), t] = x[b, t]` removed
+`barrier block` after `v[floormod(k, 3), t] = x[b, t]` moved up
+`barrier block` after `v[floormod(k, 3), t] = x[b, t]` moved down
+`if (k < 2)`: a bound one more
+`if (k < 2)`: a bound one less
+`out[b, t] = v[floormod(k, 3), ((r*8) + c)]`: the stage of v behind it
+`out[b, t] = v[floormod(k, 3), ((r*8) + c)]`: the stage of v before it
+`wait 1` after `if (k < 2)` removed
+`wait 1` after `if (k < 2)`: one group more may be under way
+`wait 1` after `if (k < 2)`: one group fewer may be under way
+let r and let c exchanged
+)");
+}
+
+TEST(RandomLaunches, FailOrSucceedInAllOrders) {
+  Rng rng(7);
+  std::map<std::string, int> count;
+  for (int round = 0; round < random_cases(2000); ++round) {
+    const Program p = random_launches(rng);
+    const Status status = verify(p, {.launches = &limits_of(GpuTarget{})});
+    std::string first;
+    std::vector<Tensor> want;
+    for (const Order order : {Order::forward, Order::backward, Order::shuffled}) {
+      std::vector<Tensor> arguments = random_launch_arguments(3);
+      const Status run = interpret(p, arguments, {.blocks = order, .seed = rng.next()});
+      const std::string text = run.ok() ? "ok" : run.error().message;
+      if (order == Order::forward) {
+        first = text;
+        want = arguments;
+        continue;
+      }
+      ASSERT_EQ(run.ok(), first == "ok") << first << " or " << text << "\n" << to_text(p);
+      if (run.ok()) {
+        ASSERT_EQ(compare(arguments[1], want[1]).mismatches, 0) << to_text(p);
+      }
+    }
+    for (const char* proven :
+         {"outside its extents", "does not reach", "a part alone", "is no copy", "takes the value"}) {
+      ASSERT_TRUE(!status.ok() || first.find(proven) == std::string::npos) << first << "\n" << to_text(p);
+    }
+    ++count[std::string(status.ok() ? "verified" : "refused") + (first == "ok" ? ", runs" : ", fails")];
+  }
+  EXPECT_GT(count["verified, runs"], random_cases(200));
+  EXPECT_GT(count["verified, fails"], random_cases(200)) << "races";
+  EXPECT_GT(count["refused, fails"], random_cases(200));
 }
 
 }  // namespace
