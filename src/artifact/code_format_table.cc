@@ -4,12 +4,12 @@ namespace whet {
 namespace {
 
 constexpr CodeFormatRow kFormats[] = {
-    {CodeFormat::elf_object, "elf_object", 8},
+    {CodeFormat::native_object, "native_object", 8},
     {CodeFormat::ptx, "ptx", 1},
 };
 
 constexpr TargetCode kCodes[] = {
-    {"cpu", CodeFormat::elf_object},
+    {"cpu", CodeFormat::native_object},
 };
 
 }  // namespace

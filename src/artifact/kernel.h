@@ -8,8 +8,8 @@ namespace whet {
 
 /// What a kernel's code is. The numbers are on the wire: never renumber.
 enum class CodeFormat : std::uint8_t {
-  elf_object = 0,  ///< a relocatable ELF object for a CPU, whose one entry is a whet_kernel (artifact/kernel_args.h)
-  ptx = 1,         ///< PTX for an NVIDIA GPU
+  native_object = 0,  ///< an object file for a CPU, whose one entry is a whet_kernel (artifact/kernel_args.h)
+  ptx = 1,            ///< PTX for an NVIDIA GPU
 };
 /// One row a format, in code_format_table.cc.
 bool is_code_format(std::uint8_t number);
@@ -46,7 +46,7 @@ struct Kernel {
   std::vector<std::int64_t> argument_bytes;  ///< size of each argument
 };
 
-/// What the compiler of a device says of a kernel. Zeros where nothing is said, as of ELF objects.
+/// What the compiler of a device says of a kernel. Zeros where nothing is said, as of native objects.
 struct BuildReport {
   std::int32_t registers = 0;     ///< of a thread
   std::int64_t spill_bytes = 0;   ///< of a thread

@@ -5,7 +5,7 @@ namespace whet {
 namespace {
 
 constexpr LibraryOfFormat kWriters[] = {
-    {CodeFormat::elf_object, write_cpu_library},
+    {CodeFormat::native_object, write_cpu_library},
 };
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST(BestRecord, OfFilesFromBeforeThereWereParts) {
     EXPECT_EQ(best_within(records, within).substr(0, 1), "c");
 }
 TEST(BestRecord, OfAnOlderCodeGeneratorIsAnEstimate) {
-  const int now_version = codegen_version(CodeFormat::elf_object);
+  const int now_version = codegen_version(CodeFormat::native_object);
   auto older = with(timed("k", "old", 1), [&](Record& r) { r.codegen = now_version - 1; });
   auto now = with(timed("k", "new", 2), [&](Record& r) { r.codegen = now_version; });
   const std::string estimate = "old (timed with code generator " + std::to_string(now_version - 1) + ", now " +

@@ -13,7 +13,7 @@ KernelBench* Benches::find(CodeFormat format) {
   return nullptr;
 }
 
-/// "this runner runs no kernels of format ptx; it runs elf_object"
+/// "this runner runs no kernels of format ptx; it runs native_object"
 std::string Benches::no_bench(CodeFormat format) const {
   std::string known;
   for (const BenchOfFormat& row : table_) known += (known.empty() ? "" : ", ") + std::string(name_of(row.format));

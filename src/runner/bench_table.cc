@@ -4,7 +4,7 @@ namespace whet {
 namespace {
 
 constexpr BenchOfFormat kBenches[] = {
-    {CodeFormat::elf_object, make_cpu_bench},
+    {CodeFormat::native_object, make_cpu_bench},
 };
 
 }  // namespace

@@ -15,12 +15,12 @@ KernelJob job_of(CodeFormat format) {
 
 TEST(Benches, RunTheKernelsOfEveryFormatInTheirTable) {
   Benches benches;
-  EXPECT_EQ(benches.measure({job_of(CodeFormat::elf_object), {}}).message, "");
-  EXPECT_EQ(benches.check({job_of(CodeFormat::elf_object), {}, {}, {}}).outputs.size(), 1u);
+  EXPECT_EQ(benches.measure({job_of(CodeFormat::native_object), {}}).message, "");
+  EXPECT_EQ(benches.check({job_of(CodeFormat::native_object), {}, {}, {}}).outputs.size(), 1u);
 }
 TEST(Benches, NameAFormatThatTheyCannotRun) {
   Benches benches;
-  const std::string why = "this runner runs no kernels of format ptx; it runs elf_object";
+  const std::string why = "this runner runs no kernels of format ptx; it runs native_object";
   const MeasureReply measured = benches.measure({job_of(CodeFormat::ptx), {}});
   EXPECT_EQ(measured.code, OutcomeCode::runtime);
   EXPECT_EQ(measured.message, why);
@@ -46,8 +46,8 @@ TEST(Benches, AskTheBenchOfTheKernelsFormat) {
   EXPECT_EQ(benches.describe(0, text, sizeof text), 0u);
   EXPECT_EQ(benches.measure({job_of(CodeFormat::ptx), {}}).message, "fake");
   EXPECT_EQ(benches.describe(0, text, sizeof text), 1u);
-  EXPECT_EQ(benches.check({job_of(CodeFormat::elf_object), {}, {}, {}}).message,
-            "this runner runs no kernels of format elf_object; it runs ptx");
+  EXPECT_EQ(benches.check({job_of(CodeFormat::native_object), {}, {}, {}}).message,
+            "this runner runs no kernels of format native_object; it runs ptx");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace whet {
 /// The first frame of a runner and of a builder: what it shares with whet beyond the wire, whose version every frame
 /// has.
 struct Hello {
-  std::uint32_t kernel_args = WHET_KERNEL_ARGS_VERSION;  ///< artifact/kernel_args.h, of kernels that are elf_object
+  std::uint32_t kernel_args = WHET_KERNEL_ARGS_VERSION;  ///< artifact/kernel_args.h, of kernels that are native_object
 };
 
 /// False when the other end is gone.

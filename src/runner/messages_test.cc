@@ -9,7 +9,7 @@ namespace {
 
 KernelJob sample_job() {
   KernelJob job;
-  job.kernel = {CodeFormat::elf_object, std::string("object\0bytes", 12), {{"k", true}}, 128, 64, {16, 32}};
+  job.kernel = {CodeFormat::native_object, std::string("object\0bytes", 12), {{"k", true}}, 128, 64, {16, 32}};
   job.arguments = {{ArgumentRole::constant, DType::i32, 16, 3, 10}, {ArgumentRole::output, DType::f32, 32}};
   job.threads = 2;
   job.cpu.cores = {0, 1};

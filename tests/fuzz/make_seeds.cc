@@ -95,7 +95,7 @@ Record record_of(const ComputeDag& dag, const Target& target, const Candidate& c
   record.candidate = candidate;
   record.steps = to_text(steps);
   record.tree_hash = "00c0ffee12345678";
-  record.codegen = codegen_version(CodeFormat::elf_object);
+  record.codegen = codegen_version(CodeFormat::native_object);
   record.outcome.code = OutcomeCode::ok;
   record.outcome.seconds = {1.5e-4, 2e-4};
   record.outcome.pace = 1.25;

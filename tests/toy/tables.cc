@@ -18,12 +18,13 @@ std::span<const TargetKind> target_kinds() {
 }
 
 std::span<const CodeFormatRow> code_formats() {
-  static constexpr CodeFormatRow kFormats[] = {{CodeFormat::elf_object, "elf_object", 8}, {toy::kFormat, "toy", 1}};
+  static constexpr CodeFormatRow kFormats[] = {{CodeFormat::native_object, "native_object", 8},
+                                               {toy::kFormat, "toy", 1}};
   return kFormats;
 }
 
 std::span<const TargetCode> target_codes() {
-  static constexpr TargetCode kCodes[] = {{"cpu", CodeFormat::elf_object}, {toy::kKind, toy::kFormat}};
+  static constexpr TargetCode kCodes[] = {{"cpu", CodeFormat::native_object}, {toy::kKind, toy::kFormat}};
   return kCodes;
 }
 

@@ -26,12 +26,13 @@ bool load_object(const char* object, std::size_t bytes, const char* symbol, Load
 /// Gives the memory back; the kernel must not be running.
 void unload_object(LoadedObject* loaded);
 
-/// Owns a loaded kernel of format elf_object.
+/// Owns a loaded kernel of format native_object.
 class LoadedKernel {
  public:
   static Result<LoadedKernel> load(const Kernel& kernel) {
-    if (kernel.format != CodeFormat::elf_object)
-      return Error{std::string("a CPU runs kernels of format elf_object; this one is ").append(name_of(kernel.format))};
+    if (kernel.format != CodeFormat::native_object)
+      return Error{
+          std::string("a CPU runs kernels of format native_object; this one is ").append(name_of(kernel.format))};
     if (kernel.launches.size() != 1) return Error{"a CPU's kernel has one launch; this one has another number"};
     const Launch& launch = kernel.launches[0];
     LoadedKernel loaded;

@@ -139,7 +139,7 @@ TEST(ObjectLoader, RefusesKernelsThatAreNotForACpu) {
   kernel.launches.clear();
   EXPECT_EQ(error_of(kernel), "a CPU's kernel has one launch; this one has another number");
   kernel.format = CodeFormat::ptx;
-  EXPECT_EQ(error_of(kernel), "a CPU runs kernels of format elf_object; this one is ptx");
+  EXPECT_EQ(error_of(kernel), "a CPU runs kernels of format native_object; this one is ptx");
 }
 
 TEST(ObjectLoader, RefusesGarbage) {

@@ -18,7 +18,7 @@ inline Record timed(std::string key, std::string steps, double seconds,
   r.candidate = {"tile", {{"oc", {2, 16}}, {"unroll", {4}}}};
   r.steps = std::move(steps);
   r.tree_hash = "00c0ffee";
-  r.codegen = codegen_version(CodeFormat::elf_object);
+  r.codegen = codegen_version(CodeFormat::native_object);
   r.outcome = {OutcomeCode::ok, "", {seconds, seconds * 1.1}, false, 0.01, 0.005};
   r.outcome.cache = "network";
   r.outcome.device = "anvil";

@@ -6,7 +6,7 @@
 
 namespace whet {
 
-/// Runs kernels of format elf_object on threads of this process, which are pinned to cores.
+/// Runs kernels of format native_object on threads of this process, which are pinned to cores.
 std::unique_ptr<KernelBench> make_cpu_bench();
 
 }  // namespace whet
