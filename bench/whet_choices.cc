@@ -56,7 +56,7 @@ int run(int argc, char** argv) {
     steps.push_back(best ? best->record->steps : "");
   }
   MeasureOptions options;
-  options.cores.assign(cores->cpus.begin(), cores->cpus.end());
+  options.cpu.cores.assign(cores->cpus.begin(), cores->cpus.end());
   options.policy.cache = CacheMode::network;
   options.policy.network_bytes = laid_out(network_footprint(*fused, *tasks, false), target);
   options.burst_seconds = kBurstSeconds;

@@ -132,8 +132,8 @@ std::string default_records(const std::string& model) {
 
 MeasureOptions measure_options(const TuneCommand& command, const Prepared& prepared) {
   MeasureOptions options;
-  options.cores.assign(prepared.place.cores.cpus.begin(), prepared.place.cores.cpus.end());
-  options.no_pin = command.no_pin;
+  options.cpu.cores.assign(prepared.place.cores.cpus.begin(), prepared.place.cores.cpus.end());
+  options.cpu.no_pin = command.no_pin;
   options.seed = command.model.seed;
   options.burst_seconds = kBurstSeconds;
   options.policy.classic = command.repeat > 0;

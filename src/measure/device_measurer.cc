@@ -325,7 +325,7 @@ class DeviceMeasurer::Impl {
     KernelJob job;
     job.kernel = built.kernel;
     job.threads = static_cast<std::uint32_t>(std::max(1, task.target.threads));
-    job.cpu = {options_.cores, options_.no_pin};
+    job.cpu = options_.cpu;
     for (const BuiltArgument& a : built.arguments) {
       ArgumentSpec spec = a.spec;
       if (a.kind == BuiltArgument::Kind::input) {

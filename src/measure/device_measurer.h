@@ -11,9 +11,8 @@
 namespace whet {
 
 struct MeasureOptions {
-  TimingPolicy policy;               ///< `incumbent_seconds` is set for each candidate
-  std::vector<std::uint32_t> cores;  ///< of the device, for the kernel's threads; empty: chosen
-  bool no_pin = false;
+  TimingPolicy policy;                ///< `incumbent_seconds` is set for each candidate
+  CpuPlacement cpu;                   ///< of every kernel, as KernelJob has it
   std::uint64_t seed = 0;             ///< of inputs
   double burst_seconds = 0.1;         ///< length of a burst in `compare`
   std::function<bool()> interrupted;  ///< asked between candidates, by several threads; may be empty

@@ -29,7 +29,7 @@ class DeviceMeasurerTest : public ::testing::Test {
  protected:
   static MeasureOptions options() {
     MeasureOptions o;
-    o.no_pin = true;
+    o.cpu.no_pin = true;
     o.burst_seconds = 0.002;
     o.policy.network_bytes = 1 << 20;
     return o;

@@ -44,7 +44,7 @@ class TuneOnDevices : public ::testing::Test {
 
   Result<TuneProgress> run(std::vector<Device*> devices, std::int64_t trials) {
     MeasureOptions options;
-    options.no_pin = true;
+    options.cpu.no_pin = true;
     options.policy.cache = CacheMode::cold;
     DeviceMeasurer measurer(builders_, std::move(devices), options);
     RecordFile file = *RecordFile::open(path_);
