@@ -112,6 +112,7 @@ class Facts {
   Interval atom_bounds(const Expr&) const;
   Interval binary_bounds(const Binary&) const;
   Interval term_bounds(const Affine&) const;
+  bool facts_speak_of(const Affine&) const;
   std::optional<std::int64_t> upper(const Affine&, Search&, int depth) const;
   std::optional<std::int64_t> best_upper(const Affine&, std::optional<std::int64_t> goal) const;
   struct Point;

@@ -362,6 +362,14 @@ struct Facts::Search {
 ///  - cases: min(x, y) + rest is both <= x + rest and <= y + rest, and max(x, y) + rest is one of the two;
 ///  - relations: a variable replaced by its bound in terms of outer ones, c*(x // c) by x;
 ///  - facts: a <= a + f when f >= 0, where that cancels an atom.
+/// Some fact bounds a sum with one of its atoms, and not the atom alone.
+bool Facts::facts_speak_of(const Affine& a) const {
+  const std::uint64_t atoms = atoms_of(a);
+  return std::any_of(facts_.begin(), facts_.end(), [&](const Fact& fact) {
+    return !fact.of_one_atom && (fact.atoms & atoms) != 0 && !(fact.of_lanes && scalar_views_ > 0);
+  });
+}
+
 Bound Facts::upper(const Affine& a, Search& search, int depth) const {
   Bound best = term_bounds(a).max;
   if (a.is_constant() || search.satisfied(best) || depth <= 0 || search.steps <= 0) return best;
@@ -440,7 +448,7 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
     if (!divisor || *divisor <= 0) continue;
     Affine x = to_affine(n->a);
     const Affine rest = without(a, i);
-    if (!share_an_atom(x, rest)) continue;
+    if (!share_an_atom(x, rest) && !facts_speak_of(x)) continue;
     if (coefficient < 0) x.constant -= *divisor - 1;
     const std::int64_t common = std::gcd(*divisor, coefficient);
     const std::int64_t m = *divisor / common;

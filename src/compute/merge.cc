@@ -15,7 +15,10 @@ namespace {
 /// Finds out which dimensions of which ops merge, beginning with one op's, and then writes the new DAG.
 class Merger {
  public:
-  Merger(const ComputeDag& dag, std::int64_t first, std::int64_t second) : dag_(dag), first_(first), second_(second) {}
+  Merger(const ComputeDag& dag, OpId start, std::int64_t first, std::int64_t second)
+      : dag_(dag), first_(first), second_(second) {
+    for (OpId input : inputs_of(dag, start)) of_copies_ = of_copies_ || is_unfolded(input);
+  }
 
   /// Axes `at` and `at` + 1 of `op`, and all that follows from them.
   Status mark(OpId id, std::int64_t at) {
@@ -66,7 +69,8 @@ class Merger {
   }
 
   /// The axis that an index is, but for variables that are always 0; or -1.
-  static std::int64_t axis_at(const Element& element, const Expr& index) {
+  std::int64_t axis_at(const Element& element, const Expr& index) const {
+    if (const Var* v = std::get_if<Var>(&index->kind); v && of_copies_) return v->id.value;
     const Affine sum = to_affine(substitute(
         index, [&](VarId v) { return axis_of(element, AxisId(v.value)).extent == 1 ? int_const(0) : Expr(); }));
     if (sum.constant != 0 || sum.terms.size() != 1 || sum.terms.front().second != 1) return -1;
@@ -75,7 +79,7 @@ class Merger {
   }
 
   /// The dimension from which on a load has axes `at` and `at` + 1 as its indices.
-  static std::optional<std::size_t> place(const Element& element, const Load& read, std::int64_t at) {
+  std::optional<std::size_t> place(const Element& element, const Load& read, std::int64_t at) const {
     for (std::size_t k = 0; k + 1 < read.index.size(); ++k)
       if (axis_at(element, read.index[k]) == at && axis_at(element, read.index[k + 1]) == at + 1) return k;
     return std::nullopt;
@@ -147,6 +151,7 @@ class Merger {
 
   const ComputeDag& dag_;
   std::int64_t first_, second_;          ///< the extents
+  bool of_copies_ = false;               ///< the first op reads unfolded copies: axes of one element merge as well
   std::map<OpId, std::int64_t> merged_;  ///< the first of the two axes
   std::set<OpId> divided_;               ///< of these, those that read the two axes as before
 };
@@ -160,7 +165,7 @@ Result<ComputeDag> merge_axes(const ComputeDag& dag, OpId op, std::int64_t axis)
   if (axis < 0 || axis > all - 2 || axis == spatial - 1)
     return Error{"op " + start.name + " has no axes " + std::to_string(axis) + " and " + std::to_string(axis + 1)};
   const auto extent = [&](std::int64_t k) { return axis_of(start.element(), AxisId(k)).extent; };
-  Merger merger(dag, extent(axis), extent(axis + 1));
+  Merger merger(dag, op, extent(axis), extent(axis + 1));
   WHET_RETURN_IF_ERROR(merger.mark(op, axis));
   return merger.run();
 }

@@ -117,7 +117,10 @@ Stmt Generator::leaf(OpId op) {
                                       : place_in(tree_, target, own_index(tree_, op));
   if (element.reducer)
     value = combine(*element.reducer, load(value->dtype, SourceId(target.buffer.value), index), value);
-  return guarded(conditions, store_by_cases({target.buffer, index, value, Expr()}));
+  Store store{target.buffer, index, value, Expr()};
+  // A copy that fills up with zeros is one asynchronous copy.
+  const bool copied = storage_.lowered.program.buffer(target.buffer).scope == Scope::block;
+  return guarded(conditions, copied ? make_stmt(std::move(store)) : store_by_cases(store));
 }
 
 }  // namespace whet

@@ -40,6 +40,11 @@ class CopyMarker {
         s,
         [&](const Stmt& part) -> Stmt {
           if (const Block* list = std::get_if<Block>(&part->kind)) return visit_list(*list, filling);
+          if (const Loop* loop = std::get_if<Loop>(&part->kind); loop && loop->kind == LoopKind::vectorized)
+            lane_ = loop->index;
+          // A vector of which some lanes are left out is no copy.
+          const If* guard = std::get_if<If>(&part->kind);
+          if (guard && filling && lane_.valid() && uses(guard->condition, lane_)) return visit(part, false);
           const Store* store = std::get_if<Store>(&part->kind);
           if (!filling || !store) return Stmt();
           if (collecting_) {
@@ -95,6 +100,7 @@ class CopyMarker {
   const Program& program_;
   std::vector<bool> stored_;      ///< by the launch
   std::vector<bool> read_ahead_;  ///< by what fills other block memory, which does not wait for copies
+  VarId lane_;                    ///< of the innermost vector
   bool collecting_ = true;        ///< `read_ahead_`
   bool any_ = false;
 };

@@ -53,7 +53,6 @@ class BarrierPlacer {
 
   Result<Stmt> run(const Stmt& launch) {
     check_blocks(launch);
-    collect_copies(launch);
     Loop blocks = loop_of(launch);
     Loop threads = loop_of(blocks.body);
     Accesses pending;
@@ -133,33 +132,6 @@ class BarrierPlacer {
                s->kind);
   }
 
-  /// What asynchronous stores may store, in whatever iteration.
-  void collect_copies(const Stmt& launch) {
-    std::map<VarId, Expr> unknown;
-    for_each(
-        launch,
-        [&](const Stmt& s) {
-          const Loop* loop = std::get_if<Loop>(&s->kind);
-          if (!loop || loop->index == context_.block || loop->index == context_.thread) return;
-          unknown[loop->index] = var(elsewhere(loop->index), loop->name);
-        },
-        nullptr);
-    for_each(
-        launch,
-        [&](const Stmt& s) {
-          const Store* store = std::get_if<Store>(&s->kind);
-          if (!store || !store->async) return;
-          BufferAccess access{store->buffer, true, {}, {}};
-          for (const Expr& i : store->index)
-            access.index.push_back(substitute(over_loops(i), [&](VarId v) {
-              const auto found = unknown.find(v);
-              return found == unknown.end() ? Expr() : found->second;
-            }));
-          add(copies_, access);
-        },
-        nullptr);
-  }
-
   /// A variable that the program does not have: a loop's in an iteration that nothing is known of.
   VarId elsewhere(VarId loop) {
     const VarId id(std::int64_t{program_.vars} + loop.value);
@@ -197,21 +169,42 @@ class BarrierPlacer {
   Stmt walk(const Stmt& s, Accesses& pending) {
     if (!s.defined()) return s;
     const Block* list = std::get_if<Block>(&s->kind);
+    const std::vector<Stmt> parts = list ? list->body : std::vector<Stmt>{s};
     std::vector<Stmt> out;
-    for (const Stmt& part : list ? list->body : std::vector<Stmt>{s}) {
+    const auto wait_here = [&] {
+      out.push_back(make_stmt(Barrier{Barrier::Reach::block}));
+      pending.clear();
+      ++barriers_;
+    };
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const Stmt& part = parts[k];
       Accesses own;
       collect(part, own);
-      const bool waits = std::any_of(own.begin(), own.end(), [&](const BufferAccess& a) {
+      const bool waits = !begins_with_barrier(part) && std::any_of(own.begin(), own.end(), [&](const BufferAccess& a) {
         return std::any_of(pending.begin(), pending.end(), [&](const BufferAccess& b) { return conflict(a, b); });
       });
-      if (waits) {
-        out.push_back(make_stmt(Barrier{Barrier::Reach::block}));
-        pending.clear();
-        ++barriers_;
-      }
+      if (waits) wait_here();
       out.push_back(inside(part, own, pending));
+      // What a thread has waited for, others see behind a barrier. It stands here, so that the copies that follow, into
+      // the place that was read last, need none of their own.
+      if (is_wait(part) && !(k + 1 < parts.size() && is_block_barrier(parts[k + 1]))) wait_here();
     }
     return block(std::move(out));
+  }
+
+  static bool is_wait(const Stmt& s) {
+    const CopyGroup* group = std::get_if<CopyGroup>(&s->kind);
+    return group && group->kind == CopyGroup::Kind::wait;
+  }
+  static bool is_block_barrier(const Stmt& s) {
+    const Barrier* barrier = std::get_if<Barrier>(&s->kind);
+    return barrier && barrier->reach == Barrier::Reach::block;
+  }
+  /// A loop of which each iteration begins with a barrier, behind a wait.
+  static bool begins_with_barrier(const Stmt& s) {
+    const Loop* loop = std::get_if<Loop>(&s->kind);
+    const Block* list = loop ? std::get_if<Block>(&loop->body->kind) : nullptr;
+    return list && is_wait(list->body.front());
   }
 
   /// A statement that conflicts with nothing pending as a whole. `own`: its accesses.
@@ -227,12 +220,8 @@ class BarrierPlacer {
       for (const BufferAccess& access : otherwise) add(pending, access);
       return make_stmt(If{n->condition, then_body, else_body});
     }
-    if (const Barrier* n = std::get_if<Barrier>(&s->kind); n && n->reach == Barrier::Reach::block) {
+    if (is_block_barrier(s)) {
       pending.clear();
-      return s;
-    }
-    if (const CopyGroup* n = std::get_if<CopyGroup>(&s->kind); n && n->kind == CopyGroup::Kind::wait) {
-      for (const BufferAccess& copy : copies_) add(pending, copy);  // of this thread; others see them behind a barrier
       return s;
     }
     for (const BufferAccess& a : own)
@@ -285,8 +274,7 @@ class BarrierPlacer {
       const std::int64_t* extent = as_int(n->extent);
       return extent && *extent > 0 && always_waits(n->body);
     }
-    const Barrier* n = std::get_if<Barrier>(&s->kind);
-    return n && n->reach == Barrier::Reach::block;
+    return is_block_barrier(s);
   }
 
   const Program& program_;
@@ -294,7 +282,6 @@ class BarrierPlacer {
   std::map<VarId, Interval> ranges_;
   std::map<VarId, Expr> lets_;
   std::vector<bool> stored_;
-  Accesses copies_;
   int barriers_ = 0;
   std::string error_;
 };

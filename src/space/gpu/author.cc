@@ -1,11 +1,13 @@
 #include "space/gpu/author.h"
 
+#include "space/gpu/product.h"
 #include "space/gpu/safe.h"
 
 namespace whet {
 namespace {
 
 constexpr Template kTemplates[] = {
+    {product_sketch},
     {safe_sketch, true, true},
 };
 

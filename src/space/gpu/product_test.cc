@@ -1,0 +1,114 @@
+#include "space/gpu/product.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "lower/lower.h"
+#include "lower/testing/random_schedule.h"
+#include "lower/testing/verify_passes.h"
+#include "program/interpret.h"
+#include "tensor/compare.h"
+
+namespace whet {
+namespace {
+
+ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
+
+/// A 3x3 convolution with padding, bias and relu.
+std::string convolution(int rows, int channels, int filters) {
+  return fmt::format(R"(
+x = PLACEHOLDER [1, {0}, {0}, {1}]
+w = PLACEHOLDER [3, 3, {1}, {2}] const
+bias = PLACEHOLDER [{2}] const
+pad(n, y, z, c) = select((y >= 1) && (y < {3}) && (z >= 1) && (z < {3}), x[n, (y - 1), (z - 1), c], 0f) for n in 1, y in {4}, z in {4}, c in {1}  # pad
+conv(n, oh, ow, oc) += (pad[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in {0}, ow in {0}, oc in {2}, rh in 3, rw in 3, rc in {1}  # conv
+out(n, oh, ow, oc) = max((conv[n, oh, ow, oc] + bias[oc]), 0f) for n in 1, oh in {0}, ow in {0}, oc in {2}
+return out
+)",
+                     rows, channels, filters, rows + 1, rows + 2);
+}
+const char* const kBatched = R"(
+a = PLACEHOLDER [3, 20, 24]
+b = PLACEHOLDER [3, 24, 36]
+c(n, i, j) += (a[n, i, r]*b[n, r, j]) for n in 3, i in 20, j in 36, r in 24
+return c
+)";
+const char* const kDense = R"(
+a = PLACEHOLDER [33, 50]
+b = PLACEHOLDER [50, 30] const
+c(i, j) += (a[i, r]*b[r, j]) for i in 33, j in 30, r in 50
+out(i, j) = (c[i, j]*0.5f) for i in 33, j in 30
+return out
+)";
+
+/// Interprets a candidate; the largest relative difference from the DAG's own evaluation.
+Result<double> error_of(const ComputeDag& task, const Steps& steps, const Target& target) {
+  WHET_TRY(const LoopTree tree, replay(task, steps));
+  WHET_TRY(const Lowered lowered, lower(tree, target, {}, testing::verify_gpu_passes(target)));
+  Rng rng(5);
+  const std::vector<Tensor> inputs = testing::random_inputs(task, rng);
+  std::vector<Tensor> arguments;
+  for (const KernelArgument& a : lowered.arguments)
+    arguments.push_back(a.kind == KernelArgument::Kind::input ? inputs[static_cast<std::size_t>(a.index)]
+                                                              : Tensor(a.type.dtype, a.type.shape));
+  WHET_RETURN_IF_ERROR(interpret(lowered.program, arguments, InterpretOptions{.seed = 7}));
+  WHET_TRY(const std::vector<Tensor> want, evaluate(task, inputs));
+  return compare(arguments.back(), want.front()).relative;
+}
+
+void expect_right(const std::string& text, int samples) {
+  const ComputeDag task = dag(text);
+  for (const char* arch : {"sm_75", "sm_80"}) {
+    const Target target = *parse_target(std::string("cuda -arch=") + arch);
+    const DesignSpace space = make_space(task, target);
+    ASSERT_EQ(space.default_candidate().sketch, "product") << text;
+    Rng rng(3);
+    std::vector<Candidate> candidates{space.default_candidate()};
+    for (int i = 0; i < samples; ++i) candidates.push_back(space.sample(rng));
+    for (const Candidate& c : candidates) {
+      if (c.sketch != "product") continue;
+      const Result<Steps> steps = space.steps(c);
+      ASSERT_TRUE(steps.ok()) << to_json(c) << ": " << steps.error().message;
+      const Result<double> error = error_of(task, *steps, target);
+      if (!error.ok()) {
+        auto l = lower_until(*replay(task, *steps), target, "simplify");
+        puts(to_text(l->program).c_str());
+      }
+      ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(*steps);
+      ASSERT_LT(*error, 1e-5) << to_json(c);
+    }
+  }
+}
+
+TEST(Product, ComputesConvolutions) { expect_right(convolution(7, 5, 12), 6); }
+TEST(Product, ComputesBatchedProducts) { expect_right(kBatched, 6); }
+TEST(Product, ComputesDenseLayersWithTails) { expect_right(kDense, 6); }
+TEST(Product, LeavesWhatIsNoProductOfRowsAndColumns) {
+  const Target target = *parse_target("cuda -model=h100");
+  EXPECT_FALSE(product_sketch(dag(R"(
+x = PLACEHOLDER [9, 9, 8]
+w = PLACEHOLDER [3, 3, 8] const
+depthwise(y, z, c) += (x[(y + rh), (z + rw), c]*w[rh, rw, c]) for y in 7, z in 7, c in 8, rh in 3, rw in 3
+return depthwise
+)"),
+                              target));
+  EXPECT_FALSE(
+      product_sketch(dag("x = PLACEHOLDER [5, 7]\ns(i) += (x[i, r]*x[i, r]) for i in 5, r in 7\nreturn s\n"), target));
+}
+TEST(Product, KeepsOneBarrierAStep) {
+  const ComputeDag task = dag(convolution(28, 128, 128));
+  const Target target = *parse_target("cuda -model=h100");
+  const DesignSpace space = make_space(task, target);
+  const Result<Lowered> lowered =
+      lower_until(*replay(task, *space.steps(space.default_candidate())), target, "place_barriers");
+  ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+  const std::string text = to_text(lowered->program);
+  std::size_t barriers = 0;
+  for (std::size_t at = text.find("barrier block"); at != std::string::npos; at = text.find("barrier block", at + 1))
+    ++barriers;
+  EXPECT_EQ(barriers, 1u) << text;
+  EXPECT_NE(text.find("# async"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace whet
