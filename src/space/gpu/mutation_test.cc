@@ -1,0 +1,90 @@
+// What barriers, waits, predicates and stages of schedules for a GPU are for: every program with one of them wrong is refused, found, or
+// proves to be as good (program/testing/mutants.h).
+
+#include <gtest/gtest.h>
+
+#include "base/testing/random_cases.h"
+#include "lower/lower.h"
+#include "lower/testing/random_gpu_schedule.h"
+#include "program/testing/mutants.h"
+#include "space/space.h"
+
+namespace whet {
+namespace {
+
+const char* const kConvolution = R"(
+x = PLACEHOLDER [1, 5, 5, 4]
+w = PLACEHOLDER [3, 3, 4, 8] const
+bias = PLACEHOLDER [8] const
+pad(n, y, z, c) = select((y >= 1) && (y < 6) && (z >= 1) && (z < 6), x[n, (y - 1), (z - 1), c], 0f) for n in 1, y in 7, z in 7, c in 4  # pad
+conv(n, oh, ow, oc) += (pad[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in 5, ow in 5, oc in 8, rh in 3, rw in 3, rc in 4  # conv
+out(n, oh, ow, oc) = max((conv[n, oh, ow, oc] + bias[oc]), 0f) for n in 1, oh in 5, ow in 5, oc in 8
+return out
+)";
+const char* const kBatched = R"(
+a = PLACEHOLDER [2, 10, 8]
+b = PLACEHOLDER [2, 8, 12]
+c(n, i, j) += (a[n, i, r]*b[n, r, j]) for n in 2, i in 10, j in 12, r in 8
+return c
+)";
+
+std::vector<Tensor> arguments_of(const Lowered& lowered, const ComputeDag& dag, std::uint64_t seed) {
+  Rng rng(seed);
+  const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
+  std::vector<Tensor> arguments;
+  for (const KernelArgument& a : lowered.arguments)
+    arguments.push_back(a.kind == KernelArgument::Kind::input ? inputs[static_cast<std::size_t>(a.index)]
+                                                              : Tensor(a.type.dtype, a.type.shape));
+  return arguments;
+}
+
+class Mutation : public ::testing::Test {
+ protected:
+  void judge(const ComputeDag& dag, const Steps& steps) {
+    const Target target = *parse_target("cuda -model=a100");
+    const Result<Lowered> lowered = lower_until(*replay(dag, steps), target, "verify");
+    if (!lowered.ok()) return;
+    const testing::Census census =
+        testing::judge_mutants(lowered->program, limits_of(target.gpu()),
+                               [&](std::uint64_t seed) { return arguments_of(*lowered, dag, seed); });
+    total_.refused += census.refused, total_.found += census.found, total_.harmless += census.harmless;
+    for (const std::string& survivor : census.survivors)
+      total_.survivors.push_back(survivor + "\n" + to_text(steps) + "\n" + to_text(lowered->program));
+  }
+
+  void TearDown() override {
+    printf("mutants: %lld refused, %lld found, %lld harmless, %zu survived\n", static_cast<long long>(total_.refused),
+           static_cast<long long>(total_.found), static_cast<long long>(total_.harmless), total_.survivors.size());
+    EXPECT_EQ(total_.survivors.size(), 0u) << total_.survivors.front();
+    EXPECT_GT(total_.found, 0);
+  }
+
+  testing::Census total_;
+};
+
+TEST_F(Mutation, OfPipelinedTilesDoesNotSurvive) {
+  for (const char* text : {kConvolution, kBatched}) {
+    const ComputeDag dag = *parse_dag(text);
+    const DesignSpace space = make_space(dag, *parse_target("cuda -model=a100"));
+    judge(dag, *space.steps(space.default_candidate()));
+    Rng rng(11);
+    for (int k = 0; k < testing::random_cases(4); ++k) judge(dag, *space.steps(space.sample(rng)));
+  }
+}
+TEST_F(Mutation, OfDefaultSchedulesDoesNotSurvive) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::random_cases(40)); ++seed) {
+    Rng rng(seed);
+    const ComputeDag dag = testing::random_dag(rng);
+    judge(dag, *default_steps(dag, *parse_target("cuda -model=a100")));
+  }
+}
+TEST_F(Mutation, OfRandomSchedulesDoesNotSurvive) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::random_cases(120)); ++seed) {
+    Rng rng(seed);
+    const ComputeDag dag = testing::random_dag(rng);
+    judge(dag, testing::random_gpu_steps(dag, rng));
+  }
+}
+
+}  // namespace
+}  // namespace whet
