@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/table.h"
+#include "device/make_device.h"
 #include "json/json.h"
 #include "machine/detect.h"
 #include "machine/fitness.h"
@@ -62,6 +63,7 @@ void print_json(const TargetOnCores& place, const std::vector<Finding>& findings
 int run(const DoctorCommand& command) {
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
+  if (const Status status = has_device(place->target); !status.ok()) return fail(status.error());
   if (const Status status = can_run(place->target); !status.ok()) return fail(status.error());
   Conditions conditions = read_conditions(place->cores.cpus);
   const Result<PeakBurst> burst = PeakBurst::compile(place->target);

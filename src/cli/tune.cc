@@ -228,6 +228,7 @@ Json to_json(const Tuned& tuned, const std::string& records) {
 Result<Prepared> prepare(const TuneCommand& command, const TargetOnCores& place) {
   Prepared prepared;
   prepared.place = place;
+  WHET_RETURN_IF_ERROR(has_device(place.target));
   WHET_RETURN_IF_ERROR(can_run(place.target));
   WHET_TRY(prepared.files, read_inputs(command.model.inputs));
   WHET_TRY(prepared.fused, load_fused(command.model, prepared.files));

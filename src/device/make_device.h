@@ -30,6 +30,8 @@ struct DeviceKind {
 /// One row a kind of target (device_table.cc).
 std::span<const DeviceKind> device_kinds();
 
+/// Ok where some row has the target's kind.
+Status has_device(const Target&);
 /// A device for the target. Fails where no row has its kind.
 Result<std::unique_ptr<Device>> make_device(const Target&, const DeviceOptions&);
 
