@@ -75,6 +75,7 @@ enum class PlanStepKind : std::uint32_t {
 enum PlanStepFlag : std::uint32_t {
   kStepParallel = 1,  ///< all workers call the kernel; else worker 0 alone
   kStepBarrier = 2,   ///< all workers meet before this step
+  kStepPart = 4,      ///< on a device: writes a part of a tensor whose other parts are written by steps with this flag
 };
 
 struct PlanStep {
@@ -83,7 +84,8 @@ struct PlanStep {
   std::uint32_t first_argument, argument_count;
   std::uint32_t flags;                       ///< PlanStepFlag
   std::uint32_t first_launch, launch_count;  ///< of a kernel on a device; none on the CPU
-  std::uint32_t reserved;
+  std::uint32_t
+      written;  ///< on a device: bit i: its argument i is written; 0, or above bit 31: any may be. 0 on the CPU
   std::uint64_t workspace_offset, workspace_bytes;  ///< workspace that all workers see, in the arena
   std::uint64_t worker_bytes;                       ///< workspace of each worker
   double flops, bytes, predicted_seconds;

@@ -106,26 +106,31 @@ TEST(ModelPlan, ReadsBackWhatWasWritten) {
 }
 
 TEST(ModelPlan, KeepsTheLaunchesAndImagesOfADevice) {
-  const Result<ModelPlan> plan = read_plan(write_plan(device_plan()));
+  ModelPlan written = device_plan();
+  written.steps[0].written = 0b100;
+  written.steps[1].written = 0b10;
+  written.steps[1].part = true;
+  const Result<ModelPlan> plan = read_plan(write_plan(written));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_EQ(to_text(plan.value()),
-            "model small for cpu -mcpu=x86-64 -threads=2, tuned for 2 threads\n"
-            "by whet 0.1.0; needs sse3,popcnt; 1 of 2 tasks from records, 1 by default schedules\n"
-            "arena 4096, weights 640, 0 entry points, 1000 flops\n"
-            "device cuda sm_80\n"
-            "image ptx for 80 at 0:4000\n"
-            "image cubin for 80 at 4096:900\n"
-            "input image dtype 0 [1x4x8] 128 bytes\n"
-            "output scores dtype 0 [8] 32 bytes\n"
-            "output labels dtype 6 [2x2] 32 bytes\n"
-            "kernel 0 parallel (input 0+0:128, weights+64:576, arena+128:256) workspace arena+1024:512 worker 96 "
-            "# Conv_0+Relu_1: conv2d+relu, 900 flops, 960 bytes, predicted 0.2 ms\n"
-            "  launch conv_sums 28x2x1 blocks of 128x1x1 with 49152 bytes, arguments 0:3\n"
-            "  launch conv_add 7x1x1 blocks of 256x1x1 with 0 bytes, arguments 2:1, early\n"
-            "barrier\n"
-            "kernel 0 (arena+128:256, output 0+0:32) # Softmax_2: softmax, 0 flops, 0 bytes\n"
-            "  launch softmax 1x1x1 blocks of 32x1x1 with 0 bytes, arguments 0:2\n"
-            "copy (weights+0:32, output 1+0:32) # labels: copy, 0 flops, 0 bytes\n");
+  EXPECT_EQ(
+      to_text(plan.value()),
+      "model small for cpu -mcpu=x86-64 -threads=2, tuned for 2 threads\n"
+      "by whet 0.1.0; needs sse3,popcnt; 1 of 2 tasks from records, 1 by default schedules\n"
+      "arena 4096, weights 640, 0 entry points, 1000 flops\n"
+      "device cuda sm_80\n"
+      "image ptx for 80 at 0:4000\n"
+      "image cubin for 80 at 4096:900\n"
+      "input image dtype 0 [1x4x8] 128 bytes\n"
+      "output scores dtype 0 [8] 32 bytes\n"
+      "output labels dtype 6 [2x2] 32 bytes\n"
+      "kernel 0 parallel (input 0+0:128, weights+64:576, arena+128:256) workspace arena+1024:512 worker 96 writes 2 "
+      "# Conv_0+Relu_1: conv2d+relu, 900 flops, 960 bytes, predicted 0.2 ms\n"
+      "  launch conv_sums 28x2x1 blocks of 128x1x1 with 49152 bytes, arguments 0:3\n"
+      "  launch conv_add 7x1x1 blocks of 256x1x1 with 0 bytes, arguments 2:1, early\n"
+      "barrier\n"
+      "kernel 0 (arena+128:256, output 0+0:32) writes 1 a part # Softmax_2: softmax, 0 flops, 0 bytes\n"
+      "  launch softmax 1x1x1 blocks of 32x1x1 with 0 bytes, arguments 0:2\n"
+      "copy (weights+0:32, output 1+0:32) # labels: copy, 0 flops, 0 bytes\n");
 }
 
 std::string golden(const std::string& name) {

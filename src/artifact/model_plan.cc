@@ -93,7 +93,8 @@ PlanStep stored_step(const ModelPlan::Step& step, StringTable& strings, std::vec
   s.entry = step.entry;
   s.first_argument = static_cast<std::uint32_t>(arguments.size());
   s.argument_count = static_cast<std::uint32_t>(step.arguments.size());
-  s.flags = (step.parallel ? kStepParallel : 0u) | (step.barrier ? kStepBarrier : 0u);
+  s.flags = (step.parallel ? kStepParallel : 0u) | (step.barrier ? kStepBarrier : 0u) | (step.part ? kStepPart : 0u);
+  s.written = step.written;
   s.first_launch = static_cast<std::uint32_t>(launches.size());
   s.launch_count = static_cast<std::uint32_t>(step.launches.size());
   s.workspace_offset = step.workspace_offset;
@@ -139,6 +140,8 @@ ModelPlan::Step read_step(const ModelView& view, const PlanStep& s) {
   step.arguments.assign(arguments, arguments + s.argument_count);
   step.parallel = s.flags & kStepParallel;
   step.barrier = s.flags & kStepBarrier;
+  step.part = s.flags & kStepPart;
+  step.written = s.written;
   step.workspace_offset = s.workspace_offset;
   step.workspace_bytes = s.workspace_bytes;
   step.worker_bytes = s.worker_bytes;
@@ -190,6 +193,9 @@ std::string text_of(const ModelPlan::Step& s) {
   if (s.workspace_bytes)
     text += " workspace arena+" + std::to_string(s.workspace_offset) + ":" + std::to_string(s.workspace_bytes);
   if (s.worker_bytes) text += " worker " + std::to_string(s.worker_bytes);
+  if (s.written) text += " writes";
+  for (unsigned i = 0; i < 32; ++i) text += s.written >> i & 1 ? " " + std::to_string(i) : "";
+  if (s.part) text += " a part";
   text += " # " + s.node + ": " + s.op + ", " + number(s.flops) + " flops, " + number(s.bytes) + " bytes";
   if (s.predicted_seconds > 0) text += ", predicted " + number(s.predicted_seconds * 1e3) + " ms";
   text += "\n";

@@ -36,6 +36,8 @@ struct ModelPlan {
     double flops = 0, bytes = 0, predicted_seconds = 0;
     std::string node, op;
     std::vector<Launch> launches;  ///< empty for the CPU
+    std::uint32_t written = 0;     ///< on a device, see PlanStep
+    bool part = false;             ///< on a device, see kStepPart
   };
 
   std::string name, target, required_isa, records, compiler;
