@@ -97,12 +97,38 @@ typedef struct whet_pool_info {
   const char* note; /**< why it is so, one sentence: "2 threads: WHET_NUM_THREADS says so"; never null */
 } whet_pool_info;
 
+/** How a model compiled for a device is opened. Zero is the default of every field but the first. */
+typedef struct whet_device_options {
+  uint32_t struct_bytes; /**< sizeof(whet_device_options) of the program: fields behind it are not read */
+  int32_t device;        /**< as the device's driver counts, from 0 */
+  uint32_t flags;        /**< WHET_DEVICE_... */
+} whet_device_options;
+
+enum {
+  WHET_DEVICE_NO_GRAPH = 1, /**< kernels are launched one by one, for debugging */
+  WHET_DEVICE_CHAIN = 2     /**< steps run one after another, also where they could run at the same time */
+};
+
+/** The device of an open model; strings live as long as the model. */
+typedef struct whet_device_info {
+  uint32_t struct_bytes;    /**< of the struct that the library has; fields are only added at its end */
+  int32_t number;           /**< as its driver counts */
+  const char* name;         /**< "NVIDIA H100 80GB HBM3" */
+  const char* uuid;         /**< "GPU-1f0e2d3c-..." */
+  const char* driver;       /**< version of its API: "12.4" */
+  const char* image;        /**< the code that was loaded: "cubin for sm_90" */
+  uint32_t arch;            /**< 90 for sm_90 */
+  uint32_t multiprocessors; /**< streaming multiprocessors */
+  uint64_t memory_bytes;
+  double load_seconds; /**< that opening took: compiling PTX and uploading the weights */
+} whet_device_info;
+
 /** A tensor as DLPack lays it out (the same fields as its DLTensor, so that a pointer to one may be given). */
 typedef struct whet_dltensor {
   void* data;
   struct {
     int32_t device_type, device_id;
-  } device; /**< device_type 1: CPU */
+  } device; /**< device_type 1: CPU, 2: CUDA, 3: host memory that CUDA has pinned */
   int32_t ndim;
   struct {
     uint8_t code, bits;
@@ -178,6 +204,33 @@ typedef struct whet_api {
   /** 1: measure every step from now on, from zero (each step then ends in a barrier); 0: stop, keeping the numbers. */
   void (*session_set_profiling)(whet_session* session, int on);
   void (*session_profile)(whet_session* session, whet_profile* profile);
+
+  /* Models for a device alone have what follows: ask WHET_HAS(api, device_count). There,
+   *   model_open opens device 0, and runs no kernel on the CPU: a pool that is given is not used;
+   *   session_set_input_dlpack takes tensors on the host (1, 3), and contiguous ones on the model's device (2), which are
+   *     read in place where they are 256-byte aligned;
+   *   session_output is host memory, and null for an output that is bound to the device; session_output_dlpack is the
+   *     tensor on the device, where it was made;
+   *   session_run is session_enqueue and session_wait. After fork() a child cannot use what it inherited.
+   * A device that failed is lost to the process: every later call gives the same sentence. */
+
+  /** Number of devices here that can run this model; 0, without an error, where no driver works: model_open_device tells
+   *  why. */
+  int (*device_count)(uint32_t* count, whet_error* error);
+  /** model_open on the device that `device` names; both options may be null. */
+  int (*model_open_device)(const whet_open_options* options, const whet_device_options* device, whet_model** model,
+                           whet_error* error);
+  const whet_device_info* (*model_device)(const whet_model* model);
+  /** session_bind_output with a contiguous DLPack tensor, on the host or on the device; null: the session's own. */
+  int (*session_bind_output_dlpack)(whet_session* session, uint32_t i, const whet_dltensor* tensor, whet_error* error);
+  /** The CUstream, of the device's primary context, that later runs are put on; null: the session's own. */
+  int (*session_set_stream)(whet_session* session, void* cu_stream, whet_error* error);
+  /** Starts an inference and returns. Inputs on the host are copied before it returns, unless they are pinned (3): those,
+   *  and all memory on the device, stay as they are until the inference is over. The next enqueue waits for one that has
+   *  inputs or outputs on the host. */
+  int (*session_enqueue)(whet_session* session, whet_error* error);
+  /** Waits for the last inference; outputs on the host are there then. */
+  int (*session_wait)(whet_session* session, whet_error* error);
 } whet_api;
 
 /** Whether the library's table goes as far as `member`. Every library has the functions up to session_profile; ask

@@ -35,19 +35,31 @@ inline void check(int result, const whet_error& error) {
 class Model {
  public:
   /// flags: 0 or WHET_SKIP_CHECKSUM.
-  explicit Model(const std::string& path, const whet_open_options& options = {}, std::uint32_t flags = 0) {
+  explicit Model(const std::string& path, const whet_open_options& options = {}, std::uint32_t flags = 0)
+      : library_(std::make_shared<Library>(path, flags)) {
     whet_error error;
-    auto library = std::make_shared<Library>();
-    check(whet_library_open(path.c_str(), flags, &library->library, &error), error);
     whet_model* model = nullptr;
-    check(library->library.api->model_open(&options, &model, &error), error);
-    model_.reset(model, [library](whet_model* m) { library->library.api->model_close(m); });
-    library_ = library;
+    check(api().model_open(&options, &model, &error), error);
+    own(model);
+  }
+  /// On a device, for which the model must be compiled; `struct_bytes` is filled in.
+  Model(const std::string& path, whet_device_options device, std::uint32_t flags = 0)
+      : library_(std::make_shared<Library>(path, flags)) {
+    whet_error error;
+    whet_model* model = nullptr;
+    if (!WHET_HAS(&api(), model_open_device)) throw Error(path + ": is compiled for the CPU; expected a device");
+    device.struct_bytes = sizeof device;
+    check(api().model_open_device(nullptr, &device, &model, &error), error);
+    own(model);
   }
 
   const whet_api& api() const { return *library_->library.api; }
   whet_model* get() const { return model_.get(); }
   const whet_model_info& info() const { return *api().model_info(get()); }
+  /// Null for a model that runs on the CPU.
+  const whet_device_info* device() const {
+    return WHET_HAS(&api(), model_device) ? api().model_device(get()) : nullptr;
+  }
   std::uint32_t inputs() const { return info().inputs; }
   std::uint32_t outputs() const { return info().outputs; }
   const whet_tensor_info& input(std::uint32_t i) const { return known("input", i, api().model_input(get(), i)); }
@@ -57,8 +69,17 @@ class Model {
   friend class Pool;
   struct Library {
     whet_library library{};
+    Library(const std::string& path, std::uint32_t flags) {
+      whet_error error;
+      check(whet_library_open(path.c_str(), flags, &library, &error), error);
+    }
     ~Library() { whet_library_close(&library); }
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
   };
+  void own(whet_model* model) {
+    model_.reset(model, [library = library_](whet_model* m) { library->library.api->model_close(m); });
+  }
   static const whet_tensor_info& known(const char* what, std::uint32_t i, const whet_tensor_info* info) {
     if (info == nullptr) throw Error("the model has no " + std::string(what) + " " + std::to_string(i));
     return *info;
@@ -114,6 +135,24 @@ class Session {
     whet_error error;
     check(api().session_bind_output(get(), i, data, &error), error);
   }
+  /// As the three below: of a model that runs on a device.
+  void bind_output(std::uint32_t i, const whet_dltensor& tensor) {
+    whet_error error;
+    check(on_device().session_bind_output_dlpack(get(), i, &tensor, &error), error);
+  }
+  /// A CUstream; null: the session's own.
+  void set_stream(void* stream) {
+    whet_error error;
+    check(on_device().session_set_stream(get(), stream, &error), error);
+  }
+  void enqueue() {
+    whet_error error;
+    check(on_device().session_enqueue(get(), &error), error);
+  }
+  void wait() {
+    whet_error error;
+    check(on_device().session_wait(get(), &error), error);
+  }
   void run() {
     whet_error error;
     check(api().session_run(get(), &error), error);
@@ -144,6 +183,10 @@ class Session {
     session_ = std::unique_ptr<whet_session, Destroy>(session, Destroy{&api()});
   }
   const whet_api& api() const { return model_.api(); }
+  const whet_api& on_device() const {
+    if (!WHET_HAS(&api(), session_wait)) throw Error("the model is compiled for the CPU; expected a device");
+    return api();
+  }
   struct Destroy {
     const whet_api* api;
     void operator()(whet_session* session) const { api->session_destroy(session); }

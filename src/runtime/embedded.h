@@ -4,3 +4,8 @@
 /// the kernels and the plan. It exports whet_model_v1 and needs whet_image (runtime/model.h) and the C library.
 extern "C" const char whet_runtime_object_begin[];
 extern "C" const char whet_runtime_object_end[];
+
+/// The same for models that are compiled for CUDA. It needs whet_cuda_image (runtime/cuda/model.h) and the C library; the
+/// driver is opened when a model is.
+extern "C" const char whet_cuda_runtime_object_begin[];
+extern "C" const char whet_cuda_runtime_object_end[];

@@ -39,4 +39,11 @@ void free_pages(Pages* pages) {
   *pages = Pages{};
 }
 
+void drop_pages(const char* begin, const char* end) {
+  const std::size_t page = page_bytes();
+  const std::size_t first = round_up(reinterpret_cast<std::size_t>(begin), page);
+  const std::size_t last = reinterpret_cast<std::size_t>(end) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
 }  // namespace whet

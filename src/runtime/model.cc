@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "runtime/cpu/pool.h"
 #include "runtime/cpu/required_isa.h"
+#include "runtime/description.h"
 
 namespace whet {
 namespace {
@@ -15,14 +15,6 @@ namespace {
 constexpr std::uint64_t kCopyFrom = kHugePage;
 /// Copied and dropped in pieces, so that the weights are never in memory twice.
 constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
-
-/// Gives the whole pages of [begin, end) back; they are read from the file again if they should be needed.
-void drop_pages(const char* begin, const char* end) {
-  const std::uint64_t page = page_bytes();
-  const std::uint64_t first = (reinterpret_cast<std::uint64_t>(begin) + page - 1) / page * page;
-  const std::uint64_t last = reinterpret_cast<std::uint64_t>(end) / page * page;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
-}
 
 int place_weights(whet_model& model, bool map, whet_error* error) {
   const ModelImage& image = model.image;
@@ -44,36 +36,6 @@ int place_weights(whet_model& model, bool map, whet_error* error) {
   return 0;
 }
 
-whet_tensor_info* describe(const ModelView& view, const PlanTensor* tensors, std::uint32_t count) {
-  whet_tensor_info* infos = static_cast<whet_tensor_info*>(calloc(count + 1, sizeof(whet_tensor_info)));
-  if (infos == nullptr) return nullptr;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const PlanTensor& t = tensors[i];
-    infos[i] = {view.text(t.name), static_cast<whet_dtype>(t.dtype), t.rank, view.dims + t.first_dim,
-                static_cast<std::int64_t>(t.bytes)};
-  }
-  return infos;
-}
-
-whet_model_info describe(const ModelView& view) {
-  const PlanHeader& h = *view.header;
-  whet_model_info info{};
-  info.name = view.text(h.name);
-  info.target = view.text(h.target);
-  info.required_isa = view.text(h.required_isa);
-  info.records = view.text(h.records);
-  info.compiler = view.text(h.compiler);
-  info.inputs = h.inputs.count;
-  info.outputs = h.outputs.count;
-  info.steps = h.steps.count;
-  info.tuned_threads = h.tuned_threads;
-  info.arena_bytes = static_cast<std::int64_t>(h.arena_bytes);
-  info.weights_bytes = static_cast<std::int64_t>(h.weights_bytes);
-  info.flops = h.flops;
-  info.predicted_seconds = h.predicted_seconds;
-  return info;
-}
-
 int fill(whet_model& model, const whet_open_options& options, whet_error* error) {
   if (parse_model(model.image.plan, model.image.plan_bytes, &model.view, error) != 0) return -1;
   const PlanHeader& header = *model.view.header;
@@ -87,9 +49,9 @@ int fill(whet_model& model, const whet_open_options& options, whet_error* error)
                      model.view.text(header.name), model.view.text(header.device));
   }
   if (check_required_isa(model.view, error) != 0) return -1;
-  model.info = describe(model.view);
-  model.inputs = describe(model.view, model.view.inputs, header.inputs.count);
-  model.outputs = describe(model.view, model.view.outputs, header.outputs.count);
+  model.info = describe_model(model.view);
+  model.inputs = describe_tensors(model.view, model.view.inputs, header.inputs.count);
+  model.outputs = describe_tensors(model.view, model.view.outputs, header.outputs.count);
   if (model.inputs == nullptr || model.outputs == nullptr) return whet_fail(error, "no memory to open the model");
   return place_weights(model, options.map_weights != 0, error);
 }
@@ -138,15 +100,6 @@ int model_own_pool(whet_model* model, whet_pool** pool, whet_error* error) {
   *pool = model->own_pool;
   pthread_mutex_unlock(&model->own_pool_lock);
   return result;
-}
-
-void write_type(const whet_tensor_info& info, char* text, std::size_t bytes) {
-  std::size_t length = static_cast<std::size_t>(snprintf(text, bytes, "%s[", whet_dtype_name(info.dtype)));
-  for (std::uint32_t d = 0; d < info.rank && length < bytes; ++d) {
-    length += static_cast<std::size_t>(
-        snprintf(text + length, bytes - length, "%s%lld", d ? "x" : "", static_cast<long long>(info.shape[d])));
-  }
-  if (length < bytes) snprintf(text + length, bytes - length, "]");
 }
 
 }  // namespace whet

@@ -32,9 +32,6 @@ const whet_tensor_info* model_output(const whet_model* model, std::uint32_t i);
 /// The pool that the model makes for itself when it is first asked for.
 int model_own_pool(whet_model* model, whet_pool** pool, whet_error* error);
 
-/// Writes "f32[1x3x224x224]" into `text`, cut to `bytes`.
-void write_type(const whet_tensor_info& info, char* text, std::size_t bytes);
-
 }  // namespace whet
 
 struct whet_model {

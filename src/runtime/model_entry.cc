@@ -20,7 +20,7 @@ void destroy_pool(whet_pool* pool) { pool_destroy(pool); }
 const whet_pool_info* info_of_pool(const whet_pool* pool) { return pool_info(pool); }
 
 constexpr whet_api kApi = {
-    sizeof(whet_api),
+    offsetof(whet_api, device_count),  // what follows is of devices alone
     WHET_API_VERSION,
     WHET_MODEL_FORMAT_VERSION,
     0,

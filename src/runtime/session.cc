@@ -9,6 +9,7 @@
 
 #include "runtime/clock.h"
 #include "runtime/cpu/walk.h"
+#include "runtime/description.h"
 #include "runtime/memory.h"
 #include "runtime/strided_copy.h"
 
@@ -103,9 +104,7 @@ int prepare(whet_session& s, whet_error* error) {
   for (std::uint32_t i = 0; i < s.model->info.inputs; ++i) {
     const whet_tensor_info& info = s.model->inputs[i];
     if (s.inputs[i].data == nullptr && info.bytes != 0) {
-      char type[256];
-      write_type(info, type, sizeof type);
-      return whet_fail(error, "input %u \"%s\" is not set; expected %s", i, info.name, type);
+      return tensor_not_set(info, i, error);
     }
     if (s.inputs[i].copied &&
         make_pages(&s.inputs[i].own, static_cast<std::uint64_t>(info.bytes), "an input's copy", error) != 0) {
@@ -227,57 +226,12 @@ void write_note(whet_session& s) {
            s.pool->workers, s.pool->workers);
 }
 
-/// "input 0 "image" is f32[1x4]; <what was found>".
-int refuse_input(const whet_tensor_info& info, std::uint32_t i, const char* found, whet_error* error) {
-  char type[256];
-  write_type(info, type, sizeof type);
-  return whet_fail(error, "input %u \"%s\" is %s; %s", i, info.name, type, found);
-}
-
-/// The dtype of a DLPack tensor; false where whet has none for it.
-bool dtype_of(const whet_dltensor& tensor, whet_dtype* dtype) {
-  if (tensor.dtype.lanes != 1) return false;
-  struct Known {
-    std::uint8_t code, bits;
-    whet_dtype dtype;
-  };
-  constexpr Known kKnown[] = {{2, 32, WHET_F32}, {2, 64, WHET_F64}, {2, 16, WHET_F16}, {0, 8, WHET_I8},
-                              {1, 8, WHET_U8},   {0, 32, WHET_I32}, {0, 64, WHET_I64}, {6, 8, WHET_BOOL}};
-  for (const Known& known : kKnown) {
-    if (known.code != tensor.dtype.code || known.bits != tensor.dtype.bits) continue;
-    *dtype = known.dtype;
-    return true;
-  }
-  return false;
-}
-
-int check_dlpack(const whet_tensor_info& info, std::uint32_t i, const whet_dltensor& tensor, whet_error* error) {
-  char found[160];
-  constexpr std::int32_t kCpu = 1, kPinnedHost = 3;
-  if (tensor.device.device_type != kCpu && tensor.device.device_type != kPinnedHost) {
-    snprintf(found, sizeof found, "the DLPack tensor is on device type %d; expected 1 (CPU)",
-             tensor.device.device_type);
-    return refuse_input(info, i, found, error);
-  }
-  whet_dtype dtype;
-  if (!dtype_of(tensor, &dtype) || dtype != info.dtype) {
-    snprintf(found, sizeof found, "the DLPack tensor has type code %u, %u bits, %u lanes", tensor.dtype.code,
-             tensor.dtype.bits, tensor.dtype.lanes);
-    return refuse_input(info, i, found, error);
-  }
-  bool same = tensor.ndim >= 0 && static_cast<std::uint32_t>(tensor.ndim) == info.rank;
-  for (std::uint32_t d = 0; same && d < info.rank; ++d) same = tensor.shape[d] == info.shape[d];
-  if (same) return 0;
-  char type[128];
-  const whet_tensor_info given = {info.name, dtype, tensor.ndim < 0 ? 0 : static_cast<std::uint32_t>(tensor.ndim),
-                                  tensor.shape, 0};
-  write_type(given, type, sizeof type);
-  snprintf(found, sizeof found, "the DLPack tensor is %s", type);
-  return refuse_input(info, i, found, error);
-}
-
-int no_such(const char* what, std::uint32_t i, std::uint32_t count, whet_error* error) {
-  return whet_fail(error, "there is no %s %u; the model has %u, counted from 0", what, i, count);
+int check_device(const whet_tensor_info& info, std::uint32_t i, const whet_dltensor& tensor, whet_error* error) {
+  const std::int32_t type = tensor.device.device_type;
+  if (type == kDlCpu || type == kDlCudaHost) return 0;
+  char found[96];
+  snprintf(found, sizeof found, "the DLPack tensor is on device type %d; expected 1 (CPU)", type);
+  return refuse_tensor("input", info, i, found, error);
 }
 
 }  // namespace
@@ -322,16 +276,13 @@ const char* session_note(const whet_session* s) { return s->note; }
 
 int session_set_input(whet_session* s, std::uint32_t i, const void* data, const std::int64_t* strides,
                       whet_error* error) {
-  if (i >= s->model->info.inputs) return no_such("input", i, s->model->info.inputs, error);
+  if (i >= s->model->info.inputs) return no_such_tensor("input", i, s->model->info.inputs, error);
   const whet_tensor_info& info = s->model->inputs[i];
   const std::int64_t element = whet_dtype_bytes(info.dtype);
-  if (data == nullptr && info.bytes != 0) return refuse_input(info, i, "the pointer given is null", error);
+  if (data == nullptr && info.bytes != 0) return refuse_tensor("input", info, i, "the pointer given is null", error);
   Input& input = s->inputs[i];
-  std::int64_t expected = element;
-  for (std::uint32_t d = info.rank; d-- > 0;) {
-    input.strides[d] = strides != nullptr ? strides[d] : expected;
-    expected *= info.shape[d];
-  }
+  write_strides(info, input.strides);
+  for (std::uint32_t d = 0; strides != nullptr && d < info.rank; ++d) input.strides[d] = strides[d];
   input.data = data;
   input.copied = !is_aligned(data) || !is_contiguous(info.shape, input.strides, info.rank, element);
   s->buffers_stale = true;
@@ -339,19 +290,16 @@ int session_set_input(whet_session* s, std::uint32_t i, const void* data, const 
 }
 
 int session_set_input_dlpack(whet_session* s, std::uint32_t i, const whet_dltensor* tensor, whet_error* error) {
-  if (i >= s->model->info.inputs) return no_such("input", i, s->model->info.inputs, error);
+  if (i >= s->model->info.inputs) return no_such_tensor("input", i, s->model->info.inputs, error);
   const whet_tensor_info& info = s->model->inputs[i];
-  if (check_dlpack(info, i, *tensor, error) != 0) return -1;
+  if (check_device(info, i, *tensor, error) != 0 || check_dlpack("input", info, i, *tensor, error) != 0) return -1;
   std::int64_t strides[kMaxRank];
-  for (std::uint32_t d = 0; tensor->strides != nullptr && d < info.rank; ++d) {
-    strides[d] = tensor->strides[d] * whet_dtype_bytes(info.dtype);
-  }
-  const void* data = tensor->data == nullptr ? nullptr : static_cast<const char*>(tensor->data) + tensor->byte_offset;
-  return session_set_input(s, i, data, tensor->strides != nullptr ? strides : nullptr, error);
+  read_dlpack_strides(info, *tensor, strides);
+  return session_set_input(s, i, dlpack_data(*tensor), strides, error);
 }
 
 int session_bind_output(whet_session* s, std::uint32_t i, void* data, whet_error* error) {
-  if (i >= s->model->info.outputs) return no_such("output", i, s->model->info.outputs, error);
+  if (i >= s->model->info.outputs) return no_such_tensor("output", i, s->model->info.outputs, error);
   s->outputs[i].bound = data;
   s->outputs[i].copied = data != nullptr && !is_aligned(data);
   s->buffers_stale = true;
@@ -374,20 +322,8 @@ const void* session_output(const whet_session* s, std::uint32_t i) {
 }
 
 int session_output_dlpack(const whet_session* s, std::uint32_t i, whet_dltensor* tensor, whet_error* error) {
-  if (i >= s->model->info.outputs) return no_such("output", i, s->model->info.outputs, error);
-  struct Code {
-    std::uint8_t code, bits;
-  };
-  constexpr Code kCodes[] = {{2, 32}, {2, 64}, {2, 16}, {0, 8}, {1, 8}, {0, 32}, {0, 64}, {6, 8}};  // by whet_dtype
-  const whet_tensor_info& info = s->model->outputs[i];
-  *tensor = whet_dltensor{};
-  tensor->data = const_cast<void*>(session_output(s, i));
-  tensor->device.device_type = 1;
-  tensor->ndim = static_cast<std::int32_t>(info.rank);
-  tensor->dtype.code = kCodes[info.dtype].code;
-  tensor->dtype.bits = kCodes[info.dtype].bits;
-  tensor->dtype.lanes = 1;
-  tensor->shape = const_cast<std::int64_t*>(info.shape);
+  if (i >= s->model->info.outputs) return no_such_tensor("output", i, s->model->info.outputs, error);
+  *tensor = dlpack_of(s->model->outputs[i], const_cast<void*>(session_output(s, i)), kDlCpu, 0);
   return 0;
 }
 

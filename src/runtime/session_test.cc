@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "artifact/model_plan.h"
+#include "runtime/description.h"
 
 namespace whet {
 namespace {

@@ -77,7 +77,7 @@ int look_up(const char* path, void* library, CudaDriver* driver, whet_error* err
 }
 
 pthread_mutex_t system_lock = PTHREAD_MUTEX_INITIALIZER;
-CudaDriver system_driver;
+constinit CudaDriver system_driver;  // nothing runs when a model is loaded
 bool system_is_open;
 
 }  // namespace
@@ -85,7 +85,6 @@ bool system_is_open;
 void write_cuda_version(int version, char* text) { snprintf(text, 16, "%d.%d", version / 1000, version % 1000 / 10); }
 
 int open_cuda_driver(const char* path, CudaDriver* driver, whet_error* error) {
-  *driver = CudaDriver{};
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return library_missing(path, error);
   if (check_version(path, library, &driver->version, error) == 0 && look_up(path, library, driver, error) == 0)

@@ -4,7 +4,9 @@
 // toolkit is needed to build or to run. Where cuda.h is installed, header_test.cc compares every function, number and
 // struct with it.
 
+#include <pthread.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include <cstdint>
 
@@ -245,9 +247,16 @@ struct CudaFunctions {
 /// The oldest driver that will do, as cuDriverGetVersion counts: CUDA 12.0. It came with the release R525.
 constexpr int kLeastDriver = 12000;
 
+constexpr int kMostCudaDevices = 64;  ///< whose failures are remembered
+
 struct CudaDriver {
-  CudaFunctions call;
-  int version;  ///< 12040: CUDA 12.4
+  CudaFunctions call = {};
+  int version = 0;  ///< 12040: CUDA 12.4
+
+  // What became of it in this process; device.h has the functions. The lock guards the rest.
+  mutable pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  mutable pid_t started_by = 0;                    ///< the process that called cuInit
+  mutable whet_error lost[kMostCudaDevices] = {};  ///< of each device: the sentence with which it failed for good
 };
 
 /// Opens the library at `path` (as dlopen finds it) and looks its functions up. Nothing is initialised. The library

@@ -3,25 +3,27 @@
 
 #include <memory>
 
-#include "runtime/cuda/testing/scripted_driver.h"
+#include "runtime/cuda/testing/test_model.h"
 
 namespace {
 
 using whet::testing::DriverScript;
 using whet::testing::ScriptedDriver;
 
-std::unique_ptr<ScriptedDriver> driver = std::make_unique<ScriptedDriver>();
+std::unique_ptr<ScriptedDriver> make(const DriverScript& script) {
+  auto driver = std::make_unique<ScriptedDriver>(script);
+  whet::testing::CudaTestModel::add_kernels(*driver);
+  return driver;
+}
+std::unique_ptr<ScriptedDriver> driver = make({});
 
 }  // namespace
 
-/// From now on the driver has this version, and `answer` is what cuDriverGetVersion gives.
+/// From now on the driver has this version, the kernels of the test model, and `answer` is what cuDriverGetVersion gives.
 extern "C" void whet_fake_cuda_set(int version, int answer) {
   DriverScript script;
   script.version = version;
   if (answer != 0) script.rules.push_back({"cuDriverGetVersion", 0, whet::testing::ScriptRule::What::code, answer});
   driver = nullptr;
-  driver = std::make_unique<ScriptedDriver>(script);
+  driver = make(script);
 }
-
-/// The driver itself; the library's own class, so that callers do not delete it.
-extern "C" ScriptedDriver* whet_fake_cuda() { return driver.get(); }

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <random>
 #include <set>
 #include <thread>
 
+#include "base/check.h"
 #include "runtime/cuda/errors.h"
 
 // The driver's objects, which driver.h leaves incomplete.
@@ -31,6 +33,8 @@ struct CUfunc_st {
 };
 struct CUstream_st {
   CUctx_st* context;
+  std::thread::id maker;
+  std::deque<std::function<void()>> queue;
   std::chrono::steady_clock::time_point busy_until;
   bool hangs = false;
   whet::CUresult hang_code = 0;
@@ -40,11 +44,12 @@ struct CUstream_st {
 struct CUevent_st {
   CUstream_st* stream = nullptr;
   std::chrono::steady_clock::time_point when;
-  bool recorded = false, never = false;
+  bool recorded = false, done = false, never = false;
 };
 struct CUgraphNode_st {
   enum class Kind { kernel, copy, event } kind;
   std::vector<CUgraphNode_st*> after;
+  std::set<CUgraphNode_st*> early;  ///< those of `after` that need not have ended
   CUfunc_st* function = nullptr;
   whet::testing::HostLaunch launch{};
   whet::CUDA_MEMCPY3D_v2 copy{};
@@ -142,6 +147,7 @@ struct State {
   std::map<CUgraph, std::unique_ptr<CUgraph_st>> graphs;
   std::map<CUgraphExec, std::unique_ptr<CUgraphExec_st>> execs;
   std::string last_graph;
+  int frees_of_used = 0;  ///< memory that was freed while work was on its way
 };
 
 State* state = nullptr;
@@ -259,19 +265,73 @@ HostLaunch make_launch(const CUfunc_st& function, const CUDA_KERNEL_NODE_PARAMS_
   return launch;
 }
 
-/// Work on a stream ends in an error or goes on after what the script says.
-CUresult finish_work(CUstream stream, CUresult result, const Verdict& verdict) {
-  const std::lock_guard<std::mutex> guard(state->lock);
-  if (verdict.hangs) {
-    stream->hangs = true;
-    stream->hang_code = verdict.hang_code;
-    stream->hang_milliseconds = verdict.late_milliseconds;
-  } else if (verdict.late_milliseconds > 0) {
-    stream->busy_until =
-        std::max(stream->busy_until, Clock::now()) + std::chrono::milliseconds(verdict.late_milliseconds);
+/// Does the work of a stream that is on its way, in order.
+void drain(CUstream stream) {
+  for (;;) {
+    std::function<void()> work;
+    {
+      const std::lock_guard<std::mutex> guard(state->lock);
+      if (stream->queue.empty()) return;
+      work = std::move(stream->queue.front());
+      stream->queue.pop_front();
+    }
+    work();
   }
-  if (result != kSuccess && stream->failed == kSuccess) stream->failed = result;
-  return kSuccess;  // errors of kernels come with the next call that waits
+}
+
+void put(CUstream stream, std::function<void()> work) {
+  {
+    const std::lock_guard<std::mutex> guard(state->lock);
+    stream->queue.push_back(std::move(work));
+  }
+  if (state->script.at_once) drain(stream);
+}
+
+/// Puts work on a stream; it ends as the script says. The errors of the device come with the next call that waits.
+CUresult submit(CUstream stream, const Verdict& verdict, std::function<CUresult()> work) {
+  put(stream, [stream, verdict, work = std::move(work)] {
+    const CUresult result = stream->failed == kSuccess ? work() : CUresult{kSuccess};
+    const std::lock_guard<std::mutex> guard(state->lock);
+    if (verdict.hangs) {
+      stream->hangs = true;
+      stream->hang_code = verdict.hang_code;
+      stream->hang_milliseconds = verdict.late_milliseconds;
+    } else if (verdict.late_milliseconds > 0) {
+      stream->busy_until =
+          std::max(stream->busy_until, Clock::now()) + std::chrono::milliseconds(verdict.late_milliseconds);
+    }
+    if (result != kSuccess && stream->failed == kSuccess) stream->failed = result;
+  });
+  return kSuccess;
+}
+
+/// A copy from or to memory of the host is done before the call returns, unless the memory is pinned.
+CUresult submit_copy(CUstream stream, char* to, const char* from, size_t bytes, const void* host) {
+  bool pinned = host == nullptr;
+  {
+    const std::lock_guard<std::mutex> guard(state->lock);
+    auto after = state->host_memory.upper_bound(host);
+    if (!pinned && after != state->host_memory.begin()) {
+      const Guarded& memory = std::prev(after)->second;
+      pinned = static_cast<const char*>(host) < memory.data + memory.bytes;
+    }
+  }
+  submit(stream, {}, [=] { return std::memmove(to, from, bytes), kSuccess; });
+  if (!pinned) drain(stream);
+  return kSuccess;
+}
+
+/// Memory is freed while work is on its way, of the thread that frees it: a mistake, after which drivers wait.
+void before_free() {
+  std::vector<CUstream> used;
+  {
+    const std::lock_guard<std::mutex> guard(state->lock);
+    for (const auto& [stream, owner] : state->streams) {
+      if (stream->maker == std::this_thread::get_id() && !stream->queue.empty()) used.push_back(stream);
+    }
+    state->frees_of_used += !used.empty();
+  }
+  for (CUstream stream : used) drain(stream);
 }
 
 /// Nodes in an order that the edges allow, which one by chance.
@@ -300,6 +360,7 @@ std::vector<std::size_t> some_order(const std::vector<std::vector<std::size_t>>&
 }
 
 CUresult wait_for(CUstream stream) {
+  drain(stream);
   Clock::time_point until;
   bool hangs;
   int milliseconds;
@@ -324,6 +385,41 @@ CUresult wait_for(CUstream stream) {
   return failed;
 }
 
+/// An event will be reached; what was recorded before is forgotten.
+void record(CUevent event, CUstream stream) {
+  const std::lock_guard<std::mutex> guard(state->lock);
+  event->stream = stream;
+  event->recorded = true;
+  event->done = false;
+}
+void reach(CUevent event, CUstream stream) {
+  const std::lock_guard<std::mutex> guard(state->lock);
+  event->when = std::max(stream->busy_until, Clock::now());
+  event->never = stream->hangs;
+  event->done = true;
+}
+
+CUresult run_graph(const std::vector<CUgraphNode_st>& nodes, const std::vector<std::vector<std::size_t>>& after,
+                   CUstream stream) {
+  for (std::size_t n : some_order(after)) {
+    const CUgraphNode_st& node = nodes[n];
+    CUresult code = kSuccess;
+    switch (node.kind) {
+      case CUgraphNode_st::Kind::kernel:
+        code = run_kernel(*node.function, node.launch);
+        break;
+      case CUgraphNode_st::Kind::copy:
+        code = run_copy(node.copy);
+        break;
+      case CUgraphNode_st::Kind::event:
+        reach(node.event, stream);
+        break;
+    }
+    if (code != kSuccess) return code;
+  }
+  return kSuccess;
+}
+
 bool is_stream(CUstream stream) {
   const std::lock_guard<std::mutex> guard(state->lock);
   return state->streams.count(stream) != 0;
@@ -339,6 +435,18 @@ std::size_t in_use(int device) {
   std::size_t bytes = 0;
   for (const auto& [pointer, memory] : state->device_memory) bytes += memory.device == device ? memory.bytes : 0;
   return bytes;
+}
+
+CUresult allocate_on(int device, size_t bytes, CUdeviceptr* pointer) {
+  const std::lock_guard<std::mutex> guard(state->lock);
+  if (bytes == 0) return kInvalidValue;
+  if (in_use(device) + bytes > state->script.devices[static_cast<std::size_t>(device)].memory) return kOutOfMemory;
+  Guarded memory = map_guarded(bytes);
+  if (memory.data == nullptr) return kOutOfMemory;
+  memory.device = device;
+  *pointer = reinterpret_cast<CUdeviceptr>(memory.data) | kDeviceBit;
+  state->device_memory[*pointer] = memory;
+  return kSuccess;
 }
 
 std::string word_after(const std::string& text, const std::string& word) {
@@ -393,10 +501,10 @@ void describe_graph(const CUgraph_st& graph) {
         text += " event";
         break;
     }
-    std::set<std::size_t> after;
-    for (const CUgraphNode_st* before : node->after) after.insert(number[before]);
+    std::map<std::size_t, bool> after;
+    for (CUgraphNode_st* before : node->after) after[number[before]] = node->early.count(before) != 0;
     if (!after.empty()) text += " after";
-    for (std::size_t n : after) text += " " + std::to_string(n);
+    for (const auto& [n, early] : after) text += " " + std::to_string(n) + (early ? " (early)" : "");
     text += "\n";
   }
   state->last_graph = text;
@@ -668,20 +776,12 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
 
 CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
   ENTER_IN_CONTEXT(cuMemAlloc_v2);
-  const std::lock_guard<std::mutex> guard(state->lock);
-  const int device = current_context()->device;
-  if (bytes == 0) return kInvalidValue;
-  if (in_use(device) + bytes > state->script.devices[static_cast<std::size_t>(device)].memory) return kOutOfMemory;
-  Guarded memory = map_guarded(bytes);
-  if (memory.data == nullptr) return kOutOfMemory;
-  memory.device = device;
-  *pointer = reinterpret_cast<CUdeviceptr>(memory.data) | kDeviceBit;
-  state->device_memory[*pointer] = memory;
-  return kSuccess;
+  return allocate_on(current_context()->device, bytes, pointer);
 }
 
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
   ENTER_IN_CONTEXT(cuMemFree_v2);
+  before_free();
   const std::lock_guard<std::mutex> guard(state->lock);
   const auto found = state->device_memory.find(pointer);
   if (found == state->device_memory.end()) return kInvalidValue;
@@ -703,6 +803,7 @@ CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) {
 
 CUresult cuMemFreeHost(void* pointer) {
   ENTER_IN_CONTEXT(cuMemFreeHost);
+  before_free();
   const std::lock_guard<std::mutex> guard(state->lock);
   const auto found = state->host_memory.find(pointer);
   if (found == state->host_memory.end()) return kInvalidValue;
@@ -724,16 +825,14 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CU
   ENTER_IN_CONTEXT(cuMemcpyHtoDAsync_v2);
   char* there = device_range(to, bytes);
   if (there == nullptr || !is_stream(stream)) return kInvalidValue;
-  std::memcpy(there, from, bytes);
-  return kSuccess;
+  return submit_copy(stream, there, static_cast<const char*>(from), bytes, from);
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
   ENTER_IN_CONTEXT(cuMemcpyDtoHAsync_v2);
   const char* there = device_range(from, bytes);
   if (there == nullptr || !is_stream(stream)) return kInvalidValue;
-  std::memcpy(to, there, bytes);
-  return kSuccess;
+  return submit_copy(stream, static_cast<char*>(to), there, bytes, to);
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
@@ -741,20 +840,21 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
   char* target = device_range(to, bytes);
   const char* source = device_range(from, bytes);
   if (target == nullptr || source == nullptr || !is_stream(stream)) return kInvalidValue;
-  std::memmove(target, source, bytes);
-  return kSuccess;
+  return submit_copy(stream, target, source, bytes, nullptr);
 }
 
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
   ENTER_IN_CONTEXT(cuMemsetD32Async);
   char* there = device_range(to, 4 * count);
   if (there == nullptr || !is_stream(stream)) return kInvalidValue;
-  for (std::size_t i = 0; i < count; ++i) std::memcpy(there + 4 * i, &value, 4);
-  return kSuccess;
+  return submit(stream, {}, [=] {
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(there + 4 * i, &value, 4);
+    return kSuccess;
+  });
 }
 
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
-  ENTER(cuPointerGetAttribute);
+  ENTER_IN_CONTEXT(cuPointerGetAttribute);
   const bool on_device = device_range(pointer, 0) != nullptr;
   const std::lock_guard<std::mutex> guard(state->lock);
   const bool pinned = std::any_of(state->host_memory.begin(), state->host_memory.end(), [&](const auto& entry) {
@@ -784,6 +884,7 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
   ENTER_IN_CONTEXT(cuStreamCreate);
   auto made = std::make_unique<CUstream_st>();
   made->context = current_context();
+  made->maker = std::this_thread::get_id();
   *stream = made.get();
   const std::lock_guard<std::mutex> guard(state->lock);
   state->streams[*stream] = std::move(made);
@@ -792,6 +893,7 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
   ENTER_IN_CONTEXT(cuStreamDestroy_v2);
+  if (is_stream(stream)) drain(stream);
   const std::lock_guard<std::mutex> guard(state->lock);
   return state->streams.erase(stream) == 1 ? kSuccess : kInvalidHandle;
 }
@@ -804,9 +906,12 @@ CUresult cuStreamSynchronize(CUstream stream) {
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   ENTER_IN_CONTEXT(cuStreamWaitEvent);
   if (!is_stream(stream)) return kInvalidHandle;
-  const std::lock_guard<std::mutex> guard(state->lock);
-  stream->busy_until = std::max(stream->busy_until, event->when);
-  stream->hangs = stream->hangs || event->never;
+  put(stream, [stream, event] {
+    if (event->stream != nullptr) drain(event->stream);
+    const std::lock_guard<std::mutex> guard(state->lock);
+    stream->busy_until = std::max(stream->busy_until, event->when);
+    stream->hangs = stream->hangs || event->never;
+  });
   return kSuccess;
 }
 
@@ -828,16 +933,14 @@ CUresult cuEventDestroy_v2(CUevent event) {
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   ENTER_IN_CONTEXT(cuEventRecord);
   if (!is_stream(stream)) return kInvalidHandle;
-  const std::lock_guard<std::mutex> guard(state->lock);
-  event->stream = stream;
-  event->when = std::max(stream->busy_until, Clock::now());
-  event->never = stream->hangs;
-  event->recorded = true;
+  record(event, stream);
+  put(stream, [stream, event] { reach(event, stream); });
   return kSuccess;
 }
 
 CUresult cuEventQuery(CUevent event) {
   ENTER_IN_CONTEXT(cuEventQuery);
+  if (event->stream != nullptr) drain(event->stream);
   const std::lock_guard<std::mutex> guard(state->lock);
   return event->never || Clock::now() < event->when ? kNotReady : kSuccess;
 }
@@ -850,7 +953,7 @@ CUresult cuEventSynchronize(CUevent event) {
 CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
   ENTER_IN_CONTEXT(cuEventElapsedTime);
   if (!begin->recorded || !end->recorded) return kInvalidHandle;
-  if (begin->never || end->never) return kNotReady;
+  if (!begin->done || !end->done || begin->never || end->never) return kNotReady;
   *milliseconds = std::chrono::duration<float, std::milli>(end->when - begin->when).count();
   return kSuccess;
 }
@@ -864,7 +967,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   const HostLaunch launch = make_launch(*function, {function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
                                                     block_memory, parameters, nullptr, nullptr, nullptr});
   if (const CUresult code = check_launch(*function, launch); code != 0) return code;
-  return finish_work(stream, run_kernel(*function, launch), verdict);
+  return submit(stream, verdict, [=] { return run_kernel(*function, launch); });
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction function, void** parameters, void** extra) {
@@ -935,7 +1038,9 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const
   if (state->graphs.count(graph) == 0) return kInvalidHandle;
   for (size_t i = 0; i < count; ++i) {
     const bool kernels = from[i]->kind == CUgraphNode_st::Kind::kernel && to[i]->kind == CUgraphNode_st::Kind::kernel;
-    if (edges != nullptr && edges[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && !kernels) return kInvalidValue;
+    const bool early = edges != nullptr && edges[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    if (early && !kernels) return kInvalidValue;
+    if (early) to[i]->early.insert(from[i]);
     to[i]->after.push_back(from[i]);
   }
   return kSuccess;
@@ -973,25 +1078,12 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   Verdict verdict;
   if (const CUresult code = enter("cuGraphLaunch", true, &verdict); code != 0) return code;
   if (!is_stream(stream)) return kInvalidHandle;
-  for (std::size_t n : some_order(exec->after)) {
-    const CUgraphNode_st& node = exec->nodes[n];
-    CUresult code = kSuccess;
-    switch (node.kind) {
-      case CUgraphNode_st::Kind::kernel:
-        code = run_kernel(*node.function, node.launch);
-        break;
-      case CUgraphNode_st::Kind::copy:
-        code = run_copy(node.copy);
-        break;
-      case CUgraphNode_st::Kind::event:
-        node.event->stream = stream;
-        node.event->when = Clock::now();
-        node.event->recorded = true;
-        break;
-    }
-    if (code != kSuccess) return finish_work(stream, code, verdict);
+  for (const CUgraphNode_st& node : exec->nodes) {
+    if (node.kind == CUgraphNode_st::Kind::event) record(node.event, stream);
   }
-  return finish_work(stream, kSuccess, verdict);
+  // What is launched does not change with the graph any more.
+  return submit(stream, verdict,
+                [stream, nodes = exec->nodes, after = exec->after] { return run_graph(nodes, after, stream); });
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
@@ -1032,7 +1124,7 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, cons
 namespace whet::testing {
 
 ScriptedDriver::ScriptedDriver(DriverScript script) {
-  delete state;
+  WHET_CHECK(state == nullptr, "one scripted driver at a time");
   state = new State(std::move(script));
   state->rule_calls.assign(state->script.rules.size(), 0);
   CudaFunctions& call = state->driver.call;
@@ -1074,6 +1166,12 @@ void ScriptedDriver::clear_rules() {
   state->rule_calls.clear();
 }
 
+void ScriptedDriver::forgive() {
+  const std::lock_guard<std::mutex> guard(state->lock);
+  for (Context& context : state->contexts) context.lost = 0;
+  for (const auto& [handle, stream] : state->streams) stream->hangs = false;
+}
+
 int ScriptedDriver::calls(const std::string& function) const {
   const std::lock_guard<std::mutex> guard(state->lock);
   const auto found = state->calls.find(function);
@@ -1097,12 +1195,26 @@ std::string ScriptedDriver::alive() const {
   for (const Context& context : state->contexts) retained += static_cast<std::size_t>(context.retained);
   add(retained, "contexts");
   add(current.size(), "current contexts");
+  add(static_cast<std::size_t>(state->frees_of_used), "frees while work was on its way");
   return text;
 }
 
 std::string ScriptedDriver::last_graph() const {
   const std::lock_guard<std::mutex> guard(state->lock);
   return state->last_graph;
+}
+
+CUdeviceptr ScriptedDriver::allocate(std::size_t bytes, int device) {
+  CUdeviceptr pointer = 0;
+  return allocate_on(device, bytes, &pointer) == kSuccess ? pointer : 0;
+}
+
+void ScriptedDriver::release(CUdeviceptr pointer) {
+  const std::lock_guard<std::mutex> guard(state->lock);
+  const auto found = state->device_memory.find(pointer);
+  if (found == state->device_memory.end()) return;
+  munmap(found->second.mapping, found->second.mapped);
+  state->device_memory.erase(found);
 }
 
 void* ScriptedDriver::host_view(CUdeviceptr pointer) const { return device_range(pointer, 0); }

@@ -1,7 +1,8 @@
 #pragma once
 
-// A CUDA driver for tests, on the host: the functions of driver.h over host memory. Streams execute at once, graphs are
-// recorded and replayed, and a script makes any call fail, hang or come late.
+// A CUDA driver for tests, on the host: the functions of driver.h over host memory. Graphs are recorded and replayed, and a
+// script makes any call fail, hang or come late. Work on a stream is done when somebody waits for it, the latest moment that a
+// driver may choose, or at once.
 //
 // It is stricter than a driver. Device addresses cannot be used on the host; allocations have guard pages on both sides;
 // a call without a current context, a range outside an allocation and a kernel's pointer to nothing are errors; nodes of
@@ -43,6 +44,7 @@ struct DriverScript {
   bool split_compile = true;       ///< whether modules may be loaded with CU_JIT_SPLIT_COMPILE
   std::vector<ScriptedDevice> devices = {{}};
   std::vector<ScriptRule> rules;
+  bool at_once = false;    ///< work is done when it is put on a stream
   std::uint64_t seed = 1;  ///< of the order in which independent nodes run
 };
 
@@ -55,7 +57,7 @@ struct HostLaunch {
 /// A kernel's code: all of the grid in one call. It gives 0 or the error of the device.
 using HostKernel = std::function<CUresult(const HostLaunch&)>;
 
-/// One driver a process: it replaces the one before. Thread-safe, as drivers are.
+/// One a process: it is made when the one before has ended. Thread-safe, as drivers are.
 class ScriptedDriver {
  public:
   explicit ScriptedDriver(DriverScript script = {});
@@ -69,13 +71,18 @@ class ScriptedDriver {
   void add_kernel(const std::string& name, int parameters, HostKernel kernel);
   void add_rule(ScriptRule rule);
   void clear_rules();
+  /// Every device works again, as after a restart of the process: what was made can be given back.
+  void forgive();
 
   /// How often a function was called.
   int calls(const std::string& function) const;
-  /// What is still alive: "2 allocations, 1 stream"; "" when all was given back.
+  /// What is still alive: "2 allocations, 1 streams"; "" when all was given back, and nothing while work was on its way.
   std::string alive() const;
-  /// The graph that was instantiated last, one line a node: "2 kernel add after 0 1".
+  /// The graph that was instantiated last, one line a node: "2 kernel add after 0 1 (early)".
   std::string last_graph() const;
+  /// Device memory of another library in the process, for which no call counts. `device` is in use.
+  CUdeviceptr allocate(std::size_t bytes, int device = 0);
+  void release(CUdeviceptr pointer);
   /// Reads and writes device memory, as a debugger would; null outside of an allocation.
   void* host_view(CUdeviceptr pointer) const;
   /// Bytes of device memory in use.

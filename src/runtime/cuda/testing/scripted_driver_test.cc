@@ -15,6 +15,7 @@ namespace {
 class ScriptedDriverTest : public ::testing::Test {
  protected:
   void begin(DriverScript script = {}) {
+    fake = nullptr;
     fake = std::make_unique<ScriptedDriver>(std::move(script));
     call = &fake->driver().call;
     ASSERT_EQ(call->cuInit(0), 0);
@@ -165,6 +166,7 @@ TEST_F(ScriptedDriverTest, ReplaysGraphsInEveryOrderThatTheEdgesAllow) {
   for (int i = 0; i < 50; ++i) {
     order.clear();
     ASSERT_EQ(call->cuGraphLaunch(exec, stream), 0);
+    ASSERT_EQ(call->cuStreamSynchronize(stream), 0);
     a_first += order == "abc";
     b_first += order == "bac";
   }
@@ -188,8 +190,35 @@ TEST_F(ScriptedDriverTest, ChangesParametersOfAGraph) {
   const CUDA_KERNEL_NODE_PARAMS_v2 changed{set, 1, 1, 1, 32, 1, 1, 0, parameters, nullptr, nullptr, nullptr};
   ASSERT_EQ(call->cuGraphExecKernelNodeSetParams_v2(exec, node, &changed), 0);
   ASSERT_EQ(call->cuGraphLaunch(exec, stream), 0);
+  ASSERT_EQ(call->cuStreamSynchronize(stream), 0);
   EXPECT_NE(*static_cast<int*>(fake->host_view(first)), 7);
   EXPECT_EQ(*static_cast<int*>(fake->host_view(second)), 7);
+}
+
+TEST_F(ScriptedDriverTest, WorksWhenSomebodyWaitsOrAtOnce) {
+  for (bool at_once : {false, true}) {
+    begin({.at_once = at_once});
+    fake->add_kernel("set", 1, [](const HostLaunch& l) { return *static_cast<int*>(l.parameters[0]) = 7, 0; });
+    CUdeviceptr memory = allocate(4);
+    *static_cast<int*>(fake->host_view(memory)) = 1;
+    void* parameters[] = {&memory};
+    ASSERT_EQ(call->cuLaunchKernel(function("set"), 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr), 0);
+    EXPECT_EQ(*static_cast<int*>(fake->host_view(memory)), at_once ? 7 : 1);
+    ASSERT_EQ(call->cuStreamSynchronize(stream), 0);
+    EXPECT_EQ(*static_cast<int*>(fake->host_view(memory)), 7);
+    TearDown();
+  }
+  fake = nullptr;
+}
+
+TEST_F(ScriptedDriverTest, TellsOfMemoryThatIsFreedTooEarly) {
+  begin();
+  fake->add_kernel("any", 1, [](const HostLaunch&) { return 0; });
+  CUdeviceptr memory = allocate(4);
+  void* parameters[] = {&memory};
+  ASSERT_EQ(call->cuLaunchKernel(function("any"), 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr), 0);
+  ASSERT_EQ(call->cuMemFree_v2(memory), 0);
+  EXPECT_NE(fake->alive().find("1 frees while work was on its way"), std::string::npos) << fake->alive();
 }
 
 TEST_F(ScriptedDriverTest, ComesLateAndHangs) {

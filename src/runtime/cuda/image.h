@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+#include "artifact/model_format.h"
+#include "runtime/cuda/device.h"
+
+namespace whet {
+
+/// The image of a plan that a device of this architecture runs: a cubin of equal major and no larger minor number, the
+/// nearest; else the newest PTX that is not newer than the device. Null where there is none.
+const PlanImage* choose_image(const ModelView& view, int arch);
+
+/// Loads an image into the device's context, which is current. PTX is compiled by the driver, with as many threads as it
+/// likes where it can. `images` begins the section of images; PTX ends in a zero there. A refusal tells both sides'
+/// versions and the last line of the compiler's log.
+int load_image(const CudaContext& context, const PlanImage& image, const void* images, CUmodule* module,
+               whet_error* error);
+
+}  // namespace whet

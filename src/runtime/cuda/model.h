@@ -1,0 +1,54 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "artifact/model_format.h"
+#include "runtime/cuda/device.h"
+#include "whet/model.h"
+
+namespace whet {
+
+constexpr std::uint64_t kDeviceAlignment = 256;  ///< of every tensor and workspace on the device
+
+/// A model compiled for CUDA, in memory. In a compiled library the linker fills one, named whet_cuda_image: the layout is
+/// part of the contract with the compiler's object writer.
+struct CudaModelImage {
+  const void* plan;  ///< model_format.h, 64-byte aligned
+  std::uint64_t plan_bytes;
+  const void* images;  ///< the section that the plan's images point into
+  std::uint64_t images_bytes;
+  const void* weights;
+  std::uint64_t weights_bytes;
+  std::uint64_t file_backed;  ///< 1: the weights are unchanged pages of a file and may be dropped once uploaded
+};
+
+/// An open model on a device. Immutable: sessions of several threads share it.
+struct CudaModel {
+  CudaModelImage image;
+  ModelView view;
+  whet_model_info info;
+  whet_tensor_info* inputs;
+  whet_tensor_info* outputs;
+  CudaContext context;
+  pid_t process;  ///< that opened it
+  std::uint32_t flags;
+  CUmodule module;
+  CUfunction* functions;  ///< one a launch of the plan
+  CUdeviceptr weights;
+  whet_device_info device;
+  char driver_version[16], image_name[32];
+};
+
+/// See whet_api. `image` and `driver` outlive the model.
+int cuda_model_open(const CudaModelImage& image, const CudaDriver& driver, const whet_device_options* options,
+                    CudaModel** model, whet_error* error);
+void cuda_model_close(CudaModel* model);
+/// Devices whose architecture one of the model's images is for; 0 where the driver does not start.
+int cuda_device_count(const CudaModelImage& image, const CudaDriver& driver, std::uint32_t* count, whet_error* error);
+
+/// 0, or a sentence where the model cannot be used: after a fork, or when its device was lost.
+int check_usable(const CudaModel& model, whet_error* error);
+
+}  // namespace whet
