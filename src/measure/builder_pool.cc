@@ -15,6 +15,8 @@ namespace {
 
 constexpr const char* kNonsense = "the builder's answer makes no sense";
 constexpr int kTickMilliseconds = 20;
+/// How often a request is handed to a builder that had died before.
+constexpr int kAttempts = 2;
 /// What is being built when the user interrupts may take so long to end by itself.
 constexpr double kPatience = 0.5;
 
@@ -40,6 +42,7 @@ struct BuilderPool::Builder {
   WorkerProcess process;
   FrameAssembler assembler;
   std::size_t job = kIdle;
+  int attempts = 0;  ///< to hand `job` over
   double since = 0;
 
   bool idle() const { return job == kIdle; }
@@ -55,7 +58,10 @@ class BuilderPool::Batch {
     while (finished_ < requests_.size()) {
       if (interrupted_ && interrupted_()) give_back_the_rest();
       for (Builder& b : pool_.builders_)
-        if (b.idle() && next_ < requests_.size()) begin(b, next_++);
+        if (b.idle() && next_ < requests_.size()) {
+          b.attempts = 0;
+          begin(b, next_++);
+        }
       wait();
       for (Builder& b : pool_.builders_)
         if (!b.idle()) look_at(b);
@@ -71,7 +77,7 @@ class BuilderPool::Batch {
 
   void begin(Builder& b, std::size_t job) {
     // A builder that died while idle is no fault of this request: a fresh one gets it.
-    for (int attempt = 0; attempt < 2; ++attempt) {
+    while (b.attempts++ < kAttempts) {
       if (!b.process.alive()) {
         auto process = pool_.zygote_.spawn(pool_.builder_);
         if (!process.ok()) return finish(job, failed(OutcomeCode::device_lost, process.error().message, 0));
@@ -125,6 +131,10 @@ class BuilderPool::Batch {
   }
 
   void died(Builder& b, double spent) {
+    if (b.assembler.unread()) {
+      pool_.zygote_.end(b.process, true);
+      return begin(b, std::exchange(b.job, Builder::kIdle));
+    }
     const ProcessEnd end = pool_.zygote_.end(b.process, false);
     // Nobody but the system, when memory ends, sends this signal.
     const bool memory = end.by_signal && end.number == SIGKILL;

@@ -13,6 +13,7 @@ namespace whet {
 namespace {
 
 using testing::gone;
+using testing::StoppedThenKilled;
 
 class Builders : public ::testing::Test {
  protected:
@@ -26,6 +27,13 @@ class Builders : public ::testing::Test {
     for (const BuildResult& r : pool.build(requests))
       out.push_back(std::to_string(static_cast<int>(r.code)) + (r.message.empty() ? "" : " " + r.message));
     return out;
+  }
+  pid_t only_builder() const {
+    const std::string zygote = std::to_string(zygote_.pid());
+    std::ifstream children("/proc/" + zygote + "/task/" + zygote + "/children");
+    pid_t builder = 0;
+    children >> builder;
+    return builder;
   }
   Zygote zygote_ = std::move(Zygote::start()).value();
 };
@@ -76,12 +84,17 @@ TEST_F(Builders, AreReplacedWhenTheyHaveGrownLarge) {
 TEST_F(Builders, ThatDiedWhileIdleAreReplacedSilently) {
   BuilderPool pool(zygote_, 1, {}, testing_builds::kFaultyBuilder);
   EXPECT_EQ(pool.build({{"", "kernel add_one", ""}})[0].code, OutcomeCode::ok);
-  std::ifstream file("/proc/" + std::to_string(zygote_.pid()) + "/task/" + std::to_string(zygote_.pid()) + "/children");
-  pid_t builder = 0;
-  file >> builder;
+  const pid_t builder = only_builder();
   kill(builder, SIGKILL);
   EXPECT_TRUE(gone(builder));
   EXPECT_EQ(pool.build({{"", "kernel add_one", ""}})[0].code, OutcomeCode::ok);
+}
+TEST_F(Builders, ThatDieBeforeTheyReadARequestAreNoFaultOfIt) {
+  BuilderPool pool(zygote_, 1, {}, testing_builds::kFaultyBuilder);
+  EXPECT_EQ(pool.build({{"", "kernel add_one", ""}})[0].code, OutcomeCode::ok);
+  const StoppedThenKilled stopped(only_builder());
+  EXPECT_EQ(pool.build({{"", "kernel add_one", ""}})[0].code, OutcomeCode::ok);
+  EXPECT_EQ(pool.started(), 2);
 }
 TEST_F(Builders, GiveBackWhatTheyHaveNotBegunWhenInterrupted) {
   BuilderPool pool(zygote_, 1, {}, testing_builds::kFaultyBuilder);

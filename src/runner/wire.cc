@@ -86,6 +86,7 @@ bool FrameAssembler::poll(int fd) {
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
     if (n <= 0) {
       failed_ = true;
+      unread_ = n < 0 && errno == ECONNRESET;  // the system's answer to bytes that nobody read
     } else if (need_ == 0 && !parse_header()) {
       failed_ = true;
     }
@@ -108,6 +109,7 @@ ReceiveResult receive_frame(int fd, double timeout_seconds) {
     if (assembler.failed()) {
       result.end = assembler.error().empty() ? WireEnd::closed : WireEnd::broken;
       result.message = assembler.error();
+      result.unread = assembler.unread();
       return result;
     }
     int wait_ms = -1;

@@ -39,6 +39,7 @@ struct ReceiveResult {
   bool ok = false;
   Frame frame;
   WireEnd end = WireEnd::closed;  ///< when not ok
+  bool unread = false;            ///< when `closed`: the other end had not read all that was sent to it
   std::string message;            ///< when `broken`: what was found
 };
 
@@ -55,6 +56,8 @@ class FrameAssembler {
   bool poll(int fd);
   bool failed() const { return failed_; }
   const std::string& error() const { return error_; }
+  /// When the other end is gone: it had not read all that was sent to it.
+  bool unread() const { return unread_; }
   /// The complete frame; the assembler is ready for the next.
   Frame take();
 
@@ -64,7 +67,7 @@ class FrameAssembler {
   std::string bytes_;
   std::uint64_t need_ = 0;  ///< of the whole frame; 0 while the header is not there
   FrameType type_{};
-  bool failed_ = false;
+  bool failed_ = false, unread_ = false;
   std::string error_;
 };
 

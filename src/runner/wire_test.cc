@@ -84,6 +84,20 @@ TEST(Wire, WaitsNoLongerThanAsked) {
   auto result = receive_frame(ends.fd[1], 0.01);
   EXPECT_TRUE(!result.ok && result.end == WireEnd::timed_out);
 }
+TEST(Wire, SaysWhenTheOtherEndIsGoneAndHadNotReadWhatWasSent) {
+  for (const bool reads : {true, false}) {
+    Ends ends;
+    EXPECT_TRUE(send_frame(ends.fd[0], FrameType::build, "a request"));
+    if (reads) {
+      EXPECT_TRUE(receive_frame(ends.fd[1]).ok);
+    }
+    close(std::exchange(ends.fd[1], -1));
+    const ReceiveResult result = receive_frame(ends.fd[0]);
+    EXPECT_FALSE(result.ok);
+    EXPECT_EQ(result.end, WireEnd::closed);
+    EXPECT_EQ(result.unread, !reads);
+  }
+}
 TEST(Wire, SendingToADeadEndIsNoSignal) {
   Ends ends;
   close(ends.fd[1]);

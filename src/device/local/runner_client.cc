@@ -25,39 +25,43 @@ double left(double timeout, std::chrono::steady_clock::time_point since) {
 }  // namespace
 
 RunnerClient::Exchange RunnerClient::ask(FrameType type, const std::string& payload, FrameType answer, double timeout) {
-  bool sent = false;
-  for (int attempt = 0; attempt < 2 && !sent; ++attempt) {
-    if (!process_.alive()) {
-      auto process = zygote_.spawn(kRunner);
-      if (!process.ok()) return {OutcomeCode::device_lost, process.error().message, {}};
-      process_ = *process;
-      ++started_;
-    }
-    // A runner that died while idle is no fault of this request: a fresh one gets it.
-    sent = send_frame(process_.fd, type, payload);
-    if (!sent) zygote_.end(process_, true);
+  for (int attempt = 0; attempt < 2; ++attempt)
+    if (auto exchange = try_to_ask(type, payload, answer, timeout)) return std::move(*exchange);
+  return {OutcomeCode::device_lost, "no runner could be reached", {}};
+}
+
+/// Nothing where the runner had died while it was idle, which is no fault of this request: a fresh one gets it.
+std::optional<RunnerClient::Exchange> RunnerClient::try_to_ask(FrameType type, const std::string& payload,
+                                                               FrameType answer, double timeout) {
+  const auto died_idle = [&] { return zygote_.end(process_, true), std::nullopt; };
+  if (!process_.alive()) {
+    auto process = zygote_.spawn(kRunner);
+    if (!process.ok()) return Exchange{OutcomeCode::device_lost, process.error().message, {}};
+    process_ = *process;
+    ++started_;
   }
-  if (!sent) return {OutcomeCode::device_lost, "no runner could be reached", {}};
+  if (!send_frame(process_.fd, type, payload)) return died_idle();
 
   const auto asked = std::chrono::steady_clock::now();
   if (!wait_for_answer(timeout)) {
     zygote_.end(process_, true);
-    return {OutcomeCode::device_lost, "interrupted while it ran", {}};
+    return Exchange{OutcomeCode::device_lost, "interrupted while it ran", {}};
   }
   ReceiveResult received = receive_frame(process_.fd, left(timeout, asked));
   if (!received.ok && received.end == WireEnd::timed_out) {
     zygote_.end(process_, true);
     char limit[32];
     std::snprintf(limit, sizeof limit, "%g s", timeout);
-    return {OutcomeCode::run_timeout, "the kernel did not finish within " + std::string(limit), {}};
+    return Exchange{OutcomeCode::run_timeout, "the kernel did not finish within " + std::string(limit), {}};
   }
+  if (received.unread) return died_idle();
   if (!received.ok && received.end == WireEnd::closed) return ended("");
   if (received.ok && received.frame.type == FrameType::fault) return ended(received.frame.payload);
   if (!received.ok || received.frame.type != answer) {
     zygote_.end(process_, true);
-    return {OutcomeCode::unknown, "the runner's answer makes no sense", {}};
+    return Exchange{OutcomeCode::unknown, "the runner's answer makes no sense", {}};
   }
-  return {OutcomeCode::ok, "", std::move(received.frame.payload)};
+  return Exchange{OutcomeCode::ok, "", std::move(received.frame.payload)};
 }
 
 /// Until the answer begins or time is up; false when the user interrupts and it still does not come.

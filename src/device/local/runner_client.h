@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "device/local/zygote.h"
 #include "runner/messages.h"
@@ -32,6 +33,7 @@ class RunnerClient {
     std::string message, payload;
   };
   Exchange ask(FrameType type, const std::string& payload, FrameType answer, double timeout);
+  std::optional<Exchange> try_to_ask(FrameType type, const std::string& payload, FrameType answer, double timeout);
   bool wait_for_answer(double timeout);
   Exchange ended(std::string last_words);
   void recycle_if_large(const KernelJob&);

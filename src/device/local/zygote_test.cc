@@ -29,6 +29,7 @@ Zygote start() { return std::move(Zygote::start()).value(); }
 
 using testing::exists;
 using testing::gone;
+using testing::StoppedThenKilled;
 std::size_t open_files() {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
 }
@@ -147,6 +148,13 @@ TEST_F(Runners, ThatAreKilledFromOutsideCostOneCandidate) {
   kill(runner.process().pid, SIGKILL);
   EXPECT_TRUE(gone(runner.process().pid));
   EXPECT_EQ(outcome(runner, "add_one"), "0");
+}
+TEST_F(Runners, ThatDieBeforeTheyReadARequestAreNoFaultOfIt) {
+  RunnerClient runner(zygote_, 20, std::int64_t{4} << 30);
+  EXPECT_EQ(outcome(runner, "add_one"), "0");
+  const StoppedThenKilled stopped(runner.process().pid);
+  EXPECT_EQ(outcome(runner, "add_one"), "0");
+  EXPECT_EQ(runner.started(), 2);
 }
 TEST_F(Runners, LeaveNoProcessAndNoFileBehind) {
   const std::size_t files = open_files();

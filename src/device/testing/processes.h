@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace whet::testing {
 
@@ -21,5 +22,21 @@ inline bool gone(pid_t pid) {
   }
   return !exists(pid);
 }
+
+/// Stops a process, and kills it when it has had time to be sent something.
+class StoppedThenKilled {
+ public:
+  explicit StoppedThenKilled(pid_t pid) {
+    kill(pid, SIGSTOP);
+    killer_ = std::thread([pid] {
+      usleep(50000);
+      kill(pid, SIGKILL);
+    });
+  }
+  ~StoppedThenKilled() { killer_.join(); }
+
+ private:
+  std::thread killer_;
+};
 
 }  // namespace whet::testing
