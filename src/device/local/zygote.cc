@@ -168,6 +168,15 @@ bool ask(std::mutex& asking, int fd, const Request& request, int passed_fd, Repl
 
 Error zygote_gone() { return Error{"the process that starts builders and runners has died; start whet again"}; }
 
+/// ThreadSanitizer starts a thread before main, which is ready for forks.
+#if defined(__SANITIZE_THREAD__)
+constexpr std::size_t kThreadsBeforeMain = 1;
+#elif defined(__has_feature)
+constexpr std::size_t kThreadsBeforeMain = __has_feature(thread_sanitizer) ? 1 : 0;
+#else
+constexpr std::size_t kThreadsBeforeMain = 0;
+#endif
+
 bool alone_in_this_process() {
   std::error_code error;
   // A thread that was joined just now may still stand in the list for a moment.
@@ -176,7 +185,7 @@ bool alone_in_this_process() {
     for (std::filesystem::directory_iterator it("/proc/self/task", error), end; !error && it != end;
          it.increment(error))
       ++threads;
-    if (threads <= 1) return true;
+    if (threads <= 1 + kThreadsBeforeMain) return true;
     usleep(1000);
   }
   return false;
