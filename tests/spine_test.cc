@@ -37,9 +37,9 @@ static_assert(
 static_assert(has_signature<Result<LoopTree>(const ComputeDag&, const Steps&)>(replay));
 static_assert(has_signature<Result<Lowered>(const LoopTree&, const Target&, const Shape&, const PassObserver&)>(lower));
 static_assert(has_signature<Result<Kernel>(const Program&, const Target&)>(compile_kernel));
-static_assert(
-    std::is_same_v<decltype(&Measurer::measure),
-                   std::vector<Measured> (Measurer::*)(const MeasureTask&, const std::vector<std::string>&, double)>);
+static_assert(std::is_same_v<decltype(&Measurer::measure),
+                             std::vector<Measured> (Measurer::*)(const MeasureTask&, const std::vector<std::string>&,
+                                                                 const Incumbent&)>);
 static_assert(std::is_same_v<decltype(&RecordFile::append), Status (RecordFile::*)(const Record&)>);
 static_assert(std::is_same_v<decltype(&Records::best), std::optional<RecordChoice> (Records::*)(
                                                            std::string_view, const Shape&, const Target&,

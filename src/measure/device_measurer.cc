@@ -95,11 +95,18 @@ class DeviceMeasurer::Impl {
   }
 
   MeasureSetting setting() const { return {units_.front()->device->info().name, name_of(options_.policy.cache)}; }
+  std::vector<std::string> devices() const {
+    std::vector<std::string> names;
+    for (const auto& unit : units_)
+      if (std::ranges::find(names, unit->name()) == names.end()) names.push_back(unit->name());
+    return names;
+  }
   int width() const { return static_cast<int>(units_.size()); }
 
   void prepare(const MeasureTask& task, const std::vector<std::string>& steps) { build_all(task, steps); }
 
-  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps, double incumbent) {
+  std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps,
+                                const Incumbent& incumbent) {
     const auto built = build_all(task, steps);
     std::vector<Measured> out(steps.size());
     std::atomic<std::size_t> next = 0;
@@ -119,14 +126,18 @@ class DeviceMeasurer::Impl {
 
   Outcome check(const MeasureTask& task, const std::string& steps) { return stamped(checked(task, steps)); }
 
-  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts) {
+  /// On the first unit that is not lost, of this name where one is given.
+  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts,
+                               const std::string* name = nullptr) {
     const auto built = build_all(task, steps);
     std::vector<Outcome> outcomes;
     for (const auto& unit : units_) {
+      if (name && unit->name() != *name) continue;
       outcomes = compare_on(*unit, task, built, bursts);
       const bool lost = std::ranges::count(outcomes, OutcomeCode::device_lost, &Outcome::code) > 0;
       if (!lost || interrupted()) break;
     }
+    WHET_CHECK(outcomes.size() == steps.size(), "no device has this name");
     for (Outcome& outcome : outcomes) stamp(outcome);
     return outcomes;
   }
@@ -141,6 +152,7 @@ class DeviceMeasurer::Impl {
   /// A device answers one request at a time.
   struct Unit {
     explicit Unit(Device* device) : device(device) {}
+    const std::string& name() const { return device->info().name; }
     Device* device;
     std::mutex busy;
   };
@@ -237,14 +249,16 @@ class DeviceMeasurer::Impl {
   }
 
   /// On this unit, or where it is lost on the next that is not.
-  Outcome run(const MeasureTask& task, const BuildResult& built, double incumbent, std::size_t unit) {
+  Outcome run(const MeasureTask& task, const BuildResult& built, const Incumbent& incumbent, std::size_t first) {
     if (interrupted()) return failed(OutcomeCode::device_lost, "interrupted before it was measured");
-    const MeasureRequest request{job_of(task, built, nullptr), with_incumbent(incumbent)};
+    MeasureRequest request{job_of(task, built, nullptr), options_.policy};
     const std::uint64_t identity = identity_of(task, request);
     if (const Outcome* known = find_measured(task, identity)) return *known;
     Outcome outcome;
     for (std::size_t i = 0; i < units_.size(); ++i) {
-      outcome = measure_on(*units_[(unit + i) % units_.size()], task, request);
+      Unit& unit = *units_[(first + i) % units_.size()];
+      request.policy.incumbent_seconds = incumbent.on(unit.name());
+      outcome = measure_on(unit, task, request);
       if (outcome.code != OutcomeCode::device_lost || interrupted()) break;
     }
     const std::lock_guard<std::mutex> lock(memory_);
@@ -291,12 +305,6 @@ class DeviceMeasurer::Impl {
       default:
         return !outcome.truncated;
     }
-  }
-
-  TimingPolicy with_incumbent(double seconds) const {
-    TimingPolicy policy = options_.policy;
-    policy.incumbent_seconds = seconds;
-    return policy;
   }
 
   static Outcome outcome_of(MeasureReply reply) {
@@ -447,19 +455,24 @@ DeviceMeasurer::DeviceMeasurer(BuilderPool& builders, std::vector<Device*> devic
     : impl_(std::make_unique<Impl>(builders, std::move(devices), std::move(options))) {}
 DeviceMeasurer::~DeviceMeasurer() = default;
 MeasureSetting DeviceMeasurer::setting() const { return impl_->setting(); }
+std::vector<std::string> DeviceMeasurer::devices() const { return impl_->devices(); }
 int DeviceMeasurer::width() const { return impl_->width(); }
 void DeviceMeasurer::prepare(const MeasureTask& task, const std::vector<std::string>& steps) {
   impl_->prepare(task, steps);
 }
 std::vector<Measured> DeviceMeasurer::measure(const MeasureTask& task, const std::vector<std::string>& steps,
-                                              double incumbent_seconds) {
-  return impl_->measure(task, steps, incumbent_seconds);
+                                              const Incumbent& incumbent) {
+  return impl_->measure(task, steps, incumbent);
 }
 void DeviceMeasurer::forget(const MeasureTask& task) { impl_->forget(task); }
 Outcome DeviceMeasurer::check(const MeasureTask& task, const std::string& steps) { return impl_->check(task, steps); }
 std::vector<Outcome> DeviceMeasurer::compare(const MeasureTask& task, const std::vector<std::string>& steps,
                                              int bursts) {
   return impl_->compare(task, steps, bursts);
+}
+std::vector<Outcome> DeviceMeasurer::compare_on(const std::string& device, const MeasureTask& task,
+                                                const std::vector<std::string>& steps, int bursts) {
+  return impl_->compare(task, steps, bursts, &device);
 }
 MeasureCounters DeviceMeasurer::counters() const { return impl_->counters(); }
 

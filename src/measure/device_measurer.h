@@ -36,13 +36,15 @@ class DeviceMeasurer : public Measurer {
   ~DeviceMeasurer() override;
 
   MeasureSetting setting() const override;
+  std::vector<std::string> devices() const override;
   int width() const override;
   void prepare(const MeasureTask&, const std::vector<std::string>& steps) override;
-  std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps,
-                                double incumbent_seconds) override;
+  std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps, const Incumbent&) override;
   void forget(const MeasureTask&) override;
   Outcome check(const MeasureTask&, const std::string& steps) override;
   std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int bursts = 2) override;
+  std::vector<Outcome> compare_on(const std::string& device, const MeasureTask&, const std::vector<std::string>& steps,
+                                  int bursts = 2) override;
 
   MeasureCounters counters() const;
 

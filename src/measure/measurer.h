@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,18 @@ struct MeasureSetting {
   std::string cache = "warm";  ///< where constants are before a timed run: network, warm, cold
 };
 
+/// The time that candidates have to beat [s], by the clock of the device that they run on.
+struct Incumbent {
+  Incumbent(double seconds = 0) : seconds(seconds) {}
+  double seconds;                            ///< on devices that `seconds_on` does not name; 0: none
+  std::map<std::string, double> seconds_on;  ///< by the name of the device
+
+  double on(const std::string& device) const {
+    const auto found = seconds_on.find(device);
+    return found == seconds_on.end() ? seconds : found->second;
+  }
+};
+
 /// Builds and times candidates. It never fails as a whole because of a candidate: what becomes of one is its Outcome,
 /// which carries the device and the cache mode. It knows no strategy, no pace of a machine, and writes no records.
 class Measurer {
@@ -39,6 +52,8 @@ class Measurer {
 
   /// The same as long as the measurer lives.
   virtual MeasureSetting setting() const = 0;
+  /// The names of the devices that it measures on, each once; the one that decides is the first.
+  virtual std::vector<std::string> devices() const { return {setting().device}; }
   /// How many candidates it times at the same time: what `measure` is best asked for at once.
   virtual int width() const { return 1; }
 
@@ -46,11 +61,11 @@ class Measurer {
   virtual void prepare(const MeasureTask&, const std::vector<std::string>& /*steps*/) {}
 
   /// One answer a candidate (the schedule's steps as text), in order. Those that a run shows to be clearly slower than
-  /// `incumbent_seconds` (0: none), by the clock, end early and are `truncated`. Code that was measured before is not
+  /// the incumbent end early and are `truncated`. Code that was measured before is not
   /// measured again: its outcome is the first one's. Candidates not tried, because the user interrupted or no process
   /// or device could be had, have the code device_lost: they go back to the queue.
   virtual std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps,
-                                        double incumbent_seconds) = 0;
+                                        const Incumbent&) = 0;
   /// Code of this task that was measured before is measured again: the machine's speed has changed.
   virtual void forget(const MeasureTask&) {}
 
@@ -61,6 +76,11 @@ class Measurer {
   /// Times candidates in interleaved bursts, a b c a b c ..., which cancels drift of clock and placement. One outcome a
   /// candidate; its `seconds` are the best of each of the `bursts`.
   virtual std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int bursts = 2) = 0;
+  /// The same on the device of this name, one of `devices()`, and on no other.
+  virtual std::vector<Outcome> compare_on(const std::string& /*device*/, const MeasureTask& task,
+                                          const std::vector<std::string>& steps, int bursts = 2) {
+    return compare(task, steps, bursts);
+  }
 };
 
 }  // namespace whet

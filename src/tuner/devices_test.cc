@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include "base/hash.h"
 #include "device/local/zygote.h"
@@ -117,6 +118,35 @@ TEST_F(TuneOnDevices, GoesOnWithTheOtherDeviceWhenOneDies) {
     ASSERT_TRUE(progress.ok()) << progress.error().message;
     EXPECT_EQ(progress->trials, 24);
     expect_truth("the first of two dies at " + std::to_string(at));
+  }
+}
+TEST_F(TuneOnDevices, RanksTimesOfASlowerDeviceByItsPace) {
+  for (const double factor : {3.0, 0.4}) {
+    std::remove(path_.c_str());
+    const auto device = [this](double factor, std::string name) {
+      const auto seconds = [factor](const KernelJob& job) {
+        usleep(1000);  // or one device would take all trials before the other begins
+        return factor * truth(job);
+      };
+      return FormulaDevice(
+          seconds, [this](const CheckRequest& request) { return here_->check(request); }, std::move(name));
+    };
+    FormulaDevice first = device(1, "formula"), second = device(factor, "second");
+    for (int again = 0; again < 2; ++again) ASSERT_TRUE(run({&first, &second}, 32).ok());
+    const RecordsRead read = *read_records(path_);
+    const double best = read.records.best(task_.key, {}, target_)->record->outcome.best_seconds();
+    std::map<std::string, int> timed;
+    for (const Record& record : read.records.all()) {
+      const Outcome& outcome = record.outcome;
+      if (!outcome.ok()) continue;
+      ++timed[outcome.device];
+      EXPECT_NEAR(outcome.pace, outcome.device == "second" ? factor : 1, 1e-9);
+      EXPECT_GE(outcome.best_seconds(), best);
+      EXPECT_LE(outcome.best_seconds(), 2e-3 + 1e-9);
+      EXPECT_TRUE(!outcome.truncated || outcome.best_seconds() > 1.3 * best) << "by the incumbent of its device";
+    }
+    EXPECT_GT(timed["formula"], 0);
+    EXPECT_GT(timed["second"], 0);
   }
 }
 TEST_F(TuneOnDevices, WritesNothingFalseOfADeviceThatLies) {

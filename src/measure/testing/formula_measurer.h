@@ -25,12 +25,13 @@ class FormulaMeasurer : public Measurer {
 
   MeasureSetting setting() const override { return {"formula", "warm"}; }
   std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps,
-                                double incumbent) override {
+                                const Incumbent& incumbent) override {
     std::vector<Measured> out;
     for (const std::string& s : steps) {
       Measured m{outcome_(task, s), std::to_string(std::hash<std::string>()(s))};
       m.outcome.device = setting().device;
-      m.outcome.truncated = incumbent > 0 && m.outcome.ok() && m.outcome.best_seconds() > 1.3 * incumbent;
+      m.outcome.truncated =
+          incumbent.seconds > 0 && m.outcome.ok() && m.outcome.best_seconds() > 1.3 * incumbent.seconds;
       measured[s]++;
       out.push_back(std::move(m));
     }
