@@ -65,7 +65,7 @@ class Interpreter : ExprEvaluator {
     std::visit(Match{
                    [&](const Loop& n) {
                      if (n.kind == LoopKind::parallel)
-                       return fail("the parallel loop '" + n.name + "' stands inside another statement");
+                       return fail("the parallel loop '" + n.name + "' is inside another statement");
                      const std::int64_t min = integer(n.min), extent = integer(n.extent);
                      iterate(n, min, min + extent);
                    },
@@ -78,8 +78,8 @@ class Interpreter : ExprEvaluator {
                    [&](const Block& n) {
                      for (const Stmt& inner : n.body) execute(inner);
                    },
-                   [&](const Barrier&) { fail("a barrier stands inside another statement"); },
-                   [&](const CopyGroup&) { fail("a group of asynchronous copies stands outside of a launch"); },
+                   [&](const Barrier&) { fail("a barrier is inside another statement"); },
+                   [&](const CopyGroup&) { fail("a group of asynchronous copies is outside of a launch"); },
                    [&](const Prefetch&) {},
                },
                s->kind);

@@ -41,7 +41,7 @@ TEST(VerifyLaunches, NeedsTheTwoLoops) {
   const Stmt body = store(s.out, {s.b, s.t}, s.mine());
   EXPECT_EQ(s.top(s.launch(3, 64, body)), "ok");
   EXPECT_EQ(s.top(body), "a statement beside the launches is no grid barrier");
-  EXPECT_EQ(s.top(block({s.launch(3, 64, body), barrier()})), "a barrier of threads stands outside of a launch");
+  EXPECT_EQ(s.top(block({s.launch(3, 64, body), barrier()})), "a barrier of threads is outside of a launch");
   EXPECT_EQ(s.top(loop(s.b, int_const(3), loop(s.t, int_const(64), body), LoopKind::block)),
             "the block loop 'b' is not directly around one thread loop");
   const std::string size =
@@ -72,9 +72,9 @@ TEST(VerifyLaunches, HasTheLoopsOfOneThreadInside) {
   const Stmt body = store(s.out, {s.b, s.t}, cast(DType::f32, i));
   for (const LoopKind kind : {LoopKind::serial, LoopKind::unrolled, LoopKind::vectorized})
     EXPECT_EQ(s.check({loop(i, int_const(4), body, kind)}), "ok");
-  EXPECT_EQ(s.check({loop(i, int_const(4), body, LoopKind::thread)}), "the thread loop 'i' stands inside a launch");
-  EXPECT_EQ(s.check({loop(i, int_const(4), body, LoopKind::warp)}), "the warp loop 'i' stands inside a launch");
-  EXPECT_EQ(s.check({grid_barrier()}), "a barrier stands inside another statement");
+  EXPECT_EQ(s.check({loop(i, int_const(4), body, LoopKind::thread)}), "the thread loop 'i' is inside a launch");
+  EXPECT_EQ(s.check({loop(i, int_const(4), body, LoopKind::warp)}), "the warp loop 'i' is inside a launch");
+  EXPECT_EQ(s.check({grid_barrier()}), "a barrier is inside another statement");
 }
 
 TEST(VerifyLaunches, ProvesAccessesByTheNumbersOfBlocksAndThreads) {
@@ -89,7 +89,7 @@ TEST(VerifyLaunches, ProvesAccessesByTheNumbersOfBlocksAndThreads) {
 TEST(VerifyLaunches, LetsAllThreadsMeet) {
   Sketch s;
   const Expr i = s.index("i"), n = s.index("n"), m = s.index("m");
-  const std::string differs = "stands under a condition or bound that differs between threads, or is data: ";
+  const std::string differs = "is under a condition or bound that differs between threads, or is data: ";
   EXPECT_EQ(s.check({when(s.b < int_const(1), barrier())}), "ok");
   EXPECT_EQ(s.check({loop(i, s.b, let(n, i + s.b, when(n < int_const(2), block({barrier(), commit(), wait(0)}))))}),
             "ok");

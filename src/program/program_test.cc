@@ -250,15 +250,61 @@ TEST(Verify, RefusesWhatItCannotProve) {
   EXPECT_EQ(check(s.store(s.out, {int_const(0)}, broadcast(float_const(0), 4))),
             "program 'sketch': store to 'out' has 4 lanes at scalar indices");
   EXPECT_EQ(check(Sketch::loop(x, 2, Sketch::loop(y, 2, s.store(s.out, {y}, float_const(0)), LoopKind::parallel))),
-            "program 'sketch': the parallel loop 'y' stands inside another statement");
-  EXPECT_EQ(check(Sketch::loop(x, 2, make_stmt(Barrier{}))),
-            "program 'sketch': a barrier stands inside another statement");
+            "program 'sketch': the parallel loop 'y' is inside another statement");
+  EXPECT_EQ(check(Sketch::loop(x, 2, make_stmt(Barrier{}))), "program 'sketch': a barrier is inside another statement");
   EXPECT_EQ(check(Sketch::loop(
                 x, 2, Sketch::loop(y, int_const(0), x, s.store(s.out, {y}, float_const(0)), LoopKind::unrolled))),
             "program 'sketch': the extent of loop 'y' is not constant: x");
   const Stmt unrolled = Sketch::loop(x, 2, s.store(s.acc, {x}, float_const(0)), LoopKind::unrolled);
   EXPECT_EQ(check(unrolled, {.lowered = true}), "program 'sketch': loop 'x' is still to be vectorized or unrolled");
   EXPECT_EQ(check(unrolled), "ok");
+}
+
+/// No pass makes such programs; one that does by a mistake is stopped behind it.
+TEST(Verify, RefusesMalformedStatements) {
+  Sketch s;
+  const Expr x = s.index("x"), zero = int_const(0), one = float_const(1);
+  const auto refusal = [&](Stmt body) { return message(verify(s.with(std::move(body)), {.proofs = false})); };
+  const auto let = [&](Expr value, Stmt body) {
+    return make_stmt(Let{std::get<Var>(x->kind).id, "x", std::move(value), std::move(body)});
+  };
+  const Stmt good = s.store(s.out, {zero}, one);
+  ASSERT_EQ(refusal(good), "ok");
+  const std::string says = "program 'sketch': ";
+  EXPECT_EQ(refusal(Sketch::loop(x, Expr(), zero, good)), says + "the first index of loop 'x' is missing");
+  EXPECT_EQ(refusal(Sketch::loop(x, zero, one, good)), says + "the extent of loop 'x' is no i64 scalar: 1f");
+  EXPECT_EQ(refusal(let(Expr(), good)), says + "let 'x' has no value");
+  EXPECT_EQ(refusal(make_stmt(If{Expr(), good, {}})), says + "an if has no condition");
+  EXPECT_EQ(refusal(make_stmt(If{one, good, {}})), says + "the condition of an if is no boolean scalar: 1f");
+  EXPECT_EQ(refusal(s.store(BufferId(9), {zero}, one)), says + "a store names no buffer");
+  EXPECT_EQ(refusal(s.store(s.out, {zero}, Expr())), says + "store to 'out' has no value");
+  EXPECT_EQ(refusal(s.store(s.out, {Expr()}, one)), says + "an expression lacks an operand");
+  EXPECT_EQ(refusal(s.store(s.out, {one}, one)), says + "store to 'out' has an index of other lanes, or no i64: 1f");
+  EXPECT_EQ(refusal(s.store(s.out, {zero}, one, one)),
+            says + "store to 'out' has a mask of other lanes or no booleans: 1f");
+  EXPECT_EQ(refusal(s.store(s.out, {zero}, load(DType::f32, SourceId(9), {zero}))), says + "a load names no buffer");
+  EXPECT_EQ(refusal(s.store(s.out, {zero}, cast(DType::f32, load(DType::i32, SourceId(s.in.value), {zero})))),
+            says + "load from 'in' as i32, expected f32");
+  EXPECT_EQ(refusal(make_stmt(Prefetch{BufferId(9), {zero}})), says + "a prefetch names no buffer");
+  EXPECT_EQ(refusal(make_stmt(Prefetch{s.acc, {zero}})), says + "prefetch of 'acc', which is registers");
+  EXPECT_EQ(refusal(let(one, s.store(s.out, {x}, one))),
+            says + "variable 'x' is used with another dtype or number of lanes than it has");
+}
+
+TEST(Verify, RefusesMalformedBuffers) {
+  const auto refusal = [](void (*damage)(Sketch&)) {
+    Sketch s;
+    damage(s);
+    return message(verify(s.with(Stmt())));
+  };
+  EXPECT_EQ(refusal([](Sketch&) {}), "ok");
+  EXPECT_EQ(refusal([](Sketch& s) { s.p.buffers[0].extents = {-1}; }),
+            "program 'sketch': buffer 'in' has a negative extent");
+  EXPECT_EQ(refusal([](Sketch& s) { s.p.buffers[0].argument = -1; }),
+            "program 'sketch': buffer 'in' is an argument without a number");
+  EXPECT_EQ(refusal([](Sketch& s) { s.p.buffers[0].argument = 1; }), "program 'sketch': two buffers are argument 1");
+  EXPECT_EQ(refusal([](Sketch& s) { s.p.buffers[1].constant = true; }),
+            "program 'sketch': argument 'out' is constant, and written");
 }
 
 TEST(Verify, ChecksTheStructureWithoutProofs) {

@@ -113,9 +113,9 @@ class ProgramVerifier {
          [&] { return "the extent of loop '" + n.name + "' is not constant: " + text(n.extent); });
     need(!expanded || !options_.lowered, [&] { return "loop '" + n.name + "' is still to be vectorized or unrolled"; });
     need(n.kind != LoopKind::parallel || top,
-         [&] { return "the parallel loop '" + n.name + "' stands inside another statement"; });
+         [&] { return "the parallel loop '" + n.name + "' is inside another statement"; });
     need(!launch_ || expanded || n.kind == LoopKind::serial,
-         [&] { return "the " + std::string(word_of(n.kind)) + " loop '" + n.name + "' stands inside a launch"; });
+         [&] { return "the " + std::string(word_of(n.kind)) + " loop '" + n.name + "' is inside a launch"; });
     bind(n.index, n.name, DType::i64, 1);
     if (failed()) return;
     const auto mark = facts_.mark();
@@ -271,19 +271,17 @@ class ProgramVerifier {
 
   void together(const std::string& what) {
     if (failed() || varying_.empty()) return;
-    fail(what +
-         " stands under a condition or bound that differs between threads, or is data: " + text(varying_.back()));
+    fail(what + " is under a condition or bound that differs between threads, or is data: " + text(varying_.back()));
   }
 
   void barrier(const Barrier& n, bool top) {
     if (launch_ && n.reach == Barrier::Reach::block) return together("a barrier");
-    need(top && (!options_.launches || n.reach == Barrier::Reach::grid), [&] {
-      return top ? "a barrier of threads stands outside of a launch" : "a barrier stands inside another statement";
-    });
+    need(top && (!options_.launches || n.reach == Barrier::Reach::grid),
+         [&] { return top ? "a barrier of threads is outside of a launch" : "a barrier is inside another statement"; });
   }
 
   void group(const CopyGroup& n) {
-    if (!launch_) return fail("a group of asynchronous copies stands outside of a launch");
+    if (!launch_) return fail("a group of asynchronous copies is outside of a launch");
     need(n.pending >= 0, [&] { return "a wait for all but " + std::to_string(n.pending) + " groups"; });
     together(n.kind == CopyGroup::Kind::commit ? "a commit" : "a wait");
   }
