@@ -208,6 +208,35 @@ TEST_F(DeviceMeasurerTest, ChecksPackedConstants) {
   EXPECT_EQ(text(measurer->check(task_of(kDense), "pack o1 o2")), "0");
 }
 
+/// Another device, on which kernels that pack constants crash.
+class CrashesWhilePacking : public Device {
+ public:
+  explicit CrashesWhilePacking(Device& inner) : inner_(inner) {}
+
+  const DeviceInfo& info() const override { return inner_.info(); }
+  MeasureReply measure(const MeasureRequest& request) override { return inner_.measure(request); }
+  CheckReply check(const CheckRequest& request) override {
+    ++checks;
+    return request.packing ? CheckReply{OutcomeCode::crash, "the packing crashed", {}} : inner_.check(request);
+  }
+  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>& files, const ModelRun& run) override {
+    return inner_.time_models(files, run);
+  }
+
+  int checks = 0;
+
+ private:
+  Device& inner_;
+};
+
+TEST_F(DeviceMeasurerTest, ChecksConstantsThatTheInterpreterPackedWhereTheirKernelFails) {
+  Local local(zygote_, options());
+  CrashesWhilePacking device(*local.device);
+  DeviceMeasurer measurer(local.builders, {&device}, options());
+  EXPECT_EQ(text(measurer.check(task_of(kDense), "pack o1 o2")), "0");
+  EXPECT_EQ(device.checks, 2);
+}
+
 TEST(FormulaMeasurer, AnswersByItsFormula) {
   auto measurer = FormulaMeasurer::timing([](const std::string& steps) { return static_cast<double>(steps.size()); });
   const auto out = measurer.measure({}, {"ab", "abcd"}, 3);

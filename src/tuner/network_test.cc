@@ -1,10 +1,13 @@
 #include "tuner/network.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "base/rng.h"
 #include "compiler/choose.h"
@@ -12,6 +15,7 @@
 #include "device/local/zygote.h"
 #include "device/make_device.h"
 #include "device/testing/fake_devices.h"
+#include "device/testing/processes.h"
 #include "measure/testing/formula_measurer.h"
 #include "passes/optimize.h"
 #include "records/testing/sample.h"
@@ -124,6 +128,24 @@ TEST_F(Settle, AdoptsWhatTheDeviceTimesFaster) {
   EXPECT_EQ(truth.tuned.seconds, 9);
   EXPECT_EQ(best(file), default_);
 }
+TEST_F(Settle, RanksASecondCandidateFirstThatMakesTheNetworkClearlyFaster) {
+  for (const double seconds : {9.98, 9.8}) {
+    FormulaDevice device([](const KernelJob&) { return 1.0; });
+    device.model_seconds = [&](const std::string& path) { return path.ends_with("/3.so") ? seconds : 10.0; };
+    RecordFile file = records({{default_, 10}, {naive_, 10.1}});
+    const NetworkTruth truth = settle_in_network(fused_, target_, file, device, options_).value();
+    const bool clearly = seconds == 9.8;
+    ASSERT_EQ(truth.swaps.size(), 1u);
+    EXPECT_EQ(truth.swaps[0].task, task_.name);
+    EXPECT_EQ(truth.swaps[0].seconds, seconds);
+    EXPECT_EQ(truth.swaps[0].adopted, clearly);
+    EXPECT_EQ(truth.tuned.seconds, clearly ? seconds : 10);
+    EXPECT_EQ(best(file), clearly ? naive_ : default_);
+    EXPECT_EQ(file.records().size(), clearly ? 3u : 2u);
+    EXPECT_EQ(file.records().all().back().ranks_as, clearly ? 10 : 0) << "the time of the one that it replaces";
+    std::filesystem::remove(folder_->path() + "/r.jsonl");
+  }
+}
 TEST_F(Settle, WritesNothingWhereTheDeviceDies) {
   for (int at = 0; at < 6; ++at) {
     FormulaDevice inner([](const KernelJob&) { return 1.0; });
@@ -169,6 +191,46 @@ TEST_F(Settle, KeepsModelsOpenFromOneCallToTheNext) {
   ASSERT_TRUE(compile_model(fused_, nullptr, target_, files[0].path).ok());
   EXPECT_FALSE(device_->time_models({files[0]}, {}).ok()) << "an input is missing";
   EXPECT_TRUE(device_->time_models({files[0]}, run).ok()) << "after a failure";
+}
+
+/// The process that times models; 0 while there is none.
+pid_t models_process() {
+  const std::string parent = std::to_string(zygote().pid());
+  std::ifstream children("/proc/" + parent + "/task/" + parent + "/children");
+  for (pid_t child = 0; children >> child;) {
+    std::string name;
+    std::ifstream("/proc/" + std::to_string(child) + "/comm") >> name;
+    if (name == "whet-models") return child;
+  }
+  return 0;
+}
+
+TEST_F(Settle, TimesModelsInANewProcessWhenTheOldOneWasKilled) {
+  const ModelLibrary file{folder_->path() + "/model.so"};
+  ASSERT_TRUE(compile_model(fused_, nullptr, target_, file.path).ok());
+  const ModelRun run{{}, options_.inputs, 0.001, 1};
+  ASSERT_TRUE(device_->time_models({file}, run).ok());
+  const pid_t idle = models_process();
+  ASSERT_GT(idle, 0);
+  kill(idle, SIGKILL);
+  ASSERT_TRUE(testing::gone(idle));
+  EXPECT_EQ(device_->time_models({file}, run).error().message, "the process that times models has died");
+  EXPECT_TRUE(device_->time_models({file}, run).ok());
+}
+TEST_F(Settle, SaysByWhichSignalAModelEndedWhileItWasTimed) {
+  const ModelLibrary file{folder_->path() + "/model.so"};
+  ASSERT_TRUE(compile_model(fused_, nullptr, target_, file.path).ok());
+  const ModelRun forever{{}, options_.inputs, 600, 1};
+  std::thread killer([] {
+    while (models_process() == 0) usleep(1000);
+    usleep(200000);  // it has said hello by then
+    kill(models_process(), SIGBUS);
+  });
+  const auto times = device_->time_models({file}, forever);
+  killer.join();
+  ASSERT_FALSE(times.ok());
+  EXPECT_EQ(times.error().message, "a compiled model crashed: SIGBUS");
+  EXPECT_TRUE(device_->time_models({file}, {{}, options_.inputs, 0.001, 1}).ok());
 }
 
 TEST(FasterThan, IsClearlyFasterAndBelievablySo) {
