@@ -33,7 +33,7 @@ TEST(SpaceCommand, TellsSketchesDecisionsReasonsAndSamplesOfOneTask) {
   const Answer answer = call({"--task", "1", "--why", "--sample", "1"});
   EXPECT_EQ(answer.code, kDone) << answer.error;
   for (const char* part : {"gives the default schedule", "elements of the innermost axis in a register tile",
-                           "multi-level-tiling: tiles of tiles", "{\"sketch\":", "parallel "})
+                           "multi-level-tiling: tiles it on several levels", "{\"sketch\":", "parallel "})
     EXPECT_NE(answer.output.find(part), std::string::npos) << part << "\n" << answer.output;
 }
 TEST(SpaceCommand, AnswersWhetherACandidateIsInside) {

@@ -17,7 +17,7 @@ struct FeatureSet {
   const std::vector<std::string>& (*names)();
   double (*seconds)(const LoopTree&, const Target&);
 };
-/// One row a kind of target.
+/// One row for each kind of target.
 std::span<const FeatureSet> feature_sets();
 
 /// The features of a schedule: one row of numbers, the same columns for every task of one kind of target. Figures that
@@ -26,8 +26,8 @@ std::span<const FeatureSet> feature_sets();
 std::vector<float> features(const LoopTree&, const Target&);
 /// A name for each column.
 const std::vector<std::string>& feature_names(const Target&);
-/// An estimate of the run time [s] without anything learned. It ranks candidates of one task; its absolute value is
-/// no prediction. 0 where the target's kind has no feature set.
+/// Returns an estimate of the run time [s] that uses no measurements. It ranks candidates of one task; its absolute value
+/// is no prediction. 0 where the target's kind has no feature set.
 double analytic_seconds(const LoopTree&, const Target&);
 
 }  // namespace whet

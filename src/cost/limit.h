@@ -9,16 +9,17 @@
 
 namespace whet {
 
-/// One bound on how fast a task can be.
+/// A lower bound on the time of a task.
 struct Limit {
   std::string what;  ///< "compute", "L1", "L2", "L3" or "memory"
   double seconds = 0;
-  std::string why;  ///< the sum: "231.2 MFLOP at 272 GFLOPS"
+  std::string why;  ///< the calculation: "231.2 MFLOP at 272 GFLOPS"
 };
 
-/// The roofline of a task by the direct algorithm, the tightest bound first: its operations at the peak; its
-/// activations once from the cache level that holds them; its constants once from the level that holds `network_bytes`,
-/// the bytes that one inference touches. An algorithm with fewer operations may pass the first.
+/// Returns the roofline of a task by the direct algorithm, the tightest bound first: the operations at the peak; reading
+/// or writing the activations once at the cache level that holds them; reading the constants once from the level that
+/// holds `network_bytes`, the bytes that one inference touches. An algorithm with fewer operations may be faster than the
+/// first bound.
 std::vector<Limit> limits_of(const ComputeDag&, const MachineRates&, std::int64_t network_bytes);
 
 }  // namespace whet

@@ -7,22 +7,23 @@
 
 namespace whet {
 
-/// One tensor as an op reads or writes it, seen from the loops around the op.
+/// An access of an op to one tensor, described by the loops around the op.
 struct Access {
   OpId tensor;
   bool store = false;
-  bool packed = false;  ///< re-indexed by the reader's loops: every line that is touched is used wholly
+  bool packed =
+      false;  ///< stored in the order of the reader's loops, so that every cache line that is touched is used completely
   double element_bytes = 4;
   double times = 1;                        ///< loads in the body that differ in constant offsets alone
   std::vector<double> sizes;               ///< extent of each dimension of the tensor
   std::vector<std::vector<double>> spans;  ///< [dimension][loop]: elements that one run of the loop adds to the extent
 
-  /// Elements touched while the loops from `depth` on run once.
+  /// The number of elements that are touched while the loops from `depth` on run once.
   double elements(std::size_t depth) const;
-  /// The same in bytes, whole cache lines counted.
+  /// The bytes of the whole cache lines that are touched meanwhile.
   double bytes(std::size_t depth) const;
   bool depends_on(std::size_t loop) const;
-  /// How far apart, in elements of the tensor, the first and the last iteration of `loop` touch it.
+  /// The distance between the elements that the first and the last iteration of `loop` touch, in elements of the tensor.
   double reach(std::size_t loop) const;
 };
 
@@ -42,7 +43,7 @@ struct Nest {
   std::size_t registers_from = 0;   ///< the loops from here on keep the op's elements in registers; loops.size(): none
   bool lives_in_registers = false;  ///< the op's own buffer is registers, whoever reads it
 
-  /// Runs of the statement.
+  /// The number of times that the statement runs.
   double runs() const { return trips(0, loops.size()); }
   double trips(std::size_t from, std::size_t to) const;
   /// The first loop of the innermost stretch of unrolled and vectorized loops.

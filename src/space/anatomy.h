@@ -8,7 +8,8 @@
 
 namespace whet {
 
-/// A DAG seen as: element ops before one reduction (its pads), the reduction, element ops after it up to one output.
+/// The parts of a DAG with one reduction: the element ops before it (its pads), the reduction, and the element ops after
+/// it, up to one output.
 struct Anatomy {
   std::vector<OpId> before;     ///< the ops that the anchor depends on, to be inlined into it
   OpId anchor;                  ///< the only op with a reducer
@@ -17,17 +18,18 @@ struct Anatomy {
   std::vector<OpId> constants;  ///< constant placeholders that the anchor's body reads, once each, after inlining
 };
 
-/// Empty when the DAG is not of this form.
+/// Returns nothing where the DAG is not of this form.
 std::optional<Anatomy> find_anatomy(const ComputeDag&);
 
-/// The weight of computing a body once: arithmetic 1, a division 4, an exp or the like 12.
+/// Returns the cost of computing a body once: 1 for an arithmetic operation, 4 for a division, 12 for exp and the like.
 double body_cost(const Expr& body);
 
 bool is_output(const ComputeDag&, OpId);
-/// True when the op reads contiguous memory along its last reduce axis, so that it is vectorized along that; not where
-/// it reads along its result's last axis as well and never across it: vectors of results need no sum of their lanes.
+/// True where the op reads contiguous memory along its last reduce axis and is therefore vectorized along it. False where
+/// it also reads contiguous memory along the last axis of its result and never across it, because vectors of results
+/// need no sum of their lanes.
 bool reduces_innermost(const ComputeDag&, OpId);
-/// An element op whose value is cheaper computed again at each of its reads than stored.
+/// True for an element op where computing the value at each read costs less than storing it.
 bool cheap_to_inline(const LoopTree&, OpId);
 
 }  // namespace whet

@@ -12,10 +12,10 @@ namespace whet {
 
 /// An expert's schedule of one form of DAG, with open decisions.
 struct Template {
-  /// Empty where the DAG is not of this form.
+  /// Returns nothing where the DAG is not of this form.
   std::optional<Sketch> (*make)(const ComputeDag&, const Target&);
   bool exact = true;      ///< its schedules are `is_exact`
-  bool last_one = false;  ///< only where no other template fits
+  bool last_one = false;  ///< used only where no other template fits
 };
 
 /// The makers of sketches for one kind of target.
@@ -24,9 +24,9 @@ struct SpaceAuthor {
   std::span<const Template> (*templates)();    ///< the first that fits gives the default schedule
   const std::vector<const Rule*>& (*rules)();  ///< in the order in which they are asked
 };
-/// One row a kind of target. Of a kind without a row every task has the naive schedule alone.
+/// One row for each kind of target. For a kind without a row, the space of every task has the naive schedule only.
 std::span<const SpaceAuthor> space_authors();
-/// The rules for a target; none where its kind has no author.
+/// Returns the rules for a target; none where its kind has no author.
 std::span<const Rule* const> rules_for(const Target&);
 
 }  // namespace whet

@@ -8,7 +8,7 @@
 
 namespace whet {
 
-/// The number of an option, one a decision of the sketch.
+/// One number of an option for each decision of the sketch.
 using Point = std::vector<std::int32_t>;
 
 /// The legal points of one sketch. Decisions that constraints connect form a part; the combinations of a part
@@ -17,18 +17,18 @@ using Point = std::vector<std::int32_t>;
 class Legal {
  public:
   static constexpr std::int64_t kMostListed = 1 << 15;
-  /// `sketch` must live as long.
+  /// `sketch` must outlive this object.
   explicit Legal(const Sketch& sketch);
 
   const SpaceSize& size() const { return size_; }
   bool allows(const Point&) const;
-  /// The same where only `decision` was changed in a legal point.
+  /// Like `allows`, for a legal point in which only `decision` was changed.
   bool allows_change(const Point&, std::size_t decision) const;
   Point sample(Rng&) const;
   std::vector<Point> neighbours(const Point&) const;
   std::optional<Point> mutate(const Point&, Rng&) const;
-  /// The nearest legal point: of `wish`, or where that is not tried in full, one near it. `cost[d][o]`: how far option
-  /// `o` of decision `d` is from what is wanted.
+  /// Returns the legal point with the least sum of costs, or one near it where a part has too many combinations to try
+  /// them all; nothing where none is found. `cost[d][o]` is the distance of option `o` of decision `d` from the wanted one.
   std::optional<Point> nearest(const std::vector<std::vector<double>>& cost, Rng&) const;
 
   std::int64_t grid_size() const { return grid_; }

@@ -24,16 +24,16 @@ struct Decision {
   std::int64_t extent = 0;  ///< of the axis that it cuts into tiles, the innermost level last; 0: it cuts none
 };
 
-/// One option for each value.
+/// Returns one option for each value.
 std::vector<Choice> single(const std::vector<std::int64_t>& values);
 
 using Choices = std::map<std::string, Choice>;
 
-/// Choices that may not be made together (register tiles that do not fit, ...). Constraints over few decisions are
+/// Forbids choices that may not be made together (register tiles that do not fit, ...). Constraints over few decisions are
 /// cheap: decisions that share no constraint are counted and drawn independently.
 struct Constraint {
   std::vector<std::string> over;  ///< the only decisions that `violated` looks at
-  /// Nothing where the choices are legal, else a sentence with the reason.
+  /// Returns nothing where the choices are legal, else a sentence with the reason.
   std::function<std::optional<std::string>(const Choices&)> violated;
 };
 
@@ -44,13 +44,13 @@ struct Sketch {
   std::vector<Decision> decisions;
   std::vector<Constraint> constraints;
   std::function<void(Scheduler&, const Choices&)> build;
-  Choices preferred;  ///< within the constraints; the default schedule's point: a guess from register and cache sizes
-  double share = 1;   ///< of random samples, in proportion to those of the other sketches
+  Choices preferred;  ///< legal; a guess from register and cache sizes; the first sketch's is the default schedule
+  double share = 1;   ///< of the random samples, relative to the shares of the other sketches
 };
 
 bool is_within(const Sketch&, const Choices&);
 
-/// How many candidates there are.
+/// The number of candidates of a sketch or a space.
 struct SpaceSize {
   double combinations = 0;  ///< of the options, without regard to constraints
   std::int64_t legal = 0;   ///< combinations that satisfy the constraints
@@ -67,44 +67,45 @@ struct Scheduled {
 /// decent schedules, because choices that cannot fit are left out.
 class DesignSpace {
  public:
-  /// `sketches`: the first is the default's; at least one.
+  /// `sketches`: at least one; the first one gives the default schedule.
   DesignSpace(ComputeDag dag, std::vector<Sketch> sketches);
 
   const std::vector<Sketch>& sketches() const;
-  /// Candidates that satisfy the constraints.
+  /// The number of candidates that satisfy the constraints.
   std::int64_t count() const { return size().legal; }
   SpaceSize size() const;
   SpaceSize size(const std::string& sketch) const;
 
   Candidate default_candidate() const;
-  /// The other sketches' guesses and a handful around the default, to be measured before anything random.
+  /// The guesses of the other sketches and a few candidates around the default, to be measured before random ones.
   std::vector<Candidate> seeds() const;
-  /// Uniform within a sketch, approximately where its size is an estimate.
+  /// Draws a sketch by its share, then one of its candidates: uniformly, or approximately so where its size is an estimate.
   Candidate sample(Rng&) const;
-  /// All candidates that differ in one decision.
+  /// Returns all candidates that differ from this one in one decision.
   std::vector<Candidate> neighbours(const Candidate&) const;
-  /// The candidate with one decision changed, to near choices more often than to far ones. Nothing where no decision
-  /// can change, or where the candidate is not of this space.
+  /// Changes one decision of the candidate, to near options more often than to far ones. Returns nothing where no
+  /// decision can change, or where the candidate is not in this space.
   std::optional<Candidate> mutate(const Candidate&, Rng&) const;
-  /// Each decision from one of the two, repaired. Nothing for candidates of different sketches.
+  /// Takes each decision from one of the two candidates and repairs the result. Returns nothing for candidates of
+  /// different sketches.
   std::optional<Candidate> crossover(const Candidate&, const Candidate&, Rng&) const;
-  /// The candidate with missing choices filled in, unknown ones left out, and as little else changed as the constraints
-  /// demand; the generator decides between equally near ones. Nothing for a sketch that this space lacks.
+  /// Fills missing choices in, leaves unknown ones out, and changes as little else as the constraints demand; the random
+  /// generator decides between equally near candidates. Returns nothing for a sketch that this space lacks.
   std::optional<Candidate> repair(const Candidate&, Rng&) const;
-  /// A candidate of another shape's space of the same structure, tile by tile, innermost first: what registers hold
-  /// keeps its size, outer tiles and tiles of a whole axis grow with the extent; then repaired. Without the other space
-  /// sizes are kept where they are legal.
+  /// Fits a candidate of a task of the same structure and another shape to this space, tile by tile, innermost first:
+  /// register tiles keep their size, outer tiles and tiles of a whole axis grow with the extent; then the candidate is
+  /// repaired. `other` is the space of that task. Without it, sizes are kept where they are legal.
   std::optional<Candidate> refit(const Candidate&, const DesignSpace* other = nullptr) const;
 
-  /// For a grid: every candidate has one number below `grid_size`; a number may stand for none.
+  /// The candidates by number: each has one number below `grid_size`; some numbers have no candidate.
   std::int64_t grid_size() const;
   std::optional<Candidate> at(std::int64_t number) const;
 
-  /// Ok where the candidate is in the space, else an error with the reason.
+  /// Returns ok where the candidate is in the space, else an error with the reason.
   Status contains(const Candidate&) const;
-  /// The schedule of a candidate, or why it cannot be replayed.
+  /// Returns the schedule of a candidate, or an error with the reason why it cannot be replayed.
   Result<Steps> steps(const Candidate&) const;
-  /// The same with the tree, which would be `replay(dag, steps)`.
+  /// Returns the schedule with its loop tree, which equals `replay(dag, steps)`.
   Result<Scheduled> schedule(const Candidate&) const;
 
  private:
@@ -120,7 +121,7 @@ struct SpaceOptions {
 
 DesignSpace make_space(const ComputeDag&, const Target&, const SpaceOptions& = {});
 
-/// The schedule of an untuned task; never fails (the naive schedule is always there).
+/// Returns the schedule of an untuned task. It never fails, because every DAG has the naive schedule.
 Result<Steps> default_steps(const ComputeDag&, const Target&);
 
 }  // namespace whet

@@ -8,10 +8,10 @@
 
 namespace whet {
 
-/// The columns: figures of the whole tree, then of its three costliest ops (by `cpu_seconds`). These are how the work is
-/// shared out (parallel extent, balance), how the innermost block uses registers and ports (vectors, accumulators, loads
-/// a multiply-add), the bytes that each cache level delivers, and for the four largest accesses how much is touched, in
-/// which steps, and how often it is used again. After "Learning to Optimize Tensor Programs" (Chen et al. 2018) and
+/// The columns are figures of the whole tree, then of its three costliest ops (by `cpu_seconds`): the division of the work
+/// (parallel extent, balance), the use of registers and ports by the innermost block (vectors, accumulators, loads for
+/// each multiply-add), the bytes that each cache level delivers, and for the four largest accesses the touched bytes, the
+/// strides and the reuse. After "Learning to Optimize Tensor Programs" (Chen et al. 2018) and
 /// Ansor (Zheng et al. 2020), reduced to the figures that differ between candidates of one task.
 std::vector<float> cpu_features(const LoopTree&, const Target&);
 const std::vector<std::string>& cpu_feature_names();

@@ -6,12 +6,13 @@
 
 namespace whet {
 
-/// The schedule of an attention: two products with a softmax between them, the moves around absorbed.
-/// Shared out are the heads, and with `heads` = 0 blocks of their queries as well. A block's scores stay in the cache:
-/// computed by register tiles with scale and mask in their epilogue, then row by row their maximum, exponentials and
-/// sum, then multiplied with the values by register tiles that the result is stored from. Keys are turned beforehand
-/// (`heads` = 0: by a nest of their own; 1: head by head).
-/// Nothing for DAGs of another form.
+/// The schedule of attention: two products with a softmax between them. The transposes and reshapes around it become a
+/// part of it.
+/// The workers share the heads, and with `heads` = 0 also blocks of the queries of a head. The scores of a block stay in
+/// the cache: register tiles compute them, with scale and mask in their epilogue; then their maximum, exponentials and
+/// sum are computed row by row; then register tiles multiply them with the values and store the result. Keys are
+/// transposed beforehand (`heads` = 0: by a nest of their own; 1: head by head).
+/// Returns nothing for DAGs of another form.
 std::optional<Sketch> attention_sketch(const ComputeDag&, const Target&);
 
 }  // namespace whet

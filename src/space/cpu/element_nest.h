@@ -8,7 +8,7 @@
 
 namespace whet {
 
-/// How an op without a reduction runs in a nest of its own.
+/// The plan by which an op without a reduction runs in a nest of its own.
 struct ElementPlan {
   std::int64_t vectors = 1;  ///< native vectors in a step along the innermost axis
   std::int64_t pixels = 1;   ///< elements of the axis before it that a step holds
@@ -20,27 +20,27 @@ struct ElementPlan {
   Target target;
 };
 
-/// Shares the op's nest out and vectorizes it. A transpose goes by tiles, so that whole cache lines are read and
-/// written; channels that are dealt out alternately (a shuffle: loads at c % 2 and c / 2) go by turns, and
-/// repeated channels (loads at c % 28) block by block, so that loads are contiguous.
+/// Shares the nest of the op out among the workers and vectorizes it. A transpose is computed tile by tile, so that whole
+/// cache lines are read and written. Interleaved channels (a shuffle: loads at c % 2 and c / 2) are computed source by
+/// source, and repeated channels (loads at c % 28) block by block, so that loads are contiguous.
 void element_nest(Scheduler&, OpId, const ElementPlan&);
 
-/// Neighbours along the innermost axis are read at quotients or remainders of it: a vector is gathered. Not where they
-/// are dealt out alternately or repeated block by block, nor where one of several sources is chosen.
+/// True where neighbours along the innermost axis are read at quotients or remainders of it, so that vectors are
+/// gathered. False where they are interleaved or repeated block by block, and where one of several sources is chosen.
 bool gathers(const ComputeDag&, OpId op);
 
-/// A step holds a group of neighbours along another axis, which the op tells apart by the remainder of their place:
-/// values that they share are computed once (sums up to each place).
+/// Returns the axis along which a step holds a group of neighbours that the op distinguishes by the remainder of their
+/// index, so that values that they share are computed once (sums up to each index); nothing where there is none.
 std::optional<std::size_t> axis_of_groups(const ComputeDag&, OpId op);
 
-/// A tensor is read along another axis than the op's innermost one, along which its result is stored.
+/// True where a tensor is read along another axis than the innermost one of the op, along which the result is stored.
 bool is_transpose(const ComputeDag&, OpId);
 
-/// The tile of a plain transpose that is turned in registers: 16, or 8 where that covers much less behind the ends; 0
-/// where there is none.
+/// Returns the tile of a plain transpose that is transposed in registers: 16, or 8 where that computes much less beyond
+/// the ends; 0 where there is none.
 std::int64_t turned_tile(const ComputeDag&, OpId);
 
-/// The last of the axes with more than one element; the first where there is none.
+/// Returns the last of the axes with more than one element; the first where there is none.
 std::size_t last_axis(const std::vector<Axis>&);
 
 }  // namespace whet

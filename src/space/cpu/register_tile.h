@@ -11,11 +11,12 @@ struct Tile {
   std::int64_t oc = 1, oh = 1, ow = 1;
 };
 
-/// The inputs that neighbours along an axis read: each `taps` inputs `dilation` apart, beginning `stride` apart.
+/// The inputs that neighbours along an axis read. Each reads `taps` inputs that are `dilation` apart; the first inputs of
+/// two neighbours are `stride` apart.
 struct TapWindow {
   std::int64_t stride = 1, taps = 1, dilation = 1;
 
-  /// Different inputs of `count` neighbours.
+  /// The number of different inputs that `count` neighbours read.
   std::int64_t inputs(std::int64_t count) const;
 };
 
@@ -41,16 +42,16 @@ struct Tiling {
   std::int64_t channel_bytes = 0;  ///< of weights, an element of the innermost axis; 0: not known
   std::int64_t weights_room = 0;   ///< bytes of the second-level cache that a tile's weights may take
 
-  /// Vectors of `elements`; a tail of the vector axis costs a vector a power of two.
+  /// The number of vectors of `elements`; a tail of the vector axis needs one vector for each power of two.
   std::int64_t vectors(std::int64_t elements) const;
-  /// Accumulators of the tile, one vector each.
+  /// The number of accumulators of the tile, one vector each.
   std::int64_t accumulators(const Tile& t) const { return t.oh * t.ow * vectors(t.oc); }
-  /// Accumulators, a row of weights and one broadcast input stay in registers.
+  /// True where the accumulators, a row of weights and one broadcast input stay in registers.
   bool fits(const Tile&) const;
-  /// They do also where reduction steps are unrolled, whose loads LLVM moves up.
+  /// True where they stay in registers also when reduction steps are unrolled, whose loads LLVM moves up.
   bool fits_unrolled(const Tile& t) const { return 4 * accumulators(t) <= 3 * registers; }
   bool divides(const Tile&) const;
-  /// The most inputs of a tile, read in one reduction step, that share a set of the first-level cache.
+  /// The largest number of inputs of a tile, read in one reduction step, that share a set of the first-level cache.
   std::int64_t conflicts(const Tile&) const;
   /// Relative time: computed elements (overlap counts twice) times the factor by which the units miss their peak.
   double cost(const Tile&) const;
@@ -58,7 +59,7 @@ struct Tiling {
   double window_cycles(const Tile&) const;
   /// Cycles of one reduction step of `pixels` of a tile's pixels.
   double step_cycles(const Tile&, std::int64_t pixels) const;
-  /// The same of all tiles in a row, in the mean over the taps.
+  /// Cycles of one reduction step of all tiles in a row, averaged over the taps.
   double row_cycles(const Tile&) const;
   std::vector<std::int64_t> oc_options() const;
   std::vector<std::int64_t> oh_options() const;

@@ -4,8 +4,9 @@
 
 namespace whet {
 
-/// The schedule of everything else (element by element, injective, softmax, layer norm, reductions along any axis): the
-/// output's outer axes shared out, its innermost axis in vectors, the ops that it reads computed row by row under it.
+/// The schedule of all other DAGs (element by element, injective, softmax, layer norm, reductions along any axis): the
+/// workers share the outer axes of the output, its innermost axis is vectorized, and the ops that it reads are computed
+/// row by row under it.
 /// Sums along the innermost axis are kept one a lane, those along another axis in registers. Without a reduction:
 /// element_nest.h.
 ///   decisions: vectors (native vectors in a step along the innermost axis); with a reduction, rows (computed

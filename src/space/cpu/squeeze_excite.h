@@ -6,9 +6,9 @@
 
 namespace whet {
 
-/// The schedule of a squeeze-and-excite: a mean of each channel and two small products one after the other, in phases,
-/// each shared out by tiles of its channels, whose sums stay in registers up to bias and activation.
-/// Nothing for DAGs of another form.
+/// The schedule of squeeze-and-excite: the mean of each channel, then two small products, in three phases. In each phase
+/// the workers share tiles of its channels, whose sums stay in registers up to bias and activation.
+/// Returns nothing for DAGs of another form.
 std::optional<Sketch> squeeze_excite_sketch(const ComputeDag&, const Target&);
 
 }  // namespace whet

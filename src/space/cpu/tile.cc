@@ -425,7 +425,7 @@ void constrain(const Problem& p, const Tile& best, Sketch& sketch) {
     sketch.constraints.push_back({{"order", "blocks"}, [](const Choices& c) -> std::optional<std::string> {
                                     if (c.at("blocks").front() == 0 || c.at("order").front() == rows_channels_columns)
                                       return std::nullopt;
-                                    return "only the order 1 has anything between a block and its tiles";
+                                    return "only order 1 has a loop between a block and its tiles";
                                   }});
   }
   // Tiles that are visited once a block must not overlap, and the masks of guarded tails cost more than blocks save.
@@ -479,7 +479,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     const std::int64_t block = best_block(p, tile, order);
     if (streams_weights(dag, p, target)) {
       sketch.decisions.push_back(
-          {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16}), 0});
+          {"ahead", "reduction steps by which weights are prefetched ahead (0: no prefetch)", single({0, 16}), 0});
       sketch.preferred["ahead"] = {has_narrow_edges(p) ? 16 : 0};
     }
     // Two steps share the loop's control; more only make code. Three channels are too few for a loop.

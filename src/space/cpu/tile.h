@@ -11,8 +11,8 @@ namespace whet {
 /// the epilogue on the tile.
 ///   decisions: oc (elements of the innermost axis in a tile), ow and oh (pixels), ic (unrolled reduction steps),
 ///              k (reduction block), order (of the outer loops), parallel (how many outer loops are shared out),
-///              group (tiles of channels that run inside of them), ahead (weights asked for), taps (unrolled)
-/// Empty when the DAG is not of this form.
+///              group (tiles of channels that run inside of them), ahead (weights prefetched), taps (unrolled)
+/// Returns nothing where the DAG is not of this form.
 std::optional<Sketch> tile_sketch(const ComputeDag&, const Target&);
 
 }  // namespace whet

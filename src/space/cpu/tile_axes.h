@@ -10,7 +10,7 @@
 
 namespace whet {
 
-/// An op that reduces, as register tiles see it: which axis is what.
+/// The roles of the axes of an op that reduces, from which register tiles are cut.
 struct TileAxes {
   Element element;
   std::int64_t vec = 0;            ///< innermost result axis, which is vectorized: output channels
@@ -27,7 +27,7 @@ struct TileAxes {
   }
 };
 
-/// Empty where vectors along the innermost result axis would be gathers, or there is none.
+/// Returns nothing where vectors along the innermost result axis would be gathers, or where there is no such axis.
 std::optional<TileAxes> find_tile_axes(const ComputeDag&, OpId, const Target&);
 
 }  // namespace whet

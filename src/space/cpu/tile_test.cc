@@ -110,7 +110,7 @@ TEST(TileSpace, HasBlocksOfPixelsThatChannelsPass) {
       << to_text(blocks->tree);
   choices["order"] = {2};
   EXPECT_EQ(space.contains({sketch->name, choices}).error().message,
-            "only the order 1 has anything between a block and its tiles");
+            "only order 1 has a loop between a block and its tiles");
 }
 TEST(TileDefault, OfTwoActivationsKeepsTheTileOfTheSecondWhileTheRowsOfTheFirstPass) {
   const std::string product = preferred(R"(

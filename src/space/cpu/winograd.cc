@@ -324,7 +324,7 @@ std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& targe
   const std::int64_t weights = 36 * p.in_channels * p.variants.at(4).tiling.oc * size_of(DType::f32);
   if (4 * weights > 3 * target.cpu().l2_bytes) {
     sketch.decisions.push_back(
-        {"ahead", "reduction steps that weights are asked for ahead (0: not)", single({0, 16}), 0});
+        {"ahead", "reduction steps by which weights are prefetched ahead (0: no prefetch)", single({0, 16}), 0});
     sketch.preferred["ahead"] = {16};
   }
   sketch.constraints = constraints(p);

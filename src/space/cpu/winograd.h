@@ -13,11 +13,11 @@ namespace whet {
 /// the whole image (weights are read once), or block by block of rows (tiles stay in a core's cache).
 ///   decisions: m (outputs of a tile along each axis), rows (rows of tiles in a block; 0: phases), oc, oh and ow (the
 ///   register tile of the products), ic (reduction steps unrolled)
-/// Empty when the DAG is not of this form.
+/// Returns nothing where the DAG is not of this form.
 std::optional<Sketch> winograd_sketch(const ComputeDag&, const Target&);
 
-/// The algorithm and its transforms, in phases over the whole image, with the epilogue; the products and the weights,
-/// which are to be packed for them, keep their naive nests.
+/// Schedules the transforms in phases over the whole image, with the epilogue. The products, and the weights that are to
+/// be packed for them, keep their naive nests.
 WinogradOps winograd_phases(Scheduler&, const Anatomy&, std::int64_t m, std::int64_t lanes);
 
 }  // namespace whet

@@ -22,13 +22,13 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
   if (d.name() == "copy") return "another op has a copy already";
   if (d.name().starts_with("winograd")) return "";
   const std::optional<TileAxes> axes = find_tile_axes(d.dag(), op, d.target());
-  if (!axes || axes->in < 0) return "it is not to be tiled over input channels, so it reads nothing again";
+  if (!axes || axes->in < 0) return "it is not tiled over input channels, so it reads nothing again";
   if (!activation_of(d, op).valid()) return "it does not read exactly one tensor that is not constant";
   const Tiling& tiling = axes->tiling;
   Tiling dense = tiling;  // the tile that a copy allows
   dense.column_bytes = dense.row_bytes = 0;
   if (tiling.column_bytes <= 0 || tiling.conflicts(dense.best()) + 2 <= tiling.cache_ways)
-    return "what a register tile reads lies in different sets of the first-level cache";
+    return "the reads of a register tile fall into different sets of the first-level cache";
   return std::nullopt;
 }
 
@@ -44,6 +44,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kCacheReadRule{"cache-read", "what its tiles read is copied together first", why_not, apply, true};
+const Rule kCacheReadRule{"cache-read", "copies the elements that its tiles read into contiguous memory first", why_not,
+                          apply, true};
 
 }  // namespace whet

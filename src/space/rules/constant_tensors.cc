@@ -10,8 +10,8 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
   if (!is_constant(d.dag(), op)) return "it depends on more than constants";
   if (d.treatment(op) != OpTreatment::open) return "";
   const OpId reader = d.only_reader(op);
-  if (!reader.valid()) return "not exactly one op reads it, and the prologue packs for one";
-  if (!d.dag().op(reader).element().reducer) return "its reader does not reduce, so it is not read again and again";
+  if (!reader.valid()) return "the ops that read it are not exactly one op, and the packing serves one";
+  if (!d.dag().op(reader).element().reducer) return "its reader does not reduce, so it is read only once";
   return std::nullopt;
 }
 
@@ -23,7 +23,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kConstantTensorsRule{"constant-tensors", "computed once, ahead of time, with the packed weights", why_not,
+const Rule kConstantTensorsRule{"constant-tensors", "computes it once, ahead of time, with the packed weights", why_not,
                                 apply};
 
 }  // namespace whet

@@ -7,12 +7,12 @@ namespace whet {
 namespace {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
-  if (d.treatment(op) == OpTreatment::copied) return "it is the copy that its reader is to have";
+  if (d.treatment(op) == OpTreatment::copied) return "it is a copy made for its reader";
   if (d.treatment(op) != OpTreatment::open) return "";
   if (is_output(d.dag(), op)) return "it is an output, which has to be stored";
-  if (d.dag().op(op).element().reducer) return "it reduces: every read would do all of that again";
+  if (d.dag().op(op).element().reducer) return "it reduces, and every read would repeat the reduction";
   if (is_constant(d.dag(), op)) return "it depends on constants alone";
-  if (!cheap_to_inline(d.tree(), op)) return "its value is dearer computed again at each read than stored once";
+  if (!cheap_to_inline(d.tree(), op)) return "computing its value at each read costs more than storing it once";
   return std::nullopt;
 }
 
@@ -25,6 +25,6 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kInlineRule{"inline", "computed where it is read", why_not, apply};
+const Rule kInlineRule{"inline", "computes it where it is read", why_not, apply};
 
 }  // namespace whet

@@ -13,20 +13,20 @@
 
 namespace whet {
 
-/// How an op is computed in a derivation.
+/// The way in which a derivation computes an op.
 enum class OpTreatment : std::uint8_t {
-  open,      ///< nothing is decided; at the end a nest of its own
+  open,      ///< not decided; an op that is open at the end gets a nest of its own
   input,     ///< not computed at all
   inlined,   ///< in the bodies of its readers
-  ahead,     ///< of constants alone: by the packing, packed for its reader
+  ahead,     ///< it depends on constants alone; the packing computes it, packed for its reader
   tiled,     ///< in tiles on several levels
   follower,  ///< on the tiles of the op that it reads
   nest,      ///< in a nest of its own, shared out among the workers
   under,     ///< under a loop of its reader
-  copied,    ///< a copy that its reader is to have, not placed yet
+  copied,    ///< a copy for its reader, which is not placed yet
 };
 
-/// The loops of a tiled op, outermost first: shared out, tiles of the second-level cache, blocks of the reduction,
+/// The loops of a tiled op, outermost first: shared by the workers, tiles of the second-level cache, blocks of the reduction,
 /// tiles of the first-level cache, reduction, register tile (S S R S R S).
 struct Levels {
   std::vector<LoopId> shared, block, reduce_outer, cell, reduce_inner, tile;
@@ -73,20 +73,20 @@ class Derivation {
   OpId only_reader(OpId) const;
 
   void set_treatment(OpId op, OpTreatment treatment) { treatments_[op.index()] = treatment; }
-  /// Ops changed their numbers: all but the inputs are open again.
+  /// Call it when ops have changed their numbers: all ops but the inputs are open again.
   void start_over();
   /// `axis` of `op`, or `op.axis` where another decision has that name already.
   std::string name_for(OpId op, const std::string& axis) const;
   void decide(Decision decision, Choice preferred);
   void constrain(Constraint constraint) { constraints_.push_back(std::move(constraint)); }
-  /// Appends an action and takes it with the preferred choices.
+  /// Appends an action and runs it with the preferred choices.
   void act(Action action);
   /// The name of the structure that the current rule makes, as a part of the sketch's name.
   void call(const std::string& part);
   const std::string& name() const { return name_; }
   const Choices& preferred() const { return preferred_; }
 
-  /// A refusal of the preferred choices.
+  /// The error with which the preferred choices were refused, or ok.
   Status status() const;
   Sketch sketch(double share) const;
 
@@ -114,15 +114,16 @@ class Derivation {
 struct Rule {
   const char* name;
   const char* does;  ///< one line for `whet space --why`
-  /// Nothing where the rule applies, else the reason as a sentence about "it", the op ("": not worth one).
+  /// Returns nothing where the rule applies, else the reason as a sentence about "it", the op; "" where the reason is
+  /// trivial.
   std::optional<std::string> (*why_not)(const Derivation&, OpId);
-  /// The derivations that follow from this one. Several differ in structure.
+  /// Returns the derivations that follow from this one; several differ in structure.
   std::vector<Derivation> (*apply)(const Derivation&, OpId);
-  bool optional = false;  ///< the derivation also goes on without it
+  bool optional = false;  ///< the derivation also continues without the rule
   bool exact = true;      ///< the schedules that it makes are `is_exact`
 };
 
-// One file each; those for CPUs stand in cpu/.
+// One file for each rule; those for CPUs are in cpu/.
 extern const Rule kWinogradRule, kCacheReadRule, kInlineRule, kConstantTensorsRule, kTilingRule, kFuseConsumerRule,
     kCacheWriteRule, kPackRule, kParallelRule, kComputeLocationRule, kRfactorRule, kVectorizeRule;
 

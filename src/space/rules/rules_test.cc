@@ -58,7 +58,7 @@ return conv
 TEST(Rules, SayWhyTheyDoNotApply) {
   EXPECT_EQ(said(kProduct, "inline"),
             "- y: it is an output, which has to be stored\n"
-            "- c: it reduces: every read would do all of that again\n");
+            "- c: it reduces, and every read would repeat the reduction\n");
   EXPECT_EQ(said(kSoftmax, "multi-level-tiling"),
             "- out: it does not reduce, so nothing is read for several of its elements\n"
             "- s: neighbours along its innermost axis do not read neighbours, so tiles of vectors would be gathered\n"
@@ -67,7 +67,7 @@ TEST(Rules, SayWhyTheyDoNotApply) {
 }
 TEST(Rules, SayWhatTheyDid) {
   EXPECT_EQ(said(kConv, "winograd"),
-            "+ conv: 3x3 convolution by Winograd's algorithm: transforms, products, "
+            "+ conv: computes a 3x3 convolution by Winograd's algorithm: transforms, products, "
             "transforms\n- pad: it is not the only reduction of the task\n");
 }
 TEST(Rules, TileAMatrixProductOnThreeLevelsWithItsConsumerOnTheTile) {

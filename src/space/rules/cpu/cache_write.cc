@@ -21,6 +21,6 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kCacheWriteRule{"cache-write", "the sums of a register tile stay in registers", why_not, apply};
+const Rule kCacheWriteRule{"cache-write", "keeps the sums of a register tile in registers", why_not, apply};
 
 }  // namespace whet

@@ -56,7 +56,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kComputeLocationRule{"compute-location",
-                                "stored for its readers, under their rows where that repeats nothing", why_not, apply};
+const Rule kComputeLocationRule{
+    "compute-location", "stores it for its readers, under their rows where that repeats nothing", why_not, apply};
 
 }  // namespace whet

@@ -14,7 +14,7 @@ OpId follower_of(const Derivation& d, OpId op) {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
   if (d.treatment(op) != OpTreatment::tiled) return "it is not tiled";
-  if (!follower_of(d, op).valid()) return "not exactly one op without a reduction reads it";
+  if (!follower_of(d, op).valid()) return "the ops that read it are not exactly one op without a reduction";
   return std::nullopt;
 }
 
@@ -53,7 +53,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kFuseConsumerRule{"fuse-consumer", "what reads it element by element is computed on its tiles", why_not,
+const Rule kFuseConsumerRule{"fuse-consumer", "computes the op that reads it element by element on its tiles", why_not,
                              apply};
 
 }  // namespace whet

@@ -43,7 +43,7 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
   if (!d.dag().op(op).element().reducer) return "it does not reduce, so nothing is read for several of its elements";
   const std::optional<TileAxes> axes = find_tile_axes(d.dag(), op, d.target());
   if (!axes) return "neighbours along its innermost axis do not read neighbours, so tiles of vectors would be gathered";
-  if (!reads_again(axes->element)) return "everything that it reads is read for one of its elements alone";
+  if (!reads_again(axes->element)) return "each value that it reads serves one of its elements only";
   return std::nullopt;
 }
 
@@ -157,7 +157,7 @@ void constrain(const Plan& p, Derivation& d) {
                  const std::int64_t pixels = block.oh * block.ow, steps = c.at(p.in)[0];
                  if (4 * (pixels * steps + block.oc * steps * taps + pixels * block.oc) <= p.l2_bytes)
                    return std::nullopt;
-                 return "what a block of the reduction touches overflows the second-level cache";
+                 return "a block of the reduction touches more than the second-level cache holds";
                }});
 }
 
@@ -290,6 +290,6 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kTilingRule{"multi-level-tiling", "tiles of tiles: S S R S R S", why_not, apply};
+const Rule kTilingRule{"multi-level-tiling", "tiles it on several levels: S S R S R S", why_not, apply};
 
 }  // namespace whet

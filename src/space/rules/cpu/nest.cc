@@ -72,7 +72,8 @@ void make_scatter_nest(Derivation& d, OpId op) {
   const std::int64_t workers = std::max(d.target().threads, 1);
   std::vector<std::int64_t> counts{1};
   if (workers > 1) counts.push_back(workers);
-  d.decide({shares, "shares of it, for the workers; 1: one does it all", single(counts), 0}, {workers});
+  d.decide({shares, "parts of it that the workers share; 1: one worker computes all of it", single(counts), 0},
+           {workers});
   d.act([op, shares, lanes = lanes_of(d, op)](ScheduleDraft& m) {
     scatter_nest(m.s, op, 2 * lanes, static_cast<int>(m.chosen(shares)));
   });

@@ -24,7 +24,7 @@ std::vector<OpId> packable(const Derivation& d, OpId op) {
 
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
   if (d.treatment(op) != OpTreatment::tiled)
-    return "it is not tiled, so weights are read in the order in which they stand";
+    return "it is not tiled, so it reads weights in the order in which the model stores them";
   if (packable(d, op).empty()) return "it reads no constant at exactly one place";
   return std::nullopt;
 }
@@ -39,6 +39,6 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kPackRule{"pack", "its weights are laid out in the order in which its tiles read them", why_not, apply};
+const Rule kPackRule{"pack", "lays its weights out in the order in which its tiles read them", why_not, apply};
 
 }  // namespace whet

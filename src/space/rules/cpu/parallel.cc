@@ -21,6 +21,6 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kParallelRule{"parallel", "its rows are shared out among the workers", why_not, apply};
+const Rule kParallelRule{"parallel", "shares its rows out among the workers", why_not, apply};
 
 }  // namespace whet

@@ -9,7 +9,8 @@ namespace {
 std::optional<std::string> why_not(const Derivation& d, OpId op) {
   if (!d.dag().op(op).element().reducer) return "it does not reduce";
   if (d.treatment(op) != OpTreatment::nest && d.treatment(op) != OpTreatment::under) return "";
-  if (!reduces_innermost(d.dag(), op)) return "it does not reduce along contiguous memory, so its own axes are vectors";
+  if (!reduces_innermost(d.dag(), op))
+    return "it does not reduce along contiguous memory, so its own axes are vectorized";
   return std::nullopt;
 }
 
@@ -21,6 +22,6 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kRfactorRule{"rfactor", "partial results, one a lane", why_not, apply};
+const Rule kRfactorRule{"rfactor", "keeps one partial result for each lane", why_not, apply};
 
 }  // namespace whet

@@ -11,8 +11,9 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
   const bool grouped = d.treatment(op) == OpTreatment::nest && d.groups().contains(op);
   if (!grouped && d.treatment(op) != OpTreatment::under) return "";
   for (const auto& [reader, levels] : d.levels())
-    if (d.treatment(op) == OpTreatment::under && d.only_reader(op) == reader) return "the tiles that read it decide";
-  if (reduces_innermost(d.dag(), op)) return "it reduces along its vectors, which rfactor sees to";
+    if (d.treatment(op) == OpTreatment::under && d.only_reader(op) == reader)
+      return "the tiles that read it decide how it is vectorized";
+  if (reduces_innermost(d.dag(), op)) return "it reduces along its vectors, and rfactor applies to it";
   return std::nullopt;
 }
 
@@ -24,6 +25,6 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kVectorizeRule{"vectorize", "in vectors along its innermost axis, rows of a group unrolled", why_not, apply};
+const Rule kVectorizeRule{"vectorize", "vectorizes its innermost axis and unrolls the rows of a group", why_not, apply};
 
 }  // namespace whet

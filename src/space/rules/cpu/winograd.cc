@@ -40,8 +40,9 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kWinogradRule{"winograd", "3x3 convolution by Winograd's algorithm: transforms, products, transforms",
-                         why_not,    apply,
-                         true,       false};
+const Rule kWinogradRule{
+    "winograd", "computes a 3x3 convolution by Winograd's algorithm: transforms, products, transforms",
+    why_not,    apply,
+    true,       false};
 
 }  // namespace whet
