@@ -22,7 +22,7 @@ constexpr Entry kTable[kOutcomeCodes] = {
     {"compile_device",
      "Code was generated but the device or its driver would not take it, because it needs too many registers, too much "
      "shared "
-     "memory, or a newer driver. The driver's words stand in the message."},
+     "memory, or a newer driver. The message is the driver's."},
     {"runtime",
      "The kernel was loaded and called, and it, or the loader, reported an error instead of finishing. The message "
      "says "
@@ -30,8 +30,7 @@ constexpr Entry kTable[kOutcomeCodes] = {
     {"wrong_answer",
      "The kernel ran, but its results differ from the reference by more than the tolerance, or it wrote where it must "
      "not. "
-     "Such a candidate never becomes the best, however fast. The message has the largest difference and where it "
-     "stands; "
+     "Such a candidate never becomes the best, however fast. The message has the largest difference and its place; "
      "please report it, because a legal schedule must keep the answer."},
     {"build_timeout",
      "Lowering and compiling took longer than --build-timeout (default 15 s), and the builder was stopped. Very large "

@@ -267,7 +267,7 @@ TEST(Codegen, SaysWhyItRefuses) {
   const BufferId o = inner.output(4);
   inner.p.body =
       inner.loop(2, [&](Expr) { return inner.parallel(2, [&](Expr i) { return inner.put(o, i, f32(0)); }); });
-  EXPECT_EQ(refusal(inner), "program `k`: parallel loop `i1` stands inside another loop or a condition");
+  EXPECT_EQ(refusal(inner), "program `k`: parallel loop `i1` is inside another loop or a condition");
 
   inner.p.body = inner.loop(2, [&](Expr i) { return inner.put(o, i, f32(0)); }, LoopKind::thread);
   EXPECT_EQ(refusal(inner), "program `k`: loop `i2` is bound to a GPU's blocks or threads");

@@ -74,7 +74,7 @@ class Assembler {
       const auto offset = alias_offset(graph(), node);
       if (!offset) {
         return Error{node.name + ": is in no group and turns " + to_string(from.type) + " into " + to_string(to.type) +
-                     "; only aliases may stand alone"};
+                     "; only aliases may be alone"};
       }
       root_[node.output.index()] = root_[node.inputs[0].index()];
       offset_[node.output.index()] = offset_[node.inputs[0].index()] + *offset;

@@ -78,7 +78,7 @@ struct Refusal {
 
 TEST(DagText, IsRefusedWithTheLineAndTheReason) {
   const Refusal cases[] = {
-      {"p = PLACEHOLDER [4\n", "DAG, line 1, column 19: expected ',', but here the line ends"},
+      {"p = PLACEHOLDER [4\n", "DAG, line 1, column 19: expected ',', found the end of the line"},
       {"p = PLACEHOLDER [4] f33\n", "DAG, line 1, column 24: no dtype is named 'f33'"},
       {"q(i) = p[i] for i in 4\n", "DAG, line 1, column 10: no op before this line is named 'p'"},
       {"p = PLACEHOLDER [4]\nq(i) = (p[i] + 1) for i in 4\n", "DAG, line 2, column 17: the operands are f32 and i64"},

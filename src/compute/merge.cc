@@ -99,7 +99,7 @@ class Merger {
       index[*k] = index[*k + 1] = int_const(0);
       return load(e->dtype, read->source, std::move(index));
     });
-    if (uses(rest, VarId(at)) || uses(rest, VarId(at + 1))) return refuse(id, "uses one of them by itself");
+    if (uses(rest, VarId(at)) || uses(rest, VarId(at + 1))) return refuse(id, "uses one of them alone");
     for (const auto& [source, k] : sources) WHET_RETURN_IF_ERROR(mark(source, k));
     return ok_status();
   }
@@ -119,7 +119,7 @@ class Merger {
     // A reduction over two axes of a tensor is of its own shape; only a copy made for it merges them.
     fits = fits && axis && (!is_reduce(reader, *axis) || is_unfolded(source)) &&
            is_reduce(reader, *axis) == is_reduce(reader, *axis + 1);
-    return fits ? mark(reader, *axis) : Status(refuse(reader, "reads them otherwise than element by element"));
+    return fits ? mark(reader, *axis) : Status(refuse(reader, "does not read them element by element"));
   }
 
   void rewrite_element(OpId id, Element& element) const {

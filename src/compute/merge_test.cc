@@ -70,16 +70,15 @@ TEST(Merge, GoesOnWithABatchUnlessPicturesDiffer) {
   const Result<ComputeDag> list = batch_after_pixels(same);
   ASSERT_TRUE(list.ok()) << list.error().message;
   EXPECT_EQ(list->op(OpId(6)).shape, Shape({70, 4}));
-  EXPECT_EQ(batch_after_pixels(kPointwise).error().message, "op out uses one of them by itself");
+  EXPECT_EQ(batch_after_pixels(kPointwise).error().message, "op out uses one of them alone");
 }
 TEST(Merge, RefusesWhatMeetsAnAxisAlone) {
   EXPECT_EQ(refusal("out(i, j) = x[i, j] for i in 5, j in 7"), "");
-  EXPECT_EQ(refusal("out(i, j) = x[i, (6 - j)] for i in 5, j in 7"), "op out uses one of them by itself");
-  EXPECT_EQ(refusal("out(i, j) = select((i < 3), x[i, j], 0f) for i in 5, j in 7"),
-            "op out uses one of them by itself");
+  EXPECT_EQ(refusal("out(i, j) = x[i, (6 - j)] for i in 5, j in 7"), "op out uses one of them alone");
+  EXPECT_EQ(refusal("out(i, j) = select((i < 3), x[i, j], 0f) for i in 5, j in 7"), "op out uses one of them alone");
   EXPECT_EQ(refusal("out(i, j) = (x[i, j] + w[i, j]) for i in 5, j in 7"), "op w is constant");
   EXPECT_EQ(refusal("m(i, j) = x[i, j] for i in 5, j in 7\nout(i, j) = m[i, j]*m[2, j] for i in 5, j in 7"),
-            "op out uses one of them by itself");
+            "op out uses one of them alone");
 }
 
 }  // namespace

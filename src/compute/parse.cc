@@ -99,8 +99,8 @@ class LineParser {
   Error fail(const std::string& what) const { return Error{"column " + std::to_string(peek().column) + ": " + what}; }
   Error expected(const std::string& what) const {
     const DagToken& t = peek();
-    const std::string found = t.kind == DagToken::Kind::end ? "the line ends" : "'" + t.text.substr(0, 40) + "' stands";
-    return fail("expected " + what + ", but here " + found);
+    const std::string found = t.kind == DagToken::Kind::end ? "the end of the line" : "'" + t.text.substr(0, 40) + "'";
+    return fail("expected " + what + ", found " + found);
   }
   Status expect(std::string_view text) {
     return accept(text) ? ok_status() : Status(expected("'" + std::string(text) + "'"));

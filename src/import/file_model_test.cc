@@ -97,7 +97,7 @@ TEST(ImportFile, RefusalsNameTheNode) {
   EXPECT_EQ(text_of(model_of({{"a", {"add", {"x", "s"}}}}, {"a"})).substr(0, 8), "line 0: ");
   EXPECT_EQ(text_of(model_of({{"a", {"relu", {"z"}}}}, {"a"})), "line 0: reads \"z\", which nothing defines");
   EXPECT_EQ(text_of(model_of({{"a", {"relu", {"b"}}}, {"b", {"relu", {"a"}}}}, {"a"})),
-            "line 0: stands in a cycle of nodes");
+            "line 0: is in a cycle of nodes");
   EXPECT_EQ(text_of(model_of({}, {})), "the model has no outputs");
 }
 

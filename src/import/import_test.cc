@@ -106,11 +106,11 @@ TEST(ImportOnnx, SortsNodesAndForgetsDeadOnes) {
             "output v3\n");
 }
 TEST(ImportOnnx, RefusesCyclesAndUndefinedValues) {
-  EXPECT_EQ(failure(import_onnx(chain({{"Relu", {"v1"}}, {"Exp", {"v0"}}}), {})), "Relu_0: stands in a cycle of nodes");
+  EXPECT_EQ(failure(import_onnx(chain({{"Relu", {"v1"}}, {"Exp", {"v0"}}}), {})), "Relu_0: is in a cycle of nodes");
   EXPECT_EQ(failure(import_onnx(chain({{"Relu", {"z"}}}), {})), "Relu_0: reads \"z\", which nothing defines");
   OnnxModel twice = chain({{"Relu", {"x"}}, {"Exp", {"x"}}});
   twice.nodes[1].outputs = {"v0"};
-  EXPECT_EQ(failure(import_onnx(twice, {})), "Exp_1: writes \"v0\", which something else defines too");
+  EXPECT_EQ(failure(import_onnx(twice, {})), "Exp_1: writes \"v0\", which is defined elsewhere too");
 }
 TEST(ImportOnnx, OutputsKeepTheirNames) {
   OnnxModel model = chain({{"Relu", {"x"}}, {"Identity", {"v0"}}, {"Identity", {"x"}}, {"Identity", {"v0"}}});
@@ -261,7 +261,7 @@ TEST(ImportFunction, RefusesWhatNeverEnds) {
     return text.substr(text.rfind(": ") + 2);
   };
   EXPECT_EQ(chain_of(40, 2), "functions, branches and loops become more than 524288 nodes");
-  EXPECT_EQ(chain_of(100, 1), "stands in 64 bodies; no more are supported");
+  EXPECT_EQ(chain_of(100, 1), "is inside 64 bodies; no more are supported");
 }
 TEST(ImportOnnx, BindsOneSymbolEverywhere) {
   OnnxModel model = chain({{"Add", {"x", "w"}}});

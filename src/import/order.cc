@@ -21,7 +21,7 @@ Result<Producers> find_producers(const FileModel& model) {
   for (std::size_t i = 0; i < model.nodes.size(); ++i) {
     for (const std::string& output : model.nodes[i].writes) {
       if (!output.empty() && !producers.emplace(output, i).second) {
-        return Error{model.nodes[i].label + ": writes \"" + output + "\", which something else defines too"};
+        return Error{model.nodes[i].label + ": writes \"" + output + "\", which is defined elsewhere too"};
       }
     }
   }
@@ -89,7 +89,7 @@ Result<std::vector<std::size_t>> live_order(const FileModel& model) {
   }
   if (order.size() == count) return order;
   for (std::size_t i = 0; i < waits.size(); ++i) {
-    if (live[i] && waits[i] > 0) return Error{model.nodes[i].label + ": stands in a cycle of nodes"};
+    if (live[i] && waits[i] > 0) return Error{model.nodes[i].label + ": is in a cycle of nodes"};
   }
   return order;
 }

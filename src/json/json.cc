@@ -146,7 +146,7 @@ class Parser {
         continue;
       }
       const std::size_t length = utf8_length(text_, at_);
-      if (static_cast<unsigned char>(peek()) < 0x20) return fail("a control character stands inside a string");
+      if (static_cast<unsigned char>(peek()) < 0x20) return fail("a string has a control character");
       if (length == 0) return fail("a string holds bytes that are not UTF-8");
       out.append(text_, at_, length);
       at_ += length;
@@ -162,10 +162,10 @@ class Parser {
     if (!accept('u')) return fail("unknown escape in a string");
     unsigned code = 0, low = 0;
     if (!four_digits(code)) return false;
-    if (code >= 0xdc00 && code < 0xe000) return fail("half a surrogate pair stands in a string");
+    if (code >= 0xdc00 && code < 0xe000) return fail("a string has half a surrogate pair");
     if (code >= 0xd800 && code < 0xdc00) {
       if (!accept('\\') || !accept('u') || !four_digits(low) || low < 0xdc00 || low >= 0xe000)
-        return fail("half a surrogate pair stands in a string");
+        return fail("a string has half a surrogate pair");
       code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
     append_utf8(out, code);

@@ -299,7 +299,7 @@ Result<Program> vectorize_loops(Program program, VectorSupport vectors) {
     const std::int64_t *min = as_int(loop->min), *extent = as_int(loop->extent);
     if (!min || !extent || has_loop(loop->body)) {
       refused = Error{fmt::format("loop {} cannot be vectorized: {}", loop->name,
-                                  has_loop(loop->body) ? "a loop stands inside it" : "its bounds are not constant"),
+                                  has_loop(loop->body) ? "there is a loop inside it" : "its bounds are not constant"),
                       ErrorKind::unsupported};
       return s;
     }

@@ -20,7 +20,7 @@ Status check_thread(const LoopTree& tree, const Bind& step, const std::vector<Lo
     threads *= extent_of(tree, at);
     if (tree.loop(at).op != op)
       return refuse(tree, step.loop,
-                    fmt::format("stands inside the threads of loop {}, which belong to {}", name_of(tree, at),
+                    fmt::format("is inside the threads of loop {}, which belong to {}", name_of(tree, at),
                                 tree.dag.op(tree.loop(at).op).name));
   }
   if (threads > kMaxBlockThreads)
@@ -45,9 +45,9 @@ Status apply(LoopTree& tree, const Bind& step) {
   const auto kind_of = [&](LoopId at) { return tree.loop(at).kind; };
   const auto is_block = [&](LoopId at) { return kind_of(at) == LoopKind::block; };
   if (step.kind == LoopKind::block && !std::all_of(around.begin(), around.end(), is_block))
-    return refuse(tree, step.loop, "stands inside a loop that is no block; blocks are the outermost loops");
+    return refuse(tree, step.loop, "is inside a loop that is no block; blocks are the outermost loops");
   if (step.kind != LoopKind::block && std::none_of(around.begin(), around.end(), is_block))
-    return refuse(tree, step.loop, "stands under no block; bind an outer loop to blocks first");
+    return refuse(tree, step.loop, "is under no block; bind an outer loop to blocks first");
   if (std::count_if(around.begin(), around.end(), [&](LoopId at) { return kind_of(at) == step.kind; }) >=
       kMaxDimensions)
     return refuse(tree, step.loop, fmt::format("would be one more than {} inside each other", kMaxDimensions));

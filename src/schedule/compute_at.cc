@@ -13,8 +13,7 @@ namespace {
 Status check_block_memory(const LoopTree& tree, const ComputeAt& step) {
   const std::vector<LoopId> around = path_to(tree, step.loop);
   if (tree.loop(around.front()).kind != LoopKind::block)
-    return refuse(tree, step.op,
-                  "is to be in block memory, but stands under no block; bind an outer loop to blocks first");
+    return refuse(tree, step.op, "is to be in block memory, but is under no block; bind an outer loop to blocks first");
   for (LoopId loop : around)
     if (tree.place(tree.loop(loop).op).stored_in == StoredIn::block)
       return refuse(tree, step.op,

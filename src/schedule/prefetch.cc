@@ -18,7 +18,7 @@ Status apply(LoopTree& tree, const PrefetchRead& step) {
     return refuse(tree, step.tensor, "is in registers or block memory, where nothing is fetched");
   const LoopId leaf = loop_of_leaf(tree, step.reader);
   if (!leaf.valid() || !encloses(tree, step.loop, leaf))
-    return refuse(tree, step.loop, fmt::format("does not stand around {}", tree.dag.op(step.reader).name));
+    return refuse(tree, step.loop, fmt::format("is not around {}", tree.dag.op(step.reader).name));
   if (tree.loop(step.loop).digits.size() != 1)
     return refuse(tree, step.loop, "is fused; what is read some iterations later is no box then");
   if (step.ahead < 1 || step.ahead > kMaxAhead)

@@ -380,7 +380,7 @@ for ij.0 in 18  # 120 by 7, overlap
 }
 TEST(Merge, RefusesWhatIsNotReadElementByElement) {
   EXPECT_EQ(after(kRows, "merge o3 0"),
-            "step 1 (merge o3 0): op y (o3) has axes that cannot be merged: op d uses one of them by itself");
+            "step 1 (merge o3 0): op y (o3) has axes that cannot be merged: op d uses one of them alone");
   EXPECT_EQ(after(kPair, "merge o2 1"),
             "step 1 (merge o2 1): op y (o2) has axes that cannot be merged: op y has no axes 1 and 2");
 }
@@ -478,8 +478,8 @@ TEST(Bind, SaysWhichLoopsAreBlocksAndThreads) {
 )");
 }
 TEST(Bind, KeepsToTheShapeOfAGrid) {
-  EXPECT_NE(after(kPair, "bind l2 thread").find("stands under no block"), std::string::npos);
-  EXPECT_NE(after(kPair, "bind l3 block").find("stands inside a loop that is no block"), std::string::npos);
+  EXPECT_NE(after(kPair, "bind l2 thread").find("is under no block"), std::string::npos);
+  EXPECT_NE(after(kPair, "bind l3 block").find("is inside a loop that is no block"), std::string::npos);
   EXPECT_NE(after(kMatmul, "bind l2 block").find("runs over a reduce axis"), std::string::npos);
   EXPECT_NE(after(kPair, "bind l2 block; bind l2 block").find("already parallel, vectorized, unrolled or bound"),
             std::string::npos);
@@ -650,7 +650,7 @@ TEST(Prefetch, NamesWhatIsFetchedAhead) {
 }
 TEST(Prefetch, RefusesWhatIsNotReadThere) {
   EXPECT_NE(after(kPair, "prefetch o0 o2 l2 3").find("does not read o0"), std::string::npos);
-  EXPECT_NE(after(kPair, "prefetch o1 o2 l0 3").find("does not stand around y"), std::string::npos);
+  EXPECT_NE(after(kPair, "prefetch o1 o2 l0 3").find("is not around y"), std::string::npos);
   EXPECT_NE(after(kPair, "prefetch o1 o2 l2 0").find("expected 1 to 64"), std::string::npos);
   EXPECT_NE(after(kPair, "prefetch o1 o2 l2 1; prefetch o1 o2 l2 2").find("prefetched there already"),
             std::string::npos);

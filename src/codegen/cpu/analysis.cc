@@ -153,7 +153,7 @@ struct Analysis::Walk {
                                        return all;
                                      },
                                      [&](const Barrier&) {
-                                       if (!top) fail("a barrier stands inside a loop or a condition");
+                                       if (!top) fail("a barrier is inside a loop or a condition");
                                        return Effects{};
                                      },
                                      [&](const CopyGroup&) {
@@ -204,7 +204,7 @@ struct Analysis::Walk {
     if (n.kind > LoopKind::unrolled) fail("loop `" + n.name + "` is bound to a GPU's blocks or threads");
     if (n.kind == LoopKind::parallel) {
       out.parallel_ = true;
-      if (!top) fail("parallel loop `" + n.name + "` stands inside another loop or a condition");
+      if (!top) fail("parallel loop `" + n.name + "` is inside another loop or a condition");
     }
     ++statement;
     if (std::optional<IntrinsicTile> found = recognise_tile(n, table())) return tile(s, *std::move(found));

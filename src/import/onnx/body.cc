@@ -36,7 +36,7 @@ Result<std::vector<ValueId>> OnnxSite::import_body(const OnnxSubgraph& body, con
                                                    const OnnxScope& scope) {
   constexpr int kMostLevels = 64;
   if (graph_.depth == kMostLevels) {
-    return error("stands in " + std::to_string(kMostLevels) + " bodies; no more are supported");
+    return error("is inside " + std::to_string(kMostLevels) + " bodies; no more are supported");
   }
   ++graph_.depth;
   std::vector<std::pair<std::string, std::optional<ValueId>>> hidden;

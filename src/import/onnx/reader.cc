@@ -311,7 +311,7 @@ Status decode_functions(const onnx::ModelProto& proto, const std::string& direct
     const OnnxFunctionName name{standard_domain(function.domain()), function.name(), overload_of(function, 13)};
     const std::string what = "function \"" + function.name() + "\"";
     WHET_TRY(OnnxFunction decoded, decode_function(function, what, model.opset, directory));
-    if (!model.functions.emplace(name, std::move(decoded)).second) return Error{what + " stands twice in the file"};
+    if (!model.functions.emplace(name, std::move(decoded)).second) return Error{what + " occurs twice in the file"};
   }
   return ok_status();
 }
@@ -326,7 +326,7 @@ Result<OnnxModel> decode_model(onnx::ModelProto& proto, const std::string& direc
   std::unordered_set<std::string> initialized;
   for (auto& initializer : *graph.mutable_initializer()) {
     const std::string who = "initializer \"" + initializer.name() + "\"";
-    if (!initialized.insert(initializer.name()).second) return Error{who + " stands twice in the file"};
+    if (!initialized.insert(initializer.name()).second) return Error{who + " occurs twice in the file"};
     WHET_TRY(Tensor tensor, decode_tensor(initializer, directory, who));
     model.initializers.push_back({initializer.name(), std::move(tensor)});
     initializer.Clear();  // its bytes are not needed twice

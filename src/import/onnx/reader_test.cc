@@ -123,7 +123,7 @@ TEST(ReadOnnx, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(failure(model_of(kTensor, 0)), "m.onnx: uses operator set 0 of ONNX; 1 to 24 are supported");
   EXPECT_EQ(failure(model_of(kTensor, 25)), "m.onnx: uses operator set 25 of ONNX; 1 to 24 are supported");
   EXPECT_EQ(failure(text(kOpset, number(2, 13))), "m.onnx: not an ONNX model (it holds no graph)");
-  EXPECT_EQ(failure(model_of(kTensor, 13, text(kInitializer, kTensor))), "initializer \"w\" stands twice in the file");
+  EXPECT_EQ(failure(model_of(kTensor, 13, text(kInitializer, kTensor))), "initializer \"w\" occurs twice in the file");
 }
 TEST(ReadOnnx, ReadsTheFunctionsOfTheModel) {
   // Fields of FunctionProto: name 1, input 4, output 5, attribute 6, node 7, opset 9, domain 10, default 11, overload 13.
@@ -147,7 +147,7 @@ TEST(ReadOnnx, ReadsTheFunctionsOfTheModel) {
   EXPECT_EQ(f.body.outputs, std::vector<std::string>{"Y"});
   EXPECT_EQ(f.body.nodes.at(0).overload, "o");
   EXPECT_EQ(std::get<OnnxAttribute::Reference>(f.body.nodes.at(0).attributes.at(0).value).name, "slope");
-  EXPECT_EQ(failure(model + text(kFunction, function)), "function \"F\" stands twice in the file");
+  EXPECT_EQ(failure(model + text(kFunction, function)), "function \"F\" occurs twice in the file");
   EXPECT_EQ(failure(model_of(kTensor) + text(kFunction, text(1, "F") + text(9, number(2, 99)))),
             "function \"F\": uses operator set 99 of ONNX; 1 to 24 are supported");
   EXPECT_EQ(failure(model_of(kTensor) + text(kFunction, text(1, "F") + text(11, "\xff"))),
