@@ -221,7 +221,8 @@ typedef struct whet_api {
   int (*model_open_device)(const whet_open_options* options, const whet_device_options* device, whet_model** model,
                            whet_error* error);
   const whet_device_info* (*model_device)(const whet_model* model);
-  /** session_bind_output with a contiguous DLPack tensor, on the host or on the device; null: the session's own. */
+  /** session_bind_output with a contiguous DLPack tensor, on the host or on the device; null: the session's own. Both
+   *  wait for an inference that was started. */
   int (*session_bind_output_dlpack)(whet_session* session, uint32_t i, const whet_dltensor* tensor, whet_error* error);
   /** The CUstream, of the device's primary context, that later runs are put on; null: the session's own. */
   int (*session_set_stream)(whet_session* session, void* cu_stream, whet_error* error);

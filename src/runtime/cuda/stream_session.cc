@@ -757,6 +757,8 @@ int cuda_session_set_input_dlpack(CudaSession* s, std::uint32_t i, const whet_dl
 
 int cuda_session_bind_output(CudaSession* s, std::uint32_t i, void* data, whet_error* error) {
   if (i >= s->model->info.outputs) return no_such_tensor("output", i, s->model->info.outputs, error);
+  // What was started writes to the memory that was bound when it was started.
+  if (s->pending && cuda_session_wait(s, error) != 0) return -1;
   set_tensor(*s, s->outputs[i], data != nullptr ? Place::host : Place::none, data);
   return 0;
 }
@@ -768,6 +770,7 @@ int cuda_session_bind_output_dlpack(CudaSession* s, std::uint32_t i, const whet_
   Place place;
   if (check_usable(*s->model, error) != 0 || place_of(*s, "output", info, i, *tensor, false, &place, error) != 0)
     return -1;
+  if (s->pending && cuda_session_wait(s, error) != 0) return -1;
   const void* data = dlpack_data(*tensor);
   if (data == nullptr && info.bytes != 0) return refuse_tensor("output", info, i, "the pointer given is null", error);
   set_tensor(*s, s->outputs[i], place, const_cast<void*>(data));

@@ -214,13 +214,16 @@ TEST_F(CudaSessionTest, CopiesWhatIsNotAlignedOnTheDevice) {
   std::int64_t in_shape[] = {10, 100}, out_shape[] = {kSize};
   const CUdeviceptr in = fake->allocate(kBytes + 64), y = fake->allocate(kBytes + 64);
   const std::vector<float> x = numbers(3);
-  std::memcpy(fake->host_view(in + 64), x.data(), kBytes);
-  whet_dltensor tensor = on_device(in, in_shape, 2), answer = on_device(y + 64, out_shape, 1);
-  tensor.byte_offset = 64;
-  ASSERT_EQ(cuda_session_set_input_dlpack(session.get(), 0, &tensor, &error), 0) << error.message;
-  ASSERT_EQ(cuda_session_bind_output_dlpack(session.get(), 0, &answer, &error), 0) << error.message;
-  ASSERT_EQ(cuda_session_run(session.get(), &error), 0) << error.message;
-  EXPECT_EQ(compare(x, fake->host_view(y + 64), cuda_session_output(session.get(), 1)), "right");
+  whet_dltensor tensor = on_device(in, in_shape, 2);
+  for (std::uint64_t offset : {0, 64, 0}) {
+    std::memmove(fake->host_view(in + offset), x.data(), kBytes);
+    const whet_dltensor answer = on_device(y + offset, out_shape, 1);
+    tensor.byte_offset = offset;
+    ASSERT_EQ(cuda_session_set_input_dlpack(session.get(), 0, &tensor, &error), 0) << error.message;
+    ASSERT_EQ(cuda_session_bind_output_dlpack(session.get(), 0, &answer, &error), 0) << error.message;
+    ASSERT_EQ(cuda_session_run(session.get(), &error), 0) << error.message;
+    EXPECT_EQ(compare(x, fake->host_view(y + offset), cuda_session_output(session.get(), 1)), "right") << offset;
+  }
   fake->release(in);
   fake->release(y);
 }
@@ -238,6 +241,15 @@ TEST_F(CudaSessionTest, ReadsAndWritesPinnedMemoryWithoutStagingIt) {
   ASSERT_EQ(cuda_session_run(session.get(), &error), 0) << error.message;
   EXPECT_EQ(compare(x, y.data(), cuda_session_output(session.get(), 1)), "right");
   EXPECT_EQ(fake->calls("cuGraphInstantiateWithFlags"), 1);
+
+  std::vector<float> columns(kSize);
+  for (std::uint32_t i = 0; i < kSize; ++i) columns[i / 100 + i % 100 * 10] = x[i];
+  std::int64_t strides[] = {1, 10};
+  tensor.data = columns.data();
+  tensor.strides = strides;
+  ASSERT_EQ(cuda_session_set_input_dlpack(session.get(), 0, &tensor, &error), 0) << error.message;
+  ASSERT_EQ(cuda_session_run(session.get(), &error), 0) << error.message;
+  EXPECT_EQ(compare(x, y.data(), cuda_session_output(session.get(), 1)), "right") << "strided memory is staged";
 }
 
 TEST_F(CudaSessionTest, StartsAndWaits) {
@@ -258,6 +270,32 @@ TEST_F(CudaSessionTest, StartsAndWaits) {
   ASSERT_EQ(cuda_session_enqueue(session.get(), &error), 0) << "waits for the one before";
   ASSERT_EQ(cuda_session_wait(session.get(), &error), 0);
   EXPECT_EQ(compare(next, y.data(), cuda_session_output(session.get(), 1)), "right");
+}
+
+TEST_F(CudaSessionTest, KeepsEveryRunsInputsAndOutputsApart) {
+  begin();
+  const ModelHandle model = open();
+  const SessionHandle session = make(model);
+  std::vector<float> seen;
+  fake->add_kernel("add", 4, [&](const HostLaunch& l) {
+    const auto at = [&](std::size_t i) { return static_cast<float*>(l.parameters[i]); };
+    seen.push_back(at(0)[0]);
+    for (std::uint32_t i = 0; i < kSize; ++i) at(2)[i] = at(0)[i] + at(1)[i];
+    return 0;
+  });
+  const ModelHandle watched = open();
+  const SessionHandle watching = make(watched);
+  const std::vector<float> x = numbers(2), next = numbers(30);
+  std::vector<float> y(kSize), other(kSize), z(kSize);
+  ASSERT_EQ(cuda_session_bind_output(watching.get(), 0, y.data(), &error), 0);
+  ASSERT_EQ(cuda_session_set_input(watching.get(), 0, x.data(), nullptr, &error), 0);
+  ASSERT_EQ(cuda_session_enqueue(watching.get(), &error), 0) << error.message;
+  ASSERT_EQ(cuda_session_set_input(watching.get(), 0, next.data(), nullptr, &error), 0);
+  ASSERT_EQ(cuda_session_enqueue(watching.get(), &error), 0) << error.message;
+  ASSERT_EQ(cuda_session_bind_output(watching.get(), 0, other.data(), &error), 0) << "waits for what was started";
+  EXPECT_EQ(seen, (std::vector<float>{2, 30})) << "the first run read its input before the second came";
+  EXPECT_EQ(compare(next, y.data(), cuda_session_output(watching.get(), 1)), "right");
+  EXPECT_EQ(other[1], 0);
 }
 
 TEST_F(CudaSessionTest, RunsOnTheCallersStream) {
@@ -482,16 +520,18 @@ TEST_F(CudaSessionTest, RefusesTensorsThatItCannotUse) {
 
 TEST_F(CudaSessionTest, IsNotUsedInAChildAfterFork) {
   begin();
-  const ModelHandle model = open();
+  ModelHandle model = open();
   SessionHandle session = make(model);
   const pid_t child = fork();
   if (child == 0) {
     const std::string wanted = "CUDA cannot be used after fork(); open the model in the child";
     const bool refused = run(session.get(), 1) == wanted && make(model) == nullptr && error.message == wanted &&
                          open() == nullptr && error.message == wanted;
-    const int calls = fake->calls("cuGraphExecDestroy");
     session = nullptr;
-    _exit(refused && fake->calls("cuGraphExecDestroy") == calls ? 7 : 1);
+    model = nullptr;
+    const bool kept =
+        fake->calls("cuGraphExecDestroy") + fake->calls("cuModuleUnload") + fake->calls("cuMemFree_v2") == 0;
+    _exit(refused && kept ? 7 : 1);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
@@ -545,6 +585,7 @@ class Life {
     CudaModel* opened = nullptr;
     if (cuda_model_open(test_.image(), fake_.driver(), &options, &opened, &error) != 0) return error.message;
     const ModelHandle model(opened);
+    model_ = opened;
     CudaSession* made = nullptr;
     if (cuda_session_create(model.get(), nullptr, &made, &error) != 0) return error.message;
     const SessionHandle session(made);
@@ -553,7 +594,7 @@ class Life {
     WHET_CUDA_FUNCTIONS(CALLS, CALLS)
 #undef CALLS
     // What failed without a lost device works the next time.
-    if (result != "right" && check_usable(*model, nullptr) == 0) {
+    if (result != "right" && !is_lost()) {
       fake_.clear_rules();
       if (const std::string again = run(session.get()); again != "right") result = "not again: " + again;
     }
@@ -584,20 +625,29 @@ class Life {
     std::int64_t shape[] = {kSize};
     const CUdeviceptr y = fake_.allocate(kBytes);
     const whet_dltensor tensor = {reinterpret_cast<void*>(y), {2, 0}, 1, {2, 32, 1}, shape, nullptr, 0};
-    std::string result = "right";
-    if (cuda_session_set_input(session, 0, x.data(), nullptr, &error) != 0 ||
-        cuda_session_bind_output_dlpack(session, 0, &tensor, &error) != 0 || cuda_session_run(session, &error) != 0) {
-      result = error.message;
-    } else if (test_.first_wrong(x.data(), static_cast<const float*>(fake_.host_view(y)),
-                                 static_cast<const float*>(cuda_session_output(session, 1))) != 0) {
-      result = "wrong on the device";
+    const auto run = [&]() -> std::string {
+      if (cuda_session_set_input(session, 0, x.data(), nullptr, &error) != 0 ||
+          cuda_session_bind_output_dlpack(session, 0, &tensor, &error) != 0 || cuda_session_run(session, &error) != 0) {
+        return error.message;
+      }
+      const std::uint32_t wrong = test_.first_wrong(x.data(), static_cast<const float*>(fake_.host_view(y)),
+                                                    static_cast<const float*>(cuda_session_output(session, 1)));
+      return wrong == 0 ? "right" : "wrong on the device";
+    };
+    std::string result = run();
+    if (result != "right" && !is_lost()) {
+      fake_.clear_rules();
+      if (const std::string again = run(); again != "right") result = "not again: " + again;
     }
     fake_.release(y);
     cuda_session_bind_output(session, 0, nullptr, nullptr);
     return result;
   }
 
+  bool is_lost() const { return check_usable(*model_, nullptr) != 0; }
+
   ScriptedDriver& fake_;
+  CudaModel* model_ = nullptr;
   CudaTestModel test_;
 };
 

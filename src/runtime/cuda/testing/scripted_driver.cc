@@ -893,7 +893,7 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
   ENTER_IN_CONTEXT(cuStreamDestroy_v2);
-  if (is_stream(stream)) drain(stream);
+  before_free();
   const std::lock_guard<std::mutex> guard(state->lock);
   return state->streams.erase(stream) == 1 ? kSuccess : kInvalidHandle;
 }
