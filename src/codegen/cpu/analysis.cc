@@ -10,11 +10,6 @@
 namespace whet {
 namespace {
 
-struct Access {
-  std::int64_t first;
-  int lanes;
-};
-
 /// The functions that code generation has instructions for, on every target or on some.
 bool has_instruction(MathFn fn) {
   switch (fn) {
@@ -42,37 +37,19 @@ void merge(Effects& to, const Effects& from) {
   for (BufferId buffer : from.buffers) insert_sorted(to.buffers, buffer);
 }
 
-/// Groups the accesses of a buffer into slots: accesses that overlap share one, and one of them must cover it.
-/// Empty when they do not fit together.
-std::vector<Access> group(std::vector<Access> accesses) {
-  std::sort(accesses.begin(), accesses.end(), [](const Access& a, const Access& b) {
-    return a.first != b.first ? a.first < b.first : a.lanes > b.lanes;
-  });
-  std::vector<Access> groups;
-  for (const Access& access : accesses) {
-    if (groups.empty() || access.first >= groups.back().first + groups.back().lanes) {
-      groups.push_back(access);
-    } else if (access.first + access.lanes > groups.back().first + groups.back().lanes) {
-      return {};
-    }
-  }
-  return groups;
-}
-
 }  // namespace
 
 struct Analysis::Walk {
   const Program& program;
   const Target& target;
   Analysis& out;
-  std::vector<std::vector<Access>> accesses = {};
-  std::vector<bool> irregular = {};
   std::unordered_map<VarId, int> bindings = {};
   std::vector<int> seen = {};  // by ExprRef: the last statement that holds it
   int statement = 0;
   std::optional<Error> error = {};
 
   ExprTable& table() { return *out.table_; }
+  RegisterSlots& slots() { return *out.slots_; }
   void fail(const std::string& message, ErrorKind kind = ErrorKind::unsupported) {
     if (!error) error = Error{message, kind}.at("program `" + program.name + "`");
   }
@@ -114,22 +91,9 @@ struct Analysis::Walk {
       if (load->index.size() != 1)
         return fail("a load of `" + program.buffer(BufferId(load->source.value)).name + "` has " +
                     std::to_string(load->index.size()) + " indices; expected one flat index");
-      access(BufferId(load->source.value), info.children[0], info.expr->lanes);
-      if (load->mask.defined()) irregular_if_register(BufferId(load->source.value));
-    }
-  }
-
-  /// Masked loads, and masked stores of several lanes to one element, are rare; the stack serves them.
-  void irregular_if_register(BufferId buffer) { irregular[buffer.index()] = true; }
-
-  void access(BufferId id, ExprRef index, int lanes) {
-    if (program.buffer(id).scope != Scope::registers) return;
-    const ExprInfo& info = table()[index];
-    const bool splat = info.linear.lane_stride == 0;
-    if (!info.is_linear || !info.linear.terms.empty() || (!splat && info.linear.lane_stride != 1)) {
-      irregular[id.index()] = true;
-    } else {
-      accesses[id.index()].push_back({info.linear.constant, splat ? 1 : lanes});
+      slots().access(BufferId(load->source.value), linear_of(table()[info.children[0]]), info.expr->lanes);
+      // Masked loads, and masked stores of several lanes to one element, are rare; the stack serves them.
+      if (load->mask.defined()) slots().keep_in_memory(BufferId(load->source.value));
     }
   }
 
@@ -184,13 +148,14 @@ struct Analysis::Walk {
     out.instructions_ += 8 * rows;
     for (std::size_t k = 0; k < found.operands.size(); ++k) {
       const TileOperand& operand = found.operands[k];
-      if (program.buffer(operand.buffer).scope != Scope::registers) continue;
       if (k > 0 || !operand.base.terms.empty()) {
-        irregular[operand.buffer.index()] = true;
+        slots().keep_in_memory(operand.buffer);
         continue;
       }
-      for (std::int64_t row = 0; row < (element.axes.size() > 1 ? rows : 1); ++row)
-        accesses[operand.buffer.index()].push_back({operand.base.constant + row * operand.strides[0], lanes});
+      for (std::int64_t row = 0; row < (element.axes.size() > 1 ? rows : 1); ++row) {
+        const Linear index = {{}, operand.base.constant + row * operand.strides[0], 1};
+        slots().access(operand.buffer, &index, lanes);
+      }
     }
     Effects effects;
     effects.buffers = {found.operands[0].buffer};
@@ -238,48 +203,30 @@ struct Analysis::Walk {
     if (n.mask.defined()) expr(n.mask);
     out.instructions_ += vectors(*n.value);
     const int lanes = std::max(n.index[0]->lanes, n.value->lanes);
-    access(n.buffer, index, lanes);
     const ExprInfo& info = table()[index];
-    if (n.mask.defined() && lanes > 1 && info.linear.lane_stride == 0) irregular_if_register(n.buffer);
+    slots().access(n.buffer, linear_of(info), lanes);
+    if (n.mask.defined() && lanes > 1 && info.linear.lane_stride == 0) slots().keep_in_memory(n.buffer);
     Effects effects;
     effects.buffers = {n.buffer};
     return effects;
-  }
-
-  /// Slots are known only after the walk, which noted buffers alone.
-  void make_slots() {
-    out.in_slots_.resize(program.buffers.size(), false);
-    out.slots_of_.resize(program.buffers.size());
-    for (std::size_t b = 0; b < program.buffers.size(); ++b) {
-      const Buffer& buffer = program.buffers[b];
-      if (buffer.scope != Scope::registers || irregular[b]) continue;
-      const std::vector<Access> groups = group(accesses[b]);
-      out.in_slots_[b] = !groups.empty() || accesses[b].empty();
-      for (const Access& access : groups) {
-        out.slots_of_[b].push_back(static_cast<int>(out.slots_.size()));
-        out.slots_.push_back({BufferId(static_cast<std::int64_t>(b)), access.first, access.lanes, buffer.dtype});
-      }
-    }
-    for (auto& [node, effects] : out.effects_) refine(effects);
   }
 
   /// Replaces the buffers that are kept in slots by their slots. (All slots of a buffer: a loop that writes one element
   /// of a tile nearly always writes all, and a phi that changes nothing costs nothing.)
   void refine(Effects& effects) const {
     std::erase_if(effects.buffers, [&](BufferId buffer) {
-      if (!out.in_slots_[buffer.index()]) return false;
-      for (int slot : out.slots_of_[buffer.index()]) insert_sorted(effects.slots, slot);
+      if (!out.in_slots(buffer)) return false;
+      for (int slot : out.slots_->of(buffer)) insert_sorted(effects.slots, slot);
       return true;
     });
   }
 
   void run() {
-    accesses.resize(program.buffers.size());
-    irregular.resize(program.buffers.size(), false);
     count_bindings();
     stmt(program.body, true);
     if (error) return;
-    make_slots();
+    slots().finish();
+    for (auto& [node, effects] : out.effects_) refine(effects);  // slots are known only now
     if (out.instructions_ > kMaxInstructions)
       fail("about " + std::to_string(out.instructions_) + " instructions, more than the limit of " +
                std::to_string(kMaxInstructions) + "; unroll less",
@@ -290,19 +237,11 @@ struct Analysis::Walk {
 Result<Analysis> Analysis::of(const Program& program, const Target& target) {
   Analysis out;
   out.table_ = std::make_shared<ExprTable>(program);
+  out.slots_ = std::make_shared<RegisterSlots>(program);
   Walk walk{program, target, out};
   walk.run();
   if (walk.error) return *walk.error;
   return out;
-}
-
-SlotPlace Analysis::place(BufferId buffer, const Linear& index, int lanes) const {
-  const std::vector<int>& list = slots_of_[buffer.index()];
-  const auto after = std::upper_bound(list.begin(), list.end(), index.constant,
-                                      [&](std::int64_t at, int slot) { return at < slots_[slot].first; });
-  WHET_CHECK(after != list.begin());
-  const int slot = *(after - 1);
-  return {slot, static_cast<int>(index.constant - slots_[slot].first), index.lane_stride == 0 ? 1 : lanes};
 }
 
 }  // namespace whet

@@ -6,27 +6,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "codegen/cpu/expr_table.h"
 #include "codegen/cpu/tile.h"
+#include "codegen/expr_table.h"
+#include "codegen/register_slots.h"
 #include "program/program.h"
 #include "target/target.h"
 
 namespace whet {
-
-/// Elements of a register buffer that live together in one SSA value.
-struct Slot {
-  BufferId buffer;
-  std::int64_t first = 0;  ///< element
-  int lanes = 1;
-  DType dtype = DType::f32;
-};
-
-/// The part of a slot that an access of a register buffer touches.
-struct SlotPlace {
-  int slot = 0;
-  int first = 0;  ///< lane of the slot
-  int lanes = 1;  ///< 1 and a wider access: every lane reads the same element
-};
 
 /// The slots and buffers that a statement changes.
 struct Effects {
@@ -42,10 +28,10 @@ class Analysis {
   static Result<Analysis> of(const Program&, const Target&);
 
   ExprTable& table() { return *table_; }
-  const std::vector<Slot>& slots() const { return slots_; }
+  const std::vector<Slot>& slots() const { return slots_->all(); }
   /// Whether the register buffer is kept in slots; else it lives in the worker's stack.
-  bool in_slots(BufferId buffer) const { return in_slots_[buffer.index()]; }
-  SlotPlace place(BufferId, const Linear& index, int lanes) const;
+  bool in_slots(BufferId buffer) const { return slots_->holds(buffer); }
+  SlotPlace place(BufferId buffer, const Linear& index, int lanes) const { return slots_->place(buffer, index, lanes); }
   /// The loop is to be computed by an intrinsic; else null.
   const IntrinsicTile* tile(const Stmt& loop) const {
     const auto found = tiles_.find(loop.operator->());
@@ -58,9 +44,7 @@ class Analysis {
  private:
   struct Walk;
   std::shared_ptr<ExprTable> table_;
-  std::vector<Slot> slots_;
-  std::vector<std::vector<int>> slots_of_;  // by buffer
-  std::vector<bool> in_slots_;              // by buffer
+  std::shared_ptr<RegisterSlots> slots_;
   std::unordered_map<const StmtNode*, Effects> effects_;
   std::unordered_map<const StmtNode*, IntrinsicTile> tiles_;
   std::int64_t instructions_ = 0;

@@ -1,22 +1,13 @@
-#include "codegen/generators.h"
-
 #include <llvm/IR/Module.h>
-
-#include <cctype>
 
 #include "codegen/cpu/analysis.h"
 #include "codegen/cpu/emitter.h"
+#include "codegen/generators.h"
+#include "codegen/kernel_parts.h"
 #include "codegen/llvm/backend.h"
 
 namespace whet {
 namespace {
-
-/// A name that any linker takes.
-std::string symbol_of(const std::string& name) {
-  std::string out = "whet_";
-  for (char c : name) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return out;
-}
 
 /// Functions that only some processors have instructions for.
 Status check_functions(const ExprTable& table, const CpuFeatures& features, const Target& target) {
@@ -28,18 +19,6 @@ Status check_functions(const ExprTable& table, const CpuFeatures& features, cons
                    " has no instruction for floor, ceil and round; expand_math must come before code generation"};
   }
   return ok_status();
-}
-
-std::vector<std::int64_t> argument_bytes(const Program& program) {
-  std::vector<std::int64_t> bytes;
-  for (const Buffer& buffer : program.buffers) {
-    if (buffer.scope != Scope::argument) continue;
-    const auto position = static_cast<std::size_t>(buffer.argument);
-    if (bytes.size() <= position) bytes.resize(position + 1, 0);
-    bytes[position] = size_of(buffer.dtype);
-    for (std::int64_t extent : buffer.extents) bytes[position] *= extent;
-  }
-  return bytes;
 }
 
 Status check_buffers(const Program& program) {

@@ -395,18 +395,6 @@ Emitter::Value* Emitter::allocate(BufferId id) {
 
 // ---- Elements in memory
 
-Emitter::Value* Emitter::from_memory(Value* value, DType dtype, int lanes) {
-  if (dtype == DType::f16) return half_to_float(value, lanes);
-  if (dtype == DType::boolean) return b_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
-  return value;
-}
-
-Emitter::Value* Emitter::to_memory(Value* value, DType dtype, int lanes) {
-  if (dtype == DType::f16) return float_to_half(value, lanes);
-  if (dtype == DType::boolean) return b_.CreateZExt(value, memory_type(dtype, lanes));
-  return value;
-}
-
 /// Tells the scheduler that nothing in the kernel changes this memory, so that no store holds the load back.
 /// Instruction selection makes one load of equal ones in a block; where we loaded vectors again on purpose, other flags
 /// keep the copies apart (an unaligned load ignores `nontemporal` otherwise; not every type may carry it).

@@ -34,7 +34,8 @@ bool holds_phases(const Stmt& s) {
 }  // namespace
 
 Emitter::Emitter(const Program& program, Analysis& analysis, const Backend& backend, llvm::Module& module)
-    : program_(program),
+    : ValueEmitter(module.getContext(), backend.features().half),
+      program_(program),
       analysis_(analysis),
       table_(analysis.table()),
       architecture_(backend.architecture()),
@@ -42,17 +43,12 @@ Emitter::Emitter(const Program& program, Analysis& analysis, const Backend& back
       target_(backend.target()),
       context_(module.getContext()),
       module_(module),
-      b_(context_),
       processor_(backend.target().cpu().mcpu),
       feature_string_(backend.feature_string()),
       workspace_offset_(program.buffers.size(), 0),
       slots_(analysis.slots().size(), nullptr),
       allocas_(program.buffers.size(), nullptr),
-      versions_(program.buffers.size(), 0) {
-  llvm::FastMathFlags flags;
-  flags.setAllowContract(true);
-  b_.setFastMathFlags(flags);
-}
+      versions_(program.buffers.size(), 0) {}
 
 void Emitter::emit(const std::string& symbol) {
   lay_out_workspaces();

@@ -14,6 +14,7 @@
 
 #include "codegen/cpu/analysis.h"
 #include "codegen/llvm/backend.h"
+#include "codegen/llvm/value_emitter.h"
 #include "program/program.h"
 
 namespace whet {
@@ -48,7 +49,7 @@ struct Level {
 
 /// Turns one Program into one LLVM function. Nothing is left to LLVM's IR optimiser: registers are SSA values from the
 /// start, addresses are pointers bumped once a loop level plus constants, and loop invariants stand before their loops.
-class Emitter {
+class Emitter : ValueEmitter {
  public:
   Emitter(const Program&, Analysis&, const Backend&, llvm::Module&);
   /// The function; its verifier has been run.
@@ -58,7 +59,6 @@ class Emitter {
   std::int64_t workspace() const { return workspace_; }
 
  private:
-  using Value = llvm::Value;
   using SlotValues = std::vector<Value*>;  ///< null: not written yet
 
   // emit_statements.cc
@@ -106,25 +106,13 @@ class Emitter {
   Value* emit_movable(ExprRef, const ExprInfo&);
   Value* hoist_fixed(ExprRef, const ExprInfo&);
   Value* compute(ExprRef, const ExprInfo&);
-  Value* constant(const ExprNode&);
   Value* unary(const ExprInfo&, const Unary&);
   Value* binary(const ExprInfo&, const Binary&);
-  Value* integer_binary(BinaryOp, DType, Value* a, Value* b, const Expr& divisor);
-  Value* float_binary(BinaryOp, Value* a, Value* b);
-  Value* floor_division(BinaryOp, DType, Value* a, Value* b, const Expr& divisor);
   Value* compare_evenly_spaced(BinaryOp, const ExprInfo& a, const ExprInfo& b, int lanes);
   Value* select(const ExprInfo&);
   Value* guarded_side(ExprRef, Value* condition, bool negate);
   Value* branching_select(const ExprInfo&, Value* condition);
-  Value* convert(Value*, DType from, DType to, int lanes);
   Value* call(const ExprInfo&, const Call&);
-  Value* to_integers(Value* value, DType to, int lanes);
-  Value* round_through_half(Value*, int lanes);
-  Value* half_to_float(Value* bits, int lanes);
-  Value* float_to_half(Value* value, int lanes);
-  Value* iota(llvm::Type* element, std::int64_t stride, int lanes);
-  Value* splat(Value*, int lanes);  ///< one lane: the value itself
-  Value* lanes_of(Value* vector, int first, int lanes);
   /// Σ terms, without a constant: an i64 known at the deepest level of its atoms.
   Value* sum(const Linear::Terms&);
   Value* add_terms(Value* base, const Linear::Terms&, std::int64_t scale);
@@ -149,17 +137,10 @@ class Emitter {
   Value* bumped_pointer(BufferId, const Linear::Terms&, Level&);
   Value* base_pointer(BufferId);
   Value* allocate(BufferId);
-  Value* from_memory(Value*, DType, int lanes);
-  Value* to_memory(Value*, DType, int lanes);
   /// The lanes that may be read: the load's own mask and the conditions around it. Null: all.
   Value* effective_mask(Value* own, int lanes);
   llvm::Instruction* mark(llvm::Instruction* load, BufferId);
 
-  // Types.
-  llvm::Type* value_type(DType, int lanes = 1);
-  llvm::Type* memory_type(DType, int lanes = 1);
-  llvm::Type* widen(llvm::Type*, int lanes);
-  Value* i64(std::int64_t value) { return b_.getInt64(static_cast<std::uint64_t>(value)); }
   /// Nothing in the kernel changes it.
   bool is_fixed(BufferId id) const {
     const Buffer& buffer = program_.buffer(id);
@@ -175,7 +156,6 @@ class Emitter {
   const Target target_;
   llvm::LLVMContext& context_;
   llvm::Module& module_;
-  llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   std::string processor_, feature_string_;
 

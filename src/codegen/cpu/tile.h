@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "codegen/cpu/expr_table.h"
+#include "codegen/expr_table.h"
 #include "program/program.h"
 
 namespace whet {

@@ -40,6 +40,9 @@ struct Architecture {
   bool (*is_multiply_add)(std::string_view opcode);  ///< fused
 };
 
+/// Makes LLVM know the architecture; again has no effect. Safe to call from several threads.
+void initialize(const Architecture&);
+
 /// The architecture of a CPU (cpu/architectures.cc).
 const Architecture& architecture_of(const CpuTarget&);
 

@@ -1,4 +1,4 @@
-#include "codegen/cpu/expr_table.h"
+#include "codegen/expr_table.h"
 
 #include <algorithm>
 #include <bit>

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/cpu/flat_map.h"
+#include "codegen/flat_map.h"
 #include "compute/expr.h"
 #include "program/program.h"
 
@@ -39,6 +39,8 @@ struct ExprInfo {
   /// May be computed anywhere that its variables are known, however often the place runs.
   bool movable() const { return !reads && !traps; }
 };
+/// Null where it is not evenly spaced.
+inline const Linear* linear_of(const ExprInfo& info) { return info.is_linear ? &info.linear : nullptr; }
 
 /// Numbers expressions. Nodes must outlive the table.
 class ExprTable {
