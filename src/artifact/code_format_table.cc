@@ -6,10 +6,12 @@ namespace {
 constexpr CodeFormatRow kFormats[] = {
     {CodeFormat::native_object, "native_object", 8},
     {CodeFormat::ptx, "ptx", 1},
+    {CodeFormat::emulated, "emulated", 1},
 };
 
 constexpr TargetCode kCodes[] = {
     {"cpu", CodeFormat::native_object},
+    {"cuda", CodeFormat::ptx},
 };
 
 }  // namespace

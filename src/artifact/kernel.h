@@ -9,7 +9,8 @@ namespace whet {
 /// What a kernel's code is. The numbers are on the wire: never renumber.
 enum class CodeFormat : std::uint8_t {
   native_object = 0,  ///< an object file for a CPU, whose one entry is a whet_kernel (artifact/kernel_args.h)
-  ptx = 1,            ///< PTX for an NVIDIA GPU
+  ptx = 1,       ///< PTX for an NVIDIA GPU; an entry's parameters: pointers to the arguments, then to the workspace
+  emulated = 2,  ///< an object file for the host that does what a GPU would (artifact/emulated_block.h)
 };
 /// One row a format, in code_format_table.cc.
 bool is_code_format(std::uint8_t number);

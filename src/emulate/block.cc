@@ -1,0 +1,167 @@
+#include "emulate/block.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/hash.h"
+
+namespace whet {
+namespace {
+
+constexpr std::uint32_t kWarpThreads = 32;
+constexpr std::size_t kMemoryAlign = 128;
+constexpr int kNan = 0xff;  ///< bytes of a NaN of any width
+
+}  // namespace
+
+EmulatedBlock::EmulatedBlock(const EmulatedGrid& grid, const EmulateOptions& options)
+    : grid_(grid),
+      options_(options),
+      rng_(options.seed),
+      stacks_(static_cast<int>(grid.threads)),
+      memory_(static_cast<std::size_t>(grid.block_memory) + kMemoryAlign) {
+  void* memory = memory_.data();
+  std::size_t space = memory_.size();
+  memory = std::align(kMemoryAlign, static_cast<std::size_t>(grid.block_memory), memory, space);
+  for (std::uint32_t t = 0; t < grid.threads; ++t) {
+    threads_.push_back(std::make_unique<Thread>());
+    static_cast<whet_block&>(*threads_.back()) = {grid.arguments,
+                                                  static_cast<unsigned char*>(memory),
+                                                  t,
+                                                  grid.threads,
+                                                  0,
+                                                  grid.blocks,
+                                                  this,
+                                                  barrier,
+                                                  exchange,
+                                                  copy,
+                                                  commit,
+                                                  wait};
+  }
+}
+
+Status EmulatedBlock::run(std::uint32_t block) {
+  block_ = block;
+  error_.clear();
+  rng_ = Rng(options_.seed * 0x9e3779b97f4a7c15ull + block);
+  if (grid_.block_memory > 0) std::memset(threads_[0]->memory, kNan, static_cast<std::size_t>(grid_.block_memory));
+  for (std::uint32_t t = 0; t < grid_.threads; ++t) {
+    Thread& thread = *threads_[t];
+    thread.block = block;
+    thread.state = State::ready;
+    thread.groups.assign(1, {});
+    thread.fiber.prepare(stacks_.bottom(static_cast<int>(t)), begin, &thread);
+  }
+  while (error_.empty() && turn()) {
+    const auto waits = [](const auto& thread) { return thread->state == State::at_barrier; };
+    if (!std::all_of(threads_.begin(), threads_.end(), waits)) continue;
+    for (const auto& thread : threads_) thread->state = State::ready;
+  }
+  const auto ended = [](const auto& thread) { return thread->state == State::ended; };
+  if (error_.empty() && !std::all_of(threads_.begin(), threads_.end(), ended)) fail(stuck());
+  if (!error_.empty()) return Error{error_};
+  return ok_status();
+}
+
+bool EmulatedBlock::turn() {
+  order_.clear();
+  for (std::uint32_t t = 0; t < grid_.threads; ++t)
+    if (threads_[t]->state == State::ready) order_.push_back(t);
+  put_in_order(order_, options_.order, rng_);
+  for (std::uint32_t t : order_) threads_[t]->fiber.resume();
+  return !order_.empty();
+}
+
+/// Nobody can go on.
+std::string EmulatedBlock::stuck() const {
+  const auto first = [&](State state, std::uint32_t begin, std::uint32_t end) {
+    while (begin < end && threads_[begin]->state != state) ++begin;
+    return begin;
+  };
+  const std::uint32_t all = grid_.threads;
+  if (const std::uint32_t t = first(State::at_exchange, 0, all); t < all) {
+    const std::uint32_t warp = t / kWarpThreads * kWarpThreads;
+    std::uint32_t missing = warp;
+    while (threads_[missing]->state == State::at_exchange) ++missing;
+    return "thread " + std::to_string(t) + " waits for an exchange that thread " + std::to_string(missing) +
+           " of its warp does not come to";
+  }
+  return "thread " + std::to_string(first(State::at_barrier, 0, all)) + " waits at a barrier that thread " +
+         std::to_string(first(State::ended, 0, all)) + " does not come to";
+}
+
+void EmulatedBlock::fail(const std::string& message) {
+  if (error_.empty()) error_ = "block " + std::to_string(block_) + ": " + message;
+}
+
+void EmulatedBlock::pause(Thread& thread, State state) {
+  thread.state = state;
+  thread.fiber.pause();
+}
+
+void EmulatedBlock::begin(void* argument) {
+  Thread& thread = *static_cast<Thread*>(argument);
+  EmulatedBlock& self = of(&thread);
+  self.grid_.entry(&thread);
+  for (const auto& group : thread.groups)
+    if (!group.empty())
+      self.fail("thread " + std::to_string(thread.thread) + " ends with copies that it never waited for");
+  thread.state = State::ended;
+}
+
+// ---- What kernels call
+
+void EmulatedBlock::barrier(whet_block* thread) { of(thread).pause(whole(thread), State::at_barrier); }
+
+std::uint32_t EmulatedBlock::exchange(whet_block* thread, std::uint32_t bits, std::uint32_t mask) {
+  Thread& self = whole(thread);
+  self.word = bits, self.mask = mask, self.state = State::at_exchange;
+  of(thread).finish_exchange(thread->thread / kWarpThreads * kWarpThreads);
+  self.fiber.pause();
+  return self.word;
+}
+
+/// Where all lanes of the warp have come, each gets its word.
+void EmulatedBlock::finish_exchange(std::uint32_t warp) {
+  std::uint32_t words[kWarpThreads];
+  for (std::uint32_t lane = 0; lane < kWarpThreads; ++lane) {
+    const Thread& thread = *threads_[warp + lane];
+    if (thread.state != State::at_exchange) return;
+    if (thread.mask != threads_[warp]->mask || thread.mask >= kWarpThreads)
+      return fail("thread " + std::to_string(warp + lane) + " takes part in another exchange than thread " +
+                  std::to_string(warp) + " of its warp");
+    words[lane] = threads_[warp + (lane ^ thread.mask)]->word;
+  }
+  for (std::uint32_t lane = 0; lane < kWarpThreads; ++lane) {
+    threads_[warp + lane]->word = words[lane];
+    threads_[warp + lane]->state = State::ready;
+  }
+}
+
+void EmulatedBlock::land(Copy& copy) {
+  if (copy.landed) return;
+  std::memcpy(copy.to, copy.from, copy.valid);
+  std::memset(static_cast<char*>(copy.to) + copy.valid, 0, copy.bytes - copy.valid);
+  copy.landed = true;
+}
+
+void EmulatedBlock::copy(whet_block* thread, void* to, const void* from, std::uint32_t bytes, std::uint32_t valid) {
+  Copy made = {to, from, bytes, valid, false};
+  if (of(thread).rng_.chance(0.5))
+    land(made);
+  else
+    std::memset(to, kNan, bytes);
+  whole(thread).groups.back().push_back(made);
+}
+
+void EmulatedBlock::commit(whet_block* thread) { whole(thread).groups.emplace_back(); }
+
+void EmulatedBlock::wait(whet_block* thread, std::uint32_t pending) {
+  auto& groups = whole(thread).groups;
+  while (groups.size() > pending + 1) {  // the last one is open
+    for (Copy& copy : groups.front()) land(copy);
+    groups.pop_front();
+  }
+}
+
+}  // namespace whet

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "artifact/emulated_block.h"
+#include "base/result.h"
+#include "base/rng.h"
+#include "emulate/fiber.h"
+#include "emulate/kernel.h"
+
+namespace whet {
+
+using EmulatedEntry = std::int32_t (*)(whet_block*);
+
+/// What the blocks of a launch have in common.
+struct EmulatedGrid {
+  EmulatedEntry entry;
+  void* const* arguments;
+  std::uint32_t blocks, threads;
+  std::int64_t block_memory;  ///< bytes
+};
+
+template <typename T>
+void put_in_order(std::vector<T>& list, EmulatedOrder order, Rng& rng) {
+  if (order == EmulatedOrder::backward) std::reverse(list.begin(), list.end());
+  if (order != EmulatedOrder::shuffled) return;
+  for (std::size_t i = list.size(); i > 1; --i)
+    std::swap(list[i - 1], list[static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(i) - 1))]);
+}
+
+/// Runs one block of a launch after the other, on one thread of the host.
+class EmulatedBlock {
+ public:
+  EmulatedBlock(const EmulatedGrid&, const EmulateOptions&);
+  Status run(std::uint32_t block);
+
+ private:
+  enum class State : std::uint8_t { ready, at_barrier, at_exchange, ended };
+  struct Copy {
+    void* to;
+    const void* from;
+    std::uint32_t bytes, valid;
+    bool landed;
+  };
+  struct Thread : whet_block {
+    Fiber fiber;
+    State state = State::ready;
+    std::uint32_t word = 0, mask = 0;      ///< of its exchange: what it gives, then what it gets
+    std::deque<std::vector<Copy>> groups;  ///< of copies; the last one is open
+  };
+
+  static EmulatedBlock& of(whet_block* thread) { return *static_cast<EmulatedBlock*>(thread->scheduler); }
+  static Thread& whole(whet_block* thread) { return *static_cast<Thread*>(thread); }
+  static void begin(void* thread);
+  static void barrier(whet_block*);
+  static std::uint32_t exchange(whet_block*, std::uint32_t bits, std::uint32_t mask);
+  static void copy(whet_block*, void* to, const void* from, std::uint32_t bytes, std::uint32_t valid);
+  static void commit(whet_block*);
+  static void wait(whet_block*, std::uint32_t pending);
+  static void land(Copy&);
+
+  void pause(Thread&, State);
+  bool turn();  ///< every thread that can go on does so once; false: none can
+  void finish_exchange(std::uint32_t warp);
+  std::string stuck() const;
+  void fail(const std::string& message);
+
+  const EmulatedGrid grid_;
+  const EmulateOptions options_;
+  Rng rng_;
+  FiberStacks stacks_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<std::uint32_t> order_;
+  std::vector<unsigned char> memory_;
+  std::uint32_t block_ = 0;
+  std::string error_;
+};
+
+}  // namespace whet
