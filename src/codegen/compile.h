@@ -17,10 +17,12 @@ constexpr std::int64_t kMaxInstructions = 100'000;
 /// Generates the code of a kernel, by the generator for the target's kind.
 ///   Needs    flat accesses (one index each);
 ///            no loop marked vectorized or unrolled;
-///            `parallel` loops and barriers only at the top level (inside nothing but blocks and lets);
+///            for a CPU, `parallel` loops and barriers only at the top level (inside nothing but blocks and lets);
+///            for a GPU, launches with barriers of the grid between them (program.h);
 ///            calls of sqrt, abs, bits_of and float_of_bits alone; also of floor, ceil and round where the target has
-///            an instruction for them (`expand_math` replaces the others).
-///   Gives    for a CPU, position-independent code that refers to memcpy, memset and memmove alone.
+///            an instruction for them, and on a GPU of exp and rsqrt of f32 (`expand_math` replaces the others).
+///   Gives    for a CPU, position-independent code that refers to memcpy, memset and memmove alone;
+///            for a GPU, PTX with an entry a launch.
 ///   Errors   name the part of the program that the target cannot run.
 ///   Threads  safe to call from several threads. Each thread keeps LLVM's target machine and context.
 /// Distinct buffers are assumed to be distinct memory. Arguments that are not `written` do not change while the kernel

@@ -28,4 +28,9 @@ Result<Kernel> compile_for_cpu(const Program&, const Target&);
 Result<std::string> disassemble_for_cpu(const Kernel&, const Target&);
 Result<std::vector<MachineLoop>> innermost_loops_for_cpu(const Kernel&, const Target&);
 
+// gpu/compile.cc
+Result<Kernel> compile_for_gpu(const Program&, const Target&);
+Result<std::string> disassemble_for_gpu(const Kernel&, const Target&);
+Result<std::vector<MachineLoop>> innermost_loops_for_gpu(const Kernel&, const Target&);
+
 }  // namespace whet

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "codegen/testing/emulated.h"
 #include "codegen/testing/native.h"
 #include "lower/lower.h"
 #include "schedule/steps.h"
@@ -59,6 +60,28 @@ class RandomTypes {
       if (rng_.chance(0.6)) inner = s.split(inner, rng_.between(1, columns_), tail).inner;
       if (dag_.op(op).element().reducer && rng_.chance(0.7)) s.rfactor(inner);
       if (!dag_.op(op).element().reducer || is_rfactored(s.tree(), inner)) s.annotate(inner, LoopKind::vectorized);
+    }
+    return *s.finish();
+  }
+
+  /// Rows are blocks, their elements threads, some of which compute a vector; sums have a thread a row.
+  Steps gpu_steps() {
+    Scheduler s(dag_);
+    for (std::size_t k = 0; k < dag_.ops.size(); ++k) {
+      const OpId op(static_cast<std::int64_t>(k));
+      if (dag_.op(op).is_placeholder()) continue;
+      const std::vector<LoopId> loops = s.loops(op);
+      if (dag_.op(op).element().reducer) {
+        const auto [block, thread] = s.split(loops[0], std::min<std::int64_t>(rows_, 2), Tail::guard);
+        s.bind(block, LoopKind::block);
+        s.bind(thread, LoopKind::thread);
+      } else {
+        s.bind(loops[0], LoopKind::block);
+        const auto [thread, inner] =
+            s.split(loops[1], std::min(columns_, std::int64_t{1} << rng_.below(3)), Tail::guard);
+        s.bind(thread, LoopKind::thread);
+        if (rng_.chance(0.7)) s.annotate(inner, LoopKind::vectorized);
+      }
     }
     return *s.finish();
   }
@@ -166,6 +189,28 @@ class RandomTypes {
   Expr i_, j_;
 };
 
+std::vector<Tensor> arguments_of(const Lowered& lowered, const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> arguments;
+  for (const KernelArgument& a : lowered.arguments)
+    arguments.push_back(a.kind == KernelArgument::Kind::input ? inputs[static_cast<std::size_t>(a.index)]
+                                                              : Tensor(a.type.dtype, a.type.shape));
+  return arguments;
+}
+
+void expect_outputs(const RandomTypes& random, const Lowered& lowered, const std::vector<Tensor>& got,
+                    const std::vector<Tensor>& wanted, const std::string& what, const Steps& steps) {
+  for (std::size_t k = 0; k < got.size(); ++k) {
+    if (lowered.arguments[k].kind != KernelArgument::Kind::output) continue;
+    const Tensor &have = got[k], &want = wanted[static_cast<std::size_t>(lowered.arguments[k].index)];
+    for (std::int64_t i = 0; i < have.size(); ++i) {
+      const bool same = is_float(have.dtype()) ? have.get(i) == want.get(i) : have.integer(i) == want.integer(i);
+      ASSERT_TRUE(same) << what << ", output " << lowered.arguments[k].index << " element " << i << ": " << have.get(i)
+                        << ", expected " << want.get(i) << "\n"
+                        << to_text(random.dag()) << to_text(steps);
+    }
+  }
+}
+
 void check(std::uint64_t seed) {
   RandomTypes random(seed);
   ASSERT_TRUE(verify(random.dag()).ok()) << verify(random.dag()).error().message;
@@ -176,23 +221,35 @@ void check(std::uint64_t seed) {
     target.threads = 1 + static_cast<int>(seed % 2);
     const Result<Lowered> lowered = lower(*replay(random.dag(), steps), target);
     ASSERT_TRUE(lowered.ok()) << "seed " << seed << ": " << lowered.error().message << "\n" << to_text(random.dag());
-    std::vector<Tensor> arguments;
-    for (const KernelArgument& a : lowered->arguments)
-      arguments.push_back(a.kind == KernelArgument::Kind::input ? inputs[static_cast<std::size_t>(a.index)]
-                                                                : Tensor(a.type.dtype, a.type.shape));
-    const Result<std::vector<Tensor>> got = run_native(lowered->program, target, arguments, target.threads);
+    const Result<std::vector<Tensor>> got =
+        run_native(lowered->program, target, arguments_of(*lowered, inputs), target.threads);
     ASSERT_TRUE(got.ok()) << "seed " << seed << ": " << got.error().message;
-    for (std::size_t k = 0; k < arguments.size(); ++k) {
-      if (lowered->arguments[k].kind != KernelArgument::Kind::output) continue;
-      const Tensor &have = got.value()[k], &want = wanted[static_cast<std::size_t>(lowered->arguments[k].index)];
-      for (std::int64_t i = 0; i < have.size(); ++i) {
-        const bool same = is_float(have.dtype()) ? have.get(i) == want.get(i) : have.integer(i) == want.integer(i);
-        ASSERT_TRUE(same) << "seed " << seed << ", " << target.cpu().mcpu << ", output " << lowered->arguments[k].index
-                          << " element " << i << ": " << have.get(i) << ", expected " << want.get(i) << "\n"
-                          << to_text(random.dag()) << to_text(steps);
-      }
-    }
+    expect_outputs(random, *lowered, *got, wanted, "seed " + std::to_string(seed) + ", " + target.cpu().mcpu, steps);
   }
+}
+
+/// Emulated code for a GPU; its PTX is made as well.
+void check_emulated(std::uint64_t seed) {
+  RandomTypes random(seed);
+  const std::vector<Tensor> inputs = random.inputs();
+  const std::vector<Tensor> wanted = *evaluate(random.dag(), inputs);
+  const Steps steps = random.gpu_steps();
+  const Target target = *parse_target(seed % 2 == 0 ? "cuda -arch=sm_75" : "cuda -arch=sm_90");
+  const Result<Lowered> lowered = lower(*replay(random.dag(), steps), target);
+  ASSERT_TRUE(lowered.ok()) << "seed " << seed << ": " << lowered.error().message << "\n" << to_text(random.dag());
+  const Result<Kernel> ptx = compile_kernel(lowered->program, target);
+  ASSERT_TRUE(ptx.ok()) << "seed " << seed << ": " << ptx.error().message;
+  const Result<std::vector<Tensor>> got = run_emulated(lowered->program, target, arguments_of(*lowered, inputs));
+  ASSERT_TRUE(got.ok()) << "seed " << seed << ": " << got.error().message;
+  expect_outputs(random, *lowered, *got, wanted, "seed " + std::to_string(seed) + ", emulated", steps);
+}
+
+TEST(EveryType, IsComputedByEmulatedThreadsAsTheDagIsDefined) {
+  const char* from = std::getenv("WHET_SEED");
+  const std::uint64_t first = from != nullptr ? std::strtoull(from, nullptr, 10) : 0;
+  const std::uint64_t cases = from != nullptr ? 1 : 100;
+  for (std::uint64_t seed = first; seed < first + cases && !::testing::Test::HasFatalFailure(); ++seed)
+    check_emulated(seed);
 }
 
 TEST(EveryType, IsComputedNativelyAsTheDagIsDefined) {

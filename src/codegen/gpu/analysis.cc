@@ -1,0 +1,361 @@
+#include "codegen/gpu/analysis.h"
+
+#include <algorithm>
+#include <string>
+
+#include "compute/names.h"
+
+namespace whet {
+namespace {
+
+constexpr std::int64_t kFar = std::int64_t{1} << 62;  ///< stands for infinity
+constexpr IntegerRange kAnything = {-kFar, kFar};
+constexpr std::int64_t kMaxBufferBytes = std::int64_t{1} << 31;  ///< indices have 31 bits
+
+std::int64_t bounded(__int128 value) { return static_cast<std::int64_t>(std::clamp<__int128>(value, -kFar, kFar)); }
+
+IntegerRange sum(IntegerRange a, IntegerRange b) {
+  return {bounded(__int128{a.min} + b.min), bounded(__int128{a.max} + b.max)};
+}
+
+IntegerRange product(IntegerRange a, IntegerRange b) {
+  const auto [least, most] =
+      std::minmax({__int128{a.min} * b.min, __int128{a.min} * b.max, __int128{a.max} * b.min, __int128{a.max} * b.max});
+  return {bounded(least), bounded(most)};
+}
+
+IntegerRange hull(IntegerRange a, IntegerRange b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
+
+IntegerRange range_of(BinaryOp op, IntegerRange a, IntegerRange b) {
+  switch (op) {
+    case BinaryOp::add:
+      return sum(a, b);
+    case BinaryOp::sub:
+      return sum(a, {-b.max, -b.min});
+    case BinaryOp::mul:
+      return product(a, b);
+    case BinaryOp::floordiv:
+      if (b.min < 1) return kAnything;
+      return hull({floor_div(a.min, b.min), floor_div(a.max, b.min)},
+                  {floor_div(a.min, b.max), floor_div(a.max, b.max)});
+    case BinaryOp::floormod:
+      if (b.min < 1) return kAnything;
+      return a.min >= 0 && a.max < b.min ? a : IntegerRange{0, b.max - 1};
+    case BinaryOp::min:
+      return {std::min(a.min, b.min), std::min(a.max, b.max)};
+    case BinaryOp::max:
+      return {std::max(a.min, b.min), std::max(a.max, b.max)};
+    default:
+      return kAnything;
+  }
+}
+
+/// The values that a dtype has.
+IntegerRange range_of(DType dtype) {
+  switch (dtype) {
+    case DType::boolean:
+      return {0, 1};
+    case DType::u8:
+      return {0, 255};
+    case DType::i8:
+      return {-128, 127};
+    case DType::i32:
+      return {INT32_MIN, INT32_MAX};
+    default:
+      return kAnything;
+  }
+}
+
+bool has_instruction(MathFn fn, DType dtype) {
+  switch (fn) {
+    case MathFn::sqrt:
+    case MathFn::abs:
+    case MathFn::floor:
+    case MathFn::ceil:
+    case MathFn::round:
+    case MathFn::bits_of:
+    case MathFn::float_of_bits:
+      return true;
+    case MathFn::exp:
+    case MathFn::rsqrt:
+      return dtype == DType::f32;
+    default:
+      return false;
+  }
+}
+
+std::int64_t bytes_of(const Buffer& buffer) {
+  std::int64_t bytes = size_of(buffer.dtype);
+  for (std::int64_t extent : buffer.extents) bytes *= extent;
+  return bytes;
+}
+
+std::string gibibytes(std::int64_t bytes) {
+  const std::int64_t tenths = (bytes * 10) >> 30;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
+}
+
+std::string arch_name(const GpuLimits& limits) { return "sm_" + std::to_string(limits.arch); }
+
+}  // namespace
+
+struct GpuAnalysis::Walk {
+  const Program& program;
+  const GpuLimits& limits;
+  GpuAnalysis& out;
+  std::unordered_map<VarId, int> bindings = {};
+  std::vector<bool> seen = {};  // by ExprRef
+  GpuLaunch* launch = nullptr;
+  std::optional<Error> error = {};
+
+  ExprTable& table() { return *out.table_; }
+  RegisterSlots& slots() { return *out.slots_; }
+  void fail(const std::string& message, ErrorKind kind = ErrorKind::unsupported) {
+    if (!error) error = Error{message, kind}.at("program `" + program.name + "`");
+  }
+  std::string name(BufferId id) const { return "`" + program.buffer(id).name + "`"; }
+
+  void check_buffers() {
+    for (const Buffer& buffer : program.buffers) {
+      const std::int64_t bytes = bytes_of(buffer);
+      if (buffer.scope == Scope::argument && buffer.argument < 0)
+        fail("argument `" + buffer.name + "` has no position");
+      if (bytes >= kMaxBufferBytes)
+        fail("`" + buffer.name + "` has " + gibibytes(bytes) + "; kernels of a GPU index less than 2 GiB",
+             ErrorKind::limit);
+    }
+  }
+
+  void count_bindings() {
+    for_each(program.body,
+             [&](const Stmt& s) {
+               if (const auto* loop = std::get_if<Loop>(&s->kind)) ++bindings[loop->index];
+               if (const auto* let = std::get_if<Let>(&s->kind)) ++bindings[let->var];
+             },
+             {});
+  }
+
+  ExprRef expr(const Expr& e) {
+    const ExprRef ref = table().intern(e);
+    visit(ref);
+    return ref;
+  }
+
+  void visit(ExprRef ref) {
+    seen.resize(std::max(seen.size(), table().size()), false);
+    if (seen[ref.index()]) return;
+    seen[ref.index()] = true;
+    const ExprInfo& info = table()[ref];
+    for (ExprRef child : info.children) visit(child);
+    if (const auto* call = std::get_if<Call>(&info.expr->kind); call && !has_instruction(call->fn, info.expr->dtype))
+      fail("no instruction computes `" + std::string(name_of(call->fn)) +
+           "`; expand_math must come before code generation");
+    const auto* load = std::get_if<Load>(&info.expr->kind);
+    if (load == nullptr) return;
+    const BufferId buffer(load->source.value);
+    if (!flat("a load of ", buffer, load->index.size())) return;
+    slots().access(buffer, linear_of(table()[info.children[0]]), info.expr->lanes);
+    if (load->mask.defined()) slots().keep_in_memory(buffer);
+    use(buffer);
+  }
+
+  bool flat(const char* what, BufferId buffer, std::size_t indices) {
+    if (indices != 1)
+      fail(what + name(buffer) + " has " + std::to_string(indices) + " indices; expected one flat index");
+    return indices == 1;
+  }
+
+  void use(BufferId id) {
+    const Buffer& buffer = program.buffer(id);
+    if (buffer.scope != Scope::block || launch == nullptr || launch->block_offset[id.index()] >= 0) return;
+    launch->block_offset[id.index()] = launch->block_memory;
+    launch->block_memory += (bytes_of(buffer) + kBlockBufferAlign - 1) / kBlockBufferAlign * kBlockBufferAlign;
+  }
+
+  // ---- The top level
+
+  void top_level() {
+    for (const Stmt& s : top_statements(program)) {
+      const auto* barrier = std::get_if<Barrier>(&s->kind);
+      if (const std::optional<LaunchNest> nest = launch_nest(s))
+        begin_launch(*nest);
+      else if (barrier == nullptr || barrier->reach != Barrier::Reach::grid)
+        fail("a statement at the top is neither a launch nor a barrier of the grid");
+    }
+  }
+
+  void begin_launch(const LaunchNest& nest) {
+    GpuLaunch made;
+    made.nest = nest;
+    made.stored.resize(program.buffers.size(), false);
+    made.block_offset.resize(program.buffers.size(), -1);
+    bind(*nest.blocks);
+    bind(*nest.threads);
+    launch = &made;
+    stmt(nest.body);
+    launch = nullptr;
+    if (made.block_memory > limits.block_memory_per_block)
+      fail("a block needs " + std::to_string(made.block_memory) + " bytes of memory; " + arch_name(limits) + " has " +
+               std::to_string(limits.block_memory_per_block),
+           ErrorKind::limit);
+    out.launches_.push_back(std::move(made));
+  }
+
+  // ---- Inside of a launch
+
+  /// Unrolled copies of a loop may bind a variable again.
+  void bind(VarId var, IntegerRange values) {
+    const auto [known, fresh] = out.variables_.emplace(var, values);
+    if (fresh || (known->second.min <= values.min && known->second.max >= values.max)) return;
+    known->second = hull(known->second, values);
+    out.ranges_.clear();
+  }
+
+  void bind(const Loop& n) {
+    const ExprRef min = expr(n.min), extent = expr(n.extent);
+    const IntegerRange from = out.range(min), times = out.range(extent);
+    const IntegerRange indices = {from.min, bounded(__int128{from.max} + std::max<std::int64_t>(times.max, 1) - 1)};
+    bind(n.index, indices);
+    const bool launched = n.kind == LoopKind::block || n.kind == LoopKind::thread;
+    if (!launched && is_const(n.extent, 1) && bindings[n.index] == 1 && table()[min].movable())
+      table().alias(n.index, min);
+  }
+
+  void bind(const Let& n) {
+    const ExprRef value = expr(n.value);
+    if (n.value->dtype == DType::i64) bind(n.var, out.range(value));
+    if (bindings[n.var] == 1 && table()[value].movable()) table().alias(n.var, value);
+  }
+
+  void stmt(const Stmt& s) {
+    if (!s.defined()) return;
+    std::visit(Match{
+                   [&](const Loop& n) { loop(n); },
+                   [&](const Let& n) {
+                     bind(n);
+                     stmt(n.body);
+                   },
+                   [&](const Store& n) { store(n); },
+                   [&](const If& n) {
+                     expr(n.condition);
+                     stmt(n.then_body);
+                     stmt(n.else_body);
+                   },
+                   [&](const Block& n) {
+                     for (const Stmt& inner : n.body) stmt(inner);
+                   },
+                   [&](const Barrier& n) {
+                     if (n.reach == Barrier::Reach::grid) fail("a barrier of the grid stands inside of a launch");
+                   },
+                   [&](const CopyGroup&) { need_async_copies(); },
+                   [&](const Prefetch& n) {
+                     if (flat("a prefetch of ", n.buffer, n.index.size())) expr(n.index[0]);
+                   },
+               },
+               s->kind);
+  }
+
+  void loop(const Loop& n) {
+    if (n.kind == LoopKind::vectorized || n.kind == LoopKind::unrolled)
+      fail("loop `" + n.name + "` is still marked " + (n.kind == LoopKind::unrolled ? "unrolled" : "vectorized"));
+    else if (n.kind != LoopKind::serial)
+      fail("a loop of kind `" + std::string(word_of(n.kind)) + "`, `" + n.name + "`, stands inside of a launch");
+    bind(n);
+    stmt(n.body);
+  }
+
+  void need_async_copies() {
+    if (!limits.async_copy) fail(arch_name(limits) + " has no asynchronous copies");
+  }
+
+  void store(const Store& n) {
+    const Buffer& buffer = program.buffer(n.buffer);
+    if (!flat("a store to ", n.buffer, n.index.size())) return;
+    if (buffer.scope == Scope::argument && !buffer.written)
+      fail("argument `" + buffer.name + "` is stored to but not marked as written");
+    const ExprRef index = expr(n.index[0]);
+    expr(n.value);
+    if (n.mask.defined()) expr(n.mask);
+    const int lanes = std::max(n.index[0]->lanes, n.value->lanes);
+    const Linear* linear = linear_of(table()[index]);
+    slots().access(n.buffer, linear, lanes);
+    if (n.mask.defined() && lanes > 1 && linear != nullptr && linear->lane_stride == 0)
+      slots().keep_in_memory(n.buffer);
+    use(n.buffer);
+    launch->stored[n.buffer.index()] = true;
+    if (n.async) need_async_copies();
+    if (n.async && buffer.scope != Scope::block)
+      fail("an asynchronous copy goes to " + name(n.buffer) + ", which is no memory of a block");
+    if (n.cross < 0 || n.cross >= kWarp)
+      fail("a store to " + name(n.buffer) + " takes the value of thread ^ " + std::to_string(n.cross) +
+           ", which is in another warp");
+  }
+
+  void run() {
+    check_buffers();
+    count_bindings();
+    if (!error) top_level();
+    if (error) return;
+    slots().finish();
+    for (std::size_t b = 0; b < program.buffers.size(); ++b) {
+      const Scope scope = program.buffers[b].scope;
+      const bool in_memory = !slots().holds(BufferId(static_cast<std::int64_t>(b)));
+      out.local_memory_ |= scope == Scope::local || (scope == Scope::registers && in_memory);
+    }
+  }
+};
+
+Result<GpuAnalysis> GpuAnalysis::of(const Program& program, const GpuLimits& limits) {
+  GpuAnalysis out;
+  out.table_ = std::make_shared<ExprTable>(program);
+  out.slots_ = std::make_shared<RegisterSlots>(program);
+  Walk walk{program, limits, out};
+  walk.run();
+  if (walk.error) return *walk.error;
+  return out;
+}
+
+IntegerRange GpuAnalysis::range(ExprRef ref) {
+  if (ranges_.size() < table_->size()) ranges_.resize(table_->size());
+  if (!ranges_[ref.index()]) {
+    const IntegerRange found = compute_range(ref);
+    if (ranges_.size() < table_->size()) ranges_.resize(table_->size());
+    ranges_[ref.index()] = found;
+  }
+  return *ranges_[ref.index()];
+}
+
+IntegerRange GpuAnalysis::range(const Linear::Terms& terms) {
+  IntegerRange all = {0, 0};
+  for (const auto& [atom, coefficient] : terms) all = sum(all, product(range(atom), {coefficient, coefficient}));
+  return all;
+}
+
+IntegerRange GpuAnalysis::compute_range(ExprRef ref) {
+  const ExprInfo& info = (*table_)[ref];
+  if (info.expr->dtype != DType::i64) return range_of(info.expr->dtype);
+  const auto child = [&](std::size_t i) { return range(info.children[i]); };
+  return std::visit(Match{
+                        [&](const IntConst& n) { return IntegerRange{n.value, n.value}; },
+                        [&](const Var& n) {
+                          const auto found = variables_.find(n.id);
+                          return found == variables_.end() ? kAnything : found->second;
+                        },
+                        [&](const Unary& n) {
+                          const IntegerRange a = child(0);
+                          return n.op == UnaryOp::neg ? IntegerRange{-a.max, -a.min} : kAnything;
+                        },
+                        [&](const Binary& n) { return range_of(n.op, child(0), child(1)); },
+                        [&](const Select&) { return hull(child(1), child(2)); },
+                        [&](const Cast&) { return child(0); },
+                        [&](const Ramp& n) {
+                          const std::int64_t last = n.stride * (info.expr->lanes - 1);
+                          return sum(child(0), {std::min<std::int64_t>(last, 0), std::max<std::int64_t>(last, 0)});
+                        },
+                        [&](const Broadcast&) { return child(0); },
+                        [&](const auto&) { return kAnything; },
+                    },
+                    info.expr->kind);
+}
+
+}  // namespace whet

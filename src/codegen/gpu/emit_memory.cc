@@ -1,0 +1,246 @@
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "codegen/gpu/emitter.h"
+
+namespace whet {
+namespace {
+
+constexpr std::int64_t kAccessBytes = 16;  ///< the widest access of a thread
+
+}  // namespace
+
+// ---- Lanes
+
+GpuEmitter::Value* GpuEmitter::splatted(Value* mask) {
+  return mask->getType()->isVectorTy() ? llvm::getSplatValue(mask) : mask;
+}
+
+GpuEmitter::Value* GpuEmitter::part_of(Value* whole, int first, int lanes) {
+  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(whole->getType());
+  if (type == nullptr || static_cast<int>(type->getNumElements()) == lanes) return whole;
+  return lanes == 1 ? b_.CreateExtractElement(whole, i64(first)) : lanes_of(whole, first, lanes);
+}
+
+GpuEmitter::Value* GpuEmitter::join(Value* whole, Value* part, int first, int lanes, int all) {
+  if (lanes == all) return part;
+  if (whole == nullptr) whole = llvm::PoisonValue::get(widen(part->getType()->getScalarType(), all));
+  if (lanes == 1) return b_.CreateInsertElement(whole, part, i64(first));
+  std::vector<int> wider(static_cast<std::size_t>(all), -1), blend(static_cast<std::size_t>(all));
+  for (int i = 0; i < all; ++i) {
+    const bool inside = i >= first && i < first + lanes;
+    if (inside) wider[i] = i - first;
+    blend[i] = inside ? all + i : i;
+  }
+  return b_.CreateShuffleVector(whole, b_.CreateShuffleVector(part, wider), blend);
+}
+
+GpuEmitter::Value* GpuEmitter::mask_of(Value* mask, int first, int lanes) {
+  if (mask == nullptr) return nullptr;
+  Value* const same = splatted(mask);
+  return same != nullptr ? same : part_of(mask, first, lanes);
+}
+
+GpuEmitter::Value* GpuEmitter::effective_mask(Value* own, int lanes) {
+  Value* mask = own;
+  const auto both = [&](Value* other) { mask = mask == nullptr ? other : b_.CreateAnd(mask, other); };
+  const bool wide = lanes > 1;
+  if (lane_mask_ != nullptr) both(wide ? lane_mask_ : b_.CreateOrReduce(lane_mask_));
+  if (guard_ != nullptr) both(wide && mask != nullptr && mask->getType()->isVectorTy() ? splat(guard_, lanes) : guard_);
+  return mask;
+}
+
+// ---- Loads
+
+GpuEmitter::Value* GpuEmitter::load(ExprRef ref, const ExprInfo& info, const Load& n) {
+  const BufferId buffer(n.source.value);
+  const ExprInfo& index = table_[info.children[0]];
+  const int lanes = info.expr->lanes;
+  const DType dtype = info.expr->dtype;
+  if (analysis_.slots().holds(buffer))
+    return load_slot(analysis_.slots().place(buffer, index.linear, lanes), dtype, lanes);
+  const bool reusable = guard_ == nullptr && lane_mask_ == nullptr && index.movable() &&
+                        (!n.mask.defined() || table_[info.children[1]].movable());
+  const std::int64_t version = versions_[buffer.index()];
+  for (std::size_t d = depth_ + 1; reusable && d-- > 0;) {
+    const auto found = levels_[d]->loads.find(ref);
+    if (found != levels_[d]->loads.end() && found->second.version == version) return found->second.value;
+  }
+  Value* own = n.mask.defined() ? emit(info.children[1]) : nullptr;
+  if (own != nullptr && splatted(own) != nullptr) own = splatted(own);
+  Value* value = load_memory(buffer, info.children[0], lanes, effective_mask(own, lanes));
+  value = from_memory(value, dtype, lanes);
+  if (own != nullptr) value = b_.CreateSelect(own, value, llvm::Constant::getNullValue(value->getType()));
+  if (dtype == DType::i64) value = resize(value, is_narrow(ref));
+  if (reusable) levels_[depth_]->loads[ref] = {value, version};
+  return value;
+}
+
+GpuEmitter::Value* GpuEmitter::load_slot(SlotPlace place, DType dtype, int lanes) {
+  const Slot& slot = analysis_.slots().all()[static_cast<std::size_t>(place.slot)];
+  Value* const whole = b_.CreateLoad(value_type(slot.dtype, slot.lanes), slots_[static_cast<std::size_t>(place.slot)]);
+  WHET_CHECK(dtype == slot.dtype);
+  if (place.lanes == slot.lanes) return place.lanes == lanes ? whole : splat(whole, lanes);
+  if (place.lanes > 1) return lanes_of(whole, place.first, place.lanes);
+  return splat(b_.CreateExtractElement(whole, i64(place.first)), lanes);
+}
+
+GpuEmitter::Value* GpuEmitter::load_memory(BufferId buffer, ExprRef index, int lanes, Value* mask) {
+  llvm::Type* const element = memory_type(program_.buffer(buffer).dtype);
+  const ExprInfo& info = table_[index];
+  if (lanes > 1 && info.is_linear && info.linear.lane_stride == 0) {  // one element
+    Value* const any = mask == nullptr ? nullptr : splatted(mask) ? splatted(mask) : b_.CreateOrReduce(mask);
+    return splat(load_at(buffer, element, address(buffer, info.linear), element_bytes(buffer), any), lanes);
+  }
+  Value* all = nullptr;
+  each_part(buffer, index, lanes, mask != nullptr && splatted(mask) == nullptr,
+            [&](int first, int count, Value* pointer, std::int64_t align) {
+              Value* const part = load_at(buffer, widen(element, count), pointer, align, mask_of(mask, first, count));
+              all = join(all, part, first, count, lanes);
+            });
+  return all;
+}
+
+/// Where `mask` is false nothing may be read at `pointer`: the buffer's beginning stands in.
+GpuEmitter::Value* GpuEmitter::load_at(BufferId buffer, llvm::Type* type, Value* pointer, std::int64_t align,
+                                       Value* mask) {
+  if (mask != nullptr) pointer = b_.CreateSelect(mask, pointer, base_pointer(buffer));
+  llvm::LoadInst* const load = b_.CreateAlignedLoad(type, pointer, llvm::Align(static_cast<std::uint64_t>(align)));
+  if (is_fixed(buffer)) load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
+  return load;
+}
+
+bool GpuEmitter::is_fixed(BufferId id) const {
+  const Scope scope = program_.buffer(id).scope;
+  return (scope == Scope::argument || scope == Scope::workspace) && !launch_->stored[id.index()];
+}
+
+// ---- Stores
+
+void GpuEmitter::store_memory(BufferId buffer, ExprRef index, Value* value, Value* mask, int lanes) {
+  const DType dtype = program_.buffer(buffer).dtype;
+  if (dtype == DType::i64) value = resize(value, false);
+  value = to_memory(value, dtype, lanes);
+  each_part(buffer, index, lanes, mask != nullptr && splatted(mask) == nullptr,
+            [&](int first, int count, Value* pointer, std::int64_t align) {
+              Value* const part = part_of(value, first, count);
+              when(mask_of(mask, first, count),
+                   [&] { b_.CreateAlignedStore(part, pointer, llvm::Align(static_cast<std::uint64_t>(align))); });
+            });
+}
+
+/// An access is as wide as its place is known to be aligned; what lies apart, or has a mask of its own, is accessed one
+/// by one.
+void GpuEmitter::each_part(BufferId buffer, ExprRef index, int lanes, bool by_lane, Part part) {
+  const ExprInfo& info = table_[index];
+  const std::int64_t bytes = element_bytes(buffer);
+  if (!info.is_linear) {
+    Value* const indices = emit(index);
+    llvm::Type* const element = memory_type(program_.buffer(buffer).dtype);
+    for (int i = 0; i < lanes; ++i) {
+      Value* const at = resize(lanes == 1 ? indices : b_.CreateExtractElement(indices, i64(i)), false);
+      part(i, 1, b_.CreateGEP(element, base_pointer(buffer), at), bytes);
+    }
+    return;
+  }
+  const std::int64_t align = alignment(buffer, info.linear);
+  const bool together = !by_lane && info.linear.lane_stride == 1;
+  Linear at = info.linear;
+  int width = 1;
+  while (together && width * 2 * bytes <= std::min(align, kAccessBytes) && lanes % (width * 2) == 0) width *= 2;
+  for (int first = 0; first < lanes; first += width) {
+    part(first, width, address(buffer, at), width * bytes);
+    at.constant += width * info.linear.lane_stride;
+  }
+}
+
+/// Of the first lane, in bytes: a power of two.
+std::int64_t GpuEmitter::alignment(BufferId buffer, const Linear& index) {
+  std::int64_t units = index.constant;
+  for (const auto& [atom, coefficient] : index.terms) units = std::gcd(units, coefficient);
+  const std::int64_t bytes = units * element_bytes(buffer);
+  return bytes == 0 ? kAccessBytes : std::min(bytes & -bytes, kAccessBytes);
+}
+
+// ---- Addresses
+
+GpuEmitter::Value* GpuEmitter::address(BufferId buffer, const Linear& index) {
+  Value* const varying = pointer(buffer, index.terms);
+  return index.constant == 0 ? varying : b_.CreatePtrAdd(varying, i64(index.constant * element_bytes(buffer)));
+}
+
+/// base + Σ terms. What changes in inner loops alone is added to a pointer that stands before them.
+GpuEmitter::Value* GpuEmitter::pointer(BufferId buffer, const Linear::Terms& terms) {
+  if (terms.empty()) return base_pointer(buffer);
+  std::size_t home = 0;
+  bool movable = true;
+  for (const auto& [atom, coefficient] : terms) {
+    movable &= table_[atom].movable();
+    home = std::max(home, home_of(table_[atom].vars));
+  }
+  llvm::Type* const element = memory_type(program_.buffer(buffer).dtype);
+  const auto make = [&](const auto& is_inner) {
+    Linear::Terms outer, inner;
+    for (const auto& term : terms) (is_inner(term.first) ? inner : outer).push_back(term);
+    Value* const base = pointer(buffer, outer);
+    return b_.CreateGEP(element, base, offset(inner));
+  };
+  if (!movable) return make([&](ExprRef atom) { return !table_[atom].movable(); });
+  const auto key = std::make_pair(buffer.value, terms);
+  for (std::size_t d = depth_ + 1; d-- > home;)
+    if (const auto found = levels_[d]->pointers.find(key); found != levels_[d]->pointers.end()) return found->second;
+  // As emit_movable.
+  std::size_t outermost = home + 1;
+  while (outermost <= depth_ && levels_[outermost]->preheader == nullptr) ++outermost;
+  const auto at_home = [&](ExprRef atom) { return home_of(table_[atom].vars) == home; };
+  if (outermost > depth_) return levels_[depth_]->pointers[key] = make(at_home);
+  At at(*this, outermost - 1, levels_[outermost]->preheader->getTerminator());
+  return levels_[depth_]->pointers[key] = make(at_home);
+}
+
+/// Σ terms in elements, as an i64.
+GpuEmitter::Value* GpuEmitter::offset(const Linear::Terms& terms) {
+  const IntegerRange range = analysis_.range(terms);
+  bool narrow = range.in_32_bits();
+  for (const auto& [atom, coefficient] : terms)
+    narrow = narrow && is_narrow(atom) && IntegerRange{coefficient, coefficient}.in_32_bits();
+  Value* sum = nullptr;
+  for (const auto& [atom, coefficient] : terms) {
+    Value* value = resize(emit(atom), narrow);
+    if (coefficient != 1) value = b_.CreateMul(value, llvm::ConstantInt::getSigned(value->getType(), coefficient));
+    sum = sum == nullptr ? value : b_.CreateAdd(sum, value);
+  }
+  if (!narrow) return sum;
+  return range.min >= 0 ? b_.CreateZExt(sum, b_.getInt64Ty(), "", true) : b_.CreateSExt(sum, b_.getInt64Ty());
+}
+
+GpuEmitter::Value* GpuEmitter::base_pointer(BufferId id) {
+  Value*& base = bases_[id.index()];
+  if (base != nullptr) return base;
+  const Buffer& buffer = program_.buffer(id);
+  At at(*this, 0, &*function_->getEntryBlock().getFirstInsertionPt());
+  const auto part = [&](Value* memory, std::int64_t bytes) {
+    return bytes == 0 ? memory : b_.CreatePtrAdd(memory, i64(bytes));
+  };
+  switch (buffer.scope) {
+    case Scope::argument:
+      return base = hooks_.argument(b_, buffer.argument);
+    case Scope::workspace:
+      return base = part(hooks_.argument(b_, arguments_), workspace_offset_[id.index()]);
+    case Scope::block:
+      return base = part(hooks_.block_memory(b_), launch_->block_offset[id.index()]);
+    default:
+      break;
+  }
+  std::int64_t elements = 1;
+  for (std::int64_t extent : buffer.extents) elements *= extent;
+  auto* const memory =
+      b_.CreateAlloca(llvm::ArrayType::get(memory_type(buffer.dtype), static_cast<std::uint64_t>(elements)));
+  memory->setAlignment(llvm::Align(kAccessBytes));
+  return base = memory;
+}
+
+}  // namespace whet

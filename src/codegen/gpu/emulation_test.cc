@@ -1,0 +1,179 @@
+// Kernels for a GPU, emulated on the host: the emitter's code gives what the interpreter gives.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/testing/random_cases.h"
+#include "codegen/compile.h"
+#include "codegen/testing/emulated.h"
+#include "codegen/testing/gpu_kernels.h"
+#include "lower/lower.h"
+#include "lower/testing/random_gpu_schedule.h"
+#include "lower/testing/random_schedule.h"
+#include "program/interpret.h"
+#include "schedule/steps.h"
+#include "tensor/compare.h"
+
+namespace whet {
+namespace {
+
+Target sm_80() { return *parse_target("cuda -arch=sm_80"); }
+
+constexpr EmulatedOrder kOrders[] = {EmulatedOrder::forward, EmulatedOrder::backward, EmulatedOrder::shuffled};
+
+/// Random arguments; those that the program writes hold zeros.
+std::vector<Tensor> arguments_of(const Program& p, std::uint64_t seed = 1) {
+  Rng rng(seed);
+  std::vector<Tensor> list;
+  for (const Buffer& buffer : p.buffers) {
+    if (buffer.scope != Scope::argument) continue;
+    Tensor t(buffer.dtype, buffer.extents);
+    for (std::int64_t i = 0; i < t.size() && !buffer.written; ++i) t.set(i, rng.uniform(-1, 1));
+    list.push_back(std::move(t));
+  }
+  return list;
+}
+
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0;
+}
+
+/// In every order the same bytes as the interpreter.
+void expect_interpreted(const Program& p) {
+  const std::vector<Tensor> arguments = arguments_of(p);
+  std::vector<Tensor> want;
+  for (const Tensor& t : arguments) want.push_back(t.clone());
+  const Status interpreted = interpret(p, want);
+  ASSERT_TRUE(interpreted.ok()) << interpreted.error().message;
+  for (EmulatedOrder order : kOrders) {
+    const auto got = run_emulated(p, sm_80(), arguments, {.order = order, .seed = 5, .workers = 2});
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    for (std::size_t i = 0; i < want.size(); ++i)
+      EXPECT_TRUE(same_bytes((*got)[i], want[i])) << p.name << ", argument " << i;
+  }
+}
+
+TEST(EmulatedKernels, OfElementsGiveWhatTheInterpreterGives) { expect_interpreted(elementwise_kernel(1000)); }
+TEST(EmulatedKernels, OfRowsGiveWhatTheInterpreterGives) { expect_interpreted(row_sum_kernel(8, 100)); }
+TEST(EmulatedKernels, OfTiledProductsGiveWhatTheInterpreterGives) { expect_interpreted(gemm_kernel(128, 128, 48)); }
+TEST(EmulatedKernels, OfConvolutionsGiveWhatTheInterpreterGives) {
+  expect_interpreted(convolution_kernel(4, 16, 16, 64));
+}
+
+/// The largest difference from the right product, in any of the orders.
+double error_of_product(const Program& p, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const std::vector<Tensor> arguments = arguments_of(p);
+  double worst = 0;
+  for (EmulatedOrder order : kOrders) {
+    const auto got = run_emulated(p, sm_80(), arguments, {.order = order, .seed = 9});
+    if (!got.ok()) return INFINITY;
+    for (std::int64_t i = 0; i < m; i += 7)
+      for (std::int64_t j = 0; j < n; j += 3) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < k; ++l) sum += arguments[0].get(i * k + l) * arguments[1].get(l * n + j);
+        const double difference = std::abs((*got)[2].get(i * n + j) - sum);
+        worst = difference <= worst ? worst : difference;  // also NaN
+      }
+  }
+  return worst;
+}
+
+TEST(EmulatedKernels, ShowABarrierOrAWaitThatIsLeftOut) {
+  EXPECT_LT(error_of_product(gemm_kernel(128, 128, 64), 128, 128, 64), 1e-4);
+  for (const LeftOut& left_out : {LeftOut{.first_barrier = true}, LeftOut{.wait = true}})
+    EXPECT_FALSE(error_of_product(gemm_kernel(128, 128, 64, left_out), 128, 128, 64) < 1e-4);
+}
+
+/// The largest error of fn over `from` .. `to`, in units of the last place.
+double error_in_units(MathFn fn, double from, double to, const std::function<double(double)>& exact) {
+  constexpr std::int64_t kCount = 32 * 512;
+  GpuBuilder b;
+  const BufferId x = b.input(kCount), y = b.output(kCount);
+  b.p.body = b.launch(kCount / 512, 128, [&](Expr block, Expr t) {
+    const Expr at = b.vec(block * 512 + t * 4);
+    return b.put(y, at, call(fn, {b.at(x, at)}));
+  });
+  std::vector<Tensor> arguments = arguments_of(b.p);
+  for (std::int64_t i = 0; i < kCount; ++i)
+    arguments[0].set(i, from + (to - from) * static_cast<double>(i) / static_cast<double>(kCount - 1));
+  const std::vector<Tensor> got = *run_emulated(b.p, sm_80(), arguments);
+  double worst = 0;
+  for (std::int64_t i = 0; i < kCount; ++i) {
+    const double want = exact(got[0].get(i));
+    const double unit = std::ldexp(1.0, std::ilogb(want) - 23);
+    worst = std::max(worst, std::abs(got[1].get(i) - want) / unit);
+  }
+  return worst;
+}
+
+TEST(EmulatedKernels, ComputeFunctionsToTwoUnits) {
+  EXPECT_LT(error_in_units(MathFn::exp, -87, 88.7, [](double x) { return std::exp(x); }), 2);
+  EXPECT_LT(error_in_units(MathFn::exp, -1, 1, [](double x) { return std::exp(x); }), 2);
+  EXPECT_LT(error_in_units(MathFn::rsqrt, 1e-30, 1e30, [](double x) { return 1 / std::sqrt(x); }), 2);
+}
+
+TEST(EmulatedKernels, ComputeFunctionsOfInfinitiesAndNan) {
+  GpuBuilder b;
+  const BufferId x = b.input(32), y = b.output(32);
+  b.p.body = b.launch(1, 32, [&](Expr, Expr t) { return b.put(y, t, call(MathFn::exp, {b.at(x, t)})); });
+  std::vector<Tensor> arguments = arguments_of(b.p);
+  const double values[] = {INFINITY, -INFINITY, NAN, 1000, -1000, 0};
+  for (std::int64_t i = 0; i < 6; ++i) arguments[0].set(i, values[i]);
+  const std::vector<Tensor> got = *run_emulated(b.p, sm_80(), arguments);
+  EXPECT_EQ(got[1].get(0), INFINITY);
+  EXPECT_EQ(got[1].get(1), 0);
+  EXPECT_TRUE(std::isnan(got[1].get(2)));
+  EXPECT_EQ(got[1].get(3), INFINITY);
+  EXPECT_EQ(got[1].get(4), 0);
+  EXPECT_EQ(got[1].get(5), 1);
+}
+
+TEST(EmulatedKernels, RunTheBlocksThatAreAskedFor) {
+  const Program p = elementwise_kernel(1500);
+  const std::uint32_t blocks[] = {0, 2, 99};
+  const auto got = run_emulated(p, sm_80(), arguments_of(p), {.blocks = blocks});
+  ASSERT_TRUE(got.ok()) << got.error().message;
+  double touched[3] = {};
+  for (std::int64_t i = 0; i < 1500; ++i) touched[i / 512] += std::abs((*got)[1].get(i));
+  EXPECT_GT(touched[0], 0);
+  EXPECT_EQ(touched[1], 0);
+  EXPECT_GT(touched[2], 0);
+}
+
+/// Random schedules: the emulated code has the interpreter's bits, without exp and rsqrt, which only codegen rounds so.
+TEST(EmulatedKernels, OfRandomSchedulesGiveWhatTheInterpreterGives) {
+  const int cases = testing::random_cases(300);
+  int compared = 0;
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(cases); ++seed) {
+    Rng rng(seed);
+    const ComputeDag dag = testing::random_dag(rng);
+    const Steps steps = testing::random_gpu_steps(dag, rng);
+    const Target target = *parse_target(seed % 4 == 0 ? "cuda -arch=sm_75" : "cuda -arch=sm_80");
+    const Result<Lowered> lowered = lower(*replay(dag, steps), target);
+    if (!lowered.ok()) continue;
+    const Program& p = lowered->program;
+    const std::string what = "seed " + std::to_string(seed) + "\n" + to_text(steps) + "\n" + to_text(dag) + to_text(p);
+    const Result<Kernel> ptx = compile_kernel(p, target);
+    ASSERT_TRUE(ptx.ok() || ptx.error().kind == ErrorKind::limit) << ptx.error().message << "\n" << what;
+    const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
+    std::vector<Tensor> arguments, want;
+    for (const KernelArgument& a : lowered->arguments)
+      arguments.push_back(a.kind == KernelArgument::Kind::input ? inputs[static_cast<std::size_t>(a.index)]
+                                                                : Tensor(a.type.dtype, a.type.shape));
+    for (const Tensor& t : arguments) want.push_back(t.clone());
+    const auto got = run_emulated(p, target, arguments, {.order = kOrders[seed % 3], .seed = seed});
+    if (!got.ok() && got.error().kind == ErrorKind::limit) continue;
+    ASSERT_TRUE(got.ok()) << got.error().message << "\n" << what;
+    const Status interpreted = interpret(p, want);
+    ASSERT_TRUE(interpreted.ok()) << interpreted.error().message << "\n" << what;
+    for (std::size_t i = 0; i < want.size(); ++i)
+      ASSERT_TRUE(same_bytes((*got)[i], want[i])) << "argument " << i << "\n" << what;
+    ++compared;
+  }
+  EXPECT_GE(compared, cases / 2);
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,163 @@
+// What each hook becomes as PTX, in the smallest kernel that has it. The files in testdata/hooks show the entry's body.
+
+#include <gtest/gtest.h>
+
+#include "codegen/compile.h"
+#include "codegen/testing/golden.h"
+#include "codegen/testing/gpu_kernels.h"
+
+namespace whet {
+namespace {
+
+struct Sketch : GpuBuilder {
+  BufferId x = input(256), y = output(256), s = scratch(Scope::block, 256, DType::f32, "s"),
+           r = scratch(Scope::registers, 4, DType::f32, "r");
+  Program run(const std::function<std::vector<Stmt>(Expr t)>& body) {
+    p.body = launch(1, 32, [&](Expr, Expr t) { return whet::block(body(t)); });
+    return p;
+  }
+};
+
+Program barrier() {
+  Sketch k;
+  return k.run([&](Expr t) -> std::vector<Stmt> {
+    return {k.put(k.s, t, k.at(k.x, t)), k.barrier(), k.put(k.y, t, k.at(k.s, int_const(31) - t))};
+  });
+}
+
+/// `lanes` elements of each thread, those of the first ten threads only where `guarded`.
+Program copy(int lanes, bool guarded) {
+  Sketch k;
+  return k.run([&](Expr t) -> std::vector<Stmt> {
+    const Expr at = lanes == 1 ? t : ramp(t * lanes, 1, lanes);
+    Expr value = k.at(k.x, at);
+    if (guarded) value = select(broadcast(t < int_const(10), lanes), value, f32(0, lanes));
+    return {k.copy(k.s, at, value), k.commit(), k.wait(0), k.put(k.y, t, k.at(k.s, t))};
+  });
+}
+
+Program wait() {
+  Sketch k;
+  return k.run([&](Expr t) -> std::vector<Stmt> {
+    return {k.copy(k.s, t, k.at(k.x, t)), k.commit(), k.commit(), k.wait(1), k.put(k.y, t, k.at(k.s, t)), k.wait(0)};
+  });
+}
+
+Program exchange() {
+  Sketch k;
+  return k.run(
+      [&](Expr t) -> std::vector<Stmt> { return {k.cross(k.r, 0, k.at(k.x, t), 16), k.put(k.y, t, k.at(k.r, 0))}; });
+}
+
+Program exchange_of_words() {
+  GpuBuilder k;
+  const BufferId x = k.input(32, DType::f64), y = k.output(32, DType::f64),
+                 r = k.scratch(Scope::registers, 1, DType::f64, "r");
+  k.p.body = k.launch(
+      1, 32, [&](Expr, Expr t) { return whet::block({k.cross(r, 0, k.at(x, t), 1), k.put(y, t, k.at(r, 0))}); });
+  return k.p;
+}
+
+Program function(MathFn fn) {
+  Sketch k;
+  return k.run([&](Expr t) -> std::vector<Stmt> { return {k.put(k.y, t, call(fn, {k.at(k.x, t)}))}; });
+}
+
+Program arithmetic() {
+  Sketch k;
+  return k.run([&](Expr t) -> std::vector<Stmt> {
+    const Expr a = k.at(k.x, t), b = k.at(k.x, t + 32);
+    return {k.put(k.y, t, a * b + a / b), k.put(k.y, t + 32, min(a, b)), k.put(k.y, t + 64, max(a, b))};
+  });
+}
+
+Program kept_loop() {
+  Sketch k;
+  return k.run([&](Expr t) -> std::vector<Stmt> {
+    return {k.put(k.r, 0, f32(0)),
+            k.loop(4, [&](Expr i) { return k.put(k.r, 0, k.at(k.r, 0) + k.at(k.x, i * 32 + t)); }),
+            k.put(k.y, t, k.at(k.r, 0))};
+  });
+}
+
+Program prefetch() {
+  Sketch k;
+  return k.run(
+      [&](Expr t) -> std::vector<Stmt> { return {make_stmt(Prefetch{k.x, {t + 32}}), k.put(k.y, t, k.at(k.x, t))}; });
+}
+
+Program half() {
+  GpuBuilder k;
+  const BufferId x = k.input(128, DType::f16), y = k.output(128, DType::f16);
+  k.p.body = k.launch(
+      1, 32, [&](Expr, Expr t) { return k.put(y, k.vec(t * 4), k.at(x, k.vec(t * 4)) + k.at(x, k.vec(t * 4))); });
+  return k.p;
+}
+
+/// Nothing is known of the alignment of rows of 7: elements are loaded one by one.
+Program unaligned() {
+  Sketch k;
+  return k.run([&](Expr t) -> std::vector<Stmt> { return {k.put(k.y, k.vec(t * 4), k.at(k.x, k.vec(t * 7)))}; });
+}
+
+Program masked() {
+  Sketch k;
+  return k.run([&](Expr t) -> std::vector<Stmt> {
+    const Expr at = k.vec(t * 4), same = broadcast(t < int_const(10), 4), mixed = at < broadcast(int_const(42), 4);
+    return {k.put(k.y, at, k.masked(k.x, at, same), same), k.put(k.y, at + 128, k.masked(k.x, at, mixed), mixed)};
+  });
+}
+
+struct Row {
+  const char* name;
+  Program program;
+  int least_arch = 75;
+};
+std::vector<Row> rows() {
+  return {{"barrier", barrier()},
+          {"copy_4", copy(1, false), 80},
+          {"copy_8", copy(2, false), 80},
+          {"copy_16", copy(4, false), 80},
+          {"copy_4_guarded", copy(1, true), 80},
+          {"copy_8_guarded", copy(2, true), 80},
+          {"copy_16_guarded", copy(4, true), 80},
+          {"wait", wait(), 80},
+          {"exchange", exchange()},
+          {"exchange_of_words", exchange_of_words()},
+          {"exp", function(MathFn::exp)},
+          {"rsqrt", function(MathFn::rsqrt)},
+          {"sqrt", function(MathFn::sqrt)},
+          {"floor", function(MathFn::floor)},
+          {"ceil", function(MathFn::ceil)},
+          {"round", function(MathFn::round)},
+          {"abs", function(MathFn::abs)},
+          {"arithmetic", arithmetic()},
+          {"kept_loop", kept_loop()},
+          {"prefetch", prefetch()},
+          {"half", half()},
+          {"unaligned", unaligned()},
+          {"masked", masked()}};
+}
+
+TEST(Hooks, BecomeThesePtxInstructions) {
+  for (const Row& row : rows()) {
+    const Result<Kernel> kernel = compile_kernel(row.program, *parse_target("cuda -arch=sm_80"));
+    ASSERT_TRUE(kernel.ok()) << row.name << ": " << kernel.error().message;
+    const std::string& code = kernel->code;
+    expect_golden("codegen/gpu/testdata/hooks/" + std::string(row.name) + ".ptx", code.substr(code.find(".visible")));
+  }
+}
+
+/// LLVM ends the process where it cannot select an instruction.
+TEST(Hooks, AreMadeOrRefusedForEveryArch) {
+  for (const int arch : {75, 80, 86, 87, 89, 90, 100, 120})
+    for (const Row& row : rows()) {
+      const Result<Kernel> kernel = compile_kernel(row.program, *parse_target("cuda -arch=sm_" + std::to_string(arch)));
+      EXPECT_EQ(kernel.ok(), arch >= row.least_arch) << row.name << " for sm_" << arch;
+      if (kernel.ok()) continue;
+      EXPECT_EQ(kernel.error().message, "program `k`: sm_75 has no asynchronous copies");
+    }
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,61 @@
+#pragma once
+
+// Internal to codegen/gpu; shows LLVM.
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <string>
+
+namespace whet {
+
+/// What a function of a launch is made for.
+struct GpuLaunchShape {
+  std::string entry;
+  std::int64_t blocks = 1, threads = 32;  ///< threads: a multiple of 32
+  int arguments = 0;                      ///< of the kernel; a pointer to its workspace follows them
+};
+
+/// What the emitter of a GPU's kernels cannot say in plain IR. One object makes one function after the other; each call
+/// emits where the builder stands.
+class GpuHooks {
+ public:
+  using Value = llvm::Value;
+  using Builder = llvm::IRBuilder<>;
+  virtual ~GpuHooks() = default;
+
+  /// f16 <-> f32 are instructions.
+  virtual bool has_half() const = 0;
+  /// Makes the function, and leaves the builder at the end of its first block.
+  virtual llvm::Function* begin(Builder&, llvm::Module&, const GpuLaunchShape&) = 0;
+  virtual void end(Builder&) = 0;
+
+  // Of the function that was begun.
+  virtual Value* block(Builder&) = 0;                   ///< i32, 0 .. blocks - 1
+  virtual Value* thread(Builder&) = 0;                  ///< i32, 0 .. threads - 1
+  virtual Value* argument(Builder&, int position) = 0;  ///< 256-byte aligned; position `arguments`: the workspace
+  virtual Value* block_memory(Builder&) = 0;            ///< 128-byte aligned
+
+  /// All threads of the block meet.
+  virtual void barrier(Builder&) = 0;
+  /// Copies 4, 8 or 16 bytes, which both sides are aligned to. Where `valid`, an i1, is false zeros are stored and nothing
+  /// is read; null: true. It lands between now and the wait for its group.
+  virtual void copy(Builder&, Value* to, Value* from, int bytes, Value* valid) = 0;
+  virtual void commit(Builder&) = 0;
+  virtual void wait(Builder&, int pending) = 0;
+  /// The i32 that thread ^ mask gives here; all threads of the warp meet.
+  virtual Value* exchange(Builder&, Value* bits, int mask) = 0;
+
+  /// a · b + c of f32, rounded once.
+  virtual Value* fma(Builder&, Value* a, Value* b, Value* c) = 0;
+  // f32, to 2 units in the last place.
+  virtual Value* exp2(Builder&, Value*) = 0;
+  virtual Value* rsqrt(Builder&, Value*) = 0;
+
+  /// The loop that this branch closes is kept as it is.
+  virtual void keep_loop(llvm::BranchInst*) = 0;
+  /// A hint that memory of an argument or of the workspace will be read.
+  virtual void prefetch(Builder&, Value* pointer) = 0;
+};
+
+}  // namespace whet

@@ -1,0 +1,102 @@
+#include "codegen/gpu/host_hooks.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include <cstddef>
+
+#include "artifact/emulated_block.h"
+
+namespace whet {
+namespace {
+
+class HostHooks : public GpuHooks {
+ public:
+  bool has_half() const override { return false; }
+
+  llvm::Function* begin(Builder& b, llvm::Module& module, const GpuLaunchShape& shape) override {
+    function_ = llvm::Function::Create(llvm::FunctionType::get(b.getInt32Ty(), {b.getPtrTy()}, false),
+                                       llvm::Function::ExternalLinkage, shape.entry, module);
+    function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    function_->addFnAttr(llvm::Attribute::NoUnwind);
+    b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", function_));
+    return function_;
+  }
+  void end(Builder& b) override { b.CreateRet(b.getInt32(0)); }
+
+  Value* block(Builder& b) override { return field(b, b.getInt32Ty(), offsetof(whet_block, block)); }
+  Value* thread(Builder& b) override { return field(b, b.getInt32Ty(), offsetof(whet_block, thread)); }
+  Value* argument(Builder& b, int position) override {
+    Value* const list = field(b, b.getPtrTy(), offsetof(whet_block, arguments));
+    return invariant(b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), list, position)));
+  }
+  Value* block_memory(Builder& b) override { return field(b, b.getPtrTy(), offsetof(whet_block, memory)); }
+
+  void barrier(Builder& b) override { call(b, b.getVoidTy(), offsetof(whet_block, barrier), {}); }
+  void copy(Builder& b, Value* to, Value* from, int bytes, Value* valid) override {
+    Value* const all = b.getInt32(bytes);
+    Value* const read = valid == nullptr ? all : b.CreateSelect(valid, all, b.getInt32(0));
+    call(b, b.getVoidTy(), offsetof(whet_block, copy), {to, from, all, read});
+  }
+  void commit(Builder& b) override { call(b, b.getVoidTy(), offsetof(whet_block, commit), {}); }
+  void wait(Builder& b, int pending) override {
+    call(b, b.getVoidTy(), offsetof(whet_block, wait), {b.getInt32(pending)});
+  }
+  Value* exchange(Builder& b, Value* bits, int mask) override {
+    return call(b, b.getInt32Ty(), offsetof(whet_block, exchange), {bits, b.getInt32(mask)});
+  }
+
+  /// The product of two f32 is exact in f64.
+  Value* fma(Builder& b, Value* x, Value* y, Value* z) override {
+    const auto wide = [&](Value* value) { return b.CreateFPExt(value, b.getDoubleTy()); };
+    return b.CreateFPTrunc(b.CreateFAdd(b.CreateFMul(wide(x), wide(y)), wide(z)), b.getFloatTy());
+  }
+  /// 2^x = 2^whole · 2^part with part in -0.5 .. 0.5; 2^whole in two factors, so that it overflows and vanishes where the
+  /// result does. The polynomial is the Taylor series of 2^part, 5e-9 of it.
+  Value* exp2(Builder& b, Value* x) override {
+    llvm::Type* const f32 = b.getFloatTy();
+    const auto number = [&](double value) { return llvm::ConstantFP::get(f32, value); };
+    Value* bounded = b.CreateSelect(b.CreateFCmpOGT(x, number(160)), number(160), x);
+    bounded = b.CreateSelect(b.CreateFCmpOLT(bounded, number(-160)), number(-160), bounded);
+    Value* const whole = b.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, bounded);
+    Value* const part = b.CreateFSub(bounded, whole);
+    Value* sum = number(1.525273380405984e-5);
+    for (const double term : {1.540353039338161e-4, 1.333355814642844e-3, 9.618129107628477e-3, 5.550410866482158e-2,
+                              2.402265069591007e-1, 6.931471805599453e-1, 1.0})
+      sum = b.CreateFAdd(b.CreateFMul(sum, part), number(term));
+    Value* const exponent = b.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {b.getInt32Ty(), f32}, {whole});
+    Value* const half = b.CreateAShr(exponent, 1);
+    for (Value* power : {half, b.CreateSub(exponent, half)})
+      sum = b.CreateFMul(sum, b.CreateBitCast(b.CreateShl(b.CreateAdd(power, b.getInt32(127)), 23), f32));
+    return sum;
+  }
+  Value* rsqrt(Builder& b, Value* x) override {
+    return b.CreateFDiv(llvm::ConstantFP::get(b.getFloatTy(), 1), b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
+  }
+
+  void keep_loop(llvm::BranchInst*) override {}
+  void prefetch(Builder&, Value*) override {}
+
+ private:
+  static Value* invariant(llvm::LoadInst* load) {
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+    return load;
+  }
+  Value* field(Builder& b, llvm::Type* type, std::size_t offset) {
+    return invariant(b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), function_->getArg(0), offset)));
+  }
+  Value* call(Builder& b, llvm::Type* result, std::size_t offset, std::vector<Value*> operands) {
+    Value* const callee = field(b, b.getPtrTy(), offset);
+    operands.insert(operands.begin(), function_->getArg(0));
+    std::vector<llvm::Type*> types;
+    for (Value* operand : operands) types.push_back(operand->getType());
+    return b.CreateCall(llvm::FunctionType::get(result, types, false), callee, operands);
+  }
+
+  llvm::Function* function_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<GpuHooks> make_host_hooks() { return std::make_unique<HostHooks>(); }
+
+}  // namespace whet

@@ -1,0 +1,133 @@
+#include "codegen/gpu/nvptx_hooks.h"
+
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include "codegen/gpu/analysis.h"
+
+namespace whet {
+namespace {
+
+constexpr unsigned kGlobal = 1, kShared = 3;  // address spaces
+
+/// LLVM marks kernels by metadata; later versions want attributes. It is done here alone.
+void mark_kernel(llvm::Function& function, std::int64_t threads) {
+  llvm::LLVMContext& context = function.getContext();
+  llvm::Type* const i32 = llvm::Type::getInt32Ty(context);
+  const auto annotate = [&](const char* name, std::int64_t value) {
+    llvm::Metadata* parts[] = {
+        llvm::ValueAsMetadata::get(&function), llvm::MDString::get(context, name),
+        llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(i32, static_cast<std::uint64_t>(value)))};
+    function.getParent()->getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, parts));
+  };
+  function.setCallingConv(llvm::CallingConv::PTX_Kernel);
+  annotate("kernel", 1);
+  annotate("maxntidx", threads);
+}
+
+class NvptxHooks : public GpuHooks {
+ public:
+  bool has_half() const override { return true; }
+
+  llvm::Function* begin(Builder& b, llvm::Module& module, const GpuLaunchShape& shape) override {
+    shape_ = shape;
+    llvm::Type* const pointer = b.getPtrTy(kGlobal);
+    const std::vector<llvm::Type*> parameters(static_cast<std::size_t>(shape.arguments) + 1, pointer);
+    function_ = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), parameters, false),
+                                       llvm::Function::ExternalLinkage, shape.entry, module);
+    for (llvm::Argument& argument : function_->args()) {
+      argument.addAttr(llvm::Attribute::NoAlias);
+      argument.addAttr(llvm::Attribute::getWithAlignment(b.getContext(), llvm::Align(256)));
+    }
+    function_->addFnAttr(llvm::Attribute::NoUnwind);
+    function_->addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
+    mark_kernel(*function_, shape.threads);
+    memory_ = module.getGlobalVariable("block_memory");
+    b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", function_));
+    return function_;
+  }
+  void end(Builder& b) override { b.CreateRetVoid(); }
+
+  Value* block(Builder& b) override { return number(b, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, shape_.blocks); }
+  Value* thread(Builder& b) override { return number(b, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, shape_.threads); }
+  Value* argument(Builder&, int position) override { return function_->getArg(static_cast<unsigned>(position)); }
+
+  /// The launch gives its size: ptxas refuses more than 48 KiB of a known size.
+  Value* block_memory(Builder& b) override {
+    if (memory_ == nullptr) {
+      auto* const type = llvm::ArrayType::get(b.getInt8Ty(), 0);
+      memory_ = new llvm::GlobalVariable(*function_->getParent(), type, false, llvm::GlobalValue::ExternalLinkage,
+                                         nullptr, "block_memory", nullptr, llvm::GlobalValue::NotThreadLocal, kShared);
+      memory_->setAlignment(llvm::Align(kBlockMemoryAlign));
+    }
+    return memory_;
+  }
+
+  void barrier(Builder& b) override { b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
+
+  /// What is copied once is not kept in the first cache: 16 bytes go past it.
+  void copy(Builder& b, Value* to, Value* from, int bytes, Value* valid) override {
+    using namespace llvm::Intrinsic;
+    std::vector<Value*> operands = {to, from};
+    if (valid != nullptr) operands.push_back(b.CreateSelect(valid, b.getInt32(bytes), b.getInt32(0)));
+    const bool whole = valid == nullptr;
+    const ID id = bytes == 16  ? whole ? nvvm_cp_async_cg_shared_global_16 : nvvm_cp_async_cg_shared_global_16_s
+                  : bytes == 8 ? whole ? nvvm_cp_async_ca_shared_global_8 : nvvm_cp_async_ca_shared_global_8_s
+                  : whole      ? nvvm_cp_async_ca_shared_global_4
+                               : nvvm_cp_async_ca_shared_global_4_s;
+    b.CreateIntrinsic(id, {}, operands);
+  }
+  void commit(Builder& b) override { b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_commit_group, {}, {}); }
+  void wait(Builder& b, int pending) override {
+    b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {}, {b.getInt32(pending)});
+  }
+
+  Value* exchange(Builder& b, Value* bits, int mask) override {
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
+                             {b.getInt32(~0u), bits, b.getInt32(mask), b.getInt32(kWarp - 1)});
+  }
+
+  Value* fma(Builder& b, Value* x, Value* y, Value* z) override {
+    return b.CreateIntrinsic(llvm::Intrinsic::fma, {b.getFloatTy()}, {x, y, z});
+  }
+  Value* exp2(Builder& b, Value* x) override {
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_ex2_approx_ftz_f, {}, {x});
+  }
+  Value* rsqrt(Builder& b, Value* x) override {
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f, {}, {x});
+  }
+
+  /// ptxas unrolls loops of known extent whatever their size.
+  void keep_loop(llvm::BranchInst* branch) override {
+    llvm::LLVMContext& context = branch->getContext();
+    llvm::Metadata* const off = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+    llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, off});
+    loop->replaceOperandWith(0, loop);
+    branch->setMetadata(llvm::LLVMContext::MD_loop, loop);
+  }
+
+  void prefetch(Builder& b, Value* pointer) override {
+    auto* const type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(kGlobal)}, false);
+    b.CreateCall(llvm::InlineAsm::get(type, "prefetch.global.L2 [$0];", "l", true), {pointer});
+  }
+
+ private:
+  Value* number(Builder& b, llvm::Intrinsic::ID id, std::int64_t end) {
+    llvm::CallInst* const value = b.CreateIntrinsic(id, {}, {});
+    value->setMetadata(llvm::LLVMContext::MD_range,
+                       llvm::MDBuilder(b.getContext())
+                           .createRange(llvm::APInt(32, 0), llvm::APInt(32, static_cast<std::uint64_t>(end))));
+    return value;
+  }
+
+  GpuLaunchShape shape_;
+  llvm::Function* function_ = nullptr;
+  llvm::GlobalVariable* memory_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<GpuHooks> make_nvptx_hooks() { return std::make_unique<NvptxHooks>(); }
+
+}  // namespace whet
