@@ -112,7 +112,7 @@ case_explained() {
   id=$(sed -n 's/^Next: whet explain candidate \([0-9a-f]*\).*/\1/p' out)
   expect 0 "parallel" "$whet" explain candidate "$id" --model "${model[@]}" --records r.jsonl --code
   refuse 2 "r.jsonl" "$whet" explain candidate ffffffffffffffff --model "${model[@]}" --records r.jsonl
-  refuse 2 "which records" "$whet" explain task 0 --model "${model[@]}"
+  refuse 2 "no records are given" "$whet" explain task 0 --model "${model[@]}"
   refuse 2 "is no task of this model" "$whet" explain task 99 --model "${model[@]}" --records r.jsonl
   refuse 1 "nowhere.onnx" "$whet" explain task 0 --model nowhere.onnx --records r.jsonl
   expect 0 "dense" "$whet" records show r.jsonl
