@@ -88,7 +88,7 @@ std::string id_of(const MeasureTask& task) { return task.key + " in " + to_strin
 
 class DeviceMeasurer::Impl {
  public:
-  Impl(BuilderPool& builders, std::vector<Device*> devices, MeasureOptions options)
+  Impl(BuilderPool& builders, const std::vector<Device*>& devices, MeasureOptions options)
       : options_(std::move(options)), builders_(builders) {
     WHET_CHECK(!devices.empty());
     for (Device* device : devices) units_.push_back(std::make_unique<Unit>(device));
@@ -451,8 +451,8 @@ class DeviceMeasurer::Impl {
   MeasureCounters counters_;
 };
 
-DeviceMeasurer::DeviceMeasurer(BuilderPool& builders, std::vector<Device*> devices, MeasureOptions options)
-    : impl_(std::make_unique<Impl>(builders, std::move(devices), std::move(options))) {}
+DeviceMeasurer::DeviceMeasurer(BuilderPool& builders, const std::vector<Device*>& devices, MeasureOptions options)
+    : impl_(std::make_unique<Impl>(builders, devices, std::move(options))) {}
 DeviceMeasurer::~DeviceMeasurer() = default;
 MeasureSetting DeviceMeasurer::setting() const { return impl_->setting(); }
 std::vector<std::string> DeviceMeasurer::devices() const { return impl_->devices(); }

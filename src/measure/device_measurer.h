@@ -32,7 +32,7 @@ struct MeasureCounters {
 class DeviceMeasurer : public Measurer {
  public:
   /// At least one device, all of one target. Builders and devices outlive the measurer.
-  DeviceMeasurer(BuilderPool&, std::vector<Device*>, MeasureOptions);
+  DeviceMeasurer(BuilderPool&, const std::vector<Device*>&, MeasureOptions);
   ~DeviceMeasurer() override;
 
   MeasureSetting setting() const override;

@@ -27,7 +27,7 @@ class Records {
  public:
   Records() = default;
   explicit Records(std::vector<Record>);
-  Records(Records&&) = default;
+  Records(Records&&) noexcept = default;
   Records& operator=(Records&&) = default;
 
   /// References to earlier records stay valid.

@@ -43,11 +43,11 @@ class TuneOnDevices : public ::testing::Test {
   }
   void TearDown() override { std::remove(path_.c_str()); }
 
-  Result<TuneProgress> run(std::vector<Device*> devices, std::int64_t trials) {
+  Result<TuneProgress> run(const std::vector<Device*>& devices, std::int64_t trials) {
     MeasureOptions options;
     options.cpu.no_pin = true;
     options.policy.cache = CacheMode::cold;
-    DeviceMeasurer measurer(builders_, std::move(devices), options);
+    DeviceMeasurer measurer(builders_, devices, options);
     RecordFile file = *RecordFile::open(path_);
     return tune({task_}, target_, measurer, file, {.trials = trials, .batch = 8, .least_gain = 0}, {});
   }

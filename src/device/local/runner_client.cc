@@ -77,7 +77,7 @@ bool RunnerClient::wait_for_answer(double timeout) {
   }
 }
 
-RunnerClient::Exchange RunnerClient::ended(std::string last_words) {
+RunnerClient::Exchange RunnerClient::ended(const std::string& last_words) {
   const ProcessEnd end = zygote_.end(process_, false);
   if (end.by_signal && end.number == SIGKILL && last_words.empty())
     return {OutcomeCode::out_of_memory,

@@ -35,7 +35,7 @@ class RunnerClient {
   Exchange ask(FrameType type, const std::string& payload, FrameType answer, double timeout);
   std::optional<Exchange> try_to_ask(FrameType type, const std::string& payload, FrameType answer, double timeout);
   bool wait_for_answer(double timeout);
-  Exchange ended(std::string last_words);
+  Exchange ended(const std::string& last_words);
   void recycle_if_large(const KernelJob&);
 
   Zygote& zygote_;
