@@ -45,10 +45,12 @@ class Fiber {
   char* bottom_ = nullptr;
   void *own_ = nullptr, *caller_ = nullptr;  ///< stack pointers of who does not run
   // For the sanitizers.
-  void *own_fake_ = nullptr, *caller_fake_ = nullptr;
-  const void* caller_bottom_ = nullptr;
-  std::size_t caller_bytes_ = 0;
-  void *own_tsan_ = nullptr, *caller_tsan_ = nullptr;
+  [[maybe_unused]] void* own_fake_ = nullptr;
+  [[maybe_unused]] void* caller_fake_ = nullptr;
+  [[maybe_unused]] const void* caller_bottom_ = nullptr;
+  [[maybe_unused]] std::size_t caller_bytes_ = 0;
+  [[maybe_unused]] void* own_tsan_ = nullptr;
+  [[maybe_unused]] void* caller_tsan_ = nullptr;
 };
 
 }  // namespace whet

@@ -12,71 +12,14 @@
 
 #include "codegen/compile.h"
 #include "codegen/testing/gpu_kernels.h"
+#include "codegen/testing/ptxas.h"
 
 namespace whet {
 namespace {
 
-namespace fs = std::filesystem;
-
-/// PATH, CUDA_HOME, and where the toolkit installs itself; empty: not here.
-std::string find_ptxas() {
-  std::vector<std::string> folders;
-  if (const char* home = std::getenv("CUDA_HOME")) folders.push_back(std::string(home) + "/bin");
-  std::istringstream path(std::getenv("PATH") != nullptr ? std::getenv("PATH") : "");
-  for (std::string folder; std::getline(path, folder, ':');) folders.push_back(folder);
-  folders.emplace_back("/usr/local/cuda/bin");
-  for (const std::string& folder : folders)
-    if (std::error_code none; fs::exists(folder + "/ptxas", none)) return folder + "/ptxas";
-  return "";
-}
-
-/// What ptxas says of the one entry, and its machine code.
-struct Assembled {
-  int registers = -1, spills = -1;
-  std::string text;
-};
-
-/// The section of the entry in an ELF file.
-std::string text_of(const std::string& cubin) {
-  const auto field = [&](std::uint64_t at, std::size_t bytes) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, cubin.data() + at, bytes);
-    return value;
-  };
-  const std::uint64_t headers = field(40, 8), count = field(60, 2), names = headers + 64 * field(62, 2);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t header = headers + 64 * i;
-    const std::string name = cubin.c_str() + field(names + 24, 8) + field(header, 4);
-    if (name.starts_with(".text.")) return cubin.substr(field(header + 24, 8), field(header + 32, 8));
-  }
-  return "";
-}
-
-Assembled assemble(const std::string& ptxas, const std::string& ptx, int arch) {
-  const fs::path folder = fs::path(::testing::TempDir()) / ("whet_ptxas_" + std::to_string(::getpid()));
-  fs::create_directories(folder);
-  std::ofstream(folder / "k.ptx") << ptx;
-  const std::string in = (folder / "k").string();
-  const std::string command =
-      ptxas + " -v -arch=sm_" + std::to_string(arch) + " " + in + ".ptx -o " + in + ".cubin 2> " + in + ".log";
-  Assembled out;
-  const int failed = std::system(command.c_str());
-  std::ostringstream log, cubin;
-  log << std::ifstream(folder / "k.log").rdbuf();
-  cubin << std::ifstream(folder / "k.cubin", std::ios::binary).rdbuf();
-  fs::remove_all(folder);
-  EXPECT_EQ(failed, 0) << log.str();
-  if (failed != 0) return out;
-  const std::string said = log.str();
-  const auto number_behind = [&](const std::string& words) {
-    const std::size_t at = said.find(words);
-    return at == std::string::npos ? -1 : std::atoi(said.c_str() + at + words.size());
-  };
-  out.registers = number_behind("Used ");
-  out.spills = number_behind("stack frame, ");
-  out.text = text_of(cubin.str());
-  return out;
-}
+using testing::assemble;
+using testing::Assembled;
+using testing::find_ptxas;
 
 /// Instructions of 128 bits: the operation is in the lowest 9 (with the form of the operands 12).
 struct LoopCount {
