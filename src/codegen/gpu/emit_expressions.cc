@@ -104,6 +104,8 @@ GpuEmitter::Value* GpuEmitter::resize(Value* value, bool narrow) {
 GpuEmitter::Value* GpuEmitter::binary(ExprRef ref, const ExprInfo& info, const Binary& n) {
   Value *a = emit(info.children[0]), *b = emit(info.children[1]);
   if (is_float(n.a->dtype)) return float_binary(n.op, a, b);
+  if (n.a->dtype == DType::boolean)
+    if (Value* bits = bits_binary(n.op, a, b)) return bits;
   const bool indices = n.a->dtype == DType::i64, gives_index = info.expr->dtype == DType::i64;
   if (indices) {
     const bool narrow = is_narrow(info.children[0]) && is_narrow(info.children[1]) && (!gives_index || is_narrow(ref));
@@ -120,6 +122,30 @@ GpuEmitter::Value* GpuEmitter::binary(ExprRef ref, const ExprInfo& info, const B
                        : n.op == BinaryOp::floormod ? b_.CreateURem(a, b)
                                                     : b_.CreateUDiv(a, b);
   return gives_index ? resize(value, is_narrow(ref)) : value;
+}
+
+/// As logic: NVPTX has no comparisons of bits. Null for other operations.
+GpuEmitter::Value* GpuEmitter::bits_binary(BinaryOp op, Value* a, Value* b) {
+  switch (op) {
+    case BinaryOp::lt:
+      return b_.CreateAnd(b_.CreateNot(a), b);
+    case BinaryOp::le:
+      return b_.CreateOr(b_.CreateNot(a), b);
+    case BinaryOp::gt:
+      return b_.CreateAnd(a, b_.CreateNot(b));
+    case BinaryOp::ge:
+      return b_.CreateOr(a, b_.CreateNot(b));
+    case BinaryOp::eq:
+      return b_.CreateNot(b_.CreateXor(a, b));
+    case BinaryOp::ne:
+      return b_.CreateXor(a, b);
+    case BinaryOp::min:
+      return b_.CreateAnd(a, b);
+    case BinaryOp::max:
+      return b_.CreateOr(a, b);
+    default:
+      return nullptr;
+  }
 }
 
 /// A plain select computes both sides. When a side reads memory or divides, it does so only where it is chosen: lanes by a

@@ -44,13 +44,16 @@ GpuEmitter::Value* GpuEmitter::mask_of(Value* mask, int first, int lanes) {
   return same != nullptr ? same : part_of(mask, first, lanes);
 }
 
+GpuEmitter::Value* GpuEmitter::both(Value* a, Value* b, int lanes) {
+  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
+  const bool wide = a->getType()->isVectorTy() || b->getType()->isVectorTy();
+  const auto even = [&](Value* mask) { return wide && !mask->getType()->isVectorTy() ? splat(mask, lanes) : mask; };
+  return b_.CreateAnd(even(a), even(b));
+}
+
 GpuEmitter::Value* GpuEmitter::effective_mask(Value* own, int lanes) {
-  Value* mask = own;
-  const auto both = [&](Value* other) { mask = mask == nullptr ? other : b_.CreateAnd(mask, other); };
-  const bool wide = lanes > 1;
-  if (lane_mask_ != nullptr) both(wide ? lane_mask_ : b_.CreateOrReduce(lane_mask_));
-  if (guard_ != nullptr) both(wide && mask != nullptr && mask->getType()->isVectorTy() ? splat(guard_, lanes) : guard_);
-  return mask;
+  Value* const lane = lane_mask_ == nullptr || lanes > 1 ? lane_mask_ : b_.CreateOrReduce(lane_mask_);
+  return both(both(own, lane, lanes), guard_, lanes);
 }
 
 // ---- Loads
@@ -150,7 +153,8 @@ void GpuEmitter::each_part(BufferId buffer, ExprRef index, int lanes, bool by_la
   const bool together = !by_lane && info.linear.lane_stride == 1;
   Linear at = info.linear;
   int width = 1;
-  while (together && width * 2 * bytes <= std::min(align, kAccessBytes) && lanes % (width * 2) == 0) width *= 2;
+  while (together && std::int64_t{width} * 2 * bytes <= std::min(align, kAccessBytes) && lanes % (width * 2) == 0)
+    width *= 2;
   for (int first = 0; first < lanes; first += width) {
     part(first, width, address(buffer, at), width * bytes);
     at.constant += width * info.linear.lane_stride;

@@ -294,11 +294,7 @@ void GpuEmitter::copy(const Store& n) {
     return splatted(mask) != nullptr ? splatted(mask) : mask;
   };
   Value *const stored = bits(n.mask), *valid = bits(condition);
-  if (Value* own = bits(from->mask)) {
-    const bool wide = own->getType()->isVectorTy() || (valid != nullptr && valid->getType()->isVectorTy());
-    const auto even = [&](Value* mask) { return wide && !mask->getType()->isVectorTy() ? splat(mask, lanes) : mask; };
-    valid = valid == nullptr ? own : b_.CreateAnd(even(own), even(valid));
-  }
+  valid = both(valid, bits(from->mask), lanes);
   // As wide as both sides are aligned.
   const Linear &here = table_[to].linear, &there = table_[read].linear;
   const bool differ =
@@ -306,7 +302,7 @@ void GpuEmitter::copy(const Store& n) {
   const bool together = !differ && here.lane_stride == 1 && there.lane_stride == 1;
   const std::int64_t align = std::min(alignment(n.buffer, here), alignment(source, there));
   int width = 1;
-  while (together && width * 2 * bytes <= align && lanes % (width * 2) == 0) width *= 2;
+  while (together && std::int64_t{width} * 2 * bytes <= align && lanes % (width * 2) == 0) width *= 2;
   if (width * bytes < 4)
     return fail(what + "has " + std::to_string(width * bytes) + " bytes at a known alignment; 4, 8 or 16 are possible");
   Linear target = here, origin = there;

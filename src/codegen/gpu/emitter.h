@@ -74,6 +74,7 @@ class GpuEmitter : ValueEmitter {
   Value* emit_movable(ExprRef, const ExprInfo&);
   Value* compute(ExprRef, const ExprInfo&);
   Value* binary(ExprRef, const ExprInfo&, const Binary&);
+  Value* bits_binary(BinaryOp, Value* a, Value* b);
   Value* select(ExprRef, const ExprInfo&);
   Value* guarded_side(ExprRef, Value* condition, bool negate);
   Value* call(const ExprInfo&, const Call&);
@@ -106,6 +107,8 @@ class GpuEmitter : ValueEmitter {
   /// The lanes of a mask from `first` on; one bit where all lanes are the same.
   Value* mask_of(Value* mask, int first, int lanes);
   static Value* splatted(Value* mask);  ///< the bit that all lanes are, else null
+  /// Both of two masks, of which either may be one bit for all lanes, or null: true.
+  Value* both(Value* a, Value* b, int lanes);
   Value* join(Value* whole, Value* part, int first, int lanes, int all);
   Value* part_of(Value* whole, int first, int lanes);
 

@@ -62,6 +62,17 @@ TEST(EmulatedKernels, OfConvolutionsGiveWhatTheInterpreterGives) {
   expect_interpreted(convolution_kernel(4, 16, 16, 64));
 }
 
+TEST(EmulatedKernels, ReadWhereEveryConditionHoldsAlone) {
+  GpuBuilder b("conditions");
+  const BufferId x = b.input(128), y = b.output(128);
+  b.p.body = b.launch(1, 32, [&](Expr, Expr t) {
+    const Expr at = b.vec(t * 4), same = broadcast(t < int_const(20), 4), mixed = at < broadcast(int_const(42), 4);
+    const Expr even = equal(floormod(at, broadcast(int_const(2), 4)), broadcast(int_const(0), 4));
+    return b.put(y, at, select(mixed, b.masked(x, at, same), select(same, b.masked(x, at, even), f32(7, 4))));
+  });
+  expect_interpreted(b.p);
+}
+
 /// The largest difference from the right product, in any of the orders.
 double error_of_product(const Program& p, std::int64_t m, std::int64_t n, std::int64_t k) {
   const std::vector<Tensor> arguments = arguments_of(p);

@@ -108,6 +108,19 @@ Program masked() {
   });
 }
 
+/// Every comparison of two conditions, as a condition.
+Program bits() {
+  Sketch k;
+  return k.run([&](Expr t) {
+    std::vector<Stmt> all;
+    const Expr a = t < int_const(20), b = t < int_const(22);
+    std::int64_t place = 0;
+    for (BinaryOp op : {BinaryOp::lt, BinaryOp::le, BinaryOp::gt, BinaryOp::ge, BinaryOp::eq, BinaryOp::ne})
+      all.push_back(k.when(binary(op, a, b), k.put(k.y, t + 32 * place++, f32(1))));
+    return all;
+  });
+}
+
 struct Row {
   const char* name;
   Program program;
@@ -136,7 +149,8 @@ std::vector<Row> rows() {
           {"prefetch", prefetch()},
           {"half", half()},
           {"unaligned", unaligned()},
-          {"masked", masked()}};
+          {"masked", masked()},
+          {"bits", bits()}};
 }
 
 TEST(Hooks, BecomeThesePtxInstructions) {

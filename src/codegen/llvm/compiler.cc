@@ -6,6 +6,7 @@
 #include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -32,12 +33,13 @@ namespace {
 /// A context keeps every constant it ever saw; after so many kernels a fresh one is made.
 constexpr int kModulesPerContext = 200;
 
-/// Some vector of bits, bytes or halves is used in another block than its own.
-bool hands_on_small_lanes(const llvm::Function& function) {
+/// Some vector of bytes is computed, or one of bits or halves is used in another block than its own.
+bool has_small_lanes(const llvm::Function& function) {
   for (const llvm::BasicBlock& block : function)
     for (const llvm::Instruction& instruction : block) {
       const llvm::Type* type = instruction.getType();
       if (!type->isVectorTy() || type->getScalarSizeInBits() >= 32) continue;
+      if (type->getScalarSizeInBits() == 8 && !llvm::isa<llvm::LoadInst>(instruction)) return true;
       for (const llvm::User* user : instruction.users())
         if (llvm::cast<llvm::Instruction>(user)->getParent() != &block) return true;
     }
@@ -136,7 +138,7 @@ void LlvmCompiler::prepare(llvm::Module& module) {
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     llvm::PromotePass().run(function, analyses);
-    if (target_.splits_small_lanes && hands_on_small_lanes(function)) llvm::ScalarizerPass().run(function, analyses);
+    if (target_.splits_small_lanes && has_small_lanes(function)) llvm::ScalarizerPass().run(function, analyses);
   }
 }
 

@@ -18,8 +18,8 @@ struct LlvmTarget {
   std::string triple, processor, features;
   bool text = false;     ///< gives assembly, else an object file
   bool promote = false;  ///< first makes SSA values of what the stack holds
-  /// With `promote`: takes vectors apart in functions where one of less than 32 bits an element lives through several
-  /// blocks, which LLVM would hand on through memory.
+  /// With `promote`: takes vectors apart in functions that compute some of bytes, or where one of less than 32 bits a lane
+  /// lives through several blocks. LLVM would hand on their lanes through memory.
   bool splits_small_lanes = false;
   std::span<const char* const> left_out = {};  ///< passes that are not run, by the names that they give themselves
   llvm::MachineFunctionPass* (*make_last_pass)() = nullptr;  ///< runs when phis have been removed; null: none
