@@ -6,19 +6,18 @@
 #include "base/check.h"
 #include "emulate/cpu/stack_switch.h"
 
-// What gcc defines, clang asks for as features.
+// gcc defines a macro, clang answers a question.
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
-#define __SANITIZE_ADDRESS__ 1
+#define WHET_BUILT_WITH(feature) __has_feature(feature)
+#else
+#define WHET_BUILT_WITH(feature) 0
 #endif
-#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || WHET_BUILT_WITH(address_sanitizer)
+#define WHET_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__) || WHET_BUILT_WITH(thread_sanitizer)
+#define WHET_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -44,7 +43,7 @@ char* FiberStacks::bottom(int fiber) const {
 }
 
 Fiber::~Fiber() {
-#ifdef __SANITIZE_THREAD__
+#ifdef WHET_TSAN
   if (own_tsan_ != nullptr) __tsan_destroy_fiber(own_tsan_);
 #endif
 }
@@ -53,29 +52,29 @@ void Fiber::prepare(char* stack_bottom, Function function, void* argument) {
   function_ = function, argument_ = argument, bottom_ = stack_bottom;
   own_ = new_stack(stack_bottom + FiberStacks::kBytes, start, this);
   own_fake_ = nullptr;
-#ifdef __SANITIZE_THREAD__
+#ifdef WHET_TSAN
   if (own_tsan_ != nullptr) __tsan_destroy_fiber(own_tsan_);
   own_tsan_ = __tsan_create_fiber(0);
 #endif
 }
 
 void Fiber::resume() {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef WHET_ASAN
   __sanitizer_start_switch_fiber(&caller_fake_, bottom_, FiberStacks::kBytes);
 #endif
-#ifdef __SANITIZE_THREAD__
+#ifdef WHET_TSAN
   caller_tsan_ = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(own_tsan_, 0);
 #endif
   whet_switch_stack(&caller_, own_);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef WHET_ASAN
   __sanitizer_finish_switch_fiber(caller_fake_, nullptr, nullptr);
 #endif
 }
 
 void Fiber::start(void* self) {
   Fiber& fiber = *static_cast<Fiber*>(self);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef WHET_ASAN
   __sanitizer_finish_switch_fiber(nullptr, &fiber.caller_bottom_, &fiber.caller_bytes_);
 #endif
   fiber.function_(fiber.argument_);
@@ -84,16 +83,16 @@ void Fiber::start(void* self) {
 
 void Fiber::pause() {
   leave(false);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef WHET_ASAN
   __sanitizer_finish_switch_fiber(own_fake_, &caller_bottom_, &caller_bytes_);
 #endif
 }
 
 void Fiber::leave([[maybe_unused]] bool for_good) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef WHET_ASAN
   __sanitizer_start_switch_fiber(for_good ? nullptr : &own_fake_, caller_bottom_, caller_bytes_);
 #endif
-#ifdef __SANITIZE_THREAD__
+#ifdef WHET_TSAN
   __tsan_switch_to_fiber(caller_tsan_, 0);
 #endif
   whet_switch_stack(&own_, caller_);
