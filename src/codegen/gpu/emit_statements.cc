@@ -330,7 +330,8 @@ GpuEmitter::Value* GpuEmitter::exchanged(Value* value, int mask, int lanes) {
     }
     Value* const low = hooks_.exchange(b_, b_.CreateTrunc(whole, b_.getInt32Ty()), mask);
     Value* const high = hooks_.exchange(b_, b_.CreateTrunc(b_.CreateLShr(whole, 32), b_.getInt32Ty()), mask);
-    Value* const joined = b_.CreateOr(b_.CreateZExt(low, bits), b_.CreateShl(b_.CreateZExt(high, bits), 32));
+    Value* const upper = b_.CreateShl(b_.CreateZExt(high, bits), 32);  // compilers order arguments as they like
+    Value* const joined = b_.CreateOr(b_.CreateZExt(low, bits), upper);
     return b_.CreateBitCast(joined, type);
   });
 }
