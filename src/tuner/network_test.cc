@@ -218,6 +218,11 @@ TEST_F(Settle, TimesModelsInANewProcessWhenTheOldOneWasKilled) {
   EXPECT_TRUE(device_->time_models({file}, run).ok());
 }
 TEST_F(Settle, SaysByWhichSignalAModelEndedWhileItWasTimed) {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "a sanitizer answers the signal itself";
+#endif
+#endif
   const ModelLibrary file{folder_->path() + "/model.so"};
   ASSERT_TRUE(compile_model(fused_, nullptr, target_, file.path).ok());
   const ModelRun forever{{}, options_.inputs, 600, 1};
