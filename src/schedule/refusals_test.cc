@@ -3,33 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "schedule/steps.h"
+#include "schedule/testing/dags.h"
 
 namespace whet {
 namespace {
 
-constexpr const char* kPair = R"(
-x = PLACEHOLDER [6, 20]
-t(i, j) = (x[i, j]*2f) for i in 6, j in 20
-y(i, j) = (t[i, j] + 1f) for i in 6, j in 20
-return y
-)";
-
-constexpr const char* kMatmul = R"(
-a = PLACEHOLDER [12, 64]
-b = PLACEHOLDER [64, 40] const
-bias = PLACEHOLDER [40] const
-c(m, n) += (a[m, k]*b[k, n]) for m in 12, n in 40, k in 64
-out(m, n) = max((c[m, n] + bias[n]), 0f) for m in 12, n in 40
-return out
-)";
-
-constexpr const char* kRows = R"(
-x = PLACEHOLDER [6, 20]
-m(i) max= x[i, r] for i in 6, r in 20
-d(i, j) = (x[i, j] - m[i]) for i in 6, j in 20
-y(i, j) = (d[i, j]*2f) for i in 6, j in 20
-return y
-)";
+using testing::kMatmul;
+using testing::kPair;
+using testing::kRows;
 
 constexpr const char* kProduct = R"(
 x = PLACEHOLDER [4]
