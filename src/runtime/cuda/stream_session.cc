@@ -9,41 +9,12 @@
 #include <new>
 
 #include "runtime/clock.h"
-#include "runtime/cuda/operations.h"
-#include "runtime/cuda/step_order.h"
+#include "runtime/cuda/session_graph.h"
 #include "runtime/description.h"
 #include "runtime/strided_copy.h"
 
 namespace whet {
 namespace {
-
-constexpr CUresult kOutOfMemory = 2;
-
-/// Where the memory is that a user gave for an input or an output.
-enum class Place : std::uint8_t {
-  none,    ///< not given: an output's own memory
-  host,    ///< staged through pinned memory of the session
-  pinned,  ///< host memory that the device reads and writes itself
-  device,  ///< read and written in place where it is aligned, else copied on the device
-};
-
-struct Tensor {
-  Place place;
-  void* data;
-  std::int64_t strides[kMaxRank];            // bytes, of an input on the host
-  std::uint64_t device_offset, host_offset;  // of the session's own memory for it
-
-  bool in_place() const {
-    return place == Place::device && reinterpret_cast<std::uintptr_t>(data) % kDeviceAlignment == 0;
-  }
-};
-
-/// A graph that can be launched, and its nodes: one an operation.
-struct Graph {
-  CUgraph graph;
-  CUgraphExec exec;
-  CUgraphNode* nodes;
-};
 
 /// The pool of sessions on a device: the caller's thread.
 int run_on_caller(whet_pool*, void (*job)(void*, std::uint32_t), void* context) {
@@ -54,295 +25,6 @@ void no_barrier(whet_pool*, std::uint32_t) {}
 void no_destroy(whet_pool*) {}
 constexpr whet_pool_info kCallerInfo = {1, nullptr, 0, 0, "1 thread: kernels run on the device"};
 whet_pool caller_pool = {1, 1, run_on_caller, no_barrier, no_destroy, &kCallerInfo};
-
-}  // namespace
-
-struct CudaSession {
-  CudaModel* model;
-  whet_pool* pool;
-  StepOrder order;
-  CudaOperations operations;
-  bool *uploaded, *downloaded;  // of each input and output: whether `operations` has one for it
-  Tensor *inputs, *outputs;
-  CUdeviceptr memory;          // arena, then inputs and outputs
-  char* host;                  // pinned, for inputs and outputs
-  CUdeviceptr* addresses;      // of each argument of the plan
-  CUdeviceptr* workspaces;     // of each step
-  CUdeviceptr* set_addresses;  // as the graph's nodes have them
-  void** parameters;           // scratch: one launch's
-  CUgraphNode* before;         // scratch: what one node waits for
-  Graph graph, profile_graph;
-  CUstream own_stream, stream, last_stream;
-  CUevent done;
-  CUevent *begin_end, *step_events;  // 2, and steps + 1; made when profiling is first switched on
-  bool kinds_changed, pointers_changed, profile_changed, pending;
-  char note[256];
-  std::atomic<std::uint32_t> running;
-
-  bool profiling;
-  whet_step_profile* steps;
-  whet_profile profile;
-};
-
-namespace {
-
-const ModelView& view_of(const CudaSession& s) { return s.model->view; }
-const CudaFunctions& call_of(const CudaSession& s) { return s.model->context.driver->call; }
-
-template <typename T>
-T* zeroed(std::uint64_t count) {
-  return static_cast<T*>(calloc(count + 1, sizeof(T)));
-}
-
-int failed(const CudaSession& s, CUresult code, const char* what, whet_error* error) {
-  return cuda_device_fail(s.model->context, code, error, "%s model %s", what, s.model->info.name);
-}
-
-// ---- Addresses.
-
-CUdeviceptr device_address(const CudaSession& s, const Tensor& tensor) {
-  return tensor.in_place() ? reinterpret_cast<CUdeviceptr>(tensor.data) : s.memory + tensor.device_offset;
-}
-
-/// Where a copy from or to the host begins.
-void* host_address(const CudaSession& s, const Tensor& tensor) {
-  return tensor.place == Place::pinned ? tensor.data : s.host + tensor.host_offset;
-}
-
-CUdeviceptr address_of(const CudaSession& s, const PlanArgument& a) {
-  switch (a.place) {
-    case PlanPlace::arena:
-      return s.memory + a.offset;
-    case PlanPlace::weights:
-      return s.model->weights + a.offset;
-    case PlanPlace::input:
-      return device_address(s, s.inputs[a.index]) + a.offset;
-    case PlanPlace::output:
-      return device_address(s, s.outputs[a.index]) + a.offset;
-  }
-  return 0;
-}
-
-void find_addresses(CudaSession& s) {
-  for (std::uint32_t i = 0; i < view_of(s).header->arguments.count; ++i) {
-    s.addresses[i] = address_of(s, view_of(s).arguments[i]);
-  }
-}
-
-// ---- Parameters of operations.
-
-CUDA_KERNEL_NODE_PARAMS_v2 kernel_of(CudaSession& s, const CudaOperation& operation) {
-  const PlanStep& step = view_of(s).steps[operation.step];
-  const PlanLaunch& launch = view_of(s).launches[operation.launch];
-  for (std::uint32_t a = 0; a < launch.argument_count; ++a) {
-    s.parameters[a] = &s.addresses[step.first_argument + launch.first_argument + a];
-  }
-  s.parameters[launch.argument_count] = &s.workspaces[operation.step];
-  return {s.model->functions[operation.launch],
-          launch.grid[0],
-          launch.grid[1],
-          launch.grid[2],
-          launch.block[0],
-          launch.block[1],
-          launch.block[2],
-          launch.block_memory,
-          s.parameters,
-          nullptr,
-          nullptr,
-          nullptr};
-}
-
-CUDA_MEMCPY3D_v2 copy_of(const CudaSession& s, const CudaOperation& operation) {
-  CUDA_MEMCPY3D_v2 copy{};
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.Height = copy.Depth = 1;
-  if (operation.kind == CudaOperation::Kind::copy) {
-    const PlanStep& step = view_of(s).steps[operation.step];
-    copy.srcDevice = s.addresses[step.first_argument];
-    copy.dstDevice = s.addresses[step.first_argument + 1];
-    copy.WidthInBytes = view_of(s).arguments[step.first_argument].bytes;
-    return copy;
-  }
-  const bool up = operation.kind == CudaOperation::Kind::upload;
-  const Tensor& tensor = up ? s.inputs[operation.tensor] : s.outputs[operation.tensor];
-  copy.WidthInBytes = static_cast<size_t>((up ? s.model->inputs : s.model->outputs)[operation.tensor].bytes);
-  const CUdeviceptr own = s.memory + tensor.device_offset;
-  const CUdeviceptr theirs = tensor.place == Place::device ? reinterpret_cast<CUdeviceptr>(tensor.data) : 0;
-  (up ? copy.dstDevice : copy.srcDevice) = own;
-  (up ? copy.srcDevice : copy.dstDevice) = theirs;
-  if (tensor.place == Place::device) return copy;
-  if (up) {
-    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-    copy.srcHost = host_address(s, tensor);
-  } else {
-    copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-    copy.dstHost = host_address(s, tensor);
-  }
-  return copy;
-}
-
-// ---- Graphs.
-
-void destroy_graph(CudaSession& s, Graph* graph) {
-  if (graph->exec != nullptr) call_of(s).cuGraphExecDestroy(graph->exec);
-  if (graph->graph != nullptr) call_of(s).cuGraphDestroy(graph->graph);
-  graph->exec = nullptr;
-  graph->graph = nullptr;
-}
-
-CUresult add_node(CudaSession& s, Graph& graph, std::uint32_t n, std::uint32_t before) {
-  const CudaOperation& operation = s.operations.operation[n];
-  if (operation.kind == CudaOperation::Kind::kernel) {
-    const CUDA_KERNEL_NODE_PARAMS_v2 kernel = kernel_of(s, operation);
-    return call_of(s).cuGraphAddKernelNode_v2(&graph.nodes[n], graph.graph, s.before, before, &kernel);
-  }
-  const CUDA_MEMCPY3D_v2 copy = copy_of(s, operation);
-  return call_of(s).cuGraphAddMemcpyNode(&graph.nodes[n], graph.graph, s.before, before, &copy,
-                                         s.model->context.handle);
-}
-
-/// Whether the kernel may start before the kernels that it waits for have ended: it waits itself, before it touches
-/// their memory.
-bool starts_early(const CudaSession& s, const CudaOperation& operation) {
-  constexpr int kFirstArch = 90;
-  return operation.kind == CudaOperation::Kind::kernel &&
-         (view_of(s).launches[operation.launch].flags & kLaunchEarly) != 0 &&
-         s.model->context.info.arch >= kFirstArch && call_of(s).cuGraphAddDependencies_v2 != nullptr;
-}
-
-/// Adds operation n behind those that it waits for.
-CUresult add_ordered(CudaSession& s, Graph& graph, std::uint32_t n) {
-  const CudaOperation& operation = s.operations.operation[n];
-  const bool early = starts_early(s, operation);
-  const auto is_early_edge = [&](std::uint32_t e) {
-    return early &&
-           s.operations.operation[s.operations.before[operation.first_before + e]].kind == CudaOperation::Kind::kernel;
-  };
-  std::uint32_t full = 0;
-  for (std::uint32_t e = 0; e < operation.before_count; ++e) {
-    if (!is_early_edge(e)) s.before[full++] = graph.nodes[s.operations.before[operation.first_before + e]];
-  }
-  CUresult code = add_node(s, graph, n, full);
-  for (std::uint32_t e = 0; code == 0 && e < operation.before_count; ++e) {
-    if (!is_early_edge(e)) continue;
-    const CUgraphEdgeData edge = {kGraphKernelNodePortProgrammatic, 0, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, {}};
-    code = call_of(s).cuGraphAddDependencies_v2(
-        graph.graph, &graph.nodes[s.operations.before[operation.first_before + e]], &graph.nodes[n], &edge, 1);
-  }
-  return code;
-}
-
-CUresult finish_graph(CudaSession& s, Graph& graph) {
-  CUresult code = call_of(s).cuGraphInstantiateWithFlags(&graph.exec, graph.graph, 0);
-  if (code == 0) code = call_of(s).cuGraphUpload(graph.exec, s.own_stream);
-  return code;
-}
-
-CUresult build_graph(CudaSession& s) {
-  destroy_graph(s, &s.graph);
-  CUresult code = call_of(s).cuGraphCreate(&s.graph.graph, 0);
-  for (std::uint32_t n = 0; code == 0 && n < s.operations.count; ++n) code = add_ordered(s, s.graph, n);
-  if (code == 0) code = finish_graph(s, s.graph);
-  memcpy(s.set_addresses, s.addresses, view_of(s).header->arguments.count * sizeof(CUdeviceptr));
-  return code;
-}
-
-/// Makes the events of profiles that are not there yet.
-CUresult make_events(CudaSession& s) {
-  const std::uint32_t steps = view_of(s).header->steps.count;
-  if (s.begin_end == nullptr) s.begin_end = zeroed<CUevent>(2);
-  if (s.step_events == nullptr) s.step_events = zeroed<CUevent>(std::uint64_t{steps} + 1);
-  if (s.begin_end == nullptr || s.step_events == nullptr) return kOutOfMemory;
-  CUresult code = 0;
-  const auto make = [&](CUevent* event) {
-    if (code == 0 && *event == nullptr) code = call_of(s).cuEventCreate(event, CU_EVENT_DEFAULT);
-  };
-  for (int i = 0; i < 2; ++i) make(&s.begin_end[i]);
-  for (std::uint32_t i = 0; i <= steps; ++i) make(&s.step_events[i]);
-  return code;
-}
-
-/// All steps one after another, an event in front of each and behind the last.
-CUresult build_profile_graph(CudaSession& s) {
-  Graph& graph = s.profile_graph;
-  destroy_graph(s, &graph);
-  CUresult code = call_of(s).cuGraphCreate(&graph.graph, 0);
-  std::uint32_t events = 0;
-  std::uint32_t before = 0;  // 0 for the first node, then 1
-  const auto add_event = [&] {
-    CUgraphNode node = nullptr;
-    if (code == 0) {
-      code = call_of(s).cuGraphAddEventRecordNode(&node, graph.graph, s.before, before, s.step_events[events++]);
-    }
-    s.before[0] = node;
-    before = 1;
-  };
-  for (std::uint32_t n = 0; code == 0 && n < s.operations.count; ++n) {
-    const CudaOperation& operation = s.operations.operation[n];
-    if (operation.kind == CudaOperation::Kind::upload || operation.kind == CudaOperation::Kind::download) continue;
-    if (operation.step == events) add_event();
-    if (code == 0) code = add_node(s, graph, n, before);
-    s.before[0] = graph.nodes[n];
-  }
-  add_event();
-  return code == 0 ? finish_graph(s, graph) : code;
-}
-
-bool addresses_changed(const CudaSession& s, const CudaOperation& operation) {
-  if (operation.kind == CudaOperation::Kind::upload || operation.kind == CudaOperation::Kind::download) return true;
-  const PlanStep& step = view_of(s).steps[operation.step];
-  return memcmp(s.addresses + step.first_argument, s.set_addresses + step.first_argument,
-                step.argument_count * sizeof(CUdeviceptr)) != 0;
-}
-
-/// Gives the changed pointers to the nodes that have them.
-CUresult update_graph(CudaSession& s) {
-  CUresult code = 0;
-  for (std::uint32_t n = 0; code == 0 && n < s.operations.count; ++n) {
-    const CudaOperation& operation = s.operations.operation[n];
-    if (!addresses_changed(s, operation)) continue;
-    if (operation.kind == CudaOperation::Kind::kernel) {
-      const CUDA_KERNEL_NODE_PARAMS_v2 kernel = kernel_of(s, operation);
-      code = call_of(s).cuGraphExecKernelNodeSetParams_v2(s.graph.exec, s.graph.nodes[n], &kernel);
-    } else {
-      const CUDA_MEMCPY3D_v2 copy = copy_of(s, operation);
-      code = call_of(s).cuGraphExecMemcpyNodeSetParams(s.graph.exec, s.graph.nodes[n], &copy, s.model->context.handle);
-    }
-  }
-  memcpy(s.set_addresses, s.addresses, view_of(s).header->arguments.count * sizeof(CUdeviceptr));
-  return code;
-}
-
-bool has_graph(const CudaSession& s) { return (s.model->flags & WHET_DEVICE_NO_GRAPH) == 0; }
-
-/// Lists the operations again where the kinds of memory have changed, and makes the graph that they need.
-int renew(CudaSession& s, whet_error* error) {
-  find_addresses(s);
-  CUresult code = 0;
-  if (s.kinds_changed) {
-    const PlanHeader& header = *view_of(s).header;
-    for (std::uint32_t i = 0; i < header.inputs.count; ++i) s.uploaded[i] = !s.inputs[i].in_place();
-    for (std::uint32_t i = 0; i < header.outputs.count; ++i) s.downloaded[i] = !s.outputs[i].in_place();
-    free_operations(&s.operations);
-    if (list_operations(view_of(s), s.order, s.uploaded, s.downloaded, &s.operations, error) != 0) return -1;
-    if (has_graph(s)) code = build_graph(s);
-  } else if (has_graph(s)) {
-    code = update_graph(s);
-  }
-  s.kinds_changed = code != 0;  // a graph that was half made is made anew
-  s.pointers_changed = false;
-  s.profile_changed = true;
-  return code == 0 ? 0 : failed(s, code, "make the graph of", error);
-}
-
-int prepare(CudaSession& s, whet_error* error) {
-  if ((s.kinds_changed || s.pointers_changed) && renew(s, error) != 0) return -1;
-  if (!s.profiling || !s.profile_changed) return 0;
-  CUresult code = make_events(s);
-  if (code == 0) code = build_profile_graph(s);
-  s.profile_changed = code != 0;
-  return code == 0 ? 0 : failed(s, code, "make the profile's graph of", error);
-}
 
 // ---- Running.
 
@@ -382,9 +64,9 @@ int check_inputs(const CudaSession& s, whet_error* error) {
 std::uint64_t stage_inputs(CudaSession& s) {
   const std::uint64_t begin = now_ns();
   for (std::uint32_t i = 0; i < s.model->info.inputs; ++i) {
-    const Tensor& input = s.inputs[i];
+    const CudaTensor& input = s.inputs[i];
     const whet_tensor_info& info = s.model->inputs[i];
-    if (input.place != Place::host || info.bytes == 0) continue;
+    if (input.place != CudaPlace::host || info.bytes == 0) continue;
     copy_strided(host_address(s, input), input.data, info.shape, input.strides, info.rank,
                  whet_dtype_bytes(info.dtype));
   }
@@ -394,8 +76,8 @@ std::uint64_t stage_inputs(CudaSession& s) {
 std::uint64_t unstage_outputs(CudaSession& s) {
   const std::uint64_t begin = now_ns();
   for (std::uint32_t i = 0; i < s.model->info.outputs; ++i) {
-    const Tensor& output = s.outputs[i];
-    if (output.place != Place::host) continue;
+    const CudaTensor& output = s.outputs[i];
+    if (output.place != CudaPlace::host) continue;
     memcpy(output.data, host_address(s, output), static_cast<std::size_t>(s.model->outputs[i].bytes));
   }
   return now_ns() - begin;
@@ -404,10 +86,10 @@ std::uint64_t unstage_outputs(CudaSession& s) {
 /// Whether a run uses the session's pinned memory, so that the next may not begin before it has ended.
 bool is_staged(const CudaSession& s) {
   for (std::uint32_t i = 0; i < s.model->info.inputs; ++i) {
-    if (s.inputs[i].place == Place::host) return true;
+    if (s.inputs[i].place == CudaPlace::host) return true;
   }
   for (std::uint32_t i = 0; i < s.model->info.outputs; ++i) {
-    if (s.outputs[i].place != Place::device) return true;
+    if (s.outputs[i].place != CudaPlace::device) return true;
   }
   return false;
 }
@@ -537,7 +219,7 @@ std::uint64_t aligned(std::uint64_t bytes) {
 }
 
 /// The device's and the host's memory of all inputs and outputs; adds to both sums.
-void place_tensors(Tensor* tensors, const whet_tensor_info* infos, std::uint32_t count, std::uint64_t* device,
+void place_tensors(CudaTensor* tensors, const whet_tensor_info* infos, std::uint32_t count, std::uint64_t* device,
                    std::uint64_t* host) {
   for (std::uint32_t i = 0; i < count; ++i) {
     tensors[i].device_offset = *device;
@@ -560,8 +242,8 @@ int allocate_lists(CudaSession& s, whet_error* error) {
   const std::uint64_t operations = std::uint64_t{h.inputs.count} + h.steps.count + h.launches.count + h.outputs.count;
   s.uploaded = zeroed<bool>(h.inputs.count);
   s.downloaded = zeroed<bool>(h.outputs.count);
-  s.inputs = zeroed<Tensor>(h.inputs.count);
-  s.outputs = zeroed<Tensor>(h.outputs.count);
+  s.inputs = zeroed<CudaTensor>(h.inputs.count);
+  s.outputs = zeroed<CudaTensor>(h.outputs.count);
   s.addresses = zeroed<CUdeviceptr>(h.arguments.count);
   s.set_addresses = zeroed<CUdeviceptr>(h.arguments.count);
   s.workspaces = zeroed<CUdeviceptr>(h.steps.count);
@@ -611,7 +293,7 @@ int fill(CudaSession& s, whet_error* error) {
   if (allocate_lists(s, error) != 0) return -1;
   describe_steps(s);
   write_note(s);
-  for (std::uint32_t i = 0; i < s.model->info.inputs; ++i) s.inputs[i].place = Place::host;
+  for (std::uint32_t i = 0; i < s.model->info.inputs; ++i) s.inputs[i].place = CudaPlace::host;
   s.kinds_changed = true;
   return alone(&s, error, [&](CudaSession&) { return allocate(s, error) != 0 ? -1 : prepare(s, error); });
 }
@@ -636,12 +318,12 @@ void free_on_device(CudaSession& s) {
 // ---- Inputs and outputs.
 
 /// Puts new memory in the place of the old and notes what has to change.
-void set_tensor(CudaSession& s, Tensor& tensor, Place place, void* data) {
+void set_tensor(CudaSession& s, CudaTensor& tensor, CudaPlace place, void* data) {
   const bool was_in_place = tensor.in_place();
-  const Place was = tensor.place;
+  const CudaPlace was = tensor.place;
   tensor.place = place;
   tensor.data = data;
-  const auto is_host = [](Place p) { return p != Place::device; };
+  const auto is_host = [](CudaPlace p) { return p != CudaPlace::device; };
   if (is_host(was) != is_host(place) || was_in_place != tensor.in_place()) s.kinds_changed = true;
   s.pointers_changed = true;
 }
@@ -662,11 +344,11 @@ int look_up_pointer(const CudaSession& s, CUdeviceptr pointer, bool* on_device, 
 
 /// The place of a DLPack tensor, and whether the session can use it there.
 int place_of(const CudaSession& s, const char* what, const whet_tensor_info& info, std::uint32_t i,
-             const whet_dltensor& tensor, bool strided_host, Place* place, whet_error* error) {
+             const whet_dltensor& tensor, bool strided_host, CudaPlace* place, whet_error* error) {
   char found[224];
   const std::int32_t type = tensor.device.device_type;
   const CudaDeviceInfo& device = s.model->context.info;
-  *place = type == kDlCuda ? Place::device : type == kDlCudaHost ? Place::pinned : Place::host;
+  *place = type == kDlCuda ? CudaPlace::device : type == kDlCudaHost ? CudaPlace::pinned : CudaPlace::host;
   if (type != kDlCpu && type != kDlCuda && type != kDlCudaHost) {
     snprintf(found, sizeof found, "the DLPack tensor is on device type %d; expected 1 (CPU), 2 (CUDA) or 3 (pinned)",
              type);
@@ -679,7 +361,7 @@ int place_of(const CudaSession& s, const char* what, const whet_tensor_info& inf
   if (!contiguous && (type == kDlCuda || !strided_host)) {
     return refuse_tensor(what, info, i, "the DLPack tensor is not contiguous", error);
   }
-  if (!contiguous) *place = Place::host;
+  if (!contiguous) *place = CudaPlace::host;
   if (type != kDlCuda) return 0;
   bool known = true;
   if (info.bytes != 0 && look_up_pointer(s, reinterpret_cast<CUdeviceptr>(dlpack_data(tensor)), &known, error) != 0) {
@@ -738,14 +420,14 @@ int cuda_session_set_input(CudaSession* s, std::uint32_t i, const void* data, co
   if (data == nullptr && info.bytes != 0) return refuse_tensor("input", info, i, "the pointer given is null", error);
   write_strides(info, s->inputs[i].strides);
   for (std::uint32_t d = 0; strides != nullptr && d < info.rank; ++d) s->inputs[i].strides[d] = strides[d];
-  set_tensor(*s, s->inputs[i], Place::host, const_cast<void*>(data));
+  set_tensor(*s, s->inputs[i], CudaPlace::host, const_cast<void*>(data));
   return 0;
 }
 
 int cuda_session_set_input_dlpack(CudaSession* s, std::uint32_t i, const whet_dltensor* tensor, whet_error* error) {
   if (i >= s->model->info.inputs) return no_such_tensor("input", i, s->model->info.inputs, error);
   const whet_tensor_info& info = s->model->inputs[i];
-  Place place;
+  CudaPlace place;
   if (check_usable(*s->model, error) != 0 || place_of(*s, "input", info, i, *tensor, true, &place, error) != 0)
     return -1;
   const void* data = dlpack_data(*tensor);
@@ -759,7 +441,7 @@ int cuda_session_bind_output(CudaSession* s, std::uint32_t i, void* data, whet_e
   if (i >= s->model->info.outputs) return no_such_tensor("output", i, s->model->info.outputs, error);
   // What was started writes to the memory that was bound when it was started.
   if (s->pending && cuda_session_wait(s, error) != 0) return -1;
-  set_tensor(*s, s->outputs[i], data != nullptr ? Place::host : Place::none, data);
+  set_tensor(*s, s->outputs[i], data != nullptr ? CudaPlace::host : CudaPlace::none, data);
   return 0;
 }
 
@@ -767,7 +449,7 @@ int cuda_session_bind_output_dlpack(CudaSession* s, std::uint32_t i, const whet_
   if (i >= s->model->info.outputs) return no_such_tensor("output", i, s->model->info.outputs, error);
   if (tensor == nullptr) return cuda_session_bind_output(s, i, nullptr, error);
   const whet_tensor_info& info = s->model->outputs[i];
-  Place place;
+  CudaPlace place;
   if (check_usable(*s->model, error) != 0 || place_of(*s, "output", info, i, *tensor, false, &place, error) != 0)
     return -1;
   if (s->pending && cuda_session_wait(s, error) != 0) return -1;
@@ -791,15 +473,16 @@ int cuda_session_run(CudaSession* s, whet_error* error) {
 
 const void* cuda_session_output(const CudaSession* s, std::uint32_t i) {
   if (i >= s->model->info.outputs) return nullptr;
-  const Tensor& output = s->outputs[i];
-  if (output.place == Place::device) return nullptr;
-  return output.place == Place::none ? s->host + output.host_offset : output.data;
+  const CudaTensor& output = s->outputs[i];
+  if (output.place == CudaPlace::device) return nullptr;
+  return output.place == CudaPlace::none ? s->host + output.host_offset : output.data;
 }
 
 int cuda_session_output_dlpack(const CudaSession* s, std::uint32_t i, whet_dltensor* tensor, whet_error* error) {
   if (i >= s->model->info.outputs) return no_such_tensor("output", i, s->model->info.outputs, error);
-  const Tensor& output = s->outputs[i];
-  void* data = output.place == Place::device ? output.data : reinterpret_cast<void*>(s->memory + output.device_offset);
+  const CudaTensor& output = s->outputs[i];
+  void* data =
+      output.place == CudaPlace::device ? output.data : reinterpret_cast<void*>(s->memory + output.device_offset);
   *tensor = dlpack_of(s->model->outputs[i], data, kDlCuda, s->model->context.info.number);
   return 0;
 }
