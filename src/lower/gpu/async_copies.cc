@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "lower/copy_groups.h"
-#include "program/context.h"
+#include "program/launch.h"
 
 namespace whet {
 namespace {
@@ -79,22 +79,8 @@ class CopyMarker {
     if (to.scope != Scope::block || read_ahead_[store.buffer.index()] || store.mask.defined() ||
         size_of(to.dtype) != kCopiedBytes)
       return false;
-    Expr value = store.value;
-    if (const Select* select = std::get_if<Select>(&value->kind)) {
-      if (has_load(select->condition) || !is_zero(select->if_false)) return false;
-      value = select->if_true;
-    }
-    const Load* load = std::get_if<Load>(&value->kind);
-    if (!load || load->mask.defined() || stored_[load->source.index()]) return false;
-    for (const Expr& i : load->index)
-      if (has_load(i)) return false;
-    const Scope from = program_.buffer(BufferId(load->source.value)).scope;
-    return from == Scope::argument || from == Scope::workspace;
-  }
-
-  static bool is_zero(const Expr& e) {
-    const FloatConst* number = std::get_if<FloatConst>(&e->kind);
-    return (number && number->value == 0) || is_const(e, 0);
+    const Load* load = copied_load(program_, store.value);
+    return load && !stored_[load->source.index()];
   }
 
   const Program& program_;
@@ -108,10 +94,9 @@ class CopyMarker {
 }  // namespace
 
 Result<Program> make_copies_async(Program program, const GpuLimits& limits) {
-  const Block* list = program.body.defined() ? std::get_if<Block>(&program.body->kind) : nullptr;
-  std::vector<Stmt> parts = list ? list->body : std::vector<Stmt>{program.body};
+  std::vector<Stmt> parts = top_statements(program);
   for (Stmt& part : parts) {
-    if (!part.defined() || !std::holds_alternative<Loop>(part->kind)) continue;
+    if (!launch_nest(part)) continue;
     bool any = false;
     const Stmt marked = CopyMarker(program, part).run(part, any);
     part = any && limits.async_copy ? marked : without_copy_groups(part);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "lower/gpu/collective.h"
+#include "program/launch.h"
 #include "schedule/bind.h"
 #include "target/gpu.h"
 
@@ -330,16 +331,10 @@ Result<Stmt> launch_of(Program& program, const Stmt& root) {
 }  // namespace
 
 Result<Program> map_threads(Program program) {
-  std::vector<Stmt> roots;
-  if (const Block* list = program.body.defined() ? std::get_if<Block>(&program.body->kind) : nullptr) {
-    roots = list->body;
-  } else if (program.body.defined()) {
-    roots = {program.body};
-  }
   // What is bound to no blocks is one launch of one block, together with its neighbours of the same kind.
   std::vector<Stmt> grouped;
   bool open = false;
-  for (const Stmt& root : roots) {
+  for (const Stmt& root : top_statements(program)) {
     if (std::holds_alternative<Barrier>(root->kind)) continue;
     const bool plain = !holds_bound(root, LoopKind::block);
     if (plain && open)

@@ -8,6 +8,7 @@
 #include "lower/gpu/collective.h"
 #include "lower/gpu/ownership.h"
 #include "program/context.h"
+#include "program/launch.h"
 
 namespace whet {
 namespace {
@@ -26,17 +27,13 @@ void add(Accesses& list, const BufferAccess& access) {
     list.push_back(access);
 }
 
-const Loop& loop_of(const Stmt& s) { return std::get<Loop>(s->kind); }
-
 class BarrierPlacer {
  public:
-  BarrierPlacer(const Program& program, const Stmt& launch) : program_(program) {
-    const Loop& blocks = loop_of(launch);
-    const Loop& threads = loop_of(blocks.body);
-    context_.block = blocks.index, context_.thread = threads.index;
-    context_.blocks = *as_int(blocks.extent), context_.threads = *as_int(threads.extent);
-    ranges_[blocks.index] = {0, context_.blocks - 1};
-    ranges_[threads.index] = {0, context_.threads - 1};
+  BarrierPlacer(const Program& program, const Stmt& launch) : program_(program), nest_(*launch_nest(launch)) {
+    context_.block = nest_.blocks->index, context_.thread = nest_.threads->index;
+    context_.blocks = nest_.grid, context_.threads = nest_.size;
+    ranges_[context_.block] = {0, nest_.grid - 1};
+    ranges_[context_.thread] = {0, nest_.size - 1};
     context_.range = [this](VarId v) {
       const auto found = ranges_.find(v);
       return found == ranges_.end() ? Interval() : found->second;
@@ -53,8 +50,7 @@ class BarrierPlacer {
 
   Result<Stmt> run(const Stmt& launch) {
     check_blocks(launch);
-    Loop blocks = loop_of(launch);
-    Loop threads = loop_of(blocks.body);
+    Loop blocks = *nest_.blocks, threads = *nest_.threads;
     Accesses pending;
     threads.body = walk(threads.body, pending);
     blocks.body = make_stmt(std::move(threads));
@@ -278,6 +274,7 @@ class BarrierPlacer {
   }
 
   const Program& program_;
+  const LaunchNest nest_;
   AccessContext context_;
   std::map<VarId, Interval> ranges_;
   std::map<VarId, Expr> lets_;
@@ -289,13 +286,9 @@ class BarrierPlacer {
 }  // namespace
 
 Result<Program> place_barriers(Program program) {
-  std::vector<Stmt> parts;
-  if (const Block* list = program.body.defined() ? std::get_if<Block>(&program.body->kind) : nullptr)
-    parts = list->body;
-  else if (program.body.defined())
-    parts = {program.body};
+  std::vector<Stmt> parts = top_statements(program);
   for (Stmt& part : parts)
-    if (std::holds_alternative<Loop>(part->kind)) {
+    if (launch_nest(part)) {
       WHET_TRY(part, BarrierPlacer(program, part).run(part));
     }
   program.body = block(std::move(parts));
