@@ -90,7 +90,8 @@ page_mistakes() {
   show tasks zoo:mlp --target "gpu"
   show tasks zoo:mlp --target "cuda"
   show tune zoo:mlp --target "cuda -model=h100"
-  show doctor --target "cuda -arch=sm_70"
+  show doctor --target "cuda -model=h100"
+  show target --target "cuda -arch=sm_70"
   show tasks zoo:mlp --target "cpu -mattr=avx2"
   show run zoo:mlp
   show run zoo:mlp --fill randon

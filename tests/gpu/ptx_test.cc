@@ -13,7 +13,7 @@
 namespace whet {
 namespace {
 
-/// How often `what` stands in `text`.
+/// The number of occurrences.
 std::size_t count(const std::string& text, std::string_view what) {
   std::size_t found = 0;
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;

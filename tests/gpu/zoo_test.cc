@@ -16,6 +16,7 @@ namespace {
 
 TEST(GpuZoo, EveryTaskHasADefaultScheduleThatLowers) {
   std::set<std::string> seen;
+  int products = 0;
   for (const std::string& name : zoo_names()) {
     const Result<Graph> graph = zoo_model(name);
     ASSERT_TRUE(graph.ok()) << name << ": " << graph.error().message;
@@ -31,6 +32,7 @@ TEST(GpuZoo, EveryTaskHasADefaultScheduleThatLowers) {
         ASSERT_TRUE(steps.ok()) << name << ", " << task.name << ": " << steps.error().message;
         const Result<Lowered> lowered =
             lower(*replay(task.dag, *steps), target, task.within, testing::verify_gpu_passes(target));
+        products += make_space(task.dag, target).default_candidate().sketch == "product";
         ASSERT_TRUE(lowered.ok()) << name << ", " << task.name << ": " << lowered.error().message << "\n"
                                   << to_text(*steps) << "\n"
                                   << to_text(task.dag);
@@ -38,6 +40,7 @@ TEST(GpuZoo, EveryTaskHasADefaultScheduleThatLowers) {
     }
   }
   EXPECT_GE(seen.size(), 300u);
+  EXPECT_GE(products, 200);
 }
 
 }  // namespace

@@ -83,6 +83,15 @@ void expect_right(const std::string& text, int samples) {
 TEST(Product, ComputesConvolutions) { expect_right(convolution(7, 5, 12), 6); }
 TEST(Product, ComputesBatchedProducts) { expect_right(kBatched, 6); }
 TEST(Product, ComputesDenseLayersWithTails) { expect_right(kDense, 6); }
+TEST(Product, ComputesSumsThatNoPartDivides) {
+  expect_right(R"(
+a = PLACEHOLDER [19, 41]
+b = PLACEHOLDER [41, 24] const
+c(i, j) += (a[i, r]*b[r, j]) for i in 19, j in 24, r in 41
+return c
+)",
+               6);
+}
 TEST(Product, LeavesWhatIsNoProductOfRowsAndColumns) {
   const Target target = *parse_target("cuda -model=h100");
   EXPECT_FALSE(product_sketch(dag(R"(
