@@ -68,7 +68,7 @@ class Merger {
                              : dag_.op(id).shape[static_cast<std::size_t>(at)];
   }
 
-  /// The axis that an index is, but for variables that are always 0; or -1.
+  /// The axis that an index names, or -1. Variables of axes with one element are 0.
   std::int64_t axis_at(const Element& element, const Expr& index) const {
     if (const Var* v = std::get_if<Var>(&index->kind); v && of_copies_) return v->id.value;
     const Affine sum = to_affine(substitute(

@@ -262,9 +262,10 @@ class Judge::Impl {
     for (Trial* trial : trials) trial->measured.outcome.pace = pace(task, device_of(trial->measured.outcome));
   }
 
-  /// How much slower the deciding device is now, or the one that stands in where it is lost: gives its name. Candidates of a slow minute would else never stand against those of a fast one,
-  /// and the best of a long run would be the luckiest. Where the records rank another schedule first, whose figure is of
-  /// no comparison, that one is measured alternately with the champion.
+  /// Measures how much slower the deciding device is now. Gives the name of the device that was measured: another one where
+  /// the deciding device is lost. Without it no candidate of a slow minute could beat one of a fast minute, and the best of
+  /// a long run would be the luckiest. Where the records rank another schedule first, whose figure comes from no comparison,
+  /// that schedule is measured alternately with the champion.
   Result<std::string> take_pace(TaskTuning& task) {
     std::string device = deciding_;
     std::optional<double> pace;

@@ -24,7 +24,7 @@ Zygote& zygote() {
 /// Before anything starts a thread.
 const bool kStarted = (zygote(), true);
 
-/// So many matrix products of one input.
+/// A chain of `number` matrix products.
 FusedGraph products(int number) {
   Rng rng(1);
   Graph graph;

@@ -7,7 +7,7 @@
 
 namespace whet {
 
-/// A Program for a GPU may need so many of LLVM's instructions: beyond, its driver takes a fifth of a second to compile it.
+/// The most LLVM instructions of a Program for a GPU. The assembler takes about a fifth of a second for that many.
 constexpr std::int64_t kMaxGpuInstructions = 12'000;
 
 /// The kernel of a Program for a GPU as code for this host: an object whose entries are called as artifact/emulated_block.h

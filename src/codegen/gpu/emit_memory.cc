@@ -107,7 +107,7 @@ GpuEmitter::Value* GpuEmitter::load_memory(BufferId buffer, ExprRef index, int l
   return all;
 }
 
-/// Where `mask` is false nothing may be read at `pointer`: the buffer's beginning stands in.
+/// Reads the buffer's first element where `mask` is false: `pointer` may then be outside of the buffer.
 GpuEmitter::Value* GpuEmitter::load_at(BufferId buffer, llvm::Type* type, Value* pointer, std::int64_t align,
                                        Value* mask) {
   if (mask != nullptr) pointer = b_.CreateSelect(mask, pointer, base_pointer(buffer));

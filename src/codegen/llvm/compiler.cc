@@ -30,7 +30,7 @@
 namespace whet {
 namespace {
 
-/// A context keeps every constant it ever saw; after so many kernels a fresh one is made.
+/// Kernels that one context compiles. It keeps every constant that it ever saw, so it is replaced then.
 constexpr int kModulesPerContext = 200;
 
 /// Some vector of bytes is computed, or one of bits or halves is used in another block than its own.

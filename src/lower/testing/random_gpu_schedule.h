@@ -5,8 +5,7 @@
 namespace whet::testing {
 
 /// Random steps of a schedule for a GPU: blocks, threads and virtual threads of every root, copies in block memory and in
-/// registers, pipelines, vectors. Steps that are refused are left out. The steps always replay; what they make is a launch
-/// or a refusal of lowering.
+/// registers, pipelines, vectors. Steps that are refused are left out, so the steps replay. Lowering may refuse the result.
 Steps random_gpu_steps(const ComputeDag&, Rng&);
 
 }  // namespace whet::testing
