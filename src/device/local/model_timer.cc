@@ -160,36 +160,49 @@ Result<std::vector<ModelTimes>> ModelTimer::time(const std::vector<ModelLibrary>
     zygote_.end(process_, false);
     return std::vector<ModelTimes>();
   }
+  const std::string order = encode(Order{files, run});
+  for (int attempt = 0; attempt < 2; ++attempt)
+    if (auto times = try_to_time(order, files.size(), run.bursts)) {
+      if (!times->ok()) zygote_.end(process_, true);
+      return std::move(*times);
+    }
+  return Error{"no process that times models could be reached"};
+}
+
+std::optional<Result<std::vector<ModelTimes>>> ModelTimer::try_to_time(const std::string& order, std::size_t models,
+                                                                       int bursts) {
+  const auto died_idle = [&] { return zygote_.end(process_, true), std::nullopt; };
   if (!process_.alive()) {
-    WHET_TRY(process_, zygote_.spawn(kModels));
+    Result<WorkerProcess> process = zygote_.spawn(kModels);
+    if (!process.ok()) return process.error();
+    process_ = *process;
   }
-  if (!send_frame(process_.fd, FrameType::time_models, encode(Order{files, run}))) {
-    zygote_.end(process_, true);
-    return Error{"the process that times models has died"};
-  }
-  std::vector<ModelTimes> times(files.size());
-  for (int burst = 0; burst < run.bursts; ++burst) {
+  if (!send_frame(process_.fd, FrameType::time_models, order)) return died_idle();
+  std::vector<ModelTimes> times(models);
+  for (int burst = 0; burst < bursts; ++burst) {
     for (ModelTimes& model : times) {
-      Result<ModelBurst> seen = next_burst();
-      if (!seen.ok()) {
-        zygote_.end(process_, true);
-        return seen.error();
-      }
+      const Result<ReceiveResult> received = receive();
+      if (!received.ok()) return received.error();
+      if (received->unread) return died_idle();
+      const Result<ModelBurst> seen = burst_in(*received);
+      if (!seen.ok()) return seen.error();
       model.bursts.push_back(*seen);
     }
   }
   return times;
 }
 
-Result<ModelBurst> ModelTimer::next_burst() {
+Result<ReceiveResult> ModelTimer::receive() {
   const double begin = seconds_now();
   for (;;) {
     pollfd wait{process_.fd, POLLIN, 0};
-    if (::poll(&wait, 1, kTickMilliseconds) > 0) break;
+    if (::poll(&wait, 1, kTickMilliseconds) > 0) return receive_frame(process_.fd, kLongestBurst);
     if (interrupted_ && interrupted_()) return Error{"interrupted while models were timed"};
     if (seconds_now() - begin > kLongestBurst) return Error{"a compiled model did not finish within 600 s"};
   }
-  const ReceiveResult received = receive_frame(process_.fd, kLongestBurst);
+}
+
+Result<ModelBurst> ModelTimer::burst_in(const ReceiveResult& received) {
   if (!received.ok && received.end == WireEnd::closed)
     return Error{"a compiled model crashed: " + zygote_.end(process_, false).text()};
   if (!received.ok) return Error{"the answer of the process that times models makes no sense"};

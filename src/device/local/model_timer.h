@@ -1,10 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "device/device.h"
 #include "device/local/zygote.h"
+#include "runner/wire.h"
 
 namespace whet {
 
@@ -22,7 +25,10 @@ class ModelTimer {
   Result<std::vector<ModelTimes>> time(const std::vector<ModelLibrary>&, const ModelRun&);
 
  private:
-  Result<ModelBurst> next_burst();
+  /// Nothing where the process had died while it was idle, which is no fault of these models: a fresh one gets them.
+  std::optional<Result<std::vector<ModelTimes>>> try_to_time(const std::string& order, std::size_t models, int bursts);
+  Result<ReceiveResult> receive();
+  Result<ModelBurst> burst_in(const ReceiveResult&);
 
   Zygote& zygote_;
   std::function<bool()> interrupted_;
