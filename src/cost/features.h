@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schedule/loop_tree.h"
+#include "target/machine_rates.h"
 #include "target/target.h"
 
 namespace whet {
@@ -16,6 +17,9 @@ struct FeatureSet {
   std::vector<float> (*row)(const LoopTree&, const Target&);
   const std::vector<std::string>& (*names)();
   double (*seconds)(const LoopTree&, const Target&);
+  /// The device's rates, and what is known of its kind where they are zeros. Null: nothing is.
+  MachineRates (*rates)(const MachineRates&, const Target&) = nullptr;
+  double start_seconds = 0;  ///< that starting a kernel takes
 };
 /// One row for each kind of target.
 std::span<const FeatureSet> feature_sets();

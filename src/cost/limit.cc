@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cost/features.h"
+
 namespace whet {
 namespace {
 
@@ -45,6 +47,19 @@ std::vector<Limit> limits_of(const ComputeDag& dag, const MachineRates& rates, s
   add("activations", activations, level_of(activations, rates));
   add("constants", constants, level_of(std::max(constants, network_bytes), rates));
   std::stable_sort(limits.begin(), limits.end(), [](const Limit& a, const Limit& b) { return a.seconds > b.seconds; });
+  return limits;
+}
+
+std::vector<Limit> limits_of(const ComputeDag& dag, const Target& target, const MachineRates& known,
+                             std::int64_t network_bytes) {
+  const FeatureSet* set = row_of(feature_sets(), target);
+  const MachineRates rates = set != nullptr && set->rates != nullptr ? set->rates(known, target) : known;
+  std::vector<Limit> limits = limits_of(dag, rates, network_bytes);
+  if (set == nullptr || set->start_seconds == 0) return limits;
+  for (Limit& limit : limits) {
+    limit.seconds += set->start_seconds;
+    limit.why += fmt::format(", and {:.1f} us to start", set->start_seconds * 1e6);
+  }
   return limits;
 }
 

@@ -6,6 +6,7 @@
 
 #include "compute/dag.h"
 #include "target/machine_rates.h"
+#include "target/target.h"
 
 namespace whet {
 
@@ -21,5 +22,8 @@ struct Limit {
 /// holds `network_bytes`, the bytes that one inference touches. An algorithm with fewer operations may be faster than the
 /// first bound.
 std::vector<Limit> limits_of(const ComputeDag&, const MachineRates&, std::int64_t network_bytes);
+/// The same on a target: rates that nobody has measured are those of its kind, and each bound includes the start of a
+/// kernel.
+std::vector<Limit> limits_of(const ComputeDag&, const Target&, const MachineRates&, std::int64_t network_bytes);
 
 }  // namespace whet

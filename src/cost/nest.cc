@@ -177,6 +177,7 @@ struct NestMaker {
   Access read(OpId op, const Load& load, const std::vector<Linear>& axes, const std::vector<int>& at,
               std::size_t loops) const {
     Access access = empty(OpId(load.source.value), loops);
+    access.load = &load;
     access.packed = is_packed(tree, access.tensor, op);
     for (std::size_t k = 0; k < load.index.size(); ++k) {
       Linear index;

@@ -11,6 +11,7 @@ namespace whet {
 struct Access {
   OpId tensor;
   bool store = false;
+  const Load* load = nullptr;  ///< the first of them, valid as long as the tree; null: the store
   bool packed =
       false;  ///< stored in the order of the reader's loops, so that every cache line that is touched is used completely
   double element_bytes = 4;

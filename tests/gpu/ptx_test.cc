@@ -4,6 +4,7 @@
 
 #include "codegen/compile.h"
 #include "codegen/testing/ptxas.h"
+#include "cost/gpu/estimate.h"
 #include "import/zoo/zoo.h"
 #include "lower/lower.h"
 #include "passes/optimize.h"
@@ -41,6 +42,7 @@ TEST(GpuPtx, OfResNet18HasAnEntryALaunchAndNoSpill) {
       ASSERT_TRUE(kernel.ok()) << kernel.error().message;
       EXPECT_EQ(kernel->format, CodeFormat::ptx);
       EXPECT_EQ(count(kernel->code, ".visible .entry"), kernel->launches.size());
+      EXPECT_EQ(estimate_launches(*replay(task.dag, *steps), target).size(), kernel->launches.size());
       EXPECT_EQ(count(kernel->code, ".local"), 0u) << "memory of a thread that is not registers";
       if (ptxas.empty()) continue;
       EXPECT_EQ(testing::assemble(ptxas, kernel->code, arch).spills, 0);

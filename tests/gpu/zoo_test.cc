@@ -2,17 +2,26 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "cost/gpu/estimate.h"
 #include "import/zoo/zoo.h"
 #include "lower/lower.h"
 #include "lower/testing/verify_passes.h"
 #include "passes/optimize.h"
+#include "program/launch.h"
 #include "space/space.h"
 #include "task/task.h"
 
 namespace whet {
 namespace {
+
+std::size_t launches_of(const Program& program) {
+  const std::vector<Stmt> top = top_statements(program);
+  return static_cast<std::size_t>(
+      std::count_if(top.begin(), top.end(), [](const Stmt& s) { return launch_nest(s).has_value(); }));
+}
 
 TEST(GpuZoo, EveryTaskHasADefaultScheduleThatLowers) {
   std::set<std::string> seen;
@@ -36,6 +45,8 @@ TEST(GpuZoo, EveryTaskHasADefaultScheduleThatLowers) {
         ASSERT_TRUE(lowered.ok()) << name << ", " << task.name << ": " << lowered.error().message << "\n"
                                   << to_text(*steps) << "\n"
                                   << to_text(task.dag);
+        EXPECT_EQ(estimate_launches(*replay(task.dag, *steps), target).size(), launches_of(lowered->program))
+            << task.name;
       }
     }
   }

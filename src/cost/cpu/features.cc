@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "cost/feature_row.h"
 #include "cost/nest.h"
 
 namespace whet {
@@ -16,8 +17,6 @@ constexpr double kCallCycles = 10;  ///< of one vector through exp and the like
 constexpr std::array<double, 3> kBytesACycle = {40, 12, 5};
 constexpr double kLoopCycles = 2;  ///< of counting and branching
 constexpr std::size_t kOps = 3, kAccesses = 4;
-
-float log2p(double x) { return static_cast<float>(std::log2(1 + std::max(0.0, x))); }
 
 /// What one op costs, taken apart.
 struct NestCost {
@@ -159,19 +158,7 @@ class Coster {
   std::vector<NestCost> costs_;
 };
 
-/// Writes a row, or the names of its columns: one piece of code, so that they cannot differ.
-class Row {
- public:
-  void add(const char* name, float value) {
-    if (names) names->push_back(prefix + name);
-    values.push_back(value);
-  }
-  std::string prefix;
-  std::vector<float> values;
-  std::vector<std::string>* names = nullptr;
-};
-
-void add_access(Row& row, const Nest* nest, const Access* access, std::size_t number) {
+void add_access(FeatureRow& row, const Nest* nest, const Access* access, std::size_t number) {
   const std::string outer = row.prefix;
   if (row.names) row.prefix += number == 0 ? "store " : "read" + std::to_string(number) + " ";
   const std::size_t innermost = nest && !nest->loops.empty() ? nest->loops.size() - 1 : 0;
@@ -187,7 +174,7 @@ void add_access(Row& row, const Nest* nest, const Access* access, std::size_t nu
   row.prefix = outer;
 }
 
-void add_nest(Row& row, const NestCost* cost, const Target& target) {
+void add_nest(FeatureRow& row, const NestCost* cost, const Target& target) {
   static const NestCost kNone;
   const NestCost& c = cost ? *cost : kNone;
   const Nest* nest = c.nest;
@@ -229,7 +216,7 @@ void add_nest(Row& row, const NestCost* cost, const Target& target) {
   row.add("seconds", log2p(c.seconds * 1e9));
 }
 
-void add_all(Row& row, const LoopTree& tree, const Target& target) {
+void add_all(FeatureRow& row, const LoopTree& tree, const Target& target) {
   const Coster coster(target, nests_of(tree));
   std::vector<const NestCost*> order;
   double seconds = 0, runs = 0, flops = 0, kept = 0, roots = 0;
@@ -267,7 +254,7 @@ void add_all(Row& row, const LoopTree& tree, const Target& target) {
 }  // namespace
 
 std::vector<float> cpu_features(const LoopTree& tree, const Target& target) {
-  Row row;
+  FeatureRow row;
   row.values.reserve(cpu_feature_names().size());
   add_all(row, tree, target);
   return std::move(row.values);
@@ -276,7 +263,7 @@ std::vector<float> cpu_features(const LoopTree& tree, const Target& target) {
 const std::vector<std::string>& cpu_feature_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    Row row;
+    FeatureRow row;
     row.names = &list;
     add_all(row, LoopTree(), Target());
     return list;

@@ -1,0 +1,178 @@
+#include "cost/gpu/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "target/gpu_rates.h"
+
+namespace whet {
+namespace {
+
+using Memory = LaunchAccess::Memory;
+constexpr const GpuCalibration& c = kCalibration;
+/// Of a block that an SM cannot hold: slower than any that it can.
+constexpr double kImpossible = 1.0;
+
+/// What one block asks of its SM.
+struct BlockWork {
+  double slots = 0;          ///< instructions of all its warps
+  double multiply_adds = 0;  ///< those on f32 lanes
+  double passes = 0;         ///< cycles of access to memory
+  double waits = 0;          ///< cycles from one thing to the next, without the slabs
+};
+
+double slots_of(const OpWork& nest) {
+  double slots = nest.multiply_adds + nest.functions * c.function_slots + nest.trips * c.trip_slots;
+  for (const LaunchAccess& access : nest.accesses) {
+    if (access.memory == Memory::registers) continue;
+    if (nest.copies && access.store) continue;  // one instruction with the load
+    slots += access.requests * (nest.copies ? c.copy_slots : 1);
+    if (!nest.copies && access.memory == Memory::global)
+      slots += std::min(access.requests, nest.trips) * c.address_slots;
+  }
+  return slots;
+}
+
+/// Loops that nothing unrolls: a trip ends when its loads have answered and its sums are added up.
+double waits_of(const OpWork& nest) {
+  const bool loads = std::any_of(nest.accesses.begin(), nest.accesses.end(), [](const LaunchAccess& access) {
+    return !access.store && access.memory != Memory::registers;
+  });
+  return nest.copies ? 0 : nest.trips * (loads ? c.near_cycles : 4);
+}
+
+BlockWork work_of(const LaunchWork& launch) {
+  BlockWork work;
+  for (const OpWork& nest : launch.nests) {
+    work.slots += nest.warps * slots_of(nest);
+    work.multiply_adds += nest.warps * nest.multiply_adds;
+    work.waits += waits_of(nest);
+    for (const LaunchAccess& access : nest.accesses) work.passes += nest.warps * access.requests * access.passes;
+  }
+  work.slots += launch.slabs * c.slab_slots * launch.threads / kWarp;
+  return work;
+}
+
+class LaunchCoster {
+ public:
+  LaunchCoster(const LoopTree& tree, const Target& target, const MachineRates& rates)
+      : tree_(tree), gpu_(target.gpu()), limits_(limits_of(gpu_)), rates_(with_data_sheet(rates, gpu_)) {
+    hertz_ = rates_.gflops * 1e9 / (2.0 * limits_.lanes_per_sm * gpu_.sms);
+  }
+
+  LaunchCost cost(const LaunchWork& launch) {
+    LaunchCost cost;
+    cost.launch = &launch;
+    work_ = work_of(launch);
+    cost.multiply_adds = work_.multiply_adds / std::max(1.0, work_.slots);
+    const Residency held =
+        residency(limits_, std::min(launch.threads, limits_.threads_per_block), launch.registers, launch.block_memory);
+    add_bytes(launch, cost);
+    if (held.blocks == 0 || launch.threads > limits_.threads_per_block) {
+      cost.seconds = kImpossible;
+      return cost;
+    }
+    add_waves(launch, held, cost);
+    cost.l2 = cost.bytes / (rates_.l2_gbs * 1e9);
+    cost.memory = cost.memory_bytes / (rates_.memory_gbs * 1e9);
+    cost.seconds = std::max({busiest_, cost.l2, cost.memory}) + c.node + c.ramp;
+    return cost;
+  }
+
+ private:
+  /// Cycles in which an SM runs `blocks` at once.
+  struct Wave {
+    double issue, near, latency;
+    double cycles() const { return std::max({issue, near, latency}) + c.wave; }
+  };
+  Wave wave(const LaunchWork& launch, double blocks) const {
+    const double warps = blocks * launch.threads / kWarp / c.schedulers;
+    const double independent = std::clamp(launch.sums / 4, 1.0, 4.0);
+    const double filled = std::min(c.busy, warps * independent / c.warps_to_fill);
+    Wave wave{};
+    const double on_lanes = work_.multiply_adds * kWarp / limits_.lanes_per_sm;
+    wave.issue = blocks * std::max(on_lanes, work_.slots / c.schedulers) / filled;
+    wave.near = blocks * work_.passes;
+    // Copies are under way while the slabs before them are worked on.
+    const double slabs = std::max(1.0, launch.slabs), work = std::max(wave.issue, wave.near) / slabs;
+    const double ahead = static_cast<double>(launch.stages - 1) * work;
+    wave.latency = work_.waits + launch.slabs * (c.slab + std::max(0.0, c.far_cycles - ahead));
+    if (launch.stages == 1 && launch.slabs > 0) wave.latency += std::max(wave.issue, wave.near);
+    return wave;
+  }
+
+  /// The waves of blocks on the SM that gets most of them.
+  void add_waves(const LaunchWork& launch, const Residency& held, LaunchCost& cost) {
+    const double blocks = std::ceil(launch.blocks / gpu_.sms);
+    const double together = std::min<double>(held.blocks, blocks);
+    const double waves = std::floor(blocks / together), rest = blocks - waves * together;
+    const Wave full = wave(launch, together), last = rest > 0 ? wave(launch, rest) : Wave{};
+    cost.issue = (waves * full.issue + last.issue) / hertz_;
+    cost.near = (waves * full.near + last.near) / hertz_;
+    cost.latency = (waves * full.latency + last.latency) / hertz_;
+    busiest_ = (waves * full.cycles() + (rest > 0 ? last.cycles() : 0)) / hertz_;
+    cost.resident_warps = static_cast<int>(together) * (held.warps / held.blocks);
+    const double room = std::ceil(blocks / together) * together * gpu_.sms;
+    cost.tail = room / launch.blocks;
+  }
+
+  /// Constants come from memory, the rest of what a launch touches only where L2 cannot hold it all.
+  void add_bytes(const LaunchWork& launch, LaunchCost& cost) const {
+    std::map<OpId, double> touched;
+    for (const OpWork& nest : launch.nests)
+      for (const LaunchAccess& access : nest.accesses) {
+        if (access.memory != Memory::global) continue;
+        cost.bytes += access.bytes * launch.blocks;
+        double& most = touched[access.tensor];
+        most = std::max(most, std::min(access.bytes * launch.blocks, bytes_of(access.tensor)));
+      }
+    double all = 0, constants = 0;
+    for (const auto& [tensor, bytes] : touched) {
+      all += bytes;
+      if (is_constant(tensor)) constants += bytes;
+    }
+    cost.memory_bytes = all > static_cast<double>(rates_.l2_bytes) ? all : constants;
+  }
+  double bytes_of(OpId tensor) const {
+    const Op& op = tree_.dag.op(tensor);
+    return static_cast<double>(num_elements(op.shape) * size_of(op.dtype));
+  }
+  bool is_constant(OpId tensor) const {
+    const Op& op = tree_.dag.op(tensor);
+    return op.is_placeholder() && std::get<Placeholder>(op.def).constant;
+  }
+
+  const LoopTree& tree_;
+  const GpuTarget gpu_;
+  const GpuLimits& limits_;
+  const MachineRates rates_;
+  double hertz_ = 1;
+  BlockWork work_;
+  double busiest_ = 0;
+};
+
+}  // namespace
+
+std::vector<LaunchCost> launch_costs(const LoopTree& tree, const std::vector<LaunchWork>& launches,
+                                     const Target& target, const MachineRates& rates) {
+  LaunchCoster coster(tree, target, rates);
+  std::vector<LaunchCost> costs;
+  for (const LaunchWork& launch : launches) costs.push_back(coster.cost(launch));
+  return costs;
+}
+
+std::vector<double> estimate_launches(const LoopTree& tree, const Target& target, const MachineRates& rates) {
+  const std::vector<LaunchWork> launches = gpu_launches(tree);
+  std::vector<double> seconds;
+  for (const LaunchCost& cost : launch_costs(tree, launches, target, rates)) seconds.push_back(cost.seconds);
+  return seconds;
+}
+
+double gpu_seconds(const LoopTree& tree, const Target& target) {
+  double sum = 0;
+  for (const double seconds : estimate_launches(tree, target)) sum += seconds;
+  return sum;
+}
+
+}  // namespace whet

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <vector>
+
+#include "cost/gpu/nest.h"
+#include "target/machine_rates.h"
+#include "target/target.h"
+
+namespace whet {
+
+/// The constants of the estimate. None is fitted: no GPU has answered yet. They come from data sheets and from counting
+/// instructions of assembled kernels.
+struct GpuCalibration {
+  double node = 1.0e-6;        ///< between two launches of a graph [s]
+  double ramp = 0.9e-6;        ///< from a launch's start to its first full wave, and from the last to its end [s]
+  double wave = 700;           ///< cycles of a block's begin and end that nothing hides
+  double slab = 90;            ///< cycles of a barrier and a wait, each time a block fills its memory
+  double slab_slots = 20;      ///< instructions of that iteration beside work and copies
+  double copy_slots = 13;      ///< of one copy into block memory with its index
+  double address_slots = 4;    ///< of the index of one access of global memory, each trip
+  double trip_slots = 3;       ///< of counting and branching
+  double function_slots = 12;  ///< of exp and the like
+  double near_cycles = 35;     ///< until block memory or the SM's cache answers
+  double far_cycles = 300;     ///< until L2 answers
+  double busy = 0.93;          ///< the share of issue slots that is filled at most
+  double warps_to_fill = 4.5;  ///< warps a scheduler that fill its slots, each with one independent instruction
+  double schedulers = 4;       ///< of an SM, one instruction a cycle each
+};
+constexpr GpuCalibration kCalibration;
+
+/// What one launch costs, taken apart. Times are of the SM that works longest, or of what all SMs share. [s]
+struct LaunchCost {
+  const LaunchWork* launch = nullptr;
+  double issue = 0;    ///< instructions
+  double near = 0;     ///< block memory and the SM's cache
+  double latency = 0;  ///< what a block waits for, one thing after the other
+  double l2 = 0, memory = 0;
+  double seconds = 0;  ///< the largest, with the start of a launch
+  double bytes = 0;    ///< from L2
+  double memory_bytes = 0;
+  int resident_warps = 0;    ///< of an SM
+  double tail = 1;           ///< blocks that the waves have room for, by blocks
+  double multiply_adds = 0;  ///< share of the instructions
+};
+/// One for each launch. `launches` must outlive the result.
+std::vector<LaunchCost> launch_costs(const LoopTree&, const std::vector<LaunchWork>& launches, const Target&,
+                                     const MachineRates& rates = {});
+
+/// The seconds of each launch of the kernel that the tree lowers to, in order: the largest of instruction issue, L2, memory
+/// and latency, and what starting a launch takes. Computed from the tree alone.
+///   target  a GPU
+///   rates   of the device; zeros: those of the nearest model's data sheet
+std::vector<double> estimate_launches(const LoopTree&, const Target& target, const MachineRates& rates = {});
+
+/// Their sum.
+double gpu_seconds(const LoopTree&, const Target&);
+
+}  // namespace whet

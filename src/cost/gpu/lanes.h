@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "schedule/loop_tree.h"
+#include "target/gpu.h"
+
+namespace whet {
+
+/// The values of an integer expression in the lanes of a warp.
+struct Lanes {
+  bool uniform = true;  ///< all lanes have the value of lane 0; the others are not set
+  std::array<std::int32_t, kWarp> value = {};
+
+  std::int32_t operator[](std::size_t lane) const { return value[uniform ? 0 : lane]; }
+};
+
+/// The elements along an axis of the result that the buffer of a computed op holds; whole splits of what a guard cuts.
+std::int64_t buffer_extent(const LoopTree&, OpId op, std::size_t axis);
+
+/// Evaluates the indices of a loop tree's ops for 32 iterations of some loops at once. All other loops stand at 0. An index
+/// that is data counts as 0.
+class LaneValues {
+ public:
+  explicit LaneValues(const LoopTree& tree) : tree_(tree), digits_(tree.digits.size()) {}
+
+  /// Lane k gets iteration k of the nest of `loops`, outermost first; the lanes beyond the last iteration begin anew.
+  void run_over(std::span<const LoopId> loops);
+  /// The place, in elements, that the op stores to or that one of its loads reads: in the tensor, or in the buffer of what is
+  /// computed at a loop.
+  Lanes stored(OpId op) const;
+  Lanes loaded(OpId op, const Load&) const;
+
+ private:
+  std::vector<Lanes> axes_of(OpId op) const;
+  Lanes digit(DigitId) const;
+  Lanes flat(OpId tensor, std::span<const Lanes> index) const;
+  /// `axes`: what variables are; empty: variables are digits.
+  Lanes value(const Expr&, std::span<const Lanes> axes) const;
+
+  const LoopTree& tree_;
+  std::vector<Lanes> digits_;
+};
+
+}  // namespace whet

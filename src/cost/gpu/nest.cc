@@ -1,0 +1,369 @@
+#include "cost/gpu/nest.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cost/gpu/lanes.h"
+#include "cost/nest.h"
+#include "schedule/pipeline.h"
+
+namespace whet {
+namespace {
+
+constexpr double kSectorBytes = 32, kPassBytes = 128;
+constexpr std::size_t kBanks = 32;
+/// What a block keeps of global memory near its SM between two uses.
+constexpr double kNearBytes = 64 << 10;
+
+bool is_thread(LoopKind kind) { return kind == LoopKind::thread || kind == LoopKind::warp; }
+
+/// The loops around one op, each with its part in a block's run.
+struct Path {
+  enum class Part : std::uint8_t { outside, thread, trip, body };
+  struct Member {
+    LoopId loop;
+    std::size_t position;  ///< in the nest of cost/nest.h
+    Part part;
+    double extent;
+    bool reduce;
+  };
+  std::vector<Member> members;
+  double blocks = 1;
+
+  double product(Part part) const {
+    double all = 1;
+    for (const Member& m : members)
+      if (m.part == part) all *= m.extent;
+    return all;
+  }
+};
+
+/// The first loop of what all threads of a block run together to fill its memory; the path's length where nothing is.
+std::size_t begin_of_collective(const LoopTree& tree, OpId op, const std::vector<LoopId>& path) {
+  const auto in_block = [&](OpId of) { return tree.place(of).stored_in == StoredIn::block; };
+  const auto found = std::find_if(path.begin(), path.end(), [&](LoopId loop) { return in_block(tree.loop(loop).op); });
+  if (found == path.end() && !in_block(op)) return 0;
+  return static_cast<std::size_t>(found - path.begin());
+}
+
+Path path_of(const LoopTree& tree, OpId op) {
+  using Part = Path::Part;
+  const LoopId leaf = loop_of_leaf(tree, op);
+  const std::vector<LoopId> loops = leaf.valid() ? path_to(tree, leaf) : std::vector<LoopId>();
+  const std::size_t collective = begin_of_collective(tree, op, loops);
+  Path path;
+  bool innermost = true;  // inside all loops that stay loops
+  for (std::size_t k = loops.size(); k-- > 0;) {
+    const TreeLoop& loop = tree.loop(loops[k]);
+    const auto extent = static_cast<double>(extent_of(tree, loops[k]));
+    const bool others = k < collective;
+    Part part = Part::trip;
+    if (loop.kind == LoopKind::block) {
+      part = Part::outside;
+      path.blocks *= extent;
+    } else if (is_thread(loop.kind)) {
+      part = others ? Part::outside : Part::thread;
+    } else if (loop.kind == LoopKind::virtual_thread) {
+      part = others ? Part::outside : Part::body;
+    } else if (extent == 1 || loop.kind == LoopKind::unrolled || loop.kind == LoopKind::vectorized) {
+      part = innermost ? Part::body : Part::trip;
+    }
+    if (part == Part::trip) innermost = false;
+    const double lanes = loop.kind == LoopKind::warp ? extent * kWarp : extent;
+    path.members.push_back({loops[k], k, part, lanes, is_reduce(tree, loops[k])});
+  }
+  std::reverse(path.members.begin(), path.members.end());
+  return path;
+}
+
+std::int64_t elements_held(const LoopTree& tree, OpId op) {
+  std::int64_t all = 1;
+  for (std::size_t k = 0; k < tree.dag.op(op).shape.size(); ++k) all *= buffer_extent(tree, op, k);
+  return all;
+}
+
+/// The 32-byte sectors that the lanes touch with `width` elements each.
+double sectors_of(const Lanes& at, double width, double element_bytes) {
+  if (at.uniform) return std::max(1.0, width * element_bytes / kSectorBytes);
+  std::array<std::int64_t, kWarp> sector;
+  const double share = element_bytes / kSectorBytes;
+  for (std::size_t lane = 0; lane < kWarp; ++lane)
+    sector[lane] = static_cast<std::int64_t>(std::floor(at[lane] * share));
+  std::sort(sector.begin(), sector.end());
+  const auto distinct = std::unique(sector.begin(), sector.end()) - sector.begin();
+  return static_cast<double>(distinct) * std::max(1.0, width * share);
+}
+
+/// Cycles of a request to block memory: lanes are served together as far as their words lie in different banks.
+double passes_of(const Lanes& at, std::size_t width) {
+  const std::size_t together = kWarp / width;
+  double passes = 0;
+  for (std::size_t first = 0; first < kWarp; first += together) {
+    std::array<std::array<std::int32_t, kWarp>, kBanks> words;
+    std::array<std::size_t, kBanks> count = {};
+    std::size_t most = 1;
+    for (std::size_t lane = first; lane < first + together; ++lane) {
+      const std::size_t bank = static_cast<std::uint32_t>(at[lane]) / width * width % kBanks;
+      auto& in_bank = words[bank];
+      const auto end = in_bank.begin() + static_cast<std::ptrdiff_t>(count[bank]);
+      if (std::find(in_bank.begin(), end, at[lane]) != end) continue;
+      in_bank[count[bank]++] = at[lane];
+      most = std::max(most, count[bank]);
+    }
+    passes += static_cast<double>(most);
+    if (at.uniform) return passes;  // one word for all
+  }
+  return passes;
+}
+
+class NestReader {
+ public:
+  explicit NestReader(const LoopTree& tree) : tree_(tree), lanes_(tree) {}
+
+  OpWork read(const Nest& from, const Path& path) {
+    nest_ = &from, path_ = &path;
+    collect_body();
+    OpWork nest;
+    nest.op = from.op;
+    nest.warps = std::ceil(path.product(Path::Part::thread) / kWarp);
+    nest.trips = path.product(Path::Part::trip);
+    nest.body = path.product(Path::Part::body);
+    const Element& element = tree_.dag.op(from.op).element();
+    const double runs = nest.trips * nest.body;
+    const bool contracts = element.reducer == Reducer::sum && from.flops > 1;
+    nest.multiply_adds = runs * (contracts ? from.flops - 1 : from.flops);
+    nest.functions = runs * from.calls;
+    nest.copies = tree_.place(from.op).stored_in == StoredIn::block && from.flops == 0 && from.calls == 0;
+    nest.sums = sums();
+    for (const Access& access : from.accesses) nest.accesses.push_back(read(access));
+    return nest;
+  }
+
+ private:
+  void collect_body() {
+    body_.clear(), threads_.clear();
+    for (const Path::Member& m : path_->members) {
+      if (m.part == Path::Part::thread) threads_.push_back(m.loop);
+      if (m.part == Path::Part::body && m.extent > 1) body_.push_back(&m);
+    }
+  }
+
+  bool is_cached() const { return nest_->registers_from < nest_->loops.size(); }
+
+  double sums() const {
+    const bool own = tree_.place(nest_->op).stored_in == StoredIn::registers;
+    if (!own && !is_cached()) return 0;
+    double sums = own ? static_cast<double>(elements_held(tree_, nest_->op)) : 1;
+    for (const Path::Member& m : path_->members) {
+      const bool apart = tree_.loop(m.loop).kind == LoopKind::virtual_thread;
+      const bool held = !own && m.position >= nest_->registers_from && m.part != Path::Part::thread && !m.reduce;
+      if (apart || held) sums *= m.extent;
+    }
+    return sums;
+  }
+
+  LaunchAccess::Memory memory_of(OpId tensor) const {
+    const Placement& place = tree_.place(tensor);
+    if (place.stored_in == StoredIn::registers) return LaunchAccess::Memory::registers;
+    if (place.stored_in == StoredIn::block) return LaunchAccess::Memory::block;
+    const bool placed = place.kind == PlaceKind::at || place.kind == PlaceKind::reverse_at;
+    const auto& outputs = tree_.dag.outputs;
+    const bool output = std::find(outputs.begin(), outputs.end(), tensor) != outputs.end();
+    return placed && !output ? LaunchAccess::Memory::local : LaunchAccess::Memory::global;
+  }
+
+  Lanes address(const Access& access) const {
+    return access.load ? lanes_.loaded(nest_->op, *access.load) : lanes_.stored(nest_->op);
+  }
+
+  LaunchAccess read(const Access& from) {
+    LaunchAccess access;
+    access.tensor = from.tensor;
+    access.store = from.store;
+    access.memory = memory_of(from.tensor);
+    if (access.memory == LaunchAccess::Memory::registers) return access;
+    lanes_.run_over(threads_);
+    const Lanes at = address(from);
+    count_requests(from, at, access);
+    const double warp_bytes = kWarp * access.width * from.element_bytes;
+    access.least_passes = access.passes = std::max(1.0, warp_bytes / kPassBytes);
+    if (access.memory == LaunchAccess::Memory::block)
+      access.passes = passes_of(at, static_cast<std::size_t>(access.width));
+    if (access.memory != LaunchAccess::Memory::global) return access;
+    access.sectors = sectors_of(at, access.width, from.element_bytes);
+    access.passes = std::max(1.0, access.sectors * kSectorBytes / kPassBytes);
+    access.bytes = bytes_of_block(from);
+    return access;
+  }
+
+  /// Elements that the body touches, as many at once as lie behind each other at a multiple of that many.
+  void count_requests(const Access& from, const Lanes& at, LaunchAccess& access) {
+    double elements = 1, run = 1;
+    std::int32_t steps = 0;  // the bits that any place has
+    for (std::size_t lane = 0; lane < kWarp; ++lane) steps |= at[lane];
+    for (const Path::Member* m : body_) {
+      if (from.store && is_summed(*m)) continue;
+      lanes_.run_over(std::span(&m->loop, 1));
+      const Lanes along = address(from);
+      if (along.uniform) continue;
+      elements *= m->extent;
+      const bool next = along[1] == along[0] + 1;
+      if (next)
+        run = m->extent;
+      else
+        steps |= along[1] - along[0];
+    }
+    const double widest = 16 / from.element_bytes;
+    while (access.width < widest && std::fmod(run, 2 * access.width) == 0 &&
+           (steps & (2 * static_cast<std::int32_t>(access.width) - 1)) == 0)
+      access.width *= 2;
+    access.requests = from.times * elements / access.width * trips(from.store);
+    const bool adds = from.store && tree_.dag.op(nest_->op).element().reducer && !is_cached();
+    if (adds) access.requests *= 2;  // it reads what it adds to
+  }
+
+  /// A loop over terms of a sum that registers hold: what is stored does not depend on it.
+  bool is_summed(const Path::Member& m) const { return m.reduce && m.position >= nest_->registers_from; }
+
+  double trips(bool store) const {
+    double trips = 1;
+    for (const Path::Member& m : path_->members)
+      if (m.part == Path::Part::trip && !(store && is_summed(m))) trips *= m.extent;
+    return trips;
+  }
+
+  /// The bytes of the sectors that some of the loops touch.
+  template <typename Chosen>
+  double bytes_of(const Access& access, const Chosen& chosen) const {
+    double rows = 1, last = 1;
+    for (std::size_t k = 0; k < access.sizes.size(); ++k) {
+      double extent = 1;
+      for (const Path::Member& m : path_->members)
+        if (chosen(m)) extent += access.spans[k][m.position];
+      extent = std::min(extent, access.sizes[k]);
+      rows *= k + 1 == access.sizes.size() ? 1 : extent;
+      last = extent;
+    }
+    return rows * std::max(kSectorBytes, last * access.element_bytes);
+  }
+
+  /// What a block fetches of a tensor: what it touches, once as far as that stays near.
+  double bytes_of_block(const Access& access) const {
+    const auto& members = path_->members;
+    const bool near = tree_.place(nest_->op).stored_in != StoredIn::block;  // copies go past the SM's cache
+    std::size_t from = 0;
+    const auto inside = [&](const Path::Member& m) {
+      if (m.part == Path::Part::outside) return false;
+      return m.part != Path::Part::trip || m.position >= from;
+    };
+    double repeated = 1;
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      if (members[k].part != Path::Part::trip) continue;
+      from = members[k].position;
+      const bool own = tree_.loop(members[k].loop).op == nest_->op;
+      if (near ? bytes_of(access, inside) <= kNearBytes : own) break;
+      repeated *= near && !access.depends_on(members[k].position) ? 1 : members[k].extent;
+      from = members[k].position + 1;
+    }
+    return repeated * bytes_of(access, inside);
+  }
+
+  const LoopTree& tree_;
+  LaneValues lanes_;
+  const Nest* nest_ = nullptr;
+  const Path* path_ = nullptr;
+  std::vector<const Path::Member*> body_;
+  std::vector<LoopId> threads_;
+};
+
+/// Registers of a thread. Source: what ptxas gave kernels of these forms: 1.25 a sum and 40 for the rest where operands come
+/// from block memory, 20 more for indices of unfolded ones; else a sum, what the unrolled body loads, and 20.
+int registers_of(const LoopTree& tree, const LaunchWork& launch) {
+  double loaded = 0;
+  bool unfolds = false;
+  for (const OpWork& nest : launch.nests) {
+    double of_nest = 0;
+    for (const LaunchAccess& access : nest.accesses)
+      if (!access.store) of_nest += access.requests * access.width / nest.trips;
+    loaded = std::max(loaded, of_nest);
+    unfolds = unfolds || tree.dag.op(nest.op).element().family == OpFamily::unfold;
+  }
+  const double registers =
+      launch.block_memory > 0 ? 1.25 * launch.sums + 40 + (unfolds ? 20 : 0) : launch.sums + loaded + 20;
+  return static_cast<int>(std::min(registers, 255.0));
+}
+
+std::int64_t block_bytes(const LoopTree& tree, OpId op) {
+  const LoopId at = tree.place(op).at;
+  const std::int64_t stages = extent_of(tree, at) > 1 ? stages_of(tree, at) : 1;
+  return stages * elements_held(tree, op) * size_of(tree.dag.op(op).dtype);
+}
+
+/// The iterations of the loops around a loop of a block that stay loops, its own included.
+double slabs_at(const LoopTree& tree, LoopId at) {
+  double slabs = 1;
+  for (LoopId loop : path_to(tree, at)) {
+    const LoopKind kind = tree.loop(loop).kind;
+    if (kind == LoopKind::serial || kind == LoopKind::unrolled) slabs *= static_cast<double>(extent_of(tree, loop));
+  }
+  return slabs;
+}
+
+bool holds_blocks(const LoopTree& tree, const Item& item) {
+  if (!item.loop.valid()) return false;
+  const TreeLoop& loop = tree.loop(item.loop);
+  return loop.kind == LoopKind::block ||
+         std::any_of(loop.children.begin(), loop.children.end(), [&](const Item& c) { return holds_blocks(tree, c); });
+}
+
+/// The launch of each root, by its number among the roots.
+std::vector<std::size_t> launch_of_roots(const LoopTree& tree) {
+  std::vector<std::size_t> launch;
+  bool open = false;
+  std::size_t next = 0;
+  for (const Item& root : tree.roots) {
+    const bool plain = !holds_blocks(tree, root);
+    launch.push_back(plain && open ? next - 1 : next++);
+    open = plain;
+  }
+  return launch;
+}
+
+std::size_t root_of(const LoopTree& tree, OpId op) {
+  const LoopId leaf = loop_of_leaf(tree, op);
+  const LoopId top = leaf.valid() ? path_to(tree, leaf).front() : LoopId();
+  const auto found = std::find_if(tree.roots.begin(), tree.roots.end(),
+                                  [&](const Item& root) { return top.valid() ? root.loop == top : root.leaf == op; });
+  return static_cast<std::size_t>(found - tree.roots.begin());
+}
+
+void add(const LoopTree& tree, LaunchWork& launch, OpWork nest, const Path& path) {
+  launch.blocks = std::max(launch.blocks, path.blocks);
+  launch.threads = std::max(launch.threads, static_cast<int>(nest.warps) * kWarp);
+  launch.sums += nest.sums;
+  const Placement& place = tree.place(nest.op);
+  if (place.stored_in == StoredIn::block) {
+    launch.block_memory += block_bytes(tree, nest.op);
+    launch.slabs = std::max(launch.slabs, slabs_at(tree, place.at));
+    launch.stages = std::max(launch.stages, stages_of(tree, place.at));
+  }
+  launch.nests.push_back(std::move(nest));
+}
+
+}  // namespace
+
+std::vector<LaunchWork> gpu_launches(const LoopTree& tree) {
+  const std::vector<std::size_t> of_root = launch_of_roots(tree);
+  std::vector<LaunchWork> launches(of_root.empty() ? 0 : of_root.back() + 1);
+  NestReader reader(tree);
+  for (const Nest& nest : nests_of(tree)) {
+    const std::size_t root = root_of(tree, nest.op);
+    if (root >= of_root.size()) continue;
+    const Path path = path_of(tree, nest.op);
+    add(tree, launches[of_root[root]], reader.read(nest, path), path);
+  }
+  for (LaunchWork& launch : launches) launch.registers = registers_of(tree, launch);
+  return launches;
+}
+
+}  // namespace whet

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/loop_tree.h"
+
+namespace whet {
+
+/// An access of an op, as the warps of a block make it.
+struct LaunchAccess {
+  enum class Memory : std::uint8_t { registers, local, block, global };
+  Memory memory = Memory::registers;
+  OpId tensor;
+  bool store = false;
+  double requests = 0;      ///< instructions of one thread while its block runs
+  double width = 1;         ///< elements that a thread reads or writes at once
+  double sectors = 0;       ///< of 32 bytes that one request of a warp touches; global memory alone
+  double passes = 0;        ///< cycles that one request keeps the SM's access to memory busy: 128 bytes each, at least
+  double least_passes = 0;  ///< without bank conflicts
+  double bytes = 0;         ///< that a block takes from beyond its SM
+};
+
+/// An op of a launch: what one thread runs of it, and how many warps of the block do so. Counts are of one run of the block.
+struct OpWork {
+  OpId op;
+  double warps = 1;
+  double trips = 1;          ///< iterations of loops that stay loops
+  double body = 1;           ///< statements of what is unrolled inside them
+  double multiply_adds = 0;  ///< instructions on f32 lanes; a product added to a sum is one
+  double functions = 0;      ///< calls of exp and the like
+  double sums = 0;           ///< registers that hold its elements
+  bool copies = false;       ///< it only moves elements into block memory
+  std::vector<LaunchAccess> accesses;
+};
+
+/// A launch of the kernel that a tree lowers to: one root bound to blocks, or neighbouring roots that are not.
+struct LaunchWork {
+  double blocks = 1;
+  int threads = 32;               ///< of a block; a multiple of 32
+  int registers = 0;              ///< of a thread; an estimate
+  std::int64_t block_memory = 0;  ///< bytes of a block
+  double slabs = 0;               ///< times that a block fills its memory
+  std::int64_t stages = 1;        ///< of the pipeline that does so
+  double sums = 0;                ///< registers of a thread that hold elements
+  std::vector<OpWork> nests;
+};
+
+/// In the order in which they run. The tree may be one for a CPU: what is bound to nothing runs in one thread.
+std::vector<LaunchWork> gpu_launches(const LoopTree&);
+
+}  // namespace whet
