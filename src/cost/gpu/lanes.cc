@@ -66,6 +66,18 @@ Lanes binary(BinaryOp op, const Lanes& a, const Lanes& b) {
   return {};
 }
 
+/// 0, 1, ... extent - 1 and anew, each `repeat` lanes long.
+void count(Lanes& lanes, std::int64_t repeat, std::int64_t extent) {
+  lanes.uniform = false;
+  std::int64_t value = 0, left = repeat;
+  for (std::int32_t& lane : lanes.value) {
+    lane = static_cast<std::int32_t>(value);
+    if (--left > 0) continue;
+    left = repeat;
+    if (++value == extent) value = 0;
+  }
+}
+
 /// One more than the greatest value that a digit takes.
 std::int64_t covered(const LoopTree& tree, DigitId id) {
   const Digit& digit = tree.digit(id);
@@ -84,17 +96,13 @@ std::int64_t buffer_extent(const LoopTree& tree, OpId op, std::size_t axis) {
 }
 
 void LaneValues::run_over(std::span<const LoopId> loops) {
-  std::fill(digits_.begin(), digits_.end(), Lanes());
+  for (Lanes& lanes : digits_) lanes.uniform = true, lanes.value[0] = 0;
   std::int64_t inner = 1;
   for (std::size_t l = loops.size(); l-- > 0;) {
     const TreeLoop& loop = tree_.loop(loops[l]);
     for (std::size_t d = loop.digits.size(); d-- > 0 && inner < kWarp;) {
       const std::int64_t extent = tree_.digit(loop.digits[d]).extent;
-      if (extent == 1) continue;
-      Lanes& lanes = digits_[loop.digits[d].index()];
-      lanes.uniform = false;
-      for (std::int64_t lane = 0; lane < kWarp; ++lane)
-        lanes.value[static_cast<std::size_t>(lane)] = static_cast<std::int32_t>(lane / inner % extent);
+      if (extent > 1) count(digits_[loop.digits[d].index()], inner, extent);
       inner *= extent;
     }
   }

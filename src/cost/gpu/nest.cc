@@ -94,26 +94,22 @@ double sectors_of(const Lanes& at, double width, double element_bytes) {
   return static_cast<double>(distinct) * std::max(1.0, width * share);
 }
 
-/// Cycles of a request to block memory: lanes are served together as far as their words lie in different banks.
+/// Cycles of a request to block memory: as many as different words, or vectors of words, lie in the fullest bank. Lanes that
+/// read the same word are served together.
 double passes_of(const Lanes& at, std::size_t width) {
-  const std::size_t together = kWarp / width;
-  double passes = 0;
-  for (std::size_t first = 0; first < kWarp; first += together) {
-    std::array<std::array<std::int32_t, kWarp>, kBanks> words;
-    std::array<std::size_t, kBanks> count = {};
-    std::size_t most = 1;
-    for (std::size_t lane = first; lane < first + together; ++lane) {
-      const std::size_t bank = static_cast<std::uint32_t>(at[lane]) / width * width % kBanks;
-      auto& in_bank = words[bank];
-      const auto end = in_bank.begin() + static_cast<std::ptrdiff_t>(count[bank]);
-      if (std::find(in_bank.begin(), end, at[lane]) != end) continue;
-      in_bank[count[bank]++] = at[lane];
-      most = std::max(most, count[bank]);
-    }
-    passes += static_cast<double>(most);
-    if (at.uniform) return passes;  // one word for all
+  if (at.uniform) return 1;
+  std::array<std::array<std::int32_t, kWarp>, kBanks> words;
+  std::array<std::size_t, kBanks> count = {};
+  std::size_t most = 1;
+  for (std::size_t lane = 0; lane < kWarp; ++lane) {
+    const std::size_t bank = static_cast<std::uint32_t>(at[lane]) / width * width % kBanks;
+    auto& in_bank = words[bank];
+    const auto end = in_bank.begin() + static_cast<std::ptrdiff_t>(count[bank]);
+    if (std::find(in_bank.begin(), end, at[lane]) != end) continue;
+    in_bank[count[bank]++] = at[lane];
+    most = std::max(most, count[bank]);
   }
-  return passes;
+  return static_cast<double>(most);
 }
 
 class NestReader {

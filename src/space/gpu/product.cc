@@ -1,113 +1,14 @@
 #include "space/gpu/product.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
-#include "space/anatomy.h"
+#include "space/gpu/limits.h"
+#include "space/gpu/preferred.h"
+#include "space/gpu/product_form.h"
 
 namespace whet {
 namespace {
-
-/// A sum of products after the steps that change the DAG.
-struct Product {
-  std::vector<Step> steps;     ///< unfold and merge
-  std::vector<OpId> inlined;   ///< before and after the sum
-  OpId left, right, sum;       ///< the operands' copies; rows are the left one's, columns the right one's
-  std::optional<OpId> output;  ///< of the epilogue
-  bool batched = false;        ///< a first axis that both operands have
-  std::int64_t batch = 1, rows = 1, columns = 1, depth = 1;
-};
-
-/// The steps so far, and what they make; a refusal ends it.
-class Trial {
- public:
-  explicit Trial(const ComputeDag& dag) : tree_(make_loop_tree(dag)) {}
-  bool run(const Step& step) {
-    if (!apply(tree_, step).ok()) return false;
-    steps_.push_back(step);
-    return true;
-  }
-  const LoopTree& tree() const { return tree_; }
-  std::vector<Step> take() { return std::move(steps_); }
-
- private:
-  LoopTree tree_;
-  std::vector<Step> steps_;
-};
-
-/// The two loads whose product the op sums up.
-std::optional<std::pair<const Load*, const Load*>> factors(const Element& element) {
-  const Binary* product = std::get_if<Binary>(&element.body->kind);
-  if (!product || product->op != BinaryOp::mul) return std::nullopt;
-  const Load *a = std::get_if<Load>(&product->a->kind), *b = std::get_if<Load>(&product->b->kind);
-  if (!a || !b || a->source == b->source) return std::nullopt;
-  return std::pair(a, b);
-}
-
-bool uses(const Load& read, std::int64_t axis) {
-  return std::any_of(read.index.begin(), read.index.end(), [&](const Expr& i) { return whet::uses(i, VarId(axis)); });
-}
-
-enum class Role { batch, row, column };
-
-std::optional<Product> as_product(const ComputeDag& dag) {
-  const std::optional<Anatomy> anatomy = find_anatomy(dag);
-  if (!anatomy || dag.op(anatomy->anchor).dtype != DType::f32) return std::nullopt;
-  const Element& element = dag.op(anatomy->anchor).element();
-  auto operands = factors(element);
-  if (element.reducer != Reducer::sum || !operands || element.axes.size() < 2) return std::nullopt;
-  const auto last = static_cast<std::int64_t>(element.axes.size()) - 1;
-  if (uses(*operands->first, last)) std::swap(operands->first, operands->second);
-  const auto& [left, right] = *operands;
-  if (uses(*left, last) || !uses(*right, last)) return std::nullopt;
-
-  std::vector<Role> roles;
-  for (std::int64_t k = 0; k <= last; ++k) {
-    const bool of_left = uses(*left, k), of_right = uses(*right, k);
-    roles.push_back(of_left && of_right ? Role::batch : of_right ? Role::column : Role::row);
-  }
-  // One block of axes a role, rows before columns.
-  if (!std::is_sorted(roles.begin(), roles.end()) || std::count(roles.begin(), roles.end(), Role::row) == 0)
-    return std::nullopt;
-
-  // Windows of three dimensions divide a row's number so often that lowering no longer proves their indices.
-  const auto wide = [](const std::vector<Axis>& axes) {
-    return std::count_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.extent > 1; });
-  };
-  if (wide(element.reduce_axes) > 3) return std::nullopt;
-
-  const std::int64_t anchor = anatomy->anchor.value;
-  Trial trial(dag);
-  Product found{.left = OpId(anchor), .right = OpId(anchor + 1), .sum = OpId(anchor + 2)};
-  if (!trial.run(Unfold{OpId(left->source.value), OpId(anchor), UnfoldOrder::spatial_first})) return std::nullopt;
-  if (!trial.run(Unfold{OpId(right->source.value), OpId(anchor + 1), UnfoldOrder::turned})) return std::nullopt;
-  for (std::size_t k = 0; k + 1 < roles.size();) {
-    if (roles[k] != roles[k + 1]) {
-      ++k;
-      continue;
-    }
-    if (!trial.run(Merge{found.sum, static_cast<std::int64_t>(k)})) return std::nullopt;
-    roles.erase(roles.begin() + static_cast<std::ptrdiff_t>(k));
-  }
-  const auto spatial = static_cast<std::int64_t>(roles.size());
-  for (std::size_t k = 1; k < element.reduce_axes.size(); ++k)
-    if (!trial.run(Merge{found.sum, spatial})) return std::nullopt;
-
-  const Op& sum = trial.tree().dag.op(found.sum);
-  found.batched = roles.front() == Role::batch;
-  found.batch = found.batched ? sum.shape[0] : 1;
-  found.rows = sum.shape[sum.shape.size() - 2], found.columns = sum.shape.back();
-  found.depth = sum.element().reduce_axes.front().extent;
-  found.inlined = anatomy->before;
-  for (OpId op : anatomy->after) found.inlined.push_back(OpId(op.value + 2));
-  if (anatomy->output) found.output = OpId(anatomy->output->value + 2);
-  if (found.output && trial.tree().dag.op(*found.output).shape != sum.shape) return std::nullopt;
-  found.steps = trial.take();
-  return found;
-}
 
 /// An axis of the tile: `apart` strips of each of `threads` threads, `strip` elements wide.
 struct Cut {
@@ -118,28 +19,39 @@ Cut cut_of(const Choice& choice) { return {choice[0], choice[1], choice[2]}; }
 
 struct Tile {
   Cut rows, columns;
-  std::int64_t depth, stages;
+  std::int64_t depth, stages, pad;
   std::int64_t threads() const { return rows.threads * columns.threads; }
-  std::int64_t sums() const { return rows.apart * rows.strip * columns.apart * columns.strip; }
-  std::int64_t bytes() const { return stages * depth * (rows.whole() + columns.whole()) * 4; }
 };
 Tile tile_of(const Choices& choices) {
-  return {cut_of(choices.at("rows")), cut_of(choices.at("columns")), choices.at("depth")[0], choices.at("stages")[0]};
+  return {cut_of(choices.at("rows")), cut_of(choices.at("columns")), choices.at("depth")[0], choices.at("stages")[0],
+          choices.at("pad")[0]};
+}
+
+/// How a block copies a part of an operand: vectors of `lanes` elements, `across` threads on a row and `down` rows at once, in
+/// `times` steps.
+struct Copy {
+  std::int64_t lanes, across, down, times;
+};
+/// `rows` by `columns` elements of an operand whose rows have `length`.
+Copy copy_of(std::int64_t rows, std::int64_t columns, std::int64_t length, std::int64_t threads) {
+  const std::int64_t lanes = std::gcd(std::gcd(columns, length), 4);
+  const std::int64_t across = std::min(threads, columns / lanes);
+  std::int64_t down = std::min(rows, std::max<std::int64_t>(1, threads / across));
+  while (rows % down != 0) --down;
+  return {lanes, across, down, rows / down * ((columns / lanes + across - 1) / across)};
 }
 
 class ProductBuilder {
  public:
-  ProductBuilder(Scheduler& s, const Product& p, const Tile& tile) : s_(s), p_(p), tile_(tile) {}
+  ProductBuilder(Scheduler& s, const ProductForm& p, const Tile& tile) : s_(s), p_(p), tile_(tile) {}
 
   void run() {
-    for (const Step& step : p_.steps) {
-      if (const Unfold* unfold = std::get_if<Unfold>(&step)) s_.unfold(unfold->tensor, unfold->reader, unfold->order);
-      if (const Merge* merge = std::get_if<Merge>(&step)) s_.merge(merge->op, merge->axis);
-    }
-    for (OpId op : p_.inlined) s_.inline_op(op);
+    s_ = *p_.start;
     const LoopId depth = p_.output ? epilogue() : sums_alone();
     copy(p_.left, depth, tile_.rows.whole(), tile_.depth, p_.depth);
     copy(p_.right, depth, tile_.depth, tile_.columns.whole(), p_.columns);
+    // Neighbouring threads read the same step of different rows.
+    if (tile_.pad > 0) s_.pad_storage(p_.left, tile_.pad);
     if (tile_.stages > 1) s_.pipeline(depth, tile_.stages);
   }
 
@@ -205,16 +117,13 @@ class ProductBuilder {
   /// A part of an operand in block memory, `rows` by `columns`; rows of the whole operand have `length` elements. Whole
   /// vectors along rows.
   void copy(OpId op, LoopId at, std::int64_t rows, std::int64_t columns, std::int64_t length) {
-    const std::int64_t lanes = std::gcd(std::gcd(columns, length), 4);
+    const Copy copy = copy_of(rows, columns, length, tile_.threads());
     std::vector<LoopId> loops = s_.compute_at(op, at, StoredIn::block);
     // (batch, rows, depth) and (depth, batch, columns): one element of the batch here.
     if (p_.batched) loops.erase(loops.begin() + (op == p_.left ? 0 : 1));
-    const auto vector = s_.split(loops[1], lanes, Tail::guard);
-    const std::int64_t across = std::min(tile_.threads(), columns / lanes);
-    const auto line = s_.split(vector.outer, across, Tail::guard);
-    std::int64_t down = std::min(rows, std::max<std::int64_t>(1, tile_.threads() / across));
-    while (rows % down != 0) --down;
-    const auto part = s_.split(loops[0], down, Tail::guard);
+    const auto vector = s_.split(loops[1], copy.lanes, Tail::guard);
+    const auto line = s_.split(vector.outer, copy.across, Tail::guard);
+    const auto part = s_.split(loops[0], copy.down, Tail::guard);
     s_.reorder({part.outer, line.outer, part.inner, line.inner, vector.inner});
     s_.bind(part.inner, LoopKind::thread);
     s_.bind(line.inner, LoopKind::thread);
@@ -223,7 +132,7 @@ class ProductBuilder {
   }
 
   Scheduler& s_;
-  const Product& p_;
+  const ProductForm& p_;
   const Tile tile_;
 };
 
@@ -247,73 +156,102 @@ std::vector<std::int64_t> depths(std::int64_t depth) {
   return options;
 }
 
-std::optional<std::string> violated(const Choices& choices, const GpuLimits& limits) {
-  const Tile tile = tile_of(choices);
-  const std::int64_t threads = tile.threads();
-  if (threads < kWarp || threads > 512 || threads % kWarp != 0)
-    return fmt::format("{} threads; whole warps of at most 512 are worth a block", threads);
-  if (tile.bytes() > limits.block_memory_per_block)
-    return fmt::format("{} bytes of block memory; a block has {}", tile.bytes(), limits.block_memory_per_block);
-  // Source: the registers that ptxas gave tiles of this form, 1.25 a sum and 60 for the rest.
-  const std::int64_t registers = tile.sums() * 5 / 4 + 60;
-  if (registers > limits.registers_per_thread || registers * threads > limits.registers_per_sm)
-    return fmt::format("about {} registers for {} threads", registers, threads);
-  if (tile.sums() * tile.depth > 2048) return fmt::format("{} multiply-adds in one body", tile.sums() * tile.depth);
-  return std::nullopt;
+/// A block of at most 512 threads: two of them share an SM.
+constexpr std::int64_t kMostTileThreads = 512;
+
+Objection copy_fits(const Copy& copy, std::int64_t threads, bool small) {
+  const Objection wrong = small ? std::nullopt : copies_whole(copy.times * copy.across * copy.down, threads);
+  return wrong ? wrong : copies_few(copy.times);
 }
 
-/// A guess at what a tile costs: its waves of blocks, what it computes beyond the ends, what it copies for each sum.
-double guess(const Product& p, const Tile& tile, const GpuTarget& gpu) {
-  const GpuLimits& limits = limits_of(gpu);
-  const auto up = [](double a, double b) { return std::ceil(a / b); };
-  const double blocks = up(static_cast<double>(p.rows), static_cast<double>(tile.rows.whole())) *
-                        up(static_cast<double>(p.columns), static_cast<double>(tile.columns.whole())) *
-                        static_cast<double>(p.batch);
-  const Residency held =
-      residency(limits, static_cast<int>(tile.threads()), static_cast<int>(tile.sums() * 5 / 4 + 60), tile.bytes());
-  if (held.blocks == 0) return HUGE_VAL;
-  const double steps = up(static_cast<double>(p.depth), static_cast<double>(tile.depth));
-  const double multiply_adds = static_cast<double>(tile.rows.whole() * tile.columns.whole() * tile.depth);
-  const auto wide = [](const Cut& cut) { return cut.apart * ((cut.strip + 3) / 4); };  // accesses of 16 bytes
-  // The left part is read along the depth, four steps at once.
-  const double loads =
-      static_cast<double>(tile.threads() * tile.depth) *
-      (static_cast<double>(tile.rows.apart * tile.rows.strip) / 4 + static_cast<double>(wide(tile.columns)));
-  const double copies = 13.0 * static_cast<double>(tile.depth * (tile.rows.whole() + tile.columns.whole())) / 4;
-  const double slots = (multiply_adds + loads + copies) / limits.lanes_per_sm;
-  const double resident = std::min<double>(held.blocks, up(blocks, gpu.sms));
-  const double warps = resident * static_cast<double>(tile.threads()) / kWarp;
-  const double busy = std::min(1.0, 0.25 + warps / 16);  // few warps leave issue slots empty
-  return up(blocks, gpu.sms) * steps * (slots / busy + 90 / std::max(1.0, resident));
+std::vector<Constraint> constraints_of(const ProductForm& p, const GpuLimits& limits) {
+  const std::int64_t rows = p.rows, columns = p.columns, depth = p.depth;
+  return {
+      {{"rows"}, [rows](const Choices& c) { return waste_bounded(rows, cut_of(c.at("rows")).whole()); }},
+      {{"columns"}, [columns](const Choices& c) { return waste_bounded(columns, cut_of(c.at("columns")).whole()); }},
+      {{"rows", "columns"},
+       [limits](const Choices& c) {
+         const Cut of_rows = cut_of(c.at("rows")), of_columns = cut_of(c.at("columns"));
+         const std::int64_t threads = of_rows.threads * of_columns.threads;
+         const std::int64_t sums = of_rows.apart * of_rows.strip * of_columns.apart * of_columns.strip;
+         const Objection wrong = threads_fit(threads, kMostTileThreads);
+         return wrong ? wrong : registers_fit(tile_registers(sums), threads, limits);
+       }},
+      {{"rows", "columns", "depth"},
+       [=](const Choices& c) {
+         const Cut of_rows = cut_of(c.at("rows")), of_columns = cut_of(c.at("columns"));
+         const std::int64_t part = c.at("depth")[0], threads = of_rows.threads * of_columns.threads;
+         const std::int64_t sums = of_rows.apart * of_rows.strip * of_columns.apart * of_columns.strip;
+         if (const Objection wrong = body_bounded(sums * part)) return wrong;
+         const Objection wrong = copy_fits(copy_of(of_rows.whole(), part, depth, threads), threads, rows < kSmallAxis);
+         if (wrong) return wrong;
+         return copy_fits(copy_of(part, of_columns.whole(), columns, threads), threads, columns < kSmallAxis);
+       }},
+      {{"rows", "columns", "depth", "stages", "pad"},
+       [limits](const Choices& c) {
+         const Tile tile = tile_of(c);
+         const std::int64_t left = tile.rows.whole() * (tile.depth + tile.pad);
+         return memory_fits(tile.stages * (left + tile.depth * tile.columns.whole()) * 4, limits);
+       }},
+  };
+}
+
+/// The tiles among which the default is chosen: from large ones, which copy least, to small ones, of which there are many.
+/// They are few, because the estimate that chooses among them has met no GPU yet.
+constexpr struct {
+  Cut rows, columns;
+} kTiles[] = {
+    {{1, 16, 8}, {2, 16, 4}}, {{1, 16, 8}, {1, 16, 4}}, {{1, 16, 4}, {2, 16, 4}}, {{1, 8, 8}, {1, 16, 4}},
+    {{1, 16, 4}, {1, 16, 4}}, {{1, 8, 4}, {1, 32, 4}},  {{1, 8, 4}, {1, 16, 4}},  {{1, 16, 4}, {1, 8, 4}},
+    {{1, 16, 2}, {1, 8, 4}},  {{1, 8, 2}, {1, 16, 4}},  {{1, 8, 2}, {1, 8, 4}},   {{1, 4, 2}, {1, 16, 4}},
+    {{1, 16, 2}, {1, 16, 2}}, {{1, 32, 1}, {1, 8, 2}},  {{1, 16, 1}, {1, 16, 1}}, {{1, 4, 1}, {1, 32, 1}},
+};
+
+/// The cut made smaller until it is one of the options and fits the axis: of two strips one, then fewer threads, then
+/// smaller strips.
+Choice nearest(Cut cut, const std::vector<Choice>& options, std::int64_t extent) {
+  const auto fits = [&] {
+    const Choice choice{cut.apart, cut.threads, cut.strip};
+    return std::find(options.begin(), options.end(), choice) != options.end() && !waste_bounded(extent, cut.whole());
+  };
+  while (!fits() && cut.whole() > 1) {
+    std::int64_t& part = cut.apart > 1 ? cut.apart : cut.threads > 1 ? cut.threads : cut.strip;
+    part /= 2;
+  }
+  return {cut.apart, cut.threads, cut.strip};
+}
+
+std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form) {
+  std::vector<Choices> tiles;
+  const std::vector<Choice>& depths = sketch.decisions[2].options;
+  const auto middle = std::find_if(depths.begin(), depths.end(), [](const Choice& depth) { return depth[0] >= 16; });
+  for (const auto& [rows, columns] : kTiles)
+    tiles.push_back({{"rows", nearest(rows, sketch.decisions[0].options, form.rows)},
+                     {"columns", nearest(columns, sketch.decisions[1].options, form.columns)},
+                     {"depth", middle == depths.end() ? depths.back() : *middle},
+                     {"stages", {3}},
+                     {"pad", {4}}});
+  return tiles;
 }
 
 }  // namespace
 
 std::optional<Sketch> product_sketch(const ComputeDag& dag, const Target& target) {
-  const std::optional<Product> product = as_product(dag);
-  if (!product) return std::nullopt;
-  const GpuTarget gpu = target.gpu();
+  const std::optional<ProductForm> form = product_form(dag);
+  if (!form) return std::nullopt;
   Sketch sketch;
   sketch.name = "product";
   sketch.decisions = {
-      {"rows", "rows of a tile: strips of a thread, threads, rows of a strip", cuts(product->rows, {1, 2, 4, 8}), 0},
-      {"columns", "columns of a tile: strips of a thread, threads, columns of a strip",
-       cuts(product->columns, {4, 1, 2}), 0},
-      {"depth", "steps of the sum that are copied together", single(depths(product->depth)), 0},
+      {"rows", "rows of a tile: strips of a thread, threads, rows of a strip", cuts(form->rows, {1, 2, 4, 8}), 0},
+      {"columns", "columns of a tile: strips of a thread, threads, columns of a strip", cuts(form->columns, {4, 1, 2}),
+       0},
+      {"depth", "steps of the sum that are copied together", single(depths(form->depth)), 0},
       {"stages", "copies under way at once, and the one that is read", single({1, 2, 3, 4}), 0},
+      {"pad", "elements between two rows of the left operand in block memory", single({0, 4}), 0},
   };
-  sketch.constraints = {{{"rows", "columns", "depth", "stages"},
-                         [gpu](const Choices& choices) { return violated(choices, limits_of(gpu)); }}};
-  sketch.build = [p = *product](Scheduler& s, const Choices& choices) { ProductBuilder(s, p, tile_of(choices)).run(); };
-  double best = HUGE_VAL;
-  for (const Choice& rows : sketch.decisions[0].options)
-    for (const Choice& columns : sketch.decisions[1].options)
-      for (const std::int64_t depth : depths(product->depth)) {
-        const Choices choices{{"rows", rows}, {"columns", columns}, {"depth", {depth}}, {"stages", {3}}};
-        if (violated(choices, limits_of(gpu))) continue;
-        const double cost = guess(*product, tile_of(choices), gpu);
-        if (cost < best) best = cost, sketch.preferred = choices;
-      }
+  sketch.constraints = constraints_of(*form, limits_of(target.gpu()));
+  sketch.build = [p = *form](Scheduler& s, const Choices& choices) { ProductBuilder(s, p, tile_of(choices)).run(); };
+  sketch.preferred = preferred_choices(sketch, dag, target, tiles_of(sketch, *form), {"depth", "stages", "pad"});
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }

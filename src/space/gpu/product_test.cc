@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/random_cases.h"
+#include "cost/features.h"
+#include "cost/gpu/nest.h"
 #include "lower/lower.h"
 #include "lower/testing/random_schedule.h"
 #include "lower/testing/verify_passes.h"
@@ -103,6 +106,60 @@ return depthwise
                               target));
   EXPECT_FALSE(
       product_sketch(dag("x = PLACEHOLDER [5, 7]\ns(i) += (x[i, r]*x[i, r]) for i in 5, r in 7\nreturn s\n"), target));
+}
+TEST(Product, HasSamplesThatLowerOnEveryGpu) {
+  for (const std::string& text : {convolution(28, 128, 128), convolution(14, 3, 64), std::string(kDense)})
+    for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
+      const ComputeDag task = dag(text);
+      const Target target = *parse_target(std::string("cuda -arch=") + arch);
+      const DesignSpace space = make_space(task, target);
+      Rng rng(9);
+      for (int i = 0; i < testing::random_cases(12); ++i) {
+        const Candidate c = space.sample(rng);
+        const Result<Scheduled> scheduled = space.schedule(c);
+        ASSERT_TRUE(scheduled.ok()) << to_json(c) << ": " << scheduled.error().message;
+        const Result<Lowered> lowered = lower(scheduled->tree, target, {}, testing::verify_gpu_passes(target));
+        ASSERT_TRUE(lowered.ok()) << to_json(c) << ": " << lowered.error().message;
+      }
+    }
+}
+TEST(Product, TakesBlockMemoryAndThreadsWithinTheLimits) {
+  const ComputeDag task = dag(convolution(28, 128, 128));
+  const Target target = *parse_target("cuda -arch=sm_75");
+  const DesignSpace space = make_space(task, target);
+  Rng rng(4);
+  for (int i = 0; i < testing::random_cases(300); ++i) {
+    const Candidate c = space.sample(rng);
+    if (c.sketch != "product") continue;
+    const LaunchWork launch = gpu_launches(space.schedule(c)->tree).at(0);
+    EXPECT_LE(launch.block_memory, limits_of(target.gpu()).block_memory_per_block) << to_json(c);
+    EXPECT_LE(launch.threads, 512) << to_json(c);
+  }
+}
+TEST(Product, PrefersWhatTheEstimateTakesForFast) {
+  for (const std::string& text : {convolution(112, 32, 64), convolution(56, 64, 64), convolution(56, 128, 256)})
+    for (const char* model : {"a100", "h100"}) {
+      const ComputeDag task = dag(text);
+      const Target target = *parse_target(std::string("cuda -model=") + model);
+      const DesignSpace space = make_space(task, target);
+      const auto seconds = [&](const Candidate& c) { return analytic_seconds(space.schedule(c)->tree, target); };
+      Rng rng(2);
+      double best = 1;
+      for (int i = 0; i < testing::random_cases(300); ++i) best = std::min(best, seconds(space.sample(rng)));
+      EXPECT_LE(seconds(space.default_candidate()), 1.2 * best) << text << model;
+    }
+}
+TEST(Product, SaysWhyAChoiceIsOutside) {
+  const DesignSpace space = make_space(dag(convolution(28, 128, 128)), *parse_target("cuda -model=h100"));
+  const auto why = [&](const Choices& changes) {
+    Candidate c = space.default_candidate();
+    for (const auto& [name, choice] : changes) c.choices[name] = choice;
+    return space.contains(c).error().message;
+  };
+  EXPECT_EQ(why({{"rows", {1, 1, 4}}, {"columns", {1, 8, 4}}}),
+            "a block would have 8 threads; expected whole warps of 32, at most 512");
+  EXPECT_EQ(why({{"rows", {2, 8, 8}}, {"columns", {2, 8, 2}}, {"depth", {32}}, {"stages", {4}}, {"pad", {8}}}),
+            "pad = 8 is not among the 2 options of sketch product");
 }
 TEST(Product, KeepsOneBarrierAStep) {
   const ComputeDag task = dag(convolution(28, 128, 128));

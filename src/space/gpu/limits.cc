@@ -1,0 +1,54 @@
+#include "space/gpu/limits.h"
+
+#include <fmt/format.h>
+
+namespace whet {
+namespace {
+
+constexpr std::int64_t kMostMultiplyAdds = 2048;  ///< beyond, ptxas takes a fifth of a second and more
+constexpr std::int64_t kMostCopies = 32;          ///< each keeps registers and code of its own
+
+}  // namespace
+
+Objection threads_fit(std::int64_t threads, std::int64_t most) {
+  if (threads >= kWarp && threads <= most && threads % kWarp == 0) return std::nullopt;
+  return fmt::format("a block would have {} threads; expected whole warps of {}, at most {}", threads, kWarp, most);
+}
+
+Objection memory_fits(std::int64_t bytes, const GpuLimits& limits) {
+  if (bytes <= limits.block_memory_per_block) return std::nullopt;
+  return fmt::format("the tiles take {} bytes of block memory; a block has {}", bytes, limits.block_memory_per_block);
+}
+
+Objection registers_fit(std::int64_t registers, std::int64_t threads, const GpuLimits& limits) {
+  if (registers > limits.registers_per_thread)
+    return fmt::format("a thread needs about {} registers; it has {}", registers, limits.registers_per_thread);
+  if (registers * threads <= limits.registers_per_sm) return std::nullopt;
+  return fmt::format("{} threads need about {} registers each; an SM has {} for all of them", threads, registers,
+                     limits.registers_per_sm);
+}
+
+Objection copies_whole(std::int64_t vectors, std::int64_t threads) {
+  if (2 * vectors >= threads) return std::nullopt;
+  return fmt::format("{} of {} threads have something to copy; expected at least half of them", vectors, threads);
+}
+
+Objection copies_few(std::int64_t times) {
+  if (times <= kMostCopies) return std::nullopt;
+  return fmt::format("a thread would copy {} times a step; expected at most {}", times, kMostCopies);
+}
+
+Objection waste_bounded(std::int64_t extent, std::int64_t tile) {
+  const std::int64_t computed = (extent + tile - 1) / tile * tile;
+  if (extent < kSmallAxis || 2 * computed <= 3 * extent) return std::nullopt;
+  return fmt::format("tiles of {} compute {} elements of an axis of {}; expected at most half more", tile, computed,
+                     extent);
+}
+
+Objection body_bounded(std::int64_t multiply_adds) {
+  if (multiply_adds <= kMostMultiplyAdds) return std::nullopt;
+  return fmt::format("an unrolled body would have {} multiply-adds; expected at most {}", multiply_adds,
+                     kMostMultiplyAdds);
+}
+
+}  // namespace whet

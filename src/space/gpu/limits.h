@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "target/gpu.h"
+
+namespace whet {
+
+/// What bounds the schedules of a GPU, one rule a function. Each gives nothing where the figures are legal, else a sentence
+/// that `whet space --why` shows.
+using Objection = std::optional<std::string>;
+
+/// Whole warps, at least one and at most `most` threads.
+Objection threads_fit(std::int64_t threads, std::int64_t most);
+/// `bytes` of block memory, as lowering places it.
+Objection memory_fits(std::int64_t bytes, const GpuLimits&);
+/// The registers that ptxas is expected to give each of a block's threads; more would be kept in memory.
+Objection registers_fit(std::int64_t registers, std::int64_t threads, const GpuLimits&);
+/// `vectors` that a block copies at once: at least half of its threads have one.
+Objection copies_whole(std::int64_t vectors, std::int64_t threads);
+/// Times that a thread copies a vector, one after the other.
+Objection copies_few(std::int64_t times);
+/// Tiles of `tile` compute at most half more than the `extent` elements of an axis; of a small axis any number.
+Objection waste_bounded(std::int64_t extent, std::int64_t tile);
+constexpr std::int64_t kSmallAxis = 16;
+/// Multiply-adds of one unrolled body.
+Objection body_bounded(std::int64_t multiply_adds);
+
+/// Registers of a thread that holds `sums` and reads its operands from block memory. Source: what ptxas gave such tiles.
+constexpr std::int64_t tile_registers(std::int64_t sums) { return sums * 5 / 4 + 60; }
+/// Registers of a thread that holds `sums` and what `loads` accesses of 16 bytes read. Source: as above.
+constexpr std::int64_t loading_registers(std::int64_t sums, std::int64_t loads) { return sums + 4 * loads + 20; }
+
+}  // namespace whet

@@ -1,0 +1,36 @@
+#include "space/gpu/limits.h"
+
+#include <gtest/gtest.h>
+
+namespace whet {
+namespace {
+
+const GpuLimits& a100() { return limits_of({80, 108}); }
+
+std::string why(const Objection& objection) { return objection.value_or("legal"); }
+
+TEST(GpuSpaceLimits, AreSentences) {
+  EXPECT_EQ(why(threads_fit(96, 512)), "legal");
+  EXPECT_EQ(why(threads_fit(48, 512)), "a block would have 48 threads; expected whole warps of 32, at most 512");
+  EXPECT_EQ(why(threads_fit(1024, 512)), "a block would have 1024 threads; expected whole warps of 32, at most 512");
+  EXPECT_EQ(why(memory_fits(163 * 1024, a100())), "legal");
+  EXPECT_EQ(why(memory_fits(163 * 1024 + 4, a100())),
+            "the tiles take 166916 bytes of block memory; a block has 166912");
+  EXPECT_EQ(why(registers_fit(128, 512, a100())), "legal");
+  EXPECT_EQ(why(registers_fit(256, 32, a100())), "a thread needs about 256 registers; it has 255");
+  EXPECT_EQ(why(registers_fit(140, 512, a100())),
+            "512 threads need about 140 registers each; an SM has 65536 for all of them");
+  EXPECT_EQ(why(copies_whole(128, 256)), "legal");
+  EXPECT_EQ(why(copies_whole(127, 256)), "127 of 256 threads have something to copy; expected at least half of them");
+  EXPECT_EQ(why(copies_few(32)), "legal");
+  EXPECT_EQ(why(copies_few(33)), "a thread would copy 33 times a step; expected at most 32");
+  EXPECT_EQ(why(waste_bounded(49, 64)), "legal");
+  EXPECT_EQ(why(waste_bounded(3, 64)), "legal") << "a small axis has no better tile";
+  EXPECT_EQ(why(waste_bounded(65, 64)),
+            "tiles of 64 compute 128 elements of an axis of 65; expected at most half more");
+  EXPECT_EQ(why(body_bounded(2048)), "legal");
+  EXPECT_EQ(why(body_bounded(4096)), "an unrolled body would have 4096 multiply-adds; expected at most 2048");
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,62 @@
+#include "space/gpu/preferred.h"
+
+#include <algorithm>
+
+#include "cost/features.h"
+
+namespace whet {
+namespace {
+
+class Judge {
+ public:
+  Judge(const Sketch& sketch, const ComputeDag& dag, const Target& target)
+      : sketch_(sketch), dag_(dag), target_(target) {}
+
+  /// Keeps the choices where they are better than all before.
+  void consider(const Choices& choices) {
+    if (!is_within(sketch_, choices)) return;
+    Scheduler scheduler(dag_);
+    sketch_.build(scheduler, choices);
+    if (!scheduler.finish().ok()) return;
+    const double seconds = analytic_seconds(scheduler.tree(), target_);
+    if (!best_.empty() && seconds >= seconds_) return;
+    best_ = choices, seconds_ = seconds;
+  }
+  void consider_options(const Decision& decision) {
+    Choices choices = best_;
+    const Choice taken = choices.at(decision.name);
+    for (const Choice& option : decision.options) {
+      if (option == taken) continue;
+      choices[decision.name] = option;
+      consider(choices);
+    }
+  }
+  const Choices& best() const { return best_; }
+
+ private:
+  const Sketch& sketch_;
+  const ComputeDag& dag_;
+  const Target& target_;
+  Choices best_;
+  double seconds_ = 0;
+};
+
+}  // namespace
+
+Choices preferred_choices(const Sketch& sketch, const ComputeDag& dag, const Target& target,
+                          const std::vector<Choices>& starts, const std::vector<std::string>& then) {
+  Judge judge(sketch, dag, target);
+  for (std::size_t k = 0; k < starts.size(); ++k)
+    if (std::find(starts.begin(), starts.begin() + static_cast<std::ptrdiff_t>(k), starts[k]) ==
+        starts.begin() + static_cast<std::ptrdiff_t>(k))
+      judge.consider(starts[k]);
+  if (judge.best().empty()) return {};
+  for (const std::string& name : then) {
+    const auto decision = std::find_if(sketch.decisions.begin(), sketch.decisions.end(),
+                                       [&](const Decision& known) { return known.name == name; });
+    if (decision != sketch.decisions.end()) judge.consider_options(*decision);
+  }
+  return judge.best();
+}
+
+}  // namespace whet

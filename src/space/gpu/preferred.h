@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "space/space.h"
+
+namespace whet {
+
+/// The choices that the estimate of launches (cost/gpu/estimate.h) takes for the fastest: the best of `starts`, then as long
+/// as it helps the best option of each decision in `then`, one decision after the other. Choices that the sketch's
+/// constraints forbid, or whose schedule is refused, do not count. Empty where none is left.
+/// Each try builds a schedule, so lists are kept short.
+Choices preferred_choices(const Sketch&, const ComputeDag&, const Target&, const std::vector<Choices>& starts,
+                          const std::vector<std::string>& then);
+
+}  // namespace whet
