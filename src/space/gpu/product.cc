@@ -69,16 +69,16 @@ class ProductBuilder {
   /// The result's loops: blocks, virtual threads, threads. Gives the levels of rows and columns.
   std::pair<Levels, Levels> nest(OpId op, const std::vector<LoopId>& reduce) {
     std::vector<LoopId> loops = s_.loops(op);
-    const std::size_t first = p_.batched ? 1 : 0;
+    const std::size_t first = p_.has_lead ? 1 : 0;
     const Levels rows = cut(loops[first], tile_.rows), columns = cut(loops[first + 1], tile_.columns);
     std::vector<LoopId> order;
-    if (p_.batched) order.push_back(loops[0]);
+    if (p_.has_lead) order.push_back(loops[0]);
     for (LoopId loop : {rows.block, columns.block, rows.apart, columns.apart, rows.thread, columns.thread})
       order.push_back(loop);
     order.insert(order.end(), reduce.begin(), reduce.end());
     order.push_back(rows.strip), order.push_back(columns.strip);
     s_.reorder(order);
-    if (p_.batched) s_.bind(loops[0], LoopKind::block);
+    if (p_.has_lead) s_.bind(loops[0], LoopKind::block);
     s_.bind(rows.block, LoopKind::block), s_.bind(columns.block, LoopKind::block);
     s_.bind(rows.apart, LoopKind::virtual_thread), s_.bind(columns.apart, LoopKind::virtual_thread);
     s_.bind(rows.thread, LoopKind::thread), s_.bind(columns.thread, LoopKind::thread);
@@ -92,6 +92,10 @@ class ProductBuilder {
     const auto depth = s_.split(loops.back(), tile_.depth, Tail::guard);
     loops.pop_back();
     std::vector<LoopId> order{depth.outer, depth.inner};
+    if (p_.has_outer) {
+      order.insert(order.begin(), loops.back());
+      loops.pop_back();
+    }
     order.insert(order.end(), loops.begin(), loops.end());
     s_.reorder(order);
     finish(depth.inner, loops[loops.size() - 2], loops.back());
@@ -101,8 +105,11 @@ class ProductBuilder {
   }
 
   LoopId sums_alone() {
-    const auto depth = s_.split(s_.loops(p_.sum).back(), tile_.depth, Tail::guard);
-    const auto [rows, columns] = nest(p_.sum, {depth.outer, depth.inner});
+    const std::vector<LoopId> loops = s_.loops(p_.sum);
+    const auto depth = s_.split(loops.back(), tile_.depth, Tail::guard);
+    std::vector<LoopId> reduce{depth.outer, depth.inner};
+    if (p_.has_outer) reduce.insert(reduce.begin(), loops[loops.size() - 2]);
+    const auto [rows, columns] = nest(p_.sum, reduce);
     finish(depth.inner, rows.strip, columns.strip);
     s_.cache_write(p_.sum, columns.thread);
     return depth.outer;
@@ -118,12 +125,12 @@ class ProductBuilder {
   /// vectors along rows.
   void copy(OpId op, LoopId at, std::int64_t rows, std::int64_t columns, std::int64_t length) {
     const Copy copy = copy_of(rows, columns, length, tile_.threads());
-    std::vector<LoopId> loops = s_.compute_at(op, at, StoredIn::block);
-    // (batch, rows, depth) and (depth, batch, columns): one element of the batch here.
-    if (p_.batched) loops.erase(loops.begin() + (op == p_.left ? 0 : 1));
-    const auto vector = s_.split(loops[1], copy.lanes, Tail::guard);
+    // (lead, rows, outer, depth) and (outer, depth, lead, columns), as far as they are there: one of lead and outer here.
+    const std::vector<LoopId> loops = s_.compute_at(op, at, StoredIn::block);
+    const bool led = op == p_.left ? p_.has_lead : p_.has_outer;
+    const auto vector = s_.split(loops.back(), copy.lanes, Tail::guard);
     const auto line = s_.split(vector.outer, copy.across, Tail::guard);
-    const auto part = s_.split(loops[0], copy.down, Tail::guard);
+    const auto part = s_.split(loops[led ? 1 : 0], copy.down, Tail::guard);
     s_.reorder({part.outer, line.outer, part.inner, line.inner, vector.inner});
     s_.bind(part.inner, LoopKind::thread);
     s_.bind(line.inner, LoopKind::thread);

@@ -20,31 +20,46 @@ bool uses(const Load& read, std::int64_t axis) {
   return std::any_of(read.index.begin(), read.index.end(), [&](const Expr& i) { return whet::uses(i, VarId(axis)); });
 }
 
-enum class Role { batch, row, column };
+/// What an axis becomes a part of, in the order of the axes.
+enum class Part { lead, rows, columns, outer, depth };
 
-/// One for each spatial axis; nothing where they are not one block of axes a role, rows before columns.
-std::optional<std::vector<Role>> roles_of(const Element& element, const Load& left, const Load& right) {
-  std::vector<Role> roles;
+/// One for each axis, those of the sum last; nothing where they are not in that order.
+std::optional<std::vector<Part>> parts_of(const Element& element, const Load& left, const Load& right) {
+  std::vector<Part> parts;
   for (std::int64_t k = 0; k < std::ssize(element.axes); ++k) {
     const bool of_left = uses(left, k), of_right = uses(right, k);
-    roles.push_back(of_left && of_right ? Role::batch : of_right ? Role::column : Role::row);
+    parts.push_back(of_left && of_right ? Part::lead : of_right ? Part::columns : Part::rows);
   }
-  if (!std::is_sorted(roles.begin(), roles.end()) || std::count(roles.begin(), roles.end(), Role::row) == 0)
-    return std::nullopt;
-  return roles;
+  if (std::count(parts.begin(), parts.end(), Part::rows) == 0) return std::nullopt;
+  parts.resize(parts.size() + element.reduce_axes.size(), Part::depth);
+  if (!std::is_sorted(parts.begin(), parts.end())) return std::nullopt;
+  return parts;
 }
 
-/// Merges neighbouring axes of one role, and all reduce axes.
-void merge_axes(Scheduler& s, OpId op, std::vector<Role> roles, std::size_t reduce_axes) {
-  for (std::size_t k = 0; k + 1 < roles.size();) {
-    if (roles[k] != roles[k + 1]) {
+bool is_wide(const Axis& axis) { return axis.extent > 1; }
+
+/// Of windows of three dimensions the first one stays apart. False where that is no way out.
+bool set_apart(const Element& element, std::vector<Part>& parts) {
+  const auto& sum = element.reduce_axes;
+  const auto wide = std::count_if(sum.begin(), sum.end(), is_wide);
+  if (wide <= 3) return true;
+  const auto rows = std::count(parts.begin(), parts.end(), Part::rows);
+  if (wide > 4 || rows < 3 || parts.front() == Part::lead) return false;
+  std::fill_n(parts.begin(), rows - 2, Part::lead);
+  const auto first = std::find_if(sum.begin(), sum.end(), is_wide) - sum.begin();
+  std::fill_n(parts.begin() + std::ssize(element.axes), first + 1, Part::outer);
+  return true;
+}
+
+void merge_axes(Scheduler& s, OpId op, std::vector<Part> parts) {
+  for (std::size_t k = 0; k + 1 < parts.size();) {
+    if (parts[k] != parts[k + 1]) {
       ++k;
       continue;
     }
     s.merge(op, static_cast<std::int64_t>(k));
-    roles.erase(roles.begin() + static_cast<std::ptrdiff_t>(k));
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(k));
   }
-  for (std::size_t k = 1; k < reduce_axes; ++k) s.merge(op, std::ssize(roles));
 }
 
 }  // namespace
@@ -59,11 +74,10 @@ std::optional<ProductForm> product_form(const ComputeDag& dag) {
   if (uses(*operands->first, last)) std::swap(operands->first, operands->second);
   const auto& [left, right] = *operands;
   if (uses(*left, last) || !uses(*right, last)) return std::nullopt;
-  const std::optional<std::vector<Role>> roles = roles_of(element, *left, *right);
-  // Windows of three dimensions divide a row's number so often that lowering no longer proves their indices.
-  const auto wide = std::count_if(element.reduce_axes.begin(), element.reduce_axes.end(),
-                                  [](const Axis& axis) { return axis.extent > 1; });
-  if (!roles || wide > 3) return std::nullopt;
+  std::optional<std::vector<Part>> parts = parts_of(element, *left, *right);
+  if (!parts) return std::nullopt;
+  const bool batched = parts->front() == Part::lead;
+  if (!set_apart(element, *parts)) return std::nullopt;
 
   const OpId anchor = anatomy->anchor;
   ProductForm form{.left = anchor, .right = OpId(anchor.value + 1), .sum = OpId(anchor.value + 2)};
@@ -71,16 +85,17 @@ std::optional<ProductForm> product_form(const ComputeDag& dag) {
   s.unfold(OpId(left->source.value), form.left, UnfoldOrder::spatial_first);
   s.unfold(OpId(right->source.value), form.right, UnfoldOrder::turned);
   if (!s.finish().ok()) return std::nullopt;
-  merge_axes(s, form.sum, *roles, element.reduce_axes.size());
+  merge_axes(s, form.sum, *parts);
   for (OpId op : anatomy->before) s.inline_op(op);
   for (OpId op : anatomy->after) s.inline_op(OpId(op.value + 2));
   if (!s.finish().ok()) return std::nullopt;
 
   const Op& sum = s.tree().dag.op(form.sum);
-  form.batched = roles->front() == Role::batch;
-  form.batch = form.batched ? sum.shape[0] : 1;
+  form.batched = batched;
+  form.has_lead = parts->front() == Part::lead;
+  form.has_outer = std::find(parts->begin(), parts->end(), Part::outer) != parts->end();
   form.rows = sum.shape[sum.shape.size() - 2], form.columns = sum.shape.back();
-  form.depth = sum.element().reduce_axes.front().extent;
+  form.depth = sum.element().reduce_axes.back().extent;
   if (anatomy->output) form.output = OpId(anatomy->output->value + 2);
   if (form.output && s.tree().dag.op(*form.output).shape != sum.shape) return std::nullopt;
   form.start = std::make_shared<const Scheduler>(std::move(s));

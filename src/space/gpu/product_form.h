@@ -7,15 +7,18 @@
 
 namespace whet {
 
-/// A sum of products of two tensors as a product of two matrices, or of as many pairs as the batch has elements.
+/// A sum of products of two tensors as products of two matrices. The axes of the result become (lead,) rows and columns,
+/// the reduce axes (outer and) depth. Windows of three dimensions keep a lead and an outer: merged with the rest, they would
+/// divide a row's number so often that lowering could not prove the indices.
 struct ProductForm {
-  /// The schedule after the steps that change the DAG: both operands unfolded, the axes of the result merged into (batch,)
-  /// rows and columns, all reduce axes into one; what can be is inlined.
+  /// The schedule after the steps that change the DAG: both operands unfolded, axes merged; what can be is inlined.
   std::shared_ptr<const Scheduler> start;
   OpId left, right, sum;       ///< the operands' copies; rows are the left one's, columns the right one's
   std::optional<OpId> output;  ///< of the epilogue
-  bool batched = false;        ///< a first axis that both operands have
-  std::int64_t batch = 1, rows = 1, columns = 1, depth = 1;
+  bool has_lead = false;       ///< a product for each of its elements: a batch, or slices of the rows
+  bool batched = false;        ///< the right operand has the lead as well
+  bool has_outer = false;
+  std::int64_t rows = 1, columns = 1, depth = 1;
 };
 /// Nothing where the DAG has another form.
 std::optional<ProductForm> product_form(const ComputeDag&);

@@ -85,6 +85,17 @@ void expect_right(const std::string& text, int samples) {
 
 TEST(Product, ComputesConvolutions) { expect_right(convolution(7, 5, 12), 6); }
 TEST(Product, ComputesBatchedProducts) { expect_right(kBatched, 6); }
+TEST(Product, ComputesConvolutionsOfThreeDimensions) {
+  expect_right(R"(
+x = PLACEHOLDER [1, 4, 6, 6, 4]
+w = PLACEHOLDER [3, 3, 3, 4, 8] const
+pad(n, d, y, z, c) = select((d >= 1) && (d < 5) && (y >= 1) && (y < 7) && (z >= 1) && (z < 7), x[n, (d - 1), (y - 1), (z - 1), c], 0f) for n in 1, d in 6, y in 8, z in 8, c in 4  # pad
+conv(n, d, y, z, oc) += (pad[n, (d + rd), (y + rh), (z + rw), rc]*w[rd, rh, rw, rc, oc]) for n in 1, d in 4, y in 6, z in 6, oc in 8, rd in 3, rh in 3, rw in 3, rc in 4  # conv
+out(n, d, y, z, oc) = max(conv[n, d, y, z, oc], 0f) for n in 1, d in 4, y in 6, z in 6, oc in 8
+return out
+)",
+               4);
+}
 TEST(Product, ComputesDenseLayersWithTails) { expect_right(kDense, 6); }
 TEST(Product, ComputesSumsThatNoPartDivides) {
   expect_right(R"(
