@@ -272,20 +272,23 @@ class NestReader {
   std::vector<LoopId> threads_;
 };
 
-/// Registers of a thread. Source: what ptxas gave kernels of these forms: 1.25 a sum and 40 for the rest where operands come
-/// from block memory, 20 more for indices of unfolded ones; else a sum, what the unrolled body loads, and 20.
+/// Registers of a thread. Source: what ptxas gave kernels of these forms. 1.25 a sum and 40 for the rest where operands come
+/// from block memory, 20 more for indices of unfolded ones. Else 20, and 0.7 of a register for each element that is held or
+/// loaded by an unrolled body, because ptxas orders loads by use.
 int registers_of(const LoopTree& tree, const LaunchWork& launch) {
   double loaded = 0;
   bool unfolds = false;
   for (const OpWork& nest : launch.nests) {
     double of_nest = 0;
+    // What is only moved to registers is counted there.
+    const bool moved = nest.sums > 0 && !tree.dag.op(nest.op).element().reducer;
     for (const LaunchAccess& access : nest.accesses)
-      if (!access.store) of_nest += access.requests * access.width / nest.trips;
+      if (!access.store && !moved) of_nest += access.requests * access.width / nest.trips;
     loaded = std::max(loaded, of_nest);
     unfolds = unfolds || tree.dag.op(nest.op).element().family == OpFamily::unfold;
   }
   const double registers =
-      launch.block_memory > 0 ? 1.25 * launch.sums + 40 + (unfolds ? 20 : 0) : launch.sums + loaded + 20;
+      launch.block_memory > 0 ? 1.25 * launch.sums + 40 + (unfolds ? 20 : 0) : 0.7 * (launch.sums + loaded) + 20;
   return static_cast<int>(std::min(registers, 255.0));
 }
 

@@ -1,13 +1,17 @@
 #include "space/gpu/author.h"
 
+#include "space/gpu/elements.h"
 #include "space/gpu/product.h"
 #include "space/gpu/safe.h"
+#include "space/gpu/window.h"
 
 namespace whet {
 namespace {
 
 constexpr Template kTemplates[] = {
     {product_sketch},
+    {window_sketch},
+    {elements_sketch},
     {safe_sketch, true, true},
 };
 

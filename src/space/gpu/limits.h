@@ -30,7 +30,7 @@ Objection body_bounded(std::int64_t multiply_adds);
 
 /// Registers of a thread that holds `sums` and reads its operands from block memory. Source: what ptxas gave such tiles.
 constexpr std::int64_t tile_registers(std::int64_t sums) { return sums * 5 / 4 + 60; }
-/// Registers of a thread that holds `sums` and what `loads` accesses of 16 bytes read. Source: as above.
-constexpr std::int64_t loading_registers(std::int64_t sums, std::int64_t loads) { return sums + 4 * loads + 20; }
+/// Registers of a thread whose unrolled body holds or loads so many elements. Source: as above; ptxas orders loads by use.
+constexpr std::int64_t loading_registers(std::int64_t elements) { return elements * 7 / 10 + 20; }
 
 }  // namespace whet

@@ -3,14 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/testing/random_cases.h"
 #include "cost/features.h"
 #include "cost/gpu/nest.h"
-#include "lower/lower.h"
-#include "lower/testing/random_schedule.h"
-#include "lower/testing/verify_passes.h"
-#include "program/interpret.h"
-#include "tensor/compare.h"
+#include "space/testing/gpu_samples.h"
 
 namespace whet {
 namespace {
@@ -44,44 +39,7 @@ out(i, j) = (c[i, j]*0.5f) for i in 33, j in 30
 return out
 )";
 
-/// Interprets a candidate; the largest relative difference from the DAG's own evaluation.
-Result<double> error_of(const ComputeDag& task, const Steps& steps, const Target& target) {
-  WHET_TRY(const LoopTree tree, replay(task, steps));
-  WHET_TRY(const Lowered lowered, lower(tree, target, {}, testing::verify_gpu_passes(target)));
-  Rng rng(5);
-  const std::vector<Tensor> inputs = testing::random_inputs(task, rng);
-  std::vector<Tensor> arguments;
-  for (const KernelArgument& a : lowered.arguments)
-    arguments.push_back(a.kind == KernelArgument::Kind::input ? inputs[static_cast<std::size_t>(a.index)]
-                                                              : Tensor(a.type.dtype, a.type.shape));
-  WHET_RETURN_IF_ERROR(interpret(lowered.program, arguments, InterpretOptions{.seed = 7}));
-  WHET_TRY(const std::vector<Tensor> want, evaluate(task, inputs));
-  return compare(arguments.back(), want.front()).relative;
-}
-
-void expect_right(const std::string& text, int samples) {
-  const ComputeDag task = dag(text);
-  for (const char* arch : {"sm_75", "sm_80"}) {
-    const Target target = *parse_target(std::string("cuda -arch=") + arch);
-    const DesignSpace space = make_space(task, target);
-    ASSERT_EQ(space.default_candidate().sketch, "product") << text;
-    Rng rng(3);
-    std::vector<Candidate> candidates{space.default_candidate()};
-    for (int i = 0; i < samples; ++i) candidates.push_back(space.sample(rng));
-    for (const Candidate& c : candidates) {
-      if (c.sketch != "product") continue;
-      const Result<Steps> steps = space.steps(c);
-      ASSERT_TRUE(steps.ok()) << to_json(c) << ": " << steps.error().message;
-      const Result<double> error = error_of(task, *steps, target);
-      if (!error.ok()) {
-        auto l = lower_until(*replay(task, *steps), target, "simplify");
-        puts(to_text(l->program).c_str());
-      }
-      ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(*steps);
-      ASSERT_LT(*error, 1e-5) << to_json(c);
-    }
-  }
-}
+void expect_right(const std::string& text, int samples) { testing::expect_right(text, "product", samples); }
 
 TEST(Product, ComputesConvolutions) { expect_right(convolution(7, 5, 12), 6); }
 TEST(Product, ComputesBatchedProducts) { expect_right(kBatched, 6); }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "space/gpu/levels.h"
+
 namespace whet {
 namespace {
 
@@ -26,57 +28,24 @@ bool is_worth_inlining(const LoopTree& tree, OpId op) {
   return is_copy(element.body) || (readers.size() == 1 && !tree.dag.op(readers[0]).element().reducer);
 }
 
-/// The op's loops, cut so that the inner ones have at most kSafeThreads iterations together.
-struct Levels {
-  std::vector<LoopId> blocks, threads;
-};
-Levels cut(Scheduler& s, OpId op) {
-  Levels levels;
-  std::vector<LoopId> spatial = s.loops(op);
-  std::erase_if(spatial, [&](LoopId loop) { return is_reduce(s.tree(), loop); });
-  std::int64_t room = kSafeThreads;
-  while (!spatial.empty()) {
-    const LoopId loop = spatial.back();
-    const std::int64_t extent = extent_of(s.tree(), loop);
-    if (extent > room) break;
-    room /= extent;
-    levels.threads.insert(levels.threads.begin(), loop);
-    spatial.pop_back();
-  }
-  if (!spatial.empty() && room > 1) {
-    const auto [outer, inner] = s.split(spatial.back(), room, Tail::guard);
-    levels.threads.insert(levels.threads.begin(), inner);
-    spatial.back() = outer;
-  }
-  levels.blocks = std::move(spatial);
-  return levels;
-}
-
 void launch(Scheduler& s, OpId op) {
-  Levels levels = cut(s, op);
-  if (levels.blocks.empty() && levels.threads.empty()) return;  // one element
-  // A block needs a loop, and so does a thread.
-  if (levels.blocks.empty()) {
-    const auto [outer, inner] =
-        s.split(levels.threads.front(), extent_of(s.tree(), levels.threads.front()), Tail::guard);
-    levels.blocks = {outer}, levels.threads.front() = inner;
-  }
-  std::vector<LoopId> order = levels.blocks;
-  order.insert(order.end(), levels.threads.begin(), levels.threads.end());
-  s.reorder(order);
-  s.bind(s.fuse(levels.blocks), LoopKind::block);
-  if (levels.threads.empty()) return;
-  const LoopId threads = s.fuse(levels.threads);
-  s.bind(threads, LoopKind::thread);
+  const LaunchLevels levels = cut_levels(s, spatial_loops(s, op), kSafeThreads);
+  if (levels.threads.empty()) return;  // one element
+  const LoopId threads = bind_levels(s, levels, {});
   if (s.tree().dag.op(op).element().reducer) s.cache_write(op, threads);
 }
 
 }  // namespace
 
-void safe_schedule(Scheduler& s) {
+void inline_for_gpu(Scheduler& s) {
   const auto count = static_cast<std::int64_t>(s.tree().dag.ops.size());
   for (std::int64_t k = 0; k < count; ++k)
     if (has_loops(s.tree(), OpId(k)) && is_worth_inlining(s.tree(), OpId(k))) s.inline_op(OpId(k));
+}
+
+void safe_schedule(Scheduler& s) {
+  inline_for_gpu(s);
+  const auto count = static_cast<std::int64_t>(s.tree().dag.ops.size());
   for (std::int64_t k = 0; k < count; ++k)
     if (has_loops(s.tree(), OpId(k))) launch(s, OpId(k));
 }

@@ -9,6 +9,8 @@ namespace whet {
 ///   inlined  what costs nothing to compute again: copies and paddings, and elements with one reader that is no reduction
 ///   threads  kSafeThreads a block, cut from the innermost axes
 void safe_schedule(Scheduler&);
+/// The part of it that inlines.
+void inline_for_gpu(Scheduler&);
 constexpr std::int64_t kSafeThreads = 256;
 
 /// One candidate, without a decision.

@@ -1,0 +1,65 @@
+#include "space/gpu/elements.h"
+
+#include <algorithm>
+
+#include "space/gpu/levels.h"
+#include "space/gpu/preferred.h"
+#include "space/gpu/safe.h"
+
+namespace whet {
+namespace {
+
+struct Shares {
+  std::int64_t vector, each, threads;
+};
+Shares shares_of(const Choices& c) { return {c.at("vector")[0], c.at("each")[0], c.at("threads")[0]}; }
+
+/// One launch. What does not divide an axis is left out: no vector there, one vector a thread.
+void launch(Scheduler& s, OpId op, const Shares& shares) {
+  std::vector<LoopId> loops = spatial_loops(s, op);
+  if (loops.empty()) return;
+  LoopId vector, each;
+  if (const std::int64_t along = extent_of(s.tree(), loops.back()); shares.vector > 1 && along % shares.vector == 0) {
+    const auto [outer, inner] = s.split(loops.back(), shares.vector, Tail::guard);
+    loops.back() = outer, vector = inner;
+  }
+  LaunchLevels levels = cut_levels(s, loops, shares.threads);
+  if (const std::int64_t many = extent_of(s.tree(), levels.blocks.back()); shares.each > 1 && many >= shares.each) {
+    const auto [outer, inner] = s.split(levels.blocks.back(), shares.each, Tail::guard);
+    levels.blocks.back() = outer, each = inner;
+  }
+  std::vector<LoopId> inside;
+  if (each.valid()) inside.push_back(each);
+  if (vector.valid()) inside.push_back(vector);
+  bind_levels(s, levels, inside);
+  if (each.valid()) s.annotate(each, LoopKind::unrolled);
+  if (vector.valid()) s.annotate(vector, LoopKind::vectorized);
+}
+
+void build(Scheduler& s, const Shares& shares) {
+  inline_for_gpu(s);
+  const auto count = static_cast<std::int64_t>(s.tree().dag.ops.size());
+  for (std::int64_t k = 0; k < count; ++k)
+    if (has_loops(s.tree(), OpId(k))) launch(s, OpId(k), shares);
+}
+
+}  // namespace
+
+std::optional<Sketch> elements_sketch(const ComputeDag& dag, const Target& target) {
+  for (const Op& op : dag.ops)
+    if (!op.is_placeholder() && op.element().reducer) return std::nullopt;
+  Sketch sketch;
+  sketch.name = "elements";
+  sketch.decisions = {
+      {"vector", "elements that a thread reads and writes at once", single({1, 2, 4}), 0},
+      {"each", "vectors of a thread", single({1, 2, 4, 8}), 0},
+      {"threads", "threads of a block", single({64, 128, 256, 512}), 0},
+  };
+  sketch.build = [](Scheduler& s, const Choices& choices) { build(s, shares_of(choices)); };
+  sketch.preferred = preferred_choices(sketch, dag, target, {{{"vector", {4}}, {"each", {1}}, {"threads", {256}}}},
+                                       {"vector", "threads", "each"});
+  if (sketch.preferred.empty()) return std::nullopt;
+  return sketch;
+}
+
+}  // namespace whet

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "space/space.h"
+
+namespace whet {
+
+/// DAGs without reductions: each op that is not inlined is a launch, a few elements a thread.
+///   vector   elements along the last axis that a thread reads and writes at once
+///   each     vectors of a thread; neighbouring threads have neighbouring vectors in each of them
+///   threads  of a block
+/// Empty where an op reduces.
+std::optional<Sketch> elements_sketch(const ComputeDag&, const Target&);
+
+}  // namespace whet

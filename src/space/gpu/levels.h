@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "schedule/steps.h"
+
+namespace whet {
+
+/// Loops of an op, cut so that the inner ones have at most `threads` iterations together: those of a block's threads.
+struct LaunchLevels {
+  std::vector<LoopId> blocks, threads;
+};
+/// `spatial`: outermost first. Both parts have a loop, unless `spatial` is empty.
+LaunchLevels cut_levels(Scheduler&, std::vector<LoopId> spatial, std::int64_t threads);
+/// Blocks, threads, `inside`: from the outside in. Fuses and binds the first two; gives the loop of the threads.
+LoopId bind_levels(Scheduler&, const LaunchLevels&, const std::vector<LoopId>& inside);
+
+/// The loops of an op that run over its result, outermost first, and those that run over its sum.
+std::vector<LoopId> spatial_loops(const Scheduler&, OpId);
+std::vector<LoopId> reduce_loops(const Scheduler&, OpId);
+
+}  // namespace whet

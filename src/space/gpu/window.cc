@@ -1,0 +1,206 @@
+#include "space/gpu/window.h"
+
+#include <algorithm>
+
+#include "compute/affine.h"
+#include "space/anatomy.h"
+#include "space/gpu/levels.h"
+#include "space/gpu/limits.h"
+#include "space/gpu/preferred.h"
+
+namespace whet {
+namespace {
+
+constexpr std::int64_t kMostTaps = 64;  ///< of a window that is unrolled whole
+
+/// An axis of the result that a patch has a part of: its number, and what a window takes along it.
+struct PatchAxis {
+  std::size_t axis = 0;
+  std::int64_t extent = 1, step = 1, taps = 1;
+  /// Elements of the input for `outputs` of the result.
+  std::int64_t reads(std::int64_t outputs) const { return (outputs - 1) * step + taps; }
+};
+
+struct Window {
+  Anatomy anatomy;
+  std::optional<OpId> staged;  ///< the padded input
+  std::optional<PatchAxis> rows, columns;
+  std::size_t channels = 0;  ///< the last axis
+  std::int64_t taps = 1;
+  bool weighted = false;
+  OpId target() const { return anatomy.output.value_or(anatomy.anchor); }
+};
+
+/// The step of an index along an axis, and the taps of the reduce axes in it; nothing where it does not move with the axis.
+std::optional<PatchAxis> patch_axis(const Element& element, const Load& read, std::size_t axis) {
+  const auto axes = static_cast<std::int64_t>(element.axes.size());
+  for (const Expr& index : read.index) {
+    const Affine sum = to_affine(index);
+    const std::int64_t step = sum.coefficient(axis_var(element, static_cast<std::int64_t>(axis)));
+    if (step < 1) continue;
+    PatchAxis found{axis, element.axes[axis].extent, step, 1};
+    for (std::int64_t r = 0; r < std::ssize(element.reduce_axes); ++r)
+      found.taps +=
+          sum.coefficient(axis_var(element, axes + r)) * (element.reduce_axes[static_cast<std::size_t>(r)].extent - 1);
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<PatchAxis> axis_of_role(const Element& element, const Load& read, AxisRole role) {
+  for (std::size_t k = 0; k + 1 < element.axes.size(); ++k)
+    if (element.axes[k].role == role) return patch_axis(element, read, k);
+  return std::nullopt;
+}
+
+/// The loads of the reduction's body, the largest tensor first.
+std::vector<const Load*> loads_of(const ComputeDag& dag, const Element& element) {
+  std::vector<const Load*> loads;
+  for_each(element.body, [&](const Expr& part) {
+    if (const Load* load = std::get_if<Load>(&part->kind)) loads.push_back(load);
+  });
+  const auto size = [&](const Load* load) { return num_elements(dag.op(OpId(load->source.value)).shape); };
+  std::stable_sort(loads.begin(), loads.end(), [&](const Load* a, const Load* b) { return size(a) > size(b); });
+  return loads;
+}
+
+std::optional<Window> as_window(const ComputeDag& dag) {
+  std::optional<Anatomy> anatomy = find_anatomy(dag);
+  if (!anatomy || reduces_innermost(dag, anatomy->anchor)) return std::nullopt;
+  const Op& anchor = dag.op(anatomy->anchor);
+  const Element& element = anchor.element();
+  Window window{.anatomy = std::move(*anatomy)};
+  for (const Axis& axis : element.reduce_axes) window.taps *= axis.extent;
+  if (element.axes.empty() || window.taps > kMostTaps) return std::nullopt;
+  if (dag.op(window.target()).shape != anchor.shape) return std::nullopt;
+
+  const std::vector<const Load*> loads = loads_of(dag, element);
+  if (loads.empty() || loads.size() > 2) return std::nullopt;
+  window.weighted = loads.size() == 2;
+  window.channels = element.axes.size() - 1;
+  window.rows = axis_of_role(element, *loads.front(), AxisRole::row);
+  window.columns = axis_of_role(element, *loads.front(), AxisRole::column);
+  const OpId read(loads.front()->source.value);
+  if (!dag.op(read).is_placeholder() && dag.op(read).element().family == OpFamily::pad) window.staged = read;
+  return window;
+}
+
+struct Patch {
+  std::int64_t rows, columns, vector, threads;
+};
+Patch patch_of(const Choices& c) {
+  return {c.at("rows")[0], c.at("columns")[0], c.at("vector")[0], c.at("threads")[0]};
+}
+
+class WindowBuilder {
+ public:
+  WindowBuilder(Scheduler& s, const Window& w, const Patch& patch) : s_(s), w_(w), patch_(patch) {}
+
+  void run() {
+    for (OpId op : w_.anatomy.before)
+      if (op != w_.staged) s_.inline_op(op);
+    for (OpId op : w_.anatomy.after) s_.inline_op(op);
+    const LoopId threads = nest(w_.target());
+    if (w_.anatomy.output) {
+      const std::vector<LoopId> loops = s_.compute_at(w_.anatomy.anchor, threads, StoredIn::registers);
+      const auto spatial = static_cast<std::ptrdiff_t>(w_.channels) + 1;
+      std::vector<LoopId> order(loops.begin() + spatial, loops.end());
+      order.insert(order.end(), loops.begin(), loops.begin() + spatial);
+      s_.reorder(order);
+      unroll(order);
+    } else {
+      s_.cache_write(w_.anatomy.anchor, threads);
+    }
+    if (w_.staged) unroll(s_.compute_at(*w_.staged, threads, StoredIn::registers));
+  }
+
+ private:
+  /// All but the last, which is a vector.
+  void unroll(const std::vector<LoopId>& loops) {
+    for (std::size_t k = 0; k + 1 < loops.size(); ++k) s_.annotate(loops[k], LoopKind::unrolled);
+    s_.annotate(loops.back(), LoopKind::vectorized);
+  }
+
+  /// Blocks and threads over patches; the patch, or the sums of all its elements, inside.
+  LoopId nest(OpId op) {
+    std::vector<LoopId> outer = spatial_loops(s_, op), inside = reduce_loops(s_, op);
+    const auto cut = [&](std::size_t axis, std::int64_t size) {
+      const auto [out, in] = s_.split(outer[axis], size, Tail::guard);
+      outer[axis] = out;
+      inside.push_back(in);
+    };
+    if (w_.rows) cut(w_.rows->axis, patch_.rows);
+    if (w_.columns) cut(w_.columns->axis, patch_.columns);
+    cut(w_.channels, patch_.vector);
+    const LaunchLevels levels = cut_levels(s_, outer, patch_.threads);
+    const LoopId threads = bind_levels(s_, levels, inside);
+    unroll(inside);
+    return threads;
+  }
+
+  Scheduler& s_;
+  const Window& w_;
+  const Patch patch_;
+};
+
+std::vector<Choice> sizes(const std::optional<PatchAxis>& axis, const std::vector<std::int64_t>& wanted) {
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t size : wanted)
+    if (size == 1 || (axis && size <= axis->extent)) sizes.push_back(size);
+  return single(sizes);
+}
+
+std::vector<std::int64_t> vectors(std::int64_t channels) {
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t size : {1, 2, 4})
+    if (channels % size == 0) sizes.push_back(size);
+  return sizes;
+}
+
+Objection patch_fits(const Window& w, const Choices& c, const GpuLimits& limits) {
+  const Patch patch = patch_of(c);
+  const std::int64_t outputs = patch.rows * patch.columns;
+  if (const Objection wrong = body_bounded(outputs * patch.vector * w.taps)) return wrong;
+  const std::int64_t reads =
+      (w.rows ? w.rows->reads(patch.rows) : w.taps) * (w.columns ? w.columns->reads(patch.columns) : 1);
+  const std::int64_t elements = (outputs + reads + (w.weighted ? w.taps : 0)) * patch.vector;
+  return registers_fit(loading_registers(elements), patch.threads, limits);
+}
+
+}  // namespace
+
+std::optional<Sketch> window_sketch(const ComputeDag& dag, const Target& target) {
+  const std::optional<Window> window = as_window(dag);
+  if (!window) return std::nullopt;
+  const GpuLimits limits = limits_of(target.gpu());
+  const std::int64_t channels = dag.op(window->target()).shape.back();
+  Sketch sketch;
+  sketch.name = "window";
+  sketch.decisions = {
+      {"rows", "rows of a thread's patch", sizes(window->rows, {1, 2, 4}), 0},
+      {"columns", "columns of a thread's patch", sizes(window->columns, {1, 2, 4, 7}), 0},
+      {"vector", "channels of a thread", single(vectors(channels)), 0},
+      {"threads", "threads of a block", single({64, 128, 256}), 0},
+  };
+  sketch.constraints = {
+      {{"rows", "columns", "vector", "threads"},
+       [w = *window, limits](const Choices& c) { return patch_fits(w, c, limits); }},
+  };
+  sketch.build = [w = *window](Scheduler& s, const Choices& c) { WindowBuilder(s, w, patch_of(c)).run(); };
+  std::vector<Choices> starts;
+  for (const std::int64_t columns : {1, 2, 4})
+    for (const std::int64_t threads : {64, 128})
+      starts.push_back({{"rows", {1}},
+                        {"columns", {columns}},
+                        {"vector", sketch.decisions[2].options.back()},
+                        {"threads", {threads}}});
+  std::erase_if(starts, [&](const Choices& start) {
+    const auto& options = sketch.decisions[1].options;
+    return std::find(options.begin(), options.end(), start.at("columns")) == options.end();
+  });
+  sketch.preferred = preferred_choices(sketch, dag, target, starts, {"rows", "vector"});
+  if (sketch.preferred.empty()) return std::nullopt;
+  return sketch;
+}
+
+}  // namespace whet
