@@ -9,27 +9,6 @@
 namespace whet {
 namespace {
 
-/// The sections in file order; the numbers are their indices.
-enum Section : std::uint16_t {
-  kNull,
-  kPlan,
-  kImage,
-  kRelocations,
-  kNote,
-  kSymbols,
-  kStrings,
-  kNames,
-  kStack,
-  kSections
-};
-
-constexpr const char* kSectionNames[kSections] = {
-    "",        ".rodata.whet_plan", ".data.rel.ro.whet_image", ".rela.data.rel.ro.whet_image", ".note.whet", ".symtab",
-    ".strtab", ".shstrtab",         ".note.GNU-stack"};
-
-/// Local symbols come first in a symbol table: one for each section that is pointed at.
-enum LocalSymbol : std::uint32_t { kNoSymbol, kPlanSymbol, kImageSymbol, kLocalSymbols };
-
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
 template <typename T>
@@ -43,11 +22,6 @@ std::uint32_t add_string(std::string& table, std::string_view text) {
   return at;
 }
 
-struct Contents {
-  std::string section[kSections];
-  std::uint32_t name[kSections] = {};
-};
-
 Elf64_Sym symbol(std::uint32_t name, unsigned char info, unsigned char visibility, std::uint16_t section,
                  std::uint64_t size = 0) {
   Elf64_Sym s{};
@@ -59,133 +33,157 @@ Elf64_Sym symbol(std::uint32_t name, unsigned char info, unsigned char visibilit
   return s;
 }
 
-void add_symbols(Contents& c, const std::vector<std::string>& kernels) {
-  std::string& table = c.section[kSymbols];
-  std::string& strings = c.section[kStrings];
-  strings.push_back('\0');
-  append(table, Elf64_Sym{});
-  for (std::uint16_t section : {kPlan, kImage}) {
-    append(table, symbol(0, ELF64_ST_INFO(STB_LOCAL, STT_SECTION), STV_DEFAULT, section));
-  }
-  append(table, symbol(add_string(strings, "whet_image"), ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), STV_HIDDEN, kImage,
-                       sizeof(ModelImage)));
-  for (const std::string& kernel : kernels) {
-    append(table, symbol(add_string(strings, kernel), ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE), STV_HIDDEN, SHN_UNDEF));
-  }
-  // The linker's name for the start of the library.
-  append(table,
-         symbol(add_string(strings, "__ehdr_start"), ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE), STV_HIDDEN, SHN_UNDEF));
-}
+struct Section {
+  std::string name;
+  Elf64_Shdr header{};
+  std::string bytes;
+};
 
-/// The ModelImage, then the table of entry points, all pointers by relocation.
-void add_image(Contents& c, std::uint16_t machine, std::uint64_t plan_bytes, std::size_t kernels,
-               std::uint64_t weights_bytes) {
-  const std::uint32_t type = machine == EM_AARCH64 ? R_AARCH64_ABS64 : R_X86_64_64;
-  const auto point = [&](std::uint64_t at, std::uint64_t to, std::uint64_t addend) {
-    append(c.section[kRelocations], Elf64_Rela{at, ELF64_R_INFO(to, type), static_cast<std::int64_t>(addend)});
-  };
-  const std::uint64_t first_kernel = kLocalSymbols + 1, start = first_kernel + kernels;
-  ModelImage image{};
-  image.plan_bytes = plan_bytes;
-  image.weights_bytes = weights_bytes;
-  image.file_backed = 1;
-  append(c.section[kImage], image);
-  point(offsetof(ModelImage, plan), kPlanSymbol, 0);
-  point(offsetof(ModelImage, entries), kImageSymbol, sizeof(ModelImage));
-  point(offsetof(ModelImage, weights), start, kWeightsAddress);
-  for (std::size_t k = 0; k < kernels; ++k) {
-    point(c.section[kImage].size(), first_kernel + k, 0);
-    append(c.section[kImage], std::uint64_t{0});
+/// Sections in file order: none, the parts, the image, its relocations, the note, symbols, strings, names, the stack's.
+class ObjectWriter {
+ public:
+  ObjectWriter(const ModelObject& object, std::uint16_t machine)
+      : object_(object),
+        machine_(machine),
+        image_(static_cast<std::uint16_t>(1 + object.parts.size())),
+        symbols_(static_cast<std::uint16_t>(image_ + 3)) {}
+
+  std::string write() {
+    sections_.emplace_back();
+    for (const std::string& part : object_.parts) add(".rodata.whet_part", SHT_PROGBITS, SHF_ALLOC, part);
+    add(".data.rel.ro.whet_image", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, object_.image);
+    add_relocations();
+    add(".note.whet", SHT_NOTE, SHF_ALLOC, note()).header.sh_addralign = 4;
+    add_symbols();
+    add(".shstrtab", SHT_STRTAB, 0, "");
+    add(".note.GNU-stack", SHT_PROGBITS, 0, "").header.sh_addralign = 1;
+    for (Section& s : sections_) s.header.sh_name = add_string(sections_[symbols_ + 2u].bytes, s.name);
+    return file();
   }
-}
 
-void add_note(Contents& c) {
-  append(c.section[kNote], Elf64_Nhdr{.n_namesz = 5, .n_descsz = 0, .n_type = 1});
-  c.section[kNote].append("whet\0\0\0\0", 8);
-}
-
-Elf64_Shdr header_of(Section section, const Contents& c, std::uint64_t offset) {
-  Elf64_Shdr h{};
-  h.sh_name = c.name[section];
-  h.sh_offset = offset;
-  h.sh_size = c.section[section].size();
-  h.sh_addralign = 64;
-  h.sh_type = SHT_PROGBITS;
-  switch (section) {
-    case kPlan:
-      h.sh_flags = SHF_ALLOC;
-      break;
-    case kImage:
-      h.sh_flags = SHF_ALLOC | SHF_WRITE;
-      break;
-    case kNote:
-      h.sh_type = SHT_NOTE;
-      h.sh_flags = SHF_ALLOC;
-      h.sh_addralign = 4;
-      break;
-    case kRelocations:
-      h.sh_type = SHT_RELA;
-      h.sh_flags = SHF_INFO_LINK;
-      h.sh_link = kSymbols;
-      h.sh_info = kImage;
-      h.sh_entsize = sizeof(Elf64_Rela);
-      break;
-    case kSymbols:
-      h.sh_type = SHT_SYMTAB;
-      h.sh_link = kStrings;
-      h.sh_info = kLocalSymbols;
-      h.sh_entsize = sizeof(Elf64_Sym);
-      break;
-    case kStrings:
-    case kNames:
-      h.sh_type = SHT_STRTAB;
-      break;
-    default:
-      h.sh_addralign = 1;
+ private:
+  /// Local symbols come first in a symbol table: one for each section that is pointed at, in order.
+  std::uint64_t first_global() const { return image_ + 1u; }
+  std::uint64_t symbol_of(const ImagePointer& pointer) const {
+    switch (pointer.to) {
+      case ImagePointer::To::part:
+        return 1 + pointer.number;
+      case ImagePointer::To::image:
+        return image_;
+      case ImagePointer::To::function:
+        return first_global() + 1 + pointer.number;
+      case ImagePointer::To::weights:
+        break;
+    }
+    return first_global() + 1 + object_.functions.size();  // the start of the library
   }
-  return h;
-}
 
-Elf64_Ehdr file_header(std::uint16_t machine, std::uint64_t section_table) {
-  Elf64_Ehdr h{};
-  std::memcpy(h.e_ident, ELFMAG, SELFMAG);
-  h.e_ident[EI_CLASS] = ELFCLASS64;
-  h.e_ident[EI_DATA] = ELFDATA2LSB;
-  h.e_ident[EI_VERSION] = EV_CURRENT;
-  h.e_type = ET_REL;
-  h.e_machine = machine;
-  h.e_version = EV_CURRENT;
-  h.e_ehsize = sizeof(Elf64_Ehdr);
-  h.e_shoff = section_table;
-  h.e_shentsize = sizeof(Elf64_Shdr);
-  h.e_shnum = kSections;
-  h.e_shstrndx = kNames;
-  return h;
-}
+  Section& add(const char* name, std::uint32_t type, std::uint64_t flags, std::string bytes) {
+    Section s{name, {}, std::move(bytes)};
+    s.header.sh_type = type;
+    s.header.sh_flags = flags;
+    s.header.sh_addralign = 64;
+    return sections_.emplace_back(std::move(s));
+  }
+
+  void add_relocations() {
+    const std::uint32_t type = machine_ == EM_AARCH64 ? R_AARCH64_ABS64 : R_X86_64_64;
+    Section& s = add(".rela.data.rel.ro.whet_image", SHT_RELA, SHF_INFO_LINK, "");
+    for (const ImagePointer& pointer : object_.pointers) {
+      const bool to_weights = pointer.to == ImagePointer::To::weights;
+      append(s.bytes, Elf64_Rela{pointer.at, ELF64_R_INFO(symbol_of(pointer), type),
+                                 static_cast<std::int64_t>(pointer.addend + (to_weights ? kWeightsAddress : 0))});
+    }
+    s.header.sh_link = symbols_;
+    s.header.sh_info = image_;
+    s.header.sh_entsize = sizeof(Elf64_Rela);
+  }
+
+  static std::string note() {
+    std::string bytes;
+    append(bytes, Elf64_Nhdr{.n_namesz = 5, .n_descsz = 0, .n_type = 1});
+    return bytes.append("whet\0\0\0\0", 8);
+  }
+
+  void add_symbols() {
+    std::string table, strings(1, '\0');
+    append(table, Elf64_Sym{});
+    for (std::uint16_t section = 1; section <= image_; ++section)
+      append(table, symbol(0, ELF64_ST_INFO(STB_LOCAL, STT_SECTION), STV_DEFAULT, section));
+    append(table, symbol(add_string(strings, object_.symbol), ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), STV_HIDDEN, image_,
+                         object_.image.size()));
+    const auto append_undefined = [&](const std::string& name) {
+      append(table, symbol(add_string(strings, name), ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE), STV_HIDDEN, SHN_UNDEF));
+    };
+    for (const std::string& function : object_.functions) append_undefined(function);
+    append_undefined("__ehdr_start");  // the linker's name for the start of the library
+    Elf64_Shdr& header = add(".symtab", SHT_SYMTAB, 0, std::move(table)).header;
+    header.sh_link = symbols_ + 1u;
+    header.sh_info = static_cast<std::uint32_t>(first_global());
+    header.sh_entsize = sizeof(Elf64_Sym);
+    add(".strtab", SHT_STRTAB, 0, std::move(strings));
+  }
+
+  std::string file() {
+    std::string bytes(sizeof(Elf64_Ehdr), '\0');
+    for (std::size_t s = 1; s < sections_.size(); ++s) {
+      bytes.resize(round_up(bytes.size(), 64));
+      sections_[s].header.sh_offset = bytes.size();
+      sections_[s].header.sh_size = sections_[s].bytes.size();
+      bytes += sections_[s].bytes;
+    }
+    bytes.resize(round_up(bytes.size(), 8));
+    const Elf64_Ehdr header = file_header(bytes.size());
+    for (const Section& s : sections_) append(bytes, s.header);
+    std::memcpy(bytes.data(), &header, sizeof header);
+    return bytes;
+  }
+
+  Elf64_Ehdr file_header(std::uint64_t section_table) const {
+    Elf64_Ehdr h{};
+    std::memcpy(h.e_ident, ELFMAG, SELFMAG);
+    h.e_ident[EI_CLASS] = ELFCLASS64;
+    h.e_ident[EI_DATA] = ELFDATA2LSB;
+    h.e_ident[EI_VERSION] = EV_CURRENT;
+    h.e_type = ET_REL;
+    h.e_machine = machine_;
+    h.e_version = EV_CURRENT;
+    h.e_ehsize = sizeof(Elf64_Ehdr);
+    h.e_shoff = section_table;
+    h.e_shentsize = sizeof(Elf64_Shdr);
+    h.e_shnum = static_cast<std::uint16_t>(sections_.size());
+    h.e_shstrndx = static_cast<std::uint16_t>(symbols_ + 2);
+    return h;
+  }
+
+  const ModelObject& object_;
+  const std::uint16_t machine_, image_, symbols_;  ///< indices of sections
+  std::vector<Section> sections_;
+};
 
 }  // namespace
 
+std::string write_object(const ModelObject& object, std::uint16_t machine) {
+  return ObjectWriter(object, machine).write();
+}
+
 std::string image_object(std::uint16_t machine, std::string_view plan, const std::vector<std::string>& symbols,
                          std::uint64_t weights_bytes) {
-  Contents c;
-  c.section[kPlan] = plan;
-  add_symbols(c, symbols);
-  add_image(c, machine, plan.size(), symbols.size(), weights_bytes);
-  add_note(c);
-  for (int s = 0; s < kSections; ++s) c.name[s] = add_string(c.section[kNames], kSectionNames[s]);
-
-  std::string object(sizeof(Elf64_Ehdr), '\0');
-  std::vector<Elf64_Shdr> headers(kSections);
-  for (int s = kPlan; s < kSections; ++s) {
-    object.resize(round_up(object.size(), 64));
-    headers[static_cast<std::size_t>(s)] = header_of(static_cast<Section>(s), c, object.size());
-    object += c.section[s];
+  using To = ImagePointer::To;
+  ModelImage image{};
+  image.plan_bytes = plan.size();
+  image.weights_bytes = weights_bytes;
+  image.file_backed = 1;
+  ModelObject object{"whet_image", "", {std::string(plan)}, symbols, {}};
+  append(object.image, image);
+  object.pointers = {{To::part, offsetof(ModelImage, plan)},
+                     {To::image, offsetof(ModelImage, entries), 0, sizeof(ModelImage)},
+                     {To::weights, offsetof(ModelImage, weights)}};
+  for (std::size_t k = 0; k < symbols.size(); ++k) {
+    object.pointers.push_back({To::function, object.image.size(), k});
+    append(object.image, std::uint64_t{0});
   }
-  object.resize(round_up(object.size(), 8));
-  const Elf64_Ehdr header = file_header(machine, object.size());
-  for (const Elf64_Shdr& h : headers) append(object, h);
-  std::memcpy(object.data(), &header, sizeof header);
-  return object;
+  return write_object(object, machine);
 }
 
 }  // namespace whet

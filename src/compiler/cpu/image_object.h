@@ -13,9 +13,29 @@ constexpr std::uint16_t kElfX86_64 = 62;
 /// Where a compiled model's weights begin in memory, counted from the start of the library: behind all of its code.
 constexpr std::uint64_t kWeightsAddress = std::uint64_t{1} << 28;
 
-/// The relocatable object that makes a library a model: it defines whet_image (runtime/model.h) over the stored plan,
-/// the kernels (undefined `symbols`, in the order of the plan's entries) and `weights_bytes` of weights. Those are not
-/// in the object: link_model puts them behind the library, and a note keeps a program header free for them.
+/// A pointer in an image: to a read-only part, to the image itself, to a function of another object, or to the weights.
+struct ImagePointer {
+  enum class To { part, image, function, weights } to;
+  std::uint64_t at = 0;    ///< of the pointer in the image
+  std::size_t number = 0;  ///< of the part or the function
+  std::uint64_t addend = 0;
+};
+
+/// The struct of a runtime that makes a library a model, and what it points to.
+struct ModelObject {
+  std::string symbol;                  ///< of the struct, hidden
+  std::string image;                   ///< its bytes, zeros where pointers are
+  std::vector<std::string> parts;      ///< read-only, each 64-byte aligned: the plan, images
+  std::vector<std::string> functions;  ///< undefined symbols
+  std::vector<ImagePointer> pointers;
+};
+
+/// The struct as a relocatable object. The weights are not in it: link_model puts them behind the library, and a note
+/// keeps a program header free for them.
+std::string write_object(const ModelObject&, std::uint16_t machine);
+
+/// The object for models on the CPU: whet_image (runtime/model.h) over the stored plan, the kernels (undefined `symbols`,
+/// in the order of the plan's entries) and `weights_bytes` of weights.
 std::string image_object(std::uint16_t machine, std::string_view plan, const std::vector<std::string>& symbols,
                          std::uint64_t weights_bytes);
 

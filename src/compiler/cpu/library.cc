@@ -9,6 +9,7 @@
 #include "compiler/cpu/link.h"
 #include "compiler/cpu/required_isa.h"
 #include "compiler/scratch.h"
+#include "runtime/embedded.h"
 
 namespace whet {
 
@@ -30,7 +31,7 @@ Status write_cpu_library(AssembledModel& model, const std::vector<CompiledTask>&
   }
   const std::string plan = write_plan(model.plan);
   WHET_RETURN_IF_ERROR(write("image", image_object(kElfX86_64, plan, symbols, model.weights.bytes())));
-  return link_model(objects, model.weights, output, scratch.path(), std::max(1, jobs));
+  return link_model(cpu_runtime_object(), objects, model.weights, output, scratch.path(), std::max(1, jobs));
 }
 
 }  // namespace whet

@@ -15,7 +15,6 @@
 
 #include "base/check.h"
 #include "compiler/cpu/image_object.h"
-#include "runtime/embedded.h"
 #include "whet/model_file.h"
 
 LLD_HAS_DRIVER(elf)
@@ -176,11 +175,10 @@ Status append_rest(const std::string& path, const WeightTable& weights) {
 
 }  // namespace
 
-Status link_model(const std::vector<std::string>& objects, const WeightTable& weights, const std::string& output,
-                  const std::string& scratch, int threads) {
-  const std::string runtime = scratch + "/runtime.o", exports = scratch + "/exports", linked = output + ".whet.tmp";
-  const std::size_t runtime_bytes = static_cast<std::size_t>(whet_runtime_object_end - whet_runtime_object_begin);
-  WHET_RETURN_IF_ERROR(write_file(runtime, {whet_runtime_object_begin, runtime_bytes}));
+Status link_model(std::string_view runtime, const std::vector<std::string>& objects, const WeightTable& weights,
+                  const std::string& output, const std::string& scratch, int threads) {
+  const std::string first = scratch + "/runtime.o", exports = scratch + "/exports", linked = output + ".whet.tmp";
+  WHET_RETURN_IF_ERROR(write_file(first, runtime));
   WHET_RETURN_IF_ERROR(write_file(exports, "{ global: whet_model_v1; local: *; };\n"));
   std::vector<std::string> command = {"ld.lld",
                                       "-shared",
@@ -198,7 +196,7 @@ Status link_model(const std::vector<std::string>& objects, const WeightTable& we
                                       "--threads=" + std::to_string(threads),
                                       "-o",
                                       linked,
-                                      runtime};
+                                      first};
   command.insert(command.end(), objects.begin(), objects.end());
   Status status = run_linker(command);
   if (status.ok()) status = append_rest(linked, weights);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -8,13 +9,14 @@
 
 namespace whet {
 
-/// Links relocatable objects (whet's embedded runtime, the kernels, the image object) into the shared library `output`,
-/// which exports whet_model_v1 alone, and puts the weights and the trailer of whet/model_file.h behind it. `output`
-/// appears whole or not at all. The linker is LLD, in a process of its own: it resets LLVM's global options, which the
+/// Links relocatable objects (the embedded `runtime` of runtime/embedded.h, the kernels, the image object) into the shared
+/// library `output`, which exports whet_model_v1 alone, and puts the weights and the trailer of whet/model_file.h behind
+/// it. `output` appears whole or not at all. The linker is LLD, in a process of its own: it resets LLVM's global options, which the
 /// code generator depends on. It never sees the weights, of which it would hold a copy.
+///   objects  their paths
 ///   scratch  a directory for the files in between
 ///   threads  that the linker may use
-Status link_model(const std::vector<std::string>& objects, const WeightTable& weights, const std::string& output,
-                  const std::string& scratch, int threads);
+Status link_model(std::string_view runtime, const std::vector<std::string>& objects, const WeightTable& weights,
+                  const std::string& output, const std::string& scratch, int threads);
 
 }  // namespace whet

@@ -16,6 +16,7 @@
 #include "compiler/cpu/image_object.h"
 #include "compiler/scratch.h"
 #include "device/cpu/opened_model.h"
+#include "runtime/embedded.h"
 
 namespace whet {
 namespace {
@@ -62,7 +63,8 @@ class Link : public ::testing::Test {
   Status link_with(const WeightTable& weights, const std::vector<std::string>& kernels) {
     const std::string plan = write_plan(test_plan(weights.bytes()));
     write_file(path("image.o"), image_object(kElfX86_64, plan, kernels, weights.bytes()));
-    return link_model({path("image.o"), WHET_TEST_KERNELS}, weights, path("model.so"), scratch_->path(), 1);
+    return link_model(cpu_runtime_object(), {path("image.o"), WHET_TEST_KERNELS}, weights, path("model.so"),
+                      scratch_->path(), 1);
   }
   /// Links the test model and gives its path. Other weights may stand before its own.
   std::string link(std::int64_t other_weights = 0) {
@@ -150,7 +152,8 @@ TEST_F(Link, ExportsOneSymbolAndNeedsOnlyTheCLibrary) {
 }
 
 TEST_F(Link, SaysWhatTheLinkerSays) {
-  const Status status = link_model({path("missing.o")}, {}, path("model.so"), scratch_->path(), 1);
+  const Status status =
+      link_model(cpu_runtime_object(), {path("missing.o")}, {}, path("model.so"), scratch_->path(), 1);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message.find("missing.o"), std::string::npos) << status.error().message;
   EXPECT_EQ(read_file(path("model.so")), "") << "nothing is left behind";
