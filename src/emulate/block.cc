@@ -49,7 +49,9 @@ Status EmulatedBlock::run(std::uint32_t block) {
     Thread& thread = *threads_[t];
     thread.block = block;
     thread.state = State::ready;
-    thread.groups.assign(1, {});
+    thread.in_flight.clear();
+    thread.group = thread.copied = thread.waited = 0;
+    thread.late = rng_.chance(0.5);
     thread.fiber.prepare(stacks_.bottom(static_cast<int>(t)), begin, &thread);
   }
   while (error_.empty() && turn()) {
@@ -103,9 +105,8 @@ void EmulatedBlock::begin(void* argument) {
   Thread& thread = *static_cast<Thread*>(argument);
   EmulatedBlock& self = of(&thread);
   self.grid_.entry(&thread);
-  for (const auto& group : thread.groups)
-    if (!group.empty())
-      self.fail("thread " + std::to_string(thread.thread) + " ends with copies that it never waited for");
+  if (thread.copied > thread.waited)
+    self.fail("thread " + std::to_string(thread.thread) + " ends with copies that it never waited for");
   thread.state = State::ended;
 }
 
@@ -138,30 +139,38 @@ void EmulatedBlock::finish_exchange(std::uint32_t warp) {
   }
 }
 
-void EmulatedBlock::land(Copy& copy) {
-  if (copy.landed) return;
-  std::memcpy(copy.to, copy.from, copy.valid);
-  std::memset(static_cast<char*>(copy.to) + copy.valid, 0, copy.bytes - copy.valid);
-  copy.landed = true;
+void EmulatedBlock::land(const Copy& copy) {
+  if (copy.valid == 16)
+    std::memcpy(copy.to, copy.from, 16);
+  else if (copy.valid == 4)
+    std::memcpy(copy.to, copy.from, 4);
+  else
+    std::memcpy(copy.to, copy.from, copy.valid);
+  if (copy.valid < copy.bytes) std::memset(static_cast<char*>(copy.to) + copy.valid, 0, copy.bytes - copy.valid);
 }
 
 void EmulatedBlock::copy(whet_block* thread, void* to, const void* from, std::uint32_t bytes, std::uint32_t valid) {
-  Copy made = {to, from, bytes, valid, false};
-  if (of(thread).rng_.chance(0.5))
-    land(made);
-  else
-    std::memset(to, kNan, bytes);
-  whole(thread).groups.back().push_back(made);
+  Thread& self = whole(thread);
+  const Copy made = {to, from, bytes, valid, self.group};
+  self.copied = self.group + 1;
+  if (!self.late) return land(made);
+  std::memset(to, kNan, bytes);
+  self.in_flight.push_back(made);
 }
 
-void EmulatedBlock::commit(whet_block* thread) { whole(thread).groups.emplace_back(); }
+void EmulatedBlock::commit(whet_block* thread) {
+  Thread& self = whole(thread);
+  ++self.group;
+  self.late = of(thread).rng_.chance(0.5);
+}
 
 void EmulatedBlock::wait(whet_block* thread, std::uint32_t pending) {
-  auto& groups = whole(thread).groups;
-  while (groups.size() > pending + 1) {  // the last one is open
-    for (Copy& copy : groups.front()) land(copy);
-    groups.pop_front();
-  }
+  Thread& self = whole(thread);
+  if (self.group <= pending) return;
+  self.waited = std::max(self.waited, self.group - pending);
+  const auto first = std::ranges::find_if(self.in_flight, [&](const Copy& copy) { return copy.group >= self.waited; });
+  std::for_each(self.in_flight.begin(), first, land);
+  self.in_flight.erase(self.in_flight.begin(), first);
 }
 
 }  // namespace whet

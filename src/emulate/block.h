@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,16 +14,6 @@
 #include "emulate/kernel.h"
 
 namespace whet {
-
-using EmulatedEntry = std::int32_t (*)(whet_block*);
-
-/// What the blocks of a launch have in common.
-struct EmulatedGrid {
-  EmulatedEntry entry;
-  void* const* arguments;
-  std::uint32_t blocks, threads;
-  std::int64_t block_memory;  ///< bytes
-};
 
 template <typename T>
 void put_in_order(std::vector<T>& list, EmulatedOrder order, Rng& rng) {
@@ -45,14 +34,17 @@ class EmulatedBlock {
   struct Copy {
     void* to;
     const void* from;
-    std::uint32_t bytes, valid;
-    bool landed;
+    std::uint32_t bytes, valid, group;
   };
   struct Thread : whet_block {
     Fiber fiber;
     State state = State::ready;
-    std::uint32_t word = 0, mask = 0;      ///< of its exchange: what it gives, then what it gets
-    std::deque<std::vector<Copy>> groups;  ///< of copies; the last one is open
+    std::uint32_t word = 0, mask = 0;  ///< of its exchange: what it gives, then what it gets
+    std::vector<Copy> in_flight;       ///< the oldest first
+    std::uint32_t group = 0;           ///< of copies that it issues now,
+    bool late = false;                 ///< which land when they are waited for
+    std::uint32_t copied = 0;          ///< all its copies are of groups below this
+    std::uint32_t waited = 0;          ///< it has waited for the groups below this
   };
 
   static EmulatedBlock& of(whet_block* thread) { return *static_cast<EmulatedBlock*>(thread->scheduler); }
@@ -63,7 +55,7 @@ class EmulatedBlock {
   static void copy(whet_block*, void* to, const void* from, std::uint32_t bytes, std::uint32_t valid);
   static void commit(whet_block*);
   static void wait(whet_block*, std::uint32_t pending);
-  static void land(Copy&);
+  static void land(const Copy&);
 
   void pause(Thread&, State);
   bool turn();  ///< every thread that can go on does so once; false: none can

@@ -6,6 +6,7 @@
 
 #include <mutex>
 
+#include "artifact/emulated_module.h"
 #include "codegen/generators.h"
 #include "codegen/gpu/analysis.h"
 #include "codegen/gpu/emitter.h"
@@ -107,8 +108,15 @@ Result<Kernel> compile_for_gpu(const Program& program, const Target& target) {
   return compile(program, target, CodeFormat::ptx, *make_nvptx_hooks(), nvptx_compiler(target.gpu()));
 }
 
-Result<Kernel> compile_emulated(const Program& program, const Target& target) {
-  return compile(program, target, CodeFormat::emulated, *make_host_hooks(), emulation_compiler());
+Result<Kernel> compile_emulated(const Program& program, const Target& target, std::span<const double> seconds) {
+  WHET_TRY(Kernel kernel, compile(program, target, CodeFormat::emulated, *make_host_hooks(), emulation_compiler()));
+  WHET_CHECK(seconds.empty() || seconds.size() == kernel.launches.size(), "the estimate has a time for each launch");
+  EmulatedModule module{{}, {std::move(kernel.code)}};
+  const auto parameters = static_cast<std::uint32_t>(kernel.argument_bytes.size()) + 1;  // and the workspace
+  for (std::size_t i = 0; i < kernel.launches.size(); ++i)
+    module.entries.push_back({kernel.launches[i].entry, seconds.empty() ? 0 : seconds[i], 0, parameters});
+  kernel.code = write_emulated_module(module);
+  return kernel;
 }
 
 Result<std::string> disassemble_for_gpu(const Kernel& kernel, const Target&) { return kernel.code; }
