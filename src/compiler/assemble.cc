@@ -42,7 +42,7 @@ class Assembler {
       if (!in_place_.done[g]) WHET_RETURN_IF_ERROR(add_group(g));
     add_output_copies();
     place_arena();
-    place_barriers(plan().steps, written_);
+    place_barriers(plan().steps, model_.written);
     plan().weights_bytes = model_.weights.bytes();
     return std::move(model_);
   }
@@ -141,6 +141,7 @@ class Assembler {
     const CompiledTask& compiled = compiled_[static_cast<std::size_t>(task_[g])];
     ModelPlan::Step step;
     std::vector<bool> written;
+    bool writes_part = false;
     for (const KernelArgument& a : compiled.lowered.arguments) {
       const std::size_t index = static_cast<std::size_t>(a.index);
       switch (a.kind) {
@@ -164,14 +165,14 @@ class Assembler {
                      " bytes for it"};
       }
       written.push_back(a.kind == KernelArgument::Kind::output);
+      writes_part = writes_part || part;
     }
     describe(group, task, compiled, step);
     if (step.workspace_bytes > 0) {
       step.workspace_offset = buffers_.size();
       buffers_.push_back({step.workspace_bytes, step_number(), step_number()});
     }
-    plan().steps.push_back(std::move(step));
-    written_.push_back(std::move(written));
+    add(std::move(step), std::move(written), writes_part);
     return ok_status();
   }
 
@@ -187,6 +188,12 @@ class Assembler {
     for (NodeId node : group.nodes) step.node += (step.node.empty() ? "" : "+") + graph().node(node).name;
   }
 
+  void add(ModelPlan::Step step, std::vector<bool> written, bool part) {
+    plan().steps.push_back(std::move(step));
+    model_.written.push_back(std::move(written));
+    model_.part.push_back(part);
+  }
+
   /// Outputs that no kernel writes: inputs, constants, and values that are another output already.
   void add_output_copies() {
     for (std::size_t i = 0; i < graph().outputs.size(); ++i) {
@@ -200,8 +207,7 @@ class Assembler {
       step.bytes = 2.0 * static_cast<double>(from.bytes);
       step.node = graph().value(graph().outputs[i]).name;
       step.op = "copy";
-      plan().steps.push_back(std::move(step));
-      written_.push_back({false, true});
+      add(std::move(step), {false, true}, false);
     }
   }
 
@@ -228,7 +234,6 @@ class Assembler {
   std::vector<std::uint64_t> offset_;  ///< of each value's first byte behind its root's
   std::vector<Home> homes_;            ///< of roots
   std::vector<ArenaBuffer> buffers_;
-  std::vector<std::vector<bool>> written_;
 };
 
 }  // namespace

@@ -13,6 +13,9 @@ namespace whet {
 struct AssembledModel {
   ModelPlan plan;
   WeightTable weights;
+  std::vector<std::vector<bool>>
+      written;             ///< for each step, for each of its arguments: whether the kernel stores to it
+  std::vector<bool> part;  ///< for each step: its output is a part of a larger tensor
   std::uint64_t peak_activation_bytes = 0;  ///< the largest sum of tensors that live at the same time
 };
 

@@ -100,7 +100,7 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
   WHET_TRY(const PlacedTasks placed, place_tasks(fused, target));
   const std::vector<Task>& tasks = placed.tasks;
   report.schedule_seconds = seconds_now() - begin;
-  WHET_TRY(const std::vector<CompiledTask> compiled, compile_tasks(tasks, source, target, options.jobs, report));
+  WHET_TRY(const std::vector<CompiledTask> compiled, compile_tasks(tasks, source, target, options, report));
   for (const CompiledTask& task : compiled) report.tasks.push_back(task.report);
   report.predicted_seconds = predicted_seconds(report.tasks);
 

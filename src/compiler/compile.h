@@ -28,7 +28,8 @@ struct ScheduleSource {
 };
 
 struct CompileOptions {
-  int jobs = 0;  ///< threads that compile; 0: one a processor
+  int jobs = 0;           ///< threads that compile; 0: one a processor
+  bool emulated = false;  ///< for a GPU: the library also has code for the emulated device
   std::string compiler = "whet " + version();
 };
 

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "compiler/choose.h"
 #include "compiler/scratch.h"
+#include "compiler/testing/network_builder.h"
 #include "device/cpu/opened_model.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
@@ -17,38 +18,8 @@
 namespace whet {
 namespace {
 
-/// Builds graphs as an importer does; a refusal ends the test.
-class GraphBuilder {
- public:
-  explicit GraphBuilder(std::uint64_t seed) : rng_(seed) { graph.name = "test"; }
-
-  ValueId input(const std::string& name, Shape shape) {
-    const ValueId id = graph.add_value(name, {DType::f32, std::move(shape)});
-    graph.inputs.push_back(id);
-    return id;
-  }
-  ValueId constant(Shape shape, double low = -0.5, double high = 0.5) {
-    const TensorType type{DType::f32, std::move(shape)};
-    return graph.add_constant("c" + std::to_string(graph.values.size()), Tensor::random(type, rng_, low, high));
-  }
-  ValueId node(Operator op, std::vector<ValueId> inputs) {
-    Result<ValueId> out = graph.add_node("n" + std::to_string(graph.nodes.size()), std::move(op), std::move(inputs));
-    WHET_CHECK(out.ok(), out.error().message.c_str());
-    return out.value();
-  }
-  ValueId conv(ValueId x, std::int64_t channels, std::int64_t kernel, std::int64_t stride = 1) {
-    const std::int64_t in = graph.value(x).type.shape[1], pad = kernel / 2;
-    ConvOperator op{{stride, stride}, {1, 1}, {pad, pad}, {pad, pad}};
-    return node(op, {x, constant({channels, in, kernel, kernel}), constant({channels})});
-  }
-  ValueId relu(ValueId x) { return node(UnaryOperator{UnaryKind::relu}, {x}); }
-  ValueId add(ValueId a, ValueId b) { return node(BinaryOperator{BinaryKind::add}, {a, b}); }
-
-  Graph graph;
-
- private:
-  Rng rng_;
-};
+using testing::NetworkBuilder;
+using testing::small_network;
 
 class Compile : public ::testing::Test {
  protected:
@@ -104,22 +75,6 @@ class Compile : public ::testing::Test {
   PassOptions passes_;
 };
 
-Graph small_network() {
-  GraphBuilder b(1);
-  const ValueId x = b.input("image", {1, 3, 17, 13});
-  const ValueId stem = b.relu(b.conv(x, 20, 3));
-  const ValueId left = b.relu(b.conv(stem, 20, 3));
-  const ValueId right = b.conv(left, 20, 3);
-  const ValueId sum = b.relu(b.add(right, stem));
-  PoolOperator pool{PoolKind::max, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
-  const ValueId pooled = b.node(pool, {sum});
-  const ValueId mean = b.node(ReduceOperator{ReduceKind::mean, {2, 3}, true}, {pooled});
-  const ValueId flat = b.node(ReshapeOperator{{1, 20}}, {mean});
-  const ValueId scores = b.add(b.node(MatMulOperator{}, {flat, b.constant({20, 10})}), b.constant({10}));
-  b.graph.outputs = {b.node(SoftmaxOperator{1}, {scores})};
-  return b.graph;
-}
-
 TEST_F(Compile, GivesTheAnswersOfTheInterpreter) {
   const CompileReport report = expect_right(small_network());
   EXPECT_GT(report.weights_bytes, 0);
@@ -130,7 +85,7 @@ TEST_F(Compile, GivesTheAnswersOfTheInterpreter) {
 }
 
 Graph fire(std::int64_t left, std::int64_t right, bool shown) {
-  GraphBuilder b(4);
+  NetworkBuilder b(4);
   const ValueId x = b.relu(b.conv(b.input("image", {1, 8, 9, 7}), 16, 1));
   const ValueId one = b.relu(b.conv(x, left, 1)), three = b.relu(b.conv(x, right, 3));
   const ValueId both = b.node(ConcatOperator{1}, {one, three});
@@ -155,7 +110,7 @@ TEST_F(Compile, WritesTheOperandsOfAConcatenationWhereTheyBelong) {
 /// Long rows narrow down to pieces whose threshold is found bit by bit; f64 compares pairs alone.
 TEST_F(Compile, FindsTheBestOfLongRows) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    GraphBuilder b(8);
+    NetworkBuilder b(8);
     const ValueId x = b.node(CastOperator{dtype}, {b.input("x", {2, 3000})});
     b.graph.outputs = {b.node(CastOperator{DType::f32}, {b.node(TopKOperator{1, 150, false}, {x})})};
     expect_right(b.graph);
@@ -175,7 +130,7 @@ TEST_F(Compile, RunsTheTasksThatAreTuned) {
 }
 TEST_F(Compile, CopiesRowsThatAreNeitherContiguousInTheWholeNorAlongItsLastAxis) {
   const auto stacked = [](std::int64_t batch) {
-    GraphBuilder b(6);
+    NetworkBuilder b(6);
     const ValueId x = b.input("image", {batch, 8, 4, 6});
     const ValueId rows = b.node(ConcatOperator{2}, {b.relu(b.conv(x, 16, 1)), b.relu(b.conv(x, 16, 1))});
     b.graph.outputs = {b.conv(rows, 8, 3)};
@@ -185,7 +140,7 @@ TEST_F(Compile, CopiesRowsThatAreNeitherContiguousInTheWholeNorAlongItsLastAxis)
   EXPECT_TRUE(has_concat(expect_right(stacked(2))));
 }
 TEST_F(Compile, TellsApartEqualTasksThatWriteIntoWholesOfDifferentShapes) {
-  GraphBuilder b(5);
+  NetworkBuilder b(5);
   const ValueId x = b.input("image", {1, 16, 6, 6});
   const ValueId first = b.node(ConcatOperator{1}, {b.relu(b.conv(x, 16, 1)), b.relu(b.conv(x, 16, 1))});
   const ValueId second = b.node(ConcatOperator{1}, {b.relu(b.conv(x, 16, 1)), b.relu(b.conv(x, 32, 1))});
@@ -197,7 +152,7 @@ TEST_F(Compile, TellsApartEqualTasksThatWriteIntoWholesOfDifferentShapes) {
 }
 
 TEST_F(Compile, WritesConcatenationsInConcatenationsAndIntoReshapedOutputs) {
-  GraphBuilder b(6);
+  NetworkBuilder b(6);
   const ValueId x = b.input("image", {1, 16, 6, 6});
   const auto branch = [&](std::int64_t channels) { return b.relu(b.conv(x, channels, 1)); };
   const ValueId inner = b.node(ConcatOperator{1}, {branch(16), branch(32)});
@@ -215,7 +170,7 @@ TEST_F(Compile, WritesConcatenationsInConcatenationsAndIntoReshapedOutputs) {
 }
 
 TEST_F(Compile, CompilesEqualTasksOnce) {
-  GraphBuilder b(2);
+  NetworkBuilder b(2);
   ValueId x = b.input("x", {1, 8, 9, 9});
   for (int i = 0; i < 4; ++i) x = b.relu(b.conv(x, 8, 3));
   b.graph.outputs = {x};
@@ -232,7 +187,7 @@ TEST_F(Compile, CompilesEqualTasksOnce) {
 }
 
 TEST_F(Compile, OutputsMayBeInputsConstantsAliasesAndEachOther) {
-  GraphBuilder b(3);
+  NetworkBuilder b(3);
   const ValueId x = b.input("x", {4, 6}), unused = b.input("unused", {3});
   const ValueId y = b.relu(b.add(x, b.constant({6})));
   const ValueId alias = b.node(ReshapeOperator{{6, 4}}, {y});
@@ -242,7 +197,7 @@ TEST_F(Compile, OutputsMayBeInputsConstantsAliasesAndEachOther) {
 }
 
 TEST_F(Compile, SlicesOfWholeCacheLinesAreAliases) {
-  GraphBuilder b(6);
+  NetworkBuilder b(6);
   const ValueId x = b.input("x", {4, 2, 16});
   const ValueId y = b.relu(x);
   const auto row = [&](ValueId from, std::int64_t start, std::int64_t count) {
@@ -255,14 +210,14 @@ TEST_F(Compile, SlicesOfWholeCacheLinesAreAliases) {
 }
 
 TEST_F(Compile, AModelThatComputesNothingRuns) {
-  GraphBuilder b(4);
+  NetworkBuilder b(4);
   const ValueId x = b.input("x", {2, 3});
   b.graph.outputs = {b.node(ReshapeOperator{{6}}, {x})};
   EXPECT_EQ(expect_right(b.graph).tasks.size(), 0u);
 }
 
 TEST_F(Compile, LongChainsShareTheArena) {
-  GraphBuilder b(5);
+  NetworkBuilder b(5);
   ValueId x = b.input("x", {1, 16, 20, 20});
   for (int i = 0; i < 6; ++i) x = b.relu(b.conv(x, 16, i % 2 ? 1 : 3));
   b.graph.outputs = {b.node(ReduceOperator{ReduceKind::sum, {1}, false}, {x})};
@@ -272,7 +227,7 @@ TEST_F(Compile, LongChainsShareTheArena) {
 
 TEST_F(Compile, SaysWhichRecordDoesNotCompileAndTakesTheDefault) {
   source_.recorded = [](const Task&) { return RecordedSchedule{"split l99 4 guard", 1e-6, ""}; };
-  GraphBuilder b(6);
+  NetworkBuilder b(6);
   b.graph.outputs = {b.relu(b.input("x", {4, 6}))};
   const CompileReport report = expect_right(b.graph);
   ASSERT_EQ(report.tasks.size(), 1u);
@@ -284,7 +239,7 @@ TEST_F(Compile, RecordsGiveSchedulesAndPredictions) {
   source_.recorded = [this](const Task& task) {
     return RecordedSchedule{to_text(source_.fallback(task.dag).value()), 2e-6, ""};
   };
-  GraphBuilder b(7);
+  NetworkBuilder b(7);
   const ValueId x = b.input("x", {4, 6});
   b.graph.outputs = {b.relu(x), b.node(MatMulOperator{}, {x, b.constant({6, 8})})};
   const CompileReport report = expect_right(b.graph);
@@ -293,7 +248,7 @@ TEST_F(Compile, RecordsGiveSchedulesAndPredictions) {
 }
 
 TEST_F(Compile, RefusesAnOutputThatCannotBeWritten) {
-  GraphBuilder b(8);
+  NetworkBuilder b(8);
   b.graph.outputs = {b.relu(b.input("x", {4}))};
   const FusedGraph fused = optimize(b.graph, {}).value();
   EXPECT_EQ(compile_model(fused, source_, target_, "/no/such/place/model.so").error().message,

@@ -4,6 +4,8 @@
 
 #include "base/parallel.h"
 #include "codegen/compile.h"
+#include "codegen/gpu/compile.h"
+#include "space/space.h"
 
 namespace whet {
 namespace {
@@ -16,25 +18,29 @@ struct Attempt {
   std::string reason;
 };
 
-/// What to try for a task: its record, the default, and the naive schedule, which always lowers.
-std::vector<Attempt> attempts(const Task& task, const ScheduleSource& source) {
+/// What to try for a task: its record, the default, and a schedule that always lowers.
+std::vector<Attempt> attempts(const Task& task, const ScheduleSource& source, const Target& target) {
   std::vector<Attempt> list;
   if (const std::optional<RecordedSchedule> found = source.recorded ? source.recorded(task) : std::nullopt) {
     const auto kind = found->reason.empty() ? TaskReport::Source::record : TaskReport::Source::near_record;
     list.push_back({parse_steps(found->steps), kind, found->seconds, found->reason});
   }
   list.push_back({source.fallback(task.dag), TaskReport::Source::default_schedule, 0, ""});
-  list.push_back({Steps{}, TaskReport::Source::default_schedule, 0, ""});
+  list.push_back({safe_steps(task.dag, target), TaskReport::Source::default_schedule, 0, ""});
   return list;
 }
 
-Status compile(const Task& task, const Steps& steps, const std::string& name, const Target& target, CompiledTask& out) {
+Status compile(const Task& task, const Steps& steps, const std::string& name, const Target& target, bool emulated,
+               CompiledTask& out) {
   const double begin = seconds_now();
   WHET_TRY(const LoopTree tree, replay(task.dag, steps));
   WHET_TRY(out.lowered, lower(tree, target, task.within));
   out.lowered.program.name = name;
   const double lowered = seconds_now();
   WHET_TRY(out.kernel, compile_kernel(out.lowered.program, target));
+  if (emulated) {
+    WHET_TRY(out.emulated, compile_emulated(out.lowered.program, target));
+  }
   out.report.lower_seconds += lowered - begin;
   out.report.codegen_seconds += seconds_now() - lowered;
   out.report.object_bytes = static_cast<std::int64_t>(out.kernel.code.size());
@@ -43,11 +49,11 @@ Status compile(const Task& task, const Steps& steps, const std::string& name, co
 
 /// The first attempt that succeeds; what failed before stands in the note.
 Status compile_first(const Task& task, const std::vector<Attempt>& list, const std::string& name, const Target& target,
-                     CompiledTask& out) {
+                     bool emulated, CompiledTask& out) {
   std::string failed;
   for (const Attempt& attempt : list) {
-    const Status done =
-        attempt.steps.ok() ? compile(task, attempt.steps.value(), name, target, out) : Status(attempt.steps.error());
+    const Status done = attempt.steps.ok() ? compile(task, attempt.steps.value(), name, target, emulated, out)
+                                           : Status(attempt.steps.error());
     if (done.ok()) {
       out.report.source = attempt.source;
       out.report.predicted_seconds = attempt.seconds;
@@ -64,20 +70,22 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
 }  // namespace
 
 Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, const ScheduleSource& source,
-                                                const Target& target, int jobs, CompileReport& report) {
+                                                const Target& target, const CompileOptions& options,
+                                                CompileReport& report) {
   double begin = seconds_now();
   std::vector<std::vector<Attempt>> lists;
-  for (const Task& task : tasks) lists.push_back(attempts(task, source));
+  for (const Task& task : tasks) lists.push_back(attempts(task, source, target));
   report.schedule_seconds += seconds_now() - begin;
 
   begin = seconds_now();
   std::vector<CompiledTask> compiled(tasks.size());
   std::vector<std::string> errors(tasks.size());
-  parallel_for(static_cast<int>(tasks.size()), jobs, [&](int i) {
+  parallel_for(static_cast<int>(tasks.size()), options.jobs, [&](int i) {
     const std::size_t at = static_cast<std::size_t>(i);
     compiled[at].report.name = tasks[at].name;
     compiled[at].report.weight = tasks[at].weight;
-    const Status done = compile_first(tasks[at], lists[at], "kernel_" + std::to_string(i), target, compiled[at]);
+    const Status done =
+        compile_first(tasks[at], lists[at], "kernel_" + std::to_string(i), target, options.emulated, compiled[at]);
     if (!done.ok()) errors[at] = done.error().message;
   });
   report.kernel_seconds += seconds_now() - begin;

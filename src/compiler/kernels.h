@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,13 @@ namespace whet {
 struct CompiledTask {
   Lowered lowered;
   Kernel kernel;
+  std::optional<Kernel> emulated;  ///< the same for the emulated device
   TaskReport report;
 };
 
-/// Chooses a schedule for each task and compiles it, `jobs` at a time. The kernels' symbols differ. In the report, every task's share of schedule_seconds and
-/// kernel_seconds is added.
+/// Chooses a schedule for each task and compiles it, `jobs` at a time. The kernels' symbols differ. In the report, every
+/// task's share of schedule_seconds and kernel_seconds is added.
 Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>&, const ScheduleSource&, const Target&,
-                                                int jobs, CompileReport& report);
+                                                const CompileOptions&, CompileReport& report);
 
 }  // namespace whet

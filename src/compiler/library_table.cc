@@ -1,4 +1,5 @@
 #include "compiler/cpu/library.h"
+#include "compiler/gpu/library.h"
 #include "compiler/library.h"
 
 namespace whet {
@@ -6,6 +7,7 @@ namespace {
 
 constexpr LibraryOfFormat kWriters[] = {
     {CodeFormat::native_object, write_cpu_library},
+    {CodeFormat::ptx, write_gpu_library},
 };
 
 }  // namespace

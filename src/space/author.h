@@ -23,6 +23,7 @@ struct SpaceAuthor {
   std::string_view kind;
   std::span<const Template> (*templates)();    ///< the first that fits gives the default schedule
   const std::vector<const Rule*>& (*rules)();  ///< in the order in which they are asked
+  void (*safe)(Scheduler&);                    ///< the schedule that lowers whatever the DAG is
 };
 /// One row for each kind of target. For a kind without a row, the space of every task has the naive schedule only.
 std::span<const SpaceAuthor> space_authors();

@@ -1,12 +1,15 @@
 #include "space/cpu/author.h"
 #include "space/gpu/author.h"
+#include "space/gpu/safe.h"
 
 namespace whet {
 namespace {
 
+void naive(Scheduler&) {}
+
 constexpr SpaceAuthor kAuthors[] = {
-    {"cpu", cpu_templates, cpu_rules},
-    {"cuda", gpu_templates, gpu_rules},
+    {"cpu", cpu_templates, cpu_rules, naive},
+    {"cuda", gpu_templates, gpu_rules, safe_schedule},
 };
 
 }  // namespace

@@ -336,4 +336,11 @@ Result<Steps> default_steps(const ComputeDag& dag, const Target& target) {
   return Steps();
 }
 
+Result<Steps> safe_steps(const ComputeDag& dag, const Target& target) {
+  const SpaceAuthor* author = row_of(space_authors(), target);
+  Scheduler scheduler(dag);
+  if (author != nullptr) author->safe(scheduler);
+  return scheduler.finish();
+}
+
 }  // namespace whet

@@ -124,4 +124,7 @@ DesignSpace make_space(const ComputeDag&, const Target&, const SpaceOptions& = {
 /// Returns the schedule of an untuned task. It never fails, because every DAG has the naive schedule.
 Result<Steps> default_steps(const ComputeDag&, const Target&);
 
+/// Returns a slow schedule that lowers for the target whatever the DAG is.
+Result<Steps> safe_steps(const ComputeDag&, const Target&);
+
 }  // namespace whet

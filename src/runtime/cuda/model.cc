@@ -18,12 +18,6 @@ using Wide = unsigned long long;
 
 constexpr int kPlainBlockMemory = 48 << 10;  ///< bytes that a block may have without asking
 
-int check_offset(std::uint64_t offset, const char* what, std::uint32_t i, whet_error* error) {
-  if (offset % kDeviceAlignment == 0) return 0;
-  return whet_fail(error, "the model's plan: %s %u is at %llu; expected a multiple of %llu on a device", what, i,
-                   Wide{offset}, Wide{kDeviceAlignment});
-}
-
 int check_plan(const CudaModelImage& image, ModelView* view, whet_error* error) {
   if (parse_model(image.plan, image.plan_bytes, view, error) != 0) return -1;
   const PlanHeader& header = *view->header;
@@ -36,13 +30,6 @@ int check_plan(const CudaModelImage& image, ModelView* view, whet_error* error) 
     return whet_fail(
         error, "the model's plan asks for %llu bytes of weights and %llu of images; there are %llu and %llu",
         Wide{header.weights_bytes}, Wide{header.images_bytes}, Wide{image.weights_bytes}, Wide{image.images_bytes});
-  }
-  for (std::uint32_t i = 0; i < header.arguments.count; ++i) {
-    if (check_offset(view->arguments[i].offset, "argument", i, error) != 0) return -1;
-  }
-  for (std::uint32_t i = 0; i < header.steps.count; ++i) {
-    if (view->steps[i].workspace_bytes == 0) continue;
-    if (check_offset(view->steps[i].workspace_offset, "the workspace of step", i, error) != 0) return -1;
   }
   return 0;
 }
@@ -59,9 +46,11 @@ int no_image(const CudaModel& model, whet_error* error) {
     if (length < sizeof list)
       length += static_cast<size_t>(snprintf(list + length, sizeof list - length, format, image.arch));
   }
+  if (list[0] == '\0') snprintf(list, sizeof list, "none");
+  if (model.context.driver->emulated)
+    return whet_fail(error, "model %s has no code for the emulated device; it has %s", model.info.name, list);
   return whet_fail(error, "model %s has no code for cuda:%d (%s), which is sm_%d; it has %s", model.info.name,
-                   model.context.info.number, model.context.info.name, model.context.info.arch,
-                   list[0] != '\0' ? list : "none");
+                   model.context.info.number, model.context.info.name, model.context.info.arch, list);
 }
 
 /// Finds a launch's function and lets it have its block memory.
@@ -85,10 +74,9 @@ int find_function(CudaModel& model, std::uint32_t l, whet_error* error) {
 }
 
 int load_code(CudaModel& model, whet_error* error) {
-  const PlanImage* image = choose_image(model.view, model.context.info.arch);
+  const PlanImage* image = choose_image(model.view, model.context.info.arch, model.context.driver->emulated);
   if (image == nullptr) return no_image(model, error);
-  snprintf(model.image_name, sizeof model.image_name, "%s for sm_%u",
-           image->format == PlanImageFormat::ptx ? "PTX" : "cubin", image->arch);
+  write_image_name(*image, model.image_name, sizeof model.image_name);
   if (load_image(model.context, *image, model.image.images, &model.module, error) != 0) return -1;
   const std::uint32_t launches = model.view.header->launches.count;
   model.functions = static_cast<CUfunction*>(calloc(std::size_t{launches} + 1, sizeof(CUfunction)));
@@ -145,15 +133,6 @@ int open_on_device(CudaModel& model, const CudaDriver& driver, int number, whet_
   return 0;
 }
 
-/// The options that the program's struct has.
-whet_device_options read_options(const whet_device_options* given) {
-  whet_device_options options{};
-  if (given != nullptr) {
-    memcpy(&options, given, given->struct_bytes < sizeof options ? given->struct_bytes : sizeof options);
-  }
-  return options;
-}
-
 int fill(CudaModel& model, const CudaDriver& driver, const whet_device_options& options, whet_error* error) {
   if (check_plan(model.image, &model.view, error) != 0) return -1;
   const PlanHeader& header = *model.view.header;
@@ -166,6 +145,14 @@ int fill(CudaModel& model, const CudaDriver& driver, const whet_device_options& 
 }
 
 }  // namespace
+
+whet_device_options read_options(const whet_device_options* given) {
+  whet_device_options options{};
+  if (given != nullptr) {
+    memcpy(&options, given, given->struct_bytes < sizeof options ? given->struct_bytes : sizeof options);
+  }
+  return options;
+}
 
 int cuda_model_open(const CudaModelImage& image, const CudaDriver& driver, const whet_device_options* options,
                     CudaModel** out, whet_error* error) {
@@ -209,7 +196,7 @@ int cuda_device_count(const CudaModelImage& image, const CudaDriver& driver, std
   for (int number = 0; number < devices; ++number) {
     CudaDeviceInfo info;
     if (describe_cuda_device(driver, number, &info, error) != 0) return -1;
-    if (choose_image(view, info.arch) != nullptr) ++*count;
+    if (choose_image(view, info.arch, driver.emulated) != nullptr) ++*count;
   }
   return 0;
 }

@@ -10,7 +10,8 @@
 
 namespace whet {
 
-constexpr std::uint64_t kDeviceAlignment = 256;  ///< of every tensor and workspace on the device
+/// Of the memory of arena, inputs and outputs on the device. What lies in it is aligned as the plan says.
+constexpr std::uint64_t kDeviceAlignment = 256;
 
 /// A model compiled for CUDA, in memory. In a compiled library the linker fills one, named whet_cuda_image: the layout is
 /// part of the contract with the compiler's object writer.
@@ -40,6 +41,9 @@ struct CudaModel {
   whet_device_info device;
   char driver_version[16], image_name[32];
 };
+
+/// The options as far as the program's struct goes, zeros behind it.
+whet_device_options read_options(const whet_device_options* given);
 
 /// See whet_api. `image` and `driver` outlive the model.
 int cuda_model_open(const CudaModelImage& image, const CudaDriver& driver, const whet_device_options* options,
