@@ -128,8 +128,13 @@ Result<std::vector<Finding>> compare_inner_values(const CheckCommand& command, c
     fused.graph.outputs.insert(fused.graph.outputs.end(), group.outputs.begin(), group.outputs.end());
   WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
   const std::string library = scratch.path() + "/inner.so";
-  WHET_TRY(const CompileReport report, compile_with_records(fused, command.runnable.records, place.target, library));
-  WHET_TRY(OpenedModel model, OpenedModel::open(library, {}));
+  OpenModelOptions open;
+  CompileOptions compiling;
+  WHET_TRY(open.device, device_for(command.runnable.device, place.target));
+  compiling.emulated = open.device.kind == DeviceName::Kind::emulated;
+  WHET_TRY(const CompileReport report,
+           compile_with_records(fused, command.runnable.records, place.target, library, compiling));
+  WHET_TRY(OpenedModel model, OpenedModel::open(library, open));
   WHET_TRY(std::vector<Tensor> inputs, inputs_of(model, command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> got, model.run(std::move(inputs)));
   std::vector<Finding> findings;

@@ -17,7 +17,7 @@ struct CompileCommand {
   TargetOptions place;
   RecordOptions records;
   std::string output;
-  bool json = false, verbose = false, quiet = false;
+  bool allow_emulated = false, json = false, verbose = false, quiet = false;
 };
 
 const char* name_of(TaskReport::Source source) {
@@ -94,11 +94,16 @@ int run(CompileCommand& command) {
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (!place->note.empty()) fmt::print(stderr, "{}\n", place->note);
+  if (command.allow_emulated && !place->target.is_gpu())
+    return wrong_use({"--allow-emulated is for GPU targets; the target is \"" + to_string(place->target) + "\""});
   const Result<InputFiles> files = read_inputs(command.model.inputs);
   if (!files.ok()) return fail(files.error());
   const Result<FusedGraph> fused = load_fused(command.model, *files);
   if (!fused.ok()) return fail(fused.error());
-  const Result<CompileReport> report = compile_with_records(*fused, command.records, place->target, command.output);
+  CompileOptions compiling;
+  compiling.emulated = command.allow_emulated;
+  const Result<CompileReport> report =
+      compile_with_records(*fused, command.records, place->target, command.output, compiling);
   if (!report.ok()) return fail(report.error());
   if (command.json)
     print_json(command, *report, place->target);
@@ -116,6 +121,8 @@ std::function<int()> make_compile(Arguments& arguments) {
   command->place.add_to(arguments);
   command->records.add_to(arguments);
   arguments.add("-o,--output", command->output, "The library to write (default: the model's name with .so, here)");
+  arguments.flag("--allow-emulated", command->allow_emulated,
+                 "For a GPU: take records of the emulated device too, and put code for it into the library");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("-v,--verbose", command->verbose, "Print the source of each task's schedule");
   arguments.flag("-q,--quiet", command->quiet, "Print nothing");

@@ -15,6 +15,7 @@ Result<OpenModelOptions> open_options(const RunnableOptions& options) {
   OpenModelOptions open;
   open.pin = !options.no_pin;
   open.map_weights = options.map_weights;
+  WHET_TRY(open.device, parse_device_name(options.device));
   if (options.place.threads == 0 && options.place.cores.empty()) return open;
   WHET_TRY(const Cores cores, choose_cores(options.place.cores, options.place.threads));
   open.threads = static_cast<std::uint32_t>(cores.cpus.size());
@@ -51,13 +52,25 @@ void RunnableOptions::add_to(Arguments& arguments) {
   model.add_inputs_to(arguments);
   place.add_to(arguments);
   records.add_to(arguments);
+  arguments.add(
+      "--device", device,
+      "GPU that runs the kernels: cuda:0, cuda:1, ..., or emulated: this machine in its place (default: cuda:0 "
+      "for a GPU's code)");
   arguments.flag("--no-pin", no_pin, "Do not pin threads to cores");
   arguments.flag("--map-weights", map_weights, "Use the weights in the mapped file, which processes share");
 }
 
+Result<DeviceName> device_for(const std::string& text, const Target& target) {
+  WHET_TRY(const DeviceName name, parse_device_name(text));
+  if (name.kind != DeviceName::Kind::none && !target.is_gpu())
+    return Error{"--device is \"" + text + "\", and the target \"" + to_string(target) +
+                 "\" is no GPU; name one, as in --target \"cuda -model=h100\""};
+  return name;
+}
+
 Result<CompileReport> compile_with_records(const FusedGraph& fused, const RecordOptions& options, const Target& target,
-                                           const std::string& output) {
-  if (options.file.empty()) return compile_model(fused, best_of(nullptr, target), target, output);
+                                           const std::string& output, const CompileOptions& compiling) {
+  if (options.file.empty()) return compile_model(fused, best_of(nullptr, target), target, output, compiling);
   WHET_TRY(RecordsRead read, read_records(options.file));
   for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
   ScheduleSource source = best_of(&read.records, target, options.exact);
@@ -66,7 +79,7 @@ Result<CompileReport> compile_with_records(const FusedGraph& fused, const Record
     keys.push_back(task.key);
     return recorded(task);
   };
-  WHET_TRY(CompileReport report, compile_model(fused, source, target, output));
+  WHET_TRY(CompileReport report, compile_model(fused, source, target, output, compiling));
   for (const std::string& note : strangers(read.records, keys, "")) fmt::print(stderr, "{}: {}\n", options.file, note);
   return report;
 }
@@ -76,15 +89,18 @@ Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles&
   WHET_TRY(const TargetOnCores place, choose_target(options.place));
   if (!place.note.empty()) fmt::print(stderr, "{}\n", place.note);
   WHET_RETURN_IF_ERROR(can_run(place.target));
-  WHET_TRY(const FusedGraph fused, load_fused(options.model, files));
-  WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
-  const std::string library = scratch.path() + "/model.so";
-  WHET_TRY(CompileReport report, compile_with_records(fused, options.records, place.target, library));
   OpenModelOptions open;
   open.pin = !options.no_pin;
   open.map_weights = options.map_weights;
   open.threads = static_cast<std::uint32_t>(place.target.threads);
   open.cores.assign(place.cores.cpus.begin(), place.cores.cpus.end());
+  WHET_TRY(open.device, device_for(options.device, place.target));
+  WHET_TRY(const FusedGraph fused, load_fused(options.model, files));
+  WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
+  const std::string library = scratch.path() + "/model.so";
+  CompileOptions compiling;
+  compiling.emulated = open.device.kind == DeviceName::Kind::emulated;
+  WHET_TRY(CompileReport report, compile_with_records(fused, options.records, place.target, library, compiling));
   WHET_TRY(OpenedModel model, OpenedModel::open(library, open));
   return Runnable{std::move(model), std::move(report), std::move(scratch)};
 }
@@ -102,6 +118,7 @@ std::vector<int> cores_of(const OpenedModel& model) {
 }
 
 std::string threads_text(const OpenedModel& model) {
+  if (const whet_device_info* device = model.device()) return fmt::format("{} · {}", device->name, device->image);
   const whet_pool_info& pool = model.pool();
   const std::vector<int> cores = cores_of(model);
   std::string text = fmt::format("{} thread{}", pool.threads, pool.threads == 1 ? "" : "s");

@@ -25,6 +25,7 @@ struct RunnableOptions {
   ModelOptions model;
   TargetOptions place;
   RecordOptions records;
+  std::string device;  ///< as `parse_device_name` reads it
   bool no_pin = false, map_weights = false;
 
   void add_to(Arguments&);
@@ -41,14 +42,17 @@ struct Runnable {
 /// option nor the machine decided the number of threads, a note on standard error names the reason.
 Result<Runnable> open_runnable(const RunnableOptions&, const InputFiles&);
 
+/// The device that `--device` names, for code of this target.
+Result<DeviceName> device_for(const std::string& device, const Target&);
+
 /// Compiles with the best records, notes about their file to standard error.
 Result<CompileReport> compile_with_records(const FusedGraph&, const RecordOptions&, const Target&,
-                                           const std::string& output);
+                                           const std::string& output, const CompileOptions& = {});
 
 /// The model's inputs, filled from files and `--fill`.
 Result<std::vector<Tensor>> inputs_of(const OpenedModel&, const ModelOptions&, const InputFiles&);
 
-/// "2 threads on cores 0,1" and how that agrees with what it was tuned for.
+/// "2 threads on cores 0,1" and how that agrees with what it was tuned for; of a model for a GPU, the device and its code.
 std::string threads_text(const OpenedModel&);
 /// The processors of its workers; empty where they are not pinned.
 std::vector<int> cores_of(const OpenedModel&);

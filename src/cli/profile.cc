@@ -48,7 +48,7 @@ Profiled describe(const OpenedModel& model) {
   out.whole_ns = static_cast<double>(out.profile.total_ns) / static_cast<double>(out.profile.runs);
   const Result<Target> target = parse_target(model.info().target);
   const std::vector<int> cores = cores_of(model);
-  if (target.ok() && !cores.empty()) out.peak_gflops = measure_peak_gflops(*target, cores);
+  if (target.ok() && target->is_cpu() && !cores.empty()) out.peak_gflops = measure_peak_gflops(*target, cores);
   return out;
 }
 

@@ -1,7 +1,10 @@
 #include "device/cpu/opened_model.h"
 
+#include <algorithm>
 #include <cstring>
+#include <thread>
 
+#include "runner/cuda/emulated_driver.h"
 #include "runner/wire.h"
 
 namespace whet {
@@ -46,6 +49,26 @@ whet_pool_options pool_options(const OpenModelOptions& options, const whet_model
   return result;
 }
 
+/// A later version's library for the CPU has a longer table, with nulls for what it lacks.
+bool is_for_device(const whet_api& api) {
+  return WHET_HAS(&api, model_open_device) && api.model_open_device != nullptr;
+}
+
+/// A model for a GPU, on the device that is named.
+int open_on_device(const whet_api& api, const whet_open_options& options, const DeviceName& name, whet_model** model,
+                   whet_error* error) {
+  whet_device_options device{};
+  device.struct_bytes = sizeof device;
+  device.device = name.number;
+  if (name.kind == DeviceName::Kind::emulated) {
+    EmulatedRun run;
+    run.workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    set_emulated_run(run);
+    device.driver = &emulated_cuda_driver();
+  }
+  return api.model_open_device(&options, &device, model, error);
+}
+
 }  // namespace
 
 std::string encode(const OpenModelOptions& options) {
@@ -55,6 +78,7 @@ std::string encode(const OpenModelOptions& options) {
   for (const std::uint32_t core : options.cores) p.u32(core);
   p.u8(options.pin);
   p.u8(options.map_weights);
+  p.text(to_string(options.device));
   return p.take();
 }
 
@@ -65,6 +89,9 @@ std::optional<OpenModelOptions> decode_open_options(std::string_view bytes) {
   for (std::size_t n = u.count(4); n > 0; --n) options.cores.push_back(u.u32());
   options.pin = u.u8() != 0;
   options.map_weights = u.u8() != 0;
+  const Result<DeviceName> device = parse_device_name(u.text());
+  if (!device.ok()) return std::nullopt;
+  options.device = *device;
   return u.done() ? std::optional(options) : std::nullopt;
 }
 
@@ -75,9 +102,15 @@ Result<OpenedModel> OpenedModel::open(const std::string& path, const OpenModelOp
   whet_error error;
   if (whet_library_open(path.c_str(), 0, &state.library, &error) != 0) return Error{error.message};
   const whet_open_options open_options{options.map_weights ? 1u : 0u};
-  if (state.api().model_open(&open_options, &state.model, &error) != 0) return Error{path + ": " + error.message};
+  const bool for_device = is_for_device(state.api());
+  if (!for_device && options.device.kind != DeviceName::Kind::none)
+    return Error{path + ": runs on the CPU; --device " + to_string(options.device) +
+                 " is for models that run on a GPU"};
+  if ((for_device ? open_on_device(state.api(), open_options, options.device, &state.model, &error)
+                  : state.api().model_open(&open_options, &state.model, &error)) != 0)
+    return Error{path + ": " + error.message};
   const whet_model_info& info = *state.api().model_info(state.model);
-  if (wants_own_pool(options)) {
+  if (!for_device && wants_own_pool(options)) {
     const whet_pool_options pool = pool_options(options, info);
     if (state.api().pool_create(&pool, &state.pool, &error) != 0) return Error{error.message};
   }
@@ -95,6 +128,10 @@ const whet_model_info& OpenedModel::info() const { return *state_->api().model_i
 
 const whet_pool_info& OpenedModel::pool() const {
   return *state_->api().pool_info(state_->api().session_pool(state_->session));
+}
+
+const whet_device_info* OpenedModel::device() const {
+  return is_for_device(state_->api()) ? state_->api().model_device(state_->model) : nullptr;
 }
 
 std::string OpenedModel::note() const { return state_->api().session_note(state_->session); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "device/device_name.h"
 #include "tensor/tensor.h"
 #include "whet/model.h"
 
@@ -18,6 +19,7 @@ struct OpenModelOptions {
   std::vector<std::uint32_t> cores;  ///< where they stand; empty: chosen
   bool pin = true;
   bool map_weights = false;
+  DeviceName device;  ///< of a model for a GPU
 };
 
 /// The options as they travel to another process of the same program.
@@ -38,6 +40,8 @@ class OpenedModel {
   const std::vector<Named>& outputs() const { return outputs_; }
   const whet_model_info& info() const;
   const whet_pool_info& pool() const;
+  /// Null for a model that runs on the CPU.
+  const whet_device_info* device() const;
   /// How its threads agree with what it was tuned for; "" where they do.
   std::string note() const;
 

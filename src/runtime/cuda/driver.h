@@ -249,9 +249,15 @@ constexpr int kLeastDriver = 12000;
 
 constexpr int kMostCudaDevices = 64;  ///< whose failures are remembered
 
+/// Which table of functions this is. Another whet may have another one: a model and the program that gives it a driver
+/// compare them.
+constexpr std::uint64_t kCudaTable = std::uint64_t{1} << 32 | sizeof(CudaFunctions);
+
 struct CudaDriver {
+  std::uint64_t table = kCudaTable;
   CudaFunctions call = {};
-  int version = 0;  ///< 12040: CUDA 12.4
+  int version = 0;        ///< 12040: CUDA 12.4
+  bool emulated = false;  ///< it runs images of format emulated, and no others
 
   // What became of it in this process; device.h has the functions. The lock guards the rest.
   mutable pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

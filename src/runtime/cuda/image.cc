@@ -10,14 +10,14 @@ namespace {
 
 constexpr size_t kLogBytes = 4096;
 
-bool runs(const PlanImage& image, std::uint32_t arch) {
+bool runs(const PlanImage& image, std::uint32_t arch, bool emulated) {
   switch (image.format) {
     case PlanImageFormat::ptx:
-      return image.arch <= arch;
+      return !emulated && image.arch <= arch;
     case PlanImageFormat::cubin:
-      return image.arch / 10 == arch / 10 && image.arch <= arch;
+      return !emulated && image.arch / 10 == arch / 10 && image.arch <= arch;
     case PlanImageFormat::emulated:
-      break;
+      return emulated;
   }
   return false;
 }
@@ -61,7 +61,9 @@ int refuse(const CudaContext& context, const PlanImage& image, const char* data,
     snprintf(what, sizeof what, "load PTX %s for sm_%u on sm_%d with the driver of CUDA %s", version, image.arch,
              context.info.arch, driver);
   } else {
-    snprintf(what, sizeof what, "load a cubin for sm_%u on sm_%d", image.arch, context.info.arch);
+    char name[32];
+    write_image_name(image, name, sizeof name);
+    snprintf(what, sizeof what, "load a %s on sm_%d", name, context.info.arch);
   }
   if (said[0] == '\0') return cuda_device_fail(context, code, error, "%s", what);
   whet_error first;
@@ -71,13 +73,21 @@ int refuse(const CudaContext& context, const PlanImage& image, const char* data,
 
 }  // namespace
 
-const PlanImage* choose_image(const ModelView& view, int arch) {
+const PlanImage* choose_image(const ModelView& view, int arch, bool emulated) {
   const PlanImage* best = nullptr;
   for (std::uint32_t i = 0; i < view.header->images.count; ++i) {
     const PlanImage& image = view.images[i];
-    if (runs(image, static_cast<std::uint32_t>(arch)) && (best == nullptr || better(image, *best))) best = &image;
+    if (runs(image, static_cast<std::uint32_t>(arch), emulated) && (best == nullptr || better(image, *best)))
+      best = &image;
   }
   return best;
+}
+
+void write_image_name(const PlanImage& image, char* text, std::uint64_t bytes) {
+  const char* format = image.format == PlanImageFormat::ptx     ? "PTX for sm_%u"
+                       : image.format == PlanImageFormat::cubin ? "cubin for sm_%u"
+                                                                : "emulated code of sm_%u";
+  snprintf(text, bytes, format, image.arch);
 }
 
 int load_image(const CudaContext& context, const PlanImage& image, const void* images, CUmodule* module,

@@ -8,8 +8,12 @@
 namespace whet {
 
 /// The image of a plan that a device of this architecture runs: a cubin of equal major and no larger minor number, the
-/// nearest; else the newest PTX that is not newer than the device. Null where there is none.
-const PlanImage* choose_image(const ModelView& view, int arch);
+/// nearest; else the newest PTX that is not newer than the device. An emulated device runs emulated code, of whatever
+/// architecture. Null where there is none.
+const PlanImage* choose_image(const ModelView& view, int arch, bool emulated = false);
+
+/// "PTX for sm_80"
+void write_image_name(const PlanImage& image, char* text, std::uint64_t bytes);
 
 /// Loads an image into the device's context, which is current. PTX is compiled by the driver, with as many threads as it
 /// likes where it can. `images` begins the section of images; PTX ends in a zero there. A refusal tells both sides'

@@ -21,11 +21,18 @@ int count_devices(std::uint32_t* count, whet_error* error) {
   return cuda_device_count(whet_cuda_image, *driver, count, error);
 }
 
+int choose_driver(const whet_device_options* device, const CudaDriver** driver, whet_error* error) {
+  const void* given = read_options(device).driver;
+  if (given == nullptr) return system_cuda_driver(driver, error);
+  *driver = static_cast<const CudaDriver*>(given);
+  return (*driver)->table == kCudaTable ? 0 : whet_fail(error, "the given driver is of another version of whet");
+}
+
 int open_on(const whet_open_options*, const whet_device_options* device, whet_model** model, whet_error* error) {
   const CudaDriver* driver = nullptr;
   CudaModel* opened = nullptr;
   *model = nullptr;
-  if (system_cuda_driver(&driver, error) != 0) return -1;
+  if (choose_driver(device, &driver, error) != 0) return -1;
   if (cuda_model_open(whet_cuda_image, *driver, device, &opened, error) != 0) return -1;
   *model = reinterpret_cast<whet_model*>(opened);
   return 0;

@@ -82,6 +82,15 @@ TEST_F(CudaModelEntry, ReadsAsMuchOfTheOptionsAsTheProgramHas) {
   EXPECT_EQ(model, nullptr);
 }
 
+TEST_F(CudaModelEntry, RefusesADriverOfAnotherVersion) {
+  CudaDriver other;
+  other.table += 8;
+  whet_model* model = nullptr;
+  const whet_device_options options = {sizeof options, 0, 0, &other};
+  EXPECT_EQ(api->model_open_device(nullptr, &options, &model, &error), -1);
+  EXPECT_STREQ(error.message, "the given driver is of another version of whet");
+}
+
 /// Programs and libraries of different versions meet in these structs.
 TEST(DeviceApi, KeepsItsLayout) {
   EXPECT_EQ(offsetof(whet_api, device_count), offsetof(whet_api, session_profile) + sizeof(void*));
@@ -90,6 +99,7 @@ TEST(DeviceApi, KeepsItsLayout) {
   EXPECT_EQ(offsetof(whet_device_options, struct_bytes), 0u);
   EXPECT_EQ(offsetof(whet_device_options, device), 4u);
   EXPECT_EQ(offsetof(whet_device_options, flags), 8u);
+  EXPECT_EQ(offsetof(whet_device_options, driver), 16u);
   EXPECT_EQ(offsetof(whet_device_info, struct_bytes), 0u);
   EXPECT_EQ(offsetof(whet_device_info, number), 4u);
   EXPECT_EQ(offsetof(whet_device_info, name), 8u);
