@@ -1,5 +1,7 @@
 #include "runner/bench.h"
 
+#include <algorithm>
+
 namespace whet {
 
 Benches::Benches(std::span<const BenchOfFormat> table) : table_(table), benches_(table.size()) {}
@@ -33,6 +35,10 @@ CheckReply Benches::check(const CheckRequest& request) {
   const CodeFormat format = request.job.kernel.format;
   if (KernelBench* bench = find(format)) return bench->check(request);
   return {OutcomeCode::runtime, no_bench(format), {}};
+}
+
+bool Benches::is_lost() const {
+  return std::ranges::any_of(benches_, [](const auto& bench) { return bench && bench->is_lost(); });
 }
 
 std::size_t Benches::describe(std::uintptr_t address, char* text, std::size_t capacity) const {

@@ -19,6 +19,9 @@ class KernelBench {
   virtual MeasureReply measure(const MeasureRequest&) = 0;
   virtual CheckReply check(const CheckRequest&) = 0;
 
+  /// Whether nothing more can run on its device in this process, which then ends behind the answer.
+  virtual bool is_lost() const { return false; }
+
   /// Where `address` lies in the buffers of the kernel that runs now; async-signal-safe (see GuardedBuffer::describe).
   virtual std::size_t describe(std::uintptr_t address, char* text, std::size_t capacity) const = 0;
 };
@@ -39,6 +42,8 @@ class Benches {
   /// Where no bench runs the kernel's format, the reply says so.
   MeasureReply measure(const MeasureRequest&);
   CheckReply check(const CheckRequest&);
+  /// Whether a bench is.
+  bool is_lost() const;
   /// Asks every bench. Async-signal-safe.
   std::size_t describe(std::uintptr_t address, char* text, std::size_t capacity) const;
 

@@ -1,10 +1,13 @@
 #include "runner/cpu/bench.h"
+#include "runner/cuda/bench.h"
 
 namespace whet {
 namespace {
 
 constexpr BenchOfFormat kBenches[] = {
     {CodeFormat::native_object, make_cpu_bench},
+    {CodeFormat::ptx, make_cuda_bench},
+    {CodeFormat::emulated, make_emulated_bench},
 };
 
 }  // namespace

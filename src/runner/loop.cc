@@ -59,7 +59,7 @@ void last_words(int number, siginfo_t* info, void*) {
 }
 
 void catch_faults() {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_sigaction = last_words;
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESETHAND;
   for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigaction(number, &action, nullptr);
@@ -90,6 +90,7 @@ int run_runner(int fd) {
     const ReceiveResult received = receive_frame(fd);
     if (!received.ok) return received.end == WireEnd::closed ? 0 : 3;
     if (!answer(benches, fd, received.frame)) return 3;
+    if (benches.is_lost()) return 0;  // a fresh runner answers the next request
   }
 }
 

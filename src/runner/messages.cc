@@ -93,6 +93,7 @@ void pack(Packer& p, const KernelJob& job) {
   for (const auto& a : job.arguments) pack(p, a);
   p.u32(job.threads);
   pack(p, job.cpu);
+  p.u32(job.device);
 }
 
 KernelJob unpack_job(Unpacker& u) {
@@ -101,6 +102,7 @@ KernelJob unpack_job(Unpacker& u) {
   for (std::size_t n = u.count(kArgumentBytes); n > 0; --n) job.arguments.push_back(unpack_argument(u));
   job.threads = u.u32();
   job.cpu = unpack_cpu_placement(u);
+  job.device = u.u32();
   return job;
 }
 

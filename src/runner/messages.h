@@ -59,7 +59,8 @@ struct KernelJob {
   Kernel kernel;
   std::vector<ArgumentSpec> arguments;
   std::uint32_t threads = 1;
-  CpuPlacement cpu;  ///< of no account elsewhere
+  CpuPlacement cpu;          ///< of no account elsewhere
+  std::uint32_t device = 0;  ///< number of the GPU, of no account elsewhere
 };
 
 struct MeasureRequest {

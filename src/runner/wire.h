@@ -10,7 +10,7 @@
 namespace whet {
 
 /// Version of every frame; both ends must have the same (docs/formats/wire.md).
-constexpr std::uint16_t kWireVersion = 3;
+constexpr std::uint16_t kWireVersion = 4;
 /// A longer payload is taken for garbage.
 constexpr std::uint64_t kMaxFrameBytes = std::uint64_t{4} << 30;
 
@@ -26,6 +26,7 @@ enum class FrameType : std::uint16_t {
   hello = 8,  ///< runner or builder to parent, before anything else
   time_models = 9,
   models_timed = 10,  ///< parent to the process that times models, and its answer: one a burst
+  gpus = 11,          ///< the process that looks for GPUs to parent
 };
 
 struct Frame {

@@ -435,6 +435,11 @@ void set_emulated_run(const EmulatedRun& run) {
   device().run = run;
 }
 
+double emulated_seconds() {
+  const Lock lock(device().lock);
+  return device().clock;
+}
+
 std::string emulated_failure() {
   const Lock lock(device().lock);
   return device().failure;

@@ -28,6 +28,8 @@ void set_emulated_run(const EmulatedRun&);
 /// mapped memory, programmatic edges. Thread-safe.
 const CudaDriver& emulated_cuda_driver();
 
+/// The device's clock [s].
+double emulated_seconds();
 /// Why the last launch failed: "k: block 3: thread 5 waits at a barrier that thread 7 does not come to"; "" where none did.
 std::string emulated_failure();
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+
+#include "runner/bench.h"
+#include "runtime/cuda/driver.h"
+
+namespace whet {
+
+/// Run kernels of format ptx on a GPU, and kernels of format emulated on the emulated device.
+///
+/// The first run of a measurement has its arguments and workspace between patterns, with outputs poisoned. The time is that of a
+/// graph of R copies of the kernel, so many that a replay takes a millisecond, divided by R: gaps between launches are in it, the
+/// start of the graph is not. The first replay does not count. Constants of copy i are the next ones of a pool
+/// (CacheMode::network: as large as the network; cold: twice the device's cache; warm: one place). Activations stay where
+/// they are. On the emulated device the first run is of some blocks, checks are of all, and replays take the estimate's
+/// time without running.
+std::unique_ptr<KernelBench> make_cuda_bench();
+std::unique_ptr<KernelBench> make_emulated_bench();
+
+/// How a driver is found when the first kernel comes; null where there is none, and a sentence.
+using FindCudaDriver = const CudaDriver* (*)(whet_error*);
+std::unique_ptr<KernelBench> make_cuda_bench(FindCudaDriver find);
+
+}  // namespace whet
