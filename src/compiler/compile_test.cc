@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "compiler/choose.h"
 #include "compiler/scratch.h"
-#include "compiler/testing/network_builder.h"
+#include "compiler/testing/model_builder.h"
 #include "device/cpu/opened_model.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
@@ -18,7 +18,7 @@
 namespace whet {
 namespace {
 
-using testing::NetworkBuilder;
+using testing::ModelBuilder;
 using testing::small_network;
 
 class Compile : public ::testing::Test {
@@ -85,7 +85,7 @@ TEST_F(Compile, GivesTheAnswersOfTheInterpreter) {
 }
 
 Graph fire(std::int64_t left, std::int64_t right, bool shown) {
-  NetworkBuilder b(4);
+  ModelBuilder b(4);
   const ValueId x = b.relu(b.conv(b.input("image", {1, 8, 9, 7}), 16, 1));
   const ValueId one = b.relu(b.conv(x, left, 1)), three = b.relu(b.conv(x, right, 3));
   const ValueId both = b.node(ConcatOperator{1}, {one, three});
@@ -110,7 +110,7 @@ TEST_F(Compile, WritesTheOperandsOfAConcatenationWhereTheyBelong) {
 /// Long rows narrow down to pieces whose threshold is found bit by bit; f64 compares pairs alone.
 TEST_F(Compile, FindsTheBestOfLongRows) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    NetworkBuilder b(8);
+    ModelBuilder b(8);
     const ValueId x = b.node(CastOperator{dtype}, {b.input("x", {2, 3000})});
     b.graph.outputs = {b.node(CastOperator{DType::f32}, {b.node(TopKOperator{1, 150, false}, {x})})};
     expect_right(b.graph);
@@ -130,7 +130,7 @@ TEST_F(Compile, RunsTheTasksThatAreTuned) {
 }
 TEST_F(Compile, CopiesRowsThatAreNeitherContiguousInTheWholeNorAlongItsLastAxis) {
   const auto stacked = [](std::int64_t batch) {
-    NetworkBuilder b(6);
+    ModelBuilder b(6);
     const ValueId x = b.input("image", {batch, 8, 4, 6});
     const ValueId rows = b.node(ConcatOperator{2}, {b.relu(b.conv(x, 16, 1)), b.relu(b.conv(x, 16, 1))});
     b.graph.outputs = {b.conv(rows, 8, 3)};
@@ -140,7 +140,7 @@ TEST_F(Compile, CopiesRowsThatAreNeitherContiguousInTheWholeNorAlongItsLastAxis)
   EXPECT_TRUE(has_concat(expect_right(stacked(2))));
 }
 TEST_F(Compile, TellsApartEqualTasksThatWriteIntoWholesOfDifferentShapes) {
-  NetworkBuilder b(5);
+  ModelBuilder b(5);
   const ValueId x = b.input("image", {1, 16, 6, 6});
   const ValueId first = b.node(ConcatOperator{1}, {b.relu(b.conv(x, 16, 1)), b.relu(b.conv(x, 16, 1))});
   const ValueId second = b.node(ConcatOperator{1}, {b.relu(b.conv(x, 16, 1)), b.relu(b.conv(x, 32, 1))});
@@ -152,7 +152,7 @@ TEST_F(Compile, TellsApartEqualTasksThatWriteIntoWholesOfDifferentShapes) {
 }
 
 TEST_F(Compile, WritesConcatenationsInConcatenationsAndIntoReshapedOutputs) {
-  NetworkBuilder b(6);
+  ModelBuilder b(6);
   const ValueId x = b.input("image", {1, 16, 6, 6});
   const auto branch = [&](std::int64_t channels) { return b.relu(b.conv(x, channels, 1)); };
   const ValueId inner = b.node(ConcatOperator{1}, {branch(16), branch(32)});
@@ -170,7 +170,7 @@ TEST_F(Compile, WritesConcatenationsInConcatenationsAndIntoReshapedOutputs) {
 }
 
 TEST_F(Compile, CompilesEqualTasksOnce) {
-  NetworkBuilder b(2);
+  ModelBuilder b(2);
   ValueId x = b.input("x", {1, 8, 9, 9});
   for (int i = 0; i < 4; ++i) x = b.relu(b.conv(x, 8, 3));
   b.graph.outputs = {x};
@@ -187,7 +187,7 @@ TEST_F(Compile, CompilesEqualTasksOnce) {
 }
 
 TEST_F(Compile, OutputsMayBeInputsConstantsAliasesAndEachOther) {
-  NetworkBuilder b(3);
+  ModelBuilder b(3);
   const ValueId x = b.input("x", {4, 6}), unused = b.input("unused", {3});
   const ValueId y = b.relu(b.add(x, b.constant({6})));
   const ValueId alias = b.node(ReshapeOperator{{6, 4}}, {y});
@@ -197,7 +197,7 @@ TEST_F(Compile, OutputsMayBeInputsConstantsAliasesAndEachOther) {
 }
 
 TEST_F(Compile, SlicesOfWholeCacheLinesAreAliases) {
-  NetworkBuilder b(6);
+  ModelBuilder b(6);
   const ValueId x = b.input("x", {4, 2, 16});
   const ValueId y = b.relu(x);
   const auto row = [&](ValueId from, std::int64_t start, std::int64_t count) {
@@ -210,14 +210,14 @@ TEST_F(Compile, SlicesOfWholeCacheLinesAreAliases) {
 }
 
 TEST_F(Compile, AModelThatComputesNothingRuns) {
-  NetworkBuilder b(4);
+  ModelBuilder b(4);
   const ValueId x = b.input("x", {2, 3});
   b.graph.outputs = {b.node(ReshapeOperator{{6}}, {x})};
   EXPECT_EQ(expect_right(b.graph).tasks.size(), 0u);
 }
 
 TEST_F(Compile, LongChainsShareTheArena) {
-  NetworkBuilder b(5);
+  ModelBuilder b(5);
   ValueId x = b.input("x", {1, 16, 20, 20});
   for (int i = 0; i < 6; ++i) x = b.relu(b.conv(x, 16, i % 2 ? 1 : 3));
   b.graph.outputs = {b.node(ReduceOperator{ReduceKind::sum, {1}, false}, {x})};
@@ -227,7 +227,7 @@ TEST_F(Compile, LongChainsShareTheArena) {
 
 TEST_F(Compile, SaysWhichRecordDoesNotCompileAndTakesTheDefault) {
   source_.recorded = [](const Task&) { return RecordedSchedule{"split l99 4 guard", 1e-6, ""}; };
-  NetworkBuilder b(6);
+  ModelBuilder b(6);
   b.graph.outputs = {b.relu(b.input("x", {4, 6}))};
   const CompileReport report = expect_right(b.graph);
   ASSERT_EQ(report.tasks.size(), 1u);
@@ -239,7 +239,7 @@ TEST_F(Compile, RecordsGiveSchedulesAndPredictions) {
   source_.recorded = [this](const Task& task) {
     return RecordedSchedule{to_text(source_.fallback(task.dag).value()), 2e-6, ""};
   };
-  NetworkBuilder b(7);
+  ModelBuilder b(7);
   const ValueId x = b.input("x", {4, 6});
   b.graph.outputs = {b.relu(x), b.node(MatMulOperator{}, {x, b.constant({6, 8})})};
   const CompileReport report = expect_right(b.graph);
@@ -248,7 +248,7 @@ TEST_F(Compile, RecordsGiveSchedulesAndPredictions) {
 }
 
 TEST_F(Compile, RefusesAnOutputThatCannotBeWritten) {
-  NetworkBuilder b(8);
+  ModelBuilder b(8);
   b.graph.outputs = {b.relu(b.input("x", {4}))};
   const FusedGraph fused = optimize(b.graph, {}).value();
   EXPECT_EQ(compile_model(fused, source_, target_, "/no/such/place/model.so").error().message,

@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "codegen/compile.h"
 #include "codegen/gpu/compile.h"
+#include "cost/gpu/estimate.h"
 #include "space/space.h"
 
 namespace whet {
@@ -39,7 +40,7 @@ Status compile(const Task& task, const Steps& steps, const std::string& name, co
   const double lowered = seconds_now();
   WHET_TRY(out.kernel, compile_kernel(out.lowered.program, target));
   if (emulated) {
-    WHET_TRY(out.emulated, compile_emulated(out.lowered.program, target));
+    WHET_TRY(out.emulated, compile_emulated(out.lowered.program, target, estimate_launches(tree, target)));
   }
   out.report.lower_seconds += lowered - begin;
   out.report.codegen_seconds += seconds_now() - lowered;

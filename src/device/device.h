@@ -18,6 +18,7 @@ namespace whet {
 struct DeviceInfo {
   std::string name;         ///< which machine: records of its outcomes carry it
   Target target;            ///< what its kernels are compiled for
+  CodeFormat code{};        ///< what it runs
   MachineRates rates;       ///< zeros where nobody has measured them
   std::int64_t memory = 0;  ///< bytes that kernels may use; 0: unknown
   std::uint16_t wire = kWireVersion;

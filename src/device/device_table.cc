@@ -4,13 +4,9 @@
 namespace whet {
 namespace {
 
-template <typename Kind>
-std::unique_ptr<Device> make(const Target& target, const DeviceOptions& options) {
-  return std::make_unique<Kind>(target, options);
-}
-
 constexpr DeviceKind kDeviceKinds[] = {
-    {"cpu", make<LocalDevice>},
+    {"cpu", make_local_cpu},
+    {"cuda", make_local_gpu},
 };
 
 }  // namespace

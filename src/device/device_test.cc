@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
+#include "artifact/emulated_module.h"
+#include "device/local/gpus.h"
 #include "device/local/local_device.h"
 #include "device/make_device.h"
 #include "device/testing/device_contract.h"
@@ -45,6 +50,31 @@ struct Wrapped : Device {
   Fake fake;
 };
 
+/// One of the kernels of runner/testing/emulated_kernels.c.
+KernelJob emulated_job(const std::string& entry) {
+  std::ifstream file(WHET_EMULATED_KERNELS, std::ios::binary);
+  const std::string object(std::istreambuf_iterator<char>(file), {});
+  KernelJob job;
+  job.kernel.format = CodeFormat::emulated;
+  job.kernel.code = write_emulated_module({{{entry, 2e-6, 0, 3}}, {object}});
+  job.kernel.launches = {{entry, false, {8}, {128}, 512}};
+  job.kernel.argument_bytes = {4000, 4000};
+  job.arguments = {{ArgumentRole::activation, DType::f32, 4000, 7}, {ArgumentRole::output, DType::f32, 4000}};
+  return job;
+}
+DeviceUnderTest emulated() {
+  KernelJob broken = emulated_job("add_one");
+  broken.kernel.code = "no module";
+  const auto make = [] {
+    DeviceOptions options;
+    options.name.kind = DeviceName::Kind::emulated;
+    options.zygote = &zygote();
+    options.run_timeout = 2;
+    return make_device(parse_target("cuda -model=h100").value(), options).value();
+  };
+  return {"emulated", make, emulated_job("turn"), {broken, emulated_job("stuck"), emulated_job("beyond")}, {}, {}};
+}
+
 std::vector<DeviceUnderTest> devices() {
   KernelJob broken = job("add_one");
   broken.kernel.code = "no object";
@@ -61,7 +91,7 @@ std::vector<DeviceUnderTest> devices() {
   dying.make = [] { return std::make_unique<Wrapped<DyingDevice>>(1000); };
   lying.name = "while_it_tells_the_truth";
   lying.make = [] { return std::make_unique<Wrapped<testing::LyingDevice>>(std::uint64_t{1}, 1 << 30); };
-  return {here, formula, dying, lying};
+  return {here, emulated(), formula, dying, lying};
 }
 
 }  // namespace
@@ -84,6 +114,22 @@ TEST(LocalDevice, SaysWhichModelCannotBeOpened) {
   ASSERT_FALSE(times.ok());
   EXPECT_NE(times.error().message.find("/nowhere/model.so"), std::string::npos) << times.error().message;
   EXPECT_EQ(device->measure({job("add_one"), {}}).code, OutcomeCode::ok) << "it works on";
+}
+TEST(LocalDevice, IsNoGpuWhereThereIsNoDriver) {
+  DeviceOptions options;
+  options.zygote = &zygote();
+  const auto device = make_device(parse_target("cuda -model=h100").value(), options);
+  if (device.ok()) GTEST_SKIP() << "there is a GPU: " << (*device)->info().name;
+  EXPECT_NE(device.error().message, "");
+  EXPECT_EQ(device.error().message, find_gpus(zygote()).error().message) << "the driver's own sentence";
+}
+TEST(EmulatedDevice, TakesTheTimesOfEstimates) {
+  const auto device = emulated().make();
+  EXPECT_EQ(device->info().name, kEmulatedDevice);
+  EXPECT_EQ(device->info().code, CodeFormat::emulated);
+  const MeasureReply reply = device->measure({emulated_job("add_one"), {}});
+  ASSERT_EQ(reply.code, OutcomeCode::ok) << reply.message;
+  EXPECT_NEAR(reply.seconds.front(), 2e-6, 1e-10);
 }
 TEST(DyingDevice, IsLostForAWhile) {
   FormulaDevice inner(a_millisecond);

@@ -8,12 +8,14 @@
 
 #include "base/result.h"
 #include "device/device.h"
+#include "device/device_name.h"
 
 namespace whet {
 
 class Zygote;
 
 struct DeviceOptions {
+  DeviceName name;           ///< which of those that run the target's code
   Zygote* zygote = nullptr;  ///< forks what runs kernels on this machine; outlives the device
   MachineRates rates;        ///< as measured; zeros: unknown
   double run_timeout = 10;   ///< seconds for one kernel
@@ -25,7 +27,7 @@ struct DeviceOptions {
 /// How the devices of one kind of target are made.
 struct DeviceKind {
   std::string_view kind;
-  std::unique_ptr<Device> (*make)(const Target&, const DeviceOptions&);
+  Result<std::unique_ptr<Device>> (*make)(const Target&, const DeviceOptions&);
 };
 /// One row a kind of target (device_table.cc).
 std::span<const DeviceKind> device_kinds();

@@ -12,6 +12,7 @@ std::string encode(const BuildRequest& r) {
   p.text(r.target);
   p.u64(r.within.size());
   for (std::int64_t extent : r.within) p.i64(extent);
+  p.u8(r.emulated);
   return p.take();
 }
 
@@ -22,7 +23,9 @@ std::optional<BuildRequest> decode_build_request(std::string_view bytes) {
   r.steps = u.text();
   r.target = u.text();
   for (std::size_t n = u.count(8); n > 0; --n) r.within.push_back(u.i64());
-  if (!u.done()) return std::nullopt;
+  const std::uint8_t emulated = u.u8();
+  r.emulated = emulated != 0;
+  if (!u.done() || emulated > 1) return std::nullopt;
   return r;
 }
 

@@ -16,10 +16,11 @@ namespace whet {
 
 /// A candidate as it travels to a builder: texts, so that the builder shares nothing with the tuner.
 struct BuildRequest {
-  std::string dag;     ///< to_text(ComputeDag)
-  std::string steps;   ///< to_text(Steps); empty: the naive schedule
-  std::string target;  ///< to_string(Target)
-  Shape within = {};   ///< of the tensor that the only output is a part of; empty: the output is whole itself
+  std::string dag;        ///< to_text(ComputeDag)
+  std::string steps;      ///< to_text(Steps); empty: the naive schedule
+  std::string target;     ///< to_string(Target)
+  Shape within = {};      ///< of the tensor that the only output is a part of; empty: the output is whole itself
+  bool emulated = false;  ///< the kernel is for the emulated device, not for the target's own
   friend bool operator==(const BuildRequest&, const BuildRequest&) = default;
 };
 

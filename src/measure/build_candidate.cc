@@ -3,7 +3,9 @@
 #include <map>
 
 #include "codegen/compile.h"
+#include "codegen/gpu/compile.h"
 #include "compute/dag.h"
+#include "cost/gpu/estimate.h"
 #include "lower/lower.h"
 #include "measure/build.h"
 #include "measure/part.h"
@@ -76,6 +78,9 @@ BuildResult build(const BuildRequest& request) {
   auto lowered = lower(*tree, *target, request.within);
   if (!lowered.ok()) return refused(OutcomeCode::instantiation, lowered.error().message, result);
   auto kernel = compile_kernel(lowered->program, *target);
+  // What the GPU's generator refuses is refused for the emulated device too.
+  if (kernel.ok() && request.emulated)
+    kernel = compile_emulated(lowered->program, *target, estimate_launches(*tree, *target));
   if (!kernel.ok()) {
     // The generator's estimate of code size is a check before anything is built; all else is its failure.
     const bool too_long = kernel.error().kind == ErrorKind::limit;

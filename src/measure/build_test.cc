@@ -46,8 +46,10 @@ TEST(BuildMessages, GoThereAndBack) {
   BuildResult with_report = r;
   with_report.report = {124, 16, 49152, 3000};
   EXPECT_EQ(decode_build_result(encode(with_report))->report, with_report.report);
-  const BuildRequest request{"dag", "steps", "target"};
-  EXPECT_EQ(*decode_build_request(encode(request)), request);
+  for (const bool emulated : {false, true}) {
+    const BuildRequest request{"dag", "steps", "target", {2, 3}, emulated};
+    EXPECT_EQ(*decode_build_request(encode(request)), request);
+  }
 }
 TEST(BuildMessages, SurviveAnyBytes) {
   Rng rng(1);

@@ -219,10 +219,13 @@ class DeviceMeasurer::Impl {
 
   bool interrupted() const { return options_.interrupted && options_.interrupted(); }
 
+  /// All devices run the same code.
+  bool is_emulated() const { return units_.front()->device->info().code == CodeFormat::emulated; }
+
   /// One result for each of `steps`, valid until the next call.
   std::vector<const BuildResult*> build_all(const MeasureTask& task, const std::vector<std::string>& steps) {
     cache_.trim();
-    BuildRequest request{to_text(task.dag), "", to_string(task.target), task.within};
+    BuildRequest request{to_text(task.dag), "", to_string(task.target), task.within, is_emulated()};
     std::vector<BuildRequest> missing;
     for (const std::string& s : steps) {
       request.steps = s;

@@ -23,7 +23,8 @@ struct SpaceAuthor {
   std::string_view kind;
   std::span<const Template> (*templates)();    ///< the first that fits gives the default schedule
   const std::vector<const Rule*>& (*rules)();  ///< in the order in which they are asked
-  void (*safe)(Scheduler&);                    ///< the schedule that lowers whatever the DAG is
+  /// The schedule that lowers whatever the DAG is; null: the naive one.
+  void (*safe)(Scheduler&) = nullptr;
 };
 /// One row for each kind of target. For a kind without a row, the space of every task has the naive schedule only.
 std::span<const SpaceAuthor> space_authors();

@@ -5,10 +5,8 @@
 namespace whet {
 namespace {
 
-void naive(Scheduler&) {}
-
 constexpr SpaceAuthor kAuthors[] = {
-    {"cpu", cpu_templates, cpu_rules, naive},
+    {"cpu", cpu_templates, cpu_rules},
     {"cuda", gpu_templates, gpu_rules, safe_schedule},
 };
 

@@ -339,7 +339,7 @@ Result<Steps> default_steps(const ComputeDag& dag, const Target& target) {
 Result<Steps> safe_steps(const ComputeDag& dag, const Target& target) {
   const SpaceAuthor* author = row_of(space_authors(), target);
   Scheduler scheduler(dag);
-  if (author != nullptr) author->safe(scheduler);
+  if (author != nullptr && author->safe != nullptr) author->safe(scheduler);
   return scheduler.finish();
 }
 

@@ -83,8 +83,8 @@ class ToyDevice : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_device(const Target& target, const DeviceOptions&) {
-  return std::make_unique<ToyDevice>(target);
+Result<std::unique_ptr<Device>> make_device(const Target& target, const DeviceOptions&) {
+  return std::unique_ptr<Device>(std::make_unique<ToyDevice>(target));
 }
 
 }  // namespace whet::toy

@@ -42,7 +42,7 @@ Result<std::string> disassemble(const Kernel&, const Target&);
 Result<std::vector<MachineLoop>> innermost_loops(const Kernel&, const Target&);
 
 // device.cc
-std::unique_ptr<Device> make_device(const Target&, const DeviceOptions&);
+Result<std::unique_ptr<Device>> make_device(const Target&, const DeviceOptions&);
 
 // model.cc
 Status write_library(AssembledModel&, const std::vector<CompiledTask>&, const Target&, const std::string& output,

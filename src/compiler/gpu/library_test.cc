@@ -2,7 +2,7 @@
 
 #include "compiler/choose.h"
 #include "compiler/scratch.h"
-#include "compiler/testing/network_builder.h"
+#include "compiler/testing/model_builder.h"
 #include "device/cpu/opened_model.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
@@ -11,7 +11,7 @@
 namespace whet {
 namespace {
 
-using testing::NetworkBuilder;
+using testing::ModelBuilder;
 using testing::small_network;
 
 constexpr DeviceName kEmulated{DeviceName::Kind::emulated};
@@ -71,14 +71,14 @@ TEST_F(GpuLibrary, GivesTheAnswersOfTheInterpreterUnderEmulation) {
   }
 }
 TEST_F(GpuLibrary, GivesOutputsThatNoKernelWrites) {
-  NetworkBuilder b(2);
+  ModelBuilder b(2);
   const ValueId x = b.input("x", {1, 4, 6, 6}), y = b.relu(x);
   b.graph.outputs = {y, x, b.constant({3, 5}), y};
   compile(b.graph);
   expect_right(b.graph);
 }
 TEST_F(GpuLibrary, WritesTheOperandsOfAConcatenationInPlace) {
-  NetworkBuilder b(3);
+  ModelBuilder b(3);
   const ValueId x = b.input("x", {1, 16, 9, 9});
   const ValueId parts = b.node(ConcatOperator{1}, {b.conv(x, 32, 1), b.conv(x, 16, 3), b.conv(x, 48, 3)});
   b.graph.outputs = {b.relu(b.conv(parts, 8, 1))};

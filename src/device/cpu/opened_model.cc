@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/parallel.h"
 #include "runner/cuda/emulated_driver.h"
 #include "runner/wire.h"
 
@@ -16,6 +17,7 @@ struct OpenedModel::State {
   whet_pool* pool = nullptr;  ///< null: the session runs on the model's own
   whet_session* session = nullptr;
   std::vector<Tensor> inputs;
+  bool emulated = false;
 
   const whet_api& api() const { return *library.api; }
   ~State() {
@@ -55,18 +57,19 @@ bool is_for_device(const whet_api& api) {
 }
 
 /// A model for a GPU, on the device that is named.
-int open_on_device(const whet_api& api, const whet_open_options& options, const DeviceName& name, whet_model** model,
-                   whet_error* error) {
+int open_on_device(const whet_api& api, const whet_open_options& open, const OpenModelOptions& options,
+                   whet_model** model, whet_error* error) {
   whet_device_options device{};
   device.struct_bytes = sizeof device;
-  device.device = name.number;
-  if (name.kind == DeviceName::Kind::emulated) {
+  device.device = options.device.number;
+  if (options.device.kind == DeviceName::Kind::emulated) {
     EmulatedRun run;
+    if (options.times_alone) run.blocks = EmulatedRun::Blocks::none;
     run.workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     set_emulated_run(run);
     device.driver = &emulated_cuda_driver();
   }
-  return api.model_open_device(&options, &device, model, error);
+  return api.model_open_device(&open, &device, model, error);
 }
 
 }  // namespace
@@ -79,6 +82,7 @@ std::string encode(const OpenModelOptions& options) {
   p.u8(options.pin);
   p.u8(options.map_weights);
   p.text(to_string(options.device));
+  p.u8(options.times_alone);
   return p.take();
 }
 
@@ -92,6 +96,7 @@ std::optional<OpenModelOptions> decode_open_options(std::string_view bytes) {
   const Result<DeviceName> device = parse_device_name(u.text());
   if (!device.ok()) return std::nullopt;
   options.device = *device;
+  options.times_alone = u.u8() != 0;
   return u.done() ? std::optional(options) : std::nullopt;
 }
 
@@ -103,10 +108,11 @@ Result<OpenedModel> OpenedModel::open(const std::string& path, const OpenModelOp
   if (whet_library_open(path.c_str(), 0, &state.library, &error) != 0) return Error{error.message};
   const whet_open_options open_options{options.map_weights ? 1u : 0u};
   const bool for_device = is_for_device(state.api());
+  state.emulated = options.device.kind == DeviceName::Kind::emulated;
   if (!for_device && options.device.kind != DeviceName::Kind::none)
     return Error{path + ": runs on the CPU; --device " + to_string(options.device) +
                  " is for models that run on a GPU"};
-  if ((for_device ? open_on_device(state.api(), open_options, options.device, &state.model, &error)
+  if ((for_device ? open_on_device(state.api(), open_options, options, &state.model, &error)
                   : state.api().model_open(&open_options, &state.model, &error)) != 0)
     return Error{path + ": " + error.message};
   const whet_model_info& info = *state.api().model_info(state.model);
@@ -133,6 +139,8 @@ const whet_pool_info& OpenedModel::pool() const {
 const whet_device_info* OpenedModel::device() const {
   return is_for_device(state_->api()) ? state_->api().model_device(state_->model) : nullptr;
 }
+
+bool OpenedModel::is_emulated() const { return state_->emulated; }
 
 std::string OpenedModel::note() const { return state_->api().session_note(state_->session); }
 
@@ -178,6 +186,8 @@ Result<std::vector<Tensor>> OpenedModel::run(std::vector<Tensor> inputs) {
   WHET_RETURN_IF_ERROR(run());
   return read_outputs();
 }
+
+double OpenedModel::clock() const { return state_->emulated ? emulated_seconds() : seconds_now(); }
 
 void OpenedModel::set_profiling(bool on) { state_->api().session_set_profiling(state_->session, on); }
 

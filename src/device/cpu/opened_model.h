@@ -19,7 +19,8 @@ struct OpenModelOptions {
   std::vector<std::uint32_t> cores;  ///< where they stand; empty: chosen
   bool pin = true;
   bool map_weights = false;
-  DeviceName device;  ///< of a model for a GPU
+  DeviceName device;         ///< of a model for a GPU
+  bool times_alone = false;  ///< on the emulated device no kernel runs, and time passes by the estimate
 };
 
 /// The options as they travel to another process of the same program.
@@ -42,6 +43,7 @@ class OpenedModel {
   const whet_pool_info& pool() const;
   /// Null for a model that runs on the CPU.
   const whet_device_info* device() const;
+  bool is_emulated() const;
   /// How its threads agree with what it was tuned for; "" where they do.
   std::string note() const;
 
@@ -53,6 +55,9 @@ class OpenedModel {
   std::vector<Tensor> read_outputs() const;
   /// All three.
   Result<std::vector<Tensor>> run(std::vector<Tensor> inputs);
+
+  /// What its runs are timed by [s]: a steady clock, of the emulated device its own.
+  double clock() const;
 
   void set_profiling(bool on);
   /// Valid until the next call.

@@ -78,13 +78,13 @@ double median(std::vector<double> values) {
 
 Result<ModelBurst> time_burst(OpenedModel& model, double burst_seconds) {
   WHET_RETURN_IF_ERROR(model.run());
-  const double begin = seconds_now();
+  const double begin = model.clock();
   std::vector<double> times;
   do {
-    const double before = seconds_now();
+    const double before = model.clock();
     WHET_RETURN_IF_ERROR(model.run());
-    times.push_back(seconds_now() - before);
-  } while (seconds_now() - begin < burst_seconds);
+    times.push_back(model.clock() - before);
+  } while (model.clock() - begin < burst_seconds);
   const double fastest = *std::min_element(times.begin(), times.end());
   return ModelBurst{median(std::move(times)), fastest};
 }

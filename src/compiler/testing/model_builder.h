@@ -10,9 +10,9 @@
 namespace whet::testing {
 
 /// Builds graphs as an importer does; a refusal ends the test.
-class NetworkBuilder {
+class ModelBuilder {
  public:
-  explicit NetworkBuilder(std::uint64_t seed) : rng_(seed) { graph.name = "test"; }
+  explicit ModelBuilder(std::uint64_t seed) : rng_(seed) { graph.name = "test"; }
 
   ValueId input(const std::string& name, Shape shape) {
     const ValueId id = graph.add_value(name, {DType::f32, std::move(shape)});
@@ -44,7 +44,7 @@ class NetworkBuilder {
 
 /// Convolutions, a sum of two branches, pooling, a mean, a dense layer and softmax.
 inline Graph small_network() {
-  NetworkBuilder b(1);
+  ModelBuilder b(1);
   const ValueId x = b.input("image", {1, 3, 17, 13});
   const ValueId stem = b.relu(b.conv(x, 20, 3));
   const ValueId left = b.relu(b.conv(stem, 20, 3));
