@@ -14,13 +14,13 @@ namespace {
 int cache_rank(const std::string& cache) { return cache == "network" ? 0 : cache == "warm" ? 1 : 2; }
 
 /// How far a record's target is from the one wanted, and which of two usable records goes first: smaller is better.
-using Rank = std::tuple<TargetDistance, int, int, int, double, bool>;
+using Rank = std::tuple<bool, TargetDistance, int, int, int, double, bool>;
 
 int within_rank(const Shape& has, const Shape& want) { return has == want ? 0 : has.empty() ? 1 : 2; }
 
 Rank rank(const Record& r, const TargetDistance& distance, const Shape& within) {
-  return {distance,           -r.codegen,     cache_rank(r.outcome.cache), within_rank(r.within, within),
-          r.ranked_seconds(), r.ranks_as == 0};
+  return {r.outcome.emulated(),          distance,           -r.codegen,     cache_rank(r.outcome.cache),
+          within_rank(r.within, within), r.ranked_seconds(), r.ranks_as == 0};
 }
 
 /// What a measured time belongs to.
@@ -57,8 +57,12 @@ const Record& Records::add(Record record) {
 
 std::vector<const Record*> Records::of(std::string_view key) const {
   std::vector<const Record*> found;
+  const auto counts = [&](const Record& r) {
+    return emulated_ == EmulatedRecords::too || r.outcome.emulated() == (emulated_ == EmulatedRecords::alone);
+  };
   if (auto it = by_key_.find(canonical_key(key)); it != by_key_.end())
-    for (auto i : it->second) found.push_back(&records_[i]);
+    for (auto i : it->second)
+      if (counts(records_[i])) found.push_back(&records_[i]);
   return found;
 }
 

@@ -14,6 +14,13 @@
 
 namespace whet {
 
+/// Which records of the emulated device count. Its times are estimates, and never rank beside measured ones.
+enum class EmulatedRecords : std::uint8_t {
+  left_out,
+  alone,  ///< and no others
+  too,    ///< behind all others
+};
+
 /// The record that a task should run by, and whether it was made for this target.
 struct RecordChoice {
   const Record* record = nullptr;  ///< valid as long as the Records it came from
@@ -32,11 +39,13 @@ class Records {
 
   /// References to earlier records stay valid.
   const Record& add(Record);
+  /// From now on `of`, `best` and `ranking` see these. At first the emulated device's are left out.
+  void count(EmulatedRecords which) { emulated_ = which; }
   const std::deque<Record>& all() const { return records_; }
   std::size_t size() const { return records_.size(); }
   /// The keys of all tasks, each once, in the order in which they first appear.
   const std::vector<std::string>& keys() const { return keys_; }
-  /// All records of a task, in order of time.
+  /// All records of a task that count, in order of time.
   std::vector<const Record*> of(std::string_view key) const;
 
   /// The fastest schedule of the task `key` for `target`, for an output that is a part of a tensor of the shape
@@ -58,6 +67,7 @@ class Records {
  private:
   std::vector<const Record*> usable(std::string_view key, const Shape& within) const;
 
+  EmulatedRecords emulated_ = EmulatedRecords::left_out;
   std::deque<Record> records_;
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
   std::vector<std::string> keys_;

@@ -75,6 +75,23 @@ TEST(BestRecord, DoesNotCompareTimesOfDifferentCacheModes) {
   Records records({with(timed("k", "warm", 1), [](Record& r) { r.outcome.cache = "warm"; }), timed("k", "network", 2)});
   EXPECT_EQ(best(records, "k"), "network");
 }
+TEST(BestRecord, OfTheEmulatedDeviceCountsWhereItIsAskedFor) {
+  const Record estimated = with(timed("k", "e", 1), [](Record& r) { r.outcome.device = kEmulatedDevice; });
+  const Record wrong = with(failed("k", "a", OutcomeCode::wrong_answer, "off by 1"),
+                            [](Record& r) { r.outcome.device = kEmulatedDevice; });
+  Records records({timed("k", "a", 3), estimated, wrong});
+  EXPECT_EQ(best(records, "k"), "a") << "at first they are left out";
+  EXPECT_EQ(records.of("k").size(), 1u);
+  records.count(EmulatedRecords::alone);
+  EXPECT_EQ(best(records, "k"), "e");
+  EXPECT_EQ(records.of("k").size(), 2u);
+  records.count(EmulatedRecords::too);
+  EXPECT_EQ(best(records, "k"), "e") << "a gave wrong answers there";
+  EXPECT_EQ(records.of("k").size(), 3u);
+  Records both({timed("k", "a", 3), estimated});
+  both.count(EmulatedRecords::too);
+  EXPECT_EQ(best(both, "k"), "a") << "estimates stand behind what was measured";
+}
 TEST(BestRecord, IsWhatWasFasterInTheWholeNetwork) {
   auto chosen = with(timed("k", "b", 1.01), [](Record& r) { r.ranks_as = 1; });
   EXPECT_EQ(best(Records({timed("k", "a", 1), chosen}), "k"), "b");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "artifact/outcome_code.h"
@@ -8,6 +9,9 @@
 #include "trial/candidate.h"
 
 namespace whet {
+
+/// The name of the device whose times are the analytic estimate's.
+inline constexpr std::string_view kEmulatedDevice = "emulated";
 
 /// What became of a trial.
 struct Outcome {
@@ -22,6 +26,7 @@ struct Outcome {
   double pace = 1;
   std::string cache = "warm";  ///< where constants were before a timed run: network, warm, cold
   std::string device;          ///< the name of the machine that it ran on, or was to run on
+  bool emulated() const { return device == kEmulatedDevice; }
 
   bool ok() const { return code == OutcomeCode::ok; }
   /// The figure that ranks: the minimum of `seconds`, by `pace`; infinity when there is none.
