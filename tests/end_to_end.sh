@@ -96,6 +96,28 @@ case_tuning() {
   expect 0 "largest magnitude: yes" "$whet" check tuned.so --against zoo:mlp --fill random
 }
 
+# The whole way of a GPU on the emulated device.
+case_emulated() {
+  local gpu=(--target "cuda -arch=sm_80 -sms=108") model="$models/blazeface_front.onnx"
+  expect 0 "largest magnitude: yes" "$whet" check "${blazeface[@]}" "${blazeface_answers[@]}" "${gpu[@]}" --device emulated
+  expect 0 "times are estimates" "$whet" tune "$model" "${gpu[@]}" --device emulated --trials 40 -o r.jsonl
+  [ "$(grep -c '"host":"emulated"' r.jsonl)" -ge 40 ] || die "records do not name the emulated device"
+  refuse 1 "--allow-emulated takes them" "$whet" compile "$model" "${gpu[@]}" --records r.jsonl -o model.so
+  [ ! -e model.so ] || die "a library was written all the same"
+  expect 0 "from records" "$whet" compile "$model" "${gpu[@]}" --records r.jsonl --allow-emulated -o model.so
+  expect 0 "largest magnitude: yes" "$whet" check model.so --device emulated --input "$models/blazeface_front.in.npy" "${blazeface_answers[@]}"
+  expect 0 "emulated code of sm_80" "$whet" run model.so --device emulated --input "$models/blazeface_front.in.npy"
+  expect 0 "estimates" "$whet" bench model.so --device emulated --seconds 0.01
+  expect 0 "estimates" "$whet" profile model.so --device emulated --runs 2
+  "$whet" tune "$model" --trials 16 --no-network -o r.jsonl --threads 1 -q
+  expect 0 "by default schedules" "$whet" compile "$model" "${gpu[@]}" -o plain.so
+  refuse 1 "has no code for the emulated device; it has PTX for sm_80 or newer" "$whet" run plain.so --device emulated
+  refuse 1 'is no GPU; name one' "$whet" run "$model" --device emulated
+  refuse 2 'expected cuda:0, cuda:1, ... or emulated' "$whet" tune "$model" --device gpu
+  refuse 2 'names emulated and others' "$whet" tune "$model" "${gpu[@]}" --device emulated --device cuda:0
+  refuse 2 'name one, as in --target "cuda -model=h100"' "$whet" tune "$model" --target cuda --device emulated
+}
+
 case_explained() {
   expect 0 "GFLOPS" "$whet" explain metrics
   expect 0 "line a round" "$whet" explain progress

@@ -50,18 +50,18 @@ Latency describe(std::vector<double> times) {
 
 /// At least 3 runs; else until the number of runs, or the seconds where none is given, are reached.
 Result<Latency> time_runs(OpenedModel& model, const BenchCommand& command) {
-  for (const double start = seconds_now();;) {
+  for (const double start = model.clock();;) {
     WHET_RETURN_IF_ERROR(model.run());
-    if (seconds_now() - start >= command.warmup) break;
+    if (model.clock() - start >= command.warmup) break;
   }
   std::vector<double> times;
   const StolenTime stolen(cores_of(model));
-  const double start = seconds_now();
+  const double start = model.clock();
   while (times.size() < 3 ||
-         (command.runs > 0 ? static_cast<int>(times.size()) < command.runs : seconds_now() - start < command.seconds)) {
-    const double before = seconds_now();
+         (command.runs > 0 ? static_cast<int>(times.size()) < command.runs : model.clock() - start < command.seconds)) {
+    const double before = model.clock();
     WHET_RETURN_IF_ERROR(model.run());
-    times.push_back(seconds_now() - before);
+    times.push_back(model.clock() - before);
   }
   Latency latency = describe(std::move(times));
   latency.stolen = stolen.share();
@@ -77,6 +77,7 @@ void print_text(const OpenedModel& model, const Latency& latency) {
   const double median = latency.percentile(0.5);
   fmt::print("{} · {}\n", model.info().name, model.info().target);
   fmt::print("{}\n", model.info().records);
+  if (model.is_emulated()) fmt::print("{}\n", kEstimates);
   fmt::print("Execution time summary:\n{:>12} {:>13} {:>13} {:>13} {:>13}\n", "mean (ms)", "median (ms)", "max (ms)",
              "min (ms)", "std (ms)");
   fmt::print("{:>12.4f} {:>13.4f} {:>13.4f} {:>13.4f} {:>13.4f}\n", latency.mean * 1e3, median * 1e3,
@@ -107,6 +108,7 @@ void print_json(const OpenedModel& model, const Latency& latency) {
 
 int run(BenchCommand& command) {
   if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
+  command.runnable.times_alone = true;
   const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
   if (!files.ok()) return fail(files.error());
   Result<Runnable> runnable = open_runnable(command.runnable, *files);

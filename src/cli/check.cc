@@ -120,7 +120,8 @@ Result<std::vector<Finding>> compare_outputs(const CheckCommand& command, const 
 
 /// Compiles the model with what every kernel computes as an output, and compares each with the interpreter's value.
 Result<std::vector<Finding>> compare_inner_values(const CheckCommand& command, const InputFiles& files) {
-  WHET_TRY(const TargetOnCores place, choose_target(command.runnable.place));
+  WHET_TRY(const DeviceName device, parse_device_name(command.runnable.device));
+  WHET_TRY(const TargetOnCores place, choose_target(command.runnable.place, device));
   WHET_TRY(FusedGraph fused, load_fused(command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> want, interpret(fused.graph, files, command.runnable.model));
   fused.graph.outputs.clear();
@@ -131,9 +132,9 @@ Result<std::vector<Finding>> compare_inner_values(const CheckCommand& command, c
   OpenModelOptions open;
   CompileOptions compiling;
   WHET_TRY(open.device, device_for(command.runnable.device, place.target));
-  compiling.emulated = open.device.kind == DeviceName::Kind::emulated;
-  WHET_TRY(const CompileReport report,
-           compile_with_records(fused, command.runnable.records, place.target, library, compiling));
+  RecordOptions records = command.runnable.records;
+  compiling.emulated = records.emulated = open.device.kind == DeviceName::Kind::emulated;
+  WHET_TRY(const CompileReport report, compile_with_records(fused, records, place.target, library, compiling));
   WHET_TRY(OpenedModel model, OpenedModel::open(library, open));
   WHET_TRY(std::vector<Tensor> inputs, inputs_of(model, command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> got, model.run(std::move(inputs)));

@@ -101,7 +101,7 @@ int run(CompileCommand& command) {
   const Result<FusedGraph> fused = load_fused(command.model, *files);
   if (!fused.ok()) return fail(fused.error());
   CompileOptions compiling;
-  compiling.emulated = command.allow_emulated;
+  compiling.emulated = command.records.emulated = command.allow_emulated;
   const Result<CompileReport> report =
       compile_with_records(*fused, command.records, place->target, command.output, compiling);
   if (!report.ok()) return fail(report.error());

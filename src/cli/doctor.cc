@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/table.h"
+#include "device/local/gpus.h"
 #include "device/make_device.h"
 #include "json/json.h"
 #include "machine/detect.h"
@@ -60,10 +61,31 @@ void print_json(const TargetOnCores& place, const std::vector<Finding>& findings
   fmt::print("{}\n", dump(out, 2));
 }
 
+/// What is there of the GPUs that a target asks for.
+std::vector<Finding> judge_gpus(const std::vector<LocalGpu>& gpus, const GpuTarget& wanted) {
+  std::vector<Finding> findings;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const LocalGpu& gpu = gpus[i];
+    const bool fits = gpu.target == wanted;
+    findings.push_back({fits ? Finding::Verdict::good : Finding::Verdict::beware, "cuda:" + std::to_string(i),
+                        fmt::format("{}: sm_{}, {} SMs, {:.1f} GB", gpu.name, gpu.target.arch, gpu.target.sms,
+                                    static_cast<double>(gpu.memory) / 1e9),
+                        fits ? "" : fmt::format("the target is sm_{} with {} SMs", wanted.arch, wanted.sms)});
+  }
+  return findings;
+}
+
 int run(const DoctorCommand& command) {
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (const Status status = has_device(place->target); !status.ok()) return fail(status.error());
+  if (place->target.is_gpu()) {
+    const Result<std::vector<LocalGpu>> gpus = find_gpus();
+    if (!gpus.ok()) return fail(gpus.error());
+    const std::vector<Finding> findings = judge_gpus(*gpus, place->target.gpu());
+    command.json ? print_json(*place, findings) : print_text(*place, findings);
+    return std::ranges::count(findings, Finding::Verdict::good, &Finding::verdict) > 0 ? kDone : kFailed;
+  }
   if (const Status status = can_run(place->target); !status.ok()) return fail(status.error());
   Conditions conditions = read_conditions(place->cores.cpus);
   const Result<PeakBurst> burst = PeakBurst::compile(place->target);

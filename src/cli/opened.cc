@@ -15,6 +15,7 @@ Result<OpenModelOptions> open_options(const RunnableOptions& options) {
   OpenModelOptions open;
   open.pin = !options.no_pin;
   open.map_weights = options.map_weights;
+  open.times_alone = options.times_alone;
   WHET_TRY(open.device, parse_device_name(options.device));
   if (options.place.threads == 0 && options.place.cores.empty()) return open;
   WHET_TRY(const Cores cores, choose_cores(options.place.cores, options.place.threads));
@@ -68,10 +69,31 @@ Result<DeviceName> device_for(const std::string& text, const Target& target) {
   return name;
 }
 
+namespace {
+
+/// Lets the records of the emulated device count where that is allowed. It is an error where they are all that there is of
+/// some task, and it is not.
+Status count_emulated(const FusedGraph& fused, const Target& target, const RecordOptions& options, Records& records) {
+  WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, target));
+  std::vector<bool> has(tasks.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) has[i] = !records.of(tasks[i].key).empty();
+  records.count(EmulatedRecords::too);
+  if (options.emulated) return ok_status();
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    if (!has[i] && !records.of(tasks[i].key).empty())
+      return Error{options.file + ": the records of task " + tasks[i].name +
+                   " are of the emulated device, whose times are estimates; --allow-emulated takes them"};
+  records.count(EmulatedRecords::left_out);
+  return ok_status();
+}
+
+}  // namespace
+
 Result<CompileReport> compile_with_records(const FusedGraph& fused, const RecordOptions& options, const Target& target,
                                            const std::string& output, const CompileOptions& compiling) {
   if (options.file.empty()) return compile_model(fused, best_of(nullptr, target), target, output, compiling);
   WHET_TRY(RecordsRead read, read_records(options.file));
+  WHET_RETURN_IF_ERROR(count_emulated(fused, target, options, read.records));
   for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
   ScheduleSource source = best_of(&read.records, target, options.exact);
   std::vector<std::string> keys;
@@ -86,12 +108,14 @@ Result<CompileReport> compile_with_records(const FusedGraph& fused, const Record
 
 Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {
   if (options.model.is_compiled()) return open_library(options);
-  WHET_TRY(const TargetOnCores place, choose_target(options.place));
+  WHET_TRY(const DeviceName device, parse_device_name(options.device));
+  WHET_TRY(const TargetOnCores place, choose_target(options.place, device));
   if (!place.note.empty()) fmt::print(stderr, "{}\n", place.note);
   WHET_RETURN_IF_ERROR(can_run(place.target));
   OpenModelOptions open;
   open.pin = !options.no_pin;
   open.map_weights = options.map_weights;
+  open.times_alone = options.times_alone;
   open.threads = static_cast<std::uint32_t>(place.target.threads);
   open.cores.assign(place.cores.cpus.begin(), place.cores.cpus.end());
   WHET_TRY(open.device, device_for(options.device, place.target));
@@ -99,8 +123,9 @@ Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles&
   WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
   const std::string library = scratch.path() + "/model.so";
   CompileOptions compiling;
-  compiling.emulated = open.device.kind == DeviceName::Kind::emulated;
-  WHET_TRY(CompileReport report, compile_with_records(fused, options.records, place.target, library, compiling));
+  RecordOptions records = options.records;
+  compiling.emulated = records.emulated = open.device.kind == DeviceName::Kind::emulated;
+  WHET_TRY(CompileReport report, compile_with_records(fused, records, place.target, library, compiling));
   WHET_TRY(OpenedModel model, OpenedModel::open(library, open));
   return Runnable{std::move(model), std::move(report), std::move(scratch)};
 }

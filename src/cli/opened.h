@@ -14,8 +14,9 @@ namespace whet {
 
 /// The records that a model is compiled with.
 struct RecordOptions {
-  std::string file;    ///< written by `whet tune`; "": default schedules
-  bool exact = false;  ///< no algorithm that rounds otherwise than the direct one
+  std::string file;       ///< written by `whet tune`; "": default schedules
+  bool exact = false;     ///< no algorithm that rounds otherwise than the direct one
+  bool emulated = false;  ///< records of the emulated device count too
 
   void add_to(Arguments&);
 };
@@ -27,9 +28,13 @@ struct RunnableOptions {
   RecordOptions records;
   std::string device;  ///< as `parse_device_name` reads it
   bool no_pin = false, map_weights = false;
+  bool times_alone = false;  ///< as OpenModelOptions has it
 
   void add_to(Arguments&);
 };
+
+/// What stands over the times of the emulated device.
+inline constexpr const char* kEstimates = "Emulated: the times are estimates, no GPU was timed";
 
 /// A model ready to run.
 struct Runnable {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "device/local/gpus.h"
 #include "machine/detect.h"
 
 namespace whet {
@@ -41,6 +42,21 @@ Result<int> threads_of_environment() {
   return static_cast<int>(threads);
 }
 
+/// The target of a GPU that is here.
+Result<Target> target_of_gpu(const DeviceName& device, Zygote* zygote) {
+  const std::string advice = "; name one, as in --target \"cuda -model=h100\"";
+  if (device.kind == DeviceName::Kind::emulated) return Error{"the emulated device stands for any GPU" + advice};
+  const Result<std::vector<LocalGpu>> gpus = zygote != nullptr ? find_gpus(*zygote) : find_gpus();
+  if (!gpus.ok()) return Error{gpus.error().message + advice, gpus.error().kind};
+  const auto number = static_cast<std::size_t>(device.number);
+  if (number >= gpus->size())
+    return Error{"there is no device cuda:" + std::to_string(number) + "; the driver has " +
+                 std::to_string(gpus->size()) + ", counted from 0"};
+  Target target;
+  target.machine = gpus->at(number).target;
+  return target;
+}
+
 }  // namespace
 
 void TargetOptions::add_to(Arguments& arguments) {
@@ -52,9 +68,10 @@ void TargetOptions::add_to(Arguments& arguments) {
   arguments.add("--cores", cores, "Cores that run it: big, little, or processors like 0-3 (default: big)");
 }
 
-Result<TargetOnCores> choose_target(const TargetOptions& options) {
+Result<TargetOnCores> choose_target(const TargetOptions& options, const DeviceName& device, Zygote* zygote) {
   TargetOnCores place;
-  WHET_TRY(place.target, resolve_target(options.target.empty() ? "cpu" : options.target));
+  WHET_TRY(place.target, options.target == "cuda" ? target_of_gpu(device, zygote)
+                                                  : resolve_target(options.target.empty() ? "cpu" : options.target));
   if (!place.target.is_cpu()) {  // one thread of the host starts the kernels
     WHET_TRY(place.cores, choose_cores(options.cores, 1));
     return place;

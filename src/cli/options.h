@@ -7,6 +7,8 @@
 
 #include "base/result.h"
 #include "cli/arguments.h"
+#include "device/device_name.h"
+#include "device/local/zygote.h"
 #include "machine/cores.h"
 #include "target/target.h"
 #include "tensor/shape.h"
@@ -29,8 +31,10 @@ struct TargetOnCores {
   std::string note;  ///< what decided the number of threads, where it was not the machine; a sentence or ""
 };
 
-/// Options first, then WHET_NUM_THREADS (the one variable that is read), then the machine.
-Result<TargetOnCores> choose_target(const TargetOptions&);
+/// Options first, then WHET_NUM_THREADS (the one variable that is read), then the machine. The target "cuda" alone is that of
+/// the GPU that is named, the first where none is; the driver is asked in a process of the zygote's, or in this one
+/// where there is none.
+Result<TargetOnCores> choose_target(const TargetOptions&, const DeviceName& = {}, Zygote* = nullptr);
 
 /// "data=1x3x224x224" entries.
 Result<std::map<std::string, Shape>> parse_shapes(const std::vector<std::string>& entries);

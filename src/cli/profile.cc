@@ -57,6 +57,7 @@ std::string percent(double part, double whole) { return whole > 0 ? fmt::format(
 void print_text(const OpenedModel& model, const Profiled& profiled) {
   fmt::print("{} · {} · {} runs · {}\n", model.info().name, model.info().target, profiled.profile.runs,
              threads_text(model));
+  if (model.is_emulated()) fmt::print("{}\n", kEstimates);
   Table table(
       {{"Node", false}, {"Op", false}, {"Time (us)"}, {"Share"}, {"GFLOPS"}, {"% peak"}, {"Predicted (us)"}, {"Off"}});
   for (const whet_step_profile* step : profiled.steps) {
@@ -125,6 +126,7 @@ Status write_trace(const std::string& path, const whet_profile& profile) {
 
 int run(ProfileCommand& command) {
   if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
+  command.runnable.times_alone = true;
   const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
   if (!files.ok()) return fail(files.error());
   Result<Runnable> runnable = open_runnable(command.runnable, *files);

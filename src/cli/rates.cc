@@ -7,6 +7,7 @@
 
 #include "machine/bandwidth.h"
 #include "measure/cpu/peak.h"
+#include "target/gpu_rates.h"
 
 namespace whet {
 namespace {
@@ -19,6 +20,7 @@ constexpr double kDisproved = 1.05;
 MachineRates measure_rates(const TargetOnCores& place) {
   MachineRates rates;
   const Target& target = place.target;
+  if (target.is_gpu()) return data_sheet_rates(target.gpu());
   const auto threads = static_cast<std::int64_t>(place.cores.cpus.size());
   rates.gflops = measure_peak_gflops(target, place.cores.cpus);
   rates.l1_bytes = target.cpu().l1_bytes * threads;

@@ -5,7 +5,8 @@
 
 namespace whet {
 
-/// The rates that the threads of `place` reach together, measured now; about a quarter of a second.
+/// The rates that the threads of `place` reach together, measured now; about a quarter of a second. Of a GPU, those of its
+/// data sheet.
 MachineRates measure_rates(const TargetOnCores& place);
 /// The better of two measurements, figure by figure.
 MachineRates better_of(const MachineRates&, const MachineRates&);

@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/model.h"
+#include "cli/opened.h"
 #include "cli/options.h"
 #include "cli/rates.h"
 #include "cli/screen.h"
@@ -36,6 +37,7 @@ namespace {
 struct TuneCommand {
   ModelOptions model;
   TargetOptions place;
+  std::vector<std::string> devices;
   std::string output;
   int trials = 0, round = 32, early_stop = 0;
   double minutes = 0, build_timeout = 15, run_timeout = 10, least_gain = 0.5;
@@ -48,6 +50,7 @@ struct TuneCommand {
 
 struct Prepared {
   TargetOnCores place;
+  std::vector<DeviceName> devices;  ///< at least one
   InputFiles files;
   FusedGraph fused;
   std::vector<Task> tasks;   ///< of the whole network
@@ -72,6 +75,21 @@ std::optional<std::vector<int>> parse_numbers(const std::string& list) {
     at = read.ptr < end ? read.ptr + 1 : end;
   }
   return numbers;
+}
+
+/// Each once; where none is named, the target's own.
+Result<std::vector<DeviceName>> parse_devices(const std::vector<std::string>& texts) {
+  std::vector<DeviceName> devices;
+  for (const std::string& text : texts) {
+    WHET_TRY(const DeviceName device, parse_device_name(text));
+    if (std::ranges::find(devices, device) != devices.end()) return Error{"--device names " + text + " twice"};
+    devices.push_back(device);
+  }
+  if (devices.empty()) devices.emplace_back();
+  const auto emulated = std::ranges::count(devices, DeviceName::Kind::emulated, &DeviceName::kind);
+  if (emulated > 0 && devices.size() > 1)
+    return Error{"--device names emulated and others; its times are estimates, and rank beside no others"};
+  return devices;
 }
 
 /// "0,2-5": the numbers of tasks, each once; all for "".
@@ -225,9 +243,12 @@ Json to_json(const Tuned& tuned, const std::string& records) {
 }
 
 /// All but which tasks are chosen.
-Result<Prepared> prepare(const TuneCommand& command, const TargetOnCores& place) {
+Result<Prepared> prepare(const TuneCommand& command, const TargetOnCores& place,
+                         const std::vector<DeviceName>& devices) {
   Prepared prepared;
   prepared.place = place;
+  prepared.devices = devices;
+  for (const DeviceName& device : devices) WHET_RETURN_IF_ERROR(device_for(to_string(device), place.target));
   WHET_RETURN_IF_ERROR(has_device(place.target));
   WHET_RETURN_IF_ERROR(can_run(place.target));
   WHET_TRY(prepared.files, read_inputs(command.model.inputs));
@@ -242,6 +263,8 @@ Status choose(const std::string& list, Prepared& prepared) {
   return ok_status();
 }
 
+bool is_emulated(const Prepared& prepared) { return prepared.devices.front().kind == DeviceName::Kind::emulated; }
+
 /// What is wrong or strange about the record file, to standard error.
 void print_notes(const std::string& path, const Prepared& prepared, const RecordFile& file) {
   for (const std::string& note : file.notes()) fmt::print(stderr, "{}\n", note);
@@ -251,11 +274,21 @@ void print_notes(const std::string& path, const Prepared& prepared, const Record
     fmt::print(stderr, "{}: {}\n", path, note);
 }
 
-void print_header(const TuneCommand& command, const Prepared& prepared, const RecordFile& file) {
+/// "cpu znver4, 2 threads (cores 0,1; big)", "cuda -arch=sm_80 -sms=108 on emulated: times are estimates"
+std::string place_text(const Prepared& prepared) {
   const Target& target = prepared.place.target;
-  fmt::print("whet {} · {} · {} task{} · cpu {}, {} thread{} ({}) · records {} ({} there)\n", version(),
-             command.model.model, prepared.chosen.size(), prepared.chosen.size() == 1 ? "" : "s", target.cpu().mcpu,
-             target.threads, target.threads == 1 ? "" : "s", cores_text(prepared.place.cores), command.output,
+  if (target.is_cpu())
+    return fmt::format("cpu {}, {} thread{} ({})", target.cpu().mcpu, target.threads, target.threads == 1 ? "" : "s",
+                       cores_text(prepared.place.cores));
+  std::string names;
+  for (const DeviceName& device : prepared.devices)
+    names += (names.empty() ? "" : ", ") + (device == DeviceName{} ? "cuda:0" : to_string(device));
+  return to_string(target) + " on " + names + (is_emulated(prepared) ? ": times are estimates" : "");
+}
+
+void print_header(const TuneCommand& command, const Prepared& prepared, const RecordFile& file) {
+  fmt::print("whet {} · {} · {} task{} · {} · records {} ({} there)\n", version(), command.model.model,
+             prepared.chosen.size(), prepared.chosen.size() == 1 ? "" : "s", place_text(prepared), command.output,
              file.records().size());
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
 }
@@ -284,24 +317,40 @@ Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared
   return settle_in_network(prepared.fused, prepared.place.target, file, device, options);
 }
 
+using Devices = std::vector<std::unique_ptr<Device>>;
+
+Result<Devices> make_devices(const TuneCommand& command, const Prepared& prepared, Zygote& zygote) {
+  const MachineRates rates = measure_rates(prepared.place);
+  Devices devices;
+  for (const DeviceName& name : prepared.devices) {
+    DeviceOptions options;
+    options.name = name;
+    options.zygote = &zygote;
+    options.rates = rates;
+    options.run_timeout = command.run_timeout;
+    options.interrupted = [] { return interrupted.load(); };
+    WHET_TRY(std::unique_ptr<Device> device, make_device(prepared.place.target, options));
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
 /// Tunes and, unless interrupted or told not to, looks at the whole network.
-Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepared, Zygote& zygote, RecordFile& file) {
+Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepared, Zygote& zygote,
+                              const Devices& devices, RecordFile& file) {
   Tuned tuned;
-  tuned.rates = measure_rates(prepared.place);
-  WHET_TRY(const std::unique_ptr<Device> device,
-           make_device(prepared.place.target,
-                       {.zygote = &zygote, .rates = tuned.rates, .run_timeout = command.run_timeout, .interrupted = [] {
-                          return interrupted.load();
-                        }}));
+  tuned.rates = devices.front()->info().rates;
+  std::vector<Device*> all;
+  for (const auto& device : devices) all.push_back(device.get());
   BuilderPool builders(zygote, 0, {.timeout = command.build_timeout});
-  DeviceMeasurer measurer(builders, {device.get()}, measure_options(command, prepared));
+  DeviceMeasurer measurer(builders, all, measure_options(command, prepared));
   WHET_TRY(tuned.progress, tune_here(command, prepared, measurer, file, tuned.rates.gflops));
   // What was measured beside something else would give shares of more than the whole.
   tuned.rates = better_of(tuned.rates, measure_rates(prepared.place));
   const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, command.exact);
   for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
   if (command.no_network || tuned.progress.interrupted) return tuned;
-  Result<NetworkTruth> truth = settle(command, prepared, measurer, *device, file);
+  Result<NetworkTruth> truth = settle(command, prepared, measurer, *devices.front(), file);
   if (truth.ok())
     tuned.truth = std::move(*truth);
   else
@@ -310,12 +359,20 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
   return tuned;
 }
 
+/// What `whet compile` must be told again, where it would not know it.
+std::string next_options(const TuneCommand& command) {
+  const bool emulated = std::ranges::find(command.devices, "emulated") != command.devices.end();
+  return emulated ? " --target \"" + command.place.target + "\" --allow-emulated" : "";
+}
+
 void print_text(const TuneCommand& command, const Tuned& tuned) {
   fmt::print("\n{}{}", closing_report(tuned.progress, tuned.rates.gflops, tuned.limits), network_report(tuned.truth));
+  if (!command.devices.empty() && command.devices.front() == kEmulatedDevice) fmt::print("{}\n", kEstimates);
   if (const std::string stolen = stolen_text(tuned.stolen); !stolen.empty())
     fmt::print("While tuning {}: figures are as good as their fastest runs\n", stolen);
-  fmt::print("{}records kept in {}; next: whet compile {} --records {}\n",
-             tuned.progress.interrupted ? "Interrupted; " : "", command.output, command.model.text(), command.output);
+  fmt::print("{}records kept in {}; next: whet compile {} --records {}{}\n",
+             tuned.progress.interrupted ? "Interrupted; " : "", command.output, command.model.text(), command.output,
+             next_options(command));
 }
 
 int run(TuneCommand& command) {
@@ -326,19 +383,24 @@ int run(TuneCommand& command) {
   Result<Zygote> zygote = Zygote::start();
   if (!zygote.ok()) return fail(zygote.error());
   on_requests_to_end(on_early_interrupt);
-  const Result<TargetOnCores> place = choose_target(command.place);
+  const Result<std::vector<DeviceName>> devices = parse_devices(command.devices);
+  if (!devices.ok()) return wrong_use(devices.error());
+  const Result<TargetOnCores> place = choose_target(command.place, devices->front(), &*zygote);
   if (!place.ok()) return wrong_use(place.error());
-  Result<Prepared> prepared = prepare(command, *place);
+  Result<Prepared> prepared = prepare(command, *place, *devices);
   if (!prepared.ok()) return fail(prepared.error());
   if (const Status chosen = choose(command.only, *prepared); !chosen.ok()) return wrong_use(chosen.error());
+  const Result<Devices> made = make_devices(command, *prepared, *zygote);
+  if (!made.ok()) return fail(made.error());
   on_requests_to_end(on_interrupt);
-  Result<RecordFile> file = RecordFile::open(command.output);
+  Result<RecordFile> file =
+      RecordFile::open(command.output, is_emulated(*prepared) ? EmulatedRecords::alone : EmulatedRecords::left_out);
   if (!file.ok()) return fail(file.error());
   const bool text = !command.quiet && !command.json;
   print_notes(command.output, *prepared, *file);
   if (text) print_header(command, *prepared, *file);
   const StolenTime stolen(prepared->place.cores.cpus);
-  Result<Tuned> tuned = tune_and_settle(command, *prepared, *zygote, *file);
+  Result<Tuned> tuned = tune_and_settle(command, *prepared, *zygote, *made, *file);
   if (!tuned.ok()) return fail(tuned.error());
   tuned->stolen = stolen.share();
   if (command.json) fmt::print("{}\n", dump(to_json(*tuned, command.output), 2));
@@ -353,6 +415,10 @@ std::function<int()> make_tune(Arguments& arguments) {
   command->model.add_to(arguments);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
   command->place.add_to(arguments);
+  arguments.add(
+      "--device", command->devices,
+      "GPU to measure on: cuda:0, cuda:1, ... (may be repeated), or emulated: this machine in its place, with "
+      "estimated times (default: cuda:0 for a GPU target)");
   arguments.add("-o,--output", command->output,
                 "Record file to append to and to resume from (default: the model's name with .jsonl, here)");
   arguments.add("--trials", command->trials, 1, 1000000000,

@@ -120,7 +120,9 @@ class Settling {
   Result<Compiled> compile(const ScheduleSource& source) {
     // A name of its own each: to the device a path names one content.
     const std::string path = scratch_->path() + "/" + std::to_string(compiled_++) + ".so";
-    WHET_TRY(const CompileReport report, compile_model(fused_, source, target_, path));
+    CompileOptions options;
+    options.emulated = device_.info().code == CodeFormat::emulated;
+    WHET_TRY(const CompileReport report, compile_model(fused_, source, target_, path, options));
     return Compiled{{path}, {kInfinity, kInfinity, report.predicted_seconds}};
   }
 
