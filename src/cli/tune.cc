@@ -361,8 +361,10 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
 
 /// What `whet compile` must be told again, where it would not know it.
 std::string next_options(const TuneCommand& command) {
-  const bool emulated = std::ranges::find(command.devices, "emulated") != command.devices.end();
-  return emulated ? " --target \"" + command.place.target + "\" --allow-emulated" : "";
+  std::string options;
+  if (!command.place.target.empty()) options += " --target \"" + command.place.target + "\"";
+  if (std::ranges::count(command.devices, kEmulatedDevice) > 0) options += " --allow-emulated";
+  return options;
 }
 
 void print_text(const TuneCommand& command, const Tuned& tuned) {

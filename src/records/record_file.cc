@@ -54,7 +54,7 @@ bool write_all(int fd, std::string_view bytes) {
 }
 
 Result<std::string> read_all(int fd, const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (fstat(fd, &info) != 0) return file_error(path, "cannot read");
   if (S_ISDIR(info.st_mode)) return Error{path + ": is a folder; a record file was expected"};
   if (S_ISCHR(info.st_mode)) return std::string();  // /dev/null has nothing to say, and /dev/full no end
@@ -209,8 +209,7 @@ RecordFile::~RecordFile() {
 }
 
 Status RecordFile::follow_name() {
-  struct stat ours {
-  }, named{};
+  struct stat ours{}, named{};
   const bool there = ::stat(path_.c_str(), &named) == 0;
   if (fstat(fd_, &ours) == 0 && there && ours.st_dev == named.st_dev && ours.st_ino == named.st_ino) return ok_status();
   const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

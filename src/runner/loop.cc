@@ -59,7 +59,7 @@ void last_words(int number, siginfo_t* info, void*) {
 }
 
 void catch_faults() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = last_words;
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESETHAND;
   for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigaction(number, &action, nullptr);
