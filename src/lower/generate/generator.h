@@ -40,6 +40,7 @@ class Generator {
   /// Appends what the iteration computes ahead, and gives the loop that fills the pipeline before it. Undefined: the
   /// loop is no pipeline.
   Stmt append_ahead(LoopId, std::vector<Stmt>& out);
+  Stmt with_own_memory(const Stmt& nests, LoopId loop);
 
   // nests.cc: nests that are repeated over a tile
   /// The loops `loops` once more with variables of their own around what `leaf` makes.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "lower/generate/generator.h"
 #include "schedule/pipeline.h"
@@ -64,8 +65,41 @@ Stmt Generator::append_ahead(LoopId id, std::vector<Stmt>& out) {
   out.push_back(make_stmt(CopyGroup{CopyGroup::Kind::wait, static_cast<int>(ahead) - 1}));
   out.push_back(made_for(digit_var(tree_, digit) + ahead));
   out.push_back(commit);
-  return make_stmt(
-      Loop{first, name, int_const(0), int_const(ahead), LoopKind::serial, block({made_for(var(first, name)), commit})});
+  const Stmt filled = with_own_memory(made_for(var(first, name)), id);
+  return make_stmt(Loop{first, name, int_const(0), int_const(ahead), LoopKind::serial, block({filled, commit})});
+}
+
+/// The nests that the pipeline `loop` computes ahead once more, with memory of a thread that nothing else uses: all threads
+/// run each of the two in a numbering of its own.
+Stmt Generator::with_own_memory(const Stmt& nests, LoopId loop) {
+  Program& program = storage_.lowered.program;
+  std::vector<OpId> sources;  // by BufferId
+  for (std::size_t k = 0; k < program.buffers.size(); ++k) sources.emplace_back(static_cast<std::int64_t>(k));
+  std::set<BufferId> seen;
+  for (OpId op : computed_at(tree_, loop)) seen.insert(storage_.of(op).buffer);
+  for_each(
+      nests,
+      [&](const Stmt& s) {
+        const Store* store = std::get_if<Store>(&s->kind);
+        if (!store || !seen.insert(store->buffer).second) return;
+        const Buffer buffer = program.buffer(store->buffer);
+        if (buffer.scope == Scope::local || buffer.scope == Scope::registers)
+          sources[store->buffer.index()] = OpId(program.add(buffer).value);
+      },
+      nullptr);
+  const auto expr = [&](const Expr& e) { return with_sources(e, sources); };
+  return rewrite(
+      nests,
+      [&](const Stmt& s) -> Stmt {
+        const Store* store = std::get_if<Store>(&s->kind);
+        if (!store) return {};
+        Store own = *store;
+        own.buffer = BufferId(sources[store->buffer.index()].value);
+        for (Expr& e : own.index) e = expr(e);
+        own.value = expr(own.value);
+        return make_stmt(std::move(own));
+      },
+      expr);
 }
 
 }  // namespace whet

@@ -39,7 +39,11 @@ class Sinker {
     std::vector<bool> owned(program_.buffers.size(), false);
     for (std::size_t b = 0; b < owned.size(); ++b) {
       Buffer& buffer = program_.buffers[b];
-      owned[b] = is_private(buffer) && inside[b] > 0 && inside[b] == everywhere[b] && !in_collective(loop.body, b);
+      owned[b] = is_private(buffer) && inside[b] > 0 && inside[b] == everywhere[b];
+      if (owned[b] && in_collective(loop.body, b)) {
+        owned[b] = false;
+        check_shared(loop, b);
+      }
       if (owned[b]) buffer.extents.insert(buffer.extents.begin(), *as_int(loop.extent));
     }
     const Expr v = var(loop.index, loop.name);
@@ -79,6 +83,22 @@ class Sinker {
         },
         nullptr);
     return found;
+  }
+
+  /// What a virtual thread keeps for itself is not what the threads of a block fill memory from.
+  void check_shared(const Loop& v, std::size_t buffer) {
+    bool stored = false;
+    rewrite(
+        v.body,
+        [&](const Stmt& part) {
+          const Store* store = std::get_if<Store>(&part->kind);
+          stored = stored || (store && store->buffer.index() == buffer);
+          return collectives_.is_one(part) ? part : Stmt();
+        },
+        nullptr);
+    if (stored && error_.empty())
+      error_ = "the threads of a block fill memory from " + program_.buffers[buffer].name +
+               ", which each virtual thread of loop '" + v.name + "' has for itself";
   }
 
   Stmt sink(const Loop& v, const Stmt& s) {
