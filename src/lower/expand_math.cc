@@ -327,8 +327,8 @@ class Pass {
     }
     if (const auto* n = std::get_if<Loop>(&s->kind)) {
       Expr min = map(n->min), extent = map(n->extent);
-      return scope.wrap(
-          make_stmt(Loop{n->index, n->name, std::move(min), std::move(extent), n->kind, stmt(n->body), n->intrinsic}));
+      return scope.wrap(make_stmt(Loop{n->index, n->name, std::move(min), std::move(extent), n->kind, stmt(n->body),
+                                       n->intrinsic, n->min_blocks}));
     }
     return {};
   }

@@ -45,43 +45,43 @@ Stmt rewrite(const Stmt& s, const std::function<Stmt(const Stmt&)>& on_stmt,
     for (const Expr& e : in) out.push_back(expr(e));
     return out;
   };
-  return std::visit(
-      Match{
-          [&](const Loop& n) {
-            Expr min = expr(n.min), extent = expr(n.extent);
-            Stmt body = stmt(n.body);
-            return body.defined() ? make_stmt(Loop{n.index, n.name, min, extent, n.kind, body, n.intrinsic}) : Stmt();
-          },
-          [&](const Let& n) {
-            Expr value = expr(n.value);
-            Stmt body = stmt(n.body);
-            return body.defined() ? make_stmt(Let{n.var, n.name, value, body}) : Stmt();
-          },
-          [&](const Store& n) {
-            std::vector<Expr> index = list(n.index);
-            Expr value = expr(n.value), mask = expr(n.mask);
-            return make_stmt(n.with(std::move(index), value, mask));
-          },
-          [&](const If& n) {
-            Expr condition = expr(n.condition);
-            Stmt then_body = stmt(n.then_body), else_body = stmt(n.else_body);
-            if (!then_body.defined() && !else_body.defined()) return Stmt();
-            if (!then_body.defined()) {
-              return make_stmt(If{unary(UnaryOp::logical_not, condition), else_body, Stmt()});
-            }
-            return make_stmt(If{condition, then_body, else_body});
-          },
-          [&](const Block& n) {
-            std::vector<Stmt> body;
-            body.reserve(n.body.size());
-            for (const Stmt& inner : n.body) body.push_back(stmt(inner));
-            return block(std::move(body));
-          },
-          [&](const Barrier&) { return s; },
-          [&](const CopyGroup&) { return s; },
-          [&](const Prefetch& n) { return make_stmt(Prefetch{n.buffer, list(n.index)}); },
-      },
-      s->kind);
+  return std::visit(Match{
+                        [&](const Loop& n) {
+                          Expr min = expr(n.min), extent = expr(n.extent);
+                          Stmt body = stmt(n.body);
+                          if (!body.defined()) return Stmt();
+                          return make_stmt(Loop{n.index, n.name, min, extent, n.kind, body, n.intrinsic, n.min_blocks});
+                        },
+                        [&](const Let& n) {
+                          Expr value = expr(n.value);
+                          Stmt body = stmt(n.body);
+                          return body.defined() ? make_stmt(Let{n.var, n.name, value, body}) : Stmt();
+                        },
+                        [&](const Store& n) {
+                          std::vector<Expr> index = list(n.index);
+                          Expr value = expr(n.value), mask = expr(n.mask);
+                          return make_stmt(n.with(std::move(index), value, mask));
+                        },
+                        [&](const If& n) {
+                          Expr condition = expr(n.condition);
+                          Stmt then_body = stmt(n.then_body), else_body = stmt(n.else_body);
+                          if (!then_body.defined() && !else_body.defined()) return Stmt();
+                          if (!then_body.defined()) {
+                            return make_stmt(If{unary(UnaryOp::logical_not, condition), else_body, Stmt()});
+                          }
+                          return make_stmt(If{condition, then_body, else_body});
+                        },
+                        [&](const Block& n) {
+                          std::vector<Stmt> body;
+                          body.reserve(n.body.size());
+                          for (const Stmt& inner : n.body) body.push_back(stmt(inner));
+                          return block(std::move(body));
+                        },
+                        [&](const Barrier&) { return s; },
+                        [&](const CopyGroup&) { return s; },
+                        [&](const Prefetch& n) { return make_stmt(Prefetch{n.buffer, list(n.index)}); },
+                    },
+                    s->kind);
 }
 
 void for_each(const Stmt& s, const std::function<void(const Stmt&)>& on_stmt,

@@ -33,6 +33,8 @@ struct Buffer {
   bool constant = false;     ///< an argument that the caller never changes (packed weights)
   bool written = false;      ///< an argument that the kernel stores to (outputs)
   std::int64_t padding = 0;  ///< of the last extent: elements behind each row that may hold any value (registers)
+  /// Partial results, one a value of the last index, which a loop bound to threads numbers (lower/gpu/thread_sums.h).
+  bool partial = false;
 };
 
 /// block, thread, virtual_thread and warp are bound to those of a GPU; on a CPU such loops run as serial loops.
@@ -69,6 +71,9 @@ struct Loop {
   Stmt body;
   /// This loop and those inside it are that intrinsic's tile. It is a hint: code generation checks the loops.
   Intrinsic intrinsic = Intrinsic::none;
+  /// GPU, of a launch's block loop: an SM is to hold so many blocks at once, which bounds the registers of a thread. 0:
+  /// nothing is asked for.
+  std::int64_t min_blocks = 0;
 };
 /// Computes `value` once, before `body`.
 struct Let {

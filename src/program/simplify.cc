@@ -42,7 +42,7 @@ class StmtSimplifier {
   }
 
   Stmt loop(const Loop& n) {
-    Loop out{n.index, n.name, expr(n.min), expr(n.extent), n.kind, {}, n.intrinsic};
+    Loop out{n.index, n.name, expr(n.min), expr(n.extent), n.kind, {}, n.intrinsic, n.min_blocks};
     const Interval times = facts_.bounds(out.extent);
     if (times.max && *times.max <= 0) return {};
     const bool of_launch = n.kind == LoopKind::block || n.kind == LoopKind::thread;

@@ -106,7 +106,8 @@ class ProgramPrinter {
     const std::string begin = text(n.min), end = text(to_expr(add(to_affine(n.min), to_affine(n.extent))));
     const Naming naming(*this, n.index, n.name);
     line(depth, std::string(word_of(n.kind)) + " " + names_[n.index] + " in " + begin + " .. " + end +
-                    (n.intrinsic == Intrinsic::none ? "" : "  # " + std::string(name_of(n.intrinsic))));
+                    (n.intrinsic == Intrinsic::none ? "" : "  # " + std::string(name_of(n.intrinsic))) +
+                    (n.min_blocks == 0 ? "" : "  # min_blocks " + std::to_string(n.min_blocks)));
     print(n.body, depth + 1);
   }
 

@@ -202,6 +202,7 @@ class ProgramVerifier {
                   "' of a launch are not from 0 with constant extents, " +
                   "or the threads are no multiple of 32 up to " + std::to_string(kMostThreads));
     block_memory(*nest);
+    residents(*nest);
     for (const Loop* n : {blocks, threads}) bind(n->index, n->name, DType::i64, 1);
     if (failed()) return;
     vars_[threads->index.index()].varies = true;
@@ -213,6 +214,18 @@ class ProgramVerifier {
     facts_.rewind(mark);
     launch_ = nullptr;
     for (const Loop* n : {blocks, threads}) unbind(n->index);
+  }
+
+  /// An SM holds the blocks that the launch asks for.
+  void residents(const LaunchNest& nest) {
+    const std::int64_t wanted = nest.blocks->min_blocks;
+    const GpuLimits& limits = *options_.launches;
+    const std::int64_t threads = std::int64_t{limits.warps_per_sm} * kWarp;
+    if (wanted * nest.size <= threads && wanted <= limits.blocks_per_sm) return;
+    fail(std::to_string(wanted) + " blocks of " + std::to_string(nest.size) +
+             " threads are to be on an SM at once, which holds " + std::to_string(threads) + " threads and " +
+             std::to_string(limits.blocks_per_sm) + " blocks",
+         ErrorKind::limit);
   }
 
   /// All buffers of the launch lie in a block's memory at once.

@@ -3,22 +3,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "schedule/annotate.h"
 #include "schedule/check.h"
+#include "target/gpu.h"
 
 namespace whet {
 namespace {
 
 constexpr std::ptrdiff_t kMaxDimensions = 3;
 
+std::int64_t threads_of(const LoopTree& tree, LoopId loop) {
+  return is_reduce(tree, loop) ? threads_of_sum(extent_of(tree, loop)) : extent_of(tree, loop);
+}
+
 Status check_thread(const LoopTree& tree, const Bind& step, const std::vector<LoopId>& around) {
-  std::int64_t threads = extent_of(tree, step.loop);
+  std::int64_t threads = threads_of(tree, step.loop);
   const OpId op = tree.loop(step.loop).op;
   for (LoopId at : around) {
     if (tree.loop(at).kind != LoopKind::thread) continue;
-    threads *= extent_of(tree, at);
-    if (tree.loop(at).op != op)
+    threads *= threads_of(tree, at);
+    if (is_reduce(tree, at))
+      return refuse(tree, step.loop,
+                    fmt::format("is inside loop {}, which sums across threads and has to be the innermost of them",
+                                name_of(tree, at)));
+    if (tree.loop(at).op != op && !is_reduce(tree, step.loop))
       return refuse(tree, step.loop,
                     fmt::format("is inside the threads of loop {}, which belong to {}", name_of(tree, at),
                                 tree.dag.op(tree.loop(at).op).name));
@@ -29,12 +39,36 @@ Status check_thread(const LoopTree& tree, const Bind& step, const std::vector<Lo
   return ok_status();
 }
 
+/// A sum across threads.
+Status check_sum(const LoopTree& tree, const Bind& step) {
+  if (step.kind != LoopKind::thread || !is_rfactored(tree, step.loop))
+    return refuse(tree, step.loop,
+                  fmt::format("runs over a reduce axis, whose sum blocks and threads would race for{}",
+                              step.kind == LoopKind::thread ? "; rfactor it first" : ""));
+  const std::int64_t extent = extent_of(tree, step.loop);
+  if (extent < kWarp && (extent < 2 || !std::has_single_bit(static_cast<std::uint64_t>(extent))))
+    return refuse(
+        tree, step.loop,
+        fmt::format("has {} iterations; a sum across threads has 2, 4, 8 or 16, or {} and more", extent, kWarp));
+  for (std::size_t k = 0; k < tree.loops.size(); ++k)
+    if (const LoopId inside(static_cast<std::int64_t>(k));
+        tree.loops[k].alive && tree.loops[k].kind == LoopKind::thread && encloses(tree, step.loop, inside) &&
+        tree.place(tree.loops[k].op).stored_in != StoredIn::block)
+      return refuse(tree, step.loop,
+                    fmt::format("holds the threads of loop {}; a sum across threads has to be the innermost of them",
+                                name_of(tree, inside)));
+  return ok_status();
+}
+
 }  // namespace
+
+std::int64_t threads_of_sum(std::int64_t partials) {
+  return partials <= kWarp ? partials : (partials + kWarp - 1) / kWarp * kWarp;
+}
 
 Status apply(LoopTree& tree, const Bind& step) {
   WHET_RETURN_IF_ERROR(check_plain(tree, step.loop));
-  if (is_reduce(tree, step.loop))
-    return refuse(tree, step.loop, "runs over a reduce axis, whose sum blocks and threads would race for");
+  if (is_reduce(tree, step.loop)) WHET_RETURN_IF_ERROR(check_sum(tree, step));
   WHET_RETURN_IF_ERROR(check_any_order(tree, step.loop));
   std::vector<LoopId> around = path_to(tree, step.loop);
   around.pop_back();

@@ -8,15 +8,21 @@ namespace whet {
 ///   for i in 0..N { S(i) }  =>  block / thread / virtual i in 0..N { S(i) }
 /// Blocks share nothing but memory; the threads of a block share its buffers; virtual threads are iterations of one
 /// thread that run interleaved. On a CPU each of them is a serial loop.
-///   loop    serial and spatial. block: only blocks around it. thread, virtual: under a block
+/// A factored reduce loop (rfactor.h) on threads is a sum across them. All threads that take part have the result, so it may
+/// be inside the threads of another op, which reads it.
+///   loop    serial; spatial, or factored for threads. block: only blocks around it. thread, virtual: under a block
 ///   kind    block, thread or virtual_thread
-///   limits  three blocks and three threads inside each other; kMaxBlockThreads threads; kMaxUnroll virtual threads
-///   errors  no such loop; annotated; reduce; a condition above does not hold; threads inside those of another op
+///   limits  three blocks and three threads inside each other; kMaxBlockThreads threads; kMaxUnroll virtual threads.
+///   Across threads: the innermost of them; 2, 4, 8 or 16 of them, or 32 and more
+///   errors  no such loop; annotated; reduce and not factored; a condition above does not hold; threads inside those of
+///   another op
 struct Bind {
   LoopId loop;
   LoopKind kind;
 };
 constexpr std::int64_t kMaxBlockThreads = 1024;
+/// The threads that a sum across `partials` of them occupies: whole warps where it is more than one.
+std::int64_t threads_of_sum(std::int64_t partials);
 Status apply(LoopTree&, const Bind&);
 
 }  // namespace whet

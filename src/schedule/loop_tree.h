@@ -47,6 +47,7 @@ struct TreeLoop {
   LoopId parent;  ///< invalid: a root
   std::vector<Item> children;
   bool alive = true;
+  std::int64_t min_blocks = 0;  ///< of a launch's first block loop (min_blocks.h); 0: nothing is asked for
 };
 
 /// What an op's buffer is asked to be.

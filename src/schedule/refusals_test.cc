@@ -39,6 +39,8 @@ return y
 
 constexpr const char* kLong = "x = PLACEHOLDER [4000]\ny(i) = x[i] for i in 4000\nreturn y\n";
 
+constexpr const char* kLongSum = "x = PLACEHOLDER [4000]\ny() += x[r] for r in 4000\nreturn y\n";
+
 /// Applies the steps; the last one has to be refused and to change nothing. Gives the refusal.
 std::string refusal(const char* dag, const char* steps) {
   const Result<Steps> parsed = parse_steps(steps);
@@ -130,6 +132,40 @@ TEST(Refuses, SumsThatAreKeptInTwoPlaces) {
       {kMatmul, "split l2 8 guard; rfactor l6; rfactor l5", "op c (o3) is factored already"},
       {kMatmul, "split l2 8 guard; fuse l5 l6; rfactor l7", "loop k.0·k.1 (l7) is fused; factor one digit"},
       {kMatmul, "rfactor l0", "loop m (l0) is spatial; only a reduce loop has sums to factor"},
+  });
+}
+TEST(Refuses, SumsAcrossThreadsThatDoNotMeet) {
+  expect_refusals({
+      {kMatmul, "bind l0 block; bind l2 thread",
+       "loop k (l2) runs over a reduce axis, whose sum blocks and threads would race for; rfactor it first"},
+      {kMatmul, "bind l0 block; rfactor l2; bind l2 virtual",
+       "loop k (l2) runs over a reduce axis, whose sum blocks and threads would race for"},
+      {kMatmul, "bind l0 block; split l2 12 guard; rfactor l6; bind l6 thread",
+       "loop k.1 (l6) has 12 iterations; a sum across threads has 2, 4, 8 or 16, or 32 and more"},
+      {kMatmul, "bind l0 block; split l2 1 guard; rfactor l6; bind l6 thread",
+       "loop k.1 (l6) has 1 iterations; a sum across threads has 2, 4, 8 or 16, or 32 and more"},
+      {kMatmul, "bind l0 block; bind l1 thread; rfactor l2; bind l2 thread",
+       "loop k (l2) makes 2560 threads of a block; at most 1024 are possible"},
+      {kMatmul, "bind l0 block; reorder l2 l1; rfactor l2; bind l2 thread; bind l1 thread",
+       "loop n (l1) is inside loop k, which sums across threads and has to be the innermost of them"},
+      {kMatmul, "bind l0 block; reorder l2 l1; rfactor l2; bind l1 thread; bind l2 thread",
+       "loop k (l2) holds the threads of loop n; a sum across threads has to be the innermost of them"},
+      {kLongSum, "rfactor l0",
+       "loop r (l0) has 4000 iterations; at most 1024 partial results are kept: split it first"},
+  });
+}
+TEST(Refuses, BlocksOnAnSmOfAnotherLoopThanTheFirst) {
+  expect_refusals({
+      {kMatmul, "min_blocks l0 2", "loop m (l0) is no block loop; bind it to blocks first"},
+      {kMatmul, "bind l0 block; bind l1 thread; min_blocks l1 2",
+       "loop n (l1) is no block loop; bind it to blocks first"},
+      {kMatmul, "bind l0 block; bind l1 block; min_blocks l1 2",
+       "loop n (l1) is inside loop m; only the first block loop begins a launch"},
+      {kMatmul, "bind l0 block; min_blocks l0 0", "loop m (l0) cannot have 0 blocks on an SM; expected 1 to 32"},
+      {kMatmul, "bind l0 block; min_blocks l0 33", "loop m (l0) cannot have 33 blocks on an SM; expected 1 to 32"},
+      {kMatmul, "bind l0 block; min_blocks l0 2; min_blocks l0 3",
+       "loop m (l0) has at least 2 blocks on an SM already"},
+      {kMatmul, "min_blocks l77 2", "there is no loop l77; the schedule has l0..l4 less those already split or fused"},
   });
 }
 TEST(Refuses, ConstantsThatAreReadElsewhereToo) {

@@ -216,6 +216,37 @@ TEST(Rfactor, LetsAReduceLoopBeVectorized) {
 )");
 }
 
+TEST(Rfactor, LetsThreadsSumAReduceLoopInsideOfTheirReader) {
+  EXPECT_EQ(
+      after(kRows, "inline o2; bind l4 block; bind l5 thread; compute_at o1 l4 registers; rfactor l7; bind l7 thread"),
+      "step 6 (bind l7 thread): loop r (l7) has 20 iterations; a sum across threads has 2, 4, 8 or 16, or 32 and "
+      "more");
+  EXPECT_EQ(after(kRows,
+                  "inline o2; split l4 2 guard; bind l6 block; bind l7 thread; bind l5 thread; compute_at o1 l7 "
+                  "registers; split l9 16 guard; rfactor l11; bind l11 thread"),
+            R"(block i.0 in 3
+  thread i.1 in 2
+    m @registers
+    for i in 1
+      for r.0 in 2  # 20 by 16, guard
+        thread r.1 in 16  # rfactor
+          m
+    thread j in 20
+      y
+)");
+}
+
+TEST(MinBlocks, IsAskedForAtALaunch) {
+  EXPECT_EQ(after(kMatmul, "bind l0 block; bind l1 thread; min_blocks l0 2"), R"(block m in 12  # min_blocks 2
+  thread n in 40
+    for k in 64
+      c
+for m in 12
+  for n in 40
+    out
+)");
+}
+
 TEST(Pack, NeedsAConstantThatIsReadOnce) {
   EXPECT_NE(after(kMatmul, "pack o1 o3").find("c  # b packed"), std::string::npos);
   EXPECT_NE(after(kMatmul, "pack o0 o3").find("does not depend on constants alone"), std::string::npos);

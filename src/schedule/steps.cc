@@ -198,6 +198,7 @@ constexpr std::array kPrimitives = {
     primitive<Pipeline, &Pipeline::loop, &Pipeline::stages>("pipeline"),
     primitive<Roll, &Roll::op, &Roll::loop>("roll"),
     primitive<Tensorize, &Tensorize::loop, &Tensorize::intrinsic>("tensorize"),
+    primitive<MinBlocks, &MinBlocks::loop, &MinBlocks::blocks>("min_blocks"),
     primitive<Unfold, &Unfold::tensor, &Unfold::reader, &Unfold::order>("unfold"),
     primitive<Merge, &Merge::op, &Merge::axis>("merge"),
     primitive<Winograd, &Winograd::op, &Winograd::tile>("winograd"),
@@ -328,6 +329,7 @@ void Scheduler::prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahe
 }
 void Scheduler::pipeline(LoopId loop, std::int64_t stages) { run(Pipeline{loop, stages}); }
 void Scheduler::tensorize(LoopId loop, Intrinsic intrinsic) { run(Tensorize{loop, intrinsic}); }
+void Scheduler::min_blocks(LoopId loop, std::int64_t blocks) { run(MinBlocks{loop, blocks}); }
 void Scheduler::roll(OpId op, LoopId loop) { run(Roll{op, loop}); }
 void Scheduler::inline_op(OpId op) { run(Inline{op}); }
 OpId Scheduler::unfold(OpId tensor, OpId reader, UnfoldOrder order) {

@@ -17,6 +17,7 @@
 #include "schedule/inline.h"
 #include "schedule/loop_tree.h"
 #include "schedule/merge.h"
+#include "schedule/min_blocks.h"
 #include "schedule/pack.h"
 #include "schedule/pad_storage.h"
 #include "schedule/pipeline.h"
@@ -36,7 +37,7 @@ namespace whet {
 /// same steps replay on another shape of the same structure.
 using Step = std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
                           CacheRead, Unfold, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll,
-                          Tensorize, Merge, Winograd>;
+                          Tensorize, MinBlocks, Merge, Winograd>;
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
@@ -81,6 +82,7 @@ class Scheduler {
   void pad_storage(OpId op, std::int64_t elements);
   void pipeline(LoopId loop, std::int64_t stages);
   void tensorize(LoopId loop, Intrinsic intrinsic);
+  void min_blocks(LoopId loop, std::int64_t blocks);
   void roll(OpId op, LoopId loop);
   void prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahead);
   /// Gives the ops of the new DAG, invalid ones when refused.

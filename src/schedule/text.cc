@@ -24,6 +24,7 @@ std::pair<int, int> position(const LoopTree& tree, DigitId wanted) {
 /// Splits of the digits of a loop whose factor does not divide: "  # 17 by 6, guard".
 std::string tails(const LoopTree& tree, LoopId id) {
   std::string text = is_rfactored(tree, id) ? "  # rfactor" : "";
+  if (tree.loop(id).min_blocks > 0) text += fmt::format("  # min_blocks {}", tree.loop(id).min_blocks);
   for (const TensorTile& tile : tree.tiles)
     if (tile.loop == id) text += fmt::format("  # tensorize {}", name_of(tile.intrinsic));
   for (DigitId leaf : tree.loop(id).digits)

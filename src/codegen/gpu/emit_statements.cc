@@ -43,7 +43,8 @@ void GpuEmitter::lay_out_workspace() {
 
 void GpuEmitter::launch(const GpuLaunch& launch, const std::string& entry) {
   launch_ = &launch;
-  function_ = hooks_.begin(b_, module_, {entry, launch.nest.grid, launch.nest.size, arguments_});
+  function_ = hooks_.begin(b_, module_,
+                           {entry, launch.nest.grid, launch.nest.size, arguments_, launch.nest.blocks->min_blocks});
   levels_.clear();
   levels_.push_back(std::make_unique<Level>());
   depth_ = 0;

@@ -159,7 +159,7 @@ TEST(EmulatedKernels, OfRandomSchedulesGiveWhatTheInterpreterGives) {
   int compared = 0;
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(cases); ++seed) {
     Rng rng(seed);
-    const ComputeDag dag = testing::random_dag(rng);
+    const ComputeDag dag = testing::random_gpu_dag(rng);
     const Steps steps = testing::random_gpu_steps(dag, rng);
     const Target target = *parse_target(seed % 4 == 0 ? "cuda -arch=sm_75" : "cuda -arch=sm_80");
     const Result<Lowered> lowered = lower(*replay(dag, steps), target);

@@ -14,6 +14,7 @@ struct GpuLaunchShape {
   std::string entry;
   std::int64_t blocks = 1, threads = 32;  ///< threads: a multiple of 32
   int arguments = 0;                      ///< of the kernel; a pointer to its workspace follows them
+  std::int64_t min_blocks = 0;            ///< that an SM is to hold at once; 0: nothing is asked for
 };
 
 /// What the emitter of a GPU's kernels cannot say in plain IR. One object makes one function after the other; each call

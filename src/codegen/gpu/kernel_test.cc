@@ -46,6 +46,15 @@ TEST(GpuKernels, OfTiledProductsAccessFourElementsAtOnce) {
   EXPECT_EQ(kernel.argument_bytes, (std::vector<std::int64_t>{65'536, 65'536, 262'144}));
 }
 
+TEST(GpuKernels, AskForBlocksOnAnSm) {
+  Program p = elementwise_kernel(1000);
+  EXPECT_EQ(count(compile_kernel(p, gpu(80))->code, ".minnctapersm"), 0);
+  Loop blocks = std::get<Loop>(p.body->kind);
+  blocks.min_blocks = 4;
+  p.body = make_stmt(blocks);
+  EXPECT_EQ(count(compile_kernel(p, gpu(80))->code, ".maxntid 128, 1, 1\n.minnctapersm 4\n"), 1);
+}
+
 TEST(GpuKernels, AreEqualBytesForEqualPrograms) {
   const std::string first = compile_kernel(convolution_kernel(8, 16, 32, 64), gpu(90))->code;
   EXPECT_EQ(compile_kernel(gemm_kernel(128, 128, 32), gpu(90)).ok(), true);

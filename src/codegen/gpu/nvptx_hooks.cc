@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned kGlobal = 1, kShared = 3;  // address spaces
 
 /// LLVM marks kernels by metadata; later versions want attributes. It is done here alone.
-void mark_kernel(llvm::Function& function, std::int64_t threads) {
+void mark_kernel(llvm::Function& function, std::int64_t threads, std::int64_t min_blocks) {
   llvm::LLVMContext& context = function.getContext();
   llvm::Type* const i32 = llvm::Type::getInt32Ty(context);
   const auto annotate = [&](const char* name, std::int64_t value) {
@@ -24,6 +24,7 @@ void mark_kernel(llvm::Function& function, std::int64_t threads) {
   function.setCallingConv(llvm::CallingConv::PTX_Kernel);
   annotate("kernel", 1);
   annotate("maxntidx", threads);
+  if (min_blocks > 0) annotate("minctasm", min_blocks);
 }
 
 class NvptxHooks : public GpuHooks {
@@ -42,7 +43,7 @@ class NvptxHooks : public GpuHooks {
     }
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     function_->addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
-    mark_kernel(*function_, shape.threads);
+    mark_kernel(*function_, shape.threads, shape.min_blocks);
     memory_ = module.getGlobalVariable("block_memory");
     b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", function_));
     return function_;

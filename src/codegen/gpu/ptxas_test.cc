@@ -13,6 +13,8 @@
 #include "codegen/compile.h"
 #include "codegen/testing/gpu_kernels.h"
 #include "codegen/testing/ptxas.h"
+#include "lower/lower.h"
+#include "schedule/steps.h"
 
 namespace whet {
 namespace {
@@ -91,6 +93,54 @@ TEST(Assembler, FindsFewRegistersAndNoSpills) {
     ++rows;
   }
   EXPECT_EQ(rows, 18);
+}
+
+/// Softmax of rows of 1,000: one launch, a warp or a block of 256 threads a row.
+constexpr const char* kSoftmax = R"(
+x = PLACEHOLDER [64, 1000]
+m(i) max= x[i, r] for i in 64, r in 1000
+e(i, j) = exp((x[i, j] - m[i])) for i in 64, j in 1000
+s(i) += e[i, r] for i in 64, r in 1000
+y(i, j) = (e[i, j]/s[i]) for i in 64, j in 1000
+return y
+)";
+constexpr const char* kByWarp =
+    "inline o2; split l6 4 guard; split l7 32 guard; bind l8 block; bind l9 thread; bind l11 thread; "
+    "compute_at o3 l9 registers; split l13 32 guard; rfactor l15; bind l15 thread; "
+    "compute_at o1 l9 registers; split l17 32 guard; rfactor l19; bind l19 thread";
+constexpr const char* kByBlock =
+    "inline o2; split l7 256 guard; bind l6 block; bind l9 thread; "
+    "compute_at o3 l6 registers; split l11 256 guard; rfactor l13; bind l13 thread; "
+    "compute_at o1 l6 registers; split l15 256 guard; rfactor l17; bind l17 thread";
+
+TEST(Assembler, TakesSumsAcrossThreads) {
+  const std::string ptxas = find_ptxas();
+  const ComputeDag dag = *parse_dag(kSoftmax);
+  for (const int arch : {75, 80, 90})
+    for (const char* steps : {kByWarp, kByBlock}) {
+      SCOPED_TRACE(std::string(steps) + " for sm_" + std::to_string(arch));
+      const Target target = *parse_target("cuda -arch=sm_" + std::to_string(arch));
+      const Result<Lowered> lowered = lower(*replay(dag, *parse_steps(steps)), target);
+      ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+      const Result<Kernel> kernel = compile_kernel(lowered->program, target);
+      ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+      EXPECT_EQ(kernel->launches.size(), 1u);
+      const auto count = [&](const std::string& what) {
+        std::size_t found = 0;
+        for (std::size_t at = kernel->code.find(what); at != std::string::npos; at = kernel->code.find(what, at + 1))
+          ++found;
+        return found;
+      };
+      EXPECT_EQ(count("shfl.sync.bfly.b32"), steps == kByWarp ? 2u * 5 : 2u * (5 + 3));
+      EXPECT_EQ(count("bar.sync"), steps == kByWarp ? 0u : 2u);
+      EXPECT_EQ(count(".local"), 0u);
+      if (ptxas.empty()) continue;
+      const Assembled made = assemble(ptxas, kernel->code, arch);
+      EXPECT_GT(made.registers, 0);
+      EXPECT_LE(made.registers, 32);
+      EXPECT_EQ(made.spills, 0);
+    }
+  if (ptxas.empty()) GTEST_SKIP() << "ptxas is not installed";
 }
 
 }  // namespace

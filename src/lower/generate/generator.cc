@@ -10,11 +10,6 @@
 namespace whet {
 namespace {
 
-Stmt marked(Loop loop, Intrinsic intrinsic) {
-  loop.intrinsic = intrinsic;
-  return make_stmt(std::move(loop));
-}
-
 /// Nests appear more than once.
 bool repeats_nests(const LoopTree& tree) {
   return !tree.pipelines.empty() || std::any_of(tree.places.begin(), tree.places.end(),
@@ -75,10 +70,12 @@ Stmt Generator::loop(LoopId id) {
   for (const PrefetchedRead& prefetched : tree_.prefetches)
     if (prefetched.loop == id && extent_of(tree_, id) > 1) append_prefetches(tree_, storage_, prefetched, body);
   append_children(id, body);
-  Stmt made = loop_around(id, block(std::move(body)), [](DigitId digit) { return VarId(digit.value); });
+  const Stmt nest = loop_around(id, block(std::move(body)), [](DigitId digit) { return VarId(digit.value); });
+  Loop made = std::get<Loop>(nest->kind);
   for (const TensorTile& tile : tree_.tiles)
-    if (tile.loop == id) made = marked(std::get<Loop>(made->kind), tile.intrinsic);
-  return block({filling, made});
+    if (tile.loop == id) made.intrinsic = tile.intrinsic;
+  made.min_blocks = tree_.loop(id).min_blocks;
+  return block({filling, make_stmt(std::move(made))});
 }
 
 void Generator::append_children(LoopId id, std::vector<Stmt>& out) {

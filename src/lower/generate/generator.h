@@ -68,6 +68,9 @@ class Generator {
   Stmt clear_partials(OpId, const Partial&);
   Stmt combine_partials(OpId, const Partial&);
   std::vector<Stmt> combine_lanes(OpId, const Partial&, const Values&);
+  std::vector<Stmt> combine_threads(OpId, const Partial&, const Values&);
+  /// The op's own element becomes `value`.
+  Stmt stored_result(OpId, const Expr& value, const Values&) const;
 
   const LoopTree& tree_;
   Storage storage_;

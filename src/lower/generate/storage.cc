@@ -144,8 +144,13 @@ class StorageMaker {
       buffer.extents.push_back(span.extent), partial.stored.base.push_back(span.base);
     const std::int64_t lanes = extent_of(tree_, factored.loop);
     buffer.extents.push_back(lanes);
+    const bool of_threads = tree_.loop(factored.loop).kind == LoopKind::thread;
+    buffer.partial = of_threads;
     partial.stored.buffer = program().add(std::move(buffer));
-    make_halves(factored.op, lanes, partial);
+    if (of_threads)
+      partial.total = program().add(registers_for(factored.op, ".total"));
+    else
+      make_halves(factored.op, lanes, partial);
     storage_.partials[factored.op] = std::move(partial);
   }
 

@@ -31,6 +31,7 @@ struct Partial {
   DigitId lane;
   Stored stored;                 ///< one axis more than the op: the lane
   std::vector<BufferId> halves;  ///< the steps in which lanes are combined, from many lanes to 2
+  BufferId total;                ///< of lanes that are threads: all of them combined; invalid elsewhere
 };
 
 /// A constant in the order in which its reader reads it.

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "lower/gpu/collective.h"
+#include "lower/gpu/thread_sums.h"
 #include "program/launch.h"
 #include "schedule/bind.h"
 #include "target/gpu.h"
@@ -60,7 +62,8 @@ BlockNest block_nest(const Stmt& root) {
 /// A buffer of one thread whose accesses stand inside different threads, as far as loops bound to threads tell.
 class PrivateUse {
  public:
-  PrivateUse(const Program& program, const Stmt& launch) : program_(program), collectives_(program, launch) {
+  PrivateUse(const Program& program, const Stmt& launch)
+      : program_(program), collectives_(program, launch), sums_(program, launch) {
     visit(launch);
   }
 
@@ -111,9 +114,11 @@ class PrivateUse {
     std::visit(Match{
                    [&](const Loop& n) {
                      expr(n.min), expr(n.extent);
-                     if (n.kind == LoopKind::thread) around_.push_back(n.index);
+                     // What is summed across threads is of each thread, and its sum of all.
+                     const bool apart = n.kind == LoopKind::thread && !sums_.is_across(n);
+                     if (apart) around_.push_back(n.index);
                      visit(n.body);
-                     if (n.kind == LoopKind::thread) around_.pop_back();
+                     if (apart) around_.pop_back();
                    },
                    [&](const Let& n) { expr(n.value), visit(n.body); },
                    [&](const Store& n) {
@@ -132,17 +137,24 @@ class PrivateUse {
 
   const Program& program_;
   const Collectives collectives_;
+  const ThreadSums sums_;
   std::vector<VarId> around_;
   std::int64_t numbering_ = -1;  ///< stands for the threads of a collective
   std::map<std::size_t, Use> uses_;
   std::map<std::size_t, std::size_t> stores_;
 };
 
+std::int64_t rounded_up(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }
+
 /// Maps the body of one launch.
 class ThreadMapper {
  public:
   ThreadMapper(Program& program, const Stmt& body)
-      : program_(program), collectives_(program, body), body_(body), thread_(var(program.fresh_var(), "t")) {}
+      : program_(program),
+        collectives_(program, body),
+        sums_(program, body),
+        body_(body),
+        thread_(var(program.fresh_var(), "t")) {}
 
   std::int64_t threads() {
     std::int64_t most = threads_of(body_, false);
@@ -152,77 +164,92 @@ class ThreadMapper {
           if (collectives_.is_one(part)) most = std::max(most, threads_of(part, true));
         },
         nullptr);
-    return (most + kWarp - 1) / kWarp * kWarp;
+    return rounded_up(most, std::lcm(kWarp, unit_of(body_)));
   }
 
   /// What thread `t` of `threads` runs.
   Stmt run(std::int64_t threads) {
     threads_ = threads;
-    return map(body_, {threads, false});
+    return map(body_, threads);
   }
 
   Expr thread() const { return thread_; }
 
  private:
-  /// Where a statement stands among the loops bound to threads around it.
-  struct Place {
-    std::int64_t span;  ///< threads whose numbers differ in the digits of loops inside
-    bool threaded;      ///< inside such a loop
-  };
-
   /// Threads that the loops bound inside `s` need; `inside`: of the collective `s` itself.
   std::int64_t threads_of(const Stmt& s, bool inside) const {
     if (!s.defined() || (!inside && collectives_.is_one(s))) return 1;
     return std::visit(
         Match{
             [&](const Loop& n) {
-              const std::int64_t own = n.kind == LoopKind::thread ? constant_extent(n) : 1;
-              return own * threads_of(n.body, false);
+              if (n.kind != LoopKind::thread) return threads_of(n.body, false);
+              if (sums_.is_across(n)) return threads_of_sum(constant_extent(n));
+              return constant_extent(n) * threads_of(n.body, false);
             },
             [&](const Let& n) { return threads_of(n.body, false); },
             [&](const If& n) { return std::max(threads_of(n.then_body, false), threads_of(n.else_body, false)); },
             [&](const Block& n) {
               std::int64_t most = 1;
               for (const Stmt& part : n.body) most = std::max(most, threads_of(part, false));
-              return most;
+              return rounded_up(most, unit_of(s));
             },
             [&](const auto&) { return std::int64_t{1}; },
         },
         s->kind);
   }
 
-  Stmt map(const Stmt& s, Place place) {
-    if (!s.defined()) return s;
-    if (collectives_.is_one(s)) return map_inside(s, {threads_, false});
-    return map_inside(s, place);
+  /// Numbers of threads are cut into groups of so many, of which each sum inside `s` takes whole parts.
+  std::int64_t unit_of(const Stmt& s) const {
+    std::int64_t unit = 1;
+    if (!sums_.any()) return unit;
+    for_each(
+        s,
+        [&](const Stmt& part) {
+          const Loop* loop = std::get_if<Loop>(&part->kind);
+          if (loop && sums_.is_sum(*loop)) unit = std::lcm(unit, threads_of_sum(constant_extent(*loop)));
+        },
+        nullptr);
+    return unit;
   }
 
-  Stmt map_inside(const Stmt& s, Place place) {
+  /// `span`: so many neighbouring threads run `s`; their numbers differ in the digits of loops inside.
+  Stmt map(const Stmt& s, std::int64_t span) {
+    if (!s.defined()) return s;
+    return map_inside(s, collectives_.is_one(s) ? threads_ : span);
+  }
+
+  Stmt map_inside(const Stmt& s, std::int64_t span) {
     return std::visit(
         Match{
-            [&](const Loop& n) { return map_loop(n, s, place); },
-            [&](const Let& n) { return make_stmt(Let{n.var, n.name, n.value, map(n.body, place)}); },
-            [&](const If& n) { return make_stmt(If{n.condition, map(n.then_body, place), map(n.else_body, place)}); },
+            [&](const Loop& n) { return map_loop(n, s, span); },
+            [&](const Let& n) { return make_stmt(Let{n.var, n.name, n.value, map(n.body, span)}); },
+            [&](const If& n) { return make_stmt(If{n.condition, map(n.then_body, span), map(n.else_body, span)}); },
             [&](const Block& n) {
               std::vector<Stmt> parts;
-              for (const Stmt& part : n.body) parts.push_back(map(part, place));
+              for (const Stmt& part : n.body) parts.push_back(map(part, span));
               return block(std::move(parts));
             },
-            [&](const Store& n) {
-              const bool once = !place.threaded && !is_private(program_.buffer(n.buffer));
-              return once ? on_first_thread(s) : s;
-            },
+            [&](const Store& n) { return is_private(program_.buffer(n.buffer)) ? s : by_one_thread(s, span); },
             [&](const auto&) { return s; },
         },
         s->kind);
   }
 
-  Stmt on_first_thread(const Stmt& s) const { return make_stmt(If{equal(thread_, int_const(0)), s, Stmt()}); }
+  /// What all threads of the span would do alike, the first of them does.
+  Stmt by_one_thread(const Stmt& s, std::int64_t span) const {
+    return span == 1 ? s : make_stmt(If{equal(number_in(span), int_const(0)), s, Stmt()});
+  }
 
-  Stmt map_loop(const Loop& n, const Stmt& s, Place place) {
-    if (n.kind == LoopKind::thread) return map_thread_loop(n, place);
+  /// A thread's number among `span` neighbours.
+  Expr number_in(std::int64_t span) const { return span == threads_ ? thread_ : floormod(thread_, span); }
+
+  Stmt map_loop(const Loop& n, const Stmt& s, std::int64_t span) {
+    if (n.kind == LoopKind::thread) {
+      if (sums_.is_sum(n)) return s;
+      return sums_.is_across(n) ? map_numbers(n) : map_thread_loop(n, span);
+    }
     if (n.kind == LoopKind::vectorized) {
-      bool once = !place.threaded;
+      bool once = true;
       for_each(
           n.body,
           [&](const Stmt& part) {
@@ -230,19 +257,26 @@ class ThreadMapper {
             if (store && is_private(program_.buffer(store->buffer))) once = false;
           },
           nullptr);
-      return once ? on_first_thread(s) : s;
+      return once ? by_one_thread(s, span) : s;
     }
     Loop out = n;
-    out.body = map(n.body, place);
+    out.body = map(n.body, span);
     return make_stmt(std::move(out));
   }
 
-  Stmt map_thread_loop(const Loop& n, Place place) {
+  /// The loop that numbers partial results: all groups of its threads do the same.
+  Stmt map_numbers(const Loop& n) {
+    const std::int64_t extent = constant_extent(n), threads = threads_of_sum(extent);
+    Stmt body = map(n.body, 1);
+    if (extent < threads) body = guarded(body, n.body, var(n.index, n.name) < int_const(extent));
+    return make_stmt(Let{n.index, n.name, number_in(threads), body});
+  }
+
+  Stmt map_thread_loop(const Loop& n, std::int64_t span) {
     const std::int64_t extent = constant_extent(n), inner = threads_of(n.body, false);
-    Expr digit = place.span == threads_ ? thread_ : floormod(thread_, place.span);
-    digit = floordiv(digit, inner);
-    Stmt body = map(n.body, {inner, true});
-    if (extent * inner < place.span) {
+    const Expr digit = floordiv(number_in(span), inner);
+    Stmt body = map(n.body, inner);
+    if (extent * inner < span) {
       const Expr active = var(n.index, n.name) < int_const(extent);
       body = guarded(body, n.body, active);
     }
@@ -285,6 +319,7 @@ class ThreadMapper {
 
   Program& program_;
   const Collectives collectives_;
+  const ThreadSums sums_;
   const Stmt& body_;
   const Expr thread_;
   std::int64_t threads_ = 0;
@@ -325,7 +360,11 @@ Result<Stmt> launch_of(Program& program, const Stmt& root) {
   }
   const auto id = [](const Expr& e) { return std::get<Var>(e->kind).id; };
   body = make_stmt(Loop{id(mapper.thread()), "t", int_const(0), int_const(threads), LoopKind::thread, body});
-  return make_stmt(Loop{id(b), "b", int_const(0), int_const(nest.blocks), LoopKind::block, body});
+  Loop launch{id(b), "b", int_const(0), int_const(nest.blocks), LoopKind::block, body};
+  for (const Stmt& binder : nest.binders)
+    if (const Loop* loop = std::get_if<Loop>(&binder->kind))
+      launch.min_blocks = std::max(launch.min_blocks, loop->min_blocks);
+  return make_stmt(std::move(launch));
 }
 
 }  // namespace

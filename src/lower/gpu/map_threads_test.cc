@@ -115,6 +115,20 @@ TEST(MapThreads, NumbersTheThreadsOfACopyForItself) {
   EXPECT_NE(tiled.find("let i.1 = floordiv(t, 3)"), std::string::npos) << tiled;
 }
 
+TEST(MapThreads, KeepsTheBlocksThatAnSmIsToHold) {
+  const char* steps = "bind l0 block; bind l1 thread; min_blocks l0 ";
+  const std::string kept = after("simplify_unrolled", kRows, steps + std::string("8"));
+  EXPECT_EQ(kept.substr(0, kept.find("thread")), "  block b in 0 .. 20  # min_blocks 8\n    ") << kept;
+  EXPECT_EQ(after("verify", kRows, steps + std::string("20"), "cuda -arch=sm_75"),
+            "verify: program '': 20 blocks of 32 threads are to be on an SM at once, which holds 1024 threads and 16 "
+            "blocks");
+  const char* product = "split l3 5 guard; bind l5 block; bind l6 thread; bind l4 thread; min_blocks l5 ";
+  EXPECT_EQ(count(after("verify", kProduct, product + std::string("10")), "min_blocks 10"), 1);
+  EXPECT_EQ(after("verify", kProduct, product + std::string("11")),
+            "verify: program '': 11 blocks of 192 threads are to be on an SM at once, which holds 2048 threads and 32 "
+            "blocks");
+}
+
 TEST(SinkVirtual, RunsVirtualThreadsInTheInnermostLoop) {
   EXPECT_EQ(
       after("sink_virtual", kProduct,

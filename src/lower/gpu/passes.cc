@@ -7,6 +7,7 @@
 #include "lower/gpu/map_threads.h"
 #include "lower/gpu/place_barriers.h"
 #include "lower/gpu/quotients.h"
+#include "lower/gpu/reduce_threads.h"
 #include "lower/gpu/sink_virtual.h"
 #include "lower/unroll.h"
 #include "lower/vectorize.h"
@@ -21,6 +22,7 @@ constexpr int kAccessBytes = 16;  ///< the widest access of a thread
 
 Result<Program> sunk(Program program, const Target&) { return sink_virtual(std::move(program)); }
 Result<Program> mapped(Program program, const Target&) { return map_threads(std::move(program)); }
+Result<Program> reduced(Program program, const Target&) { return reduce_threads(std::move(program)); }
 Result<Program> with_quotients(Program program, const Target&) { return name_quotients(std::move(program)); }
 Result<Program> simplified(Program program, const Target&) { return simplify(program); }
 Result<Program> with_copies(Program program, const Target& target) {
@@ -46,6 +48,7 @@ constexpr std::array kPasses = {
     // Launches.
     LoweringPass{"sink_virtual", sunk},
     LoweringPass{"map_threads", mapped},
+    LoweringPass{"reduce_threads", reduced},
     LoweringPass{"name_quotients", with_quotients},
     LoweringPass{"simplify", simplified},
     // Who waits for whom.

@@ -41,10 +41,10 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
   const int cases = from != nullptr ? 1 : testing::random_cases(2000);
   const std::uint64_t first = from != nullptr ? std::strtoull(from, nullptr, 10) : 1;
   std::map<std::string, int> used, refused;  // steps of schedules that were lowered; refusals
-  int lowered_cases = 0, with_barriers = 0, with_copies = 0;
+  int lowered_cases = 0, with_barriers = 0, with_copies = 0, with_exchanges = 0;
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(cases); ++seed) {
     Rng rng(seed);
-    const ComputeDag dag = testing::random_dag(rng);
+    const ComputeDag dag = testing::random_gpu_dag(rng);
     const Steps steps = testing::random_gpu_steps(dag, rng);
     const LoopTree tree = *replay(dag, steps);
     const Target target = *parse_target(seed % 4 == 0 ? "cuda -arch=sm_75" : "cuda -arch=sm_80");
@@ -69,6 +69,7 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
     const std::string text = to_text(lowered->program);
     with_barriers += text.find("barrier block") != std::string::npos;
     with_copies += text.find("# async") != std::string::npos;
+    with_exchanges += text.find("# of thread ^") != std::string::npos;
     for (const Step& step : steps) {
       const std::string words = to_text(step);
       ++used[words.substr(0, words.find(' '))];
@@ -82,9 +83,10 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
   EXPECT_GE(lowered_cases, cases * 3 / 4) << tally;
   EXPECT_GE(with_barriers, cases / 20);
   EXPECT_GE(with_copies, cases / 200);
+  EXPECT_GE(with_exchanges, cases / 20);
   for (const char* step :
        {"bind block", "bind thread", "bind virtual", "compute_at block", "compute_at", "unfold", "cache_read",
-        "cache_write", "merge", "pipeline", "pad_storage", "split", "fuse", "reorder", "inline"})
+        "cache_write", "merge", "pipeline", "pad_storage", "split", "fuse", "reorder", "inline", "rfactor"})
     EXPECT_GE(used[step], cases / 100) << step;
 }
 

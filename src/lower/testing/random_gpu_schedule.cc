@@ -1,6 +1,10 @@
 #include "lower/testing/random_gpu_schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "lower/testing/random_schedule.h"
 
 namespace whet::testing {
 namespace {
@@ -109,6 +113,7 @@ class GpuScheduler {
   void tile_reduction(OpId op) {
     const std::vector<LoopId> reduce = reduce_loops(op);
     if (reduce.empty()) return;
+    if (rng_.chance(0.4) && sum_across_threads(op)) return;
     if (rng_.chance(0.7)) split(reduce[static_cast<std::size_t>(rng_.below(static_cast<std::int64_t>(reduce.size())))]);
     std::vector<LoopId> loops = own_loops(tree_, op);
     if (rng_.chance(0.6)) {
@@ -129,11 +134,29 @@ class GpuScheduler {
       attempt(CacheWrite{op, loops[static_cast<std::size_t>(rng_.below(static_cast<std::int64_t>(loops.size())))]});
   }
 
+  /// A part of a reduce loop, or all of it, goes to threads.
+  bool sum_across_threads(OpId op) {
+    const std::vector<LoopId> reduce = reduce_loops(op);
+    LoopId loop = reduce[static_cast<std::size_t>(rng_.below(static_cast<std::int64_t>(reduce.size())))];
+    constexpr std::int64_t kThreads[] = {2, 4, 8, 16, 32, 64, 70, 96};
+    const std::int64_t threads = kThreads[rng_.below(8)];
+    if (threads < extent_of(tree_, loop) && rng_.chance(0.8)) {
+      const auto [outer, inner] = split_by(loop, threads, Tail::guard);
+      loop = rng_.chance(0.8) || !is_number_of_threads(extent_of(tree_, outer)) ? inner : outer;
+    }
+    if (!is_number_of_threads(extent_of(tree_, loop))) return false;
+    return attempt(Rfactor{loop}) && attempt(Bind{loop, LoopKind::thread});
+  }
+
+  static bool is_number_of_threads(std::int64_t n) { return n >= 32 || n == 2 || n == 4 || n == 8 || n == 16; }
+
   std::pair<LoopId, LoopId> split(LoopId loop) {
-    const std::int64_t extent = extent_of(tree_, loop);
-    if (!attempt(Split{loop, rng_.between(1, std::min<std::int64_t>(extent, 8)),
-                       rng_.chance(0.1) ? Tail::overlap : Tail::guard}))
-      return {};
+    const std::int64_t factor = rng_.between(1, std::min<std::int64_t>(extent_of(tree_, loop), 8));
+    return split_by(loop, factor, rng_.chance(0.1) ? Tail::overlap : Tail::guard);
+  }
+
+  std::pair<LoopId, LoopId> split_by(LoopId loop, std::int64_t factor, Tail tail) {
+    if (!attempt(Split{loop, factor, tail})) return {};
     const auto last = static_cast<std::int64_t>(tree_.loops.size());
     return {LoopId(last - 2), LoopId(last - 1)};
   }
@@ -152,6 +175,18 @@ class GpuScheduler {
 };
 
 }  // namespace
+
+ComputeDag random_gpu_dag(Rng& rng) {
+  if (rng.chance(0.8)) return random_dag(rng);
+  const std::int64_t rows = rng.between(1, 6), columns = rng.between(30, 200);
+  const Result<ComputeDag> dag = parse_dag(
+      fmt::format("x = PLACEHOLDER [{0}, {1}]\nm(i) max= x[i, r] for i in {0}, r in {1}\n"
+                  "e(i, j) = (x[i, j] - m[i]) for i in {0}, j in {1}\ns(i) += (e[i, r]*e[i, r]) for i in {0}, r in "
+                  "{1}\nout(i, j) = (e[i, j]/(s[i] + 1f)) for i in {0}, j in {1}\nreturn out\n",
+                  rows, columns));
+  WHET_CHECK(dag.ok());
+  return *dag;
+}
 
 Steps random_gpu_steps(const ComputeDag& dag, Rng& rng) { return GpuScheduler(dag, rng).run(); }
 

@@ -28,6 +28,15 @@ c(n, i, j) += (a[n, i, r]*b[n, r, j]) for n in 2, i in 10, j in 12, r in 8
 return c
 )";
 
+const char* const kRows = R"(
+x = PLACEHOLDER [3, 44]
+m(i) max= x[i, r] for i in 3, r in 44
+e(i, j) = (x[i, j] - m[i]) for i in 3, j in 44
+s(i) += (e[i, r]*e[i, r]) for i in 3, r in 44
+y(i, j) = (e[i, j]/(s[i] + 1f)) for i in 3, j in 44
+return y
+)";
+
 std::vector<Tensor> arguments_of(const Lowered& lowered, const ComputeDag& dag, std::uint64_t seed) {
   Rng rng(seed);
   const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
@@ -70,6 +79,16 @@ TEST_F(Mutation, OfPipelinedTilesDoesNotSurvive) {
     Rng rng(11);
     for (int k = 0; k < testing::random_cases(4); ++k) judge(dag, *space.steps(space.sample(rng)));
   }
+}
+TEST_F(Mutation, OfSumsAcrossThreadsDoesNotSurvive) {
+  // A row by 8 threads, two rows a block; a row by a block of two warps.
+  for (const char* steps :
+       {"inline o2; split l6 2 guard; split l7 8 guard; bind l8 block; bind l9 thread; bind l11 thread; compute_at o3 "
+        "l9 registers; split l13 8 guard; rfactor l15; bind l15 thread; compute_at o1 l9 registers; split l17 8 guard; "
+        "rfactor l19; bind l19 thread",
+        "inline o2; bind l6 block; bind l7 thread; compute_at o3 l6 registers; rfactor l9; bind l9 thread; compute_at "
+        "o1 l6 block; rfactor l11; bind l11 thread"})
+    judge(*parse_dag(kRows), *parse_steps(steps));
 }
 TEST_F(Mutation, OfDefaultSchedulesDoesNotSurvive) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::random_cases(40)); ++seed) {
