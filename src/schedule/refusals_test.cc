@@ -168,6 +168,21 @@ TEST(Refuses, BlocksOnAnSmOfAnotherLoopThanTheFirst) {
       {kMatmul, "min_blocks l77 2", "there is no loop l77; the schedule has l0..l4 less those already split or fused"},
   });
 }
+TEST(Refuses, PartsOfSumsThatAreNoneOrTooShort) {
+  expect_refusals({
+      {kPair, "split_sum o1 1 2", "op t (o1) does not reduce"},
+      {kMatmul, "split_sum o0 2 2", "op a (o0) is an input, which computes nothing"},
+      {kMatmul, "split_sum o3 1 2", "op c (o3) has no reduce axis 1; its reduce axes are 2 to 2"},
+      {kMatmul, "split_sum o3 2 1",
+       "op c (o3) cannot have 1 parts of the 64 steps of axis k: a sum has 2 parts or more, and a part 4 steps or "
+       "more"},
+      {kMatmul, "split_sum o3 2 17",
+       "op c (o3) cannot have 17 parts of the 64 steps of axis k: a sum has 2 parts or more, and a part 4 steps or "
+       "more"},
+      {kMatmul, "split l0 2 guard; split_sum o3 2 4",
+       "op c (o3) is scheduled already; sums are split before everything else"},
+  });
+}
 TEST(Refuses, ConstantsThatAreReadElsewhereToo) {
   expect_refusals({
       {kMatmul, "pack o77 o3", "there is no op o77 to pack"},

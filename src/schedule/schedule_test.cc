@@ -236,6 +236,23 @@ TEST(Rfactor, LetsThreadsSumAReduceLoopInsideOfTheirReader) {
 )");
 }
 
+TEST(SplitSum, MakesPartsAndTheirSumWithTheReaderBehindIt) {
+  EXPECT_EQ(after(kMatmul, "split_sum o3 2 4; compute_at o4 l8 registers"), R"(for k_part in 4
+  for m in 12
+    for n in 40
+      for k in 16
+        c_parts
+for m in 12
+  for n in 40
+    c @registers
+    for m in 1
+      for n in 1
+        for k_part in 4
+          c
+    out
+)");
+}
+
 TEST(MinBlocks, IsAskedForAtALaunch) {
   EXPECT_EQ(after(kMatmul, "bind l0 block; bind l1 thread; min_blocks l0 2"), R"(block m in 12  # min_blocks 2
   thread n in 40

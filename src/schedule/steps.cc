@@ -201,6 +201,7 @@ constexpr std::array kPrimitives = {
     primitive<MinBlocks, &MinBlocks::loop, &MinBlocks::blocks>("min_blocks"),
     primitive<Unfold, &Unfold::tensor, &Unfold::reader, &Unfold::order>("unfold"),
     primitive<Merge, &Merge::op, &Merge::axis>("merge"),
+    primitive<SplitSum, &SplitSum::op, &SplitSum::axis, &SplitSum::parts>("split_sum"),
     primitive<Winograd, &Winograd::op, &Winograd::tile>("winograd"),
 };
 
@@ -342,6 +343,10 @@ void Scheduler::pack(OpId tensor, OpId reader) { run(Pack{tensor, reader}); }
 void Scheduler::pad_storage(OpId op, std::int64_t elements) { run(PadStorage{op, elements}); }
 
 void Scheduler::merge(OpId op, std::int64_t axis) { run(Merge{op, axis}); }
+
+OpId Scheduler::split_sum(OpId op, std::int64_t axis, std::int64_t parts) {
+  return run(SplitSum{op, axis, parts}) ? op : OpId();
+}
 
 WinogradOps Scheduler::winograd(OpId op, std::int64_t tile) {
   const Result<WinogradDag> changed = whet::winograd(tree_.dag, op, tile);

@@ -27,6 +27,7 @@
 #include "schedule/rfactor.h"
 #include "schedule/roll.h"
 #include "schedule/split.h"
+#include "schedule/split_sum.h"
 #include "schedule/tensorize.h"
 #include "schedule/unfold.h"
 #include "schedule/winograd.h"
@@ -37,7 +38,7 @@ namespace whet {
 /// same steps replay on another shape of the same structure.
 using Step = std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
                           CacheRead, Unfold, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll,
-                          Tensorize, MinBlocks, Merge, Winograd>;
+                          Tensorize, MinBlocks, Merge, SplitSum, Winograd>;
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
@@ -87,6 +88,8 @@ class Scheduler {
   void prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahead);
   /// Gives the ops of the new DAG, invalid ones when refused.
   void merge(OpId op, std::int64_t axis);
+  /// Gives the parts; `op` and the ops behind it have moved up by one.
+  OpId split_sum(OpId op, std::int64_t axis, std::int64_t parts);
   WinogradOps winograd(OpId op, std::int64_t tile);
 
   std::vector<LoopId> loops(OpId op) const { return own_loops(tree_, op); }

@@ -115,6 +115,28 @@ TEST(MapThreads, NumbersTheThreadsOfACopyForItself) {
   EXPECT_NE(tiled.find("let i.1 = floordiv(t, 3)"), std::string::npos) << tiled;
 }
 
+TEST(MapThreads, SumsPartsInALaunchThatHoldsTheirReader) {
+  const std::string text = after("simplify", kProduct,
+                                 "split_sum o2 2 3; bind l0 block; bind l1 block; bind l2 thread; bind l7 block; bind "
+                                 "l8 thread; compute_at o3 l8 registers");
+  EXPECT_EQ(text, R"(  block b in 0 .. 60
+    thread t in 0 .. 64
+      let r_part = floordiv(b, 20)
+      let i = floormod(b, 20)
+      if (t < 36)
+        c_parts[r_part, i, t] = 0f
+        for r in 0 .. 8
+          c_parts[r_part, i, t] = (c_parts[r_part, i, t] + (a[i, ((r_part*8) + r)]*b[((r_part*8) + r), t]))
+  barrier
+  block b in 0 .. 20
+    thread t in 0 .. 64
+      if (t < 36)
+        c[0, 0] = 0f
+        for r_part in 0 .. 3
+          c[0, 0] = (c[0, 0] + c_parts[r_part, b, t])
+        out[b, t] = (c[0, 0]*0.5f)
+)");
+}
 TEST(MapThreads, KeepsTheBlocksThatAnSmIsToHold) {
   const char* steps = "bind l0 block; bind l1 thread; min_blocks l0 ";
   const std::string kept = after("simplify_unrolled", kRows, steps + std::string("8"));

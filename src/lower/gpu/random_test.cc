@@ -84,9 +84,9 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
   EXPECT_GE(with_barriers, cases / 20);
   EXPECT_GE(with_copies, cases / 200);
   EXPECT_GE(with_exchanges, cases / 20);
-  for (const char* step :
-       {"bind block", "bind thread", "bind virtual", "compute_at block", "compute_at", "unfold", "cache_read",
-        "cache_write", "merge", "pipeline", "pad_storage", "split", "fuse", "reorder", "inline", "rfactor"})
+  for (const char* step : {"bind block", "bind thread", "bind virtual", "compute_at block", "compute_at", "unfold",
+                           "cache_read", "cache_write", "merge", "pipeline", "pad_storage", "split", "fuse", "reorder",
+                           "inline", "rfactor", "split_sum", "min_blocks"})
     EXPECT_GE(used[step], cases / 100) << step;
 }
 

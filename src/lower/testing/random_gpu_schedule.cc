@@ -18,8 +18,10 @@ class GpuScheduler {
       attempt(Unfold{any_op(), any_op(), rng_.chance(0.5) ? UnfoldOrder::turned : UnfoldOrder::spatial_first});
     for (std::int64_t k = rng_.below(3); k > 0; --k) attempt(CacheRead{any_op(), any_op()});
     for (std::int64_t k = rng_.below(4); k > 0; --k) attempt(Merge{any_op(), rng_.below(5)});
+    for (std::int64_t k = rng_.below(8); k > 0; --k) attempt(SplitSum{any_op(), rng_.below(6), rng_.between(2, 5)});
     for (std::size_t k = tree_.dag.ops.size(); k-- > 0;) place(OpId(static_cast<std::int64_t>(k)));
     for (std::int64_t k = rng_.below(4); k > 0; --k) attempt(PadStorage{any_op(), rng_.between(1, 5)});
+    for (std::int64_t k = rng_.below(8); k > 0; --k) attempt(MinBlocks{any_loop(), rng_.between(1, 16)});
     for (std::int64_t k = rng_.below(6); k > 0; --k) attempt(Pipeline{any_loop(), rng_.between(2, 4)});
     for (std::size_t k = 0; k < tree_.loops.size(); ++k) {
       const LoopId loop(static_cast<std::int64_t>(k));
