@@ -102,6 +102,11 @@ case_emulated() {
   expect 0 "largest magnitude: yes" "$whet" check "${blazeface[@]}" "${blazeface_answers[@]}" "${gpu[@]}" --device emulated
   expect 0 "times are estimates" "$whet" tune "$model" "${gpu[@]}" --device emulated --trials 40 -o r.jsonl
   [ "$(grep -c '"host":"emulated"' r.jsonl)" -ge 40 ] || die "records do not name the emulated device"
+  expect 0 "Emulated: the times are estimates" "$whet" explain task 2 --model "$model" --records r.jsonl "${gpu[@]}"
+  local id
+  id=$(grep -o 'explain candidate [0-9a-f]*' out | cut -d' ' -f3)
+  expect 0 "Blocks/SM" "$whet" explain candidate "$id" --model "$model" --records r.jsonl "${gpu[@]}"
+  expect 0 ".visible .entry" "$whet" explain candidate "$id" --model "$model" --records r.jsonl "${gpu[@]}" --code
   refuse 1 "--allow-emulated takes them" "$whet" compile "$model" "${gpu[@]}" --records r.jsonl -o model.so
   [ ! -e model.so ] || die "a library was written all the same"
   expect 0 "from records" "$whet" compile "$model" "${gpu[@]}" --records r.jsonl --allow-emulated -o model.so

@@ -8,6 +8,7 @@
 #include "cli/opened.h"
 #include "cli/table.h"
 #include "json/json.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {
@@ -16,7 +17,7 @@ struct CompileCommand {
   ModelOptions model;
   TargetOptions place;
   RecordOptions records;
-  std::string output;
+  std::string output, ptx;
   bool allow_emulated = false, json = false, verbose = false, quiet = false;
 };
 
@@ -94,6 +95,8 @@ int run(CompileCommand& command) {
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (!place->note.empty()) fmt::print(stderr, "{}\n", place->note);
+  if (!command.ptx.empty() && !place->target.is_gpu())
+    return wrong_use({"--ptx is for GPU targets; the target is \"" + to_string(place->target) + "\""});
   if (command.allow_emulated && !place->target.is_gpu())
     return wrong_use({"--allow-emulated is for GPU targets; the target is \"" + to_string(place->target) + "\""});
   const Result<InputFiles> files = read_inputs(command.model.inputs);
@@ -105,6 +108,8 @@ int run(CompileCommand& command) {
   const Result<CompileReport> report =
       compile_with_records(*fused, command.records, place->target, command.output, compiling);
   if (!report.ok()) return fail(report.error());
+  if (!command.ptx.empty())
+    if (const Status written = write_file(command.ptx, report->ptx); !written.ok()) return fail(written.error());
   if (command.json)
     print_json(command, *report, place->target);
   else if (!command.quiet)
@@ -121,6 +126,7 @@ std::function<int()> make_compile(Arguments& arguments) {
   command->place.add_to(arguments);
   command->records.add_to(arguments);
   arguments.add("-o,--output", command->output, "The library to write (default: the model's name with .so, here)");
+  arguments.add("--ptx", command->ptx, "For a GPU: also write the PTX of all kernels to this file");
   arguments.flag("--allow-emulated", command->allow_emulated,
                  "For a GPU: take records of the emulated device too, and put code for it into the library");
   arguments.flag("--json", command->json, "Print JSON");

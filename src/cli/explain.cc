@@ -94,7 +94,8 @@ std::function<int()> make_explain(Arguments& arguments) {
   question.model.add_shapes_to(arguments);
   arguments.add("--input", question.model.inputs, "name=x.npy: the value of an input that decides shapes");
   arguments.add("--records", question.records, "task, candidate: its record file");
-  arguments.flag("--code", question.code, "candidate: also print the hot loop of the machine code");
+  arguments.flag("--code", question.code,
+                 "candidate: also print the hot loop of the machine code, or for a GPU the PTX");
   arguments.flag("--passes", question.passes, "candidate: also print the lines that each lowering pass changed");
   arguments.add("--pass", question.pass, "candidate: print only the program after this lowering pass");
   question.place.add_to(arguments);

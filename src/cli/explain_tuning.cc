@@ -8,7 +8,9 @@
 
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/explain_gpu.h"
 #include "cli/explain_passes.h"
+#include "cli/opened.h"
 #include "cli/rates.h"
 #include "cli/table.h"
 #include "codegen/compile.h"
@@ -45,6 +47,7 @@ Result<Opened> open(const TuningQuestion& question) {
   WHET_TRY(opened.fused, load_fused(question.model, files));
   WHET_TRY(opened.tasks, extract_tasks(opened.fused, opened.place.target));
   WHET_TRY(opened.read, read_records(question.records));
+  opened.read.records.count(EmulatedRecords::too);
   for (const std::string& note : opened.read.notes) fmt::print(stderr, "{}\n", note);
   return opened;
 }
@@ -57,10 +60,9 @@ bool disproved(const Limit& limit, const std::vector<Limit>& limits, double seco
   return holding && &limit < holding;
 }
 
-void print_limits(const std::vector<Limit>& limits, double seconds) {
-  fmt::print(
-      "Limits on this machine, measured now (direct algorithm; an algorithm with fewer operations passes the "
-      "first):\n");
+void print_limits(const std::vector<Limit>& limits, double seconds, const Target& target) {
+  fmt::print("Limits {} (direct algorithm; an algorithm with fewer operations passes the first):\n",
+             target.is_gpu() ? "by the data sheet" : "on this machine, measured now");
   for (const Limit& limit : limits) {
     fmt::print("  {:8} {} ms: {}", limit.what, milliseconds(limit.seconds), limit.why);
     if (seconds > 0) fmt::print("; {:.0f}% of it reached", 100 * limit.seconds / seconds);
@@ -100,19 +102,21 @@ int print_task(const Opened& opened, const TuningQuestion& question) {
   const double seconds = list.empty() ? 0 : list.front()->outcome.best_seconds();
   const std::int64_t footprint = network_footprint(opened.fused, opened.tasks, false);
   const std::vector<Limit> limits = limits_of(task.dag, measure_rates(opened.place), footprint);
-  print_limits(limits, seconds);
+  print_limits(limits, seconds, target);
   if (list.empty()) {
     fmt::print("No trial of it on {} is in {}: it runs on its default schedule.\n", to_string(target),
                question.records);
     return kDone;
   }
+  if (list.front()->outcome.emulated()) fmt::print("{}\n", kEstimates);
   fmt::print("{} ms is the best of {} schedules that ran: {:.1f} GFLOPS. {}\n", milliseconds(seconds), list.size(),
              flops(task.dag) / seconds / 1e9, verdict(limits, seconds));
   Table table({{"Time (ms)"}, {"Candidate", false}, {"Choices", false}});
   for (std::size_t i = 0; i < std::min(kShown, list.size()); ++i)
     table.add({milliseconds(list[i]->outcome.best_seconds()), list[i]->tree_hash, to_json(list[i]->candidate)});
-  fmt::print("{}Next: whet explain candidate {} --model {} --records {}\n", table.to_text(), list.front()->tree_hash,
-             question.model.model, question.records);
+  const std::string& wanted = question.place.target;
+  fmt::print("{}Next: whet explain candidate {} --model {} --records {}{}\n", table.to_text(), list.front()->tree_hash,
+             question.model.model, question.records, wanted.empty() ? "" : " --target \"" + wanted + "\"");
   return kDone;
 }
 
@@ -136,6 +140,10 @@ void print_code(const LoopTree& tree, const Target& target, const Shape& within)
   const Result<Lowered> lowered = lower(tree, target, within);
   const Result<Kernel> kernel =
       lowered.ok() ? compile_kernel(lowered->program, target) : Result<Kernel>(lowered.error());
+  if (kernel.ok() && target.is_gpu()) {
+    fmt::print("\n{}", kernel->code);
+    return;
+  }
   const Result<std::vector<MachineLoop>> loops =
       kernel.ok() ? innermost_loops(*kernel, target) : Result<std::vector<MachineLoop>>(kernel.error());
   if (!loops.ok()) {
@@ -199,6 +207,7 @@ int print_candidate(const Opened& opened, const TuningQuestion& question) {
       return kDone;
     }
     fmt::print("{}", to_text(*tree));
+    if (target.is_gpu()) print_launches(*tree, target);
     if (question.passes) fmt::print("\n{}", to_text(trace_lowering(*tree, target, record->within)));
     if (question.code) print_code(*tree, target, record->within);
     return kDone;

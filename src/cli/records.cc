@@ -85,6 +85,7 @@ int run(const RecordsCommand& command) {
   for (const std::string& file : command.files) {
     Result<RecordsRead> one = read_records(file);
     if (!one.ok()) return fail(one.error());
+    one->records.count(EmulatedRecords::too);
     for (const std::string& note : one->notes) fmt::print(stderr, "{}\n", note);
     for (std::string& line : one->newer_lines)
       if (std::find(newer.begin(), newer.end(), line) == newer.end()) newer.push_back(std::move(line));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "artifact/model_plan.h"
@@ -16,6 +17,7 @@ struct AssembledModel {
   std::vector<std::vector<bool>>
       written;             ///< for each step, for each of its arguments: whether the kernel stores to it
   std::vector<bool> part;  ///< for each step: its output is a part of a larger tensor
+  std::string ptx;         ///< of a GPU's library, once it is written
   std::uint64_t peak_activation_bytes = 0;  ///< the largest sum of tensors that live at the same time
 };
 

@@ -113,6 +113,7 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
   describe(fused, target, options, report, model.plan);
   WHET_RETURN_IF_ERROR(write_library(model, compiled, target, output, options.jobs));
   report.link_seconds = seconds_now() - linking;
+  report.ptx = std::move(model.ptx);
 
   report.arena_bytes = static_cast<std::int64_t>(model.plan.arena_bytes);
   report.peak_activation_bytes = static_cast<std::int64_t>(model.peak_activation_bytes);

@@ -49,13 +49,15 @@ class ImageSection {
   std::string all;
 };
 
-Result<ImageSection> images_of(const std::vector<CompiledTask>& tasks, int arch) {
-  ImageSection images;
+Result<std::string> ptx_of(const std::vector<CompiledTask>& tasks) {
   std::vector<std::string_view> texts;
   for (const CompiledTask& task : tasks) texts.push_back(task.kernel.code);
-  WHET_TRY(std::string ptx, join_ptx(texts));
-  ptx += '\0';  // as the driver reads it
-  images.add(PlanImageFormat::ptx, arch, ptx);
+  return join_ptx(texts);
+}
+
+Result<ImageSection> images_of(const std::string& ptx, const std::vector<CompiledTask>& tasks, int arch) {
+  ImageSection images;
+  images.add(PlanImageFormat::ptx, arch, ptx + '\0');  // as the driver reads it
   if (!std::ranges::all_of(tasks, [](const CompiledTask& task) { return task.emulated.has_value(); })) return images;
   std::vector<EmulatedModule> modules;
   for (const CompiledTask& task : tasks) {
@@ -89,7 +91,8 @@ Status write_gpu_library(AssembledModel& model, const std::vector<CompiledTask>&
   model.plan.device = "cuda sm_" + std::to_string(arch);
   add_launches(tasks, model.plan);
   add_writes(model, model.plan.steps);
-  WHET_TRY(ImageSection images, images_of(tasks, arch));
+  WHET_TRY(model.ptx, ptx_of(tasks));
+  WHET_TRY(ImageSection images, images_of(model.ptx, tasks, arch));
   model.plan.images = std::move(images.table);
   model.plan.images_bytes = images.all.size();
 

@@ -1,0 +1,59 @@
+#include "cli/explain_gpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/table.h"
+#include "cost/gpu/estimate.h"
+#include "target/gpu.h"
+
+namespace whet {
+namespace {
+
+/// The largest part of a launch's time.
+const char* bound_of(const LaunchCost& cost) {
+  const std::pair<double, const char*> parts[] = {{cost.issue, "instructions"},
+                                                  {cost.near, "block memory"},
+                                                  {cost.latency, "latency"},
+                                                  {cost.l2, "L2"},
+                                                  {cost.memory, "memory"}};
+  return std::ranges::max_element(parts)->second;
+}
+
+std::string kilobytes(double bytes) { return fmt::format("{:.1f}", bytes / 1e3); }
+
+}  // namespace
+
+void print_launches(const LoopTree& tree, const Target& target) {
+  const std::vector<LaunchWork> launches = gpu_launches(tree);
+  const std::vector<LaunchCost> costs = launch_costs(tree, launches, target);
+  Table table({{"Launch"},
+               {"Blocks"},
+               {"Threads"},
+               {"Registers"},
+               {"Block KB"},
+               {"Blocks/SM"},
+               {"Held by", false},
+               {"Waves full"},
+               {"Multiply-adds"},
+               {"L2 KB"},
+               {"Time (us)"},
+               {"Bound by", false}});
+  double seconds = 0;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const LaunchWork& launch = launches[i];
+    const Residency held = residency(limits_of(target.gpu()), launch.threads, launch.registers, launch.block_memory);
+    table.add({std::to_string(i), fmt::format("{:.0f}", launch.blocks), std::to_string(launch.threads),
+               std::to_string(launch.registers), kilobytes(static_cast<double>(launch.block_memory)),
+               std::to_string(held.blocks), held.limited_by, fmt::format("{:.0f}%", 100 / costs[i].tail),
+               fmt::format("{:.0f}%", 100 * costs[i].multiply_adds), kilobytes(costs[i].bytes),
+               fmt::format("{:.2f}", costs[i].seconds * 1e6), bound_of(costs[i])});
+    seconds += costs[i].seconds;
+  }
+  fmt::print("\n{} launch{} by the estimate, whose constants no GPU has fitted: {:.2f} us\n{}", costs.size(),
+             costs.size() == 1 ? "" : "es", seconds * 1e6, table.to_text());
+}
+
+}  // namespace whet
