@@ -5,10 +5,12 @@
 #include "lower/expand_math.h"
 #include "lower/gpu/async_copies.h"
 #include "lower/gpu/map_threads.h"
+#include "lower/gpu/merge_guards.h"
 #include "lower/gpu/place_barriers.h"
 #include "lower/gpu/quotients.h"
 #include "lower/gpu/reduce_threads.h"
 #include "lower/gpu/sink_virtual.h"
+#include "lower/gpu/whole_guards.h"
 #include "lower/unroll.h"
 #include "lower/vectorize.h"
 #include "program/flatten.h"
@@ -25,6 +27,7 @@ Result<Program> mapped(Program program, const Target&) { return map_threads(std:
 Result<Program> reduced(Program program, const Target&) { return reduce_threads(std::move(program)); }
 Result<Program> with_quotients(Program program, const Target&) { return name_quotients(std::move(program)); }
 Result<Program> simplified(Program program, const Target&) { return simplify(program); }
+Result<Program> whole(Program program, const Target&) { return with_whole_guards(std::move(program)); }
 Result<Program> with_copies(Program program, const Target& target) {
   return make_copies_async(std::move(program), limits_of(target.gpu()));
 }
@@ -40,6 +43,7 @@ Result<Program> math(Program program, const Target&) {
 Result<Program> vectors(Program program, const Target&) {
   return vectorize_loops(std::move(program), {.bytes = kAccessBytes, .free_masks = false});
 }
+Result<Program> merged(Program program, const Target&) { return merge_guards(std::move(program)); }
 Result<Program> unrolled(Program program, const Target&) { return unroll_loops(std::move(program)); }
 
 // Threads are mapped while loops are still loops. Barriers are placed and accesses proven while indices are still one a
@@ -51,6 +55,7 @@ constexpr std::array kPasses = {
     LoweringPass{"reduce_threads", reduced},
     LoweringPass{"name_quotients", with_quotients},
     LoweringPass{"simplify", simplified},
+    LoweringPass{"whole_guards", whole},
     // Who waits for whom.
     LoweringPass{"async_copies", with_copies},
     LoweringPass{"place_barriers", with_barriers},
@@ -61,6 +66,7 @@ constexpr std::array kPasses = {
     LoweringPass{"vectorize", vectors},
     LoweringPass{"unroll", unrolled},
     LoweringPass{"simplify_unrolled", simplified},
+    LoweringPass{"merge_guards", merged},
 };
 
 }  // namespace

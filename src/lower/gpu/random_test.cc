@@ -48,7 +48,7 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
     const Steps steps = testing::random_gpu_steps(dag, rng);
     const LoopTree tree = *replay(dag, steps);
     const Target target = *parse_target(seed % 4 == 0 ? "cuda -arch=sm_75" : "cuda -arch=sm_80");
-    const char* pass = seed % 3 == 0 ? "place_barriers" : "simplify_unrolled";
+    const char* pass = seed % 3 == 0 ? "place_barriers" : "merge_guards";
     const Result<Lowered> lowered = lower_until(tree, target, pass, testing::verify_gpu_passes(target));
     if (!lowered.ok() && is_refusal(lowered.error())) {
       ++refused[lowered.error().message.substr(0, 60)];

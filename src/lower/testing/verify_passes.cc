@@ -9,8 +9,8 @@ namespace whet::testing {
 namespace {
 
 /// The passes that leave no loop to be expanded.
-constexpr std::array<std::string_view, 4> kExpanded = {"unroll", "simplify_unrolled", "share_reciprocals",
-                                                       "spread_prefetches"};
+constexpr std::array<std::string_view, 5> kExpanded = {"unroll", "simplify_unrolled", "merge_guards",
+                                                       "share_reciprocals", "spread_prefetches"};
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Status verify_pass(std::string_view pass, const Program& program) {
 PassObserver verify_gpu_passes(const Target& target) {
   return [limits = &limits_of(target.gpu())](std::string_view pass, const Program& program) {
     if (pass == "generate" || pass == "sink_virtual" || pass == "map_threads") return ok_status();
-    const bool expanded = pass == "unroll" || pass == "simplify_unrolled";
+    const bool expanded = std::find(kExpanded.begin(), kExpanded.end(), pass) != kExpanded.end();
     return verify(
         program,
         {.lowered = expanded, .proofs = pass == "verify", .bound_once = pass != "vectorize", .launches = limits});

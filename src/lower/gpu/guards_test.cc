@@ -1,0 +1,104 @@
+// The passes that make conditions cheap: whole_guards, merge_guards.
+
+#include <gtest/gtest.h>
+
+#include "lower/gpu/merge_guards.h"
+#include "lower/gpu/whole_guards.h"
+#include "lower/lower.h"
+#include "program/testing/launch_sketch.h"
+#include "schedule/steps.h"
+
+namespace whet::testing {
+namespace {
+
+std::string after(std::string_view pass, const char* text, const char* steps) {
+  const Result<LoopTree> tree = replay(*parse_dag(text), *parse_steps(steps));
+  if (!tree.ok()) return tree.error().message;
+  const Result<Lowered> lowered = lower_until(*tree, *parse_target("cuda -model=a100"), pass);
+  if (!lowered.ok()) return lowered.error().message;
+  const std::string program = to_text(lowered->program);
+  return program.substr(program.find("run\n") + 4);
+}
+
+/// x[3, 64] to y[3, 64] under a condition, in vectors of four.
+struct Sketch : LaunchSketch {
+  BufferId x = argument("x", {3, 64}), y = argument("y", {3, 64}, true);
+  Expr u = index("u");
+
+  std::string whole(const Expr& condition) {
+    const Stmt copy = store(y, {b, t}, read(x, {b, t}));
+    p.body = loop(u, int_const(4), when(condition, copy), LoopKind::vectorized);
+    const Program made = with_whole_guards(p);
+    const std::string text = to_text(made, std::get<Loop>(made.body->kind).body);
+    return text.substr(0, text.find('\n'));
+  }
+};
+
+TEST(WholeGuards, AskOneLaneForAll) {
+  Sketch s;
+  EXPECT_EQ(s.whole(s.t * 4 + s.u < int_const(20)), "if (t < 5)");
+  EXPECT_EQ(s.whole(s.t * 4 + s.u >= int_const(20)), "if (t >= 5)");
+  EXPECT_EQ(s.whole(s.t * 4 + s.u <= int_const(19)), "if (t < 5)");
+  EXPECT_EQ(s.whole(s.t * 8 + s.u * 2 < s.b * 16), "if ((t - (b*2)) < 0)");
+  EXPECT_EQ(s.whole((s.b < int_const(2)) && (s.t * 4 + s.u < int_const(8))), "if (b < 2) && (t < 2)");
+}
+TEST(WholeGuards, KeepTheLanesThatDiffer) {
+  Sketch s;
+  EXPECT_EQ(s.whole(s.t * 4 + s.u < int_const(21)), "if (((t*4) + u) < 21)");
+  EXPECT_EQ(s.whole(s.t * 4 + s.u <= int_const(20)), "if (((t*4) + u) <= 20)");
+  EXPECT_EQ(s.whole(s.t * 2 + s.u < int_const(20)), "if (((t*2) + u) < 20)");
+  EXPECT_EQ(s.whole(s.t * 4 - s.u < int_const(20)), "if (((t*4) - u) < 20)");
+  EXPECT_EQ(s.whole(s.t + s.u < int_const(20)), "if ((t + u) < 20)");
+  EXPECT_EQ(s.whole(s.t * 4 + s.u + floordiv(s.u, 2) * 4 < int_const(20)),
+            "if ((((t*4) + u) + (floordiv(u, 2)*4)) < 20)");
+}
+TEST(WholeGuards, MakeTheLastPartOfASumACopy) {
+  // 24 steps by 16: the second part has half of its columns.
+  const std::string text = after("async_copies", R"(
+a = PLACEHOLDER [20, 24]
+b = PLACEHOLDER [24, 36]
+c(i, j) += (a[i, r]*b[r, j]) for i in 20, j in 36, r in 24
+return c
+)",
+                                 "cache_read o0 o2; bind l2 block; bind l3 thread; split l4 16 guard; compute_at o2 l5 "
+                                 "block; split l8 4 guard; bind l9 thread; vectorize l10; pipeline l5 2");
+  EXPECT_NE(text.find("# async"), std::string::npos) << text;
+}
+
+TEST(MergeGuards, BranchOnceForNeighbours) {
+  Sketch s;
+  const Expr some = s.t < int_const(5), others = s.b < int_const(1);
+  const auto put = [&](int k) { return store(s.y, {s.b, int_const(k)}, s.read(s.x, {s.b, s.t})); };
+  const auto text = [&](std::vector<Stmt> body) {
+    s.p.body = block(std::move(body));
+    return to_text(s.p, merge_guards(s.p).body);
+  };
+  EXPECT_EQ(text({when(some, when(others, put(0))), when(some, when(others, put(1))), when(others, put(2)), put(3),
+                  when(others, put(4))}),
+            R"(if (t < 5)
+  if (b < 1)
+    y[b, 0] = x[b, t]
+    y[b, 1] = x[b, t]
+if (b < 1)
+  y[b, 2] = x[b, t]
+y[b, 3] = x[b, t]
+if (b < 1)
+  y[b, 4] = x[b, t]
+)");
+  const Expr data = s.read(s.y, {s.b, int_const(0)}) < float_const(0);
+  EXPECT_EQ(text({when(data, put(0)), when(data, put(1))}), R"(if (y[b, 0] < 0f)
+  y[b, 0] = x[b, t]
+if (y[b, 0] < 0f)
+  y[b, 1] = x[b, t]
+)");
+  EXPECT_EQ(text({when(some, put(0), put(1)), when(some, put(2))}), R"(if (t < 5)
+  y[b, 0] = x[b, t]
+else
+  y[b, 1] = x[b, t]
+if (t < 5)
+  y[b, 2] = x[b, t]
+)");
+}
+
+}  // namespace
+}  // namespace whet::testing
