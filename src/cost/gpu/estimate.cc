@@ -23,7 +23,8 @@ struct BlockWork {
 };
 
 double slots_of(const OpWork& nest) {
-  double slots = nest.multiply_adds + nest.functions * c.function_slots + nest.trips * c.trip_slots;
+  double slots = nest.multiply_adds + nest.functions * c.function_slots + nest.trips * c.trip_slots +
+                 nest.exchanges * c.exchange_slots;
   for (const LaunchAccess& access : nest.accesses) {
     if (access.memory == Memory::registers) continue;
     if (nest.copies && access.store) continue;  // one instruction with the load
@@ -34,12 +35,21 @@ double slots_of(const OpWork& nest) {
   return slots;
 }
 
+/// Of what an access touches, the part that the SM's cache does not have yet.
+double missed(const OpWork& nest, const LaunchAccess& access) {
+  if (access.memory != Memory::global) return 0;
+  const double asked = nest.warps * access.requests * access.sectors * kSectorBytes;
+  return std::min(1.0, access.bytes / std::max(asked, kSectorBytes));
+}
+
 /// Loops that nothing unrolls: a trip ends when its loads have answered and its sums are added up.
 double waits_of(const OpWork& nest) {
-  const bool loads = std::any_of(nest.accesses.begin(), nest.accesses.end(), [](const LaunchAccess& access) {
-    return !access.store && access.memory != Memory::registers;
-  });
-  return nest.copies ? 0 : nest.trips * (loads ? c.near_cycles : 4);
+  if (nest.copies) return 0;
+  double trip = 4;
+  for (const LaunchAccess& access : nest.accesses)
+    if (!access.store && access.memory != Memory::registers)
+      trip = std::max(trip, c.near_cycles + missed(nest, access) * (c.far_cycles - c.near_cycles));
+  return nest.trips * trip + nest.exchanges * c.exchange_cycles;
 }
 
 BlockWork work_of(const LaunchWork& launch) {

@@ -11,20 +11,22 @@ namespace whet {
 /// The constants of the estimate. None is fitted: no GPU has answered yet. They come from data sheets and from counting
 /// instructions of assembled kernels.
 struct GpuCalibration {
-  double node = 1.0e-6;        ///< between two launches of a graph [s]
-  double ramp = 0.9e-6;        ///< from a launch's start to its first full wave, and from the last to its end [s]
-  double wave = 700;           ///< cycles of a block's begin and end that nothing hides
-  double slab = 90;            ///< cycles of a barrier and a wait, each time a block fills its memory
-  double slab_slots = 20;      ///< instructions of that iteration beside work and copies
-  double copy_slots = 13;      ///< of one copy into block memory with its index
-  double address_slots = 4;    ///< of the index of one access of global memory, each trip
-  double trip_slots = 3;       ///< of counting and branching
-  double function_slots = 12;  ///< of exp and the like
-  double near_cycles = 35;     ///< until block memory or the SM's cache answers
-  double far_cycles = 300;     ///< until L2 answers
-  double busy = 0.93;          ///< the share of issue slots that is filled at most
-  double warps_to_fill = 4.5;  ///< warps a scheduler that fill its slots, each with one independent instruction
-  double schedulers = 4;       ///< of an SM, one instruction a cycle each
+  double node = 1.0e-6;         ///< between two launches of a graph [s]
+  double ramp = 0.9e-6;         ///< from a launch's start to its first full wave, and from the last to its end [s]
+  double wave = 700;            ///< cycles of a block's begin and end that nothing hides
+  double slab = 90;             ///< cycles of a barrier and a wait, each time a block fills its memory
+  double slab_slots = 20;       ///< instructions of that iteration beside work and copies
+  double copy_slots = 13;       ///< of one copy into block memory with its index
+  double address_slots = 4;     ///< of the index of one access of global memory, each trip
+  double trip_slots = 3;        ///< of counting and branching
+  double function_slots = 12;   ///< of exp and the like
+  double exchange_slots = 2;    ///< of an exchange between threads of a warp
+  double exchange_cycles = 30;  ///< until it is there
+  double near_cycles = 35;      ///< until block memory or the SM's cache answers
+  double far_cycles = 300;      ///< until L2 answers
+  double busy = 0.93;           ///< the share of issue slots that is filled at most
+  double warps_to_fill = 4.5;   ///< warps a scheduler that fill its slots, each with one independent instruction
+  double schedulers = 4;        ///< of an SM, one instruction a cycle each
 };
 constexpr GpuCalibration kCalibration;
 

@@ -4,14 +4,17 @@
 #include <cmath>
 
 #include "cost/gpu/lanes.h"
+#include "cost/gpu/threads.h"
 #include "cost/nest.h"
 #include "schedule/pipeline.h"
 
 namespace whet {
 namespace {
 
-constexpr double kSectorBytes = 32, kPassBytes = 128;
+constexpr double kPassBytes = 128;
 constexpr std::size_t kBanks = 32;
+/// Exchanges that a meeting of warps in block memory takes as long as.
+constexpr double kMeeting = 3;
 /// What a block keeps of global memory near its SM between two uses.
 constexpr double kNearBytes = 64 << 10;
 
@@ -55,7 +58,8 @@ Path path_of(const LoopTree& tree, OpId op) {
   bool innermost = true;  // inside all loops that stay loops
   for (std::size_t k = loops.size(); k-- > 0;) {
     const TreeLoop& loop = tree.loop(loops[k]);
-    const auto extent = static_cast<double>(extent_of(tree, loops[k]));
+    const auto extent =
+        static_cast<double>(is_thread(loop.kind) ? threads_of_loop(tree, loops[k]) : extent_of(tree, loops[k]));
     const bool others = k < collective;
     Part part = Part::trip;
     if (loop.kind == LoopKind::block) {
@@ -69,8 +73,7 @@ Path path_of(const LoopTree& tree, OpId op) {
       part = innermost ? Part::body : Part::trip;
     }
     if (part == Part::trip) innermost = false;
-    const double lanes = loop.kind == LoopKind::warp ? extent * kWarp : extent;
-    path.members.push_back({loops[k], k, part, lanes, is_reduce(tree, loops[k])});
+    path.members.push_back({loops[k], k, part, extent, is_reduce(tree, loops[k])});
   }
   std::reverse(path.members.begin(), path.members.end());
   return path;
@@ -129,6 +132,7 @@ class NestReader {
     const bool contracts = element.reducer == Reducer::sum && from.flops > 1;
     nest.multiply_adds = runs * (contracts ? from.flops - 1 : from.flops);
     nest.functions = runs * from.calls;
+    nest.exchanges = exchanges();
     nest.copies = tree_.place(from.op).stored_in == StoredIn::block && from.flops == 0 && from.calls == 0;
     nest.sums = sums();
     for (const Access& access : from.accesses) nest.accesses.push_back(read(access));
@@ -156,6 +160,19 @@ class NestReader {
       if (apart || held) sums *= m.extent;
     }
     return sums;
+  }
+
+  /// A butterfly for each element that the op adds up across threads; warps exchange theirs through block memory.
+  double exchanges() const {
+    double steps = 0, elements = 1;
+    for (const Path::Member& m : path_->members) {
+      const bool own = tree_.loop(m.loop).op == nest_->op;
+      if (m.part == Path::Part::thread && m.reduce && own)
+        steps = std::ceil(std::log2(m.extent)) + (m.extent > kWarp ? kMeeting : 0);
+      else if (m.part != Path::Part::outside && m.part != Path::Part::thread && !m.reduce)
+        elements *= m.extent;
+    }
+    return steps * elements;
   }
 
   LaunchAccess::Memory memory_of(OpId tensor) const {
@@ -292,6 +309,14 @@ int registers_of(const LoopTree& tree, const LaunchWork& launch) {
   return static_cast<int>(std::min(registers, 255.0));
 }
 
+/// Of a thread, where an SM is to hold some blocks at once.
+int most_registers(const LoopTree& tree, const std::vector<Item>& roots, const LaunchWork& launch) {
+  const LoopId first = roots.front().loop;
+  const std::int64_t blocks = first.valid() ? tree.loop(first).min_blocks : 0;
+  const int all = GpuLimits().registers_per_thread;
+  return blocks == 0 ? all : std::min(all, static_cast<int>(GpuLimits().registers_per_sm / (blocks * launch.threads)));
+}
+
 std::int64_t block_bytes(const LoopTree& tree, OpId op) {
   const LoopId at = tree.place(op).at;
   const std::int64_t stages = extent_of(tree, at) > 1 ? stages_of(tree, at) : 1;
@@ -338,7 +363,6 @@ std::size_t root_of(const LoopTree& tree, OpId op) {
 
 void add(const LoopTree& tree, LaunchWork& launch, OpWork nest, const Path& path) {
   launch.blocks = std::max(launch.blocks, path.blocks);
-  launch.threads = std::max(launch.threads, static_cast<int>(nest.warps) * kWarp);
   launch.sums += nest.sums;
   const Placement& place = tree.place(nest.op);
   if (place.stored_in == StoredIn::block) {
@@ -354,6 +378,10 @@ void add(const LoopTree& tree, LaunchWork& launch, OpWork nest, const Path& path
 std::vector<LaunchWork> gpu_launches(const LoopTree& tree) {
   const std::vector<std::size_t> of_root = launch_of_roots(tree);
   std::vector<LaunchWork> launches(of_root.empty() ? 0 : of_root.back() + 1);
+  std::vector<std::vector<Item>> roots(launches.size());
+  for (std::size_t k = 0; k < of_root.size(); ++k) roots[of_root[k]].push_back(tree.roots[k]);
+  for (std::size_t k = 0; k < launches.size(); ++k)
+    launches[k].threads = static_cast<int>(launch_threads(tree, roots[k]));
   NestReader reader(tree);
   for (const Nest& nest : nests_of(tree)) {
     const std::size_t root = root_of(tree, nest.op);
@@ -361,7 +389,8 @@ std::vector<LaunchWork> gpu_launches(const LoopTree& tree) {
     const Path path = path_of(tree, nest.op);
     add(tree, launches[of_root[root]], reader.read(nest, path), path);
   }
-  for (LaunchWork& launch : launches) launch.registers = registers_of(tree, launch);
+  for (std::size_t k = 0; k < launches.size(); ++k)
+    launches[k].registers = std::min(registers_of(tree, launches[k]), most_registers(tree, roots[k], launches[k]));
   return launches;
 }
 

@@ -7,6 +7,8 @@
 
 namespace whet {
 
+constexpr double kSectorBytes = 32;  ///< what caches exchange
+
 /// An access of an op, as the warps of a block make it.
 struct LaunchAccess {
   enum class Memory : std::uint8_t { registers, local, block, global };
@@ -15,7 +17,7 @@ struct LaunchAccess {
   bool store = false;
   double requests = 0;      ///< instructions of one thread while its block runs
   double width = 1;         ///< elements that a thread reads or writes at once
-  double sectors = 0;       ///< of 32 bytes that one request of a warp touches; global memory alone
+  double sectors = 0;       ///< that one request of a warp touches; global memory alone
   double passes = 0;        ///< cycles that one request keeps the SM's access to memory busy: 128 bytes each, at least
   double least_passes = 0;  ///< without bank conflicts
   double bytes = 0;         ///< that a block takes from beyond its SM
@@ -30,7 +32,8 @@ struct OpWork {
   double multiply_adds = 0;  ///< instructions on f32 lanes; a product added to a sum is one
   double functions = 0;      ///< calls of exp and the like
   double sums = 0;           ///< registers that hold its elements
-  bool copies = false;       ///< it only moves elements into block memory
+  double exchanges = 0;  ///< values that a thread gets from another one, one after the other, for sums across threads
+  bool copies = false;   ///< it only moves elements into block memory
   std::vector<LaunchAccess> accesses;
 };
 
@@ -39,7 +42,7 @@ struct LaunchWork {
   double blocks = 1;
   int threads = 32;               ///< of a block; a multiple of 32
   int registers = 0;              ///< of a thread; an estimate
-  std::int64_t block_memory = 0;  ///< bytes of a block
+  std::int64_t block_memory = 0;  ///< bytes of a block, without the few words in which warps exchange sums
   double slabs = 0;               ///< times that a block fills its memory
   std::int64_t stages = 1;        ///< of the pipeline that does so
   double sums = 0;                ///< registers of a thread that hold elements
