@@ -2,6 +2,7 @@
 
 #include "space/gpu/elements.h"
 #include "space/gpu/product.h"
+#include "space/gpu/rows.h"
 #include "space/gpu/safe.h"
 #include "space/gpu/window.h"
 
@@ -9,10 +10,7 @@ namespace whet {
 namespace {
 
 constexpr Template kTemplates[] = {
-    {product_sketch},
-    {window_sketch},
-    {elements_sketch},
-    {safe_sketch, true, true},
+    {product_sketch}, {window_sketch}, {gpu_rows_sketch}, {elements_sketch}, {safe_sketch, true, true},
 };
 
 }  // namespace

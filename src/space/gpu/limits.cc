@@ -45,6 +45,18 @@ Objection waste_bounded(std::int64_t extent, std::int64_t tile) {
                      extent);
 }
 
+Objection blocks_fit(std::int64_t blocks, std::int64_t threads, const GpuLimits& limits) {
+  const std::int64_t warps = (threads + kWarp - 1) / kWarp;
+  if (blocks <= limits.blocks_per_sm && blocks * warps <= limits.warps_per_sm) return std::nullopt;
+  return fmt::format("{} blocks of {} warps are more than an SM holds: {} blocks, {} warps", blocks, warps,
+                     limits.blocks_per_sm, limits.warps_per_sm);
+}
+
+Objection terms_enough(std::int64_t terms, std::int64_t at_once) {
+  if (at_once <= terms) return std::nullopt;
+  return fmt::format("threads would take {} elements at once; a row has {}", at_once, terms);
+}
+
 Objection body_bounded(std::int64_t multiply_adds) {
   if (multiply_adds <= kMostMultiplyAdds) return std::nullopt;
   return fmt::format("an unrolled body would have {} multiply-adds; expected at most {}", multiply_adds,

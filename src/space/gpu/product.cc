@@ -163,6 +163,8 @@ std::vector<std::int64_t> depths(std::int64_t depth) {
   return options;
 }
 
+constexpr std::int64_t kFewestRows = 8;  ///< products with fewer are sums across threads (rows.h)
+
 /// A block of at most 512 threads: two of them share an SM.
 constexpr std::int64_t kMostTileThreads = 512;
 
@@ -245,7 +247,7 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form) {
 
 std::optional<Sketch> product_sketch(const ComputeDag& dag, const Target& target) {
   const std::optional<ProductForm> form = product_form(dag);
-  if (!form) return std::nullopt;
+  if (!form || form->rows < kFewestRows) return std::nullopt;
   Sketch sketch;
   sketch.name = "product";
   sketch.decisions = {

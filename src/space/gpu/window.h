@@ -9,7 +9,8 @@ namespace whet {
 ///   rows, columns  of the patch
 ///   vector         channels
 ///   threads        of a block
-/// Empty where the DAG is no reduction over a small window, or its result has no neighbouring channels.
+/// Empty where the DAG is no reduction over a small window that moves with rows or columns, or its result has no
+/// neighbouring channels.
 std::optional<Sketch> window_sketch(const ComputeDag&, const Target&);
 
 }  // namespace whet
