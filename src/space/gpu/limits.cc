@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace whet {
 namespace {
 
 constexpr std::int64_t kMostMultiplyAdds = 2048;  ///< beyond, ptxas takes a fifth of a second and more
+constexpr std::int64_t kLeastWorth = 64;          ///< terms; fewer are not worth a launch
 constexpr std::int64_t kMostCopies = 32;          ///< each keeps registers and code of its own
 
 }  // namespace
@@ -20,11 +23,13 @@ Objection memory_fits(std::int64_t bytes, const GpuLimits& limits) {
   return fmt::format("the tiles take {} bytes of block memory; a block has {}", bytes, limits.block_memory_per_block);
 }
 
-Objection registers_fit(std::int64_t registers, std::int64_t threads, const GpuLimits& limits) {
+Objection registers_fit(std::int64_t registers, std::int64_t threads, const GpuLimits& limits,
+                        std::int64_t min_blocks) {
   if (registers > limits.registers_per_thread)
     return fmt::format("a thread needs about {} registers; it has {}", registers, limits.registers_per_thread);
-  if (registers * threads <= limits.registers_per_sm) return std::nullopt;
-  return fmt::format("{} threads need about {} registers each; an SM has {} for all of them", threads, registers,
+  const std::int64_t all = threads * std::max<std::int64_t>(1, min_blocks);
+  if (registers * all <= limits.registers_per_sm) return std::nullopt;
+  return fmt::format("{} threads need about {} registers each; an SM has {} for all of them", all, registers,
                      limits.registers_per_sm);
 }
 
@@ -55,6 +60,14 @@ Objection blocks_fit(std::int64_t blocks, std::int64_t threads, const GpuLimits&
 Objection terms_enough(std::int64_t terms, std::int64_t at_once) {
   if (at_once <= terms) return std::nullopt;
   return fmt::format("threads would take {} elements at once; a row has {}", at_once, terms);
+}
+
+Objection split_fits(std::int64_t terms, std::int64_t parts, std::int64_t slab) {
+  const std::int64_t part = terms / parts;
+  if (parts == 1 || (terms % parts == 0 && part % slab == 0 && part >= std::max(kLeastWorth, 4 * slab)))
+    return std::nullopt;
+  return fmt::format("{} parts of {} terms are no whole steps of {}, at least 4 of them and {} terms", parts, terms,
+                     slab, kLeastWorth);
 }
 
 Objection body_bounded(std::int64_t multiply_adds) {

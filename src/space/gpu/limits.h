@@ -16,8 +16,9 @@ using Objection = std::optional<std::string>;
 Objection threads_fit(std::int64_t threads, std::int64_t most);
 /// `bytes` of block memory, as lowering places it.
 Objection memory_fits(std::int64_t bytes, const GpuLimits&);
-/// The registers that ptxas is expected to give each of a block's threads; more would be kept in memory.
-Objection registers_fit(std::int64_t registers, std::int64_t threads, const GpuLimits&);
+/// The registers that ptxas is expected to give each of a block's threads, of which an SM is to hold `min_blocks` (0: one);
+/// more would be kept in memory.
+Objection registers_fit(std::int64_t registers, std::int64_t threads, const GpuLimits&, std::int64_t min_blocks = 0);
 /// `vectors` that a block copies at once: at least half of its threads have one.
 Objection copies_whole(std::int64_t vectors, std::int64_t threads);
 /// Times that a thread copies a vector, one after the other.
@@ -29,6 +30,8 @@ constexpr std::int64_t kSmallAxis = 16;
 Objection blocks_fit(std::int64_t blocks, std::int64_t threads, const GpuLimits&);
 /// Terms of a sum that threads take at once.
 Objection terms_enough(std::int64_t terms, std::int64_t at_once);
+/// A sum of `terms` in `parts`: whole steps of `slab` terms, four at least, and terms enough to be worth a launch.
+Objection split_fits(std::int64_t terms, std::int64_t parts, std::int64_t slab);
 /// Multiply-adds of one unrolled body.
 Objection body_bounded(std::int64_t multiply_adds);
 

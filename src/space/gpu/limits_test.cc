@@ -20,6 +20,17 @@ TEST(GpuSpaceLimits, AreSentences) {
   EXPECT_EQ(why(registers_fit(256, 32, a100())), "a thread needs about 256 registers; it has 255");
   EXPECT_EQ(why(registers_fit(140, 512, a100())),
             "512 threads need about 140 registers each; an SM has 65536 for all of them");
+  EXPECT_EQ(why(registers_fit(128, 128, a100(), 4)), "legal");
+  EXPECT_EQ(why(registers_fit(129, 128, a100(), 4)),
+            "512 threads need about 129 registers each; an SM has 65536 for all of them");
+  EXPECT_EQ(why(blocks_fit(8, 256, a100())), "legal");
+  EXPECT_EQ(why(blocks_fit(9, 256, a100())), "9 blocks of 8 warps are more than an SM holds: 32 blocks, 64 warps");
+  EXPECT_EQ(why(terms_enough(70, 64)), "legal");
+  EXPECT_EQ(why(terms_enough(70, 128)), "threads would take 128 elements at once; a row has 70");
+  EXPECT_EQ(why(split_fits(1152, 1, 7)), "legal") << "whole, whatever the step";
+  EXPECT_EQ(why(split_fits(1152, 9, 32)), "legal");
+  EXPECT_EQ(why(split_fits(1152, 12, 32)),
+            "12 parts of 1152 terms are no whole steps of 32, at least 4 of them and 64 terms");
   EXPECT_EQ(why(copies_whole(128, 256)), "legal");
   EXPECT_EQ(why(copies_whole(127, 256)), "127 of 256 threads have something to copy; expected at least half of them");
   EXPECT_EQ(why(copies_few(32)), "legal");

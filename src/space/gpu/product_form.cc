@@ -1,10 +1,34 @@
 #include "space/gpu/product_form.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "space/anatomy.h"
 
 namespace whet {
+
+struct ProductForm::Starts {
+  explicit Starts(Scheduler s) : merged(std::move(s)) {}
+  const Scheduler merged;
+  std::vector<OpId> before, after;  ///< the sum; to be inlined
+  std::mutex mutex;
+  std::map<std::int64_t, std::unique_ptr<const Scheduler>> built;
+};
+
+const Scheduler& ProductForm::start(std::int64_t parts) const {
+  const std::lock_guard lock(starts->mutex);
+  std::unique_ptr<const Scheduler>& built = starts->built[parts];
+  if (built) return *built;
+  Scheduler s = starts->merged;
+  const std::int64_t axis = std::ssize(s.tree().dag.op(sum).shape) + (has_outer ? 1 : 0);
+  if (parts > 1) s.split_sum(sum, axis, parts);
+  for (OpId op : starts->before) s.inline_op(op);
+  for (OpId op : starts->after) s.inline_op(OpId(op.value + (parts > 1 ? 1 : 0)));
+  built = std::make_unique<const Scheduler>(std::move(s));
+  return *built;
+}
+
 namespace {
 
 /// The two loads whose product the op sums up.
@@ -86,19 +110,21 @@ std::optional<ProductForm> product_form(const ComputeDag& dag) {
   s.unfold(OpId(right->source.value), form.right, UnfoldOrder::turned);
   if (!s.finish().ok()) return std::nullopt;
   merge_axes(s, form.sum, *parts);
-  for (OpId op : anatomy->before) s.inline_op(op);
-  for (OpId op : anatomy->after) s.inline_op(OpId(op.value + 2));
   if (!s.finish().ok()) return std::nullopt;
 
   const Op& sum = s.tree().dag.op(form.sum);
   form.batched = batched;
   form.has_lead = parts->front() == Part::lead;
   form.has_outer = std::find(parts->begin(), parts->end(), Part::outer) != parts->end();
+  form.leads = form.has_lead ? sum.shape.front() : 1;
   form.rows = sum.shape[sum.shape.size() - 2], form.columns = sum.shape.back();
   form.depth = sum.element().reduce_axes.back().extent;
   if (anatomy->output) form.output = OpId(anatomy->output->value + 2);
   if (form.output && s.tree().dag.op(*form.output).shape != sum.shape) return std::nullopt;
-  form.start = std::make_shared<const Scheduler>(std::move(s));
+  form.starts = std::make_shared<ProductForm::Starts>(std::move(s));
+  form.starts->before = anatomy->before;
+  for (OpId op : anatomy->after) form.starts->after.push_back(OpId(op.value + 2));
+  if (!form.start(1).finish().ok()) return std::nullopt;
   return form;
 }
 

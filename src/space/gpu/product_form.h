@@ -11,14 +11,20 @@ namespace whet {
 /// the reduce axes (outer and) depth. Windows of three dimensions keep a lead and an outer: merged with the rest, they would
 /// divide a row's number so often that lowering could not prove the indices.
 struct ProductForm {
-  /// The schedule after the steps that change the DAG: both operands unfolded, axes merged; what can be is inlined.
-  std::shared_ptr<const Scheduler> start;
   OpId left, right, sum;       ///< the operands' copies; rows are the left one's, columns the right one's
   std::optional<OpId> output;  ///< of the epilogue
   bool has_lead = false;       ///< a product for each of its elements: a batch, or slices of the rows
   bool batched = false;        ///< the right operand has the lead as well
   bool has_outer = false;
-  std::int64_t rows = 1, columns = 1, depth = 1;
+  std::int64_t leads = 1, rows = 1, columns = 1, depth = 1;
+
+  /// The schedule after the steps that change the DAG: both operands unfolded, axes merged, the sum in `parts` of its depth;
+  /// what can be is inlined. With several parts, `sum` is that of a part and has them as its first axis; the op behind it adds
+  /// them up, and `output` is one further. Safe to share; built once.
+  const Scheduler& start(std::int64_t parts) const;
+
+  struct Starts;
+  std::shared_ptr<Starts> starts;
 };
 /// Nothing where the DAG has another form.
 std::optional<ProductForm> product_form(const ComputeDag&);

@@ -54,6 +54,47 @@ return out
 )",
                4);
 }
+TEST(Product, ComputesSumsInPartsThatASecondLaunchAdds) {
+  for (const char* text : {R"(
+a = PLACEHOLDER [20, 384]
+b = PLACEHOLDER [384, 24] const
+bias = PLACEHOLDER [24] const
+c(i, j) += (a[i, r]*b[r, j]) for i in 20, j in 24, r in 384
+out(i, j) = max((c[i, j] + bias[j]), 0f) for i in 20, j in 24
+return out
+)",
+                           R"(
+a = PLACEHOLDER [2, 9, 384]
+b = PLACEHOLDER [2, 384, 10]
+c(n, i, j) += (a[n, i, r]*b[n, r, j]) for n in 2, i in 9, j in 10, r in 384
+return c
+)"}) {
+    const ComputeDag task = dag(text);
+    const Target target = *parse_target("cuda -model=h100");
+    const DesignSpace space = make_space(task, target);
+    Candidate c = space.default_candidate();
+    EXPECT_GT(c.choices.at("split")[0], 1) << "one part has too few blocks";
+    int tried = 0;
+    for (const std::int64_t parts : {2, 3, 4, 6}) {
+      c.choices["split"] = {parts}, c.choices["depth"] = {16};
+      if (!space.contains(c).ok()) continue;
+      ++tried;
+      const Result<Scheduled> scheduled = space.schedule(c);
+      ASSERT_TRUE(scheduled.ok()) << scheduled.error().message;
+      EXPECT_EQ(gpu_launches(scheduled->tree).size(), 2u);
+      const Result<double> error = testing::error_of(task, scheduled->tree, target);
+      ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message;
+      EXPECT_LT(*error, 1e-5) << to_json(c);
+    }
+    EXPECT_EQ(tried, 4) << to_json(space.default_candidate());
+  }
+}
+TEST(Product, AsksForBlocksOnAnSm) {
+  const DesignSpace space = make_space(dag(convolution(28, 64, 64)), *parse_target("cuda -model=h100"));
+  Candidate c = space.default_candidate();
+  c.choices["min_blocks"] = {2};
+  EXPECT_NE(to_text(space.schedule(c)->tree).find("# min_blocks 2"), std::string::npos);
+}
 TEST(Product, ComputesDenseLayersWithTails) { expect_right(kDense, 6); }
 TEST(Product, ComputesSumsThatNoPartDivides) {
   expect_right(R"(
@@ -127,8 +168,9 @@ TEST(Product, SaysWhyAChoiceIsOutside) {
   };
   EXPECT_EQ(why({{"rows", {1, 1, 4}}, {"columns", {1, 8, 4}}}),
             "a block would have 8 threads; expected whole warps of 32, at most 512");
-  EXPECT_EQ(why({{"rows", {2, 8, 8}}, {"columns", {2, 8, 2}}, {"depth", {32}}, {"stages", {4}}, {"pad", {8}}}),
-            "pad = 8 is not among the 2 options of sketch product");
+  EXPECT_EQ(why({{"pad", {8}}}), "pad = 8 is not among the 2 options of sketch product");
+  EXPECT_EQ(why({{"split", {18}}, {"depth", {32}}}),
+            "18 parts of 1152 terms are no whole steps of 32, at least 4 of them and 64 terms");
 }
 TEST(Product, KeepsOneBarrierAStep) {
   const ComputeDag task = dag(convolution(28, 128, 128));

@@ -134,9 +134,11 @@ std::optional<RowsForm> rows_form(const ComputeDag& dag) {
 }
 
 struct Share {
-  std::int64_t threads, rows, vector, blocks;
+  std::int64_t threads, rows, vector, min_blocks;
 };
-Share share_of(const Choices& c) { return {c.at("threads")[0], c.at("rows")[0], c.at("vector")[0], c.at("blocks")[0]}; }
+Share share_of(const Choices& c) {
+  return {c.at("threads")[0], c.at("rows")[0], c.at("vector")[0], c.at("min_blocks")[0]};
+}
 
 class RowsBuilder {
  public:
@@ -182,7 +184,7 @@ class RowsBuilder {
     const LoopId blocks = rows.size() > 1 ? s_.fuse(rows) : rows.front();
     s_.bind(blocks, LoopKind::block);
     s_.bind(inner, LoopKind::thread);
-    if (share_.blocks > 0) s_.min_blocks(blocks, share_.blocks);
+    if (share_.min_blocks > 0) s_.min_blocks(blocks, share_.min_blocks);
     return inner;
   }
 
@@ -254,7 +256,7 @@ Objection share_fits(const Choices& c, const GpuLimits& limits) {
   const Share share = share_of(c);
   const std::int64_t threads = std::max<std::int64_t>(kWarp, share.rows * share.threads);
   if (const Objection wrong = threads_fit(threads, limits.threads_per_block)) return wrong;
-  return blocks_fit(share.blocks, threads, limits);
+  return blocks_fit(share.min_blocks, threads, limits);
 }
 
 Objection work_fits(const RowsForm& form, const Choices& c) {
@@ -282,7 +284,7 @@ std::vector<Choices> starts_of(const std::vector<std::int64_t>& vectors) {
     for (const std::int64_t threads : {2, 8, 32, 64, 128, 256})
       for (const std::int64_t rows : {1, 4})
         if (rows == 1 || threads <= 32)
-          starts.push_back({{"threads", {threads}}, {"rows", {rows}}, {"vector", {vector}}, {"blocks", {0}}});
+          starts.push_back({{"threads", {threads}}, {"rows", {rows}}, {"vector", {vector}}, {"min_blocks", {0}}});
   return starts;
 }
 
@@ -299,10 +301,10 @@ std::optional<Sketch> gpu_rows_sketch(const ComputeDag& dag, const Target& targe
       {"threads", "threads that add up one sum", single(powers(2, std::min<std::int64_t>(form->terms, 1024))), 0},
       {"rows", "rows of a block", single({1, 2, 4, 8, 16}), 0},
       {"vector", form->along ? "neighbouring terms of a thread" : "neighbouring sums of a thread", single(vectors), 0},
-      {"blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 4, 8}), 0},
+      {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 4, 8}), 0},
   };
   sketch.constraints = {
-      {{"threads", "rows", "blocks"}, [limits](const Choices& c) { return share_fits(c, limits); }},
+      {{"threads", "rows", "min_blocks"}, [limits](const Choices& c) { return share_fits(c, limits); }},
       {{"threads", "vector"}, [f = *form](const Choices& c) { return work_fits(f, c); }},
   };
   sketch.build = [f = *form](Scheduler& s, const Choices& c) { RowsBuilder(s, f, share_of(c)).run(); };

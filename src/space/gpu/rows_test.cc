@@ -79,7 +79,7 @@ TEST(GpuRows, AreOneLaunch) {
 TEST(GpuRows, ReadNeighboursTogether) {
   const DesignSpace space = make_space(*parse_dag(kSoftmax), *parse_target("cuda -model=h100"));
   Candidate c = space.default_candidate();
-  c.choices = {{"threads", {32}}, {"rows", {2}}, {"vector", {2}}, {"blocks", {4}}};
+  c.choices = {{"threads", {32}}, {"rows", {2}}, {"vector", {2}}, {"min_blocks", {4}}};
   EXPECT_EQ(to_text(space.schedule(c)->tree), R"(block i.0 in 3  # min_blocks 4
   thread i.1 in 2
     m @registers
@@ -104,7 +104,7 @@ TEST(GpuRows, SayWhyAChoiceIsOutside) {
   const DesignSpace space = make_space(*parse_dag(kSoftmax), *parse_target("cuda -model=h100"));
   const auto why = [&](std::int64_t threads, std::int64_t rows, std::int64_t vector) {
     Candidate c = space.default_candidate();
-    c.choices = {{"threads", {threads}}, {"rows", {rows}}, {"vector", {vector}}, {"blocks", {0}}};
+    c.choices = {{"threads", {threads}}, {"rows", {rows}}, {"vector", {vector}}, {"min_blocks", {0}}};
     return space.contains(c).error().message;
   };
   EXPECT_EQ(why(64, 1, 4), "threads would take 256 elements at once; a row has 70");

@@ -80,6 +80,8 @@ std::optional<Window> as_window(const ComputeDag& dag) {
   window.channels = element.axes.size() - 1;
   window.rows = axis_of_role(element, *loads.front(), AxisRole::row);
   window.columns = axis_of_role(element, *loads.front(), AxisRole::column);
+  // A thread's channels are those that it reads.
+  if (!uses(loads.front()->index.back(), VarId(static_cast<std::int64_t>(window.channels)))) return std::nullopt;
   const auto is_wide = [](const std::optional<PatchAxis>& axis) { return axis && axis->extent > 1; };
   if (!is_wide(window.rows) && !is_wide(window.columns)) return std::nullopt;
   const OpId read(loads.front()->source.value);

@@ -81,7 +81,7 @@ TEST(Window, SaysWhyAPatchIsTooLarge) {
   c.choices = {{"rows", {4}}, {"columns", {7}}, {"vector", {4}}, {"threads", {64}}};
   EXPECT_EQ(space.contains(c).error().message, "a thread needs about 501 registers; it has 255");
 }
-TEST(Window, LeavesSumsAlongRowsAndLargeWindows) {
+TEST(Window, LeavesSumsAlongRowsProductsAndLargeWindows) {
   const Target target = *parse_target("cuda -model=h100");
   EXPECT_FALSE(
       window_sketch(*parse_dag("x = PLACEHOLDER [5, 70]\ns(i) += x[i, r] for i in 5, r in 70\nreturn s\n"), target));

@@ -1,0 +1,152 @@
+#include "space/gpu/product_tile.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "space/gpu/levels.h"
+
+namespace whet {
+namespace {
+
+class ProductBuilder {
+ public:
+  ProductBuilder(Scheduler& s, const ProductForm& p, const ProductTile& tile) : s_(s), p_(p), tile_(tile) {}
+
+  void run() {
+    s_ = p_.start(tile_.parts);
+    const LoopId depth = tile_.parts > 1 || !p_.output ? sums_alone() : epilogue();
+    copy(p_.left, depth, tile_.rows.whole(), tile_.depth, p_.depth);
+    copy(p_.right, depth, tile_.depth, tile_.columns.whole(), p_.columns);
+    // Neighbouring threads read the same step of different rows.
+    if (tile_.pad > 0) s_.pad_storage(p_.left, tile_.pad);
+    if (tile_.stages > 1) s_.pipeline(depth, tile_.stages);
+    if (tile_.parts > 1) add_parts();
+  }
+
+ private:
+  struct Levels {
+    LoopId block, apart, thread, strip;
+  };
+  Levels cut(LoopId loop, const TileCut& cut) {
+    const auto tile = s_.split(loop, cut.whole(), Tail::guard);
+    const auto apart = s_.split(tile.inner, cut.threads * cut.strip, Tail::guard);
+    const auto thread = s_.split(apart.inner, cut.strip, Tail::guard);
+    return {tile.outer, apart.outer, thread.outer, thread.inner};
+  }
+
+  /// The result's loops: blocks, virtual threads, threads. Gives the levels of rows and columns.
+  std::pair<Levels, Levels> nest(OpId op, const std::vector<LoopId>& reduce) {
+    std::vector<LoopId> loops = s_.loops(op);
+    std::vector<LoopId> leads(loops.begin(), loops.end() - std::ssize(reduce_loops(s_, op)) - 2);
+    const Levels rows = cut(loops[leads.size()], tile_.rows), columns = cut(loops[leads.size() + 1], tile_.columns);
+    std::vector<LoopId> order = leads;
+    for (LoopId loop : {rows.block, columns.block, rows.apart, columns.apart, rows.thread, columns.thread})
+      order.push_back(loop);
+    order.insert(order.end(), reduce.begin(), reduce.end());
+    order.push_back(rows.strip), order.push_back(columns.strip);
+    s_.reorder(order);
+    if (leads.size() > 1) leads = {s_.fuse(leads)};
+    leads.push_back(rows.block), leads.push_back(columns.block);
+    for (LoopId loop : leads) s_.bind(loop, LoopKind::block);
+    if (tile_.min_blocks > 0) s_.min_blocks(leads.front(), tile_.min_blocks);
+    s_.bind(rows.apart, LoopKind::virtual_thread), s_.bind(columns.apart, LoopKind::virtual_thread);
+    s_.bind(rows.thread, LoopKind::thread), s_.bind(columns.thread, LoopKind::thread);
+    return {rows, columns};
+  }
+
+  /// Sums in registers of the epilogue's threads. Gives the loop over the depth, a part a step.
+  LoopId epilogue() {
+    const auto [rows, columns] = nest(*p_.output, {});
+    std::vector<LoopId> loops = s_.compute_at(p_.sum, columns.thread, StoredIn::registers);
+    const auto depth = s_.split(loops.back(), tile_.depth, Tail::guard);
+    loops.pop_back();
+    std::vector<LoopId> order{depth.outer, depth.inner};
+    if (p_.has_outer) {
+      order.insert(order.begin(), loops.back());
+      loops.pop_back();
+    }
+    order.insert(order.end(), loops.begin(), loops.end());
+    s_.reorder(order);
+    finish(depth.inner, loops[loops.size() - 2], loops.back());
+    s_.annotate(rows.strip, LoopKind::unrolled);
+    s_.annotate(columns.strip, LoopKind::vectorized);
+    return depth.outer;
+  }
+
+  LoopId sums_alone() {
+    const std::vector<LoopId> loops = s_.loops(p_.sum);
+    const auto depth = s_.split(loops.back(), tile_.depth, Tail::guard);
+    std::vector<LoopId> reduce{depth.outer, depth.inner};
+    if (p_.has_outer) reduce.insert(reduce.begin(), loops[loops.size() - 2]);
+    const auto [rows, columns] = nest(p_.sum, reduce);
+    finish(depth.inner, rows.strip, columns.strip);
+    s_.cache_write(p_.sum, columns.thread);
+    return depth.outer;
+  }
+
+  void finish(LoopId depth, LoopId rows, LoopId columns) {
+    s_.annotate(depth, LoopKind::unrolled);
+    s_.annotate(rows, LoopKind::unrolled);
+    s_.annotate(columns, LoopKind::vectorized);
+  }
+
+  /// The launch that adds up the parts of the sum: neighbouring threads have neighbouring columns.
+  void add_parts() {
+    constexpr std::int64_t kThreads = 128;
+    const OpId sum(p_.sum.value + 1);
+    const OpId target = p_.output ? OpId(p_.output->value + 1) : sum;
+    std::vector<LoopId> outer = spatial_loops(s_, target);
+    const auto columns = s_.split(outer.back(), std::gcd(p_.columns, 4), Tail::guard);
+    outer.back() = columns.outer;
+    std::vector<LoopId> inside = reduce_loops(s_, target);
+    inside.push_back(columns.inner);
+    const LoopId threads = bind_levels(s_, cut_levels(s_, outer, kThreads), inside);
+    s_.annotate(columns.inner, LoopKind::vectorized);
+    if (target == sum) {
+      s_.annotate(inside.front(), LoopKind::unrolled);
+      return s_.cache_write(sum, threads);
+    }
+    std::vector<LoopId> loops = s_.compute_at(sum, threads, StoredIn::registers);
+    std::rotate(loops.begin(), loops.end() - 1, loops.end());  // the parts outside
+    s_.reorder(loops);
+    for (std::size_t k = 0; k + 1 < loops.size(); ++k) s_.annotate(loops[k], LoopKind::unrolled);
+    s_.annotate(loops.back(), LoopKind::vectorized);
+  }
+
+  /// A part of an operand in block memory, `rows` by `columns`; rows of the whole operand have `length` elements. Whole
+  /// vectors along rows.
+  void copy(OpId op, LoopId at, std::int64_t rows, std::int64_t columns, std::int64_t length) {
+    const TileCopy copy = copy_of(rows, columns, length, tile_.threads());
+    // (lead, rows, outer, depth) and (outer, depth, lead, columns), as far as they are there: one of lead and outer here.
+    const std::vector<LoopId> loops = s_.compute_at(op, at, StoredIn::block);
+    const bool led = op == p_.left ? p_.has_lead : p_.has_outer;
+    const auto vector = s_.split(loops.back(), copy.lanes, Tail::guard);
+    const auto line = s_.split(vector.outer, copy.across, Tail::guard);
+    const auto part = s_.split(loops[led ? 1 : 0], copy.down, Tail::guard);
+    s_.reorder({part.outer, line.outer, part.inner, line.inner, vector.inner});
+    s_.bind(part.inner, LoopKind::thread);
+    s_.bind(line.inner, LoopKind::thread);
+    s_.annotate(part.outer, LoopKind::unrolled);
+    s_.annotate(vector.inner, LoopKind::vectorized);
+  }
+
+  Scheduler& s_;
+  const ProductForm& p_;
+  const ProductTile tile_;
+};
+
+}  // namespace
+
+TileCopy copy_of(std::int64_t rows, std::int64_t columns, std::int64_t length, std::int64_t threads) {
+  const std::int64_t lanes = std::gcd(std::gcd(columns, length), 4);
+  const std::int64_t across = std::min(threads, columns / lanes);
+  std::int64_t down = std::min(rows, std::max<std::int64_t>(1, threads / across));
+  while (rows % down != 0) --down;
+  return {lanes, across, down, rows / down * ((columns / lanes + across - 1) / across)};
+}
+
+void build_product(Scheduler& s, const ProductForm& form, const ProductTile& tile) {
+  ProductBuilder(s, form, tile).run();
+}
+
+}  // namespace whet

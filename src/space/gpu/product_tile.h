@@ -1,0 +1,38 @@
+#pragma once
+
+#include "space/gpu/product_form.h"
+#include "space/space.h"
+
+namespace whet {
+
+/// An axis of a tile: `apart` strips of each of `threads` threads, `strip` elements wide.
+struct TileCut {
+  std::int64_t apart = 1, threads = 1, strip = 1;
+  std::int64_t whole() const { return apart * threads * strip; }
+  std::int64_t sums() const { return apart * strip; }  ///< of a thread
+};
+
+/// A tile of rows by columns that a block computes, `depth` terms a step.
+struct ProductTile {
+  TileCut rows, columns;
+  std::int64_t depth = 1;
+  std::int64_t stages = 1;      ///< copies under way, and the one that is read
+  std::int64_t pad = 0;         ///< elements between rows of the left copy
+  std::int64_t parts = 1;       ///< of the sum; several are added up by a launch of their own
+  std::int64_t min_blocks = 0;  ///< that an SM is to hold; 0: as many as fit
+  std::int64_t threads() const { return rows.threads * columns.threads; }
+  std::int64_t sums() const { return rows.sums() * columns.sums(); }
+};
+
+/// How a block copies a part of an operand: vectors of `lanes` elements, `across` threads on a row and `down` rows at once,
+/// in `times` steps.
+struct TileCopy {
+  std::int64_t lanes, across, down, times;
+};
+/// `rows` by `columns` elements of an operand whose rows have `length`.
+TileCopy copy_of(std::int64_t rows, std::int64_t columns, std::int64_t length, std::int64_t threads);
+
+/// Writes the schedule.
+void build_product(Scheduler&, const ProductForm&, const ProductTile&);
+
+}  // namespace whet
