@@ -66,10 +66,10 @@ Lanes binary(BinaryOp op, const Lanes& a, const Lanes& b) {
   return {};
 }
 
-/// 0, 1, ... extent - 1 and anew, each `repeat` lanes long.
-void count(Lanes& lanes, std::int64_t repeat, std::int64_t extent) {
+/// 0, 1, ... extent - 1 and anew, each `repeat` lanes long; lane 0 is number `first` of these.
+void count(Lanes& lanes, std::int64_t repeat, std::int64_t extent, std::int64_t first) {
   lanes.uniform = false;
-  std::int64_t value = 0, left = repeat;
+  std::int64_t value = first / repeat % extent, left = repeat - first % repeat;
   for (std::int32_t& lane : lanes.value) {
     lane = static_cast<std::int32_t>(value);
     if (--left > 0) continue;
@@ -95,16 +95,24 @@ std::int64_t buffer_extent(const LoopTree& tree, OpId op, std::size_t axis) {
   return held + (axis + 1 == tree.dag.op(op).shape.size() ? place.padding : 0);
 }
 
-void LaneValues::run_over(std::span<const LoopId> loops) {
+void LaneValues::run_over(OpId op, std::span<const LoopId> loops, std::int64_t first) {
   for (Lanes& lanes : digits_) lanes.uniform = true, lanes.value[0] = 0;
   std::int64_t inner = 1;
   for (std::size_t l = loops.size(); l-- > 0;) {
     const TreeLoop& loop = tree_.loop(loops[l]);
-    for (std::size_t d = loop.digits.size(); d-- > 0 && inner < kWarp;) {
+    for (std::size_t d = loop.digits.size(); d-- > 0 && inner < first + kWarp;) {
       const std::int64_t extent = tree_.digit(loop.digits[d]).extent;
-      if (extent > 1) count(digits_[loop.digits[d].index()], inner, extent);
+      if (extent > 1) count(digits_[loop.digits[d].index()], inner, extent, first);
       inner *= extent;
     }
+  }
+  op_ = op;
+  axes_.clear();
+  const Placement& place = tree_.place(op);
+  for (std::size_t k = 0; k < place.axes.size(); ++k) {
+    axes_.push_back(digit(place.axes[k]));
+    if (k < place.base.size() && place.base[k].defined())
+      axes_.back() = binary(BinaryOp::add, axes_.back(), value(place.base[k], {}));
   }
 }
 
@@ -114,17 +122,6 @@ Lanes LaneValues::digit(DigitId id) const {
   Lanes start = binary(BinaryOp::mul, this->digit(digit.outer), constant(digit.factor));
   if (digit.tail == Tail::overlap) start = binary(BinaryOp::min, start, constant(digit.extent - digit.factor));
   return binary(BinaryOp::add, start, this->digit(digit.inner));
-}
-
-std::vector<Lanes> LaneValues::axes_of(OpId op) const {
-  const Placement& place = tree_.place(op);
-  std::vector<Lanes> axes;
-  for (std::size_t k = 0; k < place.axes.size(); ++k) {
-    axes.push_back(digit(place.axes[k]));
-    if (k < place.base.size() && place.base[k].defined())
-      axes.back() = binary(BinaryOp::add, axes.back(), value(place.base[k], {}));
-  }
-  return axes;
 }
 
 Lanes LaneValues::value(const Expr& e, std::span<const Lanes> axes) const {
@@ -164,15 +161,10 @@ Lanes LaneValues::flat(OpId tensor, std::span<const Lanes> index) const {
   return sum;
 }
 
-Lanes LaneValues::stored(OpId op) const {
-  const std::vector<Lanes> axes = axes_of(op);
-  return flat(op, axes);
-}
-
-Lanes LaneValues::loaded(OpId op, const Load& load) const {
-  const std::vector<Lanes> axes = axes_of(op);
+Lanes LaneValues::loaded(const Load& load) const {
   std::vector<Lanes> index;
-  for (const Expr& e : load.index) index.push_back(value(e, axes));
+  index.reserve(load.index.size());
+  for (const Expr& e : load.index) index.push_back(value(e, axes_));
   return flat(OpId(load.source.value), index);
 }
 

@@ -27,22 +27,23 @@ class LaneValues {
  public:
   explicit LaneValues(const LoopTree& tree) : tree_(tree), digits_(tree.digits.size()) {}
 
-  /// Lane k gets iteration k of the nest of `loops`, outermost first; the lanes beyond the last iteration begin anew.
-  void run_over(std::span<const LoopId> loops);
+  /// Lane k of `op` gets iteration `first` + k of the nest of `loops`, outermost first; behind the last iteration they begin
+  /// anew.
+  void run_over(OpId op, std::span<const LoopId> loops, std::int64_t first = 0);
   /// The place, in elements, that the op stores to or that one of its loads reads: in the tensor, or in the buffer of what is
   /// computed at a loop.
-  Lanes stored(OpId op) const;
-  Lanes loaded(OpId op, const Load&) const;
+  Lanes stored() const { return flat(op_, axes_); }
+  Lanes loaded(const Load&) const;
 
  private:
-  std::vector<Lanes> axes_of(OpId op) const;
   Lanes digit(DigitId) const;
   Lanes flat(OpId tensor, std::span<const Lanes> index) const;
   /// `axes`: what variables are; empty: variables are digits.
   Lanes value(const Expr&, std::span<const Lanes> axes) const;
 
   const LoopTree& tree_;
-  std::vector<Lanes> digits_;
+  OpId op_;
+  std::vector<Lanes> digits_, axes_;
 };
 
 }  // namespace whet

@@ -135,7 +135,7 @@ class NestReader {
     nest.exchanges = exchanges();
     nest.copies = tree_.place(from.op).stored_in == StoredIn::block && from.flops == 0 && from.calls == 0;
     nest.sums = sums();
-    for (const Access& access : from.accesses) nest.accesses.push_back(read(access));
+    nest.accesses = read_all();
     return nest;
   }
 
@@ -185,54 +185,66 @@ class NestReader {
     return placed && !output ? LaunchAccess::Memory::local : LaunchAccess::Memory::global;
   }
 
-  Lanes address(const Access& access) const {
-    return access.load ? lanes_.loaded(nest_->op, *access.load) : lanes_.stored(nest_->op);
+  Lanes address(const Access& access) const { return access.load ? lanes_.loaded(*access.load) : lanes_.stored(); }
+
+  /// Where the lanes of a warp are, and what the body adds.
+  struct Reach {
+    Lanes at;
+    double elements = 1;     ///< that the body touches
+    double run = 1;          ///< of them behind each other
+    std::int32_t steps = 0;  ///< the bits that any place has
+  };
+
+  std::vector<LaunchAccess> read_all() {
+    const std::vector<Access>& all = nest_->accesses;
+    std::vector<LaunchAccess> accesses(all.size());
+    std::vector<Reach> reaches(all.size());
+    lanes_.run_over(nest_->op, threads_);
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      accesses[k].tensor = all[k].tensor, accesses[k].store = all[k].store;
+      accesses[k].memory = memory_of(all[k].tensor);
+      if (accesses[k].memory == LaunchAccess::Memory::registers) continue;
+      reaches[k].at = address(all[k]);
+      for (std::size_t lane = 0; lane < kWarp; ++lane) reaches[k].steps |= reaches[k].at[lane];
+    }
+    for (const Path::Member* m : body_) {
+      lanes_.run_over(nest_->op, std::span(&m->loop, 1));
+      for (std::size_t k = 0; k < all.size(); ++k)
+        if (accesses[k].memory != LaunchAccess::Memory::registers) extend(all[k], *m, reaches[k]);
+    }
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (accesses[k].memory != LaunchAccess::Memory::registers) finish(all[k], reaches[k], accesses[k]);
+    return accesses;
   }
 
-  LaunchAccess read(const Access& from) {
-    LaunchAccess access;
-    access.tensor = from.tensor;
-    access.store = from.store;
-    access.memory = memory_of(from.tensor);
-    if (access.memory == LaunchAccess::Memory::registers) return access;
-    lanes_.run_over(threads_);
-    const Lanes at = address(from);
-    count_requests(from, at, access);
+  void extend(const Access& access, const Path::Member& m, Reach& reach) const {
+    if (access.store && is_summed(m)) return;
+    const Lanes along = address(access);
+    if (along.uniform) return;
+    reach.elements *= m.extent;
+    if (along[1] == along[0] + 1)
+      reach.run = m.extent;
+    else
+      reach.steps |= along[1] - along[0];
+  }
+
+  /// As many elements at once as lie behind each other at a multiple of that many.
+  void finish(const Access& from, const Reach& reach, LaunchAccess& access) const {
+    const double widest = 16 / from.element_bytes;
+    while (access.width < widest && std::fmod(reach.run, 2 * access.width) == 0 &&
+           (reach.steps & (2 * static_cast<std::int32_t>(access.width) - 1)) == 0)
+      access.width *= 2;
+    access.requests = from.times * reach.elements / access.width * trips(from.store);
+    const bool adds = from.store && tree_.dag.op(nest_->op).element().reducer && !is_cached();
+    if (adds) access.requests *= 2;  // it reads what it adds to
     const double warp_bytes = kWarp * access.width * from.element_bytes;
     access.least_passes = access.passes = std::max(1.0, warp_bytes / kPassBytes);
     if (access.memory == LaunchAccess::Memory::block)
-      access.passes = passes_of(at, static_cast<std::size_t>(access.width));
-    if (access.memory != LaunchAccess::Memory::global) return access;
-    access.sectors = sectors_of(at, access.width, from.element_bytes);
+      access.passes = passes_of(reach.at, static_cast<std::size_t>(access.width));
+    if (access.memory != LaunchAccess::Memory::global) return;
+    access.sectors = sectors_of(reach.at, access.width, from.element_bytes);
     access.passes = std::max(1.0, access.sectors * kSectorBytes / kPassBytes);
     access.bytes = bytes_of_block(from);
-    return access;
-  }
-
-  /// Elements that the body touches, as many at once as lie behind each other at a multiple of that many.
-  void count_requests(const Access& from, const Lanes& at, LaunchAccess& access) {
-    double elements = 1, run = 1;
-    std::int32_t steps = 0;  // the bits that any place has
-    for (std::size_t lane = 0; lane < kWarp; ++lane) steps |= at[lane];
-    for (const Path::Member* m : body_) {
-      if (from.store && is_summed(*m)) continue;
-      lanes_.run_over(std::span(&m->loop, 1));
-      const Lanes along = address(from);
-      if (along.uniform) continue;
-      elements *= m->extent;
-      const bool next = along[1] == along[0] + 1;
-      if (next)
-        run = m->extent;
-      else
-        steps |= along[1] - along[0];
-    }
-    const double widest = 16 / from.element_bytes;
-    while (access.width < widest && std::fmod(run, 2 * access.width) == 0 &&
-           (steps & (2 * static_cast<std::int32_t>(access.width) - 1)) == 0)
-      access.width *= 2;
-    access.requests = from.times * elements / access.width * trips(from.store);
-    const bool adds = from.store && tree_.dag.op(nest_->op).element().reducer && !is_cached();
-    if (adds) access.requests *= 2;  // it reads what it adds to
   }
 
   /// A loop over terms of a sum that registers hold: what is stored does not depend on it.

@@ -33,6 +33,7 @@ std::int64_t rounded_up(std::int64_t n, std::int64_t unit) { return (n + unit - 
 /// Sums across threads inside take whole parts of so many threads.
 std::int64_t unit_of(const LoopTree& tree, const std::vector<Item>& items) {
   std::int64_t unit = 1;
+  if (tree.rfactors.empty()) return unit;
   for (const Item& item : items)
     for_each_loop(tree, item, [&](LoopId loop) {
       if (is_thread(tree, loop) && is_reduce(tree, loop)) unit = std::lcm(unit, threads_of_loop(tree, loop));

@@ -52,8 +52,7 @@ Objection copy_fits(const TileCopy& copy, std::int64_t threads, bool small) {
 }
 
 Objection copies_fit(const ProductForm& p, const ProductTile& tile) {
-  const TileCopy left = copy_of(tile.rows.whole(), tile.depth, p.depth, tile.threads());
-  const TileCopy right = copy_of(tile.depth, tile.columns.whole(), p.columns, tile.threads());
+  const TileCopy left = left_copy(p, tile), right = right_copy(p, tile);
   const Objection wrong = copy_fits(left, tile.threads(), p.rows < kSmallAxis);
   return wrong ? wrong : copy_fits(right, tile.threads(), p.columns < kSmallAxis);
 }

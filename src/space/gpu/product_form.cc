@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "cost/gpu/lanes.h"
 #include "space/anatomy.h"
 
 namespace whet {
@@ -86,6 +87,27 @@ void merge_axes(Scheduler& s, OpId op, std::vector<Part> parts) {
   }
 }
 
+/// The most of 1, 2 and 4 neighbours along the last axis of a copy that are neighbours in what it copies as well, at each
+/// multiple of that many.
+std::int64_t run_of(const LoopTree& tree, OpId copy) {
+  const LoopId along = own_loops(tree, copy).back();
+  std::int64_t run = 4;
+  for_each(tree.dag.op(copy).element().body, [&](const Expr& part) {
+    const Load* load = std::get_if<Load>(&part->kind);
+    if (!load) return;
+    LaneValues lanes(tree);
+    for (std::int64_t first = 0; first < extent_of(tree, along); first += kWarp) {
+      lanes.run_over(copy, std::span(&along, 1), first);
+      const Lanes at = lanes.loaded(*load);
+      for (std::int64_t k = 0; k + 1 < std::min<std::int64_t>(kWarp, extent_of(tree, along) - first); ++k) {
+        const auto lane = static_cast<std::size_t>(k);
+        while ((k + 1) % run != 0 && at[lane + 1] != at[lane] + 1) run /= 2;
+      }
+    }
+  });
+  return run;
+}
+
 }  // namespace
 
 std::optional<ProductForm> product_form(const ComputeDag& dag) {
@@ -125,6 +147,8 @@ std::optional<ProductForm> product_form(const ComputeDag& dag) {
   form.starts->before = anatomy->before;
   for (OpId op : anatomy->after) form.starts->after.push_back(OpId(op.value + 2));
   if (!form.start(1).finish().ok()) return std::nullopt;
+  form.left_run = run_of(form.start(1).tree(), form.left);
+  form.right_run = run_of(form.start(1).tree(), form.right);
   return form;
 }
 

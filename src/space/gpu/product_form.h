@@ -16,6 +16,8 @@ struct ProductForm {
   bool has_lead = false;       ///< a product for each of its elements: a batch, or slices of the rows
   bool batched = false;        ///< the right operand has the lead as well
   bool has_outer = false;
+  std::int64_t left_run = 1,
+               right_run = 1;  ///< 1, 2 or 4 neighbours along the copies' rows that are neighbours in memory
   std::int64_t leads = 1, rows = 1, columns = 1, depth = 1;
 
   /// The schedule after the steps that change the DAG: both operands unfolded, axes merged, the sum in `parts` of its depth;

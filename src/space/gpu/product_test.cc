@@ -5,6 +5,7 @@
 
 #include "cost/features.h"
 #include "cost/gpu/nest.h"
+#include "space/gpu/product_form.h"
 #include "space/testing/gpu_samples.h"
 
 namespace whet {
@@ -88,6 +89,29 @@ return c
     }
     EXPECT_EQ(tried, 4) << to_json(space.default_candidate());
   }
+}
+TEST(Product, CopiesNeighboursThatAreNeighboursInMemory) {
+  const auto runs = [](const std::string& text) {
+    const ProductForm form = product_form(dag(text)).value();
+    return std::pair(form.left_run, form.right_run);
+  };
+  EXPECT_EQ(runs(convolution(9, 8, 12)), std::pair(std::int64_t{4}, std::int64_t{4}));
+  // Windows of 2 x 2 pixels of 3 channels: 6 elements of a row, then those of the next.
+  EXPECT_EQ(runs(R"(
+x = PLACEHOLDER [1, 8, 8, 3]
+w = PLACEHOLDER [2, 2, 3, 16] const
+conv(n, oh, ow, oc) += (x[n, (oh*2 + rh), (ow*2 + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in 4, ow in 4, oc in 16, rh in 2, rw in 2, rc in 3  # conv
+return conv
+)"),
+            std::pair(std::int64_t{2}, std::int64_t{4}));
+  // Channels first: those of a pixel are far from each other.
+  EXPECT_EQ(runs(R"(
+x = PLACEHOLDER [1, 4, 8, 8]
+w = PLACEHOLDER [2, 2, 4, 16] const
+conv(n, oh, ow, oc) += (x[n, rc, (oh*2 + rh), (ow*2 + rw)]*w[rh, rw, rc, oc]) for n in 1, oh in 4, ow in 4, oc in 16, rh in 2, rw in 2, rc in 4  # conv
+return conv
+)"),
+            std::pair(std::int64_t{1}, std::int64_t{4}));
 }
 TEST(Product, AsksForBlocksOnAnSm) {
   const DesignSpace space = make_space(dag(convolution(28, 64, 64)), *parse_target("cuda -model=h100"));

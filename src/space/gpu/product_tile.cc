@@ -8,6 +8,15 @@
 namespace whet {
 namespace {
 
+/// `rows` by `columns` elements.
+TileCopy copy_of(std::int64_t rows, std::int64_t columns, std::int64_t most_lanes, std::int64_t threads) {
+  const std::int64_t lanes = std::gcd(columns, most_lanes);
+  const std::int64_t across = std::min(threads, columns / lanes);
+  std::int64_t down = std::min(rows, std::max<std::int64_t>(1, threads / across));
+  while (rows % down != 0) --down;
+  return {lanes, across, down, rows / down * ((columns / lanes + across - 1) / across)};
+}
+
 class ProductBuilder {
  public:
   ProductBuilder(Scheduler& s, const ProductForm& p, const ProductTile& tile) : s_(s), p_(p), tile_(tile) {}
@@ -15,8 +24,8 @@ class ProductBuilder {
   void run() {
     s_ = p_.start(tile_.parts);
     const LoopId depth = tile_.parts > 1 || !p_.output ? sums_alone() : epilogue();
-    copy(p_.left, depth, tile_.rows.whole(), tile_.depth, p_.depth);
-    copy(p_.right, depth, tile_.depth, tile_.columns.whole(), p_.columns);
+    copy(p_.left, depth, left_copy(p_, tile_));
+    copy(p_.right, depth, right_copy(p_, tile_));
     // Neighbouring threads read the same step of different rows.
     if (tile_.pad > 0) s_.pad_storage(p_.left, tile_.pad);
     if (tile_.stages > 1) s_.pipeline(depth, tile_.stages);
@@ -113,10 +122,8 @@ class ProductBuilder {
     s_.annotate(loops.back(), LoopKind::vectorized);
   }
 
-  /// A part of an operand in block memory, `rows` by `columns`; rows of the whole operand have `length` elements. Whole
-  /// vectors along rows.
-  void copy(OpId op, LoopId at, std::int64_t rows, std::int64_t columns, std::int64_t length) {
-    const TileCopy copy = copy_of(rows, columns, length, tile_.threads());
+  /// A part of an operand in block memory, whole vectors along rows.
+  void copy(OpId op, LoopId at, const TileCopy& copy) {
     // (lead, rows, outer, depth) and (outer, depth, lead, columns), as far as they are there: one of lead and outer here.
     const std::vector<LoopId> loops = s_.compute_at(op, at, StoredIn::block);
     const bool led = op == p_.left ? p_.has_lead : p_.has_outer;
@@ -137,12 +144,11 @@ class ProductBuilder {
 
 }  // namespace
 
-TileCopy copy_of(std::int64_t rows, std::int64_t columns, std::int64_t length, std::int64_t threads) {
-  const std::int64_t lanes = std::gcd(std::gcd(columns, length), 4);
-  const std::int64_t across = std::min(threads, columns / lanes);
-  std::int64_t down = std::min(rows, std::max<std::int64_t>(1, threads / across));
-  while (rows % down != 0) --down;
-  return {lanes, across, down, rows / down * ((columns / lanes + across - 1) / across)};
+TileCopy left_copy(const ProductForm& form, const ProductTile& tile) {
+  return copy_of(tile.rows.whole(), tile.depth, std::gcd(form.depth, form.left_run), tile.threads());
+}
+TileCopy right_copy(const ProductForm& form, const ProductTile& tile) {
+  return copy_of(tile.depth, tile.columns.whole(), std::gcd(form.columns, form.right_run), tile.threads());
 }
 
 void build_product(Scheduler& s, const ProductForm& form, const ProductTile& tile) {

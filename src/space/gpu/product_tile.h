@@ -29,8 +29,9 @@ struct ProductTile {
 struct TileCopy {
   std::int64_t lanes, across, down, times;
 };
-/// `rows` by `columns` elements of an operand whose rows have `length`.
-TileCopy copy_of(std::int64_t rows, std::int64_t columns, std::int64_t length, std::int64_t threads);
+/// Of the part of each operand that a step needs.
+TileCopy left_copy(const ProductForm&, const ProductTile&);
+TileCopy right_copy(const ProductForm&, const ProductTile&);
 
 /// Writes the schedule.
 void build_product(Scheduler&, const ProductForm&, const ProductTile&);
