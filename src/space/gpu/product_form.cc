@@ -17,6 +17,13 @@ struct ProductForm::Starts {
   std::map<std::int64_t, std::unique_ptr<const Scheduler>> built;
 };
 
+namespace {
+
+/// The id of an op after `by` ops took their places at `at`.
+OpId moved(OpId op, OpId at, std::int64_t by) { return op < at ? op : OpId(op.value + by); }
+
+}  // namespace
+
 const Scheduler& ProductForm::start(std::int64_t parts) const {
   const std::lock_guard lock(starts->mutex);
   std::unique_ptr<const Scheduler>& built = starts->built[parts];
@@ -25,7 +32,7 @@ const Scheduler& ProductForm::start(std::int64_t parts) const {
   const std::int64_t axis = std::ssize(s.tree().dag.op(sum).shape) + (has_outer ? 1 : 0);
   if (parts > 1) s.split_sum(sum, axis, parts);
   for (OpId op : starts->before) s.inline_op(op);
-  for (OpId op : starts->after) s.inline_op(OpId(op.value + (parts > 1 ? 1 : 0)));
+  for (OpId op : starts->after) s.inline_op(moved(op, sum, parts > 1 ? 1 : 0));
   built = std::make_unique<const Scheduler>(std::move(s));
   return *built;
 }
@@ -145,7 +152,7 @@ std::optional<ProductForm> product_form(const ComputeDag& dag) {
   if (form.output && s.tree().dag.op(*form.output).shape != sum.shape) return std::nullopt;
   form.starts = std::make_shared<ProductForm::Starts>(std::move(s));
   form.starts->before = anatomy->before;
-  for (OpId op : anatomy->after) form.starts->after.push_back(OpId(op.value + 2));
+  for (OpId op : anatomy->after) form.starts->after.push_back(moved(op, anchor, 2));
   if (!form.start(1).finish().ok()) return std::nullopt;
   form.left_run = run_of(form.start(1).tree(), form.left);
   form.right_run = run_of(form.start(1).tree(), form.right);

@@ -43,6 +43,18 @@ return out
 void expect_right(const std::string& text, int samples) { testing::expect_right(text, "product", samples); }
 
 TEST(Product, ComputesConvolutions) { expect_right(convolution(7, 5, 12), 6); }
+TEST(Product, ComputesWhatIsAddedThatStandsBeforeTheSum) {
+  expect_right(R"(
+y = PLACEHOLDER [6, 6, 10]
+x = PLACEHOLDER [6, 6, 8]
+w = PLACEHOLDER [8, 12] const
+wide(i, j, c) = select((c < 10), y[i, j, c], 0f) for i in 6, j in 6, c in 12  # pad
+conv(i, j, c) += (x[i, j, r]*w[r, c]) for i in 6, j in 6, c in 12, r in 8
+out(i, j, c) = (conv[i, j, c] + wide[i, j, c]) for i in 6, j in 6, c in 12
+return out
+)",
+               4);
+}
 TEST(Product, ComputesBatchedProducts) { expect_right(kBatched, 6); }
 TEST(Product, ComputesConvolutionsOfThreeDimensions) {
   expect_right(R"(
