@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "space/gpu/levels.h"
+#include "space/gpu/limits.h"
 #include "space/gpu/preferred.h"
 #include "space/gpu/safe.h"
+#include "space/gpu/turned.h"
 
 namespace whet {
 namespace {
@@ -43,6 +45,15 @@ void build(Scheduler& s, const Shares& shares) {
     if (has_loops(s.tree(), OpId(k))) launch(s, OpId(k), shares);
 }
 
+/// A turned tile has 256 threads with an element at once, whatever the other decisions say.
+Choices turned_choices() { return {{"vector", {1}}, {"each", {1}}, {"threads", {256}}, {"across", {kTurnedTile}}}; }
+Objection plain_where_turned(const Choices& c) {
+  if (c.at("across")[0] == 0) return std::nullopt;
+  for (const auto& [name, choice] : turned_choices())
+    if (c.at(name) != choice) return "a turned tile has 256 threads, and one element at once";
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Sketch> elements_sketch(const ComputeDag& dag, const Target& target) {
@@ -55,9 +66,17 @@ std::optional<Sketch> elements_sketch(const ComputeDag& dag, const Target& targe
       {"each", "vectors of a thread", single({1, 2, 4, 8}), 0},
       {"threads", "threads of a block", single({64, 128, 256, 512}), 0},
   };
-  sketch.build = [](Scheduler& s, const Choices& choices) { build(s, shares_of(choices)); };
-  sketch.preferred = preferred_choices(sketch, dag, target, {{{"vector", {4}}, {"each", {1}}, {"threads", {256}}}},
-                                       {"vector", "threads", "each"});
+  const std::optional<TurnedRead> turned = find_turned_read(dag);
+  sketch.decisions.push_back({"across", "elements of a tile that is turned in block memory; 0: none",
+                              single(turned ? std::vector<std::int64_t>{0, kTurnedTile} : std::vector<std::int64_t>{0}),
+                              0});
+  if (turned) sketch.constraints = {{{"vector", "each", "threads", "across"}, plain_where_turned}};
+  sketch.build = [turned](Scheduler& s, const Choices& choices) {
+    choices.at("across")[0] > 0 ? build_turned(s, *turned) : build(s, shares_of(choices));
+  };
+  std::vector<Choices> starts = {{{"vector", {4}}, {"each", {1}}, {"threads", {256}}, {"across", {0}}}};
+  if (turned) starts.push_back(turned_choices());
+  sketch.preferred = preferred_choices(sketch, dag, target, starts, {"vector", "threads", "each"});
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }

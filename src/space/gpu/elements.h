@@ -8,6 +8,7 @@ namespace whet {
 ///   vector   elements along the last axis that a thread reads and writes at once
 ///   each     vectors of a thread; neighbouring threads have neighbouring vectors in each of them
 ///   threads  of a block
+///   across   elements of a side of a tile that a block turns in block memory, where a tensor is read across its rows
 /// Empty where an op reduces.
 std::optional<Sketch> elements_sketch(const ComputeDag&, const Target&);
 

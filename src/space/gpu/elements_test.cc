@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cost/gpu/nest.h"
 #include "space/testing/gpu_samples.h"
 
 namespace whet {
@@ -21,6 +22,43 @@ return y
 TEST(Elements, ComputeTransposesAndWhatNoVectorDivides) {
   expect_right("x = PLACEHOLDER [19, 33]\ny(i, j) = x[j, i] for i in 33, j in 19\nreturn y\n");
 }
+TEST(Elements, TurnTilesInBlockMemory) {
+  const char* const text = R"(
+x = PLACEHOLDER [2, 70, 45]
+t(n, i, j) = x[n, j, i] for n in 2, i in 45, j in 70
+y(n, i, j) = (t[n, i, j] + 1f) for n in 2, i in 45, j in 70
+return y
+)";
+  expect_right(text);
+  const DesignSpace space = make_space(*parse_dag(text), *parse_target("cuda -model=h100"));
+  Candidate c = space.default_candidate();
+  c.choices = {{"vector", {1}}, {"each", {1}}, {"threads", {256}}, {"across", {32}}};
+  const LoopTree tree = space.schedule(c)->tree;
+  EXPECT_EQ(to_text(tree), R"(block n·i.0·j.0 in 12  # 45 by 32, guard  # 70 by 32, guard
+  x_copy rows + 1
+  x_copy @block
+  for i0 in 1
+    unroll i1.0 in 4
+      thread i1.1 in 8
+        thread i2 in 32
+          x_copy
+  unroll i.1 in 4
+    thread i.2 in 8
+      thread j.1 in 32
+        y
+)");
+  for (const OpWork& op : gpu_launches(tree).at(0).nests)
+    for (const LaunchAccess& access : op.accesses) {
+      if (access.memory == LaunchAccess::Memory::global) {
+        EXPECT_EQ(access.sectors, 4) << "neighbours on both sides";
+      }
+      if (access.memory == LaunchAccess::Memory::block) {
+        EXPECT_EQ(access.passes, 1) << "no two in one bank";
+      }
+    }
+  c.choices["each"] = {2};
+  EXPECT_EQ(space.contains(c).error().message, "a turned tile has 256 threads, and one element at once");
+}
 TEST(Elements, ComputeSeveralResults) {
   expect_right(R"(
 x = PLACEHOLDER [4, 40]
@@ -35,7 +73,7 @@ TEST(Elements, GiveAThreadVectorsThatLieAThreadsWidthApart) {
       make_space(*parse_dag("x = PLACEHOLDER [64, 1024]\ny(i, j) = (x[i, j] + 1f) for i in 64, j in 1024\nreturn y\n"),
                  *parse_target("cuda -model=h100"));
   Candidate c = space.default_candidate();
-  c.choices = {{"vector", {4}}, {"each", {2}}, {"threads", {128}}};
+  c.choices = {{"vector", {4}}, {"each", {2}}, {"threads", {128}}, {"across", {0}}};
   EXPECT_EQ(to_text(space.schedule(c)->tree), R"(block i·j.0 in 64
   thread j.2 in 128
     unroll j.1 in 2

@@ -90,6 +90,40 @@ TEST_F(Mutation, OfSumsAcrossThreadsDoesNotSurvive) {
         "o1 l6 block; rfactor l11; bind l11 thread"})
     judge(*parse_dag(kRows), *parse_steps(steps));
 }
+TEST_F(Mutation, OfWindowsRowsTurnedTilesAndPartsOfSumsDoesNotSurvive) {
+  const Target target = *parse_target("cuda -model=a100");
+  const auto judge_samples = [&](const char* text, const Choices& choices) {
+    const ComputeDag dag = *parse_dag(text);
+    const DesignSpace space = make_space(dag, target);
+    Candidate c = space.default_candidate();
+    for (const auto& [name, choice] : choices) c.choices[name] = choice;
+    const Result<Steps> steps = space.steps(c);
+    ASSERT_TRUE(steps.ok()) << steps.error().message;
+    judge(dag, *steps);
+    Rng rng(5);
+    for (int k = 0; k < testing::random_cases(2); ++k) judge(dag, *space.steps(space.sample(rng)));
+  };
+  judge_samples(kRows, {});
+  judge_samples("x = PLACEHOLDER [40, 36]\ny(i, j) = x[j, i] for i in 36, j in 40\nreturn y\n",
+                {{"vector", {1}}, {"each", {1}}, {"threads", {256}}, {"across", {32}}});
+  judge_samples(R"(
+x = PLACEHOLDER [1, 5, 5, 4]
+w = PLACEHOLDER [3, 3, 4] const
+pad(n, y, z, c) = select((y >= 1) && (y < 6) && (z >= 1) && (z < 6), x[n, (y - 1), (z - 1), c], 0f) for n in 1, y in 7, z in 7, c in 4  # pad n:batch y:row z:column c:channel
+dw(n, y, z, c) += (pad[n, (y + rh), (z + rw), c]*w[rh, rw, c]) for n in 1, y in 5, z in 5, c in 4, rh in 3, rw in 3  # depthwise n:batch y:row z:column c:channel rh:tap rw:tap
+out(n, y, z, c) = max(dw[n, y, z, c], 0f) for n in 1, y in 5, z in 5, c in 4
+return out
+)",
+                {});
+  judge_samples(R"(
+a = PLACEHOLDER [8, 128]
+b = PLACEHOLDER [128, 8] const
+c(i, j) += (a[i, r]*b[r, j]) for i in 8, j in 8, r in 128
+out(i, j) = max(c[i, j], 0f) for i in 8, j in 8
+return out
+)",
+                {{"split", {2}}, {"depth", {16}}});
+}
 TEST_F(Mutation, OfDefaultSchedulesDoesNotSurvive) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::random_cases(40)); ++seed) {
     Rng rng(seed);

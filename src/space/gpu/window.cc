@@ -90,10 +90,10 @@ std::optional<Window> as_window(const ComputeDag& dag) {
 }
 
 struct Patch {
-  std::int64_t rows, columns, vector, threads;
+  std::int64_t rows, columns, vector, threads, min_blocks;
 };
 Patch patch_of(const Choices& c) {
-  return {c.at("rows")[0], c.at("columns")[0], c.at("vector")[0], c.at("threads")[0]};
+  return {c.at("rows")[0], c.at("columns")[0], c.at("vector")[0], c.at("threads")[0], c.at("min_blocks")[0]};
 }
 
 class WindowBuilder {
@@ -136,8 +136,8 @@ class WindowBuilder {
     if (w_.rows) cut(w_.rows->axis, patch_.rows);
     if (w_.columns) cut(w_.columns->axis, patch_.columns);
     cut(w_.channels, patch_.vector);
-    const LaunchLevels levels = cut_levels(s_, outer, patch_.threads);
-    const LoopId threads = bind_levels(s_, levels, inside);
+    const LoopId threads = bind_levels(s_, cut_levels(s_, outer, patch_.threads), inside);
+    if (patch_.min_blocks > 0) s_.min_blocks(path_to(s_.tree(), threads).front(), patch_.min_blocks);
     unroll(inside);
     return threads;
   }
@@ -168,7 +168,8 @@ Objection patch_fits(const Window& w, const Choices& c, const GpuLimits& limits)
   const std::int64_t reads =
       (w.rows ? w.rows->reads(patch.rows) : w.taps) * (w.columns ? w.columns->reads(patch.columns) : 1);
   const std::int64_t elements = (outputs + reads + (w.weighted ? w.taps : 0)) * patch.vector;
-  return registers_fit(loading_registers(elements), patch.threads, limits);
+  if (const Objection wrong = blocks_fit(patch.min_blocks, patch.threads, limits)) return wrong;
+  return registers_fit(loading_registers(elements), patch.threads, limits, patch.min_blocks);
 }
 
 }  // namespace
@@ -185,9 +186,10 @@ std::optional<Sketch> window_sketch(const ComputeDag& dag, const Target& target)
       {"columns", "columns of a thread's patch", sizes(window->columns, {1, 2, 4, 7}), 0},
       {"vector", "channels of a thread", single(vectors(channels)), 0},
       {"threads", "threads of a block", single({64, 128, 256}), 0},
+      {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 4, 6, 8}), 0},
   };
   sketch.constraints = {
-      {{"rows", "columns", "vector", "threads"},
+      {{"rows", "columns", "vector", "threads", "min_blocks"},
        [w = *window, limits](const Choices& c) { return patch_fits(w, c, limits); }},
   };
   sketch.build = [w = *window](Scheduler& s, const Choices& c) { WindowBuilder(s, w, patch_of(c)).run(); };
@@ -197,7 +199,8 @@ std::optional<Sketch> window_sketch(const ComputeDag& dag, const Target& target)
       starts.push_back({{"rows", {1}},
                         {"columns", {columns}},
                         {"vector", sketch.decisions[2].options.back()},
-                        {"threads", {threads}}});
+                        {"threads", {threads}},
+                        {"min_blocks", {0}}});
   std::erase_if(starts, [&](const Choices& start) {
     const auto& options = sketch.decisions[1].options;
     return std::find(options.begin(), options.end(), start.at("columns")) == options.end();

@@ -9,6 +9,7 @@ namespace whet {
 ///   rows, columns  of the patch
 ///   vector         channels
 ///   threads        of a block
+///   min_blocks     that an SM is to hold at once; 0: as many as fit
 /// Empty where the DAG is no reduction over a small window that moves with rows or columns, or its result has no
 /// neighbouring channels.
 std::optional<Sketch> window_sketch(const ComputeDag&, const Target&);

@@ -52,7 +52,7 @@ TEST(Window, LoadsWhatIsPaddedOnceToRegisters) {
   const Target target = *parse_target("cuda -model=h100");
   const DesignSpace space = make_space(task, target);
   Candidate c = space.default_candidate();
-  c.choices = {{"rows", {1}}, {"columns", {2}}, {"vector", {4}}, {"threads", {64}}};
+  c.choices = {{"rows", {1}}, {"columns", {2}}, {"vector", {4}}, {"threads", {64}}, {"min_blocks", {0}}};
   EXPECT_EQ(to_text(space.schedule(c)->tree), R"(block n·oh.0·ow.0 in 392
   thread ow.1·c.0 in 64
     pad @registers
@@ -78,7 +78,7 @@ TEST(Window, LoadsWhatIsPaddedOnceToRegisters) {
 TEST(Window, SaysWhyAPatchIsTooLarge) {
   const DesignSpace space = make_space(*parse_dag(depthwise(56, 64, 2)), *parse_target("cuda -model=h100"));
   Candidate c = space.default_candidate();
-  c.choices = {{"rows", {4}}, {"columns", {7}}, {"vector", {4}}, {"threads", {64}}};
+  c.choices = {{"rows", {4}}, {"columns", {7}}, {"vector", {4}}, {"threads", {64}}, {"min_blocks", {0}}};
   EXPECT_EQ(space.contains(c).error().message, "a thread needs about 501 registers; it has 255");
 }
 TEST(Window, LeavesSumsAlongRowsProductsAndLargeWindows) {
