@@ -47,7 +47,8 @@ return y
       thread j.1 in 32
         y
 )");
-  for (const OpWork& op : gpu_launches(tree).at(0).nests)
+  const std::vector<LaunchWork> launches = gpu_launches(tree);
+  for (const OpWork& op : launches.at(0).nests)
     for (const LaunchAccess& access : op.accesses) {
       if (access.memory == LaunchAccess::Memory::global) {
         EXPECT_EQ(access.sectors, 4) << "neighbours on both sides";
