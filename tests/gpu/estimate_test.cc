@@ -1,0 +1,80 @@
+// The estimate's count of instructions against those that NVIDIA's assembler makes.
+
+#include "cost/gpu/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "codegen/compile.h"
+#include "codegen/testing/ptxas.h"
+#include "lower/lower.h"
+#include "space/space.h"
+
+namespace whet {
+namespace {
+
+const char* const kConvolution = R"(
+x = PLACEHOLDER [1, 28, 28, 128]
+w = PLACEHOLDER [3, 3, 128, 128] const
+bias = PLACEHOLDER [128] const
+pad(n, y, z, c) = select((y >= 1) && (y < 29) && (z >= 1) && (z < 29), x[n, (y - 1), (z - 1), c], 0f) for n in 1, y in 30, z in 30, c in 128  # pad
+conv(n, oh, ow, oc) += (pad[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in 28, ow in 28, oc in 128, rh in 3, rw in 3, rc in 128  # conv
+out(n, oh, ow, oc) = max((conv[n, oh, ow, oc] + bias[oc]), 0f) for n in 1, oh in 28, ow in 28, oc in 128
+return out
+)";
+
+/// Of one step of the sum: multiply-adds, accesses and copies of a thread.
+double instructions_of(const LaunchWork& launch) {
+  double all = 0;
+  for (const OpWork& op : launch.nests) {
+    all += op.multiply_adds;
+    for (const LaunchAccess& access : op.accesses)
+      if (access.memory != LaunchAccess::Memory::registers && !(op.copies && access.store))
+        all += access.requests * (op.copies ? kCalibration.copy_slots : 1);
+  }
+  return all / launch.slabs;
+}
+
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t k = 0; k < order.size(); ++k) ranks[order[k]] = static_cast<double>(k);
+  return ranks;
+}
+
+/// Spearman's.
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> left = ranks(a), right = ranks(b);
+  double squares = 0;
+  for (std::size_t k = 0; k < left.size(); ++k) squares += (left[k] - right[k]) * (left[k] - right[k]);
+  const auto n = static_cast<double>(left.size());
+  return 1 - 6 * squares / (n * (n * n - 1));
+}
+
+TEST(GpuEstimate, RanksTilesByTheirInstructionsAsTheAssemblerDoes) {
+  const std::string ptxas = testing::find_ptxas();
+  if (ptxas.empty()) GTEST_SKIP() << "ptxas is not installed";
+  const Target target = *parse_target("cuda -model=h100");
+  const DesignSpace space = make_space(*parse_dag(kConvolution), target);
+  Rng rng(7);
+  std::vector<double> counted, estimated;
+  while (counted.size() < 40) {
+    Candidate c = space.sample(rng);
+    c.choices["split"] = {1};
+    if (!space.contains(c).ok()) continue;
+    const LoopTree tree = space.schedule(c)->tree;
+    const Result<Kernel> kernel = compile_kernel(lower(tree, target)->program, target);
+    ASSERT_TRUE(kernel.ok()) << to_json(c) << ": " << kernel.error().message;
+    constexpr double kBytes = 16;  // of an instruction
+    counted.push_back(static_cast<double>(testing::assemble(ptxas, kernel->code, 90).text.size()) / kBytes);
+    estimated.push_back(instructions_of(gpu_launches(tree).at(0)));
+  }
+  EXPECT_GT(rank_correlation(counted, estimated), 0.8);
+}
+
+}  // namespace
+}  // namespace whet
