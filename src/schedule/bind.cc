@@ -28,7 +28,7 @@ Status check_thread(const LoopTree& tree, const Bind& step, const std::vector<Lo
       return refuse(tree, step.loop,
                     fmt::format("is inside loop {}, which sums across threads and has to be the innermost of them",
                                 name_of(tree, at)));
-    if (tree.loop(at).op != op && !is_reduce(tree, step.loop))
+    if (tree.loop(at).op != op && !is_reduce(tree, step.loop) && tree.place(op).stored_in != StoredIn::registers)
       return refuse(tree, step.loop,
                     fmt::format("is inside the threads of loop {}, which belong to {}", name_of(tree, at),
                                 tree.dag.op(tree.loop(at).op).name));

@@ -9,7 +9,8 @@ namespace whet {
 /// Blocks share nothing but memory; the threads of a block share its buffers; virtual threads are iterations of one
 /// thread that run interleaved. On a CPU each of them is a serial loop.
 /// A factored reduce loop (rfactor.h) on threads is a sum across them. All threads that take part have the result, so it may
-/// be inside the threads of another op, which reads it.
+/// be inside the threads of another op, which reads it. So may what is kept in registers: `lower` refuses it where a thread
+/// reads what another one has.
 ///   loop    serial; spatial, or factored for threads. block: only blocks around it. thread, virtual: under a block
 ///   kind    block, thread or virtual_thread
 ///   limits  three blocks and three threads inside each other; kMaxBlockThreads threads; kMaxUnroll virtual threads.

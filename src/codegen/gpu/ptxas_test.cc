@@ -113,11 +113,20 @@ constexpr const char* kByBlock =
     "compute_at o3 l6 registers; split l11 256 guard; rfactor l13; bind l13 thread; "
     "compute_at o1 l6 registers; split l15 256 guard; rfactor l17; bind l17 thread";
 
+/// By warp, with exp of the row in registers, four neighbours a thread.
+constexpr const char* kInRegisters =
+    "split l6 4 guard; split l7 128 guard; split l11 4 guard; bind l8 block; bind l9 thread; bind l12 thread; "
+    "vectorize "
+    "l13; unroll l10; compute_at o3 l9 registers; split l15 128 guard; split l17 4 guard; rfactor l18; bind l18 "
+    "thread; "
+    "unroll l19; unroll l16; compute_at o2 l9 registers; split l21 128 guard; split l23 4 guard; bind l24 thread; "
+    "vectorize l25; unroll l22; compute_at o1 l9 registers; split l27 32 guard; rfactor l29; bind l29 thread";
+
 TEST(Assembler, TakesSumsAcrossThreads) {
   const std::string ptxas = find_ptxas();
   const ComputeDag dag = *parse_dag(kSoftmax);
   for (const int arch : {75, 80, 90})
-    for (const char* steps : {kByWarp, kByBlock}) {
+    for (const char* steps : {kByWarp, kByBlock, kInRegisters}) {
       SCOPED_TRACE(std::string(steps) + " for sm_" + std::to_string(arch));
       const Target target = *parse_target("cuda -arch=sm_" + std::to_string(arch));
       const Result<Lowered> lowered = lower(*replay(dag, *parse_steps(steps)), target);
@@ -131,13 +140,14 @@ TEST(Assembler, TakesSumsAcrossThreads) {
           ++found;
         return found;
       };
-      EXPECT_EQ(count("shfl.sync.bfly.b32"), steps == kByWarp ? 2u * 5 : 2u * (5 + 3));
-      EXPECT_EQ(count("bar.sync"), steps == kByWarp ? 0u : 2u);
+      EXPECT_EQ(count("shfl.sync.bfly.b32"), steps == kByBlock ? 2u * (5 + 3) : 2u * 5);
+      EXPECT_EQ(count("bar.sync"), steps == kByBlock ? 2u : 0u);
       EXPECT_EQ(count(".local"), 0u);
+      EXPECT_EQ(count("v4.f32"), steps == kInRegisters ? 2u * 8 : 0u) << "whole rows are read and written by 16 bytes";
       if (ptxas.empty()) continue;
       const Assembled made = assemble(ptxas, kernel->code, arch);
       EXPECT_GT(made.registers, 0);
-      EXPECT_LE(made.registers, 32);
+      EXPECT_LE(made.registers, steps == kInRegisters ? 64 : 32);
       EXPECT_EQ(made.spills, 0);
     }
   if (ptxas.empty()) GTEST_SKIP() << "ptxas is not installed";

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "lower/gpu/collective.h"
+#include "lower/gpu/spread_registers.h"
 #include "lower/gpu/thread_sums.h"
 #include "program/launch.h"
 #include "schedule/bind.h"
@@ -59,7 +60,7 @@ BlockNest block_nest(const Stmt& root) {
   return nest;
 }
 
-/// A buffer of one thread whose accesses stand inside different threads, as far as loops bound to threads tell.
+/// Buffers of one thread whose accesses stand inside different threads, as far as loops bound to threads tell.
 class PrivateUse {
  public:
   PrivateUse(const Program& program, const Stmt& launch)
@@ -67,11 +68,12 @@ class PrivateUse {
     visit(launch);
   }
 
-  /// The first such buffer, or none.
-  const Buffer* shared() const {
+  /// All such buffers.
+  std::vector<std::size_t> shared() const {
+    std::vector<std::size_t> found;
     for (const auto& [buffer, use] : uses_)
-      if (use.stored_in_threads && use.common.size() < use.threads) return &program_.buffers[buffer];
-    return nullptr;
+      if (use.stored_in_threads && use.common.size() < use.threads) found.push_back(buffer);
+    return found;
   }
 
  private:
@@ -334,11 +336,7 @@ Result<Stmt> launch_of(Program& program, const Stmt& root) {
     return Error{fmt::format("the block loop {} is not directly inside the blocks around it",
                              std::get<Loop>(misplaced->kind).name),
                  ErrorKind::unsupported};
-  if (const Buffer* shared = PrivateUse(program, nest.body).shared())
-    return Error{
-        fmt::format("{} is memory of one thread, but several threads use it; compute it in block memory", shared->name),
-        ErrorKind::unsupported};
-
+  const std::vector<std::size_t> shared = PrivateUse(program, nest.body).shared();
   ThreadMapper mapper(program, nest.body);
   const std::int64_t threads = mapper.threads();
   if (threads > kMaxBlockThreads)
@@ -364,7 +362,7 @@ Result<Stmt> launch_of(Program& program, const Stmt& root) {
   for (const Stmt& binder : nest.binders)
     if (const Loop* loop = std::get_if<Loop>(&binder->kind))
       launch.min_blocks = std::max(launch.min_blocks, loop->min_blocks);
-  return make_stmt(std::move(launch));
+  return spread_registers(program, make_stmt(std::move(launch)), shared);
 }
 
 }  // namespace

@@ -100,8 +100,28 @@ TEST(MapThreads, PutsAGridBarrierBetweenLaunches) {
 }
 TEST(MapThreads, RefusesMemoryOfAThreadThatOthersUse) {
   EXPECT_EQ(after("map_threads", kProduct,
-                  "split l3 5 guard; bind l5 block; compute_at o2 l5 registers; bind l7 thread; bind l6 thread"),
+                  "split l3 5 guard; bind l5 block; compute_at o2 l5 registers; bind l8 thread; bind l6 thread"),
             "map_threads: c is memory of one thread, but several threads use it; compute it in block memory");
+}
+TEST(MapThreads, SpreadsWhatEachThreadReadsOfItsOwn) {
+  EXPECT_EQ(
+      after("simplify", kProduct,
+            "split l4 16 guard; bind l3 block; bind l6 thread; compute_at o2 l3 registers; split l8 16 guard; bind "
+            "l11 thread"),
+      R"(  block b in 0 .. 20
+    thread t in 0 .. 32
+      for j.0 in 0 .. 3
+        if (t < 16)
+          if (((j.0*16) + t) < 36)
+            c[0, j.0] = 0f
+          for r in 0 .. 24
+            if (((j.0*16) + t) < 36)
+              c[0, j.0] = (c[0, j.0] + (a[b, r]*b[r, ((j.0*16) + t)]))
+      for j.0 in 0 .. 3
+        if (t < 16)
+          if (((j.0*16) + t) < 36)
+            out[b, ((j.0*16) + t)] = (c[0, j.0]*0.5f)
+)");
 }
 TEST(MapThreads, RefusesBlocksThatAreNotDirectlyInsideEachOther) {
   EXPECT_EQ(after("map_threads", kProduct, "bind l3 block; bind l4 block; compute_at o2 l3 registers"),

@@ -168,6 +168,28 @@ TEST(ReduceThreads, ComputesRowsByWarpAndByBlockInOneLaunch) {
     EXPECT_LT(difference(kSoftmax, steps), 1e-5) << text;
   }
 }
+TEST(ReduceThreads, KeepsARowInTheRegistersOfItsThreads) {
+  // exp is computed once: each thread has every 32nd element, or four neighbours of every 128; or one of 250.
+  for (const char* steps :
+       {"split l6 4 guard; split l7 32 guard; bind l8 block; bind l9 thread; bind l11 thread; compute_at o3 l9 "
+        "registers; split l13 32 guard; rfactor l15; bind l15 thread; compute_at o2 l9 registers; split l17 32 guard; "
+        "bind l19 thread; compute_at o1 l9 registers; split l21 32 guard; rfactor l23; bind l23 thread",
+        "split l6 4 guard; split l7 128 guard; split l11 4 guard; bind l8 block; bind l9 thread; bind l12 thread; "
+        "vectorize l13; compute_at o3 l9 registers; split l15 128 guard; split l17 4 guard; rfactor l18; bind l18 "
+        "thread; compute_at o2 l9 registers; split l21 128 guard; split l23 4 guard; bind l24 thread; vectorize l25; "
+        "compute_at o1 l9 registers; split l27 32 guard; rfactor l29; bind l29 thread",
+        "bind l6 block; bind l7 thread; compute_at o3 l6 registers; rfactor l9; bind l9 thread; compute_at o2 l6 "
+        "registers; bind l11 thread; compute_at o1 l6 registers; rfactor l13; bind l13 thread"}) {
+    const Result<Lowered> program = lowered(*parse_dag(kSoftmax), steps, "place_barriers");
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    for (const Buffer& buffer : program->program.buffers) {
+      const std::int64_t elements = buffer.scope == Scope::registers ? num_elements(buffer.extents) : 0;
+      EXPECT_LE(elements, 8) << buffer.name;
+    }
+    EXPECT_EQ(count(to_text(program->program), "exp("), 1u);
+    EXPECT_LT(difference(kSoftmax, steps), 1e-5);
+  }
+}
 TEST(ReduceThreads, RepeatsASumInEachGroupOfMoreThreads) {
   // Readers have 40 threads a row, sums 32: two groups of 32 are one row.
   const char* steps =

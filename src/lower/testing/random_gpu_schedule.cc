@@ -54,7 +54,7 @@ class GpuScheduler {
                                                    : StoredIn::memory;
         const LoopId at = any_loop();
         if (holds_blocks(at) || !attempt(ComputeAt{op, at, stored})) continue;
-        if (stored == StoredIn::block) spread(op);
+        if (stored == StoredIn::block || (stored == StoredIn::registers && rng_.chance(0.4))) spread(op);
         if (stored == StoredIn::block && rng_.chance(0.5)) attempt(Pipeline{at, rng_.between(2, 4)});
         tile_reduction(op);
         return;
@@ -72,7 +72,7 @@ class GpuScheduler {
     });
   }
 
-  /// The loops of a copy in block memory go to threads.
+  /// The loops of a copy in block memory, or of a row in registers, go to threads.
   void spread(OpId op) {
     for (LoopId loop : spatial_loops(op))
       if (rng_.chance(0.4)) split(loop);
