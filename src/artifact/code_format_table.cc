@@ -7,6 +7,7 @@ constexpr CodeFormatRow kFormats[] = {
     {CodeFormat::native_object, "native_object", 8},
     {CodeFormat::ptx, "ptx", 1},
     {CodeFormat::emulated, "emulated", 1},
+    {CodeFormat::cubin, "cubin", 1},
 };
 
 constexpr TargetCode kCodes[] = {

@@ -10,7 +10,8 @@ namespace whet {
 enum class CodeFormat : std::uint8_t {
   native_object = 0,  ///< an object file for a CPU, whose one entry is a whet_kernel (artifact/kernel_args.h)
   ptx = 1,       ///< PTX for an NVIDIA GPU; an entry's parameters: pointers to the arguments, then to the workspace
-  emulated = 2,  ///< an object file for the host that does what a GPU would (artifact/emulated_block.h)
+  emulated = 2,  ///< a module for the host that does what a GPU would (artifact/emulated_module.h)
+  cubin = 3,     ///< machine code of an NVIDIA GPU; entries as those of the PTX it was assembled from
 };
 /// One row a format, in code_format_table.cc.
 bool is_code_format(std::uint8_t number);

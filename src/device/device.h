@@ -19,6 +19,7 @@ struct DeviceInfo {
   std::string name;         ///< which machine: records of its outcomes carry it
   Target target;            ///< what its kernels are compiled for
   CodeFormat code{};        ///< what it runs
+  int driver = 0;           ///< release of CUDA that a GPU's driver is of, like 13; 0: none, or unknown
   MachineRates rates;       ///< zeros where nobody has measured them
   std::int64_t memory = 0;  ///< bytes that kernels may use; 0: unknown
   std::uint16_t wire = kWireVersion;

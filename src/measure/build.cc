@@ -13,6 +13,7 @@ std::string encode(const BuildRequest& r) {
   p.u64(r.within.size());
   for (std::int64_t extent : r.within) p.i64(extent);
   p.u8(r.emulated);
+  p.u32(static_cast<std::uint32_t>(r.driver));
   return p.take();
 }
 
@@ -25,6 +26,7 @@ std::optional<BuildRequest> decode_build_request(std::string_view bytes) {
   for (std::size_t n = u.count(8); n > 0; --n) r.within.push_back(u.i64());
   const std::uint8_t emulated = u.u8();
   r.emulated = emulated != 0;
+  r.driver = static_cast<int>(u.u32());
   if (!u.done() || emulated > 1) return std::nullopt;
   return r;
 }

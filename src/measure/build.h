@@ -21,6 +21,7 @@ struct BuildRequest {
   std::string target;     ///< to_string(Target)
   Shape within = {};      ///< of the tensor that the only output is a part of; empty: the output is whole itself
   bool emulated = false;  ///< the kernel is for the emulated device, not for the target's own
+  int driver = 0;         ///< release of CUDA that the GPU's driver is of, like 13; 0: unknown
   friend bool operator==(const BuildRequest&, const BuildRequest&) = default;
 };
 

@@ -8,6 +8,7 @@
 #include "cost/gpu/estimate.h"
 #include "lower/lower.h"
 #include "measure/build.h"
+#include "measure/gpu/ptxas.h"
 #include "measure/part.h"
 #include "measure/reference.h"
 #include "schedule/steps.h"
@@ -60,6 +61,20 @@ std::vector<BuiltArgument> built_arguments(const ComputeDag& dag, const std::vec
   return out;
 }
 
+/// A kernel that spills more is not among the fast ones.
+constexpr std::int64_t kMostSpillBytes = 256;
+
+/// Makes device code of the PTX, where an assembler is installed whose code the driver loads; else the driver will do so.
+Status assemble(const Target& target, int driver, BuildResult& result) {
+  const Ptxas& ptxas = installed_ptxas();
+  if (ptxas.path.empty() || ptxas.release > driver) return ok_status();
+  WHET_TRY(AssembledPtx assembled, assemble_ptx(ptxas, result.kernel.code, target.gpu().arch));
+  result.kernel.code = std::move(assembled.cubin);
+  result.kernel.format = CodeFormat::cubin;
+  result.report = assembled.report;
+  return ok_status();
+}
+
 BuildResult build(const BuildRequest& request) {
   auto dag = parsed(request.dag);
   if (!dag.ok()) return refused(OutcomeCode::instantiation, dag.error().message);
@@ -87,6 +102,14 @@ BuildResult build(const BuildRequest& request) {
     return refused(too_long ? OutcomeCode::rejected : OutcomeCode::compile_host, kernel.error().message, result);
   }
   result.kernel = std::move(*kernel);
+  if (result.kernel.format == CodeFormat::ptx)
+    if (const Status done = assemble(*target, request.driver, result); !done.ok())
+      return refused(OutcomeCode::compile_device, done.error().message, result);
+  if (result.report.spill_bytes > kMostSpillBytes)
+    return refused(OutcomeCode::rejected,
+                   "a thread spills " + std::to_string(result.report.spill_bytes) + " bytes of registers; " +
+                       std::to_string(kMostSpillBytes) + " are the most that is measured",
+                   result);
   result.arguments = built_arguments(**dag, lowered->arguments, request.within);
   if (!lowered->packing.outputs.empty()) result.packing = to_text(lowered->packing);
   result.code = OutcomeCode::ok;

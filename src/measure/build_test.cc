@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "measure/gpu/ptxas.h"
 #include "runner/fill.h"
 
 namespace whet {
@@ -40,6 +41,26 @@ TEST(BuildCandidate, CallsARefusalByItsNumber) {
   EXPECT_EQ(built(kDense, "split l99 4 guard").substr(0, 3), "1: ");
   EXPECT_EQ(built(kDense, "", "toaster").substr(0, 3), "1: ");
 }
+TEST(BuildCandidate, GivesTheCodeThatTheDeviceOfAGpuRuns) {
+  BuildRequest request{"p0 = PLACEHOLDER [1024]\nrelu(a) = max(p0[a], 0f) for a in 1024\nreturn relu\n",
+                       "split l0 128 guard; bind l1 block; bind l2 thread", "cuda -arch=sm_80 -sms=108"};
+  const BuildResult ptx = build_candidate(request);  // nothing is known of the driver
+  ASSERT_EQ(ptx.code, OutcomeCode::ok) << ptx.message;
+  EXPECT_EQ(ptx.kernel.format, CodeFormat::ptx);
+  ASSERT_EQ(ptx.kernel.launches.size(), 1u);
+  EXPECT_EQ(ptx.kernel.launches[0].grid.x, 8u);
+  request.emulated = true;
+  EXPECT_EQ(build_candidate(request).kernel.format, CodeFormat::emulated);
+  request.emulated = false;
+  if (installed_ptxas().path.empty()) GTEST_SKIP() << "ptxas is not installed";
+  request.driver = installed_ptxas().release;
+  const BuildResult cubin = build_candidate(request);
+  ASSERT_EQ(cubin.code, OutcomeCode::ok) << cubin.message;
+  EXPECT_EQ(cubin.kernel.format, CodeFormat::cubin);
+  EXPECT_GT(cubin.report.registers, 0);
+  request.driver = installed_ptxas().release - 1;
+  EXPECT_EQ(build_candidate(request).kernel.format, CodeFormat::ptx) << "an older driver does not load its code";
+}
 TEST(BuildMessages, GoThereAndBack) {
   const BuildResult r = build_candidate({kDense, "", "cpu -mcpu=x86-64 -threads=1"});
   EXPECT_EQ(encode(*decode_build_result(encode(r))), encode(r));
@@ -47,7 +68,7 @@ TEST(BuildMessages, GoThereAndBack) {
   with_report.report = {124, 16, 49152, 3000};
   EXPECT_EQ(decode_build_result(encode(with_report))->report, with_report.report);
   for (const bool emulated : {false, true}) {
-    const BuildRequest request{"dag", "steps", "target", {2, 3}, emulated};
+    const BuildRequest request{"dag", "steps", "target", {2, 3}, emulated, 13};
     EXPECT_EQ(*decode_build_request(encode(request)), request);
   }
 }

@@ -225,7 +225,9 @@ class DeviceMeasurer::Impl {
   /// One result for each of `steps`, valid until the next call.
   std::vector<const BuildResult*> build_all(const MeasureTask& task, const std::vector<std::string>& steps) {
     cache_.trim();
-    BuildRequest request{to_text(task.dag), "", to_string(task.target), task.within, is_emulated()};
+    BuildRequest request{to_text(task.dag),      "",
+                         to_string(task.target), task.within,
+                         is_emulated(),          units_.front()->device->info().driver};
     std::vector<BuildRequest> missing;
     for (const std::string& s : steps) {
       request.steps = s;

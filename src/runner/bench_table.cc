@@ -8,6 +8,7 @@ constexpr BenchOfFormat kBenches[] = {
     {CodeFormat::native_object, make_cpu_bench},
     {CodeFormat::ptx, make_cuda_bench},
     {CodeFormat::emulated, make_emulated_bench},
+    {CodeFormat::cubin, make_cuda_bench},
 };
 
 }  // namespace

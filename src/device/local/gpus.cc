@@ -20,6 +20,7 @@ std::string encode(const Result<std::vector<LocalGpu>>& gpus) {
     p.u32(static_cast<std::uint32_t>(gpu.target.arch));
     p.u32(static_cast<std::uint32_t>(gpu.target.sms));
     p.i64(gpu.memory);
+    p.u32(static_cast<std::uint32_t>(gpu.driver));
   }
   return p.take();
 }
@@ -28,12 +29,13 @@ Result<std::vector<LocalGpu>> decode(std::string_view payload) {
   Unpacker u(payload);
   if (std::string error = u.text(); !error.empty()) return Error{std::move(error), ErrorKind::not_found};
   std::vector<LocalGpu> gpus;
-  for (std::size_t n = u.count(24); n > 0; --n) {
+  for (std::size_t n = u.count(28); n > 0; --n) {
     LocalGpu gpu;
     gpu.name = u.text();
     gpu.target.arch = static_cast<int>(u.u32());
     gpu.target.sms = static_cast<int>(u.u32());
     gpu.memory = u.i64();
+    gpu.driver = static_cast<int>(u.u32());
     gpus.push_back(std::move(gpu));
   }
   if (!u.done()) return Error{"the answer of the process that looks for GPUs makes no sense", ErrorKind::internal};
@@ -57,7 +59,8 @@ Result<std::vector<LocalGpu>> find_gpus() {
   for (int number = 0; number < count; ++number) {
     CudaDeviceInfo info;
     if (describe_cuda_device(*driver, number, &info, &error) != 0) return Error{error.message, ErrorKind::not_found};
-    gpus.push_back({info.name, {info.arch, info.multiprocessors}, static_cast<std::int64_t>(info.memory_bytes)});
+    gpus.push_back(
+        {info.name, {info.arch, info.multiprocessors}, static_cast<std::int64_t>(info.memory_bytes), driver->version});
   }
   return gpus;
 }

@@ -15,6 +15,7 @@ struct LocalGpu {
   std::string name;
   GpuTarget target;
   std::int64_t memory = 0;  ///< bytes
+  int driver = 0;           ///< version, as cuDriverGetVersion counts: 13000 for CUDA 13.0
 };
 
 /// The GPUs that the driver finds, as it numbers them. Without a driver or a GPU it is an error. It starts the driver in this

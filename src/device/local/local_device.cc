@@ -52,12 +52,12 @@ Result<std::vector<ModelTimes>> LocalDevice::time_models(const std::vector<Model
 }
 
 Result<std::unique_ptr<Device>> make_local_cpu(const Target& target, const DeviceOptions& options) {
-  DeviceInfo info{host_name(), target, code_format(target), options.rates, memory_bytes()};
+  DeviceInfo info{host_name(), target, code_format(target), 0, options.rates, memory_bytes()};
   return std::unique_ptr<Device>(std::make_unique<LocalDevice>(std::move(info), options));
 }
 
 Result<std::unique_ptr<Device>> make_local_gpu(const Target& target, const DeviceOptions& options) {
-  DeviceInfo info{to_string(options.name), target, CodeFormat::emulated, options.rates, memory_bytes()};
+  DeviceInfo info{to_string(options.name), target, CodeFormat::emulated, 0, options.rates, memory_bytes()};
   const int number = options.name.number;
   if (options.name.kind != DeviceName::Kind::emulated) {
     WHET_TRY(const std::vector<LocalGpu> gpus, find_gpus(*options.zygote));
@@ -72,6 +72,7 @@ Result<std::unique_ptr<Device>> make_local_gpu(const Target& target, const Devic
                    described(target.gpu())};
     info.name = gpu.name;
     info.code = code_format(target);
+    info.driver = gpu.driver / 1000;
     info.memory = gpu.memory;
   }
   return std::unique_ptr<Device>(std::make_unique<LocalDevice>(std::move(info), options, number));

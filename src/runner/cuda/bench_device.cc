@@ -122,9 +122,10 @@ GpuKernel::~GpuKernel() {
 }
 
 GpuFailure GpuKernel::load(const Kernel& kernel) {
-  const bool emulated = kernel.format == CodeFormat::emulated;
-  const PlanImage image{emulated ? PlanImageFormat::emulated : PlanImageFormat::ptx,
-                        static_cast<std::uint32_t>(device_.context().info.arch), 0, kernel.code.size() + 1};
+  const PlanImageFormat format = kernel.format == CodeFormat::emulated ? PlanImageFormat::emulated
+                                 : kernel.format == CodeFormat::cubin  ? PlanImageFormat::cubin
+                                                                       : PlanImageFormat::ptx;
+  const PlanImage image{format, static_cast<std::uint32_t>(device_.context().info.arch), 0, kernel.code.size() + 1};
   whet_error error{};
   if (load_image(device_.context(), image, kernel.code.c_str(), &module_, &error) != 0)
     return {OutcomeCode::compile_device, error.message};
