@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#define WHET_NO_TARGET(name)                         \
+#define WHET_NO_TARGET(name)                            \
   extern "C" void LLVMInitialize##name##TargetInfo() {} \
   extern "C" void LLVMInitialize##name##Target() {}     \
   extern "C" void LLVMInitialize##name##TargetMC() {}   \

@@ -45,7 +45,10 @@ Profiled describe(const OpenedModel& model) {
   }
   std::stable_sort(out.steps.begin(), out.steps.end(),
                    [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
-  out.whole_ns = static_cast<double>(out.profile.total_ns) / static_cast<double>(out.profile.runs);
+  // The host's time says nothing of a run that is emulated.
+  out.whole_ns = model.is_emulated()
+                     ? out.steps_ns
+                     : static_cast<double>(out.profile.total_ns) / static_cast<double>(out.profile.runs);
   const Result<Target> target = parse_target(model.info().target);
   const std::vector<int> cores = cores_of(model);
   if (target.ok() && target->is_cpu() && !cores.empty()) out.peak_gflops = measure_peak_gflops(*target, cores);
