@@ -64,13 +64,13 @@ GuardedGpuBuffer::~GuardedGpuBuffer() {
 
 GpuFailure GuardedGpuBuffer::allocate(const BenchDevice& device, std::size_t bytes, std::string name) {
   *this = GuardedGpuBuffer();
+  whet_error error{};
+  const std::size_t whole = whole_words(bytes) * 4 + 2 * kGuard;
+  if (allocate_cuda_memory(device.context(), whole, name.c_str(), &base_, &error) != 0)
+    return {OutcomeCode::out_of_memory, error.message};
   device_ = &device;
   bytes_ = bytes;
   name_ = std::move(name);
-  whet_error error{};
-  const std::size_t whole = whole_words(bytes) * 4 + 2 * kGuard;
-  if (allocate_cuda_memory(device.context(), whole, name_.c_str(), &base_, &error) != 0)
-    return {OutcomeCode::out_of_memory, error.message};
   return poison();
 }
 

@@ -161,6 +161,16 @@ TEST_F(CudaBenchTest, NamesEachFailureAndIsLostWhereTheContextIs) {
     driver->forgive();
   }
 }
+TEST_F(CudaBenchTest, PlacesAgainWhatFoundNoMemory) {
+  for (int nth = 1; nth <= 5; ++nth) {  // three arguments, the workspace, the pool of constants
+    begin({});
+    TimingPolicy policy;
+    policy.network_bytes = 5 * 4096;
+    driver->add_rule({.function = "cuMemAlloc_v2", .nth = nth, .code = 2});
+    EXPECT_EQ(measure(policy).code, OutcomeCode::out_of_memory) << nth;
+    EXPECT_EQ(measure(policy).code, OutcomeCode::ok) << nth;
+  }
+}
 TEST_F(CudaBenchTest, SaysThatThereIsNoDriverOrNoSuchDevice) {
   bench =
       make_cuda_bench([](whet_error* error) -> const CudaDriver* { return whet_fail(error, "no driver"), nullptr; });
