@@ -102,8 +102,8 @@ typedef struct whet_device_options {
   uint32_t struct_bytes; /**< sizeof(whet_device_options) of the program: fields behind it are not read */
   int32_t device;        /**< as the device's driver counts, from 0 */
   uint32_t flags;        /**< WHET_DEVICE_... */
-  /** Null: the system's; else what stands in for it in whet's own programs and tests (CudaDriver in
-   *  runtime/cuda/driver.h of the same version). It outlives the model. */
+  /** Null for the system's driver. Whet's own programs and tests give another one: a CudaDriver of
+   *  runtime/cuda/driver.h, of the same version. It outlives the model. */
   const void* driver;
 } whet_device_options;
 

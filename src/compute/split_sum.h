@@ -4,7 +4,7 @@
 
 namespace whet {
 
-/// A part of a sum has at least so many steps.
+/// The fewest steps that a part of a sum may have.
 constexpr std::int64_t kLeastPart = 4;
 
 /// A reduction in two: of each of `parts` parts of one of its axes, then of the parts' results.

@@ -30,7 +30,7 @@ void for_each_loop(const LoopTree& tree, const Item& item, const std::function<v
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-/// Sums across threads inside take whole parts of so many threads.
+/// The smallest group of threads that each sum across threads inside divides.
 std::int64_t unit_of(const LoopTree& tree, const std::vector<Item>& items) {
   std::int64_t unit = 1;
   if (tree.rfactors.empty()) return unit;

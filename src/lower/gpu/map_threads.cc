@@ -200,7 +200,7 @@ class ThreadMapper {
         s->kind);
   }
 
-  /// Numbers of threads are cut into groups of so many, of which each sum inside `s` takes whole parts.
+  /// The smallest group of threads that each sum inside `s` divides: threads are numbered in groups of this size.
   std::int64_t unit_of(const Stmt& s) const {
     std::int64_t unit = 1;
     if (!sums_.any()) return unit;
@@ -214,7 +214,7 @@ class ThreadMapper {
     return unit;
   }
 
-  /// `span`: so many neighbouring threads run `s`; their numbers differ in the digits of loops inside.
+  /// `span`: the number of neighbouring threads that run `s`. The loops inside of `s` are the digits of their numbers.
   Stmt map(const Stmt& s, std::int64_t span) {
     if (!s.defined()) return s;
     return map_inside(s, collectives_.is_one(s) ? threads_ : span);

@@ -13,7 +13,7 @@ namespace whet {
 /// between threads go around the statements beside a sum. A partial result is one value of each thread afterwards.
 /// Needs:  `map_threads`; a sum's threads are neighbours, 2, 4, 8, 16 or whole warps.
 /// Leaves: no loop bound inside of a launch; the same values computed, in a fixed order.
-/// Errors: a sum stands in a loop whose bounds differ between threads.
+/// Errors: a loop around a sum runs from other bounds in other threads.
 Result<Program> reduce_threads(Program);
 
 }  // namespace whet
