@@ -4,11 +4,11 @@
 
 #include "codegen/compile.h"
 #include "codegen/gpu/compile.h"
+#include "codegen/gpu/ptxas.h"
 #include "compute/dag.h"
 #include "cost/gpu/estimate.h"
 #include "lower/lower.h"
 #include "measure/build.h"
-#include "measure/gpu/ptxas.h"
 #include "measure/part.h"
 #include "measure/reference.h"
 #include "schedule/steps.h"

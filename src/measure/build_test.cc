@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "measure/gpu/ptxas.h"
+#include "codegen/gpu/ptxas.h"
 #include "runner/fill.h"
 
 namespace whet {

@@ -56,7 +56,7 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
 }
 
 TEST(GpuEstimate, RanksTilesByTheirInstructionsAsTheAssemblerDoes) {
-  const std::string ptxas = testing::find_ptxas();
+  const std::string ptxas = installed_ptxas().path;
   if (ptxas.empty()) GTEST_SKIP() << "ptxas is not installed";
   const Target target = *parse_target("cuda -model=h100");
   const DesignSpace space = make_space(*parse_dag(kConvolution), target);
@@ -70,7 +70,7 @@ TEST(GpuEstimate, RanksTilesByTheirInstructionsAsTheAssemblerDoes) {
     const Result<Kernel> kernel = compile_kernel(lower(tree, target)->program, target);
     ASSERT_TRUE(kernel.ok()) << to_json(c) << ": " << kernel.error().message;
     constexpr double kBytes = 16;  // of an instruction
-    counted.push_back(static_cast<double>(testing::assemble(ptxas, kernel->code, 90).text.size()) / kBytes);
+    counted.push_back(static_cast<double>(testing::assemble(kernel->code, 90).text.size()) / kBytes);
     estimated.push_back(instructions_of(gpu_launches(tree).at(0)));
   }
   EXPECT_GT(rank_correlation(counted, estimated), 0.8);

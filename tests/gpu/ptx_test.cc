@@ -22,7 +22,7 @@ std::size_t count(const std::string& text, std::string_view what) {
 }
 
 TEST(GpuPtx, OfResNet18HasAnEntryALaunchAndNoSpill) {
-  const std::string ptxas = testing::find_ptxas();
+  const std::string ptxas = installed_ptxas().path;
   if (ptxas.empty()) printf("ptxas is not installed: PTX is made, and not assembled\n");
   const Result<Graph> graph = zoo_model("resnet-18");
   ASSERT_TRUE(graph.ok());
@@ -45,7 +45,7 @@ TEST(GpuPtx, OfResNet18HasAnEntryALaunchAndNoSpill) {
       EXPECT_EQ(estimate_launches(*replay(task.dag, *steps), target).size(), kernel->launches.size());
       EXPECT_EQ(count(kernel->code, ".local"), 0u) << "memory of a thread that is not registers";
       if (ptxas.empty()) continue;
-      EXPECT_EQ(testing::assemble(ptxas, kernel->code, arch).spills, 0);
+      EXPECT_EQ(testing::assemble(kernel->code, arch).spills, 0);
     }
   }
 }

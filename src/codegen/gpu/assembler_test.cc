@@ -1,4 +1,4 @@
-#include "measure/gpu/ptxas.h"
+#include "codegen/gpu/ptxas.h"
 
 #include <gtest/gtest.h>
 

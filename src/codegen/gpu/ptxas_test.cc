@@ -21,7 +21,6 @@ namespace {
 
 using testing::assemble;
 using testing::Assembled;
-using testing::find_ptxas;
 
 /// Instructions of 128 bits: the operation is in the lowest 9 (with the form of the operands 12).
 struct LoopCount {
@@ -65,7 +64,7 @@ Program program_named(const std::string& name) {
 /// testdata/ptxas.tsv: kernel, arch, the most registers, bytes of spills, block memory, multiply-adds of the longest loop and
 /// its most instructions.
 TEST(Assembler, FindsFewRegistersAndNoSpills) {
-  const std::string ptxas = find_ptxas();
+  const std::string ptxas = installed_ptxas().path;
   if (ptxas.empty()) GTEST_SKIP() << "ptxas is not installed";
   std::ifstream table(std::string(WHET_SOURCE_DIR) + "/src/codegen/gpu/testdata/ptxas.tsv");
   std::string line;
@@ -79,7 +78,7 @@ TEST(Assembler, FindsFewRegistersAndNoSpills) {
     const Result<Kernel> kernel =
         compile_kernel(program_named(name), *parse_target("cuda -arch=sm_" + std::to_string(arch)));
     ASSERT_TRUE(kernel.ok()) << line << ": " << kernel.error().message;
-    const Assembled made = assemble(ptxas, kernel->code, arch);
+    const Assembled made = assemble(kernel->code, arch);
     const LoopCount loop = longest_loop(made.text, arch);
     const std::string found = name + "\t" + std::to_string(arch) + "\t" + std::to_string(made.registers) + "\t" +
                               std::to_string(made.spills) + "\t" + std::to_string(kernel->launches[0].block_memory) +
@@ -123,7 +122,7 @@ constexpr const char* kInRegisters =
     "vectorize l25; unroll l22; compute_at o1 l9 registers; split l27 32 guard; rfactor l29; bind l29 thread";
 
 TEST(Assembler, TakesSumsAcrossThreads) {
-  const std::string ptxas = find_ptxas();
+  const std::string ptxas = installed_ptxas().path;
   const ComputeDag dag = *parse_dag(kSoftmax);
   for (const int arch : {75, 80, 90})
     for (const char* steps : {kByWarp, kByBlock, kInRegisters}) {
@@ -145,7 +144,7 @@ TEST(Assembler, TakesSumsAcrossThreads) {
       EXPECT_EQ(count(".local"), 0u);
       EXPECT_EQ(count("v4.f32"), steps == kInRegisters ? 2u * 8 : 0u) << "whole rows are read and written by 16 bytes";
       if (ptxas.empty()) continue;
-      const Assembled made = assemble(ptxas, kernel->code, arch);
+      const Assembled made = assemble(kernel->code, arch);
       EXPECT_GT(made.registers, 0);
       EXPECT_LE(made.registers, steps == kInRegisters ? 64 : 32);
       EXPECT_EQ(made.spills, 0);
