@@ -11,7 +11,7 @@ namespace whet {
 ///
 /// The first run of a measurement has its arguments and workspace between patterns, with outputs poisoned. The time is that of a
 /// graph of R copies of the kernel, so many that a replay takes a millisecond, divided by R: gaps between launches are in it, the
-/// start of the graph is not. The first replay does not count. Constants of copy i are the next ones of a pool
+/// start of the graph is not. The first replay does not count, nor do those of the 30 ms after a pause, in which clocks rise. Constants of copy i are the next ones of a pool
 /// (CacheMode::network: as large as the network; cold: twice the device's cache; warm: one place). Activations stay where
 /// they are. On the emulated device the first run is of some blocks, checks are of all, and replays take the estimate's
 /// time without running.

@@ -98,6 +98,22 @@ TEST_F(CudaBenchTest, ChecksWithTheContentsThatAreGivenAndForgetsThem) {
   EXPECT_EQ(first, 1);
   EXPECT_NE(check().outputs, given.outputs);
 }
+TEST_F(CudaBenchTest, RunsAfterAPauseUntilTheClocksAreUp) {
+  TimingPolicy once;
+  once.classic = true;
+  once.repeat = once.number = 1;
+  once.min_repeat_seconds = 0;
+  const auto replays = [&] {
+    const int before = driver->calls("cuGraphLaunch");
+    EXPECT_EQ(measure(once).code, OutcomeCode::ok);
+    return driver->calls("cuGraphLaunch") - before;
+  };
+  constexpr int kGuarded = 1, kUncounted = 1, kCounted = 1;
+  EXPECT_GT(replays(), kGuarded + kUncounted + kCounted) << "nothing ran before";
+  int again = 0;
+  for (int attempt = 0; attempt < 50 && again != kGuarded + kUncounted + kCounted; ++attempt) again = replays();
+  EXPECT_EQ(again, kGuarded + kUncounted + kCounted) << "one that comes at once";
+}
 TEST_F(CudaBenchTest, TakesConstantsFromOnePlaceOrFromAPoolAsLargeAsTheNetwork) {
   TimingPolicy policy;
   policy.cache = CacheMode::warm;
