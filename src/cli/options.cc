@@ -42,8 +42,8 @@ Result<int> threads_of_environment() {
   return static_cast<int>(threads);
 }
 
-/// The target of a GPU that is here.
-Result<Target> target_of_gpu(const DeviceName& device, Zygote* zygote) {
+/// The GPU whose target is asked for.
+Result<LocalGpu> gpu_here(const DeviceName& device, Zygote* zygote) {
   const std::string advice = "; name one, as in --target \"cuda -model=h100\"";
   if (device.kind == DeviceName::Kind::emulated) return Error{"the emulated device stands for any GPU" + advice};
   const Result<std::vector<LocalGpu>> gpus = zygote != nullptr ? find_gpus(*zygote) : find_gpus();
@@ -52,9 +52,7 @@ Result<Target> target_of_gpu(const DeviceName& device, Zygote* zygote) {
   if (number >= gpus->size())
     return Error{"there is no device cuda:" + std::to_string(number) + "; the driver has " +
                  std::to_string(gpus->size()) + ", counted from 0"};
-  Target target;
-  target.machine = gpus->at(number).target;
-  return target;
+  return gpus->at(number);
 }
 
 }  // namespace
@@ -70,8 +68,13 @@ void TargetOptions::add_to(Arguments& arguments) {
 
 Result<TargetOnCores> choose_target(const TargetOptions& options, const DeviceName& device, Zygote* zygote) {
   TargetOnCores place;
-  WHET_TRY(place.target, options.target == "cuda" ? target_of_gpu(device, zygote)
-                                                  : resolve_target(options.target.empty() ? "cpu" : options.target));
+  if (options.target == "cuda") {
+    WHET_TRY(LocalGpu gpu, gpu_here(device, zygote));
+    place.target.machine = gpu.target;
+    place.gpu = std::move(gpu.name);
+  } else {
+    WHET_TRY(place.target, resolve_target(options.target.empty() ? "cpu" : options.target));
+  }
   if (!place.target.is_cpu()) {  // one thread of the host starts the kernels
     WHET_TRY(place.cores, choose_cores(options.cores, 1));
     return place;

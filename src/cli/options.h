@@ -28,6 +28,7 @@ struct TargetOptions {
 struct TargetOnCores {
   Target target;
   Cores cores;
+  std::string gpu;   ///< the name of the GPU that was asked for its target; "" where none was
   std::string note;  ///< what decided the number of threads, where it was not the machine; a sentence or ""
 };
 

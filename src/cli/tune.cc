@@ -396,7 +396,8 @@ int run(TuneCommand& command) {
   if (!made.ok()) return fail(made.error());
   on_requests_to_end(on_interrupt);
   Result<RecordFile> file =
-      RecordFile::open(command.output, is_emulated(*prepared) ? EmulatedRecords::alone : EmulatedRecords::left_out);
+      RecordFile::open(command.output, is_emulated(*prepared) ? EmulatedRecords::alone : EmulatedRecords::left_out,
+                       made->front()->info().name);
   if (!file.ok()) return fail(file.error());
   const bool text = !command.quiet && !command.json;
   print_notes(command.output, *prepared, *file);

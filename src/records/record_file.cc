@@ -167,12 +167,13 @@ Status write_records(const std::string& path, const std::vector<Record>& records
   return ok_status();
 }
 
-Result<RecordFile> RecordFile::open(const std::string& path, EmulatedRecords emulated) {
+Result<RecordFile> RecordFile::open(const std::string& path, EmulatedRecords emulated, std::string device) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) return file_error(path, "cannot open the record file");
   RecordFile file(path, fd);
   WHET_RETURN_IF_ERROR(file.load());
   file.read_.records.count(emulated);
+  file.read_.records.prefer_device(std::move(device));
   return file;
 }
 

@@ -30,8 +30,9 @@ Status write_records(const std::string& path, const std::vector<Record>&,
 class RecordFile {
  public:
   /// Creates the file if there is none. A last line cut short by a kill is ended, skipped and noted.
-  /// `emulated`: which records of the emulated device count.
-  static Result<RecordFile> open(const std::string& path, EmulatedRecords emulated = EmulatedRecords::left_out);
+  /// `emulated`: which records of the emulated device count; `device`: see Records::prefer_device.
+  static Result<RecordFile> open(const std::string& path, EmulatedRecords emulated = EmulatedRecords::left_out,
+                                 std::string device = "");
 
   RecordFile(RecordFile&&) noexcept;
   RecordFile& operator=(RecordFile&&) noexcept;

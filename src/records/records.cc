@@ -14,23 +14,31 @@ namespace {
 int cache_rank(const std::string& cache) { return cache == "network" ? 0 : cache == "warm" ? 1 : 2; }
 
 /// How far a record's target is from the one wanted, and which of two usable records goes first: smaller is better.
-using Rank = std::tuple<bool, TargetDistance, int, int, int, double, bool>;
+using Rank = std::tuple<bool, TargetDistance, bool, int, int, int, double, bool>;
 
 int within_rank(const Shape& has, const Shape& want) { return has == want ? 0 : has.empty() ? 1 : 2; }
 
-Rank rank(const Record& r, const TargetDistance& distance, const Shape& within) {
-  return {r.outcome.emulated(),          distance,           -r.codegen,     cache_rank(r.outcome.cache),
+Rank rank(const Record& r, const TargetDistance& distance, bool other_device, const Shape& within) {
+  return {r.outcome.emulated(),          distance,           other_device,   -r.codegen, cache_rank(r.outcome.cache),
           within_rank(r.within, within), r.ranked_seconds(), r.ranks_as == 0};
 }
 
+bool is_of_gpu(const Record& r) { return r.target.starts_with("cuda"); }
+
 /// What a measured time belongs to.
-using FigureKey = std::tuple<std::string_view, std::string_view, std::string_view, int, Shape>;
-FigureKey figure_key(const Record& r) { return {r.steps, r.target, r.outcome.cache, r.codegen, r.within}; }
+using FigureKey = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view, int, Shape>;
+FigureKey figure_key(const Record& r) {
+  const std::string_view device = is_of_gpu(r) ? std::string_view(r.outcome.device) : "";
+  return {r.steps, r.target, device, r.outcome.cache, r.codegen, r.within};
+}
 
 std::string place_text(const Shape& within) { return within.empty() ? "a whole" : "a part of " + to_string(within); }
 
-std::string difference(const Record& r, const Target& has, const Target& want, const Shape& within) {
+/// `device`: where the record should be from, "" where that is so.
+std::string difference(const Record& r, const Target& has, const Target& want, const std::string& device,
+                       const Shape& within) {
   std::vector<std::string> found = target_differences(has, want);
+  if (!device.empty()) found.push_back("timed on " + r.outcome.device + ", not on " + device);
   const int now = codegen_version(code_format(want));
   if (r.codegen != now)
     found.push_back("timed with code generator " + std::to_string(r.codegen) + ", now " + std::to_string(now));
@@ -66,6 +74,10 @@ std::vector<const Record*> Records::of(std::string_view key) const {
   return found;
 }
 
+bool Records::is_of_other_device(const Record& r) const {
+  return !device_.empty() && is_of_gpu(r) && r.outcome.device != device_;
+}
+
 /// Those with a time that counts.
 std::vector<const Record*> Records::usable(std::string_view key, const Shape& within) const {
   auto candidates = of(key);
@@ -89,9 +101,10 @@ std::vector<const Record*> Records::usable(std::string_view key, const Shape& wi
 
 std::vector<const Record*> Records::ranking(std::string_view key, const Shape& within, const Target& target) const {
   std::vector<const Record*> list = usable(key, within);
-  std::erase_if(list, [text = to_string(target)](const Record* r) { return r->target != text; });
+  std::erase_if(
+      list, [this, text = to_string(target)](const Record* r) { return r->target != text || is_of_other_device(*r); });
   std::stable_sort(list.begin(), list.end(), [&](const Record* a, const Record* b) {
-    return rank(*a, TargetDistance{}, within) < rank(*b, TargetDistance{}, within);
+    return rank(*a, TargetDistance{}, false, within) < rank(*b, TargetDistance{}, false, within);
   });
   return list;
 }
@@ -106,11 +119,14 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Shape& wit
     const std::optional<Target>& has = targets_.at(r->target);
     const std::optional<TargetDistance> distance = has ? target_distance(*has, target) : std::nullopt;
     if (!distance) continue;
-    if (!best || rank(*r, *distance, within) < rank(*best, best_distance, within))
+    if (!best || rank(*r, *distance, is_of_other_device(*r), within) <
+                     rank(*best, best_distance, is_of_other_device(*best), within))
       best = r, best_target = &*has, best_distance = *distance;
   }
   if (!best) return std::nullopt;
-  return RecordChoice{best, best_distance.none(), difference(*best, *best_target, target, within)};
+  const bool other = is_of_other_device(*best);
+  return RecordChoice{best, best_distance.none() && !other,
+                      difference(*best, *best_target, target, other ? device_ : "", within)};
 }
 
 }  // namespace whet

@@ -41,6 +41,9 @@ class Records {
   const Record& add(Record);
   /// From now on `of`, `best` and `ranking` see these. At first the emulated device's are left out.
   void count(EmulatedRecords which) { emulated_ = which; }
+  /// From now on times of other GPUs than those of this name are estimates: GPUs of one target differ in memory and clocks
+  /// (H100 and H200). "": every GPU's count. Hosts are not told apart so.
+  void prefer_device(std::string name) { device_ = std::move(name); }
   const std::deque<Record>& all() const { return records_; }
   std::size_t size() const { return records_.size(); }
   /// The keys of all tasks, each once, in the order in which they first appear.
@@ -61,12 +64,14 @@ class Records {
   ///   accepted  which records may be chosen at all; empty: any
   std::optional<RecordChoice> best(std::string_view key, const Shape& within, const Target& target,
                                    const std::function<bool(const Record&)>& accepted = {}) const;
-  /// All records of exactly this target among which `best` may choose, the best first.
+  /// All records of exactly this target and device among which `best` may choose, the best first.
   std::vector<const Record*> ranking(std::string_view key, const Shape& within, const Target& target) const;
 
  private:
+  bool is_of_other_device(const Record&) const;
   std::vector<const Record*> usable(std::string_view key, const Shape& within) const;
 
+  std::string device_;
   EmulatedRecords emulated_ = EmulatedRecords::left_out;
   std::deque<Record> records_;
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;

@@ -92,6 +92,31 @@ TEST(BestRecord, OfTheEmulatedDeviceCountsWhereItIsAskedFor) {
   both.count(EmulatedRecords::too);
   EXPECT_EQ(best(both, "k"), "a") << "estimates stand behind what was measured";
 }
+TEST(BestRecord, OfAnotherGpuIsAnEstimate) {
+  const auto on = [](const char* gpu, const char* steps, double ms) {
+    return with(timed("k", steps, ms, "cuda -arch=sm_90 -sms=132"), [&](Record& r) {
+      r.outcome.device = gpu;
+      r.codegen = codegen_version(CodeFormat::ptx);
+    });
+  };
+  const Target target = *parse_target("cuda -arch=sm_90 -sms=132");
+  Records records({on("NVIDIA H200", "a", 1), on("NVIDIA H100", "b", 2), on("NVIDIA H100", "a", 3)});
+  EXPECT_EQ(records.best("k", {}, target)->record->steps, "a") << "no GPU is preferred";
+  EXPECT_EQ(records.ranking("k", {}, target).size(), 3u);
+
+  records.prefer_device("NVIDIA H100");
+  const RecordChoice here = *records.best("k", {}, target);
+  EXPECT_EQ(here.record->steps, "b");
+  EXPECT_TRUE(here.exact);
+  EXPECT_EQ(here.reason, "");
+  EXPECT_EQ(records.ranking("k", {}, target).size(), 2u);
+
+  records.prefer_device("NVIDIA H100 PCIe");
+  const RecordChoice near = *records.best("k", {}, target);
+  EXPECT_EQ(near.record->steps, "a");
+  EXPECT_FALSE(near.exact);
+  EXPECT_EQ(near.reason, "timed on NVIDIA H200, not on NVIDIA H100 PCIe");
+}
 TEST(BestRecord, IsWhatWasFasterInTheWholeNetwork) {
   auto chosen = with(timed("k", "b", 1.01), [](Record& r) { r.ranks_as = 1; });
   EXPECT_EQ(best(Records({timed("k", "a", 1), chosen}), "k"), "b");
