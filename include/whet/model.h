@@ -109,7 +109,8 @@ typedef struct whet_device_options {
 
 enum {
   WHET_DEVICE_NO_GRAPH = 1, /**< kernels are launched one by one, for debugging */
-  WHET_DEVICE_CHAIN = 2     /**< steps run one after another, also where they could run at the same time */
+  WHET_DEVICE_CHAIN = 2,    /**< steps run one after another, also where they could run at the same time */
+  WHET_DEVICE_NO_EARLY = 4  /**< no kernel starts before those that it waits for have ended */
 };
 
 /** The device of an open model; strings live as long as the model. */

@@ -18,7 +18,7 @@ struct CompileCommand {
   TargetOptions place;
   RecordOptions records;
   std::string output, ptx;
-  bool allow_emulated = false, json = false, verbose = false, quiet = false;
+  bool allow_emulated = false, cubin = false, json = false, verbose = false, quiet = false;
 };
 
 const char* name_of(TaskReport::Source source) {
@@ -99,12 +99,16 @@ int run(CompileCommand& command) {
     return wrong_use({"--ptx is for GPU targets; the target is \"" + to_string(place->target) + "\""});
   if (command.allow_emulated && !place->target.is_gpu())
     return wrong_use({"--allow-emulated is for GPU targets; the target is \"" + to_string(place->target) + "\""});
+  if (command.cubin && !place->target.is_gpu())
+    return wrong_use({"--cubin is for GPU targets; the target is \"" + to_string(place->target) + "\""});
   const Result<InputFiles> files = read_inputs(command.model.inputs);
   if (!files.ok()) return fail(files.error());
   const Result<FusedGraph> fused = load_fused(command.model, *files);
   if (!fused.ok()) return fail(fused.error());
   CompileOptions compiling;
+  compiling.cubin = command.cubin;
   compiling.emulated = command.records.emulated = command.allow_emulated;
+  command.records.gpu = place->gpu;
   const Result<CompileReport> report =
       compile_with_records(*fused, command.records, place->target, command.output, compiling);
   if (!report.ok()) return fail(report.error());
@@ -127,6 +131,9 @@ std::function<int()> make_compile(Arguments& arguments) {
   command->records.add_to(arguments);
   arguments.add("-o,--output", command->output, "The library to write (default: the model's name with .so, here)");
   arguments.add("--ptx", command->ptx, "For a GPU: also write the PTX of all kernels to this file");
+  arguments.flag("--cubin", command->cubin,
+                 "For a GPU: also put machine code into the library (needs ptxas), which opens faster on a GPU of the "
+                 "target's architecture");
   arguments.flag("--allow-emulated", command->allow_emulated,
                  "For a GPU: take records of the emulated device too, and put code for it into the library");
   arguments.flag("--json", command->json, "Print JSON");

@@ -6,9 +6,25 @@
 #include "machine/detect.h"
 #include "records/digest.h"
 #include "records/record_file.h"
+#include "whet/model.h"
 
 namespace whet {
 namespace {
+
+/// How the kernels of a model for a GPU are started, to see what each way brings.
+struct LaunchWay {
+  std::string_view word;
+  std::uint32_t flags;
+};
+constexpr LaunchWay kLaunchWays[] = {
+    {"graph", 0}, {"no-early", WHET_DEVICE_NO_EARLY}, {"chain", WHET_DEVICE_CHAIN}, {"single", WHET_DEVICE_NO_GRAPH}};
+
+Result<std::uint32_t> launch_flags(std::string_view word) {
+  if (word.empty()) return std::uint32_t{0};
+  for (const LaunchWay& way : kLaunchWays)
+    if (way.word == word) return way.flags;
+  return Error{"--launches is \"" + std::string(word) + "\"; expected graph, no-early, chain or single"};
+}
 
 /// What `--threads` and `--cores` say to a compiled library: nothing said means what it was tuned for.
 Result<OpenModelOptions> open_options(const RunnableOptions& options) {
@@ -17,6 +33,7 @@ Result<OpenModelOptions> open_options(const RunnableOptions& options) {
   open.map_weights = options.map_weights;
   open.times_alone = options.times_alone;
   WHET_TRY(open.device, parse_device_name(options.device));
+  WHET_TRY(open.device_flags, launch_flags(options.launches));
   if (options.place.threads == 0 && options.place.cores.empty()) return open;
   WHET_TRY(const Cores cores, choose_cores(options.place.cores, options.place.threads));
   open.threads = static_cast<std::uint32_t>(cores.cpus.size());
@@ -57,6 +74,10 @@ void RunnableOptions::add_to(Arguments& arguments) {
       "--device", device,
       "GPU that runs the kernels: cuda:0, cuda:1, ..., or emulated: this machine in its place (default: cuda:0 "
       "for a GPU's code)");
+  arguments.add(
+      "--launches", launches,
+      "How a GPU's kernels are started: graph (default); no-early: on sm_90 too, none before those in front have "
+      "ended; chain: one after another; single: without a graph");
   arguments.flag("--no-pin", no_pin, "Do not pin threads to cores");
   arguments.flag("--map-weights", map_weights, "Use the weights in the mapped file, which processes share");
 }
@@ -94,6 +115,7 @@ Result<CompileReport> compile_with_records(const FusedGraph& fused, const Record
   if (options.file.empty()) return compile_model(fused, best_of(nullptr, target), target, output, compiling);
   WHET_TRY(RecordsRead read, read_records(options.file));
   WHET_RETURN_IF_ERROR(count_emulated(fused, target, options, read.records));
+  read.records.prefer_device(options.gpu);
   for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
   ScheduleSource source = best_of(&read.records, target, options.exact);
   std::vector<std::string> keys;
@@ -119,11 +141,13 @@ Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles&
   open.threads = static_cast<std::uint32_t>(place.target.threads);
   open.cores.assign(place.cores.cpus.begin(), place.cores.cpus.end());
   WHET_TRY(open.device, device_for(options.device, place.target));
+  WHET_TRY(open.device_flags, launch_flags(options.launches));
   WHET_TRY(const FusedGraph fused, load_fused(options.model, files));
   WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
   const std::string library = scratch.path() + "/model.so";
   CompileOptions compiling;
   RecordOptions records = options.records;
+  records.gpu = place.gpu;
   compiling.emulated = records.emulated = open.device.kind == DeviceName::Kind::emulated;
   WHET_TRY(CompileReport report, compile_with_records(fused, records, place.target, library, compiling));
   WHET_TRY(OpenedModel model, OpenedModel::open(library, open));

@@ -17,6 +17,7 @@ struct RecordOptions {
   std::string file;       ///< written by `whet tune`; "": default schedules
   bool exact = false;     ///< no algorithm that rounds otherwise than the direct one
   bool emulated = false;  ///< records of the emulated device count too
+  std::string gpu;        ///< as Records::prefer_device has it
 
   void add_to(Arguments&);
 };
@@ -26,7 +27,8 @@ struct RunnableOptions {
   ModelOptions model;
   TargetOptions place;
   RecordOptions records;
-  std::string device;  ///< as `parse_device_name` reads it
+  std::string device;    ///< as `parse_device_name` reads it
+  std::string launches;  ///< a word of the help text; "": as usual
   bool no_pin = false, map_weights = false;
   bool times_alone = false;  ///< as OpenModelOptions has it
 

@@ -111,7 +111,7 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
   const double linking = seconds_now();
   WHET_TRY(AssembledModel model, assemble(fused, placed.in_place, tasks, compiled, packed));
   describe(fused, target, options, report, model.plan);
-  WHET_RETURN_IF_ERROR(write_library(model, compiled, target, output, options.jobs));
+  WHET_RETURN_IF_ERROR(write_library(model, compiled, target, output, options));
   report.link_seconds = seconds_now() - linking;
   report.ptx = std::move(model.ptx);
 

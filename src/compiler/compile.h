@@ -30,6 +30,7 @@ struct ScheduleSource {
 struct CompileOptions {
   int jobs = 0;           ///< threads that compile; 0: one a processor
   bool emulated = false;  ///< for a GPU: the library also has code for the emulated device
+  bool cubin = false;     ///< for a GPU: the library also has machine code, which opens without the driver's compiler
   std::string compiler = "whet " + version();
 };
 

@@ -5,21 +5,22 @@
 #include <vector>
 
 #include "compiler/assemble.h"
+#include "compiler/compile.h"
 
 namespace whet {
 
 /// How a model with kernels of a code format becomes a library.
 struct LibraryOfFormat {
   CodeFormat format;
-  /// Completes the plan and writes the library at `output`; `jobs`: threads that may be used.
+  /// Completes the plan and writes the library at `output`.
   Status (*write)(AssembledModel&, const std::vector<CompiledTask>&, const Target&, const std::string& output,
-                  int jobs);
+                  const CompileOptions&);
 };
 /// The formats that this build can put into libraries.
 std::span<const LibraryOfFormat> library_writers();
 
 /// Writes the library by the row of the target's format; a sentence where there is none.
 Status write_library(AssembledModel&, const std::vector<CompiledTask>&, const Target&, const std::string& output,
-                     int jobs);
+                     const CompileOptions&);
 
 }  // namespace whet

@@ -70,6 +70,17 @@ std::int64_t instructions_of(const llvm::Module& module) {
   return count;
 }
 
+/// Whether every entry waits for the launches in front of it before its first access to memory.
+bool waits_first(std::string_view ptx) {
+  for (std::size_t entry = ptx.find(".entry "); entry != ptx.npos; entry = ptx.find(".entry ", entry + 1)) {
+    const std::string_view body = ptx.substr(ptx.find('{', entry));
+    const std::string_view before = body.substr(0, body.find("griddepcontrol.wait;"));
+    for (const char* access : {"ld.global", "st.global", "cp.async", "griddepcontrol.launch", ".entry "})
+      if (before.find(access) != before.npos) return false;
+  }
+  return true;
+}
+
 Result<Kernel> compile(const Program& program, const Target& target, CodeFormat format, GpuHooks& hooks,
                        LlvmCompiler& compiler) {
   WHET_TRY(GpuAnalysis analysis, GpuAnalysis::of(program, limits_of(target.gpu())));
@@ -104,8 +115,16 @@ Result<Kernel> compile(const Program& program, const Target& target, CodeFormat 
 
 }  // namespace
 
+bool kernels_start_early(const GpuTarget& target) { return limits_of(target).dependent_launch; }
+
 Result<Kernel> compile_for_gpu(const Program& program, const Target& target) {
-  return compile(program, target, CodeFormat::ptx, *make_nvptx_hooks(), nvptx_compiler(target.gpu()));
+  const bool early = kernels_start_early(target.gpu());
+  WHET_TRY(Kernel kernel,
+           compile(program, target, CodeFormat::ptx, *make_nvptx_hooks(early), nvptx_compiler(target.gpu())));
+  if (early && !waits_first(kernel.code))
+    return Error{"program `" + program.name + "`: LLVM has moved an access in front of the wait for other launches",
+                 ErrorKind::internal};
+  return kernel;
 }
 
 Result<Kernel> compile_emulated(const Program& program, const Target& target, std::span<const double> seconds) {

@@ -12,6 +12,10 @@ namespace whet {
 /// The most LLVM instructions of a Program for a GPU. The assembler takes about a fifth of a second for that many.
 constexpr std::int64_t kMaxGpuInstructions = 12'000;
 
+/// Whether this target's kernels may be started before the launches in front of them have ended: they wait themselves
+/// (griddepcontrol) before they touch memory that others write.
+bool kernels_start_early(const GpuTarget&);
+
 /// The kernel of a Program for a GPU as code for this host: a module (artifact/emulated_module.h) from the same emitter as
 /// the GPU's. Products and sums are rounded apart, as the interpreter does it.
 ///   seconds  that each launch takes, by an estimate; empty: unknown

@@ -117,8 +117,10 @@ GpuEmitter::Value* GpuEmitter::load_at(BufferId buffer, llvm::Type* type, Value*
 }
 
 bool GpuEmitter::is_fixed(BufferId id) const {
-  const Scope scope = program_.buffer(id).scope;
-  return (scope == Scope::argument || scope == Scope::workspace) && !launch_->stored[id.index()];
+  const Buffer& buffer = program_.buffer(id);
+  if (hooks_.starts_early())
+    return buffer.constant;  // the launch in front may still store to others when this one starts
+  return (buffer.scope == Scope::argument || buffer.scope == Scope::workspace) && !launch_->stored[id.index()];
 }
 
 // ---- Stores

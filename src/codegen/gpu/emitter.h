@@ -112,7 +112,7 @@ class GpuEmitter : ValueEmitter {
   Value* join(Value* whole, Value* part, int first, int lanes, int all);
   Value* part_of(Value* whole, int first, int lanes);
 
-  bool is_fixed(BufferId) const;  ///< nothing changes it in this launch
+  bool is_fixed(BufferId) const;  ///< nothing changes it from this launch's start to its end
   std::int64_t element_bytes(BufferId buffer) const { return size_of(program_.buffer(buffer).dtype); }
   void fail(const std::string& message);
 

@@ -162,6 +162,18 @@ TEST(Hooks, BecomeThesePtxInstructions) {
   }
 }
 
+/// Its reads of what other launches write are plain ones: memory that is read past the coherent caches must not change
+/// from the start of a launch on.
+TEST(Hooks, BeginOnSm90WithAWaitForTheLaunchesInFront) {
+  GpuBuilder k;
+  const BufferId x = k.input(32), w = k.input(32), y = k.output(32);
+  k.p.buffers[w.index()].constant = true;
+  k.p.body = k.launch(1, 32, [&](Expr, Expr t) { return k.put(y, t, k.at(x, t) + k.at(w, t)); });
+  const Result<Kernel> kernel = compile_kernel(k.p, *parse_target("cuda -arch=sm_90"));
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  expect_golden("codegen/gpu/testdata/hooks/starts_early.ptx", kernel->code.substr(kernel->code.find(".visible")));
+}
+
 /// LLVM ends the process where it cannot select an instruction.
 TEST(Hooks, AreMadeOrRefusedForEveryArch) {
   for (const int arch : {75, 80, 86, 87, 89, 90, 100, 120})

@@ -27,6 +27,8 @@ class GpuHooks {
 
   /// f16 <-> f32 are instructions.
   virtual bool has_half() const = 0;
+  /// The function may be started before the launches in front of it have ended, and waits for them itself.
+  virtual bool starts_early() const = 0;
   /// Makes the function, and leaves the builder at the end of its first block.
   virtual llvm::Function* begin(Builder&, llvm::Module&, const GpuLaunchShape&) = 0;
   virtual void end(Builder&) = 0;

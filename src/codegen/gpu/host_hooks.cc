@@ -12,6 +12,7 @@ namespace {
 class HostHooks : public GpuHooks {
  public:
   bool has_half() const override { return false; }
+  bool starts_early() const override { return false; }
 
   llvm::Function* begin(Builder& b, llvm::Module& module, const GpuLaunchShape& shape) override {
     function_ = llvm::Function::Create(llvm::FunctionType::get(b.getInt32Ty(), {b.getPtrTy()}, false),

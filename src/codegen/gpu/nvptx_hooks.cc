@@ -29,7 +29,9 @@ void mark_kernel(llvm::Function& function, std::int64_t threads, std::int64_t mi
 
 class NvptxHooks : public GpuHooks {
  public:
+  explicit NvptxHooks(bool starts_early) : starts_early_(starts_early) {}
   bool has_half() const override { return true; }
+  bool starts_early() const override { return starts_early_; }
 
   llvm::Function* begin(Builder& b, llvm::Module& module, const GpuLaunchShape& shape) override {
     shape_ = shape;
@@ -46,6 +48,7 @@ class NvptxHooks : public GpuHooks {
     mark_kernel(*function_, shape.threads, shape.min_blocks);
     memory_ = module.getGlobalVariable("block_memory");
     b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", function_));
+    if (starts_early_) meet_other_launches(b);
     return function_;
   }
   void end(Builder& b) override { b.CreateRetVoid(); }
@@ -114,6 +117,13 @@ class NvptxHooks : public GpuHooks {
   }
 
  private:
+  /// The next launch is let in behind the wait, so that no more than one waits on an SM beside the one that works.
+  static void meet_other_launches(Builder& b) {
+    auto* const type = llvm::FunctionType::get(b.getVoidTy(), false);
+    for (const char* instruction : {"griddepcontrol.wait;", "griddepcontrol.launch_dependents;"})
+      b.CreateCall(llvm::InlineAsm::get(type, instruction, "~{memory}", true), {});
+  }
+
   Value* number(Builder& b, llvm::Intrinsic::ID id, std::int64_t end) {
     llvm::CallInst* const value = b.CreateIntrinsic(id, {}, {});
     value->setMetadata(llvm::LLVMContext::MD_range,
@@ -122,6 +132,7 @@ class NvptxHooks : public GpuHooks {
     return value;
   }
 
+  bool starts_early_;
   GpuLaunchShape shape_;
   llvm::Function* function_ = nullptr;
   llvm::GlobalVariable* memory_ = nullptr;
@@ -129,6 +140,6 @@ class NvptxHooks : public GpuHooks {
 
 }  // namespace
 
-std::unique_ptr<GpuHooks> make_nvptx_hooks() { return std::make_unique<NvptxHooks>(); }
+std::unique_ptr<GpuHooks> make_nvptx_hooks(bool starts_early) { return std::make_unique<NvptxHooks>(starts_early); }
 
 }  // namespace whet

@@ -14,7 +14,7 @@
 namespace whet {
 
 Status write_cpu_library(AssembledModel& model, const std::vector<CompiledTask>& tasks, const Target& target,
-                         const std::string& output, int jobs) {
+                         const std::string& output, const CompileOptions& options) {
   WHET_TRY(model.plan.required_isa, required_isa(target));
   WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
   std::vector<std::string> objects, symbols;
@@ -31,7 +31,7 @@ Status write_cpu_library(AssembledModel& model, const std::vector<CompiledTask>&
   }
   const std::string plan = write_plan(model.plan);
   WHET_RETURN_IF_ERROR(write("image", image_object(kElfX86_64, plan, symbols, model.weights.bytes())));
-  return link_model(cpu_runtime_object(), objects, model.weights, output, scratch.path(), std::max(1, jobs));
+  return link_model(cpu_runtime_object(), objects, model.weights, output, scratch.path(), std::max(1, options.jobs));
 }
 
 }  // namespace whet

@@ -4,12 +4,13 @@
 #include <vector>
 
 #include "compiler/assemble.h"
+#include "compiler/compile.h"
 
 namespace whet {
 
 /// Links kernels of format native_object, the plan and the weights with the runtime; the plan gets the instruction sets
 /// that the target's code may use.
 Status write_cpu_library(AssembledModel&, const std::vector<CompiledTask>&, const Target&, const std::string& output,
-                         int jobs);
+                         const CompileOptions&);
 
 }  // namespace whet

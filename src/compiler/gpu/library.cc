@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "artifact/emulated_module.h"
+#include "codegen/gpu/compile.h"
+#include "codegen/gpu/ptxas.h"
 #include "compiler/cpu/image_object.h"
 #include "compiler/cpu/link.h"
 #include "compiler/gpu/ptx_module.h"
@@ -17,12 +19,13 @@ namespace whet {
 namespace {
 
 /// Each kernel's launches, on all arguments of its step.
-void add_launches(const std::vector<CompiledTask>& tasks, ModelPlan& plan) {
+void add_launches(const std::vector<CompiledTask>& tasks, bool early, ModelPlan& plan) {
   for (ModelPlan::Step& step : plan.steps) {
     if (step.kind != PlanStepKind::kernel) continue;
     for (const Launch& launch : tasks[step.entry].kernel.launches) {
       ModelPlan::Launch planned{launch.entry, launch.grid, launch.block,
                                 static_cast<std::uint32_t>(launch.block_memory)};
+      planned.early = early;
       planned.argument_count = static_cast<std::uint32_t>(step.arguments.size());
       step.launches.push_back(std::move(planned));
     }
@@ -55,9 +58,13 @@ Result<std::string> ptx_of(const std::vector<CompiledTask>& tasks) {
   return join_ptx(texts);
 }
 
-Result<ImageSection> images_of(const std::string& ptx, const std::vector<CompiledTask>& tasks, int arch) {
+Result<ImageSection> images_of(const std::string& ptx, const std::vector<CompiledTask>& tasks, int arch, bool cubin) {
   ImageSection images;
   images.add(PlanImageFormat::ptx, arch, ptx + '\0');  // as the driver reads it
+  if (cubin) {
+    WHET_TRY(const AssembledPtx assembled, assemble_ptx(installed_ptxas(), ptx, arch));
+    images.add(PlanImageFormat::cubin, arch, assembled.cubin);
+  }
   if (!std::ranges::all_of(tasks, [](const CompiledTask& task) { return task.emulated.has_value(); })) return images;
   std::vector<EmulatedModule> modules;
   for (const CompiledTask& task : tasks) {
@@ -86,13 +93,15 @@ std::string cuda_image_object(const std::string& plan, const std::string& images
 }  // namespace
 
 Status write_gpu_library(AssembledModel& model, const std::vector<CompiledTask>& tasks, const Target& target,
-                         const std::string& output, int jobs) {
+                         const std::string& output, const CompileOptions& options) {
   const int arch = target.gpu().arch;
+  if (options.cubin && installed_ptxas().path.empty())
+    return Error{"ptxas, which makes machine code of PTX, is not in CUDA_HOME, in PATH or in /usr/local/cuda"};
   model.plan.device = "cuda sm_" + std::to_string(arch);
-  add_launches(tasks, model.plan);
+  add_launches(tasks, kernels_start_early(target.gpu()), model.plan);
   add_writes(model, model.plan.steps);
   WHET_TRY(model.ptx, ptx_of(tasks));
-  WHET_TRY(ImageSection images, images_of(model.ptx, tasks, arch));
+  WHET_TRY(ImageSection images, images_of(model.ptx, tasks, arch, options.cubin));
   model.plan.images = std::move(images.table);
   model.plan.images_bytes = images.all.size();
 
@@ -101,7 +110,7 @@ Status write_gpu_library(AssembledModel& model, const std::vector<CompiledTask>&
   std::ofstream file(path, std::ios::binary);
   file << cuda_image_object(write_plan(model.plan), images.all, model.weights.bytes()) << std::flush;
   if (!file) return Error{path + ": cannot write: " + std::strerror(errno)};
-  return link_model(cuda_runtime_object(), {path}, model.weights, output, scratch.path(), std::max(1, jobs));
+  return link_model(cuda_runtime_object(), {path}, model.weights, output, scratch.path(), std::max(1, options.jobs));
 }
 
 }  // namespace whet

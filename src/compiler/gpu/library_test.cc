@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "codegen/gpu/ptxas.h"
 #include "compiler/choose.h"
 #include "compiler/scratch.h"
 #include "compiler/testing/model_builder.h"
@@ -25,11 +26,13 @@ class GpuLibrary : public ::testing::Test {
   }
   std::string path() const { return scratch_->path() + "/model.so"; }
 
-  void compile(const Graph& graph, const std::string& target = "cuda -arch=sm_80 -sms=108", bool emulated = true) {
+  void compile(const Graph& graph, const std::string& target = "cuda -arch=sm_80 -sms=108", bool emulated = true,
+               bool cubin = false) {
     const Result<FusedGraph> fused = optimize(graph, {});
     ASSERT_TRUE(fused.ok()) << fused.error().message;
     CompileOptions options;
     options.emulated = emulated;
+    options.cubin = cubin;
     const auto report = compile_model(*fused, nullptr, parse_target(target).value(), path(), options);
     ASSERT_TRUE(report.ok()) << report.error().message;
   }
@@ -107,6 +110,13 @@ TEST_F(GpuLibrary, SaysWhichDeviceItWants) {
   compile(small_network(), "cpu -mcpu=x86-64-v2 -threads=2", false);
   EXPECT_EQ(error_of_open(kEmulated), path() + ": runs on the CPU; --device emulated is for models that run on a GPU");
   EXPECT_EQ(error_of_open({}), "");
+}
+TEST_F(GpuLibrary, HasMachineCodeWhereThatIsWanted) {
+  if (installed_ptxas().path.empty()) GTEST_SKIP() << "ptxas is not installed";
+  compile(small_network(), "cuda -arch=sm_80 -sms=108", false, true);
+  EXPECT_EQ(error_of_open(kEmulated), path() +
+                                          ": model test has no code for the emulated device; it has PTX for sm_80 "
+                                          "or newer, a cubin for sm_80");
 }
 
 }  // namespace

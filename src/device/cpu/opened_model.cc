@@ -62,6 +62,7 @@ int open_on_device(const whet_api& api, const whet_open_options& open, const Ope
   whet_device_options device{};
   device.struct_bytes = sizeof device;
   device.device = options.device.number;
+  device.flags = options.device_flags;
   if (options.device.kind == DeviceName::Kind::emulated) {
     EmulatedRun run;
     if (options.times_alone) run.blocks = EmulatedRun::Blocks::none;
@@ -82,6 +83,7 @@ std::string encode(const OpenModelOptions& options) {
   p.u8(options.pin);
   p.u8(options.map_weights);
   p.text(to_string(options.device));
+  p.u32(options.device_flags);
   p.u8(options.times_alone);
   return p.take();
 }
@@ -96,6 +98,7 @@ std::optional<OpenModelOptions> decode_open_options(std::string_view bytes) {
   const Result<DeviceName> device = parse_device_name(u.text());
   if (!device.ok()) return std::nullopt;
   options.device = *device;
+  options.device_flags = u.u32();
   options.times_alone = u.u8() != 0;
   return u.done() ? std::optional(options) : std::nullopt;
 }
@@ -112,6 +115,8 @@ Result<OpenedModel> OpenedModel::open(const std::string& path, const OpenModelOp
   if (!for_device && options.device.kind != DeviceName::Kind::none)
     return Error{path + ": runs on the CPU; --device " + to_string(options.device) +
                  " is for models that run on a GPU"};
+  if (!for_device && options.device_flags != 0)
+    return Error{path + ": runs on the CPU; --launches is for models that run on a GPU"};
   if ((for_device ? open_on_device(state.api(), open_options, options, &state.model, &error)
                   : state.api().model_open(&open_options, &state.model, &error)) != 0)
     return Error{path + ": " + error.message};

@@ -19,8 +19,9 @@ struct OpenModelOptions {
   std::vector<std::uint32_t> cores;  ///< where they stand; empty: chosen
   bool pin = true;
   bool map_weights = false;
-  DeviceName device;         ///< of a model for a GPU
-  bool times_alone = false;  ///< on the emulated device no kernel runs, and time passes by the estimate
+  DeviceName device;               ///< of a model for a GPU
+  std::uint32_t device_flags = 0;  ///< WHET_DEVICE_..., of a model for a GPU
+  bool times_alone = false;        ///< on the emulated device no kernel runs, and time passes by the estimate
 };
 
 /// The options as they travel to another process of the same program.

@@ -73,10 +73,11 @@ int refuse(const CudaContext& context, const PlanImage& image, const char* data,
 
 }  // namespace
 
-const PlanImage* choose_image(const ModelView& view, int arch, bool emulated) {
+const PlanImage* choose_image(const ModelView& view, int arch, bool emulated, bool cubins) {
   const PlanImage* best = nullptr;
   for (std::uint32_t i = 0; i < view.header->images.count; ++i) {
     const PlanImage& image = view.images[i];
+    if (image.format == PlanImageFormat::cubin && !cubins) continue;
     if (runs(image, static_cast<std::uint32_t>(arch), emulated) && (best == nullptr || better(image, *best)))
       best = &image;
   }

@@ -9,8 +9,8 @@ namespace whet {
 
 /// The image of a plan that a device of this architecture runs: a cubin of equal major and no larger minor number, the
 /// nearest; else the newest PTX that is not newer than the device. An emulated device runs emulated code, of whatever
-/// architecture. Null where there is none.
-const PlanImage* choose_image(const ModelView& view, int arch, bool emulated = false);
+/// architecture. Null where there is none. Without `cubins` they are left out.
+const PlanImage* choose_image(const ModelView& view, int arch, bool emulated = false, bool cubins = true);
 
 /// "PTX for sm_80"
 void write_image_name(const PlanImage& image, char* text, std::uint64_t bytes);

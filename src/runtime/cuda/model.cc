@@ -76,8 +76,14 @@ int find_function(CudaModel& model, std::uint32_t l, whet_error* error) {
 int load_code(CudaModel& model, whet_error* error) {
   const PlanImage* image = choose_image(model.view, model.context.info.arch, model.context.driver->emulated);
   if (image == nullptr) return no_image(model, error);
+  int loaded = load_image(model.context, *image, model.image.images, &model.module, error);
+  if (loaded != 0 && image->format == PlanImageFormat::cubin) {
+    // A driver refuses machine code of a newer assembler than its own; PTX it reads all the same.
+    image = choose_image(model.view, model.context.info.arch, false, false);
+    if (image != nullptr) loaded = load_image(model.context, *image, model.image.images, &model.module, error);
+  }
+  if (loaded != 0) return -1;
   write_image_name(*image, model.image_name, sizeof model.image_name);
-  if (load_image(model.context, *image, model.image.images, &model.module, error) != 0) return -1;
   const std::uint32_t launches = model.view.header->launches.count;
   model.functions = static_cast<CUfunction*>(calloc(std::size_t{launches} + 1, sizeof(CUfunction)));
   if (model.functions == nullptr) return whet_fail(error, "no memory to open the model");

@@ -48,7 +48,8 @@ bool starts_early(const CudaSession& s, const CudaOperation& operation) {
   constexpr int kFirstArch = 90;
   return operation.kind == CudaOperation::Kind::kernel &&
          (view_of(s).launches[operation.launch].flags & kLaunchEarly) != 0 &&
-         s.model->context.info.arch >= kFirstArch && call_of(s).cuGraphAddDependencies_v2 != nullptr;
+         (s.model->flags & WHET_DEVICE_NO_EARLY) == 0 && s.model->context.info.arch >= kFirstArch &&
+         call_of(s).cuGraphAddDependencies_v2 != nullptr;
 }
 
 /// Adds operation n behind those that it waits for.

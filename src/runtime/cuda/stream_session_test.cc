@@ -131,6 +131,14 @@ TEST_F(CudaSessionTest, LetsNoKernelStartEarlyWhereTheDeviceOrTheDriverCannot) {
   }
 }
 
+TEST_F(CudaSessionTest, LetsNoKernelStartEarlyWhereThatIsNotWanted) {
+  begin();
+  const ModelHandle model = open(WHET_DEVICE_NO_EARLY);
+  const SessionHandle session = make(model);
+  EXPECT_NE(fake->last_graph().find("3 kernel total after 2\n"), std::string::npos) << fake->last_graph();
+  EXPECT_EQ(run(session.get(), 1), "right");
+}
+
 TEST_F(CudaSessionTest, RunsStepsAsAChainOrWithoutAGraphWhereThatIsAsked) {
   begin();
   const ModelHandle chained = open(WHET_DEVICE_CHAIN);
@@ -428,6 +436,18 @@ TEST_F(CudaSessionTest, TakesACubinForTheDeviceBeforePtx) {
   EXPECT_EQ(image_for(70),
             "model test has no code for cuda:0 (Scripted GPU), which is sm_70; it has PTX for sm_75 or newer, a cubin "
             "for sm_80, a cubin for sm_86, PTX for sm_90 or newer");
+}
+
+TEST_F(CudaSessionTest, TakesPtxWhereTheDriverIsTooOldForTheCubin) {
+  test.set_images({testing::scripted_ptx(CudaTestModel::kernel_names(), 80),
+                   testing::scripted_cubin(CudaTestModel::kernel_names(), 90)},
+                  {{PlanImageFormat::ptx, 80, 0, 0}, {PlanImageFormat::cubin, 90, 0, 0}});
+  begin();
+  fake->add_rule({.function = "cuModuleLoadDataEx", .code = 200});
+  const ModelHandle model = open();
+  ASSERT_NE(model, nullptr) << error.message;
+  EXPECT_STREQ(model->device.image, "PTX for sm_80");
+  EXPECT_EQ(run(make(model).get(), 1), "right");
 }
 
 TEST_F(CudaSessionTest, CountsTheDevicesThatCanRunTheModel) {
