@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "cli/table.h"
+#include "codegen/compile.h"
+#include "codegen/gpu/ptxas.h"
 #include "cost/gpu/estimate.h"
+#include "lower/lower.h"
 #include "target/gpu.h"
 
 namespace whet {
@@ -54,6 +57,29 @@ void print_launches(const LoopTree& tree, const Target& target) {
   }
   fmt::print("\n{} launch{} by the estimate, whose constants no GPU has fitted: {:.2f} us\n{}", costs.size(),
              costs.size() == 1 ? "" : "es", seconds * 1e6, table.to_text());
+}
+
+void print_assembled(const LoopTree& tree, const Target& target, const Shape& within) {
+  const Ptxas& ptxas = installed_ptxas();
+  if (ptxas.path.empty()) {
+    fmt::print("Registers are estimates: ptxas, which would tell, is not installed\n");
+    return;
+  }
+  const Result<Lowered> lowered = lower(tree, target, within);
+  const Result<Kernel> kernel =
+      lowered.ok() ? compile_kernel(lowered->program, target) : Result<Kernel>(lowered.error());
+  const Result<AssembledPtx> assembled =
+      kernel.ok() ? assemble_ptx(ptxas, kernel->code, target.gpu().arch) : Result<AssembledPtx>(kernel.error());
+  if (!assembled.ok()) {
+    fmt::print("It does not assemble: {}\n", assembled.error().message);
+    return;
+  }
+  fmt::print("By the assembler of CUDA {}: {} registers a thread{}, {} bytes of code\n", ptxas.release,
+             assembled->report.registers,
+             assembled->report.spill_bytes > 0
+                 ? fmt::format(", {} bytes of them spilled", assembled->report.spill_bytes)
+                 : ", none spilled",
+             assembled->cubin.size());
 }
 
 }  // namespace whet

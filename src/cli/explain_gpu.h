@@ -9,4 +9,7 @@ namespace whet {
 /// and what limits them, and what bounds the time.
 void print_launches(const LoopTree&, const Target&);
 
+/// Prints what the assembler gives the schedule's kernel, or why it says nothing. `within`: as `lower` has it.
+void print_assembled(const LoopTree&, const Target&, const Shape& within);
+
 }  // namespace whet

@@ -207,7 +207,10 @@ int print_candidate(const Opened& opened, const TuningQuestion& question) {
       return kDone;
     }
     fmt::print("{}", to_text(*tree));
-    if (target.is_gpu()) print_launches(*tree, target);
+    if (target.is_gpu()) {
+      print_launches(*tree, target);
+      print_assembled(*tree, target, record->within);
+    }
     if (question.passes) fmt::print("\n{}", to_text(trace_lowering(*tree, target, record->within)));
     if (question.code) print_code(*tree, target, record->within);
     return kDone;
