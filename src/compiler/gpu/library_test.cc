@@ -103,6 +103,21 @@ TEST_F(GpuLibrary, TellsWhatItRunsOnAndHowLongEachStepTakes) {
   ASSERT_EQ(profile.steps, model->info().steps);
   for (std::uint32_t i = 0; i < profile.steps; ++i) EXPECT_GT(profile.step[i].total_ns, 0u) << profile.step[i].node;
 }
+TEST_F(GpuLibrary, RunsWithInputsAndOutputsOnTheDevice) {
+  compile(small_network());
+  Result<OpenedModel> model = open();
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  ASSERT_TRUE(model->set_inputs({Tensor(DType::f32, {1, 3, 17, 13})}).ok());
+  ASSERT_TRUE(model->run().ok());
+  const Status moved = model->move_to_device();
+  ASSERT_TRUE(moved.ok()) << moved.error().message;
+  ASSERT_TRUE(model->run().ok());
+  const double before = model->clock();
+  ASSERT_TRUE(model->run_back_to_back(1).ok());
+  const double once = model->clock() - before;
+  ASSERT_TRUE(model->run_back_to_back(3).ok());
+  EXPECT_NEAR(model->clock() - before - once, 3 * once, once / 100) << "by the emulated device's clock";
+}
 TEST_F(GpuLibrary, SaysWhichDeviceItWants) {
   compile(small_network(), "cuda -arch=sm_80 -sms=108", false);
   EXPECT_EQ(error_of_open(kEmulated),

@@ -5,8 +5,10 @@
 #include <thread>
 
 #include "base/parallel.h"
+#include "device/gpu/device_tensors.h"
 #include "runner/cuda/emulated_driver.h"
 #include "runner/wire.h"
+#include "runtime/description.h"
 
 namespace whet {
 
@@ -17,6 +19,7 @@ struct OpenedModel::State {
   whet_pool* pool = nullptr;  ///< null: the session runs on the model's own
   whet_session* session = nullptr;
   std::vector<Tensor> inputs;
+  std::unique_ptr<DeviceTensors> on_device;  ///< null: inputs and outputs are on the host
   bool emulated = false;
 
   const whet_api& api() const { return *library.api; }
@@ -172,6 +175,37 @@ Status OpenedModel::set_inputs(std::vector<Tensor> tensors) {
 Status OpenedModel::run() {
   whet_error error;
   if (state_->api().session_run(state_->session, &error) != 0) return Error{error.message};
+  return ok_status();
+}
+
+Status OpenedModel::move_to_device() {
+  const whet_device_info* const gpu = device();
+  if (gpu == nullptr) return Error{"model " + std::string(info().name) + " runs on the CPU; expected one for a GPU"};
+  whet_error error{};
+  const CudaDriver* driver = &emulated_cuda_driver();
+  if (!state_->emulated && system_cuda_driver(&driver, &error) != 0) return Error{error.message};
+  WHET_TRY(state_->on_device, DeviceTensors::open(*driver, gpu->number));
+  const whet_api& api = state_->api();
+  const auto placed = [&](const whet_tensor_info& tensor, const void* data) -> Result<whet_dltensor> {
+    WHET_TRY(void* const memory, state_->on_device->add(static_cast<std::uint64_t>(tensor.bytes), data));
+    return dlpack_of(tensor, memory, kDlCuda, gpu->number);
+  };
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    WHET_TRY(const whet_dltensor tensor, placed(*api.model_input(state_->model, i), state_->inputs.at(i).data()));
+    if (api.session_set_input_dlpack(state_->session, i, &tensor, &error) != 0) return Error{error.message};
+  }
+  for (std::uint32_t i = 0; i < outputs_.size(); ++i) {
+    WHET_TRY(const whet_dltensor tensor, placed(*api.model_output(state_->model, i), nullptr));
+    if (api.session_bind_output_dlpack(state_->session, i, &tensor, &error) != 0) return Error{error.message};
+  }
+  return ok_status();
+}
+
+Status OpenedModel::run_back_to_back(int runs) {
+  whet_error error{};
+  for (int i = 0; i < runs; ++i)
+    if (state_->api().session_enqueue(state_->session, &error) != 0) return Error{error.message};
+  if (state_->api().session_wait(state_->session, &error) != 0) return Error{error.message};
   return ok_status();
 }
 

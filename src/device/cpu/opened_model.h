@@ -52,6 +52,11 @@ class OpenedModel {
   Status set_inputs(std::vector<Tensor>);
   /// One inference on the inputs that are set: what a benchmark times.
   Status run();
+  /// From now on the inputs that are set, and the outputs, are in the memory of the model's GPU: a run copies nothing from or to
+  /// the host, and its outputs are not read. For models of a GPU alone.
+  Status move_to_device();
+  /// `runs` inferences, one behind the other with no wait between them, and the wait for the last.
+  Status run_back_to_back(int runs);
   /// Copies of the outputs of the last run.
   std::vector<Tensor> read_outputs() const;
   /// All three.

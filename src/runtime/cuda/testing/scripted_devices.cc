@@ -1,6 +1,5 @@
 #include "runtime/cuda/testing/scripted_state.h"
 
-
 using namespace whet;                     // NOLINT: the driver's functions are global
 using namespace whet::testing;            // NOLINT
 using namespace whet::testing::scripted;  // NOLINT
