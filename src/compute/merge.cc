@@ -29,11 +29,7 @@ class Merger {
     merged_[id] = at;
     if (is_unfolded(id)) {
       // Where its source cannot follow, it divides.
-      Merger followed = *this;
-      if (followed.mark_read(id).ok())
-        merged_ = std::move(followed.merged_), divided_ = std::move(followed.divided_);
-      else
-        divided_.insert(id);
+      if (!attempt([id](Merger& m) { return m.mark_read(id); })) divided_.insert(id);
     } else if (!dag_.op(id).is_placeholder()) {
       WHET_RETURN_IF_ERROR(mark_read(id));
     }
@@ -44,14 +40,18 @@ class Merger {
 
   ComputeDag run() const {
     ComputeDag result = dag_;
-    for (const auto& [id, at] : merged_) {
-      Op& op = result.op(id);
-      const auto dim = static_cast<std::ptrdiff_t>(at);
-      if (!is_reduce(id, at)) {
-        op.shape.erase(op.shape.begin() + dim);
-        op.shape[static_cast<std::size_t>(dim)] = first_ * second_;
+    for (std::size_t k = 0; k < result.ops.size(); ++k) {
+      Op& op = result.ops[k];
+      const OpId id(static_cast<std::int64_t>(k));
+      const auto found = merged_.find(id);
+      if (found != merged_.end() && !is_reduce(id, found->second)) {
+        const auto dim = op.shape.begin() + static_cast<std::ptrdiff_t>(found->second);
+        dim[1] = first_ * second_;
+        op.shape.erase(dim);
       }
-      if (!op.is_placeholder()) rewrite_element(id, op.element());
+      if (op.is_placeholder()) continue;
+      if (found != merged_.end()) merge_axes_of(id, op.element());
+      rewrite_body(id, op.element());
     }
     return result;
   }
@@ -83,6 +83,15 @@ class Merger {
     for (std::size_t k = 0; k + 1 < read.index.size(); ++k)
       if (axis_at(element, read.index[k]) == at && axis_at(element, read.index[k + 1]) == at + 1) return k;
     return std::nullopt;
+  }
+
+  /// True where `marks` succeeds; else nothing is marked.
+  template <typename Marks>
+  bool attempt(const Marks& marks) {
+    Merger trial = *this;
+    if (!marks(trial).ok()) return false;
+    merged_ = std::move(trial.merged_), divided_ = std::move(trial.divided_);
+    return true;
   }
 
   /// What an op reads along its two axes has them as neighbours too; they occur nowhere else.
@@ -119,18 +128,30 @@ class Merger {
     // A reduction over two axes of a tensor is of its own shape; only a copy made for it merges them.
     fits = fits && axis && (!is_reduce(reader, *axis) || is_unfolded(source)) &&
            is_reduce(reader, *axis) == is_reduce(reader, *axis + 1);
-    return fits ? mark(reader, *axis) : Status(refuse(reader, "does not read them element by element"));
+    if (!of_copies_)
+      return fits ? mark(reader, *axis) : Status(refuse(reader, "does not read them element by element"));
+    // It counts the two in the merged one where it cannot follow.
+    if (fits) attempt([&](Merger& m) { return m.mark(reader, *axis); });
+    return ok_status();
   }
 
-  void rewrite_element(OpId id, Element& element) const {
+  void merge_axes_of(OpId id, Element& element) const {
     const std::int64_t at = merged_.at(id), spatial = static_cast<std::int64_t>(element.axes.size());
     std::vector<Axis>& list = at < spatial ? element.axes : element.reduce_axes;
     const auto axes = list.begin() + static_cast<std::ptrdiff_t>(at < spatial ? at : at - spatial);
     axes[1] = {axes[0].name + axes[1].name, first_ * second_, axes[1].role};
     list.erase(axes);
+  }
+
+  /// `element`: with merged axes, and the body of the op as it was.
+  void rewrite_body(OpId id, Element& element) const {
+    const auto found = merged_.find(id);
+    const std::int64_t at = found == merged_.end() ? -1 : found->second;
+    const Element& before = dag_.op(id).element();
     const Element& now = element;
     const bool divides = divided_.count(id) != 0;
     const auto renumbered = [&](VarId v) {
+      if (at < 0) return Expr();
       if (divides && v.value == at) return floordiv(axis_var(now, at), second_);
       if (divides && v.value == at + 1) return floormod(axis_var(now, at), second_);
       return v.value > at ? axis_var(now, v.value - 1) : Expr();
@@ -139,11 +160,12 @@ class Merger {
       if (const Var* v = std::get_if<Var>(&e->kind)) return renumbered(v->id);
       const Load* read = std::get_if<Load>(&e->kind);
       const auto source = read ? merged_.find(OpId(read->source.value)) : merged_.end();
-      if (source == merged_.end()) return Expr();
+      if (source == merged_.end() || is_reduce(source->first, source->second)) return Expr();
       std::vector<Expr> index;
       for (const Expr& each : read->index) index.push_back(substitute(each, renumbered));
       const auto dim = index.begin() + static_cast<std::ptrdiff_t>(source->second);
-      dim[1] = axis_var(now, at);
+      const bool follows = at >= 0 && !divides && place(before, *read, at) == static_cast<std::size_t>(source->second);
+      dim[1] = follows ? axis_var(now, at) : dim[0] * second_ + dim[1];
       index.erase(dim);
       return load(e->dtype, read->source, std::move(index));
     });

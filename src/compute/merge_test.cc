@@ -72,6 +72,23 @@ TEST(Merge, GoesOnWithABatchUnlessPicturesDiffer) {
   EXPECT_EQ(list->op(OpId(6)).shape, Shape({70, 4}));
   EXPECT_EQ(batch_after_pixels(kPointwise).error().message, "op out uses one of them alone");
 }
+TEST(Merge, CountsInReadersOfProductsOfCopiesWhatTheyMeetAlone) {
+  const ComputeDag dag = parsed(R"(x = PLACEHOLDER [4, 6, 3]
+x_unfolded(i, j, r) = x[i, j, r] for i in 4, j in 6, r in 3  # unfold
+p(i, j, c) += (x_unfolded[i, j, r]*2f) for i in 4, j in 6, c in 2, r in 3
+half(i, j, c) = (p[i, (j*2), c] + p[i, (j*2 + 1), c]) for i in 4, j in 3, c in 2
+return half
+)");
+  const Result<ComputeDag> merged = merge_axes(dag, OpId(2), 0);
+  ASSERT_TRUE(merged.ok()) << merged.error().message;
+  EXPECT_EQ(to_text(*merged), R"(x = PLACEHOLDER [24, 3]
+x_unfolded(ij, r) = x[ij, r] for ij in 24, r in 3  # unfold
+p(ij, c) += (x_unfolded[ij, r]*2f) for ij in 24, c in 2, r in 3
+half(i, j, c) = (p[((i*6) + (j*2)), c] + p[((i*6) + ((j*2) + 1)), c]) for i in 4, j in 3, c in 2
+return half
+)");
+  EXPECT_TRUE(verify(*merged).ok());
+}
 TEST(Merge, RefusesWhatMeetsAnAxisAlone) {
   EXPECT_EQ(refusal("out(i, j) = x[i, j] for i in 5, j in 7"), "");
   EXPECT_EQ(refusal("out(i, j) = x[i, (6 - j)] for i in 5, j in 7"), "op out uses one of them alone");
