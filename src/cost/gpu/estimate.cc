@@ -150,7 +150,8 @@ class LaunchCoster {
   }
   bool is_constant(OpId tensor) const {
     const Op& op = tree_.dag.op(tensor);
-    return op.is_placeholder() && std::get<Placeholder>(op.def).constant;
+    const bool computed = tree_.place(tensor).kind == PlaceKind::ahead;
+    return computed || (op.is_placeholder() && std::get<Placeholder>(op.def).constant);
   }
 
   const LoopTree& tree_;

@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/testing/random_cases.h"
 #include "cost/features.h"
+#include "cost/gpu/arithmetic.h"
 #include "cost/gpu/nest.h"
 #include "cost/limit.h"
 #include "lower/lower.h"
@@ -210,6 +211,20 @@ TEST(GpuFeatures, AreFiniteAndAsManyAsTheirNames) {
       ASSERT_TRUE(std::isfinite(row[i])) << feature_names(h100())[i] << "\n" << to_text(tree);
     ASSERT_TRUE(std::isfinite(analytic_seconds(tree, h100())));
   }
+}
+
+TEST(Estimate, CountsTheMeanOfBranchesThatANumberChooses) {
+  const auto count = [](const std::string& body) {
+    const std::string text =
+        "a = PLACEHOLDER [8]\nb = PLACEHOLDER [8]\ny(i, p) = " + body + " for i in 8, p in 3\nreturn y\n";
+    return arithmetic_of(parse_dag(text)->ops.back().element().body);
+  };
+  EXPECT_EQ(count("((a[i] + b[i])*2f)"), 2);
+  EXPECT_EQ(count("select((a[i] < b[i]), (a[i] + b[i]), (a[i] - b[i]))"), 2) << "the data chooses";
+  EXPECT_EQ(count("select((p == 0), (a[i] + b[i]), select((p == 1), (a[i] - b[i]), (a[i] + b[i]*2f)))"), 1)
+      << "an addition, a subtraction, and one with a product";
+  EXPECT_EQ(count("select((p == 0), (a[i] + b[i]), select((p == 1), ((a[i] + b[i]) - a[i]), a[i]))"), 2.0 / 3)
+      << "the branches share a sum";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/gpu/arithmetic.h"
 #include "cost/gpu/lanes.h"
 #include "cost/gpu/threads.h"
 #include "cost/nest.h"
@@ -129,8 +130,9 @@ class NestReader {
     nest.body = path.product(Path::Part::body);
     const Element& element = tree_.dag.op(from.op).element();
     const double runs = nest.trips * nest.body;
-    const bool contracts = element.reducer == Reducer::sum && from.flops > 1;
-    nest.multiply_adds = runs * (contracts ? from.flops - 1 : from.flops);
+    const double operations = arithmetic_of(element.body) + (element.reducer ? 1 : 0);
+    const bool contracts = element.reducer == Reducer::sum && operations > 1;
+    nest.multiply_adds = runs * (contracts ? operations - 1 : operations);
     nest.functions = runs * from.calls;
     nest.exchanges = exchanges();
     nest.copies = tree_.place(from.op).stored_in == StoredIn::block && from.flops == 0 && from.calls == 0;
