@@ -14,7 +14,7 @@ ScheduleSource best_of(const Records* records, const Target& target, bool exact)
     const double seconds = choice->exact ? choice->record->outcome.clock_seconds() : 0;
     return RecordedSchedule{choice->record->steps, seconds, choice->reason};
   };
-  source.fallback = [target](const ComputeDag& dag) { return default_steps(dag, target); };
+  source.fallback = [target, exact](const ComputeDag& dag) { return default_steps(dag, target, {exact}); };
   return source;
 }
 

@@ -21,10 +21,12 @@ struct Template {
 /// The makers of sketches for one kind of target.
 struct SpaceAuthor {
   std::string_view kind;
-  std::span<const Template> (*templates)();    ///< the first that fits gives the default schedule
+  std::span<const Template> (*templates)();    ///< the first that fits gives the default schedule, unless `ranked`
   const std::vector<const Rule*>& (*rules)();  ///< in the order in which they are asked
   /// The schedule that lowers whatever the DAG is; null: the naive one.
   void (*safe)(Scheduler&) = nullptr;
+  /// The template whose guess the estimate takes for the fastest gives the default schedule.
+  bool ranked = false;
 };
 /// One row for each kind of target. For a kind without a row, the space of every task has the naive schedule only.
 std::span<const SpaceAuthor> space_authors();

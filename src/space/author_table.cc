@@ -7,7 +7,7 @@ namespace {
 
 constexpr SpaceAuthor kAuthors[] = {
     {"cpu", cpu_templates, cpu_rules},
-    {"cuda", gpu_templates, gpu_rules, safe_schedule},
+    {"cuda", gpu_templates, gpu_rules, safe_schedule, true},
 };
 
 }  // namespace

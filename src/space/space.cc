@@ -6,6 +6,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "cost/features.h"
 #include "space/author.h"
 #include "space/legal.h"
 #include "space/rules/derive.h"
@@ -296,6 +297,38 @@ Sketch naive_sketch() {
   return {.name = "naive", .build = [](Scheduler&, const Choices&) {}};
 }
 
+struct TemplateSketches {
+  std::vector<Sketch> sketches;
+  bool alone = false;  ///< there is only the one for everything
+};
+
+/// The sketch that the estimate takes for the fastest goes to the front.
+void put_fastest_first(std::vector<Sketch>& sketches, const ComputeDag& dag, const Target& target) {
+  std::vector<double> seconds;
+  for (const Sketch& sketch : sketches) {
+    Scheduler scheduler(dag);
+    sketch.build(scheduler, sketch.preferred);
+    seconds.push_back(analytic_seconds(scheduler.tree(), target));
+  }
+  const auto fastest = std::min_element(seconds.begin(), seconds.end()) - seconds.begin();
+  std::rotate(sketches.begin(), sketches.begin() + fastest, sketches.begin() + fastest + 1);
+}
+
+/// Of all templates that fit, that of the default schedule first.
+TemplateSketches fitting_sketches(const SpaceAuthor& author, const ComputeDag& dag, const Target& target,
+                                  const SpaceOptions& options) {
+  TemplateSketches fitting;
+  for (const Template& known : author.templates()) {
+    if ((options.exact && !known.exact) || (known.last_one && !fitting.sketches.empty())) continue;
+    if (std::optional<Sketch> sketch = known.make(dag, target)) {
+      fitting.sketches.push_back(std::move(*sketch));
+      fitting.alone = known.last_one;
+    }
+  }
+  if (author.ranked && fitting.sketches.size() > 1) put_fastest_first(fitting.sketches, dag, target);
+  return fitting;
+}
+
 }  // namespace
 
 std::span<const Rule* const> rules_for(const Target& target) {
@@ -307,15 +340,7 @@ std::span<const Rule* const> rules_for(const Target& target) {
 DesignSpace make_space(const ComputeDag& dag, const Target& target, const SpaceOptions& options) {
   const SpaceAuthor* author = row_of(space_authors(), target);
   if (author == nullptr) return {dag, {naive_sketch()}};
-  std::vector<Sketch> sketches;
-  bool alone = false;
-  for (const Template& known : author->templates()) {
-    if ((options.exact && !known.exact) || (known.last_one && !sketches.empty())) continue;
-    if (std::optional<Sketch> sketch = known.make(dag, target)) {
-      sketches.push_back(std::move(*sketch));
-      alone = known.last_one;
-    }
-  }
+  auto [sketches, alone] = fitting_sketches(*author, dag, target, options);
   const double share = alone ? kShareAlone : kShareBesideExperts * static_cast<double>(sketches.size());
   for (Sketch& sketch : derive_sketches(dag, target, rules_for(target), {.exact = options.exact, .share = share}))
     sketches.push_back(std::move(sketch));
@@ -323,15 +348,23 @@ DesignSpace make_space(const ComputeDag& dag, const Target& target, const SpaceO
   return {dag, std::move(sketches)};
 }
 
-Result<Steps> default_steps(const ComputeDag& dag, const Target& target) {
+Result<Steps> default_steps(const ComputeDag& dag, const Target& target, const SpaceOptions& options) {
   const SpaceAuthor* author = row_of(space_authors(), target);
   if (author == nullptr) return Steps();
+  const auto steps_of = [&](const Sketch& sketch) {
+    Scheduler scheduler(dag);
+    sketch.build(scheduler, sketch.preferred);
+    return scheduler.finish();
+  };
+  if (author->ranked) {
+    const std::vector<Sketch> sketches = fitting_sketches(*author, dag, target, options).sketches;
+    return sketches.empty() ? Steps() : steps_of(sketches.front());
+  }
   for (const Template& known : author->templates()) {
+    if (options.exact && !known.exact) continue;
     const std::optional<Sketch> sketch = known.make(dag, target);
     if (!sketch) continue;
-    Scheduler scheduler(dag);
-    sketch->build(scheduler, sketch->preferred);
-    if (Result<Steps> steps = scheduler.finish(); steps.ok()) return steps;
+    if (Result<Steps> steps = steps_of(*sketch); steps.ok()) return steps;
   }
   return Steps();
 }

@@ -122,7 +122,7 @@ struct SpaceOptions {
 DesignSpace make_space(const ComputeDag&, const Target&, const SpaceOptions& = {});
 
 /// Returns the schedule of an untuned task. It never fails, because every DAG has the naive schedule.
-Result<Steps> default_steps(const ComputeDag&, const Target&);
+Result<Steps> default_steps(const ComputeDag&, const Target&, const SpaceOptions& = {});
 
 /// Returns a slow schedule that lowers for the target whatever the DAG is.
 Result<Steps> safe_steps(const ComputeDag&, const Target&);

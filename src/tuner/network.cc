@@ -202,7 +202,7 @@ class Settling {
   std::optional<std::pair<const Record*, const Record*>> default_and_best(const Task& task) const {
     const auto best = file_.records().best(task.key, task.within, target_,
                                            [&](const Record& r) { return !options_.exact || is_exact(r.steps); });
-    const Result<Steps> start = default_steps(task.dag, target_);
+    const Result<Steps> start = default_steps(task.dag, target_, {options_.exact});
     if (!best || !best->exact || !start.ok() || best->record->steps == to_text(*start)) return std::nullopt;
     const std::string steps = to_text(*start);
     const auto own =

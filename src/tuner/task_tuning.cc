@@ -54,7 +54,8 @@ TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const Tun
   progress_.weight = task.weight;
   progress_.flops = flops(task.dag);
   progress_.best_seconds = progress_.default_seconds = kInfinity;
-  if (const Result<Steps> steps = default_steps(task.dag, target); steps.ok()) default_steps_ = to_text(*steps);
+  if (const Result<Steps> steps = default_steps(task.dag, target, {options.exact}); steps.ok())
+    default_steps_ = to_text(*steps);
 }
 
 Result<TaskTuning> TaskTuning::start(const Task& task, int id, const Target& target, const TuneOptions& options,

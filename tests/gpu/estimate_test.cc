@@ -10,7 +10,7 @@
 #include "codegen/compile.h"
 #include "codegen/testing/ptxas.h"
 #include "lower/lower.h"
-#include "space/space.h"
+#include "space/gpu/product.h"
 
 namespace whet {
 namespace {
@@ -59,7 +59,8 @@ TEST(GpuEstimate, RanksTilesByTheirInstructionsAsTheAssemblerDoes) {
   const std::string ptxas = installed_ptxas().path;
   if (ptxas.empty()) GTEST_SKIP() << "ptxas is not installed";
   const Target target = *parse_target("cuda -model=h100");
-  const DesignSpace space = make_space(*parse_dag(kConvolution), target);
+  const ComputeDag dag = *parse_dag(kConvolution);
+  const DesignSpace space(dag, {*product_sketch(dag, target)});
   Rng rng(7);
   std::vector<double> counted, estimated;
   while (counted.size() < 40) {

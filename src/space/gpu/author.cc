@@ -1,16 +1,20 @@
 #include "space/gpu/author.h"
 
+#include "space/gpu/attention.h"
 #include "space/gpu/elements.h"
+#include "space/gpu/patch.h"
 #include "space/gpu/product.h"
 #include "space/gpu/rows.h"
 #include "space/gpu/safe.h"
 #include "space/gpu/window.h"
+#include "space/gpu/winograd.h"
 
 namespace whet {
 namespace {
 
 constexpr Template kTemplates[] = {
-    {product_sketch}, {window_sketch}, {gpu_rows_sketch}, {elements_sketch}, {safe_sketch, true, true},
+    {gpu_attention_sketch}, {product_sketch},  {gpu_winograd_sketch, false}, {patch_sketch}, {window_sketch},
+    {gpu_rows_sketch},      {elements_sketch}, {safe_sketch, true, true},
 };
 
 }  // namespace

@@ -39,6 +39,34 @@ LoopId bind_levels(Scheduler& s, const LaunchLevels& levels, const std::vector<L
   return threads;
 }
 
+void fill_together(Scheduler& s, std::vector<LoopId> loops, std::int64_t lanes, std::int64_t threads) {
+  constexpr std::int64_t kMostUnrolled = 8;
+  if (!loops.front().valid()) return;  // refused
+  std::vector<LoopId> trips, bound;
+  std::int64_t count = 1;
+  for (std::size_t k = loops.size(); k-- > 0;) {
+    const bool last = k + 1 == loops.size();
+    const std::int64_t extent = extent_of(s.tree(), loops[k]) / (last ? lanes : 1);
+    const std::int64_t part = std::clamp<std::int64_t>(threads, 1, extent);
+    threads /= part, count *= (extent + part - 1) / part;
+    LoopId inner = loops[k];
+    if (last) {
+      const auto vector = s.split(inner, lanes, Tail::guard);
+      inner = vector.outer, bound.push_back(vector.inner);
+    }
+    const auto cut = s.split(inner, part, Tail::guard);
+    trips.insert(trips.begin(), cut.outer), bound.insert(bound.begin(), cut.inner);
+  }
+  std::vector<LoopId> order = trips;
+  order.insert(order.end(), bound.begin(), bound.end());
+  s.reorder(order);
+  s.annotate(bound.back(), LoopKind::vectorized);
+  bound.pop_back();
+  s.bind(s.fuse(bound), LoopKind::thread);
+  if (count > kMostUnrolled) return;
+  for (LoopId loop : trips) s.annotate(loop, LoopKind::unrolled);
+}
+
 std::vector<LoopId> spatial_loops(const Scheduler& s, OpId op) {
   std::vector<LoopId> loops = s.loops(op);
   std::erase_if(loops, [&](LoopId loop) { return is_reduce(s.tree(), loop); });

@@ -15,6 +15,10 @@ LaunchLevels cut_levels(Scheduler&, std::vector<LoopId> spatial, std::int64_t th
 /// Blocks, threads, `inside`: from the outside in. Fuses and binds the first two; gives the loop of the threads.
 LoopId bind_levels(Scheduler&, const LaunchLevels&, const std::vector<LoopId>& inside);
 
+/// `loops` over what the threads of a block fill together, outermost first: vectors of `lanes`, as many iterations of each loop
+/// on `threads` as there is room for, from the innermost out, the others one after the other.
+void fill_together(Scheduler&, std::vector<LoopId> loops, std::int64_t lanes, std::int64_t threads);
+
 /// The loops of an op that run over its result, outermost first, and those that run over its sum.
 std::vector<LoopId> spatial_loops(const Scheduler&, OpId);
 std::vector<LoopId> reduce_loops(const Scheduler&, OpId);

@@ -50,6 +50,11 @@ Objection waste_bounded(std::int64_t extent, std::int64_t tile) {
                      extent);
 }
 
+Objection tile_within(std::int64_t extent, std::int64_t tile) {
+  if (tile <= extent) return std::nullopt;
+  return fmt::format("a tile of {} elements is longer than an axis of {}", tile, extent);
+}
+
 Objection blocks_fit(std::int64_t blocks, std::int64_t threads, const GpuLimits& limits) {
   const std::int64_t warps = (threads + kWarp - 1) / kWarp;
   if (blocks <= limits.blocks_per_sm && blocks * warps <= limits.warps_per_sm) return std::nullopt;

@@ -25,6 +25,8 @@ Objection copies_whole(std::int64_t vectors, std::int64_t threads);
 Objection copies_few(std::int64_t times);
 /// Tiles of `tile` compute at most half more than the `extent` elements of an axis; of a small axis any number.
 Objection waste_bounded(std::int64_t extent, std::int64_t tile);
+/// A tile is no longer than its axis.
+Objection tile_within(std::int64_t extent, std::int64_t tile);
 constexpr std::int64_t kSmallAxis = 16;
 /// `blocks` that an SM is to hold at once, 0: any number.
 Objection blocks_fit(std::int64_t blocks, std::int64_t threads, const GpuLimits&);

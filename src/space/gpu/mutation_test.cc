@@ -7,7 +7,10 @@
 #include "lower/lower.h"
 #include "lower/testing/random_gpu_schedule.h"
 #include "program/testing/mutants.h"
-#include "space/space.h"
+#include "space/gpu/attention.h"
+#include "space/gpu/patch.h"
+#include "space/gpu/winograd.h"
+#include "space/testing/gpu_samples.h"
 
 namespace whet {
 namespace {
@@ -37,15 +40,26 @@ y(i, j) = (e[i, j]/(s[i] + 1f)) for i in 3, j in 44
 return y
 )";
 
-std::vector<Tensor> arguments_of(const Lowered& lowered, const ComputeDag& dag, std::uint64_t seed) {
-  Rng rng(seed);
-  const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
-  std::vector<Tensor> arguments;
-  for (const KernelArgument& a : lowered.arguments)
-    arguments.push_back(a.kind == KernelArgument::Kind::input ? inputs[static_cast<std::size_t>(a.index)]
-                                                              : Tensor(a.type.dtype, a.type.shape));
-  return arguments;
-}
+const char* const kAttention = R"(
+q = PLACEHOLDER [1, 16, 8]
+k = PLACEHOLDER [1, 8, 12]
+v = PLACEHOLDER [1, 12, 8]
+s(h, i, j) += (q[h, i, c]*k[h, c, j]) for h in 1, i in 16, j in 12, c in 8  # matmul h:batch i:row j:out_channel c:in_channel
+m(h, i) max= s[h, i, j] for h in 1, i in 16, j in 12  # softmax
+e(h, i, j) = exp((s[h, i, j] - m[h, i])) for h in 1, i in 16, j in 12  # softmax
+z(h, i) += e[h, i, j] for h in 1, i in 16, j in 12  # softmax
+p(h, i, j) = (e[h, i, j]/z[h, i]) for h in 1, i in 16, j in 12  # softmax
+y(h, i, c) += (p[h, i, j]*v[h, j, c]) for h in 1, i in 16, c in 8, j in 12  # matmul h:batch i:row c:out_channel j:in_channel
+return y
+)";
+const char* const kFewChannels = R"(
+x = PLACEHOLDER [1, 9, 9, 3]
+w = PLACEHOLDER [3, 3, 3, 16] const
+pad(n, y, z, c) = select((y >= 1) && (z >= 1), x[n, (y - 1), (z - 1), c], 0f) for n in 1, y in 10, z in 10, c in 3  # pad n:batch y:row z:column c:channel
+conv(n, oh, ow, oc) += (pad[n, (oh*2 + rh), (ow*2 + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in 4, ow in 4, oc in 16, rh in 3, rw in 3, rc in 3  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel
+out(n, oh, ow, oc) = max(conv[n, oh, ow, oc], 0f) for n in 1, oh in 4, ow in 4, oc in 16
+return out
+)";
 
 class Mutation : public ::testing::Test {
  protected:
@@ -54,8 +68,10 @@ class Mutation : public ::testing::Test {
     const Result<Lowered> lowered = lower_until(*replay(dag, steps), target, "verify");
     if (!lowered.ok()) return;
     const testing::Census census =
-        testing::judge_mutants(lowered->program, limits_of(target.gpu()),
-                               [&](std::uint64_t seed) { return arguments_of(*lowered, dag, seed); });
+        testing::judge_mutants(lowered->program, limits_of(target.gpu()), [&](std::uint64_t seed) {
+          Rng rng(seed);
+          return *testing::arguments_of(*lowered, dag, testing::random_inputs(dag, rng));
+        });
     total_.refused += census.refused, total_.found += census.found, total_.harmless += census.harmless;
     for (const std::string& survivor : census.survivors)
       total_.survivors.push_back(survivor + "\n" + to_text(steps) + "\n" + to_text(lowered->program));
@@ -92,10 +108,13 @@ TEST_F(Mutation, OfSumsAcrossThreadsDoesNotSurvive) {
 }
 TEST_F(Mutation, OfWindowsRowsTurnedTilesAndPartsOfSumsDoesNotSurvive) {
   const Target target = *parse_target("cuda -model=a100");
-  const auto judge_samples = [&](const char* text, const Choices& choices) {
+  const auto judge_samples = [&](const char* text, const Choices& choices, const char* sketch) {
     const ComputeDag dag = *parse_dag(text);
     const DesignSpace space = make_space(dag, target);
-    Candidate c = space.default_candidate();
+    const auto found = std::find_if(space.sketches().begin(), space.sketches().end(),
+                                    [&](const Sketch& known) { return known.name == sketch; });
+    ASSERT_NE(found, space.sketches().end()) << sketch;
+    Candidate c{found->name, found->preferred};
     for (const auto& [name, choice] : choices) c.choices[name] = choice;
     const Result<Steps> steps = space.steps(c);
     ASSERT_TRUE(steps.ok()) << steps.error().message;
@@ -103,9 +122,9 @@ TEST_F(Mutation, OfWindowsRowsTurnedTilesAndPartsOfSumsDoesNotSurvive) {
     Rng rng(5);
     for (int k = 0; k < testing::random_cases(2); ++k) judge(dag, *space.steps(space.sample(rng)));
   };
-  judge_samples(kRows, {});
+  judge_samples(kRows, {}, "rows");
   judge_samples("x = PLACEHOLDER [40, 36]\ny(i, j) = x[j, i] for i in 36, j in 40\nreturn y\n",
-                {{"vector", {1}}, {"each", {1}}, {"threads", {256}}, {"across", {32}}});
+                {{"vector", {1}}, {"each", {1}}, {"threads", {256}}, {"across", {32}}}, "elements");
   judge_samples(R"(
 x = PLACEHOLDER [1, 5, 5, 4]
 w = PLACEHOLDER [3, 3, 4] const
@@ -114,7 +133,7 @@ dw(n, y, z, c) += (pad[n, (y + rh), (z + rw), c]*w[rh, rw, c]) for n in 1, y in 
 out(n, y, z, c) = max(dw[n, y, z, c], 0f) for n in 1, y in 5, z in 5, c in 4
 return out
 )",
-                {});
+                {}, "window");
   judge_samples(R"(
 a = PLACEHOLDER [8, 128]
 b = PLACEHOLDER [128, 8] const
@@ -122,7 +141,22 @@ c(i, j) += (a[i, r]*b[r, j]) for i in 8, j in 8, r in 128
 out(i, j) = max(c[i, j], 0f) for i in 8, j in 8
 return out
 )",
-                {{"split", {2}}, {"depth", {16}}});
+                {{"split", {2}}, {"depth", {16}}}, "product");
+}
+TEST_F(Mutation, OfWinogradAttentionAndPatchesDoesNotSurvive) {
+  const Target target = *parse_target("cuda -model=a100");
+  const auto judge_sketch = [&](const char* text, const auto& make) {
+    const ComputeDag dag = *parse_dag(text);
+    const std::optional<Sketch> sketch = make(dag, target);
+    ASSERT_TRUE(sketch.has_value()) << text;
+    const DesignSpace space(dag, {*sketch});
+    judge(dag, *space.steps(space.default_candidate()));
+    Rng rng(5);
+    for (int k = 0; k < testing::random_cases(2); ++k) judge(dag, *space.steps(space.sample(rng)));
+  };
+  judge_sketch(kConvolution, gpu_winograd_sketch);
+  judge_sketch(kAttention, gpu_attention_sketch);
+  judge_sketch(kFewChannels, patch_sketch);
 }
 TEST_F(Mutation, OfDefaultSchedulesDoesNotSurvive) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::random_cases(40)); ++seed) {

@@ -1,153 +1,12 @@
 #include "space/gpu/product.h"
 
-#include <algorithm>
-
-#include "space/gpu/limits.h"
 #include "space/gpu/preferred.h"
-#include "space/gpu/product_tile.h"
+#include "space/gpu/product_choices.h"
 
 namespace whet {
 namespace {
 
-TileCut cut_of(const Choice& choice) { return {choice[0], choice[1], choice[2]}; }
-/// What the choices say; what is not chosen yet is as in ProductTile.
-ProductTile tile_of(const Choices& c) {
-  ProductTile tile{.rows = cut_of(c.at("rows")), .columns = cut_of(c.at("columns"))};
-  const auto take = [&](const char* name, std::int64_t& value) {
-    if (const auto found = c.find(name); found != c.end() && !found->second.empty()) value = found->second[0];
-  };
-  take("depth", tile.depth), take("stages", tile.stages), take("pad", tile.pad);
-  take("split", tile.parts), take("min_blocks", tile.min_blocks);
-  return tile;
-}
-
-/// Tiles of at most the axis; what does not divide it is guarded.
-std::vector<Choice> cuts(std::int64_t extent, const std::vector<std::int64_t>& strips) {
-  std::vector<Choice> options;
-  for (std::int64_t apart : {1, 2})
-    for (std::int64_t threads : {1, 2, 4, 8, 16, 32})
-      for (std::int64_t strip : strips)
-        if (const std::int64_t whole = apart * threads * strip; whole <= 128 && whole <= extent)
-          options.push_back({apart, threads, strip});
-  return options;
-}
-
-/// Parts of the sum that divide it.
-std::vector<std::int64_t> depths(std::int64_t depth) {
-  std::vector<std::int64_t> options;
-  for (std::int64_t part = 4; part <= std::min<std::int64_t>(depth, 32); ++part)
-    if (depth % part == 0) options.push_back(part);
-  if (options.empty()) options.push_back(depth <= 32 ? depth : 16);
-  return options;
-}
-
 constexpr std::int64_t kFewestRows = 8;  ///< products with fewer are sums across threads (rows.h)
-
-/// A block of at most 512 threads: two of them share an SM.
-constexpr std::int64_t kMostTileThreads = 512;
-
-Objection copy_fits(const TileCopy& copy, std::int64_t threads, bool small) {
-  const Objection wrong = small ? std::nullopt : copies_whole(copy.times * copy.across * copy.down, threads);
-  return wrong ? wrong : copies_few(copy.times);
-}
-
-Objection copies_fit(const ProductForm& p, const ProductTile& tile) {
-  const TileCopy left = left_copy(p, tile), right = right_copy(p, tile);
-  const Objection wrong = copy_fits(left, tile.threads(), p.rows < kSmallAxis);
-  return wrong ? wrong : copy_fits(right, tile.threads(), p.columns < kSmallAxis);
-}
-
-Objection threads_and_registers_fit(const ProductTile& tile, const GpuLimits& limits) {
-  if (const Objection wrong = threads_fit(tile.threads(), kMostTileThreads)) return wrong;
-  if (const Objection wrong = blocks_fit(tile.min_blocks, tile.threads(), limits)) return wrong;
-  return registers_fit(tile_registers(tile.sums()), tile.threads(), limits, tile.min_blocks);
-}
-
-std::vector<Constraint> constraints_of(const ProductForm& p, const GpuLimits& limits) {
-  return {
-      {{"rows"}, [rows = p.rows](const Choices& c) { return waste_bounded(rows, cut_of(c.at("rows")).whole()); }},
-      {{"columns"},
-       [columns = p.columns](const Choices& c) { return waste_bounded(columns, cut_of(c.at("columns")).whole()); }},
-      {{"rows", "columns", "min_blocks"},
-       [limits](const Choices& c) { return threads_and_registers_fit(tile_of(c), limits); }},
-      {{"rows", "columns", "depth"},
-       [p](const Choices& c) {
-         const ProductTile tile = tile_of(c);
-         const Objection wrong = body_bounded(tile.sums() * tile.depth);
-         return wrong ? wrong : copies_fit(p, tile);
-       }},
-      {{"rows", "columns", "depth", "stages", "pad"},
-       [limits](const Choices& c) {
-         const ProductTile tile = tile_of(c);
-         const std::int64_t left = tile.rows.whole() * (tile.depth + tile.pad);
-         return memory_fits(tile.stages * (left + tile.depth * tile.columns.whole()) * 4, limits);
-       }},
-      {{"depth", "split"},
-       [depth = p.depth](const Choices& c) { return split_fits(depth, c.at("split")[0], c.at("depth")[0]); }},
-  };
-}
-
-/// The tiles among which the default is chosen: from large ones, which copy least, to small ones, of which there are many.
-/// They are few, because the estimate that chooses among them has met no GPU yet.
-constexpr struct {
-  TileCut rows, columns;
-} kTiles[] = {
-    {{1, 16, 8}, {2, 16, 4}}, {{1, 16, 8}, {1, 16, 4}}, {{1, 16, 4}, {2, 16, 4}}, {{1, 8, 8}, {1, 16, 4}},
-    {{1, 16, 4}, {1, 16, 4}}, {{1, 8, 4}, {1, 32, 4}},  {{1, 8, 4}, {1, 16, 4}},  {{1, 16, 4}, {1, 8, 4}},
-    {{1, 16, 2}, {1, 8, 4}},  {{1, 8, 2}, {1, 16, 4}},  {{1, 8, 2}, {1, 8, 4}},   {{1, 4, 2}, {1, 16, 4}},
-    {{1, 16, 2}, {1, 16, 2}}, {{1, 32, 1}, {1, 8, 2}},  {{1, 16, 1}, {1, 16, 1}}, {{1, 4, 1}, {1, 32, 1}},
-};
-
-/// The cut made smaller until it is one of the options and fits the axis: of two strips one, then fewer threads, then
-/// smaller strips.
-Choice nearest(TileCut cut, const std::vector<Choice>& options, std::int64_t extent) {
-  const auto fits = [&] {
-    const Choice choice{cut.apart, cut.threads, cut.strip};
-    return std::find(options.begin(), options.end(), choice) != options.end() && !waste_bounded(extent, cut.whole());
-  };
-  while (!fits() && cut.whole() > 1) {
-    std::int64_t& part = cut.apart > 1 ? cut.apart : cut.threads > 1 ? cut.threads : cut.strip;
-    part /= 2;
-  }
-  return {cut.apart, cut.threads, cut.strip};
-}
-
-/// The smallest number of parts that gives each SM a block, or the largest that there is.
-Choice parts_for(const ProductForm& form, const ProductTile& tile, const std::vector<Choice>& options, int sms) {
-  const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
-  const std::int64_t blocks = form.leads * up(form.rows, tile.rows.whole()) * up(form.columns, tile.columns.whole());
-  Choice best = {1};
-  for (const Choice& parts : options)
-    if (best[0] * blocks < sms && !split_fits(form.depth, parts[0], tile.depth)) best = parts;
-  return best;
-}
-
-std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, int sms) {
-  std::vector<Choices> tiles;
-  const auto& d = sketch.decisions;
-  const std::vector<Choice>& depths = d[2].options;
-  const auto middle = std::find_if(depths.begin(), depths.end(), [](const Choice& depth) { return depth[0] >= 16; });
-  for (const auto& [rows, columns] : kTiles) {
-    Choices tile{{"rows", nearest(rows, d[0].options, form.rows)},
-                 {"columns", nearest(columns, d[1].options, form.columns)},
-                 {"depth", middle == depths.end() ? depths.back() : *middle},
-                 {"stages", {3}},
-                 {"pad", {4}},
-                 {"split", {1}},
-                 {"min_blocks", {0}}};
-    tiles.push_back(tile);
-    tile["split"] = parts_for(form, tile_of(tile), d[5].options, sms);
-    tiles.push_back(tile);
-  }
-  return tiles;
-}
-
-std::vector<std::int64_t> splits(std::int64_t depth) {
-  std::vector<std::int64_t> options;
-  for (const std::int64_t parts : {1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24})
-    if (!split_fits(depth, parts, 1)) options.push_back(parts);
-  return options;
-}
 
 }  // namespace
 
@@ -156,19 +15,10 @@ std::optional<Sketch> product_sketch(const ComputeDag& dag, const Target& target
   if (!form || form->rows < kFewestRows) return std::nullopt;
   Sketch sketch;
   sketch.name = "product";
-  sketch.decisions = {
-      {"rows", "rows of a tile: strips of a thread, threads, rows of a strip", cuts(form->rows, {1, 2, 4, 8}), 0},
-      {"columns", "columns of a tile: strips of a thread, threads, columns of a strip", cuts(form->columns, {4, 1, 2}),
-       0},
-      {"depth", "steps of the sum that are copied together", single(depths(form->depth)), 0},
-      {"stages", "copies under way at once, and the one that is read", single({1, 2, 3, 4}), 0},
-      {"pad", "elements between two rows of the left operand in block memory", single({0, 4}), 0},
-      {"split", "parts of the sum, added up by a second launch", single(splits(form->depth)), 0},
-      {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
-  };
-  sketch.constraints = constraints_of(*form, limits_of(target.gpu()));
+  sketch.decisions = product_decisions(*form);
+  sketch.constraints = product_constraints(*form, limits_of(target.gpu()));
   sketch.build = [p = *form](Scheduler& s, const Choices& choices) { build_product(s, p, tile_of(choices)); };
-  sketch.preferred = preferred_choices(sketch, dag, target, tiles_of(sketch, *form, target.gpu().sms),
+  sketch.preferred = preferred_choices(sketch, dag, target, product_tiles(*form, target.gpu().sms),
                                        {"split", "depth", "stages", "pad"});
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;

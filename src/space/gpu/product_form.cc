@@ -119,8 +119,13 @@ std::int64_t run_of(const LoopTree& tree, OpId copy) {
 
 std::optional<ProductForm> product_form(const ComputeDag& dag) {
   const std::optional<Anatomy> anatomy = find_anatomy(dag);
-  if (!anatomy || dag.op(anatomy->anchor).dtype != DType::f32) return std::nullopt;
-  const Element& element = dag.op(anatomy->anchor).element();
+  return anatomy ? product_form(Scheduler(dag), *anatomy) : std::nullopt;
+}
+
+std::optional<ProductForm> product_form(Scheduler s, const Anatomy& anatomy) {
+  const OpId anchor = anatomy.anchor;
+  if (s.tree().dag.op(anchor).dtype != DType::f32) return std::nullopt;
+  const Element element = s.tree().dag.op(anchor).element();
   auto operands = factors(element);
   if (element.reducer != Reducer::sum || !operands || element.axes.size() < 2) return std::nullopt;
   const auto last = static_cast<std::int64_t>(element.axes.size()) - 1;
@@ -132,9 +137,7 @@ std::optional<ProductForm> product_form(const ComputeDag& dag) {
   const bool batched = parts->front() == Part::lead;
   if (!set_apart(element, *parts)) return std::nullopt;
 
-  const OpId anchor = anatomy->anchor;
   ProductForm form{.left = anchor, .right = OpId(anchor.value + 1), .sum = OpId(anchor.value + 2)};
-  Scheduler s(dag);
   s.unfold(OpId(left->source.value), form.left, UnfoldOrder::spatial_first);
   s.unfold(OpId(right->source.value), form.right, UnfoldOrder::turned);
   if (!s.finish().ok()) return std::nullopt;
@@ -148,11 +151,11 @@ std::optional<ProductForm> product_form(const ComputeDag& dag) {
   form.leads = form.has_lead ? sum.shape.front() : 1;
   form.rows = sum.shape[sum.shape.size() - 2], form.columns = sum.shape.back();
   form.depth = sum.element().reduce_axes.back().extent;
-  if (anatomy->output) form.output = OpId(anatomy->output->value + 2);
+  if (anatomy.output) form.output = OpId(anatomy.output->value + 2);
   if (form.output && s.tree().dag.op(*form.output).shape != sum.shape) return std::nullopt;
   form.starts = std::make_shared<ProductForm::Starts>(std::move(s));
-  form.starts->before = anatomy->before;
-  for (OpId op : anatomy->after) form.starts->after.push_back(moved(op, anchor, 2));
+  form.starts->before = anatomy.before;
+  for (OpId op : anatomy.after) form.starts->after.push_back(moved(op, anchor, 2));
   if (!form.start(1).finish().ok()) return std::nullopt;
   form.left_run = run_of(form.start(1).tree(), form.left);
   form.right_run = run_of(form.start(1).tree(), form.right);

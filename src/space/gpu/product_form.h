@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "schedule/steps.h"
+#include "space/anatomy.h"
 
 namespace whet {
 
@@ -30,5 +31,7 @@ struct ProductForm {
 };
 /// Nothing where the DAG has another form.
 std::optional<ProductForm> product_form(const ComputeDag&);
+/// The same of the sum `anatomy.anchor` in a DAG of which steps that change it were taken, and no others.
+std::optional<ProductForm> product_form(Scheduler, const Anatomy& anatomy);
 
 }  // namespace whet

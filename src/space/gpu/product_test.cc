@@ -12,6 +12,7 @@ namespace whet {
 namespace {
 
 ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
+DesignSpace products(const ComputeDag& task, const Target& target) { return {task, {*product_sketch(task, target)}}; }
 
 /// A 3x3 convolution with padding, bias and relu.
 std::string convolution(int rows, int channels, int filters) {
@@ -40,7 +41,7 @@ out(i, j) = (c[i, j]*0.5f) for i in 33, j in 30
 return out
 )";
 
-void expect_right(const std::string& text, int samples) { testing::expect_right(text, "product", samples); }
+void expect_right(const std::string& text, int samples) { testing::expect_right(text, product_sketch, samples); }
 
 TEST(Product, ComputesConvolutions) { expect_right(convolution(7, 5, 12), 6); }
 TEST(Product, ComputesWhatIsAddedThatStandsBeforeTheSum) {
@@ -84,7 +85,7 @@ return c
 )"}) {
     const ComputeDag task = dag(text);
     const Target target = *parse_target("cuda -model=h100");
-    const DesignSpace space = make_space(task, target);
+    const DesignSpace space = products(task, target);
     Candidate c = space.default_candidate();
     EXPECT_GT(c.choices.at("split")[0], 1) << "one part has too few blocks";
     int tried = 0;
@@ -126,7 +127,7 @@ return conv
             std::pair(std::int64_t{1}, std::int64_t{4}));
 }
 TEST(Product, AsksForBlocksOnAnSm) {
-  const DesignSpace space = make_space(dag(convolution(28, 64, 64)), *parse_target("cuda -model=h100"));
+  const DesignSpace space = products(dag(convolution(28, 64, 64)), *parse_target("cuda -model=h100"));
   Candidate c = space.default_candidate();
   c.choices["min_blocks"] = {2};
   EXPECT_NE(to_text(space.schedule(c)->tree).find("# min_blocks 2"), std::string::npos);
@@ -158,7 +159,7 @@ TEST(Product, HasSamplesThatLowerOnEveryGpu) {
     for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
       const ComputeDag task = dag(text);
       const Target target = *parse_target(std::string("cuda -arch=") + arch);
-      const DesignSpace space = make_space(task, target);
+      const DesignSpace space = products(task, target);
       Rng rng(9);
       for (int i = 0; i < testing::random_cases(12); ++i) {
         const Candidate c = space.sample(rng);
@@ -172,7 +173,7 @@ TEST(Product, HasSamplesThatLowerOnEveryGpu) {
 TEST(Product, TakesBlockMemoryAndThreadsWithinTheLimits) {
   const ComputeDag task = dag(convolution(28, 128, 128));
   const Target target = *parse_target("cuda -arch=sm_75");
-  const DesignSpace space = make_space(task, target);
+  const DesignSpace space = products(task, target);
   Rng rng(4);
   for (int i = 0; i < testing::random_cases(300); ++i) {
     const Candidate c = space.sample(rng);
@@ -187,7 +188,7 @@ TEST(Product, PrefersWhatTheEstimateTakesForFast) {
     for (const char* model : {"a100", "h100"}) {
       const ComputeDag task = dag(text);
       const Target target = *parse_target(std::string("cuda -model=") + model);
-      const DesignSpace space = make_space(task, target);
+      const DesignSpace space = products(task, target);
       const auto seconds = [&](const Candidate& c) { return analytic_seconds(space.schedule(c)->tree, target); };
       Rng rng(2);
       double best = 1;
@@ -196,7 +197,7 @@ TEST(Product, PrefersWhatTheEstimateTakesForFast) {
     }
 }
 TEST(Product, SaysWhyAChoiceIsOutside) {
-  const DesignSpace space = make_space(dag(convolution(28, 128, 128)), *parse_target("cuda -model=h100"));
+  const DesignSpace space = products(dag(convolution(28, 128, 128)), *parse_target("cuda -model=h100"));
   const auto why = [&](const Choices& changes) {
     Candidate c = space.default_candidate();
     for (const auto& [name, choice] : changes) c.choices[name] = choice;
@@ -211,7 +212,7 @@ TEST(Product, SaysWhyAChoiceIsOutside) {
 TEST(Product, KeepsOneBarrierAStep) {
   const ComputeDag task = dag(convolution(28, 128, 128));
   const Target target = *parse_target("cuda -model=h100");
-  const DesignSpace space = make_space(task, target);
+  const DesignSpace space = products(task, target);
   const Result<Lowered> lowered =
       lower_until(*replay(task, *space.steps(space.default_candidate())), target, "place_barriers");
   ASSERT_TRUE(lowered.ok()) << lowered.error().message;

@@ -6,16 +6,27 @@
 #include "space/gpu/levels.h"
 
 namespace whet {
-namespace {
 
-/// `rows` by `columns` elements.
-TileCopy copy_of(std::int64_t rows, std::int64_t columns, std::int64_t most_lanes, std::int64_t threads) {
+TileCopy tile_copy(std::int64_t rows, std::int64_t columns, std::int64_t most_lanes, std::int64_t threads) {
   const std::int64_t lanes = std::gcd(columns, most_lanes);
   const std::int64_t across = std::min(threads, columns / lanes);
   std::int64_t down = std::min(rows, std::max<std::int64_t>(1, threads / across));
   while (rows % down != 0) --down;
   return {lanes, across, down, rows / down * ((columns / lanes + across - 1) / across)};
 }
+
+void copy_tile(Scheduler& s, LoopId rows, LoopId columns, const TileCopy& copy) {
+  const auto vector = s.split(columns, copy.lanes, Tail::guard);
+  const auto line = s.split(vector.outer, copy.across, Tail::guard);
+  const auto part = s.split(rows, copy.down, Tail::guard);
+  s.reorder({part.outer, line.outer, part.inner, line.inner, vector.inner});
+  s.bind(part.inner, LoopKind::thread);
+  s.bind(line.inner, LoopKind::thread);
+  s.annotate(part.outer, LoopKind::unrolled);
+  s.annotate(vector.inner, LoopKind::vectorized);
+}
+
+namespace {
 
 class ProductBuilder {
  public:
@@ -127,14 +138,7 @@ class ProductBuilder {
     // (lead, rows, outer, depth) and (outer, depth, lead, columns), as far as they are there: one of lead and outer here.
     const std::vector<LoopId> loops = s_.compute_at(op, at, StoredIn::block);
     const bool led = op == p_.left ? p_.has_lead : p_.has_outer;
-    const auto vector = s_.split(loops.back(), copy.lanes, Tail::guard);
-    const auto line = s_.split(vector.outer, copy.across, Tail::guard);
-    const auto part = s_.split(loops[led ? 1 : 0], copy.down, Tail::guard);
-    s_.reorder({part.outer, line.outer, part.inner, line.inner, vector.inner});
-    s_.bind(part.inner, LoopKind::thread);
-    s_.bind(line.inner, LoopKind::thread);
-    s_.annotate(part.outer, LoopKind::unrolled);
-    s_.annotate(vector.inner, LoopKind::vectorized);
+    copy_tile(s_, loops[led ? 1 : 0], loops.back(), copy);
   }
 
   Scheduler& s_;
@@ -145,10 +149,10 @@ class ProductBuilder {
 }  // namespace
 
 TileCopy left_copy(const ProductForm& form, const ProductTile& tile) {
-  return copy_of(tile.rows.whole(), tile.depth, std::gcd(form.depth, form.left_run), tile.threads());
+  return tile_copy(tile.rows.whole(), tile.depth, std::gcd(form.depth, form.left_run), tile.threads());
 }
 TileCopy right_copy(const ProductForm& form, const ProductTile& tile) {
-  return copy_of(tile.depth, tile.columns.whole(), std::gcd(form.columns, form.right_run), tile.threads());
+  return tile_copy(tile.depth, tile.columns.whole(), std::gcd(form.columns, form.right_run), tile.threads());
 }
 
 void build_product(Scheduler& s, const ProductForm& form, const ProductTile& tile) {

@@ -24,11 +24,16 @@ struct ProductTile {
   std::int64_t sums() const { return rows.sums() * columns.sums(); }
 };
 
-/// How a block copies a part of an operand: vectors of `lanes` elements, `across` threads on a row and `down` rows at once,
-/// in `times` steps.
+/// How a block fills a tile in its memory: vectors of `lanes` elements, `across` threads on a row and `down` rows at once, in
+/// `times` steps.
 struct TileCopy {
   std::int64_t lanes, across, down, times;
 };
+/// `rows` by `columns` elements, of which `most_lanes` neighbours can be moved at once.
+TileCopy tile_copy(std::int64_t rows, std::int64_t columns, std::int64_t most_lanes, std::int64_t threads);
+/// Cuts and binds the two loops over such a tile of an op in block memory.
+void copy_tile(Scheduler&, LoopId rows, LoopId columns, const TileCopy&);
+
 /// Of the part of each operand that a step needs.
 TileCopy left_copy(const ProductForm&, const ProductTile&);
 TileCopy right_copy(const ProductForm&, const ProductTile&);

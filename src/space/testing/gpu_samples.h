@@ -19,15 +19,34 @@
 
 namespace whet::testing {
 
+/// What a kernel is called with: inputs, constants as they are packed, room for outputs.
+inline Result<std::vector<Tensor>> arguments_of(const Lowered& lowered, const ComputeDag& task,
+                                                const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> constants;
+  std::size_t placeholder = 0;
+  for (const Op& op : task.ops) {
+    if (!op.is_placeholder()) continue;
+    if (std::get<Placeholder>(op.def).constant) constants.push_back(inputs[placeholder]);
+    ++placeholder;
+  }
+  WHET_TRY(const std::vector<Tensor> packed, evaluate(lowered.packing, constants));
+  std::vector<Tensor> arguments;
+  for (const KernelArgument& a : lowered.arguments) {
+    const auto index = static_cast<std::size_t>(a.index);
+    if (a.kind == KernelArgument::Kind::output)
+      arguments.emplace_back(a.type.dtype, a.type.shape);
+    else
+      arguments.push_back(a.kind == KernelArgument::Kind::packed ? packed[index] : inputs[index]);
+  }
+  return arguments;
+}
+
 /// Interprets a schedule after all passes; the largest relative difference of an output from the DAG's own evaluation.
 inline Result<double> error_of(const ComputeDag& task, const LoopTree& tree, const Target& target) {
   WHET_TRY(const Lowered lowered, lower(tree, target, {}, verify_gpu_passes(target)));
   Rng rng(5);
   const std::vector<Tensor> inputs = random_inputs(task, rng);
-  std::vector<Tensor> arguments;
-  for (const KernelArgument& a : lowered.arguments)
-    arguments.push_back(a.kind == KernelArgument::Kind::input ? inputs[static_cast<std::size_t>(a.index)]
-                                                              : Tensor(a.type.dtype, a.type.shape));
+  WHET_TRY(std::vector<Tensor> arguments, arguments_of(lowered, task, inputs));
   WHET_RETURN_IF_ERROR(interpret(lowered.program, arguments, InterpretOptions{.seed = 7}));
   WHET_TRY(const std::vector<Tensor> want, evaluate(task, inputs));
   double worst = 0;
@@ -38,24 +57,45 @@ inline Result<double> error_of(const ComputeDag& task, const LoopTree& tree, con
   return worst;
 }
 
-/// The default of the task is of `sketch`; it and samples of that sketch compute what the task says, on three GPUs.
+/// The default and samples of a space compute what the task says; those of other sketches than `sketch` are left out.
+inline void expect_right(const ComputeDag& task, const DesignSpace& space, const Target& target,
+                         const std::string& sketch, int samples) {
+  Rng rng(3);
+  std::vector<Candidate> candidates{space.default_candidate()};
+  for (int i = 0; i < random_cases(samples); ++i) candidates.push_back(space.sample(rng));
+  for (const Candidate& c : candidates) {
+    if (c.sketch != sketch) continue;
+    const Result<Scheduled> scheduled = space.schedule(c);
+    ASSERT_TRUE(scheduled.ok()) << to_json(c) << ": " << scheduled.error().message;
+    const Result<double> error = error_of(task, scheduled->tree, target);
+    ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(scheduled->tree);
+    ASSERT_LT(*error, is_exact(to_text(scheduled->steps)) ? 1e-5 : 1e-4) << to_json(c) << "\n"
+                                                                         << to_text(scheduled->tree);
+  }
+}
+
+inline constexpr const char* kSampledGpus[] = {"sm_75", "sm_80", "sm_90"};
+
+/// The default of the task is of `sketch`; it and samples of that sketch are right on three GPUs.
 inline void expect_right(const std::string& text, const std::string& sketch, int samples) {
   const ComputeDag task = parse_dag(text).value();
-  for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
+  for (const char* arch : kSampledGpus) {
     const Target target = *parse_target(std::string("cuda -arch=") + arch);
     const DesignSpace space = make_space(task, target);
     ASSERT_EQ(space.default_candidate().sketch, sketch) << text;
-    Rng rng(3);
-    std::vector<Candidate> candidates{space.default_candidate()};
-    for (int i = 0; i < random_cases(samples); ++i) candidates.push_back(space.sample(rng));
-    for (const Candidate& c : candidates) {
-      if (c.sketch != sketch) continue;
-      const Result<Scheduled> scheduled = space.schedule(c);
-      ASSERT_TRUE(scheduled.ok()) << to_json(c) << ": " << scheduled.error().message;
-      const Result<double> error = error_of(task, scheduled->tree, target);
-      ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(scheduled->tree);
-      ASSERT_LT(*error, 1e-5) << to_json(c) << "\n" << to_text(scheduled->tree);
-    }
+    expect_right(task, space, target, sketch, samples);
+  }
+}
+
+/// The same of the sketch that `make` gives, whatever the task's default is.
+inline void expect_right(const std::string& text, std::optional<Sketch> (*make)(const ComputeDag&, const Target&),
+                         int samples) {
+  const ComputeDag task = parse_dag(text).value();
+  for (const char* arch : kSampledGpus) {
+    const Target target = *parse_target(std::string("cuda -arch=") + arch);
+    const std::optional<Sketch> sketch = make(task, target);
+    ASSERT_TRUE(sketch.has_value()) << text;
+    expect_right(task, DesignSpace(task, {*sketch}), target, sketch->name, samples);
   }
 }
 

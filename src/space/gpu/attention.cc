@@ -1,0 +1,285 @@
+#include "space/gpu/attention.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "space/attention_form.h"
+#include "space/gpu/levels.h"
+#include "space/gpu/limits.h"
+#include "space/gpu/preferred.h"
+#include "space/gpu/product_tile.h"
+
+namespace whet {
+namespace {
+
+constexpr std::int64_t kDepthSteps = 8;  ///< of the first product that are unrolled
+constexpr std::int64_t kMostThreads = 512;
+constexpr std::int64_t kMostLanes = 32;  ///< threads that add up a row: a warp at most
+constexpr std::int64_t kMostTrips = 8;   ///< that are unrolled
+constexpr std::int64_t kFewest = 8;      ///< queries and keys
+
+/// The DAG when operands are copies and all but the form's ops is inlined.
+struct Form {
+  AttentionForm ops;  ///< with their ids there
+  OpId queries, keys, values;
+  std::shared_ptr<const Scheduler> start;
+  std::int64_t strip = 1;  ///< neighbouring results of a thread
+  std::int64_t pad = 0;    ///< elements behind a row of scores: vectors are whole, and rows begin in different banks
+};
+
+std::optional<Form> find_form(const ComputeDag& dag) {
+  const std::optional<AttentionForm> found = find_attention(dag);
+  if (!found) return std::nullopt;
+  const AttentionForm& a = *found;
+  const auto now = [&](OpId op) { return OpId(op.value + (op >= a.scores ? 2 : 0) + (op >= a.mix ? 1 : 0)); };
+  const OpId query = inputs_of(dag, a.scores)[0], key = inputs_of(dag, a.scores)[1], value = inputs_of(dag, a.mix)[1];
+  Form form{.ops = a, .queries = a.scores, .keys = OpId(a.scores.value + 1), .values = OpId(a.mix.value + 2)};
+  AttentionForm& ops = form.ops;
+  for (OpId* op : {&ops.scores, &ops.masked, &ops.top, &ops.exp, &ops.sum, &ops.weights, &ops.mix, &ops.output})
+    *op = now(*op);
+
+  Scheduler s(dag);
+  s.unfold(query, a.scores, UnfoldOrder::spatial_first);
+  s.unfold(key, OpId(a.scores.value + 1), UnfoldOrder::turned);
+  s.unfold(value >= a.scores ? OpId(value.value + 2) : value, form.values, UnfoldOrder::turned);
+  std::vector<OpId> inlined = a.inlined;
+  for (OpId operand : {query, key, value})
+    if (!dag.op(operand).is_placeholder()) inlined.push_back(operand);
+  std::sort(inlined.begin(), inlined.end());
+  inlined.erase(std::unique(inlined.begin(), inlined.end()), inlined.end());
+  for (OpId op : inlined) s.inline_op(now(op));
+  s.inline_op(ops.exp);
+  if (!s.finish().ok()) return std::nullopt;
+  form.start = std::make_shared<const Scheduler>(std::move(s));
+  form.strip = std::gcd<std::int64_t>(a.width, 4);
+  form.pad = (4 - a.keys_count % 4) % 4;
+  if ((a.keys_count + form.pad) % 32 == 0) form.pad += 4;
+  return form;
+}
+
+struct Share {
+  std::int64_t queries, score_rows, score_keys, rows, depth, stages, keys, min_blocks;
+  /// Those with results; a block has whole warps.
+  std::int64_t threads(const Form& form) const { return queries / rows * (form.ops.width / form.strip); }
+};
+/// What is not chosen is 1.
+Share share_of(const Choices& c) {
+  const auto at = [&](const char* name) {
+    const auto found = c.find(name);
+    return found == c.end() || found->second.empty() ? 1 : found->second[0];
+  };
+  return {at("queries"), at("score_rows"), at("score_keys"), at("rows"),
+          at("depth"),   at("stages"),     at("keys"),       at("min_blocks")};
+}
+
+class AttentionBuilder {
+ public:
+  AttentionBuilder(Scheduler& s, const Form& form, const Share& share)
+      : s_(s), f_(form), a_(form.ops), share_(share), threads_(share.threads(form)) {}
+
+  void run() {
+    s_ = *f_.start;
+    if (share_.keys == 0) s_.inline_op(f_.keys);
+    mix();
+    weights();
+    add_up(a_.sum);
+    add_up(a_.top);
+    scores();
+    copy(f_.queries, block_, share_.queries, a_.depth);
+    if (share_.keys > 0) copy(f_.keys, block_, a_.depth, a_.keys_count), pad(f_.keys);
+    if (share_.stages > 1) s_.pipeline(keys_, share_.stages);
+  }
+
+ private:
+  /// The last two of the loops over a result.
+  std::pair<LoopId, LoopId> last_two(const std::vector<LoopId>& loops, OpId op) const {
+    const std::size_t axes = s_.tree().dag.op(op).shape.size();
+    return {loops[axes - 2], loops[axes - 1]};
+  }
+
+  void copy(OpId op, LoopId at, std::int64_t rows, std::int64_t columns) {
+    const std::vector<LoopId> loops = s_.compute_at(op, at, StoredIn::block);
+    // Queries are (heads, row, depth), the others (depth or key, heads, column).
+    const LoopId row = op == f_.queries ? last_two(loops, op).first : loops.front();
+    copy_tile(s_, row, loops.back(), tile_copy(rows, columns, 4, threads_));
+  }
+
+  void pad(OpId op) {
+    if (f_.pad > 0) s_.pad_storage(op, f_.pad);
+  }
+
+  /// Rows and columns of a thread's tile.
+  struct Strip {
+    LoopId row, column;
+  };
+  void unroll(const Strip& strip) {
+    s_.annotate(strip.row, LoopKind::unrolled);
+    s_.annotate(strip.column, LoopKind::vectorized);
+  }
+
+  /// The sums of a product are registers of `thread`, `steps` of them unrolled. `stored` of its tile is the product, whose
+  /// reduce loop is `reduced`, or what is computed of it. Gives the reduce loop outside of the tile.
+  LoopId sum(OpId product, OpId stored, LoopId thread, LoopId reduced, const Strip& strip, std::int64_t steps) {
+    Strip sums = strip;
+    if (product != stored) {
+      const std::vector<LoopId> loops = s_.compute_at(product, thread, StoredIn::registers);
+      std::tie(sums.row, sums.column) = last_two(loops, product);
+      reduced = loops.back();
+    }
+    const auto part = s_.split(reduced, steps, Tail::guard);
+    s_.reorder({part.outer, part.inner, sums.row, sums.column});
+    s_.annotate(part.inner, LoopKind::unrolled);
+    unroll(sums);
+    if (product == stored)
+      s_.cache_write(product, thread);
+    else
+      unroll(strip);
+    return part.outer;
+  }
+
+  /// The second product, and the loops of the launch.
+  void mix() {
+    const std::vector<LoopId> loops = s_.loops(a_.output);
+    const auto row = static_cast<std::size_t>(a_.row), column = static_cast<std::size_t>(a_.column);
+    const auto block = s_.split(loops[row], share_.queries, Tail::guard);
+    const auto rows = s_.split(block.inner, share_.rows, Tail::guard);
+    const auto columns = s_.split(loops[column], f_.strip, Tail::guard);
+    std::vector<LoopId> blocks;
+    for (std::size_t k = 0; k < s_.tree().dag.op(a_.output).shape.size(); ++k)
+      if (k != row && k != column) blocks.push_back(loops[k]);
+    blocks.push_back(block.outer);
+    std::vector<LoopId> order = blocks;
+    for (LoopId loop : {rows.outer, columns.outer}) order.push_back(loop);
+    if (a_.output == a_.mix) order.push_back(loops.back());
+    for (LoopId loop : {rows.inner, columns.inner}) order.push_back(loop);
+    s_.reorder(order);
+    block_ = s_.fuse(blocks);
+    s_.bind(block_, LoopKind::block);
+    if (share_.min_blocks > 0) s_.min_blocks(block_, share_.min_blocks);
+    s_.bind(rows.outer, LoopKind::thread), s_.bind(columns.outer, LoopKind::thread);
+    keys_ = sum(a_.mix, a_.output, columns.outer, loops.back(), {rows.inner, columns.inner}, share_.depth);
+    copy(f_.values, keys_, share_.depth, a_.width);
+  }
+
+  void weights() {
+    const std::vector<LoopId> loops = s_.compute_at(a_.weights, block_, StoredIn::block);
+    const auto [row, key] = last_two(loops, a_.weights);
+    copy_tile(s_, row, key, tile_copy(share_.queries, a_.keys_count, 1, threads_));
+    pad(a_.weights);
+  }
+
+  /// A maximum or a sum of each query's row, by some threads a row.
+  void add_up(OpId op) {
+    const std::vector<LoopId> loops = s_.compute_at(op, block_, StoredIn::block);
+    const std::int64_t most = std::min(kMostLanes, threads_ / share_.queries);
+    std::int64_t lanes = 2;
+    while (2 * lanes <= most) lanes *= 2;
+    const auto part = s_.split(loops.back(), lanes, Tail::guard);
+    s_.rfactor(part.inner);
+    s_.bind(loops[loops.size() - 2], LoopKind::thread);
+    s_.bind(part.inner, LoopKind::thread);
+    if (a_.keys_count <= kMostTrips * lanes) s_.annotate(part.outer, LoopKind::unrolled);
+  }
+
+  void scores() {
+    const std::vector<LoopId> loops = s_.compute_at(a_.masked, block_, StoredIn::block);
+    const auto [row, key] = last_two(loops, a_.masked);
+    const std::int64_t down = share_.queries / share_.score_rows, across = std::max<std::int64_t>(1, threads_ / down);
+    const auto rows = s_.split(row, share_.score_rows, Tail::guard);
+    const auto strips = s_.split(key, std::min(across * share_.score_keys, a_.keys_count), Tail::guard);
+    const auto keys = s_.split(strips.inner, std::min(share_.score_keys, a_.keys_count), Tail::guard);
+    std::vector<LoopId> order{strips.outer, rows.outer, keys.outer};
+    if (a_.masked == a_.scores) order.push_back(loops.back());
+    for (LoopId loop : {rows.inner, keys.inner}) order.push_back(loop);
+    s_.reorder(order);
+    const std::int64_t steps = std::min(kDepthSteps, a_.depth);
+    sum(a_.scores, a_.masked, keys.outer, loops.back(), {rows.inner, keys.inner}, steps);
+    s_.bind(rows.outer, LoopKind::thread), s_.bind(keys.outer, LoopKind::thread);
+    pad(a_.masked);
+  }
+
+  Scheduler& s_;
+  const Form& f_;
+  const AttentionForm& a_;
+  const Share share_;
+  const std::int64_t threads_;
+  LoopId block_, keys_;
+};
+
+Objection share_fits(const Form& form, const Share& share, const GpuLimits& limits) {
+  const std::int64_t threads = (share.threads(form) + kWarp - 1) / kWarp * kWarp;
+  if (const Objection wrong = threads_fit(threads, kMostThreads)) return wrong;
+  if (const Objection wrong = blocks_fit(share.min_blocks, threads, limits)) return wrong;
+  const std::int64_t sums = std::max(share.rows * form.strip, share.score_rows * share.score_keys);
+  if (const Objection wrong = body_bounded(std::max(share.rows * form.strip * share.depth, sums * kDepthSteps)))
+    return wrong;
+  if (share.queries < share.rows || share.queries < share.score_rows)
+    return "a thread's tile has more queries than the block";
+  return registers_fit(tile_registers(sums), threads, limits, share.min_blocks);
+}
+
+Objection scores_fit(const Form& form, const Share& share, const GpuLimits& limits) {
+  const std::int64_t row = form.ops.keys_count + form.pad;
+  const std::int64_t elements = share.queries * (2 * row + form.ops.depth + 2) +
+                                (share.keys > 0 ? form.ops.depth * row : 0) +
+                                share.stages * share.depth * form.ops.width;
+  return memory_fits(elements * 4, limits);
+}
+
+std::vector<Choice> at_most(const std::vector<std::int64_t>& sizes, std::int64_t most) {
+  std::vector<std::int64_t> kept;
+  for (const std::int64_t size : sizes)
+    if (size <= most) kept.push_back(size);
+  return single(kept);
+}
+
+std::vector<Choices> starts_of(const Sketch& sketch) {
+  std::vector<Choices> starts;
+  for (const Choice& queries : sketch.decisions[0].options)
+    for (const std::int64_t rows : {1, 2, 4})
+      for (const std::int64_t keys : {1, 0})
+        starts.push_back({{"queries", queries},
+                          {"score_rows", {4}},
+                          {"score_keys", {4}},
+                          {"rows", {rows}},
+                          {"depth", sketch.decisions[4].options.back()},
+                          {"stages", {2}},
+                          {"keys", {keys}},
+                          {"min_blocks", {0}}});
+  return starts;
+}
+
+}  // namespace
+
+std::optional<Sketch> gpu_attention_sketch(const ComputeDag& dag, const Target& target) {
+  const std::optional<Form> form = find_form(dag);
+  if (!form || form->ops.rows < kFewest || form->ops.keys_count < kFewest) return std::nullopt;
+  const GpuLimits limits = limits_of(target.gpu());
+  Sketch sketch;
+  sketch.name = "attention";
+  sketch.decisions = {
+      {"queries", "queries of a block, whose scores are in its memory", at_most({8, 16, 32, 64}, form->ops.rows), 0},
+      {"score_rows", "queries of a thread's tile of scores", single({1, 2, 4}), 0},
+      {"score_keys", "keys of that tile", single({1, 2, 4}), 0},
+      {"rows", "queries of a thread's tile of results", single({1, 2, 4, 8}), 0},
+      {"depth", "keys whose values are copied together", at_most({8, 16, 32}, form->ops.keys_count), 0},
+      {"stages", "copies of values under way at once, and the one that is read", single({1, 2, 3}), 0},
+      {"keys", "1: all keys of a head are copied into block memory; 0: they are read where they are", single({0, 1}),
+       0},
+      {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
+  };
+  sketch.constraints = {
+      {{"queries", "score_rows", "score_keys", "rows", "depth", "min_blocks"},
+       [f = *form, limits](const Choices& c) { return share_fits(f, share_of(c), limits); }},
+      {{"queries", "depth", "stages", "keys"},
+       [f = *form, limits](const Choices& c) { return scores_fit(f, share_of(c), limits); }},
+  };
+  sketch.build = [f = *form](Scheduler& s, const Choices& c) { AttentionBuilder(s, f, share_of(c)).run(); };
+  sketch.preferred =
+      preferred_choices(sketch, dag, target, starts_of(sketch), {"score_rows", "score_keys", "depth", "stages"});
+  if (sketch.preferred.empty()) return std::nullopt;
+  return sketch;
+}
+
+}  // namespace whet

@@ -1,0 +1,79 @@
+#include "space/gpu/attention.h"
+
+#include <gtest/gtest.h>
+
+#include "cost/gpu/nest.h"
+#include "passes/optimize.h"
+#include "passes/testing/random_attention.h"
+#include "space/testing/gpu_samples.h"
+#include "task/task.h"
+
+namespace whet {
+namespace {
+
+/// 20 queries of 4 heads, keys that stand behind each other, a mask, and results that are turned.
+const char* const kMasked = R"(
+q = PLACEHOLDER [4, 20, 8]
+k = PLACEHOLDER [23, 4, 8]
+v = PLACEHOLDER [23, 4, 8]
+mask = PLACEHOLDER [23]
+kt(h, c, j) = k[j, h, c] for h in 4, c in 8, j in 23  # injective
+vt(h, j, c) = v[j, h, c] for h in 4, j in 23, c in 8  # injective
+s(h, i, j) += (q[h, i, c]*kt[h, c, j]) for h in 4, i in 20, j in 23, c in 8  # matmul h:batch i:row j:out_channel c:in_channel
+t(h, i, j) = (s[h, i, j] + mask[j]) for h in 4, i in 20, j in 23  # elementwise
+m(h, i) max= t[h, i, j] for h in 4, i in 20, j in 23  # softmax
+e(h, i, j) = exp((t[h, i, j] - m[h, i])) for h in 4, i in 20, j in 23  # softmax
+z(h, i) += e[h, i, j] for h in 4, i in 20, j in 23  # softmax
+p(h, i, j) = (e[h, i, j]/z[h, i]) for h in 4, i in 20, j in 23  # softmax
+y(h, i, c) += (p[h, i, j]*vt[h, j, c]) for h in 4, i in 20, c in 8, j in 23  # matmul h:batch i:row c:out_channel j:in_channel
+out(i, h, c) = y[h, i, c] for i in 20, h in 4, c in 8  # injective
+return out
+)";
+
+/// Scores that nothing is added to, results that are stored as they come.
+const char* const kPlain = R"(
+q = PLACEHOLDER [2, 17, 16]
+k = PLACEHOLDER [2, 16, 32]
+v = PLACEHOLDER [2, 32, 16]
+s(h, i, j) += (q[h, i, c]*k[h, c, j]) for h in 2, i in 17, j in 32, c in 16  # matmul h:batch i:row j:out_channel c:in_channel
+m(h, i) max= s[h, i, j] for h in 2, i in 17, j in 32  # softmax
+e(h, i, j) = exp((s[h, i, j] - m[h, i])) for h in 2, i in 17, j in 32  # softmax
+z(h, i) += e[h, i, j] for h in 2, i in 17, j in 32  # softmax
+p(h, i, j) = (e[h, i, j]/z[h, i]) for h in 2, i in 17, j in 32  # softmax
+y(h, i, c) += (p[h, i, j]*v[h, j, c]) for h in 2, i in 17, c in 16, j in 32  # matmul h:batch i:row c:out_channel j:in_channel
+return y
+)";
+
+TEST(GpuAttention, ComputesMaskedHeadsOfTokens) { testing::expect_right(kMasked, gpu_attention_sketch, 8); }
+TEST(GpuAttention, ComputesPlainHeads) { testing::expect_right(kPlain, gpu_attention_sketch, 8); }
+TEST(GpuAttention, IsOneLaunch) {
+  for (const char* text : {kMasked, kPlain}) {
+    const ComputeDag task = *parse_dag(text);
+    const Target target = *parse_target("cuda -model=h100");
+    const DesignSpace space = make_space(task, target);
+    ASSERT_EQ(space.default_candidate().sketch, "attention");
+    EXPECT_EQ(gpu_launches(space.schedule(space.default_candidate())->tree).size(), 1u);
+  }
+}
+TEST(GpuAttention, FitsEveryAttentionThatFusionFinds) {
+  const Target target = *parse_target("cuda -model=h100");
+  int right = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const Result<FusedGraph> fused = optimize(testing::random_attention(seed), {});
+    ASSERT_TRUE(fused.ok());
+    const Result<std::vector<Task>> tasks = extract_tasks(*fused, target);
+    ASSERT_TRUE(tasks.ok());
+    for (const Task& task : *tasks) {
+      if (!task.name.starts_with("attention")) continue;
+      const std::optional<Sketch> sketch = gpu_attention_sketch(task.dag, target);
+      ASSERT_TRUE(sketch.has_value()) << "seed " << seed << "\n" << to_text(task.dag);
+      if (seed >= 4) continue;
+      testing::expect_right(task.dag, DesignSpace(task.dag, {*sketch}), target, "attention", 1);
+      ++right;
+    }
+  }
+  EXPECT_EQ(right, 4);
+}
+
+}  // namespace
+}  // namespace whet

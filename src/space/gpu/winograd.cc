@@ -1,0 +1,147 @@
+#include "space/gpu/winograd.h"
+
+#include <map>
+
+#include "space/anatomy.h"
+#include "space/gpu/levels.h"
+#include "space/gpu/preferred.h"
+#include "space/gpu/product_choices.h"
+
+namespace whet {
+namespace {
+
+constexpr std::int64_t kTransformThreads = 128;
+
+/// The convolution by tiles of `m` by `m` outputs.
+struct Variant {
+  std::int64_t m = 2;
+  WinogradOps ops;  ///< as the step `winograd` numbers them
+  OpId output;      ///< the task's, likewise
+  ProductForm form;
+};
+
+std::optional<Variant> make_variant(const ComputeDag& dag, const Anatomy& anatomy, std::int64_t m) {
+  Scheduler s(dag);
+  Variant v{.m = m, .ops = s.winograd(anatomy.anchor, m)};
+  if (!s.finish().ok()) return std::nullopt;
+  const auto now = [&](OpId op) {
+    return op < anatomy.anchor ? op : OpId(op.value + v.ops.conv.value - anatomy.anchor.value);
+  };
+  v.output = now(anatomy.output.value_or(anatomy.anchor));
+  if (s.tree().dag.op(v.output).shape != s.tree().dag.op(v.ops.conv).shape) return std::nullopt;
+  Anatomy product{.before = anatomy.before, .anchor = v.ops.products};
+  for (OpId op : anatomy.after) product.after.push_back(now(op));
+  if (anatomy.output) product.after.insert(product.after.begin(), v.ops.conv);
+  std::optional<ProductForm> form = product_form(std::move(s), product);
+  if (!form) return std::nullopt;
+  v.form = std::move(*form);
+  return v;
+}
+
+class WinogradBuilder {
+ public:
+  WinogradBuilder(Scheduler& s, const Variant& v, const Choices& choices)
+      : s_(s), v_(v), tile_(tile_of(choices)), channels_(choices.at("channels")[0]) {}
+
+  void run() {
+    build_product(s_, v_.form, tile_);
+    s_.pack(v_.ops.weights, v_.form.right);
+    if (!s_.finish().ok()) return;
+    transform_inputs();
+    transform_results();
+  }
+
+ private:
+  /// An op behind the products now.
+  OpId behind(OpId op) const { return OpId(op.value + v_.form.sum.value - v_.ops.products.value + (tile_.parts > 1)); }
+
+  /// Blocks and threads over tiles and channels, what a thread has of them inside.
+  LoopId launch(std::vector<LoopId> outer, std::vector<LoopId> inside) {
+    const auto channels = s_.split(outer.back(), channels_, Tail::guard);
+    outer.back() = channels.outer;
+    inside.push_back(channels.inner);
+    const LoopId threads = bind_levels(s_, cut_levels(s_, outer, kTransformThreads), inside);
+    unroll(inside);
+    return threads;
+  }
+
+  /// All but the last, which is a vector.
+  void unroll(const std::vector<LoopId>& loops) {
+    for (std::size_t k = 0; k + 1 < loops.size(); ++k) s_.annotate(loops[k], LoopKind::unrolled);
+    s_.annotate(loops.back(), LoopKind::vectorized);
+  }
+
+  void transform_inputs() {
+    const std::vector<LoopId> loops = s_.loops(v_.ops.input);  // x, y, n, th, tw, ic
+    const LoopId threads = launch({loops.begin() + 2, loops.end()}, {loops[0], loops[1]});
+    unroll(s_.compute_at(v_.ops.rows, threads, StoredIn::registers));
+  }
+
+  void transform_results() {
+    const std::vector<LoopId> loops = s_.loops(behind(v_.output));  // n, oh, ow, oc
+    const auto row = s_.split(loops[1], v_.m, Tail::guard), column = s_.split(loops[2], v_.m, Tail::guard);
+    const LoopId threads = launch({loops[0], row.outer, column.outer, loops[3]}, {row.inner, column.inner});
+    unroll(s_.compute_at(behind(v_.ops.partial), threads, StoredIn::registers));
+  }
+
+  Scheduler& s_;
+  const Variant& v_;
+  const ProductTile tile_;
+  const std::int64_t channels_;
+};
+
+/// A constraint that holds for tiles of one size.
+Constraint of_variant(std::int64_t m, Constraint constraint) {
+  constraint.over.emplace_back("tile");
+  constraint.violated = [m, violated = std::move(constraint.violated)](const Choices& c) {
+    return c.at("tile")[0] == m ? violated(c) : std::nullopt;
+  };
+  return constraint;
+}
+
+/// Channels that divide those of the input and of the result.
+std::vector<std::int64_t> channels_of(const ProductForm& form) {
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t size : {1, 2, 4})
+    if (form.depth % size == 0 && form.columns % size == 0) sizes.push_back(size);
+  return sizes;
+}
+
+}  // namespace
+
+std::optional<Sketch> gpu_winograd_sketch(const ComputeDag& dag, const Target& target) {
+  const std::optional<Anatomy> anatomy = find_anatomy(dag);
+  if (!anatomy) return std::nullopt;
+  const Result<WinogradDag> changed = winograd(dag, anatomy->anchor, 2);
+  if (!changed.ok() || changed->dilation > 1) return std::nullopt;
+  const auto variants = std::make_shared<std::map<std::int64_t, Variant>>();
+  for (const std::int64_t m : {2, 4}) {
+    std::optional<Variant> variant = make_variant(dag, *anatomy, m);
+    if (!variant) return std::nullopt;
+    variants->emplace(m, std::move(*variant));
+  }
+  const ProductForm& most = variants->at(2).form;  // it has the most tiles
+
+  Sketch sketch;
+  sketch.name = "winograd";
+  sketch.decisions = {{"tile", "outputs of a tile along each axis: F(m x m, 3 x 3)", single({2, 4}), 0},
+                      {"channels", "channels of a thread that transforms a tile", single(channels_of(most)), 0}};
+  for (Decision& decision : product_decisions(most)) sketch.decisions.push_back(std::move(decision));
+  std::vector<Choices> starts;
+  for (const auto& [m, variant] : *variants) {
+    for (Constraint& constraint : product_constraints(variant.form, limits_of(target.gpu())))
+      sketch.constraints.push_back(of_variant(m, std::move(constraint)));
+    for (Choices& tile : product_tiles(variant.form, target.gpu().sms)) {
+      tile["tile"] = {m}, tile["channels"] = {1};
+      starts.push_back(std::move(tile));
+    }
+  }
+  sketch.build = [variants](Scheduler& s, const Choices& c) {
+    WinogradBuilder(s, variants->at(c.at("tile")[0]), c).run();
+  };
+  sketch.preferred = preferred_choices(sketch, dag, target, starts, {"channels", "split", "depth", "stages", "pad"});
+  if (sketch.preferred.empty()) return std::nullopt;
+  return sketch;
+}
+
+}  // namespace whet
