@@ -32,7 +32,17 @@ struct whet_block {
   void (*copy)(whet_block*, void* to, const void* from, uint32_t bytes, uint32_t valid);
   void (*commit)(whet_block*);
   void (*wait)(whet_block*, uint32_t pending);
+
+  /// All threads of the warp meet. Thread 8m + r gives row r of matrix m, four words in block memory; `words` gets word
+  /// t % 4 of row t / 4 of each matrix, where t is the thread's number in the warp.
+  void (*load_rows)(whet_block*, const void* row, uint32_t words[4]);
+  /// All threads of the warp meet, and `sums` becomes sums + left · right, the fragments of a tile as NVIDIA's PTX ISA lays
+  /// them out. One kind for all threads.
+  void (*multiply)(whet_block*, uint32_t kind, const uint32_t left[4], const uint32_t right[2], uint32_t sums[4]);
 };
+
+/// Kinds of tiles: 16 x 8 f32 sums of 8 products of tf32, of 16 of f16 or bf16.
+enum { WHET_TILE_TF32 = 0, WHET_TILE_F16 = 1, WHET_TILE_BF16 = 2 };
 
 #ifdef __cplusplus
 }

@@ -48,6 +48,8 @@ class ExprTable {
   explicit ExprTable(const Program& program) : program_(program) {}
 
   ExprRef intern(const Expr&);
+  /// Of an expression that the program does not hold: the table does.
+  ExprRef keep(Expr e) { return intern(kept_.emplace_back(std::move(e))); }
   const ExprInfo& operator[](ExprRef ref) const { return infos_[ref.index()]; }
   std::size_t size() const { return infos_.size(); }
   /// Makes `var` another name of `value`. Needs: no expression that uses `var` has been interned.
@@ -79,6 +81,7 @@ class ExprTable {
   bool make_linear(const ExprInfo&, Linear&) const;
 
   const Program& program_;
+  std::deque<Expr> kept_;
   std::deque<ExprInfo> infos_;
   FlatMap<const ExprNode*, ExprRef, NodeHash> by_node_;  ///< whole expressions, and operands that are shared
   FlatMap<Key, ExprRef, KeyHash> by_key_;

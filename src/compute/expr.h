@@ -46,6 +46,8 @@ enum class BinaryOp : std::uint8_t {
 /// even.
 /// bits_of gives an f32's bits as an i32 and an f64's as an i64. float_of_bits is its inverse; only `expand_math` makes
 /// it.
+/// round_tf32, round_f16 and round_bf16 round an f32 to what tensor cores take as operands: 10 bits of mantissa, half away
+/// from zero; f16 and bf16, half to even.
 enum class MathFn : std::uint8_t {
   exp,
   log,
@@ -62,8 +64,14 @@ enum class MathFn : std::uint8_t {
   round,
   abs,
   bits_of,
-  float_of_bits
+  float_of_bits,
+  round_tf32,
+  round_f16,
+  round_bf16
 };
+
+/// round_tf32, round_f16, round_bf16.
+constexpr bool rounds_operands(MathFn fn) { return fn >= MathFn::round_tf32; }
 
 struct ExprNode;
 

@@ -7,9 +7,9 @@ namespace whet {
 namespace {
 
 /// In the order of the enumerations.
-constexpr std::array<std::string_view, 16> kMathFns = {"exp",     "log", "sqrt",    "rsqrt",        "tanh",  "erf",
-                                                       "sigmoid", "sin", "cos",     "pow",          "floor", "ceil",
-                                                       "round",   "abs", "bits_of", "float_of_bits"};
+constexpr std::array<std::string_view, 19> kMathFns = {
+    "exp",   "log",  "sqrt",  "rsqrt", "tanh",    "erf",           "sigmoid",    "sin",       "cos",       "pow",
+    "floor", "ceil", "round", "abs",   "bits_of", "float_of_bits", "round_tf32", "round_f16", "round_bf16"};
 constexpr std::array<std::string_view, 10> kRoles = {"other",  "batch",       "group",      "depth", "row",
                                                      "column", "out_channel", "in_channel", "tap",   "channel"};
 constexpr std::array<std::string_view, 12> kFamilies = {"other",  "elementwise", "injective", "pad",

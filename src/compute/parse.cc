@@ -368,6 +368,7 @@ class LineParser {
       WHET_RETURN_IF_ERROR(count(*fn == MathFn::pow ? 2 : 1));
       const DType dtype = args[0]->dtype;
       if (!is_float(dtype) || args.back()->dtype != dtype) return fail(name + " takes floats of one dtype");
+      if (rounds_operands(*fn) && dtype != DType::f32) return fail(name + " takes an f32");
       return node(dtype, args, Call{*fn, args});
     }
     if (const auto dtype = parse_dtype(name)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 namespace whet {
@@ -94,6 +95,19 @@ std::optional<std::int64_t> apply(BinaryOp op, std::int64_t a, std::int64_t b, D
   return {};
 }
 
+namespace {
+
+/// `value` with the last `dropped` bits of its f32 gone: `half` below them is added first. Infinities and NaN stay.
+double cut_mantissa(double value, int dropped, bool to_even) {
+  const auto single = static_cast<float>(value);
+  if (!std::isfinite(single)) return value;
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(single), unit = 1u << dropped;
+  const std::uint32_t half = to_even ? unit / 2 - 1 + (bits >> dropped & 1) : unit / 2;
+  return std::bit_cast<float>((bits + half) & ~(unit - 1));
+}
+
+}  // namespace
+
 double apply(MathFn fn, double a, double b) {
   switch (fn) {
     case MathFn::exp:
@@ -127,6 +141,13 @@ double apply(MathFn fn, double a, double b) {
     case MathFn::bits_of:
     case MathFn::float_of_bits:
       WHET_CHECK(false, "bits are no numbers");
+      return 0;
+    case MathFn::round_tf32:
+      return cut_mantissa(a, kTf32Dropped, false);
+    case MathFn::round_f16:
+      return round_to(DType::f16, a);
+    case MathFn::round_bf16:
+      return cut_mantissa(a, kBf16Dropped, true);
   }
   return 0;
 }

@@ -18,6 +18,9 @@ double round_to(DType, double value);
 /// Applies the operation to operands of an integer dtype. Comparisons and logic give 0 or 1. Nothing for a division by
 /// zero.
 std::optional<std::int64_t> apply(BinaryOp, std::int64_t a, std::int64_t b, DType operands);
+/// Bits of an f32's mantissa that tf32 and bf16 do not have.
+constexpr int kTf32Dropped = 13, kBf16Dropped = 16;
+
 /// Applies the function to floats, in double.
 double apply(MathFn, double a, double b = 0);
 

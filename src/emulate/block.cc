@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::uint32_t kWarpThreads = 32;
 constexpr std::size_t kMemoryAlign = 128;
-constexpr int kNan = 0xff;  ///< bytes of a NaN of any width
+constexpr int kNan = 0xff;                                                          ///< bytes of a NaN of any width
+constexpr const char* kMeetings[] = {"an exchange", "rows of matrices", "a tile"};  ///< by Meeting
 
 }  // namespace
 
@@ -36,7 +37,9 @@ EmulatedBlock::EmulatedBlock(const EmulatedGrid& grid, const EmulateOptions& opt
                                                   exchange,
                                                   copy,
                                                   commit,
-                                                  wait};
+                                                  wait,
+                                                  load_rows,
+                                                  multiply};
   }
 }
 
@@ -81,12 +84,12 @@ std::string EmulatedBlock::stuck() const {
     return begin;
   };
   const std::uint32_t all = grid_.threads;
-  if (const std::uint32_t t = first(State::at_exchange, 0, all); t < all) {
+  if (const std::uint32_t t = first(State::in_warp, 0, all); t < all) {
     const std::uint32_t warp = t / kWarpThreads * kWarpThreads;
     std::uint32_t missing = warp;
-    while (threads_[missing]->state == State::at_exchange) ++missing;
-    return "thread " + std::to_string(t) + " waits for an exchange that thread " + std::to_string(missing) +
-           " of its warp does not come to";
+    while (threads_[missing]->state == State::in_warp) ++missing;
+    return "thread " + std::to_string(t) + " waits for " + kMeetings[static_cast<std::size_t>(threads_[t]->meeting)] +
+           " that thread " + std::to_string(missing) + " of its warp does not come to";
   }
   return "thread " + std::to_string(first(State::at_barrier, 0, all)) + " waits at a barrier that thread " +
          std::to_string(first(State::ended, 0, all)) + " does not come to";
@@ -116,25 +119,50 @@ void EmulatedBlock::barrier(whet_block* thread) { of(thread).pause(whole(thread)
 
 std::uint32_t EmulatedBlock::exchange(whet_block* thread, std::uint32_t bits, std::uint32_t mask) {
   Thread& self = whole(thread);
-  self.word = bits, self.mask = mask, self.state = State::at_exchange;
-  of(thread).finish_exchange(thread->thread / kWarpThreads * kWarpThreads);
-  self.fiber.pause();
+  self.word = bits;
+  of(thread).meet(self, Meeting::exchange, mask);
   return self.word;
 }
 
-/// Where all lanes of the warp have come, each gets its word.
-void EmulatedBlock::finish_exchange(std::uint32_t warp) {
+void EmulatedBlock::load_rows(whet_block* thread, const void* row, std::uint32_t words[4]) {
+  Thread& self = whole(thread);
+  self.row = row, self.fragments.sums = words;
+  of(thread).meet(self, Meeting::rows, 0);
+}
+
+void EmulatedBlock::multiply(whet_block* thread, std::uint32_t kind, const std::uint32_t left[4],
+                             const std::uint32_t right[2], std::uint32_t sums[4]) {
+  Thread& self = whole(thread);
+  self.fragments = {left, right, sums};
+  of(thread).meet(self, Meeting::tile, kind);
+}
+
+void EmulatedBlock::meet(Thread& thread, Meeting meeting, std::uint32_t detail) {
+  thread.meeting = meeting, thread.detail = detail, thread.state = State::in_warp;
+  finish_meeting(thread.thread / kWarpThreads * kWarpThreads);
+  thread.fiber.pause();
+}
+
+/// Where all lanes of the warp have come, each gets what it came for.
+void EmulatedBlock::finish_meeting(std::uint32_t warp) {
   std::uint32_t words[kWarpThreads];
+  TileFragments fragments[kWarpThreads];
+  const void* rows[kWarpThreads];
+  const Meeting meeting = threads_[warp]->meeting;
+  const std::uint32_t detail = threads_[warp]->detail;
   for (std::uint32_t lane = 0; lane < kWarpThreads; ++lane) {
     const Thread& thread = *threads_[warp + lane];
-    if (thread.state != State::at_exchange) return;
-    if (thread.mask != threads_[warp]->mask || thread.mask >= kWarpThreads)
+    if (thread.state != State::in_warp) return;
+    if (thread.meeting != meeting || thread.detail != detail ||
+        (meeting == Meeting::exchange && detail >= kWarpThreads))
       return fail("thread " + std::to_string(warp + lane) + " takes part in another exchange than thread " +
                   std::to_string(warp) + " of its warp");
-    words[lane] = threads_[warp + (lane ^ thread.mask)]->word;
+    words[lane] = thread.word, fragments[lane] = thread.fragments, rows[lane] = thread.row;
   }
+  if (meeting == Meeting::tile) multiply_fragments(detail, fragments);
+  if (meeting == Meeting::rows) load_matrices(rows, fragments);
   for (std::uint32_t lane = 0; lane < kWarpThreads; ++lane) {
-    threads_[warp + lane]->word = words[lane];
+    if (meeting == Meeting::exchange) threads_[warp + lane]->word = words[lane ^ detail];
     threads_[warp + lane]->state = State::ready;
   }
 }

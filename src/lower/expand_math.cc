@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compute/scalar.h"
 #include "lower/expand_double.h"
 #include "lower/notation.h"
 
@@ -294,12 +295,27 @@ Expr expand_rounding(MathFn fn, const Expr& x, LetScope& scope) {
   return select(fits, t - select(t > inside, number(x, 1), number(x, 0)), x);
 }
 
+/// As an operand of tensor cores. Adding to the bits carries into the exponent as rounding does.
+Expr expand_operand(MathFn fn, const Expr& x, LetScope& scope) {
+  if (fn == MathFn::round_f16) return cast(DType::f32, cast(DType::f16, x));
+  const Expr bits = scope.bind(bits_of(x));
+  const bool to_even = fn == MathFn::round_bf16;
+  const std::int64_t unit = std::int64_t{1} << (to_even ? kBf16Dropped : kTf32Dropped);
+  Expr half = whole(bits, unit / 2);
+  if (to_even) half = whole(bits, unit / 2 - 1) + floormod(floordiv(bits, whole(bits, unit)), whole(bits, 2));
+  const Expr above = scope.bind(bits + half);
+  return select(absolute(x) < kInfinity, float_of_bits(above - floormod(above, whole(above, unit))), x);
+}
+
 // ---- The pass
 
 class Pass {
  public:
   Pass(Program& program, MathSupport support)
-      : program_(program), has_round_(support.round), has_fma_(support.multiply_add) {}
+      : program_(program),
+        has_round_(support.round),
+        has_fma_(support.multiply_add),
+        has_warp_tiles_(support.warp_tiles) {}
 
   Stmt stmt(const Stmt& s) {
     return rewrite(s, [&](const Stmt& inner) { return statement(inner); }, {});
@@ -326,6 +342,7 @@ class Pass {
       return scope.wrap(make_stmt(If{std::move(condition), stmt(n->then_body), std::move(otherwise)}));
     }
     if (const auto* n = std::get_if<Loop>(&s->kind)) {
+      if (has_warp_tiles_ && is_warp_wide(n->intrinsic)) return s;
       Expr min = map(n->min), extent = map(n->extent);
       return scope.wrap(make_stmt(Loop{n->index, n->name, std::move(min), std::move(extent), n->kind, stmt(n->body),
                                        n->intrinsic, n->min_blocks}));
@@ -409,13 +426,17 @@ class Pass {
         Expr small = small_power(x, args[1]);
         return small.defined() ? small : expand_pow(x, args[1], scope, has_round_);
       }
+      case MathFn::round_tf32:
+      case MathFn::round_f16:
+      case MathFn::round_bf16:
+        return expand_operand(fn, x, scope);
       default:
         return expand_rounding(fn, x, scope);
     }
   }
 
   Program& program_;
-  bool has_round_, has_fma_;
+  bool has_round_, has_fma_, has_warp_tiles_;
 };
 
 }  // namespace

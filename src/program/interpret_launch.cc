@@ -153,6 +153,7 @@ class LaunchInterpreter : ExprEvaluator {
   void loop(const Loop& n, Threads on) {
     const bool here = n.kind == LoopKind::serial || n.kind == LoopKind::unrolled || n.kind == LoopKind::vectorized;
     if (!here) return fail("the " + std::string(word_of(n.kind)) + " loop '" + n.name + "' stands inside a launch");
+    if (is_warp_wide(n.intrinsic) && !is_of_whole_warps(on)) return;
     const Scratch::Frame frame(scratch_);
     auto* min = scratch_.take<std::int64_t>(threads_);
     auto* extent = scratch_.take<std::int64_t>(threads_);
@@ -174,6 +175,16 @@ class LaunchInterpreter : ExprEvaluator {
       execute(n.body, active);
       for (std::int64_t t = 0; t < threads_; ++t) min[t] += active[t];
     }
+  }
+
+  /// The threads of a warp compute a tile together.
+  bool is_of_whole_warps(Threads on) {
+    for (std::int64_t t = 0; on && t < threads_; ++t) {
+      if (on[t] == on[t / kWarp * kWarp]) continue;
+      report(t, "is in a warp of which a part alone computes a tile: " + text_of(line_));
+      return false;
+    }
+    return true;
   }
 
   /// The scalar by thread; whether it is the same for all threads that take part. Then all cells have it.

@@ -26,6 +26,21 @@ constexpr std::array kDefinitions = {
                "w = PLACEHOLDER [16, 4] i8\n"
                "y(j): i32 += (i32(x[k])*i32(w[j, k])) for j in 16, k in 4\n"
                "return y\n"},
+    Definition{Intrinsic::mma_tf32, "mma_tf32",
+               "a = PLACEHOLDER [16, 8]\n"
+               "b = PLACEHOLDER [8, 8]\n"
+               "y(i, j) += (round_tf32(a[i, k])*round_tf32(b[k, j])) for i in 16, j in 8, k in 8\n"
+               "return y\n"},
+    Definition{Intrinsic::mma_f16, "mma_f16",
+               "a = PLACEHOLDER [16, 16]\n"
+               "b = PLACEHOLDER [16, 8]\n"
+               "y(i, j) += (round_f16(a[i, k])*round_f16(b[k, j])) for i in 16, j in 8, k in 16\n"
+               "return y\n"},
+    Definition{Intrinsic::mma_bf16, "mma_bf16",
+               "a = PLACEHOLDER [16, 16]\n"
+               "b = PLACEHOLDER [16, 8]\n"
+               "y(i, j) += (round_bf16(a[i, k])*round_bf16(b[k, j])) for i in 16, j in 8, k in 16\n"
+               "return y\n"},
 };
 
 class Matcher {
@@ -33,6 +48,10 @@ class Matcher {
   explicit Matcher(std::size_t placeholders) : loads_(placeholders) {}
 
   bool match(const Expr& defined, const Expr& found) {
+    if (const auto* call = std::get_if<Call>(&defined->kind); call && rounds_operands(call->fn)) {
+      const auto* other = std::get_if<Call>(&found->kind);
+      return match(call->args[0], other && other->fn == call->fn ? other->args[0] : found);
+    }
     if (defined->dtype != found->dtype || found->lanes != 1) return false;
     if (const auto* load = std::get_if<Load>(&defined->kind)) return take(*load, found);
     if (const auto* cast = std::get_if<Cast>(&defined->kind)) {
@@ -82,6 +101,19 @@ std::vector<Intrinsic> intrinsics() {
   std::vector<Intrinsic> all;
   for (const Definition& d : kDefinitions) all.push_back(d.intrinsic);
   return all;
+}
+
+std::optional<MathFn> rounding_of(Intrinsic intrinsic) {
+  switch (intrinsic) {
+    case Intrinsic::mma_tf32:
+      return MathFn::round_tf32;
+    case Intrinsic::mma_f16:
+      return MathFn::round_f16;
+    case Intrinsic::mma_bf16:
+      return MathFn::round_bf16;
+    default:
+      return std::nullopt;
+  }
 }
 
 const ComputeDag& definition_of(Intrinsic intrinsic) {

@@ -15,7 +15,15 @@ namespace whet {
 /// loops elsewhere.
 ///   transpose8, transpose16   y(i, j) = x[j, i], f32: rows are loaded and stored whole, and turned in registers
 ///   dot4                      y(j) += i32(x[k]) * i32(w[j, k]), u8 by i8, 16 sums of 4 products
-enum class Intrinsic : std::uint8_t { none, transpose8, transpose16, dot4 };
+///   mma_tf32                  y(i, j) += a[i, k] * b[k, j], 16 x 8 sums of 8 products: tensor cores of a GPU, by all
+///                             threads of a warp. The operands are f32 and are rounded to tf32, the sums are f32
+///   mma_f16, mma_bf16         the same of 16 products, the operands rounded to f16 or bf16
+/// Source of the tiles: "Matrix multiply-accumulate" in NVIDIA's PTX ISA, mma.m16n8k8 and mma.m16n8k16.
+enum class Intrinsic : std::uint8_t { none, transpose8, transpose16, dot4, mma_tf32, mma_f16, mma_bf16 };
+/// The threads of a warp compute it together; for GPUs with tensor cores alone.
+constexpr bool is_warp_wide(Intrinsic intrinsic) { return intrinsic >= Intrinsic::mma_tf32; }
+/// How a warp-wide intrinsic rounds its operands; nothing where they are taken as they are.
+std::optional<MathFn> rounding_of(Intrinsic);
 
 std::string_view name_of(Intrinsic);
 std::optional<Intrinsic> parse_intrinsic(std::string_view name);
@@ -26,8 +34,9 @@ std::vector<Intrinsic> intrinsics();
 const ComputeDag& definition_of(Intrinsic);
 const Op& op_of(Intrinsic);
 
-/// Whether `found` computes the same as `defined`, except for the sources of its loads. Returns the loads in `found`
-/// that correspond to those of each of the `placeholders`; empty when it does not compute the same.
+/// Whether `found` computes the same as `defined`, except for the sources of its loads and for the rounding of operands, which
+/// it may leave to the intrinsic. Returns the loads in `found` that correspond to those of each of the `placeholders`; empty
+/// when it does not compute the same.
 std::vector<Expr> matching_loads(const Expr& defined, const Expr& found, std::size_t placeholders);
 
 }  // namespace whet

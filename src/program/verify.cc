@@ -7,9 +7,12 @@
 #include "compute/scalar.h"
 #include "program/context.h"
 #include "program/launch.h"
+#include "program/warp_tile.h"
 
 namespace whet {
 namespace {
+
+constexpr std::int64_t kRowBytes = 16;  ///< of what tensor cores read from block memory: a unit of a row
 
 class ProgramVerifier {
  public:
@@ -124,10 +127,71 @@ class ProgramVerifier {
     const std::int64_t lanes = vector_;
     if (n.kind == LoopKind::vectorized) vector_ *= *as_int(n.extent);
     enter(facts_, n);
+    if (launch_ && is_warp_wide(n.intrinsic)) tile(n);
     stmt(n.body, false);
     facts_.rewind(mark);
     unbind(n.index);
     vector_ = lanes;
+  }
+
+  // ---- Tiles of warps
+
+  void tile(const Loop& n) {
+    const std::string what = "a tile of " + std::string(name_of(n.intrinsic));
+    const std::optional<WarpTile> tile = warp_tile(n);
+    if (!tile) return fail(what + " has loops that compute something else", ErrorKind::unsupported);
+    if (!options_.launches->mma)
+      return fail(
+          what + " needs instructions that compute capability " + std::to_string(options_.launches->arch) + " lacks",
+          ErrorKind::unsupported);
+    const auto buffer = [&](SourceId id) -> const Buffer& { return program_.buffer(BufferId(id.value)); };
+    for (const Load* operand : {tile->left, tile->right}) {
+      if (!known(operand->source)) return fail("a load names no buffer");
+      const Buffer& b = buffer(operand->source);
+      if (b.scope != Scope::block || b.extents.empty() || b.extents.back() * size_of(b.dtype) % kRowBytes != 0)
+        return fail(what + " reads '" + b.name + "', which is no block memory with rows of whole " +
+                        std::to_string(kRowBytes) + " bytes",
+                    ErrorKind::unsupported);
+    }
+    if (program_.buffer(tile->store->buffer).scope != Scope::registers)
+      return fail(what + " adds to '" + program_.buffer(tile->store->buffer).name + "', which is not in registers",
+                  ErrorKind::unsupported);
+    for (const Expr& e : varying_)
+      need(same_in_warp(e), [&] { return what + " is computed where not the whole warp may be: " + text(e); });
+    if (!failed()) lanes_fit(*tile, what);
+  }
+
+  /// Lane 4g + q has row 8i + g of the left operand and column 2q + j of the right one.
+  void lanes_fit(const WarpTile& tile, const std::string& what) {
+    constexpr std::int64_t kColumns = 4, kRows = kWarp / kColumns, kPair = 2;
+    const VarId warp(program_.vars), row(program_.vars + 1), column(program_.vars + 2);
+    const std::pair<VarId, Expr> thread(launch_->threads->index,
+                                        var(warp, "warp") * kWarp + var(row, "row") * kColumns + var(column, "column"));
+    const auto mark = facts_.mark();
+    facts_.bind(warp, Interval{0, launch_->size / kWarp - 1});
+    facts_.bind(row, Interval{0, kRows - 1});
+    facts_.bind(column, Interval{0, kColumns - 1});
+    const auto moves = [&](const std::vector<Expr>& index, std::optional<VarId> loop, VarId lane, std::int64_t each) {
+      return std::all_of(index.begin(), index.end(), [&](const Expr& i) {
+        const Affine sum = to_affine(simplify(substitute(over_indices(i), Substitution(&thread, 1)), facts_));
+        std::int64_t of_loop = 0, of_lane = 0;
+        for (const auto& [atom, factor] : sum.terms) {
+          const auto* v = std::get_if<Var>(&atom->kind);
+          if (v && loop && v->id == *loop) of_loop = factor;
+          if (v && loop && v->id == lane) {
+            of_lane = factor;
+          } else if (uses(atom, row) || uses(atom, column)) {
+            return false;
+          }
+        }
+        return of_lane * kRows == of_loop * each;
+      });
+    };
+    const bool fits = moves(tile.left->index, tile.rows->index, row, 1) &&
+                      moves(tile.right->index, tile.columns->index, column, kRows * kPair) &&
+                      moves(tile.store->index, std::nullopt, row, 0);
+    facts_.rewind(mark);
+    need(fits, [&] { return what + " is not shared by the lanes as a warp's is"; });
   }
 
   void let(const Let& n, bool top) {

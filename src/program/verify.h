@@ -26,7 +26,7 @@ struct VerifyOptions {
 ///              bounds of loops, the conditions around (ifs, selects) and masks. What cannot be proven is refused.
 ///   launches   every statement at the top is a launch or a grid barrier, and the loops inside are those of one thread;
 ///              what all threads do together stands under control flow that is the same for all (barriers, copy groups)
-///              or for the whole warp (cross stores), whatever the data; asynchronous stores copy 4, 8 or 16 bytes into
+///              or for the whole warp (cross stores, tiles of warps), whatever the data; asynchronous stores copy 4, 8 or 16 bytes into
 ///              block memory, which holds all buffers of a launch; an SM holds the blocks that it asks for. Checked with `VerifyOptions::launches`. That a vector
 ///              is aligned is not: it may be accessed by scalars.
 ///   Errors     name the program and the loop, variable or access.

@@ -22,6 +22,8 @@ Status check_thread(const LoopTree& tree, const Bind& step, const std::vector<Lo
   std::int64_t threads = threads_of(tree, step.loop);
   const OpId op = tree.loop(step.loop).op;
   for (LoopId at : around) {
+    if (tree.loop(at).kind == LoopKind::warp)
+      return refuse(tree, step.loop, fmt::format("is inside loop {}, whose iterations are warps", name_of(tree, at)));
     if (tree.loop(at).kind != LoopKind::thread) continue;
     threads *= threads_of(tree, at);
     if (is_reduce(tree, at))
@@ -33,6 +35,29 @@ Status check_thread(const LoopTree& tree, const Bind& step, const std::vector<Lo
                     fmt::format("is inside the threads of loop {}, which belong to {}", name_of(tree, at),
                                 tree.dag.op(tree.loop(at).op).name));
   }
+  if (threads > kMaxBlockThreads)
+    return refuse(tree, step.loop,
+                  fmt::format("makes {} threads of a block; at most {} are possible", threads, kMaxBlockThreads));
+  return ok_status();
+}
+
+/// A loop of warps: its body is what whole warps do together.
+Status check_warp(const LoopTree& tree, const Bind& step, const std::vector<LoopId>& around) {
+  const OpId op = tree.loop(step.loop).op;
+  std::int64_t threads = extent_of(tree, step.loop) * kWarp;
+  for (LoopId at : around) {
+    const LoopKind kind = tree.loop(at).kind;
+    if (kind == LoopKind::warp) threads *= extent_of(tree, at);
+    if (kind != LoopKind::block && (kind != LoopKind::warp || tree.loop(at).op != op))
+      return refuse(tree, step.loop,
+                    fmt::format("is inside loop {}; around warps there are blocks and warps of the same op alone",
+                                name_of(tree, at)));
+  }
+  for (LoopId own : own_loops(tree, op))
+    if (const LoopKind kind = tree.loop(own).kind;
+        own != step.loop && (kind == LoopKind::thread || kind == LoopKind::virtual_thread))
+      return refuse(tree, step.loop,
+                    fmt::format("runs on warps, and loop {} of the same op on threads", name_of(tree, own)));
   if (threads > kMaxBlockThreads)
     return refuse(tree, step.loop,
                   fmt::format("makes {} threads of a block; at most {} are possible", threads, kMaxBlockThreads));
@@ -86,6 +111,7 @@ Status apply(LoopTree& tree, const Bind& step) {
       kMaxDimensions)
     return refuse(tree, step.loop, fmt::format("would be one more than {} inside each other", kMaxDimensions));
   if (step.kind == LoopKind::thread) WHET_RETURN_IF_ERROR(check_thread(tree, step, around));
+  if (step.kind == LoopKind::warp) WHET_RETURN_IF_ERROR(check_warp(tree, step, around));
   if (step.kind == LoopKind::virtual_thread && extent_of(tree, step.loop) > kMaxUnroll)
     return refuse(tree, step.loop,
                   fmt::format("has {} iterations; at most {} virtual threads are interleaved: split it first",

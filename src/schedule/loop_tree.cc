@@ -112,6 +112,20 @@ bool is_in_tile(const LoopTree& tree, LoopId loop) {
                      [&](const TensorTile& tile) { return encloses(tree, tile.loop, loop); });
 }
 
+bool has_warp_tiles(const LoopTree& tree, OpId op) {
+  return std::any_of(tree.tiles.begin(), tree.tiles.end(), [&](const TensorTile& tile) {
+    return is_warp_wide(tile.intrinsic) && tree.loop(tile.loop).op == op;
+  });
+}
+
+bool feeds_warp_tiles(const LoopTree& tree, OpId op) {
+  return tree.place(op).stored_in == StoredIn::block &&
+         std::any_of(tree.tiles.begin(), tree.tiles.end(), [&](const TensorTile& tile) {
+           const std::vector<OpId> inputs = inputs_of(tree.dag, tree.loop(tile.loop).op);
+           return is_warp_wide(tile.intrinsic) && std::find(inputs.begin(), inputs.end(), op) != inputs.end();
+         });
+}
+
 bool is_frozen(const LoopTree& tree, LoopId loop) {
   for (const Placement& place : tree.places)
     if ((place.kind == PlaceKind::at || place.kind == PlaceKind::reverse_at) && encloses(tree, loop, place.at))

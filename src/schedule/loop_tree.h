@@ -153,6 +153,11 @@ std::vector<Item>& items_of(LoopTree&, LoopId parent);
 bool is_rfactored(const LoopTree&, LoopId);
 /// The loop belongs to a tile of an intrinsic.
 bool is_in_tile(const LoopTree&, LoopId);
+/// The op is computed in tiles of a warp-wide intrinsic. They are computed whole: the op's registers and what its tiles read
+/// from block memory reach beyond the end of an axis, where operands are zeros.
+bool has_warp_tiles(const LoopTree&, OpId);
+/// Something that has such tiles reads the op from block memory.
+bool feeds_warp_tiles(const LoopTree&, OpId);
 /// True when an op was placed under `loop` or one of the loops below it that belong to the same op, or when something
 /// speaks of just this loop: it is frozen.
 bool is_frozen(const LoopTree&, LoopId loop);

@@ -154,6 +154,48 @@ TEST(Refuses, SumsAcrossThreadsThatDoNotMeet) {
        "loop r (l0) has 4000 iterations; at most 1024 partial results are kept: split it first"},
   });
 }
+TEST(Refuses, WarpsAmongThreads) {
+  expect_refusals({
+      {kMatmul, "bind l0 warp", "loop m (l0) is under no block; bind an outer loop to blocks first"},
+      {kMatmul, "bind l0 block; bind l2 warp",
+       "loop k (l2) runs over a reduce axis, whose sum blocks and threads would race for"},
+      {kMatmul, "bind l0 block; bind l1 warp", "loop n (l1) makes 1280 threads of a block; at most 1024 are possible"},
+      {kMatmul, "bind l0 block; split l1 4 guard; bind l5 warp; bind l6 thread",
+       "loop n.1 (l6) is inside loop n.0, whose iterations are warps"},
+      {kMatmul, "bind l0 block; split l1 4 guard; bind l6 thread; bind l5 warp",
+       "loop n.0 (l5) runs on warps, and loop n.1 of the same op on threads"},
+      {kMatmul, "bind l0 block; reorder l2 l1; bind l1 warp",
+       "loop n (l1) is inside loop k; around warps there are blocks and warps of the same op alone"},
+  });
+}
+
+constexpr const char* kTile = R"(
+a = PLACEHOLDER [32, 16]
+b = PLACEHOLDER [16, 16]
+u(i, k) = a[i, k] for i in 32, k in 16
+v(k, j) = b[k, j] for k in 16, j in 16
+c(i, j) += (u[i, k]*v[k, j]) for i in 32, j in 16, k in 16
+return c
+)";
+constexpr const char* kCut =
+    "split l4 16 guard; split l5 8 guard; split l6 8 guard; reorder l7 l9 l11 l8 l10 l12; bind l7 block; ";
+TEST(Refuses, TilesThatNoWarpComputes) {
+  const auto after_cut = [](const char* steps) { return refusal(kTile, (kCut + std::string(steps)).c_str()); };
+  EXPECT_EQ(after_cut("cache_write o4 l9; tensorize l8 mma_tf32"),
+            "loop i.1 (l8) is under no loop of warps, which mma_tf32 is computed by");
+  EXPECT_EQ(after_cut("bind l9 warp; tensorize l8 mma_tf32"),
+            "op c (o4) does not keep its sums in registers at the warps of loop j.0; cache_write it there");
+  EXPECT_EQ(after_cut("bind l9 warp; cache_write o4 l11; tensorize l8 mma_tf32"),
+            "op c (o4) does not keep its sums in registers at the warps of loop j.0; cache_write it there");
+  EXPECT_EQ(
+      after_cut("bind l9 warp; cache_write o4 l9; compute_at o2 l11 block; tensorize l8 mma_tf32"),
+      "op u (o2) is an operand of mma_tf32, which reads block memory; unfold or cache_read it, and place it there "
+      "after the tile");
+  EXPECT_EQ(after_cut("bind l9 warp; cache_write o4 l9; tensorize l8 mma_f16"),
+            "loop k.1 (l12) has 8 iterations; mma_f16 wants a loop in 16 over k");
+  EXPECT_EQ(after_cut("bind l9 warp; cache_write o4 l9; tensorize l8 mma_tf32; bind l12 thread"),
+            "loop k.1 (l12) belongs to the tile of an intrinsic");
+}
 TEST(Refuses, BlocksOnAnSmOfAnotherLoopThanTheFirst) {
   expect_refusals({
       {kMatmul, "min_blocks l0 2", "loop m (l0) is no block loop; bind it to blocks first"},

@@ -133,10 +133,11 @@ Region computed_region(const LoopTree& tree, OpId op, LoopId at) {
   const SpanFinder finder{tree, relaxed_digits(tree, at)};
   Region region;
   const Element& element = tree.dag.op(op).element();
+  const bool whole_tiles = has_warp_tiles(tree, op) || feeds_warp_tiles(tree, op);
   for (std::size_t k = 0; k < element.axes.size(); ++k) {
     const std::int64_t extent = element.axes[k].extent;
     const std::optional<Span> span = finder.find(axis_value(tree, op, AxisId(static_cast<std::int64_t>(k))));
-    region.push_back(span ? clipped(*span, extent) : Span{int_const(0), extent});
+    region.push_back(!span ? Span{int_const(0), extent} : whole_tiles ? *span : clipped(*span, extent));
   }
   return region;
 }
@@ -146,6 +147,7 @@ Region required_region(const LoopTree& tree, OpId producer, LoopId at, StoredIn 
   const Shape& shape = tree.dag.op(producer).shape;
   std::vector<std::optional<Span>> region(shape.size());
   std::vector<bool> whole(shape.size(), false);
+  bool whole_tiles = false;
   // A transform reads dozens of elements by the same few indices: each index is looked at once.
   std::vector<std::vector<Expr>> seen(shape.size());
   const auto add = [&](std::size_t k, const Expr& index) {
@@ -159,6 +161,7 @@ Region required_region(const LoopTree& tree, OpId producer, LoopId at, StoredIn 
   for (std::size_t i = 0; i < tree.dag.ops.size(); ++i) {
     const OpId consumer(static_cast<std::int64_t>(i));
     if (!has_loops(tree, consumer) || !leaf_inside(tree, consumer, at)) continue;
+    whole_tiles = whole_tiles || (stored_in == StoredIn::block && has_warp_tiles(tree, consumer));
     std::vector<Expr> axes;
     for (std::size_t k = 0; k < tree.place(consumer).axes.size(); ++k)
       axes.push_back(axis_value(tree, consumer, AxisId(static_cast<std::int64_t>(k))));
@@ -176,7 +179,9 @@ Region required_region(const LoopTree& tree, OpId producer, LoopId at, StoredIn 
   }
   Region result;
   for (std::size_t k = 0; k < shape.size(); ++k)
-    result.push_back(region[k] && !whole[k] ? clipped(*region[k], shape[k]) : Span{int_const(0), shape[k]});
+    result.push_back(!region[k] || whole[k] ? Span{int_const(0), shape[k]}
+                     : whole_tiles          ? *region[k]
+                                            : clipped(*region[k], shape[k]));
   return result;
 }
 

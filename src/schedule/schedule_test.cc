@@ -518,7 +518,42 @@ TEST(Bind, KeepsToTheShapeOfAGrid) {
                   "bind l0 block; bind l1 thread")
                 .find("makes 2000 threads of a block; at most 1024"),
             std::string::npos);
-  EXPECT_EQ(after(kPair, "bind l2 warp"), "bind has \"warp\" where block, thread or virtual was expected");
+  EXPECT_EQ(after(kPair, "bind l2 lane"), "bind has \"lane\" where block, thread, virtual or warp was expected");
+}
+
+TEST(Schedule, RoundsTheOperandsOfTilesOfWarps) {
+  const char* const product = R"(
+a = PLACEHOLDER [32, 16]
+b = PLACEHOLDER [16, 16]
+u(i, k) = a[i, k] for i in 32, k in 16
+v(k, j) = b[k, j] for k in 16, j in 16
+c(i, j) += (u[i, k]*v[k, j]) for i in 32, j in 16, k in 16
+return c
+)";
+  const char* const steps =
+      "split l4 16 guard; split l5 8 guard; split l6 8 guard; reorder l7 l9 l11 l8 l10 l12; bind l7 block; bind l9 "
+      "warp; "
+      "cache_write o4 l9; tensorize l8 mma_tf32; compute_at o2 l11 block; compute_at o3 l11 block";
+  const LoopTree tree = *replay(*parse_dag(product), *parse_steps(steps));
+  EXPECT_EQ(to_text(*parse_steps(steps)), steps);
+  EXPECT_EQ(to_text(tree), R"(block i.0 in 2
+  warp j.0 in 2
+    cache c @registers
+    for k.0 in 2
+      u @block
+      for i in 16
+        for k in 8
+          u
+      v @block
+      for k in 8
+        for j in 16
+          v
+      for i.1 in 16  # tensorize mma_tf32
+        for j.1 in 8
+          for k.1 in 8
+            c
+)");
+  EXPECT_NE(to_text(tree.dag).find("c(i, j) += (round_tf32(u[i, k])*round_tf32(v[k, j]))"), std::string::npos);
 }
 
 constexpr const char* kWindow = R"(
@@ -707,7 +742,7 @@ TEST(Steps, GarbageIsRefusedWithAReason) {
                            "parallel l1 l2",
                            "split l99999999999 2 guard",
                            "bind l1",
-                           "bind l1 warp",
+                           "bind l1 lane",
                            "compute_root l1",
                            "compute_root",
                            "prefetch o1 o2 l1",

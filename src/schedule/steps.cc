@@ -108,11 +108,11 @@ struct Reader {
   }
   void get(LoopKind& binding) {
     const std::string_view w = take();
-    for (LoopKind kind : {LoopKind::block, LoopKind::thread, LoopKind::virtual_thread}) {
+    for (LoopKind kind : {LoopKind::block, LoopKind::thread, LoopKind::virtual_thread, LoopKind::warp}) {
       binding = kind;
       if (w == word_in_steps(kind)) return;
     }
-    if (error.empty()) error = fmt::format("has \"{}\" where block, thread or virtual was expected", w);
+    if (error.empty()) error = fmt::format("has \"{}\" where block, thread, virtual or warp was expected", w);
   }
   void get(bool& registers) {
     registers = more();

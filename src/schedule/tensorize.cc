@@ -101,6 +101,47 @@ bool is_packed(const LoopTree& tree, OpId tensor, OpId reader) {
                      [&](const PackedRead& p) { return p.tensor == tensor && p.reader == reader; });
 }
 
+/// The threads of a warp hold the sums of their tiles in registers, from one end of the reduction to the other, and read
+/// both operands from block memory.
+Status check_warp_wide(const LoopTree& tree, const Tensorize& step, const std::vector<Expr>& loads) {
+  const OpId op = tree.loop(step.loop).op;
+  const std::vector<LoopId> around = path_to(tree, step.loop);
+  const auto warps =
+      std::find_if(around.rbegin(), around.rend(), [&](LoopId at) { return tree.loop(at).kind == LoopKind::warp; });
+  const auto name = name_of(step.intrinsic);
+  if (warps == around.rend())
+    return refuse(tree, step.loop, fmt::format("is under no loop of warps, which {} is computed by", name));
+  for (auto at = around.rbegin(); at != warps; ++at)
+    if (!runs_in_order(tree, *at) || tree.loop(*at).op != op)
+      return refuse(tree, *at,
+                    fmt::format("is between the warps and a tile of {}; only plain loops of {} may be", name,
+                                tree.dag.op(op).name));
+  const Placement& place = tree.place(op);
+  const bool held = place.stored_in == StoredIn::registers && place.at == *warps;
+  const bool cached = std::any_of(tree.caches.begin(), tree.caches.end(),
+                                  [&](const RegisterCache& cache) { return cache.op == op && cache.loop == *warps; });
+  if (!held && !cached)
+    return refuse(tree, op,
+                  fmt::format("does not keep its sums in registers at the warps of loop {}; cache_write it there",
+                              name_of(tree, *warps)));
+  for (const Expr& read : loads) {
+    const OpId tensor(std::get<Load>(read->kind).source.value);
+    if (tree.place(tensor).kind != PlaceKind::root)
+      return refuse(tree, tensor,
+                    fmt::format("is an operand of {}, which reads block memory; unfold or cache_read it, and place "
+                                "it there after the tile",
+                                name));
+  }
+  return ok_status();
+}
+
+/// The op multiplies what its loads give, rounded.
+void round_operands(Element& element, MathFn rounding) {
+  element.body = rewrite(element.body, [&](const Expr& part) {
+    return std::holds_alternative<Load>(part->kind) ? call(rounding, {part}) : Expr();
+  });
+}
+
 }  // namespace
 
 Status apply(LoopTree& tree, const Tensorize& step) {
@@ -110,13 +151,14 @@ Status apply(LoopTree& tree, const Tensorize& step) {
   const ComputeDag& definition = definition_of(step.intrinsic);
   const Element& wanted = op_of(step.intrinsic).element();
   WHET_TRY(const std::vector<DigitId> digits, tile_digits(tree, step));
-  WHET_RETURN_IF_ERROR(check_whole(tree, op, digits));
+  if (!is_warp_wide(step.intrinsic)) WHET_RETURN_IF_ERROR(check_whole(tree, op, digits));
   const std::vector<Expr> loads = matching_loads(wanted.body, element.body, definition.ops.size() - 1);
   if (element.reducer != wanted.reducer || tree.dag.op(op).dtype != op_of(step.intrinsic).dtype || loads.empty())
     return refuse(tree, op, fmt::format("computes something else than {}", name_of(step.intrinsic)));
   for (const Rfactored& factored : tree.rfactors)
     if (factored.op == op) return refuse(tree, op, "is factored, and the intrinsic adds to its sums");
 
+  if (is_warp_wide(step.intrinsic)) WHET_RETURN_IF_ERROR(check_warp_wide(tree, step, loads));
   if (element.reducer && !begins_outside(tree, op, step.loop))
     return refuse(tree, step.loop, "holds the whole reduction, and the intrinsic adds to its sums; split it outside");
 
@@ -136,6 +178,7 @@ Status apply(LoopTree& tree, const Tensorize& step) {
   });
   WHET_RETURN_IF_ERROR(fits);
   tree.tiles.push_back({step.loop, step.intrinsic});
+  if (const auto rounding = rounding_of(step.intrinsic)) round_operands(tree.dag.op(op).element(), *rounding);
   return ok_status();
 }
 

@@ -26,7 +26,7 @@ void Emitter::tile(const IntrinsicTile& tile) {
     case Intrinsic::dot4:
       dot4(tile);
       break;
-    case Intrinsic::none:
+    default:
       break;
   }
   memo_.pop_back();

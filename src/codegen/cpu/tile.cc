@@ -57,10 +57,9 @@ bool lies_as_needed(const IntrinsicTile& tile) {
     case Intrinsic::dot4:  // sums side by side, four factors in a word, weights of all sums in one vector
       return strides(0)[0] == 1 && strides(0)[1] == 0 && strides(1)[0] == 0 && strides(1)[1] == 1 &&
              strides(2)[0] == 4 && strides(2)[1] == 1;
-    case Intrinsic::none:
+    default:
       return false;
   }
-  return false;
 }
 
 }  // namespace

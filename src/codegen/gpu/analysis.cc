@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compute/names.h"
+#include "program/warp_tile.h"
 
 namespace whet {
 namespace {
@@ -106,6 +107,7 @@ struct GpuAnalysis::Walk {
   std::unordered_map<VarId, int> bindings = {};
   std::vector<bool> seen = {};  // by ExprRef
   GpuLaunch* launch = nullptr;
+  std::vector<BufferId> sums = {};  ///< of tiles of warps
   std::optional<Error> error = {};
 
   ExprTable& table() { return *out.table_; }
@@ -260,8 +262,32 @@ struct GpuAnalysis::Walk {
       fail("loop `" + n.name + "` is still marked " + (n.kind == LoopKind::unrolled ? "unrolled" : "vectorized"));
     else if (n.kind != LoopKind::serial)
       fail("a loop of kind `" + std::string(word_of(n.kind)) + "`, `" + n.name + "`, stands inside of a launch");
+    if (const std::optional<WarpTile> found = warp_tile(n)) return tile(*found);
+    if (is_warp_wide(n.intrinsic)) return fail("a tile of warps has loops that compute something else");
     bind(n);
     stmt(n.body);
+  }
+
+  /// Four sums of each lane; the emitter reads the operands as it needs them.
+  void tile(const WarpTile& t) {
+    if (!limits.mma)
+      return fail(arch_name(limits) + " has no instruction that computes " + std::string(name_of(t.intrinsic)));
+    for (const Load* operand : {t.left, t.right}) {
+      const BufferId buffer(operand->source.value);
+      if (!flat("a load of ", buffer, operand->index.size())) return;
+      if (program.buffer(buffer).scope != Scope::block)
+        return fail("a tile of warps reads " + name(buffer) + ", which is no memory of a block");
+      use(buffer);
+    }
+    if (!flat("a store to ", t.store->buffer, t.store->index.size())) return;
+    for (std::int64_t r = 0; r < 4; ++r) {
+      const std::pair<VarId, Expr> at[] = {{t.rows->index, int_const(r / 2)}, {t.columns->index, int_const(r % 2)}};
+      const ExprRef index = table().keep(substitute(t.store->index[0], at));
+      visit(index);
+      slots().access(t.store->buffer, linear_of(table()[index]), 1);
+    }
+    launch->stored[t.store->buffer.index()] = true;
+    sums.push_back(t.store->buffer);
   }
 
   void need_async_copies() {
@@ -297,6 +323,9 @@ struct GpuAnalysis::Walk {
     if (!error) top_level();
     if (error) return;
     slots().finish();
+    for (BufferId buffer : sums)
+      if (!slots().holds(buffer))
+        return fail("the sums of a tile of warps, " + name(buffer) + ", are not in registers");
     for (std::size_t b = 0; b < program.buffers.size(); ++b) {
       const Scope scope = program.buffers[b].scope;
       const bool in_memory = !slots().holds(BufferId(static_cast<std::int64_t>(b)));

@@ -170,6 +170,7 @@ void GpuEmitter::when(Value* condition, llvm::function_ref<void()> body) {
 }
 
 void GpuEmitter::loop(const Loop& n) {
+  if (const std::optional<WarpTile> found = warp_tile(n)) return tile(*found);
   if (table_.is_alias(n.index)) return stmt(n.body);
   memo_.emplace_back();
   const ExprRef from = table_.intern(n.min), times = table_.intern(n.extent);
@@ -209,8 +210,7 @@ void GpuEmitter::do_while(const Loop& n, Value* min, Value* end) {
   levels_.push_back(std::make_unique<Level>());
   ++depth_;
   levels_.back()->preheader = preheader;
-  const Expr variable = var(n.index, n.name);
-  bind(n.index, resize(index, is_narrow(table_.intern(variable))));
+  bind(n.index, resize(index, is_narrow(table_.keep(var(n.index, n.name)))));
   stmt(n.body);
   --depth_;
   levels_.pop_back();

@@ -16,6 +16,7 @@
 #include "codegen/gpu/hooks.h"
 #include "codegen/llvm/value_emitter.h"
 #include "program/program.h"
+#include "program/warp_tile.h"
 
 namespace whet {
 
@@ -42,6 +43,12 @@ class GpuEmitter : ValueEmitter {
       std::int64_t version;  ///< of the buffer
     };
     std::unordered_map<ExprRef, Loaded> loads;
+    struct Fragment {
+      GpuHooks::Words words;
+      std::int64_t version;
+    };
+    /// Of operands of tiles, by buffer and the index of the tile's first element.
+    std::map<std::pair<std::int32_t, std::int32_t>, Fragment> fragments;
   };
   struct Binding {
     Value* value = nullptr;
@@ -67,6 +74,16 @@ class GpuEmitter : ValueEmitter {
   void forget_shared();
   void bind(VarId var, Value* value) { bindings_[var] = {value, depth_}; }
   llvm::BasicBlock* make_block(const char* name);
+
+  // emit_tile.cc
+  void tile(const WarpTile&);
+  /// The words of an operand, from where they were loaded before or from block memory.
+  GpuHooks::Words fragment(const WarpTile&, bool left);
+  GpuHooks::Words load_fragment(const WarpTile&, bool left);
+  /// By ldmatrix; false where rows are not aligned, or hold other elements than the tile takes.
+  bool load_matrices(const WarpTile&, GpuHooks::Words&);
+  /// Elements of an operand as the tile takes them.
+  Value* word_of(Intrinsic, const std::vector<Value*>& elements);
 
   // emit_expressions.cc
   Value* expr(const Expr& e) { return emit(table_.intern(e)); }

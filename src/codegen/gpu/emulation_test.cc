@@ -12,6 +12,7 @@
 #include "lower/lower.h"
 #include "lower/testing/random_gpu_schedule.h"
 #include "lower/testing/random_schedule.h"
+#include "lower/testing/warp_product.h"
 #include "program/interpret.h"
 #include "schedule/steps.h"
 #include "tensor/compare.h"
@@ -60,6 +61,26 @@ TEST(EmulatedKernels, OfRowsGiveWhatTheInterpreterGives) { expect_interpreted(ro
 TEST(EmulatedKernels, OfTiledProductsGiveWhatTheInterpreterGives) { expect_interpreted(gemm_kernel(128, 128, 48)); }
 TEST(EmulatedKernels, OfConvolutionsGiveWhatTheInterpreterGives) {
   expect_interpreted(convolution_kernel(4, 16, 16, 64));
+}
+
+/// Products of rounded operands are exact in f32, and both add them in one order.
+TEST(EmulatedKernels, OfTilesOfWarpsGiveWhatTheInterpreterGives) {
+  for (const Intrinsic intrinsic : {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16})
+    for (const bool epilogue : {true, false})
+      for (const std::int64_t pad : {4, 2}) {  // rows of whole 16 bytes, of which the second is refused
+        const testing::WarpProduct product{.pad = pad, .intrinsic = intrinsic, .epilogue = epilogue};
+        const ComputeDag dag = testing::product_dag(product, 41, 52, 36);
+        const Result<Lowered> lowered = lower(*replay(dag, testing::product_steps(dag, product)), sm_80());
+        ASSERT_EQ(lowered.ok(), pad == 4) << (lowered.ok() ? "" : lowered.error().message);
+        if (lowered.ok()) expect_interpreted(lowered->program);
+      }
+}
+TEST(EmulatedKernels, OfRandomTilesOfWarpsGiveWhatTheInterpreterGives) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::random_cases(8)); ++seed) {
+    Rng rng(seed);
+    const testing::RandomWarpProduct random = testing::random_warp_product(rng);
+    expect_interpreted(lower(*replay(random.dag, random.steps), sm_80())->program);
+  }
 }
 
 TEST(EmulatedKernels, ReadWhereEveryConditionHoldsAlone) {

@@ -5,7 +5,10 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <array>
 #include <string>
+
+#include "program/intrinsic.h"
 
 namespace whet {
 
@@ -54,6 +57,17 @@ class GpuHooks {
   // f32, to 2 units in the last place.
   virtual Value* exp2(Builder&, Value*) = 0;
   virtual Value* rsqrt(Builder&, Value*) = 0;
+
+  // Tensor cores. All threads of the warp meet; words are i32, fragments as "Matrix fragments" in NVIDIA's PTX ISA has them.
+  using Words = std::array<Value*, 4>;
+  /// Four matrices of 8 rows of 16 bytes: thread 8m + r gives the 16-byte aligned address of row r of matrix m, in block memory,
+  /// and gets word t % 4 of row t / 4 of each.
+  virtual Words load_rows(Builder&, Value* row) = 0;
+  /// sums + left · right of a warp-wide intrinsic; two words of the right operand, four sums of f32 or i32.
+  virtual Words multiply(Builder&, Intrinsic, const Words& left, const std::array<Value*, 2>& right,
+                         const Words& sums) = 0;
+  virtual Value* tf32_bits(Builder&, Value*) = 0;  ///< an f32 rounded to tf32, as an i32
+  virtual Value* bf16_bits(Builder&, Value*) = 0;  ///< an f32 rounded to bf16, as an i16
 
   /// The loop that this branch closes is kept as it is.
   virtual void keep_loop(llvm::BranchInst*) = 0;

@@ -19,6 +19,7 @@ class HostHooks : public GpuHooks {
                                        llvm::Function::ExternalLinkage, shape.entry, module);
     function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
+    places_ = {};
     b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", function_));
     return function_;
   }
@@ -74,10 +75,63 @@ class HostHooks : public GpuHooks {
     return b.CreateFDiv(llvm::ConstantFP::get(b.getFloatTy(), 1), b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
   }
 
+  Words load_rows(Builder& b, Value* row) override {
+    Value* const words = place(b, 2);
+    call(b, b.getVoidTy(), offsetof(whet_block, load_rows), {row, words});
+    return words_at(b, words, b.getInt32Ty());
+  }
+  Words multiply(Builder& b, Intrinsic intrinsic, const Words& left, const std::array<Value*, 2>& right,
+                 const Words& sums) override {
+    const std::uint32_t kind = intrinsic == Intrinsic::mma_f16    ? WHET_TILE_F16
+                               : intrinsic == Intrinsic::mma_bf16 ? WHET_TILE_BF16
+                                                                  : WHET_TILE_TF32;
+    const auto kept = [&](const auto& words, std::size_t which) {
+      Value* const memory = place(b, which);
+      for (unsigned i = 0; i < words.size(); ++i)
+        b.CreateStore(words[i], b.CreateConstInBoundsGEP1_32(b.getInt32Ty(), memory, i));
+      return memory;
+    };
+    Value *const of_left = kept(left, 0), *const of_right = kept(right, 1), *const of_sums = kept(sums, 2);
+    call(b, b.getVoidTy(), offsetof(whet_block, multiply), {b.getInt32(kind), of_left, of_right, of_sums});
+    return words_at(b, of_sums, sums[0]->getType());
+  }
+  /// Adding to the bits carries into the exponent as rounding does.
+  Value* tf32_bits(Builder& b, Value* x) override {
+    Value* const bits = b.CreateBitCast(x, b.getInt32Ty());
+    return b.CreateSelect(is_finite(b, x), b.CreateAnd(b.CreateAdd(bits, b.getInt32(1u << 12)), b.getInt32(~0u << 13)),
+                          bits);
+  }
+  Value* bf16_bits(Builder& b, Value* x) override {
+    Value* const bits = b.CreateBitCast(x, b.getInt32Ty());
+    Value* const odd = b.CreateAnd(b.CreateLShr(bits, 16), b.getInt32(1));
+    Value* const rounded = b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff)));
+    return b.CreateTrunc(b.CreateLShr(b.CreateSelect(is_finite(b, x), rounded, bits), 16), b.getInt16Ty());
+  }
+
   void keep_loop(llvm::BranchInst*) override {}
   void prefetch(Builder&, Value*) override {}
 
  private:
+  /// Four words of this thread: what it gives as left and right operand, and what it gets.
+  Value* place(Builder& b, std::size_t which) {
+    if (places_[which] == nullptr) {
+      const Builder::InsertPointGuard guard(b);
+      llvm::BasicBlock& entry = function_->getEntryBlock();
+      b.SetInsertPoint(&entry, entry.getFirstInsertionPt());
+      places_[which] = b.CreateAlloca(llvm::ArrayType::get(b.getInt32Ty(), 4));
+    }
+    return places_[which];
+  }
+  static Words words_at(Builder& b, Value* memory, llvm::Type* type) {
+    Words words;
+    for (unsigned i = 0; i < words.size(); ++i)
+      words[i] = b.CreateLoad(type, b.CreateConstInBoundsGEP1_32(b.getInt32Ty(), memory, i));
+    return words;
+  }
+  static Value* is_finite(Builder& b, Value* x) {
+    return b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x),
+                           llvm::ConstantFP::getInfinity(b.getFloatTy()));
+  }
   static Value* invariant(llvm::LoadInst* load) {
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
     return load;
@@ -94,6 +148,7 @@ class HostHooks : public GpuHooks {
   }
 
   llvm::Function* function_ = nullptr;
+  std::array<Value*, 3> places_ = {};
 };
 
 }  // namespace

@@ -102,6 +102,33 @@ class NvptxHooks : public GpuHooks {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f, {}, {x});
   }
 
+  Words load_rows(Builder& b, Value* row) override {
+    Value* const loaded =
+        b.CreateIntrinsic(llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16, {b.getPtrTy(kShared)}, {row});
+    return parts_of(b, loaded);
+  }
+  Words multiply(Builder& b, Intrinsic intrinsic, const Words& left, const std::array<Value*, 2>& right,
+                 const Words& sums) override {
+    using namespace llvm::Intrinsic;
+    const bool half = intrinsic == Intrinsic::mma_f16;
+    const ID id = half                               ? nvvm_mma_m16n8k16_row_col_f32_f32
+                  : intrinsic == Intrinsic::mma_bf16 ? nvvm_mma_m16n8k16_row_col_bf16
+                                                     : nvvm_mma_m16n8k8_row_col_tf32;
+    std::vector<Value*> operands(left.begin(), left.end());
+    operands.insert(operands.end(), right.begin(), right.end());
+    auto* const pair = llvm::FixedVectorType::get(b.getHalfTy(), 2);
+    for (Value*& word : operands)
+      if (half) word = b.CreateBitCast(word, pair);
+    operands.insert(operands.end(), sums.begin(), sums.end());
+    return parts_of(b, b.CreateIntrinsic(id, {}, operands));
+  }
+  Value* tf32_bits(Builder& b, Value* x) override {
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_f2tf32_rna, {}, {x});
+  }
+  Value* bf16_bits(Builder& b, Value* x) override {
+    return b.CreateBitCast(b.CreateIntrinsic(llvm::Intrinsic::nvvm_f2bf16_rn, {}, {x}), b.getInt16Ty());
+  }
+
   /// ptxas unrolls loops of known extent whatever their size.
   void keep_loop(llvm::BranchInst* branch) override {
     llvm::LLVMContext& context = branch->getContext();
@@ -122,6 +149,12 @@ class NvptxHooks : public GpuHooks {
     auto* const type = llvm::FunctionType::get(b.getVoidTy(), false);
     for (const char* instruction : {"griddepcontrol.wait;", "griddepcontrol.launch_dependents;"})
       b.CreateCall(llvm::InlineAsm::get(type, instruction, "~{memory}", true), {});
+  }
+
+  static Words parts_of(Builder& b, Value* all) {
+    Words parts;
+    for (unsigned i = 0; i < parts.size(); ++i) parts[i] = b.CreateExtractValue(all, i);
+    return parts;
   }
 
   Value* number(Builder& b, llvm::Intrinsic::ID id, std::int64_t end) {

@@ -102,6 +102,14 @@ std::vector<Expr> guards_of(const LoopTree& tree, OpId op, bool reduce, bool onl
     const AxisId rolled(static_cast<std::int64_t>(rolled_axis(tree, op)));
     conditions.push_back(axis_value(tree, op, rolled) >= first_new(tree, op));
   }
+  if (!feeds_warp_tiles(tree, op))
+    for (Expr& end : ends_of(tree, op)) conditions.push_back(std::move(end));
+  std::erase_if(conditions, [&](const Expr& condition) { return is_const(simplified(tree, condition), 1); });
+  return conditions;
+}
+
+std::vector<Expr> ends_of(const LoopTree& tree, OpId op) {
+  std::vector<Expr> conditions;
   if (tree.place(op).kind != PlaceKind::root) append_inside(tree, op, conditions);
   std::erase_if(conditions, [&](const Expr& condition) { return is_const(simplified(tree, condition), 1); });
   return conditions;

@@ -37,9 +37,12 @@ std::vector<DigitId> reduce_digits_around(const LoopTree&, OpId, LoopId loop);
 bool is_staged(const LoopTree&, OpId);
 
 /// The conditions under which an iteration of the op's nest counts, without those that always hold: inside tiles whose
-/// factor does not divide; new to a rolled op's window, where `only_new`; for placed ops, inside the tensor.
+/// factor does not divide; new to a rolled op's window, where `only_new`; for placed ops, inside the tensor, unless warps
+/// read whole tiles of it.
 ///   reduce  with the conditions of reduce axes
 std::vector<Expr> guards_of(const LoopTree&, OpId, bool reduce, bool only_new);
+/// Of a placed op: inside the tensor. What warps read of it beyond is zero.
+std::vector<Expr> ends_of(const LoopTree&, OpId);
 
 /// `body` where all conditions hold.
 Stmt guarded(const std::vector<Expr>& conditions, Stmt body);

@@ -16,6 +16,17 @@ bool repeats_nests(const LoopTree& tree) {
                                                 [](const Placement& place) { return place.rolled.valid(); });
 }
 
+/// `value` where all conditions hold, else zero: one choice, as a copy can make it.
+Expr zero_outside(const Expr& value, const std::vector<Expr>& conditions) {
+  if (conditions.empty()) return value;
+  Expr inside = conditions.front();
+  for (std::size_t k = 1; k < conditions.size(); ++k) inside = inside && conditions[k];
+  const Expr zero = is_float(value->dtype) ? float_const(0, value->dtype) : int_const(0, value->dtype);
+  const Select* chosen = std::get_if<Select>(&value->kind);
+  if (chosen && same(chosen->if_false, zero)) return select(inside && chosen->condition, chosen->if_true, zero);
+  return select(inside, value, zero);
+}
+
 }  // namespace
 
 Lowered Generator::run() {
@@ -100,7 +111,8 @@ const Stored& Generator::target_of(OpId op) const {
 
 Stmt Generator::leaf(OpId op) {
   const Element& element = tree_.dag.op(op).element();
-  std::vector<Expr> conditions = guards(op, true), padding;
+  // Warps compute whole tiles, of zeros behind the end of an axis.
+  std::vector<Expr> conditions = has_warp_tiles(tree_, op) ? std::vector<Expr>() : guards(op, true), padding;
   const Expr body = element.reducer ? take_padding(element.body, *element.reducer, padding) : element.body;
   for (const Expr& condition : padding) {
     const Expr over = simplified(tree_, body_over_digits(tree_, storage_, op, condition));
@@ -114,6 +126,7 @@ Stmt Generator::leaf(OpId op) {
                                       : place_in(tree_, target, own_index(tree_, op));
   if (element.reducer)
     value = combine(*element.reducer, load(value->dtype, SourceId(target.buffer.value), index), value);
+  if (feeds_warp_tiles(tree_, op)) value = zero_outside(value, ends_of(tree_, op));
   Store store{target.buffer, index, value, Expr()};
   // A copy that fills up with zeros is one asynchronous copy.
   const bool copied = storage_.lowered.program.buffer(target.buffer).scope == Scope::block;

@@ -57,7 +57,10 @@ std::vector<Expr> Generator::spatial_guards(OpId op, const Values& values) const
 
 Stmt Generator::element_store(OpId op, const Stored& target, const Expr& value, const Values& values) const {
   const std::vector<Expr> index = at_values(place_in(tree_, target, own_index(tree_, op)), values);
-  return guarded(spatial_guards(op, values), make_stmt(Store{target.buffer, index, value, Expr()}));
+  const Stmt store = make_stmt(Store{target.buffer, index, value, Expr()});
+  const bool whole =
+      has_warp_tiles(tree_, op) && storage_.lowered.program.buffer(target.buffer).scope == Scope::registers;
+  return whole ? store : guarded(spatial_guards(op, values), store);
 }
 
 Stmt Generator::tile_nest(OpId op, LoopId outer, const Stored& target,

@@ -79,6 +79,9 @@ class CopyMarker {
     if (to.scope != Scope::block || read_ahead_[store.buffer.index()] || store.mask.defined() ||
         size_of(to.dtype) != kCopiedBytes)
       return false;
+    // Nor is one of which some lanes are zeros.
+    const Select* choice = std::get_if<Select>(&store.value->kind);
+    if (choice && lane_.valid() && uses(choice->condition, lane_)) return false;
     const Load* load = copied_load(program_, store.value);
     return load && !stored_[load->source.index()];
   }

@@ -10,6 +10,7 @@
 #include "lower/gpu/quotients.h"
 #include "lower/gpu/reduce_threads.h"
 #include "lower/gpu/sink_virtual.h"
+#include "lower/gpu/spread_warps.h"
 #include "lower/gpu/whole_guards.h"
 #include "lower/unroll.h"
 #include "lower/vectorize.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr int kAccessBytes = 16;  ///< the widest access of a thread
 
+Result<Program> spread(Program program, const Target&) { return spread_warps(std::move(program)); }
 Result<Program> sunk(Program program, const Target&) { return sink_virtual(std::move(program)); }
 Result<Program> mapped(Program program, const Target&) { return map_threads(std::move(program)); }
 Result<Program> reduced(Program program, const Target&) { return reduce_threads(std::move(program)); }
@@ -38,7 +40,7 @@ Result<Program> verified(Program program, const Target& target) {
 }
 Result<Program> flat(Program program, const Target&) { return flatten(program); }
 Result<Program> math(Program program, const Target&) {
-  return expand_math(program, {.round = true, .multiply_add = true});
+  return expand_math(program, {.round = true, .multiply_add = true, .warp_tiles = true});
 }
 Result<Program> vectors(Program program, const Target&) {
   return vectorize_loops(std::move(program), {.bytes = kAccessBytes, .free_masks = false});
@@ -50,6 +52,7 @@ Result<Program> unrolled(Program program, const Target&) { return unroll_loops(s
 // dimension. Guards stay: a thread that has nothing to do waits for its neighbours anyway.
 constexpr std::array kPasses = {
     // Launches.
+    LoweringPass{"spread_warps", spread},
     LoweringPass{"sink_virtual", sunk},
     LoweringPass{"map_threads", mapped},
     LoweringPass{"reduce_threads", reduced},

@@ -17,6 +17,7 @@ class QuotientNamer {
     return std::visit(Match{
                           [&](const Loop& n) {
                             if (n.kind == LoopKind::vectorized) return named(s, &n);
+                            if (is_warp_wide(n.intrinsic)) return named(s, nullptr);
                             Loop out = n;
                             out.body = inside(n, n.body);
                             return make_stmt(std::move(out));

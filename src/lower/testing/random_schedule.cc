@@ -160,7 +160,8 @@ Step random_step(const LoopTree& tree, Rng& rng) {
 
 /// A tile of an intrinsic in the innermost loops of an op; most are refused.
 Steps tile_steps(const LoopTree& tree, OpId op, Rng& rng) {
-  const std::vector<Intrinsic> all = intrinsics();
+  std::vector<Intrinsic> all = intrinsics();
+  std::erase_if(all, is_warp_wide);
   const Intrinsic chosen = all[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(all.size())))];
   const Element& wanted = op_of(chosen).element();
   const std::vector<LoopId> loops = own_loops(tree, op);

@@ -21,7 +21,8 @@ Status verify_pass(std::string_view pass, const Program& program) {
 
 PassObserver verify_gpu_passes(const Target& target) {
   return [limits = &limits_of(target.gpu())](std::string_view pass, const Program& program) {
-    if (pass == "generate" || pass == "sink_virtual" || pass == "map_threads") return ok_status();
+    if (pass == "generate" || pass == "spread_warps" || pass == "sink_virtual" || pass == "map_threads")
+      return ok_status();
     const bool expanded = std::find(kExpanded.begin(), kExpanded.end(), pass) != kExpanded.end();
     return verify(
         program,

@@ -6,6 +6,7 @@
 #include "base/testing/random_cases.h"
 #include "lower/lower.h"
 #include "lower/testing/random_gpu_schedule.h"
+#include "lower/testing/warp_product.h"
 #include "program/testing/mutants.h"
 #include "space/gpu/attention.h"
 #include "space/gpu/patch.h"
@@ -157,6 +158,13 @@ TEST_F(Mutation, OfWinogradAttentionAndPatchesDoesNotSurvive) {
   judge_sketch(kConvolution, gpu_winograd_sketch);
   judge_sketch(kAttention, gpu_attention_sketch);
   judge_sketch(kFewChannels, patch_sketch);
+}
+TEST_F(Mutation, OfTilesOfWarpsDoesNotSurvive) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::random_cases(8)); ++seed) {
+    Rng rng(seed);
+    const testing::RandomWarpProduct random = testing::random_warp_product(rng);
+    judge(random.dag, random.steps);
+  }
 }
 TEST_F(Mutation, OfDefaultSchedulesDoesNotSurvive) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::random_cases(40)); ++seed) {

@@ -1,0 +1,123 @@
+// Tiles that the threads of a warp compute together. Fragments: "Matrix fragments" of mma in NVIDIA's PTX ISA.
+
+#include <algorithm>
+
+#include "codegen/gpu/emitter.h"
+#include "target/gpu.h"
+
+namespace whet {
+namespace {
+
+constexpr std::int64_t kColumns = 4, kRows = kWarp / kColumns;  ///< of lanes: lane = 4 * row + column
+constexpr std::int64_t kRowBytes = 16;                          ///< of a matrix that ldmatrix loads
+
+/// Elements along the depth in a word of an operand: a tile has 16 bytes of them, twice.
+int in_word(const WarpTile& tile) {
+  return static_cast<int>(op_of(tile.intrinsic).element().reduce_axes.front().extent / 8);
+}
+
+Expr at(const Load& load, VarId across, const Expr& place, const Loop& depth, const Expr& step) {
+  const std::pair<VarId, Expr> values[] = {{across, place}, {depth.index, step}};
+  return substitute(load.index[0], values);
+}
+
+}  // namespace
+
+void GpuEmitter::tile(const WarpTile& t) {
+  memo_.emplace_back();
+  const GpuHooks::Words left = fragment(t, true), right = fragment(t, false);
+  GpuHooks::Words sums;
+  std::array<SlotPlace, 4> places;
+  for (std::int64_t r = 0; r < 4; ++r) {
+    const std::pair<VarId, Expr> own[] = {{t.rows->index, int_const(r / 2)}, {t.columns->index, int_const(r % 2)}};
+    const auto k = static_cast<std::size_t>(r);
+    places[k] =
+        analysis_.slots().place(t.store->buffer, table_[table_.keep(substitute(t.store->index[0], own))].linear, 1);
+    sums[k] = load_slot(places[k], program_.buffer(t.store->buffer).dtype, 1);
+  }
+  sums = hooks_.multiply(b_, t.intrinsic, left, {right[0], right[1]}, sums);
+  for (std::size_t k = 0; k < sums.size(); ++k) store_slot(places[k], sums[k], nullptr);
+  memo_.pop_back();
+}
+
+GpuHooks::Words GpuEmitter::fragment(const WarpTile& t, bool left) {
+  const Load& load = left ? *t.left : *t.right;
+  const ExprRef first =
+      table_.keep(at(load, left ? t.rows->index : t.columns->index, int_const(0), *t.depth, int_const(0)));
+  const std::pair<std::int32_t, std::int32_t> key(static_cast<std::int32_t>(load.source.value),
+                                                  static_cast<std::int32_t>(first.index()));
+  const std::int64_t version = versions_[load.source.index()];
+  for (std::size_t d = depth_ + 1; d-- > 0;) {
+    const auto found = levels_[d]->fragments.find(key);
+    if (found != levels_[d]->fragments.end() && found->second.version == version) return found->second.words;
+  }
+  const GpuHooks::Words words = load_fragment(t, left);
+  levels_[depth_]->fragments[key] = {words, version};
+  return words;
+}
+
+/// Word r of a lane has row g + 8 (r % 2) of the left operand and column g of the right one, where lane = 4g + q, and its
+/// elements from e·q on in the half r / 2, or r, of the depth. Indices are those of the lane's own sums: row g, columns 2q
+/// and 2q + 1.
+GpuHooks::Words GpuEmitter::load_fragment(const WarpTile& t, bool left) {
+  GpuHooks::Words words = {};
+  if (left && load_matrices(t, words)) return words;
+  const Load& load = left ? *t.left : *t.right;
+  const DType dtype = program_.buffer(BufferId(load.source.value)).dtype;
+  const int each = in_word(t);
+  const Expr thread = var(launch_->nest.threads->index, "t");
+  const Expr column = floormod(thread, kColumns), row = floordiv(floormod(thread, kWarp), kColumns);
+  for (std::int64_t r = 0; r < (left ? 4 : 2); ++r) {
+    const Expr across = left ? int_const(r % 2) : row - column * 2;
+    const Expr step = column * each + (left ? r / 2 : r) * kColumns * each;
+    const VarId moved = left ? t.rows->index : t.columns->index;
+    std::vector<Value*> elements;
+    for (int part = 0; part < each; ++part)
+      elements.push_back(
+          emit(table_.keep(whet::load(dtype, load.source, {at(load, moved, across, *t.depth, step + part)}))));
+    words[static_cast<std::size_t>(r)] = word_of(t.intrinsic, elements);
+  }
+  return words;
+}
+
+bool GpuEmitter::load_matrices(const WarpTile& t, GpuHooks::Words& words) {
+  const BufferId buffer(t.left->source.value);
+  const std::int64_t bytes = element_bytes(buffer), each = in_word(t);
+  if (bytes * each != kRowBytes / kColumns) return false;  // elements are rounded to narrower ones
+  const auto factor_of = [&](VarId v) -> std::int64_t {
+    const ExprInfo& index = table_[table_.intern(t.left->index[0])];
+    if (!index.is_linear) return 0;
+    for (const auto& [atom, factor] : index.linear.terms) {
+      const auto* found = std::get_if<Var>(&table_[atom].expr->kind);
+      if (found && found->id == v) return factor;
+    }
+    return 0;
+  };
+  const std::int64_t row_length = factor_of(t.rows->index) / kRows;
+  if (factor_of(t.depth->index) != 1 || row_length == 0) return false;
+  // Thread 8m + r gives row r of the matrix m: below or above, then of the first or second half of the depth.
+  const Expr thread = var(launch_->nest.threads->index, "t");
+  const Expr own = floordiv(floormod(thread, kWarp), kColumns), row = floormod(thread, kRows);
+  const Expr half = floordiv(floormod(thread, kWarp), 2 * kRows), below = floordiv(floormod(thread, 2 * kRows), kRows);
+  const Expr index = at(*t.left, t.rows->index, below, *t.depth, half * (kRowBytes / bytes)) + (row - own) * row_length;
+  const ExprInfo& place = table_[table_.keep(index)];
+  if (!place.is_linear || alignment(buffer, place.linear) < kRowBytes) return false;
+  words = hooks_.load_rows(b_, address(buffer, place.linear));
+  for (Value*& word : words)
+    if (t.intrinsic == Intrinsic::mma_tf32) word = hooks_.tf32_bits(b_, b_.CreateBitCast(word, b_.getFloatTy()));
+  return true;
+}
+
+GpuEmitter::Value* GpuEmitter::word_of(Intrinsic intrinsic, const std::vector<Value*>& elements) {
+  if (intrinsic == Intrinsic::mma_tf32) return hooks_.tf32_bits(b_, elements[0]);
+  Value* word = b_.getInt32(0);
+  for (std::size_t k = 0; k < elements.size(); ++k) {
+    Value* const bits = intrinsic == Intrinsic::mma_bf16
+                            ? hooks_.bf16_bits(b_, elements[k])
+                            : b_.CreateBitCast(to_memory(elements[k], DType::f16, 1), b_.getInt16Ty());
+    word = b_.CreateOr(word, b_.CreateShl(b_.CreateZExt(bits, b_.getInt32Ty()), 16 * k));
+  }
+  return word;
+}
+
+}  // namespace whet

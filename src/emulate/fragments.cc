@@ -1,0 +1,58 @@
+#include "emulate/fragments.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "artifact/emulated_block.h"
+
+namespace whet {
+namespace {
+
+constexpr int kRows = 16, kColumns = 8, kMostDepth = 16;
+
+float from_half(std::uint32_t bits) {
+  const int exponent = static_cast<int>(bits >> 10 & 31), mantissa = static_cast<int>(bits & 1023);
+  float value = exponent == 31
+                    ? (mantissa != 0 ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity())
+                : exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+                                : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+  return (bits & 0x8000u) != 0 ? -value : value;
+}
+
+/// Element `part` of a word. Tensor cores do not see the bits that tf32 has not.
+float element_of(std::uint32_t kind, std::uint32_t word, int part) {
+  if (kind == WHET_TILE_TF32) return std::bit_cast<float>(word & (~0u << 13));
+  const std::uint32_t bits = word >> (16 * part) & 0xffffu;
+  return kind == WHET_TILE_F16 ? from_half(bits) : std::bit_cast<float>(bits << 16);
+}
+
+}  // namespace
+
+void multiply_fragments(std::uint32_t kind, const TileFragments lanes[32]) {
+  const int each = kind == WHET_TILE_TF32 ? 1 : 2, depth = 8 * each;
+  float left[kRows][kMostDepth], right[kMostDepth][kColumns];
+  for (int lane = 0; lane < 32; ++lane)
+    for (int part = 0; part < each; ++part) {
+      const int g = lane / 4, k = each * (lane % 4) + part;
+      for (int r = 0; r < 4; ++r)
+        left[g + 8 * (r % 2)][k + 4 * each * (r / 2)] = element_of(kind, lanes[lane].left[r], part);
+      for (int r = 0; r < 2; ++r) right[k + 4 * each * r][g] = element_of(kind, lanes[lane].right[r], part);
+    }
+  for (int lane = 0; lane < 32; ++lane)
+    for (int r = 0; r < 4; ++r) {
+      const int row = lane / 4 + 8 * (r / 2), column = 2 * (lane % 4) + r % 2;
+      float sum = std::bit_cast<float>(lanes[lane].sums[r]);
+      for (int k = 0; k < depth; ++k) sum += left[row][k] * right[k][column];
+      lanes[lane].sums[r] = std::bit_cast<std::uint32_t>(sum);
+    }
+}
+
+void load_matrices(const void* const rows[32], const TileFragments lanes[32]) {
+  for (int lane = 0; lane < 32; ++lane)
+    for (int matrix = 0; matrix < 4; ++matrix)
+      std::memcpy(lanes[lane].sums + matrix, static_cast<const char*>(rows[8 * matrix + lane / 4]) + 4 * (lane % 4), 4);
+}
+
+}  // namespace whet
