@@ -117,6 +117,9 @@ case_emulated() {
   "$whet" tune "$model" --trials 16 --no-network -o r.jsonl --threads 1 -q
   expect 0 "by default schedules" "$whet" compile "$model" "${gpu[@]}" -o plain.so
   refuse 1 "has no code for the emulated device; it has PTX for sm_80 or newer" "$whet" run plain.so --device emulated
+  expect 0 "mma" "$whet" space "$model" "${gpu[@]}" --precision tf32
+  expect 0 "times are estimates" "$whet" tune "$model" "${gpu[@]}" --device emulated --precision tf32 --trials 40 --no-network -o tf32.jsonl
+  grep -q 'tensorize l[0-9]* mma_tf32' tf32.jsonl || die "no candidate was on tensor cores"
   refuse 1 'is no GPU; name one' "$whet" run "$model" --device emulated
   refuse 2 'expected cuda:0, cuda:1, ... or emulated' "$whet" tune "$model" --device gpu
   refuse 2 'names emulated and others' "$whet" tune "$model" "${gpu[@]}" --device emulated --device cuda:0

@@ -41,8 +41,8 @@ struct whet_block {
   void (*multiply)(whet_block*, uint32_t kind, const uint32_t left[4], const uint32_t right[2], uint32_t sums[4]);
 };
 
-/// Kinds of tiles: 16 x 8 f32 sums of 8 products of tf32, of 16 of f16 or bf16.
-enum { WHET_TILE_TF32 = 0, WHET_TILE_F16 = 1, WHET_TILE_BF16 = 2 };
+/// Kinds of tiles: 16 x 8 f32 sums of 8 products of tf32, of 16 of f16 or bf16; i32 sums of 32 products of i8 or u8 by i8.
+enum { WHET_TILE_TF32 = 0, WHET_TILE_F16 = 1, WHET_TILE_BF16 = 2, WHET_TILE_S8 = 3, WHET_TILE_U8 = 4 };
 
 #ifdef __cplusplus
 }

@@ -62,7 +62,7 @@ Result<Runnable> open_library(const RunnableOptions& options) {
 void RecordOptions::add_to(Arguments& arguments) {
   arguments.add("--records", file,
                 "Compile with the best records of this file of `whet tune` (default: default schedules)");
-  arguments.flag("--exact", exact, "Leave out records of algorithms that round differently (Winograd)");
+  rounding.add_to(arguments, "schedules");
 }
 
 void RunnableOptions::add_to(Arguments& arguments) {
@@ -112,12 +112,13 @@ Status count_emulated(const FusedGraph& fused, const Target& target, const Recor
 
 Result<CompileReport> compile_with_records(const FusedGraph& fused, const RecordOptions& options, const Target& target,
                                            const std::string& output, const CompileOptions& compiling) {
-  if (options.file.empty()) return compile_model(fused, best_of(nullptr, target), target, output, compiling);
+  if (options.file.empty())
+    return compile_model(fused, best_of(nullptr, target, options.rounding.schedules()), target, output, compiling);
   WHET_TRY(RecordsRead read, read_records(options.file));
   WHET_RETURN_IF_ERROR(count_emulated(fused, target, options, read.records));
   read.records.prefer_device(options.gpu);
   for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
-  ScheduleSource source = best_of(&read.records, target, options.exact);
+  ScheduleSource source = best_of(&read.records, target, options.rounding.schedules());
   std::vector<std::string> keys;
   source.recorded = [&keys, recorded = source.recorded](const Task& task) {
     keys.push_back(task.key);

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "cli/model.h"
 #include "cli/options.h"
+#include "cli/rounding.h"
 #include "compiler/compile.h"
 #include "compiler/scratch.h"
 #include "device/cpu/opened_model.h"
@@ -14,8 +15,8 @@ namespace whet {
 
 /// The records that a model is compiled with.
 struct RecordOptions {
-  std::string file;       ///< written by `whet tune`; "": default schedules
-  bool exact = false;     ///< no algorithm that rounds otherwise than the direct one
+  std::string file;  ///< written by `whet tune`; "": default schedules
+  RoundingOptions rounding;
   bool emulated = false;  ///< records of the emulated device count too
   std::string gpu;        ///< as Records::prefer_device has it
 

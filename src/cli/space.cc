@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/model.h"
 #include "cli/options.h"
+#include "cli/rounding.h"
 #include "cli/table.h"
 #include "json/json.h"
 #include "space/author.h"
@@ -26,7 +27,8 @@ struct SpaceCommand {
   TargetOptions place;
   int task = -1, sample = 0;
   std::string contains;
-  bool why = false, exact = false, json = false;
+  RoundingOptions rounding;
+  bool why = false, json = false;
 };
 
 /// One task and what is searched for it.
@@ -136,7 +138,7 @@ Json to_json(const Searched& s, const SpaceCommand& command) {
   out.set("sketches", sketches);
   if (command.why) {
     Json notes = Json::array();
-    for (const RuleNote& note : notes_of(s, command.exact))
+    for (const RuleNote& note : notes_of(s, command.rounding.exact))
       notes.add(Json::object()
                     .set("rule", note.rule)
                     .set("op", note.op)
@@ -180,7 +182,7 @@ int run_task(const Searched& s, const SpaceCommand& command) {
   fmt::print("{} {} · {} candidates of {} combinations in {} sketches\n", s.id, s.task.name, count_text(size),
              combinations_text(size.combinations), s.space.sketches().size());
   print_sketches(s);
-  if (command.why) print_why(rules_for(s.target), notes_of(s, command.exact));
+  if (command.why) print_why(rules_for(s.target), notes_of(s, command.rounding.exact));
   for (const Candidate& candidate : samples_of(s, command))
     fmt::print("\n{}\n{}", to_json(candidate), tree_of(s, candidate));
   return kDone;
@@ -191,7 +193,8 @@ int run_all(const std::vector<Task>& tasks, const Target& target, const SpaceCom
   Table table({{"ID"}, {"Task", false}, {"Combinations"}, {"Candidates"}, {"Sketches", false}});
   Json list = Json::array();
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const Searched s{tasks[i], static_cast<int>(i), target, make_space(tasks[i].dag, target, {command.exact})};
+    const Searched s{tasks[i], static_cast<int>(i), target,
+                     make_space(tasks[i].dag, target, command.rounding.schedules())};
     if (command.json) {
       list.add(to_json(s, command));
       continue;
@@ -224,7 +227,8 @@ int run(const SpaceCommand& command) {
     return wrong_use({fmt::format("whet space: {} has no task {}; expected 0 to {} (whet tasks MODEL lists them)",
                                   fused->graph.name, command.task, tasks->size() - 1)});
   const Task& task = (*tasks)[static_cast<std::size_t>(command.task)];
-  return run_task({task, command.task, place->target, make_space(task.dag, place->target, {command.exact})}, command);
+  return run_task(
+      {task, command.task, place->target, make_space(task.dag, place->target, command.rounding.schedules())}, command);
 }
 
 }  // namespace
@@ -240,7 +244,7 @@ std::function<int()> make_space_command(Arguments& arguments) {
   arguments.add("--contains", command->contains,
                 "Ask whether there is a candidate like oc.inner=16,order=2; exit code 0 for yes, 1 for no");
   arguments.add("--sample", command->sample, 0, 1000, "Also print this number of random candidates with their loops");
-  arguments.flag("--exact", command->exact, "Leave out schedules that round differently (Winograd)");
+  command->rounding.add_to(arguments, "schedules");
   arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };
 }

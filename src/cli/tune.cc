@@ -17,6 +17,7 @@
 #include "cli/opened.h"
 #include "cli/options.h"
 #include "cli/rates.h"
+#include "cli/rounding.h"
 #include "cli/screen.h"
 #include "device/local/zygote.h"
 #include "device/make_device.h"
@@ -45,7 +46,8 @@ struct TuneCommand {
   double min_repeat_ms = 0;
   std::string strategy = "evolutionary", scheduler = "gradient", cache = "network", only;
   bool per_task = false, no_seeds = false, no_network = false;
-  bool exact = false, json = false, quiet = false, no_pin = false;
+  RoundingOptions rounding;
+  bool json = false, quiet = false, no_pin = false;
 };
 
 struct Prepared {
@@ -160,7 +162,7 @@ MeasureOptions measure_options(const TuneCommand& command, const Prepared& prepa
   options.policy.min_repeat_seconds = command.min_repeat_ms / 1e3;
   options.policy.cache = *parse_cache_mode(command.cache);
   options.policy.network_bytes =
-      laid_out(network_footprint(prepared.fused, prepared.tasks, command.exact), prepared.place.target);
+      laid_out(network_footprint(prepared.fused, prepared.tasks, command.rounding.exact), prepared.place.target);
   options.interrupted = [] { return interrupted.load(); };
   return options;
 }
@@ -178,7 +180,8 @@ TuneOptions tune_options(const TuneCommand& command, const std::vector<int>& ids
   options.least_gain = command.least_gain / 100;
   options.early_stop = command.early_stop;
   options.seeds = !command.no_seeds;
-  options.exact = command.exact;
+  options.exact = command.rounding.exact;
+  options.precision = command.rounding.schedules().precision;
   options.seed = command.model.seed;
   options.interrupted = [] { return interrupted.load(); };
   return options;
@@ -312,7 +315,8 @@ Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared
   options.open.pin = !command.no_pin;
   options.open.threads = static_cast<std::uint32_t>(prepared.place.target.threads);
   options.open.cores.assign(prepared.place.cores.cpus.begin(), prepared.place.cores.cpus.end());
-  options.exact = command.exact;
+  options.exact = command.rounding.exact;
+  options.precision = command.rounding.schedules().precision;
   options.interrupted = [] { return interrupted.load(); };
   return settle_in_network(prepared.fused, prepared.place.target, file, device, options);
 }
@@ -347,7 +351,7 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
   WHET_TRY(tuned.progress, tune_here(command, prepared, measurer, file, tuned.rates.gflops));
   // What was measured beside something else would give shares of more than the whole.
   tuned.rates = better_of(tuned.rates, measure_rates(prepared.place));
-  const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, command.exact);
+  const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, command.rounding.exact);
   for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
   if (command.no_network || tuned.progress.interrupted) return tuned;
   Result<NetworkTruth> truth = settle(command, prepared, measurer, *devices.front(), file);
@@ -446,8 +450,7 @@ std::function<int()> make_tune(Arguments& arguments) {
   arguments.flag("--no-seeds", command->no_seeds,
                  "Begin neither with the default schedule nor with seeds, to see the worth of the search alone");
   arguments.flag("--no-network", command->no_network, "Do not compile and time the whole network at the end");
-  arguments.flag("--exact", command->exact,
-                 "Leave out algorithms that round differently from the direct one (Winograd)");
+  command->rounding.add_to(arguments, "schedules");
   arguments.choice(
       "--cache", command->cache, {"network", "warm", "cold"},
       "Place of the weights before a timed run: where the network leaves them, in the cache, or in memory");

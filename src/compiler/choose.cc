@@ -4,17 +4,17 @@
 
 namespace whet {
 
-ScheduleSource best_of(const Records* records, const Target& target, bool exact) {
+ScheduleSource best_of(const Records* records, const Target& target, const SpaceOptions& options) {
   ScheduleSource source;
-  source.recorded = [records, target, exact](const Task& task) -> std::optional<RecordedSchedule> {
+  source.recorded = [records, target, options](const Task& task) -> std::optional<RecordedSchedule> {
     if (records == nullptr) return std::nullopt;
     const std::optional<RecordChoice> choice = records->best(
-        task.key, task.within, target, [exact](const Record& record) { return !exact || is_exact(record.steps); });
+        task.key, task.within, target, [&](const Record& record) { return permits(options, record.steps); });
     if (!choice) return std::nullopt;
     const double seconds = choice->exact ? choice->record->outcome.clock_seconds() : 0;
     return RecordedSchedule{choice->record->steps, seconds, choice->reason};
   };
-  source.fallback = [target, exact](const ComputeDag& dag) { return default_steps(dag, target, {exact}); };
+  source.fallback = [target, options](const ComputeDag& dag) { return default_steps(dag, target, options); };
   return source;
 }
 

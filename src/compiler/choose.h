@@ -2,12 +2,13 @@
 
 #include "compiler/compile.h"
 #include "records/records.h"
+#include "space/space.h"
 
 namespace whet {
 
 /// The best records where there are any, else default schedules. `records` may be null and outlives the source.
-///   exact  only records whose schedules are `is_exact`
-ScheduleSource best_of(const Records* records, const Target&, bool exact = false);
+///   options  only schedules that these permit
+ScheduleSource best_of(const Records* records, const Target&, const SpaceOptions& options = {});
 
 /// compile_model by `best_of`.
 inline Result<CompileReport> compile_model(const FusedGraph& fused, const Records* records, const Target& target,

@@ -12,9 +12,9 @@ struct TileFragments {
 };
 
 /// sums + left · right of the 32 threads of a warp, in the order of k, each sum rounded to f32. Lane 4g + q has of sums[r] the
-/// element (g + 8 (r / 2), 2q + r % 2), of left[r] row g + 8 (r % 2), of right[r] column g; a word has one element (tf32) or
-/// two (f16, bf16) along k, from 4e (r / 2) + e q on, of the right operand from 4e r + e q on, where e is their number.
-/// Source: "Matrix fragments" of mma.m16n8k8 and mma.m16n8k16 in NVIDIA's PTX ISA.
+/// element (g + 8 (r / 2), 2q + r % 2), of left[r] row g + 8 (r % 2), of right[r] column g; a word has one element (tf32),
+/// two (f16, bf16) or four (i8, u8, with i32 sums) along k, from 4e (r / 2) + e q on, of the right operand from 4e r + e q on, where e is their number.
+/// Source: "Matrix fragments" of mma.m16n8k8, mma.m16n8k16 and mma.m16n8k32 in NVIDIA's PTX ISA.
 ///   kind   WHET_TILE_* (artifact/emulated_block.h)
 void multiply_fragments(std::uint32_t kind, const TileFragments lanes[32]);
 

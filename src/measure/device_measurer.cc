@@ -173,7 +173,7 @@ class DeviceMeasurer::Impl {
     Outcome outcome = failed(reply.code, reply.message);
     if (!outcome.ok()) return outcome;
     auto outputs = written(task, in_task_order(task, built, std::move(reply.outputs)));
-    outcome.message = outputs.ok() ? (*reference)->compare(*outputs) : outputs.error().message;
+    outcome.message = outputs.ok() ? (*reference)->compare(*outputs, precision_of(steps)) : outputs.error().message;
     if (!outcome.message.empty()) outcome.code = OutcomeCode::wrong_answer;
     return outcome;
   }

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "compute/dag.h"
 #include "runner/messages.h"
+#include "schedule/steps.h"
 
 namespace whet {
 
@@ -25,7 +26,8 @@ class Reference {
   /// The inputs' specs, one a placeholder, as the kernel must see them.
   const std::vector<ArgumentSpec>& inputs() const { return inputs_; }
   /// Empty when the outputs (contents, one an output of the DAG) are right, else what differs most and where.
-  std::string compare(const std::vector<std::string>& outputs);
+  ///   precision  what the kernel rounds the operands of its products to
+  std::string compare(const std::vector<std::string>& outputs, Precision precision = Precision::f32);
 
  private:
   struct Output {
@@ -36,7 +38,7 @@ class Reference {
     Tensor values;
     std::optional<Tensor> passed;  ///< whole output of a kernel that was right
   };
-  static std::string compare(const Output&, const Tensor& got);
+  static std::string compare(const Output&, const Tensor& got, double rounded);
 
   std::vector<ArgumentSpec> inputs_;
   std::vector<Output> outputs_;
@@ -45,5 +47,10 @@ class Reference {
 /// The largest error to expect relative to the largest magnitude: rounding of the dtype, grown by the lengths of
 /// reductions.
 double tolerance_of(const ComputeDag&, DType output);
+/// What rounding of the operands of products adds to it: 8u. Each operand errs by at most the unit u of its own (2^-11 for tf32
+/// and f16, 2^-8 for bf16), so that a product errs by at most 2u of itself. Over the terms of a sum such errors add up as the
+/// terms do: the error of a sum of random terms is below 2u of the sums' root mean square, on the average 0.6u. Four times
+/// the bound is left for the largest of many errors, and for what is computed of the sums.
+double tolerance_of(Precision);
 
 }  // namespace whet

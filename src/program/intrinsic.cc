@@ -41,6 +41,16 @@ constexpr std::array kDefinitions = {
                "b = PLACEHOLDER [16, 8]\n"
                "y(i, j) += (round_bf16(a[i, k])*round_bf16(b[k, j])) for i in 16, j in 8, k in 16\n"
                "return y\n"},
+    Definition{Intrinsic::mma_s8, "mma_s8",
+               "a = PLACEHOLDER [16, 32] i8\n"
+               "b = PLACEHOLDER [8, 32] i8\n"
+               "y(i, j): i32 += (i32(a[i, k])*i32(b[j, k])) for i in 16, j in 8, k in 32\n"
+               "return y\n"},
+    Definition{Intrinsic::mma_u8, "mma_u8",
+               "a = PLACEHOLDER [16, 32] u8\n"
+               "b = PLACEHOLDER [8, 32] i8\n"
+               "y(i, j): i32 += (i32(a[i, k])*i32(b[j, k])) for i in 16, j in 8, k in 32\n"
+               "return y\n"},
 };
 
 class Matcher {

@@ -94,7 +94,9 @@ class StmtSimplifier {
     for (const Expr& i : n.index) index.push_back(expr(i));
     const Expr value = expr(n.value);
     facts_.rewind(mark);
-    return make_stmt(n.with(std::move(index), value, mask));
+    Store out = n.with(std::move(index), value, mask);
+    out.async = n.async && has_load(value);  // what turns out to be zero copies nothing
+    return make_stmt(std::move(out));
   }
 
   Stmt branch(const If& n) {

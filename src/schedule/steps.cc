@@ -278,8 +278,50 @@ Result<Steps> parse_steps(std::string_view text) {
 
 bool is_exact(std::string_view text) {
   const Result<Steps> steps = parse_steps(text);
-  return steps.ok() && std::none_of(steps->begin(), steps->end(),
-                                    [](const Step& step) { return std::holds_alternative<Winograd>(step); });
+  return steps.ok() && std::none_of(steps->begin(), steps->end(), [](const Step& step) {
+           const auto* tile = std::get_if<Tensorize>(&step);
+           return std::holds_alternative<Winograd>(step) || (tile && rounding_of(tile->intrinsic));
+         });
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kPrecisions = {"f32", "tf32", "f16", "bf16"};  // by Precision
+
+Precision precision_of(Intrinsic intrinsic) {
+  switch (intrinsic) {
+    case Intrinsic::mma_tf32:
+      return Precision::tf32;
+    case Intrinsic::mma_f16:
+      return Precision::f16;
+    case Intrinsic::mma_bf16:
+      return Precision::bf16;
+    default:
+      return Precision::f32;
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Precision precision) { return kPrecisions[static_cast<std::size_t>(precision)]; }
+
+std::optional<Precision> parse_precision(std::string_view name) {
+  const auto found = std::find(kPrecisions.begin(), kPrecisions.end(), name);
+  if (found == kPrecisions.end()) return std::nullopt;
+  return static_cast<Precision>(found - kPrecisions.begin());
+}
+
+Precision precision_of(std::string_view text) {
+  const Result<Steps> steps = parse_steps(text);
+  Precision least = Precision::f32;
+  if (!steps.ok()) return least;
+  for (const Step& step : *steps)
+    if (const auto* tile = std::get_if<Tensorize>(&step)) least = std::max(least, precision_of(tile->intrinsic));
+  return least;
+}
+
+bool allows(Precision asked, Precision precision) {
+  return precision == Precision::f32 || precision == asked || (precision == Precision::tf32 && asked != Precision::f32);
 }
 
 bool Scheduler::run(Step step) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -51,8 +53,17 @@ std::string to_text(const Step&);
 std::string to_text(const Steps&);
 Result<Steps> parse_steps(std::string_view text);
 /// The schedule computes the sums of the DAG itself, if in another order: no algorithm that rounds otherwise
-/// (Winograd). False for a text that is no schedule.
+/// (Winograd, tiles of rounded operands). False for a text that is no schedule.
 bool is_exact(std::string_view text);
+
+/// What the operands of products are rounded to; sums are f32 in any case.
+enum class Precision : std::uint8_t { f32, tf32, f16, bf16 };
+std::string_view name_of(Precision);
+std::optional<Precision> parse_precision(std::string_view name);
+/// The least precise that a tile of the schedule rounds to; f32 where none rounds, or the text is no schedule.
+Precision precision_of(std::string_view steps);
+/// What is asked for allows schedules of `precision`: the same, f32, and tf32 for f16 and bf16, neither of which has more bits.
+bool allows(Precision asked, Precision precision);
 
 /// A tree under construction that remembers its steps; templates and rules are written with it. The first refusal is
 /// kept and every later call does nothing: a template needs no error handling and calls `finish` once.

@@ -16,6 +16,8 @@ struct Template {
   std::optional<Sketch> (*make)(const ComputeDag&, const Target&);
   bool exact = true;      ///< its schedules are `is_exact`
   bool last_one = false;  ///< used only where no other template fits
+  /// In place of `make`, of a template whose schedules round operands: asked for a precision below f32 alone.
+  std::optional<Sketch> (*make_rounded)(const ComputeDag&, const Target&, Precision) = nullptr;
 };
 
 /// The makers of sketches for one kind of target.

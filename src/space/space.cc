@@ -297,6 +297,14 @@ Sketch naive_sketch() {
   return {.name = "naive", .build = [](Scheduler&, const Choices&) {}};
 }
 
+/// Nothing where the template does not fit, or its schedules round otherwise than the options permit.
+std::optional<Sketch> sketch_of(const Template& known, const ComputeDag& dag, const Target& target,
+                                const SpaceOptions& options) {
+  if (options.exact && !known.exact) return std::nullopt;
+  if (!known.make_rounded) return known.make(dag, target);
+  return options.precision == Precision::f32 ? std::nullopt : known.make_rounded(dag, target, options.precision);
+}
+
 struct TemplateSketches {
   std::vector<Sketch> sketches;
   bool alone = false;  ///< there is only the one for everything
@@ -319,8 +327,8 @@ TemplateSketches fitting_sketches(const SpaceAuthor& author, const ComputeDag& d
                                   const SpaceOptions& options) {
   TemplateSketches fitting;
   for (const Template& known : author.templates()) {
-    if ((options.exact && !known.exact) || (known.last_one && !fitting.sketches.empty())) continue;
-    if (std::optional<Sketch> sketch = known.make(dag, target)) {
+    if (known.last_one && !fitting.sketches.empty()) continue;
+    if (std::optional<Sketch> sketch = sketch_of(known, dag, target, options)) {
       fitting.sketches.push_back(std::move(*sketch));
       fitting.alone = known.last_one;
     }
@@ -330,6 +338,10 @@ TemplateSketches fitting_sketches(const SpaceAuthor& author, const ComputeDag& d
 }
 
 }  // namespace
+
+bool permits(const SpaceOptions& options, std::string_view steps) {
+  return (!options.exact || is_exact(steps)) && allows(options.precision, precision_of(steps));
+}
 
 std::span<const Rule* const> rules_for(const Target& target) {
   const SpaceAuthor* author = row_of(space_authors(), target);
@@ -361,8 +373,7 @@ Result<Steps> default_steps(const ComputeDag& dag, const Target& target, const S
     return sketches.empty() ? Steps() : steps_of(sketches.front());
   }
   for (const Template& known : author->templates()) {
-    if (options.exact && !known.exact) continue;
-    const std::optional<Sketch> sketch = known.make(dag, target);
+    const std::optional<Sketch> sketch = sketch_of(known, dag, target, options);
     if (!sketch) continue;
     if (Result<Steps> steps = steps_of(*sketch); steps.ok()) return steps;
   }

@@ -65,7 +65,7 @@ class Settling {
     WHET_TRY(tasks_, extract_tasks(fused_, target_));
     WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
     scratch_.emplace(std::move(scratch));
-    const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
+    const ScheduleSource best = best_of(&file_.records(), target_, schedules());
     const std::vector<Rivals> rivals = close_rivals();
     WHET_TRY(Compiled tuned, compile(best));
     tuned_ = tuned.timed;
@@ -82,6 +82,7 @@ class Settling {
   }
 
  private:
+  SpaceOptions schedules() const { return {options_.exact, options_.precision}; }
   bool interrupted() const { return options_.interrupted && options_.interrupted(); }
 
   /// What the times say; the one model that is faster than the tuned one becomes what the records rank first.
@@ -103,7 +104,7 @@ class Settling {
     if (*faster < kFirstSwap) {
       const double ratio = *faster == kCautious ? kClearGain : 0;
       WHET_TRY(truth.back_to_default, back_to_default(ratio));
-      const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
+      const ScheduleSource best = best_of(&file_.records(), target_, schedules());
       truth.tuned.predicted_seconds = predicted(where_it_gains(best, ratio));
       return truth;
     }
@@ -132,7 +133,7 @@ class Settling {
     std::vector<Rivals> list;
     for (const Task& task : tasks_) {
       Rivals rivals{&task, nullptr, nullptr, 0};
-      const auto usable = [&](const Record& r) { return !options_.exact || is_exact(r.steps); };
+      const auto usable = [&](const Record& r) { return permits(schedules(), r.steps); };
       const auto best = file_.records().best(task.key, task.within, target_, usable);
       if (!best || !best->exact) continue;
       rivals.best = best->record;
@@ -201,8 +202,8 @@ class Settling {
   /// The figures of a task's default schedule and its best; nothing where one of them was not measured here.
   std::optional<std::pair<const Record*, const Record*>> default_and_best(const Task& task) const {
     const auto best = file_.records().best(task.key, task.within, target_,
-                                           [&](const Record& r) { return !options_.exact || is_exact(r.steps); });
-    const Result<Steps> start = default_steps(task.dag, target_, {options_.exact});
+                                           [&](const Record& r) { return permits(schedules(), r.steps); });
+    const Result<Steps> start = default_steps(task.dag, target_, schedules());
     if (!best || !best->exact || !start.ok() || best->record->steps == to_text(*start)) return std::nullopt;
     const std::string steps = to_text(*start);
     const auto own =
@@ -253,7 +254,7 @@ class Settling {
   /// say was measured minutes ago, at another pace.
   Status time_tasks(NetworkTruth& truth) {
     if (!options_.measurer) return ok_status();
-    const ScheduleSource best = best_of(&file_.records(), target_, options_.exact);
+    const ScheduleSource best = best_of(&file_.records(), target_, schedules());
     std::vector<std::string> steps;
     for (const Task& task : tasks_) {
       const std::optional<RecordedSchedule> recorded = best.recorded(task);

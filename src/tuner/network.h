@@ -11,19 +11,21 @@
 #include "measure/measurer.h"
 #include "passes/fuse.h"
 #include "records/record_file.h"
+#include "schedule/steps.h"
 #include "target/target.h"
 
 namespace whet {
 
 struct NetworkOptions {
-  OpenModelOptions open;              ///< threads and cores that the model runs on
-  std::vector<Tensor> inputs;         ///< one an input of the graph, in order
-  bool exact = false;                 ///< only schedules that are `is_exact`
-  int alternatives = 2;               ///< tasks whose two best candidates are tried in the network
-  double burst_seconds = 0.1;         ///< of each of two models, in turn
-  int bursts = 5;                     ///< of each
-  Measurer* measurer = nullptr;       ///< times the tasks alone; null: they are not
-  std::function<bool()> interrupted;  ///< asked between compiles and bursts; may be empty
+  OpenModelOptions open;                 ///< threads and cores that the model runs on
+  std::vector<Tensor> inputs;            ///< one an input of the graph, in order
+  bool exact = false;                    ///< only schedules that are `is_exact`
+  Precision precision = Precision::f32;  ///< what products may round their operands to
+  int alternatives = 2;                  ///< tasks whose two best candidates are tried in the network
+  double burst_seconds = 0.1;            ///< of each of two models, in turn
+  int bursts = 5;                        ///< of each
+  Measurer* measurer = nullptr;          ///< times the tasks alone; null: they are not
+  std::function<bool()> interrupted;     ///< asked between compiles and bursts; may be empty
 };
 
 /// One way to compile the network.

@@ -45,8 +45,8 @@ TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const Tun
       setting_(std::move(setting)),
       codegen_(codegen_version(code_format(target))),
       seed_(options.seed),
-      space_(std::make_shared<DesignSpace>(make_space(task.dag, target, {options.exact}))),
-      exact_(options.exact),
+      space_(std::make_shared<DesignSpace>(make_space(task.dag, target, {options.exact, options.precision}))),
+      schedules_{options.exact, options.precision},
       seeds_(options.seeds),
       round_trials_(options.round),
       ranker_(std::make_shared<Ranker>(space_, target, std::move(model), id)) {
@@ -54,7 +54,7 @@ TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const Tun
   progress_.weight = task.weight;
   progress_.flops = flops(task.dag);
   progress_.best_seconds = progress_.default_seconds = kInfinity;
-  if (const Result<Steps> steps = default_steps(task.dag, target, {options.exact}); steps.ok())
+  if (const Result<Steps> steps = default_steps(task.dag, target, schedules_); steps.ok())
     default_steps_ = to_text(*steps);
 }
 
@@ -70,7 +70,7 @@ Result<TaskTuning> TaskTuning::start(const Task& task, int id, const Target& tar
 
 bool TaskTuning::applies(const Record& record) const {
   return record.within == measure_task_.within && record.target == target_text_ && record.codegen == codegen_ &&
-         record.outcome.cache == setting_.cache && (!exact_ || is_exact(record.steps));
+         record.outcome.cache == setting_.cache && permits(schedules_, record.steps);
 }
 
 void TaskTuning::resume(const Records& records) {

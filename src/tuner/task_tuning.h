@@ -94,7 +94,8 @@ class TaskTuning {
   int codegen_;
   std::uint64_t seed_ = 0;
   std::shared_ptr<const DesignSpace> space_;
-  bool exact_, seeds_;
+  SpaceOptions schedules_;  ///< that are permitted
+  bool seeds_;
   int round_ = 0, round_trials_;
   std::shared_ptr<Ranker> ranker_;
   std::unique_ptr<Strategy> strategy_;

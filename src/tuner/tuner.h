@@ -9,6 +9,7 @@
 #include "measure/measurer.h"
 #include "records/digest.h"
 #include "records/record_file.h"
+#include "schedule/steps.h"
 #include "search/budget.h"
 #include "target/target.h"
 #include "task/task.h"
@@ -28,9 +29,10 @@ struct TuneOptions {
   int early_stop = 0;  ///< a task ends after so many trials without a better candidate; 0: never
   bool seeds = true;   ///< false: neither the default schedule nor seeds, to see what the search alone is worth
   std::uint64_t seed = 0;
-  int hopeless_after = 32;            ///< a task whose first trials all fail is given up
-  std::vector<int> ids;               ///< numbers of the tasks in the network; empty: 0, 1, ...
-  bool exact = false;                 ///< no algorithm that rounds otherwise than the direct one
+  int hopeless_after = 32;               ///< a task whose first trials all fail is given up
+  std::vector<int> ids;                  ///< numbers of the tasks in the network; empty: 0, 1, ...
+  bool exact = false;                    ///< no algorithm that rounds otherwise than the direct one
+  Precision precision = Precision::f32;  ///< what products may round their operands to
   bool confirm = true;                ///< measure the fastest again, in turn with each other and the schedule to beat
   std::function<bool()> interrupted;  ///< asked between batches; may be empty
   std::function<double()> clock;      ///< seconds, never backwards; empty: the machine's

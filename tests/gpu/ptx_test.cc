@@ -21,33 +21,39 @@ std::size_t count(const std::string& text, std::string_view what) {
   return found;
 }
 
-TEST(GpuPtx, OfResNet18HasAnEntryALaunchAndNoSpill) {
+/// The default schedules of all tasks for the target. Gives how many entries compute on tensor cores.
+int expect_assembled(const FusedGraph& fused, int arch, const SpaceOptions& options) {
   const std::string ptxas = installed_ptxas().path;
   if (ptxas.empty()) printf("ptxas is not installed: PTX is made, and not assembled\n");
+  const Target target = *parse_target("cuda -arch=sm_" + std::to_string(arch));
+  const Result<std::vector<Task>> tasks = extract_tasks(fused, target);
+  EXPECT_TRUE(tasks.ok());
+  int of_warps = 0;
+  for (const Task& task : *tasks) {
+    SCOPED_TRACE(task.name + " for sm_" + std::to_string(arch));
+    const Result<Steps> steps = default_steps(task.dag, target, options);
+    const Result<Lowered> lowered = lower(*replay(task.dag, *steps), target, task.within);
+    EXPECT_TRUE(lowered.ok()) << lowered.error().message;
+    const Result<Kernel> kernel = compile_kernel(lowered->program, target);
+    EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+    EXPECT_EQ(kernel->format, CodeFormat::ptx);
+    EXPECT_EQ(count(kernel->code, ".visible .entry"), kernel->launches.size());
+    EXPECT_EQ(estimate_launches(*replay(task.dag, *steps), target).size(), kernel->launches.size());
+    EXPECT_EQ(count(kernel->code, ".local"), 0u) << "memory of a thread that is not registers";
+    of_warps += count(kernel->code, "mma.sync") > 0;
+    if (ptxas.empty()) continue;
+    EXPECT_EQ(testing::assemble(kernel->code, arch).spills, 0);
+  }
+  return of_warps;
+}
+
+TEST(GpuPtx, OfResNet18HasAnEntryALaunchAndNoSpill) {
   const Result<Graph> graph = zoo_model("resnet-18");
   ASSERT_TRUE(graph.ok());
   const Result<FusedGraph> fused = optimize(*graph, {});
   ASSERT_TRUE(fused.ok());
-  for (const int arch : {80, 90}) {
-    const Target target = *parse_target("cuda -arch=sm_" + std::to_string(arch));
-    const Result<std::vector<Task>> tasks = extract_tasks(*fused, target);
-    ASSERT_TRUE(tasks.ok());
-    for (const Task& task : *tasks) {
-      SCOPED_TRACE(task.name + " for sm_" + std::to_string(arch));
-      const Result<Steps> steps = default_steps(task.dag, target);
-      ASSERT_TRUE(steps.ok());
-      const Result<Lowered> lowered = lower(*replay(task.dag, *steps), target, task.within);
-      ASSERT_TRUE(lowered.ok()) << lowered.error().message;
-      const Result<Kernel> kernel = compile_kernel(lowered->program, target);
-      ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-      EXPECT_EQ(kernel->format, CodeFormat::ptx);
-      EXPECT_EQ(count(kernel->code, ".visible .entry"), kernel->launches.size());
-      EXPECT_EQ(estimate_launches(*replay(task.dag, *steps), target).size(), kernel->launches.size());
-      EXPECT_EQ(count(kernel->code, ".local"), 0u) << "memory of a thread that is not registers";
-      if (ptxas.empty()) continue;
-      EXPECT_EQ(testing::assemble(kernel->code, arch).spills, 0);
-    }
-  }
+  for (const int arch : {80, 90}) EXPECT_EQ(expect_assembled(*fused, arch, {}), 0);
+  EXPECT_GE(expect_assembled(*fused, 80, {.precision = Precision::tf32}), 8);
 }
 
 }  // namespace

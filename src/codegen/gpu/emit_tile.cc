@@ -9,7 +9,7 @@ namespace whet {
 namespace {
 
 constexpr std::int64_t kColumns = 4, kRows = kWarp / kColumns;  ///< of lanes: lane = 4 * row + column
-constexpr std::int64_t kRowBytes = 16;                          ///< of a matrix that ldmatrix loads
+constexpr std::int64_t kRowBytes = 16, kWordBytes = 4;  ///< of a matrix that ldmatrix loads; of what a lane gets
 
 /// Elements along the depth in a word of an operand: a tile has 16 bytes of them, twice.
 int in_word(const WarpTile& tile) {
@@ -71,30 +71,43 @@ GpuHooks::Words GpuEmitter::load_fragment(const WarpTile& t, bool left) {
     const Expr across = left ? int_const(r % 2) : row - column * 2;
     const Expr step = column * each + (left ? r / 2 : r) * kColumns * each;
     const VarId moved = left ? t.rows->index : t.columns->index;
+    Value*& word = words[static_cast<std::size_t>(r)];
+    word = load_word(load, at(load, moved, across, *t.depth, step), factor_of(load, t.depth->index), each);
+    if (word != nullptr) continue;
     std::vector<Value*> elements;
     for (int part = 0; part < each; ++part)
       elements.push_back(
           emit(table_.keep(whet::load(dtype, load.source, {at(load, moved, across, *t.depth, step + part)}))));
-    words[static_cast<std::size_t>(r)] = word_of(t.intrinsic, elements);
+    word = word_of(t.intrinsic, elements);
   }
   return words;
+}
+
+std::int64_t GpuEmitter::factor_of(const Load& load, VarId v) {
+  const ExprInfo& index = table_[table_.intern(load.index[0])];
+  if (!index.is_linear) return 0;
+  for (const auto& [atom, factor] : index.linear.terms) {
+    const auto* found = std::get_if<Var>(&table_[atom].expr->kind);
+    if (found && found->id == v) return factor;
+  }
+  return 0;
+}
+
+GpuEmitter::Value* GpuEmitter::load_word(const Load& load, const Expr& index, std::int64_t step, int each) {
+  const BufferId buffer(load.source.value);
+  const ExprInfo& place = table_[table_.keep(index)];
+  if (element_bytes(buffer) * each != kWordBytes || each == 1 || step != 1 || !place.is_linear ||
+      alignment(buffer, place.linear) < kWordBytes)
+    return nullptr;
+  return load_at(buffer, b_.getInt32Ty(), address(buffer, place.linear), kWordBytes, nullptr);
 }
 
 bool GpuEmitter::load_matrices(const WarpTile& t, GpuHooks::Words& words) {
   const BufferId buffer(t.left->source.value);
   const std::int64_t bytes = element_bytes(buffer), each = in_word(t);
-  if (bytes * each != kRowBytes / kColumns) return false;  // elements are rounded to narrower ones
-  const auto factor_of = [&](VarId v) -> std::int64_t {
-    const ExprInfo& index = table_[table_.intern(t.left->index[0])];
-    if (!index.is_linear) return 0;
-    for (const auto& [atom, factor] : index.linear.terms) {
-      const auto* found = std::get_if<Var>(&table_[atom].expr->kind);
-      if (found && found->id == v) return factor;
-    }
-    return 0;
-  };
-  const std::int64_t row_length = factor_of(t.rows->index) / kRows;
-  if (factor_of(t.depth->index) != 1 || row_length == 0) return false;
+  if (bytes * each != kWordBytes) return false;  // elements are rounded to narrower ones
+  const std::int64_t row_length = factor_of(*t.left, t.rows->index) / kRows;
+  if (factor_of(*t.left, t.depth->index) != 1 || row_length == 0) return false;
   // Thread 8m + r gives row r of the matrix m: below or above, then of the first or second half of the depth.
   const Expr thread = var(launch_->nest.threads->index, "t");
   const Expr own = floordiv(floormod(thread, kWarp), kColumns), row = floormod(thread, kRows);
@@ -112,10 +125,11 @@ GpuEmitter::Value* GpuEmitter::word_of(Intrinsic intrinsic, const std::vector<Va
   if (intrinsic == Intrinsic::mma_tf32) return hooks_.tf32_bits(b_, elements[0]);
   Value* word = b_.getInt32(0);
   for (std::size_t k = 0; k < elements.size(); ++k) {
-    Value* const bits = intrinsic == Intrinsic::mma_bf16
-                            ? hooks_.bf16_bits(b_, elements[k])
-                            : b_.CreateBitCast(to_memory(elements[k], DType::f16, 1), b_.getInt16Ty());
-    word = b_.CreateOr(word, b_.CreateShl(b_.CreateZExt(bits, b_.getInt32Ty()), 16 * k));
+    Value* const bits = intrinsic == Intrinsic::mma_bf16 ? hooks_.bf16_bits(b_, elements[k])
+                        : intrinsic == Intrinsic::mma_f16
+                            ? b_.CreateBitCast(to_memory(elements[k], DType::f16, 1), b_.getInt16Ty())
+                            : elements[k];
+    word = b_.CreateOr(word, b_.CreateShl(b_.CreateZExt(bits, b_.getInt32Ty()), 32 / elements.size() * k));
   }
   return word;
 }

@@ -80,8 +80,12 @@ class GpuEmitter : ValueEmitter {
   /// The words of an operand, from where they were loaded before or from block memory.
   GpuHooks::Words fragment(const WarpTile&, bool left);
   GpuHooks::Words load_fragment(const WarpTile&, bool left);
+  /// By how much the loop moves the load's place.
+  std::int64_t factor_of(const Load&, VarId);
   /// By ldmatrix; false where rows are not aligned, or hold other elements than the tile takes.
   bool load_matrices(const WarpTile&, GpuHooks::Words&);
+  /// A word of neighbours along the depth that the tile takes as they are; null where they are none.
+  Value* load_word(const Load&, const Expr& index, std::int64_t step, int each);
   /// Elements of an operand as the tile takes them.
   Value* word_of(Intrinsic, const std::vector<Value*>& elements);
 

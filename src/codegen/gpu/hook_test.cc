@@ -133,6 +133,7 @@ Program warp_tile(Intrinsic intrinsic) {
                                      .warp_columns = 8,
                                      .depth = depth,
                                      .stages = 1,
+                                     .pad = rounding_of(intrinsic) ? 4 : 16,
                                      .intrinsic = intrinsic,
                                      .epilogue = false};
   const ComputeDag dag = testing::product_dag(product, 16, 8, depth);
@@ -171,7 +172,9 @@ std::vector<Row> rows() {
           {"bits", bits()},
           {"mma_tf32", warp_tile(Intrinsic::mma_tf32), 80},
           {"mma_f16", warp_tile(Intrinsic::mma_f16), 80},
-          {"mma_bf16", warp_tile(Intrinsic::mma_bf16), 80}};
+          {"mma_bf16", warp_tile(Intrinsic::mma_bf16), 80},
+          {"mma_s8", warp_tile(Intrinsic::mma_s8), 80},
+          {"mma_u8", warp_tile(Intrinsic::mma_u8), 80}};
 }
 
 TEST(Hooks, BecomeThesePtxInstructions) {
@@ -209,7 +212,8 @@ TEST(Hooks, AreMadeOrRefusedForEveryArch) {
 TEST(Hooks, OfTensorCoresAssemble) {
   if (installed_ptxas().path.empty()) GTEST_SKIP() << "ptxas is not installed";
   for (const int arch : {80, 86, 89, 90})
-    for (const Intrinsic intrinsic : {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16}) {
+    for (const Intrinsic intrinsic :
+         {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16, Intrinsic::mma_s8, Intrinsic::mma_u8}) {
       const Result<Kernel> kernel =
           compile_kernel(warp_tile(intrinsic), *parse_target("cuda -arch=sm_" + std::to_string(arch)));
       ASSERT_TRUE(kernel.ok()) << kernel.error().message;

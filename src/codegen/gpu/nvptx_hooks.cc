@@ -111,9 +111,20 @@ class NvptxHooks : public GpuHooks {
                  const Words& sums) override {
     using namespace llvm::Intrinsic;
     const bool half = intrinsic == Intrinsic::mma_f16;
-    const ID id = half                               ? nvvm_mma_m16n8k16_row_col_f32_f32
-                  : intrinsic == Intrinsic::mma_bf16 ? nvvm_mma_m16n8k16_row_col_bf16
-                                                     : nvvm_mma_m16n8k8_row_col_tf32;
+    const ID id = [&] {
+      switch (intrinsic) {
+        case Intrinsic::mma_f16:
+          return nvvm_mma_m16n8k16_row_col_f32_f32;
+        case Intrinsic::mma_bf16:
+          return nvvm_mma_m16n8k16_row_col_bf16;
+        case Intrinsic::mma_s8:
+          return nvvm_mma_m16n8k32_row_col_s8;
+        case Intrinsic::mma_u8:
+          return nvvm_mma_m16n8k32_row_col_u8_s8;
+        default:
+          return nvvm_mma_m16n8k8_row_col_tf32;
+      }
+    }();
     std::vector<Value*> operands(left.begin(), left.end());
     operands.insert(operands.end(), right.begin(), right.end());
     auto* const pair = llvm::FixedVectorType::get(b.getHalfTy(), 2);

@@ -30,6 +30,10 @@ struct GpuCalibration {
 };
 constexpr GpuCalibration kCalibration;
 
+/// Multiply-adds that an SM computes in a cycle by a warp-wide intrinsic. Source: dense rates of the data sheets of A100, RTX
+/// 3090 and 4090, H100 and RTX 5090, by clock and SMs.
+double products_per_cycle(int arch, Intrinsic);
+
 /// What one launch costs, taken apart. Times are of the SM that works longest, or of what all SMs share. [s]
 struct LaunchCost {
   const LaunchWork* launch = nullptr;

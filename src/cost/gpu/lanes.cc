@@ -91,7 +91,9 @@ std::int64_t buffer_extent(const LoopTree& tree, OpId op, std::size_t axis) {
   const Placement& place = tree.place(op);
   const std::int64_t whole = tree.dag.op(op).shape[axis];
   const bool placed = place.kind == PlaceKind::at || place.kind == PlaceKind::reverse_at;
-  const std::int64_t held = placed ? std::min(whole, covered(tree, place.axes[axis])) : whole;
+  const bool whole_tiles = has_warp_tiles(tree, op) || feeds_warp_tiles(tree, op);
+  const std::int64_t most = whole_tiles ? covered(tree, place.axes[axis]) : whole;
+  const std::int64_t held = placed ? std::min(most, covered(tree, place.axes[axis])) : whole;
   return held + (axis + 1 == tree.dag.op(op).shape.size() ? place.padding : 0);
 }
 

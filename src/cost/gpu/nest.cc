@@ -16,6 +16,8 @@ constexpr double kPassBytes = 128;
 constexpr std::size_t kBanks = 32;
 /// Exchanges that a meeting of warps in block memory takes as long as.
 constexpr double kMeeting = 3;
+/// Instructions that round two elements and put them into a word.
+constexpr double kPackedWord = 4;
 /// What a block keeps of global memory near its SM between two uses.
 constexpr double kNearBytes = 64 << 10;
 
@@ -70,7 +72,8 @@ Path path_of(const LoopTree& tree, OpId op) {
       part = others ? Part::outside : Part::thread;
     } else if (loop.kind == LoopKind::virtual_thread) {
       part = others ? Part::outside : Part::body;
-    } else if (extent == 1 || loop.kind == LoopKind::unrolled || loop.kind == LoopKind::vectorized) {
+    } else if (extent == 1 || loop.kind == LoopKind::unrolled || loop.kind == LoopKind::vectorized ||
+               (has_warp_tiles(tree, loop.op) && is_in_tile(tree, loops[k]))) {
       part = innermost ? Part::body : Part::trip;
     }
     if (part == Part::trip) innermost = false;
@@ -138,6 +141,7 @@ class NestReader {
     nest.copies = tree_.place(from.op).stored_in == StoredIn::block && from.flops == 0 && from.calls == 0;
     nest.sums = sums();
     nest.accesses = read_all();
+    if (is_of_warps()) share(nest);
     return nest;
   }
 
@@ -148,6 +152,82 @@ class NestReader {
       if (m.part == Path::Part::thread) threads_.push_back(m.loop);
       if (m.part == Path::Part::body && m.extent > 1) body_.push_back(&m);
     }
+  }
+
+  // ---- What the threads of a warp do together
+
+  bool is_of_warps() const {
+    return std::any_of(path_->members.begin(), path_->members.end(), [&](const Path::Member& m) {
+      return m.part == Path::Part::thread && tree_.loop(m.loop).kind == LoopKind::warp;
+    });
+  }
+
+  /// Until here the nest was counted as one thread's: each of a warp has its part.
+  void share(OpWork& nest) const {
+    nest.sums /= kWarp, nest.multiply_adds /= kWarp, nest.functions /= kWarp;
+    const auto tile = std::find_if(tree_.tiles.begin(), tree_.tiles.end(), [&](const TensorTile& t) {
+      return is_warp_wide(t.intrinsic) && tree_.loop(t.loop).op == nest.op;
+    });
+    if (tile != tree_.tiles.end()) return count_tiles(nest, *tile);
+    nest.body = std::max(1.0, nest.body / kWarp);
+    for (LaunchAccess& access : nest.accesses) {
+      if (access.memory != LaunchAccess::Memory::global) continue;
+      // Eight rows of eight neighbours.
+      constexpr double kOfLane = 2, kRows = 8;
+      access.requests = std::max(1.0, access.requests * access.width / kOfLane / kWarp);
+      access.width = kOfLane, access.sectors = kRows;
+      access.passes = access.least_passes = std::max(1.0, kRows * kSectorBytes / kPassBytes);
+    }
+  }
+
+  /// What is read is kept while the tiles of a step are computed.
+  void count_tiles(OpWork& nest, const TensorTile& tile) const {
+    const Element& wanted = op_of(tile.intrinsic).element();
+    const double rows = static_cast<double>(wanted.axes[0].extent),
+                 columns = static_cast<double>(wanted.axes[1].extent),
+                 depth = static_cast<double>(wanted.reduce_axes[0].extent);
+    const auto in_word = static_cast<std::int64_t>(depth) / 8;
+    double steps = 1;  // along the depth, of a trip
+    for (const Path::Member* m : body_) steps *= m->reduce ? m->extent : 1;
+    steps /= depth;
+    const auto of_rows = std::find_if(path_->members.begin(), path_->members.end(),
+                                      [&](const Path::Member& m) { return m.loop == tile.loop; });
+    nest.intrinsic = tile.intrinsic, nest.multiply_adds = nest.functions = 0;
+    nest.tiles = nest.trips * nest.body / (rows * columns * depth);
+    nest.body = nest.tiles / nest.trips;
+    for (std::size_t k = 0; k < nest.accesses.size(); ++k) {
+      const Access& from = nest_->accesses[k];
+      LaunchAccess& access = nest.accesses[k];
+      if (from.store || access.memory != LaunchAccess::Memory::block) continue;
+      const bool left = from.depends_on(of_rows->position);
+      double across = 1;
+      for (const Path::Member* m : body_)
+        if (!m->reduce && from.depends_on(m->position)) across *= m->extent;
+      across /= left ? rows : columns;
+      const double words = left ? 4 : 2, fragments = nest.trips * steps * across;
+      const bool whole_words = in_word == 1 || from.element_bytes == 1, matrices = left && whole_words;
+      access.width = 1, access.least_passes = matrices ? words : 1;
+      access.requests = fragments * (matrices ? 1 : whole_words ? words : words * static_cast<double>(in_word));
+      access.passes = access.least_passes * fragment_passes(from.tensor, left, matrices, in_word);
+      if (rounding_of(tile.intrinsic)) nest.conversions += fragments * words * (in_word == 1 ? 1 : kPackedWord);
+      nest.operands += across * words;
+    }
+  }
+
+  /// Cycles of a request for words of fragments by what they are without conflicts. A request of matrices reads eight rows
+  /// of 16 bytes in one cycle at best.
+  double fragment_passes(OpId tensor, bool left, bool matrices, std::int64_t in_word) const {
+    const auto row = static_cast<std::int32_t>(buffer_extent(tree_, tensor, tree_.dag.op(tensor).shape.size() - 1));
+    const auto word = static_cast<std::int32_t>(in_word);
+    Lanes at;
+    at.uniform = false;
+    for (std::int32_t lane = 0; lane < kWarp; ++lane) {
+      const std::int32_t g = lane / 4, q = lane % 4;
+      at.value[static_cast<std::size_t>(lane)] = matrices ? g * row + q
+                                                 : left   ? g * row + q * word
+                                                          : q * word * row + g;
+    }
+    return passes_of(at, 1);
   }
 
   bool is_cached() const { return nest_->registers_from < nest_->loops.size(); }
@@ -304,13 +384,15 @@ class NestReader {
 };
 
 /// Registers of a thread. Source: what ptxas gave kernels of these forms. 1.25 a sum and 40 for the rest where operands come
-/// from block memory, 20 more for indices of unfolded ones. Else 20, and 0.7 of a register for each element that is held or
+/// from block memory, 20 more for indices of unfolded ones; one a sum and an operand and the same rest where warps compute
+/// tiles. Else 20, and 0.7 of a register for each element that is held or
 /// loaded by an unrolled body, because ptxas orders loads by use.
 int registers_of(const LoopTree& tree, const LaunchWork& launch) {
-  double loaded = 0;
+  double loaded = 0, operands = 0;
   bool unfolds = false;
   for (const OpWork& nest : launch.nests) {
     double of_nest = 0;
+    operands = std::max(operands, nest.operands);
     // What is only moved to registers is counted there.
     const bool moved = nest.sums > 0 && !tree.dag.op(nest.op).element().reducer;
     for (const LaunchAccess& access : nest.accesses)
@@ -318,6 +400,7 @@ int registers_of(const LoopTree& tree, const LaunchWork& launch) {
     loaded = std::max(loaded, of_nest);
     unfolds = unfolds || tree.dag.op(nest.op).element().family == OpFamily::unfold;
   }
+  if (operands > 0) return static_cast<int>(std::min(launch.sums + operands + 40 + (unfolds ? 20 : 0), 255.0));
   const double registers =
       launch.block_memory > 0 ? 1.25 * launch.sums + 40 + (unfolds ? 20 : 0) : 0.7 * (launch.sums + loaded) + 20;
   return static_cast<int>(std::min(registers, 255.0));

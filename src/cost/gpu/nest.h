@@ -27,11 +27,15 @@ struct LaunchAccess {
 struct OpWork {
   OpId op;
   double warps = 1;
-  double trips = 1;          ///< iterations of loops that stay loops
-  double body = 1;           ///< statements of what is unrolled inside them
-  double multiply_adds = 0;  ///< instructions on f32 lanes; a product added to a sum is one
-  double functions = 0;      ///< calls of exp and the like
-  double sums = 0;           ///< registers that hold its elements
+  double trips = 1;                       ///< iterations of loops that stay loops
+  double body = 1;                        ///< statements of what is unrolled inside them
+  double multiply_adds = 0;               ///< instructions on f32 lanes; a product added to a sum is one
+  Intrinsic intrinsic = Intrinsic::none;  ///< warp-wide, of its tiles
+  double tiles = 0;                       ///< of the intrinsic, that a warp computes
+  double conversions = 0;                 ///< instructions that round operands of tiles
+  double operands = 0;                    ///< registers that hold operands of a step of tiles
+  double functions = 0;                   ///< calls of exp and the like
+  double sums = 0;                        ///< registers that hold its elements
   double exchanges = 0;  ///< values that a thread gets from another one, one after the other, for sums across threads
   bool copies = false;   ///< it only moves elements into block memory
   std::vector<LaunchAccess> accesses;

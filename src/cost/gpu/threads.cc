@@ -70,7 +70,13 @@ void collect_own(const LoopTree& tree, LoopId parent, const std::vector<Item>& i
 
 std::int64_t threads_of_loop(const LoopTree& tree, LoopId loop) {
   const std::int64_t extent = extent_of(tree, loop);
-  if (tree.loop(loop).kind == LoopKind::warp) return extent * kWarp;
+  if (tree.loop(loop).kind == LoopKind::warp) {
+    const std::vector<Item>& inside = tree.loop(loop).children;
+    const bool outer = std::any_of(inside.begin(), inside.end(), [&](const Item& item) {
+      return item.loop.valid() && tree.loop(item.loop).kind == LoopKind::warp;
+    });
+    return outer ? extent : extent * kWarp;
+  }
   return is_reduce(tree, loop) ? threads_of_sum(extent) : extent;
 }
 

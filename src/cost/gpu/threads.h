@@ -11,7 +11,7 @@ namespace whet {
 /// multiply; of loops beside each other the largest counts; what fills block memory is counted by itself. The number is
 /// rounded up to whole warps, and to whole groups of each sum across threads.
 std::int64_t launch_threads(const LoopTree&, const std::vector<Item>& roots);
-/// Threads that a loop bound to them occupies.
+/// Threads that a loop bound to them occupies; of loops of warps inside each other the innermost counts 32 an iteration.
 std::int64_t threads_of_loop(const LoopTree&, LoopId);
 
 }  // namespace whet

@@ -56,6 +56,10 @@ TEST(WarpTiles, OfF16AndBf16ComputeProductsOfRoundedOperands) {
   expect_right({.intrinsic = Intrinsic::mma_f16}, 64, 64, 32);
   expect_right({.intrinsic = Intrinsic::mma_bf16}, 64, 64, 32);
 }
+TEST(WarpTiles, OfBytesComputeProductsOfIntegers) {
+  expect_right({.depth = 32, .pad = 16, .intrinsic = Intrinsic::mma_s8}, 64, 64, 64);
+  expect_right({.depth = 64, .stages = 1, .pad = 0, .intrinsic = Intrinsic::mma_u8}, 41, 52, 80);
+}
 TEST(WarpTiles, ReachBeyondTheEndsOfAxes) {
   expect_right({}, 41, 52, 20);
   expect_right({.stages = 1, .epilogue = false}, 41, 52, 20);

@@ -7,17 +7,21 @@
 namespace whet::testing {
 namespace {
 
+/// Products of bytes: rows of the right operand lie along the depth, and there is no epilogue.
+bool is_of_bytes(const WarpProduct& p) { return !rounding_of(p.intrinsic); }
+
 class Builder {
  public:
   Builder(const ComputeDag& dag, const WarpProduct& p) : s_(dag), p_(p) {}
 
   Steps run() {
-    const OpId first(p_.epilogue ? 3 : 2);
+    const bool epilogue = p_.epilogue && !is_of_bytes(p_);
+    const OpId first(epilogue ? 3 : 2);
     const OpId left = s_.cache_read(OpId(0), first);
     const OpId right = s_.cache_read(OpId(1), OpId(first.value + 1));
     const OpId sum(first.value + 2), out(first.value + 3);
     std::vector<LoopId> loops;
-    if (p_.epilogue) {
+    if (epilogue) {
       const LoopId warps = spatial(out, {});
       loops = s_.compute_at(sum, warps, StoredIn::registers);
       tile(loops, {});
@@ -66,9 +70,13 @@ class Builder {
   void copy(OpId op, bool left) {
     const std::vector<LoopId> loops = s_.compute_at(op, depth_, StoredIn::block);
     const std::int64_t threads = p_.rows / p_.warp_rows * (p_.columns / p_.warp_columns) * 32;
-    const std::int64_t across = (left ? p_.depth : p_.columns) / 4;
+    const bool along_depth = left || is_of_bytes(p_);
+    const std::int64_t across = (along_depth ? p_.depth : p_.columns) / 4;
     const auto vector = s_.split(loops[1], 4, Tail::guard);
-    const std::int64_t rows = std::clamp<std::int64_t>(threads / across, 1, left ? p_.rows : p_.depth);
+    const std::int64_t rows = std::clamp<std::int64_t>(threads / across, 1,
+                                                       left          ? p_.rows
+                                                       : along_depth ? p_.columns
+                                                                     : p_.depth);
     const auto down = s_.split(loops[0], rows, Tail::guard);
     s_.reorder({down.outer, down.inner, vector.outer, vector.inner});
     s_.bind(down.inner, LoopKind::thread), s_.bind(vector.outer, LoopKind::thread);
@@ -83,6 +91,12 @@ class Builder {
 }  // namespace
 
 ComputeDag product_dag(const WarpProduct& p, std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (is_of_bytes(p))
+    return parse_dag(
+               fmt::format("a = PLACEHOLDER [{0}, {2}] {3}\nb = PLACEHOLDER [{1}, {2}] i8\n"
+                           "c(i, j): i32 += (i32(a[i, r])*i32(b[j, r])) for i in {0}, j in {1}, r in {2}\nreturn c\n",
+                           m, n, k, p.intrinsic == Intrinsic::mma_u8 ? "u8" : "i8"))
+        .value();
   std::string text = fmt::format("a = PLACEHOLDER [{}, {}]\nb = PLACEHOLDER [{}, {}]\n", m, k, k, n);
   if (p.epilogue) text += fmt::format("bias = PLACEHOLDER [{}] const\n", n);
   text += fmt::format("c(i, j) += (a[i, r]*b[r, j]) for i in {}, j in {}, r in {}\n", m, n, k);
@@ -91,11 +105,13 @@ ComputeDag product_dag(const WarpProduct& p, std::int64_t m, std::int64_t n, std
 }
 
 RandomWarpProduct random_warp_product(Rng& rng) {
-  constexpr Intrinsic kIntrinsics[] = {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16};
-  WarpProduct p{.intrinsic = kIntrinsics[rng.below(3)], .epilogue = rng.chance(0.5)};
+  constexpr Intrinsic kIntrinsics[] = {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16, Intrinsic::mma_s8,
+                                       Intrinsic::mma_u8};
+  WarpProduct p{.intrinsic = kIntrinsics[rng.below(5)], .epilogue = rng.chance(0.5)};
   p.warp_rows = 16 * rng.between(1, 2), p.rows = p.warp_rows * rng.between(1, 2);
   p.warp_columns = 8 * rng.between(1, 3), p.columns = p.warp_columns * rng.between(1, 2);
-  p.depth = 16 * rng.between(1, 2), p.stages = rng.between(1, 4), p.pad = 4 * rng.between(0, 2);
+  p.stages = rng.between(1, 4);
+  p.depth = (is_of_bytes(p) ? 32 : 16) * rng.between(1, 2), p.pad = (is_of_bytes(p) ? 16 : 4) * rng.between(0, 2);
   const auto axis = [&](std::int64_t tile) {
     return rng.chance(0.3) ? tile * rng.between(1, 2) : tile + rng.below(40);
   };

@@ -2,6 +2,7 @@
 
 #include "space/gpu/attention.h"
 #include "space/gpu/elements.h"
+#include "space/gpu/mma.h"
 #include "space/gpu/patch.h"
 #include "space/gpu/product.h"
 #include "space/gpu/rows.h"
@@ -13,8 +14,15 @@ namespace whet {
 namespace {
 
 constexpr Template kTemplates[] = {
-    {gpu_attention_sketch}, {product_sketch},  {gpu_winograd_sketch, false}, {patch_sketch}, {window_sketch},
-    {gpu_rows_sketch},      {elements_sketch}, {safe_sketch, true, true},
+    {.make = nullptr, .exact = false, .make_rounded = mma_sketch},
+    {gpu_attention_sketch},
+    {product_sketch},
+    {gpu_winograd_sketch, false},
+    {patch_sketch},
+    {window_sketch},
+    {gpu_rows_sketch},
+    {elements_sketch},
+    {safe_sketch, true, true},
 };
 
 }  // namespace

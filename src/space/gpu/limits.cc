@@ -75,6 +75,11 @@ Objection split_fits(std::int64_t terms, std::int64_t parts, std::int64_t slab) 
                      slab, kLeastWorth);
 }
 
+Objection intrinsics_bounded(std::int64_t intrinsics, std::int64_t most) {
+  if (intrinsics <= most) return std::nullopt;
+  return fmt::format("a step of a warp would have {} products of tiles; expected at most {}", intrinsics, most);
+}
+
 Objection body_bounded(std::int64_t multiply_adds) {
   if (multiply_adds <= kMostMultiplyAdds) return std::nullopt;
   return fmt::format("an unrolled body would have {} multiply-adds; expected at most {}", multiply_adds,

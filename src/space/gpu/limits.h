@@ -37,6 +37,12 @@ Objection split_fits(std::int64_t terms, std::int64_t parts, std::int64_t slab);
 /// Multiply-adds of one unrolled body.
 Objection body_bounded(std::int64_t multiply_adds);
 
+/// Warp-wide intrinsics of one unrolled step of a warp.
+Objection intrinsics_bounded(std::int64_t intrinsics, std::int64_t most);
+
+/// Registers of a thread that has `sums` of a warp's tiles, and `operands` of one step of them. Source: ptxas gave 124 for 64
+/// sums and 24 operands.
+constexpr std::int64_t mma_registers(std::int64_t sums, std::int64_t operands) { return sums + operands + 60; }
 /// Registers of a thread that holds `sums` and reads its operands from block memory. Source: what ptxas gave such tiles.
 constexpr std::int64_t tile_registers(std::int64_t sums) { return sums * 5 / 4 + 60; }
 /// Registers of a thread whose unrolled body holds or loads so many elements. Source: as above; ptxas orders loads by use.

@@ -26,6 +26,28 @@ void copy_tile(Scheduler& s, LoopId rows, LoopId columns, const TileCopy& copy) 
   s.annotate(vector.inner, LoopKind::vectorized);
 }
 
+void add_parts(Scheduler& s, const ProductForm& p) {
+  constexpr std::int64_t kThreads = 128;
+  const OpId sum(p.sum.value + 1);
+  const OpId target = p.output ? OpId(p.output->value + 1) : sum;
+  std::vector<LoopId> outer = spatial_loops(s, target);
+  const auto columns = s.split(outer.back(), std::gcd(p.columns, 4), Tail::guard);
+  outer.back() = columns.outer;
+  std::vector<LoopId> inside = reduce_loops(s, target);
+  inside.push_back(columns.inner);
+  const LoopId threads = bind_levels(s, cut_levels(s, outer, kThreads), inside);
+  s.annotate(columns.inner, LoopKind::vectorized);
+  if (target == sum) {
+    s.annotate(inside.front(), LoopKind::unrolled);
+    return s.cache_write(sum, threads);
+  }
+  std::vector<LoopId> loops = s.compute_at(sum, threads, StoredIn::registers);
+  std::rotate(loops.begin(), loops.end() - 1, loops.end());  // the parts outside
+  s.reorder(loops);
+  for (std::size_t k = 0; k + 1 < loops.size(); ++k) s.annotate(loops[k], LoopKind::unrolled);
+  s.annotate(loops.back(), LoopKind::vectorized);
+}
+
 namespace {
 
 class ProductBuilder {
@@ -40,7 +62,7 @@ class ProductBuilder {
     // Neighbouring threads read the same step of different rows.
     if (tile_.pad > 0) s_.pad_storage(p_.left, tile_.pad);
     if (tile_.stages > 1) s_.pipeline(depth, tile_.stages);
-    if (tile_.parts > 1) add_parts();
+    if (tile_.parts > 1) add_parts(s_, p_);
   }
 
  private:
@@ -108,29 +130,6 @@ class ProductBuilder {
     s_.annotate(depth, LoopKind::unrolled);
     s_.annotate(rows, LoopKind::unrolled);
     s_.annotate(columns, LoopKind::vectorized);
-  }
-
-  /// The launch that adds up the parts of the sum: neighbouring threads have neighbouring columns.
-  void add_parts() {
-    constexpr std::int64_t kThreads = 128;
-    const OpId sum(p_.sum.value + 1);
-    const OpId target = p_.output ? OpId(p_.output->value + 1) : sum;
-    std::vector<LoopId> outer = spatial_loops(s_, target);
-    const auto columns = s_.split(outer.back(), std::gcd(p_.columns, 4), Tail::guard);
-    outer.back() = columns.outer;
-    std::vector<LoopId> inside = reduce_loops(s_, target);
-    inside.push_back(columns.inner);
-    const LoopId threads = bind_levels(s_, cut_levels(s_, outer, kThreads), inside);
-    s_.annotate(columns.inner, LoopKind::vectorized);
-    if (target == sum) {
-      s_.annotate(inside.front(), LoopKind::unrolled);
-      return s_.cache_write(sum, threads);
-    }
-    std::vector<LoopId> loops = s_.compute_at(sum, threads, StoredIn::registers);
-    std::rotate(loops.begin(), loops.end() - 1, loops.end());  // the parts outside
-    s_.reorder(loops);
-    for (std::size_t k = 0; k + 1 < loops.size(); ++k) s_.annotate(loops[k], LoopKind::unrolled);
-    s_.annotate(loops.back(), LoopKind::vectorized);
   }
 
   /// A part of an operand in block memory, whole vectors along rows.

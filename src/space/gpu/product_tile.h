@@ -34,6 +34,9 @@ TileCopy tile_copy(std::int64_t rows, std::int64_t columns, std::int64_t most_la
 /// Cuts and binds the two loops over such a tile of an op in block memory.
 void copy_tile(Scheduler&, LoopId rows, LoopId columns, const TileCopy&);
 
+/// The launch that adds up the parts of the sum: neighbouring threads have neighbouring columns.
+void add_parts(Scheduler&, const ProductForm&);
+
 /// Of the part of each operand that a step needs.
 TileCopy left_copy(const ProductForm&, const ProductTile&);
 TileCopy right_copy(const ProductForm&, const ProductTile&);

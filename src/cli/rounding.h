@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "cli/arguments.h"
+#include "space/space.h"
+
+namespace whet {
+
+/// --exact and --precision: which schedules may be used, by how they round.
+struct RoundingOptions {
+  bool exact = false;
+  std::string precision = "f32";
+
+  /// `what` is left out or allowed: "schedules", "records".
+  void add_to(Arguments&, const std::string& what);
+  SpaceOptions schedules() const;
+};
+
+}  // namespace whet

@@ -1,0 +1,170 @@
+#include "space/gpu/mma.h"
+
+#include <algorithm>
+
+#include "space/gpu/limits.h"
+#include "space/gpu/mma_tile.h"
+#include "space/gpu/preferred.h"
+
+namespace whet {
+namespace {
+
+MmaTile tile_of(Intrinsic intrinsic, const Choices& c) {
+  MmaTile tile{.intrinsic = intrinsic};
+  const auto take = [&](const char* name, std::size_t at, std::int64_t& value) {
+    if (const auto found = c.find(name); found != c.end() && at < found->second.size()) value = found->second[at];
+  };
+  take("rows", 0, tile.row_warps), take("rows", 1, tile.warp_rows);
+  take("columns", 0, tile.column_warps), take("columns", 1, tile.warp_columns);
+  take("depth", 0, tile.depth), take("stages", 0, tile.stages);
+  take("pad", 0, tile.left_pad), take("pad", 1, tile.right_pad);
+  take("split", 0, tile.parts), take("min_blocks", 0, tile.min_blocks);
+  return tile;
+}
+
+/// Warps side by side, and what each has, at most the axis; what does not divide it is guarded.
+std::vector<Choice> cuts(std::int64_t extent, const std::vector<std::int64_t>& of_warp) {
+  std::vector<Choice> options;
+  for (std::int64_t warps : {2, 1, 4, 8})
+    for (std::int64_t each : of_warp)
+      if (warps * each <= std::min<std::int64_t>(extent, 256)) options.push_back({warps, each});
+  return options;
+}
+
+constexpr std::int64_t kFewestTerms = 16;
+constexpr std::int64_t kMostThreads = 512;     ///< of a block: two of them share an SM
+constexpr std::int64_t kMostIntrinsics = 256;  ///< of an unrolled step; ptxas took 40 ms for 64
+
+Objection copy_fits(const TileCopy& copy, std::int64_t threads, bool small) {
+  const Objection wrong = small ? std::nullopt : copies_whole(copy.times * copy.across * copy.down, threads);
+  return wrong ? wrong : copies_few(copy.times);
+}
+Objection copies_fit(const ProductForm& p, const MmaTile& tile) {
+  const Objection wrong = copy_fits(left_copy(p, tile), tile.threads(), p.rows < kSmallAxis);
+  return wrong ? wrong : copy_fits(right_copy(p, tile), tile.threads(), p.columns < kSmallAxis);
+}
+
+Objection threads_and_registers_fit(const MmaTile& tile, const GpuLimits& limits) {
+  if (const Objection wrong = threads_fit(tile.threads(), kMostThreads)) return wrong;
+  if (const Objection wrong = blocks_fit(tile.min_blocks, tile.threads(), limits)) return wrong;
+  return registers_fit(mma_registers(tile.sums(), tile.operands()), tile.threads(), limits, tile.min_blocks);
+}
+
+std::vector<Constraint> constraints_of(const ProductForm& p, Intrinsic intrinsic, const GpuLimits& limits) {
+  const auto tile = [intrinsic](const Choices& c) { return tile_of(intrinsic, c); };
+  return {
+      {{"rows"}, [rows = p.rows, tile](const Choices& c) { return waste_bounded(rows, tile(c).rows()); }},
+      {{"columns"},
+       [columns = p.columns, tile](const Choices& c) { return waste_bounded(columns, tile(c).columns()); }},
+      {{"rows", "columns", "min_blocks"},
+       [limits, tile](const Choices& c) { return threads_and_registers_fit(tile(c), limits); }},
+      {{"rows", "columns", "depth"},
+       [p, tile](const Choices& c) {
+         const Objection wrong = intrinsics_bounded(tile(c).intrinsics(), kMostIntrinsics);
+         return wrong ? wrong : copies_fit(p, tile(c));
+       }},
+      {{"rows", "columns", "depth", "stages", "pad"},
+       [limits, tile](const Choices& c) {
+         const MmaTile t = tile(c);
+         const std::int64_t left = t.rows() * (t.depth + t.left_pad), right = t.depth * (t.columns() + t.right_pad);
+         return memory_fits(t.stages * (left + right) * 4, limits);
+       }},
+      {{"depth", "split"},
+       [depth = p.depth](const Choices& c) { return split_fits(depth, c.at("split")[0], c.at("depth")[0]); }},
+  };
+}
+
+/// The tiles among which the default is chosen: warps by rows, rows of one, warps by columns, columns of one.
+constexpr std::int64_t kTiles[][4] = {
+    {2, 64, 2, 64}, {2, 64, 2, 32}, {2, 32, 2, 64}, {2, 32, 2, 32}, {4, 32, 2, 32}, {2, 32, 4, 16}, {2, 32, 2, 16},
+    {1, 32, 4, 32}, {1, 32, 4, 16}, {2, 16, 2, 32}, {2, 16, 2, 16}, {1, 16, 4, 16}, {1, 16, 4, 8},  {4, 16, 1, 8},
+};
+
+/// Fewer warps, then smaller parts, until they fit the axis.
+Choice fitting(std::int64_t warps, std::int64_t each, std::int64_t extent) {
+  while (warps * each > extent) (warps > 1 ? warps : each) /= 2;
+  return {warps, each};
+}
+
+std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Intrinsic intrinsic, int sms) {
+  std::vector<Choices> tiles;
+  const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  for (const auto& [row_warps, rows, column_warps, columns] : kTiles) {
+    Choices choices{{"rows", fitting(row_warps, rows, form.rows)},
+                    {"columns", fitting(column_warps, columns, form.columns)},
+                    {"depth", {16}},
+                    {"stages", {3}},
+                    {"pad", sketch.decisions[4].options.front()},
+                    {"split", {1}},
+                    {"min_blocks", {0}}};
+    tiles.push_back(choices);
+    const MmaTile tile = tile_of(intrinsic, choices);
+    const std::int64_t blocks = form.leads * up(form.rows, tile.rows()) * up(form.columns, tile.columns());
+    for (const Choice& parts : sketch.decisions[5].options)
+      if (choices["split"][0] * blocks < sms && !split_fits(form.depth, parts[0], tile.depth)) choices["split"] = parts;
+    tiles.push_back(choices);
+  }
+  return tiles;
+}
+
+std::vector<std::int64_t> splits(std::int64_t depth) {
+  std::vector<std::int64_t> options;
+  for (const std::int64_t parts : {1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24})
+    if (!split_fits(depth, parts, 1)) options.push_back(parts);
+  return options;
+}
+
+std::vector<std::int64_t> depths(std::int64_t depth) {
+  std::vector<std::int64_t> options = {16, 32, 64};
+  std::erase_if(options, [&](std::int64_t part) { return part > depth; });
+  return options;
+}
+
+/// Free of bank conflicts first: neighbouring lanes read rows of the left operand, and terms of the right one.
+std::vector<Choice> pads(Intrinsic intrinsic) {
+  if (intrinsic == Intrinsic::mma_tf32) return {{4, 8}, {0, 0}, {4, 0}};
+  return {{8, 4}, {0, 0}, {8, 0}};
+}
+
+std::optional<Intrinsic> intrinsic_of(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+      return Intrinsic::mma_tf32;
+    case Precision::f16:
+      return Intrinsic::mma_f16;
+    case Precision::bf16:
+      return Intrinsic::mma_bf16;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
+  const std::optional<Intrinsic> intrinsic = intrinsic_of(precision);
+  if (!intrinsic || !limits_of(target.gpu()).mma) return std::nullopt;
+  const std::optional<ProductForm> form = product_form(dag);
+  if (!form || form->rows < kMmaRows || form->columns < kMmaColumns || form->depth < kFewestTerms) return std::nullopt;
+  Sketch sketch;
+  sketch.name = "mma";
+  sketch.decisions = {
+      {"rows", "rows of a tile: warps, and rows of each", cuts(form->rows, {16, 32, 64}), 0},
+      {"columns", "columns of a tile: warps, and columns of each", cuts(form->columns, {8, 16, 32, 64}), 0},
+      {"depth", "steps of the sum that are copied together", single(depths(form->depth)), 0},
+      {"stages", "copies under way at once, and the one that is read", single({1, 2, 3, 4}), 0},
+      {"pad", "elements between rows in block memory: of the left operand, of the right one", pads(*intrinsic), 0},
+      {"split", "parts of the sum, added up by a second launch", single(splits(form->depth)), 0},
+      {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
+  };
+  sketch.constraints = constraints_of(*form, *intrinsic, limits_of(target.gpu()));
+  sketch.build = [p = *form, i = *intrinsic](Scheduler& s, const Choices& choices) {
+    build_mma(s, p, tile_of(i, choices));
+  };
+  sketch.preferred = preferred_choices(sketch, dag, target, tiles_of(sketch, *form, *intrinsic, target.gpu().sms),
+                                       {"split", "depth", "stages", "pad"});
+  if (sketch.preferred.empty()) return std::nullopt;
+  return sketch;
+}
+
+}  // namespace whet

@@ -1,0 +1,141 @@
+#include "space/gpu/mma.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "cost/gpu/nest.h"
+#include "space/testing/gpu_samples.h"
+
+namespace whet {
+namespace {
+
+/// A 3x3 convolution with padding, bias and relu.
+std::string convolution(int rows, int channels, int filters) {
+  return fmt::format(R"(
+x = PLACEHOLDER [1, {0}, {0}, {1}]
+w = PLACEHOLDER [3, 3, {1}, {2}] const
+bias = PLACEHOLDER [{2}] const
+pad(n, y, z, c) = select((y >= 1) && (y < {3}) && (z >= 1) && (z < {3}), x[n, (y - 1), (z - 1), c], 0f) for n in 1, y in {4}, z in {4}, c in {1}  # pad
+conv(n, oh, ow, oc) += (pad[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in {0}, ow in {0}, oc in {2}, rh in 3, rw in 3, rc in {1}  # conv
+out(n, oh, ow, oc) = max((conv[n, oh, ow, oc] + bias[oc]), 0f) for n in 1, oh in {0}, ow in {0}, oc in {2}
+return out
+)",
+                     rows, channels, filters, rows + 1, rows + 2);
+}
+const char* const kBatched = R"(
+a = PLACEHOLDER [3, 28, 24]
+b = PLACEHOLDER [3, 24, 36]
+c(n, i, j) += (a[n, i, r]*b[n, r, j]) for n in 3, i in 28, j in 36, r in 24
+return c
+)";
+const char* const kDense = R"(
+a = PLACEHOLDER [33, 50]
+b = PLACEHOLDER [50, 30] const
+c(i, j) += (a[i, r]*b[r, j]) for i in 33, j in 30, r in 50
+out(i, j) = (c[i, j]*0.5f) for i in 33, j in 30
+return out
+)";
+const char* const kLongSum = R"(
+a = PLACEHOLDER [24, 384]
+b = PLACEHOLDER [384, 24] const
+bias = PLACEHOLDER [24] const
+c(i, j) += (a[i, r]*b[r, j]) for i in 24, j in 24, r in 384
+out(i, j) = max((c[i, j] + bias[j]), 0f) for i in 24, j in 24
+return out
+)";
+
+constexpr Precision kRounded[] = {Precision::tf32, Precision::f16, Precision::bf16};
+Target sm_80() { return *parse_target("cuda -arch=sm_80"); }
+
+/// Half of the operands' mantissa, twice, with room for what adds up (measure/reference.h).
+double tolerance(Precision precision) { return precision == Precision::bf16 ? 8 * 0x1p-8 : 8 * 0x1p-11; }
+
+/// Samples of the sketch compute what the task says, as exactly as the rounding of their operands allows.
+void expect_right(const std::string& text, int samples) {
+  const ComputeDag task = parse_dag(text).value();
+  for (const Precision precision : kRounded) {
+    const DesignSpace space = make_space(task, sm_80(), {.precision = precision});
+    Rng rng(3);
+    int tried = 0;
+    for (int i = 0; i < 400 && tried < testing::random_cases(samples); ++i) {
+      const Candidate c = space.sample(rng);
+      if (c.sketch != "mma") continue;
+      ++tried;
+      const Result<Scheduled> scheduled = space.schedule(c);
+      ASSERT_TRUE(scheduled.ok()) << to_json(c) << ": " << scheduled.error().message;
+      EXPECT_EQ(precision_of(to_text(scheduled->steps)), precision);
+      const Result<double> error = testing::error_of(task, scheduled->tree, sm_80());
+      ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(scheduled->tree);
+      ASSERT_LT(*error, tolerance(precision)) << to_json(c) << "\n" << to_text(scheduled->tree);
+      // In the order of its own sums, of operands rounded alike, it has their values.
+      ASSERT_LT(*testing::error_of(scheduled->tree.dag, scheduled->tree, sm_80()), 1e-5) << to_json(c);
+    }
+    EXPECT_GT(tried, 0);
+  }
+}
+
+TEST(Mma, ComputesConvolutions) { expect_right(convolution(7, 5, 12), 3); }
+TEST(Mma, ComputesBatchedProducts) { expect_right(kBatched, 3); }
+TEST(Mma, ComputesWhatTilesDoNotDivide) { expect_right(kDense, 3); }
+TEST(Mma, ComputesSumsInPartsThatASecondLaunchAdds) { expect_right(kLongSum, 3); }
+
+TEST(Mma, IsThereWhereItsRoundingIsAskedFor) {
+  const ComputeDag task = parse_dag(kDense).value();
+  const auto has_mma = [&](const Target& target, const SpaceOptions& options) {
+    const DesignSpace space = make_space(task, target, options);
+    return std::any_of(space.sketches().begin(), space.sketches().end(),
+                       [](const Sketch& sketch) { return sketch.name == "mma"; });
+  };
+  EXPECT_FALSE(has_mma(sm_80(), {}));
+  EXPECT_TRUE(has_mma(sm_80(), {.precision = Precision::tf32}));
+  EXPECT_FALSE(has_mma(sm_80(), {.exact = true, .precision = Precision::tf32}));
+  EXPECT_FALSE(has_mma(*parse_target("cuda -arch=sm_75"), {.precision = Precision::tf32}));
+  EXPECT_FALSE(has_mma(*parse_target("cpu -mcpu=haswell -threads=2"), {.precision = Precision::tf32}));
+}
+
+TEST(Mma, OfRecordsIsUsedWhereItsRoundingIsPermitted) {
+  const ComputeDag task = parse_dag(convolution(14, 32, 32)).value();
+  const std::string steps = to_text(*default_steps(task, sm_80(), {.precision = Precision::tf32}));
+  EXPECT_EQ(precision_of(steps), Precision::tf32);
+  EXPECT_FALSE(is_exact(steps));
+  EXPECT_FALSE(permits({}, steps));
+  EXPECT_TRUE(permits({.precision = Precision::tf32}, steps));
+  EXPECT_TRUE(permits({.precision = Precision::bf16}, steps));
+  EXPECT_FALSE(permits({.exact = true, .precision = Precision::tf32}, steps));
+  EXPECT_FALSE(permits({.precision = Precision::tf32}, "tensorize l1 mma_f16"));
+}
+
+/// A warp computes 16 x 8 sums of 8 products at once, and keeps a 32nd of its sums in a register of each lane.
+TEST(Mma, IsCountedByTiles) {
+  const ComputeDag task = parse_dag(convolution(28, 128, 128)).value();
+  const Candidate c{"mma",
+                    {{"rows", {2, 32}},
+                     {"columns", {2, 32}},
+                     {"depth", {16}},
+                     {"stages", {3}},
+                     {"pad", {4, 8}},
+                     {"split", {1}},
+                     {"min_blocks", {0}}}};
+  const Result<Scheduled> scheduled = make_space(task, sm_80(), {.precision = Precision::tf32}).schedule(c);
+  ASSERT_TRUE(scheduled.ok()) << scheduled.error().message;
+  const std::vector<LaunchWork> launches = gpu_launches(scheduled->tree);
+  ASSERT_EQ(launches.size(), 1u);
+  EXPECT_EQ(launches[0].threads, 128);
+  EXPECT_EQ(launches[0].blocks, 13 * 2);
+  EXPECT_EQ(launches[0].sums, 32);
+  EXPECT_EQ(launches[0].registers, 32 + 2 * 4 + 4 * 2 + 60);
+  const auto tiles = std::find_if(launches[0].nests.begin(), launches[0].nests.end(),
+                                  [](const OpWork& nest) { return nest.tiles > 0; });
+  ASSERT_NE(tiles, launches[0].nests.end());
+  EXPECT_EQ(tiles->tiles, 72 * 2 * 2 * 4);
+  EXPECT_EQ(tiles->conversions, 72 * 2 * (2 * 4 + 4 * 2));
+  EXPECT_EQ(tiles->multiply_adds, 0);
+  for (const LaunchAccess& access : tiles->accesses) {
+    if (access.memory == LaunchAccess::Memory::block) {
+      EXPECT_EQ(access.passes, access.least_passes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,110 @@
+#include "space/gpu/mma_tile.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "space/gpu/levels.h"
+
+namespace whet {
+namespace {
+
+class MmaBuilder {
+ public:
+  MmaBuilder(Scheduler& s, const ProductForm& p, const MmaTile& tile) : s_(s), p_(p), tile_(tile) {}
+
+  void run() {
+    s_ = p_.start(tile_.parts);
+    const LoopId depth = tile_.parts > 1 || !p_.output ? sums_alone() : epilogue();
+    copy(p_.left, depth, left_copy(p_, tile_), p_.has_lead), copy(p_.right, depth, right_copy(p_, tile_), p_.has_outer);
+    if (tile_.left_pad > 0) s_.pad_storage(p_.left, tile_.left_pad);
+    if (tile_.right_pad > 0) s_.pad_storage(p_.right, tile_.right_pad);
+    if (tile_.stages > 1) s_.pipeline(depth, tile_.stages);
+    if (tile_.parts > 1) add_parts(s_, p_);
+  }
+
+ private:
+  struct Levels {
+    LoopId block, warp, inside;
+  };
+  Levels cut(LoopId loop, std::int64_t whole, std::int64_t of_warp) {
+    const auto tile = s_.split(loop, whole, Tail::guard);
+    const auto warps = s_.split(tile.inner, of_warp, Tail::guard);
+    return {tile.outer, warps.outer, warps.inner};
+  }
+
+  /// The result's loops: blocks, warps, `between`, and what a warp has of rows and columns, which it gives.
+  std::pair<Levels, Levels> nest(OpId op, const std::vector<LoopId>& between) {
+    std::vector<LoopId> loops = s_.loops(op);
+    std::vector<LoopId> leads(loops.begin(), loops.end() - std::ssize(reduce_loops(s_, op)) - 2);
+    const Levels rows = cut(loops[leads.size()], tile_.rows(), tile_.warp_rows),
+                 columns = cut(loops[leads.size() + 1], tile_.columns(), tile_.warp_columns);
+    std::vector<LoopId> order = leads;
+    for (LoopId loop : {rows.block, columns.block, rows.warp, columns.warp}) order.push_back(loop);
+    order.insert(order.end(), between.begin(), between.end());
+    order.push_back(rows.inside), order.push_back(columns.inside);
+    s_.reorder(order);
+    if (leads.size() > 1) leads = {s_.fuse(leads)};
+    leads.push_back(rows.block), leads.push_back(columns.block);
+    for (LoopId loop : leads) s_.bind(loop, LoopKind::block);
+    if (tile_.min_blocks > 0) s_.min_blocks(leads.front(), tile_.min_blocks);
+    s_.bind(rows.warp, LoopKind::warp), s_.bind(columns.warp, LoopKind::warp);
+    return {rows, columns};
+  }
+
+  /// Sums in registers of the warps that compute the epilogue. Gives the loop over the depth, a part a step.
+  LoopId epilogue() {
+    const auto [rows, columns] = nest(*p_.output, {});
+    s_.annotate(rows.inside, LoopKind::unrolled);
+    s_.annotate(columns.inside, LoopKind::vectorized);
+    return tiles(s_.compute_at(p_.sum, columns.warp, StoredIn::registers));
+  }
+
+  LoopId sums_alone() {
+    std::vector<LoopId> reduce = reduce_loops(s_, p_.sum);
+    const auto [rows, columns] = nest(p_.sum, reduce);
+    reduce.insert(reduce.begin(), columns.inside), reduce.insert(reduce.begin(), rows.inside);
+    return tiles(std::move(reduce), columns.warp);
+  }
+
+  /// (lead,) rows, columns(, outer) and depth of what a warp sums up. `cache`: it needs registers there.
+  LoopId tiles(std::vector<LoopId> loops, LoopId cache = LoopId()) {
+    const auto depth = s_.split(loops.back(), tile_.depth, Tail::guard);
+    const auto part = s_.split(depth.inner, tile_.step(), Tail::guard);
+    loops.pop_back();
+    std::vector<LoopId> order{depth.outer, part.outer};
+    if (p_.has_outer) order.insert(order.begin(), loops.back()), loops.pop_back();
+    const auto columns = s_.split(loops.back(), kMmaColumns, Tail::guard);
+    loops.pop_back();
+    const auto rows = s_.split(loops.back(), kMmaRows, Tail::guard);
+    loops.pop_back();
+    order.insert(order.end(), loops.begin(), loops.end());
+    for (LoopId loop : {rows.outer, columns.outer, rows.inner, columns.inner, part.inner}) order.push_back(loop);
+    s_.reorder(order);
+    if (cache.valid()) s_.cache_write(p_.sum, cache);
+    for (LoopId loop : {part.outer, rows.outer, columns.outer}) s_.annotate(loop, LoopKind::unrolled);
+    s_.tensorize(rows.inner, tile_.intrinsic);
+    return depth.outer;
+  }
+
+  void copy(OpId op, LoopId at, const TileCopy& copy, bool led) {
+    const std::vector<LoopId> loops = s_.compute_at(op, at, StoredIn::block);
+    copy_tile(s_, loops[led ? 1 : 0], loops.back(), copy);
+  }
+
+  Scheduler& s_;
+  const ProductForm& p_;
+  const MmaTile tile_;
+};
+
+}  // namespace
+
+TileCopy left_copy(const ProductForm& form, const MmaTile& tile) {
+  return tile_copy(tile.rows(), tile.depth, std::gcd(form.depth, form.left_run), tile.threads());
+}
+TileCopy right_copy(const ProductForm& form, const MmaTile& tile) {
+  return tile_copy(tile.depth, tile.columns(), std::gcd(form.columns, form.right_run), tile.threads());
+}
+
+void build_mma(Scheduler& s, const ProductForm& form, const MmaTile& tile) { MmaBuilder(s, form, tile).run(); }
+
+}  // namespace whet

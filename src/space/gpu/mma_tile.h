@@ -1,0 +1,38 @@
+#pragma once
+
+#include "space/gpu/product_tile.h"
+
+namespace whet {
+
+constexpr std::int64_t kMmaRows = 16, kMmaColumns = 8;  ///< of a tile of the intrinsic
+
+/// A tile that a block computes by warps, each with `warp_rows` by `warp_columns` of it.
+struct MmaTile {
+  Intrinsic intrinsic = Intrinsic::mma_tf32;
+  std::int64_t row_warps = 1, warp_rows = kMmaRows, column_warps = 1, warp_columns = kMmaColumns;
+  std::int64_t depth = 16;                   ///< terms of the sum that are copied together
+  std::int64_t stages = 1;                   ///< copies under way, and the one that is read
+  std::int64_t left_pad = 0, right_pad = 0;  ///< elements between rows of the copies
+  std::int64_t parts = 1;                    ///< of the sum
+  std::int64_t min_blocks = 0;               ///< that an SM is to hold; 0: as many as fit
+
+  std::int64_t rows() const { return row_warps * warp_rows; }
+  std::int64_t columns() const { return column_warps * warp_columns; }
+  std::int64_t threads() const { return row_warps * column_warps * 32; }
+  std::int64_t step() const { return intrinsic == Intrinsic::mma_tf32 ? 8 : 16; }  ///< terms of one intrinsic
+  std::int64_t intrinsics() const {  ///< that a warp runs in a step of `depth`
+    return (warp_rows / kMmaRows) * (warp_columns / kMmaColumns) * (depth / step());
+  }
+  std::int64_t sums() const { return warp_rows * warp_columns / 32; }  ///< registers of a thread
+  /// Registers of a thread that hold operands of one step.
+  std::int64_t operands() const { return warp_rows / kMmaRows * 4 + warp_columns / kMmaColumns * 2; }
+};
+
+/// How a block copies the part of each operand that a step needs.
+TileCopy left_copy(const ProductForm&, const MmaTile&);
+TileCopy right_copy(const ProductForm&, const MmaTile&);
+
+/// Writes the schedule.
+void build_mma(Scheduler&, const ProductForm&, const MmaTile&);
+
+}  // namespace whet
