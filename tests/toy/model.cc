@@ -70,7 +70,7 @@ struct Session {
 }  // namespace
 
 Status write_library(AssembledModel& model, const std::vector<CompiledTask>& tasks, const Target&,
-                     const std::string& output, int) {
+                     const std::string& output, const CompileOptions&) {
   std::string weights(model.weights.bytes(), '\0');
   for (const WeightPiece& piece : model.weights.pieces())
     std::memcpy(weights.data() + piece.offset, piece.data, piece.bytes);

@@ -46,7 +46,7 @@ Result<std::unique_ptr<Device>> make_device(const Target&, const DeviceOptions&)
 
 // model.cc
 Status write_library(AssembledModel&, const std::vector<CompiledTask>&, const Target&, const std::string& output,
-                     int jobs);
+                     const CompileOptions&);
 /// Runs a compiled model once.
 Result<std::vector<Tensor>> run_model(const std::string& path, const std::vector<Tensor>& inputs);
 
