@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/testing/random_cases.h"
+#include "lower/testing/arguments.h"
 #include "lower/testing/random_schedule.h"
 #include "lower/testing/verify_passes.h"
 #include "program/interpret.h"
@@ -40,29 +41,9 @@ Result<double> error_of(const LoopTree& tree, const ComputeDag& dag, const Targe
   WHET_TRY(const Lowered lowered, lower_until(tree, target, pass, testing::verify_pass));
   Rng rng(seed);
   const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
-  std::vector<Tensor> constants;
-  std::size_t k = 0;
-  for (const Op& op : dag.ops)
-    if (op.is_placeholder()) {
-      if (std::get<Placeholder>(op.def).constant) constants.push_back(inputs[k]);
-      ++k;
-    }
-  WHET_TRY(const std::vector<Tensor> packed, evaluate(lowered.packing, constants));
-  std::vector<Tensor> arguments;
-  for (const KernelArgument& a : lowered.arguments) {
-    const auto index = static_cast<std::size_t>(a.index);
-    arguments.push_back(a.kind == KernelArgument::Kind::input    ? inputs[index]
-                        : a.kind == KernelArgument::Kind::packed ? packed[index]
-                                                                 : Tensor(a.type.dtype, a.type.shape));
-  }
+  WHET_TRY(std::vector<Tensor> arguments, testing::arguments_of(lowered, dag, inputs));
   WHET_RETURN_IF_ERROR(interpret(lowered.program, arguments, {.workers = workers}));
-  WHET_TRY(const std::vector<Tensor> want, evaluate(dag, inputs));
-  double worst = 0;
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (lowered.arguments[i].kind == KernelArgument::Kind::output)
-      worst =
-          std::max(worst, compare(arguments[i], want[static_cast<std::size_t>(lowered.arguments[i].index)]).relative);
-  return worst;
+  return testing::worst_output(lowered, dag, inputs, arguments);
 }
 
 /// What lowering may refuse: a vector loop that stopped being innermost, too many copies, an access that the verifier

@@ -1,39 +1,22 @@
 #include "space/gpu/mma.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cost/gpu/nest.h"
 #include "space/testing/gpu_samples.h"
+#include "space/testing/product_texts.h"
 
 namespace whet {
 namespace {
 
-/// A 3x3 convolution with padding, bias and relu.
-std::string convolution(int rows, int channels, int filters) {
-  return fmt::format(R"(
-x = PLACEHOLDER [1, {0}, {0}, {1}]
-w = PLACEHOLDER [3, 3, {1}, {2}] const
-bias = PLACEHOLDER [{2}] const
-pad(n, y, z, c) = select((y >= 1) && (y < {3}) && (z >= 1) && (z < {3}), x[n, (y - 1), (z - 1), c], 0f) for n in 1, y in {4}, z in {4}, c in {1}  # pad
-conv(n, oh, ow, oc) += (pad[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in {0}, ow in {0}, oc in {2}, rh in 3, rw in 3, rc in {1}  # conv
-out(n, oh, ow, oc) = max((conv[n, oh, ow, oc] + bias[oc]), 0f) for n in 1, oh in {0}, ow in {0}, oc in {2}
-return out
-)",
-                     rows, channels, filters, rows + 1, rows + 2);
-}
+using testing::convolution_text;
+using testing::kDenseText;
+
 const char* const kBatched = R"(
 a = PLACEHOLDER [3, 28, 24]
 b = PLACEHOLDER [3, 24, 36]
 c(n, i, j) += (a[n, i, r]*b[n, r, j]) for n in 3, i in 28, j in 36, r in 24
 return c
-)";
-const char* const kDense = R"(
-a = PLACEHOLDER [33, 50]
-b = PLACEHOLDER [50, 30] const
-c(i, j) += (a[i, r]*b[r, j]) for i in 33, j in 30, r in 50
-out(i, j) = (c[i, j]*0.5f) for i in 33, j in 30
-return out
 )";
 const char* const kLongSum = R"(
 a = PLACEHOLDER [24, 384]
@@ -74,13 +57,13 @@ void expect_right(const std::string& text, int samples) {
   }
 }
 
-TEST(Mma, ComputesConvolutions) { expect_right(convolution(7, 5, 12), 3); }
+TEST(Mma, ComputesConvolutions) { expect_right(convolution_text(7, 5, 12), 3); }
 TEST(Mma, ComputesBatchedProducts) { expect_right(kBatched, 3); }
-TEST(Mma, ComputesWhatTilesDoNotDivide) { expect_right(kDense, 3); }
+TEST(Mma, ComputesWhatTilesDoNotDivide) { expect_right(kDenseText, 3); }
 TEST(Mma, ComputesSumsInPartsThatASecondLaunchAdds) { expect_right(kLongSum, 3); }
 
 TEST(Mma, IsThereWhereItsRoundingIsAskedFor) {
-  const ComputeDag task = parse_dag(kDense).value();
+  const ComputeDag task = parse_dag(kDenseText).value();
   const auto has_mma = [&](const Target& target, const SpaceOptions& options) {
     const DesignSpace space = make_space(task, target, options);
     return std::any_of(space.sketches().begin(), space.sketches().end(),
@@ -94,7 +77,7 @@ TEST(Mma, IsThereWhereItsRoundingIsAskedFor) {
 }
 
 TEST(Mma, OfRecordsIsUsedWhereItsRoundingIsPermitted) {
-  const ComputeDag task = parse_dag(convolution(14, 32, 32)).value();
+  const ComputeDag task = parse_dag(convolution_text(14, 32, 32)).value();
   const std::string steps = to_text(*default_steps(task, sm_80(), {.precision = Precision::tf32}));
   EXPECT_EQ(precision_of(steps), Precision::tf32);
   EXPECT_FALSE(is_exact(steps));
@@ -107,7 +90,7 @@ TEST(Mma, OfRecordsIsUsedWhereItsRoundingIsPermitted) {
 
 /// A warp computes 16 x 8 sums of 8 products at once, and keeps a 32nd of its sums in a register of each lane.
 TEST(Mma, IsCountedByTiles) {
-  const ComputeDag task = parse_dag(convolution(28, 128, 128)).value();
+  const ComputeDag task = parse_dag(convolution_text(28, 128, 128)).value();
   const Candidate c{"mma",
                     {{"rows", {2, 32}},
                      {"columns", {2, 32}},

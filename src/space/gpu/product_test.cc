@@ -1,49 +1,31 @@
 #include "space/gpu/product.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cost/features.h"
 #include "cost/gpu/nest.h"
 #include "space/gpu/product_form.h"
 #include "space/testing/gpu_samples.h"
+#include "space/testing/product_texts.h"
 
 namespace whet {
 namespace {
 
+using testing::convolution_text;
+using testing::kDenseText;
+
 ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 DesignSpace products(const ComputeDag& task, const Target& target) { return {task, {*product_sketch(task, target)}}; }
 
-/// A 3x3 convolution with padding, bias and relu.
-std::string convolution(int rows, int channels, int filters) {
-  return fmt::format(R"(
-x = PLACEHOLDER [1, {0}, {0}, {1}]
-w = PLACEHOLDER [3, 3, {1}, {2}] const
-bias = PLACEHOLDER [{2}] const
-pad(n, y, z, c) = select((y >= 1) && (y < {3}) && (z >= 1) && (z < {3}), x[n, (y - 1), (z - 1), c], 0f) for n in 1, y in {4}, z in {4}, c in {1}  # pad
-conv(n, oh, ow, oc) += (pad[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in {0}, ow in {0}, oc in {2}, rh in 3, rw in 3, rc in {1}  # conv
-out(n, oh, ow, oc) = max((conv[n, oh, ow, oc] + bias[oc]), 0f) for n in 1, oh in {0}, ow in {0}, oc in {2}
-return out
-)",
-                     rows, channels, filters, rows + 1, rows + 2);
-}
 const char* const kBatched = R"(
 a = PLACEHOLDER [3, 20, 24]
 b = PLACEHOLDER [3, 24, 36]
 c(n, i, j) += (a[n, i, r]*b[n, r, j]) for n in 3, i in 20, j in 36, r in 24
 return c
 )";
-const char* const kDense = R"(
-a = PLACEHOLDER [33, 50]
-b = PLACEHOLDER [50, 30] const
-c(i, j) += (a[i, r]*b[r, j]) for i in 33, j in 30, r in 50
-out(i, j) = (c[i, j]*0.5f) for i in 33, j in 30
-return out
-)";
-
 void expect_right(const std::string& text, int samples) { testing::expect_right(text, product_sketch, samples); }
 
-TEST(Product, ComputesConvolutions) { expect_right(convolution(7, 5, 12), 6); }
+TEST(Product, ComputesConvolutions) { expect_right(convolution_text(7, 5, 12), 6); }
 TEST(Product, ComputesWhatIsAddedThatStandsBeforeTheSum) {
   expect_right(R"(
 y = PLACEHOLDER [6, 6, 10]
@@ -108,7 +90,7 @@ TEST(Product, CopiesNeighboursThatAreNeighboursInMemory) {
     const ProductForm form = product_form(dag(text)).value();
     return std::pair(form.left_run, form.right_run);
   };
-  EXPECT_EQ(runs(convolution(9, 8, 12)), std::pair(std::int64_t{4}, std::int64_t{4}));
+  EXPECT_EQ(runs(convolution_text(9, 8, 12)), std::pair(std::int64_t{4}, std::int64_t{4}));
   // Windows of 2 x 2 pixels of 3 channels: 6 elements of a row, then those of the next.
   EXPECT_EQ(runs(R"(
 x = PLACEHOLDER [1, 8, 8, 3]
@@ -127,12 +109,12 @@ return conv
             std::pair(std::int64_t{1}, std::int64_t{4}));
 }
 TEST(Product, AsksForBlocksOnAnSm) {
-  const DesignSpace space = products(dag(convolution(28, 64, 64)), *parse_target("cuda -model=h100"));
+  const DesignSpace space = products(dag(convolution_text(28, 64, 64)), *parse_target("cuda -model=h100"));
   Candidate c = space.default_candidate();
   c.choices["min_blocks"] = {2};
   EXPECT_NE(to_text(space.schedule(c)->tree).find("# min_blocks 2"), std::string::npos);
 }
-TEST(Product, ComputesDenseLayersWithTails) { expect_right(kDense, 6); }
+TEST(Product, ComputesDenseLayersWithTails) { expect_right(kDenseText, 6); }
 TEST(Product, ComputesSumsThatNoPartDivides) {
   expect_right(R"(
 a = PLACEHOLDER [19, 41]
@@ -155,7 +137,7 @@ return depthwise
       product_sketch(dag("x = PLACEHOLDER [5, 7]\ns(i) += (x[i, r]*x[i, r]) for i in 5, r in 7\nreturn s\n"), target));
 }
 TEST(Product, HasSamplesThatLowerOnEveryGpu) {
-  for (const std::string& text : {convolution(28, 128, 128), convolution(14, 3, 64), std::string(kDense)})
+  for (const std::string& text : {convolution_text(28, 128, 128), convolution_text(14, 3, 64), std::string(kDenseText)})
     for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
       const ComputeDag task = dag(text);
       const Target target = *parse_target(std::string("cuda -arch=") + arch);
@@ -171,7 +153,7 @@ TEST(Product, HasSamplesThatLowerOnEveryGpu) {
     }
 }
 TEST(Product, TakesBlockMemoryAndThreadsWithinTheLimits) {
-  const ComputeDag task = dag(convolution(28, 128, 128));
+  const ComputeDag task = dag(convolution_text(28, 128, 128));
   const Target target = *parse_target("cuda -arch=sm_75");
   const DesignSpace space = products(task, target);
   Rng rng(4);
@@ -184,7 +166,8 @@ TEST(Product, TakesBlockMemoryAndThreadsWithinTheLimits) {
   }
 }
 TEST(Product, PrefersWhatTheEstimateTakesForFast) {
-  for (const std::string& text : {convolution(112, 32, 64), convolution(56, 64, 64), convolution(56, 128, 256)})
+  for (const std::string& text :
+       {convolution_text(112, 32, 64), convolution_text(56, 64, 64), convolution_text(56, 128, 256)})
     for (const char* model : {"a100", "h100"}) {
       const ComputeDag task = dag(text);
       const Target target = *parse_target(std::string("cuda -model=") + model);
@@ -197,7 +180,7 @@ TEST(Product, PrefersWhatTheEstimateTakesForFast) {
     }
 }
 TEST(Product, SaysWhyAChoiceIsOutside) {
-  const DesignSpace space = products(dag(convolution(28, 128, 128)), *parse_target("cuda -model=h100"));
+  const DesignSpace space = products(dag(convolution_text(28, 128, 128)), *parse_target("cuda -model=h100"));
   const auto why = [&](const Choices& changes) {
     Candidate c = space.default_candidate();
     for (const auto& [name, choice] : changes) c.choices[name] = choice;
@@ -210,7 +193,7 @@ TEST(Product, SaysWhyAChoiceIsOutside) {
             "18 parts of 1152 terms are no whole steps of 32, at least 4 of them and 64 terms");
 }
 TEST(Product, KeepsOneBarrierAStep) {
-  const ComputeDag task = dag(convolution(28, 128, 128));
+  const ComputeDag task = dag(convolution_text(28, 128, 128));
   const Target target = *parse_target("cuda -model=h100");
   const DesignSpace space = products(task, target);
   const Result<Lowered> lowered =

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/testing/random_cases.h"
-#include "lower/lower.h"
+#include "lower/testing/arguments.h"
 #include "lower/testing/random_schedule.h"
 #include "lower/testing/verify_passes.h"
 #include "program/interpret.h"
@@ -19,28 +19,6 @@
 
 namespace whet::testing {
 
-/// What a kernel is called with: inputs, constants as they are packed, room for outputs.
-inline Result<std::vector<Tensor>> arguments_of(const Lowered& lowered, const ComputeDag& task,
-                                                const std::vector<Tensor>& inputs) {
-  std::vector<Tensor> constants;
-  std::size_t placeholder = 0;
-  for (const Op& op : task.ops) {
-    if (!op.is_placeholder()) continue;
-    if (std::get<Placeholder>(op.def).constant) constants.push_back(inputs[placeholder]);
-    ++placeholder;
-  }
-  WHET_TRY(const std::vector<Tensor> packed, evaluate(lowered.packing, constants));
-  std::vector<Tensor> arguments;
-  for (const KernelArgument& a : lowered.arguments) {
-    const auto index = static_cast<std::size_t>(a.index);
-    if (a.kind == KernelArgument::Kind::output)
-      arguments.emplace_back(a.type.dtype, a.type.shape);
-    else
-      arguments.push_back(a.kind == KernelArgument::Kind::packed ? packed[index] : inputs[index]);
-  }
-  return arguments;
-}
-
 /// Interprets a schedule after all passes; the largest relative difference of an output from the DAG's own evaluation.
 inline Result<double> error_of(const ComputeDag& task, const LoopTree& tree, const Target& target) {
   WHET_TRY(const Lowered lowered, lower(tree, target, {}, verify_gpu_passes(target)));
@@ -48,13 +26,7 @@ inline Result<double> error_of(const ComputeDag& task, const LoopTree& tree, con
   const std::vector<Tensor> inputs = random_inputs(task, rng);
   WHET_TRY(std::vector<Tensor> arguments, arguments_of(lowered, task, inputs));
   WHET_RETURN_IF_ERROR(interpret(lowered.program, arguments, InterpretOptions{.seed = 7}));
-  WHET_TRY(const std::vector<Tensor> want, evaluate(task, inputs));
-  double worst = 0;
-  for (std::size_t k = 0; k < lowered.arguments.size(); ++k)
-    if (lowered.arguments[k].kind == KernelArgument::Kind::output)
-      worst =
-          std::max(worst, compare(arguments[k], want[static_cast<std::size_t>(lowered.arguments[k].index)]).relative);
-  return worst;
+  return worst_output(lowered, task, inputs, arguments);
 }
 
 /// The default and samples of a space compute what the task says; those of other sketches than `sketch` are left out.

@@ -1,0 +1,33 @@
+#pragma once
+
+// Tasks that several templates for GPUs compute.
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace whet::testing {
+
+/// A 3x3 convolution with padding, bias and relu.
+inline std::string convolution_text(int rows, int channels, int filters) {
+  return fmt::format(R"(
+x = PLACEHOLDER [1, {0}, {0}, {1}]
+w = PLACEHOLDER [3, 3, {1}, {2}] const
+bias = PLACEHOLDER [{2}] const
+pad(n, y, z, c) = select((y >= 1) && (y < {3}) && (z >= 1) && (z < {3}), x[n, (y - 1), (z - 1), c], 0f) for n in 1, y in {4}, z in {4}, c in {1}  # pad
+conv(n, oh, ow, oc) += (pad[n, (oh + rh), (ow + rw), rc]*w[rh, rw, rc, oc]) for n in 1, oh in {0}, ow in {0}, oc in {2}, rh in 3, rw in 3, rc in {1}  # conv
+out(n, oh, ow, oc) = max((conv[n, oh, ow, oc] + bias[oc]), 0f) for n in 1, oh in {0}, ow in {0}, oc in {2}
+return out
+)",
+                     rows, channels, filters, rows + 1, rows + 2);
+}
+
+inline constexpr const char* kDenseText = R"(
+a = PLACEHOLDER [33, 50]
+b = PLACEHOLDER [50, 30] const
+c(i, j) += (a[i, r]*b[r, j]) for i in 33, j in 30, r in 50
+out(i, j) = (c[i, j]*0.5f) for i in 33, j in 30
+return out
+)";
+
+}  // namespace whet::testing
