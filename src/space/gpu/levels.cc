@@ -67,6 +67,11 @@ void fill_together(Scheduler& s, std::vector<LoopId> loops, std::int64_t lanes, 
   for (LoopId loop : trips) s.annotate(loop, LoopKind::unrolled);
 }
 
+void unroll_vectors(Scheduler& s, const std::vector<LoopId>& loops) {
+  for (std::size_t k = 0; k + 1 < loops.size(); ++k) s.annotate(loops[k], LoopKind::unrolled);
+  s.annotate(loops.back(), LoopKind::vectorized);
+}
+
 std::vector<LoopId> spatial_loops(const Scheduler& s, OpId op) {
   std::vector<LoopId> loops = s.loops(op);
   std::erase_if(loops, [&](LoopId loop) { return is_reduce(s.tree(), loop); });

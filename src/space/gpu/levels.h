@@ -19,6 +19,9 @@ LoopId bind_levels(Scheduler&, const LaunchLevels&, const std::vector<LoopId>& i
 /// on `threads` as there is room for, from the innermost out, the others one after the other.
 void fill_together(Scheduler&, std::vector<LoopId> loops, std::int64_t lanes, std::int64_t threads);
 
+/// The last of `loops`, of which there is one at least, becomes a vector; the others are unrolled.
+void unroll_vectors(Scheduler&, const std::vector<LoopId>& loops);
+
 /// The loops of an op that run over its result, outermost first, and those that run over its sum.
 std::vector<LoopId> spatial_loops(const Scheduler&, OpId);
 std::vector<LoopId> reduce_loops(const Scheduler&, OpId);

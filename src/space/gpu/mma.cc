@@ -5,6 +5,7 @@
 #include "space/gpu/limits.h"
 #include "space/gpu/mma_tile.h"
 #include "space/gpu/preferred.h"
+#include "space/gpu/product_choices.h"
 
 namespace whet {
 namespace {
@@ -35,15 +36,6 @@ constexpr std::int64_t kFewestTerms = 16;
 constexpr std::int64_t kMostThreads = 512;     ///< of a block: two of them share an SM
 constexpr std::int64_t kMostIntrinsics = 256;  ///< of an unrolled step; ptxas took 40 ms for 64
 
-Objection copy_fits(const TileCopy& copy, std::int64_t threads, bool small) {
-  const Objection wrong = small ? std::nullopt : copies_whole(copy.times * copy.across * copy.down, threads);
-  return wrong ? wrong : copies_few(copy.times);
-}
-Objection copies_fit(const ProductForm& p, const MmaTile& tile) {
-  const Objection wrong = copy_fits(left_copy(p, tile), tile.threads(), p.rows < kSmallAxis);
-  return wrong ? wrong : copy_fits(right_copy(p, tile), tile.threads(), p.columns < kSmallAxis);
-}
-
 Objection threads_and_registers_fit(const MmaTile& tile, const GpuLimits& limits) {
   if (const Objection wrong = threads_fit(tile.threads(), kMostThreads)) return wrong;
   if (const Objection wrong = blocks_fit(tile.min_blocks, tile.threads(), limits)) return wrong;
@@ -61,7 +53,8 @@ std::vector<Constraint> constraints_of(const ProductForm& p, Intrinsic intrinsic
       {{"rows", "columns", "depth"},
        [p, tile](const Choices& c) {
          const Objection wrong = intrinsics_bounded(tile(c).intrinsics(), kMostIntrinsics);
-         return wrong ? wrong : copies_fit(p, tile(c));
+         const MmaTile t = tile(c);
+         return wrong ? wrong : copies_fit(p, left_copy(p, t), right_copy(p, t), t.threads());
        }},
       {{"rows", "columns", "depth", "stages", "pad"},
        [limits, tile](const Choices& c) {
@@ -88,7 +81,6 @@ Choice fitting(std::int64_t warps, std::int64_t each, std::int64_t extent) {
 
 std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Intrinsic intrinsic, int sms) {
   std::vector<Choices> tiles;
-  const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   for (const auto& [row_warps, rows, column_warps, columns] : kTiles) {
     Choices choices{{"rows", fitting(row_warps, rows, form.rows)},
                     {"columns", fitting(column_warps, columns, form.columns)},
@@ -99,19 +91,10 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
                     {"min_blocks", {0}}};
     tiles.push_back(choices);
     const MmaTile tile = tile_of(intrinsic, choices);
-    const std::int64_t blocks = form.leads * up(form.rows, tile.rows()) * up(form.columns, tile.columns());
-    for (const Choice& parts : sketch.decisions[5].options)
-      if (choices["split"][0] * blocks < sms && !split_fits(form.depth, parts[0], tile.depth)) choices["split"] = parts;
+    choices["split"] = parts_for(form, tile.rows(), tile.columns(), tile.depth, sketch.decisions[5].options, sms);
     tiles.push_back(choices);
   }
   return tiles;
-}
-
-std::vector<std::int64_t> splits(std::int64_t depth) {
-  std::vector<std::int64_t> options;
-  for (const std::int64_t parts : {1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24})
-    if (!split_fits(depth, parts, 1)) options.push_back(parts);
-  return options;
 }
 
 std::vector<std::int64_t> depths(std::int64_t depth) {
@@ -154,7 +137,7 @@ std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Pr
       {"depth", "steps of the sum that are copied together", single(depths(form->depth)), 0},
       {"stages", "copies under way at once, and the one that is read", single({1, 2, 3, 4}), 0},
       {"pad", "elements between rows in block memory: of the left operand, of the right one", pads(*intrinsic), 0},
-      {"split", "parts of the sum, added up by a second launch", single(splits(form->depth)), 0},
+      {"split", "parts of the sum, added up by a second launch", single(parts_of_sum(form->depth)), 0},
       {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
   };
   sketch.constraints = constraints_of(*form, *intrinsic, limits_of(target.gpu()));

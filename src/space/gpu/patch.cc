@@ -183,14 +183,8 @@ class PatchBuilder {
     s_.bind(block_, LoopKind::block);
     if (tile_.min_blocks > 0) s_.min_blocks(block_, tile_.min_blocks);
     for (LoopId loop : threads) s_.bind(loop, LoopKind::thread);
-    unroll(strips);
+    unroll_vectors(s_, strips);
     return strips;
-  }
-
-  /// All but the last, which is a vector.
-  void unroll(const std::vector<LoopId>& loops) {
-    for (std::size_t k = 0; k + 1 < loops.size(); ++k) s_.annotate(loops[k], LoopKind::unrolled);
-    s_.annotate(loops.back(), LoopKind::vectorized);
   }
 
   /// Sums in registers of the epilogue's threads. Gives the loop over rows of taps.
@@ -200,7 +194,7 @@ class PatchBuilder {
     std::vector<LoopId> order(loops.end() - 3, loops.end());
     order.insert(order.end(), loops.begin(), loops.end() - 3);
     s_.reorder(order);
-    unroll({order.begin() + 1, order.end()});
+    unroll_vectors(s_, {order.begin() + 1, order.end()});
     return order.front();
   }
 

@@ -27,13 +27,6 @@ std::vector<std::int64_t> depths(std::int64_t depth) {
   return options;
 }
 
-std::vector<std::int64_t> splits(std::int64_t depth) {
-  std::vector<std::int64_t> options;
-  for (const std::int64_t parts : {1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24})
-    if (!split_fits(depth, parts, 1)) options.push_back(parts);
-  return options;
-}
-
 /// A block of at most 512 threads: two of them share an SM.
 constexpr std::int64_t kMostTileThreads = 512;
 
@@ -45,12 +38,6 @@ Objection cut_fits(std::int64_t extent, const TileCut& cut) {
 Objection copy_fits(const TileCopy& copy, std::int64_t threads, bool small) {
   const Objection wrong = small ? std::nullopt : copies_whole(copy.times * copy.across * copy.down, threads);
   return wrong ? wrong : copies_few(copy.times);
-}
-
-Objection copies_fit(const ProductForm& p, const ProductTile& tile) {
-  const TileCopy left = left_copy(p, tile), right = right_copy(p, tile);
-  const Objection wrong = copy_fits(left, tile.threads(), p.rows < kSmallAxis);
-  return wrong ? wrong : copy_fits(right, tile.threads(), p.columns < kSmallAxis);
 }
 
 Objection threads_and_registers_fit(const ProductTile& tile, const GpuLimits& limits) {
@@ -84,17 +71,29 @@ Choice nearest(TileCut cut, const std::vector<Choice>& options, std::int64_t ext
   return {cut.apart, cut.threads, cut.strip};
 }
 
-/// The smallest number of parts that gives each SM a block, or the largest that there is.
-Choice parts_for(const ProductForm& form, const ProductTile& tile, const std::vector<Choice>& options, int sms) {
+}  // namespace
+
+std::vector<std::int64_t> parts_of_sum(std::int64_t terms) {
+  std::vector<std::int64_t> options;
+  for (const std::int64_t parts : {1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24})
+    if (!split_fits(terms, parts, 1)) options.push_back(parts);
+  return options;
+}
+
+Choice parts_for(const ProductForm& form, std::int64_t rows, std::int64_t columns, std::int64_t depth,
+                 const std::vector<Choice>& options, int sms) {
   const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
-  const std::int64_t blocks = form.leads * up(form.rows, tile.rows.whole()) * up(form.columns, tile.columns.whole());
+  const std::int64_t blocks = form.leads * up(form.rows, rows) * up(form.columns, columns);
   Choice best = {1};
   for (const Choice& parts : options)
-    if (best[0] * blocks < sms && !split_fits(form.depth, parts[0], tile.depth)) best = parts;
+    if (best[0] * blocks < sms && !split_fits(form.depth, parts[0], depth)) best = parts;
   return best;
 }
 
-}  // namespace
+Objection copies_fit(const ProductForm& p, const TileCopy& left, const TileCopy& right, std::int64_t threads) {
+  const Objection wrong = copy_fits(left, threads, p.rows < kSmallAxis);
+  return wrong ? wrong : copy_fits(right, threads, p.columns < kSmallAxis);
+}
 
 ProductTile tile_of(const Choices& c) {
   ProductTile tile{.rows = cut_of(c.at("rows")), .columns = cut_of(c.at("columns"))};
@@ -114,7 +113,7 @@ std::vector<Decision> product_decisions(const ProductForm& form) {
       {"depth", "steps of the sum that are copied together", single(depths(form.depth)), 0},
       {"stages", "copies under way at once, and the one that is read", single({1, 2, 3, 4}), 0},
       {"pad", "elements between two rows of the left operand in block memory", single({0, 4}), 0},
-      {"split", "parts of the sum, added up by a second launch", single(splits(form.depth)), 0},
+      {"split", "parts of the sum, added up by a second launch", single(parts_of_sum(form.depth)), 0},
       {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
   };
 }
@@ -129,7 +128,7 @@ std::vector<Constraint> product_constraints(const ProductForm& p, const GpuLimit
        [p](const Choices& c) {
          const ProductTile tile = tile_of(c);
          const Objection wrong = body_bounded(tile.sums() * tile.depth);
-         return wrong ? wrong : copies_fit(p, tile);
+         return wrong ? wrong : copies_fit(p, left_copy(p, tile), right_copy(p, tile), tile.threads());
        }},
       {{"rows", "columns", "depth", "stages", "pad"},
        [limits](const Choices& c) {
@@ -156,7 +155,8 @@ std::vector<Choices> product_tiles(const ProductForm& form, int sms) {
                  {"split", {1}},
                  {"min_blocks", {0}}};
     tiles.push_back(tile);
-    tile["split"] = parts_for(form, tile_of(tile), d[5].options, sms);
+    const ProductTile cut = tile_of(tile);
+    tile["split"] = parts_for(form, cut.rows.whole(), cut.columns.whole(), cut.depth, d[5].options, sms);
     tiles.push_back(tile);
   }
   return tiles;

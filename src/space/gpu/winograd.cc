@@ -61,27 +61,21 @@ class WinogradBuilder {
     outer.back() = channels.outer;
     inside.push_back(channels.inner);
     const LoopId threads = bind_levels(s_, cut_levels(s_, outer, kTransformThreads), inside);
-    unroll(inside);
+    unroll_vectors(s_, inside);
     return threads;
-  }
-
-  /// All but the last, which is a vector.
-  void unroll(const std::vector<LoopId>& loops) {
-    for (std::size_t k = 0; k + 1 < loops.size(); ++k) s_.annotate(loops[k], LoopKind::unrolled);
-    s_.annotate(loops.back(), LoopKind::vectorized);
   }
 
   void transform_inputs() {
     const std::vector<LoopId> loops = s_.loops(v_.ops.input);  // x, y, n, th, tw, ic
     const LoopId threads = launch({loops.begin() + 2, loops.end()}, {loops[0], loops[1]});
-    unroll(s_.compute_at(v_.ops.rows, threads, StoredIn::registers));
+    unroll_vectors(s_, s_.compute_at(v_.ops.rows, threads, StoredIn::registers));
   }
 
   void transform_results() {
     const std::vector<LoopId> loops = s_.loops(behind(v_.output));  // n, oh, ow, oc
     const auto row = s_.split(loops[1], v_.m, Tail::guard), column = s_.split(loops[2], v_.m, Tail::guard);
     const LoopId threads = launch({loops[0], row.outer, column.outer, loops[3]}, {row.inner, column.inner});
-    unroll(s_.compute_at(behind(v_.ops.partial), threads, StoredIn::registers));
+    unroll_vectors(s_, s_.compute_at(behind(v_.ops.partial), threads, StoredIn::registers));
   }
 
   Scheduler& s_;
