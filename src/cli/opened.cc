@@ -112,6 +112,7 @@ Status count_emulated(const FusedGraph& fused, const Target& target, const Recor
 
 Result<CompileReport> compile_with_records(const FusedGraph& fused, const RecordOptions& options, const Target& target,
                                            const std::string& output, const CompileOptions& compiling) {
+  WHET_RETURN_IF_ERROR(options.rounding.check(target));
   if (options.file.empty())
     return compile_model(fused, best_of(nullptr, target, options.rounding.schedules()), target, output, compiling);
   WHET_TRY(RecordsRead read, read_records(options.file));

@@ -2,8 +2,10 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "cli/arguments.h"
 #include "space/space.h"
+#include "target/target.h"
 
 namespace whet {
 
@@ -15,6 +17,8 @@ struct RoundingOptions {
   /// `what` is left out or allowed: "schedules", "records".
   void add_to(Arguments&, const std::string& what);
   SpaceOptions schedules() const;
+  /// An error where the target has no products of that precision.
+  Status check(const Target&) const;
 };
 
 }  // namespace whet

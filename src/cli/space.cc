@@ -212,6 +212,7 @@ int run_all(const std::vector<Task>& tasks, const Target& target, const SpaceCom
 int run(const SpaceCommand& command) {
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
+  if (const Status rounding = command.rounding.check(place->target); !rounding.ok()) return wrong_use(rounding.error());
   if (command.task < 0 && (command.why || command.sample > 0 || !command.contains.empty()))
     return wrong_use(
         {"whet space: --why, --contains and --sample are about one task; give --task N (whet tasks MODEL "

@@ -393,6 +393,7 @@ int run(TuneCommand& command) {
   if (!devices.ok()) return wrong_use(devices.error());
   const Result<TargetOnCores> place = choose_target(command.place, devices->front(), &*zygote);
   if (!place.ok()) return wrong_use(place.error());
+  if (const Status rounding = command.rounding.check(place->target); !rounding.ok()) return wrong_use(rounding.error());
   Result<Prepared> prepared = prepare(command, *place, *devices);
   if (!prepared.ok()) return fail(prepared.error());
   if (const Status chosen = choose(command.only, *prepared); !chosen.ok()) return wrong_use(chosen.error());

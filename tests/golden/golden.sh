@@ -81,6 +81,8 @@ page_mistakes() {
   show tune zoo:mlp --trials -1
   show tune zoo:mlp --strategy evolutionry
   show tune zoo:mlp --number 3
+  show tune zoo:mlp --target "cuda -arch=sm_75" --device emulated --precision tf32
+  show compile zoo:mlp --target "cpu -mcpu=haswell -threads=1" --precision f16 -o m.so
   show tasks nowhere.onnx
   show tasks zoo:resnet-8
   show tasks text.onnx
