@@ -70,17 +70,6 @@ std::int64_t instructions_of(const llvm::Module& module) {
   return count;
 }
 
-/// Whether every entry waits for the launches in front of it before its first access to memory.
-bool waits_first(std::string_view ptx) {
-  for (std::size_t entry = ptx.find(".entry "); entry != ptx.npos; entry = ptx.find(".entry ", entry + 1)) {
-    const std::string_view body = ptx.substr(ptx.find('{', entry));
-    const std::string_view before = body.substr(0, body.find("griddepcontrol.wait;"));
-    for (const char* access : {"ld.global", "st.global", "cp.async", "griddepcontrol.launch", ".entry "})
-      if (before.find(access) != before.npos) return false;
-  }
-  return true;
-}
-
 Result<Kernel> compile(const Program& program, const Target& target, CodeFormat format, GpuHooks& hooks,
                        LlvmCompiler& compiler) {
   WHET_TRY(GpuAnalysis analysis, GpuAnalysis::of(program, limits_of(target.gpu())));
@@ -114,6 +103,16 @@ Result<Kernel> compile(const Program& program, const Target& target, CodeFormat 
 }
 
 }  // namespace
+
+bool waits_first(std::string_view ptx) {
+  for (std::size_t entry = ptx.find(".entry "); entry != ptx.npos; entry = ptx.find(".entry ", entry + 1)) {
+    const std::string_view body = ptx.substr(ptx.find('{', entry));
+    const std::string_view before = body.substr(0, body.find("griddepcontrol.wait;"));
+    for (const char* access : {"ld.global", "st.global", "cp.async", "griddepcontrol.launch", ".entry "})
+      if (before.find(access) != before.npos) return false;
+  }
+  return true;
+}
 
 bool kernels_start_early(const GpuTarget& target) { return limits_of(target).dependent_launch; }
 

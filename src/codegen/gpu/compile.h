@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "artifact/kernel.h"
 #include "base/result.h"
@@ -15,6 +16,9 @@ constexpr std::int64_t kMaxGpuInstructions = 12'000;
 /// Whether this target's kernels may be started before the launches in front of them have ended: they wait themselves
 /// (griddepcontrol) before they touch memory that others write.
 bool kernels_start_early(const GpuTarget&);
+/// Whether every entry of some PTX waits for the launches in front of it before its first access to global memory. Kernels that
+/// start early and do not are refused.
+bool waits_first(std::string_view ptx);
 
 /// The kernel of a Program for a GPU as code for this host: a module (artifact/emulated_module.h) from the same emitter as
 /// the GPU's. Products and sums are rounded apart, as the interpreter does it.

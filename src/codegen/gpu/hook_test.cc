@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
+#include "codegen/gpu/compile.h"
 #include "codegen/testing/golden.h"
 #include "codegen/testing/gpu_kernels.h"
 #include "codegen/testing/ptxas.h"
@@ -196,6 +197,18 @@ TEST(Hooks, BeginOnSm90WithAWaitForTheLaunchesInFront) {
   const Result<Kernel> kernel = compile_kernel(k.p, *parse_target("cuda -arch=sm_90"));
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   expect_golden("codegen/gpu/testdata/hooks/starts_early.ptx", kernel->code.substr(kernel->code.find(".visible")));
+}
+
+TEST(Hooks, NoticeAnAccessInFrontOfTheWait) {
+  const std::string open = ".visible .entry k(\n)\n{\n", wait = "griddepcontrol.wait;\n", close = "ret;\n}\n",
+                    load = "ld.global.f32 %f1, [%rd1];\n", store = "st.global.f32 [%rd1], %f1;\n",
+                    copy = "cp.async.cg.shared.global [%r1], [%rd1], 16;\n";
+  for (const std::string& access : {load, store, copy}) {
+    EXPECT_TRUE(waits_first(open + wait + access + close));
+    EXPECT_FALSE(waits_first(open + access + wait + close)) << access;
+    EXPECT_FALSE(waits_first(open + access + close)) << access;
+    EXPECT_FALSE(waits_first(open + wait + access + close + open + access + close)) << "the second entry";
+  }
 }
 
 /// LLVM ends the process where it cannot select an instruction.
