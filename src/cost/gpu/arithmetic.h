@@ -4,10 +4,10 @@
 
 namespace whet {
 
-/// Arithmetic on floats in one run of a body, calls left out. Of a choice by a number,
+/// The operations on floats in one run of a body, without calls. A choice by a number,
 ///   select(x == 0, a, select(x == 1, b, ... c)),
-/// which unrolling decides, it is the mean of its branches: what they share is computed once, and a product that is added to
-/// something is one operation with the addition.
+/// is decided when loops are unrolled, so it counts the mean of its branches. There, an operation that several branches have
+/// is computed once, and a product and its addition are one operation.
 double arithmetic_of(const Expr& body);
 
 }  // namespace whet

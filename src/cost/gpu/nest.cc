@@ -180,7 +180,7 @@ class NestReader {
     }
   }
 
-  /// What is read is kept while the tiles of a step are computed.
+  /// Operands are read once a step: they stay in registers until all tiles of the step are computed.
   void count_tiles(OpWork& nest, const TensorTile& tile) const {
     const Element& wanted = op_of(tile.intrinsic).element();
     const double rows = static_cast<double>(wanted.axes[0].extent),
