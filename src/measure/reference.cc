@@ -124,18 +124,6 @@ double tolerance_of(const ComputeDag& dag, DType output) {
   return growth * worst;
 }
 
-double tolerance_of(Precision precision) {
-  switch (precision) {
-    case Precision::tf32:
-    case Precision::f16:
-      return 8 * 0x1p-11;
-    case Precision::bf16:
-      return 8 * 0x1p-8;
-    default:
-      return 0;
-  }
-}
-
 namespace {
 
 /// `evaluate_at` on two cores: nothing is timed meanwhile.

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "compute/dag.h"
 #include "runner/messages.h"
-#include "schedule/steps.h"
+#include "schedule/tolerance.h"
 
 namespace whet {
 
@@ -45,12 +45,7 @@ class Reference {
 };
 
 /// The largest error to expect relative to the largest magnitude: rounding of the dtype, grown by the lengths of
-/// reductions.
+/// reductions. Kernels that round the operands of products may err by more (schedule/tolerance.h).
 double tolerance_of(const ComputeDag&, DType output);
-/// What rounding of the operands of products adds to it: 8u. Each operand errs by at most the unit u of its own (2^-11 for tf32
-/// and f16, 2^-8 for bf16), so that a product errs by at most 2u of itself. Over the terms of a sum such errors add up as the
-/// terms do: the error of a sum of random terms is below 2u of the sums' root mean square, on the average 0.6u. Four times
-/// the bound is left for the largest of many errors, and for what is computed of the sums.
-double tolerance_of(Precision);
 
 }  // namespace whet

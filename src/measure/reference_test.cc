@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tensor/compare.h"
+
 namespace whet {
 namespace {
 
@@ -102,6 +104,53 @@ TEST(Tolerance, GrowsWithReductionsAndIsZeroForIntegers) {
   EXPECT_LT(tolerance_of(dag(kSmall), DType::f32), tolerance_of(dag(kLarge), DType::f32));
   EXPECT_LT(tolerance_of(dag(kLarge), DType::f32), 1e-4);
   EXPECT_EQ(tolerance_of(dag(kSmall), DType::i32), 0);
+}
+
+constexpr Precision kRounded[] = {Precision::tf32, Precision::f16, Precision::bf16};
+
+/// The product of [64, terms] and [terms, 32]: the first `summed` terms, of operands rounded to `precision`.
+ComputeDag product(int terms, int summed, Precision precision = Precision::f32) {
+  const std::string function = precision == Precision::f32 ? "" : "round_" + std::string(name_of(precision));
+  const std::string k = std::to_string(terms);
+  return dag("a = PLACEHOLDER [64, " + k + "]\nb = PLACEHOLDER [" + k + ", 32] const\nc(i, j) += (" + function +
+             "(a[i, k])*" + function + "(b[k, j])) for i in 64, j in 32, k in " + std::to_string(summed) +
+             "\nreturn c\n");
+}
+
+TEST(ToleranceOfAPrecision, IsEightTimesTheErrorOfAnOperand) {
+  EXPECT_EQ(tolerance_of(Precision::f32), 0);
+  EXPECT_EQ(tolerance_of(Precision::tf32), 8 * 0x1p-11);
+  EXPECT_EQ(tolerance_of(Precision::f16), tolerance_of(Precision::tf32));
+  EXPECT_EQ(tolerance_of(Precision::bf16), 8 * tolerance_of(Precision::tf32));
+}
+TEST(ToleranceOfAPrecision, IsTwiceWhatRoundedOperandsErrByInSumsOfAnyLength) {
+  for (const Precision precision : kRounded) {
+    for (const int terms : {1, 2, 7, 64, 400}) {
+      for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        const Reference reference = Reference::make(product(terms, terms), seed).value();
+        const Tensor want = truth(product(terms, terms), reference)[0];
+        const Tensor got = truth(product(terms, terms, precision), reference)[0];
+        const double error = compare(got, want).relative;
+        EXPECT_LT(error, tolerance_of(precision) / 2) << name_of(precision) << ", " << terms << " terms";
+        EXPECT_GT(error, 0) << name_of(precision) << ", " << terms << " terms";
+      }
+    }
+  }
+}
+TEST(ToleranceOfAPrecision, LetsReferencesAcceptRoundedOperandsWhereTheyAreAskedFor) {
+  for (const Precision precision : kRounded) {
+    Reference reference = Reference::make(product(64, 64), 1).value();
+    const std::string rounded = bytes_of(truth(product(64, 64, precision), reference)[0]);
+    EXPECT_EQ(reference.compare({rounded}, precision), "") << name_of(precision);
+    EXPECT_NE(reference.compare({rounded}), "") << name_of(precision);
+  }
+}
+TEST(ToleranceOfAPrecision, LetsNoReferenceAcceptASumThatLacksATerm) {
+  for (const Precision precision : kRounded) {
+    Reference reference = Reference::make(product(64, 64), 1).value();
+    const std::string lacking = bytes_of(truth(product(64, 63, precision), reference)[0]);
+    EXPECT_NE(reference.compare({lacking}, precision), "") << name_of(precision);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cost/gpu/nest.h"
+#include "schedule/tolerance.h"
 #include "space/testing/gpu_samples.h"
 #include "space/testing/product_texts.h"
 
@@ -30,9 +31,6 @@ return out
 constexpr Precision kRounded[] = {Precision::tf32, Precision::f16, Precision::bf16};
 Target sm_80() { return *parse_target("cuda -arch=sm_80"); }
 
-/// Half of the operands' mantissa, twice, with room for what adds up (measure/reference.h).
-double tolerance(Precision precision) { return precision == Precision::bf16 ? 8 * 0x1p-8 : 8 * 0x1p-11; }
-
 /// Samples of the sketch compute what the task says, as exactly as the rounding of their operands allows.
 void expect_right(const std::string& text, int samples) {
   const ComputeDag task = parse_dag(text).value();
@@ -49,7 +47,7 @@ void expect_right(const std::string& text, int samples) {
       EXPECT_EQ(precision_of(to_text(scheduled->steps)), precision);
       const Result<double> error = testing::error_of(task, scheduled->tree, sm_80());
       ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(scheduled->tree);
-      ASSERT_LT(*error, tolerance(precision)) << to_json(c) << "\n" << to_text(scheduled->tree);
+      ASSERT_LT(*error, tolerance_of(precision)) << to_json(c) << "\n" << to_text(scheduled->tree);
       // In the order of its own sums, of operands rounded alike, it has their values.
       ASSERT_LT(*testing::error_of(scheduled->tree.dag, scheduled->tree, sm_80()), 1e-5) << to_json(c);
     }

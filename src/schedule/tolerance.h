@@ -1,0 +1,14 @@
+#pragma once
+
+#include "schedule/steps.h"
+
+namespace whet {
+
+/// What rounding of the operands of products adds to the error that a kernel may have, relative to the largest magnitude of
+/// its results: 8u; 0 for f32. Each operand errs by at most the unit u of its own (2^-11 for tf32 and f16, 2^-8 for bf16),
+/// so that a product errs by at most 2u of itself. Over the terms of a sum such errors add up as the terms do: the error of a
+/// sum of random terms is below 2u of the sums' root mean square, on the average 0.6u. Four times the bound is left for the
+/// largest of many errors, and for what is computed of the sums.
+double tolerance_of(Precision);
+
+}  // namespace whet
