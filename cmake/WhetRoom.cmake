@@ -1,7 +1,9 @@
 # One room = one folder = one static library `whet_<room>`; its tests are one executable `<room>_test`.
 #
-#   whet_room(NAME SOURCES a.cc b.cc DEPENDS base tensor [LINK LLVM] [TESTS a_test.cc])
+#   whet_room(NAME SOURCES a.cc b.cc DEPENDS base tensor [LINK LLVM] [TESTS a_test.cc] [ALONE b.cc])
 #
+# ALONE: sources that are never compiled together with others, because a test links a file of its own in their place, or
+# because they have names that others must not see.
 # DEPENDS names rooms of lower layers; scripts/check_layers holds the `#include`s against the list in ARCHITECTURE.md.
 find_package(GTest REQUIRED)
 find_package(fmt REQUIRED)
@@ -33,9 +35,59 @@ function(whet_reuse_precompiled target headers)
   endif()
 endfunction()
 
+# A test runs once: what compiling it well takes is never earned back.
+function(whet_compile_as_test target)
+  target_compile_options(${target} PRIVATE -O0)
+  whet_reuse_precompiled(${target} whet_precompiled_tests)
+endfunction()
+
+# Clean builds (the presets') compile up to so many sources of a room as one. 1 elsewhere, so that a forgotten #include shows.
+set(WHET_JOIN 1 CACHE STRING "How many sources of a room are compiled as one")
+
+# whet_join(SOURCES NAME ALONE): of the sources in the variable SOURCES, those that no property sets apart become files that
+# include WHET_JOIN of them each. The files name them by paths in src, so that ccache knows them in other checkouts.
+function(whet_join sources name alone)
+  if(WHET_JOIN EQUAL 1)
+    return()
+  endif()
+  set(joined "")
+  set(batch "")
+  set(members "")
+  set(batches 0)
+  file(RELATIVE_PATH room ${CMAKE_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  foreach(source IN LISTS ${sources} ITEMS END)
+    if(NOT source STREQUAL END)
+      get_source_file_property(options ${source} COMPILE_OPTIONS)
+      get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
+      if(options OR definitions OR source IN_LIST alone)
+        list(APPEND joined ${source})
+        continue()
+      endif()
+      string(APPEND batch "#include \"${room}/${source}\"\n")
+      list(APPEND members ${source})
+      list(LENGTH members count)
+    endif()
+    if(batch AND (source STREQUAL END OR count EQUAL WHET_JOIN))
+      set(file ${CMAKE_BINARY_DIR}/joined/${name}_${batches}.cc)
+      file(CONFIGURE OUTPUT ${file} CONTENT "${batch}" @ONLY)
+      list(APPEND joined ${file})
+      math(EXPR batches "${batches} + 1")
+      set(batch "")
+      set(members "")
+    endif()
+  endforeach()
+  set(${sources} ${joined} PARENT_SCOPE)
+endfunction()
+
+# Warned of where a type with members of an anonymous namespace is defined in an included file, as joined sources are.
+if(NOT WHET_JOIN EQUAL 1 AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
+
 function(whet_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;LINK;TESTS;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;LINK;TESTS;TEST_LINK;ALONE" ${ARGN})
   list(TRANSFORM ROOM_DEPENDS PREPEND whet_)
+  whet_join(ROOM_SOURCES ${name} "${ROOM_ALONE}")
   if(ROOM_SOURCES)
     add_library(whet_${name} STATIC ${ROOM_SOURCES})
     target_include_directories(whet_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
@@ -51,12 +103,11 @@ function(whet_room name)
     target_link_libraries(whet_${name} INTERFACE ${ROOM_DEPENDS} ${ROOM_LINK})
   endif()
   if(ROOM_TESTS)
+    whet_join(ROOM_TESTS ${name}_test "${ROOM_ALONE}")
     add_executable(${name}_test ${ROOM_TESTS})
     target_link_libraries(${name}_test PRIVATE whet_${name} ${ROOM_TEST_LINK} GTest::gtest GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE WHET_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-    # A test runs once: what compiling it well takes is never earned back.
-    target_compile_options(${name}_test PRIVATE -O0)
-    whet_reuse_precompiled(${name}_test whet_precompiled_tests)
+    whet_compile_as_test(${name}_test)
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600)
     if(name IN_LIST WHET_THREADED_ROOMS)

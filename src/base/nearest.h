@@ -10,6 +10,9 @@ namespace whet {
 /// neighbours count once). "" where that distance is more than a third of the longer word, rounded up.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+/// In the quotation marks of messages.
+inline std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
 /// The end of a message about an unknown word: `; did you mean "x"?`, or "" when no candidate is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 

@@ -25,7 +25,7 @@ struct CheckCommand {
 };
 
 /// One tensor compared: an output, or an inner value.
-struct Finding {
+struct ValueFinding {
   std::string name;
   Difference difference;
   double tolerance = 0;  ///< of `difference.relative`
@@ -36,7 +36,8 @@ struct Finding {
 /// Several roundings of the type.
 double tolerance_of(DType dtype) { return dtype == DType::f16 ? 2e-3 : 2e-5; }
 
-Finding found(const CheckCommand& command, const std::string& name, const Tensor& got, const Tensor& want, bool inner) {
+ValueFinding found(const CheckCommand& command, const std::string& name, const Tensor& got, const Tensor& want,
+                   bool inner) {
   const double tolerance = command.tolerance < 0 ? tolerance_of(want.dtype()) : command.tolerance;
   return {name, compare(got, want, tolerance), tolerance, inner};
 }
@@ -93,7 +94,7 @@ Result<Answers> reference_answers(const CheckCommand& command, const InputFiles&
   return answers;
 }
 
-Result<std::vector<Finding>> compare_outputs(const CheckCommand& command, const InputFiles& files) {
+Result<std::vector<ValueFinding>> compare_outputs(const CheckCommand& command, const InputFiles& files) {
   WHET_TRY(const Answers want, reference_answers(command, files));
   RunnableOptions options = command.runnable;
   if (options.model.is_compiled() && !command.against.ends_with(".so")) {
@@ -107,7 +108,7 @@ Result<std::vector<Finding>> compare_outputs(const CheckCommand& command, const 
     return Error{fmt::format("{} has {} outputs; {} answers to compare with", command.runnable.model.model, got.size(),
                              want.tensors.size())};
   }
-  std::vector<Finding> findings;
+  std::vector<ValueFinding> findings;
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i].type() != want.tensors[i].type()) {
       return Error{fmt::format("{}: the model gives {}, expected was {}", want.names[i].name, to_string(got[i].type()),
@@ -119,7 +120,7 @@ Result<std::vector<Finding>> compare_outputs(const CheckCommand& command, const 
 }
 
 /// Compiles the model with what every kernel computes as an output, and compares each with the interpreter's value.
-Result<std::vector<Finding>> compare_inner_values(const CheckCommand& command, const InputFiles& files) {
+Result<std::vector<ValueFinding>> compare_inner_values(const CheckCommand& command, const InputFiles& files) {
   WHET_TRY(const DeviceName device, parse_device_name(command.runnable.device));
   WHET_TRY(const TargetOnCores place, choose_target(command.runnable.place, device));
   WHET_TRY(FusedGraph fused, load_fused(command.runnable.model, files));
@@ -138,7 +139,7 @@ Result<std::vector<Finding>> compare_inner_values(const CheckCommand& command, c
   WHET_TRY(OpenedModel model, OpenedModel::open(library, open));
   WHET_TRY(std::vector<Tensor> inputs, inputs_of(model, command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> got, model.run(std::move(inputs)));
-  std::vector<Finding> findings;
+  std::vector<ValueFinding> findings;
   for (std::size_t i = 0; i < fused.graph.outputs.size(); ++i) {
     const ValueId id = fused.graph.outputs[i];
     findings.push_back(found(command, fused.graph.value(id).name, got[i], want[id.index()], true));
@@ -146,7 +147,7 @@ Result<std::vector<Finding>> compare_inner_values(const CheckCommand& command, c
   return findings;
 }
 
-void print_text(const CheckCommand& command, const std::vector<Finding>& findings) {
+void print_text(const CheckCommand& command, const std::vector<ValueFinding>& findings) {
   constexpr std::size_t kShown = 12;
   Table table(
       {{"Value", false}, {"", false}, {"Largest difference"}, {"Largest value"}, {"Ratio"}, {"At"}, {"Beyond"}});
@@ -161,9 +162,9 @@ void print_text(const CheckCommand& command, const std::vector<Finding>& finding
   if (shown < findings.size()) fmt::print("({} better ones; --verbose shows all)\n", findings.size() - shown);
 }
 
-void print_json(const std::vector<Finding>& findings, bool same) {
+void print_json(const std::vector<ValueFinding>& findings, bool same) {
   Json values = Json::array();
-  for (const Finding& finding : findings) {
+  for (const ValueFinding& finding : findings) {
     values.add(Json::object()
                    .set("name", finding.name)
                    .set("inner", finding.inner)
@@ -178,9 +179,10 @@ void print_json(const std::vector<Finding>& findings, bool same) {
 }
 
 /// "2e-05", or "2e-05 (f16: 0.002)" where halves were among others.
-std::string tolerances(const std::vector<Finding>& findings) {
-  const auto [least, most] = std::minmax_element(
-      findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.tolerance < b.tolerance; });
+std::string tolerances(const std::vector<ValueFinding>& findings) {
+  const auto [least, most] =
+      std::minmax_element(findings.begin(), findings.end(),
+                          [](const ValueFinding& a, const ValueFinding& b) { return a.tolerance < b.tolerance; });
   if (findings.empty()) return "anything";
   if (least->tolerance == most->tolerance) return fmt::format("{:g}", least->tolerance);
   return fmt::format("{:g} (f16: {:g})", least->tolerance, most->tolerance);
@@ -193,17 +195,17 @@ int run(CheckCommand& command) {
     return wrong_use({"check: a compiled model keeps no inner values; give the model itself for --inner"});
   const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
   if (!files.ok()) return fail(files.error());
-  Result<std::vector<Finding>> findings = compare_outputs(command, *files);
+  Result<std::vector<ValueFinding>> findings = compare_outputs(command, *files);
   if (!findings.ok()) return fail(findings.error());
   if (command.inner) {
-    Result<std::vector<Finding>> inner = compare_inner_values(command, *files);
+    Result<std::vector<ValueFinding>> inner = compare_inner_values(command, *files);
     if (!inner.ok()) return fail(inner.error());
     findings->insert(findings->end(), inner->begin(), inner->end());
   }
-  std::stable_sort(findings->begin(), findings->end(), [](const Finding& a, const Finding& b) {
+  std::stable_sort(findings->begin(), findings->end(), [](const ValueFinding& a, const ValueFinding& b) {
     return std::pair(!a.is_right(), a.difference.relative) > std::pair(!b.is_right(), b.difference.relative);
   });
-  const bool same = std::all_of(findings->begin(), findings->end(), [](const Finding& f) { return f.is_right(); });
+  const bool same = std::all_of(findings->begin(), findings->end(), [](const ValueFinding& f) { return f.is_right(); });
   if (command.json)
     print_json(*findings, same);
   else

@@ -9,7 +9,7 @@
 #include "cli/table.h"
 
 namespace whet {
-namespace {
+namespace cli_test {
 
 struct Fruit {
   std::string kind = "apple";
@@ -188,5 +188,5 @@ TEST(Screen, EndsWithWhatTuningBrought) {
   EXPECT_NE(report.find("default 4.000 ms (1 of 2 tasks) -> tuned 2.000 ms (1 of 2 tasks)\n"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace cli_test
 }  // namespace whet

@@ -19,7 +19,7 @@
 namespace whet {
 namespace {
 
-constexpr std::size_t kNodeWidth = 44;
+constexpr std::size_t kLayoutNodeWidth = 44;
 
 /// The graph as the layout pass meets it, and what that decides.
 struct Decided {
@@ -44,7 +44,7 @@ bool has_two_orders(const Node& node) {
   return false;
 }
 
-std::string text_of(const Permutation& order) {
+std::string order_text(const Permutation& order) {
   if (order == identity_permutation(order.size())) return "as in the file";
   if (order == channels_last_permutation(order.size())) return "channels last";
   return "dimensions " + to_string(Shape(order));
@@ -67,7 +67,7 @@ std::string why(OrderReason reason) {
 std::string turned_text(const Graph& graph, const std::vector<ValueId>& turned) {
   std::string text;
   for (ValueId id : turned)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", shortened(graph.value(id).name, kNodeWidth),
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", shortened(graph.value(id).name, kLayoutNodeWidth),
                         to_string(graph.value(id).type));
   return text.empty() ? "–" : text;
 }
@@ -78,9 +78,10 @@ int print_all(const Decided& decided) {
   for (std::size_t n = 0; n < decided.orders.size(); ++n) {
     const Node& node = decided.graph.nodes[n];
     const StoredOrder& stored = decided.orders[n];
-    ++counts[text_of(stored.order)];
-    table.add({shortened(node.name, kNodeWidth), name_of(node.op), to_string(decided.graph.value(node.output).type),
-               text_of(stored.order), turned_text(decided.graph, stored.turned)});
+    ++counts[order_text(stored.order)];
+    table.add({shortened(node.name, kLayoutNodeWidth), name_of(node.op),
+               to_string(decided.graph.value(node.output).type), order_text(stored.order),
+               turned_text(decided.graph, stored.turned)});
   }
   fmt::print("{}", table.to_text());
   std::string summary;
@@ -244,7 +245,7 @@ int print_node(const Decided& decided, const LayoutQuestion& question) {
   const Node& node = decided.graph.nodes[n];
   const StoredOrder& stored = decided.orders[n];
   fmt::print("{}: {} {}\n  stored         {}: {}\n  turned for it  {}\n", node.name, name_of(node.op),
-             to_string(decided.graph.value(node.output).type), text_of(stored.order), why(stored.reason),
+             to_string(decided.graph.value(node.output).type), order_text(stored.order), why(stored.reason),
              turned_text(decided.graph, stored.turned));
   if (const std::string reader = other_reader(decided, n); !reader.empty())
     fmt::print("  and turned     for {}, which reads another order\n", reader);

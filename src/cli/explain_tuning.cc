@@ -52,7 +52,7 @@ Result<Opened> open(const TuningQuestion& question) {
   return opened;
 }
 
-std::string milliseconds(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
+std::string exact_milliseconds(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
 
 /// True of the limits that are tighter than the one that holds.
 bool disproved(const Limit& limit, const std::vector<Limit>& limits, double seconds) {
@@ -64,7 +64,7 @@ void print_limits(const std::vector<Limit>& limits, double seconds, const Target
   fmt::print("Limits {} (direct algorithm; an algorithm with fewer operations passes the first):\n",
              target.is_gpu() ? "by the data sheet" : "on this machine, measured now");
   for (const Limit& limit : limits) {
-    fmt::print("  {:8} {} ms: {}", limit.what, milliseconds(limit.seconds), limit.why);
+    fmt::print("  {:8} {} ms: {}", limit.what, exact_milliseconds(limit.seconds), limit.why);
     if (seconds > 0) fmt::print("; {:.0f}% of it reached", 100 * limit.seconds / seconds);
     if (disproved(limit, limits, seconds)) fmt::print(", so the bytes lie nearer, or the figure is too low");
     fmt::print("\n");
@@ -109,11 +109,11 @@ int print_task(const Opened& opened, const TuningQuestion& question) {
     return kDone;
   }
   if (list.front()->outcome.emulated()) fmt::print("{}\n", kEstimates);
-  fmt::print("{} ms is the best of {} schedules that ran: {:.1f} GFLOPS. {}\n", milliseconds(seconds), list.size(),
-             flops(task.dag) / seconds / 1e9, verdict(limits, seconds));
+  fmt::print("{} ms is the best of {} schedules that ran: {:.1f} GFLOPS. {}\n", exact_milliseconds(seconds),
+             list.size(), flops(task.dag) / seconds / 1e9, verdict(limits, seconds));
   Table table({{"Time (ms)"}, {"Candidate", false}, {"Choices", false}});
   for (std::size_t i = 0; i < std::min(kShown, list.size()); ++i)
-    table.add({milliseconds(list[i]->outcome.best_seconds()), list[i]->tree_hash, to_json(list[i]->candidate)});
+    table.add({exact_milliseconds(list[i]->outcome.best_seconds()), list[i]->tree_hash, to_json(list[i]->candidate)});
   const std::string& wanted = question.place.target;
   fmt::print("{}Next: whet explain candidate {} --model {} --records {}{}\n", table.to_text(), list.front()->tree_hash,
              question.model.model, question.records, wanted.empty() ? "" : " --target \"" + wanted + "\"");
@@ -175,13 +175,13 @@ void print_record(const Record& record, const Task& task) {
   const Outcome& outcome = record.outcome;
   fmt::print("Candidate {} of {}\n", record.tree_hash, task.name);
   fmt::print("  measured   {} {}{}, on {}, weights {}\n", static_cast<int>(outcome.code), name_of(outcome.code),
-             outcome.ok() ? fmt::format(", {} ms{}", milliseconds(outcome.best_seconds()),
+             outcome.ok() ? fmt::format(", {} ms{}", exact_milliseconds(outcome.best_seconds()),
                                         outcome.truncated ? " (ended early as clearly slower than the best)" : "")
                           : ": " + outcome.message,
              record.target, record.outcome.cache);
   if (std::abs(outcome.pace - 1) >= 0.005)
     fmt::print("  pace       {:.2f}: the clock time was {} ms; the champion took this much longer than when it won\n",
-               outcome.pace, milliseconds(outcome.best_seconds() * outcome.pace));
+               outcome.pace, exact_milliseconds(outcome.best_seconds() * outcome.pace));
   fmt::print("  when       {} on {}, whet {}, code generator {}, round {}\n", record.at, record.outcome.device,
              record.whet, record.codegen, record.round);
   fmt::print("  choices    {}\n  steps      {}\n\n", to_json(record.candidate), record.steps);

@@ -39,12 +39,12 @@ struct Searched {
   DesignSpace space;
 };
 
-std::string text_of(const Choice& choice) { return fmt::format("{}", fmt::join(choice, "x")); }
+std::string choice_text(const Choice& choice) { return fmt::format("{}", fmt::join(choice, "x")); }
 
 /// A few tuples of many; a list of numbers whole.
 std::string options_text(const Decision& decision) {
   std::vector<std::string> texts;
-  for (const Choice& option : decision.options) texts.push_back(text_of(option));
+  for (const Choice& option : decision.options) texts.push_back(choice_text(option));
   constexpr std::size_t kMost = 16, kFew = 6;
   if (texts.size() <= kMost) return fmt::format("{}", fmt::join(texts, " "));
   return fmt::format("{} ... {} ({})", fmt::join(texts.begin(), texts.begin() + kFew, " "), texts.back(), texts.size());
@@ -70,7 +70,7 @@ void print_sketches(const Searched& s) {
     Table decisions({{"Decision", false}, {"Guess"}, {"Options", false}, {"Meaning", false}});
     for (const Decision& decision : sketch.decisions)
       decisions.add(
-          {decision.name, text_of(sketch.preferred.at(decision.name)), options_text(decision), decision.meaning});
+          {decision.name, choice_text(sketch.preferred.at(decision.name)), options_text(decision), decision.meaning});
     fmt::print("{}", decisions.to_text());
   }
 }

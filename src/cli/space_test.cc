@@ -4,7 +4,7 @@
 #include "json/json.h"
 
 namespace whet {
-namespace {
+namespace space_test {
 
 struct Answer {
   int code;
@@ -58,5 +58,5 @@ TEST(SpaceCommand, NamesTheTasksThatThereAre) {
   EXPECT_EQ(call({"--why"}).code, kWrongUse);
 }
 
-}  // namespace
+}  // namespace space_test
 }  // namespace whet

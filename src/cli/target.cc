@@ -26,12 +26,12 @@ std::string bytes_text(std::int64_t bytes) {
   return fmt::format("{} KiB", bytes >> 10);
 }
 
-struct Measured {
+struct MeasuredRates {
   double peak_one = 0, peak_all = 0;  ///< GFLOPS
   std::vector<Bandwidth> bandwidth;
 };
 
-Measured measure(const TargetOnCores& place) {
+MeasuredRates measure(const TargetOnCores& place) {
   const auto& cpus = place.cores.cpus;
   return {measure_peak_gflops(place.target, {cpus.front()}), measure_peak_gflops(place.target, cpus),
           measure_bandwidth(place.target, cpus)};
@@ -39,7 +39,7 @@ Measured measure(const TargetOnCores& place) {
 
 void print_measured(const TargetOnCores& place) {
   const auto& cpus = place.cores.cpus;
-  const Measured measured = measure(place);
+  const MeasuredRates measured = measure(place);
   fmt::print("  peak        {:.1f} GFLOPS on 1 thread", measured.peak_one);
   if (cpus.size() > 1) fmt::print(", {:.1f} on {}", measured.peak_all, cpus.size());
   fmt::print(" (float multiply-adds)\n  bandwidth  ");
@@ -86,7 +86,7 @@ void print_json(const TargetOnCores& place, bool measuring) {
   out.set("l1_bytes", cpu.l1_bytes).set("l2_bytes", cpu.l2_bytes).set("l3_bytes", cpu.l3_bytes);
   out.set("threads", target.threads).set("cores", Json::array_of(place.cores.cpus)).set("quota", place.cores.quota);
   if (measuring && can_run(target).ok()) {
-    const Measured measured = measure(place);
+    const MeasuredRates measured = measure(place);
     out.set("peak_gflops_1", measured.peak_one).set("peak_gflops", measured.peak_all);
     Json levels = Json::object();
     for (const Bandwidth& level : measured.bandwidth) levels.set(level.level, level.gb_per_second);

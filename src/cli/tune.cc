@@ -139,7 +139,7 @@ extern "C" void on_interrupt(int) {
 /// Before the record file is open there is nothing to wait for.
 extern "C" void on_early_interrupt(int) {
   constexpr char kText[] = "Interrupted before anything was measured\n";
-  (void)!write(STDERR_FILENO, kText, sizeof kText - 1);
+  (void)!::write(STDERR_FILENO, kText, sizeof kText - 1);
   _exit(kInterrupted);
 }
 

@@ -39,6 +39,9 @@ struct ExprInfo {
   /// May be computed anywhere that its variables are known, however often the place runs.
   bool movable() const { return !reads && !traps; }
 };
+inline bool is_constant_kind(const ExprNode& node) {
+  return std::holds_alternative<IntConst>(node.kind) || std::holds_alternative<FloatConst>(node.kind);
+}
 /// Null where it is not evenly spaced.
 inline const Linear* linear_of(const ExprInfo& info) { return info.is_linear ? &info.linear : nullptr; }
 

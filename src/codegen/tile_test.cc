@@ -4,7 +4,7 @@
 #include "schedule/steps.h"
 
 namespace whet {
-namespace {
+namespace tile_test {
 
 constexpr const char* kTranspose = R"(
 x = PLACEHOLDER [3, 40, 50]
@@ -109,5 +109,5 @@ return y
     EXPECT_EQ(*error_of(*parse_dag(text), lowered(text, steps, target), target, 7), 0) << target.cpu().mcpu;
 }
 
-}  // namespace
+}  // namespace tile_test
 }  // namespace whet

@@ -8,7 +8,7 @@
 #include "schedule/steps.h"
 
 namespace whet {
-namespace {
+namespace types_test {
 
 constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16, DType::i8,
                             DType::u8,  DType::i32, DType::i64, DType::boolean};
@@ -295,5 +295,5 @@ TEST(Casts, OfWhatDoesNotFitGiveTheNearestThatDoes) {
   }
 }
 
-}  // namespace
+}  // namespace types_test
 }  // namespace whet

@@ -7,7 +7,7 @@
 namespace whet {
 namespace {
 
-constexpr std::uint64_t kLine = 64, kPage = 4096;
+constexpr std::uint64_t kWeightLine = 64, kWeightPage = 4096;
 
 }  // namespace
 
@@ -22,11 +22,11 @@ std::uint64_t WeightTable::add(const Tensor& tensor) {
     }
   }
   // Large tensors begin at different places of a page, so that two that are read together do not share cache sets.
-  std::uint64_t offset = (bytes_ + kLine - 1) / kLine * kLine;
-  if (size >= kPage && offset % kPage == 0 && offset != 0) offset += stored_.size() % 32 * kLine;
+  std::uint64_t offset = (bytes_ + kWeightLine - 1) / kWeightLine * kWeightLine;
+  if (size >= kWeightPage && offset % kWeightPage == 0 && offset != 0) offset += stored_.size() % 32 * kWeightLine;
   by_hash_.emplace(hash, stored_.size());
   stored_.push_back({offset, tensor});
-  bytes_ = offset + (size + kLine - 1) / kLine * kLine;
+  bytes_ = offset + (size + kWeightLine - 1) / kWeightLine * kWeightLine;
   return offset;
 }
 

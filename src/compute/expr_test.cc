@@ -5,7 +5,7 @@
 #include "compute/dag.h"
 
 namespace whet {
-namespace {
+namespace expr_test {
 
 const Expr x = var(VarId(0), "x"), y = var(VarId(1), "y");
 const Expr p = load(DType::f32, SourceId(0), {x});
@@ -65,5 +65,5 @@ TEST(Same, ComparesStructureAndIgnoresNames) {
   EXPECT_TRUE(same(float_const(0.0 / 0.0), -float_const(0.0 / 0.0)));
 }
 
-}  // namespace
+}  // namespace expr_test
 }  // namespace whet

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 10> kRoles = {"other",  "batch",       "g
 constexpr std::array<std::string_view, 12> kFamilies = {"other",  "elementwise", "injective", "pad",
                                                         "conv",   "depthwise",   "matmul",    "pool",
                                                         "reduce", "softmax",     "resize",    "unfold"};
-constexpr std::array<std::string_view, 4> kSigns = {"+=", "*=", "max=", "min="};
+constexpr std::array<std::string_view, 4> kReducerSigns = {"+=", "*=", "max=", "min="};
 constexpr std::array<std::string_view, 14> kReserved = {"return", "for",   "in",   "PLACEHOLDER", "true",
                                                         "false",  "where", "inff", "infd",        "infh",
                                                         "nanf",   "nand",  "nanh", "const"};
@@ -45,7 +45,7 @@ std::string_view name_of(AxisRole role) { return kRoles[static_cast<std::size_t>
 std::optional<AxisRole> parse_axis_role(std::string_view name) { return find<AxisRole>(kRoles, name); }
 std::string_view name_of(OpFamily family) { return kFamilies[static_cast<std::size_t>(family)]; }
 std::optional<OpFamily> parse_op_family(std::string_view name) { return find<OpFamily>(kFamilies, name); }
-std::string_view sign_of(Reducer reducer) { return kSigns[static_cast<std::size_t>(reducer)]; }
+std::string_view sign_of(Reducer reducer) { return kReducerSigns[static_cast<std::size_t>(reducer)]; }
 
 std::string dag_word(std::string_view name) {
   if (plain(name)) return std::string(name);

@@ -7,7 +7,7 @@
 #include "tensor/compare.h"
 
 namespace whet {
-namespace {
+namespace split_sum_test {
 
 ComputeDag parsed(const std::string& text) {
   Result<ComputeDag> dag = parse_dag(text);
@@ -86,5 +86,5 @@ return c
       << text;
 }
 
-}  // namespace
+}  // namespace split_sum_test
 }  // namespace whet

@@ -7,7 +7,7 @@
 #include "tensor/compare.h"
 
 namespace whet {
-namespace {
+namespace unfold_test {
 
 ComputeDag parsed(const std::string& text) {
   Result<ComputeDag> dag = parse_dag(text);
@@ -76,5 +76,5 @@ TEST(Unfold, RefusesWhatHasNoCopyOfThisKind) {
   EXPECT_EQ(refusal("out(i) = (x[2, 0]*y[i]) for i in 5"), "reads one element of x alone");
 }
 
-}  // namespace
+}  // namespace unfold_test
 }  // namespace whet

@@ -14,7 +14,7 @@
 #include "tensor_files/file.h"
 
 namespace whet {
-namespace {
+namespace import_test {
 
 std::string bundled(const std::string& file) { return std::string(WHET_SOURCE_DIR) + "/tests/models/" + file; }
 
@@ -498,5 +498,5 @@ TEST(ImportOnnx, MessagesStayOneLine) {
   EXPECT_EQ(failure(import_onnx_bytes(bytes, "m")), "this operator is not supported in operator set 13: R?lu");
 }
 
-}  // namespace
+}  // namespace import_test
 }  // namespace whet

@@ -10,7 +10,7 @@
 
 /// What is imported computes what the model's authors computed: by the naive evaluation of the graph.
 namespace whet {
-namespace {
+namespace import_values_test {
 
 std::string bundled(const std::string& file) { return std::string(WHET_SOURCE_DIR) + "/tests/models/" + file; }
 
@@ -71,5 +71,5 @@ TEST(ZooValues, BothLayoutsAndTheExportedFileAnswerAlike) {
   EXPECT_LT(compare(answer(exported, nhwc), want).relative, 1e-6);
 }
 
-}  // namespace
+}  // namespace import_values_test
 }  // namespace whet

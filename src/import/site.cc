@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "import/fold_shape.h"
 
 namespace whet {
@@ -9,8 +10,6 @@ namespace {
 
 /// What is known while importing is short: shapes, axes, factors.
 constexpr std::int64_t kMostEntries = 4096;
-
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
 }  // namespace
 
@@ -24,7 +23,7 @@ Result<Tensor> NodeSite::known(ValueId id, const std::string& what) {
   const auto behind = graph_.inputs_behind(id);
   std::string names;
   for (const std::string& input : behind) {
-    names += (names.empty() ? "" : ", ") + quoted(input);
+    names += (names.empty() ? "" : ", ") + in_quotes(input);
     graph_.needed_values.insert(input);
   }
   if (behind.empty())

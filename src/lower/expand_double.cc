@@ -3,6 +3,7 @@
 #include <limits>
 #include <span>
 
+#include "base/arithmetic.h"
 #include "lower/notation.h"
 
 namespace whet {
@@ -14,7 +15,6 @@ using namespace notation;
 
 using Bind = std::function<Expr(Expr)>;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// Adding and subtracting this rounds to an integer, half to even.
 constexpr double kMagic = 0x1.8p52;

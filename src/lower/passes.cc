@@ -2,7 +2,15 @@
 
 #include <string>
 
+#include "lower/unroll.h"
+#include "program/flatten.h"
+#include "program/simplify.h"
+
 namespace whet {
+
+Result<Program> simplified(Program program, const Target&) { return simplify(program); }
+Result<Program> flat(Program program, const Target&) { return flatten(program); }
+Result<Program> unrolled(Program program, const Target&) { return unroll_loops(std::move(program)); }
 
 Result<std::span<const LoweringPass>> lowering_passes(const Target& target) {
   const PassTable* table = row_of(pass_tables(), target);

@@ -16,6 +16,11 @@ struct LoweringPass {
   Result<Program> (*run)(Program, const Target&);
 };
 
+// Passes that need nothing of the target.
+Result<Program> simplified(Program, const Target&);  ///< program/simplify.h
+Result<Program> flat(Program, const Target&);        ///< program/flatten.h
+Result<Program> unrolled(Program, const Target&);    ///< lower/unroll.h
+
 /// The passes between `generate` and code generation for one kind of target, in order.
 struct PassTable {
   std::string_view kind;

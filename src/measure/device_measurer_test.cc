@@ -12,7 +12,7 @@
 #include "measure/testing/formula_measurer.h"
 
 namespace whet {
-namespace {
+namespace device_measurer_test {
 
 MeasureTask task_of(const std::string& dag, int threads = 1) {
   MeasureTask task;
@@ -245,5 +245,5 @@ TEST(FormulaMeasurer, AnswersByItsFormula) {
   EXPECT_EQ(measurer.compare({}, {"a", "bb"})[1].best_seconds(), 2);
 }
 
-}  // namespace
+}  // namespace device_measurer_test
 }  // namespace whet

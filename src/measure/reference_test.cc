@@ -123,7 +123,7 @@ TEST(ToleranceOfAPrecision, IsEightTimesTheErrorOfAnOperand) {
   EXPECT_EQ(tolerance_of(Precision::f16), tolerance_of(Precision::tf32));
   EXPECT_EQ(tolerance_of(Precision::bf16), 8 * tolerance_of(Precision::tf32));
 }
-TEST(ToleranceOfAPrecision, IsTwiceWhatRoundedOperandsErrByInSumsOfAnyLength) {
+TEST(ToleranceOfAPrecision, IsMoreThanTwiceWhatRoundedOperandsErrByInSumsOfAnyLength) {
   for (const Precision precision : kRounded) {
     for (const int terms : {1, 2, 7, 64, 400}) {
       for (std::uint64_t seed = 1; seed <= 4; ++seed) {

@@ -6,7 +6,6 @@
 namespace whet {
 namespace {
 
-Expr like(const Expr& x, double value) { return constant_like(x, value); }
 Expr clamp(const Expr& x, double low, double high) { return min(max(x, like(x, low)), like(x, high)); }
 /// Zeros and NaN are their own.
 Expr sign(const Expr& x) { return select(x > like(x, 0), like(x, 1), select(x < like(x, 0), like(x, -1), x)); }

@@ -7,8 +7,6 @@
 namespace whet {
 namespace {
 
-Expr clamped(Expr at, std::int64_t extent) { return min(max(std::move(at), int_const(0)), int_const(extent - 1)); }
-
 /// Index `raw` of any integer type counted from the beginning of a dimension.
 Expr counted(const Expr& raw, std::int64_t extent) {
   const Expr wide = cast(DType::i64, raw);

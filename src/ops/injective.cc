@@ -28,8 +28,6 @@ void append_part_index(const ReshapePart& part, const Shape& in, const Shape& ou
   }
 }
 
-Expr clamped(Expr at, std::int64_t extent) { return min(max(std::move(at), int_const(0)), int_const(extent - 1)); }
-
 /// The source position of padded position `at` (0 is the input's first element) by mirroring once at both ends. The
 /// clamp changes nothing; it lets the verifier prove the load.
 Expr mirrored(const Expr& at, std::int64_t begin, std::int64_t end, std::int64_t extent) {

@@ -79,6 +79,8 @@ DType wide_type(DType dtype) { return dtype == DType::f16 ? DType::f32 : dtype; 
 
 Expr widened(const Expr& x) { return cast(wide_type(x->dtype), x); }
 
+Expr clamped(Expr at, std::int64_t extent) { return min(max(std::move(at), int_const(0)), int_const(extent - 1)); }
+
 std::vector<Axis> axes_of(const Shape& shape) {
   std::vector<Axis> axes;
   for (std::size_t d = 0; d < shape.size(); ++d) axes.push_back({"i" + std::to_string(d), shape[d]});

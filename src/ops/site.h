@@ -45,6 +45,12 @@ DType wide_type(DType dtype);
 /// `x` in that type.
 Expr widened(const Expr& x);
 
+/// `value` in the type of `x`.
+inline Expr like(const Expr& x, double value) { return constant_like(x, value); }
+
+/// `at`, but at least 0 and less than `extent`.
+Expr clamped(Expr at, std::int64_t extent);
+
 /// Axes i0, i1, ... of the extents of `shape`, without roles.
 std::vector<Axis> axes_of(const Shape& shape);
 

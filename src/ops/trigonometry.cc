@@ -10,7 +10,6 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-Expr like(const Expr& x, double value) { return constant_like(x, value); }
 Expr root(const Expr& x) { return call(MathFn::sqrt, {x}); }
 Expr magnitude(const Expr& x) { return call(MathFn::abs, {x}); }
 Expr with_sign_of(const Expr& x, const Expr& value) { return select(x < like(x, 0), -value, value); }

@@ -11,9 +11,9 @@ namespace {
 /// Fewer queries, keys or dimensions of a head do not fill a register tile.
 constexpr std::int64_t kFewest = 16;
 
-class Search {
+class AttentionSearch {
  public:
-  explicit Search(const Graph& graph)
+  explicit AttentionSearch(const Graph& graph)
       : graph_(graph), producer_(graph.values.size()), readers_(graph.values.size()), taken_(graph.nodes.size()) {
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const NodeId id(static_cast<std::int64_t>(n));
@@ -153,7 +153,7 @@ class Search {
 }  // namespace
 
 std::vector<std::vector<NodeId>> find_attentions(const Graph& graph) {
-  Search search(graph);
+  AttentionSearch search(graph);
   std::vector<std::vector<NodeId>> found;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (auto nodes = search.around(NodeId(static_cast<std::int64_t>(n)))) found.push_back(std::move(*nodes));

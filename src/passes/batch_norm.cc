@@ -15,12 +15,12 @@ Shape parameter_shape(std::int64_t channels, Layout layout, std::size_t rank) {
 }
 
 /// Scale and shift as new values of the right shape.
-struct ScaleShift {
+struct ScaleShiftValues {
   ValueId scale, shift;
 };
 
-ScaleShift constant_parameters(Rewriter& rewriter, const Node& node, const std::vector<ValueId>& in,
-                               const BatchNormOperator& op, const Shape& shape) {
+ScaleShiftValues constant_parameters(Rewriter& rewriter, const Node& node, const std::vector<ValueId>& in,
+                                     const BatchNormOperator& op, const Shape& shape) {
   auto at = [&](std::size_t k, std::int64_t c) { return rewriter.constant_of(in[k])->get(c); };
   Tensor scale(rewriter.type(in[1]).dtype, shape), shift(rewriter.type(in[1]).dtype, shape);
   for (std::int64_t c = 0; c < scale.size(); ++c) {
@@ -31,8 +31,8 @@ ScaleShift constant_parameters(Rewriter& rewriter, const Node& node, const std::
   return {rewriter.constant(node.name + "_scale", scale), rewriter.constant(node.name + "_shift", shift)};
 }
 
-Result<ScaleShift> computed_parameters(Rewriter& rewriter, const Node& node, const std::vector<ValueId>& in,
-                                       const BatchNormOperator& op, const Shape& shape) {
+Result<ScaleShiftValues> computed_parameters(Rewriter& rewriter, const Node& node, const std::vector<ValueId>& in,
+                                             const BatchNormOperator& op, const Shape& shape) {
   const Tensor epsilon = Tensor::of<double>(rewriter.type(in[4]).dtype, {}, {op.epsilon});
   auto binary = [&](BinaryKind kind, ValueId a, ValueId b) {
     return rewriter.emit(node.name + "_parameter", BinaryOperator{kind}, {a, b});
@@ -44,7 +44,7 @@ Result<ScaleShift> computed_parameters(Rewriter& rewriter, const Node& node, con
   WHET_TRY(shift, binary(BinaryKind::sub, in[2], shift));
   WHET_TRY(scale, rewriter.emit(node.name + "_scale", ReshapeOperator{shape}, {scale}));
   WHET_TRY(shift, rewriter.emit(node.name + "_shift", ReshapeOperator{shape}, {shift}));
-  return ScaleShift{scale, shift};
+  return ScaleShiftValues{scale, shift};
 }
 
 Status split(Rewriter& rewriter, const Node& node, const BatchNormOperator& op) {
@@ -52,7 +52,7 @@ Status split(Rewriter& rewriter, const Node& node, const BatchNormOperator& op) 
   bool constant = true;
   for (std::size_t k = 1; k < 5; ++k) constant = constant && rewriter.constant_of(in[k]);
   const Shape shape = parameter_shape(rewriter.shape(in[1])[0], op.layout, rewriter.shape(in[0]).size());
-  ScaleShift parameters;
+  ScaleShiftValues parameters;
   if (constant) {
     parameters = constant_parameters(rewriter, node, in, op, shape);
   } else {

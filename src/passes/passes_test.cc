@@ -1,3 +1,4 @@
+#include "base/arithmetic.h"
 #include "ops/evaluate_graph.h"
 #include "passes/batch_norm.h"
 #include "passes/channel_groups.h"
@@ -15,8 +16,6 @@ namespace whet {
 namespace {
 
 using namespace testing;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// `add` builds nodes behind the input x and gives the output.
 template <typename Add>

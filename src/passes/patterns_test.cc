@@ -10,7 +10,7 @@
 // between two matrix products where that is its place in a network; its own group is what a test looks at.
 
 namespace whet {
-namespace {
+namespace patterns_test {
 
 using namespace testing;
 using U = UnaryKind;
@@ -458,5 +458,5 @@ TEST(Patterns, ChannelShuffleAndSplit) {
             "reshape\nconv\ntranspose\n");
 }
 
-}  // namespace
+}  // namespace patterns_test
 }  // namespace whet

@@ -9,9 +9,9 @@ namespace whet {
 namespace {
 
 /// Follows the value of a channel from its mean on.
-class Search {
+class SqueezeExciteSearch {
  public:
-  explicit Search(const Graph& graph) : graph_(graph), readers_(graph.values.size()) {
+  explicit SqueezeExciteSearch(const Graph& graph) : graph_(graph), readers_(graph.values.size()) {
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       for (ValueId input : graph.nodes[n].inputs) {
         std::vector<NodeId>& readers = readers_[input.index()];
@@ -93,7 +93,7 @@ class Search {
 }  // namespace
 
 std::vector<std::vector<NodeId>> find_squeeze_excites(const Graph& graph) {
-  const Search search(graph);
+  const SqueezeExciteSearch search(graph);
   std::vector<std::vector<NodeId>> found;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (auto nodes = search.from(NodeId(static_cast<std::int64_t>(n)))) found.push_back(std::move(*nodes));

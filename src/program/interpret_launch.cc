@@ -54,7 +54,7 @@ struct Shadow {
 };
 
 /// The memory of a buffer. Elements of local memory and registers lie by element, then by thread.
-struct Memory {
+struct LaunchMemory {
   bool by_thread = false;
   bool in_block = false;
   bool tracked = false;  ///< has shadows
@@ -75,7 +75,7 @@ struct Copy {
 
 /// What goes on from one launch to the next.
 struct Run {
-  std::vector<Memory> memories;
+  std::vector<LaunchMemory> memories;
   Rng rng;
   std::int32_t phase = 0, interval = 0, block = 0;  ///< counted over the whole run
 };
@@ -92,7 +92,7 @@ class LaunchInterpreter : ExprEvaluator {
     copies_.resize(size);
     groups_.resize(size);
     for (std::size_t k = 0; k < program.buffers.size(); ++k) {
-      Memory& m = run.memories[k];
+      LaunchMemory& m = run.memories[k];
       if (!m.by_thread) continue;
       const auto cells = static_cast<std::size_t>(num_elements(program.buffers[k].extents) * launch.size);
       m.cells.assign(cells, Cell{.i = 0});
@@ -244,7 +244,7 @@ class LaunchInterpreter : ExprEvaluator {
     std::vector<Copy>& list = copies_[static_cast<std::size_t>(thread)];
     const auto under_way = std::find_if(list.begin(), list.end(), [&](const Copy& c) { return c.group >= end; });
     for (auto c = list.begin(); c != under_way; ++c) {
-      Memory& m = memory(c->to);
+      LaunchMemory& m = memory(c->to);
       const auto to = static_cast<std::size_t>(c->to_element);
       m.cells[to] = c->value;
       Shadow& s = m.shadows[to];
@@ -276,7 +276,7 @@ class LaunchInterpreter : ExprEvaluator {
     sources_ = nullptr;
     auto* at = scratch_.take<std::int64_t>(threads_ * lanes);
     if (failed() || !locate("store to", n.buffer, n.index, lanes, active, at)) return;
-    Memory& m = memory(n.buffer);
+    LaunchMemory& m = memory(n.buffer);
     for (const std::int64_t t : order_) {
       if (!active.thread(t)) continue;
       for (int k = 0; k < lanes; ++k) {
@@ -317,7 +317,7 @@ class LaunchInterpreter : ExprEvaluator {
     return sources_;
   }
 
-  void write(BufferId id, Memory& m, std::int32_t thread, std::int64_t element, Cell value, bool async) {
+  void write(BufferId id, LaunchMemory& m, std::int32_t thread, std::int64_t element, Cell value, bool async) {
     if (m.by_thread) {
       const auto place = static_cast<std::size_t>(element * threads_ + thread);
       m.cells[place] = value;
@@ -334,7 +334,7 @@ class LaunchInterpreter : ExprEvaluator {
 
   /// Begins to copy an element: it lands now or when the thread waits, and until then may hold anything.
   void copy(BufferId to, BufferId from, std::int32_t thread, std::int64_t element, std::int64_t source, Cell value) {
-    Memory& m = memory(to);
+    LaunchMemory& m = memory(to);
     Shadow& s = m.shadows[static_cast<std::size_t>(element)];
     s.copier = thread;
     s.copy_line = line_;
@@ -346,14 +346,14 @@ class LaunchInterpreter : ExprEvaluator {
 
   // ---- Memory
 
-  Memory& memory(BufferId id) { return run_.memories[id.index()]; }
+  LaunchMemory& memory(BufferId id) { return run_.memories[id.index()]; }
 
-  static Cell get(const Memory& m, std::int64_t element) {
+  static Cell get(const LaunchMemory& m, std::int64_t element) {
     if (m.in_block) return m.cells[static_cast<std::size_t>(element)];
     if (is_float(m.tensor.dtype())) return {.f = m.tensor.get(element)};
     return {.i = m.tensor.integer(element)};
   }
-  static void put(Memory& m, std::int64_t element, Cell value) {
+  static void put(LaunchMemory& m, std::int64_t element, Cell value) {
     if (m.in_block) {
       m.cells[static_cast<std::size_t>(element)] = value;
     } else if (is_float(m.tensor.dtype())) {
@@ -377,7 +377,8 @@ class LaunchInterpreter : ExprEvaluator {
   }
 
   /// Threads and blocks that store to one element must store the same bits, each always.
-  void add_writer(BufferId id, const Memory& m, Shadow& s, std::int64_t element, std::int32_t thread, Cell value) {
+  void add_writer(BufferId id, const LaunchMemory& m, Shadow& s, std::int64_t element, std::int32_t thread,
+                  Cell value) {
     const bool changes = get(m, element).i != value.i;
     s.writers.add(run_.interval, thread, line_, changes);
     if (!m.in_block) s.writing_blocks.add(run_.phase, run_.block, line_, changes);
@@ -403,7 +404,7 @@ class LaunchInterpreter : ExprEvaluator {
   }
 
   void read(BufferId id, const std::int64_t* at, int lanes, const Wanted& wanted, Cell* out) override {
-    Memory& m = memory(id);
+    LaunchMemory& m = memory(id);
     if (sources_) wanted.each(threads_, lanes, [&](std::int64_t, int, std::int64_t c) { sources_[c] = at[c]; });
     if (m.by_thread) {
       wanted.each(threads_, lanes, [&](std::int64_t t, int, std::int64_t c) {
@@ -508,8 +509,8 @@ class LaunchInterpreter : ExprEvaluator {
 };
 
 /// The memory of all buffers, or an error where one is too large.
-Result<std::vector<Memory>> make_memories(const Program& program, std::vector<Tensor>& arguments) {
-  std::vector<Memory> memories(program.buffers.size());
+Result<std::vector<LaunchMemory>> make_memories(const Program& program, std::vector<Tensor>& arguments) {
+  std::vector<LaunchMemory> memories(program.buffers.size());
   std::vector<bool> stored(program.buffers.size(), false);
   for_each(program.body,
            [&](const Stmt& s) {
@@ -519,7 +520,7 @@ Result<std::vector<Memory>> make_memories(const Program& program, std::vector<Te
            {});
   for (std::size_t k = 0; k < memories.size(); ++k) {
     const Buffer& b = program.buffers[k];
-    Memory& m = memories[k];
+    LaunchMemory& m = memories[k];
     m.by_thread = b.scope == Scope::local || b.scope == Scope::registers;
     m.in_block = b.scope == Scope::block;
     const bool legal = std::all_of(b.extents.begin(), b.extents.end(), [](std::int64_t e) { return e >= 0; });
@@ -550,7 +551,7 @@ std::vector<std::int64_t> order_of_blocks(std::int64_t grid, InterpretOptions::B
 
 Status interpret_launches(const Program& program, std::vector<Tensor>& arguments, const InterpretOptions& options) {
   const auto error = [&](const std::string& what) { return Error{"program '" + program.name + "': " + what}; };
-  WHET_TRY(std::vector<Memory> memories, make_memories(program, arguments));
+  WHET_TRY(std::vector<LaunchMemory> memories, make_memories(program, arguments));
   Run run{std::move(memories), Rng(options.seed)};
   int number = 0;
   for (const Stmt& s : top_statements(program)) {

@@ -6,7 +6,7 @@
 #include "schedule/testing/dags.h"
 
 namespace whet {
-namespace {
+namespace refusals_test {
 
 using testing::kMatmul;
 using testing::kPair;
@@ -243,5 +243,5 @@ TEST(Refuses, LoopsThatAreFusedOrTooLong) {
   });
 }
 
-}  // namespace
+}  // namespace refusals_test
 }  // namespace whet

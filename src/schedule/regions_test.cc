@@ -5,7 +5,7 @@
 #include "schedule/steps.h"
 
 namespace whet {
-namespace {
+namespace regions_test {
 
 LoopTree tree_after(const char* text, const char* steps) { return *replay(*parse_dag(text), *parse_steps(steps)); }
 
@@ -66,5 +66,5 @@ return y
   EXPECT_EQ(storage_loop(tree, OpId(2)), LoopId()) << "outputs are whole";
 }
 
-}  // namespace
+}  // namespace regions_test
 }  // namespace whet

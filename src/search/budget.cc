@@ -12,24 +12,24 @@ constexpr std::size_t kWindow = 3;
 /// Trials after which the gain of the second half says something about what is to come.
 constexpr int kTelling = 96;
 
-struct Entry {
+struct BudgetEntry {
   const char* name;
   BudgetPolicy policy;
 };
-constexpr Entry kPolicies[] = {{"gradient", BudgetPolicy::gradient},
-                               {"round-robin", BudgetPolicy::round_robin},
-                               {"per-task", BudgetPolicy::per_task}};
+constexpr BudgetEntry kPolicies[] = {{"gradient", BudgetPolicy::gradient},
+                                     {"round-robin", BudgetPolicy::round_robin},
+                                     {"per-task", BudgetPolicy::per_task}};
 
 }  // namespace
 
 std::vector<std::string> known_budgets() {
   std::vector<std::string> names;
-  for (const Entry& entry : kPolicies) names.emplace_back(entry.name);
+  for (const BudgetEntry& entry : kPolicies) names.emplace_back(entry.name);
   return names;
 }
 
 std::optional<BudgetPolicy> parse_budget(const std::string& name) {
-  for (const Entry& entry : kPolicies)
+  for (const BudgetEntry& entry : kPolicies)
     if (name == entry.name) return entry.policy;
   return std::nullopt;
 }

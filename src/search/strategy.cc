@@ -14,7 +14,7 @@ namespace {
 
 using Make = std::unique_ptr<Strategy> (*)(SearchSpace, std::uint64_t seed);
 
-struct Entry {
+struct StrategyEntry {
   const char* name;
   const char* what;
   Make make;
@@ -25,7 +25,7 @@ std::unique_ptr<Strategy> make(SearchSpace space, std::uint64_t seed) {
   return std::make_unique<Kind>(std::move(space), seed);
 }
 
-constexpr Entry kStrategies[] = {
+constexpr StrategyEntry kStrategies[] = {
     {"evolutionary", "evolution against a learned model, then around the best", make<EvolutionaryStrategy>},
     {"xgb", "simulated annealing over the learned model", make<AnnealingStrategy>},
     {"ga", "a genetic algorithm on measured times, without a model", make<GeneticStrategy>},
@@ -37,18 +37,18 @@ constexpr Entry kStrategies[] = {
 
 std::vector<std::string> known_strategies() {
   std::vector<std::string> names;
-  for (const Entry& entry : kStrategies) names.emplace_back(entry.name);
+  for (const StrategyEntry& entry : kStrategies) names.emplace_back(entry.name);
   return names;
 }
 
 std::string what_is_strategy(const std::string& name) {
-  for (const Entry& entry : kStrategies)
+  for (const StrategyEntry& entry : kStrategies)
     if (name == entry.name) return entry.what;
   return "";
 }
 
 Result<std::unique_ptr<Strategy>> make_strategy(const std::string& name, SearchSpace space, std::uint64_t seed) {
-  for (const Entry& entry : kStrategies)
+  for (const StrategyEntry& entry : kStrategies)
     if (name == entry.name) return entry.make(std::move(space), seed);
   std::string known;
   for (const std::string& each : known_strategies()) known += (known.empty() ? "" : ", ") + each;

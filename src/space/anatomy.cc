@@ -51,7 +51,7 @@ std::vector<bool> feeding(const ComputeDag& dag, OpId op) {
   return feeds;
 }
 
-int loads_of(const Expr& body) {
+int count_loads(const Expr& body) {
   int loads = 0;
   for_each(body, [&](const Expr& part) { loads += std::holds_alternative<Load>(part->kind); });
   return loads;
@@ -146,7 +146,7 @@ bool cheap_to_inline(const LoopTree& tree, OpId op) {
   const int reads = reads_of(tree, op);
   const Expr& body = dag.op(op).element().body;
   // Arithmetic on integers may be that of an index, which costs nothing; sums of what is read do.
-  const double cost = is_float(body->dtype) ? body_cost(body) : std::max(body_cost(body), loads_of(body) - 1.0);
+  const double cost = is_float(body->dtype) ? body_cost(body) : std::max(body_cost(body), count_loads(body) - 1.0);
   if (reads == 1) {
     // A reduction with the same number of elements reads each value once; one over a window reads it many times.
     const Element& element = dag.op(readers_of(tree, op).front()).element();

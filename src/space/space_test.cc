@@ -11,7 +11,7 @@
 #include "space/cpu/winograd.h"
 
 namespace whet {
-namespace {
+namespace space_test {
 
 ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 
@@ -541,5 +541,5 @@ return c
 )");
 }
 
-}  // namespace
+}  // namespace space_test
 }  // namespace whet

@@ -59,7 +59,7 @@ std::vector<std::string> known_features() {
   return names;
 }
 
-const std::vector<std::string>& known_switches() {
+const std::vector<std::string>& cpu_switches() {
   static const std::vector<std::string> switches = {"-mcpu", "-mattr", "-threads", "-cores"};
   return switches;
 }
@@ -94,11 +94,9 @@ void derive(CpuTarget& target) {
   target.l3_bytes = processor.l3_kib << 10;
 }
 
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
 Status set_mcpu(CpuTarget& target, std::string_view value) {
   if (!find_processor(value)) {
-    return Error{"target: -mcpu is " + quoted(value) + "; expected a processor of `whet target --list`" +
+    return Error{"target: -mcpu is " + in_quotes(value) + "; expected a processor of `whet target --list`" +
                  did_you_mean(value, known_processors())};
   }
   target.mcpu = value;
@@ -108,10 +106,10 @@ Status set_mcpu(CpuTarget& target, std::string_view value) {
 Status set_mattr(CpuTarget& target, std::string_view value) {
   for (std::string_view feature : split_text(value, ',')) {
     if (feature.size() < 2 || (feature[0] != '+' && feature[0] != '-'))
-      return Error{"target: -mattr has " + quoted(feature) + "; expected switches like +avx512f,-fma"};
+      return Error{"target: -mattr has " + in_quotes(feature) + "; expected switches like +avx512f,-fma"};
     const std::vector<std::string> known = known_features();
     if (std::find(known.begin(), known.end(), feature.substr(1)) == known.end()) {
-      return Error{"target: -mattr has " + quoted(feature) + ", which is no feature that whet knows" +
+      return Error{"target: -mattr has " + in_quotes(feature) + ", which is no feature that whet knows" +
                    did_you_mean(feature.substr(1), known)};
     }
     target.mattr.emplace_back(feature);
@@ -123,7 +121,7 @@ Status set_threads(Target& target, std::string_view value) {
   int threads = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), threads);
   if (error != std::errc() || end != value.data() + value.size() || threads < 1 || threads > kMaxThreads)
-    return Error{"target: -threads is " + quoted(value) + "; expected a number from 1 to " +
+    return Error{"target: -threads is " + in_quotes(value) + "; expected a number from 1 to " +
                  std::to_string(kMaxThreads)};
   target.threads = threads;
   return ok_status();
@@ -131,7 +129,7 @@ Status set_threads(Target& target, std::string_view value) {
 
 Status set_cores(CpuTarget& target, std::string_view value) {
   if (value != "big" && value != "little")
-    return Error{"target: -cores is " + quoted(value) + "; expected big or little"};
+    return Error{"target: -cores is " + in_quotes(value) + "; expected big or little"};
   target.cores = value == "big" ? CoreKind::big : CoreKind::little;
   return ok_status();
 }
@@ -144,8 +142,8 @@ Status set_switch(Target& target, std::string_view word) {
   if (name == "-mattr") return set_mattr(target.cpu(), value);
   if (name == "-threads") return set_threads(target, value);
   if (name == "-cores") return set_cores(target.cpu(), value);
-  return Error{"target: unknown switch " + quoted(name) +
-               "; expected -mcpu=, -mattr=, -threads= or -cores=" + did_you_mean(name, known_switches())};
+  return Error{"target: unknown switch " + in_quotes(name) +
+               "; expected -mcpu=, -mattr=, -threads= or -cores=" + did_you_mean(name, cpu_switches())};
 }
 
 bool same_instructions(const CpuTarget& a, const CpuTarget& b) {

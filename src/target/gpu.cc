@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "base/nearest.h"
 #include "target/kinds.h"
 
@@ -38,14 +39,10 @@ constexpr GpuModel kModels[] = {
 
 constexpr int kMaxSms = 1024;
 
-const std::vector<std::string>& known_switches() {
+const std::vector<std::string>& gpu_switches() {
   static const std::vector<std::string> switches = {"-arch", "-sms", "-model"};
   return switches;
 }
-
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
-std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 /// The whole of `text` as a number, or -1.
 int number_of(std::string_view text) {
@@ -61,20 +58,21 @@ bool is_arch(int arch) {
 Status set_arch(GpuTarget& target, std::string_view value) {
   const int arch = value.starts_with("sm_") ? number_of(value.substr(3)) : -1;
   if (arch > 0 && arch < kLimits[0].arch)
-    return Error{"target: -arch is " + quoted(value) + "; whet makes code for sm_75 and newer", ErrorKind::unsupported};
+    return Error{"target: -arch is " + in_quotes(value) + "; whet makes code for sm_75 and newer",
+                 ErrorKind::unsupported};
   if (is_arch(arch)) {
     target.arch = arch;
     return ok_status();
   }
   std::string known;
   for (const GpuLimits& row : kLimits) known += (known.empty() ? "" : ", ") + ("sm_" + std::to_string(row.arch));
-  return Error{"target: -arch is " + quoted(value) + "; expected one of " + known};
+  return Error{"target: -arch is " + in_quotes(value) + "; expected one of " + known};
 }
 
 Status set_sms(GpuTarget& target, std::string_view value) {
   target.sms = number_of(value);
   if (target.sms >= 1 && target.sms <= kMaxSms) return ok_status();
-  return Error{"target: -sms is " + quoted(value) + "; expected a number from 1 to " + std::to_string(kMaxSms)};
+  return Error{"target: -sms is " + in_quotes(value) + "; expected a number from 1 to " + std::to_string(kMaxSms)};
 }
 
 Status set_model(GpuTarget& target, std::string_view value) {
@@ -86,7 +84,7 @@ Status set_model(GpuTarget& target, std::string_view value) {
     }
     names.emplace_back(model.name);
   }
-  return Error{"target: -model is " + quoted(value) + "; expected a GPU of `whet target --list`" +
+  return Error{"target: -model is " + in_quotes(value) + "; expected a GPU of `whet target --list`" +
                did_you_mean(value, names)};
 }
 
@@ -152,7 +150,7 @@ Result<Target> parse_gpu(std::span<const std::string_view> switches) {
     const std::string_view value = equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
     if (name == "-arch" || name == "-model") {
       if (named)
-        return Error{"target: " + quoted(word) + " names the GPU a second time; expected one -arch= or -model="};
+        return Error{"target: " + in_quotes(word) + " names the GPU a second time; expected one -arch= or -model="};
       named = true;
       const int sms = gpu.sms;
       WHET_RETURN_IF_ERROR(name == "-arch" ? set_arch(gpu, value) : set_model(gpu, value));
@@ -162,8 +160,8 @@ Result<Target> parse_gpu(std::span<const std::string_view> switches) {
       counted = true;
       WHET_RETURN_IF_ERROR(set_sms(gpu, value));
     } else {
-      return Error{"target: unknown switch " + quoted(name) +
-                   "; expected -arch=, -sms= or -model=" + did_you_mean(name, known_switches())};
+      return Error{"target: unknown switch " + in_quotes(name) +
+                   "; expected -arch=, -sms= or -model=" + did_you_mean(name, gpu_switches())};
     }
   }
   if (!named) return Error{"target: \"cuda\" does not say which GPU; expected something like \"cuda -model=h100\""};

@@ -5,7 +5,7 @@
 #include "target/target.h"
 
 namespace whet {
-namespace {
+namespace gpu_test {
 
 std::string error_of(std::string_view text) {
   const Result<Target> target = parse_target(text);
@@ -149,5 +149,5 @@ TEST(Residency, IsNoneForABlockThatCannotStart) {
   EXPECT_EQ(residency(limits, 32, 0, limits.block_memory_per_block).blocks, 1);
 }
 
-}  // namespace
+}  // namespace gpu_test
 }  // namespace whet

@@ -1,5 +1,6 @@
 #include "target/target.h"
 
+#include "base/nearest.h"
 #include "target/kinds.h"
 
 namespace whet {
@@ -17,8 +18,6 @@ std::string known_kinds() {
   for (const TargetKind& known : target_kinds()) names += (names.empty() ? "" : " or ") + std::string(known.kind);
   return names;
 }
-
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 }  // namespace
 
@@ -42,11 +41,11 @@ std::string to_string(const Target& target) { return kind_of(target).text(target
 Result<Target> parse_target(std::string_view text) {
   std::vector<std::string_view> words = split_text(text, ' ');
   std::erase(words, std::string_view());
-  const std::string example = quoted(target_kinds().front().example);
+  const std::string example = in_quotes(target_kinds().front().example);
   if (words.empty()) return Error{"target: the text is empty; expected something like " + example};
   for (const TargetKind& known : target_kinds())
     if (known.kind == words.front()) return known.parse(std::span<const std::string_view>(words).subspan(1));
-  return Error{"target: kind is " + quoted(words.front()) + "; expected " + known_kinds() + ", as in " + example};
+  return Error{"target: kind is " + in_quotes(words.front()) + "; expected " + known_kinds() + ", as in " + example};
 }
 
 std::optional<TargetDistance> target_distance(const Target& has, const Target& want) {

@@ -9,10 +9,11 @@
 #include <span>
 #include <utility>
 
+#include "base/arithmetic.h"
+
 namespace whet {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Of a batch's trials that would be the best so many at a time are measured alternately with it.
 constexpr std::size_t kChallengers = 2;
 /// So much longer than the champion's is a challenger's first burst that a second one is not worth its time.

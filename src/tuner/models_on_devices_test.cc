@@ -12,7 +12,7 @@
 #include "runner/testing/kernels.h"
 
 namespace whet {
-namespace {
+namespace models_on_devices_test {
 
 using testing::DeviceContract;
 using testing::DeviceUnderTest;
@@ -55,13 +55,14 @@ DeviceUnderTest this_machine() {
   return device;
 }
 
-}  // namespace
+}  // namespace models_on_devices_test
 
 namespace testing {
-INSTANTIATE_TEST_SUITE_P(WithCompiledModels, DeviceContract, ::testing::Values(this_machine()), name_of_device);
+INSTANTIATE_TEST_SUITE_P(WithCompiledModels, DeviceContract, ::testing::Values(models_on_devices_test::this_machine()),
+                         name_of_device);
 }  // namespace testing
 
-namespace {
+namespace models_on_devices_test {
 
 TEST(ThisMachine, NamesTheModelWhoseInputsAreOthersAndWorksOn) {
   const DeviceUnderTest under_test = this_machine();
@@ -77,5 +78,5 @@ TEST(ThisMachine, NamesTheModelWhoseInputsAreOthersAndWorksOn) {
   EXPECT_TRUE(device->time_models(under_test.models, run).ok());
 }
 
-}  // namespace
+}  // namespace models_on_devices_test
 }  // namespace whet

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "artifact/code_format.h"
+#include "base/arithmetic.h"
 #include "compiler/choose.h"
 #include "compiler/scratch.h"
 #include "records/record_line.h"
@@ -34,7 +35,6 @@ constexpr int kRoundsOfTasks = 4;
 constexpr std::size_t kBurstsARound = 4;
 /// Nothing is adopted where figures that should agree differ by more than this.
 constexpr double kDisturbed = 1.5;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Devices are not trusted: as many times as were asked for, each one possible.
 bool make_sense(const std::vector<ModelTimes>& times, std::size_t models, int bursts) {

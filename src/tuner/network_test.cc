@@ -24,7 +24,7 @@
 #include "task/task.h"
 
 namespace whet {
-namespace {
+namespace network_test {
 
 using testing::DyingDevice;
 using testing::FormulaDevice;
@@ -267,5 +267,5 @@ TEST(FasterThan, ConcludesNothingFromDisturbedTimes) {
   EXPECT_EQ(faster_than({2, 1, 1}, {{{0.5, 0.5, 0.5}, 2}}), std::nullopt);
 }
 
-}  // namespace
+}  // namespace network_test
 }  // namespace whet

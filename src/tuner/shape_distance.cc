@@ -6,10 +6,10 @@
 #include <limits>
 #include <vector>
 
+#include "base/arithmetic.h"
+
 namespace whet {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The numbers behind the structure's hash.
 std::vector<std::int64_t> extents_of(std::string_view key) {

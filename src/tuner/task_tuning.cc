@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "artifact/code_format.h"
+#include "base/arithmetic.h"
 #include "base/hash.h"
 #include "base/version.h"
 #include "records/record_line.h"
@@ -13,8 +14,6 @@
 
 namespace whet {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Candidates in a row that write schedules which were tried already before a space counts as used up.
 constexpr int kFruitless = 256;

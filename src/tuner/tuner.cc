@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/arithmetic.h"
 #include "search/budget.h"
 #include "tuner/judge.h"
 #include "tuner/ledger.h"
@@ -14,7 +15,6 @@
 namespace whet {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// The fastest of a task that are measured again at the end, where the task is at least this share of the network.
 constexpr std::size_t kFinalists = 4;
 constexpr double kMatters = 0.005;

@@ -10,8 +10,8 @@ constexpr bool kSanitized = __has_feature(address_sanitizer);
 constexpr bool kSanitized = false;
 #endif
 
-/// How many random cases a property test tries: a quarter of them, one at least, under the sanitizers, where each takes ten
+/// How many random cases a property test tries: an eighth of them, one at least, under the sanitizers, where each takes ten
 /// times as long.
-constexpr int random_cases(int as_released) { return kSanitized ? (as_released + 3) / 4 : as_released; }
+constexpr int random_cases(int as_released) { return kSanitized ? (as_released + 7) / 8 : as_released; }
 
 }  // namespace whet::testing

@@ -7,10 +7,6 @@
 namespace whet {
 namespace {
 
-bool is_constant_kind(const ExprNode& node) {
-  return std::holds_alternative<IntConst>(node.kind) || std::holds_alternative<FloatConst>(node.kind);
-}
-
 bool is_comparison(BinaryOp op) { return op >= BinaryOp::lt && op <= BinaryOp::ne; }
 
 }  // namespace

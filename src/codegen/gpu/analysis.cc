@@ -85,7 +85,7 @@ bool has_instruction(MathFn fn, DType dtype) {
   }
 }
 
-std::int64_t bytes_of(const Buffer& buffer) {
+std::int64_t block_bytes_of(const Buffer& buffer) {
   std::int64_t bytes = size_of(buffer.dtype);
   for (std::int64_t extent : buffer.extents) bytes *= extent;
   return bytes;
@@ -119,7 +119,7 @@ struct GpuAnalysis::Walk {
 
   void check_buffers() {
     for (const Buffer& buffer : program.buffers) {
-      const std::int64_t bytes = bytes_of(buffer);
+      const std::int64_t bytes = block_bytes_of(buffer);
       if (buffer.scope == Scope::argument && buffer.argument < 0)
         fail("argument `" + buffer.name + "` has no position");
       if (bytes >= kMaxBufferBytes)
@@ -171,7 +171,7 @@ struct GpuAnalysis::Walk {
     const Buffer& buffer = program.buffer(id);
     if (buffer.scope != Scope::block || launch == nullptr || launch->block_offset[id.index()] >= 0) return;
     launch->block_offset[id.index()] = launch->block_memory;
-    launch->block_memory += (bytes_of(buffer) + kBlockBufferAlign - 1) / kBlockBufferAlign * kBlockBufferAlign;
+    launch->block_memory += (block_bytes_of(buffer) + kBlockBufferAlign - 1) / kBlockBufferAlign * kBlockBufferAlign;
   }
 
   // ---- The top level

@@ -38,7 +38,7 @@ const Processor& processor_of(int arch) {
 }
 
 // Addresses are made for loops already; strengths were reduced with no gain in registers.
-constexpr const char* kLeftOut[] = {"Loop Strength Reduction"};
+constexpr const char* kLeftOutForGpus[] = {"Loop Strength Reduction"};
 
 LlvmCompiler& nvptx_compiler(const GpuTarget& target) {
   static std::once_flag once;
@@ -55,7 +55,7 @@ LlvmCompiler& nvptx_compiler(const GpuTarget& target) {
                             .text = true,
                             .promote = true,
                             .splits_small_lanes = true,
-                            .left_out = kLeftOut});
+                            .left_out = kLeftOutForGpus});
 }
 
 /// Without what reads and writes registers, which is gone when they are SSA values.

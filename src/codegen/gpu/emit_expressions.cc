@@ -5,10 +5,6 @@
 namespace whet {
 namespace {
 
-bool is_constant_kind(const ExprNode& node) {
-  return std::holds_alternative<IntConst>(node.kind) || std::holds_alternative<FloatConst>(node.kind);
-}
-
 bool divides(BinaryOp op) { return op == BinaryOp::div || op == BinaryOp::floordiv || op == BinaryOp::floormod; }
 
 }  // namespace

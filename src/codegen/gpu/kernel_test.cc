@@ -8,7 +8,7 @@
 #include "codegen/testing/gpu_kernels.h"
 
 namespace whet {
-namespace {
+namespace gpu_kernel_test {
 
 Target gpu(int arch) { return *parse_target("cuda -arch=sm_" + std::to_string(arch)); }
 
@@ -170,5 +170,5 @@ TEST(GpuKernels, AreRefusedWithASentence) {
   }
 }
 
-}  // namespace
+}  // namespace gpu_kernel_test
 }  // namespace whet

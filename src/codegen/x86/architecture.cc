@@ -11,7 +11,7 @@ namespace whet {
 namespace {
 
 /// The passes that are kept are worth their time in some kernel, or are needed.
-constexpr const char* kLeftOut[] = {
+constexpr const char* kLeftOutForX86[] = {
     // Our addresses are pointers bumped once a loop already; the result is slower and takes several times the time.
     "Canonicalize Freeze Instructions in Loops",
     "Loop Strength Reduction",
@@ -64,7 +64,7 @@ bool is_multiply_add(std::string_view opcode) { return opcode.starts_with("VFMAD
 const Architecture kX86 = {.triple = "x86_64-unknown-linux-gnu",
                            .name = "x86-64",
                            .initialize = initialize,
-                           .left_out = kLeftOut,
+                           .left_out = kLeftOutForX86,
                            .features = features,
                            .make_accumulate_pass = make_accumulate_pass,
                            .dot_product = dot_product,

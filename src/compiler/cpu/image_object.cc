@@ -4,12 +4,11 @@
 
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "runtime/model.h"
 
 namespace whet {
 namespace {
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
 template <typename T>
 void append(std::string& bytes, const T& value) {

@@ -216,7 +216,7 @@ void add_nest(FeatureRow& row, const NestCost* cost, const Target& target) {
   row.add("seconds", log2p(c.seconds * 1e9));
 }
 
-void add_all(FeatureRow& row, const LoopTree& tree, const Target& target) {
+void add_cpu_features(FeatureRow& row, const LoopTree& tree, const Target& target) {
   const Coster coster(target, nests_of(tree));
   std::vector<const NestCost*> order;
   double seconds = 0, runs = 0, flops = 0, kept = 0, roots = 0;
@@ -256,7 +256,7 @@ void add_all(FeatureRow& row, const LoopTree& tree, const Target& target) {
 std::vector<float> cpu_features(const LoopTree& tree, const Target& target) {
   FeatureRow row;
   row.values.reserve(cpu_feature_names().size());
-  add_all(row, tree, target);
+  add_cpu_features(row, tree, target);
   return std::move(row.values);
 }
 
@@ -265,7 +265,7 @@ const std::vector<std::string>& cpu_feature_names() {
     std::vector<std::string> list;
     FeatureRow row;
     row.names = &list;
-    add_all(row, LoopTree(), Target());
+    add_cpu_features(row, LoopTree(), Target());
     return list;
   }();
   return names;

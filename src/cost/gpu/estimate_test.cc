@@ -20,7 +20,7 @@
 #include "target/gpu_rates.h"
 
 namespace whet {
-namespace {
+namespace gpu_estimate_test {
 
 Target h100() { return *parse_target("cuda -model=h100"); }
 
@@ -227,5 +227,5 @@ TEST(Estimate, CountsTheMeanOfBranchesThatANumberChooses) {
       << "the branches share a sum";
 }
 
-}  // namespace
+}  // namespace gpu_estimate_test
 }  // namespace whet

@@ -60,7 +60,7 @@ void add_launch(FeatureRow& row, const LaunchCost* cost) {
   row.add("body", log2p(meetings.body));
 }
 
-void add_all(FeatureRow& row, const LoopTree& tree, const Target& target) {
+void add_gpu_features(FeatureRow& row, const LoopTree& tree, const Target& target) {
   const std::vector<LaunchWork> launches = gpu_launches(tree);
   std::vector<LaunchCost> costs = launch_costs(tree, launches, target);
   double seconds = 0, memory = 0, stages = 0, block_memory = 0, width = 0;
@@ -89,7 +89,7 @@ void add_all(FeatureRow& row, const LoopTree& tree, const Target& target) {
 std::vector<float> gpu_features(const LoopTree& tree, const Target& target) {
   FeatureRow row;
   row.values.reserve(gpu_feature_names().size());
-  add_all(row, tree, target);
+  add_gpu_features(row, tree, target);
   return std::move(row.values);
 }
 
@@ -98,7 +98,7 @@ const std::vector<std::string>& gpu_feature_names() {
     std::vector<std::string> list;
     FeatureRow row;
     row.names = &list;
-    add_all(row, LoopTree(), Target{GpuTarget(), 1});
+    add_gpu_features(row, LoopTree(), Target{GpuTarget(), 1});
     return list;
   }();
   return names;

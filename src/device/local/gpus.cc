@@ -8,7 +8,7 @@ namespace whet {
 namespace {
 
 /// A driver that takes longer to start does not work [s].
-constexpr double kPatience = 60;
+constexpr double kSecondsToAnswer = 60;
 
 std::string encode(const Result<std::vector<LocalGpu>>& gpus) {
   Packer p;
@@ -67,7 +67,7 @@ Result<std::vector<LocalGpu>> find_gpus() {
 
 Result<std::vector<LocalGpu>> find_gpus(Zygote& zygote) {
   WHET_TRY(WorkerProcess process, zygote.spawn(kFindGpus));
-  const ReceiveResult received = receive_frame(process.fd, kPatience);
+  const ReceiveResult received = receive_frame(process.fd, kSecondsToAnswer);
   const ProcessEnd end = zygote.end(process, !received.ok);
   if (!received.ok || received.frame.type != FrameType::gpus)
     return Error{"the CUDA driver did not tell its devices: " + end.text(), ErrorKind::not_found};

@@ -13,7 +13,7 @@ namespace whet {
 namespace {
 
 constexpr Life kRunner{"whet-runner", run_runner};
-constexpr int kTickMilliseconds = 50;
+constexpr int kReplyTickMilliseconds = 50;
 /// What runs when the user interrupts may take so long to end by itself.
 constexpr double kPatience = 0.5;
 
@@ -70,7 +70,7 @@ bool RunnerClient::wait_for_answer(double timeout) {
   const auto start = std::chrono::steady_clock::now();
   for (;;) {
     pollfd wait{process_.fd, POLLIN, 0};
-    if (::poll(&wait, 1, kTickMilliseconds) > 0) return true;
+    if (::poll(&wait, 1, kReplyTickMilliseconds) > 0) return true;
     const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (spent > timeout) return true;
     if (spent > kPatience && interrupted_()) return false;

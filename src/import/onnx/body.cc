@@ -1,13 +1,12 @@
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "import/onnx/site.h"
 
 // The bodies of branches, loops and functions, which become part of the graph where their node stands.
 
 namespace whet {
 namespace {
-
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
 /// What node `i` of a body is called: itself behind `around`. Bodies in bodies would get names without end, of which there
 /// may be many: the last letters are kept.
@@ -27,7 +26,7 @@ Result<std::vector<ValueId>> OnnxSite::inlined(const OnnxSubgraph& body, const s
   }
   WHET_TRY(std::vector<ValueId> outputs, import_body(body, inputs, scope_));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].valid()) return error("reads " + quoted(body.outputs[i]) + ", which nothing before it defines");
+    if (!outputs[i].valid()) return error("reads " + in_quotes(body.outputs[i]) + ", which nothing before it defines");
   }
   return outputs;
 }
@@ -73,14 +72,14 @@ Status OnnxSite::import_inner(const OnnxNode& node, const std::string& name, con
   for (const std::vector<std::string>* names : {&node.inputs, &node.captured}) {
     const auto read = std::find_if(names->begin(), names->end(), undefined);
     if (read == names->end()) continue;
-    return Error{name + ": reads " + quoted(*read) + ", which nothing before it defines"};
+    return Error{name + ": reads " + in_quotes(*read) + ", which nothing before it defines"};
   }
   return OnnxSite(graph_, node, name, scope, true).import();
 }
 
 Result<OnnxScope> OnnxSite::scope_of(const OnnxFunction& function) {
   for (const OnnxScope* scope = &scope_; scope != nullptr; scope = scope->caller) {
-    if (scope->function == &function) return error("the function " + quoted(node_.op) + " calls itself");
+    if (scope->function == &function) return error("the function " + in_quotes(node_.op) + " calls itself");
   }
   OnnxScope scope{scope_.model, function.opset, &function, &scope_, {}};
   for (const OnnxAttribute& attribute : function.defaults) scope.attributes[attribute.name] = &attribute;
@@ -94,7 +93,7 @@ Result<OnnxScope> OnnxSite::scope_of(const OnnxFunction& function) {
   for (const auto& [name, attribute] : scope.attributes) {
     // The names that a graph reads would be those of the body.
     if (std::holds_alternative<std::shared_ptr<const OnnxSubgraph>>(attribute->value)) {
-      return error("gives the function " + quoted(node_.op) + " a graph as attribute " + quoted(name) +
+      return error("gives the function " + in_quotes(node_.op) + " a graph as attribute " + in_quotes(name) +
                    "; this is not supported");
     }
   }
@@ -105,8 +104,8 @@ Status OnnxSite::call(const OnnxFunction& function) {
   const OnnxSubgraph& body = function.body;
   if (inputs_.size() > body.inputs.size() || output_count() > body.outputs.size()) {
     return error("has " + std::to_string(inputs_.size()) + " inputs and " + std::to_string(output_count()) +
-                 " outputs; the function " + quoted(node_.op) + " has " + std::to_string(body.inputs.size()) + " and " +
-                 std::to_string(body.outputs.size()));
+                 " outputs; the function " + in_quotes(node_.op) + " has " + std::to_string(body.inputs.size()) +
+                 " and " + std::to_string(body.outputs.size()));
   }
   WHET_TRY(const OnnxScope scope, scope_of(function));
   std::vector<ValueId> inputs = inputs_;
@@ -117,7 +116,8 @@ Status OnnxSite::call(const OnnxFunction& function) {
   if (!outputs.ok()) return outputs.error();
   for (std::size_t i = 0; i < output_count(); ++i) {
     if (!wants_output(i)) continue;
-    if (!(*outputs)[i].valid()) return error("nothing defines output " + quoted(body.outputs[i]) + " of " + node_.op);
+    if (!(*outputs)[i].valid())
+      return error("nothing defines output " + in_quotes(body.outputs[i]) + " of " + node_.op);
     WHET_RETURN_IF_ERROR(pass((*outputs)[i], i));
   }
   return ok_status();

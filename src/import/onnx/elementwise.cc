@@ -1,13 +1,12 @@
 #include <limits>
 
+#include "base/arithmetic.h"
 #include "import/onnx/importers.h"
 #include "import/parts/activation.h"
 #include "import/parts/arithmetic.h"
 
 namespace whet {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// All inputs, of which none is left out.
 Result<std::vector<ValueId>> every_input(OnnxSite& site) {

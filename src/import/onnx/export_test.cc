@@ -1,4 +1,5 @@
 #include "import/onnx/export.h"
+#include "base/arithmetic.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +10,7 @@
 #include "import/import.h"
 
 namespace whet {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+namespace onnx_export_test {
 
 std::string bundled(const std::string& file) { return std::string(WHET_SOURCE_DIR) + "/tests/models/" + file; }
 
@@ -213,5 +212,5 @@ TEST(Export, DepthwiseChannelsLastWeightsAreTurned) {
   EXPECT_EQ(back.value(back.outputs[0]).name, "conv_0:0");
 }
 
-}  // namespace
+}  // namespace onnx_export_test
 }  // namespace whet

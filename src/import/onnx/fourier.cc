@@ -5,19 +5,13 @@
 namespace whet {
 namespace {
 
-Result<std::int64_t> one_integer(OnnxSite& site, std::size_t i, const std::string& what) {
-  WHET_TRY(const std::vector<std::int64_t> values, site.known_integers(i, what));
-  if (values.size() == 1) return values[0];
-  return site.error("its " + what + " is a list of " + std::to_string(values.size()));
-}
-
 /// The length of a frame: as given, or that of the window.
 Result<std::int64_t> frame_length(OnnxSite& site) {
   const bool lists = !site.has(2) || site.rank(2) == 1;
   if (!site.has(2) && !site.has(3)) return site.error("has neither a window nor a frame length");
   std::int64_t length = site.has(2) && lists ? site.shape(2)[0] : 0;
   if (site.has(3)) {
-    WHET_TRY(length, one_integer(site, 3, "frame length"));
+    WHET_TRY(length, site.known_integer(3, "frame length"));
   }
   if (!site.has(2) || (lists && site.shape(2)[0] == length)) return length;
   return site.error("the window is " + to_string(site.type(site.in(2))) + "; expected one number for each of the " +
@@ -30,7 +24,7 @@ Status give_dft(OnnxSite& site, std::int64_t axis) {
   WHET_TRY(form.inverse, site.flag("inverse", false));
   WHET_TRY(form.onesided, site.flag("onesided", false));
   if (site.has(1)) {
-    WHET_TRY(form.length, one_integer(site, 1, "length"));
+    WHET_TRY(form.length, site.known_integer(1, "length"));
   }
   return site.give(dft(site, site.in(0), form));
 }
@@ -47,7 +41,7 @@ Status import_dft(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, 3));
   std::int64_t axis = -2;
   if (site.has(2)) {
-    WHET_TRY(axis, one_integer(site, 2, "axis"));
+    WHET_TRY(axis, site.known_integer(2, "axis"));
   }
   return give_dft(site, axis);
 }
@@ -56,7 +50,7 @@ Status import_stft(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 4));
   Stft form{.window = site.if_given(2)};
   WHET_TRY(form.onesided, site.flag("onesided", true));
-  WHET_TRY(form.step, one_integer(site, 1, "frame step"));
+  WHET_TRY(form.step, site.known_integer(1, "frame step"));
   WHET_TRY(form.length, frame_length(site));
   return site.give(stft(site, site.in(0), form));
 }

@@ -1,6 +1,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/arithmetic.h"
 #include "import/onnx/importers.h"
 #include "import/onnx/matrix.h"
 #include "import/onnx/window.h"
@@ -9,8 +10,6 @@
 
 namespace whet {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// What is done to a result: an operator of one operand.
 Result<Operator> read_activation(OnnxSite& site, const std::string& name, const std::vector<double>& parameters) {

@@ -7,7 +7,7 @@
 
 /// What importers compose of several operators computes what the standard says: by the naive evaluation of the graph.
 namespace whet {
-namespace {
+namespace onnx_importer_values_test {
 
 /// The first output's values, or the error.
 std::string computed(const std::string& op, int opset, const std::vector<In>& inputs, Attributes attributes = {}) {
@@ -529,5 +529,5 @@ TEST(Scan, SaysWhatIsWrong) {
             "n: gives the lengths of its sequences; only whole sequences are supported");
 }
 
-}  // namespace
+}  // namespace onnx_importer_values_test
 }  // namespace whet

@@ -11,7 +11,7 @@
 #include "tensor_files/file.h"
 
 namespace whet {
-namespace {
+namespace onnx_importers_test {
 
 /// The graph's nodes as text (one a line, inputs and constants left out), a folded output's values, or the error.
 std::string text_of(const Result<Graph>& graph) {
@@ -610,5 +610,5 @@ TEST(ImportResize, RoundsExtentsInSinglePrecision) {
   EXPECT_NE(text.find("f32[1x1x5]"), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace onnx_importers_test
 }  // namespace whet

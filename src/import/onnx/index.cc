@@ -13,13 +13,6 @@ Result<std::int64_t> axis_of(OnnxSite& site, std::int64_t fallback) {
   return site.resolve_axis(given, site.rank(0));
 }
 
-/// Input `i` as one known integer.
-Result<std::int64_t> one_integer(OnnxSite& site, std::size_t i, const std::string& what) {
-  WHET_TRY(const std::vector<std::int64_t> values, site.known_integers(i, what));
-  if (values.size() == 1) return values[0];
-  return site.error("its " + what + " is a list of " + std::to_string(values.size()));
-}
-
 Status import_arg(OnnxSite& site, bool largest) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   ArgReduceOperator op{.largest = largest};
@@ -59,13 +52,13 @@ Status import_top_k_attribute(OnnxSite& site) {
 
 Status import_top_k(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const std::int64_t k, one_integer(site, 1, "number of elements"));
+  WHET_TRY(const std::int64_t k, site.known_integer(1, "number of elements"));
   return give_top_k(site, k);
 }
 
 Status import_cumsum(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const std::int64_t axis, one_integer(site, 1, "axis"));
+  WHET_TRY(const std::int64_t axis, site.known_integer(1, "axis"));
   CumSumOperator op;
   WHET_TRY(op.axis, site.resolve_axis(axis, site.rank(0)));
   WHET_TRY(op.exclusive, site.flag("exclusive", false));
@@ -117,7 +110,7 @@ Status import_trilu(OnnxSite& site) {
   WHET_TRY(const bool upper, site.flag("upper", true));
   std::int64_t k = 0;
   if (site.has(1)) {
-    WHET_TRY(k, one_integer(site, 1, "diagonal"));
+    WHET_TRY(k, site.known_integer(1, "diagonal"));
   }
   return site.give(trilu(site, site.in(0), k, upper));
 }

@@ -9,7 +9,7 @@
 #include "tensor_files/file.h"
 
 namespace whet {
-namespace {
+namespace onnx_reader_test {
 
 // ---- A few bytes of protobuf's wire format, so that a test can write what no exporter would.
 
@@ -162,5 +162,5 @@ TEST(ReadOnnx, RefusesDeepNesting) {
   EXPECT_EQ(failure(model_of(kTensor, 13, text(kNode, node))), "m.onnx: not a valid ONNX file (damaged or cut off)");
 }
 
-}  // namespace
+}  // namespace onnx_reader_test
 }  // namespace whet

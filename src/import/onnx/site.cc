@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "import/onnx/importers.h"
 
 namespace whet {
@@ -15,8 +16,6 @@ std::string kind_of(const OnnxAttribute& attribute) {
   if (const auto* other = std::get_if<OnnxAttribute::Other>(&attribute.value)) return "of kind " + other->kind;
   return kKinds[attribute.value.index()];
 }
-
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 /// "a, b or c"
 std::string alternatives(const std::vector<std::string_view>& choices) {
@@ -83,6 +82,12 @@ Status OnnxSite::expect_inputs(std::size_t low, std::size_t high) const {
   return ok_status();
 }
 
+Result<std::int64_t> OnnxSite::known_integer(std::size_t i, const std::string& what) {
+  WHET_TRY(const std::vector<std::int64_t> values, known_integers(i, what));
+  if (values.size() == 1) return values[0];
+  return error("its " + what + " is a list of " + std::to_string(values.size()));
+}
+
 Result<std::vector<ValueId>> OnnxSite::sequence(std::size_t i) const {
   if (const std::vector<ValueId>* values = graph_.sequence(in(i))) return *values;
   return error("input " + std::to_string(i) + " of " + node_.op + " is " + to_string(type(in(i))) +
@@ -111,7 +116,7 @@ bool OnnxSite::has_attribute(std::string_view attribute) const {
 }
 
 Error OnnxSite::wrong_kind(const OnnxAttribute& attribute, const char* expected) const {
-  return error("attribute " + quoted(attribute.name) + " is " + kind_of(attribute) + "; expected " + expected);
+  return error("attribute " + in_quotes(attribute.name) + " is " + kind_of(attribute) + "; expected " + expected);
 }
 
 Result<std::int64_t> OnnxSite::integer(std::string_view attribute, std::int64_t fallback) {
@@ -124,7 +129,7 @@ Result<std::int64_t> OnnxSite::integer(std::string_view attribute, std::int64_t 
 Result<bool> OnnxSite::flag(std::string_view attribute, bool fallback) {
   WHET_TRY(const std::int64_t value, integer(attribute, fallback ? 1 : 0));
   if (value == 0 || value == 1) return value == 1;
-  return error("attribute " + quoted(attribute) + " is " + std::to_string(value) + "; expected 0 or 1");
+  return error("attribute " + in_quotes(attribute) + " is " + std::to_string(value) + "; expected 0 or 1");
 }
 
 Result<double> OnnxSite::number(std::string_view attribute, double fallback) {
@@ -174,19 +179,19 @@ Result<std::size_t> OnnxSite::choice(std::string_view attribute, std::string_vie
   WHET_TRY(const std::string value, text(attribute, std::string(fallback)));
   const auto found = std::find(choices.begin(), choices.end(), value);
   if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
-  return error("attribute " + quoted(attribute) + " is " + quoted(value) + "; expected " + alternatives(choices));
+  return error("attribute " + in_quotes(attribute) + " is " + in_quotes(value) + "; expected " + alternatives(choices));
 }
 
 Result<std::vector<std::int64_t>> OnnxSite::entries(std::string_view attribute, std::size_t count,
                                                     std::int64_t fallback, std::int64_t low) {
   WHET_TRY(std::vector<std::int64_t> values, integers(attribute, std::vector<std::int64_t>(count, fallback)));
   if (values.size() != count) {
-    return error("attribute " + quoted(attribute) + " has " + std::to_string(values.size()) + " entries; expected " +
+    return error("attribute " + in_quotes(attribute) + " has " + std::to_string(values.size()) + " entries; expected " +
                  std::to_string(count));
   }
   for (std::int64_t value : values) {
     if (value >= low && value <= kMaxElements) continue;
-    return error("attribute " + quoted(attribute) + " holds " + std::to_string(value) + "; expected " +
+    return error("attribute " + in_quotes(attribute) + " holds " + std::to_string(value) + "; expected " +
                  std::to_string(low) + " to " + std::to_string(kMaxElements));
   }
   return values;
@@ -198,12 +203,12 @@ void OnnxSite::ignore(std::initializer_list<std::string_view> attributes) {
 
 Status OnnxSite::expect_attribute(std::string_view attribute) const {
   if (has_attribute(attribute)) return ok_status();
-  return error("attribute " + quoted(attribute) + " is missing");
+  return error("attribute " + in_quotes(attribute) + " is missing");
 }
 
 Result<std::shared_ptr<const OnnxSubgraph>> OnnxSite::subgraph(std::string_view attribute) {
   const OnnxAttribute* found = find(attribute);
-  if (found == nullptr) return error("attribute " + quoted(attribute) + " is missing");
+  if (found == nullptr) return error("attribute " + in_quotes(attribute) + " is missing");
   if (const auto* value = std::get_if<std::shared_ptr<const OnnxSubgraph>>(&found->value)) return *value;
   return wrong_kind(*found, "a graph");
 }
@@ -211,7 +216,7 @@ Result<std::shared_ptr<const OnnxSubgraph>> OnnxSite::subgraph(std::string_view 
 Status OnnxSite::finish() const {
   for (std::size_t i = 0; i < attribute_read_.size(); ++i) {
     if (!attribute_read_[i] && resolved(node_.attributes[i]) != nullptr) {
-      return error("attribute " + quoted(node_.attributes[i].name) + " is not one of " + node_.op +
+      return error("attribute " + in_quotes(node_.attributes[i].name) + " is not one of " + node_.op +
                    " in operator set " + std::to_string(opset()));
     }
   }

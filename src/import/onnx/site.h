@@ -53,6 +53,7 @@ class OnnxSite : public NodeSite {
   Result<std::vector<std::int64_t>> known_integers(std::size_t i, const std::string& what) {
     return known_integers(in(i), what);
   }
+  Result<std::int64_t> known_integer(std::size_t i, const std::string& what);
   Result<double> known_number(std::size_t i, const std::string& what) { return known_number(in(i), what); }
   Result<std::vector<double>> known_numbers(std::size_t i, const std::string& what) {
     return known_numbers(in(i), what);

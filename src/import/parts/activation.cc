@@ -2,12 +2,11 @@
 
 #include <limits>
 
+#include "base/arithmetic.h"
 #include "import/parts/arithmetic.h"
 
 namespace whet {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// x where it is positive, else x * slope.
 Result<ValueId> sloped(NodeSite& site, ValueId x, ValueId slope) {

@@ -2,12 +2,11 @@
 
 #include <limits>
 
+#include "base/arithmetic.h"
 #include "import/parts/activation.h"
 
 namespace whet {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Integers to the power of floats, in f64 and then towards zero. A power that only its rounding keeps from being whole
 /// is whole: 2^3 is 8, not 7.

@@ -2,11 +2,12 @@
 
 #include <limits>
 
+#include "base/arithmetic.h"
+
 namespace whet {
 namespace {
 
 using B = BinaryKind;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Several heads of queries share one of keys: their rows are put one above the other.
 Result<ValueId> product(NodeSite& site, ValueId a, ValueId b, bool transpose_b) {

@@ -13,7 +13,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-struct Plan {
+struct TransposedPlan {
   std::size_t dims;
   std::int64_t groups, in, out;                          ///< channels in, and out, of one group
   Ints kernel, strides, dilations, pads_begin, extents;  ///< extents: of the result
@@ -27,7 +27,7 @@ struct Plan {
 };
 
 /// Padding and the extents of the result.
-Status decide_extents(NodeSite& site, const Shape& x, const ConvTranspose& form, Plan& plan) {
+Status decide_extents(NodeSite& site, const Shape& x, const ConvTranspose& form, TransposedPlan& plan) {
   for (std::size_t d = 0; d < plan.dims; ++d) {
     const std::int64_t whole = plan.strides[d] * (x[d + 2] - 1) + form.output_padding[d] + plan.reach(d);
     std::int64_t begin = form.window.pads_begin[d], end = form.window.pads_end[d];
@@ -46,13 +46,13 @@ Status decide_extents(NodeSite& site, const Shape& x, const ConvTranspose& form,
   return ok_status();
 }
 
-Result<Plan> make_plan(NodeSite& site, ValueId input, ValueId weights, const ConvTranspose& form) {
+Result<TransposedPlan> make_plan(NodeSite& site, ValueId input, ValueId weights, const ConvTranspose& form) {
   const Shape &x = site.shape(input), &w = site.shape(weights);
   if (x.size() < 3 || x.size() > 5 || w.size() != x.size()) {
     return site.error("the input is " + to_string(site.type(input)) + " and the weights are " +
                       to_string(site.type(weights)) + "; expected one to three spatial dimensions in both");
   }
-  Plan plan{.dims = x.size() - 2, .groups = form.groups, .kernel = Ints(w.begin() + 2, w.end())};
+  TransposedPlan plan{.dims = x.size() - 2, .groups = form.groups, .kernel = Ints(w.begin() + 2, w.end())};
   const bool empty = std::any_of(w.begin(), w.end(), [](std::int64_t extent) { return extent < 1; });
   if (empty || plan.groups < 1 || w[0] != x[1] || x[1] % plan.groups != 0) {
     return site.error("the input is " + to_string(site.type(input)) + ", the weights are " +
@@ -79,14 +79,14 @@ Result<Plan> make_plan(NodeSite& site, ValueId input, ValueId weights, const Con
 }
 
 /// The weights of the plain convolution: [groups * phases * out, in, taps...].
-Shape plain_shape(const Plan& plan) {
+Shape plain_shape(const TransposedPlan& plan) {
   Shape shape = {plan.groups * plan.phases() * plan.out, plan.in};
   for (std::size_t d = 0; d < plan.dims; ++d) shape.push_back(plan.taps(d));
   return shape;
 }
 
 /// Constant weights are put in order here.
-Tensor turned_weights(const Tensor& w, const Plan& plan) {
+Tensor turned_weights(const Tensor& w, const TransposedPlan& plan) {
   Tensor result(w.dtype(), plain_shape(plan));
   const std::vector<std::int64_t> to = row_major_strides(result.shape());
   const std::int64_t kernel = num_elements(plan.kernel);
@@ -106,7 +106,7 @@ Tensor turned_weights(const Tensor& w, const Plan& plan) {
 }
 
 /// The same by operators, for weights that are computed.
-Result<ValueId> computed_weights(NodeSite& site, ValueId w, const Plan& plan) {
+Result<ValueId> computed_weights(NodeSite& site, ValueId w, const TransposedPlan& plan) {
   // Zeros between the taps, and behind them to whole phases.
   Shape apart = {plan.groups * plan.in, plan.out};
   PadOperator spread{PadMode::constant, 0, {0, 0}, {0, 0}}, fill = spread;
@@ -144,7 +144,7 @@ Result<ValueId> computed_weights(NodeSite& site, ValueId w, const Plan& plan) {
 }
 
 /// One bias a channel of the plain convolution.
-Result<ValueId> repeated_bias(NodeSite& site, ValueId bias, const Plan& plan) {
+Result<ValueId> repeated_bias(NodeSite& site, ValueId bias, const TransposedPlan& plan) {
   const Shape own = {plan.groups, 1, plan.out}, wide = {plan.groups, plan.phases(), plan.out};
   if (site.shape(bias) != Shape{plan.groups * plan.out}) {
     return site.error("the bias is " + to_string(site.type(bias)) + "; expected one value for each of the " +
@@ -160,7 +160,7 @@ Result<ValueId> repeated_bias(NodeSite& site, ValueId bias, const Plan& plan) {
 
 Result<ValueId> conv_transposed(NodeSite& site, ValueId input, ValueId weights, std::optional<ValueId> bias,
                                 const ConvTranspose& form) {
-  WHET_TRY(const Plan plan, make_plan(site, input, weights, form));
+  WHET_TRY(const TransposedPlan plan, make_plan(site, input, weights, form));
   const std::size_t dims = plan.dims;
   const Shape x = site.shape(input);
   ConvOperator conv{Ints(dims, 1), Ints(dims, 1), Ints(dims, 0), Ints(dims, 0), plan.groups};

@@ -11,7 +11,7 @@ namespace whet {
 namespace {
 
 /// Extents; `parts`: groups of channels that share their offsets.
-struct Plan {
+struct DeformedPlan {
   ConvOperator conv;
   std::int64_t images, channels, parts;
   Shape kernel;  ///< rows and columns
@@ -20,8 +20,8 @@ struct Plan {
   std::int64_t windows() const { return y.shape[2] * y.shape[3]; }
 };
 
-Result<Plan> make_plan(NodeSite& site, const DeformInputs& in, const ConvOperator& conv, std::int64_t parts) {
-  Plan plan;
+Result<DeformedPlan> make_plan(NodeSite& site, const DeformInputs& in, const ConvOperator& conv, std::int64_t parts) {
+  DeformedPlan plan;
   plan.conv = conv;
   plan.parts = parts;
   std::vector<TensorType> types = {site.type(in.x), site.type(in.weights)};
@@ -55,7 +55,7 @@ Tensor steps(std::int64_t count, std::int64_t first, std::int64_t step, std::siz
 }
 
 /// Where the taps read dimension `d` (0: rows): [images parts, kernel rows, kernel columns, rows, columns].
-Result<ValueId> places(NodeSite& site, const Plan& plan, ValueId offsets, std::size_t d) {
+Result<ValueId> places(NodeSite& site, const DeformedPlan& plan, ValueId offsets, std::size_t d) {
   Shape shape = {plan.images * plan.parts, plan.kernel[0], plan.kernel[1], 2, plan.y.shape[2], plan.y.shape[3]};
   SliceOperator own{Shape(6, 0), Shape(6, 1), shape};
   own.starts[3] = static_cast<std::int64_t>(d);
@@ -72,7 +72,7 @@ Result<ValueId> places(NodeSite& site, const Plan& plan, ValueId offsets, std::s
 }
 
 /// What all taps read: [images parts, taps windows, channels of a part].
-Result<ValueId> sampled(NodeSite& site, const DeformInputs& in, const Plan& plan) {
+Result<ValueId> sampled(NodeSite& site, const DeformInputs& in, const DeformedPlan& plan) {
   const Shape x = site.shape(in.x);
   const std::int64_t images = plan.images * plan.parts;
   WHET_TRY(const ValueId parts,
@@ -95,7 +95,7 @@ Result<ValueId> sampled(NodeSite& site, const DeformInputs& in, const Plan& plan
 }
 
 /// One row a window: [images, groups, windows, taps channels of a group].
-Result<ValueId> rows(NodeSite& site, const Plan& plan, ValueId x) {
+Result<ValueId> rows(NodeSite& site, const DeformedPlan& plan, ValueId x) {
   const std::int64_t n = plan.images, g = plan.conv.groups, t = plan.taps(), p = plan.windows();
   const std::int64_t c = plan.channels;
   if (plan.parts > 1) {
@@ -108,7 +108,7 @@ Result<ValueId> rows(NodeSite& site, const Plan& plan, ValueId x) {
 }
 
 /// The weights as [groups, taps channels of a group, channels out of a group].
-Result<ValueId> columns(NodeSite& site, ValueId weights, const Plan& plan) {
+Result<ValueId> columns(NodeSite& site, ValueId weights, const DeformedPlan& plan) {
   const std::int64_t g = plan.conv.groups, c = plan.channels / g, out = plan.y.shape[1] / g;
   WHET_TRY(ValueId w, site.add("weights_apart", ReshapeOperator{{g, out, c, plan.taps()}}, {weights}));
   WHET_TRY(w, site.add("weights_turned", TransposeOperator{{0, 3, 2, 1}}, {w}));
@@ -118,7 +118,7 @@ Result<ValueId> columns(NodeSite& site, ValueId weights, const Plan& plan) {
 }  // namespace
 
 Result<ValueId> deform_convolved(NodeSite& site, const DeformInputs& in, const ConvOperator& conv, std::int64_t parts) {
-  WHET_TRY(const Plan plan, make_plan(site, in, conv, parts));
+  WHET_TRY(const DeformedPlan plan, make_plan(site, in, conv, parts));
   const std::int64_t g = plan.conv.groups, out = plan.y.shape[1] / g;
   WHET_TRY(const ValueId read, sampled(site, in, plan));
   WHET_TRY(const ValueId a, rows(site, plan, read));

@@ -21,7 +21,7 @@
 
 /// Parts by themselves, against what they mean: what other formats ask of them and ONNX does not.
 namespace whet {
-namespace {
+namespace parts_parts_test {
 
 using Ints = std::vector<std::int64_t>;
 using Values = std::vector<ValueId>;
@@ -359,5 +359,5 @@ TEST(Resize, SizesAndFactorsFillTheOperator) {
             "n: scales dimension 2 of extent 2 by 0.100000");
 }
 
-}  // namespace
+}  // namespace parts_parts_test
 }  // namespace whet

@@ -2,12 +2,13 @@
 
 #include <limits>
 
+#include "base/arithmetic.h"
+
 namespace whet {
 namespace {
 
 /// What a reduction over nothing gives. Of booleans the largest is false.
 double of_nothing(ReduceKind kind, DType dtype) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (kind) {
     case ReduceKind::prod:
       return 1;

@@ -6,9 +6,6 @@
 #include "lower/cpu/spread_prefetches.h"
 #include "lower/cpu/unbind.h"
 #include "lower/guards.h"
-#include "lower/unroll.h"
-#include "program/flatten.h"
-#include "program/simplify.h"
 #include "program/verify.h"
 
 namespace whet {
@@ -21,17 +18,16 @@ constexpr int kRoundingVectorBytes = 32;
 
 Result<Program> unbind(Program program, const Target&) { return unbind_loops(std::move(program)); }
 Result<Program> guards(Program program, const Target&) { return resolve_guards(std::move(program)); }
-Result<Program> simplified(Program program, const Target&) { return simplify(program); }
 Result<Program> verified(Program program, const Target&) {
   WHET_RETURN_IF_ERROR(verify(program));
   return program;
 }
-Result<Program> flat(Program program, const Target&) { return flatten(program); }
-Result<Program> math(Program program, const Target& target) { return expand_math(program, math_support(target.cpu())); }
-Result<Program> vectors(Program program, const Target& target) {
+Result<Program> cpu_math(Program program, const Target& target) {
+  return expand_math(program, math_support(target.cpu()));
+}
+Result<Program> cpu_vectors(Program program, const Target& target) {
   return vectorize_loops(std::move(program), vector_support(target.cpu()));
 }
-Result<Program> unrolled(Program program, const Target&) { return unroll_loops(std::move(program)); }
 Result<Program> reciprocals(Program program, const Target& target) {
   if (!target.cpu().fma) return program;
   return share_reciprocals(std::move(program));
@@ -40,14 +36,14 @@ Result<Program> prefetches(Program program, const Target&) { return spread_prefe
 
 // Guards are resolved while loops are still loops; accesses are proven while indices are still one a dimension, which
 // is where the proof is easy; vectors and copies come last, so that everything before them is small.
-constexpr std::array kPasses = {
+constexpr std::array kCpuPasses = {
     LoweringPass{"unbind", unbind},
     LoweringPass{"resolve_guards", guards},
     LoweringPass{"simplify", simplified},
     LoweringPass{"verify", verified},
     LoweringPass{"flatten", flat},
-    LoweringPass{"expand_math", math},
-    LoweringPass{"vectorize", vectors},
+    LoweringPass{"expand_math", cpu_math},
+    LoweringPass{"vectorize", cpu_vectors},
     LoweringPass{"unroll", unrolled},
     LoweringPass{"simplify_unrolled", simplified},
     LoweringPass{"share_reciprocals", reciprocals},
@@ -64,6 +60,6 @@ VectorSupport vector_support(const CpuTarget& cpu) {
   return {.bytes = cpu.vector_bytes, .free_masks = cpu.vector_bytes >= kMaskedVectorBytes};
 }
 
-std::span<const LoweringPass> cpu_passes() { return kPasses; }
+std::span<const LoweringPass> cpu_passes() { return kCpuPasses; }
 
 }  // namespace whet

@@ -10,7 +10,7 @@
 #include "schedule/steps.h"
 
 namespace whet {
-namespace {
+namespace gpu_map_threads_test {
 
 /// The program after `pass` without its list of buffers, or the error.
 std::string after(std::string_view pass, const std::string& text, const std::string& steps,
@@ -243,5 +243,5 @@ return c
   EXPECT_EQ(count(tiled, "# async") + count(tiled, "commit"), 0) << tiled;
 }
 
-}  // namespace
+}  // namespace gpu_map_threads_test
 }  // namespace whet

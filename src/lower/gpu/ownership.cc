@@ -47,7 +47,7 @@ bool cover(std::vector<NumberDigit> digits, std::int64_t numbers) {
 }
 
 /// One index of an access, taken apart: common + Σ factor · term.
-struct Parts {
+struct IndexParts {
   Affine common;  ///< of variables that both accesses share, and the constant
   struct Term {
     Expr atom;
@@ -84,11 +84,11 @@ bool is_common(const Expr& e, const AccessContext& context) {
   return all;
 }
 
-Parts take_apart(const Expr& index, const BufferAccess& access, const AccessContext& context) {
+IndexParts take_apart(const Expr& index, const BufferAccess& access, const AccessContext& context) {
   Facts facts(context.range);
   for (const Expr& condition : access.conditions) facts.assume(condition);
   const Affine sum = to_affine(simplify(index, context.range));
-  Parts parts;
+  IndexParts parts;
   parts.common.constant = sum.constant;
   for (const auto& [atom, factor] : sum.terms) {
     if (is_common(atom, context)) {
@@ -113,7 +113,7 @@ struct Difference {
 };
 
 /// The terms of two indices, or nothing where they do not fit together.
-std::optional<std::vector<Difference>> differences(Parts x, Parts y, const AccessContext& context) {
+std::optional<std::vector<Difference>> differences(IndexParts x, IndexParts y, const AccessContext& context) {
   const Affine apart = sub(x.common, y.common);
   if (apart.constant != 0) return std::nullopt;
   for (const auto& [atom, factor] : apart.terms) {  // a loop that one of them is in an earlier iteration of
@@ -123,11 +123,11 @@ std::optional<std::vector<Difference>> differences(Parts x, Parts y, const Acces
   }
   std::vector<Difference> found;
   std::vector<bool> matched(y.terms.size(), false);
-  for (const Parts::Term& term : x.terms) {
+  for (const IndexParts::Term& term : x.terms) {
     if (!term.range.min || !term.range.max) return std::nullopt;
     std::size_t other = 0;
     // Digits of numbers are told apart by what they are, loops by how often they count.
-    const auto fits = [&](const Parts::Term& t) {
+    const auto fits = [&](const IndexParts::Term& t) {
       return t.factor == term.factor && t.digit.has_value() == term.digit.has_value() &&
              (!term.digit || same(t.atom, term.atom));
     };
@@ -210,12 +210,12 @@ bool are_disjoint(const BufferAccess& a, const BufferAccess& b, const AccessCont
       const Affine distance = sub(to_affine(p->a), to_affine(q->a));
       if (distance.is_constant() && floor_mod(distance.constant, *as_int(p->b)) != 0) return true;
     }
-    const Parts s = take_apart(x, a, context), t = take_apart(y, b, context);
+    const IndexParts s = take_apart(x, a, context), t = take_apart(y, b, context);
     const Affine distance = sub(s.common, t.common);
     if (!distance.is_constant()) continue;
     Interval apart = Interval::point(distance.constant);
-    for (const Parts::Term& term : s.terms) apart = plus(apart, times(term.range, term.factor));
-    for (const Parts::Term& term : t.terms) apart = plus(apart, times(term.range, -term.factor));
+    for (const IndexParts::Term& term : s.terms) apart = plus(apart, times(term.range, term.factor));
+    for (const IndexParts::Term& term : t.terms) apart = plus(apart, times(term.range, -term.factor));
     if ((apart.min && *apart.min > 0) || (apart.max && *apart.max < 0)) return true;
   }
   return false;

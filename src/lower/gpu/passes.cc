@@ -12,10 +12,7 @@
 #include "lower/gpu/sink_virtual.h"
 #include "lower/gpu/spread_warps.h"
 #include "lower/gpu/whole_guards.h"
-#include "lower/unroll.h"
 #include "lower/vectorize.h"
-#include "program/flatten.h"
-#include "program/simplify.h"
 #include "program/verify.h"
 
 namespace whet {
@@ -28,29 +25,26 @@ Result<Program> sunk(Program program, const Target&) { return sink_virtual(std::
 Result<Program> mapped(Program program, const Target&) { return map_threads(std::move(program)); }
 Result<Program> reduced(Program program, const Target&) { return reduce_threads(std::move(program)); }
 Result<Program> with_quotients(Program program, const Target&) { return name_quotients(std::move(program)); }
-Result<Program> simplified(Program program, const Target&) { return simplify(program); }
 Result<Program> whole(Program program, const Target&) { return with_whole_guards(std::move(program)); }
 Result<Program> with_copies(Program program, const Target& target) {
   return make_copies_async(std::move(program), limits_of(target.gpu()));
 }
 Result<Program> with_barriers(Program program, const Target&) { return place_barriers(std::move(program)); }
-Result<Program> verified(Program program, const Target& target) {
+Result<Program> verified_launches(Program program, const Target& target) {
   WHET_RETURN_IF_ERROR(verify(program, {.launches = &limits_of(target.gpu())}));
   return program;
 }
-Result<Program> flat(Program program, const Target&) { return flatten(program); }
-Result<Program> math(Program program, const Target&) {
+Result<Program> gpu_math(Program program, const Target&) {
   return expand_math(program, {.round = true, .multiply_add = true, .warp_tiles = true});
 }
-Result<Program> vectors(Program program, const Target&) {
+Result<Program> gpu_vectors(Program program, const Target&) {
   return vectorize_loops(std::move(program), {.bytes = kAccessBytes, .free_masks = false});
 }
 Result<Program> merged(Program program, const Target&) { return merge_guards(std::move(program)); }
-Result<Program> unrolled(Program program, const Target&) { return unroll_loops(std::move(program)); }
 
 // Threads are mapped while loops are still loops. Barriers are placed and accesses proven while indices are still one a
 // dimension. Guards stay: a thread that has nothing to do waits for its neighbours anyway.
-constexpr std::array kPasses = {
+constexpr std::array kGpuPasses = {
     // Launches.
     LoweringPass{"spread_warps", spread},
     LoweringPass{"sink_virtual", sunk},
@@ -62,11 +56,11 @@ constexpr std::array kPasses = {
     // Who waits for whom.
     LoweringPass{"async_copies", with_copies},
     LoweringPass{"place_barriers", with_barriers},
-    LoweringPass{"verify", verified},
+    LoweringPass{"verify", verified_launches},
     // What a thread runs.
     LoweringPass{"flatten", flat},
-    LoweringPass{"expand_math", math},
-    LoweringPass{"vectorize", vectors},
+    LoweringPass{"expand_math", gpu_math},
+    LoweringPass{"vectorize", gpu_vectors},
     LoweringPass{"unroll", unrolled},
     LoweringPass{"simplify_unrolled", simplified},
     LoweringPass{"merge_guards", merged},
@@ -74,6 +68,6 @@ constexpr std::array kPasses = {
 
 }  // namespace
 
-std::span<const LoweringPass> gpu_passes() { return kPasses; }
+std::span<const LoweringPass> gpu_passes() { return kGpuPasses; }
 
 }  // namespace whet

@@ -13,7 +13,7 @@
 #include "tensor/compare.h"
 
 namespace whet {
-namespace {
+namespace gpu_random_test {
 
 /// What lowering may refuse: memory of a thread that others use, too many threads, what no barrier can order.
 bool is_refusal(const Error& error) { return error.kind == ErrorKind::unsupported || error.kind == ErrorKind::limit; }
@@ -90,5 +90,5 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
     EXPECT_GE(used[step], cases / 100) << step;
 }
 
-}  // namespace
+}  // namespace gpu_random_test
 }  // namespace whet

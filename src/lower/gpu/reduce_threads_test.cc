@@ -12,7 +12,7 @@
 #include "tensor/compare.h"
 
 namespace whet {
-namespace {
+namespace gpu_reduce_threads_test {
 
 constexpr const char* kSum = R"(
 x = PLACEHOLDER [5, 40]
@@ -219,5 +219,5 @@ return s
             1e-5);
 }
 
-}  // namespace
+}  // namespace gpu_reduce_threads_test
 }  // namespace whet

@@ -5,16 +5,16 @@
 namespace whet::testing {
 namespace {
 
-constexpr std::int64_t kBlocks = 3, kThreads = 64;
+constexpr std::int64_t kBlocks = 3, kLaunchThreads = 64;
 
 class Generator {
  public:
   explicit Generator(Rng& rng) : rng_(rng) {
     s_.p.name = "random";
-    in_ = s_.argument("in", {kBlocks, kThreads});
-    out_ = s_.argument("out", {kBlocks, kThreads}, true);
-    space_ = s_.buffer("space", {kBlocks, kThreads}, Scope::workspace);
-    tile_ = s_.buffer("tile", {2, kThreads}, Scope::block);
+    in_ = s_.argument("in", {kBlocks, kLaunchThreads});
+    out_ = s_.argument("out", {kBlocks, kLaunchThreads}, true);
+    space_ = s_.buffer("space", {kBlocks, kLaunchThreads}, Scope::workspace);
+    tile_ = s_.buffer("tile", {2, kLaunchThreads}, Scope::block);
     own_ = s_.buffer("own", {4}, Scope::registers);
   }
 
@@ -25,7 +25,7 @@ class Generator {
       s_.b = s_.index("b");
       s_.t = s_.index("t");
       vars_ = {s_.b, s_.t};
-      threads_ = rng_.chance(0.5) ? kThreads : kThreads / 2;
+      threads_ = rng_.chance(0.5) ? kLaunchThreads : kLaunchThreads / 2;
       std::vector<Stmt> body{store(own_, {number(0, 3)}, float_const(1))};
       for (std::int64_t n = rng_.between(1, 4); n > 0; --n) body.push_back(stmt(2));
       if (rng_.chance(0.6)) body.push_back(block({commit(), wait(0)}));
@@ -45,9 +45,9 @@ class Generator {
       case 0:
         return floormod(s_.t + any_var() + rng_.between(0, 2), threads_);
       case 1:
-        return max(min(any_var() + any_var(), int_const(kThreads - 1)), int_const(0));
+        return max(min(any_var() + any_var(), int_const(kLaunchThreads - 1)), int_const(0));
       case 2:
-        return number(0, kThreads - 1);
+        return number(0, kLaunchThreads - 1);
       default:
         return s_.t + rng_.between(-1, 1);
     }
@@ -80,9 +80,9 @@ class Generator {
   Expr condition() {
     switch (rng_.below(4)) {
       case 0:
-        return s_.t < number(1, kThreads);
+        return s_.t < number(1, kLaunchThreads);
       case 1:
-        return s_.t < int_const(kThreads / 2);
+        return s_.t < int_const(kLaunchThreads / 2);
       case 2:
         return any_var() < number(0, 4);
       default:
@@ -100,7 +100,7 @@ class Generator {
     const Expr at = ramp(floormod(s_.t, 16) * 4, 1, 4);
     Store n{
         .buffer = rng_.chance(0.5) ? tile_ : out_, .index = {row(2), at}, .value = s_.read(in_, {row(kBlocks), at})};
-    if (rng_.chance(0.5)) n.mask = at < broadcast(number(0, kThreads), 4);
+    if (rng_.chance(0.5)) n.mask = at < broadcast(number(0, kLaunchThreads), 4);
     n.async = rng_.chance(0.2);
     return make_stmt(std::move(n));
   }
@@ -161,7 +161,7 @@ class Generator {
   Rng& rng_;
   LaunchSketch s_;
   BufferId in_, out_, space_, tile_, own_;
-  std::int64_t threads_ = kThreads;
+  std::int64_t threads_ = kLaunchThreads;
   std::vector<Expr> vars_;
 };
 
@@ -171,8 +171,8 @@ Program random_launches(Rng& rng) { return Generator(rng).run(); }
 
 std::vector<Tensor> random_launch_arguments(std::uint64_t seed) {
   Rng rng(seed);
-  return {Tensor::random({DType::f32, {kBlocks, kThreads}}, rng),
-          Tensor::random({DType::f32, {kBlocks, kThreads}}, rng)};
+  return {Tensor::random({DType::f32, {kBlocks, kLaunchThreads}}, rng),
+          Tensor::random({DType::f32, {kBlocks, kLaunchThreads}}, rng)};
 }
 
 }  // namespace whet::testing

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "artifact/cpu/object_loader.h"
+#include "base/arithmetic.h"
 #include "runner/cpu/cache.h"
 #include "runner/cpu/constant_pool.h"
 #include "runner/cpu/kernel_call.h"
@@ -32,8 +33,6 @@ using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) {
   return static_cast<double>(std::chrono::nanoseconds(Clock::now() - start).count()) / 1e9;
 }
-std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
-
 /// Something that went wrong, as the replies carry it.
 struct Failure {
   OutcomeCode code = OutcomeCode::ok;

@@ -5,20 +5,20 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "runner/fill.h"
 #include "runtime/memory.h"
 
 namespace whet {
 namespace {
 
-constexpr std::size_t kGuard = 64 << 10, kAlignment = 64;
+constexpr std::size_t kGuard = 64 << 10, kPoolAlignment = 64;
 /// One random block is repeated: caches do not look at contents.
 constexpr std::size_t kBlock = 256 << 10;
 
-std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 std::size_t total(const std::vector<std::size_t>& sizes) {
   std::size_t sum = 0;
-  for (auto size : sizes) sum += round_up(size, kAlignment);
+  for (auto size : sizes) sum += round_up(size, kPoolAlignment);
   return sum;
 }
 
@@ -61,7 +61,7 @@ std::vector<const std::byte*> ConstantPool::at_start(const std::vector<std::size
   std::size_t at = 0;
   for (auto size : sizes) {
     places.push_back(data_ + at);
-    at += round_up(size, kAlignment);
+    at += round_up(size, kPoolAlignment);
   }
   return places;
 }
@@ -76,7 +76,7 @@ void ConstantPool::next(const std::vector<std::size_t>& sizes, const std::byte**
   if (cursor_ + total(sizes) > bytes_) cursor_ = 0;
   for (auto size : sizes) {
     *places++ = data_ + cursor_;
-    cursor_ += round_up(size, kAlignment);
+    cursor_ += round_up(size, kPoolAlignment);
   }
 }
 

@@ -1,20 +1,20 @@
 #include "runner/cpu/kernel_call.h"
 
+#include "base/arithmetic.h"
+
 namespace whet {
 namespace {
 
-constexpr std::size_t kLine = 64;
-
-std::size_t round_up(std::int64_t bytes, std::size_t unit) {
-  return (static_cast<std::size_t>(bytes) + unit - 1) / unit * unit;
-}
+constexpr std::size_t kWorkspaceLine = 64;
 
 void no_barrier(void*, std::uint32_t) {}
 constexpr whet_kernel_runtime kAlone = {no_barrier};
 
-std::size_t common_bytes(const Kernel& kernel) { return round_up(kernel.workspace, page_bytes()); }
+std::size_t common_bytes(const Kernel& kernel) { return round_up<std::size_t>(kernel.workspace, page_bytes()); }
 /// A line apart from a whole number of pages, so that the workers' pieces do not share cache sets.
-std::size_t own_bytes(const Kernel& kernel) { return round_up(kernel.worker_workspace, page_bytes()) + kLine; }
+std::size_t own_bytes(const Kernel& kernel) {
+  return round_up<std::size_t>(kernel.worker_workspace, page_bytes()) + kWorkspaceLine;
+}
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Stretch line_up(const std::vector<std::size_t>& sizes) {
   Stretch stretch;
   for (const std::size_t size : sizes) {
     stretch.offsets.push_back(stretch.bytes);
-    stretch.bytes += round_up(static_cast<std::int64_t>(size), kLine) + 3 * kLine;
+    stretch.bytes += round_up(size, kWorkspaceLine) + 3 * kWorkspaceLine;
   }
   return stretch;
 }

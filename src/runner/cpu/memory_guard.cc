@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "runtime/memory.h"
 
 namespace whet {
@@ -14,8 +15,6 @@ constexpr std::size_t kAlignment = 64;
 /// Stores this far outside a large buffer are found at once. A whole number of pages of any system.
 constexpr std::size_t kGuardBytes = 64 << 10;
 constexpr std::byte kPattern{0xa5};
-
-std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 
 std::size_t append(char* text, std::size_t at, std::size_t capacity, const char* part) {
   while (*part && at < capacity) text[at++] = *part++;

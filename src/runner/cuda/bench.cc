@@ -20,13 +20,12 @@ constexpr double kReplaySeconds = 1e-3;
 constexpr double kMostCopies = 1000;
 /// A GPU lowers its clocks when it has had nothing to do for about so long, and raises them in less than so long [s].
 constexpr double kPauseSeconds = 0.05, kRiseSeconds = 0.03;
-constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kConstantAlignment = 256;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
-std::size_t round_up(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-bool pooled(const ArgumentSpec& a) { return a.role == ArgumentRole::constant && a.dtype == DType::f32; }
+bool pooled_on_gpu(const ArgumentSpec& a) { return a.role == ArgumentRole::constant && a.dtype == DType::f32; }
 
 const CudaDriver* find_system(whet_error* error) {
   const CudaDriver* driver = nullptr;
@@ -239,7 +238,7 @@ class CudaBench final : public KernelBench {
     const Addresses first = addresses();
     std::size_t needed = 0;
     for (const ArgumentSpec& a : request.job.arguments)
-      if (pooled(a)) needed += round_up(static_cast<std::size_t>(a.bytes));
+      if (pooled_on_gpu(a)) needed += round_up(static_cast<std::size_t>(a.bytes), kConstantAlignment);
     const std::size_t wanted = pool_bytes(request.policy);
     places.assign(static_cast<std::size_t>(copies), first);
     if (needed == 0 || wanted <= needed || emulated()) return {};
@@ -248,9 +247,9 @@ class CudaBench final : public KernelBench {
     for (Addresses& place : places) {
       if (cursor + needed > pool_.bytes()) cursor = 0;
       for (std::size_t i = 0; i < request.job.arguments.size(); ++i) {
-        if (!pooled(request.job.arguments[i])) continue;
+        if (!pooled_on_gpu(request.job.arguments[i])) continue;
         place.values[i] = pool_.data() + cursor;
-        cursor += round_up(static_cast<std::size_t>(request.job.arguments[i].bytes));
+        cursor += round_up(static_cast<std::size_t>(request.job.arguments[i].bytes), kConstantAlignment);
       }
     }
     return {};

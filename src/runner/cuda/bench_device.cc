@@ -9,7 +9,7 @@
 namespace whet {
 namespace {
 
-constexpr unsigned kPattern = 0x5a5a5a5a, kPoison = 0xffffffff;
+constexpr unsigned kGuardPattern = 0x5a5a5a5a, kPoison = 0xffffffff;
 constexpr int kPlainBlockMemory = 48 << 10;  ///< bytes that a block may have without asking
 
 std::size_t whole_words(std::size_t bytes) { return (bytes + 3) / 4; }
@@ -91,9 +91,9 @@ GpuFailure GuardedGpuBuffer::poison() const {
   const auto set = [&](CUdeviceptr to, unsigned value, std::size_t count) {
     return count == 0 ? 0 : device_->call().cuMemsetD32Async(to, value, count, device_->stream());
   };
-  CUresult code = set(base_, kPattern, kGuard / 4);
+  CUresult code = set(base_, kGuardPattern, kGuard / 4);
   if (code == 0) code = set(data(), kPoison, words);
-  if (code == 0) code = set(data() + words * 4, kPattern, kGuard / 4);
+  if (code == 0) code = set(data() + words * 4, kGuardPattern, kGuard / 4);
   return device_->judged(code, "prepare " + name_);
 }
 
@@ -104,7 +104,7 @@ GpuFailure GuardedGpuBuffer::check_guards() const {
     const CUresult code = device_->call().cuMemcpyDtoHAsync_v2(guard.data(), from, kGuard, device_->stream());
     if (GpuFailure failure = device_->judged(code, "look at " + name_); failure.failed()) return failure;
     if (GpuFailure failure = device_->synchronize("look at " + name_); failure.failed()) return failure;
-    const auto damaged = [](unsigned word) { return word != kPattern; };
+    const auto damaged = [](unsigned word) { return word != kGuardPattern; };
     const auto first = std::ranges::find_if(guard, damaged);
     if (first == guard.end()) continue;
     const auto at = static_cast<std::size_t>(first - guard.begin()) * 4;

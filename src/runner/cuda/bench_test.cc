@@ -12,7 +12,7 @@
 #include "runtime/cuda/testing/scripted_driver.h"
 
 namespace whet {
-namespace {
+namespace cuda_bench_test {
 
 using testing::HostLaunch;
 using testing::ScriptedDriver;
@@ -242,5 +242,5 @@ TEST(EmulatedBench, SaysWhyABlockCannotGoOn) {
               "stuck: block [0-9]: thread [0-9]+ waits at a barrier that thread 7 does not come to");
 }
 
-}  // namespace
+}  // namespace cuda_bench_test
 }  // namespace whet

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "artifact/emulated_module.h"
+#include "base/arithmetic.h"
 #include "base/rng.h"
 #include "runtime/cuda/errors.h"
 
@@ -23,7 +24,7 @@ namespace {
 
 constexpr CUresult kOk = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidImage = 200, kInvalidHandle = 400,
                    kNotFound = 500, kLaunchFailed = 719, kNotSupported = 801;
-constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kDriverAlignment = 256;
 
 // What the device says of itself: it has as much as any GPU that code is made for.
 constexpr int kVersion = 13000, kMajor = 12, kMinor = 0, kBlockMemory = 227 << 10;
@@ -81,7 +82,6 @@ Graph& of(CUgraph g) { return *reinterpret_cast<Graph*>(g); }
 Node& of(CUgraphNode n) { return *reinterpret_cast<Node*>(n); }
 Exec& of(CUgraphExec e) { return *reinterpret_cast<Exec*>(e); }
 
-std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 std::size_t host_memory() { return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page(); }
 
@@ -95,7 +95,7 @@ class Device {
   bool failed = false;  ///< a kernel did: the context is lost
 
   void* allocate(std::size_t bytes) {
-    const std::size_t usable = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
+    const std::size_t usable = round_up(std::max<std::size_t>(bytes, 1), kDriverAlignment);
     const std::size_t mapped = round_up(usable, page()) + 2 * page();
     void* memory = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
@@ -296,7 +296,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
   return device().release(reinterpret_cast<void*>(pointer)) ? kOk : kInvalidValue;
 }
 CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) {
-  *pointer = std::aligned_alloc(kAlignment, round_up(std::max<std::size_t>(bytes, 1), kAlignment));
+  *pointer = std::aligned_alloc(kDriverAlignment, round_up(std::max<std::size_t>(bytes, 1), kDriverAlignment));
   return *pointer != nullptr ? kOk : kOutOfMemory;
 }
 CUresult cuMemFreeHost(void* pointer) { return std::free(pointer), kOk; }

@@ -18,7 +18,7 @@
 #include "base/rng.h"
 
 namespace whet {
-namespace {
+namespace cpu_pool_test {
 
 struct Destroy {
   void operator()(whet_pool* pool) const { pool_destroy(pool); }
@@ -273,5 +273,5 @@ TEST(Pool, CanBeDestroyedInAChildThatNeverRanIt) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
-}  // namespace
+}  // namespace cpu_pool_test
 }  // namespace whet

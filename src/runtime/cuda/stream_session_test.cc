@@ -14,7 +14,7 @@
 #include "runtime/cuda/testing/test_model.h"
 
 namespace whet {
-namespace {
+namespace cuda_stream_session_test {
 
 using testing::CudaTestModel;
 using testing::DriverScript;
@@ -717,5 +717,5 @@ TEST_F(CudaSessionTest, GivesThingsBackInTheirOrder) {
   EXPECT_EQ(fake->alive(), "");
 }
 
-}  // namespace
+}  // namespace cuda_stream_session_test
 }  // namespace whet

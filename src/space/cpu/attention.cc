@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/arithmetic.h"
 #include "space/attention_form.h"
 #include "space/cpu/element_nest.h"
 #include "space/cpu/register_tile.h"
@@ -14,7 +15,7 @@
 namespace whet {
 namespace {
 
-struct Problem {
+struct AttentionProblem {
   AttentionForm attention;
   Tiling scores, mix;  ///< oc: along keys, along a head's dimensions; ow: queries
   std::int64_t lanes = 16;
@@ -22,9 +23,10 @@ struct Problem {
 };
 
 /// Writes the schedule of one choice.
-class Builder {
+class AttentionBuilder {
  public:
-  Builder(const Problem& p, Scheduler& s, const Choices& choices) : p_(p), a_(p.attention), s_(s), choices_(choices) {}
+  AttentionBuilder(const AttentionProblem& p, Scheduler& s, const Choices& choices)
+      : p_(p), a_(p.attention), s_(s), choices_(choices) {}
 
   void run() {
     for (std::size_t i = a_.inlined.size(); i-- > 0;) s_.inline_op(a_.inlined[i]);
@@ -160,14 +162,12 @@ class Builder {
     vectorize_rows(s_, op, chosen("vectors") * p_.lanes, 1);
   }
 
-  const Problem& p_;
+  const AttentionProblem& p_;
   const AttentionForm& a_;
   Scheduler& s_;
   const Choices& choices_;
   LoopId shared_, block_;  ///< shared out; over blocks of queries, perhaps the same one
 };
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 Tiling tiling_of(std::int64_t rows, std::int64_t columns, const Target& target) {
   return {.oc = columns,
@@ -216,7 +216,7 @@ Cut best_cut(const AttentionForm& a, const Target& target) {
   return best;
 }
 
-std::vector<Constraint> constraints(const Problem& p) {
+std::vector<Constraint> attention_constraints(const AttentionProblem& p) {
   std::vector<Constraint> list;
   const auto fits = [&list](const Tiling& tiling, const char* row, const char* column, const char* what) {
     list.push_back({{row, column}, [=](const Choices& c) -> std::optional<std::string> {
@@ -250,7 +250,7 @@ std::optional<Sketch> attention_sketch(const ComputeDag& dag, const Target& targ
   if (!found) return std::nullopt;
   const AttentionForm& a = *found;
   const Cut cut = best_cut(a, target);
-  const auto p = std::make_shared<const Problem>(Problem{
+  const auto p = std::make_shared<const AttentionProblem>(AttentionProblem{
       a, tiling_of(a.rows, a.keys_count, target), tiling_of(a.rows, a.width, target), target.cpu().lanes(4), target});
   Sketch sketch;
   sketch.name = "attention";
@@ -275,8 +275,8 @@ std::optional<Sketch> attention_sketch(const ComputeDag& dag, const Target& targ
     sketch.decisions.push_back({"values", "1: the values of a head are copied together first", single({0, 1}), 0});
     sketch.preferred["values"] = {0};
   }
-  sketch.constraints = constraints(*p);
-  sketch.build = [p](Scheduler& s, const Choices& choices) { Builder(*p, s, choices).run(); };
+  sketch.constraints = attention_constraints(*p);
+  sketch.build = [p](Scheduler& s, const Choices& choices) { AttentionBuilder(*p, s, choices).run(); };
   Scheduler trial(dag);
   sketch.build(trial, sketch.preferred);
   if (!trial.finish().ok()) return std::nullopt;

@@ -11,13 +11,13 @@ namespace {
 
 std::optional<Sketch> always_rows(const ComputeDag& dag, const Target& target) { return rows_sketch(dag, target); }
 
-constexpr Template kTemplates[] = {
+constexpr Template kCpuTemplates[] = {
     {attention_sketch}, {squeeze_excite_sketch}, {tile_sketch}, {winograd_sketch, false}, {always_rows, true, true},
 };
 
 }  // namespace
 
-std::span<const Template> cpu_templates() { return kTemplates; }
+std::span<const Template> cpu_templates() { return kCpuTemplates; }
 
 const std::vector<const Rule*>& cpu_rules() {
   static const std::vector<const Rule*> kTable = {

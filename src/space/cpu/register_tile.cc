@@ -6,10 +6,10 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/arithmetic.h"
+
 namespace whet {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Small numbers, the usual ones, and those whose last tile computes little that another has: 197 rows are 18 x 11.
 std::vector<std::int64_t> pixel_options(std::int64_t extent, std::int64_t most) {

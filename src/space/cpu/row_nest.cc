@@ -63,15 +63,14 @@ LoopId shared_loop(const Scheduler& s, OpId op) {
   return found == loops.end() ? LoopId() : *found;
 }
 
-/// The own loops of `op` that may still change places: those inside of what is placed under them already.
+}  // namespace
+
 std::vector<LoopId> free_loops(const Scheduler& s, OpId op) {
   std::vector<LoopId> loops = s.loops(op);
   std::erase_if(loops,
                 [&](LoopId loop) { return is_frozen(s.tree(), loop) || s.tree().loop(loop).kind != LoopKind::serial; });
   return loops;
 }
-
-}  // namespace
 
 void vectorize_rows(Scheduler& s, OpId op, std::int64_t step, std::int64_t most_rows) {
   if (find_scatter(s.tree().dag, op)) return scatter_nest(s, op, step, 0);

@@ -16,7 +16,7 @@ namespace whet {
 namespace {
 
 /// What the decisions say, for one target.
-struct Plan {
+struct RowsPlan {
   std::int64_t vectors = 1;  ///< native vectors in a step
   std::int64_t rows = 1;     ///< computed together
   bool columns = false;      ///< groups of columns are computed instead, for each index of the axes `outer`
@@ -32,7 +32,7 @@ struct Plan {
 };
 
 /// Puts `needed` under the first `axes` axes of `output`; false where that would compute something again and again.
-bool place_under(Scheduler& s, OpId output, std::size_t axes, const std::vector<OpId>& needed, const Plan& plan) {
+bool place_under(Scheduler& s, OpId output, std::size_t axes, const std::vector<OpId>& needed, const RowsPlan& plan) {
   std::vector<double> alone;
   for (OpId op : needed) alone.push_back(iterations(s.tree(), op));
   const std::int64_t step = plan.vectors * plan.lanes(s.tree().dag, output);
@@ -49,8 +49,8 @@ bool place_under(Scheduler& s, OpId output, std::size_t axes, const std::vector<
 }
 
 /// How many leading axes of `output` everything in `needed` can be placed under; 0 for none.
-std::size_t axes_above(const Scheduler& s, OpId output, const std::vector<OpId>& needed, const Plan& plan) {
-  Plan single = plan;
+std::size_t axes_above(const Scheduler& s, OpId output, const std::vector<OpId>& needed, const RowsPlan& plan) {
+  RowsPlan single = plan;
   single.rows = 1;
   for (std::size_t axes = outer_axes(s.tree().dag, output); axes > 0; --axes)
     if (Scheduler trial = s; place_under(trial, output, axes, needed, single)) return axes;
@@ -72,11 +72,11 @@ std::vector<std::size_t> first(std::size_t count) {
 
 /// The axes before the last one that all of `needed` have in common with `output`: no element of theirs is needed for
 /// two indices.
-std::vector<std::size_t> common_axes(const Scheduler& s, OpId output, const std::vector<OpId>& needed, Plan plan) {
+std::vector<std::size_t> common_axes(const Scheduler& s, OpId output, const std::vector<OpId>& needed, RowsPlan plan) {
   const std::vector<Axis>& axes = s.tree().dag.op(output).element().axes;
   plan.columns = true, plan.outer.clear();
   for (std::size_t axis = 0; axis < last_axis(axes); ++axis) {
-    Plan with = plan;
+    RowsPlan with = plan;
     with.outer.push_back(axis);
     if (Scheduler trial = s; place_under(trial, output, 0, needed, with)) plan = std::move(with);
   }
@@ -86,7 +86,7 @@ std::vector<std::size_t> common_axes(const Scheduler& s, OpId output, const std:
 /// Where the rows are too few for the workers, and what they need is reduced along other axes than the last: columns,
 /// which can be shared out as well, and the axes outside of them. Nothing where they are no better.
 std::optional<std::vector<std::size_t>> better_by_columns(const Scheduler& s, OpId output, std::size_t above,
-                                                          const std::vector<OpId>& needed, const Plan& plan) {
+                                                          const std::vector<OpId>& needed, const RowsPlan& plan) {
   const ComputeDag& dag = s.tree().dag;
   if (dag.op(output).shape.empty()) return std::nullopt;
   const std::int64_t step = plan.vectors * plan.lanes(dag, output);
@@ -94,7 +94,7 @@ std::optional<std::vector<std::size_t>> better_by_columns(const Scheduler& s, Op
   if (shares >= 4 * plan.target->threads || dag.op(output).shape.back() < step || dag.op(output).element().reducer ||
       std::any_of(needed.begin(), needed.end(), [&](OpId op) { return reduces_innermost(dag, op); }))
     return std::nullopt;
-  Plan columns = plan;
+  RowsPlan columns = plan;
   columns.columns = true, columns.outer = common_axes(s, output, needed, plan);
   const std::int64_t more = indices(dag, output, columns.outer) * ((dag.op(output).shape.back() + step - 1) / step);
   Scheduler trial = s;
@@ -117,7 +117,7 @@ double steps_of(const LoopTree& tree, OpId op) {
 
 /// Whether the rows are fewer than the workers, and what they need is worth sharing out op by op.
 bool better_op_by_op(const Scheduler& s, OpId output, std::size_t above, const std::vector<OpId>& needed,
-                     const Plan& plan) {
+                     const RowsPlan& plan) {
   const std::int64_t rows = indices(s.tree().dag, output, first(above));
   double steps = 0;
   for (OpId op : needed) steps += iterations(s.tree(), op);
@@ -154,7 +154,7 @@ std::int64_t fair_step(std::int64_t columns, std::int64_t most, int workers, std
 }
 
 /// A nest of its own: groups of rows shared out; of columns where there are too few rows for the workers.
-void nest(Scheduler& s, OpId op, const Plan& plan) {
+void nest(Scheduler& s, OpId op, const RowsPlan& plan) {
   const ComputeDag& dag = s.tree().dag;
   if (s.loops(op).empty()) return;
   const Element& element = dag.op(op).element();
@@ -206,7 +206,7 @@ void merge_behind_groups(Scheduler& s, OpId output) {
   }
 }
 
-void build(Scheduler& s, Plan plan) {
+void build(Scheduler& s, RowsPlan plan) {
   for (OpId output : s.tree().dag.outputs) merge_behind_groups(s, output);
   const std::vector<OpId> needed = inline_cheap(s);
   const std::vector<OpId> outputs = s.tree().dag.outputs;
@@ -231,7 +231,7 @@ void build(Scheduler& s, Plan plan) {
   for (OpId op : needed) vectorize_rows(s, op, plan.lanes(s.tree().dag, op) * plan.vectors, plan.rows);
 }
 
-Plan plan_of(const Target& target, const Sketch::Choices& choices) {
+RowsPlan plan_of(const Target& target, const Sketch::Choices& choices) {
   const auto chosen = [&](const char* name, std::int64_t otherwise) {
     const auto found = choices.find(name);
     return found == choices.end() ? otherwise : found->second.front();
@@ -272,7 +272,7 @@ constexpr std::int64_t kShares = 4;
 std::int64_t vectors_of(const ComputeDag& dag, const Target& target) {
   const OpId output = dag.outputs.front();
   const std::vector<Axis>& axes = dag.op(output).element().axes;
-  const Plan plan{.target = &target};
+  const RowsPlan plan{.target = &target};
   const std::int64_t lanes = plan.lanes(dag, output), extent = axes.empty() ? 1 : axes[last_axis(axes)].extent;
   const std::int64_t needed = (extent + lanes - 1) / lanes;
   const auto cost = [&](std::int64_t vectors) {
@@ -290,7 +290,7 @@ std::int64_t vectors_of(const ComputeDag& dag, const Target& target) {
 std::int64_t pixels_of(const ComputeDag& dag, const Target& target) {
   const OpId output = dag.outputs.front();
   const std::vector<Axis>& axes = dag.op(output).element().axes;
-  const Plan plan{.target = &target};
+  const RowsPlan plan{.target = &target};
   if (axes.empty() || 2 * axes[last_axis(axes)].extent > plan.lanes(dag, output)) return 1;
   std::int64_t pixels = 8;
   while (pixels > 1 && shares_of(dag, output) < pixels * kShares * target.threads) pixels /= 2;
@@ -318,7 +318,7 @@ bool waits_in_short_rows(const ComputeDag& dag, std::int64_t lanes) {
 std::int64_t rows_of(const ComputeDag& dag, const Target& target) {
   Scheduler s(dag);
   const OpId output = dag.outputs.front();
-  const Plan plan{.vectors = 4, .target = &target};
+  const RowsPlan plan{.vectors = 4, .target = &target};
   if (const std::vector<OpId> needed = inline_cheap(s); dag.outputs.size() == 1 && !needed.empty())
     if (better_op_by_op(s, output, axes_above(s, output, needed, plan), needed, plan)) return 4;
   const std::int64_t shares = shares_of(dag, output);

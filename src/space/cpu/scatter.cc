@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compute/affine.h"
+#include "space/cpu/row_nest.h"
 
 namespace whet {
 namespace {
@@ -29,14 +30,6 @@ std::optional<std::size_t> said_by(const Element& element, const Expr& condition
 
 bool contains(const std::vector<std::size_t>& axes, std::size_t axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
-
-/// The own loops of `op` that may still change places.
-std::vector<LoopId> free_loops(const Scheduler& s, OpId op) {
-  std::vector<LoopId> loops = s.loops(op);
-  std::erase_if(loops,
-                [&](LoopId loop) { return is_frozen(s.tree(), loop) || s.tree().loop(loop).kind != LoopKind::serial; });
-  return loops;
 }
 
 /// A part of the loop for each worker, where it has iterations enough.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "compute/merge.h"
 #include "space/anatomy.h"
 #include "space/cpu/tile_axes.h"
@@ -15,7 +16,7 @@ namespace whet {
 namespace {
 
 /// A task of this form: its parts, and the anchor as register tiles see it.
-struct Problem : TileAxes {
+struct TileProblem : TileAxes {
   Anatomy anatomy;
   /// Rows and columns that are only met pixel by pixel are merged first: the axes, in the order of the steps. Then `x`
   /// counts pixels, and there is no `y`.
@@ -30,8 +31,6 @@ constexpr std::int64_t kMostProducts = 96;
 constexpr std::int64_t kFloatBytes = 4;
 /// Tiles of channels that run inside of the outer loops.
 constexpr std::array<std::int64_t, 7> kGroups = {1, 2, 3, 4, 6, 8, 16};
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// The two axes before the vectorized one, and the batch before these, as far as they can be merged.
 std::vector<std::int64_t> merge_pixels(ComputeDag& dag, OpId anchor) {
@@ -49,7 +48,7 @@ std::vector<std::int64_t> merge_pixels(ComputeDag& dag, OpId anchor) {
 }
 
 /// `dag` may become another one, with merged axes.
-std::optional<Problem> find_problem(ComputeDag dag, const Target& target) {
+std::optional<TileProblem> find_tile_problem(ComputeDag dag, const Target& target) {
   std::optional<Anatomy> anatomy = find_anatomy(dag);
   if (!anatomy) return std::nullopt;
   const std::vector<std::int64_t> merged =
@@ -59,7 +58,7 @@ std::optional<Problem> find_problem(ComputeDag dag, const Target& target) {
   if (!scheduler.finish().ok()) return std::nullopt;
   std::optional<TileAxes> axes = find_tile_axes(scheduler.tree().dag, anatomy->anchor, target);
   if (!axes) return std::nullopt;
-  Problem p{std::move(*axes), std::move(*anatomy), merged, false, target.threads, 0};
+  TileProblem p{std::move(*axes), std::move(*anatomy), merged, false, target.threads, 0};
   if (!merged.empty()) p.y = -1, p.tiling.oh = 1, p.tiling.row_bytes = 0, p.tiling.rows = {}, p.tiling.rows_skipped = 0;
   p.list = p.y < 0 && p.x >= 0 && p.in >= 0 && !p.anatomy.constants.empty();
   for (OpId constant : p.anatomy.constants)
@@ -79,12 +78,12 @@ bool passes_through(double weight_bytes, const Target& target) {
 }
 
 /// Every worker has a block of several tiles of pixels.
-bool fills_blocks(const Problem& p, const Tile& tile) {
+bool fills_blocks(const TileProblem& p, const Tile& tile) {
   return p.threads > 1 && p.extent(p.x) >= 4 * p.threads * tile.ow;
 }
 
 /// Channels outermost when the weights do not stay in a core's cache: each core then reads its share of them once.
-std::int64_t best_order(const Problem& p, const Tile& tile, const Target& target) {
+std::int64_t best_order(const TileProblem& p, const Tile& tile, const Target& target) {
   const std::int64_t channel_tiles = ceil_div(p.extent(p.vec), tile.oc);
   if (p.tiling.depthwise) {
     // The rows that neighbouring taps share stay in the first level while one tile's column of channels passes. Workers
@@ -109,7 +108,7 @@ std::int64_t best_order(const Problem& p, const Tile& tile, const Target& target
 }
 
 /// One block of pixels a worker where the weights pass through the cache, so that they do so once.
-std::int64_t best_blocks(const Problem& p, const Tile& tile, std::int64_t order, const Target& target) {
+std::int64_t best_blocks(const TileProblem& p, const Tile& tile, std::int64_t order, const Target& target) {
   const bool pays = p.list && order == rows_channels_columns && passes_through(p.weight_bytes, target);
   return pays && fills_blocks(p, tile) ? p.threads : 0;
 }
@@ -120,14 +119,14 @@ std::int64_t block_pixels(std::int64_t pixels, std::int64_t tile, std::int64_t b
 }
 
 /// Into how many blocks a list of pixels may be cut; 0: each tile is one.
-std::vector<std::int64_t> pixel_block_options(const Problem& p) {
+std::vector<std::int64_t> pixel_block_options(const TileProblem& p) {
   std::vector<std::int64_t> options{0};
   for (std::int64_t n = std::max(p.threads, 2); 4 * n <= p.extent(p.x) && n <= 32 * p.threads; n *= 2)
     options.push_back(n);
   return options;
 }
 
-std::vector<std::int64_t> outer_extents(const Problem& p, const Tile& t, std::int64_t order, std::int64_t blocks) {
+std::vector<std::int64_t> outer_extents(const TileProblem& p, const Tile& t, std::int64_t order, std::int64_t blocks) {
   const std::int64_t oc = ceil_div(p.extent(p.vec), t.oc), pixels = p.extent(p.x);
   std::int64_t oh = ceil_div(p.extent(p.y), t.oh), ow = ceil_div(pixels, t.ow);
   if (p.list) {
@@ -140,7 +139,7 @@ std::vector<std::int64_t> outer_extents(const Problem& p, const Tile& t, std::in
 }
 
 /// As few fused outer loops as give every worker the same share, or many shares.
-std::int64_t best_parallel(const Problem& p, const Tile& t, std::int64_t order, std::int64_t blocks) {
+std::int64_t best_parallel(const TileProblem& p, const Tile& t, std::int64_t order, std::int64_t blocks) {
   std::int64_t shares = 1;
   const std::int64_t inner = p.list ? 1 : 2;
   for (std::int64_t axis = 0; axis < p.vec - inner; ++axis) shares *= p.extent(axis);
@@ -152,14 +151,14 @@ std::int64_t best_parallel(const Problem& p, const Tile& t, std::int64_t order, 
   return static_cast<std::int64_t>(extents.size());
 }
 
-std::vector<std::int64_t> unroll_options(const Problem& p) {
+std::vector<std::int64_t> unroll_options(const TileProblem& p) {
   std::vector<std::int64_t> options{1};
   for (std::int64_t n : {2, 3, 4, 8})
     if (p.in >= 0 && p.reduce_extent(p.in) % n == 0) options.push_back(n);
   return options;
 }
 
-std::vector<std::int64_t> block_options(const Problem& p) {
+std::vector<std::int64_t> block_options(const TileProblem& p) {
   std::vector<std::int64_t> options{0};  // 0: the whole reduction at once
   for (std::int64_t block : {64, 128, 256, 512})
     if (p.in >= 0 && p.anatomy.constants.size() > 0 && p.reduce_extent(p.in) % block == 0 &&
@@ -170,7 +169,7 @@ std::vector<std::int64_t> block_options(const Problem& p) {
 
 /// Weights that the first-level cache does not hold are worth asking for: processors follow a stream to the end of its
 /// page only.
-bool streams_weights(const ComputeDag& dag, const Problem& p, const Target& target) {
+bool streams_weights(const ComputeDag& dag, const TileProblem& p, const Target& target) {
   std::int64_t bytes = 0;
   for (OpId constant : p.anatomy.constants)
     bytes += num_elements(dag.op(constant).shape) * size_of(dag.op(constant).dtype);
@@ -179,14 +178,14 @@ bool streams_weights(const ComputeDag& dag, const Problem& p, const Target& targ
 
 /// No tap misses more than one column at either end of a row. Each that does makes another variant of the tile there, and
 /// the registers of so many do not bear prefetches between them as well.
-bool has_narrow_edges(const Problem& p) {
+bool has_narrow_edges(const TileProblem& p) {
   return std::all_of(p.tiling.read_columns.begin(), p.tiling.read_columns.end(),
                      [&](const auto& columns) { return columns.first <= 1 && columns.second + 1 >= p.extent(p.x); });
 }
 
 /// Of one pixel, a matrix times a vector: memory is what counts, so that the worker with the largest part of the
 /// weights has as little as possible.
-Tile best_of_one_pixel(const Problem& p) {
+Tile best_of_one_pixel(const TileProblem& p) {
   const auto cost = [&](std::int64_t elements) {
     const std::int64_t vectors = p.tiling.vectors(elements);
     const std::int64_t share = ceil_div(ceil_div(p.extent(p.vec), elements), p.threads) * elements;
@@ -198,17 +197,17 @@ Tile best_of_one_pixel(const Problem& p) {
   return best;
 }
 
-Tile best_tile(const Problem& p) {
+Tile best_tile(const TileProblem& p) {
   const bool one = p.extent(p.y) * p.extent(p.x) == 1 && !p.tiling.depthwise && !p.anatomy.constants.empty();
   return one ? best_of_one_pixel(p) : p.tiling.best();
 }
 
-std::int64_t pixel_tiles(const Problem& p, const Tile& t) {
+std::int64_t pixel_tiles(const TileProblem& p, const Tile& t) {
   return ceil_div(p.extent(p.y), t.oh) * ceil_div(p.extent(p.x), t.ow);
 }
 
 /// The whole reduction, unless a tile's weights would come from beyond the second level for every tile of pixels.
-std::int64_t best_block(const Problem& p, const Tile& tile, std::int64_t order) {
+std::int64_t best_block(const TileProblem& p, const Tile& tile, std::int64_t order) {
   constexpr std::int64_t kManyTiles = 8, kLeastBlock = 128;
   const std::int64_t step = tile.oc * p.tiling.taps * kFloatBytes, room = p.tiling.weights_room;
   if (order != channels_then_pixels || step * p.reduce_extent(p.in) <= room || !p.tiling.divides(tile) ||
@@ -221,7 +220,7 @@ std::int64_t best_block(const Problem& p, const Tile& tile, std::int64_t order) 
 }
 
 /// As many tiles of channels as keep their weights in the second level, where the picture does not stay there.
-std::int64_t best_group(const Problem& p, const Tile& tile, std::int64_t order, const Target& target) {
+std::int64_t best_group(const TileProblem& p, const Tile& tile, std::int64_t order, const Target& target) {
   const std::int64_t tiles = ceil_div(p.extent(p.vec), tile.oc), depth = p.tiling.taps * p.reduce_extent(p.in);
   const std::int64_t picture = p.extent(p.y) * p.extent(p.x) * p.reduce_extent(p.in) * kFloatBytes;
   if (order != channels_then_pixels || picture < target.cpu().l2_bytes / 2) return 1;
@@ -236,9 +235,9 @@ std::int64_t best_group(const Problem& p, const Tile& tile, std::int64_t order, 
 // ---- the schedule
 
 /// Writes the schedule of one choice: parallel (leading, outer loops), block, rest of the outer loops, reduction, tile.
-class Builder {
+class TileBuilder {
  public:
-  Builder(const Problem& p, Scheduler& s, const Sketch::Choices& choices) : p_(p), s_(s), choices_(choices) {}
+  TileBuilder(const TileProblem& p, Scheduler& s, const Sketch::Choices& choices) : p_(p), s_(s), choices_(choices) {}
 
   void run() {
     const Anatomy& a = p_.anatomy;
@@ -367,7 +366,7 @@ class Builder {
     if (trailing_.empty()) s_.annotate(last[static_cast<std::size_t>(p_.vec) + shift], LoopKind::vectorized);
   }
 
-  const Problem& p_;
+  const TileProblem& p_;
   Scheduler& s_;
   const Sketch::Choices& choices_;
   Scheduler::Pair y_, x_, oc_;
@@ -379,7 +378,7 @@ class Builder {
 };
 
 /// What the registers hold, what the decoded loop holds, and where blocks of the reduction pay.
-void constrain(const Problem& p, const Tile& best, Sketch& sketch) {
+void constrain(const TileProblem& p, const Tile& best, Sketch& sketch) {
   const Tiling tiling = p.tiling;
   const auto tile_of = [](const Choices& c) {
     return Tile{c.at("oc").front(), c.at("oh").front(), c.at("ow").front()};
@@ -441,9 +440,9 @@ void constrain(const Problem& p, const Tile& best, Sketch& sketch) {
 }  // namespace
 
 std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
-  const std::optional<Problem> problem = find_problem(dag, target);
+  const std::optional<TileProblem> problem = find_tile_problem(dag, target);
   if (!problem) return std::nullopt;
-  const Problem p = *problem;
+  const TileProblem p = *problem;
   Sketch sketch;
   sketch.name = p.tiling.depthwise ? "tile+taps" : "tile+pack";
   sketch.decisions = {
@@ -490,7 +489,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
   }
   constrain(p, tile, sketch);
   if (!is_within(sketch, sketch.preferred) && !p.tiling.depthwise) sketch.preferred["ic"] = {1};
-  sketch.build = [p](Scheduler& s, const Sketch::Choices& c) { Builder(p, s, c).run(); };
+  sketch.build = [p](Scheduler& s, const Sketch::Choices& c) { TileBuilder(p, s, c).run(); };
   // A structure that the primitives refuse (an epilogue that reads elsewhere) is no sketch.
   Scheduler trial(dag);
   sketch.build(trial, sketch.preferred);

@@ -7,7 +7,7 @@
 #include "space/padding.h"
 
 namespace whet {
-namespace {
+namespace cpu_tile_test {
 
 ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 
@@ -200,5 +200,5 @@ return t
 )");
 }
 
-}  // namespace
+}  // namespace cpu_tile_test
 }  // namespace whet

@@ -19,16 +19,16 @@ struct Variant {
   Tiling tiling;              ///< of the products: oc, rows and columns of tiles
 };
 
-struct Problem {
+struct WinogradProblem {
   Anatomy anatomy;
   std::int64_t images = 1, dilation = 1, in_channels = 1, lanes = 16, cache_bytes = 0;
   std::map<std::int64_t, Variant> variants;  ///< by m
 };
 
-std::optional<Problem> find_problem(const ComputeDag& dag, const Target& target) {
+std::optional<WinogradProblem> find_winograd_problem(const ComputeDag& dag, const Target& target) {
   const std::optional<Anatomy> anatomy = find_anatomy(dag);
   if (!anatomy) return std::nullopt;
-  Problem p{.anatomy = *anatomy, .lanes = target.cpu().lanes(4), .cache_bytes = target.cpu().l2_bytes};
+  WinogradProblem p{.anatomy = *anatomy, .lanes = target.cpu().lanes(4), .cache_bytes = target.cpu().l2_bytes};
   for (const std::int64_t m : {4, 2}) {
     const Result<WinogradDag> changed = winograd(dag, anatomy->anchor, m);
     if (!changed.ok()) return std::nullopt;
@@ -60,9 +60,10 @@ struct Transformed {
 };
 
 /// Writes the schedule of one choice, op by op, last op first: whoever is read is placed after its reader.
-class Builder {
+class WinogradBuilder {
  public:
-  Builder(const Problem& p, Scheduler& s, std::int64_t m, std::int64_t rows) : p_(p), s_(s), m_(m), rows_(rows) {}
+  WinogradBuilder(const WinogradProblem& p, Scheduler& s, std::int64_t m, std::int64_t rows)
+      : p_(p), s_(s), m_(m), rows_(rows) {}
 
   Transformed transform() {
     const LoopId block = transforms();
@@ -148,7 +149,7 @@ class Builder {
     if (!block.valid()) s_.annotate(shared, LoopKind::parallel);
   }
 
-  const Problem& p_;
+  const WinogradProblem& p_;
   Scheduler& s_;
   std::int64_t m_, rows_;
   WinogradOps ops_;
@@ -183,27 +184,27 @@ void tile_products(Scheduler& s, const Transformed& t, const Choices& choices) {
 /// The transforms by tile size and rows of a block, each made once.
 class Transforms {
  public:
-  explicit Transforms(Problem p) : p_(std::move(p)) {}
+  explicit Transforms(WinogradProblem p) : p_(std::move(p)) {}
 
   std::shared_ptr<const Transformed> of(const Scheduler& fresh, std::int64_t m, std::int64_t rows) {
     const std::lock_guard lock(mutex_);
     std::shared_ptr<const Transformed>& made = made_[{m, rows}];
     if (!made) {
       Scheduler s = fresh;
-      made = std::make_shared<const Transformed>(Builder(p_, s, m, rows).transform());
+      made = std::make_shared<const Transformed>(WinogradBuilder(p_, s, m, rows).transform());
     }
     return made;
   }
 
  private:
-  Problem p_;
+  WinogradProblem p_;
   std::mutex mutex_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::shared_ptr<const Transformed>> made_;
 };
 
 /// What any tile size may choose, each once.
-std::vector<Choice> of_variants(const Problem& p,
-                                const std::function<std::vector<std::int64_t>(const Variant&)>& options) {
+std::vector<Choice> winograd_options(const WinogradProblem& p,
+                                     const std::function<std::vector<std::int64_t>(const Variant&)>& options) {
   std::vector<std::int64_t> all;
   for (const auto& [m, variant] : p.variants)
     for (std::int64_t option : options(variant)) all.push_back(option);
@@ -217,7 +218,7 @@ bool contains(const std::vector<std::int64_t>& options, std::int64_t value) {
 }
 
 /// Rows of tiles in a block, which divide the image; 0: all of it, in phases.
-std::vector<std::int64_t> block_options(const Variant& v) {
+std::vector<std::int64_t> winograd_blocks(const Variant& v) {
   std::vector<std::int64_t> options{0};
   if (v.dilation > 1) return options;
   for (std::int64_t rows = 1; rows < v.rows; ++rows)
@@ -225,15 +226,15 @@ std::vector<std::int64_t> block_options(const Variant& v) {
   return options;
 }
 
-Tile tile_of(const Choices& c) { return {c.at("oc").front(), c.at("oh").front(), c.at("ow").front()}; }
+Tile winograd_tile(const Choices& c) { return {c.at("oc").front(), c.at("oh").front(), c.at("ow").front()}; }
 
-std::vector<Constraint> constraints(const Problem& p) {
+std::vector<Constraint> winograd_constraints(const WinogradProblem& p) {
   const auto variant = [p](const Choices& c) { return p.variants.at(c.at("m").front()); };
   std::vector<Constraint> list;
   list.push_back({{"m", "rows"}, [variant](const Choices& c) -> std::optional<std::string> {
                     const Variant v = variant(c);
                     const std::int64_t rows = c.at("rows").front();
-                    if (contains(block_options(v), rows)) return std::nullopt;
+                    if (contains(winograd_blocks(v), rows)) return std::nullopt;
                     return fmt::format("{} rows do not divide the {} rows of tiles", rows, v.rows);
                   }});
   list.push_back({{"m", "rows"}, [variant, p](const Choices& c) -> std::optional<std::string> {
@@ -255,13 +256,13 @@ std::vector<Constraint> constraints(const Problem& p) {
                   }});
   const Tiling tiling = p.variants.at(4).tiling;  // lanes and registers, which are those of every tile size
   list.push_back({{"oc", "oh", "ow"}, [tiling](const Choices& c) -> std::optional<std::string> {
-                    const Tile t = tile_of(c);
+                    const Tile t = winograd_tile(c);
                     if (tiling.fits(t)) return std::nullopt;
                     return fmt::format("{} x {} products of {} vectors need more than the {} vector registers", t.oh,
                                        t.ow, tiling.vectors(t.oc), tiling.registers);
                   }});
   list.push_back({{"oc", "oh", "ow", "ic"}, [tiling](const Choices& c) -> std::optional<std::string> {
-                    if (tiling.accumulators(tile_of(c)) * c.at("ic").front() <= 96) return std::nullopt;
+                    if (tiling.accumulators(winograd_tile(c)) * c.at("ic").front() <= 96) return std::nullopt;
                     return "the products overflow the cache of decoded instructions";
                   }});
   return list;
@@ -271,13 +272,13 @@ std::vector<Constraint> constraints(const Problem& p) {
 /// tiles that writing and reading them all takes longer than reading the weights for each block (measured, with 32 to
 /// 256 channels: from three times the weights on). The smallest block that fills a register tile a few times, else the
 /// largest that fits. Phases elsewhere: they read the weights once.
-std::int64_t best_rows(const Problem& p, const Sketch& sketch) {
+std::int64_t best_rows(const WinogradProblem& p, const Sketch& sketch) {
   const Variant& v = p.variants.at(4);
   const std::int64_t weights = 36 * 4 * p.in_channels * v.tiling.oc;
   const std::int64_t tiles = 36 * 4 * p.images * v.rows * v.columns * (p.in_channels + v.tiling.oc);
   if (weights > p.cache_bytes / 2 && tiles < 3 * weights) return 0;
   std::int64_t largest = 0;
-  for (std::int64_t rows : block_options(v)) {
+  for (std::int64_t rows : winograd_blocks(v)) {
     Sketch::Choices choices = sketch.preferred;
     choices["rows"] = {rows};
     if (rows == 0 || !is_within(sketch, choices)) continue;
@@ -291,14 +292,14 @@ std::int64_t best_rows(const Problem& p, const Sketch& sketch) {
 
 WinogradOps winograd_phases(Scheduler& s, const Anatomy& anatomy, std::int64_t m, std::int64_t lanes) {
   const Result<WinogradDag> changed = winograd(s.tree().dag, anatomy.anchor, m);
-  const Problem p{.anatomy = anatomy, .dilation = changed.ok() ? changed->dilation : 1, .lanes = lanes};
-  return Builder(p, s, m, 0).transform().ops;
+  const WinogradProblem p{.anatomy = anatomy, .dilation = changed.ok() ? changed->dilation : 1, .lanes = lanes};
+  return WinogradBuilder(p, s, m, 0).transform().ops;
 }
 
 std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& target) {
-  const std::optional<Problem> problem = find_problem(dag, target);
+  const std::optional<WinogradProblem> problem = find_winograd_problem(dag, target);
   if (!problem) return std::nullopt;
-  const Problem p = *problem;
+  const WinogradProblem p = *problem;
   Sketch sketch;
   sketch.name = "winograd";
   std::vector<std::int64_t> unroll{1};
@@ -307,13 +308,13 @@ std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& targe
   sketch.decisions = {
       {"m", "outputs of a tile along each axis: F(m x m, 3 x 3)", single({2, 4}), 0},
       {"rows", "rows of tiles in a block that stays in a core's cache; 0: all, in three phases",
-       of_variants(p, block_options), 0},
+       winograd_options(p, winograd_blocks), 0},
       {"oc", "output channels in a register tile of the products", single(p.variants.at(4).tiling.oc_options()),
        p.variants.at(4).tiling.oc},
-      {"oh", "rows of tiles in a register tile", of_variants(p, [](const Variant& v) { return v.tiling.oh_options(); }),
-       0},
+      {"oh", "rows of tiles in a register tile",
+       winograd_options(p, [](const Variant& v) { return v.tiling.oh_options(); }), 0},
       {"ow", "columns of tiles in a register tile",
-       of_variants(p, [](const Variant& v) { return v.tiling.ow_options(); }), 0},
+       winograd_options(p, [](const Variant& v) { return v.tiling.ow_options(); }), 0},
       {"ic", "reduction steps unrolled", single(unroll), 0},
   };
   const Variant& v = p.variants.at(4);
@@ -327,7 +328,7 @@ std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& targe
         {"ahead", "reduction steps by which weights are prefetched ahead (0: no prefetch)", single({0, 16}), 0});
     sketch.preferred["ahead"] = {16};
   }
-  sketch.constraints = constraints(p);
+  sketch.constraints = winograd_constraints(p);
   for (; unroll.size() > 1 && !is_within(sketch, sketch.preferred); unroll.pop_back())
     sketch.preferred["ic"] = {unroll[unroll.size() - 2]};
   sketch.preferred["rows"] = {best_rows(p, sketch)};

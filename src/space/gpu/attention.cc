@@ -14,13 +14,13 @@ namespace whet {
 namespace {
 
 constexpr std::int64_t kDepthSteps = 8;  ///< of the first product that are unrolled
-constexpr std::int64_t kMostThreads = 512;
-constexpr std::int64_t kMostLanes = 32;  ///< threads that add up a row: a warp at most
-constexpr std::int64_t kMostTrips = 8;   ///< that are unrolled
-constexpr std::int64_t kFewest = 8;      ///< queries and keys
+constexpr std::int64_t kMostAttentionThreads = 512;
+constexpr std::int64_t kMostLanes = 32;           ///< threads that add up a row: a warp at most
+constexpr std::int64_t kMostAttentionTrips = 8;   ///< that are unrolled
+constexpr std::int64_t kFewestAttentionRows = 8;  ///< queries and keys
 
 /// The DAG when operands are copies and all but the form's ops is inlined.
-struct Form {
+struct GpuAttention {
   AttentionForm ops;  ///< with their ids there
   OpId queries, keys, values;
   std::shared_ptr<const Scheduler> start;
@@ -28,13 +28,13 @@ struct Form {
   std::int64_t pad = 0;    ///< elements behind a row of scores: vectors are whole, and rows begin in different banks
 };
 
-std::optional<Form> find_form(const ComputeDag& dag) {
+std::optional<GpuAttention> find_gpu_attention(const ComputeDag& dag) {
   const std::optional<AttentionForm> found = find_attention(dag);
   if (!found) return std::nullopt;
   const AttentionForm& a = *found;
   const auto now = [&](OpId op) { return OpId(op.value + (op >= a.scores ? 2 : 0) + (op >= a.mix ? 1 : 0)); };
   const OpId query = inputs_of(dag, a.scores)[0], key = inputs_of(dag, a.scores)[1], value = inputs_of(dag, a.mix)[1];
-  Form form{.ops = a, .queries = a.scores, .keys = OpId(a.scores.value + 1), .values = OpId(a.mix.value + 2)};
+  GpuAttention form{.ops = a, .queries = a.scores, .keys = OpId(a.scores.value + 1), .values = OpId(a.mix.value + 2)};
   AttentionForm& ops = form.ops;
   for (OpId* op : {&ops.scores, &ops.masked, &ops.top, &ops.exp, &ops.sum, &ops.weights, &ops.mix, &ops.output})
     *op = now(*op);
@@ -58,13 +58,13 @@ std::optional<Form> find_form(const ComputeDag& dag) {
   return form;
 }
 
-struct Share {
+struct AttentionShare {
   std::int64_t queries, score_rows, score_keys, rows, depth, stages, keys, min_blocks;
   /// Those with results; a block has whole warps.
-  std::int64_t threads(const Form& form) const { return queries / rows * (form.ops.width / form.strip); }
+  std::int64_t threads(const GpuAttention& form) const { return queries / rows * (form.ops.width / form.strip); }
 };
 /// What is not chosen is 1.
-Share share_of(const Choices& c) {
+AttentionShare attention_share(const Choices& c) {
   const auto at = [&](const char* name) {
     const auto found = c.find(name);
     return found == c.end() || found->second.empty() ? 1 : found->second[0];
@@ -73,9 +73,9 @@ Share share_of(const Choices& c) {
           at("depth"),   at("stages"),     at("keys"),       at("min_blocks")};
 }
 
-class AttentionBuilder {
+class GpuAttentionBuilder {
  public:
-  AttentionBuilder(Scheduler& s, const Form& form, const Share& share)
+  GpuAttentionBuilder(Scheduler& s, const GpuAttention& form, const AttentionShare& share)
       : s_(s), f_(form), a_(form.ops), share_(share), threads_(share.threads(form)) {}
 
   void run() {
@@ -179,7 +179,7 @@ class AttentionBuilder {
     s_.rfactor(part.inner);
     s_.bind(loops[loops.size() - 2], LoopKind::thread);
     s_.bind(part.inner, LoopKind::thread);
-    if (a_.keys_count <= kMostTrips * lanes) s_.annotate(part.outer, LoopKind::unrolled);
+    if (a_.keys_count <= kMostAttentionTrips * lanes) s_.annotate(part.outer, LoopKind::unrolled);
   }
 
   void scores() {
@@ -200,16 +200,16 @@ class AttentionBuilder {
   }
 
   Scheduler& s_;
-  const Form& f_;
+  const GpuAttention& f_;
   const AttentionForm& a_;
-  const Share share_;
+  const AttentionShare share_;
   const std::int64_t threads_;
   LoopId block_, keys_;
 };
 
-Objection share_fits(const Form& form, const Share& share, const GpuLimits& limits) {
+Objection share_fits(const GpuAttention& form, const AttentionShare& share, const GpuLimits& limits) {
   const std::int64_t threads = (share.threads(form) + kWarp - 1) / kWarp * kWarp;
-  if (const Objection wrong = threads_fit(threads, kMostThreads)) return wrong;
+  if (const Objection wrong = threads_fit(threads, kMostAttentionThreads)) return wrong;
   if (const Objection wrong = blocks_fit(share.min_blocks, threads, limits)) return wrong;
   const std::int64_t sums = std::max(share.rows * form.strip, share.score_rows * share.score_keys);
   if (const Objection wrong = body_bounded(std::max(share.rows * form.strip * share.depth, sums * kDepthSteps)))
@@ -219,7 +219,7 @@ Objection share_fits(const Form& form, const Share& share, const GpuLimits& limi
   return registers_fit(tile_registers(sums), threads, limits, share.min_blocks);
 }
 
-Objection scores_fit(const Form& form, const Share& share, const GpuLimits& limits) {
+Objection scores_fit(const GpuAttention& form, const AttentionShare& share, const GpuLimits& limits) {
   const std::int64_t row = form.ops.keys_count + form.pad;
   const std::int64_t elements = share.queries * (2 * row + form.ops.depth + 2) +
                                 (share.keys > 0 ? form.ops.depth * row : 0) +
@@ -234,7 +234,7 @@ std::vector<Choice> at_most(const std::vector<std::int64_t>& sizes, std::int64_t
   return single(kept);
 }
 
-std::vector<Choices> starts_of(const Sketch& sketch) {
+std::vector<Choices> attention_starts(const Sketch& sketch) {
   std::vector<Choices> starts;
   for (const Choice& queries : sketch.decisions[0].options)
     for (const std::int64_t rows : {1, 2, 4})
@@ -253,8 +253,9 @@ std::vector<Choices> starts_of(const Sketch& sketch) {
 }  // namespace
 
 std::optional<Sketch> gpu_attention_sketch(const ComputeDag& dag, const Target& target) {
-  const std::optional<Form> form = find_form(dag);
-  if (!form || form->ops.rows < kFewest || form->ops.keys_count < kFewest) return std::nullopt;
+  const std::optional<GpuAttention> form = find_gpu_attention(dag);
+  if (!form || form->ops.rows < kFewestAttentionRows || form->ops.keys_count < kFewestAttentionRows)
+    return std::nullopt;
   const GpuLimits limits = limits_of(target.gpu());
   Sketch sketch;
   sketch.name = "attention";
@@ -271,13 +272,13 @@ std::optional<Sketch> gpu_attention_sketch(const ComputeDag& dag, const Target& 
   };
   sketch.constraints = {
       {{"queries", "score_rows", "score_keys", "rows", "depth", "min_blocks"},
-       [f = *form, limits](const Choices& c) { return share_fits(f, share_of(c), limits); }},
+       [f = *form, limits](const Choices& c) { return share_fits(f, attention_share(c), limits); }},
       {{"queries", "depth", "stages", "keys"},
-       [f = *form, limits](const Choices& c) { return scores_fit(f, share_of(c), limits); }},
+       [f = *form, limits](const Choices& c) { return scores_fit(f, attention_share(c), limits); }},
   };
-  sketch.build = [f = *form](Scheduler& s, const Choices& c) { AttentionBuilder(s, f, share_of(c)).run(); };
+  sketch.build = [f = *form](Scheduler& s, const Choices& c) { GpuAttentionBuilder(s, f, attention_share(c)).run(); };
   sketch.preferred =
-      preferred_choices(sketch, dag, target, starts_of(sketch), {"score_rows", "score_keys", "depth", "stages"});
+      preferred_choices(sketch, dag, target, attention_starts(sketch), {"score_rows", "score_keys", "depth", "stages"});
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }

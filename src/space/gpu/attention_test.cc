@@ -9,7 +9,7 @@
 #include "task/task.h"
 
 namespace whet {
-namespace {
+namespace gpu_attention_test {
 
 /// 20 queries of 4 heads, keys that stand behind each other, a mask, and results that are turned.
 const char* const kMasked = R"(
@@ -75,5 +75,5 @@ TEST(GpuAttention, FitsEveryAttentionThatFusionFinds) {
   EXPECT_EQ(right, 4);
 }
 
-}  // namespace
+}  // namespace gpu_attention_test
 }  // namespace whet

@@ -13,7 +13,7 @@
 namespace whet {
 namespace {
 
-constexpr Template kTemplates[] = {
+constexpr Template kGpuTemplates[] = {
     {.make = nullptr, .exact = false, .make_rounded = mma_sketch},
     {gpu_attention_sketch},
     {product_sketch},
@@ -27,7 +27,7 @@ constexpr Template kTemplates[] = {
 
 }  // namespace
 
-std::span<const Template> gpu_templates() { return kTemplates; }
+std::span<const Template> gpu_templates() { return kGpuTemplates; }
 
 const std::vector<const Rule*>& gpu_rules() {
   static const std::vector<const Rule*> kTable;

@@ -10,7 +10,7 @@
 namespace whet {
 namespace {
 
-MmaTile tile_of(Intrinsic intrinsic, const Choices& c) {
+MmaTile mma_tile_of(Intrinsic intrinsic, const Choices& c) {
   MmaTile tile{.intrinsic = intrinsic};
   const auto take = [&](const char* name, std::size_t at, std::int64_t& value) {
     if (const auto found = c.find(name); found != c.end() && at < found->second.size()) value = found->second[at];
@@ -24,7 +24,7 @@ MmaTile tile_of(Intrinsic intrinsic, const Choices& c) {
 }
 
 /// Warps side by side, and what each has, at most the axis; what does not divide it is guarded.
-std::vector<Choice> cuts(std::int64_t extent, const std::vector<std::int64_t>& of_warp) {
+std::vector<Choice> mma_cuts(std::int64_t extent, const std::vector<std::int64_t>& of_warp) {
   std::vector<Choice> options;
   for (std::int64_t warps : {2, 1, 4, 8})
     for (std::int64_t each : of_warp)
@@ -32,18 +32,18 @@ std::vector<Choice> cuts(std::int64_t extent, const std::vector<std::int64_t>& o
   return options;
 }
 
-constexpr std::int64_t kFewestTerms = 16;
-constexpr std::int64_t kMostThreads = 512;     ///< of a block: two of them share an SM
+constexpr std::int64_t kFewestMmaTerms = 16;
+constexpr std::int64_t kMostMmaThreads = 512;  ///< of a block: two of them share an SM
 constexpr std::int64_t kMostIntrinsics = 256;  ///< of an unrolled step; ptxas took 40 ms for 64
 
 Objection threads_and_registers_fit(const MmaTile& tile, const GpuLimits& limits) {
-  if (const Objection wrong = threads_fit(tile.threads(), kMostThreads)) return wrong;
+  if (const Objection wrong = threads_fit(tile.threads(), kMostMmaThreads)) return wrong;
   if (const Objection wrong = blocks_fit(tile.min_blocks, tile.threads(), limits)) return wrong;
   return registers_fit(mma_registers(tile.sums(), tile.operands()), tile.threads(), limits, tile.min_blocks);
 }
 
 std::vector<Constraint> constraints_of(const ProductForm& p, Intrinsic intrinsic, const GpuLimits& limits) {
-  const auto tile = [intrinsic](const Choices& c) { return tile_of(intrinsic, c); };
+  const auto tile = [intrinsic](const Choices& c) { return mma_tile_of(intrinsic, c); };
   return {
       {{"rows"}, [rows = p.rows, tile](const Choices& c) { return waste_bounded(rows, tile(c).rows()); }},
       {{"columns"},
@@ -90,14 +90,14 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
                     {"split", {1}},
                     {"min_blocks", {0}}};
     tiles.push_back(choices);
-    const MmaTile tile = tile_of(intrinsic, choices);
+    const MmaTile tile = mma_tile_of(intrinsic, choices);
     choices["split"] = parts_for(form, tile.rows(), tile.columns(), tile.depth, sketch.decisions[5].options, sms);
     tiles.push_back(choices);
   }
   return tiles;
 }
 
-std::vector<std::int64_t> depths(std::int64_t depth) {
+std::vector<std::int64_t> mma_depths(std::int64_t depth) {
   std::vector<std::int64_t> options = {16, 32, 64};
   std::erase_if(options, [&](std::int64_t part) { return part > depth; });
   return options;
@@ -128,13 +128,14 @@ std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Pr
   const std::optional<Intrinsic> intrinsic = intrinsic_of(precision);
   if (!intrinsic || !limits_of(target.gpu()).mma) return std::nullopt;
   const std::optional<ProductForm> form = product_form(dag);
-  if (!form || form->rows < kMmaRows || form->columns < kMmaColumns || form->depth < kFewestTerms) return std::nullopt;
+  if (!form || form->rows < kMmaRows || form->columns < kMmaColumns || form->depth < kFewestMmaTerms)
+    return std::nullopt;
   Sketch sketch;
   sketch.name = "mma";
   sketch.decisions = {
-      {"rows", "rows of a tile: warps, and rows of each", cuts(form->rows, {16, 32, 64}), 0},
-      {"columns", "columns of a tile: warps, and columns of each", cuts(form->columns, {8, 16, 32, 64}), 0},
-      {"depth", "steps of the sum that are copied together", single(depths(form->depth)), 0},
+      {"rows", "rows of a tile: warps, and rows of each", mma_cuts(form->rows, {16, 32, 64}), 0},
+      {"columns", "columns of a tile: warps, and columns of each", mma_cuts(form->columns, {8, 16, 32, 64}), 0},
+      {"depth", "steps of the sum that are copied together", single(mma_depths(form->depth)), 0},
       {"stages", "copies under way at once, and the one that is read", single({1, 2, 3, 4}), 0},
       {"pad", "elements between rows in block memory: of the left operand, of the right one", pads(*intrinsic), 0},
       {"split", "parts of the sum, added up by a second launch", single(parts_of_sum(form->depth)), 0},
@@ -142,7 +143,7 @@ std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Pr
   };
   sketch.constraints = constraints_of(*form, *intrinsic, limits_of(target.gpu()));
   sketch.build = [p = *form, i = *intrinsic](Scheduler& s, const Choices& choices) {
-    build_mma(s, p, tile_of(i, choices));
+    build_mma(s, p, mma_tile_of(i, choices));
   };
   sketch.preferred = preferred_choices(sketch, dag, target, tiles_of(sketch, *form, *intrinsic, target.gpu().sms),
                                        {"split", "depth", "stages", "pad"});

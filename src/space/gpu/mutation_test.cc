@@ -14,7 +14,7 @@
 #include "space/testing/gpu_samples.h"
 
 namespace whet {
-namespace {
+namespace gpu_mutation_test {
 
 const char* const kConvolution = R"(
 x = PLACEHOLDER [1, 5, 5, 4]
@@ -181,5 +181,5 @@ TEST_F(Mutation, OfRandomSchedulesDoesNotSurvive) {
   }
 }
 
-}  // namespace
+}  // namespace gpu_mutation_test
 }  // namespace whet

@@ -14,12 +14,12 @@ namespace whet {
 namespace {
 
 constexpr std::int64_t kMostChannels = 16;  ///< that are summed; with more, a product's copies are whole vectors
-constexpr std::int64_t kMostThreads = 512;
+constexpr std::int64_t kMostPatchThreads = 512;
 
 /// The axes of the result that are cut; the others are those of blocks.
 enum Part : std::size_t { kRow, kColumn, kChannel, kParts };
 
-struct Form {
+struct PatchForm {
   OpId patch, weights, sum;
   std::optional<OpId> output;              ///< of the epilogue
   std::shared_ptr<const Scheduler> start;  ///< with copies, and all else inlined
@@ -48,7 +48,7 @@ std::optional<std::array<std::size_t, kParts>> axes_of(const Element& element) {
 }
 
 /// How far an axis of the result moves a dimension of what is read, and how many taps the sum has along it.
-bool find_taps(const Element& element, const Load& input, Form& form) {
+bool find_taps(const Element& element, const Load& input, PatchForm& form) {
   for (const Part part : {kRow, kColumn}) {
     const auto axis = static_cast<std::int64_t>(form.axes[part]);
     const auto found = std::find_if(input.index.begin(), input.index.end(),
@@ -84,7 +84,7 @@ std::optional<Operands> operands_of(const ComputeDag& dag, const Op& op) {
 }
 
 /// Copies of both operands, and all but the sum and the result inlined. Numbers the form's ops.
-bool make_start(const ComputeDag& dag, const Anatomy& anatomy, const Operands& operands, Form& form) {
+bool make_start(const ComputeDag& dag, const Anatomy& anatomy, const Operands& operands, PatchForm& form) {
   Scheduler s(dag);
   form.patch = s.cache_read(OpId(operands.input->source.value), anatomy.anchor);
   form.weights = s.unfold(OpId(operands.weights->source.value), OpId(anatomy.anchor.value + 1), UnfoldOrder::turned);
@@ -99,7 +99,7 @@ bool make_start(const ComputeDag& dag, const Anatomy& anatomy, const Operands& o
   return true;
 }
 
-std::optional<Form> find_form(const ComputeDag& dag) {
+std::optional<PatchForm> find_patch_form(const ComputeDag& dag) {
   const std::optional<Anatomy> anatomy = find_anatomy(dag);
   if (!anatomy) return std::nullopt;
   const Op& anchor = dag.op(anatomy->anchor);
@@ -107,7 +107,7 @@ std::optional<Form> find_form(const ComputeDag& dag) {
   const std::optional<Operands> operands = operands_of(dag, anchor);
   const auto axes = axes_of(element);
   if (!operands || !axes) return std::nullopt;
-  Form form;
+  PatchForm form;
   form.axes = *axes;
   for (std::size_t part = 0; part < kParts; ++part) form.extents[part] = element.axes[form.axes[part]].extent;
   form.columns_taken = element.reduce_axes[1].extent, form.channels = element.reduce_axes[2].extent;
@@ -123,13 +123,13 @@ std::optional<Form> find_form(const ComputeDag& dag) {
 }
 
 /// Threads along an axis of the result, and neighbouring results of each.
-struct Cut {
+struct PatchCut {
   std::int64_t threads = 1, strip = 1;
   std::int64_t whole() const { return threads * strip; }
 };
 
-struct Tile {
-  std::array<Cut, kParts> cuts;
+struct PatchTile {
+  std::array<PatchCut, kParts> cuts;
   std::int64_t stages = 1, min_blocks = 0;
 
   std::int64_t threads() const { return cuts[kRow].threads * cuts[kColumn].threads * cuts[kChannel].threads; }
@@ -138,9 +138,9 @@ struct Tile {
 
 constexpr const char* kCuts[kParts] = {"rows", "columns", "channels"};
 
-/// What is not chosen is as in Tile.
-Tile tile_of(const Choices& c) {
-  Tile tile;
+/// What is not chosen is as in PatchTile.
+PatchTile patch_tile(const Choices& c) {
+  PatchTile tile;
   const auto chosen = [&](const char* name) -> const Choice* {
     const auto found = c.find(name);
     return found == c.end() || found->second.empty() ? nullptr : &found->second;
@@ -154,7 +154,7 @@ Tile tile_of(const Choices& c) {
 
 class PatchBuilder {
  public:
-  PatchBuilder(Scheduler& s, const Form& form, const Tile& tile) : s_(s), f_(form), tile_(tile) {}
+  PatchBuilder(Scheduler& s, const PatchForm& form, const PatchTile& tile) : s_(s), f_(form), tile_(tile) {}
 
   void run() {
     s_ = *f_.start;
@@ -219,32 +219,33 @@ class PatchBuilder {
   }
 
   Scheduler& s_;
-  const Form& f_;
-  const Tile tile_;
+  const PatchForm& f_;
+  const PatchTile tile_;
   LoopId block_, thread_;
 };
 
 /// Elements of the patch, as `compute_at` bounds them: of groups that begin anywhere.
-std::int64_t patch_elements(const Form& f, const Tile& tile) {
+std::int64_t patch_elements(const PatchForm& f, const PatchTile& tile) {
   std::int64_t elements = f.channels;
   for (const Part part : {kRow, kColumn}) elements *= (tile.cuts[part].whole() - 1) * f.steps[part] + f.taps[part];
   const std::int64_t results = f.extents[kChannel] / f.groups;  // of a group
   return elements * std::min(f.groups, (tile.cuts[kChannel].whole() + results - 2) / results + 1);
 }
 
-Objection tile_fits(const Form& f, const Tile& tile, const GpuLimits& limits) {
-  if (const Objection wrong = threads_fit(tile.threads(), kMostThreads)) return wrong;
+Objection tile_fits(const PatchForm& f, const PatchTile& tile, const GpuLimits& limits) {
+  if (const Objection wrong = threads_fit(tile.threads(), kMostPatchThreads)) return wrong;
   if (const Objection wrong = blocks_fit(tile.min_blocks, tile.threads(), limits)) return wrong;
   if (const Objection wrong = body_bounded(tile.sums() * f.columns_taken * f.channels)) return wrong;
   return registers_fit(tile_registers(tile.sums()), tile.threads(), limits, tile.min_blocks);
 }
 
-Objection patch_fits(const Form& f, const Tile& tile, const GpuLimits& limits) {
+Objection patch_fits(const PatchForm& f, const PatchTile& tile, const GpuLimits& limits) {
   const std::int64_t weights = f.columns_taken * f.channels * tile.cuts[kChannel].whole();
   return memory_fits(4 * (patch_elements(f, tile) + tile.stages * weights), limits);
 }
 
-std::vector<Choice> cuts(std::int64_t extent, std::int64_t most_threads, const std::vector<std::int64_t>& strips) {
+std::vector<Choice> patch_cuts(std::int64_t extent, std::int64_t most_threads,
+                               const std::vector<std::int64_t>& strips) {
   std::vector<Choice> options;
   for (std::int64_t threads = 1; threads <= most_threads; threads *= 2)
     for (const std::int64_t strip : strips)
@@ -252,7 +253,7 @@ std::vector<Choice> cuts(std::int64_t extent, std::int64_t most_threads, const s
   return options;
 }
 
-std::vector<Choices> starts_of(const Sketch& sketch) {
+std::vector<Choices> patch_starts(const Sketch& sketch) {
   std::vector<Choices> starts;
   const auto has = [&](std::size_t decision, const Choice& choice) {
     const std::vector<Choice>& options = sketch.decisions[decision].options;
@@ -271,28 +272,31 @@ std::vector<Choices> starts_of(const Sketch& sketch) {
 }  // namespace
 
 std::optional<Sketch> patch_sketch(const ComputeDag& dag, const Target& target) {
-  const std::optional<Form> form = find_form(dag);
+  const std::optional<PatchForm> form = find_patch_form(dag);
   if (!form) return std::nullopt;
   const GpuLimits limits = limits_of(target.gpu());
   Sketch sketch;
   sketch.name = "patch";
   sketch.decisions = {
-      {"rows", "rows of a tile: threads, rows of each", cuts(form->extents[kRow], 8, {1, 2}), 0},
-      {"columns", "columns of a tile: threads, columns of each", cuts(form->extents[kColumn], 16, {1, 2, 4, 7, 8}), 0},
-      {"channels", "channels of a tile: threads, channels of each", cuts(form->extents[kChannel], 32, {1, 2, 4}), 0},
+      {"rows", "rows of a tile: threads, rows of each", patch_cuts(form->extents[kRow], 8, {1, 2}), 0},
+      {"columns", "columns of a tile: threads, columns of each",
+       patch_cuts(form->extents[kColumn], 16, {1, 2, 4, 7, 8}), 0},
+      {"channels", "channels of a tile: threads, channels of each", patch_cuts(form->extents[kChannel], 32, {1, 2, 4}),
+       0},
       {"stages", "rows of weights under way at once, and the one that is read", single({1, 2, 3}), 0},
       {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
   };
   for (std::size_t part = 0; part < kParts; ++part)
     sketch.constraints.push_back({{kCuts[part]}, [part, extent = form->extents[part]](const Choices& c) {
-                                    return waste_bounded(extent, tile_of(c).cuts[part].whole());
+                                    return waste_bounded(extent, patch_tile(c).cuts[part].whole());
                                   }});
   sketch.constraints.push_back({{"rows", "columns", "channels", "min_blocks"},
-                                [f = *form, limits](const Choices& c) { return tile_fits(f, tile_of(c), limits); }});
-  sketch.constraints.push_back({{"rows", "columns", "channels", "stages"},
-                                [f = *form, limits](const Choices& c) { return patch_fits(f, tile_of(c), limits); }});
-  sketch.build = [f = *form](Scheduler& s, const Choices& c) { PatchBuilder(s, f, tile_of(c)).run(); };
-  sketch.preferred = preferred_choices(sketch, dag, target, starts_of(sketch), {"stages", "rows", "columns"});
+                                [f = *form, limits](const Choices& c) { return tile_fits(f, patch_tile(c), limits); }});
+  sketch.constraints.push_back({{"rows", "columns", "channels", "stages"}, [f = *form, limits](const Choices& c) {
+                                  return patch_fits(f, patch_tile(c), limits);
+                                }});
+  sketch.build = [f = *form](Scheduler& s, const Choices& c) { PatchBuilder(s, f, patch_tile(c)).run(); };
+  sketch.preferred = preferred_choices(sketch, dag, target, patch_starts(sketch), {"stages", "rows", "columns"});
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }

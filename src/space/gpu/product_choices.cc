@@ -50,7 +50,7 @@ Objection threads_and_registers_fit(const ProductTile& tile, const GpuLimits& li
 /// They are few, because the estimate that chooses among them has met no GPU yet.
 constexpr struct {
   TileCut rows, columns;
-} kTiles[] = {
+} kProductTiles[] = {
     {{1, 16, 8}, {2, 16, 4}}, {{1, 16, 8}, {1, 16, 4}}, {{1, 16, 4}, {2, 16, 4}}, {{1, 8, 8}, {1, 16, 4}},
     {{1, 16, 4}, {1, 16, 4}}, {{1, 8, 4}, {1, 32, 4}},  {{1, 8, 4}, {1, 16, 4}},  {{1, 16, 4}, {1, 8, 4}},
     {{1, 16, 2}, {1, 8, 4}},  {{1, 8, 2}, {1, 16, 4}},  {{1, 8, 2}, {1, 8, 4}},   {{1, 4, 2}, {1, 16, 4}},
@@ -146,7 +146,7 @@ std::vector<Choices> product_tiles(const ProductForm& form, int sms) {
   const std::vector<Decision> d = product_decisions(form);
   const std::vector<Choice>& depths = d[2].options;
   const auto middle = std::find_if(depths.begin(), depths.end(), [](const Choice& depth) { return depth[0] >= 16; });
-  for (const auto& [rows, columns] : kTiles) {
+  for (const auto& [rows, columns] : kProductTiles) {
     Choices tile{{"rows", nearest(rows, d[0].options, form.rows)},
                  {"columns", nearest(columns, d[1].options, form.columns)},
                  {"depth", middle == depths.end() ? depths.back() : *middle},

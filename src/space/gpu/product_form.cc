@@ -53,17 +53,17 @@ bool uses(const Load& read, std::int64_t axis) {
 }
 
 /// What an axis becomes a part of, in the order of the axes.
-enum class Part { lead, rows, columns, outer, depth };
+enum class AxisPart { lead, rows, columns, outer, depth };
 
 /// One for each axis, those of the sum last; nothing where they are not in that order.
-std::optional<std::vector<Part>> parts_of(const Element& element, const Load& left, const Load& right) {
-  std::vector<Part> parts;
+std::optional<std::vector<AxisPart>> parts_of(const Element& element, const Load& left, const Load& right) {
+  std::vector<AxisPart> parts;
   for (std::int64_t k = 0; k < std::ssize(element.axes); ++k) {
     const bool of_left = uses(left, k), of_right = uses(right, k);
-    parts.push_back(of_left && of_right ? Part::lead : of_right ? Part::columns : Part::rows);
+    parts.push_back(of_left && of_right ? AxisPart::lead : of_right ? AxisPart::columns : AxisPart::rows);
   }
-  if (std::count(parts.begin(), parts.end(), Part::rows) == 0) return std::nullopt;
-  parts.resize(parts.size() + element.reduce_axes.size(), Part::depth);
+  if (std::count(parts.begin(), parts.end(), AxisPart::rows) == 0) return std::nullopt;
+  parts.resize(parts.size() + element.reduce_axes.size(), AxisPart::depth);
   if (!std::is_sorted(parts.begin(), parts.end())) return std::nullopt;
   return parts;
 }
@@ -71,19 +71,19 @@ std::optional<std::vector<Part>> parts_of(const Element& element, const Load& le
 bool is_wide(const Axis& axis) { return axis.extent > 1; }
 
 /// Of windows of three dimensions the first one stays apart. False where that is no way out.
-bool set_apart(const Element& element, std::vector<Part>& parts) {
+bool set_apart(const Element& element, std::vector<AxisPart>& parts) {
   const auto& sum = element.reduce_axes;
   const auto wide = std::count_if(sum.begin(), sum.end(), is_wide);
   if (wide <= 3) return true;
-  const auto rows = std::count(parts.begin(), parts.end(), Part::rows);
-  if (wide > 4 || rows < 3 || parts.front() == Part::lead) return false;
-  std::fill_n(parts.begin(), rows - 2, Part::lead);
+  const auto rows = std::count(parts.begin(), parts.end(), AxisPart::rows);
+  if (wide > 4 || rows < 3 || parts.front() == AxisPart::lead) return false;
+  std::fill_n(parts.begin(), rows - 2, AxisPart::lead);
   const auto first = std::find_if(sum.begin(), sum.end(), is_wide) - sum.begin();
-  std::fill_n(parts.begin() + std::ssize(element.axes), first + 1, Part::outer);
+  std::fill_n(parts.begin() + std::ssize(element.axes), first + 1, AxisPart::outer);
   return true;
 }
 
-void merge_axes(Scheduler& s, OpId op, std::vector<Part> parts) {
+void merge_axes(Scheduler& s, OpId op, std::vector<AxisPart> parts) {
   for (std::size_t k = 0; k + 1 < parts.size();) {
     if (parts[k] != parts[k + 1]) {
       ++k;
@@ -132,9 +132,9 @@ std::optional<ProductForm> product_form(Scheduler s, const Anatomy& anatomy) {
   if (uses(*operands->first, last)) std::swap(operands->first, operands->second);
   const auto& [left, right] = *operands;
   if (uses(*left, last) || !uses(*right, last)) return std::nullopt;
-  std::optional<std::vector<Part>> parts = parts_of(element, *left, *right);
+  std::optional<std::vector<AxisPart>> parts = parts_of(element, *left, *right);
   if (!parts) return std::nullopt;
-  const bool batched = parts->front() == Part::lead;
+  const bool batched = parts->front() == AxisPart::lead;
   if (!set_apart(element, *parts)) return std::nullopt;
 
   ProductForm form{.left = anchor, .right = OpId(anchor.value + 1), .sum = OpId(anchor.value + 2)};
@@ -146,8 +146,8 @@ std::optional<ProductForm> product_form(Scheduler s, const Anatomy& anatomy) {
 
   const Op& sum = s.tree().dag.op(form.sum);
   form.batched = batched;
-  form.has_lead = parts->front() == Part::lead;
-  form.has_outer = std::find(parts->begin(), parts->end(), Part::outer) != parts->end();
+  form.has_lead = parts->front() == AxisPart::lead;
+  form.has_outer = std::find(parts->begin(), parts->end(), AxisPart::outer) != parts->end();
   form.leads = form.has_lead ? sum.shape.front() : 1;
   form.rows = sum.shape[sum.shape.size() - 2], form.columns = sum.shape.back();
   form.depth = sum.element().reduce_axes.back().extent;

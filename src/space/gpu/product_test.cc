@@ -9,7 +9,7 @@
 #include "space/testing/product_texts.h"
 
 namespace whet {
-namespace {
+namespace gpu_product_test {
 
 using testing::convolution_text;
 using testing::kDenseText;
@@ -207,5 +207,5 @@ TEST(Product, KeepsOneBarrierAStep) {
   EXPECT_NE(text.find("# async"), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace gpu_product_test
 }  // namespace whet

@@ -12,9 +12,9 @@ namespace whet {
 namespace {
 
 /// Of one sum alone; several of them, in one launch, are worth it whatever their length.
-constexpr std::int64_t kFewestTerms = 8;
+constexpr std::int64_t kFewestRowTerms = 8;
 
-constexpr std::int64_t kMostTrips = 8;
+constexpr std::int64_t kMostRowTrips = 8;
 
 /// The DAG when all but its sums and one result are inlined.
 struct RowsForm {
@@ -119,7 +119,7 @@ std::optional<RowsForm> rows_form(const ComputeDag& dag) {
     form.terms = std::min(form.terms, element.reduce_axes.front().extent);
     form.along = form.along && reduces_innermost(s.tree().dag, op);
   }
-  if (form.terms < (all.size() > 1 ? 2 : kFewestTerms)) return std::nullopt;
+  if (form.terms < (all.size() > 1 ? 2 : kFewestRowTerms)) return std::nullopt;
   const Element& result = s.tree().dag.op(form.result).element();
   const std::optional<std::size_t> rows = axes_of(result.axes, elements_of(s, all.front()));
   if (!rows || *rows == 0) return std::nullopt;
@@ -133,16 +133,16 @@ std::optional<RowsForm> rows_form(const ComputeDag& dag) {
   return form;
 }
 
-struct Share {
+struct RowsShare {
   std::int64_t threads, rows, vector, min_blocks;
 };
-Share share_of(const Choices& c) {
+RowsShare rows_share(const Choices& c) {
   return {c.at("threads")[0], c.at("rows")[0], c.at("vector")[0], c.at("min_blocks")[0]};
 }
 
 class RowsBuilder {
  public:
-  RowsBuilder(Scheduler& s, const RowsForm& form, const Share& share) : s_(s), form_(form), share_(share) {}
+  RowsBuilder(Scheduler& s, const RowsForm& form, const RowsShare& share) : s_(s), form_(form), share_(share) {}
 
   void run() {
     s_ = *form_.start;
@@ -167,7 +167,7 @@ class RowsBuilder {
 
   /// Few trips are unrolled, so that all loads are under way at once.
   void unroll_few(LoopId trips) {
-    if (extent_of(s_.tree(), trips) <= kMostTrips) s_.annotate(trips, LoopKind::unrolled);
+    if (extent_of(s_.tree(), trips) <= kMostRowTrips) s_.annotate(trips, LoopKind::unrolled);
   }
 
   /// Blocks over groups of rows, threads over the rows of a group; `inside` in them. Gives the loop over a group's rows.
@@ -249,11 +249,11 @@ class RowsBuilder {
 
   Scheduler& s_;
   const RowsForm& form_;
-  const Share share_;
+  const RowsShare share_;
 };
 
 Objection share_fits(const Choices& c, const GpuLimits& limits) {
-  const Share share = share_of(c);
+  const RowsShare share = rows_share(c);
   const std::int64_t threads = std::max<std::int64_t>(kWarp, share.rows * share.threads);
   if (const Objection wrong = threads_fit(threads, limits.threads_per_block)) return wrong;
   return blocks_fit(share.min_blocks, threads, limits);
@@ -278,7 +278,7 @@ std::vector<std::int64_t> vectors_of(const RowsForm& form) {
   return sizes;
 }
 
-std::vector<Choices> starts_of(const std::vector<std::int64_t>& vectors) {
+std::vector<Choices> rows_starts(const std::vector<std::int64_t>& vectors) {
   std::vector<Choices> starts;
   for (const std::int64_t vector : {vectors.back(), std::int64_t{1}})
     for (const std::int64_t threads : {2, 8, 32, 64, 128, 256})
@@ -307,8 +307,8 @@ std::optional<Sketch> gpu_rows_sketch(const ComputeDag& dag, const Target& targe
       {{"threads", "rows", "min_blocks"}, [limits](const Choices& c) { return share_fits(c, limits); }},
       {{"threads", "vector"}, [f = *form](const Choices& c) { return work_fits(f, c); }},
   };
-  sketch.build = [f = *form](Scheduler& s, const Choices& c) { RowsBuilder(s, f, share_of(c)).run(); };
-  sketch.preferred = preferred_choices(sketch, dag, target, starts_of(vectors), {});
+  sketch.build = [f = *form](Scheduler& s, const Choices& c) { RowsBuilder(s, f, rows_share(c)).run(); };
+  sketch.preferred = preferred_choices(sketch, dag, target, rows_starts(vectors), {});
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }

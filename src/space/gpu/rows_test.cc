@@ -6,7 +6,7 @@
 #include "space/testing/gpu_samples.h"
 
 namespace whet {
-namespace {
+namespace gpu_rows_test {
 
 void expect_right(const std::string& text, int samples = 8) { testing::expect_right(text, "rows", samples); }
 
@@ -128,5 +128,5 @@ return out
                                target));
 }
 
-}  // namespace
+}  // namespace gpu_rows_test
 }  // namespace whet

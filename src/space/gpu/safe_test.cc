@@ -6,7 +6,7 @@
 #include "lower/testing/random_schedule.h"
 
 namespace whet {
-namespace {
+namespace gpu_safe_test {
 
 Target a100() { return *parse_target("cuda -model=a100"); }
 
@@ -57,5 +57,5 @@ return out
   EXPECT_EQ(make_space(dag, a100()).default_candidate().sketch, "safe");
 }
 
-}  // namespace
+}  // namespace gpu_safe_test
 }  // namespace whet

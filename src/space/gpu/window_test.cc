@@ -7,7 +7,7 @@
 #include "space/testing/gpu_samples.h"
 
 namespace whet {
-namespace {
+namespace gpu_window_test {
 
 void expect_right(const std::string& text, int samples) { testing::expect_right(text, "window", samples); }
 
@@ -89,5 +89,5 @@ TEST(Window, LeavesSumsAlongRowsProductsAndLargeWindows) {
                              target));
 }
 
-}  // namespace
+}  // namespace gpu_window_test
 }  // namespace whet

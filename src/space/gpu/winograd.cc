@@ -13,16 +13,16 @@ namespace {
 constexpr std::int64_t kTransformThreads = 128;
 
 /// The convolution by tiles of `m` by `m` outputs.
-struct Variant {
+struct GpuWinograd {
   std::int64_t m = 2;
   WinogradOps ops;  ///< as the step `winograd` numbers them
   OpId output;      ///< the task's, likewise
   ProductForm form;
 };
 
-std::optional<Variant> make_variant(const ComputeDag& dag, const Anatomy& anatomy, std::int64_t m) {
+std::optional<GpuWinograd> make_variant(const ComputeDag& dag, const Anatomy& anatomy, std::int64_t m) {
   Scheduler s(dag);
-  Variant v{.m = m, .ops = s.winograd(anatomy.anchor, m)};
+  GpuWinograd v{.m = m, .ops = s.winograd(anatomy.anchor, m)};
   if (!s.finish().ok()) return std::nullopt;
   const auto now = [&](OpId op) {
     return op < anatomy.anchor ? op : OpId(op.value + v.ops.conv.value - anatomy.anchor.value);
@@ -38,9 +38,9 @@ std::optional<Variant> make_variant(const ComputeDag& dag, const Anatomy& anatom
   return v;
 }
 
-class WinogradBuilder {
+class GpuWinogradBuilder {
  public:
-  WinogradBuilder(Scheduler& s, const Variant& v, const Choices& choices)
+  GpuWinogradBuilder(Scheduler& s, const GpuWinograd& v, const Choices& choices)
       : s_(s), v_(v), tile_(tile_of(choices)), channels_(choices.at("channels")[0]) {}
 
   void run() {
@@ -79,7 +79,7 @@ class WinogradBuilder {
   }
 
   Scheduler& s_;
-  const Variant& v_;
+  const GpuWinograd& v_;
   const ProductTile tile_;
   const std::int64_t channels_;
 };
@@ -108,9 +108,9 @@ std::optional<Sketch> gpu_winograd_sketch(const ComputeDag& dag, const Target& t
   if (!anatomy) return std::nullopt;
   const Result<WinogradDag> changed = winograd(dag, anatomy->anchor, 2);
   if (!changed.ok() || changed->dilation > 1) return std::nullopt;
-  const auto variants = std::make_shared<std::map<std::int64_t, Variant>>();
+  const auto variants = std::make_shared<std::map<std::int64_t, GpuWinograd>>();
   for (const std::int64_t m : {2, 4}) {
-    std::optional<Variant> variant = make_variant(dag, *anatomy, m);
+    std::optional<GpuWinograd> variant = make_variant(dag, *anatomy, m);
     if (!variant) return std::nullopt;
     variants->emplace(m, std::move(*variant));
   }
@@ -131,7 +131,7 @@ std::optional<Sketch> gpu_winograd_sketch(const ComputeDag& dag, const Target& t
     }
   }
   sketch.build = [variants](Scheduler& s, const Choices& c) {
-    WinogradBuilder(s, variants->at(c.at("tile")[0]), c).run();
+    GpuWinogradBuilder(s, variants->at(c.at("tile")[0]), c).run();
   };
   sketch.preferred = preferred_choices(sketch, dag, target, starts, {"channels", "split", "depth", "stages", "pad"});
   if (sketch.preferred.empty()) return std::nullopt;

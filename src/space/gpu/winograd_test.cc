@@ -8,7 +8,7 @@
 #include "space/testing/gpu_samples.h"
 
 namespace whet {
-namespace {
+namespace gpu_winograd_test {
 
 ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 
@@ -72,5 +72,5 @@ return conv
                                    target));
 }
 
-}  // namespace
+}  // namespace gpu_winograd_test
 }  // namespace whet

@@ -18,7 +18,7 @@ OpId activation_of(const Derivation& d, OpId op) {
   return found;
 }
 
-std::optional<std::string> why_not(const Derivation& d, OpId op) {
+std::optional<std::string> why_not_cache_read(const Derivation& d, OpId op) {
   if (d.name() == "copy") return "another op has a copy already";
   if (d.name().starts_with("winograd")) return "";
   const std::optional<TileAxes> axes = find_tile_axes(d.dag(), op, d.target());
@@ -32,7 +32,7 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
   return std::nullopt;
 }
 
-std::vector<Derivation> apply(const Derivation& from, OpId op) {
+std::vector<Derivation> apply_cache_read(const Derivation& from, OpId op) {
   Derivation d = from;
   const OpId tensor = activation_of(d, op);
   d.call("copy");
@@ -44,7 +44,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kCacheReadRule{"cache-read", "copies the elements that its tiles read into contiguous memory first", why_not,
-                          apply, true};
+const Rule kCacheReadRule{"cache-read", "copies the elements that its tiles read into contiguous memory first",
+                          why_not_cache_read, apply_cache_read, true};
 
 }  // namespace whet

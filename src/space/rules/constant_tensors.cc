@@ -6,7 +6,7 @@
 namespace whet {
 namespace {
 
-std::optional<std::string> why_not(const Derivation& d, OpId op) {
+std::optional<std::string> why_not_constant_tensors(const Derivation& d, OpId op) {
   if (!is_constant(d.dag(), op)) return "it depends on more than constants";
   if (d.treatment(op) != OpTreatment::open) return "";
   const OpId reader = d.only_reader(op);
@@ -15,7 +15,7 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
   return std::nullopt;
 }
 
-std::vector<Derivation> apply(const Derivation& from, OpId op) {
+std::vector<Derivation> apply_constant_tensors(const Derivation& from, OpId op) {
   Derivation d = from;
   d.set_treatment(op, OpTreatment::ahead);
   return {std::move(d)};
@@ -23,7 +23,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kConstantTensorsRule{"constant-tensors", "computes it once, ahead of time, with the packed weights", why_not,
-                                apply};
+const Rule kConstantTensorsRule{"constant-tensors", "computes it once, ahead of time, with the packed weights",
+                                why_not_constant_tensors, apply_constant_tensors};
 
 }  // namespace whet

@@ -6,7 +6,7 @@
 namespace whet {
 namespace {
 
-std::optional<std::string> why_not(const Derivation& d, OpId op) {
+std::optional<std::string> why_not_inline(const Derivation& d, OpId op) {
   if (d.treatment(op) == OpTreatment::copied) return "it is a copy made for its reader";
   if (d.treatment(op) != OpTreatment::open) return "";
   if (is_output(d.dag(), op)) return "it is an output, which has to be stored";
@@ -16,7 +16,7 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
   return std::nullopt;
 }
 
-std::vector<Derivation> apply(const Derivation& from, OpId op) {
+std::vector<Derivation> apply_inline(const Derivation& from, OpId op) {
   Derivation d = from;
   d.set_treatment(op, OpTreatment::inlined);
   d.act([op](ScheduleDraft& m) { m.s.inline_op(op); });
@@ -25,6 +25,6 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kInlineRule{"inline", "computes it where it is read", why_not, apply};
+const Rule kInlineRule{"inline", "computes it where it is read", why_not_inline, apply_inline};
 
 }  // namespace whet

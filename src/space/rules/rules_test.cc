@@ -6,7 +6,7 @@
 #include "space/rules/derive.h"
 
 namespace whet {
-namespace {
+namespace rules_rules_test {
 
 Target avx512() { return *parse_target("cpu -mcpu=skylake-avx512 -threads=2"); }
 
@@ -145,5 +145,5 @@ TEST(RuleSketches, AreSchedulesOfRandomDags) {
   EXPECT_LE(refused * 20, tried) << refused << " of " << tried << " are refused:\n" << first.substr(0, 6000);
 }
 
-}  // namespace
+}  // namespace rules_rules_test
 }  // namespace whet

@@ -5,12 +5,12 @@
 namespace whet {
 namespace {
 
-std::optional<std::string> why_not(const Derivation& d, OpId op) {
+std::optional<std::string> why_not_cache_write(const Derivation& d, OpId op) {
   if (d.treatment(op) != OpTreatment::tiled) return "it is not tiled";
   return std::nullopt;
 }
 
-std::vector<Derivation> apply(const Derivation& from, OpId op) {
+std::vector<Derivation> apply_cache_write(const Derivation& from, OpId op) {
   Derivation d = from;
   d.act([op](ScheduleDraft& m) {
     // Where the op that follows reads the tile from registers, they are those already.
@@ -21,6 +21,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kCacheWriteRule{"cache-write", "keeps the sums of a register tile in registers", why_not, apply};
+const Rule kCacheWriteRule{"cache-write", "keeps the sums of a register tile in registers", why_not_cache_write,
+                           apply_cache_write};
 
 }  // namespace whet

@@ -7,7 +7,7 @@
 namespace whet {
 namespace {
 
-std::optional<std::string> why_not(const Derivation& d, OpId op) {
+std::optional<std::string> why_not_compute_location(const Derivation& d, OpId op) {
   if (d.treatment(op) != OpTreatment::open && d.treatment(op) != OpTreatment::copied) return "";
   return std::nullopt;
 }
@@ -31,7 +31,7 @@ void place_copy(Derivation& d, OpId op) {
   d.set_treatment(op, OpTreatment::under);
 }
 
-std::vector<Derivation> apply(const Derivation& from, OpId op) {
+std::vector<Derivation> apply_compute_location(const Derivation& from, OpId op) {
   Derivation d = from;
   const LoopId place = d.treatment(op) == OpTreatment::copied ? LoopId() : place_of(d, op);
   if (d.treatment(op) == OpTreatment::copied) {
@@ -56,7 +56,8 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kComputeLocationRule{
-    "compute-location", "stores it for its readers, under their rows where that repeats nothing", why_not, apply};
+const Rule kComputeLocationRule{"compute-location",
+                                "stores it for its readers, under their rows where that repeats nothing",
+                                why_not_compute_location, apply_compute_location};
 
 }  // namespace whet

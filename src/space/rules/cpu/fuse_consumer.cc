@@ -12,7 +12,7 @@ OpId follower_of(const Derivation& d, OpId op) {
   return reader;
 }
 
-std::optional<std::string> why_not(const Derivation& d, OpId op) {
+std::optional<std::string> why_not_fuse_consumer(const Derivation& d, OpId op) {
   if (d.treatment(op) != OpTreatment::tiled) return "it is not tiled";
   if (!follower_of(d, op).valid()) return "the ops that read it are not exactly one op without a reduction";
   return std::nullopt;
@@ -39,7 +39,7 @@ void follow(ScheduleDraft& m, OpId op, OpId follower, const std::string& place) 
   if (extent_of(m.s.tree(), last) <= kMaxVector) m.s.annotate(last, LoopKind::vectorized);
 }
 
-std::vector<Derivation> apply(const Derivation& from, OpId op) {
+std::vector<Derivation> apply_fuse_consumer(const Derivation& from, OpId op) {
   Derivation d = from;
   const OpId follower = follower_of(d, op);
   const std::string name = d.name_for(op, "follow");
@@ -53,7 +53,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kFuseConsumerRule{"fuse-consumer", "computes the op that reads it element by element on its tiles", why_not,
-                             apply};
+const Rule kFuseConsumerRule{"fuse-consumer", "computes the op that reads it element by element on its tiles",
+                             why_not_fuse_consumer, apply_fuse_consumer};
 
 }  // namespace whet

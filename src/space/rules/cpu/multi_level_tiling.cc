@@ -38,7 +38,7 @@ bool reads_again(const Element& element) {
   return again;
 }
 
-std::optional<std::string> why_not(const Derivation& d, OpId op) {
+std::optional<std::string> why_not_multi_level_tiling(const Derivation& d, OpId op) {
   if (d.treatment(op) != OpTreatment::open) return "";
   if (!d.dag().op(op).element().reducer) return "it does not reduce, so nothing is read for several of its elements";
   const std::optional<TileAxes> axes = find_tile_axes(d.dag(), op, d.target());
@@ -48,15 +48,15 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
 }
 
 /// An axis that is cut, and the decision that says how: the extents of blocks, cells and register tiles.
-struct Cut {
+struct TilingCut {
   std::size_t axis = 0;
   std::string decision;
 };
 
-struct Plan {
+struct TilingPlan {
   OpId op;
   TileAxes axes;
-  std::vector<Cut> cuts;                  ///< rows, columns, channels: those that there are
+  std::vector<TilingCut> cuts;            ///< rows, columns, channels: those that there are
   std::string in, taps, order, parallel;  ///< names of decisions; "" for those that there are not
   std::int64_t l2_bytes = 0;
 };
@@ -89,26 +89,26 @@ std::vector<Choice> reduction_of(std::int64_t extent) {
   return options;
 }
 
-const Cut* cut_of(const Plan& p, std::int64_t axis) {
-  for (const Cut& cut : p.cuts)
+const TilingCut* cut_of(const TilingPlan& p, std::int64_t axis) {
+  for (const TilingCut& cut : p.cuts)
     if (static_cast<std::int64_t>(cut.axis) == axis) return &cut;
   return nullptr;
 }
 
 /// A level of an axis' tiles; 1 for an axis that is not cut.
-std::int64_t level(const Plan& p, const Choices& choices, std::int64_t axis, std::size_t level) {
-  const Cut* cut = cut_of(p, axis);
+std::int64_t level(const TilingPlan& p, const Choices& choices, std::int64_t axis, std::size_t level) {
+  const TilingCut* cut = cut_of(p, axis);
   return cut ? choices.at(cut->decision)[level] : 1;
 }
 
-Tile tile_at(const Plan& p, const Choices& c, std::size_t k) {
+Tile tile_at(const TilingPlan& p, const Choices& c, std::size_t k) {
   return {.oc = level(p, c, p.axes.vec, k), .oh = level(p, c, p.axes.y, k), .ow = level(p, c, p.axes.x, k)};
 }
 
 constexpr std::size_t kBlock = 0, kCell = 1, kTile = 2;
 
 /// Blocks that can be shared out.
-std::int64_t shares(const Plan& p, const Choices& c) {
+std::int64_t shares(const TilingPlan& p, const Choices& c) {
   std::int64_t count = 1;
   for (std::size_t axis = 0; axis < p.axes.element.axes.size(); ++axis) {
     const auto number = static_cast<std::int64_t>(axis);
@@ -120,11 +120,11 @@ std::int64_t shares(const Plan& p, const Choices& c) {
   }
   return count;
 }
-constexpr std::int64_t kMostProducts = 96;  // more overflow the cache of decoded instructions
+constexpr std::int64_t kMostTilingProducts = 96;  // more overflow the cache of decoded instructions
 
-void constrain(const Plan& p, Derivation& d) {
+void constrain(const TilingPlan& p, Derivation& d) {
   std::vector<std::string> cut, all;
-  for (const Cut& c : p.cuts) cut.push_back(c.decision);
+  for (const TilingCut& c : p.cuts) cut.push_back(c.decision);
   all = cut;
   const Tiling tiling = p.axes.tiling;
   const std::int64_t few = std::min<std::int64_t>(3, tiling.accumulators(tiling.best()));
@@ -144,7 +144,8 @@ void constrain(const Plan& p, Derivation& d) {
   if (p.in.empty()) return;
   all.push_back(p.in);
   d.constrain({all, [p, tiling](const Choices& c) -> std::optional<std::string> {
-                 if (tiling.accumulators(tile_at(p, c, kTile)) * c.at(p.in)[1] <= kMostProducts) return std::nullopt;
+                 if (tiling.accumulators(tile_at(p, c, kTile)) * c.at(p.in)[1] <= kMostTilingProducts)
+                   return std::nullopt;
                  return "the products of a step overflow the cache of decoded instructions";
                }});
   d.constrain({all, [p](const Choices& c) -> std::optional<std::string> {
@@ -177,7 +178,8 @@ std::vector<Axis4> ordered(const std::vector<Axis4>& cuts, std::int64_t order) {
   return result;
 }
 
-void reduce_loops(ScheduleDraft& m, const Plan& p, const std::vector<LoopId>& loops, Levels& levels, LoopId* unrolled) {
+void reduce_loops(ScheduleDraft& m, const TilingPlan& p, const std::vector<LoopId>& loops, Levels& levels,
+                  LoopId* unrolled) {
   for (std::int64_t tap : p.axes.taps) levels.reduce_inner.push_back(loops[static_cast<std::size_t>(tap)]);
   if (p.in.empty()) return;
   LoopId in = loops[static_cast<std::size_t>(p.axes.in)];
@@ -193,7 +195,7 @@ void reduce_loops(ScheduleDraft& m, const Plan& p, const std::vector<LoopId>& lo
   levels.reduce_inner.push_back(in);
 }
 
-void tile(ScheduleDraft& m, const Plan& p) {
+void tile(ScheduleDraft& m, const TilingPlan& p) {
   const std::vector<LoopId> loops = m.s.loops(p.op);
   const std::size_t spatial = p.axes.element.axes.size();
   if (loops.size() < spatial) return;
@@ -201,7 +203,7 @@ void tile(ScheduleDraft& m, const Plan& p) {
   std::vector<Axis4> cuts;
   std::vector<LoopId> rest;
   for (std::size_t axis = 0; axis < spatial; ++axis) {
-    const Cut* cut = cut_of(p, static_cast<std::int64_t>(axis));
+    const TilingCut* cut = cut_of(p, static_cast<std::int64_t>(axis));
     if (!cut) {
       (static_cast<std::int64_t>(axis) < p.axes.vec ? levels.shared : rest).push_back(loops[axis]);
       continue;
@@ -241,9 +243,9 @@ void tile(ScheduleDraft& m, const Plan& p) {
   m.levels[p.op] = std::move(levels);
 }
 
-std::vector<Derivation> apply(const Derivation& from, OpId op) {
+std::vector<Derivation> apply_multi_level_tiling(const Derivation& from, OpId op) {
   Derivation d = from;
-  Plan p{.op = op, .axes = *find_tile_axes(d.dag(), op, d.target()), .l2_bytes = d.target().cpu().l2_bytes};
+  TilingPlan p{.op = op, .axes = *find_tile_axes(d.dag(), op, d.target()), .l2_bytes = d.target().cpu().l2_bytes};
   const Tiling& tiling = p.axes.tiling;
   const Tile best = tiling.best();
   const auto cut = [&](std::int64_t axis, const std::vector<std::int64_t>& tiles, std::int64_t preferred) {
@@ -290,6 +292,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kTilingRule{"multi-level-tiling", "tiles it on several levels: S S R S R S", why_not, apply};
+const Rule kTilingRule{"multi-level-tiling", "tiles it on several levels: S S R S R S", why_not_multi_level_tiling,
+                       apply_multi_level_tiling};
 
 }  // namespace whet

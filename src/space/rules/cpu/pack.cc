@@ -22,14 +22,14 @@ std::vector<OpId> packable(const Derivation& d, OpId op) {
   return constants;
 }
 
-std::optional<std::string> why_not(const Derivation& d, OpId op) {
+std::optional<std::string> why_not_pack(const Derivation& d, OpId op) {
   if (d.treatment(op) != OpTreatment::tiled)
     return "it is not tiled, so it reads weights in the order in which the model stores them";
   if (packable(d, op).empty()) return "it reads no constant at exactly one place";
   return std::nullopt;
 }
 
-std::vector<Derivation> apply(const Derivation& from, OpId op) {
+std::vector<Derivation> apply_pack(const Derivation& from, OpId op) {
   Derivation d = from;
   d.act([op, constants = packable(d, op)](ScheduleDraft& m) {
     for (OpId constant : constants) m.s.pack(constant, op);
@@ -39,6 +39,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kPackRule{"pack", "lays its weights out in the order in which its tiles read them", why_not, apply};
+const Rule kPackRule{"pack", "lays its weights out in the order in which its tiles read them", why_not_pack,
+                     apply_pack};
 
 }  // namespace whet

@@ -7,13 +7,13 @@
 namespace whet {
 namespace {
 
-std::optional<std::string> why_not(const Derivation& d, OpId op) {
+std::optional<std::string> why_not_parallel(const Derivation& d, OpId op) {
   if (d.treatment(op) != OpTreatment::open) return "";
   if (!is_output(d.dag(), op)) return "it is no output: a later rule places it";
   return std::nullopt;
 }
 
-std::vector<Derivation> apply(const Derivation& from, OpId op) {
+std::vector<Derivation> apply_parallel(const Derivation& from, OpId op) {
   Derivation d = from;
   make_nest(d, op);
   return {std::move(d)};
@@ -21,6 +21,6 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kParallelRule{"parallel", "shares its rows out among the workers", why_not, apply};
+const Rule kParallelRule{"parallel", "shares its rows out among the workers", why_not_parallel, apply_parallel};
 
 }  // namespace whet

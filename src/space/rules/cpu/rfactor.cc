@@ -6,7 +6,7 @@
 namespace whet {
 namespace {
 
-std::optional<std::string> why_not(const Derivation& d, OpId op) {
+std::optional<std::string> why_not_rfactor(const Derivation& d, OpId op) {
   if (!d.dag().op(op).element().reducer) return "it does not reduce";
   if (d.treatment(op) != OpTreatment::nest && d.treatment(op) != OpTreatment::under) return "";
   if (!reduces_innermost(d.dag(), op))
@@ -14,7 +14,7 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
   return std::nullopt;
 }
 
-std::vector<Derivation> apply(const Derivation& from, OpId op) {
+std::vector<Derivation> apply_rfactor(const Derivation& from, OpId op) {
   Derivation d = from;
   vectorize(d, op);
   return {std::move(d)};
@@ -22,6 +22,6 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kRfactorRule{"rfactor", "keeps one partial result for each lane", why_not, apply};
+const Rule kRfactorRule{"rfactor", "keeps one partial result for each lane", why_not_rfactor, apply_rfactor};
 
 }  // namespace whet

@@ -7,7 +7,7 @@
 namespace whet {
 namespace {
 
-std::optional<std::string> why_not(const Derivation& d, OpId op) {
+std::optional<std::string> why_not_vectorize(const Derivation& d, OpId op) {
   const bool grouped = d.treatment(op) == OpTreatment::nest && d.groups().contains(op);
   if (!grouped && d.treatment(op) != OpTreatment::under) return "";
   for (const auto& [reader, levels] : d.levels())
@@ -17,7 +17,7 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
   return std::nullopt;
 }
 
-std::vector<Derivation> apply(const Derivation& from, OpId op) {
+std::vector<Derivation> apply_vectorize(const Derivation& from, OpId op) {
   Derivation d = from;
   vectorize(d, op);
   return {std::move(d)};
@@ -25,6 +25,7 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kVectorizeRule{"vectorize", "vectorizes its innermost axis and unrolls the rows of a group", why_not, apply};
+const Rule kVectorizeRule{"vectorize", "vectorizes its innermost axis and unrolls the rows of a group",
+                          why_not_vectorize, apply_vectorize};
 
 }  // namespace whet

@@ -8,7 +8,7 @@
 namespace whet {
 namespace {
 
-std::optional<std::string> why_not(const Derivation& d, OpId op) {
+std::optional<std::string> why_not_winograd(const Derivation& d, OpId op) {
   if (d.name().starts_with("winograd")) return "";
   const std::optional<Anatomy> anatomy = find_anatomy(d.dag());
   if (!anatomy || anatomy->anchor != op) return "it is not the only reduction of the task";
@@ -19,7 +19,7 @@ std::optional<std::string> why_not(const Derivation& d, OpId op) {
   return std::nullopt;
 }
 
-std::vector<Derivation> apply(const Derivation& from, OpId op) {
+std::vector<Derivation> apply_winograd(const Derivation& from, OpId op) {
   std::vector<Derivation> results;
   const Anatomy anatomy = *find_anatomy(from.dag());
   for (const std::int64_t m : {4, 2}) {
@@ -40,9 +40,11 @@ std::vector<Derivation> apply(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kWinogradRule{
-    "winograd", "computes a 3x3 convolution by Winograd's algorithm: transforms, products, transforms",
-    why_not,    apply,
-    true,       false};
+const Rule kWinogradRule{"winograd",
+                         "computes a 3x3 convolution by Winograd's algorithm: transforms, products, transforms",
+                         why_not_winograd,
+                         apply_winograd,
+                         true,
+                         false};
 
 }  // namespace whet
