@@ -26,6 +26,16 @@ constexpr std::array kDefinitions = {
                "w = PLACEHOLDER [16, 4] i8\n"
                "y(j): i32 += (i32(x[k])*i32(w[j, k])) for j in 16, k in 4\n"
                "return y\n"},
+    Definition{Intrinsic::dp4a_s8, "dp4a_s8",
+               "a = PLACEHOLDER [4] i8\n"
+               "b = PLACEHOLDER [4] i8\n"
+               "y(): i32 += (i32(a[k])*i32(b[k])) for k in 4\n"
+               "return y\n"},
+    Definition{Intrinsic::dp4a_u8, "dp4a_u8",
+               "a = PLACEHOLDER [4] u8\n"
+               "b = PLACEHOLDER [4] i8\n"
+               "y(): i32 += (i32(a[k])*i32(b[k])) for k in 4\n"
+               "return y\n"},
     Definition{Intrinsic::mma_tf32, "mma_tf32",
                "a = PLACEHOLDER [16, 8]\n"
                "b = PLACEHOLDER [8, 8]\n"

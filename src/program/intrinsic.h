@@ -15,16 +15,19 @@ namespace whet {
 /// loops elsewhere.
 ///   transpose8, transpose16   y(i, j) = x[j, i], f32: rows are loaded and stored whole, and turned in registers
 ///   dot4                      y(j) += i32(x[k]) * i32(w[j, k]), u8 by i8, 16 sums of 4 products
+///   dp4a_s8, dp4a_u8          y() += i32(a[k]) * i32(b[k]), i8 by i8, u8 by i8, one sum of 4 products: a thread of a GPU
 ///   mma_tf32                  y(i, j) += a[i, k] * b[k, j], 16 x 8 sums of 8 products: tensor cores of a GPU, by all
 ///                             threads of a warp. The operands are f32 and are rounded to tf32, the sums are f32
 ///   mma_f16, mma_bf16         the same of 16 products, the operands rounded to f16 or bf16
 ///   mma_s8, mma_u8            y(i, j) += i32(a[i, k]) * i32(b[j, k]), 16 x 8 sums of 32 products: i8 by i8, u8 by i8
-/// Source of the tiles: "Matrix multiply-accumulate" in NVIDIA's PTX ISA, mma.m16n8k8, mma.m16n8k16 and mma.m16n8k32.
+/// Sources: "dp4a" and "Matrix multiply-accumulate" in NVIDIA's PTX ISA, mma.m16n8k8, mma.m16n8k16 and mma.m16n8k32.
 enum class Intrinsic : std::uint8_t {
   none,
   transpose8,
   transpose16,
   dot4,
+  dp4a_s8,
+  dp4a_u8,
   mma_tf32,
   mma_f16,
   mma_bf16,
@@ -33,6 +36,10 @@ enum class Intrinsic : std::uint8_t {
 };
 /// The threads of a warp compute it together; for GPUs with tensor cores alone.
 constexpr bool is_warp_wide(Intrinsic intrinsic) { return intrinsic >= Intrinsic::mma_tf32; }
+/// A thread of a GPU computes it alone.
+constexpr bool is_dp4a(Intrinsic intrinsic) {
+  return intrinsic == Intrinsic::dp4a_s8 || intrinsic == Intrinsic::dp4a_u8;
+}
 /// How a warp-wide intrinsic rounds its operands; nothing where they are taken as they are.
 std::optional<MathFn> rounding_of(Intrinsic);
 

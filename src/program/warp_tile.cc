@@ -13,6 +13,21 @@ const Loop* serial_loop(const Stmt& s, std::int64_t extent) {
   return fits ? loop : nullptr;
 }
 
+/// The e of y[i] = y[i] + e; undefined where the store does another thing.
+Expr added_by(const Store* store) {
+  if (!store || store->mask.defined() || store->async || store->cross != 0) return {};
+  const Binary* sum = std::get_if<Binary>(&store->value->kind);
+  if (!sum || sum->op != BinaryOp::add) return {};
+  const auto adds_to = [&](const Expr& e) {
+    const Load* load = std::get_if<Load>(&e->kind);
+    if (!load || load->source.value != store->buffer.value || load->mask.defined()) return false;
+    for (std::size_t d = 0; d < load->index.size(); ++d)
+      if (!same(load->index[d], store->index[d])) return false;
+    return true;
+  };
+  return adds_to(sum->a) ? sum->b : adds_to(sum->b) ? sum->a : Expr();
+}
+
 /// Operands that are rounded as the intrinsic does it; 2 where it does not round.
 int roundings(const Expr& product, Intrinsic intrinsic) {
   const std::optional<MathFn> rounding = rounding_of(intrinsic);
@@ -36,20 +51,10 @@ std::optional<WarpTile> warp_tile(const Loop& loop) {
   tile.columns = serial_loop(loop.body, kOfLane);
   tile.depth = tile.columns ? serial_loop(tile.columns->body, wanted.reduce_axes.front().extent) : nullptr;
   tile.store = tile.depth && tile.depth->body.defined() ? std::get_if<Store>(&tile.depth->body->kind) : nullptr;
-  if (!tile.store || tile.store->mask.defined() || tile.store->async || tile.store->cross != 0) return std::nullopt;
-  const Binary* sum = std::get_if<Binary>(&tile.store->value->kind);
-  if (!sum || sum->op != BinaryOp::add) return std::nullopt;
-  const auto adds_to = [&](const Expr& e) {
-    const Load* load = std::get_if<Load>(&e->kind);
-    if (!load || load->source.value != tile.store->buffer.value || load->mask.defined()) return false;
-    for (std::size_t d = 0; d < load->index.size(); ++d)
-      if (!same(load->index[d], tile.store->index[d])) return false;
-    return true;
-  };
-  const bool first = adds_to(sum->a);
-  if (!first && !adds_to(sum->b)) return std::nullopt;
-  const std::vector<Expr> loads = matching_loads(wanted.body, first ? sum->b : sum->a, 2);
-  if (loads.empty() || roundings(first ? sum->b : sum->a, tile.intrinsic) != 2) return std::nullopt;
+  const Expr product = added_by(tile.store);
+  if (!product.defined()) return std::nullopt;
+  const std::vector<Expr> loads = matching_loads(wanted.body, product, 2);
+  if (loads.empty() || roundings(product, tile.intrinsic) != 2) return std::nullopt;
   tile.left = &std::get<Load>(loads[0]->kind), tile.right = &std::get<Load>(loads[1]->kind);
   const VarId rows = tile.rows->index;
   const auto moves = [&](const Load& load, VarId v) {
@@ -59,6 +64,22 @@ std::optional<WarpTile> warp_tile(const Loop& loop) {
   const bool fits = moves(*tile.left, rows) && !moves(*tile.left, tile.columns->index) &&
                     moves(*tile.right, tile.columns->index) && !moves(*tile.right, rows);
   return fits ? std::optional(tile) : std::nullopt;
+}
+
+std::optional<ThreadDot> thread_dot(const Loop& loop) {
+  if (!is_dp4a(loop.intrinsic)) return std::nullopt;
+  const Element& wanted = op_of(loop.intrinsic).element();
+  const bool fits = loop.kind == LoopKind::serial && is_const(loop.min, 0) &&
+                    is_const(loop.extent, wanted.reduce_axes.front().extent) && loop.body.defined();
+  ThreadDot dot{.depth = &loop, .store = fits ? std::get_if<Store>(&loop.body->kind) : nullptr};
+  const Expr product = added_by(dot.store);
+  if (!product.defined() ||
+      std::any_of(dot.store->index.begin(), dot.store->index.end(), [&](const Expr& i) { return uses(i, loop.index); }))
+    return std::nullopt;
+  const std::vector<Expr> loads = matching_loads(wanted.body, product, 2);
+  if (loads.empty()) return std::nullopt;
+  dot.left = &std::get<Load>(loads[0]->kind), dot.right = &std::get<Load>(loads[1]->kind);
+  return dot;
 }
 
 }  // namespace whet

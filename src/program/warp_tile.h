@@ -19,4 +19,13 @@ struct WarpTile {
 /// Nothing where the loops are no such tile: of other extents, with a guard, or around another sum.
 std::optional<WarpTile> warp_tile(const Loop&);
 
+/// What a thread computes by dp4a: for k in 4 { sum[..] = sum[..] + i32(left[.., k, ..]) * i32(right[.., k, ..]) }
+struct ThreadDot {
+  const Loop* depth = nullptr;
+  const Store* store = nullptr;
+  const Load *left = nullptr, *right = nullptr;
+};
+/// Nothing where the loop is none: of another extent, with a guard, or around another sum.
+std::optional<ThreadDot> thread_dot(const Loop&);
+
 }  // namespace whet

@@ -665,6 +665,26 @@ return c
                 .find("holds the whole reduction"),
             std::string::npos);
 }
+TEST(Tensorize, TakesFourNeighboursOfBothOperandsAsADot) {
+  const auto product = [](const char* left, const char* right) {
+    return std::string("a = PLACEHOLDER [5, 24] ") + left + "\nb = PLACEHOLDER [24, 24] i8\n" +
+           "c(i, j): i32 += (i32(a[i, r])*i32(b[" + right + "])) for i in 5, j in 24, r in 24\nreturn c\n";
+  };
+  EXPECT_EQ(after(product("i8", "j, r").c_str(), "split l2 4 guard; tensorize l4 dp4a_s8"), R"(for i in 5
+  for j in 24
+    for r.0 in 6
+      for r.1 in 4  # tensorize dp4a_s8
+        c
+)");
+  const auto refused = [&](const char* left, const char* right, const char* steps, const char* why) {
+    const std::string said = after(product(left, right).c_str(), steps);
+    EXPECT_NE(said.find(why), std::string::npos) << said;
+  };
+  refused("u8", "j, r", "split l2 4 guard; tensorize l4 dp4a_s8", "computes something else than dp4a_s8");
+  refused("i8", "r, j", "split l2 4 guard; tensorize l4 dp4a_s8", "finds no neighbours in b along its last axis");
+  refused("i8", "j, r", "split l2 8 guard; tensorize l4 dp4a_s8", "wants a loop in 4 over k");
+  refused("i8", "j, r", "split l2 4 guard; tensorize l3 dp4a_s8", "wants a loop in 4 over k");
+}
 
 TEST(Pipeline, SaysHowManyStagesThereAre) {
   EXPECT_EQ(after(kPair, "compute_at o1 l2; pipeline l2 2"), R"(for i in 6

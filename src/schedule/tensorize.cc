@@ -81,7 +81,7 @@ Status check_operand(const LoopTree& tree, OpId op, const std::vector<Expr>& ind
     for (std::size_t q = 0; q < digits.size(); ++q) {
       if (steps[q] != 0 && !named(q))
         return refuse(tree, op, fmt::format("moves through {} along an axis that it should not", what));
-      const bool densest = uses(wanted.back(), VarId(static_cast<std::int64_t>(q)));
+      const bool densest = !wanted.empty() && uses(wanted.back(), VarId(static_cast<std::int64_t>(q)));
       if (densest && steps[q] != (m + 1 == index.size() ? 1 : 0))
         return refuse(tree, op, fmt::format("finds no neighbours in {} along its last axis", what));
     }

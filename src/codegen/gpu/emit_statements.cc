@@ -171,6 +171,7 @@ void GpuEmitter::when(Value* condition, llvm::function_ref<void()> body) {
 
 void GpuEmitter::loop(const Loop& n) {
   if (const std::optional<WarpTile> found = warp_tile(n)) return tile(*found);
+  if (const std::optional<ThreadDot> found = thread_dot(n); found && dot(*found)) return;
   if (table_.is_alias(n.index)) return stmt(n.body);
   memo_.emplace_back();
   const ExprRef from = table_.intern(n.min), times = table_.intern(n.extent);

@@ -134,4 +134,28 @@ GpuEmitter::Value* GpuEmitter::word_of(Intrinsic intrinsic, const std::vector<Va
   return word;
 }
 
+bool GpuEmitter::dot(const ThreadDot& t) {
+  memo_.emplace_back();
+  const auto word_at = [&](const Load& load) {
+    const std::pair<VarId, Expr> first[] = {{t.depth->index, int_const(0)}};
+    return load_word(load, substitute(load.index[0], first), factor_of(load, t.depth->index), 4);
+  };
+  Value* const left = word_at(*t.left);
+  Value* const right = left != nullptr ? word_at(*t.right) : nullptr;
+  if (right != nullptr) {
+    const BufferId sums = t.store->buffer;
+    const ExprRef place = table_.intern(t.store->index[0]);
+    Value* const old = emit(table_.keep(whet::load(program_.buffer(sums).dtype, SourceId(sums.value), t.store->index)));
+    Value* const sum = hooks_.dot(b_, t.depth->intrinsic, left, right, old);
+    if (analysis_.slots().holds(sums)) {
+      store_slot(analysis_.slots().place(sums, table_[place].linear, 1), sum, nullptr);
+    } else {
+      store_memory(sums, place, sum, nullptr, 1);
+      versions_[sums.index()] = ++last_version_;
+    }
+  }
+  memo_.pop_back();
+  return right != nullptr;
+}
+
 }  // namespace whet

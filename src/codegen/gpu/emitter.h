@@ -77,6 +77,8 @@ class GpuEmitter : ValueEmitter {
 
   // emit_tile.cc
   void tile(const WarpTile&);
+  /// False where words of an operand are not aligned: the loop is still to be emitted.
+  bool dot(const ThreadDot&);
   /// The words of an operand, from where they were loaded before or from block memory.
   GpuHooks::Words fragment(const WarpTile&, bool left);
   GpuHooks::Words load_fragment(const WarpTile&, bool left);

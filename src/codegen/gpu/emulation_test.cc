@@ -83,6 +83,29 @@ TEST(EmulatedKernels, OfRandomTilesOfWarpsGiveWhatTheInterpreterGives) {
   }
 }
 
+/// Products of bytes, four at a time; with `shift` the left operand's words are not aligned, and bytes are taken one by one.
+Program dots(bool is_signed, int shift) {
+  const std::string left = is_signed ? "i8" : "u8";
+  const ComputeDag dag =
+      *parse_dag("a = PLACEHOLDER [9, 28] " + left + "\nb = PLACEHOLDER [21, 24] i8\nc(i, j): i32 += (i32(a[i, (r + " +
+                 std::to_string(shift) + ")])*i32(b[j, r])) for i in 9, j in 21, r in 24\nreturn c\n");
+  const Steps steps = *parse_steps(
+      "split l0 4 guard; split l1 8 guard; split l2 4 guard; reorder l3 l5 l4 l6 l7 l8; bind l3 block; bind l5 block; "
+      "bind l4 thread; bind l6 thread; cache_write o2 l6; tensorize l8 dp4a_" +
+      std::string(is_signed ? "s8" : "u8"));
+  return lower(*replay(dag, steps), sm_80())->program;
+}
+TEST(EmulatedKernels, OfDotsOfBytesGiveWhatTheInterpreterGives) {
+  for (const bool is_signed : {true, false})
+    for (const int shift : {0, 1, 4}) {
+      const Program p = dots(is_signed, shift);
+      expect_interpreted(p);
+      const std::string ptx = compile_kernel(p, sm_80())->code;
+      const std::string wanted = is_signed ? "dp4a.s32.s32" : "dp4a.u32.s32";
+      EXPECT_EQ(ptx.find(wanted) != std::string::npos, shift != 1) << wanted << ", " << shift;
+    }
+}
+
 TEST(EmulatedKernels, ReadWhereEveryConditionHoldsAlone) {
   GpuBuilder b("conditions");
   const BufferId x = b.input(128), y = b.output(128);

@@ -141,6 +141,18 @@ Program warp_tile(Intrinsic intrinsic) {
   return lower(*replay(dag, testing::product_steps(dag, product)), *parse_target("cuda -arch=sm_80"))->program;
 }
 
+/// One sum of eight products of bytes a thread.
+Program dots(const char* left, const char* intrinsic) {
+  const ComputeDag dag = *parse_dag(std::string("a = PLACEHOLDER [4, 8] ") + left +
+                                    "\nb = PLACEHOLDER [8, 8] i8\n"
+                                    "c(i, j): i32 += (i32(a[i, r])*i32(b[j, r])) for i in 4, j in 8, r in 8\n"
+                                    "return c\n");
+  const Steps steps = *parse_steps(std::string("bind l0 block; bind l1 thread; split l2 4 guard; cache_write o2 l1; "
+                                               "tensorize l4 ") +
+                                   intrinsic);
+  return lower(*replay(dag, steps), *parse_target("cuda -arch=sm_80"))->program;
+}
+
 struct Row {
   const char* name;
   Program program;
@@ -171,6 +183,8 @@ std::vector<Row> rows() {
           {"unaligned", unaligned()},
           {"masked", masked()},
           {"bits", bits()},
+          {"dp4a_s8", dots("i8", "dp4a_s8")},
+          {"dp4a_u8", dots("u8", "dp4a_u8")},
           {"mma_tf32", warp_tile(Intrinsic::mma_tf32), 80},
           {"mma_f16", warp_tile(Intrinsic::mma_f16), 80},
           {"mma_bf16", warp_tile(Intrinsic::mma_bf16), 80},

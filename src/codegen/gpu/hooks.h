@@ -58,6 +58,9 @@ class GpuHooks {
   virtual Value* exp2(Builder&, Value*) = 0;
   virtual Value* rsqrt(Builder&, Value*) = 0;
 
+  /// sum + Σ a[k] · b[k] of four bytes in a word, all i32; signed ones but for the left operand of dp4a_u8.
+  virtual Value* dot(Builder&, Intrinsic, Value* left, Value* right, Value* sum) = 0;
+
   // Tensor cores. All threads of the warp meet; words are i32, fragments as "Matrix fragments" in NVIDIA's PTX ISA has them.
   using Words = std::array<Value*, 4>;
   /// Four matrices of 8 rows of 16 bytes: thread 8m + r gives the 16-byte aligned address of row r of matrix m, in block memory,

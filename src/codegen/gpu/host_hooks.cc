@@ -80,6 +80,15 @@ class HostHooks : public GpuHooks {
     call(b, b.getVoidTy(), offsetof(whet_block, load_rows), {row, words});
     return words_at(b, words, b.getInt32Ty());
   }
+  Value* dot(Builder& b, Intrinsic intrinsic, Value* left, Value* right, Value* sum) override {
+    const auto byte = [&](Value* word, unsigned k, bool is_signed) {
+      Value* const top = b.CreateShl(word, 24 - 8 * k);
+      return is_signed ? b.CreateAShr(top, 24) : b.CreateLShr(top, 24);
+    };
+    for (unsigned k = 0; k < 4; ++k)
+      sum = b.CreateAdd(sum, b.CreateMul(byte(left, k, intrinsic == Intrinsic::dp4a_s8), byte(right, k, true)));
+    return sum;
+  }
   Words multiply(Builder& b, Intrinsic intrinsic, const Words& left, const std::array<Value*, 2>& right,
                  const Words& sums) override {
     const auto kind = static_cast<std::uint32_t>(intrinsic) - static_cast<std::uint32_t>(Intrinsic::mma_tf32);

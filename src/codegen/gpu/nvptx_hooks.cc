@@ -107,6 +107,12 @@ class NvptxHooks : public GpuHooks {
         b.CreateIntrinsic(llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16, {b.getPtrTy(kShared)}, {row});
     return parts_of(b, loaded);
   }
+  Value* dot(Builder& b, Intrinsic intrinsic, Value* left, Value* right, Value* sum) override {
+    auto* const type = llvm::FunctionType::get(b.getInt32Ty(), {b.getInt32Ty(), b.getInt32Ty(), b.getInt32Ty()}, false);
+    const char* const text =
+        intrinsic == Intrinsic::dp4a_u8 ? "dp4a.u32.s32 $0, $1, $2, $3;" : "dp4a.s32.s32 $0, $1, $2, $3;";
+    return b.CreateCall(llvm::InlineAsm::get(type, text, "=r,r,r,r", false), {left, right, sum});
+  }
   Words multiply(Builder& b, Intrinsic intrinsic, const Words& left, const std::array<Value*, 2>& right,
                  const Words& sums) override {
     using namespace llvm::Intrinsic;

@@ -52,6 +52,19 @@ TEST(WholeGuards, KeepTheLanesThatDiffer) {
   EXPECT_EQ(s.whole(s.t * 4 + s.u + floordiv(s.u, 2) * 4 < int_const(20)),
             "if ((((t*4) + u) + (floordiv(u, 2)*4)) < 20)");
 }
+TEST(MergeGuards, StandAroundFourProductsOfBytes) {
+  const std::string text = after("merge_guards", R"(
+a = PLACEHOLDER [9, 24] i8
+b = PLACEHOLDER [21, 24] i8
+c(i, j): i32 += (i32(a[i, r])*i32(b[j, r])) for i in 9, j in 21, r in 24
+return c
+)",
+                                 "split l1 8 guard; split l2 4 guard; reorder l0 l3 l4 l5 l6; bind l0 block; bind l3 "
+                                 "block; bind l4 thread; cache_write o2 l4; tensorize l6 dp4a_s8");
+  EXPECT_NE(text.find("if (((j.0*8) + t) < 21)\n            for r.1 in 0 .. 4  # dp4a_s8\n              c.acc"),
+            std::string::npos)
+      << text;
+}
 TEST(WholeGuards, MakeTheLastPartOfASumACopy) {
   // 24 steps by 16: the second part has half of its columns.
   const std::string text = after("async_copies", R"(

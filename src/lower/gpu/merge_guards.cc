@@ -11,10 +11,27 @@ const If* guard(const Stmt& s) {
   return n && !n->else_body.defined() && !has_load(n->condition) ? n : nullptr;
 }
 
+/// Around the loop, from the outside.
+std::vector<Expr> take_guards(Loop& loop) {
+  std::vector<Expr> conditions;
+  for (const If* n = guard(loop.body); n && !uses(n->condition, loop.index); n = guard(loop.body)) {
+    conditions.push_back(n->condition);
+    loop.body = Stmt(n->then_body);
+  }
+  return conditions;
+}
+
 Stmt merged(const Stmt& s) {
   return rewrite(
       s,
       [](const Stmt& part) -> Stmt {
+        if (const Loop* loop = std::get_if<Loop>(&part->kind); loop && is_dp4a(loop->intrinsic)) {
+          Loop inner = *loop;
+          std::vector<Expr> conditions = take_guards(inner);
+          Stmt out = make_stmt(std::move(inner));
+          for (; !conditions.empty(); conditions.pop_back()) out = make_stmt(If{conditions.back(), out, Stmt()});
+          return out;
+        }
         const Block* n = std::get_if<Block>(&part->kind);
         if (!n) return {};
         std::vector<Stmt> out;
