@@ -11,13 +11,27 @@
 namespace whet {
 namespace {
 
-struct Shares {
-  std::int64_t vector, each, threads;
-};
-Shares shares_of(const Choices& c) { return {c.at("vector")[0], c.at("each")[0], c.at("threads")[0]}; }
+ElementShares shares_of(const Choices& c) { return {c.at("vector")[0], c.at("each")[0], c.at("threads")[0]}; }
 
-/// One launch. What does not divide an axis is left out: no vector there, one vector a thread.
-void launch(Scheduler& s, OpId op, const Shares& shares) {
+void build(Scheduler& s, const ElementShares& shares) {
+  inline_for_gpu(s);
+  const auto count = static_cast<std::int64_t>(s.tree().dag.ops.size());
+  for (std::int64_t k = 0; k < count; ++k)
+    if (has_loops(s.tree(), OpId(k))) launch_elements(s, OpId(k), shares);
+}
+
+/// A turned tile has 256 threads with an element at once, whatever the other decisions say.
+Choices turned_choices() { return {{"vector", {1}}, {"each", {1}}, {"threads", {256}}, {"across", {kTurnedTile}}}; }
+Objection plain_where_turned(const Choices& c) {
+  if (c.at("across")[0] == 0) return std::nullopt;
+  for (const auto& [name, choice] : turned_choices())
+    if (c.at(name) != choice) return "a turned tile has 256 threads, and one element at once";
+  return std::nullopt;
+}
+
+}  // namespace
+
+void launch_elements(Scheduler& s, OpId op, const ElementShares& shares) {
   std::vector<LoopId> loops = spatial_loops(s, op);
   if (loops.empty()) return;
   LoopId vector, each;
@@ -37,24 +51,6 @@ void launch(Scheduler& s, OpId op, const Shares& shares) {
   if (each.valid()) s.annotate(each, LoopKind::unrolled);
   if (vector.valid()) s.annotate(vector, LoopKind::vectorized);
 }
-
-void build(Scheduler& s, const Shares& shares) {
-  inline_for_gpu(s);
-  const auto count = static_cast<std::int64_t>(s.tree().dag.ops.size());
-  for (std::int64_t k = 0; k < count; ++k)
-    if (has_loops(s.tree(), OpId(k))) launch(s, OpId(k), shares);
-}
-
-/// A turned tile has 256 threads with an element at once, whatever the other decisions say.
-Choices turned_choices() { return {{"vector", {1}}, {"each", {1}}, {"threads", {256}}, {"across", {kTurnedTile}}}; }
-Objection plain_where_turned(const Choices& c) {
-  if (c.at("across")[0] == 0) return std::nullopt;
-  for (const auto& [name, choice] : turned_choices())
-    if (c.at(name) != choice) return "a turned tile has 256 threads, and one element at once";
-  return std::nullopt;
-}
-
-}  // namespace
 
 std::optional<Sketch> elements_sketch(const ComputeDag& dag, const Target& target) {
   for (const Op& op : dag.ops)

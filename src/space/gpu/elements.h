@@ -12,4 +12,10 @@ namespace whet {
 /// Empty where an op reduces.
 std::optional<Sketch> elements_sketch(const ComputeDag&, const Target&);
 
+struct ElementShares {
+  std::int64_t vector, each, threads;
+};
+/// One launch for an op. What does not divide an axis is left out: no vector there, one vector a thread.
+void launch_elements(Scheduler&, OpId, const ElementShares&);
+
 }  // namespace whet

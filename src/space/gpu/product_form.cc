@@ -117,13 +117,7 @@ std::int64_t run_of(const LoopTree& tree, OpId copy) {
 
 }  // namespace
 
-std::optional<ProductForm> product_form(const ComputeDag& dag) {
-  const std::optional<Anatomy> anatomy = find_anatomy(dag);
-  return anatomy ? product_form(Scheduler(dag), *anatomy) : std::nullopt;
-}
-
-std::optional<ProductForm> product_form(Scheduler s, const Anatomy& anatomy) {
-  const OpId anchor = anatomy.anchor;
+std::optional<UnfoldedSum> unfold_sum(Scheduler& s, OpId anchor) {
   if (s.tree().dag.op(anchor).dtype != DType::f32) return std::nullopt;
   const Element element = s.tree().dag.op(anchor).element();
   auto operands = factors(element);
@@ -137,28 +131,53 @@ std::optional<ProductForm> product_form(Scheduler s, const Anatomy& anatomy) {
   const bool batched = parts->front() == AxisPart::lead;
   if (!set_apart(element, *parts)) return std::nullopt;
 
-  ProductForm form{.left = anchor, .right = OpId(anchor.value + 1), .sum = OpId(anchor.value + 2)};
-  s.unfold(OpId(left->source.value), form.left, UnfoldOrder::spatial_first);
-  s.unfold(OpId(right->source.value), form.right, UnfoldOrder::turned);
+  const UnfoldedSum unfolded{
+      .left = anchor,
+      .right = OpId(anchor.value + 1),
+      .sum = OpId(anchor.value + 2),
+      .batched = batched,
+      .has_lead = parts->front() == AxisPart::lead,
+      .has_outer = std::find(parts->begin(), parts->end(), AxisPart::outer) != parts->end(),
+  };
+  s.unfold(OpId(left->source.value), unfolded.left, UnfoldOrder::spatial_first);
+  s.unfold(OpId(right->source.value), unfolded.right, UnfoldOrder::turned);
   if (!s.finish().ok()) return std::nullopt;
-  merge_axes(s, form.sum, *parts);
+  merge_axes(s, unfolded.sum, *parts);
   if (!s.finish().ok()) return std::nullopt;
+  return unfolded;
+}
 
-  const Op& sum = s.tree().dag.op(form.sum);
-  form.batched = batched;
-  form.has_lead = parts->front() == AxisPart::lead;
-  form.has_outer = std::find(parts->begin(), parts->end(), AxisPart::outer) != parts->end();
-  form.leads = form.has_lead ? sum.shape.front() : 1;
+ProductForm form_of(const LoopTree& tree, const UnfoldedSum& unfolded) {
+  const Op& sum = tree.dag.op(unfolded.sum);
+  ProductForm form{.left = unfolded.left, .right = unfolded.right, .sum = unfolded.sum};
+  form.batched = unfolded.batched, form.has_lead = unfolded.has_lead, form.has_outer = unfolded.has_outer;
+  form.leads = form.has_lead ? sum.shape[sum.shape.size() - 3] : 1;
   form.rows = sum.shape[sum.shape.size() - 2], form.columns = sum.shape.back();
   form.depth = sum.element().reduce_axes.back().extent;
-  if (anatomy.output) form.output = OpId(anatomy.output->value + 2);
-  if (form.output && s.tree().dag.op(*form.output).shape != sum.shape) return std::nullopt;
-  form.starts = std::make_shared<ProductForm::Starts>(std::move(s));
-  form.starts->before = anatomy.before;
-  for (OpId op : anatomy.after) form.starts->after.push_back(moved(op, anchor, 2));
+  form.left_run = run_of(tree, form.left), form.right_run = run_of(tree, form.right);
+  return form;
+}
+
+std::optional<ProductForm> product_form(const ComputeDag& dag) {
+  const std::optional<Anatomy> anatomy = find_anatomy(dag);
+  return anatomy ? product_form(Scheduler(dag), *anatomy) : std::nullopt;
+}
+
+std::optional<ProductForm> product_form(Scheduler s, const Anatomy& anatomy) {
+  const std::optional<UnfoldedSum> unfolded = unfold_sum(s, anatomy.anchor);
+  if (!unfolded) return std::nullopt;
+  std::optional<OpId> output;
+  if (anatomy.output) output = OpId(anatomy.output->value + 2);
+  const ComputeDag& dag = s.tree().dag;
+  if (output && dag.op(*output).shape != dag.op(unfolded->sum).shape) return std::nullopt;
+  auto starts = std::make_shared<ProductForm::Starts>(std::move(s));
+  starts->before = anatomy.before;
+  for (OpId op : anatomy.after) starts->after.push_back(moved(op, anatomy.anchor, 2));
+  ProductForm form{.sum = unfolded->sum, .has_outer = unfolded->has_outer, .starts = std::move(starts)};
   if (!form.start(1).finish().ok()) return std::nullopt;
-  form.left_run = run_of(form.start(1).tree(), form.left);
-  form.right_run = run_of(form.start(1).tree(), form.right);
+  std::shared_ptr<ProductForm::Starts> kept = std::move(form.starts);
+  form = form_of(kept->built.at(1)->tree(), *unfolded);
+  form.output = output, form.starts = std::move(kept);
   return form;
 }
 

@@ -29,6 +29,16 @@ struct ProductForm {
   struct Starts;
   std::shared_ptr<Starts> starts;
 };
+/// A sum of products whose operands are copies in the order of its axes, which are merged as said above.
+struct UnfoldedSum {
+  OpId left, right, sum;
+  bool batched = false, has_lead = false, has_outer = false;
+};
+/// Makes one of a sum of products of two tensors. Nothing where `sum` has another form; the schedule is of no use then.
+std::optional<UnfoldedSum> unfold_sum(Scheduler&, OpId sum);
+/// Its extents, and `start` of nothing. Call it when what the copies read is inlined.
+ProductForm form_of(const LoopTree&, const UnfoldedSum&);
+
 /// Nothing where the DAG has another form.
 std::optional<ProductForm> product_form(const ComputeDag&);
 /// The same of the sum `anatomy.anchor` in a DAG of which steps that change it were taken, and no others.

@@ -54,15 +54,15 @@ class ProductBuilder {
  public:
   ProductBuilder(Scheduler& s, const ProductForm& p, const ProductTile& tile) : s_(s), p_(p), tile_(tile) {}
 
-  void run() {
-    s_ = p_.start(tile_.parts);
-    const LoopId depth = tile_.parts > 1 || !p_.output ? sums_alone() : epilogue();
+  ProductLoops tile() { return are_alone() ? sums_alone() : epilogue(); }
+  bool are_alone() const { return tile_.parts > 1 || !p_.output; }
+
+  void copy_operands(LoopId depth) {
     copy(p_.left, depth, left_copy(p_, tile_));
     copy(p_.right, depth, right_copy(p_, tile_));
     // Neighbouring threads read the same step of different rows.
     if (tile_.pad > 0) s_.pad_storage(p_.left, tile_.pad);
     if (tile_.stages > 1) s_.pipeline(depth, tile_.stages);
-    if (tile_.parts > 1) add_parts(s_, p_);
   }
 
  private:
@@ -96,8 +96,8 @@ class ProductBuilder {
     return {rows, columns};
   }
 
-  /// Sums in registers of the epilogue's threads. Gives the loop over the depth, a part a step.
-  LoopId epilogue() {
+  /// Sums in registers of the epilogue's threads.
+  ProductLoops epilogue() {
     const auto [rows, columns] = nest(*p_.output, {});
     std::vector<LoopId> loops = s_.compute_at(p_.sum, columns.thread, StoredIn::registers);
     const auto depth = s_.split(loops.back(), tile_.depth, Tail::guard);
@@ -112,18 +112,17 @@ class ProductBuilder {
     finish(depth.inner, loops[loops.size() - 2], loops.back());
     s_.annotate(rows.strip, LoopKind::unrolled);
     s_.annotate(columns.strip, LoopKind::vectorized);
-    return depth.outer;
+    return {depth.outer, columns.thread};
   }
 
-  LoopId sums_alone() {
+  ProductLoops sums_alone() {
     const std::vector<LoopId> loops = s_.loops(p_.sum);
     const auto depth = s_.split(loops.back(), tile_.depth, Tail::guard);
     std::vector<LoopId> reduce{depth.outer, depth.inner};
     if (p_.has_outer) reduce.insert(reduce.begin(), loops[loops.size() - 2]);
     const auto [rows, columns] = nest(p_.sum, reduce);
     finish(depth.inner, rows.strip, columns.strip);
-    s_.cache_write(p_.sum, columns.thread);
-    return depth.outer;
+    return {depth.outer, columns.thread};
   }
 
   void finish(LoopId depth, LoopId rows, LoopId columns) {
@@ -154,8 +153,21 @@ TileCopy right_copy(const ProductForm& form, const ProductTile& tile) {
   return tile_copy(tile.depth, tile.columns.whole(), std::gcd(form.columns, form.right_run), tile.threads());
 }
 
+ProductLoops tile_product(Scheduler& s, const ProductForm& form, const ProductTile& tile) {
+  return ProductBuilder(s, form, tile).tile();
+}
+
+void copy_operands(Scheduler& s, const ProductForm& form, const ProductTile& tile, LoopId depth) {
+  ProductBuilder(s, form, tile).copy_operands(depth);
+}
+
 void build_product(Scheduler& s, const ProductForm& form, const ProductTile& tile) {
-  ProductBuilder(s, form, tile).run();
+  s = form.start(tile.parts);
+  ProductBuilder builder(s, form, tile);
+  const ProductLoops loops = builder.tile();
+  if (builder.are_alone()) s.cache_write(form.sum, loops.threads);
+  builder.copy_operands(loops.depth);
+  if (tile.parts > 1) add_parts(s, form);
 }
 
 }  // namespace whet

@@ -41,6 +41,15 @@ void add_parts(Scheduler&, const ProductForm&);
 TileCopy left_copy(const ProductForm&, const ProductTile&);
 TileCopy right_copy(const ProductForm&, const ProductTile&);
 
+/// The loop over parts of the depth, and the innermost one of threads.
+struct ProductLoops {
+  LoopId depth, threads;
+};
+/// Tiles the sum: in registers of the threads of `form.output`, where there is one and the sum is in one part.
+ProductLoops tile_product(Scheduler&, const ProductForm& form, const ProductTile&);
+/// Puts both operands' parts into block memory, some iterations of the loop over the depth ahead.
+void copy_operands(Scheduler&, const ProductForm&, const ProductTile&, LoopId depth);
+
 /// Writes the schedule.
 void build_product(Scheduler&, const ProductForm&, const ProductTile&);
 

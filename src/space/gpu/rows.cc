@@ -5,7 +5,6 @@
 #include "schedule/regions.h"
 #include "space/anatomy.h"
 #include "space/gpu/levels.h"
-#include "space/gpu/limits.h"
 #include "space/gpu/preferred.h"
 
 namespace whet {
@@ -15,18 +14,6 @@ namespace {
 constexpr std::int64_t kFewestRowTerms = 8;
 
 constexpr std::int64_t kMostRowTrips = 8;
-
-/// The DAG when all but its sums and one result are inlined.
-struct RowsForm {
-  std::shared_ptr<const Scheduler> start;
-  std::vector<OpId> sums;  ///< beside the result, in their order
-  OpId result;
-  std::size_t rows = 0;      ///< so many leading axes of the result number its rows
-  bool along = true;         ///< sums go along memory; else a thread has neighbouring sums
-  std::int64_t terms = 1;    ///< of the shortest sum
-  std::int64_t inside = 1;   ///< elements of the result in a row
-  std::int64_t columns = 1;  ///< extent of the last axis
-};
 
 bool is_sum(const LoopTree& tree, OpId op) { return tree.dag.op(op).element().reducer.has_value(); }
 
@@ -41,22 +28,6 @@ std::vector<OpId> computed(const LoopTree& tree) {
 OpId source_of(const ComputeDag& dag, OpId sum) {
   const std::vector<OpId> inputs = inputs_of(dag, sum);
   return inputs.size() == 1 ? inputs.front() : OpId();
-}
-
-/// Reduce axes of a sum become one, by way of a copy that is inlined later. What refuses is left as it is.
-void merge_terms(Scheduler& s) {
-  for (std::size_t k = 0; k < s.tree().dag.ops.size(); ++k) {
-    const OpId op(static_cast<std::int64_t>(k));
-    if (!has_loops(s.tree(), op) || s.tree().dag.op(op).element().reduce_axes.size() < 2) continue;
-    const OpId source = source_of(s.tree().dag, op);
-    if (!source.valid()) continue;
-    Scheduler trial = s;
-    trial.unfold(source, op, UnfoldOrder::spatial_first);
-    const OpId moved(op.value + 1);
-    const Element& element = s.tree().dag.op(op).element();
-    for (std::size_t r = element.reduce_axes.size(); r > 1; --r) trial.merge(moved, std::ssize(element.axes));
-    if (trial.finish().ok()) s = std::move(trial), ++k;
-  }
 }
 
 std::int64_t elements_of(const Scheduler& s, OpId op) { return num_elements(s.tree().dag.op(op).shape); }
@@ -97,17 +68,24 @@ bool is_patch_of_windows(const ComputeDag& dag) {
   return false;
 }
 
-std::optional<RowsForm> rows_form(const ComputeDag& dag) {
-  if (dag.outputs.size() != 1 || is_patch_of_windows(dag)) return std::nullopt;
-  Scheduler s(dag);
-  merge_terms(s);
-  RowsForm form;
-  form.result = s.tree().dag.outputs.front();
-  for (OpId op : computed(s.tree())) {
-    if (!is_sum(s.tree(), op) && op != form.result) s.inline_op(op);
-    if (is_sum(s.tree(), op) && op != form.result) form.sums.push_back(op);
-  }
-  if (!s.finish().ok()) return std::nullopt;
+}  // namespace
+
+bool merge_terms(Scheduler& s, OpId op) {
+  if (!has_loops(s.tree(), op) || s.tree().dag.op(op).element().reduce_axes.size() < 2) return false;
+  const OpId source = source_of(s.tree().dag, op);
+  if (!source.valid()) return false;
+  Scheduler trial = s;
+  trial.unfold(source, op, UnfoldOrder::spatial_first);
+  const OpId moved(op.value + 1);
+  const Element& element = s.tree().dag.op(op).element();
+  for (std::size_t r = element.reduce_axes.size(); r > 1; --r) trial.merge(moved, std::ssize(element.axes));
+  if (!trial.finish().ok()) return false;
+  s = std::move(trial);
+  return true;
+}
+
+std::optional<RowsForm> rows_of(const Scheduler& s, OpId result_op, std::vector<OpId> sums) {
+  RowsForm form{.sums = std::move(sums), .result = result_op};
   std::vector<OpId> all = form.sums;
   if (is_sum(s.tree(), form.result)) all.push_back(form.result);
   if (all.empty()) return std::nullopt;
@@ -129,7 +107,25 @@ std::optional<RowsForm> rows_form(const ComputeDag& dag) {
   // Neighbouring sums of a thread are those of one op.
   if (!form.along && (form.inside > 1 || all.size() > 1 || form.rows != result.axes.size())) form.along = true;
   if (!have_one_element_a_row(s, form)) return std::nullopt;
-  form.start = std::make_shared<const Scheduler>(std::move(s));
+  return form;
+}
+
+namespace {
+
+std::optional<RowsForm> rows_form(const ComputeDag& dag) {
+  if (dag.outputs.size() != 1 || is_patch_of_windows(dag)) return std::nullopt;
+  Scheduler s(dag);
+  for (std::size_t k = 0; k < s.tree().dag.ops.size(); ++k)
+    if (merge_terms(s, OpId(static_cast<std::int64_t>(k)))) ++k;
+  const OpId result = s.tree().dag.outputs.front();
+  std::vector<OpId> sums;
+  for (OpId op : computed(s.tree())) {
+    if (!is_sum(s.tree(), op) && op != result) s.inline_op(op);
+    if (is_sum(s.tree(), op) && op != result) sums.push_back(op);
+  }
+  if (!s.finish().ok()) return std::nullopt;
+  std::optional<RowsForm> form = rows_of(s, result, std::move(sums));
+  if (form) form->start = std::make_shared<const Scheduler>(std::move(s));
   return form;
 }
 
@@ -145,7 +141,7 @@ class RowsBuilder {
   RowsBuilder(Scheduler& s, const RowsForm& form, const RowsShare& share) : s_(s), form_(form), share_(share) {}
 
   void run() {
-    s_ = *form_.start;
+    if (form_.start) s_ = *form_.start;
     const LoopId row = form_.along ? rows_along() : rows_across();
     for (std::size_t k = form_.sums.size(); k-- > 0;) {
       const std::vector<LoopId> loops = s_.compute_at(form_.sums[k], row, StoredIn::registers);
@@ -278,9 +274,28 @@ std::vector<std::int64_t> vectors_of(const RowsForm& form) {
   return sizes;
 }
 
-std::vector<Choices> rows_starts(const std::vector<std::int64_t>& vectors) {
+}  // namespace
+
+std::vector<Decision> rows_decisions(const RowsForm& form) {
+  return {
+      {"threads", "threads that add up one sum", single(powers(2, std::min<std::int64_t>(form.terms, 1024))), 0},
+      {"rows", "rows of a block", single({1, 2, 4, 8, 16}), 0},
+      {"vector", form.along ? "neighbouring terms of a thread" : "neighbouring sums of a thread",
+       single(vectors_of(form)), 0},
+      {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 4, 8}), 0},
+  };
+}
+
+std::vector<Constraint> rows_constraints(const RowsForm& form, const GpuLimits& limits) {
+  return {
+      {{"threads", "rows", "min_blocks"}, [limits](const Choices& c) { return share_fits(c, limits); }},
+      {{"threads", "vector"}, [f = form](const Choices& c) { return work_fits(f, c); }},
+  };
+}
+
+std::vector<Choices> rows_starts(const RowsForm& form) {
   std::vector<Choices> starts;
-  for (const std::int64_t vector : {vectors.back(), std::int64_t{1}})
+  for (const std::int64_t vector : {vectors_of(form).back(), std::int64_t{1}})
     for (const std::int64_t threads : {2, 8, 32, 64, 128, 256})
       for (const std::int64_t rows : {1, 4})
         if (rows == 1 || threads <= 32)
@@ -288,27 +303,17 @@ std::vector<Choices> rows_starts(const std::vector<std::int64_t>& vectors) {
   return starts;
 }
 
-}  // namespace
+void build_rows(Scheduler& s, const RowsForm& form, const Choices& c) { RowsBuilder(s, form, rows_share(c)).run(); }
 
 std::optional<Sketch> gpu_rows_sketch(const ComputeDag& dag, const Target& target) {
   const std::optional<RowsForm> form = rows_form(dag);
   if (!form) return std::nullopt;
-  const GpuLimits limits = limits_of(target.gpu());
-  const std::vector<std::int64_t> vectors = vectors_of(*form);
   Sketch sketch;
   sketch.name = "rows";
-  sketch.decisions = {
-      {"threads", "threads that add up one sum", single(powers(2, std::min<std::int64_t>(form->terms, 1024))), 0},
-      {"rows", "rows of a block", single({1, 2, 4, 8, 16}), 0},
-      {"vector", form->along ? "neighbouring terms of a thread" : "neighbouring sums of a thread", single(vectors), 0},
-      {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 4, 8}), 0},
-  };
-  sketch.constraints = {
-      {{"threads", "rows", "min_blocks"}, [limits](const Choices& c) { return share_fits(c, limits); }},
-      {{"threads", "vector"}, [f = *form](const Choices& c) { return work_fits(f, c); }},
-  };
-  sketch.build = [f = *form](Scheduler& s, const Choices& c) { RowsBuilder(s, f, rows_share(c)).run(); };
-  sketch.preferred = preferred_choices(sketch, dag, target, rows_starts(vectors), {});
+  sketch.decisions = rows_decisions(*form);
+  sketch.constraints = rows_constraints(*form, limits_of(target.gpu()));
+  sketch.build = [f = *form](Scheduler& s, const Choices& c) { build_rows(s, f, c); };
+  sketch.preferred = preferred_choices(sketch, dag, target, rows_starts(*form), {});
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }

@@ -18,16 +18,6 @@ bool is_copy(const Expr& body) {
   return plain;
 }
 
-bool is_worth_inlining(const LoopTree& tree, OpId op) {
-  const Element& element = tree.dag.op(op).element();
-  const std::vector<OpId> readers = consumers_of(tree.dag, op);
-  const auto& outputs = tree.dag.outputs;
-  if (element.reducer || readers.empty() || std::find(outputs.begin(), outputs.end(), op) != outputs.end())
-    return false;
-  if (nodes_when_inlined(tree, op) > kMostNodes) return false;
-  return is_copy(element.body) || (readers.size() == 1 && !tree.dag.op(readers[0]).element().reducer);
-}
-
 void launch(Scheduler& s, OpId op) {
   const LaunchLevels levels = cut_levels(s, spatial_loops(s, op), kSafeThreads);
   if (levels.threads.empty()) return;  // one element
@@ -37,10 +27,20 @@ void launch(Scheduler& s, OpId op) {
 
 }  // namespace
 
+bool inlined_for_gpu(const LoopTree& tree, OpId op) {
+  const Element& element = tree.dag.op(op).element();
+  const std::vector<OpId> readers = consumers_of(tree.dag, op);
+  const auto& outputs = tree.dag.outputs;
+  if (element.reducer || readers.empty() || std::find(outputs.begin(), outputs.end(), op) != outputs.end())
+    return false;
+  if (nodes_when_inlined(tree, op) > kMostNodes) return false;
+  return is_copy(element.body) || (readers.size() == 1 && !tree.dag.op(readers[0]).element().reducer);
+}
+
 void inline_for_gpu(Scheduler& s) {
   const auto count = static_cast<std::int64_t>(s.tree().dag.ops.size());
   for (std::int64_t k = 0; k < count; ++k)
-    if (has_loops(s.tree(), OpId(k)) && is_worth_inlining(s.tree(), OpId(k))) s.inline_op(OpId(k));
+    if (has_loops(s.tree(), OpId(k)) && inlined_for_gpu(s.tree(), OpId(k))) s.inline_op(OpId(k));
 }
 
 void safe_schedule(Scheduler& s) {

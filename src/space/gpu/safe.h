@@ -11,6 +11,7 @@ namespace whet {
 void safe_schedule(Scheduler&);
 /// The part of it that inlines.
 void inline_for_gpu(Scheduler&);
+bool inlined_for_gpu(const LoopTree&, OpId);
 constexpr std::int64_t kSafeThreads = 256;
 
 /// One candidate, without a decision.

@@ -5,31 +5,12 @@
 #include "compute/affine.h"
 #include "space/anatomy.h"
 #include "space/gpu/levels.h"
-#include "space/gpu/limits.h"
 #include "space/gpu/preferred.h"
 
 namespace whet {
 namespace {
 
 constexpr std::int64_t kMostTaps = 64;  ///< of a window that is unrolled whole
-
-/// An axis of the result that a patch has a part of: its number, and what a window takes along it.
-struct PatchAxis {
-  std::size_t axis = 0;
-  std::int64_t extent = 1, step = 1, taps = 1;
-  /// Elements of the input for `outputs` of the result.
-  std::int64_t reads(std::int64_t outputs) const { return (outputs - 1) * step + taps; }
-};
-
-struct Window {
-  Anatomy anatomy;
-  std::optional<OpId> staged;  ///< the padded input
-  std::optional<PatchAxis> rows, columns;
-  std::size_t channels = 0;  ///< the last axis
-  std::int64_t taps = 1;
-  bool weighted = false;
-  OpId target() const { return anatomy.output.value_or(anatomy.anchor); }
-};
 
 /// The step of an index along an axis, and the taps of the reduce axes in it; nothing where it does not move with the axis.
 std::optional<PatchAxis> patch_axis(const Element& element, const Load& read, std::size_t axis) {
@@ -64,31 +45,6 @@ std::vector<const Load*> loads_of(const ComputeDag& dag, const Element& element)
   return loads;
 }
 
-std::optional<Window> as_window(const ComputeDag& dag) {
-  std::optional<Anatomy> anatomy = find_anatomy(dag);
-  if (!anatomy || reduces_innermost(dag, anatomy->anchor)) return std::nullopt;
-  const Op& anchor = dag.op(anatomy->anchor);
-  const Element& element = anchor.element();
-  Window window{.anatomy = std::move(*anatomy)};
-  for (const Axis& axis : element.reduce_axes) window.taps *= axis.extent;
-  if (element.axes.empty() || window.taps > kMostTaps) return std::nullopt;
-  if (dag.op(window.target()).shape != anchor.shape) return std::nullopt;
-
-  const std::vector<const Load*> loads = loads_of(dag, element);
-  if (loads.empty() || loads.size() > 2) return std::nullopt;
-  window.weighted = loads.size() == 2;
-  window.channels = element.axes.size() - 1;
-  window.rows = axis_of_role(element, *loads.front(), AxisRole::row);
-  window.columns = axis_of_role(element, *loads.front(), AxisRole::column);
-  // A thread's channels are those that it reads.
-  if (!uses(loads.front()->index.back(), VarId(static_cast<std::int64_t>(window.channels)))) return std::nullopt;
-  const auto is_wide = [](const std::optional<PatchAxis>& axis) { return axis && axis->extent > 1; };
-  if (!is_wide(window.rows) && !is_wide(window.columns)) return std::nullopt;
-  const OpId read(loads.front()->source.value);
-  if (!dag.op(read).is_placeholder() && dag.op(read).element().family == OpFamily::pad) window.staged = read;
-  return window;
-}
-
 struct Patch {
   std::int64_t rows, columns, vector, threads, min_blocks;
 };
@@ -98,22 +54,19 @@ Patch patch_of(const Choices& c) {
 
 class WindowBuilder {
  public:
-  WindowBuilder(Scheduler& s, const Window& w, const Patch& patch) : s_(s), w_(w), patch_(patch) {}
+  WindowBuilder(Scheduler& s, const GpuWindow& w, const Patch& patch) : s_(s), w_(w), patch_(patch) {}
 
   void run() {
-    for (OpId op : w_.anatomy.before)
-      if (op != w_.staged) s_.inline_op(op);
-    for (OpId op : w_.anatomy.after) s_.inline_op(op);
     const LoopId threads = nest(w_.target());
-    if (w_.anatomy.output) {
-      const std::vector<LoopId> loops = s_.compute_at(w_.anatomy.anchor, threads, StoredIn::registers);
+    if (w_.output) {
+      const std::vector<LoopId> loops = s_.compute_at(w_.sum, threads, StoredIn::registers);
       const auto spatial = static_cast<std::ptrdiff_t>(w_.channels) + 1;
       std::vector<LoopId> order(loops.begin() + spatial, loops.end());
       order.insert(order.end(), loops.begin(), loops.begin() + spatial);
       s_.reorder(order);
       unroll(order);
     } else {
-      s_.cache_write(w_.anatomy.anchor, threads);
+      s_.cache_write(w_.sum, threads);
     }
     if (w_.staged) unroll(s_.compute_at(*w_.staged, threads, StoredIn::registers));
   }
@@ -143,7 +96,7 @@ class WindowBuilder {
   }
 
   Scheduler& s_;
-  const Window& w_;
+  const GpuWindow& w_;
   const Patch patch_;
 };
 
@@ -161,7 +114,7 @@ std::vector<std::int64_t> vectors(std::int64_t channels) {
   return sizes;
 }
 
-Objection patch_fits(const Window& w, const Choices& c, const GpuLimits& limits) {
+Objection patch_fits(const GpuWindow& w, const Choices& c, const GpuLimits& limits) {
   const Patch patch = patch_of(c);
   const std::int64_t outputs = patch.rows * patch.columns;
   if (const Objection wrong = body_bounded(outputs * patch.vector * w.taps)) return wrong;
@@ -174,38 +127,99 @@ Objection patch_fits(const Window& w, const Choices& c, const GpuLimits& limits)
 
 }  // namespace
 
-std::optional<Sketch> window_sketch(const ComputeDag& dag, const Target& target) {
-  const std::optional<Window> window = as_window(dag);
-  if (!window) return std::nullopt;
-  const GpuLimits limits = limits_of(target.gpu());
-  const std::int64_t channels = dag.op(window->target()).shape.back();
-  Sketch sketch;
-  sketch.name = "window";
-  sketch.decisions = {
-      {"rows", "rows of a thread's patch", sizes(window->rows, {1, 2, 4}), 0},
-      {"columns", "columns of a thread's patch", sizes(window->columns, {1, 2, 4, 7}), 0},
+std::optional<GpuWindow> window_of(const ComputeDag& dag, OpId sum, std::optional<OpId> output) {
+  const Op& anchor = dag.op(sum);
+  if (reduces_innermost(dag, sum)) return std::nullopt;
+  const Element& element = anchor.element();
+  GpuWindow window{.sum = sum, .output = output};
+  for (const Axis& axis : element.reduce_axes) window.taps *= axis.extent;
+  if (element.axes.empty() || window.taps > kMostTaps) return std::nullopt;
+  if (dag.op(window.target()).shape != anchor.shape) return std::nullopt;
+
+  const std::vector<const Load*> loads = loads_of(dag, element);
+  if (loads.empty() || loads.size() > 2) return std::nullopt;
+  window.weighted = loads.size() == 2;
+  window.channels = element.axes.size() - 1;
+  window.rows = axis_of_role(element, *loads.front(), AxisRole::row);
+  window.columns = axis_of_role(element, *loads.front(), AxisRole::column);
+  // A thread's channels are those that it reads.
+  if (!uses(loads.front()->index.back(), VarId(static_cast<std::int64_t>(window.channels)))) return std::nullopt;
+  const auto is_wide = [](const std::optional<PatchAxis>& axis) { return axis && axis->extent > 1; };
+  if (!is_wide(window.rows) && !is_wide(window.columns)) return std::nullopt;
+  const OpId read(loads.front()->source.value);
+  if (!dag.op(read).is_placeholder() && dag.op(read).element().family == OpFamily::pad) window.staged = read;
+  return window;
+}
+
+std::vector<Decision> window_decisions(const GpuWindow& window, std::int64_t channels) {
+  return {
+      {"rows", "rows of a thread's patch", sizes(window.rows, {1, 2, 4}), 0},
+      {"columns", "columns of a thread's patch", sizes(window.columns, {1, 2, 4, 7}), 0},
       {"vector", "channels of a thread", single(vectors(channels)), 0},
       {"threads", "threads of a block", single({64, 128, 256}), 0},
       {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 4, 6, 8}), 0},
   };
-  sketch.constraints = {
+}
+
+std::vector<Constraint> window_constraints(const GpuWindow& window, const GpuLimits& limits) {
+  return {
       {{"rows", "columns", "vector", "threads", "min_blocks"},
-       [w = *window, limits](const Choices& c) { return patch_fits(w, c, limits); }},
+       [w = window, limits](const Choices& c) { return patch_fits(w, c, limits); }},
   };
-  sketch.build = [w = *window](Scheduler& s, const Choices& c) { WindowBuilder(s, w, patch_of(c)).run(); };
+}
+
+std::vector<Choices> window_starts(const std::vector<Decision>& decisions) {
+  const std::vector<Choice>& options = decisions[1].options;
   std::vector<Choices> starts;
   for (const std::int64_t columns : {1, 2, 4})
     for (const std::int64_t threads : {64, 128})
-      starts.push_back({{"rows", {1}},
-                        {"columns", {columns}},
-                        {"vector", sketch.decisions[2].options.back()},
-                        {"threads", {threads}},
-                        {"min_blocks", {0}}});
-  std::erase_if(starts, [&](const Choices& start) {
-    const auto& options = sketch.decisions[1].options;
-    return std::find(options.begin(), options.end(), start.at("columns")) == options.end();
-  });
-  sketch.preferred = preferred_choices(sketch, dag, target, starts, {"rows", "vector"});
+      if (std::find(options.begin(), options.end(), Choice{columns}) != options.end())
+        starts.push_back({{"rows", {1}},
+                          {"columns", {columns}},
+                          {"vector", decisions[2].options.back()},
+                          {"threads", {threads}},
+                          {"min_blocks", {0}}});
+  return starts;
+}
+
+void build_window(Scheduler& s, const GpuWindow& window, const Choices& c) {
+  WindowBuilder(s, window, patch_of(c)).run();
+}
+
+namespace {
+
+/// The window of a DAG with nothing else, and what is inlined first.
+struct WindowTask {
+  GpuWindow window;
+  Anatomy anatomy;
+};
+std::optional<WindowTask> as_window(const ComputeDag& dag) {
+  std::optional<Anatomy> anatomy = find_anatomy(dag);
+  if (!anatomy) return std::nullopt;
+  std::optional<GpuWindow> window = window_of(dag, anatomy->anchor, anatomy->output);
+  return window ? std::optional(WindowTask{*window, std::move(*anatomy)}) : std::nullopt;
+}
+
+void inline_around(Scheduler& s, const WindowTask& task) {
+  for (OpId op : task.anatomy.before)
+    if (op != task.window.staged) s.inline_op(op);
+  for (OpId op : task.anatomy.after) s.inline_op(op);
+}
+
+}  // namespace
+
+std::optional<Sketch> window_sketch(const ComputeDag& dag, const Target& target) {
+  const std::optional<WindowTask> task = as_window(dag);
+  if (!task) return std::nullopt;
+  Sketch sketch;
+  sketch.name = "window";
+  sketch.decisions = window_decisions(task->window, dag.op(task->window.target()).shape.back());
+  sketch.constraints = window_constraints(task->window, limits_of(target.gpu()));
+  sketch.build = [task = *task](Scheduler& s, const Choices& c) {
+    inline_around(s, task);
+    build_window(s, task.window, c);
+  };
+  sketch.preferred = preferred_choices(sketch, dag, target, window_starts(sketch.decisions), {"rows", "vector"});
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }
