@@ -30,7 +30,26 @@ constexpr Template kGpuTemplates[] = {
 std::span<const Template> gpu_templates() { return kGpuTemplates; }
 
 const std::vector<const Rule*>& gpu_rules() {
-  static const std::vector<const Rule*> kTable;
+  static const std::vector<const Rule*> kTable = {
+      // They change the DAG, so they come before all others.
+      &kGpuWinogradRule,
+      &kGpuMergeTermsRule,
+      &kGpuUnfoldRule,
+      &kGpuSplitSumRule,
+      // What disappears, and what goes with a sum.
+      &kGpuInlineRule,
+      &kGpuFuseConsumerRule,
+      // Tiles in block memory.
+      &kGpuTilingRule,
+      &kGpuCacheWriteRule,
+      &kGpuCacheReadRule,
+      &kGpuConstantTensorsRule,
+      // Everything else.
+      &kGpuTransformRule,
+      &kGpuWindowRule,
+      &kGpuCrossThreadRule,
+      &kGpuBindRule,
+  };
   return kTable;
 }
 

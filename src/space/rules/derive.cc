@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "space/gpu/preferred.h"
+
 namespace whet {
 
 // ---- Derivation
@@ -11,6 +13,11 @@ Derivation::Derivation(const ComputeDag& dag, const Target& target) : target_(ta
 void Derivation::start_over() {
   treatments_.clear();
   for (const Op& op : dag().ops) treatments_.push_back(op.is_placeholder() ? OpTreatment::input : OpTreatment::open);
+}
+
+void Derivation::insert(OpId at, std::size_t count, OpTreatment treatment) {
+  treatments_.insert(treatments_.begin() + static_cast<std::ptrdiff_t>(at.index()), count, treatment);
+  if (first_.valid() && first_ >= at) first_ = OpId(first_.value + static_cast<std::int64_t>(count));
 }
 
 std::vector<OpId> Derivation::ops() const {
@@ -35,6 +42,11 @@ std::string Derivation::name_for(OpId op, const std::string& axis) const {
   return taken ? dag().op(op).name + "." + axis : axis;
 }
 
+std::string Derivation::prefix_for(OpId op) {
+  if (!first_.valid()) first_ = op;
+  return op == first_ ? "" : dag().op(op).name + ".";
+}
+
 void Derivation::decide(Decision decision, Choice preferred) {
   if (!start_) start_ = std::make_shared<const Scheduler>(scheduler_), started_ = actions_.size();
   preferred_[decision.name] = std::move(preferred);
@@ -42,9 +54,11 @@ void Derivation::decide(Decision decision, Choice preferred) {
 }
 
 void Derivation::run(const Action& action) {
-  ScheduleDraft draft{scheduler_, preferred_, std::move(levels_), std::move(groups_), std::move(parallel_)};
+  ScheduleDraft draft{scheduler_,         preferred_,           std::move(levels_),
+                      std::move(groups_), std::move(parallel_), std::move(launches_)};
   action(draft);
   levels_ = std::move(draft.levels), groups_ = std::move(draft.groups), parallel_ = std::move(draft.parallel);
+  launches_ = std::move(draft.launches);
 }
 
 void Derivation::act(Action action) {
@@ -124,8 +138,21 @@ struct Walk {
 bool is_whole(const Derivation& derivation, const Sketch& sketch) {
   if (!derivation.status().ok() || sketch.decisions.empty()) return false;
   for (OpId op : derivation.ops())
-    if (derivation.treatment(op) == OpTreatment::open) return false;
+    if (derivation.treatment(op) == OpTreatment::open || derivation.treatment(op) == OpTreatment::copied) return false;
   return is_within(sketch, sketch.preferred);
+}
+
+/// Of each list of choices the fastest by the estimate becomes preferred.
+void prefer_fastest(Sketch& sketch, const Derivation& derivation, const ComputeDag& dag, const Target& target) {
+  for (std::vector<Choices> starts : derivation.starts()) {
+    for (Choices& start : starts) {
+      Choices whole = sketch.preferred;
+      for (auto& [name, choice] : start) whole[name] = std::move(choice);
+      start = std::move(whole);
+    }
+    if (Choices best = preferred_choices(sketch, dag, target, starts, {}); !best.empty())
+      sketch.preferred = std::move(best);
+  }
 }
 
 }  // namespace
@@ -151,7 +178,9 @@ std::vector<Sketch> derive_sketches(const ComputeDag& dag, const Target& target,
     Sketch sketch = derivation.sketch(1);
     const bool twice =
         std::any_of(sketches.begin(), sketches.end(), [&](const Sketch& other) { return other.name == sketch.name; });
-    if (!twice && is_whole(derivation, sketch)) sketches.push_back(std::move(sketch));
+    if (twice) continue;
+    prefer_fastest(sketch, derivation, dag, target);
+    if (is_whole(derivation, sketch)) sketches.push_back(std::move(sketch));
   }
   for (Sketch& sketch : sketches) sketch.share = options.share / static_cast<double>(sketches.size());
   return sketches;

@@ -15,15 +15,16 @@ namespace whet {
 
 /// The way in which a derivation computes an op.
 enum class OpTreatment : std::uint8_t {
-  open,      ///< not decided; an op that is open at the end gets a nest of its own
-  input,     ///< not computed at all
-  inlined,   ///< in the bodies of its readers
-  ahead,     ///< it depends on constants alone; the packing computes it, packed for its reader
-  tiled,     ///< in tiles on several levels
-  follower,  ///< on the tiles of the op that it reads
-  nest,      ///< in a nest of its own, shared out among the workers
-  under,     ///< under a loop of its reader
-  copied,    ///< a copy for its reader, which is not placed yet
+  open,       ///< not decided; an op that is open at the end gets a nest of its own
+  input,      ///< not computed at all
+  inlined,    ///< in the bodies of its readers
+  ahead,      ///< it depends on constants alone; the packing computes it, packed for its reader
+  tiled,      ///< in tiles on several levels
+  follower,   ///< on the tiles of the op that it reads
+  nest,       ///< in a nest of its own, shared out among the workers
+  under,      ///< under a loop of its reader
+  copied,     ///< a copy for its reader, which is not placed yet
+  transform,  ///< to or from tiles of Winograd's algorithm, not scheduled yet
 };
 
 /// The loops of a tiled op, outermost first: shared by the workers, tiles of the second-level cache, blocks of the reduction,
@@ -33,6 +34,11 @@ struct Levels {
   bool blocked = false;  ///< the reduction has more than one block
 };
 
+/// Loops of an op that a GPU's blocks compute in tiles: over parts of its sum, and the innermost one of threads.
+struct LaunchLoops {
+  LoopId depth, threads;
+};
+
 /// The schedule that the actions of a sketch write.
 struct ScheduleDraft {
   Scheduler& s;
@@ -40,6 +46,7 @@ struct ScheduleDraft {
   std::map<OpId, Levels> levels;  ///< of the tiled ops
   std::map<OpId, LoopId> groups;  ///< of the ops with a nest: the loop that others are computed under
   std::vector<LoopId> parallel;   ///< annotated at the end, when nothing is placed any more
+  std::map<OpId, LaunchLoops> launches = {};
 
   std::int64_t chosen(const std::string& decision, std::size_t level = 0) const {
     return choices.at(decision).at(level);
@@ -75,10 +82,18 @@ class Derivation {
   void set_treatment(OpId op, OpTreatment treatment) { treatments_[op.index()] = treatment; }
   /// Call it when ops have changed their numbers: all ops but the inputs are open again.
   void start_over();
+  /// Call it when `count` ops have taken the numbers from `at` on, and those behind it moved up.
+  void insert(OpId at, std::size_t count, OpTreatment);
   /// `axis` of `op`, or `op.axis` where another decision has that name already.
   std::string name_for(OpId op, const std::string& axis) const;
   void decide(Decision decision, Choice preferred);
   void constrain(Constraint constraint) { constraints_.push_back(std::move(constraint)); }
+  /// The decisions of an op begin with this: nothing for the first op that asks.
+  std::string prefix_for(OpId op);
+  bool decided_first(OpId op) const { return first_ == op; }
+  /// Of these choices the estimate is to take the fastest in place of the preferred ones.
+  void consider(std::vector<Choices> starts) { starts_.push_back(std::move(starts)); }
+  const std::vector<std::vector<Choices>>& starts() const { return starts_; }
   /// Appends an action and runs it with the preferred choices.
   void act(Action action);
   /// The name of the structure that the current rule makes, as a part of the sketch's name.
@@ -107,6 +122,9 @@ class Derivation {
   std::map<OpId, Levels> levels_;
   std::map<OpId, LoopId> groups_;
   std::vector<LoopId> parallel_;
+  std::map<OpId, LaunchLoops> launches_;
+  std::vector<std::vector<Choices>> starts_;
+  OpId first_;  ///< the op whose decisions have no prefix
 };
 
 /// A rule of the auto-scheduler. A kind of target has its rules in a table (space/author.h), which are asked in that
@@ -123,8 +141,11 @@ struct Rule {
   bool exact = true;      ///< the schedules that it makes are `is_exact`
 };
 
-// One file for each rule; those for CPUs are in cpu/.
+// One file for each rule; those for CPUs are in cpu/, those for GPUs in gpu/.
 extern const Rule kWinogradRule, kCacheReadRule, kInlineRule, kConstantTensorsRule, kTilingRule, kFuseConsumerRule,
     kCacheWriteRule, kPackRule, kParallelRule, kComputeLocationRule, kRfactorRule, kVectorizeRule;
+extern const Rule kGpuWinogradRule, kGpuMergeTermsRule, kGpuUnfoldRule, kGpuSplitSumRule, kGpuInlineRule,
+    kGpuFuseConsumerRule, kGpuTilingRule, kGpuCacheWriteRule, kGpuCacheReadRule, kGpuConstantTensorsRule,
+    kGpuTransformRule, kGpuWindowRule, kGpuCrossThreadRule, kGpuBindRule;
 
 }  // namespace whet
