@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "program/context.h"
+
 namespace whet {
 namespace {
 
@@ -60,7 +62,9 @@ Stmt rewrite(const Stmt& s, const std::function<Stmt(const Stmt&)>& on_stmt,
                         [&](const Store& n) {
                           std::vector<Expr> index = list(n.index);
                           Expr value = expr(n.value), mask = expr(n.mask);
-                          return make_stmt(n.with(std::move(index), value, mask));
+                          Store out = n.with(std::move(index), value, mask);
+                          out.async = n.async && has_load(value);  // what turns out to be zero copies nothing
+                          return make_stmt(std::move(out));
                         },
                         [&](const If& n) {
                           Expr condition = expr(n.condition);

@@ -78,6 +78,22 @@ return c
   EXPECT_NE(text.find("# async"), std::string::npos) << text;
 }
 
+TEST(AsyncCopies, OfUnrolledPaddingAreStores) {
+  // Row 0 of a tile is padding whatever the part of the sum; the other one is copied.
+  const std::string text = after("unroll", R"(
+a = PLACEHOLDER [1, 16]
+b = PLACEHOLDER [16, 8]
+p(i, r) = select((i >= 1), a[(i - 1), r], 0f) for i in 2, r in 16
+c(i, j) += (p[i, r]*b[r, j]) for i in 2, j in 8, r in 16
+return c
+)",
+                                 "reorder l3 l2; bind l3 block; bind l2 thread; split l4 4 guard; compute_at o2 l5 "
+                                 "block; unroll l7; bind l8 thread; pipeline l5 2");
+  EXPECT_NE(text.find("] = 0f\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("# async"), std::string::npos) << text;
+  EXPECT_EQ(text.find("0f  # async"), std::string::npos) << text;
+}
+
 TEST(MergeGuards, BranchOnceForNeighbours) {
   Sketch s;
   const Expr some = s.t < int_const(5), others = s.b < int_const(1);
