@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "cost/features.h"
 #include "import/zoo/zoo.h"
+#include "lower/lower.h"
+#include "lower/testing/verify_passes.h"
 #include "passes/optimize.h"
 #include "space/author.h"
 #include "space/rules/derive.h"
@@ -59,6 +62,39 @@ TEST(GpuRules, FindSchedulesOfANetworkThatAreAboutAsFastAsTheTemplates) {
     EXPECT_LE(of_rules, 1.3 * of_templates) << text;
     EXPECT_LE(worst, 1.3) << text << ", " << worst_task;
   }
+}
+
+/// The guess or a random candidate, by turns.
+void expect_lowers(const Task& task, const Sketch& sketch, const Target& target, bool guess) {
+  const DesignSpace space(task.dag, {sketch});
+  Rng rng(1);
+  const Candidate candidate = guess ? space.default_candidate() : space.sample(rng);
+  SCOPED_TRACE(task.name + ": " + to_json(candidate) + "\n" + to_text(task.dag));
+  const Result<Scheduled> scheduled = space.schedule(candidate);
+  ASSERT_TRUE(scheduled.ok()) << scheduled.error().message;
+  const Result<Lowered> lowered = lower(scheduled->tree, target, task.within, testing::verify_gpu_passes(target));
+  ASSERT_TRUE(lowered.ok()) << lowered.error().message << "\n" << to_text(scheduled->tree);
+}
+
+/// Every sketch of the rules for every task of the zoo, on one of three GPUs.
+TEST(GpuRules, MakeSchedulesOfEveryTaskThatLower) {
+  std::set<std::string> seen;
+  std::size_t sketches = 0;
+  for (const std::string& name : zoo_names()) {
+    const Result<FusedGraph> fused = optimize(*zoo_model(name), {});
+    ASSERT_TRUE(fused.ok()) << name << ": " << fused.error().message;
+    const Result<std::vector<Task>> tasks = extract_tasks(*fused, *parse_target("cuda -arch=sm_80"));
+    ASSERT_TRUE(tasks.ok()) << name << ": " << tasks.error().message;
+    for (const Task& task : *tasks) {
+      if (!seen.insert(task.key).second) continue;
+      const char* const archs[] = {"sm_75", "sm_80", "sm_90"};
+      const Target target = *parse_target(std::string("cuda -arch=") + archs[seen.size() % 3]);
+      const std::vector<Sketch> made = derive_sketches(task.dag, target, rules_for(target), {});
+      EXPECT_FALSE(made.empty()) << name << ", " << task.name << "\n" << to_text(task.dag);
+      for (const Sketch& sketch : made) expect_lowers(task, sketch, target, ++sketches % 2 == 0);
+    }
+  }
+  EXPECT_GE(sketches, 300u);
 }
 
 }  // namespace

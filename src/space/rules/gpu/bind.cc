@@ -73,8 +73,8 @@ void bind_sum(Derivation& d, OpId op) {
     if (!shape.empty() && shape.back() % size == 0) vectors.push_back(size);
   if (vectors.empty()) vectors = {1};
   const OwnDecisions own{d.prefix_for(op)};
-  own.decide(d, {{"vector", "neighbouring sums of a thread", single(vectors), 0}, kThreadsOfBlock}, {"vector", "threads"},
-             {{"vector", {1}}, {"threads", {128}}}, {});
+  own.decide(d, {{"vector", "neighbouring sums of a thread", single(vectors), 0}, kThreadsOfBlock},
+             {"vector", "threads"}, {{"vector", {1}}, {"threads", {128}}}, {});
   std::vector<Choices> starts;
   for (const std::int64_t vector : vectors) starts.push_back({{"vector", {vector}}});
   own.consider(d, starts);

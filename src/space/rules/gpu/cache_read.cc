@@ -30,7 +30,8 @@ std::vector<Derivation> apply_cache_read_on_gpu(const Derivation& from, OpId op)
 
 }  // namespace
 
-const Rule kGpuCacheReadRule{"cache-read", "has the parts of its factors in block memory, which all threads fill together",
+const Rule kGpuCacheReadRule{"cache-read",
+                             "has the parts of its factors in block memory, which all threads fill together",
                              why_not_cache_read_on_gpu, apply_cache_read_on_gpu};
 
 }  // namespace whet

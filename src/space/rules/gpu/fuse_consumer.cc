@@ -39,7 +39,8 @@ std::vector<Derivation> apply_fuse_on_gpu(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kGpuFuseConsumerRule{"fuse-consumer", "computes the op that reads it on the threads that have it in registers",
+const Rule kGpuFuseConsumerRule{"fuse-consumer",
+                                "computes the op that reads it on the threads that have it in registers",
                                 why_not_fuse_on_gpu, apply_fuse_on_gpu};
 
 }  // namespace whet

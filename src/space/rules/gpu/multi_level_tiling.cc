@@ -20,7 +20,8 @@ std::optional<std::string> why_not_tile_on_gpu(const Derivation& d, OpId op) {
   if (d.treatment(op) != OpTreatment::open) return "";
   if (!d.dag().op(op).element().reducer) return "it does not reduce, so nothing is read for several of its elements";
   if (!is_unfolded(d, op)) return "its factors have no copies, of which a block could keep tiles";
-  if (legal_tiles(unfolded_form(d, op), d.target().gpu(), chosen_parts(d, op) > 1).empty()) return "no tile of it is legal";
+  if (legal_tiles(unfolded_form(d, op), d.target().gpu(), chosen_parts(d, op) > 1).empty())
+    return "no tile of it is legal";
   return std::nullopt;
 }
 
@@ -56,7 +57,8 @@ std::vector<Derivation> apply_tile_on_gpu(const Derivation& from, OpId op) {
 
 }  // namespace
 
-const Rule kGpuTilingRule{"multi-level-tiling", "tiles it for blocks, virtual threads, threads and registers: S S S R R S",
+const Rule kGpuTilingRule{"multi-level-tiling",
+                          "tiles it for blocks, virtual threads, threads and registers: S S S R R S",
                           why_not_tile_on_gpu, apply_tile_on_gpu};
 
 }  // namespace whet

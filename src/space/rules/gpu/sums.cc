@@ -12,7 +12,8 @@ bool is_unfolded(const Derivation& d, OpId op) {
   const std::vector<OpId> inputs = inputs_of(d.dag(), op);
   const auto is_copy = [&](OpId input) { return d.treatment(input) == OpTreatment::copied; };
   // As `unfold_sum` numbers them.
-  return inputs.size() == 2 && is_copy(inputs[0]) && is_copy(inputs[1]) && std::abs(inputs[0].value - inputs[1].value) == 1;
+  return inputs.size() == 2 && is_copy(inputs[0]) && is_copy(inputs[1]) &&
+         std::abs(inputs[0].value - inputs[1].value) == 1;
 }
 
 ProductForm unfolded_form(const Derivation& d, OpId op) {

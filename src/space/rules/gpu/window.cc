@@ -11,8 +11,7 @@ namespace {
 
 std::optional<GpuWindow> window_at(const Derivation& d, OpId op) {
   const OpId reader = fused_reader(d, op);
-  std::optional<GpuWindow> window =
-      window_of(d.dag(), op, reader.valid() ? std::optional(reader) : std::nullopt);
+  std::optional<GpuWindow> window = window_of(d.dag(), op, reader.valid() ? std::optional(reader) : std::nullopt);
   if (window && window->staged && !has_loops(d.tree(), *window->staged)) window->staged.reset();
   return window;
 }
@@ -23,7 +22,8 @@ std::optional<std::string> why_not_window(const Derivation& d, OpId op) {
   const std::optional<GpuWindow> window = window_at(d, op);
   if (!window) return "it is no reduction of a small window that moves with rows or columns";
   const auto overlaps = [](const std::optional<PatchAxis>& axis) { return axis && axis->taps > 1; };
-  if (!overlaps(window->rows) && !overlaps(window->columns)) return "each value that it reads serves one of its elements";
+  if (!overlaps(window->rows) && !overlaps(window->columns))
+    return "each value that it reads serves one of its elements";
   return std::nullopt;
 }
 
