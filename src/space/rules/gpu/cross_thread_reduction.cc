@@ -5,7 +5,6 @@
 
 #include "space/anatomy.h"
 #include "space/gpu/rows.h"
-#include "space/gpu/window.h"
 #include "space/rules/gpu/own_decisions.h"
 #include "space/rules/gpu/sums.h"
 
@@ -40,7 +39,6 @@ std::optional<std::string> why_not_cross_thread(const Derivation& d, OpId op) {
   if (!follows && d.treatment(op) != OpTreatment::open) return "";
   if (fused_reader(d, op).valid()) return "";  // its reader is asked
   if (!d.dag().op(op).element().reducer && sums_of(d, op).empty()) return "it needs no sum";
-  if (d.dag().op(op).element().reducer && window_of(d.dag(), op, std::nullopt)) return "it reduces small windows";
   if (adds_parts(d, op)) return "it adds up parts of sums, which are few";
   for (OpId sum : sums_of(d, op))
     if (adds_parts(d, sum)) return "it needs sums of parts, which are few";

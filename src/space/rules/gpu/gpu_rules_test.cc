@@ -165,7 +165,24 @@ TEST(GpuRules, KeepWindowsInRegisters) {
 TEST(GpuRules, HaveThreadsAddUpLongSumsTogether) {
   EXPECT_EQ(said(kSoftmax, "cross-thread-reduction"), "+ out: has threads add up each of its sums together\n");
   EXPECT_EQ(said(kElements, "cross-thread-reduction"), "- y: it needs no sum\n");
+  EXPECT_EQ(said(kLongSums, "cross-thread-reduction"),
+            "- out: it needs sums of parts, which are few\n- out: it needs no sum\n");
   EXPECT_EQ(said(kMean, "merge-terms"), "+ s: makes one axis of those that it reduces\n");
+}
+TEST(GpuRules, ComputeWinogradWithTransformsInRegisters) {
+  const std::string text = testing::convolution_text(28, 64, 48);
+  EXPECT_EQ(said(text, "winograd"),
+            "- out: it is not the only reduction of the task\n"
+            "+ conv: computes a 3x3 convolution by Winograd's algorithm: transforms, products, transforms\n"
+            "- pad: it is not the only reduction of the task\n");
+  EXPECT_EQ(said(text, "transform"),
+            "+ out: transforms a tile in the registers of each thread\n"
+            "+ conv_v: transforms a tile in the registers of each thread\n");
+  EXPECT_NE(said(text, "constant-tensors").find("+ conv_w: computes it once, ahead of time"), std::string::npos);
+}
+TEST(GpuRules, BindWhatIsLeft) {
+  EXPECT_EQ(said(kElements, "bind"), "+ y: shares its elements out among blocks and threads\n");
+  EXPECT_EQ(said(kMean, "bind"), "+ s: shares its elements out among blocks and threads\n");
 }
 TEST(GpuRules, MakeSketchesOfOneStructureEach) {
   EXPECT_EQ(names(testing::convolution_text(28, 64, 48)), "winograd2+tiles winograd4+tiles parts+tiles+sums tiles");
