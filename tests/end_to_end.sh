@@ -120,6 +120,7 @@ case_emulated() {
   expect 0 "mma" "$whet" space "$model" "${gpu[@]}" --precision tf32
   expect 0 "times are estimates" "$whet" tune "$model" "${gpu[@]}" --device emulated --precision tf32 --trials 40 --no-network -o tf32.jsonl
   grep -q 'tensorize l[0-9]* mma_tf32' tf32.jsonl || die "no candidate was on tensor cores"
+  expect 0 "in tf32" "$whet" compile "$model" "${gpu[@]}" --precision tf32 --records tf32.jsonl --allow-emulated -o tf32.so
   refuse 1 'is no GPU; name one' "$whet" run "$model" --device emulated
   refuse 2 'expected cuda:0, cuda:1, ... or emulated' "$whet" tune "$model" --device gpu
   refuse 2 'names emulated and others' "$whet" tune "$model" "${gpu[@]}" --device emulated --device cuda:0

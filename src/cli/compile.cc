@@ -78,6 +78,7 @@ void print_json(const CompileCommand& command, const CompileReport& report, cons
                   .set("weight", task.weight)
                   .set("source", name_of(task.source))
                   .set("note", task.note)
+                  .set("precision", std::string(name_of(task.precision)))
                   .set("predicted_ms", task.predicted_seconds * 1e3)
                   .set("object_bytes", task.object_bytes));
   }

@@ -89,7 +89,14 @@ std::string summary(const CompileReport& report) {
   if (std::ranges::count(report.tasks, Source::near_record, &TaskReport::source) > 0) {
     text += count(Source::near_record) + " from records of other settings, ";
   }
-  return text + count(Source::default_schedule) + " by default schedules";
+  text += count(Source::default_schedule) + " by default schedules";
+  for (const Precision precision : {Precision::tf32, Precision::f16, Precision::bf16}) {
+    const auto rounded = std::ranges::count(report.tasks, precision, &TaskReport::precision);
+    if (rounded == 0) continue;
+    text += "; products of " + std::to_string(rounded) + (rounded > 1 ? " tasks in " : " task in ");
+    text += name_of(precision);
+  }
+  return text;
 }
 
 Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSource& source, const Target& target,

@@ -246,6 +246,14 @@ TEST_F(Compile, RecordsGiveSchedulesAndPredictions) {
   EXPECT_EQ(summary(report), "2 of 2 tasks from records, 0 by default schedules");
   EXPECT_DOUBLE_EQ(report.predicted_seconds, 4e-6);
 }
+TEST(Summary, CountsTheTasksWhoseProductsAreRounded) {
+  CompileReport report;
+  for (const Precision precision : {Precision::f32, Precision::tf32, Precision::tf32, Precision::bf16})
+    report.tasks.push_back({.name = "dense", .precision = precision});
+  EXPECT_EQ(
+      summary(report),
+      "0 of 4 tasks from records, 4 by default schedules; products of 2 tasks in tf32; products of 1 task in bf16");
+}
 
 TEST_F(Compile, RefusesAnOutputThatCannotBeWritten) {
   ModelBuilder b(8);

@@ -58,6 +58,7 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
     if (done.ok()) {
       out.report.source = attempt.source;
       out.report.predicted_seconds = attempt.seconds;
+      out.report.precision = precision_of(to_text(attempt.steps.value()));
       out.report.note = attempt.reason + failed;
       return ok_status();
     }
