@@ -127,6 +127,14 @@ case_emulated() {
   refuse 2 'name one, as in --target "cuda -model=h100"' "$whet" tune "$model" --target cuda --device emulated
 }
 
+# A whole network whose products are rounded for the tensor cores.
+case_tensor_cores() {
+  local network=(zoo:resnet-18 --image 64) gpu=(--target "cuda -arch=sm_80 -sms=108")
+  expect 0 "tasks in tf32" "$whet" compile "${network[@]}" "${gpu[@]}" --precision tf32 --allow-emulated -o tf32.so
+  expect 0 "largest magnitude: yes" "$whet" check tf32.so --device emulated --against "${network[@]}" --fill random --tolerance 2e-3
+  expect 1 "largest magnitude: no" "$whet" check tf32.so --device emulated --against "${network[@]}" --fill random --tolerance 2e-5
+}
+
 case_explained() {
   expect 0 "GFLOPS" "$whet" explain metrics
   expect 0 "line a round" "$whet" explain progress

@@ -6,6 +6,7 @@ namespace whet {
 
 LaunchLevels cut_levels(Scheduler& s, std::vector<LoopId> spatial, std::int64_t threads) {
   LaunchLevels levels;
+  if (!s.finish().ok()) return levels;
   while (!spatial.empty()) {
     const LoopId loop = spatial.back();
     const std::int64_t extent = extent_of(s.tree(), loop);

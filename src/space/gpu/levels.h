@@ -10,7 +10,7 @@ namespace whet {
 struct LaunchLevels {
   std::vector<LoopId> blocks, threads;
 };
-/// `spatial`: outermost first. Both parts have a loop, unless `spatial` is empty.
+/// `spatial`: outermost first. Both parts have a loop, unless `spatial` is empty, or a primitive was refused before.
 LaunchLevels cut_levels(Scheduler&, std::vector<LoopId> spatial, std::int64_t threads);
 /// Blocks, threads, `inside`: from the outside in. Fuses and binds the first two; gives the loop of the threads.
 LoopId bind_levels(Scheduler&, const LaunchLevels&, const std::vector<LoopId>& inside);

@@ -1,5 +1,6 @@
 #include "space/gpu/winograd.h"
 
+#include <algorithm>
 #include <map>
 
 #include "space/anatomy.h"
@@ -73,7 +74,10 @@ class GpuWinogradBuilder {
 
   void transform_results() {
     const std::vector<LoopId> loops = s_.loops(behind(v_.output));  // n, oh, ow, oc
-    const auto row = s_.split(loops[1], v_.m, Tail::guard), column = s_.split(loops[2], v_.m, Tail::guard);
+    const auto tiles = [&](LoopId along) {                          // a picture may be smaller than a tile
+      return s_.split(along, std::min(v_.m, extent_of(s_.tree(), along)), Tail::guard);
+    };
+    const auto row = tiles(loops[1]), column = tiles(loops[2]);
     const LoopId threads = launch({loops[0], row.outer, column.outer, loops[3]}, {row.inner, column.inner});
     unroll_vectors(s_, s_.compute_at(behind(v_.ops.partial), threads, StoredIn::registers));
   }

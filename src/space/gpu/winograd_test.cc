@@ -37,6 +37,14 @@ void expect_right(const std::string& text, int samples) { testing::expect_right(
 
 TEST(GpuWinograd, ComputesConvolutions) { expect_right(with_relu(8, 8, 8, 12), 6); }
 TEST(GpuWinograd, ComputesPicturesThatTilesDoNotDivide) { expect_right(with_relu(7, 5, 6, 10), 6); }
+TEST(GpuWinograd, ComputesPicturesThatAreSmallerThanATile) {
+  for (const auto& [rows, columns] : {std::pair(3, 3), {1, 6}, {2, 3}})
+    expect_right(with_relu(rows, columns, 16, 16), 4);
+}
+TEST(GpuWinograd, LeavesPicturesOfOneTile) {
+  for (const auto& [rows, columns] : {std::pair(1, 1), {1, 2}, {2, 2}})
+    EXPECT_FALSE(gpu_winograd_sketch(dag(with_relu(rows, columns, 16, 16)), *parse_target("cuda -model=h100")));
+}
 TEST(GpuWinograd, ComputesConvolutionsWithoutAnEpilogue) { expect_right(convolution(6, 6, 16, 16, "return conv"), 4); }
 TEST(GpuWinograd, HasALaunchForTilesProductsAndResults) {
   const ComputeDag task = dag(with_relu(14, 14, 256, 256));

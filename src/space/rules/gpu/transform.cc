@@ -1,5 +1,7 @@
 // Transforms of Winograd's algorithm: a thread has a tile of a few channels in registers, half way and whole.
 
+#include <algorithm>
+
 #include "space/anatomy.h"
 #include "space/gpu/levels.h"
 #include "space/rules/rule.h"
@@ -35,8 +37,11 @@ LoopId launch_tiles(Scheduler& s, std::vector<LoopId> outer, std::vector<LoopId>
 void transform(Scheduler& s, OpId op, OpId half, std::int64_t m, bool results, std::int64_t channels) {
   const std::vector<LoopId> loops = s.loops(op);
   LoopId threads;
-  if (results) {  // n, oh, ow, oc
-    const auto row = s.split(loops[1], m, Tail::guard), column = s.split(loops[2], m, Tail::guard);
+  if (results) {                            // n, oh, ow, oc
+    const auto tiles = [&](LoopId along) {  // a picture may be smaller than a tile
+      return s.split(along, std::min(m, extent_of(s.tree(), along)), Tail::guard);
+    };
+    const auto row = tiles(loops[1]), column = tiles(loops[2]);
     threads = launch_tiles(s, {loops[0], row.outer, column.outer, loops[3]}, {row.inner, column.inner}, channels);
   } else {  // x, y, n, th, tw, ic
     threads = launch_tiles(s, {loops.begin() + 2, loops.end()}, {loops[0], loops[1]}, channels);
