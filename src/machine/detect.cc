@@ -10,6 +10,12 @@ void use_caches_of_this_machine(CpuTarget& target, int cpu) {
   if (caches.l3_bytes > 0) target.l3_bytes = caches.l3_bytes;
 }
 
+#if defined(__aarch64__)
+constexpr Isa kIsaOfThisMachine = Isa::aarch64;
+#else
+constexpr Isa kIsaOfThisMachine = Isa::x86_64;
+#endif
+
 bool has(const std::string& text, const std::string& word) { return text.find(word) != std::string::npos; }
 
 }  // namespace
@@ -42,6 +48,9 @@ Status can_run(const Target& target) {
   const CpuTarget& cpu = target.cpu();
   const IsaSet features = read_processor().features;
   const std::string sentence = "this machine cannot run code for \"" + to_string(target) + "\": it has no ";
+  if (cpu.isa != kIsaOfThisMachine)
+    return Error{sentence + (cpu.isa == Isa::aarch64 ? "AArch64 processor" : "x86-64 processor")};
+  if (cpu.isa == Isa::aarch64) return ok_status();
   if (cpu.vector_bytes >= 64 && !(features & isa_set("avx512f"))) return Error{sentence + "AVX-512"};
   if (cpu.vector_bytes >= 32 && !(features & isa_set("avx"))) return Error{sentence + "AVX"};
   if (cpu.fma && !(features & isa_set("fma"))) return Error{sentence + "FMA"};

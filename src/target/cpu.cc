@@ -20,7 +20,16 @@ struct Processor {
   Simd simd;
   bool fma;
   std::int64_t l1_kib, l2_kib, l3_kib;  ///< data cache per core; per core; shared (a common part of the family)
+  Isa isa = Isa::x86_64;
+  CpuPipes pipes = {};
 };
+
+constexpr Processor neon(const char* name, double multiply_adds, double loads, double latency, std::int64_t l1_kib = 32,
+                         std::int64_t l1_sets = 256, std::int64_t l2_kib = 256, std::int64_t l3_kib = 1024) {
+  // LLVM moves the loads of unrolled steps up: more than 18 accumulators of 32 registers were seen to spill then.
+  return {name,   Simd::sse, true,         l1_kib,
+          l2_kib, l3_kib,    Isa::aarch64, {multiply_adds, loads, latency, l1_sets, 18.0 / 32}};
+}
 
 constexpr Processor kProcessors[] = {
     {"x86-64", Simd::sse, false, 32, 256, 8192},
@@ -49,13 +58,44 @@ constexpr Processor kProcessors[] = {
     {"znver3", Simd::avx, true, 32, 512, 32768},
     {"znver4", Simd::avx512, true, 32, 1024, 32768},
     {"znver5", Simd::avx512, true, 48, 1024, 32768},
+    // AArch64. Multiply-adds and loads a cycle, and the latency, are those that llvm-mca 19 gives for `fmla v0.4s, v1.4s,
+    // v2.s[1]` and `ldr q0, [x0]` by LLVM's scheduling model of the processor. LLVM models a76, a77, a78 and x1 as a57;
+    // their rows have Neoverse N1's figures. Caches: of a53, a55, a57, a72, a76 and a78 from Linux's device trees
+    // (Exynos 5433, RK3588, BCM2711, BCM2712, MT8186); of a710, a64fx and Neoverse N1, N2 and V1 from QEMU's
+    // target/arm/tcg/cpu64.c, which quotes the manuals. The others have those of `aarch64`, which are a72's. A second
+    // level that a cluster shares counts as the third, and a quarter of it as the second; 8 MiB stand for the third level
+    // of servers, of which there are all sizes.
+    neon("aarch64", 2, 2, 4),
+    neon("cortex-a53", 1, 1, 10, 32, 128, 128, 512),
+    neon("cortex-a55", 2, 1, 4, 32, 128, 128, 3072),
+    neon("cortex-a57", 1, 1, 10, 32, 256, 512, 2048),
+    neon("cortex-a72", 1, 1, 10, 32, 256, 256, 1024),
+    neon("cortex-a73", 1, 1, 10),
+    neon("cortex-a75", 1, 1, 10),
+    neon("cortex-a76", 2, 2, 4, 64, 256, 512, 2048),
+    neon("cortex-a77", 2, 2, 4),
+    neon("cortex-a78", 2, 2, 4, 64, 256, 256, 2048),
+    neon("cortex-x1", 2, 2, 4),
+    neon("cortex-x2", 2, 3, 4),
+    neon("cortex-a510", 2, 2, 4),
+    neon("cortex-a520", 2, 2, 4),
+    neon("cortex-a710", 2, 3, 4, 64, 256, 512, 2048),
+    neon("cortex-a720", 2, 3, 4),
+    neon("neoverse-e1", 1, 1, 10),
+    neon("neoverse-n1", 2, 2, 4, 64, 256, 1024, 8192),
+    neon("neoverse-n2", 2, 3, 4, 64, 256, 512, 8192),
+    neon("neoverse-v1", 4, 3, 4, 64, 256, 1024, 8192),
+    neon("neoverse-v2", 4, 3, 4),
+    neon("apple-a14", 3, 2, 2),  // the cores of Apple's M1 too
+    neon("a64fx", 2, 2, 9, 64, 256, 512, 8192),
 };
 
 /// LLVM's names of the switches that change what code may be generated; -mattr takes these alone.
-std::vector<std::string> known_features() {
+std::vector<std::string> known_features(Isa isa) {
   std::vector<std::string> names;
-  for (const IsaRow& row : kIsaTable)
-    if ((row.uses & kIsaSwitch) != 0) names.emplace_back(row.name);
+  const int first = isa == Isa::x86_64 ? 0 : kIsaX86Count, end = isa == Isa::x86_64 ? kIsaX86Count : kIsaCount;
+  for (int bit = first; bit < end; ++bit)
+    if ((kIsaTable[bit].uses & kIsaSwitch) != 0) names.emplace_back(kIsaTable[bit].name);
   return names;
 }
 
@@ -86,9 +126,11 @@ void derive(CpuTarget& target) {
     if (feature == "fma" && !on) simd = std::min(simd, Simd::avx);
     if (feature == "avx512f" && on) target.fma = true;
   }
-  if (simd == Simd::sse) target.fma = false;
+  if (simd == Simd::sse && processor.isa == Isa::x86_64) target.fma = false;
+  target.isa = processor.isa;
+  target.pipes = processor.pipes;
   target.vector_bytes = simd == Simd::avx512 ? 64 : simd == Simd::avx ? 32 : 16;
-  target.vector_registers = simd == Simd::avx512 ? 32 : 16;
+  target.vector_registers = simd == Simd::avx512 || processor.isa == Isa::aarch64 ? 32 : 16;
   target.l1_bytes = processor.l1_kib << 10;
   target.l2_bytes = processor.l2_kib << 10;
   target.l3_bytes = processor.l3_kib << 10;
@@ -107,12 +149,19 @@ Status set_mattr(CpuTarget& target, std::string_view value) {
   for (std::string_view feature : split_text(value, ',')) {
     if (feature.size() < 2 || (feature[0] != '+' && feature[0] != '-'))
       return Error{"target: -mattr has " + in_quotes(feature) + "; expected switches like +avx512f,-fma"};
-    const std::vector<std::string> known = known_features();
-    if (std::find(known.begin(), known.end(), feature.substr(1)) == known.end()) {
-      return Error{"target: -mattr has " + in_quotes(feature) + ", which is no feature that whet knows" +
-                   did_you_mean(feature.substr(1), known)};
-    }
     target.mattr.emplace_back(feature);
+  }
+  return ok_status();
+}
+
+/// The processor's instruction set decides which switches there are.
+Status check_mattr(const CpuTarget& target) {
+  const std::vector<std::string> known = known_features(find_processor(target.mcpu)->isa);
+  for (const std::string_view feature : target.mattr) {
+    if (std::find(known.begin(), known.end(), feature.substr(1)) == known.end()) {
+      return Error{"target: -mattr has " + in_quotes(feature) + ", which is no feature that whet knows of " +
+                   target.mcpu + did_you_mean(feature.substr(1), known)};
+    }
   }
   return ok_status();
 }
@@ -173,13 +222,14 @@ std::string cpu_text(const Target& target) {
 Result<Target> parse_cpu(std::span<const std::string_view> switches) {
   Target target;
   for (const std::string_view word : switches) WHET_RETURN_IF_ERROR(set_switch(target, word));
+  WHET_RETURN_IF_ERROR(check_mattr(target.cpu()));
   derive(target.cpu());
   return target;
 }
 
 std::optional<TargetDistance> cpu_distance(const Target& has, const Target& want) {
   const CpuTarget &a = has.cpu(), &b = want.cpu();
-  if (a.vector_bytes != b.vector_bytes) return std::nullopt;
+  if (a.isa != b.isa || a.vector_bytes != b.vector_bytes) return std::nullopt;
   const double threads = std::fabs(std::log(static_cast<double>(std::max(1, has.threads)) / std::max(1, want.threads)));
   return TargetDistance{{same_instructions(a, b) ? 0.0 : 1.0, a.cores == b.cores ? 0.0 : 1.0, threads}};
 }
@@ -198,6 +248,8 @@ std::vector<std::string> cpu_differences(const Target& has, const Target& want) 
 std::int64_t cpu_cache_bytes(const Target& target) {
   return std::max(target.cpu().l3_bytes, target.cpu().l2_bytes * target.threads);
 }
+
+std::string llvm_processor(const CpuTarget& cpu) { return cpu.mcpu == "aarch64" ? "generic" : cpu.mcpu; }
 
 std::string code_key(const CpuTarget& cpu) {
   return processor_text(cpu) + " " + std::to_string(cpu.vector_bytes) + " " + std::to_string(cpu.vector_registers);

@@ -9,6 +9,19 @@ namespace whet {
 /// Which cores of a big.LITTLE machine run a kernel.
 enum class CoreKind { big, little };
 
+/// Instruction sets that kernels are made for.
+enum class Isa : std::uint8_t { x86_64, aarch64 };
+
+/// How fast a core multiplies and adds vectors, and how its first-level data cache is cut.
+struct CpuPipes {
+  double multiply_adds = 2;      ///< started a cycle
+  double loads = 2;              ///< of vectors, started a cycle
+  double latency = 4;            ///< cycles from a multiply-add to one that needs its sum
+  std::int64_t l1_sets = 64;     ///< of the first-level data cache, lines of 64 bytes
+  double unrolled_share = 0.75;  ///< of the registers that accumulators may fill where reduction steps are unrolled
+  friend bool operator==(const CpuPipes&, const CpuPipes&) = default;
+};
+
 /// A CPU. Text form: `cpu -mcpu=znver5 -mattr=+avx512f,-amx-tile -threads=2 -cores=big`.
 /// The text form decides everything else: register and cache figures follow from -mcpu and -mattr by a table in cpu.cc,
 /// or from `machine::detect` on this machine.
@@ -18,16 +31,23 @@ struct CpuTarget {
   CoreKind cores = CoreKind::big;
 
   // Derived from mcpu and mattr when the text is parsed; spaces, default schedules and lowering look at these.
+  Isa isa = Isa::x86_64;      ///< a property of the processor
   int vector_bytes = 16;      ///< native vector: 16 (SSE2, NEON), 32 (AVX2), 64 (AVX-512)
   int vector_registers = 16;  ///< 16, or 32 with AVX-512 and AArch64
   bool fma = false;
   std::int64_t l1_bytes = 32 << 10;  ///< data, per core
   std::int64_t l2_bytes = 1 << 20;   ///< per core
   std::int64_t l3_bytes = 16 << 20;  ///< shared
+  CpuPipes pipes;
 
   int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
+  /// Of the first-level data cache.
+  std::int64_t l1_ways() const { return l1_bytes / (64 * pipes.l1_sets); }
   friend bool operator==(const CpuTarget&, const CpuTarget&) = default;
 };
+
+/// The name by which LLVM knows the processor: `mcpu`, except for `aarch64`, which is no processor.
+std::string llvm_processor(const CpuTarget&);
 
 /// A text of all the members that decide what code a Program becomes. Equal texts: equal code.
 std::string code_key(const CpuTarget&);

@@ -25,7 +25,8 @@ enum IsaUse : std::uint8_t {
 struct IsaRow {
   const char* name;
   std::uint8_t uses;  ///< IsaUse
-  // x86: where CPUID tells of it. AArch64: `leaf` is the bit of AT_HWCAP.
+  // x86: where CPUID tells of it. AArch64: `leaf` is the bit of AT_HWCAP, or of AT_HWCAP2 where `subleaf` is 2 (Linux's
+  // asm/hwcap.h).
   std::uint32_t leaf;
   std::uint32_t subleaf = 0;
   CpuidRegister reg = CpuidRegister::eax;
@@ -74,14 +75,16 @@ constexpr IsaRow kIsaTable[] = {
     {"amx-fp16", kIsaDetect, 7, 1, CpuidRegister::eax, 21, SavedState::tiles},
     {"clflushopt", kIsaDetect, 7, 0, CpuidRegister::ebx, 23},
     {"wbnoinvd", kIsaDetect, 0x80000008, 0, CpuidRegister::ebx, 9},
-    // AArch64; no code is generated for it yet.
-    {"neon", kIsaDetect, 1},
-    {"dotprod", kIsaDetect, 20},
-    {"fullfp16", kIsaDetect, 10},
-    {"sve", kIsaDetect, 22},
+    // AArch64.
+    {"neon", kIsaRequire, 1},
+    {"dotprod", kIsaBoth, 20},
+    {"fullfp16", kIsaBoth, 10},
+    {"sve", kIsaBoth, 22},
+    {"i8mm", kIsaBoth, 13, 2},
+    {"bf16", kIsaBoth, 14, 2},
 };
 constexpr int kIsaCount = sizeof kIsaTable / sizeof kIsaTable[0];
-constexpr int kIsaX86Count = kIsaCount - 4;
+constexpr int kIsaX86Count = kIsaCount - 6;
 static_assert(kIsaCount <= 64);
 
 /// The row of a name of `length` characters; -1 where there is none.

@@ -24,6 +24,25 @@ TEST(ParseTarget, DerivesRegistersAndCachesFromTheProcessor) {
   EXPECT_TRUE(haswell.cpu().fma);
   EXPECT_EQ(haswell.cpu().lanes(4), 8);
 }
+TEST(ParseTarget, DerivesTheInstructionSetFromTheProcessor) {
+  const Target a72 = *parse_target("cpu -mcpu=cortex-a72 -threads=4");
+  EXPECT_EQ(a72.cpu().isa, Isa::aarch64);
+  EXPECT_EQ(a72.cpu().vector_bytes, 16);
+  EXPECT_EQ(a72.cpu().vector_registers, 32);
+  EXPECT_TRUE(a72.cpu().fma);
+  EXPECT_EQ(a72.cpu().l1_ways(), 2);
+  EXPECT_EQ(parse_target("cpu -mcpu=cortex-a76")->cpu().l1_ways(), 4);
+  EXPECT_EQ(parse_target("cpu -mcpu=haswell")->cpu().l1_ways(), 8);
+  EXPECT_EQ(llvm_processor(parse_target("cpu -mcpu=aarch64")->cpu()), "generic");
+  EXPECT_EQ(error_of("cpu -mcpu=cortex-a72 -mattr=+avx512f"),
+            "target: -mattr has \"+avx512f\", which is no feature that whet knows of cortex-a72");
+}
+TEST(TargetDistance, SchedulesOfOtherInstructionSetsAreOfNoUse) {
+  // Vectors of both have 16 bytes.
+  EXPECT_FALSE(target_distance(*parse_target("cpu -mcpu=x86-64"), *parse_target("cpu -mcpu=cortex-a72")).has_value());
+  EXPECT_TRUE(
+      target_distance(*parse_target("cpu -mcpu=cortex-a76"), *parse_target("cpu -mcpu=cortex-a72")).has_value());
+}
 TEST(ParseTarget, AloneMeansTheBaselineOnOneThread) {
   const Target target = *parse_target("cpu");
   EXPECT_EQ(to_string(target), "cpu -mcpu=x86-64 -threads=1");
@@ -49,13 +68,16 @@ TEST(ParseTarget, SaysWhatWasFoundAndWhatWouldBeRight) {
   EXPECT_EQ(error_of("cpu -threads=2x"), "target: -threads is \"2x\"; expected a number from 1 to 1024");
   EXPECT_EQ(error_of("cpu -cores=medium"), "target: -cores is \"medium\"; expected big or little");
   EXPECT_EQ(error_of("cpu -mattr=avx2"), "target: -mattr has \"avx2\"; expected switches like +avx512f,-fma");
-  EXPECT_EQ(error_of("cpu -mattr=+avx521f"),
-            "target: -mattr has \"+avx521f\", which is no feature that whet knows; did you mean \"avx512f\"?");
+  EXPECT_EQ(
+      error_of("cpu -mattr=+avx521f"),
+      "target: -mattr has \"+avx521f\", which is no feature that whet knows of x86-64; did you mean \"avx512f\"?");
   EXPECT_EQ(error_of(""), "target: the text is empty; expected something like \"cpu -mcpu=haswell -threads=2\"");
 }
 TEST(Target, TextParsesBackToTheSameTarget) {
   for (const std::string& processor : known_processors()) {
-    for (const char* rest : {"", " -mattr=+avx512f,-amx-tile -threads=7", " -threads=3 -cores=little"}) {
+    const bool arm = parse_target("cpu -mcpu=" + processor)->cpu().isa == Isa::aarch64;
+    const char* switches = arm ? " -mattr=+dotprod,-sve -threads=7" : " -mattr=+avx512f,-amx-tile -threads=7";
+    for (const char* rest : {"", switches, " -threads=3 -cores=little"}) {
       const Target target = *parse_target("cpu -mcpu=" + processor + rest);
       EXPECT_EQ(*parse_target(to_string(target)), target) << to_string(target);
     }

@@ -36,9 +36,10 @@ IsaSet host_isa() {
     if (offered && (state & needed) == needed) set |= IsaSet{1} << bit;
   }
 #elif defined(__aarch64__)
-  const unsigned long hwcap = getauxval(AT_HWCAP);
+  const unsigned long words[] = {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
   for (int bit = kIsaX86Count; bit < kIsaCount; ++bit) {
-    if ((hwcap >> kIsaTable[bit].leaf) & 1) set |= IsaSet{1} << bit;
+    const IsaRow& row = kIsaTable[bit];
+    if ((words[row.subleaf == 2] >> row.leaf) & 1) set |= IsaSet{1} << bit;
   }
 #endif
   return set;

@@ -13,7 +13,8 @@ namespace {
 
 /// Vectors of this size leave out lanes of loads and stores at no cost.
 constexpr int kMaskedVectorBytes = 64;
-/// Vectors of this size come with instructions for floor, ceil and round; narrower ones are asked no further.
+/// On x86, vectors of this size come with instructions for floor, ceil and round; narrower ones are asked no further.
+/// AArch64 always has them.
 constexpr int kRoundingVectorBytes = 32;
 
 Result<Program> unbind(Program program, const Target&) { return unbind_loops(std::move(program)); }
@@ -53,7 +54,7 @@ constexpr std::array kCpuPasses = {
 }  // namespace
 
 MathSupport math_support(const CpuTarget& cpu) {
-  return {.round = cpu.vector_bytes >= kRoundingVectorBytes, .multiply_add = cpu.fma};
+  return {.round = cpu.isa == Isa::aarch64 || cpu.vector_bytes >= kRoundingVectorBytes, .multiply_add = cpu.fma};
 }
 
 VectorSupport vector_support(const CpuTarget& cpu) {

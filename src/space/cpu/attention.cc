@@ -175,7 +175,8 @@ Tiling tiling_of(std::int64_t rows, std::int64_t columns, const Target& target) 
           .ow = rows,
           .lanes = target.cpu().lanes(4),
           .registers = target.cpu().vector_registers,
-          .cache_ways = target.cpu().l1_bytes / 4096};
+          .cache_ways = target.cpu().l1_ways(),
+          .pipes = target.cpu().pipes};
 }
 
 std::vector<std::int64_t> block_options(std::int64_t rows) {

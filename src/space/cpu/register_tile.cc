@@ -1,7 +1,6 @@
 #include "space/cpu/register_tile.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <iterator>
@@ -43,10 +42,10 @@ bool Tiling::fits(const Tile& t) const { return accumulators(t) + vectors(t.oc) 
 bool Tiling::divides(const Tile& t) const { return oc % t.oc == 0 && oh % t.oh == 0 && ow % t.ow == 0; }
 
 std::int64_t Tiling::conflicts(const Tile& t) const {
-  std::array<std::int64_t, 64> lines = {};
+  std::vector<std::int64_t> lines(static_cast<std::size_t>(pipes.l1_sets));
   for (std::int64_t row = 0; row < t.oh; ++row)
     for (std::int64_t column = 0; column < t.ow; ++column)
-      ++lines[static_cast<std::size_t>((row * row_bytes + column * column_bytes) / 64 % 64)];
+      ++lines[static_cast<std::size_t>((row * row_bytes + column * column_bytes) / 64 % pipes.l1_sets)];
   return *std::max_element(lines.begin(), lines.end());
 }
 
@@ -57,7 +56,7 @@ double Tiling::cost(const Tile& t) const {
   if (depthwise) {
     // Measured: borders and the shares of few rows outweigh what tall tiles save, which is nothing where rows stay in
     // the first level until they are read again.
-    const bool returns = row_bytes / rows.stride * rows.taps <= cache_ways * 4096 / 2;
+    const bool returns = row_bytes / rows.stride * rows.taps <= cache_ways * pipes.l1_sets * 64 / 2;
     const bool large = oh >= (taps > 9 ? 28 : 32) && oc % lanes == 0 && !returns;
     if (large) return tiles * window_cycles(t);
     const auto products = static_cast<double>(accumulators(t));
@@ -88,14 +87,15 @@ double Tiling::window_cycles(const Tile& t) const {
 
 double Tiling::step_cycles(const Tile& t, std::int64_t pixels) const {
   const double vecs = static_cast<double>(vectors(t.oc)), inputs = static_cast<double>(pixels);
-  const double loads = vecs + inputs;  // two a cycle, as are the products
+  // In units of a product: the time in which the core loads as much as in that of so many products.
+  const double loads = (vecs + inputs) * (pipes.multiply_adds / pipes.loads);
   // From the second level, a vector in a cycle and a half; or from the third. Tiles that divide the result can have the
   // reduction in blocks.
   const bool far = t.oc * channel_bytes > weights_room && !divides(t);
   const double weights = (far ? 14 : 3) * vecs;
   const double permutations = group > 0 && t.oc > group ? vecs * inputs : 0;  // one unit does them
   const double cycles =
-      std::max({vecs * inputs + permutations, loads * 1.02, weights, 8.0 /* two units, four cycles each */});
+      std::max({vecs * inputs + permutations, loads * 1.02, weights, pipes.multiply_adds * pipes.latency});
   // Loads are all but free on a core of one's own. Where other programs have the other half of the core, tiles of
   // 2 to 28 pixels were measured to take 1 + 2.7 / vectors + 4.2 / pixels for each product; this is the mean of both.
   const double control = fits_unrolled(t) ? 1.5 : 2.5;  // of the loop, and addresses

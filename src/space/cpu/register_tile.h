@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "target/cpu.h"
+
 namespace whet {
 
 /// A register tile: rows x columns x elements of the innermost axis, which is vectorized. (Names as in a convolution.)
@@ -30,7 +32,8 @@ struct Tiling {
   bool mixes_groups = false;
   /// From an input to that of the next column and the next row; 0: not known.
   std::int64_t column_bytes = 0, row_bytes = 0;
-  std::int64_t cache_ways = 12;  ///< of the first level, 64 lines of 64 bytes each
+  std::int64_t cache_ways = 12;  ///< of the first level, `pipes.l1_sets` lines of 64 bytes each
+  CpuPipes pipes = {};
   /// No reduce axis but taps: cheap tiles whose unrolled taps share their inputs.
   bool depthwise = false;
   std::int64_t taps = 9;    ///< where it is depthwise
@@ -49,7 +52,9 @@ struct Tiling {
   /// True where the accumulators, a row of weights and one broadcast input stay in registers.
   bool fits(const Tile&) const;
   /// True where they stay in registers also when reduction steps are unrolled, whose loads LLVM moves up.
-  bool fits_unrolled(const Tile& t) const { return 4 * accumulators(t) <= 3 * registers; }
+  bool fits_unrolled(const Tile& t) const {
+    return static_cast<double>(accumulators(t)) <= pipes.unrolled_share * static_cast<double>(registers);
+  }
   bool divides(const Tile&) const;
   /// The largest number of inputs of a tile, read in one reduction step, that share a set of the first-level cache.
   std::int64_t conflicts(const Tile&) const;

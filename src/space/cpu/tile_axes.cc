@@ -115,7 +115,8 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
               .group = group_size(p),
               .column_bytes = input_step(dag, p, p.x),
               .row_bytes = input_step(dag, p, p.y),
-              .cache_ways = target.cpu().l1_bytes / 4096,
+              .cache_ways = target.cpu().l1_ways(),
+              .pipes = target.cpu().pipes,
               .depthwise = p.in < 0};
   p.tiling.taps =
       std::accumulate(p.taps.begin(), p.taps.end(), std::int64_t{1}, [&](std::int64_t product, std::int64_t k) {

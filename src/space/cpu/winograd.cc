@@ -44,7 +44,8 @@ std::optional<WinogradProblem> find_winograd_problem(const ComputeDag& dag, cons
                                 .oh = products[3],
                                 .ow = products[4],
                                 .lanes = p.lanes,
-                                .registers = target.cpu().vector_registers}};
+                                .registers = target.cpu().vector_registers,
+                                .pipes = target.cpu().pipes}};
   }
   // Fewer channels than vectors leave nothing to multiply.
   if (p.in_channels < p.lanes || p.variants[4].tiling.oc < p.lanes) return std::nullopt;
