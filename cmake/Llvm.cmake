@@ -3,7 +3,7 @@ set(WHET_LLVM_DIR /usr/lib/llvm-19 CACHE PATH "Where LLVM 19 is installed")
 find_path(WHET_LLVM_INCLUDE llvm/IR/IRBuilder.h HINTS ${WHET_LLVM_DIR}/include REQUIRED)
 if(WHET_PORTABLE)
   # The archives of two code generators and of what the linker's library needs; no_targets.cc stands for the rest.
-  execute_process(COMMAND ${WHET_LLVM_DIR}/bin/llvm-config --link-static --libfiles x86 nvptx lto option windowsdriver windowsmanifest
+  execute_process(COMMAND ${WHET_LLVM_DIR}/bin/llvm-config --link-static --libfiles x86 aarch64 nvptx lto option windowsdriver windowsmanifest
                   OUTPUT_VARIABLE archives OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(archives)
   list(FILTER archives EXCLUDE REGEX "Polly")

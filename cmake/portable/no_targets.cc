@@ -1,5 +1,5 @@
 // For the portable whet, which is linked with LLVM's archives: the linker's library initialises every target of LLVM and names a
-// plugin, so that all of them would be linked. Here are empty ones in their place; the code generators of x86 and NVPTX are real.
+// plugin, so that all of them would be linked. Here are empty ones in their place; the code generators of x86, AArch64 and NVPTX are real.
 
 #include <llvm/Passes/PassPlugin.h>
 
@@ -13,7 +13,6 @@
   extern "C" void LLVMInitialize##name##AsmParser() {}  \
   extern "C" void LLVMInitialize##name##Disassembler() {}
 
-WHET_NO_TARGET(AArch64)
 WHET_NO_TARGET(AMDGPU)
 WHET_NO_TARGET(ARM)
 WHET_NO_TARGET(AVR)

@@ -89,6 +89,10 @@ TEST(Tile, TakesTheInstructionForProductsOfBytesWhereThereIsOne) {
   EXPECT_EQ(count(vnni, "vpdpbusd"), 1) << vnni;
   EXPECT_EQ(count(vnni, "[rsp"), 0) << vnni;
   EXPECT_EQ(count(code(kBytes, kBytesSteps, "skylake-avx512"), "vpmaddwd"), 4);
+  EXPECT_EQ(count(code(kBytes, kBytesSteps, "neoverse-n2"), "usdot"), 4);
+  // Of bytes with a sign alone: the weights are summed up too.
+  EXPECT_EQ(count(code(kBytes, kBytesSteps, "cortex-a76"), "sdot"), 8);
+  EXPECT_EQ(count(code(kBytes, kBytesSteps, "cortex-a72"), "dot"), 0);
 }
 
 TEST(Tile, RunsAsItsLoopsWhereATestStandsInside) {

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "artifact/cpu/relocate.h"
+
 namespace whet {
 namespace {
 
@@ -80,9 +82,9 @@ class Loader {
     if (!read(0, &header_)) return false;
     if (memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return fail("kernel object: not an ELF file");
     if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_ident[EI_DATA] != ELFDATA2LSB ||
-        header_.e_machine != EM_X86_64 || header_.e_type != ET_REL)
-      return fail("kernel object: expected a relocatable x86-64 ELF file, found type %d for machine %d", header_.e_type,
-                  header_.e_machine);
+        header_.e_machine != machine_.machine || header_.e_type != ET_REL)
+      return fail("kernel object: expected a relocatable %s ELF file, found type %d for machine %d", machine_.name,
+                  header_.e_type, header_.e_machine);
     if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shnum == 0 || header_.e_shnum > kMaxSections)
       return fail("kernel object: %d section headers of %d bytes, expected 1 to %llu of %zu", header_.e_shnum,
                   header_.e_shentsize, ull(kMaxSections), sizeof(Elf64_Shdr));
@@ -135,9 +137,8 @@ class Loader {
 
   bool fill() {
     for (uint64_t i = 0; i < kHelperCount; ++i) {
-      static constexpr unsigned char kJump[] = {0xff, 0x25, 0, 0, 0, 0};  // jmp [the next 8 bytes]
-      memcpy(arena_ + i * kStubBytes, kJump, sizeof kJump);
-      memcpy(arena_ + i * kStubBytes + sizeof kJump, &kHelpers[i].address, sizeof(void*));
+      memcpy(arena_ + i * kStubBytes, machine_.stub, machine_.stub_bytes);
+      memcpy(arena_ + i * kStubBytes + machine_.stub_bytes, &kHelpers[i].address, sizeof(void*));
     }
     for (uint64_t i = 0; i < header_.e_shnum; ++i)
       if (is_loaded(i) && sections_[i].sh_type != SHT_NOBITS)
@@ -182,7 +183,7 @@ class Loader {
     for (uint64_t i = 0; i < header_.e_shnum; ++i) {
       const Elf64_Shdr& section = sections_[i];
       if (section.sh_type == SHT_REL && is_loaded(section.sh_info))
-        return fail("kernel object: relocations without addends are not expected on x86-64");
+        return fail("kernel object: relocations without addends are not expected on %s", machine_.name);
       if (section.sh_type != SHT_RELA || !is_loaded(section.sh_info)) continue;
       for (uint64_t k = 0; k < section.sh_size / sizeof(Elf64_Rela); ++k) {
         Elf64_Rela relocation;
@@ -195,26 +196,23 @@ class Loader {
 
   bool apply(const Elf64_Rela& relocation, uint64_t section) {
     const uint64_t type = ELF64_R_TYPE(relocation.r_info);
-    const bool wide = type == R_X86_64_64 || type == R_X86_64_PC64;
-    const bool relative = type == R_X86_64_PC32 || type == R_X86_64_PLT32 || type == R_X86_64_PC64;
-    if (!wide && !relative && type != R_X86_64_32S)
-      return fail("kernel object: relocation type %llu is not supported", ull(type));
-    const uint64_t width = wide ? 8 : 4;
+    const uint64_t width = machine_.width(type);
+    if (width == 0) return fail("kernel object: relocation type %llu is not supported", ull(type));
     if (relocation.r_offset > sections_[section].sh_size || width > sections_[section].sh_size - relocation.r_offset)
       return fail("kernel object: a relocation lies outside its section");
     Elf64_Sym symbol;
     uint64_t target = 0;
     if (!read_symbol(ELF64_R_SYM(relocation.r_info), &symbol) || !resolve(symbol, &target)) return false;
     char* place = arena_ + place_[section] + relocation.r_offset;
-    const uint64_t base = reinterpret_cast<uint64_t>(arena_);
-    const uint64_t value =
-        base + target + static_cast<uint64_t>(relocation.r_addend) - (relative ? reinterpret_cast<uint64_t>(place) : 0);
-    if (wide) return memcpy(place, &value, 8), true;
-    const auto narrow = static_cast<int32_t>(static_cast<uint32_t>(value));
-    if (static_cast<uint64_t>(static_cast<int64_t>(narrow)) != value)
-      return fail("kernel object: a 32-bit relocation does not reach its target");
-    memcpy(place, &narrow, 4);
-    return true;
+    const uint64_t address = reinterpret_cast<uint64_t>(arena_) + target + static_cast<uint64_t>(relocation.r_addend);
+    switch (machine_.apply(type, place, reinterpret_cast<uint64_t>(place), address)) {
+      case Relocated::done:
+        return true;
+      case Relocated::misaligned:
+        return fail("kernel object: relocation type %llu has a target that is not aligned", ull(type));
+      default:
+        return fail("kernel object: a 32-bit relocation does not reach its target");
+    }
   }
 
   bool find_entry(const char* wanted, uint64_t* entry) {
@@ -240,6 +238,7 @@ class Loader {
     return fail("the system does not allow executable memory for a kernel");
   }
 
+  const MachineRelocations& machine_ = host_relocations();
   const char* object_;
   uint64_t bytes_;
   char* error_;

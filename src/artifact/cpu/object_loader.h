@@ -17,7 +17,7 @@ struct LoadedObject {
   whet_kernel entry = nullptr;
 };
 
-/// Maps a relocatable x86-64 ELF object into memory of its own (writable while relocating, read and execute
+/// Maps a relocatable ELF object for this machine's processors (x86-64, AArch64) into memory of its own (writable while relocating, read and execute
 /// afterwards). `symbol` names the kernel. Undefined symbols other than memcpy, memset and memmove are refused by name,
 /// and so is anything malformed: no byte outside `object` is read, whatever it holds. On failure the result is false
 /// and `error` holds one sentence. Needs libc alone (the runner links no C++ library).

@@ -43,7 +43,7 @@ Emitter::Emitter(const Program& program, Analysis& analysis, const Backend& back
       target_(backend.target()),
       context_(module.getContext()),
       module_(module),
-      processor_(backend.target().cpu().mcpu),
+      processor_(llvm_processor(backend.target().cpu())),
       feature_string_(backend.feature_string()),
       workspace_offset_(program.buffers.size(), 0),
       slots_(analysis.slots().size(), nullptr),

@@ -91,8 +91,8 @@ void Emitter::dot4(const IntrinsicTile& tile) {
       splat(mark(b_.CreateAlignedLoad(b_.getInt32Ty(), address(x.buffer, x.base), bytes), x.buffer), kSums);
   Value* weights = mark(b_.CreateAlignedLoad(words, address(w.buffer, w.base), bytes), w.buffer);
   Value* sum = load_row(y, 0, kSums);
-  if (features_.dot_products && target_.cpu().vector_bytes >= 64) {
-    sum = architecture_.dot_product(b_, sum, factors, weights);
+  if (features_.dot_products && target_.cpu().vector_bytes >= architecture_.dot_product_vector_bytes) {
+    sum = architecture_.dot_product(b_, features_, sum, factors, weights);
   } else {
     auto count = [&](int bits) { return llvm::ConstantInt::get(words, static_cast<std::uint64_t>(bits)); };
     for (int k = 0; k < 4; ++k) {

@@ -16,10 +16,11 @@ namespace whet {
 
 /// The instructions of a processor that the emitter asks for.
 struct CpuFeatures {
-  bool round = false;         ///< floor, ceil and round
-  bool half = false;          ///< f16 <-> f32
-  bool dot_products = false;  ///< sums of four products of bytes, 16 sums at once
-  bool masked_loads = false;  ///< masked loads of vectors of 4 and 8 bytes
+  bool round = false;               ///< floor, ceil and round
+  bool half = false;                ///< f16 <-> f32
+  bool dot_products = false;        ///< sums of four products of bytes
+  bool mixed_dot_products = false;  ///< of bytes without a sign with bytes that have one
+  bool masked_loads = false;        ///< masked loads of vectors of 4 and 8 bytes
 };
 
 /// One of LLVM's architectures for CPUs, and how whet uses it.
@@ -29,11 +30,13 @@ struct Architecture {
   void (*initialize)();                   ///< called once in a process
   std::span<const char* const> left_out;  ///< LLVM's passes that are not run, by the names that they give themselves
   CpuFeatures (*features)(const llvm::MCSubtargetInfo&);
-  /// A pass of whet's own that runs when phis have been removed.
+  /// A pass of whet's own that runs when phis have been removed; null: none.
   llvm::MachineFunctionPass* (*make_accumulate_pass)();
   /// sums[i] + x[4i] * w[4i] + ... + x[4i+3] * w[4i+3] for 16 sums of i32; x: u8, w: i8, both as words.
-  /// Called only where `dot_products`.
-  llvm::Value* (*dot_product)(llvm::IRBuilderBase&, llvm::Value* sums, llvm::Value* x, llvm::Value* w);
+  /// Called only where `dot_products`, and vectors of the target have as many bytes as the next line says, or more.
+  llvm::Value* (*dot_product)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
+                              llvm::Value* w);
+  int dot_product_vector_bytes;
   // Machine code, by LLVM's names of registers and opcodes.
   std::string_view stack_pointer, frame_pointer;
   bool (*is_vector_register)(std::string_view name);

@@ -20,7 +20,7 @@ std::string join(const std::vector<std::string>& list) {
 
 Status check_names(const llvm::Target& llvm_target, const Architecture& architecture, const CpuTarget& target) {
   std::unique_ptr<llvm::MCSubtargetInfo> plain(llvm_target.createMCSubtargetInfo(architecture.triple, "", ""));
-  if (!plain->isCPUStringValid(target.mcpu))
+  if (!plain->isCPUStringValid(llvm_processor(target)))
     return Error{"-mcpu=" + target.mcpu + ": LLVM knows no such " + architecture.name + " processor"};
   for (const std::string& feature : target.mattr) {
     const bool switched = feature.size() > 1 && (feature[0] == '+' || feature[0] == '-');
@@ -59,7 +59,7 @@ Result<Backend*> Backend::get(const Target& target) {
   }
   Backend& backend = found->second;
   backend.compiler_ = &LlvmCompiler::get({.triple = architecture.triple,
-                                          .processor = target.cpu().mcpu,
+                                          .processor = llvm_processor(target.cpu()),
                                           .features = backend.feature_string(),
                                           .left_out = architecture.left_out,
                                           .make_last_pass = architecture.make_accumulate_pass});

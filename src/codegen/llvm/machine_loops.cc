@@ -36,7 +36,11 @@ class Knowledge {
 
   /// Copies the stack pointer into the frame pointer.
   bool makes_frame(const Decoded& i) const {
-    return i.instruction.getNumOperands() == 2 && is(i.instruction.getOperand(0), architecture_.frame_pointer) &&
+    // Two registers, or with them a distance and its shift.
+    const unsigned operands = i.instruction.getNumOperands();
+    const llvm::MCInstrDesc& known = instructions_.get(i.instruction.getOpcode());
+    return (operands == 2 || (operands == 4 && !known.mayLoad() && !known.mayStore())) &&
+           is(i.instruction.getOperand(0), architecture_.frame_pointer) &&
            is(i.instruction.getOperand(1), architecture_.stack_pointer);
   }
 
@@ -56,12 +60,22 @@ class Knowledge {
     const auto memory = std::find_if(operands.begin(), operands.end(), [](const llvm::MCOperandInfo& operand) {
       return operand.OperandType == llvm::MCOI::OPERAND_MEMORY;
     });
-    if (memory == operands.end()) return false;
+    if (memory == operands.end()) return loads_or_stores(i) && names_stack(i, framed);
     const llvm::MCOperand& base = i.instruction.getOperand(static_cast<unsigned>(memory - operands.begin()));
     return is(base, architecture_.stack_pointer) || (framed && is(base, architecture_.frame_pointer));
   }
 
  private:
+  bool loads_or_stores(const Decoded& i) const {
+    const llvm::MCInstrDesc& known = instructions_.get(i.instruction.getOpcode());
+    return known.mayLoad() || known.mayStore();
+  }
+  /// Where LLVM does not mark the operand that is an address: it is the one that may be the stack pointer.
+  bool names_stack(const Decoded& i, bool framed) const {
+    return std::any_of(i.instruction.begin(), i.instruction.end(), [&](const llvm::MCOperand& operand) {
+      return is(operand, architecture_.stack_pointer) || (framed && is(operand, architecture_.frame_pointer));
+    });
+  }
   std::string_view name(const llvm::MCOperand& operand) const { return registers_.getName(operand.getReg()); }
   bool is(const llvm::MCOperand& operand, std::string_view wanted) const {
     return operand.isReg() && name(operand) == wanted;

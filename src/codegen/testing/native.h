@@ -1,5 +1,9 @@
 #pragma once
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include <barrier>
 #include <string>
 #include <thread>
@@ -8,12 +12,19 @@
 #include "artifact/cpu/object_loader.h"
 #include "base/check.h"
 #include "codegen/compile.h"
+#include "codegen/testing/emulated_processor.h"
 #include "tensor/tensor.h"
 
 namespace whet {
 
-/// A processor that this machine can stand in for, of the best vector extension it has.
+/// A processor that this machine can stand in for, of the best vector extension it has; or the emulated one.
 inline Target host_target(int threads = 1) {
+  if (const char* processor = emulated_processor()) {
+    Result<Target> target = parse_target("cpu -mcpu=" + std::string(processor));
+    WHET_CHECK(target.ok(), "WHET_EMULATED_PROCESSOR is no processor that -mcpu knows");
+    target->threads = threads;
+    return *target;
+  }
   Target target;
   target.threads = threads;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
@@ -27,6 +38,7 @@ inline Target host_target(int threads = 1) {
 
 /// Every processor that kernels are compiled for in tests and that can run here.
 inline std::vector<Target> runnable_targets() {
+  if (emulated_processor() != nullptr) return {host_target()};
   std::vector<Target> targets = {Target{}};
   if (const Target best = host_target(); best.cpu().vector_bytes > 16) {
     Target haswell;
@@ -38,6 +50,14 @@ inline std::vector<Target> runnable_targets() {
 }
 
 namespace native_detail {
+/// Whether this thread, and with it those that it makes, takes denormal numbers for zero.
+inline bool flushes_denormals() {
+#if defined(__x86_64__)
+  return (_mm_getcsr() & 0x8040) != 0;
+#else
+  return false;
+#endif
+}
 inline void wait(void* team, std::uint32_t) { static_cast<std::barrier<>*>(team)->arrive_and_wait(); }
 }  // namespace native_detail
 
@@ -69,9 +89,13 @@ inline void run_kernel(const LoadedKernel& loaded, const Kernel& kernel, std::ve
 inline Result<std::vector<Tensor>> run_native(const Program& program, const Target& target,
                                               const std::vector<Tensor>& arguments, int workers = 1) {
   WHET_TRY(const Kernel kernel, compile_kernel(program, target));
-  WHET_TRY(const LoadedKernel loaded, LoadedKernel::load(kernel));
   std::vector<Tensor> copies;
   for (const Tensor& tensor : arguments) copies.push_back(tensor.clone());
+  if (emulated_processor() != nullptr) {
+    WHET_RETURN_IF_ERROR(EmulatedProcessor::get().run(kernel, copies, workers, native_detail::flushes_denormals()));
+    return copies;
+  }
+  WHET_TRY(const LoadedKernel loaded, LoadedKernel::load(kernel));
   run_kernel(loaded, kernel, copies, workers);
   return copies;
 }

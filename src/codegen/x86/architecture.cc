@@ -46,10 +46,12 @@ CpuFeatures features(const llvm::MCSubtargetInfo& cpu) {
   return {.round = cpu.checkFeatures("+sse4.1"),
           .half = cpu.checkFeatures("+f16c"),
           .dot_products = cpu.checkFeatures("+avx512vnni"),
+          .mixed_dot_products = cpu.checkFeatures("+avx512vnni"),
           .masked_loads = cpu.checkFeatures("+avx2")};
 }
 
-llvm::Value* dot_product(llvm::IRBuilderBase& b, llvm::Value* sums, llvm::Value* x, llvm::Value* w) {
+llvm::Value* dot_product(llvm::IRBuilderBase& b, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
+                         llvm::Value* w) {
   return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {}, {sums, x, w});
 }
 
@@ -68,6 +70,7 @@ const Architecture kX86 = {.triple = "x86_64-unknown-linux-gnu",
                            .features = features,
                            .make_accumulate_pass = make_accumulate_pass,
                            .dot_product = dot_product,
+                           .dot_product_vector_bytes = 64,
                            .stack_pointer = "RSP",
                            .frame_pointer = "RBP",
                            .is_vector_register = is_vector_register,
