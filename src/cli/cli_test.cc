@@ -89,6 +89,14 @@ TEST(ChooseTarget, TakesThreadsFromTheTargetTheOptionOrTheMachine) {
   EXPECT_FALSE(choose_target({.threads = 1000}).ok());
   EXPECT_FALSE(choose_target({.target = "gpu"}).ok());
 }
+TEST(ChooseTarget, DoesNotAskThisMachineAboutProcessorsOfOtherArchitectures) {
+  EXPECT_EQ(choose_target({.target = "cpu -mcpu=cortex-a72 -threads=96"})->target.threads, 96);
+  EXPECT_EQ(choose_target({.target = "cpu -mcpu=cortex-a72", .threads = 96})->target.threads, 96);
+  EXPECT_EQ(choose_target({.target = "cpu -mcpu=cortex-a72"})->target.threads, 1);
+  EXPECT_EQ(choose_target({.target = "cpu -mcpu=cortex-a72", .cores = "little"})->target.cpu().cores, CoreKind::little);
+  EXPECT_EQ(choose_target({.target = "cpu -mcpu=cortex-a72", .cores = "0-3"}).error().message,
+            "--cores is \"0-3\"; expected big or little for cortex-a72, which is no processor of this machine");
+}
 
 TEST(MatchInputs, GoesByNameThenByOrderThenFills) {
   const TensorType type{DType::f32, {2}};

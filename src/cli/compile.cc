@@ -8,6 +8,7 @@
 #include "cli/opened.h"
 #include "cli/table.h"
 #include "json/json.h"
+#include "machine/detect.h"
 #include "tensor_files/file.h"
 
 namespace whet {
@@ -67,7 +68,10 @@ void print_text(const CompileCommand& command, const CompileReport& report, cons
       static_cast<double>(report.arena_bytes) / 1e6, report.total_seconds, report.kernel_seconds,
       report.packing_seconds, report.link_seconds);
   if (report.predicted_seconds > 0) fmt::print("predicted latency {:.3f} ms\n", report.predicted_seconds * 1e3);
-  fmt::print("next: whet bench {}\n", command.output);
+  if (is_foreign(target))
+    fmt::print("next: run it on a machine with such a processor (whet/model.h)\n");
+  else
+    fmt::print("next: whet bench {}\n", command.output);
 }
 
 void print_json(const CompileCommand& command, const CompileReport& report, const Target& target) {

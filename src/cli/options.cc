@@ -55,6 +55,17 @@ Result<LocalGpu> gpu_here(const DeviceName& device, Zygote* zygote) {
   return gpus->at(number);
 }
 
+/// Of a processor of another architecture nothing on this machine tells how many threads it runs.
+Result<TargetOnCores> on_another_machine(TargetOnCores place, const TargetOptions& options) {
+  if (options.threads > 0) place.target.threads = options.threads;
+  if (options.cores != "" && options.cores != "big" && options.cores != "little")
+    return Error{"--cores is \"" + options.cores + "\"; expected big or little for " + place.target.cpu().mcpu +
+                 ", which is no processor of this machine"};
+  if (options.cores != "") place.target.cpu().cores = options.cores == "big" ? CoreKind::big : CoreKind::little;
+  WHET_TRY(place.cores, choose_cores("", 1));
+  return place;
+}
+
 }  // namespace
 
 void TargetOptions::add_to(Arguments& arguments) {
@@ -79,6 +90,7 @@ Result<TargetOnCores> choose_target(const TargetOptions& options, const DeviceNa
     WHET_TRY(place.cores, choose_cores(options.cores, 1));
     return place;
   }
+  if (is_foreign(place.target)) return on_another_machine(std::move(place), options);
   const bool target_says_threads = options.target.find("-threads") != std::string::npos;
   const bool target_says_cores = options.target.find("-cores") != std::string::npos;
   int threads = options.threads;

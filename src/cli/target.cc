@@ -57,16 +57,22 @@ void print_text(const TargetOnCores& place, bool measuring) {
   const Target& target = place.target;
   const CpuTarget& cpu = target.cpu();
   fmt::print("{}\n", to_string(target));
-  fmt::print("  processor   {} ({} family {} model {})\n", processor.brand, processor.vendor, processor.family,
-             processor.model);
+  if (is_foreign(target))
+    fmt::print("  processor   {}, which is none of this machine\n", cpu.mcpu);
+  else
+    fmt::print("  processor   {} ({} family {} model {})\n", processor.brand, processor.vendor, processor.family,
+               processor.model);
   fmt::print("  vectors     {} bytes, {} registers, {}\n", cpu.vector_bytes, cpu.vector_registers,
              cpu.fma ? "fused multiply-add" : "no fused multiply-add");
   fmt::print("  caches      L1 {}, L2 {} a core; L3 {} shared\n", bytes_text(cpu.l1_bytes), bytes_text(cpu.l2_bytes),
              bytes_text(cpu.l3_bytes));
   const std::string quota =
       place.cores.quota > 0 ? fmt::format("cgroup quota {:.2f}", place.cores.quota) : "no cgroup quota";
-  fmt::print("  threads     {} on {} (affinity mask {}; {})\n", target.threads, cores_text(place.cores),
-             cpu_list_text(allowed_cpus()), quota);
+  if (is_foreign(target))
+    fmt::print("  threads     {}\n", target.threads);
+  else
+    fmt::print("  threads     {} on {} (affinity mask {}; {})\n", target.threads, cores_text(place.cores),
+               cpu_list_text(allowed_cpus()), quota);
   if (!place.note.empty()) fmt::print("              {}\n", place.note);
   if (const Status status = can_run(target); !status.ok()) {
     fmt::print("  peak        not measured: {}\n", status.error().message);

@@ -13,6 +13,7 @@
 #include "device/cpu/opened_model.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
+#include "runtime/cpu/embedded_aarch64.h"
 #include "tensor/compare.h"
 
 namespace whet {
@@ -74,6 +75,16 @@ class Compile : public ::testing::Test {
   FusedGraph fused_;
   PassOptions passes_;
 };
+
+TEST_F(Compile, WritesALibraryForAnotherArchitecture) {
+  if (aarch64_runtime_object().empty()) GTEST_SKIP() << "this build makes nothing for AArch64";
+  target_ = parse_target("cpu -mcpu=cortex-a72 -threads=4").value();
+  const Result<CompileReport> report = compile(small_network());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  const Result<OpenedModel> opened = OpenedModel::open(path());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().message, path() + ": is compiled for AArch64; this program runs on x86-64");
+}
 
 TEST_F(Compile, GivesTheAnswersOfTheInterpreter) {
   const CompileReport report = expect_right(small_network());

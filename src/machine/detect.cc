@@ -38,18 +38,19 @@ Result<Target> resolve_target(const std::string& text) {
     explicit_text.replace(at, native.size(), "-mcpu=" + here.cpu().mcpu);
   if (!has(explicit_text, "-mcpu")) explicit_text += " -mcpu=" + here.cpu().mcpu;
   WHET_TRY(Target target, parse_target(explicit_text));
-  if (!has(text, "-threads")) target.threads = here.threads;
+  if (!has(text, "-threads") && !is_foreign(target)) target.threads = here.threads;
   if (target.cpu().mcpu == here.cpu().mcpu) use_caches_of_this_machine(target.cpu(), usable_cores().cpus.front());
   return target;
 }
+
+bool is_foreign(const Target& target) { return target.is_cpu() && target.cpu().isa != kIsaOfThisMachine; }
 
 Status can_run(const Target& target) {
   if (!target.is_cpu()) return ok_status();
   const CpuTarget& cpu = target.cpu();
   const IsaSet features = read_processor().features;
   const std::string sentence = "this machine cannot run code for \"" + to_string(target) + "\": it has no ";
-  if (cpu.isa != kIsaOfThisMachine)
-    return Error{sentence + (cpu.isa == Isa::aarch64 ? "AArch64 processor" : "x86-64 processor")};
+  if (is_foreign(target)) return Error{sentence + (cpu.isa == Isa::aarch64 ? "AArch64 processor" : "x86-64 processor")};
   if (cpu.isa == Isa::aarch64) return ok_status();
   if (cpu.vector_bytes >= 64 && !(features & isa_set("avx512f"))) return Error{sentence + "AVX-512"};
   if (cpu.vector_bytes >= 32 && !(features & isa_set("avx"))) return Error{sentence + "AVX"};

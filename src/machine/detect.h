@@ -18,6 +18,9 @@ Target detect_target();
 /// written.
 Result<Target> resolve_target(const std::string& text);
 
+/// A CPU of another architecture than this machine's.
+bool is_foreign(const Target&);
+
 /// Checks that this machine's processor can run code of `target`. The error names the missing feature. A target that is
 /// no CPU always passes: its device decides.
 Status can_run(const Target&);

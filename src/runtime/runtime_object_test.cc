@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/cpu/embedded_aarch64.h"
 #include "runtime/embedded.h"
 
 namespace whet {
@@ -68,6 +69,14 @@ std::uint64_t bytes_in_memory(const Object& object) {
     EXPECT_NE(section.sh_type, static_cast<std::uint32_t>(SHT_INIT_ARRAY)) << "nothing runs when a model is loaded";
   }
   return bytes;
+}
+
+TEST(RuntimeObject, IsTheSameForAArch64) {
+  if (aarch64_runtime_object().empty()) GTEST_SKIP() << "this build makes nothing for AArch64";
+  const Object object = read_object(whet_aarch64_runtime_object_begin);
+  expect_c_library_alone(object, "whet_image");
+  EXPECT_EQ(object.exported, (std::set<std::string>{"whet_model_v1"}));
+  EXPECT_LT(bytes_in_memory(object), 40u * 1000);
 }
 
 TEST(RuntimeObject, NeedsNothingButTheCLibrary) {

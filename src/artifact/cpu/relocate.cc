@@ -6,7 +6,7 @@
 namespace whet {
 namespace {
 
-constexpr unsigned char kX86Stub[] = {0xff, 0x25, 0, 0, 0, 0};  // jmp [the next 8 bytes]
+constexpr unsigned char kX86Stub[] = {0xff, 0x25, 0, 0, 0, 0};      // jmp [the next 8 bytes]
 constexpr unsigned char kAArch64Stub[] = {0x50, 0x00, 0x00, 0x58,   // ldr x16, the next 8 bytes
                                           0x00, 0x02, 0x1f, 0xd6};  // br x16
 
@@ -113,7 +113,8 @@ Relocated apply_on_aarch64(std::uint64_t type, char* bytes, std::uint64_t place,
     case R_AARCH64_ADR_PREL_LO21:
       return address(bytes, distance);
     case R_AARCH64_ADR_PREL_PG_HI21:  // in units of 4 KiB, whatever the system's pages are
-      return address(bytes, static_cast<std::int64_t>((target & ~std::uint64_t{0xfff}) - (place & ~std::uint64_t{0xfff})) >> 12);
+      return address(
+          bytes, static_cast<std::int64_t>((target & ~std::uint64_t{0xfff}) - (place & ~std::uint64_t{0xfff})) >> 12);
     case R_AARCH64_ADD_ABS_LO12_NC:
     case R_AARCH64_LDST8_ABS_LO12_NC:
       return low_bits(bytes, target, 0);
@@ -132,10 +133,10 @@ Relocated apply_on_aarch64(std::uint64_t type, char* bytes, std::uint64_t place,
 
 }  // namespace
 
-const MachineRelocations kX86_64Relocations = {"x86-64", EM_X86_64, kX86Stub, sizeof kX86Stub, width_on_x86,
-                                               apply_on_x86};
-const MachineRelocations kAArch64Relocations = {"AArch64", EM_AARCH64, kAArch64Stub, sizeof kAArch64Stub,
-                                                width_on_aarch64, apply_on_aarch64};
+const MachineRelocations kX86_64Relocations = {"x86-64",        EM_X86_64,    kX86Stub,
+                                               sizeof kX86Stub, width_on_x86, apply_on_x86};
+const MachineRelocations kAArch64Relocations = {"AArch64",           EM_AARCH64,       kAArch64Stub,
+                                                sizeof kAArch64Stub, width_on_aarch64, apply_on_aarch64};
 
 const MachineRelocations& host_relocations() {
 #if defined(__aarch64__)

@@ -9,8 +9,8 @@ enum class Relocated : std::uint8_t { done, unknown, too_far, misaligned };
 
 /// How the object files of a machine are put into memory.
 struct MachineRelocations {
-  const char* name;         ///< for messages: "x86-64"
-  std::uint16_t machine;    ///< as an ELF header has it
+  const char* name;       ///< for messages: "x86-64"
+  std::uint16_t machine;  ///< as an ELF header has it
   /// Code that jumps to the address in the 8 bytes behind it; 16 bytes together.
   const unsigned char* stub;
   std::uint64_t stub_bytes;

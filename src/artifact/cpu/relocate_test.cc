@@ -22,10 +22,10 @@ std::uint32_t relocated(std::uint64_t type, std::uint32_t instruction, std::uint
 // The wanted instructions are those of llvm-mc 19.
 
 TEST(RelocateAArch64, PutsDistancesIntoBranches) {
-  EXPECT_EQ(relocated(R_AARCH64_CALL26, 0x94000000, 0x1000, 0x1010), 0x94000004u);      // bl #16
-  EXPECT_EQ(relocated(R_AARCH64_JUMP26, 0x14000000, 0x1000, 0x0ffc), 0x17ffffffu);      // b #-4
-  EXPECT_EQ(relocated(R_AARCH64_CONDBR19, 0x54000001, 0x1000, 0x1008), 0x54000041u);    // b.ne #8
-  EXPECT_EQ(relocated(R_AARCH64_TSTBR14, 0x36000000, 0x1000, 0x0ff8), 0x3607ffc0u);     // tbz w0, #0, #-8
+  EXPECT_EQ(relocated(R_AARCH64_CALL26, 0x94000000, 0x1000, 0x1010), 0x94000004u);    // bl #16
+  EXPECT_EQ(relocated(R_AARCH64_JUMP26, 0x14000000, 0x1000, 0x0ffc), 0x17ffffffu);    // b #-4
+  EXPECT_EQ(relocated(R_AARCH64_CONDBR19, 0x54000001, 0x1000, 0x1008), 0x54000041u);  // b.ne #8
+  EXPECT_EQ(relocated(R_AARCH64_TSTBR14, 0x36000000, 0x1000, 0x0ff8), 0x3607ffc0u);   // tbz w0, #0, #-8
 }
 TEST(RelocateAArch64, PutsPagesAndPlacesInThemIntoAddresses) {
   EXPECT_EQ(relocated(R_AARCH64_ADR_PREL_PG_HI21, 0x90000000, 0x1ffc, 0x5010), 0x90000020u);  // adrp x0, 4 pages on

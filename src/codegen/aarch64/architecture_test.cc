@@ -46,7 +46,8 @@ TEST(AArch64, KeepsARegisterTileInRegistersAndMultipliesByLane) {
 }
 TEST(AArch64, MakesTheSameCodeEachTime) {
   const Target target = target_of("cortex-a72");
-  EXPECT_EQ(compile_kernel(products(8, 2).p, target).value().code, compile_kernel(products(8, 2).p, target).value().code);
+  EXPECT_EQ(compile_kernel(products(8, 2).p, target).value().code,
+            compile_kernel(products(8, 2).p, target).value().code);
 }
 TEST(AArch64, KnowsEveryProcessorOfTheTable) {
   for (const std::string& processor : known_processors()) {
@@ -58,7 +59,8 @@ TEST(AArch64, KnowsEveryProcessorOfTheTable) {
 
 /// Machine code, by words.
 std::vector<MachineLoop> loops_of(const std::vector<std::uint32_t>& words) {
-  return loops_of_code({reinterpret_cast<const char*>(words.data()), words.size() * 4}, target_of("cortex-a72")).value();
+  return loops_of_code({reinterpret_cast<const char*>(words.data()), words.size() * 4}, target_of("cortex-a72"))
+      .value();
 }
 // By llvm-mc 19.
 constexpr std::uint32_t kFmla = 0x4fa21020;    // fmla v0.4s, v1.4s, v2.s[1]

@@ -41,8 +41,8 @@ class EmulatedProcessor {
                                    .worker_workspace = static_cast<std::uint64_t>(kernel.worker_workspace),
                                    .workers = static_cast<std::uint64_t>(workers),
                                    .flush_denormals = flush_denormals ? 1u : 0u};
-    bool good = put(&request, sizeof request) && put(kernel.code.data(), kernel.code.size()) &&
-                put(entry.data(), entry.size());
+    bool good =
+        put(&request, sizeof request) && put(kernel.code.data(), kernel.code.size()) && put(entry.data(), entry.size());
     for (const Tensor& tensor : arguments) {
       const auto bytes = static_cast<std::uint64_t>(tensor.bytes());
       good = good && put(&bytes, sizeof bytes) && put(tensor.data(), bytes);
@@ -52,8 +52,7 @@ class EmulatedProcessor {
     std::string complaint(good ? length : 0, ' ');
     good = good && take(complaint.data(), length);
     if (good && length > 0) return Error{complaint};
-    for (Tensor& tensor : arguments)
-      good = good && take(tensor.data(), static_cast<std::uint64_t>(tensor.bytes()));
+    for (Tensor& tensor : arguments) good = good && take(tensor.data(), static_cast<std::uint64_t>(tensor.bytes()));
     if (!good) return Error{"the emulated processor stopped" + stop()};
     return ok_status();
   }

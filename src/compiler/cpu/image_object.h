@@ -9,6 +9,8 @@ namespace whet {
 
 /// The ELF machine of an x86-64 object.
 constexpr std::uint16_t kElfX86_64 = 62;
+/// That of an AArch64 object.
+constexpr std::uint16_t kElfAArch64 = 183;
 
 /// Where a compiled model's weights begin in memory, counted from the start of the library: behind all of its code.
 constexpr std::uint64_t kWeightsAddress = std::uint64_t{1} << 28;

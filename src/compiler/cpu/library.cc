@@ -9,12 +9,30 @@
 #include "compiler/cpu/link.h"
 #include "compiler/cpu/required_isa.h"
 #include "compiler/scratch.h"
+#include "runtime/cpu/embedded_aarch64.h"
 #include "runtime/embedded.h"
 
 namespace whet {
+namespace {
+
+/// What a library for a processor is made with.
+struct Machine {
+  std::uint16_t elf;
+  std::string_view runtime;
+};
+
+Result<Machine> machine_of(const Target& target) {
+  if (target.cpu().isa == Isa::x86_64) return Machine{kElfX86_64, cpu_runtime_object()};
+  if (!aarch64_runtime_object().empty()) return Machine{kElfAArch64, aarch64_runtime_object()};
+  return Error{"this whet writes no libraries for " + to_string(target) +
+               ": clang 19 or Debian's cross packages for arm64 were missing when it was built (scripts/bootstrap)"};
+}
+
+}  // namespace
 
 Status write_cpu_library(AssembledModel& model, const std::vector<CompiledTask>& tasks, const Target& target,
                          const std::string& output, const CompileOptions& options) {
+  WHET_TRY(const Machine machine, machine_of(target));
   WHET_TRY(model.plan.required_isa, required_isa(target));
   WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
   std::vector<std::string> objects, symbols;
@@ -30,8 +48,8 @@ Status write_cpu_library(AssembledModel& model, const std::vector<CompiledTask>&
     WHET_RETURN_IF_ERROR(write(symbols.back(), task.kernel.code));
   }
   const std::string plan = write_plan(model.plan);
-  WHET_RETURN_IF_ERROR(write("image", image_object(kElfX86_64, plan, symbols, model.weights.bytes())));
-  return link_model(cpu_runtime_object(), objects, model.weights, output, scratch.path(), std::max(1, options.jobs));
+  WHET_RETURN_IF_ERROR(write("image", image_object(machine.elf, plan, symbols, model.weights.bytes())));
+  return link_model(machine.runtime, objects, model.weights, output, scratch.path(), std::max(1, options.jobs));
 }
 
 }  // namespace whet

@@ -21,6 +21,15 @@ TEST(RequiredIsa, FollowsTheSwitches) {
   EXPECT_EQ(needs("cpu -mcpu=x86-64-v4 -mattr=-avx512f"), needs("cpu -mcpu=x86-64-v3"));
 }
 
+TEST(RequiredIsa, OfAArch64IsWhatLlvmKnowsOfTheProcessor) {
+  EXPECT_EQ(needs("cpu -mcpu=cortex-a72"), "neon");
+  EXPECT_EQ(needs("cpu -mcpu=aarch64"), "neon");
+  EXPECT_EQ(needs("cpu -mcpu=cortex-a76"), "neon,dotprod,fullfp16");
+  EXPECT_EQ(needs("cpu -mcpu=neoverse-n2"), "neon,dotprod,fullfp16,sve,i8mm,bf16");
+  EXPECT_EQ(needs("cpu -mcpu=neoverse-n2 -mattr=-sve,-bf16"), "neon,dotprod,fullfp16,i8mm");
+  EXPECT_EQ(needs("cpu -mcpu=cortex-a72 -mattr=+dotprod"), "neon,dotprod");
+}
+
 TEST(RequiredIsa, LeavesOutWhatNoKernelUses) {
   EXPECT_EQ(needs("cpu -mcpu=sapphirerapids").find("amx"), std::string::npos);
   EXPECT_NE(needs("cpu -mcpu=sapphirerapids").find("avx512vnni"), std::string::npos);
