@@ -82,7 +82,8 @@ std::vector<Kind> benchmark_kernels() {
 
 Target target_of(const char* processor) { return *parse_target(fmt::format("cpu -mcpu={} -threads=2", processor)); }
 
-const char* const kProcessors[] = {"sapphirerapids", "haswell"};  // 32 registers of 16 lanes, 16 of 8
+// 32 registers of 16 lanes, 16 of 8, 32 of 4.
+const char* const kProcessors[] = {"sapphirerapids", "haswell", "cortex-a53", "cortex-a72", "cortex-a76"};
 
 std::vector<MachineLoop> main_loops_of(const LoopTree& tree, const Target& target) {
   const Result<Lowered> lowered = lower(tree, target);
@@ -133,7 +134,7 @@ int check_kind(const Kind& kind, const Target& target, const std::function<bool(
   const DesignSpace space = make_space(*dag, target);
   Rng rng(7);
   int checked = 0;
-  for (int attempt = 0; attempt < 60 && checked < 10; ++attempt) {
+  for (int attempt = 0; (attempt < 60 && checked < 10) || (attempt < 300 && checked < 3); ++attempt) {
     const Candidate candidate = attempt == 0 ? space.default_candidate() : space.sample(rng);
     if (candidate.sketch.starts_with("winograd")) continue;  // its transforms hold more values than there are registers
     const Result<Steps> steps = space.steps(candidate);

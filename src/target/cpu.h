@@ -18,6 +18,7 @@ struct CpuPipes {
   double loads = 2;              ///< of vectors, started a cycle
   double latency = 4;            ///< cycles from a multiply-add to one that needs its sum
   std::int64_t l1_sets = 64;     ///< of the first-level data cache, lines of 64 bytes
+  double tile_share = 1;         ///< of the registers that a tile may fill: accumulators, a row of weights and an input
   double unrolled_share = 0.75;  ///< of the registers that accumulators may fill where reduction steps are unrolled
   friend bool operator==(const CpuPipes&, const CpuPipes&) = default;
 };

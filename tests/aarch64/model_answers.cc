@@ -49,7 +49,8 @@ bool agrees(double bound, const whet_tensor_info* info, const float* got, const 
 int check(double bound, const whet_api* api, whet_model* model, whet_session* session, char** files, int count) {
   const whet_model_info* info = api->model_info(model);
   whet_error error;
-  if (static_cast<uint32_t>(count) != info->inputs + info->outputs + 1) return fail("another number of files is wanted");
+  if (static_cast<uint32_t>(count) != info->inputs + info->outputs + 1)
+    return fail("another number of files is wanted");
   for (uint32_t i = 0; i < info->inputs; ++i) {
     const float* data = read_npy(files[i], api->model_input(model, i)->bytes);
     if (data == nullptr) return fail(files[i]);
@@ -81,8 +82,7 @@ int main(int count, char** words) {
   options.threads = 2;
   options.no_pin = 1;
   if (whet_library_open(words[2], 0, &library, &error) != 0) return fail(error.message);
-  if (library.api->model_open(nullptr, &model, &error) != 0 ||
-      library.api->pool_create(&options, &pool, &error) != 0 ||
+  if (library.api->model_open(nullptr, &model, &error) != 0 || library.api->pool_create(&options, &pool, &error) != 0 ||
       library.api->session_create(model, pool, &session, &error) != 0)
     return fail(error.message);
   return check(atof(words[1]), library.api, model, session, words + 3, count - 3);

@@ -37,7 +37,10 @@ std::int64_t Tiling::vectors(std::int64_t elements) const {
   return elements / lanes + std::popcount(static_cast<std::uint64_t>(elements % lanes));
 }
 
-bool Tiling::fits(const Tile& t) const { return accumulators(t) + vectors(t.oc) + (depthwise ? 2 : 1) <= registers; }
+bool Tiling::fits(const Tile& t) const {
+  const auto needed = static_cast<double>(accumulators(t) + vectors(t.oc) + (depthwise ? 2 : 1));
+  return needed <= pipes.tile_share * static_cast<double>(registers);
+}
 
 bool Tiling::divides(const Tile& t) const { return oc % t.oc == 0 && oh % t.oh == 0 && ow % t.ow == 0; }
 
