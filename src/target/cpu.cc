@@ -61,12 +61,12 @@ constexpr Processor kProcessors[] = {
     // AArch64. Multiply-adds and loads a cycle, and the latency, are those that llvm-mca 19 gives for `fmla v0.4s, v1.4s,
     // v2.s[1]` and `ldr q0, [x0]` by LLVM's scheduling model of the processor. LLVM models a76, a77, a78 and x1 as a57;
     // their rows have Neoverse N1's figures. Caches: of a53, a55, a57, a72, a76 and a78 from Linux's device trees
-    // (Exynos 5433, RK3588, BCM2711, BCM2712, MT8186); of a710, a64fx and Neoverse N1, N2 and V1 from QEMU's
+    // (Exynos 5433, RK3588, BCM2711, BCM2712, MediaTek with a78); of a710, a64fx and Neoverse N1, N2 and V1 from QEMU's
     // target/arm/tcg/cpu64.c, which quotes the manuals. The others have those of `aarch64`, which are a72's. A second
     // level that a cluster shares counts as the third, and a quarter of it as the second; 8 MiB stand for the third level
     // of servers, of which there are all sizes.
     neon("aarch64", 2, 2, 4),
-    neon("cortex-a53", 1, 1, 10, 32, 128, 128, 512),
+    neon("cortex-a53", 1, 1, 10, 32, 128, 64, 256),
     neon("cortex-a55", 2, 1, 4, 32, 128, 128, 3072),
     neon("cortex-a57", 1, 1, 10, 32, 256, 512, 2048),
     neon("cortex-a72", 1, 1, 10, 32, 256, 256, 1024),
