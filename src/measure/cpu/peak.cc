@@ -37,7 +37,11 @@ Program burst_program(const CpuTarget& cpu, std::int64_t rounds) {
   for (std::int64_t chain = 0; chain < kChains; ++chain) {
     const std::int64_t first = chain * lanes;
     const Expr value = read(held, first), one = read(ones, 0);
-    const Expr next = cpu.fma ? value * one + one : chain % 2 == 0 ? value + one : value * one;
+    // An AArch64 instruction adds to a register: the chain is the sum there, and what it adds comes from the next chain. A
+    // product that is the same in all rounds would be computed ahead.
+    const Expr next_chain = read(held, (chain + 1) % kChains * lanes);
+    const Expr fused = cpu.isa == Isa::aarch64 ? next_chain * one + value : value * one + one;
+    const Expr next = cpu.fma ? fused : chain % 2 == 0 ? value + one : value * one;
     begin.push_back(make_stmt(Store{held, {at(first)}, read(ends, first), Expr()}));
     step.push_back(make_stmt(Store{held, {at(first)}, next, Expr()}));
     end.push_back(make_stmt(Store{ends, {at(first)}, value, Expr()}));

@@ -38,9 +38,11 @@ TEST(PeakBurst, StaysInRegistersOnEveryProcessor) {
     EXPECT_EQ(loop.multiply_adds, target.cpu().fma ? kChains : 0);
     EXPECT_EQ(count(loop.text, "addps\t"), target.cpu().fma ? 0 : kChains / 2);
     EXPECT_EQ(count(loop.text, "mulps\t"), target.cpu().fma ? 0 : kChains / 2);
-    EXPECT_EQ(count(loop.text, " ptr "), 0) << "memory in the loop";
+    const bool aarch64 = target.cpu().isa == Isa::aarch64;
+    EXPECT_EQ(count(loop.text, aarch64 ? "[" : " ptr "), 0) << "memory in the loop";
     EXPECT_EQ(count(loop.text, "mov"), 0) << "a copy in the loop";
     EXPECT_LE(count(loop.text, "\n"), kChains + 3) << "more than a counter and a jump beside the chains";
+    if (aarch64) continue;
     const char* const width = target.cpu().vector_bytes == 64 ? "zmm" : target.cpu().vector_bytes == 32 ? "ymm" : "xmm";
     EXPECT_GE(count(loop.text, width), kChains);
   }
