@@ -34,6 +34,7 @@ Result<Program> verified_launches(Program program, const Target& target) {
   WHET_RETURN_IF_ERROR(verify(program, {.launches = &limits_of(target.gpu())}));
   return program;
 }
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as the table has it
 Result<Program> gpu_math(Program program, const Target&) {
   return expand_math(program, {.round = true, .multiply_add = true, .warp_tiles = true});
 }

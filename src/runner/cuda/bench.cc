@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/arithmetic.h"
 #include "runner/cpu/constant_pool.h"
 #include "runner/cuda/bench_device.h"
 #include "runner/cuda/emulated_driver.h"

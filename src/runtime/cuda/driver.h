@@ -239,6 +239,7 @@ struct CUlaunchConfig {
 
 /// The functions, by the names of their symbols.
 struct CudaFunctions {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): `parameters` is a list in parentheses
 #define WHET_CUDA_MEMBER(name, suffix, version, parameters) CUresult(*name##suffix) parameters;
   WHET_CUDA_FUNCTIONS(WHET_CUDA_MEMBER, WHET_CUDA_MEMBER)
 #undef WHET_CUDA_MEMBER

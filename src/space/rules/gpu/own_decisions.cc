@@ -19,7 +19,7 @@ void OwnDecisions::decide(Derivation& d, const std::vector<Decision>& decisions,
   };
   for (Decision decision : decisions) {
     if (!is_fresh(decision.name)) continue;
-    const Choice choice = preferred.at(decision.name);
+    const Choice& choice = preferred.at(decision.name);
     decision.name = name_of(decision.name);
     d.decide(std::move(decision), choice);
   }

@@ -26,7 +26,8 @@ std::optional<std::string> why_not_split_sum(const Derivation& d, OpId op) {
   if (!is_unfolded(d, op) || d.treatment(op) != OpTreatment::open) return "";
   if (d.name().find("parts") != std::string::npos) return "";
   const ProductForm form = unfolded_form(d, op);
-  if (tiles_of(form, kLargeTile) >= 2 * d.target().gpu().sms) return "its result has large tiles enough for all SMs";
+  if (tiles_of(form, kLargeTile) >= std::int64_t{2} * d.target().gpu().sms)
+    return "its result has large tiles enough for all SMs";
   if (parts_options(form).empty()) return "its sum is too short for parts";
   return std::nullopt;
 }
