@@ -70,7 +70,7 @@ void put(char* bytes, std::uint64_t value, int at, int bits) {
   memcpy(bytes, &word, 4);
 }
 
-/// A branch by so many instructions, `bits` bits from bit `at` on.
+/// Puts the distance of a branch, in instructions, into the `bits` bits from bit `at` on.
 Relocated branch(char* bytes, std::int64_t distance, int at, int bits) {
   if ((distance & 3) != 0) return Relocated::misaligned;
   if (!fits(distance, bits + 2)) return Relocated::too_far;

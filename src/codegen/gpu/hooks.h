@@ -58,7 +58,8 @@ class GpuHooks {
   virtual Value* exp2(Builder&, Value*) = 0;
   virtual Value* rsqrt(Builder&, Value*) = 0;
 
-  /// sum + Σ a[k] · b[k] of four bytes in a word, all i32; signed ones but for the left operand of dp4a_u8.
+  /// sum + Σ left[k] · right[k] over the four bytes of two words. Words and sums are i32. Bytes have a sign, but the left ones of
+  /// dp4a_u8 have none.
   virtual Value* dot(Builder&, Intrinsic, Value* left, Value* right, Value* sum) = 0;
 
   // Tensor cores. All threads of the warp meet; words are i32, fragments as "Matrix fragments" in NVIDIA's PTX ISA has them.

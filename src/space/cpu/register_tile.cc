@@ -90,7 +90,7 @@ double Tiling::window_cycles(const Tile& t) const {
 
 double Tiling::step_cycles(const Tile& t, std::int64_t pixels) const {
   const double vecs = static_cast<double>(vectors(t.oc)), inputs = static_cast<double>(pixels);
-  // In units of a product: the time in which the core loads as much as in that of so many products.
+  // A load counts as the products that the core starts in the same time.
   const double loads = (vecs + inputs) * (pipes.multiply_adds / pipes.loads);
   // From the second level, a vector in a cycle and a half; or from the third. Tiles that divide the result can have the
   // reduction in blocks.

@@ -20,7 +20,7 @@ struct RowsForm {
   std::shared_ptr<const Scheduler> start;  ///< all else inlined; null where a rule did that
   std::vector<OpId> sums;                  ///< beside the result, in their order
   OpId result;
-  std::size_t rows = 0;      ///< so many leading axes of the result number its rows
+  std::size_t rows = 0;      ///< leading axes of the result: those of its rows
   bool along = true;         ///< sums go along memory; else a thread has neighbouring sums
   std::int64_t terms = 1;    ///< of the shortest sum
   std::int64_t inside = 1;   ///< elements of the result in a row

@@ -48,39 +48,14 @@ class GpuWinogradBuilder {
     build_product(s_, v_.form, tile_);
     s_.pack(v_.ops.weights, v_.form.right);
     if (!s_.finish().ok()) return;
-    transform_inputs();
-    transform_results();
+    launch_transform(s_, v_.ops.input, v_.ops.rows, {.m = v_.m, .channels = channels_});
+    launch_transform(s_, behind(v_.output), behind(v_.ops.partial),
+                     {.m = v_.m, .channels = channels_, .of_results = true});
   }
 
  private:
   /// An op behind the products now.
   OpId behind(OpId op) const { return OpId(op.value + v_.form.sum.value - v_.ops.products.value + (tile_.parts > 1)); }
-
-  /// Blocks and threads over tiles and channels, what a thread has of them inside.
-  LoopId launch(std::vector<LoopId> outer, std::vector<LoopId> inside) {
-    const auto channels = s_.split(outer.back(), channels_, Tail::guard);
-    outer.back() = channels.outer;
-    inside.push_back(channels.inner);
-    const LoopId threads = bind_levels(s_, cut_levels(s_, outer, kTransformThreads), inside);
-    unroll_vectors(s_, inside);
-    return threads;
-  }
-
-  void transform_inputs() {
-    const std::vector<LoopId> loops = s_.loops(v_.ops.input);  // x, y, n, th, tw, ic
-    const LoopId threads = launch({loops.begin() + 2, loops.end()}, {loops[0], loops[1]});
-    unroll_vectors(s_, s_.compute_at(v_.ops.rows, threads, StoredIn::registers));
-  }
-
-  void transform_results() {
-    const std::vector<LoopId> loops = s_.loops(behind(v_.output));  // n, oh, ow, oc
-    const auto tiles = [&](LoopId along) {                          // a picture may be smaller than a tile
-      return s_.split(along, std::min(v_.m, extent_of(s_.tree(), along)), Tail::guard);
-    };
-    const auto row = tiles(loops[1]), column = tiles(loops[2]);
-    const LoopId threads = launch({loops[0], row.outer, column.outer, loops[3]}, {row.inner, column.inner});
-    unroll_vectors(s_, s_.compute_at(behind(v_.ops.partial), threads, StoredIn::registers));
-  }
 
   Scheduler& s_;
   const GpuWinograd& v_;
@@ -106,6 +81,27 @@ std::vector<std::int64_t> channels_of(const ProductForm& form) {
 }
 
 }  // namespace
+
+void launch_transform(Scheduler& s, OpId op, OpId half, const TileTransform& t) {
+  const std::vector<LoopId> loops = s.loops(op);
+  std::vector<LoopId> outer, inside;
+  if (t.of_results) {                       // n, oh, ow, oc
+    const auto tiles = [&](LoopId along) {  // a picture may be smaller than a tile
+      return s.split(along, std::min(t.m, extent_of(s.tree(), along)), Tail::guard);
+    };
+    const auto row = tiles(loops[1]), column = tiles(loops[2]);
+    outer = {loops[0], row.outer, column.outer, loops[3]}, inside = {row.inner, column.inner};
+  } else {  // x, y, n, th, tw, ic
+    outer = {loops.begin() + 2, loops.end()}, inside = {loops[0], loops[1]};
+  }
+  const auto channels = s.split(outer.back(), t.channels, Tail::guard);
+  outer.back() = channels.outer;
+  inside.push_back(channels.inner);
+  if (!s.finish().ok()) return;
+  const LoopId threads = bind_levels(s, cut_levels(s, outer, kTransformThreads), inside);
+  unroll_vectors(s, inside);
+  unroll_vectors(s, s.compute_at(half, threads, StoredIn::registers));
+}
 
 std::optional<Sketch> gpu_winograd_sketch(const ComputeDag& dag, const Target& target) {
   const std::optional<Anatomy> anatomy = find_anatomy(dag);

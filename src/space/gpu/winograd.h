@@ -13,4 +13,14 @@ namespace whet {
 /// Nothing where the DAG is not of this form, or where the convolution is dilated.
 std::optional<Sketch> gpu_winograd_sketch(const ComputeDag&, const Target&);
 
+/// What the threads of a launch that transforms tiles do.
+struct TileTransform {
+  std::int64_t m = 2;         ///< outputs of a tile along each axis
+  std::int64_t channels = 1;  ///< of a thread
+  bool of_results = false;    ///< back from the products; else of inputs
+};
+/// Schedules `op`, the transform, as a launch: blocks and threads over tiles and channels, with `half`, its first half, in each
+/// thread's registers.
+void launch_transform(Scheduler&, OpId op, OpId half, const TileTransform&);
+
 }  // namespace whet
