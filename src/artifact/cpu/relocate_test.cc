@@ -8,7 +8,7 @@
 namespace whet::relocate_test {
 namespace {
 
-/// The instruction after relocation on AArch64; "" and the reason where it is refused.
+/// The instruction after relocation on AArch64, which ends as `wanted`.
 std::uint32_t relocated(std::uint64_t type, std::uint32_t instruction, std::uint64_t place, std::uint64_t target,
                         Relocated wanted = Relocated::done) {
   char bytes[4];
