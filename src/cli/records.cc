@@ -67,14 +67,21 @@ int write(const RecordsCommand& command, const std::vector<Record>& records, con
   return kDone;
 }
 
+/// "; 96 registers, none spilled", where an assembler has told.
+std::string registers_of(const Outcome& outcome) {
+  if (outcome.registers == 0) return "";
+  return fmt::format("; {} registers, {} spilled", outcome.registers,
+                     outcome.spill_bytes > 0 ? fmt::format("{} bytes", outcome.spill_bytes) : "none");
+}
+
 int print_best(const RecordsCommand& command, const Records& records) {
   for (const Record& record : distill(records)) {
     if (command.json) {
       fmt::print("{}\n", to_line(record));
       continue;
     }
-    fmt::print("{:10.4f} ms  {}  [{}]\n            {}  {}\n", record.outcome.best_seconds() * 1e3, record.task,
-               record.target, record.tree_hash, to_json(record.candidate));
+    fmt::print("{:10.4f} ms  {}  [{}]\n            {}  {}{}\n", record.outcome.best_seconds() * 1e3, record.task,
+               record.target, record.tree_hash, to_json(record.candidate), registers_of(record.outcome));
   }
   return kDone;
 }

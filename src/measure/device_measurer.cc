@@ -74,6 +74,12 @@ class BuildCache {
 
 Outcome failed(OutcomeCode code, std::string message) { return {code, std::move(message)}; }
 
+void add_build(const BuildResult& built, Outcome& outcome) {
+  outcome.build_seconds = built.seconds;
+  outcome.registers = built.report.registers;
+  outcome.spill_bytes = built.report.spill_bytes;
+}
+
 /// A DAG whose constants are ordinary inputs, so that lowering leaves the packing in the kernel.
 ComputeDag with_inputs(ComputeDag dag) {
   for (Op& op : dag.ops)
@@ -115,7 +121,7 @@ class DeviceMeasurer::Impl {
         out[i].tree_hash = built[i]->tree_hash;
         out[i].outcome = built[i]->code == OutcomeCode::ok ? run(task, *built[i], incumbent, unit)
                                                            : failed(built[i]->code, built[i]->message);
-        out[i].outcome.build_seconds = built[i]->seconds;
+        add_build(*built[i], out[i].outcome);
         stamp(out[i].outcome);
       }
     });
@@ -193,7 +199,7 @@ class DeviceMeasurer::Impl {
         Outcome seen = interrupted() ? failed(OutcomeCode::device_lost, "interrupted before it was compared")
                                      : measure_on(unit, task, {job_of(task, *built[i], nullptr), policy});
         if (seen.ok()) seen.seconds = {seen.best_seconds()};
-        seen.build_seconds = built[i]->seconds;
+        add_build(*built[i], seen);
         seen.run_seconds += outcomes[i].run_seconds;
         seen.seconds.insert(seen.seconds.begin(), outcomes[i].seconds.begin(), outcomes[i].seconds.end());
         outcomes[i] = std::move(seen);

@@ -68,6 +68,8 @@ TEST_F(DeviceMeasurerTest, AnswersForEachCandidateInOrderWhateverTheyDo) {
   EXPECT_TRUE(std::isfinite(out[0].outcome.best_seconds()));
   EXPECT_GT(out[0].outcome.build_seconds, 0);
   EXPECT_GT(out[0].outcome.run_seconds, 0);
+  EXPECT_EQ(out[0].outcome.registers, 40);
+  EXPECT_EQ(out[0].outcome.spill_bytes, 8);
   EXPECT_EQ(out[1].outcome.message, "split: refused");
 }
 TEST_F(DeviceMeasurerTest, EndsEarlyWhatIsClearlySlowerThanTheIncumbent) {

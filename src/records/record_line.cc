@@ -121,6 +121,11 @@ class Reader {
     out.truncated = line_["truncated"].bool_or(false);
     out.build_seconds = line_["phases"]["build"].number_or(0);
     out.run_seconds = line_["phases"]["run"].number_or(0);
+    const std::int64_t registers = line_["registers"].integer_or(0);
+    if (registers < 0 || registers > std::numeric_limits<int>::max()) return fail("\"registers\" is out of range");
+    out.registers = static_cast<int>(registers);
+    out.spill_bytes = line_["spill_bytes"].integer_or(0);
+    if (out.spill_bytes < 0) return fail("\"spill_bytes\" is negative");
     return true;
   }
   bool rest(Record& r) {
@@ -160,6 +165,8 @@ std::string to_line(const Record& r) {
   if (r.outcome.pace != 1) out.set("pace", r.outcome.pace);
   if (!r.outcome.message.empty()) out.set("message", r.outcome.message);
   out.set("phases", Json::object().set("build", r.outcome.build_seconds).set("run", r.outcome.run_seconds));
+  if (r.outcome.registers > 0) out.set("registers", r.outcome.registers);
+  if (r.outcome.spill_bytes > 0) out.set("spill_bytes", r.outcome.spill_bytes);
   out.set("truncated", r.outcome.truncated).set("cache", r.outcome.cache).set("seed", seed_json(r.seed));
   if (r.round > 0) out.set("round", r.round);
   if (r.predicted != 0) out.set("predicted", r.predicted);

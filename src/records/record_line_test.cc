@@ -32,11 +32,15 @@ TEST(RecordLine, KeepsWhatTheSearchNotedOfATrial) {
   r.predicted = 0.75;
   r.ranks_as = 9e-4;
   r.outcome.pace = 1.25;
+  r.outcome.registers = 128;
+  r.outcome.spill_bytes = 24;
   const Record back = std::get<Record>(parse_line(to_line(r)));
   EXPECT_EQ(back.round, 3);
   EXPECT_EQ(back.predicted, 0.75);
   EXPECT_EQ(back.ranks_as, 9e-4);
   EXPECT_EQ(back.outcome.pace, 1.25);
+  EXPECT_EQ(back.outcome.registers, 128);
+  EXPECT_EQ(back.outcome.spill_bytes, 24);
   EXPECT_DOUBLE_EQ(back.outcome.best_seconds(), 8e-4);
 }
 TEST(RecordLine, SaysWhichWholeItIsAPartOf) {
@@ -113,6 +117,9 @@ TEST(RecordLine, RefusesMembersOfAnotherTypeOrOutOfRange) {
   EXPECT_EQ(with(R"("codegen":2147483648)"), "\"codegen\" is out of range");
   EXPECT_EQ(with(R"("round":-1)"), "\"round\" is out of range");
   EXPECT_EQ(with(R"("ranks_as":-0.001)"), "\"ranks_as\" is no time");
+  EXPECT_EQ(with(R"("registers":-1)"), "\"registers\" is out of range");
+  EXPECT_EQ(with(R"("registers":2147483648)"), "\"registers\" is out of range");
+  EXPECT_EQ(with(R"("spill_bytes":-1)"), "\"spill_bytes\" is negative");
   EXPECT_EQ(with(R"("seed":-1)"), "\"seed\" is no number from 0 to 2^64-1");
   EXPECT_EQ(with(R"("seed":"18446744073709551616")"), "\"seed\" is no number from 0 to 2^64-1");
 }

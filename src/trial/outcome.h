@@ -24,8 +24,10 @@ struct Outcome {
   /// How much longer the schedule to beat took just then than when it won: machines that are shared change their speed,
   /// and `seconds` of different hours compare only by it.
   double pace = 1;
-  std::string cache = "warm";  ///< where constants were before a timed run: network, warm, cold
-  std::string device;          ///< the name of the machine that it ran on, or was to run on
+  std::string cache = "warm";    ///< where constants were before a timed run: network, warm, cold
+  std::string device;            ///< the name of the machine that it ran on, or was to run on
+  int registers = 0;             ///< of a GPU's thread, by the assembler; 0: nothing assembled it where it was built
+  std::int64_t spill_bytes = 0;  ///< of a thread's registers, by the assembler
   bool emulated() const { return device == kEmulatedDevice; }
 
   bool ok() const { return code == OutcomeCode::ok; }

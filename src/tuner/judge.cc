@@ -392,6 +392,8 @@ class Judge::Impl {
     }
     found.build_seconds = outcome.build_seconds;
     found.run_seconds = outcome.run_seconds;
+    found.registers = outcome.registers;
+    found.spill_bytes = outcome.spill_bytes;
     outcome = std::move(found);
     return false;
   }

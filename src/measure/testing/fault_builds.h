@@ -56,6 +56,7 @@ inline BuildFunction faulty(std::string objects) {
           {output ? BuiltArgument::Kind::output : BuiltArgument::Kind::input, output ? outputs++ : inputs++, spec});
     }
     result.seconds = 0.001;
+    result.report = {.registers = 40, .spill_bytes = 8};
     return result;
   };
 }
