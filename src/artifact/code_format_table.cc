@@ -5,9 +5,9 @@ namespace {
 
 constexpr CodeFormatRow kFormats[] = {
     {CodeFormat::native_object, "native_object", 8},
-    {CodeFormat::ptx, "ptx", 1},
+    {CodeFormat::ptx, "ptx", 2},
     {CodeFormat::emulated, "emulated", 1},
-    {CodeFormat::cubin, "cubin", 1},
+    {CodeFormat::cubin, "cubin", 2},
 };
 
 constexpr TargetCode kCodes[] = {

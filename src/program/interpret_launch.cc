@@ -431,6 +431,7 @@ class LaunchInterpreter : ExprEvaluator {
 
   Cell unwritten(BufferId id, std::int64_t element, std::int64_t thread) {
     const Buffer& b = program_.buffer(id);
+    if (b.gaps) return poison(b.dtype);
     if (b.padding > 0 && element % b.extents.back() >= b.extents.back() - b.padding) return poison(b.dtype);
     if (!failed())
       report(thread, "reads " + element_text(id, element) + ", which nothing has written: " + text_of(line_));

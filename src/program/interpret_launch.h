@@ -9,7 +9,8 @@ namespace whet {
 /// Block memory, local memory and registers begin unwritten in each block. Between two barriers of threads lies an
 /// interval. Errors do not depend on the order in which threads of an interval, or blocks, happen to run:
 ///   read            of an element that an asynchronous copy is about to write; that another thread has written in the
-///                   same interval; that nothing has written (except arguments)
+///                   same interval; that nothing has written (except arguments;
+///                   a buffer with gaps gives NaN or -1)
 ///   store           to an element of a copy under way, or to its source; to an element that another thread has written
 ///                   with other bits, or read, in the same interval. A copy's start counts as a store and as a read of
 ///                   its source, its landing (CopyGroup::wait) as a store of the interval in which the thread waits

@@ -35,6 +35,9 @@ struct Buffer {
   std::int64_t padding = 0;  ///< of the last extent: elements behind each row that may hold any value (registers)
   /// Partial results, one a value of the last index, which a loop bound to threads numbers (lower/gpu/thread_sums.h).
   bool partial = false;
+  /// GPU: elements that nothing has written may be read, and hold any value: what is computed of them is used nowhere
+  /// (lower/gpu/unguard_registers.h).
+  bool gaps = false;
 };
 
 /// block, thread, virtual_thread and warp are bound to those of a GPU; on a CPU such loops run as serial loops.

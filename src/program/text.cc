@@ -40,7 +40,8 @@ class ProgramPrinter {
       text += std::string(word_of(b.scope)) + (b.scope == Scope::argument ? " " + std::to_string(b.argument) : "") +
               " " + b.name + ": " + std::string(name_of(b.dtype)) + "[";
       for (std::size_t d = 0; d < b.extents.size(); ++d) text += (d ? ", " : "") + std::to_string(b.extents[d]);
-      text += std::string("]") + (b.constant ? " const" : "") + (b.written ? " written" : "") + "\n";
+      text += std::string("]") + (b.constant ? " const" : "") + (b.written ? " written" : "") +
+              (b.gaps ? " with gaps" : "") + "\n";
     }
     return text;
   }

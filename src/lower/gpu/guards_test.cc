@@ -1,4 +1,4 @@
-// The passes that make conditions cheap: whole_guards, merge_guards.
+// The passes that make conditions cheap: whole_guards, unguard_registers, merge_guards.
 
 #include <gtest/gtest.h>
 
@@ -127,6 +127,52 @@ else
 if (t < 5)
   y[b, 2] = x[b, t]
 )");
+}
+
+/// A product in tiles of 12 x 32 a block and 3 x 4 a thread. Of 20 rows the last tile has 8.
+constexpr const char* kProduct = R"(
+a = PLACEHOLDER [20, 24]
+b = PLACEHOLDER [24, 32]
+c(i, j) += (a[i, r]*b[r, j]) for i in 20, j in 32, r in 24
+return c
+)";
+constexpr const char* kTile =
+    "cache_read o0 o2; cache_read o1 o3; split l4 12 guard; split l8 3 guard; split l5 4 guard; split l6 8 guard; "
+    "reorder l7 l9 l11 l13 l14 l10 l12; bind l7 block; bind l9 thread; bind l11 thread; cache_write o4 l11; ";
+
+std::string unguarded(const char* dag, const std::string& steps) {
+  return after("unguard_registers", dag, steps.c_str());
+}
+
+TEST(UnguardRegisters, LeaveNoConditionInTheLoopOfATile) {
+  const std::string text = unguarded(kProduct, std::string(kTile) + "compute_at o2 l13 block; compute_at o3 l13 block");
+  EXPECT_NE(text.find("        for j.1 in 0 .. 4\n          c.acc[i.2, j.1] = 0f\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("            for j.1 in 0 .. 4\n              c.acc[i.2, j.1] = (c.acc[i.2, j.1] + "),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("if ((((i.1*3) + i.2) + (b*12)) < 20)\n            c[(((i.1*3)"), std::string::npos) << text;
+}
+TEST(UnguardRegisters, KeepConditionsOfWhatIsReadBeyondATensor) {
+  const std::string text = unguarded(kProduct, std::string(kTile) + "inline o2; inline o3");
+  EXPECT_NE(text.find("if ((((i.1*3) + i.2) + (b*12)) < 20)\n                c.acc[i.2, j.1] = (c.acc"),
+            std::string::npos)
+      << text;
+}
+/// 20 terms by 8: the last step has 4. 8 of a warp's threads have columns.
+TEST(UnguardRegisters, KeepConditionsOfTermsAndOfThreadsWithoutAnElement) {
+  const std::string text = unguarded(R"(
+a = PLACEHOLDER [16, 20]
+b = PLACEHOLDER [20, 32]
+c(i, j) += (a[i, r]*b[r, j]) for i in 16, j in 32, r in 20
+return c
+)",
+                                     "cache_read o0 o2; cache_read o1 o3; split l5 4 guard; split l6 8 guard; reorder "
+                                     "l4 l7 l9 l10 l8; bind l4 block; bind l7 thread; cache_write o4 l7; compute_at o2 "
+                                     "l9 block; compute_at o3 l9 block");
+  EXPECT_NE(text.find("if (t < 8)\n          for r.1 in 0 .. 8\n            for j.1 in 0 .. 4\n              if "
+                      "(((r.0*8) + r.1) < 20)\n                c.acc[0, j.1] = (c.acc"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

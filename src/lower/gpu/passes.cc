@@ -11,6 +11,7 @@
 #include "lower/gpu/reduce_threads.h"
 #include "lower/gpu/sink_virtual.h"
 #include "lower/gpu/spread_warps.h"
+#include "lower/gpu/unguard_registers.h"
 #include "lower/gpu/whole_guards.h"
 #include "lower/vectorize.h"
 #include "program/verify.h"
@@ -26,6 +27,9 @@ Result<Program> mapped(Program program, const Target&) { return map_threads(std:
 Result<Program> reduced(Program program, const Target&) { return reduce_threads(std::move(program)); }
 Result<Program> with_quotients(Program program, const Target&) { return name_quotients(std::move(program)); }
 Result<Program> whole(Program program, const Target&) { return with_whole_guards(std::move(program)); }
+Result<Program> unguarded_registers(Program program, const Target& target) {
+  return unguard_registers(std::move(program), limits_of(target.gpu()));
+}
 Result<Program> with_copies(Program program, const Target& target) {
   return make_copies_async(std::move(program), limits_of(target.gpu()));
 }
@@ -54,6 +58,7 @@ constexpr std::array kGpuPasses = {
     LoweringPass{"name_quotients", with_quotients},
     LoweringPass{"simplify", simplified},
     LoweringPass{"whole_guards", whole},
+    LoweringPass{"unguard_registers", unguarded_registers},
     // Who waits for whom.
     LoweringPass{"async_copies", with_copies},
     LoweringPass{"place_barriers", with_barriers},

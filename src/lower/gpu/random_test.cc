@@ -41,13 +41,21 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
   const int cases = from != nullptr ? 1 : testing::random_cases(2000);
   const std::uint64_t first = from != nullptr ? std::strtoull(from, nullptr, 10) : 1;
   std::map<std::string, int> used, refused;  // steps of schedules that were lowered; refusals
-  int lowered_cases = 0, with_barriers = 0, with_copies = 0, with_exchanges = 0;
+  int lowered_cases = 0, with_barriers = 0, with_copies = 0, with_exchanges = 0, with_gaps = 0;
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(cases); ++seed) {
     Rng rng(seed);
-    const ComputeDag dag = testing::random_gpu_dag(rng);
-    const Steps steps = testing::random_gpu_steps(dag, rng);
-    const LoopTree tree = *replay(dag, steps);
-    const Target target = *parse_target(seed % 4 == 0 ? "cuda -arch=sm_75" : "cuda -arch=sm_80");
+    const bool tensorized = seed % 12 == 0;
+    testing::RandomTensorized random;
+    if (tensorized) {
+      random = testing::random_tensorized(rng);
+    } else {
+      random.dag = testing::random_gpu_dag(rng);
+      random.steps = testing::random_gpu_steps(random.dag, rng);
+    }
+    const Steps& steps = random.steps;
+    const LoopTree tree = *replay(random.dag, steps);
+    const ComputeDag& dag = tensorized ? tree.dag : random.dag;
+    const Target target = *parse_target(seed % 4 == 0 && !tensorized ? "cuda -arch=sm_75" : "cuda -arch=sm_80");
     const char* pass = seed % 3 == 0 ? "place_barriers" : "merge_guards";
     const Result<Lowered> lowered = lower_until(tree, target, pass, testing::verify_gpu_passes(target));
     if (!lowered.ok() && is_refusal(lowered.error())) {
@@ -69,11 +77,12 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
     const std::string text = to_text(lowered->program);
     with_barriers += text.find("barrier block") != std::string::npos;
     with_copies += text.find("# async") != std::string::npos;
+    with_gaps += text.find(" with gaps") != std::string::npos;
     with_exchanges += text.find("# of thread ^") != std::string::npos;
     for (const Step& step : steps) {
       const std::string words = to_text(step);
       ++used[words.substr(0, words.find(' '))];
-      for (const char* word : {"block", "thread", "virtual"})
+      for (const char* word : {"block", "thread", "virtual", "warp", "mma_tf32", "mma_s8", "dp4a_s8"})
         if (words.ends_with(word)) ++used[words.substr(0, words.find(' ')) + " " + word];
     }
   }
@@ -84,10 +93,13 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
   EXPECT_GE(with_barriers, cases / 20);
   EXPECT_GE(with_copies, cases / 200);
   EXPECT_GE(with_exchanges, cases / 20);
+  EXPECT_GE(with_gaps, cases / 200);
   for (const char* step : {"bind block", "bind thread", "bind virtual", "compute_at block", "compute_at", "unfold",
                            "cache_read", "cache_write", "merge", "pipeline", "pad_storage", "split", "fuse", "reorder",
-                           "inline", "rfactor", "split_sum", "min_blocks"})
+                           "inline", "rfactor", "split_sum", "min_blocks", "bind warp"})
     EXPECT_GE(used[step], cases / 100) << step;
+  for (const char* step : {"tensorize mma_tf32", "tensorize mma_s8", "tensorize dp4a_s8"})
+    EXPECT_GE(used[step], cases / 400) << step;
 }
 
 }  // namespace gpu_random_test

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lower/testing/random_schedule.h"
+#include "lower/testing/warp_product.h"
 
 namespace whet::testing {
 namespace {
@@ -20,6 +21,33 @@ class GpuScheduler {
     for (std::int64_t k = rng_.below(4); k > 0; --k) attempt(Merge{any_op(), rng_.below(5)});
     for (std::int64_t k = rng_.below(8); k > 0; --k) attempt(SplitSum{any_op(), rng_.below(6), rng_.between(2, 5)});
     for (std::size_t k = tree_.dag.ops.size(); k-- > 0;) place(OpId(static_cast<std::int64_t>(k)));
+    finish();
+    return std::move(steps_);
+  }
+
+  /// The steps, and some that nothing in them needs.
+  Steps run_behind(const Steps& steps) {
+    for (const Step& step : steps) WHET_CHECK(attempt(step));
+    finish();
+    return std::move(steps_);
+  }
+
+  /// Sums of products of bytes, by four in a thread.
+  Steps run_bytes(OpId sum, Intrinsic dp4a) {
+    launch(sum);
+    const LoopId depth = reduce_loops(sum).front();
+    const LoopId four = split_by(depth, 4, Tail::guard).second;
+    std::vector<LoopId> order = own_loops(tree_, sum);
+    std::erase(order, four);
+    order.push_back(four);
+    attempt(Reorder{order});
+    attempt(Tensorize{four, dp4a});
+    finish();
+    return std::move(steps_);
+  }
+
+ private:
+  void finish() {
     for (std::int64_t k = rng_.below(4); k > 0; --k) attempt(PadStorage{any_op(), rng_.between(1, 5)});
     for (std::int64_t k = rng_.below(8); k > 0; --k) attempt(MinBlocks{any_loop(), rng_.between(1, 16)});
     for (std::int64_t k = rng_.below(6); k > 0; --k) attempt(Pipeline{any_loop(), rng_.between(2, 4)});
@@ -27,10 +55,8 @@ class GpuScheduler {
       const LoopId loop(static_cast<std::int64_t>(k));
       if (rng_.chance(0.3)) attempt(Annotate{loop, rng_.chance(0.5) ? LoopKind::vectorized : LoopKind::unrolled});
     }
-    return std::move(steps_);
   }
 
- private:
   bool attempt(const Step& step) {
     LoopTree changed = tree_;
     if (!whet::apply(changed, step).ok()) return false;
@@ -191,5 +217,16 @@ ComputeDag random_gpu_dag(Rng& rng) {
 }
 
 Steps random_gpu_steps(const ComputeDag& dag, Rng& rng) { return GpuScheduler(dag, rng).run(); }
+
+RandomTensorized random_tensorized(Rng& rng) {
+  if (rng.chance(0.6)) {
+    const RandomWarpProduct product = random_warp_product(rng);
+    return {product.dag, GpuScheduler(product.dag, rng).run_behind(product.steps)};
+  }
+  const bool is_signed = rng.chance(0.5);
+  const ComputeDag dag = product_dag({.intrinsic = is_signed ? Intrinsic::mma_s8 : Intrinsic::mma_u8},
+                                     rng.between(1, 30), rng.between(1, 30), rng.between(4, 40));
+  return {dag, GpuScheduler(dag, rng).run_bytes(OpId(2), is_signed ? Intrinsic::dp4a_s8 : Intrinsic::dp4a_u8)};
+}
 
 }  // namespace whet::testing

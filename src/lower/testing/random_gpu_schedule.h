@@ -11,4 +11,12 @@ ComputeDag random_gpu_dag(Rng&);
 /// registers, sums across threads, pipelines, vectors. Steps that are refused are left out, so the steps replay. Lowering may refuse the result.
 Steps random_gpu_steps(const ComputeDag&, Rng&);
 
+/// A product by the tensor cores or, of bytes, by `dp4a`, with random steps behind those that it needs. The DAG that the steps make
+/// says where operands are rounded.
+struct RandomTensorized {
+  ComputeDag dag;
+  Steps steps;
+};
+RandomTensorized random_tensorized(Rng&);
+
 }  // namespace whet::testing

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "base/result.h"
+#include "program/program.h"
+#include "target/gpu.h"
+
+namespace whet {
+
+/// What a thread computes in its registers from block memory needs no condition where nobody looks at the result: elements
+/// beyond the end of an axis are computed of whatever lies there, and are stored to memory by nobody. So the main loop of a tile that
+/// does not divide its axis has no branches.
+///   if c(r) { acc[r] = 0 }                                 acc[r] = 0
+///   for k { if c(r) { acc[r] = acc[r] + u[r, k] } }   =>   for k { acc[r] = acc[r] + u[r, k] }
+///   if c(r) { y[r] = acc[r] }                              if c(r) { y[r] = acc[r] }
+/// A condition is dropped where every access to the buffer has it, as a function of the element and of the block's and the
+/// thread's number alone, where no store to it needs more than registers and block memory, and where all accesses are proven to be
+/// inside their buffers without it. What these stores read has gaps (Buffer::gaps).
+/// Needs:  launches, indices of one expression a dimension.
+/// Leaves: the same values in memory.
+Program unguard_registers(Program, const GpuLimits&);
+
+}  // namespace whet
