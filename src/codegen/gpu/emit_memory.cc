@@ -158,7 +158,8 @@ void GpuEmitter::each_part(BufferId buffer, ExprRef index, int lanes, bool by_la
   while (together && std::int64_t{width} * 2 * bytes <= std::min(align, kAccessBytes) && lanes % (width * 2) == 0)
     width *= 2;
   for (int first = 0; first < lanes; first += width) {
-    part(first, width, address(buffer, at), width * bytes);
+    // LLVM joins neighbouring loads as far as they are aligned, those of smaller elements by way of memory.
+    part(first, width, address(buffer, at), bytes < 4 ? width * bytes : alignment(buffer, at));
     at.constant += width * info.linear.lane_stride;
   }
 }

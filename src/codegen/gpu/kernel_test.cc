@@ -92,6 +92,27 @@ TEST(GpuKernels, HaveAnEntryForEachLaunch) {
   EXPECT_EQ(count(kernel.code, "ld.global.nc.f32"), 2) << "what a launch does not store to does not change in it";
 }
 
+/// As the terms of a sum that a thread reads of its row.
+TEST(GpuKernels, ReadNeighboursAtOnceWhereTheirPlaceIsAligned) {
+  const auto code_of = [](std::int64_t row) {
+    GpuBuilder b;
+    const BufferId x = b.input(4096), y = b.output(32), tile = b.scratch(Scope::block, 1024);
+    b.p.body = b.launch(1, 32, [&](Expr, Expr t) {
+      std::vector<Stmt> all;
+      for (int i = 0; i < 4; ++i) all.push_back(b.put(tile, t * row + i, b.at(x, t * 7 + i * 3)));
+      all.push_back(b.barrier());
+      const auto term = [&](int i) { return b.at(tile, t * row + i); };
+      all.push_back(b.put(y, t, term(0) * term(1) + term(2) * term(3)));
+      return whet::block(std::move(all));
+    });
+    return compile_kernel(b.p, gpu(80))->code;
+  };
+  EXPECT_EQ(count(code_of(20), "ld.shared.v4.f32"), 1);
+  EXPECT_EQ(count(code_of(20), "ld.shared"), 1);
+  EXPECT_EQ(count(code_of(18), "ld.shared.v2.f32"), 2);
+  EXPECT_EQ(count(code_of(17), "ld.shared.f32"), 4);
+}
+
 TEST(GpuKernels, KeepRegistersOfVaryingIndexInMemory) {
   GpuBuilder b;
   const BufferId y = b.output(32), tile = b.scratch(Scope::registers, 4);
