@@ -23,6 +23,8 @@ std::size_t count(const std::string& text, std::string_view what) {
 
 /// Of two kernels of resnet-50 for sm_80 the assembler stores one register, so that an SM holds three blocks instead of two.
 constexpr int kMostSpillBytes = 4;
+/// Of the instructions of a main loop. Tiles of 2 x 4 sums a thread have the least; a branch around each row left a third.
+constexpr double kLeastMultiplyAdds = 0.65;
 
 /// The default schedules of all tasks for the target. Gives how many entries compute on tensor cores.
 int expect_assembled(const FusedGraph& fused, int arch, const SpaceOptions& options) {
@@ -45,7 +47,12 @@ int expect_assembled(const FusedGraph& fused, int arch, const SpaceOptions& opti
     EXPECT_EQ(count(kernel->code, ".local"), 0u) << "memory of a thread that is not registers";
     of_warps += count(kernel->code, "mma.sync") > 0;
     if (ptxas.empty()) continue;
-    EXPECT_LE(testing::assemble(kernel->code, arch).spills, kMostSpillBytes) << to_text(*steps);
+    const testing::Assembled made = testing::assemble(kernel->code, arch);
+    EXPECT_LE(made.spills, kMostSpillBytes) << to_text(*steps);
+    const testing::LoopCount loop = testing::longest_loop(made.text, arch);
+    if (loop.multiply_adds < 128) continue;
+    EXPECT_GE(loop.multiply_adds, kLeastMultiplyAdds * loop.instructions)
+        << loop.multiply_adds << " of " << loop.instructions << " instructions: " << to_text(*steps);
   }
   return of_warps;
 }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -21,38 +20,8 @@ namespace {
 
 using testing::assemble;
 using testing::Assembled;
-
-/// Instructions of 128 bits: the operation is in the lowest 9 (with the form of the operands 12).
-struct LoopCount {
-  int instructions = 0, multiply_adds = 0;
-};
-/// The longest loop: from the target of a branch backwards to the branch.
-LoopCount longest_loop(const std::string& text, int arch) {
-  constexpr std::uint64_t kMultiplyAdd = 0x23, kBranch = 0x947;
-  const std::size_t count = text.size() / 16;
-  std::vector<std::uint64_t> low(count), high(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::memcpy(&low[i], text.data() + 16 * i, 8);
-    std::memcpy(&high[i], text.data() + 16 * i + 8, 8);
-  }
-  LoopCount longest;
-  for (std::size_t i = 0; i < count; ++i) {
-    if ((low[i] & 0xfff) != kBranch) continue;
-    // The distance from the next instruction in units of 4 bytes: 48 bits from bit 34 on; on newer ones bits 16 to 23 are
-    // the lowest.
-    std::int64_t distance = static_cast<std::int64_t>((low[i] >> 34 | high[i] << 30) << 16) >> 16;
-    if (arch >= 90) distance = distance * 256 + static_cast<std::int64_t>(low[i] >> 16 & 0xff);
-    const std::int64_t target = static_cast<std::int64_t>(i) + 1 + distance / 4;
-    if (target < 0 || target >= static_cast<std::int64_t>(i)) continue;
-    LoopCount loop;
-    for (std::size_t k = static_cast<std::size_t>(target); k <= i; ++k) {
-      ++loop.instructions;
-      loop.multiply_adds += (low[k] & 0x1ff) == kMultiplyAdd;
-    }
-    if (loop.instructions > longest.instructions) longest = loop;
-  }
-  return longest;
-}
+using testing::longest_loop;
+using testing::LoopCount;
 
 Program program_named(const std::string& name) {
   if (name == "elementwise") return elementwise_kernel(100'000);
