@@ -23,7 +23,7 @@ std::size_t count(const std::string& text, std::string_view what) {
 
 /// Of two kernels of resnet-50 for sm_80 the assembler stores one register, so that an SM holds three blocks instead of two.
 constexpr int kMostSpillBytes = 4;
-/// Of the instructions of a main loop. Tiles of 2 x 4 sums a thread have the least; a branch around each row left a third.
+/// Of the instructions of a main loop. Tiles of 2 x 4 sums a thread have the least.
 constexpr double kLeastMultiplyAdds = 0.65;
 
 /// The default schedules of all tasks for the target. Gives how many entries compute on tensor cores.
