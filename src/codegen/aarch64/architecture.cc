@@ -97,6 +97,8 @@ const Architecture kAArch64 = {.triple = "aarch64-unknown-linux-gnu",
                                .make_accumulate_pass = nullptr,  // FMLA's addend is its result
                                .dot_product = dot_product_of_aarch64,
                                .dot_product_vector_bytes = 16,
+                               .address_reach = 16384,  // of 4 bytes; 65536 of vectors
+                               .multiplies_by_lane = true,
                                .stack_pointer = "SP",
                                .frame_pointer = "FP",
                                .is_vector_register = is_aarch64_vector_register,

@@ -7,8 +7,8 @@
 namespace whet::aarch64_architecture_test {
 namespace {
 
-/// 1x1 convolution of `pixels` x `vectors` registers of four lanes.
-Builder products(int pixels, int vectors) {
+/// 1x1 convolution of `pixels` x `vectors` registers of four lanes; an iteration has `steps` steps of the reduction.
+Builder products(int pixels, int vectors, int steps = 1) {
   Builder b("tile");
   const int row = vectors * 4;
   const BufferId x = b.input(pixels * 64), w = b.input(64 * row), y = b.output(pixels * row);
@@ -20,11 +20,14 @@ Builder products(int pixels, int vectors) {
     return block(std::move(list));
   };
   Stmt init = tile([&](int, int, Expr at) { return b.put(acc, at, f32(0, 4)); });
-  Stmt sum = b.loop(64, [&](Expr k) {
-    return tile([&](int i, int v, Expr at) {
-      const Expr weights = b.at(w, ramp(k * row + v * 4, 1, 4));
-      return b.put(acc, at, b.at(acc, at) + broadcast(b.at(x, k + i * 64), 4) * weights);
-    });
+  Stmt sum = b.loop(64 / steps, [&](Expr iteration) {
+    std::vector<Stmt> list;
+    for (int step = 0; step < steps; ++step)
+      list.push_back(tile([&](int i, int v, Expr at) {
+        const Expr k = iteration * steps + step, weights = b.at(w, ramp(k * row + v * 4, 1, 4));
+        return b.put(acc, at, b.at(acc, at) + broadcast(b.at(x, k + i * 64), 4) * weights);
+      }));
+    return block(std::move(list));
   });
   Stmt result = tile([&](int, int, Expr at) { return b.put(y, at, b.at(acc, at)); });
   b.p.body = block({init, sum, result});
@@ -43,6 +46,39 @@ TEST(AArch64, KeepsARegisterTileInRegistersAndMultipliesByLane) {
     EXPECT_TRUE(loops[0].spills.empty()) << processor << "\n" << loops[0].text;
     EXPECT_EQ(loops[0].text.find("dup"), std::string::npos) << processor << "\n" << loops[0].text;
   }
+}
+std::int64_t count(const std::string& text, const std::string& word) {
+  std::int64_t found = 0;
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++found;
+  return found;
+}
+TEST(AArch64, LoadsFourNeighbouringInputsAtOnceAndMultipliesByTheirLanes) {
+  for (const char* processor : {"aarch64", "cortex-a53", "cortex-a55", "cortex-a72", "cortex-a76", "neoverse-n1"})
+    for (const auto& [pixels, vectors] : {std::pair(8, 2), std::pair(4, 4), std::pair(9, 2)}) {
+      const Target target = target_of(processor);
+      const std::vector<MachineLoop> loops =
+          main_loops(*innermost_loops(compile_kernel(products(pixels, vectors, 4).p, target).value(), target));
+      ASSERT_EQ(loops.size(), 1u) << processor;
+      const std::string& text = loops[0].text;
+      EXPECT_EQ(loops[0].multiply_adds, 4 * pixels * vectors) << processor;
+      EXPECT_TRUE(loops[0].spills.empty()) << processor << "\n" << text;
+      EXPECT_EQ(count(text, "ldr\ts"), 0) << processor << "\n" << text;
+      EXPECT_EQ(count(text, "ldr\tq") + 2 * count(text, "ldp\tq"), pixels + 4 * vectors) << processor << "\n" << text;
+      EXPECT_EQ(count(text, "dup") + count(text, "mov\tv"), 0) << processor << "\n" << text;
+    }
+}
+TEST(AArch64, ReachesInputsFarFromAPointerWithoutRegistersOfTheirDistances) {
+  const Target target = target_of("cortex-a72");
+  const auto far = [&](std::int64_t distance) {
+    Builder away("far");
+    const BufferId x = away.input(1 << 16), y = away.output(4);
+    away.p.body = away.loop(64, [&](Expr i) {
+      const Expr place = ramp(int_const(0), 1, 4);
+      return away.put(y, place, away.at(y, place) + away.at(x, ramp(i * 4 + distance, 1, 4)));
+    });
+    return innermost_loops(compile_kernel(away.p, target).value(), target).value().at(0).text;
+  };
+  EXPECT_EQ(count(far(40000), "\n"), count(far(1000), "\n")) << far(40000);
 }
 TEST(AArch64, MakesTheSameCodeEachTime) {
   const Target target = target_of("cortex-a72");

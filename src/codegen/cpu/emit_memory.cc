@@ -18,6 +18,7 @@ Emitter::Value* Emitter::load(ExprRef ref, const ExprInfo& info, const Load& n) 
   const ExprInfo& index = table_[info.children[0]];
   if (program_.buffer(buffer).scope == Scope::registers && analysis_.in_slots(buffer))
     return load_slot(analysis_.place(buffer, index.linear, info.expr->lanes), info.expr->dtype, info.expr->lanes);
+  if (Value* lane = lane_of_quad(ref)) return lane;
   Value* own_mask = n.mask.defined() ? emit(info.children[1]) : nullptr;
   Value* mask = effective_mask(own_mask, info.expr->lanes);
   const std::int64_t version = versions_[buffer.index()];
@@ -44,6 +45,18 @@ Emitter::Value* Emitter::load(ExprRef ref, const ExprInfo& info, const Load& n) 
     value = b_.CreateSelect(own_mask, value, llvm::Constant::getNullValue(value->getType()));
   if (reusable) current().loads[ref] = {value, version, loads_, copy};
   return value;
+}
+
+Emitter::Value* Emitter::lane_of_quad(ExprRef load) {
+  const auto found = quads_.lanes.find(load);
+  // Before a loop around the run, and under a condition, a scalar is loaded alone.
+  if (found == quads_.lanes.end() || levels_.size() != quad_depth_ || guard_ != nullptr || lane_mask_ != nullptr)
+    return nullptr;
+  const Quad& quad = quads_.all[found->second.quad];
+  Value*& value = quad_values_[found->second.quad];
+  copy_ = 0;
+  if (value == nullptr) value = load_contiguous(quad.buffer, address(quad.buffer, quad.first), 4, nullptr);
+  return b_.CreateExtractElement(value, i64(found->second.lane));
 }
 
 Emitter::Value* Emitter::load_slot(SlotPlace place, DType dtype, int lanes) {
@@ -299,14 +312,19 @@ void Emitter::prefetch(const Prefetch& n) {
 
 // ---- Addresses
 
+/// Distances that no load reaches are parts of the pointer, outside all loops.
 Emitter::Value* Emitter::address(BufferId buffer, const Linear& index) {
-  Value* varying = pointer(buffer, index.terms);
-  return index.constant == 0 ? varying : b_.CreatePtrAdd(varying, i64(index.constant * element_bytes(buffer)));
+  const std::int64_t bytes = index.constant * element_bytes(buffer), reach = architecture_.address_reach;
+  const bool near = reach == 0 || (bytes >= -256 && bytes < reach);
+  const std::int64_t far = near ? 0 : bytes - floor_mod(bytes, reach);
+  Value* varying = pointer({buffer, index.terms, far});
+  return bytes == far ? varying : b_.CreatePtrAdd(varying, i64(bytes - far));
 }
 
-/// base + Σ terms, made level by level from the outside, so that each level adds only what varies in it.
-Emitter::Value* Emitter::pointer(BufferId buffer, const Linear::Terms& terms) {
-  if (terms.empty()) return base_pointer(buffer);
+/// base + far + Σ terms, made level by level from the outside, so that each level adds only what varies in it.
+Emitter::Value* Emitter::pointer(const PointerKey& key) {
+  const auto& [buffer, terms, far] = key;
+  if (terms.empty() && far == 0) return base_pointer(buffer);
   Level* deepest = levels_.front().get();
   bool movable = true;
   for (const auto& [atom, coefficient] : terms) {
@@ -318,16 +336,21 @@ Emitter::Value* Emitter::pointer(BufferId buffer, const Linear::Terms& terms) {
   if (!movable) {
     Linear::Terms known, loaded;
     for (const auto& term : terms) (table_[term.first].movable() ? known : loaded).push_back(term);
-    Value* base = pointer(buffer, known);
+    Value* base = pointer({buffer, known, far});
     return b_.CreatePtrAdd(base, add_terms(nullptr, loaded, element_bytes(buffer)));
   }
-  const auto key = std::make_pair(buffer.value, terms);
   if (const auto found = deepest->pointers.find(key); found != deepest->pointers.end()) return found->second;
-  Value* made = bumped_pointer(buffer, terms, *deepest);
+  Value* made = bumped_pointer(key, *deepest);
   return deepest->pointers[key] = made;
 }
 
-Emitter::Value* Emitter::bumped_pointer(BufferId buffer, const Linear::Terms& terms, Level& level) {
+Emitter::Value* Emitter::bumped_pointer(const PointerKey& key, Level& level) {
+  const auto& [buffer, terms, far] = key;
+  if (terms.empty()) {
+    Value* base = base_pointer(buffer);
+    EmitAt at(b_, level.marker);
+    return b_.CreatePtrAdd(base, i64(far));
+  }
   Linear::Terms outer, here;
   std::int64_t step = 0;  // bytes an iteration of this level's loop
   for (const auto& term : terms) {
@@ -339,7 +362,7 @@ Emitter::Value* Emitter::bumped_pointer(BufferId buffer, const Linear::Terms& te
       (&level_of(info.vars) == &level ? here : outer).push_back(term);
     }
   }
-  Value* base = pointer(buffer, outer);
+  Value* base = pointer({buffer, outer, far});
   if (step != 0) {
     llvm::PHINode* phi;
     {
@@ -360,7 +383,7 @@ Emitter::Value* Emitter::bumped_pointer(BufferId buffer, const Linear::Terms& te
 Emitter::Value* Emitter::base_pointer(BufferId id) {
   const Buffer& buffer = program_.buffer(id);
   if (buffer.scope == Scope::registers) return allocate(id);
-  const auto key = std::make_pair(id.value, Linear::Terms());
+  const PointerKey key = {id, {}, 0};
   Level& function = *levels_.front();
   if (const auto found = function.pointers.find(key); found != function.pointers.end()) return found->second;
   EmitAt at(b_, function.marker);

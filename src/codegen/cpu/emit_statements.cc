@@ -250,14 +250,51 @@ void Emitter::stmt(const Stmt& s) {
                  [&](const Let& n) { let(n); },
                  [&](const Store& n) { store(n); },
                  [&](const If&) { if_stmt(s); },
-                 [&](const Block& n) {
-                   for (const Stmt& inner : n.body) stmt(inner);
-                 },
+                 [&](const Block& n) { statements(n); },
                  [&](const Barrier&) { WHET_CHECK(false, "barriers stand at the top level"); },
                  [&](const CopyGroup&) { WHET_CHECK(false, "the analysis refuses asynchronous copies"); },
                  [&](const Prefetch& n) { prefetch(n); },
              },
              s->kind);
+}
+
+namespace {
+
+/// Runs as a whole, and changes nothing but what it stores.
+bool is_plain(const Stmt& s) {
+  return std::holds_alternative<Store>(s->kind) || std::holds_alternative<Prefetch>(s->kind);
+}
+
+/// The statements of a block and of blocks in it.
+void flatten(const Block& block, std::vector<const Stmt*>& into) {
+  for (const Stmt& inner : block.body) {
+    if (!inner.defined()) continue;
+    if (const auto* blocks = std::get_if<Block>(&inner->kind))
+      flatten(*blocks, into);
+    else
+      into.push_back(&inner);
+  }
+}
+
+}  // namespace
+
+/// Stores between other statements are a run: where the processor multiplies by lane, they may read scalars by four.
+void Emitter::statements(const Block& block) {
+  std::vector<const Stmt*> list;
+  flatten(block, list);
+  for (std::size_t i = 0; i < list.size();) {
+    std::size_t end = i;
+    std::vector<const Store*> run;
+    for (; end < list.size() && is_plain(*list[end]); ++end)
+      if (const auto* n = std::get_if<Store>(&(*list[end])->kind)) run.push_back(n);
+    if (architecture_.multiplies_by_lane && run.size() > 1)
+      quads_ = find_quads(run, analysis_, program_, target_.cpu().vector_registers - 1);
+    quad_values_.assign(quads_.all.size(), nullptr);
+    quad_depth_ = levels_.size();
+    for (; i < end; ++i) stmt(*list[i]);
+    quads_ = {};
+    if (i < list.size()) stmt(*list[i++]);
+  }
 }
 
 void Emitter::let(const Let& n) {

@@ -13,11 +13,20 @@
 #include <vector>
 
 #include "codegen/cpu/analysis.h"
+#include "codegen/cpu/quads.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/llvm/value_emitter.h"
 #include "program/program.h"
 
 namespace whet {
+
+/// A pointer into a buffer: `terms` elements and `far` bytes behind its beginning.
+struct PointerKey {
+  BufferId buffer;
+  Linear::Terms terms;
+  std::int64_t far = 0;
+  friend auto operator<=>(const PointerKey&, const PointerKey&) = default;
+};
 
 /// A place of the program that runs as a whole: the function, the body of a loop, a side of a condition, what follows a
 /// let. Code that depends on nothing inside a level is put at its beginning, before `marker`, and found again here.
@@ -35,7 +44,7 @@ struct Level {
 
   // Values that are known throughout the level.
   std::unordered_map<ExprRef, llvm::Value*> values;
-  std::map<std::pair<std::int32_t, Linear::Terms>, llvm::Value*> pointers;  ///< by buffer and varying part
+  std::map<PointerKey, llvm::Value*> pointers;
   std::map<Linear::Terms, llvm::Value*> sums;
   struct Loaded {
     llvm::Value* value;
@@ -69,6 +78,7 @@ class Emitter : ValueEmitter {
   void parallel_loop(const Stmt&);
   void barrier();
   void stmt(const Stmt&);
+  void statements(const Block&);
   void loop(const Stmt&);
   void let(const Let&);
   void if_stmt(const Stmt&);
@@ -119,6 +129,8 @@ class Emitter : ValueEmitter {
 
   // emit_memory.cc
   Value* load(ExprRef, const ExprInfo&, const Load&);
+  /// The lane of a quad of this run of stores that the load is; null: none.
+  Value* lane_of_quad(ExprRef load);
   Value* load_slot(SlotPlace, DType, int lanes);
   Value* load_memory(const ExprInfo&, const Load&, const Linear*, Value* mask);
   Value* load_contiguous(BufferId, Value* pointer, int lanes, Value* mask);
@@ -133,8 +145,8 @@ class Emitter : ValueEmitter {
   void store_every(BufferId, const Linear& index, Value* value, int lanes);
   /// The address of the element at `index` (its first lane).
   Value* address(BufferId, const Linear& index);
-  Value* pointer(BufferId, const Linear::Terms&);
-  Value* bumped_pointer(BufferId, const Linear::Terms&, Level&);
+  Value* pointer(const PointerKey&);
+  Value* bumped_pointer(const PointerKey&, Level&);
   Value* base_pointer(BufferId);
   Value* allocate(BufferId);
   /// The lanes that may be read: the load's own mask and the conditions around it. Null: all.
@@ -175,6 +187,11 @@ class Emitter : ValueEmitter {
   std::int64_t last_version_ = 0;
   std::int64_t loads_ = 0;  // emitted so far
   int copy_ = 0;            // of the load that is being emitted
+
+  // While a run of stores is emitted that reads some scalars by four.
+  Quads quads_;
+  std::vector<Value*> quad_values_;  // by quad; null: not loaded yet
+  std::size_t quad_depth_ = 0;       // levels around the run
 
   // While an expression is emitted: values of this statement, innermost condition last; the conditions around it.
   std::vector<std::unordered_map<ExprRef, Value*>> memo_;

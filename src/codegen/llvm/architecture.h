@@ -37,6 +37,9 @@ struct Architecture {
   llvm::Value* (*dot_product)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
                               llvm::Value* w);
   int dot_product_vector_bytes;
+  /// Loads reach addresses from -256 to this many bytes behind a register; 0: any whose distance has 32 bits.
+  std::int64_t address_reach;
+  bool multiplies_by_lane;  ///< a product of vectors of f32 takes one lane of a vector of four for all of a factor's
   // Machine code, by LLVM's names of registers and opcodes.
   std::string_view stack_pointer, frame_pointer;
   bool (*is_vector_register)(std::string_view name);
