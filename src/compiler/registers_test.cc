@@ -84,6 +84,7 @@ Target target_of(const char* processor) { return *parse_target(fmt::format("cpu 
 
 // 32 registers of 16 lanes, 16 of 8, 32 of 4.
 const char* const kProcessors[] = {"sapphirerapids", "haswell", "cortex-a53", "cortex-a72", "cortex-a76"};
+const char* const kAArch64Processors[] = {"cortex-a53", "cortex-a55", "cortex-a72", "cortex-a76", "neoverse-n1"};
 
 std::vector<MachineLoop> main_loops_of(const LoopTree& tree, const Target& target) {
   const Result<Lowered> lowered = lower(tree, target);
@@ -165,6 +166,34 @@ TEST(RegisterTiles, StayInRegistersWithUnrolledStepsWhereAQuarterIsFree) {
     const auto expected = [](const Tile& t) { return t.unrolled_steps && t.accumulators <= 24; };
     EXPECT_GE(check_kind(kind, target, expected), 3) << kind.name;
   }
+}
+
+// There the loads of the inputs are moved up too, and each input of a tile has a register.
+TEST(RegisterTiles, StayInRegistersWithUnrolledStepsOnAArch64) {
+  for (const char* processor : {"cortex-a53", "cortex-a72", "neoverse-n1"})
+    for (const Kind& kind : benchmark_kernels()) {
+      if (kind.name.starts_with("depthwise")) continue;
+      const auto expected = [](const Tile& t) { return t.unrolled_steps && t.accumulators <= 18; };
+      EXPECT_GE(check_kind(kind, target_of(processor), expected), 3) << kind.name << " for " << processor;
+    }
+}
+
+TEST(RegisterTiles, OfDefaultSchedulesStayInRegistersOnAArch64AndShareTheLoadsOfInputs) {
+  for (const char* processor : kAArch64Processors)
+    for (const Kind& kind : benchmark_kernels()) {
+      const Target target = target_of(processor);
+      const ComputeDag dag = *parse_dag(kind.dag);
+      const DesignSpace space = make_space(dag, target);
+      if (space.default_candidate().sketch.starts_with("winograd")) continue;
+      const std::vector<MachineLoop> loops =
+          main_loops_of(*replay(dag, *space.steps(space.default_candidate())), target);
+      EXPECT_EQ(spills(loops), "") << kind.name << " for " << processor;
+      // Inputs of three channels do not come by four; those of depthwise kernels are vectors.
+      if (kind.name.starts_with("conv 7x7") || kind.name.starts_with("depthwise")) continue;
+      for (const MachineLoop& loop : loops)
+        EXPECT_EQ(loop.text.find("ldr\ts"), std::string::npos) << kind.name << " for " << processor << "\n"
+                                                               << loop.text;
+    }
 }
 
 std::string spills_of_matmul(const std::string& steps, const Target& target) {

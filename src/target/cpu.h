@@ -20,6 +20,11 @@ struct CpuPipes {
   std::int64_t l1_sets = 64;     ///< of the first-level data cache, lines of 64 bytes
   double tile_share = 1;         ///< of the registers that a tile may fill: accumulators, a row of weights and an input
   double unrolled_share = 0.75;  ///< of the registers that accumulators may fill where reduction steps are unrolled
+  /// Neighbouring scalars of f32 that one load brings and products take by lane. Where there are several, each input of a
+  /// tile needs a register while as many reduction steps run.
+  std::int64_t input_lanes = 1;
+  /// Vectors that depthwise tiles of several rows may read, so that those which rows share stay in registers; 0: any number.
+  std::int64_t window_inputs = 0;
   friend bool operator==(const CpuPipes&, const CpuPipes&) = default;
 };
 

@@ -38,8 +38,15 @@ std::int64_t Tiling::vectors(std::int64_t elements) const {
 }
 
 bool Tiling::fits(const Tile& t) const {
+  const std::int64_t read = vectors(t.oc) * rows.inputs(t.oh) * columns.inputs(t.ow);
+  if (depthwise && pipes.window_inputs > 0 && t.oh > 1 && read > pipes.window_inputs) return false;
   const auto needed = static_cast<double>(accumulators(t) + vectors(t.oc) + (depthwise ? 2 : 1));
   return needed <= pipes.tile_share * static_cast<double>(registers);
+}
+
+bool Tiling::fits_unrolled(const Tile& t) const {
+  const bool few = static_cast<double>(accumulators(t)) <= pipes.unrolled_share * static_cast<double>(registers);
+  return few && (input_lanes == 1 || accumulators(t) + t.oh * t.ow + vectors(t.oc) + 1 <= registers);
 }
 
 bool Tiling::divides(const Tile& t) const { return oc % t.oc == 0 && oh % t.oh == 0 && ow % t.ow == 0; }
@@ -90,8 +97,9 @@ double Tiling::window_cycles(const Tile& t) const {
 
 double Tiling::step_cycles(const Tile& t, std::int64_t pixels) const {
   const double vecs = static_cast<double>(vectors(t.oc)), inputs = static_cast<double>(pixels);
+  const double input_loads = fits_unrolled(t) ? inputs / static_cast<double>(input_lanes) : inputs;
   // A load counts as the products that the core starts in the same time.
-  const double loads = (vecs + inputs) * (pipes.multiply_adds / pipes.loads);
+  const double loads = (vecs + input_loads) * (pipes.multiply_adds / pipes.loads);
   // From the second level, a vector in a cycle and a half; or from the third. Tiles that divide the result can have the
   // reduction in blocks.
   const bool far = t.oc * channel_bytes > weights_room && !divides(t);
@@ -102,7 +110,7 @@ double Tiling::step_cycles(const Tile& t, std::int64_t pixels) const {
   // Loads are all but free on a core of one's own. Where other programs have the other half of the core, tiles of
   // 2 to 28 pixels were measured to take 1 + 2.7 / vectors + 4.2 / pixels for each product; this is the mean of both.
   const double control = fits_unrolled(t) ? 1.5 : 2.5;  // of the loop, and addresses
-  return cycles + 0.6 * inputs + vecs + control;
+  return cycles + 0.6 * input_loads + vecs + control;
 }
 
 double Tiling::row_cycles(const Tile& t) const {

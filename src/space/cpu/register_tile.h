@@ -34,6 +34,7 @@ struct Tiling {
   std::int64_t column_bytes = 0, row_bytes = 0;
   std::int64_t cache_ways = 12;  ///< of the first level, `pipes.l1_sets` lines of 64 bytes each
   CpuPipes pipes = {};
+  std::int64_t input_lanes = 1;  ///< `pipes.input_lanes`, or 1 where the steps of the reduction do not come by as many
   /// No reduce axis but taps: cheap tiles whose unrolled taps share their inputs.
   bool depthwise = false;
   std::int64_t taps = 9;    ///< where it is depthwise
@@ -52,9 +53,7 @@ struct Tiling {
   /// True where the accumulators, a row of weights and one broadcast input stay in registers.
   bool fits(const Tile&) const;
   /// True where they stay in registers also when reduction steps are unrolled, whose loads LLVM moves up.
-  bool fits_unrolled(const Tile& t) const {
-    return static_cast<double>(accumulators(t)) <= pipes.unrolled_share * static_cast<double>(registers);
-  }
+  bool fits_unrolled(const Tile&) const;
   bool divides(const Tile&) const;
   /// The largest number of inputs of a tile, read in one reduction step, that share a set of the first-level cache.
   std::int64_t conflicts(const Tile&) const;

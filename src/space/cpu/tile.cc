@@ -405,6 +405,12 @@ void constrain(const TileProblem& p, const Tile& best, Sketch& sketch) {
          if (products <= kMostProducts) return std::nullopt;
          return fmt::format("{} products in the innermost loop overflow the cache of decoded instructions", products);
        }});
+  if (tiling.pipes.input_lanes > 1)
+    sketch.constraints.push_back(
+        {{"oc", "oh", "ow", "ic"}, [tiling, tile_of](const Choices& c) -> std::optional<std::string> {
+           if (c.at("ic").front() == 1 || tiling.fits_unrolled(tile_of(c))) return std::nullopt;
+           return "unrolled steps of so large a tile do not stay in registers";
+         }});
   sketch.constraints.push_back({{"ic", "k"}, [](const Choices& c) -> std::optional<std::string> {
                                   if (c.at("k").front() % c.at("ic").front() == 0) return std::nullopt;
                                   return "the unrolled steps do not divide the block";
@@ -481,9 +487,11 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
           {"ahead", "reduction steps by which weights are prefetched ahead (0: no prefetch)", single({0, 16}), 0});
       sketch.preferred["ahead"] = {has_narrow_edges(p) ? 16 : 0};
     }
-    // Two steps share the loop's control; more only make code. Three channels are too few for a loop.
-    const bool pairs = p.reduce_extent(p.in) % 2 == 0 && p.tiling.fits_unrolled(tile);
-    sketch.preferred["ic"] = {p.reduce_extent(p.in) <= 4 ? unroll.back() : pairs ? 2 : 1};
+    // Two steps share the loop's control; more only make code, but where they share the loads of inputs. Three channels
+    // are too few for a loop.
+    const std::int64_t shared = std::max<std::int64_t>(p.tiling.input_lanes, 2);
+    const bool shares = p.reduce_extent(p.in) % shared == 0 && p.tiling.fits_unrolled(tile);
+    sketch.preferred["ic"] = {p.reduce_extent(p.in) <= 4 ? unroll.back() : shares ? shared : 1};
     sketch.preferred["k"] = {block};
     sketch.preferred["group"] = {block > 0 ? 1 : best_group(p, tile, order, target)};
   }

@@ -122,6 +122,8 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
       std::accumulate(p.taps.begin(), p.taps.end(), std::int64_t{1}, [&](std::int64_t product, std::int64_t k) {
         return product * element.reduce_axes[static_cast<std::size_t>(k)].extent;
       });
+  if (p.in >= 0 && dag.op(op).dtype == DType::f32 && p.reduce_extent(p.in) % target.cpu().pipes.input_lanes == 0)
+    p.tiling.input_lanes = target.cpu().pipes.input_lanes;
   p.tiling.columns = window_along(dag, p, p.x), p.tiling.rows = window_along(dag, p, p.y);
   if (p.x >= 0) p.tiling.read_columns = unpadded(element, p.x);
   if (p.y >= 0) p.tiling.rows_skipped = most_skipped(element, p.y);
