@@ -75,7 +75,8 @@ TEST(ReplayedSchedules, UseEveryPrimitiveOnEveryTarget) {
       for (std::string step; std::getline(steps >> std::ws, step, ';');) words.insert(step.substr(0, step.find(' ')));
     }
   EXPECT_EQ(targets, (std::set<std::string>{"cpu -mcpu=x86-64", "cpu -mcpu=haswell", "cpu -mcpu=znver4",
-                                            "cpu -mcpu=sapphirerapids"}));
+                                            "cpu -mcpu=sapphirerapids", "cpu -mcpu=cortex-a53", "cpu -mcpu=cortex-a72",
+                                            "cpu -mcpu=cortex-a76", "cpu -mcpu=neoverse-n2"}));
   EXPECT_EQ(words, (std::set<std::string>{"split",        "fuse",
                                           "reorder",      "parallel",
                                           "vectorize",    "unroll",
