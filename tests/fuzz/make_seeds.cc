@@ -164,6 +164,9 @@ void add_schedules(Seeds& seeds) {
       auto kernel = compile_kernel(lowered->program, target);
       if (!kernel.ok()) continue;
       seeds.add("object", kernel->code);
+      // The same Program for AArch64.
+      if (auto other = compile_kernel(lowered->program, parse_target("cpu -mcpu=cortex-a72").value()); other.ok())
+        seeds.add("object", other->code);
       if (k == 0) add_messages(*kernel, seeds);
     }
   }

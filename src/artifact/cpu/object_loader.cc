@@ -38,8 +38,8 @@ struct OnOneLine {
 /// Loads one object; every read of the file goes through `read` or `string_at`, which check its bounds.
 class Loader {
  public:
-  Loader(const char* object, uint64_t bytes, char* error, size_t error_bytes)
-      : object_(object), bytes_(bytes), error_(error), error_bytes_(error_bytes) {}
+  Loader(const MachineRelocations& machine, const char* object, uint64_t bytes, char* error, size_t error_bytes)
+      : machine_(machine), object_(object), bytes_(bytes), error_(error), error_bytes_(error_bytes) {}
 
   bool load(const char* symbol, LoadedObject* loaded) {
     if (!read_header() || !read_sections() || !lay_out()) return false;
@@ -211,7 +211,7 @@ class Loader {
       case Relocated::misaligned:
         return fail("kernel object: relocation type %llu has a target that is not aligned", ull(type));
       default:
-        return fail("kernel object: a 32-bit relocation does not reach its target");
+        return fail("kernel object: a relocation does not reach its target");
     }
   }
 
@@ -238,7 +238,7 @@ class Loader {
     return fail("the system does not allow executable memory for a kernel");
   }
 
-  const MachineRelocations& machine_ = host_relocations();
+  const MachineRelocations& machine_;
   const char* object_;
   uint64_t bytes_;
   char* error_;
@@ -255,7 +255,12 @@ class Loader {
 
 bool load_object(const char* object, std::size_t bytes, const char* symbol, LoadedObject* loaded, char* error,
                  std::size_t error_bytes) {
-  return Loader(object, bytes, error, error_bytes).load(symbol, loaded);
+  return load_object_of(host_relocations(), object, bytes, symbol, loaded, error, error_bytes);
+}
+
+bool load_object_of(const MachineRelocations& machine, const char* object, std::size_t bytes, const char* symbol,
+                    LoadedObject* loaded, char* error, std::size_t error_bytes) {
+  return Loader(machine, object, bytes, error, error_bytes).load(symbol, loaded);
 }
 
 void unload_object(LoadedObject* loaded) {

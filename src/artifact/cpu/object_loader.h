@@ -10,6 +10,8 @@
 
 namespace whet {
 
+struct MachineRelocations;
+
 /// Executable memory that holds one relocated object file, and the kernel in it.
 struct LoadedObject {
   void* arena = nullptr;
@@ -23,6 +25,9 @@ struct LoadedObject {
 /// and `error` holds one sentence. Needs libc alone (the runner links no C++ library).
 bool load_object(const char* object, std::size_t bytes, const char* symbol, LoadedObject* loaded, char* error,
                  std::size_t error_bytes);
+/// The same for an object of another machine, for tests: what is loaded must not be run.
+bool load_object_of(const MachineRelocations& machine, const char* object, std::size_t bytes, const char* symbol,
+                    LoadedObject* loaded, char* error, std::size_t error_bytes);
 /// Gives the memory back; the kernel must not be running.
 void unload_object(LoadedObject* loaded);
 

@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "base/rng.h"
+
 namespace whet::relocate_test {
 namespace {
 
@@ -53,6 +55,52 @@ TEST(RelocateAArch64, WritesWholeAddresses) {
   EXPECT_EQ(kAArch64Relocations.apply(R_AARCH64_PREL64, bytes, 0x20, 0x10), Relocated::done);
   std::memcpy(&value, bytes, 8);
   EXPECT_EQ(static_cast<std::int64_t>(value), -0x10);
+}
+
+/// The number in `bits` bits from bit `at` on, which has a sign.
+std::int64_t field(std::uint32_t instruction, int at, int bits) {
+  const std::uint32_t value = (instruction >> at) & ((1u << bits) - 1);
+  return static_cast<std::int64_t>(value) - (value >> (bits - 1) != 0 ? std::int64_t{1} << bits : 0);
+}
+
+TEST(RelocateAArch64, PutsAnyDistanceInReachIntoTheFieldAndLeavesTheRest) {
+  struct Branch {
+    std::uint64_t type;
+    int at, bits;
+  };
+  Rng rng(5);
+  for (const Branch& b : {Branch{R_AARCH64_CALL26, 0, 26}, Branch{R_AARCH64_JUMP26, 0, 26},
+                          Branch{R_AARCH64_CONDBR19, 5, 19}, Branch{R_AARCH64_TSTBR14, 5, 14}})
+    for (int round = 0; round < 2000; ++round) {
+      const std::int64_t reach = std::int64_t{1} << (b.bits - 1), steps = rng.between(-2 * reach, 2 * reach - 1);
+      const std::uint64_t place = static_cast<std::uint64_t>(rng.below(std::int64_t{1} << 40)) * 4;
+      const std::uint64_t target = place + 4 * static_cast<std::uint64_t>(steps);
+      const auto before = static_cast<std::uint32_t>(rng.next());
+      const bool reached = steps >= -reach && steps < reach;
+      const std::uint32_t after =
+          relocated(b.type, before, place, target, reached ? Relocated::done : Relocated::too_far);
+      const std::uint32_t mask = ((1u << b.bits) - 1) << b.at;
+      EXPECT_EQ(after & ~mask, before & ~mask);
+      EXPECT_EQ(field(after, b.at, b.bits), reached ? steps : field(before, b.at, b.bits));
+    }
+}
+TEST(RelocateAArch64, PutsAnyPlaceInAPageIntoLoadsOfEverySize) {
+  const std::uint64_t types[] = {R_AARCH64_LDST8_ABS_LO12_NC, R_AARCH64_LDST16_ABS_LO12_NC,
+                                 R_AARCH64_LDST32_ABS_LO12_NC, R_AARCH64_LDST64_ABS_LO12_NC,
+                                 R_AARCH64_LDST128_ABS_LO12_NC};
+  Rng rng(6);
+  for (int size = 0; size < 5; ++size)
+    for (int round = 0; round < 1000; ++round) {
+      const auto before = static_cast<std::uint32_t>(rng.next());
+      const std::uint64_t target = rng.next();
+      const bool aligned = target % (1u << size) == 0;
+      const std::uint32_t after =
+          relocated(types[size], before, 0, target, aligned ? Relocated::done : Relocated::misaligned);
+      EXPECT_EQ(after & ~0x3ffc00u, before & ~0x3ffc00u);
+      if (aligned) {
+        EXPECT_EQ(static_cast<std::uint64_t>((after >> 10) & 0xfff) << size, target & 0xfff);
+      }
+    }
 }
 
 }  // namespace
