@@ -1,7 +1,9 @@
 // The standard's own node tests, the compiled way: import, optimize, compile, run, compare.
 //
-//   node_tests FOLDER SKIPPED [--only GLOB] [--by-operator] [--jobs N]
+//   node_tests FOLDER SKIPPED [--only GLOB] [--part K/N] [--by-operator] [--jobs N] [--target TEXT --emulator COMMAND]
 //
+// --part takes every N-th case, by the names' hashes. --emulator: models are compiled for the target and run by COMMAND, which
+// is tests/aarch64/model_answers.cc on an emulated processor (scripts/emulated).
 // FOLDER holds one folder a case: model.onnx and test_data_set_K/{input,output}_N.pb. SKIPPED lists the cases that need
 // not pass, one `GLOB  reason` a line; a case of the list that passes is a failure too, so that the list stays short.
 // Each case runs in a process of its own: a crash or a hang is that case's failure.
@@ -21,6 +23,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/hash.h"
 #include "compiler/choose.h"
 #include "compiler/scratch.h"
 #include "device/cpu/opened_model.h"
@@ -46,6 +49,8 @@ struct Options {
   fs::path folder;
   std::vector<Skipped> skipped;
   std::string only = "*";
+  std::uint64_t part = 0, parts = 1;
+  std::string target = "cpu", emulator;
   bool by_operator = false;
   std::size_t jobs = 2;
 };
@@ -111,15 +116,44 @@ Status expect_all_equal(const std::string& way, const std::vector<Tensor>& got, 
   return ok_status();
 }
 
-Result<std::vector<Tensor>> run_compiled(const Graph& graph, const std::vector<Tensor>& inputs) {
+/// The model's outputs on an emulated processor; tensors go there and come back as files of their bytes.
+Result<std::vector<Tensor>> run_emulated(const std::string& emulator, const std::string& folder, const Graph& graph,
+                                         const std::vector<Tensor>& inputs) {
+  std::string command = emulator + " raw " + folder + "/model.so";
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::string path = folder + "/in" + std::to_string(i);
+    std::ofstream(path).write(static_cast<const char*>(inputs[i].data()), inputs[i].bytes());
+    command += " " + path;
+  }
+  command += " --";
+  std::vector<Tensor> outputs;
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) command += " " + folder + "/out" + std::to_string(i);
+  if (std::system((command + " > " + folder + "/complaint").c_str()) != 0) {
+    std::string complaint;
+    std::getline(std::ifstream(folder + "/complaint"), complaint);
+    return Error{"on the emulated processor: " + (complaint.empty() ? "stopped without a word" : complaint)};
+  }
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const TensorType& type = graph.value(graph.outputs[i]).type;
+    Tensor output(type.dtype, type.shape);
+    std::ifstream file(folder + "/out" + std::to_string(i));
+    file.read(static_cast<char*>(output.data()), output.bytes());
+    if (!file || file.peek() != EOF) return Error{"an output has another size than " + to_string(type)};
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+Result<std::vector<Tensor>> run_compiled(const Options& how, const Graph& graph, const std::vector<Tensor>& inputs) {
   WHET_TRY(const FusedGraph fused, optimize(graph, {}));
-  WHET_TRY(Target target, resolve_target("cpu"));
+  WHET_TRY(Target target, resolve_target(how.target));
   target.threads = 1;
   WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
   const std::string path = scratch.path() + "/model.so";
   CompileOptions options;
   options.jobs = 1;
   WHET_RETURN_IF_ERROR(compile_model(fused, nullptr, target, path, options));
+  if (!how.emulator.empty()) return run_emulated(how.emulator, scratch.path(), graph, inputs);
   OpenModelOptions open;
   open.threads = 1;
   open.pin = false;
@@ -127,7 +161,7 @@ Result<std::vector<Tensor>> run_compiled(const Graph& graph, const std::vector<T
   return model.run(inputs);
 }
 
-Status run_set(const fs::path& folder, const fs::path& set) {
+Status run_set(const Options& how, const fs::path& folder, const fs::path& set) {
   WHET_TRY(const std::vector<NamedTensor> given, numbered(set, "input"));
   WHET_TRY(const std::vector<NamedTensor> want, numbered(set, "output"));
   ImportOptions options;
@@ -147,14 +181,14 @@ Status run_set(const fs::path& folder, const fs::path& set) {
   std::vector<Tensor> interpreted;
   for (ValueId id : graph.outputs) interpreted.push_back(values[id.index()]);
   WHET_RETURN_IF_ERROR(expect_all_equal("interpreted", interpreted, want));
-  WHET_TRY(const std::vector<Tensor> compiled, run_compiled(graph, inputs));
+  WHET_TRY(const std::vector<Tensor> compiled, run_compiled(how, graph, inputs));
   return expect_all_equal("compiled", compiled, want);
 }
 
-Status run_case(const fs::path& folder) {
+Status run_case(const Options& how, const fs::path& folder) {
   int sets = 0;
   for (; fs::exists(folder / ("test_data_set_" + std::to_string(sets))); ++sets) {
-    WHET_RETURN_IF_ERROR(run_set(folder, folder / ("test_data_set_" + std::to_string(sets))));
+    WHET_RETURN_IF_ERROR(run_set(how, folder, folder / ("test_data_set_" + std::to_string(sets))));
   }
   return sets > 0 ? ok_status() : Status(Error{"has no data"});
 }
@@ -166,7 +200,7 @@ struct Running {
   int pipe = 0;
 };
 
-Running start(const fs::path& folder, const std::string& name) {
+Running start(const Options& how, const std::string& name) {
   int ends[2];
   WHET_CHECK(pipe(ends) == 0);
   std::cout << std::flush;
@@ -178,7 +212,7 @@ Running start(const fs::path& folder, const std::string& name) {
   }
   close(ends[0]);
   alarm(kSecondsPerCase);
-  const Status status = run_case(folder);
+  const Status status = run_case(how, how.folder / name);
   const std::string text = status.ok() ? "ok" : status.error().message;
   const bool written = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
   _exit(written ? 0 : 1);
@@ -208,7 +242,8 @@ int run(Options& options) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(options.folder)) {
     const std::string name = entry.path().filename();
-    if (fnmatch(options.only.c_str(), name.c_str(), 0) == 0) names.push_back(name);
+    if (fnmatch(options.only.c_str(), name.c_str(), 0) == 0 && hash_bytes(name) % options.parts == options.part)
+      names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   std::map<std::string, std::pair<int, int>> families;  // passed, all
@@ -240,11 +275,11 @@ int run(Options& options) {
       judge(running.front());
       running.erase(running.begin());
     }
-    running.push_back(start(options.folder / name, name));
+    running.push_back(start(options, name));
   }
   for (const Running& last : running) judge(last);
   for (const Skipped& skip : options.skipped) {
-    if (skip.used || options.only != "*") continue;
+    if (skip.used || options.only != "*" || options.parts > 1) continue;
     ++failed;
     std::cout << "FAILED " << skip.glob << ": no case of the list of skipped ones has this name\n";
   }
@@ -257,7 +292,8 @@ int run(Options& options) {
 
 int main_of(std::vector<std::string> arguments) {
   if (arguments.size() < 2) {
-    std::cerr << "usage: node_tests FOLDER SKIPPED [--only GLOB] [--by-operator] [--jobs N]\n";
+    std::cerr << "usage: node_tests FOLDER SKIPPED [--only GLOB] [--part K/N] [--by-operator] [--jobs N] "
+                 "[--target TEXT --emulator COMMAND]\n";
     return 2;
   }
   Options options;
@@ -268,6 +304,12 @@ int main_of(std::vector<std::string> arguments) {
   for (std::size_t i = 2; i < arguments.size(); ++i) {
     if (arguments[i] == "--only" && i + 1 < arguments.size()) options.only = arguments[++i];
     if (arguments[i] == "--jobs" && i + 1 < arguments.size()) options.jobs = std::stoul(arguments[++i]);
+    if (arguments[i] == "--target" && i + 1 < arguments.size()) options.target = arguments[++i];
+    if (arguments[i] == "--emulator" && i + 1 < arguments.size()) options.emulator = arguments[++i];
+    if (arguments[i] == "--part" && i + 1 < arguments.size()) {
+      const std::string part = arguments[++i];
+      options.part = std::stoul(part), options.parts = std::stoul(part.substr(part.find('/') + 1));
+    }
     if (arguments[i] == "--by-operator") options.by_operator = true;
   }
   return run(options);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "artifact/cpu/object_loader.h"
@@ -41,6 +42,27 @@ char* allocate(uint64_t bytes) {
   memset(memory, 0, bytes);
   return static_cast<char*>(memory);
 }
+
+/// An argument, which ends where memory ends: what reads or writes behind it stops the program.
+class Argument {
+ public:
+  void allocate(uint64_t bytes) {
+    const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    mapped_ = (bytes + page - 1) / page * page + page;
+    void* memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) _exit(4);
+    memory_ = static_cast<char*>(memory);
+    if (mprotect(memory_ + mapped_ - page, page, PROT_NONE) != 0) _exit(4);
+    data = memory_ + mapped_ - page - bytes;
+  }
+  void release() { munmap(memory_, mapped_); }
+
+  char* data = nullptr;
+
+ private:
+  char* memory_ = nullptr;
+  uint64_t mapped_ = 0;
+};
 
 struct Worker {
   pthread_t thread;
@@ -101,11 +123,13 @@ bool serve() {
   char* const object = allocate(request.object_bytes);
   char entry[1001] = {}, error[256] = "";
   if (!read_all(object, request.object_bytes) || !read_all(entry, request.entry_bytes)) return false;
+  Argument arguments[kMostArguments];
   char* buffers[kMostArguments] = {};
   uint64_t bytes[kMostArguments] = {};
   for (uint64_t i = 0; i < request.arguments; ++i) {
     if (!read_all(&bytes[i], sizeof bytes[i])) return false;
-    buffers[i] = allocate(bytes[i]);
+    arguments[i].allocate(bytes[i]);
+    buffers[i] = arguments[i].data;
     if (!read_all(buffers[i], bytes[i])) return false;
   }
   LoadedObject loaded;
@@ -117,7 +141,7 @@ bool serve() {
   write_all(error, complaint);
   for (uint64_t i = 0; i < request.arguments; ++i) {
     if (complaint == 0) write_all(buffers[i], bytes[i]);
-    free(buffers[i]);
+    arguments[i].release();
   }
   unload_object(&loaded);
   free(object);
