@@ -12,6 +12,7 @@
 #include "artifact/model_plan.h"
 #include "base/rng.h"
 #include "codegen/compile.h"
+#include "device/session/messages.h"
 #include "lower/lower.h"
 #include "records/record_line.h"
 #include "runner/messages.h"
@@ -125,6 +126,26 @@ void add_message(FrameType type, char number, const std::string& payload, Seeds&
   if (payload.size() < 8192) seeds.add("wire", frame(type, payload) + frame(FrameType::measured, "x"));
 }
 
+/// A session's messages, each with its type before it, and a stream of them.
+void add_session(const KernelJob& job, Seeds& seeds) {
+  DeviceDescription device;
+  device.name = "pi5", device.machine = "aarch64";
+  device.cores = {{0, 0, 0, 1024, false, true, 0x410fd0b1}};
+  const std::pair<SessionType, std::string> messages[] = {
+      {SessionType::hello, encode(SessionHello{1, 1, "0.1.0", 2, encode(device)})},
+      {SessionType::open, encode(SessionOpen{"me", 10})},
+      {SessionType::job, encode(SessionJob{10, {MeasureRequest{job, {}}, CheckRequest{job, {}, {}, {}}}})},
+      {SessionType::item, encode(SessionItem{0, MeasureReply{OutcomeCode::ok, "", {1e-3}, false, 1}})},
+      {SessionType::waiting, encode(SessionWaiting{1, "another session"})}};
+  std::string stream(1, '\0');
+  for (const auto& [type, payload] : messages) {
+    seeds.add("session", std::string(1, static_cast<char>(type)) + payload);
+    stream += frames_of({type, 1, payload}, 500);
+  }
+  seeds.add("session", stream);
+  seeds.add("session", std::string(1, static_cast<char>(SessionType::pong)) + encode(device));
+}
+
 /// `kernel` has two inputs, the second constant, and an output.
 void add_messages(const Kernel& kernel, Seeds& seeds) {
   KernelJob job;
@@ -141,6 +162,7 @@ void add_messages(const Kernel& kernel, Seeds& seeds) {
   add_message(FrameType::check, 2, encode(CheckRequest{job, {{0, std::string(64, 'x')}}, packing, {{1, 1}}}), seeds);
   add_message(FrameType::checked, 3, encode(CheckReply{OutcomeCode::ok, "", {"a", "bc"}}), seeds);
   add_message(FrameType::build, 4, encode(job), seeds);
+  add_session(job, seeds);
 }
 
 /// Schedules of the fuzzed DAGs from their design spaces, and what they become.

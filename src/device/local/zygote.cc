@@ -1,16 +1,19 @@
 #include "device/local/zygote.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/single_threaded.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -143,6 +146,14 @@ class Server {
   std::vector<pid_t> children_;
 };
 
+/// All but the standard streams and `kept`. Kernels before 5.9, which boards have, close them one by one.
+void close_all_but(int kept) {
+  const auto number = static_cast<unsigned>(kept);
+  if ((kept <= 3 || close_range(3, number - 1, 0) == 0) && close_range(number + 1, ~0u, 0) == 0) return;
+  for (int fd = 3; fd < static_cast<int>(sysconf(_SC_OPEN_MAX)); ++fd)
+    if (fd != kept) close(fd);
+}
+
 [[noreturn]] void become_zygote(int fd, pid_t parent) {
   die_with(parent);
   prctl(PR_SET_NAME, "whet-zygote");
@@ -153,8 +164,7 @@ class Server {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null >= 0) dup2(null, STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  if (fd > 3) close_range(3, static_cast<unsigned>(fd) - 1, 0);
-  close_range(static_cast<unsigned>(fd) + 1, ~0u, 0);
+  close_all_but(fd);
   Server(fd).serve();
   _exit(0);
 }
@@ -177,15 +187,21 @@ constexpr std::size_t kThreadsBeforeMain = __has_feature(thread_sanitizer) ? 1 :
 constexpr std::size_t kThreadsBeforeMain = 0;
 #endif
 
+/// Of this process; 0 where the system does not tell.
+std::size_t threads_now() {
+  DIR* const folder = opendir("/proc/self/task");
+  std::size_t threads = 0;
+  while (const dirent* entry = folder ? readdir(folder) : nullptr) threads += entry->d_name[0] != '.';
+  if (folder) closedir(folder);
+  return threads;
+}
+
 bool alone_in_this_process() {
-  std::error_code error;
+  // An emulator's own threads, which nothing here knows of, stand in /proc too.
+  if (__libc_single_threaded) return true;
   // A thread that was joined just now may still stand in the list for a moment.
   for (int attempt = 0; attempt < 50; ++attempt) {
-    std::size_t threads = 0;
-    for (std::filesystem::directory_iterator it("/proc/self/task", error), end; !error && it != end;
-         it.increment(error))
-      ++threads;
-    if (threads <= 1 + kThreadsBeforeMain) return true;
+    if (threads_now() <= 1 + kThreadsBeforeMain) return true;
     usleep(1000);
   }
   return false;
@@ -265,14 +281,16 @@ ProcessEnd Zygote::end(WorkerProcess& worker, bool kill_now) {
 }
 
 std::int64_t resident_bytes(pid_t pid) {
-  char path[48];
+  char path[48], text[64];
   std::snprintf(path, sizeof path, "/proc/%d/statm", static_cast<int>(pid));
-  std::FILE* file = std::fopen(path, "re");
-  if (!file) return 0;
-  long long total = 0, resident = 0;
-  const int read = std::fscanf(file, "%lld %lld", &total, &resident);
-  std::fclose(file);
-  return read == 2 ? resident * sysconf(_SC_PAGESIZE) : 0;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t bytes = file < 0 ? 0 : read(file, text, sizeof text);
+  if (file >= 0) close(file);
+  const char* const end = text + std::max<ssize_t>(bytes, 0);
+  const char* const total = std::find<const char*>(text, end, ' ');
+  std::int64_t resident = 0;  // the second number; in pages
+  if (total == end || std::from_chars(total + 1, end, resident).ec != std::errc()) return 0;
+  return resident * sysconf(_SC_PAGESIZE);
 }
 
 }  // namespace whet
