@@ -15,19 +15,26 @@ if(NOT WHET_AARCH64)
   message(STATUS "Nothing is made for AArch64: clang++-19, lld-19, libc6-dev-arm64-cross or libstdc++-12-dev-arm64-cross is missing")
 endif()
 
-# whet_aarch64_objects(NAME SOURCES FLAG...): the variable NAME becomes the list of object files of SOURCES, a list of paths.
-function(whet_aarch64_objects name sources)
+# whet_objects_for(NAME MACHINE COMPILER SOURCES FLAG...): the variable NAME becomes the list of object files of SOURCES, a list of
+# paths, by the command in the variable COMPILER.
+function(whet_objects_for name machine compiler sources)
   set(objects "")
   foreach(source ${sources})
     get_filename_component(path ${source} ABSOLUTE)
     file(RELATIVE_PATH part ${CMAKE_SOURCE_DIR} ${path})
-    set(object ${CMAKE_CURRENT_BINARY_DIR}/aarch64/${part}.o)
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/${machine}/${part}.o)
     get_filename_component(folder ${object} DIRECTORY)
     file(MAKE_DIRECTORY ${folder})
-    add_custom_command(OUTPUT ${object} COMMAND ${WHET_CCACHE} ${WHET_AARCH64_CXX} ${ARGN} -I${CMAKE_SOURCE_DIR}/src -I${CMAKE_SOURCE_DIR}/include
+    add_custom_command(OUTPUT ${object} COMMAND ${WHET_CCACHE} ${${compiler}} ${ARGN} -I${CMAKE_SOURCE_DIR}/src -I${CMAKE_SOURCE_DIR}/include
                        -MD -MT ${object} -MF ${object}.d -c -o ${object} ${path} DEPENDS ${path} DEPFILE ${object}.d VERBATIM
-                       COMMENT "Compiling ${part} for AArch64")
+                       COMMENT "Compiling ${part} for ${machine}")
     list(APPEND objects ${object})
   endforeach()
   set(${name} ${objects} PARENT_SCOPE)
+endfunction()
+
+# whet_aarch64_objects(NAME SOURCES FLAG...)
+function(whet_aarch64_objects name sources)
+  whet_objects_for(${name} aarch64 WHET_AARCH64_CXX "${sources}" ${ARGN})
+  set(${name} ${${name}} PARENT_SCOPE)
 endfunction()

@@ -1,0 +1,201 @@
+#include "board/supervisor.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "base/version.h"
+#include "board/slot_turn.h"
+#include "device/local/runner_client.h"
+#include "device/session/bounds.h"
+
+namespace whet {
+namespace {
+
+constexpr int kServed = 0, kBroken = 3;
+/// Jobs that may wait while one runs.
+constexpr std::size_t kMostQueued = 2;
+/// How long an idle supervisor sleeps [s]; a message wakes it.
+constexpr double kIdleSeconds = 1;
+/// Resident bytes beyond a task's at which a runner is replaced: boards have little memory.
+constexpr std::int64_t kBoardRecycle = std::int64_t{256} << 20;
+constexpr double kLeastDead = 0.1, kMostDead = 60;
+
+class Supervisor {
+ public:
+  Supervisor(SessionLink& link, Zygote& zygote, const DeviceDescription& board, const SupervisorClocks& clocks)
+      : link_(link), zygote_(zygote), board_(board), clocks_(clocks) {}
+
+  int run() {
+    if (!link_.send(SessionType::hello, 0, encode(SessionHello{.program = version(), .details = encode(board_)})))
+      return kServed;
+    if (const std::string complaint = greet(); !complaint.empty()) return leave(complaint);
+    while (!gone()) {
+      if (!jobs_.empty()) {
+        const SessionMessage job = std::move(jobs_.front());
+        jobs_.pop_front();
+        run_job(job);
+      } else if (auto message = link_.receive(kIdleSeconds)) {
+        take(std::move(*message));
+      }
+    }
+    if (!complaint_.empty()) return leave(complaint_);
+    return link_.error().empty() ? kServed : leave(link_.error());
+  }
+
+ private:
+  int leave(const std::string& why) {
+    link_.send(SessionType::bye, 0, printable(why));
+    return kBroken;
+  }
+
+  /// "" where both ends can talk.
+  std::string greet() {
+    const auto message = link_.receive(clocks_.hello);
+    if (!message) return link_.error().empty() ? "no hello came" : link_.error();
+    const auto hello = message->type == SessionType::hello ? decode_session_hello(message->payload) : std::nullopt;
+    if (!hello) return "the first message is no hello";
+    if (hello->highest < kSessionLowest || hello->lowest > kSessionHighest)
+      return "this whet-device speaks version " + std::to_string(kSessionHighest) +
+             " of device sessions; whet speaks " + std::to_string(hello->lowest) + " to " +
+             std::to_string(hello->highest);
+    if (hello->kernel_args != WHET_KERNEL_ARGS_VERSION)
+      return "this whet-device calls kernels by version " + std::to_string(WHET_KERNEL_ARGS_VERSION) +
+             " of their arguments; whet makes version " + std::to_string(hello->kernel_args);
+    return "";
+  }
+
+  bool gone() const { return link_.ended() || left_ || !complaint_.empty() || link_.silence() > dead_seconds_; }
+
+  /// A message at any time.
+  void take(SessionMessage message) {
+    switch (message.type) {
+      case SessionType::ping:
+        link_.send(SessionType::pong, message.id, std::move(message.payload));
+        return;
+      case SessionType::open:
+        if (const auto open = decode_session_open(message.payload)) {
+          dead_seconds_ = std::clamp(open->dead_seconds, kLeastDead, kMostDead);
+          link_.set_dead_seconds(dead_seconds_);
+          link_.send(SessionType::opened, 0, "");
+          return;
+        }
+        break;
+      case SessionType::job:
+        if (jobs_.size() < kMostQueued) return jobs_.push_back(std::move(message));
+        complaint_ = "more jobs were sent than wait here";
+        return;
+      case SessionType::cancel:
+        cancelled_ = true;
+        jobs_.clear();
+        return;
+      case SessionType::bye:
+        left_ = true;
+        return;
+      default:
+        break;
+    }
+    complaint_ = "a message of type " + std::to_string(static_cast<int>(message.type)) + " makes no sense here";
+  }
+
+  /// Reads what came; whether the job at hand is wanted no more.
+  bool is_disturbed() {
+    while (!gone()) {
+      auto message = link_.receive(0);
+      if (!message) break;
+      take(std::move(*message));
+    }
+    return cancelled_ || gone();
+  }
+
+  void run_job(const SessionMessage& message) {
+    const auto job = decode_session_job(message.payload, board_.limits.kernels);
+    if (!job || !(job->kernel_seconds > 0) || job->kernel_seconds > board_.limits.kernel_seconds) {
+      complaint_ = "job " + std::to_string(message.id) + " makes no sense";
+      return;
+    }
+    cancelled_ = false;
+    SlotTurn turn;
+    if (!wait_for(turn, message.id)) return finish(message.id);
+    RunnerClient& runner = runner_for(job->kernel_seconds);
+    for (std::uint32_t number = 0; number < job->requests.size() && !is_disturbed(); ++number) {
+      link_.send(SessionType::starting, message.id, encode_number(number));
+      SessionItem item{number, answer(runner, job->requests[number])};
+      if (gone() || !link_.send(SessionType::item, message.id, encode(item))) return;
+    }
+    finish(message.id);
+  }
+  void finish(std::uint32_t id) { link_.send(SessionType::done, id, ""); }
+
+  /// Jobs of several sessions take turns. False where the session ends, or the job is wanted no more.
+  bool wait_for(SlotTurn& turn, std::uint32_t id) {
+    const auto start = std::chrono::steady_clock::now();
+    double noted = 0;
+    while (!turn.take(board_.unit)) {
+      const double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (waited - noted >= clocks_.note) {
+        noted = waited;
+        link_.send(SessionType::waiting, id, encode(SessionWaiting{waited, "another session uses the device"}));
+      }
+      if (is_disturbed()) return false;
+      usleep(static_cast<useconds_t>(clocks_.slot_tick * 1e6));
+    }
+    return !is_disturbed();
+  }
+
+  RunnerClient& runner_for(double kernel_seconds) {
+    if (!runner_ || runner_seconds_ != kernel_seconds) {
+      runner_ =
+          std::make_unique<RunnerClient>(zygote_, kernel_seconds, kBoardRecycle, [this] { return is_disturbed(); });
+      runner_seconds_ = kernel_seconds;
+    }
+    return *runner_;
+  }
+
+  std::variant<MeasureReply, CheckReply> answer(RunnerClient& runner, const SessionRequest& request) {
+    if (const auto* measure = std::get_if<MeasureRequest>(&request)) {
+      std::string why = why_refused(measure->job);
+      if (!why.empty()) return MeasureReply{OutcomeCode::rejected, std::move(why)};
+      return runner.measure(*measure);
+    }
+    const auto& check = std::get<CheckRequest>(request);
+    std::string why = why_refused(check.job);
+    if (why.empty() && check.packing) why = why_refused(*check.packing);
+    if (!why.empty()) return CheckReply{OutcomeCode::rejected, std::move(why), {}};
+    return runner.check(check);
+  }
+
+  std::string why_refused(const KernelJob& job) const {
+    if (job.threads > board_.limits.threads)
+      return "the kernel wants " + std::to_string(job.threads) + " threads; the device has " +
+             std::to_string(board_.limits.threads) + " usable cores";
+    for (const std::uint32_t core : job.cpu.cores) {
+      const auto found = std::ranges::find(board_.cores, core, &DeviceCore::id);
+      if (found == board_.cores.end() || !found->usable)
+        return "the kernel is to run on core " + std::to_string(core) + ", which the device may not use";
+    }
+    return "";
+  }
+
+  SessionLink& link_;
+  Zygote& zygote_;
+  const DeviceDescription& board_;
+  SupervisorClocks clocks_;
+  std::unique_ptr<RunnerClient> runner_;
+  double runner_seconds_ = 0, dead_seconds_ = 10;
+  std::deque<SessionMessage> jobs_;
+  bool cancelled_ = false, left_ = false;
+  std::string complaint_;
+};
+
+}  // namespace
+
+int serve_session(SessionLink& link, Zygote& zygote, const DeviceDescription& board, const SupervisorClocks& clocks) {
+  return Supervisor(link, zygote, board, clocks).run();
+}
+
+}  // namespace whet

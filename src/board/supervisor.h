@@ -1,0 +1,20 @@
+#pragma once
+
+#include "device/local/zygote.h"
+#include "device/session/link.h"
+#include "device/session/messages.h"
+
+namespace whet {
+
+struct SupervisorClocks {
+  double hello = 5;         ///< seconds in which the other end says hello
+  double note = 1;          ///< between notes that a job waits for the slot [s]
+  double slot_tick = 0.02;  ///< between two looks at the slot [s]
+};
+
+/// The board's end of a session: says hello, runs the jobs that come in runners, and answers. It runs no foreign code, and
+/// takes the other end for hostile: what is no message of a session ends it with a sentence. Gives the exit status of
+/// the program: 0 where the other end closed the session, 3 where it broke the rules.
+int serve_session(SessionLink&, Zygote&, const DeviceDescription&, const SupervisorClocks& = {});
+
+}  // namespace whet

@@ -1,0 +1,248 @@
+#include "board/supervisor.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "board/describe.h"
+#include "board/slot_turn.h"
+#include "runner/testing/kernels.h"
+
+namespace whet::supervisor_test {
+namespace {
+
+KernelJob kernel(const std::string& name) { return testing_kernels::job(WHET_TEST_KERNELS, name); }
+
+/// A supervisor in a process of its own, and our end of its session.
+class ServedBoard {
+ public:
+  explicit ServedBoard(DeviceDescription board = describe_board()) {
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      close(ends_[0]);
+      signal(SIGPIPE, SIG_IGN);
+      Zygote zygote = std::move(Zygote::start()).value();
+      SessionLink link(ends_[1], ends_[1], board.limits.message_bytes, 5);
+      SupervisorClocks clocks;
+      clocks.note = 0.05;
+      _exit(serve_session(link, zygote, board, clocks));
+    }
+    close(ends_[1]);
+    link_.emplace(ends_[0], ends_[0], std::size_t{64} << 20, 5);
+  }
+  ~ServedBoard() {
+    close(ends_[0]);
+    if (pid_ > 0) waitpid(pid_, nullptr, 0);
+  }
+
+  SessionLink& link() { return *link_; }
+  int socket() const { return ends_[0]; }
+  SessionMessage next() {
+    auto message = link_->receive(20);
+    EXPECT_TRUE(message.has_value()) << "nothing came: " << link_->error();
+    return message.value_or(SessionMessage{});
+  }
+  /// Past the greetings.
+  void greet(double dead_seconds = 10) {
+    EXPECT_EQ(next().type, SessionType::hello);
+    link().send(SessionType::hello, 0, encode(SessionHello{.program = "test"}));
+    link().send(SessionType::open, 0, encode(SessionOpen{"me", dead_seconds}));
+    EXPECT_EQ(next().type, SessionType::opened);
+  }
+  /// The exit status, once the session has ended.
+  int status() {
+    int status = 0;
+    waitpid(std::exchange(pid_, -1), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  /// "starting 0, item 0: 0, done": what comes of a job.
+  std::string answers(const SessionJob& job, std::uint32_t id = 7) {
+    link().send(SessionType::job, id, encode(job));
+    std::string text;
+    for (;;) {
+      const SessionMessage message = next();
+      EXPECT_EQ(message.id, id);
+      if (message.type == SessionType::starting)
+        text += "starting " + std::to_string(decode_number(message.payload).value()) + ", ";
+      if (message.type == SessionType::item) {
+        const SessionItem item = decode_session_item(message.payload).value();
+        const auto code = std::visit([](const auto& reply) { return reply.code; }, item.reply);
+        text += "item " + std::to_string(item.number) + ": " + std::string(name_of(code)) + ", ";
+      }
+      if (message.type == SessionType::bye) return text + "bye: " + message.payload;
+      if (message.type == SessionType::done) return text + "done";
+      if (message.type == SessionType{}) return text + "nothing";
+    }
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+  pid_t pid_ = -1;
+  std::optional<SessionLink> link_;
+};
+
+TEST(Supervisor, SaysWhatTheBoardIs) {
+  ServedBoard board;
+  const SessionMessage message = board.next();
+  ASSERT_EQ(message.type, SessionType::hello);
+  const auto hello = decode_session_hello(message.payload);
+  ASSERT_TRUE(hello.has_value());
+  const auto device = decode_device_description(hello->details);
+  ASSERT_TRUE(device.has_value());
+  EXPECT_EQ(device->unit.size(), 16u);
+  EXPECT_EQ(device->page_bytes, sysconf(_SC_PAGESIZE));
+  EXPECT_GT(device->limits.threads, 0u);
+  EXPECT_FALSE(device->features.empty());
+}
+TEST(Supervisor, AnswersEachRequestOfAJob) {
+  ServedBoard board;
+  board.greet();
+  const SessionJob job{5,
+                       {MeasureRequest{kernel("add_one"), {}}, MeasureRequest{kernel("write_null"), {}},
+                        CheckRequest{kernel("add_one"), {}, {}, {}}}};
+  EXPECT_EQ(board.answers(job), "starting 0, item 0: ok, starting 1, item 1: crash, starting 2, item 2: ok, done");
+}
+TEST(Supervisor, StopsAKernelThatHangs) {
+  ServedBoard board;
+  board.greet();
+  EXPECT_EQ(board.answers({0.3, {MeasureRequest{kernel("hang"), {}}}}), "starting 0, item 0: run_timeout, done");
+  EXPECT_EQ(board.answers({5, {MeasureRequest{kernel("add_one"), {}}}}), "starting 0, item 0: ok, done");
+}
+TEST(Supervisor, AnswersPingsWhileAKernelRuns) {
+  ServedBoard board;
+  board.greet();
+  board.link().send(SessionType::job, 1, encode(SessionJob{3, {MeasureRequest{kernel("hang"), {}}}}));
+  EXPECT_EQ(board.next().type, SessionType::starting);
+  board.link().send(SessionType::ping, 0, encode_number(42));
+  const SessionMessage pong = board.next();
+  EXPECT_EQ(pong.type, SessionType::pong) << "before the kernel's limit";
+  EXPECT_EQ(decode_number(pong.payload), 42u);
+}
+TEST(Supervisor, GivesAJobUpThatIsCancelled) {
+  ServedBoard board;
+  board.greet();
+  board.link().send(SessionType::job, 1,
+                    encode(SessionJob{30, {MeasureRequest{kernel("hang"), {}}, MeasureRequest{kernel("hang"), {}}}}));
+  EXPECT_EQ(board.next().type, SessionType::starting);
+  board.link().send(SessionType::cancel, 1, "");
+  const SessionMessage item = board.next();
+  EXPECT_EQ(item.type, SessionType::item);
+  EXPECT_EQ(board.next().type, SessionType::done);
+  EXPECT_EQ(board.answers({5, {MeasureRequest{kernel("add_one"), {}}}}), "starting 0, item 0: ok, done");
+}
+TEST(Supervisor, RefusesWhatTheDeviceCannotDo) {
+  ServedBoard board;
+  board.greet();
+  KernelJob many = kernel("add_one"), elsewhere = kernel("add_one"), other = kernel("add_one");
+  many.threads = 1000;
+  elsewhere.cpu.cores = {1000};
+  other.kernel.format = CodeFormat::ptx;
+  const SessionJob job{5, {MeasureRequest{many, {}}, CheckRequest{elsewhere, {}, {}, {}}}};
+  EXPECT_EQ(board.answers(job), "starting 0, item 0: rejected, starting 1, item 1: rejected, done");
+}
+TEST(Supervisor, EndsASessionThatMakesNoSense) {
+  const auto ended = [](SessionType type, const std::string& payload) {
+    ServedBoard board;
+    board.greet();
+    board.link().send(type, 3, payload);
+    const SessionMessage bye = board.next();
+    EXPECT_EQ(bye.type, SessionType::bye);
+    EXPECT_EQ(board.status(), 3);
+    return bye.payload;
+  };
+  EXPECT_EQ(ended(SessionType::job, "x"), "job 3 makes no sense");
+  EXPECT_EQ(ended(SessionType::pong, ""), "a message of type 14 makes no sense here");
+  EXPECT_EQ(ended(SessionType::job, encode(SessionJob{1e5, {MeasureRequest{kernel("add_one"), {}}}})),
+            "job 3 makes no sense");
+  const SessionJob long_job{5, std::vector<SessionRequest>(17, MeasureRequest{kernel("add_one"), {}})};
+  EXPECT_EQ(ended(SessionType::job, encode(long_job)), "job 3 makes no sense");
+}
+TEST(Supervisor, RefusesOtherVersions) {
+  const auto refused = [](const SessionHello& hello) {
+    ServedBoard board;
+    board.next();
+    board.link().send(SessionType::hello, 0, encode(hello));
+    const SessionMessage bye = board.next();
+    EXPECT_EQ(bye.type, SessionType::bye);
+    return bye.payload;
+  };
+  EXPECT_EQ(refused({.lowest = 7, .highest = 9}),
+            "this whet-device speaks version 1 of device sessions; whet speaks 7 to 9");
+  EXPECT_EQ(refused({.kernel_args = 99}).substr(0, 44), "this whet-device calls kernels by version 2 ");
+}
+TEST(Supervisor, EndsWhenTheOtherEndIsSilent) {
+  ServedBoard board;
+  board.greet(0.3);
+  EXPECT_NE(board.status(), -1);
+}
+TEST(Supervisor, EndsWhenTheOtherEndIsGone) {
+  ServedBoard board;
+  board.greet();
+  board.link().send(SessionType::job, 1, encode(SessionJob{30, {MeasureRequest{kernel("hang"), {}}}}));
+  EXPECT_EQ(board.next().type, SessionType::starting);
+  shutdown(board.socket(), SHUT_RDWR);
+  EXPECT_EQ(board.status(), 0) << "within less than the kernel's limit";
+}
+TEST(Supervisor, LetsSessionsTakeTurns) {
+  DeviceDescription one = describe_board();
+  one.unit = "turns-" + std::to_string(getpid());
+  ServedBoard board(one);
+  board.greet();
+  SlotTurn taken;
+  ASSERT_TRUE(taken.take(one.unit));
+  board.link().send(SessionType::job, 1, encode(SessionJob{5, {MeasureRequest{kernel("add_one"), {}}}}));
+  const SessionMessage note = board.next();
+  ASSERT_EQ(note.type, SessionType::waiting);
+  EXPECT_GT(decode_session_waiting(note.payload)->seconds, 0);
+  taken.give_back();
+  SessionMessage message = note;
+  while (message.type == SessionType::waiting) message = board.next();
+  EXPECT_EQ(message.type, SessionType::starting);
+}
+TEST(Supervisor, SurvivesGarbage) {
+  Rng rng(11);
+  KernelJob broken = kernel("add_one");
+  broken.kernel.code = "no object";
+  for (int round = 0; round < 12; ++round) {
+    ServedBoard board;
+    board.greet();
+    std::string bytes = frames_of({SessionType::job, 1, encode(SessionJob{1, {MeasureRequest{broken, {}}}})});
+    for (int i = 0; i < 4; ++i)
+      bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] ^=
+          static_cast<char>(rng.between(1, 255));
+    ASSERT_EQ(send(board.socket(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+    shutdown(board.socket(), SHUT_WR);
+    EXPECT_GE(board.status(), 0) << "round " << round << ": a signal ended the supervisor";
+  }
+}
+TEST(SlotTurns, AreOneAtATime) {
+  const std::string slot = "slot-" + std::to_string(getpid());
+  SlotTurn first, second;
+  EXPECT_TRUE(first.take(slot));
+  EXPECT_TRUE(first.take(slot)) << "it has it already";
+  EXPECT_FALSE(second.take(slot));
+  first.give_back();
+  EXPECT_TRUE(second.take(slot));
+}
+TEST(Emulators, AreSeenByAnotherProcess) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    char byte;
+    close(ends[1]);
+    (void)!read(ends[0], &byte, 1);
+    _exit(0);
+  }
+  EXPECT_EQ(emulator_of_this_program(child), "") << "this program runs on the processor";
+  close(ends[1]);
+  waitpid(child, nullptr, 0);
+  close(ends[0]);
+}
+
+}  // namespace
+}  // namespace whet::supervisor_test
