@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/device.h"
+#include "device/remote/remote_session.h"
+
+namespace whet {
+
+struct RemoteOptions {
+  std::string address;            ///< as the user wrote it, for messages
+  std::vector<std::string> argv;  ///< the program that carries the session
+  double run_timeout = 10;        ///< seconds for one kernel
+  SessionClocks clocks;
+  std::vector<double> back_off = {0.2, 0.5, 1, 2, 5};  ///< before each attempt to connect again [s]
+  std::function<bool()> interrupted;                   ///< asked while a request runs; may be empty
+};
+
+/// A device at the other end of a session. A lost link costs the request that was out once: it is sent again over a new
+/// session. A request over which two links were lost is a crash of its kernel; where no link comes up again, it is
+/// `device_lost`. A thread of its own keeps the session alive between requests.
+class RemoteDevice : public Device {
+ public:
+  /// Connects. The device's target is set later (`set_target`): it follows from the description. Errors begin with the address.
+  static Result<std::unique_ptr<RemoteDevice>> connect(RemoteOptions);
+  ~RemoteDevice() override;
+
+  /// As the first session's hello said.
+  const DeviceDescription& description() const { return description_; }
+  /// What its kernels are compiled for; before any request.
+  void set_target(const Target&);
+
+  const DeviceInfo& info() const override { return info_; }
+  MeasureReply measure(const MeasureRequest&) override;
+  CheckReply check(const CheckRequest&) override;
+  /// Compiled models do not run there yet: an error says so, except for no models at all.
+  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>&, const ModelRun&) override;
+
+ private:
+  RemoteDevice(RemoteOptions, RemoteSession);
+
+  template <typename Reply>
+  Reply ask(SessionRequest);
+  Status reconnect();
+  void keep_alive();
+  bool is_interrupted() const { return options_.interrupted && options_.interrupted(); }
+
+  RemoteOptions options_;
+  DeviceInfo info_;
+  DeviceDescription description_;
+  std::mutex busy_;  ///< of `session_`
+  std::optional<RemoteSession> session_;
+  std::string why_lost_;  ///< while no session could be had
+  std::chrono::steady_clock::time_point tried_{};
+  bool ends_ = false;
+  std::condition_variable end_;
+  std::thread keeper_;
+};
+
+}  // namespace whet

@@ -1,0 +1,205 @@
+#include "device/remote/remote_device.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "device/testing/device_contract.h"
+#include "device/testing/processes.h"
+#include "runner/testing/kernels.h"
+
+namespace whet::remote_device_test {
+namespace {
+
+KernelJob kernel(const std::string& name) { return testing_kernels::job(WHET_TEST_KERNELS, name); }
+bool is_built() { return std::filesystem::exists(WHET_DEVICE); }
+
+/// Short clocks, so that what is dead is seen at once.
+RemoteOptions options_for(const std::string& command) {
+  RemoteOptions options;
+  options.address = "exec:" + command;
+  options.argv = {"sh", "-c", command};
+  options.run_timeout = 2;
+  options.clocks = {.connect = 3, .ping = 0.1, .dead = 1, .margin = 2};
+  options.back_off = {0.05, 0.1};
+  return options;
+}
+const std::string kServe = std::string("exec ") + WHET_DEVICE + " --stdio";
+
+std::unique_ptr<Device> remote() {
+  auto device = RemoteDevice::connect(options_for(kServe));
+  return device.ok() ? std::move(*device) : nullptr;
+}
+std::string why_not(const std::string& command) {
+  const auto device = RemoteDevice::connect(options_for(command));
+  return device.ok() ? "" : device.error().message.substr(("exec:" + command + ": ").size());
+}
+std::string outcome(Device& device, const std::string& name) {
+  const MeasureReply reply = device.measure({kernel(name), {}});
+  return std::string(name_of(reply.code)) + (reply.message.empty() ? "" : ": " + reply.message);
+}
+
+testing::DeviceUnderTest under_test() {
+  KernelJob broken = kernel("add_one");
+  broken.kernel.code = "no object";
+  return {"over_exec", remote, kernel("add_one"), {broken, kernel("write_null"), kernel("hang")}, {}, {}};
+}
+
+#if defined(WHET_AARCH64_DEVICE)
+/// The board's program for AArch64 by an emulator, where there is one.
+const std::string kEmulate = std::string("exec qemu-aarch64-static -cpu cortex-a72 ") + WHET_AARCH64_DEVICE + " --stdio";
+bool has_emulator() { return std::system("command -v qemu-aarch64-static > /dev/null") == 0; }
+
+testing::DeviceUnderTest emulated_board() {
+  const auto kernel = [](const std::string& name) { return testing_kernels::job(WHET_AARCH64_TEST_KERNELS, name); };
+  KernelJob broken = kernel("add_one");
+  broken.kernel.code = "no object";
+  const auto make = []() -> std::unique_ptr<Device> {
+    RemoteOptions options = options_for(kEmulate);
+    options.clocks.connect = 20;
+    options.clocks.dead = 10;
+    return RemoteDevice::connect(options).value();
+  };
+  return {"emulated_aarch64", make, kernel("add_one"), {broken, kernel("write_null"), kernel("hang")}, {}, {}};
+}
+
+TEST(EmulatedBoards, SayThatTheyAreEmulated) {
+  if (!has_emulator()) GTEST_SKIP() << "qemu-aarch64-static is missing";
+  const auto device = emulated_board().make();
+  const DeviceDescription& board = static_cast<RemoteDevice&>(*device).description();
+  EXPECT_EQ(board.emulator, "qemu-aarch64-static");
+  EXPECT_EQ(board.machine, "aarch64");
+  for (const DeviceCore& core : board.cores) {
+    EXPECT_EQ(core.midr & 0xff00fff0, 0x4100d080u) << "of a Cortex-A72";
+  }
+}
+#endif
+
+class RemoteDevices : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!is_built()) GTEST_SKIP() << WHET_DEVICE << " is not built: clang++-19 is missing";
+  }
+};
+
+TEST_F(RemoteDevices, SayWhatTheyAre) {
+  const auto device = RemoteDevice::connect(options_for(kServe)).value();
+  EXPECT_FALSE(device->description().cores.empty());
+  EXPECT_EQ(device->description().emulator, "");
+  EXPECT_EQ(device->info().name, device->description().name);
+}
+TEST_F(RemoteDevices, FailAsLocalOnesDo) {
+  const auto device = remote();
+  EXPECT_EQ(outcome(*device, "add_one"), "ok");
+  EXPECT_EQ(outcome(*device, "write_null"), "crash: the kernel crashed: SIGSEGV at an address that is null");
+  EXPECT_EQ(outcome(*device, "hang"), "run_timeout: the kernel did not finish within 2 s");
+  EXPECT_EQ(outcome(*device, "add_one"), "ok");
+}
+TEST_F(RemoteDevices, RunNoModelsYet) {
+  const auto times = remote()->time_models({{"a.so"}}, {});
+  ASSERT_FALSE(times.ok());
+  EXPECT_EQ(times.error().message, "compiled models are not run on remote devices yet");
+}
+TEST_F(RemoteDevices, StayWhileNothingIsAsked) {
+  const auto device = remote();
+  usleep(2500000);
+  EXPECT_EQ(outcome(*device, "add_one"), "ok") << "longer than without a byte it lives";
+}
+TEST_F(RemoteDevices, ComeBackAfterTheirSupervisorIsKilled) {
+  const std::string file = ::testing::TempDir() + "/supervisor." + std::to_string(getpid());
+  const auto device = RemoteDevice::connect(options_for("echo $$ > " + file + "; " + kServe)).value();
+  EXPECT_EQ(outcome(*device, "add_one"), "ok");
+  pid_t supervisor = 0;
+  std::ifstream(file) >> supervisor;
+  ASSERT_GT(supervisor, 1);
+  kill(supervisor, SIGKILL);
+  EXPECT_EQ(outcome(*device, "add_one"), "ok");
+  std::filesystem::remove(file);
+}
+TEST_F(RemoteDevices, BlameAKernelThatCutsTwoLinks) {
+  // The supervisor ends itself while the kernel runs.
+  const auto device = RemoteDevice::connect(options_for("(sleep 1; kill -9 $$) & " + kServe)).value();
+  EXPECT_EQ(outcome(*device, "hang"), "crash: two links to the device were lost while it ran: the link is lost");
+}
+TEST_F(RemoteDevices, AreLostWhereNothingAnswersAnyMore) {
+  const std::string file = ::testing::TempDir() + "/gone." + std::to_string(getpid());
+  std::ofstream(file).close();
+  const std::string command = "rm " + file + " || exit 7; (sleep 0.3; kill -9 $$) & " + kServe;
+  const auto device = RemoteDevice::connect(options_for(command)).value();
+  const std::string lost = outcome(*device, "hang");
+  EXPECT_EQ(lost.substr(0, 12), "device_lost:") << lost;
+  EXPECT_NE(lost.find("with status 7"), std::string::npos) << lost;
+}
+TEST_F(RemoteDevices, EndWhenTheUserInterrupts) {
+  RemoteOptions options = options_for(kServe);
+  std::atomic<bool> interrupted = false;
+  options.run_timeout = 30;
+  options.interrupted = [&] { return interrupted.load(); };
+  const auto device = RemoteDevice::connect(options).value();
+  EXPECT_EQ(outcome(*device, "add_one"), "ok");
+  std::thread user([&] {
+    usleep(300000);
+    interrupted = true;
+  });
+  EXPECT_EQ(outcome(*device, "hang"), "device_lost: interrupted while it ran");
+  user.join();
+}
+TEST_F(RemoteDevices, TakeAJobOfManyRequestsWhole) {
+  auto session = RemoteSession::open({"sh", "-c", kServe}, {}, {}).value();
+  SessionJob job{2, {}};
+  for (int i = 0; i < 15; ++i) job.requests.emplace_back(MeasureRequest{kernel(i == 7 ? "write_null" : "add_one"), {}});
+  job.requests.emplace_back(CheckRequest{kernel("add_one"), {}, {}, {}});
+  const auto end = session.run(job, {});
+  ASSERT_EQ(end.kind, RemoteSession::JobEnd::Kind::done);
+  std::string codes;
+  for (const auto& item : end.items)
+    codes += std::to_string(static_cast<int>(std::visit([](const auto& r) { return r.code; }, item->reply))) + " ";
+  EXPECT_EQ(codes, "0 0 0 0 0 0 0 9 0 0 0 0 0 0 0 0 ");
+}
+TEST(RemoteSessions, SayWhyThereIsNone) {
+  EXPECT_EQ(RemoteSession::open({"no-such-program-here"}, {}, {}).error().message,
+            "cannot start no-such-program-here: No such file or directory");
+  EXPECT_EQ(why_not("no-such-program-here 2>&1 | grep -q not && exit 127"),
+            "the command ended before a whet-device answered, with status 127");
+  EXPECT_EQ(why_not("echo 'no route to host' >&2; exit 255"),
+            "the command ended before a whet-device answered, with status 255: no route to host");
+  EXPECT_EQ(why_not("echo 'Welcome to pi5'; sleep 9"),
+            "something prints text before whet-device: \"Welcome to pi5\"");
+  EXPECT_EQ(why_not("cat"), "what answers is no whet-device: it sends back what it gets");
+  EXPECT_EQ(why_not("sleep 20"), "no whet-device answers within 3 s");
+}
+TEST(RemoteSessions, NameTheVersionsThatDoNotFit) {
+  const std::string file = ::testing::TempDir() + "/hello." + std::to_string(getpid());
+  const auto answer = [&](const SessionHello& hello) {
+    std::ofstream(file, std::ios::binary) << frames_of({SessionType::hello, 0, encode(hello)});
+    return why_not("cat " + file + "; sleep 5");
+  };
+  EXPECT_EQ(answer({5, 6, "9.9"}),
+            "the whet-device there is 9.9 and speaks versions 5 to 6 of device sessions; this whet speaks 1");
+  EXPECT_EQ(answer({1, 1, "9.9", 77, "x"}),
+            "the whet-device there is 9.9 and calls kernels by version 77 of their arguments; this whet makes version 2");
+  EXPECT_EQ(answer({1, 1, "9.9", 2, "x"}), "what the device says of itself makes no sense");
+  std::filesystem::remove(file);
+}
+
+}  // namespace
+
+std::vector<testing::DeviceUnderTest> devices_under_test() {
+  std::vector<testing::DeviceUnderTest> devices;
+  if (is_built()) devices.push_back(under_test());
+#if defined(WHET_AARCH64_DEVICE)
+  if (has_emulator()) devices.push_back(emulated_board());
+#endif
+  return devices;
+}
+
+}  // namespace whet::remote_device_test
+
+namespace whet::testing {
+
+INSTANTIATE_TEST_SUITE_P(Remote, DeviceContract,
+                         ::testing::ValuesIn(remote_device_test::devices_under_test()), name_of_device);
+
+}  // namespace whet::testing

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "device/remote/child_stream.h"
+#include "device/session/link.h"
+#include "device/session/messages.h"
+
+namespace whet {
+
+/// The limits of a session's phases [s].
+struct SessionClocks {
+  double connect = 25;  ///< from the program's start to the device's hello
+  double ping = 2;      ///< between our pings
+  double dead = 10;     ///< without a byte after which the link is dead
+  double margin = 10;   ///< a job's beyond the limits of its requests
+};
+
+/// A session with a whet-device at the other end of a program's standard input and output. For one thread at a time.
+class RemoteSession {
+ public:
+  /// Starts the program and greets the device. An error is one sentence: the program is not found, ends, prints other things,
+  /// speaks other versions, or says nothing. When `interrupted` (may be empty) turns true, it ends with an error.
+  static Result<RemoteSession> open(const std::vector<std::string>& argv, const SessionClocks&,
+                                    const std::function<bool()>& interrupted);
+
+  RemoteSession(RemoteSession&&) = default;
+  ~RemoteSession();
+
+  const DeviceDescription& device() const { return device_; }
+
+  /// What became of a job.
+  struct JobEnd {
+    enum class Kind { done, lost, interrupted } kind = Kind::done;
+    std::string message;                      ///< of `lost`
+    std::vector<std::optional<SessionItem>> items;  ///< one a request; nothing where no answer came
+  };
+  /// Runs a job of at most `device().limits.kernels` requests. After `lost` the session is of no use.
+  JobEnd run(const SessionJob&, const std::function<bool()>& interrupted);
+
+  /// Reads what came and pings where it is time, without waiting; between jobs. False where the link is lost.
+  bool keep_alive();
+
+ private:
+  RemoteSession(ChildStream, const SessionClocks&);
+  Status greet(const std::function<bool()>& interrupted);
+  Status accept(const SessionMessage& hello);
+  std::string why_no_hello();
+  std::string why_lost();
+  bool is_dead() const { return link_.ended() || link_.silence() > clocks_.dead; }
+  void ping_if_due();
+  std::string collect(std::uint32_t id, const SessionJob&, const std::function<bool()>& interrupted, JobEnd&);
+  bool take_item(const SessionMessage&, const SessionJob&, JobEnd&);
+
+  SessionClocks clocks_;
+  ChildStream child_;
+  SessionLink link_;
+  DeviceDescription device_;
+  std::chrono::steady_clock::time_point pinged_;
+  std::uint32_t jobs_ = 0;
+  std::string last_sentence_;  ///< of the device's bye
+};
+
+}  // namespace whet
