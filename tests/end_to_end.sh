@@ -122,7 +122,7 @@ case_emulated() {
   grep -q 'tensorize l[0-9]* mma_tf32' tf32.jsonl || die "no candidate was on tensor cores"
   expect 0 "in tf32" "$whet" compile "$model" "${gpu[@]}" --precision tf32 --records tf32.jsonl --allow-emulated -o tf32.so
   refuse 1 'is no GPU; name one' "$whet" run "$model" --device emulated
-  refuse 2 'expected cuda:0, cuda:1, ... or emulated' "$whet" tune "$model" --device gpu
+  refuse 2 'expected cuda:0, cuda:1, ..., emulated, ssh:' "$whet" tune "$model" --device gpu
   refuse 2 'names emulated and others' "$whet" tune "$model" "${gpu[@]}" --device emulated --device cuda:0
   refuse 2 'name one, as in --target "cuda -model=h100"' "$whet" tune "$model" --target cuda --device emulated
 }
@@ -133,6 +133,44 @@ case_tensor_cores() {
   expect 0 "tasks in tf32" "$whet" compile "${network[@]}" "${gpu[@]}" --precision tf32 --allow-emulated -o tf32.so
   expect 0 "largest magnitude: yes" "$whet" check tf32.so --device emulated --against "${network[@]}" --fill random --tolerance 2e-3
   expect 1 "largest magnitude: no" "$whet" check tf32.so --device emulated --against "${network[@]}" --fill random --tolerance 2e-5
+}
+
+# Over standard input and output of whet-device, as files of the build and as whet carries it.
+case_remote() {
+  local machine device
+  machine=$(uname -m)
+  expect 0 "" "$whet" devices list
+  grep -q "for $machine:" out || { echo "skipped: this build has no whet-device for $machine"; return 0; }
+  refuse 2 'there is no whet-device for "pdp11"' "$whet" devices export pdp11
+  "$whet" devices export "$machine" > whet-device
+  chmod +x whet-device
+  device="exec:$work/whet-device --stdio"
+  expect 0 "records kept" "$whet" tune zoo:mlp --trials 8 --round 4 --threads 1 -o r.jsonl --device "$device"
+  grep -q "compiled models are not run on remote devices yet" out || die "nothing says that the network was not timed"
+  [ "$(grep -c '"host":' r.jsonl)" -ge 8 ] || die "not all candidates ran on the device"
+  expect 0 "from records" "$whet" compile zoo:mlp --records r.jsonl --threads 1 -o m.so
+  expect 0 "-threads=1" "$whet" target --device "$device" --threads 1
+  expect 0 '"emulator": ""' "$whet" target --device "$device" --json
+  expect 0 "is not emulated" "$whet" doctor --device "$device"
+  refuse 1 "--threads is 900" "$whet" tune zoo:mlp --device "$device" --threads 900
+  refuse 1 "it has no AArch64 processor" "$whet" tune zoo:mlp --device "$device" --target "cpu -mcpu=cortex-a72"
+  refuse 1 "status 127" "$whet" tune zoo:mlp --device "exec:no-such-program"
+  refuse 1 "is no whet-device" "$whet" target --device "exec:cat"
+  refuse 1 'prints text before whet-device: "hello"' "$whet" doctor --device "exec:echo hello; cat"
+  refuse 2 "--device names devices of this machine and of others" "$whet" tune zoo:mlp --device "$device" --device cuda:0
+  refuse 1 "not run on remote devices yet" "$whet" run zoo:mlp --fill ones --device "$device"
+
+  # A machine that an emulator runs is no device unless one insists, and its records are marked.
+  if "$whet" devices export aarch64 > board 2> /dev/null && command -v qemu-aarch64-static > /dev/null; then
+    chmod +x board
+    device="exec:qemu-aarch64-static -cpu cortex-a76 $work/board --stdio"
+    refuse 1 "is emulated by qemu-aarch64-static" "$whet" tune zoo:mlp --device "$device"
+    expect 0 "say nothing of a processor" "$whet" tune zoo:mlp --trials 4 --round 4 --tasks 0 --threads 1 -o a.jsonl --device "$device" \
+      --allow-emulated
+    expect 1 "--allow-emulated takes them" "$whet" compile zoo:mlp --records a.jsonl --target "cpu -mcpu=cortex-a76 -threads=1" -o a.so
+    expect 0 "1 of 4 tasks from records" "$whet" compile zoo:mlp --records a.jsonl --target "cpu -mcpu=cortex-a76 -threads=1" -o a.so --allow-emulated
+    expect 1 "qemu-aarch64-static" "$whet" doctor --device "$device"
+  fi
 }
 
 case_explained() {

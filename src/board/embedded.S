@@ -13,4 +13,10 @@ whet_board_aarch64_begin:
   .global whet_board_aarch64_end
 whet_board_aarch64_end:
   .byte 0
+  .global whet_board_x86_64_hash
+whet_board_x86_64_hash:
+  .incbin WHET_BOARD_X86_64_HASH
+  .global whet_board_aarch64_hash
+whet_board_aarch64_hash:
+  .incbin WHET_BOARD_AARCH64_HASH
   .section .note.GNU-stack, "", %progbits

@@ -32,6 +32,7 @@ int wrong_use(const Error&);
 std::function<int()> make_bench(Arguments&);
 std::function<int()> make_check(Arguments&);
 std::function<int()> make_compile(Arguments&);
+std::function<int()> make_devices(Arguments&);
 std::function<int()> make_doctor(Arguments&);
 std::function<int()> make_explain(Arguments&);
 std::function<int()> make_profile(Arguments&);

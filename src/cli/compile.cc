@@ -102,8 +102,6 @@ int run(CompileCommand& command) {
   if (!place->note.empty()) fmt::print(stderr, "{}\n", place->note);
   if (!command.ptx.empty() && !place->target.is_gpu())
     return wrong_use({"--ptx is for GPU targets; the target is \"" + to_string(place->target) + "\""});
-  if (command.allow_emulated && !place->target.is_gpu())
-    return wrong_use({"--allow-emulated is for GPU targets; the target is \"" + to_string(place->target) + "\""});
   if (command.cubin && !place->target.is_gpu())
     return wrong_use({"--cubin is for GPU targets; the target is \"" + to_string(place->target) + "\""});
   const Result<InputFiles> files = read_inputs(command.model.inputs);
@@ -112,7 +110,8 @@ int run(CompileCommand& command) {
   if (!fused.ok()) return fail(fused.error());
   CompileOptions compiling;
   compiling.cubin = command.cubin;
-  compiling.emulated = command.records.emulated = command.allow_emulated;
+  command.records.emulated = command.allow_emulated;
+  compiling.emulated = command.allow_emulated && place->target.is_gpu();
   command.records.gpu = place->gpu;
   const Result<CompileReport> report =
       compile_with_records(*fused, command.records, place->target, command.output, compiling);
@@ -140,7 +139,7 @@ std::function<int()> make_compile(Arguments& arguments) {
                  "For a GPU: also put machine code into the library (needs ptxas), which opens faster on a GPU of the "
                  "target's architecture");
   arguments.flag("--allow-emulated", command->allow_emulated,
-                 "For a GPU: take records of the emulated device too, and put code for it into the library");
+                 "Take records of emulated devices too; for a GPU, put code for the emulated device into the library");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("-v,--verbose", command->verbose, "Print the source of each task's schedule");
   arguments.flag("-q,--quiet", command->quiet, "Print nothing");

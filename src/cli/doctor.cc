@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/remote.h"
 #include "cli/table.h"
 #include "device/local/gpus.h"
 #include "device/make_device.h"
@@ -20,6 +21,7 @@ namespace {
 
 struct DoctorCommand {
   TargetOptions place;
+  std::string device;
   bool json = false;
 };
 
@@ -75,7 +77,44 @@ std::vector<Finding> judge_gpus(const std::vector<LocalGpu>& gpus, const GpuTarg
   return findings;
 }
 
+/// What can be told of a device elsewhere without running anything there.
+std::vector<Finding> judge_device(const DeviceDescription& device) {
+  using Verdict = Finding::Verdict;
+  std::vector<Finding> findings;
+  const bool emulated = !device.emulator.empty();
+  findings.push_back({emulated ? Verdict::bad : Verdict::good, "processor",
+                      emulated ? device.emulator : "is not emulated", emulated ? "its times are no processor's" : ""});
+  std::string governors;
+  bool steady = true;
+  for (const std::string& governor : device.governors) {
+    governors += (governors.empty() ? "" : ", ") + governor;
+    steady = steady && governor == "performance";
+  }
+  findings.push_back({steady ? Verdict::good : Verdict::beware, "governor",
+                      governors.empty() ? "not reported" : governors,
+                      steady ? "" : "clocks follow the load: set the governor performance on the device"});
+  const bool limited = device.quota > 0;
+  findings.push_back({limited ? Verdict::beware : Verdict::good, "quota",
+                      limited ? fmt::format("{:.2f} processors", device.quota) : "none",
+                      limited ? "kernels are stopped when the quota is used up" : ""});
+  return findings;
+}
+
+int examine_device(const DoctorCommand& command, const DeviceName& name) {
+  constexpr double kNoKernel = 10;
+  const auto device = connect_device(name, kNoKernel);
+  if (!device.ok()) return fail(device.error());
+  const Result<TargetOnCores> place = choose_target_there(command.place, (*device)->description());
+  if (!place.ok()) return wrong_use(place.error());
+  const std::vector<Finding> findings = judge_device((*device)->description());
+  command.json ? print_json(*place, findings) : print_text(*place, findings);
+  return named(findings, Finding::Verdict::bad).empty() ? kDone : kFailed;
+}
+
 int run(const DoctorCommand& command) {
+  const Result<DeviceName> device = parse_device_name(command.device);
+  if (!device.ok()) return wrong_use(device.error());
+  if (device->is_remote()) return examine_device(command, *device);
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (const Status status = has_device(place->target); !status.ok()) return fail(status.error());
@@ -101,6 +140,7 @@ int run(const DoctorCommand& command) {
 std::function<int()> make_doctor(Arguments& arguments) {
   auto command = std::make_shared<DoctorCommand>();
   command->place.add_to(arguments);
+  arguments.add("--device", command->device, "Look at a device elsewhere: ssh://user@host:port or exec:COMMAND");
   arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };
 }

@@ -84,6 +84,8 @@ void RunnableOptions::add_to(Arguments& arguments) {
 
 Result<DeviceName> device_for(const std::string& text, const Target& target) {
   WHET_TRY(const DeviceName name, parse_device_name(text));
+  if (name.is_remote())
+    return Error{"--device is \"" + text + "\", and compiled models are not run on remote devices yet"};
   if (name.kind != DeviceName::Kind::none && !target.is_gpu())
     return Error{"--device is \"" + text + "\", and the target \"" + to_string(target) +
                  "\" is no GPU; name one, as in --target \"cuda -model=h100\""};

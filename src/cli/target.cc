@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/remote.h"
 #include "cli/target_gpu.h"
 #include "json/json.h"
 #include "machine/bandwidth.h"
@@ -18,8 +19,27 @@ namespace {
 
 struct TargetCommand {
   TargetOptions place;
+  std::string device;
   bool list = false, json = false, no_measure = false;
 };
+
+/// Seconds of a kernel, of which none is run.
+constexpr double kAnyTimeout = 10;
+
+/// What a device elsewhere says of itself.
+int print_device(const TargetCommand& command, const DeviceName& name) {
+  const auto device = connect_device(name, kAnyTimeout);
+  if (!device.ok()) return fail(device.error());
+  const DeviceDescription& there = (*device)->description();
+  const Result<TargetOnCores> place = choose_target_there(command.place, there);
+  if (!place.ok()) return wrong_use(place.error());
+  const std::string target = to_string(place->target);
+  if (command.json)
+    fmt::print("{}\n", dump(to_json(there).set("target", target), 2));
+  else
+    fmt::print("{}\n{}", target, device_lines(there));
+  return kDone;
+}
 
 std::string bytes_text(std::int64_t bytes) {
   if (bytes >= 1 << 20) return fmt::format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20));
@@ -109,7 +129,10 @@ int run(const TargetCommand& command) {
     for (const GpuModel& model : gpu_models()) fmt::print("cuda -model={}\n", model.name);
     return kDone;
   }
-  const Result<TargetOnCores> place = choose_target(command.place);
+  const Result<DeviceName> device = parse_device_name(command.device);
+  if (!device.ok()) return wrong_use(device.error());
+  if (device->is_remote()) return print_device(command, *device);
+  const Result<TargetOnCores> place = choose_target(command.place, *device);
   if (!place.ok()) return wrong_use(place.error());
   if (place->target.is_gpu()) {
     command.json ? fmt::print("{}\n", dump(gpu_json(place->target), 2)) : print_gpu(place->target);
@@ -124,6 +147,7 @@ int run(const TargetCommand& command) {
 std::function<int()> make_target(Arguments& arguments) {
   auto command = std::make_shared<TargetCommand>();
   command->place.add_to(arguments);
+  arguments.add("--device", command->device, "Describe a device elsewhere: ssh://user@host:port or exec:COMMAND");
   arguments.flag("--list", command->list, "List the processors that -mcpu knows, and the GPUs that -model knows");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("--no-measure", command->no_measure, "Print the detected properties and measure nothing");

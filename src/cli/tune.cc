@@ -17,6 +17,7 @@
 #include "cli/opened.h"
 #include "cli/options.h"
 #include "cli/rates.h"
+#include "cli/remote.h"
 #include "cli/rounding.h"
 #include "cli/screen.h"
 #include "device/local/zygote.h"
@@ -47,17 +48,19 @@ struct TuneCommand {
   std::string strategy = "evolutionary", scheduler = "gradient", cache = "network", only;
   bool per_task = false, no_seeds = false, no_network = false;
   RoundingOptions rounding;
-  bool json = false, quiet = false, no_pin = false;
+  bool json = false, quiet = false, no_pin = false, allow_emulated = false;
 };
 
 struct Prepared {
   TargetOnCores place;
   std::vector<DeviceName> devices;  ///< at least one
+  bool emulated = false;            ///< its times mean nothing
   InputFiles files;
   FusedGraph fused;
   std::vector<Task> tasks;   ///< of the whole network
   std::vector<Task> chosen;  ///< those that are tuned
   std::vector<int> ids;      ///< their numbers
+  std::string where;         ///< the remote devices; "" for this machine
 };
 
 /// "0,2-5" as numbers; nothing when it is something else.
@@ -91,6 +94,9 @@ Result<std::vector<DeviceName>> parse_devices(const std::vector<std::string>& te
   const auto emulated = std::ranges::count(devices, DeviceName::Kind::emulated, &DeviceName::kind);
   if (emulated > 0 && devices.size() > 1)
     return Error{"--device names emulated and others; its times are estimates, and rank beside no others"};
+  const auto remote = static_cast<std::size_t>(std::ranges::count_if(devices, &DeviceName::is_remote));
+  if (remote > 0 && remote < devices.size())
+    return Error{"--device names devices of this machine and of others; name those of one kind"};
   return devices;
 }
 
@@ -123,6 +129,8 @@ struct Tuned {
 constexpr int kDefaultTrialsPerTask = 64;
 /// Bursts of the last comparison [s]: many tasks are compared at the end of a run of a minute.
 constexpr double kBurstSeconds = 0.01;
+constexpr const char* kEmulatorTimes =
+    "Emulated: an emulator ran the kernels, and its times say nothing of a processor";
 
 std::atomic<bool> interrupted{false};
 
@@ -251,12 +259,15 @@ Result<Prepared> prepare(const TuneCommand& command, const TargetOnCores& place,
   Prepared prepared;
   prepared.place = place;
   prepared.devices = devices;
-  for (const DeviceName& device : devices) WHET_RETURN_IF_ERROR(device_for(to_string(device), place.target));
-  WHET_RETURN_IF_ERROR(has_device(place.target));
-  WHET_RETURN_IF_ERROR(can_run(place.target));
+  if (!devices.front().is_remote()) {
+    for (const DeviceName& device : devices) WHET_RETURN_IF_ERROR(device_for(to_string(device), place.target));
+    WHET_RETURN_IF_ERROR(has_device(place.target));
+    WHET_RETURN_IF_ERROR(can_run(place.target));
+  }
   WHET_TRY(prepared.files, read_inputs(command.model.inputs));
   WHET_TRY(prepared.fused, load_fused(command.model, prepared.files));
   WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, place.target));
+  prepared.emulated = devices.front().kind == DeviceName::Kind::emulated;
   return prepared;
 }
 
@@ -266,7 +277,7 @@ Status choose(const std::string& list, Prepared& prepared) {
   return ok_status();
 }
 
-bool is_emulated(const Prepared& prepared) { return prepared.devices.front().kind == DeviceName::Kind::emulated; }
+bool is_remote(const Prepared& prepared) { return prepared.devices.front().is_remote(); }
 
 /// What is wrong or strange about the record file, to standard error.
 void print_notes(const std::string& path, const Prepared& prepared, const RecordFile& file) {
@@ -280,13 +291,16 @@ void print_notes(const std::string& path, const Prepared& prepared, const Record
 /// "cpu znver4, 2 threads (cores 0,1; big)", "cuda -arch=sm_80 -sms=108 on emulated: times are estimates"
 std::string place_text(const Prepared& prepared) {
   const Target& target = prepared.place.target;
+  if (target.is_cpu() && is_remote(prepared))
+    return fmt::format("cpu {}, {} thread{} ({}) on {}", target.cpu().mcpu, target.threads,
+                       target.threads == 1 ? "" : "s", cores_text(prepared.place.cores), prepared.where);
   if (target.is_cpu())
     return fmt::format("cpu {}, {} thread{} ({})", target.cpu().mcpu, target.threads, target.threads == 1 ? "" : "s",
                        cores_text(prepared.place.cores));
   std::string names;
   for (const DeviceName& device : prepared.devices)
     names += (names.empty() ? "" : ", ") + (device == DeviceName{} ? "cuda:0" : to_string(device));
-  return to_string(target) + " on " + names + (is_emulated(prepared) ? ": times are estimates" : "");
+  return to_string(target) + " on " + names + (prepared.emulated ? ": times are estimates" : "");
 }
 
 void print_header(const TuneCommand& command, const Prepared& prepared, const RecordFile& file) {
@@ -323,6 +337,35 @@ Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared
 
 using Devices = std::vector<std::unique_ptr<Device>>;
 
+/// Elsewhere; all have the first one's target.
+struct Remotes {
+  Devices devices;
+  TargetOnCores place;
+  std::string where;
+  bool emulated = false;
+};
+Result<Remotes> connect_devices(const TuneCommand& command, const std::vector<DeviceName>& names) {
+  Remotes remotes;
+  for (const DeviceName& name : names) {
+    WHET_TRY(std::unique_ptr<RemoteDevice> device,
+             connect_device(name, command.run_timeout, [] { return interrupted.load(); }));
+    const DeviceDescription& there = device->description();
+    if (const std::string why = why_emulated(there); !why.empty() && !command.allow_emulated) return Error{why};
+    WHET_TRY(TargetOnCores place, choose_target_there(command.place, there));
+    if (remotes.devices.empty()) {
+      remotes.place = std::move(place);
+    } else if (!(place.target == remotes.place.target) || place.cores.cpus != remotes.place.cores.cpus) {
+      return Error{"--device names devices of two kinds: " + to_string(remotes.place.target) + ", and " +
+                   to_string(place.target) + " (" + there.name + ")"};
+    }
+    device->set_target(remotes.place.target);
+    remotes.where += (remotes.where.empty() ? "" : ", ") + device_text(there);
+    remotes.emulated |= !there.emulator.empty();
+    remotes.devices.push_back(std::move(device));
+  }
+  return remotes;
+}
+
 Result<Devices> make_devices(const TuneCommand& command, const Prepared& prepared, Zygote& zygote) {
   const MachineRates rates = measure_rates(prepared.place);
   Devices devices;
@@ -350,10 +393,14 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
   DeviceMeasurer measurer(builders, all, measure_options(command, prepared));
   WHET_TRY(tuned.progress, tune_here(command, prepared, measurer, file, tuned.rates.gflops));
   // What was measured beside something else would give shares of more than the whole.
-  tuned.rates = better_of(tuned.rates, measure_rates(prepared.place));
+  if (!is_remote(prepared)) tuned.rates = better_of(tuned.rates, measure_rates(prepared.place));
   const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, command.rounding.exact);
   for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
   if (command.no_network || tuned.progress.interrupted) return tuned;
+  if (is_remote(prepared)) {
+    fmt::print(stderr, "The network as a whole is not timed: compiled models are not run on remote devices yet\n");
+    return tuned;
+  }
   Result<NetworkTruth> truth = settle(command, prepared, measurer, *devices.front(), file);
   if (truth.ok())
     tuned.truth = std::move(*truth);
@@ -364,21 +411,24 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
 }
 
 /// What `whet compile` must be told again, where it would not know it.
-std::string next_options(const TuneCommand& command) {
+std::string next_options(const TuneCommand& command, const Prepared& prepared) {
   std::string options;
-  if (!command.place.target.empty()) options += " --target \"" + command.place.target + "\"";
-  if (std::ranges::count(command.devices, kEmulatedDevice) > 0) options += " --allow-emulated";
+  if (is_remote(prepared))
+    options += " --target \"" + to_string(prepared.place.target) + "\"";
+  else if (!command.place.target.empty())
+    options += " --target \"" + command.place.target + "\"";
+  if (prepared.emulated) options += " --allow-emulated";
   return options;
 }
 
-void print_text(const TuneCommand& command, const Tuned& tuned) {
+void print_text(const TuneCommand& command, const Prepared& prepared, const Tuned& tuned) {
   fmt::print("\n{}{}", closing_report(tuned.progress, tuned.rates.gflops, tuned.limits), network_report(tuned.truth));
-  if (!command.devices.empty() && command.devices.front() == kEmulatedDevice) fmt::print("{}\n", kEstimates);
+  if (prepared.emulated) fmt::print("{}\n", is_remote(prepared) ? kEmulatorTimes : kEstimates);
   if (const std::string stolen = stolen_text(tuned.stolen); !stolen.empty())
     fmt::print("While tuning {}: figures are as good as their fastest runs\n", stolen);
   fmt::print("{}records kept in {}; next: whet compile {} --records {}{}\n",
              tuned.progress.interrupted ? "Interrupted; " : "", command.output, command.model.text(), command.output,
-             next_options(command));
+             next_options(command, prepared));
 }
 
 int run(TuneCommand& command) {
@@ -391,28 +441,38 @@ int run(TuneCommand& command) {
   on_requests_to_end(on_early_interrupt);
   const Result<std::vector<DeviceName>> devices = parse_devices(command.devices);
   if (!devices.ok()) return wrong_use(devices.error());
-  const Result<TargetOnCores> place = choose_target(command.place, devices->front(), &*zygote);
+  Remotes remotes;
+  if (devices->front().is_remote()) {
+    Result<Remotes> connected = connect_devices(command, *devices);
+    if (!connected.ok()) return fail(connected.error());
+    remotes = std::move(*connected);
+  }
+  const Result<TargetOnCores> place = remotes.devices.empty() ? choose_target(command.place, devices->front(), &*zygote)
+                                                              : Result<TargetOnCores>(remotes.place);
   if (!place.ok()) return wrong_use(place.error());
   if (const Status rounding = command.rounding.check(place->target); !rounding.ok()) return wrong_use(rounding.error());
   Result<Prepared> prepared = prepare(command, *place, *devices);
   if (!prepared.ok()) return fail(prepared.error());
+  prepared->where = remotes.where;
+  prepared->emulated |= remotes.emulated;
   if (const Status chosen = choose(command.only, *prepared); !chosen.ok()) return wrong_use(chosen.error());
-  const Result<Devices> made = make_devices(command, *prepared, *zygote);
+  Result<Devices> made =
+      remotes.devices.empty() ? make_devices(command, *prepared, *zygote) : Result<Devices>(std::move(remotes.devices));
   if (!made.ok()) return fail(made.error());
   on_requests_to_end(on_interrupt);
   Result<RecordFile> file =
-      RecordFile::open(command.output, is_emulated(*prepared) ? EmulatedRecords::alone : EmulatedRecords::left_out,
+      RecordFile::open(command.output, prepared->emulated ? EmulatedRecords::alone : EmulatedRecords::left_out,
                        made->front()->info().name);
   if (!file.ok()) return fail(file.error());
   const bool text = !command.quiet && !command.json;
   print_notes(command.output, *prepared, *file);
   if (text) print_header(command, *prepared, *file);
-  const StolenTime stolen(prepared->place.cores.cpus);
+  const StolenTime stolen(is_remote(*prepared) ? std::vector<int>{} : prepared->place.cores.cpus);
   Result<Tuned> tuned = tune_and_settle(command, *prepared, *zygote, *made, *file);
   if (!tuned.ok()) return fail(tuned.error());
-  tuned->stolen = stolen.share();
+  if (!is_remote(*prepared)) tuned->stolen = stolen.share();
   if (command.json) fmt::print("{}\n", dump(to_json(*tuned, command.output), 2));
-  if (text) print_text(command, *tuned);
+  if (text) print_text(command, *prepared, *tuned);
   return tuned->progress.interrupted ? kInterrupted : kDone;
 }
 
@@ -425,8 +485,11 @@ std::function<int()> make_tune(Arguments& arguments) {
   command->place.add_to(arguments);
   arguments.add(
       "--device", command->devices,
-      "GPU to measure on: cuda:0, cuda:1, ... (may be repeated), or emulated: this machine in its place, with "
-      "estimated times (default: cuda:0 for a GPU target)");
+      "Device to measure on (may be repeated): ssh://user@host:port or exec:COMMAND for another machine, cuda:0, "
+      "cuda:1, ... for a GPU here, or emulated: this machine in place of a GPU, with estimated times (default: this "
+      "machine, cuda:0 for a GPU target)");
+  arguments.flag("--allow-emulated", command->allow_emulated,
+                 "Take a device elsewhere that an emulator runs; its times mean nothing, and its records are marked");
   arguments.add("-o,--output", command->output,
                 "Record file to append to and to resume from (default: the model's name with .jsonl, here)");
   arguments.add("--trials", command->trials, 1, 1000000000,

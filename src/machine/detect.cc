@@ -45,17 +45,20 @@ Result<Target> resolve_target(const std::string& text) {
 
 bool is_foreign(const Target& target) { return target.is_cpu() && target.cpu().isa != kIsaOfThisMachine; }
 
-Status can_run(const Target& target) {
+Status can_run(const Target& target, Isa here, IsaSet features, const std::string& where) {
   if (!target.is_cpu()) return ok_status();
   const CpuTarget& cpu = target.cpu();
-  const IsaSet features = read_processor().features;
-  const std::string sentence = "this machine cannot run code for \"" + to_string(target) + "\": it has no ";
-  if (is_foreign(target)) return Error{sentence + (cpu.isa == Isa::aarch64 ? "AArch64 processor" : "x86-64 processor")};
+  const std::string sentence = where + " cannot run code for \"" + to_string(target) + "\": it has no ";
+  if (cpu.isa != here) return Error{sentence + (cpu.isa == Isa::aarch64 ? "AArch64 processor" : "x86-64 processor")};
   if (cpu.isa == Isa::aarch64) return ok_status();
   if (cpu.vector_bytes >= 64 && !(features & isa_set("avx512f"))) return Error{sentence + "AVX-512"};
   if (cpu.vector_bytes >= 32 && !(features & isa_set("avx"))) return Error{sentence + "AVX"};
   if (cpu.fma && !(features & isa_set("fma"))) return Error{sentence + "FMA"};
   return ok_status();
+}
+
+Status can_run(const Target& target) {
+  return can_run(target, kIsaOfThisMachine, read_processor().features, "this machine");
 }
 
 }  // namespace whet

@@ -24,5 +24,7 @@ bool is_foreign(const Target&);
 /// Checks that this machine's processor can run code of `target`. The error names the missing feature. A target that is
 /// no CPU always passes: its device decides.
 Status can_run(const Target&);
+/// The same of a machine with these instruction sets; `where` names it.
+Status can_run(const Target&, Isa, IsaSet features, const std::string& where);
 
 }  // namespace whet

@@ -186,5 +186,20 @@ TEST(Placement, IsNamedByItsRoundTrip) {
   EXPECT_EQ(name_of(placement_kind(900)), "disturbed");
 }
 
+TEST(Processor, OfAnArmCoreIsNamedByItsMidr) {
+  EXPECT_EQ(arm_name(0x410fd083), "cortex-a72");
+  EXPECT_EQ(arm_name(0x414fd0b1), "cortex-a76") << "revisions do not matter";
+  EXPECT_EQ(arm_name(0x460f0010), "a64fx");
+  EXPECT_EQ(arm_name(0), "aarch64");
+  EXPECT_EQ(arm_name(0x420fd083), "aarch64") << "of another maker";
+}
+TEST(CanRun, AsksAnotherMachineToo) {
+  const Target a72 = *parse_target("cpu -mcpu=cortex-a72"), haswell = *parse_target("cpu -mcpu=haswell");
+  EXPECT_TRUE(can_run(a72, Isa::aarch64, 0, "pi4").ok());
+  EXPECT_EQ(can_run(haswell, Isa::aarch64, 0, "pi4").error().message,
+            "pi4 cannot run code for \"" + to_string(haswell) + "\": it has no x86-64 processor");
+  EXPECT_FALSE(can_run(haswell, Isa::x86_64, 0, "old").ok());
+}
+
 }  // namespace
 }  // namespace whet

@@ -105,4 +105,25 @@ std::string llvm_name(const Processor& processor) {
   return "x86-64";
 }
 
+std::string arm_name(std::uint32_t midr) {
+  struct Part {
+    std::uint32_t implementer, number;
+    const char* name;
+  };
+  constexpr std::uint32_t kArm = 0x41, kFujitsu = 0x46, kApple = 0x61;
+  static constexpr Part kParts[] = {
+      {kArm, 0xd03, "cortex-a53"},  {kArm, 0xd05, "cortex-a55"},  {kArm, 0xd07, "cortex-a57"},
+      {kArm, 0xd08, "cortex-a72"},  {kArm, 0xd09, "cortex-a73"},  {kArm, 0xd0a, "cortex-a75"},
+      {kArm, 0xd0b, "cortex-a76"},  {kArm, 0xd0d, "cortex-a77"},  {kArm, 0xd41, "cortex-a78"},
+      {kArm, 0xd44, "cortex-x1"},   {kArm, 0xd48, "cortex-x2"},   {kArm, 0xd46, "cortex-a510"},
+      {kArm, 0xd80, "cortex-a520"}, {kArm, 0xd47, "cortex-a710"}, {kArm, 0xd81, "cortex-a720"},
+      {kArm, 0xd4a, "neoverse-e1"}, {kArm, 0xd0c, "neoverse-n1"}, {kArm, 0xd49, "neoverse-n2"},
+      {kArm, 0xd40, "neoverse-v1"}, {kArm, 0xd4f, "neoverse-v2"}, {kFujitsu, 0x001, "a64fx"},
+      {kApple, 0x022, "apple-a14"}, {kApple, 0x023, "apple-a14"},
+  };
+  for (const Part& part : kParts)
+    if (midr >> 24 == part.implementer && (midr >> 4 & 0xfff) == part.number) return part.name;
+  return "aarch64";
+}
+
 }  // namespace whet

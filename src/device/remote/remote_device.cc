@@ -29,15 +29,23 @@ double seconds_passed(std::chrono::steady_clock::time_point since) {
 
 }  // namespace
 
-Result<std::unique_ptr<RemoteDevice>> RemoteDevice::connect(RemoteOptions options) {
+Result<RemoteSession> RemoteDevice::open_session(const RemoteOptions& options) {
   Result<RemoteSession> session = RemoteSession::open(options.argv, options.clocks, options.interrupted);
+  if (session.ok() || !options.push || session.error().kind != ErrorKind::not_found) return session;
+  WHET_RETURN_IF_ERROR(options.push(session.error()));
+  return RemoteSession::open(options.argv, options.clocks, options.interrupted);
+}
+
+Result<std::unique_ptr<RemoteDevice>> RemoteDevice::connect(RemoteOptions options) {
+  Result<RemoteSession> session = open_session(options);
   if (!session.ok()) return session.error().at(options.address);
   return std::unique_ptr<RemoteDevice>(new RemoteDevice(std::move(options), std::move(*session)));
 }
 
 RemoteDevice::RemoteDevice(RemoteOptions options, RemoteSession session)
     : options_(std::move(options)), description_(session.device()), session_(std::move(session)) {
-  info_.name = description_.name;
+  // The times of an emulator are no device's: records are marked as they are of the emulated device.
+  info_.name = description_.emulator.empty() ? description_.name : std::string(kEmulatedDevice);
   info_.memory = description_.memory_bytes;
   keeper_ = std::thread([this] { keep_alive(); });
 }
@@ -72,7 +80,7 @@ Status RemoteDevice::reconnect() {
       if (is_interrupted()) return Error{"interrupted", ErrorKind::interrupted};
       std::this_thread::sleep_for(std::chrono::duration<double>(kNap));
     }
-    Result<RemoteSession> session = RemoteSession::open(options_.argv, options_.clocks, options_.interrupted);
+    Result<RemoteSession> session = open_session(options_);
     if (session.ok()) {
       if (!(session->device().unit == description_.unit && session->device().machine == description_.machine))
         return Error{why_lost_ = options_.address + ": another device answers now"};

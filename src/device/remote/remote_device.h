@@ -18,7 +18,9 @@ namespace whet {
 struct RemoteOptions {
   std::string address;            ///< as the user wrote it, for messages
   std::vector<std::string> argv;  ///< the program that carries the session
-  double run_timeout = 10;        ///< seconds for one kernel
+  /// Brings whet-device to a host that has none, by its error; may be empty. The session is then tried once more.
+  std::function<Status(const Error&)> push;
+  double run_timeout = 10;  ///< seconds for one kernel
   SessionClocks clocks;
   std::vector<double> back_off = {0.2, 0.5, 1, 2, 5};  ///< before each attempt to connect again [s]
   std::function<bool()> interrupted;                   ///< asked while a request runs; may be empty
@@ -47,6 +49,7 @@ class RemoteDevice : public Device {
  private:
   RemoteDevice(RemoteOptions, RemoteSession);
 
+  static Result<RemoteSession> open_session(const RemoteOptions&);
   template <typename Reply>
   Reply ask(SessionRequest);
   Status reconnect();

@@ -49,7 +49,8 @@ testing::DeviceUnderTest under_test() {
 
 #if defined(WHET_AARCH64_DEVICE)
 /// The board's program for AArch64 by an emulator, where there is one.
-const std::string kEmulate = std::string("exec qemu-aarch64-static -cpu cortex-a72 ") + WHET_AARCH64_DEVICE + " --stdio";
+const std::string kEmulate =
+    std::string("exec qemu-aarch64-static -cpu cortex-a72 ") + WHET_AARCH64_DEVICE + " --stdio";
 bool has_emulator() { return std::system("command -v qemu-aarch64-static > /dev/null") == 0; }
 
 testing::DeviceUnderTest emulated_board() {
@@ -165,8 +166,7 @@ TEST(RemoteSessions, SayWhyThereIsNone) {
             "the command ended before a whet-device answered, with status 127");
   EXPECT_EQ(why_not("echo 'no route to host' >&2; exit 255"),
             "the command ended before a whet-device answered, with status 255: no route to host");
-  EXPECT_EQ(why_not("echo 'Welcome to pi5'; sleep 9"),
-            "something prints text before whet-device: \"Welcome to pi5\"");
+  EXPECT_EQ(why_not("echo 'Welcome to pi5'; sleep 9"), "something prints text before whet-device: \"Welcome to pi5\"");
   EXPECT_EQ(why_not("cat"), "what answers is no whet-device: it sends back what it gets");
   EXPECT_EQ(why_not("sleep 20"), "no whet-device answers within 3 s");
 }
@@ -178,8 +178,9 @@ TEST(RemoteSessions, NameTheVersionsThatDoNotFit) {
   };
   EXPECT_EQ(answer({5, 6, "9.9"}),
             "the whet-device there is 9.9 and speaks versions 5 to 6 of device sessions; this whet speaks 1");
-  EXPECT_EQ(answer({1, 1, "9.9", 77, "x"}),
-            "the whet-device there is 9.9 and calls kernels by version 77 of their arguments; this whet makes version 2");
+  EXPECT_EQ(
+      answer({1, 1, "9.9", 77, "x"}),
+      "the whet-device there is 9.9 and calls kernels by version 77 of their arguments; this whet makes version 2");
   EXPECT_EQ(answer({1, 1, "9.9", 2, "x"}), "what the device says of itself makes no sense");
   std::filesystem::remove(file);
 }
@@ -199,7 +200,7 @@ std::vector<testing::DeviceUnderTest> devices_under_test() {
 
 namespace whet::testing {
 
-INSTANTIATE_TEST_SUITE_P(Remote, DeviceContract,
-                         ::testing::ValuesIn(remote_device_test::devices_under_test()), name_of_device);
+INSTANTIATE_TEST_SUITE_P(Remote, DeviceContract, ::testing::ValuesIn(remote_device_test::devices_under_test()),
+                         name_of_device);
 
 }  // namespace whet::testing

@@ -32,9 +32,7 @@ std::string user_name() {
   return gethostname(name, sizeof name - 1) == 0 ? printable(name, 200) : "unknown";
 }
 
-bool fits(const SessionItem& item, const SessionRequest& request) {
-  return item.reply.index() == request.index();
-}
+bool fits(const SessionItem& item, const SessionRequest& request) { return item.reply.index() == request.index(); }
 
 }  // namespace
 
@@ -62,7 +60,7 @@ Status RemoteSession::greet(const std::function<bool()>& interrupted) {
   std::optional<SessionMessage> message;
   while (!(message = link_.receive(kSessionTick))) {
     if (interrupted && interrupted()) return Error{"interrupted", ErrorKind::interrupted};
-    if (link_.ended()) return Error{why_no_hello(), ErrorKind::io};
+    if (link_.ended()) return why_no_hello();
     if (seconds_after(start) > clocks_.connect)
       return Error{"no whet-device answers within " + seconds_text(clocks_.connect), ErrorKind::io};
   }
@@ -97,15 +95,18 @@ Status RemoteSession::accept(const SessionMessage& message) {
 }
 
 /// After the end of the stream.
-std::string RemoteSession::why_no_hello() {
+Error RemoteSession::why_no_hello() {
+  const std::string& error = link_.error();
   if (link_.reader().began_with_text())
-    return "something prints text before whet-device: " + link_.error().substr(link_.error().find('"'));
-  if (!link_.error().empty()) return link_.error();
+    return {"something prints text before whet-device: " + error.substr(error.find('"')), ErrorKind::io};
+  if (!error.empty()) return {error, ErrorKind::io};
   child_.has_ended(kSessionPatience);
   const std::string words = child_.last_words();
+  if (child_.exit_status() == kNoProgramStatus && words.starts_with(kNoProgramWords))
+    return {words, ErrorKind::not_found};
   std::string sentence = "the command ended before a whet-device answered";
   if (child_.exit_status() >= 0) sentence += ", with status " + std::to_string(child_.exit_status());
-  return sentence + (words.empty() ? "" : ": " + words);
+  return {sentence + (words.empty() ? "" : ": " + words), ErrorKind::io};
 }
 
 std::string RemoteSession::why_lost() {

@@ -12,6 +12,11 @@
 
 namespace whet {
 
+/// How a command says that the host has no whet-device: it ends with this status, and its last words are these and the
+/// machine's name. The error is then `not_found`.
+constexpr int kNoProgramStatus = 93;
+constexpr const char* kNoProgramWords = "there is no whet-device yet for ";
+
 /// The limits of a session's phases [s].
 struct SessionClocks {
   double connect = 25;  ///< from the program's start to the device's hello
@@ -36,7 +41,7 @@ class RemoteSession {
   /// What became of a job.
   struct JobEnd {
     enum class Kind { done, lost, interrupted } kind = Kind::done;
-    std::string message;                      ///< of `lost`
+    std::string message;                            ///< of `lost`
     std::vector<std::optional<SessionItem>> items;  ///< one a request; nothing where no answer came
   };
   /// Runs a job of at most `device().limits.kernels` requests. After `lost` the session is of no use.
@@ -49,7 +54,7 @@ class RemoteSession {
   RemoteSession(ChildStream, const SessionClocks&);
   Status greet(const std::function<bool()>& interrupted);
   Status accept(const SessionMessage& hello);
-  std::string why_no_hello();
+  Error why_no_hello();
   std::string why_lost();
   bool is_dead() const { return link_.ended() || link_.silence() > clocks_.dead; }
   void ping_if_due();

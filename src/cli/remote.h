@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cli/options.h"
+#include "device/device_name.h"
+#include "device/remote/remote_device.h"
+#include "json/json.h"
+
+namespace whet {
+
+/// A session with the device of an exec: or ssh:// name. A host that has no whet-device gets the file that whet carries.
+Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName&, double run_timeout,
+                                                     std::function<bool()> interrupted = {});
+
+/// As choose_target on that device: what no option says comes from the device's description, nothing from this machine. An error
+/// names the request and what the device has.
+Result<TargetOnCores> choose_target_there(const TargetOptions&, const DeviceDescription&);
+
+/// "pi5-02 · cortex-a76, 4 cores · Linux 6.6.20 · whet-device without a sandbox"
+std::string device_text(const DeviceDescription&);
+/// Lines for `whet target`, without what the target says.
+std::string device_lines(const DeviceDescription&);
+Json to_json(const DeviceDescription&);
+
+/// Why a device that an emulator runs is refused without --allow-emulated; "" where none does.
+std::string why_emulated(const DeviceDescription&);
+
+}  // namespace whet
