@@ -49,32 +49,58 @@ testing::DeviceUnderTest under_test() {
 
 #if defined(WHET_AARCH64_DEVICE)
 /// The board's program for AArch64 by an emulator, where there is one.
-const std::string kEmulate =
-    std::string("exec qemu-aarch64-static -cpu cortex-a72 ") + WHET_AARCH64_DEVICE + " --stdio";
+std::string emulate(const std::string& options = "") {
+  return "exec qemu-aarch64-static -cpu cortex-a72 " + options + WHET_AARCH64_DEVICE + " --stdio";
+}
+std::unique_ptr<RemoteDevice> emulated(const std::string& options_of_emulator = "") {
+  RemoteOptions options = options_for(emulate(options_of_emulator));
+  options.clocks.connect = 20;
+  options.clocks.dead = 10;
+  return RemoteDevice::connect(options).value();
+}
+KernelJob arm_kernel(const std::string& name) { return testing_kernels::job(WHET_AARCH64_TEST_KERNELS, name); }
 bool has_emulator() { return std::system("command -v qemu-aarch64-static > /dev/null") == 0; }
 
 testing::DeviceUnderTest emulated_board() {
-  const auto kernel = [](const std::string& name) { return testing_kernels::job(WHET_AARCH64_TEST_KERNELS, name); };
-  KernelJob broken = kernel("add_one");
+  KernelJob broken = arm_kernel("add_one");
   broken.kernel.code = "no object";
-  const auto make = []() -> std::unique_ptr<Device> {
-    RemoteOptions options = options_for(kEmulate);
-    options.clocks.connect = 20;
-    options.clocks.dead = 10;
-    return RemoteDevice::connect(options).value();
-  };
-  return {"emulated_aarch64", make, kernel("add_one"), {broken, kernel("write_null"), kernel("hang")}, {}, {}};
+  return {"emulated_aarch64",
+          [] { return emulated(); },
+          arm_kernel("add_one"),
+          {broken, arm_kernel("write_null"), arm_kernel("hang")},
+          {},
+          {}};
 }
 
 TEST(EmulatedBoards, SayThatTheyAreEmulated) {
   if (!has_emulator()) GTEST_SKIP() << "qemu-aarch64-static is missing";
-  const auto device = emulated_board().make();
-  const DeviceDescription& board = static_cast<RemoteDevice&>(*device).description();
+  const auto device = emulated();
+  const DeviceDescription& board = device->description();
   EXPECT_EQ(board.emulator, "qemu-aarch64-static");
   EXPECT_EQ(board.machine, "aarch64");
   for (const DeviceCore& core : board.cores) {
     EXPECT_EQ(core.midr & 0xff00fff0, 0x4100d080u) << "of a Cortex-A72";
   }
+}
+TEST(EmulatedBoards, RunKernelsWithPagesOfAnySize) {
+  if (!has_emulator()) GTEST_SKIP() << "qemu-aarch64-static is missing";
+  for (const char* pages : {"-p 4096 ", "-p 16384 ", "-p 65536 "}) {
+    const auto device = emulated(pages);
+    for (const CacheMode cache : {CacheMode::network, CacheMode::cold}) {
+      MeasureRequest request{arm_kernel("add_one"), {}};
+      request.policy.cache = cache;
+      const MeasureReply reply = device->measure(request);
+      EXPECT_EQ(reply.code, OutcomeCode::ok) << pages << name_of(cache) << ": " << reply.message;
+    }
+  }
+}
+TEST(EmulatedBoards, MakeTheSameInputsFromTheirSeeds) {
+  if (!has_emulator() || !is_built()) GTEST_SKIP() << "qemu-aarch64-static or whet-device is missing";
+  const std::unique_ptr<Device> here = remote(), there = emulated();
+  const CheckReply a = here->check({kernel("add_one"), {}, {}, {}}),
+                   b = there->check({arm_kernel("add_one"), {}, {}, {}});
+  ASSERT_EQ(b.code, OutcomeCode::ok) << b.message;
+  EXPECT_EQ(a.outputs, b.outputs);
 }
 #endif
 

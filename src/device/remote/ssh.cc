@@ -23,7 +23,8 @@ std::string file_name(const PushedProgram& program) { return "device-" + program
 /// ssh with what a session needs, and a script for the host's POSIX shell, whatever the user's shell is. The script has no
 /// single quotes.
 std::vector<std::string> ssh_with(const DeviceName& name, const std::string& script) {
-  std::vector<std::string> argv = {"ssh", "-T", "-oBatchMode=yes", "-oServerAliveInterval=5", "-oServerAliveCountMax=2"};
+  std::vector<std::string> argv = {"ssh", "-T", "-oBatchMode=yes", "-oServerAliveInterval=5",
+                                   "-oServerAliveCountMax=2"};
   if (name.port > 0) argv.insert(argv.end(), {"-p", std::to_string(name.port)});
   if (!name.user.empty()) argv.insert(argv.end(), {"-l", name.user});
   argv.insert(argv.end(), {name.host, "exec sh -c '" + script + "'"});
@@ -53,7 +54,8 @@ bool send_file(ChildStream& child, std::string_view bytes, const std::function<b
 
 std::vector<std::string> ssh_command(const DeviceName& name, const std::vector<PushedProgram>& programs) {
   std::string cases;
-  for (const PushedProgram& program : programs) cases += "Linux\\ " + program.machine + ") f=" + file_name(program) + ";; ";
+  for (const PushedProgram& program : programs)
+    cases += "Linux\\ " + program.machine + ") f=" + file_name(program) + ";; ";
   return ssh_with(name, "case $(uname -sm) in " + cases +
                             "*) echo whet-device is not made for $(uname -sm) >&2; exit 94;; esac; p=" + kFolder +
                             "/$f; [ -x \"$p\" ] || { echo \"" + kNoProgramWords + "$(uname -m)\" >&2; exit " +

@@ -42,8 +42,8 @@ class FakeSsh : public ::testing::Test {
   }
   void write_ssh(const std::string& what) {
     const fs::path file = folder_ / "bin" / "ssh";
-    std::ofstream(file) << "#!/bin/sh\necho \"$@\" >> " << (folder_ / "calls").string() << "\nunset XDG_CACHE_HOME\nexport HOME="
-                        << (folder_ / "home").string() << "\n"
+    std::ofstream(file) << "#!/bin/sh\necho \"$@\" >> " << (folder_ / "calls").string()
+                        << "\nunset XDG_CACHE_HOME\nexport HOME=" << (folder_ / "home").string() << "\n"
                         << what << "\n";
     fs::permissions(file, fs::perms::owner_all);
   }
@@ -89,21 +89,25 @@ TEST_F(FakeSsh, IsGivenTheProgramOnce) {
       << calls();
 }
 TEST_F(FakeSsh, LeavesNoHalfFile) {
-  write_ssh("for last; do :; done\ncase $last in *wc*) head -c 1000 | sh -c \"$last\";; *) exec sh -c \"$last\";; esac");
+  write_ssh(
+      "for last; do :; done\ncase $last in *wc*) head -c 1000 | sh -c \"$last\";; *) exec sh -c \"$last\";; esac");
   EXPECT_EQ(why_not(), "ssh://pi@board:2222: whet-device cannot be copied there");
   EXPECT_TRUE(fs::is_empty(folder_ / "home/.cache/whet"));
 }
 TEST_F(FakeSsh, TellsWhatSshSays) {
   write_ssh("echo 'ssh: connect to host board port 2222: Connection refused' >&2; exit 255");
-  EXPECT_EQ(why_not(),
-            "ssh://pi@board:2222: the command ended before a whet-device answered, with status 255: ssh: connect to host "
-            "board port 2222: Connection refused");
+  EXPECT_EQ(
+      why_not(),
+      "ssh://pi@board:2222: the command ended before a whet-device answered, with status 255: ssh: connect to host "
+      "board port 2222: Connection refused");
 }
 TEST_F(FakeSsh, SaysForWhichMachinesThereIsNone) {
   program_.machine = "riscv64";
-  EXPECT_EQ(why_not(),
-            "ssh://pi@board:2222: the command ended before a whet-device answered, with status 94: whet-device is not made "
-            "for Linux " + machine_here());
+  EXPECT_EQ(
+      why_not(),
+      "ssh://pi@board:2222: the command ended before a whet-device answered, with status 94: whet-device is not made "
+      "for Linux " +
+          machine_here());
 }
 
 }  // namespace
