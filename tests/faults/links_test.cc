@@ -1,0 +1,100 @@
+// Sessions over links with faults: whatever happens to the bytes, a request has an outcome, and the next one works or is told that
+// the device is lost.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/rng.h"
+#include "device/remote/remote_device.h"
+#include "device/sane_reply.h"
+#include "runner/testing/kernels.h"
+
+namespace whet::links_test {
+namespace {
+
+const std::string kDevice = std::string(WHET_DEVICE) + " --stdio";
+constexpr double kDead = 1;
+
+RemoteOptions over(const std::string& command) {
+  RemoteOptions options;
+  options.address = "exec:...";
+  options.argv = {"sh", "-c", command};
+  options.run_timeout = 2;
+  options.clocks = {.connect = 3, .ping = 0.1, .dead = kDead, .margin = 2};
+  options.back_off = {0.05, 0.1};
+  return options;
+}
+std::string with_faults(const std::string& faults) { return "exec " WHET_FAULTY_LINK " " + faults + " -- " + kDevice; }
+KernelJob kernel(const std::string& name) { return testing_kernels::job(WHET_TEST_KERNELS, name); }
+MeasureReply measured(Device& device) {
+  const MeasureRequest request{kernel("add_one"), {}};
+  return sane_reply(device.measure(request), request, device.info(), 0, 0);
+}
+/// Bytes of the device's greetings, about: what comes before the first job.
+constexpr long kGreetings = 1200;
+
+class Links : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(WHET_DEVICE)) GTEST_SKIP() << WHET_DEVICE << " is not built";
+  }
+};
+
+TEST_F(Links, ThatAreSlowWork) {
+  const auto device = RemoteDevice::connect(over(with_faults("--rate 100000 --delay 80"))).value();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(measured(*device).code, OutcomeCode::ok);
+}
+TEST_F(Links, ThatAreCutCostOneRequestOnce) {
+  // The first link is cut soon, those after it are whole.
+  const std::string marker = ::testing::TempDir() + "/cut." + std::to_string(getpid());
+  const std::string command =
+      "[ -e " + marker + " ] && exec " + kDevice + "; touch " + marker + "; " + with_faults("--cut-after 2000");
+  const auto device = RemoteDevice::connect(over(command)).value();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(measured(*device).code, OutcomeCode::ok) << "request " << i;
+  std::filesystem::remove(marker);
+}
+TEST_F(Links, ThatStallAreDeadInTime) {
+  const auto device = RemoteDevice::connect(over(with_faults("--stall-after " + std::to_string(kGreetings + 400)))).value();
+  const auto start = std::chrono::steady_clock::now();
+  OutcomeCode code = OutcomeCode::ok;
+  for (int i = 0; i < 12 && code == OutcomeCode::ok; ++i) code = measured(*device).code;
+  EXPECT_EQ(code, OutcomeCode::ok) << "a new link is as good as the old one was at first";
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 12 * 3 * kDead);
+}
+TEST_F(Links, ThatStallAtOnceAreNoDevice) {
+  for (const char* faults : {"--stall-after 0", "--stall-after 100", "--stall-after 0 --up"}) {
+    const auto device = RemoteDevice::connect(over(with_faults(faults)));
+    ASSERT_FALSE(device.ok()) << faults;
+  }
+}
+TEST_F(Links, ThatEndOneAfterTheOtherLoseTheDeviceOrBlameTheKernel) {
+  const auto device = RemoteDevice::connect(over(with_faults("--cut-after " + std::to_string(kGreetings)))).value();
+  for (int i = 0; i < 4; ++i) {
+    const OutcomeCode code = measured(*device).code;
+    EXPECT_TRUE(code == OutcomeCode::ok || code == OutcomeCode::crash || code == OutcomeCode::device_lost)
+        << static_cast<int>(code);
+  }
+}
+TEST_F(Links, ThatTurnBitsGiveNoWrongAnswers) {
+  // Times may be anything that a bit makes of them, but never no time, and the process lives.
+  Rng rng(5);
+  for (int round = 0; round < 12; ++round) {
+    const std::string faults = "--flip-bit " + std::to_string(rng.below(2500)) + (rng.chance(0.5) ? " --up" : "");
+    const auto device = RemoteDevice::connect(over(with_faults(faults)));
+    if (!device.ok()) {
+      EXPECT_EQ(device.error().message.find('\n'), std::string::npos) << faults;
+      continue;
+    }
+    for (int i = 0; i < 4; ++i) {
+      const MeasureReply reply = measured(**device);
+      EXPECT_EQ(reply.code == OutcomeCode::ok, !reply.seconds.empty()) << faults << ": " << reply.message;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace whet::links_test
