@@ -173,6 +173,55 @@ case_remote() {
   fi
 }
 
+# The same over the system's own ssh and sshd on the loopback, where they are installed.
+case_ssh() {
+  local sshd port pid home
+  sshd=$(command -v sshd || ls /usr/sbin/sshd 2> /dev/null) || { echo "skipped: openssh-server is not installed"; return 0; }
+  command -v ssh > /dev/null || { echo "skipped: openssh-client is not installed"; return 0; }
+  expect 0 "" "$whet" devices list
+  grep -q "for $(uname -m):" out || { echo "skipped: this build has no whet-device for $(uname -m)"; return 0; }
+  [ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
+  ssh-keygen -q -t ed25519 -N "" -f host_key
+  ssh-keygen -q -t ed25519 -N "" -f user_key
+  port=$((20000 + $$ % 20000))
+  cat > sshd_config << CONFIG
+ListenAddress 127.0.0.1:$port
+HostKey $work/host_key
+AuthorizedKeysFile $work/authorized
+PidFile none
+StrictModes no
+UsePAM no
+SetEnv XDG_CACHE_HOME=$work/cache
+CONFIG
+  cp user_key.pub authorized
+  "$sshd" -D -e -f "$work/sshd_config" 2> sshd.log &
+  pid=$!
+  trap 'kill '"$pid"'; rm -rf "$work"' EXIT
+  for _ in $(seq 100); do grep -q "Server listening" sshd.log && break; sleep 0.1; done
+  # What a user has in ~/.ssh/config.
+  mkdir bin
+  cat > ssh_config << CONFIG
+IdentityFile $work/user_key
+IdentitiesOnly yes
+UserKnownHostsFile $work/known_hosts
+StrictHostKeyChecking accept-new
+CONFIG
+  printf '#!/bin/sh\nexec %s -F %s/ssh_config "$@"\n' "$(command -v ssh)" "$work" > bin/ssh
+  chmod +x bin/ssh
+  PATH=$work/bin:$PATH
+  local device="ssh://$(id -un)@127.0.0.1:$port"
+  expect 0 "was copied there" "$whet" target --device "$device" --threads 1
+  expect 0 "records kept" "$whet" tune zoo:mlp --trials 8 --round 4 --threads 1 -o r.jsonl --device "$device"
+  ! grep -q "was copied there" out || die "whet-device was copied twice"
+  # A key that can measure and nothing else.
+  home=$(ls "$work"/cache/whet/device-*)
+  echo "restrict,command=\"$home --stdio\" $(cat user_key.pub)" > authorized
+  expect 0 "-threads=1" "$whet" target --device "$device" --threads 1
+  rm user_key authorized
+  refuse 1 "Permission denied" "$whet" target --device "$device"
+  refuse 1 "Connection refused" "$whet" target --device "ssh://127.0.0.1:1"
+}
+
 case_explained() {
   expect 0 "GFLOPS" "$whet" explain metrics
   expect 0 "line a round" "$whet" explain progress
