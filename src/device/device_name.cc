@@ -23,8 +23,8 @@ bool is_address(std::string_view text) {
 
 /// A number that is all of the text.
 bool read_number(std::string_view text, int& number) {
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const char *const begin = text.data(), *const end = begin + text.size();
+  const auto [rest, error] = std::from_chars(begin, end, number);
   return error == std::errc() && rest == end && number >= 0;
 }
 

@@ -34,7 +34,8 @@ struct Faults {
 /// One direction of the link.
 class Way {
  public:
-  Way(int from, int to, const Faults& faults, bool counted) : from_(from), to_(to), faults_(faults), counted_(counted) {}
+  Way(int from, int to, const Faults& faults, bool counted)
+      : from_(from), to_(to), faults_(faults), counted_(counted) {}
 
   bool wants_bytes() const { return open_ && !is_stalled() && waiting_.size() < kMostWaiting; }
   bool is_open() const { return open_ || !waiting_.empty(); }
@@ -49,7 +50,8 @@ class Way {
       open_ = false;
       return;
     }
-    waiting_.push_back({Clock::now() + std::chrono::milliseconds(faults_.delay_ms), std::string(bytes, static_cast<std::size_t>(n))});
+    waiting_.push_back(
+        {Clock::now() + std::chrono::milliseconds(faults_.delay_ms), std::string(bytes, static_cast<std::size_t>(n))});
   }
   /// Hands on what is due. False where nobody takes it.
   bool give() {
@@ -138,16 +140,27 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const auto value = [&] { return i + 1 < argc ? std::atol(argv[++i]) : 0; };
     const std::string_view option = argv[i];
-    if (option == "--rate") faults.rate = value();
-    else if (option == "--delay") faults.delay_ms = value();
-    else if (option == "--cut-after") faults.cut_after = value();
-    else if (option == "--stall-after") faults.stall_after = value();
-    else if (option == "--flip-bit") faults.flip_bit = value();
-    else if (option == "--up") faults.up = true;
-    else if (option == "--down") faults.up = false;
-    else if (option == "--" && i + 1 < argc) return carry(faults, argv + i + 1);
-    else break;
+    if (option == "--rate")
+      faults.rate = value();
+    else if (option == "--delay")
+      faults.delay_ms = value();
+    else if (option == "--cut-after")
+      faults.cut_after = value();
+    else if (option == "--stall-after")
+      faults.stall_after = value();
+    else if (option == "--flip-bit")
+      faults.flip_bit = value();
+    else if (option == "--up")
+      faults.up = true;
+    else if (option == "--down")
+      faults.up = false;
+    else if (option == "--" && i + 1 < argc)
+      return carry(faults, argv + i + 1);
+    else
+      break;
   }
-  std::fprintf(stderr, "usage: faulty_link [--rate BYTES] [--delay MS] [--cut-after N] [--stall-after N] [--flip-bit N] [--up] -- COMMAND...\n");
+  std::fprintf(stderr,
+               "usage: faulty_link [--rate BYTES] [--delay MS] [--cut-after N] [--stall-after N] [--flip-bit N] [--up] "
+               "-- COMMAND...\n");
   return 2;
 }

@@ -58,7 +58,8 @@ TEST_F(Links, ThatAreCutCostOneRequestOnce) {
   std::filesystem::remove(marker);
 }
 TEST_F(Links, ThatStallAreDeadInTime) {
-  const auto device = RemoteDevice::connect(over(with_faults("--stall-after " + std::to_string(kGreetings + 400)))).value();
+  const auto device =
+      RemoteDevice::connect(over(with_faults("--stall-after " + std::to_string(kGreetings + 400)))).value();
   const auto start = std::chrono::steady_clock::now();
   OutcomeCode code = OutcomeCode::ok;
   for (int i = 0; i < 12 && code == OutcomeCode::ok; ++i) code = measured(*device).code;

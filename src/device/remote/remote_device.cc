@@ -1,5 +1,6 @@
 #include "device/remote/remote_device.h"
 
+#include <cstdio>
 #include <utility>
 
 #include "artifact/code_format.h"
@@ -39,6 +40,12 @@ Result<RemoteSession> RemoteDevice::open_session(const RemoteOptions& options) {
 Result<std::unique_ptr<RemoteDevice>> RemoteDevice::connect(RemoteOptions options) {
   Result<RemoteSession> session = open_session(options);
   if (!session.ok()) return session.error().at(options.address);
+  const double longest = session->device().limits.kernel_seconds;
+  if (options.run_timeout > longest) {
+    char why[96];
+    std::snprintf(why, sizeof why, "a kernel may take %g s; the device allows %g s", options.run_timeout, longest);
+    return Error{why}.at(options.address);
+  }
   return std::unique_ptr<RemoteDevice>(new RemoteDevice(std::move(options), std::move(*session)));
 }
 

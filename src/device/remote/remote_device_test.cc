@@ -124,6 +124,13 @@ TEST_F(RemoteDevices, FailAsLocalOnesDo) {
   EXPECT_EQ(outcome(*device, "hang"), "run_timeout: the kernel did not finish within 2 s");
   EXPECT_EQ(outcome(*device, "add_one"), "ok");
 }
+TEST_F(RemoteDevices, LimitHowLongAKernelMayTake) {
+  RemoteOptions options = options_for(kServe);
+  options.run_timeout = 1000;
+  const auto device = RemoteDevice::connect(options);
+  ASSERT_FALSE(device.ok());
+  EXPECT_EQ(device.error().message, options.address + ": a kernel may take 1000 s; the device allows 60 s");
+}
 TEST_F(RemoteDevices, RunNoModelsYet) {
   const auto times = remote()->time_models({{"a.so"}}, {});
   ASSERT_FALSE(times.ok());

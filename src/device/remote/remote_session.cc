@@ -27,7 +27,7 @@ std::string seconds_text(double seconds) {
   return text;
 }
 
-std::string user_name() {
+std::string own_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? printable(name, 200) : "unknown";
 }
@@ -65,7 +65,7 @@ Status RemoteSession::greet(const std::function<bool()>& interrupted) {
       return Error{"no whet-device answers within " + seconds_text(clocks_.connect), ErrorKind::io};
   }
   WHET_RETURN_IF_ERROR(accept(*message));
-  link_.send(SessionType::open, 0, encode(SessionOpen{user_name(), clocks_.dead}));
+  link_.send(SessionType::open, 0, encode(SessionOpen{own_name(), clocks_.dead}));
   while (!(message = link_.receive(kSessionTick))) {
     if (interrupted && interrupted()) return Error{"interrupted", ErrorKind::interrupted};
     if (is_dead()) return Error{why_lost(), ErrorKind::io};

@@ -45,7 +45,8 @@ bool send_file(ChildStream& child, std::string_view bytes, const std::function<b
     pollfd wait{child.out(), POLLOUT, 0};
     const int ready = poll(&wait, 1, kCopyTickMilliseconds);
     if (ready > 0 && (wait.revents & (POLLERR | POLLHUP)) != 0) return false;
-    if (ready == 0 && (waited += kCopyTickMilliseconds / 1e3) > kCopySeconds) return false;
+    if (ready == 0) waited += kCopyTickMilliseconds / 1e3;
+    if (waited > kCopySeconds) return false;
   }
   return shutdown(child.out(), SHUT_WR) == 0;
 }
