@@ -8,6 +8,7 @@
 
 #include "base/version.h"
 #include "board/describe.h"
+#include "board/sandbox.h"
 #include "board/supervisor.h"
 
 namespace {
@@ -16,14 +17,28 @@ constexpr int kWrongUsage = 2;
 constexpr double kDeadSeconds = 10;
 
 int usage() {
-  std::fprintf(stderr,
-               "usage: whet-device --stdio [--emulated]    serve whet over standard input and output\n"
-               "       whet-device --version\n"
-               "  --emulated    say that an emulator runs this machine: needed where it emulates a whole system\n");
+  std::fprintf(
+      stderr,
+      "usage: whet-device --stdio [--sandbox strict|best|off] [--emulated]\n"
+      "                      serve whet over standard input and output\n"
+      "       whet-device --version\n"
+      "  --sandbox MODE      how kernels are kept from this machine: strict (the default) refuses to serve where a\n"
+      "                      layer is missing, best does without it, off lets kernels do what this user may do\n"
+      "  --emulated          say that an emulator runs this machine: needed where it emulates a whole system\n");
   return kWrongUsage;
 }
 
-int serve(bool emulated) {
+/// "" where the sandbox is as strict as asked for.
+std::string missing_layers(int layers, whet::SandboxMode mode, const std::string& emulator) {
+  // An emulator of programs has no system calls of its own to filter, and its times are not for use.
+  if (mode != whet::SandboxMode::strict || !emulator.empty()) return "";
+  std::string missing;
+  for (const std::string& name : whet::layer_names(whet::strict_layers() & ~layers))
+    missing += (missing.empty() ? "" : ", ") + name;
+  return missing;
+}
+
+int serve(bool emulated, whet::SandboxMode sandbox) {
   // Before anything else is there that runners would inherit.
   whet::Result<whet::Zygote> zygote = whet::Zygote::start();
   if (!zygote.ok()) {
@@ -33,23 +48,41 @@ int serve(bool emulated) {
   signal(SIGPIPE, SIG_IGN);
   whet::DeviceDescription board = whet::describe_board();
   board.emulator = whet::emulator_of_this_program(zygote->pid());
+  const bool sandboxed = sandbox != whet::SandboxMode::off;
+  const int layers = sandboxed ? whet::probe_sandbox(*zygote) : 0;
+  if (const std::string missing = missing_layers(layers, sandbox, board.emulator); !missing.empty()) {
+    std::fprintf(stderr,
+                 "whet-device: this system does not give kernels a whole sandbox, it lacks: %s. --sandbox best serves "
+                 "without\n",
+                 missing.c_str());
+    return 1;
+  }
+  board.sandbox = whet::layer_names(layers);
   if (board.emulator.empty() && emulated) board.emulator = "an emulator";
   whet::SessionLink link(STDIN_FILENO, STDOUT_FILENO, board.limits.message_bytes, kDeadSeconds);
-  return whet::serve_session(link, *zygote, board);
+  return whet::serve_session(link, *zygote, board, {}, sandboxed ? whet::kSandboxedRunner : whet::kRunner);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   bool stdio = false, emulated = false;
+  whet::SandboxMode sandbox = whet::SandboxMode::strict;
+  const auto is = [&](int i, const char* word) { return i < argc && std::strcmp(argv[i], word) == 0; };
   for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--version") == 0) return std::printf("%s\n", whet::version().c_str()) > 0 ? 0 : 1;
-    if (std::strcmp(argv[i], "--stdio") == 0)
+    if (is(i, "--version")) return std::printf("%s\n", whet::version().c_str()) > 0 ? 0 : 1;
+    if (is(i, "--stdio"))
       stdio = true;
-    else if (std::strcmp(argv[i], "--emulated") == 0)
+    else if (is(i, "--emulated"))
       emulated = true;
+    else if (is(i, "--sandbox") && is(i + 1, "strict"))
+      sandbox = whet::SandboxMode::strict, ++i;
+    else if (is(i, "--sandbox") && is(i + 1, "best"))
+      sandbox = whet::SandboxMode::best, ++i;
+    else if (is(i, "--sandbox") && is(i + 1, "off"))
+      sandbox = whet::SandboxMode::off, ++i;
     else
       return usage();
   }
-  return stdio ? serve(emulated) : usage();
+  return stdio ? serve(emulated, sandbox) : usage();
 }

@@ -27,8 +27,9 @@ constexpr double kLeastDead = 0.1, kMostDead = 60;
 
 class Supervisor {
  public:
-  Supervisor(SessionLink& link, Zygote& zygote, const DeviceDescription& board, const SupervisorClocks& clocks)
-      : link_(link), zygote_(zygote), board_(board), clocks_(clocks) {}
+  Supervisor(SessionLink& link, Zygote& zygote, const DeviceDescription& board, const SupervisorClocks& clocks,
+             const Life& runner)
+      : link_(link), zygote_(zygote), board_(board), clocks_(clocks), life_(runner) {}
 
   int run() {
     if (!link_.send(SessionType::hello, 0, encode(SessionHello{.program = version(), .details = encode(board_)})))
@@ -149,8 +150,8 @@ class Supervisor {
 
   RunnerClient& runner_for(double kernel_seconds) {
     if (!runner_ || runner_seconds_ != kernel_seconds) {
-      runner_ =
-          std::make_unique<RunnerClient>(zygote_, kernel_seconds, kBoardRecycle, [this] { return is_disturbed(); });
+      runner_ = std::make_unique<RunnerClient>(
+          zygote_, kernel_seconds, kBoardRecycle, [this] { return is_disturbed(); }, life_);
       runner_seconds_ = kernel_seconds;
     }
     return *runner_;
@@ -185,6 +186,7 @@ class Supervisor {
   Zygote& zygote_;
   const DeviceDescription& board_;
   SupervisorClocks clocks_;
+  const Life& life_;
   std::unique_ptr<RunnerClient> runner_;
   double runner_seconds_ = 0, dead_seconds_ = 10;
   std::deque<SessionMessage> jobs_;
@@ -194,8 +196,9 @@ class Supervisor {
 
 }  // namespace
 
-int serve_session(SessionLink& link, Zygote& zygote, const DeviceDescription& board, const SupervisorClocks& clocks) {
-  return Supervisor(link, zygote, board, clocks).run();
+int serve_session(SessionLink& link, Zygote& zygote, const DeviceDescription& board, const SupervisorClocks& clocks,
+                  const Life& runner) {
+  return Supervisor(link, zygote, board, clocks, runner).run();
 }
 
 }  // namespace whet

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "device/local/runner_client.h"
 #include "device/local/zygote.h"
 #include "device/session/link.h"
 #include "device/session/messages.h"
@@ -15,6 +16,8 @@ struct SupervisorClocks {
 /// The board's end of a session: says hello, runs the jobs that come in runners, and answers. It runs no foreign code, and
 /// takes the other end for hostile: what is no message of a session ends it with a sentence. Gives the exit status of
 /// the program: 0 where the other end closed the session, 3 where it broke the rules.
-int serve_session(SessionLink&, Zygote&, const DeviceDescription&, const SupervisorClocks& = {});
+///   runner   the life of its runners
+int serve_session(SessionLink&, Zygote&, const DeviceDescription&, const SupervisorClocks& = {},
+                  const Life& runner = kRunner);
 
 }  // namespace whet

@@ -12,7 +12,6 @@
 namespace whet {
 namespace {
 
-constexpr Life kRunner{"whet-runner", run_runner};
 constexpr int kReplyTickMilliseconds = 50;
 /// What runs when the user interrupts may take so long to end by itself.
 constexpr double kPatience = 0.5;
@@ -23,6 +22,8 @@ double left(double timeout, std::chrono::steady_clock::time_point since) {
 }
 
 }  // namespace
+
+const Life kRunner{"whet-runner", run_runner};
 
 RunnerClient::Exchange RunnerClient::ask(FrameType type, const std::string& payload, FrameType answer, double timeout) {
   for (int attempt = 0; attempt < 2; ++attempt)
@@ -35,7 +36,7 @@ std::optional<RunnerClient::Exchange> RunnerClient::try_to_ask(FrameType type, c
                                                                FrameType answer, double timeout) {
   const auto died_idle = [&] { return zygote_.end(process_, true), std::nullopt; };
   if (!process_.alive()) {
-    auto process = zygote_.spawn(kRunner);
+    auto process = zygote_.spawn(life_);
     if (!process.ok()) return Exchange{OutcomeCode::device_lost, process.error().message, {}};
     process_ = *process;
     ++started_;

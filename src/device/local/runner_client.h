@@ -10,13 +10,17 @@
 
 namespace whet {
 
+/// A runner without a sandbox.
+extern const Life kRunner;
+
 /// Our end of the runner: starts it when needed and again after each candidate that ends it.
 class RunnerClient {
  public:
   /// `timeout`: seconds for one request. `recycle`: resident bytes at which the runner is replaced. When `interrupted`
   /// (may be empty) turns true, a request that takes long gets device_lost.
-  RunnerClient(Zygote& zygote, double timeout, std::int64_t recycle, std::function<bool()> interrupted = {})
-      : zygote_(zygote), timeout_(timeout), recycle_(recycle), interrupted_(std::move(interrupted)) {}
+  RunnerClient(Zygote& zygote, double timeout, std::int64_t recycle, std::function<bool()> interrupted = {},
+               const Life& life = kRunner)
+      : zygote_(zygote), life_(life), timeout_(timeout), recycle_(recycle), interrupted_(std::move(interrupted)) {}
   ~RunnerClient() { zygote_.end(process_, true); }
   RunnerClient(const RunnerClient&) = delete;
 
@@ -39,6 +43,7 @@ class RunnerClient {
   void recycle_if_large(const KernelJob&);
 
   Zygote& zygote_;
+  const Life& life_;
   double timeout_;
   std::int64_t recycle_, started_ = 0;
   std::function<bool()> interrupted_;

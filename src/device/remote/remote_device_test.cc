@@ -124,6 +124,21 @@ TEST_F(RemoteDevices, FailAsLocalOnesDo) {
   EXPECT_EQ(outcome(*device, "hang"), "run_timeout: the kernel did not finish within 2 s");
   EXPECT_EQ(outcome(*device, "add_one"), "ok");
 }
+TEST_F(RemoteDevices, KeepTheirFilesProcessesAndNetworkFromKernels) {
+  const auto device = RemoteDevice::connect(options_for(kServe + " --sandbox best")).value();
+  const std::vector<std::string>& layers = device->description().sandbox;
+  if (std::ranges::find(layers, "seccomp") == layers.end()) GTEST_SKIP() << "this system filters no calls";
+  EXPECT_EQ(outcome(*device, "open_a_file"), "ok") << "it is refused, which the kernel reports as success";
+  for (const char* forbidden : {"make_a_process", "make_a_socket", "signal_the_parent"}) {
+    EXPECT_EQ(outcome(*device, forbidden), "crash: the kernel crashed: SIGSYS") << forbidden;
+    EXPECT_EQ(outcome(*device, "add_one"), "ok") << "after " << forbidden;
+  }
+}
+TEST_F(RemoteDevices, LetKernelsDoWhatTheUserMayWithoutASandbox) {
+  const auto device = RemoteDevice::connect(options_for(kServe + " --sandbox off")).value();
+  EXPECT_TRUE(device->description().sandbox.empty());
+  EXPECT_EQ(outcome(*device, "open_a_file"), "runtime: the kernel reported error 7");
+}
 TEST_F(RemoteDevices, LimitHowLongAKernelMayTake) {
   RemoteOptions options = options_for(kServe);
   options.run_timeout = 1000;

@@ -14,6 +14,7 @@
 
 #include "artifact/cpu/object_loader.h"
 #include "base/arithmetic.h"
+#include "runner/cpu/available_memory.h"
 #include "runner/cpu/cache.h"
 #include "runner/cpu/constant_pool.h"
 #include "runner/cpu/kernel_call.h"
@@ -40,23 +41,6 @@ struct Failure {
 };
 Failure no_memory(const std::string& what, std::int64_t bytes) {
   return {OutcomeCode::out_of_memory, "no memory for " + what + " (" + std::to_string(bytes) + " bytes)"};
-}
-
-/// What the system could hand out without swapping, in bytes.
-std::int64_t available_memory() {
-  constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
-  constexpr std::string_view kName = "MemAvailable:";
-  char text[1024];  // the third line of the file
-  const int file = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
-  const ssize_t bytes = file < 0 ? 0 : read(file, text, sizeof text);
-  if (file >= 0) close(file);
-  const std::string_view info(text, bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
-  std::size_t at = info.find(kName);
-  if (at == info.npos) return kUnknown;
-  at = std::min(info.find_first_not_of(' ', at + kName.size()), info.size());
-  std::int64_t kib = 0;
-  const auto parsed = std::from_chars(info.data() + at, info.data() + info.size(), kib);
-  return parsed.ec == std::errc() ? kib << 10 : kUnknown;
 }
 
 bool pooled(const ArgumentSpec& a) { return a.role == ArgumentRole::constant && a.dtype == DType::f32; }

@@ -99,3 +99,44 @@ int32_t hang(args_t a) {
   }
   return 0;
 }
+
+// What foreign code might ask of the system: 0 where it is refused, 7 where it is granted.
+static long ask(long number, long a, long b, long c) {
+#if defined(__x86_64__)
+  long result;
+  __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  return result;
+#else
+  register long x8 __asm__("x8") = number;
+  register long x0 __asm__("x0") = a;
+  register long x1 __asm__("x1") = b;
+  register long x2 __asm__("x2") = c;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+  return x0;
+#endif
+}
+#if defined(__x86_64__)
+enum { kOpenAt = 257, kClone = 56, kSocket = 41, kKill = 62, kGetParent = 110 };
+#else
+enum { kOpenAt = 56, kClone = 220, kSocket = 198, kKill = 129, kGetParent = 173 };
+#endif
+int32_t open_a_file(args_t a) {
+  (void)a;
+  return ask(kOpenAt, -100, (long)"/etc/passwd", 0) >= 0 ? 7 : 0;
+}
+int32_t make_a_process(args_t a) {
+  enum { kEndOfChild = 17 };
+  (void)a;
+  const long child = ask(kClone, kEndOfChild, 0, 0);
+  for (volatile int i = 1; child == 0 && i;) {
+  }
+  return child >= 0 ? 7 : 0;
+}
+int32_t make_a_socket(args_t a) {
+  (void)a;
+  return ask(kSocket, 2, 1, 0) >= 0 ? 7 : 0;
+}
+int32_t signal_the_parent(args_t a) {
+  (void)a;
+  return ask(kKill, ask(kGetParent, 0, 0, 0), 0, 0) >= 0 ? 7 : 0;
+}
