@@ -15,7 +15,7 @@ namespace {
 using testing::ModelBuilder;
 using testing::small_network;
 
-constexpr DeviceName kEmulated{DeviceName::Kind::emulated};
+const DeviceName kEmulated{DeviceName::Kind::emulated};
 
 class GpuLibrary : public ::testing::Test {
  protected:
