@@ -16,10 +16,18 @@ namespace {
 
 KernelJob kernel(const std::string& name) { return testing_kernels::job(WHET_TEST_KERNELS, name); }
 
+/// This machine as a unit of its own: sessions of tests beside this one take no turns with it.
+DeviceDescription own_unit() {
+  DeviceDescription board = describe_board();
+  const std::string number = std::to_string(getpid());
+  board.unit = std::string(16 - number.size(), '0') + number;
+  return board;
+}
+
 /// A supervisor in a process of its own, and our end of its session.
 class ServedBoard {
  public:
-  explicit ServedBoard(DeviceDescription board = describe_board()) {
+  explicit ServedBoard(DeviceDescription board = own_unit()) {
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_), 0);
     pid_ = fork();
     if (pid_ == 0) {
