@@ -1,5 +1,6 @@
 // The passes that make conditions cheap: whole_guards, unguard_registers, merge_guards.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "lower/gpu/merge_guards.h"
@@ -157,6 +158,22 @@ TEST(UnguardRegisters, KeepConditionsOfWhatIsReadBeyondATensor) {
   EXPECT_NE(text.find("if ((((i.1*3) + i.2) + (b*12)) < 20)\n                c.acc[i.2, j.1] = (c.acc"),
             std::string::npos)
       << text;
+}
+/// What lies beyond the end may be 0, by which the emulated device's processor divides no integer.
+TEST(UnguardRegisters, KeepConditionsOfDivisionsOfIntegers) {
+  const auto conditions_in = [](const char* divided, const char* type) {
+    const std::string dag = fmt::format(
+        "a = PLACEHOLDER [20, 24] {1}\nb = PLACEHOLDER [24, 32] {1}\n"
+        "c(i, j): {1} += {0} for i in 20, j in 32, r in 24\nreturn c\n",
+        divided, type);
+    const std::string text =
+        unguarded(dag.c_str(), std::string(kTile) + "compute_at o2 l13 block; compute_at o3 l13 block");
+    EXPECT_NE(text.find("c.acc[i.2, j.1] = (c.acc"), std::string::npos) << text;
+    return text.find("< 20)\n                c.acc[i.2, j.1] = (c.acc") != std::string::npos;
+  };
+  EXPECT_TRUE(conditions_in("(b[r, j]/a[i, r])", "i32"));
+  EXPECT_FALSE(conditions_in("(b[r, j]*a[i, r])", "i32"));
+  EXPECT_FALSE(conditions_in("(b[r, j]/a[i, r])", "f32"));
 }
 /// 20 terms by 8: the last step has 4. 8 of a warp's threads have columns.
 TEST(UnguardRegisters, KeepConditionsOfTermsAndOfThreadsWithoutAnElement) {

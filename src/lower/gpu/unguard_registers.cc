@@ -113,6 +113,13 @@ class Conditions {
   std::vector<std::optional<std::vector<Expr>>> common_;
 };
 
+/// A processor may stop where it divides integers by what lies beyond the end.
+bool divides_integers(const Expr& e) {
+  const Binary* n = std::get_if<Binary>(&e->kind);
+  if (!n || is_float(n->b->dtype)) return false;
+  return (n->op == BinaryOp::div || n->op == BinaryOp::floordiv || n->op == BinaryOp::floormod) && has_load(n->b);
+}
+
 /// Whether it stores to the register buffer alone, of what is in registers and block memory.
 bool computes_only(const Program& program, BufferId buffer, const Stmt& s) {
   bool only = true;
@@ -126,6 +133,7 @@ bool computes_only(const Program& program, BufferId buffer, const Stmt& s) {
       },
       [&](const Expr& e) {
         for_each(e, [&](const Expr& part) {
+          only = only && !divides_integers(part);
           const Load* load = std::get_if<Load>(&part->kind);
           if (!load) return;
           const Scope scope = program.buffer(BufferId(load->source.value)).scope;

@@ -13,7 +13,7 @@ namespace whet {
 ///   for k { if c(r) { acc[r] = acc[r] + u[r, k] } }   =>   for k { acc[r] = acc[r] + u[r, k] }
 ///   if c(r) { y[r] = acc[r] }                              if c(r) { y[r] = acc[r] }
 /// A condition is dropped where every access to the buffer has it, as a function of the element and of the block's and the
-/// thread's number alone, where no store to it needs more than registers and block memory, and where all accesses are proven to be
+/// thread's number alone, where no store to it needs more than registers and block memory or divides integers by them, and where all accesses are proven to be
 /// inside their buffers without it. What these stores read has gaps (Buffer::gaps).
 /// Needs:  launches, indices of one expression a dimension.
 /// Leaves: the same values in memory.
