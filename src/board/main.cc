@@ -28,10 +28,8 @@ int usage() {
   return kWrongUsage;
 }
 
-/// "" where the sandbox is as strict as asked for.
-std::string missing_layers(int layers, whet::SandboxMode mode, const std::string& emulator) {
-  // An emulator of programs has no system calls of its own to filter, and its times are not for use.
-  if (mode != whet::SandboxMode::strict || !emulator.empty()) return "";
+/// The strict layers that are not there; "" for none.
+std::string missing_layers(int layers) {
   std::string missing;
   for (const std::string& name : whet::layer_names(whet::strict_layers() & ~layers))
     missing += (missing.empty() ? "" : ", ") + name;
@@ -48,9 +46,11 @@ int serve(bool emulated, whet::SandboxMode sandbox) {
   signal(SIGPIPE, SIG_IGN);
   whet::DeviceDescription board = whet::describe_board();
   board.emulator = whet::emulator_of_this_program(zygote->pid());
-  const bool sandboxed = sandbox != whet::SandboxMode::off;
-  const int layers = sandboxed ? whet::probe_sandbox(*zygote) : 0;
-  if (const std::string missing = missing_layers(layers, sandbox, board.emulator); !missing.empty()) {
+  // An emulator of programs filters no system calls, and its times are not for use.
+  if (sandbox == whet::SandboxMode::strict && !board.emulator.empty()) sandbox = whet::SandboxMode::best;
+  const int layers = sandbox == whet::SandboxMode::off ? 0 : whet::probe_sandbox(*zygote);
+  const std::string missing = missing_layers(layers);
+  if (sandbox == whet::SandboxMode::strict && !missing.empty()) {
     std::fprintf(stderr,
                  "whet-device: this system does not give kernels a whole sandbox, it lacks: %s. --sandbox best serves "
                  "without\n",
@@ -60,7 +60,10 @@ int serve(bool emulated, whet::SandboxMode sandbox) {
   board.sandbox = whet::layer_names(layers);
   if (board.emulator.empty() && emulated) board.emulator = "an emulator";
   whet::SessionLink link(STDIN_FILENO, STDOUT_FILENO, board.limits.message_bytes, kDeadSeconds);
-  return whet::serve_session(link, *zygote, board, {}, sandboxed ? whet::kSandboxedRunner : whet::kRunner);
+  return whet::serve_session(link, *zygote, board, {},
+                             sandbox == whet::SandboxMode::strict ? whet::kStrictRunner
+                             : sandbox == whet::SandboxMode::best ? whet::kBestRunner
+                                                                  : whet::kRunner);
 }
 
 }  // namespace

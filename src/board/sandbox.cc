@@ -168,16 +168,24 @@ bool limit(int resource, rlim_t most) {
   return setrlimit(static_cast<__rlimit_resource>(resource), &both) == 0;
 }
 
-int run_sandboxed(int fd) {
+int enter_with_open_files() {
   available_memory();  // opens what cannot be opened later
-  enter_sandbox();
+  return enter_sandbox();
+}
+
+int run_strictly(int fd) {
+  constexpr int kNoSandbox = 4;
+  const int needed = strict_layers();
+  return (enter_with_open_files() & needed) == needed ? run_runner(fd) : kNoSandbox;
+}
+int run_at_best(int fd) {
+  enter_with_open_files();
   return run_runner(fd);
 }
 
 /// Waits until the other end is closed.
 int probe(int fd) {
-  available_memory();
-  const int layers = enter_sandbox();
+  const int layers = enter_with_open_files();
   if (!send_hello(fd)) return layers;
   char byte;
   while (recv(fd, &byte, 1, 0) > 0) {
@@ -188,7 +196,8 @@ constexpr Life kProbe{"whet-probe", probe};
 
 }  // namespace
 
-const Life kSandboxedRunner{"whet-runner", run_sandboxed};
+const Life kStrictRunner{"whet-runner", run_strictly};
+const Life kBestRunner{"whet-runner", run_at_best};
 
 int enter_sandbox() {
   int layers = 0;

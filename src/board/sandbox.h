@@ -27,8 +27,8 @@ int strict_layers();
 /// Whether kernels run in a sandbox, and what happens where a layer cannot be had.
 enum class SandboxMode { strict, best, off };
 
-/// Runners inside of the sandbox.
-extern const Life kSandboxedRunner;
+/// Runners inside of the sandbox. The strict one ends before it says hello where a strict layer is missing.
+extern const Life kStrictRunner, kBestRunner;
 
 /// The layers that a runner gets here: tried in a process of its own.
 int probe_sandbox(Zygote&);

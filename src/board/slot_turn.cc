@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 
@@ -21,8 +22,9 @@ bool SlotTurn::take(const std::string& slot) {
   std::memcpy(address.sun_path + 1, name.data(), length);  // a first byte of zero: no file
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   if (bind(made, reinterpret_cast<const sockaddr*>(&address), bytes) != 0) {
+    const bool taken = errno == EADDRINUSE;
     close(made);
-    return false;
+    return !taken;  // else nobody would ever give it back
   }
   socket_ = made;
   return true;
