@@ -47,7 +47,7 @@ set(WHET_JOIN 0 CACHE STRING "How many KB of a room's sources are compiled as on
 
 # whet_join(SOURCES NAME ALONE KB): of the sources in the variable SOURCES, those that no property sets apart become files that
 # include them. The files name them by paths in src, so that ccache knows them in other checkouts.
-function(whet_join sources name alone limit)
+function(whet_join sources name alone kb)
   if(WHET_JOIN EQUAL 0)
     return()
   endif()
@@ -75,7 +75,7 @@ function(whet_join sources name alone limit)
     endif()
     file(SIZE ${CMAKE_CURRENT_SOURCE_DIR}/${source} size)
     math(EXPR bytes "${bytes} + ${size}")
-    if(bytes GREATER ${limit}000)
+    if(bytes GREATER ${kb}000)
       end_batch()
       set(bytes ${size})
     endif()

@@ -1,4 +1,4 @@
-// An object file, for x86-64 or AArch64: loaded, or refused by a sentence. What is loaded is never run.
+// The loader takes an object file for x86-64 or AArch64, or refuses it with a sentence. Nothing that it loads is run.
 
 #include <cstring>
 #include <memory>

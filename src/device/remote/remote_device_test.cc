@@ -16,7 +16,7 @@ namespace {
 KernelJob kernel(const std::string& name) { return testing_kernels::job(WHET_TEST_KERNELS, name); }
 bool is_built() { return std::filesystem::exists(WHET_DEVICE); }
 
-/// Short clocks, so that what is dead is seen at once.
+/// Short clocks: the tests wait for dead links.
 RemoteOptions options_for(const std::string& command) {
   RemoteOptions options;
   options.address = "exec:" + command;
