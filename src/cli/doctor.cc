@@ -101,8 +101,7 @@ std::vector<Finding> judge_device(const DeviceDescription& device) {
 }
 
 int examine_device(const DoctorCommand& command, const DeviceName& name) {
-  constexpr double kNoKernel = 10;
-  const auto device = connect_device(name, kNoKernel);
+  const auto device = connect_device(name);
   if (!device.ok()) return fail(device.error());
   const Result<TargetOnCores> place = choose_target_there(command.place, (*device)->description());
   if (!place.ok()) return wrong_use(place.error());

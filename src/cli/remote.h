@@ -13,7 +13,8 @@
 namespace whet {
 
 /// A session with the device of an exec: or ssh:// name. A host that has no whet-device gets the file that whet carries.
-Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName&, double run_timeout,
+Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName&,
+                                                     double run_timeout = RemoteOptions().run_timeout,
                                                      std::function<bool()> interrupted = {});
 
 /// As choose_target on that device: what no option says comes from the device's description, nothing from this machine. An error

@@ -23,12 +23,9 @@ struct TargetCommand {
   bool list = false, json = false, no_measure = false;
 };
 
-/// Seconds of a kernel, of which none is run.
-constexpr double kAnyTimeout = 10;
-
 /// What a device elsewhere says of itself.
 int print_device(const TargetCommand& command, const DeviceName& name) {
-  const auto device = connect_device(name, kAnyTimeout);
+  const auto device = connect_device(name);
   if (!device.ok()) return fail(device.error());
   const DeviceDescription& there = (*device)->description();
   const Result<TargetOnCores> place = choose_target_there(command.place, there);
