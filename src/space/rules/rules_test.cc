@@ -107,6 +107,18 @@ TEST(Rules, ComputeASoftmaxRowByRow) {
       out
 )");
 }
+/// Rfactor alone decides on its vectors.
+TEST(Rules, ComputeASumOverEverything) {
+  EXPECT_EQ(preferred_tree(R"(
+a = PLACEHOLDER [3, 2]
+b = PLACEHOLDER [3, 2]
+mul(i, k) = (a[i, k]*b[i, k]) for i in 3, k in 2  # elementwise
+s() += mul[i, k] for i in 3, k in 2  # reduce
+return s
+)",
+                           "nests"),
+            "for i in 3\n  for k in 2\n    s\n");
+}
 TEST(Rules, MakeSketchesOfOneStructureEach) {
   std::string names;
   for (const Sketch& sketch : derive_sketches(dag(kConv), avx512(), cpu_rules(), {})) names += sketch.name + " ";

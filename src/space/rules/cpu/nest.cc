@@ -119,7 +119,10 @@ void make_nest(Derivation& d, OpId op) {
   if (!reduces && above == 0) return make_element_nest(d, op);
   if (find_scatter(d.dag(), op)) return make_scatter_nest(d, op);
   d.call("nests");
-  if (axes == 0) return vectorize(d, op);
+  if (axes == 0) {
+    if (!reduces || !reduces_innermost(d.dag(), op)) vectorize(d, op);  // else rfactor does
+    return;
+  }
   const std::string rows = d.name_for(op, "rows");
   d.decide({rows, "rows computed together", single({1, 2, 4, 8}), 0}, {1});
   d.act([op, axes, rows, alone = needed.empty()](ScheduleDraft& m) {
