@@ -10,6 +10,7 @@
 
 #include "base/version.h"
 #include "board/slot_turn.h"
+#include "device/job.h"
 #include "device/local/runner_client.h"
 #include "device/session/bounds.h"
 
@@ -123,12 +124,23 @@ class Supervisor {
     SlotTurn turn;
     if (!wait_for(turn, message.id)) return finish(message.id);
     RunnerClient& runner = runner_for(job->kernel_seconds);
-    for (std::uint32_t number = 0; number < job->requests.size() && !is_disturbed(); ++number) {
+    const std::uint32_t items = static_cast<std::uint32_t>(job->items());
+    double incumbent = 0;
+    for (std::uint32_t number = 0; number < items && !is_disturbed(); ++number) {
       link_.send(SessionType::starting, message.id, encode_number(number));
-      SessionItem item{number, answer(runner, job->requests[number])};
+      SessionItem item{number, job->champion ? answer(runner, with_incumbent(*job, number, incumbent))
+                                             : answer(runner, job->request(number))};
+      if (job->champion && number == 0) incumbent = incumbent_after(std::get<MeasureReply>(item.reply));
       if (gone() || !link_.send(SessionType::item, message.id, encode(item))) return;
     }
     finish(message.id);
+  }
+  /// A request of a job with a champion, which itself has no incumbent.
+  static SessionRequest with_incumbent(const SessionJob& job, std::size_t number, double incumbent) {
+    SessionRequest request = job.request(number);
+    if (auto* measure = std::get_if<MeasureRequest>(&request))
+      measure->policy.incumbent_seconds = number < job.requests.size() ? incumbent : 0;
+    return request;
   }
   void finish(std::uint32_t id) { link_.send(SessionType::done, id, ""); }
 

@@ -114,6 +114,15 @@ TEST(Supervisor, AnswersEachRequestOfAJob) {
                         CheckRequest{kernel("add_one"), {}, {}, {}}}};
   EXPECT_EQ(board.answers(job), "starting 0, item 0: ok, starting 1, item 1: crash, starting 2, item 2: ok, done");
 }
+TEST(Supervisor, TimesAChampionBeforeAndAfterTheOthers) {
+  ServedBoard board;
+  board.greet();
+  EXPECT_EQ(board.answers({5, {MeasureRequest{kernel("add_one"), {}}, MeasureRequest{kernel("write_null"), {}}}, true}),
+            "starting 0, item 0: ok, starting 1, item 1: crash, starting 2, item 2: ok, done");
+  EXPECT_EQ(
+      board.answers({5, {MeasureRequest{kernel("write_null"), {}}, CheckRequest{kernel("add_one"), {}, {}, {}}}, true}),
+      "starting 0, item 0: crash, starting 1, item 1: ok, starting 2, item 2: crash, done");
+}
 TEST(Supervisor, StopsAKernelThatHangs) {
   ServedBoard board;
   board.greet();
@@ -166,7 +175,7 @@ TEST(Supervisor, EndsASessionThatMakesNoSense) {
   EXPECT_EQ(ended(SessionType::pong, ""), "a message of type 14 makes no sense here");
   EXPECT_EQ(ended(SessionType::job, encode(SessionJob{1e5, {MeasureRequest{kernel("add_one"), {}}}})),
             "job 3 makes no sense");
-  const SessionJob long_job{5, std::vector<SessionRequest>(17, MeasureRequest{kernel("add_one"), {}})};
+  const SessionJob long_job{5, std::vector<SessionRequest>(18, MeasureRequest{kernel("add_one"), {}})};
   EXPECT_EQ(ended(SessionType::job, encode(long_job)), "job 3 makes no sense");
 }
 TEST(Supervisor, RefusesOtherVersions) {
@@ -179,7 +188,7 @@ TEST(Supervisor, RefusesOtherVersions) {
     return bye.payload;
   };
   EXPECT_EQ(refused({.lowest = 7, .highest = 9}),
-            "this whet-device speaks version 1 of device sessions; whet speaks 7 to 9");
+            "this whet-device speaks version 2 of device sessions; whet speaks 7 to 9");
   EXPECT_EQ(refused({.kernel_args = 99}).substr(0, 44), "this whet-device calls kernels by version 2 ");
 }
 TEST(Supervisor, EndsWhenTheOtherEndIsSilent) {

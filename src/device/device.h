@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "device/cpu/opened_model.h"
+#include "device/job.h"
 #include "runner/messages.h"
 #include "runner/wire.h"
 #include "target/machine_rates.h"
@@ -23,6 +24,8 @@ struct DeviceInfo {
   MachineRates rates;       ///< zeros where nobody has measured them
   std::int64_t memory = 0;  ///< bytes that kernels may use; 0: unknown
   std::uint16_t wire = kWireVersion;
+  /// Candidates that are best measured by one job: 1 where asking costs nothing.
+  int job_candidates = 1;
 };
 
 /// A compiled model. A path names one content as long as the device lives, which may keep the file open.
@@ -48,7 +51,7 @@ struct ModelTimes {
 
 /// A machine that runs kernels. One request at a time; several devices at once, each on a thread of its own. A device
 /// never fails as a whole: what becomes of a request is a value, and the next request finds a device that works, or is
-/// told that it is lost. Callers do not trust the answers of `measure` and `check`: see device/sane_reply.h.
+/// told that it is lost. Callers do not trust the answers of `measure`, `run` and `check`: see device/sane_reply.h.
 class Device {
  public:
   virtual ~Device() = default;
@@ -56,6 +59,10 @@ class Device {
   virtual const DeviceInfo& info() const = 0;
   /// Times a kernel. The code says what became of it; seconds are there exactly when the code is ok.
   virtual MeasureReply measure(const MeasureRequest&) = 0;
+  /// Times the kernels of a job.
+  virtual JobReply run(const MeasureJob& job) {
+    return run_job(job, [this](const MeasureRequest& request) { return measure(request); });
+  }
   /// Runs a kernel once and gives the bytes of its outputs.
   virtual CheckReply check(const CheckRequest&) = 0;
   /// Times compiled models alternately: a b c a b c ... One answer a model, in order. The device keeps these models open

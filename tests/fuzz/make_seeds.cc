@@ -134,7 +134,7 @@ void add_session(const KernelJob& job, Seeds& seeds) {
   const std::pair<SessionType, std::string> messages[] = {
       {SessionType::hello, encode(SessionHello{1, 1, "0.1.0", 2, encode(device)})},
       {SessionType::open, encode(SessionOpen{"me", 10})},
-      {SessionType::job, encode(SessionJob{10, {MeasureRequest{job, {}}, CheckRequest{job, {}, {}, {}}}})},
+      {SessionType::job, encode(SessionJob{10, {MeasureRequest{job, {}}, CheckRequest{job, {}, {}, {}}}, true})},
       {SessionType::item, encode(SessionItem{0, MeasureReply{OutcomeCode::ok, "", {1e-3}, false, 1}})},
       {SessionType::waiting, encode(SessionWaiting{1, "another session"})}};
   std::string stream(1, '\0');

@@ -1,5 +1,6 @@
 #include "device/remote/remote_device.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -13,15 +14,21 @@ namespace {
 constexpr int kLinksToLose = 2;
 /// A device that could not be reached is not tried again sooner [s].
 constexpr double kLostForSeconds = 5;
+/// Of a job: as many as take a device about half a second.
+constexpr int kMostCandidates = 16;
 constexpr auto kKeeperTick = std::chrono::milliseconds(500);
 /// Sleeps of the back-off are no longer than this, so that an interrupt is seen [s].
 constexpr double kNap = 0.05;
 
-MeasureReply failed_reply(OutcomeCode code, std::string message, const MeasureReply*) {
-  return {code, std::move(message)};
-}
-CheckReply failed_reply(OutcomeCode code, std::string message, const CheckReply*) {
-  return {code, std::move(message), {}};
+/// The answer to a request that cost two links.
+SessionItem blamed(const SessionRequest& request, std::size_t number, const std::string& why) {
+  const std::string message = "two links to the device were lost while it ran: " + why;
+  SessionItem item{static_cast<std::uint32_t>(number), {}};
+  if (std::holds_alternative<MeasureRequest>(request))
+    item.reply = MeasureReply{OutcomeCode::crash, message};
+  else
+    item.reply = CheckReply{OutcomeCode::crash, message, {}};
+  return item;
 }
 
 double seconds_passed(std::chrono::steady_clock::time_point since) {
@@ -54,14 +61,15 @@ RemoteDevice::RemoteDevice(RemoteOptions options, RemoteSession session)
   // The times of an emulator are no device's: records are marked as they are of the emulated device.
   info_.name = description_.emulator.empty() ? description_.name : std::string(kEmulatedDevice);
   info_.memory = description_.memory_bytes;
+  info_.job_candidates = std::clamp(static_cast<int>(description_.limits.kernels) - 1, 1, kMostCandidates);
   keeper_ = std::thread([this] { keep_alive(); });
 }
 
 RemoteDevice::~RemoteDevice() {
+  ends_ = true;
   {
     const std::lock_guard<std::mutex> lock(busy_);
-    ends_ = true;
-  }
+  }  // the keeper has seen it, or waits
   end_.notify_all();
   keeper_.join();
 }
@@ -74,27 +82,48 @@ void RemoteDevice::set_target(const Target& target) {
 void RemoteDevice::keep_alive() {
   std::unique_lock<std::mutex> lock(busy_);
   while (!ends_) {
-    if (session_ && !session_->keep_alive()) session_.reset();  // the next request connects again
-    end_.wait_for(lock, kKeeperTick);
+    if (session_ && !session_->keep_alive()) session_.reset();  // the next request connects again, or this thread
+    if (!session_ && options_.has_peers) come_back(lock);
+    if (!ends_) end_.wait_for(lock, kKeeperTick);
   }
+}
+
+/// One attempt, where it is time for it. Requests meanwhile find the device lost.
+void RemoteDevice::come_back(std::unique_lock<std::mutex>& busy) {
+  const std::size_t last = options_.back_off.empty() ? 0 : std::min(attempts_, options_.back_off.size() - 1);
+  if (!options_.back_off.empty() && seconds_passed(tried_) < options_.back_off[last]) return;
+  busy.unlock();
+  RemoteOptions options = options_;
+  options.interrupted = [this] { return is_interrupted(); };
+  Result<RemoteSession> session = open_session(options);
+  busy.lock();
+  tried_ = std::chrono::steady_clock::now();
+  ++attempts_;
+  if (!session.ok())
+    why_lost_ = options_.address + ": " + session.error().message;
+  else if (take(std::move(*session)).ok())
+    attempts_ = 0;
+}
+
+Status RemoteDevice::take(RemoteSession session) {
+  if (!(session.device().unit == description_.unit && session.device().machine == description_.machine))
+    return Error{why_lost_ = options_.address + ": another device answers now"};
+  session_.emplace(std::move(session));
+  why_lost_.clear();
+  return ok_status();
 }
 
 Status RemoteDevice::reconnect() {
   if (session_) return ok_status();
-  if (!why_lost_.empty() && seconds_passed(tried_) < kLostForSeconds) return Error{why_lost_};
+  if (options_.has_peers || (!why_lost_.empty() && seconds_passed(tried_) < kLostForSeconds))
+    return Error{why_lost_.empty() ? options_.address + ": the link is lost" : why_lost_};
   for (const double pause : options_.back_off) {
     for (double slept = 0; slept < pause; slept += kNap) {
       if (is_interrupted()) return Error{"interrupted", ErrorKind::interrupted};
       std::this_thread::sleep_for(std::chrono::duration<double>(kNap));
     }
     Result<RemoteSession> session = open_session(options_);
-    if (session.ok()) {
-      if (!(session->device().unit == description_.unit && session->device().machine == description_.machine))
-        return Error{why_lost_ = options_.address + ": another device answers now"};
-      session_.emplace(std::move(*session));
-      why_lost_.clear();
-      return ok_status();
-    }
+    if (session.ok()) return take(std::move(*session));
     why_lost_ = options_.address + ": " + session.error().message;
     tried_ = std::chrono::steady_clock::now();
     if (session.error().kind == ErrorKind::interrupted) return session.error();
@@ -102,32 +131,86 @@ Status RemoteDevice::reconnect() {
   return Error{why_lost_.empty() ? options_.address + ": the device cannot be reached" : why_lost_};
 }
 
-template <typename Reply>
-Reply RemoteDevice::ask(SessionRequest request) {
-  const auto failed = [](OutcomeCode code, std::string message) {
-    return failed_reply(code, std::move(message), static_cast<const Reply*>(nullptr));
-  };
-  const std::lock_guard<std::mutex> lock(busy_);
-  const SessionJob job{options_.run_timeout, {std::move(request)}};
-  if (const std::size_t bytes = encode(job).size(); bytes > description_.limits.message_bytes)
-    return failed(OutcomeCode::rejected, "the request has " + std::to_string(bytes) + " bytes; the device takes " +
-                                             std::to_string(description_.limits.message_bytes));
-  std::string why;
-  for (int lost = 0; lost < kLinksToLose; ++lost) {
-    if (const Status connected = reconnect(); !connected.ok())
-      return failed(OutcomeCode::device_lost, connected.error().message);
-    RemoteSession::JobEnd end = session_->run(job, options_.interrupted);
-    if (end.items.front()) return std::get<Reply>(std::move(end.items.front()->reply));
-    if (end.kind == RemoteSession::JobEnd::Kind::interrupted)
-      return failed(OutcomeCode::device_lost, "interrupted while it ran");
-    why = end.kind == RemoteSession::JobEnd::Kind::lost ? end.message : "the device gave a job back without an answer";
-    session_.reset();
-  }
-  return failed(OutcomeCode::crash, "two links to the device were lost while it ran: " + why);
+/// A champion's second time is not worth another attempt.
+bool RemoteDevice::Answers::is_complete(const SessionJob& job) const {
+  return std::all_of(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(job.requests.size()),
+                     [](const auto& item) { return item.has_value(); });
 }
 
-MeasureReply RemoteDevice::measure(const MeasureRequest& request) { return ask<MeasureReply>(request); }
-CheckReply RemoteDevice::check(const CheckRequest& request) { return ask<CheckReply>(request); }
+RemoteDevice::Answers RemoteDevice::ask(const SessionJob& job) {
+  const std::lock_guard<std::mutex> lock(busy_);
+  Answers answers;
+  answers.items.resize(job.items());
+  answers.champion = job.champion;
+  if (const std::size_t bytes = encode(job).size(); bytes > description_.limits.message_bytes) {
+    answers.code = OutcomeCode::rejected;
+    answers.why = "the request has " + std::to_string(bytes) + " bytes; the device takes " +
+                  std::to_string(description_.limits.message_bytes);
+    return answers;
+  }
+  std::vector<int> links_lost(job.items());
+  while (!answers.is_complete(job)) {
+    if (const Status connected = reconnect(); !connected.ok()) {
+      answers.why = connected.error().message;
+      break;
+    }
+    if (ask_once(job, answers)) continue;
+    if (session_ || options_.has_peers) break;
+    const auto culprit = static_cast<std::size_t>(answers.on_the_table);
+    if (++links_lost[culprit] < kLinksToLose) continue;
+    answers.items[culprit] = blamed(job.request(culprit), culprit, answers.why);
+    answers.champion = answers.champion && culprit > 0;
+  }
+  return answers;
+}
+
+bool RemoteDevice::ask_once(const SessionJob& job, Answers& answers) {
+  std::vector<std::size_t> numbers;  // of the requests that are sent
+  SessionJob left{job.kernel_seconds, {}, answers.champion};
+  for (std::size_t i = 0; i < job.requests.size(); ++i) {
+    if (answers.items[i] && !(i == 0 && answers.champion)) continue;
+    numbers.push_back(i);
+    left.requests.push_back(job.requests[i]);
+  }
+  numbers.push_back(job.requests.size());  // the champion's second
+  RemoteSession::JobEnd end = session_->run(left, options_.interrupted);
+  for (std::size_t i = 0; i < end.items.size(); ++i)
+    if (end.items[i]) answers.items[numbers[i]] = std::move(end.items[i]);
+  if (answers.is_complete(job)) return true;
+  if (end.kind == RemoteSession::JobEnd::Kind::interrupted) {
+    answers.why = "interrupted while it ran";
+    return false;
+  }
+  answers.why =
+      end.kind == RemoteSession::JobEnd::Kind::lost ? end.message : "the device gave a job back without an answer";
+  const auto first = std::ranges::find_if(answers.items, [](const auto& item) { return !item.has_value(); });
+  answers.on_the_table = end.started >= 0 && !answers.items[numbers[static_cast<std::size_t>(end.started)]]
+                             ? static_cast<int>(numbers[static_cast<std::size_t>(end.started)])
+                             : static_cast<int>(first - answers.items.begin());
+  session_.reset();
+  tried_ = std::chrono::steady_clock::now();
+  return false;
+}
+
+MeasureReply RemoteDevice::measure(const MeasureRequest& request) { return std::move(run({{request}}).replies[0]); }
+
+JobReply RemoteDevice::run(const MeasureJob& job) {
+  SessionJob asked{options_.run_timeout, {}, job.champion};
+  asked.requests.assign(job.requests.begin(), job.requests.end());
+  Answers answers = ask(asked);
+  JobReply out;
+  for (auto& item : answers.items)
+    out.replies.push_back(item ? std::get<MeasureReply>(std::move(item->reply))
+                               : MeasureReply{answers.code, answers.why});
+  if (!answers.is_complete(asked)) out.on_the_table = answers.on_the_table;
+  return out;
+}
+
+CheckReply RemoteDevice::check(const CheckRequest& request) {
+  Answers answers = ask({options_.run_timeout, {request}});
+  if (auto& item = answers.items.front()) return std::get<CheckReply>(std::move(item->reply));
+  return {answers.code, answers.why, {}};
+}
 
 Result<std::vector<ModelTimes>> RemoteDevice::time_models(const std::vector<ModelLibrary>& files, const ModelRun&) {
   if (files.empty()) return std::vector<ModelTimes>{};

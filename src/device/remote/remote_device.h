@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -23,7 +24,10 @@ struct RemoteOptions {
   double run_timeout = 10;  ///< seconds for one kernel
   SessionClocks clocks;
   std::vector<double> back_off = {0.2, 0.5, 1, 2, 5};  ///< before each attempt to connect again [s]
-  std::function<bool()> interrupted;                   ///< asked while a request runs; may be empty
+  /// Where other devices do the same work: a request whose link is lost is `device_lost` at once, and the device comes
+  /// back in its own time.
+  bool has_peers = false;
+  std::function<bool()> interrupted;  ///< asked while a request runs; may be empty
 };
 
 /// A device at the other end of a session. A lost link costs the request that was out once: it is sent again over a new
@@ -42,6 +46,7 @@ class RemoteDevice : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   MeasureReply measure(const MeasureRequest&) override;
+  JobReply run(const MeasureJob&) override;
   CheckReply check(const CheckRequest&) override;
   /// Compiled models do not run there yet: an error says so, except for no models at all.
   Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>&, const ModelRun&) override;
@@ -50,11 +55,23 @@ class RemoteDevice : public Device {
   RemoteDevice(RemoteOptions, RemoteSession);
 
   static Result<RemoteSession> open_session(const RemoteOptions&);
-  template <typename Reply>
-  Reply ask(SessionRequest);
+  /// What came of a job.
+  struct Answers {
+    std::vector<std::optional<SessionItem>> items;  ///< as many as the job's
+    OutcomeCode code = OutcomeCode::device_lost;    ///< of requests without one, and why
+    std::string why;
+    int on_the_table = -1;  ///< the item that the device was at when it was lost
+    bool champion = false;  ///< whether the first request is still one
+    bool is_complete(const SessionJob&) const;
+  };
+  Answers ask(const SessionJob&);
+  /// Sends what has no answer yet. False where the link was lost, or the user interrupted.
+  bool ask_once(const SessionJob&, Answers&);
   Status reconnect();
+  Status take(RemoteSession);
   void keep_alive();
-  bool is_interrupted() const { return options_.interrupted && options_.interrupted(); }
+  void come_back(std::unique_lock<std::mutex>& busy);
+  bool is_interrupted() const { return ends_ || (options_.interrupted && options_.interrupted()); }
 
   RemoteOptions options_;
   DeviceInfo info_;
@@ -63,7 +80,8 @@ class RemoteDevice : public Device {
   std::optional<RemoteSession> session_;
   std::string why_lost_;  ///< while no session could be had
   std::chrono::steady_clock::time_point tried_{};
-  bool ends_ = false;
+  std::size_t attempts_ = 0;  ///< to come back, since the session was lost
+  std::atomic<bool> ends_ = false;
   std::condition_variable end_;
   std::thread keeper_;
 };

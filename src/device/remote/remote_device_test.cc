@@ -207,6 +207,43 @@ TEST_F(RemoteDevices, TakeAJobOfManyRequestsWhole) {
     codes += std::to_string(static_cast<int>(std::visit([](const auto& r) { return r.code; }, item->reply))) + " ";
   EXPECT_EQ(codes, "0 0 0 0 0 0 0 9 0 0 0 0 0 0 0 0 ");
 }
+TEST_F(RemoteDevices, TimeTheChampionOfAJobBeforeAndAfterTheOthers) {
+  const auto device = remote();
+  const MeasureRequest quick{kernel("add_one"), {}}, slow{kernel("add_one_slowly"), {}};
+  const JobReply reply = device->run({{quick, slow, quick}, true});
+  ASSERT_EQ(reply.replies.size(), 4u);
+  for (const MeasureReply& each : reply.replies) EXPECT_EQ(each.code, OutcomeCode::ok) << each.message;
+  EXPECT_TRUE(reply.replies[1].truncated) << "the champion is the incumbent";
+  EXPECT_FALSE(reply.replies[3].truncated);
+  EXPECT_EQ(reply.on_the_table, -1);
+}
+TEST_F(RemoteDevices, BlameThatKernelOfAJobThatCutsTwoLinks) {
+  // Each supervisor ends itself a second after its start, while the kernel that hangs runs.
+  const auto device = RemoteDevice::connect(options_for("(sleep 1; kill -9 $$) & " + kServe)).value();
+  const JobReply reply = device->run({{{kernel("add_one"), {}}, {kernel("hang"), {}}, {kernel("add_one"), {}}}});
+  EXPECT_EQ(reply.replies[0].code, OutcomeCode::ok);
+  EXPECT_EQ(reply.replies[1].code, OutcomeCode::crash);
+  EXPECT_EQ(reply.replies[2].code, OutcomeCode::ok) << reply.replies[2].message;
+}
+TEST_F(RemoteDevices, WithPeersAreLostAtOnceAndComeBack) {
+  const std::string file = ::testing::TempDir() + "/peer." + std::to_string(getpid());
+  RemoteOptions options = options_for("echo $$ > " + file + "; " + kServe);
+  options.has_peers = true;
+  const auto device = RemoteDevice::connect(options).value();
+  pid_t supervisor = 0;
+  std::ifstream(file) >> supervisor;
+  ASSERT_GT(supervisor, 1);
+  kill(supervisor, SIGKILL);
+  const JobReply reply = device->run({{{kernel("add_one"), {}}}});
+  EXPECT_EQ(reply.replies[0].code, OutcomeCode::device_lost);
+  std::string now;
+  for (int i = 0; i < 100 && now != "ok"; ++i) {
+    usleep(50000);
+    now = outcome(*device, "add_one");
+  }
+  EXPECT_EQ(now, "ok");
+  std::filesystem::remove(file);
+}
 TEST(RemoteSessions, SayWhyThereIsNone) {
   EXPECT_EQ(RemoteSession::open({"no-such-program-here"}, {}, {}).error().message,
             "cannot start no-such-program-here: No such file or directory");
@@ -225,11 +262,11 @@ TEST(RemoteSessions, NameTheVersionsThatDoNotFit) {
     return why_not("cat " + file + "; sleep 5");
   };
   EXPECT_EQ(answer({5, 6, "9.9"}),
-            "the whet-device there is 9.9 and speaks versions 5 to 6 of device sessions; this whet speaks 1");
+            "the whet-device there is 9.9 and speaks versions 5 to 6 of device sessions; this whet speaks 2");
   EXPECT_EQ(
-      answer({1, 1, "9.9", 77, "x"}),
+      answer({2, 2, "9.9", 77, "x"}),
       "the whet-device there is 9.9 and calls kernels by version 77 of their arguments; this whet makes version 2");
-  EXPECT_EQ(answer({1, 1, "9.9", 2, "x"}), "what the device says of itself makes no sense");
+  EXPECT_EQ(answer({2, 2, "9.9", 2, "x"}), "what the device says of itself makes no sense");
   std::filesystem::remove(file);
 }
 

@@ -133,7 +133,7 @@ bool RemoteSession::keep_alive() {
 /// Whether the message is an answer to one of the job's requests that has none.
 bool RemoteSession::take_item(const SessionMessage& message, const SessionJob& job, JobEnd& end) {
   auto item = decode_session_item(message.payload);
-  if (!item || item->number >= job.requests.size() || !fits(*item, job.requests[item->number])) return false;
+  if (!item || item->number >= job.items() || !fits(*item, job.request(item->number))) return false;
   auto& place = end.items[item->number];
   if (place) return false;
   place = std::move(*item);
@@ -142,7 +142,7 @@ bool RemoteSession::take_item(const SessionMessage& message, const SessionJob& j
 
 RemoteSession::JobEnd RemoteSession::run(const SessionJob& job, const std::function<bool()>& interrupted) {
   JobEnd end;
-  end.items.resize(job.requests.size());
+  end.items.resize(job.items());
   const std::uint32_t id = ++jobs_;
   if (link_.send(SessionType::job, id, encode(job))) {
     end.message = collect(id, job, interrupted, end);
@@ -157,7 +157,7 @@ RemoteSession::JobEnd RemoteSession::run(const SessionJob& job, const std::funct
 /// Until the job is done, or given up; "" or why the link is of no use.
 std::string RemoteSession::collect(std::uint32_t id, const SessionJob& job, const std::function<bool()>& interrupted,
                                    JobEnd& end) {
-  const double limit = static_cast<double>(job.requests.size()) * job.kernel_seconds + clocks_.margin;
+  const double limit = static_cast<double>(job.items()) * job.kernel_seconds + clocks_.margin;
   auto since = std::chrono::steady_clock::now();
   const auto started = since;
   std::optional<std::chrono::steady_clock::time_point> cancelled;
@@ -167,6 +167,9 @@ std::string RemoteSession::collect(std::uint32_t id, const SessionJob& job, cons
       if (message->type == SessionType::done) return "";
       if (message->type == SessionType::item && !take_item(*message, job, end))
         return "the device answers what it was not asked";
+      if (message->type == SessionType::starting)
+        if (const auto number = decode_number(message->payload); number && *number < job.items())
+          end.started = static_cast<int>(*number);
       if (message->type == SessionType::waiting) since = std::chrono::steady_clock::now();
     }
     if (message && message->type == SessionType::bye) last_sentence_ = printable(message->payload);

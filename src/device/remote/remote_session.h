@@ -42,7 +42,8 @@ class RemoteSession {
   struct JobEnd {
     enum class Kind { done, lost, interrupted } kind = Kind::done;
     std::string message;                            ///< of `lost`
-    std::vector<std::optional<SessionItem>> items;  ///< one a request; nothing where no answer came
+    std::vector<std::optional<SessionItem>> items;  ///< `SessionJob::items()`; nothing where no answer came
+    int started = -1;                               ///< the last item that the device began with; -1: none
   };
   /// Runs a job of at most `device().limits.kernels` requests. After `lost` the session is of no use.
   JobEnd run(const SessionJob&, const std::function<bool()>& interrupted);

@@ -57,6 +57,7 @@ std::string encode(const SessionJob& job) {
     p.u8(static_cast<std::uint8_t>(measures ? RequestKind::measure : RequestKind::check));
     p.text(std::visit([](const auto& r) { return encode(r); }, request));
   }
+  p.u8(job.champion ? 1 : 0);
   return p.take();
 }
 std::optional<SessionJob> decode_session_job(std::string_view bytes, std::uint32_t most_requests) {
@@ -78,7 +79,10 @@ std::optional<SessionJob> decode_session_job(std::string_view bytes, std::uint32
       job.requests.emplace_back(std::move(*request));
     }
   }
-  if (!u.done()) return std::nullopt;
+  const std::uint8_t champion = u.u8();
+  job.champion = champion == 1;
+  if (!u.done() || champion > 1 || (job.champion && !std::holds_alternative<MeasureRequest>(job.requests.front())))
+    return std::nullopt;
   return job;
 }
 

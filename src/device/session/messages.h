@@ -32,9 +32,15 @@ using SessionRequest = std::variant<MeasureRequest, CheckRequest>;
 struct SessionJob {
   double kernel_seconds = 10;  ///< limit of each request
   std::vector<SessionRequest> requests;
+  bool champion = false;  ///< the first request is a champion's (device/job.h): it has a second item, after all others
+
+  /// How many items answer it.
+  std::size_t items() const { return requests.size() + (champion ? 1 : 0); }
+  /// The request that item `number` answers.
+  const SessionRequest& request(std::size_t number) const { return requests[number % requests.size()]; }
 };
 struct SessionItem {
-  std::uint32_t number = 0;  ///< of the request in its job, from 0
+  std::uint32_t number = 0;  ///< of the request in its job, from 0; their count for the champion's second
   std::variant<MeasureReply, CheckReply> reply;
 };
 struct SessionWaiting {

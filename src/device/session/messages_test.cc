@@ -42,6 +42,13 @@ TEST(SessionMessages, GoThereAndBack) {
     EXPECT_EQ(encode(*decode_session_item(encode(item))), encode(item));
   EXPECT_EQ(decode_number(encode_number(1ull << 40)), 1ull << 40);
 }
+TEST(SessionMessages, SayHowManyItemsAnswerAJob) {
+  SessionJob job{1, {MeasureRequest{}, CheckRequest{}}};
+  EXPECT_EQ(job.items(), 2u);
+  job.champion = true;
+  EXPECT_EQ(job.items(), 3u);
+  EXPECT_TRUE(std::holds_alternative<MeasureRequest>(job.request(2)));
+}
 TEST(SessionMessages, OfALaterVersionMayBeLonger) {
   const std::string hello = encode(SessionHello{.program = "9.0"}) + "more";
   EXPECT_EQ(decode_session_hello(hello)->program, "9.0");
@@ -49,6 +56,9 @@ TEST(SessionMessages, OfALaterVersionMayBeLonger) {
 TEST(SessionMessages, AreBounded) {
   EXPECT_FALSE(decode_session_job(sample_job(), 1).has_value()) << "more requests than the device takes";
   EXPECT_FALSE(decode_session_job(encode(SessionJob{1, {}}), 16).has_value());
+  EXPECT_FALSE(
+      decode_session_job(encode(SessionJob{1, {CheckRequest{sample_kernel(), {}, {}, {}}}, true}), 16).has_value())
+      << "a champion is measured";
   const auto refused = [](auto change) {
     DeviceDescription device = sample_device();
     change(device);

@@ -78,6 +78,20 @@ TEST_P(DeviceContract, EndsAKernelEarlyThatIsClearlySlowerThanTheIncumbent) {
   EXPECT_EQ(reply.code, OutcomeCode::ok) << reply.message;
   EXPECT_TRUE(reply.truncated);
 }
+TEST_P(DeviceContract, RunsAJobWhole) {
+  const auto device = GetParam().make();
+  EXPECT_GE(device->info().job_candidates, 1);
+  MeasureJob job{{{GetParam().good, {}}, {GetParam().good, {}}}};
+  EXPECT_EQ(device->run(job).replies.size(), 2u);
+  job.champion = true;
+  for (const KernelJob& bad : GetParam().bad) job.requests.push_back({bad, {}});
+  const JobReply reply = device->run(job);
+  ASSERT_EQ(reply.replies.size(), job.requests.size() + 1);
+  for (const std::size_t good : {std::size_t{0}, std::size_t{1}, job.requests.size()})
+    EXPECT_EQ(reply.replies[good].code, OutcomeCode::ok) << reply.replies[good].message;
+  for (std::size_t bad = 2; bad < job.requests.size(); ++bad)
+    EXPECT_NE(reply.replies[bad].code, OutcomeCode::ok) << bad;
+}
 TEST_P(DeviceContract, GivesTheOutputsOfAKernel) {
   const auto device = GetParam().make();
   const CheckReply first = checked(*device, GetParam().good), second = checked(*device, GetParam().good);
