@@ -98,8 +98,9 @@ std::string processors_text(const DeviceDescription& device) {
 }  // namespace
 
 Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName& name, double run_timeout,
-                                                     std::function<bool()> interrupted) {
+                                                     std::function<bool()> interrupted, bool has_peers) {
   RemoteOptions options;
+  options.has_peers = has_peers;
   options.address = to_string(name);
   options.run_timeout = run_timeout;
   options.interrupted = std::move(interrupted);

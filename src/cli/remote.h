@@ -13,9 +13,10 @@
 namespace whet {
 
 /// A session with the device of an exec: or ssh:// name. A host that has no whet-device gets the file that whet carries.
+/// `has_peers`: see RemoteOptions.
 Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName&,
                                                      double run_timeout = RemoteOptions().run_timeout,
-                                                     std::function<bool()> interrupted = {});
+                                                     std::function<bool()> interrupted = {}, bool has_peers = false);
 
 /// As choose_target on that device: what no option says comes from the device's description, nothing from this machine. An error
 /// names the request and what the device has.

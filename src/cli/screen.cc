@@ -77,14 +77,17 @@ TerminalSize terminal_size() {
   return {size.ws_row, size.ws_col};
 }
 
-std::string phases_text(const TunePhases& phases, double total) {
+std::string phases_text(const TunePhases& phases, double total, int lanes) {
+  const double all = lanes * (total - phases.finals) + phases.finals;  // one lane alone compares at the end
   const double named =
       phases.propose + phases.measure + phases.check + phases.confirm + phases.record + phases.learn + phases.finals;
   return fmt::format(
-      "Time: propose {:.1f} s, measure {:.1f} s (building {:.1f} s of processes' time, running {:.1f} s), check {:.1f} "
+      "Time{}: propose {:.1f} s, measure {:.1f} s (building {:.1f} s of processes' time, running {:.1f} s), check "
+      "{:.1f} "
       "s, confirm {:.1f} s, record {:.1f} s, learn {:.1f} s, finals {:.1f} s, other {:.1f} s\n",
-      phases.propose, phases.measure, phases.building, phases.running, phases.check, phases.confirm, phases.record,
-      phases.learn, phases.finals, std::max(0.0, total - named));
+      lanes > 1 ? fmt::format(" of {} lanes", lanes) : "", phases.propose, phases.measure, phases.building,
+      phases.running, phases.check, phases.confirm, phases.record, phases.learn, phases.finals,
+      std::max(0.0, all - named));
 }
 
 std::string gain_text(const TaskProgress& task) {
@@ -192,7 +195,7 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
                       total_text(progress, &TaskProgress::best_seconds, progress.network_seconds()));
   text += fmt::format("{} trials in {:.1f} s ({:.1f} a second)\n", progress.trials, progress.seconds,
                       progress.seconds > 0 ? static_cast<double>(progress.trials) / progress.seconds : 0);
-  text += phases_text(progress.phases, progress.seconds);
+  text += phases_text(progress.phases, progress.seconds, progress.lanes);
   if (progress.slowdown > kSlower)
     text += fmt::format(
         "The machine became {:.0f}% slower while tuning: figures of the end and of the beginning do not "

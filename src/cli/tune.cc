@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/version.h"
+#include "board/describe.h"
 #include "cli/command.h"
 #include "cli/model.h"
 #include "cli/opened.h"
@@ -20,6 +21,7 @@
 #include "cli/remote.h"
 #include "cli/rounding.h"
 #include "cli/screen.h"
+#include "cli/units.h"
 #include "device/local/zygote.h"
 #include "device/make_device.h"
 #include "json/json.h"
@@ -45,7 +47,7 @@ struct TuneCommand {
   double minutes = 0, build_timeout = 15, run_timeout = 10, least_gain = 0.5;
   int repeat = 0, number = 0;  ///< repeat > 0: the classic way to measure
   double min_repeat_ms = 0;
-  std::string strategy = "evolutionary", scheduler = "gradient", cache = "network", only;
+  std::string strategy = "evolutionary", scheduler = "gradient", cache = "network", only, deciding;
   bool per_task = false, no_seeds = false, no_network = false;
   RoundingOptions rounding;
   bool json = false, quiet = false, no_pin = false, allow_emulated = false;
@@ -122,6 +124,7 @@ struct Tuned {
   NetworkTruth truth;
   MachineRates rates;
   std::vector<std::vector<Limit>> limits;  ///< one list a task
+  std::vector<UnitReport> units;           ///< the devices
   double stolen = 0;                       ///< part of the processors' time that other machines of the host had
 };
 
@@ -249,6 +252,7 @@ Json to_json(const Tuned& tuned, const std::string& records) {
       .set("slowdown", progress.slowdown)
       .set("remaining_gain_ms", ms(progress.remaining_gain))
       .set("failures", failures)
+      .set("devices", to_json(tuned.units))
       .set("tasks", tasks)
       .set("network", to_json(tuned.truth));
 }
@@ -346,9 +350,10 @@ struct Remotes {
 };
 Result<Remotes> connect_devices(const TuneCommand& command, const std::vector<DeviceName>& names) {
   Remotes remotes;
+  const DeviceDescription here = describe_board();
   for (const DeviceName& name : names) {
     WHET_TRY(std::unique_ptr<RemoteDevice> device,
-             connect_device(name, command.run_timeout, [] { return interrupted.load(); }));
+             connect_device(name, command.run_timeout, [] { return interrupted.load(); }, names.size() > 1));
     const DeviceDescription& there = device->description();
     if (const std::string why = why_emulated(there); !why.empty() && !command.allow_emulated) return Error{why};
     WHET_TRY(TargetOnCores place, choose_target_there(command.place, there));
@@ -358,7 +363,7 @@ Result<Remotes> connect_devices(const TuneCommand& command, const std::vector<De
       return Error{"--device names devices of two kinds: " + to_string(remotes.place.target) + ", and " +
                    to_string(place.target) + " (" + there.name + ")"};
     }
-    device->set_target(remotes.place.target);
+    device->set_target(remotes.place.target, there.unit == here.unit);
     remotes.where += (remotes.where.empty() ? "" : ", ") + device_text(there);
     remotes.emulated |= !there.emulator.empty();
     remotes.devices.push_back(std::move(device));
@@ -382,6 +387,16 @@ Result<Devices> make_devices(const TuneCommand& command, const Prepared& prepare
   return devices;
 }
 
+/// Of several devices, one decides: the one in the middle by the default schedule of a task, or the one that the user names.
+Status calibrate(const TuneCommand& command, const Prepared& prepared, DeviceMeasurer& measurer) {
+  const Task& task = prepared.chosen.front();
+  const Target& target = prepared.place.target;
+  const Result<Steps> steps =
+      default_steps(task.dag, target, {command.rounding.exact, command.rounding.schedules().precision});
+  return measurer.calibrate({task.key, task.name, task.dag, target, task.within}, steps.ok() ? to_text(*steps) : "",
+                            command.deciding);
+}
+
 /// Tunes and, unless interrupted or told not to, looks at the whole network.
 Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepared, Zygote& zygote,
                               const Devices& devices, RecordFile& file) {
@@ -391,7 +406,9 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
   for (const auto& device : devices) all.push_back(device.get());
   BuilderPool builders(zygote, 0, {.timeout = command.build_timeout});
   DeviceMeasurer measurer(builders, all, measure_options(command, prepared));
+  WHET_RETURN_IF_ERROR(calibrate(command, prepared, measurer));
   WHET_TRY(tuned.progress, tune_here(command, prepared, measurer, file, tuned.rates.gflops));
+  tuned.units = measurer.units();
   // What was measured beside something else would give shares of more than the whole.
   if (!is_remote(prepared)) tuned.rates = better_of(tuned.rates, measure_rates(prepared.place));
   const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, command.rounding.exact);
@@ -423,6 +440,7 @@ std::string next_options(const TuneCommand& command, const Prepared& prepared) {
 
 void print_text(const TuneCommand& command, const Prepared& prepared, const Tuned& tuned) {
   fmt::print("\n{}{}", closing_report(tuned.progress, tuned.rates.gflops, tuned.limits), network_report(tuned.truth));
+  fmt::print("{}", units_report(tuned.units, tuned.progress.seconds));
   if (prepared.emulated) fmt::print("{}\n", is_remote(prepared) ? kEmulatorTimes : kEstimates);
   if (const std::string stolen = stolen_text(tuned.stolen); !stolen.empty())
     fmt::print("While tuning {}: figures are as good as their fastest runs\n", stolen);
@@ -488,6 +506,10 @@ std::function<int()> make_tune(Arguments& arguments) {
       "Device to measure on (may be repeated): ssh://user@host:port or exec:COMMAND for another machine, cuda:0, "
       "cuda:1, ... for a GPU here, or emulated: this machine in place of a GPU, with estimated times (default: this "
       "machine, cuda:0 for a GPU target)");
+  arguments.add(
+      "--finals", command->deciding,
+      "Of several devices, the one that compares the fastest candidates, by its name in the report (default: the "
+      "one of middling speed)");
   arguments.flag("--allow-emulated", command->allow_emulated,
                  "Take a device elsewhere that an emulator runs; its times mean nothing, and its records are marked");
   arguments.add("-o,--output", command->output,

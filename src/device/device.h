@@ -26,6 +26,8 @@ struct DeviceInfo {
   std::uint16_t wire = kWireVersion;
   /// Candidates that are best measured by one job: 1 where asking costs nothing.
   int job_candidates = 1;
+  /// Whether its kernels run on the machine that builds them: nothing is built while something is timed.
+  bool beside_builders = true;
 };
 
 /// A compiled model. A path names one content as long as the device lives, which may keep the file open.

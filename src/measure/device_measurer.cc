@@ -1,15 +1,17 @@
 #include "measure/device_measurer.h"
 
 #include <algorithm>
-#include <atomic>
+#include <cmath>
 #include <cstring>
 #include <list>
+#include <map>
 #include <mutex>
-#include <thread>
 #include <unordered_map>
 
+#include "base/arithmetic.h"
 #include "base/hash.h"
 #include "device/sane_reply.h"
+#include "measure/jobs.h"
 #include "measure/part.h"
 #include "measure/reference.h"
 
@@ -49,14 +51,13 @@ class Kept {
 /// Results of builds by request, dropped all at once when their objects take too much memory.
 class BuildCache {
  public:
-  const BuildResult* find(const BuildRequest& r) const {
+  std::shared_ptr<const BuildResult> find(const BuildRequest& r) const {
     const auto it = results_.find(key(r));
-    return it == results_.end() ? nullptr : &it->second;
+    return it == results_.end() ? nullptr : it->second;
   }
-  /// References stay valid until the next call of `trim`.
-  const BuildResult& add(const BuildRequest& r, BuildResult result) {
-    bytes_ += result.kernel.code.size();
-    return results_.insert_or_assign(key(r), std::move(result)).first->second;
+  void add(const BuildRequest& r, std::shared_ptr<const BuildResult> result) {
+    bytes_ += result->kernel.code.size();
+    results_.insert_or_assign(key(r), std::move(result));
   }
   void trim() {
     if (bytes_ <= kKeptObjectBytes) return;
@@ -68,7 +69,7 @@ class BuildCache {
   static std::string key(const BuildRequest& r) {
     return std::to_string(hash_bytes(r.dag)) + '\n' + to_string(r.within) + '\n' + r.target + '\n' + r.steps;
   }
-  std::unordered_map<std::string, BuildResult> results_;
+  std::unordered_map<std::string, std::shared_ptr<const BuildResult>> results_;
   std::size_t bytes_ = 0;
 };
 
@@ -95,76 +96,109 @@ std::string id_of(const MeasureTask& task) { return task.key + " in " + to_strin
 class DeviceMeasurer::Impl {
  public:
   Impl(BuilderPool& builders, const std::vector<Device*>& devices, MeasureOptions options)
-      : options_(std::move(options)), builders_(builders) {
+      : options_(std::move(options)), builders_(builders), units_(devices, options_.patience, options_.interrupted) {
     WHET_CHECK(!devices.empty());
-    for (Device* device : devices) units_.push_back(std::make_unique<Unit>(device));
   }
 
-  MeasureSetting setting() const { return {units_.front()->device->info().name, name_of(options_.policy.cache)}; }
-  std::vector<std::string> devices() const {
-    std::vector<std::string> names;
-    for (const auto& unit : units_)
-      if (std::ranges::find(names, unit->name()) == names.end()) names.push_back(unit->name());
-    return names;
+  MeasureSetting setting() const { return {units_.name(deciding_), name_of(options_.policy.cache)}; }
+  bool in_jobs() const { return units_.size() > 1 || is_far_away(); }
+  /// Two a unit hide what a lane does between jobs. On this machine nothing is built while something is timed.
+  int lanes() const {
+    for (std::size_t i = 0; i < units_.size(); ++i)
+      if (units_.device(i).info().beside_builders) return 1;
+    return 2 * static_cast<int>(units_.size());
   }
-  int width() const { return static_cast<int>(units_.size()); }
+
+  Status calibrate(const MeasureTask& task, const std::string& steps, const std::string& deciding) {
+    for (std::size_t i = 0; i < units_.size(); ++i)
+      if (units_.name(i) == deciding) deciding_ = i;
+    if (!deciding.empty() && units_.name(deciding_) != deciding)
+      return Error{"no device is named " + deciding + "; there are " + names(), ErrorKind::not_found};
+    if (units_.size() == 1) return ok_status();
+    const Built built = build_all(task, {steps});
+    std::vector<double> seconds(units_.size(), kInfinity);
+    units_.on_all([&](Device& device, std::size_t unit) {
+      seconds[unit] = compare_on(device, units_.name(unit), task, built, 1)[0].best_seconds();
+    });
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < units_.size(); ++i)
+      if (std::isfinite(seconds[i])) order.push_back(i);
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return seconds[i]; });
+    if (deciding.empty() && !order.empty()) deciding_ = order[(order.size() - 1) / 2];
+    for (const std::size_t i : order)
+      if (std::isfinite(seconds[deciding_])) units_.note_pace(i, seconds[i] / seconds[deciding_]);
+    return ok_status();
+  }
+  std::vector<UnitReport> units() const { return units_.reports(deciding_); }
 
   void prepare(const MeasureTask& task, const std::vector<std::string>& steps) { build_all(task, steps); }
 
   std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps,
                                 const Incumbent& incumbent) {
-    const auto built = build_all(task, steps);
+    const Built built = build_all(task, steps);
     std::vector<Measured> out(steps.size());
-    std::atomic<std::size_t> next = 0;
-    on_all_units([&](std::size_t unit) {
-      for (std::size_t i = next++; i < steps.size(); i = next++) {
-        out[i].tree_hash = built[i]->tree_hash;
-        out[i].outcome = built[i]->code == OutcomeCode::ok ? run(task, *built[i], incumbent, unit)
-                                                           : failed(built[i]->code, built[i]->message);
-        add_build(*built[i], out[i].outcome);
-        stamp(out[i].outcome);
-      }
-    });
+    std::vector<std::size_t> runnable;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      out[i].tree_hash = built[i]->tree_hash;
+      out[i].outcome = failed(built[i]->code, built[i]->message);
+      if (built[i]->code == OutcomeCode::ok) runnable.push_back(i);
+    }
+    if (in_jobs())
+      run_in_jobs(task, built, runnable, incumbent, out);
+    else
+      for (const std::size_t i : runnable) out[i].outcome = run(task, *built[i], incumbent);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      add_build(*built[i], out[i].outcome);
+      stamp(out[i].outcome);
+    }
     return out;
   }
 
-  void forget(const MeasureTask& task) { measured_.erase(id_of(task)); }
+  void forget(const MeasureTask& task) {
+    const std::lock_guard<std::mutex> lock(memory_);
+    measured_.erase(id_of(task));
+  }
 
-  Outcome check(const MeasureTask& task, const std::string& steps) { return stamped(checked(task, steps)); }
+  Outcome check(const MeasureTask& task, const std::string& steps) {
+    const std::lock_guard<std::mutex> lock(checking_);
+    return stamped(checked(task, steps));
+  }
 
-  /// On the first unit that is not lost, of this name where one is given.
-  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts,
-                               const std::string* name = nullptr) {
-    const auto built = build_all(task, steps);
+  /// On the deciding unit, or where it is lost on another.
+  std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts) {
+    const Built built = build_all(task, steps);
     std::vector<Outcome> outcomes;
-    for (const auto& unit : units_) {
-      if (name && unit->name() != *name) continue;
-      outcomes = compare_on(*unit, task, built, bursts);
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      const std::size_t unit = (deciding_ + i) % units_.size();
+      units_.on(unit, [&](Device& device) { outcomes = compare_on(device, units_.name(unit), task, built, bursts); });
       const bool lost = std::ranges::count(outcomes, OutcomeCode::device_lost, &Outcome::code) > 0;
       if (!lost || interrupted()) break;
     }
-    WHET_CHECK(outcomes.size() == steps.size(), "no device has this name");
     for (Outcome& outcome : outcomes) stamp(outcome);
     return outcomes;
   }
 
   MeasureCounters counters() const {
+    const std::lock_guard<std::mutex> lock(memory_);
     MeasureCounters c = counters_;
     c.builders_started = builders_.started();
     return c;
   }
 
  private:
-  /// A device answers one request at a time.
-  struct Unit {
-    explicit Unit(Device* device) : device(device) {}
-    const std::string& name() const { return device->info().name; }
-    Device* device;
-    std::mutex busy;
-  };
+  using Built = std::vector<std::shared_ptr<const BuildResult>>;
+
+  /// Asking them costs time: all devices are of one kind.
+  bool is_far_away() const { return units_.device(0).info().job_candidates > 1; }
+  std::string names() const {
+    std::string names;
+    for (std::size_t i = 0; i < units_.size(); ++i) names += (i == 0 ? "" : ", ") + units_.name(i);
+    return names;
+  }
 
   Outcome checked(const MeasureTask& task, const std::string& steps) {
-    const BuildResult& built = *build_all(task, {steps})[0];
+    const auto kept = build_all(task, {steps});
+    const BuildResult& built = *kept[0];
     if (built.code != OutcomeCode::ok) return failed(built.code, built.message);
     auto reference = reference_of(task);
     if (!reference.ok())
@@ -184,8 +218,8 @@ class DeviceMeasurer::Impl {
     return outcome;
   }
 
-  std::vector<Outcome> compare_on(Unit& unit, const MeasureTask& task, const std::vector<const BuildResult*>& built,
-                                  int bursts) {
+  std::vector<Outcome> compare_on(Device& device, const std::string& name, const MeasureTask& task, const Built& built,
+                                  int bursts) const {
     TimingPolicy policy = options_.policy;
     policy.classic = false;
     policy.guard = false;
@@ -197,7 +231,7 @@ class DeviceMeasurer::Impl {
       for (std::size_t i = 0; i < built.size(); ++i) {
         if (!outcomes[i].ok()) continue;
         Outcome seen = interrupted() ? failed(OutcomeCode::device_lost, "interrupted before it was compared")
-                                     : measure_on(unit, task, {job_of(task, *built[i], nullptr), policy});
+                                     : measure_on(device, name, task, {job_of(task, *built[i], nullptr), policy});
         if (seen.ok()) seen.seconds = {seen.best_seconds()};
         add_build(*built[i], seen);
         seen.run_seconds += outcomes[i].run_seconds;
@@ -206,14 +240,6 @@ class DeviceMeasurer::Impl {
       }
     }
     return outcomes;
-  }
-
-  /// Calls `work` once a unit, side by side.
-  void on_all_units(const std::function<void(std::size_t unit)>& work) {
-    std::vector<std::thread> others;
-    for (std::size_t unit = 1; unit < units_.size(); ++unit) others.emplace_back(work, unit);
-    work(0);
-    for (std::thread& other : others) other.join();
   }
 
   void stamp(Outcome& outcome) const {
@@ -226,14 +252,14 @@ class DeviceMeasurer::Impl {
   bool interrupted() const { return options_.interrupted && options_.interrupted(); }
 
   /// All devices run the same code.
-  bool is_emulated() const { return units_.front()->device->info().code == CodeFormat::emulated; }
+  bool is_emulated() const { return units_.device(0).info().code == CodeFormat::emulated; }
 
-  /// One result for each of `steps`, valid until the next call.
-  std::vector<const BuildResult*> build_all(const MeasureTask& task, const std::vector<std::string>& steps) {
+  /// One result for each of `steps`.
+  Built build_all(const MeasureTask& task, const std::vector<std::string>& steps) {
+    const std::lock_guard<std::mutex> lock(building_);
     cache_.trim();
-    BuildRequest request{to_text(task.dag),      "",
-                         to_string(task.target), task.within,
-                         is_emulated(),          units_.front()->device->info().driver};
+    BuildRequest request{
+        to_text(task.dag), "", to_string(task.target), task.within, is_emulated(), units_.device(0).info().driver};
     std::vector<BuildRequest> missing;
     for (const std::string& s : steps) {
       request.steps = s;
@@ -241,68 +267,102 @@ class DeviceMeasurer::Impl {
         missing.push_back(request);
     }
     auto results = builders_.build(missing, options_.interrupted);
-    interrupted_builds_.clear();
+    std::shared_ptr<const BuildResult> untried;
+    double seconds = 0;
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      counters_.build_seconds += results[i].seconds;
-      // What was not tried may be asked for again.
-      if (results[i].code == OutcomeCode::device_lost)
-        interrupted_builds_.push_back(std::move(results[i]));
+      seconds += results[i].seconds;
+      const bool tried = results[i].code != OutcomeCode::device_lost;  // else it may be asked for again
+      auto result = std::make_shared<const BuildResult>(std::move(results[i]));
+      if (tried)
+        cache_.add(missing[i], std::move(result));
       else
-        cache_.add(missing[i], std::move(results[i]));
+        untried = std::move(result);
     }
-    std::vector<const BuildResult*> out;
+    Built out;
     for (const std::string& s : steps) {
       request.steps = s;
-      const BuildResult* found = cache_.find(request);
-      out.push_back(found ? found : &interrupted_builds_.front());
+      const auto found = cache_.find(request);
+      out.push_back(found ? found : untried);
     }
+    const std::lock_guard<std::mutex> memory(memory_);
+    counters_.build_seconds += seconds;
     return out;
   }
 
-  /// On this unit, or where it is lost on the next that is not.
-  Outcome run(const MeasureTask& task, const BuildResult& built, const Incumbent& incumbent, std::size_t first) {
+  /// On the only device.
+  Outcome run(const MeasureTask& task, const BuildResult& built, const Incumbent& incumbent) {
     if (interrupted()) return failed(OutcomeCode::device_lost, "interrupted before it was measured");
     MeasureRequest request{job_of(task, built, nullptr), options_.policy};
     const std::uint64_t identity = identity_of(task, request);
-    if (const Outcome* known = find_measured(task, identity)) return *known;
+    if (const auto known = find_measured(task, identity)) return *known;
+    request.policy.incumbent_seconds = incumbent.seconds;
     Outcome outcome;
-    for (std::size_t i = 0; i < units_.size(); ++i) {
-      Unit& unit = *units_[(first + i) % units_.size()];
-      request.policy.incumbent_seconds = incumbent.on(unit.name());
-      outcome = measure_on(unit, task, request);
-      if (outcome.code != OutcomeCode::device_lost || interrupted()) break;
+    units_.on(0, [&](Device& device) { outcome = measure_on(device, units_.name(0), task, request); });
+    remember(task, identity, outcome);
+    return outcome;
+  }
+
+  /// Equal code once.
+  void run_in_jobs(const MeasureTask& task, const Built& built, const std::vector<std::size_t>& runnable,
+                   const Incumbent& incumbent, std::vector<Measured>& out) {
+    JobsOfTask jobs;
+    jobs.champion_seconds = incumbent.seconds;
+    jobs.flops = flops(task.dag);
+    jobs.bytes = bytes(task.dag);
+    jobs.deciding = deciding_;
+    std::vector<std::uint64_t> identities;                     // of the candidates
+    std::map<std::uint64_t, std::vector<std::size_t>> places;  // where their outcomes go
+    for (const std::size_t i : runnable) {
+      MeasureRequest request{job_of(task, *built[i], nullptr), options_.policy};
+      const std::uint64_t identity = identity_of(task, request);
+      if (const auto known = find_measured(task, identity)) {
+        out[i].outcome = *known;
+        continue;
+      }
+      std::vector<std::size_t>& same = places[identity];
+      same.push_back(i);
+      if (same.size() > 1) continue;
+      identities.push_back(identity);
+      jobs.candidates.push_back(std::move(request));
     }
+    if (jobs.candidates.empty()) return;
+    if (incumbent.steps) {
+      const Built champion = build_all(task, {*incumbent.steps});
+      if (champion[0]->code == OutcomeCode::ok) jobs.champion = {job_of(task, *champion[0], nullptr), options_.policy};
+    }
+    const std::vector<Outcome> outcomes = measure_in_jobs(units_, jobs);
+    for (std::size_t k = 0; k < outcomes.size(); ++k) {
+      remember(task, identities[k], outcomes[k]);
+      for (const std::size_t i : places[identities[k]]) out[i].outcome = outcomes[k];
+    }
+  }
+
+  void remember(const MeasureTask& task, std::uint64_t identity, const Outcome& outcome) {
     const std::lock_guard<std::mutex> lock(memory_);
     counters_.run_seconds += outcome.run_seconds;
     if (says_something_about_the_code(outcome)) measured_[id_of(task)].emplace(identity, outcome);
-    return outcome;
   }
 
-  const Outcome* find_measured(const MeasureTask& task, std::uint64_t identity) {
+  std::optional<Outcome> find_measured(const MeasureTask& task, std::uint64_t identity) {
     const std::lock_guard<std::mutex> lock(memory_);
     const auto& of_task = measured_[id_of(task)];
     const auto it = of_task.find(identity);
-    if (it == of_task.end()) return nullptr;
+    if (it == of_task.end()) return std::nullopt;
     ++counters_.measured_once;
-    return &it->second;
+    return it->second;
   }
 
-  static Outcome measure_on(Unit& unit, const MeasureTask& task, const MeasureRequest& request) {
-    const std::lock_guard<std::mutex> lock(unit.busy);
-    const DeviceInfo& info = unit.device->info();
-    Outcome outcome =
-        outcome_of(sane_reply(unit.device->measure(request), request, info, flops(task.dag), bytes(task.dag)));
-    outcome.device = info.name;
-    return outcome;
+  static Outcome measure_on(Device& device, const std::string& name, const MeasureTask& task,
+                            const MeasureRequest& request) {
+    return outcome_of(sane_reply(device.measure(request), request, device.info(), flops(task.dag), bytes(task.dag)),
+                      name);
   }
-  /// The first unit that is not lost.
   CheckReply check_on_any(const CheckRequest& request) {
-    CheckReply reply;
-    for (const auto& unit : units_) {
-      const std::lock_guard<std::mutex> lock(unit->busy);
-      reply = sane_reply(unit->device->check(request), request);
-      if (reply.code != OutcomeCode::device_lost || interrupted()) break;
-    }
+    CheckReply reply{OutcomeCode::device_lost, "no device checked it", {}};
+    units_.anywhere({[&](Device& device, std::size_t) {
+      reply = sane_reply(device.check(request), request);
+      return reply.code != OutcomeCode::device_lost;
+    }});
     return reply;
   }
 
@@ -316,16 +376,6 @@ class DeviceMeasurer::Impl {
       default:
         return !outcome.truncated;
     }
-  }
-
-  static Outcome outcome_of(MeasureReply reply) {
-    Outcome o;
-    o.code = reply.code;
-    o.message = std::move(reply.message);
-    o.seconds = std::move(reply.seconds);
-    o.truncated = reply.truncated;
-    o.run_seconds = reply.run_seconds;
-    return o;
   }
 
   /// The same code on the same data under the same policy takes the same time.
@@ -426,6 +476,7 @@ class DeviceMeasurer::Impl {
   const BuildResult& packing_of(const MeasureTask& task, const ComputeDag& packing_dag, const std::string& text) {
     if (const BuildResult* found = packings_.find(text)) return *found;
     const MeasureTask packing = packing_task_of(task, packing_dag);
+    const std::lock_guard<std::mutex> lock(building_);
     BuildResult built = std::move(builders_.build({{to_text(packing.dag), "", to_string(packing.target)}})[0]);
     if (has_packed(built)) built.code = OutcomeCode::unknown;
     return packings_.add(text, std::move(built));
@@ -452,22 +503,24 @@ class DeviceMeasurer::Impl {
 
   MeasureOptions options_;
   BuilderPool& builders_;
-  std::vector<std::unique_ptr<Unit>> units_;
+  Units units_;
+  std::size_t deciding_ = 0;  ///< the unit
+  std::mutex building_;       ///< of `builders_` and `cache_`
   BuildCache cache_;
-  std::vector<BuildResult> interrupted_builds_;
-  std::mutex memory_;  ///< of `measured_` and `counters_` while several units measure
+  mutable std::mutex memory_;  ///< of `measured_` and `counters_`
   std::unordered_map<std::string, std::unordered_map<std::uint64_t, Outcome>> measured_;  ///< by task, then by code
+  MeasureCounters counters_;
+  std::mutex checking_;  ///< of all below
   Kept<Reference> references_{kKeptReferences};
   Kept<BuildResult> packings_{kKeptPackings};  ///< by the text of the packing
-  MeasureCounters counters_;
 };
 
 DeviceMeasurer::DeviceMeasurer(BuilderPool& builders, const std::vector<Device*>& devices, MeasureOptions options)
     : impl_(std::make_unique<Impl>(builders, devices, std::move(options))) {}
 DeviceMeasurer::~DeviceMeasurer() = default;
 MeasureSetting DeviceMeasurer::setting() const { return impl_->setting(); }
-std::vector<std::string> DeviceMeasurer::devices() const { return impl_->devices(); }
-int DeviceMeasurer::width() const { return impl_->width(); }
+bool DeviceMeasurer::in_jobs() const { return impl_->in_jobs(); }
+int DeviceMeasurer::lanes() const { return impl_->lanes(); }
 void DeviceMeasurer::prepare(const MeasureTask& task, const std::vector<std::string>& steps) {
   impl_->prepare(task, steps);
 }
@@ -481,10 +534,10 @@ std::vector<Outcome> DeviceMeasurer::compare(const MeasureTask& task, const std:
                                              int bursts) {
   return impl_->compare(task, steps, bursts);
 }
-std::vector<Outcome> DeviceMeasurer::compare_on(const std::string& device, const MeasureTask& task,
-                                                const std::vector<std::string>& steps, int bursts) {
-  return impl_->compare(task, steps, bursts, &device);
+Status DeviceMeasurer::calibrate(const MeasureTask& task, const std::string& steps, const std::string& deciding) {
+  return impl_->calibrate(task, steps, deciding);
 }
+std::vector<UnitReport> DeviceMeasurer::units() const { return impl_->units(); }
 MeasureCounters DeviceMeasurer::counters() const { return impl_->counters(); }
 
 }  // namespace whet

@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "measure/builder_pool.h"
 #include "measure/measurer.h"
+#include "measure/units.h"
 
 namespace whet {
 
@@ -15,6 +16,7 @@ struct MeasureOptions {
   CpuPlacement cpu;                   ///< of every kernel, as KernelJob has it
   std::uint64_t seed = 0;             ///< of inputs
   double burst_seconds = 0.1;         ///< length of a burst in `compare`
+  double patience = 15;               ///< to wait for a device where several are, and all are lost [s]
   std::function<bool()> interrupted;  ///< asked between candidates, by several threads; may be empty
 };
 
@@ -24,11 +26,11 @@ struct MeasureCounters {
   double build_seconds = 0, run_seconds = 0;
 };
 
-/// Measures on devices: all builders first, then the devices, so that nothing compiles while something is timed.
-/// Candidates are divided among the devices; checks and comparisons are of one device, the first that answers. It
-/// survives whatever devices do: an answer that makes no sense has the code unknown, a candidate of a lost device is
-/// measured on another, and only where all are lost is it device_lost. For one thread; call it from the thread that
-/// started the zygote.
+/// Measures on devices: all builders first, then the devices, so that nothing compiles while something is timed on this
+/// machine. One device of this machine gets a candidate at a time; others get jobs, whichever is free first. Comparisons
+/// are of one device, the one that decides; where it is lost, of another. It survives whatever devices do: an answer that
+/// makes no sense has the code unknown, a candidate of a lost device is measured on another, one over which two devices
+/// were lost is a crash, and only where all are lost is it device_lost. Several threads may call it where there are lanes.
 class DeviceMeasurer : public Measurer {
  public:
   /// At least one device, all of one target. Builders and devices outlive the measurer.
@@ -36,16 +38,18 @@ class DeviceMeasurer : public Measurer {
   ~DeviceMeasurer() override;
 
   MeasureSetting setting() const override;
-  std::vector<std::string> devices() const override;
-  int width() const override;
+  bool in_jobs() const override;
+  int lanes() const override;
   void prepare(const MeasureTask&, const std::vector<std::string>& steps) override;
   std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps, const Incumbent&) override;
   void forget(const MeasureTask&) override;
   Outcome check(const MeasureTask&, const std::string& steps) override;
   std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int bursts = 2) override;
-  std::vector<Outcome> compare_on(const std::string& device, const MeasureTask&, const std::vector<std::string>& steps,
-                                  int bursts = 2) override;
 
+  /// Before anything is measured: times a schedule on every device, and lets the one in the middle decide, or the one of
+  /// this name. An error: no device has it.
+  Status calibrate(const MeasureTask&, const std::string& steps, const std::string& deciding = "");
+  std::vector<UnitReport> units() const;
   MeasureCounters counters() const;
 
  private:

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -32,16 +33,11 @@ struct MeasureSetting {
   std::string cache = "warm";  ///< where constants are before a timed run: network, warm, cold
 };
 
-/// The time that candidates have to beat [s], by the clock of the device that they run on.
+/// What candidates have to beat.
 struct Incumbent {
-  Incumbent(double seconds = 0) : seconds(seconds) {}
-  double seconds;                            ///< on devices that `seconds_on` does not name; 0: none
-  std::map<std::string, double> seconds_on;  ///< by the name of the device
-
-  double on(const std::string& device) const {
-    const auto found = seconds_on.find(device);
-    return found == seconds_on.end() ? seconds : found->second;
-  }
+  Incumbent(double seconds = 0, std::optional<std::string> steps = {}) : seconds(seconds), steps(std::move(steps)) {}
+  double seconds;                    ///< [s]; 0: unknown
+  std::optional<std::string> steps;  ///< the schedule that takes them; a measurer in jobs runs it beside the candidates
 };
 
 /// Builds and times candidates. It never fails as a whole because of a candidate: what becomes of one is its Outcome,
@@ -52,10 +48,12 @@ class Measurer {
 
   /// The same as long as the measurer lives.
   virtual MeasureSetting setting() const = 0;
-  /// The names of the devices that it measures on, each once; the one that decides is the first.
-  virtual std::vector<std::string> devices() const { return {setting().device}; }
-  /// How many candidates it times at the same time: what `measure` is best asked for at once.
-  virtual int width() const { return 1; }
+  /// Whether it measures in jobs, because devices are several or far away: `measure` is then best asked for many
+  /// candidates at once, and gives each outcome its pace by the incumbent's schedule. Where its seconds are unknown,
+  /// the pace is against the deciding device now.
+  virtual bool in_jobs() const { return false; }
+  /// How many tasks are best tuned side by side. Where it is more than one, several threads may call.
+  virtual int lanes() const { return 1; }
 
   /// Builds candidates that `measure` will be asked for next, all cores at once. It only saves time.
   virtual void prepare(const MeasureTask&, const std::vector<std::string>& /*steps*/) {}
@@ -76,11 +74,6 @@ class Measurer {
   /// Times candidates in interleaved bursts, a b c a b c ..., which cancels drift of clock and placement. One outcome a
   /// candidate; its `seconds` are the best of each of the `bursts`.
   virtual std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int bursts = 2) = 0;
-  /// The same on the device of this name, one of `devices()`, and on no other.
-  virtual std::vector<Outcome> compare_on(const std::string& /*device*/, const MeasureTask& task,
-                                          const std::vector<std::string>& steps, int bursts = 2) {
-    return compare(task, steps, bursts);
-  }
 };
 
 }  // namespace whet

@@ -67,7 +67,7 @@ std::optional<int> Budget::next_untried() const {
   std::optional<int> best;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const TaskState& task = tasks_[i];
-    if (!task.open || task.trials > 0) continue;
+    if (!task.open || task.runs || task.trials > 0) continue;
     const auto cost = [&](const TaskState& t) { return t.part.weight * t.part.guessed_seconds; };
     if (!best || cost(task) > cost(tasks_[static_cast<std::size_t>(*best)])) best = static_cast<int>(i);
   }
@@ -80,7 +80,7 @@ std::optional<int> Budget::next() const {
   std::optional<int> best;
   double most = 0;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
-    if (!tasks_[i].open) continue;
+    if (!tasks_[i].open || tasks_[i].runs) continue;
     const double worth = policy_ == BudgetPolicy::gradient      ? gain(tasks_[i])
                          : policy_ == BudgetPolicy::round_robin ? -tasks_[i].count
                                                                 : -static_cast<double>(i);
@@ -95,9 +95,12 @@ void Budget::spend(int task, int trials, double seconds, double best_seconds) {
   TaskState& state = tasks_[static_cast<std::size_t>(task)];
   state.trials += trials;
   state.tuning_seconds += seconds;
+  state.runs = false;
   ++state.count;
   if (std::isfinite(best_seconds)) state.rounds.push_back({state.trials, best_seconds});
 }
+
+void Budget::begin(int task) { tasks_[static_cast<std::size_t>(task)].runs = true; }
 
 void Budget::close(int task) { tasks_[static_cast<std::size_t>(task)].open = false; }
 

@@ -39,6 +39,8 @@ class Budget {
   /// Records that a round of `task` used `trials` and `seconds` of tuning, and that its best latency is now
   /// `best_seconds` (infinity: nothing runs yet).
   void spend(int task, int trials, double seconds, double best_seconds);
+  /// Until `spend`, `next` does not give `task`: its round runs.
+  void begin(int task);
   /// Gives no more rounds to `task`: its space is used up, it is hopeless, or tuning it gains too little.
   void close(int task);
 
@@ -59,7 +61,7 @@ class Budget {
     std::vector<Round> rounds;  ///< with a latency
     int trials = 0, count = 0;
     double tuning_seconds = 0;
-    bool open = true;
+    bool open = true, runs = false;
     double best() const { return rounds.back().seconds; }
   };
   double gain(const TaskState&) const;

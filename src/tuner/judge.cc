@@ -60,17 +60,14 @@ class Judge::Impl {
   /// measured; of a task's first, all do.
   Result<Trials> measure_and_judge(TaskTuning& task, Trials& trials) {
     Trials done;
-    WHET_RETURN_IF_ERROR(take_paces(task));
+    WHET_RETURN_IF_ERROR(take_pace(task));
     const std::optional<Champion> champion = champion_of(task);
     const bool all_wait = options_.confirm && !champion;
-    // Before there is a champion, times of different devices do not compare.
-    const bool incumbents = !all_wait || measurer_.devices().size() == 1;
     double best = champion ? champion->seconds : task.progress().best_seconds;
-    const std::size_t width = static_cast<std::size_t>(std::max(1, measurer_.width()));
+    const std::size_t at_once = measurer_.in_jobs() ? trials.size() : 1;
     std::vector<Trial*> waiting;
     for (std::size_t i = 0; i < trials.size(); ++i) {
-      if (i % width == 0)
-        measure(task, std::span(trials).subspan(i, std::min(width, trials.size() - i)), incumbents ? best : kInfinity);
+      if (i % at_once == 0) measure(task, std::span(trials).subspan(i, at_once), best);
       Trial& trial = trials[i];
       const Outcome& outcome = trial.measured.outcome;
       if (outcome.code == OutcomeCode::device_lost) continue;
@@ -83,7 +80,6 @@ class Judge::Impl {
       WHET_RETURN_IF_ERROR(remember(task, trial));
       done.push_back(trial);
     }
-    if (all_wait) take_paces_from(task, waiting);
     WHET_RETURN_IF_ERROR(judge(task, std::move(waiting), done));
     return done;
   }
@@ -131,58 +127,47 @@ class Judge::Impl {
     if (!sentinel_) return;
     if (sentinel_steps_.empty()) sentinel_steps_ = sentinel_->incumbent(ledger_.records())->steps;
     const Ledger::Timed timed(ledger_, ledger_.phases.confirm);
-    watch_sentinel_on(measurer_.compare(sentinel_->measure_task(), {sentinel_steps_})[0]);
-    for (const std::string& device : other_devices())
-      watch_sentinel_on(measurer_.compare_on(device, sentinel_->measure_task(), {sentinel_steps_})[0]);
+    const Outcome seen = measurer_.compare(sentinel_->measure_task(), {sentinel_steps_})[0];
+    const double seconds = seen.best_seconds();
+    if (!std::isfinite(seconds) || device_of(seen) != deciding_) return;
+    if (sentinel_seconds_ == 0)
+      sentinel_seconds_ = seconds;
+    else
+      slowdown_ = seconds / sentinel_seconds_;
   }
-  double slowdown() const {
-    double slowest = 0;
-    for (const auto& [device, seen] : sentinels_) slowest = std::max(slowest, seen.slowdown);
-    return slowest;
-  }
+  double slowdown() const { return slowdown_; }
 
  private:
   const std::string& device_of(const Outcome& outcome) const {
     return outcome.device.empty() ? deciding_ : outcome.device;
   }
-  /// Those beside the one that decides.
-  std::vector<std::string> other_devices() const {
-    std::vector<std::string> names = measurer_.devices();
-    names.erase(names.begin());
-    return names;
-  }
-
-  void watch_sentinel_on(const Outcome& outcome) {
-    const double seconds = outcome.best_seconds();
-    if (!std::isfinite(seconds)) return;
-    Sentinel& seen = sentinels_[device_of(outcome)];
-    if (seen.first_seconds == 0)
-      seen.first_seconds = seconds;
-    else
-      seen.slowdown = seconds / seen.first_seconds;
-  }
-
-  /// As many at a time as the measurer times at the same time.
+  /// One at a time, or all in jobs, which find the pace themselves.
   void measure(TaskTuning& task, std::span<Trial> trials, double best) {
     std::vector<std::string> steps;
     for (const Trial& trial : trials)
       if (trial.is_schedule()) steps.push_back(trial.steps);
     if (steps.empty()) return;
     const Ledger::Timed timed(ledger_, ledger_.phases.measure);
+    const bool in_jobs = measurer_.in_jobs();
     Incumbent incumbent;
-    if (std::isfinite(best)) {
-      incumbent.seconds = best * pace(task, deciding_);
-      for (const std::string& device : other_devices()) incumbent.seconds_on[device] = best * pace(task, device);
-    }
+    if (in_jobs)
+      incumbent = incumbent_of_jobs(task);
+    else if (std::isfinite(best))
+      incumbent.seconds = best * pace(task);
     std::vector<Measured> measured = measurer_.measure(task.measure_task(), steps, incumbent);
     std::size_t next = 0;
     for (Trial& trial : trials) {
       if (!trial.is_schedule()) continue;
       trial.measured = std::move(measured[next++]);
-      trial.measured.outcome.pace = pace(task, device_of(trial.measured.outcome));
+      if (!in_jobs) trial.measured.outcome.pace = pace(task);
       ledger_.phases.building += trial.measured.outcome.build_seconds;
       ledger_.phases.running += trial.measured.outcome.run_seconds;
     }
+  }
+  /// The champion; before there is one, the default schedule stands in for it, so that times of different devices compare.
+  Incumbent incumbent_of_jobs(const TaskTuning& task) const {
+    if (const std::optional<Champion> champion = champion_of(task)) return {champion->seconds, champion->steps};
+    return {0, task.default_schedule()};
   }
 
   /// The schedule of a task that the others have to beat, alternately with it: what won the last comparison. It gives
@@ -213,74 +198,31 @@ class Judge::Impl {
   static Trial again(const Record& r) { return {r.candidate, r.steps, r.predicted, {r.outcome, r.tree_hash}}; }
 
   /// The last known; 1 where none is.
-  double& pace(const TaskTuning& task, const std::string& device) {
-    return paces_[&task].try_emplace(device, 1).first->second;
-  }
+  double& pace(const TaskTuning& task) { return paces_.try_emplace(&task, 1).first->second; }
   /// Times of another pace are no times of this one.
-  void set_pace(const TaskTuning& task, const std::string& device, double now) {
-    double& known = pace(task, device);
-    const bool same = device == deciding_ ? known == now : std::abs(now / known - 1) <= kSteady;
-    if (!same) measurer_.forget(task.measure_task());
+  void set_pace(const TaskTuning& task, double now) {
+    double& known = pace(task);
+    if (known != now) measurer_.forget(task.measure_task());
     known = now;
   }
 
-  /// The pace of every device, for the trials that come.
-  Status take_paces(TaskTuning& task) {
-    WHET_TRY(const std::string seen, take_pace(task));
-    for (const std::string& device : measurer_.devices())
-      if (device != seen) take_pace_on(task, device);
-    return ok_status();
-  }
-  /// Of a device that took no part in the comparison which gave the other one's. A lost one keeps its last.
-  void take_pace_on(const TaskTuning& task, const std::string& device) {
-    const std::optional<Champion> champion = champion_of(task);
-    if (!champion) return;
-    const double seconds = time_on(device, task, champion->steps, champion->seconds * pace(task, device));
-    if (std::isfinite(seconds)) set_pace(task, device, seconds / champion->seconds);
-  }
-  /// Seconds of a schedule on a device; again as long as it took longer than `expected` and gets faster by it.
-  double time_on(const std::string& device, const TaskTuning& task, const std::string& steps, double expected) {
-    const Ledger::Timed timed(ledger_, ledger_.phases.confirm);
-    double seconds = kInfinity;
-    for (int look = 0; look <= kSecondLooks && !ledger_.interrupted(); ++look) {
-      const double before = seconds;
-      const Outcome seen = measurer_.compare_on(device, task.measure_task(), {steps}, kPaceBursts)[0];
-      seconds = std::min(before, seen.best_seconds());
-      if (!seen.ok() || seconds <= (1 + kSteady) * expected || seconds > (1 - kSteady) * before) break;
-    }
-    return seconds;
-  }
-  /// Where there is no champion yet and there are several devices, their paces come from the fastest of the trials.
-  void take_paces_from(TaskTuning& task, const std::vector<Trial*>& trials) {
-    const auto seconds = [](const Trial* trial) { return trial->measured.outcome.best_seconds(); };
-    if (measurer_.devices().size() == 1 || trials.empty()) return;
-    const std::string& steps = (*std::ranges::min_element(trials, {}, seconds))->steps;
-    const double here = time_on(deciding_, task, steps, 0);
-    if (!std::isfinite(here)) return;
-    for (const std::string& device : other_devices())
-      if (const double there = time_on(device, task, steps, 0); std::isfinite(there))
-        set_pace(task, device, there / here);
-    for (Trial* trial : trials) trial->measured.outcome.pace = pace(task, device_of(trial->measured.outcome));
-  }
-
-  /// Measures how much slower the deciding device is now. Gives the name of the device that was measured: another one where
-  /// the deciding device is lost. Without it no candidate of a slow minute could beat one of a fast minute, and the best of
-  /// a long run would be the luckiest. Where the records rank another schedule first, whose figure comes from no comparison,
-  /// that schedule is measured alternately with the champion.
-  Result<std::string> take_pace(TaskTuning& task) {
-    std::string device = deciding_;
+  /// Measures how much slower the deciding device is now, unless jobs find the pace themselves. Without it no candidate of
+  /// a slow minute could beat one of a fast minute, and the best of a long run would be the luckiest. Where the records
+  /// rank another schedule first, whose figure comes from no comparison, that schedule is measured alternately with the
+  /// champion.
+  Status take_pace(TaskTuning& task) {
+    const bool in_jobs = measurer_.in_jobs();
     std::optional<double> pace;
     for (int i = 0; i < kConfirmations && !ledger_.interrupted(); ++i) {
       const std::optional<Champion> champion = champion_of(task);
       const Record* first = task.incumbent(ledger_.records());
       const bool agreed = !champion || !first || first->steps == champion->steps;
-      if (!champion || (agreed && pace)) break;
+      if (!champion || (agreed && (pace || in_jobs))) break;
       std::vector<std::string> steps = {champion->steps};
       if (!agreed) steps.push_back(first->steps);
       const std::vector<Outcome> seen = compare(task, steps, kPaceBursts);
       WHET_TRY(const bool stands, stands_after(task, *champion, seen[0]));
       pace = stands ? std::optional(seen[0].pace) : std::nullopt;
-      device = device_of(seen[0]);
       if (!stands) continue;
       if (agreed || seen[1].code == OutcomeCode::device_lost) break;
       Trial rival = again(*first);
@@ -289,8 +231,8 @@ class Judge::Impl {
       WHET_RETURN_IF_ERROR(verify_best(task));
       if (task.is_verified(rival.steps) && seen[1].best_seconds() < champion->seconds) crown(task, rival);
     }
-    set_pace(task, device, pace && std::abs(*pace - 1) > kSteady ? *pace : 1);
-    return device;
+    if (!in_jobs) set_pace(task, pace && std::abs(*pace - 1) > kSteady ? *pace : 1);
+    return ok_status();
   }
 
   /// False where the champion failed: that is written down, and it is none any more.
@@ -434,11 +376,11 @@ class Judge::Impl {
     const auto at = champion ? std::find(steps.begin(), steps.end(), champion->steps) : steps.end();
     if (at == steps.end()) return seen;
     const std::size_t k = static_cast<std::size_t>(at - steps.begin());
-    const std::string device = device_of(seen[k]);
-    look_again(task, steps, bursts, k, champion->seconds * (device == deciding_ ? 1 : pace(task, device)), seen);
+    const bool on_deciding = device_of(seen[k]) == deciding_;  // else it was lost, and another one compared
+    if (on_deciding) look_again(task, steps, bursts, k, champion->seconds, seen);
     if (!seen[k].ok()) return seen;
     double now = seen[k].best_seconds() / champion->seconds;
-    if (device == deciding_) now = std::min(now, kSlowestPace);
+    if (on_deciding) now = std::min(now, kSlowestPace);
     if (now > 0)
       for (Outcome& outcome : seen) outcome.pace = now;
     return seen;
@@ -469,15 +411,12 @@ class Judge::Impl {
   Ledger& ledger_;
   const TuneOptions& options_;
   std::map<const TaskTuning*, Champion> champions_;
-  const std::string deciding_;                                        ///< the device on which candidates are compared
-  std::map<const TaskTuning*, std::map<std::string, double>> paces_;  ///< the last of each task, by device
+  const std::string deciding_;                 ///< the device on which candidates are compared
+  std::map<const TaskTuning*, double> paces_;  ///< the last of each task, of the only device
   TaskTuning* sentinel_ = nullptr;
   std::string sentinel_steps_;
-  struct Sentinel {
-    double first_seconds = 0, slowdown = 0;
-  };
-  std::map<std::string, Sentinel> sentinels_;  ///< by device
-  std::int64_t sentinel_at_ = 0;               ///< trials at which it is measured again
+  double sentinel_seconds_ = 0, slowdown_ = 0;  ///< the sentinel's first time, and its last against it
+  std::int64_t sentinel_at_ = 0;                ///< trials at which it is measured again
 };
 
 Judge::Judge(Measurer& measurer, Ledger& ledger, const TuneOptions& options)

@@ -12,10 +12,10 @@
 namespace whet {
 
 /// Decides which schedule of a task is the best. It keeps each task's champion (the schedule that won the last
-/// comparison), and of each device what only its own times can tell: its pace (how much longer the champion takes on it
-/// now than when and where it won), and its sentinel (one schedule that is measured now and then). A trial's time is
-/// divided by the pace of the device that it ran on: so times of different devices rank together. Nothing counts as the
-/// best before its answers were checked. Measurements are remembered in the ledger. Keep the tasks where they are.
+/// comparison), its pace (how much longer the champion takes now than when it won), by which a trial's time is divided,
+/// and a sentinel (one schedule that is measured now and then). A measurer in jobs finds the pace of each trial itself:
+/// so times of different devices rank together. Nothing counts as the best before its answers were checked. Measurements
+/// are remembered in the ledger. Keep the tasks where they are.
 class Judge {
  public:
   Judge(Measurer&, Ledger&, const TuneOptions&);
@@ -31,10 +31,10 @@ class Judge {
   /// count. A winner by luck makes room for the others, which are then measured again.
   Status confirm(TaskTuning&, std::size_t count);
 
-  /// Times the sentinel again on every device where that many trials of the run ask for it: when it becomes slower, the
-  /// device has.
+  /// Times the sentinel again where that many trials of the run ask for it: when it becomes slower, the deciding device
+  /// has.
   void watch_sentinel(std::vector<TaskTuning>&, std::int64_t trials);
-  /// The sentinel's last time against its first, on the device where it became slowest; 0: not measured again yet.
+  /// The sentinel's last time against its first; 0: not measured again yet.
   double slowdown() const;
 
  private:

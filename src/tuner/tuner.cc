@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
 #include <limits>
+#include <mutex>
 #include <optional>
+#include <thread>
 
 #include "base/arithmetic.h"
 #include "search/budget.h"
 #include "tuner/judge.h"
+#include "tuner/lane_measurer.h"
 #include "tuner/ledger.h"
 #include "tuner/suggestions.h"
 #include "tuner/task_tuning.h"
@@ -35,12 +39,14 @@ class Tuner {
       : tasks_(std::move(tasks)),
         budget_(parts, options.budget),
         model_(std::move(model)),
-        measurer_(measurer),
+        measurer_(measurer, turn_),
+        lanes_(std::max(1, measurer.lanes())),
         options_(options),
         on_round_(on_round),
         ledger_(file, options),
-        judge_(measurer, ledger_, options),
+        judge_(measurer_, ledger_, options),
         start_(ledger_.now()) {
+    progress_.lanes = lanes_;
     progress_.allowed_trials = options.trials;
     progress_.allowed_seconds = options.minutes * 60;
     if (options.budget == BudgetPolicy::per_task && options.trials > 0)
@@ -52,18 +58,12 @@ class Tuner {
   }
 
   Result<TuneProgress> run() {
-    while (const std::optional<int> id = next_task()) {
-      TaskTuning& task = tasks_[static_cast<std::size_t>(*id)];
-      if (task.progress().trials == 0) suggest_neighbours(task, tasks_, ledger_.records());
-      const double begin = ledger_.now();
-      WHET_TRY(const int spent, run_round(task));
-      budget_.spend(*id, spent, ledger_.now() - begin, task.progress().best_seconds);
-      task.progress().seconds += ledger_.now() - begin;
-      task.progress().measured += spent;
-      rest_if_done(*id);
-      judge_.watch_sentinel(tasks_, progress_.trials);
-      report(*id);
-    }
+    std::vector<std::thread> others;
+    for (int i = 1; i < lanes_; ++i) others.emplace_back([this] { run_lane(); });
+    run_lane();
+    for (std::thread& other : others) other.join();
+    const std::lock_guard<std::mutex> turn(turn_);
+    WHET_RETURN_IF_ERROR(failure_);
     const double searching = ledger_.phases.confirm;
     WHET_RETURN_IF_ERROR(confirm_all());
     ledger_.phases.finals = ledger_.phases.confirm - searching;
@@ -75,9 +75,57 @@ class Tuner {
  private:
   using Trials = std::vector<Trial>;
 
-  /// The algorithm: propose, measure, judge, remember, learn. Gives the number of trials spent.
-  Result<int> run_round(TaskTuning& task) {
-    round_best_ = kInfinity;
+  /// Trials on their way, which count against the run's limit as long as it lives.
+  class Promise {
+   public:
+    Promise(std::int64_t& promised, std::int64_t trials) : promised_(promised), trials_(trials) {
+      promised_ += trials_;
+    }
+    ~Promise() { promised_ -= trials_; }
+    Promise(const Promise&) = delete;
+
+   private:
+    std::int64_t& promised_;
+    std::int64_t trials_;
+  };
+
+  /// One round after the other, while any lane may still find something to do.
+  void run_lane() {
+    std::unique_lock<std::mutex> turn(turn_);
+    while (failure_.ok()) {
+      if (const std::optional<int> id = next_task()) {
+        ++rounds_running_;
+        if (const Status done = run_round_of(*id); !done.ok()) failure_ = done;
+        --rounds_running_;
+        round_ended_.notify_all();
+      } else if (rounds_running_ > 0) {
+        round_ended_.wait(turn);
+      } else {
+        break;
+      }
+    }
+  }
+
+  Status run_round_of(int id) {
+    TaskTuning& task = tasks_[static_cast<std::size_t>(id)];
+    budget_.begin(id);
+    if (task.progress().trials == 0) suggest_neighbours(task, tasks_, ledger_.records());
+    const double begin = ledger_.now();
+    double best = kInfinity;
+    WHET_TRY(const int spent, run_round(task, best));
+    round_best_ = best;
+    budget_.spend(id, spent, ledger_.now() - begin, task.progress().best_seconds);
+    task.progress().seconds += ledger_.now() - begin;
+    task.progress().measured += spent;
+    rest_if_done(id);
+    judge_.watch_sentinel(tasks_, progress_.trials);
+    report(id);
+    return ok_status();
+  }
+
+  /// The algorithm: propose, measure, judge, remember, learn. Gives the number of trials spent; `best` becomes the best
+  /// of their times.
+  Result<int> run_round(TaskTuning& task, double& best) {
     WHET_RETURN_IF_ERROR(judge_.verify_best(task));
     const std::int64_t round = task.progress().trials == 0 ? options_.first_round : options_.round;
     const int allowed = static_cast<int>(std::min(round, trials_left(task)));
@@ -90,10 +138,12 @@ class Tuner {
         task.progress().used_up = true;
         break;
       }
+      const Promise promise(promised_, static_cast<std::int64_t>(trials.size()));
       prepare(task, trials);
       WHET_TRY(const Trials done, judge_.measure_and_judge(task, trials));
       WHET_RETURN_IF_ERROR(judge_.verify_best(task));
       learn(task, done);
+      for (const Trial& trial : done) best = std::min(best, trial.measured.outcome.clock_seconds());
       WHET_RETURN_IF_ERROR(give_back_lost(task, trials));
       spent += static_cast<int>(done.size());
     }
@@ -105,7 +155,7 @@ class Tuner {
   std::optional<int> next_task() const { return finished() ? std::nullopt : budget_.next(); }
 
   bool finished() const {
-    return ledger_.interrupted() || (options_.trials > 0 && progress_.trials >= options_.trials) ||
+    return ledger_.interrupted() || (options_.trials > 0 && progress_.trials + promised_ >= options_.trials) ||
            (options_.minutes > 0 && ledger_.now() - start_ >= options_.minutes * 60 - reserved());
   }
   /// Seconds kept for the comparison at the end, so that the time allowed is the time used.
@@ -116,7 +166,8 @@ class Tuner {
 
   Trials propose(TaskTuning& task, int n) {
     const Ledger::Timed timed(ledger_, ledger_.phases.propose);
-    if (options_.trials > 0) n = static_cast<int>(std::min<std::int64_t>(n, options_.trials - progress_.trials));
+    if (options_.trials > 0)
+      n = static_cast<int>(std::min<std::int64_t>(n, options_.trials - progress_.trials - promised_));
     return task.propose(n);
   }
 
@@ -144,7 +195,6 @@ class Tuner {
     model_->fit_if_grown();
     task.refresh(ledger_.records());
     progress_.trials += static_cast<std::int64_t>(trials.size());
-    for (const Trial& trial : trials) round_best_ = std::min(round_best_, trial.measured.outcome.clock_seconds());
   }
 
   void give_up_if_hopeless(TaskTuning& task) {
@@ -156,7 +206,7 @@ class Tuner {
   /// What one task may have: everything, or with one task after the other an equal part.
   std::int64_t trials_left(const TaskTuning& task) const {
     if (options_.trials == 0) return std::numeric_limits<std::int64_t>::max();
-    if (options_.budget != BudgetPolicy::per_task) return options_.trials - progress_.trials;
+    if (options_.budget != BudgetPolicy::per_task) return options_.trials - progress_.trials - promised_;
     return task.progress().allowed - task.progress().measured;
   }
   bool had_its_part(const TaskTuning& task) const {
@@ -217,7 +267,13 @@ class Tuner {
   std::vector<TaskTuning> tasks_;
   Budget budget_;
   std::shared_ptr<CostModel> model_;
-  Measurer& measurer_;
+  std::mutex turn_;  ///< of the lane that runs: everything here is its
+  LaneMeasurer measurer_;
+  const int lanes_;
+  int rounds_running_ = 0;
+  std::condition_variable round_ended_;
+  Status failure_ = ok_status();
+  std::int64_t promised_ = 0;  ///< trials that are being measured
   const TuneOptions& options_;
   const std::function<void(const TuneProgress&)>& on_round_;
   Ledger ledger_;

@@ -57,7 +57,7 @@ struct TaskProgress {
   bool done = false;                             ///< it gets no more rounds
 };
 
-/// Where the time of a run went, in seconds of wall time.
+/// Where the time of a run went, in seconds of wall time; of all lanes together, where the measurer has several.
 struct TunePhases {
   double propose = 0, measure = 0, check = 0, confirm = 0, record = 0, learn = 0;
   double finals = 0;                 ///< comparisons when the search has ended; `confirm` has those before
@@ -77,6 +77,7 @@ struct TuneProgress {
   /// 20% slower; 0: not measured again yet.
   double slowdown = 0;
   TunePhases phases;
+  int lanes = 1;                       ///< tasks that were tuned side by side: phases are the sum of all
   std::vector<FailureGroup> failures;  ///< of this run's trials
 
   /// Sum of weight x best over the tasks that have one [s].

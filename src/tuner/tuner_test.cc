@@ -283,29 +283,6 @@ TEST_F(TuneTest, SaysWhenTheMachineHasBecomeSlower) {
   const TuneProgress progress = run(measurer, {.trials = 450, .least_gain = 0}, tasks_);
   EXPECT_GE(progress.slowdown, 2);
 }
-TEST_F(TuneTest, SaysWhenOneOfTheDevicesHasBecomeSlower) {
-  struct SecondTires : FormulaMeasurer {
-    using FormulaMeasurer::FormulaMeasurer;
-    std::vector<std::string> devices() const override { return {"formula", "second"}; }
-    std::vector<Outcome> compare_on(const std::string& device, const MeasureTask& task,
-                                    const std::vector<std::string>& steps, int bursts) override {
-      std::vector<Outcome> out = compare(task, steps, bursts);
-      if (device != "second") return out;
-      ++asked;
-      for (Outcome& outcome : out) {
-        outcome.device = device;
-        for (double& seconds : outcome.seconds) seconds *= asked;
-      }
-      return out;
-    }
-    int asked = 0;
-  };
-  SecondTires measurer([](const MeasureTask&, const std::string& steps) {
-    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
-  });
-  const TuneProgress progress = run(measurer, {.trials = 450, .least_gain = 0}, tasks_);
-  EXPECT_GE(progress.slowdown, 2);
-}
 TEST_F(TuneTest, FindsTheFastestOnAMachineThatIsSlowEveryOtherMinute) {
   FormulaMeasurer* machine = nullptr;
   FormulaMeasurer measurer([&](const MeasureTask&, const std::string& steps) {

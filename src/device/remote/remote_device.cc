@@ -74,7 +74,8 @@ RemoteDevice::~RemoteDevice() {
   keeper_.join();
 }
 
-void RemoteDevice::set_target(const Target& target) {
+void RemoteDevice::set_target(const Target& target, bool beside_builders) {
+  info_.beside_builders = beside_builders;
   info_.target = target;
   info_.code = code_format(target);
 }

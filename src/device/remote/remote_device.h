@@ -41,8 +41,8 @@ class RemoteDevice : public Device {
 
   /// As the first session's hello said.
   const DeviceDescription& description() const { return description_; }
-  /// What its kernels are compiled for; before any request.
-  void set_target(const Target&);
+  /// What its kernels are compiled for, and whether it is this very machine; before any request.
+  void set_target(const Target&, bool beside_builders = false);
 
   const DeviceInfo& info() const override { return info_; }
   MeasureReply measure(const MeasureRequest&) override;

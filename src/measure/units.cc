@@ -1,0 +1,205 @@
+#include "measure/units.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace whet {
+namespace {
+
+/// A unit that was lost takes no work of others for so long [s].
+constexpr std::chrono::milliseconds kRest{500};
+/// How often a waiting thread looks whether the user interrupts, or all units are lost.
+constexpr std::chrono::milliseconds kUnitsTick{50};
+/// A unit is drained where it fails so many times as often as the others, having failed so often, beside so many
+/// candidates of the others.
+constexpr double kFarMoreOften = 5;
+constexpr std::int64_t kEnoughFailures = 8, kEnoughCandidates = 16;
+/// Of which a unit's factor is the median.
+constexpr std::size_t kKeptPaces = 15;
+
+/// 0 for none.
+double median(std::deque<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+struct Units::Order {
+  const Work* work;
+  bool is_done = false, is_running = false;
+  Clock::time_point since = Clock::now();
+};
+
+Units::Units(const std::vector<Device*>& devices, double patience, std::function<bool()> interrupted)
+    : patience_(patience), interrupted_(std::move(interrupted)) {
+  std::map<std::string, int> known;
+  for (Device* device : devices) {
+    auto unit = std::make_unique<Unit>();
+    unit->device = device;
+    const std::string& name = device->info().name;
+    const int number = ++known[name];
+    unit->report.name = number == 1 ? name : name + " #" + std::to_string(number);
+    units_.push_back(std::move(unit));
+  }
+  if (units_.size() == 1) return;
+  for (std::size_t i = 0; i < units_.size(); ++i) units_[i]->thread = std::thread([this, i] { serve(i); });
+}
+
+Units::~Units() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ends_ = true;
+  }
+  ordered_.notify_all();
+  for (const auto& unit : units_)
+    if (unit->thread.joinable()) unit->thread.join();
+}
+
+bool Units::do_work(std::size_t unit, const Work& work) {
+  const auto start = Clock::now();
+  const bool done = work(*units_[unit]->device, unit);
+  note(unit, [&](UnitReport& report) {
+    report.busy_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    report.losses += !done;
+  });
+  return done;
+}
+
+/// The thread of a unit.
+void Units::serve(std::size_t number) {
+  Unit& unit = *units_[number];
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!ends_) {
+    const bool rests = Clock::now() < unit.rests_until;
+    const bool is_own = !unit.own.empty();
+    if (!is_own && (rests || any_.empty() || unit.report.drained || is_interrupted())) {
+      if (rests)
+        ordered_.wait_until(lock, unit.rests_until);
+      else
+        ordered_.wait(lock);
+      continue;
+    }
+    std::deque<Order*>& queue = is_own ? unit.own : any_;
+    Order* order = queue.front();
+    queue.pop_front();
+    order->is_running = true;
+    lock.unlock();
+    const bool done = do_work(number, *order->work);
+    lock.lock();
+    order->is_running = false;
+    if (done) last_success_ = Clock::now();
+    unit.rests_until = done ? Clock::time_point{} : Clock::now() + kRest;
+    if (done || is_own) {
+      order->is_done = true;
+      finished_.notify_all();
+    } else {
+      any_.push_front(order);
+      ordered_.notify_all();
+    }
+  }
+}
+
+/// Whether no unit has done anything for too long.
+bool Units::is_hopeless(const Order& order) const {
+  const auto since = std::max(order.since, last_success_);
+  return std::chrono::duration<double>(Clock::now() - since).count() > patience_ &&
+         std::ranges::all_of(units_, [](const auto& unit) { return unit->rests_until != Clock::time_point{}; });
+}
+
+void Units::wait_for(std::unique_lock<std::mutex>& lock, const std::vector<std::unique_ptr<Order>>& orders) {
+  for (const auto& order : orders) {
+    while (!order->is_done) {
+      finished_.wait_for(lock, kUnitsTick);
+      if (order->is_done || order->is_running) continue;
+      if (is_interrupted() || is_hopeless(*order)) {
+        std::erase(any_, order.get());
+        order->is_done = true;
+      }
+    }
+  }
+}
+
+void Units::anywhere(const std::vector<Work>& works) {
+  if (units_.size() == 1) {
+    const std::lock_guard<std::mutex> lock(units_[0]->alone);
+    for (const Work& work : works)
+      if (is_interrupted() || !do_work(0, work)) return;
+    return;
+  }
+  std::vector<std::unique_ptr<Order>> orders;
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (const Work& work : works) {
+    orders.push_back(std::make_unique<Order>(Order{&work}));
+    any_.push_back(orders.back().get());
+  }
+  ordered_.notify_all();
+  wait_for(lock, orders);
+}
+
+void Units::on(std::size_t unit, const std::function<void(Device&)>& what) {
+  wait_for_own({unit}, [&](Device& device, std::size_t) { return what(device), true; });
+}
+
+void Units::on_all(const std::function<void(Device&, std::size_t)>& what) {
+  std::vector<std::size_t> all(units_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  wait_for_own(all, [&](Device& device, std::size_t unit) { return what(device, unit), true; });
+}
+
+void Units::wait_for_own(const std::vector<std::size_t>& units, const Work& work) {
+  if (units_.size() == 1) {
+    const std::lock_guard<std::mutex> lock(units_[0]->alone);
+    do_work(0, work);
+    return;
+  }
+  std::vector<Order> orders(units.size(), Order{&work});
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (std::size_t i = 0; i < units.size(); ++i) units_[units[i]]->own.push_back(&orders[i]);
+  ordered_.notify_all();
+  finished_.wait(lock, [&] { return std::ranges::all_of(orders, &Order::is_done); });
+}
+
+/// Only where others work, and by a number of failures that is no accident.
+bool Units::fails_alone(const UnitReport& report) const {
+  std::int64_t candidates = 0, failed = 0;
+  for (const auto& unit : units_) {
+    if (&unit->report == &report || unit->report.drained) continue;
+    candidates += unit->report.candidates;
+    failed += unit->report.failed;
+  }
+  if (candidates < kEnoughCandidates || report.failed < kEnoughFailures) return false;
+  const double others = static_cast<double>(std::max<std::int64_t>(failed, 1)) / static_cast<double>(candidates);
+  return static_cast<double>(report.failed) > kFarMoreOften * others * static_cast<double>(report.candidates);
+}
+
+void Units::note(std::size_t unit, const std::function<void(UnitReport&)>& change) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  UnitReport& report = units_[unit]->report;
+  change(report);
+  if (!report.drained && fails_alone(report)) report.drained = true;
+}
+
+void Units::note_pace(std::size_t unit, double pace) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::deque<double>& paces = units_[unit]->paces;
+  paces.push_back(pace);
+  if (paces.size() > kKeptPaces) paces.pop_front();
+}
+
+std::vector<UnitReport> Units::reports(std::size_t deciding) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const double middle = median(units_[deciding]->paces);
+  std::vector<UnitReport> out;
+  for (const auto& unit : units_) {
+    out.push_back(unit->report);
+    if (!unit->paces.empty() && middle > 0) out.back().factor = median(unit->paces) / middle;
+  }
+  return out;
+}
+
+}  // namespace whet

@@ -1,0 +1,143 @@
+#include "measure/units.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <set>
+
+#include "device/testing/fake_devices.h"
+
+namespace whet::units_test {
+namespace {
+
+using testing::FormulaDevice;
+
+/// Devices that do nothing, and units of them.
+struct Idle {
+  explicit Idle(const std::vector<std::string>& names, double patience = 0.2, std::function<bool()> interrupted = {}) {
+    for (const std::string& name : names)
+      owned.push_back(
+          std::make_unique<FormulaDevice>([](const KernelJob&) { return 1e-3; }, FormulaDevice::Outputs{}, name));
+    std::vector<Device*> devices;
+    for (const auto& device : owned) devices.push_back(device.get());
+    units = std::make_unique<Units>(devices, patience, std::move(interrupted));
+  }
+  std::vector<std::unique_ptr<FormulaDevice>> owned;
+  std::unique_ptr<Units> units;
+};
+void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
+
+TEST(Units, HaveNamesOfTheirOwn) {
+  const Idle idle({"pi", "pi", "box", "pi"});
+  std::string names;
+  for (std::size_t i = 0; i < 4; ++i) names += idle.units->name(i) + ", ";
+  EXPECT_EQ(names, "pi, pi #2, box, pi #3, ");
+}
+TEST(Units, ShareWorkAndDoOneThingAtATime) {
+  const Idle idle({"a", "b", "c"});
+  std::atomic<int> done = 0;
+  std::atomic<int> busy[3] = {};
+  std::set<std::size_t> seen;
+  std::mutex mutex;
+  const Units::Work work = [&](Device&, std::size_t unit) {
+    EXPECT_EQ(busy[unit]++, 0) << "it is at something else";
+    pause();
+    --busy[unit];
+    ++done;
+    const std::lock_guard<std::mutex> lock(mutex);
+    seen.insert(unit);
+    return true;
+  };
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; ++i) callers.emplace_back([&] { idle.units->anywhere(std::vector<Units::Work>(10, work)); });
+  idle.units->on(1, [&](Device& device) { work(device, 1); });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(done, 41);
+  EXPECT_EQ(seen.size(), 3u);
+}
+TEST(Units, GiveWhatOneLosesToAnother) {
+  const Idle idle({"dead", "alive"}, 5);
+  std::atomic<int> done = 0;
+  idle.units->anywhere(std::vector<Units::Work>(6, [&](Device&, std::size_t unit) {
+    pause();
+    done += unit == 1;
+    return unit == 1;
+  }));
+  EXPECT_EQ(done, 6);
+  EXPECT_GT(idle.units->reports(0)[0].losses, 0);
+}
+TEST(Units, GiveUpWhereAllAreLost) {
+  const Idle idle({"a", "b"});
+  std::atomic<int> tried = 0;
+  const Units::Work lost = [&](Device&, std::size_t) {
+    ++tried;
+    return false;
+  };
+  idle.units->anywhere({lost, lost, lost});
+  EXPECT_GE(tried, 2);
+  const Idle alone({"a"});
+  tried = 0;
+  alone.units->anywhere({lost, lost});
+  EXPECT_EQ(tried, 1) << "the only device has had its patience";
+}
+TEST(Units, LeaveWhatHasNotBegunWhenTheUserInterrupts) {
+  std::atomic<bool> interrupted = false;
+  const Idle idle({"a", "b"}, 5, [&] { return interrupted.load(); });
+  std::atomic<int> done = 0;
+  idle.units->anywhere(std::vector<Units::Work>(100, [&](Device&, std::size_t) {
+    if (++done == 4) interrupted = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    return true;
+  }));
+  EXPECT_LT(done, 20);
+}
+TEST(Units, RunOnAllAtOnce) {
+  const Idle idle({"a", "b", "c"});
+  std::atomic<int> here = 0;
+  idle.units->on_all([&](Device&, std::size_t) {
+    ++here;
+    while (here < 3) pause();  // each waits for the others
+  });
+  EXPECT_EQ(here, 3);
+}
+TEST(Units, AreDrainedWhereTheyAloneFail) {
+  const Idle idle({"good", "bad", "better"});
+  for (int i = 0; i < 10; ++i) {
+    for (const std::size_t good : {0, 2}) idle.units->note(good, [](UnitReport& report) { report.candidates += 8; });
+    idle.units->note(1, [](UnitReport& report) { report.candidates += 8, report.failed += 4; });
+  }
+  const std::vector<UnitReport> reports = idle.units->reports(0);
+  EXPECT_FALSE(reports[0].drained);
+  EXPECT_TRUE(reports[1].drained);
+  std::set<std::size_t> seen;
+  std::mutex mutex;
+  idle.units->anywhere(std::vector<Units::Work>(12, [&](Device&, std::size_t unit) {
+    pause();
+    const std::lock_guard<std::mutex> lock(mutex);
+    seen.insert(unit);
+    return true;
+  }));
+  EXPECT_FALSE(seen.contains(1));
+}
+TEST(Units, AreNotDrainedWhereAllFail) {
+  const Idle idle({"a", "b"});
+  for (int i = 0; i < 10; ++i)
+    for (const std::size_t unit : {0, 1})
+      idle.units->note(unit, [](UnitReport& report) { report.candidates += 8, report.failed += 7; });
+  for (const UnitReport& report : idle.units->reports(0)) EXPECT_FALSE(report.drained);
+}
+TEST(Units, KnowTheirFactors) {
+  const Idle idle({"a", "b", "c"});
+  for (const double noise : {0.99, 1.0, 1.01, 5.0, 1.0}) {
+    idle.units->note_pace(0, 1.1 * noise);
+    idle.units->note_pace(1, 1.21 * noise);
+  }
+  const std::vector<UnitReport> reports = idle.units->reports(0);
+  EXPECT_DOUBLE_EQ(reports[0].factor, 1);
+  EXPECT_NEAR(reports[1].factor, 1.1, 1e-9);
+  EXPECT_DOUBLE_EQ(reports[2].factor, 1) << "nothing is known of it";
+}
+
+}  // namespace
+}  // namespace whet::units_test

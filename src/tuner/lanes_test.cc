@@ -1,0 +1,197 @@
+// Tuning on several units: each task's search goes on while another's candidates are measured, and units that differ lead
+// to the same result as one.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+#include "base/hash.h"
+#include "compute/dag.h"
+#include "device/local/zygote.h"
+#include "device/testing/fake_devices.h"
+#include "measure/device_measurer.h"
+#include "measure/reference.h"
+#include "tuner/testing/dense_task.h"
+#include "tuner/tuner.h"
+
+namespace whet {
+namespace lanes_test {
+
+using testing::FormulaDevice;
+
+constexpr char kBetween = '\x01';
+
+/// Builds nothing: the kernel's code is the schedule's text and what it computes.
+BuildResult echo(const BuildRequest& request) {
+  const ComputeDag dag = parse_dag(request.dag).value();
+  BuildResult result;
+  result.code = OutcomeCode::ok;
+  result.kernel.code = request.steps + kBetween + request.dag;
+  result.tree_hash = "tree";
+  result.seconds = 1e-4;
+  std::uint32_t inputs = 0;
+  for (const Op& op : dag.ops) {
+    const ArgumentRole role = op.is_placeholder() ? ArgumentRole::activation : ArgumentRole::output;
+    const std::uint32_t number = op.is_placeholder() ? inputs++ : 0;
+    result.arguments.push_back({op.is_placeholder() ? BuiltArgument::Kind::input : BuiltArgument::Kind::output,
+                                number,
+                                {role, DType::f32, num_elements(op.shape) * 4}});
+  }
+  return result;
+}
+std::string steps_of(const KernelJob& job) { return job.kernel.code.substr(0, job.kernel.code.find(kBetween)); }
+/// The right answers.
+CheckReply evaluated(const CheckRequest& request) {
+  const std::string& code = request.job.kernel.code;
+  const ComputeDag dag = parse_dag(code.substr(code.find(kBetween) + 1)).value();
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i + 1 < dag.ops.size(); ++i)
+    inputs.push_back(make_tensor(request.job.arguments[i], dag.ops[i].shape));
+  const Tensor out = std::move(evaluate(dag, inputs).value()[0]);
+  return {
+      OutcomeCode::ok, "", {std::string(static_cast<const char*>(out.data()), static_cast<std::size_t>(out.bytes()))}};
+}
+constexpr Life kEcho{"whet-builder", [](int fd) { return run_builder(fd, echo); }};
+
+Zygote& zygote() {
+  static Zygote zygote = std::move(Zygote::start()).value();
+  return zygote;
+}
+/// Before anything starts a thread.
+const bool kStarted = (zygote(), true);
+
+/// 1 to 3 ms, from the schedule's text and the search's seed.
+double truth(const std::string& code, std::uint64_t seed) {
+  return 1e-3 * (1 + static_cast<double>(hash_combine(seed, hash_bytes(code)) % 1000) / 500);
+}
+
+/// A unit that is `factor` times as slow as the truth, takes jobs, and works for a moment at each kernel.
+class Board : public FormulaDevice {
+ public:
+  Board(std::string name, double factor, std::uint64_t seed, bool takes_jobs, int microseconds)
+      : FormulaDevice(
+            [=](const KernelJob& job) {
+              if (microseconds > 0) usleep(static_cast<useconds_t>(microseconds));
+              return factor * truth(steps_of(job), seed);
+            },
+            evaluated, std::move(name)),
+        info_(FormulaDevice::info()) {
+    if (takes_jobs) info_.job_candidates = 16, info_.beside_builders = false;
+  }
+  const DeviceInfo& info() const override { return info_; }
+
+ private:
+  DeviceInfo info_;
+};
+
+class TuneInLanes : public ::testing::Test {
+ protected:
+  void SetUp() override { path_ = ::testing::TempDir() + "whet_lanes_" + std::to_string(getpid()) + ".jsonl"; }
+  void TearDown() override { std::remove(path_.c_str()); }
+
+  struct Run {
+    TuneProgress progress;
+    std::vector<Record> records;
+    std::vector<UnitReport> units;
+    int lanes = 0;
+    double best(const Task& task) const {
+      double best = 1;
+      for (const Record& record : records)
+        if (record.key == task.key) best = std::min(best, record.outcome.best_seconds());
+      return best;
+    }
+  };
+  Run run(const std::vector<Task>& tasks, const std::vector<std::unique_ptr<Board>>& boards, const TuneOptions& options,
+          bool calibrated = false) {
+    std::remove(path_.c_str());
+    std::vector<Device*> devices;
+    for (const auto& board : boards) devices.push_back(board.get());
+    MeasureOptions measuring;
+    measuring.patience = 0.5;
+    DeviceMeasurer measurer(builders_, devices, measuring);
+    if (calibrated) {
+      EXPECT_TRUE(measurer.calibrate({tasks[0].key, tasks[0].name, tasks[0].dag, target_}, "").ok());
+    }
+    Run out;
+    {
+      RecordFile file = *RecordFile::open(path_);
+      out.progress = tune(tasks, target_, measurer, file, options, {}).value();
+    }
+    out.records = [&] {
+      const RecordsRead read = *read_records(path_);
+      EXPECT_EQ(read.bad_lines, 0);
+      return std::vector<Record>(read.records.all().begin(), read.records.all().end());
+    }();
+    out.units = measurer.units();
+    out.lanes = measurer.lanes();
+    return out;
+  }
+
+  std::vector<Task> tasks_ = {dense_task("a", 8, 16, 8, 1), dense_task("b", 8, 32, 8, 2), dense_task("c", 16, 16, 8, 1),
+                              dense_task("d", 8, 16, 32, 1), dense_task("e", 32, 16, 8, 3)};
+  Target target_ = parse_target("cpu -mcpu=x86-64 -threads=1").value();
+  BuilderPool builders_{zygote(), 2, {}, kEcho};
+  std::string path_;
+};
+
+std::vector<std::unique_ptr<Board>> boards(const std::vector<double>& factors, std::uint64_t seed = 0,
+                                           bool takes_jobs = true, int microseconds = 0) {
+  std::vector<std::unique_ptr<Board>> out;
+  for (const double factor : factors)
+    out.push_back(std::make_unique<Board>("pi" + std::to_string(out.size()), factor, seed, takes_jobs, microseconds));
+  return out;
+}
+
+TEST_F(TuneInLanes, TunesTasksSideBySideOnFarUnits) {
+  const Run out = run(tasks_, boards({1, 1.05, 0.97, 1.1}, 0, true, 300), {.trials = 400, .least_gain = 0, .seed = 1});
+  EXPECT_EQ(out.lanes, 8);
+  EXPECT_EQ(out.progress.trials, 400) << "not more, whatever lanes have promised";
+  std::set<std::string> schedules;
+  for (const Record& record : out.records) {
+    ASSERT_TRUE(record.outcome.ok()) << record.outcome.message;
+    schedules.insert(record.key + record.steps);
+    const double factor = record.outcome.device == "pi1"   ? 1.05
+                          : record.outcome.device == "pi2" ? 0.97
+                          : record.outcome.device == "pi3" ? 1.1
+                                                           : 1;
+    EXPECT_NEAR(record.outcome.clock_seconds(), factor * truth(record.steps, 0), 1e-9);
+    EXPECT_NEAR(record.outcome.best_seconds(), truth(record.steps, 0), 1e-9) << "whichever unit measured it";
+  }
+  EXPECT_EQ(schedules.size(), 400u) << "each schedule once, but for comparisons";
+  for (const UnitReport& unit : out.units) EXPECT_GT(unit.candidates, 0) << unit.name;
+}
+TEST_F(TuneInLanes, TakesOneTaskAfterTheOtherOnThisMachine) {
+  EXPECT_EQ(run(tasks_, boards({1}, 0, false), {.trials = 20}).lanes, 1);
+  EXPECT_EQ(run(tasks_, boards({1, 1}, 0, false), {.trials = 20}).lanes, 1) << "GPUs: builders would disturb them";
+}
+TEST_F(TuneInLanes, LetsTheUnitInTheMiddleDecide) {
+  const Run out = run(tasks_, boards({1.5, 1, 1.1}), {.trials = 60, .seed = 3}, true);
+  EXPECT_NEAR(out.units[0].factor, 1.5 / 1.1, 1e-9);
+  EXPECT_NEAR(out.units[1].factor, 1 / 1.1, 1e-9);
+  for (const Record& record : out.records)
+    EXPECT_NEAR(record.outcome.best_seconds(), 1.1 * truth(record.steps, 0), 1e-9) << "as on the third";
+}
+TEST_F(TuneInLanes, FindsOnUnequalUnitsWhatOneFinds) {
+  // The times of units that differ lead to the same candidates, and so to the same winner. WHET_SEARCHES: how many searches.
+  const char* wish = std::getenv("WHET_SEARCHES");
+  const int searches = wish ? std::atoi(wish) : 40;
+  int same = 0;
+  for (int search = 0; search < searches; ++search) {
+    const std::uint64_t seed = static_cast<std::uint64_t>(search);
+    Rng rng(seed);
+    std::vector<double> factors;
+    for (int i = 0; i < 4; ++i) factors.push_back(1 + 0.1 * rng.uniform());
+    const TuneOptions options{.trials = 64, .least_gain = 0, .seed = seed};
+    const double one = run({tasks_[0]}, boards({1}, seed), options).best(tasks_[0]);
+    const double several = run({tasks_[0]}, boards(factors, seed), options).best(tasks_[0]);
+    same += std::abs(several / (one * factors[0]) - 1) < 1e-9;
+  }
+  EXPECT_GE(same, searches * 95 / 100);
+  std::printf("the same winner in %d of %d searches\n", same, searches);
+}
+
+}  // namespace lanes_test
+}  // namespace whet
