@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <memory>
 #include <utility>
 
 #include "base/version.h"
 #include "board/slot_turn.h"
+#include "board/watch.h"
 #include "device/job.h"
 #include "device/local/runner_client.h"
 #include "device/session/bounds.h"
@@ -24,6 +26,8 @@ constexpr std::size_t kMostQueued = 2;
 constexpr double kIdleSeconds = 1;
 /// Resident bytes beyond a task's at which a runner is replaced: boards have little memory.
 constexpr std::int64_t kBoardRecycle = std::int64_t{256} << 20;
+/// A board's clock and heat are looked at no more often.
+constexpr std::chrono::milliseconds kMoment{20};
 constexpr double kLeastDead = 0.1, kMostDead = 60;
 
 class Supervisor {
@@ -128,8 +132,8 @@ class Supervisor {
     double incumbent = 0;
     for (std::uint32_t number = 0; number < items && !is_disturbed(); ++number) {
       link_.send(SessionType::starting, message.id, encode_number(number));
-      SessionItem item{number, job->champion ? answer(runner, with_incumbent(*job, number, incumbent))
-                                             : answer(runner, job->request(number))};
+      SessionItem item{number, job->champion ? answer(runner, with_incumbent(*job, number, incumbent), message.id)
+                                             : answer(runner, job->request(number), message.id)};
       if (job->champion && number == 0) incumbent = incumbent_after(std::get<MeasureReply>(item.reply));
       if (gone() || !link_.send(SessionType::item, message.id, encode(item))) return;
     }
@@ -169,11 +173,64 @@ class Supervisor {
     return *runner_;
   }
 
-  std::variant<MeasureReply, CheckReply> answer(RunnerClient& runner, const SessionRequest& request) {
+  /// Times a kernel; once more where the processor was hot, after it has cooled down.
+  MeasureReply measure_cool(RunnerClient& runner, const MeasureRequest& request, std::uint32_t id) {
+    std::vector<std::uint32_t> cores = request.job.cpu.cores;
+    if (cores.empty())
+      for (const DeviceCore& core : board_.cores)
+        if (core.usable) cores.push_back(core.id);
+    if (cores != seen_.cores) look_again(cores, runner.process());
+    for (bool again = false;; again = true) {
+      MeasureReply reply = runner.measure(request);
+      const BoardState before = seen_.state;
+      look_again(cores, runner.process());
+      const std::string why = board_.emulator.empty() ? why_hot(before, seen_.state, usual_ghz(seen_.state)) : "";
+      reply.conditions = seen_.conditions;
+      reply.conditions.throttled = !why.empty();
+      if (why.empty() || again || reply.code != OutcomeCode::ok || is_disturbed()) return reply;
+      cool_down(why, cores, id);
+    }
+  }
+  /// What the board is like now; as it was a moment ago, where somebody looked then.
+  void look_again(const std::vector<std::uint32_t>& cores, const WorkerProcess& runner) {
+    const auto now = std::chrono::steady_clock::now();
+    if (cores == seen_.cores && runner.pid == seen_.runner && now - seen_.at < kMoment) return;
+    seen_ = {now, runner.pid, cores, look_at(cores), {}};
+    seen_.conditions.cores = runner.alive() ? cores_of_process(runner.pid) : cores;
+    seen_.conditions.governor = printable(governor_of(cores));
+    seen_.conditions.ghz = std::round(seen_.state.ghz * 1e3) / 1e3;
+    seen_.conditions.celsius = seen_.state.celsius;
+  }
+  /// The highest clock seen in this session on a board, whose clock under load is fixed; else 0.
+  double usual_ghz([[maybe_unused]] const BoardState& now) {
+#if defined(__aarch64__)
+    best_ghz_ = std::max(best_ghz_, now.ghz);
+#endif
+    return best_ghz_;
+  }
+  /// Until the processor is no longer hot; not for ever.
+  void cool_down(std::string why, const std::vector<std::uint32_t>& cores, std::uint32_t id) {
+    const auto start = std::chrono::steady_clock::now();
+    double noted = -clocks_.note;
+    for (double waited = 0; !why.empty() && waited < clocks_.cool && !is_disturbed();) {
+      if (waited - noted >= clocks_.note) {
+        noted = waited;
+        link_.send(SessionType::waiting, id, encode(SessionWaiting{waited, "the device cools down: " + why}));
+      }
+      usleep(static_cast<useconds_t>(clocks_.cool_tick * 1e6));
+      const BoardState before = seen_.state;
+      seen_.state = look_at(cores);
+      why = why_hot(before, seen_.state, best_ghz_);
+      waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+    if (!why.empty()) best_ghz_ = 0;  // the clock is what it is: not every kernel waits for another one
+  }
+
+  std::variant<MeasureReply, CheckReply> answer(RunnerClient& runner, const SessionRequest& request, std::uint32_t id) {
     if (const auto* measure = std::get_if<MeasureRequest>(&request)) {
       std::string why = why_refused(measure->job);
       if (!why.empty()) return MeasureReply{OutcomeCode::rejected, std::move(why)};
-      return runner.measure(*measure);
+      return measure_cool(runner, *measure, id);
     }
     const auto& check = std::get<CheckRequest>(request);
     std::string why = why_refused(check.job);
@@ -200,8 +257,16 @@ class Supervisor {
   SupervisorClocks clocks_;
   const Life& life_;
   std::unique_ptr<RunnerClient> runner_;
-  double runner_seconds_ = 0, dead_seconds_ = 10;
+  double runner_seconds_ = 0, dead_seconds_ = 10, best_ghz_ = 0;
   std::deque<SessionMessage> jobs_;
+  /// The last look at the board.
+  struct Seen {
+    std::chrono::steady_clock::time_point at{};
+    pid_t runner = -1;
+    std::vector<std::uint32_t> cores;
+    BoardState state;
+    RunConditions conditions;
+  } seen_;
   bool cancelled_ = false, left_ = false;
   std::string complaint_;
 };

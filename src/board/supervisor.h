@@ -11,6 +11,8 @@ struct SupervisorClocks {
   double hello = 5;         ///< seconds in which the other end says hello
   double note = 1;          ///< between notes that a job waits for the slot [s]
   double slot_tick = 0.02;  ///< between two looks at the slot [s]
+  double cool = 60;         ///< the most that a hot processor is waited for, a kernel [s]
+  double cool_tick = 0.5;   ///< between two looks at it [s]
 };
 
 /// The board's end of a session: says hello, runs the jobs that come in runners, and answers. It runs no foreign code, and

@@ -125,6 +125,7 @@ Outcome outcome_of(MeasureReply reply, const std::string& device) {
   o.seconds = std::move(reply.seconds);
   o.truncated = reply.truncated;
   o.run_seconds = reply.run_seconds;
+  o.conditions = std::move(reply.conditions);
   o.device = device;
   return o;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "json/json.h"
+#include "records/cpu/conditions.h"
 
 namespace whet {
 namespace {
@@ -126,7 +127,8 @@ class Reader {
     out.registers = static_cast<int>(registers);
     out.spill_bytes = line_["spill_bytes"].integer_or(0);
     if (out.spill_bytes < 0) return fail("\"spill_bytes\" is negative");
-    return true;
+    const std::string wrong = read_conditions(line_["device"], out.conditions);
+    return wrong.empty() || fail(wrong);
   }
   bool rest(Record& r) {
     const std::int64_t codegen = line_["codegen"].integer_or(0);
@@ -171,6 +173,7 @@ std::string to_line(const Record& r) {
   if (r.round > 0) out.set("round", r.round);
   if (r.predicted != 0) out.set("predicted", r.predicted);
   if (r.ranks_as != 0) out.set("ranks_as", r.ranks_as);
+  if (!r.outcome.conditions.unit.empty()) out.set("device", to_json(r.outcome.conditions));
   out.set("whet", r.whet).set("host", r.outcome.device).set("at", r.at);
   return dump(out);
 }

@@ -34,6 +34,7 @@ TEST(RecordLine, KeepsWhatTheSearchNotedOfATrial) {
   r.outcome.pace = 1.25;
   r.outcome.registers = 128;
   r.outcome.spill_bytes = 24;
+  r.outcome.conditions = {"0123456789abcdef", {0, 1, 4}, "schedutil", 1.8, 71.5, true};
   const Record back = std::get<Record>(parse_line(to_line(r)));
   EXPECT_EQ(back.round, 3);
   EXPECT_EQ(back.predicted, 0.75);
@@ -41,6 +42,7 @@ TEST(RecordLine, KeepsWhatTheSearchNotedOfATrial) {
   EXPECT_EQ(back.outcome.pace, 1.25);
   EXPECT_EQ(back.outcome.registers, 128);
   EXPECT_EQ(back.outcome.spill_bytes, 24);
+  EXPECT_EQ(back.outcome.conditions, r.outcome.conditions);
   EXPECT_DOUBLE_EQ(back.outcome.best_seconds(), 8e-4);
 }
 TEST(RecordLine, SaysWhichWholeItIsAPartOf) {
@@ -118,6 +120,8 @@ TEST(RecordLine, RefusesMembersOfAnotherTypeOrOutOfRange) {
   EXPECT_EQ(with(R"("round":-1)"), "\"round\" is out of range");
   EXPECT_EQ(with(R"("ranks_as":-0.001)"), "\"ranks_as\" is no time");
   EXPECT_EQ(with(R"("registers":-1)"), "\"registers\" is out of range");
+  EXPECT_EQ(with(R"("device":{"ghz":-1})"), "\"device.ghz\" is no clock");
+  EXPECT_EQ(with(R"("device":{"cores":["a"]})"), "\"device.cores\" has an element that is no core");
   EXPECT_EQ(with(R"("registers":2147483648)"), "\"registers\" is out of range");
   EXPECT_EQ(with(R"("spill_bytes":-1)"), "\"spill_bytes\" is negative");
   EXPECT_EQ(with(R"("seed":-1)"), "\"seed\" is no number from 0 to 2^64-1");

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "artifact/cpu/conditions.h"
 #include "artifact/kernel.h"
 #include "artifact/outcome_code.h"
 #include "runner/cpu/placement.h"
@@ -73,7 +74,8 @@ struct MeasureReply {
   std::string message;
   std::vector<double> seconds;
   bool truncated = false;
-  double run_seconds = 0;  ///< wall time of everything, loading included
+  double run_seconds = 0;    ///< wall time of everything, loading included
+  RunConditions conditions;  ///< of a machine elsewhere; the wire between processes of one machine has none
 };
 
 /// Arguments that neither `contents` nor `packed` names are made from their specs.

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "artifact/cpu/conditions.h"
 #include "artifact/outcome_code.h"
 #include "tensor/shape.h"
 #include "trial/candidate.h"
@@ -25,6 +26,7 @@ struct Outcome {
   /// and `seconds` of different hours compare only by it.
   double pace = 1;
   std::string cache = "warm";    ///< where constants were before a timed run: network, warm, cold
+  RunConditions conditions;      ///< of a machine elsewhere
   std::string device;            ///< the name of the machine that it ran on, or was to run on
   int registers = 0;             ///< of a GPU's thread, by the assembler; 0: nothing assembled it where it was built
   std::int64_t spill_bytes = 0;  ///< of a thread's registers, by the assembler

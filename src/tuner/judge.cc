@@ -71,7 +71,7 @@ class Judge::Impl {
       Trial& trial = trials[i];
       const Outcome& outcome = trial.measured.outcome;
       if (outcome.code == OutcomeCode::device_lost) continue;
-      const bool would_be_best = outcome.best_seconds() < best;
+      const bool would_be_best = outcome.best_seconds() < best && !outcome.conditions.throttled;
       if (would_be_best && !champion) best = outcome.best_seconds();
       if (would_be_best || (all_wait && outcome.ok())) {
         waiting.push_back(&trial);

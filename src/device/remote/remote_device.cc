@@ -200,9 +200,11 @@ JobReply RemoteDevice::run(const MeasureJob& job) {
   asked.requests.assign(job.requests.begin(), job.requests.end());
   Answers answers = ask(asked);
   JobReply out;
-  for (auto& item : answers.items)
+  for (auto& item : answers.items) {
     out.replies.push_back(item ? std::get<MeasureReply>(std::move(item->reply))
                                : MeasureReply{answers.code, answers.why});
+    if (item) out.replies.back().conditions.unit = description_.unit;
+  }
   if (!answers.is_complete(asked)) out.on_the_table = answers.on_the_table;
   return out;
 }

@@ -217,6 +217,16 @@ TEST_F(RemoteDevices, TimeTheChampionOfAJobBeforeAndAfterTheOthers) {
   EXPECT_FALSE(reply.replies[3].truncated);
   EXPECT_EQ(reply.on_the_table, -1);
 }
+TEST_F(RemoteDevices, SayWhatTheMachineWasLikeAtEachKernel) {
+  const auto device = RemoteDevice::connect(options_for(kServe)).value();
+  MeasureRequest request{kernel("add_one"), {}};
+  const std::uint32_t core = std::ranges::find(device->description().cores, true, &DeviceCore::usable)->id;
+  request.job.cpu = {.cores = {core}, .no_pin = false};
+  const RunConditions conditions = device->measure(request).conditions;
+  EXPECT_EQ(conditions.unit, device->description().unit);
+  EXPECT_EQ(conditions.cores, std::vector<std::uint32_t>{core}) << "which it was pinned to";
+  EXPECT_GT(conditions.ghz, 0);
+}
 TEST_F(RemoteDevices, BlameThatKernelOfAJobThatCutsTwoLinks) {
   // Each supervisor ends itself a second after its start, while the kernel that hangs runs.
   const auto device = RemoteDevice::connect(options_for("(sleep 1; kill -9 $$) & " + kServe)).value();

@@ -1,6 +1,7 @@
 #include "device/session/messages.h"
 
 #include "device/session/bounds.h"
+#include "device/session/cpu/conditions.h"
 #include "runner/wire.h"
 
 namespace whet {
@@ -91,6 +92,7 @@ std::string encode(const SessionItem& item) {
   p.u32(item.number);
   p.u8(static_cast<std::uint8_t>(item.reply.index()));
   p.text(std::visit([](const auto& r) { return encode(r); }, item.reply));
+  if (const auto* reply = std::get_if<MeasureReply>(&item.reply)) pack(p, reply->conditions);
   return p.take();
 }
 std::optional<SessionItem> decode_session_item(std::string_view bytes) {
@@ -99,15 +101,16 @@ std::optional<SessionItem> decode_session_item(std::string_view bytes) {
   item.number = u.u32();
   const auto kind = static_cast<RequestKind>(u.u8());
   const std::string payload = u.text();
-  if (!u.done()) return std::nullopt;
   if (kind == RequestKind::measure) {
     auto reply = decode_measure_reply(payload);
-    if (!reply) return std::nullopt;
+    auto conditions = unpack_conditions(u);
+    if (!reply || !conditions || !u.done()) return std::nullopt;
+    reply->conditions = std::move(*conditions);
     item.reply = std::move(*reply);
     return item;
   }
   auto reply = decode_check_reply(payload);
-  if (kind != RequestKind::check || !reply) return std::nullopt;
+  if (kind != RequestKind::check || !reply || !u.done()) return std::nullopt;
   item.reply = std::move(*reply);
   return item;
 }

@@ -41,6 +41,11 @@ TEST(SessionMessages, GoThereAndBack) {
                                   SessionItem{4, CheckReply{OutcomeCode::crash, "why", {"out"}}}})
     EXPECT_EQ(encode(*decode_session_item(encode(item))), encode(item));
   EXPECT_EQ(decode_number(encode_number(1ull << 40)), 1ull << 40);
+  MeasureReply hot{OutcomeCode::ok, "", {1}};
+  hot.conditions = {"", {0, 1, 2}, "schedutil", 1.5, 82, true};
+  const auto item = decode_session_item(encode(SessionItem{1, hot}));
+  ASSERT_TRUE(item.has_value());
+  EXPECT_EQ(std::get<MeasureReply>(item->reply).conditions, hot.conditions);
 }
 TEST(SessionMessages, SayHowManyItemsAnswerAJob) {
   SessionJob job{1, {MeasureRequest{}, CheckRequest{}}};
@@ -59,6 +64,16 @@ TEST(SessionMessages, AreBounded) {
   EXPECT_FALSE(
       decode_session_job(encode(SessionJob{1, {CheckRequest{sample_kernel(), {}, {}, {}}}, true}), 16).has_value())
       << "a champion is measured";
+  const auto strange = [](RunConditions conditions) {
+    MeasureReply reply{OutcomeCode::ok, "", {1}};
+    reply.conditions = std::move(conditions);
+    return !decode_session_item(encode(SessionItem{1, reply})).has_value();
+  };
+  EXPECT_FALSE(strange({}));
+  EXPECT_TRUE(strange({"", std::vector<std::uint32_t>(1025)}));
+  EXPECT_TRUE(strange({"", {}, "a\x1b[2Jb"}));
+  EXPECT_TRUE(strange({"", {}, "", std::numeric_limits<double>::quiet_NaN()}));
+  EXPECT_TRUE(strange({"", {}, "", 1, 1e9}));
   const auto refused = [](auto change) {
     DeviceDescription device = sample_device();
     change(device);
