@@ -27,6 +27,8 @@ enum class FrameType : std::uint16_t {
   time_models = 9,
   models_timed = 10,  ///< parent to the process that times models, and its answer: one a burst
   gpus = 11,          ///< the process that looks for GPUs to parent
+  model_order = 12,
+  model_answer = 13,  ///< whet-device to whet-model, and its answers
 };
 
 struct Frame {

@@ -12,6 +12,7 @@
 #include "artifact/model_plan.h"
 #include "base/rng.h"
 #include "codegen/compile.h"
+#include "device/session/cpu/model_messages.h"
 #include "device/session/messages.h"
 #include "lower/lower.h"
 #include "records/record_line.h"
@@ -131,12 +132,29 @@ void add_session(const KernelJob& job, Seeds& seeds) {
   DeviceDescription device;
   device.name = "pi5", device.machine = "aarch64";
   device.cores = {{0, 0, 0, 1024, false, true, 0x410fd0b1}};
+  const BlobName file{std::string(64, 'a'), 3};
+  ModelOrder order;
+  order.models = order.inputs = {file};
+  order.cores = {0};
+  ModelAnswer opened, times, profile;
+  opened.kind = ModelAnswerKind::opened, times.kind = ModelAnswerKind::times, profile.kind = ModelAnswerKind::profile;
+  opened.opened.inputs = {{"x", {DType::f32, {1, 8}}}};
+  opened.sandbox = {"rlimits"};
+  times.seconds = {1e-3, 2e-3};
+  profile.profile.steps = {{"node", "op", 1, 2, 3, 4, 5, true}};
   const std::pair<SessionType, std::string> messages[] = {
       {SessionType::hello, encode(SessionHello{1, 1, "0.1.0", 2, encode(device)})},
       {SessionType::open, encode(SessionOpen{"me", 10})},
       {SessionType::job, encode(SessionJob{10, {MeasureRequest{job, {}}, CheckRequest{job, {}, {}, {}}}, true})},
       {SessionType::item, encode(SessionItem{0, MeasureReply{OutcomeCode::ok, "", {1e-3}, false, 1}})},
-      {SessionType::waiting, encode(SessionWaiting{1, "another session"})}};
+      {SessionType::waiting, encode(SessionWaiting{1, "another session"})},
+      {SessionType::need, encode(SessionNeed{{file}})},
+      {SessionType::have, encode(SessionHave{"", {2}})},
+      {SessionType::blob, encode(SessionBlob{file.hash, 2, "x"})},
+      {SessionType::order, encode(order)},
+      {SessionType::answer, encode(opened)},
+      {SessionType::answer, encode(times)},
+      {SessionType::answer, encode(profile)}};
   std::string stream(1, '\0');
   for (const auto& [type, payload] : messages) {
     seeds.add("session", std::string(1, static_cast<char>(type)) + payload);

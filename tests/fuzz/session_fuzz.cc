@@ -1,5 +1,6 @@
 // What one end of a device session gets. The first byte chooses: a stream of frames, or the payload of a message of that type.
 
+#include "device/session/cpu/model_messages.h"
 #include "device/session/messages.h"
 #include "fuzz.h"
 
@@ -57,6 +58,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case SessionType::waiting:
       reads_back(decode_session_waiting(bytes), decode_session_waiting);
+      break;
+    case SessionType::need:
+      reads_back(decode_session_need(bytes), decode_session_need);
+      break;
+    case SessionType::have:
+      reads_back(decode_session_have(bytes), decode_session_have);
+      break;
+    case SessionType::blob:
+      reads_back(decode_session_blob(bytes), decode_session_blob);
+      break;
+    case SessionType::order:
+      reads_back(decode_model_order(bytes), decode_model_order);
+      break;
+    case SessionType::answer:
+      reads_back(decode_model_answer(bytes), decode_model_answer);
       break;
     case SessionType::pong:
       reads_back(decode_device_description(bytes), decode_device_description);

@@ -71,9 +71,10 @@ std::string missing_machine(const Error& error) {
 
 Status push_over_ssh(const DeviceName& name, const PushedProgram& program, const std::function<bool()>& interrupted) {
   const std::string file = file_name(program), bytes = std::to_string(program.bytes.size());
-  const std::string script = std::string("umask 077; d=") + kFolder + "; t=\"$d/" + file +
-                             ".$$\"; mkdir -p \"$d\" && cat > \"$t\" && [ $(wc -c < \"$t\") -eq " + bytes +
-                             " ] && chmod 700 \"$t\" && mv \"$t\" \"$d/" + file + "\" || { rm -f \"$t\"; exit 1; }";
+  std::string script = "umask 077; d=";
+  script += kFolder;
+  script += "; t=\"$d/" + file + ".$$\"; mkdir -p \"$d\" && cat > \"$t\" && [ $(wc -c < \"$t\") -eq " + bytes +
+            " ] && chmod 700 \"$t\" && mv \"$t\" \"$d/" + file + "\" || { rm -f \"$t\"; exit 1; }";
   WHET_TRY(ChildStream child, ChildStream::start(ssh_with(name, script)));
   const bool sent = send_file(child, program.bytes, interrupted);
   if (interrupted && interrupted()) return Error{"interrupted", ErrorKind::interrupted};

@@ -19,7 +19,10 @@ enum class SessionType : std::uint16_t {
   hello = 1,
   open = 2,
   opened = 3,
+  need = 4,  ///< this to `order` and `answer`: device/session/cpu/model_messages.h
+  have = 5,
   part = 6,  ///< the beginning of the payload of the next frame of this number
+  blob = 7,
   job = 8,
   item = 9,
   done = 10,
@@ -29,6 +32,8 @@ enum class SessionType : std::uint16_t {
   pong = 14,
   cancel = 15,
   bye = 16,
+  order = 17,
+  answer = 18,
 };
 
 /// One message of a session, however many frames carry it.
