@@ -8,6 +8,7 @@
 
 #include "base/version.h"
 #include "board/describe.h"
+#include "board/model_client.h"
 #include "board/sandbox.h"
 #include "board/supervisor.h"
 
@@ -19,11 +20,15 @@ constexpr double kDeadSeconds = 10;
 int usage() {
   std::fprintf(
       stderr,
-      "usage: whet-device --stdio [--sandbox strict|best|off] [--emulated]\n"
+      "usage: whet-device --stdio [--sandbox strict|best|off] [--no-models] [--model-runner COMMAND] [--emulated]\n"
       "                      serve whet over standard input and output\n"
       "       whet-device --version\n"
       "  --sandbox MODE      how kernels are kept from this machine: strict (the default) refuses to serve where a\n"
       "                      layer is missing, best does without it, off lets kernels do what this user may do\n"
+      "  --no-models         run kernels, and no compiled models\n"
+      "  --model-runner COMMAND  run compiled models by this command, like \"qemu-aarch64-static -L "
+      "/usr/aarch64-linux-gnu\":\n"
+      "                      needed where an emulator of programs runs whet-device\n"
       "  --emulated          say that an emulator runs this machine: needed where it emulates a whole system\n");
   return kWrongUsage;
 }
@@ -36,7 +41,23 @@ std::string missing_layers(int layers) {
   return missing;
 }
 
-int serve(bool emulated, whet::SandboxMode sandbox) {
+/// The lives of what runs foreign code.
+struct Lives {
+  const whet::Life *kernels, *models;
+};
+Lives lives_in(whet::SandboxMode sandbox) {
+  switch (sandbox) {
+    case whet::SandboxMode::strict:
+      return {&whet::kStrictRunner, &whet::kStrictModels};
+    case whet::SandboxMode::best:
+      return {&whet::kBestRunner, &whet::kBestModels};
+    case whet::SandboxMode::off:
+      break;
+  }
+  return {&whet::kRunner, &whet::kModels};
+}
+
+int serve(bool emulated, bool models, whet::SandboxMode sandbox) {
   // Before anything else is there that runners would inherit.
   whet::Result<whet::Zygote> zygote = whet::Zygote::start();
   if (!zygote.ok()) {
@@ -60,16 +81,14 @@ int serve(bool emulated, whet::SandboxMode sandbox) {
   board.sandbox = whet::layer_names(layers);
   if (board.emulator.empty() && emulated) board.emulator = "an emulator";
   whet::SessionLink link(STDIN_FILENO, STDOUT_FILENO, board.limits.message_bytes, kDeadSeconds);
-  return whet::serve_session(link, *zygote, board, {},
-                             sandbox == whet::SandboxMode::strict ? whet::kStrictRunner
-                             : sandbox == whet::SandboxMode::best ? whet::kBestRunner
-                                                                  : whet::kRunner);
+  const Lives lives = lives_in(sandbox);
+  return whet::serve_session(link, *zygote, board, {}, *lives.kernels, models ? lives.models : nullptr);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool stdio = false, emulated = false;
+  bool stdio = false, emulated = false, models = true;
   whet::SandboxMode sandbox = whet::SandboxMode::strict;
   const auto is = [&](int i, const char* word) { return i < argc && std::strcmp(argv[i], word) == 0; };
   for (int i = 1; i < argc; ++i) {
@@ -78,6 +97,10 @@ int main(int argc, char** argv) {
       stdio = true;
     else if (is(i, "--emulated"))
       emulated = true;
+    else if (is(i, "--no-models"))
+      models = false;
+    else if (is(i, "--model-runner") && i + 1 < argc)
+      whet::set_model_runner(argv[++i]);
     else if (is(i, "--sandbox") && is(i + 1, "strict"))
       sandbox = whet::SandboxMode::strict, ++i;
     else if (is(i, "--sandbox") && is(i + 1, "best"))
@@ -87,5 +110,5 @@ int main(int argc, char** argv) {
     else
       return usage();
   }
-  return stdio ? serve(emulated, sandbox) : usage();
+  return stdio ? serve(emulated, models, sandbox) : usage();
 }

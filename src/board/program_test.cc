@@ -4,13 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 #include "board/embedded.h"
 
 namespace whet::program_test {
 namespace {
 
-constexpr std::size_t kMostBytes = 1000000;
+constexpr std::size_t kMostBytes = 1000000, kMostModelBytes = 80000;
 
 std::vector<BoardProgram> made() {
   std::vector<BoardProgram> programs;
@@ -34,6 +36,22 @@ TEST(BoardPrograms, AreStaticFilesForTheirMachines) {
       std::memcpy(&segment, program.bytes.data() + header.e_phoff + i * sizeof segment, sizeof segment);
       EXPECT_NE(segment.p_type, static_cast<Elf64_Word>(PT_INTERP)) << "it needs a loader on the board";
     }
+  }
+}
+TEST(ModelPrograms, AreSmallAndAskForNoVersionOfTheCLibrary) {
+  const std::string paths = WHET_MODEL_PROGRAMS;
+  for (std::size_t at = 0; at < paths.size();) {
+    const std::size_t end = std::min(paths.find(':', at), paths.size());
+    const std::string path = paths.substr(at, end - at);
+    at = end + 1;
+    if (path.empty()) continue;
+    std::stringstream program_bytes;
+    program_bytes << std::ifstream(path, std::ios::binary).rdbuf();
+    const std::string program = program_bytes.str();
+    EXPECT_GT(program.size(), 5000u) << path;
+    EXPECT_LE(program.size(), kMostModelBytes) << path;
+    EXPECT_EQ(program.find("GLIBC_"), std::string::npos) << path << " needs a version of the C library";
+    EXPECT_EQ(program.find("libstdc++"), std::string::npos) << path;
   }
 }
 TEST(BoardPrograms, KnowEachMachineOnce) {

@@ -1,20 +1,8 @@
 #include "board/sandbox.h"
 
-#include <grp.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <cstddef>
+#include <cstdlib>
 
 #include "runner/cpu/available_memory.h"
 #include "runner/hello.h"
@@ -22,151 +10,6 @@
 
 namespace whet {
 namespace {
-
-constexpr unsigned kNobody = 65534;
-constexpr rlim_t kMostFiles = 16;
-
-#if defined(__x86_64__)
-constexpr std::uint32_t kMachine = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t kMachine = AUDIT_ARCH_AARCH64;
-#else
-#error "whet-device is made for x86-64 and AArch64"
-#endif
-
-/// What a runner asks of the system once its program is in memory: memory, threads, its socket, clocks, its own signals.
-constexpr int kAllowed[] = {
-    SYS_read,
-    SYS_pread64,
-    SYS_write,
-    SYS_close,
-    SYS_sendto,
-    SYS_recvfrom,
-    SYS_sendmsg,
-    SYS_recvmsg,
-    SYS_ppoll,
-    SYS_mmap,
-    SYS_munmap,
-    SYS_mprotect,
-    SYS_mremap,
-    SYS_madvise,
-    SYS_brk,
-    SYS_futex,
-    SYS_set_robust_list,
-    SYS_rseq,
-    SYS_sched_setaffinity,
-    SYS_sched_getaffinity,
-    SYS_sched_yield,
-    SYS_getcpu,
-    SYS_clock_gettime,
-    SYS_clock_nanosleep,
-    SYS_nanosleep,
-    SYS_restart_syscall,
-    SYS_rt_sigaction,
-    SYS_rt_sigprocmask,
-    SYS_rt_sigreturn,
-    SYS_sigaltstack,
-    SYS_getpid,
-    SYS_gettid,
-    SYS_getppid,
-    SYS_getrandom,
-    SYS_exit,
-    SYS_exit_group,
-#if defined(__x86_64__)
-    SYS_poll,
-#endif
-};
-/// What the C library asks for and does without.
-constexpr int kRefused[] = {
-    SYS_openat, SYS_newfstatat, SYS_fstat, SYS_faccessat, SYS_readlinkat, SYS_ioctl, SYS_fcntl, SYS_sysinfo,
-#if defined(__x86_64__)
-    SYS_open,   SYS_access,     SYS_stat,  SYS_readlink,
-#endif
-};
-
-/// The filter, written from its end: each rule falls through to the next.
-class Filter {
- public:
-  Filter() {
-    load(offsetof(seccomp_data, arch));
-    unless_equal(kMachine, SECCOMP_RET_KILL_PROCESS);
-    load(offsetof(seccomp_data, nr));
-#if defined(__x86_64__)
-    constexpr std::uint32_t kX32 = 0x40000000;
-    add(BPF_JMP | BPF_JGE | BPF_K, kX32, 0, 1);
-    give(SECCOMP_RET_KILL_PROCESS);
-#endif
-    for (const int call : kAllowed) if_equal(call, SECCOMP_RET_ALLOW);
-    for (const int call : kRefused) if_equal(call, SECCOMP_RET_ERRNO | EACCES);
-    // The C library then takes clone, whose flags can be seen.
-    if_equal(SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
-    with_argument(SYS_clone, 0, [&] {
-      add(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1);
-      give(SECCOMP_RET_ALLOW);
-    });
-    with_argument(SYS_tgkill, 0, [&] { if_equal(getpid(), SECCOMP_RET_ALLOW); });
-    with_argument(SYS_prctl, 0, [&] {
-      constexpr int kNameOfMemory = 0x53564d41;  // PR_SET_VMA
-      if_equal(PR_SET_NAME, SECCOMP_RET_ALLOW);
-      if_equal(kNameOfMemory, SECCOMP_RET_ALLOW);
-    });
-    give(SECCOMP_RET_KILL_PROCESS);
-  }
-
-  bool install() {
-    const sock_fprog program{static_cast<unsigned short>(size_), rules_.data()};
-    // Without this flag older kernels switch speculation off, and every timing would be of a slower processor.
-    const auto set = [&](unsigned flags) {
-      return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) == 0;
-    };
-    return set(SECCOMP_FILTER_FLAG_SPEC_ALLOW) || (errno == EINVAL && set(0));
-  }
-
- private:
-  void add(int code, std::uint32_t k, int if_true = 0, int if_false = 0) {
-    rules_[size_++] = {static_cast<std::uint16_t>(code), static_cast<std::uint8_t>(if_true),
-                       static_cast<std::uint8_t>(if_false), k};
-  }
-  void load(std::size_t offset) { add(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)); }
-  void give(std::uint32_t action) { add(BPF_RET | BPF_K, action); }
-  void if_equal(int value, std::uint32_t action) {
-    add(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(value), 0, 1);
-    give(action);
-  }
-  void unless_equal(std::uint32_t value, std::uint32_t action) {
-    add(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0);
-    give(action);
-  }
-  /// Rules over the low half of a call's argument; where none of them decides, the call is forbidden.
-  template <typename Rules>
-  void with_argument(int call, int argument, const Rules& rules) {
-    const std::size_t start = size_;
-    add(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 0);
-    load(offsetof(seccomp_data, args) + 8 * static_cast<std::size_t>(argument));
-    rules();
-    give(SECCOMP_RET_KILL_PROCESS);
-    rules_[start].jf = static_cast<std::uint8_t>(size_ - start - 1);
-  }
-
-  std::array<sock_filter, 160> rules_{};
-  std::size_t size_ = 0;
-};
-
-/// The zygote's end still ends this process: the system forgets that when the user changes.
-bool become_nobody() {
-  const pid_t parent = getppid();
-  if (setgroups(0, nullptr) != 0 || setresgid(kNobody, kNobody, kNobody) != 0 ||
-      setresuid(kNobody, kNobody, kNobody) != 0)
-    return false;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(0);
-  return true;
-}
-
-bool limit(int resource, rlim_t most) {
-  const rlimit both{most, most};
-  return setrlimit(static_cast<__rlimit_resource>(resource), &both) == 0;
-}
 
 int enter_with_open_files() {
   available_memory();  // opens what cannot be opened later
@@ -200,25 +43,16 @@ const Life kStrictRunner{"whet-runner", run_strictly};
 const Life kBestRunner{"whet-runner", run_at_best};
 
 int enter_sandbox() {
-  int layers = 0;
   clearenv();
-  if (limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NOFILE, kMostFiles)) layers |= kRlimits;
-  if (geteuid() == 0 && become_nobody()) layers |= kUid;
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) layers |= kNoNewPrivs;
-  if (Filter().install()) layers |= kSeccomp;
-  return layers;
+  return enter_layers(FileAccess::none);
 }
 
 std::vector<std::string> layer_names(int layers) {
   std::vector<std::string> names;
-  if (layers & kNoNewPrivs) names.emplace_back("no_new_privs");
-  if (layers & kUid) names.emplace_back("uid");
-  if (layers & kRlimits) names.emplace_back("rlimits");
-  if (layers & kSeccomp) names.emplace_back("seccomp");
+  for (const int layer : {kNoNewPrivs, kUid, kRlimits, kSeccomp})
+    if ((layers & layer) != 0) names.emplace_back(layer_name(layer));
   return names;
 }
-
-int strict_layers() { return kNoNewPrivs | kRlimits | kSeccomp | (geteuid() == 0 ? kUid : 0); }
 
 int probe_sandbox(Zygote& zygote) {
   Result<WorkerProcess> worker = zygote.spawn(kProbe);

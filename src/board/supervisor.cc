@@ -7,9 +7,11 @@
 #include <cmath>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/version.h"
+#include "board/model_client.h"
 #include "board/slot_turn.h"
 #include "board/watch.h"
 #include "device/job.h"
@@ -28,13 +30,16 @@ constexpr double kIdleSeconds = 1;
 constexpr std::int64_t kBoardRecycle = std::int64_t{256} << 20;
 /// A board's clock and heat are looked at no more often.
 constexpr std::chrono::milliseconds kMoment{20};
+constexpr const char* kNoModels = "compiled models do not run there: whet-device was started with --no-models";
 constexpr double kLeastDead = 0.1, kMostDead = 60;
 
 class Supervisor {
  public:
   Supervisor(SessionLink& link, Zygote& zygote, const DeviceDescription& board, const SupervisorClocks& clocks,
-             const Life& runner)
-      : link_(link), zygote_(zygote), board_(board), clocks_(clocks), life_(runner) {}
+             const Life& runner, const Life* models)
+      : link_(link), zygote_(zygote), board_(board), clocks_(clocks), life_(runner) {
+    if (models) models_.emplace(zygote, board, *models);
+  }
 
   int run() {
     if (!link_.send(SessionType::hello, 0, encode(SessionHello{.program = version(), .details = encode(board_)})))
@@ -44,7 +49,7 @@ class Supervisor {
       if (!jobs_.empty()) {
         const SessionMessage job = std::move(jobs_.front());
         jobs_.pop_front();
-        run_job(job);
+        job.type == SessionType::order ? run_models(job) : run_job(job);
       } else if (auto message = link_.receive(kIdleSeconds)) {
         take(std::move(*message));
       }
@@ -91,6 +96,15 @@ class Supervisor {
           return;
         }
         break;
+      case SessionType::need:
+        return answer_files(message.id, models_ ? models_->need(message.payload)
+                                                : Result<std::string>(encode(SessionHave{kNoModels, {}})));
+      case SessionType::blob:
+        if (models_) return answer_files(message.id, models_->add_blob(message.payload));
+        break;
+      case SessionType::order:
+        if (!models_) break;
+        [[fallthrough]];
       case SessionType::job:
         if (jobs_.size() < kMostQueued) return jobs_.push_back(std::move(message));
         complaint_ = "more jobs were sent than wait here";
@@ -106,6 +120,24 @@ class Supervisor {
         break;
     }
     complaint_ = "a message of type " + std::to_string(static_cast<int>(message.type)) + " makes no sense here";
+  }
+
+  void answer_files(std::uint32_t id, const Result<std::string>& have) {
+    if (have.ok())
+      link_.send(SessionType::have, id, *have);
+    else
+      complaint_ = have.error().message;
+  }
+
+  void run_models(const SessionMessage& message) {
+    cancelled_ = false;
+    SlotTurn turn;
+    if (!wait_for(turn, message.id)) return finish(message.id);
+    const Status done = models_->carry_out(
+        message.payload, [&](std::string answer) { link_.send(SessionType::answer, message.id, std::move(answer)); },
+        [this] { return is_disturbed(); });
+    if (done.ok()) return finish(message.id);
+    complaint_ = done.error().message;
   }
 
   /// Reads what came; whether the job at hand is wanted no more.
@@ -257,6 +289,7 @@ class Supervisor {
   SupervisorClocks clocks_;
   const Life& life_;
   std::unique_ptr<RunnerClient> runner_;
+  std::optional<ModelClient> models_;  ///< nothing: no models run here
   double runner_seconds_ = 0, dead_seconds_ = 10, best_ghz_ = 0;
   std::deque<SessionMessage> jobs_;
   /// The last look at the board.
@@ -274,8 +307,8 @@ class Supervisor {
 }  // namespace
 
 int serve_session(SessionLink& link, Zygote& zygote, const DeviceDescription& board, const SupervisorClocks& clocks,
-                  const Life& runner) {
-  return Supervisor(link, zygote, board, clocks, runner).run();
+                  const Life& runner, const Life* models) {
+  return Supervisor(link, zygote, board, clocks, runner, models).run();
 }
 
 }  // namespace whet

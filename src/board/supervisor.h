@@ -19,7 +19,8 @@ struct SupervisorClocks {
 /// takes the other end for hostile: what is no message of a session ends it with a sentence. Gives the exit status of
 /// the program: 0 where the other end closed the session, 3 where it broke the rules.
 ///   runner   the life of its runners
+///   models   the life of what runs compiled models; null: nothing does
 int serve_session(SessionLink&, Zygote&, const DeviceDescription&, const SupervisorClocks& = {},
-                  const Life& runner = kRunner);
+                  const Life& runner = kRunner, const Life* models = nullptr);
 
 }  // namespace whet

@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "board/describe.h"
+#include "board/model_client.h"
 #include "board/slot_turn.h"
 #include "runner/testing/kernels.h"
 
@@ -37,7 +38,8 @@ class ServedBoard {
       SessionLink link(ends_[1], ends_[1], board.limits.message_bytes, 5);
       SupervisorClocks clocks;
       clocks.note = 0.05;
-      _exit(serve_session(link, zygote, board, clocks));
+      setenv("XDG_CACHE_HOME", ::testing::TempDir().c_str(), 1);
+      _exit(serve_session(link, zygote, board, clocks, kRunner, &kBestModels));
     }
     close(ends_[1]);
     link_.emplace(ends_[0], ends_[0], std::size_t{64} << 20, 5);
@@ -175,8 +177,31 @@ TEST(Supervisor, EndsASessionThatMakesNoSense) {
   EXPECT_EQ(ended(SessionType::pong, ""), "a message of type 14 makes no sense here");
   EXPECT_EQ(ended(SessionType::job, encode(SessionJob{1e5, {MeasureRequest{kernel("add_one"), {}}}})),
             "job 3 makes no sense");
+  EXPECT_EQ(ended(SessionType::need, "x"), "what is said of files makes no sense");
+  EXPECT_EQ(ended(SessionType::blob, "x"), "a piece of a file makes no sense");
+  EXPECT_EQ(ended(SessionType::blob, encode(SessionBlob{std::string(64, 'a'), 0, "x"})),
+            "a piece of a file came that was not asked for");
+  EXPECT_EQ(ended(SessionType::order, "x"), "an order for models makes no sense");
   const SessionJob long_job{5, std::vector<SessionRequest>(18, MeasureRequest{kernel("add_one"), {}})};
   EXPECT_EQ(ended(SessionType::job, encode(long_job)), "job 3 makes no sense");
+}
+TEST(Supervisor, AnswersOrdersThatItCannotCarryOut) {
+  const auto failure = [](const ModelOrder& order) {
+    ServedBoard board;
+    board.greet();
+    board.link().send(SessionType::order, 9, encode(order));
+    const SessionMessage message = board.next();
+    EXPECT_EQ(message.type, SessionType::answer);
+    EXPECT_EQ(board.next().type, SessionType::done);
+    const auto answer = decode_model_answer(message.payload);
+    return answer && answer->kind == ModelAnswerKind::failed ? answer->sentence : "no failure";
+  };
+  ModelOrder order;
+  EXPECT_EQ(failure(order), "no failure") << "an order without models gives up what is open";
+  order.models = {{std::string(64, 'a'), 1}};
+  EXPECT_EQ(failure(order), "the file aaaaaaaaaaaa is not on the device");
+  order.models.resize(17, order.models.front());
+  EXPECT_EQ(failure(order), "the device opens 16 models with 64 inputs at most");
 }
 TEST(Supervisor, RefusesOtherVersions) {
   const auto refused = [](const SessionHello& hello) {
@@ -227,7 +252,12 @@ TEST(Supervisor, SurvivesGarbage) {
   for (int round = 0; round < 12; ++round) {
     ServedBoard board;
     board.greet();
-    std::string bytes = frames_of({SessionType::job, 1, encode(SessionJob{1, {MeasureRequest{broken, {}}}})});
+    ModelOrder order;
+    order.models = {{std::string(64, 'a'), 1}};
+    std::string bytes = frames_of({SessionType::job, 1, encode(SessionJob{1, {MeasureRequest{broken, {}}}})}) +
+                        frames_of({SessionType::need, 2, encode(SessionNeed{order.models})}) +
+                        frames_of({SessionType::blob, 2, encode(SessionBlob{order.models[0].hash, 0, "x"})}) +
+                        frames_of({SessionType::order, 3, encode(order)});
     for (int i = 0; i < 4; ++i)
       bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] ^=
           static_cast<char>(rng.between(1, 255));
