@@ -144,9 +144,9 @@ case_remote() {
   refuse 2 'there is no whet-device for "pdp11"' "$whet" devices export pdp11
   "$whet" devices export "$machine" > whet-device
   chmod +x whet-device
-  device="exec:$work/whet-device --stdio"
-  expect 0 "records kept" "$whet" tune zoo:mlp --trials 8 --round 4 --threads 1 -o r.jsonl --device "$device"
-  grep -q "compiled models are not run on remote devices yet" out || die "nothing says that the network was not timed"
+  device="exec:XDG_CACHE_HOME=$work/cache exec $work/whet-device --stdio"
+  expect 0 "The network, measured alternately" "$whet" tune zoo:mlp --trials 8 --round 4 --threads 1 -o r.jsonl --device "$device"
+  grep -q "records kept" out || die "tune does not end with its last line"
   [ "$(grep -c '"host":' r.jsonl)" -ge 8 ] || die "not all candidates ran on the device"
   expect 0 "from records" "$whet" compile zoo:mlp --records r.jsonl --threads 1 -o m.so
   expect 0 "-threads=1" "$whet" target --device "$device" --threads 1
@@ -158,7 +158,21 @@ case_remote() {
   refuse 1 "is no whet-device" "$whet" target --device "exec:cat"
   refuse 1 'prints text before whet-device: "hello"' "$whet" doctor --device "exec:echo hello; cat"
   refuse 2 "--device names devices of this machine and of others" "$whet" tune zoo:mlp --device "$device" --device cuda:0
-  refuse 1 "not run on remote devices yet" "$whet" run zoo:mlp --fill ones --device "$device"
+
+  # Compiled models run there, and their answers come here.
+  expect 0 "1 thread on core" "$whet" run m.so --fill random -o there.npz --device "$device"
+  expect 0 "1 thread on core" "$whet" run m.so --fill random -o here.npz
+  cmp here.npz there.npz || die "the device gives other answers"
+  expect 0 "largest magnitude: yes" "$whet" check m.so --against zoo:mlp --device "$device"
+  expect 0 "largest magnitude: yes" "$whet" check zoo:squeezenet_v1.1 --image 32 --inner --device "$device" --threads 2
+  expect 0 "Execution time summary" "$whet" bench m.so --runs 20 --device "$device"
+  expect 0 '"runs": 5' "$whet" profile zoo:mlp --runs 5 --json --device "$device"
+  refuse 1 "--launches is for models that run on a GPU" "$whet" run m.so --fill ones --device "$device" --launches chain
+  refuse 1 "--cores names processor 900" "$whet" run m.so --fill ones --device "$device" --cores 900
+  refuse 1 "runs code for its processor alone" "$whet" run zoo:mlp --fill ones --device "$device" --target "cuda -arch=sm_80 -sms=108"
+  expect 0 "" "$whet" compile zoo:mlp --target "cuda -arch=sm_80 -sms=108" -o gpu.so
+  refuse 1 "gpu.so: runs on a GPU" "$whet" run gpu.so --fill ones --device "$device"
+  refuse 1 "started with --no-models" "$whet" run m.so --fill ones --device "$device --no-models"
 
   # A machine that an emulator runs is no device unless one insists, and its records are marked.
   if "$whet" devices export aarch64 > board 2> /dev/null && command -v qemu-aarch64-static > /dev/null; then
@@ -170,6 +184,19 @@ case_remote() {
     expect 1 "--allow-emulated takes them" "$whet" compile zoo:mlp --records a.jsonl --target "cpu -mcpu=cortex-a76 -threads=1" -o a.so
     expect 0 "1 of 4 tasks from records" "$whet" compile zoo:mlp --records a.jsonl --target "cpu -mcpu=cortex-a76 -threads=1" -o a.so --allow-emulated
     expect 1 "qemu-aarch64-static" "$whet" doctor --device "$device"
+    local arm=(--target "cpu -mcpu=cortex-a76 -threads=1")
+    expect 0 "" "$whet" compile zoo:mlp "${arm[@]}" -o arm.so
+    refuse 1 "is emulated by qemu-aarch64-static" "$whet" run arm.so --fill ones --device "$device"
+    refuse 1 "named: --model-runner" "$whet" run arm.so --fill ones --device "$device" --allow-emulated
+    if [ -e /usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1 ]; then
+      device="$device --model-runner 'qemu-aarch64-static -cpu cortex-a76 -L /usr/aarch64-linux-gnu'"
+      device="exec:XDG_CACHE_HOME=$work/cache ${device#exec:}"
+      expect 0 "largest magnitude: yes" "$whet" check arm.so --against zoo:mlp --device "$device" --allow-emulated
+      expect 0 "say nothing of a processor" "$whet" bench arm.so --runs 3 --device "$device" --allow-emulated
+      refuse 1 "m.so: is compiled for x86-64" "$whet" run m.so --fill ones --device "$device" --allow-emulated
+      expect 0 "The network, measured alternately" "$whet" tune zoo:mlp --trials 4 --round 4 --tasks 0 --threads 1 -o b.jsonl \
+        --device "$device" --allow-emulated
+    fi
   fi
 }
 
@@ -213,6 +240,8 @@ CONFIG
   expect 0 "was copied there" "$whet" target --device "$device" --threads 1
   expect 0 "records kept" "$whet" tune zoo:mlp --trials 8 --round 4 --threads 1 -o r.jsonl --device "$device"
   ! grep -q "was copied there" out || die "whet-device was copied twice"
+  expect 0 "" "$whet" compile zoo:mlp --threads 1 -o m.so
+  expect 0 "largest magnitude: yes" "$whet" check m.so --against zoo:mlp --device "$device"
   # A key that can measure and nothing else.
   home=$(ls "$work"/cache/whet/device-*)
   echo "restrict,command=\"$home --stdio\" $(cat user_key.pub)" > authorized

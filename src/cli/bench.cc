@@ -7,10 +7,11 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 
-#include "base/parallel.h"
 #include "cli/command.h"
 #include "cli/opened.h"
+#include "cli/remote.h"
 #include "json/json.h"
 #include "machine/placement.h"
 #include "machine/stolen.h"
@@ -62,23 +63,13 @@ Result<double> time_back_to_back(OpenedModel& model) {
   return fastest;
 }
 
-/// At least 3 runs; else until the number of runs, or the seconds where none is given, are reached.
 Result<Latency> time_runs(OpenedModel& model, const BenchCommand& command) {
-  for (const double start = model.clock();;) {
-    WHET_RETURN_IF_ERROR(model.run());
-    if (model.clock() - start >= command.warmup) break;
-  }
-  std::vector<double> times;
-  const StolenTime stolen(cores_of(model));
-  const double start = model.clock();
-  while (times.size() < 3 ||
-         (command.runs > 0 ? static_cast<int>(times.size()) < command.runs : model.clock() - start < command.seconds)) {
-    const double before = model.clock();
-    WHET_RETURN_IF_ERROR(model.run());
-    times.push_back(model.clock() - before);
-  }
+  WHET_RETURN_IF_ERROR(model.warm_up(command.warmup));
+  std::optional<StolenTime> stolen;
+  if (!model.is_elsewhere()) stolen.emplace(cores_of(model));
+  WHET_TRY(std::vector<double> times, model.time_runs(command.runs, command.seconds));
   Latency latency = describe(std::move(times));
-  latency.stolen = stolen.share();
+  if (stolen) latency.stolen = stolen->share();
   if (command.on_device) {
     WHET_TRY(latency.back_to_back, time_back_to_back(model));
   }
@@ -90,11 +81,13 @@ std::string predicted_text(double predicted, double median) {
   return fmt::format(" · predicted {:.3f} ({:+.1f}%)", predicted * 1e3, 100 * (median / predicted - 1));
 }
 
-void print_text(const OpenedModel& model, const Latency& latency) {
+/// `emulator`: one ran it, on a device elsewhere.
+void print_text(const OpenedModel& model, const Latency& latency, bool emulator) {
   const double median = latency.percentile(0.5);
   fmt::print("{} · {}\n", model.info().name, model.info().target);
   fmt::print("{}\n", model.info().records);
   if (model.is_emulated()) fmt::print("{}\n", kEstimates);
+  if (emulator) fmt::print("{}\n", kEmulatorTimes);
   fmt::print("Execution time summary:\n{:>12} {:>13} {:>13} {:>13} {:>13}\n", "mean (ms)", "median (ms)", "max (ms)",
              "min (ms)", "std (ms)");
   fmt::print("{:>12.4f} {:>13.4f} {:>13.4f} {:>13.4f} {:>13.4f}\n", latency.mean * 1e3, median * 1e3,
@@ -123,7 +116,8 @@ void print_json(const OpenedModel& model, const Latency& latency) {
   out.set("flops", model.info().flops).set("note", model.note());
   out.set("stolen", latency.stolen);
   if (latency.back_to_back > 0) out.set("back_to_back_ms", latency.back_to_back * 1e3);
-  if (cores.size() > 1) out.set("round_trip_ns", measure_placement(cores[0], cores[1]).round_trip_ns);
+  if (cores.size() > 1 && !model.is_elsewhere())
+    out.set("round_trip_ns", measure_placement(cores[0], cores[1]).round_trip_ns);
   fmt::print("{}\n", dump(out, 2));
 }
 
@@ -142,7 +136,7 @@ int run(BenchCommand& command) {
     if (const Status moved = runnable->model.move_to_device(); !moved.ok()) return wrong_use(moved.error());
   const Result<Latency> latency = time_runs(runnable->model, command);
   if (!latency.ok()) return fail(latency.error());
-  command.json ? print_json(runnable->model, *latency) : print_text(runnable->model, *latency);
+  command.json ? print_json(runnable->model, *latency) : print_text(runnable->model, *latency, runnable->emulator);
   return kDone;
 }
 

@@ -121,8 +121,7 @@ Result<std::vector<ValueFinding>> compare_outputs(const CheckCommand& command, c
 
 /// Compiles the model with what every kernel computes as an output, and compares each with the interpreter's value.
 Result<std::vector<ValueFinding>> compare_inner_values(const CheckCommand& command, const InputFiles& files) {
-  WHET_TRY(const DeviceName device, parse_device_name(command.runnable.device));
-  WHET_TRY(const TargetOnCores place, choose_target(command.runnable.place, device));
+  WHET_TRY(const RunPlace place, choose_place(command.runnable));
   WHET_TRY(FusedGraph fused, load_fused(command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> want, interpret(fused.graph, files, command.runnable.model));
   fused.graph.outputs.clear();
@@ -130,13 +129,12 @@ Result<std::vector<ValueFinding>> compare_inner_values(const CheckCommand& comma
     fused.graph.outputs.insert(fused.graph.outputs.end(), group.outputs.begin(), group.outputs.end());
   WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
   const std::string library = scratch.path() + "/inner.so";
-  OpenModelOptions open;
   CompileOptions compiling;
-  WHET_TRY(open.device, device_for(command.runnable.device, place.target));
   RecordOptions records = command.runnable.records;
-  compiling.emulated = records.emulated = open.device.kind == DeviceName::Kind::emulated;
-  WHET_TRY(const CompileReport report, compile_with_records(fused, records, place.target, library, compiling));
-  WHET_TRY(OpenedModel model, OpenedModel::open(library, open));
+  compiling.emulated = place.device.kind == DeviceName::Kind::emulated;
+  records.emulated = compiling.emulated || command.runnable.allow_emulated;
+  WHET_TRY(const CompileReport report, compile_with_records(fused, records, place.on.target, library, compiling));
+  WHET_TRY(OpenedModel model, open_in(place, library, {}));
   WHET_TRY(std::vector<Tensor> inputs, inputs_of(model, command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> got, model.run(std::move(inputs)));
   std::vector<ValueFinding> findings;

@@ -141,8 +141,7 @@ Result<double> measure(Graph graph, Order order, const TargetOnCores& place) {
   WHET_TRY(OpenedModel model, OpenedModel::open(library, options));
   WHET_TRY(std::vector<Tensor> inputs, match_inputs(input_slots(fused.graph), {}, "random", 0));
   WHET_RETURN_IF_ERROR(model.set_inputs(std::move(inputs)));
-  model.set_profiling(true);
-  for (int run = 0; run < kRuns; ++run) WHET_RETURN_IF_ERROR(model.run());
+  WHET_RETURN_IF_ERROR(model.profile_runs(0, kRuns));
   const whet_profile profile = model.profile();
   double seconds = 0;
   for (std::uint32_t s = 0; s < profile.steps; ++s) seconds += static_cast<double>(profile.step[s].min_ns) / 1e9;

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
        whet::make_explain},
       {"target", "Describe this machine: detected processor, measured peak and bandwidth", whet::make_target},
       {"doctor", "Check whether this machine is fit for measuring: governor, load, host, limits", whet::make_doctor},
-      {"devices", "List or export the program that runs kernels on other machines", whet::make_devices},
+      {"devices", "List or export the program that runs kernels and models on other machines", whet::make_devices},
       {"zoo", "List or export the built-in networks", whet::make_zoo},
       {"check", "Compare the answers of a model with the right ones, output by output, the worst first",
        whet::make_check},

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/remote.h"
 #include "compiler/choose.h"
+#include "device/remote/cpu/remote_model.h"
 #include "machine/detect.h"
 #include "records/digest.h"
 #include "records/record_file.h"
@@ -26,19 +28,31 @@ Result<std::uint32_t> launch_flags(std::string_view word) {
   return Error{"--launches is \"" + std::string(word) + "\"; expected graph, no-early, chain or single"};
 }
 
-/// What `--threads` and `--cores` say to a compiled library: nothing said means what it was tuned for.
-Result<OpenModelOptions> open_options(const RunnableOptions& options) {
+/// What does not depend on the cores.
+Result<OpenModelOptions> common_options(const RunnableOptions& options) {
   OpenModelOptions open;
   open.pin = !options.no_pin;
   open.map_weights = options.map_weights;
   open.times_alone = options.times_alone;
-  WHET_TRY(open.device, parse_device_name(options.device));
   WHET_TRY(open.device_flags, launch_flags(options.launches));
-  if (options.place.threads == 0 && options.place.cores.empty()) return open;
-  WHET_TRY(const Cores cores, choose_cores(options.place.cores, options.place.threads));
+  return open;
+}
+
+void use_cores(OpenModelOptions& open, const Cores& cores) {
   open.threads = static_cast<std::uint32_t>(cores.cpus.size());
   open.cores.assign(cores.cpus.begin(), cores.cpus.end());
-  return open;
+}
+
+/// The device elsewhere that is named, which no emulator runs unless that is allowed.
+Result<RunPlace> connect_place(const RunnableOptions& options, const DeviceName& name) {
+  if (!options.launches.empty())
+    return Error{"--launches is for models that run on a GPU; a device elsewhere runs models for its processor alone"};
+  RunPlace place;
+  WHET_TRY(place.elsewhere, connect_device(name));
+  const std::string why = why_emulated(place.elsewhere->description());
+  if (!why.empty() && !options.allow_emulated) return Error{why};
+  place.emulator = !why.empty();
+  return place;
 }
 
 Result<Runnable> open_library(const RunnableOptions& options) {
@@ -50,11 +64,22 @@ Result<Runnable> open_library(const RunnableOptions& options) {
     return Error{options.model.model + ": is compiled already; --shape is for a model that is compiled first"};
   if (!options.model.until.empty())
     return Error{options.model.model + ": is compiled already; --until is for a model that is compiled first"};
-  WHET_TRY(const OpenModelOptions open, open_options(options));
-  WHET_TRY(OpenedModel model, OpenedModel::open(options.model.model, open));
+  WHET_TRY(OpenModelOptions open, common_options(options));
+  RunPlace place;
+  WHET_TRY(place.device, parse_device_name(options.device));
+  // Where nothing is said of threads and cores it is what the library was tuned for.
+  if (place.device.is_remote()) {
+    WHET_TRY(place, connect_place(options, place.device));
+    WHET_TRY(const Cores cores, choose_cores_there(options.place, place.elsewhere->description()));
+    use_cores(open, cores);
+  } else if (options.place.threads != 0 || !options.place.cores.empty()) {
+    WHET_TRY(const Cores cores, choose_cores(options.place.cores, options.place.threads));
+    use_cores(open, cores);
+  }
+  WHET_TRY(OpenedModel model, open_in(place, options.model.model, open));
   if (const std::string note = model.pool().note; note.find("WHET_NUM_THREADS") != std::string::npos)
     fmt::print(stderr, "{}\n", note);
-  return Runnable{std::move(model), std::nullopt, std::nullopt};
+  return Runnable{std::move(model), std::nullopt, std::nullopt, place.emulator};
 }
 
 }  // namespace
@@ -72,8 +97,11 @@ void RunnableOptions::add_to(Arguments& arguments) {
   records.add_to(arguments);
   arguments.add(
       "--device", device,
-      "GPU that runs the kernels: cuda:0, cuda:1, ..., or emulated: this machine in its place (default: cuda:0 "
-      "for a GPU's code)");
+      "Device that runs the model: ssh://user@host:port or exec:COMMAND for another machine, cuda:0, cuda:1, ... for a "
+      "GPU here, or emulated: this machine in place of a GPU (default: this machine, cuda:0 for a GPU's code)");
+  arguments.flag(
+      "--allow-emulated", allow_emulated,
+      "Take a device elsewhere that an emulator runs, whose times mean nothing, and records of emulated devices");
   arguments.add(
       "--launches", launches,
       "How a GPU's kernels are started: graph (default); no-early: on sm_90 too, none before those in front have "
@@ -84,8 +112,6 @@ void RunnableOptions::add_to(Arguments& arguments) {
 
 Result<DeviceName> device_for(const std::string& text, const Target& target) {
   WHET_TRY(const DeviceName name, parse_device_name(text));
-  if (name.is_remote())
-    return Error{"--device is \"" + text + "\", and compiled models are not run on remote devices yet"};
   if (name.kind != DeviceName::Kind::none && !target.is_gpu())
     return Error{"--device is \"" + text + "\", and the target \"" + to_string(target) +
                  "\" is no GPU; name one, as in --target \"cuda -model=h100\""};
@@ -132,30 +158,44 @@ Result<CompileReport> compile_with_records(const FusedGraph& fused, const Record
   return report;
 }
 
+Result<RunPlace> choose_place(const RunnableOptions& options) {
+  WHET_TRY(const DeviceName name, parse_device_name(options.device));
+  if (name.is_remote()) {
+    WHET_TRY(RunPlace place, connect_place(options, name));
+    WHET_TRY(place.on, choose_target_there(options.place, place.elsewhere->description()));
+    return place;
+  }
+  RunPlace place;
+  WHET_TRY(place.on, choose_target(options.place, name));
+  WHET_TRY(place.device, device_for(options.device, place.on.target));
+  return place;
+}
+
+Result<OpenedModel> open_in(const RunPlace& place, const std::string& library, OpenModelOptions open) {
+  if (place.elsewhere) return open_elsewhere(place.elsewhere, library, open);
+  open.device = place.device;
+  return OpenedModel::open(library, open);
+}
+
 Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {
   if (options.model.is_compiled()) return open_library(options);
-  WHET_TRY(const DeviceName device, parse_device_name(options.device));
-  WHET_TRY(const TargetOnCores place, choose_target(options.place, device));
-  if (!place.note.empty()) fmt::print(stderr, "{}\n", place.note);
-  WHET_RETURN_IF_ERROR(can_run(place.target));
-  OpenModelOptions open;
-  open.pin = !options.no_pin;
-  open.map_weights = options.map_weights;
-  open.times_alone = options.times_alone;
-  open.threads = static_cast<std::uint32_t>(place.target.threads);
-  open.cores.assign(place.cores.cpus.begin(), place.cores.cpus.end());
-  WHET_TRY(open.device, device_for(options.device, place.target));
-  WHET_TRY(open.device_flags, launch_flags(options.launches));
+  WHET_TRY(const RunPlace place, choose_place(options));
+  if (!place.on.note.empty()) fmt::print(stderr, "{}\n", place.on.note);
+  if (!place.elsewhere) WHET_RETURN_IF_ERROR(can_run(place.on.target));
+  WHET_TRY(OpenModelOptions open, common_options(options));
+  open.threads = static_cast<std::uint32_t>(place.on.target.threads);
+  open.cores.assign(place.on.cores.cpus.begin(), place.on.cores.cpus.end());
   WHET_TRY(const FusedGraph fused, load_fused(options.model, files));
   WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
   const std::string library = scratch.path() + "/model.so";
   CompileOptions compiling;
   RecordOptions records = options.records;
-  records.gpu = place.gpu;
-  compiling.emulated = records.emulated = open.device.kind == DeviceName::Kind::emulated;
-  WHET_TRY(CompileReport report, compile_with_records(fused, records, place.target, library, compiling));
-  WHET_TRY(OpenedModel model, OpenedModel::open(library, open));
-  return Runnable{std::move(model), std::move(report), std::move(scratch)};
+  records.gpu = place.on.gpu;
+  compiling.emulated = place.device.kind == DeviceName::Kind::emulated;
+  records.emulated = compiling.emulated || options.allow_emulated;
+  WHET_TRY(CompileReport report, compile_with_records(fused, records, place.on.target, library, compiling));
+  WHET_TRY(OpenedModel model, open_in(place, library, open));
+  return Runnable{std::move(model), std::move(report), std::move(scratch), place.emulator};
 }
 
 Result<std::vector<Tensor>> inputs_of(const OpenedModel& model, const ModelOptions& options, const InputFiles& files) {

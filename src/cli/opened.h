@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "compiler/compile.h"
 #include "compiler/scratch.h"
 #include "device/cpu/opened_model.h"
+#include "device/remote/remote_device.h"
 
 namespace whet {
 
@@ -30,7 +32,7 @@ struct RunnableOptions {
   RecordOptions records;
   std::string device;    ///< as `parse_device_name` reads it
   std::string launches;  ///< a word of the help text; "": as usual
-  bool no_pin = false, map_weights = false;
+  bool no_pin = false, map_weights = false, allow_emulated = false;
   bool times_alone = false;  ///< as OpenModelOptions has it
 
   void add_to(Arguments&);
@@ -44,9 +46,22 @@ struct Runnable {
   OpenedModel model;
   std::optional<CompileReport> report;      ///< where it was compiled just now
   std::optional<ScratchDirectory> scratch;  ///< where its library then lies
+  bool emulator = false;                    ///< it runs on a device elsewhere that an emulator runs
 };
 
-/// Opens a compiled library, or compiles the model to one and opens that. Where neither an
+/// Where a model runs, and what it is compiled for.
+struct RunPlace {
+  TargetOnCores on;
+  DeviceName device;                        ///< of a GPU
+  std::shared_ptr<RemoteDevice> elsewhere;  ///< null: this machine
+  bool emulator = false;                    ///< which an emulator runs
+};
+/// For a model that is compiled now: the device that is named, and its target where none is.
+Result<RunPlace> choose_place(const RunnableOptions&);
+/// Opens a library in its place.
+Result<OpenedModel> open_in(const RunPlace&, const std::string& library, OpenModelOptions);
+
+/// Opens a compiled library, or compiles the model to one and opens that, here or on a device elsewhere. Where neither an
 /// option nor the machine decided the number of threads, a note on standard error names the reason.
 Result<Runnable> open_runnable(const RunnableOptions&, const InputFiles&);
 

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/opened.h"
+#include "cli/remote.h"
 #include "cli/table.h"
 #include "json/json.h"
 #include "measure/cpu/peak.h"
@@ -51,16 +52,19 @@ Profiled describe(const OpenedModel& model) {
                      : static_cast<double>(out.profile.total_ns) / static_cast<double>(out.profile.runs);
   const Result<Target> target = parse_target(model.info().target);
   const std::vector<int> cores = cores_of(model);
-  if (target.ok() && target->is_cpu() && !cores.empty()) out.peak_gflops = measure_peak_gflops(*target, cores);
+  if (target.ok() && target->is_cpu() && !cores.empty() && !model.is_elsewhere())
+    out.peak_gflops = measure_peak_gflops(*target, cores);
   return out;
 }
 
 std::string percent(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "–"; }
 
-void print_text(const OpenedModel& model, const Profiled& profiled) {
+/// `emulator`: one ran it, on a device elsewhere.
+void print_text(const OpenedModel& model, const Profiled& profiled, bool emulator) {
   fmt::print("{} · {} · {} runs · {}\n", model.info().name, model.info().target, profiled.profile.runs,
              threads_text(model));
   if (model.is_emulated()) fmt::print("{}\n", kEstimates);
+  if (emulator) fmt::print("{}\n", kEmulatorTimes);
   Table table(
       {{"Node", false}, {"Op", false}, {"Time (us)"}, {"Share"}, {"GFLOPS"}, {"% peak"}, {"Predicted (us)"}, {"Off"}});
   for (const whet_step_profile* step : profiled.steps) {
@@ -138,16 +142,13 @@ int run(ProfileCommand& command) {
   Result<std::vector<Tensor>> inputs = inputs_of(model, command.runnable.model, *files);
   if (!inputs.ok()) return fail(inputs.error());
   if (const Status set = model.set_inputs(std::move(*inputs)); !set.ok()) return fail(set.error());
-  const int warmup = std::min(command.runs, 10);
-  for (int i = -warmup; i < command.runs; ++i) {
-    if (i == 0) model.set_profiling(true);
-    if (const Status status = model.run(); !status.ok()) return fail(status.error());
-  }
+  if (const Status status = model.profile_runs(std::min(command.runs, 10), command.runs); !status.ok())
+    return fail(status.error());
   const Profiled profiled = describe(model);
   if (!command.trace.empty())
     if (const Status written = write_trace(command.trace, profiled.profile); !written.ok())
       return fail(written.error());
-  command.json ? print_json(model, profiled) : print_text(model, profiled);
+  command.json ? print_json(model, profiled) : print_text(model, profiled, runnable->emulator);
   return kDone;
 }
 

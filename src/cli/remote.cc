@@ -143,6 +143,14 @@ Result<TargetOnCores> choose_target_there(const TargetOptions& options, const De
   return place;
 }
 
+Result<Cores> choose_cores_there(const TargetOptions& options, const DeviceDescription& device) {
+  if (options.threads == 0 && options.cores.empty()) return Cores();
+  Result<Cores> chosen =
+      choose_cores(options.cores, options.threads, cores_there(device), usable_there(device), device.quota);
+  if (!chosen.ok()) return chosen.error().at(device.name);
+  return chosen;
+}
+
 std::string why_emulated(const DeviceDescription& device) {
   if (device.emulator.empty()) return "";
   return device.name + " is emulated by " + device.emulator +

@@ -22,11 +22,18 @@ Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName&,
 /// names the request and what the device has.
 Result<TargetOnCores> choose_target_there(const TargetOptions&, const DeviceDescription&);
 
+/// The processors of that device for a model that is compiled already: those that the options name; none where they name none.
+Result<Cores> choose_cores_there(const TargetOptions&, const DeviceDescription&);
+
 /// "pi5-02 · cortex-a76, 4 cores · Linux 6.6.20 · whet-device without a sandbox"
 std::string device_text(const DeviceDescription&);
 /// Lines for `whet target`, without what the target says.
 std::string device_lines(const DeviceDescription&);
 Json to_json(const DeviceDescription&);
+
+/// What stands over the times of such a device.
+inline constexpr const char* kEmulatorTimes =
+    "Emulated: an emulator ran the kernels, and its times say nothing of a processor";
 
 /// Why a device that an emulator runs is refused without --allow-emulated; "" where none does.
 std::string why_emulated(const DeviceDescription&);

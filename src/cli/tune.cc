@@ -132,8 +132,6 @@ struct Tuned {
 constexpr int kDefaultTrialsPerTask = 64;
 /// Bursts of the last comparison [s]: many tasks are compared at the end of a run of a minute.
 constexpr double kBurstSeconds = 0.01;
-constexpr const char* kEmulatorTimes =
-    "Emulated: an emulator ran the kernels, and its times say nothing of a processor";
 
 std::atomic<bool> interrupted{false};
 
@@ -397,6 +395,13 @@ Status calibrate(const TuneCommand& command, const Prepared& prepared, DeviceMea
                             command.deciding);
 }
 
+/// The one that decides.
+Device& deciding_device(const Devices& devices, const Measurer& measurer) {
+  const auto found = std::ranges::find_if(
+      devices, [name = measurer.setting().device](const auto& device) { return device->info().name == name; });
+  return found == devices.end() ? *devices.front() : **found;
+}
+
 /// Tunes and, unless interrupted or told not to, looks at the whole network.
 Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepared, Zygote& zygote,
                               const Devices& devices, RecordFile& file) {
@@ -414,11 +419,7 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
   const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, command.rounding.exact);
   for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
   if (command.no_network || tuned.progress.interrupted) return tuned;
-  if (is_remote(prepared)) {
-    fmt::print(stderr, "The network as a whole is not timed: compiled models are not run on remote devices yet\n");
-    return tuned;
-  }
-  Result<NetworkTruth> truth = settle(command, prepared, measurer, *devices.front(), file);
+  Result<NetworkTruth> truth = settle(command, prepared, measurer, deciding_device(devices, measurer), file);
   if (truth.ok())
     tuned.truth = std::move(*truth);
   else

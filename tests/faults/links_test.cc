@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "device/remote/remote_device.h"
 #include "device/sane_reply.h"
+#include "device/testing/test_models.h"
 #include "runner/testing/kernels.h"
 
 namespace whet::links_test {
@@ -96,6 +97,61 @@ TEST_F(Links, ThatTurnBitsGiveNoWrongAnswers) {
     }
   }
 }
+
+/// A compiled model of a megabyte, and files of the device in a folder of the test's own.
+class LinksOfModels : public Links {
+ protected:
+  static constexpr std::size_t kPadding = 1000000;
+  static constexpr std::uint32_t kMachine = 62;
+  std::string path() const { return models_.file(WHET_TEST_MODEL, kMachine, 1, kPadding); }
+  RemoteOptions over_faults(const std::string& faults) const {
+    RemoteOptions options = over(faults.empty() ? "exec " + kDevice : with_faults(faults));
+    options.argv[2] = "export XDG_CACHE_HOME=" + models_.folder() + "/cache; " + options.argv[2];
+    return options;
+  }
+  /// The first link has these faults, those after it have others.
+  RemoteOptions over_faults_once(const std::string& first, const std::string& then) const {
+    RemoteOptions options = over_faults(then);
+    const std::string marker = models_.folder() + "/marker";
+    options.argv[2] = "if [ -e " + marker + " ]; then " + options.argv[2] + "; else touch " + marker + "; " +
+                      over_faults(first).argv[2] + "; fi";
+    return options;
+  }
+  /// "" or the error of one inference there.
+  std::string run(const RemoteOptions& options) const {
+    const auto device = RemoteDevice::connect(options);
+    if (!device.ok()) return device.error().message;
+    ModelOrder order;
+    order.work = ModelWork::run;
+    const auto answers = (*device)->run_models({{path()}}, {testing::order_for('a')}, order);
+    if (!answers.ok()) return answers.error().message;
+    return answers->front().outputs == std::vector<std::string>{std::string("b\0xy", 4)} ? "" : "a wrong answer";
+  }
+
+  testing::TestModels models_;
+};
+
+TEST_F(LinksOfModels, ThatAreCutGoOnWhereTheFileEnded) {
+  // The second link carries less than the file: it has to go on where the first was cut, at 30%.
+  EXPECT_EQ(run(over_faults_once("--up --cut-after 300000", "--up --cut-after 850000")), "");
+}
+TEST_F(LinksOfModels, ThatAreCutAgainAndAgainBringTheFileInTheEnd) {
+  EXPECT_EQ(run(over_faults("--up --cut-after 220000")), "");
+}
+TEST_F(LinksOfModels, ThatAreCutWithoutProgressAreAnError) {
+  const std::string why = run(over_faults("--up --cut-after 2000"));
+  EXPECT_NE(why.find("two links to the device were lost over a compiled model: "), std::string::npos) << why;
+}
+TEST_F(LinksOfModels, ThatTurnABitOfTheFileAreSeenAndItComesAgain) {
+  EXPECT_EQ(run(over_faults_once("--up --flip-bit 500000", "")), "");
+}
+TEST_F(LinksOfModels, ThatTurnABitOfEveryFileAreAnErrorThatSaysSo) {
+  const std::string why = run(over_faults("--up --flip-bit 500000"));
+  EXPECT_NE(why.find("what came as the file " + name_blob(path())->hash.substr(0, 12) + " has another hash"),
+            std::string::npos)
+      << why;
+}
+TEST_F(LinksOfModels, ThatAreSlowAreWaitedFor) { EXPECT_EQ(run(over_faults("--rate 400000 --delay 80")), ""); }
 
 }  // namespace
 }  // namespace whet::links_test

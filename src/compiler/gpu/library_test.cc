@@ -96,8 +96,7 @@ TEST_F(GpuLibrary, TellsWhatItRunsOnAndHowLongEachStepTakes) {
   EXPECT_STREQ(model->device()->image, "emulated code of sm_80");
   EXPECT_STREQ(model->info().target, "cuda -arch=sm_80 -sms=108");
   ASSERT_TRUE(model->set_inputs({Tensor(DType::f32, {1, 3, 17, 13})}).ok());
-  model->set_profiling(true);
-  for (int run = 0; run < 3; ++run) ASSERT_TRUE(model->run().ok());
+  ASSERT_TRUE(model->profile_runs(0, 3).ok());
   const whet_profile profile = model->profile();
   EXPECT_EQ(profile.runs, 3u);
   ASSERT_EQ(profile.steps, model->info().steps);

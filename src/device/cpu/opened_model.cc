@@ -12,25 +12,6 @@
 
 namespace whet {
 
-/// Everything that must be given back, in the order that the C API asks for.
-struct OpenedModel::State {
-  whet_library library{};
-  whet_model* model = nullptr;
-  whet_pool* pool = nullptr;  ///< null: the session runs on the model's own
-  whet_session* session = nullptr;
-  std::vector<Tensor> inputs;
-  std::unique_ptr<DeviceTensors> on_device;  ///< null: inputs and outputs are on the host
-  bool emulated = false;
-
-  const whet_api& api() const { return *library.api; }
-  ~State() {
-    if (session) api().session_destroy(session);
-    if (pool) api().pool_destroy(pool);
-    if (model) api().model_close(model);
-    whet_library_close(&library);
-  }
-};
-
 namespace {
 
 OpenedModel::Named named(const whet_tensor_info& info) {
@@ -76,6 +57,98 @@ int open_on_device(const whet_api& api, const whet_open_options& open, const Ope
   return api.model_open_device(&open, &device, model, error);
 }
 
+/// A model in this process: everything that must be given back, in the order that the C API asks for.
+class LoadedModel : public OpenedModel::Body {
+ public:
+  ~LoadedModel() override {
+    if (session) api().session_destroy(session);
+    if (pool_made) api().pool_destroy(pool_made);
+    if (model) api().model_close(model);
+    whet_library_close(&library);
+  }
+  const whet_api& api() const { return *library.api; }
+
+  const whet_model_info& info() const override { return *api().model_info(model); }
+  const whet_pool_info& pool() const override { return *api().pool_info(api().session_pool(session)); }
+  const whet_device_info* device() const override { return is_for_device(api()) ? api().model_device(model) : nullptr; }
+  bool is_emulated() const override { return emulated; }
+  std::string note() const override { return api().session_note(session); }
+  Status set_inputs(std::vector<Tensor> tensors) override {
+    whet_error error;
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      if (api().session_set_input(session, static_cast<std::uint32_t>(i), tensors[i].data(), nullptr, &error) != 0)
+        return Error{error.message};
+    inputs = std::move(tensors);
+    return ok_status();
+  }
+  Status run() override {
+    whet_error error;
+    if (api().session_run(session, &error) != 0) return Error{error.message};
+    return ok_status();
+  }
+  Status move_to_device(const OpenedModel&) override;
+  Status run_back_to_back(int runs) override {
+    whet_error error{};
+    for (int i = 0; i < runs; ++i)
+      if (api().session_enqueue(session, &error) != 0) return Error{error.message};
+    if (api().session_wait(session, &error) != 0) return Error{error.message};
+    return ok_status();
+  }
+  Result<std::vector<Tensor>> read_outputs(const std::vector<OpenedModel::Named>& named) const override {
+    std::vector<Tensor> outputs;
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      Tensor tensor(named[i].type.dtype, named[i].type.shape);
+      const void* data = api().session_output(session, static_cast<std::uint32_t>(i));
+      if (tensor.bytes() > 0) std::memcpy(tensor.data(), data, static_cast<std::size_t>(tensor.bytes()));
+      outputs.push_back(std::move(tensor));
+    }
+    return outputs;
+  }
+  double clock() const override { return emulated ? emulated_seconds() : seconds_now(); }
+  Status profile_runs(int warmup, int runs) override {
+    for (int i = -warmup; i < runs; ++i) {
+      if (i == 0) api().session_set_profiling(session, 1);
+      WHET_RETURN_IF_ERROR(run());
+    }
+    return ok_status();
+  }
+  whet_profile profile() const override {
+    whet_profile profile;
+    api().session_profile(session, &profile);
+    return profile;
+  }
+
+  whet_library library{};
+  whet_model* model = nullptr;
+  whet_pool* pool_made = nullptr;  ///< null: the session runs on the model's own
+  whet_session* session = nullptr;
+  std::vector<Tensor> inputs;
+  std::unique_ptr<DeviceTensors> on_device;  ///< null: inputs and outputs are on the host
+  bool emulated = false;
+};
+
+Status LoadedModel::move_to_device(const OpenedModel& opened) {
+  const whet_device_info* const gpu = device();
+  if (gpu == nullptr) return Body::move_to_device(opened);
+  whet_error error{};
+  const CudaDriver* driver = &emulated_cuda_driver();
+  if (!emulated && system_cuda_driver(&driver, &error) != 0) return Error{error.message};
+  WHET_TRY(on_device, DeviceTensors::open(*driver, gpu->number));
+  const auto placed = [&](const whet_tensor_info& tensor, const void* data) -> Result<whet_dltensor> {
+    WHET_TRY(void* const memory, on_device->add(static_cast<std::uint64_t>(tensor.bytes), data));
+    return dlpack_of(tensor, memory, kDlCuda, gpu->number);
+  };
+  for (std::uint32_t i = 0; i < opened.inputs().size(); ++i) {
+    WHET_TRY(const whet_dltensor tensor, placed(*api().model_input(model, i), inputs.at(i).data()));
+    if (api().session_set_input_dlpack(session, i, &tensor, &error) != 0) return Error{error.message};
+  }
+  for (std::uint32_t i = 0; i < opened.outputs().size(); ++i) {
+    WHET_TRY(const whet_dltensor tensor, placed(*api().model_output(model, i), nullptr));
+    if (api().session_bind_output_dlpack(session, i, &tensor, &error) != 0) return Error{error.message};
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 std::string encode(const OpenModelOptions& options) {
@@ -107,50 +180,62 @@ std::optional<OpenModelOptions> decode_open_options(std::string_view bytes) {
 }
 
 Result<OpenedModel> OpenedModel::open(const std::string& path, const OpenModelOptions& options) {
-  OpenedModel opened;
-  opened.state_ = std::make_shared<State>();
-  State& state = *opened.state_;
+  const auto loaded = std::make_shared<LoadedModel>();
   whet_error error;
-  if (whet_library_open(path.c_str(), 0, &state.library, &error) != 0) return Error{error.message};
+  if (whet_library_open(path.c_str(), 0, &loaded->library, &error) != 0) return Error{error.message};
+  const whet_api& api = loaded->api();
   const whet_open_options open_options{options.map_weights ? 1u : 0u};
-  const bool for_device = is_for_device(state.api());
-  state.emulated = options.device.kind == DeviceName::Kind::emulated;
+  const bool for_device = is_for_device(api);
+  loaded->emulated = options.device.kind == DeviceName::Kind::emulated;
   if (!for_device && options.device.kind != DeviceName::Kind::none)
     return Error{path + ": runs on the CPU; --device " + to_string(options.device) +
                  " is for models that run on a GPU"};
   if (!for_device && options.device_flags != 0)
     return Error{path + ": runs on the CPU; --launches is for models that run on a GPU"};
-  if ((for_device ? open_on_device(state.api(), open_options, options, &state.model, &error)
-                  : state.api().model_open(&open_options, &state.model, &error)) != 0)
+  if ((for_device ? open_on_device(api, open_options, options, &loaded->model, &error)
+                  : api.model_open(&open_options, &loaded->model, &error)) != 0)
     return Error{path + ": " + error.message};
-  const whet_model_info& info = *state.api().model_info(state.model);
+  const whet_model_info& info = loaded->info();
   if (!for_device && wants_own_pool(options)) {
     const whet_pool_options pool = pool_options(options, info);
-    if (state.api().pool_create(&pool, &state.pool, &error) != 0) return Error{error.message};
+    if (api.pool_create(&pool, &loaded->pool_made, &error) != 0) return Error{error.message};
   }
-  if (state.api().session_create(state.model, state.pool, &state.session, &error) != 0) return Error{error.message};
-  for (std::uint32_t i = 0; i < info.inputs; ++i) {
-    opened.inputs_.push_back(named(*state.api().model_input(state.model, i)));
-  }
-  for (std::uint32_t i = 0; i < info.outputs; ++i) {
-    opened.outputs_.push_back(named(*state.api().model_output(state.model, i)));
-  }
-  return opened;
+  if (api.session_create(loaded->model, loaded->pool_made, &loaded->session, &error) != 0) return Error{error.message};
+  std::vector<Named> inputs, outputs;
+  for (std::uint32_t i = 0; i < info.inputs; ++i) inputs.push_back(named(*api.model_input(loaded->model, i)));
+  for (std::uint32_t i = 0; i < info.outputs; ++i) outputs.push_back(named(*api.model_output(loaded->model, i)));
+  return OpenedModel(std::move(inputs), std::move(outputs), loaded);
 }
 
-const whet_model_info& OpenedModel::info() const { return *state_->api().model_info(state_->model); }
-
-const whet_pool_info& OpenedModel::pool() const {
-  return *state_->api().pool_info(state_->api().session_pool(state_->session));
+Status OpenedModel::Body::move_to_device(const OpenedModel& opened) {
+  return Error{"model " + std::string(opened.info().name) + " runs on the CPU; expected one for a GPU"};
 }
 
-const whet_device_info* OpenedModel::device() const {
-  return is_for_device(state_->api()) ? state_->api().model_device(state_->model) : nullptr;
+/// Of models for a GPU alone, which have their own.
+Status OpenedModel::Body::run_back_to_back(int runs) {
+  for (int i = 0; i < runs; ++i) WHET_RETURN_IF_ERROR(run());
+  return ok_status();
 }
 
-bool OpenedModel::is_emulated() const { return state_->emulated; }
+double OpenedModel::Body::clock() const { return seconds_now(); }
 
-std::string OpenedModel::note() const { return state_->api().session_note(state_->session); }
+Status OpenedModel::Body::warm_up(double seconds) {
+  for (const double start = clock();;) {
+    WHET_RETURN_IF_ERROR(run());
+    if (clock() - start >= seconds) return ok_status();
+  }
+}
+
+Result<std::vector<double>> OpenedModel::Body::time_runs(int runs, double seconds) {
+  std::vector<double> times;
+  const double start = clock();
+  while (times.size() < 3 || (runs > 0 ? static_cast<int>(times.size()) < runs : clock() - start < seconds)) {
+    const double before = clock();
+    WHET_RETURN_IF_ERROR(run());
+    times.push_back(clock() - before);
+  }
+  return times;
+}
 
 Status OpenedModel::set_inputs(std::vector<Tensor> tensors) {
   if (tensors.size() != inputs_.size()) {
@@ -162,78 +247,14 @@ Status OpenedModel::set_inputs(std::vector<Tensor> tensors) {
       return Error{"input \"" + inputs_[i].name + "\" is " + to_string(inputs_[i].type) + "; the tensor given is " +
                    to_string(tensors[i].type())};
     }
-    whet_error error;
-    const void* data = tensors[i].data();
-    if (state_->api().session_set_input(state_->session, static_cast<std::uint32_t>(i), data, nullptr, &error) != 0) {
-      return Error{error.message};
-    }
   }
-  state_->inputs = std::move(tensors);
-  return ok_status();
-}
-
-Status OpenedModel::run() {
-  whet_error error;
-  if (state_->api().session_run(state_->session, &error) != 0) return Error{error.message};
-  return ok_status();
-}
-
-Status OpenedModel::move_to_device() {
-  const whet_device_info* const gpu = device();
-  if (gpu == nullptr) return Error{"model " + std::string(info().name) + " runs on the CPU; expected one for a GPU"};
-  whet_error error{};
-  const CudaDriver* driver = &emulated_cuda_driver();
-  if (!state_->emulated && system_cuda_driver(&driver, &error) != 0) return Error{error.message};
-  WHET_TRY(state_->on_device, DeviceTensors::open(*driver, gpu->number));
-  const whet_api& api = state_->api();
-  const auto placed = [&](const whet_tensor_info& tensor, const void* data) -> Result<whet_dltensor> {
-    WHET_TRY(void* const memory, state_->on_device->add(static_cast<std::uint64_t>(tensor.bytes), data));
-    return dlpack_of(tensor, memory, kDlCuda, gpu->number);
-  };
-  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-    WHET_TRY(const whet_dltensor tensor, placed(*api.model_input(state_->model, i), state_->inputs.at(i).data()));
-    if (api.session_set_input_dlpack(state_->session, i, &tensor, &error) != 0) return Error{error.message};
-  }
-  for (std::uint32_t i = 0; i < outputs_.size(); ++i) {
-    WHET_TRY(const whet_dltensor tensor, placed(*api.model_output(state_->model, i), nullptr));
-    if (api.session_bind_output_dlpack(state_->session, i, &tensor, &error) != 0) return Error{error.message};
-  }
-  return ok_status();
-}
-
-Status OpenedModel::run_back_to_back(int runs) {
-  whet_error error{};
-  for (int i = 0; i < runs; ++i)
-    if (state_->api().session_enqueue(state_->session, &error) != 0) return Error{error.message};
-  if (state_->api().session_wait(state_->session, &error) != 0) return Error{error.message};
-  return ok_status();
-}
-
-std::vector<Tensor> OpenedModel::read_outputs() const {
-  std::vector<Tensor> outputs;
-  for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    Tensor tensor(outputs_[i].type.dtype, outputs_[i].type.shape);
-    const void* data = state_->api().session_output(state_->session, static_cast<std::uint32_t>(i));
-    if (tensor.bytes() > 0) std::memcpy(tensor.data(), data, static_cast<std::size_t>(tensor.bytes()));
-    outputs.push_back(std::move(tensor));
-  }
-  return outputs;
+  return body_->set_inputs(std::move(tensors));
 }
 
 Result<std::vector<Tensor>> OpenedModel::run(std::vector<Tensor> inputs) {
   WHET_RETURN_IF_ERROR(set_inputs(std::move(inputs)));
   WHET_RETURN_IF_ERROR(run());
   return read_outputs();
-}
-
-double OpenedModel::clock() const { return state_->emulated ? emulated_seconds() : seconds_now(); }
-
-void OpenedModel::set_profiling(bool on) { state_->api().session_set_profiling(state_->session, on); }
-
-whet_profile OpenedModel::profile() const {
-  whet_profile profile;
-  state_->api().session_profile(state_->session, &profile);
-  return profile;
 }
 
 }  // namespace whet

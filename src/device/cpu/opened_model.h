@@ -28,50 +28,81 @@ struct OpenModelOptions {
 std::string encode(const OpenModelOptions&);
 std::optional<OpenModelOptions> decode_open_options(std::string_view);
 
-/// A compiled model as the tools use it: its library, a pool and one session, behind Results and Tensors.
+/// A compiled model as the tools use it: its library, a pool and one session, behind Results and Tensors; in this process, or on a
+/// device elsewhere (device/remote/cpu/remote_model.h).
 class OpenedModel {
  public:
-  /// Checks the file, loads it, and makes pool and session.
+  /// Checks the file, loads it, and makes pool and session, in this process.
   static Result<OpenedModel> open(const std::string& path, const OpenModelOptions& = {});
 
   struct Named {
     std::string name;
     TensorType type;
   };
+  /// What stands behind it. The functions are those of OpenedModel; inputs that are set have the model's number and types.
+  class Body {
+   public:
+    virtual ~Body() = default;
+    virtual const whet_model_info& info() const = 0;
+    virtual const whet_pool_info& pool() const = 0;
+    virtual const whet_device_info* device() const { return nullptr; }
+    virtual bool is_emulated() const { return false; }
+    virtual bool is_elsewhere() const { return false; }
+    virtual std::string note() const = 0;
+    virtual Status set_inputs(std::vector<Tensor>) = 0;
+    virtual Status run() = 0;
+    virtual Status move_to_device(const OpenedModel&);
+    virtual Status run_back_to_back(int runs);
+    virtual Result<std::vector<Tensor>> read_outputs(const std::vector<Named>&) const = 0;
+    virtual double clock() const;
+    virtual Status warm_up(double seconds);
+    virtual Result<std::vector<double>> time_runs(int runs, double seconds);
+    virtual Status profile_runs(int warmup, int runs) = 0;
+    virtual whet_profile profile() const = 0;
+  };
+  OpenedModel(std::vector<Named> inputs, std::vector<Named> outputs, std::shared_ptr<Body> body)
+      : body_(std::move(body)), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
+
   const std::vector<Named>& inputs() const { return inputs_; }
   const std::vector<Named>& outputs() const { return outputs_; }
-  const whet_model_info& info() const;
-  const whet_pool_info& pool() const;
+  const whet_model_info& info() const { return body_->info(); }
+  const whet_pool_info& pool() const { return body_->pool(); }
   /// Null for a model that runs on the CPU.
-  const whet_device_info* device() const;
-  bool is_emulated() const;
+  const whet_device_info* device() const { return body_->device(); }
+  bool is_emulated() const { return body_->is_emulated(); }
+  /// Whether it runs on another machine: its cores are not this one's.
+  bool is_elsewhere() const { return body_->is_elsewhere(); }
   /// How its threads agree with what it was tuned for; "" where they do.
-  std::string note() const;
+  std::string note() const { return body_->note(); }
 
   /// One tensor an input, in order; they are kept until set again. Errors name the input.
   Status set_inputs(std::vector<Tensor>);
   /// One inference on the inputs that are set: what a benchmark times.
-  Status run();
+  Status run() { return body_->run(); }
   /// From now on the inputs that are set, and the outputs, are in the memory of the model's GPU: a run copies nothing from or to
   /// the host, and its outputs are not read. For models of a GPU alone.
-  Status move_to_device();
+  Status move_to_device() { return body_->move_to_device(*this); }
   /// `runs` inferences, one behind the other with no wait between them, and the wait for the last.
-  Status run_back_to_back(int runs);
+  Status run_back_to_back(int runs) { return body_->run_back_to_back(runs); }
   /// Copies of the outputs of the last run.
-  std::vector<Tensor> read_outputs() const;
+  Result<std::vector<Tensor>> read_outputs() const { return body_->read_outputs(outputs_); }
   /// All three.
   Result<std::vector<Tensor>> run(std::vector<Tensor> inputs);
 
   /// What its runs are timed by [s]: a steady clock, of the emulated device its own.
-  double clock() const;
+  double clock() const { return body_->clock(); }
+  /// Inferences for this long, and at least one. (Elsewhere they come with the next `time_runs`.)
+  Status warm_up(double seconds) { return body_->warm_up(seconds); }
+  /// Seconds of inferences, one after the other: of `runs`, or where that is 0 for `seconds`, and of 3 at least.
+  Result<std::vector<double>> time_runs(int runs, double seconds) { return body_->time_runs(runs, seconds); }
 
-  void set_profiling(bool on);
-  /// Valid until the next call.
-  whet_profile profile() const;
+  /// Times the steps of `runs` inferences, after `warmup` others.
+  Status profile_runs(int warmup, int runs) { return body_->profile_runs(warmup, runs); }
+  /// Of these; valid until the next call.
+  whet_profile profile() const { return body_->profile(); }
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<Body> body_;
   std::vector<Named> inputs_, outputs_;
 };
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "artifact/code_format.h"
+#include "base/sha256.h"
+#include "device/remote/cpu/remote_model.h"
 #include "trial/outcome.h"
 
 namespace whet {
@@ -29,6 +31,16 @@ SessionItem blamed(const SessionRequest& request, std::size_t number, const std:
   else
     item.reply = CheckReply{OutcomeCode::crash, message, {}};
   return item;
+}
+
+constexpr const char* kNoSense = "the device's answer about compiled models makes no sense";
+
+std::vector<BlobSource> each_once(const std::vector<BlobSource>& sources) {
+  std::vector<BlobSource> each;
+  for (const BlobSource& source : sources)
+    if (std::ranges::find(each, source.name.hash, [](const BlobSource& s) { return s.name.hash; }) == each.end())
+      each.push_back(source);
+  return each;
 }
 
 double seconds_passed(std::chrono::steady_clock::time_point since) {
@@ -114,9 +126,9 @@ Status RemoteDevice::take(RemoteSession session) {
   return ok_status();
 }
 
-Status RemoteDevice::reconnect() {
+Status RemoteDevice::reconnect(bool has_peers) {
   if (session_) return ok_status();
-  if (options_.has_peers || (!why_lost_.empty() && seconds_passed(tried_) < kLostForSeconds))
+  if (has_peers || (!why_lost_.empty() && seconds_passed(tried_) < kLostForSeconds))
     return Error{why_lost_.empty() ? options_.address + ": the link is lost" : why_lost_};
   for (const double pause : options_.back_off) {
     for (double slept = 0; slept < pause; slept += kNap) {
@@ -151,7 +163,7 @@ RemoteDevice::Answers RemoteDevice::ask(const SessionJob& job) {
   }
   std::vector<int> links_lost(job.items());
   while (!answers.is_complete(job)) {
-    if (const Status connected = reconnect(); !connected.ok()) {
+    if (const Status connected = reconnect(options_.has_peers); !connected.ok()) {
       answers.why = connected.error().message;
       break;
     }
@@ -215,9 +227,92 @@ CheckReply RemoteDevice::check(const CheckRequest& request) {
   return {answers.code, answers.why, {}};
 }
 
-Result<std::vector<ModelTimes>> RemoteDevice::time_models(const std::vector<ModelLibrary>& files, const ModelRun&) {
-  if (files.empty()) return std::vector<ModelTimes>{};
-  return Error{"compiled models are not run on remote devices yet", ErrorKind::unsupported};
+/// The order's files: models, then inputs, each content once.
+Result<std::vector<BlobSource>> RemoteDevice::name_files(const std::vector<ModelLibrary>& files,
+                                                         const std::vector<Tensor>& inputs) {
+  std::vector<BlobSource> sources;
+  for (const ModelLibrary& file : files) {
+    auto known = files_.find(file.path);
+    if (known == files_.end()) {
+      WHET_RETURN_IF_ERROR(check_model_for(description_, file.path));
+      WHET_TRY(BlobName name, name_blob(file.path));
+      known = files_.emplace(file.path, std::move(name)).first;
+    }
+    sources.push_back({known->second, file.path, {}});
+  }
+  for (const Tensor& input : inputs) {
+    const std::string_view bytes(static_cast<const char*>(input.data()), static_cast<std::size_t>(input.bytes()));
+    sources.push_back({{sha256(bytes), bytes.size()}, "", bytes});
+  }
+  return sources;
+}
+
+Error RemoteDevice::why_failed(const std::vector<ModelLibrary>& files, const std::string& sentence,
+                               std::int32_t model) const {
+  const bool is_one = model >= 0 && static_cast<std::size_t>(model) < files.size();
+  if (is_one) return Error{files[static_cast<std::size_t>(model)].path + ": " + sentence};
+  return Error{(files.size() == 1 ? files.front().path : options_.address) + ": " + sentence};
+}
+
+Result<std::vector<ModelAnswer>> RemoteDevice::run_models(const std::vector<ModelLibrary>& files,
+                                                          const std::vector<Tensor>& inputs, ModelOrder order) {
+  if (files.size() > kMostModels || inputs.size() > kMostModelInputs)
+    return Error{options_.address + ": a device elsewhere opens " + std::to_string(kMostModels) + " models with " +
+                 std::to_string(kMostModelInputs) + " inputs at most"};
+  const std::lock_guard<std::mutex> lock(busy_);
+  WHET_TRY(const std::vector<BlobSource> sources, name_files(files, inputs));
+  order.seconds = options_.model_timeout;
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    (i < files.size() ? order.models : order.inputs).push_back(sources[i].name);
+  has_models_ = !files.empty();
+  std::uint64_t most_there = 0;
+  std::string why;
+  for (int lost = 0; lost < kLinksToLose;) {
+    if (const Status connected = reconnect(false); !connected.ok()) return connected.error();
+    OrderEnd end;
+    if (!sources.empty()) end = bring_blobs(*session_, each_once(sources), options_.interrupted);
+    // A link that brought something was worth it.
+    const bool progress = end.kind == OrderEnd::Kind::lost && end.there > most_there;
+    most_there = std::max(most_there, end.there);
+    if (end.kind == OrderEnd::Kind::done) end = carry_out(*session_, order, options_.interrupted);
+    switch (end.kind) {
+      case OrderEnd::Kind::interrupted:
+        return Error{"interrupted while a compiled model ran", ErrorKind::interrupted};
+      case OrderEnd::Kind::refused:
+        return Error{options_.address + ": " + end.message};
+      case OrderEnd::Kind::done:
+        if (!end.answers.empty() && end.answers.back().kind == ModelAnswerKind::failed)
+          return why_failed(files, end.answers.back().sentence, end.answers.back().model);
+        return std::move(end.answers);
+      case OrderEnd::Kind::lost:
+        why = end.message;
+        session_.reset();
+        if (!progress) ++lost;
+    }
+  }
+  return Error{options_.address + ": two links to the device were lost over a compiled model: " + why, ErrorKind::io};
+}
+
+Result<std::vector<ModelTimes>> RemoteDevice::time_models(const std::vector<ModelLibrary>& files, const ModelRun& run) {
+  std::vector<ModelTimes> times(files.size());
+  if (files.empty()) {
+    if (has_models_) WHET_RETURN_IF_ERROR(run_models({}, {}, {}));
+    return times;
+  }
+  ModelOrder order = order_with(run.open);
+  order.work = ModelWork::bursts;
+  order.timed_seconds = run.burst_seconds;
+  order.runs = static_cast<std::uint32_t>(run.bursts);
+  WHET_TRY(const std::vector<ModelAnswer> answers, run_models(files, run.inputs, order));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const ModelAnswer& answer = answers[i];
+    if (answer.kind != ModelAnswerKind::burst || answer.model != static_cast<std::int32_t>(i % files.size()))
+      return Error{options_.address + ": " + kNoSense};
+    times[i % files.size()].bursts.push_back({answer.seconds[0], answer.seconds[1]});
+  }
+  if (answers.size() != files.size() * static_cast<std::size_t>(run.bursts))
+    return Error{options_.address + ": " + kNoSense};
+  return times;
 }
 
 }  // namespace whet

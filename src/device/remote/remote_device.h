@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/remote/model_orders.h"
 #include "device/remote/remote_session.h"
 
 namespace whet {
@@ -21,7 +23,8 @@ struct RemoteOptions {
   std::vector<std::string> argv;  ///< the program that carries the session
   /// Brings whet-device to a host that has none, by its error; may be empty. The session is then tried once more.
   std::function<Status(const Error&)> push;
-  double run_timeout = 10;  ///< seconds for one kernel
+  double run_timeout = 10;     ///< seconds for one kernel
+  double model_timeout = 600;  ///< seconds without an answer of a compiled model
   SessionClocks clocks;
   std::vector<double> back_off = {0.2, 0.5, 1, 2, 5};  ///< before each attempt to connect again [s]
   /// Where other devices do the same work: a request whose link is lost is `device_lost` at once, and the device comes
@@ -48,8 +51,12 @@ class RemoteDevice : public Device {
   MeasureReply measure(const MeasureRequest&) override;
   JobReply run(const MeasureJob&) override;
   CheckReply check(const CheckRequest&) override;
-  /// Compiled models do not run there yet: an error says so, except for no models at all.
   Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>&, const ModelRun&) override;
+  /// Has work done by compiled models there, which stay open until the next order. Brings the device what it lacks of their files and of
+  /// the inputs; a link that is lost meanwhile costs no bytes that had arrived. `order` without the names of files. An error
+  /// names the model or the device.
+  Result<std::vector<ModelAnswer>> run_models(const std::vector<ModelLibrary>&, const std::vector<Tensor>& inputs,
+                                              ModelOrder order);
 
  private:
   RemoteDevice(RemoteOptions, RemoteSession);
@@ -67,8 +74,11 @@ class RemoteDevice : public Device {
   Answers ask(const SessionJob&);
   /// Sends what has no answer yet. False where the link was lost, or the user interrupted.
   bool ask_once(const SessionJob&, Answers&);
-  Status reconnect();
+  /// `has_peers`: the link is left lost, another device does the work.
+  Status reconnect(bool has_peers);
   Status take(RemoteSession);
+  Result<std::vector<BlobSource>> name_files(const std::vector<ModelLibrary>&, const std::vector<Tensor>& inputs);
+  Error why_failed(const std::vector<ModelLibrary>&, const std::string& sentence, std::int32_t model) const;
   void keep_alive();
   void come_back(std::unique_lock<std::mutex>& busy);
   bool is_interrupted() const { return ends_ || (options_.interrupted && options_.interrupted()); }
@@ -82,6 +92,8 @@ class RemoteDevice : public Device {
   std::chrono::steady_clock::time_point tried_{};
   std::size_t attempts_ = 0;  ///< to come back, since the session was lost
   std::atomic<bool> ends_ = false;
+  std::map<std::string, BlobName> files_;  ///< of models, by their paths
+  bool has_models_ = false;                ///< which may be open there
   std::condition_variable end_;
   std::thread keeper_;
 };

@@ -8,6 +8,7 @@
 
 #include "device/testing/device_contract.h"
 #include "device/testing/processes.h"
+#include "device/testing/test_models.h"
 #include "runner/testing/kernels.h"
 
 namespace whet::remote_device_test {
@@ -44,13 +45,21 @@ std::string outcome(Device& device, const std::string& name) {
 testing::DeviceUnderTest under_test() {
   KernelJob broken = kernel("add_one");
   broken.kernel.code = "no object";
-  return {"over_exec", remote, kernel("add_one"), {broken, kernel("write_null"), kernel("hang")}, {}, {}};
+  static const testing::TestModels models;
+  constexpr std::uint32_t kMachine = 62;
+  return {"over_exec",
+          remote,
+          kernel("add_one"),
+          {broken, kernel("write_null"), kernel("hang")},
+          {{models.file(WHET_TEST_MODEL, kMachine, 1)}, {models.file(WHET_TEST_MODEL, kMachine, 2)}},
+          {testing::order_for('a')}};
 }
 
 #if defined(WHET_AARCH64_DEVICE)
 /// The board's program for AArch64 by an emulator, where there is one.
 std::string emulate(const std::string& options = "") {
-  return "exec qemu-aarch64-static -cpu cortex-a72 " + options + WHET_AARCH64_DEVICE + " --stdio";
+  return "exec qemu-aarch64-static -cpu cortex-a72 " + options + WHET_AARCH64_DEVICE +
+         " --stdio --model-runner 'qemu-aarch64-static -L /usr/aarch64-linux-gnu'";
 }
 std::unique_ptr<RemoteDevice> emulated(const std::string& options_of_emulator = "") {
   RemoteOptions options = options_for(emulate(options_of_emulator));
@@ -62,14 +71,16 @@ KernelJob arm_kernel(const std::string& name) { return testing_kernels::job(WHET
 bool has_emulator() { return std::system("command -v qemu-aarch64-static > /dev/null") == 0; }
 
 testing::DeviceUnderTest emulated_board() {
+  static const testing::TestModels models;
+  constexpr std::uint32_t kMachine = 183;
   KernelJob broken = arm_kernel("add_one");
   broken.kernel.code = "no object";
   return {"emulated_aarch64",
           [] { return emulated(); },
           arm_kernel("add_one"),
           {broken, arm_kernel("write_null"), arm_kernel("hang")},
-          {},
-          {}};
+          {{models.file(WHET_AARCH64_TEST_MODEL, kMachine, 1)}, {models.file(WHET_AARCH64_TEST_MODEL, kMachine, 2)}},
+          {testing::order_for('a')}};
 }
 
 TEST(EmulatedBoards, SayThatTheyAreEmulated) {
@@ -145,11 +156,6 @@ TEST_F(RemoteDevices, LimitHowLongAKernelMayTake) {
   const auto device = RemoteDevice::connect(options);
   ASSERT_FALSE(device.ok());
   EXPECT_EQ(device.error().message, options.address + ": a kernel may take 1000 s; the device allows 60 s");
-}
-TEST_F(RemoteDevices, RunNoModelsYet) {
-  const auto times = remote()->time_models({{"a.so"}}, {});
-  ASSERT_FALSE(times.ok());
-  EXPECT_EQ(times.error().message, "compiled models are not run on remote devices yet");
 }
 TEST_F(RemoteDevices, StayWhileNothingIsAsked) {
   const auto device = remote();

@@ -185,4 +185,31 @@ std::string RemoteSession::collect(std::uint32_t id, const SessionJob& job, cons
   }
 }
 
+RemoteSession::TalkEnd RemoteSession::listen(std::uint32_t id, double seconds,
+                                             const std::function<Heard(const SessionMessage&)>& hear,
+                                             const std::function<bool()>& interrupted) {
+  using Kind = JobEnd::Kind;
+  const double limit = seconds + clocks_.margin;
+  auto since = std::chrono::steady_clock::now();
+  std::optional<std::chrono::steady_clock::time_point> cancelled;
+  for (;;) {
+    const auto message = link_.receive(kSessionTick);
+    if (message && message->id == id && message->type != SessionType::bye) {
+      since = std::chrono::steady_clock::now();
+      const Heard heard = message->type == SessionType::waiting ? Heard::more : hear(*message);
+      if (heard == Heard::last) return {cancelled ? Kind::interrupted : Kind::done, ""};
+      if (heard == Heard::nonsense) return {Kind::lost, "the device answers what it was not asked"};
+    }
+    if (message && message->type == SessionType::bye) last_sentence_ = printable(message->payload);
+    if (!last_sentence_.empty() || is_dead()) return {Kind::lost, why_lost()};
+    if (seconds_after(since) > limit) return {Kind::lost, "the device did not answer within " + seconds_text(limit)};
+    ping_if_due();
+    if (cancelled && seconds_after(*cancelled) > kCancelSeconds) return {Kind::interrupted, ""};
+    if (!cancelled && interrupted && interrupted()) {
+      cancelled = std::chrono::steady_clock::now();
+      link_.send(SessionType::cancel, id, "");
+    }
+  }
+}
+
 }  // namespace whet

@@ -48,6 +48,23 @@ class RemoteSession {
   /// Runs a job of at most `device().limits.kernels` requests. After `lost` the session is of no use.
   JobEnd run(const SessionJob&, const std::function<bool()>& interrupted);
 
+  /// What became of a conversation: messages that share a number.
+  struct TalkEnd {
+    JobEnd::Kind kind = JobEnd::Kind::done;
+    std::string message;  ///< of `lost`
+  };
+  /// What a message is in its conversation.
+  enum class Heard { more, last, nonsense };
+  std::uint32_t next_id() { return ++jobs_; }
+  /// False where the link is lost; `listen` says why.
+  bool tell(SessionType type, std::uint32_t id, std::string payload) {
+    return link_.send(type, id, std::move(payload));
+  }
+  /// Hands the messages of a number to `hear` until one is the last. The link is lost where none comes for `seconds` and more; while
+  /// the device says that it waits, they do not count. After `lost` the session is of no use.
+  TalkEnd listen(std::uint32_t id, double seconds, const std::function<Heard(const SessionMessage&)>& hear,
+                 const std::function<bool()>& interrupted);
+
   /// Reads what came and pings where it is time, without waiting; between jobs. False where the link is lost.
   bool keep_alive();
 

@@ -2,7 +2,8 @@
 
 // The contract of Device as tests. A new device passes them:
 //   INSTANTIATE_TEST_SUITE_P(Mine, DeviceContract, ::testing::Values(DeviceUnderTest{...}), name_of_device);
-// This machine passes them with compiled models in tuner/models_on_devices_test.cc, where the compiler is seen.
+// This machine and devices elsewhere pass them with models that whet compiled in tuner/models_on_devices_test.cc, where the compiler is
+// seen.
 
 #include <gtest/gtest.h>
 

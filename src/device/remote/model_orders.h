@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "device/remote/remote_session.h"
+#include "device/session/cpu/model_messages.h"
+
+namespace whet {
+
+/// A file that a device may need: its bytes, or the path of what has them.
+struct BlobSource {
+  BlobName name;
+  std::string path;
+  std::string_view bytes;  ///< where there is no path
+};
+/// Names a file by its content. An error says that it cannot be read.
+Result<BlobName> name_blob(const std::string& path);
+
+/// What became of an order, or of bringing its files.
+struct OrderEnd {
+  enum class Kind { done, refused, lost, interrupted } kind = Kind::done;
+  std::string message;               ///< of `refused` and `lost`
+  std::vector<ModelAnswer> answers;  ///< all but those without news
+  std::uint64_t there = 0;           ///< bytes of the files that the device said it has
+};
+/// Brings the device what it lacks of these files, from where it lacks it.
+OrderEnd bring_blobs(RemoteSession&, const std::vector<BlobSource>&, const std::function<bool()>& interrupted);
+/// Has an order carried out, whose files are there.
+OrderEnd carry_out(RemoteSession&, const ModelOrder&, const std::function<bool()>& interrupted);
+
+}  // namespace whet
