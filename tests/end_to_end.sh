@@ -275,6 +275,10 @@ case_explained() {
 }
 
 case_settings() {
+  refuse 2 "expected a number of threads, or several" "$whet" tune zoo:mlp --threads 1,x
+  if [ "$(nproc)" -ge 2 ]; then
+    expect 0 "| 2 threads |" "$whet" tune zoo:mlp --trials 8 --round 4 --threads 1,2 --no-network -o threads.jsonl
+  fi
   expect 0 "records kept" "$whet" tune zoo:mlp --trials 6 --round 4 -o r.jsonl --repeat 3 --number 3 --min-repeat-ms 0.1 --no-network
   # Those that were compared have the two figures of that, or one.
   grep -q '"seconds":\[[^],]*,[^],]*,[^],]*\]' r.jsonl || die "--repeat 3 leaves no three means"

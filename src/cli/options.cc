@@ -68,12 +68,18 @@ Result<TargetOnCores> on_another_machine(TargetOnCores place, const TargetOption
 
 }  // namespace
 
-void TargetOptions::add_to(Arguments& arguments) {
+void TargetOptions::add_to(Arguments& arguments, std::string* thread_counts) {
   arguments.add(
       "--target", target,
       "Target of the generated code, like \"cpu -mcpu=znver5 -threads=4 -cores=big\" (default: this machine)");
-  arguments.add("--threads", threads, 1, kMaxThreads,
-                "Threads that run a kernel (default: WHET_NUM_THREADS, or else the usable cores)", threads);
+  if (thread_counts)
+    arguments.add(
+        "--threads", *thread_counts,
+        "Threads that run a kernel (default: WHET_NUM_THREADS, or else the usable cores); several numbers, as in "
+        "1,2,4: tunes for each, and times the best for each on all");
+  else
+    arguments.add("--threads", threads, 1, kMaxThreads,
+                  "Threads that run a kernel (default: WHET_NUM_THREADS, or else the usable cores)", threads);
   arguments.add("--cores", cores, "Cores that run it: big, little, or processors like 0-3 (default: big)");
 }
 

@@ -21,7 +21,8 @@ struct TargetOptions {
   int threads = 0;     ///< 0: the physical cores of the kind
   std::string cores;   ///< "", "big", "little" or a list like "0-3"
 
-  void add_to(Arguments&);
+  ///   thread_counts  where it is given, --threads may be a list, and goes there
+  void add_to(Arguments&, std::string* thread_counts = nullptr);
 };
 
 /// A target and the processors of this machine that run its threads.

@@ -21,6 +21,7 @@
 #include "cli/remote.h"
 #include "cli/rounding.h"
 #include "cli/screen.h"
+#include "cli/thread_counts.h"
 #include "cli/units.h"
 #include "device/local/zygote.h"
 #include "device/make_device.h"
@@ -47,7 +48,7 @@ struct TuneCommand {
   double minutes = 0, build_timeout = 15, run_timeout = 10, least_gain = 0.5;
   int repeat = 0, number = 0;  ///< repeat > 0: the classic way to measure
   double min_repeat_ms = 0;
-  std::string strategy = "evolutionary", scheduler = "gradient", cache = "network", only, deciding;
+  std::string strategy = "evolutionary", scheduler = "gradient", cache = "network", only, deciding, threads;
   bool per_task = false, no_seeds = false, no_network = false;
   RoundingOptions rounding;
   bool json = false, quiet = false, no_pin = false, allow_emulated = false;
@@ -450,49 +451,129 @@ void print_text(const TuneCommand& command, const Prepared& prepared, const Tune
              next_options(command, prepared));
 }
 
-int run(TuneCommand& command) {
-  if (command.repeat == 0 && (command.number > 0 || command.min_repeat_ms > 0))
-    return wrong_use({"tune: --number and --min-repeat-ms count only with --repeat; give --repeat too"});
-  if (command.output.empty()) command.output = default_records(command.model.model);
-  // Before anything starts a thread or touches LLVM: builders and runners are forked from here.
-  Result<Zygote> zygote = Zygote::start();
-  if (!zygote.ok()) return fail(zygote.error());
-  on_requests_to_end(on_early_interrupt);
-  const Result<std::vector<DeviceName>> devices = parse_devices(command.devices);
-  if (!devices.ok()) return wrong_use(devices.error());
-  Remotes remotes;
-  if (devices->front().is_remote()) {
-    Result<Remotes> connected = connect_devices(command, *devices);
-    if (!connected.ok()) return fail(connected.error());
-    remotes = std::move(*connected);
+/// The devices of a run, and what they are for.
+struct Place {
+  TargetOnCores target;
+  Devices devices;
+  std::string where;
+  bool emulated = false;
+};
+
+/// Those elsewhere; this machine's are made when the model is there.
+Result<Place> choose_place(const TuneCommand& command, const std::vector<DeviceName>& names, Zygote& zygote) {
+  Place place;
+  if (names.front().is_remote()) {
+    WHET_TRY(Remotes remotes, connect_devices(command, names));
+    return Place{std::move(remotes.place), std::move(remotes.devices), std::move(remotes.where), remotes.emulated};
   }
-  const Result<TargetOnCores> place = remotes.devices.empty() ? choose_target(command.place, devices->front(), &*zygote)
-                                                              : Result<TargetOnCores>(remotes.place);
-  if (!place.ok()) return wrong_use(place.error());
-  if (const Status rounding = command.rounding.check(place->target); !rounding.ok()) return wrong_use(rounding.error());
-  Result<Prepared> prepared = prepare(command, *place, *devices);
+  WHET_TRY(place.target, choose_target(command.place, names.front(), &zygote));
+  return place;
+}
+
+Result<RecordFile> open_records(const TuneCommand& command, const Prepared& prepared, const Devices& devices) {
+  return RecordFile::open(command.output, prepared.emulated ? EmulatedRecords::alone : EmulatedRecords::left_out,
+                          devices.front()->info().name);
+}
+
+/// What runs of several numbers of threads leave behind.
+struct Runs {
+  std::vector<Prepared> prepared;  ///< one a run
+  std::vector<Json> json;          ///< what each has to tell
+};
+
+/// A run for the number of threads that the command has now.
+int run_once(const TuneCommand& command, Zygote& zygote, Runs& runs) {
+  const Result<std::vector<DeviceName>> names = parse_devices(command.devices);
+  if (!names.ok()) return wrong_use(names.error());
+  Result<Place> place = choose_place(command, *names, zygote);
+  if (!place.ok()) return names->front().is_remote() ? fail(place.error()) : wrong_use(place.error());
+  if (const Status rounding = command.rounding.check(place->target.target); !rounding.ok())
+    return wrong_use(rounding.error());
+  Result<Prepared> prepared = prepare(command, place->target, *names);
   if (!prepared.ok()) return fail(prepared.error());
-  prepared->where = remotes.where;
-  prepared->emulated |= remotes.emulated;
+  prepared->where = place->where;
+  prepared->emulated |= place->emulated;
   if (const Status chosen = choose(command.only, *prepared); !chosen.ok()) return wrong_use(chosen.error());
-  Result<Devices> made =
-      remotes.devices.empty() ? make_devices(command, *prepared, *zygote) : Result<Devices>(std::move(remotes.devices));
-  if (!made.ok()) return fail(made.error());
+  Result<Devices> devices =
+      is_remote(*prepared) ? Result<Devices>(std::move(place->devices)) : make_devices(command, *prepared, zygote);
+  if (!devices.ok()) return fail(devices.error());
   on_requests_to_end(on_interrupt);
-  Result<RecordFile> file =
-      RecordFile::open(command.output, prepared->emulated ? EmulatedRecords::alone : EmulatedRecords::left_out,
-                       made->front()->info().name);
+  Result<RecordFile> file = open_records(command, *prepared, *devices);
   if (!file.ok()) return fail(file.error());
   const bool text = !command.quiet && !command.json;
   print_notes(command.output, *prepared, *file);
   if (text) print_header(command, *prepared, *file);
   const StolenTime stolen(is_remote(*prepared) ? std::vector<int>{} : prepared->place.cores.cpus);
-  Result<Tuned> tuned = tune_and_settle(command, *prepared, *zygote, *made, *file);
+  Result<Tuned> tuned = tune_and_settle(command, *prepared, zygote, *devices, *file);
   if (!tuned.ok()) return fail(tuned.error());
   if (!is_remote(*prepared)) tuned->stolen = stolen.share();
-  if (command.json) fmt::print("{}\n", dump(to_json(*tuned, command.output), 2));
+  runs.json.push_back(to_json(*tuned, command.output));
   if (text) print_text(command, *prepared, *tuned);
+  runs.prepared.push_back(std::move(*prepared));
   return tuned->progress.interrupted ? kInterrupted : kDone;
+}
+
+/// Times the best schedules for each number of threads on all of them.
+Result<ThreadTable> compare_threads(TuneCommand& command, const std::vector<int>& counts, const Runs& runs,
+                                    Zygote& zygote) {
+  ThreadTable table{counts, std::vector(counts.size(), std::vector<double>(counts.size(), 0))};
+  for (std::size_t on = 0; on < counts.size(); ++on) {
+    const Prepared& here = runs.prepared[on];
+    command.place.threads = counts[on];
+    WHET_TRY(Place place, choose_place(command, here.devices, zygote));
+    if (!is_remote(here)) {
+      WHET_TRY(place.devices, make_devices(command, here, zygote));
+    }
+    WHET_TRY(const RecordFile file, open_records(command, here, place.devices));
+    std::vector<Device*> all;
+    for (const auto& device : place.devices) all.push_back(device.get());
+    BuilderPool builders(zygote, 0, {.timeout = command.build_timeout});
+    DeviceMeasurer measurer(builders, all, measure_options(command, here));
+    const SpaceOptions schedules{command.rounding.exact, command.rounding.schedules().precision};
+    for (const Task& task : here.chosen) {
+      std::vector<std::string> steps;
+      for (const Prepared& tuned : runs.prepared) {
+        const Target& target = tuned.place.target;
+        const auto best = file.records().best(task.key, task.within, target);
+        const Result<Steps> usual = default_steps(task.dag, target, schedules);
+        steps.push_back(best && best->exact ? best->record->steps : usual.ok() ? to_text(*usual) : "");
+      }
+      const std::vector<Outcome> times =
+          measurer.compare({task.key, task.name, task.dag, here.place.target, task.within}, steps);
+      for (std::size_t k = 0; k < counts.size(); ++k)
+        table.seconds[k][on] += static_cast<double>(task.weight) * times[k].best_seconds();
+    }
+  }
+  return table;
+}
+
+int run(TuneCommand& command) {
+  if (command.repeat == 0 && (command.number > 0 || command.min_repeat_ms > 0))
+    return wrong_use({"tune: --number and --min-repeat-ms count only with --repeat; give --repeat too"});
+  if (command.output.empty()) command.output = default_records(command.model.model);
+  std::vector<int> counts = {0};
+  if (!command.threads.empty()) {
+    const Result<std::vector<int>> wished = parse_thread_counts(command.threads);
+    if (!wished.ok()) return wrong_use(wished.error());
+    counts = *wished;
+  }
+  // Before anything starts a thread or touches LLVM: builders and runners are forked from here.
+  Result<Zygote> zygote = Zygote::start();
+  if (!zygote.ok()) return fail(zygote.error());
+  on_requests_to_end(on_early_interrupt);
+  Runs runs;
+  for (const int count : counts) {
+    command.place.threads = count;
+    const int status = run_once(command, *zygote, runs);
+    if (command.json && counts.size() == 1 && !runs.json.empty()) fmt::print("{}\n", dump(runs.json[0], 2));
+    if (status != kDone || counts.size() == 1) return status;
+  }
+  const Result<ThreadTable> table = compare_threads(command, counts, runs, *zygote);
+  if (!table.ok()) return fail(table.error());
+  if (command.json)
+    fmt::print("{}\n", dump(Json::object().set("runs", Json::array_of(runs.json)).set("threads", to_json(*table)), 2));
+  if (!command.json && !command.quiet) fmt::print("\n{}", thread_table_text(*table));
+  return kDone;
 }
 
 }  // namespace
@@ -501,7 +582,7 @@ std::function<int()> make_tune(Arguments& arguments) {
   auto command = std::make_shared<TuneCommand>();
   command->model.add_to(arguments);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
-  command->place.add_to(arguments);
+  command->place.add_to(arguments, &command->threads);
   arguments.add(
       "--device", command->devices,
       "Device to measure on (may be repeated): ssh://user@host:port or exec:COMMAND for another machine, cuda:0, "
