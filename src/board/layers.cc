@@ -188,12 +188,19 @@ bool limit(int resource, rlim_t most) {
   return setrlimit(static_cast<__rlimit_resource>(resource), &both) == 0;
 }
 
+/// Bytes that foreign code may have of its own: three quarters of the machine's memory.
+rlim_t most_data() {
+  return static_cast<rlim_t>(sysconf(_SC_PHYS_PAGES)) / 4 * 3 * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+}
+
 }  // namespace
 
 int enter_layers(FileAccess files) {
   int layers = 0;
   const rlim_t open_files = files == FileAccess::read ? kMostFilesOfModels : kMostFiles;
-  if (limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NOFILE, open_files)) layers |= kRlimits;
+  if (limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NOFILE, open_files) &&
+      limit(RLIMIT_DATA, most_data()))
+    layers |= kRlimits;
   if (geteuid() == 0 && become_nobody()) layers |= kUid;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) layers |= kNoNewPrivs;
   if (Filter(files).install()) layers |= kSeccomp;

@@ -116,13 +116,22 @@ static long ask(long number, long a, long b, long c) {
 #endif
 }
 #if defined(__x86_64__)
-enum { kOpenAt = 257, kClone = 56, kSocket = 41, kKill = 62, kGetParent = 110 };
+enum { kOpenAt = 257, kClone = 56, kSocket = 41, kKill = 62, kGetParent = 110, kBrk = 12 };
 #else
-enum { kOpenAt = 56, kClone = 220, kSocket = 198, kKill = 129, kGetParent = 173 };
+enum { kOpenAt = 56, kClone = 220, kSocket = 198, kKill = 129, kGetParent = 173, kBrk = 214 };
 #endif
 int32_t open_a_file(args_t a) {
   (void)a;
   return ask(kOpenAt, -100, (long)"/etc/passwd", 0) >= 0 ? 7 : 0;
+}
+/* A terabyte, without touching it. */
+int32_t take_much_memory(args_t a) {
+  const long step = 1L << 30;
+  long end = ask(kBrk, 0, 0, 0);
+  (void)a;
+  for (int i = 0; i < 1024; ++i, end += step)
+    if (ask(kBrk, end + step, 0, 0) < end + step) return 0;
+  return 7;
 }
 int32_t make_a_process(args_t a) {
   enum { kEndOfChild = 17 };
