@@ -7,7 +7,7 @@ namespace whet {
 
 namespace {
 
-constexpr std::string_view kCuda = "cuda:", kEmulated = "emulated", kExec = "exec:", kSsh = "ssh://";
+constexpr std::string_view kCuda = "cuda:", kEmulated = "emulated", kExec = "exec:", kSsh = "ssh://", kFleet = "fleet:";
 
 /// What users and hosts are made of. None begins with "-": ssh would take it for an option.
 bool is_ssh_word(std::string_view text) {
@@ -15,6 +15,13 @@ bool is_ssh_word(std::string_view text) {
   return !text.empty() && text.front() != '-' && std::ranges::all_of(text, [&](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            kLetters.find(c) != kLetters.npos;
+  });
+}
+/// The name of a kind of units.
+bool is_key(std::string_view text) {
+  constexpr std::size_t kLongest = 48;
+  return !text.empty() && text.size() <= kLongest && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   });
 }
 bool is_address(std::string_view text) {
@@ -64,6 +71,8 @@ std::string to_string(const DeviceName& name) {
       return std::string(kExec) + name.command;
     case DeviceName::Kind::ssh:
       return ssh_text(name);
+    case DeviceName::Kind::fleet:
+      return std::string(kFleet) + name.key;
     case DeviceName::Kind::none:
       break;
   }
@@ -80,10 +89,15 @@ Result<DeviceName> parse_device_name(std::string_view text) {
     name.command = text.substr(kExec.size());
     return name;
   }
+  if (text.starts_with(kFleet) && is_key(text.substr(kFleet.size()))) {
+    name = {DeviceName::Kind::fleet};
+    name.key = text.substr(kFleet.size());
+    return name;
+  }
   name = {DeviceName::Kind::ssh};
   if (text.starts_with(kSsh) && read_ssh(text.substr(kSsh.size()), name)) return name;
   return Error{"--device is \"" + std::string(text) +
-               "\"; expected cuda:0, cuda:1, ..., emulated, ssh://user@host:port or exec:COMMAND"};
+               "\"; expected cuda:0, cuda:1, ..., emulated, ssh://user@host:port, exec:COMMAND or fleet:KEY"};
 }
 
 }  // namespace whet

@@ -1,5 +1,7 @@
 #include "device/remote/remote_session.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>

@@ -63,6 +63,12 @@ std::vector<std::string> ssh_command(const DeviceName& name, const std::vector<P
                             std::to_string(kNoProgramStatus) + "; }; exec \"$p\" --stdio");
 }
 
+std::vector<std::string> ssh_command_of_installed(const DeviceName& name) {
+  return ssh_with(name, std::string("p=$(command -v whet-device || ls -t ") + kFolder +
+                            "/device-* 2> /dev/null | head -n 1); [ -x \"$p\" ] || { echo \"" + kNoProgramWords +
+                            "$(uname -m)\" >&2; exit " + std::to_string(kNoProgramStatus) + "; }; exec \"$p\" --stdio");
+}
+
 std::string missing_machine(const Error& error) {
   const std::size_t at = error.message.find(kNoProgramWords);
   if (error.kind != ErrorKind::not_found || at == std::string::npos) return "";

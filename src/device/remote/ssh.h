@@ -22,6 +22,10 @@ struct PushedProgram {
 /// `missing_machine`.
 std::vector<std::string> ssh_command(const DeviceName&, const std::vector<PushedProgram>&);
 
+/// The command that starts the whet-device that is there already: the one on the host's PATH, or else the newest that whet
+/// has copied. Where there is none, it ends as `ssh_command` does.
+std::vector<std::string> ssh_command_of_installed(const DeviceName&);
+
 /// The machine for which whet-device is not there, in an error of a session over `ssh_command`; "" where that is not the
 /// reason.
 std::string missing_machine(const Error&);

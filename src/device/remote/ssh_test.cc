@@ -88,6 +88,19 @@ TEST_F(FakeSsh, IsGivenTheProgramOnce) {
   EXPECT_EQ(calls().find("-T -oBatchMode=yes -oServerAliveInterval=5 -oServerAliveCountMax=2 -p 2222 -l pi board"), 0u)
       << calls();
 }
+TEST_F(FakeSsh, StartsTheProgramThatIsThere) {
+  const auto missing = RemoteSession::open(ssh_command_of_installed(name_), {}, {});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing_machine(missing.error()), machine_here());
+  EXPECT_EQ(why_not(), "");
+  const auto cached = RemoteSession::open(ssh_command_of_installed(name_), {}, {});
+  EXPECT_TRUE(cached.ok()) << cached.error().message;
+  // One that was installed by hand goes before it.
+  fs::copy_file(WHET_DEVICE, folder_ / "bin/whet-device");
+  fs::remove_all(folder_ / "home/.cache");
+  const auto installed = RemoteSession::open(ssh_command_of_installed(name_), {}, {});
+  EXPECT_TRUE(installed.ok()) << installed.error().message;
+}
 TEST_F(FakeSsh, LeavesNoHalfFile) {
   write_ssh(
       "for last; do :; done\ncase $last in *wc*) head -c 1000 | sh -c \"$last\";; *) exec sh -c \"$last\";; esac");
