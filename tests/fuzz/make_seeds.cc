@@ -14,6 +14,9 @@
 #include "codegen/compile.h"
 #include "device/session/cpu/model_messages.h"
 #include "device/session/messages.h"
+#include "fleet/access.h"
+#include "fleet/messages.h"
+#include "fleet/names.h"
 #include "lower/lower.h"
 #include "records/record_line.h"
 #include "runner/messages.h"
@@ -164,6 +167,26 @@ void add_session(const KernelJob& job, Seeds& seeds) {
   seeds.add("session", std::string(1, static_cast<char>(SessionType::pong)) + encode(device));
 }
 
+/// A fleet's messages, subjects and file, as fleet_fuzz.cc tells them apart.
+void add_fleet(Seeds& seeds) {
+  Presence presence{Presence::State::busy, "0.1.0", "ann@laptop", "", 12, {}};
+  presence.device.name = "pi5", presence.device.machine = "aarch64";
+  presence.device.cores = {{0, 0, 0, 1024, false, true, 0x410fd0b1}};
+  const FleetAnswer answer{FleetAnswer::Kind::lost, "pi5-01", "the link is lost", 1, {"item 0", "item 1"}};
+  seeds.add("fleet", "j" + encode(FleetJob{kSessionHighest, "ann@laptop", "job"}));
+  seeds.add("fleet", "a" + encode(answer));
+  seeds.add("fleet", "u" + encode(presence));
+  seeds.add("fleet", "f" + to_text({FleetAccess::Role::agent, "tls://lab1:4222", "lab", ""}));
+  const FleetSession ann{"ann", "0123abcd"};
+  for (const std::string& subject : {job_subject({"pi5", Priority::low, ann, 12}), answer_subject(ann, 12, 0),
+                                     note_subject(ann, 12), unit_subject({"pi5", "lab", "pi5-01"})})
+    seeds.add("fleet", "s" + subject);
+  for (const std::string& part : parts_of(answer, 7)) {
+    seeds.add("fleet", "p" + part);
+    seeds.add("fleet", "x" + std::string(1, '\0') + static_cast<char>(part.size()) + part);
+  }
+}
+
 /// `kernel` has two inputs, the second constant, and an output.
 void add_messages(const Kernel& kernel, Seeds& seeds) {
   KernelJob job;
@@ -249,6 +272,7 @@ int main(int argc, char** argv) {
   }
   add_plan(seeds);
   add_schedules(seeds);
+  add_fleet(seeds);
   std::cout << seeds.count() << " seeds\n";
   return 0;
 }

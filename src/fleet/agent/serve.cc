@@ -1,0 +1,324 @@
+#include "fleet/agent/serve.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "base/version.h"
+#include "device/remote/remote_session.h"
+#include "device/remote/ssh.h"
+#include "device/session/bounds.h"
+#include "fleet/messages.h"
+#include "fleet/names.h"
+#include "fleet/nats.h"
+
+namespace whet {
+namespace {
+
+using AgentClock = std::chrono::steady_clock;
+
+/// How often a running job is held and its tuner hears of it, and how often a unit tells that it is there [s].
+constexpr double kHoldSeconds = 2, kPresenceSeconds = 5, kPresenceOfChange = 1;
+/// How long a unit waits at the queue that its last job came from before it looks at the other: soon after a job, and later [s].
+constexpr double kShortWait = 0.2, kLongWait = 1, kRecently = 10;
+/// Before each attempt to reach a device again; the last one for ever [s].
+constexpr double kAgainSeconds[] = {0.2, 0.5, 1, 2, 5};
+constexpr double kAgentNap = 0.05;
+/// An acknowledgment that did not arrive is sent again; where none does, the answer is found when the job comes again.
+constexpr int kAcknowledgments = 3;
+
+double age(AgentClock::time_point then) { return std::chrono::duration<double>(AgentClock::now() - then).count(); }
+void nap(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+std::uint64_t random_number() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32) | random();
+}
+
+std::vector<std::string> command_of(const DeviceName& device) {
+  if (device.kind == DeviceName::Kind::exec) return {"sh", "-c", device.command};
+  return ssh_command_of_installed(device);
+}
+
+/// Names of units: words, each once.
+class UnitNames {
+ public:
+  std::string claim(std::string_view host) {
+    std::string word(host.substr(0, 32));
+    for (char& c : word)
+      if (!is_fleet_word({&c, 1})) c = '-';
+    if (word.empty()) word = "unit";
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::string name = word;
+    for (int i = 2; !taken_.insert(name).second; ++i) name = word + "-" + std::to_string(i);
+    return name;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> taken_;
+};
+
+/// A device in the fleet.
+class ServedUnit {
+ public:
+  ServedUnit(NatsConnection& nats, const ServeOptions& options, const DeviceName& device, UnitNames& names,
+             const std::atomic<bool>& ends, QueueEnd high, QueueEnd low)
+      : nats_(nats),
+        options_(options),
+        address_(to_string(device)),
+        argv_(command_of(device)),
+        names_(names),
+        ends_(ends),
+        high_(std::move(high)),
+        low_(std::move(low)) {}
+
+  void run() {
+    while (!ends_) {
+      if (!session_ && !connect()) continue;
+      if (!session_->keep_alive()) {
+        lose("the link was lost while it was idle");
+        continue;
+      }
+      tell(Presence::State::idle);
+      if (!nats_.is_connected())
+        nap(kAgentNap);
+      else if (auto job = next())
+        work(*job);
+    }
+    if (!name_.unit.empty()) nats_.send(unit_subject(name_), "");
+  }
+
+ private:
+  bool connect();
+  void lose(const std::string& why);
+  void say(const std::string& sentence);
+  void tell(Presence::State);
+  std::optional<TakenMessage> next();
+  void work(TakenMessage&);
+  FleetAnswer answer_to(TakenMessage&, const JobName&, bool& interrupted);
+  std::string why_refused(const std::optional<FleetJob>&, const std::optional<SessionJob>&) const;
+  bool has_left(const FleetSession&);
+  bool is_answered(const JobName&);
+  bool store(TakenMessage&, const JobName&, const FleetAnswer&);
+
+  NatsConnection& nats_;
+  const ServeOptions& options_;
+  std::string address_;
+  std::vector<std::string> argv_;
+  UnitNames& names_;
+  const std::atomic<bool>& ends_;
+  QueueEnd high_, low_;
+
+  std::optional<RemoteSession> session_;
+  UnitName name_;
+  Presence presence_;
+  std::string said_;
+  Presence::State told_state_ = Presence::State::lost;
+  AgentClock::time_point told_{}, worked_{};
+  Priority favourite_ = Priority::high;
+  std::size_t attempts_ = 0;
+};
+
+void ServedUnit::say(const std::string& sentence) {
+  if (sentence == said_) return;
+  said_ = sentence;
+  std::fprintf(stderr, "%s: %s\n", name_.unit.empty() ? address_.c_str() : name_.unit.c_str(), sentence.c_str());
+}
+
+void ServedUnit::tell(Presence::State state) {
+  if (name_.unit.empty() || age(told_) < (state == told_state_ ? kPresenceSeconds : kPresenceOfChange)) return;
+  told_ = AgentClock::now();
+  presence_.state = told_state_ = state;
+  if (state == Presence::State::idle) presence_.owner.clear();
+  nats_.send(unit_subject(name_), encode(presence_));
+}
+
+void ServedUnit::lose(const std::string& why) {
+  session_.reset();
+  presence_.owner.clear();
+  presence_.why = printable(why);
+  say("lost: " + why);
+  told_ = {};
+  tell(Presence::State::lost);
+}
+
+bool ServedUnit::connect() {
+  const double pause = kAgainSeconds[std::min(attempts_, std::size(kAgainSeconds) - 1)];
+  for (double waited = 0; attempts_ > 0 && waited < pause && !ends_; waited += kAgentNap) {
+    nap(kAgentNap);
+    tell(Presence::State::lost);
+  }
+  ++attempts_;
+  if (ends_) return false;
+  Result<RemoteSession> session = RemoteSession::open(argv_, {}, [this] { return ends_.load(); });
+  if (!session.ok()) {
+    const bool is_bare = !missing_machine(session.error()).empty();
+    if (!ends_)
+      lose(session.error().message + (is_bare ? "; `whet target --device " + address_ + "` copies it there" : ""));
+    return false;
+  }
+  // Its jobs were told what the fleet's units are: another kind of device is none of it.
+  if (!name_.unit.empty() && session->device().unit != presence_.device.unit) {
+    lose("another device answers now");
+    return false;
+  }
+  session_.emplace(std::move(*session));
+  presence_.device = session_->device();
+  presence_.agent = version();
+  presence_.why.clear();
+  if (name_.unit.empty()) name_ = {options_.key, options_.access.user, names_.claim(presence_.device.name)};
+  attempts_ = 0;
+  told_ = {};
+  say("takes jobs of " + options_.key);
+  return true;
+}
+
+std::optional<TakenMessage> ServedUnit::next() {
+  const double wait = age(worked_) < kRecently ? kShortWait : kLongWait;
+  for (const Priority priority : {Priority::high, Priority::low}) {
+    QueueEnd& queue = priority == Priority::high ? high_ : low_;
+    if (auto job = queue.take(priority == favourite_ ? wait : 0)) {
+      favourite_ = priority;
+      return job;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A tuner whose entry the broker has forgotten. Where the broker cannot be asked it counts as there.
+bool ServedUnit::has_left(const FleetSession& tuner) {
+  const auto entry = nats_.last(bucket_stream(kTunerBucket), tuner_subject(tuner));
+  return entry.ok() && (!*entry || (*entry)->bytes.empty());
+}
+
+bool ServedUnit::is_answered(const JobName& job) {
+  const auto answer = nats_.last(kAnswerStream, answer_subject(job.from, job.number, 0));
+  if (!answer.ok() || !*answer) return false;
+  const auto first = decode_fleet_part((*answer)->bytes);
+  // Parts are stored in order, so that the last one shows the others.
+  const auto last = first ? nats_.last(kAnswerStream, answer_subject(job.from, job.number, first->parts - 1)) : answer;
+  const auto end = last.ok() && *last ? decode_fleet_part((*last)->bytes) : std::nullopt;
+  return first && end && end->run == first->run;
+}
+
+void ServedUnit::work(TakenMessage& message) {
+  const auto job = parse_job_subject(message.subject());
+  if (!job || has_left(job->from)) return message.drop();
+  if (message.deliveries() == 1 || !is_answered(*job)) {
+    bool interrupted = false;
+    const FleetAnswer answer = answer_to(message, *job, interrupted);
+    if (interrupted) return message.give_back();
+    if (!store(message, *job, answer)) return;
+    ++presence_.jobs;
+  }
+  worked_ = AgentClock::now();
+  for (int i = 0; i < kAcknowledgments && !message.acknowledge().ok(); ++i) nap(kAgentNap);
+}
+
+std::string ServedUnit::why_refused(const std::optional<FleetJob>& job,
+                                    const std::optional<SessionJob>& session_job) const {
+  if (!job) return "the job makes no sense to whet-agent " + version();
+  if (job->session != kSessionHighest)
+    return "the job is of version " + std::to_string(job->session) +
+           " of device sessions; this whet-agent runs version " + std::to_string(kSessionHighest);
+  const DeviceLimits& limits = session_->device().limits;
+  if (!session_job) return "the job makes no sense to whet-agent " + version();
+  if (job->job.size() > limits.message_bytes)
+    return "the job has " + std::to_string(job->job.size()) + " bytes; the device takes " +
+           std::to_string(limits.message_bytes);
+  if (!(session_job->kernel_seconds <= limits.kernel_seconds))
+    return "a kernel may take " + std::to_string(session_job->kernel_seconds) + " s; the device allows " +
+           std::to_string(limits.kernel_seconds) + " s";
+  return "";
+}
+
+FleetAnswer ServedUnit::answer_to(TakenMessage& message, const JobName& name, bool& interrupted) {
+  FleetAnswer answer;
+  answer.unit = name_.unit;
+  answer.device = presence_.device.unit;
+  const auto job = decode_fleet_job(message.bytes());
+  const auto session_job = job ? decode_session_job(job->job, session_->device().limits.kernels) : std::nullopt;
+  answer.message = why_refused(job, session_job);
+  if (!answer.message.empty()) {
+    answer.kind = FleetAnswer::Kind::refused;
+    return answer;
+  }
+  presence_.owner = job->owner;
+  tell(Presence::State::busy);
+  AgentClock::time_point held = AgentClock::now();
+  // Asked while it runs, as long as the device answers pings.
+  const RemoteSession::JobEnd end = session_->run(*session_job, [&] {
+    if (age(held) >= kHoldSeconds) {
+      held = AgentClock::now();
+      message.hold();
+      nats_.send(note_subject(name.from, name.number), name_.unit);
+    }
+    tell(Presence::State::busy);
+    return ends_.load();
+  });
+  interrupted = end.kind == RemoteSession::JobEnd::Kind::interrupted;
+  answer.started = end.started;
+  for (const auto& item : end.items)
+    if (item) answer.items.push_back(encode(*item));
+  if (end.kind == RemoteSession::JobEnd::Kind::lost) {
+    answer.kind = FleetAnswer::Kind::lost;
+    answer.message = printable(name_.unit + ": " + end.message);
+    lose(end.message);
+  }
+  return answer;
+}
+
+/// Stores an answer, as long as that takes. False where it cannot be: the job is then another unit's.
+bool ServedUnit::store(TakenMessage& message, const JobName& job, const FleetAnswer& answer) {
+  const std::uint64_t run = random_number();
+  const std::vector<std::string> parts = parts_of(answer, run);
+  if (parts.size() > kMostAnswerParts)
+    return store(message, job,
+                 {FleetAnswer::Kind::refused, answer.unit, "the answer is longer than a fleet carries", -1, {}, {}});
+  for (std::uint32_t part = 0; part < parts.size(); ++part) {
+    const std::string id = std::to_string(run) + "." + std::to_string(part);
+    for (;;) {
+      const Status stored = nats_.store(answer_subject(job.from, job.number, part), parts[part], id);
+      if (stored.ok()) break;
+      say(stored.error().message);
+      if (ends_ || stored.error().kind != ErrorKind::io) return message.give_back(), false;
+      message.hold();
+      nap(kAgentNap);
+    }
+  }
+  return true;
+}
+
+Result<QueueEnd> open_queue(NatsConnection& nats, const std::string& key, Priority priority) {
+  Result<QueueEnd> queue = QueueEnd::open(nats, kJobStream, queue_name(key, priority));
+  if (queue.ok()) return queue;
+  return Error{"there is no queue for the key " + key + " (whet-agent --join SETUP --key " + key +
+                   ", on the host of the setup, makes it): " + queue.error().message,
+               queue.error().kind};
+}
+
+}  // namespace
+
+Status serve_fleet(const ServeOptions& options, const std::atomic<bool>& ends) {
+  WHET_TRY(const std::unique_ptr<NatsConnection> nats, NatsConnection::open(options.access));
+  UnitNames names;
+  std::vector<std::unique_ptr<ServedUnit>> units;
+  for (const DeviceName& device : options.devices) {
+    WHET_TRY(QueueEnd high, open_queue(*nats, options.key, Priority::high));
+    WHET_TRY(QueueEnd low, open_queue(*nats, options.key, Priority::low));
+    units.push_back(std::make_unique<ServedUnit>(*nats, options, device, names, ends, std::move(high), std::move(low)));
+  }
+  std::vector<std::thread> threads;
+  for (const auto& unit : units) threads.emplace_back([&unit = *unit] { unit.run(); });
+  for (std::thread& thread : threads) thread.join();
+  return ok_status();
+}
+
+}  // namespace whet

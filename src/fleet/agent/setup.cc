@@ -1,0 +1,204 @@
+#include "fleet/agent/setup.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "device/remote/child_stream.h"
+#include "fleet/names.h"
+
+namespace whet {
+namespace {
+
+constexpr double kOpensslSeconds = 60;
+
+/// Makes the authority where it is missing, then a certificate that it signs: FOLDER NAME SUBJECT SAN USAGE. Keys are P-256.
+constexpr const char* kCertificateScript = R"sh(
+set -eu
+umask 077
+cd "$1"
+new='-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'
+if [ ! -f ca.pem ]; then
+  openssl req -x509 $new -days 3650 -subj '/CN=whet fleet' -keyout ca.key -out ca.new \
+    -addext 'keyUsage=critical,keyCertSign,cRLSign' 2>&1
+  mv ca.new ca.pem
+fi
+openssl req -new $new -subj "/CN=$3" -keyout "$2.key" -out "$2.csr" 2>&1
+printf 'basicConstraints=CA:FALSE\nsubjectAltName=%s\nextendedKeyUsage=%s\n' "$4" "$5" > "$2.ext"
+openssl x509 -req -in "$2.csr" -CA ca.pem -CAkey ca.key -set_serial "0x01$(openssl rand -hex 15)" -days 3650 \
+  -extfile "$2.ext" -out "$2.new" 2>&1
+mv "$2.new" "$2.pem"
+rm "$2.csr" "$2.ext"
+)sh";
+
+bool is_file(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+Status make_folder(const std::string& path) {
+  constexpr mode_t kOwnerOnly = 0700;
+  if (mkdir(path.c_str(), kOwnerOnly) == 0 || errno == EEXIST) return ok_status();
+  return Error{path + " cannot be made: " + std::strerror(errno), ErrorKind::io};
+}
+
+Status write_file(const std::string& path, const std::string& text) {
+  const std::string fresh = path + ".new";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(fresh.c_str(), "wb"), std::fclose);
+  const bool written = file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
+                       std::fflush(file.get()) == 0 && std::rename(fresh.c_str(), path.c_str()) == 0;
+  return written ? ok_status() : Status(Error{path + " cannot be written: " + std::strerror(errno), ErrorKind::io});
+}
+
+Status make_certificate(const std::string& folder, const std::string& name, const std::string& subject,
+                        const std::string& san, const std::string& usage) {
+  WHET_TRY(ChildStream child, ChildStream::start({"sh", "-c", kCertificateScript + std::string("true\n"), "openssl",
+                                                  folder, name, subject, san, usage}));
+  // Its words go to standard output; the last of them say what is wrong.
+  std::string words;
+  char bytes[1024];
+  for (ssize_t n; (n = read(child.in(), bytes, sizeof bytes)) > 0;) words.append(bytes, static_cast<std::size_t>(n));
+  if (child.has_ended(kOpensslSeconds) && child.exit_status() == 0) return ok_status();
+  const std::string last = child.last_words();
+  while (!words.empty() && words.back() == '\n') words.pop_back();
+  return Error{"openssl makes no certificate for " + subject + ": " +
+                   (last.empty() ? words.substr(words.rfind('\n') + 1) : last),
+               ErrorKind::io};
+}
+
+std::string user_address(const FleetSetup::User& user) { return user.name + "@" + name_of(user.role) + "s"; }
+
+std::string dial_text(const HostAndPort& address) {
+  const bool bracketed = address.host.find(':') != address.host.npos;
+  return (bracketed ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+}
+
+/// The users whose folders are there, and what they dial.
+FleetSetup read_setup(const std::string& folder) {
+  FleetSetup setup{folder, {"127.0.0.1", 4222}, {}};
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(folder.c_str()), closedir);
+  while (const dirent* entry = listing ? readdir(listing.get()) : nullptr) {
+    if (!is_fleet_word(entry->d_name)) continue;
+    const Result<FleetAccess> access = read_fleet_access(folder + "/" + entry->d_name);
+    if (!access.ok() || access->user != entry->d_name) continue;
+    setup.users.push_back({access->user, access->role});
+    setup.address = parse_address(access->server.substr(access->server.find("//") + 2)).value();
+  }
+  std::ranges::sort(setup.users, {}, &FleetSetup::User::name);
+  return setup;
+}
+
+Status write_user(const FleetSetup& setup, const FleetSetup::User& user) {
+  const std::string folder = setup.folder + "/" + user.name;
+  WHET_RETURN_IF_ERROR(make_folder(folder));
+  if (!is_file(folder + "/cert.pem")) {
+    WHET_RETURN_IF_ERROR(
+        make_certificate(setup.folder, user.name + "/cert", user.name, "email:" + user_address(user), "clientAuth"));
+    if (std::rename((folder + "/cert.key").c_str(), (folder + "/key.pem").c_str()) != 0)
+      return Error{folder + "/key.pem cannot be written: " + std::strerror(errno), ErrorKind::io};
+  }
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> ca(std::fopen((setup.folder + "/ca.pem").c_str(), "rb"),
+                                                           std::fclose);
+  constexpr std::size_t kMostCertificate = 16384;
+  std::string text(kMostCertificate, '\0');
+  text.resize(ca ? std::fread(text.data(), 1, text.size(), ca.get()) : 0);
+  WHET_RETURN_IF_ERROR(write_file(folder + "/ca.pem", text));
+  // Last: a folder with this file is whole.
+  return write_file(folder + "/fleet", to_text({user.role, "tls://" + dial_text(setup.address), user.name, folder}));
+}
+
+/// "["a", "b"]"
+std::string list_of(const std::vector<std::string>& subjects) {
+  std::string text;
+  for (const std::string& subject : subjects) text += (text.empty() ? "\"" : ", \"") + subject + "\"";
+  return "[" + text + "]";
+}
+
+struct Allowed {
+  std::vector<std::string> publish, subscribe;
+};
+
+Allowed allowed_to(const FleetSetup::User& user) {
+  const std::string& name = user.name;
+  const std::string inbox = "_INBOX." + name + ".>";
+  switch (user.role) {
+    case FleetAccess::Role::tuner:
+      return {
+          {"whet.job.*.*." + name + ".>", "$KV.whet_tuners." + name + ".>", "$JS.API.STREAM.INFO.WHET_JOBS",
+           "$JS.API.STREAM.INFO.KV_whet_devices", "$JS.API.CONSUMER.INFO.WHET_JOBS.*",
+           "$JS.API.DIRECT.GET.KV_whet_devices.>", "$JS.API.DIRECT.GET.KV_whet_tuners.$KV.whet_tuners." + name + ".>",
+           "$JS.API.DIRECT.GET.WHET_DONE.whet.done." + name + ".>",
+           "$JS.API.DIRECT.GET.WHET_JOBS.whet.job.*.*." + name + ".>"},
+          {inbox, "whet.done." + name + ".>", "whet.note." + name + ".>"}};
+    case FleetAccess::Role::agent:
+      return {{"whet.done.>", "whet.note.>", "$KV.whet_devices.*." + name + ".*", "$JS.API.CONSUMER.INFO.WHET_JOBS.*",
+               "$JS.API.CONSUMER.MSG.NEXT.WHET_JOBS.*", "$JS.ACK.WHET_JOBS.>", "$JS.API.DIRECT.GET.KV_whet_tuners.>",
+               "$JS.API.DIRECT.GET.WHET_DONE.>"},
+              {inbox}};
+    case FleetAccess::Role::admin:
+      break;
+  }
+  return {{">"}, {">"}};
+}
+
+}  // namespace
+
+std::string server_config(const FleetSetup& setup) {
+  const std::string& dir = setup.folder;
+  std::string text = "# Written by whet-agent --setup, which writes it anew when users come.\n";
+  text += "listen: \"" + dial_text(setup.address) + "\"\n";
+  text +=
+      "server_name: \"whet\"\n"
+      "max_payload: 8MB\n"
+      "ping_interval: \"5s\"\n"
+      "ping_max: 2\n"
+      "write_deadline: \"5s\"\n";
+  text += "jetstream {\n  store_dir: \"" + dir + "/js\"\n  max_mem: 64MB\n  max_file: 2GB\n}\n";
+  text += "tls {\n  cert_file: \"" + dir + "/server.pem\"\n  key_file: \"" + dir + "/server.key\"\n  ca_file: \"" +
+          dir + "/ca.pem\"\n  verify_and_map: true\n  timeout: 5\n}\n";
+  text += "authorization {\n  users: [\n";
+  for (const FleetSetup::User& user : setup.users) {
+    const Allowed allowed = allowed_to(user);
+    text += "    { user: \"" + user_address(user) +
+            "\", permissions: {\n      publish: { allow: " + list_of(allowed.publish) +
+            " },\n      subscribe: { allow: " + list_of(allowed.subscribe) + " } } }\n";
+  }
+  return text + "  ]\n}\n";
+}
+
+Result<FleetSetup> write_setup(FleetSetup setup) {
+  WHET_RETURN_IF_ERROR(make_folder(setup.folder));
+  char path[PATH_MAX];
+  if (!realpath(setup.folder.c_str(), path))
+    return Error{setup.folder + " cannot be found: " + std::strerror(errno), ErrorKind::io};
+  setup.folder = path;
+  if (setup.folder.find_first_of("\"\\\n") != std::string::npos)
+    return Error{"the folder is " + setup.folder + "; expected a path without quotes and backslashes"};
+  FleetSetup there = read_setup(setup.folder);
+  if (setup.address.port == 0) setup.address = there.address;
+  for (const FleetSetup::User& user : setup.users) {
+    const auto same = std::ranges::find(there.users, user.name, &FleetSetup::User::name);
+    if (same == there.users.end())
+      there.users.push_back(user);
+    else if (same->role != user.role)
+      return Error{user.name + " is there already as " + name_of(same->role)};
+  }
+  setup.users = std::move(there.users);
+  const std::string& host = setup.address.host;
+  // libnats compares the name that it dials, even where that is an address, with the names of a certificate.
+  const bool numeric = host.find_first_not_of("0123456789.") == host.npos || host.find(':') != host.npos;
+  const std::string names =
+      "DNS:" + host + (numeric ? ",IP:" + host : "") + ",DNS:localhost,DNS:127.0.0.1,IP:127.0.0.1";
+  if (!is_file(setup.folder + "/server.pem") || host != there.address.host)
+    WHET_RETURN_IF_ERROR(make_certificate(setup.folder, "server", "whet fleet broker", names, "serverAuth"));
+  for (const FleetSetup::User& user : setup.users) WHET_RETURN_IF_ERROR(write_user(setup, user));
+  WHET_RETURN_IF_ERROR(write_file(setup.folder + "/server.conf", server_config(setup)));
+  return setup;
+}
+
+}  // namespace whet

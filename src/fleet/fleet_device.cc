@@ -1,0 +1,144 @@
+#include "fleet/fleet_device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "artifact/code_format.h"
+#include "trial/outcome.h"
+
+namespace whet {
+namespace {
+
+/// Units that may be lost over one request before its kernel is blamed.
+constexpr int kUnitsToLose = 2;
+/// Of a job's message beside the session's job.
+constexpr std::size_t kJobHeader = 1024;
+
+/// Of a job: as many as take a device about half a second.
+constexpr int kCandidatesOfJob = 16;
+
+/// The answer to a request that cost two units.
+SessionItem blamed_item(const SessionRequest& request, std::size_t number, const std::string& why) {
+  const std::string message = "two units were lost while it ran: " + why;
+  SessionItem item{static_cast<std::uint32_t>(number), {}};
+  if (std::holds_alternative<MeasureRequest>(request))
+    item.reply = MeasureReply{OutcomeCode::crash, message};
+  else
+    item.reply = CheckReply{OutcomeCode::crash, message, {}};
+  return item;
+}
+
+/// The requests of a job that have no answer yet, as a job.
+struct JobPart {
+  SessionJob job;
+  std::vector<std::size_t> numbers;  ///< of its items in the whole job
+};
+using Items = std::vector<std::optional<SessionItem>>;
+
+JobPart unanswered(const SessionJob& whole, const Items& items, bool champion) {
+  JobPart part{{whole.kernel_seconds, {}, champion}, {}};
+  for (std::size_t i = 0; i < whole.requests.size(); ++i) {
+    if (items[i]) continue;
+    part.numbers.push_back(i);
+    part.job.requests.push_back(whole.requests[i]);
+  }
+  part.numbers.push_back(whole.requests.size());  // the champion's second
+  return part;
+}
+
+/// What of an answer fits the part.
+void take_items(const FleetAnswer& answer, const JobPart& part, Items& items) {
+  for (const std::string& bytes : answer.items) {
+    auto item = decode_session_item(bytes);
+    if (!item || item->number >= part.job.items()) continue;
+    auto& place = items[part.numbers[item->number]];
+    if (place || item->reply.index() != part.job.request(item->number).index()) continue;
+    place = std::move(*item);
+    if (auto* reply = std::get_if<MeasureReply>(&place->reply)) reply->conditions.unit = answer.device;
+  }
+}
+
+/// The first request without an answer; as many as there are requests where all have one. A champion's second time is not
+/// worth another attempt.
+std::size_t first_unanswered(const SessionJob& job, const Items& items) {
+  const auto end = items.begin() + static_cast<std::ptrdiff_t>(job.requests.size());
+  return static_cast<std::size_t>(std::find_if(items.begin(), end, [](const auto& item) { return !item; }) -
+                                  items.begin());
+}
+
+}  // namespace
+
+FleetDevice::FleetDevice(FleetDeviceOptions options, const DeviceDescription& unit, const Target& target)
+    : options_(std::move(options)),
+      most_bytes_(std::min<std::uint64_t>(unit.limits.message_bytes, kMostJobBytes - kJobHeader)) {
+  // The times of an emulator are no device's: records are marked as they are of the emulated device.
+  info_.name = unit.emulator.empty() ? "fleet:" + options_.key : std::string(kEmulatedDevice);
+  info_.memory = unit.memory_bytes;
+  info_.beside_builders = options_.beside_builders;
+  info_.job_candidates = std::clamp(static_cast<int>(unit.limits.kernels) - 1, 1, kCandidatesOfJob);
+  info_.target = target;
+  info_.code = code_format(target);
+}
+
+FleetDevice::Answers FleetDevice::ask(const SessionJob& job) {
+  Answers answers;
+  answers.items.resize(job.items());
+  std::vector<int> units_lost(job.items());
+  std::vector<bool> blamed(job.items());
+  while (first_unanswered(job, answers.items) < job.requests.size()) {
+    const JobPart part = unanswered(job, answers.items, job.champion && !blamed[0]);
+    const std::string bytes = encode(part.job);
+    if (bytes.size() > most_bytes_)
+      return {
+          std::move(answers.items), OutcomeCode::rejected,
+          "the request has " + std::to_string(bytes.size()) + " bytes; the fleet takes " + std::to_string(most_bytes_)};
+    const auto answer = options_.queue->run(options_.key, options_.priority, bytes, options_.interrupted);
+    if (!answer.ok()) return {std::move(answers.items), OutcomeCode::device_lost, answer.error().message};
+    ++answered_[answer->unit];
+    take_items(*answer, part, answers.items);
+    const std::size_t first = first_unanswered(job, answers.items);
+    if (first == job.requests.size()) break;
+    if (answer->kind == FleetAnswer::Kind::refused)
+      return {std::move(answers.items), OutcomeCode::device_lost, answer->unit + " refuses: " + answer->message};
+    const std::string why =
+        answer->kind == FleetAnswer::Kind::lost ? answer->message : "a unit gave a job back without an answer";
+    const auto started = static_cast<std::size_t>(std::max(answer->started, 0));
+    const bool knows =
+        answer->started >= 0 && started < part.job.requests.size() && !answers.items[part.numbers[started]];
+    const std::size_t culprit = knows ? part.numbers[started] : first;
+    if (++units_lost[culprit] >= kUnitsToLose) {
+      answers.items[culprit] = blamed_item(job.request(culprit), culprit, why);
+      blamed[culprit] = true;
+    }
+    // Another unit runs what is left: the times beside its champion's must be its own.
+    for (std::size_t i = 0; job.champion && i < answers.items.size(); ++i)
+      if (!blamed[i]) answers.items[i].reset();
+  }
+  return answers;
+}
+
+MeasureReply FleetDevice::measure(const MeasureRequest& request) { return std::move(run({{request}}).replies[0]); }
+
+JobReply FleetDevice::run(const MeasureJob& job) {
+  SessionJob asked{options_.run_timeout, {}, job.champion};
+  asked.requests.assign(job.requests.begin(), job.requests.end());
+  Answers answers = ask(asked);
+  JobReply out;
+  for (auto& item : answers.items)
+    out.replies.push_back(item ? std::get<MeasureReply>(std::move(item->reply))
+                               : MeasureReply{answers.code, answers.why});
+  return out;
+}
+
+CheckReply FleetDevice::check(const CheckRequest& request) {
+  Answers answers = ask({options_.run_timeout, {request}});
+  if (auto& item = answers.items.front()) return std::get<CheckReply>(std::move(item->reply));
+  return {answers.code, answers.why, {}};
+}
+
+Result<std::vector<ModelTimes>> FleetDevice::time_models(const std::vector<ModelLibrary>& files, const ModelRun&) {
+  if (files.empty()) return std::vector<ModelTimes>{};
+  return Error{"compiled models are not run by a fleet", ErrorKind::unsupported};
+}
+
+}  // namespace whet

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "device/session/messages.h"
+#include "fleet/queue.h"
+
+namespace whet {
+
+struct FleetDeviceOptions {
+  std::shared_ptr<FleetQueue> queue;
+  std::string key;
+  Priority priority = Priority::high;
+  double run_timeout = 10;       ///< seconds for one kernel
+  bool beside_builders = false;  ///< whether some unit of the key is this machine
+  std::function<bool()> interrupted;
+};
+
+/// The units of a key as a device: any of them takes a request, so that its name is "fleet:KEY". As many of these as there are
+/// units keep all of them busy. The times of a job with a champion are of one unit. A request over which two units were lost
+/// is a crash of its kernel; where the broker stays away, or refuses, it is `device_lost`.
+class FleetDevice : public Device {
+ public:
+  ///   unit    any unit of the key: all are of one kind
+  ///   target  what kernels are compiled for
+  FleetDevice(FleetDeviceOptions, const DeviceDescription& unit, const Target& target);
+
+  const DeviceInfo& info() const override { return info_; }
+  MeasureReply measure(const MeasureRequest&) override;
+  JobReply run(const MeasureJob&) override;
+  CheckReply check(const CheckRequest&) override;
+  /// A fleet runs no compiled models: an error says so, except for no models at all.
+  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>&, const ModelRun&) override;
+
+  /// How many jobs each unit has answered. Between requests.
+  const std::map<std::string, int>& answered() const { return answered_; }
+
+ private:
+  /// What came of a job.
+  struct Answers {
+    std::vector<std::optional<SessionItem>> items;  ///< as many as the job's
+    OutcomeCode code = OutcomeCode::device_lost;    ///< of requests without one, and why
+    std::string why;
+  };
+  Answers ask(const SessionJob&);
+
+  FleetDeviceOptions options_;
+  DeviceInfo info_;
+  std::uint64_t most_bytes_;
+  std::map<std::string, int> answered_;
+};
+
+}  // namespace whet

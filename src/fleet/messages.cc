@@ -1,0 +1,160 @@
+#include "fleet/messages.h"
+
+#include <algorithm>
+
+#include "device/session/bounds.h"
+#include "runner/wire.h"
+
+namespace whet {
+namespace {
+
+/// Items of an answer: a session's job has no more requests.
+constexpr std::size_t kMostItems = 256;
+
+/// False for another version, whose other fields are not read.
+bool is_of_this_version(Unpacker& u) { return u.u32() == kFleetVersion; }
+
+}  // namespace
+
+const char* name_of(Presence::State state) {
+  switch (state) {
+    case Presence::State::idle:
+      return "idle";
+    case Presence::State::busy:
+      return "busy";
+    case Presence::State::lost:
+      break;
+  }
+  return "lost";
+}
+
+std::string encode(const FleetJob& job) {
+  Packer p;
+  p.u32(kFleetVersion);
+  p.u32(job.session);
+  p.text(job.owner);
+  p.text(job.job);
+  return p.take();
+}
+std::optional<FleetJob> decode_fleet_job(std::string_view bytes) {
+  if (bytes.size() > kMostJobBytes) return std::nullopt;
+  Unpacker u(bytes);
+  FleetJob job;
+  if (!is_of_this_version(u)) return std::nullopt;
+  job.session = u.u32();
+  job.owner = u.text();
+  job.job = u.text();
+  if (!u.done() || !is_short_text(job.owner)) return std::nullopt;
+  return job;
+}
+
+std::string encode(const FleetAnswer& answer) {
+  Packer p;
+  p.u32(kFleetVersion);
+  p.u8(static_cast<std::uint8_t>(answer.kind));
+  p.text(answer.unit);
+  p.text(answer.message);
+  p.u32(static_cast<std::uint32_t>(answer.started + 1));
+  p.u64(answer.items.size());
+  for (const std::string& item : answer.items) p.text(item);
+  p.text(answer.device);
+  return p.take();
+}
+std::optional<FleetAnswer> decode_fleet_answer(std::string_view bytes) {
+  Unpacker u(bytes);
+  FleetAnswer answer;
+  if (!is_of_this_version(u)) return std::nullopt;
+  const std::uint8_t kind = u.u8();
+  answer.unit = u.text();
+  answer.message = u.text();
+  const std::uint32_t started = u.u32();
+  const std::size_t count = u.count(sizeof(std::uint64_t));
+  if (!u.ok() || kind > static_cast<std::uint8_t>(FleetAnswer::Kind::refused) || count > kMostItems ||
+      started > kMostItems || !is_short_text(answer.unit) || !is_short_text(answer.message))
+    return std::nullopt;
+  answer.kind = static_cast<FleetAnswer::Kind>(kind);
+  answer.started = static_cast<int>(started) - 1;
+  for (std::size_t i = 0; i < count; ++i) answer.items.push_back(u.text());
+  answer.device = u.text();
+  if (!u.done() || !is_short_text(answer.device)) return std::nullopt;
+  return answer;
+}
+
+std::string encode(const FleetPart& part) {
+  Packer p;
+  p.u32(kFleetVersion);
+  p.u64(part.run);
+  p.u32(part.parts);
+  p.text(part.bytes);
+  return p.take();
+}
+std::optional<FleetPart> decode_fleet_part(std::string_view bytes) {
+  Unpacker u(bytes);
+  FleetPart part;
+  if (!is_of_this_version(u)) return std::nullopt;
+  part.run = u.u64();
+  part.parts = u.u32();
+  part.bytes = u.text();
+  if (!u.done() || part.parts == 0 || part.parts > kMostAnswerParts || part.bytes.size() > kAnswerPartBytes)
+    return std::nullopt;
+  return part;
+}
+
+std::string encode(const Presence& presence) {
+  Packer p;
+  p.u32(kFleetVersion);
+  p.u8(static_cast<std::uint8_t>(presence.state));
+  p.text(presence.agent);
+  p.text(presence.owner);
+  p.text(presence.why);
+  p.u64(presence.jobs);
+  p.text(encode(presence.device));
+  return p.take();
+}
+std::optional<Presence> decode_presence(std::string_view bytes) {
+  Unpacker u(bytes);
+  Presence presence;
+  if (!is_of_this_version(u)) return std::nullopt;
+  const std::uint8_t state = u.u8();
+  presence.agent = u.text();
+  presence.owner = u.text();
+  presence.why = u.text();
+  presence.jobs = u.u64();
+  auto device = decode_device_description(u.text());
+  if (!u.done() || !device || state > static_cast<std::uint8_t>(Presence::State::lost) ||
+      !is_short_text(presence.agent) || !is_short_text(presence.owner) || !is_short_text(presence.why))
+    return std::nullopt;
+  presence.state = static_cast<Presence::State>(state);
+  presence.device = std::move(*device);
+  return presence;
+}
+
+std::vector<std::string> parts_of(const FleetAnswer& answer, std::uint64_t run) {
+  const std::string whole = encode(answer);
+  const auto parts = static_cast<std::uint32_t>((whole.size() + kAnswerPartBytes - 1) / kAnswerPartBytes);
+  std::vector<std::string> out;
+  for (std::uint32_t i = 0; i < parts; ++i)
+    out.push_back(encode(FleetPart{run, parts, whole.substr(i * kAnswerPartBytes, kAnswerPartBytes)}));
+  return out;
+}
+
+std::optional<FleetAnswer> AnswerParts::add(std::uint32_t number, std::string_view encoded) {
+  auto part = decode_fleet_part(encoded);
+  if (!part || number >= part->parts) return std::nullopt;
+  if (pieces_.empty() || part->run != run_) {
+    // Another run's answer is as good; what came of the earlier one may never be whole.
+    run_ = part->run;
+    pieces_.clear();
+  }
+  if (pieces_.empty()) pieces_.resize(part->parts);
+  if (pieces_.size() != part->parts) return std::nullopt;
+  pieces_[number] = std::move(part->bytes);
+  std::string whole;
+  for (const auto& piece : pieces_) {
+    if (!piece) return std::nullopt;
+    whole += *piece;
+  }
+  return decode_fleet_answer(whole);
+}
+
+}  // namespace whet

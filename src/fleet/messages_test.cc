@@ -1,0 +1,107 @@
+#include "fleet/messages.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+
+namespace whet::fleet_messages_test {
+namespace {
+
+FleetAnswer sample_answer() {
+  return {FleetAnswer::Kind::lost, "pi5-01", "the link is lost", 1, {"item 0", "item 1"}, "0123"};
+}
+Presence sample_presence() {
+  Presence presence{Presence::State::busy, "0.1.0", "ann@laptop", "", 12, {}};
+  presence.device.name = "pi5-01";
+  presence.device.machine = "aarch64";
+  presence.device.cores = {{0, 0, 0, 1024, false, true, 0}};
+  return presence;
+}
+std::string big_answer() { return std::string(3 * kAnswerPartBytes, 'x'); }
+
+TEST(FleetMessages, GoThereAndBack) {
+  const std::string job = encode(FleetJob{1, "ann@laptop", "job"}), answer = encode(sample_answer()),
+                    part = encode(FleetPart{7, 2, "bytes"}), presence = encode(sample_presence());
+  EXPECT_EQ(encode(*decode_fleet_job(job)), job);
+  EXPECT_EQ(encode(*decode_fleet_answer(answer)), answer);
+  EXPECT_EQ(encode(*decode_fleet_part(part)), part);
+  EXPECT_EQ(encode(*decode_presence(presence)), presence);
+}
+TEST(FleetMessages, OfAnotherVersionAreNone) {
+  for (std::string bytes : {encode(FleetJob{1, "", "job"}), encode(sample_answer()), encode(FleetPart{7, 2, "bytes"}),
+                            encode(sample_presence())}) {
+    bytes[0] = 2;
+    EXPECT_FALSE(decode_fleet_job(bytes) || decode_fleet_answer(bytes) || decode_fleet_part(bytes) ||
+                 decode_presence(bytes));
+  }
+}
+TEST(FleetMessages, AreBounded) {
+  EXPECT_FALSE(decode_fleet_job(encode(FleetJob{1, "a\x1b[2J", "job"}))) << "what a terminal acts on";
+  EXPECT_FALSE(decode_fleet_job(encode(FleetJob{1, "", std::string(kMostJobBytes, 'x')})));
+  EXPECT_FALSE(decode_fleet_part(encode(FleetPart{1, 0, ""})));
+  EXPECT_FALSE(decode_fleet_part(encode(FleetPart{1, kMostAnswerParts + 1, ""})));
+  EXPECT_FALSE(decode_fleet_part(encode(FleetPart{1, 1, std::string(kAnswerPartBytes + 1, 'x')})));
+  FleetAnswer answer = sample_answer();
+  answer.items.resize(257);
+  EXPECT_FALSE(decode_fleet_answer(encode(answer)));
+  Presence presence = sample_presence();
+  presence.device.cores.clear();
+  EXPECT_FALSE(decode_presence(encode(presence)));
+}
+TEST(FleetMessages, SurviveGarbage) {
+  Rng rng(3);
+  const std::string samples[] = {encode(FleetJob{1, "ann@laptop", "job"}), encode(sample_answer()),
+                                 encode(FleetPart{7, 2, "bytes"}), encode(sample_presence())};
+  for (const std::string& sample : samples)
+    for (int round = 0; round < 3000; ++round) {
+      std::string bytes = sample;
+      for (int i = 0; i < 3; ++i)
+        bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] =
+            static_cast<char>(rng.below(256));
+      if (rng.chance(0.3)) bytes.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size()))));
+      if (const auto job = decode_fleet_job(bytes)) {
+        EXPECT_EQ(encode(*job), bytes);
+      }
+      if (const auto answer = decode_fleet_answer(bytes)) {
+        EXPECT_EQ(encode(*answer), bytes);
+      }
+      if (const auto part = decode_fleet_part(bytes)) {
+        EXPECT_EQ(encode(*part), bytes);
+      }
+      if (const auto presence = decode_presence(bytes)) {
+        EXPECT_EQ(encode(*presence).size(), bytes.size());
+      }
+    }
+}
+TEST(Answers, ComeInPartsOfAnyOrder) {
+  const FleetAnswer answer{FleetAnswer::Kind::done, "pi5-01", "", 0, {big_answer()}};
+  const std::vector<std::string> parts = parts_of(answer, 1);
+  ASSERT_EQ(parts.size(), 4u);
+  AnswerParts collected;
+  for (const std::uint32_t part : {3u, 0u, 0u, 2u}) EXPECT_FALSE(collected.add(part, parts[part]).has_value());
+  const auto whole = collected.add(1, parts[1]);
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(whole->items, answer.items);
+  EXPECT_EQ(collected.parts(), 4u);
+}
+TEST(Answers, AreNeverOfTwoRuns) {
+  const std::vector<std::string> first = parts_of({FleetAnswer::Kind::done, "a", "", 0, {big_answer()}}, 1),
+                                 second = parts_of({FleetAnswer::Kind::done, "b", "", 0, {big_answer()}}, 2);
+  AnswerParts collected;
+  for (const std::uint32_t part : {0u, 1u, 2u}) collected.add(part, first[part]);
+  EXPECT_FALSE(collected.add(3, second[3]).has_value());
+  for (const std::uint32_t part : {0u, 1u}) collected.add(part, second[part]);
+  const auto whole = collected.add(2, second[2]);
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(whole->unit, "b");
+}
+TEST(Answers, DropPartsThatMakeNoSense) {
+  AnswerParts collected;
+  EXPECT_FALSE(collected.add(0, "garbage").has_value());
+  EXPECT_FALSE(collected.add(2, encode(FleetPart{1, 2, "x"})).has_value()) << "there is no third of two parts";
+  EXPECT_FALSE(collected.add(0, encode(FleetPart{1, 1, "no answer"})).has_value());
+  EXPECT_TRUE(collected.add(0, parts_of(sample_answer(), 2).front()).has_value());
+}
+
+}  // namespace
+}  // namespace whet::fleet_messages_test

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "fleet/access.h"
+#include "fleet/messages.h"
+#include "fleet/names.h"
+
+namespace whet {
+
+/// A unit of a fleet as its agent last told.
+struct FleetUnit {
+  UnitName name;
+  Presence presence;
+  double age = 0;  ///< seconds since then, by the broker's clock
+  /// A unit that its agent does not reach, or whose agent is silent.
+  bool is_lost() const;
+};
+
+/// The queues of a key.
+struct FleetQueueState {
+  std::string key;
+  struct OfPriority {
+    std::uint64_t waiting = 0, taken = 0, redelivered = 0;
+    std::vector<std::pair<std::string, std::uint64_t>> users;  ///< how many jobs are whose
+  } high, low;
+};
+
+/// A tuner's end of a fleet: jobs go to a key, and any of its units answers each. For several threads. A broker that is away
+/// is waited for.
+class FleetQueue {
+ public:
+  virtual ~FleetQueue() = default;
+
+  /// Runs a job on a unit of the key: returns with its answer. An error is the broker's refusal, `interrupted`, or that the
+  /// broker was away for minutes.
+  ///   job   an encoded SessionJob of less than kMostJobBytes
+  virtual Result<FleetAnswer> run(const std::string& key, Priority, const std::string& job,
+                                  const std::function<bool()>& interrupted) = 0;
+  /// The units of a key, or of all keys for "", by key, agent and name.
+  virtual Result<std::vector<FleetUnit>> units(const std::string& key) = 0;
+  /// The queues of the keys that these units have.
+  virtual Result<std::vector<FleetQueueState>> queues(const std::vector<FleetUnit>&) = 0;
+};
+
+/// Joins the fleet as a tuner. Fails where this whet was built without libnats.
+Result<std::unique_ptr<FleetQueue>> join_fleet(const FleetAccess&);
+
+}  // namespace whet
