@@ -1,4 +1,4 @@
-// whet devices: the program for boards that whet carries.
+// whet devices: the program for boards that whet carries, and the units of a fleet.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,12 +8,14 @@
 
 #include "board/embedded.h"
 #include "cli/command.h"
+#include "cli/fleet.h"
 
 namespace whet {
 namespace {
 
 struct DevicesCommand {
   std::string action, machine;
+  FleetOptions fleet;
 };
 
 std::string machines() {
@@ -42,14 +44,29 @@ int export_program(const DevicesCommand& command) {
   return wrong_use({"there is no whet-device for \"" + command.machine + "\"; there is one for " + machines()});
 }
 
+int print_fleet(const DevicesCommand& command) {
+  const auto queue = open_fleet(command.fleet);
+  if (!queue.ok()) return fail(queue.error());
+  const Result<std::string> report = fleet_report(**queue);
+  if (!report.ok()) return fail(report.error());
+  fmt::print("{}", *report);
+  return kDone;
+}
+
 }  // namespace
 
 std::function<int()> make_devices(Arguments& arguments) {
   auto command = std::make_shared<DevicesCommand>();
-  arguments.require_choice("action", command->action, {"list", "export"},
-                           "list: print the programs for boards; export: write one to standard output");
+  arguments.require_choice(
+      "action", command->action, {"list", "export", "fleet"},
+      "list: print the programs for boards; export: write one to standard output; fleet: print the "
+      "units of a fleet and their queues");
   arguments.add("machine", command->machine, "export: the board's machine, as `uname -m` prints it there");
-  return [command] { return command->action == "list" ? list() : export_program(*command); };
+  command->fleet.add_to(arguments);
+  return [command] {
+    if (command->action == "fleet") return print_fleet(*command);
+    return command->action == "list" ? list() : export_program(*command);
+  };
 }
 
 }  // namespace whet

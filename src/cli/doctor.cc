@@ -22,6 +22,7 @@ namespace {
 struct DoctorCommand {
   TargetOptions place;
   std::string device;
+  FleetOptions fleet;
   bool json = false;
 };
 
@@ -101,11 +102,11 @@ std::vector<Finding> judge_device(const DeviceDescription& device) {
 }
 
 int examine_device(const DoctorCommand& command, const DeviceName& name) {
-  const auto device = connect_device(name);
+  const Result<DeviceDescription> device = describe_device(name, command.fleet);
   if (!device.ok()) return fail(device.error());
-  const Result<TargetOnCores> place = choose_target_there(command.place, (*device)->description());
+  const Result<TargetOnCores> place = choose_target_there(command.place, *device);
   if (!place.ok()) return wrong_use(place.error());
-  const std::vector<Finding> findings = judge_device((*device)->description());
+  const std::vector<Finding> findings = judge_device(*device);
   command.json ? print_json(*place, findings) : print_text(*place, findings);
   return named(findings, Finding::Verdict::bad).empty() ? kDone : kFailed;
 }
@@ -139,7 +140,9 @@ int run(const DoctorCommand& command) {
 std::function<int()> make_doctor(Arguments& arguments) {
   auto command = std::make_shared<DoctorCommand>();
   command->place.add_to(arguments);
-  arguments.add("--device", command->device, "Look at a device elsewhere: ssh://user@host:port or exec:COMMAND");
+  arguments.add("--device", command->device,
+                "Look at a device elsewhere: ssh://user@host:port, exec:COMMAND or fleet:KEY");
+  command->fleet.add_to(arguments);
   arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };
 }

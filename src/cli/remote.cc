@@ -99,6 +99,7 @@ std::string processors_text(const DeviceDescription& device) {
 
 Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName& name, double run_timeout,
                                                      std::function<bool()> interrupted, bool has_peers) {
+  if (name.kind == DeviceName::Kind::fleet) return Error{to_string(name) + ": a fleet runs no compiled models"};
   RemoteOptions options;
   options.has_peers = has_peers;
   options.address = to_string(name);
@@ -113,6 +114,16 @@ Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName& name, dou
     };
   }
   return RemoteDevice::connect(std::move(options));
+}
+
+Result<DeviceDescription> describe_device(const DeviceName& name, const FleetOptions& fleet) {
+  if (name.kind == DeviceName::Kind::fleet) {
+    WHET_TRY(const std::shared_ptr<FleetQueue> queue, open_fleet(fleet));
+    WHET_TRY(const std::vector<FleetUnit> units, units_of(*queue, name.key));
+    return units.front().presence.device;
+  }
+  WHET_TRY(const std::unique_ptr<RemoteDevice> device, connect_device(name));
+  return device->description();
 }
 
 Result<TargetOnCores> choose_target_there(const TargetOptions& options, const DeviceDescription& device) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/fleet.h"
 #include "cli/options.h"
 #include "device/device_name.h"
 #include "device/remote/remote_device.h"
@@ -17,6 +18,9 @@ namespace whet {
 Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName&,
                                                      double run_timeout = RemoteOptions().run_timeout,
                                                      std::function<bool()> interrupted = {}, bool has_peers = false);
+
+/// What a device elsewhere says of itself: over a session of the moment, or, of a fleet, what one of the key's units told.
+Result<DeviceDescription> describe_device(const DeviceName&, const FleetOptions&);
 
 /// As choose_target on that device: what no option says comes from the device's description, nothing from this machine. An error
 /// names the request and what the device has.

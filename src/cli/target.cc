@@ -20,14 +20,15 @@ namespace {
 struct TargetCommand {
   TargetOptions place;
   std::string device;
+  FleetOptions fleet;
   bool list = false, json = false, no_measure = false;
 };
 
 /// What a device elsewhere says of itself.
 int print_device(const TargetCommand& command, const DeviceName& name) {
-  const auto device = connect_device(name);
+  const Result<DeviceDescription> device = describe_device(name, command.fleet);
   if (!device.ok()) return fail(device.error());
-  const DeviceDescription& there = (*device)->description();
+  const DeviceDescription& there = *device;
   const Result<TargetOnCores> place = choose_target_there(command.place, there);
   if (!place.ok()) return wrong_use(place.error());
   const std::string target = to_string(place->target);
@@ -144,7 +145,9 @@ int run(const TargetCommand& command) {
 std::function<int()> make_target(Arguments& arguments) {
   auto command = std::make_shared<TargetCommand>();
   command->place.add_to(arguments);
-  arguments.add("--device", command->device, "Describe a device elsewhere: ssh://user@host:port or exec:COMMAND");
+  arguments.add("--device", command->device,
+                "Describe a device elsewhere: ssh://user@host:port, exec:COMMAND or fleet:KEY");
+  command->fleet.add_to(arguments);
   arguments.flag("--list", command->list, "List the processors that -mcpu knows, and the GPUs that -model knows");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("--no-measure", command->no_measure, "Print the detected properties and measure nothing");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "base/version.h"
 #include "board/describe.h"
 #include "cli/command.h"
+#include "cli/fleet.h"
 #include "cli/model.h"
 #include "cli/opened.h"
 #include "cli/options.h"
@@ -25,6 +27,7 @@
 #include "cli/units.h"
 #include "device/local/zygote.h"
 #include "device/make_device.h"
+#include "fleet/fleet_device.h"
 #include "json/json.h"
 #include "machine/detect.h"
 #include "machine/stolen.h"
@@ -43,6 +46,8 @@ struct TuneCommand {
   ModelOptions model;
   TargetOptions place;
   std::vector<std::string> devices;
+  FleetOptions fleet;
+  std::string priority = "high";
   std::string output;
   int trials = 0, round = 32, early_stop = 0;
   double minutes = 0, build_timeout = 15, run_timeout = 10, least_gain = 0.5;
@@ -101,6 +106,10 @@ Result<std::vector<DeviceName>> parse_devices(const std::vector<std::string>& te
   if (remote > 0 && remote < devices.size())
     return Error{"--device names devices of this machine and of others; name those of one kind"};
   return devices;
+}
+
+bool has_fleet(const std::vector<DeviceName>& devices) {
+  return std::ranges::count(devices, DeviceName::Kind::fleet, &DeviceName::kind) > 0;
 }
 
 /// "0,2-5": the numbers of tasks, each once; all for "".
@@ -343,31 +352,77 @@ using Devices = std::vector<std::unique_ptr<Device>>;
 /// Elsewhere; all have the first one's target.
 struct Remotes {
   Devices devices;
+  std::vector<const FleetDevice*> shared;  ///< those of a fleet
   TargetOnCores place;
   std::string where;
   bool emulated = false;
 };
+
+/// Whether the device takes what the others take.
+Status admit(const TuneCommand& command, const DeviceDescription& there, Remotes& remotes) {
+  if (const std::string why = why_emulated(there); !why.empty() && !command.allow_emulated) return Error{why};
+  WHET_TRY(TargetOnCores place, choose_target_there(command.place, there));
+  if (remotes.devices.empty()) {
+    remotes.place = std::move(place);
+  } else if (!(place.target == remotes.place.target) || place.cores.cpus != remotes.place.cores.cpus) {
+    return Error{"--device names devices of two kinds: " + to_string(remotes.place.target) + ", and " +
+                 to_string(place.target) + " (" + there.name + ")"};
+  }
+  remotes.emulated |= !there.emulator.empty();
+  return ok_status();
+}
+
+/// As many devices as there are units of the key.
+Status add_fleet(const TuneCommand& command, const DeviceName& name, const DeviceDescription& here, Remotes& remotes) {
+  WHET_TRY(const std::shared_ptr<FleetQueue> queue, open_fleet(command.fleet));
+  WHET_TRY(const std::vector<FleetUnit> units, units_of(*queue, name.key));
+  for (const FleetUnit& unit : units) {
+    const DeviceDescription& there = unit.presence.device;
+    WHET_RETURN_IF_ERROR(admit(command, there, remotes));
+    if (command.run_timeout > there.limits.kernel_seconds)
+      return Error{fmt::format("{}: a kernel may take {} s; the device allows {} s", unit.name.unit,
+                               command.run_timeout, there.limits.kernel_seconds)};
+    FleetDeviceOptions options{queue, name.key, command.priority == "low" ? Priority::low : Priority::high};
+    options.run_timeout = command.run_timeout;
+    options.beside_builders =
+        std::ranges::any_of(units, [&](const FleetUnit& other) { return other.presence.device.unit == here.unit; });
+    options.interrupted = [] { return interrupted.load(); };
+    auto device = std::make_unique<FleetDevice>(std::move(options), there, remotes.place.target);
+    remotes.shared.push_back(device.get());
+    remotes.devices.push_back(std::move(device));
+  }
+  remotes.where += (remotes.where.empty() ? "" : ", ") + units_text(name.key, units);
+  return ok_status();
+}
+
 Result<Remotes> connect_devices(const TuneCommand& command, const std::vector<DeviceName>& names) {
   Remotes remotes;
   const DeviceDescription here = describe_board();
   for (const DeviceName& name : names) {
+    if (name.kind == DeviceName::Kind::fleet) {
+      WHET_RETURN_IF_ERROR(add_fleet(command, name, here, remotes));
+      continue;
+    }
     WHET_TRY(std::unique_ptr<RemoteDevice> device,
              connect_device(name, command.run_timeout, [] { return interrupted.load(); }, names.size() > 1));
     const DeviceDescription& there = device->description();
-    if (const std::string why = why_emulated(there); !why.empty() && !command.allow_emulated) return Error{why};
-    WHET_TRY(TargetOnCores place, choose_target_there(command.place, there));
-    if (remotes.devices.empty()) {
-      remotes.place = std::move(place);
-    } else if (!(place.target == remotes.place.target) || place.cores.cpus != remotes.place.cores.cpus) {
-      return Error{"--device names devices of two kinds: " + to_string(remotes.place.target) + ", and " +
-                   to_string(place.target) + " (" + there.name + ")"};
-    }
+    WHET_RETURN_IF_ERROR(admit(command, there, remotes));
     device->set_target(remotes.place.target, there.unit == here.unit);
     remotes.where += (remotes.where.empty() ? "" : ", ") + device_text(there);
-    remotes.emulated |= !there.emulator.empty();
     remotes.devices.push_back(std::move(device));
   }
   return remotes;
+}
+
+/// "Units: pi5-01 answered 31 jobs, pi5-02 29", a line; "" without a fleet.
+std::string shares_text(const std::vector<const FleetDevice*>& devices) {
+  std::map<std::string, int> units;
+  for (const FleetDevice* device : devices)
+    for (const auto& [unit, jobs] : device->answered()) units[unit] += jobs;
+  std::string text;
+  for (const auto& [unit, jobs] : units)
+    text += text.empty() ? fmt::format("Units: {} answered {} jobs", unit, jobs) : fmt::format(", {} {}", unit, jobs);
+  return text.empty() ? text : text + "\n";
 }
 
 Result<Devices> make_devices(const TuneCommand& command, const Prepared& prepared, Zygote& zygote) {
@@ -420,6 +475,10 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
   const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, command.rounding.exact);
   for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
   if (command.no_network || tuned.progress.interrupted) return tuned;
+  if (has_fleet(prepared.devices)) {
+    fmt::print(stderr, "The network as a whole is not timed: a fleet runs no compiled models\n");
+    return tuned;
+  }
   Result<NetworkTruth> truth = settle(command, prepared, measurer, deciding_device(devices, measurer), file);
   if (truth.ok())
     tuned.truth = std::move(*truth);
@@ -442,7 +501,8 @@ std::string next_options(const TuneCommand& command, const Prepared& prepared) {
 
 void print_text(const TuneCommand& command, const Prepared& prepared, const Tuned& tuned) {
   fmt::print("\n{}{}", closing_report(tuned.progress, tuned.rates.gflops, tuned.limits), network_report(tuned.truth));
-  fmt::print("{}", units_report(tuned.units, tuned.progress.seconds));
+  // Of a fleet the devices are no machines: shares_text has the units.
+  if (!has_fleet(prepared.devices)) fmt::print("{}", units_report(tuned.units, tuned.progress.seconds));
   if (prepared.emulated) fmt::print("{}\n", is_remote(prepared) ? kEmulatorTimes : kEstimates);
   if (const std::string stolen = stolen_text(tuned.stolen); !stolen.empty())
     fmt::print("While tuning {}: figures are as good as their fastest runs\n", stolen);
@@ -455,6 +515,7 @@ void print_text(const TuneCommand& command, const Prepared& prepared, const Tune
 struct Place {
   TargetOnCores target;
   Devices devices;
+  std::vector<const FleetDevice*> shared;  ///< as Remotes has them
   std::string where;
   bool emulated = false;
 };
@@ -464,7 +525,8 @@ Result<Place> choose_place(const TuneCommand& command, const std::vector<DeviceN
   Place place;
   if (names.front().is_remote()) {
     WHET_TRY(Remotes remotes, connect_devices(command, names));
-    return Place{std::move(remotes.place), std::move(remotes.devices), std::move(remotes.where), remotes.emulated};
+    return Place{std::move(remotes.place), std::move(remotes.devices), std::move(remotes.shared),
+                 std::move(remotes.where), remotes.emulated};
   }
   WHET_TRY(place.target, choose_target(command.place, names.front(), &zygote));
   return place;
@@ -485,6 +547,8 @@ struct Runs {
 int run_once(const TuneCommand& command, Zygote& zygote, Runs& runs) {
   const Result<std::vector<DeviceName>> names = parse_devices(command.devices);
   if (!names.ok()) return wrong_use(names.error());
+  if (has_fleet(*names) && !command.deciding.empty())
+    return wrong_use({"--finals names one device, and any unit of a fleet takes any job"});
   Result<Place> place = choose_place(command, *names, zygote);
   if (!place.ok()) return names->front().is_remote() ? fail(place.error()) : wrong_use(place.error());
   if (const Status rounding = command.rounding.check(place->target.target); !rounding.ok())
@@ -509,6 +573,7 @@ int run_once(const TuneCommand& command, Zygote& zygote, Runs& runs) {
   if (!is_remote(*prepared)) tuned->stolen = stolen.share();
   runs.json.push_back(to_json(*tuned, command.output));
   if (text) print_text(command, *prepared, *tuned);
+  if (text) fmt::print("{}", shares_text(place->shared));
   runs.prepared.push_back(std::move(*prepared));
   return tuned->progress.interrupted ? kInterrupted : kDone;
 }
@@ -585,13 +650,17 @@ std::function<int()> make_tune(Arguments& arguments) {
   command->place.add_to(arguments, &command->threads);
   arguments.add(
       "--device", command->devices,
-      "Device to measure on (may be repeated): ssh://user@host:port or exec:COMMAND for another machine, cuda:0, "
+      "Device to measure on (may be repeated): ssh://user@host:port or exec:COMMAND for another machine, "
+      "fleet:KEY for the units of a fleet, cuda:0, "
       "cuda:1, ... for a GPU here, or emulated: this machine in place of a GPU, with estimated times (default: this "
       "machine, cuda:0 for a GPU target)");
   arguments.add(
       "--finals", command->deciding,
       "Of several devices, the one that compares the fastest candidates, by its name in the report (default: the "
       "one of middling speed)");
+  command->fleet.add_to(arguments);
+  arguments.choice("--priority", command->priority, {"high", "low"},
+                   "Of the jobs in a fleet, high or low: low ones wait while there are high ones");
   arguments.flag("--allow-emulated", command->allow_emulated,
                  "Take a device elsewhere that an emulator runs; its times mean nothing, and its records are marked");
   arguments.add("-o,--output", command->output,

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/arguments.h"
+#include "fleet/queue.h"
+
+namespace whet {
+
+/// `--fleet`: who the user is to a fleet's broker.
+struct FleetOptions {
+  std::string folder;  ///< as whet-agent --setup wrote it; "": whet/fleet in the user's configuration
+
+  void add_to(Arguments&);
+};
+
+/// The user's end of the fleet.
+Result<std::shared_ptr<FleetQueue>> open_fleet(const FleetOptions&);
+
+/// The units of a key that are not lost, at least one.
+Result<std::vector<FleetUnit>> units_of(FleetQueue&, const std::string& key);
+
+/// "fleet:pi5 (2 units: pi5-01, pi5-02)"
+std::string units_text(const std::string& key, const std::vector<FleetUnit>&);
+
+/// All units and queues, for `whet devices fleet`.
+Result<std::string> fleet_report(FleetQueue&);
+
+}  // namespace whet
