@@ -251,6 +251,85 @@ CONFIG
   refuse 1 "Connection refused" "$whet" target --device "ssh://127.0.0.1:1"
 }
 
+# start_broker PORT: sets `broker` to its process and `port`.
+start_broker() {
+  rm -f ./*.ports
+  nats-server -c lab/server.conf -p "$1" --ports_file_dir "$work" > nats.log 2>&1 &
+  broker=$!
+  trap 'kill '"$broker ${agent_pid:-}"' 2> /dev/null; rm -rf "$work"' EXIT
+  for _ in $(seq 100); do ls ./*.ports > /dev/null 2>&1 && break; sleep 0.1; done
+  port=$(grep -o '://[0-9.]*:[0-9]*' ./*.ports | head -1 | sed 's/.*://')
+}
+
+# Until the fleet prints TEXT: fleet_comes_to TEXT
+fleet_comes_to() {
+  for _ in $(seq 200); do
+    "$whet" devices fleet --fleet lab/me > out 2>&1 && grep -qE -- "$1" out && return
+    sleep 0.1
+  done
+  cat out agent.log
+  die "the fleet does not come to \"$1\""
+}
+
+case_fleet() {
+  local agent device tuner broker port agent_pid
+  mkdir nowhere
+  printf 'server tls://127.0.0.1:1\nuser me\nrole tuner\n' > nowhere/fleet
+  agent=$(dirname "$whet")/whet-agent
+  if [ ! -x "$agent" ]; then
+    refuse 1 "this whet was built without libnats" "$whet" tune zoo:mlp --device fleet:x86 --fleet nowhere
+    echo "skipped: this build has no whet-agent"
+    return 0
+  fi
+  refuse 1 "nowhere/ca.pem" "$whet" tune zoo:mlp --device fleet:x86 --fleet nowhere
+  refuse 1 "no/fleet cannot be read" "$whet" tune zoo:mlp --device fleet:x86 --fleet no
+  refuse 2 "any unit of a fleet takes any job" "$whet" tune zoo:mlp --device fleet:x86 --finals pi1
+  refuse 2 "or fleet:KEY" "$whet" tune zoo:mlp --device fleet:a.b
+  refuse 1 "a fleet runs no compiled models" "$whet" run zoo:mlp --fill ones --device fleet:x86
+  expect 0 "" "$whet" devices list
+  grep -q "for $(uname -m):" out || { echo "skipped: this build has no whet-device for $(uname -m)"; return 0; }
+  command -v nats-server > /dev/null || { echo "skipped: nats-server is not installed"; return 0; }
+  command -v openssl > /dev/null || { echo "skipped: openssl is not installed"; return 0; }
+  expect 0 "nats-server -c $work/lab/server.conf" "$agent" --setup lab --user me
+  start_broker -1
+  sed -i "s/:4222/:$port/" lab/*/fleet
+  refuse 1 "its streams are missing" "$whet" devices fleet --fleet lab/me
+  expect 0 "units of x86 can join" "$agent" --join lab --key x86
+  expect 0 "No unit is in the fleet" "$whet" devices fleet --fleet lab/me
+  refuse 1 "has no unit of the key x86 just now" "$whet" tune zoo:mlp --device fleet:x86 --fleet lab/me
+  "$whet" devices export "$(uname -m)" > whet-device
+  chmod +x whet-device
+  device="exec:exec $work/whet-device --stdio"
+  "$agent" --join lab --key x86 --device "$device" --device "$device" > agent.log 2>&1 &
+  agent_pid=$!
+  trap 'kill '"$broker $agent_pid"' 2> /dev/null; rm -rf "$work"' EXIT
+  fleet_comes_to "-2 .*idle"
+  expect 0 "records kept" "$whet" tune zoo:mlp --trials 12 --round 4 --threads 1 -o r.jsonl --device fleet:x86 --fleet lab/me
+  grep -q "^Units: .* answered [0-9]* jobs" out || die "nothing says which unit answered how many jobs"
+  [ "$(grep -c '"host":"fleet:x86' r.jsonl)" -ge 12 ] || die "not all candidates ran in the fleet"
+  expect 0 "-threads=1" "$whet" target --device fleet:x86 --fleet lab/me --threads 1
+  expect 0 "is not emulated" "$whet" doctor --device fleet:x86 --fleet lab/me
+  refuse 1 "it has some of x86" "$whet" doctor --device fleet:pi5 --fleet lab/me
+
+  # The broker is killed while a tuner runs, then the tuner.
+  "$whet" tune zoo:resnet-18 --image 32 --threads 1 -o killed.jsonl --device fleet:x86 --fleet lab/me > tune.out 2>&1 &
+  tuner=$!
+  wait_for_lines killed.jsonl 4 "$tuner"
+  kill -KILL "$broker"
+  wait "$broker" 2> /dev/null || true
+  start_broker "$port"
+  wait_for_lines killed.jsonl 40 "$tuner"
+  kill -KILL "$tuner"
+  wait "$tuner" 2> /dev/null || true
+  ! grep -q "device_lost" killed.jsonl || die "the broker's death cost candidates"
+  expect 0 "records kept" "$whet" tune zoo:resnet-18 --image 32 --threads 1 --trials 20 -o killed.jsonl --device fleet:x86 --fleet lab/me --priority low
+  # What the dead tuner left is dropped.
+  fleet_comes_to "hi 0 waiting, 0 taken.*lo 0 waiting, 0 taken"
+  kill -TERM "$agent_pid"
+  wait "$agent_pid" || die "the agent did not end well"
+  fleet_comes_to "No unit is in the fleet"
+}
+
 case_explained() {
   expect 0 "GFLOPS" "$whet" explain metrics
   expect 0 "line a round" "$whet" explain progress

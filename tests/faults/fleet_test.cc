@@ -1,0 +1,451 @@
+// A fleet with a real broker and real agents, whose devices answer by a formula. Whatever is killed, each job is answered once, and
+// with its own answer.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <regex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/rng.h"
+#include "faults/session.h"
+#include "fleet/fleet_device.h"
+#include "fleet/nats.h"
+#include "fleet/queue.h"
+
+namespace whet::fleet_faults_test {
+namespace {
+
+using faults::Folder;
+using faults::Program;
+
+constexpr const char* kKey = "k";
+
+bool has_broker() { return std::system("command -v nats-server > /dev/null && command -v openssl > /dev/null") == 0; }
+void wait(double seconds) { usleep(static_cast<useconds_t>(seconds * 1e6)); }
+
+/// A broker on a free port of the loopback, with a setup of its own: users ann and bob, agents lab and far.
+class Broker {
+ public:
+  Broker() {
+    const faults::Ending setup = faults::run(
+        WHET_AGENT, {"--setup", dir(), "--user", "ann", "--user", "bob", "--agent", "lab", "--agent", "far"}, folder_);
+    EXPECT_EQ(setup.number, 0) << setup.out;
+    start("-1");
+    // What everyone dials.
+    for (const char* user : {"ann", "bob", "lab", "far", "admin"})
+      faults::write(dir(user) + "/fleet",
+                    std::regex_replace(faults::content(dir(user) + "/fleet"), std::regex("4222"), port_));
+    prepare(kKey);
+  }
+  std::string dir(const std::string& user = "") const { return folder_ / (user.empty() ? "setup" : "setup/" + user); }
+  const Folder& folder() const { return folder_; }
+  const std::string& port() const { return port_; }
+
+  void prepare(const std::string& key) {
+    const faults::Ending made = faults::run(WHET_AGENT, {"--join", dir(), "--key", key}, folder_);
+    EXPECT_EQ(made.number, 0) << made.out;
+  }
+  void kill() {
+    server_->send(SIGKILL);
+    server_->end();
+  }
+  void start() { start(port_); }
+  void reload() { server_->send(SIGHUP); }
+  FleetAccess access(const std::string& user) const { return read_fleet_access(dir(user)).value(); }
+  std::unique_ptr<FleetQueue> join(const std::string& user) const {
+    auto queue = join_fleet(access(user));
+    EXPECT_TRUE(queue.ok()) << queue.error().message;
+    return queue.ok() ? std::move(*queue) : nullptr;
+  }
+
+ private:
+  void start(const std::string& port) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      if (entry.path().extension() == ".ports") std::filesystem::remove(entry.path());
+    server_ = std::make_unique<Program>(
+        "/bin/sh",
+        std::vector<std::string>{"-c", "exec nats-server -c setup/server.conf -p " + port + " --ports_file_dir ."},
+        folder_);
+    const bool ready = server_->wait_until([&] {
+      for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+        if (entry.path().extension() != ".ports") continue;
+        std::smatch found;
+        const std::string text = faults::content(entry.path().string());
+        if (std::regex_search(text, found, std::regex("://[0-9.]*:([0-9]+)"))) port_ = found[1];
+        return !found.empty();
+      }
+      return false;
+    });
+    EXPECT_TRUE(ready) << server_->end().out;
+  }
+
+  Folder folder_;
+  std::string port_;
+  std::unique_ptr<Program> server_;
+};
+
+/// An agent of the broker with some scripted devices, "NAME-1", "NAME-2", ...
+class Agent {
+ public:
+  Agent(const Broker& broker, const std::string& user, int devices, double milliseconds)
+      : broker_(broker), arguments_{"--join", broker.dir(user), "--key", kKey} {
+    for (int i = 1; i <= devices; ++i) {
+      const std::string name = user + "-" + std::to_string(i);
+      names_.push_back(name);
+      arguments_.insert(arguments_.end(), {"--device", "exec:exec " WHET_SCRIPTED_DEVICE " " + name + " " +
+                                                           std::to_string(milliseconds) + " " + pid_file(name)});
+    }
+    start();
+  }
+  void start() { program_ = std::make_unique<Program>(WHET_AGENT, arguments_, broker_.folder()); }
+  void send(int signal) { program_->send(signal); }
+  faults::Ending end() { return program_->end(); }
+  /// As a host whose power fails: the devices see that the link ends.
+  void kill() {
+    send(SIGKILL);
+    program_->end();
+  }
+  void kill_device(std::size_t i) const {
+    const std::string pid = faults::content(pid_file(names_[i]));
+    if (!pid.empty()) ::kill(std::stoi(pid), SIGKILL);
+  }
+
+ private:
+  std::string pid_file(const std::string& name) const { return broker_.folder() / (name + ".pid"); }
+  const Broker& broker_;
+  std::vector<std::string> arguments_, names_;
+  std::unique_ptr<Program> program_;
+};
+
+/// Waits until the key has so many units that are not lost.
+bool comes_to(FleetQueue& queue, std::size_t units) {
+  for (int i = 0; i < 300; ++i, wait(0.1)) {
+    const auto all = queue.units(kKey);
+    if (all.ok() &&
+        static_cast<std::size_t>(std::ranges::count_if(*all, [](const FleetUnit& u) { return !u.is_lost(); })) >= units)
+      return true;
+  }
+  return false;
+}
+
+KernelJob kernel(int microseconds) {
+  KernelJob job;
+  job.kernel = {
+      CodeFormat::native_object, std::string(static_cast<std::size_t>(microseconds), 'x'), {{"k", true}}, 0, 0, {}};
+  return job;
+}
+FleetDevice device_of(std::shared_ptr<FleetQueue> queue) {
+  FleetDeviceOptions options;
+  options.queue = std::move(queue);
+  options.key = kKey;
+  DeviceDescription unit;
+  return {std::move(options), unit, parse_target("cpu -mcpu=znver3").value()};
+}
+
+/// Devices in front of one queue, which measure kernels of 1, 2, 3 ... microseconds.
+class Tuner {
+ public:
+  Tuner(std::shared_ptr<FleetQueue> queue, int devices) : queue_(std::move(queue)) {
+    for (int i = 0; i < devices; ++i) devices_.push_back(std::make_unique<FleetDevice>(device_of(queue_)));
+  }
+  /// Measures `kernels` of them, or until `enough`.
+  void start(int kernels, std::function<bool()> enough = {}) {
+    for (const auto& device : devices_)
+      threads_.emplace_back([this, kernels, enough, &device = *device] {
+        for (int i; !(enough && enough()) && (i = ++next_) <= kernels;) {
+          const MeasureReply reply = device.measure({kernel(i), {}});
+          ++answers_;
+          const bool right = reply.code == OutcomeCode::ok && reply.seconds.size() == 1 &&
+                             std::abs(reply.seconds.front() - i * 1e-6) < 1e-12;
+          const std::lock_guard<std::mutex> lock(mutex_);
+          if (!right)
+            wrong_ += std::to_string(i) + " " + std::string(name_of(reply.code)) + ": " + reply.message + "\n";
+        }
+      });
+  }
+  void join() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+  int answers() const { return answers_; }
+  /// The kernels that had no answer of their own.
+  std::string wrong() const { return wrong_; }
+
+ private:
+  std::shared_ptr<FleetQueue> queue_;
+  std::vector<std::unique_ptr<FleetDevice>> devices_;
+  std::vector<std::thread> threads_;
+  std::atomic<int> next_ = 0, answers_ = 0;
+  std::mutex mutex_;  ///< of `wrong_`
+  std::string wrong_;
+};
+
+/// Jobs and answers that the broker has not forgotten.
+std::uint64_t jobs_left(const Broker& broker) {
+  const auto admin = NatsConnection::open(broker.access("admin")).value();
+  std::uint64_t jobs = 0;
+  const std::vector<SubjectCount> subjects = admin->subjects(kJobStream, "whet.job.>").value();
+  for (const SubjectCount& subject : subjects) jobs += subject.messages;
+  return jobs;
+}
+
+class Fleets : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_broker()) GTEST_SKIP() << "nats-server or openssl is missing";
+  }
+};
+
+TEST_F(Fleets, AnswerEveryJobOnce) {
+  const Broker broker;
+  Agent agent(broker, "lab", 2, 2);
+  const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+  ASSERT_TRUE(comes_to(*queue, 2));
+  Tuner tuner(queue, 4);
+  tuner.start(100);
+  tuner.join();
+  EXPECT_EQ(tuner.answers(), 100);
+  EXPECT_EQ(tuner.wrong(), "");
+  EXPECT_EQ(jobs_left(broker), 0u);
+  // Long answers come in parts.
+  CheckRequest check{kernel(1), {}, {}, {}};
+  check.job.arguments = {{ArgumentRole::output, DType::i8, 5 << 20}};
+  const CheckReply reply = device_of(queue).check(check);
+  ASSERT_EQ(reply.code, OutcomeCode::ok) << reply.message;
+  EXPECT_EQ(reply.outputs.front().size(), std::size_t{5} << 20);
+  EXPECT_EQ(reply.outputs.front()[4096], static_cast<char>(4096 * 31 >> 3));
+  // Units leave with their agent.
+  agent.send(SIGTERM);
+  EXPECT_EQ(agent.end().number, 0);
+  EXPECT_TRUE(queue->units(kKey).value().empty());
+}
+TEST_F(Fleets, LoseNothingWhenTheBrokerIsKilled) {
+  Broker broker;
+  Agent agent(broker, "lab", 2, 5);
+  const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+  ASSERT_TRUE(comes_to(*queue, 2));
+  Tuner tuner(queue, 4);
+  tuner.start(300);
+  Rng rng(1);
+  for (int i = 0; i < 3; ++i) {
+    wait(rng.uniform(0.1, 0.4));
+    broker.kill();
+    wait(rng.uniform(0.05, 0.5));
+    broker.start();
+  }
+  tuner.join();
+  EXPECT_EQ(tuner.answers(), 300);
+  EXPECT_EQ(tuner.wrong(), "");
+}
+TEST_F(Fleets, GiveTheJobsOfADeadAgentToOthers) {
+  const Broker broker;
+  Agent lab(broker, "lab", 2, 10), far(broker, "far", 1, 10);
+  const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+  ASSERT_TRUE(comes_to(*queue, 3));
+  Tuner tuner(queue, 5);
+  tuner.start(200);
+  Rng rng(2);
+  for (int i = 0; i < 2; ++i) {
+    wait(rng.uniform(0.1, 0.5));
+    lab.kill();
+    lab.start();
+  }
+  tuner.join();
+  EXPECT_EQ(tuner.answers(), 200);
+  EXPECT_EQ(tuner.wrong(), "");
+}
+TEST_F(Fleets, GiveTheJobsOfADeadDeviceToOthers) {
+  const Broker broker;
+  Agent agent(broker, "lab", 3, 10);
+  const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+  ASSERT_TRUE(comes_to(*queue, 3));
+  Tuner tuner(queue, 5);
+  tuner.start(300);
+  Rng rng(3);
+  // One at a time: a job that costs two of them is blamed.
+  for (std::size_t i = 0; i < 6; ++i) {
+    wait(rng.uniform(0.1, 0.3));
+    agent.kill_device(i % 3);
+  }
+  tuner.join();
+  EXPECT_EQ(tuner.answers(), 300);
+  EXPECT_EQ(tuner.wrong(), "");
+  // A kernel that ends two devices is blamed, and those beside it in its job are not.
+  FleetDevice device = device_of(queue);
+  MeasureRequest deadly{kernel(1), {}};
+  deadly.job.kernel.code = "die";
+  const JobReply reply = device.run({{{kernel(1), {}}, deadly, {kernel(3), {}}}});
+  EXPECT_EQ(reply.replies[0].code, OutcomeCode::ok);
+  EXPECT_EQ(reply.replies[1].code, OutcomeCode::crash) << reply.replies[1].message;
+  EXPECT_EQ(reply.replies[2].code, OutcomeCode::ok) << reply.replies[2].message;
+}
+TEST_F(Fleets, DropTheJobsOfATunerThatLeft) {
+  const Broker broker;
+  {
+    const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+    Tuner tuner(queue, 0);
+    std::atomic<bool> stop = false;
+    std::thread submitter([&] {
+      const Result<FleetAnswer> answer = queue->run(kKey, Priority::high, "no job", [&] { return stop.load(); });
+      EXPECT_EQ(answer.ok() ? "" : answer.error().message, "interrupted");
+    });
+    while (jobs_left(broker) == 0) wait(0.05);
+    stop = true;
+    submitter.join();
+  }
+  Agent agent(broker, "lab", 1, 1);
+  const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+  ASSERT_TRUE(comes_to(*queue, 1));
+  for (int i = 0; i < 100 && jobs_left(broker) > 0; ++i) wait(0.1);
+  EXPECT_EQ(jobs_left(broker), 0u);
+  EXPECT_EQ(device_of(queue).measure({kernel(7), {}}).code, OutcomeCode::ok) << "others go on";
+  const auto refused = queue->run(kKey, Priority::low, "no job", {});
+  ASSERT_TRUE(refused.ok());
+  EXPECT_EQ(refused->kind, FleetAnswer::Kind::refused);
+  EXPECT_EQ(refused->message.substr(0, 40), "the job makes no sense to whet-agent 0.1");
+}
+TEST_F(Fleets, ShareTheirUnitsBetweenTwoTuners) {
+  const Broker broker;
+  Agent agent(broker, "lab", 2, 5);
+  const std::shared_ptr<FleetQueue> anns = broker.join("ann"), bobs = broker.join("bob");
+  ASSERT_TRUE(comes_to(*anns, 2));
+  Tuner ann(anns, 2), bob(bobs, 2);
+  const auto enough = [&] { return ann.answers() + bob.answers() >= 300; };
+  ann.start(1000, enough);
+  bob.start(1000, enough);
+  ann.join();
+  bob.join();
+  EXPECT_EQ(ann.wrong() + bob.wrong(), "");
+  for (const Tuner* tuner : {&ann, &bob}) {
+    EXPECT_GE(tuner->answers(), 300 * 40 / 100);
+    EXPECT_LE(tuner->answers(), 304 * 60 / 100 + 1);
+  }
+}
+TEST_F(Fleets, TakeUrgentJobsFirst) {
+  const Broker broker;
+  const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  std::string order;
+  for (const Priority priority :
+       {Priority::low, Priority::low, Priority::low, Priority::high, Priority::high, Priority::high})
+    threads.emplace_back([&, priority] {
+      queue->run(kKey, priority, encode(SessionJob{1, {MeasureRequest{kernel(1), {}}}}), {}).ok();
+      const std::lock_guard<std::mutex> lock(mutex);
+      order += std::string(order.empty() ? "" : " ") + name_of(priority);
+    });
+  while (jobs_left(broker) < 6) wait(0.05);
+  Agent agent(broker, "lab", 1, 50);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(order, "hi hi hi lo lo lo");
+}
+
+/// Why a user with these files does not come in; "" where that is possible.
+std::string why_not_in(const FleetAccess& access) {
+  const auto nats = NatsConnection::open(access);
+  return nats.ok() ? "" : nats.error().message;
+}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST_F(Fleets, LetNobodyInWithoutACertificateOfTheirs) {
+  Broker broker;
+  const FleetAccess ann = broker.access("ann");
+  EXPECT_EQ(why_not_in(ann), "");
+  // Without any certificate.
+  natsOptions* options = nullptr;
+  natsOptions_Create(&options);
+  natsOptions_SetURL(options, ann.server.c_str());
+  natsOptions_SetSecure(options, true);
+  natsOptions_LoadCATrustedCertificates(options, (ann.folder + "/ca.pem").c_str());
+  natsConnection* connection = nullptr;
+  EXPECT_NE(natsConnection_Connect(&connection, options), NATS_OK);
+  natsOptions_SetURL(options, ("nats://127.0.0.1:" + broker.port()).c_str());
+  natsOptions_SetSecure(options, false);
+  EXPECT_NE(natsConnection_Connect(&connection, options), NATS_OK) << "nor without TLS";
+  natsOptions_Destroy(options);
+  // With a certificate of another authority.
+  const Folder other;
+  EXPECT_EQ(faults::run(WHET_AGENT, {"--setup", other / "setup", "--user", "ann"}, other).number, 0);
+  FleetAccess stranger = read_fleet_access(other / "setup/ann").value();
+  stranger.server = ann.server;
+  EXPECT_TRUE(has(why_not_in(stranger), "SSL")) << why_not_in(stranger) << ": it does not know this broker";
+  std::filesystem::copy(ann.folder + "/ca.pem", stranger.folder + "/ca.pem",
+                        std::filesystem::copy_options::overwrite_existing);
+  EXPECT_NE(why_not_in(stranger), "");
+  // With one of the right authority, and a name that the broker does not know yet.
+  EXPECT_EQ(faults::run(WHET_AGENT, {"--setup", broker.dir(), "--user", "eve"}, broker.folder()).number, 0);
+  EXPECT_NE(why_not_in(broker.access("eve")), "");
+  broker.reload();
+  std::string why = "?";
+  for (int i = 0; i < 100 && !why.empty(); ++i, wait(0.05)) why = why_not_in(broker.access("eve"));
+  EXPECT_EQ(why, "");
+  EXPECT_EQ(why_not_in(ann), "") << "those who were there stay";
+}
+TEST_F(Fleets, LetUsersDoWhatIsTheirs) {
+  const Broker broker;
+  // What is refused has no answer: the broker complains beside.
+  constexpr double kPatience = 0.3;
+  const auto ann = NatsConnection::open(broker.access("ann"), kPatience).value(),
+             lab = NatsConnection::open(broker.access("lab"), kPatience).value();
+  const auto refused = [](NatsConnection& nats, const std::string& subject) {
+    const Status stored = nats.store(subject, "x", "id of " + subject);
+    return !stored.ok() && has(stored.error().message, "Permissions Violation for Publish to \"" + subject + "\"");
+  };
+  EXPECT_TRUE(ann->store("whet.job.k.hi.ann.s.1", "x", "1").ok());
+  EXPECT_TRUE(refused(*ann, "whet.job.k.hi.bob.s.1"));
+  EXPECT_TRUE(refused(*ann, "whet.done.ann.s.1.0"));
+  EXPECT_TRUE(refused(*ann, "$KV.whet_devices.k.lab.u"));
+  EXPECT_TRUE(refused(*ann, "$KV.whet_tuners.bob.s"));
+  EXPECT_TRUE(refused(*lab, "whet.job.k.hi.ann.s.2"));
+  EXPECT_TRUE(refused(*lab, "$KV.whet_devices.k.far.u"));
+  EXPECT_NE(js_DeleteStream(ann->streams(), kJobStream, nullptr, nullptr), NATS_OK);
+  EXPECT_NE(js_PurgeStream(lab->streams(), kJobStream, nullptr, nullptr), NATS_OK);
+  EXPECT_EQ(jobs_left(broker), 1u);
+  // Nobody hears what is others'.
+  auto inbox = NatsInbox::open(*ann, "whet.job.>");
+  ASSERT_TRUE(inbox.ok());
+  const auto bob = NatsConnection::open(broker.access("bob")).value();
+  EXPECT_TRUE(bob->store("whet.job.k.hi.bob.s.1", "x", "2").ok());
+  EXPECT_FALSE(inbox->next(0.2).has_value());
+  EXPECT_FALSE(ann->last(kJobStream, "whet.job.k.hi.bob.s.1").ok());
+  EXPECT_FALSE(ann->last(kAnswerStream, "whet.done.bob.s.1.0").ok());
+}
+TEST_F(Fleets, SaySoWhenTheyAreNotThere) {
+  const Broker broker;
+  FleetAccess ann = broker.access("ann");
+  const faults::Ending refused =
+      faults::run(WHET_AGENT, {"--join", broker.dir("ann"), "--key", kKey, "--device", "exec:true"}, broker.folder());
+  EXPECT_EQ(refused.number, 1);
+  EXPECT_TRUE(has(refused.out, "is the folder of a tuner; expected that of an agent")) << refused.out;
+  const faults::Ending no_queue = faults::run(
+      WHET_AGENT, {"--join", broker.dir("lab"), "--key", "other", "--device", "exec:true"}, broker.folder());
+  EXPECT_EQ(no_queue.number, 1);
+  EXPECT_TRUE(has(no_queue.out, "there is no queue for the key other (whet-agent --join SETUP --key other"))
+      << no_queue.out;
+  ann.server = "tls://127.0.0.1:1";
+  const auto queue = join_fleet(ann);
+  ASSERT_FALSE(queue.ok());
+  EXPECT_EQ(queue.error().message, "the broker at tls://127.0.0.1:1: no broker answers");
+}
+TEST(Brokers, OfOldVersionsHaveKnownHoles) {
+  for (const char* old : {"2.9.10", "2.11.15", "2.12.0", "2.12.6", "", "x"}) EXPECT_TRUE(has_known_holes(old)) << old;
+  for (const char* fixed : {"2.11.16", "2.11.20", "2.12.7", "2.13.0", "3.0.0"})
+    EXPECT_FALSE(has_known_holes(fixed)) << fixed;
+}
+TEST_F(Fleets, TellTheVersionOfTheirBroker) {
+  const Broker broker;
+  EXPECT_TRUE(
+      std::regex_match(broker_version("127.0.0.1", std::stoi(broker.port())), std::regex("[0-9]+\\.[0-9]+\\..*")));
+  EXPECT_EQ(broker_version("127.0.0.1", 1), "");
+}
+
+}  // namespace
+}  // namespace whet::fleet_faults_test
