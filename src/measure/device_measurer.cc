@@ -226,19 +226,33 @@ class DeviceMeasurer::Impl {
     policy.incumbent_seconds = 0;
     policy.min_seconds = options_.burst_seconds;
     std::vector<Outcome> outcomes(built.size());
+    std::vector<std::size_t> turns;  // whose burst is next
     for (std::size_t i = 0; i < built.size(); ++i) outcomes[i] = failed(built[i]->code, built[i]->message);
-    for (int burst = 0; burst < bursts; ++burst) {
-      for (std::size_t i = 0; i < built.size(); ++i) {
-        if (!outcomes[i].ok()) continue;
-        Outcome seen = interrupted() ? failed(OutcomeCode::device_lost, "interrupted before it was compared")
-                                     : measure_on(device, name, task, {job_of(task, *built[i], nullptr), policy});
-        if (seen.ok()) seen.seconds = {seen.best_seconds()};
-        add_build(*built[i], seen);
-        seen.run_seconds += outcomes[i].run_seconds;
-        seen.seconds.insert(seen.seconds.begin(), outcomes[i].seconds.begin(), outcomes[i].seconds.end());
-        outcomes[i] = std::move(seen);
-      }
+    for (int burst = 0; burst < bursts; ++burst)
+      for (std::size_t i = 0; i < built.size(); ++i)
+        if (outcomes[i].ok()) turns.push_back(i);
+    const auto request = [&](std::size_t i) { return MeasureRequest{job_of(task, *built[i], nullptr), policy}; };
+    const auto add = [&](std::size_t i, Outcome seen) {
+      if (seen.ok()) seen.seconds = {seen.best_seconds()};
+      add_build(*built[i], seen);
+      seen.run_seconds += outcomes[i].run_seconds;
+      seen.seconds.insert(seen.seconds.begin(), outcomes[i].seconds.begin(), outcomes[i].seconds.end());
+      outcomes[i] = std::move(seen);
+    };
+    if (turns.size() > 1 && turns.size() <= static_cast<std::size_t>(device.info().job_candidates)) {
+      MeasureJob job;  // whichever machine takes it, runs all of it
+      for (const std::size_t i : turns) job.requests.push_back(request(i));
+      JobReply reply = device.run(job);
+      reply.replies.resize(turns.size(), {OutcomeCode::device_lost, "the device gave no answer"});
+      for (std::size_t k = 0; k < turns.size(); ++k)
+        if (outcomes[turns[k]].ok())
+          add(turns[k], outcome_of(sane(std::move(reply.replies[k]), job.requests[k], device, task), name));
+      return outcomes;
     }
+    for (const std::size_t i : turns)
+      if (outcomes[i].ok())
+        add(i, interrupted() ? failed(OutcomeCode::device_lost, "interrupted before it was compared")
+                             : measure_on(device, name, task, request(i)));
     return outcomes;
   }
 
@@ -352,10 +366,13 @@ class DeviceMeasurer::Impl {
     return it->second;
   }
 
+  static MeasureReply sane(MeasureReply reply, const MeasureRequest& request, const Device& device,
+                           const MeasureTask& task) {
+    return sane_reply(std::move(reply), request, device.info(), flops(task.dag), bytes(task.dag));
+  }
   static Outcome measure_on(Device& device, const std::string& name, const MeasureTask& task,
                             const MeasureRequest& request) {
-    return outcome_of(sane_reply(device.measure(request), request, device.info(), flops(task.dag), bytes(task.dag)),
-                      name);
+    return outcome_of(sane(device.measure(request), request, device, task), name);
   }
   CheckReply check_on_any(const CheckRequest& request) {
     CheckReply reply{OutcomeCode::device_lost, "no device checked it", {}};

@@ -82,6 +82,11 @@ class Board : public FormulaDevice {
     if (takes_jobs) info_.job_candidates = 16, info_.beside_builders = false;
   }
   const DeviceInfo& info() const override { return info_; }
+  JobReply run(const MeasureJob& job) override {
+    ++jobs;
+    return FormulaDevice::run(job);
+  }
+  int jobs = 0;
 
  private:
   DeviceInfo info_;
@@ -166,6 +171,17 @@ TEST_F(TuneInLanes, TunesTasksSideBySideOnFarUnits) {
 TEST_F(TuneInLanes, TakesOneTaskAfterTheOtherOnThisMachine) {
   EXPECT_EQ(run(tasks_, boards({1}, 0, false), {.trials = 20}).lanes, 1);
   EXPECT_EQ(run(tasks_, boards({1, 1}, 0, false), {.trials = 20}).lanes, 1) << "GPUs: builders would disturb them";
+}
+TEST_F(TuneInLanes, ComparesInOneJobSoThatOneMachineRunsAllBursts) {
+  for (const bool far : {true, false}) {
+    const auto board = boards({1}, 0, far);
+    DeviceMeasurer measurer(builders_, {board[0].get()}, {});
+    const std::vector<Outcome> outcomes =
+        measurer.compare({tasks_[0].key, tasks_[0].name, tasks_[0].dag, target_}, {"", "x", "y"}, 3);
+    for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.seconds.size(), 3u) << outcome.message;
+    EXPECT_EQ(board[0]->jobs, far ? 1 : 0);
+    EXPECT_EQ(board[0]->requests, 9);
+  }
 }
 TEST_F(TuneInLanes, LetsTheUnitInTheMiddleDecide) {
   const Run out = run(tasks_, boards({1.5, 1, 1.1}), {.trials = 60, .seed = 3}, true);
