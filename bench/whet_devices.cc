@@ -1,8 +1,8 @@
 // What devices elsewhere cost: the measuring side of bench/devices. Prints one JSON object.
 //
-//   whet_devices overhead COMMAND [--candidates 1600] [--rounds 9]
-//       a candidate's wall time on the device of the session that COMMAND carries, in jobs of 16, less that on this
-//       machine, alternately; the bytes of a candidate and of its answer
+//   whet_devices overhead COMMAND|fleet:KEY [--candidates 1600] [--rounds 9] [--fleet FOLDER]
+//       a candidate's wall time on the device of the session that COMMAND carries, or on units of a fleet, in jobs of
+//       16, less that on this machine, alternately; the bytes of a candidate and of its answer in a session
 //   whet_devices scaling COMMAND --units N --seconds S [--jobs 6]
 //       N devices, "COMMAND K S" for each number K, that take S for each kernel: the part of their time that N x JOBS jobs
 //       of 8 candidates fill, asked for by two lanes a device
@@ -23,6 +23,7 @@
 #include "device/make_device.h"
 #include "device/remote/remote_device.h"
 #include "device/session/messages.h"
+#include "fleet/fleet_device.h"
 #include "machine/detect.h"
 #include "measure/build.h"
 #include "measure/jobs.h"
@@ -67,16 +68,30 @@ std::unique_ptr<RemoteDevice> connect(const std::string& command) {
   return std::move(*device);
 }
 
+/// The first unit's description stands for all.
+std::unique_ptr<Device> join(const std::string& key, const std::string& folder) {
+  const Result<FleetAccess> access = read_fleet_access(folder);
+  if (!access.ok()) std::exit(fail(access.error().message));
+  Result<std::unique_ptr<FleetQueue>> queue = join_fleet(*access);
+  if (!queue.ok()) std::exit(fail(queue.error().message));
+  const Result<std::vector<FleetUnit>> units = (*queue)->units(key);
+  if (!units.ok() || units->empty()) std::exit(fail("the fleet has no unit of the key " + key));
+  FleetDeviceOptions options{std::shared_ptr<FleetQueue>(std::move(*queue)), key};
+  return std::make_unique<FleetDevice>(std::move(options), units->front().presence.device, one_thread());
+}
+
 void require(const MeasureReply& reply) {
   if (reply.code != OutcomeCode::ok) std::exit(fail("a kernel failed: " + reply.message));
 }
 
-int overhead(Zygote& zygote, const std::string& command, int candidates, int rounds) {
+int overhead(Zygote& zygote, const std::string& where, const std::string& folder, int candidates, int rounds) {
   MeasureRequest request = dense_layer(8);
   request.policy.min_seconds = 0;
   request.policy.cache = CacheMode::warm;
   const auto here = std::move(make_device(one_thread(), {.zygote = &zygote})).value();
-  const auto there = connect(command);
+  constexpr std::string_view kFleet = "fleet:";
+  const std::unique_ptr<Device> there =
+      where.starts_with(kFleet) ? join(where.substr(kFleet.size()), folder) : std::unique_ptr<Device>(connect(where));
   const MeasureJob job{std::vector<MeasureRequest>(kOfJob, request), false};
   const int jobs = candidates / static_cast<int>(kOfJob);
   std::vector<double> local, remote;
@@ -162,7 +177,7 @@ int timing(const std::string& first, const std::string& second, int rounds) {
 
 int usage() {
   std::fprintf(stderr,
-               "usage: whet_devices overhead COMMAND [--candidates N] [--rounds N]\n"
+               "usage: whet_devices overhead COMMAND|fleet:KEY [--candidates N] [--rounds N] [--fleet FOLDER]\n"
                "       whet_devices scaling COMMAND --units N --seconds S [--jobs N]\n"
                "       whet_devices timing COMMAND COMMAND [--rounds N]\n");
   return 2;
@@ -172,6 +187,7 @@ int run(int argc, char** argv) {
   Result<Zygote> zygote = Zygote::start();
   if (!zygote.ok()) return fail(zygote.error().message);
   std::vector<std::string> words;
+  std::string folder;
   int candidates = 1600, rounds = 0, units = 0, jobs = 6;
   double seconds = 0.04;
   for (int i = 1; i < argc; ++i) {
@@ -190,13 +206,15 @@ int run(int argc, char** argv) {
       units = std::atoi(value);
     else if (word == "--jobs")
       jobs = std::max(1, std::atoi(value));
+    else if (word == "--fleet")
+      folder = value;
     else if (word == "--seconds")
       seconds = std::atof(value);
     else
       return usage();
   }
   if (words.size() == 2 && words[0] == "overhead")
-    return overhead(*zygote, words[1], candidates, rounds > 0 ? rounds : 9);
+    return overhead(*zygote, words[1], folder, candidates, rounds > 0 ? rounds : 9);
   if (words.size() == 2 && words[0] == "scaling" && units > 0) return scaling(words[1], units, seconds, jobs);
   if (words.size() == 3 && words[0] == "timing") return timing(words[1], words[2], rounds > 0 ? rounds : 41);
   return usage();

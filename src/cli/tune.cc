@@ -49,7 +49,7 @@ struct TuneCommand {
   FleetOptions fleet;
   std::string priority = "high";
   std::string output;
-  int trials = 0, round = 32, early_stop = 0;
+  int trials = 0, round = 32, early_stop = 0, builders = 0;
   double minutes = 0, build_timeout = 15, run_timeout = 10, least_gain = 0.5;
   int repeat = 0, number = 0;  ///< repeat > 0: the classic way to measure
   double min_repeat_ms = 0;
@@ -465,7 +465,7 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
   tuned.rates = devices.front()->info().rates;
   std::vector<Device*> all;
   for (const auto& device : devices) all.push_back(device.get());
-  BuilderPool builders(zygote, 0, {.timeout = command.build_timeout});
+  BuilderPool builders(zygote, command.builders, {.timeout = command.build_timeout});
   DeviceMeasurer measurer(builders, all, measure_options(command, prepared));
   WHET_RETURN_IF_ERROR(calibrate(command, prepared, measurer));
   WHET_TRY(tuned.progress, tune_here(command, prepared, measurer, file, tuned.rates.gflops));
@@ -592,7 +592,7 @@ Result<ThreadTable> compare_threads(TuneCommand& command, const std::vector<int>
     WHET_TRY(const RecordFile file, open_records(command, here, place.devices));
     std::vector<Device*> all;
     for (const auto& device : place.devices) all.push_back(device.get());
-    BuilderPool builders(zygote, 0, {.timeout = command.build_timeout});
+    BuilderPool builders(zygote, command.builders, {.timeout = command.build_timeout});
     DeviceMeasurer measurer(builders, all, measure_options(command, here));
     const SpaceOptions schedules{command.rounding.exact, command.rounding.schedules().precision};
     for (const Task& task : here.chosen) {
@@ -698,6 +698,9 @@ std::function<int()> make_tune(Arguments& arguments) {
       0);
   arguments.add("--number", command->number, 1, 1000000, "With --repeat: runs in a mean");
   arguments.add("--min-repeat-ms", command->min_repeat_ms, 0, 1e6, "With --repeat: least time that a mean covers [ms]");
+  arguments.add(
+      "--builders", command->builders, 1, 1024,
+      "Processes of this machine that lower and compile candidates (default: one a core that this process may use)", 0);
   arguments.add("--build-timeout", command->build_timeout, 0.01, 86400,
                 "Limit of lowering and compiling a candidate [s]");
   arguments.add("--run-timeout", command->run_timeout, 0.01, 86400, "Limit of running a candidate [s]");
