@@ -104,7 +104,7 @@ Result<TargetOnCores> choose_target(const TargetOptions& options, const DeviceNa
   if (threads == 0) {
     WHET_TRY(threads, threads_of_environment());
     if (threads > 0)
-      place.note = std::to_string(threads) + (threads == 1 ? " thread" : " threads") + ": WHET_NUM_THREADS says so";
+      place.note = std::to_string(threads) + " threads: WHET_NUM_THREADS says so";
   }
   std::string wanted = options.cores;
   if (wanted.empty() && target_says_cores) wanted = place.target.cpu().cores == CoreKind::big ? "big" : "little";
