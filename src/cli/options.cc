@@ -103,8 +103,7 @@ Result<TargetOnCores> choose_target(const TargetOptions& options, const DeviceNa
   if (threads == 0 && target_says_threads) threads = place.target.threads;
   if (threads == 0) {
     WHET_TRY(threads, threads_of_environment());
-    if (threads > 0)
-      place.note = std::to_string(threads) + " threads: WHET_NUM_THREADS says so";
+    if (threads > 0) place.note = std::to_string(threads) + " threads: WHET_NUM_THREADS says so";
   }
   std::string wanted = options.cores;
   if (wanted.empty() && target_says_cores) wanted = place.target.cpu().cores == CoreKind::big ? "big" : "little";

@@ -7,15 +7,13 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
 
 #include "base/version.h"
-#include "board/describe.h"
 #include "cli/command.h"
-#include "cli/fleet.h"
+#include "cli/measuring.h"
 #include "cli/model.h"
 #include "cli/opened.h"
 #include "cli/options.h"
@@ -27,7 +25,6 @@
 #include "cli/units.h"
 #include "device/local/zygote.h"
 #include "device/make_device.h"
-#include "fleet/fleet_device.h"
 #include "json/json.h"
 #include "machine/detect.h"
 #include "machine/stolen.h"
@@ -44,19 +41,16 @@ namespace {
 
 struct TuneCommand {
   ModelOptions model;
-  TargetOptions place;
-  std::vector<std::string> devices;
-  FleetOptions fleet;
-  std::string priority = "high";
+  MeasuringOptions where;
   std::string output;
   int trials = 0, round = 32, early_stop = 0, builders = 0;
-  double minutes = 0, build_timeout = 15, run_timeout = 10, least_gain = 0.5;
+  double minutes = 0, build_timeout = 15, least_gain = 0.5;
   int repeat = 0, number = 0;  ///< repeat > 0: the classic way to measure
   double min_repeat_ms = 0;
-  std::string strategy = "evolutionary", scheduler = "gradient", cache = "network", only, deciding, threads;
+  std::string strategy = "evolutionary", scheduler = "gradient", cache = "network", only, threads;
   bool per_task = false, no_seeds = false, no_network = false;
   RoundingOptions rounding;
-  bool json = false, quiet = false, no_pin = false, allow_emulated = false;
+  bool json = false, quiet = false, no_pin = false;
 };
 
 struct Prepared {
@@ -88,28 +82,6 @@ std::optional<std::vector<int>> parse_numbers(const std::string& list) {
     at = read.ptr < end ? read.ptr + 1 : end;
   }
   return numbers;
-}
-
-/// Each once; where none is named, the target's own.
-Result<std::vector<DeviceName>> parse_devices(const std::vector<std::string>& texts) {
-  std::vector<DeviceName> devices;
-  for (const std::string& text : texts) {
-    WHET_TRY(const DeviceName device, parse_device_name(text));
-    if (std::ranges::find(devices, device) != devices.end()) return Error{"--device names " + text + " twice"};
-    devices.push_back(device);
-  }
-  if (devices.empty()) devices.emplace_back();
-  const auto emulated = std::ranges::count(devices, DeviceName::Kind::emulated, &DeviceName::kind);
-  if (emulated > 0 && devices.size() > 1)
-    return Error{"--device names emulated and others; its times are estimates, and rank beside no others"};
-  const auto remote = static_cast<std::size_t>(std::ranges::count_if(devices, &DeviceName::is_remote));
-  if (remote > 0 && remote < devices.size())
-    return Error{"--device names devices of this machine and of others; name those of one kind"};
-  return devices;
-}
-
-bool has_fleet(const std::vector<DeviceName>& devices) {
-  return std::ranges::count(devices, DeviceName::Kind::fleet, &DeviceName::kind) > 0;
 }
 
 /// "0,2-5": the numbers of tasks, each once; all for "".
@@ -347,100 +319,6 @@ Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared
   return settle_in_network(prepared.fused, prepared.place.target, file, device, options);
 }
 
-using Devices = std::vector<std::unique_ptr<Device>>;
-
-/// Elsewhere; all have the first one's target.
-struct Remotes {
-  Devices devices;
-  std::vector<const FleetDevice*> shared;  ///< those of a fleet
-  TargetOnCores place;
-  std::string where;
-  bool emulated = false;
-};
-
-/// Whether the device takes what the others take.
-Status admit(const TuneCommand& command, const DeviceDescription& there, Remotes& remotes) {
-  if (const std::string why = why_emulated(there); !why.empty() && !command.allow_emulated) return Error{why};
-  WHET_TRY(TargetOnCores place, choose_target_there(command.place, there));
-  if (remotes.devices.empty()) {
-    remotes.place = std::move(place);
-  } else if (!(place.target == remotes.place.target) || place.cores.cpus != remotes.place.cores.cpus) {
-    return Error{"--device names devices of two kinds: " + to_string(remotes.place.target) + ", and " +
-                 to_string(place.target) + " (" + there.name + ")"};
-  }
-  remotes.emulated |= !there.emulator.empty();
-  return ok_status();
-}
-
-/// As many devices as there are units of the key.
-Status add_fleet(const TuneCommand& command, const DeviceName& name, const DeviceDescription& here, Remotes& remotes) {
-  WHET_TRY(const std::shared_ptr<FleetQueue> queue, open_fleet(command.fleet));
-  WHET_TRY(const std::vector<FleetUnit> units, units_of(*queue, name.key));
-  for (const FleetUnit& unit : units) {
-    const DeviceDescription& there = unit.presence.device;
-    WHET_RETURN_IF_ERROR(admit(command, there, remotes));
-    if (command.run_timeout > there.limits.kernel_seconds)
-      return Error{fmt::format("{}: a kernel may take {} s; the device allows {} s", unit.name.unit,
-                               command.run_timeout, there.limits.kernel_seconds)};
-    FleetDeviceOptions options{queue, name.key, command.priority == "low" ? Priority::low : Priority::high};
-    options.run_timeout = command.run_timeout;
-    options.beside_builders =
-        std::ranges::any_of(units, [&](const FleetUnit& other) { return other.presence.device.unit == here.unit; });
-    options.interrupted = [] { return interrupted.load(); };
-    auto device = std::make_unique<FleetDevice>(std::move(options), there, remotes.place.target);
-    remotes.shared.push_back(device.get());
-    remotes.devices.push_back(std::move(device));
-  }
-  remotes.where += (remotes.where.empty() ? "" : ", ") + units_text(name.key, units);
-  return ok_status();
-}
-
-Result<Remotes> connect_devices(const TuneCommand& command, const std::vector<DeviceName>& names) {
-  Remotes remotes;
-  const DeviceDescription here = describe_board();
-  for (const DeviceName& name : names) {
-    if (name.kind == DeviceName::Kind::fleet) {
-      WHET_RETURN_IF_ERROR(add_fleet(command, name, here, remotes));
-      continue;
-    }
-    WHET_TRY(std::unique_ptr<RemoteDevice> device,
-             connect_device(name, command.run_timeout, [] { return interrupted.load(); }, names.size() > 1));
-    const DeviceDescription& there = device->description();
-    WHET_RETURN_IF_ERROR(admit(command, there, remotes));
-    device->set_target(remotes.place.target, there.unit == here.unit);
-    remotes.where += (remotes.where.empty() ? "" : ", ") + device_text(there);
-    remotes.devices.push_back(std::move(device));
-  }
-  return remotes;
-}
-
-/// "Units: pi5-01 answered 31 jobs, pi5-02 29", a line; "" without a fleet.
-std::string shares_text(const std::vector<const FleetDevice*>& devices) {
-  std::map<std::string, int> units;
-  for (const FleetDevice* device : devices)
-    for (const auto& [unit, jobs] : device->answered()) units[unit] += jobs;
-  std::string text;
-  for (const auto& [unit, jobs] : units)
-    text += text.empty() ? fmt::format("Units: {} answered {} jobs", unit, jobs) : fmt::format(", {} {}", unit, jobs);
-  return text.empty() ? text : text + "\n";
-}
-
-Result<Devices> make_devices(const TuneCommand& command, const Prepared& prepared, Zygote& zygote) {
-  const MachineRates rates = measure_rates(prepared.place);
-  Devices devices;
-  for (const DeviceName& name : prepared.devices) {
-    DeviceOptions options;
-    options.name = name;
-    options.zygote = &zygote;
-    options.rates = rates;
-    options.run_timeout = command.run_timeout;
-    options.interrupted = [] { return interrupted.load(); };
-    WHET_TRY(std::unique_ptr<Device> device, make_device(prepared.place.target, options));
-    devices.push_back(std::move(device));
-  }
-  return devices;
-}
-
 /// Of several devices, one decides: the one in the middle by the default schedule of a task, or the one that the user names.
 Status calibrate(const TuneCommand& command, const Prepared& prepared, DeviceMeasurer& measurer) {
   const Task& task = prepared.chosen.front();
@@ -448,14 +326,7 @@ Status calibrate(const TuneCommand& command, const Prepared& prepared, DeviceMea
   const Result<Steps> steps =
       default_steps(task.dag, target, {command.rounding.exact, command.rounding.schedules().precision});
   return measurer.calibrate({task.key, task.name, task.dag, target, task.within}, steps.ok() ? to_text(*steps) : "",
-                            command.deciding);
-}
-
-/// The one that decides.
-Device& deciding_device(const Devices& devices, const Measurer& measurer) {
-  const auto found = std::ranges::find_if(
-      devices, [name = measurer.setting().device](const auto& device) { return device->info().name == name; });
-  return found == devices.end() ? *devices.front() : **found;
+                            command.where.deciding);
 }
 
 /// Tunes and, unless interrupted or told not to, looks at the whole network.
@@ -479,7 +350,7 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
     fmt::print(stderr, "The network as a whole is not timed: a fleet runs no compiled models\n");
     return tuned;
   }
-  Result<NetworkTruth> truth = settle(command, prepared, measurer, deciding_device(devices, measurer), file);
+  Result<NetworkTruth> truth = settle(command, prepared, measurer, *devices[measurer.deciding()], file);
   if (truth.ok())
     tuned.truth = std::move(*truth);
   else
@@ -493,8 +364,8 @@ std::string next_options(const TuneCommand& command, const Prepared& prepared) {
   std::string options;
   if (is_remote(prepared))
     options += " --target \"" + to_string(prepared.place.target) + "\"";
-  else if (!command.place.target.empty())
-    options += " --target \"" + command.place.target + "\"";
+  else if (!command.where.place.target.empty())
+    options += " --target \"" + command.where.place.target + "\"";
   if (prepared.emulated) options += " --allow-emulated";
   return options;
 }
@@ -511,27 +382,6 @@ void print_text(const TuneCommand& command, const Prepared& prepared, const Tune
              next_options(command, prepared));
 }
 
-/// The devices of a run, and what they are for.
-struct Place {
-  TargetOnCores target;
-  Devices devices;
-  std::vector<const FleetDevice*> shared;  ///< as Remotes has them
-  std::string where;
-  bool emulated = false;
-};
-
-/// Those elsewhere; this machine's are made when the model is there.
-Result<Place> choose_place(const TuneCommand& command, const std::vector<DeviceName>& names, Zygote& zygote) {
-  Place place;
-  if (names.front().is_remote()) {
-    WHET_TRY(Remotes remotes, connect_devices(command, names));
-    return Place{std::move(remotes.place), std::move(remotes.devices), std::move(remotes.shared),
-                 std::move(remotes.where), remotes.emulated};
-  }
-  WHET_TRY(place.target, choose_target(command.place, names.front(), &zygote));
-  return place;
-}
-
 Result<RecordFile> open_records(const TuneCommand& command, const Prepared& prepared, const Devices& devices) {
   return RecordFile::open(command.output, prepared.emulated ? EmulatedRecords::alone : EmulatedRecords::left_out,
                           devices.front()->info().name);
@@ -545,11 +395,11 @@ struct Runs {
 
 /// A run for the number of threads that the command has now.
 int run_once(const TuneCommand& command, Zygote& zygote, Runs& runs) {
-  const Result<std::vector<DeviceName>> names = parse_devices(command.devices);
+  const Result<std::vector<DeviceName>> names = parse_devices(command.where.devices);
   if (!names.ok()) return wrong_use(names.error());
-  if (has_fleet(*names) && !command.deciding.empty())
+  if (has_fleet(*names) && !command.where.deciding.empty())
     return wrong_use({"--finals names one device, and any unit of a fleet takes any job"});
-  Result<Place> place = choose_place(command, *names, zygote);
+  Result<MeasuringPlace> place = choose_place(command.where, *names, zygote);
   if (!place.ok()) return names->front().is_remote() ? fail(place.error()) : wrong_use(place.error());
   if (const Status rounding = command.rounding.check(place->target.target); !rounding.ok())
     return wrong_use(rounding.error());
@@ -558,8 +408,9 @@ int run_once(const TuneCommand& command, Zygote& zygote, Runs& runs) {
   prepared->where = place->where;
   prepared->emulated |= place->emulated;
   if (const Status chosen = choose(command.only, *prepared); !chosen.ok()) return wrong_use(chosen.error());
-  Result<Devices> devices =
-      is_remote(*prepared) ? Result<Devices>(std::move(place->devices)) : make_devices(command, *prepared, zygote);
+  Result<Devices> devices = is_remote(*prepared)
+                                ? Result<Devices>(std::move(place->devices))
+                                : make_devices(command.where, prepared->place, prepared->devices, zygote);
   if (!devices.ok()) return fail(devices.error());
   on_requests_to_end(on_interrupt);
   Result<RecordFile> file = open_records(command, *prepared, *devices);
@@ -584,10 +435,10 @@ Result<ThreadTable> compare_threads(TuneCommand& command, const std::vector<int>
   ThreadTable table{counts, std::vector(counts.size(), std::vector<double>(counts.size(), 0))};
   for (std::size_t on = 0; on < counts.size(); ++on) {
     const Prepared& here = runs.prepared[on];
-    command.place.threads = counts[on];
-    WHET_TRY(Place place, choose_place(command, here.devices, zygote));
+    command.where.place.threads = counts[on];
+    WHET_TRY(MeasuringPlace place, choose_place(command.where, here.devices, zygote));
     if (!is_remote(here)) {
-      WHET_TRY(place.devices, make_devices(command, here, zygote));
+      WHET_TRY(place.devices, make_devices(command.where, here.place, here.devices, zygote));
     }
     WHET_TRY(const RecordFile file, open_records(command, here, place.devices));
     std::vector<Device*> all;
@@ -616,6 +467,7 @@ int run(TuneCommand& command) {
   if (command.repeat == 0 && (command.number > 0 || command.min_repeat_ms > 0))
     return wrong_use({"tune: --number and --min-repeat-ms count only with --repeat; give --repeat too"});
   if (command.output.empty()) command.output = default_records(command.model.model);
+  command.where.interrupted = [] { return interrupted.load(); };
   std::vector<int> counts = {0};
   if (!command.threads.empty()) {
     const Result<std::vector<int>> wished = parse_thread_counts(command.threads);
@@ -628,7 +480,7 @@ int run(TuneCommand& command) {
   on_requests_to_end(on_early_interrupt);
   Runs runs;
   for (const int count : counts) {
-    command.place.threads = count;
+    command.where.place.threads = count;
     const int status = run_once(command, *zygote, runs);
     if (command.json && counts.size() == 1 && !runs.json.empty()) fmt::print("{}\n", dump(runs.json[0], 2));
     if (status != kDone || counts.size() == 1) return status;
@@ -647,22 +499,7 @@ std::function<int()> make_tune(Arguments& arguments) {
   auto command = std::make_shared<TuneCommand>();
   command->model.add_to(arguments);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
-  command->place.add_to(arguments, &command->threads);
-  arguments.add(
-      "--device", command->devices,
-      "Device to measure on (may be repeated): ssh://user@host:port or exec:COMMAND for another machine, "
-      "fleet:KEY for the units of a fleet, cuda:0, "
-      "cuda:1, ... for a GPU here, or emulated: this machine in place of a GPU, with estimated times (default: this "
-      "machine, cuda:0 for a GPU target)");
-  arguments.add(
-      "--finals", command->deciding,
-      "Of several devices, the one that compares the fastest candidates, by its name in the report (default: the "
-      "one of middling speed)");
-  command->fleet.add_to(arguments);
-  arguments.choice("--priority", command->priority, {"high", "low"},
-                   "Of the jobs in a fleet, high or low: low ones wait while there are high ones");
-  arguments.flag("--allow-emulated", command->allow_emulated,
-                 "Take a device elsewhere that an emulator runs; its times mean nothing, and its records are marked");
+  command->where.add_to(arguments, command->threads);
   arguments.add("-o,--output", command->output,
                 "Record file to append to and to resume from (default: the model's name with .jsonl, here)");
   arguments.add("--trials", command->trials, 1, 1000000000,
@@ -703,7 +540,7 @@ std::function<int()> make_tune(Arguments& arguments) {
       "Processes of this machine that lower and compile candidates (default: one a core that this process may use)", 0);
   arguments.add("--build-timeout", command->build_timeout, 0.01, 86400,
                 "Limit of lowering and compiling a candidate [s]");
-  arguments.add("--run-timeout", command->run_timeout, 0.01, 86400, "Limit of running a candidate [s]");
+  arguments.add("--run-timeout", command->where.run_timeout, 0.01, 86400, "Limit of running a candidate [s]");
   arguments.flag("--no-pin", command->no_pin, "Do not pin threads to cores");
   arguments.flag("--json", command->json, "Print JSON at the end, and nothing else");
   arguments.flag("-q,--quiet", command->quiet, "Print nothing");

@@ -129,6 +129,7 @@ class DeviceMeasurer::Impl {
       if (std::isfinite(seconds[deciding_])) units_.note_pace(i, seconds[i] / seconds[deciding_]);
     return ok_status();
   }
+  std::size_t deciding() const { return deciding_; }
   std::vector<UnitReport> units() const { return units_.reports(deciding_); }
 
   void prepare(const MeasureTask& task, const std::vector<std::string>& steps) { build_all(task, steps); }
@@ -554,6 +555,7 @@ std::vector<Outcome> DeviceMeasurer::compare(const MeasureTask& task, const std:
 Status DeviceMeasurer::calibrate(const MeasureTask& task, const std::string& steps, const std::string& deciding) {
   return impl_->calibrate(task, steps, deciding);
 }
+std::size_t DeviceMeasurer::deciding() const { return impl_->deciding(); }
 std::vector<UnitReport> DeviceMeasurer::units() const { return impl_->units(); }
 MeasureCounters DeviceMeasurer::counters() const { return impl_->counters(); }
 

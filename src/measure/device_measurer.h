@@ -49,6 +49,8 @@ class DeviceMeasurer : public Measurer {
   /// Before anything is measured: times a schedule on every device, and lets the one in the middle decide, or the one of
   /// this name. An error: no device has it.
   Status calibrate(const MeasureTask&, const std::string& steps, const std::string& deciding = "");
+  /// The number of the device that decides.
+  std::size_t deciding() const;
   std::vector<UnitReport> units() const;
   MeasureCounters counters() const;
 

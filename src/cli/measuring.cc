@@ -1,0 +1,153 @@
+#include "cli/measuring.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "board/describe.h"
+#include "cli/rates.h"
+#include "cli/remote.h"
+#include "device/make_device.h"
+
+namespace whet {
+namespace {
+
+/// Whether the device takes what the others take.
+Status admit(const MeasuringOptions& options, const DeviceDescription& there, MeasuringPlace& place) {
+  if (const std::string why = why_emulated(there); !why.empty() && !options.allow_emulated) return Error{why};
+  WHET_TRY(TargetOnCores target, choose_target_there(options.place, there));
+  if (place.devices.empty()) {
+    place.target = std::move(target);
+  } else if (!(target.target == place.target.target) || target.cores.cpus != place.target.cores.cpus) {
+    return Error{"--device names devices of two kinds: " + to_string(place.target.target) + ", and " +
+                 to_string(target.target) + " (" + there.name + ")"};
+  }
+  place.emulated |= !there.emulator.empty();
+  return ok_status();
+}
+
+/// As many devices as there are units of the key.
+Status add_fleet(const MeasuringOptions& options, const DeviceName& name, const DeviceDescription& here,
+                 MeasuringPlace& place) {
+  WHET_TRY(const std::shared_ptr<FleetQueue> queue, open_fleet(options.fleet));
+  WHET_TRY(const std::vector<FleetUnit> units, units_of(*queue, name.key));
+  for (const FleetUnit& unit : units) {
+    const DeviceDescription& there = unit.presence.device;
+    WHET_RETURN_IF_ERROR(admit(options, there, place));
+    if (options.run_timeout > there.limits.kernel_seconds)
+      return Error{fmt::format("{}: a kernel may take {} s; the device allows {} s", unit.name.unit,
+                               options.run_timeout, there.limits.kernel_seconds)};
+    FleetDeviceOptions of_device{queue, name.key, options.priority == "low" ? Priority::low : Priority::high};
+    of_device.run_timeout = options.run_timeout;
+    of_device.beside_builders =
+        std::ranges::any_of(units, [&](const FleetUnit& other) { return other.presence.device.unit == here.unit; });
+    of_device.interrupted = options.interrupted;
+    auto device = std::make_unique<FleetDevice>(std::move(of_device), there, place.target.target);
+    place.shared.push_back(device.get());
+    place.devices.push_back(std::move(device));
+  }
+  place.where += (place.where.empty() ? "" : ", ") + units_text(name.key, units);
+  return ok_status();
+}
+
+Status connect_devices(const MeasuringOptions& options, const std::vector<DeviceName>& names, MeasuringPlace& place) {
+  const DeviceDescription here = describe_board();
+  for (const DeviceName& name : names) {
+    if (name.kind == DeviceName::Kind::fleet) {
+      WHET_RETURN_IF_ERROR(add_fleet(options, name, here, place));
+      continue;
+    }
+    WHET_TRY(std::unique_ptr<RemoteDevice> device,
+             connect_device(name, options.run_timeout, options.interrupted, names.size() > 1));
+    const DeviceDescription& there = device->description();
+    WHET_RETURN_IF_ERROR(admit(options, there, place));
+    device->set_target(place.target.target, there.unit == here.unit);
+    place.where += (place.where.empty() ? "" : ", ") + device_text(there);
+    place.devices.push_back(std::move(device));
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+void MeasuringOptions::add_to(Arguments& arguments, std::string& thread_counts) {
+  place.add_to(arguments, &thread_counts);
+  arguments.add(
+      "--device", devices,
+      "Device to measure on (may be repeated): ssh://user@host:port or exec:COMMAND for another machine, "
+      "fleet:KEY for the units of a fleet, cuda:0, "
+      "cuda:1, ... for a GPU here, or emulated: this machine in place of a GPU, with estimated times (default: this "
+      "machine, cuda:0 for a GPU target)");
+  arguments.add(
+      "--finals", deciding,
+      "Of several devices, the one that compares the fastest candidates, by its name in the report (default: the "
+      "one of middling speed)");
+  fleet.add_to(arguments);
+  arguments.choice("--priority", priority, {"high", "low"},
+                   "Of the jobs in a fleet, high or low: low ones wait while there are high ones");
+  arguments.flag("--allow-emulated", allow_emulated,
+                 "Take a device elsewhere that an emulator runs; its times mean nothing, and its records are marked");
+}
+
+Result<std::vector<DeviceName>> parse_devices(const std::vector<std::string>& texts) {
+  std::vector<DeviceName> devices;
+  for (const std::string& text : texts) {
+    WHET_TRY(const DeviceName device, parse_device_name(text));
+    if (std::ranges::find(devices, device) != devices.end()) return Error{"--device names " + text + " twice"};
+    devices.push_back(device);
+  }
+  if (devices.empty()) devices.emplace_back();
+  const auto emulated = std::ranges::count(devices, DeviceName::Kind::emulated, &DeviceName::kind);
+  if (emulated > 0 && devices.size() > 1)
+    return Error{"--device names emulated and others; its times are estimates, and rank beside no others"};
+  const auto remote = static_cast<std::size_t>(std::ranges::count_if(devices, &DeviceName::is_remote));
+  if (remote > 0 && remote < devices.size())
+    return Error{"--device names devices of this machine and of others; name those of one kind"};
+  return devices;
+}
+
+bool has_fleet(const std::vector<DeviceName>& devices) {
+  return std::ranges::count(devices, DeviceName::Kind::fleet, &DeviceName::kind) > 0;
+}
+
+std::string shares_text(const std::vector<const FleetDevice*>& devices) {
+  std::map<std::string, int> units;
+  for (const FleetDevice* device : devices)
+    for (const auto& [unit, jobs] : device->answered()) units[unit] += jobs;
+  std::string text;
+  for (const auto& [unit, jobs] : units)
+    text += text.empty() ? fmt::format("Units: {} answered {} jobs", unit, jobs) : fmt::format(", {} {}", unit, jobs);
+  return text.empty() ? text : text + "\n";
+}
+
+Result<MeasuringPlace> choose_place(const MeasuringOptions& options, const std::vector<DeviceName>& names,
+                                    Zygote& zygote) {
+  MeasuringPlace place;
+  if (names.front().is_remote()) {
+    WHET_RETURN_IF_ERROR(connect_devices(options, names, place));
+    return place;
+  }
+  WHET_TRY(place.target, choose_target(options.place, names.front(), &zygote));
+  return place;
+}
+
+Result<Devices> make_devices(const MeasuringOptions& options, const TargetOnCores& place,
+                             const std::vector<DeviceName>& names, Zygote& zygote) {
+  const MachineRates rates = measure_rates(place);
+  Devices devices;
+  for (const DeviceName& name : names) {
+    DeviceOptions of_device;
+    of_device.name = name;
+    of_device.zygote = &zygote;
+    of_device.rates = rates;
+    of_device.run_timeout = options.run_timeout;
+    of_device.interrupted = options.interrupted;
+    WHET_TRY(std::unique_ptr<Device> device, make_device(place.target, of_device));
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+}  // namespace whet

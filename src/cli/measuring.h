@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/fleet.h"
+#include "cli/options.h"
+#include "device/device.h"
+#include "fleet/fleet_device.h"
+
+namespace whet {
+
+using Devices = std::vector<std::unique_ptr<Device>>;
+
+/// Where `whet tune` measures, as its options say.
+struct MeasuringOptions {
+  TargetOptions place;
+  std::vector<std::string> devices;
+  FleetOptions fleet;
+  std::string priority = "high";  ///< in a fleet: "high" or "low"
+  std::string deciding;           ///< the name of the device that compares the fastest; "": see DeviceMeasurer
+  double run_timeout = 10;        ///< of a kernel [s]
+  bool allow_emulated = false;
+  std::function<bool()> interrupted;
+
+  ///   thread_counts  where --threads goes
+  void add_to(Arguments&, std::string& thread_counts);
+};
+
+/// The devices that --device names, each once; where it names none, the target's own. All are of this machine, or none.
+Result<std::vector<DeviceName>> parse_devices(const std::vector<std::string>& texts);
+bool has_fleet(const std::vector<DeviceName>&);
+
+/// Devices, and what they are for.
+struct MeasuringPlace {
+  TargetOnCores target;
+  Devices devices;                         ///< elsewhere; none of this machine, which make_devices makes
+  std::vector<const FleetDevice*> shared;  ///< those of a fleet
+  std::string where;                       ///< the devices elsewhere, for people; "" for this machine
+  bool emulated = false;                   ///< whether an emulator runs any of those
+};
+
+/// Connects with the devices elsewhere, which have to be of one kind. An error names what is wrong with which.
+Result<MeasuringPlace> choose_place(const MeasuringOptions&, const std::vector<DeviceName>&, Zygote&);
+/// Devices of this machine.
+Result<Devices> make_devices(const MeasuringOptions&, const TargetOnCores&, const std::vector<DeviceName>&, Zygote&);
+
+/// "Units: pi5-01 answered 31 jobs, pi5-02 29", a line; "" without a fleet.
+std::string shares_text(const std::vector<const FleetDevice*>&);
+
+}  // namespace whet
