@@ -10,10 +10,14 @@
 namespace whet {
 namespace {
 
+/// Devices of this machine are asked for one kernel at a time, but share a champion.
+constexpr int kMostOfLocalJob = 16;
 /// Fewer candidates are not worth a champion beside them.
 constexpr std::size_t kLeastOfJob = 8;
-/// A job is to take so long at most; measuring a kernel takes about so many times as long as the kernel [s].
-constexpr double kJobSeconds = 1, kRunsOfCandidate = 6;
+/// The most that a job is to take [s].
+constexpr double kJobSeconds = 1;
+/// Measuring a kernel takes about so many times as long as the kernel.
+constexpr double kRunsOfCandidate = 6;
 
 /// The jobs of one call, and what becomes of their candidates.
 class Jobs {
@@ -29,8 +33,8 @@ class Jobs {
 
   std::vector<Outcome> run() {
     const std::size_t all = task_.candidates.size();
-    const std::size_t each =
-        job_size(all, units_.size(), units_.device(task_.deciding).info().job_candidates, task_.champion_seconds);
+    const int taken = units_.device(task_.deciding).info().job_candidates;
+    const std::size_t each = job_size(all, units_.size(), taken > 1 ? taken : kMostOfLocalJob, task_.champion_seconds);
     std::vector<Units::Work> works;
     for (std::size_t begin = 0; begin < all; begin += each) {
       std::vector<std::size_t> numbers;

@@ -26,7 +26,7 @@ Outcome outcome_of(MeasureReply, const std::string& device);
 /// lost, is device_lost; a candidate over which two units were lost is a crash.
 std::vector<Outcome> measure_in_jobs(Units&, const JobsOfTask&);
 
-/// Candidates of a job: so many that each unit has something to do and that a job takes no longer than about a second.
+/// How many candidates a job has. Each unit is to have a job, and a job is to take about a second at most.
 ///   champion_seconds  of a candidate, about; 0: unknown
 std::size_t job_size(std::size_t candidates, std::size_t units, int most, double champion_seconds);
 

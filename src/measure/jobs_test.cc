@@ -83,6 +83,14 @@ TEST(Jobs, DivideTimesByThePaceOfTheirUnit) {
     }
   }
 }
+TEST(Jobs, OfSeveralDevicesOfThisMachineShareAChampionToo) {
+  testing::FormulaDevice first([](const KernelJob&) { return 1e-3; }), second([](const KernelJob&) { return 1e-3; });
+  Units units({&first, &second}, 1, {});
+  JobsOfTask task = task_of(32);
+  task.champion_seconds = 1e-3;
+  measure_in_jobs(units, task);
+  EXPECT_EQ(first.requests + second.requests, 32 + 2 * 2) << "two jobs of 16";
+}
 TEST(Jobs, BlameACandidateThatTookTwoUnitsDown) {
   FarDevice a("a", 1), b("b", 1), c("c", 1);
   Units units({&a, &b, &c}, 5, {});

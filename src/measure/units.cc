@@ -92,8 +92,10 @@ void Units::serve(std::size_t number) {
     const bool done = do_work(number, *order->work);
     lock.lock();
     order->is_running = false;
-    if (done) last_success_ = Clock::now();
-    unit.rests_until = done ? Clock::time_point{} : Clock::now() + kRest;
+    if (!is_own) {  // what is asked of a lost unit itself ends as well, with the answer that it is lost
+      if (done) last_success_ = Clock::now();
+      unit.rests_until = done ? Clock::time_point{} : Clock::now() + kRest;
+    }
     if (done || is_own) {
       order->is_done = true;
       finished_.notify_all();

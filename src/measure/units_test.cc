@@ -81,6 +81,24 @@ TEST(Units, GiveUpWhereAllAreLost) {
   alone.units->anywhere({lost, lost});
   EXPECT_EQ(tried, 1) << "the only device has had its patience";
 }
+TEST(Units, GiveUpAlsoWhereLostOnesAreAskedForThemselves) {
+  const Idle idle({"a", "b"}, 0.2);
+  std::atomic<bool> ends = false;
+  std::thread asking([&] {
+    for (int i = 0; i < 200 && !ends; ++i) {
+      for (const std::size_t unit : {0, 1}) idle.units->on(unit, [](Device&) {});
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
+  std::atomic<int> tried = 0;
+  idle.units->anywhere({[&](Device&, std::size_t) {
+    ++tried;
+    return false;
+  }});
+  ends = true;
+  asking.join();
+  EXPECT_LT(tried, 20) << "the answers of lost units are no work done";
+}
 TEST(Units, LeaveWhatHasNotBegunWhenTheUserInterrupts) {
   std::atomic<bool> interrupted = false;
   const Idle idle({"a", "b"}, 5, [&] { return interrupted.load(); });

@@ -185,6 +185,15 @@ TEST_F(TuneInLanes, ComparesInOneJobSoThatOneMachineRunsAllBursts) {
     EXPECT_EQ(board[0]->requests, 9);
   }
 }
+TEST_F(TuneInLanes, LetsTheNamedUnitDecide) {
+  const auto units = boards({1.5, 1, 1.1});
+  DeviceMeasurer measurer(builders_, {units[0].get(), units[1].get(), units[2].get()}, {});
+  const MeasureTask task{tasks_[0].key, tasks_[0].name, tasks_[0].dag, target_};
+  ASSERT_TRUE(measurer.calibrate(task, "", "pi1").ok());
+  EXPECT_EQ(measurer.deciding(), 1u);
+  EXPECT_EQ(measurer.setting().device, "pi1");
+  EXPECT_EQ(measurer.calibrate(task, "", "pi9").error().message, "no device is named pi9; there are pi0, pi1, pi2");
+}
 TEST_F(TuneInLanes, LetsTheUnitInTheMiddleDecide) {
   const Run out = run(tasks_, boards({1.5, 1, 1.1}), {.trials = 60, .seed = 3}, true);
   EXPECT_EQ(out.deciding, 2u);
