@@ -479,18 +479,25 @@ int run(TuneCommand& command) {
   if (!zygote.ok()) return fail(zygote.error());
   on_requests_to_end(on_early_interrupt);
   Runs runs;
-  for (const int count : counts) {
-    command.where.place.threads = count;
-    const int status = run_once(command, *zygote, runs);
-    if (command.json && counts.size() == 1 && !runs.json.empty()) fmt::print("{}\n", dump(runs.json[0], 2));
-    if (status != kDone || counts.size() == 1) return status;
+  int status = kDone;
+  for (std::size_t i = 0; i < counts.size() && status == kDone; ++i) {
+    command.where.place.threads = counts[i];
+    status = run_once(command, *zygote, runs);
   }
-  const Result<ThreadTable> table = compare_threads(command, counts, runs, *zygote);
-  if (!table.ok()) return fail(table.error());
-  if (command.json)
-    fmt::print("{}\n", dump(Json::object().set("runs", Json::array_of(runs.json)).set("threads", to_json(*table)), 2));
-  if (!command.json && !command.quiet) fmt::print("\n{}", thread_table_text(*table));
-  return kDone;
+  if (counts.size() == 1) {
+    if (command.json && !runs.json.empty()) fmt::print("{}\n", dump(runs.json[0], 2));
+    return status;
+  }
+  Json json = Json::object().set("runs", Json::array_of(runs.json));
+  if (status == kDone) {
+    const Result<ThreadTable> table = compare_threads(command, counts, runs, *zygote);
+    if (!table.ok()) return fail(table.error());
+    json.set("threads", to_json(*table));
+    if (!command.json && !command.quiet) fmt::print("\n{}", thread_table_text(*table));
+    if (interrupted) status = kInterrupted;
+  }
+  if (command.json) fmt::print("{}\n", dump(json, 2));
+  return status;
 }
 
 }  // namespace
