@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "artifact/code_format.h"
+#include "device/remote/session_jobs.h"
 #include "trial/outcome.h"
 
 namespace whet {
@@ -17,25 +18,13 @@ constexpr std::size_t kJobHeader = 1024;
 /// Of a job: as many as take a device about half a second.
 constexpr int kCandidatesOfJob = 16;
 
-/// The answer to a request that cost two units.
-SessionItem blamed_item(const SessionRequest& request, std::size_t number, const std::string& why) {
-  const std::string message = "two units were lost while it ran: " + why;
-  SessionItem item{static_cast<std::uint32_t>(number), {}};
-  if (std::holds_alternative<MeasureRequest>(request))
-    item.reply = MeasureReply{OutcomeCode::crash, message};
-  else
-    item.reply = CheckReply{OutcomeCode::crash, message, {}};
-  return item;
-}
-
 /// The requests of a job that have no answer yet, as a job.
 struct JobPart {
   SessionJob job;
   std::vector<std::size_t> numbers;  ///< of its items in the whole job
 };
-using Items = std::vector<std::optional<SessionItem>>;
 
-JobPart unanswered(const SessionJob& whole, const Items& items, bool champion) {
+JobPart unanswered(const SessionJob& whole, const SessionItems& items, bool champion) {
   JobPart part{{whole.kernel_seconds, {}, champion}, {}};
   for (std::size_t i = 0; i < whole.requests.size(); ++i) {
     if (items[i]) continue;
@@ -47,7 +36,7 @@ JobPart unanswered(const SessionJob& whole, const Items& items, bool champion) {
 }
 
 /// What of an answer fits the part.
-void take_items(const FleetAnswer& answer, const JobPart& part, Items& items) {
+void take_items(const FleetAnswer& answer, const JobPart& part, SessionItems& items) {
   for (const std::string& bytes : answer.items) {
     auto item = decode_session_item(bytes);
     if (!item || item->number >= part.job.items()) continue;
@@ -60,7 +49,7 @@ void take_items(const FleetAnswer& answer, const JobPart& part, Items& items) {
 
 /// The first request without an answer; as many as there are requests where all have one. A champion's second time is not
 /// worth another attempt.
-std::size_t first_unanswered(const SessionJob& job, const Items& items) {
+std::size_t first_unanswered(const SessionJob& job, const SessionItems& items) {
   const auto end = items.begin() + static_cast<std::ptrdiff_t>(job.requests.size());
   return static_cast<std::size_t>(std::find_if(items.begin(), end, [](const auto& item) { return !item; }) -
                                   items.begin());
@@ -107,7 +96,7 @@ FleetDevice::Answers FleetDevice::ask(const SessionJob& job) {
         answer->started >= 0 && started < part.job.requests.size() && !answers.items[part.numbers[started]];
     const std::size_t culprit = knows ? part.numbers[started] : first;
     if (++units_lost[culprit] >= kUnitsToLose) {
-      answers.items[culprit] = blamed_item(job.request(culprit), culprit, why);
+      answers.items[culprit] = crashed_item(job.request(culprit), culprit, "two units were lost while it ran: " + why);
       blamed[culprit] = true;
     }
     // Another unit runs what is left: the times beside its champion's must be its own.
@@ -120,20 +109,13 @@ FleetDevice::Answers FleetDevice::ask(const SessionJob& job) {
 MeasureReply FleetDevice::measure(const MeasureRequest& request) { return std::move(run({{request}}).replies[0]); }
 
 JobReply FleetDevice::run(const MeasureJob& job) {
-  SessionJob asked{options_.run_timeout, {}, job.champion};
-  asked.requests.assign(job.requests.begin(), job.requests.end());
-  Answers answers = ask(asked);
-  JobReply out;
-  for (auto& item : answers.items)
-    out.replies.push_back(item ? std::get<MeasureReply>(std::move(item->reply))
-                               : MeasureReply{answers.code, answers.why});
-  return out;
+  Answers answers = ask(session_job(job, options_.run_timeout));
+  return {measure_replies(std::move(answers.items), answers.code, answers.why)};
 }
 
 CheckReply FleetDevice::check(const CheckRequest& request) {
   Answers answers = ask({options_.run_timeout, {request}});
-  if (auto& item = answers.items.front()) return std::get<CheckReply>(std::move(item->reply));
-  return {answers.code, answers.why, {}};
+  return check_reply(std::move(answers.items), answers.code, answers.why);
 }
 
 Result<std::vector<ModelTimes>> FleetDevice::time_models(const std::vector<ModelLibrary>& files, const ModelRun&) {

@@ -7,6 +7,7 @@
 #include "artifact/code_format.h"
 #include "base/sha256.h"
 #include "device/remote/cpu/remote_model.h"
+#include "device/remote/session_jobs.h"
 #include "trial/outcome.h"
 
 namespace whet {
@@ -21,17 +22,6 @@ constexpr int kMostCandidates = 16;
 constexpr auto kKeeperTick = std::chrono::milliseconds(500);
 /// Sleeps of the back-off are no longer than this, so that an interrupt is seen [s].
 constexpr double kNap = 0.05;
-
-/// The answer to a request that cost two links.
-SessionItem blamed(const SessionRequest& request, std::size_t number, const std::string& why) {
-  const std::string message = "two links to the device were lost while it ran: " + why;
-  SessionItem item{static_cast<std::uint32_t>(number), {}};
-  if (std::holds_alternative<MeasureRequest>(request))
-    item.reply = MeasureReply{OutcomeCode::crash, message};
-  else
-    item.reply = CheckReply{OutcomeCode::crash, message, {}};
-  return item;
-}
 
 constexpr const char* kNoSense = "the device's answer about compiled models makes no sense";
 
@@ -171,7 +161,8 @@ RemoteDevice::Answers RemoteDevice::ask(const SessionJob& job) {
     if (session_ || options_.has_peers) break;
     const auto culprit = static_cast<std::size_t>(answers.on_the_table);
     if (++links_lost[culprit] < kLinksToLose) continue;
-    answers.items[culprit] = blamed(job.request(culprit), culprit, answers.why);
+    answers.items[culprit] =
+        crashed_item(job.request(culprit), culprit, "two links to the device were lost while it ran: " + answers.why);
     answers.champion = answers.champion && culprit > 0;
   }
   return answers;
@@ -208,23 +199,19 @@ bool RemoteDevice::ask_once(const SessionJob& job, Answers& answers) {
 MeasureReply RemoteDevice::measure(const MeasureRequest& request) { return std::move(run({{request}}).replies[0]); }
 
 JobReply RemoteDevice::run(const MeasureJob& job) {
-  SessionJob asked{options_.run_timeout, {}, job.champion};
-  asked.requests.assign(job.requests.begin(), job.requests.end());
+  const SessionJob asked = session_job(job, options_.run_timeout);
   Answers answers = ask(asked);
+  for (auto& item : answers.items)
+    if (item) std::get<MeasureReply>(item->reply).conditions.unit = description_.unit;
   JobReply out;
-  for (auto& item : answers.items) {
-    out.replies.push_back(item ? std::get<MeasureReply>(std::move(item->reply))
-                               : MeasureReply{answers.code, answers.why});
-    if (item) out.replies.back().conditions.unit = description_.unit;
-  }
   if (!answers.is_complete(asked)) out.on_the_table = answers.on_the_table;
+  out.replies = measure_replies(std::move(answers.items), answers.code, answers.why);
   return out;
 }
 
 CheckReply RemoteDevice::check(const CheckRequest& request) {
   Answers answers = ask({options_.run_timeout, {request}});
-  if (auto& item = answers.items.front()) return std::get<CheckReply>(std::move(item->reply));
-  return {answers.code, answers.why, {}};
+  return check_reply(std::move(answers.items), answers.code, answers.why);
 }
 
 /// The order's files: models, then inputs, each content once.

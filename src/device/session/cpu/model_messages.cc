@@ -12,7 +12,7 @@ namespace {
 /// Texts of a model: names of nodes that fusion has joined are long.
 constexpr std::size_t kMostModelText = 16384;
 constexpr std::size_t kMostRank = 64, kMostPoolCores = 1024, kMostLayers = 64;
-/// A file may have so many bytes that adding them up cannot overflow.
+/// The most bytes of a file. Sums of files do not overflow.
 constexpr std::uint64_t kMostBlobBytes = std::uint64_t{1} << 50;
 
 /// What a terminal would act on becomes '?'. Letters of all languages stay.
