@@ -187,7 +187,7 @@ Status ModelClient::carry_out(std::string_view payload, const std::function<void
   if (!order || !(order->seconds > 0) || order->seconds > kMostAnswerSeconds)
     return Error{"an order for models makes no sense"};
   std::string why = why_refused(*order);
-  if (order->models.empty() && why.empty()) {  // what is open is given up
+  if (order->models.empty() && why.empty()) {  // an order of no models closes the open ones
     zygote_.end(process_, false);
     answer(encode(ModelAnswer{}));
     return ok_status();

@@ -427,7 +427,7 @@ class Server {
     answer_.add(times.data(), times.size());
     wire_.send_frame(FrameType::model_answer, answer_);
   }
-  /// As `whet bench` counts: at least 3, then by number or by time. What is there is told every now and then.
+  /// Runs as many inferences as `whet bench` does: at least 3, then by number or by time. Tells the times in parts.
   bool time_runs(const Order& order, whet_error& error) {
     Opened& model = at(0);
     GrowingBytes times;
