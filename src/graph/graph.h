@@ -14,9 +14,9 @@ namespace whet {
 using NodeId = Id<struct NodeTag>;
 using ValueId = Id<struct ValueTag>;
 
-/// The order of an activation's dimensions: [N, C, spatial...] as ONNX writes them, or [N, spatial..., C] as whet
-/// computes.
-enum class Layout : std::uint8_t { channels_first, channels_last };
+/// The order of an activation's dimensions: [N, C, spatial...] as ONNX writes them, [N, spatial..., C] as whet computes
+/// unless it has chosen otherwise, or [N, C/b, spatial..., b]: blocks of b neighbouring channels (NCHW16c where b is 16).
+enum class Layout : std::uint8_t { channels_first, channels_last, channels_blocked };
 
 enum class UnaryKind : std::uint8_t {
   relu,
@@ -118,11 +118,14 @@ struct CastOperator {
 /// (x, w[, bias]); bias [O]. The layout decides the order of the weights:
 ///   channels_first: x [N, C, spatial...], w [O, C/groups, spatial...] (OIHW), as ONNX writes them;
 ///   channels_last:  x [N, spatial..., C], w [spatial..., C/groups, O] (HWIO), made by the layout pass;
-///                   depthwise (groups == C == O > 1): w [spatial..., C], one rank less.
+///                   depthwise (groups == C == O > 1): w [spatial..., C], one rank less;
+///   channels_blocked: x [N, C/b, spatial..., b], w as for channels_last, the result in blocks of `block` channels;
+///                   groups == 1, or depthwise with equal blocks.
 struct ConvOperator {
   std::vector<std::int64_t> strides, dilations, pads_begin, pads_end;  ///< one a spatial dimension
   std::int64_t groups = 1;
   Layout layout = Layout::channels_first;
+  std::int64_t block = 0;  ///< channels in a block of the result, where the layout is channels_blocked
   friend bool operator==(const ConvOperator&, const ConvOperator&) = default;
 };
 /// (a, b): the last two dimensions are matrices, the others broadcast. Import reshapes 1-D operands to matrices as

@@ -30,6 +30,21 @@ TEST(Infer, ConvolutionCountsWindowsInBothLayouts) {
   EXPECT_EQ(inferred(conv(1, 1, 8, Layout::channels_last), {f32({1, 5, 5, 8}), f32({3, 3, 8})}), "f32[1x5x5x8]");
   EXPECT_EQ(inferred(conv(1, 1, 4, Layout::channels_last), {f32({1, 5, 5, 8}), f32({3, 3, 2, 12})}), "f32[1x5x5x12]");
 }
+TEST(Infer, ConvolutionOfBlocksOfChannelsWritesBlocksOfItsOwn) {
+  ConvOperator op = conv(1, 1, 1, Layout::channels_blocked);
+  op.block = 16;
+  EXPECT_EQ(inferred(op, {f32({1, 4, 5, 5, 8}), f32({3, 3, 32, 64})}), "f32[1x4x5x5x16]");
+  EXPECT_EQ(inferred(op, {f32({1, 4, 5, 5, 8}), f32({3, 3, 32, 40})}),
+            "n: blocks of 16 channels do not divide the 40 output channels");
+  op.groups = 32, op.block = 8;
+  EXPECT_EQ(inferred(op, {f32({1, 4, 5, 5, 8}), f32({3, 3, 32})}), "f32[1x4x5x5x8]");
+  op.block = 16;
+  EXPECT_EQ(inferred(op, {f32({1, 4, 5, 5, 8}), f32({3, 3, 32})}),
+            "n: channels in blocks of 8 and 16 with 32 groups; expected one group, or a depthwise convolution of equal "
+            "blocks");
+  EXPECT_EQ(inferred(op, {f32({1, 4, 8}), f32({3, 32})}),
+            "n: input 0 is f32[1x4x8]; conv needs a batch, channels in blocks and one to three spatial dimensions");
+}
 TEST(Infer, ConvolutionAddsUpInI32Too) {
   const TensorType x{DType::i32, {1, 3, 8, 8}}, w{DType::i32, {4, 3, 3, 3}};
   EXPECT_EQ(inferred(conv(), {x, w}), "i32[1x4x6x6]");
@@ -52,6 +67,9 @@ TEST(Infer, ConvolutionSaysWhatIsWrong) {
 TEST(Infer, PoolsSlideTheirWindow) {
   const PoolOperator pool{PoolKind::max, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}};
   EXPECT_EQ(inferred(pool, {f32({1, 64, 112, 112})}), "f32[1x64x56x56]");
+  PoolOperator blocked = pool;
+  blocked.layout = Layout::channels_blocked;
+  EXPECT_EQ(inferred(blocked, {f32({1, 4, 112, 112, 16})}), "f32[1x4x56x56x16]");
   EXPECT_EQ(inferred(pool, {f32({1, 64})}),
             "n: input 0 is f32[1x64]; maxpool needs a batch, channels and one to three spatial dimensions");
 }

@@ -32,9 +32,9 @@ struct InferSite {
   Status expect_axis(std::string_view attribute, std::int64_t axis, std::size_t rank) const;
 };
 
-/// The dimension of the channels, and the first spatial dimension.
+/// The dimension of the channels (or of their blocks), the first spatial dimension, and the number of these.
 struct ChannelPlace {
-  std::size_t channel, first_spatial;
+  std::size_t channel, first_spatial, spatial;
 };
 ChannelPlace channel_place(Layout, std::size_t rank);
 /// The number of positions of a window of `kernel` taps. An error where not even one position fits.

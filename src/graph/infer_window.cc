@@ -3,7 +3,15 @@
 namespace whet {
 
 ChannelPlace channel_place(Layout layout, std::size_t rank) {
-  return layout == Layout::channels_first ? ChannelPlace{1, 2} : ChannelPlace{rank - 1, 1};
+  switch (layout) {
+    case Layout::channels_first:
+      return {1, 2, rank - 2};
+    case Layout::channels_last:
+      return {rank - 1, 1, rank - 2};
+    case Layout::channels_blocked:
+      break;
+  }
+  return {1, 2, rank - 3};
 }
 
 Result<std::int64_t> window_positions(const InferSite& site, std::size_t spatial_dimension, std::int64_t extent,
@@ -24,14 +32,13 @@ namespace {
 template <typename Window>
 Result<Shape> slide(const InferSite& site, const Window& op, const std::vector<std::int64_t>& kernel) {
   const Shape& x = site.in(0).shape;
-  const std::size_t spatial = x.size() - 2;
+  const auto [channel, first, spatial] = channel_place(op.layout, x.size());
   WHET_RETURN_IF_ERROR(site.expect_entries("kernel_shape", kernel, spatial, 1));
   WHET_RETURN_IF_ERROR(site.expect_entries("strides", op.strides, spatial, 1));
   WHET_RETURN_IF_ERROR(site.expect_entries("dilations", op.dilations, spatial, 1));
   WHET_RETURN_IF_ERROR(site.expect_entries("pads (begin)", op.pads_begin, spatial, 0));
   WHET_RETURN_IF_ERROR(site.expect_entries("pads (end)", op.pads_end, spatial, 0));
   Shape result = x;
-  const std::size_t first = channel_place(op.layout, x.size()).first_spatial;
   for (std::size_t i = 0; i < spatial; ++i) {
     WHET_TRY(result[first + i], window_positions(site, i, x[first + i], kernel[i], op.strides[i], op.dilations[i],
                                                  op.pads_begin[i], op.pads_end[i]));
@@ -39,11 +46,16 @@ Result<Shape> slide(const InferSite& site, const Window& op, const std::vector<s
   return result;
 }
 
-Status expect_activation(const InferSite& site) {
-  const std::size_t rank = site.in(0).shape.size();
-  if (rank >= 3 && rank <= 5) return ok_status();
-  return site.error("input 0 is " + to_string(site.in(0)) + "; " + site.operation +
-                    " needs a batch, channels and one to three spatial dimensions");
+Status expect_activation(const InferSite& site, Layout layout) {
+  const std::size_t rank = site.in(0).shape.size(), blocks = layout == Layout::channels_blocked ? 1 : 0;
+  if (rank >= 3 + blocks && rank <= 5 + blocks) return ok_status();
+  return site.error("input 0 is " + to_string(site.in(0)) + "; " + site.operation + " needs a batch, channels" +
+                    (blocks > 0 ? " in blocks" : "") + " and one to three spatial dimensions");
+}
+
+std::int64_t channels_of(Layout layout, const Shape& x) {
+  const std::int64_t outer = x[channel_place(layout, x.size()).channel];
+  return layout == Layout::channels_blocked ? outer * x.back() : outer;
 }
 
 /// Quantized networks add up in i32.
@@ -60,14 +72,14 @@ struct ConvWeights {
 
 Result<ConvWeights> conv_weights(const InferSite& site, const ConvOperator& op, std::int64_t channels) {
   const Shape& w = site.in(1).shape;
-  const std::size_t spatial = site.in(0).shape.size() - 2;
-  const bool last = op.layout == Layout::channels_last;
+  const std::size_t spatial = channel_place(op.layout, site.in(0).shape.size()).spatial;
+  const bool last = op.layout != Layout::channels_first;
   if (last && op.groups > 1 && op.groups == channels && w.size() == spatial + 1 && w.back() == channels) {
     return ConvWeights{channels, 1, Shape(w.begin(), w.end() - 1)};
   }
   if (w.size() != spatial + 2) {
     return site.error("the weights are " + to_string(site.in(1)) + " and the input is " + to_string(site.in(0)) +
-                      "; expected equal numbers of dimensions");
+                      "; expected " + std::to_string(spatial + 2) + " dimensions of weights");
   }
   if (last) return ConvWeights{w.back(), w[spatial], Shape(w.begin(), w.end() - 2)};
   return ConvWeights{w[0], w[1], Shape(w.begin() + 2, w.end())};
@@ -86,6 +98,20 @@ Status expect_channels(const InferSite& site, const ConvOperator& op, const Conv
                     std::to_string(g) + (g == 1 ? " group" : " groups"));
 }
 
+/// The result's channels are whole blocks, and a depthwise convolution keeps the blocks of its input.
+Status expect_blocks(const InferSite& site, const ConvOperator& op, std::int64_t outputs) {
+  if (op.layout != Layout::channels_blocked) return ok_status();
+  if (op.block < 1 || outputs % op.block != 0)
+    return site.error("blocks of " + std::to_string(op.block) + " channels do not divide the " +
+                      std::to_string(outputs) + " output channels");
+  if (op.groups == 1) return ok_status();
+  if (op.groups == outputs && site.in(1).shape.size() == op.strides.size() + 1 && op.block == site.in(0).shape.back())
+    return ok_status();
+  return site.error("channels in blocks of " + std::to_string(site.in(0).shape.back()) + " and " +
+                    std::to_string(op.block) + " with " + std::to_string(op.groups) +
+                    " groups; expected one group, or a depthwise convolution of equal blocks");
+}
+
 /// A window that sees padding alone has no maximum and no mean.
 Status expect_windows_on_input(const InferSite& site, const PoolOperator& op, std::size_t i, std::int64_t extent,
                                std::int64_t positions) {
@@ -102,11 +128,11 @@ Result<TensorType> infer(const InferSite& site, const ConvOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   WHET_RETURN_IF_ERROR(expect_float_or_i32(site));
   WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
-  WHET_RETURN_IF_ERROR(expect_activation(site));
+  WHET_RETURN_IF_ERROR(expect_activation(site, op.layout));
   const Shape& x = site.in(0).shape;
-  const std::size_t channel = channel_place(op.layout, x.size()).channel;
-  WHET_TRY(const ConvWeights w, conv_weights(site, op, x[channel]));
-  WHET_RETURN_IF_ERROR(expect_channels(site, op, w, x[channel]));
+  const std::int64_t channels = channels_of(op.layout, x);
+  WHET_TRY(const ConvWeights w, conv_weights(site, op, channels));
+  WHET_RETURN_IF_ERROR(expect_channels(site, op, w, channels));
   if (site.inputs.size() == 3) {
     WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 2));
     if (site.in(2).shape != Shape{w.outputs}) {
@@ -115,7 +141,10 @@ Result<TensorType> infer(const InferSite& site, const ConvOperator& op) {
     }
   }
   WHET_TRY(Shape result, slide(site, op, w.kernel));
-  result[channel] = w.outputs;
+  WHET_RETURN_IF_ERROR(expect_blocks(site, op, w.outputs));
+  const bool blocked = op.layout == Layout::channels_blocked;
+  result[channel_place(op.layout, x.size()).channel] = blocked ? w.outputs / op.block : w.outputs;
+  if (blocked) result.back() = op.block;
   return TensorType{site.in(0).dtype, result};
 }
 
@@ -123,7 +152,7 @@ Result<TensorType> infer(const InferSite& site, const PoolOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   if (op.kind == PoolKind::average) WHET_RETURN_IF_ERROR(site.expect_float(0));
   WHET_RETURN_IF_ERROR(site.expect_number(0));
-  WHET_RETURN_IF_ERROR(expect_activation(site));
+  WHET_RETURN_IF_ERROR(expect_activation(site, op.layout));
   WHET_TRY(Shape result, slide(site, op, op.kernel));
   const std::size_t first = channel_place(op.layout, result.size()).first_spatial;
   for (std::size_t i = 0; i < op.kernel.size(); ++i) {

@@ -39,7 +39,10 @@ struct AttributeText {
   void flag(const char* key, bool on) {
     if (on) text += std::string(" ") + key;
   }
-  void layout(Layout layout) { flag("channels_last", layout == Layout::channels_last); }
+  void layout(Layout layout) {
+    flag("channels_last", layout == Layout::channels_last);
+    flag("channels_blocked", layout == Layout::channels_blocked);
+  }
 
   template <typename Window>
   void window(const Window& o) {
@@ -70,6 +73,7 @@ struct AttributeText {
     window(o);
     if (o.groups != 1) add("groups", o.groups);
     layout(o.layout);
+    if (o.block != 0) add("block", o.block);
   }
   void operator()(const MatMulOperator& o) {
     flag("transpose_a", o.transpose_a);

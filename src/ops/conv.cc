@@ -5,23 +5,32 @@ namespace {
 
 /// The extents and places that follow from the layout.
 struct ConvPlan {
-  bool last, depthwise;
+  Layout layout;
+  bool depthwise;
   std::size_t dims;   ///< spatial dimensions
   std::size_t first;  ///< the first of them in the activations
   std::int64_t channels, out_channels;
+  std::int64_t in_block = 0, out_block = 0;  ///< channels in a block, where they are blocked
   Shape kernel;
+
+  bool file_order() const { return layout == Layout::channels_first; }
+  bool blocked() const { return layout == Layout::channels_blocked; }
 };
 
 ConvPlan plan_of(const Site& site, const ConvOperator& op) {
   const Shape &x = site.shape(0), &w = site.shape(1), &y = site.output.shape;
-  ConvPlan plan;
-  plan.last = op.layout == Layout::channels_last;
-  plan.dims = x.size() - 2;
-  plan.first = plan.last ? 1 : 2;
-  plan.channels = plan.last ? x.back() : x[1];
-  plan.out_channels = plan.last ? y.back() : y[1];
+  ConvPlan plan{.layout = op.layout};
+  const bool last = op.layout == Layout::channels_last;
+  plan.dims = op.strides.size();
+  plan.first = last ? 1 : 2;
+  plan.channels = last ? x.back() : x[1];
+  plan.out_channels = last ? y.back() : y[1];
+  if (plan.blocked()) {
+    plan.in_block = x.back(), plan.out_block = y.back();
+    plan.channels *= plan.in_block, plan.out_channels *= plan.out_block;
+  }
   plan.depthwise = op.groups > 1 && op.groups == plan.channels && op.groups == plan.out_channels;
-  const auto taps = w.begin() + (plan.last ? 0 : 2);
+  const auto taps = w.begin() + (plan.file_order() ? 2 : 0);
   plan.kernel = Shape(taps, taps + static_cast<std::ptrdiff_t>(plan.dims));
   return plan;
 }
@@ -30,20 +39,36 @@ std::vector<Axis> output_axes(const Site& site, const ConvPlan& plan) {
   const Shape& y = site.output.shape;
   const auto extents = y.begin() + static_cast<std::ptrdiff_t>(plan.first);
   std::vector<Axis> spatial = spatial_axes(Shape(extents, extents + static_cast<std::ptrdiff_t>(plan.dims)));
-  const Axis channel = plan.depthwise ? Axis{"c", plan.out_channels, AxisRole::channel}
-                                      : Axis{"oc", plan.out_channels, AxisRole::out_channel};
+  const AxisRole role = plan.depthwise ? AxisRole::channel : AxisRole::out_channel;
+  const char* name = plan.depthwise ? "c" : "oc";
   std::vector<Axis> axes = {{"n", y[0], AxisRole::batch}};
-  if (!plan.last) axes.push_back(channel);
+  if (plan.layout != Layout::channels_last) axes.push_back({name, y[1], role});
   axes.insert(axes.end(), spatial.begin(), spatial.end());
-  if (plan.last) axes.push_back(channel);
+  if (!plan.file_order()) axes.push_back({plan.blocked() ? std::string(name) + "b" : name, y.back(), role});
   return axes;
 }
 
 std::vector<Axis> reduced_axes(const ConvOperator& op, const ConvPlan& plan) {
   std::vector<Axis> axes = tap_axes(plan.kernel);
   if (plan.depthwise) return axes;
-  axes.insert(plan.last ? axes.end() : axes.begin(), {"rc", plan.channels / op.groups, AxisRole::in_channel});
+  const std::int64_t inner = plan.blocked() ? plan.in_block : plan.channels / op.groups;
+  const Axis channel{plan.blocked() ? "rcb" : "rc", inner, AxisRole::in_channel};
+  axes.insert(plan.file_order() ? axes.begin() : axes.end(), channel);
+  if (plan.blocked()) axes.insert(axes.begin(), {"rc", plan.channels / inner, AxisRole::in_channel});
   return axes;
+}
+
+/// The channel that the spatial axes `i` of the result name.
+Expr channel_at(const ConvPlan& plan, const Exprs& i) {
+  if (plan.blocked()) return i[1] * plan.out_block + i.back();
+  return plan.file_order() ? i[1] : i.back();
+}
+
+/// The channel of the group that the reduce axes `r` name.
+Expr reduced_channel(const ConvPlan& plan, const Exprs& r) {
+  if (plan.depthwise) return int_const(0);
+  if (plan.blocked()) return r[0] * plan.in_block + r.back();
+  return plan.file_order() ? r[0] : r.back();
 }
 
 /// x and s of an input x * s that is computed here alone, where s is alike for all pixels.
@@ -75,9 +100,8 @@ Expr product(const Site& site, const ConvPlan& plan, OpId padded, const Exprs& x
 }
 
 Expr body(const Site& site, const ConvOperator& op, const ConvPlan& plan, OpId padded, const Exprs& i, const Exprs& r) {
-  const Expr channel = plan.last ? i.back() : i[1];
-  const Expr rc = plan.depthwise ? int_const(0) : plan.last ? r.back() : r[0];
-  const std::size_t tap0 = plan.last || plan.depthwise ? 0 : 1;
+  const Expr channel = channel_at(plan, i), rc = reduced_channel(plan, r);
+  const std::size_t tap0 = plan.layout == Layout::channels_last || plan.depthwise ? 0 : 1;
   const std::int64_t per_group = plan.channels / op.groups, out_per_group = plan.out_channels / op.groups;
   const Expr from = plan.depthwise ? channel : op.groups == 1 ? rc : floordiv(channel, out_per_group) * per_group + rc;
   Exprs x = i, taps;
@@ -85,12 +109,15 @@ Expr body(const Site& site, const ConvOperator& op, const ConvPlan& plan, OpId p
     taps.push_back(r[tap0 + d]);
     x[plan.first + d] = i[plan.first + d] * op.strides[d] + taps[d] * op.dilations[d];
   }
-  x[plan.last ? x.size() - 1 : 1] = from;
+  if (!plan.blocked())
+    x[plan.file_order() ? 1 : x.size() - 1] = from;
+  else if (!plan.depthwise)
+    x[1] = r[0], x.back() = r.back();
   Exprs w;
-  if (!plan.last) w = {channel, rc};
+  if (plan.file_order()) w = {channel, rc};
   w.insert(w.end(), taps.begin(), taps.end());
-  if (plan.last && !plan.depthwise) w.push_back(rc);
-  if (plan.last) w.push_back(channel);
+  if (!plan.file_order() && !plan.depthwise) w.push_back(rc);
+  if (!plan.file_order()) w.push_back(channel);
   return product(site, plan, padded, x, w);
 }
 
@@ -105,7 +132,7 @@ OpId define_at(const Site& site, const ConvOperator& op) {
                                 [&](const Exprs& i, const Exprs& r) { return body(site, op, plan, padded, i, r); });
   if (site.inputs.size() < 3) return conv;
   return site.map(site.part("bias"), axes_of(site.output.shape), OpFamily::elementwise,
-                  [&](const Exprs& i) { return site.read(conv, i) + site.read(2, {plan.last ? i.back() : i[1]}); });
+                  [&](const Exprs& i) { return site.read(conv, i) + site.read(2, {channel_at(plan, i)}); });
 }
 
 }  // namespace whet

@@ -48,6 +48,19 @@ TEST(Definition, OfAConvolutionCarriesTheRolesThatTemplatesLookFor) {
             "depthwise n:batch y:row x:column c:channel rh:tap rw:tap");
 }
 
+TEST(Definition, OfAConvolutionOfBlocksReadsAndWritesThem) {
+  ConvOperator op = conv(1, 1, 1, Layout::channels_blocked);
+  op.block = 16;
+  EXPECT_EQ(definition(op, {f32({1, 2, 8, 8, 4}), f32({3, 3, 8, 32}), f32({32})}),
+            "conv_pad(n, c, y, x, cb) = select((y >= 1) && (y < 9) && (x >= 1) && (x < 9), p0[n, c, (y - 1), (x - 1), "
+            "cb], 0f)\n"
+            "conv(n, oc, y, x, ocb) += (conv_pad[n, rc, (y + rh), (x + rw), rcb]*p1[rh, rw, ((rc*4) + rcb), ((oc*16) + "
+            "ocb)])\n"
+            "conv_bias(i0, i1, i2, i3, i4) = (conv[i0, i1, i2, i3, i4] + p2[((i1*16) + i4)])\n");
+  EXPECT_EQ(roles(op, {f32({1, 2, 8, 8, 4}), f32({3, 3, 8, 32})}),
+            "conv n:batch oc:out_channel y:row x:column ocb:out_channel rc:in_channel rh:tap rw:tap rcb:in_channel");
+}
+
 TEST(Definition, OfAConvolutionPadsOnlyWhereThePaddingIs) {
   const ConvOperator op{{1, 1}, {1, 1}, {1, 0}, {0, 1}, 4, Layout::channels_last};
   EXPECT_EQ(definition(op, {f32({1, 8, 8, 4}), f32({3, 3, 4})}),

@@ -31,6 +31,7 @@ Expr divided_by_count(const Site& site, const PoolOperator& op, std::size_t firs
 
 OpId define_at(const Site& site, const PoolOperator& op) {
   const bool last = op.layout == Layout::channels_last, average = op.kind == PoolKind::average;
+  const bool blocked = op.layout == Layout::channels_blocked;
   const std::size_t first = last ? 1 : 2, dims = op.kernel.size();
   const Shape& y = site.output.shape;
   const Reducer reducer = average ? Reducer::sum : Reducer::max;
@@ -39,6 +40,7 @@ OpId define_at(const Site& site, const PoolOperator& op) {
   std::vector<Axis> axes = spatial_axes(Shape(extents, extents + static_cast<std::ptrdiff_t>(dims)));
   axes.insert(last ? axes.end() : axes.begin(), {"c", last ? y.back() : y[1], AxisRole::channel});
   axes.insert(axes.begin(), {"n", y[0], AxisRole::batch});
+  if (blocked) axes.push_back({"cb", y.back(), AxisRole::channel});
   auto window = [&](const Exprs& i, const Exprs& r) {
     Exprs x = i;
     for (std::size_t d = 0; d < dims; ++d) x[first + d] = i[first + d] * op.strides[d] + r[d] * op.dilations[d];

@@ -117,6 +117,7 @@ OpId padded_input(const Site& site, std::size_t first, const std::vector<std::in
   if (first == 2) axes.push_back(channel);
   axes.insert(axes.end(), spatial.begin(), spatial.end());
   if (first == 1) axes.push_back(channel);
+  if (axes.size() < site.shape(0).size()) axes.push_back({"cb", site.shape(0).back(), AxisRole::channel});
   return site.map(site.part("pad"), axes, OpFamily::pad, [&](const Exprs& i) {
     Exprs index = i;
     Expr inside = bool_const(true);

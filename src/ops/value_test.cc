@@ -42,7 +42,13 @@ Tensor plain_conv(const Tensor& x, const Tensor& w, const ConvOperator& op, cons
 
 Tensor turned(const Tensor& x, const std::vector<std::int64_t>& perm) { return value_of(TransposeOperator{perm}, {x}); }
 
-TEST(Value, OfConvolutionsIsTheTextbooksInBothLayouts) {
+/// [N, C, H, W] in blocks of `block` channels: [N, C/block, H, W, block].
+Tensor in_blocks(const Tensor& x, std::int64_t block) {
+  const Shape& s = x.shape();
+  return turned(x.reshaped({s[0], s[1] / block, block, s[2], s[3]}), {0, 1, 3, 4, 2});
+}
+
+TEST(Value, OfConvolutionsIsTheTextbooksInAllLayouts) {
   struct Case {
     ConvOperator op;
     Shape x, w;
@@ -69,6 +75,28 @@ TEST(Value, OfConvolutionsIsTheTextbooksInBothLayouts) {
     if (depthwise) weights = weights.reshaped({c.w[2], c.w[3], c.w[0]});
     const Tensor got = turned(value_of(last, {turned(x, {0, 2, 3, 1}), weights}), {0, 3, 1, 2});
     expect_near(got, want.shape(), elements(want));
+
+    if (c.op.groups > 1 && !depthwise) continue;
+    ConvOperator blocked = last;
+    blocked.layout = Layout::channels_blocked;
+    for (const std::int64_t block : {std::int64_t{1}, std::int64_t{2}, c.w[0]}) {
+      const std::int64_t in = depthwise ? block : c.x[1];
+      if (c.w[0] % block != 0) continue;
+      blocked.block = block;
+      expect_near(value_of(blocked, {in_blocks(x, in), weights}), in_blocks(want, block).shape(),
+                  elements(in_blocks(want, block)));
+    }
+  }
+}
+
+TEST(Value, OfPoolsOfBlocksIsThatOfTheFilesOrder) {
+  Rng rng(8);
+  const Tensor x = Tensor::random(f32({2, 6, 5, 4}), rng);
+  for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {
+    PoolOperator op{kind, {3, 2}, {2, 1}, {1, 1}, {1, 1}, {1, 0}, false, Layout::channels_first};
+    const Tensor want = value_of(op, {x});
+    op.layout = Layout::channels_blocked;
+    expect_near(value_of(op, {in_blocks(x, 3)}), in_blocks(want, 3).shape(), elements(in_blocks(want, 3)));
   }
 }
 

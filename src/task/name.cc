@@ -9,15 +9,15 @@ namespace {
 
 bool is_depthwise(const Graph& graph, const Node& node, const ConvOperator& op) {
   const Shape &x = graph.value(node.inputs[0]).type.shape, &w = graph.value(node.inputs[1]).type.shape;
-  if (op.layout == Layout::channels_last) return w.size() < x.size();
+  if (op.layout != Layout::channels_first) return w.size() == op.strides.size() + 1;
   return op.groups > 1 && op.groups == x[1] && op.groups == w[0];
 }
 
 std::string operator_name(const Graph& graph, const Node& node) {
   const auto* conv = std::get_if<ConvOperator>(&node.op);
   if (!conv) return std::holds_alternative<MatMulOperator>(node.op) ? "dense" : name_of(node.op);
-  const std::size_t dims = graph.value(node.inputs[0]).type.shape.size() - 2;
-  std::string name = is_depthwise(graph, node, *conv) ? "depthwise" : "conv" + std::to_string(dims) + "d";
+  std::string name =
+      is_depthwise(graph, node, *conv) ? "depthwise" : "conv" + std::to_string(conv->strides.size()) + "d";
   return node.inputs.size() == 3 ? name + "+bias" : name;
 }
 
@@ -44,8 +44,8 @@ std::string window_of(const Graph& graph, const Node& node) {
   const auto* conv = std::get_if<ConvOperator>(&node.op);
   if (!conv) return "";
   const Shape& w = graph.value(node.inputs[1]).type.shape;
-  const auto dims = static_cast<std::ptrdiff_t>(graph.value(node.inputs[0]).type.shape.size() - 2);
-  const auto first = w.begin() + (conv->layout == Layout::channels_last ? 0 : 2);
+  const auto dims = std::ssize(conv->strides);
+  const auto first = w.begin() + (conv->layout == Layout::channels_first ? 2 : 0);
   std::string text = window_text(*conv, Shape(first, first + dims));
   return conv->groups > 1 && !is_depthwise(graph, node, *conv) ? text + " g" + std::to_string(conv->groups) : text;
 }
