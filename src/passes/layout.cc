@@ -155,7 +155,7 @@ class Conversion {
   // ---- Operators that prescribe an order.
 
   Status convert(const Node& node, const ConvOperator& op) {
-    if (op.layout == Layout::channels_last) return convert_in_file_order(node);
+    if (op.layout != Layout::channels_first) return convert_in_file_order(node);
     stored_.back().reason = OrderReason::prescribed;
     const std::size_t rank = shape(node.inputs[0]).size();
     const Shape w = shape(node.inputs[1]);
@@ -183,7 +183,7 @@ class Conversion {
   }
 
   Status convert(const Node& node, const PoolOperator& op) {
-    if (op.layout == Layout::channels_last) return convert_in_file_order(node);
+    if (op.layout != Layout::channels_first) return convert_in_file_order(node);
     // Windows that read each element once are as fast in either order, and their result is smaller to turn.
     const Permutation& order = natural(node.inputs[0]).order;
     if (order == identity_permutation(order.size()) && is_disjoint(op)) return convert_in_file_order(node);

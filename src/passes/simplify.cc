@@ -293,9 +293,9 @@ Result<MaybeValue> plainer(const Site& site, const GatherOperator& op) {
 /// Zero padding of spatial dimensions alone becomes the convolution's own.
 std::optional<ConvOperator> with_padding(ConvOperator op, const PadOperator& pad) {
   if (pad.mode != PadMode::constant || pad.value != 0) return std::nullopt;
-  const std::size_t rank = pad.begin.size(), first = op.layout == Layout::channels_first ? 2 : 1;
+  const std::size_t rank = pad.begin.size(), first = op.layout == Layout::channels_last ? 1 : 2;
   for (std::size_t d = 0; d < rank; ++d) {
-    const bool spatial = d >= first && d < first + rank - 2;
+    const bool spatial = d >= first && d < first + op.strides.size();
     if (pad.begin[d] < 0 || pad.end[d] < 0) return std::nullopt;
     if (!spatial && (pad.begin[d] != 0 || pad.end[d] != 0)) return std::nullopt;
     if (!spatial) continue;

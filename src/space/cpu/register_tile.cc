@@ -34,6 +34,7 @@ std::int64_t TapWindow::inputs(std::int64_t count) const {
 }
 
 std::int64_t Tiling::vectors(std::int64_t elements) const {
+  if (block > 0 && elements > block) return elements / block * vectors(block);
   return elements / lanes + std::popcount(static_cast<std::uint64_t>(elements % lanes));
 }
 
@@ -143,6 +144,13 @@ std::vector<std::int64_t> Tiling::oc_options() const {
     std::reverse(options.begin(), options.end());
     for (std::int64_t vectors : {1, 2})
       if (mixes_groups && oc % (vectors * lanes) == 0) options.push_back(vectors * lanes);
+    return options;
+  }
+  if (block > 0) {
+    for (std::int64_t elements = lanes; elements < block; elements += lanes)
+      if (block % elements == 0) options.push_back(elements);
+    for (std::int64_t blocks = 1; blocks * block <= oc && vectors(blocks * block) <= 8; ++blocks)
+      if (oc % (blocks * block) == 0) options.push_back(blocks * block);
     return options;
   }
   for (std::int64_t count = 1; count <= 8 && count * lanes <= oc; ++count) options.push_back(count * lanes);

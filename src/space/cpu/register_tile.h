@@ -28,6 +28,8 @@ struct Tiling {
   std::int64_t lanes = 16, registers = 32;  ///< of a vector; of the machine
   /// Elements that read the same inputs (the output channels of a convolution's group); 0: all.
   std::int64_t group = 0;
+  /// The innermost axis is in blocks of this many elements, with the other axes between them; 0: it is whole.
+  std::int64_t block = 0;
   /// The inputs of a vector that spans groups lie in one vector, from which they are permuted.
   bool mixes_groups = false;
   /// From an input to that of the next column and the next row; 0: not known.

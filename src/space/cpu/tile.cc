@@ -64,7 +64,7 @@ std::optional<TileProblem> find_tile_problem(ComputeDag dag, const Target& targe
   for (OpId constant : p.anatomy.constants)
     p.weight_bytes += static_cast<double>(num_elements(dag.op(constant).shape) * size_of(dag.op(constant).dtype));
   if (p.anatomy.constants.empty() && p.in >= 0 && p.taps.empty())
-    p.weight_bytes = static_cast<double>(p.reduce_extent(p.in) * p.extent(p.vec) * kFloatBytes);
+    p.weight_bytes = static_cast<double>(p.in_channels() * p.out_channels() * kFloatBytes);
   return p;
 }
 
@@ -84,7 +84,7 @@ bool fills_blocks(const TileProblem& p, const Tile& tile) {
 
 /// Channels outermost when the weights do not stay in a core's cache: each core then reads its share of them once.
 std::int64_t best_order(const TileProblem& p, const Tile& tile, const Target& target) {
-  const std::int64_t channel_tiles = ceil_div(p.extent(p.vec), tile.oc);
+  const std::int64_t channel_tiles = ceil_div(p.out_channels(), tile.oc);
   if (p.tiling.depthwise) {
     // The rows that neighbouring taps share stay in the first level while one tile's column of channels passes. Workers
     // that share channels out make the kernels before and after move half of all lines from core to core, which pays
@@ -101,7 +101,7 @@ std::int64_t best_order(const TileProblem& p, const Tile& tile, const Target& ta
   // What the workers share out by pixels, as kernels before and after do, need not move from core to core; by channels,
   // each of them reads its part of the weights alone. A line that another core has written takes the longer.
   constexpr double kDear = 3;
-  const double moved = static_cast<double>(p.extent(p.x) * (p.reduce_extent(p.in) + p.extent(p.vec)) * kFloatBytes);
+  const double moved = static_cast<double>(p.extent(p.x) * (p.in_channels() + p.out_channels()) * kFloatBytes);
   if (kDear * moved < p.weight_bytes && channel_tiles >= p.threads) return channels_then_pixels;
   return passes_through(p.weight_bytes, target) && many && !fills_blocks(p, tile) ? channels_then_pixels
                                                                                   : rows_channels_columns;
@@ -127,7 +127,7 @@ std::vector<std::int64_t> pixel_block_options(const TileProblem& p) {
 }
 
 std::vector<std::int64_t> outer_extents(const TileProblem& p, const Tile& t, std::int64_t order, std::int64_t blocks) {
-  const std::int64_t oc = ceil_div(p.extent(p.vec), t.oc), pixels = p.extent(p.x);
+  const std::int64_t oc = ceil_div(p.out_channels(), std::max(t.oc, p.tiling.block)), pixels = p.extent(p.x);
   std::int64_t oh = ceil_div(p.extent(p.y), t.oh), ow = ceil_div(pixels, t.ow);
   if (p.list) {
     const std::int64_t block = blocks > 0 ? block_pixels(pixels, t.ow, blocks) : t.ow;
@@ -142,7 +142,8 @@ std::vector<std::int64_t> outer_extents(const TileProblem& p, const Tile& t, std
 std::int64_t best_parallel(const TileProblem& p, const Tile& t, std::int64_t order, std::int64_t blocks) {
   std::int64_t shares = 1;
   const std::int64_t inner = p.list ? 1 : 2;
-  for (std::int64_t axis = 0; axis < p.vec - inner; ++axis) shares *= p.extent(axis);
+  for (std::int64_t axis = 0; axis < p.vec - inner; ++axis)
+    if (axis != p.blocks) shares *= p.extent(axis);
   const std::vector<std::int64_t> extents = outer_extents(p, t, order, blocks);
   for (std::size_t n = 0; n < extents.size(); ++n) {
     shares *= extents[n];
@@ -161,8 +162,8 @@ std::vector<std::int64_t> unroll_options(const TileProblem& p) {
 std::vector<std::int64_t> block_options(const TileProblem& p) {
   std::vector<std::int64_t> options{0};  // 0: the whole reduction at once
   for (std::int64_t block : {64, 128, 256, 512})
-    if (p.in >= 0 && p.anatomy.constants.size() > 0 && p.reduce_extent(p.in) % block == 0 &&
-        p.reduce_extent(p.in) > block)
+    if (p.in >= 0 && p.anatomy.constants.size() > 0 && p.in_channels() % block == 0 &&
+        block % p.in_block() == 0 && p.in_channels() > block)
       options.push_back(block);
   return options;
 }
@@ -188,7 +189,7 @@ bool has_narrow_edges(const TileProblem& p) {
 Tile best_of_one_pixel(const TileProblem& p) {
   const auto cost = [&](std::int64_t elements) {
     const std::int64_t vectors = p.tiling.vectors(elements);
-    const std::int64_t share = ceil_div(ceil_div(p.extent(p.vec), elements), p.threads) * elements;
+    const std::int64_t share = ceil_div(ceil_div(p.out_channels(), elements), p.threads) * elements;
     return static_cast<double>(share) * (1 + 0.02 * static_cast<double>(std::abs(vectors - 4)));
   };
   Tile best = p.tiling.best();
@@ -210,7 +211,7 @@ std::int64_t pixel_tiles(const TileProblem& p, const Tile& t) {
 std::int64_t best_block(const TileProblem& p, const Tile& tile, std::int64_t order) {
   constexpr std::int64_t kManyTiles = 8, kLeastBlock = 128;
   const std::int64_t step = tile.oc * p.tiling.taps * kFloatBytes, room = p.tiling.weights_room;
-  if (order != channels_then_pixels || step * p.reduce_extent(p.in) <= room || !p.tiling.divides(tile) ||
+  if (order != channels_then_pixels || step * p.in_channels() <= room || !p.tiling.divides(tile) ||
       pixel_tiles(p, tile) < kManyTiles)
     return 0;
   std::int64_t best = 0;
@@ -221,8 +222,8 @@ std::int64_t best_block(const TileProblem& p, const Tile& tile, std::int64_t ord
 
 /// As many tiles of channels as keep their weights in the second level, where the picture does not stay there.
 std::int64_t best_group(const TileProblem& p, const Tile& tile, std::int64_t order, const Target& target) {
-  const std::int64_t tiles = ceil_div(p.extent(p.vec), tile.oc), depth = p.tiling.taps * p.reduce_extent(p.in);
-  const std::int64_t picture = p.extent(p.y) * p.extent(p.x) * p.reduce_extent(p.in) * kFloatBytes;
+  const std::int64_t tiles = ceil_div(p.out_channels(), tile.oc), depth = p.tiling.taps * p.in_channels();
+  const std::int64_t picture = p.extent(p.y) * p.extent(p.x) * p.in_channels() * kFloatBytes;
   if (order != channels_then_pixels || picture < target.cpu().l2_bytes / 2) return 1;
   std::int64_t best = 1;
   for (std::int64_t group : kGroups)
@@ -270,6 +271,8 @@ class TileBuilder {
       const auto axis = static_cast<std::int64_t>(k);
       if (axis == p_.vec)
         cut_channels(loops[k]);
+      else if (axis == p_.blocks)
+        cut_blocks(loops[k]);
       else if (axis == p_.x)
         cut_columns(loops[k]);
       else if (axis == p_.y)
@@ -288,7 +291,25 @@ class TileBuilder {
     if (blocks > 0) x_ = s_.split(x_.inner, tile, Tail::guard);
   }
 
+  /// Blocks take the place of tiles of channels: a tile has several of them, or there are tiles in a block.
+  void cut_blocks(LoopId loop) {
+    const std::int64_t tile = std::max<std::int64_t>(chosen("oc") / p_.tiling.block, 1);
+    const std::int64_t group = chosen_or("group", 1);
+    const Scheduler::Pair groups = s_.split(loop, tile * group, Tail::overlap);
+    blocks_ = groups;
+    if (group == 1) return;
+    const Scheduler::Pair tiles = s_.split(groups.inner, tile, Tail::guard);
+    group_ = tiles.outer, blocks_.inner = tiles.inner;
+  }
+
   void cut_channels(LoopId loop) {
+    if (p_.blocks >= 0) {
+      oc_.inner = loop;
+      if (chosen("oc") >= p_.tiling.block) return;
+      const Scheduler::Pair tiles = s_.split(loop, chosen("oc"), Tail::guard);
+      tiles_in_block_ = tiles.outer, oc_.inner = tiles.inner;
+      return;
+    }
     const std::int64_t tile = chosen("oc"), group = chosen_or("group", 1);
     oc_ = s_.split(loop, tile * group, Tail::overlap);
     if (group == 1) return;
@@ -300,10 +321,13 @@ class TileBuilder {
     for (std::int64_t tap : p_.taps) reduce_.push_back(loops[static_cast<std::size_t>(tap)]);
     if (p_.in < 0) return;
     LoopId in = loops[static_cast<std::size_t>(p_.in)];
+    LoopId in_blocks = p_.in_blocks < 0 ? LoopId() : loops[static_cast<std::size_t>(p_.in_blocks)];
     if (chosen("k") > 0) {
-      const Scheduler::Pair blocks = s_.split(in, chosen("k"), Tail::guard);
-      block_ = blocks.outer, in = blocks.inner;
+      LoopId& cut = in_blocks.valid() ? in_blocks : in;
+      const Scheduler::Pair blocks = s_.split(cut, chosen("k") / p_.in_block(), Tail::guard);
+      block_ = blocks.outer, cut = blocks.inner;
     }
+    if (in_blocks.valid()) reduce_.push_back(in_blocks);
     if (chosen("ic") > 1) {
       const Scheduler::Pair steps = s_.split(in, chosen("ic"), Tail::guard);
       in = steps.outer, unrolled_ = steps.inner;
@@ -312,13 +336,14 @@ class TileBuilder {
   }
 
   std::vector<LoopId> outer_loops() const {
+    const LoopId channels = blocks_.outer.valid() ? blocks_.outer : oc_.outer;
     switch (chosen("order")) {
       case channels_then_pixels:
-        return {oc_.outer, y_.outer, x_.outer};
+        return {channels, y_.outer, x_.outer};
       case rows_channels_columns:
-        return {y_.outer, oc_.outer, x_.outer};
+        return {y_.outer, channels, x_.outer};
       default:
-        return {y_.outer, x_.outer, oc_.outer};
+        return {y_.outer, x_.outer, channels};
     }
   }
 
@@ -334,9 +359,9 @@ class TileBuilder {
       for (LoopId loop : loops)
         if (loop.valid()) sequence.push_back(loop);
     };
-    add(shared), add({block_}), add(rest), add({group_}), add(trailing_);
+    add(shared), add({block_}), add(rest), add({group_, tiles_in_block_}), add(trailing_);
     tile_ = sequence.back();
-    add(reduce_), add({unrolled_, y_.inner, x_.inner, oc_.inner});
+    add(reduce_), add({unrolled_, blocks_.inner, y_.inner, x_.inner, oc_.inner});
     s_.reorder(sequence);
     if (shared.empty()) return LoopId();
     const LoopId parallel = s_.fuse(shared);
@@ -348,7 +373,7 @@ class TileBuilder {
     if (p_.tiling.depthwise)
       for (LoopId tap : reduce_)
         if (extent_of(s_.tree(), tap) <= 7 && chosen("taps") == 1) s_.annotate(tap, LoopKind::unrolled);
-    for (LoopId loop : {unrolled_, y_.inner, x_.inner})
+    for (LoopId loop : {unrolled_, blocks_.inner, y_.inner, x_.inner})
       if (loop.valid()) s_.annotate(loop, LoopKind::unrolled);
     s_.annotate(oc_.inner, LoopKind::vectorized);
   }
@@ -361,7 +386,7 @@ class TileBuilder {
     if (!a.output) return;
     const std::vector<LoopId> last = s_.reverse_compute_at(*a.output, tile_, !blocked);
     const std::size_t spatial = p_.element.axes.size(), shift = last.size() >= spatial ? last.size() - spatial : 0;
-    for (std::int64_t axis : {p_.y, p_.x})
+    for (std::int64_t axis : {p_.blocks, p_.y, p_.x})
       if (axis >= 0) s_.annotate(last[static_cast<std::size_t>(axis) + shift], LoopKind::unrolled);
     if (trailing_.empty()) s_.annotate(last[static_cast<std::size_t>(p_.vec) + shift], LoopKind::vectorized);
   }
@@ -369,7 +394,8 @@ class TileBuilder {
   const TileProblem& p_;
   Scheduler& s_;
   const Sketch::Choices& choices_;
-  Scheduler::Pair y_, x_, oc_;
+  Scheduler::Pair y_, x_, oc_, blocks_;
+  LoopId tiles_in_block_;  ///< of channels, where a block has several
   std::vector<LoopId> leading_, trailing_;  ///< spatial loops that are not cut, before and after the vectorized one
   std::vector<LoopId> reduce_;
   LoopId group_;             ///< over the tiles of a group of channels, where there are groups
@@ -417,7 +443,8 @@ void constrain(const TileProblem& p, const Tile& best, Sketch& sketch) {
                                 }});
   sketch.constraints.push_back({{"oc", "group"}, [tiling](const Choices& c) -> std::optional<std::string> {
                                   const std::int64_t group = c.at("group").front();
-                                  if (group == 1 || group * c.at("oc").front() <= tiling.oc) return std::nullopt;
+                                  if (group == 1 || group * std::max(c.at("oc").front(), tiling.block) <= tiling.oc)
+                                    return std::nullopt;
                                   return "there are fewer tiles of channels than a group has";
                                 }});
   if (p.list) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 #include "compute/affine.h"
 #include "space/cpu/scatter.h"
@@ -83,6 +84,15 @@ TapWindow window_along(const ComputeDag& dag, const TileAxes& p, std::int64_t ax
   return window;
 }
 
+/// The axis whose role is that of the vectorized one: a result in blocks of channels has one over the blocks.
+std::int64_t blocks_axis(const TileAxes& p) {
+  const AxisRole role = p.element.axes[static_cast<std::size_t>(p.vec)].role;
+  if (role != AxisRole::out_channel && role != AxisRole::channel) return -1;
+  for (std::int64_t axis = p.vec; axis-- > 0;)
+    if (p.element.axes[static_cast<std::size_t>(axis)].role == role && p.extent(axis) > 1) return axis;
+  return -1;
+}
+
 bool reads_constants(const ComputeDag& dag, OpId op) {
   const std::vector<OpId> inputs = inputs_of(dag, op);
   return std::any_of(inputs.begin(), inputs.end(), [&](OpId input) { return is_constant(dag, input); });
@@ -99,20 +109,22 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
   p.vec = static_cast<std::int64_t>(element.axes.size()) - 1;
   while (p.vec > 0 && p.extent(p.vec) == 1) --p.vec;
   if (p.extent(p.vec) < 4) return std::nullopt;
-  if (p.vec >= 1 && p.extent(p.vec - 1) > 1) p.x = p.vec - 1;
-  if (p.vec >= 2 && p.extent(p.vec - 2) > 1) p.y = p.vec - 2;
+  p.blocks = blocks_axis(p);
+  if (p.vec >= 1 && p.extent(p.vec - 1) > 1 && p.vec - 1 != p.blocks) p.x = p.vec - 1;
+  if (p.vec >= 2 && p.extent(p.vec - 2) > 1 && p.vec - 2 != p.blocks && p.vec - 1 != p.blocks) p.y = p.vec - 2;
   for (std::size_t k = 0; k < element.reduce_axes.size(); ++k) {
     if (element.reduce_axes[k].role == AxisRole::in_channel)
-      p.in = static_cast<std::int64_t>(k);
+      p.in_blocks = std::exchange(p.in, static_cast<std::int64_t>(k));
     else
       p.taps.push_back(static_cast<std::int64_t>(k));
   }
-  p.tiling = {.oc = p.extent(p.vec),
+  p.tiling = {.oc = p.out_channels(),
               .oh = p.extent(p.y),
               .ow = p.extent(p.x),
               .lanes = target.cpu().lanes(static_cast<int>(size_of(dag.op(op).dtype))),
               .registers = target.cpu().vector_registers,
               .group = group_size(p),
+              .block = p.blocks < 0 ? 0 : p.extent(p.vec),
               .column_bytes = input_step(dag, p, p.x),
               .row_bytes = input_step(dag, p, p.y),
               .cache_ways = target.cpu().l1_ways(),
@@ -128,7 +140,7 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
   if (p.x >= 0) p.tiling.read_columns = unpadded(element, p.x);
   if (p.y >= 0) p.tiling.rows_skipped = most_skipped(element, p.y);
   if (p.in >= 0 && reads_constants(dag, op))
-    p.tiling.channel_bytes = p.tiling.taps * p.reduce_extent(p.in) * size_of(dag.op(op).dtype);
+    p.tiling.channel_bytes = p.tiling.taps * p.in_channels() * size_of(dag.op(op).dtype);
   const std::int64_t group = p.tiling.group, lanes = p.tiling.lanes;
   p.tiling.mixes_groups = group > 0 && 4 * group <= lanes && lanes % group == 0 && p.reduce_extent(p.in) == group;
   p.tiling.weights_room = target.cpu().l2_bytes * 3 / 5;

@@ -15,7 +15,9 @@ struct TileAxes {
   Element element;
   std::int64_t vec = 0;            ///< innermost result axis, which is vectorized: output channels
   std::int64_t x = -1, y = -1;     ///< the two axes before it, where their extent is above 1
-  std::int64_t in = -1;            ///< the reduce axis that is blocked: input channels
+  std::int64_t blocks = -1;        ///< the axis over blocks of output channels, where `vec` is one block of several
+  std::int64_t in = -1;            ///< the reduce axis that is blocked: input channels, or those of a block
+  std::int64_t in_blocks = -1;     ///< the reduce axis over blocks of input channels
   std::vector<std::int64_t> taps;  ///< the other reduce axes
   Tiling tiling;
 
@@ -25,6 +27,10 @@ struct TileAxes {
   std::int64_t reduce_extent(std::int64_t axis) const {
     return axis < 0 ? 1 : element.reduce_axes[static_cast<std::size_t>(axis)].extent;
   }
+  std::int64_t out_channels() const { return extent(blocks) * extent(vec); }
+  std::int64_t in_channels() const { return reduce_extent(in_blocks) * reduce_extent(in); }
+  /// Input channels that stay together when the reduction is cut.
+  std::int64_t in_block() const { return in_blocks < 0 ? 1 : reduce_extent(in); }
 };
 
 /// Returns nothing where vectors along the innermost result axis would be gathers, or where there is no such axis.
