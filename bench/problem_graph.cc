@@ -154,6 +154,23 @@ ValueId result_of(Builder& build, const bench::Problem& p) {
 
 }  // namespace
 
+Result<Graph> blocked_graph_of(const bench::Problem& problem, std::int64_t block) {
+  if (!problem.is_convolution()) return Error{problem.name + " is no convolution, which alone have blocks of channels"};
+  const bench::Convolution c = problem.convolution();
+  const std::int64_t in = std::min(block, c.in);
+  if (c.in % in != 0 || c.out % block != 0)
+    return Error{problem.name + ": blocks of " + std::to_string(block) + " do not divide the channels"};
+  Builder build;
+  Shape x = {c.batch, c.in / in}, w = c.kernel;
+  x.insert(x.end(), c.size.begin(), c.size.end());
+  x.push_back(in);
+  if (c.groups == 1) w.push_back(c.in);
+  w.push_back(c.out);
+  const ConvOperator op{c.stride, c.dilation, c.pad, c.pad, c.groups, Layout::channels_blocked, block};
+  const ValueId y = build.add(op, {build.input("x", x), build.constant("w", w), build.constant("b", {c.out})});
+  return build.finish(build.relu(y));
+}
+
 Result<Graph> graph_of(const bench::Problem& problem) {
   Builder build;
   const ValueId output = result_of(build, problem);

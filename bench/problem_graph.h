@@ -10,4 +10,8 @@ namespace whet {
 /// activations stored channels last already.
 Result<Graph> graph_of(const bench::Problem&);
 
+/// A convolution whose activations are stored in blocks of `block` channels ([N, C/block, spatial..., block]), the input in
+/// one block where it has no more channels. An error for other problems, and where the blocks do not divide the channels.
+Result<Graph> blocked_graph_of(const bench::Problem&, std::int64_t block);
+
 }  // namespace whet

@@ -1,6 +1,6 @@
 // whet's kernels for one problem of a list, timed in bursts: one side of bench/kernels.
 //
-//   whet_kernels [--threads N] [--grid N] [--candidates FILE] [--cold] "conv NAME 1 64 56 56 64 3 3 1 1 1 1 1 1 1"
+//   whet_kernels [--threads N] [--grid N] [--candidates FILE] [--cold] [--block N] "conv NAME 1 64 56 56 64 3 3 1 1 1 1 1 1 1"
 //
 // Compiles the default schedule and a fixed grid of others, times each shortly, checks the answers of the fastest, and
 // prints one line `ready KEY=VALUE ...`; FILE gets a line for every candidate. Then it answers
@@ -8,6 +8,7 @@
 //   peak now                  multiply-add peak of the threads [GFLOPS]
 //   placement now             round trip of a cache line between the first two threads [ns]; `-` for one thread
 // --cold: each run reads another copy of the weights, together beyond the caches.
+// --block N: a convolution is also computed on activations in blocks of N channels: the algorithm "blocked".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,6 +39,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 struct Options {
   int threads = 2, grid = 24;
   bool cold = false;
+  std::int64_t block = 0;
   std::string candidates, problem;
 };
 
@@ -286,6 +288,20 @@ class Served {
   std::map<std::string, std::string> texts_;
 };
 
+/// The fastest direct kernel of the problem in blocks of channels, beside the others.
+Status add_blocked(const bench::Problem& problem, const Target& target, const Team& team, const Options& options,
+                   Tally& tally, Served& served) {
+  Result<Graph> graph = blocked_graph_of(problem, options.block);
+  if (!graph.ok()) return graph.error();
+  WHET_TRY(const FusedGraph fused, fuse(std::move(*graph)));
+  WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, target));
+  Contest contest(tasks.front(), target, team, options, nullptr, tally);
+  WHET_TRY(auto winners, contest.winners());
+  std::map<std::string, Contender> blocked;
+  blocked.emplace("blocked", std::move(winners.at("direct")));
+  return served.add(team, std::move(blocked), contest.inputs(), options.cold);
+}
+
 Status run(const Options& options) {
   bench::Problem problem;
   if (const std::string wrong = bench::parse(options.problem, &problem); !wrong.empty()) return Error{wrong};
@@ -309,16 +325,19 @@ Status run(const Options& options) {
     WHET_RETURN_IF_ERROR(served.add(team, std::move(winners), contest.inputs(), options.cold));
   }
   if (log) std::fclose(log);
+  if (options.block > 0)
+    WHET_RETURN_IF_ERROR(add_blocked(problem, target, team, options, tally, served));
 
   std::string names;
   for (const Task& task : tasks) names += (names.empty() ? "" : ";") + task.name;
   std::replace(names.begin(), names.end(), ' ', '_');
   const std::string ready = fmt::format(
       "ready cpus={} operations={:.0f} roofline_us={:.4f} level={} kernels={} names={} tried={} failed={} wrong={} "
-      "lower_ms={:.3f} codegen_ms={:.3f} direct={} winograd={}",
+      "lower_ms={:.3f} codegen_ms={:.3f} direct={} winograd={} blocked={}",
       fmt::join(cores.cpus, ","), bench::operations(problem), roofline.seconds * 1e6, roofline.level, tasks.size(),
       names, tally.tried, tally.failed, tally.wrong, bench::median(tally.lower_seconds) * 1e3,
-      bench::median(tally.codegen_seconds) * 1e3, served.text("direct"), served.text("winograd"));
+      bench::median(tally.codegen_seconds) * 1e3, served.text("direct"), served.text("winograd"),
+      served.text("blocked"));
   bench::serve(ready, [&](const std::string& command, const std::string& argument, double seconds) -> std::string {
     if (command == "peak") return fmt::format("{:.1f}", measure_peak_gflops(target, cores.cpus));
     if (command == "placement") return placement_text(cores.cpus);
@@ -340,6 +359,8 @@ std::string parse(int argc, char** argv, Options* options) {
       options->threads = std::atoi(argv[++i]);
     } else if (word == "--grid" && !last) {
       options->grid = std::atoi(argv[++i]);
+    } else if (word == "--block" && !last) {
+      options->block = std::atoi(argv[++i]);
     } else if (word == "--candidates" && !last) {
       options->candidates = argv[++i];
     } else if (last && !word.starts_with("--")) {
@@ -350,6 +371,7 @@ std::string parse(int argc, char** argv, Options* options) {
   }
   if (options->problem.empty()) return "a problem is required, one argument: \"mm NAME 512 512 512 1\"";
   if (options->threads < 1 || options->grid < 1) return "--threads and --grid are whole numbers of at least 1";
+  if (options->block < 0) return "--block is a whole number of channels";
   return "";
 }
 
