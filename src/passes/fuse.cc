@@ -404,17 +404,6 @@ void drop_edge_aliases(const Graph& graph, std::vector<NodeId>& nodes) {
   }
 }
 
-Group group_of(const Graph& graph, const std::vector<NodeId>& nodes) {
-  Group group{.nodes = nodes, .inputs = {}, .outputs = {graph.node(nodes.back()).output}};
-  for (NodeId n : nodes) {
-    for (ValueId id : graph.node(n).inputs) {
-      const bool known = std::find(group.inputs.begin(), group.inputs.end(), id) != group.inputs.end();
-      if (!known && !writes(graph, nodes, id) && !is_literal(graph, nodes, id)) group.inputs.push_back(id);
-    }
-  }
-  return group;
-}
-
 /// Where the elements of a slice begin, when they are one range of its input.
 std::optional<std::int64_t> range_of(const SliceOperator& op, const Shape& from) {
   const std::vector<std::int64_t> strides = row_major_strides(from);
@@ -452,6 +441,17 @@ bool is_literal(const Graph& graph, const std::vector<NodeId>& group_nodes, Valu
     const bool reads = std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
     return !reads || class_of(node.op) == OperatorClass::elementwise;
   });
+}
+
+Group group_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+  Group group{.nodes = nodes, .inputs = {}, .outputs = {graph.node(nodes.back()).output}};
+  for (NodeId n : nodes) {
+    for (ValueId id : graph.node(n).inputs) {
+      const bool known = std::find(group.inputs.begin(), group.inputs.end(), id) != group.inputs.end();
+      if (!known && !writes(graph, nodes, id) && !is_literal(graph, nodes, id)) group.inputs.push_back(id);
+    }
+  }
+  return group;
 }
 
 Result<FusedGraph> fuse(Graph graph, bool enabled) {

@@ -39,6 +39,9 @@ struct FusedGraph {
 /// `enabled` = false: each node is a group of its own.
 Result<FusedGraph> fuse(Graph, bool enabled = true);
 
+/// The nodes, in topological order, as one kernel; the last one computes its output.
+Group group_of(const Graph&, const std::vector<NodeId>& nodes);
+
 /// Whether the value is a constant that operators of the group write into their expressions: it has one element, and
 /// elementwise operators alone read it.
 bool is_literal(const Graph&, const std::vector<NodeId>& group_nodes, ValueId);

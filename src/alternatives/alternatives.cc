@@ -1,0 +1,276 @@
+#include "alternatives/alternatives.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "task/group_dag.h"
+
+namespace whet {
+namespace {
+
+/// Tasks by what they compute; their numbers stay.
+class TaskTable {
+ public:
+  explicit TaskTable(std::vector<Task> usual) : tasks_(std::move(usual)) {
+    for (std::size_t t = 0; t < tasks_.size(); ++t) by_key_.emplace(tasks_[t].key, t);
+  }
+
+  /// The task of a whole tensor; it is added where it is new.
+  Result<int> number_of(const Fragment& fragment) {
+    const FusedGraph one{fragment.graph, {group_of(fragment.graph, fragment.kernel)}};
+    WHET_TRY(ComputeDag dag, group_dag(one, one.groups.front()));
+    std::string key = workload_key(dag);
+    for (auto [entry, end] = by_key_.equal_range(key); entry != end; ++entry) {
+      const Task& known = tasks_[entry->second];
+      if (known.within.empty() && same_dag(known.dag, dag)) return static_cast<int>(entry->second);
+    }
+    by_key_.emplace(key, tasks_.size());
+    tasks_.push_back({std::move(key), name_of(one, one.groups.front()), std::move(dag)});
+    return static_cast<int>(tasks_.size()) - 1;
+  }
+  std::vector<Task> take() { return std::move(tasks_); }
+
+ private:
+  std::vector<Task> tasks_;
+  std::multimap<std::string, std::size_t> by_key_;
+};
+
+class Finder {
+ public:
+  Finder(const FusedGraph& fused, PlacedTasks placed)
+      : fused_(fused), in_place_(std::move(placed.in_place)), usual_tasks_(placed.tasks.size()), table_(placed.tasks) {
+    task_of_group_.assign(fused.groups.size(), -1);
+    for (std::size_t t = 0; t < placed.tasks.size(); ++t)
+      for (int g : placed.tasks[t].groups) task_of_group_[static_cast<std::size_t>(g)] = static_cast<int>(t);
+  }
+
+  Result<Alternatives> run(const std::vector<Form>& forms) {
+    WHET_RETURN_IF_ERROR(add_usual());
+    result_.usual = result_.all.size();
+    for (std::size_t g = 0; g < fused_.groups.size(); ++g)
+      for (Form in : forms)
+        for (Form out : forms) WHET_RETURN_IF_ERROR(add_converted(g, in, out));
+    WHET_RETURN_IF_ERROR(add_transforms());
+    result_.tasks = table_.take();
+    for (Task& task : result_.tasks) task.weight = 0, task.groups.clear();
+    for (const Alternative& a : result_.all)
+      if (a.task >= 0) ++result_.tasks[static_cast<std::size_t>(a.task)].weight;
+    return std::move(result_);
+  }
+
+ private:
+  /// Groups and lone aliases, in the order of their last nodes.
+  Status add_usual() {
+    std::map<NodeId, std::size_t> group_at;
+    std::set<NodeId> grouped;
+    for (std::size_t g = 0; g < fused_.groups.size(); ++g) {
+      group_at[fused_.groups[g].nodes.back()] = g;
+      grouped.insert(fused_.groups[g].nodes.begin(), fused_.groups[g].nodes.end());
+    }
+    for (std::size_t n = 0; n < fused_.graph.nodes.size(); ++n) {
+      const NodeId id(static_cast<std::int64_t>(n));
+      if (const auto group = group_at.find(id); group != group_at.end()) {
+        WHET_TRY(Fragment fragment, fragment_of(fused_, fused_.groups[group->second]));
+        result_.all.push_back({AlternativeKind::usual, std::move(fragment), static_cast<int>(group->second),
+                               task_of_group_[group->second], ""});
+      } else if (!grouped.contains(id)) {
+        WHET_TRY(Fragment fragment, fragment_of_alias(fused_, fused_.graph.node(id)));
+        result_.all.push_back({AlternativeKind::alias, std::move(fragment), -1, -1, ""});
+      }
+    }
+    return ok_status();
+  }
+
+  Status add_converted(std::size_t g, Form in, Form out) {
+    if (in == kChannelsLast && out == kChannelsLast) return ok_status();
+    WHET_TRY(std::optional<Fragment> fragment, converted(fused_, fused_.groups[g], in, out));
+    if (!fragment) return ok_status();
+    int task = -1;
+    if (!stays_in_place(g)) {
+      WHET_TRY(task, table_.number_of(*fragment));
+    }
+    // Where the input has one form only, other forms give the same kernel again.
+    for (const Alternative& other : result_.all)
+      if (other.group == static_cast<int>(g) && other.task == task && other.fragment.reads == fragment->reads &&
+          other.fragment.writes == fragment->writes)
+        return ok_status();
+    const std::string name = in == out ? to_text(in) : to_text(in) + " -> " + to_text(out);
+    result_.all.push_back({AlternativeKind::layout, std::move(*fragment), static_cast<int>(g), task, name});
+    return ok_status();
+  }
+
+  /// A concatenation whose parts are written where they belong: of one picture also in blocks, which then lie one behind
+  /// the other.
+  bool stays_in_place(std::size_t g) const {
+    return in_place_.done[g] && fused_.graph.value(fused_.groups[g].outputs.front()).type.shape.front() == 1;
+  }
+
+  Status add_transforms() {
+    std::map<ValueId, std::set<Form>> written, read;
+    for (ValueId id : fused_.graph.inputs) written[id].insert(kChannelsLast);
+    for (const Alternative& a : result_.all) {
+      for (const StoredValue& v : a.fragment.writes) written[v.value].insert(v.form);
+      for (const StoredValue& v : a.fragment.reads) read[v.value].insert(v.form);
+    }
+    for (ValueId id : fused_.graph.outputs) read[id].insert(kChannelsLast);
+    for (const auto& [value, forms] : written)
+      for (Form from : forms)
+        for (Form to : read[value])
+          if (from != to && nests(value, from, to)) WHET_RETURN_IF_ERROR(add_transform_of(value, from, to));
+    return ok_status();
+  }
+
+  /// One form's blocks are whole blocks of the other's.
+  bool nests(ValueId value, Form a, Form b) const {
+    const std::int64_t channels = fused_.graph.value(value).type.shape.back();
+    const std::int64_t x = a.block == 0 ? channels : a.block, y = b.block == 0 ? channels : b.block;
+    return std::max(x, y) % std::min(x, y) == 0;
+  }
+
+  Status add_transform_of(ValueId value, Form from, Form to) {
+    WHET_TRY(Fragment fragment, transform_of(fused_, value, from, to));
+    int task = -1;
+    if (!fragment.kernel.empty()) {
+      WHET_TRY(task, table_.number_of(fragment));
+    }
+    result_.all.push_back({AlternativeKind::transform, std::move(fragment), -1, task, to_text(from) + " -> " + to_text(to)});
+    return ok_status();
+  }
+
+  const FusedGraph& fused_;
+  const InPlace in_place_;
+  std::size_t usual_tasks_;
+  std::vector<int> task_of_group_;
+  TaskTable table_;
+  Alternatives result_;
+};
+
+/// Grows the network of a plan: fragments one behind the other.
+class Assembly {
+ public:
+  explicit Assembly(const FusedGraph& fused) : from_(fused.graph) {
+    result_.graph.name = from_.name;
+    for (ValueId id : from_.inputs) {
+      const Value& value = from_.value(id);
+      const ValueId now = result_.graph.add_value(unique(value.name), value.type);
+      result_.graph.inputs.push_back(now);
+      stored_[{id, kChannelsLast}] = now;
+    }
+  }
+
+  Status add(const Alternative& alternative) {
+    const Fragment& fragment = alternative.fragment;
+    std::vector<ValueId> now(fragment.graph.values.size());
+    for (std::size_t i = 0; i < fragment.reads.size(); ++i) {
+      const auto found = stored_.find(fragment.reads[i]);
+      if (found == stored_.end()) return missing(fragment.reads[i]);
+      now[fragment.graph.inputs[i].index()] = found->second;
+    }
+    std::vector<NodeId> nodes(fragment.graph.nodes.size());
+    for (std::size_t n = 0; n < fragment.graph.nodes.size(); ++n) {
+      const Node& node = fragment.graph.nodes[n];
+      std::vector<ValueId> inputs;
+      for (ValueId id : node.inputs) inputs.push_back(value_of(fragment.graph, id, now));
+      nodes[n] = NodeId(std::ssize(result_.graph.nodes));
+      WHET_TRY(now[node.output.index()], result_.graph.add_node(unique(node.name), node.op, std::move(inputs)));
+    }
+    for (std::size_t i = 0; i < fragment.writes.size(); ++i)
+      stored_[fragment.writes[i]] = now[fragment.graph.outputs[i].index()];
+    std::vector<NodeId> kernel;
+    for (NodeId n : fragment.kernel) kernel.push_back(nodes[n.index()]);
+    if (!kernel.empty()) result_.groups.push_back(group_of(result_.graph, kernel));
+    return ok_status();
+  }
+
+  Result<FusedGraph> finish() && {
+    for (ValueId id : from_.outputs) {
+      const StoredValue wanted{id, kChannelsLast};
+      if (from_.value(id).constant) {
+        result_.graph.outputs.push_back(result_.graph.add_constant(from_.value(id).name, *from_.value(id).constant));
+        continue;
+      }
+      if (!stored_.contains(wanted)) return missing(wanted);
+      result_.graph.outputs.push_back(stored_.at(wanted));
+    }
+    name_outputs();
+    WHET_RETURN_IF_ERROR(verify(result_.graph));
+    return std::move(result_);
+  }
+
+ private:
+  ValueId value_of(const Graph& fragment, ValueId id, std::vector<ValueId>& now) {
+    const Value& value = fragment.value(id);
+    if (value.constant && !now[id.index()].valid())
+      now[id.index()] = result_.graph.add_constant(unique(value.name), *value.constant);
+    return now[id.index()];
+  }
+
+  /// Users know outputs by the names of the file.
+  void name_outputs() {
+    for (std::size_t i = 0; i < from_.outputs.size(); ++i) {
+      const std::string& wanted = from_.value(from_.outputs[i]).name;
+      Value& output = result_.graph.value(result_.graph.outputs[i]);
+      for (Value& other : result_.graph.values)
+        if (&other != &output && other.name == wanted) other.name = unique(wanted + "_inner");
+      output.name = wanted;
+    }
+  }
+
+  Error missing(const StoredValue& value) const {
+    return Error{"the plan reads " + from_.value(value.value).name + " stored as " + to_text(value.form) +
+                 ", which nothing before has written"};
+  }
+
+  std::string unique(const std::string& wanted) {
+    std::string name = wanted;
+    for (int n = 2; !names_.insert(name).second; ++n) name = wanted + "_" + std::to_string(n);
+    return name;
+  }
+
+  const Graph& from_;
+  FusedGraph result_;
+  std::map<StoredValue, ValueId> stored_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+std::string_view name_of(AlternativeKind kind) {
+  switch (kind) {
+    case AlternativeKind::usual:
+      return "usual";
+    case AlternativeKind::alias:
+      return "alias";
+    case AlternativeKind::layout:
+      return "layout";
+    case AlternativeKind::transform:
+      break;
+  }
+  return "transform";
+}
+
+std::vector<Form> forms_for(const Target& target) {
+  std::vector<Form> forms = {kChannelsFirst};
+  if (!target.is_cpu()) return forms;
+  const std::int64_t lanes = target.cpu().lanes(static_cast<int>(size_of(DType::f32)));
+  for (std::int64_t block : {4, 8, 16, 32, 64})
+    if (block % lanes == 0) forms.push_back({block});
+  return forms;
+}
+
+Result<Alternatives> find_alternatives(const FusedGraph& fused, const Target& target,
+                                       const AlternativeOptions& options) {
+  WHET_TRY(PlacedTasks placed, place_tasks(fused, target));
+  std::vector<Form> forms = {kChannelsLast};
+  forms.insert(forms.end(), options.forms.begin(), options.forms.end());
+  return Finder(fused, std::move(placed)).run(forms);
+}
+
+Result<FusedGraph> assemble(const FusedGraph& fused, const Alternatives& alternatives, const std::vector<int>& chosen) {
+  Assembly assembly(fused);
+  for (int number : chosen) WHET_RETURN_IF_ERROR(assembly.add(alternatives.all[static_cast<std::size_t>(number)]));
+  return std::move(assembly).finish();
+}
+
+}  // namespace whet

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "alternatives/convert.h"
+#include "target/target.h"
+#include "task/task.h"
+
+namespace whet {
+
+enum class AlternativeKind : std::uint8_t {
+  usual,      ///< a group of the fused graph, as it is
+  alias,      ///< a node that no kernel computes
+  layout,     ///< a group on other forms of its activations
+  transform,  ///< a copy of a value into another form
+};
+std::string_view name_of(AlternativeKind);
+
+/// One way to compute values of a network from others: a kernel, or nothing but another name.
+struct Alternative {
+  AlternativeKind kind = AlternativeKind::usual;
+  Fragment fragment;
+  int group = -1;    ///< of the fused graph, where it computes one
+  int task = -1;     ///< of `Alternatives::tasks`; -1: no kernel runs
+  std::string name;  ///< "nhwc -> nchw16c"; empty for what is usual
+};
+
+/// All ways that are known to compute a network.
+struct Alternatives {
+  std::vector<Alternative> all;  ///< the usual ones first, in the order in which they run
+  std::size_t usual = 0;         ///< the number of these
+  std::vector<Task> tasks;       ///< distinct kernels of all; weights count alternatives. The usual tasks come first
+};
+
+struct AlternativeOptions {
+  std::vector<Form> forms;  ///< beside nhwc
+};
+/// The forms that fit a target: nchw, and blocks that are whole vectors of f32, of 64 channels at the most.
+std::vector<Form> forms_for(const Target&);
+
+/// Every group on every pair of forms that it can be computed on, and the transforms between the forms in which a value is
+/// written and read. Equal kernels are one task, also those of the usual ones.
+Result<Alternatives> find_alternatives(const FusedGraph&, const Target&, const AlternativeOptions&);
+
+/// The network of the chosen alternatives (numbers of `all`, in an order in which they can run): a fused graph with the
+/// same inputs, outputs and answers. Groups are in that order.
+/// Errors: a value is read, or given out, before it is there.
+Result<FusedGraph> assemble(const FusedGraph&, const Alternatives&, const std::vector<int>& chosen);
+
+}  // namespace whet

@@ -1,0 +1,221 @@
+#include "alternatives/alternatives.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "passes/optimize.h"
+#include "passes/testing/graph_builder.h"
+#include "passes/testing/random_graph.h"
+#include "task/testing/evaluate_groups.h"
+#include "tensor/compare.h"
+
+namespace whet {
+namespace alternatives_test {
+
+using testing::GraphBuilder;
+
+const std::vector<Form> kForms = {kChannelsFirst, {2}, {4}, {8}};
+
+Target target() { return *parse_target("cpu -mcpu=haswell -threads=2"); }
+
+FusedGraph fused(Graph graph) { return optimize(std::move(graph), {}).value(); }
+
+Alternatives alternatives_of(const FusedGraph& graph) {
+  return find_alternatives(graph, target(), {kForms}).value();
+}
+
+/// Draws a plan: each group on forms that its inputs have or can be turned into.
+class RandomPlan {
+ public:
+  RandomPlan(const FusedGraph& fused, const Alternatives& alternatives, std::uint64_t seed)
+      : fused_(fused), alternatives_(alternatives), rng_(seed) {
+    for (ValueId id : fused.graph.inputs) there_.insert({id, kChannelsLast});
+  }
+
+  std::vector<int> draw() {
+    for (std::size_t u = 0; u < alternatives_.usual; ++u) {
+      std::vector<int> options = {static_cast<int>(u)};
+      for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a)
+        if (alternatives_.all[a].kind == AlternativeKind::layout && alternatives_.all[a].group == alternatives_.all[u].group &&
+            alternatives_.all[u].group >= 0)
+          options.push_back(static_cast<int>(a));
+      take(options);
+    }
+    for (ValueId id : fused_.graph.outputs) {
+      if (fused_.graph.value(id).constant) continue;
+      EXPECT_TRUE(bring({id, kChannelsLast}));
+    }
+    return plan_;
+  }
+  int converted() const { return converted_; }
+
+ private:
+  void take(std::vector<int> options) {
+    while (!options.empty()) {
+      const auto k = rng_.below(std::ssize(options));
+      const int number = options[static_cast<std::size_t>(k)];
+      const Alternative& a = alternatives_.all[static_cast<std::size_t>(number)];
+      bool ready = true;
+      for (const StoredValue& v : a.fragment.reads) ready = ready && bring(v);
+      if (ready) {
+        plan_.push_back(number);
+        converted_ += a.kind == AlternativeKind::layout;
+        there_.insert(a.fragment.writes.begin(), a.fragment.writes.end());
+        return;
+      }
+      options.erase(options.begin() + k);
+    }
+    ADD_FAILURE() << "no way to compute a group";
+  }
+
+  /// The value in this form, by a transform where it has another.
+  bool bring(const StoredValue& wanted) {
+    if (there_.contains(wanted)) return true;
+    for (std::size_t a = 0; a < alternatives_.all.size(); ++a) {
+      const Alternative& transform = alternatives_.all[a];
+      if (transform.kind != AlternativeKind::transform || transform.fragment.writes.front() != wanted ||
+          !there_.contains(transform.fragment.reads.front()))
+        continue;
+      plan_.push_back(static_cast<int>(a));
+      there_.insert(wanted);
+      return true;
+    }
+    return false;
+  }
+
+  const FusedGraph& fused_;
+  const Alternatives& alternatives_;
+  Rng rng_;
+  std::set<StoredValue> there_;
+  std::vector<int> plan_;
+  int converted_ = 0;
+};
+
+void expect_same_answers(const FusedGraph& usual, const FusedGraph& other, std::uint64_t seed) {
+  const std::vector<Tensor> inputs = testing::random_inputs(usual.graph, seed);
+  const auto want = testing::evaluate_groups(usual, inputs), got = testing::evaluate_groups(other, inputs);
+  ASSERT_TRUE(want.ok()) << want.error().message;
+  ASSERT_TRUE(got.ok()) << got.error().message << "\n" << to_text(other);
+  ASSERT_EQ(want->size(), got->size());
+  for (std::size_t i = 0; i < want->size(); ++i) {
+    EXPECT_EQ(usual.graph.value(usual.graph.outputs[i]).name, other.graph.value(other.graph.outputs[i]).name);
+    EXPECT_EQ((*want)[i].type(), (*got)[i].type());
+    EXPECT_EQ(compare((*got)[i], (*want)[i], 1e-4).mismatches, 0) << to_text(other);
+  }
+}
+
+/// Convolutions, a depthwise one, a residual, a pool, a concatenation and the mean of a picture.
+Graph small_network() {
+  GraphBuilder b;
+  const ValueId x = b.input("x", {1, 3, 9, 9});
+  const ValueId first = b.relu("r1", b.conv("c1", x, 16, 3, 2, 1));
+  const ValueId deep = b.relu("r2", b.conv("c2", first, 16, 3, 1, 1, 16));
+  const ValueId sum = b.relu("r3", b.plus("s", b.conv("c3", deep, 16, 1), first));
+  PoolOperator pool{PoolKind::max, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, false, Layout::channels_first};
+  const ValueId pooled = b.add("p", pool, {sum});
+  const ValueId both = b.add("cat", ConcatOperator{1}, {b.conv("c4", pooled, 8, 1), b.conv("c5", pooled, 24, 3, 1, 1)});
+  const ValueId mean = b.add("m", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {both});
+  return b.finish({mean, both});
+}
+
+TEST(Form, IsReadAsItIsWritten) {
+  for (const char* text : {"nhwc", "nchw", "nchw16c", "nchw64c"}) EXPECT_EQ(to_text(*parse_form(text)), text);
+  for (const char* text : {"", "nchwc", "nchw0c", "nchw1c", "nchw16", "nchw-4c", "NHWC", "nchw16cc", "nchw99999999999999999999c"})
+    EXPECT_FALSE(parse_form(text)) << text;
+}
+TEST(Form, StoresWholeBlocks) {
+  EXPECT_EQ(stored_shape({1, 7, 9, 32}, {16}), (Shape{1, 2, 7, 9, 16}));
+  EXPECT_EQ(stored_shape({2, 7, 32}, kChannelsFirst), (Shape{2, 32, 7}));
+  EXPECT_EQ(stored_shape({1, 7, 9, 24}, {16}), std::nullopt);
+  EXPECT_EQ(stored_shape({1, 24}, {8}), std::nullopt);
+}
+TEST(Forms, AreWholeVectorsOfTheTarget) {
+  const auto text = [](const char* name) {
+    std::string all;
+    for (Form form : forms_for(*parse_target(name))) all += to_text(form) + " ";
+    return all;
+  };
+  EXPECT_EQ(text("cpu -mcpu=sapphirerapids -threads=2"), "nchw nchw16c nchw32c nchw64c ");
+  EXPECT_EQ(text("cpu -mcpu=haswell -threads=2"), "nchw nchw8c nchw16c nchw32c nchw64c ");
+  EXPECT_EQ(text("cpu -mcpu=cortex-a72 -threads=2"), "nchw nchw4c nchw8c nchw16c nchw32c nchw64c ");
+}
+
+TEST(Alternatives, BeginWithTheUsualPlan) {
+  const FusedGraph usual = fused(small_network());
+  const Alternatives found = alternatives_of(usual);
+  std::vector<int> plan;
+  for (std::size_t a = 0; a < found.usual; ++a) plan.push_back(static_cast<int>(a));
+  const auto same = assemble(usual, found, plan);
+  ASSERT_TRUE(same.ok()) << same.error().message;
+  EXPECT_EQ(same->groups.size(), usual.groups.size());
+  const auto tasks = extract_tasks(*same, target()).value(), wanted = extract_tasks(usual, target()).value();
+  ASSERT_EQ(tasks.size(), wanted.size());
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    EXPECT_EQ(tasks[t].key, wanted[t].key);
+    EXPECT_EQ(tasks[t].within, wanted[t].within);
+  }
+}
+
+TEST(Alternatives, OfAConvolutionAreAllPairsOfForms) {
+  GraphBuilder b;
+  const ValueId x = b.relu("before", b.input("x", {1, 8, 5, 5}));
+  const FusedGraph usual = fused(b.finish({b.relu("behind", b.conv("c", x, 16, 3, 1, 1))}));
+  std::set<std::string> names;
+  for (const Alternative& a : alternatives_of(usual).all)
+    if (a.kind == AlternativeKind::layout && a.fragment.kernel.size() > 1) names.insert(a.name);
+  EXPECT_TRUE(names.contains("nhwc -> nchw8c"));
+  EXPECT_TRUE(names.contains("nchw4c -> nhwc"));
+  EXPECT_TRUE(names.contains("nchw2c"));
+  EXPECT_TRUE(names.contains("nchw"));
+  EXPECT_FALSE(names.contains("nchw -> nhwc"));
+}
+
+TEST(Alternatives, ThatAreEqualAreOneTask) {
+  GraphBuilder b;
+  ValueId x = b.relu("before", b.input("x", {1, 8, 5, 5}));
+  for (const char* name : {"c1", "c2", "c3"}) x = b.relu(std::string(name) + "_relu", b.conv(name, x, 8, 3, 1, 1));
+  const FusedGraph usual = fused(b.finish({x}));
+  std::map<std::string, std::set<int>> tasks;
+  for (const Alternative& a : alternatives_of(usual).all)
+    if (a.kind == AlternativeKind::layout && a.fragment.kernel.size() > 1) tasks[a.name].insert(a.task);
+  EXPECT_EQ(tasks.at("nchw4c").size(), 1u);
+  EXPECT_EQ(tasks.at("nchw4c -> nchw2c").size(), 1u);
+}
+
+TEST(Assembly, RefusesAPlanThatReadsWhatIsNotThere) {
+  const FusedGraph usual = fused(small_network());
+  const auto plan = assemble(usual, alternatives_of(usual), {1});
+  ASSERT_FALSE(plan.ok());
+  EXPECT_NE(plan.error().message.find("which nothing before has written"), std::string::npos) << plan.error().message;
+}
+
+TEST(EveryPlan, HasTheAnswersOfTheUsualOne) {
+  const FusedGraph usual = fused(small_network());
+  const Alternatives found = alternatives_of(usual);
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    RandomPlan plan(usual, found, seed);
+    const auto other = assemble(usual, found, plan.draw());
+    ASSERT_TRUE(other.ok()) << other.error().message;
+    EXPECT_GE(plan.converted(), 1) << seed;
+    expect_same_answers(usual, *other, seed);
+  }
+}
+
+TEST(EveryPlan, OfRandomGraphsHasTheAnswersOfTheUsualOne) {
+  int converted = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const FusedGraph usual = fused(testing::random_graph(seed));
+    const Alternatives found = alternatives_of(usual);
+    RandomPlan plan(usual, found, seed);
+    const auto other = assemble(usual, found, plan.draw());
+    ASSERT_TRUE(other.ok()) << other.error().message << " seed " << seed;
+    converted += plan.converted();
+    expect_same_answers(usual, *other, seed);
+  }
+  EXPECT_GE(converted, 60);
+}
+
+}  // namespace alternatives_test
+}  // namespace whet

@@ -1,0 +1,345 @@
+#include "alternatives/convert.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "passes/host_tensor.h"
+#include "passes/permutation.h"
+
+namespace whet {
+namespace {
+
+bool is_reshape(const Node& node) { return std::holds_alternative<ReshapeOperator>(node.op); }
+
+/// Grows a fragment. Reshapes that only rename what enters or leaves the kernel are aliases beside it.
+class FragmentBuilder {
+ public:
+  explicit FragmentBuilder(const Graph& from) : from_(from) {}
+
+  const Graph& from() const { return from_; }
+  const Shape& shape(ValueId now) const { return fragment_.graph.value(now).type.shape; }
+
+  /// The value as an input of the fragment, stored as `form`.
+  ValueId read(ValueId old, Form form) {
+    const auto [known, is_new] = inputs_.try_emplace(old);
+    if (!is_new) return known->second;
+    const Value& value = from_.value(old);
+    const ValueId now = fragment_.graph.add_value(
+        value.name, {value.type.dtype, stored_shape(value.type.shape, form).value_or(value.type.shape)});
+    fragment_.graph.inputs.push_back(now);
+    fragment_.reads.push_back({old, form});
+    return known->second = now;
+  }
+  ValueId constant(ValueId old) {
+    const Value& value = from_.value(old);
+    return constant(value.name, *value.constant);
+  }
+  ValueId constant(const std::string& name, Tensor tensor) {
+    return fragment_.graph.add_constant(unique(name), std::move(tensor));
+  }
+  /// A node of the kernel.
+  Result<ValueId> compute(const Node& node, Operator op, std::vector<ValueId> inputs) {
+    fragment_.kernel.push_back(NodeId(std::ssize(fragment_.graph.nodes)));
+    return fragment_.graph.add_node(unique(node.name), std::move(op), std::move(inputs));
+  }
+  /// A reshape at the edge of the kernel.
+  Result<ValueId> rename(ValueId now, const Shape& to) {
+    if (shape(now) == to) return now;
+    const std::string name = unique(fragment_.graph.value(now).name + "_view");
+    return fragment_.graph.add_node(name, ReshapeOperator{to}, {now});
+  }
+  Graph& graph() { return fragment_.graph; }
+
+  Fragment finish(ValueId now, StoredValue stored) {
+    fragment_.graph.outputs = {now};
+    fragment_.writes = {stored};
+    return std::move(fragment_);
+  }
+
+ private:
+  std::string unique(const std::string& wanted) {
+    std::string name = wanted;
+    for (int n = 2; !names_.insert(name).second; ++n) name = wanted + "_" + std::to_string(n);
+    return name;
+  }
+
+  const Graph& from_;
+  Fragment fragment_;
+  std::map<ValueId, ValueId> inputs_;
+  std::set<std::string> names_;
+};
+
+/// A group whose pictures are stored in other forms. `convert` gives nothing for what it cannot say.
+class Conversion {
+ public:
+  using Maybe = std::optional<ValueId>;
+
+  Conversion(const FusedGraph& fused, const Group& group, Form in, Form out)
+      : graph_(fused.graph), group_(group), builder_(fused.graph), in_(in), out_(out) {
+    for (NodeId n : group.nodes) {
+      if (!std::holds_alternative<ConvOperator>(graph_.node(n).op)) continue;
+      anchor_ = n, ++convolutions_;
+    }
+  }
+
+  Result<std::optional<Fragment>> run() {
+    if (!anchor_.valid() && in_ != out_) return std::optional<Fragment>();
+    if ((in_ == kChannelsFirst) != (out_ == kChannelsFirst)) return std::optional<Fragment>();
+    if (convolutions_ > 1) return std::optional<Fragment>();
+    for (NodeId n : group_.nodes) {
+      const Node& node = graph_.node(n);
+      behind_ = behind_ || (anchor_.valid() && n == anchor_);
+      WHET_TRY(const Maybe now, std::visit([&](const auto& op) { return convert(node, op); }, node.op));
+      if (!now) return std::optional<Fragment>();
+      now_[node.output] = *now;
+    }
+    const ValueId output = group_.outputs.front();
+    const Shape& shape = graph_.value(output).type.shape;
+    const Form form = is_one_pixel(shape) ? kChannelsLast : out_;
+    const std::optional<Shape> stored = stored_shape(shape, form);
+    if (!stored || !has_form_) return std::optional<Fragment>();
+    WHET_TRY(const ValueId last, builder_.rename(now_.at(output), *stored));
+    return std::optional(builder_.finish(last, {output, form}));
+  }
+
+ private:
+  static bool is_one_pixel(const Shape& shape) {
+    return shape.size() >= 3 && num_elements(shape) == shape.front() * shape.back();
+  }
+  /// The form of what is read or written just now.
+  Form form() const { return behind_ || !anchor_.valid() ? out_ : in_; }
+
+  /// [N, C/b, spatial..., b], or [N, C, spatial...] in the order of the file: as the operators see it.
+  std::optional<Shape> seen(const Shape& shape, Form form) const {
+    if (form != kChannelsLast) return stored_shape(shape, form);
+    if (shape.size() < 3 || shape.size() > 5) return std::nullopt;
+    Shape one_block = shape;
+    one_block.insert(one_block.begin() + 1, 1);
+    return one_block;
+  }
+
+  /// A picture that is read as `form()`, computed here or an input.
+  Result<Maybe> picture(ValueId old) {
+    if (const auto here = now_.find(old); here != now_.end()) return Maybe(here->second);
+    const Value& value = graph_.value(old);
+    const Form wanted = is_one_pixel(value.type.shape) ? kChannelsLast : form();
+    const std::optional<Shape> shape = seen(value.type.shape, form());
+    if (value.constant || !shape || !stored_shape(value.type.shape, wanted)) return Maybe();
+    const auto [known, is_new] = read_as_.try_emplace(old, wanted);
+    if (!is_new && known->second != wanted) return Maybe();
+    has_form_ = has_form_ || !is_one_pixel(value.type.shape);
+    WHET_TRY(const ValueId now, builder_.rename(builder_.read(old, wanted), *shape));
+    return Maybe(now);
+  }
+
+  /// An operand of an elementwise operator whose result is a picture.
+  Result<Maybe> operand(ValueId old, const Shape& result) {
+    const Value& value = graph_.value(old);
+    const Shape& shape = value.type.shape;
+    if (now_.contains(old) || (shape == result && !value.constant)) return picture(old);
+    if (num_elements(shape) == 1 && value.constant)
+      return Maybe(builder_.constant(value.name, value.constant->reshaped({1})));
+    const bool one_a_channel = !shape.empty() && shape.back() == result.back() && num_elements(shape) == shape.back();
+    if (value.constant && one_a_channel) {
+      Shape wide = *seen(Shape(result.size(), 1), kChannelsLast);
+      if (!channels_into(wide, result.back())) return Maybe();
+      return Maybe(builder_.constant(value.name, value.constant->reshaped(wide)));
+    }
+    if (value.constant || !is_one_pixel(shape) || shape.size() != result.size() || shape.back() != result.back())
+      return Maybe();
+    return picture(old);
+  }
+
+  /// Puts the channels into a shape of ones; [C, 1, ...] or [C/b, 1, ..., b].
+  bool channels_into(Shape& ones, std::int64_t channels) const {
+    const std::int64_t block = form() == kChannelsLast ? channels : form().block;
+    if (channels % block != 0) return false;
+    const std::size_t spatial = ones.size() - 3;
+    ones.assign(1, channels / block);
+    ones.insert(ones.end(), spatial, 1);
+    if (form() != kChannelsFirst) ones.push_back(block);
+    return true;
+  }
+
+  Result<Maybe> computed(const Node& node, Operator op, std::vector<ValueId> inputs) {
+    WHET_TRY(const ValueId now, builder_.compute(node, std::move(op), std::move(inputs)));
+    return Maybe(now);
+  }
+
+  Result<Maybe> elementwise(const Node& node) {
+    const Shape& result = graph_.value(node.output).type.shape;
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) {
+      WHET_TRY(const Maybe now, operand(id, result));
+      if (!now) return Maybe();
+      inputs.push_back(*now);
+    }
+    return computed(node, node.op, inputs);
+  }
+  Result<Maybe> convert(const Node& node, const UnaryOperator&) { return elementwise(node); }
+  Result<Maybe> convert(const Node& node, const ClipOperator&) { return elementwise(node); }
+  Result<Maybe> convert(const Node& node, const HardSigmoidOperator&) { return elementwise(node); }
+  Result<Maybe> convert(const Node& node, const LeakyReluOperator&) { return elementwise(node); }
+  Result<Maybe> convert(const Node& node, const CastOperator&) { return elementwise(node); }
+  Result<Maybe> convert(const Node& node, const BinaryOperator&) { return elementwise(node); }
+  Result<Maybe> convert(const Node& node, const WhereOperator&) { return elementwise(node); }
+
+  Result<Maybe> convert(const Node& node, const ConvOperator& op) {
+    const Shape x = graph_.value(node.inputs[0]).type.shape, y = graph_.value(node.output).type.shape;
+    const Value& weights = graph_.value(node.inputs[1]);
+    const bool depthwise = weights.type.shape.size() < x.size();
+    if (op.layout != Layout::channels_last || !weights.constant || (op.groups > 1 && !depthwise)) return Maybe();
+    if (depthwise && in_ != out_) return Maybe();
+    behind_ = false;
+    WHET_TRY(const Maybe picture_now, picture(node.inputs[0]));
+    behind_ = true;
+    if (!picture_now) return Maybe();
+    ConvOperator blocked = op;
+    std::vector<ValueId> inputs = {*picture_now};
+    if (out_ == kChannelsFirst) {
+      blocked.layout = Layout::channels_first;
+      inputs.push_back(builder_.constant(weights.name, in_file_order(*weights.constant, depthwise)));
+    } else {
+      blocked.layout = Layout::channels_blocked;
+      blocked.block = out_ == kChannelsLast ? y.back() : out_.block;
+      if (y.back() % blocked.block != 0) return Maybe();
+      inputs.push_back(builder_.constant(node.inputs[1]));
+    }
+    if (node.inputs.size() == 3) {
+      if (!graph_.value(node.inputs[2]).constant) return Maybe();
+      inputs.push_back(builder_.constant(node.inputs[2]));
+    }
+    return computed(node, blocked, inputs);
+  }
+
+  /// [spatial..., I, O] or depthwise [spatial..., C] as [O, I, spatial...].
+  static Tensor in_file_order(const Tensor& weights, bool depthwise) {
+    Shape shape = weights.shape();
+    if (depthwise) shape.insert(shape.end() - 1, 1);
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    Permutation order = {rank - 1, rank - 2};
+    for (std::int64_t d = 0; d < rank - 2; ++d) order.push_back(d);
+    return transposed(weights.reshaped(shape), order);
+  }
+
+  Result<Maybe> convert(const Node& node, const PoolOperator& op) {
+    if (op.layout != Layout::channels_last) return Maybe();
+    WHET_TRY(const Maybe x, picture(node.inputs[0]));
+    if (!x) return Maybe();
+    PoolOperator pool = op;
+    pool.layout = form() == kChannelsFirst ? Layout::channels_first : Layout::channels_blocked;
+    return computed(node, pool, {*x});
+  }
+
+  /// Of all pixels of a picture.
+  Result<Maybe> convert(const Node& node, const ReduceOperator& op) {
+    const Shape& shape = graph_.value(node.inputs[0]).type.shape;
+    std::vector<std::int64_t> spatial;
+    for (std::size_t d = 1; d + 1 < shape.size(); ++d) spatial.push_back(static_cast<std::int64_t>(d));
+    if (op.axes != spatial || !op.keep_dims) return Maybe();
+    WHET_TRY(const Maybe x, picture(node.inputs[0]));
+    if (!x) return Maybe();
+    ReduceOperator moved = op;
+    for (std::int64_t& axis : moved.axes) ++axis;
+    return computed(node, moved, {*x});
+  }
+
+  /// Of channels, where every part has whole blocks.
+  Result<Maybe> convert(const Node& node, const ConcatOperator& op) {
+    const Shape& result = graph_.value(node.output).type.shape;
+    if (op.axis != std::ssize(result) - 1 || form() == kChannelsLast) return Maybe();
+    std::vector<ValueId> parts;
+    for (ValueId id : node.inputs) {
+      WHET_TRY(const Maybe part, picture(id));
+      if (!part) return Maybe();
+      parts.push_back(*part);
+    }
+    return computed(node, ConcatOperator{1}, parts);
+  }
+
+  Result<Maybe> convert(const Node& node, const PadOperator& op) {
+    const std::size_t rank = op.begin.size();
+    if (rank < 3 || op.begin.front() != 0 || op.end.front() != 0 || op.begin.back() != 0 || op.end.back() != 0)
+      return Maybe();
+    WHET_TRY(const Maybe x, picture(node.inputs[0]));
+    if (!x) return Maybe();
+    PadOperator moved = op;
+    for (std::vector<std::int64_t>* list : {&moved.begin, &moved.end}) {
+      list->insert(list->begin() + 1, 0);
+      if (form() == kChannelsFirst) list->pop_back();
+    }
+    return computed(node, moved, {*x});
+  }
+
+  /// A picture in the file's order is turned where a convolution reads it; what it becomes is channels last.
+  Result<Maybe> convert(const Node& node, const TransposeOperator& op) {
+    const Shape& result = graph_.value(node.output).type.shape;
+    const bool turns = anchor_.valid() && !behind_ && in_ == kChannelsLast &&
+                       op.perm == channels_last_permutation(op.perm.size());
+    const std::optional<Shape> shape = seen(result, in_);
+    if (!turns || !shape || graph_.value(node.inputs[0]).constant) return Maybe();
+    WHET_TRY(const ValueId turned, builder_.compute(node, op, {builder_.read(node.inputs[0], kChannelsLast)}));
+    has_form_ = true;
+    return computed(node, ReshapeOperator{*shape}, {turned});
+  }
+
+  /// Everything else works on its own order.
+  template <typename Op>
+  Result<Maybe> convert(const Node&, const Op&) {
+    return Maybe();
+  }
+
+  const Graph& graph_;
+  const Group& group_;
+  FragmentBuilder builder_;
+  Form in_, out_;
+  NodeId anchor_;  ///< the convolution, where there is one
+  int convolutions_ = 0;
+  bool behind_ = false;    ///< the convolution has been met
+  bool has_form_ = false;  ///< a picture of several pixels was read
+  std::map<ValueId, ValueId> now_;
+  std::map<ValueId, Form> read_as_;
+};
+
+}  // namespace
+
+Result<Fragment> fragment_of(const FusedGraph& fused, const Group& group) {
+  FragmentBuilder builder(fused.graph);
+  std::map<ValueId, ValueId> now;
+  for (NodeId n : group.nodes) {
+    const Node& node = fused.graph.node(n);
+    for (ValueId id : node.inputs)
+      if (!now.contains(id)) now[id] = fused.graph.value(id).constant ? builder.constant(id) : builder.read(id, {});
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) inputs.push_back(now.at(id));
+    WHET_TRY(now[node.output], builder.compute(node, node.op, inputs));
+  }
+  return builder.finish(now.at(group.outputs.front()), {group.outputs.front(), kChannelsLast});
+}
+
+Result<Fragment> fragment_of_alias(const FusedGraph& fused, const Node& node) {
+  FragmentBuilder builder(fused.graph);
+  const ValueId id = node.inputs.front();
+  const ValueId input = fused.graph.value(id).constant ? builder.constant(id) : builder.read(id, {});
+  WHET_TRY(const ValueId now, builder.graph().add_node(node.name, node.op, {input}));
+  return builder.finish(now, {node.output, kChannelsLast});
+}
+
+Result<std::optional<Fragment>> converted(const FusedGraph& fused, const Group& group, Form in, Form out) {
+  return Conversion(fused, group, in, out).run();
+}
+
+Result<Fragment> transform_of(const FusedGraph& fused, ValueId value, Form from, Form to) {
+  FragmentBuilder builder(fused.graph);
+  const Value& picture = fused.graph.value(value);
+  const ValueId read = builder.read(value, from);
+  WHET_TRY(const ValueId now, add_transform(builder.graph(), read, picture.type.shape, from, to,
+                                            picture.name + "_" + to_text(to)));
+  Fragment fragment = builder.finish(now, {value, to});
+  for (std::size_t n = 0; n < fragment.graph.nodes.size(); ++n)
+    if (!is_reshape(fragment.graph.nodes[n])) fragment.kernel.push_back(NodeId(static_cast<std::int64_t>(n)));
+  return fragment;
+}
+
+}  // namespace whet

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "alternatives/form.h"
+#include "base/result.h"
+#include "passes/fuse.h"
+
+namespace whet {
+
+/// A value of the fused graph, as it is stored.
+struct StoredValue {
+  ValueId value;  ///< of the fused graph, where it is channels last
+  Form form;
+  friend auto operator<=>(const StoredValue&, const StoredValue&) = default;
+};
+
+/// One kernel by itself: a small graph whose inputs and outputs are stored values of the fused graph.
+struct Fragment {
+  Graph graph;                      ///< constants included
+  std::vector<NodeId> kernel;       ///< its nodes that are the kernel; all others are aliases. Empty: nothing is computed
+  std::vector<StoredValue> reads;   ///< of the graph's inputs, in order
+  std::vector<StoredValue> writes;  ///< of the graph's outputs, in order
+};
+
+/// The group as it is.
+Result<Fragment> fragment_of(const FusedGraph&, const Group&);
+/// An alias by itself (passes/fuse.h).
+Result<Fragment> fragment_of_alias(const FusedGraph&, const Node&);
+
+/// The group on other forms: pictures that it reads up to its convolution are stored as `in`, those that it reads behind it
+/// and its result as `out`. A group without a convolution has one form for all. Values of one pixel have one form.
+/// Forms: channels_first only on both sides; a depthwise convolution's are equal.
+/// Nothing where an operator of the group has no such form, or where channels are no whole blocks.
+Result<std::optional<Fragment>> converted(const FusedGraph&, const Group&, Form in, Form out);
+
+/// A kernel that copies `value` from one form into another.
+Result<Fragment> transform_of(const FusedGraph&, ValueId value, Form from, Form to);
+
+}  // namespace whet

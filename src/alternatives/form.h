@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace whet {
+
+/// How an activation that the fused graph has as [N, spatial..., C] is stored: in blocks of neighbouring channels.
+///   nhwc     [N, spatial..., C]          one block
+///   nchw     [N, C, spatial...]          blocks of one channel
+///   nchw16c  [N, C/16, spatial..., 16]
+/// The graph tuner of AutoTVM has the same family: Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
+struct Form {
+  std::int64_t block = 0;  ///< channels of a block; 0: all of them
+  friend auto operator<=>(const Form&, const Form&) = default;
+};
+constexpr Form kChannelsLast{0}, kChannelsFirst{1};
+
+/// "nhwc", "nchw", "nchw16c"
+std::string to_text(Form);
+std::optional<Form> parse_form(std::string_view text);
+
+/// The shape of a value of `shape` [N, spatial..., C] as the form stores it. Nothing where it has no such form: other
+/// ranks than 3 to 5, channels that are no whole blocks.
+std::optional<Shape> stored_shape(const Shape& shape, Form);
+/// True where the form moves no byte of the value: one pixel, or one block.
+bool is_same_memory(const Shape& shape, Form);
+
+/// The nodes that turn `value`, a picture of `shape` [N, spatial..., C] that is stored as `from`, into the form `to`: reshapes
+/// and one transpose. `name` is the result's.
+Result<ValueId> add_transform(Graph&, ValueId value, const Shape& shape, Form from, Form to, const std::string& name);
+
+}  // namespace whet
