@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "json/json.h"
 #include "records/digest.h"
+#include "records/plan_line.h"
 #include "records/record_file.h"
 #include "records/record_line.h"
 
@@ -55,15 +56,18 @@ Json stats_json(const RecordStats& stats) {
 }
 
 /// The records as lines, to `-o` or to standard output.
-int write(const RecordsCommand& command, const std::vector<Record>& records, const std::vector<std::string>& newer) {
+int write(const RecordsCommand& command, const std::vector<Record>& records, const std::vector<Plan>& plans,
+          const std::vector<std::string>& newer) {
   if (command.output.empty()) {
     for (const Record& record : records) fmt::print("{}\n", to_line(record));
+    for (const Plan& plan : plans) fmt::print("{}\n", to_line(plan));
     for (const std::string& line : newer) fmt::print("{}\n", line);
     return kDone;
   }
-  const Status status = write_records(command.output, records, newer);
+  const Status status = write_records(command.output, records, plans, newer);
   if (!status.ok()) return fail(status.error());
-  fmt::print("{}: {} records\n", command.output, records.size());
+  fmt::print("{}: {} records{}\n", command.output, records.size(),
+             plans.empty() ? "" : fmt::format(", {} plan{}", plans.size(), plans.size() == 1 ? "" : "s"));
   return kDone;
 }
 
@@ -72,6 +76,21 @@ std::string registers_of(const Outcome& outcome) {
   if (outcome.registers == 0) return "";
   return fmt::format("; {} registers, {} spilled", outcome.registers,
                      outcome.spill_bytes > 0 ? fmt::format("{} bytes", outcome.spill_bytes) : "none");
+}
+
+/// "0.9012 ms  plan of NAME  [cpu ...]: 12 kernels differ from the usual ones, which take 0.9200 ms"
+void print_plans(const Records& records, bool json) {
+  for (const Plan& plan : distill_plans(records)) {
+    if (json) {
+      fmt::print("{}\n", to_line(plan));
+      continue;
+    }
+    const std::string differs =
+        plan.kernels.empty() ? "the usual kernels"
+                             : fmt::format("{} kernels differ from the usual ones, which take {:.4f} ms",
+                                           plan.kernels.size(), plan.usual_seconds * 1e3);
+    fmt::print("{:10.4f} ms  plan of {}  [{}]: {}\n", plan.seconds * 1e3, plan.name, plan.target, differs);
+  }
 }
 
 int print_best(const RecordsCommand& command, const Records& records) {
@@ -83,6 +102,7 @@ int print_best(const RecordsCommand& command, const Records& records) {
     fmt::print("{:10.4f} ms  {}  [{}]\n            {}  {}{}\n", record.outcome.best_seconds() * 1e3, record.task,
                record.target, record.tree_hash, to_json(record.candidate), registers_of(record.outcome));
   }
+  print_plans(records, command.json);
   return kDone;
 }
 
@@ -100,15 +120,16 @@ int run(const RecordsCommand& command) {
   }
   std::vector<const Records*> all;
   for (const RecordsRead& one : read) all.push_back(&one.records);
-  if (command.action == "merge") return write(command, merge(all), newer);
+  if (command.action == "merge") return write(command, merge(all), merge_plans(all), newer);
   if (read.size() > 1)
     return wrong_use(
         {"records " + command.action + ": one file is expected; `whet records merge` makes one of several"});
   const Records& records = read.front().records;
-  if (command.action == "distill") return write(command, distill(records), newer);
+  if (command.action == "distill") return write(command, distill(records), distill_plans(records), newer);
   if (command.action == "best") return print_best(command, records);
   if (command.action == "show") {
     fmt::print("{}", show(records));
+    print_plans(records, false);
     return kDone;
   }
   const RecordStats counted = stats(records);

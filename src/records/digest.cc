@@ -288,4 +288,19 @@ std::string to_text(const RecordStats& s) {
   return out;
 }
 
+std::vector<Plan> distill_plans(const Records& records) {
+  std::vector<Plan> plans;
+  for (const Plan& plan : records.plans())
+    if (records.plan_for(plan.graph, plan.target) == &plan) plans.push_back(plan);
+  return plans;
+}
+
+std::vector<Plan> merge_plans(const std::vector<const Records*>& all) {
+  std::vector<Plan> plans;
+  for (const Records* records : all)
+    for (const Plan& plan : records->plans())
+      if (std::find(plans.begin(), plans.end(), plan) == plans.end()) plans.push_back(plan);
+  return plans;
+}
+
 }  // namespace whet

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "records/plan_line.h"
 #include "records/record_line.h"
 
 namespace whet {
@@ -82,6 +83,8 @@ class Collector {
     if (text.find_first_not_of(" \t\r") == text.npos) return;
     if (auto* record = std::get_if<Record>(&parsed)) {
       out_.records.add(std::move(*record));
+    } else if (auto* plan = std::get_if<Plan>(&parsed)) {
+      out_.records.add(std::move(*plan));
     } else if (std::holds_alternative<NewerRecord>(parsed)) {
       out_.newer_lines.emplace_back(text);
     } else if (last_and_cut) {
@@ -129,7 +132,7 @@ Result<RecordsRead> parse_records(std::string_view text, const std::string& path
       collector.line(lines[first + i], std::move(parsed[i]), cut && first + i + 1 == lines.size());
   }
   // Someone gave the model's name instead of the record file's, say: such a file must not be appended to.
-  const bool nothing = out.records.size() == 0 && out.newer_lines.empty();
+  const bool nothing = out.records.size() == 0 && out.records.plans().empty() && out.newer_lines.empty();
   if (nothing && text.find_first_not_of(" \t\r\n") != text.npos && text[text.find_first_not_of(" \t\r\n")] != '{')
     return Error{
         path +
@@ -147,10 +150,11 @@ Result<RecordsRead> read_records(const std::string& path) {
   return parse_records(*text, path);
 }
 
-Status write_records(const std::string& path, const std::vector<Record>& records,
+Status write_records(const std::string& path, const std::vector<Record>& records, const std::vector<Plan>& plans,
                      const std::vector<std::string>& newer_lines) {
   std::string text;
   for (const Record& record : records) (text += to_line(record)) += '\n';
+  for (const Plan& plan : plans) (text += to_line(plan)) += '\n';
   for (const std::string& line : newer_lines) (text += line) += '\n';
   const std::string beside = path + ".whet.tmp";
   const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -219,25 +223,38 @@ Status RecordFile::follow_name() {
   return ok_status();
 }
 
-Status RecordFile::append(const Record& record) {
-  std::string line = to_line(record) + "\n";
+Status RecordFile::append_line(std::string line) {
+  line += '\n';
   WHET_RETURN_IF_ERROR(follow_name());
-  {
-    Lock lock(fd_);
-    if (!lock.held()) return file_error(path_, "cannot lock");
-    const off_t size = lseek(fd_, 0, SEEK_END);
-    if (size < 0) return file_error(path_, "cannot append");
-    // Another writer may have died in the middle of a line since we opened the file.
-    char last = '\n';
-    if (size > 0 && ::pread(fd_, &last, 1, size - 1) == 1 && last != '\n') line.insert(line.begin(), '\n');
-    if (!write_all(fd_, line)) {
-      const Error failure = file_error(path_, "cannot append a record; those before it are intact");
-      (void)!ftruncate(fd_, size);
-      return failure;
-    }
+  Lock lock(fd_);
+  if (!lock.held()) return file_error(path_, "cannot lock");
+  const off_t size = lseek(fd_, 0, SEEK_END);
+  if (size < 0) return file_error(path_, "cannot append");
+  // Another writer may have died in the middle of a line since we opened the file.
+  char last = '\n';
+  if (size > 0 && ::pread(fd_, &last, 1, size - 1) == 1 && last != '\n') line.insert(line.begin(), '\n');
+  if (!write_all(fd_, line)) {
+    const Error failure = file_error(path_, "cannot append a record; those before it are intact");
+    (void)!ftruncate(fd_, size);
+    return failure;
   }
-  unsynced_ = true;
+  return ok_status();
+}
+
+Status RecordFile::append(const Record& record) {
+  WHET_RETURN_IF_ERROR(append_line(to_line(record)));
   read_.records.add(record);
+  return sync_soon();
+}
+
+Status RecordFile::append(const Plan& plan) {
+  WHET_RETURN_IF_ERROR(append_line(to_line(plan)));
+  read_.records.add(plan);
+  return sync_soon();
+}
+
+Status RecordFile::sync_soon() {
+  unsynced_ = true;
   if (std::chrono::steady_clock::now() - last_sync_ < std::chrono::seconds(1)) return ok_status();
   return sync();
 }

@@ -22,7 +22,7 @@ Result<RecordsRead> read_records(const std::string& path);
 /// Reads records from the bytes of a file, which notes call `path`.
 Result<RecordsRead> parse_records(std::string_view text, const std::string& path);
 /// Replaces `path` by these records, or leaves it unchanged: the file is written beside it, then renamed.
-Status write_records(const std::string& path, const std::vector<Record>&,
+Status write_records(const std::string& path, const std::vector<Record>&, const std::vector<Plan>& plans = {},
                      const std::vector<std::string>& newer_lines = {});
 
 /// A record file that is open for appending. To open it is to resume. Several processes may append to one file: each
@@ -42,6 +42,7 @@ class RecordFile {
   /// Appends a record. When it returns, the record survives a kill; a second later (or after `sync`) it survives a
   /// power cut. On an error (a full disk) the file and `records()` are unchanged.
   Status append(const Record&);
+  Status append(const Plan&);
   /// Waits until all appended lines are on the disk.
   Status sync();
 
@@ -53,6 +54,10 @@ class RecordFile {
  private:
   RecordFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   Status load();
+  /// Writes the line and a newline.
+  Status append_line(std::string line);
+  /// After an append: at most a second passes without a sync.
+  Status sync_soon();
   /// Opens the file again when its name now belongs to another file (`whet records distill F -o F`) or to none: a line
   /// in a file without a name would be lost.
   Status follow_name();

@@ -8,6 +8,7 @@
 
 #include "json/json.h"
 #include "records/cpu/conditions.h"
+#include "records/plan_line.h"
 
 namespace whet {
 namespace {
@@ -185,6 +186,11 @@ ParsedLine parse_line(std::string_view line) {
   const Json& version = (*json)["v"];
   if (!version.is_integer() || version.integer() < 1) return BadLine{"\"v\" is no version number"};
   if (version.integer() > kRecordVersion) return NewerRecord{version.integer()};
+  if (json->find("plan") != nullptr) {
+    auto plan = plan_of(*json);
+    if (auto* why = std::get_if<std::string>(&plan)) return BadLine{std::move(*why)};
+    return std::get<Plan>(std::move(plan));
+  }
   Record record;
   Reader reader(*json);
   if (!reader.read(record)) return BadLine{std::move(reader.why)};

@@ -5,11 +5,12 @@
 #include <variant>
 
 #include "trial/outcome.h"
+#include "trial/plan.h"
 
 namespace whet {
 
-/// The version that this program writes. It reads every version up to this one.
-constexpr int kRecordVersion = 1;
+/// The newest version that this program reads, and every one before. Measurements are lines of version 1, plans of version 2.
+constexpr int kRecordVersion = 2;
 
 /// One line of a record file without its newline (docs/formats/record.md).
 std::string to_line(const Record&);
@@ -22,7 +23,7 @@ struct NewerRecord {
 struct BadLine {
   std::string why;
 };
-using ParsedLine = std::variant<Record, NewerRecord, BadLine>;
+using ParsedLine = std::variant<Record, Plan, NewerRecord, BadLine>;
 ParsedLine parse_line(std::string_view line);
 
 /// A workload key without the white space that JSON allows. Keys are compared in this form.

@@ -129,4 +129,10 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Shape& wit
                       difference(*best, *best_target, target, other ? device_ : "", within)};
 }
 
+const Plan* Records::plan_for(std::string_view graph, std::string_view target) const {
+  for (auto plan = plans_.rbegin(); plan != plans_.rend(); ++plan)
+    if (plan->graph == graph && plan->target == target) return &*plan;
+  return nullptr;
+}
+
 }  // namespace whet

@@ -11,6 +11,7 @@
 #include "target/target.h"
 #include "tensor/shape.h"
 #include "trial/outcome.h"
+#include "trial/plan.h"
 
 namespace whet {
 
@@ -39,6 +40,11 @@ class Records {
 
   /// References to earlier records stay valid.
   const Record& add(Record);
+  void add(Plan plan) { plans_.push_back(std::move(plan)); }
+  /// In the order of their lines.
+  const std::vector<Plan>& plans() const { return plans_; }
+  /// The last plan of a fused graph (its hash) for exactly this target; null where there is none.
+  const Plan* plan_for(std::string_view graph, std::string_view target) const;
   /// From now on `of`, `best` and `ranking` see these. At first the emulated device's are left out.
   void count(EmulatedRecords which) { emulated_ = which; }
   /// From now on times of other GPUs than those of this name are estimates: GPUs of one target differ in memory and clocks
@@ -74,6 +80,7 @@ class Records {
   std::string device_;
   EmulatedRecords emulated_ = EmulatedRecords::left_out;
   std::deque<Record> records_;
+  std::vector<Plan> plans_;
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
   std::vector<std::string> keys_;
   std::unordered_map<std::string, std::optional<Target>> targets_;  ///< by text; nothing where it is no target

@@ -265,7 +265,8 @@ int main(int argc, char** argv) {
   add_models(argv[2], seeds);
   add_dags(source / "tests/replay/schedules.txt", seeds);
   for (const char* dag : fuzz::kDags) seeds.add("dag", dag);
-  std::istringstream lines(read(source / "src/records/testdata/v1.jsonl"));
+  std::istringstream lines(read(source / "src/records/testdata/v1.jsonl") +
+                           read(source / "src/records/testdata/v2.jsonl"));
   for (std::string line; std::getline(lines, line);) seeds.add("record", line);
   for (const char* plan : {"plan_v1.bin", "plan_v2.bin", "plan_v2_device.bin"}) {
     seeds.add("plan", read(source / "src/artifact/testdata" / plan));

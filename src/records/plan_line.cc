@@ -1,0 +1,92 @@
+#include "records/plan_line.h"
+
+#include <cmath>
+
+namespace whet {
+namespace {
+
+Json kernels_json(const std::vector<PlannedKernel>& kernels) {
+  Json list = Json::array();
+  for (const PlannedKernel& kernel : kernels)
+    list.add(Json::object().set(kernel.transform ? "copies" : "computes", kernel.node).set("forms", kernel.forms));
+  return list;
+}
+
+/// Fills a Plan; the first thing that is wrong stands in `why`.
+class PlanReader {
+ public:
+  explicit PlanReader(const Json& line) : line_(line), plan_(line["plan"]) {}
+  std::string why;
+
+  bool read(Plan& p) {
+    p.version = static_cast<int>(line_["v"].integer());
+    return text(plan_, "graph", p.graph) && text(line_, "target", p.target) && kernels("kernels", p.kernels) &&
+           kernels("runner_up", p.runner_up) && rest(p);
+  }
+
+ private:
+  bool fail(const std::string& reason) { return why = reason, false; }
+
+  bool text(const Json& from, const char* name, std::string& out) {
+    if (!from[name].is_string() || from[name].string().empty())
+      return fail("\"" + std::string(name) + "\" of a plan is no text");
+    out = from[name].string();
+    return true;
+  }
+  bool kernels(const char* name, std::vector<PlannedKernel>& out) {
+    const Json& list = plan_[name];
+    if (list.is_null()) return true;
+    if (!list.is_array()) return fail("\"" + std::string(name) + "\" of a plan is no list");
+    for (const Json& item : list.items()) {
+      PlannedKernel kernel;
+      kernel.transform = item["copies"].is_string();
+      const char* role = kernel.transform ? "copies" : "computes";
+      if (!text(item, role, kernel.node) || !text(item, "forms", kernel.forms)) return false;
+      out.push_back(std::move(kernel));
+    }
+    return true;
+  }
+  bool seconds(const char* name, double& out) {
+    const Json& value = plan_[name];
+    if (value.is_null()) return true;
+    if (!value.is_number() || !std::isfinite(value.number()) || value.number() < 0)
+      return fail("\"" + std::string(name) + "\" of a plan is no time");
+    out = value.number();
+    return true;
+  }
+  bool rest(Plan& p) {
+    p.name = plan_["name"].string_or("");
+    p.whet = line_["whet"].string_or("");
+    p.at = line_["at"].string_or("");
+    return seconds("seconds", p.seconds) && seconds("usual_seconds", p.usual_seconds) &&
+           seconds("bound_seconds", p.bound_seconds) && seconds("runner_up_seconds", p.runner_up_seconds) &&
+           seconds("network_seconds", p.network_seconds) && seconds("usual_network_seconds", p.usual_network_seconds);
+  }
+
+  const Json& line_;
+  const Json& plan_;
+};
+
+}  // namespace
+
+std::string to_line(const Plan& p) {
+  Json plan = Json::object();
+  plan.set("graph", p.graph).set("name", p.name).set("kernels", kernels_json(p.kernels));
+  plan.set("seconds", p.seconds).set("usual_seconds", p.usual_seconds).set("bound_seconds", p.bound_seconds);
+  if (p.runner_up_seconds > 0)
+    plan.set("runner_up", kernels_json(p.runner_up)).set("runner_up_seconds", p.runner_up_seconds);
+  if (p.network_seconds > 0)
+    plan.set("network_seconds", p.network_seconds).set("usual_network_seconds", p.usual_network_seconds);
+  Json line = Json::object();
+  line.set("v", p.version).set("plan", plan).set("target", p.target).set("whet", p.whet).set("at", p.at);
+  return dump(line);
+}
+
+std::variant<Plan, std::string> plan_of(const Json& line) {
+  Plan plan;
+  PlanReader reader(line);
+  if (!reader.read(plan)) return std::move(reader.why);
+  return plan;
+}
+
+}  // namespace whet

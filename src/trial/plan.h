@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace whet {
+
+/// A kernel of a plan that is not the usual one.
+struct PlannedKernel {
+  std::string node;   ///< whose result it computes, or the value that it copies, by its name in the graph
+  std::string forms;  ///< "nchw16c", "nhwc -> nchw16c"
+  bool transform = false;
+  friend bool operator==(const PlannedKernel&, const PlannedKernel&) = default;
+};
+
+/// How a whole network is computed on a target: the kernels that differ from the usual ones. A line of a record file.
+struct Plan {
+  int version = 2;
+  std::string graph;   ///< hexadecimal hash of the fused graph's text
+  std::string name;    ///< the network's, for people
+  std::string target;  ///< text form
+  std::vector<PlannedKernel> kernels;  ///< in the order in which they run; empty: the usual plan
+  double seconds = 0;                  ///< sum of its kernels' times
+  double usual_seconds = 0;            ///< of the usual plan
+  double bound_seconds = 0;            ///< no plan of the alternatives takes less, by what was measured and estimated
+  std::vector<PlannedKernel> runner_up;
+  double runner_up_seconds = 0;  ///< 0: there is none
+  /// Of one inference of the whole network, and of the usual plan's alternately with it; 0: not measured.
+  double network_seconds = 0, usual_network_seconds = 0;
+  std::string whet, at;  ///< version of the program, time in UTC (ISO 8601)
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+}  // namespace whet
