@@ -1,0 +1,78 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "choice/choice.h"
+#include "choice/integer_program.h"
+#include "choice/tensors.h"
+
+namespace whet {
+
+/// A choice as an integer program:
+///   a column for each item (it is chosen), for each value and for each tensor (it is read, or wanted);
+///   rows: an item's values are read; a value that is read is written by an item that does not read it itself; a tensor is read where
+///     one of its values is;
+///   rows of sets: what is read of a set of values is written by an item that reads none of the set. In every order one item
+///     is the first that writes a value of the set, so these rows exclude no plan. Without them, a tensor would be made by transforms in a circle.
+///     The sets of tensors.h are there from the start; others become rows when a solution has such a circle.
+/// What each tensor needs (tensors.h) and the sets that a solution of the linear program breaks (separate.h) become rows, too. The linear
+/// program's solution is then mostly whole, or within a thousandth of the best plan.
+///
+/// Costs: seconds, scaled so that the known plan costs 2^27, and 0.01 .. 0.02 for an item that is not usual. The solver
+/// tells costs apart that differ by 1e-5, and linear programs are solved to 1e-7. A thousand unusual items add less than 2^27 / 6e6.
+class Formulation {
+ public:
+  /// `problem` has passed check_choice_problem; no value is twice among an item's.
+  Formulation(const ChoiceProblem& problem, const ChoiceOptions& options);
+
+  /// A plan that is known: the usual one, where it is a plan and not slower than the greedy one.
+  const std::vector<int>& start() const { return start_; }
+
+  const std::vector<char>& allowed() const { return allowed_; }  ///< for each item: some plan may choose it
+  const IntegerProgram& program() const { return program_; }
+  double seconds_of(double cost) const { return cost / scale_; }
+
+  /// What the unusual items of a plan add to its cost, at most.
+  double perturbation() const { return perturbation_; }
+
+  /// Adds rows of sets that a solution of the linear program breaks; false where it breaks none that Separation finds.
+  bool add_broken_rows(const std::vector<double>& columns);
+
+  /// Excludes circles: false where all were excluded before.
+  bool exclude(const std::vector<std::vector<int>>& sets);
+  int circles() const { return circles_; }
+
+  /// The plans that follow leave out one of `items`, of the distinct ones if some are; false where none can.
+  bool differ_from(const std::vector<int>& items);
+
+ private:
+  void allow_useful_items();
+  void forbid_dominated_items();
+  void find_start();
+  void add_columns();
+  void add_item_rows();
+  void add_tensor_rows();
+  void add_needs();
+  IntegerProgram::Row row_of_set(const std::vector<int>& values) const;
+  /// What is read of `values` (each of the columns `reads`) is written from outside.
+  void add_set(const std::vector<int>& values, const std::vector<int>& reads);
+  int column_of(int value) const { return static_cast<int>(problem_.items.size()) + value; }
+
+  const ChoiceProblem& problem_;
+  const ChoiceOptions& options_;
+  std::vector<char> given_, wanted_, required_, usual_, distinct_;
+  std::vector<char> allowed_;
+  std::vector<std::vector<int>> writers_;  // for each value the allowed items that write it
+  std::vector<int> start_;
+  double scale_ = 1;  // [1/s]
+  double perturbation_ = 0;
+  IntegerProgram program_;
+  std::optional<Tensors> tensors_;
+  std::vector<int> tensor_columns_;  // for each tensor
+  std::set<std::vector<int>> sets_;
+  int circles_ = 0;
+};
+
+}  // namespace whet
