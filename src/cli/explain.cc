@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/explain_layout.h"
+#include "cli/explain_plan.h"
 #include "cli/explain_tuning.h"
 #include "trial/outcome.h"
 
@@ -14,7 +15,7 @@ namespace whet {
 namespace {
 
 struct ExplainCommand {
-  std::string topic;
+  std::string topic, contains;
   TuningQuestion question;
 };
 
@@ -73,6 +74,13 @@ int run(const ExplainCommand& command) {
   if (command.topic == "error") return explain_error(command.question.what);
   if (command.topic == "task") return explain_task(command.question);
   if (command.topic == "candidate") return explain_candidate(command.question);
+  if (command.topic != "layout" && !command.contains.empty())
+    return wrong_use({"--contains is for explain layout"});
+  if (command.topic == "layout" && !command.question.records.empty())
+    return explain_plan({command.question.what, command.contains, command.question.model, command.question.place,
+                         command.question.records});
+  if (!command.contains.empty())
+    return wrong_use({"explain layout --contains asks about measured layouts; give --records FILE too"});
   if (command.topic == "layout")
     return explain_layout({command.question.what, command.question.model, command.question.place});
   fmt::print("{}", command.topic == "progress" ? kProgress : kMetrics);
@@ -85,7 +93,7 @@ std::function<int()> make_explain(Arguments& arguments) {
   auto command = std::make_shared<ExplainCommand>();
   arguments.require_choice("topic", command->topic, {"error", "progress", "metrics", "task", "candidate", "layout"},
                            "error N, progress, metrics; task N: its limits and its best candidates; candidate ID: its "
-                           "loops; layout NODE: the order of dimensions of its result");
+                           "loops; layout NODE: the order of dimensions of its result; with --records the sums that chose it");
   TuningQuestion& question = command->question;
   arguments.add("what", question.what,
                 "The error's number or name, the task's number, the candidate's ID, the node's name");
@@ -93,7 +101,9 @@ std::function<int()> make_explain(Arguments& arguments) {
                 "task, candidate: the model that was tuned; its options as for tuning; layout: any model");
   question.model.add_shapes_to(arguments);
   arguments.add("--input", question.model.inputs, "name=x.npy: the value of an input that decides shapes");
-  arguments.add("--records", question.records, "task, candidate: its record file");
+  arguments.add("--records", question.records, "task, candidate, layout: its record file");
+  arguments.add("--contains", command->contains,
+                "layout: the best plan with this form at the node, term by term: nchw16c");
   arguments.flag("--code", question.code,
                  "candidate: also print the hot loop of the machine code, or for a GPU the PTX");
   arguments.flag("--passes", question.passes, "candidate: also print the lines that each lowering pass changed");

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "cli/layouts.h"
 #include "cli/remote.h"
 #include "compiler/choose.h"
 #include "device/remote/cpu/remote_model.h"
 #include "machine/detect.h"
+#include "plan/plan.h"
 #include "records/digest.h"
 #include "records/record_file.h"
 #include "whet/model.h"
@@ -147,13 +149,12 @@ Result<CompileReport> compile_with_records(const FusedGraph& fused, const Record
   WHET_RETURN_IF_ERROR(count_emulated(fused, target, options, read.records));
   read.records.prefer_device(options.gpu);
   for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
-  ScheduleSource source = best_of(&read.records, target, options.rounding.schedules());
-  std::vector<std::string> keys;
-  source.recorded = [&keys, recorded = source.recorded](const Task& task) {
-    keys.push_back(task.key);
-    return recorded(task);
-  };
-  WHET_TRY(CompileReport report, compile_model(fused, source, target, output, compiling));
+  WHET_TRY(const PlannedNetwork network, planned(fused, read.records, target));
+  if (!network.note.empty()) fmt::print(stderr, "{}: {}\n", options.file, network.note);
+  const ScheduleSource source = best_of(&read.records, target, options.rounding.schedules());
+  WHET_TRY(CompileReport report, compile_model(network.fused, source, target, output, compiling));
+  if (network.plan != nullptr && !network.plan->kernels.empty()) report.plan = kernels_text(network.plan->kernels);
+  WHET_TRY(const std::vector<std::string> keys, task_keys(fused, target));
   for (const std::string& note : strangers(read.records, keys, "")) fmt::print(stderr, "{}: {}\n", options.file, note);
   return report;
 }

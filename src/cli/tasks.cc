@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 
+#include "alternatives/alternatives.h"
 #include "cli/command.h"
 #include "cli/model.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "compute/dag.h"
 #include "json/json.h"
+#include "plan/price.h"
+#include "records/record_file.h"
 #include "task/task.h"
 
 namespace whet {
@@ -18,7 +22,8 @@ namespace {
 struct TasksCommand {
   ModelOptions model;
   TargetOptions place;
-  bool dag = false, json = false;
+  std::string records;
+  bool dag = false, json = false, alternatives = false;
 };
 
 double work_of(const Task& task) { return task.weight * flops(task.dag); }
@@ -42,6 +47,59 @@ Json to_json(const Task& task, std::size_t id, double total, bool dag) {
   return out;
 }
 
+/// One object an alternative; with a record file also what its kernel and the usual one were measured to take.
+Result<Json> alternatives_json(const FusedGraph& fused, const Target& target, const Alternatives& found,
+                               const std::string& file) {
+  RecordsRead read;
+  if (!file.empty()) {
+    WHET_TRY(read, read_records(file));
+  }
+  const std::vector<Price> prices = prices_of(found, read.records, target, {});
+  const auto ms = [&](std::size_t a) {
+    return prices[a].kind == PriceKind::estimated ? Json() : Json(prices[a].seconds * 1e3);
+  };
+  std::map<int, std::size_t> usual;  // by group
+  Json list = Json::array();
+  for (std::size_t a = 0; a < found.all.size(); ++a) {
+    const Alternative& alternative = found.all[a];
+    if (alternative.kind == AlternativeKind::usual) usual[alternative.group] = a;
+    if (a < found.usual) continue;
+    Json row = Json::object();
+    row.set("kind", std::string(name_of(alternative.kind)))
+        .set("node", fused.graph.value(alternative.fragment.writes.front().value).name)
+        .set("forms", alternative.name)
+        .set("task", alternative.task < 0 ? Json() : Json(found.tasks[static_cast<std::size_t>(alternative.task)].name))
+        .set("ms", ms(a));
+    if (alternative.group >= 0) row.set("usual_ms", ms(usual.at(alternative.group)));
+    list.add(row);
+  }
+  return list;
+}
+
+/// Every group on other forms of its activations, and the copies between forms.
+int print_alternatives(const TasksCommand& command, const FusedGraph& fused, const Target& target) {
+  const Result<Alternatives> found = find_alternatives(fused, target, {forms_for(target)});
+  if (!found.ok()) return fail(found.error());
+  if (command.json) {
+    const Result<Json> list = alternatives_json(fused, target, *found, command.records);
+    if (!list.ok()) return fail(list.error());
+    fmt::print("{}\n", dump(Json::object().set("model", fused.graph.name).set("alternatives", *list), 2));
+    return kDone;
+  }
+  Table table({{"ID"}, {"Alternative", false}, {"Node", false}, {"Stored", false}, {"Task", false}});
+  for (std::size_t a = found->usual; a < found->all.size(); ++a) {
+    const Alternative& alternative = found->all[a];
+    const std::string& node = fused.graph.value(alternative.fragment.writes.front().value).name;
+    table.add({std::to_string(a), std::string(name_of(alternative.kind)), shortened(node, 40), alternative.name,
+               alternative.task < 0 ? "no kernel" : found->tasks[static_cast<std::size_t>(alternative.task)].name});
+  }
+  std::string forms = "nhwc";
+  for (Form form : forms_for(target)) forms += ", " + to_text(form);
+  fmt::print("{}{} alternatives beside {} usual ones, {} tasks in all; forms: {}\n", table.to_text(),
+             found->all.size() - found->usual, found->usual, found->tasks.size(), forms);
+  return kDone;
+}
+
 int run(const TasksCommand& command) {
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
@@ -49,6 +107,7 @@ int run(const TasksCommand& command) {
   if (!files.ok()) return fail(files.error());
   const Result<FusedGraph> fused = load_fused(command.model, *files);
   if (!fused.ok()) return fail(fused.error());
+  if (command.alternatives) return print_alternatives(command, *fused, place->target);
   const Result<std::vector<Task>> tasks = extract_tasks(*fused, place->target);
   if (!tasks.ok()) return fail(tasks.error());
   double total = 0;
@@ -76,6 +135,9 @@ std::function<int()> make_tasks(Arguments& arguments) {
   command->model.add_to(arguments);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
   command->place.add_to(arguments);
+  arguments.flag("--alternatives", command->alternatives,
+                 "Print the other layouts that kernels may work on, and the copies between them");
+  arguments.add("--records", command->records, "--alternatives --json: a record file with their times");
   arguments.flag("--dag", command->dag, "Also print the computation of each task");
   arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };

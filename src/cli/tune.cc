@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <optional>
 
 #include "base/version.h"
 #include "cli/command.h"
+#include "cli/layouts.h"
 #include "cli/measuring.h"
 #include "cli/model.h"
 #include "cli/opened.h"
@@ -50,6 +52,7 @@ struct TuneCommand {
   std::string strategy = "evolutionary", scheduler = "gradient", cache = "network", only, threads;
   bool per_task = false, no_seeds = false, no_network = false;
   RoundingOptions rounding;
+  LayoutOptions layouts;
   bool json = false, quiet = false, no_pin = false;
 };
 
@@ -104,6 +107,7 @@ Result<std::vector<int>> choose_tasks(const std::vector<Task>& tasks, const std:
 struct Tuned {
   TuneProgress progress;
   NetworkTruth truth;
+  std::optional<PlanSearch> plans;  ///< nothing where layouts were not searched
   MachineRates rates;
   std::vector<std::vector<Limit>> limits;  ///< one list a task
   std::vector<UnitReport> units;           ///< the devices
@@ -158,11 +162,15 @@ MeasureOptions measure_options(const TuneCommand& command, const Prepared& prepa
   return options;
 }
 
-TuneOptions tune_options(const TuneCommand& command, const std::vector<int>& ids) {
+/// Of the trials and the minutes, this part may go to other layouts.
+constexpr double kLayoutShare = 0.25;
+
+///   share  of the trials and the minutes
+TuneOptions tune_options(const TuneCommand& command, const std::vector<int>& ids, double share) {
   TuneOptions options;
   options.ids = ids;
-  options.trials = command.trials;
-  options.minutes = command.minutes;
+  options.trials = static_cast<std::int64_t>(std::ceil(share * command.trials));
+  options.minutes = share * command.minutes;
   if (command.trials == 0 && command.minutes == 0)
     options.trials = kDefaultTrialsPerTask * static_cast<std::int64_t>(ids.size());
   options.round = command.round;
@@ -234,7 +242,8 @@ Json to_json(const Tuned& tuned, const std::string& records) {
       .set("failures", failures)
       .set("devices", to_json(tuned.units))
       .set("tasks", tasks)
-      .set("network", to_json(tuned.truth));
+      .set("network", to_json(tuned.truth))
+      .set("layouts", tuned.plans ? to_json(*tuned.plans) : Json());
 }
 
 /// All but which tasks are chosen.
@@ -266,8 +275,9 @@ bool is_remote(const Prepared& prepared) { return prepared.devices.front().is_re
 /// What is wrong or strange about the record file, to standard error.
 void print_notes(const std::string& path, const Prepared& prepared, const RecordFile& file) {
   for (const std::string& note : file.notes()) fmt::print(stderr, "{}\n", note);
-  std::vector<std::string> keys;
-  for (const Task& task : prepared.tasks) keys.push_back(task.key);
+  if (file.records().size() == 0) return;
+  const Result<std::vector<std::string>> known = task_keys(prepared.fused, prepared.place.target);
+  const std::vector<std::string> keys = known.ok() ? *known : std::vector<std::string>();
   for (const std::string& note : strangers(file.records(), keys, to_string(prepared.place.target)))
     fmt::print(stderr, "{}: {}\n", path, note);
 }
@@ -294,17 +304,16 @@ void print_header(const TuneCommand& command, const Prepared& prepared, const Re
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
 }
 
-Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepared, Measurer& measurer,
+Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepared, double share, Measurer& measurer,
                                RecordFile& file, double peak_gflops) {
   TuneScreen screen(isatty(STDOUT_FILENO), peak_gflops, command.per_task);
   std::function<void(const TuneProgress&)> on_round;
   if (!command.quiet && !command.json) on_round = [&](const TuneProgress& progress) { screen.show(progress); };
-  return tune(prepared.chosen, prepared.place.target, measurer, file, tune_options(command, prepared.ids), on_round);
+  return tune(prepared.chosen, prepared.place.target, measurer, file, tune_options(command, prepared.ids, share), on_round);
 }
 
-/// Times the network as it runs now, alternately with the untuned one.
-Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared, Measurer& measurer, Device& device,
-                            RecordFile& file) {
+/// How the whole network is timed.
+Result<NetworkOptions> network_options(const TuneCommand& command, const Prepared& prepared, Measurer& measurer) {
   NetworkOptions options;
   options.measurer = &measurer;
   const std::vector<InputSlot> slots = input_slots(prepared.fused.graph);
@@ -316,7 +325,36 @@ Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared
   options.exact = command.rounding.exact;
   options.precision = command.rounding.schedules().precision;
   options.interrupted = [] { return interrupted.load(); };
+  return options;
+}
+
+/// Times the network as it runs now, alternately with the untuned one.
+Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared, Measurer& measurer, Device& device,
+                            RecordFile& file) {
+  WHET_TRY(const NetworkOptions options, network_options(command, prepared, measurer));
   return settle_in_network(prepared.fused, prepared.place.target, file, device, options);
+}
+
+/// Layouts are a choice for a whole network whose times mean something, on a processor.
+bool searches_layouts(const TuneCommand& command, const Prepared& prepared, const std::vector<Form>& forms) {
+  return !forms.empty() && prepared.place.target.is_cpu() && !prepared.emulated && !command.no_network &&
+         !has_fleet(prepared.devices) && prepared.chosen.size() == prepared.tasks.size();
+}
+
+Result<PlanSearch> search_layouts(const TuneCommand& command, const Prepared& prepared, const Tuned& tuned,
+                                  const std::vector<Form>& forms, Measurer& measurer, Device& device,
+                                  RecordFile& file) {
+  PlanSearchOptions options;
+  options.alternatives.forms = forms;
+  options.prices.schedules = {command.rounding.exact, command.rounding.schedules().precision};
+  options.prices.rates = tuned.rates;
+  options.prices.network_bytes = network_footprint(prepared.fused, prepared.tasks, command.rounding.exact);
+  options.tuning = tune_options(command, {}, kLayoutShare);
+  if (command.minutes == 0 && command.trials == 0)
+    options.tuning.trials = static_cast<std::int64_t>(kLayoutShare * kDefaultTrialsPerTask) * std::ssize(prepared.ids);
+  if (!command.quiet && !command.json) options.tell = [](const std::string& line) { fmt::print("{}\n", line); };
+  WHET_TRY(options.network, network_options(command, prepared, measurer));
+  return search_plans(prepared.fused, prepared.place.target, measurer, file, device, options);
 }
 
 /// Of several devices, one decides: the one in the middle by the default schedule of a task, or the one that the user names.
@@ -333,13 +371,15 @@ Status calibrate(const TuneCommand& command, const Prepared& prepared, DeviceMea
 Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepared, Zygote& zygote,
                               const Devices& devices, RecordFile& file) {
   Tuned tuned;
+  WHET_TRY(const std::vector<Form> forms, command.layouts.forms(prepared.place.target));
   tuned.rates = devices.front()->info().rates;
   std::vector<Device*> all;
   for (const auto& device : devices) all.push_back(device.get());
   BuilderPool builders(zygote, command.builders, {.timeout = command.build_timeout});
   DeviceMeasurer measurer(builders, all, measure_options(command, prepared));
   WHET_RETURN_IF_ERROR(calibrate(command, prepared, measurer));
-  WHET_TRY(tuned.progress, tune_here(command, prepared, measurer, file, tuned.rates.gflops));
+  const bool layouts = searches_layouts(command, prepared, forms);
+  WHET_TRY(tuned.progress, tune_here(command, prepared, layouts ? 1 - kLayoutShare : 1, measurer, file, tuned.rates.gflops));
   tuned.units = measurer.units();
   // What was measured beside something else would give shares of more than the whole.
   if (!is_remote(prepared)) tuned.rates = better_of(tuned.rates, measure_rates(prepared.place));
@@ -355,6 +395,9 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
     tuned.truth = std::move(*truth);
   else
     fmt::print(stderr, "The network cannot be timed: {}\n", truth.error().message);
+  if (truth.ok() && !interrupted && layouts) {
+    WHET_TRY(tuned.plans, search_layouts(command, prepared, tuned, forms, measurer, *devices[measurer.deciding()], file));
+  }
   tuned.progress.interrupted = interrupted;
   return tuned;
 }
@@ -372,6 +415,7 @@ std::string next_options(const TuneCommand& command, const Prepared& prepared) {
 
 void print_text(const TuneCommand& command, const Prepared& prepared, const Tuned& tuned) {
   fmt::print("\n{}{}", closing_report(tuned.progress, tuned.rates.gflops, tuned.limits), network_report(tuned.truth));
+  if (tuned.plans) fmt::print("{}", plan_report(*tuned.plans));
   // Of a fleet the devices are no machines: shares_text has the units.
   if (!has_fleet(prepared.devices)) fmt::print("{}", units_report(tuned.units, tuned.progress.seconds));
   if (prepared.emulated) fmt::print("{}\n", is_remote(prepared) ? kEmulatorTimes : kEstimates);
@@ -403,6 +447,7 @@ int run_once(const TuneCommand& command, Zygote& zygote, Runs& runs) {
   if (!place.ok()) return names->front().is_remote() ? fail(place.error()) : wrong_use(place.error());
   if (const Status rounding = command.rounding.check(place->target.target); !rounding.ok())
     return wrong_use(rounding.error());
+  if (const auto forms = command.layouts.forms(place->target.target); !forms.ok()) return wrong_use(forms.error());
   Result<Prepared> prepared = prepare(command, place->target, *names);
   if (!prepared.ok()) return fail(prepared.error());
   prepared->where = place->where;
@@ -532,6 +577,7 @@ std::function<int()> make_tune(Arguments& arguments) {
                  "Begin neither with the default schedule nor with seeds, to see the worth of the search alone");
   arguments.flag("--no-network", command->no_network, "Do not compile and time the whole network at the end");
   command->rounding.add_to(arguments, "schedules");
+  command->layouts.add_to(arguments);
   arguments.choice(
       "--cache", command->cache, {"network", "warm", "cold"},
       "Place of the weights before a timed run: where the network leaves them, in the cache, or in memory");

@@ -55,6 +55,7 @@ struct CompileReport {
   double packing_seconds = 0;     ///< packing weights,
   double link_seconds = 0;        ///< writing and linking,
   double total_seconds = 0;       ///< everything
+  std::string plan;               ///< of its kernels, which differ from the usual ones; "" where none does
   std::string ptx;                ///< of a library for a GPU: the code of all kernels
   std::int64_t arena_bytes = 0, weights_bytes = 0, peak_activation_bytes = 0, file_bytes = 0;
 };

@@ -36,17 +36,6 @@ constexpr std::size_t kBurstsARound = 4;
 /// Nothing is adopted where figures that should agree differ by more than this.
 constexpr double kDisturbed = 1.5;
 
-/// Devices are not trusted: as many times as were asked for, each one possible.
-bool make_sense(const std::vector<ModelTimes>& times, std::size_t models, int bursts) {
-  const auto possible = [](const ModelBurst& burst) {
-    return std::isfinite(burst.median) && burst.fastest > 0 && burst.median >= burst.fastest;
-  };
-  return times.size() == models && std::ranges::all_of(times, [&](const ModelTimes& model) {
-           return model.bursts.size() == static_cast<std::size_t>(bursts) &&
-                  std::ranges::all_of(model.bursts, possible);
-         });
-}
-
 /// A task's best record and the one that may replace it.
 struct Rivals {
   const Task* task;
@@ -300,6 +289,16 @@ class Settling {
 };
 
 }  // namespace
+
+bool make_sense(const std::vector<ModelTimes>& times, std::size_t models, int bursts) {
+  const auto possible = [](const ModelBurst& burst) {
+    return std::isfinite(burst.median) && burst.fastest > 0 && burst.median >= burst.fastest;
+  };
+  return times.size() == models && std::ranges::all_of(times, [&](const ModelTimes& model) {
+           return model.bursts.size() == static_cast<std::size_t>(bursts) &&
+                  std::ranges::all_of(model.bursts, possible);
+         });
+}
 
 bool is_disturbed(const TimedModel& model) {
   return model.seconds > kDisturbed * model.fastest_seconds ||

@@ -41,6 +41,8 @@ struct TimedRival {
   double most_gain = std::numeric_limits<double>::infinity();  ///< it cannot be faster by more [s]
 };
 
+/// Devices are not trusted: as many times as were asked for, each one possible.
+bool make_sense(const std::vector<ModelTimes>&, std::size_t models, int bursts);
 /// True where times lie too far from what was predicted, or from each other, to conclude anything: the machine's doing.
 bool is_disturbed(const TimedModel&);
 /// The rival that should take the tuned one's place, because it is clearly faster and believably so; nothing where none

@@ -1,0 +1,185 @@
+#include "cli/explain_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/nearest.h"
+#include "cli/command.h"
+#include "cli/layouts.h"
+#include "cli/rates.h"
+#include "cli/table.h"
+#include "plan/plan.h"
+#include "records/record_file.h"
+#include "tuner/footprint.h"
+
+namespace whet {
+namespace {
+
+constexpr std::size_t kPlanNodeWidth = 40;
+
+/// A network, what its kernels cost on other forms, and its best plan.
+struct Priced {
+  FusedGraph fused;
+  Alternatives alternatives;
+  std::vector<Price> prices;
+  NetworkPlans plans;
+  const Plan* recorded = nullptr;  ///< what `whet compile` uses; null: the usual kernels
+  RecordsRead read;
+};
+
+Result<Priced> price(const PlanQuestion& question) {
+  Priced priced;
+  WHET_TRY(const TargetOnCores place, choose_target(question.place));
+  WHET_TRY(const InputFiles files, read_inputs(question.model.inputs));
+  WHET_TRY(priced.fused, load_fused(question.model, files));
+  WHET_TRY(priced.read, read_records(question.records));
+  for (const std::string& note : priced.read.notes) fmt::print(stderr, "{}\n", note);
+  WHET_TRY(const std::vector<Task> tasks, extract_tasks(priced.fused, place.target));
+  WHET_TRY(priced.alternatives, find_alternatives(priced.fused, place.target, {forms_for(place.target)}));
+  PriceOptions options;
+  options.rates = measure_rates(place);
+  options.network_bytes = network_footprint(priced.fused, tasks, false);
+  priced.prices = prices_of(priced.alternatives, priced.read.records, place.target, options);
+  WHET_TRY(priced.plans, best_plans(priced.fused, priced.alternatives, priced.prices));
+  priced.recorded = priced.read.records.plan_for(hash_of(priced.fused), to_string(place.target));
+  return priced;
+}
+
+const Alternative& at(const Priced& priced, int number) {
+  return priced.alternatives.all[static_cast<std::size_t>(number)];
+}
+
+std::string milliseconds(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
+
+std::string_view word(PriceKind kind) {
+  switch (kind) {
+    case PriceKind::free:
+      return "no kernel";
+    case PriceKind::measured:
+      return "measured";
+    case PriceKind::estimated:
+      break;
+  }
+  return "estimated";
+}
+
+std::string node_of(const Priced& priced, int number) {
+  return shortened(priced.fused.graph.value(at(priced, number).fragment.writes.front().value).name, kPlanNodeWidth);
+}
+std::string forms_text(const Alternative& alternative) {
+  const std::string forms = alternative.name.empty() ? "nhwc" : alternative.name;
+  return alternative.kind == AlternativeKind::transform ? "copy " + forms : forms;
+}
+
+std::string closing(const Priced& priced) {
+  std::string text =
+      fmt::format("Sum: {} ms of {} ms by the usual kernels{}; bound {} ms\n",
+                  milliseconds(priced.plans.best.front().seconds), milliseconds(priced.plans.usual.seconds),
+                  priced.plans.optimal ? " (proven best of what is known)" : "", milliseconds(priced.plans.bound));
+  if (priced.recorded == nullptr) return text + "The records have no plan: whet compile takes the usual kernels\n";
+  return text + fmt::format("whet compile takes the plan of the records, made at {}: {}\n", priced.recorded->at,
+                            kernels_text(priced.recorded->kernels));
+}
+
+int print_map(const Priced& priced) {
+  Table table({{"Node", false}, {"Kernel", false}, {"Stored", false}, {"Time (ms)"}, {"", false}});
+  for (int number : priced.plans.best.front().alternatives) {
+    const Alternative& a = at(priced, number);
+    if (a.task < 0) continue;
+    const Price& p = priced.prices[static_cast<std::size_t>(number)];
+    table.add({node_of(priced, number), shortened(priced.alternatives.tasks[static_cast<std::size_t>(a.task)].name, 48),
+               forms_text(a), milliseconds(p.seconds), std::string(word(p.kind))});
+  }
+  fmt::print("{}{}", table.to_text(), closing(priced));
+  return kDone;
+}
+
+/// The group whose kernel computes the node; -1 where none does.
+int group_with(const FusedGraph& fused, const std::string& name) {
+  for (std::size_t g = 0; g < fused.groups.size(); ++g)
+    for (NodeId n : fused.groups[g].nodes)
+      if (fused.graph.node(n).name == name || fused.graph.value(fused.graph.node(n).output).name == name)
+        return static_cast<int>(g);
+  return -1;
+}
+
+/// The lists' difference: what only the first has.
+std::vector<int> only(const std::vector<int>& first, const std::vector<int>& second) {
+  std::vector<int> rest;
+  for (int number : first)
+    if (std::find(second.begin(), second.end(), number) == second.end()) rest.push_back(number);
+  return rest;
+}
+
+Status print_forced(const Priced& priced, int forced) {
+  WHET_TRY(const NetworkPlans plans, best_plans(priced.fused, priced.alternatives, priced.prices, {.required = {forced}}));
+  const std::vector<int>&best = priced.plans.best.front().alternatives, &other = plans.best.front().alternatives;
+  Table table({{"", false}, {"Node", false}, {"Stored", false}, {"Time (ms)"}, {"", false}});
+  double difference = 0;
+  for (const auto& [sign, numbers] : {std::pair(1, only(other, best)), std::pair(-1, only(best, other))})
+    for (int number : numbers) {
+      const Price& p = priced.prices[static_cast<std::size_t>(number)];
+      if (p.kind == PriceKind::free) continue;
+      difference += sign * p.seconds;
+      table.add({sign > 0 ? "+" : "-", node_of(priced, number), forms_text(at(priced, number)),
+                 milliseconds(p.seconds), std::string(word(p.kind))});
+    }
+  fmt::print("{} at {}: {} ms, {:+.4f} ms\n{}", forms_text(at(priced, forced)), node_of(priced, forced),
+             milliseconds(plans.best.front().seconds), difference * 1e3, table.to_text());
+  return ok_status();
+}
+
+/// Every pair of forms of the group, with the best plan that has it.
+Status print_group(const Priced& priced, int group, const std::string& contains) {
+  Table table({{"Stored", false}, {"Kernel (ms)"}, {"", false}, {"Network (ms)"}, {"Difference (ms)"}, {"", false}});
+  const NetworkPlan& best = priced.plans.best.front();
+  std::vector<int> shown;
+  for (std::size_t a = 0; a < priced.alternatives.all.size(); ++a) {
+    const int number = static_cast<int>(a);
+    const Alternative& alternative = at(priced, number);
+    if (alternative.group != group || (!contains.empty() && alternative.name.find(contains) == std::string::npos))
+      continue;
+    WHET_TRY(const NetworkPlans plans, best_plans(priced.fused, priced.alternatives, priced.prices, {.required = {number}}));
+    const bool chosen = std::find(best.alternatives.begin(), best.alternatives.end(), number) != best.alternatives.end();
+    const Price& p = priced.prices[a];
+    table.add({forms_text(alternative), milliseconds(p.seconds), std::string(word(p.kind)),
+               milliseconds(plans.best.front().seconds),
+               fmt::format("{:+.4f}", (plans.best.front().seconds - best.seconds) * 1e3), chosen ? "chosen" : ""});
+    shown.push_back(number);
+  }
+  if (shown.empty()) return Error{"no kernel of the node works on " + contains};
+  fmt::print("{}", table.to_text());
+  if (!contains.empty())
+    for (int number : shown) WHET_RETURN_IF_ERROR(print_forced(priced, number));
+  fmt::print("{}", closing(priced));
+  return ok_status();
+}
+
+int print_node(const Priced& priced, const PlanQuestion& question) {
+  const int group = group_with(priced.fused, question.node);
+  if (group < 0) {
+    std::vector<std::string> names;
+    for (const Node& node : priced.fused.graph.nodes) names.push_back(node.name);
+    return wrong_use({fmt::format("explain layout: no kernel computes a node \"{}\"{}; without a name, all are listed",
+                                  question.node, did_you_mean(question.node, names))});
+  }
+  if (!question.contains.empty() && !parse_form(question.contains))
+    return wrong_use({fmt::format("--contains is \"{}\"; expected nhwc, nchw or blocks like nchw16c", question.contains)});
+  fmt::print("{}: {}\n", question.node, name_of(priced.fused, priced.fused.groups[static_cast<std::size_t>(group)]));
+  const Status printed = print_group(priced, group, question.contains);
+  return printed.ok() ? kDone : fail(printed.error());
+}
+
+}  // namespace
+
+int explain_plan(const PlanQuestion& question) {
+  if (question.model.model.empty()) return wrong_use({"explain layout: no model is given; give --model MODEL"});
+  const Result<Priced> priced = price(question);
+  if (!priced.ok()) return fail(priced.error());
+  if (question.node.empty()) return print_map(*priced);
+  return print_node(*priced, question);
+}
+
+}  // namespace whet

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "cli/model.h"
+#include "cli/options.h"
+
+namespace whet {
+
+/// The question of `whet explain layout` about measured layouts.
+struct PlanQuestion {
+  std::string node;      ///< "": all
+  std::string contains;  ///< a form: what the best plan with it at the node takes; "": of all forms
+  ModelOptions model;
+  TargetOptions place;
+  std::string records;
+};
+
+/// Why the kernels of a network read and write their activations as they do: the sums of measured and estimated times. Gives
+/// the exit code.
+int explain_plan(const PlanQuestion&);
+
+}  // namespace whet

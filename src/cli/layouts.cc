@@ -1,0 +1,80 @@
+#include "cli/layouts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace whet {
+
+void LayoutOptions::add_to(Arguments& arguments) {
+  arguments.add("--layouts", layouts,
+                "Layouts of activations to choose from, by measured time: search (all that fit the target), nhwc (no "
+                "choice), or a list like nchw,nchw16c,nchw32c");
+}
+
+Result<std::vector<Form>> LayoutOptions::forms(const Target& target) const {
+  if (layouts == "search") return forms_for(target);
+  std::vector<Form> forms;
+  for (std::size_t at = 0; at <= layouts.size();) {
+    const std::size_t end = std::min(layouts.find(',', at), layouts.size());
+    const std::string word = layouts.substr(at, end - at);
+    const std::optional<Form> form = parse_form(word);
+    if (!form)
+      return Error{fmt::format("--layouts has \"{}\"; expected search, nhwc, nchw or blocks like nchw16c", word)};
+    if (*form != kChannelsLast) forms.push_back(*form);
+    at = end + 1;
+  }
+  return forms;
+}
+
+std::string kernels_text(const std::vector<PlannedKernel>& kernels) {
+  std::map<std::pair<bool, std::string>, int> counts;
+  for (const PlannedKernel& kernel : kernels) ++counts[{kernel.transform, kernel.forms}];
+  std::string text;
+  for (const auto& [what, count] : counts)
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", count,
+                        what.first ? (count == 1 ? "copy" : "copies") : (count == 1 ? "kernel as" : "kernels as"),
+                        what.second);
+  return text.empty() ? "the usual kernels" : text;
+}
+
+std::string plan_report(const PlanSearch& search) {
+  std::string text = fmt::format(
+      "Layouts: {} alternatives of {} tasks; {} of these tasks measured in {} trials and {:.1f} s, {}\n",
+      search.alternatives, search.tasks, search.measured, search.trials, search.seconds,
+      search.complete ? "no other plan is hoped to be shorter" : "not all that is hoped for was measured");
+  text += fmt::format("  plan by sums   {:.4f} ms, the usual one {:.4f} ms; bound {:.4f} ms\n",
+                      search.plans.best.front().seconds * 1e3, search.plans.usual.seconds * 1e3,
+                      search.plans.bound * 1e3);
+  for (const PlanSearch::Tried& tried : search.tried)
+    text += fmt::format("  in the network {:.4f} ms with {} other kernels, the usual plan {:.4f} ms alternately{}\n",
+                        tried.network_seconds * 1e3, tried.kernels, tried.usual_network_seconds * 1e3,
+                        tried.adopted ? ": adopted" : "");
+  return text + fmt::format("  chosen         {}\n", kernels_text(search.chosen.kernels));
+}
+
+Json to_json(const PlanSearch& search) {
+  Json tried = Json::array();
+  for (const PlanSearch::Tried& each : search.tried)
+    tried.add(Json::object()
+                  .set("sum_ms", each.sum_seconds * 1e3)
+                  .set("network_ms", each.network_seconds * 1e3)
+                  .set("usual_network_ms", each.usual_network_seconds * 1e3)
+                  .set("kernels", static_cast<std::int64_t>(each.kernels))
+                  .set("adopted", each.adopted));
+  return Json::object()
+      .set("alternatives", static_cast<std::int64_t>(search.alternatives))
+      .set("tasks", static_cast<std::int64_t>(search.tasks))
+      .set("measured", static_cast<std::int64_t>(search.measured))
+      .set("trials", search.trials)
+      .set("seconds", search.seconds)
+      .set("complete", search.complete)
+      .set("plan_ms", search.chosen.seconds * 1e3)
+      .set("usual_ms", search.chosen.usual_seconds * 1e3)
+      .set("bound_ms", search.chosen.bound_seconds * 1e3)
+      .set("kernels", kernels_text(search.chosen.kernels))
+      .set("tried", tried);
+}
+
+}  // namespace whet

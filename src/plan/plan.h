@@ -1,0 +1,61 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "alternatives/alternatives.h"
+#include "plan/price.h"
+#include "trial/plan.h"
+
+namespace whet {
+
+/// A set of alternatives that computes a network, in an order in which they can run.
+struct NetworkPlan {
+  std::vector<int> alternatives;  ///< numbers of Alternatives::all
+  double seconds = 0;             ///< sum of their prices
+};
+
+/// The best plans of a network.
+struct NetworkPlans {
+  std::vector<NetworkPlan> best;  ///< the best first; at least one
+  NetworkPlan usual;              ///< today's kernels
+  double bound = 0;               ///< no plan of these alternatives has a smaller sum
+  double gap = 0;                 ///< how much of the best one's sum lies above the bound
+  int cuts = 0;                   ///< as ChosenPlans has it
+  bool optimal = false;
+};
+
+struct PlanOptions {
+  int plans = 1;               ///< the best to find, each different in a kernel's forms
+  std::vector<int> required;   ///< alternatives of every plan
+  std::vector<int> forbidden;  ///< and of none
+  bool bounds = false;         ///< prices are their bounds: what a plan can reach at best
+};
+
+/// Chooses exactly (choice/choice.h): the sum of the prices is least, every value is there in each form in which it is read,
+/// and a transform is paid once a value and form. Plans that cost the same give way to the usual one.
+/// Errors: a required alternative that no plan can have.
+Result<NetworkPlans> best_plans(const FusedGraph&, const Alternatives&, const std::vector<Price>&, const PlanOptions& = {});
+
+/// Names a fused graph in a record file: a hash of its text.
+std::string hash_of(const FusedGraph&);
+
+/// A plan as the record file keeps it, by names that are found again in the same graph.
+std::vector<PlannedKernel> kernels_of(const FusedGraph&, const Alternatives&, const NetworkPlan&);
+/// The forms that occur in a plan's kernels, nhwc excepted. An error names a kernel whose forms are none.
+Result<std::vector<Form>> forms_of(const std::vector<PlannedKernel>&);
+/// The alternatives of a plan: the usual ones where it names no other. An error names a kernel that the graph does not have.
+Result<NetworkPlan> find_plan(const FusedGraph&, const Alternatives&, const std::vector<PlannedKernel>&);
+
+/// The keys of all tasks of a network, those of its alternatives on the target's forms too: whose records are no strangers.
+Result<std::vector<std::string>> task_keys(const FusedGraph&, const Target&);
+
+/// The network by a plan of a record file, or as it is where the records have no plan for it and for this target.
+struct PlannedNetwork {
+  FusedGraph fused;
+  const Plan* plan = nullptr;  ///< null: there is none that counts
+  std::string note;            ///< why the records' plan does not count; "" otherwise
+};
+Result<PlannedNetwork> planned(const FusedGraph&, const Records&, const Target&);
+
+}  // namespace whet

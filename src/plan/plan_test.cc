@@ -1,0 +1,193 @@
+#include "plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "passes/optimize.h"
+#include "passes/testing/graph_builder.h"
+#include "passes/testing/random_graph.h"
+#include "task/testing/evaluate_groups.h"
+#include "records/testing/sample.h"
+#include "tensor/compare.h"
+
+namespace whet {
+namespace plan_test {
+
+using testing::GraphBuilder;
+
+const std::vector<Form> kForms = {{4}, {8}};
+
+Target target() { return *parse_target("cpu -mcpu=haswell -threads=2"); }
+
+/// Three convolutions in a row; the middle one's result is read twice.
+FusedGraph network() {
+  GraphBuilder b;
+  const ValueId first = b.relu("r1", b.conv("c1", b.relu("r0", b.input("x", {1, 8, 6, 6})), 16, 3, 1, 1));
+  const ValueId second = b.relu("r2", b.conv("c2", first, 16, 3, 1, 1));
+  const ValueId third = b.relu("r3", b.conv("c3", second, 16, 3, 1, 1));
+  return optimize(b.finish({b.relu("r4", b.plus("sum", third, second))}), {}).value();
+}
+
+struct Case {
+  FusedGraph fused = network();
+  Alternatives alternatives = find_alternatives(fused, target(), {kForms}).value();
+
+  /// All kernels at 10 us and transforms at 1 us, but where `change` says otherwise.
+  std::vector<Price> prices(const std::function<void(const Alternative&, Price&)>& change) const {
+    std::vector<Price> prices;
+    for (const Alternative& a : alternatives.all) {
+      Price price{PriceKind::measured, 10e-6, 10e-6};
+      if (a.kind == AlternativeKind::transform) price.seconds = price.bound = 1e-6;
+      if (a.task < 0) price = {};
+      change(a, price);
+      prices.push_back(price);
+    }
+    return prices;
+  }
+  NetworkPlans plans(const std::vector<Price>& prices, const PlanOptions& options = {}) const {
+    Result<NetworkPlans> found = best_plans(fused, alternatives, prices, options);
+    EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
+    return found.ok() ? *found : NetworkPlans();
+  }
+  std::string text(const NetworkPlan& plan) const {
+    std::string all;
+    for (const PlannedKernel& kernel : kernels_of(fused, alternatives, plan))
+      all += (kernel.transform ? "copy " : "") + kernel.node + " " + kernel.forms + "; ";
+    return all;
+  }
+};
+
+void make(Price& price, double microseconds) { price.seconds = price.bound = microseconds * 1e-6; }
+
+TEST(BestPlan, IsTheUsualOneWhereNothingIsGained) {
+  const Case c;
+  const NetworkPlans plans = c.plans(c.prices([](const Alternative&, Price&) {}));
+  EXPECT_EQ(c.text(plans.best.front()), "");
+  EXPECT_NEAR(plans.best.front().seconds, plans.usual.seconds, 1e-12);
+  EXPECT_TRUE(plans.optimal);
+}
+
+TEST(BestPlan, PaysATransformOnceForAllThatReadIt) {
+  const Case c;
+  // The second convolution is dearer to begin than its fast form with a copy on either side.
+  const auto prices = c.prices([](const Alternative& a, Price& price) {
+    if (a.name == "nchw8c") make(price, a.kind == AlternativeKind::layout ? 4 : 1);
+    if (a.name.find("->") != std::string::npos && a.kind == AlternativeKind::layout) make(price, 100);
+  });
+  const NetworkPlans plans = c.plans(prices);
+  const std::string text = c.text(plans.best.front());
+  std::set<std::string> copies;
+  for (const PlannedKernel& kernel : kernels_of(c.fused, c.alternatives, plans.best.front())) {
+    if (!kernel.transform) continue;
+    EXPECT_TRUE(copies.insert(kernel.node + kernel.forms).second) << text;
+  }
+  EXPECT_LT(plans.best.front().seconds, plans.usual.seconds);
+  EXPECT_EQ(std::count(text.begin(), text.end(), 'y'), std::ssize(copies)) << text;
+}
+
+TEST(BestPlan, WithAForcedFormIsNoShorter) {
+  const Case c;
+  const auto prices = c.prices([](const Alternative& a, Price& price) {
+    if (a.kind == AlternativeKind::layout) make(price, a.name == "nchw4c" ? 9 : 11);
+  });
+  const NetworkPlans free = c.plans(prices);
+  for (std::size_t a = 0; a < c.alternatives.all.size(); ++a) {
+    const NetworkPlans forced = c.plans(prices, {.required = {static_cast<int>(a)}});
+    ASSERT_FALSE(forced.best.empty());
+    EXPECT_GE(forced.best.front().seconds, free.best.front().seconds - 1e-12);
+    const auto& plan = forced.best.front().alternatives;
+    EXPECT_NE(std::find(plan.begin(), plan.end(), static_cast<int>(a)), plan.end());
+  }
+}
+
+TEST(BestPlan, OfBoundsIsNoLongerThanThatOfPrices) {
+  const Case c;
+  const auto prices = c.prices([](const Alternative& a, Price& price) {
+    if (a.kind == AlternativeKind::layout) price.bound = 5e-6;
+  });
+  EXPECT_LT(c.plans(prices, {.bounds = true}).best.front().seconds, c.plans(prices).best.front().seconds);
+}
+
+TEST(Plan, IsFoundAgainByItsNames) {
+  const Case c;
+  const auto prices = c.prices([](const Alternative& a, Price& price) {
+    if (a.kind == AlternativeKind::layout) make(price, a.name == "nhwc -> nchw4c" ? 2 : 8);
+  });
+  const NetworkPlan plan = c.plans(prices).best.front();
+  const std::vector<PlannedKernel> kernels = kernels_of(c.fused, c.alternatives, plan);
+  ASSERT_FALSE(kernels.empty());
+  const Alternatives again = find_alternatives(c.fused, target(), {*forms_of(kernels)}).value();
+  const auto found = find_plan(c.fused, again, kernels);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(kernels_of(c.fused, again, *found), kernels);
+}
+
+TEST(Plan, OfARecordFileGivesTheSameAnswers) {
+  const Case c;
+  const auto prices = c.prices([](const Alternative& a, Price& price) {
+    if (a.kind == AlternativeKind::layout) make(price, 3);
+  });
+  Plan line{.graph = hash_of(c.fused), .target = to_string(target())};
+  line.kernels = kernels_of(c.fused, c.alternatives, c.plans(prices).best.front());
+  ASSERT_FALSE(line.kernels.empty());
+  Records records;
+  records.add(line);
+  const auto network = planned(c.fused, records, target());
+  ASSERT_TRUE(network.ok()) << network.error().message;
+  EXPECT_EQ(network->note, "");
+  ASSERT_NE(network->plan, nullptr);
+  const std::vector<Tensor> inputs = testing::random_inputs(c.fused.graph, 3);
+  const auto want = testing::evaluate_groups(c.fused, inputs), got = testing::evaluate_groups(network->fused, inputs);
+  ASSERT_TRUE(got.ok()) << got.error().message;
+  EXPECT_EQ(compare(got->front(), want->front(), 1e-4).mismatches, 0);
+}
+
+TEST(Plan, ThatTheNetworkDoesNotHaveIsVoid) {
+  const Case c;
+  const auto note = [&](PlannedKernel kernel) {
+    Plan line{.graph = hash_of(c.fused), .target = to_string(target()), .kernels = {std::move(kernel)}};
+    Records records;
+    records.add(line);
+    const auto network = planned(c.fused, records, target());
+    EXPECT_EQ(network->plan, nullptr);
+    EXPECT_EQ(to_text(network->fused), to_text(c.fused));
+    return network->note;
+  };
+  EXPECT_EQ(note({"nothing", "nchw8c"}),
+            "the records' plan does not count: the plan computes nothing as nchw8c, which this network does not have");
+  EXPECT_EQ(note({"r1", "upside down"}),
+            "the records' plan does not count: the plan stores r1 as \"upside down\", which is no form");
+  // A plan that leaves a form out that others read.
+  EXPECT_EQ(note({"r2", "nchw8c"}).find("the records' plan does not count: the plan has no kernel that can run before"), 0u);
+}
+
+TEST(Plan, OfAnotherTargetDoesNotCount) {
+  const Case c;
+  Records records;
+  records.add(Plan{.graph = hash_of(c.fused), .target = "cpu -mcpu=haswell -threads=1"});
+  EXPECT_EQ(planned(c.fused, records, target())->plan, nullptr);
+}
+
+TEST(Prices, AreMeasuredOrHoped) {
+  const Case c;
+  const Task& usual = c.alternatives.tasks[static_cast<std::size_t>(c.alternatives.all[1].task)];
+  const std::string steps = to_text(*default_steps(usual.dag, target()));
+  Records records;
+  records.add(testing_records::timed(usual.key, steps, 20e-6, to_string(target())));
+  const std::vector<Price> prices =
+      prices_of(c.alternatives, records, target(), {.hope = 0.5, .hope_of = {{"nchw8c", 0.75}}});
+  EXPECT_EQ(prices[1].kind, PriceKind::measured);
+  EXPECT_EQ(prices[1].seconds, 20e-6);
+  for (std::size_t a = c.alternatives.usual; a < c.alternatives.all.size(); ++a) {
+    if (c.alternatives.all[a].group != c.alternatives.all[1].group) continue;
+    EXPECT_EQ(prices[a].kind, PriceKind::estimated);
+    EXPECT_DOUBLE_EQ(prices[a].seconds, 20e-6);
+    EXPECT_DOUBLE_EQ(prices[a].bound, c.alternatives.all[a].name == "nchw8c" ? 15e-6 : 10e-6);
+  }
+}
+
+}  // namespace plan_test
+}  // namespace whet

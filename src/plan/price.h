@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "alternatives/alternatives.h"
+#include "records/records.h"
+#include "space/space.h"
+#include "target/machine_rates.h"
+
+namespace whet {
+
+/// Where the price of a kernel comes from.
+enum class PriceKind : std::uint8_t {
+  free,       ///< no kernel runs
+  measured,   ///< the best record of exactly this target
+  estimated,  ///< nobody has measured the task
+};
+
+/// What one run of an alternative costs.
+struct Price {
+  PriceKind kind = PriceKind::free;
+  double seconds = 0;  ///< measured, or a guess
+  double bound = 0;    ///< it is hoped to take no less: the measured time, or see `hope`
+};
+
+struct PriceOptions {
+  SpaceOptions schedules;          ///< only records that these permit count
+  MachineRates rates;              ///< zeros: the bounds are zeros
+  std::int64_t network_bytes = 0;  ///< as limits_of has it
+  /// A group on other forms is not hoped to take less than this part of its usual kernel: it computes the same.
+  double hope = 0.9;
+  /// The same for a group on these forms ("nhwc -> nchw16c"), where more is known of them.
+  std::map<std::string, double> hope_of = {};
+};
+
+/// The price of each alternative. Bounds of what nobody has measured: the roofline of the task, and of a group on other forms
+/// `hope`. Guesses, which are no less: of a group on other forms the time of its usual kernel; otherwise the analytic
+/// estimate of the task's default schedule, by the factor that the estimates of the measured tasks are off in the median.
+std::vector<Price> prices_of(const Alternatives&, const Records&, const Target&, const PriceOptions&);
+
+}  // namespace whet

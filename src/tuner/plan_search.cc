@@ -1,0 +1,266 @@
+#include "tuner/plan_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/arithmetic.h"
+#include "base/version.h"
+#include "compiler/choose.h"
+#include "compiler/scratch.h"
+#include "records/record_line.h"
+
+namespace whet {
+namespace {
+
+/// A plan is adopted when the network is faster by this much, twice. The best of many sums owes a part to luck.
+constexpr double kFasterPlan = 0.99;
+/// Rounds of measuring and choosing, at most: each one measures something new.
+constexpr int kRounds = 200;
+/// Where this many kernels on the same forms were measured, no other is hoped to be faster, relative to its usual kernel,
+/// than the fastest of them by more than a margin.
+constexpr int kEnough = 3;
+constexpr double kMargin = 0.95;
+
+class Search {
+ public:
+  Search(const FusedGraph& fused, const Target& target, Measurer& measurer, RecordFile& file, Device& device,
+         const PlanSearchOptions& options)
+      : fused_(fused), target_(target), measurer_(measurer), file_(file), device_(device), options_(options),
+        start_(std::chrono::steady_clock::now()) {}
+
+  Result<PlanSearch> run() {
+    WHET_TRY(alternatives_, find_alternatives(fused_, target_, options_.alternatives));
+    result_.alternatives = alternatives_.all.size() - alternatives_.usual;
+    for (std::size_t t = 0; t < alternatives_.tasks.size(); ++t)
+      result_.tasks += !is_usual_task(static_cast<int>(t));
+    WHET_RETURN_IF_ERROR(measure_what_is_hoped());
+    prices_ = prices();
+    WHET_TRY(result_.plans, best_plans(fused_, alternatives_, prices_, only_measured()));
+    WHET_RETURN_IF_ERROR(decide());
+    result_.seconds = elapsed();
+    return std::move(result_);
+  }
+
+ private:
+  bool interrupted() const { return options_.tuning.interrupted && options_.tuning.interrupted(); }
+  double elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  double minutes_left() const { return options_.tuning.minutes - elapsed() / 60; }
+  std::int64_t trials_left() const { return options_.tuning.trials - result_.trials; }
+  bool used_up() const {
+    return interrupted() || (options_.tuning.minutes > 0 && minutes_left() <= 0) ||
+           (options_.tuning.trials > 0 && trials_left() <= 0);
+  }
+  void tell(const std::string& sentence) const {
+    if (options_.tell) options_.tell(sentence);
+  }
+
+  bool is_usual_task(int task) const {
+    return std::any_of(alternatives_.all.begin(), alternatives_.all.begin() + static_cast<std::ptrdiff_t>(alternatives_.usual),
+                       [&](const Alternative& a) { return a.task == task; });
+  }
+
+  std::vector<Price> prices() const {
+    PriceOptions options = options_.prices;
+    options.hope_of = hope_of_;
+    return prices_of(alternatives_, file_.records(), target_, options);
+  }
+
+  /// What is hoped of kernels on the same forms follows from those that were measured.
+  void learn_hope() {
+    std::map<std::string, std::map<int, double>> ratios;  // by forms, of each task
+    for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
+      const Alternative& alternative = alternatives_.all[a];
+      const double twin = usual_seconds(alternative.group);
+      if (alternative.kind == AlternativeKind::layout && prices_[a].kind == PriceKind::measured && twin > 0)
+        ratios[alternative.name][alternative.task] = prices_[a].seconds / twin;
+    }
+    for (const auto& [forms, measured] : ratios) {
+      if (std::ssize(measured) < kEnough) continue;
+      double least = kInfinity;
+      for (const auto& [task, ratio] : measured) least = std::min(least, ratio);
+      hope_of_[forms] = kMargin * least;
+    }
+  }
+  double usual_seconds(int group) const {
+    for (std::size_t a = 0; a < alternatives_.usual; ++a)
+      if (alternatives_.all[a].group == group && prices_[a].kind == PriceKind::measured) return prices_[a].seconds;
+    return 0;
+  }
+
+  Status measure_what_is_hoped() {
+    for (int round = 0; round < kRounds && !used_up(); ++round) {
+      prices_ = prices();
+      learn_hope();
+      prices_ = prices();
+      WHET_TRY(const NetworkPlans hoped, best_plans(fused_, alternatives_, prices_, {.forbidden = failed(), .bounds = true}));
+      std::vector<Task> unknown = unmeasured(hoped.best.front());
+      if (unknown.empty()) {
+        result_.complete = true;
+        return ok_status();
+      }
+      tell(fmt::format("layouts: a plan is hoped to take {:.4f} ms of the usual {:.4f}; {} of its tasks are measured now",
+                       hoped.best.front().seconds * 1e3, hoped.usual.seconds * 1e3, unknown.size()));
+      WHET_RETURN_IF_ERROR(measure(unknown));
+    }
+    return ok_status();
+  }
+
+  /// The tasks of a plan without a time, the most frequent first.
+  std::vector<Task> unmeasured(const NetworkPlan& plan) const {
+    std::map<int, int> counts;
+    for (int a : plan.alternatives)
+      if (prices_[static_cast<std::size_t>(a)].kind == PriceKind::estimated)
+        ++counts[alternatives_.all[static_cast<std::size_t>(a)].task];
+    std::vector<Task> tasks;
+    for (const auto& [task, count] : counts) {
+      tasks.push_back(alternatives_.tasks[static_cast<std::size_t>(task)]);
+      tasks.back().weight = count;
+    }
+    return tasks;
+  }
+
+  Status measure(const std::vector<Task>& tasks) {
+    TuneOptions tuning = options_.tuning;
+    tuning.ids.clear();
+    tuning.first_round = tuning.round = options_.trials_a_task;
+    const auto wanted = static_cast<std::int64_t>(tasks.size()) * options_.trials_a_task;
+    tuning.trials = options_.tuning.trials > 0 ? std::min(wanted, trials_left()) : wanted;
+    tuning.minutes = options_.tuning.minutes > 0 ? std::max(minutes_left(), 0.001) : 0;
+    WHET_TRY(const TuneProgress progress, tune(tasks, target_, measurer_, file_, tuning, [](const TuneProgress&) {}));
+    result_.trials += progress.trials;
+    for (const TaskProgress& task : progress.tasks) result_.measured += task.measured > 0;
+    for (std::size_t t = 0; t < tasks.size(); ++t)
+      if (progress.tasks[t].trials > 0 && !(progress.tasks[t].best_seconds < kInfinity)) failed_.insert(tasks[t].key);
+    // Nothing was tried although there was time: what is left has no candidate.
+    if (progress.trials == 0 && !used_up())
+      for (const Task& task : tasks) failed_.insert(task.key);
+    return ok_status();
+  }
+
+  /// Alternatives none of whose candidates ran.
+  std::vector<int> failed() const {
+    std::vector<int> numbers;
+    for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
+      const int task = alternatives_.all[a].task;
+      if (task >= 0 && failed_.contains(alternatives_.tasks[static_cast<std::size_t>(task)].key))
+        numbers.push_back(static_cast<int>(a));
+    }
+    return numbers;
+  }
+
+  /// What nobody has measured is no part of a plan that is to run.
+  PlanOptions only_measured() const {
+    PlanOptions options{.plans = options_.tried_in_network};
+    for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a)
+      if (prices_[a].kind == PriceKind::estimated) options.forbidden.push_back(static_cast<int>(a));
+    return options;
+  }
+
+  Status decide() {
+    std::vector<NetworkPlan> others;
+    for (const NetworkPlan& plan : result_.plans.best)
+      if (!kernels_of(fused_, alternatives_, plan).empty() && plan.seconds < result_.plans.usual.seconds)
+        others.push_back(plan);
+    std::optional<std::size_t> winner;
+    if (!others.empty() && !interrupted()) {
+      WHET_TRY(winner, try_in_network(others));
+    }
+    result_.chosen = line_of(winner ? others[*winner] : result_.plans.usual);
+    if (winner) {
+      result_.tried[*winner].adopted = true;
+      result_.chosen.network_seconds = result_.tried[*winner].network_seconds;
+      result_.chosen.usual_network_seconds = result_.tried[*winner].usual_network_seconds;
+    }
+    return interrupted() ? ok_status() : file_.append(result_.chosen);
+  }
+
+  Plan line_of(const NetworkPlan& plan) const {
+    Plan line{.graph = hash_of(fused_), .name = fused_.graph.name, .target = to_string(target_)};
+    line.kernels = kernels_of(fused_, alternatives_, plan);
+    line.seconds = plan.seconds;
+    line.usual_seconds = result_.plans.usual.seconds;
+    line.bound_seconds = std::min(result_.plans.bound, plan.seconds);
+    if (result_.plans.best.size() > 1) {
+      const bool first = result_.plans.best.front().alternatives == plan.alternatives;
+      const NetworkPlan& runner_up = result_.plans.best[first ? 1 : 0];
+      line.runner_up = kernels_of(fused_, alternatives_, runner_up);
+      line.runner_up_seconds = runner_up.seconds;
+    }
+    line.whet = version();
+    line.at = utc_now();
+    return line;
+  }
+
+  /// The plan that the network is fastest with; nothing where it is the usual one, or too close to say.
+  Result<std::optional<std::size_t>> try_in_network(const std::vector<NetworkPlan>& plans) {
+    WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
+    const ScheduleSource best = best_of(&file_.records(), target_, options_.prices.schedules);
+    const std::string usual = scratch.path() + "/usual.so";
+    WHET_TRY(const CompileReport report, compile_model(fused_, best, target_, usual));
+    std::optional<std::size_t> winner;
+    for (std::size_t p = 0; p < plans.size() && !interrupted(); ++p) {
+      WHET_TRY(const FusedGraph planned, assemble(fused_, alternatives_, plans[p].alternatives));
+      const std::string library = scratch.path() + "/" + std::to_string(p) + ".so";
+      WHET_TRY(const CompileReport other, compile_model(planned, best, target_, library));
+      PlanSearch::Tried tried{.sum_seconds = plans[p].seconds,
+                              .kernels = kernels_of(fused_, alternatives_, plans[p]).size()};
+      for (int time = 0; time < 2 && ratio_of(tried) < kFasterPlan; ++time)
+        WHET_RETURN_IF_ERROR(time_alternately(usual, library, tried));
+      result_.tried.push_back(tried);
+      if (ratio_of(tried) < kFasterPlan && (!winner || ratio_of(tried) < ratio_of(result_.tried[*winner]))) winner = p;
+    }
+    (void)device_.time_models({}, {});
+    return winner;
+  }
+
+  /// Of several times the one that speaks least for the plan counts.
+  Status time_alternately(const std::string& usual, const std::string& library, PlanSearch::Tried& tried) {
+    WHET_TRY(const std::vector<ModelTimes> times,
+             device_.time_models({{usual}, {library}}, {options_.network.open, options_.network.inputs,
+                                                        options_.network.burst_seconds, options_.network.bursts}));
+    if (!make_sense(times, 2, options_.network.bursts)) return Error{"the device's times of the plans make no sense"};
+    const double plan = best_burst(times[1]), other = best_burst(times[0]);
+    if (plan / other > ratio_of(tried)) tried.network_seconds = plan, tried.usual_network_seconds = other;
+    return ok_status();
+  }
+
+  /// 0 where it was not timed yet.
+  static double ratio_of(const PlanSearch::Tried& tried) {
+    return tried.usual_network_seconds > 0 ? tried.network_seconds / tried.usual_network_seconds : 0;
+  }
+  /// What disturbs a machine lasts longer than a burst.
+  static double best_burst(const ModelTimes& times) {
+    double seconds = kInfinity;
+    for (const ModelBurst& burst : times.bursts) seconds = std::min(seconds, burst.median);
+    return seconds;
+  }
+
+  const FusedGraph& fused_;
+  const Target& target_;
+  Measurer& measurer_;
+  RecordFile& file_;
+  Device& device_;
+  const PlanSearchOptions& options_;
+  const std::chrono::steady_clock::time_point start_;
+  Alternatives alternatives_;
+  std::vector<Price> prices_;
+  std::map<std::string, double> hope_of_;
+  std::set<std::string> failed_;  ///< keys
+  PlanSearch result_;
+};
+
+}  // namespace
+
+Result<PlanSearch> search_plans(const FusedGraph& fused, const Target& target, Measurer& measurer, RecordFile& file,
+                                Device& device, const PlanSearchOptions& options) {
+  return Search(fused, target, measurer, file, device, options).run();
+}
+
+}  // namespace whet

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "measure/measurer.h"
+#include "plan/plan.h"
+#include "records/record_file.h"
+#include "tuner/network.h"
+#include "tuner/tuner.h"
+
+namespace whet {
+
+struct PlanSearchOptions {
+  AlternativeOptions alternatives;
+  PriceOptions prices;
+  TuneOptions tuning;                 ///< of the tasks of alternatives; its trials and minutes are those of the whole search
+  int trials_a_task = 4;              ///< before the plans are looked at again
+  int tried_in_network = 4;           ///< of the best plans
+  NetworkOptions network;             ///< how these are timed
+  std::function<void(const std::string&)> tell;  ///< a sentence for the user now and then; may be empty
+};
+
+/// What became of a search over plans.
+struct PlanSearch {
+  std::size_t alternatives = 0, tasks = 0;  ///< beside the usual ones
+  std::size_t measured = 0;                 ///< of these tasks
+  std::int64_t trials = 0;
+  double seconds = 0;
+  bool complete = false;  ///< no plan can be shorter by what is hoped; else trials or time were used up
+  NetworkPlans plans;
+  Plan chosen;  ///< as it stands in the record file now
+  /// Plans that were tried in the network, the best by their sums first.
+  struct Tried {
+    double sum_seconds = 0, network_seconds = 0, usual_network_seconds = 0;
+    std::size_t kernels = 0;  ///< that differ from the usual ones
+    bool adopted = false;
+  };
+  std::vector<Tried> tried;
+};
+
+/// Looks for a better plan of a tuned network. Alternatives that nobody has measured are hoped to take no less than their
+/// bounds; the best plan by measured times and bounds is looked for, its tasks are measured, and so on, until that plan
+/// is measured whole: then no other can be shorter. Alternatives that no such plan uses are never measured.
+/// The best plans are timed in the network, each alternately with the usual one, and the network decides: a plan that is
+/// clearly faster, or the usual one, becomes a line of the record file.
+Result<PlanSearch> search_plans(const FusedGraph&, const Target&, Measurer&, RecordFile&, Device&,
+                                const PlanSearchOptions&);
+
+}  // namespace whet

@@ -1,0 +1,138 @@
+#include "tuner/plan_search.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "compiler/scratch.h"
+#include "device/testing/fake_devices.h"
+#include "measure/testing/formula_measurer.h"
+#include "passes/optimize.h"
+#include "passes/testing/graph_builder.h"
+#include "records/testing/sample.h"
+#include "space/space.h"
+
+namespace whet {
+namespace plan_search_test {
+
+using testing::FormulaDevice;
+
+/// Three convolutions between two copies from and to the file's order.
+Graph three_convolutions() {
+  testing::GraphBuilder b;
+  ValueId x = b.relu("r0", b.input("x", {1, 16, 8, 8}));
+  for (const char* name : {"a", "b", "c"}) x = b.relu(std::string(name) + "_relu", b.conv(name, x, 16, 3, 1, 1));
+  return b.finish({x});
+}
+
+/// Kernels take by a formula; the usual ones are in the records.
+class PlanSearchTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_.emplace(ScratchDirectory::make().value());
+    fused_ = optimize(three_convolutions(), {}).value();
+    options_.alternatives.forms = {{8}};
+    options_.prices.hope = 0.5;
+    options_.tuning.clock = [] { return 0.0; };
+  }
+  /// Seconds of a kernel that works on blocks, of a copy, and of a usual one.
+  PlanSearch search(double blocked, double copy, double network = 0.9e-3) {
+    Result<RecordFile> file = RecordFile::open(folder_->path() + "/r.jsonl");
+    const auto seconds = [=](const ComputeDag& dag) {
+      const bool product = std::any_of(dag.ops.begin(), dag.ops.end(), [](const Op& op) {
+        return !op.is_placeholder() && op.element().reducer.has_value();
+      });
+      const bool blocks = std::any_of(dag.ops.begin(), dag.ops.end(), [](const Op& op) { return op.shape.size() == 5; });
+      if (!product && blocks) return copy;
+      return product && blocks ? blocked : 10e-6;
+    };
+    const std::vector<Task> tasks = extract_tasks(fused_, target_).value();
+    for (const Task& task : tasks) {
+      const std::string steps = to_text(*default_steps(task.dag, target_));
+      EXPECT_TRUE(file->append(testing_records::timed(task.key, steps, seconds(task.dag), to_string(target_))).ok());
+    }
+    FormulaMeasurer measurer([&](const MeasureTask& task, const std::string&) {
+      ++measured_;
+      if (crashes_ && task.dag.op(task.dag.outputs.front()).shape.size() == 5)
+        return Outcome{OutcomeCode::crash, "the kernel ended by SIGSEGV", {}};
+      return Outcome{OutcomeCode::ok, "", {seconds(task.dag)}, false, 0.001, 0.001};
+    });
+    FormulaDevice device([](const KernelJob&) { return 1e-6; });
+    device.model_seconds = [network](const std::string& path) {
+      return path.ends_with("usual.so") ? 1e-3 : network;
+    };
+    Result<PlanSearch> search = search_plans(fused_, target_, measurer, *file, device, options_);
+    EXPECT_TRUE(search.ok()) << (search.ok() ? "" : search.error().message);
+    plan_ = file->records().plan_for(hash_of(fused_), to_string(target_)) == nullptr
+                ? Plan()
+                : *file->records().plan_for(hash_of(fused_), to_string(target_));
+    return search.ok() ? *search : PlanSearch();
+  }
+
+  Target target_ = parse_target("cpu -mcpu=haswell -threads=1").value();
+  std::optional<ScratchDirectory> folder_;
+  FusedGraph fused_;
+  PlanSearchOptions options_;
+  bool crashes_ = false;
+  int measured_ = 0;
+  Plan plan_;  ///< that the file holds in the end
+};
+
+TEST_F(PlanSearchTest, TakesBlocksWhereTheyAreFasterAndTheNetworkAgrees) {
+  const PlanSearch search = this->search(7e-6, 1e-6);
+  EXPECT_TRUE(search.complete);
+  ASSERT_FALSE(search.tried.empty());
+  EXPECT_TRUE(std::any_of(search.tried.begin(), search.tried.end(), [](const auto& tried) { return tried.adopted; }));
+  EXPECT_GE(std::count_if(plan_.kernels.begin(), plan_.kernels.end(),
+                          [](const PlannedKernel& kernel) { return !kernel.transform; }),
+            3);
+  EXPECT_LT(plan_.seconds, plan_.usual_seconds);
+  EXPECT_NEAR(plan_.network_seconds, 0.9e-3, 1e-9);
+  EXPECT_NEAR(plan_.usual_network_seconds, 1e-3, 1e-9);
+}
+
+TEST_F(PlanSearchTest, StaysWithTheUsualPlanWhereTheNetworkIsNotFaster) {
+  const PlanSearch search = this->search(7e-6, 1e-6, 0.999e-3);
+  EXPECT_FALSE(search.tried.empty());
+  EXPECT_EQ(plan_.graph, hash_of(fused_));
+  EXPECT_TRUE(plan_.kernels.empty());
+}
+
+TEST_F(PlanSearchTest, TriesNothingInTheNetworkThatTheSumsDoNotPromise) {
+  const PlanSearch search = this->search(11e-6, 3e-6);
+  EXPECT_TRUE(search.complete);
+  EXPECT_TRUE(search.tried.empty());
+  EXPECT_TRUE(plan_.kernels.empty());
+  EXPECT_LT(search.measured, search.tasks);
+}
+
+TEST_F(PlanSearchTest, MeasuresNothingThatIsNotHopedToBeFaster) {
+  options_.prices.hope = 1.1;
+  const PlanSearch search = this->search(7e-6, 1e-6);
+  EXPECT_TRUE(search.complete);
+  EXPECT_EQ(search.measured, 0u);
+  EXPECT_EQ(measured_, 0);
+}
+
+TEST_F(PlanSearchTest, LeavesOutWhatNeverRuns) {
+  crashes_ = true;
+  const PlanSearch search = this->search(1e-6, 1e-7);
+  EXPECT_TRUE(plan_.kernels.empty());
+  EXPECT_GT(search.trials, 0);
+}
+
+TEST_F(PlanSearchTest, EndsWithItsTrials) {
+  options_.tuning.trials = 5;
+  const PlanSearch search = this->search(7e-6, 1e-6);
+  EXPECT_LE(search.trials, 5);
+  EXPECT_FALSE(search.complete);
+}
+
+TEST_F(PlanSearchTest, DoesNotBelieveADeviceThatLies) {
+  EXPECT_TRUE(make_sense({{{{1e-3, 1e-3}}}, {{{2e-3, 1e-3}}}}, 2, 1));
+  EXPECT_FALSE(make_sense({{{{1e-3, 1e-3}}}}, 2, 1));
+  EXPECT_FALSE(make_sense({{{{1e-3, 1e-3}}}, {{{0, 0}}}}, 2, 1));
+}
+
+}  // namespace plan_search_test
+}  // namespace whet
