@@ -325,8 +325,7 @@ Status run(const Options& options) {
     WHET_RETURN_IF_ERROR(served.add(team, std::move(winners), contest.inputs(), options.cold));
   }
   if (log) std::fclose(log);
-  if (options.block > 0)
-    WHET_RETURN_IF_ERROR(add_blocked(problem, target, team, options, tally, served));
+  if (options.block > 0) WHET_RETURN_IF_ERROR(add_blocked(problem, target, team, options, tally, served));
 
   std::string names;
   for (const Task& task : tasks) names += (names.empty() ? "" : ";") + task.name;

@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "alternatives/alternatives.h"
 #include "codegen/compile.h"
 #include "compiler/compile.h"
 #include "device/cpu/opened_model.h"
@@ -11,12 +12,14 @@
 #include "lower/lower.h"
 #include "measure/measurer.h"
 #include "passes/optimize.h"
+#include "plan/plan.h"
 #include "records/record_file.h"
 #include "schedule/steps.h"
 #include "search/strategy.h"
 #include "space/space.h"
 #include "task/task.h"
 #include "tuner/network.h"
+#include "tuner/plan_search.h"
 #include "tuner/tuner.h"
 
 namespace whet {
@@ -49,6 +52,12 @@ static_assert(
                                        const TuneOptions&, const std::function<void(const TuneProgress&)>&)>(tune));
 static_assert(has_signature<Result<NetworkTruth>(const FusedGraph&, const Target&, RecordFile&, Device&,
                                                  const NetworkOptions&)>(settle_in_network));
+static_assert(has_signature<Result<Alternatives>(const FusedGraph&, const Target&, const AlternativeOptions&)>(
+    find_alternatives));
+static_assert(has_signature<Result<NetworkPlans>(const FusedGraph&, const Alternatives&, const std::vector<Price>&,
+                                                 const PlanOptions&)>(best_plans));
+static_assert(has_signature<Result<PlanSearch>(const FusedGraph&, const Target&, Measurer&, RecordFile&, Device&,
+                                               const PlanSearchOptions&)>(search_plans));
 static_assert(has_signature<Result<CompileReport>(const FusedGraph&, const ScheduleSource&, const Target&,
                                                   const std::string&, const CompileOptions&)>(compile_model));
 static_assert(has_signature<Result<OpenedModel>(const std::string&, const OpenModelOptions&)>(OpenedModel::open));

@@ -134,7 +134,8 @@ class Finder {
     if (!fragment.kernel.empty()) {
       WHET_TRY(task, table_.number_of(fragment));
     }
-    result_.all.push_back({AlternativeKind::transform, std::move(fragment), -1, task, to_text(from) + " -> " + to_text(to)});
+    result_.all.push_back(
+        {AlternativeKind::transform, std::move(fragment), -1, task, to_text(from) + " -> " + to_text(to)});
     return ok_status();
   }
 

@@ -22,9 +22,7 @@ Target target() { return *parse_target("cpu -mcpu=haswell -threads=2"); }
 
 FusedGraph fused(Graph graph) { return optimize(std::move(graph), {}).value(); }
 
-Alternatives alternatives_of(const FusedGraph& graph) {
-  return find_alternatives(graph, target(), {kForms}).value();
-}
+Alternatives alternatives_of(const FusedGraph& graph) { return find_alternatives(graph, target(), {kForms}).value(); }
 
 /// Draws a plan: each group on forms that its inputs have or can be turned into.
 class RandomPlan {
@@ -38,8 +36,8 @@ class RandomPlan {
     for (std::size_t u = 0; u < alternatives_.usual; ++u) {
       std::vector<int> options = {static_cast<int>(u)};
       for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a)
-        if (alternatives_.all[a].kind == AlternativeKind::layout && alternatives_.all[a].group == alternatives_.all[u].group &&
-            alternatives_.all[u].group >= 0)
+        if (alternatives_.all[a].kind == AlternativeKind::layout &&
+            alternatives_.all[a].group == alternatives_.all[u].group && alternatives_.all[u].group >= 0)
           options.push_back(static_cast<int>(a));
       take(options);
     }
@@ -122,7 +120,8 @@ Graph small_network() {
 
 TEST(Form, IsReadAsItIsWritten) {
   for (const char* text : {"nhwc", "nchw", "nchw16c", "nchw64c"}) EXPECT_EQ(to_text(*parse_form(text)), text);
-  for (const char* text : {"", "nchwc", "nchw0c", "nchw1c", "nchw16", "nchw-4c", "NHWC", "nchw16cc", "nchw99999999999999999999c"})
+  for (const char* text :
+       {"", "nchwc", "nchw0c", "nchw1c", "nchw16", "nchw-4c", "NHWC", "nchw16cc", "nchw99999999999999999999c"})
     EXPECT_FALSE(parse_form(text)) << text;
 }
 TEST(Form, StoresWholeBlocks) {

@@ -275,8 +275,8 @@ class Conversion {
   /// A picture in the file's order is turned where a convolution reads it; what it becomes is channels last.
   Result<Maybe> convert(const Node& node, const TransposeOperator& op) {
     const Shape& result = graph_.value(node.output).type.shape;
-    const bool turns = anchor_.valid() && !behind_ && in_ == kChannelsLast &&
-                       op.perm == channels_last_permutation(op.perm.size());
+    const bool turns =
+        anchor_.valid() && !behind_ && in_ == kChannelsLast && op.perm == channels_last_permutation(op.perm.size());
     const std::optional<Shape> shape = seen(result, in_);
     if (!turns || !shape || graph_.value(node.inputs[0]).constant) return Maybe();
     WHET_TRY(const ValueId turned, builder_.compute(node, op, {builder_.read(node.inputs[0], kChannelsLast)}));
@@ -334,8 +334,8 @@ Result<Fragment> transform_of(const FusedGraph& fused, ValueId value, Form from,
   FragmentBuilder builder(fused.graph);
   const Value& picture = fused.graph.value(value);
   const ValueId read = builder.read(value, from);
-  WHET_TRY(const ValueId now, add_transform(builder.graph(), read, picture.type.shape, from, to,
-                                            picture.name + "_" + to_text(to)));
+  WHET_TRY(const ValueId now,
+           add_transform(builder.graph(), read, picture.type.shape, from, to, picture.name + "_" + to_text(to)));
   Fragment fragment = builder.finish(now, {value, to});
   for (std::size_t n = 0; n < fragment.graph.nodes.size(); ++n)
     if (!is_reshape(fragment.graph.nodes[n])) fragment.kernel.push_back(NodeId(static_cast<std::int64_t>(n)));

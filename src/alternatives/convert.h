@@ -18,8 +18,8 @@ struct StoredValue {
 
 /// One kernel by itself: a small graph whose inputs and outputs are stored values of the fused graph.
 struct Fragment {
-  Graph graph;                      ///< constants included
-  std::vector<NodeId> kernel;       ///< its nodes that are the kernel; all others are aliases. Empty: nothing is computed
+  Graph graph;                 ///< constants included
+  std::vector<NodeId> kernel;  ///< its nodes that are the kernel; all others are aliases. Empty: nothing is computed
   std::vector<StoredValue> reads;   ///< of the graph's inputs, in order
   std::vector<StoredValue> writes;  ///< of the graph's outputs, in order
 };

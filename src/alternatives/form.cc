@@ -55,7 +55,8 @@ Result<ValueId> add_transform(Graph& graph, ValueId value, const Shape& shape, F
   const Shape spatial(shape.begin() + 1, shape.end() - 1);
   const auto dims = static_cast<std::int64_t>(spatial.size());
   // Large blocks are [N, C/large, spatial, large/small, small], small ones [N, C/large, large/small, spatial, small].
-  Shape large_blocks = {shape.front(), shape.back() / large}, small_blocks = {shape.front(), shape.back() / large, large / small};
+  Shape large_blocks = {shape.front(), shape.back() / large},
+        small_blocks = {shape.front(), shape.back() / large, large / small};
   for (Shape* blocks : {&large_blocks, &small_blocks}) blocks->insert(blocks->end(), spatial.begin(), spatial.end());
   large_blocks.push_back(large / small);
   for (Shape* blocks : {&large_blocks, &small_blocks}) blocks->push_back(small);

@@ -74,8 +74,7 @@ int run(const ExplainCommand& command) {
   if (command.topic == "error") return explain_error(command.question.what);
   if (command.topic == "task") return explain_task(command.question);
   if (command.topic == "candidate") return explain_candidate(command.question);
-  if (command.topic != "layout" && !command.contains.empty())
-    return wrong_use({"--contains is for explain layout"});
+  if (command.topic != "layout" && !command.contains.empty()) return wrong_use({"--contains is for explain layout"});
   if (command.topic == "layout" && !command.question.records.empty())
     return explain_plan({command.question.what, command.contains, command.question.model, command.question.place,
                          command.question.records});
@@ -91,9 +90,10 @@ int run(const ExplainCommand& command) {
 
 std::function<int()> make_explain(Arguments& arguments) {
   auto command = std::make_shared<ExplainCommand>();
-  arguments.require_choice("topic", command->topic, {"error", "progress", "metrics", "task", "candidate", "layout"},
-                           "error N, progress, metrics; task N: its limits and its best candidates; candidate ID: its "
-                           "loops; layout NODE: the order of dimensions of its result; with --records the sums that chose it");
+  arguments.require_choice(
+      "topic", command->topic, {"error", "progress", "metrics", "task", "candidate", "layout"},
+      "error N, progress, metrics; task N: its limits and its best candidates; candidate ID: its "
+      "loops; layout NODE: the order of dimensions of its result; with --records the sums that chose it");
   TuningQuestion& question = command->question;
   arguments.add("what", question.what,
                 "The error's number or name, the task's number, the candidate's ID, the node's name");

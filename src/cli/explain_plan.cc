@@ -114,7 +114,8 @@ std::vector<int> only(const std::vector<int>& first, const std::vector<int>& sec
 }
 
 Status print_forced(const Priced& priced, int forced) {
-  WHET_TRY(const NetworkPlans plans, best_plans(priced.fused, priced.alternatives, priced.prices, {.required = {forced}}));
+  WHET_TRY(const NetworkPlans plans,
+           best_plans(priced.fused, priced.alternatives, priced.prices, {.required = {forced}}));
   const std::vector<int>&best = priced.plans.best.front().alternatives, &other = plans.best.front().alternatives;
   Table table({{"", false}, {"Node", false}, {"Stored", false}, {"Time (ms)"}, {"", false}});
   double difference = 0;
@@ -123,8 +124,8 @@ Status print_forced(const Priced& priced, int forced) {
       const Price& p = priced.prices[static_cast<std::size_t>(number)];
       if (p.kind == PriceKind::free) continue;
       difference += sign * p.seconds;
-      table.add({sign > 0 ? "+" : "-", node_of(priced, number), forms_text(at(priced, number)),
-                 milliseconds(p.seconds), std::string(word(p.kind))});
+      table.add({sign > 0 ? "+" : "-", node_of(priced, number), forms_text(at(priced, number)), milliseconds(p.seconds),
+                 std::string(word(p.kind))});
     }
   fmt::print("{} at {}: {} ms, {:+.4f} ms\n{}", forms_text(at(priced, forced)), node_of(priced, forced),
              milliseconds(plans.best.front().seconds), difference * 1e3, table.to_text());
@@ -141,8 +142,10 @@ Status print_group(const Priced& priced, int group, const std::string& contains)
     const Alternative& alternative = at(priced, number);
     if (alternative.group != group || (!contains.empty() && alternative.name.find(contains) == std::string::npos))
       continue;
-    WHET_TRY(const NetworkPlans plans, best_plans(priced.fused, priced.alternatives, priced.prices, {.required = {number}}));
-    const bool chosen = std::find(best.alternatives.begin(), best.alternatives.end(), number) != best.alternatives.end();
+    WHET_TRY(const NetworkPlans plans,
+             best_plans(priced.fused, priced.alternatives, priced.prices, {.required = {number}}));
+    const bool chosen =
+        std::find(best.alternatives.begin(), best.alternatives.end(), number) != best.alternatives.end();
     const Price& p = priced.prices[a];
     table.add({forms_text(alternative), milliseconds(p.seconds), std::string(word(p.kind)),
                milliseconds(plans.best.front().seconds),
@@ -166,7 +169,8 @@ int print_node(const Priced& priced, const PlanQuestion& question) {
                                   question.node, did_you_mean(question.node, names))});
   }
   if (!question.contains.empty() && !parse_form(question.contains))
-    return wrong_use({fmt::format("--contains is \"{}\"; expected nhwc, nchw or blocks like nchw16c", question.contains)});
+    return wrong_use(
+        {fmt::format("--contains is \"{}\"; expected nhwc, nchw or blocks like nchw16c", question.contains)});
   fmt::print("{}: {}\n", question.node, name_of(priced.fused, priced.fused.groups[static_cast<std::size_t>(group)]));
   const Status printed = print_group(priced, group, question.contains);
   return printed.ok() ? kDone : fail(printed.error());

@@ -309,7 +309,8 @@ Result<TuneProgress> tune_here(const TuneCommand& command, const Prepared& prepa
   TuneScreen screen(isatty(STDOUT_FILENO), peak_gflops, command.per_task);
   std::function<void(const TuneProgress&)> on_round;
   if (!command.quiet && !command.json) on_round = [&](const TuneProgress& progress) { screen.show(progress); };
-  return tune(prepared.chosen, prepared.place.target, measurer, file, tune_options(command, prepared.ids, share), on_round);
+  return tune(prepared.chosen, prepared.place.target, measurer, file, tune_options(command, prepared.ids, share),
+              on_round);
 }
 
 /// How the whole network is timed.
@@ -379,7 +380,8 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
   DeviceMeasurer measurer(builders, all, measure_options(command, prepared));
   WHET_RETURN_IF_ERROR(calibrate(command, prepared, measurer));
   const bool layouts = searches_layouts(command, prepared, forms);
-  WHET_TRY(tuned.progress, tune_here(command, prepared, layouts ? 1 - kLayoutShare : 1, measurer, file, tuned.rates.gflops));
+  WHET_TRY(tuned.progress,
+           tune_here(command, prepared, layouts ? 1 - kLayoutShare : 1, measurer, file, tuned.rates.gflops));
   tuned.units = measurer.units();
   // What was measured beside something else would give shares of more than the whole.
   if (!is_remote(prepared)) tuned.rates = better_of(tuned.rates, measure_rates(prepared.place));
@@ -396,7 +398,8 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
   else
     fmt::print(stderr, "The network cannot be timed: {}\n", truth.error().message);
   if (truth.ok() && !interrupted && layouts) {
-    WHET_TRY(tuned.plans, search_layouts(command, prepared, tuned, forms, measurer, *devices[measurer.deciding()], file));
+    WHET_TRY(tuned.plans,
+             search_layouts(command, prepared, tuned, forms, measurer, *devices[measurer.deciding()], file));
   }
   tuned.progress.interrupted = interrupted;
   return tuned;

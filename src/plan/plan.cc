@@ -15,7 +15,9 @@ namespace {
 /// Stored values by number, as the solver knows them.
 class ValueNumbers {
  public:
-  int of(const StoredValue& value) { return numbers_.try_emplace(value, static_cast<int>(numbers_.size())).first->second; }
+  int of(const StoredValue& value) {
+    return numbers_.try_emplace(value, static_cast<int>(numbers_.size())).first->second;
+  }
   int count() const { return static_cast<int>(numbers_.size()); }
 
  private:
@@ -99,9 +101,7 @@ Result<NetworkPlans> best_plans(const FusedGraph& fused, const Alternatives& alt
   return plans;
 }
 
-std::string hash_of(const FusedGraph& fused) {
-  return fmt::format("{:016x}", hash_bytes(to_text(fused)));
-}
+std::string hash_of(const FusedGraph& fused) { return fmt::format("{:016x}", hash_bytes(to_text(fused))); }
 
 std::vector<PlannedKernel> kernels_of(const FusedGraph& fused, const Alternatives& alternatives,
                                       const NetworkPlan& plan) {

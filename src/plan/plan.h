@@ -35,7 +35,8 @@ struct PlanOptions {
 /// Chooses exactly (choice/choice.h): the sum of the prices is least, every value is there in each form in which it is read,
 /// and a transform is paid once a value and form. Plans that cost the same give way to the usual one.
 /// Errors: a required alternative that no plan can have.
-Result<NetworkPlans> best_plans(const FusedGraph&, const Alternatives&, const std::vector<Price>&, const PlanOptions& = {});
+Result<NetworkPlans> best_plans(const FusedGraph&, const Alternatives&, const std::vector<Price>&,
+                                const PlanOptions& = {});
 
 /// Names a fused graph in a record file: a hash of its text.
 std::string hash_of(const FusedGraph&);

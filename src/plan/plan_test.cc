@@ -9,8 +9,8 @@
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
 #include "passes/testing/random_graph.h"
-#include "task/testing/evaluate_groups.h"
 #include "records/testing/sample.h"
+#include "task/testing/evaluate_groups.h"
 #include "tensor/compare.h"
 
 namespace whet {
@@ -161,7 +161,8 @@ TEST(Plan, ThatTheNetworkDoesNotHaveIsVoid) {
   EXPECT_EQ(note({"r1", "upside down"}),
             "the records' plan does not count: the plan stores r1 as \"upside down\", which is no form");
   // A plan that leaves a form out that others read.
-  EXPECT_EQ(note({"r2", "nchw8c"}).find("the records' plan does not count: the plan has no kernel that can run before"), 0u);
+  EXPECT_EQ(note({"r2", "nchw8c"}).find("the records' plan does not count: the plan has no kernel that can run before"),
+            0u);
 }
 
 TEST(Plan, OfAnotherTargetDoesNotCount) {

@@ -68,7 +68,7 @@ TEST(Plans, SurviveInTheFile) {
   {
     Result<RecordFile> file = RecordFile::open(path);
     ASSERT_TRUE(file.ok()) << file.error().message;
-    ASSERT_TRUE(file->append(plan()).ok());
+    ASSERT_TRUE(file->append_plan(plan()).ok());
     EXPECT_EQ(file->records().plans().size(), 1u);
   }
   const Result<RecordsRead> read = read_records(path);

@@ -247,7 +247,7 @@ Status RecordFile::append(const Record& record) {
   return sync_soon();
 }
 
-Status RecordFile::append(const Plan& plan) {
+Status RecordFile::append_plan(const Plan& plan) {
   WHET_RETURN_IF_ERROR(append_line(to_line(plan)));
   read_.records.add(plan);
   return sync_soon();

@@ -42,7 +42,7 @@ class RecordFile {
   /// Appends a record. When it returns, the record survives a kill; a second later (or after `sync`) it survives a
   /// power cut. On an error (a full disk) the file and `records()` are unchanged.
   Status append(const Record&);
-  Status append(const Plan&);
+  Status append_plan(const Plan&);
   /// Waits until all appended lines are on the disk.
   Status sync();
 

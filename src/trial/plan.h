@@ -16,9 +16,9 @@ struct PlannedKernel {
 /// How a whole network is computed on a target: the kernels that differ from the usual ones. A line of a record file.
 struct Plan {
   int version = 2;
-  std::string graph;   ///< hexadecimal hash of the fused graph's text
-  std::string name;    ///< the network's, for people
-  std::string target;  ///< text form
+  std::string graph;                   ///< hexadecimal hash of the fused graph's text
+  std::string name;                    ///< the network's, for people
+  std::string target;                  ///< text form
   std::vector<PlannedKernel> kernels;  ///< in the order in which they run; empty: the usual plan
   double seconds = 0;                  ///< sum of its kernels' times
   double usual_seconds = 0;            ///< of the usual plan

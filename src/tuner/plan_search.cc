@@ -30,14 +30,18 @@ class Search {
  public:
   Search(const FusedGraph& fused, const Target& target, Measurer& measurer, RecordFile& file, Device& device,
          const PlanSearchOptions& options)
-      : fused_(fused), target_(target), measurer_(measurer), file_(file), device_(device), options_(options),
+      : fused_(fused),
+        target_(target),
+        measurer_(measurer),
+        file_(file),
+        device_(device),
+        options_(options),
         start_(std::chrono::steady_clock::now()) {}
 
   Result<PlanSearch> run() {
     WHET_TRY(alternatives_, find_alternatives(fused_, target_, options_.alternatives));
     result_.alternatives = alternatives_.all.size() - alternatives_.usual;
-    for (std::size_t t = 0; t < alternatives_.tasks.size(); ++t)
-      result_.tasks += !is_usual_task(static_cast<int>(t));
+    for (std::size_t t = 0; t < alternatives_.tasks.size(); ++t) result_.tasks += !is_usual_task(static_cast<int>(t));
     WHET_RETURN_IF_ERROR(measure_what_is_hoped());
     prices_ = prices();
     WHET_TRY(result_.plans, best_plans(fused_, alternatives_, prices_, only_measured()));
@@ -48,9 +52,7 @@ class Search {
 
  private:
   bool interrupted() const { return options_.tuning.interrupted && options_.tuning.interrupted(); }
-  double elapsed() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
   double minutes_left() const { return options_.tuning.minutes - elapsed() / 60; }
   std::int64_t trials_left() const { return options_.tuning.trials - result_.trials; }
   bool used_up() const {
@@ -62,7 +64,8 @@ class Search {
   }
 
   bool is_usual_task(int task) const {
-    return std::any_of(alternatives_.all.begin(), alternatives_.all.begin() + static_cast<std::ptrdiff_t>(alternatives_.usual),
+    return std::any_of(alternatives_.all.begin(),
+                       alternatives_.all.begin() + static_cast<std::ptrdiff_t>(alternatives_.usual),
                        [&](const Alternative& a) { return a.task == task; });
   }
 
@@ -99,14 +102,16 @@ class Search {
       prices_ = prices();
       learn_hope();
       prices_ = prices();
-      WHET_TRY(const NetworkPlans hoped, best_plans(fused_, alternatives_, prices_, {.forbidden = failed(), .bounds = true}));
+      WHET_TRY(const NetworkPlans hoped,
+               best_plans(fused_, alternatives_, prices_, {.forbidden = failed(), .bounds = true}));
       std::vector<Task> unknown = unmeasured(hoped.best.front());
       if (unknown.empty()) {
         result_.complete = true;
         return ok_status();
       }
-      tell(fmt::format("layouts: a plan is hoped to take {:.4f} ms of the usual {:.4f}; {} of its tasks are measured now",
-                       hoped.best.front().seconds * 1e3, hoped.usual.seconds * 1e3, unknown.size()));
+      tell(fmt::format(
+          "layouts: a plan is hoped to take {:.4f} ms of the usual {:.4f}; {} of its tasks are measured now",
+          hoped.best.front().seconds * 1e3, hoped.usual.seconds * 1e3, unknown.size()));
       WHET_RETURN_IF_ERROR(measure(unknown));
     }
     return ok_status();
@@ -178,7 +183,7 @@ class Search {
       result_.chosen.network_seconds = result_.tried[*winner].network_seconds;
       result_.chosen.usual_network_seconds = result_.tried[*winner].usual_network_seconds;
     }
-    return interrupted() ? ok_status() : file_.append(result_.chosen);
+    return interrupted() ? ok_status() : file_.append_plan(result_.chosen);
   }
 
   Plan line_of(const NetworkPlan& plan) const {

@@ -16,10 +16,10 @@ namespace whet {
 struct PlanSearchOptions {
   AlternativeOptions alternatives;
   PriceOptions prices;
-  TuneOptions tuning;                 ///< of the tasks of alternatives; its trials and minutes are those of the whole search
-  int trials_a_task = 4;              ///< before the plans are looked at again
-  int tried_in_network = 4;           ///< of the best plans
-  NetworkOptions network;             ///< how these are timed
+  TuneOptions tuning;        ///< of the tasks of alternatives; its trials and minutes are those of the whole search
+  int trials_a_task = 4;     ///< before the plans are looked at again
+  int tried_in_network = 4;  ///< of the best plans
+  NetworkOptions network;    ///< how these are timed
   std::function<void(const std::string&)> tell;  ///< a sentence for the user now and then; may be empty
 };
 

@@ -42,7 +42,8 @@ class PlanSearchTest : public ::testing::Test {
       const bool product = std::any_of(dag.ops.begin(), dag.ops.end(), [](const Op& op) {
         return !op.is_placeholder() && op.element().reducer.has_value();
       });
-      const bool blocks = std::any_of(dag.ops.begin(), dag.ops.end(), [](const Op& op) { return op.shape.size() == 5; });
+      const bool blocks =
+          std::any_of(dag.ops.begin(), dag.ops.end(), [](const Op& op) { return op.shape.size() == 5; });
       if (!product && blocks) return copy;
       return product && blocks ? blocked : 10e-6;
     };
@@ -58,9 +59,7 @@ class PlanSearchTest : public ::testing::Test {
       return Outcome{OutcomeCode::ok, "", {seconds(task.dag)}, false, 0.001, 0.001};
     });
     FormulaDevice device([](const KernelJob&) { return 1e-6; });
-    device.model_seconds = [network](const std::string& path) {
-      return path.ends_with("usual.so") ? 1e-3 : network;
-    };
+    device.model_seconds = [network](const std::string& path) { return path.ends_with("usual.so") ? 1e-3 : network; };
     Result<PlanSearch> search = search_plans(fused_, target_, measurer, *file, device, options_);
     EXPECT_TRUE(search.ok()) << (search.ok() ? "" : search.error().message);
     plan_ = file->records().plan_for(hash_of(fused_), to_string(target_)) == nullptr

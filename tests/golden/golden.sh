@@ -112,6 +112,9 @@ page_mistakes() {
   show explain candidate --model zoo:mlp --records records.jsonl
   show explain candidate ffffffffffffffff --model blazeface_front.onnx --records records.jsonl
   show explain layout nothing --model zoo:mlp
+  show explain layout nothing --contains nchw16c --model zoo:mlp
+  show explain layout nothing --model blazeface_front.onnx --records records.jsonl
+  show tune zoo:mlp --layouts nhwc,upside-down -o none.jsonl
   show space zoo:mlp --task 99
 }
 

@@ -162,8 +162,8 @@ std::vector<std::int64_t> unroll_options(const TileProblem& p) {
 std::vector<std::int64_t> block_options(const TileProblem& p) {
   std::vector<std::int64_t> options{0};  // 0: the whole reduction at once
   for (std::int64_t block : {64, 128, 256, 512})
-    if (p.in >= 0 && p.anatomy.constants.size() > 0 && p.in_channels() % block == 0 &&
-        block % p.in_block() == 0 && p.in_channels() > block)
+    if (p.in >= 0 && p.anatomy.constants.size() > 0 && p.in_channels() % block == 0 && block % p.in_block() == 0 &&
+        p.in_channels() > block)
       options.push_back(block);
   return options;
 }
@@ -395,7 +395,7 @@ class TileBuilder {
   Scheduler& s_;
   const Sketch::Choices& choices_;
   Scheduler::Pair y_, x_, oc_, blocks_;
-  LoopId tiles_in_block_;  ///< of channels, where a block has several
+  LoopId tiles_in_block_;                   ///< of channels, where a block has several
   std::vector<LoopId> leading_, trailing_;  ///< spatial loops that are not cut, before and after the vectorized one
   std::vector<LoopId> reduce_;
   LoopId group_;             ///< over the tiles of a group of channels, where there are groups
