@@ -111,6 +111,7 @@ class Supervisor {
         return;
       case SessionType::cancel:
         cancelled_ = true;
+        for (const SessionMessage& job : jobs_) finish(job.id);
         jobs_.clear();
         return;
       case SessionType::bye:
@@ -258,13 +259,18 @@ class Supervisor {
     if (!why.empty()) best_ghz_ = 0;  // the clock is what it is: not every kernel waits for another one
   }
 
-  std::variant<MeasureReply, CheckReply> answer(RunnerClient& runner, const SessionRequest& request, std::uint32_t id) {
+  std::variant<MeasureReply, CheckReply, SpotsReply> answer(RunnerClient& runner, const SessionRequest& request,
+                                                            std::uint32_t id) {
     if (const auto* measure = std::get_if<MeasureRequest>(&request)) {
       std::string why = why_refused(measure->job);
       if (!why.empty()) return MeasureReply{OutcomeCode::rejected, std::move(why)};
       return measure_cool(runner, *measure, id);
     }
-    const auto& check = std::get<CheckRequest>(request);
+    if (const auto* spots = std::get_if<SpotsRequest>(&request))
+      return look_at_spots(*spots, [&](const CheckRequest& check) { return checked(runner, check); });
+    return checked(runner, std::get<CheckRequest>(request));
+  }
+  CheckReply checked(RunnerClient& runner, const CheckRequest& check) {
     std::string why = why_refused(check.job);
     if (why.empty() && check.packing) why = why_refused(*check.packing);
     if (!why.empty()) return CheckReply{OutcomeCode::rejected, std::move(why), {}};

@@ -213,7 +213,7 @@ TEST(Supervisor, RefusesOtherVersions) {
     return bye.payload;
   };
   EXPECT_EQ(refused({.lowest = 7, .highest = 9}),
-            "this whet-device speaks version 2 of device sessions; whet speaks 7 to 9");
+            "this whet-device speaks version 3 of device sessions; whet speaks 7 to 9");
   EXPECT_EQ(refused({.kernel_args = 99}).substr(0, 44), "this whet-device calls kernels by version 2 ");
 }
 TEST(Supervisor, EndsWhenTheOtherEndIsSilent) {

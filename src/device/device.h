@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "device/cpu/opened_model.h"
 #include "device/job.h"
+#include "device/spots.h"
 #include "runner/messages.h"
 #include "runner/wire.h"
 #include "target/machine_rates.h"
@@ -26,6 +27,9 @@ struct DeviceInfo {
   std::uint16_t wire = kWireVersion;
   /// Candidates that are best measured by one job: 1 where asking costs nothing.
   int job_candidates = 1;
+  /// Jobs that are best asked for at the same time, by as many threads: the device runs one after the other, and the next one
+  /// is there when one ends.
+  int jobs_at_once = 1;
   /// Whether its kernels run on the machine that builds them: nothing is built while something is timed.
   bool beside_builders = true;
 };
@@ -51,9 +55,10 @@ struct ModelTimes {
   std::vector<ModelBurst> bursts;
 };
 
-/// A machine that runs kernels. One request at a time; several devices at once, each on a thread of its own. A device
+/// A machine that runs kernels. `jobs_at_once` requests at a time; several devices at once, each on threads of its own. A device
 /// never fails as a whole: what becomes of a request is a value, and the next request finds a device that works, or is
-/// told that it is lost. Callers do not trust the answers of `measure`, `run` and `check`: see device/sane_reply.h.
+/// told that it is lost. Callers do not trust the answers of `measure`, `run`, `check` and `check_spots`: see
+/// device/sane_reply.h.
 class Device {
  public:
   virtual ~Device() = default;
@@ -67,6 +72,10 @@ class Device {
   }
   /// Runs a kernel once and gives the bytes of its outputs.
   virtual CheckReply check(const CheckRequest&) = 0;
+  /// Runs a kernel once and tells about its outputs.
+  virtual SpotsReply check_spots(const SpotsRequest& request) {
+    return look_at_spots(request, [this](const CheckRequest& check_request) { return check(check_request); });
+  }
   /// Times compiled models alternately: a b c a b c ... One answer a model, in order. The device keeps these models open
   /// until the next call, which closes those that it does not name; call it with none to free the memory. An error names
   /// the model that cannot be opened or run, or says that the device is lost or that the user interrupted.

@@ -62,6 +62,24 @@ std::string what_makes_no_sense(const CheckReply& reply, const CheckRequest& req
   return got == wanted ? "" : "outputs of other sizes than the kernel's";
 }
 
+std::string what_makes_no_sense(const SpotsReply& reply, const SpotsRequest& request) {
+  if (!has_name(reply.code)) return "code " + std::to_string(static_cast<int>(reply.code));
+  if (reply.code != OutcomeCode::ok) return "";
+  if (reply.compared && !request.passed) return "a comparison that it was not asked for";
+  if (reply.outputs.size() != request.outputs.size())
+    return std::to_string(reply.outputs.size()) + " outputs of a kernel that has " +
+           std::to_string(request.outputs.size());
+  for (std::size_t k = 0; k < request.outputs.size(); ++k) {
+    const SeenOutput& seen = reply.outputs[k];
+    const AskedOutput& asked = request.outputs[k];
+    if (seen.spots.size() != asked.spots.size() * static_cast<std::size_t>(size_of(asked.dtype)))
+      return "elements of another number than it was asked for";
+    if (std::isnan(seen.max_abs) || std::isnan(seen.largest) || seen.mismatches < 0)
+      return "differences that are no numbers";
+  }
+  return "";
+}
+
 std::string sentence(const std::string& what) { return "the device's answer makes no sense: " + what; }
 
 }  // namespace
@@ -70,6 +88,13 @@ MeasureReply sane_reply(MeasureReply reply, const MeasureRequest& request, const
                         double bytes) {
   const std::string what = what_makes_no_sense(reply, request, least_seconds(info.rates, flops, bytes));
   if (!what.empty()) return {OutcomeCode::unknown, sentence(what)};
+  reply.message = cut(std::move(reply.message));
+  return reply;
+}
+
+SpotsReply sane_reply(SpotsReply reply, const SpotsRequest& request) {
+  const std::string what = what_makes_no_sense(reply, request);
+  if (!what.empty()) return {OutcomeCode::unknown, sentence(what), false, {}};
   reply.message = cut(std::move(reply.message));
   return reply;
 }

@@ -11,5 +11,6 @@ namespace whet {
 ///   flops, bytes  what the task computes, and what it reads and writes at least once
 MeasureReply sane_reply(MeasureReply, const MeasureRequest&, const DeviceInfo&, double flops, double bytes);
 CheckReply sane_reply(CheckReply, const CheckRequest&);
+SpotsReply sane_reply(SpotsReply, const SpotsRequest&);
 
 }  // namespace whet

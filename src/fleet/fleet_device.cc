@@ -17,6 +17,8 @@ constexpr std::size_t kJobHeader = 1024;
 
 /// Of a job: as many as take a device about half a second.
 constexpr int kCandidatesOfJob = 16;
+/// A unit: one runs, and one is in the queue when it ends.
+constexpr int kJobsOfUnit = 2;
 
 /// The requests of a job that have no answer yet, as a job.
 struct JobPart {
@@ -65,6 +67,7 @@ FleetDevice::FleetDevice(FleetDeviceOptions options, const DeviceDescription& un
   info_.memory = unit.memory_bytes;
   info_.beside_builders = options_.beside_builders;
   info_.job_candidates = std::clamp(static_cast<int>(unit.limits.kernels) - 1, 1, kCandidatesOfJob);
+  info_.jobs_at_once = kJobsOfUnit;
   info_.target = target;
   info_.code = code_format(target);
 }
@@ -83,7 +86,10 @@ FleetDevice::Answers FleetDevice::ask(const SessionJob& job) {
           "the request has " + std::to_string(bytes.size()) + " bytes; the fleet takes " + std::to_string(most_bytes_)};
     const auto answer = options_.queue->run(options_.key, options_.priority, bytes, options_.interrupted);
     if (!answer.ok()) return {std::move(answers.items), OutcomeCode::device_lost, answer.error().message};
-    ++answered_[answer->unit];
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ++answered_[answer->unit];
+    }
     take_items(*answer, part, answers.items);
     const std::size_t first = first_unanswered(job, answers.items);
     if (first == job.requests.size()) break;
@@ -116,6 +122,11 @@ JobReply FleetDevice::run(const MeasureJob& job) {
 CheckReply FleetDevice::check(const CheckRequest& request) {
   Answers answers = ask({options_.run_timeout, {request}});
   return check_reply(std::move(answers.items), answers.code, answers.why);
+}
+
+SpotsReply FleetDevice::check_spots(const SpotsRequest& request) {
+  Answers answers = ask({options_.run_timeout, {request}});
+  return spots_reply(std::move(answers.items), answers.code, answers.why);
 }
 
 Result<std::vector<ModelTimes>> FleetDevice::time_models(const std::vector<ModelLibrary>& files, const ModelRun&) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ class FleetDevice : public Device {
   MeasureReply measure(const MeasureRequest&) override;
   JobReply run(const MeasureJob&) override;
   CheckReply check(const CheckRequest&) override;
+  SpotsReply check_spots(const SpotsRequest&) override;
   /// A fleet runs no compiled models: an error says so, except for no models at all.
   Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>&, const ModelRun&) override;
 
@@ -53,6 +55,7 @@ class FleetDevice : public Device {
   FleetDeviceOptions options_;
   DeviceInfo info_;
   std::uint64_t most_bytes_;
+  std::mutex mutex_;  ///< of `answered_`
   std::map<std::string, int> answered_;
 };
 

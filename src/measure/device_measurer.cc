@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <list>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <unordered_map>
 
 #include "base/arithmetic.h"
@@ -205,18 +207,86 @@ class DeviceMeasurer::Impl {
     if (!reference.ok())
       return failed(OutcomeCode::unknown, "the reference cannot be computed: " + reference.error().message);
     const auto& inputs = (*reference)->inputs();
+    if (is_far_away() && has_small_outputs(task))
+      return checked_by_spots(task, built, **reference, precision_of(steps));
 
-    auto checked = run_check(task, built, inputs);
-    if (!checked.ok())
+    CheckReply reply;
+    const Status ran = run_check(task, built, inputs, [&](const CheckRequest& check) {
+      reply = check_on_any(check);
+      return reply.code;
+    });
+    if (!ran.ok())
       return failed(interrupted() ? OutcomeCode::device_lost : OutcomeCode::unknown,
-                    "the constants cannot be packed: " + checked.error().message);
-    CheckReply& reply = *checked;
+                    "the constants cannot be packed: " + ran.error().message);
     Outcome outcome = failed(reply.code, reply.message);
     if (!outcome.ok()) return outcome;
     auto outputs = written(task, in_task_order(task, built, std::move(reply.outputs)));
     outcome.message = outputs.ok() ? (*reference)->compare(*outputs, precision_of(steps)) : outputs.error().message;
     if (!outcome.message.empty()) outcome.code = OutcomeCode::wrong_answer;
     return outcome;
+  }
+
+  /// Elements are asked for by numbers of 32 bits.
+  static bool has_small_outputs(const MeasureTask& task) {
+    return std::ranges::all_of(task.dag.outputs, [&](OpId id) {
+      return num_elements(task.dag.op(id).shape) <= std::int64_t{std::numeric_limits<std::uint32_t>::max()};
+    });
+  }
+
+  /// The numbers of the task's outputs in the order in which the kernel takes them; nothing where it takes others.
+  static std::vector<std::uint32_t> outputs_in_order(const MeasureTask& task, const BuildResult& built) {
+    std::vector<std::uint32_t> order, all(task.dag.outputs.size());
+    std::iota(all.begin(), all.end(), 0u);
+    for (const BuiltArgument& a : built.arguments)
+      if (a.kind == BuiltArgument::Kind::output) order.push_back(a.index);
+    return std::ranges::is_permutation(order, all) ? order : std::vector<std::uint32_t>();
+  }
+
+  /// On a device elsewhere, whose outputs stay there.
+  Outcome checked_by_spots(const MeasureTask& task, const BuildResult& built, const Reference& reference,
+                           Precision precision) {
+    const std::vector<std::uint32_t> order = outputs_in_order(task, built);
+    if (order.size() != task.dag.outputs.size())
+      return failed(OutcomeCode::wrong_answer, "the kernel has other outputs than the task");
+    Passed* passed = passed_.find(id_of(task));
+    const std::vector<AskedOutput> asked = reference.asked(task.within, passed != nullptr, precision);
+    SpotsRequest request;
+    for (const std::uint32_t number : order) {
+      request.outputs.push_back(asked[number]);
+      request.outputs.back().passed = number;
+      if (passed)
+        request.outputs.back().passed =
+            static_cast<std::uint32_t>(std::ranges::find(passed->order, number) - passed->order.begin());
+    }
+    if (passed) request.passed = passed->check;
+    SpotsReply reply;
+    const Status ran = run_check(task, built, reference.inputs(), [&](const CheckRequest& check) {
+      request.check = check;
+      reply = spots_on_any(request);
+      return reply.code;
+    });
+    if (!ran.ok())
+      return failed(interrupted() ? OutcomeCode::device_lost : OutcomeCode::unknown,
+                    "the constants cannot be packed: " + ran.error().message);
+    Outcome outcome = failed(reply.code, reply.message);
+    if (!outcome.ok()) return outcome;
+    std::vector<SeenOutput> seen(order.size());
+    for (std::size_t k = 0; k < order.size(); ++k) seen[order[k]] = std::move(reply.outputs[k]);
+    reply.outputs = std::move(seen);
+    outcome.message = reference.compare(asked, reply, task.within, precision);
+    if (!outcome.message.empty()) outcome.code = OutcomeCode::wrong_answer;
+    // Later kernels are compared with one that is as exact as they are, and travels with them.
+    if (outcome.ok() && !passed && tolerance_of(precision) == 0 && request.check.contents.empty())
+      passed_.add(id_of(task), {request.check, order});
+    return outcome;
+  }
+  SpotsReply spots_on_any(const SpotsRequest& request) {
+    SpotsReply reply{OutcomeCode::device_lost, "no device checked it", false, {}};
+    units_.anywhere({[&](Device& device, std::size_t) {
+      reply = sane_reply(device.check_spots(request), request);
+      return reply.code != OutcomeCode::device_lost;
+    }});
+    return reply;
   }
 
   std::vector<Outcome> compare_on(Device& device, const std::string& name, const MeasureTask& task, const Built& built,
@@ -240,14 +310,23 @@ class DeviceMeasurer::Impl {
       seen.seconds.insert(seen.seconds.begin(), outcomes[i].seconds.begin(), outcomes[i].seconds.end());
       outcomes[i] = std::move(seen);
     };
-    if (turns.size() > 1 && turns.size() <= static_cast<std::size_t>(device.info().job_candidates)) {
-      MeasureJob job;  // whichever machine takes it, runs all of it
-      for (const std::size_t i : turns) job.requests.push_back(request(i));
-      JobReply reply = device.run(job);
-      reply.replies.resize(turns.size(), {OutcomeCode::device_lost, "the device gave no answer"});
-      for (std::size_t k = 0; k < turns.size(); ++k)
-        if (outcomes[turns[k]].ok())
-          add(turns[k], outcome_of(sane(std::move(reply.replies[k]), job.requests[k], device, task), name));
+    const auto most = static_cast<std::size_t>(device.info().job_candidates);
+    if (turns.size() > 1 && most > 1) {
+      const std::size_t rounds = std::max(most, built.size()) / built.size() * built.size();  // of all, where they fit
+      for (std::size_t first = 0, end = 0; first < turns.size(); first = end) {
+        MeasureJob job;  // whichever machine takes it, runs all of it
+        std::vector<std::size_t> asked;
+        for (end = std::min(turns.size(), first + std::min(most, rounds)); asked.size() < end - first;)
+          asked.push_back(turns[first + asked.size()]);
+        std::erase_if(asked, [&](std::size_t i) { return !outcomes[i].ok(); });
+        if (asked.empty()) continue;
+        for (const std::size_t i : asked) job.requests.push_back(request(i));
+        JobReply reply = device.run(job);
+        reply.replies.resize(asked.size(), {OutcomeCode::device_lost, "the device gave no answer"});
+        for (std::size_t k = 0; k < asked.size(); ++k)
+          if (outcomes[asked[k]].ok())
+            add(asked[k], outcome_of(sane(std::move(reply.replies[k]), job.requests[k], device, task), name));
+      }
       return outcomes;
     }
     for (const std::size_t i : turns)
@@ -424,12 +503,12 @@ class DeviceMeasurer::Impl {
     return job;
   }
 
-  /// Runs a kernel on the reference's inputs. Its constants are packed by compiled code, and where that fails, and could
-  /// be why the kernel fails, by the interpreter.
-  Result<CheckReply> run_check(const MeasureTask& task, const BuildResult& built,
-                               const std::vector<ArgumentSpec>& inputs) {
+  /// Has a kernel checked on the reference's inputs. Its constants are packed by compiled code, and where that fails, and
+  /// could be why the kernel fails, by the interpreter.
+  Status run_check(const MeasureTask& task, const BuildResult& built, const std::vector<ArgumentSpec>& inputs,
+                   const std::function<OutcomeCode(const CheckRequest&)>& check) {
     CheckRequest request{job_of(task, built, &inputs), {}, {}, {}};
-    if (!has_packed(built)) return check_on_any(request);
+    if (!has_packed(built)) return check(request), ok_status();
     WHET_TRY(const ComputeDag packing_dag, parse_dag(built.packing));
     std::vector<ArgumentSpec> constants;
     for (const ArgumentSpec& spec : inputs)
@@ -442,8 +521,7 @@ class DeviceMeasurer::Impl {
       for (std::uint32_t i = 0; i < built.arguments.size(); ++i)
         if (built.arguments[i].kind == BuiltArgument::Kind::packed)
           request.packed.emplace_back(i, argument_of(packing, built.arguments[i].index));
-      CheckReply reply = check_on_any(request);
-      if (reply.code == OutcomeCode::ok || interrupted()) return reply;
+      if (check(request) == OutcomeCode::ok || interrupted()) return ok_status();
       request.packing.reset();
       request.packed.clear();
     }
@@ -452,7 +530,7 @@ class DeviceMeasurer::Impl {
     for (std::uint32_t i = 0; i < built.arguments.size(); ++i)
       if (built.arguments[i].kind == BuiltArgument::Kind::packed)
         request.contents.emplace_back(i, packed.at(built.arguments[i].index));
-    return check_on_any(request);
+    return check(request), ok_status();
   }
 
   static bool has_packed(const BuildResult& built) {
@@ -531,6 +609,12 @@ class DeviceMeasurer::Impl {
   std::mutex checking_;  ///< of all below
   Kept<Reference> references_{kKeptReferences};
   Kept<BuildResult> packings_{kKeptPackings};  ///< by the text of the packing
+  /// A kernel that was right on a device elsewhere, and the task's outputs in its order.
+  struct Passed {
+    CheckRequest check;
+    std::vector<std::uint32_t> order;
+  };
+  Kept<Passed> passed_{kKeptReferences};  ///< by task
 };
 
 DeviceMeasurer::DeviceMeasurer(BuilderPool& builders, const std::vector<Device*>& devices, MeasureOptions options)

@@ -16,6 +16,8 @@ namespace {
 /// Above this the interpreter would take too long for the whole.
 constexpr double kWholeFlops = 1e6;
 constexpr std::int64_t kSpots = 256;
+/// Of outputs that are known whole, while no kernel has passed.
+constexpr std::int64_t kFirstSpots = kMostSpots;
 /// As far from the end of a dimension a place is near it.
 constexpr std::int64_t kBorder = 16;
 
@@ -31,7 +33,7 @@ double rounding(DType dtype) {
 }
 
 /// Corners first, then seeded places; every other one near borders, where tiles are cut and padding is read.
-std::vector<std::int64_t> spots(const Shape& shape, std::uint64_t seed) {
+std::vector<std::int64_t> spots(const Shape& shape, std::uint64_t seed, std::int64_t most = kSpots) {
   const std::int64_t count = num_elements(shape);
   std::set<std::int64_t> chosen;
   const auto strides = row_major_strides(shape);
@@ -46,7 +48,7 @@ std::vector<std::int64_t> spots(const Shape& shape, std::uint64_t seed) {
     const std::int64_t away = rng.below(std::min(extent, kBorder));
     return rng.below(2) == 0 ? away : extent - 1 - away;
   };
-  while (static_cast<std::int64_t>(chosen.size()) < std::min(kSpots, count)) {
+  while (static_cast<std::int64_t>(chosen.size()) < std::min(most, count)) {
     const bool anywhere = chosen.size() % 2 == 0;
     std::int64_t at = 0;
     for (std::size_t d = 0; d < shape.size(); ++d)
@@ -179,26 +181,82 @@ Result<Reference> Reference::make(const ComputeDag& dag, std::uint64_t seed) {
   return reference;
 }
 
-std::string Reference::compare(const Output& output, const Tensor& got, double rounded) {
-  const double tolerance = output.tolerance + rounded;
-  const Tensor known = output.elements.empty() ? got : at_elements(got, output.elements);
-  Difference d = whet::compare(known, output.values, tolerance);
-  std::int64_t where =
-      output.elements.empty() || d.where < 0 ? d.where : output.elements[static_cast<std::size_t>(d.where)];
-  std::int64_t known_count = known.size();
-  if (d.mismatches == 0 && output.passed) {
-    d = whet::compare(got, *output.passed, 2 * tolerance);
-    where = d.where;
-    known_count = got.size();
-  }
-  if (d.mismatches == 0) return "";
+namespace {
+
+std::string difference_text(const std::string& name, const Shape& shape, const Difference& d, double tolerance,
+                            std::int64_t compared) {
   char numbers[160];
   std::snprintf(
       numbers, sizeof numbers,
       " differs by %.3g at %s where the largest magnitude is %.3g (tolerance %.1e); %lld of %lld elements are wrong",
-      d.max_abs, index_text(where, output.type.shape).c_str(), d.largest, tolerance,
-      static_cast<long long>(d.mismatches), static_cast<long long>(known_count));
-  return "output `" + output.name + "`" + numbers;
+      d.max_abs, index_text(d.where, shape).c_str(), d.largest, tolerance, static_cast<long long>(d.mismatches),
+      static_cast<long long>(compared));
+  return "output `" + name + "`" + numbers;
+}
+
+}  // namespace
+
+std::string Reference::compare(const Output& output, const Tensor& got, double rounded) {
+  const double tolerance = output.tolerance + rounded;
+  const Tensor known = output.elements.empty() ? got : at_elements(got, output.elements);
+  Difference d = whet::compare(known, output.values, tolerance);
+  if (!output.elements.empty() && d.where >= 0) d.where = output.elements[static_cast<std::size_t>(d.where)];
+  std::int64_t known_count = known.size();
+  if (d.mismatches == 0 && output.passed) {
+    d = whet::compare(got, *output.passed, 2 * tolerance);
+    known_count = got.size();
+  }
+  if (d.mismatches == 0) return "";
+  return difference_text(output.name, output.type.shape, d, tolerance, known_count);
+}
+
+std::vector<AskedOutput> Reference::asked(const Shape& within, bool passed, Precision precision) const {
+  std::vector<AskedOutput> asked;
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const Output& output = outputs_[k];
+    const Shape& shape = output.type.shape;
+    const std::int64_t size = size_of(output.type.dtype);
+    AskedOutput one;
+    one.dtype = output.type.dtype;
+    one.used_bytes = static_cast<std::uint64_t>((within.empty() ? num_elements(shape) : shape.back()) * size);
+    one.row_bytes = within.empty() ? one.used_bytes : static_cast<std::uint64_t>(within.back() * size);
+    one.passed = static_cast<std::uint32_t>(k);
+    one.tolerance = 2 * (output.tolerance + tolerance_of(precision));
+    const bool whole = output.elements.empty();
+    for (const std::int64_t at : whole ? spots(shape, k + 1, passed ? kSpots : kFirstSpots) : output.elements)
+      one.spots.push_back(static_cast<std::uint32_t>(at));
+    asked.push_back(std::move(one));
+  }
+  return asked;
+}
+
+std::string Reference::compare(const Output& output, const AskedOutput& asked, const SeenOutput& seen, double rounded) {
+  const Shape& shape = output.type.shape;
+  const TensorType type{output.type.dtype, {static_cast<std::int64_t>(asked.spots.size())}};
+  const Tensor got = tensor_of(seen.spots, type);
+  const std::vector<std::int64_t> elements(asked.spots.begin(), asked.spots.end());
+  const Tensor want = output.elements.empty() ? at_elements(output.values, elements) : output.values;
+  const double tolerance = output.tolerance + rounded;
+  Difference d = whet::compare(got, want, tolerance);
+  if (d.mismatches > 0) {
+    d.where = elements[static_cast<std::size_t>(d.where)];
+    return difference_text(output.name, shape, d, tolerance, got.size());
+  }
+  if (seen.mismatches == 0) return "";
+  d = {seen.max_abs, seen.largest, 0, std::clamp<std::int64_t>(seen.where, 0, num_elements(shape) - 1),
+       seen.mismatches};
+  return difference_text(output.name, shape, d, tolerance, num_elements(shape));
+}
+
+std::string Reference::compare(const std::vector<AskedOutput>& asked, const SpotsReply& reply, const Shape& within,
+                               Precision precision) const {
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const std::int64_t stray = reply.outputs[k].stray_row;
+    if (stray >= 0) return "it wrote beside its part of " + to_string(within) + ", in row " + std::to_string(stray);
+    std::string difference = compare(outputs_[k], asked[k], reply.outputs[k], tolerance_of(precision));
+    if (!difference.empty()) return difference;
+  }
+  return "";
 }
 
 std::string Reference::compare(const std::vector<std::string>& outputs, Precision precision) {

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "compute/dag.h"
+#include "device/spots.h"
 #include "runner/messages.h"
 #include "schedule/tolerance.h"
 
@@ -29,6 +30,14 @@ class Reference {
   ///   precision  what the kernel rounds the operands of its products to
   std::string compare(const std::vector<std::string>& outputs, Precision precision = Precision::f32);
 
+  /// What to ask a device elsewhere about each output of the DAG, for an answer by spots: elements that are known, fewer where a
+  /// kernel has passed, whose whole outputs the device compares.
+  ///   within  the tensor that the only output is a part of; empty: outputs are whole
+  std::vector<AskedOutput> asked(const Shape& within, bool passed, Precision precision = Precision::f32) const;
+  /// As `compare`, of the device's answer to that.
+  std::string compare(const std::vector<AskedOutput>&, const SpotsReply&, const Shape& within,
+                      Precision precision = Precision::f32) const;
+
  private:
   struct Output {
     std::string name;
@@ -39,6 +48,7 @@ class Reference {
     std::optional<Tensor> passed;  ///< whole output of a kernel that was right
   };
   static std::string compare(const Output&, const Tensor& got, double rounded);
+  static std::string compare(const Output&, const AskedOutput&, const SeenOutput&, double rounded);
 
   std::vector<ArgumentSpec> inputs_;
   std::vector<Output> outputs_;

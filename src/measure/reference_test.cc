@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tensor/compare.h"
 
 namespace whet {
@@ -49,6 +51,60 @@ TEST(Reference, SeesPoisonThatWasNotOverwritten) {
   const ComputeDag d = dag(kLarge);
   Reference reference = Reference::make(d, 1).value();
   EXPECT_NE(reference.compare({std::string(512 * 128 * 4, '\xff')}), "");
+}
+/// The answer by spots of a device whose kernels give these outputs.
+SpotsReply seen(const std::vector<AskedOutput>& asked, const std::string& output, const std::string& passed = "") {
+  SpotsRequest request;
+  request.check.job.arguments = {{ArgumentRole::output, asked[0].dtype, static_cast<std::int64_t>(output.size())}};
+  request.outputs = asked;
+  if (!passed.empty()) request.passed = request.check;
+  EXPECT_TRUE(is_sane(request));
+  bool first = true;
+  return look_at_spots(request, [&](const CheckRequest&) {
+    return CheckReply{OutcomeCode::ok, "", {std::exchange(first, false) ? output : passed}};
+  });
+}
+
+TEST(Reference, JudgesAnswersBySpotsAsWholeOnes) {
+  for (const char* text : {kSmall, kLarge}) {
+    const ComputeDag d = dag(text);
+    const Reference reference = Reference::make(d, 1).value();
+    const auto asked = reference.asked({}, false);
+    Tensor out = truth(d, reference)[0].clone();
+    EXPECT_EQ(reference.compare(asked, seen(asked, bytes_of(out)), {}), "");
+    const std::int64_t last = out.size() - 1;
+    out.set(last, 1000);
+    const std::string difference = reference.compare(asked, seen(asked, bytes_of(out)), {});
+    EXPECT_EQ(difference, Reference::make(d, 1).value().compare({bytes_of(out)}));
+    EXPECT_NE(difference.find("1 of"), std::string::npos) << difference;
+  }
+}
+TEST(Reference, AsksForLessWhereADeviceComparesAll) {
+  const ComputeDag d = dag("p = PLACEHOLDER [64, 64]\nq(i, j) = (p[i, j] + 1f) for i in 64, j in 64\nreturn q\n");
+  const Reference reference = Reference::make(d, 1).value();
+  const auto first = reference.asked({}, false), later = reference.asked({}, true);
+  EXPECT_EQ(first[0].spots.size(), 4096u) << "all that there are";
+  EXPECT_EQ(later[0].spots.size(), 256u);
+  const Tensor right = truth(d, reference)[0];
+  for (std::int64_t wrong = 0; wrong < right.size(); wrong += 101) {
+    Tensor out = right.clone();
+    out.set(wrong, 1000);
+    EXPECT_NE(reference.compare(later, seen(later, bytes_of(out), bytes_of(right)), {}), "") << wrong;
+  }
+}
+TEST(Reference, SeesWhatAKernelWroteBesideItsPart) {
+  const ComputeDag d = dag("p = PLACEHOLDER [4, 2]\nq(i, j) = (p[i, j] + 1f) for i in 4, j in 2\nreturn q\n");
+  const Reference reference = Reference::make(d, 1).value();
+  const Shape within = {4, 3};
+  const auto asked = reference.asked(within, false);
+  const Tensor right = truth(d, reference)[0];
+  std::string whole;
+  for (std::int64_t row = 0; row < 4; ++row)
+    whole += bytes_of(right).substr(static_cast<std::size_t>(row * 8), 8) + "\xff\xff\xff\xff";
+  EXPECT_EQ(reference.compare(asked, seen(asked, whole), within), "");
+  whole[23] = 0;
+  EXPECT_EQ(reference.compare(asked, seen(asked, whole), within),
+            "it wrote beside its part of " + to_string(within) + ", in row 1");
 }
 TEST(Reference, KnowsTheCornersOfALargeOutput) {
   const ComputeDag d = dag(kLarge);

@@ -41,13 +41,16 @@ Units::Units(const std::vector<Device*>& devices, double patience, std::function
   for (Device* device : devices) {
     auto unit = std::make_unique<Unit>();
     unit->device = device;
+    unit->alone = std::make_unique<std::counting_semaphore<>>(std::max(1, device->info().jobs_at_once));
     const std::string& name = device->info().name;
     const int number = ++known[name];
     unit->report.name = number == 1 ? name : name + " #" + std::to_string(number);
     units_.push_back(std::move(unit));
   }
   if (units_.size() == 1) return;
-  for (std::size_t i = 0; i < units_.size(); ++i) units_[i]->thread = std::thread([this, i] { serve(i); });
+  for (std::size_t i = 0; i < units_.size(); ++i)
+    for (int k = 0; k < std::max(1, units_[i]->device->info().jobs_at_once); ++k)
+      units_[i]->threads.emplace_back([this, i] { serve(i); });
 }
 
 Units::~Units() {
@@ -57,27 +60,50 @@ Units::~Units() {
   }
   ordered_.notify_all();
   for (const auto& unit : units_)
-    if (unit->thread.joinable()) unit->thread.join();
+    for (std::thread& thread : unit->threads) thread.join();
 }
 
-bool Units::do_work(std::size_t unit, const Work& work) {
-  const auto start = Clock::now();
-  const bool done = work(*units_[unit]->device, unit);
-  note(unit, [&](UnitReport& report) {
-    report.busy_seconds += std::chrono::duration<double>(Clock::now() - start).count();
-    report.losses += !done;
-  });
+/// The only unit's, on the caller's thread.
+bool Units::do_alone(const Work& work) {
+  Unit& unit = *units_[0];
+  unit.alone->acquire();
+  std::unique_lock<std::mutex> lock(mutex_);
+  const bool done = do_work(lock, 0, work);
+  lock.unlock();
+  unit.alone->release();
   return done;
 }
 
-/// The thread of a unit.
+/// The lock is of `mutex_`, and not held while the unit works.
+bool Units::do_work(std::unique_lock<std::mutex>& lock, std::size_t number, const Work& work) {
+  Unit& unit = *units_[number];
+  if (unit.at_work++ == 0) unit.busy_since = Clock::now();
+  lock.unlock();
+  const bool done = work(*unit.device, number);
+  lock.lock();
+  if (--unit.at_work == 0)
+    unit.report.busy_seconds += std::chrono::duration<double>(Clock::now() - unit.busy_since).count();
+  unit.report.losses += !done;
+  return done;
+}
+
+/// Whether a unit does nothing, and takes what any may do.
+bool Units::is_free(const Unit& unit) const {
+  return unit.at_work == 0 && !unit.report.drained && Clock::now() >= unit.rests_until;
+}
+/// A unit takes no second thing where others have none.
+bool Units::leaves_to_others(const Unit& unit) const {
+  return unit.at_work > 0 && std::ranges::any_of(units_, [&](const auto& other) { return is_free(*other); });
+}
+
+/// A thread of a unit.
 void Units::serve(std::size_t number) {
   Unit& unit = *units_[number];
   std::unique_lock<std::mutex> lock(mutex_);
   while (!ends_) {
     const bool rests = Clock::now() < unit.rests_until;
     const bool is_own = !unit.own.empty();
-    if (!is_own && (rests || any_.empty() || unit.report.drained || is_interrupted())) {
+    if (!is_own && (rests || any_.empty() || unit.report.drained || leaves_to_others(unit) || is_interrupted())) {
       if (rests)
         ordered_.wait_until(lock, unit.rests_until);
       else
@@ -88,9 +114,8 @@ void Units::serve(std::size_t number) {
     Order* order = queue.front();
     queue.pop_front();
     order->is_running = true;
-    lock.unlock();
-    const bool done = do_work(number, *order->work);
-    lock.lock();
+    if (!any_.empty()) ordered_.notify_all();  // this unit is free no more: others need not leave it anything
+    const bool done = do_work(lock, number, *order->work);
     order->is_running = false;
     if (!is_own) {  // what is asked of a lost unit itself ends as well, with the answer that it is lost
       if (done) last_success_ = Clock::now();
@@ -128,9 +153,8 @@ void Units::wait_for(std::unique_lock<std::mutex>& lock, const std::vector<std::
 
 void Units::anywhere(const std::vector<Work>& works) {
   if (units_.size() == 1) {
-    const std::lock_guard<std::mutex> lock(units_[0]->alone);
     for (const Work& work : works)
-      if (is_interrupted() || !do_work(0, work)) return;
+      if (is_interrupted() || !do_alone(work)) return;
     return;
   }
   std::vector<std::unique_ptr<Order>> orders;
@@ -155,8 +179,7 @@ void Units::on_all(const std::function<void(Device&, std::size_t)>& what) {
 
 void Units::wait_for_own(const std::vector<std::size_t>& units, const Work& work) {
   if (units_.size() == 1) {
-    const std::lock_guard<std::mutex> lock(units_[0]->alone);
-    do_work(0, work);
+    do_alone(work);
     return;
   }
   std::vector<Order> orders(units.size(), Order{&work});

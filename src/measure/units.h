@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,8 +24,8 @@ struct UnitReport {
   bool drained = false;     ///< it failed so often that it gets no more candidates
 };
 
-/// Devices of one target at work side by side. Each does one thing at a time: what is asked of it alone goes before what
-/// any may do. Work that a unit loses goes to the others; a unit that was lost rests for a moment. Where there is but
+/// Devices of one target at work side by side. Each does one thing at a time, and is asked for as many as it takes at once: what
+/// is asked of it alone goes before what any may do. Work that a unit loses goes to the others; a unit that was lost rests for a moment. Where there is but
 /// one device, work runs on the caller's thread. For several threads.
 class Units {
  public:
@@ -66,12 +67,17 @@ class Units {
     std::deque<double> paces;  ///< the last few
     std::deque<Order*> own;    ///< for this unit alone
     Clock::time_point rests_until{};
-    std::mutex alone;  ///< of the device, where there is no thread
-    std::thread thread;
+    int at_work = 0;  ///< what it was asked for and has not answered
+    Clock::time_point busy_since{};
+    std::unique_ptr<std::counting_semaphore<>> alone;  ///< of the device, where there is no thread
+    std::vector<std::thread> threads;                  ///< one for each thing that it is asked for at once
   };
 
   void serve(std::size_t unit);
-  bool do_work(std::size_t unit, const Work&);
+  bool is_free(const Unit&) const;
+  bool leaves_to_others(const Unit&) const;
+  bool do_alone(const Work&);
+  bool do_work(std::unique_lock<std::mutex>&, std::size_t unit, const Work&);
   bool is_hopeless(const Order&) const;
   bool fails_alone(const UnitReport&) const;
   bool is_interrupted() const { return interrupted_ && interrupted_(); }

@@ -15,12 +15,16 @@ using testing::FormulaDevice;
 
 /// Devices that do nothing, and units of them.
 struct Idle {
-  explicit Idle(const std::vector<std::string>& names, double patience = 0.2, std::function<bool()> interrupted = {}) {
+  explicit Idle(const std::vector<std::string>& names, double patience = 0.2, std::function<bool()> interrupted = {},
+                int at_once = 1) {
     for (const std::string& name : names)
       owned.push_back(
           std::make_unique<FormulaDevice>([](const KernelJob&) { return 1e-3; }, FormulaDevice::Outputs{}, name));
     std::vector<Device*> devices;
-    for (const auto& device : owned) devices.push_back(device.get());
+    for (const auto& device : owned) {
+      device->set_jobs_at_once(at_once);
+      devices.push_back(device.get());
+    }
     units = std::make_unique<Units>(devices, patience, std::move(interrupted));
   }
   std::vector<std::unique_ptr<FormulaDevice>> owned;
@@ -55,6 +59,48 @@ TEST(Units, ShareWorkAndDoOneThingAtATime) {
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(done, 41);
   EXPECT_EQ(seen.size(), 3u);
+}
+TEST(Units, AreAskedForAsManyThingsAsTheyTakeAtOnce) {
+  for (const std::vector<std::string>& names : {std::vector<std::string>{"alone"}, {"a", "b"}}) {
+    const Idle idle(names, 0.2, {}, 2);
+    std::atomic<int> busy[2] = {}, most = 0;
+    const Units::Work work = [&](Device&, std::size_t unit) {
+      const int now = ++busy[unit];
+      EXPECT_LE(now, 2);
+      for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+      }
+      pause();
+      --busy[unit];
+      return true;
+    };
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 4; ++i) callers.emplace_back([&] { idle.units->anywhere(std::vector<Units::Work>(10, work)); });
+    for (std::thread& caller : callers) caller.join();
+    EXPECT_EQ(most, 2) << names.size() << " units";
+    EXPECT_GT(idle.units->reports(0)[0].busy_seconds, 0);
+  }
+}
+TEST(Units, TakeNothingMoreWhileAnotherHasNothing) {
+  const Idle idle({"a", "b"}, 0.2, {}, 2);
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int> arrived = 0;
+    std::atomic<bool> together = true;
+    std::set<std::size_t> units;
+    std::mutex mutex;
+    const Units::Work meet = [&](Device&, std::size_t unit) {
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        units.insert(unit);
+      }
+      ++arrived;
+      for (int i = 0; i < 500 && arrived < 2; ++i) pause();
+      if (arrived < 2) together = false;
+      return true;
+    };
+    idle.units->anywhere({meet, meet});
+    EXPECT_TRUE(together);
+    EXPECT_EQ(units.size(), 2u);
+  }
 }
 TEST(Units, GiveWhatOneLosesToAnother) {
   const Idle idle({"dead", "alive"}, 5);

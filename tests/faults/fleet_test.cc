@@ -142,19 +142,19 @@ KernelJob kernel(int microseconds) {
       CodeFormat::native_object, std::string(static_cast<std::size_t>(microseconds), 'x'), {{"k", true}}, 0, 0, {}};
   return job;
 }
-FleetDevice device_of(std::shared_ptr<FleetQueue> queue) {
+std::unique_ptr<FleetDevice> device_of(std::shared_ptr<FleetQueue> queue) {
   FleetDeviceOptions options;
   options.queue = std::move(queue);
   options.key = kKey;
   DeviceDescription unit;
-  return {std::move(options), unit, parse_target("cpu -mcpu=znver3").value()};
+  return std::make_unique<FleetDevice>(std::move(options), unit, parse_target("cpu -mcpu=znver3").value());
 }
 
 /// Devices in front of one queue, which measure kernels of 1, 2, 3 ... microseconds.
 class Tuner {
  public:
   Tuner(std::shared_ptr<FleetQueue> queue, int devices) : queue_(std::move(queue)) {
-    for (int i = 0; i < devices; ++i) devices_.push_back(std::make_unique<FleetDevice>(device_of(queue_)));
+    for (int i = 0; i < devices; ++i) devices_.push_back(device_of(queue_));
   }
   /// Measures `kernels` of them, or until `enough`.
   void start(int kernels, std::function<bool()> enough = {}) {
@@ -218,7 +218,7 @@ TEST_F(Fleets, AnswerEveryJobOnce) {
   // Long answers come in parts.
   CheckRequest check{kernel(1), {}, {}, {}};
   check.job.arguments = {{ArgumentRole::output, DType::i8, 5 << 20}};
-  const CheckReply reply = device_of(queue).check(check);
+  const CheckReply reply = device_of(queue)->check(check);
   ASSERT_EQ(reply.code, OutcomeCode::ok) << reply.message;
   EXPECT_EQ(reply.outputs.front().size(), std::size_t{5} << 20);
   EXPECT_EQ(reply.outputs.front()[4096], static_cast<char>(4096 * 31 >> 3));
@@ -279,10 +279,10 @@ TEST_F(Fleets, GiveTheJobsOfADeadDeviceToOthers) {
   EXPECT_EQ(tuner.answers(), 300);
   EXPECT_EQ(tuner.wrong(), "");
   // A kernel that ends two devices is blamed, and those beside it in its job are not.
-  FleetDevice device = device_of(queue);
+  const std::unique_ptr<FleetDevice> device = device_of(queue);
   MeasureRequest deadly{kernel(1), {}};
   deadly.job.kernel.code = "die";
-  const JobReply reply = device.run({{{kernel(1), {}}, deadly, {kernel(3), {}}}});
+  const JobReply reply = device->run({{{kernel(1), {}}, deadly, {kernel(3), {}}}});
   EXPECT_EQ(reply.replies[0].code, OutcomeCode::ok);
   EXPECT_EQ(reply.replies[1].code, OutcomeCode::crash) << reply.replies[1].message;
   EXPECT_EQ(reply.replies[2].code, OutcomeCode::ok) << reply.replies[2].message;
@@ -306,7 +306,7 @@ TEST_F(Fleets, DropTheJobsOfATunerThatLeft) {
   ASSERT_TRUE(comes_to(*queue, 1));
   for (int i = 0; i < 100 && jobs_left(broker) > 0; ++i) wait(0.1);
   EXPECT_EQ(jobs_left(broker), 0u);
-  EXPECT_EQ(device_of(queue).measure({kernel(7), {}}).code, OutcomeCode::ok) << "others go on";
+  EXPECT_EQ(device_of(queue)->measure({kernel(7), {}}).code, OutcomeCode::ok) << "others go on";
   const auto refused = queue->run(kKey, Priority::low, "no job", {});
   ASSERT_TRUE(refused.ok());
   EXPECT_EQ(refused->kind, FleetAnswer::Kind::refused);

@@ -78,7 +78,7 @@ class ScriptedDevice {
     }
     link_.send(SessionType::done, message.id, "");
   }
-  static std::variant<MeasureReply, CheckReply> answer(const SessionRequest& request) {
+  static std::variant<MeasureReply, CheckReply, SpotsReply> answer(const SessionRequest& request) {
     if (const auto* measure = std::get_if<MeasureRequest>(&request)) {
       const std::string& code = measure->job.kernel.code;
       if (code == "die") std::_Exit(1);

@@ -145,11 +145,24 @@ void add_session(const KernelJob& job, Seeds& seeds) {
   opened.sandbox = {"rlimits"};
   times.seconds = {1e-3, 2e-3};
   profile.profile.steps = {{"node", "op", 1, 2, 3, 4, 5, true}};
+  SpotsRequest spots{{job, {}, {}, {}}, {}, {}};
+  for (const ArgumentSpec& argument : job.arguments)
+    if (argument.role == ArgumentRole::output)
+      spots.outputs.push_back({argument.dtype,
+                               static_cast<std::uint64_t>(argument.bytes),
+                               static_cast<std::uint64_t>(argument.bytes),
+                               0,
+                               1e-4,
+                               {0}});
+  spots.passed = spots.check;
+  const SpotsReply seen{OutcomeCode::ok, "", true, {{"abcd", -1, 0.5, 2, 3, 1}}};
   const std::pair<SessionType, std::string> messages[] = {
       {SessionType::hello, encode(SessionHello{1, 1, "0.1.0", 2, encode(device)})},
       {SessionType::open, encode(SessionOpen{"me", 10})},
       {SessionType::job, encode(SessionJob{10, {MeasureRequest{job, {}}, CheckRequest{job, {}, {}, {}}}, true})},
       {SessionType::item, encode(SessionItem{0, MeasureReply{OutcomeCode::ok, "", {1e-3}, false, 1}})},
+      {SessionType::job, encode(SessionJob{10, {spots}})},
+      {SessionType::item, encode(SessionItem{0, seen})},
       {SessionType::waiting, encode(SessionWaiting{1, "another session"})},
       {SessionType::need, encode(SessionNeed{{file}})},
       {SessionType::have, encode(SessionHave{"", {2}})},

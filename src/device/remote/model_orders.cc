@@ -163,7 +163,8 @@ Result<BlobName> name_blob(const std::string& path) {
 
 OrderEnd bring_blobs(RemoteSession& session, const std::vector<BlobSource>& sources,
                      const std::function<bool()>& interrupted) {
-  const std::uint32_t id = session.next_id();
+  const RemoteSession::Talk conversation(session);
+  const std::uint32_t id = conversation.id();
   SessionNeed need;
   for (const BlobSource& source : sources) need.blobs.push_back(source.name);
   session.tell(SessionType::need, id, encode(need));
@@ -188,7 +189,8 @@ OrderEnd bring_blobs(RemoteSession& session, const std::vector<BlobSource>& sour
 }
 
 OrderEnd carry_out(RemoteSession& session, const ModelOrder& order, const std::function<bool()>& interrupted) {
-  const std::uint32_t id = session.next_id();
+  const RemoteSession::Talk conversation(session);
+  const std::uint32_t id = conversation.id();
   session.tell(SessionType::order, id, encode(order));
   std::vector<ModelAnswer> answers;
   bool over = false;

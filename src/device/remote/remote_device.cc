@@ -19,6 +19,8 @@ constexpr int kLinksToLose = 2;
 constexpr double kLostForSeconds = 5;
 /// Of a job: as many as take a device about half a second.
 constexpr int kMostCandidates = 16;
+/// One runs, and one is there when it ends.
+constexpr int kJobsAtOnce = 2;
 constexpr auto kKeeperTick = std::chrono::milliseconds(500);
 /// Sleeps of the back-off are no longer than this, so that an interrupt is seen [s].
 constexpr double kNap = 0.05;
@@ -59,11 +61,14 @@ Result<std::unique_ptr<RemoteDevice>> RemoteDevice::connect(RemoteOptions option
 }
 
 RemoteDevice::RemoteDevice(RemoteOptions options, RemoteSession session)
-    : options_(std::move(options)), description_(session.device()), session_(std::move(session)) {
+    : options_(std::move(options)),
+      description_(session.device()),
+      session_(std::make_shared<RemoteSession>(std::move(session))) {
   // The times of an emulator are no device's: records are marked as they are of the emulated device.
   info_.name = description_.emulator.empty() ? description_.name : std::string(kEmulatedDevice);
   info_.memory = description_.memory_bytes;
   info_.job_candidates = std::clamp(static_cast<int>(description_.limits.kernels) - 1, 1, kMostCandidates);
+  info_.jobs_at_once = kJobsAtOnce;
   keeper_ = std::thread([this] { keep_alive(); });
 }
 
@@ -85,7 +90,12 @@ void RemoteDevice::set_target(const Target& target, bool beside_builders) {
 void RemoteDevice::keep_alive() {
   std::unique_lock<std::mutex> lock(busy_);
   while (!ends_) {
-    if (session_ && !session_->keep_alive()) session_.reset();  // the next request connects again, or this thread
+    if (const std::shared_ptr<RemoteSession> session = session_) {
+      lock.unlock();
+      const bool alive = session->keep_alive();
+      if (!alive) lose(session);  // the next request connects again, or this thread
+      lock.lock();
+    }
     if (!session_ && options_.has_peers) come_back(lock);
     if (!ends_) end_.wait_for(lock, kKeeperTick);
   }
@@ -111,7 +121,7 @@ void RemoteDevice::come_back(std::unique_lock<std::mutex>& busy) {
 Status RemoteDevice::take(RemoteSession session) {
   if (!(session.device().unit == description_.unit && session.device().machine == description_.machine))
     return Error{why_lost_ = options_.address + ": another device answers now"};
-  session_.emplace(std::move(session));
+  session_ = std::make_shared<RemoteSession>(std::move(session));
   why_lost_.clear();
   return ok_status();
 }
@@ -140,8 +150,20 @@ bool RemoteDevice::Answers::is_complete(const SessionJob& job) const {
                      [](const auto& item) { return item.has_value(); });
 }
 
-RemoteDevice::Answers RemoteDevice::ask(const SessionJob& job) {
+Result<std::shared_ptr<RemoteSession>> RemoteDevice::current_session(bool has_peers) {
   const std::lock_guard<std::mutex> lock(busy_);
+  WHET_RETURN_IF_ERROR(reconnect(has_peers));
+  return session_;
+}
+
+void RemoteDevice::lose(const std::shared_ptr<RemoteSession>& session) {
+  const std::lock_guard<std::mutex> lock(busy_);
+  if (session_ != session) return;
+  session_.reset();
+  tried_ = std::chrono::steady_clock::now();
+}
+
+RemoteDevice::Answers RemoteDevice::ask(const SessionJob& job) {
   Answers answers;
   answers.items.resize(job.items());
   answers.champion = job.champion;
@@ -153,12 +175,16 @@ RemoteDevice::Answers RemoteDevice::ask(const SessionJob& job) {
   }
   std::vector<int> links_lost(job.items());
   while (!answers.is_complete(job)) {
-    if (const Status connected = reconnect(options_.has_peers); !connected.ok()) {
-      answers.why = connected.error().message;
+    const Result<std::shared_ptr<RemoteSession>> session = current_session(options_.has_peers);
+    if (!session.ok()) {
+      answers.why = session.error().message;
       break;
     }
-    if (ask_once(job, answers)) continue;
-    if (session_ || options_.has_peers) break;
+    const auto end = ask_once(**session, job, answers);
+    if (end == RemoteSession::JobEnd::Kind::done) continue;
+    if (end == RemoteSession::JobEnd::Kind::lost) lose(*session);
+    if (end == RemoteSession::JobEnd::Kind::interrupted || options_.has_peers) break;
+    if (answers.on_the_table < 0) continue;
     const auto culprit = static_cast<std::size_t>(answers.on_the_table);
     if (++links_lost[culprit] < kLinksToLose) continue;
     answers.items[culprit] =
@@ -168,7 +194,8 @@ RemoteDevice::Answers RemoteDevice::ask(const SessionJob& job) {
   return answers;
 }
 
-bool RemoteDevice::ask_once(const SessionJob& job, Answers& answers) {
+RemoteSession::JobEnd::Kind RemoteDevice::ask_once(RemoteSession& session, const SessionJob& job, Answers& answers) {
+  using Kind = RemoteSession::JobEnd::Kind;
   std::vector<std::size_t> numbers;  // of the requests that are sent
   SessionJob left{job.kernel_seconds, {}, answers.champion};
   for (std::size_t i = 0; i < job.requests.size(); ++i) {
@@ -177,23 +204,21 @@ bool RemoteDevice::ask_once(const SessionJob& job, Answers& answers) {
     left.requests.push_back(job.requests[i]);
   }
   numbers.push_back(job.requests.size());  // the champion's second
-  RemoteSession::JobEnd end = session_->run(left, options_.interrupted);
+  RemoteSession::JobEnd end = session.run(left, options_.interrupted);
   for (std::size_t i = 0; i < end.items.size(); ++i)
     if (end.items[i]) answers.items[numbers[i]] = std::move(end.items[i]);
-  if (answers.is_complete(job)) return true;
-  if (end.kind == RemoteSession::JobEnd::Kind::interrupted) {
+  if (answers.is_complete(job)) return Kind::done;
+  if (end.kind == Kind::interrupted) {
     answers.why = "interrupted while it ran";
-    return false;
+    return end.kind;
   }
-  answers.why =
-      end.kind == RemoteSession::JobEnd::Kind::lost ? end.message : "the device gave a job back without an answer";
+  answers.why = end.kind == Kind::lost ? end.message : "the device gave a job back without an answer";
   const auto first = std::ranges::find_if(answers.items, [](const auto& item) { return !item.has_value(); });
   answers.on_the_table = end.started >= 0 && !answers.items[numbers[static_cast<std::size_t>(end.started)]]
                              ? static_cast<int>(numbers[static_cast<std::size_t>(end.started)])
-                             : static_cast<int>(first - answers.items.begin());
-  session_.reset();
-  tried_ = std::chrono::steady_clock::now();
-  return false;
+                         : end.was_behind ? -1
+                                          : static_cast<int>(first - answers.items.begin());
+  return Kind::lost;
 }
 
 MeasureReply RemoteDevice::measure(const MeasureRequest& request) { return std::move(run({{request}}).replies[0]); }
@@ -212,6 +237,11 @@ JobReply RemoteDevice::run(const MeasureJob& job) {
 CheckReply RemoteDevice::check(const CheckRequest& request) {
   Answers answers = ask({options_.run_timeout, {request}});
   return check_reply(std::move(answers.items), answers.code, answers.why);
+}
+
+SpotsReply RemoteDevice::check_spots(const SpotsRequest& request) {
+  Answers answers = ask({options_.run_timeout, {request}});
+  return spots_reply(std::move(answers.items), answers.code, answers.why);
 }
 
 /// The order's files: models, then inputs, each content once.
@@ -246,7 +276,7 @@ Result<std::vector<ModelAnswer>> RemoteDevice::run_models(const std::vector<Mode
   if (files.size() > kMostModels || inputs.size() > kMostModelInputs)
     return Error{options_.address + ": a device elsewhere opens " + std::to_string(kMostModels) + " models with " +
                  std::to_string(kMostModelInputs) + " inputs at most"};
-  const std::lock_guard<std::mutex> lock(busy_);
+  const std::lock_guard<std::mutex> lock(models_);
   WHET_TRY(const std::vector<BlobSource> sources, name_files(files, inputs));
   order.seconds = options_.model_timeout;
   for (std::size_t i = 0; i < sources.size(); ++i)
@@ -255,13 +285,13 @@ Result<std::vector<ModelAnswer>> RemoteDevice::run_models(const std::vector<Mode
   std::uint64_t most_there = 0;
   std::string why;
   for (int lost = 0; lost < kLinksToLose;) {
-    if (const Status connected = reconnect(false); !connected.ok()) return connected.error();
+    WHET_TRY(const std::shared_ptr<RemoteSession> session, current_session(false));
     OrderEnd end;
-    if (!sources.empty()) end = bring_blobs(*session_, each_once(sources), options_.interrupted);
+    if (!sources.empty()) end = bring_blobs(*session, each_once(sources), options_.interrupted);
     // A link that brought something was worth it.
     const bool progress = end.kind == OrderEnd::Kind::lost && end.there > most_there;
     most_there = std::max(most_there, end.there);
-    if (end.kind == OrderEnd::Kind::done) end = carry_out(*session_, order, options_.interrupted);
+    if (end.kind == OrderEnd::Kind::done) end = carry_out(*session, order, options_.interrupted);
     switch (end.kind) {
       case OrderEnd::Kind::interrupted:
         return Error{"interrupted while a compiled model ran", ErrorKind::interrupted};
@@ -273,7 +303,7 @@ Result<std::vector<ModelAnswer>> RemoteDevice::run_models(const std::vector<Mode
         return std::move(end.answers);
       case OrderEnd::Kind::lost:
         why = end.message;
-        session_.reset();
+        lose(session);
         if (!progress) ++lost;
     }
   }

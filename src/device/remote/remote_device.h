@@ -35,7 +35,8 @@ struct RemoteOptions {
 
 /// A device at the other end of a session. A lost link costs the request that was out once: it is sent again over a new
 /// session. A request over which two links were lost is a crash of its kernel; where no link comes up again, it is
-/// `device_lost`. A thread of its own keeps the session alive between requests.
+/// `device_lost`. A thread of its own keeps the session alive between requests. Several threads may ask: the device gets the next
+/// request while it is at one.
 class RemoteDevice : public Device {
  public:
   /// Connects. The device's target is set later (`set_target`): it follows from the description. Errors begin with the address.
@@ -51,6 +52,7 @@ class RemoteDevice : public Device {
   MeasureReply measure(const MeasureRequest&) override;
   JobReply run(const MeasureJob&) override;
   CheckReply check(const CheckRequest&) override;
+  SpotsReply check_spots(const SpotsRequest&) override;
   Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>&, const ModelRun&) override;
   /// Has work done by compiled models there, which stay open until the next order. Brings the device what it lacks of their files and of
   /// the inputs; a link that is lost meanwhile costs no bytes that had arrived. `order` without the names of files. An error
@@ -67,13 +69,17 @@ class RemoteDevice : public Device {
     std::vector<std::optional<SessionItem>> items;  ///< as many as the job's
     OutcomeCode code = OutcomeCode::device_lost;    ///< of requests without one, and why
     std::string why;
-    int on_the_table = -1;  ///< the item that the device was at when it was lost
+    int on_the_table = -1;  ///< the item that the device was at when it was lost; -1: it was at another request
     bool champion = false;  ///< whether the first request is still one
     bool is_complete(const SessionJob&) const;
   };
   Answers ask(const SessionJob&);
-  /// Sends what has no answer yet. False where the link was lost, or the user interrupted.
-  bool ask_once(const SessionJob&, Answers&);
+  /// Sends what has no answer yet.
+  RemoteSession::JobEnd::Kind ask_once(RemoteSession&, const SessionJob&, Answers&);
+  /// A session, made anew where there is none.
+  Result<std::shared_ptr<RemoteSession>> current_session(bool has_peers);
+  /// That session is of no use any more.
+  void lose(const std::shared_ptr<RemoteSession>&);
   /// `has_peers`: the link is left lost, another device does the work.
   Status reconnect(bool has_peers);
   Status take(RemoteSession);
@@ -86,12 +92,13 @@ class RemoteDevice : public Device {
   RemoteOptions options_;
   DeviceInfo info_;
   DeviceDescription description_;
-  std::mutex busy_;  ///< of `session_`
-  std::optional<RemoteSession> session_;
+  std::mutex busy_;  ///< of all below; not held while a session is at work
+  std::shared_ptr<RemoteSession> session_;
   std::string why_lost_;  ///< while no session could be had
   std::chrono::steady_clock::time_point tried_{};
   std::size_t attempts_ = 0;  ///< to come back, since the session was lost
   std::atomic<bool> ends_ = false;
+  std::mutex models_;                      ///< of all below
   std::map<std::string, BlobName> files_;  ///< of models, by their paths
   bool has_models_ = false;                ///< which may be open there
   std::condition_variable end_;

@@ -242,6 +242,53 @@ TEST_F(RemoteDevices, BlameThatKernelOfAJobThatCutsTwoLinks) {
   EXPECT_EQ(reply.replies[1].code, OutcomeCode::crash);
   EXPECT_EQ(reply.replies[2].code, OutcomeCode::ok) << reply.replies[2].message;
 }
+TEST_F(RemoteDevices, GetTheNextJobWhileOneRuns) {
+  const auto device = RemoteDevice::connect(options_for(kServe)).value();
+  ASSERT_EQ(device->info().jobs_at_once, 2);
+  std::atomic<int> answered = 0;
+  std::vector<std::thread> lanes;
+  for (int lane = 0; lane < 2; ++lane)
+    lanes.emplace_back([&, lane] {
+      for (int i = 0; i < 20; ++i) {
+        const bool fails = (i + lane) % 5 == 0;
+        const JobReply reply = device->run({{{kernel("add_one"), {}}, {kernel(fails ? "write_null" : "add_one"), {}}}});
+        EXPECT_EQ(reply.replies[0].code, OutcomeCode::ok) << reply.replies[0].message;
+        EXPECT_EQ(reply.replies[1].code, fails ? OutcomeCode::crash : OutcomeCode::ok) << reply.replies[1].message;
+        const CheckReply check = device->check({kernel("add_one"), {}, {}, {}});
+        EXPECT_EQ(check.outputs.size(), 1u) << check.message;
+        ++answered;
+      }
+    });
+  for (std::thread& lane : lanes) lane.join();
+  EXPECT_EQ(answered, 40);
+}
+TEST_F(RemoteDevices, DoNotBlameAJobThatWasStillWaiting) {
+  // Each supervisor ends itself a second after its start, while the kernel that hangs runs and the other job waits.
+  const auto device = RemoteDevice::connect(options_for("(sleep 1; kill -9 $$) & " + kServe)).value();
+  std::string hanging;
+  std::thread lane([&] { hanging = outcome(*device, "hang"); });
+  usleep(300000);
+  const JobReply waited = device->run({{{kernel("add_one"), {}}, {kernel("add_one"), {}}}});
+  lane.join();
+  EXPECT_EQ(hanging, "crash: two links to the device were lost while it ran: the link is lost");
+  for (const MeasureReply& reply : waited.replies) EXPECT_EQ(reply.code, OutcomeCode::ok) << reply.message;
+}
+TEST_F(RemoteDevices, GiveAllJobsBackWhenTheUserInterrupts) {
+  RemoteOptions options = options_for(kServe);
+  std::atomic<bool> interrupted = false;
+  options.run_timeout = 30;
+  options.interrupted = [&] { return interrupted.load(); };
+  const auto device = RemoteDevice::connect(options).value();
+  std::string outcomes[2];
+  std::vector<std::thread> lanes;
+  for (std::string& each : outcomes) lanes.emplace_back([&] { each = outcome(*device, "hang"); });
+  usleep(700000);
+  interrupted = true;
+  for (std::thread& lane : lanes) lane.join();
+  for (const std::string& each : outcomes) EXPECT_EQ(each, "device_lost: interrupted while it ran");
+  interrupted = false;
+  EXPECT_EQ(outcome(*device, "add_one"), "ok") << "the session lives on";
+}
 TEST_F(RemoteDevices, WithPeersAreLostAtOnceAndComeBack) {
   const std::string file = ::testing::TempDir() + "/peer." + std::to_string(getpid());
   RemoteOptions options = options_for("echo $$ > " + file + "; " + kServe);
@@ -279,11 +326,11 @@ TEST(RemoteSessions, NameTheVersionsThatDoNotFit) {
     return why_not("cat " + file + "; sleep 5");
   };
   EXPECT_EQ(answer({5, 6, "9.9"}),
-            "the whet-device there is 9.9 and speaks versions 5 to 6 of device sessions; this whet speaks 2");
+            "the whet-device there is 9.9 and speaks versions 5 to 6 of device sessions; this whet speaks 3");
   EXPECT_EQ(
-      answer({2, 2, "9.9", 77, "x"}),
+      answer({3, 3, "9.9", 77, "x"}),
       "the whet-device there is 9.9 and calls kernels by version 77 of their arguments; this whet makes version 2");
-  EXPECT_EQ(answer({2, 2, "9.9", 2, "x"}), "what the device says of itself makes no sense");
+  EXPECT_EQ(answer({3, 3, "9.9", 2, "x"}), "what the device says of itself makes no sense");
   std::filesystem::remove(file);
 }
 

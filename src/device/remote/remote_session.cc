@@ -38,14 +38,14 @@ bool fits(const SessionItem& item, const SessionRequest& request) { return item.
 
 }  // namespace
 
+RemoteSession::Shared::Shared(const ChildStream& child, double dead_seconds)
+    : link(child.in(), child.out(), kMostFromDevice, dead_seconds) {}
+
 RemoteSession::RemoteSession(ChildStream child, const SessionClocks& clocks)
-    : clocks_(clocks),
-      child_(std::move(child)),
-      link_(child_.in(), child_.out(), kMostFromDevice, clocks.dead),
-      pinged_(std::chrono::steady_clock::now()) {}
+    : clocks_(clocks), child_(std::move(child)), shared_(std::make_unique<Shared>(child_, clocks.dead)) {}
 
 RemoteSession::~RemoteSession() {
-  if (child_.out() >= 0) link_.send(SessionType::bye, 0, "");
+  if (shared_) shared_->link.send(SessionType::bye, 0, "");
 }
 
 Result<RemoteSession> RemoteSession::open(const std::vector<std::string>& argv, const SessionClocks& clocks,
@@ -57,18 +57,18 @@ Result<RemoteSession> RemoteSession::open(const std::vector<std::string>& argv, 
 }
 
 Status RemoteSession::greet(const std::function<bool()>& interrupted) {
-  link_.send(SessionType::hello, 0, encode(SessionHello{.program = version()}));
+  shared_->link.send(SessionType::hello, 0, encode(SessionHello{.program = version()}));
   const auto start = std::chrono::steady_clock::now();
   std::optional<SessionMessage> message;
-  while (!(message = link_.receive(kSessionTick))) {
+  while (!(message = shared_->link.receive(kSessionTick))) {
     if (interrupted && interrupted()) return Error{"interrupted", ErrorKind::interrupted};
-    if (link_.ended()) return why_no_hello();
+    if (shared_->link.ended()) return why_no_hello();
     if (seconds_after(start) > clocks_.connect)
       return Error{"no whet-device answers within " + seconds_text(clocks_.connect), ErrorKind::io};
   }
   WHET_RETURN_IF_ERROR(accept(*message));
-  link_.send(SessionType::open, 0, encode(SessionOpen{own_name(), clocks_.dead}));
-  while (!(message = link_.receive(kSessionTick))) {
+  shared_->link.send(SessionType::open, 0, encode(SessionOpen{own_name(), clocks_.dead}));
+  while (!(message = shared_->link.receive(kSessionTick))) {
     if (interrupted && interrupted()) return Error{"interrupted", ErrorKind::interrupted};
     if (is_dead()) return Error{why_lost(), ErrorKind::io};
   }
@@ -98,8 +98,8 @@ Status RemoteSession::accept(const SessionMessage& message) {
 
 /// After the end of the stream.
 Error RemoteSession::why_no_hello() {
-  const std::string& error = link_.error();
-  if (link_.reader().began_with_text())
+  const std::string& error = shared_->link.error();
+  if (shared_->link.reader().began_with_text())
     return {"something prints text before whet-device: " + error.substr(error.find('"')), ErrorKind::io};
   if (!error.empty()) return {error, ErrorKind::io};
   child_.has_ended(kSessionPatience);
@@ -112,24 +112,98 @@ Error RemoteSession::why_no_hello() {
 }
 
 std::string RemoteSession::why_lost() {
-  if (!last_sentence_.empty()) return "the device ended the session: " + last_sentence_;
-  if (!link_.error().empty()) return "the link is broken: " + link_.error();
-  if (!link_.ended()) return "the link is dead: no byte came for " + seconds_text(clocks_.dead);
+  if (!shared_->last_sentence.empty()) return "the device ended the session: " + shared_->last_sentence;
+  if (!shared_->link.error().empty()) return "the link is broken: " + shared_->link.error();
+  if (!shared_->link.ended()) return "the link is dead: no byte came for " + seconds_text(clocks_.dead);
   const std::string words = child_.last_words();
   return "the link is lost" + (words.empty() ? "" : ": " + words);
 }
 
+std::uint32_t RemoteSession::begin_talk() {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  shared_->inboxes.emplace(++shared_->talks, Inbox{});
+  return shared_->talks;
+}
+void RemoteSession::end_talk(std::uint32_t id) {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  shared_->inboxes.erase(id);
+}
+
+bool RemoteSession::tell(SessionType type, std::uint32_t id, std::string payload) {
+  const std::lock_guard<std::mutex> lock(shared_->sending);
+  return shared_->link.send(type, id, std::move(payload));
+}
+
+/// Not while another thread sends: bytes that go out say as much.
 void RemoteSession::ping_if_due() {
-  if (seconds_after(pinged_) < clocks_.ping) return;
-  pinged_ = std::chrono::steady_clock::now();
-  link_.send(SessionType::ping, 0, encode_number(jobs_));
+  if (seconds_after(shared_->pinged) < clocks_.ping) return;
+  const std::unique_lock<std::mutex> sending(shared_->sending, std::try_to_lock);
+  if (!sending) return;
+  shared_->pinged = Clock::now();
+  shared_->link.send(SessionType::ping, 0, encode_number(shared_->talks));
+}
+
+void RemoteSession::put_away(SessionMessage message) {
+  if (message.type == SessionType::bye) shared_->last_sentence = printable(message.payload);
+  const auto inbox = shared_->inboxes.find(message.id);
+  if (inbox == shared_->inboxes.end() || message.type == SessionType::bye) return;
+  inbox->second.bytes += message.payload.size() + kSessionHeaderBytes;
+  if (inbox->second.bytes > kMostFromDevice) shared_->lost = "the device says more than it was asked";
+  inbox->second.messages.push_back(std::move(message));
+}
+
+/// The lock is of `mutex`, and nobody reads. False where nothing came.
+bool RemoteSession::read_one(std::unique_lock<std::mutex>& lock, double seconds) {
+  shared_->somebody_reads = true;
+  lock.unlock();
+  auto message = shared_->link.receive(seconds);
+  lock.lock();
+  shared_->somebody_reads = false;
+  const bool came = message.has_value();
+  if (came) put_away(std::move(*message));
+  if (shared_->lost.empty() && (!shared_->last_sentence.empty() || is_dead())) shared_->lost = why_lost();
+  shared_->heard.notify_all();
+  return came;
+}
+
+/// The next message of a conversation; nothing where none came within a moment, or the link is lost: `lost` is then why. One of
+/// the threads that wait reads for all.
+std::optional<SessionMessage> RemoteSession::next(std::uint32_t id, std::string& lost) {
+  std::unique_lock<std::mutex> lock(shared_->mutex);
+  Inbox& inbox = shared_->inboxes.at(id);
+  if (inbox.messages.empty() && shared_->lost.empty()) {
+    if (shared_->somebody_reads)
+      shared_->heard.wait_for(lock, std::chrono::duration<double>(kSessionTick));
+    else
+      read_one(lock, kSessionTick);
+    ping_if_due();
+  }
+  if (inbox.messages.empty()) return lost = shared_->lost, std::nullopt;
+  SessionMessage message = std::move(inbox.messages.front());
+  inbox.messages.pop_front();
+  inbox.bytes -= message.payload.size() + kSessionHeaderBytes;
+  return message;
 }
 
 bool RemoteSession::keep_alive() {
+  std::unique_lock<std::mutex> lock(shared_->mutex);
   ping_if_due();
-  while (const auto message = link_.receive(0))
-    if (message->type == SessionType::bye) last_sentence_ = printable(message->payload);
-  return !is_dead() && last_sentence_.empty();
+  while (!shared_->somebody_reads && read_one(lock, 0)) {
+  }
+  return shared_->lost.empty();
+}
+
+/// Whether the device has to end older conversations before it comes to this one.
+bool RemoteSession::is_behind(std::uint32_t id) const {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  return shared_->inboxes.begin()->first < id;
+}
+
+/// Makes the link of no use to all.
+std::string RemoteSession::lose(std::string why) {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  if (shared_->lost.empty()) shared_->lost = why;
+  return why;
 }
 
 /// Whether the message is an answer to one of the job's requests that has none.
@@ -145,13 +219,9 @@ bool RemoteSession::take_item(const SessionMessage& message, const SessionJob& j
 RemoteSession::JobEnd RemoteSession::run(const SessionJob& job, const std::function<bool()>& interrupted) {
   JobEnd end;
   end.items.resize(job.items());
-  const std::uint32_t id = ++jobs_;
-  if (link_.send(SessionType::job, id, encode(job))) {
-    end.message = collect(id, job, interrupted, end);
-  } else {
-    keep_alive();  // reads the device's last sentence, where there is one
-    end.message = why_lost();
-  }
+  const Talk talk(*this);
+  if (!tell(SessionType::job, talk.id(), encode(job))) keep_alive();  // reads the device's last sentence
+  end.message = collect(talk.id(), job, interrupted, end);
   if (!end.message.empty()) end.kind = JobEnd::Kind::lost;
   return end;
 }
@@ -159,30 +229,32 @@ RemoteSession::JobEnd RemoteSession::run(const SessionJob& job, const std::funct
 /// Until the job is done, or given up; "" or why the link is of no use.
 std::string RemoteSession::collect(std::uint32_t id, const SessionJob& job, const std::function<bool()>& interrupted,
                                    JobEnd& end) {
-  const double limit = static_cast<double>(job.items()) * job.kernel_seconds + clocks_.margin;
-  auto since = std::chrono::steady_clock::now();
+  const double limit = job.most_seconds() + clocks_.margin;
+  auto since = Clock::now();
   const auto started = since;
-  std::optional<std::chrono::steady_clock::time_point> cancelled;
-  for (;;) {
-    const auto message = link_.receive(kSessionTick);
-    if (message && message->id == id) {
+  bool begun = false;
+  std::optional<Clock::time_point> cancelled;
+  for (std::string lost;;) {
+    const auto message = next(id, lost);
+    if (message) {
+      begun = true;
       if (message->type == SessionType::done) return "";
       if (message->type == SessionType::item && !take_item(*message, job, end))
-        return "the device answers what it was not asked";
+        return lose("the device answers what it was not asked");
       if (message->type == SessionType::starting)
         if (const auto number = decode_number(message->payload); number && *number < job.items())
           end.started = static_cast<int>(*number);
-      if (message->type == SessionType::waiting) since = std::chrono::steady_clock::now();
+      if (message->type == SessionType::waiting) since = Clock::now();
     }
-    if (message && message->type == SessionType::bye) last_sentence_ = printable(message->payload);
-    if (!last_sentence_.empty() || is_dead()) return why_lost();
-    if (seconds_after(since) > limit) return "the device did not finish a job within " + seconds_text(limit);
-    ping_if_due();
+    const bool behind = !begun && is_behind(id);
+    if (behind) since = Clock::now();
+    if (!lost.empty()) return end.was_behind = behind, lost;
+    if (seconds_after(since) > limit) return lose("the device did not finish a job within " + seconds_text(limit));
     if (cancelled && seconds_after(*cancelled) > kCancelSeconds) return "";
     if (!cancelled && interrupted && seconds_after(started) > kSessionPatience && interrupted()) {
-      cancelled = std::chrono::steady_clock::now();
+      cancelled = Clock::now();
       end.kind = JobEnd::Kind::interrupted;
-      link_.send(SessionType::cancel, id, "");
+      tell(SessionType::cancel, id, "");
     }
   }
 }
@@ -192,24 +264,24 @@ RemoteSession::TalkEnd RemoteSession::listen(std::uint32_t id, double seconds,
                                              const std::function<bool()>& interrupted) {
   using Kind = JobEnd::Kind;
   const double limit = seconds + clocks_.margin;
-  auto since = std::chrono::steady_clock::now();
-  std::optional<std::chrono::steady_clock::time_point> cancelled;
-  for (;;) {
-    const auto message = link_.receive(kSessionTick);
-    if (message && message->id == id && message->type != SessionType::bye) {
-      since = std::chrono::steady_clock::now();
+  auto since = Clock::now();
+  std::optional<Clock::time_point> cancelled;
+  for (std::string lost;;) {
+    const auto message = next(id, lost);
+    if (message) {
+      since = Clock::now();
       const Heard heard = message->type == SessionType::waiting ? Heard::more : hear(*message);
       if (heard == Heard::last) return {cancelled ? Kind::interrupted : Kind::done, ""};
-      if (heard == Heard::nonsense) return {Kind::lost, "the device answers what it was not asked"};
+      if (heard == Heard::nonsense) return {Kind::lost, lose("the device answers what it was not asked")};
     }
-    if (message && message->type == SessionType::bye) last_sentence_ = printable(message->payload);
-    if (!last_sentence_.empty() || is_dead()) return {Kind::lost, why_lost()};
-    if (seconds_after(since) > limit) return {Kind::lost, "the device did not answer within " + seconds_text(limit)};
-    ping_if_due();
+    if (is_behind(id)) since = Clock::now();
+    if (!lost.empty()) return {Kind::lost, lost};
+    if (seconds_after(since) > limit)
+      return {Kind::lost, lose("the device did not answer within " + seconds_text(limit))};
     if (cancelled && seconds_after(*cancelled) > kCancelSeconds) return {Kind::interrupted, ""};
     if (!cancelled && interrupted && interrupted()) {
-      cancelled = std::chrono::steady_clock::now();
-      link_.send(SessionType::cancel, id, "");
+      cancelled = Clock::now();
+      tell(SessionType::cancel, id, "");
     }
   }
 }

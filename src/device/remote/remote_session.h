@@ -1,6 +1,12 @@
 #pragma once
 
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +31,8 @@ struct SessionClocks {
   double margin = 10;   ///< a job's beyond the limits of its requests
 };
 
-/// A session with a whet-device at the other end of a program's standard input and output. For one thread at a time.
+/// A session with a whet-device at the other end of a program's standard input and output. Several threads may run jobs and
+/// have conversations at the same time: the device does what it is asked for in order.
 class RemoteSession {
  public:
   /// Starts the program and greets the device. An error is one sentence: the program is not found, ends, prints other things,
@@ -44,6 +51,7 @@ class RemoteSession {
     std::string message;                            ///< of `lost`
     std::vector<std::optional<SessionItem>> items;  ///< `SessionJob::items()`; nothing where no answer came
     int started = -1;                               ///< the last item that the device began with; -1: none
+    bool was_behind = false;                        ///< of `lost`: the device was still at another conversation
   };
   /// Runs a job of at most `device().limits.kernels` requests. After `lost` the session is of no use.
   JobEnd run(const SessionJob&, const std::function<bool()>& interrupted);
@@ -55,11 +63,20 @@ class RemoteSession {
   };
   /// What a message is in its conversation.
   enum class Heard { more, last, nonsense };
-  std::uint32_t next_id() { return ++jobs_; }
+  /// The number of a conversation, for as long as it lasts: what the device says by that number meanwhile is kept.
+  class Talk {
+   public:
+    explicit Talk(RemoteSession& session) : session_(session), id_(session.begin_talk()) {}
+    ~Talk() { session_.end_talk(id_); }
+    Talk(const Talk&) = delete;
+    std::uint32_t id() const { return id_; }
+
+   private:
+    RemoteSession& session_;
+    std::uint32_t id_;
+  };
   /// False where the link is lost; `listen` says why.
-  bool tell(SessionType type, std::uint32_t id, std::string payload) {
-    return link_.send(type, id, std::move(payload));
-  }
+  bool tell(SessionType type, std::uint32_t id, std::string payload);
   /// Hands the messages of a number to `hear` until one is the last. The link is lost where none comes for `seconds` and more; while
   /// the device says that it waits, they do not count. After `lost` the session is of no use.
   TalkEnd listen(std::uint32_t id, double seconds, const std::function<Heard(const SessionMessage&)>& hear,
@@ -69,23 +86,48 @@ class RemoteSession {
   bool keep_alive();
 
  private:
+  using Clock = std::chrono::steady_clock;
+  /// What the device said in a conversation, and nobody has heard yet.
+  struct Inbox {
+    std::deque<SessionMessage> messages;
+    std::size_t bytes = 0;
+  };
+  /// What the threads of a session share.
+  struct Shared {
+    Shared(const ChildStream& child, double dead_seconds);
+    std::mutex sending;  ///< of the link's sending end
+    SessionLink link;
+    std::mutex mutex;  ///< of all below, and of `child_`
+    std::condition_variable heard;
+    bool somebody_reads = false;  ///< a thread has the link's receiving end
+    std::map<std::uint32_t, Inbox> inboxes;
+    std::uint32_t talks = 0;
+    std::string last_sentence;  ///< of the device's bye
+    std::string lost;           ///< why the link is of no use
+    Clock::time_point pinged = Clock::now();
+  };
+
   RemoteSession(ChildStream, const SessionClocks&);
   Status greet(const std::function<bool()>& interrupted);
   Status accept(const SessionMessage& hello);
   Error why_no_hello();
   std::string why_lost();
-  bool is_dead() const { return link_.ended() || link_.silence() > clocks_.dead; }
+  bool is_dead() const { return shared_->link.ended() || shared_->link.silence() > clocks_.dead; }
+  std::uint32_t begin_talk();
+  void end_talk(std::uint32_t id);
+  std::optional<SessionMessage> next(std::uint32_t id, std::string& lost);
+  bool read_one(std::unique_lock<std::mutex>&, double seconds);
+  void put_away(SessionMessage);
   void ping_if_due();
+  bool is_behind(std::uint32_t id) const;
+  std::string lose(std::string why);
   std::string collect(std::uint32_t id, const SessionJob&, const std::function<bool()>& interrupted, JobEnd&);
   bool take_item(const SessionMessage&, const SessionJob&, JobEnd&);
 
   SessionClocks clocks_;
   ChildStream child_;
-  SessionLink link_;
+  std::unique_ptr<Shared> shared_;
   DeviceDescription device_;
-  std::chrono::steady_clock::time_point pinged_;
-  std::uint32_t jobs_ = 0;
-  std::string last_sentence_;  ///< of the device's bye
 };
 
 }  // namespace whet

@@ -22,6 +22,8 @@ SessionJob session_job(const MeasureJob&, double kernel_seconds);
 std::vector<MeasureReply> measure_replies(SessionItems, OutcomeCode, const std::string& why);
 /// The reply to a job that is one check.
 CheckReply check_reply(SessionItems, OutcomeCode, const std::string& why);
+/// The same of a check by spots.
+SpotsReply spots_reply(SessionItems, OutcomeCode, const std::string& why);
 
 /// The answer to a request that took devices down: a crash.
 SessionItem crashed_item(const SessionRequest&, std::size_t number, const std::string& message);

@@ -9,7 +9,7 @@
 namespace whet {
 
 /// The versions of device sessions that this program speaks (docs/formats/device.md).
-constexpr std::uint16_t kSessionLowest = 2, kSessionHighest = 2;
+constexpr std::uint16_t kSessionLowest = 3, kSessionHighest = 3;
 /// Bytes of a frame's header, and the most of its payload.
 constexpr std::size_t kSessionHeaderBytes = 16;
 constexpr std::uint32_t kMaxSessionFrame = std::uint32_t{16} << 20;

@@ -49,7 +49,7 @@ bool SessionLink::send(SessionType type, std::uint32_t id, std::string payload) 
     if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return ended_ = true, false;
     pollfd wait{out_, POLLOUT, 0};
     if (::poll(&wait, 1, milliseconds(dead_seconds_)) == 0) {
-      error_ = "no byte was taken for " + std::to_string(static_cast<int>(dead_seconds_)) + " s";
+      not_taken_ = "no byte was taken for " + std::to_string(static_cast<int>(dead_seconds_)) + " s";
       return ended_ = true, false;
     }
   }

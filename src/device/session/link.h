@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -10,7 +11,7 @@
 namespace whet {
 
 /// One end of a session over a stream of bytes: what comes in by one descriptor and goes out by another. The descriptors
-/// stay their owner's. For one thread at a time.
+/// stay their owner's. For one thread that sends, and one that receives and asks.
 class SessionLink {
  public:
   ///   most_bytes    of a message that comes
@@ -24,7 +25,7 @@ class SessionLink {
 
   bool ended() const { return ended_; }
   /// Why it ended, where that is no plain end of the stream.
-  const std::string& error() const { return error_.empty() ? reader_.error() : error_; }
+  const std::string& error() const { return ended_ && !not_taken_.empty() ? not_taken_ : reader_.error(); }
   const SessionReader& reader() const { return reader_; }
   /// Seconds since the last byte came, or since the link was made.
   double silence() const;
@@ -36,8 +37,8 @@ class SessionLink {
   int in_, out_;
   double dead_seconds_;
   SessionReader reader_;
-  bool ended_ = false;
-  std::string error_;
+  std::atomic<bool> ended_ = false;
+  std::string not_taken_;  ///< what sending failed by; before `ended_`
   std::chrono::steady_clock::time_point last_byte_ = std::chrono::steady_clock::now();
 };
 

@@ -7,7 +7,96 @@
 namespace whet {
 namespace {
 
-enum class RequestKind : std::uint8_t { measure = 0, check = 1 };
+/// Also the places in the variants.
+enum class RequestKind : std::uint8_t { measure = 0, check = 1, spots = 2 };
+
+std::string encode_request(const MeasureRequest& request) { return encode(request); }
+std::string encode_request(const CheckRequest& request) { return encode(request); }
+std::string encode_request(const SpotsRequest& request) {
+  Packer p;
+  p.text(encode(request.check));
+  p.text(request.passed ? encode(*request.passed) : "");
+  p.u64(request.outputs.size());
+  for (const AskedOutput& asked : request.outputs) {
+    p.u8(static_cast<std::uint8_t>(asked.dtype));
+    p.u64(asked.row_bytes);
+    p.u64(asked.used_bytes);
+    p.u32(asked.passed);
+    p.f64(asked.tolerance);
+    p.u64(asked.spots.size());
+    for (const std::uint32_t spot : asked.spots) p.u32(spot);
+  }
+  return p.take();
+}
+std::optional<SpotsRequest> decode_spots_request(std::string_view bytes) {
+  Unpacker u(bytes);
+  SpotsRequest request;
+  auto check = decode_check_request(u.text());
+  const std::string passed = u.text();
+  if (!check) return std::nullopt;
+  request.check = std::move(*check);
+  if (!passed.empty() && !(request.passed = decode_check_request(passed))) return std::nullopt;
+  for (std::size_t n = u.count(37); n > 0 && u.ok(); --n) {
+    AskedOutput asked;
+    const std::uint8_t dtype = u.u8();
+    if (dtype > static_cast<std::uint8_t>(DType::boolean)) return std::nullopt;
+    asked.dtype = static_cast<DType>(dtype);
+    asked.row_bytes = u.u64();
+    asked.used_bytes = u.u64();
+    asked.passed = u.u32();
+    asked.tolerance = u.f64();
+    for (std::size_t spots = u.count(4); spots > 0; --spots) asked.spots.push_back(u.u32());
+    request.outputs.push_back(std::move(asked));
+  }
+  return u.done() && is_sane(request) ? std::optional(std::move(request)) : std::nullopt;
+}
+
+std::string encode_reply(const MeasureReply& reply) { return encode(reply); }
+std::string encode_reply(const CheckReply& reply) { return encode(reply); }
+std::string encode_reply(const SpotsReply& reply) {
+  Packer p;
+  p.u8(static_cast<std::uint8_t>(reply.code));
+  p.text(reply.message);
+  p.u8(reply.compared ? 1 : 0);
+  p.u64(reply.outputs.size());
+  for (const SeenOutput& seen : reply.outputs) {
+    p.text(seen.spots);
+    p.i64(seen.stray_row);
+    p.f64(seen.max_abs);
+    p.f64(seen.largest);
+    p.i64(seen.where);
+    p.i64(seen.mismatches);
+  }
+  return p.take();
+}
+std::optional<SpotsReply> decode_spots_reply(std::string_view bytes) {
+  Unpacker u(bytes);
+  SpotsReply reply;
+  const std::optional<OutcomeCode> code = outcome_code(u.u8());
+  reply.message = u.text();
+  const std::uint8_t compared = u.u8();
+  reply.compared = compared == 1;
+  for (std::size_t n = u.count(48); n > 0 && u.ok(); --n) {
+    SeenOutput seen;
+    seen.spots = u.text();
+    seen.stray_row = u.i64();
+    seen.max_abs = u.f64();
+    seen.largest = u.f64();
+    seen.where = u.i64();
+    seen.mismatches = u.i64();
+    reply.outputs.push_back(std::move(seen));
+  }
+  if (!u.done() || !code || compared > 1) return std::nullopt;
+  reply.code = *code;
+  return reply;
+}
+
+/// Adds what was decoded to a variant's list, or assigns it. False where there is nothing.
+template <typename Decoded, typename Place>
+bool put(Decoded decoded, Place& place) {
+  if (decoded) place = std::move(*decoded);
+  return decoded.has_value();
+}
 
 }  // namespace
 
@@ -49,14 +138,21 @@ std::optional<SessionOpen> decode_session_open(std::string_view bytes) {
   return open;
 }
 
+/// An answer by spots may run two kernels.
+double SessionJob::most_seconds() const {
+  double seconds = 0;
+  for (std::size_t i = 0; i < items(); ++i)
+    seconds += std::holds_alternative<SpotsRequest>(request(i)) ? 2 * kernel_seconds : kernel_seconds;
+  return seconds;
+}
+
 std::string encode(const SessionJob& job) {
   Packer p;
   p.f64(job.kernel_seconds);
   p.u64(job.requests.size());
   for (const SessionRequest& request : job.requests) {
-    const bool measures = std::holds_alternative<MeasureRequest>(request);
-    p.u8(static_cast<std::uint8_t>(measures ? RequestKind::measure : RequestKind::check));
-    p.text(std::visit([](const auto& r) { return encode(r); }, request));
+    p.u8(static_cast<std::uint8_t>(request.index()));
+    p.text(std::visit([](const auto& r) { return encode_request(r); }, request));
   }
   p.u8(job.champion ? 1 : 0);
   return p.take();
@@ -70,15 +166,13 @@ std::optional<SessionJob> decode_session_job(std::string_view bytes, std::uint32
   for (std::size_t i = 0; i < count; ++i) {
     const auto kind = static_cast<RequestKind>(u.u8());
     const std::string payload = u.text();
-    if (kind == RequestKind::measure) {
-      auto request = decode_measure_request(payload);
-      if (!request) return std::nullopt;
-      job.requests.emplace_back(std::move(*request));
-    } else {
-      auto request = decode_check_request(payload);
-      if (kind != RequestKind::check || !request) return std::nullopt;
-      job.requests.emplace_back(std::move(*request));
-    }
+    SessionRequest request;
+    const bool fits = kind == RequestKind::measure ? put(decode_measure_request(payload), request)
+                      : kind == RequestKind::check ? put(decode_check_request(payload), request)
+                      : kind == RequestKind::spots ? put(decode_spots_request(payload), request)
+                                                   : false;
+    if (!fits) return std::nullopt;
+    job.requests.push_back(std::move(request));
   }
   const std::uint8_t champion = u.u8();
   job.champion = champion == 1;
@@ -91,7 +185,7 @@ std::string encode(const SessionItem& item) {
   Packer p;
   p.u32(item.number);
   p.u8(static_cast<std::uint8_t>(item.reply.index()));
-  p.text(std::visit([](const auto& r) { return encode(r); }, item.reply));
+  p.text(std::visit([](const auto& r) { return encode_reply(r); }, item.reply));
   if (const auto* reply = std::get_if<MeasureReply>(&item.reply)) pack(p, reply->conditions);
   return p.take();
 }
@@ -109,10 +203,10 @@ std::optional<SessionItem> decode_session_item(std::string_view bytes) {
     item.reply = std::move(*reply);
     return item;
   }
-  auto reply = decode_check_reply(payload);
-  if (kind != RequestKind::check || !reply || !u.done()) return std::nullopt;
-  item.reply = std::move(*reply);
-  return item;
+  const bool fits = kind == RequestKind::check   ? put(decode_check_reply(payload), item.reply)
+                    : kind == RequestKind::spots ? put(decode_spots_reply(payload), item.reply)
+                                                 : false;
+  return fits && u.done() ? std::optional(std::move(item)) : std::nullopt;
 }
 
 std::string encode(const SessionWaiting& waiting) {

@@ -10,6 +10,7 @@
 #include "artifact/kernel_args.h"
 #include "device/session/cpu/description.h"
 #include "device/session/frames.h"
+#include "device/spots.h"
 #include "runner/messages.h"
 
 namespace whet {
@@ -28,7 +29,7 @@ struct SessionOpen {
 };
 
 /// One request of a job.
-using SessionRequest = std::variant<MeasureRequest, CheckRequest>;
+using SessionRequest = std::variant<MeasureRequest, CheckRequest, SpotsRequest>;
 struct SessionJob {
   double kernel_seconds = 10;  ///< limit of each request
   std::vector<SessionRequest> requests;
@@ -36,12 +37,14 @@ struct SessionJob {
 
   /// How many items answer it.
   std::size_t items() const { return requests.size() + (champion ? 1 : 0); }
+  /// The most that all of it may take, for limits.
+  double most_seconds() const;
   /// The request that item `number` answers.
   const SessionRequest& request(std::size_t number) const { return requests[number % requests.size()]; }
 };
 struct SessionItem {
   std::uint32_t number = 0;  ///< of the request in its job, from 0; their count for the champion's second
-  std::variant<MeasureReply, CheckReply> reply;
+  std::variant<MeasureReply, CheckReply, SpotsReply> reply;
 };
 struct SessionWaiting {
   double seconds = 0;

@@ -25,20 +25,30 @@ DeviceDescription sample_device() {
   device.sandbox = {"rlimits"};
   return device;
 }
+SpotsRequest sample_spots() {
+  const CheckRequest check{sample_kernel(), {}, {}, {}};
+  return {check, check, {{DType::f32, 32, 16, 0, 1e-4, {0, 3}}}};
+}
 std::string sample_job() {
-  return encode(SessionJob{2.5, {MeasureRequest{sample_kernel(), {}}, CheckRequest{sample_kernel(), {}, {}, {}}}});
+  return encode(SessionJob{
+      2.5, {MeasureRequest{sample_kernel(), {}}, CheckRequest{sample_kernel(), {}, {}, {}}, sample_spots()}});
+}
+SessionItem sample_seen() {
+  SpotsReply reply{OutcomeCode::ok, "", true, {}};
+  reply.outputs = {{"12345678", -1, 0.5, 2, 3, 1}};
+  return {2, reply};
 }
 
 TEST(SessionMessages, GoThereAndBack) {
   EXPECT_EQ(decode_device_description(encode(sample_device())), sample_device());
   const SessionHello hello{1, 4, "0.1.0", 2, encode(sample_device())};
   EXPECT_EQ(encode(*decode_session_hello(encode(hello))), encode(hello));
-  EXPECT_EQ(encode(*decode_session_job(sample_job(), 2)), sample_job());
+  EXPECT_EQ(encode(*decode_session_job(sample_job(), 3)), sample_job());
   const std::string open = encode(SessionOpen{"ann@laptop", 3}), waiting = encode(SessionWaiting{1.5, "bob"});
   EXPECT_EQ(encode(*decode_session_open(open)), open);
   EXPECT_EQ(encode(*decode_session_waiting(waiting)), waiting);
   for (const SessionItem& item : {SessionItem{3, MeasureReply{OutcomeCode::ok, "", {1, 2}, true, 3}},
-                                  SessionItem{4, CheckReply{OutcomeCode::crash, "why", {"out"}}}})
+                                  SessionItem{4, CheckReply{OutcomeCode::crash, "why", {"out"}}}, sample_seen()})
     EXPECT_EQ(encode(*decode_session_item(encode(item))), encode(item));
   EXPECT_EQ(decode_number(encode_number(1ull << 40)), 1ull << 40);
   MeasureReply hot{OutcomeCode::ok, "", {1}};
@@ -64,6 +74,11 @@ TEST(SessionMessages, AreBounded) {
   EXPECT_FALSE(
       decode_session_job(encode(SessionJob{1, {CheckRequest{sample_kernel(), {}, {}, {}}}, true}), 16).has_value())
       << "a champion is measured";
+  SpotsRequest spots = sample_spots();
+  spots.outputs[0].spots = {4};
+  EXPECT_FALSE(decode_session_job(encode(SessionJob{1, {spots}}), 16).has_value()) << "the output has four elements";
+  spots.outputs[0].spots.assign(kMostSpots + 1, 0);
+  EXPECT_FALSE(decode_session_job(encode(SessionJob{1, {spots}}), 16).has_value());
   const auto strange = [](RunConditions conditions) {
     MeasureReply reply{OutcomeCode::ok, "", {1}};
     reply.conditions = std::move(conditions);
@@ -96,6 +111,7 @@ TEST(SessionMessages, SurviveGarbage) {
                                  encode(SessionOpen{"me", 1}),
                                  sample_job(),
                                  encode(SessionItem{1, MeasureReply{OutcomeCode::ok, "", {1}, false, 1}}),
+                                 encode(sample_seen()),
                                  encode(SessionWaiting{1, "w"})};
   for (const std::string& sample : samples)
     for (int round = 0; round < 1000; ++round) {

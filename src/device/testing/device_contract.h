@@ -99,6 +99,25 @@ TEST_P(DeviceContract, GivesTheOutputsOfAKernel) {
   EXPECT_EQ(first.code, OutcomeCode::ok) << first.message;
   EXPECT_EQ(first.outputs, second.outputs) << "inputs come from seeds";
 }
+TEST_P(DeviceContract, TellsSpotsOfTheOutputsOfAKernel) {
+  const auto device = GetParam().make();
+  SpotsRequest request{{GetParam().good, {}, {}, {}}, CheckRequest{GetParam().good, {}, {}, {}}, {}};
+  const CheckReply whole = checked(*device, GetParam().good);
+  ASSERT_EQ(whole.outputs.size(), 1u);
+  const std::uint64_t bytes = whole.outputs[0].size();
+  request.outputs = {{DType::u8, bytes, bytes, 0, 0, {0, static_cast<std::uint32_t>(bytes) - 1}}};
+  ASSERT_TRUE(is_sane(request));
+  const SpotsReply reply = device->check_spots(request);
+  EXPECT_EQ(sane_reply(reply, request).code, OutcomeCode::ok) << reply.message;
+  ASSERT_EQ(reply.outputs.size(), 1u);
+  EXPECT_EQ(reply.outputs[0].spots, std::string({whole.outputs[0].front(), whole.outputs[0].back()}));
+  EXPECT_TRUE(reply.compared);
+  EXPECT_EQ(reply.outputs[0].mismatches, 0);
+  for (const KernelJob& bad : GetParam().bad) {
+    request = {{bad, {}, {}, {}}, {}, {{DType::u8, bytes, bytes, 0, 0, {0}}}};
+    EXPECT_NE(device->check_spots(request).code, OutcomeCode::ok);
+  }
+}
 TEST_P(DeviceContract, CallsAFailureByItsNumberAndWorksOn) {
   const auto device = GetParam().make();
   for (const KernelJob& job : GetParam().bad) {

@@ -25,6 +25,7 @@ class FormulaDevice : public Device {
 
   std::function<double(const std::string& path)> model_seconds = [](const std::string&) { return 1e-3; };
   int requests = 0;
+  void set_jobs_at_once(int jobs) { info_.jobs_at_once = jobs; }
 
  private:
   DeviceInfo info_;
