@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "artifact/made_weights.h"
 #include "base/sha256.h"
 
 namespace whet {
@@ -53,6 +54,18 @@ std::vector<Kept> files_in(const std::string& folder) {
 
 bool is_earlier(const Kept& a, const Kept& b) {
   return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
+}
+
+/// All of it; false where the system writes no more.
+bool write_at(int file, std::string_view bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t n = pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    offset += static_cast<std::uint64_t>(n);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
 }
 
 std::string hash_of(int file) {
@@ -126,27 +139,25 @@ Result<std::uint64_t> BlobStore::add(const SessionBlob& piece) {
   if (!blob) return Error{"a piece of a file came that was not asked for", ErrorKind::invalid_input};
   const std::uint64_t there = bytes_there(*blob);
   if (there == blob->bytes) return there;  // another session was faster
-  if (piece.offset != there || piece.bytes.size() > blob->bytes - there)
+  if (piece.offset != there || piece.bytes.size() > blob->bytes - there ||
+      piece.made > blob->bytes - there - piece.bytes.size())
     return Error{"a piece of a file came that does not fit to what is there", ErrorKind::invalid_input};
   const std::string part = path(piece.hash) + kPart;
   const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (there == 0 ? O_TRUNC : 0), 0600);
   if (file < 0) return cannot(part);
   // Models run as nobody where whet-device runs as root, and get the file as a descriptor.
   fchmod(file, 0644);
-  std::string_view rest = piece.bytes;
-  for (auto offset = static_cast<off_t>(there); !rest.empty();) {
-    const ssize_t n = pwrite(file, rest.data(), rest.size(), offset);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      const Error error = cannot(part);
-      close(file);
-      return error;
-    }
-    offset += n;
-    rest.remove_prefix(static_cast<std::size_t>(n));
+  const std::uint64_t now = there + piece.bytes.size() + piece.made;
+  bool written = write_at(file, piece.bytes, there);
+  const auto page = made_weights();
+  for (std::uint64_t at = there + piece.bytes.size(); written && at < now;) {
+    const std::size_t bytes = static_cast<std::size_t>(std::min<std::uint64_t>(kMadePage, now - at));
+    written = write_at(file, {page.data() + at % kMadePage, bytes}, at);
+    at += bytes;
   }
+  const Error error = cannot(part);
   close(file);
-  const std::uint64_t now = there + piece.bytes.size();
+  if (!written) return error;
   if (now == blob->bytes) WHET_RETURN_IF_ERROR(finish(*blob));
   return now;
 }

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "artifact/made_weights.h"
 #include "base/rng.h"
 #include "base/sha256.h"
 
@@ -62,6 +63,19 @@ TEST_F(Blobs, GoOnWhereAnotherSessionEnded) {
   EXPECT_EQ(second.expect({named(content)}).value(), (std::vector<std::uint64_t>{5}));
   EXPECT_EQ(second.add(piece(content, 5, 3)).value(), 8u);
   EXPECT_EQ(content_of(second, sha256(content)), content);
+}
+TEST_F(Blobs, MayHavePartsThatTheStoreMakes) {
+  BlobStore blobs = store(20000);
+  const auto page = made_weights();
+  std::string content = "abc" + std::string(page.data() + 3, kMadePage) + std::string(page.data() + 3, 1000) + "end";
+  const std::uint64_t made = kMadePage + 1000;
+  ASSERT_TRUE(blobs.expect({named(content)}).ok());
+  SessionBlob first{sha256(content), 0, "abc", made};
+  EXPECT_EQ(blobs.add(first).value(), 3 + made);
+  EXPECT_EQ(blobs.add(piece(content, 3 + made, 3)).value(), content.size());
+  EXPECT_EQ(content_of(blobs, sha256(content)), content.substr(0, 2000));
+  ASSERT_TRUE(blobs.expect({named(content.substr(1))}).ok());
+  EXPECT_FALSE(blobs.add({sha256(content.substr(1)), 0, "bc", made + 4}).ok()) << "longer than the file";
 }
 TEST_F(Blobs, WithoutBytesAreThereAtOnce) {
   BlobStore blobs = store();

@@ -21,6 +21,10 @@ namespace whet {
 namespace {
 
 constexpr unsigned kNobody = 65534;
+/// Users of runners are this and their process's number: nobody gives such numbers to people or services.
+constexpr unsigned kFirstOwnUser = 1900000000;
+/// Threads beside one a processor.
+constexpr rlim_t kMoreThreads = 8;
 constexpr rlim_t kMostFiles = 16, kMostFilesOfModels = 128;
 
 #if defined(__x86_64__)
@@ -173,11 +177,9 @@ class Filter {
 };
 
 /// The zygote's end still ends this process: the system forgets that when the user changes.
-bool become_nobody() {
+bool become(unsigned user) {
   const pid_t parent = getppid();
-  if (setgroups(0, nullptr) != 0 || setresgid(kNobody, kNobody, kNobody) != 0 ||
-      setresuid(kNobody, kNobody, kNobody) != 0)
-    return false;
+  if (setgroups(0, nullptr) != 0 || setresgid(user, user, user) != 0 || setresuid(user, user, user) != 0) return false;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
   return true;
@@ -201,7 +203,14 @@ int enter_layers(FileAccess files) {
   if (limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NOFILE, open_files) &&
       limit(RLIMIT_DATA, most_data()))
     layers |= kRlimits;
-  if (geteuid() == 0 && become_nobody()) layers |= kUid;
+  const bool is_root = geteuid() == 0;
+  if (syscall(SYS_unshare, CLONE_NEWNET | CLONE_NEWIPC | (is_root ? 0 : CLONE_NEWUSER)) == 0) layers |= kNamespaces;
+  if (is_root && become(kFirstOwnUser + static_cast<unsigned>(getpid()))) {
+    layers |= kUid;
+    if (limit(RLIMIT_NPROC, static_cast<rlim_t>(sysconf(_SC_NPROCESSORS_CONF)) + kMoreThreads)) layers |= kNproc;
+  } else if (is_root && become(kNobody)) {  // a container may have few users
+    layers |= kUid;
+  }
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) layers |= kNoNewPrivs;
   if (Filter(files).install()) layers |= kSeccomp;
   return layers;
@@ -215,8 +224,12 @@ const char* layer_name(int layer) {
       return "no_new_privs";
     case kUid:
       return "uid";
+    case kNproc:
+      return "nproc";
     case kRlimits:
       return "rlimits";
+    case kNamespaces:
+      return "namespaces";
     default:
       return "seccomp";
   }

@@ -49,7 +49,7 @@ int enter_sandbox() {
 
 std::vector<std::string> layer_names(int layers) {
   std::vector<std::string> names;
-  for (const int layer : {kNoNewPrivs, kUid, kRlimits, kSeccomp})
+  for (const int layer : kSandboxLayers)
     if ((layers & layer) != 0) names.emplace_back(layer_name(layer));
   return names;
 }

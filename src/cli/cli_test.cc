@@ -95,7 +95,7 @@ TEST(ChooseTarget, DoesNotAskThisMachineAboutProcessorsOfOtherArchitectures) {
   EXPECT_EQ(choose_target({.target = "cpu -mcpu=cortex-a72"})->target.threads, 1);
   EXPECT_EQ(choose_target({.target = "cpu -mcpu=cortex-a72", .cores = "little"})->target.cpu().cores, CoreKind::little);
   EXPECT_EQ(choose_target({.target = "cpu -mcpu=cortex-a72", .cores = "0-3"}).error().message,
-            "--cores is \"0-3\"; expected big or little for cortex-a72, which is no processor of this machine");
+            "--cores is \"0-3\"; expected big, little or prime for cortex-a72, which is no processor of this machine");
 }
 
 TEST(MatchInputs, GoesByNameThenByOrderThenFills) {

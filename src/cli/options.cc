@@ -58,10 +58,11 @@ Result<LocalGpu> gpu_here(const DeviceName& device, Zygote* zygote) {
 /// Of a processor of another architecture nothing on this machine tells how many threads it runs.
 Result<TargetOnCores> on_another_machine(TargetOnCores place, const TargetOptions& options) {
   if (options.threads > 0) place.target.threads = options.threads;
-  if (options.cores != "" && options.cores != "big" && options.cores != "little")
-    return Error{"--cores is \"" + options.cores + "\"; expected big or little for " + place.target.cpu().mcpu +
+  const std::optional<CoreKind> kind = parse_core_kind(options.cores);
+  if (options.cores != "" && !kind)
+    return Error{"--cores is \"" + options.cores + "\"; expected big, little or prime for " + place.target.cpu().mcpu +
                  ", which is no processor of this machine"};
-  if (options.cores != "") place.target.cpu().cores = options.cores == "big" ? CoreKind::big : CoreKind::little;
+  if (kind) place.target.cpu().cores = *kind;
   WHET_TRY(place.cores, choose_cores("", 1));
   return place;
 }
@@ -80,7 +81,7 @@ void TargetOptions::add_to(Arguments& arguments, std::string* thread_counts) {
   else
     arguments.add("--threads", threads, 1, kMaxThreads,
                   "Threads that run a kernel (default: WHET_NUM_THREADS, or else the usable cores)", threads);
-  arguments.add("--cores", cores, "Cores that run it: big, little, or processors like 0-3 (default: big)");
+  arguments.add("--cores", cores, "Cores that run it: big, little, prime, or processors like 0-3 (default: big)");
 }
 
 Result<TargetOnCores> choose_target(const TargetOptions& options, const DeviceName& device, Zygote* zygote) {
@@ -106,7 +107,7 @@ Result<TargetOnCores> choose_target(const TargetOptions& options, const DeviceNa
     if (threads > 0) place.note = std::to_string(threads) + " threads: WHET_NUM_THREADS says so";
   }
   std::string wanted = options.cores;
-  if (wanted.empty() && target_says_cores) wanted = place.target.cpu().cores == CoreKind::big ? "big" : "little";
+  if (wanted.empty() && target_says_cores) wanted = name_of(place.target.cpu().cores);
   WHET_TRY(place.cores, choose_cores(wanted, threads));
   place.target.threads = static_cast<int>(place.cores.cpus.size());
   place.target.cpu().cores = place.cores.kind;
@@ -124,8 +125,6 @@ Result<std::map<std::string, Shape>> parse_shapes(const std::vector<std::string>
   return shapes;
 }
 
-std::string cores_text(const Cores& cores) {
-  return "cores " + cpu_list_text(cores.cpus) + (cores.kind == CoreKind::little ? "; little" : "; big");
-}
+std::string cores_text(const Cores& cores) { return "cores " + cpu_list_text(cores.cpus) + "; " + name_of(cores.kind); }
 
 }  // namespace whet

@@ -19,7 +19,7 @@ namespace whet {
 struct TargetOptions {
   std::string target;  ///< text form; "": this machine
   int threads = 0;     ///< 0: the physical cores of the kind
-  std::string cores;   ///< "", "big", "little" or a list like "0-3"
+  std::string cores;   ///< "", "big", "little", "prime" or a list like "0-3"
 
   ///   thread_counts  where it is given, --threads may be a list, and goes there
   void add_to(Arguments&, std::string* thread_counts = nullptr);

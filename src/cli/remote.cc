@@ -45,7 +45,8 @@ std::vector<LogicalCpu> cores_there(const DeviceDescription& device) {
   std::vector<LogicalCpu> cores;
   for (const DeviceCore& core : device.cores)
     cores.push_back({static_cast<int>(core.id), static_cast<int>(core.package), static_cast<int>(core.core),
-                     core.strength, core.little});
+                     core.strength, core.little, false, core.midr});
+  mark_clusters(cores);
   return cores;
 }
 
@@ -136,7 +137,7 @@ Result<TargetOnCores> choose_target_there(const TargetOptions& options, const De
   int threads = options.threads;
   if (threads == 0 && has(options.target, "-threads")) threads = asked.threads;
   std::string cores = options.cores;
-  if (cores.empty() && has(options.target, "-cores")) cores = asked.cpu().cores == CoreKind::big ? "big" : "little";
+  if (cores.empty() && has(options.target, "-cores")) cores = name_of(asked.cpu().cores);
   Result<Cores> chosen = choose_cores(cores, threads, cores_there(device), usable, device.quota);
   if (!chosen.ok()) return chosen.error().at(device.name);
   place.cores = std::move(*chosen);

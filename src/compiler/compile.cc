@@ -117,6 +117,7 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
 
   const double linking = seconds_now();
   WHET_TRY(AssembledModel model, assemble(fused, placed.in_place, tasks, compiled, packed));
+  if (options.made_weights) model.weights.make_up();
   describe(fused, target, options, report, model.plan);
   WHET_RETURN_IF_ERROR(write_library(model, compiled, target, output, options));
   report.link_seconds = seconds_now() - linking;

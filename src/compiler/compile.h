@@ -31,6 +31,8 @@ struct CompileOptions {
   int jobs = 0;           ///< threads that compile; 0: one a processor
   bool emulated = false;  ///< for a GPU: the library also has code for the emulated device
   bool cubin = false;     ///< for a GPU: the library also has machine code, which opens without the driver's compiler
+  /// For a library that is only timed: its large weights are made up, and need not travel to a device elsewhere. Its answers are wrong.
+  bool made_weights = false;
   std::string compiler = "whet " + version();
 };
 

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
+#include <cstring>
+#include <fstream>
 #include <numeric>
+#include <sstream>
 
+#include "artifact/made_weights.h"
 #include "base/rng.h"
 #include "compiler/choose.h"
 #include "compiler/scratch.h"
@@ -76,6 +79,28 @@ class Compile : public ::testing::Test {
   PassOptions passes_;
 };
 
+TEST_F(Compile, MakesUpWeightsOfALibraryThatIsOnlyTimed) {
+  ModelBuilder b(4);
+  b.graph.outputs = {b.conv(b.input("image", {1, 32, 8, 8}), 64, 3)};
+  ASSERT_TRUE(compile(b.graph).ok());
+  std::ostringstream with_weights, made_up;
+  with_weights << std::ifstream(path(), std::ios::binary).rdbuf();
+  CompileOptions options;
+  options.made_weights = true;
+  ASSERT_TRUE(compile_model(fused_, source_, target_, path(), options).ok());
+  made_up << std::ifstream(path(), std::ios::binary).rdbuf();
+  EXPECT_EQ(made_up.str().size(), with_weights.str().size());
+  const auto pages = [](const std::string& file) {
+    const auto page = made_weights();
+    int count = 0;
+    for (std::size_t at = 0; at + kMadePage <= file.size(); at += 64)
+      count += std::memcmp(file.data() + at, page.data() + at % kMadePage, kMadePage) == 0;
+    return count;
+  };
+  EXPECT_EQ(pages(with_weights.str()), 0);
+  EXPECT_GE(pages(made_up.str()), 3) << "by their places in the file";
+  ASSERT_TRUE(OpenedModel::open(path()).ok());
+}
 TEST_F(Compile, WritesALibraryForAnotherArchitecture) {
   if (aarch64_runtime_object().empty()) GTEST_SKIP() << "this build makes nothing for AArch64";
   target_ = parse_target("cpu -mcpu=cortex-a72 -threads=4").value();

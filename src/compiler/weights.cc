@@ -1,7 +1,9 @@
 #include "compiler/weights.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "artifact/made_weights.h"
 #include "whet/model_file.h"
 
 namespace whet {
@@ -28,6 +30,18 @@ std::uint64_t WeightTable::add(const Tensor& tensor) {
   stored_.push_back({offset, tensor});
   bytes_ = offset + (size + kWeightLine - 1) / kWeightLine * kWeightLine;
   return offset;
+}
+
+void WeightTable::make_up() {
+  const auto page = made_weights();
+  for (Stored& stored : stored_) {
+    const auto size = static_cast<std::size_t>(stored.tensor.bytes());
+    if (!is_float(stored.tensor.dtype()) || size < kMadePage) continue;
+    stored.tensor = Tensor(stored.tensor.dtype(), stored.tensor.shape());
+    auto* const bytes = static_cast<char*>(stored.tensor.data());
+    for (std::size_t at = 0; at < size; at += kMadePage)
+      std::memcpy(bytes + at, page.data() + stored.offset % kMadePage, std::min(kMadePage, size - at));
+  }
 }
 
 std::vector<WeightPiece> WeightTable::pieces() const {

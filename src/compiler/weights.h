@@ -22,6 +22,9 @@ class WeightTable {
   /// Where the tensor stands; its bytes are kept.
   std::uint64_t add(const Tensor&);
 
+  /// Gives large floating-point tensors the content of artifact/made_weights.h. The others may be indices, or lie in a page with them.
+  void make_up();
+
   std::uint64_t bytes() const { return bytes_; }
   /// Points into the tensors that were added: pieces at ascending offsets, zeros between and to the end.
   std::vector<WeightPiece> pieces() const;

@@ -26,8 +26,9 @@ struct AskedOutput {
 };
 struct SpotsRequest {
   CheckRequest check;
-  std::optional<CheckRequest> passed;  ///< a kernel that was right before: it runs too, and its whole outputs are compared
-  std::vector<AskedOutput> outputs;    ///< one an output of the kernel, in order
+  std::optional<CheckRequest>
+      passed;  ///< a kernel that was right before: it runs too, and its whole outputs are compared
+  std::vector<AskedOutput> outputs;  ///< one an output of the kernel, in order
 };
 
 /// What a device says about an output.

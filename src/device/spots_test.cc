@@ -102,8 +102,8 @@ TEST(Spots, OfAllTypesCompareAsTensorsDo) {
     request.passed = request.check;
     ASSERT_TRUE(is_sane(request)) << name_of(dtype);
     int runs = 0;
-    const SpotsReply reply = look_at_spots(
-        request, [&](const CheckRequest&) { return reply_of(runs++ == 0 ? bytes(got) : bytes(want)); });
+    const SpotsReply reply =
+        look_at_spots(request, [&](const CheckRequest&) { return reply_of(runs++ == 0 ? bytes(got) : bytes(want)); });
     const Difference d = compare(got, want, request.outputs[0].tolerance);
     EXPECT_EQ(reply.outputs[0].mismatches, d.mismatches) << name_of(dtype);
     EXPECT_EQ(reply.outputs[0].where, d.where) << name_of(dtype);

@@ -22,12 +22,14 @@ bool set_mask(const std::vector<int>& cpus) {
 }
 
 /// One logical processor a physical core, of the kind wanted, that is allowed.
-std::vector<int> physical_cores(const std::vector<LogicalCpu>& machine, const std::vector<int>& allowed, bool little) {
+std::vector<int> physical_cores(const std::vector<LogicalCpu>& machine, const std::vector<int>& allowed,
+                                CoreKind kind) {
   std::vector<int> cpus;
   std::set<std::pair<int, int>> taken;
   for (const LogicalCpu& cpu : machine) {
     const bool may = std::find(allowed.begin(), allowed.end(), cpu.id) != allowed.end();
-    if (may && cpu.little == little && taken.insert({cpu.package, cpu.core}).second) cpus.push_back(cpu.id);
+    const CoreKind its = cpu.little ? CoreKind::little : cpu.prime ? CoreKind::prime : CoreKind::big;
+    if (may && its == kind && taken.insert({cpu.package, cpu.core}).second) cpus.push_back(cpu.id);
   }
   return cpus;
 }
@@ -62,22 +64,22 @@ Result<Cores> choose_cores(std::string_view wanted, int threads, const std::vect
   cores.quota = quota;
   cores.mixed = std::any_of(machine.begin(), machine.end(), [](const LogicalCpu& cpu) { return cpu.little; });
   const std::string text(wanted);
-  const bool by_kind = text.empty() || text == "big" || text == "little";
+  const std::optional<CoreKind> wanted_kind = text.empty() ? CoreKind::big : parse_core_kind(text);
+  const bool by_kind = wanted_kind.has_value();
   if (by_kind) {
-    cores.kind = text == "little" ? CoreKind::little : CoreKind::big;
-    cores.cpus = physical_cores(machine, allowed, text == "little");
-    // An affinity mask may leave little cores alone.
-    if (cores.cpus.empty() && text.empty()) {
-      cores.kind = CoreKind::little;
-      cores.cpus = physical_cores(machine, allowed, true);
+    // An affinity mask may leave cores of other kinds alone.
+    for (const CoreKind kind : {*wanted_kind, CoreKind::prime, CoreKind::little}) {
+      if (!cores.cpus.empty() || (!text.empty() && kind != *wanted_kind)) continue;
+      cores.kind = kind;
+      cores.cpus = physical_cores(machine, allowed, kind);
     }
     if (cores.cpus.empty() && text.empty()) cores.cpus = {allowed.front()};
     if (cores.cpus.empty()) return Error{"--cores " + text + ": this process may use no " + text + " core"};
   } else {
     cores.cpus = parse_cpu_list(text);
     if (cores.cpus.empty()) {
-      return Error{"--cores is \"" + text + "\"; expected big, little or processors like 0-3" +
-                   did_you_mean(text, {"big", "little"})};
+      return Error{"--cores is \"" + text + "\"; expected big, little, prime or processors like 0-3" +
+                   did_you_mean(text, {"big", "little", "prime"})};
     }
     for (int cpu : cores.cpus) {
       if (std::find(allowed.begin(), allowed.end(), cpu) == allowed.end())

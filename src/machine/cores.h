@@ -22,7 +22,7 @@ struct Cores {
 /// The physical cores of the big kind that this process may use; affinity mask and cgroup quota respected.
 Cores usable_cores();
 
-/// The cores for `--threads` and `--cores`. `cores` is "" or "big", "little" or a list like "0-3". `threads` 0 means
+/// The cores for `--threads` and `--cores`. `cores` is "" or "big", "little", "prime" or a list like "0-3". `threads` 0 means
 /// all of them. Errors name the request and the processors that this process may use. More threads than the quota
 /// allows are legal.
 Result<Cores> choose_cores(std::string_view cores, int threads);

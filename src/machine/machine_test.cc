@@ -60,6 +60,45 @@ TEST_F(FakeSystem, SmtSiblingsAndLittleCoresAreTold) {
   EXPECT_EQ(choose_cores("", 0, machine, {5}, 0)->cpus, (std::vector<int>{5}));
   EXPECT_TRUE(choose_cores("", 0, machine, all, 0)->mixed);
 }
+/// Cores 0, 1, ... of an AArch64 machine, by MIDR and strength.
+std::vector<LogicalCpu> arm(const std::vector<std::pair<std::uint32_t, int>>& cores) {
+  std::vector<LogicalCpu> machine;
+  for (const auto& [midr, strength] : cores) {
+    LogicalCpu cpu;
+    cpu.id = cpu.core = static_cast<int>(machine.size());
+    cpu.midr = midr, cpu.strength = strength, cpu.little = strength < 819;
+    machine.push_back(cpu);
+  }
+  mark_clusters(machine);
+  return machine;
+}
+std::string kinds(const std::vector<LogicalCpu>& machine) {
+  std::string text;
+  for (const LogicalCpu& cpu : machine) text += cpu.prime ? 'p' : cpu.little ? 'l' : 'b';
+  return text;
+}
+TEST(Clusters, OfAnArmMachineArePrimeBigAndLittle) {
+  constexpr std::uint32_t kX1 = 0x410fd440, kA76 = 0x410fd0b0, kA55 = 0x410fd050, kA510 = 0x410fd460;
+  EXPECT_EQ(kinds(arm({{kA55, 160}, {kA55, 160}, {kA76, 620}, {kA76, 620}, {kX1, 1024}})), "llbbp");
+  EXPECT_EQ(kinds(arm({{kA55, 250}, {kA76, 870}, {kA76, 1024}})), "lbp") << "one MIDR, two clocks";
+  EXPECT_EQ(kinds(arm({{kA55, 400}, {kA76, 1024}, {kA76, 1000}})), "lbb") << "as on a Rockchip RK3588";
+  EXPECT_EQ(kinds(arm({{kA76, 900}, {kX1, 1024}})), "bp") << "no core is clearly weaker";
+  EXPECT_EQ(kinds(arm({{kA510, 300}, {kA55, 350}, {kA76, 620}, {kX1, 1024}})), "lbbp");
+  EXPECT_EQ(kinds(arm({{kA76, 1024}, {kA76, 1024}})), "bb");
+  EXPECT_EQ(kinds(arm({{0, 500}, {0, 870}, {0, 1024}})), "lbb") << "no MIDR: no cluster is told from another";
+}
+TEST(Clusters, AreChosenByTheirNames) {
+  const auto machine = arm({{1, 160}, {1, 160}, {2, 620}, {2, 620}, {3, 1024}});
+  const std::vector<int> all = {0, 1, 2, 3, 4};
+  EXPECT_EQ(choose_cores("prime", 0, machine, all, 0)->cpus, (std::vector<int>{4}));
+  EXPECT_EQ(choose_cores("prime", 0, machine, all, 0)->kind, CoreKind::prime);
+  EXPECT_EQ(choose_cores("big", 0, machine, all, 0)->cpus, (std::vector<int>{2, 3}));
+  EXPECT_EQ(choose_cores("", 0, machine, all, 0)->cpus, (std::vector<int>{2, 3}));
+  EXPECT_EQ(choose_cores("", 0, machine, {0, 4}, 0)->kind, CoreKind::prime) << "big ones are not allowed";
+  EXPECT_EQ(choose_cores("", 0, machine, {0}, 0)->kind, CoreKind::little);
+  EXPECT_EQ(choose_cores("prime", 0, machine, {0, 2}, 0).error().message,
+            "--cores prime: this process may use no prime core");
+}
 TEST_F(FakeSystem, AQuotaLimitsTheDefaultButNotWhoAsks) {
   write("cpu/online", "0-3");
   for (int id : {0, 1, 2, 3}) add_cpu(id, id, 0);
@@ -79,7 +118,7 @@ TEST_F(FakeSystem, WrongWishesGetASentence) {
   EXPECT_EQ(choose_cores("0-3", 0, machine, all, 0).error().message,
             "--cores names processor 2; this process may use 0,1");
   EXPECT_EQ(choose_cores("bg", 0, machine, all, 0).error().message,
-            "--cores is \"bg\"; expected big, little or processors like 0-3; did you mean \"big\"?");
+            "--cores is \"bg\"; expected big, little, prime or processors like 0-3; did you mean \"big\"?");
   EXPECT_EQ(choose_cores("little", 0, machine, all, 0).error().message,
             "--cores little: this process may use no little core");
 }

@@ -127,6 +127,29 @@ std::vector<LogicalCpu> read_topology(const SystemPaths& paths) {
   return cpus;
 }
 
+void mark_clusters(std::vector<LogicalCpu>& cpus) {
+  std::vector<LogicalCpu*> order;  // devices tell the MIDRs of cores that can be used alone
+  for (LogicalCpu& cpu : cpus)
+    if (cpu.midr != 0 && cpu.strength > 0) order.push_back(&cpu);
+  std::ranges::stable_sort(order, [](const LogicalCpu* a, const LogicalCpu* b) {
+    return a->strength != b->strength ? a->strength > b->strength : a->midr > b->midr;
+  });
+  std::vector<std::vector<LogicalCpu*>> clusters;  // strongest first
+  for (LogicalCpu* cpu : order) {
+    const LogicalCpu* first = clusters.empty() ? nullptr : clusters.back().front();
+    if (!first || first->midr != cpu->midr || first->strength * 100 > cpu->strength * 115) clusters.emplace_back();
+    clusters.back().push_back(cpu);
+  }
+  if (clusters.size() < 2) return;
+  const bool last_is_little = clusters.size() > 2 || clusters.back().front()->little;
+  const bool first_is_prime = clusters.size() > 2 || !last_is_little;
+  for (std::size_t i = 0; i < clusters.size(); ++i)
+    for (LogicalCpu* cpu : clusters[i]) {
+      cpu->prime = i == 0 && first_is_prime;
+      cpu->little = i + 1 == clusters.size() && last_is_little;
+    }
+}
+
 CacheSizes read_caches(int cpu, const SystemPaths& paths) {
   CacheSizes sizes;
   for (int index = 0; index < 8; ++index) {

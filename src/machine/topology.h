@@ -21,6 +21,8 @@ struct LogicalCpu {
   int package = 0, core = 0;  ///< equal pairs are SMT siblings
   std::int64_t strength = 0;  ///< cpu_capacity, or the highest clock [kHz], or 0; it compares big with little cores
   bool little = false;        ///< clearly weaker than the strongest (under 80%)
+  bool prime = false;         ///< beside it there are big cores, clearly weaker (by `mark_clusters`)
+  std::uint32_t midr = 0;     ///< AArch64: which processor it is; 0: unknown
 };
 
 struct CacheSizes {
@@ -29,6 +31,10 @@ struct CacheSizes {
 
 /// The online logical processors, by id.
 std::vector<LogicalCpu> read_topology(const SystemPaths& = {});
+/// Tells the kinds of cores of an AArch64 machine whose MIDRs are known, by its clusters: cores of one MIDR and about one strength
+/// (within 15%). Of three and more clusters the strongest is prime, the weakest little and what is between big. Two are big and
+/// little where one is clearly weaker, else prime and big. Leaves other machines as they are.
+void mark_clusters(std::vector<LogicalCpu>&);
 /// The cache sizes of processor `cpu`.
 CacheSizes read_caches(int cpu, const SystemPaths& = {});
 /// The processors' worth of time that the cgroups of this process allow (versions 1 and 2, the smallest of all

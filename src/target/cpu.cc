@@ -177,9 +177,9 @@ Status set_threads(Target& target, std::string_view value) {
 }
 
 Status set_cores(CpuTarget& target, std::string_view value) {
-  if (value != "big" && value != "little")
-    return Error{"target: -cores is " + in_quotes(value) + "; expected big or little"};
-  target.cores = value == "big" ? CoreKind::big : CoreKind::little;
+  const std::optional<CoreKind> kind = parse_core_kind(value);
+  if (!kind) return Error{"target: -cores is " + in_quotes(value) + "; expected big, little or prime"};
+  target.cores = *kind;
   return ok_status();
 }
 
@@ -206,16 +206,23 @@ std::string processor_text(const CpuTarget& t) {
   return text;
 }
 
-const char* name_of(CoreKind kind) { return kind == CoreKind::big ? "big" : "little"; }
-
 }  // namespace
+
+const char* name_of(CoreKind kind) {
+  return kind == CoreKind::big ? "big" : kind == CoreKind::little ? "little" : "prime";
+}
+std::optional<CoreKind> parse_core_kind(std::string_view name) {
+  for (const CoreKind kind : kCoreKinds)
+    if (name == name_of(kind)) return kind;
+  return std::nullopt;
+}
 
 std::string cpu_text(const Target& target) {
   const CpuTarget& cpu = target.cpu();
   std::string text = "cpu -mcpu=" + cpu.mcpu;
   for (std::size_t i = 0; i < cpu.mattr.size(); ++i) text += (i == 0 ? " -mattr=" : ",") + cpu.mattr[i];
   text += " -threads=" + std::to_string(target.threads);
-  if (cpu.cores == CoreKind::little) text += " -cores=little";
+  if (cpu.cores != CoreKind::big) text += std::string(" -cores=") + name_of(cpu.cores);
   return text;
 }
 

@@ -1,13 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace whet {
 
 /// Which cores of a big.LITTLE machine run a kernel.
-enum class CoreKind { big, little };
+enum class CoreKind { big, little, prime };
+constexpr CoreKind kCoreKinds[] = {CoreKind::big, CoreKind::little, CoreKind::prime};
+const char* name_of(CoreKind);
+std::optional<CoreKind> parse_core_kind(std::string_view name);
 
 /// Instruction sets that kernels are made for.
 enum class Isa : std::uint8_t { x86_64, aarch64 };

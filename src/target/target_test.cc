@@ -66,7 +66,7 @@ TEST(ParseTarget, SaysWhatWasFoundAndWhatWouldBeRight) {
       "target: unknown switch \"-thread\"; expected -mcpu=, -mattr=, -threads= or -cores=; did you mean \"-threads\"?");
   EXPECT_EQ(error_of("cpu -threads=0"), "target: -threads is \"0\"; expected a number from 1 to 1024");
   EXPECT_EQ(error_of("cpu -threads=2x"), "target: -threads is \"2x\"; expected a number from 1 to 1024");
-  EXPECT_EQ(error_of("cpu -cores=medium"), "target: -cores is \"medium\"; expected big or little");
+  EXPECT_EQ(error_of("cpu -cores=medium"), "target: -cores is \"medium\"; expected big, little or prime");
   EXPECT_EQ(error_of("cpu -mattr=avx2"), "target: -mattr has \"avx2\"; expected switches like +avx512f,-fma");
   EXPECT_EQ(
       error_of("cpu -mattr=+avx521f"),

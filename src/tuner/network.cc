@@ -112,6 +112,7 @@ class Settling {
     const std::string path = scratch_->path() + "/" + std::to_string(compiled_++) + ".so";
     CompileOptions options;
     options.emulated = device_.info().code == CodeFormat::emulated;
+    options.made_weights = device_.info().job_candidates > 1;  // a device elsewhere
     WHET_TRY(const CompileReport report, compile_model(fused_, source, target_, path, options));
     return Compiled{{path}, {kInfinity, kInfinity, report.predicted_seconds}};
   }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "artifact/made_weights.h"
 #include "base/rng.h"
 #include "device/remote/remote_device.h"
 #include "device/sane_reply.h"
@@ -134,6 +135,23 @@ class LinksOfModels : public Links {
 TEST_F(LinksOfModels, ThatAreCutGoOnWhereTheFileEnded) {
   // The second link carries less than the file: it has to go on where the first was cut, at 30%.
   EXPECT_EQ(run(over_faults_once("--up --cut-after 300000", "--up --cut-after 850000")), "");
+}
+TEST_F(LinksOfModels, DoNotCarryWhatTheDeviceMakesItself) {
+  // A megabyte of made-up weights behind the library, and at odd places of it; a link that carries less, and is not made anew.
+  std::string content = testing::TestModels::content_of(WHET_TEST_MODEL);
+  const auto page = made_weights();
+  for (int part = 0; part < 4; ++part) {
+    content.append(100, 'x');
+    for (int i = 0; i < 64; ++i) content.append(page.data() + content.size() % kMadePage, kMadePage);
+  }
+  const std::string padded = models_.sealed(content, kMachine, 2);
+  RemoteOptions options = over_faults("--up --cut-after 150000");
+  options.back_off = {};
+  const auto device = RemoteDevice::connect(options).value();
+  ModelOrder order;
+  order.work = ModelWork::run;
+  const auto answers = device->run_models({{padded}}, {testing::order_for('a')}, order);
+  EXPECT_TRUE(answers.ok()) << answers.error().message;
 }
 TEST_F(LinksOfModels, ThatAreCutAgainAndAgainBringTheFileInTheEnd) {
   EXPECT_EQ(run(over_faults("--up --cut-after 220000")), "");

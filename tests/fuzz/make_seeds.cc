@@ -166,7 +166,7 @@ void add_session(const KernelJob& job, Seeds& seeds) {
       {SessionType::waiting, encode(SessionWaiting{1, "another session"})},
       {SessionType::need, encode(SessionNeed{{file}})},
       {SessionType::have, encode(SessionHave{"", {2}})},
-      {SessionType::blob, encode(SessionBlob{file.hash, 2, "x"})},
+      {SessionType::blob, encode(SessionBlob{file.hash, 2, "x", 4096})},
       {SessionType::order, encode(order)},
       {SessionType::answer, encode(opened)},
       {SessionType::answer, encode(times)},

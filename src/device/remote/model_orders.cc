@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <deque>
 #include <utility>
 
+#include "artifact/made_weights.h"
 #include "base/sha256.h"
 
 namespace whet {
@@ -81,18 +83,46 @@ class Bringing {
   }
 
  private:
+  std::string read(std::uint64_t offset, std::size_t bytes) const {
+    return source_.path.empty() ? std::string(source_.bytes.substr(static_cast<std::size_t>(offset), bytes))
+                                : file_.read(offset, bytes);
+  }
+  /// Whether what stands at a place of the file is what the device makes for it.
+  bool is_made(const std::string& bytes, std::size_t at, std::uint64_t offset) const {
+    return at + kMadePage <= bytes.size() &&
+           std::memcmp(bytes.data() + at, made_.data() + (offset + at) % kMadePage, kMadePage) == 0;
+  }
+  /// Cuts a piece before the first page that the device makes, and counts how many it makes then.
+  void leave_out_made(SessionBlob& blob) {
+    std::size_t at = 0;
+    // Pages of a library are at multiples of their size; a piece may begin anywhere.
+    if (!is_made(blob.bytes, 0, blob.offset))
+      for (at = kMadePage - blob.offset % kMadePage; at < blob.bytes.size() && !is_made(blob.bytes, at, blob.offset);)
+        at += kMadePage;
+    if (at >= blob.bytes.size()) return;
+    const std::uint64_t first = blob.offset + at;
+    for (std::string more = blob.bytes.substr(at); is_made(more, 0, first + blob.made);) {
+      while (more.size() >= kMadePage && is_made(more, 0, first + blob.made)) {
+        more.erase(0, kMadePage);
+        blob.made += kMadePage;
+      }
+      const std::uint64_t next = first + blob.made;
+      if (blob.made + kSentPiece > kMadePiece || next >= source_.name.bytes) break;
+      more = read(next, static_cast<std::size_t>(std::min<std::uint64_t>(kSentPiece, source_.name.bytes - next)));
+    }
+    blob.bytes.resize(at);
+  }
   bool send_piece() {
     const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(kSentPiece, source_.name.bytes - sent_));
-    SessionBlob blob{source_.name.hash, sent_, {}};
-    blob.bytes = source_.path.empty() ? std::string(source_.bytes.substr(static_cast<std::size_t>(sent_), bytes))
-                                      : file_.read(sent_, bytes);
+    SessionBlob blob{source_.name.hash, sent_, read(sent_, bytes)};
     if (blob.bytes.size() != bytes) {
       end_.kind = OrderEnd::Kind::refused;
       end_.message = source_.path + ": it was changed while it was sent";
       return false;
     }
-    sent_ += bytes;
-    out_.push_back(bytes);
+    leave_out_made(blob);
+    sent_ += blob.bytes.size() + blob.made;
+    out_.push_back(blob.bytes.size());
     session_.tell(SessionType::blob, id_, encode(blob));  // where the link is lost, listening says why
     return true;
   }
@@ -123,6 +153,7 @@ class Bringing {
   std::uint32_t id_;
   const BlobSource& source_;
   OpenFile file_;
+  const std::array<char, 2 * kMadePage> made_ = made_weights();
   std::uint64_t sent_, there_;
   std::deque<std::size_t> out_;
   std::string refused_;

@@ -30,10 +30,16 @@ class TestModels {
   /// Of the library at `library`; the number makes the contents differ. `padding`: bytes more.
   std::string file(const std::string& library, std::uint32_t machine, std::uint64_t number,
                    std::size_t padding = 0) const {
+    return sealed(content_of(library) + std::string(padding, static_cast<char>(number)), machine, number);
+  }
+  static std::string content_of(const std::string& library) {
     std::ostringstream text;
     text << std::ifstream(library, std::ios::binary).rdbuf();
-    std::string bytes = text.str() + std::string(padding, static_cast<char>(number)) +
-                        std::string((8 - (text.str().size() + padding) % 8) % 8, '\0');
+    return text.str();
+  }
+  /// Of a library's bytes, and what is to follow them.
+  std::string sealed(std::string bytes, std::uint32_t machine, std::uint64_t number) const {
+    bytes.append((8 - bytes.size() % 8) % 8, '\0');
     whet_file_trailer trailer{};
     std::memcpy(trailer.magic, "whet.so\n", sizeof trailer.magic);
     trailer.version = WHET_MODEL_FORMAT_VERSION;

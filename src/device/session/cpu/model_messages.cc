@@ -173,6 +173,7 @@ std::string encode(const SessionBlob& blob) {
   p.text(blob.hash);
   p.u64(blob.offset);
   p.text(blob.bytes);
+  p.u64(blob.made);
   return p.take();
 }
 std::optional<SessionBlob> decode_session_blob(std::string_view bytes) {
@@ -181,7 +182,10 @@ std::optional<SessionBlob> decode_session_blob(std::string_view bytes) {
   blob.hash = u.text();
   blob.offset = u.u64();
   blob.bytes = u.text();
-  if (!u.done() || !is_sha256(blob.hash) || blob.bytes.empty() || blob.bytes.size() > kBlobPiece) return std::nullopt;
+  blob.made = u.u64();
+  if (!u.done() || !is_sha256(blob.hash) || blob.bytes.size() + blob.made == 0 || blob.bytes.size() > kBlobPiece ||
+      blob.made > kMadePiece)
+    return std::nullopt;
   return blob;
 }
 

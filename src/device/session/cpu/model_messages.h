@@ -20,6 +20,8 @@ struct BlobName {
 };
 /// Bytes of a file that a message has at most, and files that one message names.
 constexpr std::size_t kBlobPiece = std::size_t{256} << 10, kMostBlobs = 256;
+/// The most bytes of a piece that the device makes.
+constexpr std::uint64_t kMadePiece = std::uint64_t{16} << 20;
 /// Models that are open at a time, and inputs of one.
 constexpr std::size_t kMostModels = 16, kMostModelInputs = 64;
 
@@ -37,6 +39,7 @@ struct SessionBlob {
   std::string hash;
   std::uint64_t offset = 0;
   std::string bytes;
+  std::uint64_t made = 0;  ///< bytes behind those, which the device makes itself (artifact/made_weights.h)
 };
 
 /// What is to be done with models that are open.
