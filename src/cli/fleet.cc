@@ -29,6 +29,11 @@ std::string state_text(const FleetUnit& unit) {
   return "silent for " + age_text(unit.age);
 }
 
+std::string heat_text(const Presence& presence) {
+  const std::string celsius = presence.celsius > 0 ? fmt::format("{:.0f}", presence.celsius) : "";
+  return presence.throttled ? celsius + " hot" : celsius;
+}
+
 std::string queue_text(const char* priority, const FleetQueueState::OfPriority& queue) {
   std::string text = fmt::format("{} {} waiting, {} taken", priority, queue.waiting, queue.taken);
   if (queue.redelivered > 0) text += fmt::format(", {} again", queue.redelivered);
@@ -76,12 +81,20 @@ std::string units_text(const std::string& key, const std::vector<FleetUnit>& uni
 Result<std::string> fleet_report(FleetQueue& queue) {
   WHET_TRY(const std::vector<FleetUnit> units, queue.units(""));
   if (units.empty()) return std::string("No unit is in the fleet: whet-agent --join brings devices into it\n");
-  Table table({{"Key", false}, {"Unit", false}, {"Agent", false}, {"State", false}, {"Owner", false}, {"Jobs"}});
+  Table table({{"Key", false},
+               {"Unit", false},
+               {"Agent", false},
+               {"State", false},
+               {"Owner", false},
+               {"Jobs"},
+               {"Clock (GHz)"},
+               {"Temp (°C)"}});
   std::string reasons;
   for (const FleetUnit& unit : units) {
     const Presence& presence = unit.presence;
     table.add({unit.name.key, unit.name.unit, unit.name.agent, state_text(unit), presence.owner,
-               std::to_string(presence.jobs)});
+               std::to_string(presence.jobs), presence.ghz > 0 ? fmt::format("{:.2f}", presence.ghz) : "",
+               heat_text(presence)});
     if (presence.state == Presence::State::lost)
       reasons += fmt::format("{} is lost: {}\n", unit.name.unit, presence.why);
   }

@@ -8,6 +8,9 @@ namespace {
 FleetUnit unit(const std::string& key, const std::string& name, Presence::State state, double age = 1) {
   FleetUnit unit{{key, "lab", name}, {}, age};
   unit.presence.state = state;
+  if (state == Presence::State::busy) unit.presence.ghz = 2.4, unit.presence.celsius = 61.2;
+  if (state == Presence::State::lost)
+    unit.presence.ghz = 1.5, unit.presence.celsius = 82, unit.presence.throttled = true;
   unit.presence.owner = state == Presence::State::busy ? "ann@laptop" : "";
   unit.presence.why = state == Presence::State::lost ? "the link is dead: no byte came for 10 s" : "";
   unit.presence.jobs = 12;
@@ -34,10 +37,10 @@ TEST(FleetReport, HasUnitsReasonsAndQueues) {
   StillFleet fleet({unit("pi5", "pi5-01", Presence::State::busy), unit("pi5", "pi5-02", Presence::State::lost),
                     unit("pi5", "pi5-03", Presence::State::idle, 200)});
   EXPECT_EQ(fleet_report(fleet).value(),
-            "| Key | Unit   | Agent | State            | Owner      | Jobs |\n"
-            "| pi5 | pi5-01 | lab   | busy             | ann@laptop |   12 |\n"
-            "| pi5 | pi5-02 | lab   | lost             |            |   12 |\n"
-            "| pi5 | pi5-03 | lab   | silent for 3 min |            |   12 |\n"
+            "| Key | Unit   | Agent | State            | Owner      | Jobs | Clock (GHz) | Temp (°C) |\n"
+            "| pi5 | pi5-01 | lab   | busy             | ann@laptop |   12 |        2.40 |        61 |\n"
+            "| pi5 | pi5-02 | lab   | lost             |            |   12 |        1.50 |    82 hot |\n"
+            "| pi5 | pi5-03 | lab   | silent for 3 min |            |   12 |             |           |\n"
             "pi5-02 is lost: the link is dead: no byte came for 10 s\n"
             "Queue of pi5: hi 3 waiting, 1 taken (ann 2, bob 2) · lo 0 waiting, 0 taken, 1 again\n");
 }

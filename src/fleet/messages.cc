@@ -109,6 +109,9 @@ std::string encode(const Presence& presence) {
   p.text(presence.why);
   p.u64(presence.jobs);
   p.text(encode(presence.device));
+  p.f64(presence.ghz);
+  p.f64(presence.celsius);
+  p.u8(presence.throttled ? 1 : 0);
   return p.take();
 }
 std::optional<Presence> decode_presence(std::string_view bytes) {
@@ -121,8 +124,13 @@ std::optional<Presence> decode_presence(std::string_view bytes) {
   presence.why = u.text();
   presence.jobs = u.u64();
   auto device = decode_device_description(u.text());
-  if (!u.done() || !device || state > static_cast<std::uint8_t>(Presence::State::lost) ||
-      !is_short_text(presence.agent) || !is_short_text(presence.owner) || !is_short_text(presence.why))
+  presence.ghz = u.f64();
+  presence.celsius = u.f64();
+  const std::uint8_t throttled = u.u8();
+  presence.throttled = throttled == 1;
+  if (!u.done() || throttled > 1 || !is_session_time(presence.ghz) || !is_session_time(presence.celsius) || !device ||
+      state > static_cast<std::uint8_t>(Presence::State::lost) || !is_short_text(presence.agent) ||
+      !is_short_text(presence.owner) || !is_short_text(presence.why))
     return std::nullopt;
   presence.state = static_cast<Presence::State>(state);
   presence.device = std::move(*device);

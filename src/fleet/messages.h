@@ -14,7 +14,7 @@ namespace whet {
 // decoders are bounded, and give nothing where the bytes are no such message.
 
 /// Of jobs, answers and presence.
-constexpr std::uint32_t kFleetVersion = 1;
+constexpr std::uint32_t kFleetVersion = 2;
 /// The most bytes of a job, of a part of an answer, of an answer, and of its parts.
 constexpr std::size_t kMostJobBytes = std::size_t{4} << 20;
 constexpr std::size_t kAnswerPartBytes = std::size_t{1} << 20;
@@ -56,6 +56,9 @@ struct Presence {
   std::string why;           ///< it is lost
   std::uint64_t jobs = 0;    ///< answered since its agent started
   DeviceDescription device;  ///< as the device's hello says
+  // just after the last kernel that the unit timed; 0: unknown
+  double ghz = 0, celsius = 0;
+  bool throttled = false;  ///< it was hot then
 };
 const char* name_of(Presence::State);
 

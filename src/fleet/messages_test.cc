@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/rng.h"
 
 namespace whet::fleet_messages_test {
@@ -11,7 +13,7 @@ FleetAnswer sample_answer() {
   return {FleetAnswer::Kind::lost, "pi5-01", "the link is lost", 1, {"item 0", "item 1"}, "0123"};
 }
 Presence sample_presence() {
-  Presence presence{Presence::State::busy, "0.1.0", "ann@laptop", "", 12, {}};
+  Presence presence{Presence::State::busy, "0.1.0", "ann@laptop", "", 12, {}, 2.4, 61, false};
   presence.device.name = "pi5-01";
   presence.device.machine = "aarch64";
   presence.device.cores = {{0, 0, 0, 1024, false, true, 0}};
@@ -30,7 +32,7 @@ TEST(FleetMessages, GoThereAndBack) {
 TEST(FleetMessages, OfAnotherVersionAreNone) {
   for (std::string bytes : {encode(FleetJob{1, "", "job"}), encode(sample_answer()), encode(FleetPart{7, 2, "bytes"}),
                             encode(sample_presence())}) {
-    bytes[0] = 2;
+    bytes[0] = static_cast<char>(kFleetVersion + 1);
     EXPECT_FALSE(decode_fleet_job(bytes) || decode_fleet_answer(bytes) || decode_fleet_part(bytes) ||
                  decode_presence(bytes));
   }
@@ -47,6 +49,11 @@ TEST(FleetMessages, AreBounded) {
   Presence presence = sample_presence();
   presence.device.cores.clear();
   EXPECT_FALSE(decode_presence(encode(presence)));
+  for (const double strange : {-1.0, 1e9, std::numeric_limits<double>::quiet_NaN()}) {
+    presence = sample_presence();
+    presence.celsius = strange;
+    EXPECT_FALSE(decode_presence(encode(presence)));
+  }
 }
 TEST(FleetMessages, SurviveGarbage) {
   Rng rng(3);

@@ -134,13 +134,17 @@ bool RemoteSession::tell(SessionType type, std::uint32_t id, std::string payload
   return shared_->link.send(type, id, std::move(payload));
 }
 
-/// Not while another thread sends: bytes that go out say as much.
-void RemoteSession::ping_if_due() {
+/// Not while another thread sends: bytes that go out say as much. The lock is of `mutex`, and not held while it sends, so that what
+/// comes is read.
+void RemoteSession::ping_if_due(std::unique_lock<std::mutex>& lock) {
   if (seconds_after(shared_->pinged) < clocks_.ping) return;
   const std::unique_lock<std::mutex> sending(shared_->sending, std::try_to_lock);
   if (!sending) return;
   shared_->pinged = Clock::now();
-  shared_->link.send(SessionType::ping, 0, encode_number(shared_->talks));
+  const std::uint32_t number = shared_->talks;
+  lock.unlock();
+  shared_->link.send(SessionType::ping, 0, encode_number(number));
+  lock.lock();
 }
 
 void RemoteSession::put_away(SessionMessage message) {
@@ -176,7 +180,7 @@ std::optional<SessionMessage> RemoteSession::next(std::uint32_t id, std::string&
       shared_->heard.wait_for(lock, std::chrono::duration<double>(kSessionTick));
     else
       read_one(lock, kSessionTick);
-    ping_if_due();
+    ping_if_due(lock);
   }
   if (inbox.messages.empty()) return lost = shared_->lost, std::nullopt;
   SessionMessage message = std::move(inbox.messages.front());
@@ -187,7 +191,7 @@ std::optional<SessionMessage> RemoteSession::next(std::uint32_t id, std::string&
 
 bool RemoteSession::keep_alive() {
   std::unique_lock<std::mutex> lock(shared_->mutex);
-  ping_if_due();
+  ping_if_due(lock);
   while (!shared_->somebody_reads && read_one(lock, 0)) {
   }
   return shared_->lost.empty();

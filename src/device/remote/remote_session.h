@@ -118,7 +118,7 @@ class RemoteSession {
   std::optional<SessionMessage> next(std::uint32_t id, std::string& lost);
   bool read_one(std::unique_lock<std::mutex>&, double seconds);
   void put_away(SessionMessage);
-  void ping_if_due();
+  void ping_if_due(std::unique_lock<std::mutex>&);
   bool is_behind(std::uint32_t id) const;
   std::string lose(std::string why);
   std::string collect(std::uint32_t id, const SessionJob&, const std::function<bool()>& interrupted, JobEnd&);

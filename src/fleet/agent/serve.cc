@@ -100,6 +100,11 @@ class ServedUnit {
   void lose(const std::string& why);
   void say(const std::string& sentence);
   void tell(Presence::State);
+  void remember(const RunConditions& conditions) {
+    presence_.ghz = conditions.ghz;
+    presence_.celsius = std::max(0.0, conditions.celsius);
+    presence_.throttled = conditions.throttled;
+  }
   std::optional<TakenMessage> next();
   void work(TakenMessage&);
   FleetAnswer answer_to(TakenMessage&, const JobName&, bool& interrupted);
@@ -265,8 +270,11 @@ FleetAnswer ServedUnit::answer_to(TakenMessage& message, const JobName& name, bo
   });
   interrupted = end.kind == RemoteSession::JobEnd::Kind::interrupted;
   answer.started = end.started;
-  for (const auto& item : end.items)
-    if (item) answer.items.push_back(encode(*item));
+  for (const auto& item : end.items) {
+    if (!item) continue;
+    answer.items.push_back(encode(*item));
+    if (const auto* timed = std::get_if<MeasureReply>(&item->reply)) remember(timed->conditions);
+  }
   if (end.kind == RemoteSession::JobEnd::Kind::lost) {
     answer.kind = FleetAnswer::Kind::lost;
     answer.message = printable(name_.unit + ": " + end.message);
