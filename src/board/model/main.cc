@@ -393,7 +393,7 @@ class Server {
       answer_.u64(pool.cores == nullptr ? 0 : pool.threads);
       for (std::uint32_t c = 0; pool.cores != nullptr && c < pool.threads; ++c) answer_.u32(pool.cores[c]);
       answer_.u64(static_cast<std::uint64_t>(__builtin_popcount(static_cast<unsigned>(layers_))));
-      for (int layer = 1; layer <= layers_; layer <<= 1)
+      for (const int layer : kSandboxLayers)
         if ((layers_ & layer) != 0) answer_.text(layer_name(layer));
       wire_.send_frame(FrameType::model_answer, answer_);
     }

@@ -75,7 +75,7 @@ TEST(SessionFrames, AreOfOneVersionButForHello) {
   reader.add(bytes);
   EXPECT_FALSE(reader.next().has_value());
   EXPECT_EQ(reader.strange_version(), 9);
-  EXPECT_EQ(reader.error(), "the frame has version 9 of the session; this program speaks 2");
+  EXPECT_EQ(reader.error(), "the frame has version 9 of the session; this program speaks 3");
   std::string hello = frames_of({SessionType::hello, 0, "h"});
   hello[4] = 9;
   EXPECT_EQ(read_all(hello, hello.size()).size(), 1u) << "it says which versions there are";
