@@ -168,7 +168,7 @@ void expect_as_naive(const ChoiceProblem& problem, const ChoiceOptions& options)
 
 TEST(Choice, IsTheOneOfAllSubsetsThatTakesLeast) {
   Rng rng(25);
-  int solvable = 0, with_cuts = 0;
+  int solvable = 0;
   for (int i = 0; i < 1000; ++i) {
     const ChoiceProblem problem = random_problem(rng);
     const ChoiceOptions options = random_options(rng, static_cast<int>(problem.items.size()));
@@ -177,9 +177,7 @@ TEST(Choice, IsTheOneOfAllSubsetsThatTakesLeast) {
     if (HasFailure()) {
       return;
     }
-    const Result<ChosenPlans> found = choose_plans(problem, options);
-    solvable += found.ok();
-    with_cuts += found.ok() && found->cuts > 0;
+    solvable += choose_plans(problem, options).ok();
   }
   // The test is worth something as long as both kinds are among the problems.
   EXPECT_GT(solvable, 200);
@@ -430,7 +428,9 @@ class LargeNetwork : public testing::TestWithParam<NetworkSize> {};
 
 TEST_P(LargeNetwork, IsSolvedToOptimality) {
   const ChoiceProblem problem = network_problem(GetParam(), 7);
-  const ChosenPlans plans = chosen(problem);
+  ChoiceOptions options;
+  options.seconds_limit = 600;  // for slow machines and sanitizers
+  const ChosenPlans plans = chosen(problem, options);
   EXPECT_TRUE(plans.optimal);
   EXPECT_TRUE(runs(problem, plans.plans[0].items));
 }

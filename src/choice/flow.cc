@@ -27,7 +27,8 @@ double Flow::send(double most) {
 
 /// Sends along a shortest path that has capacity left.
 double Flow::send_path() {
-  std::vector<std::pair<int, int>> from(edges_.size(), {-1, -1});  // for each node: the one before it, and the place of the edge there
+  std::vector<std::pair<int, int>> from(edges_.size(),
+                                        {-1, -1});  // for each node: the one before it, and the place of the edge there
   std::vector<int> open = {0};
   for (std::size_t at = 0; at < open.size() && from[1].first < 0; ++at) {
     const int node = open[at];
@@ -40,7 +41,8 @@ double Flow::send_path() {
   }
   if (from[1].first < 0) return 0;
   double flow = edges_[from[1].first][from[1].second].left;
-  for (int node = 1; node != 0; node = from[node].first) flow = std::min(flow, edges_[from[node].first][from[node].second].left);
+  for (int node = 1; node != 0; node = from[node].first)
+    flow = std::min(flow, edges_[from[node].first][from[node].second].left);
   for (int node = 1; node != 0; node = from[node].first) {
     Edge& edge = edges_[from[node].first][from[node].second];
     edge.left -= flow;

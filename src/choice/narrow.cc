@@ -18,7 +18,8 @@ struct PartOfProgram {
 
 /// A row that columns at 0 or more always keep.
 bool is_idle(const IntegerProgram::Row& row) {
-  return row.least <= 0 && std::all_of(row.factors.begin(), row.factors.end(), [](double factor) { return factor >= 0; });
+  return row.least <= 0 &&
+         std::all_of(row.factors.begin(), row.factors.end(), [](double factor) { return factor >= 0; });
 }
 
 PartOfProgram part_of(const IntegerProgram& whole, const std::vector<char>& keep) {
@@ -42,7 +43,8 @@ PartOfProgram part_of(const IntegerProgram& whole, const std::vector<char>& keep
 }
 
 /// The start on the part's columns; none where it has a column that the part lacks.
-std::vector<double> start_of(const PartOfProgram& part, const std::vector<char>& keep, const std::vector<double>& start) {
+std::vector<double> start_of(const PartOfProgram& part, const std::vector<char>& keep,
+                             const std::vector<double>& start) {
   std::vector<double> columns;
   for (std::size_t column = 0; column < start.size(); ++column) {
     if (start[column] != 0 && !keep[column]) return {};
@@ -52,7 +54,8 @@ std::vector<double> start_of(const PartOfProgram& part, const std::vector<char>&
   return columns;
 }
 
-IntegerSolution solve_part(const IntegerProgram& whole, const std::vector<char>& keep, const std::vector<double>& start, double seconds) {
+IntegerSolution solve_part(const IntegerProgram& whole, const std::vector<char>& keep, const std::vector<double>& start,
+                           double seconds) {
   const PartOfProgram part = part_of(whole, keep);
   IntegerSolution solution = solve_integer_program(part.program, start_of(part, keep, start), seconds);
   std::vector<double> columns(solution.columns.empty() ? 0 : whole.columns.size(), 0);
@@ -63,7 +66,8 @@ IntegerSolution solve_part(const IntegerProgram& whole, const std::vector<char>&
 
 double cost_of(const IntegerProgram& program, const std::vector<double>& columns) {
   double cost = 0;
-  for (std::size_t column = 0; column < columns.size(); ++column) cost += program.columns[column].cost * columns[column];
+  for (std::size_t column = 0; column < columns.size(); ++column)
+    cost += program.columns[column].cost * columns[column];
   return cost;
 }
 
@@ -75,7 +79,12 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 class CostOfChains {
  public:
   CostOfChains(const ChoiceProblem& problem, const std::vector<char>& allowed, const std::vector<double>& reduced)
-      : problem_(problem), allowed_(allowed), reduced_(reduced), given_(problem.values, 0), readers_(problem.values), writers_(problem.values) {
+      : problem_(problem),
+        allowed_(allowed),
+        reduced_(reduced),
+        given_(problem.values, 0),
+        readers_(problem.values),
+        writers_(problem.values) {
     for (int value : problem.given) given_[value] = 1;
     for (int item = 0; item < item_count(); ++item) {
       if (!allowed[item]) continue;
@@ -154,8 +163,8 @@ class CostOfChains {
 
 }  // namespace
 
-std::vector<double> least_extra_costs(const ChoiceProblem& problem, const std::vector<int>& required, const std::vector<char>& allowed,
-                                      const std::vector<double>& reduced) {
+std::vector<double> least_extra_costs(const ChoiceProblem& problem, const std::vector<int>& required,
+                                      const std::vector<char>& allowed, const std::vector<double>& reduced) {
   const CostOfChains chains(problem, allowed, reduced);
   const std::vector<double> after = chains.after(required), before = chains.before();
   std::vector<double> extra(problem.items.size());
@@ -163,8 +172,9 @@ std::vector<double> least_extra_costs(const ChoiceProblem& problem, const std::v
   return extra;
 }
 
-IntegerSolution solve_narrowly(const IntegerProgram& program, double linear_cost, const std::vector<double>& extra_costs,
-                               const std::vector<double>& start, double seconds) {
+IntegerSolution solve_narrowly(const IntegerProgram& program, double linear_cost,
+                               const std::vector<double>& extra_costs, const std::vector<double>& start,
+                               double seconds) {
   for (double margin = kFirstMargin * linear_cost + 1;;) {
     std::vector<char> keep(program.columns.size(), 1);
     bool all = true;

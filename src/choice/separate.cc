@@ -9,14 +9,14 @@
 namespace whet {
 namespace {
 
-constexpr int kDepth = 6;         // tensors between a sink and where the flow starts
+constexpr int kDepth = 6;        // tensors between a sink and where the flow starts
 constexpr double kLeast = 0.02;  // of a flow that is missing: less is not worth a row
 constexpr double kChosen = 1e-6;
 
 }  // namespace
 
-Separation::Separation(const ChoiceProblem& problem, const Tensors& tensors, const std::vector<std::vector<int>>& writers,
-                       const std::vector<double>& columns)
+Separation::Separation(const ChoiceProblem& problem, const Tensors& tensors,
+                       const std::vector<std::vector<int>>& writers, const std::vector<double>& columns)
     : problem_(problem), tensors_(tensors), columns_(columns), writers_(writers.size()) {
   for (std::size_t value = 0; value < writers.size(); ++value) {
     for (int item : writers[value]) {
@@ -30,7 +30,8 @@ int Separation::main_read(int item, MainRead which) const {
   int main = -1;
   for (int value : problem_.items[item].reads) {
     if (tensors_.of(value) < 0) continue;
-    const bool better = which == MainRead::last || (which == MainRead::least_read && main >= 0 && read(value) < read(main));
+    const bool better =
+        which == MainRead::last || (which == MainRead::least_read && main >= 0 && read(value) < read(main));
     if (main < 0 || better) main = value;
   }
   return main;

@@ -20,7 +20,8 @@ class Separation {
   };
 
   /// `columns` are the linear program's: those of the items, those of the values, then others.
-  Separation(const ChoiceProblem&, const Tensors&, const std::vector<std::vector<int>>& writers, const std::vector<double>& columns);
+  Separation(const ChoiceProblem&, const Tensors&, const std::vector<std::vector<int>>& writers,
+             const std::vector<double>& columns);
 
   /// The sets with smallest cuts, for several ways to choose the read that an item has its flow from; none where enough flows.
   std::vector<std::vector<int>> broken_sets(const Sink& sink) const;
@@ -28,9 +29,10 @@ class Separation {
  private:
   enum class MainRead { least_read, first, last };
   struct Surroundings {
-    std::vector<int> tensors;   // the sink's, and those before it
-    std::map<int, int> items;   // that write their values, to the value that each has its flow from; less than 0 where that is given
-    bool in_part = false;       // some item is chosen in part
+    std::vector<int> tensors;  // the sink's, and those before it
+    std::map<int, int>
+        items;  // that write their values, to the value that each has its flow from; less than 0 where that is given
+    bool in_part = false;  // some item is chosen in part
   };
 
   double read(int value) const { return columns_[problem_.items.size() + value]; }
