@@ -54,13 +54,14 @@ Error no_such_input(const std::string& name, const std::vector<InputSlot>& slots
 void ModelOptions::add_to(Arguments& arguments, bool compiled) {
   arguments.require(
       "MODEL", model,
-      compiled ? "An ONNX file, zoo:NAME, or a model.so that `whet compile` wrote" : "An ONNX file, or zoo:NAME");
+      compiled ? "A model file, zoo:NAME, or a model.so that `whet compile` wrote" : "A model file, or zoo:NAME");
   add_shapes_to(arguments);
 }
 
 void ModelOptions::add_shapes_to(Arguments& arguments) {
   arguments.add("--shape", shapes, "Bind the dimensions of an input, like data=1x3x224x224; may be repeated");
   arguments.add("--until", until, "End the model at this value instead of its outputs; may be repeated");
+  arguments.add("--entry", entry, "Which of several functions or programs of the file");
   arguments.add("--seed", seed, "Seed of random inputs, of the search, and of the weights of zoo: models");
   add_zoo_to(arguments);
 }
@@ -84,6 +85,7 @@ std::string ModelOptions::text() const {
   };
   for (const std::string& shape : shapes) say("--shape", shape, "");
   for (const std::string& name : until) say("--until", name, "");
+  say("--entry", entry, "");
   for (const std::string& input : inputs) say("--input", input, "");
   if (model.starts_with("zoo:")) say("--seed", seed, usual.seed);
   say("--batch", batch, usual.batch);
@@ -116,6 +118,7 @@ Result<Graph> load_graph(const ModelOptions& options, const InputFiles& files) {
   WHET_TRY(import_options.shapes, parse_shapes(options.shapes));
   import_options.values = files.named;
   import_options.until = options.until;
+  import_options.entry = options.entry;
   import_options.zoo.batch = options.batch;
   import_options.zoo.image = options.image;
   import_options.zoo.seed = options.seed;

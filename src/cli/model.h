@@ -19,6 +19,7 @@ struct ModelOptions {
   std::string model;  ///< a path, or "zoo:resnet-18"
   std::vector<std::string> shapes;
   std::vector<std::string> until;   ///< values to give instead of the outputs
+  std::string entry;                ///< which function or program of the file; "": the usual one
   std::vector<std::string> inputs;  ///< "x.npy", "name=x.npy", "in.npz"
   std::string fill;                 ///< for inputs that no file gives: "random", "ones", "zeros"; "": an error
   std::uint64_t seed = 0;

@@ -92,6 +92,8 @@ Result<Shape> bound_shape(const FileInput& input, const Symbols& symbols) {
       shape.push_back(*d.extent);
     } else if (!d.symbol.empty() && bound != symbols.end()) {
       shape.push_back(bound->second);
+    } else if (d.usual) {
+      shape.push_back(*d.usual);
     } else if (shape.empty()) {
       shape.push_back(1);  // the batch
     } else {

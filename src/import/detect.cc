@@ -192,18 +192,23 @@ FileKind detect_library(std::string_view bytes) {
   return ours ? FileKind::compiled_model : FileKind::library;
 }
 
+/// The formats that are read.
+constexpr const char* kRead = "ONNX and .pt2";
+
+/// What makes a file that is read of a model in PyTorch.
+constexpr const char* kExport =
+    "in Python: torch.export.save(torch.export.export(model.eval(), (example,)), \"model.pt2\") writes one";
+
 struct Refusal {
   FileKind kind;
   const char* is;      ///< the format, as a predicate
-  const char* advice;  ///< a way to ONNX
+  const char* advice;  ///< a way to a file that is read
 };
 constexpr Refusal kRefusals[] = {
-    {FileKind::pt2, "is a program of torch.export (.pt2)", "torch.onnx.export writes ONNX"},
-    {FileKind::torch_compiled, "holds machine code that AOTInductor made for one processor, and no graph",
-     "torch.onnx.export writes ONNX"},
-    {FileKind::torchscript, "is a TorchScript program", "torch.onnx.export writes ONNX"},
-    {FileKind::torch_weights, "holds weights that torch.save wrote, without a graph", "torch.onnx.export writes ONNX"},
-    {FileKind::executorch, "is an ExecuTorch program (.pte)", "torch.onnx.export writes ONNX"},
+    {FileKind::torch_compiled, "holds machine code that AOTInductor made for one processor, and no graph", kExport},
+    {FileKind::torchscript, "is a TorchScript program", kExport},
+    {FileKind::torch_weights, "holds weights that torch.save wrote, without a graph", kExport},
+    {FileKind::executorch, "is an ExecuTorch program (.pte)", kExport},
     {FileKind::tflite, "is a TensorFlow Lite model", "tf2onnx writes ONNX"},
     {FileKind::tflite_bundle, "is a bundle of TensorFlow Lite models", "tf2onnx writes ONNX of each that it holds"},
     {FileKind::saved_model, "is a TensorFlow SavedModel", "tf2onnx writes ONNX"},
@@ -223,7 +228,7 @@ constexpr Refusal kRefusals[] = {
     {FileKind::pickle, "is a Python pickle", "the program that made it exports ONNX"},
     {FileKind::numpy, "holds tensors of numpy, without a graph", "the program that made them exports ONNX"},
     {FileKind::compiled_model, "is compiled already", "`whet run`, `whet profile` and `whet bench` take it"},
-    {FileKind::library, "is a program or a library, and none that whet compiled", "ONNX is what whet reads"},
+    {FileKind::library, "is a program or a library, and none that whet compiled", "neither is a model"},
 };
 
 }  // namespace
@@ -258,8 +263,8 @@ FileKind detect_folder(const std::string& path) {
 Error refusal(FileKind kind, const std::string& what) {
   const auto* row =
       std::find_if(std::begin(kRefusals), std::end(kRefusals), [&](const Refusal& r) { return r.kind == kind; });
-  if (row == std::end(kRefusals)) return Error{what + ": is none of the models that whet reads: ONNX"};
-  return Error{what + ": " + row->is + "; whet reads ONNX (" + row->advice + ")"};
+  if (row == std::end(kRefusals)) return Error{what + ": is none of the models that whet reads: " + std::string(kRead)};
+  return Error{what + ": " + row->is + "; whet reads " + kRead + " (" + row->advice + ")"};
 }
 
 }  // namespace whet

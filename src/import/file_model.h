@@ -14,8 +14,9 @@
 namespace whet {
 
 struct FileDimension {
-  std::optional<std::int64_t> extent;  ///< of a fixed dimension
-  std::string symbol;                  ///< of a symbolic one; may be empty
+  std::optional<std::int64_t> extent;                ///< of a fixed dimension
+  std::string symbol;                                ///< of a symbolic one; may be empty
+  std::optional<std::int64_t> usual = std::nullopt;  ///< taken where nothing binds an open one; else a leading one is 1
 };
 
 struct FileInput {
@@ -51,9 +52,10 @@ struct FileModel {
 
 /// A model file as a reader gets it.
 struct ModelSource {
-  std::string what;       ///< begins messages: its path
-  std::string directory;  ///< files beside it; the folder where the model is one
-  std::string bytes;      ///< empty where the model is a folder
+  std::string what;        ///< begins messages: its path
+  std::string directory;   ///< files beside it; the folder where the model is one
+  std::string bytes;       ///< empty where the model is a folder
+  std::string entry = {};  ///< which of several functions or programs of the file; empty: the usual one
 };
 
 /// The graph of a model, of static shapes: see `import_model`. Nodes that the outputs need are imported in order; inputs

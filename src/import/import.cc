@@ -6,6 +6,7 @@
 #include "import/detect.h"
 #include "import/file_model.h"
 #include "import/onnx/import_onnx.h"
+#include "import/torch/import_torch.h"
 #include "tensor_files/file.h"
 
 namespace whet {
@@ -18,6 +19,7 @@ struct Reader {
 };
 constexpr Reader kReaders[] = {
     {FileKind::onnx, read_onnx_model},
+    {FileKind::pt2, read_pt2_model},
 };
 
 /// A damaged file's names may hold anything: the sentence stays one line, and short.
@@ -36,6 +38,7 @@ Result<Graph> import_kind(FileKind kind, ModelSource file, const ImportOptions& 
   const auto* reader =
       std::find_if(std::begin(kReaders), std::end(kReaders), [&](const Reader& each) { return each.kind == kind; });
   if (reader == std::end(kReaders)) return refusal(kind, file.what);
+  file.entry = options.entry;
   WHET_TRY(FileModel model, reader->read(std::move(file)));
   return import_file(std::move(model), options);
 }
@@ -49,19 +52,19 @@ Result<Graph> import_bytes(ModelSource file, const ImportOptions& options) {
 Result<Graph> import_path(const std::string& path, const ImportOptions& options) {
   std::error_code code;
   const FileKind folder = std::filesystem::is_directory(path, code) ? detect_folder(path) : FileKind::unknown;
-  if (folder != FileKind::unknown) return import_kind(folder, {path, path, ""}, options);
+  if (folder != FileKind::unknown) return import_kind(folder, {path, path, "", ""}, options);
   WHET_TRY(std::string bytes, read_file(path));
-  return import_bytes({path, std::filesystem::path(path).parent_path().string(), std::move(bytes)}, options);
+  return import_bytes({path, std::filesystem::path(path).parent_path().string(), std::move(bytes), ""}, options);
 }
 
 }  // namespace
 
 Result<Graph> import_model_bytes(std::string_view bytes, const std::string& what, const ImportOptions& options) {
-  return with_one_line(import_bytes({what, "", std::string(bytes)}, options));
+  return with_one_line(import_bytes({what, "", std::string(bytes), ""}, options));
 }
 
 Result<Graph> import_onnx_bytes(std::string_view bytes, const std::string& what, const ImportOptions& options) {
-  return with_one_line(import_kind(FileKind::onnx, {what, "", std::string(bytes)}, options));
+  return with_one_line(import_kind(FileKind::onnx, {what, "", std::string(bytes), ""}, options));
 }
 
 Result<Graph> import_model(const std::string& path_or_zoo, const ImportOptions& options) {

@@ -18,14 +18,16 @@ struct ImportOptions {
   std::map<std::string, Tensor> values;
   /// Values of a file that are the outputs instead of its own: `--until boxes --until scores`. Empty: its own.
   std::vector<std::string> until;
+  /// Which of several functions or programs of a file: `--entry NAME`. Empty: the only one, or the usual one.
+  std::string entry;
   /// For "zoo:NAME".
   ZooOptions zoo;
 };
 
 /// Reads a model file, whose content tells what it is (detect.h), or "zoo:resnet-18". Read are ONNX files (operator set 7 to
-/// 21, and what of older and newer ones means the same). Shapes are static afterwards: a symbolic dimension is bound by
+/// 21, and what of older and newer ones means the same) and programs of torch.export (.pt2). Shapes are static afterwards: a symbolic dimension is bound by
 /// `shapes`, a leading one defaults to 1. Arithmetic on shapes is folded away; nodes that no output needs are gone.
-/// Activations are channels first and weights are as in the file. Errors name the node or input at fault; operators that
+/// Activations and weights are as in the file. Errors name the node or input at fault; operators that
 /// are not supported are listed all at once; files of other formats are named.
 Result<Graph> import_model(const std::string& path_or_zoo, const ImportOptions& options = {});
 /// The same from the bytes of a file; `what` begins messages. Files beside it are not found.

@@ -104,6 +104,26 @@ Result<ValueId> is_infinite(NodeSite& site, ValueId x, bool negative, bool posit
   return site.add("infinite", BinaryOperator{BinaryKind::equal}, {x, infinite});
 }
 
+/// atan(y / x), moved by pi where x is negative; where x is 0 the quotient's infinity does.
+Result<ValueId> angle_of(NodeSite& site, ValueId y, ValueId x) {
+  const DType dtype = site.dtype(x);
+  constexpr double kPi = 3.14159265358979323846;
+  WHET_TRY(const ValueId quotient, site.add("quotient", BinaryOperator{BinaryKind::div}, {y, x}));
+  WHET_TRY(const ValueId angle, site.add("angle", UnaryOperator{UnaryKind::atan}, {quotient}));
+  WHET_TRY(const ValueId left, with_number(site, "left", BinaryKind::less, x, 0));
+  WHET_TRY(const ValueId below, with_number(site, "below", BinaryKind::less, y, 0));
+  WHET_TRY(const ValueId turn,
+           site.add("turn", WhereOperator{},
+                    {below, site.add_scalar("minus_pi", dtype, -kPi), site.add_scalar("pi", dtype, kPi)}));
+  WHET_TRY(const ValueId turned, site.add("turned", BinaryOperator{BinaryKind::add}, {angle, turn}));
+  WHET_TRY(const ValueId moved, site.add("moved", WhereOperator{}, {left, turned, angle}));
+  // At the origin the quotient is no number; the angle is 0.
+  WHET_TRY(const ValueId still_y, with_number(site, "still_y", BinaryKind::equal, y, 0));
+  WHET_TRY(const ValueId still_x, with_number(site, "still_x", BinaryKind::equal, x, 0));
+  WHET_TRY(const ValueId origin, site.add("origin", BinaryOperator{BinaryKind::logical_and}, {still_y, still_x}));
+  return site.add("atan2", WhereOperator{}, {origin, site.add_scalar("none", dtype, 0), moved});
+}
+
 Result<ValueId> bits_shifted(NodeSite& site, ValueId x, ValueId count, bool left) {
   if (site.dtype(x) != DType::u8 || site.dtype(count) != DType::u8) {
     return site.error("shifts " + to_string(site.type(x)) + " by " + to_string(site.type(count)) + "; expected u8");
@@ -129,6 +149,79 @@ Result<ValueId> bits_turned(NodeSite& site, ValueId x) {
   // What is missing to the number whose bits are all set.
   const ValueId ones = site.add_scalar("ones", dtype, dtype == DType::u8 ? 255 : -1);
   return site.add("turned", BinaryOperator{BinaryKind::sub}, {ones, x});
+}
+
+namespace {
+
+constexpr std::int64_t kWord = std::int64_t{1} << 32;
+
+/// i64 `a` and `b` modulo 2^32, bit by bit; 0 .. 2^32 - 1. The bits are a dimension of their own while they are combined.
+Result<ValueId> words_combined(NodeSite& site, BinaryKind kind, ValueId a, ValueId b) {
+  Tensor modulus(DType::i64, {32}), weight(DType::i64, {32});
+  for (std::int64_t k = 0; k < 32; ++k) {
+    modulus.set_integer(k, std::int64_t{2} << k);
+    weight.set_integer(k, std::int64_t{1} << k);
+  }
+  const ValueId moduli = site.add_constant("moduli", modulus), weights = site.add_constant("weights", weight);
+  const auto bits = [&](ValueId x) -> Result<ValueId> {
+    Shape deep = site.shape(x);
+    deep.push_back(1);
+    WHET_TRY(x, site.add("deep", ReshapeOperator{deep}, {x}));
+    WHET_TRY(x, site.add("rest", BinaryOperator{BinaryKind::mod}, {x, moduli}));
+    return site.add("bits", BinaryOperator{BinaryKind::greater_equal}, {x, weights});
+  };
+  WHET_TRY(const ValueId left, bits(a));
+  WHET_TRY(const ValueId right, bits(b));
+  WHET_TRY(ValueId both, site.add("both", BinaryOperator{kind}, {left, right}));
+  WHET_TRY(both, site.add("ones", CastOperator{DType::i64}, {both}));
+  WHET_TRY(both, site.add("weighted", BinaryOperator{BinaryKind::mul}, {both, weights}));
+  const auto last = static_cast<std::int64_t>(site.rank(both)) - 1;
+  return site.add("word", ReduceOperator{ReduceKind::sum, {last}, false}, {both});
+}
+
+/// 0 .. 2^32 - 1 as the signed number of the same bits.
+Result<ValueId> as_signed_word(NodeSite& site, ValueId word) {
+  Tensor half(DType::i64, {}), whole(DType::i64, {});
+  half.set_integer(0, kWord / 2);
+  whole.set_integer(0, kWord);
+  WHET_TRY(const ValueId high,
+           site.add("high", BinaryOperator{BinaryKind::greater_equal}, {word, site.add_constant("half", half)}));
+  WHET_TRY(const ValueId below,
+           site.add("below", BinaryOperator{BinaryKind::sub}, {word, site.add_constant("whole", whole)}));
+  return site.add("signed", WhereOperator{}, {high, below, word});
+}
+
+}  // namespace
+
+Result<ValueId> bits_combined(NodeSite& site, BinaryKind kind, ValueId a, ValueId b) {
+  const DType dtype = site.dtype(a);
+  if (is_float(dtype) || dtype == DType::boolean || dtype != site.dtype(b))
+    return site.error("combines the bits of " + to_string(site.type(a)) + " and " + to_string(site.type(b)) +
+                      "; expected integers");
+  WHET_TRY(a, site.cast("a_wide", a, DType::i64));
+  WHET_TRY(b, site.cast("b_wide", b, DType::i64));
+  WHET_TRY(ValueId low, words_combined(site, kind, a, b));
+  if (dtype != DType::i64) {
+    if (dtype != DType::u8) {
+      WHET_TRY(low, as_signed_word(site, low));
+    }
+    return site.cast("combined", low, dtype);
+  }
+  // The upper halves in the same way.
+  Tensor word(DType::i64, {});
+  word.set_integer(0, kWord);
+  const ValueId factor = site.add_constant("word_size", word);
+  const auto upper = [&](ValueId x) -> Result<ValueId> {
+    WHET_TRY(const ValueId rest, site.add("lower", BinaryOperator{BinaryKind::mod}, {x, factor}));
+    WHET_TRY(x, site.add("even", BinaryOperator{BinaryKind::sub}, {x, rest}));
+    return site.add("upper", BinaryOperator{BinaryKind::div}, {x, factor});
+  };
+  WHET_TRY(const ValueId left, upper(a));
+  WHET_TRY(const ValueId right, upper(b));
+  WHET_TRY(ValueId high, words_combined(site, kind, left, right));
+  WHET_TRY(high, as_signed_word(site, high));
+  WHET_TRY(high, site.add("moved", BinaryOperator{BinaryKind::mul}, {high, factor}));
+  return site.add("combined", BinaryOperator{BinaryKind::add}, {high, low});
 }
 
 }  // namespace whet

@@ -215,10 +215,12 @@ Result<ValueId> depth_to_space(NodeSite& site, ValueId input, std::int64_t b, De
   return rearranged(site, input, apart, perm, {n, c, h * b, w * b});
 }
 
-Result<ValueId> space_to_depth(NodeSite& site, ValueId input, std::int64_t b) {
+Result<ValueId> space_to_depth(NodeSite& site, ValueId input, std::int64_t b, DepthOrder order) {
   const Shape x = site.shape(input);
   const std::int64_t n = x[0], c = x[1], h = x[2] / b, w = x[3] / b;
-  return rearranged(site, input, {n, c, h, b, w, b}, {0, 3, 5, 1, 2, 4}, {n, c * b * b, h, w});
+  const bool dcr = order == DepthOrder::depth_column_row;
+  const Shape perm = dcr ? Shape{0, 3, 5, 1, 2, 4} : Shape{0, 1, 3, 5, 2, 4};
+  return rearranged(site, input, {n, c, h, b, w, b}, perm, {n, c * b * b, h, w});
 }
 
 }  // namespace whet

@@ -39,9 +39,9 @@ Result<ValueId> padded(NodeSite&, ValueId x, const std::vector<std::int64_t>& pa
 
 /// How the channels of a block of b * b pixels are counted: block and then channel ("DCR"), or channel and then block.
 enum class DepthOrder : std::uint8_t { depth_column_row, column_row_depth };
-/// [N, C, H, W]: blocks of channels become blocks of pixels, and back (in the order "DCR"). Needs: 4 dimensions; b * b
-/// divides the channels, or b divides H and W.
+/// [N, C, H, W]: blocks of channels become blocks of pixels, and back. Needs: 4 dimensions; b * b divides the channels, or b
+/// divides H and W.
 Result<ValueId> depth_to_space(NodeSite&, ValueId x, std::int64_t block, DepthOrder);
-Result<ValueId> space_to_depth(NodeSite&, ValueId x, std::int64_t block);
+Result<ValueId> space_to_depth(NodeSite&, ValueId x, std::int64_t block, DepthOrder = DepthOrder::depth_column_row);
 
 }  // namespace whet

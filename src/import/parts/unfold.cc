@@ -1,5 +1,7 @@
 #include "import/parts/unfold.h"
 
+#include <algorithm>
+
 // Blocks that overlap are added up, one dimension after the other. Tap t = stride * m + r of block q is pixel r of the
 // `stride` pixels number q + m; so the taps are cut into rows m of `stride`, each row is moved by m, and the rows are
 // added. Rows are moved by reading them with a length that is shorter by one than the length they were padded to.
@@ -101,6 +103,47 @@ Result<ValueId> added_up(NodeSite& site, ValueId x, const FoldForm& form) {
     y.push_back(fold.extent);
   }
   return site.add("added_up", ReshapeOperator{y}, {x});
+}
+
+/// One slice for each tap of a block.
+Result<ValueId> unfolded(NodeSite& site, ValueId x, const UnfoldForm& form) {
+  constexpr std::int64_t kMostTaps = 1024;
+  const Window& window = form.window;
+  WHET_RETURN_IF_ERROR(expect_window(site, x, form.block));
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the block", form.block));
+  PadOperator pad{PadMode::constant, 0, {0, 0}, {0, 0}};
+  pad.begin.insert(pad.begin.end(), window.pads_begin.begin(), window.pads_begin.end());
+  pad.end.insert(pad.end.end(), window.pads_end.begin(), window.pads_end.end());
+  WHET_TRY(x, site.add("padded", pad, {x}));
+  const Shape image = site.shape(x);
+  const std::int64_t taps = num_elements(form.block);
+  Shape blocks = {image[0], image[1]}, rows = {image[0], image[1], 1, 1};
+  for (std::size_t d = 0; d < form.block.size(); ++d) {
+    constexpr std::int64_t kFarthest = std::int64_t{1} << 31;
+    const bool near = window.dilations[d] <= kFarthest / std::max<std::int64_t>(form.block[d], 1);
+    const std::int64_t span = near ? image[d + 2] - window.dilations[d] * (form.block[d] - 1) - 1 : -1;
+    if (span < 0 || taps > kMostTaps)
+      return site.error("takes blocks of " + to_string(form.block) + " pixels out of " + to_string(image) +
+                        "; expected blocks that fit, of at most " + std::to_string(kMostTaps) + " pixels");
+    blocks.push_back(span / window.strides[d] + 1);
+    rows[3] *= blocks.back();
+  }
+  std::vector<ValueId> columns;
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
+    SliceOperator op{Shape(image.size(), 0), Shape(image.size(), 1), blocks};
+    std::int64_t rest = tap;
+    for (std::size_t d = form.block.size(); d-- > 0; rest /= form.block[d]) {
+      op.starts[d + 2] = rest % form.block[d] * window.dilations[d];
+      op.steps[d + 2] = window.strides[d];
+    }
+    WHET_TRY(const ValueId pixels, site.add("tap", op, {x}));
+    WHET_TRY(const ValueId column, site.add("column", ReshapeOperator{rows}, {pixels}));
+    columns.push_back(column);
+  }
+  if (columns.size() > 1) {
+    WHET_TRY(columns[0], site.add("columns", ConcatOperator{2}, columns));
+  }
+  return site.add("unfolded", ReshapeOperator{{image[0], image[1] * taps, rows[3]}}, {columns[0]});
 }
 
 }  // namespace whet

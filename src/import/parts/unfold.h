@@ -17,4 +17,12 @@ struct FoldForm {
 /// that do not fit.
 Result<ValueId> added_up(NodeSite&, ValueId x, const FoldForm&);
 
+struct UnfoldForm {
+  std::vector<std::int64_t> block;  ///< extents, one a spatial dimension
+  Window window;
+};
+/// The way there: the blocks of images [N, C, H, W] as columns [N, C * taps of a block, blocks] (torch's unfold). Errors: blocks
+/// that do not fit; more than 1024 taps.
+Result<ValueId> unfolded(NodeSite&, ValueId x, const UnfoldForm&);
+
 }  // namespace whet

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "base/result.h"
+#include "import/file_model.h"
+#include "import/torch/program.h"
+
+namespace whet::torch {
+
+/// Reads an archive of torch.export.save (torch 2.8 and newer). `entry`: which of its programs, where there are several.
+/// Errors name the file and the member.
+Result<TorchModel> read_archive(const ModelSource&, const std::string& entry);
+
+}  // namespace whet::torch

@@ -1,0 +1,146 @@
+#include <cmath>
+
+#include "import/parts/constant.h"
+#include "import/parts/index.h"
+#include "import/parts/shape.h"
+#include "import/torch/importers.h"
+
+namespace whet::torch {
+namespace {
+
+/// The type that is asked for, else `otherwise`.
+Result<DType> type_or(TorchSite& site, DType otherwise) {
+  return site.has("dtype") ? site.dtype("dtype") : Result<DType>(otherwise);
+}
+
+Status give_filled(TorchSite& site, const Shape& shape, const Tensor& value) {
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", shape));
+  return site.give(filled(site, shape, value));
+}
+
+Status give_number(TorchSite& site, double number, const Shape& shape, DType dtype) {
+  return give_filled(site, shape, Tensor::of<double>(dtype, {}, {number}));
+}
+
+/// The number of argument `name` in its own type, or in the type that is asked for.
+Result<Tensor> number_of(TorchSite& site, std::string_view name, std::optional<DType> dtype) {
+  WHET_TRY(const DType own, site.common_type({name}));
+  WHET_TRY(const ValueId value, site.operand(name, dtype.value_or(own)));
+  return site.known(value, "argument \"" + std::string(name) + "\"");
+}
+
+Result<std::optional<DType>> wanted_type(TorchSite& site) {
+  if (!site.has("dtype")) return std::optional<DType>();
+  WHET_TRY(const DType dtype, site.dtype("dtype"));
+  return std::optional(dtype);
+}
+
+Status give_like(TorchSite& site, double number) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  const Shape shape = site.shape(x);
+  DType dtype = site.dtype(x);
+  if (site.op().find("_like") != std::string::npos) {
+    WHET_TRY(dtype, type_or(site, dtype));
+  }
+  return give_number(site, number, shape, dtype);
+}
+
+Status give_sized(TorchSite& site, double number) {
+  WHET_TRY(const Shape shape, site.integers("size"));
+  WHET_TRY(const DType dtype, type_or(site, DType::f32));
+  return give_number(site, number, shape, dtype);
+}
+
+}  // namespace
+
+Status import_zeros(TorchSite& site) { return give_sized(site, 0); }
+Status import_ones(TorchSite& site) { return give_sized(site, 1); }
+Status import_empty(TorchSite& site) { return give_sized(site, 0); }
+Status import_zeros_like(TorchSite& site) { return give_like(site, 0); }
+Status import_ones_like(TorchSite& site) { return give_like(site, 1); }
+
+Status import_full(TorchSite& site) {
+  WHET_TRY(const Shape shape, site.integers("size"));
+  WHET_TRY(const auto dtype, wanted_type(site));
+  WHET_TRY(const Tensor value, number_of(site, "fill_value", dtype));
+  return give_filled(site, shape, value);
+}
+Status import_full_like(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  const Shape shape = site.shape(x);
+  WHET_TRY(const DType dtype, type_or(site, site.dtype(x)));
+  WHET_TRY(const Tensor value, number_of(site, "fill_value", dtype));
+  return give_filled(site, shape, value);
+}
+/// new_zeros, new_ones, new_empty and new_full: of the type of a tensor.
+Status import_new_full(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const Shape shape, site.integers("size"));
+  WHET_TRY(const DType dtype, type_or(site, site.dtype(x)));
+  if (site.op().find("new_full") == std::string::npos)
+    return give_number(site, site.op().find("new_ones") != std::string::npos ? 1 : 0, shape, dtype);
+  WHET_TRY(const Tensor value, number_of(site, "fill_value", dtype));
+  return give_filled(site, shape, value);
+}
+/// The value, which may be computed, in every place of a tensor.
+Status import_fill(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  const Shape shape = site.shape(x);
+  WHET_TRY(const ValueId value, site.operand("value", site.dtype(x)));
+  return site.give(expanded(site, value, shape));
+}
+
+Status import_scalar_tensor(TorchSite& site) {
+  WHET_TRY(const auto dtype, wanted_type(site));
+  WHET_TRY(const Tensor value, number_of(site, "s", dtype));
+  return site.give_constant(value);
+}
+
+Status import_arange(TorchSite& site) {
+  const bool from_zero = site.op().ends_with(".default");
+  std::vector<std::string_view> names = {"end"};
+  if (!from_zero) names.insert(names.end(), {"start", "step"});
+  WHET_TRY(DType dtype, site.common_type(names));
+  WHET_TRY(const auto wanted, wanted_type(site));
+  // Whole numbers are counted as i64, others in f64, and then have the type that is asked for.
+  const DType counting = is_float(dtype) ? DType::f64 : DType::i64;
+  if (!is_float(dtype)) dtype = DType::i64;
+  Tensor start = Tensor::of<double>(counting, {}, {0}), step = Tensor::of<double>(counting, {}, {1});
+  WHET_TRY(const Tensor end, number_of(site, "end", counting));
+  if (!from_zero) {
+    WHET_TRY(start, number_of(site, "start", counting));
+    WHET_TRY(step, number_of(site, "step", counting));
+  }
+  if (step.get(0) == 0) return site.error("argument \"step\" is 0");
+  WHET_TRY(const Tensor numbers, counted(site, start, end, step));
+  const DType result = wanted.value_or(dtype);
+  if (result == counting) return site.give_constant(numbers);
+  Tensor typed(result, numbers.shape());
+  for (std::int64_t i = 0; i < numbers.size(); ++i) typed.set(i, numbers.get(i));
+  return site.give_constant(typed);
+}
+
+Status import_linspace(TorchSite& site) {
+  WHET_TRY(const double start, site.number("start"));
+  WHET_TRY(const double end, site.number("end"));
+  WHET_TRY(const std::int64_t steps, site.integer("steps"));
+  WHET_TRY(const DType dtype, type_or(site, DType::f32));
+  WHET_RETURN_IF_ERROR(expect_small(site, {steps}, "the result"));
+  Tensor numbers(dtype, {steps});
+  const double way = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
+  for (std::int64_t i = 0; i < steps; ++i) numbers.set(i, start + way * static_cast<double>(i));
+  return site.give_constant(numbers);
+}
+
+Status import_eye(TorchSite& site) {
+  WHET_TRY(const std::int64_t rows, site.integer("n"));
+  std::int64_t columns = rows;
+  if (site.op().ends_with(".m")) {
+    WHET_TRY(columns, site.integer("m"));
+  }
+  WHET_TRY(const DType dtype, type_or(site, DType::f32));
+  WHET_RETURN_IF_ERROR(expect_small(site, {rows, columns}, "the result"));
+  return site.give_constant(eye(dtype, rows, columns, 0));
+}
+
+}  // namespace whet::torch

@@ -1,0 +1,556 @@
+#include <cmath>
+#include <limits>
+
+#include "base/arithmetic.h"
+#include "import/parts/activation.h"
+#include "import/parts/arithmetic.h"
+#include "import/torch/importers.h"
+
+namespace whet::torch {
+namespace {
+
+using B = BinaryKind;
+using U = UnaryKind;
+
+/// Two operands in the type that torch computes in.
+struct Pair {
+  ValueId a, b;
+};
+Result<Pair> operands(TorchSite& site, std::string_view a, std::string_view b) {
+  WHET_TRY(const DType dtype, site.common_type({a, b}));
+  WHET_TRY(const ValueId left, site.operand(a, dtype));
+  WHET_TRY(const ValueId right, site.operand(b, dtype));
+  return Pair{left, right};
+}
+Result<Pair> operands(TorchSite& site) { return operands(site, "self", "other"); }
+
+/// Integers as f32.
+Result<Pair> float_operands(TorchSite& site, std::string_view a, std::string_view b) {
+  WHET_TRY(DType dtype, site.common_type({a, b}));
+  if (!is_float(dtype)) dtype = DType::f32;
+  WHET_TRY(const ValueId left, site.operand(a, dtype));
+  WHET_TRY(const ValueId right, site.operand(b, dtype));
+  return Pair{left, right};
+}
+
+/// a + factor * b, the factor being argument `name`.
+Result<ValueId> scaled_by(TorchSite& site, std::string_view name, ValueId x) {
+  WHET_TRY(const double factor, site.number(name));
+  return factor == 1 ? Result<ValueId>(x) : with_number(site, std::string(name), B::mul, x, factor);
+}
+
+/// Booleans are added as numbers, and are then booleans again.
+Result<ValueId> combined(TorchSite& site, B kind, Pair pair) {
+  if (site.dtype(pair.a) != DType::boolean || kind == B::equal)
+    return site.add("combined", BinaryOperator{kind}, {pair.a, pair.b});
+  if (kind == B::add || kind == B::max) return site.add("combined", BinaryOperator{B::logical_or}, {pair.a, pair.b});
+  if (kind == B::mul || kind == B::min) return site.add("combined", BinaryOperator{B::logical_and}, {pair.a, pair.b});
+  WHET_TRY(const ValueId a, site.cast("a_number", pair.a, DType::u8));
+  WHET_TRY(const ValueId b, site.cast("b_number", pair.b, DType::u8));
+  return site.add("combined", BinaryOperator{kind}, {a, b});
+}
+
+/// Integers divided towards minus infinity.
+Result<ValueId> floored_quotient(TorchSite& site, Pair pair) {
+  if (is_float(site.dtype(pair.a))) {
+    WHET_TRY(const ValueId quotient, site.add("quotient", BinaryOperator{B::div}, {pair.a, pair.b}));
+    return site.add("floored", UnaryOperator{U::floor}, {quotient});
+  }
+  WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{B::mod}, {pair.a, pair.b}));
+  WHET_TRY(const ValueId whole, site.add("whole", BinaryOperator{B::sub}, {pair.a, rest}));
+  return site.add("floored", BinaryOperator{B::div}, {whole, pair.b});
+}
+
+/// The quotient towards zero.
+Result<ValueId> truncated_quotient(TorchSite& site, Pair pair) {
+  WHET_TRY(const ValueId quotient, site.add("quotient", BinaryOperator{B::div}, {pair.a, pair.b}));
+  if (!is_float(site.dtype(pair.a))) return quotient;
+  WHET_TRY(const ValueId sign, site.add("sign", UnaryOperator{U::sign}, {quotient}));
+  WHET_TRY(ValueId size, site.add("size", UnaryOperator{U::abs}, {quotient}));
+  WHET_TRY(size, site.add("size_floored", UnaryOperator{U::floor}, {size}));
+  return site.add("truncated", BinaryOperator{B::mul}, {sign, size});
+}
+
+Status give_log(TorchSite& site, double base) {
+  WHET_TRY(const ValueId x, site.floats("self"));
+  WHET_TRY(const ValueId log, site.add("log", UnaryOperator{U::log}, {x}));
+  return site.give(with_number(site, "scaled", B::mul, log, 1 / std::log(base)));
+}
+
+}  // namespace
+
+Status import_unary(TorchSite& site, UnaryKind kind) {
+  const bool numbers = kind == U::relu || kind == U::neg || kind == U::sign;
+  WHET_TRY(const ValueId given, site.tensor("self"));
+  const bool whole = kind == U::floor || kind == U::ceil || kind == U::round;
+  if (whole && !is_float(site.dtype(given))) return site.pass(given);
+  WHET_TRY(const ValueId x, numbers ? site.tensor("self") : site.floats("self"));
+  return site.give(UnaryOperator{kind}, {x});
+}
+
+Status import_abs(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  return site.give(UnaryOperator{U::abs}, {x});
+}
+
+Status import_binary(TorchSite& site, BinaryKind kind) {
+  WHET_TRY(const Pair pair, operands(site));
+  return site.give(combined(site, kind, pair));
+}
+
+/// Of booleans; of other numbers whether they are not 0, or bit by bit.
+Status import_logical(TorchSite& site, BinaryKind kind) {
+  WHET_TRY(const Pair pair, operands(site));
+  const bool bits = site.op().find("bitwise") != std::string::npos;
+  if (bits && site.dtype(pair.a) != DType::boolean) return site.give(bits_combined(site, kind, pair.a, pair.b));
+  WHET_TRY(const ValueId a, site.cast("a_true", pair.a, DType::boolean));
+  WHET_TRY(const ValueId b, site.cast("b_true", pair.b, DType::boolean));
+  return site.give(BinaryOperator{kind}, {a, b});
+}
+
+Status import_logical_not(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  if (site.op().find("bitwise") != std::string::npos && site.dtype(x) != DType::boolean)
+    return site.give(bits_turned(site, x));
+  WHET_TRY(const ValueId truth, site.cast("truth", x, DType::boolean));
+  return site.give(UnaryOperator{U::logical_not}, {truth});
+}
+
+Status import_not_equal(TorchSite& site) {
+  WHET_TRY(const Pair pair, operands(site));
+  WHET_TRY(const ValueId equal, site.add("equal", BinaryOperator{B::equal}, {pair.a, pair.b}));
+  return site.give(UnaryOperator{U::logical_not}, {equal});
+}
+
+Status import_add(TorchSite& site) {
+  WHET_TRY(Pair pair, operands(site));
+  WHET_TRY(pair.b, scaled_by(site, "alpha", pair.b));
+  return site.give(combined(site, B::add, pair));
+}
+Status import_sub(TorchSite& site) {
+  WHET_TRY(Pair pair, operands(site));
+  WHET_TRY(pair.b, scaled_by(site, "alpha", pair.b));
+  return site.give(BinaryOperator{B::sub}, {pair.a, pair.b});
+}
+Status import_rsub(TorchSite& site) {
+  WHET_TRY(Pair pair, operands(site));
+  WHET_TRY(pair.a, scaled_by(site, "alpha", pair.a));
+  return site.give(BinaryOperator{B::sub}, {pair.b, pair.a});
+}
+
+Status import_div(TorchSite& site) {
+  WHET_TRY(const Pair pair, float_operands(site, "self", "other"));
+  return site.give(BinaryOperator{B::div}, {pair.a, pair.b});
+}
+Status import_true_divide(TorchSite& site) { return import_div(site); }
+Status import_div_mode(TorchSite& site) {
+  if (!site.has("rounding_mode")) return import_div(site);
+  WHET_TRY(const std::string mode, site.text("rounding_mode"));
+  WHET_TRY(const Pair pair, operands(site));
+  if (mode == "floor") return site.give(floored_quotient(site, pair));
+  if (mode == "trunc") return site.give(truncated_quotient(site, pair));
+  return site.error("argument \"rounding_mode\" is " + mode + "; expected floor or trunc");
+}
+Status import_floor_divide(TorchSite& site) {
+  WHET_TRY(const Pair pair, operands(site));
+  return site.give(floored_quotient(site, pair));
+}
+
+/// What is left of a division, with the sign of the divisor.
+Status import_remainder(TorchSite& site) {
+  WHET_TRY(const Pair pair, operands(site));
+  if (!is_float(site.dtype(pair.a))) return site.give(BinaryOperator{B::mod}, {pair.a, pair.b});
+  WHET_TRY(const ValueId quotient, floored_quotient(site, pair));
+  WHET_TRY(const ValueId whole, site.add("whole", BinaryOperator{B::mul}, {quotient, pair.b}));
+  return site.give(BinaryOperator{B::sub}, {pair.a, whole});
+}
+Status import_fmod(TorchSite& site) {
+  WHET_TRY(const Pair pair, operands(site));
+  return site.give(truncated_remainder(site, pair.a, pair.b));
+}
+
+/// Squares and roots are cheaper than powers.
+Status import_pow(TorchSite& site) {
+  WHET_TRY(const Pair pair, operands(site, "self", "exponent"));
+  const Tensor* exponent = site.constant(pair.b);
+  const double power = exponent != nullptr && exponent->size() == 1 ? exponent->get(0) : std::nan("");
+  if (power == 1 && site.rank(pair.b) == 0) return site.pass(pair.a);
+  if (power == 2 && site.rank(pair.b) == 0) return site.give(BinaryOperator{B::mul}, {pair.a, pair.a});
+  if (power == 0.5 && site.rank(pair.b) == 0) return site.give(UnaryOperator{U::sqrt}, {pair.a});
+  return site.give(whet::power(site, pair.a, pair.b));
+}
+
+Status import_square(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  return site.give(BinaryOperator{B::mul}, {x, x});
+}
+Status import_reciprocal(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.floats("self"));
+  return site.give(UnaryOperator{U::reciprocal}, {x});
+}
+Status import_rsqrt(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.floats("self"));
+  WHET_TRY(const ValueId root, site.add("root", UnaryOperator{U::sqrt}, {x}));
+  return site.give(UnaryOperator{U::reciprocal}, {root});
+}
+Status import_log1p(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.floats("self"));
+  WHET_TRY(const ValueId more, with_number(site, "more", B::add, x, 1));
+  return site.give(UnaryOperator{U::log}, {more});
+}
+Status import_log2(TorchSite& site) { return give_log(site, 2); }
+Status import_log10(TorchSite& site) { return give_log(site, 10); }
+Status import_exp2(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.floats("self"));
+  WHET_TRY(const ValueId scaled, with_number(site, "scaled", B::mul, x, std::log(2.0)));
+  return site.give(UnaryOperator{U::exp}, {scaled});
+}
+/// (e^x - 1), by tanh near 0, where the difference would lose its digits: 2 t / (1 - t) of t = tanh(x / 2).
+Status import_expm1(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.floats("self"));
+  WHET_TRY(const ValueId power, site.add("power", UnaryOperator{U::exp}, {x}));
+  WHET_TRY(const ValueId far, with_number(site, "far", B::sub, power, 1));
+  WHET_TRY(const ValueId half, with_number(site, "half", B::mul, x, 0.5));
+  WHET_TRY(const ValueId t, site.add("t", UnaryOperator{U::tanh}, {half}));
+  WHET_TRY(const ValueId twice, with_number(site, "twice", B::mul, t, 2));
+  const ValueId one = site.add_scalar("one", site.dtype(x), 1);
+  WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{B::sub}, {one, t}));
+  WHET_TRY(const ValueId near, site.add("near", BinaryOperator{B::div}, {twice, rest}));
+  WHET_TRY(const ValueId size, site.add("size", UnaryOperator{U::abs}, {x}));
+  WHET_TRY(const ValueId is_near, with_number(site, "is_near", B::less, size, 0.5));
+  return site.give(WhereOperator{}, {is_near, near, far});
+}
+Status import_erfc(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.floats("self"));
+  WHET_TRY(const ValueId erf, site.add("erf", UnaryOperator{U::erf}, {x}));
+  return site.give(BinaryOperator{B::sub}, {site.add_scalar("one", site.dtype(x), 1), erf});
+}
+Status import_round_decimals(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.floats("self"));
+  WHET_TRY(const std::int64_t decimals, site.integer("decimals"));
+  if (decimals < -30 || decimals > 30) return site.error("argument \"decimals\" is " + std::to_string(decimals));
+  const double factor = std::pow(10.0, static_cast<double>(decimals));
+  WHET_TRY(const ValueId scaled, with_number(site, "scaled", B::mul, x, factor));
+  WHET_TRY(const ValueId rounded, site.add("rounded", UnaryOperator{U::round}, {scaled}));
+  return site.give(with_number(site, "back", B::div, rounded, factor));
+}
+
+// ---- Activations.
+
+Status import_clamp(TorchSite& site) {
+  ClipOperator op{-kInfinity, kInfinity};
+  const bool only_max = site.op().find("clamp_max") != std::string::npos;
+  const bool only_min = site.op().find("clamp_min") != std::string::npos;
+  std::vector<std::string_view> names = {"self"};
+  if (!only_max && site.has("min")) names.emplace_back("min");
+  if (!only_min && site.has("max")) names.emplace_back("max");
+  WHET_TRY(const DType dtype, site.common_type(names));
+  WHET_TRY(const ValueId x, site.operand("self", dtype));
+  if (!only_max && site.has("min")) {
+    WHET_TRY(op.low, site.number("min"));
+  }
+  if (!only_min && site.has("max")) {
+    WHET_TRY(op.high, site.number("max"));
+  }
+  // Where the bounds cross, the upper one holds.
+  op.low = std::min(op.low, op.high);
+  return site.give(op, {x});
+}
+Status import_clamp_tensor(TorchSite& site) {
+  std::vector<std::string_view> names = {"self"};
+  for (const std::string_view name : {"min", "max"})
+    if (site.has(name)) names.push_back(name);
+  WHET_TRY(const DType dtype, site.common_type(names));
+  WHET_TRY(ValueId x, site.operand("self", dtype));
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    WHET_TRY(const ValueId bound, site.operand(names[i], dtype));
+    WHET_TRY(x, site.add("bounded", BinaryOperator{names[i] == "min" ? B::max : B::min}, {x, bound}));
+  }
+  return names.size() == 1 ? site.pass(x) : site.give(x);
+}
+Status import_relu6(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  return site.give(ClipOperator{0, 6}, {x});
+}
+Status import_hardtanh(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  ClipOperator op{};
+  WHET_TRY(op.low, site.number("min_val"));
+  WHET_TRY(op.high, site.number("max_val"));
+  return site.give(op, {x});
+}
+Status import_leaky_relu(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  LeakyReluOperator op;
+  WHET_TRY(op.alpha, site.number("negative_slope"));
+  return site.give(op, {x});
+}
+Status import_prelu(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const ValueId slopes, site.tensor("weight"));
+  // After decomposition the slopes have the input's dimensions already.
+  if (site.rank(slopes) > 1) return site.give(prelu(site, x, slopes));
+  return site.give(prelu_of_channels(site, x, slopes));
+}
+Status import_threshold(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const double threshold, site.number("threshold"));
+  WHET_TRY(const double value, site.number("value"));
+  return site.give(thresholded(site, x, threshold, value));
+}
+Status import_hardshrink(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const double lambda, site.number("lambd"));
+  return site.give(shrunk(site, x, lambda, 0));
+}
+Status import_softshrink(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const double lambda, site.number("lambd"));
+  return site.give(shrunk(site, x, lambda, lambda));
+}
+Status import_elu(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const double alpha, site.number("alpha"));
+  WHET_TRY(const double scale, site.number("scale"));
+  WHET_TRY(const double input_scale, site.number("input_scale"));
+  if (input_scale == 0) return site.error("argument \"input_scale\" is 0");
+  return site.give(elu(site, x, {.alpha = alpha, .gamma = scale, .width = 1 / input_scale}));
+}
+Status import_selu(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  return site.give(elu(site, x, {.alpha = 1.6732632423543772, .gamma = 1.0507009873554805}));
+}
+Status import_celu(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const double alpha, site.number("alpha"));
+  if (alpha == 0) return site.error("argument \"alpha\" is 0; the operator divides by it");
+  return site.give(elu(site, x, {.alpha = alpha, .width = alpha}));
+}
+Status import_gelu(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  // The default of the table reads as none.
+  const bool given = site.has("approximate");
+  WHET_TRY(const std::string form, given ? site.text("approximate") : Result<std::string>(std::string("none")));
+  if (form != "none" && form != "tanh")
+    return site.error("argument \"approximate\" is " + form + "; expected none or tanh");
+  return site.give(gelu(site, x, form == "tanh" ? Gelu::tanh : Gelu::erf));
+}
+Status import_silu(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  return site.give(swish(site, x, 1));
+}
+Status import_mish(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  return site.give(mish(site, x));
+}
+Status import_hardsigmoid(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  return site.give(HardSigmoidOperator{1.0 / 6, 0.5}, {x});
+}
+/// log(1 + e^(beta x)) / beta; beyond the threshold x itself.
+Status import_softplus(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.floats("self"));
+  WHET_TRY(const double beta, site.number("beta"));
+  WHET_TRY(const double threshold, site.number("threshold"));
+  if (beta == 0) return site.error("argument \"beta\" is 0; the operator divides by it");
+  ValueId scaled = x;
+  if (beta != 1) {
+    WHET_TRY(scaled, with_number(site, "scaled", B::mul, x, beta));
+  }
+  // From 20 on the difference is beyond the digits of f32.
+  if (beta == 1 && threshold >= 20 && site.dtype(x) != DType::f64) return site.give(UnaryOperator{U::softplus}, {x});
+  WHET_TRY(ValueId soft, site.add("soft", UnaryOperator{U::softplus}, {scaled}));
+  if (beta != 1) {
+    WHET_TRY(soft, with_number(site, "unscaled", B::div, soft, beta));
+  }
+  WHET_TRY(const ValueId beyond, with_number(site, "beyond", B::greater, scaled, threshold));
+  return site.give(WhereOperator{}, {beyond, x, soft});
+}
+Status import_log_sigmoid(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const ValueId turned, site.add("turned", UnaryOperator{U::neg}, {x}));
+  WHET_TRY(const ValueId soft, site.add("soft", UnaryOperator{U::softplus}, {turned}));
+  return site.give(UnaryOperator{U::neg}, {soft});
+}
+
+// ---- Three operands, and choices.
+
+namespace {
+
+/// self + value * (tensor1 ∘ tensor2)
+Status give_added(TorchSite& site, B kind) {
+  WHET_TRY(const DType dtype, site.common_type({"self", "tensor1", "tensor2"}));
+  WHET_TRY(const ValueId x, site.operand("self", dtype));
+  WHET_TRY(const ValueId a, site.operand("tensor1", dtype));
+  WHET_TRY(const ValueId b, site.operand("tensor2", dtype));
+  WHET_TRY(ValueId both, site.add("both", BinaryOperator{kind}, {a, b}));
+  WHET_TRY(both, scaled_by(site, "value", both));
+  return site.give(BinaryOperator{B::add}, {x, both});
+}
+
+}  // namespace
+
+Status import_addcmul(TorchSite& site) { return give_added(site, B::mul); }
+Status import_addcdiv(TorchSite& site) { return give_added(site, B::div); }
+
+/// x + weight * (end - x)
+Status import_lerp(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const ValueId end, site.tensor("end"));
+  WHET_TRY(const ValueId weight, site.operand("weight", site.dtype(x)));
+  WHET_TRY(const ValueId way, site.add("way", BinaryOperator{B::sub}, {end, x}));
+  WHET_TRY(const ValueId part, site.add("part", BinaryOperator{B::mul}, {weight, way}));
+  return site.give(BinaryOperator{B::add}, {x, part});
+}
+
+Status import_where(TorchSite& site) {
+  WHET_TRY(ValueId condition, site.tensor("condition"));
+  WHET_TRY(condition, site.cast("truth", condition, DType::boolean));
+  WHET_TRY(const Pair pair, operands(site));
+  return site.give(WhereOperator{}, {condition, pair.a, pair.b});
+}
+
+Status import_masked_fill(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(ValueId mask, site.tensor("mask"));
+  WHET_TRY(mask, site.cast("truth", mask, DType::boolean));
+  WHET_TRY(const ValueId value, site.operand("value", site.dtype(x)));
+  return site.give(WhereOperator{}, {mask, value, x});
+}
+
+/// The angle of (x, y) by that of y / x, which is moved where x is negative.
+Status import_atan2(TorchSite& site) {
+  WHET_TRY(const Pair pair, float_operands(site, "self", "other"));
+  return site.give(angle_of(site, pair.a, pair.b));
+}
+
+Status import_is_inf(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.floats("self"));
+  return site.give(is_infinite(site, x, true, true));
+}
+Status import_is_finite(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.floats("self"));
+  // Neither infinite nor no number: the difference from itself is 0.
+  WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{B::sub}, {x, x}));
+  return site.give(with_number(site, "finite", B::equal, rest, 0));
+}
+Status import_nan_to_num(TorchSite& site) {
+  WHET_TRY(ValueId x, site.tensor("self"));
+  const DType dtype = site.dtype(x);
+  if (!is_float(dtype)) return site.pass(x);
+  const double most = dtype == DType::f64   ? std::numeric_limits<double>::max()
+                      : dtype == DType::f16 ? 65504
+                                            : static_cast<double>(std::numeric_limits<float>::max());
+  double nan = 0;
+  ClipOperator op{-most, most};
+  if (site.has("nan")) {
+    WHET_TRY(nan, site.number("nan"));
+  }
+  if (site.has("posinf")) {
+    WHET_TRY(op.high, site.number("posinf"));
+  }
+  if (site.has("neginf")) {
+    WHET_TRY(op.low, site.number("neginf"));
+  }
+  const ValueId top = site.add_scalar("infinity", dtype, kInfinity),
+                bottom = site.add_scalar("minus_infinity", dtype, -kInfinity);
+  WHET_TRY(const ValueId is_nan, site.add("is_nan", UnaryOperator{U::is_nan}, {x}));
+  WHET_TRY(x, site.add("numbers", WhereOperator{}, {is_nan, site.add_scalar("nan", dtype, nan), x}));
+  WHET_TRY(const ValueId is_top, site.add("is_top", BinaryOperator{B::equal}, {x, top}));
+  WHET_TRY(x, site.add("below", WhereOperator{}, {is_top, site.add_scalar("top", dtype, op.high), x}));
+  WHET_TRY(const ValueId is_bottom, site.add("is_bottom", BinaryOperator{B::equal}, {x, bottom}));
+  return site.give(WhereOperator{}, {is_bottom, site.add_scalar("bottom", dtype, op.low), x});
+}
+
+// ---- Types.
+
+Status import_identity(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  return site.pass(x);
+}
+Status import_nothing(TorchSite&) { return ok_status(); }
+Status import_dropout(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("input"));
+  WHET_TRY(const bool train, site.flag("train"));
+  WHET_TRY(const double p, site.number("p"));
+  if (train && p != 0)
+    return site.error("drops numbers at random, as in training; in Python: model.eval() before torch.export.export");
+  return site.pass(x);
+}
+Status import_to_dtype(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const DType dtype, site.dtype("dtype"));
+  if (site.dtype(x) == dtype) return site.pass(x);
+  return site.give(CastOperator{dtype}, {x});
+}
+Status import_to_copy(TorchSite& site) {
+  if (site.has("dtype")) return import_to_dtype(site);
+  return import_identity(site);
+}
+Status import_type_as(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const ValueId other, site.tensor("other"));
+  if (site.dtype(x) == site.dtype(other)) return site.pass(x);
+  return site.give(CastOperator{site.dtype(other)}, {x});
+}
+
+// ---- Numbers that are computed from sizes.
+
+namespace {
+
+Result<Pair> number_operands(TorchSite& site, bool as_floats) {
+  WHET_TRY(const ValueId a, site.operand("a", as_floats ? DType::f64 : DType::i64));
+  WHET_TRY(const ValueId b, site.operand("b", as_floats ? DType::f64 : DType::i64));
+  return Pair{a, b};
+}
+Result<bool> any_float(TorchSite& site) {
+  WHET_TRY(const DType dtype, site.common_type({"a", "b"}));
+  return is_float(dtype);
+}
+
+}  // namespace
+
+Status import_number(TorchSite& site, BinaryKind kind) {
+  WHET_TRY(const bool floats, any_float(site));
+  WHET_TRY(const Pair pair, number_operands(site, floats));
+  return site.give(BinaryOperator{kind}, {pair.a, pair.b});
+}
+Status import_equal_numbers(TorchSite& site) { return import_number(site, B::equal); }
+Status import_number_floor_division(TorchSite& site) {
+  WHET_TRY(const bool floats, any_float(site));
+  WHET_TRY(const Pair pair, number_operands(site, floats));
+  return site.give(floored_quotient(site, pair));
+}
+Status import_number_division(TorchSite& site) {
+  WHET_TRY(const Pair pair, number_operands(site, true));
+  return site.give(BinaryOperator{B::div}, {pair.a, pair.b});
+}
+Status import_number_mod(TorchSite& site) {
+  WHET_TRY(const Pair pair, number_operands(site, false));
+  return site.give(BinaryOperator{B::mod}, {pair.a, pair.b});
+}
+Status import_number_negated(TorchSite& site) {
+  WHET_TRY(const double value, site.number("a"));
+  WHET_TRY(const DType dtype, site.common_type({"a"}));
+  return site.give_constant(Tensor::of<double>(is_float(dtype) ? DType::f64 : DType::i64, {}, {-value}));
+}
+Status import_number_truncated(TorchSite& site) {
+  WHET_TRY(const double value, site.number("a"));
+  return site.give_constant(Tensor::of<double>(DType::i64, {}, {std::trunc(value)}));
+}
+Status import_sym_size(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const std::int64_t d, site.axis("dim", x));
+  if (site.rank(x) == 0) return site.error("asks for the size of a scalar");
+  Tensor size(DType::i64, {});
+  size.set_integer(0, site.shape(x)[static_cast<std::size_t>(d)]);
+  return site.give_constant(size);
+}
+Status import_sym_numel(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  Tensor size(DType::i64, {});
+  size.set_integer(0, num_elements(site.shape(x)));
+  return site.give_constant(size);
+}
+
+}  // namespace whet::torch

@@ -1,0 +1,238 @@
+#include "import/parts/index.h"
+
+#include <algorithm>
+
+#include "import/parts/index_lists.h"
+#include "import/parts/shape.h"
+#include "import/torch/importers.h"
+
+namespace whet::torch {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+/// x where it is cut to the extents of the indices, but for axis `d`: torch reads no further.
+Result<ValueId> cut_to(TorchSite& site, ValueId x, ValueId indices, std::int64_t d) {
+  Shape shape = site.shape(indices);
+  if (shape.size() != site.rank(x))
+    return site.error("places " + to_string(shape) + " do not fit " + to_string(site.type(x)));
+  shape[static_cast<std::size_t>(d)] = site.shape(x)[static_cast<std::size_t>(d)];
+  return sliced(site, x, Ints(shape.size(), 0), shape, std::nullopt, Ints(shape.size(), 1));
+}
+
+Status give_scattered(TorchSite& site, ScatterKind kind, std::string_view source) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const ValueId indices, site.tensor("index"));
+  WHET_TRY(const std::int64_t d, site.axis("dim", x));
+  WHET_TRY(ValueId values, site.operand(source, site.dtype(x)));
+  const Shape shape = site.shape(indices);
+  if (num_elements(shape) == 0) return site.pass(x);
+  if (site.rank(x) == 0) return site.error("writes into a scalar");
+  if (site.rank(values) == 0) {
+    WHET_TRY(values, expanded(site, values, shape));
+  } else if (site.shape(values) != shape) {
+    if (site.rank(values) != shape.size())
+      return site.error("writes " + to_string(site.type(values)) + " to places " + to_string(shape));
+    WHET_TRY(values, sliced(site, values, Ints(shape.size(), 0), shape, std::nullopt, Ints(shape.size(), 1)));
+  }
+  return site.give(ScatterElementsOperator{d, kind}, {x, indices, values});
+}
+
+/// Lists of places; masks that are known become the places where they hold.
+Result<std::vector<std::optional<ValueId>>> place_lists(TorchSite& site) {
+  WHET_TRY(const auto given, site.optional_tensors("indices"));
+  std::vector<std::optional<ValueId>> lists;
+  for (const auto& each : given) {
+    if (!each || site.dtype(*each) != DType::boolean) {
+      lists.push_back(each);
+      continue;
+    }
+    WHET_TRY(const Tensor mask, site.known(*each, "mask"));
+    const Tensor places = places_of_non_zero(mask);
+    const std::int64_t count = places.shape()[1];
+    for (std::int64_t d = 0; d < places.shape()[0]; ++d) {
+      Tensor list(DType::i64, {count});
+      for (std::int64_t i = 0; i < count; ++i) list.set_integer(i, places.integer(d * count + i));
+      lists.emplace_back(site.add_constant("places", list));
+    }
+  }
+  return lists;
+}
+
+/// One value put where a mask holds needs no places.
+Result<std::optional<ValueId>> put_by_mask(TorchSite& site, ValueId x, ValueId value) {
+  WHET_TRY(const auto given, site.optional_tensors("indices"));
+  const bool one = given.size() == 1 && given[0] && site.dtype(*given[0]) == DType::boolean;
+  if (!one || num_elements(site.shape(value)) != 1) return std::optional<ValueId>();
+  Shape mask = site.shape(*given[0]);
+  const Shape& whole = site.shape(x);
+  if (mask.size() > whole.size() || !std::equal(mask.begin(), mask.end(), whole.begin()))
+    return std::optional<ValueId>();
+  mask.resize(whole.size(), 1);
+  WHET_TRY(const ValueId wide, site.add("mask", ReshapeOperator{mask}, {*given[0]}));
+  WHET_TRY(const ValueId scalar, site.add("scalar", ReshapeOperator{Shape{}}, {value}));
+  WHET_TRY(const ValueId y, site.add("put", WhereOperator{}, {wide, scalar, x}));
+  return std::optional(y);
+}
+
+Status give_top(TorchSite& site, ValueId x, const TopKOperator& op) {
+  if (site.rank(x) == 0) {
+    WHET_RETURN_IF_ERROR(site.pass(x));
+    return site.give_constant(Tensor(DType::i64, {}), 1);
+  }
+  const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(op.axis)];
+  if (op.k < 0 || op.k > extent)
+    return site.error("takes " + std::to_string(op.k) + " of " + std::to_string(extent) + " elements");
+  WHET_TRY(const ValueId places, site.add("places", op, {x}));
+  WHET_RETURN_IF_ERROR(site.give(GatherElementsOperator{op.axis}, {x, places}));
+  return site.give(places, 1);
+}
+
+}  // namespace
+
+Status import_index_select(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const ValueId indices, site.tensor("index"));
+  WHET_TRY(const std::int64_t d, site.axis("dim", x));
+  if (site.rank(x) == 0) return site.error("takes places of a scalar");
+  return site.give(taken(site, x, indices, d));
+}
+Status import_embedding(TorchSite& site) {
+  WHET_TRY(const ValueId weight, site.tensor("weight"));
+  WHET_TRY(const ValueId indices, site.tensor("indices"));
+  if (site.rank(weight) == 0) return site.error("takes rows of a scalar");
+  return site.give(taken(site, weight, indices, 0));
+}
+
+Status import_gather(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const ValueId indices, site.tensor("index"));
+  WHET_TRY(const std::int64_t d, site.axis("dim", x));
+  if (site.rank(x) == 0) return site.error("takes places of a scalar");
+  WHET_TRY(const ValueId cut, cut_to(site, x, indices, d));
+  return site.give(GatherElementsOperator{d}, {cut, indices});
+}
+
+Status import_scatter(TorchSite& site) {
+  return give_scattered(site, ScatterKind::replace, site.op().ends_with(".value") ? "value" : "src");
+}
+Status import_scatter_add(TorchSite& site) { return give_scattered(site, ScatterKind::add, "src"); }
+Status import_scatter_reduce(TorchSite& site) {
+  WHET_TRY(const std::string reduce, site.text("reduce"));
+  WHET_TRY(const bool include, site.flag("include_self"));
+  if (!include) return site.error("argument \"include_self\" is false; only true is supported");
+  if (reduce == "sum") return give_scattered(site, ScatterKind::add, "src");
+  if (reduce == "prod") return give_scattered(site, ScatterKind::mul, "src");
+  if (reduce == "amax") return give_scattered(site, ScatterKind::max, "src");
+  if (reduce == "amin") return give_scattered(site, ScatterKind::min, "src");
+  return site.error("argument \"reduce\" is " + reduce + "; expected sum, prod, amax or amin");
+}
+
+/// Rows of the source are added to those of x that the list names.
+Status import_index_add(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(ValueId indices, site.tensor("index"));
+  WHET_TRY(ValueId source, site.operand("source", site.dtype(x)));
+  WHET_TRY(const std::int64_t d, site.axis("dim", x));
+  WHET_TRY(const double alpha, site.number("alpha"));
+  const Shape shape = site.shape(source);
+  if (shape.size() != site.rank(x) || shape.empty() ||
+      num_elements(site.shape(indices)) != shape[static_cast<std::size_t>(d)])
+    return site.error("adds " + to_string(site.type(source)) + " to " + to_string(site.type(x)) + " at places " +
+                      to_string(site.type(indices)));
+  if (alpha != 1) {
+    const ValueId factor = site.add_scalar("alpha", site.dtype(x), alpha);
+    WHET_TRY(source, site.add("scaled", BinaryOperator{BinaryKind::mul}, {source, factor}));
+  }
+  Shape column(shape.size(), 1);
+  column[static_cast<std::size_t>(d)] = shape[static_cast<std::size_t>(d)];
+  WHET_TRY(indices, site.add("column", ReshapeOperator{column}, {indices}));
+  WHET_TRY(indices, expanded(site, indices, shape));
+  return site.give(ScatterElementsOperator{d, ScatterKind::add}, {x, indices, source});
+}
+
+Status import_index(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const auto lists, place_lists(site));
+  return site.give(taken_by_lists(site, x, lists));
+}
+Status import_index_put(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(ValueId values, site.operand("values", site.dtype(x)));
+  WHET_TRY(const bool accumulate, site.flag("accumulate"));
+  if (!accumulate) {
+    WHET_TRY(const auto put, put_by_mask(site, x, values));
+    if (put) return site.give(*put);
+  }
+  WHET_TRY(const auto lists, place_lists(site));
+  return site.give(put_by_lists(site, x, lists, values, accumulate ? ScatterKind::add : ScatterKind::replace));
+}
+
+Status import_one_hot(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(std::int64_t classes, site.integer("num_classes"));
+  if (classes == -1) {
+    WHET_TRY(const Tensor known, site.known(x, "largest class"));
+    for (std::int64_t i = 0; i < known.size(); ++i) classes = std::max(classes, known.integer(i) + 1);
+  }
+  if (classes < 1 || classes > kMaxElements)
+    return site.error("argument \"num_classes\" is " + std::to_string(classes));
+  const ValueId values = site.add_constant("values", Tensor::of<double>(DType::i64, {2}, {0, 1}));
+  return site.give(one_hot(site, x, {classes, static_cast<std::int64_t>(site.rank(x)), values}));
+}
+
+/// Each element beside all of a short list.
+Status import_isin(TorchSite& site) {
+  constexpr std::int64_t kMost = 64;
+  WHET_TRY(const DType dtype, site.common_type({"elements", "test_elements"}));
+  WHET_TRY(ValueId x, site.operand("elements", dtype));
+  WHET_TRY(ValueId list, site.operand("test_elements", dtype));
+  WHET_TRY(const bool invert, site.flag("invert"));
+  const std::int64_t count = num_elements(site.shape(list));
+  if (count < 1 || count > kMost)
+    return site.error("looks for " + std::to_string(count) + " elements; 1 to " + std::to_string(kMost) +
+                      " are supported");
+  const auto last = static_cast<std::int64_t>(site.rank(x));
+  WHET_TRY(x, unsqueezed(site, x, {last}));
+  WHET_TRY(list, site.add("list", ReshapeOperator{{count}}, {list}));
+  WHET_TRY(const ValueId equal, site.add("equal", BinaryOperator{BinaryKind::equal}, {x, list}));
+  WHET_TRY(const ValueId counts, site.cast("counts", equal, DType::u8));
+  WHET_TRY(const ValueId any, site.add("any", ReduceOperator{ReduceKind::max, {last}, false}, {counts}));
+  WHET_TRY(const ValueId found, site.add("found", CastOperator{DType::boolean}, {any}));
+  return invert ? site.give(UnaryOperator{UnaryKind::logical_not}, {found}) : site.give(found);
+}
+
+Status import_topk(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  TopKOperator op{};
+  WHET_TRY(op.axis, site.axis("dim", x));
+  WHET_TRY(op.k, site.integer("k"));
+  WHET_TRY(op.largest, site.flag("largest"));
+  return give_top(site, x, op);
+}
+
+namespace {
+
+Result<TopKOperator> read_order(TorchSite& site, ValueId x) {
+  TopKOperator op{};
+  WHET_TRY(op.axis, site.axis("dim", x));
+  op.k = site.rank(x) == 0 ? 0 : site.shape(x)[static_cast<std::size_t>(op.axis)];
+  WHET_TRY(op.largest, site.flag("descending"));
+  return op;
+}
+
+}  // namespace
+
+Status import_sort(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const TopKOperator op, read_order(site, x));
+  return give_top(site, x, op);
+}
+Status import_argsort(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const TopKOperator op, read_order(site, x));
+  if (site.rank(x) == 0) return site.give_constant(Tensor(DType::i64, {}));
+  return site.give(op, {x});
+}
+
+}  // namespace whet::torch

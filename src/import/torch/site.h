@@ -1,0 +1,85 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "import/site.h"
+#include "import/torch/program.h"
+
+namespace whet::torch {
+
+struct TorchImporter;
+
+/// The type that holds both.
+DType wider(DType a, DType b);
+
+/// The site of a node of PyTorch: its arguments by the names that the table has for them, with their defaults. Results and
+/// steps: see NodeSite.
+class TorchSite : public NodeSite {
+ public:
+  /// All that the node reads is defined.
+  TorchSite(GrowingGraph& graph, const TorchNode& node, bool is_inner = false)
+      : NodeSite(graph, node.label, node.outputs, is_inner), node_(node) {}
+
+  /// Imports the node; every result that something reads is given.
+  Status import();
+
+  const std::string& op() const { return node_.op; }
+
+  // ---- Arguments. Names are those of the table. One that is left out has the table's default.
+  bool has(std::string_view name) const;  ///< given, or with a default, and not none
+  bool is_tensor(std::string_view name) const;
+  Result<ValueId> tensor(std::string_view name);
+  Result<std::optional<ValueId>> optional_tensor(std::string_view name);
+  Result<std::vector<ValueId>> tensors(std::string_view name);
+  /// A list, in which some are none.
+  Result<std::vector<std::optional<ValueId>>> optional_tensors(std::string_view name);
+  Result<std::int64_t> integer(std::string_view name);
+  Result<double> number(std::string_view name);
+  Result<bool> flag(std::string_view name);
+  Result<std::string> text(std::string_view name);
+  Result<DType> dtype(std::string_view name);
+  /// One integer is a list of one.
+  Result<std::vector<std::int64_t>> integers(std::string_view name);
+  /// `count` entries, of which one stands for all; each in low .. kMaxElements.
+  Result<std::vector<std::int64_t>> entries(std::string_view name, std::size_t count, std::int64_t low);
+  Result<std::vector<double>> numbers(std::string_view name);
+  Result<std::shared_ptr<const TorchProgram>> program(std::string_view name);
+  using NodeSite::dtype;
+
+  // ---- Types.
+  /// The type that torch computes in: that of tensors with dimensions, unless scalars are of a wider kind.
+  Result<DType> common_type(const std::vector<std::string_view>& names);
+  /// A tensor or a number as a tensor of `dtype`.
+  Result<ValueId> operand(std::string_view name, DType dtype);
+  /// The tensor, integers as f32.
+  Result<ValueId> floats(std::string_view name);
+  /// An axis of x, counted from 0; a scalar has axis 0.
+  Result<std::int64_t> axis(std::string_view name, ValueId x);
+  /// Axes of x; no list, or an empty one, are all.
+  Result<std::vector<std::int64_t>> axes(std::string_view name, ValueId x);
+
+  /// Imports a program where the node stands, its inputs being `inputs`, and gives its outputs.
+  Result<std::vector<ValueId>> inlined(const TorchProgram&, const std::vector<ValueId>& inputs);
+
+ private:
+  Status bind();
+  const Argument& argument(std::string_view name) const;
+  Error wrong_kind(std::string_view name, const char* expected) const;
+  Result<std::int64_t> as_integer(const Argument&, std::string_view name);
+  Result<double> as_number(const Argument&, std::string_view name);
+  Result<ValueId> value_of(const Name&) const;
+
+  const TorchNode& node_;
+  const TorchImporter* row_ = nullptr;
+  std::vector<std::pair<std::string_view, Argument>> bound_;
+};
+
+/// Compares what a node gave with what the file says about it.
+Status check_types(const GrowingGraph&, const TorchNode&, const TorchProgram&);
+
+}  // namespace whet::torch

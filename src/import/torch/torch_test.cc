@@ -1,0 +1,318 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "import/import.h"
+#include "import/load_tensors.h"
+#include "import/torch/importers.h"
+#include "import/torch/testing/pt2.h"
+#include "ops/evaluate_graph.h"
+#include "tensor/compare.h"
+#include "tensor_files/file.h"
+
+namespace whet::torch {
+namespace torch_test {
+
+/// The graph's nodes as text, one a line, or the error.
+std::string text_of(const Result<Graph>& graph) {
+  if (!graph.ok()) return graph.error().message;
+  std::string text;
+  const std::string whole = to_text(*graph);
+  for (std::size_t at = 0; at < whole.size();) {
+    const std::size_t end = whole.find('\n', at);
+    const std::string line = whole.substr(at, end - at);
+    at = end + 1;
+    if (line.find(" = ") != std::string::npos) text += line.substr(0, line.find("  # ")) + "\n";
+  }
+  return text;
+}
+std::string read(const Pt2& program, const ImportOptions& options = {}) {
+  return text_of(import_model_bytes(program.bytes(), "m", options));
+}
+Tensor numbers(const Shape& shape, double first = 0) {
+  Tensor tensor(DType::f32, shape);
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, first + static_cast<double>(i));
+  return tensor;
+}
+/// The first output where inputs count 0, 1, 2, ...
+std::vector<double> answer(const Pt2& program, std::size_t output = 0) {
+  const Result<Graph> graph = import_model_bytes(program.bytes(), "m");
+  if (!graph.ok()) {
+    ADD_FAILURE() << graph.error().message;
+    return {};
+  }
+  std::vector<Tensor> inputs;
+  for (const ValueId input : graph->inputs) inputs.push_back(numbers(graph->value(input).type.shape));
+  const Tensor y = evaluate_graph(*graph, inputs).value()[graph->outputs[output].index()];
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < y.size(); ++i) values.push_back(y.get(i));
+  return values;
+}
+using Numbers = std::vector<double>;
+
+// ---- The table.
+
+TEST(Torch, TheOperatorsAreTheOnesThatTheDocumentLists) {
+  std::set<std::string> rows;
+  for (const TorchImporter& row : importers()) {
+    std::string overloads(row.overloads);
+    std::replace(overloads.begin(), overloads.end(), ' ', ',');
+    rows.insert(std::string(row.op) + (overloads.empty() ? "" : "." + overloads));
+  }
+  std::map<std::string, std::string> listed;
+  for (const std::string& row : rows) {
+    const std::size_t dot = row.find('.', row.find('.') + 1);
+    std::string& all = listed[row.substr(0, dot)];
+    if (dot != std::string::npos) all += (all.empty() ? "" : ",") + row.substr(dot + 1);
+  }
+  std::string wanted, found;
+  for (const auto& [op, overloads] : listed) {
+    std::string text;
+    for (const char c : overloads) text += c == ',' ? std::string(", ") : std::string(1, c);
+    wanted += "| `" + op + "` | " + text + " |\n";
+  }
+  const Result<std::string> document = read_file(WHET_SOURCE_DIR "/docs/operators/torch.md");
+  ASSERT_TRUE(document.ok());
+  for (std::size_t at = 0; (at = document->find("\n| `", at)) != std::string::npos;) {
+    const std::size_t second = document->find(" | ", at), third = document->find(" |", second + 3);
+    found += document->substr(at + 1, third + 2 - at - 1) + "\n";
+    at = third;
+  }
+  EXPECT_EQ(found, wanted) << "docs/operators/torch.md";
+}
+
+// ---- Reading.
+
+TEST(Torch, ANetworkIsRead) {
+  Pt2 p;
+  p.input("x", {1, 3, 4, 4}).weight("w", Tensor(DType::f32, {8, 3, 3, 3}));
+  p.node("aten.conv2d.default", "input=%x weight=%w bias=none stride=[2,2] padding=[1,1]", {"conv"}, "features.0");
+  p.node("aten.relu_.default", "self=%conv", {"relu_"}, "features.1").output("relu_");
+  EXPECT_EQ(read(p),
+            "conv: f32[1x8x2x2] = conv(x, w) strides=[2,2] pads=[1,1]\n"
+            "output0: f32[1x8x2x2] = relu(conv)\n");
+}
+TEST(Torch, ArgumentsThatAreLeftOutHaveTheirDefaults) {
+  Pt2 p;
+  p.input("x", {1, 1, 4, 4}).node("aten.avg_pool2d.default", "self=%x kernel_size=[2,2]", {"y"}).output("y");
+  EXPECT_EQ(answer(p), (Numbers{2.5, 4.5, 10.5, 12.5}));
+}
+TEST(Torch, ValuesAreCheckedAgainstTheFile) {
+  Pt2 p;
+  p.input("x", {2, 3}).node("aten.relu.default", "self=%x", {"y"}, "act").said("y", {2, 4}).output("y");
+  EXPECT_EQ(read(p), "act/relu: \"y\" becomes f32[2x3]; the file says float32[2x4]");
+}
+TEST(Torch, NumbersTakeTheTypeOfTensors) {
+  Pt2 p;
+  p.input("x", {3}).node("aten.add.Tensor", "self=%x other=2 alpha=3", {"y"}).output("y");
+  EXPECT_EQ(answer(p), (Numbers{6, 7, 8}));
+  Pt2 q;
+  q.input("x", {3}, 5).node("aten.mul.Tensor", "self=%x other=0.5", {"y"}).said("y", {3}).output("y");
+  EXPECT_EQ(read(q).find("the file says"), std::string::npos) << read(q);
+}
+TEST(Torch, OpenSizesAreBound) {
+  Pt2 p;
+  p.input("x", {-1, 3}).number("aten.sym_size.int", "self=%x dim=0", "n").number("_operator.mul", "a=#n b=3", "m");
+  p.node("aten.view.default", "self=%x size=[#m]", {"y"}).output("y");
+  EXPECT_EQ(read(p), "output0: f32[3] = reshape(x)\n");
+  ImportOptions options;
+  options.shapes["x"] = {5, 3};
+  EXPECT_EQ(read(p, options), "output0: f32[15] = reshape(x)\n");
+  options.shapes["x"] = {5, 4};
+  EXPECT_EQ(read(p, options), "input \"x\" is given as 5x4; the model says s1x3");
+}
+TEST(Torch, OneOfSeveralProgramsIsNamed) {
+  Pt2 p;
+  p.input("x", {2}).node("aten.relu.default", "self=%x", {"y"}).output("y").entry("encoder").entry("decoder");
+  EXPECT_EQ(read(p), "m: holds several programs; name one of them by --entry: encoder, decoder");
+  ImportOptions options;
+  options.entry = "decodr";
+  EXPECT_EQ(read(p, options), "m: has no program \"decodr\"; did you mean \"decoder\"?; it holds encoder, decoder");
+  options.entry = "decoder";
+  EXPECT_EQ(read(p, options), "output0: f32[2] = relu(x)\n");
+}
+
+// ---- Writes.
+
+TEST(TorchWrites, AWriteIntoASliceIsSeenByTheWhole) {
+  Pt2 p;
+  p.input("x", {2, 3}).node("aten.clone.default", "self=%x", {"base"});
+  p.node("aten.slice.Tensor", "self=%base dim=1 start=1 end=3", {"part"});
+  p.node("aten.mul_.Tensor", "self=%part other=10", {"mul_"}).output("base").output("part").output("x");
+  EXPECT_EQ(answer(p, 0), (Numbers{0, 10, 20, 3, 40, 50}));
+  EXPECT_EQ(answer(p, 1), (Numbers{10, 20, 40, 50}));
+  EXPECT_EQ(answer(p, 2), (Numbers{0, 1, 2, 3, 4, 5})) << "a clone is not what it is a clone of";
+}
+TEST(TorchWrites, OtherViewsAreTakenAnew) {
+  Pt2 p;
+  p.input("x", {2, 3}).node("aten.transpose.int", "self=%x dim0=0 dim1=1", {"turned"});
+  p.node("aten.select.int", "self=%x dim=0 index=1", {"row"});
+  p.node("aten.fill_.Scalar", "self=%row value=7", {"fill_"}).output("turned");
+  EXPECT_EQ(answer(p), (Numbers{0, 7, 1, 7, 2, 7}));
+}
+TEST(TorchWrites, ViewsOfViewsArePutBackStepByStep) {
+  Pt2 p;
+  p.input("x", {2, 4}).node("aten.permute.default", "self=%x dims=[1,0]", {"turned"});
+  p.node("aten.view.default", "self=%x size=[2,2,2]", {"deep"});
+  p.node("aten.select.int", "self=%deep dim=2 index=0", {"even"});
+  p.node("aten.narrow.default", "self=%even dim=1 start=1 length=1", {"one"});
+  p.node("aten.neg_.default", "self=%one", {"neg_"}).output("turned");
+  EXPECT_EQ(answer(p), (Numbers{0, 4, 1, 5, -2, -6, 3, 7}));
+}
+TEST(TorchWrites, StepsAndPartsArePutBack) {
+  Pt2 p;
+  p.input("x", {6}).node("aten.slice.Tensor", "self=%x dim=0 start=1 end=6 step=2", {"odd"});
+  p.node("aten.zero_.default", "self=%odd", {"zero_"});
+  p.node("aten.split.Tensor", "self=%x split_size=4 dim=0", {"front", "back"});
+  p.node("aten.add_.Tensor", "self=%back other=100", {"add_"}).output("x");
+  EXPECT_EQ(answer(p), (Numbers{0, 0, 2, 0, 104, 100}));
+}
+TEST(TorchWrites, AnExpandedViewCannotBeWritten) {
+  Pt2 p;
+  p.input("x", {1, 3}).node("aten.expand.default", "self=%x size=[2,3]", {"wide"}, "a");
+  p.node("aten.relu_.default", "self=%wide", {"relu_"}, "b").output("relu_");
+  EXPECT_EQ(read(p),
+            "b/relu_: writes into the view that a/expand (aten.expand.default) gives, which is not supported; in Python: save "
+            "after program = program.run_decompositions()");
+}
+TEST(TorchWrites, WhatMayBeACopyIsNotReadBehindAWrite) {
+  Pt2 p;
+  p.input("x", {2, 3}).node("aten.contiguous.default", "self=%x", {"same"}).node("aten.relu_.default", "self=%same", {"relu_"});
+  const std::string before = read(Pt2(p).output("relu_"));
+  EXPECT_EQ(before, "output0: f32[2x3] = relu(x)\n");
+  EXPECT_EQ(read(p.output("x")).substr(0, 70), "an output: reads \"x\" after a write into what may be a part of it; in P");
+}
+TEST(TorchWrites, StateIsRefused) {
+  Pt2 p;
+  p.input("x", {2}).weight("count", numbers({2}), "buffer");
+  p.node("aten.add_.Tensor", "self=%count other=%x", {"add_"}).output("add_");
+  EXPECT_EQ(read(p), "m: keeps state from call to call: it writes to its buffer \"m.count\"");
+  Pt2 q;
+  q.input("x", {2}).weight("num_batches_tracked", numbers({2}), "buffer");
+  q.node("aten.add_.Tensor", "self=%num_batches_tracked other=1", {"add_"}).node("aten.relu.default", "self=%x", {"y"}).output("y");
+  EXPECT_EQ(read(q), "m: was exported in training mode; in Python: model.eval() before torch.export.export");
+}
+
+// ---- Refusals.
+
+TEST(Torch, OperatorsThatAreNotReadAreListed) {
+  Pt2 p;
+  p.input("x", {2}).node("aten.nonzero.default", "self=%x", {"a"}).node("mylib.op.default", "x=%x", {"b"}).output("a").output("b");
+  EXPECT_EQ(read(p), "these operators are not supported: aten.nonzero.default (the size of its result depends on values), "
+                     "mylib.op.default");
+}
+TEST(Torch, WrongArgumentsAreNamed) {
+  const auto said = [](const std::string& arguments) {
+    Pt2 p;
+    return read(p.input("x", {2, 3}).node("aten.softmax.int", arguments, {"y"}, "s").output("y"));
+  };
+  EXPECT_EQ(said("self=%x"), "s/softmax: has no argument \"dim\", which aten.softmax.int needs");
+  EXPECT_EQ(said("self=%x dim='a'"), "s/softmax: argument \"dim\" is a text; expected an integer");
+  EXPECT_EQ(said("self=%x dim=2"), "s/softmax: axis 2 does not exist; expected -2 to 1");
+  EXPECT_EQ(said("self=%x dim=1 twist=3"), "s/softmax: argument \"twist\" of aten.softmax.int is not supported");
+  EXPECT_EQ(said("self=%z dim=1"), "s/softmax: reads \"z\", which nothing defines");
+  EXPECT_EQ(said("self=%x dim=1 dtype=:9"),
+            "s/softmax: argument \"dtype\" is complex32; expected float32, float64, float16, bfloat16, uint8, int8, int32, "
+            "int64 or bool");
+}
+TEST(Torch, FilesOfOlderVersionsSayHowToGetANewOne) {
+  ZipWriter zip;
+  ASSERT_TRUE(zip.add("serialized_exported_program.json", "{}").ok());
+  const std::string message = read(Pt2()).empty() ? "" : import_model_bytes(std::move(zip).finish().value(), "old").error().message;
+  EXPECT_EQ(message, "old: is of torch before 2.8, which packed its weights otherwise; in Python of a newer torch: "
+                     "torch.export.save(torch.export.load(\"old.pt2\"), \"new.pt2\")");
+}
+TEST(Torch, DamagedWeightsAreRefused) {
+  Pt2 p;
+  p.input("x", {2, 3}).weight("w", numbers({2, 3})).node("aten.add.Tensor", "self=%x other=%w", {"y"}).output("y");
+  ZipWriter zip;
+  for (const auto& [name, content] : {std::pair<std::string, std::string>{"m/archive_format", "pt2"},
+                                      {"m/models/model.json", p.json()},
+                                      {"m/data/weights/model_weights_config.json", p.config()},
+                                      {"m/data/weights/weight_0", std::string(20, 'x')}})
+    ASSERT_TRUE(zip.add(name, content).ok());
+  EXPECT_EQ(import_model_bytes(std::move(zip).finish().value(), "m").error().message,
+            "m: \"m.w\" reaches beyond its storage of 20 bytes");
+}
+TEST(Torch, GarbageIsASentence) {
+  Pt2 p;
+  p.input("x", {2, 3}).weight("w", numbers({2, 3})).node("aten.add_.Tensor", "self=%x other=%w", {"y"});
+  p.node("aten.view.default", "self=%y size=[3,2]", {"z"}).output("z");
+  const std::string whole = p.json();
+  Rng rng(3);
+  const auto at = [&](const std::string& text) { return static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(text.size()) - 1)); };
+  int read_count = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string damaged = whole;
+    for (std::int64_t k = rng.between(1, 4); k > 0; --k) {
+      if (rng.between(0, 1) == 0) {
+        damaged[at(damaged)] = "0123456789{}[]\",:-.xyew"[rng.between(0, 22)];
+      } else {
+        damaged.erase(at(damaged), static_cast<std::size_t>(rng.between(1, 6)));
+      }
+    }
+    ZipWriter zip;
+    ASSERT_TRUE(zip.add("m/archive_format", "pt2").ok());
+    ASSERT_TRUE(zip.add("m/models/model.json", damaged).ok());
+    ASSERT_TRUE(zip.add("m/data/weights/model_weights_config.json", p.config()).ok());
+    ASSERT_TRUE(zip.add("m/data/weights/weight_0", p.storages()[0]).ok());
+    const auto graph = import_model_bytes(std::move(zip).finish().value(), "m");
+    read_count += graph.ok() ? 1 : 0;
+    if (!graph.ok()) {
+      ASSERT_FALSE(graph.error().message.empty());
+      ASSERT_EQ(graph.error().message.find('\n'), std::string::npos);
+    }
+  }
+  EXPECT_GT(read_count, 0) << "some damage is harmless";
+}
+
+// ---- Files of torch itself, with the answers of torch.
+
+/// The largest error of a file's outputs, as a part of the largest magnitude, or the error.
+std::string compare_with_torch(const std::filesystem::path& file, const std::filesystem::path& reference) {
+  const auto graph = import_model(file);
+  if (!graph.ok()) return graph.error().message;
+  const auto tensors = load_tensors(reference);
+  if (!tensors.ok()) return tensors.error().message;
+  std::map<std::string, Tensor> named;
+  for (const NamedTensor& each : *tensors) named[each.name] = each.tensor;
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < graph->inputs.size(); ++i) inputs.push_back(named["in" + std::to_string(i)]);
+  const auto values = evaluate_graph(*graph, inputs);
+  if (!values.ok()) return values.error().message;
+  for (std::size_t i = 0; i < graph->outputs.size(); ++i) {
+    const double error = compare((*values)[graph->outputs[i].index()], named["out" + std::to_string(i)]).relative;
+    if (!(error < 1e-4)) return "output " + std::to_string(i) + " is off by " + std::to_string(error);
+  }
+  return "";
+}
+int check_folder(const std::filesystem::path& folder) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".pt2") continue;
+    std::string name = entry.path().stem();
+    if (name.ends_with("_core")) name.resize(name.size() - 5);
+    const std::filesystem::path reference = folder / (name + ".npz");
+    if (!std::filesystem::exists(reference)) {
+      EXPECT_TRUE(import_model(entry.path()).ok()) << entry.path();
+      continue;
+    }
+    EXPECT_EQ(compare_with_torch(entry.path(), reference), "") << entry.path();
+    ++count;
+  }
+  return count;
+}
+
+TEST(TorchFiles, AnswerAsTorchDoes) { EXPECT_GE(check_folder(WHET_SOURCE_DIR "/tests/models/torch"), 17); }
+TEST(TorchFiles, OfAFolderThatIsGivenAnswerAsTorchDoes) {
+  const char* folder = std::getenv("WHET_FRONTENDS");
+  if (folder == nullptr) GTEST_SKIP() << "WHET_FRONTENDS names no folder with model files of other frameworks";
+  EXPECT_GT(check_folder(std::filesystem::path(folder) / "pt2"), 0);
+}
+
+}  // namespace torch_test
+}  // namespace whet::torch

@@ -1,0 +1,49 @@
+// Whatever stands in an archive of torch.export, import gives a graph or a sentence. The input is the archive's members
+// with a byte of 1 between them: the program, the table of weights, and the weights; so that checksums fit.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "import/import.h"
+#include "passes/optimize.h"
+#include "task/task.h"
+#include "tensor_files/zip.h"
+
+namespace {
+
+std::string archive_of(std::string_view members) {
+  whet::ZipWriter zip;
+  (void)zip.add("m/archive_format", "pt2");
+  for (int number = 0;; ++number) {
+    const std::size_t end = members.find('\1');
+    const std::string name = number == 0   ? "models/model.json"
+                             : number == 1 ? "data/weights/model_weights_config.json"
+                                           : "data/weights/weight_" + std::to_string(number - 2);
+    (void)zip.add("m/" + name, members.substr(0, end));
+    if (end == std::string_view::npos) break;
+    members.remove_prefix(end + 1);
+  }
+  return std::move(zip).finish().value();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto graph = whet::import_model_bytes(archive_of({reinterpret_cast<const char*>(data), size}), "fuzzed");
+  if (!graph.ok()) {
+    const std::string& message = graph.error().message;
+    if (message.empty() || message.find('\n') != std::string::npos) std::abort();
+    return 0;
+  }
+  constexpr std::size_t kMostNodes = 64;
+  constexpr std::int64_t kMostElements = 1 << 16;
+  for (const whet::Value& value : graph->values)
+    if (whet::num_elements(value.type.shape) > kMostElements) return 0;
+  if (graph->nodes.size() > kMostNodes) return 0;
+  const auto fused = whet::optimize(*graph, {});
+  if (fused.ok()) (void)whet::extract_tasks(*fused, whet::Target{});
+  return 0;
+}
