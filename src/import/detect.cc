@@ -193,7 +193,7 @@ FileKind detect_library(std::string_view bytes) {
 }
 
 /// The formats that are read.
-constexpr const char* kRead = "ONNX and .pt2";
+constexpr const char* kRead = "ONNX, .pt2 and .tflite";
 
 /// What makes a file that is read of a model in PyTorch.
 constexpr const char* kExport =
@@ -209,7 +209,6 @@ constexpr Refusal kRefusals[] = {
     {FileKind::torchscript, "is a TorchScript program", kExport},
     {FileKind::torch_weights, "holds weights that torch.save wrote, without a graph", kExport},
     {FileKind::executorch, "is an ExecuTorch program (.pte)", kExport},
-    {FileKind::tflite, "is a TensorFlow Lite model", "tf2onnx writes ONNX"},
     {FileKind::tflite_bundle, "is a bundle of TensorFlow Lite models", "tf2onnx writes ONNX of each that it holds"},
     {FileKind::saved_model, "is a TensorFlow SavedModel", "tf2onnx writes ONNX"},
     {FileKind::graph_def, "is a TensorFlow graph (GraphDef)", "tf2onnx writes ONNX"},

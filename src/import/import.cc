@@ -6,6 +6,7 @@
 #include "import/detect.h"
 #include "import/file_model.h"
 #include "import/onnx/import_onnx.h"
+#include "import/tflite/import_tflite.h"
 #include "import/torch/import_torch.h"
 #include "tensor_files/file.h"
 
@@ -20,6 +21,7 @@ struct Reader {
 constexpr Reader kReaders[] = {
     {FileKind::onnx, read_onnx_model},
     {FileKind::pt2, read_pt2_model},
+    {FileKind::tflite, read_tflite_model},
 };
 
 /// A damaged file's names may hold anything: the sentence stays one line, and short.

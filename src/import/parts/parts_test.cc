@@ -1,21 +1,26 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "base/rng.h"
 #include "import/parts/activation.h"
+#include "import/parts/adaptive.h"
 #include "import/parts/arithmetic.h"
 #include "import/parts/attention.h"
 #include "import/parts/conv_transpose.h"
 #include "import/parts/einsum.h"
 #include "import/parts/index.h"
+#include "import/parts/index_lists.h"
 #include "import/parts/matrix.h"
 #include "import/parts/normalize.h"
 #include "import/parts/quantize.h"
 #include "import/parts/recurrent.h"
 #include "import/parts/resize.h"
 #include "import/parts/shape.h"
+#include "import/parts/unfold.h"
 #include "import/parts/window.h"
 #include "ops/evaluate_graph.h"
 
@@ -218,12 +223,14 @@ TEST(Attention, SharedKeysMasksAndCausality) {
     }
 }
 
-TEST(Recurrent, AnLstmIsItsFormula) {
+/// `clip`: of the cell; 0 is none.
+void expect_lstm(double clip) {
   Rng rng(9);
   const std::int64_t steps = 3, features = 2, hidden = 2;
   const Tensor x = random({steps, 1, features}, rng), w = random({1, 4 * hidden, features}, rng),
                r = random({1, 4 * hidden, hidden}, rng), b = random({1, 8 * hidden}, rng);
   Recurrent form{.hidden = hidden};
+  form.cell_clip = clip;
   for (const std::string& name : usual_activations(CellKind::lstm)) form.activations.push_back({name});
   const Tensor y = computed({x, w, r, b}, [&](NodeSite& s, const Values& in) -> Result<ValueId> {
                      form.x = in[0];
@@ -245,10 +252,15 @@ TEST(Recurrent, AnLstmIsItsFormula) {
     }
     for (std::size_t k = 0; k < 2; ++k) {
       c[k] = sigmoid(gates[4 + k]) * c[k] + sigmoid(gates[k]) * std::tanh(gates[6 + k]);
+      if (clip > 0) c[k] = std::clamp(c[k], -clip, clip);
       h[k] = sigmoid(gates[2 + k]) * std::tanh(c[k]);
       EXPECT_NEAR(y.get(t * hidden + static_cast<std::int64_t>(k)), h[k], 1e-5);
     }
   }
+}
+TEST(Recurrent, AnLstmIsItsFormula) {
+  expect_lstm(0);
+  expect_lstm(0.05);
 }
 TEST(Recurrent, SaysWhatDoesNotFit) {
   const Tensor x = f32({1, 1, 2}, {1, 2}), w = f32({1, 1, 3}, {1, 2, 3}), r = f32({1, 1, 1}, {1});
@@ -357,6 +369,94 @@ TEST(Resize, SizesAndFactorsFillTheOperator) {
                                  return in[0];
                                })),
             "n: scales dimension 2 of extent 2 by 0.100000");
+}
+
+TEST(Bits, OfTwoIntegersAreCombinedOneByOne) {
+  Rng rng(21);
+  for (const DType dtype : {DType::u8, DType::i8, DType::i32, DType::i64}) {
+    Tensor a(dtype, {40}), b(dtype, {40});
+    const auto any = [&] {
+      const std::int64_t half = std::int64_t{1} << 31;
+      const std::int64_t whole = rng.between(-half, half - 1) * half * 2 + rng.between(0, half * 2 - 1);
+      switch (dtype) {
+        case DType::u8:
+          return static_cast<std::int64_t>(static_cast<std::uint8_t>(whole));
+        case DType::i8:
+          return static_cast<std::int64_t>(static_cast<std::int8_t>(whole));
+        case DType::i32:
+          return static_cast<std::int64_t>(static_cast<std::int32_t>(whole));
+        default:
+          return whole;
+      }
+    };
+    for (std::int64_t i = 0; i < 40; ++i) {
+      a.set_integer(i, i == 0 ? -(dtype != DType::u8) : any());
+      b.set_integer(i, any());
+    }
+    for (const BinaryKind kind : {BinaryKind::logical_and, BinaryKind::logical_or, BinaryKind::logical_xor}) {
+      const Tensor y =
+          computed({a, b}, [&](NodeSite& s, const Values& in) { return bits_combined(s, kind, in[0], in[1]); }).value();
+      for (std::int64_t i = 0; i < 40; ++i) {
+        const std::int64_t left = a.integer(i), right = b.integer(i);
+        const std::int64_t want = kind == BinaryKind::logical_and  ? left & right
+                                  : kind == BinaryKind::logical_or ? left | right
+                                                                   : left ^ right;
+        EXPECT_EQ(y.integer(i), want) << name_of(dtype) << " " << left << " " << right;
+      }
+    }
+  }
+}
+TEST(Angle, IsThatOfThePoint) {
+  const std::vector<double> ends = {-2, -1, 0, 1, 3};
+  std::vector<double> xs, ys;
+  for (const double y : ends)
+    for (const double x : ends) {
+      xs.push_back(x);
+      ys.push_back(y);
+    }
+  const Tensor angle = computed({f32({25}, ys), f32({25}, xs)}, [](NodeSite& s, const Values& in) {
+                         return angle_of(s, in[0], in[1]);
+                       }).value();
+  for (std::size_t i = 0; i < 25; ++i)
+    EXPECT_NEAR(angle.get(static_cast<std::int64_t>(i)), std::atan2(ys[i], xs[i]), 1e-6) << xs[i] << " " << ys[i];
+}
+TEST(AdaptivePools, HaveWindowsOfTheRightSizes) {
+  const Tensor x = f32({1, 1, 5}, {1, 2, 3, 4, 10});
+  const auto pooled = [&](bool average, std::int64_t windows) {
+    return near_text(computed({x}, [&](NodeSite& s, const Values& in) {
+      return average ? adaptive_average(s, in[0], {windows}) : adaptive_maximum(s, in[0], {windows});
+    }));
+  };
+  EXPECT_EQ(pooled(true, 3), "f32[1x1x3] 1.5 3 7");
+  EXPECT_EQ(pooled(false, 3), "f32[1x1x3] 2 4 10");
+  EXPECT_EQ(pooled(true, 1), "f32[1x1x1] 4");
+  EXPECT_EQ(pooled(true, 5), "f32[1x1x5] 1 2 3 4 10");
+}
+TEST(PlaceLists, StandWhereTheyStoodOrInFront) {
+  Tensor x(DType::f32, {2, 3, 4});
+  for (std::int64_t i = 0; i < 24; ++i) x.set(i, static_cast<double>(i));
+  const Tensor rows = i32({2}, {1, -2}), columns = i32({2}, {3, 0});
+  const auto taken = [&](bool first) {
+    return near_text(computed({x, rows, columns}, [&](NodeSite& s, const Values& in) {
+      return taken_by_lists(s, in[0],
+                            first ? PlaceLists{std::nullopt, in[1], in[2]} : PlaceLists{in[1], std::nullopt, in[2]});
+    }));
+  };
+  EXPECT_EQ(taken(true), "f32[2x2] 7 4 19 16");
+  EXPECT_EQ(taken(false), "f32[2x3] 15 19 23 0 4 8");
+  const auto put = near_text(computed({x, rows, columns, f32({}, {-1})}, [&](NodeSite& s, const Values& in) {
+    return put_by_lists(s, in[0], {std::nullopt, in[1], in[2]}, in[3], ScatterKind::replace);
+  }));
+  EXPECT_EQ(put, "f32[2x3x4] 0 1 2 3 -1 5 6 -1 8 9 10 11 12 13 14 15 -1 17 18 -1 20 21 22 23");
+}
+TEST(Unfold, TheWayThereAndBackCountsEachPixelAsOftenAsItIsInABlock) {
+  const Tensor x = f32({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const Window window{{1, 1}, {1, 1}, {0, 0}, {0, 0}};
+  const auto back = near_text(computed({x}, [&](NodeSite& s, const Values& in) -> Result<ValueId> {
+    WHET_TRY(const ValueId columns, unfolded(s, in[0], {{2, 2}, window}));
+    return added_up(s, columns, {{3, 3}, {2, 2}, window});
+  }));
+  EXPECT_EQ(back, "f32[1x1x3x3] 1 4 3 8 20 12 7 16 9");
 }
 
 }  // namespace parts_parts_test

@@ -305,6 +305,9 @@ Result<State> lstm_step(Builder& b, std::int64_t d, ValueId x, State before) {
   WHET_TRY(const ValueId fresh, b.binary("new_part", B::mul, i, c));
   State next;
   WHET_TRY(next.c, b.binary("next_cell", B::add, kept, fresh));
+  if (b.r.cell_clip > 0) {
+    WHET_TRY(next.c, b.add("clipped_cell", ClipOperator{-b.r.cell_clip, b.r.cell_clip}, {next.c}));
+  }
   WHET_TRY(ValueId o, b.gate("out", all, 1));
   WHET_TRY(o, peephole("out_peephole", o, 1, next.c));
   WHET_TRY(o, b.activate("out_gate", o, d, 0));

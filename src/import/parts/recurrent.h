@@ -39,6 +39,7 @@ struct Recurrent {
   bool bidirectional = false, reversed = false;  ///< `reversed`: the one direction runs from the last step
   bool batch_first = false;
   double clip = 0;                               ///< of what the gates hold before they are activated; 0: none
+  double cell_clip = 0;                          ///< LSTM: of the cell; 0: none
   bool input_forget = false;                     ///< LSTM: the forget gate is 1 - the input gate
   bool linear_before_reset = false;              ///< GRU alone: the reset gate multiplies the product and not the state
   std::vector<CellActivation> activations = {};  ///< of all directions

@@ -261,7 +261,13 @@ std::string target_of(const Json& content) {
   return "";
 }
 
-Status add_input(const Spec& spec, TorchModel& model, const Weights& weights, const std::string& what) {
+/// Where parameters come from, and the values that something reads.
+struct Around {
+  const Weights& weights;
+  std::set<std::string> read;
+};
+
+Status add_input(const Spec& spec, TorchModel& model, const Around& around, const std::string& what) {
   if (spec.kind == "user_input") {
     if (spec.name.empty()) return Error{what + ": an input is a number or a text that was fixed when it was exported"};
     const auto type = model.program.types.find(spec.name);
@@ -283,25 +289,23 @@ Status add_input(const Spec& spec, TorchModel& model, const Weights& weights, co
     return Error{what + ": has an input of the kind " + in_quotes(spec.kind) + ", which is not supported"};
   const std::string target = target_of(*spec.content);
   if (spec.kind == "buffer") model.buffers.emplace(spec.name, target);
-  const auto reads = [&](const TorchNode& node) {
-    std::vector<std::string> names;
-    for (const auto& [name, argument] : node.arguments) collect_names(argument, names);
-    return std::find(names.begin(), names.end(), spec.name) != names.end();
-  };
-  const auto& outputs = model.program.outputs;
-  const bool read = std::any_of(model.program.nodes.begin(), model.program.nodes.end(), reads) ||
-                    std::any_of(outputs.begin(), outputs.end(), [&](const Name& n) { return n.name == spec.name; });
-  if (!read) return ok_status();
-  WHET_TRY(Tensor tensor, weights(target, is_constant));
+  if (!around.read.contains(spec.name)) return ok_status();
+  WHET_TRY(Tensor tensor, around.weights(target, is_constant));
   model.constants.push_back({spec.name, std::move(tensor)});
   return ok_status();
 }
 
 Status add_inputs(const Json& signature, TorchModel& model, const Weights& weights, const std::string& what) {
   if (!signature["input_specs"].is_array()) return Error{what + ": has no list of inputs"};
+  Around around{weights, {}};
+  std::vector<std::string> names;
+  for (const TorchNode& node : model.program.nodes)
+    for (const auto& [name, argument] : node.arguments) collect_names(argument, names);
+  around.read.insert(names.begin(), names.end());
+  for (const Name& output : model.program.outputs) around.read.insert(output.name);
   for (const Json& each : signature["input_specs"].items()) {
     WHET_TRY(const Spec spec, parse_spec(each, what));
-    WHET_RETURN_IF_ERROR(add_input(spec, model, weights, what));
+    WHET_RETURN_IF_ERROR(add_input(spec, model, around, what));
   }
   return ok_status();
 }

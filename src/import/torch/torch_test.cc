@@ -176,15 +176,19 @@ TEST(TorchWrites, AnExpandedViewCannotBeWritten) {
   p.input("x", {1, 3}).node("aten.expand.default", "self=%x size=[2,3]", {"wide"}, "a");
   p.node("aten.relu_.default", "self=%wide", {"relu_"}, "b").output("relu_");
   EXPECT_EQ(read(p),
-            "b/relu_: writes into the view that a/expand (aten.expand.default) gives, which is not supported; in Python: save "
+            "b/relu_: writes into the view that a/expand (aten.expand.default) gives, which is not supported; in "
+            "Python: save "
             "after program = program.run_decompositions()");
 }
 TEST(TorchWrites, WhatMayBeACopyIsNotReadBehindAWrite) {
   Pt2 p;
-  p.input("x", {2, 3}).node("aten.contiguous.default", "self=%x", {"same"}).node("aten.relu_.default", "self=%same", {"relu_"});
+  p.input("x", {2, 3})
+      .node("aten.contiguous.default", "self=%x", {"same"})
+      .node("aten.relu_.default", "self=%same", {"relu_"});
   const std::string before = read(Pt2(p).output("relu_"));
   EXPECT_EQ(before, "output0: f32[2x3] = relu(x)\n");
-  EXPECT_EQ(read(p.output("x")).substr(0, 70), "an output: reads \"x\" after a write into what may be a part of it; in P");
+  EXPECT_EQ(read(p.output("x")).substr(0, 70),
+            "an output: reads \"x\" after a write into what may be a part of it; in P");
 }
 TEST(TorchWrites, StateIsRefused) {
   Pt2 p;
@@ -193,7 +197,9 @@ TEST(TorchWrites, StateIsRefused) {
   EXPECT_EQ(read(p), "m: keeps state from call to call: it writes to its buffer \"m.count\"");
   Pt2 q;
   q.input("x", {2}).weight("num_batches_tracked", numbers({2}), "buffer");
-  q.node("aten.add_.Tensor", "self=%num_batches_tracked other=1", {"add_"}).node("aten.relu.default", "self=%x", {"y"}).output("y");
+  q.node("aten.add_.Tensor", "self=%num_batches_tracked other=1", {"add_"})
+      .node("aten.relu.default", "self=%x", {"y"})
+      .output("y");
   EXPECT_EQ(read(q), "m: was exported in training mode; in Python: model.eval() before torch.export.export");
 }
 
@@ -201,9 +207,14 @@ TEST(TorchWrites, StateIsRefused) {
 
 TEST(Torch, OperatorsThatAreNotReadAreListed) {
   Pt2 p;
-  p.input("x", {2}).node("aten.nonzero.default", "self=%x", {"a"}).node("mylib.op.default", "x=%x", {"b"}).output("a").output("b");
-  EXPECT_EQ(read(p), "these operators are not supported: aten.nonzero.default (the size of its result depends on values), "
-                     "mylib.op.default");
+  p.input("x", {2})
+      .node("aten.nonzero.default", "self=%x", {"a"})
+      .node("mylib.op.default", "x=%x", {"b"})
+      .output("a")
+      .output("b");
+  EXPECT_EQ(read(p),
+            "these operators are not supported: aten.nonzero.default (the size of its result depends on values), "
+            "mylib.op.default");
 }
 TEST(Torch, WrongArgumentsAreNamed) {
   const auto said = [](const std::string& arguments) {
@@ -215,16 +226,19 @@ TEST(Torch, WrongArgumentsAreNamed) {
   EXPECT_EQ(said("self=%x dim=2"), "s/softmax: axis 2 does not exist; expected -2 to 1");
   EXPECT_EQ(said("self=%x dim=1 twist=3"), "s/softmax: argument \"twist\" of aten.softmax.int is not supported");
   EXPECT_EQ(said("self=%z dim=1"), "s/softmax: reads \"z\", which nothing defines");
-  EXPECT_EQ(said("self=%x dim=1 dtype=:9"),
-            "s/softmax: argument \"dtype\" is complex32; expected float32, float64, float16, bfloat16, uint8, int8, int32, "
-            "int64 or bool");
+  EXPECT_EQ(
+      said("self=%x dim=1 dtype=:9"),
+      "s/softmax: argument \"dtype\" is complex32; expected float32, float64, float16, bfloat16, uint8, int8, int32, "
+      "int64 or bool");
 }
 TEST(Torch, FilesOfOlderVersionsSayHowToGetANewOne) {
   ZipWriter zip;
   ASSERT_TRUE(zip.add("serialized_exported_program.json", "{}").ok());
-  const std::string message = read(Pt2()).empty() ? "" : import_model_bytes(std::move(zip).finish().value(), "old").error().message;
-  EXPECT_EQ(message, "old: is of torch before 2.8, which packed its weights otherwise; in Python of a newer torch: "
-                     "torch.export.save(torch.export.load(\"old.pt2\"), \"new.pt2\")");
+  const std::string message =
+      read(Pt2()).empty() ? "" : import_model_bytes(std::move(zip).finish().value(), "old").error().message;
+  EXPECT_EQ(message,
+            "old: is of torch before 2.8, which packed its weights otherwise; in Python of a newer torch: "
+            "torch.export.save(torch.export.load(\"old.pt2\"), \"new.pt2\")");
 }
 TEST(Torch, DamagedWeightsAreRefused) {
   Pt2 p;
@@ -244,7 +258,9 @@ TEST(Torch, GarbageIsASentence) {
   p.node("aten.view.default", "self=%y size=[3,2]", {"z"}).output("z");
   const std::string whole = p.json();
   Rng rng(3);
-  const auto at = [&](const std::string& text) { return static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(text.size()) - 1)); };
+  const auto at = [&](const std::string& text) {
+    return static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(text.size()) - 1));
+  };
   int read_count = 0;
   for (int round = 0; round < 2000; ++round) {
     std::string damaged = whole;

@@ -71,7 +71,8 @@ class Pt2 {
     if (std::string(kind) == "buffer") content.set("persistent", true);
     add_input(name, kind, content);
     said(name, tensor.shape(), type);
-    config_.set("m." + name, Json::object().set("path_name", path).set("use_pickle", false).set("tensor_meta", values_[name]));
+    config_.set("m." + name,
+                Json::object().set("path_name", path).set("use_pickle", false).set("tensor_meta", values_[name]));
     storages_.emplace_back(static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes()));
     return *this;
   }
@@ -101,17 +102,21 @@ class Pt2 {
     for (const std::int64_t extent : shape) {
       if (extent < 0) {  // an open size: its symbol is "s" and the number
         const std::string symbol = "s" + std::to_string(-extent);
-        sizes.add(Json::object().set("as_expr", Json::object()
-                                                    .set("expr_str", "Symbol('" + symbol + "', positive=True, integer=True)")
-                                                    .set("hint", Json::object().set("as_int", 4))));
+        sizes.add(
+            Json::object().set("as_expr", Json::object()
+                                              .set("expr_str", "Symbol('" + symbol + "', positive=True, integer=True)")
+                                              .set("hint", Json::object().set("as_int", 4))));
       } else {
         sizes.add(Json::object().set("as_int", extent));
       }
       stride /= extent == 0 ? 1 : extent;
       strides.add(Json::object().set("as_int", stride));
     }
-    values_.set(name, Json::object().set("dtype", type).set("sizes", sizes).set("strides", strides).set(
-                          "storage_offset", Json::object().set("as_int", 0)));
+    values_.set(name, Json::object()
+                          .set("dtype", type)
+                          .set("sizes", sizes)
+                          .set("strides", strides)
+                          .set("storage_offset", Json::object().set("as_int", 0)));
     return *this;
   }
   Pt2& entry(const std::string& name) {
@@ -125,7 +130,9 @@ class Pt2 {
     Json module = Json::object();
     module.set("graph", graph);
     module.set("signature", Json::object().set("input_specs", input_specs_).set("output_specs", output_specs_));
-    return dump(Json::object().set("graph_module", module).set("schema_version", Json::object().set("major", 8).set("minor", 8)));
+    return dump(Json::object()
+                    .set("graph_module", module)
+                    .set("schema_version", Json::object().set("major", 8).set("minor", 8)));
   }
   std::string config() const { return dump(Json::object().set("config", config_)); }
   const std::vector<std::string>& storages() const { return storages_; }

@@ -1,0 +1,385 @@
+#include "import/parts/shape.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "import/parts/constant.h"
+#include "import/parts/index.h"
+#include "import/parts/recurrent.h"
+#include "import/parts/resize.h"
+#include "import/tflite/importers.h"
+
+namespace whet::tflite {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+
+/// Moves operand `i` as it is stored where the results mean the same by the same numbers, else what it means.
+template <typename Move>
+Status give_moved(TfliteSite& site, std::size_t i, Move move) {
+  const bool stored = site.moves_as_stored(i);
+  WHET_TRY(const ValueId x, stored ? Result<ValueId>(site.in(i)) : site.real(i));
+  const Result<ValueId> y = move(x);
+  if (!y.ok()) return y.error();
+  return stored ? site.give(*y) : site.give_real(*y);
+}
+
+Result<ValueId> reshaped(TfliteSite& site, ValueId x, const Ints& wanted) {
+  WHET_TRY(const Shape shape, resolve_shape(site, x, wanted, true));
+  return site.shape(x) == shape ? Result<ValueId>(x) : site.add("reshaped", ReshapeOperator{shape}, {x});
+}
+
+Status give_parts(TfliteSite& site, std::size_t i, std::int64_t given, std::vector<std::int64_t> extents) {
+  const bool stored = site.moves_as_stored(i);
+  WHET_TRY(const ValueId x, stored ? Result<ValueId>(site.in(i)) : site.real(i));
+  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(x)));
+  const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(axis)];
+  const auto count = static_cast<std::int64_t>(site.output_count());
+  if (extents.empty() && count > 0) extents.assign(site.output_count(), extent / count);
+  std::int64_t left = extent;
+  bool fits = static_cast<std::int64_t>(extents.size()) == count;
+  for (std::int64_t& part : extents) {
+    fits = fits && part >= -1 && part <= left;
+    if (fits && part >= 0) left -= part;
+  }
+  // One part may be what the others leave.
+  for (std::int64_t& part : extents)
+    if (part == -1) part = std::exchange(left, 0);
+  if (!fits || left != 0) return site.error("splits an extent of " + std::to_string(extent) + " into " + to_string(extents) + " for " + std::to_string(count) + " results");
+  WHET_TRY(const std::vector<ValueId> parts, divided(site, x, axis, extents));
+  for (std::size_t k = 0; k < parts.size(); ++k) WHET_RETURN_IF_ERROR(stored ? site.give(parts[k], k) : site.give_real(parts[k], k));
+  return ok_status();
+}
+
+/// Pairs of paddings, one for each dimension.
+Result<Ints> read_pads(TfliteSite& site) {
+  WHET_TRY(const Tensor given, site.known(site.in(1), "list of paddings"));
+  const std::size_t rank = site.rank(site.in(0));
+  if (is_float(given.dtype()) || given.shape() != Shape{static_cast<std::int64_t>(rank), 2}) return site.error("its paddings are " + to_string(given.type()) + "; expected a pair for each dimension");
+  Ints pads(2 * rank);
+  for (std::size_t d = 0; d < rank; ++d) {
+    pads[d] = given.integer(static_cast<std::int64_t>(2 * d));
+    pads[d + rank] = given.integer(static_cast<std::int64_t>(2 * d + 1));
+  }
+  return pads;
+}
+
+/// Dimension `d` with its edges repeated outwards: reflected behind the edge.
+Result<ValueId> symmetric(TfliteSite& site, ValueId x, const Ints& pads) {
+  const std::size_t rank = site.rank(x);
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::int64_t before = pads[d], behind = pads[d + rank], extent = site.shape(x)[d];
+    if (before < 0 || behind < 0 || before > extent || behind > extent) return site.error("pads an extent of " + std::to_string(extent) + " by " + std::to_string(before) + " and " + std::to_string(behind));
+    std::vector<ValueId> row;
+    const auto axis = static_cast<std::int64_t>(d);
+    if (before > 0) {
+      WHET_TRY(const ValueId part, sliced(site, x, {before - 1}, {-kEnd}, Ints{axis}, {-1}));
+      row.push_back(part);
+    }
+    row.push_back(x);
+    if (behind > 0) {
+      WHET_TRY(const ValueId part, sliced(site, x, {-1}, {extent == behind ? -kEnd : extent - behind - 1}, Ints{axis}, {-1}));
+      row.push_back(part);
+    }
+    if (row.size() > 1) {
+      WHET_TRY(x, site.add("joined", ConcatOperator{axis}, row));
+    }
+  }
+  return x;
+}
+
+Status give_resized(TfliteSite& site, ResizeOperator op) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const Ints sizes, site.integers(1, "size"));
+  WHET_TRY(const ValueId x, site.real(0));
+  const Shape shape = site.shape(x);
+  if (shape.size() != 4 || sizes.size() != 2) return site.error("resizes " + to_string(site.type(x)) + " to " + to_string(sizes));
+  WHET_RETURN_IF_ERROR(scale_to(site, x, {shape[0], sizes[0], sizes[1], shape[3]}, op));
+  return site.give_real(site.add("resized", op, {x}));
+}
+
+Status give_blocks(TfliteSite& site, bool to_pixels) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const std::int64_t b = site.options().number<std::int32_t>(0);
+  return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
+    const Shape s = site.shape(x);
+    const bool fits = s.size() == 4 && b >= 1 && b <= 4096 && num_elements(s) > 0 && (to_pixels ? s[3] % (b * b) == 0 : s[1] % b == 0 && s[2] % b == 0);
+    if (!fits) return site.error("makes blocks of " + std::to_string(b) + " of " + to_string(site.type(x)));
+    const Shape apart = to_pixels ? Shape{s[0], s[1], s[2], b, b, s[3] / (b * b)} : Shape{s[0], s[1] / b, b, s[2] / b, b, s[3]};
+    const Shape whole = to_pixels ? Shape{s[0], s[1] * b, s[2] * b, s[3] / (b * b)} : Shape{s[0], s[1] / b, s[2] / b, s[3] * b * b};
+    WHET_TRY(x, site.add("apart", ReshapeOperator{apart}, {x}));
+    WHET_TRY(x, site.add("turned", TransposeOperator{{0, 1, 3, 2, 4, 5}}, {x}));
+    return site.add("blocks", ReshapeOperator{whole}, {x});
+  });
+}
+
+}  // namespace
+
+Status import_reshape(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
+  Ints wanted;
+  if (site.has(1) && site.constant(site.in(1)) != nullptr) {
+    WHET_TRY(wanted, site.integers(1, "shape"));
+  } else {
+    for (const std::int32_t extent : site.options().numbers<std::int32_t>(0)) wanted.push_back(extent);
+    if (wanted.empty() && site.has(1)) {
+      WHET_TRY(wanted, site.integers(1, "shape"));
+    }
+  }
+  return give_moved(site, 0, [&](ValueId x) { return reshaped(site, x, wanted); });
+}
+Status import_squeeze(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  Ints axes;
+  for (const std::int32_t axis : site.options().numbers<std::int32_t>(0)) axes.push_back(axis);
+  return give_moved(site, 0, [&](ValueId x) { return squeezed(site, x, axes.empty() ? std::optional<Ints>() : axes); });
+}
+Status import_expand_dims(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const std::int64_t axis, site.integer(1, "axis"));
+  return give_moved(site, 0, [&](ValueId x) { return unsqueezed(site, x, {axis}); });
+}
+Status import_transpose(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const Ints perm, site.integers(1, "order of dimensions"));
+  return give_moved(site, 0, [&](ValueId x) { return site.add("turned", TransposeOperator{perm}, {x}); });
+}
+Status import_concatenation(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
+  bool stored = site.options().number<std::int8_t>(1) == 0;
+  for (std::size_t i = 0; i < site.input_count(); ++i) {
+    if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
+    stored = stored && site.moves_as_stored(i);
+  }
+  std::vector<ValueId> values;
+  for (std::size_t i = 0; i < site.input_count(); ++i) {
+    WHET_TRY(const ValueId x, stored ? Result<ValueId>(site.in(i)) : site.real(i));
+    values.push_back(x);
+  }
+  WHET_TRY(const std::int64_t axis, site.resolve_axis(site.options().number<std::int32_t>(0), site.rank(values[0])));
+  if (values.size() == 1) return stored ? site.pass(values[0]) : site.give_real(values[0]);
+  WHET_TRY(ValueId y, site.add("joined", ConcatOperator{axis}, values));
+  if (stored) return site.give(y);
+  return site.give_real(site.activated(y, site.options().number<std::int8_t>(1)));
+}
+Status import_pack(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
+  std::vector<ValueId> values;
+  bool stored = true;
+  for (std::size_t i = 0; i < site.input_count(); ++i) {
+    if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
+    stored = stored && site.moves_as_stored(i);
+  }
+  for (std::size_t i = 0; i < site.input_count(); ++i) {
+    WHET_TRY(ValueId x, stored ? Result<ValueId>(site.in(i)) : site.real(i));
+    WHET_TRY(x, unsqueezed(site, x, {site.options().number<std::int32_t>(1)}));
+    values.push_back(x);
+  }
+  WHET_TRY(const std::int64_t axis, site.resolve_axis(site.options().number<std::int32_t>(1), site.rank(values[0])));
+  if (values.size() > 1) {
+    WHET_TRY(values[0], site.add("joined", ConcatOperator{axis}, values));
+  }
+  return stored ? site.give(values[0]) : site.give_real(values[0]);
+}
+Status import_unpack(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const ValueId x = site.in(0);
+  WHET_TRY(const std::int64_t axis, site.resolve_axis(site.options().number<std::int32_t>(1), site.rank(x)));
+  if (site.shape(x)[static_cast<std::size_t>(axis)] != static_cast<std::int64_t>(site.output_count()) || !site.moves_as_stored(0))
+    return site.error("takes " + to_string(site.type(x)) + " apart into " + std::to_string(site.output_count()) + " results");
+  WHET_TRY(const std::vector<ValueId> parts, divided(site, x, axis, Ints(site.output_count(), 1)));
+  for (std::size_t i = 0; i < parts.size(); ++i) WHET_RETURN_IF_ERROR(site.give(squeezed(site, parts[i], Ints{axis}), i));
+  return ok_status();
+}
+Status import_split(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const std::int64_t axis, site.integer(0, "axis"));
+  return give_parts(site, 1, axis, {});
+}
+Status import_split_v(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  WHET_TRY(const Ints extents, site.integers(1, "list of parts"));
+  WHET_TRY(const std::int64_t axis, site.integer(2, "axis"));
+  return give_parts(site, 0, axis, extents);
+}
+Status import_slice(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  WHET_TRY(const Ints begin, site.integers(1, "list of starts"));
+  WHET_TRY(const Ints size, site.integers(2, "list of sizes"));
+  if (begin.size() != size.size()) return site.error("has " + std::to_string(begin.size()) + " starts and " + std::to_string(size.size()) + " sizes");
+  Ints end;
+  for (std::size_t d = 0; d < size.size(); ++d) {
+    if (begin[d] < 0 || begin[d] > kMaxElements || size[d] < -1 || size[d] > kMaxElements) return site.error("takes " + to_string(size) + " from " + to_string(begin) + " on");
+    end.push_back(size[d] == -1 ? kEnd : begin[d] + size[d]);
+  }
+  return give_moved(site, 0, [&](ValueId x) { return sliced(site, x, begin, end, std::nullopt, Ints(begin.size(), 1)); });
+}
+
+/// Masks say of which entries the bounds are open, and which take one place, whose dimension goes.
+Status import_strided_slice(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(4));
+  WHET_TRY(Ints begin, site.integers(1, "list of starts"));
+  WHET_TRY(Ints end, site.integers(2, "list of ends"));
+  WHET_TRY(const Ints steps, site.integers(3, "list of steps"));
+  const FlatTable& o = site.options();
+  if (o.number<std::int32_t>(2) != 0 || o.number<std::int32_t>(3) != 0) return site.error("has a mask of ellipses or of new dimensions, which is not supported");
+  if (begin.size() != end.size() || begin.size() != steps.size() || begin.size() > 31) return site.error("has " + std::to_string(begin.size()) + " starts, " + std::to_string(end.size()) + " ends and " + std::to_string(steps.size()) + " steps");
+  Ints gone;
+  const auto bit = [&](int field, std::size_t d) { return (o.number<std::int32_t>(field) >> d & 1) != 0; };
+  for (std::size_t d = 0; d < begin.size(); ++d) {
+    if (o.flag(5)) end[d] = std::clamp(begin[d], -kMaxElements, kMaxElements) + std::clamp(end[d], -kMaxElements, kMaxElements);
+    if (bit(0, d)) begin[d] = steps[d] < 0 ? kEnd : 0;
+    if (bit(1, d)) end[d] = steps[d] < 0 ? -kEnd : kEnd;
+    if (!bit(4, d)) continue;
+    end[d] = begin[d] == -1 ? kEnd : begin[d] + 1;
+    gone.push_back(static_cast<std::int64_t>(d));
+  }
+  return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
+    WHET_TRY(x, sliced(site, x, begin, end, std::nullopt, steps));
+    return gone.empty() ? Result<ValueId>(x) : squeezed(site, x, gone);
+  });
+}
+
+Status import_pad(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  double value = 0;
+  if (site.has(2)) {
+    WHET_TRY(const ValueId given, site.real(2));
+    WHET_TRY(value, site.known_number(given, "value"));
+  }
+  WHET_TRY(const Ints pads, read_pads(site));
+  WHET_TRY(const ValueId x, site.real(0));
+  return site.give_real(padded(site, x, pads, every_axis(site.rank(x)), PadMode::constant, value));
+}
+Status import_mirror_pad(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const Ints pads, read_pads(site));
+  const bool repeats_edge = site.options().number<std::int8_t>(0) == 1;
+  return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
+    return repeats_edge ? symmetric(site, x, pads) : padded(site, x, pads, every_axis(site.rank(x)), PadMode::reflect, 0);
+  });
+}
+Status import_tile(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const Ints repeats, site.integers(1, "list of repeats"));
+  return give_moved(site, 0, [&](ValueId x) { return tiled(site, x, repeats); });
+}
+Status import_broadcast_to(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const Ints shape, site.integers(1, "shape"));
+  return give_moved(site, 0, [&](ValueId x) { return expanded(site, x, shape); });
+}
+Status import_reverse(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const Ints axes, site.integers(1, "list of axes"));
+  return give_moved(site, 0, [&](ValueId x) { return sliced(site, x, Ints(axes.size(), -1), Ints(axes.size(), -kEnd), axes, Ints(axes.size(), -1)); });
+}
+Status import_gather(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  if (site.options().number<std::int32_t>(1) != 0) return site.error("gathers in batches, which is not supported");
+  return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
+    WHET_TRY(const std::int64_t axis, site.resolve_axis(site.options().number<std::int32_t>(0), site.rank(x)));
+    return taken(site, x, site.in(1), axis);
+  });
+}
+Status import_gather_nd(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return give_moved(site, 0, [&](ValueId x) { return site.add("gathered", GatherNdOperator{0}, {x, site.in(1)}); });
+}
+
+Status import_depth_to_space(TfliteSite& site) { return give_blocks(site, true); }
+Status import_space_to_depth(TfliteSite& site) { return give_blocks(site, false); }
+
+Status import_resize_bilinear(TfliteSite& site) {
+  const bool align = site.options().flag(2), half = site.options().flag(3);
+  ResizeOperator op{};
+  op.mode = ResizeMode::linear;
+  op.coordinates = align ? CoordinateMode::align_corners : half ? CoordinateMode::half_pixel : CoordinateMode::asymmetric;
+  return give_resized(site, op);
+}
+Status import_resize_nearest(TfliteSite& site) {
+  const bool align = site.options().flag(0), half = site.options().flag(1);
+  ResizeOperator op{};
+  op.mode = ResizeMode::nearest;
+  op.coordinates = align ? CoordinateMode::align_corners : half ? CoordinateMode::tf_half_pixel_for_nn : CoordinateMode::asymmetric;
+  op.nearest = align ? NearestMode::round_prefer_ceil : NearestMode::floor;
+  return give_resized(site, op);
+}
+
+// ---- Sizes and constants.
+
+namespace {
+
+Status give_integers(TfliteSite& site, const Ints& values, const Shape& shape) {
+  const DType dtype = site.result_info().type == 4 ? DType::i64 : DType::i32;
+  return site.give_constant(Tensor::of<std::int64_t>(dtype, shape, values));
+}
+
+}  // namespace
+
+Status import_shape(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const Shape shape = site.shape(site.in(0));
+  return give_integers(site, shape, {static_cast<std::int64_t>(shape.size())});
+}
+Status import_rank(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return give_integers(site, {static_cast<std::int64_t>(site.rank(site.in(0)))}, {});
+}
+Status import_fill(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const Ints shape, site.integers(0, "shape"));
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", shape));
+  WHET_TRY(const ValueId scalar, site.add("value", ReshapeOperator{Shape{}}, {site.in(1)}));
+  return site.give(expanded(site, scalar, shape));
+}
+Status import_zeros_like(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const TensorType type = site.type(site.in(0));
+  return site.give(filled(site, type.shape, Tensor(type.dtype, {})));
+}
+Status import_range(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  WHET_TRY(const Tensor start, site.known(site.in(0), "start"));
+  WHET_TRY(const Tensor limit, site.known(site.in(1), "limit"));
+  WHET_TRY(const Tensor delta, site.known(site.in(2), "step"));
+  WHET_TRY(const Tensor numbers, counted(site, start, limit, delta));
+  return site.give_constant(numbers);
+}
+
+/// Inputs: x, weights of the input for each gate (i f c o), weights of the state, peepholes, biases, projection, state and
+/// cell at the start (which are 0), and normalization.
+Status import_sequence_lstm(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(5, 24));
+  for (const std::size_t left_out : {9, 10, 11, 16, 17, 20, 21, 22, 23})
+    if (site.has(left_out)) return site.error("has peepholes, a projection or a normalization, which is not supported");
+  for (const std::size_t needed : {1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15})
+    if (!site.has(needed)) return site.error("input " + std::to_string(needed) + " is left out, which is not supported");
+  const FlatTable& o = site.options();
+  if (o.number<std::int8_t>(0) != 4 || o.number<float>(2) != 0) return site.error("has an activation that is not tanh, or clips its projection; this is not supported");
+  WHET_TRY(const ValueId x, site.real(0));
+  Recurrent form{.kind = CellKind::lstm, .x = x, .weights = x, .state_weights = x};
+  form.batch_first = !o.flag(3);
+  form.cell_clip = static_cast<double>(o.number<float>(1));
+  // Gates i f c o as i o f c.
+  const auto joined = [&](std::size_t first) -> Result<ValueId> {
+    std::vector<ValueId> gates;
+    for (const std::size_t gate : {0, 3, 1, 2}) {
+      WHET_TRY(const ValueId each, site.real(first + gate));
+      gates.push_back(each);
+    }
+    WHET_TRY(const ValueId all, site.add("gates", ConcatOperator{0}, gates));
+    return unsqueezed(site, all, {0});
+  };
+  WHET_TRY(form.weights, joined(1));
+  WHET_TRY(form.state_weights, joined(5));
+  WHET_TRY(ValueId bias, joined(12));
+  WHET_TRY(form.bias, site.add("biases", ConcatOperator{1}, {bias, site.add_constant("no_bias", Tensor(DType::f32, site.shape(bias)))}));
+  form.hidden = site.rank(form.state_weights) == 3 ? site.shape(form.state_weights)[2] : 0;
+  for (const std::string& name : usual_activations(form.kind)) form.activations.push_back({name});
+  WHET_TRY(const RecurrentResult result, recurrent(site, form));
+  return site.give_real(squeezed(site, *result.rows, Ints{form.batch_first ? 2 : 1}));
+}
+
+}  // namespace whet::tflite

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "import/site.h"
+#include "import/tflite/model.h"
+
+namespace whet::tflite {
+
+/// The site of an operator of TensorFlow Lite: tensors by their places, options by their fields' numbers.
+class TfliteSite : public NodeSite {
+ public:
+  TfliteSite(GrowingGraph& graph, const Subgraph& tensors, const Operation& operation, std::vector<std::string> outputs)
+      : NodeSite(graph, operation.label, std::move(outputs)), subgraph_(tensors), operation_(operation) {}
+
+  Status import();
+
+  const FlatTable& options() const { return operation_.options; }
+  const Operation& operation() const { return operation_; }
+
+  // ---- Operands as the file has them.
+  std::size_t input_count() const { return operation_.inputs.size(); }
+  bool has(std::size_t i) const { return i < operation_.inputs.size() && operation_.inputs[i] >= 0; }
+  Status expect_inputs(std::size_t low, std::size_t high) const;
+  Status expect_inputs(std::size_t count) const { return expect_inputs(count, count); }
+  ValueId in(std::size_t i) const;
+  const TensorInfo& info(std::size_t i) const { return tensor(operation_.inputs[i]); }
+  const TensorInfo& result_info(std::size_t i = 0) const { return tensor(operation_.outputs[i]); }
+  Result<std::vector<std::int64_t>> integers(std::size_t i, const std::string& what) { return known_integers(in(i), what); }
+  Result<std::int64_t> integer(std::size_t i, const std::string& what);
+
+  // ---- Numbers of 8 bits: what they mean.
+  static bool is_quantized(const TensorInfo& info) { return (info.type == 9 || info.type == 3) && !info.quantization.scales.empty(); }
+  /// Operand `i` in floats, whatever it is stored as.
+  Result<ValueId> real(std::size_t i);
+  /// Gives floats as the file stores the result.
+  Status give_real(ValueId y, std::size_t i = 0);
+  Status give_real(const Result<ValueId>& y, std::size_t i = 0) { return y.ok() ? give_real(*y, i) : y.error(); }
+  /// Whether operand `i` and all results mean the same by the same numbers, so that they are moved as they are stored.
+  bool moves_as_stored(std::size_t i) const;
+  /// The scales of a tensor as a constant that broadcasts to `shape` along its own dimension, or along `dimension`.
+  Result<ValueId> scales_of(const TensorInfo&, const Shape& shape, std::optional<std::size_t> dimension = std::nullopt);
+  Result<std::optional<ValueId>> zeros_of(const TensorInfo&, const Shape& shape);
+
+  // ---- Fused activations: none, relu, relu_n1_to_1, relu6, tanh.
+  Result<ValueId> activated(ValueId y, int activation);
+
+ private:
+  const TensorInfo& tensor(int number) const { return subgraph_.tensors[static_cast<std::size_t>(number)]; }
+
+  const Subgraph& subgraph_;
+  const Operation& operation_;
+};
+
+}  // namespace whet::tflite

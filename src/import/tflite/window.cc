@@ -1,0 +1,288 @@
+#include "import/parts/window.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "import/parts/conv_transpose.h"
+#include "import/parts/quantize.h"
+#include "import/tflite/importers.h"
+
+// Images are [N, H, W, C], and stay so: convolutions and pools of the graph take channels last.
+
+namespace whet::tflite {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+using B = BinaryKind;
+
+/// What options of windows say, rows before columns.
+struct Slide {
+  bool same = false;
+  Ints strides, dilations = {1, 1};
+};
+constexpr std::int64_t kMostStride = 1 << 20;
+
+Status check_slide(const TfliteSite& site, const Slide& slide) {
+  for (const Ints* list : {&slide.strides, &slide.dilations})
+    for (const std::int64_t value : *list)
+      if (value < 1 || value > kMostStride) return site.error("has a stride or dilation of " + std::to_string(value));
+  return ok_status();
+}
+
+Window window_of(const Slide& slide, const Shape& x, const Shape& kernel) {
+  Window window{slide.strides, slide.dilations, {0, 0}, {0, 0}};
+  if (slide.same) pad_to_same(window, {x[1], x[2]}, kernel, SamePadding::upper);
+  return window;
+}
+
+Status expect_image(const TfliteSite& site, ValueId x) {
+  const Shape& shape = site.shape(x);
+  if (shape.size() == 4 && num_elements(shape) > 0) return ok_status();
+  return site.error("the input is " + to_string(site.type(x)) + "; expected a batch, rows, columns and channels");
+}
+
+/// A convolution's operator and its weights as the graph has them: [rows, columns, C / groups, O], or [rows, columns, C].
+struct ConvForm {
+  ConvOperator op;
+  TransposeOperator turn;
+  Shape weights;              ///< behind the turn
+  std::size_t channels = 3;   ///< of the weights in the file: the dimension of output channels
+};
+
+/// Weights [O, rows, columns, C / groups].
+Result<ConvForm> conv_form(TfliteSite& site, const Slide& slide) {
+  const Shape x = site.shape(site.in(0)), w = site.shape(site.in(1));
+  if (w.size() != 4 || num_elements(w) == 0 || x[3] % w[3] != 0)
+    return site.error("convolves " + to_string(x) + " by weights " + to_string(w) + "; expected [O, rows, columns, C / groups]");
+  const Window window = window_of(slide, x, {w[1], w[2]});
+  ConvForm form{{window.strides, window.dilations, window.pads_begin, window.pads_end}, {{1, 2, 3, 0}}, {w[1], w[2], w[3], w[0]}, 0};
+  form.op.layout = Layout::channels_last;
+  form.op.groups = x[3] / w[3];
+  if (form.op.groups == x[3] && w[0] == x[3] && x[3] > 1) form.weights = {w[1], w[2], w[0]};
+  return form;
+}
+
+/// Weights [1, rows, columns, O].
+Result<ConvForm> depthwise_form(TfliteSite& site, const Slide& slide) {
+  const Shape x = site.shape(site.in(0)), w = site.shape(site.in(1));
+  if (w.size() != 4 || w[0] != 1 || num_elements(w) == 0 || w[3] % x[3] != 0)
+    return site.error("convolves " + to_string(x) + " by weights " + to_string(w) + "; expected [1, rows, columns, a multiple of the channels]");
+  const Window window = window_of(slide, x, {w[1], w[2]});
+  ConvForm form{{window.strides, window.dilations, window.pads_begin, window.pads_end}, {{0, 1, 2, 3}}, {w[1], w[2], 1, w[3]}, 3};
+  form.op.layout = Layout::channels_last;
+  form.op.groups = x[3];
+  if (w[3] == x[3] && x[3] > 1) form.weights = {w[1], w[2], w[3]};
+  return form;
+}
+
+/// The file's weights in the graph's order.
+Result<ValueId> turned_weights(TfliteSite& site, ValueId w, const ConvForm& form) {
+  if (!std::is_sorted(form.turn.perm.begin(), form.turn.perm.end())) {
+    WHET_TRY(w, site.add("weights", form.turn, {w}));
+  }
+  return site.shape(w) == form.weights ? Result<ValueId>(w) : site.add("weights", ReshapeOperator{form.weights}, {w});
+}
+
+/// sum + bias in i32, in floats by the scales of image and weights, activated, and stored.
+Status give_sum(TfliteSite& site, ValueId sum, std::size_t channels, int activation) {
+  if (site.has(2)) {
+    WHET_TRY(const ValueId bias, site.cast("bias", site.in(2), DType::i32));
+    WHET_TRY(sum, site.add("biased", BinaryOperator{B::add}, {sum, bias}));
+  }
+  const std::vector<float>&x = site.info(0).quantization.scales, &w = site.info(1).quantization.scales;
+  if (x.size() != 1 || (w.size() != 1 && site.info(1).quantization.dimension != static_cast<int>(channels)))
+    return site.error("has scales along a dimension that is not that of output channels");
+  std::vector<float> scales;
+  for (const float scale : w) scales.push_back(scale * x[0]);
+  const Shape shape = site.shape(sum);
+  const auto count = static_cast<std::int64_t>(scales.size());
+  if (count != 1 && count != shape.back()) return site.error("has " + std::to_string(count) + " scales for " + std::to_string(shape.back()) + " channels");
+  const ValueId scale = site.add_constant("scales", Tensor::of<float>(DType::f32, count == 1 ? Shape{} : Shape{count}, scales));
+  WHET_TRY(ValueId y, site.add("float", CastOperator{DType::f32}, {sum}));
+  WHET_TRY(y, site.add("scaled", BinaryOperator{B::mul}, {y, scale}));
+  WHET_TRY(y, site.activated(y, activation));
+  return site.give_real(y);
+}
+
+/// Numbers of 8 bits that are counted from their zero point.
+Result<ValueId> centred_input(TfliteSite& site, std::size_t i) {
+  const ValueId x = site.in(i);
+  const Shape shape = site.shape(x);
+  WHET_TRY(const auto zero, site.zeros_of(site.info(i), shape));
+  return centred(site, x, zero);
+}
+
+bool is_integer_form(const TfliteSite& site) {
+  return TfliteSite::is_quantized(site.info(0)) && TfliteSite::is_quantized(site.info(1)) && TfliteSite::is_quantized(site.result_info());
+}
+
+Status give_conv(TfliteSite& site, const ConvForm& form, int activation) {
+  if (is_integer_form(site)) {
+    WHET_TRY(const ValueId x, centred_input(site, 0));
+    WHET_TRY(ValueId w, centred_input(site, 1));
+    WHET_TRY(w, turned_weights(site, w, form));
+    WHET_TRY(const ValueId sum, site.add("sum", form.op, {x, w}));
+    return give_sum(site, sum, form.channels, activation);
+  }
+  WHET_TRY(const ValueId x, site.real(0));
+  WHET_TRY(ValueId w, site.real(1));
+  WHET_TRY(w, turned_weights(site, w, form));
+  std::vector<ValueId> inputs = {x, w};
+  if (site.has(2)) {
+    WHET_TRY(const ValueId bias, site.real(2));
+    inputs.push_back(bias);
+  }
+  WHET_TRY(ValueId y, site.add("conv", form.op, inputs));
+  WHET_TRY(y, site.activated(y, activation));
+  return site.give_real(y);
+}
+
+Status give_pool(TfliteSite& site, PoolKind kind) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const FlatTable& o = site.options();
+  Slide slide{o.number<std::int8_t>(0) == 0, {o.number<std::int32_t>(2), o.number<std::int32_t>(1)}};
+  const Shape kernel = {o.number<std::int32_t>(4), o.number<std::int32_t>(3)};
+  WHET_RETURN_IF_ERROR(expect_image(site, site.in(0)));
+  WHET_RETURN_IF_ERROR(check_slide(site, slide));
+  if (kernel[0] < 1 || kernel[1] < 1) return site.error("has windows of " + to_string(kernel));
+  WHET_TRY(const ValueId x, site.real(0));
+  const Shape shape = site.shape(x);
+  const bool whole = kind == PoolKind::average && kernel[0] == shape[1] && kernel[1] == shape[2] && !slide.same;
+  const Window window = window_of(slide, shape, kernel);
+  PoolOperator op{kind, kernel, window.strides, window.dilations, window.pads_begin, window.pads_end};
+  op.layout = Layout::channels_last;
+  WHET_TRY(ValueId y, whole ? site.add("mean", ReduceOperator{ReduceKind::mean, {1, 2}, true}, {x}) : site.add("pool", op, {x}));
+  WHET_TRY(y, site.activated(y, o.number<std::int8_t>(5)));
+  return site.give_real(y);
+}
+
+/// Transposed convolutions by their meaning in channels first; the layout pass takes the turns away.
+Status give_transposed(TfliteSite& site, std::size_t image, std::size_t weights, std::optional<std::size_t> bias, const Slide& slide, const Ints& extents, int activation) {
+  WHET_RETURN_IF_ERROR(check_slide(site, slide));
+  WHET_TRY(ValueId x, site.real(image));
+  WHET_TRY(ValueId w, site.real(weights));
+  WHET_RETURN_IF_ERROR(expect_image(site, x));
+  const Shape kernel_shape = site.shape(w);
+  if (kernel_shape.size() != 4 || kernel_shape[3] != site.shape(x)[3]) return site.error("convolves " + to_string(site.type(x)) + " by weights " + to_string(kernel_shape));
+  WHET_TRY(x, site.add("channels_first", TransposeOperator{{0, 3, 1, 2}}, {x}));
+  WHET_TRY(w, site.add("weights", TransposeOperator{{3, 0, 1, 2}}, {w}));  // [O, h, w, I] to [I, O, h, w]
+  ConvTranspose form;
+  form.window = {slide.strides, {1, 1}, {0, 0}, {0, 0}};
+  form.output_padding = {0, 0};
+  // The padding of the convolution that this one is the transpose of.
+  const Shape own = site.shape(x);
+  for (std::size_t d = 0; d < 2; ++d) {
+    const std::int64_t kernel = kernel_shape[d + 1], extent = extents[d];
+    const std::int64_t full = (own[d + 2] - 1) * slide.strides[d] + kernel;
+    const std::int64_t total = slide.same ? std::max<std::int64_t>(full - extent, 0) : 0;
+    form.window.pads_begin[d] = total / 2;
+    form.window.pads_end[d] = total - total / 2;
+    form.output_padding[d] = std::max<std::int64_t>(extent - full, 0);
+    if (extent < 1 || full - total + form.output_padding[d] != extent) return site.error("makes " + std::to_string(extent) + " pixels of " + std::to_string(own[d + 2]));
+  }
+  std::optional<ValueId> b;
+  if (bias && site.has(*bias)) {
+    WHET_TRY(b, site.real(*bias));
+  }
+  WHET_TRY(ValueId y, conv_transposed(site, x, w, b, form));
+  WHET_TRY(y, site.add("channels_last", TransposeOperator{{0, 2, 3, 1}}, {y}));
+  WHET_TRY(y, site.activated(y, activation));
+  return site.give_real(y);
+}
+
+}  // namespace
+
+Status import_conv(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  WHET_RETURN_IF_ERROR(expect_image(site, site.in(0)));
+  const FlatTable& o = site.options();
+  const Slide slide{o.number<std::int8_t>(0) == 0, {o.number<std::int32_t>(2), o.number<std::int32_t>(1)}, {o.number<std::int32_t>(5, 1), o.number<std::int32_t>(4, 1)}};
+  WHET_RETURN_IF_ERROR(check_slide(site, slide));
+  WHET_TRY(const ConvForm form, conv_form(site, slide));
+  return give_conv(site, form, o.number<std::int8_t>(3));
+}
+
+Status import_depthwise_conv(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  WHET_RETURN_IF_ERROR(expect_image(site, site.in(0)));
+  const FlatTable& o = site.options();
+  const Slide slide{o.number<std::int8_t>(0) == 0, {o.number<std::int32_t>(2), o.number<std::int32_t>(1)}, {o.number<std::int32_t>(6, 1), o.number<std::int32_t>(5, 1)}};
+  WHET_RETURN_IF_ERROR(check_slide(site, slide));
+  WHET_TRY(const ConvForm form, depthwise_form(site, slide));
+  return give_conv(site, form, o.number<std::int8_t>(4));
+}
+
+Status import_max_pool(TfliteSite& site) { return give_pool(site, PoolKind::max); }
+Status import_average_pool(TfliteSite& site) { return give_pool(site, PoolKind::average); }
+
+/// Inputs: the shape of the result, weights [O, rows, columns, I], the image, a bias.
+Status import_transpose_conv(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 4));
+  WHET_TRY(const Ints shape, site.integers(0, "shape"));
+  if (shape.size() != 4) return site.error("the shape of its result has " + std::to_string(shape.size()) + " entries");
+  const FlatTable& o = site.options();
+  const Slide slide{o.number<std::int8_t>(0) == 0, {o.number<std::int32_t>(2), o.number<std::int32_t>(1)}};
+  return give_transposed(site, 2, 1, 3, slide, {shape[1], shape[2]}, o.number<std::int8_t>(3));
+}
+
+/// MediaPipe's own: padding, columns and rows of the stride in three numbers.
+Status import_conv_transpose_bias(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  const std::string_view bytes = site.operation().custom_options;
+  std::int32_t numbers[3] = {};
+  if (bytes.size() < sizeof(numbers)) return site.error("has " + std::to_string(bytes.size()) + " bytes of options; expected 12");
+  std::memcpy(numbers, bytes.data(), sizeof(numbers));
+  const Slide slide{numbers[0] == 1, {numbers[2], numbers[1]}};
+  WHET_RETURN_IF_ERROR(check_slide(site, slide));
+  WHET_RETURN_IF_ERROR(expect_image(site, site.in(0)));
+  const Shape x = site.shape(site.in(0)), w = site.shape(site.in(1));
+  if (w.size() != 4) return site.error("the weights are " + to_string(w));
+  Ints extents;
+  for (std::size_t d = 0; d < 2; ++d) extents.push_back(slide.same ? x[d + 1] * slide.strides[d] : (x[d + 1] - 1) * slide.strides[d] + w[d + 1]);
+  return give_transposed(site, 0, 1, 2, slide, extents, 0);
+}
+
+/// x as rows times weights [O, I], plus a bias.
+Status import_fully_connected(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  const FlatTable& o = site.options();
+  const int activation = o.number<std::int8_t>(0);
+  if (o.number<std::int8_t>(1) != 0) return site.error("has shuffled weights, which are not supported");
+  const Shape w = site.shape(site.in(1)), given = site.shape(site.in(0));
+  if (w.size() != 2 || given.empty() || w[1] < 1 || num_elements(given) % w[1] != 0) return site.error("multiplies " + to_string(given) + " by weights " + to_string(w));
+  const bool keeps = o.flag(2);
+  const Shape rows = {num_elements(given) / w[1], w[1]};
+  Shape result = given;
+  result.back() = w[0];
+  if (!keeps) result = {rows[0], w[0]};
+  const bool integers = is_integer_form(site);
+  WHET_TRY(ValueId x, integers ? centred_input(site, 0) : site.real(0));
+  WHET_TRY(const ValueId weights, integers ? centred_input(site, 1) : site.real(1));
+  if (site.shape(x) != rows) {
+    WHET_TRY(x, site.add("rows", ReshapeOperator{rows}, {x}));
+  }
+  WHET_TRY(ValueId y, site.add("product", MatMulOperator{.transpose_b = true}, {x, weights}));
+  const auto shaped = [&](ValueId value) -> Result<ValueId> { return site.shape(value) == result ? Result<ValueId>(value) : site.add("shaped", ReshapeOperator{result}, {value}); };
+  if (integers) {
+    WHET_TRY(y, shaped(y));
+    return give_sum(site, y, 0, activation);
+  }
+  if (site.has(2)) {
+    WHET_TRY(const ValueId bias, site.real(2));
+    WHET_TRY(y, site.add("biased", BinaryOperator{B::add}, {y, bias}));
+  }
+  WHET_TRY(y, site.activated(y, activation));
+  WHET_TRY(y, shaped(y));
+  return site.give_real(y);
+}
+
+Status import_batch_matmul(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const ValueId a, site.real(0));
+  WHET_TRY(const ValueId b, site.real(1));
+  if (site.rank(a) < 2 || site.rank(b) < 2) return site.error("multiplies " + to_string(site.type(a)) + " and " + to_string(site.type(b)));
+  WHET_TRY(const ValueId y, site.add("product", MatMulOperator{site.options().flag(0), site.options().flag(1)}, {a, b}));
+  return site.give_real(y);
+}
+
+}  // namespace whet::tflite
