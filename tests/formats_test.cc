@@ -46,7 +46,9 @@ class TorchWriter {
  private:
   std::string name(ValueId id) const { return graph_.value(id).name; }
   std::string in(const Node& node, std::size_t i) const { return "%" + name(node.inputs[i]); }
-  void add(const Node& node, const std::string& op, const std::string& arguments) { file_.node(op, arguments, {name(node.output)}, node.name); }
+  void add(const Node& node, const std::string& op, const std::string& arguments) {
+    file_.node(op, arguments, {name(node.output)}, node.name);
+  }
   /// Whether the node may write into its first input, which nobody reads again.
   bool is_last_reader(const Node& node) const {
     int readers = 0;
@@ -56,12 +58,16 @@ class TorchWriter {
   }
 
   void write(const Node& node, const ConvOperator& op) {
-    add(node, "aten.conv2d.default", "input=" + in(node, 0) + " weight=" + in(node, 1) + " bias=none stride=" + listed(op.strides) + " padding=" + listed(op.pads_begin));
+    add(node, "aten.conv2d.default",
+        "input=" + in(node, 0) + " weight=" + in(node, 1) + " bias=none stride=" + listed(op.strides) +
+            " padding=" + listed(op.pads_begin));
   }
   void write(const Node& node, const BatchNormOperator& op) {
     char epsilon[64];
     std::snprintf(epsilon, sizeof epsilon, "%.17f", op.epsilon);
-    add(node, "aten.batch_norm.default", "input=" + in(node, 0) + " weight=" + in(node, 1) + " bias=" + in(node, 2) + " running_mean=" + in(node, 3) + " running_var=" + in(node, 4) + " training=false momentum=0.1 eps=" + epsilon);
+    add(node, "aten.batch_norm.default",
+        "input=" + in(node, 0) + " weight=" + in(node, 1) + " bias=" + in(node, 2) + " running_mean=" + in(node, 3) +
+            " running_var=" + in(node, 4) + " training=false momentum=0.1 eps=" + epsilon);
   }
   void write(const Node& node, const UnaryOperator& op) {
     ASSERT_EQ(static_cast<int>(op.kind), static_cast<int>(UnaryKind::relu));
@@ -69,15 +75,26 @@ class TorchWriter {
   }
   void write(const Node& node, const BinaryOperator& op) {
     ASSERT_EQ(static_cast<int>(op.kind), static_cast<int>(BinaryKind::add));
-    add(node, is_last_reader(node) ? "aten.add_.Tensor" : "aten.add.Tensor", "self=" + in(node, 0) + " other=" + in(node, 1));
+    add(node, is_last_reader(node) ? "aten.add_.Tensor" : "aten.add.Tensor",
+        "self=" + in(node, 0) + " other=" + in(node, 1));
   }
   void write(const Node& node, const PoolOperator& op) {
-    add(node, "aten.max_pool2d.default", "self=" + in(node, 0) + " kernel_size=" + listed(op.kernel) + " stride=" + listed(op.strides) + " padding=" + listed(op.pads_begin));
+    add(node, "aten.max_pool2d.default",
+        "self=" + in(node, 0) + " kernel_size=" + listed(op.kernel) + " stride=" + listed(op.strides) +
+            " padding=" + listed(op.pads_begin));
   }
-  void write(const Node& node, const ReduceOperator&) { add(node, "aten.adaptive_avg_pool2d.default", "self=" + in(node, 0) + " output_size=[1,1]"); }
-  void write(const Node& node, const ReshapeOperator&) { add(node, "aten.flatten.using_ints", "self=" + in(node, 0) + " start_dim=1"); }
-  void write(const Node& node, const MatMulOperator&) { add(node, "aten.linear.default", "input=" + in(node, 0) + " weight=" + in(node, 1)); }
-  void write(const Node& node, const SoftmaxOperator&) { add(node, "aten.softmax.int", "self=" + in(node, 0) + " dim=1"); }
+  void write(const Node& node, const ReduceOperator&) {
+    add(node, "aten.adaptive_avg_pool2d.default", "self=" + in(node, 0) + " output_size=[1,1]");
+  }
+  void write(const Node& node, const ReshapeOperator&) {
+    add(node, "aten.flatten.using_ints", "self=" + in(node, 0) + " start_dim=1");
+  }
+  void write(const Node& node, const MatMulOperator&) {
+    add(node, "aten.linear.default", "input=" + in(node, 0) + " weight=" + in(node, 1));
+  }
+  void write(const Node& node, const SoftmaxOperator&) {
+    add(node, "aten.softmax.int", "self=" + in(node, 0) + " dim=1");
+  }
   template <typename Other>
   void write(const Node& node, const Other&) {
     FAIL() << node.name;
@@ -103,7 +120,8 @@ TEST(Formats, AResnetIsTheSameTasksInEach) {
 /// squeezenet1_1 of torchvision as ONNX and as .pt2, where a folder with both is given.
 TEST(Formats, OneTrainedNetworkIsTheSameTasksInEach) {
   const char *frontends = std::getenv("WHET_FRONTENDS"), *models = std::getenv("WHET_MODELS");
-  if (frontends == nullptr || models == nullptr) GTEST_SKIP() << "WHET_FRONTENDS and WHET_MODELS name no folders with model files";
+  if (frontends == nullptr || models == nullptr)
+    GTEST_SKIP() << "WHET_FRONTENDS and WHET_MODELS name no folders with model files";
   const auto onnx = import_model(std::filesystem::path(models) / "squeezenet1_1.onnx");
   const auto torch = import_model(std::filesystem::path(frontends) / "pt2" / "squeezenet1_1.pt2");
   ASSERT_TRUE(onnx.ok() && torch.ok());

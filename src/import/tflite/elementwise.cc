@@ -206,7 +206,8 @@ Status import_topk(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::int64_t k, site.integer(1, "number of elements"));
   const ValueId x = site.in(0);
-  if (site.rank(x) == 0 || k < 1 || k > site.shape(x).back()) return site.error("takes " + std::to_string(k) + " elements of " + to_string(site.type(x)));
+  if (site.rank(x) == 0 || k < 1 || k > site.shape(x).back())
+    return site.error("takes " + std::to_string(k) + " elements of " + to_string(site.type(x)));
   const auto last = static_cast<std::int64_t>(site.rank(x)) - 1;
   WHET_TRY(const ValueId places, site.add("places", TopKOperator{last, k}, {x}));
   WHET_RETURN_IF_ERROR(site.give(GatherElementsOperator{last}, {x, places}));
@@ -229,7 +230,8 @@ Status import_select(TfliteSite& site) {
   WHET_TRY(const ValueId a, site.real(1));
   WHET_TRY(const ValueId b, site.real(2));
   const std::size_t rank = site.rank(a);
-  if (site.operation().name == "SELECT" && site.rank(condition) == 1 && rank > 1 && site.shape(condition)[0] == site.shape(a)[0]) {
+  if (site.operation().name == "SELECT" && site.rank(condition) == 1 && rank > 1 &&
+      site.shape(condition)[0] == site.shape(a)[0]) {
     Shape column(rank, 1);
     column[0] = site.shape(condition)[0];
     WHET_TRY(condition, site.add("rows", ReshapeOperator{column}, {condition}));

@@ -11,7 +11,9 @@ namespace whet {
 namespace tflite {
 namespace {
 
-const std::string& name_of(const Subgraph& graph, int tensor) { return graph.tensors[static_cast<std::size_t>(tensor)].name; }
+const std::string& name_of(const Subgraph& graph, int tensor) {
+  return graph.tensors[static_cast<std::size_t>(tensor)].name;
+}
 
 FileInput file_input(const TensorInfo& tensor) {
   FileInput input{tensor.name, dtype_of_tflite(tensor.type), std::vector<FileDimension>()};
@@ -40,7 +42,9 @@ Status add_constants(const Subgraph& graph, FileModel& file, const std::string& 
     const auto dtype = dtype_of_tflite(tensor.type);
     const bool is_input = std::find(graph.inputs.begin(), graph.inputs.end(), number) != graph.inputs.end();
     if (tensor.value || is_input) continue;
-    if (!dtype) return Error{what + ": " + in_quotes(tensor.name) + " is of type " + tflite_type_name(tensor.type) + ", which is not supported"};
+    if (!dtype)
+      return Error{what + ": " + in_quotes(tensor.name) + " is of type " + tflite_type_name(tensor.type) +
+                   ", which is not supported"};
     // States begin as zeros; so do constants without data.
     constexpr std::int64_t kMostZeros = 1 << 24;
     if (num_elements(tensor.shape) > kMostZeros) return Error{what + ": " + in_quotes(tensor.name) + " has no data"};
@@ -69,7 +73,8 @@ Result<FileModel> file_model(std::shared_ptr<TfliteModel> model, const std::stri
   }
   file.missing = [model](std::size_t i) {
     const Operation& operation = model->graphs[model->main].operations[i];
-    return find_importer(operation.name) != nullptr ? std::vector<std::string>() : std::vector<std::string>{operation.name};
+    return find_importer(operation.name) != nullptr ? std::vector<std::string>()
+                                                    : std::vector<std::string>{operation.name};
   };
   file.import = [model](GrowingGraph& growing, std::size_t i) {
     const Subgraph& graph = model->graphs[model->main];
@@ -84,7 +89,8 @@ Result<FileModel> file_model(std::shared_ptr<TfliteModel> model, const std::stri
 }  // namespace tflite
 
 Result<FileModel> read_tflite_model(ModelSource source) {
-  WHET_TRY(std::shared_ptr<tflite::TfliteModel> model, tflite::parse_tflite(std::move(source.bytes), source.entry, source.what));
+  WHET_TRY(std::shared_ptr<tflite::TfliteModel> model,
+           tflite::parse_tflite(std::move(source.bytes), source.entry, source.what));
   return tflite::file_model(std::move(model), source.what);
 }
 

@@ -18,9 +18,27 @@ struct TypeRow {
   const char* name;
   std::optional<DType> dtype;
 };
-const TypeRow kTypes[] = {{"float32", DType::f32}, {"float16", DType::f16}, {"int32", DType::i32}, {"uint8", DType::u8}, {"int64", DType::i64}, {"string", {}}, {"bool", DType::boolean},
-                          {"int16", {}}, {"complex64", {}}, {"int8", DType::i8}, {"float64", DType::f64}, {"complex128", {}}, {"uint64", {}}, {"resource", {}}, {"variant", {}}, {"uint32", {}},
-                          {"uint16", {}}, {"int4", {}}, {"bfloat16", {}}, {"int2", {}}, {"uint4", {}}};
+const TypeRow kTypes[] = {{"float32", DType::f32},
+                          {"float16", DType::f16},
+                          {"int32", DType::i32},
+                          {"uint8", DType::u8},
+                          {"int64", DType::i64},
+                          {"string", {}},
+                          {"bool", DType::boolean},
+                          {"int16", {}},
+                          {"complex64", {}},
+                          {"int8", DType::i8},
+                          {"float64", DType::f64},
+                          {"complex128", {}},
+                          {"uint64", {}},
+                          {"resource", {}},
+                          {"variant", {}},
+                          {"uint32", {}},
+                          {"uint16", {}},
+                          {"int4", {}},
+                          {"bfloat16", {}},
+                          {"int2", {}},
+                          {"uint4", {}}};
 
 /// Reads the tables of a file into structs.
 class ModelParser {
@@ -53,7 +71,8 @@ class ModelParser {
     Subgraph graph;
     std::set<std::string> names;
     for (const FlatTable& tensor : table.tables(0)) {
-      if (graph.tensors.size() > kMostTensors) return Error{what_ + ": has more than " + std::to_string(kMostTensors) + " tensors"};
+      if (graph.tensors.size() > kMostTensors)
+        return Error{what_ + ": has more than " + std::to_string(kMostTensors) + " tensors"};
       WHET_TRY(TensorInfo info, tensor_of(tensor));
       const std::size_t held = info.value ? static_cast<std::size_t>(info.value->bytes()) : 0;
       WHET_RETURN_IF_ERROR(spend(info.name.size() + held + 64));
@@ -72,7 +91,8 @@ class ModelParser {
       WHET_RETURN_IF_ERROR(spend(each.label.size() + 4 * (each.inputs.size() + each.outputs.size()) + 64));
       graph.operations.push_back(std::move(each));
     }
-    for (const std::vector<int>* tensors : {&graph.inputs, &graph.outputs}) WHET_RETURN_IF_ERROR(check_tensors(*tensors, graph, false));
+    for (const std::vector<int>* tensors : {&graph.inputs, &graph.outputs})
+      WHET_RETURN_IF_ERROR(check_tensors(*tensors, graph, false));
     model_.graphs.push_back(std::move(graph));
     return ok_status();
   }
@@ -80,14 +100,16 @@ class ModelParser {
   Status check_tensors(const std::vector<int>& tensors, const Subgraph& graph, bool may_be_left_out) const {
     for (const int tensor : tensors)
       if (tensor >= static_cast<int>(graph.tensors.size()) || tensor < (may_be_left_out ? -1 : 0))
-        return Error{what_ + ": names tensor " + std::to_string(tensor) + " of " + std::to_string(graph.tensors.size())};
+        return Error{what_ + ": names tensor " + std::to_string(tensor) + " of " +
+                     std::to_string(graph.tensors.size())};
     return ok_status();
   }
 
   Result<Operation> operation_of(const FlatTable& table, const Subgraph& graph) const {
     Operation operation;
     const auto index = table.number<std::uint32_t>(0);
-    if (index >= codes_.size()) return Error{what_ + ": names operator " + std::to_string(index) + " of " + std::to_string(codes_.size())};
+    if (index >= codes_.size())
+      return Error{what_ + ": names operator " + std::to_string(index) + " of " + std::to_string(codes_.size())};
     const FlatTable& code = codes_[index];
     operation.code = std::max<int>(code.number<std::int8_t>(0), code.number<std::int32_t>(3));
     operation.name = operator_name(operation.code, code.text(1));
@@ -98,7 +120,8 @@ class ModelParser {
     WHET_RETURN_IF_ERROR(check_tensors(operation.inputs, graph, true));
     WHET_RETURN_IF_ERROR(check_tensors(operation.outputs, graph, false));
     operation.label = operation.outputs.empty() ? operation.name
-                                                : graph.tensors[static_cast<std::size_t>(operation.outputs[0])].name + " (" + operation.name + ")";
+                                                : graph.tensors[static_cast<std::size_t>(operation.outputs[0])].name +
+                                                      " (" + operation.name + ")";
     return operation;
   }
 
@@ -115,10 +138,12 @@ class ModelParser {
       info.quantization.scales = quantization.numbers<float>(2);
       info.quantization.zeros = quantization.numbers<std::int64_t>(3);
       info.quantization.dimension = quantization.number<std::int32_t>(6);
-      if (quantization.number<std::uint8_t>(4) != 0) return Error{at + " is quantized in a way of its own, which is not supported"};
+      if (quantization.number<std::uint8_t>(4) != 0)
+        return Error{at + " is quantized in a way of its own, which is not supported"};
     }
     const auto buffer = table.number<std::uint32_t>(2);
-    if (buffer >= std::max<std::size_t>(buffers_.size(), 1)) return Error{at + " names buffer " + std::to_string(buffer) + " of " + std::to_string(buffers_.size())};
+    if (buffer >= std::max<std::size_t>(buffers_.size(), 1))
+      return Error{at + " names buffer " + std::to_string(buffer) + " of " + std::to_string(buffers_.size())};
     if (buffer == 0 || info.is_variable) return info;
     const std::string_view data = data_of(buffers_[buffer]);
     if (data.empty()) return info;
@@ -136,7 +161,8 @@ class ModelParser {
     return {};
   }
 
-  static Result<std::optional<Tensor>> value_of(const TensorInfo& info, std::string_view data, const FlatTable& sparsity, const std::string& at) {
+  static Result<std::optional<Tensor>> value_of(const TensorInfo& info, std::string_view data,
+                                                const FlatTable& sparsity, const std::string& at) {
     const auto dtype = dtype_of_tflite(info.type);
     if (!dtype) return std::optional<Tensor>();  // an error where something reads it
     if (sparsity) {
@@ -144,7 +170,8 @@ class ModelParser {
       return std::optional(std::move(dense));
     }
     if (static_cast<std::uint64_t>(num_elements(info.shape) * size_of(*dtype)) != data.size())
-      return Error{at + " is " + to_string(TensorType{*dtype, info.shape}) + " in " + std::to_string(data.size()) + " bytes"};
+      return Error{at + " is " + to_string(TensorType{*dtype, info.shape}) + " in " + std::to_string(data.size()) +
+                   " bytes"};
     Tensor tensor(*dtype, info.shape);
     if (!data.empty()) std::memcpy(tensor.data(), data.data(), data.size());
     if (*dtype == DType::boolean)
@@ -164,7 +191,8 @@ class ModelParser {
     }
     std::string listed;
     for (const std::string& key : keys) listed += (listed.empty() ? "" : ", ") + key;
-    return Error{what_ + ": has no signature " + in_quotes(entry) + did_you_mean(entry, keys) + (listed.empty() ? "; it has none" : "; it has " + listed)};
+    return Error{what_ + ": has no signature " + in_quotes(entry) + did_you_mean(entry, keys) +
+                 (listed.empty() ? "; it has none" : "; it has " + listed)};
   }
 
   TfliteModel& model_;
@@ -183,7 +211,8 @@ std::string tflite_type_name(int type) {
   return type >= 0 && type < static_cast<int>(std::size(kTypes)) ? kTypes[type].name : "type " + std::to_string(type);
 }
 
-Result<std::shared_ptr<TfliteModel>> parse_tflite(std::string bytes, const std::string& entry, const std::string& what) {
+Result<std::shared_ptr<TfliteModel>> parse_tflite(std::string bytes, const std::string& entry,
+                                                  const std::string& what) {
   auto model = std::make_shared<TfliteModel>();
   model->bytes = std::move(bytes);
   model->flat.bytes = model->bytes;

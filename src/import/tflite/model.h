@@ -20,8 +20,8 @@ struct Quantization {
 };
 
 struct TensorInfo {
-  std::string name;  ///< unique in its graph
-  int type = 0;      ///< the file's number of it
+  std::string name;        ///< unique in its graph
+  int type = 0;            ///< the file's number of it
   Shape shape, signature;  ///< -1 in the signature: open
   Quantization quantization;
   bool is_variable = false;
@@ -30,8 +30,8 @@ struct TensorInfo {
 
 struct Operation {
   int code = 0;
-  std::string name;   ///< "CONV_2D", or a custom one's own
-  std::string label;  ///< begins messages: the name of its first result
+  std::string name;                  ///< "CONV_2D", or a custom one's own
+  std::string label;                 ///< begins messages: the name of its first result
   std::vector<int> inputs, outputs;  ///< tensors; -1: left out
   FlatTable options;
   std::string_view custom_options;

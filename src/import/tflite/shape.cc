@@ -46,9 +46,12 @@ Status give_parts(TfliteSite& site, std::size_t i, std::int64_t given, std::vect
   // One part may be what the others leave.
   for (std::int64_t& part : extents)
     if (part == -1) part = std::exchange(left, 0);
-  if (!fits || left != 0) return site.error("splits an extent of " + std::to_string(extent) + " into " + to_string(extents) + " for " + std::to_string(count) + " results");
+  if (!fits || left != 0)
+    return site.error("splits an extent of " + std::to_string(extent) + " into " + to_string(extents) + " for " +
+                      std::to_string(count) + " results");
   WHET_TRY(const std::vector<ValueId> parts, divided(site, x, axis, extents));
-  for (std::size_t k = 0; k < parts.size(); ++k) WHET_RETURN_IF_ERROR(stored ? site.give(parts[k], k) : site.give_real(parts[k], k));
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    WHET_RETURN_IF_ERROR(stored ? site.give(parts[k], k) : site.give_real(parts[k], k));
   return ok_status();
 }
 
@@ -56,7 +59,8 @@ Status give_parts(TfliteSite& site, std::size_t i, std::int64_t given, std::vect
 Result<Ints> read_pads(TfliteSite& site) {
   WHET_TRY(const Tensor given, site.known(site.in(1), "list of paddings"));
   const std::size_t rank = site.rank(site.in(0));
-  if (is_float(given.dtype()) || given.shape() != Shape{static_cast<std::int64_t>(rank), 2}) return site.error("its paddings are " + to_string(given.type()) + "; expected a pair for each dimension");
+  if (is_float(given.dtype()) || given.shape() != Shape{static_cast<std::int64_t>(rank), 2})
+    return site.error("its paddings are " + to_string(given.type()) + "; expected a pair for each dimension");
   Ints pads(2 * rank);
   for (std::size_t d = 0; d < rank; ++d) {
     pads[d] = given.integer(static_cast<std::int64_t>(2 * d));
@@ -70,7 +74,9 @@ Result<ValueId> symmetric(TfliteSite& site, ValueId x, const Ints& pads) {
   const std::size_t rank = site.rank(x);
   for (std::size_t d = 0; d < rank; ++d) {
     const std::int64_t before = pads[d], behind = pads[d + rank], extent = site.shape(x)[d];
-    if (before < 0 || behind < 0 || before > extent || behind > extent) return site.error("pads an extent of " + std::to_string(extent) + " by " + std::to_string(before) + " and " + std::to_string(behind));
+    if (before < 0 || behind < 0 || before > extent || behind > extent)
+      return site.error("pads an extent of " + std::to_string(extent) + " by " + std::to_string(before) + " and " +
+                        std::to_string(behind));
     std::vector<ValueId> row;
     const auto axis = static_cast<std::int64_t>(d);
     if (before > 0) {
@@ -79,7 +85,8 @@ Result<ValueId> symmetric(TfliteSite& site, ValueId x, const Ints& pads) {
     }
     row.push_back(x);
     if (behind > 0) {
-      WHET_TRY(const ValueId part, sliced(site, x, {-1}, {extent == behind ? -kEnd : extent - behind - 1}, Ints{axis}, {-1}));
+      WHET_TRY(const ValueId part,
+               sliced(site, x, {-1}, {extent == behind ? -kEnd : extent - behind - 1}, Ints{axis}, {-1}));
       row.push_back(part);
     }
     if (row.size() > 1) {
@@ -94,7 +101,8 @@ Status give_resized(TfliteSite& site, ResizeOperator op) {
   WHET_TRY(const Ints sizes, site.integers(1, "size"));
   WHET_TRY(const ValueId x, site.real(0));
   const Shape shape = site.shape(x);
-  if (shape.size() != 4 || sizes.size() != 2) return site.error("resizes " + to_string(site.type(x)) + " to " + to_string(sizes));
+  if (shape.size() != 4 || sizes.size() != 2)
+    return site.error("resizes " + to_string(site.type(x)) + " to " + to_string(sizes));
   WHET_RETURN_IF_ERROR(scale_to(site, x, {shape[0], sizes[0], sizes[1], shape[3]}, op));
   return site.give_real(site.add("resized", op, {x}));
 }
@@ -104,10 +112,13 @@ Status give_blocks(TfliteSite& site, bool to_pixels) {
   const std::int64_t b = site.options().number<std::int32_t>(0);
   return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
     const Shape s = site.shape(x);
-    const bool fits = s.size() == 4 && b >= 1 && b <= 4096 && num_elements(s) > 0 && (to_pixels ? s[3] % (b * b) == 0 : s[1] % b == 0 && s[2] % b == 0);
+    const bool fits = s.size() == 4 && b >= 1 && b <= 4096 && num_elements(s) > 0 &&
+                      (to_pixels ? s[3] % (b * b) == 0 : s[1] % b == 0 && s[2] % b == 0);
     if (!fits) return site.error("makes blocks of " + std::to_string(b) + " of " + to_string(site.type(x)));
-    const Shape apart = to_pixels ? Shape{s[0], s[1], s[2], b, b, s[3] / (b * b)} : Shape{s[0], s[1] / b, b, s[2] / b, b, s[3]};
-    const Shape whole = to_pixels ? Shape{s[0], s[1] * b, s[2] * b, s[3] / (b * b)} : Shape{s[0], s[1] / b, s[2] / b, s[3] * b * b};
+    const Shape apart =
+        to_pixels ? Shape{s[0], s[1], s[2], b, b, s[3] / (b * b)} : Shape{s[0], s[1] / b, b, s[2] / b, b, s[3]};
+    const Shape whole =
+        to_pixels ? Shape{s[0], s[1] * b, s[2] * b, s[3] / (b * b)} : Shape{s[0], s[1] / b, s[2] / b, s[3] * b * b};
     WHET_TRY(x, site.add("apart", ReshapeOperator{apart}, {x}));
     WHET_TRY(x, site.add("turned", TransposeOperator{{0, 1, 3, 2, 4, 5}}, {x}));
     return site.add("blocks", ReshapeOperator{whole}, {x});
@@ -186,10 +197,13 @@ Status import_unpack(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const ValueId x = site.in(0);
   WHET_TRY(const std::int64_t axis, site.resolve_axis(site.options().number<std::int32_t>(1), site.rank(x)));
-  if (site.shape(x)[static_cast<std::size_t>(axis)] != static_cast<std::int64_t>(site.output_count()) || !site.moves_as_stored(0))
-    return site.error("takes " + to_string(site.type(x)) + " apart into " + std::to_string(site.output_count()) + " results");
+  if (site.shape(x)[static_cast<std::size_t>(axis)] != static_cast<std::int64_t>(site.output_count()) ||
+      !site.moves_as_stored(0))
+    return site.error("takes " + to_string(site.type(x)) + " apart into " + std::to_string(site.output_count()) +
+                      " results");
   WHET_TRY(const std::vector<ValueId> parts, divided(site, x, axis, Ints(site.output_count(), 1)));
-  for (std::size_t i = 0; i < parts.size(); ++i) WHET_RETURN_IF_ERROR(site.give(squeezed(site, parts[i], Ints{axis}), i));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    WHET_RETURN_IF_ERROR(site.give(squeezed(site, parts[i], Ints{axis}), i));
   return ok_status();
 }
 Status import_split(TfliteSite& site) {
@@ -207,13 +221,16 @@ Status import_slice(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const Ints begin, site.integers(1, "list of starts"));
   WHET_TRY(const Ints size, site.integers(2, "list of sizes"));
-  if (begin.size() != size.size()) return site.error("has " + std::to_string(begin.size()) + " starts and " + std::to_string(size.size()) + " sizes");
+  if (begin.size() != size.size())
+    return site.error("has " + std::to_string(begin.size()) + " starts and " + std::to_string(size.size()) + " sizes");
   Ints end;
   for (std::size_t d = 0; d < size.size(); ++d) {
-    if (begin[d] < 0 || begin[d] > kMaxElements || size[d] < -1 || size[d] > kMaxElements) return site.error("takes " + to_string(size) + " from " + to_string(begin) + " on");
+    if (begin[d] < 0 || begin[d] > kMaxElements || size[d] < -1 || size[d] > kMaxElements)
+      return site.error("takes " + to_string(size) + " from " + to_string(begin) + " on");
     end.push_back(size[d] == -1 ? kEnd : begin[d] + size[d]);
   }
-  return give_moved(site, 0, [&](ValueId x) { return sliced(site, x, begin, end, std::nullopt, Ints(begin.size(), 1)); });
+  return give_moved(site, 0,
+                    [&](ValueId x) { return sliced(site, x, begin, end, std::nullopt, Ints(begin.size(), 1)); });
 }
 
 /// Masks say of which entries the bounds are open, and which take one place, whose dimension goes.
@@ -223,12 +240,16 @@ Status import_strided_slice(TfliteSite& site) {
   WHET_TRY(Ints end, site.integers(2, "list of ends"));
   WHET_TRY(const Ints steps, site.integers(3, "list of steps"));
   const FlatTable& o = site.options();
-  if (o.number<std::int32_t>(2) != 0 || o.number<std::int32_t>(3) != 0) return site.error("has a mask of ellipses or of new dimensions, which is not supported");
-  if (begin.size() != end.size() || begin.size() != steps.size() || begin.size() > 31) return site.error("has " + std::to_string(begin.size()) + " starts, " + std::to_string(end.size()) + " ends and " + std::to_string(steps.size()) + " steps");
+  if (o.number<std::int32_t>(2) != 0 || o.number<std::int32_t>(3) != 0)
+    return site.error("has a mask of ellipses or of new dimensions, which is not supported");
+  if (begin.size() != end.size() || begin.size() != steps.size() || begin.size() > 31)
+    return site.error("has " + std::to_string(begin.size()) + " starts, " + std::to_string(end.size()) + " ends and " +
+                      std::to_string(steps.size()) + " steps");
   Ints gone;
   const auto bit = [&](int field, std::size_t d) { return (o.number<std::int32_t>(field) >> d & 1) != 0; };
   for (std::size_t d = 0; d < begin.size(); ++d) {
-    if (o.flag(5)) end[d] = std::clamp(begin[d], -kMaxElements, kMaxElements) + std::clamp(end[d], -kMaxElements, kMaxElements);
+    if (o.flag(5))
+      end[d] = std::clamp(begin[d], -kMaxElements, kMaxElements) + std::clamp(end[d], -kMaxElements, kMaxElements);
     if (bit(0, d)) begin[d] = steps[d] < 0 ? kEnd : 0;
     if (bit(1, d)) end[d] = steps[d] < 0 ? -kEnd : kEnd;
     if (!bit(4, d)) continue;
@@ -257,7 +278,8 @@ Status import_mirror_pad(TfliteSite& site) {
   WHET_TRY(const Ints pads, read_pads(site));
   const bool repeats_edge = site.options().number<std::int8_t>(0) == 1;
   return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
-    return repeats_edge ? symmetric(site, x, pads) : padded(site, x, pads, every_axis(site.rank(x)), PadMode::reflect, 0);
+    return repeats_edge ? symmetric(site, x, pads)
+                        : padded(site, x, pads, every_axis(site.rank(x)), PadMode::reflect, 0);
   });
 }
 Status import_tile(TfliteSite& site) {
@@ -273,7 +295,9 @@ Status import_broadcast_to(TfliteSite& site) {
 Status import_reverse(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Ints axes, site.integers(1, "list of axes"));
-  return give_moved(site, 0, [&](ValueId x) { return sliced(site, x, Ints(axes.size(), -1), Ints(axes.size(), -kEnd), axes, Ints(axes.size(), -1)); });
+  return give_moved(site, 0, [&](ValueId x) {
+    return sliced(site, x, Ints(axes.size(), -1), Ints(axes.size(), -kEnd), axes, Ints(axes.size(), -1));
+  });
 }
 Status import_gather(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
@@ -295,14 +319,18 @@ Status import_resize_bilinear(TfliteSite& site) {
   const bool align = site.options().flag(2), half = site.options().flag(3);
   ResizeOperator op{};
   op.mode = ResizeMode::linear;
-  op.coordinates = align ? CoordinateMode::align_corners : half ? CoordinateMode::half_pixel : CoordinateMode::asymmetric;
+  op.coordinates = align  ? CoordinateMode::align_corners
+                   : half ? CoordinateMode::half_pixel
+                          : CoordinateMode::asymmetric;
   return give_resized(site, op);
 }
 Status import_resize_nearest(TfliteSite& site) {
   const bool align = site.options().flag(0), half = site.options().flag(1);
   ResizeOperator op{};
   op.mode = ResizeMode::nearest;
-  op.coordinates = align ? CoordinateMode::align_corners : half ? CoordinateMode::tf_half_pixel_for_nn : CoordinateMode::asymmetric;
+  op.coordinates = align  ? CoordinateMode::align_corners
+                   : half ? CoordinateMode::tf_half_pixel_for_nn
+                          : CoordinateMode::asymmetric;
   op.nearest = align ? NearestMode::round_prefer_ceil : NearestMode::floor;
   return give_resized(site, op);
 }
@@ -355,9 +383,11 @@ Status import_sequence_lstm(TfliteSite& site) {
   for (const std::size_t left_out : {9, 10, 11, 16, 17, 20, 21, 22, 23})
     if (site.has(left_out)) return site.error("has peepholes, a projection or a normalization, which is not supported");
   for (const std::size_t needed : {1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15})
-    if (!site.has(needed)) return site.error("input " + std::to_string(needed) + " is left out, which is not supported");
+    if (!site.has(needed))
+      return site.error("input " + std::to_string(needed) + " is left out, which is not supported");
   const FlatTable& o = site.options();
-  if (o.number<std::int8_t>(0) != 4 || o.number<float>(2) != 0) return site.error("has an activation that is not tanh, or clips its projection; this is not supported");
+  if (o.number<std::int8_t>(0) != 4 || o.number<float>(2) != 0)
+    return site.error("has an activation that is not tanh, or clips its projection; this is not supported");
   WHET_TRY(const ValueId x, site.real(0));
   Recurrent form{.kind = CellKind::lstm, .x = x, .weights = x, .state_weights = x};
   form.batch_first = !o.flag(3);
@@ -375,7 +405,8 @@ Status import_sequence_lstm(TfliteSite& site) {
   WHET_TRY(form.weights, joined(1));
   WHET_TRY(form.state_weights, joined(5));
   WHET_TRY(ValueId bias, joined(12));
-  WHET_TRY(form.bias, site.add("biases", ConcatOperator{1}, {bias, site.add_constant("no_bias", Tensor(DType::f32, site.shape(bias)))}));
+  WHET_TRY(form.bias, site.add("biases", ConcatOperator{1},
+                               {bias, site.add_constant("no_bias", Tensor(DType::f32, site.shape(bias)))}));
   form.hidden = site.rank(form.state_weights) == 3 ? site.shape(form.state_weights)[2] : 0;
   for (const std::string& name : usual_activations(form.kind)) form.activations.push_back({name});
   WHET_TRY(const RecurrentResult result, recurrent(site, form));

@@ -25,8 +25,9 @@ Status TfliteSite::import() {
   for (std::size_t i = 0; i < operation_.inputs.size(); ++i) {
     if (!has(i) || graph_.defined(info(i).name)) continue;
     const bool unknown = !dtype_of_tflite(info(i).type);
-    return error("reads " + in_quotes(info(i).name) + (unknown ? ", which is of type " + tflite_type_name(info(i).type) + "; this is not supported"
-                                                               : ", which nothing before it defines"));
+    return error("reads " + in_quotes(info(i).name) +
+                 (unknown ? ", which is of type " + tflite_type_name(info(i).type) + "; this is not supported"
+                          : ", which nothing before it defines"));
   }
   WHET_RETURN_IF_ERROR(importer->import(*this));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
@@ -37,9 +38,13 @@ Status TfliteSite::import() {
     // The file's own type and shape, where they are fixed.
     const TensorInfo& said = result_info(i);
     const TensorType& made = type(graph_.find(outputs_[i]));
-    const bool open = std::any_of(said.signature.begin(), said.signature.end(), [](std::int64_t extent) { return extent < 0; });
-    const bool fits = dtype_of_tflite(said.type) == made.dtype && (open || said.shape.empty() || said.shape == made.shape);
-    if (!fits) return error(in_quotes(said.name) + " becomes " + to_string(made) + "; the file says " + tflite_type_name(said.type) + "[" + to_string(said.shape) + "]");
+    const bool open =
+        std::any_of(said.signature.begin(), said.signature.end(), [](std::int64_t extent) { return extent < 0; });
+    const bool fits =
+        dtype_of_tflite(said.type) == made.dtype && (open || said.shape.empty() || said.shape == made.shape);
+    if (!fits)
+      return error(in_quotes(said.name) + " becomes " + to_string(made) + "; the file says " +
+                   tflite_type_name(said.type) + "[" + to_string(said.shape) + "]");
   }
   return graph_.check_growth(name_);
 }
@@ -47,7 +52,8 @@ Status TfliteSite::import() {
 Status TfliteSite::expect_inputs(std::size_t low, std::size_t high) const {
   const std::size_t count = operation_.inputs.size();
   if (count < low || count > high)
-    return error("has " + std::to_string(count) + " inputs; expected " + std::to_string(low) + (low == high ? "" : " to " + std::to_string(high)));
+    return error("has " + std::to_string(count) + " inputs; expected " + std::to_string(low) +
+                 (low == high ? "" : " to " + std::to_string(high)));
   for (std::size_t i = 0; i < low; ++i)
     if (!has(i)) return error("input " + std::to_string(i) + " is left out");
   return ok_status();
@@ -64,7 +70,8 @@ Result<std::int64_t> TfliteSite::integer(std::size_t i, const std::string& what)
   return error("its " + what + " is a list of " + std::to_string(list.size()));
 }
 
-Result<ValueId> TfliteSite::scales_of(const TensorInfo& info, const Shape& shape, std::optional<std::size_t> dimension) {
+Result<ValueId> TfliteSite::scales_of(const TensorInfo& info, const Shape& shape,
+                                      std::optional<std::size_t> dimension) {
   const std::vector<float>& scales = info.quantization.scales;
   if (scales.size() == 1) return add_scalar("scale", DType::f32, scales[0]);
   const std::size_t d = dimension.value_or(static_cast<std::size_t>(std::max(info.quantization.dimension, 0)));
@@ -76,14 +83,17 @@ Result<ValueId> TfliteSite::scales_of(const TensorInfo& info, const Shape& shape
 
 Result<std::optional<ValueId>> TfliteSite::zeros_of(const TensorInfo& info, const Shape& shape) {
   const std::vector<std::int64_t>& zeros = info.quantization.zeros;
-  if (std::all_of(zeros.begin(), zeros.end(), [](std::int64_t zero) { return zero == 0; })) return std::optional<ValueId>();
+  if (std::all_of(zeros.begin(), zeros.end(), [](std::int64_t zero) { return zero == 0; }))
+    return std::optional<ValueId>();
   for (const std::int64_t zero : zeros)
     if (zero < -128 || zero > 255) return error(in_quotes(info.name) + " has a zero point of " + std::to_string(zero));
   if (zeros.size() == 1) return std::optional(add_scalar("zero", DType::i32, static_cast<double>(zeros[0])));
   const auto d = static_cast<std::size_t>(std::max(info.quantization.dimension, 0));
   const auto count = static_cast<std::int64_t>(zeros.size());
-  if (d >= shape.size() || shape[d] != count) return error(in_quotes(info.name) + " has " + std::to_string(count) + " zero points for " + to_string(shape));
-  return std::optional(add_constant("zeros", Tensor::of<std::int64_t>(DType::i32, column_shape(shape.size(), d, count), zeros)));
+  if (d >= shape.size() || shape[d] != count)
+    return error(in_quotes(info.name) + " has " + std::to_string(count) + " zero points for " + to_string(shape));
+  return std::optional(
+      add_constant("zeros", Tensor::of<std::int64_t>(DType::i32, column_shape(shape.size(), d, count), zeros)));
 }
 
 Result<ValueId> TfliteSite::real(std::size_t i) {
@@ -100,7 +110,8 @@ Status TfliteSite::give_real(ValueId y, std::size_t i) {
   const TensorInfo& said = result_info(i);
   if (!is_quantized(said)) {
     const auto wanted = dtype_of_tflite(said.type);
-    if (wanted && is_float(*wanted) && is_float(dtype(y)) && *wanted != dtype(y)) return give(cast("narrow", y, *wanted), i);
+    if (wanted && is_float(*wanted) && is_float(dtype(y)) && *wanted != dtype(y))
+      return give(cast("narrow", y, *wanted), i);
     return give(y, i);
   }
   const Shape shape_of_y = shape(y);
@@ -112,7 +123,8 @@ Status TfliteSite::give_real(ValueId y, std::size_t i) {
 bool TfliteSite::moves_as_stored(std::size_t i) const {
   if (!is_quantized(info(i))) return true;
   return std::all_of(operation_.outputs.begin(), operation_.outputs.end(), [&](int output) {
-    return tensor(output).quantization.scales == info(i).quantization.scales && tensor(output).quantization.zeros == info(i).quantization.zeros;
+    return tensor(output).quantization.scales == info(i).quantization.scales &&
+           tensor(output).quantization.zeros == info(i).quantization.zeros;
   });
 }
 

@@ -29,11 +29,15 @@ class TfliteSite : public NodeSite {
   ValueId in(std::size_t i) const;
   const TensorInfo& info(std::size_t i) const { return tensor(operation_.inputs[i]); }
   const TensorInfo& result_info(std::size_t i = 0) const { return tensor(operation_.outputs[i]); }
-  Result<std::vector<std::int64_t>> integers(std::size_t i, const std::string& what) { return known_integers(in(i), what); }
+  Result<std::vector<std::int64_t>> integers(std::size_t i, const std::string& what) {
+    return known_integers(in(i), what);
+  }
   Result<std::int64_t> integer(std::size_t i, const std::string& what);
 
   // ---- Numbers of 8 bits: what they mean.
-  static bool is_quantized(const TensorInfo& info) { return (info.type == 9 || info.type == 3) && !info.quantization.scales.empty(); }
+  static bool is_quantized(const TensorInfo& info) {
+    return (info.type == 9 || info.type == 3) && !info.quantization.scales.empty();
+  }
   /// Operand `i` in floats, whatever it is stored as.
   Result<ValueId> real(std::size_t i);
   /// Gives floats as the file stores the result.

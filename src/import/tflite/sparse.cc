@@ -8,10 +8,10 @@ namespace {
 /// A level of the traversal: every place of a dimension, or those that a list names.
 struct Level {
   bool is_dense = true;
-  std::int64_t extent = 0;              ///< of a dense one
+  std::int64_t extent = 0;                 ///< of a dense one
   std::vector<std::int64_t> ends, places;  ///< of a list: where each row ends, and its places
-  std::size_t dimension = 0;            ///< of the tensor
-  std::int64_t step = 1;                ///< of a place in that dimension
+  std::size_t dimension = 0;               ///< of the tensor
+  std::int64_t step = 1;                   ///< of a place in that dimension
 };
 
 std::vector<std::int64_t> numbers_of(const FlatTable& level, int type_field) {
@@ -37,7 +37,11 @@ std::vector<std::int64_t> numbers_of(const FlatTable& level, int type_field) {
 class Expander {
  public:
   Expander(const std::vector<Level>& levels, Tensor& dense, std::string_view data)
-      : levels_(levels), dense_(dense), data_(data), at_(dense.shape().size(), 0), size_(static_cast<std::size_t>(size_of(dense.dtype()))) {}
+      : levels_(levels),
+        dense_(dense),
+        data_(data),
+        at_(dense.shape().size(), 0),
+        size_(static_cast<std::size_t>(size_of(dense.dtype()))) {}
 
   /// Whether everything lay inside.
   bool run() { return visit(0, 0); }
@@ -52,7 +56,8 @@ class Expander {
       return true;
     }
     if (row + 1 >= static_cast<std::int64_t>(own.ends.size())) return false;
-    const std::int64_t first = own.ends[static_cast<std::size_t>(row)], end = own.ends[static_cast<std::size_t>(row) + 1];
+    const std::int64_t first = own.ends[static_cast<std::size_t>(row)],
+                       end = own.ends[static_cast<std::size_t>(row) + 1];
     if (first < 0 || end > static_cast<std::int64_t>(own.places.size())) return false;
     for (std::int64_t j = first; j < end; ++j)
       if (!enter(level, own.places[static_cast<std::size_t>(j)], j)) return false;
@@ -92,12 +97,14 @@ class Expander {
 
 }  // namespace
 
-Result<Tensor> densified(DType dtype, const Shape& shape, std::string_view data, const FlatTable& sparsity, const std::string& what) {
+Result<Tensor> densified(DType dtype, const Shape& shape, std::string_view data, const FlatTable& sparsity,
+                         const std::string& what) {
   const Error damaged{what + ": its list of non-zero elements is damaged"};
   const std::vector<std::int32_t> order = sparsity.numbers<std::int32_t>(0), blocks = sparsity.numbers<std::int32_t>(1);
   const std::vector<FlatTable> tables = sparsity.tables(2);
   const std::size_t rank = shape.size();
-  if (order.size() != rank + blocks.size() || tables.size() != order.size() || rank == 0 || order.size() > 16) return damaged;
+  if (order.size() != rank + blocks.size() || tables.size() != order.size() || rank == 0 || order.size() > 16)
+    return damaged;
   // A dense tensor cannot be much larger than what the file has for it.
   constexpr std::int64_t kMostOfOne = 4096;
   if (num_elements(shape) > static_cast<std::int64_t>(data.size()) * kMostOfOne + kMostOfOne) return damaged;
@@ -109,7 +116,9 @@ Result<Tensor> densified(DType dtype, const Shape& shape, std::string_view data,
     level.extent = tables[i].number<std::int32_t>(1);
     level.ends = numbers_of(tables[i], 2);
     level.places = numbers_of(tables[i], 4);
-    if (order[i] < 0 || static_cast<std::size_t>(order[i]) >= order.size() || (level.is_dense && (level.extent < 1 || level.extent > num_elements(shape)))) return damaged;
+    if (order[i] < 0 || static_cast<std::size_t>(order[i]) >= order.size() ||
+        (level.is_dense && (level.extent < 1 || level.extent > num_elements(shape))))
+      return damaged;
     level.dimension = static_cast<std::size_t>(order[i]);
     if (level.dimension < rank) continue;
     const std::int32_t blocked = blocks[level.dimension - rank];

@@ -10,6 +10,7 @@
 namespace whet::tflite {
 
 /// The dense tensor of sparse data: `sparsity` is a SparsityParameters table. Errors name the tensor (`what`).
-Result<Tensor> densified(DType, const Shape&, std::string_view data, const FlatTable& sparsity, const std::string& what);
+Result<Tensor> densified(DType, const Shape&, std::string_view data, const FlatTable& sparsity,
+                         const std::string& what);
 
 }  // namespace whet::tflite

@@ -29,7 +29,8 @@ Numbers answer(const std::string& bytes, const Numbers& values) {
     return {};
   }
   const TensorType type = graph->value(graph->inputs[0]).type;
-  const Tensor y = evaluate_graph(*graph, {Tensor::of<double>(type.dtype, type.shape, values)}).value()[graph->outputs[0].index()];
+  const Tensor y =
+      evaluate_graph(*graph, {Tensor::of<double>(type.dtype, type.shape, values)}).value()[graph->outputs[0].index()];
   Numbers result;
   for (std::int64_t i = 0; i < y.size(); ++i) result.push_back(y.get(i));
   return result;
@@ -51,7 +52,8 @@ std::string small_conv(int activation = 1) {
   const int x = m.tensor("x", {1, 2, 2, 1}), y = m.tensor("y", {1, 2, 2, 2});
   const int w = m.constant<float>("w", {2, 1, 1, 1}, 0, {1, -1}), b = m.constant<float>("b", {2}, 0, {0, 2});
   FlatRecord options;
-  options.number<std::int8_t>(0, 1).number<std::int32_t>(1, 1).number<std::int32_t>(2, 1).number<std::int8_t>(3, static_cast<std::int8_t>(activation));
+  options.number<std::int8_t>(0, 1).number<std::int32_t>(1, 1).number<std::int32_t>(2, 1).number<std::int8_t>(
+      3, static_cast<std::int8_t>(activation));
   m.operation(3, {x, w, b}, {y}, options);
   return m.bytes({x}, {y});
 }
@@ -70,7 +72,11 @@ TEST(Tflite, SamePaddingPutsTheOddPixelBehind) {
   ModelWriter m;
   const int x = m.tensor("x", {1, 1, 4, 1}), y = m.tensor("y", {1, 1, 2, 1});
   FlatRecord options;
-  options.number<std::int8_t>(0, 0).number<std::int32_t>(1, 2).number<std::int32_t>(2, 2).number<std::int32_t>(3, 3).number<std::int32_t>(4, 1);
+  options.number<std::int8_t>(0, 0)
+      .number<std::int32_t>(1, 2)
+      .number<std::int32_t>(2, 2)
+      .number<std::int32_t>(3, 3)
+      .number<std::int32_t>(4, 1);
   m.operation(17, {x}, {y}, options);  // MAX_POOL_2D
   EXPECT_EQ(answer(m.bytes({x}, {y}), {1, 2, 9, 3}), (Numbers{9, 9}));
   ModelWriter n;
@@ -139,7 +145,8 @@ TEST(Tflite, GarbageIsASentence) {
   for (int round = 0; round < 5000; ++round) {
     std::string damaged = whole;
     for (std::int64_t k = rng.between(1, 4); k > 0; --k)
-      damaged[static_cast<std::size_t>(rng.between(8, static_cast<std::int64_t>(damaged.size()) - 1))] = static_cast<char>(rng.between(0, 1) == 0 ? rng.between(0, 4) : rng.between(0, 255));
+      damaged[static_cast<std::size_t>(rng.between(8, static_cast<std::int64_t>(damaged.size()) - 1))] =
+          static_cast<char>(rng.between(0, 1) == 0 ? rng.between(0, 4) : rng.between(0, 255));
     const auto graph = import_model_bytes(damaged, "m");
     read_count += graph.ok() ? 1 : 0;
     if (!graph.ok()) {
@@ -161,7 +168,8 @@ std::string compare_with_reference(const std::filesystem::path& file) {
   if (!graph.ok()) return graph.error().message;
   if (!std::filesystem::exists(stem + ".out0.npy")) return "";
   std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < graph->inputs.size(); ++i) inputs.push_back(load_tensor(stem + ".in" + std::to_string(i) + ".npy").value());
+  for (std::size_t i = 0; i < graph->inputs.size(); ++i)
+    inputs.push_back(load_tensor(stem + ".in" + std::to_string(i) + ".npy").value());
   const auto values = evaluate_graph(*graph, inputs);
   if (!values.ok()) return values.error().message;
   for (std::size_t i = 0; i < graph->outputs.size(); ++i) {
@@ -170,7 +178,8 @@ std::string compare_with_reference(const std::filesystem::path& file) {
     if (is_float(want.dtype())) {
       const double error = compare(found, want).relative;
       const bool rounds = file.stem() == "kws_ref_model_float32";
-      if (!(error < (rounds ? 2e-2 : 1e-4))) return "output " + std::to_string(i) + " is off by " + std::to_string(error);
+      if (!(error < (rounds ? 2e-2 : 1e-4)))
+        return "output " + std::to_string(i) + " is off by " + std::to_string(error);
       continue;
     }
     std::int64_t beyond = 0;
@@ -179,7 +188,8 @@ std::string compare_with_reference(const std::filesystem::path& file) {
       if (steps > 2) return "output " + std::to_string(i) + " is off by " + std::to_string(steps) + " steps";
       beyond += steps > 1 ? 1 : 0;
     }
-    if (beyond * 1000 > want.size()) return "output " + std::to_string(i) + " is off by 2 steps in " + std::to_string(beyond) + " elements";
+    if (beyond * 1000 > want.size())
+      return "output " + std::to_string(i) + " is off by 2 steps in " + std::to_string(beyond) + " elements";
   }
   return "";
 }

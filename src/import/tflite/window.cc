@@ -45,17 +45,21 @@ Status expect_image(const TfliteSite& site, ValueId x) {
 struct ConvForm {
   ConvOperator op;
   TransposeOperator turn;
-  Shape weights;              ///< behind the turn
-  std::size_t channels = 3;   ///< of the weights in the file: the dimension of output channels
+  Shape weights;             ///< behind the turn
+  std::size_t channels = 3;  ///< of the weights in the file: the dimension of output channels
 };
 
 /// Weights [O, rows, columns, C / groups].
 Result<ConvForm> conv_form(TfliteSite& site, const Slide& slide) {
   const Shape x = site.shape(site.in(0)), w = site.shape(site.in(1));
   if (w.size() != 4 || num_elements(w) == 0 || x[3] % w[3] != 0)
-    return site.error("convolves " + to_string(x) + " by weights " + to_string(w) + "; expected [O, rows, columns, C / groups]");
+    return site.error("convolves " + to_string(x) + " by weights " + to_string(w) +
+                      "; expected [O, rows, columns, C / groups]");
   const Window window = window_of(slide, x, {w[1], w[2]});
-  ConvForm form{{window.strides, window.dilations, window.pads_begin, window.pads_end}, {{1, 2, 3, 0}}, {w[1], w[2], w[3], w[0]}, 0};
+  ConvForm form{{window.strides, window.dilations, window.pads_begin, window.pads_end},
+                {{1, 2, 3, 0}},
+                {w[1], w[2], w[3], w[0]},
+                0};
   form.op.layout = Layout::channels_last;
   form.op.groups = x[3] / w[3];
   if (form.op.groups == x[3] && w[0] == x[3] && x[3] > 1) form.weights = {w[1], w[2], w[0]};
@@ -66,9 +70,11 @@ Result<ConvForm> conv_form(TfliteSite& site, const Slide& slide) {
 Result<ConvForm> depthwise_form(TfliteSite& site, const Slide& slide) {
   const Shape x = site.shape(site.in(0)), w = site.shape(site.in(1));
   if (w.size() != 4 || w[0] != 1 || num_elements(w) == 0 || w[3] % x[3] != 0)
-    return site.error("convolves " + to_string(x) + " by weights " + to_string(w) + "; expected [1, rows, columns, a multiple of the channels]");
+    return site.error("convolves " + to_string(x) + " by weights " + to_string(w) +
+                      "; expected [1, rows, columns, a multiple of the channels]");
   const Window window = window_of(slide, x, {w[1], w[2]});
-  ConvForm form{{window.strides, window.dilations, window.pads_begin, window.pads_end}, {{0, 1, 2, 3}}, {w[1], w[2], 1, w[3]}, 3};
+  ConvForm form{
+      {window.strides, window.dilations, window.pads_begin, window.pads_end}, {{0, 1, 2, 3}}, {w[1], w[2], 1, w[3]}, 3};
   form.op.layout = Layout::channels_last;
   form.op.groups = x[3];
   if (w[3] == x[3] && x[3] > 1) form.weights = {w[1], w[2], w[3]};
@@ -96,8 +102,10 @@ Status give_sum(TfliteSite& site, ValueId sum, std::size_t channels, int activat
   for (const float scale : w) scales.push_back(scale * x[0]);
   const Shape shape = site.shape(sum);
   const auto count = static_cast<std::int64_t>(scales.size());
-  if (count != 1 && count != shape.back()) return site.error("has " + std::to_string(count) + " scales for " + std::to_string(shape.back()) + " channels");
-  const ValueId scale = site.add_constant("scales", Tensor::of<float>(DType::f32, count == 1 ? Shape{} : Shape{count}, scales));
+  if (count != 1 && count != shape.back())
+    return site.error("has " + std::to_string(count) + " scales for " + std::to_string(shape.back()) + " channels");
+  const ValueId scale =
+      site.add_constant("scales", Tensor::of<float>(DType::f32, count == 1 ? Shape{} : Shape{count}, scales));
   WHET_TRY(ValueId y, site.add("float", CastOperator{DType::f32}, {sum}));
   WHET_TRY(y, site.add("scaled", BinaryOperator{B::mul}, {y, scale}));
   WHET_TRY(y, site.activated(y, activation));
@@ -113,7 +121,8 @@ Result<ValueId> centred_input(TfliteSite& site, std::size_t i) {
 }
 
 bool is_integer_form(const TfliteSite& site) {
-  return TfliteSite::is_quantized(site.info(0)) && TfliteSite::is_quantized(site.info(1)) && TfliteSite::is_quantized(site.result_info());
+  return TfliteSite::is_quantized(site.info(0)) && TfliteSite::is_quantized(site.info(1)) &&
+         TfliteSite::is_quantized(site.result_info());
 }
 
 Status give_conv(TfliteSite& site, const ConvForm& form, int activation) {
@@ -151,19 +160,22 @@ Status give_pool(TfliteSite& site, PoolKind kind) {
   const Window window = window_of(slide, shape, kernel);
   PoolOperator op{kind, kernel, window.strides, window.dilations, window.pads_begin, window.pads_end};
   op.layout = Layout::channels_last;
-  WHET_TRY(ValueId y, whole ? site.add("mean", ReduceOperator{ReduceKind::mean, {1, 2}, true}, {x}) : site.add("pool", op, {x}));
+  WHET_TRY(ValueId y,
+           whole ? site.add("mean", ReduceOperator{ReduceKind::mean, {1, 2}, true}, {x}) : site.add("pool", op, {x}));
   WHET_TRY(y, site.activated(y, o.number<std::int8_t>(5)));
   return site.give_real(y);
 }
 
 /// Transposed convolutions by their meaning in channels first; the layout pass takes the turns away.
-Status give_transposed(TfliteSite& site, std::size_t image, std::size_t weights, std::optional<std::size_t> bias, const Slide& slide, const Ints& extents, int activation) {
+Status give_transposed(TfliteSite& site, std::size_t image, std::size_t weights, std::optional<std::size_t> bias,
+                       const Slide& slide, const Ints& extents, int activation) {
   WHET_RETURN_IF_ERROR(check_slide(site, slide));
   WHET_TRY(ValueId x, site.real(image));
   WHET_TRY(ValueId w, site.real(weights));
   WHET_RETURN_IF_ERROR(expect_image(site, x));
   const Shape kernel_shape = site.shape(w);
-  if (kernel_shape.size() != 4 || kernel_shape[3] != site.shape(x)[3]) return site.error("convolves " + to_string(site.type(x)) + " by weights " + to_string(kernel_shape));
+  if (kernel_shape.size() != 4 || kernel_shape[3] != site.shape(x)[3])
+    return site.error("convolves " + to_string(site.type(x)) + " by weights " + to_string(kernel_shape));
   WHET_TRY(x, site.add("channels_first", TransposeOperator{{0, 3, 1, 2}}, {x}));
   WHET_TRY(w, site.add("weights", TransposeOperator{{3, 0, 1, 2}}, {w}));  // [O, h, w, I] to [I, O, h, w]
   ConvTranspose form;
@@ -178,7 +190,8 @@ Status give_transposed(TfliteSite& site, std::size_t image, std::size_t weights,
     form.window.pads_begin[d] = total / 2;
     form.window.pads_end[d] = total - total / 2;
     form.output_padding[d] = std::max<std::int64_t>(extent - full, 0);
-    if (extent < 1 || full - total + form.output_padding[d] != extent) return site.error("makes " + std::to_string(extent) + " pixels of " + std::to_string(own[d + 2]));
+    if (extent < 1 || full - total + form.output_padding[d] != extent)
+      return site.error("makes " + std::to_string(extent) + " pixels of " + std::to_string(own[d + 2]));
   }
   std::optional<ValueId> b;
   if (bias && site.has(*bias)) {
@@ -196,7 +209,9 @@ Status import_conv(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   WHET_RETURN_IF_ERROR(expect_image(site, site.in(0)));
   const FlatTable& o = site.options();
-  const Slide slide{o.number<std::int8_t>(0) == 0, {o.number<std::int32_t>(2), o.number<std::int32_t>(1)}, {o.number<std::int32_t>(5, 1), o.number<std::int32_t>(4, 1)}};
+  const Slide slide{o.number<std::int8_t>(0) == 0,
+                    {o.number<std::int32_t>(2), o.number<std::int32_t>(1)},
+                    {o.number<std::int32_t>(5, 1), o.number<std::int32_t>(4, 1)}};
   WHET_RETURN_IF_ERROR(check_slide(site, slide));
   WHET_TRY(const ConvForm form, conv_form(site, slide));
   return give_conv(site, form, o.number<std::int8_t>(3));
@@ -206,7 +221,9 @@ Status import_depthwise_conv(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   WHET_RETURN_IF_ERROR(expect_image(site, site.in(0)));
   const FlatTable& o = site.options();
-  const Slide slide{o.number<std::int8_t>(0) == 0, {o.number<std::int32_t>(2), o.number<std::int32_t>(1)}, {o.number<std::int32_t>(6, 1), o.number<std::int32_t>(5, 1)}};
+  const Slide slide{o.number<std::int8_t>(0) == 0,
+                    {o.number<std::int32_t>(2), o.number<std::int32_t>(1)},
+                    {o.number<std::int32_t>(6, 1), o.number<std::int32_t>(5, 1)}};
   WHET_RETURN_IF_ERROR(check_slide(site, slide));
   WHET_TRY(const ConvForm form, depthwise_form(site, slide));
   return give_conv(site, form, o.number<std::int8_t>(4));
@@ -230,7 +247,8 @@ Status import_conv_transpose_bias(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   const std::string_view bytes = site.operation().custom_options;
   std::int32_t numbers[3] = {};
-  if (bytes.size() < sizeof(numbers)) return site.error("has " + std::to_string(bytes.size()) + " bytes of options; expected 12");
+  if (bytes.size() < sizeof(numbers))
+    return site.error("has " + std::to_string(bytes.size()) + " bytes of options; expected 12");
   std::memcpy(numbers, bytes.data(), sizeof(numbers));
   const Slide slide{numbers[0] == 1, {numbers[2], numbers[1]}};
   WHET_RETURN_IF_ERROR(check_slide(site, slide));
@@ -238,7 +256,8 @@ Status import_conv_transpose_bias(TfliteSite& site) {
   const Shape x = site.shape(site.in(0)), w = site.shape(site.in(1));
   if (w.size() != 4) return site.error("the weights are " + to_string(w));
   Ints extents;
-  for (std::size_t d = 0; d < 2; ++d) extents.push_back(slide.same ? x[d + 1] * slide.strides[d] : (x[d + 1] - 1) * slide.strides[d] + w[d + 1]);
+  for (std::size_t d = 0; d < 2; ++d)
+    extents.push_back(slide.same ? x[d + 1] * slide.strides[d] : (x[d + 1] - 1) * slide.strides[d] + w[d + 1]);
   return give_transposed(site, 0, 1, 2, slide, extents, 0);
 }
 
@@ -249,7 +268,8 @@ Status import_fully_connected(TfliteSite& site) {
   const int activation = o.number<std::int8_t>(0);
   if (o.number<std::int8_t>(1) != 0) return site.error("has shuffled weights, which are not supported");
   const Shape w = site.shape(site.in(1)), given = site.shape(site.in(0));
-  if (w.size() != 2 || given.empty() || w[1] < 1 || num_elements(given) % w[1] != 0) return site.error("multiplies " + to_string(given) + " by weights " + to_string(w));
+  if (w.size() != 2 || given.empty() || w[1] < 1 || num_elements(given) % w[1] != 0)
+    return site.error("multiplies " + to_string(given) + " by weights " + to_string(w));
   const bool keeps = o.flag(2);
   const Shape rows = {num_elements(given) / w[1], w[1]};
   Shape result = given;
@@ -262,7 +282,9 @@ Status import_fully_connected(TfliteSite& site) {
     WHET_TRY(x, site.add("rows", ReshapeOperator{rows}, {x}));
   }
   WHET_TRY(ValueId y, site.add("product", MatMulOperator{.transpose_b = true}, {x, weights}));
-  const auto shaped = [&](ValueId value) -> Result<ValueId> { return site.shape(value) == result ? Result<ValueId>(value) : site.add("shaped", ReshapeOperator{result}, {value}); };
+  const auto shaped = [&](ValueId value) -> Result<ValueId> {
+    return site.shape(value) == result ? Result<ValueId>(value) : site.add("shaped", ReshapeOperator{result}, {value});
+  };
   if (integers) {
     WHET_TRY(y, shaped(y));
     return give_sum(site, y, 0, activation);
@@ -280,8 +302,10 @@ Status import_batch_matmul(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const ValueId a, site.real(0));
   WHET_TRY(const ValueId b, site.real(1));
-  if (site.rank(a) < 2 || site.rank(b) < 2) return site.error("multiplies " + to_string(site.type(a)) + " and " + to_string(site.type(b)));
-  WHET_TRY(const ValueId y, site.add("product", MatMulOperator{site.options().flag(0), site.options().flag(1)}, {a, b}));
+  if (site.rank(a) < 2 || site.rank(b) < 2)
+    return site.error("multiplies " + to_string(site.type(a)) + " and " + to_string(site.type(b)));
+  WHET_TRY(const ValueId y,
+           site.add("product", MatMulOperator{site.options().flag(0), site.options().flag(1)}, {a, b}));
   return site.give_real(y);
 }
 

@@ -16,7 +16,8 @@ struct FlatRecord {
     std::string bytes;
     std::size_t count = 0;
   };
-  using Field = std::variant<std::string, List, FlatRecord, std::vector<FlatRecord>>;  ///< a number's bytes, numbers, a table, tables
+  using Field = std::variant<std::string, List, FlatRecord,
+                             std::vector<FlatRecord>>;  ///< a number's bytes, numbers, a table, tables
   std::map<int, Field> fields;
 
   template <typename T>
@@ -119,11 +120,13 @@ class ModelWriter {
  public:
   /// `type`: the file's number (0 f32, 9 i8, 2 i32, ...). Gives the tensor's number.
   int tensor(const std::string& name, const std::vector<std::int32_t>& shape, int type = 0) {
-    tensors_.push_back(FlatRecord().numbers(0, shape).number<std::int8_t>(1, static_cast<std::int8_t>(type)).text(3, name));
+    tensors_.push_back(
+        FlatRecord().numbers(0, shape).number<std::int8_t>(1, static_cast<std::int8_t>(type)).text(3, name));
     return static_cast<int>(tensors_.size()) - 1;
   }
   template <typename T>
-  int constant(const std::string& name, const std::vector<std::int32_t>& shape, int type, const std::vector<T>& values) {
+  int constant(const std::string& name, const std::vector<std::int32_t>& shape, int type,
+               const std::vector<T>& values) {
     const int number = tensor(name, shape, type);
     std::string bytes(values.size() * sizeof(T), '\0');
     std::memcpy(bytes.data(), values.data(), bytes.size());
@@ -131,15 +134,23 @@ class ModelWriter {
     buffers_.push_back(FlatRecord().text(0, bytes));
     return number;
   }
-  void quantize(int tensor, const std::vector<float>& scales, const std::vector<std::int64_t>& zeros, int dimension = 0) {
+  void quantize(int tensor, const std::vector<float>& scales, const std::vector<std::int64_t>& zeros,
+                int dimension = 0) {
     FlatRecord form;
     form.numbers(2, scales).numbers(3, zeros).number<std::int32_t>(6, dimension);
     tensors_[static_cast<std::size_t>(tensor)].table(4, form);
   }
   FlatRecord& info(int tensor) { return tensors_[static_cast<std::size_t>(tensor)]; }
-  void operation(int code, const std::vector<std::int32_t>& inputs, const std::vector<std::int32_t>& outputs, const FlatRecord& options = {}) {
-    codes_.push_back(FlatRecord().number<std::int8_t>(0, static_cast<std::int8_t>(code < 127 ? code : 127)).number<std::int32_t>(3, code));
-    operations_.push_back(FlatRecord().number<std::uint32_t>(0, static_cast<std::uint32_t>(codes_.size() - 1)).numbers(1, inputs).numbers(2, outputs).table(4, options));
+  void operation(int code, const std::vector<std::int32_t>& inputs, const std::vector<std::int32_t>& outputs,
+                 const FlatRecord& options = {}) {
+    codes_.push_back(FlatRecord()
+                         .number<std::int8_t>(0, static_cast<std::int8_t>(code < 127 ? code : 127))
+                         .number<std::int32_t>(3, code));
+    operations_.push_back(FlatRecord()
+                              .number<std::uint32_t>(0, static_cast<std::uint32_t>(codes_.size() - 1))
+                              .numbers(1, inputs)
+                              .numbers(2, outputs)
+                              .table(4, options));
   }
   std::string bytes(const std::vector<std::int32_t>& inputs, const std::vector<std::int32_t>& outputs) const {
     FlatRecord graph, root;
