@@ -183,6 +183,14 @@ TEST(Alternatives, ThatAreEqualAreOneTask) {
   EXPECT_EQ(tasks.at("nchw4c -> nchw2c").size(), 1u);
 }
 
+TEST(Alternatives, AreNoneOfValuesThatAreNoPictures) {
+  GraphBuilder b;
+  const ValueId x = b.input("x", {4, 16});
+  const FusedGraph usual = fused(b.finish({b.relu("r", b.plus("s", x, b.constant("c", {16})))}));
+  const Alternatives found = alternatives_of(usual);
+  EXPECT_EQ(found.all.size(), found.usual);
+}
+
 TEST(Assembly, RefusesAPlanThatReadsWhatIsNotThere) {
   const FusedGraph usual = fused(small_network());
   const auto plan = assemble(usual, alternatives_of(usual), {1});

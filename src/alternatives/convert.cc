@@ -142,24 +142,22 @@ class Conversion {
       return Maybe(builder_.constant(value.name, value.constant->reshaped({1})));
     const bool one_a_channel = !shape.empty() && shape.back() == result.back() && num_elements(shape) == shape.back();
     if (value.constant && one_a_channel) {
-      Shape wide = *seen(Shape(result.size(), 1), kChannelsLast);
-      if (!channels_into(wide, result.back())) return Maybe();
-      return Maybe(builder_.constant(value.name, value.constant->reshaped(wide)));
+      const std::optional<Shape> wide = channels_of(result);
+      if (!wide) return Maybe();
+      return Maybe(builder_.constant(value.name, value.constant->reshaped(*wide)));
     }
     if (value.constant || !is_one_pixel(shape) || shape.size() != result.size() || shape.back() != result.back())
       return Maybe();
     return picture(old);
   }
 
-  /// Puts the channels into a shape of ones; [C, 1, ...] or [C/b, 1, ..., b].
-  bool channels_into(Shape& ones, std::int64_t channels) const {
-    const std::int64_t block = form() == kChannelsLast ? channels : form().block;
-    if (channels % block != 0) return false;
-    const std::size_t spatial = ones.size() - 3;
-    ones.assign(1, channels / block);
-    ones.insert(ones.end(), spatial, 1);
-    if (form() != kChannelsFirst) ones.push_back(block);
-    return true;
+  /// One value a channel, as it broadcasts to a picture of `shape`: [C, 1, ...] or [C/b, 1, ..., b].
+  std::optional<Shape> channels_of(const Shape& shape) const {
+    Shape one_pixel(shape.size(), 1);
+    if (!shape.empty()) one_pixel.back() = shape.back();
+    std::optional<Shape> wide = seen(one_pixel, form());
+    if (wide) wide->erase(wide->begin());
+    return wide;
   }
 
   Result<Maybe> computed(const Node& node, Operator op, std::vector<ValueId> inputs) {

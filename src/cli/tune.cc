@@ -336,10 +336,14 @@ Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared
   return settle_in_network(prepared.fused, prepared.place.target, file, device, options);
 }
 
-/// Layouts are a choice for a whole network whose times mean something, on a processor.
+/// Layouts are a choice for a whole network of pictures whose times mean something, on a processor.
 bool searches_layouts(const TuneCommand& command, const Prepared& prepared, const std::vector<Form>& forms) {
-  return !forms.empty() && prepared.place.target.is_cpu() && !prepared.emulated && !command.no_network &&
-         !has_fleet(prepared.devices) && prepared.chosen.size() == prepared.tasks.size();
+  const bool whole = prepared.chosen.size() == prepared.tasks.size();
+  if (forms.empty() || !prepared.place.target.is_cpu() || prepared.emulated || command.no_network ||
+      has_fleet(prepared.devices) || !whole)
+    return false;
+  const Result<Alternatives> found = find_alternatives(prepared.fused, prepared.place.target, {forms});
+  return found.ok() && found->all.size() > found->usual;
 }
 
 Result<PlanSearch> search_layouts(const TuneCommand& command, const Prepared& prepared, const Tuned& tuned,

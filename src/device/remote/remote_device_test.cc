@@ -263,8 +263,8 @@ TEST_F(RemoteDevices, GetTheNextJobWhileOneRuns) {
   EXPECT_EQ(answered, 40);
 }
 TEST_F(RemoteDevices, DoNotBlameAJobThatWasStillWaiting) {
-  // Each supervisor ends itself a second after its start, while the kernel that hangs runs and the other job waits.
-  const auto device = RemoteDevice::connect(options_for("(sleep 1; kill -9 $$) & " + kServe)).value();
+  // Each supervisor ends itself two seconds after its start, while the kernel that hangs runs and the other job waits.
+  const auto device = RemoteDevice::connect(options_for("(sleep 2; kill -9 $$) & " + kServe)).value();
   std::string hanging;
   std::thread lane([&] { hanging = outcome(*device, "hang"); });
   usleep(300000);
