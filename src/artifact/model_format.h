@@ -76,6 +76,9 @@ enum PlanStepFlag : std::uint32_t {
   kStepParallel = 1,  ///< all workers call the kernel; else worker 0 alone
   kStepBarrier = 2,   ///< all workers meet before this step
   kStepPart = 4,      ///< on a device: writes a part of a tensor whose other parts are written by steps with this flag
+  /// With kStepParallel, on the CPU: calls of the kernel never wait for each other. It may be called as each worker of
+  /// any number, one after another and by any thread.
+  kStepDivisible = 8,
 };
 
 struct PlanStep {

@@ -93,7 +93,8 @@ PlanStep stored_step(const ModelPlan::Step& step, StringTable& strings, std::vec
   s.entry = step.entry;
   s.first_argument = static_cast<std::uint32_t>(arguments.size());
   s.argument_count = static_cast<std::uint32_t>(step.arguments.size());
-  s.flags = (step.parallel ? kStepParallel : 0u) | (step.barrier ? kStepBarrier : 0u) | (step.part ? kStepPart : 0u);
+  s.flags = (step.parallel ? kStepParallel : 0u) | (step.barrier ? kStepBarrier : 0u) | (step.part ? kStepPart : 0u) |
+            (step.divisible ? kStepDivisible : 0u);
   s.written = step.written;
   s.first_launch = static_cast<std::uint32_t>(launches.size());
   s.launch_count = static_cast<std::uint32_t>(step.launches.size());
@@ -141,6 +142,7 @@ ModelPlan::Step read_step(const ModelView& view, const PlanStep& s) {
   step.parallel = s.flags & kStepParallel;
   step.barrier = s.flags & kStepBarrier;
   step.part = s.flags & kStepPart;
+  step.divisible = s.flags & kStepDivisible;
   step.written = s.written;
   step.workspace_offset = s.workspace_offset;
   step.workspace_bytes = s.workspace_bytes;
@@ -187,7 +189,7 @@ std::string text_of(const ModelPlan::Launch& l) {
 std::string text_of(const ModelPlan::Step& s) {
   std::string text = s.barrier ? "barrier\n" : "";
   text += s.kind == PlanStepKind::copy ? "copy" : "kernel " + std::to_string(s.entry);
-  text += s.parallel ? " parallel (" : " (";
+  text += s.parallel ? s.divisible ? " parallel in parts (" : " parallel (" : " (";
   for (std::size_t i = 0; i < s.arguments.size(); ++i) text += (i ? ", " : "") + text_of(s.arguments[i]);
   text += ")";
   if (s.workspace_bytes)

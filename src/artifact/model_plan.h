@@ -38,6 +38,7 @@ struct ModelPlan {
     std::vector<Launch> launches;  ///< empty for the CPU
     std::uint32_t written = 0;     ///< on a device, see PlanStep
     bool part = false;             ///< on a device, see kStepPart
+    bool divisible = false;        ///< on the CPU, see kStepDivisible
   };
 
   std::string name, target, required_isa, records, compiler;

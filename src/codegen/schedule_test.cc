@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
 #include "codegen/testing/answers.h"
 #include "lower/lower.h"
 #include "lower/testing/random_schedule.h"
@@ -28,6 +32,75 @@ TEST(EverySchedule, RunsNativelyAsTheDagIsDefined) {
     ++run;
   }
   EXPECT_GE(run, 30);
+}
+
+bool has_barrier(const Program& program) {
+  bool found = false;
+  for_each(program.body, [&](const Stmt& s) { found = found || std::holds_alternative<Barrier>(s->kind); }, nullptr);
+  return found;
+}
+
+/// A random schedule whose outermost loops are parallel where they may be.
+LoopTree random_parallel_tree(const ComputeDag& dag, Rng& rng) {
+  LoopTree tree = *replay(dag, testing::random_steps(dag, rng, 60));
+  for (std::size_t l = 0; l < tree.loops.size(); ++l) {
+    LoopTree changed = tree;
+    if (apply(changed, Annotate{LoopId(static_cast<std::int64_t>(l)), LoopKind::parallel}).ok()) tree = changed;
+  }
+  return tree;
+}
+
+/// Calls the kernel as each of `parts` workers, one after another in a random order, as a pool does where one worker
+/// runs the parts of others: on one workspace, which the last call leaves as it is.
+std::vector<Tensor> run_in_parts(const Kernel& kernel, std::vector<Tensor> arguments, std::uint32_t parts, Rng& rng) {
+  const Result<LoadedKernel> loaded = LoadedKernel::load(kernel);
+  WHET_CHECK(loaded.ok());
+  std::vector<void*> buffers;
+  for (Tensor& tensor : arguments) buffers.push_back(tensor.data());
+  Tensor shared(DType::u8, {kernel.workspace + 1}), own(DType::u8, {kernel.worker_workspace + 1});
+  std::vector<std::uint32_t> order(parts);
+  std::iota(order.begin(), order.end(), 0u);
+  for (std::size_t i = parts; i > 1; --i)
+    std::swap(order[i - 1], order[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(i)))]);
+  for (const std::uint32_t part : order) {
+    const whet_kernel_args args{buffers.data(), shared.data(), own.data(), nullptr, nullptr, part, parts};
+    WHET_CHECK(loaded->entry()(&args) == 0);
+  }
+  return arguments;
+}
+
+TEST(EverySchedule, OfOnePhaseGivesTheSameBitsInPartsOfAnyNumberAndOrder) {
+  if (emulated_processor() != nullptr) GTEST_SKIP() << "parts are called on this processor alone";
+  const std::vector<Target> targets = runnable_targets();
+  int run = 0;
+  for (std::uint64_t seed = 3000; seed < 3120; ++seed) {
+    Rng rng(seed);
+    const ComputeDag dag = testing::random_dag(rng);
+    const Target target = targets[seed % targets.size()];
+    const Result<Lowered> lowered = lower(random_parallel_tree(dag, rng), target);
+    // One that is refused, or has several phases, is of no account here.
+    if (!lowered.ok() || has_barrier(lowered->program)) continue;
+    const Result<Kernel> kernel = compile_kernel(lowered->program, target);
+    if (!kernel.ok() || !kernel->launches[0].parallel) continue;
+    const Result<std::vector<Tensor>> arguments =
+        testing::arguments_of(*lowered, dag, testing::random_inputs(dag, rng));
+    ASSERT_TRUE(arguments.ok());
+    const auto copies = [&] {
+      std::vector<Tensor> made;
+      for (const Tensor& tensor : *arguments) made.push_back(tensor.clone());
+      return made;
+    };
+    const std::vector<Tensor> whole = run_in_parts(*kernel, copies(), 1, rng);
+    for (const std::uint32_t parts : {2u, 3u, 8u, 12u, 64u}) {
+      const std::vector<Tensor> divided = run_in_parts(*kernel, copies(), parts, rng);
+      for (std::size_t i = 0; i < whole.size(); ++i)
+        ASSERT_EQ(std::memcmp(whole[i].data(), divided[i].data(), static_cast<std::size_t>(whole[i].bytes())), 0)
+            << "seed " << seed << ", " << parts << " parts, argument " << i << "\n"
+            << to_text(lowered->program);
+    }
+    ++run;
+  }
+  EXPECT_GE(run, 20);
 }
 
 }  // namespace

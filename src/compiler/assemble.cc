@@ -23,6 +23,13 @@ ModelPlan::Tensor described(const Value& value) {
   return {value.name, static_cast<std::uint32_t>(value.type.dtype), value.type.shape, bytes_of(value.type)};
 }
 
+/// Whether workers that run the program wait for each other.
+bool has_barrier(const Program& program) {
+  bool found = false;
+  for_each(program.body, [&](const Stmt& s) { found = found || std::holds_alternative<Barrier>(s->kind); }, nullptr);
+  return found;
+}
+
 /// Where every value lies. A value that is computed gets a buffer number until the arena is planned.
 class Assembler {
  public:
@@ -179,6 +186,7 @@ class Assembler {
   void describe(const Group& group, const Task& task, const CompiledTask& compiled, ModelPlan::Step& step) const {
     step.entry = static_cast<std::uint32_t>(&compiled - compiled_.data());
     step.parallel = compiled.kernel.launches.at(0).parallel;
+    step.divisible = step.parallel && !has_barrier(compiled.lowered.program);
     step.workspace_bytes = static_cast<std::uint64_t>(compiled.kernel.workspace);
     step.worker_bytes = static_cast<std::uint64_t>(compiled.kernel.worker_workspace);
     step.flops = flops(task.dag);

@@ -206,7 +206,9 @@ int allocate(whet_session& s, whet_error* error) {
   s.outputs = zeroed<Output>(header.outputs.count);
   s.walk.step_ns = zeroed<std::uint64_t>(header.steps.count);
   s.steps = zeroed<whet_step_profile>(header.steps.count);
-  if (!s.walk.buffers || !s.inputs || !s.outputs || !s.walk.step_ns || !s.steps)
+  s.walk.first_step = zeroed<std::uint32_t>(header.steps.count);
+  s.walk.kinds = zeroed<std::uint8_t>(header.steps.count);
+  if (!s.walk.buffers || !s.walk.first_step || !s.walk.kinds || !s.inputs || !s.outputs || !s.walk.step_ns || !s.steps)
     return whet_fail(error, "no memory for a session");
   if (make_pages(&s.arena, header.arena_bytes, "activations", error) != 0) return -1;
   if (make_pages(&s.workspace, s.walk.workspace_stride * s.pool->workers, "workspace", error) != 0) return -1;
@@ -215,6 +217,7 @@ int allocate(whet_session& s, whet_error* error) {
   s.walk.pool = s.pool;
   s.walk.arena = static_cast<char*>(s.arena.data);
   s.walk.worker_workspaces = static_cast<char*>(s.workspace.data);
+  describe_work(s.walk);
   return 0;
 }
 
@@ -262,6 +265,8 @@ void session_destroy(whet_session* s) {
   free_pages(&s->arena);
   free_pages(&s->workspace);
   free(s->walk.buffers);
+  free(s->walk.first_step);
+  free(s->walk.kinds);
   free(s->inputs);
   free(s->outputs);
   free(s->walk.step_ns);

@@ -33,7 +33,8 @@ inline void spin_pause() {
 /// A word that one thread changes and for which others wait, first spinning, then asleep.
 class WaitWord {
  public:
-  std::uint32_t load() const { return word_.load(std::memory_order_acquire); }
+  /// Sees all writes before the store whose value it gives. Loads and stores of all words have one order.
+  std::uint32_t load() const { return word_.load(std::memory_order_seq_cst); }
 
   /// Stores the value and wakes sleeping threads. A thread that sees the new value sees all earlier writes.
   void store(std::uint32_t value) {
@@ -47,12 +48,27 @@ class WaitWord {
     if (before == 1) wake();
     return before;
   }
-  /// Returns when the word differs from `old`. Spins for `spin_ns`, then sleeps.
-  void wait_while(std::uint32_t old, std::uint64_t spin_ns) {
-    if (spins_through(old, spin_ns)) return;
+  /// Returns when the word differs from `old`. Spins for `spin_ns`, then sleeps. After `polite_ns` of spinning it offers
+  /// the core to other threads at every look: the thread that changes the word may be among those that have no core.
+  void wait_while(std::uint32_t old, std::uint64_t spin_ns, std::uint64_t polite_ns = kPoliteAfterNs) {
+    if (spin_while(old, spin_ns, polite_ns)) return;
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     while (word_.load(std::memory_order_seq_cst) == old) futex_wait(word_, old);
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  /// The same without sleep: spins for `spin_ns`, or until the word differs from `old`, and returns whether it does.
+  bool spin_while(std::uint32_t old, std::uint64_t spin_ns, std::uint64_t polite_ns = kPoliteAfterNs) const {
+    if (load() != old) return true;
+    if (spin_ns == 0) return false;
+    const std::uint64_t begin = now_ns();
+    for (std::uint64_t now = begin; now - begin < spin_ns; now = now_ns()) {
+      for (int i = 0; i < 64; ++i) {
+        spin_pause();
+        if (load() != old) return true;
+      }
+      if (now - begin > polite_ns) sched_yield();
+    }
+    return false;
   }
   /// Sets the word in a child after fork, where no thread waits any more.
   void reset(std::uint32_t value) {
@@ -63,21 +79,6 @@ class WaitWord {
  private:
   static constexpr std::uint64_t kPoliteAfterNs = 50000;
 
-  /// Reads the word for `spin_ns`. After a first while it offers the core to other threads at every read: the thread
-  /// that changes the word may be among those that have no core.
-  bool spins_through(std::uint32_t old, std::uint64_t spin_ns) const {
-    if (load() != old) return true;
-    if (spin_ns == 0) return false;
-    const std::uint64_t begin = now_ns();
-    for (std::uint64_t now = begin; now - begin < spin_ns; now = now_ns()) {
-      for (int i = 0; i < 64; ++i) {
-        spin_pause();
-        if (load() != old) return true;
-      }
-      if (now - begin > kPoliteAfterNs) sched_yield();
-    }
-    return false;
-  }
   void wake() {
     if (sleepers_.load(std::memory_order_seq_cst) != 0) futex_wake_all(word_);
   }

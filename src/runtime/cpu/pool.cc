@@ -12,6 +12,7 @@
 #include "runtime/cpu/cores.h"
 #include "runtime/cpu/float_mode.h"
 #include "runtime/cpu/futex.h"
+#include "runtime/cpu/shares.h"
 
 namespace whet {
 namespace {
@@ -40,6 +41,7 @@ struct Pool : whet_pool {
   whet_pool_info settings;  // info points here
   std::uint32_t* cores;     // settings.cores points here
   Worker* threads;          // [workers]; entry 0 is not used
+  Seat* seats;              // [workers]
   std::uint64_t idle_spin_ns, barrier_spin_ns;
   char note[256];
 
@@ -49,13 +51,20 @@ struct Pool : whet_pool {
 
   void (*job)(void*, std::uint32_t);
   void* context;
-  bool stop;
+  std::atomic<bool> stop;
 
-  Line epoch;    // counts jobs: a change starts one
+  Line epoch;    // counts jobs: a change starts one, for all workers where it is odd, else work for those that come
   Line pending;  // workers that have not finished the job
   Line barrier_epoch;
   alignas(kLine) std::atomic<std::uint32_t> arrived;
+  Shares shares;
 };
+
+/// Begins the next epoch that is odd (1) or even (0).
+void next_epoch(Pool& pool, std::uint32_t odd) {
+  const std::uint32_t epoch = pool.epoch.word.load();
+  pool.epoch.word.store(epoch + (epoch % 2 == odd ? 2 : 1));
+}
 
 void barrier(whet_pool* base, std::uint32_t) {
   Pool& pool = *static_cast<Pool*>(base);
@@ -73,12 +82,17 @@ void* work(void* argument) {
   const Worker& self = *static_cast<const Worker*>(argument);
   Pool& pool = *self.pool;
   FlushDenormals flush;
-  // The epoch at which this worker was made is 0 (also after a fork): the first job makes it 1.
-  for (std::uint32_t epoch = 0;; ++epoch) {
+  // The epoch at which this worker was made is 0 (also after a fork). Jobs of work may end without this worker.
+  for (std::uint32_t epoch = 0;;) {
     pool.epoch.word.wait_while(epoch, pool.idle_spin_ns);
-    if (pool.stop) return nullptr;
-    pool.job(pool.context, self.index);
-    pool.pending.word.decrement();
+    epoch = pool.epoch.word.load();
+    if (pool.stop.load(std::memory_order_relaxed)) return nullptr;
+    if (epoch % 2 == 0) {
+      pool.shares.join(self.index);
+    } else {
+      pool.job(pool.context, self.index);
+      pool.pending.word.decrement();
+    }
   }
 }
 
@@ -123,14 +137,15 @@ int start_threads(Pool& pool) {
 }
 
 void stop_threads(Pool& pool) {
-  pool.stop = true;
-  pool.epoch.word.store(pool.epoch.word.load() + 1);
+  pool.stop.store(true, std::memory_order_relaxed);
+  next_epoch(pool, 0);
   for (std::uint32_t w = 1; w < pool.started; ++w) pthread_join(pool.threads[w].thread, nullptr);
 }
 
 /// Everything as in a pool that has run nothing.
 void reset(Pool& pool) {
-  pool.stop = false;
+  pool.stop.store(false, std::memory_order_relaxed);
+  pool.shares.reset();
   pool.epoch.word.reset(0);
   pool.pending.word.reset(0);
   pool.barrier_epoch.word.reset(0);
@@ -173,10 +188,24 @@ int run(whet_pool* base, void (*job)(void*, std::uint32_t), void* context) {
       pool.job = job;
       pool.context = context;
       pool.pending.word.reset(pool.workers - 1);
-      pool.epoch.word.store(pool.epoch.word.load() + 1);
+      next_epoch(pool, 1);
     }
     job(context, 0);
     if (pool.workers > 1) join(pool);
+  }
+  pthread_mutex_unlock(&pool.turn);
+  return 0;
+}
+
+int run_work(whet_pool* base, const whet_work* work) {
+  Pool& pool = *static_cast<Pool*>(base);
+  if (const int failure = remake_after_fork(pool); failure != 0) return failure;
+  pthread_mutex_lock(&pool.turn);
+  {
+    FlushDenormals flush;
+    pool.shares.begin(*work);
+    next_epoch(pool, 0);
+    pool.shares.run();
   }
   pthread_mutex_unlock(&pool.turn);
   return 0;
@@ -260,6 +289,7 @@ int check_options(const whet_pool_options& options, whet_error* error) {
 
 void free_pool(Pool* pool) {
   free(pool->threads);
+  free(pool->seats);
   free(pool->cores);
   pool->~Pool();
   free(pool);
@@ -279,19 +309,24 @@ Pool* allocate_pool(std::uint32_t workers) {
   void* memory = aligned_alloc(kLine, (sizeof(Pool) + kLine - 1) / kLine * kLine);
   if (memory == nullptr) return nullptr;
   Pool* pool = new (memory) Pool();
-  pool->head_version = 1;
+  pool->head_version = 2;
   pool->workers = workers;
   pool->run = run;
+  pool->run_work = run_work;
   pool->barrier = barrier;
   pool->destroy = destroy;
   pool->info = &pool->settings;
   pool->cores = static_cast<std::uint32_t*>(calloc(workers, sizeof *pool->cores));
   pool->threads = static_cast<Worker*>(calloc(workers, sizeof *pool->threads));
-  if (pool->cores == nullptr || pool->threads == nullptr) {
+  pool->seats = static_cast<Seat*>(aligned_alloc(alignof(Seat), workers * sizeof(Seat)));
+  if (pool->cores == nullptr || pool->threads == nullptr || pool->seats == nullptr) {
     free_pool(pool);
     return nullptr;
   }
-  for (std::uint32_t w = 0; w < workers; ++w) pool->threads[w] = Worker{pool, w, {}};
+  for (std::uint32_t w = 0; w < workers; ++w) {
+    pool->threads[w] = Worker{pool, w, {}};
+    new (&pool->seats[w]) Seat();
+  }
   return pool;
 }
 
@@ -324,6 +359,7 @@ int pool_create(const whet_pool_options* given, std::uint32_t most_threads, whet
   pool->settings.cores = pool->cores;
   if (pool->settings.pinned) choose_cores(*pool, options, usable);
   choose_spins(*pool, options, usable);
+  pool->shares.init(pool->seats, threads, pool->barrier_spin_ns);
   reset(*pool);
   pool->owner.store(static_cast<std::int32_t>(getpid()), std::memory_order_release);
   if (const int failure = start_threads(*pool); failure != 0) {

@@ -3,12 +3,13 @@
 #include <cstdint>
 
 #include "artifact/kernel_args.h"
+#include "runtime/cpu/work.h"
 #include "whet/model.h"
 
 /// The head of every pool: the part that a runtime of another library (and of another version) needs to run on it.
 /// Members are never moved or removed. `head_version` tells which were added.
 struct whet_pool {
-  std::uint32_t head_version;  ///< 1
+  std::uint32_t head_version;  ///< 2
   std::uint32_t workers;
   /// Runs job(context, worker) on every worker at once and returns when all have returned. The calling thread is worker
   /// 0. Only one caller runs at a time. Denormals are flushed meanwhile. Returns 0, or an errno where the workers could
@@ -18,6 +19,10 @@ struct whet_pool {
   void (*barrier)(whet_pool*, std::uint32_t worker);
   void (*destroy)(whet_pool*);
   const whet_pool_info* info;
+  /// Since version 2. Runs the work on all workers and returns when it is done. Parts of a worker that is late are run
+  /// by others. The calling thread is worker 0, denormals are flushed, callers take turns and errors are given as in
+  /// `run`. For pools of two workers or more.
+  int (*run_work)(whet_pool*, const whet_work*);
 };
 
 namespace whet {
@@ -33,6 +38,9 @@ inline const whet_pool_info* pool_info(const whet_pool* pool) { return pool->inf
 [[nodiscard]] inline int pool_run(whet_pool* pool, void (*job)(void* context, std::uint32_t worker), void* context) {
   return pool->run(pool, job, context);
 }
+
+/// Whether the pool, which may be of another version, has run_work.
+inline bool pool_shares_work(const whet_pool* pool) { return pool->head_version >= 2 && pool->workers > 1; }
 
 /// The runtime of kernels: its `barrier` takes a whet_pool as the team.
 extern const whet_kernel_runtime kPoolKernelRuntime;

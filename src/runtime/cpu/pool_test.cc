@@ -120,6 +120,52 @@ TEST(Pool, TakesCallersInTurn) {
   EXPECT_EQ(jobs, 800);
 }
 
+/// `steps` steps of four parts a worker, one after another, each of which takes its own number from the sum.
+struct CountedWork {
+  explicit CountedWork(std::uint32_t steps) : kinds(steps, WHET_WORK_DIVIDED) {
+    for (std::uint32_t i = 0; i <= steps; ++i) first.push_back(i);
+  }
+  std::uint64_t run(whet_pool* pool) {
+    done = 0;
+    const whet_work work{this, static_cast<std::uint32_t>(kinds.size()), first.data(), kinds.data(),
+                         [](void* self, std::uint32_t, std::uint32_t, std::uint32_t parts, std::uint32_t) {
+                           static_cast<CountedWork*>(self)->done += 840 / parts;
+                         }};
+    EXPECT_EQ(pool->run_work(pool, &work), 0);
+    return done;
+  }
+  std::vector<std::uint32_t> first;
+  std::vector<std::uint8_t> kinds;
+  std::atomic<std::uint64_t> done{0};
+};
+
+TEST(Pool, RunsWorkAndJobsInTurn) {
+  for (std::uint32_t threads : {2u, 3u, 5u}) {
+    whet_pool_options options{};
+    options.spin_microseconds = threads == 3 ? 1 : 0;
+    const PoolHandle pool = make_pool(threads, options);
+    ASSERT_TRUE(pool_shares_work(pool.get()));
+    CountedWork work(7);
+    for (std::uint32_t round = 0; round < 300; ++round) {
+      ASSERT_EQ(work.run(pool.get()), 7u * 840);
+      if (round % 3 == 0) expect_all_workers_run(pool.get(), round);
+      if (round % 50 == 0) usleep(300);
+    }
+  }
+}
+
+TEST(Pool, RunsWorkOfSeveralCallersInTurn) {
+  const PoolHandle pool = make_pool(2);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      CountedWork work(3);
+      for (int round = 0; round < 100; ++round) EXPECT_EQ(work.run(pool.get()), 3u * 840);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(Pool, LeavesTheCallersAffinityAndFloatingPointModeAlone) {
   cpu_set_t before, after;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
@@ -198,10 +244,16 @@ TEST(Pool, RunsUnpinnedWhereACoreIsNotOpen) {
 TEST(Pool, StartsAgainInAChildAfterFork) {
   const PoolHandle pool = make_pool(3);
   expect_all_workers_run(pool.get(), 1);
+  CountedWork before(5);
+  EXPECT_EQ(before.run(pool.get()), 5u * 840);
   const pid_t child = fork();
   if (child == 0) {
     std::atomic<int> count{0};
     for (int round = 0; round < 50; ++round) run(pool.get(), [&](std::uint32_t) { ++count; });
+    CountedWork work(5);
+    for (int round = 0; round < 50; ++round) {
+      if (work.run(pool.get()) != 5u * 840) _exit(2);
+    }
     _exit(count == 150 ? 7 : 1);
   }
   int status = 0;

@@ -15,50 +15,55 @@ void note_failure(PlanWalk& walk, std::uint32_t step, std::int32_t answer) {
   walk.failure.compare_exchange_strong(none, (std::uint64_t{step + 1} << 32) | static_cast<std::uint32_t>(answer));
 }
 
-void call_kernel(PlanWalk& walk, std::uint32_t index, const PlanStep& step, std::uint32_t worker,
-                 std::uint32_t workers) {
+/// Part `part` of `parts`, as the kernel's worker of that number among so many.
+void call_kernel(PlanWalk& walk, std::uint32_t index, const PlanStep& step, std::uint32_t part, std::uint32_t parts,
+                 std::uint32_t worker) {
   whet_kernel_args args{};
   args.buffers = walk.buffers + step.first_argument;
   args.workspace = walk.arena + step.workspace_offset;
   args.worker_workspace = walk.worker_workspaces + worker * walk.workspace_stride;
-  args.runtime = workers > 1 ? &kPoolKernelRuntime : &kAloneRuntime;
+  args.runtime = parts > 1 ? &kPoolKernelRuntime : &kAloneRuntime;
   args.team = walk.pool;
-  args.worker = worker;
-  args.workers = workers;
+  args.worker = part;
+  args.workers = parts;
   const std::int32_t answer = walk.entries[step.entry](&args);
   if (answer != 0) note_failure(walk, index, answer);
 }
 
-/// Each worker copies its share, in whole cache lines.
-void copy_share(const PlanWalk& walk, const PlanStep& step, std::uint32_t worker, std::uint32_t workers) {
+/// Whole cache lines.
+void copy_part(const PlanWalk& walk, const PlanStep& step, std::uint32_t part, std::uint32_t parts) {
   const std::uint64_t bytes = walk.view->arguments[step.first_argument].bytes;
   const std::uint64_t lines = (bytes + 63) / 64;
-  const std::uint64_t begin = lines * worker / workers * 64;
-  std::uint64_t end = lines * (worker + 1) / workers * 64;
+  const std::uint64_t begin = lines * part / parts * 64;
+  std::uint64_t end = lines * (part + 1) / parts * 64;
   if (end > bytes) end = bytes;
   if (begin >= end) return;
   const char* from = static_cast<const char*>(walk.buffers[step.first_argument]);
   memcpy(static_cast<char*>(walk.buffers[step.first_argument + 1]) + begin, from + begin, end - begin);
 }
 
-void run_step(PlanWalk& walk, std::uint32_t index, const PlanStep& step, std::uint32_t worker, std::uint32_t workers) {
-  const bool parallel = step.flags & kStepParallel;
-  if (!parallel && worker != 0) return;
-  const std::uint32_t team = parallel ? workers : 1;
+void run_part(void* context, std::uint32_t index, std::uint32_t part, std::uint32_t parts, std::uint32_t worker) {
+  PlanWalk& walk = *static_cast<PlanWalk*>(context);
+  const PlanStep& step = walk.view->steps[index];
   if (step.kind == PlanStepKind::copy) {
-    copy_share(walk, step, worker, team);
+    copy_part(walk, step, part, parts);
   } else {
-    call_kernel(walk, index, step, worker, team);
+    call_kernel(walk, index, step, part, parts, worker);
   }
+}
+
+/// Each worker runs its share.
+void run_step(PlanWalk& walk, std::uint32_t index, std::uint32_t worker, std::uint32_t workers) {
+  const bool parallel = walk.view->steps[index].flags & kStepParallel;
+  if (parallel || worker == 0) run_part(&walk, index, worker, parallel ? workers : 1, worker);
 }
 
 void run_steps(void* context, std::uint32_t worker) {
   PlanWalk& walk = *static_cast<PlanWalk*>(context);
   const std::uint32_t steps = walk.view->header->steps.count, workers = walk.pool->workers;
   for (std::uint32_t i = 0; i < steps; ++i) {
-    const PlanStep& step = walk.view->steps[i];
-    if (step.flags & kStepBarrier) walk.pool->barrier(walk.pool, worker);
-    run_step(walk, i, step, worker, workers);
+    if (walk.view->steps[i].flags & kStepBarrier) walk.pool->barrier(walk.pool, worker);
+    run_step(walk, i, worker, workers);
   }
 }
 
@@ -74,14 +79,33 @@ void measure_steps(void* context, std::uint32_t worker) {
       if (i > 0) walk.step_ns[i - 1] = now - before;
       before = now;
     }
-    if (i < steps) run_step(walk, i, walk.view->steps[i], worker, walk.pool->workers);
+    if (i < steps) run_step(walk, i, worker, walk.pool->workers);
   }
+}
+
+whet_work_kind kind_of(const PlanStep& step) {
+  if (!(step.flags & kStepParallel)) return WHET_WORK_ALONE;
+  return step.kind == PlanStepKind::copy || step.flags & kStepDivisible ? WHET_WORK_DIVIDED : WHET_WORK_TOGETHER;
 }
 
 }  // namespace
 
+void describe_work(PlanWalk& walk) {
+  // Shorter groups are always right; their parts are counted in 32 bits.
+  constexpr std::uint32_t kMostSteps = 1 << 18;
+  const std::uint32_t steps = walk.view->header->steps.count;
+  walk.work = {&walk, 0, walk.first_step, walk.kinds, run_part};
+  for (std::uint32_t i = 0, first = 0; i < steps; ++i) {
+    const PlanStep& step = walk.view->steps[i];
+    if (i == 0 || step.flags & kStepBarrier || i - first == kMostSteps) walk.first_step[walk.work.groups++] = first = i;
+    walk.kinds[i] = kind_of(step);
+  }
+  walk.first_step[walk.work.groups] = steps;
+}
+
 int walk_plan(PlanWalk& walk, bool measure) {
   walk.failure.store(0, std::memory_order_relaxed);
+  if (!measure && pool_shares_work(walk.pool)) return walk.pool->run_work(walk.pool, &walk.work);
   return pool_run(walk.pool, measure ? measure_steps : run_steps, &walk);
 }
 

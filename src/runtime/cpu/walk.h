@@ -20,9 +20,16 @@ struct PlanWalk {
   std::uint64_t workspace_stride;  ///< this many bytes apart
   void** buffers;                  ///< the address of every argument of the plan
   std::uint64_t* step_ns;          ///< time of every step in the last walk that measured
+  /// The plan as work that the pool shares out; its context is this.
+  whet_work work;
+  std::uint32_t* first_step;  ///< [steps + 1]
+  std::uint8_t* kinds;        ///< [steps]
   /// 0, or step + 1 in the upper half and the kernel's answer in the lower: the first failure of the last walk.
   std::atomic<std::uint64_t> failure;
 };
+
+/// Fills `work`, `first_step` and `kinds` from the plan.
+void describe_work(PlanWalk& walk);
 
 /// Runs every step once, in order, on all workers. With `measure` a barrier separates all steps, and `step_ns` gets
 /// their times. Returns 0, or an errno where the pool's workers could not be started again after a fork.
