@@ -95,3 +95,30 @@ print_table() {
       }
     }'
 }
+
+onnxruntime_version=1.30.0
+
+# Sets `onnxruntime` to its library, installed into the build folder from npm's package.
+install_onnxruntime() {
+  local folder=$work/onnxruntime-$onnxruntime_version machine
+  case $(uname -m) in
+    x86_64) machine=x64 ;;
+    aarch64) machine=arm64 ;;
+    *) fail "there is no ONNX Runtime package for a processor of type $(uname -m)" ;;
+  esac
+  if [ ! -f "$folder/complete" ]; then
+    command -v npm > /dev/null || fail "npm is missing; ONNX Runtime comes from its package onnxruntime-node"
+    mkdir -p "$folder"
+    npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund "onnxruntime-node@$onnxruntime_version" \
+      > "$work/npm.log" 2>&1 || fail "ONNX Runtime could not be installed; see $work/npm.log"
+    touch "$folder/complete"
+  fi
+  onnxruntime=$(find "$folder" -path "*/linux/$machine/libonnxruntime.so*" | sed -n 1p)
+  [ -n "$onnxruntime" ] || fail "onnxruntime-node@$onnxruntime_version holds no library for linux/$machine"
+}
+
+# compile_helper NAME: bench/NAME.cc into the build folder, a program that needs the headers of models alone.
+compile_helper() {
+  [ "$work/$1" -nt "$root/bench/$1.cc" ] ||
+    "${CXX:-c++}" -std=c++20 -O2 -I "$root/include" "$root/bench/$1.cc" -o "$work/$1" -ldl -pthread
+}
