@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -69,7 +70,16 @@ extern "C" std::int32_t run_again(const whet_kernel_args* args) {
   return 0;
 }
 
-constexpr whet_kernel kEntries[] = {add_weights, reverse, twice_alone, fail_with_five, run_again};
+/// As add_weights, with a long nap in some parts, and a count of those that are smaller than a worker's share.
+std::atomic<int> naps_after{0}, small_parts{0};
+extern "C" std::int32_t add_weights_with_naps(const whet_kernel_args* args) {
+  small_parts += args->workers > 3;
+  if (naps_after.fetch_add(1) % 5 == 4) usleep(2000);
+  return add_weights(args);
+}
+
+constexpr whet_kernel kEntries[] = {add_weights,    reverse,   twice_alone,
+                                    fail_with_five, run_again, add_weights_with_naps};
 
 /// A model over those kernels: y = 2 · reverse(x + w), z = w.
 class TestModel {
@@ -80,7 +90,7 @@ class TestModel {
     for (std::uint64_t i = 0; i < kSize * weights_repeated; ++i) weights_.get()[i] = static_cast<float>(i % 100);
     plan_.name = "test";
     plan_.target = "cpu -mcpu=x86-64 -threads=2";
-    plan_.entries = 5;
+    plan_.entries = 6;
     plan_.tuned_threads = 2;
     plan_.arena_bytes = 3 * kBytes;
     plan_.weights_bytes = kBytes * weights_repeated;
@@ -188,6 +198,43 @@ TEST(Session, RunsThePlanWithAnyNumberOfThreads) {
     const PoolHandle pool = make_pool(threads);
     const SessionHandle session = make_session(model, pool.get());
     for (int round = 0; round < 20; ++round) expect_right(test, session.get(), static_cast<float>(round));
+  }
+}
+
+/// y = 2 · reverse(x + w) where the first step may be divided into parts, and takes naps.
+TestModel model_with_naps() {
+  TestModel test;
+  test.plan().steps[0].entry = 5;
+  test.plan().steps[0].divisible = true;
+  return test;
+}
+
+TEST(Session, GivesTheSameBitsWhereAWorkerIsLateAndOthersTakeItsParts) {
+  TestModel test = model_with_naps();
+  const ModelHandle model = open(test);
+  for (std::uint32_t threads : {2u, 3u}) {
+    const PoolHandle pool = make_pool(threads);
+    const SessionHandle session = make_session(model, pool.get());
+    small_parts = 0;
+    expect_right(test, session.get(), 1);
+    EXPECT_EQ(small_parts, 0) << "the first run has fixed shares";
+    for (int round = 0; round < 200 && (round < 40 || small_parts == 0); ++round)
+      expect_right(test, session.get(), static_cast<float>(round));
+    EXPECT_GT(small_parts, 0) << "a worker was late all the time";
+  }
+}
+
+TEST(Session, RunsOnAPoolOfAnOlderVersion) {
+  TestModel test = model_with_naps();
+  const ModelHandle model = open(test);
+  for (std::uint32_t threads : {1u, 2u, 3u}) {
+    const PoolHandle pool = make_pool(threads);
+    pool->head_version = 1;
+    pool->run_work = nullptr;
+    const SessionHandle session = make_session(model, pool.get());
+    small_parts = 0;
+    for (int round = 0; round < 20; ++round) expect_right(test, session.get(), static_cast<float>(round));
+    EXPECT_EQ(small_parts, 0);
   }
 }
 

@@ -50,25 +50,20 @@ class WaitWord {
   }
   /// Returns when the word differs from `old`. Spins for `spin_ns`, then sleeps. After `polite_ns` of spinning it offers
   /// the core to other threads at every look: the thread that changes the word may be among those that have no core.
-  void wait_while(std::uint32_t old, std::uint64_t spin_ns, std::uint64_t polite_ns = kPoliteAfterNs) {
-    if (spin_while(old, spin_ns, polite_ns)) return;
+  /// Gives the nanoseconds that it waited, without those after its last look at the clock.
+  std::uint64_t wait_while(std::uint32_t old, std::uint64_t spin_ns, std::uint64_t polite_ns = kPoliteAfterNs) {
+    std::uint64_t waited = 0;
+    if (spin(old, spin_ns, polite_ns, &waited)) return waited;
+    const std::uint64_t begin = now_ns();
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     while (word_.load(std::memory_order_seq_cst) == old) futex_wait(word_, old);
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    return waited + (now_ns() - begin);
   }
   /// The same without sleep: spins for `spin_ns`, or until the word differs from `old`, and returns whether it does.
-  bool spin_while(std::uint32_t old, std::uint64_t spin_ns, std::uint64_t polite_ns = kPoliteAfterNs) const {
-    if (load() != old) return true;
-    if (spin_ns == 0) return false;
-    const std::uint64_t begin = now_ns();
-    for (std::uint64_t now = begin; now - begin < spin_ns; now = now_ns()) {
-      for (int i = 0; i < 64; ++i) {
-        spin_pause();
-        if (load() != old) return true;
-      }
-      if (now - begin > polite_ns) sched_yield();
-    }
-    return false;
+  bool spin_while(std::uint32_t old, std::uint64_t spin_ns) const {
+    std::uint64_t waited;
+    return spin(old, spin_ns, kPoliteAfterNs, &waited);
   }
   /// Sets the word in a child after fork, where no thread waits any more.
   void reset(std::uint32_t value) {
@@ -78,6 +73,20 @@ class WaitWord {
 
  private:
   static constexpr std::uint64_t kPoliteAfterNs = 50000;
+
+  bool spin(std::uint32_t old, std::uint64_t spin_ns, std::uint64_t polite_ns, std::uint64_t* waited) const {
+    if (load() != old) return true;
+    if (spin_ns == 0) return false;
+    const std::uint64_t begin = now_ns();
+    for (*waited = 0; *waited < spin_ns; *waited = now_ns() - begin) {
+      for (int i = 0; i < 64; ++i) {
+        spin_pause();
+        if (load() != old) return true;
+      }
+      if (*waited > polite_ns) sched_yield();
+    }
+    return false;
+  }
 
   void wake() {
     if (sleepers_.load(std::memory_order_seq_cst) != 0) futex_wake_all(word_);

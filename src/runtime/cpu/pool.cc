@@ -10,6 +10,7 @@
 #include <new>
 
 #include "runtime/cpu/cores.h"
+#include "runtime/cpu/disturbance.h"
 #include "runtime/cpu/float_mode.h"
 #include "runtime/cpu/futex.h"
 #include "runtime/cpu/shares.h"
@@ -53,11 +54,13 @@ struct Pool : whet_pool {
   void* context;
   std::atomic<bool> stop;
 
-  Line epoch;    // counts jobs: a change starts one, for all workers where it is odd, else work for those that come
+  Line epoch;    // counts jobs: a change starts one, for all workers where it is odd, else shares for those that come
   Line pending;  // workers that have not finished the job
   Line barrier_epoch;
   alignas(kLine) std::atomic<std::uint32_t> arrived;
   Shares shares;
+  std::atomic<std::uint64_t> shares_began;  // when the last job of shares did [ns]
+  Disturbance disturbance;
 };
 
 /// Begins the next epoch that is odd (1) or even (0).
@@ -65,6 +68,9 @@ void next_epoch(Pool& pool, std::uint32_t odd) {
   const std::uint32_t epoch = pool.epoch.word.load();
   pool.epoch.word.store(epoch + (epoch % 2 == odd ? 2 : 1));
 }
+
+/// A wait inside of a job.
+void note_wait(Pool& pool, std::uint64_t ns) { pool.disturbance.lost(static_cast<std::int64_t>(ns)); }
 
 void barrier(whet_pool* base, std::uint32_t) {
   Pool& pool = *static_cast<Pool*>(base);
@@ -74,21 +80,29 @@ void barrier(whet_pool* base, std::uint32_t) {
     pool.arrived.store(0, std::memory_order_relaxed);
     pool.barrier_epoch.word.store(epoch + 1);
   } else {
-    pool.barrier_epoch.word.wait_while(epoch, pool.barrier_spin_ns);
+    note_wait(pool, pool.barrier_epoch.word.wait_while(epoch, pool.barrier_spin_ns));
   }
+}
+
+/// Takes part in a job of shares. A worker that comes late, or has no processor for a while, is a sign of other programs.
+template <typename TakePart>
+void watch(Pool& pool, TakePart take_part) {
+  const std::uint64_t began = pool.shares_began.load(std::memory_order_relaxed), before = thread_ns();
+  take_part();
+  pool.disturbance.lost(static_cast<std::int64_t>((now_ns() - began) - (thread_ns() - before)));
 }
 
 void* work(void* argument) {
   const Worker& self = *static_cast<const Worker*>(argument);
   Pool& pool = *self.pool;
   FlushDenormals flush;
-  // The epoch at which this worker was made is 0 (also after a fork). Jobs of work may end without this worker.
+  // The epoch at which this worker was made is 0 (also after a fork). Jobs of shares may end without this worker.
   for (std::uint32_t epoch = 0;;) {
     pool.epoch.word.wait_while(epoch, pool.idle_spin_ns);
     epoch = pool.epoch.word.load();
     if (pool.stop.load(std::memory_order_relaxed)) return nullptr;
     if (epoch % 2 == 0) {
-      pool.shares.join(self.index);
+      watch(pool, [&] { pool.shares.join(self.index); });
     } else {
       pool.job(pool.context, self.index);
       pool.pending.word.decrement();
@@ -146,6 +160,7 @@ void stop_threads(Pool& pool) {
 void reset(Pool& pool) {
   pool.stop.store(false, std::memory_order_relaxed);
   pool.shares.reset();
+  pool.disturbance.reset();
   pool.epoch.word.reset(0);
   pool.pending.word.reset(0);
   pool.barrier_epoch.word.reset(0);
@@ -174,41 +189,65 @@ int remake_after_fork(Pool& pool) {
 
 void join(Pool& pool) {
   for (std::uint32_t left = pool.pending.word.load(); left != 0; left = pool.pending.word.load()) {
-    pool.pending.word.wait_while(left, pool.barrier_spin_ns);
+    note_wait(pool, pool.pending.word.wait_while(left, pool.barrier_spin_ns));
   }
+}
+
+/// Runs something as worker 0 when the pool is free.
+template <typename Run>
+int take_turn(Pool& pool, Run run) {
+  if (const int failure = remake_after_fork(pool); failure != 0) return failure;
+  pthread_mutex_lock(&pool.turn);
+  {
+    FlushDenormals flush;
+    run();
+  }
+  pthread_mutex_unlock(&pool.turn);
+  return 0;
+}
+
+void run_job(Pool& pool, void (*job)(void*, std::uint32_t), void* context) {
+  if (pool.workers > 1) {
+    pool.job = job;
+    pool.context = context;
+    pool.pending.word.reset(pool.workers - 1);
+    next_epoch(pool, 1);
+  }
+  job(context, 0);
+  if (pool.workers > 1) join(pool);
 }
 
 int run(whet_pool* base, void (*job)(void*, std::uint32_t), void* context) {
   Pool& pool = *static_cast<Pool*>(base);
-  if (const int failure = remake_after_fork(pool); failure != 0) return failure;
-  pthread_mutex_lock(&pool.turn);
-  {
-    FlushDenormals flush;
-    if (pool.workers > 1) {
-      pool.job = job;
-      pool.context = context;
-      pool.pending.word.reset(pool.workers - 1);
-      next_epoch(pool, 1);
-    }
-    job(context, 0);
-    if (pool.workers > 1) join(pool);
-  }
-  pthread_mutex_unlock(&pool.turn);
-  return 0;
+  return take_turn(pool, [&] { run_job(pool, job, context); });
 }
 
+struct FixedShares {
+  Pool* pool;
+  const whet_work* work;
+
+  static void run(void* context, std::uint32_t worker) {
+    const FixedShares& self = *static_cast<const FixedShares*>(context);
+    run_shares(self.pool, *self.work, worker);
+  }
+};
+
+void share_out(Pool& pool, const whet_work& work) {
+  pool.shares_began.store(now_ns(), std::memory_order_relaxed);
+  pool.shares.begin(work);
+  next_epoch(pool, 0);
+  watch(pool, [&] { pool.shares.run(); });
+}
+
+/// Sharing costs a few hundred nanoseconds a group, which networks of small kernels feel: it is for pools that have seen
+/// other programs. On a quiet machine workers that keep to their shares and meet are faster.
 int run_work(whet_pool* base, const whet_work* work) {
   Pool& pool = *static_cast<Pool*>(base);
-  if (const int failure = remake_after_fork(pool); failure != 0) return failure;
-  pthread_mutex_lock(&pool.turn);
-  {
-    FlushDenormals flush;
-    pool.shares.begin(*work);
-    next_epoch(pool, 0);
-    pool.shares.run();
-  }
-  pthread_mutex_unlock(&pool.turn);
-  return 0;
+  return take_turn(pool, [&] {
+    if (pool.disturbance.lasts()) return share_out(pool, *work);
+    FixedShares fixed{&pool, work};
+    run_job(pool, FixedShares::run, &fixed);
+  });
 }
 
 /// WHET_NUM_THREADS, or 0 where it is not set or no number.

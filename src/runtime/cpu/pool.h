@@ -19,9 +19,9 @@ struct whet_pool {
   void (*barrier)(whet_pool*, std::uint32_t worker);
   void (*destroy)(whet_pool*);
   const whet_pool_info* info;
-  /// Since version 2. Runs the work on all workers and returns when it is done. Parts of a worker that is late are run
-  /// by others. The calling thread is worker 0, denormals are flushed, callers take turns and errors are given as in
-  /// `run`. For pools of two workers or more.
+  /// Since version 2. Runs the work on all workers and returns when it is done. Beside other programs, parts of a worker
+  /// that is late are run by others. The calling thread is worker 0, denormals are flushed, callers take turns and
+  /// errors are given as in `run`. For pools of two workers or more.
   int (*run_work)(whet_pool*, const whet_work*);
 };
 
@@ -41,6 +41,20 @@ inline const whet_pool_info* pool_info(const whet_pool* pool) { return pool->inf
 
 /// Whether the pool, which may be of another version, has run_work.
 inline bool pool_shares_work(const whet_pool* pool) { return pool->head_version >= 2 && pool->workers > 1; }
+
+/// Inside a job: runs the worker's share of a step.
+inline void run_share(const whet_pool* pool, const whet_work& work, std::uint32_t step, std::uint32_t worker) {
+  const bool alone = work.kind[step] == WHET_WORK_ALONE;
+  if (!alone || worker == 0) work.run(work.context, step, worker, alone ? 1 : pool->workers, worker);
+}
+/// The same of all steps. The workers meet before each group but the first.
+inline void run_shares(whet_pool* pool, const whet_work& work, std::uint32_t worker) {
+  for (std::uint32_t group = 0; group < work.groups; ++group) {
+    if (group != 0) pool->barrier(pool, worker);
+    for (std::uint32_t step = work.first_step[group]; step < work.first_step[group + 1]; ++step)
+      run_share(pool, work, step, worker);
+  }
+}
 
 /// The runtime of kernels: its `barrier` takes a whet_pool as the team.
 extern const whet_kernel_runtime kPoolKernelRuntime;

@@ -166,6 +166,36 @@ TEST(Pool, RunsWorkOfSeveralCallersInTurn) {
   for (std::thread& thread : threads) thread.join();
 }
 
+/// A group of four steps in whose parts worker 1 takes naps: how many of its parts it ran, of 4 or 16.
+std::uint32_t parts_of_a_late_worker(whet_pool* pool) {
+  static std::atomic<std::uint32_t> parts_of_1;
+  static std::atomic<bool> in_part;
+  const std::uint32_t first[] = {0, 4};
+  const std::uint8_t kinds[] = {WHET_WORK_DIVIDED, WHET_WORK_DIVIDED, WHET_WORK_DIVIDED, WHET_WORK_DIVIDED};
+  const auto run = [](void*, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t worker) {
+    if (worker == 0) {
+      while (!in_part) sched_yield();
+      return;
+    }
+    ++parts_of_1;
+    in_part = true;
+    usleep(20000);
+  };
+  parts_of_1 = 0, in_part = false;
+  const whet_work work{nullptr, 1, first, kinds, run};
+  EXPECT_EQ(pool->run_work(pool, &work), 0);
+  return parts_of_1;
+}
+
+TEST(Pool, LetsWorkersTakeFromEachOtherOnceOneWasLate) {
+  const PoolHandle pool = make_pool(2);
+  EXPECT_EQ(parts_of_a_late_worker(pool.get()), 4u) << "a new pool has seen nothing";
+  // The sign counts for a while, which may pass where the test itself is kept from its processors.
+  std::uint32_t least = 4;
+  for (int round = 0; round < 20 && least == 4; ++round) least = parts_of_a_late_worker(pool.get());
+  EXPECT_EQ(least, 1u);
+}
+
 TEST(Pool, LeavesTheCallersAffinityAndFloatingPointModeAlone) {
   cpu_set_t before, after;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);

@@ -20,9 +20,10 @@ struct alignas(64) Seat {
   std::uint64_t shared_until;  ///< until then it counts on other programs beside it
 };
 
-/// Shares out the parts of a job's steps. Each worker has the same share of every step at every run, which keeps data in
-/// its caches, and runs it in order. A worker that is done takes parts from the shares of the others. No worker waits
-/// for one that holds no part: a job goes on, and ends, without workers that have no processor.
+/// Shares out the parts of a job's steps, where other programs use the machine. Each worker has the same share of every
+/// step at every run, which keeps data in its caches, and runs it in order. A worker that is done takes parts from the
+/// shares of the others. No worker waits for one that holds no part: a job goes on, and ends, without workers that have
+/// no processor.
 /// A worker that has run for a while offers its processor between two parts: it would lose it soon where another
 /// program wants it, and inside a part, for which all would wait.
 class Shares {

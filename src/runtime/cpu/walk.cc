@@ -52,19 +52,9 @@ void run_part(void* context, std::uint32_t index, std::uint32_t part, std::uint3
   }
 }
 
-/// Each worker runs its share.
-void run_step(PlanWalk& walk, std::uint32_t index, std::uint32_t worker, std::uint32_t workers) {
-  const bool parallel = walk.view->steps[index].flags & kStepParallel;
-  if (parallel || worker == 0) run_part(&walk, index, worker, parallel ? workers : 1, worker);
-}
-
 void run_steps(void* context, std::uint32_t worker) {
-  PlanWalk& walk = *static_cast<PlanWalk*>(context);
-  const std::uint32_t steps = walk.view->header->steps.count, workers = walk.pool->workers;
-  for (std::uint32_t i = 0; i < steps; ++i) {
-    if (walk.view->steps[i].flags & kStepBarrier) walk.pool->barrier(walk.pool, worker);
-    run_step(walk, i, worker, workers);
-  }
+  const PlanWalk& walk = *static_cast<PlanWalk*>(context);
+  run_shares(walk.pool, walk.work, worker);
 }
 
 /// The same with a barrier before every step, so that each step's time is its own.
@@ -79,7 +69,7 @@ void measure_steps(void* context, std::uint32_t worker) {
       if (i > 0) walk.step_ns[i - 1] = now - before;
       before = now;
     }
-    if (i < steps) run_step(walk, i, worker, walk.pool->workers);
+    if (i < steps) run_share(walk.pool, walk.work, i, worker);
   }
 }
 
