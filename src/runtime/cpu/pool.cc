@@ -31,6 +31,7 @@ struct Worker {
   Pool* pool;
   std::uint32_t index;
   pthread_t thread;
+  std::uint32_t core;  // where it is pinned; its own business after its start
 };
 
 struct alignas(kLine) Line {
@@ -60,6 +61,7 @@ struct Pool : whet_pool {
   alignas(kLine) std::atomic<std::uint32_t> arrived;
   Shares shares;
   std::atomic<std::uint64_t> shares_began;  // when the last job of shares did [ns]
+  std::atomic<std::int32_t> caller_core;    // where the caller was then; below 0 where nobody knows
   Disturbance disturbance;
 };
 
@@ -92,8 +94,35 @@ void watch(Pool& pool, TakePart take_part) {
   pool.disturbance.lost(static_cast<std::int64_t>((now_ns() - began) - (thread_ns() - before)));
 }
 
+/// Calls set(bytes, mask) with the mask of one core. Gives what that does, or ENOMEM.
+template <typename Set>
+int with_mask(std::uint32_t core, Set set) {
+  cpu_set_t* mask = CPU_ALLOC(kMaxCores);
+  if (mask == nullptr) return ENOMEM;
+  const std::size_t bytes = CPU_ALLOC_SIZE(kMaxCores);
+  CPU_ZERO_S(bytes, mask);
+  CPU_SET_S(core, bytes, mask);
+  const int failure = set(bytes, mask);
+  CPU_FREE(mask);
+  return failure;
+}
+
+/// A system that has one program more than processors may leave the caller on a worker's processor for good, and the
+/// other program alone on the one where the caller began: then the worker goes there, until the caller is back.
+void evade_caller(Pool& pool, Worker& self) {
+  if (!pool.settings.pinned) return;
+  const std::int32_t caller = pool.caller_core.load(std::memory_order_relaxed);
+  const std::uint32_t own = pool.cores[self.index];
+  const std::uint32_t core = caller == static_cast<std::int32_t>(own) ? pool.cores[0] : own;
+  if (core == self.core) return;
+  const auto set = [](std::size_t bytes, cpu_set_t* mask) {
+    return pthread_setaffinity_np(pthread_self(), bytes, mask);
+  };
+  if (with_mask(core, set) == 0) self.core = core;
+}
+
 void* work(void* argument) {
-  const Worker& self = *static_cast<const Worker*>(argument);
+  Worker& self = *static_cast<Worker*>(argument);
   Pool& pool = *self.pool;
   FlushDenormals flush;
   // The epoch at which this worker was made is 0 (also after a fork). Jobs of shares may end without this worker.
@@ -102,6 +131,7 @@ void* work(void* argument) {
     epoch = pool.epoch.word.load();
     if (pool.stop.load(std::memory_order_relaxed)) return nullptr;
     if (epoch % 2 == 0) {
+      evade_caller(pool, self);
       watch(pool, [&] { pool.shares.join(self.index); });
     } else {
       pool.job(pool.context, self.index);
@@ -112,17 +142,13 @@ void* work(void* argument) {
 
 /// Starts one thread, on its core where it has one; falls back to a free thread where the core is refused.
 int start_thread(Pool& pool, Worker& worker) {
+  worker.core = pool.cores[worker.index];
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   if (pool.settings.pinned) {
-    cpu_set_t* mask = CPU_ALLOC(kMaxCores);
-    const std::size_t bytes = CPU_ALLOC_SIZE(kMaxCores);
-    if (mask != nullptr) {
-      CPU_ZERO_S(bytes, mask);
-      CPU_SET_S(pool.cores[worker.index], bytes, mask);
-      pthread_attr_setaffinity_np(&attributes, bytes, mask);
-      CPU_FREE(mask);
-    }
+    with_mask(worker.core, [&](std::size_t bytes, cpu_set_t* mask) {
+      return pthread_attr_setaffinity_np(&attributes, bytes, mask);
+    });
   }
   int failure = pthread_create(&worker.thread, &attributes, work, &worker);
   pthread_attr_destroy(&attributes);
@@ -234,6 +260,7 @@ struct FixedShares {
 
 void share_out(Pool& pool, const whet_work& work) {
   pool.shares_began.store(now_ns(), std::memory_order_relaxed);
+  pool.caller_core.store(sched_getcpu(), std::memory_order_relaxed);
   pool.shares.begin(work);
   next_epoch(pool, 0);
   watch(pool, [&] { pool.shares.run(); });
@@ -363,7 +390,7 @@ Pool* allocate_pool(std::uint32_t workers) {
     return nullptr;
   }
   for (std::uint32_t w = 0; w < workers; ++w) {
-    pool->threads[w] = Worker{pool, w, {}};
+    pool->threads[w] = Worker{pool, w, {}, 0};
     new (&pool->seats[w]) Seat();
   }
   return pool;

@@ -196,6 +196,44 @@ TEST(Pool, LetsWorkersTakeFromEachOtherOnceOneWasLate) {
   EXPECT_EQ(least, 1u);
 }
 
+void stay_on(std::uint32_t core) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  CPU_SET(core, &mask);
+  ASSERT_EQ(sched_setaffinity(0, sizeof mask, &mask), 0);
+}
+
+/// The core of worker 1 after at most 50 runs that disturb the pool, or earlier where it is `wanted`.
+int core_of_a_late_worker(whet_pool* pool, std::uint32_t wanted) {
+  std::atomic<int> core{-1};
+  for (int round = 0; round < 50 && core != static_cast<int>(wanted); ++round) {
+    parts_of_a_late_worker(pool);
+    run(pool, [&](std::uint32_t worker) {
+      if (worker == 1) core = sched_getcpu();
+    });
+  }
+  return core;
+}
+
+TEST(Pool, MovesAWorkerAwayFromTheCallerBesideOtherPrograms) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  std::vector<std::uint32_t> cores;
+  for (std::uint32_t core = 0; core < CPU_SETSIZE && cores.size() < 2; ++core) {
+    if (CPU_ISSET(core, &before)) cores.push_back(core);
+  }
+  if (cores.size() < 2) GTEST_SKIP() << "one core is open to this process";
+  whet_pool_options options{};
+  options.cores = cores.data();
+  options.core_count = 2;
+  const PoolHandle pool = make_pool(2, options);
+  stay_on(cores[1]);
+  EXPECT_EQ(core_of_a_late_worker(pool.get(), cores[0]), static_cast<int>(cores[0]));
+  stay_on(cores[0]);
+  EXPECT_EQ(core_of_a_late_worker(pool.get(), cores[1]), static_cast<int>(cores[1])) << "back where it began";
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 TEST(Pool, LeavesTheCallersAffinityAndFloatingPointModeAlone) {
   cpu_set_t before, after;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
