@@ -183,6 +183,37 @@ TEST(Alternatives, ThatAreEqualAreOneTask) {
   EXPECT_EQ(tasks.at("nchw4c -> nchw2c").size(), 1u);
 }
 
+/// Branches of the epilogue that are listed before the convolution, and one that is read on both sides of it.
+TEST(Alternatives, OfSideBranchesGiveTheSameAnswers) {
+  const auto network = [](int kind) {
+    GraphBuilder b;
+    const ValueId x = b.relu("first", b.input("x", {1, 16, 8, 8}));
+    const PoolOperator pool{PoolKind::max, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false, Layout::channels_first};
+    const ValueId p = b.add("p", pool, {x});
+    if (kind == 0) {
+      const ValueId side = b.relu("side", p);
+      return b.finish({b.relu("out", b.plus("sum", b.conv("c", x, 16, 3, 1, 1), side))});
+    }
+    if (kind == 1) {
+      const ValueId gate = b.unary("gate", UnaryKind::sigmoid, p);
+      return b.finish({b.binary("out", BinaryKind::mul, b.conv("c", p, 16, 1), gate)});
+    }
+    const ValueId scaled = b.binary("scaled", BinaryKind::mul, p, b.constant("s", {16, 1, 1}));
+    return b.finish({b.plus("out", b.conv("c", p, 16, 1), scaled)});
+  };
+  for (int kind = 0; kind < 3; ++kind) {
+    const FusedGraph usual = fused(network(kind));
+    const Alternatives found = alternatives_of(usual);
+    EXPECT_GT(found.all.size(), found.usual);
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      RandomPlan plan(usual, found, seed);
+      const auto other = assemble(usual, found, plan.draw());
+      ASSERT_TRUE(other.ok()) << other.error().message;
+      expect_same_answers(usual, *other, seed);
+    }
+  }
+}
+
 TEST(Alternatives, AreNoneOfValuesThatAreNoPictures) {
   GraphBuilder b;
   const ValueId x = b.input("x", {4, 16});

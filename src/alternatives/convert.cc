@@ -22,14 +22,17 @@ class FragmentBuilder {
 
   /// The value as an input of the fragment, stored as `form`.
   ValueId read(ValueId old, Form form) {
-    const auto [known, is_new] = inputs_.try_emplace(old);
-    if (!is_new) return known->second;
+    const auto [known, is_new] = inputs_.try_emplace(old, StoredValue{ValueId(), form});
+    if (!is_new) {
+      WHET_CHECK(known->second.form == form, "a value is read in two forms");
+      return known->second.value;
+    }
     const Value& value = from_.value(old);
     const ValueId now = fragment_.graph.add_value(
         value.name, {value.type.dtype, stored_shape(value.type.shape, form).value_or(value.type.shape)});
     fragment_.graph.inputs.push_back(now);
     fragment_.reads.push_back({old, form});
-    return known->second = now;
+    return known->second.value = now;
   }
   ValueId constant(ValueId old) {
     const Value& value = from_.value(old);
@@ -66,7 +69,7 @@ class FragmentBuilder {
 
   const Graph& from_;
   Fragment fragment_;
-  std::map<ValueId, ValueId> inputs_;
+  std::map<ValueId, StoredValue> inputs_;  ///< by value of `from_`: the fragment's, and its form
   std::set<std::string> names_;
 };
 
@@ -81,6 +84,7 @@ class Conversion {
       if (!std::holds_alternative<ConvOperator>(graph_.node(n).op)) continue;
       anchor_ = n, ++convolutions_;
     }
+    if (anchor_.valid()) find_feeding(graph_.node(anchor_).inputs.front());
   }
 
   Result<std::optional<Fragment>> run() {
@@ -89,17 +93,17 @@ class Conversion {
     if (convolutions_ > 1) return std::optional<Fragment>();
     for (NodeId n : group_.nodes) {
       const Node& node = graph_.node(n);
-      behind_ = behind_ || (anchor_.valid() && n == anchor_);
+      form_ = feeds(node.output) || n == anchor_ ? in_ : out_;
       WHET_TRY(const Maybe now, std::visit([&](const auto& op) { return convert(node, op); }, node.op));
       if (!now) return std::optional<Fragment>();
-      now_[node.output] = *now;
+      now_[node.output] = {*now, form_};
     }
     const ValueId output = group_.outputs.front();
     const Shape& shape = graph_.value(output).type.shape;
     const Form form = is_one_pixel(shape) ? kChannelsLast : out_;
     const std::optional<Shape> stored = stored_shape(shape, form);
     if (!stored || !has_form_) return std::optional<Fragment>();
-    WHET_TRY(const ValueId last, builder_.rename(now_.at(output), *stored));
+    WHET_TRY(const ValueId last, builder_.rename(now_.at(output).value, *stored));
     return std::optional(builder_.finish(last, {output, form}));
   }
 
@@ -107,8 +111,18 @@ class Conversion {
   static bool is_one_pixel(const Shape& shape) {
     return shape.size() >= 3 && num_elements(shape) == shape.front() * shape.back();
   }
+  /// The nodes of the group that the convolution's input depends on work on `in_`, whatever their place in the list.
+  void find_feeding(ValueId value) {
+    for (NodeId n : group_.nodes) {
+      const Node& node = graph_.node(n);
+      if (node.output != value || !feeding_.insert(value).second) continue;
+      for (ValueId id : node.inputs) find_feeding(id);
+    }
+  }
+  bool feeds(ValueId value) const { return feeding_.contains(value); }
+
   /// The form of what is read or written just now.
-  Form form() const { return behind_ || !anchor_.valid() ? out_ : in_; }
+  Form form() const { return form_; }
 
   /// [N, C/b, spatial..., b], or [N, C, spatial...] in the order of the file: as the operators see it.
   std::optional<Shape> seen(const Shape& shape, Form form) const {
@@ -121,7 +135,8 @@ class Conversion {
 
   /// A picture that is read as `form()`, computed here or an input.
   Result<Maybe> picture(ValueId old) {
-    if (const auto here = now_.find(old); here != now_.end()) return Maybe(here->second);
+    if (const auto here = now_.find(old); here != now_.end())
+      return here->second.form == form_ ? Maybe(here->second.value) : Maybe();
     const Value& value = graph_.value(old);
     const Form wanted = is_one_pixel(value.type.shape) ? kChannelsLast : form();
     const std::optional<Shape> shape = seen(value.type.shape, form());
@@ -189,9 +204,8 @@ class Conversion {
     const bool depthwise = weights.type.shape.size() < x.size();
     if (op.layout != Layout::channels_last || !weights.constant || (op.groups > 1 && !depthwise)) return Maybe();
     if (depthwise && in_ != out_) return Maybe();
-    behind_ = false;
     WHET_TRY(const Maybe picture_now, picture(node.inputs[0]));
-    behind_ = true;
+    form_ = out_;
     if (!picture_now) return Maybe();
     ConvOperator blocked = op;
     std::vector<ValueId> inputs = {*picture_now};
@@ -274,9 +288,11 @@ class Conversion {
   Result<Maybe> convert(const Node& node, const TransposeOperator& op) {
     const Shape& result = graph_.value(node.output).type.shape;
     const bool turns =
-        anchor_.valid() && !behind_ && in_ == kChannelsLast && op.perm == channels_last_permutation(op.perm.size());
+        feeds(node.output) && in_ == kChannelsLast && op.perm == channels_last_permutation(op.perm.size());
     const std::optional<Shape> shape = seen(result, in_);
-    if (!turns || !shape || graph_.value(node.inputs[0]).constant) return Maybe();
+    if (!turns || !shape || graph_.value(node.inputs[0]).constant || now_.contains(node.inputs[0])) return Maybe();
+    if (const auto known = read_as_.try_emplace(node.inputs[0], kChannelsLast).first; known->second != kChannelsLast)
+      return Maybe();
     WHET_TRY(const ValueId turned, builder_.compute(node, op, {builder_.read(node.inputs[0], kChannelsLast)}));
     has_form_ = true;
     return computed(node, ReshapeOperator{*shape}, {turned});
@@ -294,9 +310,10 @@ class Conversion {
   Form in_, out_;
   NodeId anchor_;  ///< the convolution, where there is one
   int convolutions_ = 0;
-  bool behind_ = false;    ///< the convolution has been met
-  bool has_form_ = false;  ///< a picture of several pixels was read
-  std::map<ValueId, ValueId> now_;
+  Form form_;                           ///< of what is read or written just now
+  std::set<ValueId> feeding_;           ///< results of nodes that the convolution's input depends on
+  bool has_form_ = false;               ///< a picture of several pixels was read
+  std::map<ValueId, StoredValue> now_;  ///< by value of `graph_`: the fragment's, and the form that it is seen in
   std::map<ValueId, Form> read_as_;
 };
 

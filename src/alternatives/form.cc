@@ -43,10 +43,6 @@ std::optional<Shape> stored_shape(const Shape& shape, Form form) {
   return stored;
 }
 
-bool is_same_memory(const Shape& shape, Form form) {
-  return num_elements(shape) == shape.front() * shape.back() || block_of(shape, form) == shape.back();
-}
-
 Result<ValueId> add_transform(Graph& graph, ValueId value, const Shape& shape, Form from, Form to,
                               const std::string& name) {
   const std::int64_t have = block_of(shape, from), want = block_of(shape, to);

@@ -27,9 +27,6 @@ std::optional<Form> parse_form(std::string_view text);
 /// The shape of a value of `shape` [N, spatial..., C] as the form stores it. Nothing where it has no such form: other
 /// ranks than 3 to 5, channels that are no whole blocks.
 std::optional<Shape> stored_shape(const Shape& shape, Form);
-/// True where the form moves no byte of the value: one pixel, or one block.
-bool is_same_memory(const Shape& shape, Form);
-
 /// The nodes that turn `value`, a picture of `shape` [N, spatial..., C] that is stored as `from`, into the form `to`: reshapes
 /// and one transpose. `name` is the result's.
 Result<ValueId> add_transform(Graph&, ValueId value, const Shape& shape, Form from, Form to, const std::string& name);

@@ -85,10 +85,11 @@ void print_plans(const Records& records, bool json) {
       fmt::print("{}\n", to_line(plan));
       continue;
     }
-    const std::string differs = plan.kernels.empty()
-                                    ? "the usual kernels"
-                                    : fmt::format("{} kernels differ from the usual ones, which take {:.4f} ms",
-                                                  plan.kernels.size(), plan.usual_seconds * 1e3);
+    const std::string differs =
+        plan.kernels.empty()
+            ? "the usual kernels"
+            : fmt::format("{} kernel{} from the usual ones, which take {:.4f} ms", plan.kernels.size(),
+                          plan.kernels.size() == 1 ? " differs" : "s differ", plan.usual_seconds * 1e3);
     fmt::print("{:10.4f} ms  plan of {}  [{}]: {}\n", plan.seconds * 1e3, plan.name, plan.target, differs);
   }
 }

@@ -165,6 +165,11 @@ MeasureOptions measure_options(const TuneCommand& command, const Prepared& prepa
 /// Of the trials and the minutes, this part may go to other layouts.
 constexpr double kLayoutShare = 0.25;
 
+/// The trials that are left for the usual kernels where layouts are looked at.
+std::int64_t main_trials(const TuneCommand& command) {
+  return static_cast<std::int64_t>(std::ceil((1 - kLayoutShare) * command.trials));
+}
+
 ///   share  of the trials and the minutes
 TuneOptions tune_options(const TuneCommand& command, const std::vector<int>& ids, double share) {
   TuneOptions options;
@@ -276,7 +281,7 @@ bool is_remote(const Prepared& prepared) { return prepared.devices.front().is_re
 void print_notes(const std::string& path, const Prepared& prepared, const RecordFile& file) {
   for (const std::string& note : file.notes()) fmt::print(stderr, "{}\n", note);
   if (file.records().size() == 0) return;
-  const Result<std::vector<std::string>> known = task_keys(prepared.fused, prepared.place.target);
+  const Result<std::vector<std::string>> known = task_keys(prepared.fused, prepared.place.target, file.records());
   const std::vector<std::string> keys = known.ok() ? *known : std::vector<std::string>();
   for (const std::string& note : strangers(file.records(), keys, to_string(prepared.place.target)))
     fmt::print(stderr, "{}: {}\n", path, note);
@@ -342,6 +347,7 @@ bool searches_layouts(const TuneCommand& command, const Prepared& prepared, cons
   if (forms.empty() || !prepared.place.target.is_cpu() || prepared.emulated || command.no_network ||
       has_fleet(prepared.devices) || !whole)
     return false;
+  if (command.trials > 0 && main_trials(command) == command.trials) return false;
   const Result<Alternatives> found = find_alternatives(prepared.fused, prepared.place.target, {forms});
   return found.ok() && found->all.size() > found->usual;
 }
@@ -355,6 +361,7 @@ Result<PlanSearch> search_layouts(const TuneCommand& command, const Prepared& pr
   options.prices.rates = tuned.rates;
   options.prices.network_bytes = network_footprint(prepared.fused, prepared.tasks, command.rounding.exact);
   options.tuning = tune_options(command, {}, kLayoutShare);
+  if (command.trials > 0) options.tuning.trials = command.trials - main_trials(command);
   if (command.minutes == 0 && command.trials == 0)
     options.tuning.trials = static_cast<std::int64_t>(kLayoutShare * kDefaultTrialsPerTask) * std::ssize(prepared.ids);
   if (!command.quiet && !command.json) options.tell = [](const std::string& line) { fmt::print("{}\n", line); };
@@ -402,8 +409,12 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
   else
     fmt::print(stderr, "The network cannot be timed: {}\n", truth.error().message);
   if (truth.ok() && !interrupted && layouts) {
-    WHET_TRY(tuned.plans,
-             search_layouts(command, prepared, tuned, forms, measurer, *devices[measurer.deciding()], file));
+    Result<PlanSearch> plans =
+        search_layouts(command, prepared, tuned, forms, measurer, *devices[measurer.deciding()], file);
+    if (plans.ok())
+      tuned.plans = std::move(*plans);
+    else
+      fmt::print(stderr, "The layouts cannot be compared: {}\n", plans.error().message);
   }
   tuned.progress.interrupted = interrupted;
   return tuned;

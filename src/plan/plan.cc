@@ -146,12 +146,18 @@ Result<NetworkPlan> find_plan(const FusedGraph& fused, const Alternatives& alter
   for (std::size_t a = 0; a < alternatives.usual; ++a)
     if (alternatives.all[a].group < 0 || !replaced.contains(alternatives.all[a].group))
       chosen.push_back(static_cast<int>(a));
+  std::sort(chosen.begin(), chosen.end());  // the order in which the plan was timed
   WHET_TRY(chosen, in_order(fused, alternatives, std::move(chosen)));
   return NetworkPlan{std::move(chosen), 0};
 }
 
-Result<std::vector<std::string>> task_keys(const FusedGraph& fused, const Target& target) {
-  WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, {forms_for(target)}));
+Result<std::vector<std::string>> task_keys(const FusedGraph& fused, const Target& target, const Records& records) {
+  std::vector<Form> forms = forms_for(target);
+  if (const Plan* plan = records.plan_for(hash_of(fused), to_string(target)))
+    if (const auto own = forms_of(plan->kernels); own.ok())
+      for (Form form : *own)
+        if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(form);
+  WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, {forms}));
   std::vector<std::string> keys;
   for (const Task& task : alternatives.tasks) keys.push_back(task.key);
   return keys;

@@ -19,7 +19,7 @@ struct NetworkPlan {
 struct NetworkPlans {
   std::vector<NetworkPlan> best;  ///< the best first; at least one
   NetworkPlan usual;              ///< today's kernels
-  double bound = 0;               ///< no plan of these alternatives has a smaller sum
+  double bound = 0;               ///< no plan of these alternatives has a smaller sum of these prices
   double gap = 0;                 ///< how much of the best one's sum lies above the bound
   int cuts = 0;                   ///< as ChosenPlans has it
   bool optimal = false;
@@ -48,8 +48,9 @@ Result<std::vector<Form>> forms_of(const std::vector<PlannedKernel>&);
 /// The alternatives of a plan: the usual ones where it names no other. An error names a kernel that the graph does not have.
 Result<NetworkPlan> find_plan(const FusedGraph&, const Alternatives&, const std::vector<PlannedKernel>&);
 
-/// The keys of all tasks of a network, those of its alternatives on the target's forms too: whose records are no strangers.
-Result<std::vector<std::string>> task_keys(const FusedGraph&, const Target&);
+/// The keys of all tasks of a network, those of its alternatives too, on the target's forms and those of the records' plan:
+/// whose records are no strangers.
+Result<std::vector<std::string>> task_keys(const FusedGraph&, const Target&, const Records&);
 
 /// The network by a plan of a record file, or as it is where the records have no plan for it and for this target.
 struct PlannedNetwork {

@@ -300,6 +300,7 @@ std::vector<Plan> merge_plans(const std::vector<const Records*>& all) {
   for (const Records* records : all)
     for (const Plan& plan : records->plans())
       if (std::find(plans.begin(), plans.end(), plan) == plans.end()) plans.push_back(plan);
+  std::stable_sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) { return a.at < b.at; });
   return plans;
 }
 

@@ -13,7 +13,7 @@ namespace whet {
 std::vector<Record> distill(const Records&);
 /// The last plan of each network and target, in the order of their lines.
 std::vector<Plan> distill_plans(const Records&);
-/// All plans of all files, each once, file by file.
+/// All plans of all files, each once, in order of time.
 std::vector<Plan> merge_plans(const std::vector<const Records*>&);
 /// All records of all files, each once (equal lines are one), in order of time between files. Within a file records
 /// keep their order, which decides where a schedule was measured again: the clock may have jumped.

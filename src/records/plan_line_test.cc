@@ -60,6 +60,11 @@ TEST(Plans, OfANetworkTheLastCounts) {
   EXPECT_EQ(records.plan_for("1f00", "cpu"), nullptr);
   EXPECT_EQ(distill_plans(records), (std::vector<Plan>{other, second}));
   EXPECT_EQ(merge_plans({&records, &records}), (std::vector<Plan>{first, other, second}));
+  Plan older = first;
+  older.at = "2026-01-01T00:00:00Z", older.seconds = 1;
+  Records old;
+  old.add(older);
+  EXPECT_EQ(merge_plans({&records, &old}).front(), older) << "the order of the files decides nothing";
 }
 
 TEST(Plans, SurviveInTheFile) {

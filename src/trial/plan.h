@@ -22,7 +22,8 @@ struct Plan {
   std::vector<PlannedKernel> kernels;  ///< in the order in which they run; empty: the usual plan
   double seconds = 0;                  ///< sum of its kernels' times
   double usual_seconds = 0;            ///< of the usual plan
-  double bound_seconds = 0;            ///< no plan of the alternatives takes less, by what was measured and estimated
+  double bound_seconds =
+      0;  ///< no plan of the alternatives was hoped to take less, by what was measured and bounds of the rest
   std::vector<PlannedKernel> runner_up;
   double runner_up_seconds = 0;  ///< 0: there is none
   /// Of one inference of the whole network, and of the usual plan's alternately with it; 0: not measured.

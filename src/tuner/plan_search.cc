@@ -38,6 +38,8 @@ class Search {
         options_(options),
         start_(std::chrono::steady_clock::now()) {}
 
+  ~Search() { (void)device_.time_models({}, {}); }  // frees the models' memory
+
   Result<PlanSearch> run() {
     WHET_TRY(alternatives_, find_alternatives(fused_, target_, options_.alternatives));
     result_.alternatives = alternatives_.all.size() - alternatives_.usual;
@@ -104,6 +106,7 @@ class Search {
       prices_ = prices();
       WHET_TRY(const NetworkPlans hoped,
                best_plans(fused_, alternatives_, prices_, {.forbidden = failed(), .bounds = true}));
+      hoped_seconds_ = hoped.bound;
       std::vector<Task> unknown = unmeasured(hoped.best.front());
       if (unknown.empty()) {
         result_.complete = true;
@@ -120,9 +123,11 @@ class Search {
   /// The tasks of a plan without a time, the most frequent first.
   std::vector<Task> unmeasured(const NetworkPlan& plan) const {
     std::map<int, int> counts;
-    for (int a : plan.alternatives)
-      if (prices_[static_cast<std::size_t>(a)].kind == PriceKind::estimated)
-        ++counts[alternatives_.all[static_cast<std::size_t>(a)].task];
+    for (int a : plan.alternatives) {
+      const int task = alternatives_.all[static_cast<std::size_t>(a)].task;
+      const bool unknown = prices_[static_cast<std::size_t>(a)].kind == PriceKind::estimated;
+      if (unknown && !failed_.contains(id_of(alternatives_.tasks[static_cast<std::size_t>(task)]))) ++counts[task];
+    }
     std::vector<Task> tasks;
     for (const auto& [task, count] : counts) {
       tasks.push_back(alternatives_.tasks[static_cast<std::size_t>(task)]);
@@ -142,19 +147,23 @@ class Search {
     result_.trials += progress.trials;
     for (const TaskProgress& task : progress.tasks) result_.measured += task.measured > 0;
     for (std::size_t t = 0; t < tasks.size(); ++t)
-      if (progress.tasks[t].trials > 0 && !(progress.tasks[t].best_seconds < kInfinity)) failed_.insert(tasks[t].key);
+      if (progress.tasks[t].trials > 0 && !(progress.tasks[t].best_seconds < kInfinity))
+        failed_.insert(id_of(tasks[t]));
     // Nothing was tried although there was time: what is left has no candidate.
     if (progress.trials == 0 && !used_up())
-      for (const Task& task : tasks) failed_.insert(task.key);
+      for (const Task& task : tasks) failed_.insert(id_of(task));
     return ok_status();
   }
+
+  /// A part of a larger tensor may fail where the whole does not.
+  static std::string id_of(const Task& task) { return task.key + to_string(task.within); }
 
   /// Alternatives none of whose candidates ran.
   std::vector<int> failed() const {
     std::vector<int> numbers;
     for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
       const int task = alternatives_.all[a].task;
-      if (task >= 0 && failed_.contains(alternatives_.tasks[static_cast<std::size_t>(task)].key))
+      if (task >= 0 && failed_.contains(id_of(alternatives_.tasks[static_cast<std::size_t>(task)])))
         numbers.push_back(static_cast<int>(a));
     }
     return numbers;
@@ -177,13 +186,20 @@ class Search {
     if (!others.empty() && !interrupted()) {
       WHET_TRY(winner, try_in_network(others));
     }
+    if (interrupted()) return leave_as_it_is();
     result_.chosen = line_of(winner ? others[*winner] : result_.plans.usual);
     if (winner) {
       result_.tried[*winner].adopted = true;
       result_.chosen.network_seconds = result_.tried[*winner].network_seconds;
       result_.chosen.usual_network_seconds = result_.tried[*winner].usual_network_seconds;
     }
-    return interrupted() ? ok_status() : file_.append_plan(result_.chosen);
+    return file_.append_plan(result_.chosen);
+  }
+
+  /// After an interrupt nothing is decided: what the file has counts.
+  Status leave_as_it_is() {
+    if (const Plan* plan = file_.records().plan_for(hash_of(fused_), to_string(target_))) result_.chosen = *plan;
+    return ok_status();
   }
 
   Plan line_of(const NetworkPlan& plan) const {
@@ -191,7 +207,7 @@ class Search {
     line.kernels = kernels_of(fused_, alternatives_, plan);
     line.seconds = plan.seconds;
     line.usual_seconds = result_.plans.usual.seconds;
-    line.bound_seconds = std::min(result_.plans.bound, plan.seconds);
+    line.bound_seconds = std::min(hoped_seconds_, plan.seconds);
     if (result_.plans.best.size() > 1) {
       const bool first = result_.plans.best.front().alternatives == plan.alternatives;
       const NetworkPlan& runner_up = result_.plans.best[first ? 1 : 0];
@@ -208,20 +224,22 @@ class Search {
     WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
     const ScheduleSource best = best_of(&file_.records(), target_, options_.prices.schedules);
     const std::string usual = scratch.path() + "/usual.so";
-    WHET_TRY(const CompileReport report, compile_model(fused_, best, target_, usual));
+    CompileOptions compiling;
+    compiling.made_weights = device_.info().job_candidates > 1;  // weights stay here where the device is elsewhere
+    WHET_TRY(const CompileReport report, compile_model(fused_, best, target_, usual, compiling));
     std::optional<std::size_t> winner;
     for (std::size_t p = 0; p < plans.size() && !interrupted(); ++p) {
       WHET_TRY(const FusedGraph planned, assemble(fused_, alternatives_, plans[p].alternatives));
       const std::string library = scratch.path() + "/" + std::to_string(p) + ".so";
-      WHET_TRY(const CompileReport other, compile_model(planned, best, target_, library));
+      WHET_TRY(const CompileReport other, compile_model(planned, best, target_, library, compiling));
       PlanSearch::Tried tried{.sum_seconds = plans[p].seconds,
                               .kernels = kernels_of(fused_, alternatives_, plans[p]).size()};
       for (int time = 0; time < 2 && ratio_of(tried) < kFasterPlan; ++time)
-        WHET_RETURN_IF_ERROR(time_alternately(usual, library, tried));
+        if (const Status timed = time_alternately(usual, library, tried); !timed.ok())
+          return interrupted() ? Result<std::optional<std::size_t>>(std::nullopt) : timed.error();
       result_.tried.push_back(tried);
       if (ratio_of(tried) < kFasterPlan && (!winner || ratio_of(tried) < ratio_of(result_.tried[*winner]))) winner = p;
     }
-    (void)device_.time_models({}, {});
     return winner;
   }
 
@@ -257,7 +275,8 @@ class Search {
   Alternatives alternatives_;
   std::vector<Price> prices_;
   std::map<std::string, double> hope_of_;
-  std::set<std::string> failed_;  ///< keys
+  double hoped_seconds_ = kInfinity;  ///< no plan was hoped to take less when that was last asked
+  std::set<std::string> failed_;      ///< tasks none of whose candidates ran
   PlanSearch result_;
 };
 

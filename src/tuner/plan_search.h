@@ -31,7 +31,7 @@ struct PlanSearch {
   double seconds = 0;
   bool complete = false;  ///< no plan can be shorter by what is hoped; else trials or time were used up
   NetworkPlans plans;
-  Plan chosen;  ///< as it stands in the record file now
+  Plan chosen;  ///< as it stands in the record file now; after an interrupt empty where the file has none
   /// Plans that were tried in the network, the best by their sums first.
   struct Tried {
     double sum_seconds = 0, network_seconds = 0, usual_network_seconds = 0;
