@@ -8,6 +8,8 @@
 #include <functional>
 #include <thread>
 
+#include "base/testing/random_cases.h"
+
 namespace whet::layers_test {
 namespace {
 
@@ -39,6 +41,7 @@ TEST(Layers, HaveNames) {
   EXPECT_EQ(names, "no_new_privs uid nproc rlimits namespaces seccomp ");
 }
 TEST(Layers, LimitThreadsWhereTheUserIsTheirOwn) {
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer's threads need more memory than foreign code may have";
   if ((layers_here() & kNproc) == 0) GTEST_SKIP() << "a runner has no user of its own here";
   const int processors = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
   EXPECT_EQ(in_sandbox([](int) { return threads_that_start(); }), processors + 7) << "beside the first one";
