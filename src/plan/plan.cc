@@ -54,6 +54,11 @@ double sum_of(const std::vector<int>& plan, const std::vector<Price>& prices) {
   return sum;
 }
 
+bool convolves(const Fragment& fragment) {
+  return std::any_of(fragment.kernel.begin(), fragment.kernel.end(),
+                     [&](NodeId n) { return std::holds_alternative<ConvOperator>(fragment.graph.node(n).op); });
+}
+
 /// The name by which a record file knows what an alternative computes.
 const std::string& name_in(const FusedGraph& fused, const Alternative& alternative) {
   return fused.graph.value(alternative.fragment.writes.front().value).name;
@@ -91,8 +96,9 @@ Result<NetworkPlans> best_plans(const FusedGraph& fused, const Alternatives& alt
   ChoiceOptions choosing{.required = options.required, .forbidden = options.forbidden};
   choosing.usual = usual_numbers(alternatives);
   choosing.plans = options.plans;
+  // Plans that differ in a pool or a copy alone are one to the network.
   for (std::size_t a = 0; a < alternatives.all.size(); ++a)
-    if (alternatives.all[a].group >= 0) choosing.distinct.push_back(static_cast<int>(a));
+    if (convolves(alternatives.all[a].fragment)) choosing.distinct.push_back(static_cast<int>(a));
   WHET_TRY(const ChosenPlans chosen, choose_plans(problem_of(fused, alternatives, prices, options.bounds), choosing));
   NetworkPlans plans;
   for (const ChosenPlan& plan : chosen.plans) plans.best.push_back({plan.items, plan.seconds});

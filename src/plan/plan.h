@@ -26,7 +26,7 @@ struct NetworkPlans {
 };
 
 struct PlanOptions {
-  int plans = 1;               ///< the best to find, each different in a kernel's forms
+  int plans = 1;  ///< the best to find, each different in a convolution's forms, where there are convolutions
   std::vector<int> required;   ///< alternatives of every plan
   std::vector<int> forbidden;  ///< and of none
   bool bounds = false;         ///< prices are their bounds: what a plan can reach at best
