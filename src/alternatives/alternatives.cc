@@ -39,7 +39,7 @@ class TaskTable {
 class Finder {
  public:
   Finder(const FusedGraph& fused, PlacedTasks placed)
-      : fused_(fused), in_place_(std::move(placed.in_place)), usual_tasks_(placed.tasks.size()), table_(placed.tasks) {
+      : fused_(fused), in_place_(std::move(placed.in_place)), table_(placed.tasks) {
     task_of_group_.assign(fused.groups.size(), -1);
     for (std::size_t t = 0; t < placed.tasks.size(); ++t)
       for (int g : placed.tasks[t].groups) task_of_group_[static_cast<std::size_t>(g)] = static_cast<int>(t);
@@ -141,7 +141,6 @@ class Finder {
 
   const FusedGraph& fused_;
   const InPlace in_place_;
-  std::size_t usual_tasks_;
   std::vector<int> task_of_group_;
   TaskTable table_;
   Alternatives result_;

@@ -73,7 +73,7 @@ class FragmentBuilder {
   std::set<std::string> names_;
 };
 
-/// A group whose pictures are stored in other forms. `convert` gives nothing for what it cannot say.
+/// A group whose pictures are stored in other forms. `convert` gives nothing for an operator that has no such form.
 class Conversion {
  public:
   using Maybe = std::optional<ValueId>;
@@ -121,9 +121,6 @@ class Conversion {
   }
   bool feeds(ValueId value) const { return feeding_.contains(value); }
 
-  /// The form of what is read or written just now.
-  Form form() const { return form_; }
-
   /// [N, C/b, spatial..., b], or [N, C, spatial...] in the order of the file: as the operators see it.
   std::optional<Shape> seen(const Shape& shape, Form form) const {
     if (form != kChannelsLast) return stored_shape(shape, form);
@@ -133,13 +130,13 @@ class Conversion {
     return one_block;
   }
 
-  /// A picture that is read as `form()`, computed here or an input.
+  /// A picture that is read as `form_`, computed here or an input.
   Result<Maybe> picture(ValueId old) {
     if (const auto here = now_.find(old); here != now_.end())
       return here->second.form == form_ ? Maybe(here->second.value) : Maybe();
     const Value& value = graph_.value(old);
-    const Form wanted = is_one_pixel(value.type.shape) ? kChannelsLast : form();
-    const std::optional<Shape> shape = seen(value.type.shape, form());
+    const Form wanted = is_one_pixel(value.type.shape) ? kChannelsLast : form_;
+    const std::optional<Shape> shape = seen(value.type.shape, form_);
     if (value.constant || !shape || !stored_shape(value.type.shape, wanted)) return Maybe();
     const auto [known, is_new] = read_as_.try_emplace(old, wanted);
     if (!is_new && known->second != wanted) return Maybe();
@@ -170,7 +167,7 @@ class Conversion {
   std::optional<Shape> channels_of(const Shape& shape) const {
     Shape one_pixel(shape.size(), 1);
     if (!shape.empty()) one_pixel.back() = shape.back();
-    std::optional<Shape> wide = seen(one_pixel, form());
+    std::optional<Shape> wide = seen(one_pixel, form_);
     if (wide) wide->erase(wide->begin());
     return wide;
   }
@@ -240,7 +237,7 @@ class Conversion {
     WHET_TRY(const Maybe x, picture(node.inputs[0]));
     if (!x) return Maybe();
     PoolOperator pool = op;
-    pool.layout = form() == kChannelsFirst ? Layout::channels_first : Layout::channels_blocked;
+    pool.layout = form_ == kChannelsFirst ? Layout::channels_first : Layout::channels_blocked;
     return computed(node, pool, {*x});
   }
 
@@ -260,7 +257,7 @@ class Conversion {
   /// Of channels, where every part has whole blocks.
   Result<Maybe> convert(const Node& node, const ConcatOperator& op) {
     const Shape& result = graph_.value(node.output).type.shape;
-    if (op.axis != std::ssize(result) - 1 || form() == kChannelsLast) return Maybe();
+    if (op.axis != std::ssize(result) - 1 || form_ == kChannelsLast) return Maybe();
     std::vector<ValueId> parts;
     for (ValueId id : node.inputs) {
       WHET_TRY(const Maybe part, picture(id));
@@ -279,12 +276,12 @@ class Conversion {
     PadOperator moved = op;
     for (std::vector<std::int64_t>* list : {&moved.begin, &moved.end}) {
       list->insert(list->begin() + 1, 0);
-      if (form() == kChannelsFirst) list->pop_back();
+      if (form_ == kChannelsFirst) list->pop_back();
     }
     return computed(node, moved, {*x});
   }
 
-  /// A picture in the file's order is turned where a convolution reads it; what it becomes is channels last.
+  /// A picture in the file's order is turned where a convolution reads it. The result is channels last.
   Result<Maybe> convert(const Node& node, const TransposeOperator& op) {
     const Shape& result = graph_.value(node.output).type.shape;
     const bool turns =

@@ -16,7 +16,7 @@ struct StoredValue {
   friend auto operator<=>(const StoredValue&, const StoredValue&) = default;
 };
 
-/// One kernel by itself: a small graph whose inputs and outputs are stored values of the fused graph.
+/// One kernel as a small graph, whose inputs and outputs are stored values of the fused graph.
 struct Fragment {
   Graph graph;                 ///< constants included
   std::vector<NodeId> kernel;  ///< its nodes that are the kernel; all others are aliases. Empty: nothing is computed
@@ -26,7 +26,7 @@ struct Fragment {
 
 /// The group as it is.
 Result<Fragment> fragment_of(const FusedGraph&, const Group&);
-/// An alias by itself (passes/fuse.h).
+/// An alias (passes/fuse.h), which no kernel computes.
 Result<Fragment> fragment_of_alias(const FusedGraph&, const Node&);
 
 /// The group on other forms: pictures that it reads up to its convolution are stored as `in`, those that it reads behind it

@@ -120,7 +120,7 @@ class Search {
     return ok_status();
   }
 
-  /// The tasks of a plan without a time, the most frequent first.
+  /// The tasks of a plan that have no time yet. Weights are how often the plan runs them.
   std::vector<Task> unmeasured(const NetworkPlan& plan) const {
     std::map<int, int> counts;
     for (int a : plan.alternatives) {

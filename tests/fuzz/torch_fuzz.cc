@@ -7,9 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "import/import.h"
-#include "passes/optimize.h"
-#include "task/task.h"
+#include "imported.h"
 #include "tensor_files/zip.h"
 
 namespace {
@@ -32,18 +30,6 @@ std::string archive_of(std::string_view members) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto graph = whet::import_model_bytes(archive_of({reinterpret_cast<const char*>(data), size}), "fuzzed");
-  if (!graph.ok()) {
-    const std::string& message = graph.error().message;
-    if (message.empty() || message.find('\n') != std::string::npos) std::abort();
-    return 0;
-  }
-  constexpr std::size_t kMostNodes = 64;
-  constexpr std::int64_t kMostElements = 1 << 16;
-  for (const whet::Value& value : graph->values)
-    if (whet::num_elements(value.type.shape) > kMostElements) return 0;
-  if (graph->nodes.size() > kMostNodes) return 0;
-  const auto fused = whet::optimize(*graph, {});
-  if (fused.ok()) (void)whet::extract_tasks(*fused, whet::Target{});
+  whet::fuzz::follow(whet::import_model_bytes(archive_of({reinterpret_cast<const char*>(data), size}), "fuzzed"));
   return 0;
 }

@@ -87,7 +87,7 @@ class Bringing {
     return source_.path.empty() ? std::string(source_.bytes.substr(static_cast<std::size_t>(offset), bytes))
                                 : file_.read(offset, bytes);
   }
-  /// Whether what stands at a place of the file is what the device makes for it.
+  /// Whether the file has, at a place, the bytes that the device would make there.
   bool is_made(const std::string& bytes, std::size_t at, std::uint64_t offset) const {
     return at + kMadePage <= bytes.size() &&
            std::memcmp(bytes.data() + at, made_.data() + (offset + at) % kMadePage, kMadePage) == 0;

@@ -81,7 +81,7 @@ TEST(Tflite, SamePaddingPutsTheOddPixelBehind) {
   EXPECT_EQ(answer(m.bytes({x}, {y}), {1, 2, 9, 3}), (Numbers{9, 9}));
   ModelWriter n;
   const int a = n.tensor("x", {1, 1, 4, 1}), b = n.tensor("y", {1, 1, 2, 1});
-  n.operation(1, {a}, {b}, options);  // AVERAGE_POOL_2D: what is padded is not counted
+  n.operation(1, {a}, {b}, options);  // AVERAGE_POOL_2D: padding is not counted
   EXPECT_EQ(answer(n.bytes({a}, {b}), {1, 2, 9, 3}), (Numbers{4, 6}));
 }
 TEST(Tflite, NumbersOf8BitsAreSummedExactly) {

@@ -145,6 +145,16 @@ Result<PoolParts> read_adaptive(TorchSite& site, Shape& extents) {
   return PoolParts{batched.x, batched.added, {}};
 }
 
+/// The arguments that the two ways between images and columns share.
+Status read_blocks(TorchSite& site, std::vector<std::int64_t>& block, Window& window) {
+  WHET_TRY(block, site.entries("kernel_size", 2, 1));
+  WHET_TRY(window.dilations, site.entries("dilation", 2, 1));
+  WHET_TRY(window.pads_begin, site.entries("padding", 2, 0));
+  WHET_TRY(window.strides, site.entries("stride", 2, 1));
+  window.pads_end = window.pads_begin;
+  return ok_status();
+}
+
 }  // namespace
 
 Status import_conv(TorchSite& site) { return give_conv(site); }
@@ -210,11 +220,7 @@ Status import_im2col(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   WHET_TRY(const Batched batched, with_batch(site, x, 2));
   UnfoldForm form;
-  WHET_TRY(form.block, site.entries("kernel_size", 2, 1));
-  WHET_TRY(form.window.dilations, site.entries("dilation", 2, 1));
-  WHET_TRY(form.window.pads_begin, site.entries("padding", 2, 0));
-  WHET_TRY(form.window.strides, site.entries("stride", 2, 1));
-  form.window.pads_end = form.window.pads_begin;
+  WHET_RETURN_IF_ERROR(read_blocks(site, form.block, form.window));
   WHET_TRY(const ValueId y, unfolded(site, batched.x, form));
   return give_batched(site, y, batched.added);
 }
@@ -224,11 +230,7 @@ Status import_col2im(TorchSite& site) {
   WHET_TRY(const Batched batched, with_batch(site, x, 1));
   FoldForm form;
   WHET_TRY(form.image, site.entries("output_size", 2, 1));
-  WHET_TRY(form.block, site.entries("kernel_size", 2, 1));
-  WHET_TRY(form.window.dilations, site.entries("dilation", 2, 1));
-  WHET_TRY(form.window.pads_begin, site.entries("padding", 2, 0));
-  WHET_TRY(form.window.strides, site.entries("stride", 2, 1));
-  form.window.pads_end = form.window.pads_begin;
+  WHET_RETURN_IF_ERROR(read_blocks(site, form.block, form.window));
   WHET_TRY(const ValueId y, added_up(site, batched.x, form));
   return give_batched(site, y, batched.added);
 }
