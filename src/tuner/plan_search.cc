@@ -182,6 +182,7 @@ class Search {
     for (const NetworkPlan& plan : result_.plans.best)
       if (!kernels_of(fused_, alternatives_, plan).empty() && plan.seconds < result_.plans.usual.seconds)
         others.push_back(plan);
+    add_earlier_plan(others);
     std::optional<std::size_t> winner;
     if (!others.empty() && !interrupted()) {
       WHET_TRY(winner, try_in_network(others));
@@ -194,6 +195,18 @@ class Search {
       result_.chosen.usual_network_seconds = result_.tried[*winner].usual_network_seconds;
     }
     return file_.append_plan(result_.chosen);
+  }
+
+  /// The plan that the network was faster with before is tried again, whatever the sums say now.
+  void add_earlier_plan(std::vector<NetworkPlan>& others) const {
+    const Plan* earlier = file_.records().plan_for(hash_of(fused_), to_string(target_));
+    if (earlier == nullptr || earlier->kernels.empty()) return;
+    for (const NetworkPlan& plan : others)
+      if (kernels_of(fused_, alternatives_, plan) == earlier->kernels) return;
+    Result<NetworkPlan> plan = find_plan(fused_, alternatives_, earlier->kernels);
+    if (!plan.ok()) return;  // it has forms that are not looked at now
+    for (int a : plan->alternatives) plan->seconds += prices_[static_cast<std::size_t>(a)].seconds;
+    others.push_back(std::move(*plan));
   }
 
   /// After an interrupt nothing is decided: what the file has counts.

@@ -38,14 +38,14 @@ class PlanSearchTest : public ::testing::Test {
   /// Seconds of a kernel that works on blocks, of a copy, and of a usual one.
   PlanSearch search(double blocked, double copy, double network = 0.9e-3) {
     Result<RecordFile> file = RecordFile::open(folder_->path() + "/r.jsonl");
-    const auto seconds = [=](const ComputeDag& dag) {
+    const auto seconds = [=, usual = usual_](const ComputeDag& dag) {
       const bool product = std::any_of(dag.ops.begin(), dag.ops.end(), [](const Op& op) {
         return !op.is_placeholder() && op.element().reducer.has_value();
       });
       const bool blocks =
           std::any_of(dag.ops.begin(), dag.ops.end(), [](const Op& op) { return op.shape.size() == 5; });
       if (!product && blocks) return copy;
-      return product && blocks ? blocked : 10e-6;
+      return product && blocks ? blocked : usual;
     };
     const std::vector<Task> tasks = extract_tasks(fused_, target_).value();
     for (const Task& task : tasks) {
@@ -72,6 +72,7 @@ class PlanSearchTest : public ::testing::Test {
   std::optional<ScratchDirectory> folder_;
   FusedGraph fused_;
   PlanSearchOptions options_;
+  double usual_ = 10e-6;  ///< seconds of a usual kernel
   bool crashes_ = false;
   int measured_ = 0;
   Plan plan_;  ///< that the file holds in the end
@@ -88,6 +89,17 @@ TEST_F(PlanSearchTest, TakesBlocksWhereTheyAreFasterAndTheNetworkAgrees) {
   EXPECT_LT(plan_.seconds, plan_.usual_seconds);
   EXPECT_NEAR(plan_.network_seconds, 0.9e-3, 1e-9);
   EXPECT_NEAR(plan_.usual_network_seconds, 1e-3, 1e-9);
+}
+
+TEST_F(PlanSearchTest, KeepsAnEarlierPlanAsLongAsTheNetworkIsFasterWithIt) {
+  search(7e-6, 1e-6);
+  const std::vector<PlannedKernel> adopted = plan_.kernels;
+  ASSERT_FALSE(adopted.empty());
+  usual_ = 5e-6;  // by sums the usual kernels are the best now
+  search(7e-6, 1e-6);
+  EXPECT_EQ(plan_.kernels, adopted);
+  search(7e-6, 1e-6, 0.999e-3);
+  EXPECT_TRUE(plan_.kernels.empty());
 }
 
 TEST_F(PlanSearchTest, StaysWithTheUsualPlanWhereTheNetworkIsNotFaster) {
