@@ -273,6 +273,27 @@ TEST_F(RemoteDevices, DoNotBlameAJobThatWasStillWaiting) {
   EXPECT_EQ(hanging, "crash: two links to the device were lost while it ran: the link is lost");
   for (const MeasureReply& reply : waited.replies) EXPECT_EQ(reply.code, OutcomeCode::ok) << reply.message;
 }
+TEST_F(RemoteDevices, KnowAfterTheirLossThatAJobWasBehindAnother) {
+  pid_t supervisor = 0;
+  const std::string file = ::testing::TempDir() + "/behind." + std::to_string(getpid());
+  auto session =
+      RemoteSession::open({"sh", "-c", "echo $$ > " + file + "; " + kServe}, options_for("").clocks, {}).value();
+  std::ifstream(file) >> supervisor;
+  ASSERT_GT(supervisor, 1);
+  const SessionJob hangs{2, {MeasureRequest{kernel("hang"), {}}}};
+  auto older = std::make_unique<RemoteSession::Talk>(session);
+  ASSERT_TRUE(session.tell(SessionType::job, older->id(), encode(hangs)));
+  // The job's thread looks away while the link is lost and the older conversation ends.
+  const auto lose_it = [&] {
+    if (older) kill(supervisor, SIGKILL);
+    while (older && session.keep_alive()) usleep(1000);
+    older.reset();
+    return false;
+  };
+  const auto end = session.run(hangs, lose_it);
+  EXPECT_EQ(end.kind, RemoteSession::JobEnd::Kind::lost);
+  EXPECT_TRUE(end.was_behind);
+}
 TEST_F(RemoteDevices, GiveAllJobsBackWhenTheUserInterrupts) {
   RemoteOptions options = options_for(kServe);
   std::atomic<bool> interrupted = false;

@@ -124,9 +124,10 @@ std::uint32_t RemoteSession::begin_talk() {
   shared_->inboxes.emplace(++shared_->talks, Inbox{});
   return shared_->talks;
 }
+/// After the loss of the link the conversations stay as they were: those behind this one have yet to see that they were.
 void RemoteSession::end_talk(std::uint32_t id) {
   const std::lock_guard<std::mutex> lock(shared_->mutex);
-  shared_->inboxes.erase(id);
+  if (shared_->lost.empty()) shared_->inboxes.erase(id);
 }
 
 bool RemoteSession::tell(SessionType type, std::uint32_t id, std::string payload) {
@@ -241,7 +242,7 @@ std::string RemoteSession::collect(std::uint32_t id, const SessionJob& job, cons
   for (std::string lost;;) {
     const auto message = next(id, lost);
     if (message) {
-      begun = true;
+      begun = begun || message->type != SessionType::waiting;
       if (message->type == SessionType::done) return "";
       if (message->type == SessionType::item && !take_item(*message, job, end))
         return lose("the device answers what it was not asked");
