@@ -2,37 +2,28 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "runtime/cpu/pool.h"
 #include "runtime/cpu/required_isa.h"
 #include "runtime/description.h"
+#include "runtime/weights.h"
 
 namespace whet {
 namespace {
 
 /// Weights smaller than this stay where they are: no huge page would be filled.
 constexpr std::uint64_t kCopyFrom = kHugePage;
-/// Copied and dropped in pieces, so that the weights are never in memory twice.
-constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
 
 int place_weights(whet_model& model, bool map, whet_error* error) {
   const ModelImage& image = model.image;
-  const char* from = static_cast<const char*>(image.weights);
-  model.weights = from;
+  model.weights = static_cast<const char*>(image.weights);
   if (map || image.weights_bytes < kCopyFrom) return 0;
-  model.copied_weights = allocate_pages(image.weights_bytes);
-  if (!model.copied_weights.ok()) {
+  const char* copy = take_weights_copy(image);
+  if (copy == nullptr) {
     return whet_fail(error, "model %s: no memory for %llu bytes of weights", model.info.name,
                      static_cast<unsigned long long>(image.weights_bytes));
   }
-  char* to = static_cast<char*>(model.copied_weights.data);
-  for (std::uint64_t at = 0; at < image.weights_bytes; at += kPiece) {
-    const std::uint64_t bytes = image.weights_bytes - at < kPiece ? image.weights_bytes - at : kPiece;
-    memcpy(to + at, from + at, bytes);
-    if (image.file_backed) drop_pages(from + at, from + at + bytes);
-  }
-  model.weights = to;
+  model.weights = copy;
   return 0;
 }
 
@@ -77,7 +68,7 @@ void model_close(whet_model* model) {
   if (model == nullptr) return;
   pool_destroy(model->own_pool);
   pthread_mutex_destroy(&model->own_pool_lock);
-  free_pages(&model->copied_weights);
+  if (model->weights != model->image.weights && model->weights != nullptr) return_weights_copy(model->weights);
   free(model->inputs);
   free(model->outputs);
   free(model);

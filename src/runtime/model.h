@@ -37,8 +37,7 @@ int model_own_pool(whet_model* model, whet_pool** pool, whet_error* error);
 struct whet_model {
   whet::ModelImage image;
   whet::ModelView view;
-  const char* weights;  // the image's, or copied_weights
-  whet::Pages copied_weights;
+  const char* weights;  // the image's, or a copy
   whet_model_info info;
   whet_tensor_info* inputs;
   whet_tensor_info* outputs;

@@ -37,8 +37,8 @@ bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data
 struct whet_session {
   whet_model* model;
   whet_pool* pool;
-  whet::Pages arena;
-  whet::Pages workspace;  // one piece a worker
+  char* arena;
+  whet::Pages own_scratch;  // the arena, then a workspace a worker, where the pool lends no memory
   whet::PlanWalk walk;
   whet::Input* inputs;
   whet::Output* outputs;
@@ -74,7 +74,7 @@ void* output_pointer(const Output& output) {
 char* place(const whet_session& s, const PlanArgument& a) {
   switch (a.place) {
     case PlanPlace::arena:
-      return static_cast<char*>(s.arena.data);
+      return s.arena;
     case PlanPlace::weights:
       return const_cast<char*>(s.model->weights);
     case PlanPlace::input:
@@ -193,6 +193,20 @@ void describe_steps(whet_session& s) {
   s.profile.step = s.steps;
 }
 
+/// An arena, and behind it a workspace a worker.
+int find_scratch(whet_session& s, std::uint64_t arena_bytes, std::uint64_t workspaces_bytes, whet_error* error) {
+  const std::uint64_t bytes = (arena_bytes + 63) / 64 * 64 + workspaces_bytes;
+  if (bytes < arena_bytes) {
+    s.arena = nullptr;
+  } else if (pool_has_scratch(s.pool)) {
+    s.arena = static_cast<char*>(s.pool->scratch(s.pool, bytes));
+  } else {
+    s.own_scratch = allocate_pages(static_cast<std::size_t>(bytes));
+    s.arena = static_cast<char*>(s.own_scratch.data);
+  }
+  return s.arena != nullptr ? 0 : whet_fail(error, "no memory for %llu bytes of activations", Wide(arena_bytes));
+}
+
 int allocate(whet_session& s, whet_error* error) {
   const PlanHeader& header = *view_of(s).header;
   std::uint64_t workspace = 0;
@@ -210,13 +224,12 @@ int allocate(whet_session& s, whet_error* error) {
   s.walk.kinds = zeroed<std::uint8_t>(header.steps.count);
   if (!s.walk.buffers || !s.walk.first_step || !s.walk.kinds || !s.inputs || !s.outputs || !s.walk.step_ns || !s.steps)
     return whet_fail(error, "no memory for a session");
-  if (make_pages(&s.arena, header.arena_bytes, "activations", error) != 0) return -1;
-  if (make_pages(&s.workspace, s.walk.workspace_stride * s.pool->workers, "workspace", error) != 0) return -1;
+  if (find_scratch(s, header.arena_bytes, s.walk.workspace_stride * s.pool->workers, error) != 0) return -1;
   s.walk.view = &s.model->view;
   s.walk.entries = s.model->image.entries;
   s.walk.pool = s.pool;
-  s.walk.arena = static_cast<char*>(s.arena.data);
-  s.walk.worker_workspaces = static_cast<char*>(s.workspace.data);
+  s.walk.arena = s.arena;
+  s.walk.worker_workspaces = s.arena + (header.arena_bytes + 63) / 64 * 64;
   describe_work(s.walk);
   return 0;
 }
@@ -262,8 +275,7 @@ void session_destroy(whet_session* s) {
   if (s == nullptr) return;
   for (std::uint32_t i = 0; s->inputs != nullptr && i < s->model->info.inputs; ++i) free_pages(&s->inputs[i].own);
   for (std::uint32_t i = 0; s->outputs != nullptr && i < s->model->info.outputs; ++i) free_pages(&s->outputs[i].own);
-  free_pages(&s->arena);
-  free_pages(&s->workspace);
+  free_pages(&s->own_scratch);
   free(s->walk.buffers);
   free(s->walk.first_step);
   free(s->walk.kinds);

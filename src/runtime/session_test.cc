@@ -37,11 +37,15 @@ extern "C" std::int32_t add_weights(const whet_kernel_args* args) {
   return 0;
 }
 
+/// Where the last run of `reverse` had it.
+std::atomic<const float*> workspace_of_last_run{nullptr};
+
 /// out[i] = in[size - 1 - i], through the workspace: two phases with a barrier between.
 extern "C" std::int32_t reverse(const whet_kernel_args* args) {
   int begin, end;
   share(args, &begin, &end);
   float* shared = static_cast<float*>(args->workspace);
+  if (begin == 0) workspace_of_last_run = shared;
   std::memcpy(shared + begin, in(args, 0) + begin, static_cast<std::size_t>(end - begin) * 4);
   args->runtime->barrier(args->team, args->worker);
   for (int i = begin; i < end; ++i) out(args, 1)[i] = shared[kSize - 1 - i];
@@ -236,6 +240,47 @@ TEST(Session, RunsOnAPoolOfAnOlderVersion) {
     for (int round = 0; round < 20; ++round) expect_right(test, session.get(), static_cast<float>(round));
     EXPECT_EQ(small_parts, 0);
   }
+}
+
+const void* workspace_of(const TestModel& test, whet_session* session) {
+  static float round = 0;
+  expect_right(test, session, ++round);
+  return workspace_of_last_run;
+}
+
+TEST(Session, OnOnePoolShareTheMemoryOfActivations) {
+  TestModel small, large;
+  large.plan().arena_bytes *= 2;
+  const ModelHandle first = open(small), second = open(large);
+  const PoolHandle pool = make_pool(2), other = make_pool(2);
+  const SessionHandle a = make_session(first, pool.get()), b = make_session(first, pool.get());
+  EXPECT_EQ(workspace_of(small, a.get()), workspace_of(small, b.get()));
+  const SessionHandle c = make_session(second, pool.get()), d = make_session(first, pool.get());
+  EXPECT_NE(workspace_of(small, a.get()), workspace_of(large, c.get())) << "which needs more";
+  EXPECT_EQ(workspace_of(large, c.get()), workspace_of(small, d.get())) << "the largest serves all";
+  const SessionHandle alone = make_session(first, other.get());
+  EXPECT_NE(workspace_of(small, alone.get()), workspace_of(small, d.get()));
+}
+
+TEST(Session, OnAPoolOfAnOlderVersionHasMemoryOfItsOwn) {
+  TestModel test;
+  const ModelHandle model = open(test);
+  const PoolHandle pool = make_pool(2);
+  pool->head_version = 2;
+  pool->scratch = nullptr;
+  const SessionHandle a = make_session(model, pool.get()), b = make_session(model, pool.get());
+  EXPECT_NE(workspace_of(test, a.get()), workspace_of(test, b.get()));
+}
+
+TEST(Model, HoldsTheWeightsOfALibraryThatIsOpenedTwiceOnce) {
+  TestModel test(200);
+  ModelHandle first = open(test), second = open(test);
+  EXPECT_NE(first->weights, first->image.weights) << "a copy in huge pages";
+  EXPECT_EQ(first->weights, second->weights);
+  first.reset();
+  expect_right(test, make_session(second).get(), 3);
+  second.reset();
+  expect_right(test, make_session(open(test)).get(), 4);
 }
 
 TEST(Session, CopiesWeightsToHugePagesOrKeepsTheMapping) {
@@ -527,12 +572,14 @@ TEST(Model, RefusesAPlanThatIsDamagedOrOfOtherWeights) {
 
 TEST(Model, RefusesAnArenaThatMemoryCannotHold) {
   TestModel test;
-  test.plan().arena_bytes = std::uint64_t{1} << 60;
-  const ModelHandle model = open(test);
-  whet_session* session = nullptr;
-  whet_error error;
-  EXPECT_EQ(session_create(model.get(), nullptr, &session, &error), -1);
-  EXPECT_STREQ(error.message, "no memory for 1152921504606846976 bytes of activations");
+  for (const std::uint64_t bytes : {std::uint64_t{1} << 60, ~std::uint64_t{0}}) {
+    test.plan().arena_bytes = bytes;
+    const ModelHandle model = open(test);
+    whet_session* session = nullptr;
+    whet_error error;
+    EXPECT_EQ(session_create(model.get(), nullptr, &session, &error), -1);
+    EXPECT_EQ(error.message, "no memory for " + std::to_string(bytes) + " bytes of activations");
+  }
 }
 
 }  // namespace

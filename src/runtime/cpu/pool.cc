@@ -8,12 +8,14 @@
 #include <string.h>
 
 #include <new>
+#include <utility>
 
 #include "runtime/cpu/cores.h"
 #include "runtime/cpu/disturbance.h"
 #include "runtime/cpu/float_mode.h"
 #include "runtime/cpu/futex.h"
 #include "runtime/cpu/shares.h"
+#include "runtime/memory.h"
 
 namespace whet {
 namespace {
@@ -31,11 +33,17 @@ struct Worker {
   Pool* pool;
   std::uint32_t index;
   pthread_t thread;
-  std::uint32_t core;  // where it is pinned; its own business after its start
+  std::uint32_t core;  // where it is pinned
 };
 
 struct alignas(kLine) Line {
   WaitWord word;
+};
+
+/// Scratch memory, and the smaller one that was lent before it to sessions that still have it.
+struct Scratch {
+  Pages pages;
+  Scratch* before;
 };
 
 struct Pool : whet_pool {
@@ -47,9 +55,13 @@ struct Pool : whet_pool {
   std::uint64_t idle_spin_ns, barrier_spin_ns;
   char note[256];
 
+  pthread_mutex_t lending;  // of `scratch`
+  Scratch* scratches;       // the largest comes first
+
   pthread_mutex_t turn;             // held by the caller that runs a job
   std::atomic<std::int32_t> owner;  // the process that the workers live in
   std::uint32_t started;            // workers running, the caller included
+  std::uint32_t callers_core;       // of the pool's cores the one without a worker
 
   void (*job)(void*, std::uint32_t);
   void* context;
@@ -61,7 +73,6 @@ struct Pool : whet_pool {
   alignas(kLine) std::atomic<std::uint32_t> arrived;
   Shares shares;
   std::atomic<std::uint64_t> shares_began;  // when the last job of shares did [ns]
-  std::atomic<std::int32_t> caller_core;    // where the caller was then; below 0 where nobody knows
   Disturbance disturbance;
 };
 
@@ -107,18 +118,21 @@ int with_mask(std::uint32_t core, Set set) {
   return failure;
 }
 
-/// A system that has one program more than processors may leave the caller on a worker's processor for good, and the
-/// other program alone on the one where the caller began: then the worker goes there, until the caller is back.
-void evade_caller(Pool& pool, Worker& self) {
+/// The system may wake the caller on a worker's processor and leave it there, while the one that it came from stands empty or
+/// has another program alone. Then that worker, which may not be running to see it, is sent there.
+void make_way(Pool& pool) {
   if (!pool.settings.pinned) return;
-  const std::int32_t caller = pool.caller_core.load(std::memory_order_relaxed);
-  const std::uint32_t own = pool.cores[self.index];
-  const std::uint32_t core = caller == static_cast<std::int32_t>(own) ? pool.cores[0] : own;
-  if (core == self.core) return;
-  const auto set = [](std::size_t bytes, cpu_set_t* mask) {
-    return pthread_setaffinity_np(pthread_self(), bytes, mask);
-  };
-  if (with_mask(core, set) == 0) self.core = core;
+  const int here = sched_getcpu();
+  if (here < 0 || static_cast<std::uint32_t>(here) == pool.callers_core) return;
+  for (std::uint32_t w = 1; w < pool.started; ++w) {
+    Worker& worker = pool.threads[w];
+    if (worker.core != static_cast<std::uint32_t>(here)) continue;
+    const auto set = [&](std::size_t bytes, cpu_set_t* mask) {
+      return pthread_setaffinity_np(worker.thread, bytes, mask);
+    };
+    if (with_mask(pool.callers_core, set) == 0) std::swap(worker.core, pool.callers_core);
+    return;
+  }
 }
 
 void* work(void* argument) {
@@ -131,7 +145,6 @@ void* work(void* argument) {
     epoch = pool.epoch.word.load();
     if (pool.stop.load(std::memory_order_relaxed)) return nullptr;
     if (epoch % 2 == 0) {
-      evade_caller(pool, self);
       watch(pool, [&] { pool.shares.join(self.index); });
     } else {
       pool.job(pool.context, self.index);
@@ -167,6 +180,7 @@ int start_threads(Pool& pool) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int failure = 0;
+  pool.callers_core = pool.cores[0];
   for (pool.started = 1; pool.started < pool.workers && failure == 0;) {
     failure = start_thread(pool, pool.threads[pool.started]);
     if (failure == 0) ++pool.started;
@@ -192,6 +206,7 @@ void reset(Pool& pool) {
   pool.barrier_epoch.word.reset(0);
   pool.arrived.store(0, std::memory_order_relaxed);
   pthread_mutex_init(&pool.turn, nullptr);
+  pthread_mutex_init(&pool.lending, nullptr);
 }
 
 /// In a child after fork the workers are gone: the first caller starts them again. Gives 0 or an errno.
@@ -226,6 +241,7 @@ int take_turn(Pool& pool, Run run) {
   pthread_mutex_lock(&pool.turn);
   {
     FlushDenormals flush;
+    make_way(pool);
     run();
   }
   pthread_mutex_unlock(&pool.turn);
@@ -248,6 +264,34 @@ int run(whet_pool* base, void (*job)(void*, std::uint32_t), void* context) {
   return take_turn(pool, [&] { run_job(pool, job, context); });
 }
 
+Scratch* larger_scratch(Pool& pool, std::uint64_t bytes) {
+  Scratch* scratch = static_cast<Scratch*>(malloc(sizeof(Scratch)));
+  if (scratch == nullptr) return nullptr;
+  *scratch = {allocate_pages(static_cast<std::size_t>(bytes)), pool.scratches};
+  if (scratch->pages.ok()) return pool.scratches = scratch;
+  free(scratch);
+  return nullptr;
+}
+
+/// What was lent stays where it is: sessions point into it. Each size that is larger than all before costs what a session's own
+/// memory would.
+void* scratch(whet_pool* base, std::uint64_t bytes) {
+  Pool& pool = *static_cast<Pool*>(base);
+  pthread_mutex_lock(&pool.lending);
+  Scratch* largest = pool.scratches;
+  if (largest == nullptr || largest->pages.bytes < bytes) largest = larger_scratch(pool, bytes);
+  pthread_mutex_unlock(&pool.lending);
+  return largest == nullptr ? nullptr : largest->pages.data;
+}
+
+void free_scratches(Pool& pool) {
+  while (Scratch* scratch = pool.scratches) {
+    pool.scratches = scratch->before;
+    free_pages(&scratch->pages);
+    free(scratch);
+  }
+}
+
 struct FixedShares {
   Pool* pool;
   const whet_work* work;
@@ -260,7 +304,6 @@ struct FixedShares {
 
 void share_out(Pool& pool, const whet_work& work) {
   pool.shares_began.store(now_ns(), std::memory_order_relaxed);
-  pool.caller_core.store(sched_getcpu(), std::memory_order_relaxed);
   pool.shares.begin(work);
   next_epoch(pool, 0);
   watch(pool, [&] { pool.shares.run(); });
@@ -354,6 +397,7 @@ int check_options(const whet_pool_options& options, whet_error* error) {
 }
 
 void free_pool(Pool* pool) {
+  free_scratches(*pool);
   free(pool->threads);
   free(pool->seats);
   free(pool->cores);
@@ -366,6 +410,7 @@ void destroy(whet_pool* base) {
   if (pool->owner.load(std::memory_order_acquire) == static_cast<std::int32_t>(getpid())) {
     stop_threads(*pool);
     pthread_mutex_destroy(&pool->turn);
+    pthread_mutex_destroy(&pool->lending);
   }
   free_pool(pool);
 }
@@ -375,10 +420,11 @@ Pool* allocate_pool(std::uint32_t workers) {
   void* memory = aligned_alloc(kLine, (sizeof(Pool) + kLine - 1) / kLine * kLine);
   if (memory == nullptr) return nullptr;
   Pool* pool = new (memory) Pool();
-  pool->head_version = 2;
+  pool->head_version = 3;
   pool->workers = workers;
   pool->run = run;
   pool->run_work = run_work;
+  pool->scratch = scratch;
   pool->barrier = barrier;
   pool->destroy = destroy;
   pool->info = &pool->settings;

@@ -9,7 +9,7 @@
 /// The head of every pool: the part that a runtime of another library (and of another version) needs to run on it.
 /// Members are never moved or removed. `head_version` tells which were added.
 struct whet_pool {
-  std::uint32_t head_version;  ///< 2
+  std::uint32_t head_version;  ///< 3
   std::uint32_t workers;
   /// Runs job(context, worker) on every worker at once and returns when all have returned. The calling thread is worker
   /// 0. Only one caller runs at a time. Denormals are flushed meanwhile. Returns 0, or an errno where the workers could
@@ -23,6 +23,10 @@ struct whet_pool {
   /// that is late are run by others. The calling thread is worker 0, denormals are flushed, callers take turns and
   /// errors are given as in `run`. For pools of two workers or more.
   int (*run_work)(whet_pool*, const whet_work*);
+  /// Since version 3. Memory as `allocate_pages` gives it, at least `bytes` of it, that runs may use while they have the
+  /// pool: the memory of sessions that take turns is the same, and stays in the caches. It belongs to the pool. From any
+  /// thread, null where memory ends.
+  void* (*scratch)(whet_pool*, std::uint64_t bytes);
 };
 
 namespace whet {
@@ -41,6 +45,9 @@ inline const whet_pool_info* pool_info(const whet_pool* pool) { return pool->inf
 
 /// Whether the pool, which may be of another version, has run_work.
 inline bool pool_shares_work(const whet_pool* pool) { return pool->head_version >= 2 && pool->workers > 1; }
+
+/// Whether the pool, which may be of another version, lends scratch memory.
+inline bool pool_has_scratch(const whet_pool* pool) { return pool->head_version >= 3; }
 
 /// Inside a job: runs the worker's share of a step.
 inline void run_share(const whet_pool* pool, const whet_work& work, std::uint32_t step, std::uint32_t worker) {
