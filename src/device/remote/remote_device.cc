@@ -288,7 +288,8 @@ Result<std::vector<ModelAnswer>> RemoteDevice::run_models(const std::vector<Mode
     WHET_TRY(const std::shared_ptr<RemoteSession> session, current_session(false));
     OrderEnd end;
     if (!sources.empty()) end = bring_blobs(*session, each_once(sources), options_.interrupted);
-    // A link that brought something was worth it.
+    // A link that brought something was worth it, and makes up for those before it: where a machine is busy, the answer that
+    // tells of progress may be lost with its link, and the next one has it.
     const bool progress = end.kind == OrderEnd::Kind::lost && end.there > most_there;
     most_there = std::max(most_there, end.there);
     if (end.kind == OrderEnd::Kind::done) end = carry_out(*session, order, options_.interrupted);
@@ -304,7 +305,7 @@ Result<std::vector<ModelAnswer>> RemoteDevice::run_models(const std::vector<Mode
       case OrderEnd::Kind::lost:
         why = end.message;
         lose(session);
-        if (!progress) ++lost;
+        lost = progress ? 0 : lost + 1;
     }
   }
   return Error{options_.address + ": two links to the device were lost over a compiled model: " + why, ErrorKind::io};
