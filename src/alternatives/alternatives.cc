@@ -4,10 +4,17 @@
 #include <map>
 #include <set>
 
+#include "alternatives/merge.h"
 #include "task/group_dag.h"
 
 namespace whet {
 namespace {
+
+constexpr std::string_view kMerged = "merged: ", kFromMerged = "from merged: ";
+/// Siblings read their input once, and their weights are what they were.
+constexpr double kHopeOfMerged = 0.75;
+/// To read some channels of a wider tensor is no faster than to read a tensor of them.
+constexpr double kHopeOfReaders = 0.98;
 
 /// Tasks by what they compute; their numbers stay.
 class TaskTable {
@@ -45,12 +52,14 @@ class Finder {
       for (int g : placed.tasks[t].groups) task_of_group_[static_cast<std::size_t>(g)] = static_cast<int>(t);
   }
 
-  Result<Alternatives> run(const std::vector<Form>& forms) {
+  Result<Alternatives> run(const std::vector<Form>& forms, bool covers) {
     WHET_RETURN_IF_ERROR(add_usual());
     result_.usual = result_.all.size();
     for (std::size_t g = 0; g < fused_.groups.size(); ++g)
       for (Form in : forms)
         for (Form out : forms) WHET_RETURN_IF_ERROR(add_converted(g, in, out));
+    if (covers)
+      for (const MergedGroups& merge : find_merges(fused_)) WHET_RETURN_IF_ERROR(add_merge(merge));
     WHET_RETURN_IF_ERROR(add_transforms());
     result_.tasks = table_.take();
     for (Task& task : result_.tasks) task.weight = 0, task.groups.clear();
@@ -96,8 +105,57 @@ class Finder {
           other.fragment.writes == fragment->writes)
         return ok_status();
     const std::string name = in == out ? to_text(in) : to_text(in) + " -> " + to_text(out);
-    result_.all.push_back({AlternativeKind::layout, std::move(*fragment), static_cast<int>(g), task, name});
+    const int group = static_cast<int>(g);
+    result_.all.push_back({AlternativeKind::layout, std::move(*fragment), group, task, name, {group}});
     return ok_status();
+  }
+
+  /// The merged kernel, all that can read its tensor where it lies, and copies out of it for all others.
+  Status add_merge(const MergedGroups& merge) {
+    WHET_TRY(Fragment kernel, merged_kernel(fused_, merge));
+    WHET_TRY(const int task, table_.number_of(kernel));
+    const std::string name = std::string(kMerged) + merge.name;
+    result_.all.push_back({AlternativeKind::cover, std::move(kernel), -1, task, name, merge.groups, kHopeOfMerged});
+    for (std::size_t g = 0; g < fused_.groups.size(); ++g) WHET_RETURN_IF_ERROR(add_reader(static_cast<int>(g), merge));
+    for (std::size_t i = 0; i < merge.values.size(); ++i) {
+      WHET_TRY(Fragment slice, slice_of_merged(fused_, merge, i));
+      WHET_TRY(const int copy, task_of(slice));
+      result_.all.push_back({AlternativeKind::transform, std::move(slice), -1, copy, name + " -> nhwc"});
+    }
+    return ok_status();
+  }
+
+  Status add_reader(int group, const MergedGroups& merge) {
+    WHET_TRY(std::optional<Fragment> fragment, reading_merged(fused_, group, merge));
+    if (!fragment) return ok_status();
+    const auto g = static_cast<std::size_t>(group);
+    const bool concatenates = fragment->kernel.size() <= 1 && fused_.groups[g].nodes.size() == 1;
+    int task = -1;
+    if (!concatenates || !in_place_.done[g]) {
+      WHET_TRY(task, task_of(*fragment));
+    } else if (!takes_whole(*fragment)) {
+      return ok_status();
+    }
+    result_.all.push_back({AlternativeKind::layout,
+                           std::move(*fragment),
+                           group,
+                           task,
+                           std::string(kFromMerged) + merge.name,
+                           {group},
+                           kHopeOfReaders});
+    return ok_status();
+  }
+
+  /// A concatenation in place whose parts are the same tensors as before, or several of them as one.
+  static bool takes_whole(const Fragment& fragment) {
+    return std::none_of(fragment.graph.nodes.begin(), fragment.graph.nodes.end(),
+                        [](const Node& node) { return std::holds_alternative<SliceOperator>(node.op); });
+  }
+
+  /// -1 where no kernel runs.
+  Result<int> task_of(const Fragment& fragment) {
+    if (fragment.kernel.empty()) return -1;
+    return table_.number_of(fragment);
   }
 
   /// A concatenation whose parts are written where they belong: of one picture also in blocks, which then lie one behind
@@ -117,7 +175,8 @@ class Finder {
     for (const auto& [value, forms] : written)
       for (Form from : forms)
         for (Form to : read[value])
-          if (from != to && nests(value, from, to)) WHET_RETURN_IF_ERROR(add_transform_of(value, from, to));
+          if (from != to && from.wide == 0 && to.wide == 0 && nests(value, from, to))
+            WHET_RETURN_IF_ERROR(add_transform_of(value, from, to));
     return ok_status();
   }
 
@@ -245,10 +304,14 @@ std::string_view name_of(AlternativeKind kind) {
     case AlternativeKind::layout:
       return "layout";
     case AlternativeKind::transform:
+      return "transform";
+    case AlternativeKind::cover:
       break;
   }
-  return "transform";
+  return "cover";
 }
+
+bool names_cover(std::string_view name) { return name.starts_with(kMerged) || name.starts_with(kFromMerged); }
 
 std::vector<Form> forms_for(const Target& target) {
   std::vector<Form> forms = {kChannelsFirst};
@@ -264,7 +327,7 @@ Result<Alternatives> find_alternatives(const FusedGraph& fused, const Target& ta
   WHET_TRY(PlacedTasks placed, place_tasks(fused, target));
   std::vector<Form> forms = {kChannelsLast};
   forms.insert(forms.end(), options.forms.begin(), options.forms.end());
-  return Finder(fused, std::move(placed)).run(forms);
+  return Finder(fused, std::move(placed)).run(forms, options.covers);
 }
 
 Result<FusedGraph> assemble(const FusedGraph& fused, const Alternatives& alternatives, const std::vector<int>& chosen) {

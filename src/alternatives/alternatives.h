@@ -14,7 +14,8 @@ enum class AlternativeKind : std::uint8_t {
   usual,      ///< a group of the fused graph, as it is
   alias,      ///< a node that no kernel computes
   layout,     ///< a group on other forms of its activations
-  transform,  ///< a copy of a value into another form
+  transform,  ///< a copy of a value into another form, or out of a merged tensor
+  cover,      ///< several groups as one kernel
 };
 std::string_view name_of(AlternativeKind);
 
@@ -22,10 +23,15 @@ std::string_view name_of(AlternativeKind);
 struct Alternative {
   AlternativeKind kind = AlternativeKind::usual;
   Fragment fragment;
-  int group = -1;    ///< of the fused graph, where it computes one
-  int task = -1;     ///< of `Alternatives::tasks`; -1: no kernel runs
-  std::string name;  ///< "nhwc -> nchw16c"; empty for what is usual
+  int group = -1;                 ///< of the fused graph, where it computes the result of one
+  int task = -1;                  ///< of `Alternatives::tasks`; -1: no kernel runs
+  std::string name;               ///< "nhwc -> nchw16c", "merged: a+b"; empty for what is usual
+  std::vector<int> instead = {};  ///< the groups whose work it does, where it is no usual one
+  double hope =
+      0;  ///< of the time of these groups' usual kernels it is hoped to take no less than this part; 0: PriceOptions says
 };
+/// The name is that of a cover, or of what reads or copies from one: it has no forms.
+bool names_cover(std::string_view name);
 
 /// All ways that are known to compute a network.
 struct Alternatives {
@@ -36,12 +42,13 @@ struct Alternatives {
 
 struct AlternativeOptions {
   std::vector<Form> forms;  ///< beside nhwc
+  bool covers = true;       ///< several groups as one kernel
 };
 /// The forms that fit a target: nchw, and blocks that are whole vectors of f32, of 64 channels at the most.
 std::vector<Form> forms_for(const Target&);
 
 /// Every group on every pair of forms that it can be computed on, and the transforms between the forms in which a value is
-/// written and read. Equal kernels are one task, also those of the usual ones.
+/// written and read. With covers, the kernels of merge.h too. Equal kernels are one task, also those of the usual ones.
 Result<Alternatives> find_alternatives(const FusedGraph&, const Target&, const AlternativeOptions&);
 
 /// The network of the chosen alternatives (numbers of `all`, in an order in which they can run): a fused graph with the

@@ -21,7 +21,7 @@ struct Fragment {
   Graph graph;                 ///< constants included
   std::vector<NodeId> kernel;  ///< its nodes that are the kernel; all others are aliases. Empty: nothing is computed
   std::vector<StoredValue> reads;   ///< of the graph's inputs, in order
-  std::vector<StoredValue> writes;  ///< of the graph's outputs, in order
+  std::vector<StoredValue> writes;  ///< of the graph's outputs, in order; a merged kernel's outputs are all one value
 };
 
 /// The group as it is.

@@ -17,6 +17,7 @@ Result<ValueId> reshaped(Graph& graph, ValueId value, const Shape& to, const std
 }  // namespace
 
 std::string to_text(Form form) {
+  if (form.wide > 0) return "merged tensor " + std::to_string(form.wide);
   if (form == kChannelsLast) return "nhwc";
   if (form == kChannelsFirst) return "nchw";
   return "nchw" + std::to_string(form.block) + "c";
@@ -34,7 +35,7 @@ std::optional<Form> parse_form(std::string_view text) {
 }
 
 std::optional<Shape> stored_shape(const Shape& shape, Form form) {
-  if (shape.size() < 3 || shape.size() > 5) return std::nullopt;
+  if (shape.size() < 3 || shape.size() > 5 || form.wide > 0) return std::nullopt;
   if (form == kChannelsLast) return shape;
   if (shape.back() % form.block != 0) return std::nullopt;
   Shape stored = {shape.front(), shape.back() / form.block};

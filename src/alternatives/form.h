@@ -16,16 +16,17 @@ namespace whet {
 /// The graph tuner of AutoTVM has the same family: Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
 struct Form {
   std::int64_t block = 0;  ///< channels of a block; 0: all of them
+  int wide = 0;  ///< other than 0: some channels of the tensor that merged kernel number `wide` writes (merge.h)
   friend auto operator<=>(const Form&, const Form&) = default;
 };
 constexpr Form kChannelsLast{0}, kChannelsFirst{1};
 
-/// "nhwc", "nchw", "nchw16c"
+/// "nhwc", "nchw", "nchw16c"; "merged tensor 3", which is read by no one
 std::string to_text(Form);
 std::optional<Form> parse_form(std::string_view text);
 
 /// The shape of a value of `shape` [N, spatial..., C] as the form stores it. Nothing where it has no such form: other
-/// ranks than 3 to 5, channels that are no whole blocks.
+/// ranks than 3 to 5, channels that are no whole blocks, channels of a merged tensor.
 std::optional<Shape> stored_shape(const Shape& shape, Form);
 /// The nodes that turn `value`, a picture of `shape` [N, spatial..., C] that is stored as `from`, into the form `to`: reshapes
 /// and one transpose. `name` is the result's.

@@ -74,10 +74,14 @@ int run(const ExplainCommand& command) {
   if (command.topic == "error") return explain_error(command.question.what);
   if (command.topic == "task") return explain_task(command.question);
   if (command.topic == "candidate") return explain_candidate(command.question);
-  if (command.topic != "layout" && !command.contains.empty()) return wrong_use({"--contains is for explain layout"});
-  if (command.topic == "layout" && !command.question.records.empty())
+  const bool of_covers = command.topic == "cover";
+  if (command.topic != "layout" && !of_covers && !command.contains.empty())
+    return wrong_use({"--contains is for explain layout and explain cover"});
+  if (of_covers && command.question.records.empty())
+    return wrong_use({"explain cover asks about measured kernels; give --records FILE too"});
+  if ((command.topic == "layout" || of_covers) && !command.question.records.empty())
     return explain_plan({command.question.what, command.contains, command.question.model, command.question.place,
-                         command.question.records});
+                         command.question.records, of_covers});
   if (!command.contains.empty())
     return wrong_use({"explain layout --contains asks about measured layouts; give --records FILE too"});
   if (command.topic == "layout")
@@ -91,9 +95,10 @@ int run(const ExplainCommand& command) {
 std::function<int()> make_explain(Arguments& arguments) {
   auto command = std::make_shared<ExplainCommand>();
   arguments.require_choice(
-      "topic", command->topic, {"error", "progress", "metrics", "task", "candidate", "layout"},
+      "topic", command->topic, {"error", "progress", "metrics", "task", "candidate", "layout", "cover"},
       "error N, progress, metrics; task N: its limits and its best candidates; candidate ID: its "
-      "loops; layout NODE: the order of dimensions of its result; with --records the sums that chose it");
+      "loops; layout NODE: the order of dimensions of its result; with --records the sums that chose it; "
+      "cover NODE: the kernels that compute it together with others");
   TuningQuestion& question = command->question;
   arguments.add("what", question.what,
                 "The error's number or name, the task's number, the candidate's ID, the node's name");
@@ -101,9 +106,9 @@ std::function<int()> make_explain(Arguments& arguments) {
                 "task, candidate: the model that was tuned; its options as for tuning; layout: any model");
   question.model.add_shapes_to(arguments);
   arguments.add("--input", question.model.inputs, "name=x.npy: the value of an input that decides shapes");
-  arguments.add("--records", question.records, "task, candidate, layout: its record file");
+  arguments.add("--records", question.records, "task, candidate, layout, cover: its record file");
   arguments.add("--contains", command->contains,
-                "layout: the best plan with this form at the node, term by term: nchw16c");
+                "layout, cover: the best plan with this form or cover at the node, term by term: nchw16c, merged");
   arguments.flag("--code", question.code,
                  "candidate: also print the hot loop of the machine code, or for a GPU the PTX");
   arguments.flag("--passes", question.passes, "candidate: also print the lines that each lowering pass changed");

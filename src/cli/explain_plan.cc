@@ -96,6 +96,28 @@ int print_map(const Priced& priced) {
   return kDone;
 }
 
+/// All covers, beside the usual kernels whose work they do.
+int print_covers(const Priced& priced) {
+  Table table({{"Kernel of", false}, {"Instead of"}, {"Time (ms)"}, {"", false}, {"Usual (ms)"}, {"", false}});
+  const std::vector<int>& best = priced.plans.best.front().alternatives;
+  int covers = 0;
+  for (std::size_t a = 0; a < priced.alternatives.all.size(); ++a) {
+    const Alternative& cover = priced.alternatives.all[a];
+    if (cover.kind != AlternativeKind::cover) continue;
+    double usual = 0;
+    for (std::size_t u = 0; u < priced.alternatives.usual; ++u)
+      if (std::count(cover.instead.begin(), cover.instead.end(), priced.alternatives.all[u].group) > 0)
+        usual += priced.prices[u].seconds;
+    const Price& p = priced.prices[a];
+    const bool chosen = std::count(best.begin(), best.end(), static_cast<int>(a)) > 0;
+    table.add({shortened(cover.name, 2 * kPlanNodeWidth), fmt::format("{} kernels", cover.instead.size()),
+               milliseconds(p.seconds), std::string(word(p.kind)), milliseconds(usual), chosen ? "chosen" : ""});
+    ++covers;
+  }
+  fmt::print("{}{} covers. Next: whet explain cover NODE\n{}", table.to_text(), covers, closing(priced));
+  return kDone;
+}
+
 /// The group whose kernel computes the node; -1 where none does.
 int group_with(const FusedGraph& fused, const std::string& name) {
   for (std::size_t g = 0; g < fused.groups.size(); ++g)
@@ -132,16 +154,28 @@ Status print_forced(const Priced& priced, int forced) {
   return ok_status();
 }
 
-/// Every pair of forms of the group, with the best plan that has it.
-Status print_group(const Priced& priced, int group, const std::string& contains) {
-  Table table({{"Stored", false}, {"Kernel (ms)"}, {"", false}, {"Network (ms)"}, {"Difference (ms)"}, {"", false}});
+/// What the question is about: the group's forms, or its covers and what reads and copies from these.
+bool is_asked_for(const Alternative& alternative, int group, const PlanQuestion& question) {
+  const auto& instead = alternative.instead;
+  if (alternative.group != group && std::find(instead.begin(), instead.end(), group) == instead.end()) return false;
+  if (alternative.kind != AlternativeKind::usual && names_cover(alternative.name) != question.of_covers) return false;
+  return question.contains.empty() || alternative.name.find(question.contains) != std::string::npos;
+}
+
+/// Every way to compute the group that is asked for, with the best plan that has it.
+Status print_group(const Priced& priced, int group, const PlanQuestion& question) {
+  Table table({{question.of_covers ? "Kernel of" : "Stored", false},
+               {"Kernel (ms)"},
+               {"", false},
+               {"Network (ms)"},
+               {"Difference (ms)"},
+               {"", false}});
   const NetworkPlan& best = priced.plans.best.front();
   std::vector<int> shown;
   for (std::size_t a = 0; a < priced.alternatives.all.size(); ++a) {
     const int number = static_cast<int>(a);
     const Alternative& alternative = at(priced, number);
-    if (alternative.group != group || (!contains.empty() && alternative.name.find(contains) == std::string::npos))
-      continue;
+    if (!is_asked_for(alternative, group, question)) continue;
     WHET_TRY(const NetworkPlans plans,
              best_plans(priced.fused, priced.alternatives, priced.prices, {.required = {number}}));
     const bool chosen =
@@ -152,9 +186,12 @@ Status print_group(const Priced& priced, int group, const std::string& contains)
                fmt::format("{:+.4f}", (plans.best.front().seconds - best.seconds) * 1e3), chosen ? "chosen" : ""});
     shown.push_back(number);
   }
-  if (shown.empty()) return Error{"no kernel of the node works on " + contains};
+  if (shown.empty())
+    return Error{
+        (question.of_covers ? "the node is in no cover with a name like " : "no kernel of the node works on ") +
+        question.contains};
   fmt::print("{}", table.to_text());
-  if (!contains.empty())
+  if (!question.contains.empty())
     for (int number : shown) WHET_RETURN_IF_ERROR(print_forced(priced, number));
   fmt::print("{}", closing(priced));
   return ok_status();
@@ -165,24 +202,26 @@ int print_node(const Priced& priced, const PlanQuestion& question) {
   if (group < 0) {
     std::vector<std::string> names;
     for (const Node& node : priced.fused.graph.nodes) names.push_back(node.name);
-    return wrong_use({fmt::format("explain layout: no kernel computes a node \"{}\"{}; without a name, all are listed",
-                                  question.node, did_you_mean(question.node, names))});
+    return wrong_use(
+        {fmt::format("explain {}: no kernel computes a node \"{}\"{}; without a name, all are listed",
+                     question.of_covers ? "cover" : "layout", question.node, did_you_mean(question.node, names))});
   }
-  if (!question.contains.empty() && !parse_form(question.contains))
+  if (!question.contains.empty() && !question.of_covers && !parse_form(question.contains))
     return wrong_use(
         {fmt::format("--contains is \"{}\"; expected nhwc, nchw or blocks like nchw16c", question.contains)});
   fmt::print("{}: {}\n", question.node, name_of(priced.fused, priced.fused.groups[static_cast<std::size_t>(group)]));
-  const Status printed = print_group(priced, group, question.contains);
+  const Status printed = print_group(priced, group, question);
   return printed.ok() ? kDone : fail(printed.error());
 }
 
 }  // namespace
 
 int explain_plan(const PlanQuestion& question) {
-  if (question.model.model.empty()) return wrong_use({"explain layout: no model is given; give --model MODEL"});
+  const std::string topic = question.of_covers ? "cover" : "layout";
+  if (question.model.model.empty()) return wrong_use({"explain " + topic + ": no model is given; give --model MODEL"});
   const Result<Priced> priced = price(question);
   if (!priced.ok()) return fail(priced.error());
-  if (question.node.empty()) return print_map(*priced);
+  if (question.node.empty()) return question.of_covers ? print_covers(*priced) : print_map(*priced);
   return print_node(*priced, question);
 }
 

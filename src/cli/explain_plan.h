@@ -7,13 +7,15 @@
 
 namespace whet {
 
-/// The question of `whet explain layout` about measured layouts.
+/// The question of `whet explain layout` about measured layouts, and of `whet explain cover`.
 struct PlanQuestion {
-  std::string node;      ///< "": all
-  std::string contains;  ///< a form: what the best plan with it at the node takes; "": of all forms
+  std::string node;  ///< "": all
+  std::string
+      contains;  ///< a form, or a part of a cover's name: what the best plan with it at the node takes; "": of all
   ModelOptions model;
   TargetOptions place;
   std::string records;
+  bool of_covers = false;  ///< the node's kernel with others, not its forms
 };
 
 /// Why the kernels of a network read and write their activations as they do: the sums of measured and estimated times. Gives

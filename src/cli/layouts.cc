@@ -11,6 +11,16 @@ void LayoutOptions::add_to(Arguments& arguments) {
   arguments.add("--layouts", layouts,
                 "Layouts of activations to choose from, by measured time: search (all that fit the target), nhwc (no "
                 "choice), or a list like nchw,nchw16c,nchw32c");
+  arguments.choice(
+      "--covers", covers, {"search", "off"},
+      "Whether several groups may be one kernel, by measured time: convolutions of one input side by side");
+}
+
+Result<AlternativeOptions> LayoutOptions::alternatives(const Target& target) const {
+  AlternativeOptions options;
+  WHET_TRY(options.forms, forms(target));
+  options.covers = covers == "search";
+  return options;
 }
 
 Result<std::vector<Form>> LayoutOptions::forms(const Target& target) const {
@@ -30,7 +40,9 @@ Result<std::vector<Form>> LayoutOptions::forms(const Target& target) const {
 
 std::string kernels_text(const std::vector<PlannedKernel>& kernels) {
   std::map<std::pair<bool, std::string>, int> counts;
-  for (const PlannedKernel& kernel : kernels) ++counts[{kernel.transform, kernel.forms}];
+  for (const PlannedKernel& kernel : kernels)
+    ++counts[{kernel.transform,
+              kernel.forms.substr(0, names_cover(kernel.forms) ? kernel.forms.find(':') : kernel.forms.npos)}];
   std::string text;
   for (const auto& [what, count] : counts)
     text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", count,

@@ -11,13 +11,14 @@
 
 namespace whet {
 
-/// --layouts: which forms of activations `whet tune` looks at.
+/// --layouts, --covers: which alternatives `whet tune` looks at.
 struct LayoutOptions {
-  std::string layouts = "search";
+  std::string layouts = "search", covers = "search";
 
   void add_to(Arguments&);
   /// The forms beside nhwc; none for "nhwc". An error for what is neither a word nor a list of forms.
   Result<std::vector<Form>> forms(const Target&) const;
+  Result<AlternativeOptions> alternatives(const Target&) const;
 };
 
 /// What `whet tune` tells of the search over plans at its end.

@@ -76,7 +76,7 @@ Result<Json> alternatives_json(const FusedGraph& fused, const Target& target, co
   return list;
 }
 
-/// Every group on other forms of its activations, and the copies between forms.
+/// Every group on other forms of its activations, the copies between forms, and several groups as one kernel.
 int print_alternatives(const TasksCommand& command, const FusedGraph& fused, const Target& target) {
   const Result<Alternatives> found = find_alternatives(fused, target, {forms_for(target)});
   if (!found.ok()) return fail(found.error());
@@ -136,7 +136,8 @@ std::function<int()> make_tasks(Arguments& arguments) {
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
   command->place.add_to(arguments);
   arguments.flag("--alternatives", command->alternatives,
-                 "Print the other layouts that kernels may work on, and the copies between them");
+                 "Print the other layouts that kernels may work on, the copies between them, and the groups that may "
+                 "be one kernel");
   arguments.add("--records", command->records, "--alternatives --json: a record file with their times");
   arguments.flag("--dag", command->dag, "Also print the computation of each task");
   arguments.flag("--json", command->json, "Print JSON");

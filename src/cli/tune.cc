@@ -342,21 +342,21 @@ Result<NetworkTruth> settle(const TuneCommand& command, const Prepared& prepared
 }
 
 /// Layouts are a choice for a whole network of pictures whose times mean something, on a processor.
-bool searches_layouts(const TuneCommand& command, const Prepared& prepared, const std::vector<Form>& forms) {
+bool searches_layouts(const TuneCommand& command, const Prepared& prepared, const AlternativeOptions& options) {
   const bool whole = prepared.chosen.size() == prepared.tasks.size();
-  if (forms.empty() || !prepared.place.target.is_cpu() || prepared.emulated || command.no_network ||
-      has_fleet(prepared.devices) || !whole)
+  if ((options.forms.empty() && !options.covers) || !prepared.place.target.is_cpu() || prepared.emulated ||
+      command.no_network || has_fleet(prepared.devices) || !whole)
     return false;
   if (command.trials > 0 && main_trials(command) == command.trials) return false;
-  const Result<Alternatives> found = find_alternatives(prepared.fused, prepared.place.target, {forms});
+  const Result<Alternatives> found = find_alternatives(prepared.fused, prepared.place.target, options);
   return found.ok() && found->all.size() > found->usual;
 }
 
 Result<PlanSearch> search_layouts(const TuneCommand& command, const Prepared& prepared, const Tuned& tuned,
-                                  const std::vector<Form>& forms, Measurer& measurer, Device& device,
+                                  const AlternativeOptions& alternatives, Measurer& measurer, Device& device,
                                   RecordFile& file) {
   PlanSearchOptions options;
-  options.alternatives.forms = forms;
+  options.alternatives = alternatives;
   options.prices.schedules = {command.rounding.exact, command.rounding.schedules().precision};
   options.prices.rates = tuned.rates;
   options.prices.network_bytes = network_footprint(prepared.fused, prepared.tasks, command.rounding.exact);
@@ -383,14 +383,14 @@ Status calibrate(const TuneCommand& command, const Prepared& prepared, DeviceMea
 Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepared, Zygote& zygote,
                               const Devices& devices, RecordFile& file) {
   Tuned tuned;
-  WHET_TRY(const std::vector<Form> forms, command.layouts.forms(prepared.place.target));
+  WHET_TRY(const AlternativeOptions alternatives, command.layouts.alternatives(prepared.place.target));
   tuned.rates = devices.front()->info().rates;
   std::vector<Device*> all;
   for (const auto& device : devices) all.push_back(device.get());
   BuilderPool builders(zygote, command.builders, {.timeout = command.build_timeout});
   DeviceMeasurer measurer(builders, all, measure_options(command, prepared));
   WHET_RETURN_IF_ERROR(calibrate(command, prepared, measurer));
-  const bool layouts = searches_layouts(command, prepared, forms);
+  const bool layouts = searches_layouts(command, prepared, alternatives);
   WHET_TRY(tuned.progress,
            tune_here(command, prepared, layouts ? 1 - kLayoutShare : 1, measurer, file, tuned.rates.gflops));
   tuned.units = measurer.units();
@@ -410,7 +410,7 @@ Result<Tuned> tune_and_settle(const TuneCommand& command, const Prepared& prepar
     fmt::print(stderr, "The network cannot be timed: {}\n", truth.error().message);
   if (truth.ok() && !interrupted && layouts) {
     Result<PlanSearch> plans =
-        search_layouts(command, prepared, tuned, forms, measurer, *devices[measurer.deciding()], file);
+        search_layouts(command, prepared, tuned, alternatives, measurer, *devices[measurer.deciding()], file);
     if (plans.ok())
       tuned.plans = std::move(*plans);
     else

@@ -68,6 +68,29 @@ PlannedKernel kernel_of(const FusedGraph& fused, const Alternative& alternative)
   return {name_in(fused, alternative), alternative.name, alternative.kind == AlternativeKind::transform};
 }
 
+/// The usual kernels of all that the chosen ones read, or the user, and that none of them writes.
+void add_usual(const FusedGraph& fused, const Alternatives& alternatives, std::vector<int>& chosen) {
+  std::map<StoredValue, int> usual;
+  for (std::size_t a = 0; a < alternatives.usual; ++a)
+    for (const StoredValue& value : alternatives.all[a].fragment.writes) usual[value] = static_cast<int>(a);
+  std::set<StoredValue> written;
+  std::vector<StoredValue> open;
+  const auto take = [&](int number) {
+    const Fragment& fragment = alternatives.all[static_cast<std::size_t>(number)].fragment;
+    written.insert(fragment.writes.begin(), fragment.writes.end());
+    open.insert(open.end(), fragment.reads.begin(), fragment.reads.end());
+  };
+  for (int number : chosen) take(number);
+  for (ValueId id : fused.graph.outputs) open.push_back({id, kChannelsLast});
+  while (!open.empty()) {
+    const StoredValue value = open.back();
+    open.pop_back();
+    if (written.contains(value) || !usual.contains(value)) continue;
+    chosen.push_back(usual.at(value));
+    take(chosen.back());
+  }
+}
+
 /// The chosen ones in an order in which each finds what it reads.
 Result<std::vector<int>> in_order(const FusedGraph& fused, const Alternatives& alternatives, std::vector<int> chosen) {
   std::set<StoredValue> there;
@@ -114,7 +137,7 @@ std::vector<PlannedKernel> kernels_of(const FusedGraph& fused, const Alternative
   std::vector<PlannedKernel> kernels;
   for (int a : plan.alternatives) {
     const Alternative& alternative = alternatives.all[static_cast<std::size_t>(a)];
-    if (alternative.kind == AlternativeKind::layout || alternative.kind == AlternativeKind::transform)
+    if (alternative.kind != AlternativeKind::usual && alternative.kind != AlternativeKind::alias)
       kernels.push_back(kernel_of(fused, alternative));
   }
   return kernels;
@@ -123,7 +146,7 @@ std::vector<PlannedKernel> kernels_of(const FusedGraph& fused, const Alternative
 Result<std::vector<Form>> forms_of(const std::vector<PlannedKernel>& kernels) {
   std::set<Form> forms;
   for (const PlannedKernel& kernel : kernels) {
-    std::string_view rest = kernel.forms;
+    std::string_view rest = names_cover(kernel.forms) ? "" : kernel.forms;
     while (!rest.empty()) {
       const std::size_t arrow = rest.find(" -> ");
       const std::optional<Form> form = parse_form(rest.substr(0, arrow));
@@ -139,7 +162,6 @@ Result<std::vector<Form>> forms_of(const std::vector<PlannedKernel>& kernels) {
 Result<NetworkPlan> find_plan(const FusedGraph& fused, const Alternatives& alternatives,
                               const std::vector<PlannedKernel>& kernels) {
   std::vector<int> chosen;
-  std::set<int> replaced;  // groups
   for (const PlannedKernel& kernel : kernels) {
     const auto found = std::find_if(alternatives.all.begin(), alternatives.all.end(), [&](const Alternative& a) {
       return !a.name.empty() && kernel_of(fused, a) == kernel;
@@ -147,11 +169,8 @@ Result<NetworkPlan> find_plan(const FusedGraph& fused, const Alternatives& alter
     if (found == alternatives.all.end())
       return Error{"the plan computes " + kernel.node + " as " + kernel.forms + ", which this network does not have"};
     chosen.push_back(static_cast<int>(found - alternatives.all.begin()));
-    if (!kernel.transform) replaced.insert(found->group);
   }
-  for (std::size_t a = 0; a < alternatives.usual; ++a)
-    if (alternatives.all[a].group < 0 || !replaced.contains(alternatives.all[a].group))
-      chosen.push_back(static_cast<int>(a));
+  add_usual(fused, alternatives, chosen);
   std::sort(chosen.begin(), chosen.end());  // the order in which the plan was timed
   WHET_TRY(chosen, in_order(fused, alternatives, std::move(chosen)));
   return NetworkPlan{std::move(chosen), 0};

@@ -55,6 +55,17 @@ std::vector<TaskPrice> task_prices(const std::vector<Task>& tasks, const Records
   return prices;
 }
 
+/// The time of the usual kernels whose work it does; 0 where that is not known of all, or there are none.
+double sum_of_usual(const Alternative& alternative, const std::map<int, double>& usual) {
+  double sum = 0;
+  for (int group : alternative.instead) {
+    const auto seconds = usual.find(group);
+    if (seconds == usual.end() || seconds->second <= 0) return 0;
+    sum += seconds->second;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::vector<Price> prices_of(const Alternatives& alternatives, const Records& records, const Target& target,
@@ -70,12 +81,12 @@ std::vector<Price> prices_of(const Alternatives& alternatives, const Records& re
     const TaskPrice& task = tasks[static_cast<std::size_t>(a.task)];
     Price price{PriceKind::measured, task.measured, task.measured};
     if (task.measured == 0) {
-      const auto twin = usual.find(a.group);
-      const bool computes_the_same = a.kind == AlternativeKind::layout && twin != usual.end() && twin->second > 0;
-      price = {PriceKind::estimated, computes_the_same ? twin->second : task.guessed, task.roofline};
+      const double twin = sum_of_usual(a, usual);
+      price = {PriceKind::estimated, twin > 0 ? twin : task.guessed, task.roofline};
       const auto known = options.hope_of.find(a.name);
-      const double hope = known == options.hope_of.end() ? options.hope : known->second;
-      if (computes_the_same) price.bound = std::max(price.bound, hope * twin->second);
+      double hope = known == options.hope_of.end() ? options.hope : known->second;
+      if (a.hope > 0) hope = a.hope;
+      price.bound = std::max(price.bound, hope * twin);
       price.seconds = std::max(price.seconds, price.bound);
     }
     if (a.kind == AlternativeKind::usual) usual[a.group] = price.seconds;

@@ -1,0 +1,151 @@
+#include "alternatives/merge.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "alternatives/alternatives.h"
+#include "passes/optimize.h"
+#include "passes/testing/graph_builder.h"
+
+namespace whet {
+namespace merge_test {
+
+using testing::GraphBuilder;
+
+Target target() { return *parse_target("cpu -mcpu=haswell -threads=2"); }
+
+FusedGraph fused(Graph graph) { return optimize(std::move(graph), {}).value(); }
+
+std::set<std::string> names_of_merges(const FusedGraph& graph) {
+  std::set<std::string> names;
+  for (const MergedGroups& merge : find_merges(graph)) names.insert(merge.name);
+  return names;
+}
+
+/// A picture that is no input of the user's: those are in the order of the file.
+ValueId picture(GraphBuilder& b) { return b.relu("x", b.conv("first", b.input("in", {1, 3, 6, 6}), 16, 1)); }
+
+/// A reader: results of the user's are in the order of the file, by a copy.
+ValueId read(GraphBuilder& b, ValueId x) { return b.conv(b.graph.value(x).name + "_reader", x, 8, 3, 1, 1); }
+
+/// Two branches of a picture; `second` makes the other one.
+template <typename Second>
+FusedGraph two_branches(const Second& second) {
+  GraphBuilder b;
+  const ValueId x = picture(b);
+  const ValueId one = b.relu("a", b.conv("a_conv", x, 8, 1));
+  const ValueId two = second(b, x);
+  return fused(b.finish({read(b, one), read(b, two)}));
+}
+
+TEST(Merges, AreConvolutionsOfOneInputWithEqualWindows) {
+  using Names = std::set<std::string>;
+  EXPECT_EQ(
+      names_of_merges(two_branches([](GraphBuilder& b, ValueId x) { return b.relu("b", b.conv("bc", x, 24, 1)); })),
+      Names{"a+b"});
+  EXPECT_EQ(names_of_merges(
+                two_branches([](GraphBuilder& b, ValueId x) { return b.relu("b", b.conv("bc", x, 8, 3, 1, 1)); })),
+            Names{});
+  EXPECT_EQ(
+      names_of_merges(two_branches([](GraphBuilder& b, ValueId x) { return b.relu("b", b.conv("bc", x, 8, 1, 2)); })),
+      Names{});
+  EXPECT_EQ(names_of_merges(two_branches([](GraphBuilder& b, ValueId x) { return b.conv("bc", x, 8, 1); })), Names{});
+  EXPECT_EQ(names_of_merges(two_branches(
+                [](GraphBuilder& b, ValueId x) { return b.unary("b", UnaryKind::sigmoid, b.conv("bc", x, 8, 1)); })),
+            Names{});
+  // Another input, and one more operand that is no constant.
+  EXPECT_EQ(names_of_merges(two_branches([](GraphBuilder& b, ValueId x) {
+              return b.relu("b", b.conv("bc", b.unary("t", UnaryKind::tanh, x), 8, 1));
+            })),
+            Names{});
+}
+
+TEST(Merges, AreProductsWithMatricesOfOneInput) {
+  GraphBuilder b;
+  const ValueId x = b.unary("x", UnaryKind::tanh, b.input("in", {4, 16}));
+  std::vector<ValueId> outputs;
+  for (const char* name : {"q", "k", "v"})
+    outputs.push_back(b.plus(
+        name, b.add(std::string(name) + "_mm", MatMulOperator{}, {x, b.constant(std::string(name) + "_w", {16, 8})}),
+        b.constant(std::string(name) + "_b", {8})));
+  const FusedGraph graph = fused(b.finish(outputs));
+  EXPECT_EQ(names_of_merges(graph), (std::set<std::string>{"q+k", "q+v", "k+v", "q+k+v"}));
+}
+
+TEST(Merges, OfMoreThanFourAreAllAndThoseThatAConcatenationReads) {
+  GraphBuilder b;
+  const ValueId x = picture(b);
+  std::vector<ValueId> parts, outputs;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    const ValueId one = b.relu(name, b.conv(std::string(name) + "c", x, 16, 1));
+    if (parts.size() < 2)
+      parts.push_back(one);
+    else
+      outputs.push_back(read(b, one));
+  }
+  outputs.push_back(b.relu("out", b.add("cat", ConcatOperator{1}, {parts[1], parts[0]})));
+  // Parts have the order of the concatenation.
+  EXPECT_EQ(names_of_merges(fused(b.finish(outputs))), (std::set<std::string>{"b+a", "c+d+e+f", "b+a+c+d+e+f"}));
+}
+
+TEST(MergedKernels, ThatFeedAConcatenationInOrderAreTheConcatenation) {
+  GraphBuilder b;
+  const ValueId x = picture(b);
+  const ValueId one = b.relu("a", b.conv("ac", x, 16, 1)), two = b.relu("b", b.conv("bc", x, 32, 1));
+  const ValueId cat = b.add("cat", ConcatOperator{1}, {one, two});
+  const FusedGraph graph = fused(b.finish({b.relu("out", b.conv("last", cat, 8, 3, 1, 1))}));
+  const Alternatives found = find_alternatives(graph, target(), {}).value();
+  const auto joined = std::find_if(found.all.begin(), found.all.end(), [](const Alternative& a) {
+    return a.name == "from merged: a+b" && a.fragment.kernel.empty();
+  });
+  ASSERT_NE(joined, found.all.end());
+  EXPECT_EQ(joined->task, -1);
+  // The network of two kernels: the merged one, and the last convolution.
+  std::vector<int> chosen;
+  const auto merged = std::find_if(found.all.begin(), found.all.end(),
+                                   [](const Alternative& a) { return a.kind == AlternativeKind::cover; });
+  for (std::size_t a = 0; a < found.usual; ++a) {
+    const bool replaced =
+        std::find(merged->instead.begin(), merged->instead.end(), found.all[a].group) != merged->instead.end();
+    if (found.all[a].group == joined->group) {
+      chosen.push_back(static_cast<int>(merged - found.all.begin()));
+      chosen.push_back(static_cast<int>(joined - found.all.begin()));
+    } else if (!replaced) {
+      chosen.push_back(static_cast<int>(a));
+    }
+  }
+  const auto network = assemble(graph, found, chosen);
+  ASSERT_TRUE(network.ok()) << network.error().message;
+  EXPECT_EQ(network->groups.size(), graph.groups.size() - 2) << to_text(*network);
+}
+
+TEST(MergedKernels, ThatAreEqualAreOneTask) {
+  GraphBuilder b;
+  ValueId x = picture(b);
+  for (int block = 0; block < 2; ++block) {
+    const std::string n = std::to_string(block);
+    const ValueId one = b.relu("a" + n, b.conv("ac" + n, x, 8, 1)), two = b.relu("b" + n, b.conv("bc" + n, x, 8, 1));
+    x = b.relu("s" + n, b.conv("sc" + n, b.add("p" + n, ConcatOperator{1}, {one, two}), 16, 3, 1, 1));
+  }
+  std::set<int> tasks;
+  int kernels = 0;
+  for (const Alternative& a : find_alternatives(fused(b.finish({x})), target(), {}).value().all) {
+    if (a.kind != AlternativeKind::cover) continue;
+    tasks.insert(a.task), ++kernels;
+  }
+  EXPECT_EQ(kernels, 2);
+  EXPECT_EQ(tasks.size(), 1u);
+}
+
+TEST(Covers, AreLeftOutWhereTheyAreNotAskedFor) {
+  const FusedGraph graph = two_branches([](GraphBuilder& b, ValueId x) { return b.relu("b", b.conv("bc", x, 24, 1)); });
+  for (const Alternative& a : find_alternatives(graph, target(), {.covers = false}).value().all) {
+    EXPECT_NE(a.kind, AlternativeKind::cover);
+    EXPECT_FALSE(names_cover(a.name)) << a.name;
+  }
+}
+
+}  // namespace merge_test
+}  // namespace whet
