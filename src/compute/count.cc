@@ -21,14 +21,25 @@ double values_of(const Expr& x, const Element& e) {
   return values;
 }
 
+/// Quantized networks multiply bytes and add up in i32, where others do so in floats.
+bool is_product_of_bytes(const Op& op) {
+  const auto* product = std::get_if<Binary>(&op.element().body->kind);
+  const auto widens = [](const Expr& factor) {
+    const auto* wide = std::get_if<Cast>(&factor->kind);
+    return wide && size_of(wide->a->dtype) == 1;
+  };
+  return op.dtype == DType::i32 && product && product->op == BinaryOp::mul && widens(product->a) && widens(product->b);
+}
+
 double element_flops(const Op& op) {
   const Element& e = op.element();
   double total = 0;
   for_each(e.body, [&](const Expr& x) { total += is_operation(x) ? values_of(x, e) : 0; });
-  if (!e.reducer || !is_float(op.dtype)) return total;
+  if (!e.reducer) return total;
   double steps = static_cast<double>(num_elements(op.shape));
   for (const Axis& a : e.reduce_axes) steps *= static_cast<double>(a.extent);
-  return total + steps;
+  if (is_float(op.dtype)) return total + steps;
+  return is_product_of_bytes(op) ? total + 2 * steps : total;
 }
 
 double bytes_of(const Op& op) {

@@ -115,7 +115,8 @@ struct CastOperator {
   DType to;
   friend bool operator==(const CastOperator&, const CastOperator&) = default;
 };
-/// (x, w[, bias]); bias [O]. The layout decides the order of the weights:
+/// (x, w[, bias]); bias [O]. x and w have one type, or x is u8 and w is i8: then the sums, and the bias, are i32, and
+/// what is padded is 0. The layout decides the order of the weights:
 ///   channels_first: x [N, C, spatial...], w [O, C/groups, spatial...] (OIHW), as ONNX writes them;
 ///   channels_last:  x [N, spatial..., C], w [spatial..., C/groups, O] (HWIO), made by the layout pass;
 ///                   depthwise (groups == C == O > 1): w [spatial..., C], one rank less;
@@ -129,7 +130,7 @@ struct ConvOperator {
   friend bool operator==(const ConvOperator&, const ConvOperator&) = default;
 };
 /// (a, b): the last two dimensions are matrices, the others broadcast. Import reshapes 1-D operands to matrices as
-/// numpy does. transpose_b: b is [..., N, K].
+/// numpy does. transpose_b: b is [..., N, K]. Of u8 times i8 the sums are i32.
 struct MatMulOperator {
   bool transpose_a = false, transpose_b = false;
   friend bool operator==(const MatMulOperator&, const MatMulOperator&) = default;

@@ -59,6 +59,10 @@ Status InferSite::expect_same_dtype(std::size_t i, std::size_t j) const {
                to_string(in(i)) + " and " + to_string(in(j)) + "; expected one type");
 }
 
+bool is_product_of_bytes(const InferSite& site) {
+  return site.inputs.size() >= 2 && site.in(0).dtype == DType::u8 && site.in(1).dtype == DType::i8;
+}
+
 Status InferSite::expect_rank_at_least(std::size_t i, std::size_t rank) const {
   if (in(i).shape.size() >= rank) return ok_status();
   return error("input " + std::to_string(i) + " is " + to_string(in(i)) + "; " + operation + " needs at least " +

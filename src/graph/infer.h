@@ -32,6 +32,8 @@ struct InferSite {
   Status expect_axis(std::string_view attribute, std::int64_t axis, std::size_t rank) const;
 };
 
+/// Inputs 0 and 1 are u8 and i8, whose products are added up in i32.
+bool is_product_of_bytes(const InferSite&);
 /// The dimension of the channels (or of their blocks), the first spatial dimension, and the number of these.
 struct ChannelPlace {
   std::size_t channel, first_spatial, spatial;

@@ -7,7 +7,8 @@ namespace whet {
 Result<TensorType> infer(const InferSite& site, const MatMulOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_RETURN_IF_ERROR(site.expect_number(0));
-  WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
+  const bool bytes = is_product_of_bytes(site);
+  if (!bytes) WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
   WHET_RETURN_IF_ERROR(site.expect_rank_at_least(0, 2));
   WHET_RETURN_IF_ERROR(site.expect_rank_at_least(1, 2));
   const Shape &a = site.in(0).shape, &b = site.in(1).shape;
@@ -25,7 +26,7 @@ Result<TensorType> infer(const InferSite& site, const MatMulOperator& op) {
   Shape shape = *batch;
   shape.push_back(rows);
   shape.push_back(columns);
-  return TensorType{site.in(0).dtype, shape};
+  return TensorType{bytes ? DType::i32 : site.in(0).dtype, shape};
 }
 
 Result<TensorType> infer(const InferSite& site, const ReduceOperator& op) {

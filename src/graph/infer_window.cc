@@ -126,15 +126,18 @@ Status expect_windows_on_input(const InferSite& site, const PoolOperator& op, st
 
 Result<TensorType> infer(const InferSite& site, const ConvOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  WHET_RETURN_IF_ERROR(expect_float_or_i32(site));
-  WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
+  const bool bytes = is_product_of_bytes(site);
+  if (!bytes) WHET_RETURN_IF_ERROR(expect_float_or_i32(site));
+  if (!bytes) WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
   WHET_RETURN_IF_ERROR(expect_activation(site, op.layout));
+  const DType sum = bytes ? DType::i32 : site.in(0).dtype;
   const Shape& x = site.in(0).shape;
   const std::int64_t channels = channels_of(op.layout, x);
   WHET_TRY(const ConvWeights w, conv_weights(site, op, channels));
   WHET_RETURN_IF_ERROR(expect_channels(site, op, w, channels));
   if (site.inputs.size() == 3) {
-    WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 2));
+    if (site.in(2).dtype != sum)
+      return site.error("the bias is " + to_string(site.in(2)) + " and the sums are " + std::string(name_of(sum)));
     if (site.in(2).shape != Shape{w.outputs}) {
       return site.error("the bias is " + to_string(site.in(2)) + "; expected one value for each of the " +
                         std::to_string(w.outputs) + " output channels");
@@ -145,7 +148,7 @@ Result<TensorType> infer(const InferSite& site, const ConvOperator& op) {
   const bool blocked = op.layout == Layout::channels_blocked;
   result[channel_place(op.layout, x.size()).channel] = blocked ? w.outputs / op.block : w.outputs;
   if (blocked) result.back() = op.block;
-  return TensorType{site.in(0).dtype, result};
+  return TensorType{sum, result};
 }
 
 Result<TensorType> infer(const InferSite& site, const PoolOperator& op) {

@@ -25,6 +25,10 @@ Expr take_padding(const Expr& body, Reducer reducer, std::vector<Expr>& conditio
     conditions.push_back(s->condition);
     return take_padding(s->if_true, reducer, conditions);
   }
+  // 0 of bytes is 0 of the sums that they are widened to.
+  if (const Cast* wide = std::get_if<Cast>(&body->kind);
+      reducer == Reducer::sum && wide && size_of(wide->a->dtype) == 1)
+    return cast(body->dtype, take_padding(wide->a, reducer, conditions));
   const Binary* product = std::get_if<Binary>(&body->kind);
   if (reducer == Reducer::sum && product && product->op == BinaryOp::mul) {
     const Expr a = take_padding(product->a, reducer, conditions), b = take_padding(product->b, reducer, conditions);

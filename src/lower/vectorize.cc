@@ -13,7 +13,7 @@
 namespace whet {
 namespace {
 
-/// Lanes for a loop: those of the narrowest native vector among what the body stores.
+/// Lanes for a loop: those of the narrowest native vector among what the body stores, and of the registers that it reads.
 int native_lanes(const Program& program, const Stmt& body, VectorSupport vectors) {
   std::int64_t bytes = 1;
   for_each(
@@ -22,7 +22,11 @@ int native_lanes(const Program& program, const Stmt& body, VectorSupport vectors
         if (const Store* store = std::get_if<Store>(&s->kind))
           bytes = std::max(bytes, size_of(program.buffer(store->buffer).dtype));
       },
-      nullptr);
+      [&](const Expr& e) {
+        const Load* load = std::get_if<Load>(&e->kind);
+        if (load && program.buffer(BufferId(load->source.value)).scope == Scope::registers)
+          bytes = std::max(bytes, size_of(e->dtype));
+      });
   return vectors.bytes / static_cast<int>(bytes);
 }
 

@@ -91,10 +91,13 @@ std::optional<ScaledInput> scaled_input(const Site& site, const ConvPlan& plan) 
   return ScaledInput{product->a, product->b};
 }
 
+/// A factor in the type of the sums.
+Expr in_sum(const Site& site, const Expr& factor) { return cast(site.output.dtype, factor); }
+
 /// The product of one step of the reduction. A scale goes with the weights, of which a tile of many pixels reads fewer.
 Expr product(const Site& site, const ConvPlan& plan, OpId padded, const Exprs& x, const Exprs& w) {
   const std::optional<ScaledInput> scaled = scaled_input(site, plan);
-  if (!scaled) return site.read(padded, x) * site.read(1, w);
+  if (!scaled) return in_sum(site, site.read(padded, x)) * in_sum(site, site.read(1, w));
   const auto at = [&](const Expr& factor) { return substitute(factor, [&](VarId v) { return x[v.index()]; }); };
   return at(scaled->x) * (at(scaled->scale) * site.read(1, w));
 }
@@ -126,7 +129,7 @@ Expr body(const Site& site, const ConvOperator& op, const ConvPlan& plan, OpId p
 OpId define_at(const Site& site, const ConvOperator& op) {
   const ConvPlan plan = plan_of(site, op);
   const OpId padded =
-      padded_input(site, plan.first, op.pads_begin, op.pads_end, identity_of(Reducer::sum, site.output.dtype));
+      padded_input(site, plan.first, op.pads_begin, op.pads_end, identity_of(Reducer::sum, site.types[0].dtype));
   const OpId conv = site.reduce(site.name, output_axes(site, plan), reduced_axes(op, plan), Reducer::sum,
                                 plan.depthwise ? OpFamily::depthwise : OpFamily::conv,
                                 [&](const Exprs& i, const Exprs& r) { return body(site, op, plan, padded, i, r); });

@@ -19,6 +19,7 @@ Exprs matrix_index(const Site& site, std::size_t input, bool transposed, const E
 
 OpId define_at(const Site& site, const MatMulOperator& op) {
   const Shape &a = site.shape(0), &y = site.output.shape;
+  const DType y_type = site.output.dtype;
   std::vector<Axis> axes;
   for (std::size_t d = 0; d + 2 < y.size(); ++d) axes.push_back({"b" + std::to_string(d), y[d], AxisRole::batch});
   axes.push_back({"m", y[y.size() - 2], AxisRole::row});
@@ -27,8 +28,8 @@ OpId define_at(const Site& site, const MatMulOperator& op) {
   return site.reduce(site.name, axes, {{"k", depth, AxisRole::in_channel}}, Reducer::sum, OpFamily::matmul,
                      [&](const Exprs& i, const Exprs& r) {
                        const Expr &m = i[i.size() - 2], &n = i.back(), &k = r[0];
-                       return site.read(0, matrix_index(site, 0, op.transpose_a, i, m, k)) *
-                              site.read(1, matrix_index(site, 1, op.transpose_b, i, k, n));
+                       return cast(y_type, site.read(0, matrix_index(site, 0, op.transpose_a, i, m, k))) *
+                              cast(y_type, site.read(1, matrix_index(site, 1, op.transpose_b, i, k, n)));
                      });
 }
 

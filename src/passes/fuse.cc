@@ -5,6 +5,7 @@
 #include <set>
 
 #include "passes/attention.h"
+#include "passes/integer_form.h"
 #include "passes/operator_class.h"
 #include "passes/permutation.h"
 #include "passes/squeeze_excite.h"
@@ -174,7 +175,7 @@ class Fusion {
         if (end == dominance_.sink() || root(n) == root(end)) continue;
         const auto readers =
             dominance_.between(n, end, [&](Index k) { return only_moves_or_maps(k) || rows_of(k).has_value(); });
-        if (!readers || !rule(n, *readers)) continue;
+        if (!readers || ends_in_bytes(n) || !rule(n, *readers)) continue;
         for (Index k : *readers) unite(n, k);
         changed = true;
       }
@@ -339,6 +340,31 @@ class Fusion {
     return shape(n) != one_a_channel && has(shape(n)) && has(one_a_channel);
   }
 
+  bool stores_bytes(Index n) const { return size_of(graph_.value(graph_.nodes[n].output).type.dtype) == 1; }
+
+  /// Bytes that become floats where a depthwise convolution reads them: its taps share them.
+  bool widens_for_taps(Index n, Index end) const {
+    const auto* conv = std::get_if<ConvOperator>(&graph_.nodes[end].op);
+    if (!conv || conv->groups == 1 || !is_elementwise(n) || graph_.nodes[n].inputs.size() > 2) return false;
+    const Node* at = &graph_.nodes[n];
+    if (const auto* shift = std::get_if<BinaryOperator>(&at->op);
+        shift && shift->kind == BinaryKind::sub && num_elements(graph_.value(at->inputs[1]).type.shape) == 1)
+      at = producers_[at->inputs[0].index()];
+    return at && std::holds_alternative<CastOperator>(at->op) && is_byte(graph_.value(at->inputs[0]).type.dtype);
+  }
+
+  /// The value is one of bytes that a quantized model rounds to: it is stored so, and its readers widen it, unless they are
+  /// elementwise up to the next such value or to an output of the model. So no kernel writes more than it must.
+  bool ends_in_bytes(Index n) const {
+    const auto* cast = std::get_if<CastOperator>(&graph_.nodes[n].op);
+    if (!cast || !is_byte(cast->to) || !is_float(graph_.value(graph_.nodes[n].inputs[0]).type.dtype)) return false;
+    for (Index at = dominance_.next(n); at != dominance_.sink(); at = dominance_.next(at)) {
+      if (!is_elementwise(at) || shape(at) != shape(n)) return true;
+      if (stores_bytes(at) || dominance_.next(at) == dominance_.sink()) return false;
+    }
+    return true;
+  }
+
   bool reads_through(Index n, Index end) const {
     const ValueId value = graph_.nodes[n].output;
     if (graph_.nodes[end].inputs[0] != value) return false;
@@ -346,7 +372,8 @@ class Fusion {
     switch (classes_[end]) {
       case OperatorClass::anchor:
         return is_part(n) || is_turned_picture(n, end) || is_scale(n, end) ||
-               (pad && std::holds_alternative<ConvOperator>(graph_.nodes[end].op));
+               (pad && std::holds_alternative<ConvOperator>(graph_.nodes[end].op) && !stores_bytes(n)) ||
+               widens_for_taps(n, end);
       case OperatorClass::window: {
         const auto* pool = std::get_if<PoolOperator>(&graph_.nodes[end].op);
         return pad || (pool && is_elementwise(n) && pool->kernel == pool->strides);

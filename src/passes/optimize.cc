@@ -5,6 +5,7 @@
 #include "passes/common_subexpressions.h"
 #include "passes/dead_code.h"
 #include "passes/fold_constants.h"
+#include "passes/integer_products.h"
 #include "passes/layout.h"
 #include "passes/output_names.h"
 #include "passes/scale_shift.h"
@@ -14,6 +15,11 @@ namespace whet {
 
 const std::vector<Pass>& graph_passes() {
   static const std::vector<Pass> kPasses = {
+      {"dead code", remove_dead_code},
+      {"unsigned bytes", drop_signs},
+      {"move to bytes", move_to_bytes},
+      {"integer products", form_integer_products},
+      {"move to bytes", move_to_bytes},
       {"dead code", remove_dead_code},
       {"split batch norm", split_batch_norm},
       {"fold constants", fold_constants},
@@ -29,6 +35,7 @@ const std::vector<Pass>& graph_passes() {
       {"fold constants", fold_constants},
       {"simplify", simplify_graph},
       {"common subexpressions", share_common_subexpressions},
+      {"dequantize at readers", dequantize_at_readers},
       {"dead code", remove_dead_code},
   };
   return kPasses;

@@ -135,6 +135,14 @@ Status check_warp_wide(const LoopTree& tree, const Tensorize& step, const std::v
   return ok_status();
 }
 
+/// `body` without the tests for padding in it: lowering puts these around the tile, or the loops run as they are.
+Expr without_padding(const Expr& body) {
+  return rewrite(body, [](const Expr& part) -> Expr {
+    const auto* s = std::get_if<Select>(&part->kind);
+    return s && is_const(s->if_false, 0) && std::holds_alternative<Load>(s->if_true->kind) ? s->if_true : Expr();
+  });
+}
+
 /// The op multiplies what its loads give, rounded.
 void round_operands(Element& element, MathFn rounding) {
   element.body = rewrite(element.body, [&](const Expr& part) {
@@ -152,7 +160,9 @@ Status apply(LoopTree& tree, const Tensorize& step) {
   const Element& wanted = op_of(step.intrinsic).element();
   WHET_TRY(const std::vector<DigitId> digits, tile_digits(tree, step));
   if (!is_warp_wide(step.intrinsic)) WHET_RETURN_IF_ERROR(check_whole(tree, op, digits));
-  const std::vector<Expr> loads = matching_loads(wanted.body, element.body, definition.ops.size() - 1);
+  const std::vector<Expr> loads =
+      matching_loads(wanted.body, is_warp_wide(step.intrinsic) ? element.body : without_padding(element.body),
+                     definition.ops.size() - 1);
   if (element.reducer != wanted.reducer || tree.dag.op(op).dtype != op_of(step.intrinsic).dtype || loads.empty())
     return refuse(tree, op, fmt::format("computes something else than {}", name_of(step.intrinsic)));
   for (const Rfactored& factored : tree.rfactors)

@@ -154,7 +154,7 @@ std::vector<std::int64_t> Tiling::oc_options() const {
     return options;
   }
   for (std::int64_t count = 1; count <= 8 && count * lanes <= oc; ++count) options.push_back(count * lanes);
-  if (oc < 4 * lanes && oc % lanes != 0) options.push_back(oc);
+  if (oc < 4 * lanes && oc % lanes != 0 && !whole_vectors) options.push_back(oc);
   return options;
 }
 

@@ -37,6 +37,7 @@ struct Tiling {
   std::int64_t cache_ways = 12;  ///< of the first level, `pipes.l1_sets` lines of 64 bytes each
   CpuPipes pipes = {};
   std::int64_t input_lanes = 1;  ///< `pipes.input_lanes`, or 1 where the steps of the reduction do not come by as many
+  bool whole_vectors = false;    ///< no tile has a part of a vector
   /// No reduce axis but taps: cheap tiles whose unrolled taps share their inputs.
   bool depthwise = false;
   std::int64_t taps = 9;    ///< where it is depthwise

@@ -101,7 +101,7 @@ std::int64_t best_order(const TileProblem& p, const Tile& tile, const Target& ta
   // What the workers share out by pixels, as kernels before and after do, need not move from core to core; by channels,
   // each of them reads its part of the weights alone. A line that another core has written takes the longer.
   constexpr double kDear = 3;
-  const double moved = static_cast<double>(p.extent(p.x) * (p.in_channels() + p.out_channels()) * kFloatBytes);
+  const double moved = static_cast<double>(p.extent(p.x) * (p.in_channels() + p.out_channels()) * p.element_bytes());
   if (kDear * moved < p.weight_bytes && channel_tiles >= p.threads) return channels_then_pixels;
   return passes_through(p.weight_bytes, target) && many && !fills_blocks(p, tile) ? channels_then_pixels
                                                                                   : rows_channels_columns;
@@ -155,7 +155,7 @@ std::int64_t best_parallel(const TileProblem& p, const Tile& t, std::int64_t ord
 std::vector<std::int64_t> unroll_options(const TileProblem& p) {
   std::vector<std::int64_t> options{1};
   for (std::int64_t n : {2, 3, 4, 8})
-    if (p.in >= 0 && p.reduce_extent(p.in) % n == 0) options.push_back(n);
+    if (p.in >= 0 && p.in_steps() % n == 0) options.push_back(n);
   return options;
 }
 
@@ -210,7 +210,7 @@ std::int64_t pixel_tiles(const TileProblem& p, const Tile& t) {
 /// The whole reduction, unless a tile's weights would come from beyond the second level for every tile of pixels.
 std::int64_t best_block(const TileProblem& p, const Tile& tile, std::int64_t order) {
   constexpr std::int64_t kManyTiles = 8, kLeastBlock = 128;
-  const std::int64_t step = tile.oc * p.tiling.taps * kFloatBytes, room = p.tiling.weights_room;
+  const std::int64_t step = tile.oc * p.tiling.taps * p.element_bytes(), room = p.tiling.weights_room;
   if (order != channels_then_pixels || step * p.in_channels() <= room || !p.tiling.divides(tile) ||
       pixel_tiles(p, tile) < kManyTiles)
     return 0;
@@ -223,12 +223,12 @@ std::int64_t best_block(const TileProblem& p, const Tile& tile, std::int64_t ord
 /// As many tiles of channels as keep their weights in the second level, where the picture does not stay there.
 std::int64_t best_group(const TileProblem& p, const Tile& tile, std::int64_t order, const Target& target) {
   const std::int64_t tiles = ceil_div(p.out_channels(), tile.oc), depth = p.tiling.taps * p.in_channels();
-  const std::int64_t picture = p.extent(p.y) * p.extent(p.x) * p.in_channels() * kFloatBytes;
+  const std::int64_t picture = p.extent(p.y) * p.extent(p.x) * p.in_channels() * p.element_bytes();
   if (order != channels_then_pixels || picture < target.cpu().l2_bytes / 2) return 1;
   std::int64_t best = 1;
   for (std::int64_t group : kGroups)
     if (group <= 4 && tiles % (group * p.threads) == 0 &&
-        group * tile.oc * depth * kFloatBytes <= p.tiling.weights_room)
+        group * tile.oc * depth * p.element_bytes() <= p.tiling.weights_room)
       best = group;
   return best;
 }
@@ -252,6 +252,7 @@ class TileBuilder {
     annotate_tile();
     for (OpId constant : a.constants) s_.pack(constant, a.anchor);
     store();
+    if (p_.bytes) s_.tensorize(oc_.inner, Intrinsic::dot4);
     if (const std::int64_t steps = chosen_or("ahead", 0); steps > 0) {
       const std::int64_t iterations = std::max<std::int64_t>(steps / chosen("ic"), 1);
       for (OpId constant : a.constants) s_.prefetch(constant, a.anchor, reduce_.back(), iterations);
@@ -312,9 +313,13 @@ class TileBuilder {
     }
     const std::int64_t tile = chosen("oc"), group = chosen_or("group", 1);
     oc_ = s_.split(loop, tile * group, Tail::overlap);
-    if (group == 1) return;
-    const Scheduler::Pair tiles = s_.split(oc_.inner, tile, Tail::guard);
-    group_ = tiles.outer, oc_.inner = tiles.inner;
+    if (group > 1) {
+      const Scheduler::Pair tiles = s_.split(oc_.inner, tile, Tail::guard);
+      group_ = tiles.outer, oc_.inner = tiles.inner;
+    }
+    if (!p_.bytes || tile == p_.tiling.lanes) return;
+    const Scheduler::Pair lanes = s_.split(oc_.inner, p_.tiling.lanes, Tail::guard);
+    vectors_ = lanes.outer, oc_.inner = lanes.inner;
   }
 
   void cut_reduction(const std::vector<LoopId>& loops) {
@@ -328,6 +333,10 @@ class TileBuilder {
       block_ = blocks.outer, cut = blocks.inner;
     }
     if (in_blocks.valid()) reduce_.push_back(in_blocks);
+    if (p_.bytes) {
+      const Scheduler::Pair fours = s_.split(in, 4, Tail::guard);
+      in = fours.outer, factors_ = fours.inner;
+    }
     if (chosen("ic") > 1) {
       const Scheduler::Pair steps = s_.split(in, chosen("ic"), Tail::guard);
       in = steps.outer, unrolled_ = steps.inner;
@@ -361,7 +370,7 @@ class TileBuilder {
     };
     add(shared), add({block_}), add(rest), add({group_, tiles_in_block_}), add(trailing_);
     tile_ = sequence.back();
-    add(reduce_), add({unrolled_, blocks_.inner, y_.inner, x_.inner, oc_.inner});
+    add(reduce_), add({unrolled_, blocks_.inner, y_.inner, x_.inner, vectors_, oc_.inner, factors_});
     s_.reorder(sequence);
     if (shared.empty()) return LoopId();
     const LoopId parallel = s_.fuse(shared);
@@ -373,9 +382,9 @@ class TileBuilder {
     if (p_.tiling.depthwise)
       for (LoopId tap : reduce_)
         if (extent_of(s_.tree(), tap) <= 7 && chosen("taps") == 1) s_.annotate(tap, LoopKind::unrolled);
-    for (LoopId loop : {unrolled_, blocks_.inner, y_.inner, x_.inner})
+    for (LoopId loop : {unrolled_, blocks_.inner, y_.inner, x_.inner, vectors_})
       if (loop.valid()) s_.annotate(loop, LoopKind::unrolled);
-    s_.annotate(oc_.inner, LoopKind::vectorized);
+    if (!p_.bytes) s_.annotate(oc_.inner, LoopKind::vectorized);
   }
 
   /// The epilogue on the finished tile, whose accumulators are registers.
@@ -398,9 +407,10 @@ class TileBuilder {
   LoopId tiles_in_block_;                   ///< of channels, where a block has several
   std::vector<LoopId> leading_, trailing_;  ///< spatial loops that are not cut, before and after the vectorized one
   std::vector<LoopId> reduce_;
-  LoopId group_;             ///< over the tiles of a group of channels, where there are groups
-  LoopId block_, unrolled_;  ///< of the reduction, where it is cut so
-  LoopId tile_;              ///< one of its iterations computes one tile
+  LoopId group_;              ///< over the tiles of a group of channels, where there are groups
+  LoopId block_, unrolled_;   ///< of the reduction, where it is cut so
+  LoopId vectors_, factors_;  ///< of products of bytes: the vectors of a tile, the factors of one instruction
+  LoopId tile_;               ///< one of its iterations computes one tile
 };
 
 /// What the registers hold, what the decoded loop holds, and where blocks of the reduction pay.
@@ -477,7 +487,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
   if (!problem) return std::nullopt;
   const TileProblem p = *problem;
   Sketch sketch;
-  sketch.name = p.tiling.depthwise ? "tile+taps" : "tile+pack";
+  sketch.name = p.tiling.depthwise ? "tile+taps" : p.bytes ? "tile+bytes" : "tile+pack";
   sketch.decisions = {
       {"oc", "elements of the innermost axis in a register tile", single(p.tiling.oc_options()), p.tiling.oc},
       {"oh", "rows in a register tile", single(p.tiling.oh_options()), p.tiling.oh},
@@ -517,8 +527,8 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
     // Two steps share the loop's control; more only make code, but where they share the loads of inputs. Three channels
     // are too few for a loop.
     const std::int64_t shared = std::max<std::int64_t>(p.tiling.input_lanes, 2);
-    const bool shares = p.reduce_extent(p.in) % shared == 0 && p.tiling.fits_unrolled(tile);
-    sketch.preferred["ic"] = {p.reduce_extent(p.in) <= 4 ? unroll.back() : shares ? shared : 1};
+    const bool shares = p.in_steps() % shared == 0 && p.tiling.fits_unrolled(tile);
+    sketch.preferred["ic"] = {p.in_steps() <= 4 ? unroll.back() : shares ? shared : 1};
     sketch.preferred["k"] = {block};
     sketch.preferred["group"] = {block > 0 ? 1 : best_group(p, tile, order, target)};
   }

@@ -6,11 +6,15 @@
 #include <utility>
 
 #include "compute/affine.h"
+#include "program/intrinsic.h"
 #include "space/cpu/scatter.h"
 #include "space/padding.h"
 
 namespace whet {
 namespace {
+
+/// Of Intrinsic::dot4, side by side.
+constexpr std::int64_t kSums = 16;
 
 /// Output channels of a group, where the inputs depend on which group it is: floordiv(oc, size) occurs in their index.
 std::int64_t group_size(const TileAxes& p) {
@@ -93,6 +97,24 @@ std::int64_t blocks_axis(const TileAxes& p) {
   return -1;
 }
 
+/// A sum in i32 of products of bytes, whose factors lie by fours as the processor's instruction takes them.
+bool multiplies_bytes(const ComputeDag& dag, OpId op, const TileAxes& p) {
+  constexpr std::int64_t kFactors = 4;
+  const Element& element = dag.op(op).element();
+  if (dag.op(op).dtype != DType::i32 || element.reducer != Reducer::sum || p.in < 0 || p.in_blocks >= 0) return false;
+  if (p.blocks >= 0 || group_size(p) > 0 || p.extent(p.vec) < kSums || p.reduce_extent(p.in) % kFactors != 0)
+    return false;
+  const Expr body = rewrite(element.body, [](const Expr& part) -> Expr {
+    const auto* s = std::get_if<Select>(&part->kind);
+    return s && is_const(s->if_false, 0) ? s->if_true : Expr();
+  });
+  const std::vector<Expr> loads = matching_loads(op_of(Intrinsic::dot4).element().body, body, 2);
+  if (loads.empty()) return false;
+  const Load &x = std::get<Load>(loads[0]->kind), &w = std::get<Load>(loads[1]->kind);
+  const auto in = axis_var(element, static_cast<std::int64_t>(element.axes.size()) + p.in);
+  return is_constant(dag, OpId(w.source.value)) && !x.index.empty() && to_affine(x.index.back()).coefficient(in) == 1;
+}
+
 bool reads_constants(const ComputeDag& dag, OpId op) {
   const std::vector<OpId> inputs = inputs_of(dag, op);
   return std::any_of(inputs.begin(), inputs.end(), [&](OpId input) { return is_constant(dag, input); });
@@ -118,11 +140,13 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
     else
       p.taps.push_back(static_cast<std::int64_t>(k));
   }
+  p.bytes = multiplies_bytes(dag, op, p);
+  const std::int64_t own_lanes = target.cpu().lanes(static_cast<int>(size_of(dag.op(op).dtype)));
   p.tiling = {.oc = p.out_channels(),
               .oh = p.extent(p.y),
               .ow = p.extent(p.x),
-              .lanes = target.cpu().lanes(static_cast<int>(size_of(dag.op(op).dtype))),
-              .registers = target.cpu().vector_registers,
+              .lanes = p.bytes ? kSums : own_lanes,
+              .registers = p.bytes ? target.cpu().vector_registers * own_lanes / kSums : target.cpu().vector_registers,
               .group = group_size(p),
               .block = p.blocks < 0 ? 0 : p.extent(p.vec),
               .column_bytes = input_step(dag, p, p.x),
@@ -134,13 +158,14 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
       std::accumulate(p.taps.begin(), p.taps.end(), std::int64_t{1}, [&](std::int64_t product, std::int64_t k) {
         return product * element.reduce_axes[static_cast<std::size_t>(k)].extent;
       });
+  p.tiling.whole_vectors = p.bytes;
   if (p.in >= 0 && dag.op(op).dtype == DType::f32 && p.reduce_extent(p.in) % target.cpu().pipes.input_lanes == 0)
     p.tiling.input_lanes = target.cpu().pipes.input_lanes;
   p.tiling.columns = window_along(dag, p, p.x), p.tiling.rows = window_along(dag, p, p.y);
   if (p.x >= 0) p.tiling.read_columns = unpadded(element, p.x);
   if (p.y >= 0) p.tiling.rows_skipped = most_skipped(element, p.y);
   if (p.in >= 0 && reads_constants(dag, op))
-    p.tiling.channel_bytes = p.tiling.taps * p.in_channels() * size_of(dag.op(op).dtype);
+    p.tiling.channel_bytes = p.tiling.taps * p.in_channels() * (p.bytes ? 1 : size_of(dag.op(op).dtype));
   const std::int64_t group = p.tiling.group, lanes = p.tiling.lanes;
   p.tiling.mixes_groups = group > 0 && 4 * group <= lanes && lanes % group == 0 && p.reduce_extent(p.in) == group;
   p.tiling.weights_room = target.cpu().l2_bytes * 3 / 5;

@@ -20,6 +20,8 @@ struct TileAxes {
   std::int64_t in_blocks = -1;     ///< the reduce axis over blocks of input channels
   std::vector<std::int64_t> taps;  ///< the other reduce axes
   Tiling tiling;
+  /// Products of bytes: the reduction goes by fours, which one instruction multiplies and adds up (Intrinsic::dot4).
+  bool bytes = false;
 
   std::int64_t extent(std::int64_t axis) const {
     return axis < 0 ? 1 : element.axes[static_cast<std::size_t>(axis)].extent;
@@ -29,6 +31,9 @@ struct TileAxes {
   }
   std::int64_t out_channels() const { return extent(blocks) * extent(vec); }
   std::int64_t in_channels() const { return reduce_extent(in_blocks) * reduce_extent(in); }
+  /// Steps of the innermost reduction.
+  std::int64_t in_steps() const { return reduce_extent(in) / (bytes ? 4 : 1); }
+  std::int64_t element_bytes() const { return bytes ? 1 : 4; }
   /// Input channels that stay together when the reduction is cut.
   std::int64_t in_block() const { return in_blocks < 0 ? 1 : reduce_extent(in); }
 };

@@ -1,0 +1,263 @@
+#include "passes/integer_products.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/arithmetic.h"
+#include "passes/integer_form.h"
+
+namespace whet {
+namespace {
+
+/// i32 holds the sum of so many products of bytes, and f32 of so many without rounding.
+constexpr std::int64_t kMostTerms = 1 << 15, kMostExactTerms = (1 << 24) / (256 * 128);
+/// Factors that one instruction multiplies.
+constexpr std::int64_t kFactors = 4;
+
+/// A product, and how it reads its operands.
+struct ProductSite {
+  ValueId x, w, bias;      ///< bias may be invalid
+  std::size_t out = 0;     ///< the dimension of the weights with the output channels
+  std::size_t in = 0;      ///< and that with those of a group's input; of a depthwise one, none
+  std::size_t x_in = 0;    ///< the dimension of x with the input channels
+  std::size_t result = 0;  ///< the dimension of the result with the output channels
+  bool depthwise = false, grouped = false;
+};
+
+std::optional<ProductSite> site_of(const Rewriter& rewriter, const Operator& op, const std::vector<ValueId>& in) {
+  if (in.size() < 2) return std::nullopt;
+  const Shape &x = rewriter.shape(in[0]), &w = rewriter.shape(in[1]);
+  ProductSite site{in[0], in[1], in.size() > 2 ? in[2] : ValueId()};
+  if (const auto* conv = std::get_if<ConvOperator>(&op)) {
+    if (conv->layout == Layout::channels_blocked) return std::nullopt;
+    const bool last = conv->layout == Layout::channels_last;
+    site.x_in = site.result = last ? x.size() - 1 : 1;
+    site.depthwise = conv->groups > 1 && conv->groups == x[site.x_in] && (w.size() < x.size() || w[0] == conv->groups);
+    site.grouped = conv->groups > 1;
+    site.out = last ? w.size() - 1 : 0;
+    site.in = last ? w.size() - 2 : 1;
+    if (last && site.depthwise && w.size() == x.size()) site.depthwise = false;
+    return site;
+  }
+  const auto* matmul = std::get_if<MatMulOperator>(&op);
+  if (!matmul || matmul->transpose_a || w.size() != 2) return std::nullopt;
+  site.x_in = site.result = x.size() - 1;
+  site.out = matmul->transpose_b ? 0 : 1, site.in = 1 - site.out;
+  return site;
+}
+
+/// Of the weights of each output channel.
+std::vector<std::int64_t> sums_of(const Tensor& q, std::size_t out) {
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(q.shape()[out]), 0);
+  std::int64_t inner = 1;
+  for (std::size_t d = out + 1; d < q.shape().size(); ++d) inner *= q.shape()[d];
+  for (std::int64_t i = 0; i < q.size(); ++i) sums[static_cast<std::size_t>(i / inner % q.shape()[out])] += q.integer(i);
+  return sums;
+}
+
+/// The weights with dimension `d` of `extent`, zeros behind.
+Tensor widened_weights(const Tensor& q, std::size_t d, std::int64_t extent) {
+  Shape shape = q.shape();
+  shape[d] = extent;
+  Tensor wide(q.dtype(), shape);
+  std::int64_t inner = 1;
+  for (std::size_t k = d + 1; k < shape.size(); ++k) inner *= shape[k];
+  for (std::int64_t i = 0; i < q.size(); ++i) {
+    const std::int64_t outer = i / (inner * q.shape()[d]), rest = i % (inner * q.shape()[d]);
+    wide.set(outer * inner * extent + rest, q.get(i));
+  }
+  return wide;
+}
+
+Tensor channels(DType dtype, const std::vector<double>& values, std::size_t behind) {
+  if (values.size() == 1) return Tensor::of(dtype, {}, values);
+  Shape shape(1 + behind, 1);
+  shape[0] = static_cast<std::int64_t>(values.size());
+  return Tensor::of(dtype, shape, values);
+}
+
+class Products {
+ public:
+  explicit Products(const Graph& from) : rewriter_(from), forms_(rewriter_) {}
+
+  Status visit(const Node& node) {
+    const std::vector<ValueId> in = rewriter_.now(node.inputs);
+    if (const std::optional<ProductSite> site = site_of(rewriter_, node.op, in)) {
+      const DType dtype = rewriter_.type(in[0]).dtype;
+      const auto x = dtype == DType::f32 ? forms_.dequantized(site->x) : forms_.centred(site->x);
+      const auto w = x && dtype != DType::u8 ? forms_.weights(site->w, site->out) : std::nullopt;
+      if (x && w && rewriter_.type(x->x).dtype == DType::u8 && x->zero >= 0 && x->zero <= 255) {
+        WHET_TRY(const ValueId value, product(node, *site, *x, *w, dtype));
+        if (value.valid()) return rewriter_.replace(node.output, value), ok_status();
+      }
+    }
+    WHET_TRY(const bool added, take_bias(node, in));
+    if (added || skip_whole_numbers(node, in)) return ok_status();
+    return rewriter_.copy(node);
+  }
+
+  Graph finish() && { return std::move(rewriter_).finish(); }
+
+ private:
+  /// A product of bytes whose sums are still to be given a bias.
+  struct Made {
+    Operator op;
+    ValueId x, w;
+    std::vector<std::int64_t> bias;
+    std::size_t behind;  ///< dimensions of the result behind the output channels
+    bool in_floats;      ///< adds up whole numbers in f32
+    bool as_i32;         ///< they are read as i32
+  };
+
+  Result<ValueId> product(const Node& node, const ProductSite& site, const ByteForm& x, const WeightForm& w,
+                          DType dtype) {
+    const std::int64_t outputs = w.q.shape()[site.out], terms = w.q.size() / std::max<std::int64_t>(outputs, 1);
+    if (terms == 0 || terms > (site.grouped ? kMostExactTerms : kMostTerms)) return ValueId();
+    std::vector<std::int64_t> bias(static_cast<std::size_t>(outputs), 0);
+    std::vector<double> scales = w.scales;
+    for (double& s : scales) s = static_cast<float>(static_cast<float>(s) * static_cast<float>(x.scale));
+    bool has_bias = site.bias.valid();
+    if (has_bias && !add_bias(site.bias, dtype == DType::f32 ? scales : std::vector<double>{1}, bias)) {
+      if (dtype != DType::f32) return ValueId();
+    } else {
+      has_bias = false;
+    }
+    WHET_TRY(Made made, site.grouped ? in_floats(node, x, w) : in_bytes(node, site, x, w, bias));
+    if (site.grouped) made.bias = bias;
+    made.as_i32 = made.in_floats && dtype == DType::i32;
+    made.behind = rewriter_.from().value(node.output).type.shape.size() - 1 - site.result;
+    WHET_TRY(ValueId sum, emit(node.name, made));
+    if (dtype != DType::f32) return sum;
+    if (!made.in_floats) {
+      WHET_TRY(sum, rewriter_.emit(node.name + "_float", CastOperator{DType::f32}, {sum}));
+    }
+    const ValueId scale = rewriter_.constant(node.name + "_scale", channels(DType::f32, scales, made.behind));
+    WHET_TRY(sum, rewriter_.emit(node.name + "_scaled", BinaryOperator{BinaryKind::mul}, {sum, scale}));
+    if (!has_bias) return sum;
+    Shape shape(1 + made.behind, 1);
+    shape[0] = outputs;
+    WHET_TRY(const ValueId shift, rewriter_.emit(node.name + "_shift", ReshapeOperator{shape}, {site.bias}));
+    return rewriter_.emit(node.name + "_biased", BinaryOperator{BinaryKind::add}, {sum, shift});
+  }
+
+  /// Adds a constant bias in units of the sums; false where it is no whole number of these.
+  bool add_bias(ValueId id, const std::vector<double>& units, std::vector<std::int64_t>& bias) {
+    constexpr double kMost = 1 << 30;
+    const Tensor* values = forms_.known(id);
+    if (!values || (values->size() != 1 && values->size() != std::ssize(bias))) return false;
+    std::vector<std::int64_t> result = bias;
+    for (std::size_t c = 0; c < bias.size(); ++c) {
+      const double value = values->get(values->size() == 1 ? 0 : static_cast<std::int64_t>(c)) /
+                           units[units.size() == 1 ? 0 : c];
+      if (!(std::abs(value) < kMost) || std::abs(value - std::round(value)) > 1e-6 * std::abs(value) + 1e-3) return false;
+      result[c] += static_cast<std::int64_t>(std::round(value));
+    }
+    bias = std::move(result);
+    return true;
+  }
+
+  Result<Made> in_bytes(const Node& node, const ProductSite& site, const ByteForm& x, const WeightForm& w,
+                        std::vector<std::int64_t> bias) {
+    Operator op = node.op;
+    Tensor q = w.q;
+    const std::vector<std::int64_t> sums = sums_of(q, site.out);
+    for (std::size_t c = 0; c < bias.size(); ++c) bias[c] -= x.zero * sums[c];
+    const Shape shape = rewriter_.shape(x.x);
+    PadOperator pad{PadMode::constant, static_cast<double>(x.zero), Shape(shape.size(), 0), Shape(shape.size(), 0)};
+    const std::int64_t depth = round_up(shape[site.x_in], kFactors);
+    pad.end[site.x_in] = depth - shape[site.x_in];
+    if (auto* conv = std::get_if<ConvOperator>(&op)) {
+      const std::size_t first = conv->layout == Layout::channels_last ? 1 : 2;
+      for (std::size_t d = 0; d < conv->strides.size(); ++d) {
+        std::swap(pad.begin[first + d], conv->pads_begin[d]);
+        std::swap(pad.end[first + d], conv->pads_end[d]);
+      }
+    }
+    if (depth != shape[site.x_in]) q = widened_weights(q, site.in, depth);
+    ValueId padded = x.x;
+    const auto is_zero = [](std::int64_t n) { return n == 0; };
+    if (!std::all_of(pad.begin.begin(), pad.begin.end(), is_zero) || !std::all_of(pad.end.begin(), pad.end.end(), is_zero)) {
+      WHET_TRY(padded, rewriter_.emit(node.name + "_padded", pad, {x.x}));
+    }
+    const ValueId weights = rewriter_.constant(node.name + "_bytes", q);
+    return Made{op, padded, weights, bias, 0, false, false};
+  }
+
+  /// Sums of whole numbers that f32 holds exactly.
+  Result<Made> in_floats(const Node& node, const ByteForm& x, const WeightForm& w) {
+    WHET_TRY(ValueId floats, rewriter_.emit(node.name + "_whole", CastOperator{DType::f32}, {x.x}));
+    if (x.zero != 0) {
+      const ValueId zero = rewriter_.constant(node.name + "_zero", Tensor::of<std::int64_t>(DType::f32, {}, {x.zero}));
+      WHET_TRY(floats, rewriter_.emit(node.name + "_centred", BinaryOperator{BinaryKind::sub}, {floats, zero}));
+    }
+    Tensor q(DType::f32, w.q.shape());
+    for (std::int64_t i = 0; i < q.size(); ++i) q.set(i, w.q.get(i));
+    return Made{node.op, floats, rewriter_.constant(node.name + "_whole_weights", q), {}, 0, true, false};
+  }
+
+  /// The product with its bias: f32 where it adds up in floats, else i32.
+  Result<ValueId> emit(const std::string& name, const Made& made) {
+    const bool biased = std::any_of(made.bias.begin(), made.bias.end(), [](std::int64_t b) { return b != 0; });
+    const DType dtype = made.in_floats ? DType::f32 : DType::i32;
+    std::vector<double> values(made.bias.begin(), made.bias.end());
+    std::vector<ValueId> inputs = {made.x, made.w};
+    const bool conv = std::holds_alternative<ConvOperator>(made.op);
+    const Shape shape{std::ssize(values)};
+    if (biased && conv) inputs.push_back(rewriter_.constant(name + "_bias", Tensor::of(dtype, shape, values)));
+    WHET_TRY(ValueId sum, rewriter_.emit(name, made.op, inputs));
+    if (biased && !conv) {
+      const ValueId bias = rewriter_.constant(name + "_bias", Tensor::of(dtype, shape, values));
+      WHET_TRY(sum, rewriter_.emit(name + "_biased", BinaryOperator{BinaryKind::add}, {sum, bias}));
+    }
+    if (made.as_i32) {
+      WHET_TRY(sum, rewriter_.emit(name + "_i32", CastOperator{DType::i32}, {sum}));
+    }
+    made_.insert_or_assign(sum.value, made);
+    return sum;
+  }
+
+  /// f32(i32(whole)) of a sum in floats.
+  bool skip_whole_numbers(const Node& node, const std::vector<ValueId>& in) {
+    const auto* op = std::get_if<CastOperator>(&node.op);
+    const auto found = op && op->to == DType::f32 ? made_.find(in[0].value) : made_.end();
+    if (found == made_.end() || !found->second.as_i32) return false;
+    rewriter_.replace(node.output, rewriter_.producer(in[0])->inputs[0]);
+    return true;
+  }
+
+  /// sum + bias, of i32: the product takes it.
+  Result<bool> take_bias(const Node& node, const std::vector<ValueId>& in) {
+    const auto* op = std::get_if<BinaryOperator>(&node.op);
+    if (!op || op->kind != BinaryKind::add) return false;
+    for (const std::size_t k : {0u, 1u}) {
+      const auto found = made_.find(in[k].value);
+      if (found == made_.end() || rewriter_.uses(node.inputs[k]) != 1 || rewriter_.type(in[k]).dtype != DType::i32) continue;
+      Made made = found->second;
+      const Tensor* values = forms_.known(in[1 - k]);
+      if (!values || rewriter_.shape(in[k]) != rewriter_.from().value(node.output).type.shape) return false;
+      const Shape own = values->shape();
+      const std::size_t behind = made.behind;
+      const bool along = values->size() == 1 || (own.size() > behind && own[own.size() - 1 - behind] == values->size());
+      if (!along || !add_bias(in[1 - k], {1}, made.bias)) return false;
+      WHET_TRY(const ValueId sum, emit(node.name, made));
+      rewriter_.replace(node.output, sum);
+      return true;
+    }
+    return false;
+  }
+
+  Rewriter rewriter_;
+  IntegerForms forms_;
+  std::unordered_map<std::int32_t, Made> made_;
+};
+
+}  // namespace
+
+Result<Graph> form_integer_products(const Graph& from) {
+  Products products(from);
+  for (const Node& node : from.nodes) WHET_RETURN_IF_ERROR(products.visit(node));
+  return std::move(products).finish();
+}
+
+}  // namespace whet
