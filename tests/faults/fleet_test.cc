@@ -15,178 +15,14 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "faults/session.h"
-#include "fleet/fleet_device.h"
+#include "faults/fleet.h"
+#include "faults/trials.h"
 #include "fleet/nats.h"
-#include "fleet/queue.h"
 
 namespace whet::fleet_faults_test {
 namespace {
 
-using faults::Folder;
-using faults::Program;
-
-constexpr const char* kKey = "k";
-
-bool has_broker() { return std::system("command -v nats-server > /dev/null && command -v openssl > /dev/null") == 0; }
-void wait(double seconds) { usleep(static_cast<useconds_t>(seconds * 1e6)); }
-
-/// A broker on a free port of the loopback, with a setup of its own: users ann and bob, agents lab and far.
-class Broker {
- public:
-  Broker() {
-    const faults::Ending setup = faults::run(
-        WHET_AGENT, {"--setup", dir(), "--user", "ann", "--user", "bob", "--agent", "lab", "--agent", "far"}, folder_);
-    EXPECT_EQ(setup.number, 0) << setup.out;
-    start("-1");
-    // What everyone dials.
-    for (const char* user : {"ann", "bob", "lab", "far", "admin"})
-      faults::write(dir(user) + "/fleet",
-                    std::regex_replace(faults::content(dir(user) + "/fleet"), std::regex("4222"), port_));
-    prepare(kKey);
-  }
-  std::string dir(const std::string& user = "") const { return folder_ / (user.empty() ? "setup" : "setup/" + user); }
-  const Folder& folder() const { return folder_; }
-  const std::string& port() const { return port_; }
-
-  void prepare(const std::string& key) {
-    const faults::Ending made = faults::run(WHET_AGENT, {"--join", dir(), "--key", key}, folder_);
-    EXPECT_EQ(made.number, 0) << made.out;
-  }
-  void kill() {
-    server_->send(SIGKILL);
-    server_->end();
-  }
-  void start() { start(port_); }
-  void reload() { server_->send(SIGHUP); }
-  FleetAccess access(const std::string& user) const { return read_fleet_access(dir(user)).value(); }
-  std::unique_ptr<FleetQueue> join(const std::string& user) const {
-    auto queue = join_fleet(access(user));
-    EXPECT_TRUE(queue.ok()) << queue.error().message;
-    return queue.ok() ? std::move(*queue) : nullptr;
-  }
-
- private:
-  void start(const std::string& port) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
-      if (entry.path().extension() == ".ports") std::filesystem::remove(entry.path());
-    server_ = std::make_unique<Program>(
-        "/bin/sh",
-        std::vector<std::string>{"-c", "exec nats-server -c setup/server.conf -p " + port + " --ports_file_dir ."},
-        folder_);
-    const bool ready = server_->wait_until([&] {
-      for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-        if (entry.path().extension() != ".ports") continue;
-        std::smatch found;
-        const std::string text = faults::content(entry.path().string());
-        if (std::regex_search(text, found, std::regex("://[0-9.]*:([0-9]+)"))) port_ = found[1];
-        return !found.empty();
-      }
-      return false;
-    });
-    EXPECT_TRUE(ready) << server_->end().out;
-  }
-
-  Folder folder_;
-  std::string port_;
-  std::unique_ptr<Program> server_;
-};
-
-/// An agent of the broker with some scripted devices, "NAME-1", "NAME-2", ...
-class Agent {
- public:
-  Agent(const Broker& broker, const std::string& user, int devices, double milliseconds)
-      : broker_(broker), arguments_{"--join", broker.dir(user), "--key", kKey} {
-    for (int i = 1; i <= devices; ++i) {
-      const std::string name = user + "-" + std::to_string(i);
-      names_.push_back(name);
-      arguments_.insert(arguments_.end(), {"--device", "exec:exec " WHET_SCRIPTED_DEVICE " " + name + " " +
-                                                           std::to_string(milliseconds) + " " + pid_file(name)});
-    }
-    start();
-  }
-  void start() { program_ = std::make_unique<Program>(WHET_AGENT, arguments_, broker_.folder()); }
-  void send(int signal) { program_->send(signal); }
-  faults::Ending end() { return program_->end(); }
-  /// As a host whose power fails: the devices see that the link ends.
-  void kill() {
-    send(SIGKILL);
-    program_->end();
-  }
-  void kill_device(std::size_t i) const {
-    const std::string pid = faults::content(pid_file(names_[i]));
-    if (!pid.empty()) ::kill(std::stoi(pid), SIGKILL);
-  }
-
- private:
-  std::string pid_file(const std::string& name) const { return broker_.folder() / (name + ".pid"); }
-  const Broker& broker_;
-  std::vector<std::string> arguments_, names_;
-  std::unique_ptr<Program> program_;
-};
-
-/// Waits until the key has so many units that are not lost.
-bool comes_to(FleetQueue& queue, std::size_t units) {
-  for (int i = 0; i < 300; ++i, wait(0.1)) {
-    const auto all = queue.units(kKey);
-    if (all.ok() &&
-        static_cast<std::size_t>(std::ranges::count_if(*all, [](const FleetUnit& u) { return !u.is_lost(); })) >= units)
-      return true;
-  }
-  return false;
-}
-
-KernelJob kernel(int microseconds) {
-  KernelJob job;
-  job.kernel = {
-      CodeFormat::native_object, std::string(static_cast<std::size_t>(microseconds), 'x'), {{"k", true}}, 0, 0, {}};
-  return job;
-}
-std::unique_ptr<FleetDevice> device_of(std::shared_ptr<FleetQueue> queue) {
-  FleetDeviceOptions options;
-  options.queue = std::move(queue);
-  options.key = kKey;
-  DeviceDescription unit;
-  return std::make_unique<FleetDevice>(std::move(options), unit, parse_target("cpu -mcpu=znver3").value());
-}
-
-/// Devices in front of one queue, which measure kernels of 1, 2, 3 ... microseconds.
-class Tuner {
- public:
-  Tuner(std::shared_ptr<FleetQueue> queue, int devices) : queue_(std::move(queue)) {
-    for (int i = 0; i < devices; ++i) devices_.push_back(device_of(queue_));
-  }
-  /// Measures `kernels` of them, or until `enough`.
-  void start(int kernels, std::function<bool()> enough = {}) {
-    for (const auto& device : devices_)
-      threads_.emplace_back([this, kernels, enough, &device = *device] {
-        for (int i; !(enough && enough()) && (i = ++next_) <= kernels;) {
-          const MeasureReply reply = device.measure({kernel(i), {}});
-          ++answers_;
-          const bool right = reply.code == OutcomeCode::ok && reply.seconds.size() == 1 &&
-                             std::abs(reply.seconds.front() - i * 1e-6) < 1e-12;
-          const std::lock_guard<std::mutex> lock(mutex_);
-          if (!right)
-            wrong_ += std::to_string(i) + " " + std::string(name_of(reply.code)) + ": " + reply.message + "\n";
-        }
-      });
-  }
-  void join() {
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
-  int answers() const { return answers_; }
-  /// The kernels that had no answer of their own.
-  std::string wrong() const { return wrong_; }
-
- private:
-  std::shared_ptr<FleetQueue> queue_;
-  std::vector<std::unique_ptr<FleetDevice>> devices_;
-  std::vector<std::thread> threads_;
-  std::atomic<int> next_ = 0, answers_ = 0;
-  std::mutex mutex_;  ///< of `wrong_`
-  std::string wrong_;
-};
+using namespace faults;  // NOLINT(google-build-using-namespace): what the tests are made of
 
 /// Jobs and answers that the broker has not forgotten.
 std::uint64_t jobs_left(const Broker& broker) {
@@ -286,6 +122,47 @@ TEST_F(Fleets, GiveTheJobsOfADeadDeviceToOthers) {
   EXPECT_EQ(reply.replies[0].code, OutcomeCode::ok);
   EXPECT_EQ(reply.replies[1].code, OutcomeCode::crash) << reply.replies[1].message;
   EXPECT_EQ(reply.replies[2].code, OutcomeCode::ok) << reply.replies[2].message;
+}
+TEST_F(Fleets, HaveInTheEndWhatAnUndisturbedTunerHas) {
+  if (!std::filesystem::exists(WHET_DEVICE)) GTEST_SKIP() << WHET_DEVICE << " is not built: clang++-19 is missing";
+  Broker broker;
+  const std::string unit = "exec:exec " WHET_DEVICE " --stdio";
+  const auto agent = [&] {
+    return std::make_unique<Program>(
+        WHET_AGENT,
+        std::vector<std::string>{"--join", broker.dir("lab"), "--key", kKey, "--device", unit, "--device", unit},
+        broker.folder());
+  };
+  std::unique_ptr<Program> lab = agent();
+  ASSERT_TRUE(comes_to(*broker.join("ann"), 2));
+  const auto tune = [&](const std::string& file) {
+    return std::vector<std::string>{"tune",           "zoo:mlp", "--tasks", kSmallTasks, "--threads", "1",
+                                    "--no-network",   "-o",      file,      "--device",  "fleet:k",   "--fleet",
+                                    broker.dir("ann")};
+  };
+  const std::string killed = broker.folder() / "killed.jsonl";
+  std::string before;
+  for (int round = 0; round < 4; ++round) {
+    Program tuner(WHET_PROGRAM, tune("killed.jsonl"), broker.folder());
+    const std::int64_t enough = lines(killed) + 5;
+    ASSERT_TRUE(tuner.wait_until([&] { return lines(killed) >= enough; })) << tuner.end().out;
+    EXPECT_TRUE(content(killed).starts_with(before)) << "what was measured was lost";
+    if (round == 1) broker.kill(), broker.start();
+    if (round == 2) lab->send(SIGKILL), lab->end(), lab = agent();
+    if (round > 0) wait(0.2);
+    tuner.send(SIGKILL);
+    tuner.end();
+    before = content(killed).substr(0, content(killed).rfind('\n') + 1);
+  }
+  Ending end = run(WHET_PROGRAM, tune("killed.jsonl"), broker.folder());
+  EXPECT_EQ(end, 0) << end.out;
+  end = run(WHET_PROGRAM, tune("undisturbed.jsonl"), broker.folder());
+  EXPECT_EQ(end, 0) << end.out;
+  const Trials trials = trials_in(killed);
+  EXPECT_TRUE(trials.tried == trials_in(broker.folder() / "undisturbed.jsonl").tried)
+      << trials.tried.size() << " different ones";
+  EXPECT_EQ(trials.twice, 0);
+  EXPECT_EQ(trials.failed, 0);
 }
 TEST_F(Fleets, DropTheJobsOfATunerThatLeft) {
   const Broker broker;

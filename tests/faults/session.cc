@@ -140,6 +140,12 @@ std::int64_t lines(const std::string& path) {
   const std::string text = content(path);
   return std::count(text.begin(), text.end(), '\n');
 }
+std::vector<pid_t> descendants(pid_t process) {
+  std::vector<pid_t> all = children_of(process);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const pid_t child : children_of(all[i])) all.push_back(child);
+  return all;
+}
 bool all_gone(const std::vector<pid_t>& processes) {
   for (int waited = 0; waited < 20000; waited += kTickMilliseconds) {
     if (std::all_of(processes.begin(), processes.end(), is_gone)) return true;

@@ -78,6 +78,8 @@ Ending run(const std::string& executable, const std::vector<std::string>& argume
 std::string content(const std::string& path);
 void write(const std::string& path, const std::string& text);
 std::int64_t lines(const std::string& path);
+/// The processes that descend from this one.
+std::vector<pid_t> descendants(pid_t process);
 /// All of these processes end within a moment.
 bool all_gone(const std::vector<pid_t>& processes);
 /// Open descriptors of a process.

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "records/record_file.h"
+
+namespace whet::faults {
+
+/// The tasks of zoo:mlp whose spaces are so small that a tuner tries all of them, whatever it measures.
+inline constexpr const char* kSmallTasks = "1,2,3";
+
+struct Trials {
+  std::set<std::string> tried;
+  int failed = 0;
+  int twice = 0;
+};
+/// What a record file says was tried. Two runs that tried everything tried the same. The fastest are measured again when all was
+/// tried: what stands twice before is a measurement that was lost, or made twice.
+inline Trials trials_in(const std::string& path) {
+  Trials trials;
+  const RecordsRead read = read_records(path).value();
+  for (int again = 0; const Record& record : read.records.all()) {
+    if (trials.tried.insert(record.task + ": " + record.steps).second)
+      trials.twice = again;
+    else
+      ++again;
+    if (!record.outcome.ok()) ++trials.failed;
+  }
+  return trials;
+}
+
+}  // namespace whet::faults
