@@ -36,18 +36,50 @@ class TorchWriter {
  public:
   explicit TorchWriter(const Graph& graph) : graph_(graph) {
     for (const ValueId input : graph.inputs) file_.input(name(input), graph.value(input).type.shape);
-    for (const Value& value : graph.values)
-      if (value.constant) file_.weight(value.name, *value.constant);
+    for (std::size_t i = 0; i < graph.values.size(); ++i) {
+      if (!graph.values[i].constant) continue;
+      file_.weight(graph.values[i].name, *graph.values[i].constant);
+      constants_.push_back(ValueId{static_cast<std::int32_t>(i)});
+    }
     for (const Node& node : graph.nodes) std::visit([&](const auto& op) { write(node, op); }, node.op);
     for (const ValueId output : graph.outputs) file_.output(name(output));
   }
   std::string bytes() const { return file_.bytes(); }
+  /// The same as a frozen TorchScript program.
+  std::string script_bytes() const {
+    torch::Script script("v" + std::to_string(graph_.inputs[0].value) + ": Tensor",
+                         script_ + "return v" + std::to_string(graph_.outputs[0].value));
+    for (const ValueId constant : constants_) script.constant(*graph_.value(constant).constant);
+    return script.bytes();
+  }
 
  private:
   std::string name(ValueId id) const { return graph_.value(id).name; }
   std::string in(const Node& node, std::size_t i) const { return "%" + name(node.inputs[i]); }
   void add(const Node& node, const std::string& op, const std::string& arguments) {
     file_.node(op, arguments, {name(node.output)}, node.name);
+    script_ += line_of(op, arguments, node.output) + "\n";
+  }
+  /// "v7 = torch.conv2d(v3, CONSTANTS.c2, None, [2,2], [1,1])" of "aten.conv2d.default" and its arguments.
+  std::string line_of(const std::string& op, const std::string& arguments, ValueId output) const {
+    std::string values;
+    for (std::size_t at = 0; at < arguments.size();) {
+      const std::size_t equals = arguments.find('=', at), end = std::min(arguments.find(' ', at), arguments.size());
+      values += (at == 0 ? "" : ", ") + value_of(arguments.substr(equals + 1, end - equals - 1));
+      at = end + 1;
+    }
+    const std::string word = op.substr(5, op.rfind('.') - 5);
+    return "v" + std::to_string(output.value) + " = torch." + word + "(" + values + ")";
+  }
+  std::string value_of(const std::string& word) const {
+    if (word == "none") return "None";
+    if (word == "false") return "False";
+    if (word[0] != '%') return word;
+    for (std::size_t i = 0; i < constants_.size(); ++i)
+      if (name(constants_[i]) == word.substr(1)) return "CONSTANTS.c" + std::to_string(i);
+    for (const Value& value : graph_.values)
+      if (value.name == word.substr(1)) return "v" + std::to_string(&value - graph_.values.data());
+    return "unknown";
   }
   /// Whether the node may write into its first input, which nobody reads again.
   bool is_last_reader(const Node& node) const {
@@ -102,30 +134,47 @@ class TorchWriter {
 
   const Graph& graph_;
   torch::Pt2 file_;
+  std::vector<ValueId> constants_;
+  std::string script_;
 };
 
 TEST(Formats, AResnetIsTheSameTasksInEach) {
   const Graph zoo = import_model("zoo:resnet-18", {.zoo = {1, 32, Layout::channels_first, 7}}).value();
   const Graph onnx = import_model_bytes(onnx_bytes(zoo).value(), "onnx").value();
-  const Result<Graph> torch = import_model_bytes(TorchWriter(zoo).bytes(), "pt2");
+  const TorchWriter writer(zoo);
+  const Result<Graph> torch = import_model_bytes(writer.bytes(), "pt2");
   ASSERT_TRUE(torch.ok()) << torch.error().message;
+  const std::string input = "v" + std::to_string(zoo.inputs[0].value);
+  const Result<Graph> script = import_model_bytes(writer.script_bytes(), "pt", {.shapes = {{input, {1, 3, 32, 32}}}});
+  ASSERT_TRUE(script.ok()) << script.error().message;
+  EXPECT_EQ(tasks_of(*script), tasks_of(zoo));
   EXPECT_EQ(tasks_of(onnx), tasks_of(zoo));
   EXPECT_EQ(tasks_of(*torch), tasks_of(zoo));
   Rng rng(3);
   const std::vector<Tensor> inputs = {Tensor::random(zoo.value(zoo.inputs[0]).type, rng)};
   const Tensor want = evaluate_graph(zoo, inputs).value()[zoo.outputs[0].index()];
   EXPECT_LT(compare(evaluate_graph(*torch, inputs).value()[torch->outputs[0].index()], want).relative, 1e-6);
+  EXPECT_LT(compare(evaluate_graph(*script, inputs).value()[script->outputs[0].index()], want).relative, 1e-6);
 }
 
-/// squeezenet1_1 of torchvision as ONNX and as .pt2, where a folder with both is given.
+/// squeezenet1_1 of torchvision as ONNX, as .pt2 and as TorchScript, where folders with them are given.
 TEST(Formats, OneTrainedNetworkIsTheSameTasksInEach) {
   const char *frontends = std::getenv("WHET_FRONTENDS"), *models = std::getenv("WHET_MODELS");
   if (frontends == nullptr || models == nullptr)
     GTEST_SKIP() << "WHET_FRONTENDS and WHET_MODELS name no folders with model files";
   const auto onnx = import_model(std::filesystem::path(models) / "squeezenet1_1.onnx");
   const auto torch = import_model(std::filesystem::path(frontends) / "pt2" / "squeezenet1_1.pt2");
-  ASSERT_TRUE(onnx.ok() && torch.ok());
+  const auto script = import_model(std::filesystem::path(frontends) / "torchscript" / "squeezenet1_1.pt");
+  ASSERT_TRUE(onnx.ok() && torch.ok() && script.ok());
   EXPECT_EQ(tasks_of(*torch), tasks_of(*onnx));
+  EXPECT_EQ(tasks_of(*script), tasks_of(*onnx));
+  Rng rng(4);
+  const std::vector<Tensor> inputs = {Tensor::random(onnx->value(onnx->inputs[0]).type, rng)};
+  const auto answer = [&](const Graph& graph) {
+    return evaluate_graph(graph, inputs).value()[graph.outputs[0].index()];
+  };
+  EXPECT_LT(compare(answer(*torch), answer(*onnx)).relative, 1e-4);
+  EXPECT_LT(compare(answer(*script), answer(*onnx)).relative, 1e-4);
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ FileKind detect_library(std::string_view bytes) {
 }
 
 /// The formats that are read.
-constexpr const char* kRead = "ONNX, .pt2 and .tflite";
+constexpr const char* kRead = "ONNX, .pt2, TorchScript and .tflite";
 
 /// What makes a file that is read of a model in PyTorch.
 constexpr const char* kExport =
@@ -206,7 +206,6 @@ struct Refusal {
 };
 constexpr Refusal kRefusals[] = {
     {FileKind::torch_compiled, "holds machine code that AOTInductor made for one processor, and no graph", kExport},
-    {FileKind::torchscript, "is a TorchScript program", kExport},
     {FileKind::torch_weights, "holds weights that torch.save wrote, without a graph", kExport},
     {FileKind::executorch, "is an ExecuTorch program (.pte)", kExport},
     {FileKind::tflite_bundle, "is a bundle of TensorFlow Lite models", "tf2onnx writes ONNX of each that it holds"},
@@ -222,9 +221,9 @@ constexpr Refusal kRefusals[] = {
     {FileKind::mxnet_symbol, "is the symbol of an MXNet network", "mxnet.onnx.export_model writes ONNX"},
     {FileKind::mxnet_params, "holds the parameters of an MXNet network, without its graph",
      "mxnet.onnx.export_model writes ONNX"},
-    {FileKind::safetensors, "holds tensors (safetensors), without a graph", "the program that made them exports ONNX"},
+    {FileKind::safetensors, "holds tensors (safetensors), without a graph", kExport},
     {FileKind::gguf, "holds tensors (GGUF), without a graph", "the program that made them exports ONNX"},
-    {FileKind::pickle, "is a Python pickle", "the program that made it exports ONNX"},
+    {FileKind::pickle, "is a Python pickle, as torch before 1.6 saved weights", kExport},
     {FileKind::numpy, "holds tensors of numpy, without a graph", "the program that made them exports ONNX"},
     {FileKind::compiled_model, "is compiled already", "`whet run`, `whet profile` and `whet bench` take it"},
     {FileKind::library, "is a program or a library, and none that whet compiled", "neither is a model"},
@@ -259,11 +258,11 @@ FileKind detect_folder(const std::string& path) {
   return FileKind::unknown;
 }
 
-Error refusal(FileKind kind, const std::string& what) {
+Error refusal(FileKind kind, const std::string& what, const std::string& detail) {
   const auto* row =
       std::find_if(std::begin(kRefusals), std::end(kRefusals), [&](const Refusal& r) { return r.kind == kind; });
   if (row == std::end(kRefusals)) return Error{what + ": is none of the models that whet reads: " + std::string(kRead)};
-  return Error{what + ": " + row->is + "; whet reads " + kRead + " (" + row->advice + ")"};
+  return Error{what + ": " + row->is + detail + "; whet reads " + kRead + " (" + row->advice + ")"};
 }
 
 }  // namespace whet

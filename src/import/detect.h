@@ -40,7 +40,8 @@ FileKind detect(std::string_view bytes);
 /// The kind of a folder by the files in it.
 FileKind detect_folder(const std::string& path);
 
-/// The refusal of a file of a kind without a reader: it names the format and a way to ONNX, and begins with `what`.
-Error refusal(FileKind, const std::string& what);
+/// The refusal of a file of a kind without a reader: it names the format and a way to a file that is read, and begins with
+/// `what`. `detail` is what the file holds: " (244 tensors)".
+Error refusal(FileKind, const std::string& what, const std::string& detail = "");
 
 }  // namespace whet

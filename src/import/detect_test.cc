@@ -114,22 +114,24 @@ TEST(Detect, FoldersAreToldByTheirFiles) {
   ASSERT_TRUE(write_file(folder / "saved_model.pb", "").ok());
   EXPECT_EQ(static_cast<int>(detect_folder(folder)), static_cast<int>(FileKind::saved_model));
   EXPECT_EQ(import_model(folder).error().message,
-            folder.string() + ": is a TensorFlow SavedModel; whet reads ONNX, .pt2 and .tflite (tf2onnx writes ONNX)");
+            folder.string() +
+                ": is a TensorFlow SavedModel; whet reads ONNX, .pt2, TorchScript and .tflite (tf2onnx writes ONNX)");
   std::filesystem::remove_all(folder);
 }
 TEST(Detect, WhatHasNoReaderIsNamed) {
   const auto said = [](const std::string& bytes) { return import_model_bytes(bytes, "m").error().message; };
   EXPECT_EQ(said(zip_of({"archive/data.pkl"})),
-            "m: holds weights that torch.save wrote, without a graph; whet reads ONNX, .pt2 and .tflite (in Python: "
+            "m: holds weights that torch.save wrote, without a graph; whet reads ONNX, .pt2, TorchScript and .tflite "
+            "(in Python: "
             "torch.export.save(torch.export.export(model.eval(), (example,)), \"model.pt2\") writes one)");
-  EXPECT_EQ(said("no model at all"), "m: is none of the models that whet reads: ONNX, .pt2 and .tflite");
+  EXPECT_EQ(said("no model at all"), "m: is none of the models that whet reads: ONNX, .pt2, TorchScript and .tflite");
   EXPECT_EQ(said(""), "m: the file is empty");
   for (const Known& file : known_files()) {
     if (file.kind == FileKind::onnx || file.kind == FileKind::pt2 || file.kind == FileKind::tflite ||
-        file.kind == FileKind::unknown)
+        file.kind == FileKind::torchscript || file.kind == FileKind::unknown)
       continue;
     const std::string message = said(file.bytes);
-    EXPECT_NE(message.find("; whet reads ONNX, .pt2 and .tflite ("), std::string::npos) << message;
+    EXPECT_NE(message.find("; whet reads ONNX, .pt2, TorchScript and .tflite ("), std::string::npos) << message;
   }
 }
 TEST(Detect, OnnxIsReadWhateverItIsCalled) {

@@ -174,7 +174,7 @@ Result<Graph> import_file(FileModel file, const ImportOptions& options) {
   if (!options.until.empty()) drop_unread_inputs(model.file, model.order);
   WHET_RETURN_IF_ERROR(check_operators(model));
   WHET_TRY(model.input_types, bind_inputs(model.file, options));
-  std::set<std::string> folded;
+  std::set<std::string> folded = model.file.folded;
   while (true) {
     Findings findings;
     Result<Graph> graph = build(model, options, folded, findings);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,14 +49,17 @@ struct FileModel {
   /// Makes node `i`'s values in the graph. All that it reads is defined there; it defines all that it writes and that is
   /// read. Called again from the first node on when import begins again with more known values.
   std::function<Status(GrowingGraph&, std::size_t i)> import;
+  /// Inputs whose values, which the user gave, decided what the nodes are: they are constants.
+  std::set<std::string> folded;
 };
 
 /// A model file as a reader gets it.
 struct ModelSource {
-  std::string what;        ///< begins messages: its path
-  std::string directory;   ///< files beside it; the folder where the model is one
-  std::string bytes;       ///< empty where the model is a folder
-  std::string entry = {};  ///< which of several functions or programs of the file; empty: the usual one
+  std::string what;                        ///< begins messages: its path
+  std::string directory;                   ///< files beside it; the folder where the model is one
+  std::string bytes;                       ///< empty where the model is a folder
+  std::string entry = {};                  ///< which of several functions or programs of the file; empty: the usual one
+  const ImportOptions* options = nullptr;  ///< for files whose nodes depend on the sizes of inputs
 };
 
 /// The graph of a model, of static shapes: see `import_model`. Nodes that the outputs need are imported in order; inputs

@@ -22,6 +22,7 @@ constexpr Reader kReaders[] = {
     {FileKind::onnx, read_onnx_model},
     {FileKind::pt2, read_pt2_model},
     {FileKind::tflite, read_tflite_model},
+    {FileKind::torchscript, read_torchscript_model},
 };
 
 /// A damaged file's names may hold anything: the sentence stays one line, and short.
@@ -39,8 +40,10 @@ Result<Graph> with_one_line(Result<Graph> graph) {
 Result<Graph> import_kind(FileKind kind, ModelSource file, const ImportOptions& options) {
   const auto* reader =
       std::find_if(std::begin(kReaders), std::end(kReaders), [&](const Reader& each) { return each.kind == kind; });
-  if (reader == std::end(kReaders)) return refusal(kind, file.what);
+  if (reader == std::end(kReaders))
+    return refusal(kind, file.what, kind == FileKind::torch_weights ? saved_weights_text(file) : "");
   file.entry = options.entry;
+  file.options = &options;
   WHET_TRY(FileModel model, reader->read(std::move(file)));
   return import_file(std::move(model), options);
 }

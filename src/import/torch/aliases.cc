@@ -75,22 +75,30 @@ struct Base {
   bool unclear = false;  ///< a write went into what perhaps is a view of it
 };
 
+}  // namespace
+
 class Functionalizer {
  public:
   Result<TorchProgram> run(TorchProgram, std::set<std::string>& written);
-
- private:
   Status add(const TorchNode&);
-  Status add_in_place(const TorchNode&);
-  Status resolve(Argument&, const TorchNode&);
   Result<std::string> current(const std::string& name, const std::string& label);
-  /// The values along a chain from the base's present value on.
-  Result<std::vector<std::string>> replay(const View&);
-  Result<TorchNode> put_back(const Step&, const std::string& whole, const std::string& part, const std::string& label);
   void define(const std::string& name) {
+    taken_.insert(name);
     views_[name] = {name, {}, name, 0};
     bases_[name] = {name, 0, "", false};
   }
+  std::vector<TorchNode> take_nodes() { return std::exchange(nodes_, {}); }
+  bool is_written(const std::string& input) const {
+    const auto found = bases_.find(input);
+    return found != bases_.end() && found->second.version > 0;
+  }
+
+ private:
+  Status add_in_place(const TorchNode&);
+  Status resolve(Argument&, const TorchNode&);
+  /// The values along a chain from the base's present value on.
+  Result<std::vector<std::string>> replay(const View&);
+  Result<TorchNode> put_back(const Step&, const std::string& whole, const std::string& part, const std::string& label);
   std::string fresh(const std::string& name) {
     std::string made;
     do {
@@ -107,6 +115,8 @@ class Functionalizer {
   std::vector<std::string> perhaps_;  ///< bases that are perhaps views of others
   std::vector<TorchNode> nodes_;
 };
+
+namespace {
 
 Argument* first_tensor(TorchNode& node) {
   return !node.arguments.empty() && node.arguments[0].second.name() != nullptr ? &node.arguments[0].second : nullptr;
@@ -138,6 +148,8 @@ std::optional<std::vector<std::int64_t>> literals(const TorchNode& node, std::st
 }
 
 Argument integer_argument(std::int64_t value) { return Argument{value}; }
+
+}  // namespace
 
 Status Functionalizer::resolve(Argument& argument, const TorchNode& node) {
   if (auto* name = std::get_if<Name>(&argument.value)) {
@@ -327,6 +339,7 @@ Status Functionalizer::add_in_place(const TorchNode& given) {
 }
 
 Status Functionalizer::add(const TorchNode& given) {
+  taken_.insert(given.outputs.begin(), given.outputs.end());
   if (is_in_place(given.op)) return add_in_place(given);
   TorchNode node = given;
   const Argument* source = node.arguments.empty() ? nullptr : &node.arguments[0].second;
@@ -379,8 +392,6 @@ Result<TorchProgram> Functionalizer::run(TorchProgram program, std::set<std::str
   return program;
 }
 
-}  // namespace
-
 bool is_in_place(const std::string& op) {
   if (!op.starts_with("aten.")) return false;
   const std::string word = word_of(op);
@@ -393,5 +404,15 @@ Result<TorchProgram> without_writes(TorchProgram program, std::set<std::string>&
   if (!writes) return program;
   return Functionalizer().run(std::move(program), written);
 }
+
+WriteRemover::WriteRemover() : functionalizer_(std::make_unique<Functionalizer>()) {}
+WriteRemover::~WriteRemover() = default;
+void WriteRemover::define(const std::string& name) { functionalizer_->define(name); }
+Status WriteRemover::add(const TorchNode& node) { return functionalizer_->add(node); }
+Result<std::string> WriteRemover::current(const std::string& name, const std::string& label) {
+  return functionalizer_->current(name, label);
+}
+std::vector<TorchNode> WriteRemover::take_nodes() { return functionalizer_->take_nodes(); }
+bool WriteRemover::is_written(const std::string& input) const { return functionalizer_->is_written(input); }
 
 }  // namespace whet::torch

@@ -2,61 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
+#include <map>
+#include <memory>
 
 #include "base/nearest.h"
 #include "import/torch/exported.h"
+#include "import/torch/members.h"
+#include "import/torch/saved.h"
 #include "import/torch/strided.h"
-#include "tensor_files/zip.h"
 
 namespace whet::torch {
 namespace {
-
-/// All members together, unpacked: a small file may hold much.
-constexpr std::uint64_t kMostUnpacked = std::uint64_t{16} << 30;
-constexpr std::uint64_t kLargestJson = std::uint64_t{1} << 30;
-
-/// The members of an archive by their names behind the folder that all of them are in.
-class Members {
- public:
-  explicit Members(std::string what) : what_(std::move(what)) {}
-
-  Status parse(std::string_view bytes) {
-    WHET_TRY(std::vector<ZipMember> members, parse_zip(bytes, what_));
-    for (ZipMember& member : members) {
-      const std::size_t slash = member.name.find('/');
-      std::string name = slash == std::string::npos ? member.name : member.name.substr(slash + 1);
-      names_.push_back(name);
-      members_.emplace(std::move(name), std::move(member));
-    }
-    return ok_status();
-  }
-  bool has(const std::string& name) const { return members_.contains(name); }
-  const std::vector<std::string>& names() const { return names_; }
-
-  Result<std::string> read(const std::string& name) const {
-    const auto found = members_.find(name);
-    if (found == members_.end()) return Error{what_ + ": has no member " + in_quotes(name)};
-    unpacked_ += found->second.size;
-    if (unpacked_ > kMostUnpacked) return Error{what_ + ": unpacks to more than 16 GiB"};
-    return unzip(found->second, what_);
-  }
-  Result<Json> read_json(const std::string& name) const {
-    const auto found = members_.find(name);
-    if (found != members_.end() && found->second.size > kLargestJson)
-      return Error{what_ + ": member " + in_quotes(name) + " is larger than 1 GiB"};
-    WHET_TRY(const std::string text, read(name));
-    const auto json = parse_json(text);
-    if (!json.ok()) return Error{what_ + ": member " + in_quotes(name) + ": " + json.error().message};
-    return *json;
-  }
-
- private:
-  std::string what_;
-  std::vector<std::string> names_;
-  std::unordered_map<std::string, ZipMember> members_;
-  mutable std::uint64_t unpacked_ = 0;
-};
 
 /// The programs of an archive, by the names that they were packed under.
 std::vector<std::string> entries_of(const Members& members) {
@@ -150,21 +106,85 @@ class Table {
   std::string last_member_, last_bytes_;
 };
 
+/// Weights as torch before 2.8 packed them: a dictionary of tensors that torch.save wrote, an archive in the archive.
+class SavedTable {
+ public:
+  explicit SavedTable(std::string what) : inner_(std::move(what)) {}
+
+  Status open(std::string bytes) {
+    bytes_ = std::move(bytes);
+    WHET_RETURN_IF_ERROR(inner_.parse(bytes_));
+    WHET_TRY(saved_, SavedTensors::read(inner_, "data.pkl", "data/"));
+    const Pickle& pickle = saved_->pickle();
+    for (const auto& [key, value] : pickle.top().members) places_.emplace(pickle.at(key).text, value);
+    return ok_status();
+  }
+  bool has(const std::string& name) const { return places_.contains(name); }
+  Result<Tensor> read(const std::string& name) {
+    const auto found = places_.find(name);
+    if (found == places_.end()) return Error{inner_.what() + ": has no " + in_quotes(name)};
+    return saved_->tensor(found->second, name);
+  }
+
+ private:
+  std::string bytes_;
+  Members inner_;
+  std::optional<SavedTensors> saved_;
+  std::map<std::string, PickleId> places_;
+};
+
+/// A table of weights or constants in the first of these members that there is; null where there is none.
+Result<std::unique_ptr<SavedTable>> saved_table(const Members& members, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (!members.has(name)) continue;
+    auto table = std::make_unique<SavedTable>(members.what() + ": member " + in_quotes(name));
+    WHET_TRY(std::string bytes, members.read(name));
+    if (bytes.empty()) continue;  // nothing was to be saved
+    WHET_RETURN_IF_ERROR(table->open(std::move(bytes)));
+    return table;
+  }
+  return std::unique_ptr<SavedTable>();
+}
+
+/// A parameter or constant: each in a table of its own, and in old files constants also among the parameters.
+Weights saved_weights(SavedTable* weights, SavedTable* constants, const std::string& what) {
+  return [=](const std::string& name, bool) -> Result<Tensor> {
+    for (SavedTable* table : {constants, weights})
+      if (table != nullptr && table->has(name)) return table->read(name);
+    return Error{what + ": has no weight " + in_quotes(name)};
+  };
+}
+
+/// An archive of torch 2.1 to 2.7: no folder, and weights that torch.save wrote.
+Result<TorchModel> read_old_archive(const Members& members) {
+  WHET_TRY(const Json exported, members.read_json("serialized_exported_program.json"));
+  WHET_TRY(const auto weights, saved_table(members, {"serialized_state_dict.pt", "serialized_state_dict.json"}));
+  WHET_TRY(const auto constants, saved_table(members, {"serialized_constants.pt", "serialized_constants.json"}));
+  return parse_exported(exported, saved_weights(weights.get(), constants.get(), members.what()), members.what());
+}
+
 }  // namespace
 
 Result<TorchModel> read_archive(const ModelSource& source, const std::string& entry) {
   Members members(source.what);
   WHET_RETURN_IF_ERROR(members.parse(source.bytes));
-  if (!members.has("archive_format") && !members.has("archive_version") && entries_of(members).empty())
-    return Error{source.what +
-                 ": is of torch before 2.8, which packed its weights otherwise; in Python of a newer torch: " +
-                 "torch.export.save(torch.export.load(\"old.pt2\"), \"new.pt2\")"};
+  if (members.has("serialized_exported_program.json")) {
+    if (!entry.empty())
+      return Error{source.what + ": has no program " + in_quotes(entry) +
+                   "; archives of torch before 2.8 hold one without a name"};
+    return read_old_archive(members);
+  }
   WHET_RETURN_IF_ERROR(check_versions(members, source.what));
   WHET_TRY(const std::string chosen, chosen_entry(entries_of(members), entry, source.what));
   WHET_TRY(const Json exported, members.read_json("models/" + chosen + ".json"));
+  // A short-lived form has the tables of torch 2.7 in the folders of torch 2.8.
+  WHET_TRY(const auto saved, saved_table(members, {"data/weights/" + chosen + ".pt"}));
+  WHET_TRY(const auto saved_constants, saved_table(members, {"data/constants/" + chosen + ".pt"}));
   Table weights(members, "data/weights/", chosen, source.what),
       constants(members, "data/constants/", chosen, source.what);
   const auto read = [&](const std::string& name, bool is_constant) {
+    for (const auto& old : {saved_constants.get(), saved.get()})
+      if (old != nullptr && old->has(name)) return old->read(name);
     Table& table = is_constant && constants.exists() ? constants : weights;
     return table.read(name);
   };

@@ -6,7 +6,7 @@
 
 namespace whet::torch {
 
-/// Reads an archive of torch.export.save (torch 2.8 and newer). `entry`: which of its programs, where there are several.
+/// Reads an archive of torch.export.save, of torch 2.8 and newer or of torch 2.1 to 2.7. `entry`: which of its programs, where there are several.
 /// Errors name the file and the member.
 Result<TorchModel> read_archive(const ModelSource&, const std::string& entry);
 

@@ -383,6 +383,40 @@ Result<SaidType> parse_tensor_meta(const Json& meta, const std::string& what) {
   return said;
 }
 
+namespace {
+
+Json spec_of(const std::string& name, const char* kind, const char* key, const Json& target) {
+  Json content = Json::object().set("arg", Json::object().set("name", name));
+  if (target.is_string()) content.set(key, target);
+  return Json::object().set(kind, content);
+}
+
+/// Torch 2.1 wrote lists of names and dictionaries; torch 2.2 and newer write an entry an input.
+Json signature_of(const Json& module) {
+  const Json& signature = module["signature"];
+  if (signature["input_specs"].is_array() || !signature["user_inputs"].is_array()) return signature;
+  Json inputs = Json::array(), outputs = Json::array();
+  for (const Json& input : module["graph"]["inputs"].items()) {
+    const auto* inner = chosen(input);
+    const std::string name = inner == nullptr ? "" : inner->second["name"].string_or("");
+    const Json& parameter = signature["inputs_to_parameters"][name];
+    const Json& buffer = signature["inputs_to_buffers"][name];
+    inputs.add(parameter.is_string() ? spec_of(name, "parameter", "parameter_name", parameter)
+               : buffer.is_string()  ? spec_of(name, "buffer", "buffer_name", buffer)
+                                     : spec_of(name, "user_input", "", Json()));
+  }
+  for (const Json& output : module["graph"]["outputs"].items()) {
+    const auto* inner = chosen(output);
+    const std::string name = inner == nullptr ? "" : inner->second["name"].string_or("");
+    const Json& buffer = signature["buffers_to_mutate"][name];
+    outputs.add(buffer.is_string() ? spec_of(name, "buffer_mutation", "buffer_name", buffer)
+                                   : spec_of(name, "user_output", "", Json()));
+  }
+  return Json::object().set("input_specs", inputs).set("output_specs", outputs);
+}
+
+}  // namespace
+
 Result<TorchModel> parse_exported(const Json& exported, const Weights& weights, const std::string& what) {
   const Json& module = exported["graph_module"];
   const Json& version = exported["schema_version"];
@@ -391,8 +425,9 @@ Result<TorchModel> parse_exported(const Json& exported, const Weights& weights, 
   TorchModel model;
   GraphParser parser(what, 0);
   WHET_TRY(model.program, parser.parse(module["graph"]));
-  WHET_RETURN_IF_ERROR(keep_user_outputs(module["signature"], model, what));
-  WHET_RETURN_IF_ERROR(add_inputs(module["signature"], model, weights, what));
+  const Json signature = signature_of(module);
+  WHET_RETURN_IF_ERROR(keep_user_outputs(signature, model, what));
+  WHET_RETURN_IF_ERROR(add_inputs(signature, model, weights, what));
   bind_open_sizes(exported, model);
   name_inputs(exported, model);
   model.output_names = names_of_outputs(exported, model.program.outputs.size());

@@ -231,14 +231,40 @@ TEST(Torch, WrongArgumentsAreNamed) {
       "s/softmax: argument \"dtype\" is complex32; expected float32, float64, float16, bfloat16, uint8, int8, int32, "
       "int64 or bool");
 }
-TEST(Torch, FilesOfOlderVersionsSayHowToGetANewOne) {
+TEST(Torch, ArchivesOfTorchBefore28AreRead) {
+  Pt2 p;
+  p.input("x", {2, 3}).weight("w", numbers({3}, 1)).node("aten.mul.Tensor", "self=%x other=%w", {"y"}).output("y");
+  const std::string read_new = text_of(import_model_bytes(p.bytes(), "m"));
+  EXPECT_EQ(read_new, "output0: f32[2x3] = mul(x, w)\n");
+  EXPECT_EQ(text_of(import_model_bytes(p.old_bytes(), "m")), read_new);
+  EXPECT_EQ(text_of(import_model_bytes(p.old_bytes(".json"), "m")), read_new);
+  // Torch 2.1: a plain number of its schema, and a signature of dictionaries.
+  Json program = parse_json(p.json()).value();
+  Json module = program["graph_module"];
+  module.set("signature", Json::object()
+                              .set("inputs_to_parameters", Json::object().set("w", "m.w"))
+                              .set("inputs_to_buffers", Json::object())
+                              .set("user_inputs", Json::array().add("x"))
+                              .set("user_outputs", Json::array().add("y"))
+                              .set("buffers_to_mutate", Json::object()));
+  const std::string oldest = dump(program.set("graph_module", module).set("schema_version", 1));
+  const Result<Graph> graph = import_model_bytes(p.old_bytes(".json", oldest), "m");
+  EXPECT_EQ(text_of(graph), read_new);
+  ASSERT_TRUE(graph.ok());
+  const Tensor y = evaluate_graph(*graph, {numbers({2, 3})}).value()[graph->outputs[0].index()];
+  EXPECT_EQ(y.get(5), 15);
+}
+TEST(Torch, DamagedArchivesOfTorchBefore28AreRefused) {
+  Pt2 p;
+  p.input("x", {2, 3}).weight("w", numbers({3})).node("aten.mul.Tensor", "self=%x other=%w", {"y"}).output("y");
   ZipWriter zip;
-  ASSERT_TRUE(zip.add("serialized_exported_program.json", "{}").ok());
-  const std::string message =
-      read(Pt2()).empty() ? "" : import_model_bytes(std::move(zip).finish().value(), "old").error().message;
-  EXPECT_EQ(message,
-            "old: is of torch before 2.8, which packed its weights otherwise; in Python of a newer torch: "
-            "torch.export.save(torch.export.load(\"old.pt2\"), \"new.pt2\")");
+  ASSERT_TRUE(zip.add("serialized_exported_program.json", p.json()).ok());
+  EXPECT_EQ(import_model_bytes(std::move(zip).finish().value(), "old").error().message, "old: has no weight \"m.w\"");
+  ZipWriter damaged;
+  ASSERT_TRUE(damaged.add("serialized_exported_program.json", p.json()).ok());
+  ASSERT_TRUE(damaged.add("serialized_state_dict.pt", "no archive").ok());
+  const std::string message = import_model_bytes(std::move(damaged).finish().value(), "old").error().message;
+  EXPECT_EQ(message.substr(0, 45), "old: member \"serialized_state_dict.pt\": not a");
 }
 TEST(Torch, DamagedWeightsAreRefused) {
   Pt2 p;

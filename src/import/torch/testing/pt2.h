@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "import/torch/testing/script.h"
 #include "json/json.h"
 #include "tensor/tensor.h"
 #include "tensor_files/zip.h"
@@ -73,7 +74,8 @@ class Pt2 {
     said(name, tensor.shape(), type);
     config_.set("m." + name,
                 Json::object().set("path_name", path).set("use_pickle", false).set("tensor_meta", values_[name]));
-    storages_.emplace_back(static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes()));
+    storages_.push_back(storage_of(tensor));
+    tensors_.emplace_back("m." + name, tensor);
     return *this;
   }
   /// `arguments`: "input=%x stride=[2,2]".
@@ -149,6 +151,21 @@ class Pt2 {
     for (std::size_t i = 0; i < storages_.size(); ++i) add("data/weights/weight_" + std::to_string(i), storages_[i]);
     return std::move(zip).finish().value();
   }
+  /// As torch 2.1 to 2.7 packed it. `ending`: of the member with the weights, ".json" in torch 2.2 though it is a pickle.
+  std::string old_bytes(const std::string& ending = ".pt", const std::string& program = "") const {
+    PickleWriter state;
+    state.raw("}(");
+    ZipWriter inner, zip;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      state.text(tensors_[i].first).tensor(tensors_[i].second, std::to_string(i));
+      (void)inner.add("archive/data/" + std::to_string(i), storage_of(tensors_[i].second));
+    }
+    (void)inner.add("archive/data.pkl", state.raw("u").bytes());
+    (void)zip.add("serialized_exported_program.json", program.empty() ? json() : program);
+    (void)zip.add("serialized_state_dict" + ending, std::move(inner).finish().value());
+    (void)zip.add("version", "5.3");
+    return std::move(zip).finish().value();
+  }
 
  private:
   void add_input(const std::string& name, const char* kind, Json content) {
@@ -181,6 +198,7 @@ class Pt2 {
   Json inputs_ = Json::array(), outputs_ = Json::array(), nodes_ = Json::array(), values_ = Json::object();
   Json input_specs_ = Json::array(), output_specs_ = Json::array(), config_ = Json::object();
   std::vector<std::string> storages_, entries_;
+  std::vector<std::pair<std::string, Tensor>> tensors_;
 };
 
 }  // namespace whet::torch

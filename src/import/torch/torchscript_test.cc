@@ -1,0 +1,327 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "base/rng.h"
+#include "import/import.h"
+#include "import/load_tensors.h"
+#include "import/torch/pickle.h"
+#include "import/torch/script_parse.h"
+#include "import/torch/testing/script.h"
+#include "ops/evaluate_graph.h"
+#include "tensor/compare.h"
+#include "tensor_files/file.h"
+#include "tensor_files/zip.h"
+
+namespace whet::torch {
+namespace torchscript_test {
+
+using Numbers = std::vector<double>;
+
+ImportOptions shapes(const std::map<std::string, Shape>& given) {
+  ImportOptions options;
+  options.shapes = given;
+  return options;
+}
+std::string said(const Script& script, const ImportOptions& options = shapes({{"x", {2, 3}}})) {
+  const auto graph = import_model_bytes(script.bytes(), "m", options);
+  return graph.ok() ? "" : graph.error().message;
+}
+/// The first output where inputs count 0, 1, 2, ...
+Numbers answer(const Script& script, const ImportOptions& options = shapes({{"x", {2, 3}}})) {
+  const auto graph = import_model_bytes(script.bytes(), "m", options);
+  if (!graph.ok()) {
+    ADD_FAILURE() << graph.error().message;
+    return {};
+  }
+  std::vector<Tensor> inputs;
+  for (const ValueId input : graph->inputs) {
+    Tensor tensor(graph->value(input).type.dtype, graph->value(input).type.shape);
+    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, static_cast<double>(i));
+    inputs.push_back(tensor);
+  }
+  const Tensor y = evaluate_graph(*graph, inputs).value()[graph->outputs[0].index()];
+  Numbers values;
+  for (std::int64_t i = 0; i < y.size(); ++i) values.push_back(y.get(i));
+  return values;
+}
+
+// ---- The language.
+
+TEST(TorchScript, OperatorsAreThoseOfTheTable) {
+  EXPECT_EQ(answer({"x: Tensor", "_0 = torch.add(x, 1, alpha=2)\nreturn torch.sum(_0, [-1])"}), (Numbers{9, 18}));
+  EXPECT_EQ(answer({"x: Tensor", "a, b = torch.max(x, 1)\nreturn a"}), (Numbers{2, 5}));
+  EXPECT_EQ(answer({"x: Tensor", "a, b, = torch.split(x, 1)\nreturn torch.sub(b, a)"}), (Numbers{3, 3, 3}));
+}
+TEST(TorchScript, AttributesAndConstantsAreWeights) {
+  Script script("x: Tensor", "w = self.w\nreturn torch.add(torch.mul(x, w), CONSTANTS.c0)");
+  script.attribute("w", Tensor::of<double>(DType::f32, {3}, {1, 10, 100}));
+  script.constant(Tensor::of<double>(DType::f32, {}, {0.5}));
+  EXPECT_EQ(answer(script), (Numbers{0.5, 10.5, 200.5, 3.5, 40.5, 500.5}));
+}
+TEST(TorchScript, SizesAreNumbers) {
+  EXPECT_EQ(answer({"x: Tensor",
+                    "n = ops.prim.NumToTensor(torch.size(x, 1))\n"
+                    "m = int(torch.mul(n, torch.size(x, 0)))\n"
+                    "return torch.reshape(x, [torch.floordiv(m, 2), -1])"})
+                .size(),
+            6u);
+}
+TEST(TorchScript, KnownConditionsAndLoopsVanish) {
+  Script script("x: Tensor,\n    twice: bool=True",
+                "n = self.n\ny = x\n"
+                "if torch.gt(n, 2):\n  y0 = torch.add(y, 1)\nelse:\n  ops.prim.RaiseException(\"no\")\n"
+                "z = y0\nfor i in range(n):\n  z0 = torch.mul(z, float(torch.add(i, 1)))\n  z = z0\n"
+                "i = 0\nwhile torch.lt(i, 2):\n  i = torch.add(i, 1)\n  z = torch.add(z, 1)\n"
+                "if twice:\n  z1 = torch.mul(z, 2)\nelse:\n  z1 = z\nreturn z1");
+  script.attribute("n", 3);
+  EXPECT_EQ(answer(script), (Numbers{16, 28, 40, 52, 64, 76}));
+}
+TEST(TorchScript, BothBranchesOfAnUnknownConditionAreComputed) {
+  const std::string body =
+      "if bool(torch.gt(torch.sum(x), 3)):\n  y = torch.neg(x)\nelse:\n  y = torch.add(x, 1)\nreturn y";
+  EXPECT_EQ(answer({"x: Tensor", body}), (Numbers{0, -1, -2, -3, -4, -5}));
+  EXPECT_EQ(said({"x: Tensor", "if bool(torch.sum(x)):\n  n = 1\nelse:\n  n = 2\nreturn torch.mul(x, n)"}),
+            "m: line 6 of forward: its condition depends on values, and \"n\" differs between its branches (an integer, an "
+            "integer); only tensors can be chosen while the network runs");
+}
+TEST(TorchScript, ListsAndDictionariesAreKnown) {
+  EXPECT_EQ(answer({"x: Tensor",
+                    "l = annotate(List[Tensor], [])\n_0 = torch.append(l, x)\n_1 = torch.append(l, torch.neg(x))\n"
+                    "d = {\"a\": torch.len(l), \"b\": 7}\n"
+                    "return torch.mul(torch.cat(l, 0), d[\"a\"])"}),
+            (Numbers{0, 2, 4, 6, 8, 10, 0, -2, -4, -6, -8, -10}));
+}
+TEST(TorchScript, FunctionsAndTuplesWithNamesAreFollowed) {
+  Script script("x: Tensor", "_0 = __torch__.twice\np = __torch__.Pair(_0(x, ), x)\nreturn torch.add(p.first, p.second)");
+  script.behind("class Pair(NamedTuple):\n  first : Tensor\n  second : Tensor\n");
+  script.behind("def twice(x: Tensor,\n    by: float=2.) -> Tensor:\n  return torch.mul(x, by)\n");
+  EXPECT_EQ(answer(script), (Numbers{0, 3, 6, 9, 12, 15}));
+}
+TEST(TorchScript, WritesAreSeenByTheWhole) {
+  EXPECT_EQ(answer({"x: Tensor", "y = torch.clone(x)\n_0 = torch.mul_(torch.select(y, 0, 1), 10)\nreturn y"}),
+            (Numbers{0, 1, 2, 30, 40, 50}));
+}
+TEST(TorchScript, OutputsHaveNames) {
+  const auto names = [](const std::string& given) {
+    const auto graph = import_model_bytes(Script("x: Tensor", "return " + given).bytes(), "m", shapes({{"x", {2}}}));
+    if (!graph.ok()) return graph.error().message;
+    std::string text;
+    for (const ValueId output : graph->outputs) text += graph->value(output).name + " ";
+    return text;
+  };
+  EXPECT_EQ(names("torch.relu(x)"), "output0 ");
+  EXPECT_EQ(names("(torch.relu(x), torch.neg(x))"), "output0 output1 ");
+  EXPECT_EQ(names("{\"out\": torch.relu(x), \"aux\": torch.neg(x)}"), "out aux ");
+}
+
+// ---- Inputs.
+
+TEST(TorchScript, SizesOfInputsAreGiven) {
+  const Script script("x: Tensor", "return torch.relu(x)");
+  EXPECT_EQ(said(script, {}), "input \"x\" has no shape in the file; give it with --shape x=1x3x224x224");
+  EXPECT_EQ(said({"x: List[Tensor]", "return x[0]"}),
+            "m: argument \"x\" of forward is List[Tensor]; only tensors, tuples of them, and arguments with a default are "
+            "supported");
+}
+TEST(TorchScript, WhatCountsPlacesIsAnInteger) {
+  Script script("x: Tensor", "return torch.embedding(self.w, torch.reshape(x, [-1]))");
+  script.attribute("w", Tensor::of<double>(DType::f32, {3, 1}, {5, 6, 7}));
+  EXPECT_EQ(answer(script, shapes({{"x", {1, 3}}})), (Numbers{5, 6, 7}));
+}
+TEST(TorchScript, ValuesThatDecideAreFolded) {
+  ImportOptions options = shapes({{"x", {2, 3}}, {"n", {}}});
+  const Script script("x: Tensor,\n    n: Tensor", "return torch.narrow(x, 1, 0, int(n))");
+  EXPECT_EQ(said(script, options),
+            "n: its value for int() is computed from the values of input \"n\"; give its value (--input n=FILE.npy)");
+  options.values["n"] = Tensor::of<double>(DType::i64, {}, {2});
+  EXPECT_EQ(answer(script, options), (Numbers{0, 1, 3, 4}));
+}
+
+// ---- Refusals.
+
+TEST(TorchScript, OperatorsThatAreNotReadAreNamed) {
+  Script script("x: Tensor", "y = torch.relu(x)\nreturn torch.nonzero(y)");
+  EXPECT_EQ(said(script),
+            "this operator is not supported: aten.nonzero.default (the size of its result depends on values); what comes "
+            "before can be read: --until relu");
+  ImportOptions options = shapes({{"x", {2, 3}}});
+  options.until = {"relu"};
+  EXPECT_EQ(said(script, options), "");
+}
+TEST(TorchScript, MistakesAreSentencesWithALine) {
+  EXPECT_EQ(said({"x: Tensor", "return torch.relu(y)"}),
+            "m: line 6 of forward: reads the name \"y\", which nothing before it defines");
+  EXPECT_EQ(said({"x: Tensor", "return (x).foo()"}), "m: line 6 of forward: calls the method \"foo\" of a tensor");
+  EXPECT_EQ(said({"x: Tensor", "return __torch__.gone(x)"}),
+            "m: line 6 of forward: calls \"__torch__.gone\", which the file does not have");
+  EXPECT_EQ(said({"x: Tensor", "return torch.softmax(x, 5)"}), "softmax: axis 5 does not exist; expected -2 to 1");
+  EXPECT_EQ(said({"x: Tensor", "if x:\n  y = 1\nelse:\n  y = 2\nreturn y"}),
+            "m: line 6 of forward: its condition is f32[2x3]; expected one element");
+  EXPECT_EQ(said({"x: Tensor", "while True:\n  y = 1\nreturn x"}),
+            "m: line 7 of forward: its loop does not end within 4096 rounds");
+  EXPECT_EQ(said({"x: Tensor", "return (self).forward(x, )"}),
+            "m: line 6 of forward: calls and expressions are nested more than 400 deep");
+  EXPECT_EQ(said({"x: Tensor", "l = [0]\nfor i in range(4000):\n  l = torch.mul(l, 2)\nreturn x"}),
+            "m: line 8 of forward: makes a list of more than 65536 values");
+  EXPECT_EQ(said({"x: Tensor", "l = torch.mul([0], 60000)\nfor i in range(4000):\n  m = torch.list(l)\nreturn x"}),
+            "m: line 8 of forward: makes lists of more than 4194304 values");
+  EXPECT_EQ(said({"x: Tensor", "with x:\n  return x"}),
+            "m: code/__torch__.py: line 6: found \"with\"; expected an assignment, if, for, while or return");
+  EXPECT_EQ(said({"x: Tensor", "ops.prim.RaiseException(\"only pictures\")\nreturn x"}),
+            "m: line 6 of forward: raises an exception: only pictures");
+}
+TEST(TorchScript, StateIsRefused) {
+  Script script("x: Tensor", "w = self.w\n_0 = torch.add_(w, 1)\nreturn torch.add(x, w)");
+  script.attribute("w", Tensor(DType::f32, {3}));
+  EXPECT_EQ(said(script), "m: keeps state from call to call: it writes to \"w\"");
+  Script counter("x: Tensor", "n = self.n\nself.n = torch.add(n, 1)\nreturn torch.mul(x, n)");
+  counter.attribute("n", 3);
+  EXPECT_EQ(said(counter), "m: line 8 of forward: keeps state from call to call: it assigns to its attribute \"n\"");
+}
+TEST(TorchScript, APickleCallsNothing) {
+  const auto said_of = [](const std::string& bytes) {
+    const auto pickle = parse_pickle(bytes, "p");
+    return pickle.ok() ? "" : pickle.error().message;
+  };
+  EXPECT_EQ(said_of(PickleWriter().global("os", "system").raw("(").text("ls").raw("tR").bytes()),
+            "p: calls \"os.system\", which no model needs; whet runs nothing that a pickle calls, at byte 23");
+  EXPECT_EQ(said_of(PickleWriter().global("subprocess", "Popen").raw(")\x81").bytes()),
+            "p: holds an object of the class \"subprocess.Popen\", which is none of TorchScript's; whet runs nothing of "
+            "Python, at byte 22");
+  EXPECT_EQ(said_of("\x80\x02i"), "p: has the pickle opcode 105, which torch does not write, at byte 3");
+  EXPECT_EQ(said_of("\x80\x02X\xff\xff\xff\x7f"), "p: ends within its pickle, at byte 7");
+  EXPECT_EQ(said_of("\x80\x02]q"), "p: ends within its pickle, at byte 4");
+  EXPECT_EQ(said_of(std::string("\x80\x02h\x05.", 5)), "p: reads a value that it did not keep, at byte 4");
+}
+TEST(TorchScript, WeightsAloneAreRefusedWithTheLinesThatMakeAFile) {
+  PickleWriter state;
+  state.raw("}(").text("w").tensor(Tensor(DType::f32, {2}), "0").text("b").tensor(Tensor(DType::f32, {2}), "1").raw("u");
+  ZipWriter zip;
+  ASSERT_TRUE(zip.add("archive/data.pkl", state.bytes()).ok());
+  EXPECT_EQ(import_model_bytes(std::move(zip).finish().value(), "m.pth").error().message,
+            "m.pth: holds weights that torch.save wrote, without a graph (2 tensors); whet reads ONNX, .pt2, TorchScript and "
+            ".tflite (in Python: torch.export.save(torch.export.export(model.eval(), (example,)), \"model.pt2\") writes one)");
+}
+TEST(TorchScript, GarbageIsASentence) {
+  Script script("x: Tensor,\n    flag: bool=False",
+                "w = self.w\n_0 = [torch.size(x, 0), 3]\ny = torch.reshape(torch.mul(x, w), _0)\n"
+                "for i in range(3):\n  y = torch.add_(y, float(i))\nif flag:\n  z = y\nelse:\n  z = torch.relu(y)\n"
+                "return (z, torch.sum(z, [-1]))");
+  script.attribute("w", Tensor::of<double>(DType::f32, {3}, {1, 2, 3}));
+  const std::string source = script.source(), modules = script.modules();
+  Rng rng(5);
+  int read = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string code = source, pickle = modules;
+    std::string& damaged = round % 2 == 0 ? code : pickle;
+    for (std::int64_t k = rng.between(1, 3); k > 0; --k) {
+      const auto at = static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(damaged.size()) - 1));
+      if (rng.between(0, 1) == 0) {
+        damaged[at] = round % 2 == 0 ? "0123456789()[]\",:=.xyw \n"[rng.between(0, 23)] : static_cast<char>(rng.between(0, 255));
+      } else {
+        damaged.erase(at, static_cast<std::size_t>(rng.between(1, 5)));
+      }
+    }
+    ZipWriter zip;
+    ASSERT_TRUE(zip.add("net/data.pkl", pickle).ok() && zip.add("net/code/__torch__.py", code).ok() &&
+                zip.add("net/constants.pkl", "\x80\x02).").ok() && zip.add("net/data/0", std::string(12, 'w')).ok());
+    const auto graph = import_model_bytes(std::move(zip).finish().value(), "m", shapes({{"x", {2, 3}}}));
+    read += graph.ok() ? 1 : 0;
+    if (graph.ok()) continue;
+    ASSERT_FALSE(graph.error().message.empty());
+    ASSERT_EQ(graph.error().message.find('\n'), std::string::npos);
+  }
+  EXPECT_GT(read, 0) << "some damage is harmless";
+}
+
+// ---- Files of torch itself, with the answers of torch.
+
+std::vector<Tensor> outputs_of(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const auto values = evaluate_graph(graph, inputs).value();
+  std::vector<Tensor> outputs;
+  for (const ValueId output : graph.outputs) outputs.push_back(values[output.index()]);
+  return outputs;
+}
+/// The largest error of a file's outputs, as a part of the largest magnitude, or the error.
+std::string compare_with_torch(const std::filesystem::path& file, const std::filesystem::path& reference) {
+  const auto tensors = load_tensors(reference);
+  if (!tensors.ok()) return tensors.error().message;
+  std::map<std::string, Tensor> named;
+  for (const NamedTensor& each : *tensors) named[each.name] = each.tensor;
+  // The example that each was traced with has the sizes of the reference's inputs.
+  const auto graph = import_model(file);
+  if (!graph.ok()) return graph.error().message;
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < graph->inputs.size(); ++i) inputs.push_back(named["in" + std::to_string(i)]);
+  const std::vector<Tensor> outputs = outputs_of(*graph, inputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor& want = named["out" + std::to_string(i)];
+    if (outputs[i].type() != want.type()) return "output " + std::to_string(i) + " is " + to_string(outputs[i].type());
+    const double error = compare(outputs[i], want).relative;
+    if (!(error < 1e-4)) return "output " + std::to_string(i) + " is off by " + std::to_string(error);
+  }
+  return "";
+}
+
+TEST(TorchScriptFiles, AnswerAsTorchDoes) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(WHET_SOURCE_DIR "/tests/models/torch")) {
+    std::filesystem::path reference = entry.path();
+    reference.replace_extension(".npz");
+    if (entry.path().extension() != ".pt" || !std::filesystem::exists(reference)) continue;
+    EXPECT_EQ(compare_with_torch(entry.path(), reference), "") << entry.path();
+    ++count;
+  }
+  EXPECT_EQ(count, 12);
+}
+/// Files of torch 1.13 without answers: relu(linear) three times, then products with 1, 2 and 3, and sums of rows; computed
+/// here from the storages of the file.
+std::vector<double> computed_by_hand(const std::string& file, const std::string& storages, const Tensor& x) {
+  const std::string bytes = read_file(file).value();
+  std::map<std::string, std::string> members;
+  const std::vector<ZipMember> zipped = parse_zip(bytes, file).value();
+  for (const ZipMember& member : zipped) members[member.name] = unzip(member, file).value();
+  const auto number = [&](int storage, int place) {
+    float value = 0;
+    std::memcpy(&value, members.at(storages + std::to_string(storage)).data() + place * 4, 4);
+    return static_cast<double>(value);
+  };
+  std::vector<double> row(8), sums;
+  for (int r = 0; r < 4; ++r) {
+    for (int k = 0; k < 8; ++k) row[static_cast<std::size_t>(k)] = x.get(r * 8 + k);
+    for (int layer = 0; layer < 3; ++layer) {
+      std::vector<double> next(8);
+      for (int o = 0; o < 8; ++o) {
+        double sum = number(2 * layer + 1, o);
+        for (int k = 0; k < 8; ++k) sum += row[static_cast<std::size_t>(k)] * number(2 * layer, o * 8 + k);
+        next[static_cast<std::size_t>(o)] = std::max(sum, 0.0);
+      }
+      row = next;
+    }
+    double sum = 0;
+    for (const double value : row) sum += 6 * value;
+    sums.push_back(sum);
+  }
+  return sums;
+}
+TEST(TorchScriptFiles, ScriptedAndFrozenProgramsAnswerAsComputedByHand) {
+  const std::string folder = WHET_SOURCE_DIR "/tests/models/torch/";
+  Rng rng(2);
+  const Tensor x = Tensor::random({DType::f32, {4, 8}}, rng);
+  for (const auto& [name, storages] : {std::pair<std::string, std::string>{"scripted", "scripted/data/"},
+                                       {"frozen", "frozen/constants/"}}) {
+    const auto graph = import_model(folder + name + ".pt", shapes({{"x", {4, 8}}}));
+    ASSERT_TRUE(graph.ok()) << graph.error().message;
+    const std::vector<Tensor> outputs = outputs_of(*graph, {x});
+    ASSERT_EQ(outputs.size(), 2u);
+    const std::vector<double> sums = computed_by_hand(folder + name + ".pt", storages, x);
+    for (int r = 0; r < 4; ++r) EXPECT_NEAR(outputs[1].get(r), sums[static_cast<std::size_t>(r)], 1e-5) << name;
+  }
+}
+
+}  // namespace torchscript_test
+}  // namespace whet::torch
