@@ -193,11 +193,14 @@ FileKind detect_library(std::string_view bytes) {
 }
 
 /// The formats that are read.
-constexpr const char* kRead = "ONNX, .pt2, TorchScript and .tflite";
+constexpr const char* kRead = "ONNX, .pt2, TorchScript, .tflite, SavedModel, GraphDef and TensorFlow.js";
 
 /// What makes a file that is read of a model in PyTorch.
 constexpr const char* kExport =
     "in Python: torch.export.save(torch.export.export(model.eval(), (example,)), \"model.pt2\") writes one";
+
+constexpr const char* kKeras =
+    "in Python: keras.saving.load_model(FILE).export(\"folder\") writes a SavedModel, which is read";
 
 struct Refusal {
   FileKind kind;
@@ -209,15 +212,10 @@ constexpr Refusal kRefusals[] = {
     {FileKind::torch_weights, "holds weights that torch.save wrote, without a graph", kExport},
     {FileKind::executorch, "is an ExecuTorch program (.pte)", kExport},
     {FileKind::tflite_bundle, "is a bundle of TensorFlow Lite models", "tf2onnx writes ONNX of each that it holds"},
-    {FileKind::saved_model, "is a TensorFlow SavedModel", "tf2onnx writes ONNX"},
-    {FileKind::graph_def, "is a TensorFlow graph (GraphDef)", "tf2onnx writes ONNX"},
-    {FileKind::tfjs_graph, "is a graph model of TensorFlow.js", "tf2onnx writes ONNX"},
     {FileKind::tfjs_layers, "is a layers model of TensorFlow.js, which describes layers by their Python classes",
-     "in Keras, model.export(FOLDER, format=\"onnx\") writes ONNX"},
-    {FileKind::keras, "is a Keras file, which describes layers by their Python classes",
-     "in Keras, model.export(FOLDER, format=\"onnx\") writes ONNX"},
-    {FileKind::hdf5, "is an HDF5 file, as older Keras writes them",
-     "in Keras, model.export(FOLDER, format=\"onnx\") writes ONNX"},
+     kKeras},
+    {FileKind::keras, "is a Keras file, which describes layers by their Python classes", kKeras},
+    {FileKind::hdf5, "is an HDF5 file, as older Keras writes them", kKeras},
     {FileKind::mxnet_symbol, "is the symbol of an MXNet network", "mxnet.onnx.export_model writes ONNX"},
     {FileKind::mxnet_params, "holds the parameters of an MXNet network, without its graph",
      "mxnet.onnx.export_model writes ONNX"},

@@ -113,25 +113,25 @@ TEST(Detect, FoldersAreToldByTheirFiles) {
   EXPECT_EQ(static_cast<int>(detect_folder(folder)), static_cast<int>(FileKind::unknown));
   ASSERT_TRUE(write_file(folder / "saved_model.pb", "").ok());
   EXPECT_EQ(static_cast<int>(detect_folder(folder)), static_cast<int>(FileKind::saved_model));
-  EXPECT_EQ(import_model(folder).error().message,
-            folder.string() +
-                ": is a TensorFlow SavedModel; whet reads ONNX, .pt2, TorchScript and .tflite (tf2onnx writes ONNX)");
+  EXPECT_EQ(import_model(folder).error().message, folder.string() + ": holds no graph");
   std::filesystem::remove_all(folder);
 }
 TEST(Detect, WhatHasNoReaderIsNamed) {
+  const std::string read = "whet reads ONNX, .pt2, TorchScript, .tflite, SavedModel, GraphDef and TensorFlow.js";
   const auto said = [](const std::string& bytes) { return import_model_bytes(bytes, "m").error().message; };
-  EXPECT_EQ(said(zip_of({"archive/data.pkl"})),
-            "m: holds weights that torch.save wrote, without a graph; whet reads ONNX, .pt2, TorchScript and .tflite "
-            "(in Python: "
-            "torch.export.save(torch.export.export(model.eval(), (example,)), \"model.pt2\") writes one)");
-  EXPECT_EQ(said("no model at all"), "m: is none of the models that whet reads: ONNX, .pt2, TorchScript and .tflite");
+  EXPECT_EQ(
+      said(zip_of({"archive/data.pkl"})),
+      "m: holds weights that torch.save wrote, without a graph; " + read +
+          " (in Python: torch.export.save(torch.export.export(model.eval(), (example,)), \"model.pt2\") writes one)");
+  EXPECT_EQ(said("no model at all"), "m: is none of the models that whet reads:" + read.substr(10));
   EXPECT_EQ(said(""), "m: the file is empty");
   for (const Known& file : known_files()) {
-    if (file.kind == FileKind::onnx || file.kind == FileKind::pt2 || file.kind == FileKind::tflite ||
-        file.kind == FileKind::torchscript || file.kind == FileKind::unknown)
-      continue;
+    constexpr FileKind kRead[] = {FileKind::onnx,        FileKind::pt2,       FileKind::tflite,
+                                  FileKind::saved_model, FileKind::graph_def, FileKind::tfjs_graph,
+                                  FileKind::torchscript, FileKind::unknown};
+    if (std::find(std::begin(kRead), std::end(kRead), file.kind) != std::end(kRead)) continue;
     const std::string message = said(file.bytes);
-    EXPECT_NE(message.find("; whet reads ONNX, .pt2, TorchScript and .tflite ("), std::string::npos) << message;
+    EXPECT_NE(message.find("; " + read + " ("), std::string::npos) << message;
   }
 }
 TEST(Detect, OnnxIsReadWhateverItIsCalled) {

@@ -47,6 +47,7 @@ ValueId GrowingGraph::add_input(const std::string& name, TensorType type) {
 
 ValueId GrowingGraph::add_sequence(const std::string& name, DType dtype, std::vector<ValueId> values) {
   const ValueId id = graph.add_value(unique_value_name(name), TensorType{dtype, {0}});
+  made_bytes_ += static_cast<std::int64_t>(values.size() * sizeof(ValueId));
   sequences_.emplace(id.value, std::move(values));
   return id;
 }

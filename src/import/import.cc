@@ -6,6 +6,7 @@
 #include "import/detect.h"
 #include "import/file_model.h"
 #include "import/onnx/import_onnx.h"
+#include "import/tensorflow/import_tensorflow.h"
 #include "import/tflite/import_tflite.h"
 #include "import/torch/import_torch.h"
 #include "tensor_files/file.h"
@@ -22,6 +23,9 @@ constexpr Reader kReaders[] = {
     {FileKind::onnx, read_onnx_model},
     {FileKind::pt2, read_pt2_model},
     {FileKind::tflite, read_tflite_model},
+    {FileKind::saved_model, read_saved_model},
+    {FileKind::graph_def, read_graph_def_model},
+    {FileKind::tfjs_graph, read_tfjs_model},
     {FileKind::torchscript, read_torchscript_model},
 };
 

@@ -70,7 +70,8 @@ class Unsigned {
     ValueId v = clip->inputs[0];
     double by = kShift;
     if (const Node* sum = rewriter_.producer_as<BinaryOperator>(v);
-        sum && std::get<BinaryOperator>(sum->op).kind == BinaryKind::add && rewriter_.shape(sum->inputs[0]) == rewriter_.shape(v)) {
+        sum && std::get<BinaryOperator>(sum->op).kind == BinaryKind::add &&
+        rewriter_.shape(sum->inputs[0]) == rewriter_.shape(v)) {
       const std::vector<ValueId> in = sum->inputs;
       if (const auto zero = forms_.number(in[1])) by += *zero, v = in[0];
     }
@@ -98,10 +99,10 @@ class Unsigned {
     for (ValueId id : node.inputs)
       if (!is_shifted(id)) return false;
     const auto* pool = std::get_if<PoolOperator>(&node.op);
-    const bool one_kind = std::holds_alternative<ReshapeOperator>(node.op) ||
-                          std::holds_alternative<TransposeOperator>(node.op) ||
-                          std::holds_alternative<SliceOperator>(node.op) || std::holds_alternative<PadOperator>(node.op) ||
-                          std::holds_alternative<ConcatOperator>(node.op) || std::holds_alternative<ExpandOperator>(node.op);
+    const bool one_kind =
+        std::holds_alternative<ReshapeOperator>(node.op) || std::holds_alternative<TransposeOperator>(node.op) ||
+        std::holds_alternative<SliceOperator>(node.op) || std::holds_alternative<PadOperator>(node.op) ||
+        std::holds_alternative<ConcatOperator>(node.op) || std::holds_alternative<ExpandOperator>(node.op);
     return one_kind || (pool && pool->kind == PoolKind::max);
   }
 

@@ -73,7 +73,8 @@ std::optional<ByteForm> IntegerForms::centred(ValueId id) {
   }
   if (!binary_at(node, BinaryKind::sub)) return std::nullopt;
   const std::optional<double> zero = number(node->inputs[1]);
-  if (!zero || *zero != std::floor(*zero) || rewriter_.shape(node->inputs[0]) != rewriter_.shape(id)) return std::nullopt;
+  if (!zero || *zero != std::floor(*zero) || rewriter_.shape(node->inputs[0]) != rewriter_.shape(id))
+    return std::nullopt;
   std::optional<ByteForm> form = centred(node->inputs[0]);
   if (form) form->zero += static_cast<std::int64_t>(*zero);
   return form;

@@ -52,7 +52,8 @@ std::vector<std::int64_t> sums_of(const Tensor& q, std::size_t out) {
   std::vector<std::int64_t> sums(static_cast<std::size_t>(q.shape()[out]), 0);
   std::int64_t inner = 1;
   for (std::size_t d = out + 1; d < q.shape().size(); ++d) inner *= q.shape()[d];
-  for (std::int64_t i = 0; i < q.size(); ++i) sums[static_cast<std::size_t>(i / inner % q.shape()[out])] += q.integer(i);
+  for (std::int64_t i = 0; i < q.size(); ++i)
+    sums[static_cast<std::size_t>(i / inner % q.shape()[out])] += q.integer(i);
   return sums;
 }
 
@@ -148,9 +149,10 @@ class Products {
     if (!values || (values->size() != 1 && values->size() != std::ssize(bias))) return false;
     std::vector<std::int64_t> result = bias;
     for (std::size_t c = 0; c < bias.size(); ++c) {
-      const double value = values->get(values->size() == 1 ? 0 : static_cast<std::int64_t>(c)) /
-                           units[units.size() == 1 ? 0 : c];
-      if (!(std::abs(value) < kMost) || std::abs(value - std::round(value)) > 1e-6 * std::abs(value) + 1e-3) return false;
+      const double value =
+          values->get(values->size() == 1 ? 0 : static_cast<std::int64_t>(c)) / units[units.size() == 1 ? 0 : c];
+      if (!(std::abs(value) < kMost) || std::abs(value - std::round(value)) > 1e-6 * std::abs(value) + 1e-3)
+        return false;
       result[c] += static_cast<std::int64_t>(std::round(value));
     }
     bias = std::move(result);
@@ -177,7 +179,8 @@ class Products {
     if (depth != shape[site.x_in]) q = widened_weights(q, site.in, depth);
     ValueId padded = x.x;
     const auto is_zero = [](std::int64_t n) { return n == 0; };
-    if (!std::all_of(pad.begin.begin(), pad.begin.end(), is_zero) || !std::all_of(pad.end.begin(), pad.end.end(), is_zero)) {
+    if (!std::all_of(pad.begin.begin(), pad.begin.end(), is_zero) ||
+        !std::all_of(pad.end.begin(), pad.end.end(), is_zero)) {
       WHET_TRY(padded, rewriter_.emit(node.name + "_padded", pad, {x.x}));
     }
     const ValueId weights = rewriter_.constant(node.name + "_bytes", q);
@@ -232,7 +235,8 @@ class Products {
     if (!op || op->kind != BinaryKind::add) return false;
     for (const std::size_t k : {0u, 1u}) {
       const auto found = made_.find(in[k].value);
-      if (found == made_.end() || rewriter_.uses(node.inputs[k]) != 1 || rewriter_.type(in[k]).dtype != DType::i32) continue;
+      if (found == made_.end() || rewriter_.uses(node.inputs[k]) != 1 || rewriter_.type(in[k]).dtype != DType::i32)
+        continue;
       Made made = found->second;
       const Tensor* values = forms_.known(in[1 - k]);
       if (!values || rewriter_.shape(in[k]) != rewriter_.from().value(node.output).type.shape) return false;

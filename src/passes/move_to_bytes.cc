@@ -30,7 +30,8 @@ class Moving {
     if (moves(node.op)) {
       if (const auto form = forms_.dequantized(in[0]); form) return move(node, *form);
     }
-    if (const std::optional<ValueId> same = requantized(node, in)) return rewriter_.replace(node.output, *same), ok_status();
+    if (const std::optional<ValueId> same = requantized(node, in))
+      return rewriter_.replace(node.output, *same), ok_status();
     if (const std::optional<double> factor = divisor(node, in); factor && scales(in[0], true)) {
       WHET_TRY(const ValueId value, scaled(in[0], 1 / *factor));
       return rewriter_.replace(node.output, value), ok_status();

@@ -87,7 +87,8 @@ long Cable::dropped() const {
   std::FILE* const lines = popen("tc -s qdisc show dev near", "r");
   char line[256];
   long dropped = 0;
-  while (lines && std::fgets(line, sizeof line, lines)) std::sscanf(line, " Sent %*d bytes %*d pkt (dropped %ld", &dropped);
+  while (lines && std::fgets(line, sizeof line, lines))
+    std::sscanf(line, " Sent %*d bytes %*d pkt (dropped %ld", &dropped);
   if (lines) pclose(lines);
   return dropped;
 }

@@ -33,9 +33,7 @@ KernelJob kernel(const std::string& name) { return testing_kernels::job(WHET_TES
 
 class SecondsSince {
  public:
-  double passed() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  double passed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

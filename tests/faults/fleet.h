@@ -25,7 +25,9 @@ namespace whet::faults {
 
 inline constexpr const char* kKey = "k";
 
-inline bool has_broker() { return std::system("command -v nats-server > /dev/null && command -v openssl > /dev/null") == 0; }
+inline bool has_broker() {
+  return std::system("command -v nats-server > /dev/null && command -v openssl > /dev/null") == 0;
+}
 inline void wait(double seconds) { usleep(static_cast<useconds_t>(seconds * 1e6)); }
 
 /// A broker on a free port of the loopback, or of another address, with a setup of its own: users ann and bob, agents lab and far.
@@ -40,8 +42,7 @@ class Broker {
     start("-1");
     // What everyone dials.
     for (const char* user : {"ann", "bob", "lab", "far", "admin"})
-      write(dir(user) + "/fleet",
-                    std::regex_replace(content(dir(user) + "/fleet"), std::regex("4222"), port_));
+      write(dir(user) + "/fleet", std::regex_replace(content(dir(user) + "/fleet"), std::regex("4222"), port_));
     prepare(kKey);
   }
   std::string dir(const std::string& user = "") const { return folder_ / (user.empty() ? "setup" : "setup/" + user); }
@@ -95,9 +96,7 @@ class Broker {
 class Agent {
  public:
   Agent(const Broker& broker, const std::string& user, int devices, double milliseconds, Surroundings surroundings = {})
-      : broker_(broker),
-        surroundings_(std::move(surroundings)),
-        arguments_{"--join", broker.dir(user), "--key", kKey} {
+      : broker_(broker), surroundings_(std::move(surroundings)), arguments_{"--join", broker.dir(user), "--key", kKey} {
     for (int i = 1; i <= devices; ++i) {
       const std::string name = user + "-" + std::to_string(i);
       names_.push_back(name);

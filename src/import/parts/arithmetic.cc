@@ -71,6 +71,14 @@ Result<ValueId> truncated_remainder(NodeSite& site, ValueId a, ValueId b) {
   return site.add("remainder", BinaryOperator{BinaryKind::sub}, {a, product});
 }
 
+Result<ValueId> floored_remainder(NodeSite& site, ValueId a, ValueId b) {
+  if (!is_float(site.dtype(a))) return site.add("rest", BinaryOperator{BinaryKind::mod}, {a, b});
+  WHET_TRY(const ValueId quotient, site.add("quotient", BinaryOperator{BinaryKind::div}, {a, b}));
+  WHET_TRY(const ValueId times, site.add("times", UnaryOperator{UnaryKind::floor}, {quotient}));
+  WHET_TRY(const ValueId even, site.add("even", BinaryOperator{BinaryKind::mul}, {times, b}));
+  return site.add("rest", BinaryOperator{BinaryKind::sub}, {a, even});
+}
+
 Result<ValueId> clipped(NodeSite& site, ValueId x, std::optional<ValueId> low, std::optional<ValueId> high) {
   const bool known = (!low || site.constant(*low) != nullptr) && (!high || site.constant(*high) != nullptr);
   if (known) {

@@ -30,6 +30,8 @@ Result<ValueId> mean_of(NodeSite&, const std::vector<ValueId>& values);
 Result<ValueId> power(NodeSite&, ValueId base, ValueId exponent);
 /// What is left of a / b, with the sign of the dividend (C's fmod and %). Needs: equal types.
 Result<ValueId> truncated_remainder(NodeSite&, ValueId a, ValueId b);
+/// The same with the sign of the divisor (Python's %).
+Result<ValueId> floored_remainder(NodeSite&, ValueId a, ValueId b);
 
 /// x kept between bounds, each a scalar and open where it is left out. Bounds that are known are a Clip.
 Result<ValueId> clipped(NodeSite&, ValueId x, std::optional<ValueId> low, std::optional<ValueId> high);

@@ -71,6 +71,17 @@ Result<ValueId> taken(NodeSite& site, ValueId x, ValueId indices, std::int64_t a
   return site.add("taken", GatherOperator{axis}, {x, indices});
 }
 
+Result<ValueId> taken_in_batches(NodeSite& site, ValueId x, ValueId indices, std::int64_t axis, std::int64_t batches) {
+  if (batches < 0) batches += static_cast<std::int64_t>(site.rank(indices));
+  if (batches != axis || batches >= static_cast<std::int64_t>(site.rank(x)))
+    return site.error("gathers in " + std::to_string(batches) + " batch dimensions along axis " + std::to_string(axis) +
+                      "; expected the axis behind them");
+  Shape column = site.shape(indices);
+  column.push_back(1);
+  WHET_TRY(const ValueId places, site.add("places", ReshapeOperator{column}, {indices}));
+  return site.add("taken", GatherNdOperator{batches}, {x, places});
+}
+
 Result<ValueId> scatter_nd(NodeSite& site, ValueId data, ValueId indices, ValueId updates, ScatterKind kind) {
   ScatterNdOperator op;
   op.kind = kind;

@@ -14,6 +14,9 @@ Status expect_small(const NodeSite&, const Shape&, const char* what);
 
 /// Gather. Indices that are known are checked, and counted from the beginning.
 Result<ValueId> taken(NodeSite&, ValueId x, ValueId indices, std::int64_t axis);
+/// The same in batches, which are the first dimensions of both; the axis is the one behind them. Negative ones are counted from
+/// the end of the indices. Errors: another axis.
+Result<ValueId> taken_in_batches(NodeSite&, ValueId x, ValueId indices, std::int64_t axis, std::int64_t batches);
 /// ScatterND. Known places that replace are looked up and not searched.
 Result<ValueId> scatter_nd(NodeSite&, ValueId data, ValueId indices, ValueId updates, ScatterKind);
 /// The rows of `x` along `axis` where a known condition is true, which may end early.

@@ -61,7 +61,8 @@ Result<ScriptInputs> inputs_of(const std::vector<ScriptParameter>& parameters, c
     if (place < examples.size()) {
       input.dtype = dtype_of(examples[place].strided.type);
       input.dimensions.emplace();
-      for (const std::int64_t size : examples[place].strided.sizes) input.dimensions->push_back({std::nullopt, "", size});
+      for (const std::int64_t size : examples[place].strided.sizes)
+        input.dimensions->push_back({std::nullopt, "", size});
     }
     if (const auto value = source.options->values.find(name); value != source.options->values.end())
       input.dtype = value->second.dtype();
@@ -136,7 +137,8 @@ struct Walk {
 bool holds_all(const TorchProgram& program, const std::vector<std::string>& names) {
   std::set<std::string> made;
   for (const TorchNode& node : program.nodes) made.insert(node.outputs.begin(), node.outputs.end());
-  return !names.empty() && std::all_of(names.begin(), names.end(), [&](const auto& name) { return made.contains(name); });
+  return !names.empty() &&
+         std::all_of(names.begin(), names.end(), [&](const auto& name) { return made.contains(name); });
 }
 
 /// What the last node makes; "" where it makes nothing.
@@ -238,7 +240,8 @@ class Walker {
     for (const auto& [name, path] : run.buffers()) {
       if (!run.trace.is_written(name)) continue;
       if (path.ends_with("num_batches_tracked"))
-        return Error{source_.what + ": was made in training mode; in Python: model.eval() before torch.jit.trace or script"};
+        return Error{source_.what +
+                     ": was made in training mode; in Python: model.eval() before torch.jit.trace or script"};
       return Error{source_.what + ": keeps state from call to call: it writes to " + in_quotes(path)};
     }
     return ok_status();

@@ -33,7 +33,8 @@ Result<std::string> Members::read(const std::string& name) const {
   unpacked_ += found->second.size;
   if (found->second.deflated) inflated_ += found->second.size;
   if (unpacked_ > kMostUnpacked || inflated_ > kMostInflated)
-    return Error{what_ + ": unpacks to more than " + (unpacked_ > kMostUnpacked ? "16 GiB" : "1 GiB of compressed members")};
+    return Error{what_ + ": unpacks to more than " +
+                 (unpacked_ > kMostUnpacked ? "16 GiB" : "1 GiB of compressed members")};
   return unzip(found->second, what_);
 }
 

@@ -16,12 +16,10 @@ constexpr std::size_t kMostOpcodes = std::size_t{1} << 21;
 constexpr std::size_t kMark = static_cast<std::size_t>(-1);
 
 /// Functions whose calls are kept: they make tensors, or tell a type.
-constexpr std::array<std::string_view, 6> kKept = {"torch._utils._rebuild_tensor_v2",
-                                                   "torch._utils._rebuild_tensor",
-                                                   "torch._utils._rebuild_parameter",
-                                                   "torch._utils._rebuild_parameter_with_state",
-                                                   "torch._utils._rebuild_qtensor",
-                                                   "torch.device"};
+constexpr std::array<std::string_view, 6> kKept = {
+    "torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_tensor",
+    "torch._utils._rebuild_parameter", "torch._utils._rebuild_parameter_with_state",
+    "torch._utils._rebuild_qtensor",   "torch.device"};
 /// Functions that give their first argument.
 constexpr std::array<std::string_view, 5> kTransparent = {
     "torch.jit._pickle.restore_type_tag", "torch.jit._pickle.build_intlist", "torch.jit._pickle.build_tensorlist",
@@ -139,8 +137,7 @@ class Unpickler {
     if (!pairs.ok()) return pairs.error();
     if (pairs->size() % 2 != 0) return fault("has a key without a value");
     WHET_TRY(PickleValue * dictionary, top(Kind::dictionary, "dictionary"));
-    for (std::size_t i = 0; i < pairs->size(); i += 2)
-      dictionary->members.emplace_back((*pairs)[i], (*pairs)[i + 1]);
+    for (std::size_t i = 0; i < pairs->size(); i += 2) dictionary->members.emplace_back((*pairs)[i], (*pairs)[i + 1]);
     return ok_status();
   }
   Status push_global(const std::string& module, const std::string& name) {

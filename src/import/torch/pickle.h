@@ -33,7 +33,7 @@ struct PickleValue {
   std::int64_t integer = 0;  ///< of a boolean too
   double number = 0;
   std::string text;
-  std::vector<PickleId> items;                          ///< of lists, tuples, calls and storages
+  std::vector<PickleId> items;                           ///< of lists, tuples, calls and storages
   std::vector<std::pair<PickleId, PickleId>> members{};  ///< of dictionaries and objects, in order
 };
 

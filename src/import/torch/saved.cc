@@ -14,7 +14,7 @@ struct StorageRow {
   std::int64_t type;
 };
 constexpr StorageRow kStorages[] = {
-    {"torch.FloatStorage", 7}, {"torch.DoubleStorage", 8}, {"torch.HalfStorage", 6}, {"torch.BFloat16Storage", 13},
+    {"torch.FloatStorage", 7}, {"torch.DoubleStorage", 8}, {"torch.HalfStorage", 6},  {"torch.BFloat16Storage", 13},
     {"torch.LongStorage", 5},  {"torch.IntStorage", 4},    {"torch.ShortStorage", 3}, {"torch.CharStorage", 2},
     {"torch.ByteStorage", 1},  {"torch.BoolStorage", 12},
 };
@@ -58,21 +58,23 @@ Result<SavedView> SavedTensors::view(PickleId id, const std::string& name) const
   }
   const PickleValue& call = pickle_.at(id);
   if (call.text == "torch._utils._rebuild_qtensor")
-    return Error{at + " is a quantized tensor of torch.ao.quantization's eager mode, which is not supported; in Python: " +
+    return Error{at +
+                 " is a quantized tensor of torch.ao.quantization's eager mode, which is not supported; in Python: " +
                  "export the float model, or one that torchao's pt2e quantization made"};
   if (!call.text.starts_with("torch._utils._rebuild_tensor") || call.items.size() < 4)
     return Error{at + " is no tensor"};
   const PickleValue& storage = pickle_.at(call.items[0]);
   if (storage.kind != Kind::storage || storage.items.size() < 3) return Error{at + " has no storage"};
   const std::string& type = pickle_.at(storage.items[1]).text;
-  const auto* row =
-      std::find_if(std::begin(kStorages), std::end(kStorages), [&](const StorageRow& each) { return each.name == type; });
+  const auto* row = std::find_if(std::begin(kStorages), std::end(kStorages),
+                                 [&](const StorageRow& each) { return each.name == type; });
   if (row == std::end(kStorages)) return Error{at + " lies in a storage of the type " + in_quotes(type)};
   SavedView view{pickle_.at(storage.items[2]).text, {ScalarType{row->type}, {}, {}, 0}};
   WHET_TRY(view.strided.sizes, integers_of(pickle_, call.items[2], at));
   WHET_TRY(view.strided.strides, integers_of(pickle_, call.items[3], at));
   view.strided.offset = pickle_.at(call.items[1]).integer;
-  if (view.strided.sizes.size() != view.strided.strides.size()) return Error{at + " has sizes and strides of two ranks"};
+  if (view.strided.sizes.size() != view.strided.strides.size())
+    return Error{at + " has sizes and strides of two ranks"};
   return view;
 }
 

@@ -18,7 +18,8 @@ std::string last_part(const std::string& name) {
 
 Result<ScriptArchive> ScriptArchive::read(const Members& members) {
   if (!members.has("data.pkl"))
-    return Error{members.what() + ": has no member \"data.pkl\": it is a TorchScript file of torch before 1.4, or damaged"};
+    return Error{members.what() +
+                 ": has no member \"data.pkl\": it is a TorchScript file of torch before 1.4, or damaged"};
   if (members.has("byteorder")) {
     WHET_TRY(const std::string order, members.read_text("byteorder"));
     if (!order.starts_with("little")) return Error{members.what() + ": its byte order is not little"};

@@ -65,7 +65,8 @@ struct Arithmetic {
 };
 
 std::optional<std::int64_t> floor_of_quotient(std::int64_t a, std::int64_t b) {
-  if (b == 0 || b == -1) return b == 0 ? std::nullopt : std::optional(static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a)));
+  if (b == 0 || b == -1)
+    return b == 0 ? std::nullopt : std::optional(static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a)));
   const std::int64_t quotient = a / b;
   return a % b != 0 && (a % b < 0) != (b < 0) ? quotient - 1 : quotient;
 }
@@ -84,11 +85,20 @@ std::optional<std::int64_t> power_of(std::int64_t a, std::int64_t b) {
 std::int64_t wrapped(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
 constexpr Arithmetic kArithmetic[] = {
-    {"torch.add", [](std::int64_t a, std::int64_t b) { return std::optional(wrapped(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b))); },
+    {"torch.add",
+     [](std::int64_t a, std::int64_t b) {
+       return std::optional(wrapped(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b)));
+     },
      [](double a, double b) { return a + b; }},
-    {"torch.sub", [](std::int64_t a, std::int64_t b) { return std::optional(wrapped(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b))); },
+    {"torch.sub",
+     [](std::int64_t a, std::int64_t b) {
+       return std::optional(wrapped(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)));
+     },
      [](double a, double b) { return a - b; }},
-    {"torch.mul", [](std::int64_t a, std::int64_t b) { return std::optional(wrapped(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b))); },
+    {"torch.mul",
+     [](std::int64_t a, std::int64_t b) {
+       return std::optional(wrapped(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b)));
+     },
      [](double a, double b) { return a * b; }},
     {"torch.div", nullptr, [](double a, double b) { return a / b; }},
     {"torch.floordiv", floor_of_quotient, [](double a, double b) { return std::floor(a / b); }},
@@ -136,7 +146,8 @@ Done function_of_number(const std::string& name, const Values& values) {
   const auto integer = as_integer(values[0]);
   if (name == "torch.neg") return integer ? done(wrapped(0 - static_cast<std::uint64_t>(*integer))) : done(-*x);
   if (name == "torch.abs" || name == "prim.abs")
-    return integer ? done(*integer < 0 ? wrapped(0 - static_cast<std::uint64_t>(*integer)) : *integer) : done(std::abs(*x));
+    return integer ? done(*integer < 0 ? wrapped(0 - static_cast<std::uint64_t>(*integer)) : *integer)
+                   : done(std::abs(*x));
   if (name == "torch.__not__") return done(*x == 0);
   if (name == "torch.floor") return integer ? done(*integer) : done(to_integer(DType::i64, std::floor(*x)));
   if (name == "torch.ceil") return integer ? done(*integer) : done(to_integer(DType::i64, std::ceil(*x)));
@@ -190,7 +201,8 @@ ScriptValue sliced_list(ScriptRun& run, const ScriptList& list, const Values& va
   const std::int64_t start = bound(1, 0), end = bound(2, count);
   const std::int64_t step = values.size() > 3 ? std::max<std::int64_t>(as_integer(values[3]).value_or(1), 1) : 1;
   Values items;
-  for (std::int64_t i = start; i < end; i += std::min(step, count + 1)) items.push_back(list.items[static_cast<std::size_t>(i)]);
+  for (std::int64_t i = start; i < end; i += std::min(step, count + 1))
+    items.push_back(list.items[static_cast<std::size_t>(i)]);
   return run.new_list(std::move(items), list.is_tuple);
 }
 
@@ -199,7 +211,7 @@ Status expect_room(ScriptRun& run, std::size_t count) {
 }
 
 Done change_list(ScriptRun& run, const std::string& name, ScriptList& list, const Values& values) {
-  static constexpr std::string_view kChanges[] = {"torch.append", "torch.extend", "torch.insert", "torch.pop",
+  static constexpr std::string_view kChanges[] = {"torch.append", "torch.extend",  "torch.insert",   "torch.pop",
                                                   "torch.clear",  "torch.reverse", "torch._set_item"};
   if (std::find(std::begin(kChanges), std::end(kChanges), name) == std::end(kChanges)) return nothing();
   WHET_RETURN_IF_ERROR(run.expect_certain("changes a list"));
@@ -212,7 +224,8 @@ Done change_list(ScriptRun& run, const std::string& name, ScriptList& list, cons
   } else if (name == "torch.insert" && values.size() == 3 && as_integer(values[1])) {
     const auto count = static_cast<std::int64_t>(list.items.size());
     const std::int64_t given = *as_integer(values[1]);
-    list.items.insert(list.items.begin() + std::clamp<std::int64_t>(given < 0 ? given + count : given, 0, count), values[2]);
+    list.items.insert(list.items.begin() + std::clamp<std::int64_t>(given < 0 ? given + count : given, 0, count),
+                      values[2]);
   } else if (name == "torch.pop") {
     WHET_TRY(const auto taken, element(run, list, values.size() > 1 ? values[1] : ScriptValue(std::int64_t{-1})));
     const std::int64_t place = values.size() > 1 ? *as_integer(values[1]) : -1;
@@ -330,9 +343,7 @@ std::int64_t number_of_type(DType dtype) {
   }
 }
 
-ScriptValue sizes_of(ScriptRun& run, const Shape& shape) {
-  return run.new_list(Values(shape.begin(), shape.end()));
-}
+ScriptValue sizes_of(ScriptRun& run, const Shape& shape) { return run.new_list(Values(shape.begin(), shape.end())); }
 
 Done size_of_tensor(ScriptRun& run, const Shape& shape, const Values& values) {
   if (values.size() == 1) return done(sizes_of(run, shape));
@@ -354,8 +365,9 @@ Done tensor_function(ScriptRun& run, const std::string& name, const Values& valu
                                                 "prim.is_xpu",    "prim.is_mps",       "prim.is_nested"};
   if (std::find(std::begin(kFalse), std::end(kFalse), name) != std::end(kFalse)) return done(false);
   if (name == "torch.item") return done(converted(run, "number", values[0]));
-  static constexpr std::string_view kOfType[] = {"torch.size",  "prim.shape", "torch.dim", "torch.len",
-                                                 "torch.numel", "prim.dtype", "torch.is_floating_point", "torch.ndimension"};
+  static constexpr std::string_view kOfType[] = {
+      "torch.size",      "prim.shape", "torch.dim", "torch.len", "torch.numel", "prim.dtype", "torch.is_floating_point",
+      "torch.ndimension"};
   if (std::find(std::begin(kOfType), std::end(kOfType), name) == std::end(kOfType)) return nothing();
   WHET_TRY(const TensorType type, run.trace.type(*tensor));
   if (name == "torch.size" || name == "prim.shape") return size_of_tensor(run, type.shape, values);
@@ -378,7 +390,8 @@ Done tensor_of_numbers(ScriptRun& run, const ScriptArguments& given) {
     if (count == 0) return run.error("makes a tensor without elements of lists");
     for (const ScriptValue& each : numbers) {
       const ScriptList* list = as_list(each);
-      if (list == nullptr || list->items.size() != count) return run.error("makes a tensor of lists of several lengths");
+      if (list == nullptr || list->items.size() != count)
+        return run.error("makes a tensor of lists of several lengths");
       WHET_RETURN_IF_ERROR(expect_room(run, next.size() + count));
       next.insert(next.end(), list->items.begin(), list->items.end());
     }
@@ -432,7 +445,8 @@ Result<ScriptValue> converted(ScriptRun& run, const std::string& type, const Scr
     WHET_TRY(const bool is_known, run.trace.is_known(*tensor));
     if (!is_known && type == "bool") return value;  // a condition that is computed while the network runs
     WHET_TRY(const Tensor known, run.trace.known(*tensor, "value for " + type + "()"));
-    if (known.size() != 1) return run.error("converts a tensor of " + std::to_string(known.size()) + " elements to a number");
+    if (known.size() != 1)
+      return run.error("converts a tensor of " + std::to_string(known.size()) + " elements to a number");
     if (is_float(known.dtype())) {
       number = known.get(0);
     } else if (known.dtype() == DType::boolean) {
@@ -473,7 +487,8 @@ Result<std::optional<ScriptValue>> call_builtin(ScriptRun& run, const std::strin
   if (name == "torch.__range_length" || name == "torch.__derive_index") return range_function(run, name, values);
   if (values.size() == 1 && (name == "torch.ScalarImplicit" || name == "torch.Scalar"))
     return done(converted(run, "number", values[0]));
-  if (values.size() == 1 && (name == "torch.IntImplicit" || name == "torch.Int")) return done(converted(run, "int", values[0]));
+  if (values.size() == 1 && (name == "torch.IntImplicit" || name == "torch.Int"))
+    return done(converted(run, "int", values[0]));
   if (values.size() == 1 && (name == "torch.FloatImplicit" || name == "torch.Float"))
     return done(converted(run, "float", values[0]));
   if (values.size() == 1 && name == "torch.Bool") return done(converted(run, "bool", values[0]));
@@ -514,8 +529,9 @@ bool has_keyword(const ScriptArguments& given, std::string_view name) {
 }
 /// Whether something is given at a place, none or not.
 bool has_place(const ScriptArguments& given, std::size_t place, std::string_view name) {
-  return place < given.places.size() || std::any_of(given.keywords.begin(), given.keywords.end(),
-                                                    [&](const auto& each) { return each.first == name; });
+  return place < given.places.size() ||
+         std::any_of(
+             given.keywords.begin(), given.keywords.end(), [&](const auto& each) { return each.first == name; });
 }
 
 /// The overload of operators that have several rows, or several words that differ in meaning.
@@ -531,7 +547,8 @@ std::string chosen_overload(std::string_view word, const ScriptArguments& given)
     return second && !unbiased ? "dim" : "default";
   }
   if (word == "arange") return given.places.size() > 1 ? "start_step" : "default";
-  if (word == "argsort" || word == "sort") return has_place(given, given.places.size(), "stable") ? "stable" : "default";
+  if (word == "argsort" || word == "sort")
+    return has_place(given, given.places.size(), "stable") ? "stable" : "default";
   if (word == "clamp") return is_tensor_at(given, 1, "min") || is_tensor_at(given, 2, "max") ? "Tensor" : "default";
   if (word == "div") return has_keyword(given, "rounding_mode") ? "Tensor_mode" : "Tensor";
   if (word == "eye") return given.places.size() > 1 ? "m" : "default";
@@ -550,8 +567,8 @@ std::string chosen_overload(std::string_view word, const ScriptArguments& given)
 
 std::string with_overload(const std::string& op, const ScriptArguments& given) {
   const std::size_t dot = op.find('.');
-  const bool writes = op.starts_with("aten.") && op.size() > 6 && op.ends_with('_') && !op.ends_with("__") &&
-                      op != "aten.detach_";
+  const bool writes =
+      op.starts_with("aten.") && op.size() > 6 && op.ends_with('_') && !op.ends_with("__") && op != "aten.detach_";
   const std::string base = writes ? op.substr(0, op.size() - 1) : op;
   std::string overload = op.starts_with("aten.") ? chosen_overload(std::string_view(base).substr(dot + 1), given) : "";
   for (const TorchImporter& row : importers()) {

@@ -67,9 +67,7 @@ class ScriptParser {
                                                       : in_quotes(token().text.substr(0, 40));
     return Error{what_ + ": line " + std::to_string(token().line) + ": found " + found + "; expected " + expected};
   }
-  Status expect(std::string_view symbol) {
-    return accept(symbol) ? ok_status() : Status(fault(in_quotes(symbol)));
-  }
+  Status expect(std::string_view symbol) { return accept(symbol) ? ok_status() : Status(fault(in_quotes(symbol))); }
   Status expect_line_end() { return accept(TokenIs::line_end) ? ok_status() : Status(fault("the end of the line")); }
   Result<std::string> name() {
     if (!at(TokenIs::name)) return fault("a name");

@@ -16,7 +16,7 @@ namespace whet::torch {
 struct ScriptExpression {
   enum class Kind : std::uint8_t {
     none,
-    boolean,    ///< `integer`
+    boolean,  ///< `integer`
     integer,
     number,
     text,
@@ -69,7 +69,7 @@ struct ScriptFunction {
 };
 
 struct ScriptClass {
-  std::string name, base;  ///< base: "Module", "NamedTuple", ...
+  std::string name, base;                                   ///< base: "Module", "NamedTuple", ...
   std::vector<std::pair<std::string, std::string>> fields;  ///< their names and types, in order
   std::vector<std::string> buffers;
   std::map<std::string, ScriptFunction> methods;

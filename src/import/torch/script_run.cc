@@ -14,8 +14,8 @@ using Does = ScriptStatement::Kind;
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 22;
 constexpr std::int64_t kMostScriptRounds = 4096;
-constexpr int kDeepestLevel = 400;                               ///< of calls, blocks and expressions together
-constexpr std::int64_t kMostItems = std::int64_t{1} << 22;       ///< of all lists together
+constexpr int kDeepestLevel = 400;                          ///< of calls, blocks and expressions together
+constexpr std::int64_t kMostItems = std::int64_t{1} << 22;  ///< of all lists together
 
 std::string joined(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
 
@@ -342,8 +342,7 @@ Result<ScriptValue> ScriptRun::merged(const ScriptTensor& condition, const Scrip
     return error("its condition depends on values, and " + in_quotes(name) + " is " + to_string(first) + " or " +
                  to_string(second));
   WHET_TRY(const ScriptValue truth, call_operator("aten.to", {{condition, std::int64_t{11}}}));
-  WHET_TRY(const ScriptValue scalar,
-           call_operator("aten.reshape", {{truth, ScriptValue(new_list({}))}}));
+  WHET_TRY(const ScriptValue scalar, call_operator("aten.reshape", {{truth, ScriptValue(new_list({}))}}));
   return call_operator("aten.where", {{scalar, yes, no}});
 }
 
@@ -492,8 +491,7 @@ Result<std::optional<ScriptValue>> ScriptRun::call_of_language(Frame& frame, con
     WHET_TRY(ScriptValue value, evaluate(frame, call.items[2]));
     return std::optional<ScriptValue>(std::move(value));
   }
-  if (name == "isinstance" && count == 2)
-    return error("asks for the type of a value, which is not supported");
+  if (name == "isinstance" && count == 2) return error("asks for the type of a value, which is not supported");
   if (name == "unwrap_optional" && count == 1) {
     WHET_TRY(ScriptValue value, evaluate(frame, call.items[1]));
     return std::optional<ScriptValue>(std::move(value));
@@ -634,13 +632,22 @@ std::vector<bool> ScriptRun::wanted_results(const std::string& op, const ScriptA
     std::string_view op;
     std::size_t results;
   };
-  static constexpr Row kSeveral[] = {
-      {"aten.max.dim", 2},          {"aten.min.dim", 2},           {"aten.topk.", 2},
-      {"aten.sort.", 2},            {"aten.lstm.", 3},             {"aten.gru.", 2},
-      {"aten.rnn_tanh.", 2},        {"aten.rnn_relu.", 2},         {"aten.adaptive_max_pool1d.", 2},
-      {"aten.adaptive_max_pool2d.", 2}, {"aten.adaptive_max_pool3d.", 2}, {"aten.max_pool2d_with_indices.", 2},
-      {"aten.max_pool3d_with_indices.", 2}, {"aten.native_layer_norm.", 3}, {"aten.native_group_norm.", 3},
-      {"aten.var_mean.", 2}};
+  static constexpr Row kSeveral[] = {{"aten.max.dim", 2},
+                                     {"aten.min.dim", 2},
+                                     {"aten.topk.", 2},
+                                     {"aten.sort.", 2},
+                                     {"aten.lstm.", 3},
+                                     {"aten.gru.", 2},
+                                     {"aten.rnn_tanh.", 2},
+                                     {"aten.rnn_relu.", 2},
+                                     {"aten.adaptive_max_pool1d.", 2},
+                                     {"aten.adaptive_max_pool2d.", 2},
+                                     {"aten.adaptive_max_pool3d.", 2},
+                                     {"aten.max_pool2d_with_indices.", 2},
+                                     {"aten.max_pool3d_with_indices.", 2},
+                                     {"aten.native_layer_norm.", 3},
+                                     {"aten.native_group_norm.", 3},
+                                     {"aten.var_mean.", 2}};
   for (const Row& row : kSeveral)
     if (op.starts_with(row.op)) return std::vector<bool>(row.results, true);
   const auto argument = [&](std::size_t place, std::string_view name) -> const ScriptValue* {

@@ -51,8 +51,9 @@ struct ScriptObject {
 
 /// "a tensor", "an integer": for messages.
 inline std::string kind_of(const ScriptValue& value) {
-  static constexpr const char* kKinds[] = {"none",      "a boolean", "an integer", "a number",     "a text",   "a tensor",
-                                           "a device", "a function", "a list",     "a dictionary", "an object"};
+  static constexpr const char* kKinds[] = {"none",   "a boolean",    "an integer", "a number",
+                                           "a text", "a tensor",     "a device",   "a function",
+                                           "a list", "a dictionary", "an object"};
   return kKinds[value.index()];
 }
 

@@ -84,9 +84,10 @@ TEST(TorchScript, BothBranchesOfAnUnknownConditionAreComputed) {
   const std::string body =
       "if bool(torch.gt(torch.sum(x), 3)):\n  y = torch.neg(x)\nelse:\n  y = torch.add(x, 1)\nreturn y";
   EXPECT_EQ(answer({"x: Tensor", body}), (Numbers{0, -1, -2, -3, -4, -5}));
-  EXPECT_EQ(said({"x: Tensor", "if bool(torch.sum(x)):\n  n = 1\nelse:\n  n = 2\nreturn torch.mul(x, n)"}),
-            "m: line 6 of forward: its condition depends on values, and \"n\" differs between its branches (an integer, an "
-            "integer); only tensors can be chosen while the network runs");
+  EXPECT_EQ(
+      said({"x: Tensor", "if bool(torch.sum(x)):\n  n = 1\nelse:\n  n = 2\nreturn torch.mul(x, n)"}),
+      "m: line 6 of forward: its condition depends on values, and \"n\" differs between its branches (an integer, an "
+      "integer); only tensors can be chosen while the network runs");
 }
 TEST(TorchScript, ListsAndDictionariesAreKnown) {
   EXPECT_EQ(answer({"x: Tensor",
@@ -96,7 +97,8 @@ TEST(TorchScript, ListsAndDictionariesAreKnown) {
             (Numbers{0, 2, 4, 6, 8, 10, 0, -2, -4, -6, -8, -10}));
 }
 TEST(TorchScript, FunctionsAndTuplesWithNamesAreFollowed) {
-  Script script("x: Tensor", "_0 = __torch__.twice\np = __torch__.Pair(_0(x, ), x)\nreturn torch.add(p.first, p.second)");
+  Script script("x: Tensor",
+                "_0 = __torch__.twice\np = __torch__.Pair(_0(x, ), x)\nreturn torch.add(p.first, p.second)");
   script.behind("class Pair(NamedTuple):\n  first : Tensor\n  second : Tensor\n");
   script.behind("def twice(x: Tensor,\n    by: float=2.) -> Tensor:\n  return torch.mul(x, by)\n");
   EXPECT_EQ(answer(script), (Numbers{0, 3, 6, 9, 12, 15}));
@@ -123,9 +125,10 @@ TEST(TorchScript, OutputsHaveNames) {
 TEST(TorchScript, SizesOfInputsAreGiven) {
   const Script script("x: Tensor", "return torch.relu(x)");
   EXPECT_EQ(said(script, {}), "input \"x\" has no shape in the file; give it with --shape x=1x3x224x224");
-  EXPECT_EQ(said({"x: List[Tensor]", "return x[0]"}),
-            "m: argument \"x\" of forward is List[Tensor]; only tensors, tuples of them, and arguments with a default are "
-            "supported");
+  EXPECT_EQ(
+      said({"x: List[Tensor]", "return x[0]"}),
+      "m: argument \"x\" of forward is List[Tensor]; only tensors, tuples of them, and arguments with a default are "
+      "supported");
 }
 TEST(TorchScript, WhatCountsPlacesIsAnInteger) {
   Script script("x: Tensor", "return torch.embedding(self.w, torch.reshape(x, [-1]))");
@@ -145,9 +148,10 @@ TEST(TorchScript, ValuesThatDecideAreFolded) {
 
 TEST(TorchScript, OperatorsThatAreNotReadAreNamed) {
   Script script("x: Tensor", "y = torch.relu(x)\nreturn torch.nonzero(y)");
-  EXPECT_EQ(said(script),
-            "this operator is not supported: aten.nonzero.default (the size of its result depends on values); what comes "
-            "before can be read: --until relu");
+  EXPECT_EQ(
+      said(script),
+      "this operator is not supported: aten.nonzero.default (the size of its result depends on values); what comes "
+      "before can be read: --until relu");
   ImportOptions options = shapes({{"x", {2, 3}}});
   options.until = {"relu"};
   EXPECT_EQ(said(script, options), "");
@@ -189,9 +193,10 @@ TEST(TorchScript, APickleCallsNothing) {
   };
   EXPECT_EQ(said_of(PickleWriter().global("os", "system").raw("(").text("ls").raw("tR").bytes()),
             "p: calls \"os.system\", which no model needs; whet runs nothing that a pickle calls, at byte 23");
-  EXPECT_EQ(said_of(PickleWriter().global("subprocess", "Popen").raw(")\x81").bytes()),
-            "p: holds an object of the class \"subprocess.Popen\", which is none of TorchScript's; whet runs nothing of "
-            "Python, at byte 22");
+  EXPECT_EQ(
+      said_of(PickleWriter().global("subprocess", "Popen").raw(")\x81").bytes()),
+      "p: holds an object of the class \"subprocess.Popen\", which is none of TorchScript's; whet runs nothing of "
+      "Python, at byte 22");
   EXPECT_EQ(said_of("\x80\x02i"), "p: has the pickle opcode 105, which torch does not write, at byte 3");
   EXPECT_EQ(said_of("\x80\x02X\xff\xff\xff\x7f"), "p: ends within its pickle, at byte 7");
   EXPECT_EQ(said_of("\x80\x02]q"), "p: ends within its pickle, at byte 4");
@@ -199,12 +204,19 @@ TEST(TorchScript, APickleCallsNothing) {
 }
 TEST(TorchScript, WeightsAloneAreRefusedWithTheLinesThatMakeAFile) {
   PickleWriter state;
-  state.raw("}(").text("w").tensor(Tensor(DType::f32, {2}), "0").text("b").tensor(Tensor(DType::f32, {2}), "1").raw("u");
+  state.raw("}(")
+      .text("w")
+      .tensor(Tensor(DType::f32, {2}), "0")
+      .text("b")
+      .tensor(Tensor(DType::f32, {2}), "1")
+      .raw("u");
   ZipWriter zip;
   ASSERT_TRUE(zip.add("archive/data.pkl", state.bytes()).ok());
-  EXPECT_EQ(import_model_bytes(std::move(zip).finish().value(), "m.pth").error().message,
-            "m.pth: holds weights that torch.save wrote, without a graph (2 tensors); whet reads ONNX, .pt2, TorchScript and "
-            ".tflite (in Python: torch.export.save(torch.export.export(model.eval(), (example,)), \"model.pt2\") writes one)");
+  EXPECT_EQ(
+      import_model_bytes(std::move(zip).finish().value(), "m.pth").error().message,
+      "m.pth: holds weights that torch.save wrote, without a graph (2 tensors); whet reads ONNX, .pt2, TorchScript and "
+      ".tflite (in Python: torch.export.save(torch.export.export(model.eval(), (example,)), \"model.pt2\") writes "
+      "one)");
 }
 TEST(TorchScript, GarbageIsASentence) {
   Script script("x: Tensor,\n    flag: bool=False",
@@ -221,7 +233,8 @@ TEST(TorchScript, GarbageIsASentence) {
     for (std::int64_t k = rng.between(1, 3); k > 0; --k) {
       const auto at = static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(damaged.size()) - 1));
       if (rng.between(0, 1) == 0) {
-        damaged[at] = round % 2 == 0 ? "0123456789()[]\",:=.xyw \n"[rng.between(0, 23)] : static_cast<char>(rng.between(0, 255));
+        damaged[at] =
+            round % 2 == 0 ? "0123456789()[]\",:=.xyw \n"[rng.between(0, 23)] : static_cast<char>(rng.between(0, 255));
       } else {
         damaged.erase(at, static_cast<std::size_t>(rng.between(1, 5)));
       }
@@ -312,8 +325,8 @@ TEST(TorchScriptFiles, ScriptedAndFrozenProgramsAnswerAsComputedByHand) {
   const std::string folder = WHET_SOURCE_DIR "/tests/models/torch/";
   Rng rng(2);
   const Tensor x = Tensor::random({DType::f32, {4, 8}}, rng);
-  for (const auto& [name, storages] : {std::pair<std::string, std::string>{"scripted", "scripted/data/"},
-                                       {"frozen", "frozen/constants/"}}) {
+  for (const auto& [name, storages] :
+       {std::pair<std::string, std::string>{"scripted", "scripted/data/"}, {"frozen", "frozen/constants/"}}) {
     const auto graph = import_model(folder + name + ".pt", shapes({{"x", {4, 8}}}));
     ASSERT_TRUE(graph.ok()) << graph.error().message;
     const std::vector<Tensor> outputs = outputs_of(*graph, {x});

@@ -97,7 +97,9 @@ class Script {
   }
   std::string bytes() const {
     ZipWriter zip;
-    const auto add = [&](const std::string& name, const std::string& content) { (void)zip.add("net/" + name, content); };
+    const auto add = [&](const std::string& name, const std::string& content) {
+      (void)zip.add("net/" + name, content);
+    };
     add("data.pkl", modules());
     add("code/__torch__.py", source());
     add("constants.pkl", PickleWriter().raw("(" + inner(constant_pickle_) + "t").bytes());

@@ -1,0 +1,282 @@
+#include <cmath>
+
+#include "import/parts/activation.h"
+#include "import/parts/arithmetic.h"
+#include "import/parts/reduce.h"
+#include "import/tensorflow/importers.h"
+
+namespace whet::tensorflow {
+namespace {
+
+using B = BinaryKind;
+using U = UnaryKind;
+
+Status give_divided(TfSite& site, ValueId top, bool zero_where_top) {
+  // a / 0 is 0 (DivNoNan), and 0 * b is 0 (MulNoNan), whatever the other is.
+  const ValueId a = site.in(0), b = site.in(1);
+  const ValueId zero = site.add_scalar("zero", site.dtype(a), 0);
+  WHET_TRY(const ValueId none, site.add("none", BinaryOperator{B::equal}, {zero_where_top ? top : b, zero}));
+  WHET_TRY(const ValueId y, site.add("y", BinaryOperator{zero_where_top ? B::mul : B::div}, {a, b}));
+  return site.give(WhereOperator{}, {none, zero, y});
+}
+
+/// min and max are moved so that zero is one of the numbers, then numbers are rounded to one of 2^bits.
+struct FakeForm {
+  double low = 0, high = 0, scale = 1;
+};
+FakeForm fake_form(double least, double most, std::int64_t bits, bool narrow) {
+  const double first = narrow ? 1 : 0, last = static_cast<double>((std::int64_t{1} << bits) - 1);
+  FakeForm form;
+  form.scale = (most - least) / (last - first);
+  if (form.scale == 0) return form;
+  const double place = first - least / form.scale;
+  const double zero = place < first ? first : place > last ? last : std::floor(place + 0.5);
+  form.low = (first - zero) * form.scale;
+  form.high = (last - zero) * form.scale;
+  return form;
+}
+
+Result<ValueId> fake_quantized(TfSite& site, ValueId x, const std::vector<FakeForm>& forms) {
+  const auto constant = [&](const char* part, double FakeForm::* field) {
+    std::vector<double> values;
+    for (const FakeForm& form : forms) values.push_back(form.*field);
+    const Shape shape = forms.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(forms.size())};
+    return site.add_constant(part, Tensor::of<double>(DType::f32, shape, values));
+  };
+  const ValueId low = constant("low", &FakeForm::low), high = constant("high", &FakeForm::high);
+  const ValueId scale = constant("scale", &FakeForm::scale);
+  WHET_TRY(ValueId y, site.add("above", BinaryOperator{B::max}, {x, low}));
+  WHET_TRY(y, site.add("kept", BinaryOperator{B::min}, {y, high}));
+  WHET_TRY(y, site.add("moved", BinaryOperator{B::sub}, {y, low}));
+  WHET_TRY(y, site.add("steps", BinaryOperator{B::div}, {y, scale}));
+  WHET_TRY(y, with_number(site, "half", B::add, y, 0.5));
+  WHET_TRY(y, site.add("whole", UnaryOperator{U::floor}, {y}));
+  WHET_TRY(y, site.add("scaled", BinaryOperator{B::mul}, {y, scale}));
+  return site.add("back", BinaryOperator{B::add}, {y, low});
+}
+
+}  // namespace
+
+Status import_unary(TfSite& site, UnaryKind kind) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return site.give(UnaryOperator{kind}, {site.in(0)});
+}
+Status import_binary(TfSite& site, BinaryKind kind) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return site.give(BinaryOperator{kind}, {site.in(0), site.in(1)});
+}
+Status import_add_n(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
+  return site.give(chained(site, B::add, site.ins()));
+}
+Status import_not_equal(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const ValueId equal, site.add("equal", BinaryOperator{B::equal}, {site.in(0), site.in(1)}));
+  return site.give(UnaryOperator{U::logical_not}, {equal});
+}
+/// Towards minus infinity; the rest has the divisor's sign.
+Status import_floor_div(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  const ValueId a = site.in(0), b = site.in(1);
+  if (is_float(site.dtype(a))) {
+    WHET_TRY(const ValueId quotient, site.add("quotient", BinaryOperator{B::div}, {a, b}));
+    return site.give(UnaryOperator{U::floor}, {quotient});
+  }
+  WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{B::mod}, {a, b}));
+  WHET_TRY(const ValueId even, site.add("even", BinaryOperator{B::sub}, {a, rest}));
+  return site.give(BinaryOperator{B::div}, {even, b});
+}
+/// Of floats too: a - floor(a / b) * b.
+Status import_floor_mod(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return site.give(floored_remainder(site, site.in(0), site.in(1)));
+}
+Status import_truncate_mod(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return site.give(truncated_remainder(site, site.in(0), site.in(1)));
+}
+Status import_pow(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return site.give(power(site, site.in(0), site.in(1)));
+}
+Status import_div_no_nan(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return give_divided(site, site.in(1), false);
+}
+Status import_mul_no_nan(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return give_divided(site, site.in(1), true);
+}
+Status import_xdivy(TfSite& site) {  // 0 where the dividend is 0
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  const ValueId zero = site.add_scalar("zero", site.dtype(site.in(0)), 0);
+  WHET_TRY(const ValueId none, site.add("none", BinaryOperator{B::equal}, {site.in(0), zero}));
+  WHET_TRY(const ValueId y, site.add("y", BinaryOperator{B::div}, {site.in(0), site.in(1)}));
+  return site.give(WhereOperator{}, {none, zero, y});
+}
+Status import_square(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return site.give(BinaryOperator{B::mul}, {site.in(0), site.in(0)});
+}
+Status import_squared_difference(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const ValueId way, site.add("way", BinaryOperator{B::sub}, {site.in(0), site.in(1)}));
+  return site.give(BinaryOperator{B::mul}, {way, way});
+}
+Status import_rsqrt(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const ValueId root, site.add("root", UnaryOperator{U::sqrt}, {site.in(0)}));
+  return site.give(UnaryOperator{U::reciprocal}, {root});
+}
+Status import_log1p(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const ValueId more, with_number(site, "more", B::add, site.in(0), 1));
+  return site.give(UnaryOperator{U::log}, {more});
+}
+Status import_expm1(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const ValueId power, site.add("power", UnaryOperator{U::exp}, {site.in(0)}));
+  return site.give(with_number(site, "less", B::sub, power, 1));
+}
+Status import_erfc(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const ValueId erf, site.add("erf", UnaryOperator{U::erf}, {site.in(0)}));
+  const ValueId one = site.add_scalar("one", site.dtype(erf), 1);
+  return site.give(BinaryOperator{B::sub}, {one, erf});
+}
+Status import_atan2(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return site.give(angle_of(site, site.in(0), site.in(1)));
+}
+Status import_is_infinite(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return site.give(is_infinite(site, site.in(0), true, true));
+}
+Status import_is_finite(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  // A number less itself is 0 unless it is infinite or none.
+  WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{B::sub}, {site.in(0), site.in(0)}));
+  const ValueId zero = site.add_scalar("zero", site.dtype(rest), 0);
+  return site.give(BinaryOperator{B::equal}, {rest, zero});
+}
+
+Status import_relu6(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return site.give(ClipOperator{0, 6}, {site.in(0)});
+}
+Status import_leaky_relu(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const double alpha, site.number("alpha", 0.2));
+  return site.give(LeakyReluOperator{alpha}, {site.in(0)});
+}
+Status import_elu(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return site.give(elu(site, site.in(0), {}));
+}
+Status import_selu(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return site.give(elu(site, site.in(0), {1.6732632423543772, 1.0507009873554805, 1}));
+}
+Status import_prelu(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return site.give(prelu(site, site.in(0), site.in(1)));
+}
+Status import_clip(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  return site.give(clipped(site, site.in(0), site.in(1), site.in(2)));
+}
+Status import_softmax(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const auto rank = static_cast<std::int64_t>(site.rank(site.in(0)));
+  if (rank == 0) return site.error("the input is a scalar");
+  return site.give(SoftmaxOperator{rank - 1, site.op() == "LogSoftmax"}, {site.in(0)});
+}
+Status import_l2_loss(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  std::vector<std::int64_t> axes;
+  for (std::size_t d = 0; d < site.rank(site.in(0)); ++d) axes.push_back(static_cast<std::int64_t>(d));
+  WHET_TRY(const ValueId sum, reduced(site, site.in(0), {ReduceKind::sum_square, axes, false}));
+  return site.give(with_number(site, "half", B::mul, sum, 0.5));
+}
+
+Status import_cast(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const DType to, site.dtype_attribute("DstT", {}));
+  return site.give(site.cast("cast", site.in(0), to));
+}
+Status import_identity(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
+  return site.pass(site.in(0));
+}
+Status import_identity_n(TfSite& site) {
+  for (std::size_t i = 0; i < site.input_count(); ++i) WHET_RETURN_IF_ERROR(site.pass(site.in(i), i));
+  return ok_status();
+}
+
+/// A vector condition chooses rows.
+Status import_select(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  ValueId condition = site.in(0);
+  const std::size_t rank = site.rank(site.in(1));
+  if (site.op() == "Select" && site.rank(condition) == 1 && rank > 1) {
+    Shape column(rank, 1);
+    column[0] = site.shape(condition)[0];
+    WHET_TRY(condition, site.add("rows", ReshapeOperator{column}, {condition}));
+  }
+  return site.give(WhereOperator{}, {condition, site.in(1), site.in(2)});
+}
+
+Status import_fake_quant(TfSite& site) {
+  const bool by_attributes = site.op() == "FakeQuantWithMinMaxArgs";
+  WHET_RETURN_IF_ERROR(site.expect_inputs(by_attributes ? 1 : 3));
+  WHET_TRY(const std::int64_t bits, site.integer("num_bits", 8));
+  WHET_TRY(const bool narrow, site.flag("narrow_range", false));
+  if (bits < 2 || bits > 16) return site.error("has " + std::to_string(bits) + " bits; expected 2 to 16");
+  std::vector<FakeForm> forms;
+  if (by_attributes) {
+    WHET_TRY(const double least, site.number("min", -6));
+    WHET_TRY(const double most, site.number("max", 6));
+    forms.push_back(fake_form(least, most, bits, narrow));
+  } else {
+    WHET_TRY(const Tensor least, site.known(site.in(1), "least number"));
+    WHET_TRY(const Tensor most, site.known(site.in(2), "largest number"));
+    const Shape x = site.shape(site.in(0));
+    const bool fits = least.size() == most.size() && (least.size() == 1 || (!x.empty() && least.size() == x.back()));
+    if (!fits)
+      return site.error("keeps " + to_string(site.type(site.in(0))) + " between " + to_string(least.type()) + " and " +
+                        to_string(most.type()));
+    for (std::int64_t i = 0; i < least.size(); ++i) forms.push_back(fake_form(least.get(i), most.get(i), bits, narrow));
+  }
+  for (const FakeForm& form : forms)
+    if (!(form.scale > 0)) return site.error("has a largest number that is not above the least one");
+  return site.give(fake_quantized(site, site.in(0), forms));
+}
+
+// ---- Reductions.
+
+Status import_reduce(TfSite& site, ReduceKind kind) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  const ValueId x = site.in(0);
+  WHET_TRY(const std::vector<std::int64_t> axes, site.axes(1, x));
+  WHET_TRY(const bool keep, site.flag("keep_dims", false));
+  if (axes.empty()) return site.pass(x);
+  return site.give(reduced(site, x, ReduceOperator{kind, axes, keep}));
+}
+Status import_place(TfSite& site, bool largest) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const std::int64_t axis, site.axis(1, site.rank(site.in(0))));
+  WHET_TRY(const DType dtype, site.dtype_attribute("output_type", {9}));
+  WHET_TRY(const ValueId place, site.add("place", ArgReduceOperator{largest, axis, false}, {site.in(0)}));
+  return site.give(site.cast("number", place, dtype));
+}
+Status import_arg_max(TfSite& site) { return import_place(site, true); }
+Status import_arg_min(TfSite& site) { return import_place(site, false); }
+Status import_cumsum(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const std::int64_t axis, site.axis(1, site.rank(site.in(0))));
+  WHET_TRY(const bool exclusive, site.flag("exclusive", false));
+  WHET_TRY(const bool reverse, site.flag("reverse", false));
+  return site.give(CumSumOperator{axis, exclusive, reverse}, {site.in(0)});
+}
+
+}  // namespace whet::tensorflow

@@ -1,0 +1,276 @@
+#include "import/tensorflow/inline.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/nearest.h"
+
+namespace whet::tensorflow {
+namespace {
+
+constexpr std::size_t kMostNodes = std::size_t{1} << 19;
+constexpr int kMostDepth = 64;
+
+bool is_call(const TfNode& node) { return node.op == "PartitionedCall" || node.op == "StatefulPartitionedCall"; }
+/// Writes a variable, which is its first input.
+bool is_write(const TfNode& node) {
+  return (node.op.starts_with("Assign") || node.op.starts_with("ResourceApply") ||
+          node.op.starts_with("ResourceScatter") || node.op == "Assign") &&
+         !node.inputs.empty();
+}
+bool is_old_control(const std::string& op) {
+  constexpr const char* kOps[] = {"Switch",    "Merge",    "Enter",    "Exit",    "NextIteration",   "LoopCond",
+                                  "RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration"};
+  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() < 6 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// "node", "node:1", "node:output:0".
+struct Reference {
+  std::string node, result;
+  std::size_t index = 0;
+};
+Reference reference_of(const std::string& text) {
+  const std::size_t first = text.find(':');
+  if (first == std::string::npos) return {text, "", 0};
+  const std::size_t second = text.find(':', first + 1);
+  Reference reference{text.substr(0, first), text.substr(first + 1, second - first - 1), 0};
+  const std::string last = second == std::string::npos ? reference.result : text.substr(second + 1);
+  if (is_number(last)) reference.index = static_cast<std::size_t>(std::stoi(last));
+  if (second == std::string::npos && is_number(reference.result)) reference.result.clear();
+  return reference;
+}
+
+/// The nodes of a graph or of a function, and what their names become.
+struct Scope {
+  const std::vector<TfNode>& nodes;
+  std::unordered_map<std::string, std::size_t> places = {};
+  std::map<std::string, std::string> arguments = {};  ///< values outside
+  std::unordered_map<std::string, std::string> names = {};
+  std::string around;  ///< the call; empty: the main graph
+};
+
+class Inliner {
+ public:
+  Inliner(const TfGraph& graph, const std::string& what) : graph_(graph), what_(what) {}
+
+  /// Gives the values that the references `roots` are.
+  Result<std::vector<std::string>> add(Scope scope, const std::vector<std::string>& roots,
+                                       const std::map<std::string, std::string>& renamed, int depth) {
+    if (depth > kMostDepth)
+      return Error{what_ + ": has functions within " + std::to_string(kMostDepth) +
+                   " functions; no more are supported"};
+    for (std::size_t i = 0; i < scope.nodes.size(); ++i) scope.places.emplace(scope.nodes[i].name, i);
+    WHET_TRY(const std::vector<bool> needed, reached(scope, roots, false));
+    for (std::size_t i = 0; i < scope.nodes.size(); ++i)
+      if (needed[i]) name(scope, scope.nodes[i].name, renamed);
+    for (std::size_t i = 0; i < scope.nodes.size(); ++i)
+      if (needed[i]) WHET_RETURN_IF_ERROR(add_node(scope, scope.nodes[i], depth));
+    WHET_RETURN_IF_ERROR(find_writes(scope, roots, needed));
+    std::vector<std::string> values;
+    for (const std::string& root : roots) {
+      WHET_TRY(std::string value, resolved(scope, root, what_));
+      values.push_back(std::move(value));
+    }
+    return values;
+  }
+
+  /// The nodes that the outputs need, in an order in which they can be computed.
+  Result<TfProgram> program(std::vector<std::string> inputs, std::vector<std::string> outputs) {
+    TfProgram program{std::move(inputs), {}, std::move(outputs), std::move(written_)};
+    WHET_TRY(const std::vector<std::size_t> order, ordered(program));
+    for (const std::size_t i : order) {
+      TfNode& node = nodes_[i];
+      if (is_old_control(node.op))
+        return Error{node.name + " (" + node.op + "): is control flow of TensorFlow 1; in Python: " +
+                     "convert_variables_to_constants_v2 of TensorFlow 2 writes While and If, which are supported"};
+      program.nodes.push_back(std::move(node));
+    }
+    return program;
+  }
+
+  void take(const std::string& name) { taken_.insert(name); }
+
+ private:
+  void name(Scope& scope, const std::string& own, const std::map<std::string, std::string>& renamed) {
+    const auto wanted = renamed.find(own);
+    std::string name = wanted == renamed.end() ? own : wanted->second;
+    if (!taken_.insert(name).second) {
+      if (!scope.around.empty()) name = scope.around + "/" + own;
+      for (int number = 1; !taken_.insert(name).second; ++number) name = own + "_" + std::to_string(number);
+    }
+    scope.names[own] = name;
+  }
+
+  Result<std::string> resolved(const Scope& scope, const std::string& text, const std::string& reader) const {
+    const Reference reference = reference_of(text);
+    if (const auto argument = scope.arguments.find(reference.node); argument != scope.arguments.end())
+      return argument->second;
+    const auto place = scope.places.find(reference.node);
+    if (place == scope.places.end())
+      return Error{reader + ": reads " + in_quotes(text) + ", which the graph does not have"};
+    const TfNode& node = scope.nodes[place->second];
+    const std::size_t result =
+        reference.result.empty() ? reference.index : result_place(node, reference.result, reference.index);
+    const auto found = scope.names.find(reference.node);
+    return value_name(found == scope.names.end() ? reference.node : found->second, result);
+  }
+
+  /// Marks what the roots read, one after the other; `controls`: also what must have run before.
+  Result<std::vector<bool>> reached(const Scope& scope, const std::vector<std::string>& roots, bool controls) const {
+    std::vector<bool> needed(scope.nodes.size(), false);
+    std::vector<std::size_t> open;
+    const auto reach = [&](const std::string& text, const std::string& reader) -> Status {
+      const std::string node = reference_of(text).node;
+      if (scope.arguments.contains(node)) return ok_status();
+      const auto place = scope.places.find(node);
+      if (place == scope.places.end())
+        return Error{reader + ": reads " + in_quotes(text) + ", which the graph does not have"};
+      if (!needed[place->second]) open.push_back(place->second);
+      needed[place->second] = true;
+      return ok_status();
+    };
+    for (const std::string& root : roots) WHET_RETURN_IF_ERROR(reach(root, what_));
+    while (!open.empty()) {
+      const TfNode& node = scope.nodes[open.back()];
+      open.pop_back();
+      for (const std::string& input : node.inputs) WHET_RETURN_IF_ERROR(reach(input, node.name));
+      if (!controls) continue;
+      for (const std::string& before : node.controls)
+        if (scope.places.contains(before)) WHET_RETURN_IF_ERROR(reach(before, node.name));
+    }
+    return needed;
+  }
+
+  Status add_node(const Scope& scope, const TfNode& node, int depth) {
+    if (nodes_.size() >= kMostNodes)
+      return Error{what_ + ": its functions become more than " + std::to_string(kMostNodes) + " nodes"};
+    TfNode own{scope.names.at(node.name), node.op, {}, {}, {}};
+    for (const std::string& input : node.inputs) {
+      WHET_TRY(std::string value, resolved(scope, input, node.name));
+      own.inputs.push_back(std::move(value));
+    }
+    if (is_call(node)) return add_call(own, node, depth);
+    own.attributes = node.attributes;
+    nodes_.push_back(std::move(own));
+    return ok_status();
+  }
+
+  /// The results of a call are second names of what the function gives.
+  Status add_call(const TfNode& call, const TfNode& node, int depth) {
+    const TfAttribute* attribute = node.find("f");
+    const auto* name = attribute == nullptr ? nullptr : std::get_if<TfFunctionName>(attribute);
+    const auto found = name == nullptr ? graph_.functions.end() : graph_.functions.find(name->name);
+    if (found == graph_.functions.end())
+      return Error{node.name + ": calls " + (name == nullptr ? "nothing" : in_quotes(name->name)) +
+                   ", which the file does not have"};
+    const TfFunction& function = found->second;
+    if (function.arguments.size() != call.inputs.size())
+      return Error{node.name + ": gives " + std::to_string(call.inputs.size()) + " arguments to " +
+                   in_quotes(function.name) + ", which has " + std::to_string(function.arguments.size())};
+    Scope inner{function.nodes, {}, {}, {}, call.name};
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) inner.arguments[function.arguments[i]] = call.inputs[i];
+    WHET_TRY(const std::vector<std::string> values, add(std::move(inner), function.results, {}, depth + 1));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      nodes_.push_back({value_name(call.name, i), "Identity", {values[i]}, {}, {}});
+    return ok_status();
+  }
+
+  /// A function runs all that it has; the main graph what its outputs ask for.
+  Status find_writes(const Scope& scope, const std::vector<std::string>& roots, const std::vector<bool>& needed) {
+    const bool is_function = !scope.around.empty();
+    std::vector<bool> run = needed;
+    if (!is_function) {
+      WHET_TRY(run, reached(scope, roots, true));
+    }
+    for (std::size_t i = 0; i < scope.nodes.size(); ++i) {
+      const TfNode& node = scope.nodes[i];
+      if (!is_write(node) || (!is_function && !run[i])) continue;
+      if (auto value = resolved(scope, node.inputs[0], node.name); value.ok()) written_.insert(*value);
+    }
+    return ok_status();
+  }
+
+  std::optional<std::size_t> maker(const std::unordered_map<std::string, std::size_t>& places,
+                                   const std::string& value) const {
+    auto found = places.find(value);
+    if (found == places.end()) found = places.find(node_of(value));
+    return found == places.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  Result<std::vector<std::size_t>> ordered(const TfProgram& program) const {
+    std::unordered_map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) places.emplace(nodes_[i].name, i);
+    enum class State : std::uint8_t { unseen, open, done };
+    std::vector<State> states(nodes_.size(), State::unseen);
+    std::vector<std::size_t> order;
+    std::vector<std::pair<std::size_t, std::size_t>> path;  // a node, and how many of its inputs are done
+    const auto enter = [&](const std::string& value) -> Status {
+      const auto place = maker(places, value);
+      if (!place || states[*place] == State::done) return ok_status();
+      if (states[*place] == State::open && !is_old_control(nodes_[*place].op))
+        return Error{nodes_[*place].name + " (" + nodes_[*place].op + "): reads what is computed from its own result"};
+      if (states[*place] == State::open) return ok_status();
+      states[*place] = State::open;
+      path.emplace_back(*place, 0);
+      return ok_status();
+    };
+    for (const std::string& output : program.outputs) {
+      WHET_RETURN_IF_ERROR(enter(output));
+      while (!path.empty()) {
+        auto& [place, next] = path.back();
+        if (next < nodes_[place].inputs.size()) {
+          const std::string& input = nodes_[place].inputs[next++];
+          WHET_RETURN_IF_ERROR(enter(input));
+          continue;
+        }
+        states[place] = State::done;
+        order.push_back(place);
+        path.pop_back();
+      }
+    }
+    return order;
+  }
+
+  const TfGraph& graph_;
+  const std::string& what_;
+  std::vector<TfNode> nodes_;
+  std::unordered_set<std::string> taken_;
+  std::set<std::string> written_;
+};
+
+}  // namespace
+
+std::string node_of(const std::string& value) {
+  const std::size_t colon = value.rfind(':');
+  return colon != std::string::npos && is_number(value.substr(colon + 1)) ? value.substr(0, colon) : value;
+}
+
+Result<TfProgram> inlined_graph(const TfGraph& graph, const std::vector<std::string>& roots,
+                                const std::map<std::string, std::string>& renamed, const std::string& what) {
+  Inliner inliner(graph, what);
+  WHET_TRY(std::vector<std::string> outputs, inliner.add(Scope{graph.nodes, {}, {}, {}, ""}, roots, renamed, 0));
+  return inliner.program({}, std::move(outputs));
+}
+
+Result<TfProgram> inlined_function(const TfGraph& graph, const std::string& name, const std::string& what) {
+  const auto found = graph.functions.find(name);
+  if (found == graph.functions.end())
+    return Error{what + ": calls " + in_quotes(name) + ", which the file does not have"};
+  const TfFunction& function = found->second;
+  Inliner inliner(graph, what);
+  Scope scope{function.nodes, {}, {}, {}, name};
+  for (const std::string& argument : function.arguments) {
+    scope.arguments[argument] = argument;
+    inliner.take(argument);
+  }
+  WHET_TRY(std::vector<std::string> outputs, inliner.add(std::move(scope), function.results, {}, 0));
+  return inliner.program(function.arguments, std::move(outputs));
+}
+
+}  // namespace whet::tensorflow

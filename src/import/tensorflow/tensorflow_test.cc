@@ -1,0 +1,369 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "import/import.h"
+#include "import/load_tensors.h"
+#include "import/tensorflow/importers.h"
+#include "import/tensorflow/table.h"
+#include "import/tensorflow/testing/graph_writer.h"
+#include "ops/evaluate_graph.h"
+#include "tensor/compare.h"
+#include "tensor_files/file.h"
+
+namespace whet::tensorflow {
+namespace tensorflow_test {
+
+using Numbers = std::vector<double>;
+
+std::string error_of(const std::string& bytes, const ImportOptions& options = {}) {
+  const auto graph = import_model_bytes(bytes, "m", options);
+  return graph.ok() ? "" : graph.error().message;
+}
+Numbers numbers_of(const Tensor& tensor) {
+  Numbers numbers;
+  for (std::int64_t i = 0; i < tensor.size(); ++i) numbers.push_back(tensor.get(i));
+  return numbers;
+}
+/// The output where the first input holds `values`.
+Numbers answer(const std::string& bytes, const Numbers& values, const ImportOptions& options = {},
+               std::size_t output = 0) {
+  const Result<Graph> graph = import_model_bytes(bytes, "m", options);
+  if (!graph.ok()) {
+    ADD_FAILURE() << graph.error().message;
+    return {};
+  }
+  const TensorType type = graph->value(graph->inputs[0]).type;
+  const auto results = evaluate_graph(*graph, {Tensor::of<double>(type.dtype, type.shape, values)});
+  return numbers_of((*results)[graph->outputs[output].index()]);
+}
+Tensor floats(const Shape& shape, const std::vector<double>& values) { return Tensor::of(DType::f32, shape, values); }
+
+/// One node "y" of x, and of constants "c0", "c1", ...
+struct OneNode {
+  std::string op;
+  Shape x;
+  std::vector<Tensor> constants;
+  Attributes attributes;
+
+  std::string bytes() const {
+    GraphWriter g;
+    g.input("x", x);
+    std::vector<std::string> inputs = {"x"};
+    for (std::size_t i = 0; i < constants.size(); ++i) {
+      inputs.push_back("c" + std::to_string(i));
+      g.constant(inputs.back(), constants[i]);
+    }
+    return g.node("y", op, inputs, attributes).bytes();
+  }
+};
+Tensor integers(const std::vector<std::int64_t>& values) {
+  return Tensor::of(DType::i32, {static_cast<std::int64_t>(values.size())}, values);
+}
+
+TEST(TensorFlow, TheOperatorsAreTheOnesThatTheDocumentLists) {
+  std::string wanted, found;
+  for (const TfImporter& row : importers()) wanted += std::string(row.op) + "\n";
+  const Result<std::string> document = read_file(WHET_SOURCE_DIR "/docs/operators/tensorflow.md");
+  ASSERT_TRUE(document.ok());
+  for (std::size_t at = 0; (at = document->find("\n| `", at)) != std::string::npos; ++at)
+    found += document->substr(at + 4, document->find('`', at + 4) - at - 4) + "\n";
+  EXPECT_EQ(found, wanted) << "docs/operators/tensorflow.md";
+}
+
+// ---- What operators mean.
+
+TEST(TensorFlow, SamePaddingPutsTheOddPixelBehind) {
+  const Attributes pool = {
+      {"ksize", of_integers({1, 1, 3, 1})}, {"strides", of_integers({1, 1, 2, 1})}, {"padding", of_text("SAME")}};
+  EXPECT_EQ(answer(OneNode{"MaxPool", {1, 1, 4, 1}, {}, pool}.bytes(), {1, 2, 9, 3}), (Numbers{9, 9}));
+  EXPECT_EQ(answer(OneNode{"AvgPool", {1, 1, 4, 1}, {}, pool}.bytes(), {1, 2, 9, 3}), (Numbers{4, 6}));
+  const Attributes conv = {{"strides", of_integers({1, 1, 2, 1})}, {"padding", of_text("SAME")}};
+  // Weights [1, 3, 1, 1]; a window begins at each second pixel, and one pixel stands behind the image.
+  EXPECT_EQ(answer(OneNode{"Conv2D", {1, 1, 4, 1}, {floats({1, 3, 1, 1}, {1, 10, 100})}, conv}.bytes(), {1, 2, 3, 4}),
+            (Numbers{321, 43}));
+}
+TEST(TensorFlow, ExplicitPaddingAndChannelsFirst) {
+  const Attributes conv = {{"strides", of_integers({1, 1, 1, 1})},
+                           {"padding", of_text("EXPLICIT")},
+                           {"data_format", of_text("NCHW")},
+                           {"explicit_paddings", of_integers({0, 0, 0, 0, 0, 0, 1, 0})}};
+  EXPECT_EQ(answer(OneNode{"Conv2D", {1, 1, 1, 3}, {floats({1, 2, 1, 1}, {1, 10})}, conv}.bytes(), {1, 2, 3}),
+            (Numbers{10, 21, 32}));
+}
+TEST(TensorFlow, DepthwiseWeightsHaveResultsOfEachChannelBehind) {
+  const Attributes conv = {{"strides", of_integers({1, 1, 1, 1})}, {"padding", of_text("VALID")}};
+  const Tensor w = floats({1, 1, 2, 2}, {1, 2, 10, 20});
+  EXPECT_EQ(answer(OneNode{"DepthwiseConv2dNative", {1, 1, 1, 2}, {w}, conv}.bytes(), {3, 4}), (Numbers{3, 6, 40, 80}));
+}
+TEST(TensorFlow, TransposedConvolutionsTakeTheirExtentsFromTheFile) {
+  GraphWriter g;
+  g.input("x", {1, 1, 2, 1}).constant("w", floats({1, 3, 1, 1}, {1, 10, 100})).integers("shape", {1, 1, 4, 1});
+  g.node("y", "Conv2DBackpropInput", {"shape", "w", "x"},
+         {{"strides", of_integers({1, 1, 2, 1})}, {"padding", of_text("SAME")}});
+  // What the gradient of the convolution above gives: pixel 0 adds 1 10 100, pixel 2 adds 1 10 (100 is cut off).
+  EXPECT_EQ(answer(g.bytes(), {1, 2}), (Numbers{1, 10, 102, 20}));
+}
+TEST(TensorFlow, MaximaTakeThePadsBeforeThem) {
+  GraphWriter g;
+  g.input("x", {1, 4, 4, 1}).node("r", "Relu", {"x"});
+  g.constant("pads", Tensor::of<std::int64_t>(DType::i32, {4, 2}, {0, 0, 1, 1, 1, 1, 0, 0}))
+      .node("p", "Pad", {"r", "pads"});
+  g.node("y", "MaxPool", {"p"},
+         {{"ksize", of_integers({1, 3, 3, 1})}, {"strides", of_integers({1, 2, 2, 1})}, {"padding", of_text("VALID")}});
+  const auto graph = import_model_bytes(g.bytes(), "m");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->nodes.size(), 2u) << to_text(*graph);
+}
+TEST(TensorFlow, FusedOperatorsTakeTheirInputsInOrder) {
+  Message ops;
+  ops.text(2, "BiasAdd").text(2, "Relu");
+  const Attributes conv = {
+      {"strides", of_integers({1, 1, 1, 1})}, {"padding", of_text("VALID")}, {"fused_ops", Message().message(1, ops)}};
+  EXPECT_EQ(answer(OneNode{"_FusedConv2D", {1, 1, 2, 1}, {floats({1, 1, 1, 1}, {2}), floats({1}, {-3})}, conv}.bytes(),
+                   {1, 4}),
+            (Numbers{0, 5}));
+}
+TEST(TensorFlow, BatchNormalizationOfTrainingIsRefused) {
+  const Tensor one = floats({1}, {1});
+  const Attributes inference = {{"is_training", of_flag(false)}, {"epsilon", of_real(0)}};
+  EXPECT_EQ(
+      answer(
+          OneNode{
+              "FusedBatchNormV3", {1, 1, 1, 1}, {floats({1}, {2}), one, floats({1}, {3}), floats({1}, {4})}, inference}
+              .bytes(),
+          {5}),
+      (Numbers{3}));
+  EXPECT_EQ(error_of(OneNode{"FusedBatchNormV3", {1, 1, 1, 1}, {one, one, one, one}, {}}.bytes()),
+            "y (FusedBatchNormV3): was saved in training mode; in Python: export a function that calls the model with "
+            "training=False");
+}
+TEST(TensorFlow, MasksOfSlices) {
+  const auto slice = [&](const Shape& x, const std::vector<std::int64_t>& begin, const std::vector<std::int64_t>& end,
+                         const Attributes& masks) {
+    const std::vector<std::int64_t> steps(begin.size(), 1);
+    Numbers values(static_cast<std::size_t>(num_elements(x)));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+    return answer(OneNode{"StridedSlice", x, {integers(begin), integers(end), integers(steps)}, masks}.bytes(), values);
+  };
+  EXPECT_EQ(slice({2, 3}, {0, 1}, {2, 2}, {{"shrink_axis_mask", of_integer(2)}}), (Numbers{1, 4}));
+  EXPECT_EQ(slice({2, 3}, {0, -1}, {0, 0}, {{"ellipsis_mask", of_integer(1)}, {"shrink_axis_mask", of_integer(2)}}),
+            (Numbers{2, 5}));
+  EXPECT_EQ(slice({2, 3}, {1, 0, 0}, {2, 0, 2}, {{"new_axis_mask", of_integer(2)}}), (Numbers{3, 4}));
+  EXPECT_EQ(slice({2, 3}, {0, 1}, {1, 0}, {{"begin_mask", of_integer(1)}, {"end_mask", of_integer(3)}}),
+            (Numbers{1, 2, 4, 5}));
+}
+TEST(TensorFlow, BlocksBecomeBatchesAndComeBack) {
+  const Tensor block = integers({2}), edges = Tensor::of<std::int64_t>(DType::i32, {1, 2}, {1, 0});
+  const std::string there = OneNode{"SpaceToBatchND", {1, 3, 1}, {block, edges}, {}}.bytes();
+  EXPECT_EQ(answer(there, {1, 2, 3}), (Numbers{0, 2, 1, 3}));
+  EXPECT_EQ(answer(OneNode{"BatchToSpaceND", {2, 2, 1}, {block, edges}, {}}.bytes(), {0, 2, 1, 3}), (Numbers{1, 2, 3}));
+}
+TEST(TensorFlow, RemaindersHaveTheSignThatTheirNamesSay) {
+  const Tensor b = floats({2}, {3, -3});
+  EXPECT_EQ(answer(OneNode{"FloorMod", {2}, {b}, {}}.bytes(), {-4, 4}), (Numbers{2, -2}));
+  EXPECT_EQ(answer(OneNode{"TruncateMod", {2}, {b}, {}}.bytes(), {-4, 4}), (Numbers{-1, 1}));
+  EXPECT_EQ(answer(OneNode{"DivNoNan", {2}, {floats({2}, {2, 0})}, {}}.bytes(), {3, 3}), (Numbers{1.5, 0}));
+}
+TEST(TensorFlow, FakeQuantizationMovesItsBoundsToHoldZero) {
+  // 3 bits between -0.1 and 0.6: steps of 0.1, and zero is one of them.
+  const Numbers y = answer(
+      OneNode{"FakeQuantWithMinMaxVars", {4}, {floats({}, {-0.1}), floats({}, {0.6})}, {{"num_bits", of_integer(3)}}}
+          .bytes(),
+      {-9, 0.04, 0.26, 9});
+  const Numbers wanted = {-0.1, 0, 0.3, 0.6};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(y[i], wanted[i], 1e-6);
+}
+TEST(TensorFlow, FewerNumbersThanElementsRepeatTheLast) {
+  GraphWriter g;
+  Message tensor;
+  tensor.number(1, 1).message(2, shape_message({4})).real(5, 1).real(5, 2);
+  g.input("x", {4}).node("c", "Const", {}, {{"dtype", of_type(DType::f32)}, {"value", Message().message(8, tensor)}});
+  EXPECT_EQ(answer(g.node("y", "AddV2", {"x", "c"}).bytes(), {0, 0, 0, 0}), (Numbers{1, 2, 2, 2}));
+}
+
+// ---- Functions, branches, loops.
+
+TEST(TensorFlow, FunctionsAreInlined) {
+  GraphWriter body, g;
+  body.node("twice", "AddV2", {"a", "a"}).node("split", "Unpack", {"twice:z:0"}, {{"num", of_integer(2)}});
+  body.node("dead", "NoSuchOperator", {"a"});
+  g.function("f", {"a"}, {"split:output:1", "twice:z:0"}, body);
+  g.input("x", {2}).node("call", "PartitionedCall", {"x"},
+                         {{"f", of_function("f")}, {"Tout", of_types({DType::f32, DType::f32})}});
+  g.node("y", "Neg", {"call"}).node("z", "Identity", {"call:1"});
+  EXPECT_EQ(answer(g.bytes(), {1, 3}), (Numbers{-6}));
+  EXPECT_EQ(answer(g.bytes(), {1, 3}, {}, 1), (Numbers{2, 6}));
+}
+TEST(TensorFlow, FunctionsThatCallThemselvesEnd) {
+  GraphWriter body, g;
+  body.node("again", "PartitionedCall", {"a"}, {{"f", of_function("f")}});
+  g.function("f", {"a"}, {"again:output:0"}, body).input("x", {2});
+  g.node("call", "PartitionedCall", {"x"}, {{"f", of_function("f")}});
+  EXPECT_EQ(error_of(g.bytes()), "m: has functions within 64 functions; no more are supported");
+}
+TEST(TensorFlow, LoopsThatCountAreUnrolled) {
+  GraphWriter condition, body, g;
+  condition.constant("most", Tensor::of<std::int64_t>(DType::i32, {}, {3}))
+      .node("less", "Less", {"i", "most:output:0"});
+  body.constant("one", Tensor::of<std::int64_t>(DType::i32, {}, {1})).node("next", "AddV2", {"i", "one:output:0"});
+  body.node("twice", "AddV2", {"a", "a"});
+  g.function("c", {"i", "a"}, {"less:z:0"}, condition).function("b", {"i", "a"}, {"next:z:0", "twice:z:0"}, body);
+  g.input("x", {2}).constant("zero", Tensor::of<std::int64_t>(DType::i32, {}, {0}));
+  g.node("loop", "StatelessWhile", {"zero", "x"},
+         {{"cond", of_function("c")}, {"body", of_function("b")}, {"T", of_types({DType::i32, DType::f32})}});
+  g.node("y", "Identity", {"loop:1"}).node("count", "Identity", {"loop"});
+  EXPECT_EQ(answer(g.bytes(), {1, 3}), (Numbers{8, 24}));
+}
+TEST(TensorFlow, BranchesOfAnUnknownConditionAreBothComputed) {
+  GraphWriter yes, no, g;
+  yes.node("y", "Neg", {"a"});
+  no.node("y", "Square", {"a"});
+  g.function("yes", {"a"}, {"y:y:0"}, yes).function("no", {"a"}, {"y:y:0"}, no);
+  g.input("x", {1}).constant("zero", floats({1}, {0})).node("is", "Greater", {"x", "zero"});
+  g.node("y", "If", {"is", "x"},
+         {{"then_branch", of_function("yes")}, {"else_branch", of_function("no")}, {"Tout", of_types({DType::f32})}});
+  EXPECT_EQ(answer(g.bytes(), {3}), (Numbers{-3}));
+  EXPECT_EQ(answer(g.bytes(), {-3}), (Numbers{9}));
+}
+TEST(TensorFlow, ListsOfTensorsHoldTheStepsOfALoop) {
+  GraphWriter condition, body, g;
+  const auto scalar = [](std::int64_t value) { return Tensor::of<std::int64_t>(DType::i32, {}, {value}); };
+  condition.constant("most", scalar(3)).node("less", "Less", {"i", "most:output:0"});
+  body.constant("one", scalar(1)).node("next", "AddV2", {"i", "one:output:0"}).integers("shape", {1});
+  body.node("item", "TensorListGetItem", {"in", "i", "shape:output:0"}, {{"element_dtype", of_type(DType::f32)}});
+  body.node("sum", "AddV2", {"state", "item:item:0"});
+  body.node("set", "TensorListSetItem", {"out", "i", "sum:z:0"}, {{"element_dtype", of_type(DType::f32)}});
+  g.function("c", {"i", "in", "out", "state"}, {"less:z:0"}, condition);
+  g.function("b", {"i", "in", "out", "state"}, {"next:z:0", "in", "set:output_handle:0", "sum:z:0"}, body);
+  g.input("x", {3, 1})
+      .integers("row", {1})
+      .constant("zero", scalar(0))
+      .constant("three", scalar(3))
+      .constant("start", floats({1}, {0}));
+  g.node("list", "TensorListFromTensor", {"x", "row"}, {{"element_dtype", of_type(DType::f32)}});
+  g.node("rows", "TensorListReserve", {"row", "three"}, {{"element_dtype", of_type(DType::f32)}});
+  g.node("loop", "While", {"zero", "list", "rows", "start"},
+         {{"cond", of_function("c")},
+          {"body", of_function("b")},
+          {"T", of_types({DType::i32, DType::f32, DType::f32, DType::f32})}});
+  g.node("y", "TensorListStack", {"loop:2", "row"}, {{"element_dtype", of_type(DType::f32)}});
+  ImportOptions options;
+  options.until = {"y"};
+  EXPECT_EQ(answer(g.bytes(), {1, 2, 4}, options), (Numbers{1, 3, 7}));
+}
+
+// ---- Files.
+
+TEST(TensorFlow, SignaturesNameInputsAndOutputs) {
+  GraphWriter g;
+  g.input("serving_default_image", {-1, 2}).node("a", "Neg", {"serving_default_image"}).node("b", "Abs", {"a"});
+  const Message usual = signature_message({{"image", "serving_default_image:0"}}, {{"score", "b:0"}});
+  const Message other = signature_message({{"image", "serving_default_image:0"}}, {{"negative", "a:0"}});
+  const std::string bytes = saved_model(g, {{"serving_default", usual}, {"other", other}});
+  const auto graph = import_model_bytes(bytes, "m");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->value(graph->inputs[0]).name, "image");
+  EXPECT_EQ(graph->value(graph->inputs[0]).type.shape, (Shape{1, 2}));
+  EXPECT_EQ(graph->value(graph->outputs[0]).name, "score");
+  ImportOptions options;
+  options.entry = "other";
+  EXPECT_EQ(answer(bytes, {1, 3}, options), (Numbers{-1, -3}));
+  options.entry = "othr";
+  EXPECT_EQ(error_of(bytes, options),
+            "m: has no signature \"othr\"; did you mean \"other\"?; it has other, serving_default");
+}
+TEST(TensorFlow, VariablesThatAreWrittenAreRefused) {
+  GraphWriter body, g;
+  body.node("one", "OnesLike", {"a"}).node("write", "AssignAddVariableOp", {"v", "one:y:0"});
+  body.node("y", "ReadVariableOp", {"v"});
+  g.function("f", {"a", "v"}, {"y:value:0"}, body);
+  g.input("x", {1}).node("state", "VarHandleOp", {}, {{"shared_name", of_text("state")}});
+  g.node("y", "StatefulPartitionedCall", {"x", "state"}, {{"f", of_function("f")}, {"Tout", of_types({DType::f32})}});
+  EXPECT_EQ(error_of(g.bytes()), "m: keeps state from call to call: it writes to its variable \"state\"");
+}
+TEST(TensorFlow, WhatIsNotReadIsNamed) {
+  GraphWriter g;
+  g.input("x", {2}).node("block/odd", "Unique", {"x"}).node("y", "Neg", {"block/odd"});
+  EXPECT_EQ(error_of(g.bytes()), "this operator is not supported: Unique");
+  EXPECT_EQ(
+      error_of(OneNode{"Conv2D", {1, 2, 2, 1}, {floats({1, 1, 1, 1}, {1})}, {{"padding", of_text("FULL")}}}.bytes()),
+      "y (Conv2D): its padding is FULL; expected SAME, VALID or EXPLICIT");
+  GraphWriter old;
+  old.input("x", {2})
+      .node("in", "Enter", {"x"})
+      .node("m", "Merge", {"in", "next"})
+      .node("next", "NextIteration", {"m"});
+  EXPECT_EQ(error_of(old.node("y", "Exit", {"m"}).bytes()),
+            "in (Enter): is control flow of TensorFlow 1; in Python: convert_variables_to_constants_v2 of TensorFlow 2 "
+            "writes While and If, which are supported");
+}
+TEST(TensorFlow, GarbageIsASentence) {
+  GraphWriter body, g;
+  body.node("twice", "AddV2", {"a", "a"});
+  g.function("f", {"a"}, {"twice:z:0"}, body).input("x", {1, 4, 4, 1}).constant("w", floats({1, 1, 1, 2}, {1, 2}));
+  g.node("c", "Conv2D", {"x", "w"}, {{"strides", of_integers({1, 2, 2, 1})}, {"padding", of_text("SAME")}});
+  g.node("call", "PartitionedCall", {"c"}, {{"f", of_function("f")}, {"Tout", of_types({DType::f32})}})
+      .node("y", "Relu", {"call"});
+  Rng rng(5);
+  int read_count = 0;
+  for (const std::string& whole :
+       {g.bytes(), saved_model(g, {{"s", signature_message({{"x", "x:0"}}, {{"y", "y:0"}})}})}) {
+    for (int round = 0; round < 3000; ++round) {
+      std::string damaged = whole;
+      for (std::int64_t k = rng.between(1, 4); k > 0; --k)
+        damaged[static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(damaged.size()) - 1))] =
+            static_cast<char>(rng.between(0, 1) == 0 ? rng.between(0, 8) : rng.between(0, 255));
+      const auto graph = import_model_bytes(damaged, "m");
+      read_count += graph.ok() ? 1 : 0;
+      if (graph.ok()) continue;
+      ASSERT_FALSE(graph.error().message.empty());
+      ASSERT_EQ(graph.error().message.find('\n'), std::string::npos);
+    }
+  }
+  EXPECT_GT(read_count, 0) << "some damage is harmless";
+}
+TEST(TensorFlow, TablesThatAreCutOffAreRefused) {
+  const std::string magic = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
+  EXPECT_EQ(parse_table("", "t").error().message, "t: is no index of a checkpoint");
+  Rng rng(7);
+  for (int round = 0; round < 2000; ++round) {
+    std::string bytes(static_cast<std::size_t>(rng.between(40, 120)), '\0');
+    for (char& c : bytes) c = static_cast<char>(rng.between(0, 1) == 0 ? rng.between(0, 16) : rng.between(0, 255));
+    const auto table = parse_table(bytes + magic, "t");
+    if (!table.ok()) {
+      ASSERT_EQ(table.error().message.rfind("t: ", 0), 0u);
+    }
+  }
+}
+
+// ---- Real models.
+
+/// The largest difference of any output, as a part of the largest magnitude.
+double difference(const std::string& model, const std::string& input, const std::vector<std::string>& outputs) {
+  const auto graph = import_model(model);
+  if (!graph.ok()) {
+    ADD_FAILURE() << graph.error().message;
+    return 1;
+  }
+  const auto values = evaluate_graph(*graph, {load_tensor(input).value()});
+  double most = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    most = std::max(most, compare((*values)[graph->outputs[i].index()], load_tensor(outputs[i]).value()).relative);
+  return most;
+}
+TEST(TensorFlowFiles, OfAFolderThatIsGivenAnswerAsTheyShould) {
+  const char* folder = std::getenv("WHET_FRONTENDS");
+  if (folder == nullptr) GTEST_SKIP() << "WHET_FRONTENDS names no folder with model files of other frameworks";
+  const std::string frontends = folder;
+  // tests/models/tensorflow/kws.out0.npy: computed in Python from the variables by the layers that Keras names.
+  EXPECT_LT(difference(frontends + "/tensorflow/kws", frontends + "/tflite/kws_ref_model_float32.in0.npy",
+                       {WHET_SOURCE_DIR "/tests/models/tensorflow/kws.out0.npy"}),
+            1e-4);
+  // The answers of basic_pitch take minutes operator by operator: `whet check` compares them.
+  EXPECT_TRUE(import_model(frontends + "/tensorflow/basic_pitch").ok());
+}
+
+}  // namespace tensorflow_test
+}  // namespace whet::tensorflow
