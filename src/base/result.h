@@ -19,6 +19,7 @@ enum class ErrorKind : std::uint8_t {
   io,             ///< a file, a pipe or a connection failed
   internal,       ///< a fault of whet
   interrupted,    ///< the user ended it
+  wrong_use,      ///< an option or a word of a command asks for what there is not
 };
 
 /// The reason for a missing value: one sentence that names the thing, the value that was found and the accepted values.

@@ -2,79 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <memory>
-#include <numeric>
-#include <optional>
 
+#include "cli/add_options.h"
 #include "cli/command.h"
-#include "cli/opened.h"
-#include "cli/remote.h"
 #include "json/json.h"
 #include "machine/placement.h"
 #include "machine/stolen.h"
+#include "session/latency.h"
+#include "session/opened.h"
+#include "session/remote.h"
 
 namespace whet {
 namespace {
 
 struct BenchCommand {
   RunnableOptions runnable;
-  int runs = 0;
-  double seconds = 1, warmup = 0.2;
-  bool on_device = false, json = false;
+  LatencyOptions timing;
+  bool json = false;
 };
-
-struct Latency {
-  std::vector<double> sorted;  ///< seconds, ascending
-  double mean = 0, deviation = 0;
-  double back_to_back = 0;  ///< of an inference behind the one before without a wait between them; 0: not measured
-  double stolen = 0;        ///< part of the processors' time that other machines of the host had meanwhile
-
-  double percentile(double share) const {
-    const double place = share * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<std::size_t>(place);
-    const std::size_t above = std::min(below + 1, sorted.size() - 1);
-    return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-  }
-};
-
-Latency describe(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  Latency latency{std::move(times)};
-  const double count = static_cast<double>(latency.sorted.size());
-  latency.mean = std::accumulate(latency.sorted.begin(), latency.sorted.end(), 0.0) / count;
-  double squares = 0;
-  for (double time : latency.sorted) squares += (time - latency.mean) * (time - latency.mean);
-  latency.deviation = std::sqrt(squares / count);
-  return latency;
-}
-
-/// The fastest of several series.
-Result<double> time_back_to_back(OpenedModel& model) {
-  constexpr int kSeries = 10, kRuns = 20;
-  double fastest = std::numeric_limits<double>::infinity();
-  for (int series = 0; series < kSeries; ++series) {
-    const double before = model.clock();
-    WHET_RETURN_IF_ERROR(model.run_back_to_back(kRuns));
-    fastest = std::min(fastest, (model.clock() - before) / kRuns);
-  }
-  return fastest;
-}
-
-Result<Latency> time_runs(OpenedModel& model, const BenchCommand& command) {
-  WHET_RETURN_IF_ERROR(model.warm_up(command.warmup));
-  std::optional<StolenTime> stolen;
-  if (!model.is_elsewhere()) stolen.emplace(cores_of(model));
-  WHET_TRY(std::vector<double> times, model.time_runs(command.runs, command.seconds));
-  Latency latency = describe(std::move(times));
-  if (stolen) latency.stolen = stolen->share();
-  if (command.on_device) {
-    WHET_TRY(latency.back_to_back, time_back_to_back(model));
-  }
-  return latency;
-}
 
 std::string predicted_text(double predicted, double median) {
   if (predicted <= 0) return "";
@@ -132,9 +78,9 @@ int run(BenchCommand& command) {
   if (!inputs.ok()) return fail(inputs.error());
   const Status set = runnable->model.set_inputs(std::move(*inputs));
   if (!set.ok()) return fail(set.error());
-  if (command.on_device)
+  if (command.timing.on_device)
     if (const Status moved = runnable->model.move_to_device(); !moved.ok()) return wrong_use(moved.error());
-  const Result<Latency> latency = time_runs(runnable->model, command);
+  const Result<Latency> latency = time_latency(runnable->model, command.timing);
   if (!latency.ok()) return fail(latency.error());
   command.json ? print_json(runnable->model, *latency) : print_text(runnable->model, *latency, runnable->emulator);
   return kDone;
@@ -144,12 +90,12 @@ int run(BenchCommand& command) {
 
 std::function<int()> make_bench(Arguments& arguments) {
   auto command = std::make_shared<BenchCommand>();
-  command->runnable.add_to(arguments);
-  arguments.add("--seconds", command->seconds, 0, 86400, "Time to measure [s]");
-  arguments.add("--runs", command->runs, 1, 1000000000,
+  add_options(arguments, command->runnable);
+  arguments.add("--seconds", command->timing.seconds, 0, 86400, "Time to measure [s]");
+  arguments.add("--runs", command->timing.runs, 1, 1000000000,
                 "Inferences to measure (default: as many as fit into --seconds)", 0);
-  arguments.add("--warmup", command->warmup, 0, 86400, "Time to run before measuring [s]");
-  arguments.flag("--on-device", command->on_device,
+  arguments.add("--warmup", command->timing.warmup, 0, 86400, "Time to run before measuring [s]");
+  arguments.flag("--on-device", command->timing.on_device,
                  "For a GPU: keep inputs and outputs in its memory, and also time inferences one behind the other");
   arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/add_options.h"
 #include "cli/command.h"
-#include "cli/opened.h"
 #include "cli/table.h"
 #include "import/load_tensors.h"
 #include "json/json.h"
 #include "ops/evaluate_graph.h"
+#include "session/opened.h"
 #include "tensor/compare.h"
 
 namespace whet {
@@ -218,7 +219,7 @@ int run(CheckCommand& command) {
 
 std::function<int()> make_check(Arguments& arguments) {
   auto command = std::make_shared<CheckCommand>();
-  command->runnable.add_to(arguments);
+  add_options(arguments, command->runnable);
   arguments.add("--against", command->against,
                 "Model that gives the right answers: one computed operator by operator in double, or a compiled one "
                 "(default: MODEL)");

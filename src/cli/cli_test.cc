@@ -3,10 +3,10 @@
 #include <limits>
 
 #include "cli/command.h"
-#include "cli/model.h"
-#include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/table.h"
+#include "session/model.h"
+#include "session/options.h"
 
 namespace whet {
 namespace cli_test {

@@ -67,6 +67,8 @@ int wrong_use(const Error& error) {
   return kWrongUse;
 }
 
+int refuse(const Error& error) { return error.kind == ErrorKind::wrong_use ? wrong_use(error) : fail(error); }
+
 int run_command_line(const std::vector<Command>& commands, int argc, char** argv) {
   CLI::App app("whet sharpens a neural network for the machine it will run on.", "whet");
   const auto runs = describe(commands, app);

@@ -28,6 +28,8 @@ int run_command_line(const std::vector<Command>&, int argc, char** argv);
 int fail(const Error&);
 /// Prints and gives `kWrongUse`.
 int wrong_use(const Error&);
+/// One of the two, by the kind of the error.
+int refuse(const Error&);
 
 std::function<int()> make_bench(Arguments&);
 std::function<int()> make_check(Arguments&);
@@ -35,9 +37,11 @@ std::function<int()> make_compile(Arguments&);
 std::function<int()> make_devices(Arguments&);
 std::function<int()> make_doctor(Arguments&);
 std::function<int()> make_explain(Arguments&);
+std::function<int()> make_measure_host(Arguments&);
 std::function<int()> make_profile(Arguments&);
 std::function<int()> make_records(Arguments&);
 std::function<int()> make_run(Arguments&);
+std::function<int()> make_serve(Arguments&);
 std::function<int()> make_space_command(Arguments&);
 std::function<int()> make_target(Arguments&);
 std::function<int()> make_tasks(Arguments&);

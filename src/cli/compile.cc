@@ -1,14 +1,16 @@
 // whet compile: the model and its best records become one library.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 
+#include "cli/add_options.h"
 #include "cli/command.h"
-#include "cli/opened.h"
 #include "cli/table.h"
 #include "json/json.h"
 #include "machine/detect.h"
+#include "session/opened.h"
 #include "tensor_files/file.h"
 
 namespace whet {
@@ -97,6 +99,11 @@ void print_json(const CompileCommand& command, const CompileReport& report, cons
   fmt::print("{}\n", dump(out, 2));
 }
 
+/// On a terminal: how far the compilation is. The line is gone when all kernels are made.
+void show_kernels(int done, int all) {
+  fmt::print(stderr, "\r\x1b[K{}", done < all ? fmt::format("{} of {} kernels", done, all) : "");
+}
+
 int run(CompileCommand& command) {
   if (command.output.empty()) command.output = default_output(command.model.model);
   const Result<TargetOnCores> place = choose_target(command.place);
@@ -115,6 +122,7 @@ int run(CompileCommand& command) {
   command.records.emulated = command.allow_emulated;
   compiling.emulated = command.allow_emulated && place->target.is_gpu();
   command.records.gpu = place->gpu;
+  if (!command.quiet && !command.json && isatty(STDERR_FILENO)) compiling.on_kernel = show_kernels;
   const Result<CompileReport> report =
       compile_with_records(*fused, command.records, place->target, command.output, compiling);
   if (!report.ok()) return fail(report.error());
@@ -131,10 +139,10 @@ int run(CompileCommand& command) {
 
 std::function<int()> make_compile(Arguments& arguments) {
   auto command = std::make_shared<CompileCommand>();
-  command->model.add_to(arguments);
+  add_options(arguments, command->model);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
-  command->place.add_to(arguments);
-  command->records.add_to(arguments);
+  add_options(arguments, command->place);
+  add_options(arguments, command->records);
   arguments.add("-o,--output", command->output, "The library to write (default: the model's name with .so, here)");
   arguments.add("--ptx", command->ptx, "For a GPU: also write the PTX of all kernels to this file");
   arguments.flag("--cubin", command->cubin,

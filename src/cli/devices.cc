@@ -7,8 +7,10 @@
 #include <memory>
 
 #include "board/embedded.h"
+#include "cli/add_options.h"
 #include "cli/command.h"
-#include "cli/fleet.h"
+#include "cli/fleet_report.h"
+#include "session/fleet.h"
 
 namespace whet {
 namespace {
@@ -62,7 +64,7 @@ std::function<int()> make_devices(Arguments& arguments) {
       "list: print the programs for boards; export: write one to standard output; fleet: print the "
       "units of a fleet and their queues");
   arguments.add("machine", command->machine, "export: the board's machine, as `uname -m` prints it there");
-  command->fleet.add_to(arguments);
+  add_options(arguments, command->fleet);
   return [command] {
     if (command->action == "fleet") return print_fleet(*command);
     return command->action == "list" ? list() : export_program(*command);

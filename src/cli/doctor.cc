@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/add_options.h"
 #include "cli/command.h"
-#include "cli/options.h"
-#include "cli/remote.h"
 #include "cli/table.h"
 #include "device/local/gpus.h"
 #include "device/make_device.h"
@@ -15,6 +14,8 @@
 #include "machine/detect.h"
 #include "machine/fitness.h"
 #include "measure/cpu/peak.h"
+#include "session/options.h"
+#include "session/remote.h"
 
 namespace whet {
 namespace {
@@ -102,7 +103,7 @@ std::vector<Finding> judge_device(const DeviceDescription& device) {
 }
 
 int examine_device(const DoctorCommand& command, const DeviceName& name) {
-  const Result<DeviceDescription> device = describe_device(name, command.fleet);
+  const Result<DeviceDescription> device = describe_device(name, command.fleet, tell_user);
   if (!device.ok()) return fail(device.error());
   const Result<TargetOnCores> place = choose_target_there(command.place, *device);
   if (!place.ok()) return wrong_use(place.error());
@@ -139,10 +140,10 @@ int run(const DoctorCommand& command) {
 
 std::function<int()> make_doctor(Arguments& arguments) {
   auto command = std::make_shared<DoctorCommand>();
-  command->place.add_to(arguments);
+  add_options(arguments, command->place);
   arguments.add("--device", command->device,
                 "Look at a device elsewhere: ssh://user@host:port, exec:COMMAND or fleet:KEY");
-  command->fleet.add_to(arguments);
+  add_options(arguments, command->fleet);
   arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };
 }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/nearest.h"
+#include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/explain_layout.h"
 #include "cli/explain_plan.h"
@@ -104,7 +105,7 @@ std::function<int()> make_explain(Arguments& arguments) {
                 "The error's number or name, the task's number, the candidate's ID, the node's name");
   arguments.add("--model", question.model.model,
                 "task, candidate: the model that was tuned; its options as for tuning; layout: any model");
-  question.model.add_shapes_to(arguments);
+  add_shapes(arguments, question.model);
   arguments.add("--input", question.model.inputs, "name=x.npy: the value of an input that decides shapes");
   arguments.add("--records", question.records, "task, candidate, layout, cover: its record file");
   arguments.add("--contains", command->contains,
@@ -113,7 +114,7 @@ std::function<int()> make_explain(Arguments& arguments) {
                  "candidate: also print the hot loop of the machine code, or for a GPU the PTX");
   arguments.flag("--passes", question.passes, "candidate: also print the lines that each lowering pass changed");
   arguments.add("--pass", question.pass, "candidate: print only the program after this lowering pass");
-  question.place.add_to(arguments);
+  add_options(arguments, question.place);
   return [command] { return run(*command); };
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "cli/diff.h"
+#include "cli/diff_lines.h"
 #include "lower/lower.h"
 
 namespace whet {

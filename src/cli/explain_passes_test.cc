@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/diff.h"
+#include "cli/diff_lines.h"
 #include "compute/dag.h"
 #include "schedule/steps.h"
 

@@ -8,10 +8,11 @@
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/layouts.h"
-#include "cli/rates.h"
 #include "cli/table.h"
 #include "plan/plan.h"
 #include "records/record_file.h"
+#include "session/kernels_text.h"
+#include "session/rates.h"
 #include "tuner/footprint.h"
 
 namespace whet {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "cli/model.h"
-#include "cli/options.h"
+#include "session/model.h"
+#include "session/options.h"
 
 namespace whet {
 

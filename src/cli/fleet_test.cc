@@ -1,6 +1,8 @@
-#include "cli/fleet.h"
+#include "cli/fleet_report.h"
 
 #include <gtest/gtest.h>
+
+#include "session/fleet.h"
 
 namespace whet::cli_fleet_test {
 namespace {

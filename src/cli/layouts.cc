@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+
+#include "session/kernels_text.h"
 
 namespace whet {
 
@@ -38,19 +39,6 @@ Result<std::vector<Form>> LayoutOptions::forms(const Target& target) const {
   return forms;
 }
 
-std::string kernels_text(const std::vector<PlannedKernel>& kernels) {
-  std::map<std::pair<bool, std::string>, int> counts;
-  for (const PlannedKernel& kernel : kernels)
-    ++counts[{kernel.transform,
-              kernel.forms.substr(0, names_cover(kernel.forms) ? kernel.forms.find(':') : kernel.forms.npos)}];
-  std::string text;
-  for (const auto& [what, count] : counts)
-    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", count,
-                        what.first ? (count == 1 ? "copy" : "copies") : (count == 1 ? "kernel as" : "kernels as"),
-                        what.second);
-  return text.empty() ? "the usual kernels" : text;
-}
-
 std::string plan_report(const PlanSearch& search) {
   std::string text =
       fmt::format("Layouts: {} alternatives of {} tasks; {} of these tasks measured in {} trials and {:.1f} s, {}\n",
@@ -64,29 +52,6 @@ std::string plan_report(const PlanSearch& search) {
                         tried.network_seconds * 1e3, tried.kernels, tried.usual_network_seconds * 1e3,
                         tried.adopted ? ": adopted" : "");
   return text + fmt::format("  chosen         {}\n", kernels_text(search.chosen.kernels));
-}
-
-Json to_json(const PlanSearch& search) {
-  Json tried = Json::array();
-  for (const PlanSearch::Tried& each : search.tried)
-    tried.add(Json::object()
-                  .set("sum_ms", each.sum_seconds * 1e3)
-                  .set("network_ms", each.network_seconds * 1e3)
-                  .set("usual_network_ms", each.usual_network_seconds * 1e3)
-                  .set("kernels", static_cast<std::int64_t>(each.kernels))
-                  .set("adopted", each.adopted));
-  return Json::object()
-      .set("alternatives", static_cast<std::int64_t>(search.alternatives))
-      .set("tasks", static_cast<std::int64_t>(search.tasks))
-      .set("measured", static_cast<std::int64_t>(search.measured))
-      .set("trials", search.trials)
-      .set("seconds", search.seconds)
-      .set("complete", search.complete)
-      .set("plan_ms", search.chosen.seconds * 1e3)
-      .set("usual_ms", search.chosen.usual_seconds * 1e3)
-      .set("bound_ms", search.chosen.bound_seconds * 1e3)
-      .set("kernels", kernels_text(search.chosen.kernels))
-      .set("tried", tried);
 }
 
 }  // namespace whet

@@ -6,7 +6,6 @@
 #include "alternatives/alternatives.h"
 #include "base/result.h"
 #include "cli/arguments.h"
-#include "json/json.h"
 #include "tuner/plan_search.h"
 
 namespace whet {
@@ -23,8 +22,5 @@ struct LayoutOptions {
 
 /// What `whet tune` tells of the search over plans at its end.
 std::string plan_report(const PlanSearch&);
-Json to_json(const PlanSearch&);
-/// "3 kernels as nchw16c, 2 as nhwc -> nchw16c, 1 copy nchw16c -> nhwc"; "the usual kernels" where there are none.
-std::string kernels_text(const std::vector<PlannedKernel>&);
 
 }  // namespace whet

@@ -23,6 +23,10 @@ int main(int argc, char** argv) {
       {"zoo", "List or export the built-in networks", whet::make_zoo},
       {"check", "Compare the answers of a model with the right ones, output by output, the worst first",
        whet::make_check},
+      {"serve", "Answer another program's requests about the tasks of a model: spaces, candidates, measurements",
+       whet::make_serve},
+      {"measure-host", "Start builders and runners for a program that measures through whet; not for people",
+       whet::make_measure_host},
   };
   return whet::run_command_line(commands, argc, argv);
 }

@@ -6,12 +6,13 @@
 #include <memory>
 #include <numeric>
 
+#include "cli/add_options.h"
 #include "cli/command.h"
-#include "cli/opened.h"
-#include "cli/remote.h"
 #include "cli/table.h"
 #include "json/json.h"
 #include "measure/cpu/peak.h"
+#include "session/opened.h"
+#include "session/remote.h"
 #include "tensor_files/file.h"
 
 namespace whet {
@@ -156,7 +157,7 @@ int run(ProfileCommand& command) {
 
 std::function<int()> make_profile(Arguments& arguments) {
   auto command = std::make_shared<ProfileCommand>();
-  command->runnable.add_to(arguments);
+  add_options(arguments, command->runnable);
   arguments.add("--runs", command->runs, 1, 1000000000, "Inferences to measure");
   arguments.add("--trace", command->trace, "Also write a file for Chrome's tracing view");
   arguments.flag("--json", command->json, "Print JSON");

@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/options.h"
 #include "json/json.h"
 #include "records/digest.h"
 #include "records/plan_line.h"
 #include "records/record_file.h"
 #include "records/record_line.h"
+#include "session/options.h"
 
 namespace whet {
 namespace {

@@ -7,9 +7,10 @@
 #include <limits>
 #include <memory>
 
+#include "cli/add_options.h"
 #include "cli/command.h"
-#include "cli/opened.h"
 #include "json/json.h"
+#include "session/opened.h"
 #include "tensor_files/npy.h"
 
 namespace whet {
@@ -111,7 +112,7 @@ int run(const RunCommand& command) {
 
 std::function<int()> make_run(Arguments& arguments) {
   auto command = std::make_shared<RunCommand>();
-  command->runnable.add_to(arguments);
+  add_options(arguments, command->runnable);
   arguments.add("-o,--output", command->output,
                 "File to write the outputs to: .npy for one output, .npz for any number");
   arguments.flag("--json", command->json, "Print a summary of the outputs as JSON");

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "cli/rates.h"
 #include "cli/table.h"
+#include "session/rates.h"
 
 namespace whet {
 namespace {
@@ -253,6 +253,12 @@ void TuneScreen::show(const TuneProgress& progress) {
   fmt::print("{}", text);
   std::fflush(stdout);
   lines_ = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
+void TuneScreen::show_compiling(int done, int all) const {
+  if (!terminal_) return;
+  fmt::print("\r\x1b[K{}", done < all ? fmt::format("Compiling the network: {} of {} kernels", done, all) : "");
+  std::fflush(stdout);
 }
 
 }  // namespace whet

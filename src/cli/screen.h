@@ -18,6 +18,8 @@ class TuneScreen {
       : terminal_(terminal), per_task_(per_task), peak_gflops_(peak_gflops) {}
 
   void show(const TuneProgress&);
+  /// On a terminal, how far the compilation of the network is; the line is gone when all kernels are made.
+  void show_compiling(int done, int all) const;
 
  private:
   bool terminal_, per_task_;

@@ -8,12 +8,13 @@
 #include <memory>
 #include <set>
 
+#include "cli/add_options.h"
 #include "cli/command.h"
-#include "cli/model.h"
-#include "cli/options.h"
-#include "cli/rounding.h"
 #include "cli/table.h"
 #include "json/json.h"
+#include "session/model.h"
+#include "session/options.h"
+#include "session/rounding.h"
 #include "space/author.h"
 #include "space/query.h"
 #include "space/rules/derive.h"
@@ -236,16 +237,16 @@ int run(const SpaceCommand& command) {
 
 std::function<int()> make_space_command(Arguments& arguments) {
   auto command = std::make_shared<SpaceCommand>();
-  command->model.add_to(arguments);
+  add_options(arguments, command->model);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
-  command->place.add_to(arguments);
+  add_options(arguments, command->place);
   arguments.add("--task", command->task, 0, 1 << 20,
                 "Number of the task in whet tasks (default: a line for every task)");
   arguments.flag("--why", command->why, "Also print which rules applied to which op, and why the others did not");
   arguments.add("--contains", command->contains,
                 "Ask whether there is a candidate like oc.inner=16,order=2; exit code 0 for yes, 1 for no");
   arguments.add("--sample", command->sample, 0, 1000, "Also print this number of random candidates with their loops");
-  command->rounding.add_to(arguments, "schedules");
+  add_options(arguments, command->rounding, "schedules");
   arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };
 }

@@ -4,15 +4,16 @@
 
 #include <memory>
 
+#include "cli/add_options.h"
 #include "cli/command.h"
-#include "cli/options.h"
-#include "cli/remote.h"
 #include "cli/target_gpu.h"
 #include "json/json.h"
 #include "machine/bandwidth.h"
 #include "machine/detect.h"
 #include "machine/placement.h"
 #include "measure/cpu/peak.h"
+#include "session/options.h"
+#include "session/remote.h"
 
 namespace whet {
 namespace {
@@ -26,7 +27,7 @@ struct TargetCommand {
 
 /// What a device elsewhere says of itself.
 int print_device(const TargetCommand& command, const DeviceName& name) {
-  const Result<DeviceDescription> device = describe_device(name, command.fleet);
+  const Result<DeviceDescription> device = describe_device(name, command.fleet, tell_user);
   if (!device.ok()) return fail(device.error());
   const DeviceDescription& there = *device;
   const Result<TargetOnCores> place = choose_target_there(command.place, there);
@@ -144,10 +145,10 @@ int run(const TargetCommand& command) {
 
 std::function<int()> make_target(Arguments& arguments) {
   auto command = std::make_shared<TargetCommand>();
-  command->place.add_to(arguments);
+  add_options(arguments, command->place);
   arguments.add("--device", command->device,
                 "Describe a device elsewhere: ssh://user@host:port, exec:COMMAND or fleet:KEY");
-  command->fleet.add_to(arguments);
+  add_options(arguments, command->fleet);
   arguments.flag("--list", command->list, "List the processors that -mcpu knows, and the GPUs that -model knows");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("--no-measure", command->no_measure, "Print the detected properties and measure nothing");

@@ -6,14 +6,15 @@
 #include <memory>
 
 #include "alternatives/alternatives.h"
+#include "cli/add_options.h"
 #include "cli/command.h"
-#include "cli/model.h"
-#include "cli/options.h"
 #include "cli/table.h"
 #include "compute/dag.h"
 #include "json/json.h"
 #include "plan/price.h"
 #include "records/record_file.h"
+#include "session/model.h"
+#include "session/options.h"
 #include "task/task.h"
 
 namespace whet {
@@ -132,9 +133,9 @@ int run(const TasksCommand& command) {
 
 std::function<int()> make_tasks(Arguments& arguments) {
   auto command = std::make_shared<TasksCommand>();
-  command->model.add_to(arguments);
+  add_options(arguments, command->model);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
-  command->place.add_to(arguments);
+  add_options(arguments, command->place);
   arguments.flag("--alternatives", command->alternatives,
                  "Print the other layouts that kernels may work on, the copies between them, and the groups that may "
                  "be one kernel");

@@ -5,18 +5,12 @@
 
 #include "base/result.h"
 #include "json/json.h"
+#include "session/tuning.h"
 
 namespace whet {
 
 /// "1,2,4": numbers of threads, each once, at least one.
 Result<std::vector<int>> parse_thread_counts(const std::string& list);
-
-/// What the best schedules for each number of threads take on the others.
-struct ThreadTable {
-  std::vector<int> threads;
-  /// [tuned for][run on], in the order of `threads`: the sum of the tasks' weight x latency [s]; infinity: unknown.
-  std::vector<std::vector<double>> seconds;
-};
 
 /// A table, and a sentence a number of threads about what the best of others costs there.
 std::string thread_table_text(const ThreadTable&);

@@ -33,19 +33,4 @@ std::string units_report(const std::vector<UnitReport>& units, double seconds) {
   return table.to_text() + odd;
 }
 
-Json to_json(const std::vector<UnitReport>& units) {
-  Json list = Json::array();
-  for (const UnitReport& unit : units)
-    list.add(Json::object()
-                 .set("name", unit.name)
-                 .set("jobs", unit.jobs)
-                 .set("candidates", unit.candidates)
-                 .set("failed", unit.failed)
-                 .set("lost", unit.losses)
-                 .set("busy_seconds", unit.busy_seconds)
-                 .set("factor", unit.factor)
-                 .set("drained", unit.drained));
-  return list;
-}
-
 }  // namespace whet

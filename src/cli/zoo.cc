@@ -4,10 +4,11 @@
 
 #include <memory>
 
+#include "cli/add_options.h"
 #include "cli/command.h"
-#include "cli/model.h"
 #include "import/onnx/export.h"
 #include "import/zoo/zoo.h"
+#include "session/model.h"
 
 namespace whet {
 namespace {
@@ -42,7 +43,7 @@ std::function<int()> make_zoo(Arguments& arguments) {
                            "list: print the names; export: write an ONNX file");
   arguments.add("network", command->network, "export: name of the network");
   arguments.add("-o,--output", command->output, "export: the ONNX file to write (default: the name with .onnx, here)");
-  command->options.add_zoo_to(arguments);
+  add_zoo(arguments, command->options);
   arguments.add("--seed", command->options.seed, "Seed of the weights");
   return [command] { return command->action == "list" ? list() : export_network(*command); };
 }

@@ -1,5 +1,6 @@
 #include "compiler/kernels.h"
 
+#include <mutex>
 #include <optional>
 
 #include "base/parallel.h"
@@ -82,6 +83,8 @@ Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, 
   begin = seconds_now();
   std::vector<CompiledTask> compiled(tasks.size());
   std::vector<std::string> errors(tasks.size());
+  std::mutex telling;
+  int made = 0;
   parallel_for(static_cast<int>(tasks.size()), options.jobs, [&](int i) {
     const std::size_t at = static_cast<std::size_t>(i);
     compiled[at].report.name = tasks[at].name;
@@ -89,6 +92,9 @@ Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, 
     const Status done =
         compile_first(tasks[at], lists[at], "kernel_" + std::to_string(i), target, options.emulated, compiled[at]);
     if (!done.ok()) errors[at] = done.error().message;
+    if (!options.on_kernel) return;
+    const std::lock_guard<std::mutex> lock(telling);
+    options.on_kernel(++made, static_cast<int>(tasks.size()));
   });
   report.kernel_seconds += seconds_now() - begin;
   for (const std::string& error : errors) {

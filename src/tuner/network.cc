@@ -111,6 +111,7 @@ class Settling {
     // A name of its own each: to the device a path names one content.
     const std::string path = scratch_->path() + "/" + std::to_string(compiled_++) + ".so";
     CompileOptions options;
+    options.on_kernel = options_.on_kernel;
     options.emulated = device_.info().code == CodeFormat::emulated;
     options.made_weights = device_.info().job_candidates > 1;  // a device elsewhere
     WHET_TRY(const CompileReport report, compile_model(fused_, source, target_, path, options));

@@ -17,15 +17,16 @@
 namespace whet {
 
 struct NetworkOptions {
-  OpenModelOptions open;                 ///< threads and cores that the model runs on
-  std::vector<Tensor> inputs;            ///< one an input of the graph, in order
-  bool exact = false;                    ///< only schedules that are `is_exact`
-  Precision precision = Precision::f32;  ///< what products may round their operands to
-  int alternatives = 2;                  ///< tasks whose two best candidates are tried in the network
-  double burst_seconds = 0.1;            ///< of each of two models, in turn
-  int bursts = 5;                        ///< of each
-  Measurer* measurer = nullptr;          ///< times the tasks alone; null: they are not
-  std::function<bool()> interrupted;     ///< asked between compiles and bursts; may be empty
+  OpenModelOptions open;                             ///< threads and cores that the model runs on
+  std::vector<Tensor> inputs;                        ///< one an input of the graph, in order
+  bool exact = false;                                ///< only schedules that are `is_exact`
+  Precision precision = Precision::f32;              ///< what products may round their operands to
+  int alternatives = 2;                              ///< tasks whose two best candidates are tried in the network
+  double burst_seconds = 0.1;                        ///< of each of two models, in turn
+  int bursts = 5;                                    ///< of each
+  Measurer* measurer = nullptr;                      ///< times the tasks alone; null: they are not
+  std::function<bool()> interrupted;                 ///< asked between compiles and bursts; may be empty
+  std::function<void(int done, int all)> on_kernel;  ///< as CompileOptions has it
 };
 
 /// One way to compile the network.

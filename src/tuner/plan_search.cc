@@ -1,7 +1,5 @@
 #include "tuner/plan_search.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -61,9 +59,6 @@ class Search {
     return interrupted() || (options_.tuning.minutes > 0 && minutes_left() <= 0) ||
            (options_.tuning.trials > 0 && trials_left() <= 0);
   }
-  void tell(const std::string& sentence) const {
-    if (options_.tell) options_.tell(sentence);
-  }
 
   bool is_usual_task(int task) const {
     return std::any_of(alternatives_.all.begin(),
@@ -112,9 +107,8 @@ class Search {
         result_.complete = true;
         return ok_status();
       }
-      tell(fmt::format(
-          "layouts: a plan is hoped to take {:.4f} ms of the usual {:.4f}; {} of its tasks are measured now",
-          hoped.best.front().seconds * 1e3, hoped.usual.seconds * 1e3, unknown.size()));
+      if (options_.on_round)
+        options_.on_round({hoped.best.front().seconds, hoped.usual.seconds, unknown.size(), result_.trials, elapsed()});
       WHET_RETURN_IF_ERROR(measure(unknown));
     }
     return ok_status();
@@ -238,6 +232,7 @@ class Search {
     const ScheduleSource best = best_of(&file_.records(), target_, options_.prices.schedules);
     const std::string usual = scratch.path() + "/usual.so";
     CompileOptions compiling;
+    compiling.on_kernel = options_.network.on_kernel;
     compiling.made_weights = device_.info().job_candidates > 1;  // weights stay here where the device is elsewhere
     WHET_TRY(const CompileReport report, compile_model(fused_, best, target_, usual, compiling));
     std::optional<std::size_t> winner;

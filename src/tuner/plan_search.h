@@ -13,6 +13,14 @@
 
 namespace whet {
 
+/// How far a search over plans is.
+struct PlanProgress {
+  double hoped_seconds = 0, usual_seconds = 0;  ///< of the best plan that is hoped for, and of the usual one
+  std::size_t measuring = 0;                    ///< tasks of the hoped plan that are measured now
+  std::int64_t trials = 0;                      ///< before that
+  double seconds = 0;                           ///< since the search began
+};
+
 struct PlanSearchOptions {
   AlternativeOptions alternatives;
   PriceOptions prices;
@@ -20,7 +28,7 @@ struct PlanSearchOptions {
   int trials_a_task = 4;     ///< before the plans are looked at again
   int tried_in_network = 4;  ///< of the best plans
   NetworkOptions network;    ///< how these are timed
-  std::function<void(const std::string&)> tell;  ///< a sentence for the user now and then; may be empty
+  std::function<void(const PlanProgress&)> on_round;  ///< before tasks are measured; may be empty
 };
 
 /// What became of a search over plans.

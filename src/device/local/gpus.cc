@@ -42,12 +42,12 @@ Result<std::vector<LocalGpu>> decode(std::string_view payload) {
   return gpus;
 }
 
-constexpr Life kFindGpus{"whet-gpus", [](int fd) {
-                           if (send_hello(fd)) send_frame(fd, FrameType::gpus, encode(find_gpus()));
-                           return 0;
-                         }};
-
 }  // namespace
+
+const Life kFindGpus{"whet-gpus", [](int fd) {
+                       if (send_hello(fd)) send_frame(fd, FrameType::gpus, encode(find_gpus()));
+                       return 0;
+                     }};
 
 Result<std::vector<LocalGpu>> find_gpus() {
   const CudaDriver* driver = nullptr;

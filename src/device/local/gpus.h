@@ -10,6 +10,9 @@
 
 namespace whet {
 
+/// A process that asks the driver for its GPUs.
+extern const Life kFindGpus;
+
 /// A GPU of this machine.
 struct LocalGpu {
   std::string name;

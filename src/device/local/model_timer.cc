@@ -151,9 +151,9 @@ int serve_models(int fd) {
   }
 }
 
-constexpr Life kModels{"whet-models", serve_models};
-
 }  // namespace
+
+const Life kModelTimer{"whet-models", serve_models};
 
 Result<std::vector<ModelTimes>> ModelTimer::time(const std::vector<ModelLibrary>& files, const ModelRun& run) {
   if (files.empty()) {
@@ -173,7 +173,7 @@ std::optional<Result<std::vector<ModelTimes>>> ModelTimer::try_to_time(const std
                                                                        int bursts) {
   const auto died_idle = [&] { return zygote_.end(process_, true), std::nullopt; };
   if (!process_.alive()) {
-    Result<WorkerProcess> process = zygote_.spawn(kModels);
+    Result<WorkerProcess> process = zygote_.spawn(kModelTimer);
     if (!process.ok()) return process.error();
     process_ = *process;
   }

@@ -11,6 +11,9 @@
 
 namespace whet {
 
+/// A process that opens compiled models and times them.
+extern const Life kModelTimer;
+
 /// Our end of a process that opens compiled models and times them, so that a model that crashes or hangs ends that
 /// process alone. The process lives as long as it has models open.
 class ModelTimer {

@@ -2,7 +2,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/single_threaded.h>
 #include <sys/socket.h>
@@ -26,14 +28,16 @@ namespace {
 enum class Verb : std::uint32_t { spawn, reap };
 struct Request {
   Verb verb;
-  const Life* life;  ///< to spawn: both are the same program, so that it is at the same address
+  const Life* life;  ///< to spawn from a fork: it has the same address there
+  char name[16];     ///< to spawn from a program, whose addresses are others
   pid_t process;     ///< to reap
   bool kill_now;
 };
 struct Reply {
   std::int32_t value;  ///< process, or status as of wait
-  std::int32_t error;  ///< errno, 0 when it went well
+  std::int32_t error;  ///< errno, 0 when it went well, or kUnknownLife
 };
+constexpr std::int32_t kUnknownLife = -1;
 
 /// How long a process that has closed its socket may take to end.
 constexpr int kGraceMilliseconds = 500;
@@ -94,14 +98,15 @@ void be_first_to_go() {
 
 class Server {
  public:
-  explicit Server(int fd) : fd_(fd) {}
+  ///   lives  those that may be asked for by name; empty: any, by its address
+  explicit Server(int fd, std::span<const Life* const> lives = {}) : fd_(fd), lives_(lives) {}
 
   void serve() {
     Request request{};
     int passed = -1;
     while (receive_request(fd_, request, passed)) {
       const Reply reply =
-          request.verb == Verb::spawn ? spawn(*request.life, passed) : reap(request.process, request.kill_now);
+          request.verb == Verb::spawn ? spawn(find(request), passed) : reap(request.process, request.kill_now);
       if (send(fd_, &reply, sizeof reply, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof reply)) break;
     }
     for (pid_t child : children_) kill(child, SIGKILL);
@@ -109,9 +114,17 @@ class Server {
   }
 
  private:
-  Reply spawn(const Life& life, int socket) {
+  const Life* find(const Request& request) const {
+    if (lives_.empty()) return request.life;
+    for (const Life* life : lives_)
+      if (std::strncmp(life->name, request.name, sizeof request.name) == 0) return life;
+    return nullptr;
+  }
+
+  Reply spawn(const Life* life, int socket) {
+    if (life == nullptr) return close(socket), Reply{0, kUnknownLife};
     const pid_t zygote = getpid(), child = fork();
-    if (child == 0) live(life, socket, zygote);
+    if (child == 0) live(*life, socket, zygote);
     const int error = errno;
     close(socket);
     if (child < 0) return {0, error};
@@ -143,6 +156,7 @@ class Server {
   }
 
   int fd_;
+  std::span<const Life* const> lives_;
   std::vector<pid_t> children_;
 };
 
@@ -154,8 +168,8 @@ void close_all_but(int kept) {
     if (fd != kept) close(fd);
 }
 
-[[noreturn]] void become_zygote(int fd, pid_t parent) {
-  die_with(parent);
+/// What a zygote does before it serves: `fd` is all that it has of its parent.
+void settle_as_zygote(int fd) {
   prctl(PR_SET_NAME, "whet-zygote");
   // ^C reaches every process of the terminal's group: what it means is for whet alone to decide.
   signal(SIGINT, SIG_IGN);
@@ -165,6 +179,11 @@ void close_all_but(int kept) {
   if (null >= 0) dup2(null, STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   close_all_but(fd);
+}
+
+[[noreturn]] void become_zygote(int fd, pid_t parent) {
+  die_with(parent);
+  settle_as_zygote(fd);
   Server(fd).serve();
   _exit(0);
 }
@@ -174,6 +193,21 @@ bool ask(std::mutex& asking, int fd, const Request& request, int passed_fd, Repl
   const std::lock_guard<std::mutex> lock(asking);
   return send_request(fd, request, passed_fd) &&
          recv(fd, &reply, sizeof reply, 0) == static_cast<ssize_t>(sizeof reply);
+}
+
+/// The first packet of a program that is a zygote.
+constexpr char kProgramHello[] = "whet-zygote 1";
+
+/// Waits for it. An error: it is none.
+Status receive_program(int fd) {
+  pollfd waited{fd, POLLIN, 0};
+  if (poll(&waited, 1, static_cast<int>(kHelloSeconds * 1e3)) != 1)
+    return Error{"it does not answer as a program that starts builders and runners"};
+  char hello[sizeof kProgramHello] = {};
+  if (recv(fd, hello, sizeof hello, 0) != static_cast<ssize_t>(sizeof hello) ||
+      std::memcmp(hello, kProgramHello, sizeof hello) != 0)
+    return Error{"it is no program that starts builders and runners for this one"};
+  return ok_status();
 }
 
 Error zygote_gone() { return Error{"the process that starts builders and runners has died; start whet again"}; }
@@ -233,6 +267,38 @@ Result<Zygote> Zygote::start() {
   return Zygote(pid, ends[0]);
 }
 
+Result<Zygote> Zygote::start_program(const std::vector<std::string>& command) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return Error{std::string("no socket for builders and runners: ") + std::strerror(errno)};
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
+  pid_t pid = -1;
+  const int error = posix_spawn(&pid, command.front().c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (error != 0) {
+    close(ends[0]);
+    return Error{command.front() + " cannot be started: " + std::strerror(error)};
+  }
+  Zygote zygote(pid, ends[0]);
+  if (const Status hello = receive_program(ends[0]); !hello.ok()) return hello.error().at(command.front());
+  return zygote;
+}
+
+int serve_as_zygote(int fd, std::span<const Life* const> lives) {
+  // Standard input becomes /dev/null.
+  const int own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (own < 0 || send(own, kProgramHello, sizeof kProgramHello, MSG_NOSIGNAL) < 0) return 1;
+  settle_as_zygote(own);
+  Server(own, lives).serve();
+  return 0;
+}
+
 Zygote::Zygote(Zygote&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)), fd_(std::exchange(other.fd_, -1)), asking_(std::move(other.asking_)) {}
 Zygote& Zygote::operator=(Zygote&& other) noexcept {
@@ -253,9 +319,15 @@ Result<WorkerProcess> Zygote::spawn(const Life& life) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Error{std::string("no socket for another process: ") + std::strerror(errno)};
   Reply reply{};
-  const bool answered = ask(*asking_, fd_, {Verb::spawn, &life, 0, false}, ends[1], reply);
+  Request request{Verb::spawn, &life, {}, 0, false};
+  std::strncpy(request.name, life.name, sizeof request.name - 1);
+  const bool answered = ask(*asking_, fd_, request, ends[1], reply);
   close(ends[1]);
   if (!answered) return close(ends[0]), zygote_gone();
+  if (reply.error == kUnknownLife) {
+    close(ends[0]);
+    return Error{std::string("the program that starts builders and runners has no ") + life.name};
+  }
   if (reply.error != 0) {
     close(ends[0]);
     return Error{std::string("cannot start another process: ") + std::strerror(reply.error)};
@@ -273,7 +345,7 @@ ProcessEnd Zygote::end(WorkerProcess& worker, bool kill_now) {
   // A process that waits for requests ends when its socket is closed.
   close(worker.fd);
   Reply reply{};
-  const bool answered = ask(*asking_, fd_, {Verb::reap, nullptr, worker.pid, kill_now}, -1, reply);
+  const bool answered = ask(*asking_, fd_, {Verb::reap, nullptr, {}, worker.pid, kill_now}, -1, reply);
   worker = {};
   if (!answered || reply.error != 0) return {};
   if (WIFSIGNALED(reply.value)) return {true, WTERMSIG(reply.value)};

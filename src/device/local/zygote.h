@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -39,6 +41,10 @@ class Zygote {
  public:
   /// Call it first thing in main, from the main thread, while there is no other.
   static Result<Zygote> start();
+  /// For a program that has threads already, or does not want to fork: starts a program that calls `serve_as_zygote`,
+  /// from any thread. The program is of the same version as this one.
+  ///   command  the program's path and its arguments
+  static Result<Zygote> start_program(const std::vector<std::string>& command);
 
   Zygote(Zygote&&) noexcept;
   Zygote& operator=(Zygote&&) noexcept;
@@ -57,6 +63,11 @@ class Zygote {
   int fd_ = -1;
   std::unique_ptr<std::mutex> asking_;  ///< one request at a time
 };
+
+/// A whole program as the zygote of another one, which started it by `start_program`: `fd` is its socket. Ends when the other
+/// end is closed.
+///   lives  what may be asked for, by their names
+int serve_as_zygote(int fd, std::span<const Life* const> lives);
 
 /// Bytes of resident memory of a process; 0 when it is gone.
 std::int64_t resident_bytes(pid_t pid);

@@ -1,4 +1,4 @@
-#include "cli/remote.h"
+#include "session/remote.h"
 
 #include <fmt/format.h>
 
@@ -20,13 +20,13 @@ std::vector<PushedProgram> programs() {
 }
 
 /// Copies the file for the machine that the error names.
-Status bring_program(const DeviceName& name, const Error& error, const std::function<bool()>& interrupted) {
+Status bring_program(const DeviceName& name, const Error& error, const ConnectOptions& connect) {
   const std::string machine = missing_machine(error);
   for (const PushedProgram& program : programs()) {
     if (program.machine != machine) continue;
-    WHET_RETURN_IF_ERROR(push_over_ssh(name, program, interrupted));
-    fmt::print(stderr, "{}: whet-device for {} ({} KB) was copied there\n", to_string(name), machine,
-               program.bytes.size() / 1000);
+    WHET_RETURN_IF_ERROR(push_over_ssh(name, program, connect.interrupted));
+    tell(connect.tell, fmt::format("{}: whet-device for {} ({} KB) was copied there", to_string(name), machine,
+                                   program.bytes.size() / 1000));
     return ok_status();
   }
   return error;
@@ -98,32 +98,29 @@ std::string processors_text(const DeviceDescription& device) {
 
 }  // namespace
 
-Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName& name, double run_timeout,
-                                                     std::function<bool()> interrupted, bool has_peers) {
+Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName& name, const ConnectOptions& connect) {
   if (name.kind == DeviceName::Kind::fleet) return Error{to_string(name) + ": a fleet runs no compiled models"};
   RemoteOptions options;
-  options.has_peers = has_peers;
+  options.has_peers = connect.has_peers;
   options.address = to_string(name);
-  options.run_timeout = run_timeout;
-  options.interrupted = std::move(interrupted);
+  options.run_timeout = connect.run_timeout;
+  options.interrupted = connect.interrupted;
   if (name.kind == DeviceName::Kind::exec) {
     options.argv = {"sh", "-c", name.command};
   } else {
     options.argv = ssh_command(name, programs());
-    options.push = [name, asked = options.interrupted](const Error& error) {
-      return bring_program(name, error, asked);
-    };
+    options.push = [name, connect](const Error& error) { return bring_program(name, error, connect); };
   }
   return RemoteDevice::connect(std::move(options));
 }
 
-Result<DeviceDescription> describe_device(const DeviceName& name, const FleetOptions& fleet) {
+Result<DeviceDescription> describe_device(const DeviceName& name, const FleetOptions& fleet, const Tell& tell) {
   if (name.kind == DeviceName::Kind::fleet) {
     WHET_TRY(const std::shared_ptr<FleetQueue> queue, open_fleet(fleet));
     WHET_TRY(const std::vector<FleetUnit> units, units_of(*queue, name.key));
     return units.front().presence.device;
   }
-  WHET_TRY(const std::unique_ptr<RemoteDevice> device, connect_device(name));
+  WHET_TRY(const std::unique_ptr<RemoteDevice> device, connect_device(name, {.tell = tell}));
   return device->description();
 }
 

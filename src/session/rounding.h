@@ -3,7 +3,6 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/arguments.h"
 #include "space/space.h"
 #include "target/target.h"
 
@@ -14,8 +13,6 @@ struct RoundingOptions {
   bool exact = false;
   std::string precision = "f32";
 
-  /// `what` is left out or allowed: "schedules", "records".
-  void add_to(Arguments&, const std::string& what);
   SpaceOptions schedules() const;
   /// An error where the target has no products of that precision.
   Status check(const Target&) const;

@@ -1,12 +1,12 @@
-#include "cli/model.h"
+#include "session/model.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "cli/options.h"
 #include "import/load_tensors.h"
+#include "session/options.h"
 
 namespace whet {
 namespace {
@@ -50,32 +50,6 @@ Error no_such_input(const std::string& name, const std::vector<InputSlot>& slots
 }
 
 }  // namespace
-
-void ModelOptions::add_to(Arguments& arguments, bool compiled) {
-  arguments.require(
-      "MODEL", model,
-      compiled ? "A model file, zoo:NAME, or a model.so that `whet compile` wrote" : "A model file, or zoo:NAME");
-  add_shapes_to(arguments);
-}
-
-void ModelOptions::add_shapes_to(Arguments& arguments) {
-  arguments.add("--shape", shapes, "Bind the dimensions of an input, like data=1x3x224x224; may be repeated");
-  arguments.add("--until", until, "End the model at this value instead of its outputs; may be repeated");
-  arguments.add("--entry", entry, "Which of several functions or programs of the file");
-  arguments.add("--seed", seed, "Seed of random inputs, of the search, and of the weights of zoo: models");
-  add_zoo_to(arguments);
-}
-
-void ModelOptions::add_zoo_to(Arguments& arguments) {
-  arguments.add("--batch", batch, 1, 65536, "zoo: models: inputs in a batch");
-  arguments.add("--image", image, 1, 65536, "zoo: models: height and width of the input [pixels]");
-  arguments.choice("--layout", layout, {"nchw", "nhwc"}, "zoo: models: order of the input's dimensions");
-}
-
-void ModelOptions::add_inputs_to(Arguments& arguments) {
-  arguments.add("--input", inputs, "x.npy, name=x.npy, in.npz or x.pb; may be repeated, in the order of the inputs");
-  arguments.choice("--fill", fill, {"random", "ones", "zeros"}, "Contents of the inputs that no file gives");
-}
 
 std::string ModelOptions::text() const {
   const ModelOptions usual;

@@ -5,16 +5,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/arguments.h"
 #include "fleet/queue.h"
 
 namespace whet {
 
 /// `--fleet`: who the user is to a fleet's broker.
 struct FleetOptions {
-  std::string folder;  ///< as whet-agent --setup wrote it; "": whet/fleet in the user's configuration
-
-  void add_to(Arguments&);
+  std::string folder;        ///< as whet-agent --setup wrote it; "": the usual one
+  std::string usual_folder;  ///< whet/fleet in the user's configuration
 };
 
 /// The user's end of the fleet.
@@ -25,8 +23,5 @@ Result<std::vector<FleetUnit>> units_of(FleetQueue&, const std::string& key);
 
 /// "fleet:pi5 (2 units: pi5-01, pi5-02)"
 std::string units_text(const std::string& key, const std::vector<FleetUnit>&);
-
-/// All units and queues, for `whet devices fleet`.
-Result<std::string> fleet_report(FleetQueue&);
 
 }  // namespace whet

@@ -1,4 +1,4 @@
-#include "cli/rates.h"
+#include "session/rates.h"
 
 #include <fmt/format.h>
 

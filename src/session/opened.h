@@ -5,13 +5,13 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/model.h"
-#include "cli/options.h"
-#include "cli/rounding.h"
 #include "compiler/compile.h"
 #include "compiler/scratch.h"
 #include "device/cpu/opened_model.h"
 #include "device/remote/remote_device.h"
+#include "session/model.h"
+#include "session/options.h"
+#include "session/rounding.h"
 
 namespace whet {
 
@@ -21,8 +21,7 @@ struct RecordOptions {
   RoundingOptions rounding;
   bool emulated = false;  ///< records of the emulated device count too
   std::string gpu;        ///< as Records::prefer_device has it
-
-  void add_to(Arguments&);
+  Tell tell;
 };
 
 /// A model that is to be run: a compiled library, or a file that is compiled first.
@@ -34,8 +33,7 @@ struct RunnableOptions {
   std::string launches;  ///< a word of the help text; "": as usual
   bool no_pin = false, map_weights = false, allow_emulated = false;
   bool times_alone = false;  ///< as OpenModelOptions has it
-
-  void add_to(Arguments&);
+  Tell tell;
 };
 
 /// What stands over the times of the emulated device.
@@ -62,13 +60,13 @@ Result<RunPlace> choose_place(const RunnableOptions&);
 Result<OpenedModel> open_in(const RunPlace&, const std::string& library, OpenModelOptions);
 
 /// Opens a compiled library, or compiles the model to one and opens that, here or on a device elsewhere. Where neither an
-/// option nor the machine decided the number of threads, a note on standard error names the reason.
+/// option nor the machine decided the number of threads, a note names the reason.
 Result<Runnable> open_runnable(const RunnableOptions&, const InputFiles&);
 
 /// The device that `--device` names, for code of this target.
 Result<DeviceName> device_for(const std::string& device, const Target&);
 
-/// Compiles with the best records, notes about their file to standard error.
+/// Compiles with the best records. What is strange about their file becomes notes.
 Result<CompileReport> compile_with_records(const FusedGraph&, const RecordOptions&, const Target&,
                                            const std::string& output, const CompileOptions& = {});
 

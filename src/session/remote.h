@@ -5,22 +5,26 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/fleet.h"
-#include "cli/options.h"
 #include "device/device_name.h"
 #include "device/remote/remote_device.h"
 #include "json/json.h"
+#include "session/fleet.h"
+#include "session/options.h"
 
 namespace whet {
 
+struct ConnectOptions {
+  double run_timeout = RemoteOptions().run_timeout;  ///< of a kernel [s]
+  std::function<bool()> interrupted;
+  bool has_peers = false;  ///< see RemoteOptions
+  Tell tell;               ///< that whet-device was copied there
+};
+
 /// A session with the device of an exec: or ssh:// name. A host that has no whet-device gets the file that whet carries.
-/// `has_peers`: see RemoteOptions.
-Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName&,
-                                                     double run_timeout = RemoteOptions().run_timeout,
-                                                     std::function<bool()> interrupted = {}, bool has_peers = false);
+Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName&, const ConnectOptions&);
 
 /// What a device elsewhere says of itself: over a session of the moment, or, of a fleet, what one of the key's units told.
-Result<DeviceDescription> describe_device(const DeviceName&, const FleetOptions&);
+Result<DeviceDescription> describe_device(const DeviceName&, const FleetOptions&, const Tell&);
 
 /// As choose_target on that device: what no option says comes from the device's description, nothing from this machine. An error
 /// names the request and what the device has.

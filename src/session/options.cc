@@ -1,7 +1,6 @@
-#include "cli/options.h"
+#include "session/options.h"
 
 #include <charconv>
-#include <cstdlib>
 
 #include "device/local/gpus.h"
 #include "machine/detect.h"
@@ -32,13 +31,12 @@ Result<Shape> parse_shape(const std::string& entry, std::string_view text) {
 }
 
 /// What WHET_NUM_THREADS says; 0 where it is not set.
-Result<int> threads_of_environment() {
-  const char* text = std::getenv("WHET_NUM_THREADS");
-  if (text == nullptr) return 0;
+Result<int> threads_of_environment(const std::optional<std::string>& set) {
+  if (!set) return 0;
+  const std::string& text = *set;
   const std::int64_t threads = positive_number(text);
   if (threads == 0 || threads > kMaxThreads)
-    return Error{"WHET_NUM_THREADS is \"" + std::string(text) + "\"; expected a number from 1 to " +
-                 std::to_string(kMaxThreads)};
+    return Error{"WHET_NUM_THREADS is \"" + text + "\"; expected a number from 1 to " + std::to_string(kMaxThreads)};
   return static_cast<int>(threads);
 }
 
@@ -69,21 +67,6 @@ Result<TargetOnCores> on_another_machine(TargetOnCores place, const TargetOption
 
 }  // namespace
 
-void TargetOptions::add_to(Arguments& arguments, std::string* thread_counts) {
-  arguments.add(
-      "--target", target,
-      "Target of the generated code, like \"cpu -mcpu=znver5 -threads=4 -cores=big\" (default: this machine)");
-  if (thread_counts)
-    arguments.add(
-        "--threads", *thread_counts,
-        "Threads that run a kernel (default: WHET_NUM_THREADS, or else the usable cores); several numbers, as in "
-        "1,2,4: tunes for each, and times the best for each on all");
-  else
-    arguments.add("--threads", threads, 1, kMaxThreads,
-                  "Threads that run a kernel (default: WHET_NUM_THREADS, or else the usable cores)", threads);
-  arguments.add("--cores", cores, "Cores that run it: big, little, prime, or processors like 0-3 (default: big)");
-}
-
 Result<TargetOnCores> choose_target(const TargetOptions& options, const DeviceName& device, Zygote* zygote) {
   TargetOnCores place;
   if (options.target == "cuda") {
@@ -103,7 +86,7 @@ Result<TargetOnCores> choose_target(const TargetOptions& options, const DeviceNa
   int threads = options.threads;
   if (threads == 0 && target_says_threads) threads = place.target.threads;
   if (threads == 0) {
-    WHET_TRY(threads, threads_of_environment());
+    WHET_TRY(threads, threads_of_environment(options.environment_threads));
     if (threads > 0) place.note = std::to_string(threads) + " threads: WHET_NUM_THREADS says so";
   }
   std::string wanted = options.cores;

@@ -1,13 +1,6 @@
-#include "cli/rounding.h"
+#include "session/rounding.h"
 
 namespace whet {
-
-void RoundingOptions::add_to(Arguments& arguments, const std::string& what) {
-  arguments.flag("--exact", exact, "Leave out " + what + " that round differently (Winograd, --precision)");
-  arguments.choice(
-      "--precision", precision, {"f32", "tf32", "f16", "bf16"},
-      "Also allow " + what + " whose products round their operands so, on GPUs with tensor cores; sums stay f32");
-}
 
 SpaceOptions RoundingOptions::schedules() const { return {exact, parse_precision(precision).value_or(Precision::f32)}; }
 

@@ -1,21 +1,11 @@
-#include "cli/fleet.h"
+#include "cli/fleet_report.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdlib>
 
 #include "cli/table.h"
 
 namespace whet {
 namespace {
-
-std::string default_folder() {
-  if (const char* config = std::getenv("XDG_CONFIG_HOME"); config && *config)
-    return std::string(config) + "/whet/fleet";
-  const char* home = std::getenv("HOME");
-  return std::string(home ? home : "") + "/.config/whet/fleet";
-}
 
 std::string age_text(double seconds) {
   constexpr double kMinute = 60, kHour = 3600;
@@ -43,40 +33,6 @@ std::string queue_text(const char* priority, const FleetQueueState::OfPriority& 
 }
 
 }  // namespace
-
-void FleetOptions::add_to(Arguments& arguments) {
-  arguments.add("--fleet", folder,
-                "Folder that lets you into a fleet, as whet-agent --setup wrote it for you (default: whet/fleet in "
-                "$XDG_CONFIG_HOME or ~/.config)");
-}
-
-Result<std::shared_ptr<FleetQueue>> open_fleet(const FleetOptions& options) {
-  WHET_TRY(const FleetAccess access, read_fleet_access(options.folder.empty() ? default_folder() : options.folder));
-  WHET_TRY(std::unique_ptr<FleetQueue> queue, join_fleet(access));
-  return std::shared_ptr<FleetQueue>(std::move(queue));
-}
-
-Result<std::vector<FleetUnit>> units_of(FleetQueue& queue, const std::string& key) {
-  WHET_TRY(const std::vector<FleetUnit> all, queue.units(""));
-  std::vector<FleetUnit> units;
-  std::vector<std::string> keys;
-  for (const FleetUnit& unit : all) {
-    if (unit.is_lost()) continue;
-    if (unit.name.key == key) units.push_back(unit);
-    if (std::ranges::find(keys, unit.name.key) == keys.end()) keys.push_back(unit.name.key);
-  }
-  if (!units.empty()) return units;
-  return Error{
-      fmt::format("the fleet has no unit of the key {} just now; {}", key,
-                  keys.empty() ? "it has none at all" : fmt::format("it has some of {}", fmt::join(keys, ", "))),
-      ErrorKind::not_found};
-}
-
-std::string units_text(const std::string& key, const std::vector<FleetUnit>& units) {
-  std::string names;
-  for (const FleetUnit& unit : units) names += (names.empty() ? "" : ", ") + unit.name.unit;
-  return fmt::format("fleet:{} ({} unit{}: {})", key, units.size(), units.size() == 1 ? "" : "s", names);
-}
 
 Result<std::string> fleet_report(FleetQueue& queue) {
   WHET_TRY(const std::vector<FleetUnit> units, queue.units(""));

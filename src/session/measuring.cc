@@ -1,4 +1,4 @@
-#include "cli/measuring.h"
+#include "session/measuring.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "board/describe.h"
-#include "cli/rates.h"
-#include "cli/remote.h"
 #include "device/make_device.h"
+#include "session/rates.h"
+#include "session/remote.h"
 
 namespace whet {
 namespace {
@@ -60,7 +60,7 @@ Status connect_devices(const MeasuringOptions& options, const std::vector<Device
       continue;
     }
     WHET_TRY(std::unique_ptr<RemoteDevice> device,
-             connect_device(name, options.run_timeout, options.interrupted, names.size() > 1));
+             connect_device(name, {options.run_timeout, options.interrupted, names.size() > 1, options.tell}));
     const DeviceDescription& there = device->description();
     WHET_RETURN_IF_ERROR(admit(options, there, place));
     device->set_target(place.target.target, there.unit == here.unit);
@@ -71,25 +71,6 @@ Status connect_devices(const MeasuringOptions& options, const std::vector<Device
 }
 
 }  // namespace
-
-void MeasuringOptions::add_to(Arguments& arguments, std::string& thread_counts) {
-  place.add_to(arguments, &thread_counts);
-  arguments.add(
-      "--device", devices,
-      "Device to measure on (may be repeated): ssh://user@host:port or exec:COMMAND for another machine, "
-      "fleet:KEY for the units of a fleet, cuda:0, "
-      "cuda:1, ... for a GPU here, or emulated: this machine in place of a GPU, with estimated times (default: this "
-      "machine, cuda:0 for a GPU target)");
-  arguments.add(
-      "--finals", deciding,
-      "Of several devices, the one that compares the fastest candidates, by its name in the report (default: the "
-      "one of middling speed)");
-  fleet.add_to(arguments);
-  arguments.choice("--priority", priority, {"high", "low"},
-                   "Of the jobs in a fleet, high or low: low ones wait while there are high ones");
-  arguments.flag("--allow-emulated", allow_emulated,
-                 "Take a device elsewhere that an emulator runs; its times mean nothing, and its records are marked");
-}
 
 Result<std::vector<DeviceName>> parse_devices(const std::vector<std::string>& texts) {
   std::vector<DeviceName> devices;

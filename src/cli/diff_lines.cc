@@ -1,4 +1,4 @@
-#include "cli/diff.h"
+#include "cli/diff_lines.h"
 
 #include <algorithm>
 #include <cstdint>

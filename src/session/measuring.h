@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/fleet.h"
-#include "cli/options.h"
 #include "device/device.h"
 #include "fleet/fleet_device.h"
+#include "session/fleet.h"
+#include "session/options.h"
 
 namespace whet {
 
@@ -24,9 +24,7 @@ struct MeasuringOptions {
   double run_timeout = 10;        ///< of a kernel [s]
   bool allow_emulated = false;
   std::function<bool()> interrupted;
-
-  ///   thread_counts  where --threads goes
-  void add_to(Arguments&, std::string& thread_counts);
+  Tell tell;
 };
 
 /// The devices that --device names, each once; where it names none, the target's own. All are of this machine, or none.

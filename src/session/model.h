@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/arguments.h"
 #include "graph/graph.h"
 #include "import/import.h"
 #include "passes/optimize.h"
@@ -25,15 +24,6 @@ struct ModelOptions {
   std::uint64_t seed = 0;
   int batch = 1, image = 224;
   std::string layout = "nchw";
-
-  /// `compiled`: the model may also be a library that `whet compile` wrote.
-  void add_to(Arguments&, bool compiled = false);
-  /// The options that decide shapes and contents: --shape, --seed, and those of zoo models.
-  void add_shapes_to(Arguments&);
-  /// --batch, --image and --layout.
-  void add_zoo_to(Arguments&);
-  /// --input and --fill.
-  void add_inputs_to(Arguments&);
 
   bool is_compiled() const { return model.ends_with(".so"); }
   /// The options as a command line for a command that only takes the model, without those left at their defaults.

@@ -1,15 +1,15 @@
-#include "cli/opened.h"
+#include "session/opened.h"
 
 #include <fmt/format.h>
 
-#include "cli/layouts.h"
-#include "cli/remote.h"
 #include "compiler/choose.h"
 #include "device/remote/cpu/remote_model.h"
 #include "machine/detect.h"
 #include "plan/plan.h"
 #include "records/digest.h"
 #include "records/record_file.h"
+#include "session/kernels_text.h"
+#include "session/remote.h"
 #include "whet/model.h"
 
 namespace whet {
@@ -50,7 +50,7 @@ Result<RunPlace> connect_place(const RunnableOptions& options, const DeviceName&
   if (!options.launches.empty())
     return Error{"--launches is for models that run on a GPU; a device elsewhere runs models for its processor alone"};
   RunPlace place;
-  WHET_TRY(place.elsewhere, connect_device(name));
+  WHET_TRY(place.elsewhere, connect_device(name, {.tell = options.tell}));
   const std::string why = why_emulated(place.elsewhere->description());
   if (!why.empty() && !options.allow_emulated) return Error{why};
   place.emulator = !why.empty();
@@ -80,37 +80,11 @@ Result<Runnable> open_library(const RunnableOptions& options) {
   }
   WHET_TRY(OpenedModel model, open_in(place, options.model.model, open));
   if (const std::string note = model.pool().note; note.find("WHET_NUM_THREADS") != std::string::npos)
-    fmt::print(stderr, "{}\n", note);
+    tell(options.tell, note);
   return Runnable{std::move(model), std::nullopt, std::nullopt, place.emulator};
 }
 
 }  // namespace
-
-void RecordOptions::add_to(Arguments& arguments) {
-  arguments.add("--records", file,
-                "Compile with the best records of this file of `whet tune` (default: default schedules)");
-  rounding.add_to(arguments, "schedules");
-}
-
-void RunnableOptions::add_to(Arguments& arguments) {
-  model.add_to(arguments, true);
-  model.add_inputs_to(arguments);
-  place.add_to(arguments);
-  records.add_to(arguments);
-  arguments.add(
-      "--device", device,
-      "Device that runs the model: ssh://user@host:port or exec:COMMAND for another machine, cuda:0, cuda:1, ... for a "
-      "GPU here, or emulated: this machine in place of a GPU (default: this machine, cuda:0 for a GPU's code)");
-  arguments.flag(
-      "--allow-emulated", allow_emulated,
-      "Take a device elsewhere that an emulator runs, whose times mean nothing, and records of emulated devices");
-  arguments.add(
-      "--launches", launches,
-      "How a GPU's kernels are started: graph (default); no-early: on sm_90 too, none before those in front have "
-      "ended; chain: one after another; single: without a graph");
-  arguments.flag("--no-pin", no_pin, "Do not pin threads to cores");
-  arguments.flag("--map-weights", map_weights, "Use the weights in the mapped file, which processes share");
-}
 
 Result<DeviceName> device_for(const std::string& text, const Target& target) {
   WHET_TRY(const DeviceName name, parse_device_name(text));
@@ -148,15 +122,15 @@ Result<CompileReport> compile_with_records(const FusedGraph& fused, const Record
   WHET_TRY(RecordsRead read, read_records(options.file));
   WHET_RETURN_IF_ERROR(count_emulated(fused, target, options, read.records));
   read.records.prefer_device(options.gpu);
-  for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : read.notes) tell(options.tell, note);
   WHET_TRY(const PlannedNetwork network, planned(fused, read.records, target));
-  if (!network.note.empty()) fmt::print(stderr, "{}: {}\n", options.file, network.note);
+  if (!network.note.empty()) tell(options.tell, options.file + ": " + network.note);
   const ScheduleSource source = best_of(&read.records, target, options.rounding.schedules());
   WHET_TRY(CompileReport report, compile_model(network.fused, source, target, output, compiling));
   if (network.plan != nullptr && !network.plan->kernels.empty()) report.plan = kernels_text(network.plan->kernels);
   const Result<std::vector<std::string>> keys = task_keys(fused, target, read.records);
   if (!keys.ok()) return report;  // whose records are strangers is a note, no reason to fail
-  for (const std::string& note : strangers(read.records, *keys, "")) fmt::print(stderr, "{}: {}\n", options.file, note);
+  for (const std::string& note : strangers(read.records, *keys, "")) tell(options.tell, options.file + ": " + note);
   return report;
 }
 
@@ -182,7 +156,7 @@ Result<OpenedModel> open_in(const RunPlace& place, const std::string& library, O
 Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {
   if (options.model.is_compiled()) return open_library(options);
   WHET_TRY(const RunPlace place, choose_place(options));
-  if (!place.on.note.empty()) fmt::print(stderr, "{}\n", place.on.note);
+  if (!place.on.note.empty()) tell(options.tell, place.on.note);
   if (!place.elsewhere) WHET_RETURN_IF_ERROR(can_run(place.on.target));
   WHET_TRY(OpenModelOptions open, common_options(options));
   open.threads = static_cast<std::uint32_t>(place.on.target.threads);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cli/options.h"
 #include "cost/limit.h"
+#include "session/options.h"
 
 namespace whet {
 

@@ -1,0 +1,148 @@
+#include "cli/add_options.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace whet {
+namespace {
+
+std::string usual_fleet_folder() {
+  if (const char* config = std::getenv("XDG_CONFIG_HOME"); config && *config)
+    return std::string(config) + "/whet/fleet";
+  const char* home = std::getenv("HOME");
+  return std::string(home ? home : "") + "/.config/whet/fleet";
+}
+
+}  // namespace
+
+void tell_user(const std::string& note) { fmt::print(stderr, "{}\n", note); }
+
+void add_options(Arguments& arguments, ModelOptions& options, bool compiled) {
+  arguments.require(
+      "MODEL", options.model,
+      compiled ? "A model file, zoo:NAME, or a model.so that `whet compile` wrote" : "A model file, or zoo:NAME");
+  add_shapes(arguments, options);
+}
+
+void add_shapes(Arguments& arguments, ModelOptions& options) {
+  arguments.add("--shape", options.shapes, "Bind the dimensions of an input, like data=1x3x224x224; may be repeated");
+  arguments.add("--until", options.until, "End the model at this value instead of its outputs; may be repeated");
+  arguments.add("--entry", options.entry, "Which of several functions or programs of the file");
+  arguments.add("--seed", options.seed, "Seed of random inputs, of the search, and of the weights of zoo: models");
+  add_zoo(arguments, options);
+}
+
+void add_zoo(Arguments& arguments, ModelOptions& options) {
+  arguments.add("--batch", options.batch, 1, 65536, "zoo: models: inputs in a batch");
+  arguments.add("--image", options.image, 1, 65536, "zoo: models: height and width of the input [pixels]");
+  arguments.choice("--layout", options.layout, {"nchw", "nhwc"}, "zoo: models: order of the input's dimensions");
+}
+
+void add_inputs(Arguments& arguments, ModelOptions& options) {
+  arguments.add("--input", options.inputs,
+                "x.npy, name=x.npy, in.npz or x.pb; may be repeated, in the order of the inputs");
+  arguments.choice("--fill", options.fill, {"random", "ones", "zeros"}, "Contents of the inputs that no file gives");
+}
+
+void add_options(Arguments& arguments, TargetOptions& options, std::string* thread_counts) {
+  if (const char* text = std::getenv("WHET_NUM_THREADS")) options.environment_threads = text;
+  arguments.add(
+      "--target", options.target,
+      "Target of the generated code, like \"cpu -mcpu=znver5 -threads=4 -cores=big\" (default: this machine)");
+  if (thread_counts)
+    arguments.add(
+        "--threads", *thread_counts,
+        "Threads that run a kernel (default: WHET_NUM_THREADS, or else the usable cores); several numbers, as in "
+        "1,2,4: tunes for each, and times the best for each on all");
+  else
+    arguments.add("--threads", options.threads, 1, kMaxThreads,
+                  "Threads that run a kernel (default: WHET_NUM_THREADS, or else the usable cores)", options.threads);
+  arguments.add("--cores", options.cores,
+                "Cores that run it: big, little, prime, or processors like 0-3 (default: big)");
+}
+
+void add_options(Arguments& arguments, FleetOptions& options) {
+  options.usual_folder = usual_fleet_folder();
+  arguments.add("--fleet", options.folder,
+                "Folder that lets you into a fleet, as whet-agent --setup wrote it for you (default: whet/fleet in "
+                "$XDG_CONFIG_HOME or ~/.config)");
+}
+
+void add_options(Arguments& arguments, MeasuringOptions& options, std::string* thread_counts) {
+  options.tell = tell_user;
+  add_options(arguments, options.place, thread_counts);
+  arguments.add(
+      "--device", options.devices,
+      "Device to measure on (may be repeated): ssh://user@host:port or exec:COMMAND for another machine, "
+      "fleet:KEY for the units of a fleet, cuda:0, "
+      "cuda:1, ... for a GPU here, or emulated: this machine in place of a GPU, with estimated times (default: this "
+      "machine, cuda:0 for a GPU target)");
+  arguments.add(
+      "--finals", options.deciding,
+      "Of several devices, the one that compares the fastest candidates, by its name in the report (default: the "
+      "one of middling speed)");
+  add_options(arguments, options.fleet);
+  arguments.choice("--priority", options.priority, {"high", "low"},
+                   "Of the jobs in a fleet, high or low: low ones wait while there are high ones");
+  arguments.flag("--allow-emulated", options.allow_emulated,
+                 "Take a device elsewhere that an emulator runs; its times mean nothing, and its records are marked");
+}
+
+void add_options(Arguments& arguments, RoundingOptions& options, const std::string& what) {
+  arguments.flag("--exact", options.exact, "Leave out " + what + " that round differently (Winograd, --precision)");
+  arguments.choice(
+      "--precision", options.precision, {"f32", "tf32", "f16", "bf16"},
+      "Also allow " + what + " whose products round their operands so, on GPUs with tensor cores; sums stay f32");
+}
+
+void add_options(Arguments& arguments, RecordOptions& options) {
+  options.tell = tell_user;
+  arguments.add("--records", options.file,
+                "Compile with the best records of this file of `whet tune` (default: default schedules)");
+  add_options(arguments, options.rounding, "schedules");
+}
+
+void add_options(Arguments& arguments, RunnableOptions& options) {
+  options.tell = tell_user;
+  add_options(arguments, options.model, true);
+  add_inputs(arguments, options.model);
+  add_options(arguments, options.place);
+  add_options(arguments, options.records);
+  arguments.add(
+      "--device", options.device,
+      "Device that runs the model: ssh://user@host:port or exec:COMMAND for another machine, cuda:0, cuda:1, ... for a "
+      "GPU here, or emulated: this machine in place of a GPU (default: this machine, cuda:0 for a GPU's code)");
+  arguments.flag(
+      "--allow-emulated", options.allow_emulated,
+      "Take a device elsewhere that an emulator runs, whose times mean nothing, and records of emulated devices");
+  arguments.add(
+      "--launches", options.launches,
+      "How a GPU's kernels are started: graph (default); no-early: on sm_90 too, none before those in front have "
+      "ended; chain: one after another; single: without a graph");
+  arguments.flag("--no-pin", options.no_pin, "Do not pin threads to cores");
+  arguments.flag("--map-weights", options.map_weights, "Use the weights in the mapped file, which processes share");
+}
+
+void add_measuring(Arguments& arguments, TuneSettings& settings) {
+  arguments.choice(
+      "--cache", settings.cache, {"network", "warm", "cold"},
+      "Place of the weights before a timed run: where the network leaves them, in the cache, or in memory");
+  arguments.add(
+      "--repeat", settings.repeat, 1, 1000,
+      "Measure the classic way: this number of means over --number runs each (default: the minimum of at least 3 runs "
+      "and 5 ms)",
+      0);
+  arguments.add("--number", settings.number, 1, 1000000, "With --repeat: runs in a mean");
+  arguments.add("--min-repeat-ms", settings.min_repeat_ms, 0, 1e6, "With --repeat: least time that a mean covers [ms]");
+  arguments.add(
+      "--builders", settings.builders, 1, 1024,
+      "Processes of this machine that lower and compile candidates (default: one a core that this process may use)", 0);
+  arguments.add("--build-timeout", settings.build_timeout, 0.01, 86400,
+                "Limit of lowering and compiling a candidate [s]");
+  arguments.add("--run-timeout", settings.where.run_timeout, 0.01, 86400, "Limit of running a candidate [s]");
+  arguments.flag("--no-pin", settings.no_pin, "Do not pin threads to cores");
+}
+
+}  // namespace whet

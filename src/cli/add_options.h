@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+
+#include "cli/arguments.h"
+#include "session/fleet.h"
+#include "session/measuring.h"
+#include "session/model.h"
+#include "session/opened.h"
+#include "session/options.h"
+#include "session/rounding.h"
+#include "session/tuning.h"
+
+namespace whet {
+
+// The options that several commands share, each bound to a member of a struct of `session`. What the environment has to
+// say about them is read here.
+
+/// MODEL and add_shapes.   compiled  the model may also be a library that `whet compile` wrote
+void add_options(Arguments&, ModelOptions&, bool compiled = false);
+/// The options that decide shapes and contents: --shape, --seed, and those of zoo models.
+void add_shapes(Arguments&, ModelOptions&);
+/// --batch, --image and --layout.
+void add_zoo(Arguments&, ModelOptions&);
+/// --input and --fill.
+void add_inputs(Arguments&, ModelOptions&);
+///   thread_counts  where it is given, --threads may be a list, and goes there
+void add_options(Arguments&, TargetOptions&, std::string* thread_counts = nullptr);
+void add_options(Arguments&, FleetOptions&);
+///   thread_counts  as for TargetOptions
+void add_options(Arguments&, MeasuringOptions&, std::string* thread_counts = nullptr);
+/// `what` is left out or allowed: "schedules", "records".
+void add_options(Arguments&, RoundingOptions&, const std::string& what);
+/// How candidates are measured: --cache, --repeat, --builders, the limits of time.
+void add_measuring(Arguments&, TuneSettings&);
+void add_options(Arguments&, RecordOptions&);
+void add_options(Arguments&, RunnableOptions&);
+
+/// A line on standard error: where the notes of `session` go.
+void tell_user(const std::string& note);
+
+}  // namespace whet

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "json/json.h"
+#include "session/tuning.h"
+
+namespace whet {
+
+// The results of a run as `whet tune --json` and the events of a run have them (docs/formats/events.md). Times are in
+// milliseconds; one that is not known is null.
+
+Json to_json(const TaskProgress&);
+Json to_json(const std::vector<UnitReport>&);
+Json to_json(const NetworkTruth&);
+Json to_json(const PlanSearch&);
+///   records  the record file
+Json to_json(const Tuned&, const std::string& records);
+
+}  // namespace whet
