@@ -35,6 +35,7 @@ std::function<int()> make_bench(Arguments&);
 std::function<int()> make_check(Arguments&);
 std::function<int()> make_compile(Arguments&);
 std::function<int()> make_devices(Arguments&);
+std::function<int()> make_diff(Arguments&);
 std::function<int()> make_doctor(Arguments&);
 std::function<int()> make_explain(Arguments&);
 std::function<int()> make_measure_host(Arguments&);

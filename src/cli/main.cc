@@ -13,6 +13,8 @@ int main(int argc, char** argv) {
       {"bench", "Measure the latency of a model", whet::make_bench},
       {"profile", "Measure the time of each operation of a model", whet::make_profile},
       {"records", "Show and change record files: best, distill, show, merge, stats", whet::make_records},
+      {"diff", "Compare two compiled models, record files or benchmarks: what became slower, by how much, and why",
+       whet::make_diff},
       {"explain", "Explain an error, the progress table, the metrics, a task, a candidate or a layout",
        whet::make_explain},
       {"target", "Describe this machine: detected processor, measured peak and bandwidth", whet::make_target},

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "alternatives/alternatives.h"
+
 namespace whet {
 
 std::string kernels_text(const std::vector<PlannedKernel>& kernels) {

@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/rng.h"
+#include "diff/compare_benchmarks.h"
+#include "diff/compare_models.h"
+#include "diff/compare_records.h"
+#include "records/testing/sample.h"
+
+namespace whet::diff_test {
+namespace {
+
+using testing_records::timed;
+
+Comparison pairs(const std::vector<double>& olds, const std::vector<double>& news) {
+  Comparison comparison;
+  set_pairs(comparison, olds, news);
+  return comparison;
+}
+
+TEST(Verdict, NeedsMoreThanTheThresholdAndPairsThatAgree) {
+  EXPECT_EQ(verdict_of(pairs({1, 1, 1, 1}, {1.05, 1.06, 1.05, 1.04}), 0.02), Verdict::slower);
+  EXPECT_EQ(verdict_of(pairs({1, 1, 1, 1}, {1.05, 1.06, 1.05, 1.04}), 0.10), Verdict::same);
+  EXPECT_EQ(verdict_of(pairs({1, 1, 1, 1}, {0.9, 0.9, 1.3, 1.2}), 0.02), Verdict::same) << "half of them say faster";
+  EXPECT_EQ(verdict_of(pairs({1, 1, 1}, {0.9, 0.91, 0.9}), 0.02), Verdict::faster);
+  EXPECT_EQ(verdict_of(Comparison(), 0.02), Verdict::unknown);
+}
+TEST(Verdict, IsOfTheRatiosAndNotOfADriftingMachine) {
+  const Comparison drifting = pairs({1, 2, 4, 8}, {1.1, 2.2, 4.4, 8.8});
+  EXPECT_NEAR(drifting.ratio(), 1.1, 1e-9);
+  EXPECT_EQ(verdict_of(drifting, 0.02), Verdict::slower);
+}
+
+TEST(CompareRecords, SaysWhichTaskAddsHowMuchAndWhy) {
+  Record slow = timed("k1", "split l1 4", 2e-3);
+  slow.task = "dense";
+  Record quick = timed("k1", "split l1 8", 1e-3);
+  quick.task = "dense";
+  const Comparison c = compare_records(Records({quick, timed("k2", "s", 1e-3)}), Records({slow, timed("k2", "s", 1e-3)}));
+  EXPECT_NEAR(c.ratio(), 1.5, 1e-9);
+  ASSERT_EQ(c.parts.size(), 1u);
+  EXPECT_EQ(c.parts[0].name, "dense");
+  EXPECT_NEAR(c.parts[0].added(), 1e-3, 1e-12);
+  EXPECT_EQ(c.parts[0].change, "other schedule");
+  EXPECT_EQ(c.unchanged, 1);
+  EXPECT_EQ(c.whole, "sum of the best times of 2 tasks of both");
+  EXPECT_EQ(verdict_of(c, 0.02), Verdict::slower);
+}
+TEST(CompareRecords, CountsTasksByTheirWeights) {
+  const Records olds({timed("k1", "s", 1e-3), timed("k2", "s", 1e-3)});
+  const Records news({timed("k1", "t", 2e-3), timed("k2", "s", 1e-3)});
+  const Comparison c = compare_records(olds, news, {{{"k1", {}}, 3}});
+  EXPECT_NEAR(c.ratio(), 2, 1e-9) << "k2 is no task of the model";
+  EXPECT_NEAR(c.parts.at(0).added(), 3e-3, 1e-12);
+}
+TEST(CompareRecords, LeavesTasksOfOneSideOutOfTheSumAndNamesThem) {
+  const Comparison c =
+      compare_records(Records({timed("k1", "s", 1e-3), timed("gone", "s", 5e-3)}), Records({timed("k1", "s", 1e-3), timed("come", "s", 7e-3)}));
+  EXPECT_NEAR(c.ratio(), 1, 1e-9);
+  ASSERT_EQ(c.parts.size(), 2u);
+  EXPECT_EQ(c.parts[0].change, "only in the old records");
+  EXPECT_EQ(c.parts[1].change, "only in the new records");
+}
+TEST(CompareRecords, NamesTargetsDevicesAndPlansThatDiffer) {
+  Record there = timed("k1", "s", 1e-3, "cpu -mcpu=znver5 -threads=4");
+  there.outcome.device = "mill";
+  Records news({there});
+  news.add(Plan{.graph = "g", .name = "net", .target = "cpu -mcpu=znver5 -threads=4"});
+  const Comparison c = compare_records(Records({timed("k1", "s", 1e-3)}), news);
+  EXPECT_EQ(c.circumstances,
+            (std::vector<std::string>{
+                "targets: \"cpu -mcpu=znver5 -threads=2\" -> \"cpu -mcpu=znver5 -threads=4\"",
+                "devices: \"anvil\" -> \"mill\"",
+                "plan of net for cpu -mcpu=znver5 -threads=4: only in the new records"}));
+  EXPECT_EQ(verdict_of(c, 0.02), Verdict::unknown) << "no task of both has the same target";
+}
+
+MeasuredModel model(double seconds, std::vector<MeasuredModel::Step> steps) {
+  return {"net", "cpu -mcpu=znver5", "1 of 1 tasks from records", "whet 0.1.0", "2 threads on cores 0,1",
+          {seconds, seconds, seconds}, std::move(steps)};
+}
+TEST(CompareModels, GoStepByStepAlsoWhereNamesRepeat) {
+  const Comparison c =
+      compare_models(model(3e-3, {{"conv", "conv2d k3", 1e-3}, {"conv", "conv2d k1", 1e-3}, {"old", "pool", 1e-3}}),
+                     model(4e-3, {{"conv", "conv2d k3", 1e-3}, {"conv", "conv2d k1 nchw16c", 3e-3}, {"new", "pool", 1e-3}}));
+  ASSERT_EQ(c.parts.size(), 3u);
+  EXPECT_EQ(c.parts[0].name, "conv (conv2d k1)");
+  EXPECT_EQ(c.parts[0].change, "now conv2d k1 nchw16c");
+  EXPECT_NEAR(c.parts[0].added(), 2e-3, 1e-12);
+  EXPECT_EQ(c.parts[1].change, "only in the old model");
+  EXPECT_EQ(c.parts[2].change, "only in the new model");
+  EXPECT_EQ(c.unchanged, 1);
+  EXPECT_TRUE(c.circumstances.empty());
+}
+
+constexpr const char* kBench = R"({"model": "net", "target": "cpu", "threads": 2, "cores": [0, 1], "median_ms": 2, "min_ms": 1.9})";
+TEST(CompareBenchmarks, BelievesWhatTheFastestRunsShowToo) {
+  const Json old = parse_json(kBench).value();
+  Json slower = old, disturbed = old;
+  slower.set("median_ms", 2.2).set("min_ms", 2.1).set("threads", 1);
+  disturbed.set("median_ms", 2.4);
+  EXPECT_EQ(verdict_of(compare_benchmarks(old, slower).value(), 0.02), Verdict::slower);
+  EXPECT_EQ(compare_benchmarks(old, slower)->circumstances, std::vector<std::string>{"threads: \"2\" -> \"1\""});
+  EXPECT_EQ(verdict_of(compare_benchmarks(old, disturbed).value(), 0.02), Verdict::same);
+}
+TEST(CompareBenchmarks, SaysWhichMemberIsWrong) {
+  const Json good = parse_json(kBench).value();
+  Json bad = good;
+  bad.set("min_ms", "soon");
+  EXPECT_EQ(compare_benchmarks(good, bad).error().message,
+            "the new benchmark: min_ms is \"soon\"; expected a positive number, as `whet bench --json` writes it");
+  EXPECT_FALSE(compare_benchmarks(Json(), good).ok());
+}
+TEST(CompareBenchmarks, TakeAnyJson) {
+  Rng rng(3);
+  const std::string text = kBench;
+  for (int round = 0; round < 2000; ++round) {
+    std::string changed = text;
+    changed[static_cast<std::size_t>(rng.below(std::ssize(changed)))] = static_cast<char>(rng.below(128));
+    const Result<Json> json = parse_json(changed);
+    if (!json.ok()) continue;
+    const Result<Comparison> compared = compare_benchmarks(parse_json(text).value(), *json);
+    if (compared.ok())
+      EXPECT_GT(compared->ratio(), 0) << changed;
+    else
+      EXPECT_EQ(compared.error().message.find('\n'), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace whet::diff_test
