@@ -1,12 +1,18 @@
 #include "board/supervisor.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
+#include <fstream>
+#include <memory>
+
 #include "base/rng.h"
+#include "base/testing/random_cases.h"
 #include "board/describe.h"
 #include "board/model_client.h"
 #include "board/slot_turn.h"
@@ -50,6 +56,13 @@ class ServedBoard {
   }
 
   SessionLink& link() { return *link_; }
+  /// MB of memory of its own that the supervisor has.
+  double megabytes() const {
+    std::ifstream file("/proc/" + std::to_string(pid_) + "/status");
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("RssAnon:")) return std::stod(line.substr(8)) / 1024;
+    return 0;
+  }
   int socket() const { return ends_[0]; }
   SessionMessage next() {
     auto message = link_->receive(20);
@@ -265,6 +278,64 @@ TEST(Supervisor, SurvivesGarbage) {
     shutdown(board.socket(), SHUT_WR);
     EXPECT_GE(board.status(), 0) << "round " << round << ": a signal ended the supervisor";
   }
+}
+/// The beginning of a message as long as a stranger may claim.
+std::string claim_of(SessionType type, std::uint32_t bytes) {
+  std::string frame = frames_of({type, 1, "x"}).substr(0, kSessionHeaderBytes);
+  std::memcpy(frame.data() + kSessionHeaderBytes - sizeof bytes, &bytes, sizeof bytes);
+  return frame;
+}
+TEST(Supervisor, HasLittleMemoryWhateverAStrangerSends) {
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer's own memory is counted";
+  constexpr double kMostMegabytes = 64, kMostOfLongest = 128;
+  const auto memory_after = [](const std::string& bytes, int times) {
+    ServedBoard board;
+    board.greet();
+    double most = 0;
+    for (int i = 0; i < times; ++i) {
+      // The stranger never reads: what the supervisor cannot say ends its session, and sending ends then.
+      for (std::string_view rest = bytes; !rest.empty();) {
+        pollfd wait{board.socket(), POLLOUT, 0};
+        if (poll(&wait, 1, 100) <= 0) break;
+        const ssize_t n = send(board.socket(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n <= 0) break;
+        rest.remove_prefix(static_cast<std::size_t>(n));
+      }
+      most = std::max(most, board.megabytes());
+    }
+    return most;
+  };
+  EXPECT_LT(memory_after(claim_of(SessionType::job, 0xffffffff) + std::string(1000000, 'x'), 20), kMostMegabytes);
+  EXPECT_LT(memory_after(claim_of(SessionType::job, 3000000) + std::string(2900000, 'x'), 1), kMostMegabytes);
+  EXPECT_LT(memory_after(frames_of({SessionType::ping, 0, std::string(100000, 'x')}), 1000), kMostMegabytes);
+  KernelJob many = kernel("add_one");
+  many.arguments.resize(300000, many.arguments.front());
+  EXPECT_LT(memory_after(frames_of({SessionType::job, 1, encode(SessionJob{1, {MeasureRequest{many, {}}}})}), 2),
+            kMostOfLongest)
+      << "a message as long as it takes, in parts and whole";
+  std::string jobs;
+  for (std::uint32_t id = 1; id <= 2000; ++id)
+    jobs += frames_of({SessionType::job, id, encode(SessionJob{1, {MeasureRequest{kernel("add_one"), {}}}})});
+  EXPECT_LT(memory_after(jobs, 10), kMostMegabytes);
+  EXPECT_GT(memory_after(frames_of({SessionType::ping, 0, ""}), 1), 0) << "it is measured";
+}
+TEST(Supervisor, ServesManySessionsInTurn) {
+  DeviceDescription one = describe_board();
+  one.unit = "many-" + std::to_string(getpid());
+  constexpr int kSessions = 30;
+  std::vector<std::unique_ptr<ServedBoard>> boards;
+  for (int i = 0; i < kSessions; ++i) boards.push_back(std::make_unique<ServedBoard>(one));
+  for (const auto& board : boards) board->greet(60);
+  const SessionJob job{5, {MeasureRequest{kernel("add_one"), {}}}};
+  for (const auto& board : boards) board->link().send(SessionType::job, 7, encode(job));
+  for (const auto& board : boards) {
+    SessionMessage message = board->next();
+    while (message.type == SessionType::waiting || message.type == SessionType::starting) message = board->next();
+    ASSERT_EQ(message.type, SessionType::item);
+    EXPECT_EQ(std::get<MeasureReply>(decode_session_item(message.payload)->reply).code, OutcomeCode::ok);
+  }
+  // A board has copies of the sockets of those before it, and so ends before them.
+  while (!boards.empty()) boards.pop_back();
 }
 TEST(SlotTurns, AreOneAtATime) {
   const std::string slot = "slot-" + std::to_string(getpid());

@@ -10,6 +10,8 @@ namespace {
 constexpr std::size_t kArgumentBytes = 1 + 1 + 8 + 8 + 8 + 8 + 8;
 constexpr std::size_t kLaunchBytes = 8 + 1 + 6 * 4 + 8;  ///< with an entry of no name
 constexpr std::uint32_t kMaxThreads = 1024;
+/// Of a kernel: as each takes more memory than it has bytes, a stranger may name no more.
+constexpr std::size_t kMostArguments = 4096, kMostLaunches = 4096;
 
 void pack(Packer& p, const Dim3& d) {
   p.u32(d.x);
@@ -58,10 +60,11 @@ Kernel unpack_kernel(Unpacker& u) {
   Kernel k;
   k.format = static_cast<CodeFormat>(u.u8());
   k.code = u.text();
-  for (std::size_t n = u.count(kLaunchBytes); n > 0 && u.ok(); --n) k.launches.push_back(unpack_launch(u));
+  for (std::size_t n = u.count(kLaunchBytes, kMostLaunches); n > 0 && u.ok(); --n)
+    k.launches.push_back(unpack_launch(u));
   k.workspace = u.i64();
   k.worker_workspace = u.i64();
-  for (std::size_t n = u.count(8); n > 0; --n) k.argument_bytes.push_back(u.i64());
+  for (std::size_t n = u.count(8, kMostArguments); n > 0; --n) k.argument_bytes.push_back(u.i64());
   return k;
 }
 
@@ -99,7 +102,7 @@ void pack(Packer& p, const KernelJob& job) {
 KernelJob unpack_job(Unpacker& u) {
   KernelJob job;
   job.kernel = unpack_kernel(u);
-  for (std::size_t n = u.count(kArgumentBytes); n > 0; --n) job.arguments.push_back(unpack_argument(u));
+  for (std::size_t n = u.count(kArgumentBytes, kMostArguments); n > 0; --n) job.arguments.push_back(unpack_argument(u));
   job.threads = u.u32();
   job.cpu = unpack_cpu_placement(u);
   job.device = u.u32();

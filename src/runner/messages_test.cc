@@ -58,6 +58,9 @@ TEST(Messages, ThatMakeNoSenseAreRefused) {
   EXPECT_TRUE(refused([](auto& r) { r.job.arguments[0].bytes = 15; }));  // i32
   EXPECT_TRUE(refused([](auto& r) { r.job.arguments[1].low = 2; }));
   EXPECT_TRUE(refused([](auto& r) { r.job.kernel.format = static_cast<CodeFormat>(99); }));
+  EXPECT_TRUE(refused([](auto& r) { r.job.arguments.resize(5000, r.job.arguments.front()); }));
+  EXPECT_TRUE(refused([](auto& r) { r.job.kernel.argument_bytes.resize(5000, 4); }));
+  EXPECT_TRUE(refused([](auto& r) { r.job.kernel.launches.resize(5000, r.job.kernel.launches.front()); }));
   EXPECT_TRUE(refused([](auto& r) { r.job.kernel.launches[0].block_memory = -1; }));
   EXPECT_TRUE(refused([](auto& r) { r.job.kernel.worker_workspace = std::int64_t{1} << 50; }));
   EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {{0, "short"}}})).has_value());

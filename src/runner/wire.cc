@@ -150,9 +150,9 @@ std::string Unpacker::text() {
   left_.remove_prefix(size);
   return value;
 }
-std::size_t Unpacker::count(std::size_t bytes_each) {
+std::size_t Unpacker::count(std::size_t bytes_each, std::size_t most) {
   const std::uint64_t n = u64();
-  if (!ok_ || n > left_.size() / std::max<std::size_t>(bytes_each, 1)) return ok_ = false, 0;
+  if (!ok_ || n > most || n > left_.size() / std::max<std::size_t>(bytes_each, 1)) return ok_ = false, 0;
   return static_cast<std::size_t>(n);
 }
 

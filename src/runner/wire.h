@@ -100,8 +100,8 @@ class Unpacker {
   std::int64_t i64() { return static_cast<std::int64_t>(u64()); }
   double f64();
   std::string text();
-  /// A count of things that take at least `bytes_each` bytes: never more than could follow.
-  std::size_t count(std::size_t bytes_each);
+  /// A count of things that take at least `bytes_each` bytes: never more than could follow, and `most` at most.
+  std::size_t count(std::size_t bytes_each, std::size_t most = SIZE_MAX);
   /// False when bytes were missing.
   bool ok() const { return ok_; }
   /// True when all bytes were read and none was missing.

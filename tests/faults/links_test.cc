@@ -83,6 +83,33 @@ TEST_F(Links, ThatEndOneAfterTheOtherLoseTheDeviceOrBlameTheKernel) {
         << static_cast<int>(code);
   }
 }
+/// How many processes have this working directory.
+int processes_in(const std::string& folder) {
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::error_code error;
+    const bool is_number = entry.path().filename().string().find_first_not_of("0123456789") == std::string::npos;
+    if (is_number && std::filesystem::read_symlink(entry.path() / "cwd", error) == folder) ++found;
+  }
+  return found;
+}
+TEST_F(Links, WhoseDeviceIsKilledAtAnyByteCostNothingAndLeaveNothing) {
+  // The supervisor is killed when so many bytes have passed: in the middle of a message or between two. The links after it are whole.
+  const testing::TestModels folder;
+  Rng rng(3);
+  for (int round = 0; round < 24; ++round) {
+    const std::string marker = folder.folder() + "/cut." + std::to_string(round);
+    const bool up = rng.chance(0.5);
+    const std::string faults = "--cut-after " + std::to_string((up ? 200 : kGreetings) + rng.below(3000));
+    const auto device =
+        RemoteDevice::connect(over("cd " + folder.folder() + "; [ -e " + marker + " ] && exec " + kDevice + "; touch " +
+                                   marker + "; " + with_faults(faults + (up ? " --up" : ""))));
+    if (!device.ok()) continue;  // it ended while it was greeted
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(measured(**device).code, OutcomeCode::ok) << faults << ", request " << i;
+  }
+  for (int i = 0; i < 1000 && processes_in(folder.folder()) > 0; ++i) usleep(5000);
+  EXPECT_EQ(processes_in(folder.folder()), 0) << "whet-device or its runner lives on";
+}
 TEST_F(Links, ThatTurnBitsGiveNoWrongAnswers) {
   // Times may be anything that a bit makes of them, but never no time, and the process lives.
   Rng rng(5);

@@ -174,6 +174,20 @@ TEST_F(RemoteDevices, ComeBackAfterTheirSupervisorIsKilled) {
   EXPECT_EQ(outcome(*device, "add_one"), "ok");
   std::filesystem::remove(file);
 }
+TEST_F(RemoteDevices, SayAsLocalOnesDoThatTheirRunnerWasKilled) {
+  const auto device = remote();
+  EXPECT_EQ(outcome(*device, "add_one"), "ok");
+  for (int i = 0; i < 3; ++i) {
+    std::thread killer([] {
+      usleep(200000);
+      kill(testing::descendants(getpid()).back(), SIGKILL);
+    });
+    EXPECT_EQ(outcome(*device, "hang"),
+              "out_of_memory: the runner was killed from outside (SIGKILL), as the system does when memory ends");
+    killer.join();
+    EXPECT_EQ(outcome(*device, "add_one"), "ok");
+  }
+}
 TEST_F(RemoteDevices, BlameAKernelThatCutsTwoLinks) {
   // The supervisor ends itself while the kernel runs.
   const auto device = RemoteDevice::connect(options_for("(sleep 1; kill -9 $$) & " + kServe)).value();
@@ -339,6 +353,48 @@ TEST(RemoteSessions, SayWhyThereIsNone) {
   EXPECT_EQ(why_not("echo 'Welcome to pi5'; sleep 9"), "something prints text before whet-device: \"Welcome to pi5\"");
   EXPECT_EQ(why_not("cat"), "what answers is no whet-device: it sends back what it gets");
   EXPECT_EQ(why_not("sleep 20"), "no whet-device answers within 3 s");
+}
+
+/// A device whose whole conversation is a command of the shell. `more` follows its greetings.
+RemoteSession liar(const std::string& more) {
+  DeviceDescription board;
+  board.name = "liar", board.machine = "x86_64", board.cores = {{}};
+  const std::string file = ::testing::TempDir() + "/greetings." + std::to_string(getpid());
+  std::ofstream(file, std::ios::binary) << frames_of({SessionType::hello, 0,
+                                                      encode(SessionHello{.program = "1", .details = encode(board)})})
+                                        << frames_of({SessionType::opened, 0, ""});
+  return RemoteSession::open({"sh", "-c", "cat " + file + "; " + more},
+                             {.connect = 3, .ping = 0.1, .dead = 1, .margin = 1}, {})
+      .value();
+}
+RemoteSession::JobEnd two_kernels(RemoteSession session) {
+  return session.run({0.1, {MeasureRequest{kernel("add_one"), {}}, MeasureRequest{kernel("add_two"), {}}}}, {});
+}
+TEST(RemoteSessions, TakeNoAnswersToWhatTheyDidNotAsk) {
+  const SessionItem one{0, MeasureReply{OutcomeCode::ok, "", {1e-3}, false, 0.1}};
+  const auto said = [&](std::uint32_t id, const std::vector<SessionItem>& items) {
+    std::string bytes;
+    for (const SessionItem& item : items) bytes += frames_of({SessionType::item, id, encode(item)});
+    const std::string file = ::testing::TempDir() + "/items." + std::to_string(getpid());
+    std::ofstream(file, std::ios::binary) << bytes;
+    return two_kernels(liar("cat " + file + "; sleep 5"));
+  };
+  SessionItem third = one, other = one;
+  third.number = 2, other.reply = CheckReply{};
+  for (const std::vector<SessionItem>& lies : {std::vector{one, one}, {third}, {other}})
+    EXPECT_EQ(said(1, lies).message, "the device answers what it was not asked");
+  const RemoteSession::JobEnd elsewhere = said(77, {one});
+  EXPECT_EQ(elsewhere.kind, RemoteSession::JobEnd::Kind::lost) << "an answer to another job is none";
+  EXPECT_FALSE(elsewhere.items[0].has_value());
+}
+TEST(RemoteSessions, DoNotWaitForADeviceThatSaysAByteNowAndThen) {
+  // An item that never becomes whole: the link is not silent, but the job has a limit.
+  const std::string file = ::testing::TempDir() + "/drip." + std::to_string(getpid());
+  std::ofstream(file, std::ios::binary) << frames_of({SessionType::item, 1, std::string(1000, 'x')});
+  const auto end = two_kernels(
+      liar("i=0; while [ $i -lt 900 ]; do dd if=" + file + " bs=1 skip=$i count=1 2>&-; sleep 0.1; i=$((i+1)); done"));
+  EXPECT_EQ(end.kind, RemoteSession::JobEnd::Kind::lost);
+  EXPECT_EQ(end.message.substr(0, 38), "the device did not finish a job within");
 }
 TEST(RemoteSessions, NameTheVersionsThatDoNotFit) {
   const std::string file = ::testing::TempDir() + "/hello." + std::to_string(getpid());

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace whet::testing {
 
@@ -21,6 +22,17 @@ inline bool gone(pid_t pid) {
     usleep(1000);
   }
   return !exists(pid);
+}
+
+/// The processes that descend from this one, parents first.
+inline std::vector<pid_t> descendants(pid_t process) {
+  std::vector<pid_t> all{process};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string number = std::to_string(all[i]);
+    std::ifstream children("/proc/" + number + "/task/" + number + "/children");
+    for (pid_t child = 0; children >> child;) all.push_back(child);
+  }
+  return {all.begin() + 1, all.end()};
 }
 
 /// Stops a process, and kills it when it has had time to be sent something.
