@@ -4,13 +4,14 @@
 #include <map>
 #include <set>
 
+#include "alternatives/chain.h"
 #include "alternatives/merge.h"
 #include "task/group_dag.h"
 
 namespace whet {
 namespace {
 
-constexpr std::string_view kMerged = "merged: ", kFromMerged = "from merged: ";
+constexpr std::string_view kMerged = "merged: ", kFromMerged = "from merged: ", kChain = "chain: ";
 /// Siblings read their input once, and their weights are what they were.
 constexpr double kHopeOfMerged = 0.75;
 /// To read some channels of a wider tensor is no faster than to read a tensor of them.
@@ -45,8 +46,8 @@ class TaskTable {
 
 class Finder {
  public:
-  Finder(const FusedGraph& fused, PlacedTasks placed)
-      : fused_(fused), in_place_(std::move(placed.in_place)), table_(placed.tasks) {
+  Finder(const FusedGraph& fused, const Target& target, PlacedTasks placed)
+      : fused_(fused), target_(target), in_place_(std::move(placed.in_place)), table_(placed.tasks) {
     task_of_group_.assign(fused.groups.size(), -1);
     for (std::size_t t = 0; t < placed.tasks.size(); ++t)
       for (int g : placed.tasks[t].groups) task_of_group_[static_cast<std::size_t>(g)] = static_cast<int>(t);
@@ -58,8 +59,7 @@ class Finder {
     for (std::size_t g = 0; g < fused_.groups.size(); ++g)
       for (Form in : forms)
         for (Form out : forms) WHET_RETURN_IF_ERROR(add_converted(g, in, out));
-    if (covers)
-      for (const MergedGroups& merge : find_merges(fused_)) WHET_RETURN_IF_ERROR(add_merge(merge));
+    if (covers) WHET_RETURN_IF_ERROR(add_covers());
     WHET_RETURN_IF_ERROR(add_transforms());
     result_.tasks = table_.take();
     for (Task& task : result_.tasks) task.weight = 0, task.groups.clear();
@@ -107,6 +107,21 @@ class Finder {
     const std::string name = in == out ? to_text(in) : to_text(in) + " -> " + to_text(out);
     const int group = static_cast<int>(g);
     result_.all.push_back({AlternativeKind::layout, std::move(*fragment), group, task, name, {group}});
+    return ok_status();
+  }
+
+  Status add_covers() {
+    for (const MergedGroups& merge : find_merges(fused_)) WHET_RETURN_IF_ERROR(add_merge(merge));
+    if (!target_.is_cpu()) return ok_status();  // nothing there keeps rows in a cache of its own
+    for (const GroupChain& chain : find_chains(fused_)) WHET_RETURN_IF_ERROR(add_chain(chain));
+    return ok_status();
+  }
+
+  Status add_chain(const GroupChain& chain) {
+    WHET_TRY(Fragment kernel, chained_kernel(fused_, chain));
+    WHET_TRY(const int task, table_.number_of(kernel));
+    const std::string name = std::string(kChain) + chain.name;
+    result_.all.push_back({AlternativeKind::cover, std::move(kernel), -1, task, name, chain.groups, chain.hope});
     return ok_status();
   }
 
@@ -199,6 +214,7 @@ class Finder {
   }
 
   const FusedGraph& fused_;
+  const Target& target_;
   const InPlace in_place_;
   std::vector<int> task_of_group_;
   TaskTable table_;
@@ -311,7 +327,9 @@ std::string_view name_of(AlternativeKind kind) {
   return "cover";
 }
 
-bool names_cover(std::string_view name) { return name.starts_with(kMerged) || name.starts_with(kFromMerged); }
+bool names_cover(std::string_view name) {
+  return name.starts_with(kMerged) || name.starts_with(kFromMerged) || name.starts_with(kChain);
+}
 
 std::vector<Form> forms_for(const Target& target) {
   std::vector<Form> forms = {kChannelsFirst};
@@ -327,7 +345,7 @@ Result<Alternatives> find_alternatives(const FusedGraph& fused, const Target& ta
   WHET_TRY(PlacedTasks placed, place_tasks(fused, target));
   std::vector<Form> forms = {kChannelsLast};
   forms.insert(forms.end(), options.forms.begin(), options.forms.end());
-  return Finder(fused, std::move(placed)).run(forms, options.covers);
+  return Finder(fused, target, std::move(placed)).run(forms, options.covers);
 }
 
 Result<FusedGraph> assemble(const FusedGraph& fused, const Alternatives& alternatives, const std::vector<int>& chosen) {

@@ -48,7 +48,7 @@ struct AlternativeOptions {
 std::vector<Form> forms_for(const Target&);
 
 /// Every group on every pair of forms that it can be computed on, and the transforms between the forms in which a value is
-/// written and read. With covers, the kernels of merge.h too. Equal kernels are one task, also those of the usual ones.
+/// written and read. With covers, the kernels of merge.h and chain.h too. Equal kernels are one task, also those of the usual ones.
 Result<Alternatives> find_alternatives(const FusedGraph&, const Target&, const AlternativeOptions&);
 
 /// The network of the chosen alternatives (numbers of `all`, in an order in which they can run): a fused graph with the

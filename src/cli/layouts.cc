@@ -12,9 +12,9 @@ void LayoutOptions::add_to(Arguments& arguments) {
   arguments.add("--layouts", layouts,
                 "Layouts of activations to choose from, by measured time: search (all that fit the target), nhwc (no "
                 "choice), or a list like nchw,nchw16c,nchw32c");
-  arguments.choice(
-      "--covers", covers, {"search", "off"},
-      "Whether several groups may be one kernel, by measured time: convolutions of one input side by side");
+  arguments.choice("--covers", covers, {"search", "off"},
+                   "Whether several groups may be one kernel, by measured time: convolutions of one input side by "
+                   "side, chains of convolutions row by row");
 }
 
 Result<AlternativeOptions> LayoutOptions::alternatives(const Target& target) const {

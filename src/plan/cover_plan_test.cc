@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
@@ -41,6 +42,16 @@ class RandomBranches {
     const ValueId conv = b_.conv(name + "_conv", x, channels(), wide ? 3 : 1, 1, wide ? 1 : 0);
     return pick(4) == 0 ? conv : b_.relu(name, conv);
   }
+  /// A depthwise convolution and the pointwise one that reads it.
+  ValueId bottleneck(const std::string& name, ValueId x) {
+    const std::int64_t width = b_.graph.value(x).type.shape[1];
+    const ValueId deep = b_.relu(name + "_dw", b_.conv(name + "_dwc", x, width, 3, 1, 1, width));
+    return b_.relu(name + "_pw", b_.conv(name + "_pwc", deep, channels(), 1));
+  }
+  ValueId pooled(const std::string& name, ValueId x) {
+    const PoolOperator pool{PoolKind::max, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false, Layout::channels_first};
+    return b_.add(name + "_pool", pool, {x});
+  }
   ValueId module(const std::string& name, ValueId x) {
     std::vector<ValueId> parts;
     const auto branches = 2 + pick(3);
@@ -49,6 +60,10 @@ class RandomBranches {
       ValueId part = branch(n, x);
       if (pick(3) == 0)
         part = branch(n + "_deep", part);
+      else if (pick(3) == 0)
+        part = bottleneck(n, part);
+      else if (pick(3) == 0)
+        part = pooled(n, part);
       else if (pick(3) == 0)
         part = b_.unary(n + "_tanh", UnaryKind::tanh, part);
       parts.push_back(part);
@@ -111,6 +126,35 @@ TEST(PlansWithCovers, OfRandomBranchesHaveTheAnswersOfTheUsualOnes) {
     covers += check_random_plan(optimize(RandomBranches(seed).draw(), {}).value(),
                                 seed % 3 == 0 ? std::vector<Form>{{8}} : std::vector<Form>{}, seed);
   EXPECT_GE(covers, 20);
+}
+
+/// An inverted bottleneck with a residual: each of its chains is the plan when the others are dear.
+TEST(PlansWithCovers, OfEachChainHaveTheAnswersOfTheUsualOnes) {
+  GraphBuilder b;
+  const ValueId x = b.relu("x", b.conv("first", b.input("in", {1, 3, 9, 9}), 8, 3, 1, 1));
+  const ValueId wide = b.relu("wide", b.conv("expand", x, 24, 1));
+  const ValueId deep = b.relu("deep", b.conv("depthwise", wide, 24, 3, 1, 1, 24));
+  const ValueId sum = b.plus("sum", b.conv("project", deep, 8, 1), x);
+  const PoolOperator pool{PoolKind::max, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, false, Layout::channels_first};
+  const ValueId last = b.relu("last", b.conv("behind", sum, 16, 3));
+  const FusedGraph fused = optimize(b.finish({b.conv("out", b.add("pool", pool, {last}), 8, 3, 1, 1)}), {}).value();
+  const Alternatives found = find_alternatives(fused, target(), {}).value();
+  std::set<std::string> names;
+  for (std::size_t a = 0; a < found.all.size(); ++a) {
+    if (found.all[a].kind != AlternativeKind::cover) continue;
+    names.insert(found.all[a].name);
+    std::vector<Price> prices;
+    for (const Alternative& other : found.all)
+      prices.push_back({PriceKind::measured, other.kind == AlternativeKind::cover ? 100e-6 : 10e-6, 0});
+    prices[a].seconds = 1e-6;
+    const auto plans = best_plans(fused, found, prices);
+    ASSERT_TRUE(plans.ok()) << plans.error().message;
+    const auto& plan = plans->best.front().alternatives;
+    EXPECT_EQ(std::count(plan.begin(), plan.end(), static_cast<int>(a)), 1) << found.all[a].name;
+    expect_answers_of_the_usual(fused, assemble(fused, found, plan).value(), a);
+  }
+  EXPECT_EQ(names,
+            (std::set<std::string>{"chain: wide+deep", "chain: deep+sum", "chain: wide+deep+sum", "chain: last+pool"}));
 }
 
 TEST(PlansWithCovers, OfRandomGraphsHaveTheAnswersOfTheUsualOnes) {

@@ -1,6 +1,7 @@
 #include "space/cpu/author.h"
 
 #include "space/cpu/attention.h"
+#include "space/cpu/row_chain.h"
 #include "space/cpu/rows.h"
 #include "space/cpu/squeeze_excite.h"
 #include "space/cpu/tile.h"
@@ -12,7 +13,8 @@ namespace {
 std::optional<Sketch> always_rows(const ComputeDag& dag, const Target& target) { return rows_sketch(dag, target); }
 
 constexpr Template kCpuTemplates[] = {
-    {attention_sketch}, {squeeze_excite_sketch}, {tile_sketch}, {winograd_sketch, false}, {always_rows, true, true},
+    {attention_sketch}, {squeeze_excite_sketch},  {row_chain_sketch},
+    {tile_sketch},      {winograd_sketch, false}, {always_rows, true, true},
 };
 
 }  // namespace

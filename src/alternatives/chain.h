@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "alternatives/convert.h"
+
+namespace whet {
+
+/// Groups one behind the other that one kernel can compute row by row: no one else reads what lies between them.
+///   a depthwise convolution and the pointwise one that reads it, also with the pointwise one before (an inverted bottleneck)
+///   a pointwise convolution and the depthwise one that reads it
+///   a convolution and the pointwise one that reads it
+///   a convolution and the pool that reads it
+struct GroupChain {
+  std::vector<int> groups;  ///< of the fused graph, in the order in which they compute
+  std::string name;         ///< of their results: "a+b"
+  double hope = 1;          ///< of the time of its groups' kernels it is hoped to take no less than this part
+};
+std::vector<GroupChain> find_chains(const FusedGraph&);
+
+Result<Fragment> chained_kernel(const FusedGraph&, const GroupChain&);
+
+}  // namespace whet

@@ -1,0 +1,329 @@
+#include "space/cpu/row_chain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/arithmetic.h"
+#include "space/cpu/tile_axes.h"
+
+namespace whet {
+namespace {
+
+/// One reduction of the chain.
+struct ChainStage {
+  OpId sum, end;  ///< the last element-wise op behind the reduction; the reduction itself where there is none
+  std::vector<OpId> before;     ///< paddings that it reads through
+  std::vector<OpId> after;      ///< between the two
+  std::vector<OpId> constants;  ///< that the reduction reads
+  TileAxes axes;
+};
+using Chain = std::vector<ChainStage>;
+
+bool is_link(const Element& element) {
+  return element.family == OpFamily::conv || element.family == OpFamily::depthwise || element.family == OpFamily::pool;
+}
+
+bool reads_op(const ComputeDag& dag, OpId reader, OpId source) {
+  const std::vector<OpId> inputs = inputs_of(dag, reader);
+  return std::find(inputs.begin(), inputs.end(), source) != inputs.end();
+}
+
+/// The reductions and what stands between them; nothing where they are no chain.
+std::optional<Chain> split_into_stages(const ComputeDag& dag) {
+  Chain chain;
+  std::vector<OpId> pads;
+  for (std::size_t i = 0; i < dag.ops.size(); ++i) {
+    const OpId op(static_cast<std::int64_t>(i));
+    if (dag.op(op).is_placeholder()) continue;
+    const Element& element = dag.op(op).element();
+    const OpId last = !pads.empty() ? pads.back() : chain.empty() ? OpId() : chain.back().end;
+    if (last.valid() && !reads_op(dag, op, last)) return std::nullopt;
+    if (element.reducer) {
+      if (!is_link(element)) return std::nullopt;
+      chain.push_back({op, op, std::exchange(pads, {}), {}, {}, {}});
+    } else if (chain.empty() || !pads.empty() || dag.op(op).shape != dag.op(chain.back().sum).shape) {
+      pads.push_back(op);
+    } else {
+      ChainStage& stage = chain.back();
+      if (stage.end != stage.sum) stage.after.push_back(stage.end);
+      stage.end = op;
+    }
+  }
+  if (chain.size() < 2 || !pads.empty() || dag.outputs.size() != 1 || chain.back().end != dag.outputs.front())
+    return std::nullopt;
+  return chain;
+}
+
+/// Rows of pictures [N, y, x, C] with more than one row and column.
+std::optional<Chain> find_chain(const ComputeDag& dag, const Target& target) {
+  std::optional<Chain> chain = split_into_stages(dag);
+  if (!chain) return std::nullopt;
+  Scheduler scheduler(dag);
+  for (const ChainStage& stage : *chain)
+    for (std::size_t i = stage.before.size(); i-- > 0;) scheduler.inline_op(stage.before[i]);
+  if (!scheduler.finish().ok()) return std::nullopt;
+  for (ChainStage& stage : *chain) {
+    std::optional<TileAxes> axes = find_tile_axes(scheduler.tree().dag, stage.sum, target);
+    if (!axes || axes->y < 0 || axes->x < 0 || axes->blocks >= 0 || axes->in_blocks >= 0 || axes->tiling.group > 0 ||
+        axes->vec + 1 != static_cast<std::int64_t>(axes->element.axes.size()) || axes->y != 1)
+      return std::nullopt;
+    stage.axes = std::move(*axes);
+    stage.axes.tiling.oh = 1;
+    stage.axes.tiling.rows_skipped = 0;
+    for (OpId input : inputs_of(scheduler.tree().dag, stage.sum))
+      if (dag.op(input).is_placeholder() && is_constant(dag, input)) stage.constants.push_back(input);
+  }
+  // Guards of a padded window under another one are not proven.
+  for (std::size_t k = 0; k + 1 < chain->size(); ++k)
+    if (!(*chain)[k].before.empty() && !(*chain)[k].axes.taps.empty() && !(*chain)[k + 1].before.empty())
+      return std::nullopt;
+  return chain;
+}
+
+std::string numbered(const char* name, std::size_t stage) { return name + std::to_string(stage); }
+
+/// Writes the schedule of one choice.
+class ChainBuilder {
+ public:
+  ChainBuilder(const Chain& chain, Scheduler& s, const Choices& choices) : chain_(chain), s_(s), choices_(choices) {}
+
+  void run() {
+    for (const ChainStage& stage : chain_) {
+      for (std::size_t i = stage.before.size(); i-- > 0;) s_.inline_op(stage.before[i]);
+      for (std::size_t i = stage.after.size(); i-- > 0;) s_.inline_op(stage.after[i]);
+    }
+    build_last(chain_.back());
+    for (std::size_t k = chain_.size() - 1; k-- > 0;) build_inner(k);
+    if (parallel_.valid()) s_.annotate(parallel_, LoopKind::parallel);
+  }
+
+ private:
+  std::int64_t chosen(const std::string& name) const { return choices_.at(name).front(); }
+  std::int64_t chosen_or(const std::string& name, std::int64_t otherwise) const {
+    const auto found = choices_.find(name);
+    return found == choices_.end() ? otherwise : found->second.front();
+  }
+  /// What a refused primitive gives is empty or invalid.
+  static bool ok(const std::vector<LoopId>& loops, std::size_t wanted) {
+    return loops.size() >= wanted && std::all_of(loops.begin(), loops.end(), [](LoopId l) { return l.valid(); });
+  }
+
+  /// The reduce loops, outer ones first, and the one that is unrolled.
+  struct Reduction {
+    std::vector<LoopId> outer;
+    LoopId unrolled;
+  };
+  Reduction cut_reduction(const TileAxes& axes, const std::vector<LoopId>& loops, std::int64_t steps) {
+    Reduction cut;
+    for (std::int64_t tap : axes.taps) cut.outer.push_back(loops[static_cast<std::size_t>(tap)]);
+    if (axes.tiling.depthwise)
+      for (LoopId tap : cut.outer)
+        if (tap.valid() && extent_of(s_.tree(), tap) <= 7) taps_.push_back(tap);
+    if (axes.in < 0) return cut;
+    LoopId in = loops[static_cast<std::size_t>(axes.in)];
+    if (steps > 1) {
+      const Scheduler::Pair pair = s_.split(in, steps, Tail::guard);
+      in = pair.outer, cut.unrolled = pair.inner;
+    }
+    cut.outer.push_back(in);
+    return cut;
+  }
+
+  void unroll_taps() {
+    for (LoopId tap : taps_) s_.annotate(tap, LoopKind::unrolled);
+    taps_.clear();
+  }
+
+  void build_last(const ChainStage& stage) {
+    const TileAxes& axes = stage.axes;
+    const std::vector<LoopId> loops = s_.loops(stage.sum);
+    const std::size_t spatial = axes.element.axes.size();
+    if (!ok(loops, spatial + axes.element.reduce_axes.size())) return;
+    const Scheduler::Pair block = s_.split(loops[static_cast<std::size_t>(axes.y)], chosen("block"), Tail::overlap);
+    const Scheduler::Pair rows = s_.split(block.inner, chosen("rows"), Tail::guard);
+    const Scheduler::Pair x = s_.split(loops[static_cast<std::size_t>(axes.x)], chosen("ow"), Tail::overlap);
+    const Scheduler::Pair oc = s_.split(loops[static_cast<std::size_t>(axes.vec)], chosen("oc"), Tail::overlap);
+    const Reduction reduction =
+        cut_reduction(axes, {loops.begin() + static_cast<std::ptrdiff_t>(spatial), loops.end()}, chosen_or("ic", 1));
+    std::vector<LoopId> order = {loops[0], block.outer, rows.outer};
+    const std::vector<LoopId> tiles = chosen("order") == 0 ? std::vector<LoopId>{rows.inner, x.outer, oc.outer}
+                                                           : std::vector<LoopId>{oc.outer, rows.inner, x.outer};
+    order.insert(order.end(), tiles.begin(), tiles.end());
+    order.insert(order.end(), reduction.outer.begin(), reduction.outer.end());
+    if (reduction.unrolled.valid()) order.push_back(reduction.unrolled);
+    order.insert(order.end(), {x.inner, oc.inner});
+    s_.reorder(order);
+    parallel_ = s_.fuse({loops[0], block.outer});
+    rows_ = rows.outer;
+    const LoopId tile = tiles.back();
+    unroll_taps();
+    annotate_tile(reduction.unrolled, x.inner, oc.inner);
+    for (OpId constant : stage.constants) s_.pack(constant, stage.sum);
+    store(stage, tile);
+  }
+
+  void annotate_tile(LoopId unrolled, LoopId x, LoopId oc) {
+    for (LoopId loop : {unrolled, x})
+      if (loop.valid()) s_.annotate(loop, LoopKind::unrolled);
+    s_.annotate(oc, LoopKind::vectorized);
+  }
+
+  void store(const ChainStage& stage, LoopId tile) {
+    if (stage.end == stage.sum) {
+      s_.cache_write(stage.sum, tile);
+      return;
+    }
+    const std::vector<LoopId> last = s_.reverse_compute_at(stage.end, tile, true);
+    if (!ok(last, stage.axes.element.axes.size())) return;
+    const std::size_t shift = last.size() - stage.axes.element.axes.size();
+    s_.annotate(last[static_cast<std::size_t>(stage.axes.x) + shift], LoopKind::unrolled);
+    s_.annotate(last[static_cast<std::size_t>(stage.axes.vec) + shift], LoopKind::vectorized);
+  }
+
+  /// The rows that the stage behind needs while `rows_` runs once.
+  void build_inner(std::size_t k) {
+    const ChainStage& stage = chain_[k];
+    const TileAxes& axes = stage.axes;
+    const std::size_t spatial = axes.element.axes.size(), reduces = axes.element.reduce_axes.size();
+    const bool alone = stage.end == stage.sum;
+    std::vector<LoopId> loops = s_.compute_at(stage.end, rows_, StoredIn::memory);
+    if (!ok(loops, spatial + (alone ? reduces : 0))) return;
+    const auto along = [&](std::int64_t axis) { return loops[static_cast<std::size_t>(axis)]; };
+    const std::int64_t columns = extent_of(s_.tree(), along(axes.x));
+    const Scheduler::Pair x = s_.split(along(axes.x), std::min(chosen(numbered("ow", k)), columns), Tail::overlap);
+    const Scheduler::Pair oc = s_.split(along(axes.vec), chosen(numbered("oc", k)), Tail::overlap);
+    // Weights of a depthwise convolution are few; others are read tile by tile.
+    std::vector<LoopId> order = {loops[0], along(axes.y)};
+    order.insert(order.end(), {axes.in < 0 ? x.outer : oc.outer, axes.in < 0 ? oc.outer : x.outer});
+    const LoopId tile = order.back();
+    const std::int64_t steps = chosen_or(numbered("ic", k), 1);
+    if (alone) {
+      const Reduction reduction =
+          cut_reduction(axes, {loops.begin() + static_cast<std::ptrdiff_t>(spatial), loops.end()}, steps);
+      order.insert(order.end(), reduction.outer.begin(), reduction.outer.end());
+      if (reduction.unrolled.valid()) order.push_back(reduction.unrolled);
+      order.insert(order.end(), {x.inner, oc.inner});
+      s_.reorder(order);
+      unroll_taps();
+      annotate_tile(reduction.unrolled, x.inner, oc.inner);
+      for (OpId constant : stage.constants) s_.pack(constant, stage.sum);
+      s_.cache_write(stage.sum, tile);
+    } else {
+      order.insert(order.end(), {x.inner, oc.inner});
+      s_.reorder(order);
+      annotate_tile(LoopId(), x.inner, oc.inner);
+      build_sum(stage, tile, steps);
+    }
+    if (rolls(k)) s_.roll(stage.end, rows_);
+  }
+
+  /// The reduction of a tile, in registers, before its element-wise ops.
+  void build_sum(const ChainStage& stage, LoopId tile, std::int64_t steps) {
+    const TileAxes& axes = stage.axes;
+    const std::size_t spatial = axes.element.axes.size();
+    const std::vector<LoopId> loops = s_.compute_at(stage.sum, tile, StoredIn::registers);
+    if (!ok(loops, spatial + axes.element.reduce_axes.size())) return;
+    const Reduction reduction =
+        cut_reduction(axes, {loops.begin() + static_cast<std::ptrdiff_t>(spatial), loops.end()}, steps);
+    std::vector<LoopId> order = reduction.outer;
+    if (reduction.unrolled.valid()) order.push_back(reduction.unrolled);
+    order.insert(order.end(), loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(spatial));
+    s_.reorder(order);
+    unroll_taps();
+    for (std::size_t axis = 0; axis + 1 < spatial; ++axis) s_.annotate(loops[axis], LoopKind::unrolled);
+    annotate_tile(reduction.unrolled, LoopId(), loops[spatial - 1]);
+    for (OpId constant : stage.constants) s_.pack(constant, stage.sum);
+  }
+
+  /// Some stage behind reads rows again, and the loop has more than one iteration.
+  bool rolls(std::size_t k) const {
+    if (chosen("block") == chosen("rows")) return false;
+    for (std::size_t behind = k + 1; behind < chain_.size(); ++behind) {
+      const TapWindow& window = chain_[behind].axes.tiling.rows;
+      if ((window.taps - 1) * window.dilation + 1 > window.stride) return true;
+    }
+    return false;
+  }
+
+  const Chain& chain_;
+  Scheduler& s_;
+  const Choices& choices_;
+  LoopId parallel_, rows_;
+  std::vector<LoopId> taps_;
+};
+
+std::vector<std::int64_t> step_options(const TileAxes& axes) {
+  std::vector<std::int64_t> options = {1};
+  for (std::int64_t n : {2, 4})
+    if (axes.reduce_extent(axes.in) % n == 0) options.push_back(n);
+  return options;
+}
+
+/// Rows that one worker computes one after another: equal shares, and smaller ones for several pieces a worker.
+std::vector<std::int64_t> block_row_options(std::int64_t rows, int threads) {
+  std::set<std::int64_t> options;
+  for (std::int64_t pieces : {1, 2, 4, 8}) options.insert(ceil_div(rows, std::min(rows, pieces * threads)));
+  std::set<std::int64_t> even;
+  for (std::int64_t option : options)
+    if (option % 2 == 1 && option + 1 <= rows) even.insert(option + 1);
+  options.merge(even);
+  return {options.begin(), options.end()};
+}
+
+void add_tile(Sketch& sketch, const TileAxes& axes, const std::string& suffix) {
+  const Tiling tiling = axes.tiling;
+  const std::string oc = "oc" + suffix, ow = "ow" + suffix, ic = "ic" + suffix;
+  const Tile best = tiling.best();
+  sketch.decisions.push_back({oc, "channels in a register tile", single(tiling.oc_options()), tiling.oc});
+  sketch.decisions.push_back({ow, "columns in a register tile", single(tiling.ow_options()), tiling.ow});
+  sketch.preferred[oc] = {best.oc}, sketch.preferred[ow] = {best.ow};
+  sketch.constraints.push_back({{oc, ow}, [tiling, oc, ow](const Choices& c) -> std::optional<std::string> {
+                                  const Tile tile{c.at(oc).front(), 1, c.at(ow).front()};
+                                  if (tiling.fits(tile)) return std::nullopt;
+                                  return fmt::format(
+                                      "a tile of {} pixels and {} vectors needs more than the {} registers", tile.ow,
+                                      tiling.vectors(tile.oc), tiling.registers);
+                                }});
+  if (axes.in < 0) return;
+  sketch.decisions.push_back({ic, "reduction steps unrolled", single(step_options(axes)), 0});
+  sketch.preferred[ic] = {axes.reduce_extent(axes.in) % 2 == 0 && tiling.fits_unrolled(best) ? 2 : 1};
+}
+
+}  // namespace
+
+std::optional<Sketch> row_chain_sketch(const ComputeDag& dag, const Target& target) {
+  const std::optional<Chain> chain = find_chain(dag, target);
+  if (!chain) return std::nullopt;
+  Sketch sketch;
+  sketch.name = "chain";
+  const TileAxes& last = chain->back().axes;
+  const std::int64_t height = last.extent(last.y);
+  std::vector<std::int64_t> rows;
+  for (std::int64_t n : {1, 2, 3, 4, 7})
+    if (n <= height) rows.push_back(n);
+  const std::vector<std::int64_t> blocks = block_row_options(height, target.threads);
+  sketch.decisions = {
+      {"rows", "rows of the last one, computed at a time", single(rows), 0},
+      {"block", "rows that a worker computes one after another", single(blocks), 0},
+      {"order", "loops of tiles: 0 rows, columns, channels; 1 channels, rows, columns", single({0, 1}), 0},
+  };
+  sketch.constraints.push_back({{"rows", "block"}, [](const Choices& c) -> std::optional<std::string> {
+                                  if (c.at("block").front() % c.at("rows").front() == 0) return std::nullopt;
+                                  return "a block of rows must be whole";
+                                }});
+  sketch.preferred = {{"rows", {1}}, {"block", {blocks.back()}}, {"order", {1}}};
+  const std::int64_t share = ceil_div(height, target.threads);
+  for (std::int64_t block : blocks)
+    if (block == share) sketch.preferred["block"] = {block};
+  add_tile(sketch, last, "");
+  for (std::size_t k = 0; k + 1 < chain->size(); ++k) add_tile(sketch, (*chain)[k].axes, std::to_string(k));
+  sketch.build = [chain = *chain](Scheduler& s, const Sketch::Choices& c) { ChainBuilder(chain, s, c).run(); };
+  Scheduler trial(dag);
+  sketch.build(trial, sketch.preferred);
+  if (!trial.finish().ok()) return std::nullopt;
+  return sketch;
+}
+
+}  // namespace whet
