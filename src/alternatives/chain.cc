@@ -59,8 +59,7 @@ std::optional<Link> link_of(const FusedGraph& fused, const Group& group) {
       const std::optional<LinkKind> kind = kind_of(fused.graph, node);
       if (!kind) return std::nullopt;
       const auto pad = padded.find(node.inputs[0]);
-      link = Link{*kind, pad == padded.end() ? node.inputs[0] : pad->second,
-                  pad != padded.end() || has_pads(node.op)};
+      link = Link{*kind, pad == padded.end() ? node.inputs[0] : pad->second, pad != padded.end() || has_pads(node.op)};
     } else if (std::holds_alternative<PadOperator>(node.op)) {
       padded[node.output] = node.inputs[0];
     } else {

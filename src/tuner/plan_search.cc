@@ -109,7 +109,7 @@ class Search {
       }
       if (options_.on_round)
         options_.on_round({hoped.best.front().seconds, hoped.usual.seconds, unknown.size(), result_.trials, elapsed()});
-      WHET_RETURN_IF_ERROR(measure(unknown));
+      WHET_RETURN_IF_ERROR(measure(std::move(unknown)));
     }
     return ok_status();
   }
@@ -130,11 +130,26 @@ class Search {
     return tasks;
   }
 
-  Status measure(const std::vector<Task>& tasks) {
+  /// Some alternative of several groups is this task.
+  bool is_cover(const Task& task) const {
+    return std::any_of(alternatives_.all.begin(), alternatives_.all.end(), [&](const Alternative& a) {
+      return a.kind == AlternativeKind::cover && alternatives_.tasks[static_cast<std::size_t>(a.task)].key == task.key;
+    });
+  }
+
+  Status measure(std::vector<Task> tasks) {
+    const auto covers = std::stable_partition(tasks.begin(), tasks.end(), [&](const Task& t) { return !is_cover(t); });
+    const std::vector<Task> last(covers, tasks.end());
+    tasks.erase(covers, tasks.end());
+    if (!tasks.empty()) WHET_RETURN_IF_ERROR(measure_so_often(tasks, options_.trials_a_task));
+    return last.empty() || used_up() ? ok_status() : measure_so_often(last, options_.trials_a_cover);
+  }
+
+  Status measure_so_often(const std::vector<Task>& tasks, int trials_a_task) {
     TuneOptions tuning = options_.tuning;
     tuning.ids.clear();
-    tuning.first_round = tuning.round = options_.trials_a_task;
-    const auto wanted = static_cast<std::int64_t>(tasks.size()) * options_.trials_a_task;
+    tuning.first_round = tuning.round = trials_a_task;
+    const auto wanted = static_cast<std::int64_t>(tasks.size()) * trials_a_task;
     tuning.trials = options_.tuning.trials > 0 ? std::min(wanted, trials_left()) : wanted;
     tuning.minutes = options_.tuning.minutes > 0 ? std::max(minutes_left(), 0.001) : 0;
     WHET_TRY(const TuneProgress progress, tune(tasks, target_, measurer_, file_, tuning, [](const TuneProgress&) {}));

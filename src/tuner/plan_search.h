@@ -26,6 +26,7 @@ struct PlanSearchOptions {
   PriceOptions prices;
   TuneOptions tuning;        ///< of the tasks of alternatives; its trials and minutes are those of the whole search
   int trials_a_task = 4;     ///< before the plans are looked at again
+  int trials_a_cover = 16;   ///< the same for kernels of several groups, of whose schedules less is known
   int tried_in_network = 4;  ///< of the best plans
   NetworkOptions network;    ///< how these are timed
   std::function<void(const PlanProgress&)> on_round;  ///< before tasks are measured; may be empty

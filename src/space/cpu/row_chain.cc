@@ -194,9 +194,12 @@ class ChainBuilder {
     const std::int64_t columns = extent_of(s_.tree(), along(axes.x));
     const Scheduler::Pair x = s_.split(along(axes.x), std::min(chosen(numbered("ow", k)), columns), Tail::overlap);
     const Scheduler::Pair oc = s_.split(along(axes.vec), chosen(numbered("oc", k)), Tail::overlap);
-    // Weights of a depthwise convolution are few; others are read tile by tile.
-    std::vector<LoopId> order = {loops[0], along(axes.y)};
-    order.insert(order.end(), {axes.in < 0 ? x.outer : oc.outer, axes.in < 0 ? oc.outer : x.outer});
+    // Weights of a depthwise convolution are few; others are read tile by tile, once for all rows.
+    std::vector<LoopId> order = {loops[0]};
+    if (axes.in < 0)
+      order.insert(order.end(), {along(axes.y), x.outer, oc.outer});
+    else
+      order.insert(order.end(), {oc.outer, along(axes.y), x.outer});
     const LoopId tile = order.back();
     const std::int64_t steps = chosen_or(numbered("ic", k), 1);
     if (alone) {
@@ -272,6 +275,30 @@ std::vector<std::int64_t> block_row_options(std::int64_t rows, int threads) {
   return {options.begin(), options.end()};
 }
 
+/// Of the rows between two convolutions: those of each one but the last that `rows` of the last one need.
+std::int64_t buffer_bytes(const Chain& chain, std::int64_t rows) {
+  std::int64_t bytes = 0;
+  for (std::size_t k = chain.size() - 1; k-- > 0;) {
+    rows = chain[k + 1].axes.tiling.rows.inputs(rows);
+    const TileAxes& axes = chain[k].axes;
+    bytes += rows * axes.extent(axes.x) * axes.extent(axes.vec) * 4;
+  }
+  return bytes;
+}
+
+/// Weights that the first level does not hold are read once for many rows, as far as these stay in the second level.
+std::int64_t best_rows(const Chain& chain, const std::vector<std::int64_t>& options, std::int64_t block,
+                       const Target& target) {
+  std::int64_t weights = 0, best = 1;
+  for (const ChainStage& stage : chain)
+    if (stage.axes.in >= 0)
+      weights += stage.axes.in_channels() * stage.axes.out_channels() * stage.axes.tiling.taps * 4;
+  if (weights <= target.cpu().l1_bytes / 2) return 1;
+  for (std::int64_t rows : options)
+    if (block % rows == 0 && buffer_bytes(chain, rows) <= target.cpu().l2_bytes / 3) best = std::max(best, rows);
+  return best;
+}
+
 void add_tile(Sketch& sketch, const TileAxes& axes, const std::string& suffix) {
   const Tiling tiling = axes.tiling;
   const std::string oc = "oc" + suffix, ow = "ow" + suffix, ic = "ic" + suffix;
@@ -300,10 +327,12 @@ std::optional<Sketch> row_chain_sketch(const ComputeDag& dag, const Target& targ
   sketch.name = "chain";
   const TileAxes& last = chain->back().axes;
   const std::int64_t height = last.extent(last.y);
-  std::vector<std::int64_t> rows;
-  for (std::int64_t n : {1, 2, 3, 4, 7})
-    if (n <= height) rows.push_back(n);
   const std::vector<std::int64_t> blocks = block_row_options(height, target.threads);
+  std::set<std::int64_t> divisors = {1};
+  for (std::int64_t block : blocks)
+    for (std::int64_t n = 2; n <= block; ++n)
+      if (block % n == 0 && buffer_bytes(*chain, n) <= target.cpu().l2_bytes / 2) divisors.insert(n);
+  const std::vector<std::int64_t> rows(divisors.begin(), divisors.end());
   sketch.decisions = {
       {"rows", "rows of the last one, computed at a time", single(rows), 0},
       {"block", "rows that a worker computes one after another", single(blocks), 0},
@@ -317,6 +346,7 @@ std::optional<Sketch> row_chain_sketch(const ComputeDag& dag, const Target& targ
   const std::int64_t share = ceil_div(height, target.threads);
   for (std::int64_t block : blocks)
     if (block == share) sketch.preferred["block"] = {block};
+  sketch.preferred["rows"] = {best_rows(*chain, rows, sketch.preferred["block"].front(), target)};
   add_tile(sketch, last, "");
   for (std::size_t k = 0; k + 1 < chain->size(); ++k) add_tile(sketch, (*chain)[k].axes, std::to_string(k));
   sketch.build = [chain = *chain](Scheduler& s, const Sketch::Choices& c) { ChainBuilder(chain, s, c).run(); };

@@ -85,8 +85,9 @@ std::string two_convolutions(int size, int in, int middle, int out) {
          pointwise("c", "r", "wp", size, middle, out) + "return c\n";
 }
 std::string pool_behind(int size, int in, int out) {
-  return picture(size + 2, in) + input("wa", fmt::format("3, 3, {}, {}", in, out), true) + convolution("a", "in", "wa", size, in, out) + relu("r", "a", size, out) + padded("q", "r", size, out, "-1000f") +
-         pool("m", "q", (size + 1) / 2, 2, out) + "return m\n";
+  return picture(size + 2, in) + input("wa", fmt::format("3, 3, {}, {}", in, out), true) +
+         convolution("a", "in", "wa", size, in, out) + relu("r", "a", size, out) +
+         padded("q", "r", size, out, "-1000f") + pool("m", "q", (size + 1) / 2, 2, out) + "return m\n";
 }
 
 ComputeDag dag_of(const std::string& text) {
