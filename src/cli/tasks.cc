@@ -60,6 +60,14 @@ Result<Json> alternatives_json(const FusedGraph& fused, const Target& target, co
     return prices[a].kind == PriceKind::estimated ? Json() : Json(prices[a].seconds * 1e3);
   };
   std::map<int, std::size_t> usual;  // by group
+  const auto usual_ms = [&](const std::vector<int>& groups) {
+    double sum = 0;
+    for (int group : groups) {
+      if (prices[usual.at(group)].kind == PriceKind::estimated) return Json();
+      sum += prices[usual.at(group)].seconds * 1e3;
+    }
+    return Json(sum);
+  };
   Json list = Json::array();
   for (std::size_t a = 0; a < found.all.size(); ++a) {
     const Alternative& alternative = found.all[a];
@@ -71,7 +79,7 @@ Result<Json> alternatives_json(const FusedGraph& fused, const Target& target, co
         .set("forms", alternative.name)
         .set("task", alternative.task < 0 ? Json() : Json(found.tasks[static_cast<std::size_t>(alternative.task)].name))
         .set("ms", ms(a));
-    if (alternative.group >= 0) row.set("usual_ms", ms(usual.at(alternative.group)));
+    if (const std::vector<int>& groups = alternative.instead; !groups.empty()) row.set("usual_ms", usual_ms(groups));
     list.add(row);
   }
   return list;
