@@ -10,6 +10,11 @@ Status import_bit_shift(OnnxSite& site) {
   return site.give(bits_shifted(site, site.in(0), site.in(1), direction == 0));
 }
 
+Status import_bitwise(OnnxSite& site, BinaryKind kind) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return site.give(bits_combined(site, kind, site.in(0), site.in(1)));
+}
+
 Status import_bitwise_not(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   return site.give(bits_turned(site, site.in(0)));

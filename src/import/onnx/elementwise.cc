@@ -204,6 +204,15 @@ Status import_cast_like(OnnxSite& site) {
   return site.give(site.cast("cast", site.in(0), site.dtype(1)));
 }
 
+/// The standard's numbers of types that are held in wider ones.
+constexpr std::int64_t kUint16 = 4, kInt16 = 5, kUint32 = 12;
+
+/// How many values a type has that is held in a wider one; 0 of others.
+static std::int64_t values_of(std::int64_t type) {
+  if (type == kUint16 || type == kInt16) return std::int64_t{1} << 16;
+  return type == kUint32 ? std::int64_t{1} << 32 : 0;
+}
+
 Status import_cast(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_RETURN_IF_ERROR(site.expect_attribute("to"));
@@ -214,7 +223,24 @@ Status import_cast(OnnxSite& site) {
     return site.error("casts to " + onnx_type_name(to) +
                       "; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL");
   }
-  return site.give(site.cast("cast", site.in(0), *dtype));
+  const std::int64_t count = values_of(to);
+  if (count == 0) return site.give(site.cast("cast", site.in(0), *dtype));
+  // Held in a wider type: what does not fit wraps.
+  WHET_TRY(ValueId x, site.cast("wide", site.in(0), DType::i64));
+  const auto number = [&](const char* part, std::int64_t value) {
+    Tensor scalar(DType::i64, {});
+    scalar.set_integer(0, value);
+    return site.add_constant(part, scalar);
+  };
+  const std::int64_t below = to == kInt16 ? count / 2 : 0;
+  if (below != 0) {
+    WHET_TRY(x, site.add("raised", BinaryOperator{BinaryKind::add}, {x, number("below", below)}));
+  }
+  WHET_TRY(x, site.add("wrapped", BinaryOperator{BinaryKind::mod}, {x, number("count", count)}));
+  if (below != 0) {
+    WHET_TRY(x, site.add("lowered", BinaryOperator{BinaryKind::sub}, {x, number("above", below)}));
+  }
+  return site.give(site.cast("cast", x, *dtype));
 }
 
 }  // namespace whet

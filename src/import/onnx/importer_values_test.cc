@@ -130,6 +130,20 @@ TEST(QuantizeLinear, IsToTheTypeAndInThePrecisionThatItNames) {
             "u8[2] {128, 0}");
 }
 
+TEST(Cast, WrapsInTypesThatAreHeldInWiderOnes) {
+  const In x = fed(*ints({70000, -1, 40000}).value);
+  EXPECT_EQ(computed("Cast", 13, {x}, {set("to", 4)}), "i32[3] {4464, 65535, 40000}");                // UINT16
+  EXPECT_EQ(computed("Cast", 13, {x}, {set("to", 5)}), "i32[3] {4464, -1, -25536}");                  // INT16
+  EXPECT_EQ(computed("Cast", 13, {x}, {set("to", 12)}), "i64[3] {70000, 4294967295.000000, 40000}");  // UINT32
+}
+TEST(TensorScatter, WritesRowsIntoACache) {
+  const In cache = f32_fed({2, 3, 1}, {0, 0, 0, 0, 0, 0}), rows = f32_fed({2, 2, 1}, {1, 2, 3, 4});
+  EXPECT_EQ(computed("TensorScatter", 24, {cache, rows}), "f32[2x3x1] {1, 2, 0, 3, 4, 0}");
+  EXPECT_EQ(computed("TensorScatter", 24, {cache, rows, fed(*ints({1, 0}).value)}), "f32[2x3x1] {0, 1, 2, 3, 4, 0}");
+  EXPECT_EQ(computed("TensorScatter", 24, {cache, rows, fed(*ints({2, 0}).value)}, {set("mode", "circular")}),
+            "f32[2x3x1] {2, 0, 1, 3, 4, 0}");
+}
+
 TEST(QuantizeLinear, SaysWhatIsWrong) {
   const In x = f32({4}), half = scalar(0.5);
   EXPECT_EQ(computed("QuantizeLinear", 21, {x, half}, {set("output_dtype", 4)}),
@@ -475,6 +489,9 @@ TEST(Bits, MoveByPowersOfTwo) {
   EXPECT_EQ(computed("BitShift", 11, {x, u8({}, {2})}, {set("direction", "RIGHT")}), "u8[4] {0, 50, 63, 1}");
   EXPECT_EQ(computed("BitShift", 11, {fed(*ints({1}).value), ints({1})}, {set("direction", "LEFT")}),
             "n: shifts i64[1] by i64[1]; expected u8");
+  EXPECT_EQ(computed("BitwiseAnd", 18, {x, u8({}, {6})}), "u8[4] {2, 0, 6, 6}");
+  EXPECT_EQ(computed("BitwiseOr", 18, {fed(*ints({8, -8}).value), ints({1, 3})}), "i64[2] {9, -5}");
+  EXPECT_EQ(computed("BitwiseXor", 18, {x, u8({}, {255})}), "u8[4] {252, 55, 0, 248}");
   EXPECT_EQ(computed("BitwiseNot", 18, {x}), "u8[4] {252, 55, 0, 248}");
   EXPECT_EQ(computed("BitwiseNot", 18, {fed(*ints({0, -5}).value)}), "i64[2] {-1, 4}");
 }

@@ -148,6 +148,7 @@ Status import_range(OnnxSite&);
 Status import_arg_max(OnnxSite&);
 Status import_arg_min(OnnxSite&);
 Status import_top_k_attribute(OnnxSite&);
+Status import_tensor_scatter(OnnxSite&);
 Status import_top_k(OnnxSite&);
 Status import_cumsum(OnnxSite&);
 Status import_gather_elements(OnnxSite&);
@@ -216,6 +217,11 @@ Status import_mel_weight_matrix(OnnxSite&);
 
 // bits.cc
 Status import_bit_shift(OnnxSite&);
+Status import_bitwise(OnnxSite&, BinaryKind);
+template <BinaryKind kind>
+Status import_bitwise(OnnxSite& site) {
+  return import_bitwise(site, kind);
+}
 Status import_bitwise_not(OnnxSite&);
 
 // affine_grid.cc

@@ -140,8 +140,9 @@ TEST(ImportElementwise, ReadsAttributesAndInputs) {
   EXPECT_EQ(imported("Pow", 13, {f32({3}), ints({2})}), "y: f32[3] = pow(a, n/exponent)");
   EXPECT_EQ(imported("Sum", 13, {f32({3}), f32({1}), f32({})}),
             "n/step1: f32[3] = add(a, b)\ny: f32[3] = add(n/step1, c)");
-  EXPECT_EQ(imported("Cast", 13, {f32({3})}, {set("to", 16)}),
-            "n: casts to BFLOAT16; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL");
+  EXPECT_EQ(imported("Cast", 13, {TensorType{DType::i32, {3}}}, {set("to", 16)}), "y: f32[3] = cast(a) to=f32");
+  EXPECT_EQ(imported("Cast", 13, {f32({3})}, {set("to", 14)}),
+            "n: casts to COMPLEX64; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL");
 }
 TEST(ImportElementwise, ComposesActivations) {
   EXPECT_EQ(imported("Elu", 13, {f32({3})}, {set("alpha", 0.5)}),

@@ -1,4 +1,5 @@
 #include "import/parts/index.h"
+#include "import/parts/shape.h"
 
 #include "import/onnx/importers.h"
 
@@ -86,6 +87,37 @@ Status import_scatter_elements(OnnxSite& site) {
   WHET_TRY(op.kind, scatter_kind(site));
   if (num_elements(site.shape(1)) == 0) return site.pass(site.in(0));
   return site.give(op, {site.in(0), site.in(1), site.in(2)});
+}
+
+/// Rows of a cache are replaced from a place on that each batch entry has; "circular" goes on at the front.
+Status import_tensor_scatter(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  WHET_TRY(const std::int64_t given, site.integer("axis", -2));
+  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
+  WHET_TRY(const std::size_t mode, site.choice("mode", "linear", {"linear", "circular"}));
+  const Shape update = site.shape(1);
+  const std::int64_t rows = site.shape(0)[static_cast<std::size_t>(axis)];
+  if (update.size() != site.rank(0) || axis == 0 || update[static_cast<std::size_t>(axis)] > rows)
+    return site.error("writes " + to_string(site.type(site.in(1))) + " into " + to_string(site.type(site.in(0))) +
+                      " along dimension " + std::to_string(axis));
+  Shape along(update.size(), 1), each(update.size(), 1);
+  along[static_cast<std::size_t>(axis)] = update[static_cast<std::size_t>(axis)];
+  each[0] = update[0];
+  Tensor counted_rows(DType::i64, along);
+  for (std::int64_t i = 0; i < counted_rows.size(); ++i) counted_rows.set_integer(i, i);
+  ValueId places = site.add_constant("rows", counted_rows);
+  if (site.has(2)) {
+    WHET_TRY(const ValueId starts, site.add("starts", ReshapeOperator{each}, {site.in(2)}));
+    WHET_TRY(places, site.add("places", BinaryOperator{BinaryKind::add}, {places, starts}));
+  }
+  if (mode == 1) {
+    Tensor count(DType::i64, {});
+    count.set_integer(0, rows);
+    WHET_TRY(places,
+             site.add("circular", BinaryOperator{BinaryKind::mod}, {places, site.add_constant("count", count)}));
+  }
+  WHET_TRY(places, expanded(site, places, update));
+  return site.give(ScatterElementsOperator{axis}, {site.in(0), places, site.in(1)});
 }
 
 Status import_scatter_nd(OnnxSite& site) {

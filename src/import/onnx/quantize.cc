@@ -26,7 +26,7 @@ Result<ValueId> along_axis(OnnxSite& site, const char* part, std::size_t i) {
 Result<DType> type_attribute(OnnxSite& site, const char* attribute, DType fallback) {
   WHET_TRY(const std::int64_t number, site.integer(attribute, 0));
   if (number == 0) return fallback;
-  if (const auto dtype = dtype_of_onnx(number)) return *dtype;
+  if (const auto dtype = dtype_of_onnx(number); dtype && onnx_type(*dtype) == number) return *dtype;
   return site.error("attribute \"" + std::string(attribute) + "\" is " + onnx_type_name(number) +
                     "; this type is not supported");
 }

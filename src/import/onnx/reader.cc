@@ -3,6 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -96,7 +97,66 @@ Error wrong_count(const std::string& what, const TensorType& type, std::size_t f
                std::to_string(found)};
 }
 
-Result<Tensor> tensor_of_bytes(const TensorType& type, std::string_view bytes, const std::string& what) {
+/// Bytes of an element in the file: types that whet does not have are held in wider ones.
+std::int64_t stored_bytes(const TensorProto& proto, DType held) {
+  switch (proto.data_type()) {
+    case TensorProto::INT16:
+    case TensorProto::UINT16:
+    case TensorProto::BFLOAT16:
+      return 2;
+    case TensorProto::UINT32:
+      return 4;
+    default:
+      return size_of(held);
+  }
+}
+
+/// The bits of an element in its held type.
+void widen(int type, std::uint64_t bits, std::int64_t at, Tensor& tensor) {
+  if (type == TensorProto::BFLOAT16) {
+    tensor.as<float>()[static_cast<std::size_t>(at)] = std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16));
+  } else if (type == TensorProto::INT16) {
+    tensor.set_integer(at, static_cast<std::int16_t>(bits));
+  } else {
+    tensor.set_integer(at, static_cast<std::int64_t>(bits));
+  }
+}
+
+/// Elements of a type that whet does not have.
+Tensor widened_bytes(const TensorProto& proto, const TensorType& type, std::string_view bytes) {
+  Tensor tensor(type.dtype, type.shape);
+  const auto size = static_cast<std::size_t>(stored_bytes(proto, type.dtype));
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, bytes.data() + static_cast<std::size_t>(i) * size, size);
+    widen(proto.data_type(), bits, i, tensor);
+  }
+  return tensor;
+}
+
+/// The same from the field that the standard assigns to the type; "" where it has another number of values.
+std::optional<Tensor> widened_field(const TensorProto& proto, const TensorType& type) {
+  const bool small = stored_bytes(proto, type.dtype) == 2;
+  const std::int64_t count = small ? proto.int32_data_size() : proto.uint64_data_size();
+  if (count != num_elements(type.shape)) return std::nullopt;
+  Tensor tensor(type.dtype, type.shape);
+  for (int i = 0; i < count; ++i)
+    widen(proto.data_type(), small ? static_cast<std::uint16_t>(proto.int32_data(i)) : proto.uint64_data(i), i, tensor);
+  return tensor;
+}
+
+bool is_held_wider(int type) {
+  return type == TensorProto::INT16 || type == TensorProto::UINT16 || type == TensorProto::UINT32 ||
+         type == TensorProto::UINT64 || type == TensorProto::BFLOAT16;
+}
+
+Result<Tensor> tensor_of_bytes(const TensorProto& proto, const TensorType& type, std::string_view bytes,
+                               const std::string& what) {
+  if (is_held_wider(proto.data_type())) {
+    const auto wanted = static_cast<std::size_t>(num_elements(type.shape) * stored_bytes(proto, type.dtype));
+    if (bytes.size() != wanted) return wrong_count(what, type, bytes.size(), wanted, " bytes");
+    return widened_bytes(proto, type, bytes);
+  }
   const auto wanted = static_cast<std::size_t>(num_elements(type.shape) * size_of(type.dtype));
   if (bytes.size() != wanted) return wrong_count(what, type, bytes.size(), wanted, " bytes");
   Tensor tensor(type.dtype, type.shape);
@@ -109,14 +169,19 @@ Result<Tensor> decode_elements(const TensorProto& proto, const TensorType& type,
                                const std::string& what) {
   if (proto.data_location() == TensorProto::EXTERNAL) {
     WHET_TRY(const ExternalData data, external_data(proto, what));
-    const auto wanted = static_cast<std::uint64_t>(num_elements(type.shape) * size_of(type.dtype));
+    const auto wanted = static_cast<std::uint64_t>(num_elements(type.shape) * stored_bytes(proto, type.dtype));
     if (data.length && *data.length != wanted) return wrong_count(what, type, *data.length, wanted, " bytes");
     const std::string path = (std::filesystem::path(directory) / data.location).string();
     auto bytes = read_file_part(path, data.offset, wanted);
     if (!bytes.ok()) return Error{what + ": " + bytes.error().message};
-    return tensor_of_bytes(type, *bytes, what);
+    return tensor_of_bytes(proto, type, *bytes, what);
   }
-  if (proto.has_raw_data()) return tensor_of_bytes(type, proto.raw_data(), what);
+  if (proto.has_raw_data()) return tensor_of_bytes(proto, type, proto.raw_data(), what);
+  if (is_held_wider(proto.data_type())) {
+    if (auto tensor = widened_field(proto, type)) return *std::move(tensor);
+    return Error{what + ": " + to_string(type) + " does not have " + std::to_string(num_elements(type.shape)) +
+                 " values in the field of its type"};
+  }
   const std::int64_t count = typed_count(proto, type.dtype), wanted = num_elements(type.shape);
   if (count != wanted) {
     return wrong_count(what, type, static_cast<std::size_t>(count), static_cast<std::size_t>(wanted), " values");
@@ -407,6 +472,9 @@ std::optional<DType> dtype_of_onnx(std::int64_t number) {
        {DType::f32, DType::f64, DType::f16, DType::i8, DType::u8, DType::i32, DType::i64, DType::boolean}) {
     if (onnx_type(dtype) == number) return dtype;
   }
+  if (number == TensorProto::INT16 || number == TensorProto::UINT16) return DType::i32;
+  if (number == TensorProto::UINT32 || number == TensorProto::UINT64) return DType::i64;
+  if (number == TensorProto::BFLOAT16) return DType::f32;
   return std::nullopt;
 }
 

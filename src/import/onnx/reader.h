@@ -84,7 +84,8 @@ Result<OnnxModel> parse_onnx(std::string bytes, const std::string& directory, co
 /// One serialized TensorProto.
 Result<NamedTensor> parse_tensor_proto(std::string_view bytes, const std::string& what);
 
-/// The standard's number of an element type, and back; none where the other side has no such type.
+/// The standard's number of an element type, and back; none where the other side has no such type. Types that whet does not
+/// have are held in wider ones: INT16 and UINT16 in i32, UINT32 and UINT64 in i64, BFLOAT16 in f32.
 int onnx_type(DType);
 std::optional<DType> dtype_of_onnx(std::int64_t number);
 /// "FLOAT", "INT64", ...; the number where it has no name.

@@ -55,6 +55,17 @@ TEST(TensorProto, ReadsRawAndTypedFields) {
   EXPECT_EQ(parsed(number(kDims, 1) + number(kType, 10) + number(kInt32s, 0x3e00)), "f16[1] 1.5");
   EXPECT_EQ(parsed(number(kDims, 0) + number(kType, 7)), "i64[0]");
 }
+TEST(TensorProto, TypesThatWhetDoesNotHaveAreHeldInWiderOnes) {
+  EXPECT_EQ(parsed(number(kDims, 1) + number(kType, 16) + number(kInt32s, 0x3fc0)), "f32[1] 1.5");  // BFLOAT16
+  EXPECT_EQ(parsed(number(kDims, 2) + number(kType, 5) + text(kRaw, std::string("\xff\xff\x01\x00", 4))),
+            "i32[2] -1 1");
+  EXPECT_EQ(parsed(number(kDims, 2) + number(kType, 4) + text(kRaw, std::string("\xff\xff\x01\x00", 4))),
+            "i32[2] 65535 1");
+  EXPECT_EQ(parsed(number(kDims, 1) + number(kType, 12) + text(kRaw, std::string("\xff\xff\xff\xff", 4))),
+            "i64[1] 4.29497e+09");
+  EXPECT_EQ(parsed(number(kDims, 2) + number(kType, 5) + text(kRaw, "12345")),
+            "t: i32[2] needs 4 bytes; the file holds 5");
+}
 TEST(TensorProto, SaysWhatIsWrong) {
   EXPECT_EQ(parsed(number(kDims, 2) + number(kType, 1) + text(kRaw, "12345")),
             "t: f32[2] needs 8 bytes; the file holds 5");
