@@ -13,7 +13,7 @@ namespace whet {
 /// A loop without another loop inside, as the machine code has it.
 struct MachineLoop {
   std::string text;                 ///< its instructions as `disassemble` prints them, one a line
-  std::int64_t multiply_adds = 0;   ///< fused, of vectors
+  std::int64_t multiply_adds = 0;   ///< fused, of vectors of floats or of bytes by fours
   std::vector<std::string> spills;  ///< the instructions that read or write a vector on the stack
 };
 

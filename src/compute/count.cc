@@ -21,6 +21,9 @@ double values_of(const Expr& x, const Element& e) {
   return values;
 }
 
+/// Processors multiply and add so many bytes in the place of one float: the peak in FLOPS stays the bound of both.
+constexpr double kProductsAtOnce = 4;
+
 /// Quantized networks multiply bytes and add up in i32, where others do so in floats.
 bool is_product_of_bytes(const Op& op) {
   const auto* product = std::get_if<Binary>(&op.element().body->kind);
@@ -39,7 +42,7 @@ double element_flops(const Op& op) {
   double steps = static_cast<double>(num_elements(op.shape));
   for (const Axis& a : e.reduce_axes) steps *= static_cast<double>(a.extent);
   if (is_float(op.dtype)) return total + steps;
-  return is_product_of_bytes(op) ? total + 2 * steps : total;
+  return is_product_of_bytes(op) ? total + 2 * steps / kProductsAtOnce : total;
 }
 
 double bytes_of(const Op& op) {

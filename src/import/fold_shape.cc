@@ -75,11 +75,18 @@ Status check_values(const std::string& node, const Operator& op, const Inputs& i
   return ok_status();
 }
 
+/// Quantized weights become floats: `passes` multiplies their bytes instead. Shapes are lists.
+bool widens_weights(const Operator& op, const std::vector<const Tensor*>& in) {
+  const auto* cast = std::get_if<CastOperator>(&op);
+  return cast && is_float(cast->to) && in[0]->dtype() == DType::i32 && in[0]->shape().size() >= 2;
+}
+
 }  // namespace
 
 Result<std::optional<Tensor>> fold_shape(const std::string& node, const Operator& op,
                                          const std::vector<const Tensor*>& inputs, const TensorType& result) {
-  if (!std::visit(IsShapeArithmetic{result.dtype}, op) || !small_enough(op, inputs, result))
+  if (!std::visit(IsShapeArithmetic{result.dtype}, op) || !small_enough(op, inputs, result) ||
+      widens_weights(op, inputs))
     return std::optional<Tensor>();
   WHET_RETURN_IF_ERROR(check_values(node, op, inputs));
   std::vector<Tensor> values;

@@ -11,7 +11,8 @@ namespace whet {
 
 /// No folded tensor has more elements (memory of a damaged or absurd file stays bounded).
 constexpr std::int64_t kMaxFoldedElements = std::int64_t{1} << 24;
-/// Floats are folded only when this small: those that compute shapes. Weights are folded by `passes`.
+/// Floats are folded only when this small: those that compute shapes. Weights are folded by `passes`; quantized ones, which
+/// become floats as tensors of two and more dimensions, are left to it in any case.
 constexpr std::int64_t kMaxFoldedFloats = 4096;
 
 /// Evaluates a node whose inputs are all constant by its definition in `ops`, so that arithmetic on shapes vanishes

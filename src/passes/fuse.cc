@@ -115,6 +115,7 @@ class Fusion {
         for (NodeId n : nodes) unite(nodes.back().index(), n.index());
       }
     }
+    sweep([&](Index n, const auto& readers) { return widens(n) && joins_epilogue(n, readers); });
     sweep([&](Index n, const auto& readers) { return summary(n).anchor && joins_epilogue(n, readers); });
     sweep([&](Index n, const auto& readers) { return joins_epilogue(n, readers) || joins_rows(n, readers); });
     sweep([&](Index n, const auto& readers) {
@@ -315,8 +316,8 @@ class Fusion {
     constexpr std::int64_t kFew = 4;
     const auto* turn = std::get_if<TransposeOperator>(&graph_.nodes[n].op);
     const auto* conv = std::get_if<ConvOperator>(&graph_.nodes[end].op);
-    return turn && conv && conv->groups == 1 && conv->layout == Layout::channels_last && shape(n).back() <= kFew &&
-           turn->perm == channels_last_permutation(turn->perm.size());
+    return turn && conv && !stores_bytes(n) && conv->groups == 1 && conv->layout == Layout::channels_last &&
+           shape(n).back() <= kFew && turn->perm == channels_last_permutation(turn->perm.size());
   }
 
   /// A product with one computed value a channel, as squeeze-and-excite ends: a convolution of single pixels multiplies
@@ -353,14 +354,25 @@ class Fusion {
     return at && std::holds_alternative<CastOperator>(at->op) && is_byte(graph_.value(at->inputs[0]).type.dtype);
   }
 
+  /// On the way from a byte to the float that it stands for: computed by who reads that.
+  bool widens(Index n) const {
+    const Node* at = &graph_.nodes[n];
+    while (at && std::holds_alternative<BinaryOperator>(at->op) &&
+           num_elements(graph_.value(at->inputs[1]).type.shape) == 1)
+      at = producers_[at->inputs[0].index()];
+    const auto* cast = at ? std::get_if<CastOperator>(&at->op) : nullptr;
+    return cast && cast->to == DType::f32 && is_byte(graph_.value(at->inputs[0]).type.dtype);
+  }
+
   /// The value is one of bytes that a quantized model rounds to: it is stored so, and its readers widen it, unless they are
   /// elementwise up to the next such value or to an output of the model. So no kernel writes more than it must.
   bool ends_in_bytes(Index n) const {
     const auto* cast = std::get_if<CastOperator>(&graph_.nodes[n].op);
     if (!cast || !is_byte(cast->to) || !is_float(graph_.value(graph_.nodes[n].inputs[0]).type.dtype)) return false;
     for (Index at = dominance_.next(n); at != dominance_.sink(); at = dominance_.next(at)) {
+      if (stores_bytes(at) && only_moves_or_maps(at)) return false;
       if (!is_elementwise(at) || shape(at) != shape(n)) return true;
-      if (stores_bytes(at) || dominance_.next(at) == dominance_.sink()) return false;
+      if (dominance_.next(at) == dominance_.sink()) return false;
     }
     return true;
   }

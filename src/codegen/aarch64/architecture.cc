@@ -85,7 +85,9 @@ bool is_aarch64_vector_register(std::string_view name) {
   return name.size() >= 2 && (name[0] == 'Q' || name[0] == 'D' || name[0] == 'Z') && name[1] >= '0' && name[1] <= '9';
 }
 
-bool is_aarch64_multiply_add(std::string_view opcode) { return opcode.starts_with("FMLA"); }
+bool is_aarch64_multiply_add(std::string_view opcode) {
+  return opcode.starts_with("FMLA") || opcode.starts_with("USDOT") || opcode.starts_with("SDOT");
+}
 
 }  // namespace
 

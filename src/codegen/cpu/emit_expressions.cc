@@ -9,6 +9,28 @@ namespace {
 
 bool is_comparison(BinaryOp op) { return op >= BinaryOp::lt && op <= BinaryOp::ne; }
 
+/// The only number of a constant of one lane or many.
+std::optional<double> number_of(const Expr& e) {
+  if (const auto* lanes = std::get_if<Broadcast>(&e->kind)) return number_of(lanes->a);
+  const auto* value = std::get_if<FloatConst>(&e->kind);
+  return value ? std::optional(value->value) : std::nullopt;
+}
+
+/// min(max(x, low), high) of f32, or the other way round, within the range of a byte.
+bool is_clipped_to_byte(const Expr& e, DType to) {
+  if (size_of(to) != 1 || to == DType::boolean || e->dtype != DType::f32) return false;
+  const double low = to == DType::u8 ? 0 : -128, high = to == DType::u8 ? 255 : 127;
+  const auto inside = [&](const Expr& bound) {
+    const std::optional<double> value = number_of(bound);
+    return value && *value >= low && *value <= high;
+  };
+  const auto* outer = std::get_if<Binary>(&e->kind);
+  const auto* inner = outer ? std::get_if<Binary>(&outer->a->kind) : nullptr;
+  if (!inner || !inside(outer->b) || !inside(inner->b)) return false;
+  return (outer->op == BinaryOp::min && inner->op == BinaryOp::max) ||
+         (outer->op == BinaryOp::max && inner->op == BinaryOp::min);
+}
+
 }  // namespace
 
 // ---- Where a value is computed
@@ -84,8 +106,10 @@ Emitter::Value* Emitter::compute(ExprRef ref, const ExprInfo& info) {
                         [&](const Unary& n) { return unary(info, n); },
                         [&](const Binary& n) { return binary(info, n); },
                         [&](const Select&) { return select(info); },
-                        [&](const Cast&) {
+                        [&](const Cast& cast) {
                           const ExprNode& from = *table_[info.children[0]].expr;
+                          if (is_clipped_to_byte(cast.a, info.expr->dtype))
+                            return clipped_to_byte(emit(info.children[0]), info.expr->dtype, info.expr->lanes);
                           return convert(emit(info.children[0]), from.dtype, info.expr->dtype, info.expr->lanes);
                         },
                         [&](const Call& n) { return call(info, n); },

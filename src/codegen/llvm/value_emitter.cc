@@ -188,6 +188,10 @@ ValueEmitter::Value* ValueEmitter::convert(Value* value, DType from, DType to, i
   return b_.CreateIntCast(value, type, !is_unsigned(from));
 }
 
+ValueEmitter::Value* ValueEmitter::clipped_to_byte(Value* value, DType to, int lanes) {
+  return b_.CreateTrunc(b_.CreateFPToSI(value, value_type(DType::i32, lanes)), value_type(to, lanes));
+}
+
 /// What the saturating intrinsic does, which takes vectors apart.
 ValueEmitter::Value* ValueEmitter::to_integers(Value* value, DType to, int lanes) {
   const int bits = static_cast<int>(size_of(to)) * 8 - (is_unsigned(to) ? 0 : 1);

@@ -59,7 +59,7 @@ bool is_vector_register(std::string_view name) {
   return name.starts_with("XMM") || name.starts_with("YMM") || name.starts_with("ZMM");
 }
 
-bool is_multiply_add(std::string_view opcode) { return opcode.starts_with("VFMADD"); }
+bool is_multiply_add(std::string_view opcode) { return opcode.starts_with("VFMADD") || opcode.starts_with("VPDPBUSD"); }
 
 }  // namespace
 

@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "codegen/machine_loops.h"
+#include "codegen/testing/answers.h"
+#include "lower/testing/verify_passes.h"
+#include "space/space.h"
+
+/// Kernels of quantized networks: products of u8 by i8 with sums in i32, rescaled and rounded to bytes.
+namespace whet {
+namespace {
+
+/// What follows the sums: a bias, a scale for each channel, rounding, a zero point, and the range of a byte.
+std::string requantized(const std::string& sums, const std::string& axes, const std::string& at) {
+  return fmt::format(
+      "biased({0}): i32 = ({1}[{0}] + bias[{2}]) for {3}  # elementwise\n"
+      "scaled({0}) = (f32(biased[{0}])*scale[{2}]) for {3}  # elementwise\n"
+      "shifted({0}) = (round(scaled[{0}]) + 3f) for {3}  # elementwise\n"
+      "y({0}): u8 = u8(min(max(shifted[{0}], 0f), 255f)) for {3}  # elementwise\nreturn y\n",
+      at, sums, at.substr(at.rfind(' ') + 1), axes);
+}
+
+/// A square convolution of stride 1; `pad`: by zeros, so that it keeps its size.
+ComputeDag byte_convolution(int rows, int columns, int in, int out, int kernel, bool pad) {
+  const int around = pad ? kernel / 2 : 0, height = rows + 2 * around - kernel + 1, width = columns + 2 * around - kernel + 1;
+  std::string text = fmt::format(
+      "x = PLACEHOLDER [1, {}, {}, {}] u8\nw = PLACEHOLDER [{}, {}, {}, {}] i8 const\nbias = PLACEHOLDER [{}] i32 const\n"
+      "scale = PLACEHOLDER [{}] const\n",
+      rows, columns, in, kernel, kernel, in, out, out, out);
+  if (pad)
+    text += fmt::format(
+        "pad(n, y_, x_, c): u8 = select((y_ >= {0}) && (y_ < {1}) && (x_ >= {0}) && (x_ < {2}), x[n, (y_ - {0}), (x_ - {0}), "
+        "c], 0u8) for n in 1, y_ in {3}, x_ in {4}, c in {5}  # pad n:batch y_:row x_:column c:channel\n",
+        around, rows + around, columns + around, rows + 2 * around, columns + 2 * around, in);
+  const std::string axes = fmt::format("n in 1, oh in {}, ow in {}, oc in {}", height, width, out);
+  text += fmt::format(
+      "conv(n, oh, ow, oc): i32 += (i32({}[n, (oh + rh), (ow + rw), rc])*i32(w[rh, rw, rc, oc])) for {}, rh in {}, rw in "
+      "{}, rc in {}  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel\n",
+      pad ? "pad" : "x", axes, kernel, kernel, in);
+  return parse_dag(text + requantized("conv", axes, "n, oh, ow, oc")).value();
+}
+
+ComputeDag byte_product(int rows, int depth, int columns) {
+  const std::string axes = fmt::format("m in {}, n in {}", rows, columns);
+  return parse_dag(fmt::format("a = PLACEHOLDER [{0}, {1}] u8\nb = PLACEHOLDER [{1}, {2}] i8 const\nbias = PLACEHOLDER [{2}] "
+                               "i32 const\nscale = PLACEHOLDER [{2}] const\nsum(m, n): i32 += (i32(a[m, k])*i32(b[k, n])) "
+                               "for {3}, k in {1}  # matmul m:row n:out_channel k:in_channel\n",
+                               rows, depth, columns, axes) +
+                   requantized("sum", axes, "m, n"))
+      .value();
+}
+
+Target byte_target(const std::string& processor) { return *parse_target("cpu -mcpu=" + processor + " -threads=1"); }
+
+/// Every sketch's guess and random candidates have the answers of the definition to the last bit.
+void expect_exact(const ComputeDag& task, int samples) {
+  for (const Target& target : runnable_targets()) {
+    const DesignSpace space = make_space(task, target);
+    Rng rng(5);
+    std::vector<Candidate> candidates;
+    for (const Sketch& sketch : space.sketches()) candidates.push_back({sketch.name, sketch.preferred});
+    for (int i = 0; i < samples; ++i) candidates.push_back(space.sample(rng));
+    for (const Candidate& candidate : candidates) {
+      SCOPED_TRACE(to_json(candidate) + " for " + to_string(target));
+      const Result<Steps> steps = space.steps(candidate);
+      ASSERT_TRUE(steps.ok()) << steps.error().message;
+      const Result<Lowered> lowered = lower(*replay(task, *steps), target, {}, testing::verify_pass);
+      ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+      const Result<double> error = error_of(task, *lowered, target, 7);
+      ASSERT_TRUE(error.ok()) << error.error().message;
+      EXPECT_EQ(*error, 0);
+    }
+  }
+}
+
+TEST(ProductsOfBytes, AreExactInConvolutions) {
+  expect_exact(byte_convolution(9, 8, 16, 48, 1, false), 6);
+  expect_exact(byte_convolution(7, 9, 12, 40, 3, true), 6);
+  expect_exact(byte_convolution(8, 8, 4, 16, 3, false), 4);
+}
+TEST(ProductsOfBytes, AreExactInMatrixProducts) {
+  expect_exact(byte_product(11, 36, 56), 6);
+  expect_exact(byte_product(1, 64, 33), 6);
+}
+TEST(ProductsOfBytes, AreExactWhereNoInstructionFits) {
+  expect_exact(byte_convolution(5, 6, 6, 24, 3, true), 4);
+  expect_exact(byte_product(3, 8, 12), 4);
+}
+
+/// Instructions with `part` in the innermost loops of the untuned kernel.
+int count_in_loops(const ComputeDag& task, const Target& target, const std::string& part) {
+  const LoopTree tree = *replay(task, *default_steps(task, target));
+  const Kernel kernel = *compile_kernel(lower(tree, target)->program, target);
+  int found = 0;
+  const std::vector<MachineLoop> loops = main_loops(*innermost_loops(kernel, target));
+  for (const MachineLoop& loop : loops) {
+    EXPECT_TRUE(loop.spills.empty()) << loop.text;
+    for (std::size_t at = loop.text.find(part); at != std::string::npos; at = loop.text.find(part, at + 1)) ++found;
+  }
+  return found;
+}
+
+TEST(ProductsOfBytes, TakeTheProcessorsInstruction) {
+  for (const ComputeDag& task : {byte_convolution(28, 28, 64, 64, 3, true), byte_convolution(14, 14, 128, 256, 1, false),
+                                 byte_product(128, 256, 512)}) {
+    EXPECT_GE(count_in_loops(task, byte_target("sapphirerapids"), "vpdpbusd"), 12);
+    EXPECT_GE(count_in_loops(task, byte_target("neoverse-n2"), "usdot"), 8);
+  }
+}
+
+}  // namespace
+}  // namespace whet

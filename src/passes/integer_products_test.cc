@@ -1,0 +1,214 @@
+#include "passes/integer_products.h"
+
+#include <cmath>
+
+#include "base/testing/random_cases.h"
+#include "ops/evaluate_graph.h"
+#include "passes/optimize.h"
+#include "passes/testing/graph_builder.h"
+#include "passes/testing/rewrite.h"
+
+namespace whet {
+namespace {
+
+using namespace testing;
+
+/// How quantized models are written: bytes, which become floats or i32, and floats that become bytes.
+struct QuantizedBuilder : GraphBuilder {
+  DType bytes = DType::u8;
+  int made = 0;
+
+  std::string next(const char* part) { return part + std::to_string(++made); }
+  ValueId number(double value, DType dtype = DType::f32) {
+    return graph.add_constant(next("c"), Tensor::of<double>(dtype, {}, {value}));
+  }
+  ValueId centred(ValueId x, double zero) {
+    x = add(next("wide"), CastOperator{DType::i32}, {x});
+    return binary(next("centred"), BinaryKind::sub, x, number(zero, DType::i32));
+  }
+  ValueId real(ValueId x, double zero, ValueId scale) {
+    return binary(next("real"), BinaryKind::mul, add(next("float"), CastOperator{DType::f32}, {centred(x, zero)}), scale);
+  }
+  ValueId real(ValueId x, double zero, double scale) { return real(x, zero, number(scale)); }
+  ValueId rounded(ValueId y, double zero, double scale) {
+    y = unary(next("round"), UnaryKind::round, binary(next("divided"), BinaryKind::div, y, number(scale)));
+    y = plus(next("shifted"), y, number(zero));
+    const bool has_sign = bytes == DType::i8;
+    y = add(next("clipped"), ClipOperator{has_sign ? -128.0 : 0, has_sign ? 127.0 : 255}, {y});
+    return add(next("bytes"), CastOperator{bytes}, {y});
+  }
+  ValueId byte_constant(Shape shape) {
+    return graph.add_constant(next("w"), Tensor::random({DType::i8, std::move(shape)}, rng, -127, 128));
+  }
+  /// Constant bytes with a scale for each index of the first dimension.
+  ValueId weights(const Shape& shape) {
+    Shape scales(shape.size(), 1);
+    scales[0] = shape[0];
+    return real(byte_constant(shape), 0, graph.add_constant(next("s"), Tensor::random({DType::f32, scales}, rng, 0.001, 0.01)));
+  }
+  double zero(std::int64_t value) const { return static_cast<double>(value - (bytes == DType::i8 ? 128 : 0)); }
+};
+
+ConvOperator square(std::int64_t stride, std::int64_t pad, std::int64_t groups = 1) {
+  return {{stride, stride}, {1, 1}, {pad, pad}, {pad, pad}, groups, Layout::channels_first};
+}
+
+std::vector<Tensor> values_of(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const auto values = evaluate_graph(graph, inputs);
+  EXPECT_TRUE(values.ok()) << (values.ok() ? "" : values.error().message);
+  std::vector<Tensor> outputs;
+  if (!values.ok()) return outputs;
+  for (ValueId id : graph.outputs) outputs.push_back((*values)[id.index()]);
+  return outputs;
+}
+
+TEST(IntegerProducts, ComeOfDequantizedFactors) {
+  QuantizedBuilder b;
+  const ValueId x = b.input("x", {1, 8, 5, 5}, DType::u8);
+  const ValueId y = b.add("conv", square(1, 0), {b.real(x, 7, 0.5), b.weights({16, 8, 1, 1})});
+  const Graph graph = b.finish({y});
+  const Result<Graph> formed = form_integer_products(graph);
+  ASSERT_TRUE(formed.ok()) << formed.error().message;
+  const Result<Graph> live = run_passes(*formed, {.channels_last = false});
+  ASSERT_TRUE(live.ok()) << live.error().message;
+  EXPECT_EQ(nodes_of(*live).substr(0, 24), "conv_1: i32[1x16x5x5] = ");
+  const std::vector<Tensor> inputs = {Tensor::random({DType::u8, {1, 8, 5, 5}}, b.rng, 0, 256)};
+  const Tensor want = values_of(graph, inputs)[0], got = values_of(*formed, inputs)[0];
+  for (std::int64_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got.get(i), want.get(i), 1e-5 * (1 + std::abs(want.get(i))));
+}
+
+TEST(IntegerProducts, AreNoneOfWeightsThatNoByteHolds) {
+  QuantizedBuilder b;
+  const ValueId x = b.input("x", {4, 8}, DType::u8);
+  const ValueId w = b.graph.add_constant("w", Tensor::of<double>(DType::i32, {8, 1}, {1, 2, 3, 200, 5, 6, 7, 8}));
+  const Graph graph = b.finish({b.add("y", MatMulOperator{}, {b.centred(x, 3), w})});
+  EXPECT_EQ(after(form_integer_products, graph), nodes_of(graph));
+}
+
+TEST(IntegerProducts, OfManyTermsStayWhereSumsWouldOverflow) {
+  QuantizedBuilder b;
+  const ValueId x = b.input("x", {1, 40000}, DType::u8);
+  const Graph graph = b.finish({b.add("y", MatMulOperator{}, {b.centred(x, 3), b.centred(b.byte_constant({40000, 1}), 0)})});
+  EXPECT_EQ(after(form_integer_products, graph), nodes_of(graph));
+}
+
+TEST(Bytes, LoseTheirSignsBetweenTheUsersValues) {
+  QuantizedBuilder b;
+  b.bytes = DType::i8;
+  const ValueId x = b.input("x", {2, 3});
+  const ValueId q = b.rounded(x, -5, 0.5);
+  const Graph graph = b.finish({b.real(q, -5, 0.5), q});
+  const std::string text = after(drop_signs, graph);
+  EXPECT_NE(text.find("u8[2x3] = cast("), std::string::npos) << text;
+  const std::vector<Tensor> inputs = {Tensor::random({DType::f32, {2, 3}}, b.rng, -80, 80)};
+  const Result<Graph> dropped = drop_signs(graph);
+  const std::vector<Tensor> want = values_of(graph, inputs), got = values_of(*dropped, inputs);
+  for (std::size_t k = 0; k < 2; ++k) {
+    EXPECT_EQ(got[k].dtype(), want[k].dtype());
+    for (std::int64_t i = 0; i < want[k].size(); ++i) EXPECT_EQ(got[k].get(i), want[k].get(i));
+  }
+}
+
+TEST(Bytes, AreMovedInThePlaceOfFloats) {
+  QuantizedBuilder b;
+  const ValueId x = b.input("x", {2, 6}, DType::u8);
+  const ValueId moved = b.add("moved", ReshapeOperator{{3, 4}}, {b.real(x, 9, 0.25)});
+  const Graph graph = b.finish({b.rounded(moved, 9, 0.25)});
+  const Result<Graph> result = run_passes(graph, {});
+  ASSERT_TRUE(result.ok());
+  ASSERT_EQ(result->nodes.size(), 1u) << nodes_of(*result);
+  EXPECT_TRUE(std::holds_alternative<ReshapeOperator>(result->nodes[0].op));
+}
+
+TEST(Bytes, AreWhatKernelsStore) {
+  QuantizedBuilder b;
+  const ValueId x = b.input("x", {1, 16, 6, 6}, DType::u8);
+  const ValueId first = b.relu("act", b.add("first", square(1, 1), {b.real(x, 0, 0.1), b.weights({16, 16, 3, 3})}));
+  const ValueId bytes = b.rounded(first, 0, 0.2);
+  const ValueId second = b.add("second", square(1, 1), {b.real(bytes, 0, 0.2), b.weights({16, 16, 3, 3})});
+  const ValueId sum = b.plus("sum", b.real(b.rounded(second, 11, 0.3), 11, 0.3), b.real(bytes, 0, 0.2));
+  const Result<FusedGraph> fused = optimize(b.finish({b.rounded(sum, 20, 0.4)}), {});
+  ASSERT_TRUE(fused.ok());
+  ASSERT_EQ(fused->groups.size(), 4u) << to_text(*fused);  // two of them turn the picture
+  for (const Group& group : fused->groups) EXPECT_EQ(fused->graph.value(group.outputs[0]).type.dtype, DType::u8);
+}
+
+/// A chain of quantized operators of every kind, by the seed. Scales are no round numbers: of these, many results would lie
+/// exactly between two steps.
+Graph random_quantized_graph(std::uint64_t seed, QuantizedBuilder& b) {
+  b.rng = Rng(seed);
+  const auto pick = [&](std::int64_t low, std::int64_t high) { return b.rng.between(low, high); };
+  b.bytes = pick(0, 1) == 0 ? DType::u8 : DType::i8;
+  std::int64_t channels = pick(1, 9);
+  double zero = b.zero(pick(0, 3) == 0 ? 0 : pick(1, 250)), scale = 0.05;
+  ValueId x = b.input("x", {1, channels, 7, 6}, b.bytes);
+  for (std::int64_t k = pick(1, 4); k-- > 0;) {
+    const ValueId in = b.real(x, zero, scale);
+    const std::int64_t kind = pick(0, 5), kernel = pick(0, 1) * 2 + 1, stride = pick(1, 2);
+    ValueId y = in;
+    const bool fits = b.graph.value(x).type.shape[2] >= 3 && b.graph.value(x).type.shape[3] >= 3;
+    if (kind <= 2) {
+      const bool depthwise = kind == 2 && channels > 1;
+      const std::int64_t out = depthwise ? channels : pick(1, 20);
+      const ConvOperator op = square(stride, kernel / 2, depthwise ? channels : 1);
+      const Shape w = {out, depthwise ? 1 : channels, kernel, kernel};
+      y = kind == 1 ? b.add(b.next("conv"), op, {b.centred(x, zero), b.centred(b.byte_constant(w), 0)})
+                    : b.add(b.next("conv"), op, {in, b.weights(w)});
+      if (kind == 1) {
+        const ValueId bias = b.graph.add_constant(b.next("b"), Tensor::random({DType::i32, {out, 1, 1}}, b.rng, -900, 900));
+        y = b.add(b.next("float"), CastOperator{DType::f32}, {b.plus(b.next("biased"), y, bias)});
+        y = b.binary(b.next("scaled"), BinaryKind::mul, y, b.number(b.rng.uniform(0.001, 0.005)));
+      }
+      channels = out;
+      if (pick(0, 1) == 0) y = b.relu(b.next("relu"), y);
+    } else if (kind == 3) {
+      y = b.plus(b.next("sum"), in, b.real(x, zero, b.rng.uniform(0.03, 0.2)));
+    } else if (kind == 4 && fits) {
+      const PoolOperator pool{PoolKind::max, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+      y = b.add(b.next("pool"), pool, {in});
+    } else {
+      y = b.unary(b.next("sigmoid"), UnaryKind::sigmoid, in);
+    }
+    if (kind != 4) zero = b.zero(pick(0, 255)), scale = static_cast<float>(b.rng.uniform(0.02, 0.11));
+    x = b.rounded(y, zero, scale);
+  }
+  return b.finish({x});
+}
+
+TEST(QuantizedGraphs, KeepTheirAnswersWithinAStep) {
+  std::int64_t elements = 0, off_by_one = 0;
+  for (int k = 0; k < random_cases(150); ++k) {
+    QuantizedBuilder b;
+    const Graph graph = random_quantized_graph(static_cast<std::uint64_t>(k), b);
+    const Result<FusedGraph> fused = optimize(graph, {});
+    ASSERT_TRUE(fused.ok()) << fused.error().message << "\n" << to_text(graph);
+    std::vector<Tensor> inputs;
+    for (ValueId id : graph.inputs) inputs.push_back(Tensor::random(graph.value(id).type, b.rng, b.zero(0), b.zero(256)));
+    const Tensor want = values_of(graph, inputs)[0], got = values_of(fused->graph, inputs)[0];
+    ASSERT_EQ(to_string(got.type()), to_string(want.type()));
+    for (std::int64_t i = 0; i < want.size(); ++i) {
+      const double steps = std::abs(got.get(i) - want.get(i));
+      ASSERT_LE(steps, 2) << "seed " << k << "\n" << to_text(graph) << "became\n" << to_text(fused->graph);
+      ++elements, off_by_one += steps > 0;
+    }
+  }
+  EXPECT_LE(off_by_one * 1000, elements);
+}
+
+TEST(QuantizedGraphs, MultiplyBytesWhereverAConvolutionIsNotGrouped) {
+  for (int k = 0; k < random_cases(150); ++k) {
+    QuantizedBuilder b;
+    const Graph graph = random_quantized_graph(static_cast<std::uint64_t>(k), b);
+    const Result<Graph> result = run_passes(graph, {});
+    ASSERT_TRUE(result.ok());
+    for (const Node& node : result->nodes) {
+      const auto* conv = std::get_if<ConvOperator>(&node.op);
+      if (!conv || conv->groups > 1) continue;
+      EXPECT_EQ(result->value(node.inputs[0]).type.dtype, DType::u8) << "seed " << k << "\n" << nodes_of(*result);
+      EXPECT_EQ(result->value(node.inputs[1]).type.dtype, DType::i8);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace whet
