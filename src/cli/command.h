@@ -47,6 +47,7 @@ std::function<int()> make_space_command(Arguments&);
 std::function<int()> make_target(Arguments&);
 std::function<int()> make_tasks(Arguments&);
 std::function<int()> make_tune(Arguments&);
+std::function<int()> make_report(Arguments&);
 std::function<int()> make_zoo(Arguments&);
 
 }  // namespace whet

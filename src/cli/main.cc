@@ -15,6 +15,8 @@ int main(int argc, char** argv) {
       {"records", "Show and change record files: best, distill, show, merge, stats", whet::make_records},
       {"diff", "Compare two compiled models, record files or benchmarks: what became slower, by how much, and why",
        whet::make_diff},
+      {"report", "Write a page about a tuned model: gains, limits, layouts, where its time and the trials went",
+       whet::make_report},
       {"explain", "Explain an error, the progress table, the metrics, a task, a candidate or a layout",
        whet::make_explain},
       {"target", "Describe this machine: detected processor, measured peak and bandwidth", whet::make_target},

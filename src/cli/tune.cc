@@ -19,6 +19,7 @@
 #include "search/strategy.h"
 #include "session/events.h"
 #include "session/remote.h"
+#include "session/reporting.h"
 #include "session/tune_json.h"
 #include "session/tuning.h"
 
@@ -29,6 +30,7 @@ struct TuneCommand {
   TuneSettings settings;
   LayoutOptions layouts;
   std::string threads, events;
+  std::string report;  ///< a page to write; "": none
   bool json = false, quiet = false;
 
   bool talks() const { return !json && !quiet; }
@@ -134,6 +136,8 @@ int run_for(TuneCommand& command, const std::vector<int>& counts, Zygote& zygote
   if (command.talks()) listeners.all.push_back(&talk);
   std::optional<TuneEvents> writer;
   if (events) listeners.all.push_back(&writer.emplace(*events, command.settings));
+  RunReport report(command.settings, command.report);
+  if (!command.report.empty()) listeners.all.push_back(&report);
   Runs runs;
   int status = kDone;
   for (std::size_t i = 0; i < counts.size() && status == kDone; ++i) {
@@ -215,6 +219,8 @@ std::function<int()> make_tune(Arguments& arguments) {
   add_options(arguments, settings.rounding, "schedules");
   command->layouts.add_to(arguments);
   add_measuring(arguments, settings);
+  arguments.add("--report", command->report,
+                "A page about the run (HTML), written anew while it goes on: see `whet report`");
   arguments.add("--events", command->events,
                 "Also write what happens, a JSON object a line, to this open file descriptor or file "
                 "(docs/formats/events.md)");

@@ -27,7 +27,7 @@ show() {
 }
 
 target=(--target "cpu -mcpu=haswell -threads=1")
-commands=(tasks space tune compile run bench profile records explain target doctor zoo check)
+commands=(tasks space tune compile run bench profile records report explain target doctor zoo check)
 
 page_help() {
   show --help
@@ -100,6 +100,8 @@ page_mistakes() {
   show run zoo:mlp --input text.onnx
   show bench zoo:mlp --threads 0
   show compile zoo:mlp --records nowhere.jsonl -o m.so
+  show report zoo:mlp
+  show report zoo:mlp --records nowhere.jsonl
   show compile zoo:mlp -o nowhere/m.so
   show records shew records.jsonl
   show records show nowhere.jsonl

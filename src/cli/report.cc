@@ -1,0 +1,93 @@
+// whet report: what tuning has brought, as a page to look at.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/add_options.h"
+#include "cli/command.h"
+#include "machine/detect.h"
+#include "records/record_file.h"
+#include "session/model.h"
+#include "session/rates.h"
+#include "session/reporting.h"
+
+namespace whet {
+namespace {
+
+struct ReportCommand {
+  ModelOptions model;
+  TargetOptions place;
+  RoundingOptions rounding;
+  std::string records, output;
+  bool no_run = false;
+};
+
+/// "a/b.onnx" -> "b.html", "zoo:resnet-18" -> "resnet-18.html".
+std::string default_page(const std::string& model) {
+  std::string name = model.substr(model.find_last_of("/:") + 1);
+  if (const std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.erase(dot);
+  return name + ".html";
+}
+
+/// Another processor's records are shown, too; nothing is measured then.
+Status run_network(const ReportCommand& command, const ReportSubject& subject, const Records& records,
+                   const InputFiles& files, ReportData& data) {
+  const std::vector<InputSlot> slots = input_slots(subject.fused->graph);
+  WHET_TRY(std::vector<Tensor> inputs,
+           match_inputs(slots, without_folded(command.model, slots, files), "random", command.model.seed));
+  return run_for_report(subject, records, std::move(inputs), data);
+}
+
+Result<std::string> make_report_page(const ReportCommand& command, const TargetOnCores& place) {
+  WHET_RETURN_IF_ERROR(command.rounding.check(place.target));
+  WHET_TRY(const InputFiles files, read_inputs(command.model.inputs));
+  WHET_TRY(const FusedGraph fused, load_fused(command.model, files));
+  WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, place.target));
+  WHET_TRY(RecordsRead read, read_records(command.records));
+  for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
+  const bool runs_here = place.target.is_cpu() && can_run(place.target).ok();
+  const MachineRates rates = runs_here || place.target.is_gpu() ? measure_rates(place) : MachineRates{};
+  const ReportSubject subject{command.model.text(), &fused, &tasks, place, command.rounding, command.records, ""};
+  WHET_TRY(ReportData data, describe_for_report(subject, read.records, rates, true));
+  data.notes = read.notes;
+  if (data.trials == 0)
+    data.notes.push_back(fmt::format("{} holds no measurement on {}.", command.records, to_string(place.target)));
+  if (!runs_here) {
+    data.notes.push_back("This machine cannot run the network, so it was not measured as a whole, and limits are not known.");
+  } else if (!command.no_run) {
+    if (const Status ran = run_network(command, subject, read.records, files, data); !ran.ok())
+      data.notes.push_back("The network could not be measured as a whole: " + ran.error().message);
+  }
+  const std::string output = command.output.empty() ? default_page(command.model.model) : command.output;
+  WHET_RETURN_IF_ERROR(write_report(data, output));
+  return output;
+}
+
+int run(const ReportCommand& command) {
+  if (command.records.empty())
+    return wrong_use({"report: no records are given; give --records FILE (of `whet tune`)"});
+  const Result<TargetOnCores> place = choose_target(command.place);
+  if (!place.ok()) return wrong_use(place.error());
+  const Result<std::string> written = make_report_page(command, *place);
+  if (!written.ok()) return fail(written.error());
+  fmt::print("{}\n", *written);
+  return kDone;
+}
+
+}  // namespace
+
+std::function<int()> make_report(Arguments& arguments) {
+  auto command = std::make_shared<ReportCommand>();
+  add_options(arguments, command->model);
+  arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input; others are random");
+  add_options(arguments, command->place);
+  arguments.add("--records", command->records, "The record file of `whet tune`");
+  arguments.add("-o,--output", command->output, "The page to write (default: the model's name with .html, here)");
+  arguments.flag("--no-run", command->no_run,
+                 "Do not compile the network to measure it as a whole, before and after, and to profile it");
+  add_options(arguments, command->rounding, "schedules");
+  return [command] { return run(*command); };
+}
+
+}  // namespace whet

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "artifact/outcome_code.h"
+#include "target/machine_rates.h"
+
+namespace whet {
+
+/// What a report shows, as plain values: no file, clock or machine is looked at to write it. Times are seconds; infinity
+/// where there is none. Zero and "" mean that a thing is not known, and what is not known has no place on the page.
+
+/// One measured candidate of a task. All times of a task are at the pace at which its best was measured.
+struct ReportTrial {
+  double at = 0;  ///< since the first trial of the file, without the pauses between runs
+  double seconds = std::numeric_limits<double>::infinity();
+  OutcomeCode code = OutcomeCode::ok;
+  double spent = 0;  ///< building and running it
+};
+
+struct ReportTask {
+  int id = 0;
+  std::string name;
+  int weight = 1;
+  double flops = 0, bytes = 0;  ///< of one run; each input, constant and output once
+  double default_seconds = std::numeric_limits<double>::infinity();
+  double best_seconds = std::numeric_limits<double>::infinity();
+  std::string limit;             ///< what it is held by: "compute", "memory"
+  double limit_seconds = 0;      ///< no schedule is expected to be faster
+  std::string limit_why;         ///< the calculation
+  std::string note;              ///< "given up: ..."
+  std::string schedule;          ///< the best one as loops
+  std::string choices;           ///< of the best one
+  std::vector<ReportTrial> trials;  ///< in the order of their lines
+};
+
+/// The whole network, measured with default schedules and with the best ones alternately.
+struct ReportNetwork {
+  double untuned_seconds = 0, tuned_seconds = 0;
+  double fastest_seconds = 0;  ///< the fastest inference of the tuned one
+  bool disturbed = false;      ///< these times are far from what was predicted
+};
+
+/// A kernel of the compiled network, as it was profiled.
+struct ReportStep {
+  std::string node, op;
+  double seconds = 0, predicted_seconds = 0;
+  bool parallel = true;  ///< all workers run it; else the first one alone
+};
+struct ReportProfile {
+  std::vector<ReportStep> steps;  ///< in the order in which they run
+  double seconds = 0;             ///< of one whole inference
+  std::vector<std::string> workers;  ///< where each stands; one at least where there are steps
+};
+
+/// A kernel of a plan.
+struct ReportKernel {
+  std::string node;  ///< the value that it computes or copies
+  std::string op;    ///< its task's name; "" for what no kernel computes
+  std::string from, to;  ///< the forms that it reads and writes
+  bool copy = false;     ///< it computes nothing but another form
+  double seconds = 0;
+  bool measured = false;  ///< else the time is an estimate
+};
+struct ReportPlan {
+  std::vector<ReportKernel> kernels;  ///< all, in the order in which they run
+  double seconds = 0;                 ///< their sum
+};
+struct ReportLayouts {
+  ReportPlan chosen, runner_up, usual;  ///< runner_up has no kernels where there is none
+  double bound_seconds = 0;             ///< no plan was hoped to take less
+  double network_seconds = 0, usual_network_seconds = 0;  ///< one inference by each, measured alternately
+  bool differs = false;                 ///< the chosen plan is another than the usual one
+  std::string recorded_at;              ///< when; "": the records have no plan
+};
+
+struct ReportFailure {
+  OutcomeCode code = OutcomeCode::unknown;
+  std::string message;
+  std::int64_t count = 0;
+};
+
+/// A machine that ran candidates.
+struct ReportDevice {
+  std::string name;
+  std::int64_t candidates = 0, failed = 0;
+  std::string governor;
+  double ghz_low = 0, ghz_high = 0, celsius_high = 0;
+  std::int64_t throttled = 0;  ///< candidates that it was too hot for
+  // Of the run that has just ended:
+  std::int64_t jobs = 0;
+  int losses = 0;
+  double busy_seconds = 0;
+  double factor = 0;  ///< its times against those of the device that decides
+  bool drained = false;
+};
+
+/// How much longer a champion took than when it won: the machine's own speed over the time of tuning.
+struct ReportPace {
+  double at = 0, pace = 1;
+};
+
+/// Where the tuner's wall time went.
+struct ReportPhase {
+  std::string name;
+  double seconds = 0;
+};
+
+struct ReportData {
+  std::string model, target, machine, records, whet, written_at;
+  bool live = false;  ///< tuning goes on: the page loads itself again
+  std::vector<std::string> notes;  ///< what a reader should know before the figures
+  ReportNetwork network;
+  MachineRates rates;
+  std::vector<ReportTask> tasks;
+  ReportProfile profile;
+  ReportLayouts layouts;
+  std::vector<ReportFailure> failures;
+  std::vector<ReportDevice> devices;
+  std::vector<ReportPace> paces;
+  std::vector<ReportPhase> phases;
+  std::int64_t trials = 0, other_trials = 0;  ///< of the file on this target; those of kernels that are no task here
+  double build_seconds = 0, run_seconds = 0;  ///< of all trials, by the processes that built and ran them
+  double tuned_for_seconds = 0;               ///< without pauses
+  std::vector<std::string> commands;          ///< that give these figures again
+};
+
+}  // namespace whet

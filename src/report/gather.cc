@@ -1,0 +1,249 @@
+#include "report/gather.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "alternatives/alternatives.h"
+#include "cost/limit.h"
+#include "plan/plan.h"
+#include "plan/price.h"
+#include "records/digest.h"
+#include "schedule/loop_tree.h"
+#include "schedule/steps.h"
+
+namespace whet {
+namespace {
+
+/// Longer than this between two lines, and nobody was tuning [s].
+constexpr double kPause = 120;
+
+/// When each line of a file was written, without the pauses.
+class FileClock {
+ public:
+  explicit FileClock(const Records& records) {
+    std::set<double> times;
+    for (const Record& record : records.all())
+      if (const std::optional<double> at = seconds_of_utc(record.at)) times.insert(*at);
+    double before = 0;
+    for (double time : times) {
+      if (!since_.empty()) length_ += time - before < kPause ? time - before : 1;
+      since_[time] = length_;
+      before = time;
+    }
+  }
+  double of(const Record& record) const {
+    const std::optional<double> at = seconds_of_utc(record.at);
+    const auto found = at ? since_.find(*at) : since_.end();
+    return found == since_.end() ? 0 : found->second;
+  }
+  double length() const { return length_; }
+
+ private:
+  std::map<double, double> since_;
+  double length_ = 0;
+};
+
+/// The records of one target alone.
+Records of_target(const Records& records, const std::string& target) {
+  std::vector<Record> own;
+  for (const Record& record : records.all())
+    if (record.target == target) own.push_back(record);
+  Records found(std::move(own));
+  for (const Plan& plan : records.plans()) found.add(plan);
+  return found;
+}
+
+/// A schedule that was measured again is no new trial: comparisons end a search.
+std::vector<const Record*> trials_of_task(const Records& records, const Task& task) {
+  std::vector<const Record*> trials;
+  std::set<std::tuple<std::string_view, std::string_view, int>> seen;
+  for (const Record* record : records.of(task.key)) {
+    if (record->within != task.within) continue;
+    const bool is_schedule = record->outcome.code != OutcomeCode::instantiation;
+    if (!is_schedule || seen.insert({record->steps, record->outcome.cache, record->codegen}).second)
+      trials.push_back(record);
+  }
+  return trials;
+}
+
+/// The last time of the default schedule.
+double default_time(const Records& records, const Task& task, const ReportSources& from) {
+  const Result<Steps> steps = default_steps(task.dag, *from.target, from.schedules);
+  const std::string text = steps.ok() ? to_text(*steps) : "";
+  double seconds = std::numeric_limits<double>::infinity();
+  for (const Record* record : records.of(task.key))
+    if (record->within == task.within && record->steps == text && record->outcome.ok())
+      seconds = record->outcome.best_seconds();
+  return seconds;
+}
+
+std::string loops_of(const Record& record, const Task& task) {
+  const Result<Steps> steps = parse_steps(record.steps);
+  const Result<LoopTree> tree = steps.ok() ? replay(task.dag, *steps) : Result<LoopTree>(steps.error());
+  return tree.ok() ? to_text(*tree) : "";
+}
+
+ReportTask describe_task(const Records& records, const Task& task, int id, const FileClock& clock,
+                         const ReportSources& from) {
+  ReportTask out;
+  out.id = id, out.name = task.name, out.weight = task.weight;
+  out.flops = flops(task.dag), out.bytes = bytes(task.dag);
+  double pace = 1;  // of all times of the task, so that they compare, and the best is what a run takes by the clock
+  const auto best = records.best(task.key, task.within, *from.target,
+                                 [&](const Record& record) { return permits(from.schedules, record.steps); });
+  if (best && best->exact) {
+    out.best_seconds = best->record->outcome.clock_seconds();
+    pace = best->record->outcome.pace;
+    out.schedule = loops_of(*best->record, task);
+    out.choices = to_json(best->record->candidate);
+  }
+  out.default_seconds = pace * default_time(records, task, from);
+  for (const Record* record : trials_of_task(records, task))
+    out.trials.push_back({clock.of(*record), pace * record->outcome.best_seconds(), record->outcome.code,
+                          record->outcome.build_seconds + record->outcome.run_seconds});
+  return out;
+}
+
+std::vector<ReportDevice> devices_of(const Records& records) {
+  std::vector<ReportDevice> devices;
+  std::map<std::string, std::size_t> places;
+  for (const Record& record : records.all()) {
+    const Outcome& outcome = record.outcome;
+    const std::string& unit = outcome.conditions.unit;
+    const std::string name = outcome.device + (unit.empty() ? "" : (outcome.device.empty() ? "" : " ") + unit);
+    const auto [found, is_new] = places.try_emplace(name, devices.size());
+    if (is_new) devices.emplace_back().name = name.empty() ? "unnamed" : name;
+    ReportDevice& device = devices[found->second];
+    ++device.candidates;
+    device.failed += outcome.ok() ? 0 : 1;
+    if (!outcome.conditions.governor.empty()) device.governor = outcome.conditions.governor;
+    if (const double ghz = outcome.conditions.ghz; ghz > 0) {
+      device.ghz_low = device.ghz_low > 0 ? std::min(device.ghz_low, ghz) : ghz;
+      device.ghz_high = std::max(device.ghz_high, ghz);
+    }
+    device.celsius_high = std::max(device.celsius_high, outcome.conditions.celsius);
+    device.throttled += outcome.conditions.throttled ? 1 : 0;
+  }
+  return devices;
+}
+
+ReportKernel describe_kernel(const FusedGraph& fused, const Alternatives& alternatives, int number,
+                             const std::vector<Price>& prices) {
+  const auto at = static_cast<std::size_t>(number);
+  const Alternative& alternative = alternatives.all[at];
+  const std::string forms = alternative.name.empty() ? to_text(kChannelsLast) : alternative.name;
+  const std::size_t arrow = forms.find(" -> ");
+  ReportKernel kernel;
+  kernel.node = fused.graph.value(alternative.fragment.writes.front().value).name;
+  if (alternative.task >= 0) kernel.op = alternatives.tasks[static_cast<std::size_t>(alternative.task)].name;
+  kernel.from = forms.substr(0, arrow);
+  kernel.to = arrow == forms.npos ? kernel.from : forms.substr(arrow + 4);
+  kernel.copy = alternative.kind == AlternativeKind::transform;
+  kernel.seconds = prices[at].seconds;
+  kernel.measured = prices[at].kind == PriceKind::measured;
+  return kernel;
+}
+
+ReportPlan describe_plan(const FusedGraph& fused, const Alternatives& alternatives, const std::vector<int>& numbers,
+                         const std::vector<Price>& prices) {
+  ReportPlan plan;
+  for (int number : numbers) {
+    plan.kernels.push_back(describe_kernel(fused, alternatives, number, prices));
+    plan.seconds += plan.kernels.back().seconds;
+  }
+  return plan;
+}
+
+/// The forms of the target, and those of the plan's kernels: another machine's plan may have other blocks.
+std::vector<Form> forms_to_show(const Target& target, const Plan* plan) {
+  std::vector<Form> forms = forms_for(target);
+  if (plan == nullptr) return forms;
+  for (const auto* kernels : {&plan->kernels, &plan->runner_up})
+    if (const auto own = forms_of(*kernels); own.ok())
+      for (Form form : *own)
+        if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(form);
+  return forms;
+}
+
+Result<ReportLayouts> layouts_of(const Records& records, const ReportSources& from) {
+  const FusedGraph& fused = *from.fused;
+  const Plan* plan = records.plan_for(hash_of(fused), to_string(*from.target));
+  WHET_TRY(const Alternatives alternatives,
+           find_alternatives(fused, *from.target, {forms_to_show(*from.target, plan)}));
+  const std::vector<Price> prices =
+      prices_of(alternatives, records, *from.target, {from.schedules, from.rates, from.network_bytes});
+  ReportLayouts layouts;
+  WHET_TRY(const NetworkPlan usual, find_plan(fused, alternatives, {}));
+  layouts.usual = layouts.chosen = describe_plan(fused, alternatives, usual.alternatives, prices);
+  if (plan == nullptr) return layouts;
+  if (const auto chosen = find_plan(fused, alternatives, plan->kernels); chosen.ok())
+    layouts.chosen = describe_plan(fused, alternatives, chosen->alternatives, prices);
+  if (plan->runner_up_seconds > 0)
+    if (const auto second = find_plan(fused, alternatives, plan->runner_up); second.ok())
+      layouts.runner_up = describe_plan(fused, alternatives, second->alternatives, prices);
+  layouts.bound_seconds = plan->bound_seconds;
+  layouts.network_seconds = plan->network_seconds;
+  layouts.usual_network_seconds = plan->usual_network_seconds;
+  layouts.differs = !plan->kernels.empty();
+  layouts.recorded_at = plan->at;
+  return layouts;
+}
+
+void add_trials(ReportData& data, const Records& records, const FileClock& clock) {
+  const RecordStats counted = stats(records);
+  data.trials = counted.trials;
+  data.build_seconds = counted.build_seconds, data.run_seconds = counted.run_seconds;
+  data.tuned_for_seconds = clock.length();
+  for (const FailureGroup& group : counted.failures) data.failures.push_back({group.code, group.message, group.count});
+  for (const Record& record : records.all())
+    if (record.outcome.ok()) data.paces.push_back({clock.of(record), record.outcome.pace});
+  std::int64_t own = 0;
+  for (const ReportTask& task : data.tasks) own += std::ssize(task.trials);
+  data.other_trials = std::max<std::int64_t>(0, data.trials - own);
+}
+
+}  // namespace
+
+std::optional<double> seconds_of_utc(const std::string& at) {
+  // "2026-11-21T10:00:00Z"
+  constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:ddZ";
+  if (at.size() != kForm.size()) return std::nullopt;
+  for (std::size_t i = 0; i < kForm.size(); ++i)
+    if (kForm[i] == 'd' ? at[i] < '0' || at[i] > '9' : at[i] != kForm[i]) return std::nullopt;
+  const auto number = [&](std::size_t from, std::size_t size) {
+    int value = 0;
+    std::from_chars(at.data() + from, at.data() + from + size, value);
+    return value;
+  };
+  // Days since 1970 by the civil calendar, March first, so that a leap day ends its year.
+  const int month = number(5, 2), year = number(0, 4) - (month <= 2 ? 1 : 0);
+  const int day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + number(8, 2) - 1;
+  const double days = 365.0 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719468;
+  return days * 86400 + number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2);
+}
+
+Result<ReportData> gather_report(const ReportSources& from) {
+  const std::string target = to_string(*from.target);
+  const auto& all = from.records->all();
+  const bool is_mixed =
+      std::any_of(all.begin(), all.end(), [&](const Record& record) { return record.target != target; });
+  const Records own = is_mixed ? of_target(*from.records, target) : Records();
+  const Records& records = is_mixed ? own : *from.records;
+  const FileClock clock(records);
+  ReportData data;
+  data.target = target;
+  data.rates = from.rates;
+  for (std::size_t t = 0; t < from.tasks->size(); ++t)
+    data.tasks.push_back(describe_task(records, (*from.tasks)[t], static_cast<int>(t), clock, from));
+  add_trials(data, records, clock);
+  data.devices = devices_of(records);
+  if (from.layouts && from.target->is_cpu()) {
+    WHET_TRY(data.layouts, layouts_of(records, from));
+  }
+  return data;
+}
+
+}  // namespace whet

@@ -1,0 +1,137 @@
+#include "report/gather.h"
+
+#include <gtest/gtest.h>
+
+#include "passes/optimize.h"
+#include "passes/testing/graph_builder.h"
+#include "plan/plan.h"
+#include "records/testing/sample.h"
+#include "schedule/steps.h"
+
+namespace whet {
+namespace gather_test {
+
+using testing::GraphBuilder;
+using testing_records::failed;
+using testing_records::timed;
+
+constexpr const char* kTarget = "cpu -mcpu=haswell -threads=2";
+
+FusedGraph network() {
+  GraphBuilder b;
+  const ValueId first = b.relu("r1", b.conv("c1", b.input("x", {1, 8, 6, 6}), 16, 3, 1, 1));
+  return optimize(b.finish({b.relu("r2", b.conv("c2", first, 16, 3, 1, 1))}), {}).value();
+}
+
+struct Gathered {
+  FusedGraph fused = network();
+  Target target = *parse_target(kTarget);
+  std::vector<Task> tasks = extract_tasks(fused, target).value();
+
+  std::string default_text(std::size_t task) const { return to_text(*default_steps(tasks[task].dag, target)); }
+  ReportData of(const Records& records) const {
+    ReportSources sources;
+    sources.fused = &fused, sources.tasks = &tasks, sources.target = &target, sources.records = &records;
+    Result<ReportData> data = gather_report(sources);
+    EXPECT_TRUE(data.ok()) << (data.ok() ? "" : data.error().message);
+    return data.ok() ? *data : ReportData();
+  }
+  Record trial(std::size_t task, const std::string& steps, double seconds, const char* at) const {
+    Record record = timed(tasks[task].key, steps, seconds, kTarget);
+    record.at = at;
+    return record;
+  }
+};
+
+TEST(GatherReport, TakesTimesOfTheDefaultAndTheBestSchedule) {
+  const Gathered g;
+  Records records;
+  records.add(g.trial(0, g.default_text(0), 2e-3, "2026-11-21T10:00:00Z"));
+  records.add(g.trial(0, "split l1 2", 1e-3, "2026-11-21T10:00:05Z"));
+  const ReportData data = g.of(records);
+  ASSERT_EQ(data.tasks.size(), g.tasks.size());
+  EXPECT_DOUBLE_EQ(data.tasks[0].default_seconds, 2e-3);
+  EXPECT_DOUBLE_EQ(data.tasks[0].best_seconds, 1e-3);
+  EXPECT_EQ(data.tasks[0].trials.size(), 2u);
+  EXPECT_DOUBLE_EQ(data.tasks[0].trials[1].at, 5);
+  EXPECT_EQ(data.trials, 2);
+}
+
+TEST(GatherReport, GivesAllTimesAtThePaceOfTheBest) {
+  const Gathered g;
+  Records records;
+  records.add(g.trial(0, g.default_text(0), 2e-3, "2026-11-21T10:00:00Z"));
+  Record best = g.trial(0, "split l1 2", 1.5e-3, "2026-11-21T10:00:05Z");
+  best.outcome.pace = 1.5;  // the machine was so much slower
+  records.add(best);
+  const ReportData data = g.of(records);
+  EXPECT_DOUBLE_EQ(data.tasks[0].best_seconds, 1.5e-3);
+  EXPECT_DOUBLE_EQ(data.tasks[0].default_seconds, 3e-3);
+  EXPECT_DOUBLE_EQ(data.tasks[0].trials[0].seconds, 3e-3);
+}
+
+TEST(GatherReport, LeavesPausesBetweenRunsOut) {
+  const Gathered g;
+  Records records;
+  records.add(g.trial(0, "split l1 2", 2e-3, "2026-11-21T10:00:00Z"));
+  records.add(g.trial(0, "split l1 3", 2e-3, "2026-11-22T23:59:59Z"));
+  records.add(g.trial(0, "split l1 4", 2e-3, "2026-11-23T00:00:09Z"));
+  const ReportData data = g.of(records);
+  EXPECT_DOUBLE_EQ(data.tasks[0].trials[2].at - data.tasks[0].trials[1].at, 10);
+  EXPECT_LT(data.tuned_for_seconds, 60);
+}
+
+TEST(GatherReport, LooksAtRecordsOfTheTargetAlone) {
+  const Gathered g;
+  Records records;
+  records.add(g.trial(0, "split l1 2", 2e-3, "2026-11-21T10:00:00Z"));
+  records.add(timed(g.tasks[0].key, "split l1 2", 1e-6, "cpu -mcpu=znver5 -threads=2"));
+  const ReportData data = g.of(records);
+  EXPECT_DOUBLE_EQ(data.tasks[0].best_seconds, 2e-3);
+  EXPECT_EQ(data.tasks[0].trials.size(), 1u);
+}
+
+TEST(GatherReport, CountsAScheduleThatWasMeasuredAgainOnce) {
+  const Gathered g;
+  Records records;
+  for (double ms : {2.0, 1.9}) records.add(g.trial(0, "split l1 2", ms * 1e-3, "2026-11-21T10:00:00Z"));
+  Record crash = failed(g.tasks[0].key, "split l1 3", OutcomeCode::crash, "signal 11");
+  crash.target = kTarget;
+  records.add(crash);
+  const ReportData data = g.of(records);
+  EXPECT_EQ(data.tasks[0].trials.size(), 2u);
+  ASSERT_EQ(data.failures.size(), 1u);
+  EXPECT_EQ(data.failures[0].message, "signal 11");
+}
+
+TEST(GatherReport, DrawsThePlanOfTheRecords) {
+  const Gathered g;
+  const Alternatives alternatives = find_alternatives(g.fused, g.target, {forms_for(g.target)}).value();
+  const auto other = std::find_if(alternatives.all.begin(), alternatives.all.end(), [](const Alternative& a) {
+    return a.kind == AlternativeKind::layout && a.name == "nhwc -> nchw8c";
+  });
+  ASSERT_NE(other, alternatives.all.end());
+  const std::string& node = g.fused.graph.value(other->fragment.writes.front().value).name;
+  Plan plan;
+  plan.graph = hash_of(g.fused), plan.target = kTarget, plan.at = "2026-11-21T10:00:00Z";
+  plan.kernels = {{node, "nhwc -> nchw8c", false}, {node, "nchw8c -> nhwc", true}};
+  Records records;
+  records.add(plan);
+  const ReportLayouts layouts = g.of(records).layouts;
+  EXPECT_TRUE(layouts.differs);
+  const auto copies = std::count_if(layouts.chosen.kernels.begin(), layouts.chosen.kernels.end(),
+                                    [](const ReportKernel& kernel) { return kernel.copy; });
+  EXPECT_EQ(copies, 1);
+  EXPECT_EQ(layouts.chosen.kernels.size(), layouts.usual.kernels.size() + 1);
+}
+
+TEST(SecondsOfUtc, ReadsTimesAndNothingElse) {
+  EXPECT_DOUBLE_EQ(seconds_of_utc("1970-01-01T00:00:00Z").value(), 0);
+  EXPECT_DOUBLE_EQ(seconds_of_utc("2000-03-01T00:00:01Z").value(), 951868801);
+  EXPECT_DOUBLE_EQ(seconds_of_utc("2026-11-26T04:55:10Z").value(), 1795668910);
+  for (const char* text : {"", "2026-11-26", "2026-11-26T04:55:10+1", "20x6-11-26T04:55:10Z"})
+    EXPECT_FALSE(seconds_of_utc(text)) << text;
+}
+
+}  // namespace gather_test
+}  // namespace whet

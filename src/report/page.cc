@@ -1,0 +1,72 @@
+#include "report/page.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "report/sane.h"
+#include "report/sections.h"
+#include "report/style.h"
+#include "report/text.h"
+
+namespace whet {
+namespace {
+
+struct PagePart {
+  const char *id, *name;  ///< in the list of links; name "" for none
+  std::string (*make)(const ReportData&);
+};
+
+constexpr std::array<PagePart, 12> kParts = {{{"summary", "", summary_section},
+                                              {"progress", "Latency over time", progress_section},
+                                              {"tasks", "Tasks", tasks_section},
+                                              {"curves", "Curves", curves_section},
+                                              {"roofline", "Roofline", roofline_section},
+                                              {"layouts", "Layouts", layouts_section},
+                                              {"timeline", "Timeline", timeline_section},
+                                              {"effort", "Trials", effort_section},
+                                              {"failures", "Failures", failures_section},
+                                              {"devices", "Devices", devices_section},
+                                              {"schedules", "Schedules", schedules_section},
+                                              {"method", "Method", method_section}}};
+
+std::string policy(const ReportData& data) {
+  std::string hashes = fmt::format("'{}'", source_hash(report_script()));
+  if (data.live) hashes += fmt::format(" '{}'", source_hash(live_script()));
+  return fmt::format("default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {}", hashes);
+}
+
+std::string about(const ReportData& data) {
+  std::string text;
+  for (const std::string& part : {data.target, data.machine, data.records, data.whet, data.written_at})
+    if (!part.empty()) text += (text.empty() ? "" : " · ") + escaped(part);
+  return text;
+}
+
+}  // namespace
+
+std::string report_html(const ReportData& given) {
+  const ReportData data = sane_report(given);
+  std::string links, sections;
+  for (const PagePart& part : kParts) {
+    const std::string made = part.make(data);
+    if (made.empty()) continue;
+    sections += made;
+    if (*part.name != '\0') links += fmt::format("<a href=\"#{}\">{}</a> ", part.id, part.name);
+  }
+  const std::string live = data.live ? "<p class=\"note live\">Tuning goes on; this page shows what was there when it was "
+                                       "written.</p>\n"
+                                     : "";
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n<link rel=\"icon\" href=\"data:,\">\n"
+      "<title>whet: {}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header>\n<h1>{}</h1>\n"
+      "<p class=\"about\">{}</p>\n{}</header>\n{}</main>\n<script>{}</script>\n{}</body>\n</html>\n",
+      policy(data), escaped(data.model), report_style(), escaped(data.model), about(data), live,
+      sections.substr(0, sections.find("<section id=\"", 1)) + "<nav aria-label=\"Sections\">" + links + "</nav>\n" +
+          sections.substr(std::min(sections.find("<section id=\"", 1), sections.size())),
+      report_script(), data.live ? fmt::format("<script>{}</script>\n", live_script()) : "");
+}
+
+}  // namespace whet

@@ -1,0 +1,154 @@
+#include "report/page.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "base/rng.h"
+#include "report/testing/made_up.h"
+
+namespace whet {
+namespace page_test {
+
+using testing_report::large;
+using testing_report::made_up;
+
+/// Holds `text` against a file of testdata/, or writes it there if WHET_RENEW_GOLDEN is set.
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string file = std::string(WHET_SOURCE_DIR) + "/src/report/testdata/" + name;
+  if (std::getenv("WHET_RENEW_GOLDEN") != nullptr) std::ofstream(file) << text;
+  std::ostringstream there;
+  there << std::ifstream(file).rdbuf();
+  EXPECT_TRUE(there.str() == text) << name << " differs; WHET_RENEW_GOLDEN=1 writes it anew";
+}
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + what.size())) ++found;
+  return found;
+}
+
+/// The first tag that does not fit what is open, or "" for a page whose elements all close in order.
+std::string first_wrong_tag(const std::string& html) {
+  const std::set<std::string> without_end = {"meta", "link", "input", "br", "!DOCTYPE"};
+  std::vector<std::string> open;
+  for (std::size_t at = html.find('<'); at != html.npos; at = html.find('<', at)) {
+    const std::size_t end = html.find('>', at);
+    if (end == html.npos) return html.substr(at, 40);
+    const std::string tag = html.substr(at + 1, end - at - 1);
+    const std::string name = tag.substr(tag.starts_with('/') ? 1 : 0, tag.find_first_of(" />", 1) - (tag.starts_with('/') ? 1 : 0));
+    at = end;
+    if (tag.starts_with('/')) {
+      if (open.empty() || open.back() != name) return "</" + name + "> in " + (open.empty() ? "nothing" : open.back());
+      open.pop_back();
+    } else if (!tag.ends_with('/') && !without_end.contains(name)) {
+      open.push_back(name);
+      if (name == "script" || name == "style") at = html.find("</" + name, at);  // their text is not the page's
+    }
+  }
+  return open.empty() ? "" : "<" + open.back() + "> without an end";
+}
+
+TEST(ReportPage, IsAsItWas) {
+  expect_golden("page.html", report_html(made_up()));
+  ReportData begun = made_up();
+  begun.live = true;
+  begun.tasks.resize(1);
+  begun.network = {}, begun.profile = {}, begun.layouts = {}, begun.failures = {}, begun.phases = {};
+  expect_golden("live.html", report_html(begun));
+}
+
+TEST(ReportPage, OfNothingSaysSo) {
+  const std::string html = report_html({});
+  EXPECT_EQ(first_wrong_tag(html), "");
+  EXPECT_NE(html.find("Nothing has been measured yet."), html.npos);
+  EXPECT_EQ(count(html, "<svg"), 0u);
+}
+
+TEST(ReportPage, HasAnEndForEveryElement) {
+  EXPECT_EQ(first_wrong_tag(report_html(made_up())), "");
+  EXPECT_EQ(first_wrong_tag("<p><b></p></b>"), "</p> in b");
+  EXPECT_EQ(first_wrong_tag("<p>"), "<p> without an end");
+}
+
+TEST(ReportPage, SaysInASentenceWhatEachSectionShows) {
+  const std::string html = report_html(made_up());
+  EXPECT_EQ(count(html, "<section id="), 12u);
+  EXPECT_EQ(count(html, "<p class=\"finding\">") + count(html, "<p class=\"lead\">"), 12u);
+  EXPECT_EQ(count(html, "<p class=\"finding\"></p>"), 0u);
+  EXPECT_EQ(count(html, "<svg"), count(html, "role=\"img\" aria-label=") + count(html, "aria-hidden=\"true\"><"));
+}
+
+TEST(ReportPage, AsksForNothing) {
+  const std::string html = report_html(made_up());
+  EXPECT_EQ(count(html, "http://") + count(html, "https://") + count(html, "url(") + count(html, " src="), 0u);
+  EXPECT_EQ(count(html, "default-src 'none'"), 1u);
+}
+
+TEST(ReportPage, EscapesWhateverNamesHold) {
+  ReportData data = made_up();
+  const std::string evil = "\"><script>alert('1')</script>&\xff\x01<b";
+  data.model = data.target = data.machine = data.records = evil;
+  data.notes = data.commands = {evil};
+  for (ReportTask& task : data.tasks) task.name = task.note = task.limit = task.limit_why = task.schedule = task.choices = evil;
+  for (ReportKernel& kernel : data.layouts.chosen.kernels) kernel.node = kernel.op = kernel.from = evil;
+  for (ReportStep& step : data.profile.steps) step.node = step.op = evil;
+  data.profile.workers = {evil};
+  data.failures = {{OutcomeCode::crash, evil, 1}};
+  data.devices[0].name = data.devices[0].governor = evil;
+  data.phases = {{evil, 1}};
+  const std::string html = report_html(data);
+  EXPECT_EQ(count(html, "<script"), 1u);
+  EXPECT_EQ(count(html, "alert('1')") + count(html, "\xff") + count(html, "\x01"), 0u);
+  EXPECT_EQ(first_wrong_tag(html), "");
+}
+
+/// A figure of any kind.
+double any_number(Rng& rng) {
+  const double some[] = {0, -1, NAN, INFINITY, -INFINITY, 1e-300, 1e300, 1e-6, 1e-3, 1};
+  return rng.uniform() < 0.5 ? some[rng.below(std::size(some))] : rng.uniform() * 1e-3;
+}
+
+TEST(ReportPage, HoldsNoFigureThatIsNone) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Rng rng(seed);
+    ReportData data = made_up();
+    data.network = {any_number(rng), any_number(rng), any_number(rng), rng.below(2) == 0};
+    data.rates = {.gflops = any_number(rng), .l1_gbs = any_number(rng), .l3_gbs = any_number(rng), .memory_gbs = any_number(rng)};
+    for (ReportTask& task : data.tasks) {
+      task.default_seconds = any_number(rng), task.best_seconds = any_number(rng), task.limit_seconds = any_number(rng);
+      task.flops = any_number(rng), task.bytes = any_number(rng);
+      for (ReportTrial& trial : task.trials) trial.seconds = any_number(rng), trial.at = any_number(rng);
+    }
+    for (ReportPlan* plan : {&data.layouts.chosen, &data.layouts.runner_up, &data.layouts.usual}) {
+      plan->seconds = any_number(rng);
+      for (ReportKernel& kernel : plan->kernels) kernel.seconds = any_number(rng);
+    }
+    for (ReportStep& step : data.profile.steps) step.seconds = any_number(rng), step.predicted_seconds = any_number(rng);
+    for (ReportPace& pace : data.paces) pace.at = any_number(rng), pace.pace = any_number(rng);
+    const std::string html = report_html(data);
+    const std::string body = html.substr(html.find("<body>"), html.find("<script>") - html.find("<body>"));
+    EXPECT_EQ(first_wrong_tag(html), "") << seed;
+    for (const char* none : {"nan", "inf", "e+2", "e+3"}) {
+      const std::size_t at = body.find(none);
+      if (at == body.npos || body.compare(at, 9, "inference") == 0) continue;
+      ADD_FAILURE() << "seed " << seed << ": " << body.substr(at < 60 ? 0 : at - 60, 120);
+      return;
+    }
+  }
+}
+
+TEST(ReportPage, OfFiftyTasksOfAThousandTrialsIsBelowAMegabyte) {
+  const std::string html = report_html(large(50, 1000));
+  EXPECT_LT(html.size(), 1000000u);
+  EXPECT_EQ(count(html, "<figure"), 50u);
+}
+
+}  // namespace page_test
+}  // namespace whet

@@ -1,0 +1,61 @@
+#include "report/sane.h"
+
+#include <cmath>
+
+namespace whet {
+namespace {
+
+constexpr double kLeast = 1e-12, kMost = 1e12;
+
+bool is_sane(double value) { return std::isfinite(value) && value >= kLeast && value <= kMost; }
+
+template <typename... Numbers>
+void zero_unless_sane(Numbers&... numbers) {
+  ((numbers = is_sane(numbers) ? numbers : 0), ...);
+}
+
+template <typename... Numbers>
+void none_unless_sane(Numbers&... numbers) {
+  ((numbers = is_sane(numbers) ? numbers : std::numeric_limits<double>::infinity()), ...);
+}
+
+void clean(ReportTask& task) {
+  none_unless_sane(task.default_seconds, task.best_seconds);
+  zero_unless_sane(task.flops, task.bytes, task.limit_seconds);
+  for (ReportTrial& trial : task.trials) {
+    none_unless_sane(trial.seconds);
+    zero_unless_sane(trial.at, trial.spent);
+  }
+}
+
+void clean(ReportPlan& plan) {
+  plan.seconds = 0;
+  for (ReportKernel& kernel : plan.kernels) {
+    zero_unless_sane(kernel.seconds);
+    plan.seconds += kernel.seconds;
+  }
+}
+
+}  // namespace
+
+ReportData sane_report(ReportData data) {
+  ReportNetwork& network = data.network;
+  zero_unless_sane(network.untuned_seconds, network.tuned_seconds, network.fastest_seconds);
+  MachineRates& rates = data.rates;
+  zero_unless_sane(rates.gflops, rates.l1_gbs, rates.l2_gbs, rates.l3_gbs, rates.memory_gbs);
+  for (ReportTask& task : data.tasks) clean(task);
+  zero_unless_sane(data.profile.seconds);
+  for (ReportStep& step : data.profile.steps) zero_unless_sane(step.seconds, step.predicted_seconds);
+  ReportLayouts& layouts = data.layouts;
+  for (ReportPlan* plan : {&layouts.chosen, &layouts.runner_up, &layouts.usual}) clean(*plan);
+  zero_unless_sane(layouts.bound_seconds, layouts.network_seconds, layouts.usual_network_seconds);
+  for (ReportDevice& device : data.devices)
+    zero_unless_sane(device.ghz_low, device.ghz_high, device.celsius_high, device.busy_seconds, device.factor);
+  std::erase_if(data.paces, [](const ReportPace& pace) { return !is_sane(pace.pace) || !std::isfinite(pace.at); });
+  for (ReportPace& pace : data.paces) zero_unless_sane(pace.at);
+  for (ReportPhase& phase : data.phases) zero_unless_sane(phase.seconds);
+  zero_unless_sane(data.build_seconds, data.run_seconds, data.tuned_for_seconds);
+  return data;
+}
+
+}  // namespace whet

@@ -1,0 +1,116 @@
+// A curve a task: small pictures of the same form, so that tasks compare at a glance.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/sections.h"
+#include "report/text.h"
+
+namespace whet {
+namespace {
+
+constexpr double kCurveWidth = 226, kCurveHeight = 96, kCurveLeft = 2, kCurveRight = 176, kCurveTop = 8, kCurveBottom = 76;
+/// Dots of a task, and of all: the page stays below a megabyte.
+constexpr std::size_t kDots = 600, kAllDots = 30000;
+/// Slower candidates than this many times the best lie on the upper edge.
+constexpr double kSlowest = 8;
+
+/// Every n-th trial, so that no more than `most` are drawn.
+std::string dots(const ReportTask& task, const Scale& x, const Scale& y, std::size_t most) {
+  const std::size_t step = std::max<std::size_t>(1, (task.trials.size() + most - 1) / most);
+  std::string d;
+  for (std::size_t i = 0; i < task.trials.size(); i += step)
+    if (is_time(task.trials[i].seconds))
+      d += fmt::format("M{} {}h0", px(x(static_cast<double>(i + 1))), px(y(std::min(task.trials[i].seconds, y.high()))));
+  return d;
+}
+
+std::string failure_ticks(const ReportTask& task, const Scale& x, std::size_t most) {
+  std::string d;
+  std::size_t drawn = 0;
+  for (std::size_t i = 0; i < task.trials.size() && drawn < most; ++i)
+    if (task.trials[i].code != OutcomeCode::ok && ++drawn > 0)
+      d += fmt::format("M{} {}v5", px(x(static_cast<double>(i + 1))), px(kCurveBottom + 3));
+  return d;
+}
+
+std::string best_line(const ReportTask& task, const Scale& x, const Scale& y) {
+  std::string d;
+  double best = INFINITY;
+  for (std::size_t i = 0; i < task.trials.size(); ++i) {
+    if (!(task.trials[i].seconds < best) || !is_time(task.trials[i].seconds)) continue;
+    best = task.trials[i].seconds;
+    const std::string at = px(x(static_cast<double>(i + 1))), height = px(y(std::min(best, y.high())));
+    d += d.empty() ? fmt::format("M{} {}", at, height) : fmt::format("H{}V{}", at, height);
+  }
+  return d.empty() ? d : d + fmt::format("H{}", px(kCurveRight));
+}
+
+double best_of_trials(const ReportTask& task) {
+  double best = INFINITY;
+  for (const ReportTrial& trial : task.trials)
+    if (is_time(trial.seconds)) best = std::min(best, trial.seconds);
+  return best;
+}
+
+std::string curve(const ReportTask& task, std::size_t most) {
+  const double best = best_of_trials(task);
+  const double known = is_time(task.default_seconds) ? task.default_seconds : best;
+  const bool has_time = is_time(best);
+  const double low = std::min(best, known);
+  const double high = std::max({low * 1.2, known * 1.3, std::min(low * kSlowest, known * 2)});
+  const std::string told =
+      has_time ? fmt::format("{}, default {}, best {} of {}", short_name(task.name), time_text(task.default_seconds),
+                             time_text(task.best_seconds), count_of(std::ssize(task.trials), "trial"))
+               : fmt::format("{}, none of {} ran", short_name(task.name), count_of(std::ssize(task.trials), "trial"));
+  Svg svg(kCurveWidth, kCurveHeight, fmt::format("Task {}", task.id), told);
+  const Scale x(0, static_cast<double>(task.trials.size()), kCurveLeft, kCurveRight);
+  svg.line(kCurveLeft, kCurveBottom, kCurveRight, kCurveBottom, "axis");
+  svg.text(kCurveRight, kCurveBottom + 15, count_text(std::ssize(task.trials)), "soft", Anchor::end);
+  svg.path(failure_ticks(task, x, most), "fail");
+  if (has_time) {
+    const Scale y(low * 0.97, high, kCurveBottom - 2, kCurveTop, true);
+    svg.path(dots(task, x, y, most), "dots");
+    if (is_time(task.default_seconds)) {
+      svg.line(kCurveLeft, y(known), kCurveRight, y(known), "hint");
+      if (std::abs(y(known) - y(best)) > 11) svg.text(kCurveRight + 4, y(known) + 4, time_text(known), "soft");
+    }
+    svg.path(best_line(task, x, y), "best");
+    svg.text(kCurveRight + 4, y(best) + 4, time_text(best), "strong");
+  } else {
+    svg.text(kCurveLeft, 44, "no candidate ran", "soft");
+  }
+  return fmt::format("<figure data-task=\"{}\"><figcaption><b>{}</b> {}</figcaption>{}</figure>\n", task.id, task.id,
+                     task_link(task), svg.done());
+}
+
+}  // namespace
+
+std::string curves_section(const ReportData& data) {
+  std::vector<std::size_t> drawn;
+  std::string gained;
+  double most_saved = 0;
+  for (std::size_t t : by_cost(data.tasks)) {
+    const ReportTask& task = data.tasks[t];
+    if (task.trials.empty()) continue;
+    drawn.push_back(t);
+    const double saved = task.weight * (task.default_seconds - task.best_seconds);
+    if (!is_time(saved) || saved <= most_saved) continue;
+    most_saved = saved;
+    gained = fmt::format("Most was saved in {}: {} → {} a run, {} in the network.", task_link(task),
+                         time_text(task.default_seconds), time_text(task.best_seconds), time_text(saved));
+  }
+  if (drawn.empty()) return "";
+  const std::size_t most = std::min(kDots, kAllDots / drawn.size());
+  std::string figures;
+  for (std::size_t t : drawn) figures += curve(data.tasks[t], most);
+  const std::string finding = gained.empty() ? "No task is faster than by its default schedule." : gained;
+  return section("curves", "A curve a task", finding,
+                 "<div class=\"small\">\n" + figures +
+                     "</div>\n<p class=\"remark\">A dot is a candidate, in the order of its measurement; the line is the "
+                     "best so far, dashes the default schedule, ticks below the axis candidates that failed. The "
+                     "scale of time is logarithmic, and every picture has its own.</p>\n");
+}
+
+}  // namespace whet

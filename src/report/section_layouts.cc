@@ -1,0 +1,148 @@
+// How the network's activations are stored: a plan drawn as a timetable. Time runs to the right, a lane is a form, and a
+// kernel that changes the form crosses from one lane to another.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "report/sections.h"
+#include "report/text.h"
+
+namespace whet {
+namespace {
+
+constexpr double kPlanLeft = 84, kPlanLength = 770, kPlanLane = 26;
+
+bool is_other(const ReportKernel& kernel) { return kernel.copy || kernel.from != "nhwc" || kernel.to != "nhwc"; }
+bool is_usual(const ReportPlan& plan) {
+  return std::none_of(plan.kernels.begin(), plan.kernels.end(), is_other);
+}
+
+/// The forms of a plan, the usual one first.
+std::vector<std::string> lanes_of(const ReportPlan& plan) {
+  std::vector<std::string> lanes = {"nhwc"};
+  for (const ReportKernel& kernel : plan.kernels)
+    for (const std::string& form : {kernel.from, kernel.to})
+      if (std::find(lanes.begin(), lanes.end(), form) == lanes.end()) lanes.push_back(form);
+  return lanes;
+}
+
+/// Draws a plan from `top` on. Returns where the next one may begin.
+double draw_plan(Svg& svg, const ReportPlan& plan, const char* name, double top, double px_a_second, bool is_chosen) {
+  const std::vector<std::string> lanes = lanes_of(plan);
+  const auto lane = [&](const std::string& form) {
+    return top + 26 + kPlanLane * static_cast<double>(std::find(lanes.begin(), lanes.end(), form) - lanes.begin());
+  };
+  svg.text(kPlanLeft, top + 4, name, is_chosen ? "strong" : "soft");
+  const double end = kPlanLeft + plan.seconds * px_a_second;
+  for (const std::string& form : lanes) {
+    svg.line(kPlanLeft, lane(form), end, lane(form), "grid");
+    svg.text(kPlanLeft - 10, lane(form) + 4, form, "soft", Anchor::end);
+  }
+  double x = kPlanLeft;
+  double free_from = kPlanLeft;  // where the next label may stand
+  for (const ReportKernel& kernel : plan.kernels) {
+    const double width = kernel.seconds * px_a_second;
+    if (width <= 0) continue;
+    const double y1 = lane(kernel.from), y2 = lane(kernel.to);
+    const std::string style = kernel.copy ? "copy" : fmt::format("k{}l", kind_of(kernel.op));
+    svg.path(fmt::format("M{} {}L{} {}", px(x), px(y1), px(x + std::max(0.6, width - 1)), px(y2)),
+             style + (is_chosen ? " kernel" : " kernel faded"));
+    const std::string label = kernel.copy ? time_text(kernel.seconds) : label_of(kernel.op, width - 4);
+    const double wanted = kernel.copy ? width_of_label(label) : 0;
+    if (is_chosen && !label.empty() && x + 2 >= free_from) {
+      svg.text(kernel.copy ? x + width / 2 : x + 2, std::min(y1, y2) - 7, label, kernel.copy ? "cost" : "soft",
+               kernel.copy ? Anchor::middle : Anchor::start);
+      free_from = x + wanted;
+    }
+    x += width;
+  }
+  svg.text(end + 8, lane("nhwc") + 4, time_text(plan.seconds), is_chosen ? "figure strong" : "figure");
+  return top + 26 + kPlanLane * static_cast<double>(lanes.size()) + 8;
+}
+
+double copies_of(const ReportPlan& plan, std::int64_t* count = nullptr) {
+  double seconds = 0;
+  for (const ReportKernel& kernel : plan.kernels)
+    if (kernel.copy) {
+      seconds += kernel.seconds;
+      if (count != nullptr) ++*count;
+    }
+  return seconds;
+}
+
+
+std::string finding_of_layouts(const ReportLayouts& layouts) {
+  std::int64_t others = 0, copies = 0;
+  const double copying = copies_of(layouts.chosen, &copies);
+  for (const ReportKernel& kernel : layouts.chosen.kernels) others += is_other(kernel) && !kernel.copy ? 1 : 0;
+  std::string text;
+  if (others == 0 && copies == 0)
+    text = fmt::format("Every kernel works on nhwc, the usual form: {} together.", time_text(layouts.chosen.seconds));
+  else
+    text = fmt::format("{} {} on other forms than nhwc; {} between forms cost {}. Together {}, by the usual kernels {}.",
+                       count_of(others, "kernel"), others == 1 ? "works" : "work",
+                       copies == 1 ? "1 copy" : count_text(copies) + " copies", time_text(copying),
+                       time_text(layouts.chosen.seconds), time_text(layouts.usual.seconds));
+  if (layouts.network_seconds > 0 && layouts.usual_network_seconds > 0)
+    text += fmt::format(" In the network, measured alternately: {} against {}.", time_text(layouts.network_seconds),
+                        time_text(layouts.usual_network_seconds));
+  if (!layouts.runner_up.kernels.empty())
+    text += fmt::format(" The runner-up takes {}.", time_text(layouts.runner_up.seconds));
+  if (layouts.recorded_at.empty()) text += " The record file holds no plan: other forms were not tried to the end.";
+  return text;
+}
+
+/// The kernels that differ from the usual ones, beside these.
+std::string table_of(const ReportLayouts& layouts) {
+  std::map<std::string, double> usual;
+  for (const ReportKernel& kernel : layouts.usual.kernels) usual[kernel.node] = kernel.seconds;
+  std::string rows;
+  for (const ReportKernel& kernel : layouts.chosen.kernels) {
+    if (!is_other(kernel)) continue;
+    const auto before = usual.find(kernel.node);
+    const bool has_before = !kernel.copy && before != usual.end();
+    const std::string forms = kernel.from == kernel.to ? kernel.to : kernel.from + " → " + kernel.to;
+    rows += fmt::format("<tr><td>{}</td><td class=\"name\">{}</td><td>{}</td>{}{}<td>{}</td></tr>\n",
+                        escaped(kernel.node), kernel.copy ? "copy" : escaped(kernel.op), escaped(forms),
+                        number_cell(ms_text(kernel.seconds), kernel.seconds),
+                        number_cell(has_before ? ms_text(before->second) : "", has_before ? before->second : 0),
+                        kernel.measured ? "measured" : "estimated");
+  }
+  if (rows.empty()) return "";
+  return fmt::format(
+      "<details><summary>The kernels that differ</summary>\n<div class=\"picture\" role=\"region\" tabindex=\"0\" "
+      "aria-label=\"Kernels that differ\"><table class=\"sorts\"><thead><tr><th scope=\"col\">Value</th><th "
+      "scope=\"col\">Kernel</th><th scope=\"col\">Stored</th><th scope=\"col\" class=\"n\">ms</th><th scope=\"col\" "
+      "class=\"n\">usual ms</th><th scope=\"col\">Time is</th></tr></thead><tbody>\n{}</tbody></table></div></details>\n",
+      rows);
+}
+
+}  // namespace
+
+std::string layouts_section(const ReportData& data) {
+  const ReportLayouts& layouts = data.layouts;
+  if (layouts.chosen.kernels.empty() || !is_time(layouts.chosen.seconds)) return "";
+  const bool has_runner_up = !layouts.runner_up.kernels.empty();
+  const double longest = std::max({layouts.chosen.seconds, layouts.differs ? layouts.usual.seconds : 0.0,
+                                   has_runner_up ? layouts.runner_up.seconds : 0.0});
+  const double px_a_second = kPlanLength / longest;
+  double height = 20 + kPlanLane * static_cast<double>(lanes_of(layouts.chosen).size()) + 26;
+  if (has_runner_up) height += 34 + kPlanLane * static_cast<double>(lanes_of(layouts.runner_up).size());
+  const bool shows_usual = layouts.differs && !(has_runner_up && is_usual(layouts.runner_up));
+  if (shows_usual) height += 34 + kPlanLane;
+  const std::string told = fmt::format("Chosen {}, usual {}", time_text(layouts.chosen.seconds),
+                                       time_text(layouts.usual.seconds));
+  Svg svg(960, height, "Layouts", told);
+  double y = draw_plan(svg, layouts.chosen, layouts.differs ? "chosen" : "chosen: the usual kernels", 12, px_a_second, true);
+  if (has_runner_up) y = draw_plan(svg, layouts.runner_up, is_usual(layouts.runner_up) ? "runner-up: the usual kernels" : "runner-up", y, px_a_second, false);
+  if (shows_usual) draw_plan(svg, layouts.usual, "usual kernels", y, px_a_second, false);
+  return section("layouts", "Layouts", finding_of_layouts(layouts),
+                 picture("Layouts", svg) + table_of(layouts) +
+                     "<p class=\"remark\">Time runs to the right; a lane is a form in which activations are stored, a "
+                     "piece is a kernel, and one that crosses lanes reads one form and writes another.</p>\n");
+}
+
+}  // namespace whet

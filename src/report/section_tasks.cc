@@ -1,0 +1,114 @@
+// The table of tasks: it is complete without JavaScript; with it columns sort and a word filters.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/sections.h"
+#include "report/text.h"
+
+namespace whet {
+namespace {
+
+constexpr double kSparkWidth = 72, kSparkHeight = 16;
+
+/// The best so far over the trials, as large as a word.
+std::string spark(const ReportTask& task) {
+  double best = task.trials.empty() ? 0 : task.default_seconds, worst = 0;
+  std::vector<std::pair<std::size_t, double>> steps;
+  for (std::size_t i = 0; i < task.trials.size(); ++i) {
+    const double seconds = task.trials[i].seconds;
+    if (!is_time(seconds) || (is_time(best) && seconds >= best && !steps.empty())) continue;
+    best = std::min(seconds, is_time(best) ? best : seconds);
+    worst = std::max(worst, best);
+    steps.emplace_back(i, best);
+  }
+  if (steps.empty()) return "";
+  const Scale x(0, static_cast<double>(task.trials.size()), 1, kSparkWidth - 3);
+  const Scale y(best, std::max(worst, best * 1.001), kSparkHeight - 3, 2);
+  std::string d = fmt::format("M{} {}", px(x(0)), px(y(steps.front().second)));
+  for (const auto& [i, seconds] : steps) d += fmt::format("H{}V{}", px(x(static_cast<double>(i))), px(y(seconds)));
+  return fmt::format(
+      "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" aria-hidden=\"true\"><path class=\"best\" "
+      "d=\"{2}H{3}\"/></svg>",
+      px(kSparkWidth), px(kSparkHeight), d, px(kSparkWidth - 3));
+}
+
+/// A bar as long as the share.
+std::string share_bar(double part, double most) {
+  const double width = most > 0 ? 44 * part / most : 0;
+  return fmt::format(
+      "<svg viewBox=\"0 0 46 10\" width=\"46\" height=\"10\" aria-hidden=\"true\"><rect class=\"bar\" y=\"1\" "
+      "width=\"{}\" height=\"8\"/></svg>",
+      px(width));
+}
+
+double order_of_gain(const ReportTask& task) {
+  return is_time(task.default_seconds) && is_time(task.best_seconds) ? task.default_seconds / task.best_seconds : NAN;
+}
+
+std::string task_row(const ReportTask& task, const ReportData& data, double whole, double most) {
+  const double gflops = is_time(task.best_seconds) ? task.flops / task.best_seconds / 1e9 : NAN;
+  const double held = is_time(task.best_seconds) && task.limit_seconds > 0 ? task.limit_seconds / task.best_seconds : NAN;
+  const auto failed = std::count_if(task.trials.begin(), task.trials.end(),
+                                    [](const ReportTrial& trial) { return trial.code != OutcomeCode::ok; });
+  std::string cells = number_cell(std::to_string(task.id), task.id);
+  cells += fmt::format("<td class=\"name\"><i class=\"k{}b\"></i>{}{}</td>", kind_of(task.name), escaped(task.name),
+                       task.note.empty() ? "" : fmt::format("<br><small>{}</small>", escaped(task.note)));
+  cells += number_cell(std::to_string(task.weight), task.weight);
+  cells += number_cell(ms_text(task.default_seconds), task.default_seconds);
+  cells += number_cell(fmt::format("<b>{}</b>", ms_text(task.best_seconds)), task.best_seconds);
+  cells += number_cell(gain_of(task.default_seconds, task.best_seconds), order_of_gain(task));
+  cells += number_cell(share_text(cost_of(task), whole) + " " + share_bar(cost_of(task), most), cost_of(task));
+  cells += number_cell(std::isfinite(gflops) && gflops > 0 ? fmt::format("{:.1f}", gflops) : "–", gflops);
+  cells += number_cell(data.rates.gflops > 0 && std::isfinite(gflops) ? share_text(gflops, data.rates.gflops) : "–",
+                       gflops);
+  cells += fmt::format("<td class=\"limit\" data-v=\"{}\" title=\"{}\">{}</td>",
+                       std::isfinite(held) ? fmt::format("{:.6g}", held) : "", escaped(task.limit_why),
+                       std::isfinite(held) ? escaped(task.limit) + " " + share_text(held, 1) : "–");
+  cells += number_cell(count_text(std::ssize(task.trials)), static_cast<double>(task.trials.size()));
+  cells += number_cell(failed == 0 ? "" : count_text(failed), static_cast<double>(failed));
+  return fmt::format("<tr id=\"task-{}\">{}<td>{}</td></tr>\n", task.id, cells, spark(task));
+}
+
+std::string finding_of_tasks(const ReportData& data) {
+  const std::vector<std::size_t> order = by_cost(data.tasks);
+  const double whole = best_sum(data.tasks);
+  double part = 0;
+  std::size_t count = 0;
+  while (count < order.size() && part < whole / 2) part += cost_of(data.tasks[order[count++]]);
+  if (!is_time(whole)) return fmt::format("{}; none has been measured.", count_of(std::ssize(data.tasks), "task"));
+  return fmt::format("{} of {} take half of the time; the heaviest, {}, takes {}.", count,
+                     count_of(std::ssize(data.tasks), "task"), task_link(data.tasks[order.front()]),
+                     share_text(cost_of(data.tasks[order.front()]), whole));
+}
+
+}  // namespace
+
+std::string tasks_section(const ReportData& data) {
+  if (data.tasks.empty()) return "";
+  constexpr const char* kTitles =
+      "<th scope=\"col\" class=\"n\">Task</th><th scope=\"col\">Computes</th><th scope=\"col\" class=\"n\">Weight</th>"
+      "<th scope=\"col\" class=\"n\">Default<br>ms</th><th scope=\"col\" class=\"n\">Best<br>ms</th>"
+      "<th scope=\"col\" class=\"n\">Gain</th><th scope=\"col\" class=\"n\">Share</th>"
+      "<th scope=\"col\" class=\"n\">GFLOPS</th><th scope=\"col\" class=\"n\">of peak</th>"
+      "<th scope=\"col\">Held by</th><th scope=\"col\" class=\"n\">Trials</th>"
+      "<th scope=\"col\" class=\"n\">Failed</th><th scope=\"col\" class=\"plain\">Best so far</th>";
+  const double whole = best_sum(data.tasks);
+  const std::vector<std::size_t> order = by_cost(data.tasks);
+  const double most = cost_of(data.tasks[order.front()]);
+  std::string rows;
+  for (std::size_t t : order) rows += task_row(data.tasks[t], data, whole, most);
+  const std::string body = fmt::format(
+      "<p class=\"filter\" hidden><label>Only tasks with <input type=\"search\" id=\"filter\" "
+      "aria-describedby=\"shown\"></label> <span id=\"shown\" role=\"status\"></span></p>\n"
+      "<div class=\"picture\" role=\"region\" tabindex=\"0\" aria-label=\"Table of tasks\"><table id=\"tasks-table\" "
+      "class=\"sorts\">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n"
+      "<p class=\"remark\">Weight is how often the network runs the task; share is weight × best by the sum of all. "
+      "Held by: the nearest limit of this machine, and the share of it that is reached.</p>\n",
+      kTitles, rows);
+  return section("tasks", "Tasks", finding_of_tasks(data), body);
+}
+
+}  // namespace whet

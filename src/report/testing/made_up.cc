@@ -1,0 +1,91 @@
+#include "report/testing/made_up.h"
+
+#include <cmath>
+
+#include "base/rng.h"
+
+namespace whet::testing_report {
+namespace {
+
+ReportTask task(int id, const char* name, int weight, double default_us, double best_us, int trials) {
+  ReportTask task;
+  task.id = id, task.name = name, task.weight = weight;
+  task.flops = 2e6 * (id + 1), task.bytes = 1e5;
+  task.default_seconds = default_us * 1e-6, task.best_seconds = best_us * 1e-6;
+  task.limit = "compute", task.limit_seconds = 0.8e-6 * best_us, task.limit_why = "2.0 MFLOP at 250 GFLOPS";
+  task.schedule = "for l1 in 0..56 parallel {\n  o3\n}\n", task.choices = R"({"sketch":"tile","oc":[2,16]})";
+  for (int i = 0; i < trials; ++i) {
+    const double part = trials > 1 ? static_cast<double>(i) / (trials - 1) : 0;
+    const double us = default_us + (best_us - default_us) * part;
+    task.trials.push_back({10.0 * id + i, (i % 3 == 1 ? 2 : 1) * us * 1e-6, OutcomeCode::ok, 0.02});
+  }
+  return task;
+}
+
+ReportKernel kernel(const char* node, const char* op, const char* from, const char* to, double us, bool copy = false) {
+  return {node, op, from, to, copy, us * 1e-6, true};
+}
+
+double sum_of(const ReportPlan& plan) {
+  double sum = 0;
+  for (const ReportKernel& each : plan.kernels) sum += each.seconds;
+  return sum;
+}
+
+ReportLayouts layouts() {
+  ReportLayouts layouts;
+  const char* conv = "conv2d+bias+relu 1x56x56x64 k3 s1 p1";
+  layouts.chosen.kernels = {kernel("c1", conv, "nhwc", "nchw16c", 90), kernel("c2", conv, "nchw16c", "nchw16c", 80),
+                            kernel("c2", "", "nchw16c", "nhwc", 6, true), kernel("p", "maxpool 1x28x28x64", "nhwc", "nhwc", 20)};
+  layouts.runner_up.kernels = {kernel("c1", conv, "nhwc", "nhwc", 100), kernel("c2", conv, "nhwc", "nhwc", 100),
+                               kernel("p", "maxpool 1x28x28x64", "nhwc", "nhwc", 20)};
+  layouts.usual = layouts.runner_up;
+  for (ReportPlan* plan : {&layouts.chosen, &layouts.runner_up, &layouts.usual}) plan->seconds = sum_of(*plan);
+  layouts.bound_seconds = 190e-6, layouts.network_seconds = 199e-6, layouts.usual_network_seconds = 223e-6;
+  layouts.differs = true, layouts.recorded_at = "2026-11-21T10:05:00Z";
+  return layouts;
+}
+
+}  // namespace
+
+ReportData made_up() {
+  ReportData data;
+  data.model = "model.onnx", data.target = "cpu -mcpu=znver5 -threads=2", data.machine = "Anvil 9000";
+  data.records = "model.jsonl", data.whet = "whet 0.1.0", data.written_at = "2026-11-21T10:06:00Z";
+  data.notes = {"model.jsonl: the last line was cut short and is left out."};
+  data.tasks = {task(0, "conv2d+bias+relu 1x56x56x64 k3 s1 p1", 2, 200, 100, 9),
+                task(1, "maxpool 1x28x28x64 k2 s2 p0", 1, 21, 20, 4), task(2, "dense+add 1x1000", 1, 5, 5, 0)};
+  data.tasks[0].trials[4].seconds = INFINITY;
+  data.tasks[0].trials[4].code = OutcomeCode::crash;
+  data.tasks[1].note = "rests: no more gain expected";
+  data.network = {430e-6, 231e-6, 225e-6, false};
+  data.rates = {.gflops = 250, .l1_gbs = 900, .l2_gbs = 400, .l3_gbs = 120, .memory_gbs = 20};
+  data.profile = {{{"c1", "conv2d+bias+relu 1x56x56x64 k3 s1 p1", 101e-6, 100e-6, true},
+                   {"p", "maxpool 1x28x28x64", 25e-6, 20e-6, true},
+                   {"d", "dense+add 1x1000", 6e-6, 0, false}},
+                  140e-6,
+                  {"core 0", "core 1"}};
+  data.layouts = layouts();
+  data.failures = {{OutcomeCode::crash, "killed by signal 11 at 0x10", 1}};
+  data.devices = {{.name = "anvil", .candidates = 13, .failed = 1, .governor = "performance", .ghz_low = 3.1, .ghz_high = 4.2, .celsius_high = 71, .throttled = 2},
+                  {.name = "hammer", .candidates = 9, .jobs = 3, .losses = 1, .busy_seconds = 4, .factor = 1.12, .drained = true}};
+  data.paces = {{0, 1}, {5, 1.2}, {11, 0.9}};
+  data.phases = {{"propose", 1}, {"measure", 6}, {"check", 0}, {"learn", 3}};
+  data.trials = 15, data.other_trials = 2, data.build_seconds = 4, data.run_seconds = 2, data.tuned_for_seconds = 13;
+  data.commands = {"whet tune model.onnx -o model.jsonl"};
+  return data;
+}
+
+ReportData large(int tasks, int trials) {
+  ReportData data = made_up();
+  data.tasks.clear();
+  Rng rng(7);
+  for (int t = 0; t < tasks; ++t) {
+    data.tasks.push_back(task(t, "conv2d+bias+add+relu 1x56x56x64 k3 s1 p1", 1 + t % 3, 300, 100 + t, trials));
+    data.tasks.back().schedule = std::string(4000, 'x');
+    for (ReportTrial& trial : data.tasks.back().trials) trial.seconds *= 1 + rng.uniform();
+  }
+  return data;
+}
+
+}  // namespace whet::testing_report
