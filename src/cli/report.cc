@@ -54,7 +54,8 @@ Result<std::string> make_report_page(const ReportCommand& command, const TargetO
   if (data.trials == 0)
     data.notes.push_back(fmt::format("{} holds no measurement on {}.", command.records, to_string(place.target)));
   if (!runs_here) {
-    data.notes.push_back("This machine cannot run the network, so it was not measured as a whole, and limits are not known.");
+    data.notes.push_back(
+        "This machine cannot run the network, so it was not measured as a whole, and limits are not known.");
   } else if (!command.no_run) {
     if (const Status ran = run_network(command, subject, read.records, files, data); !ran.ok())
       data.notes.push_back("The network could not be measured as a whole: " + ran.error().message);
@@ -65,8 +66,7 @@ Result<std::string> make_report_page(const ReportCommand& command, const TargetO
 }
 
 int run(const ReportCommand& command) {
-  if (command.records.empty())
-    return wrong_use({"report: no records are given; give --records FILE (of `whet tune`)"});
+  if (command.records.empty()) return wrong_use({"report: no records are given; give --records FILE (of `whet tune`)"});
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   const Result<std::string> written = make_report_page(command, *place);

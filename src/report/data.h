@@ -28,12 +28,12 @@ struct ReportTask {
   double flops = 0, bytes = 0;  ///< of one run; each input, constant and output once
   double default_seconds = std::numeric_limits<double>::infinity();
   double best_seconds = std::numeric_limits<double>::infinity();
-  std::string limit;             ///< what it is held by: "compute", "memory"
-  double limit_seconds = 0;      ///< no schedule is expected to be faster
-  std::string limit_why;         ///< the calculation
-  std::string note;              ///< "given up: ..."
-  std::string schedule;          ///< the best one as loops
-  std::string choices;           ///< of the best one
+  std::string limit;                ///< what it is held by: "compute", "memory"
+  double limit_seconds = 0;         ///< no schedule is expected to be faster
+  std::string limit_why;            ///< the calculation
+  std::string note;                 ///< "given up: ..."
+  std::string schedule;             ///< the best one as loops
+  std::string choices;              ///< of the best one
   std::vector<ReportTrial> trials;  ///< in the order of their lines
 };
 
@@ -44,22 +44,22 @@ struct ReportNetwork {
   bool disturbed = false;      ///< these times are far from what was predicted
 };
 
-/// A kernel of the compiled network, as it was profiled.
+/// A kernel of the compiled network, as it was profiled: the fastest of many runs.
 struct ReportStep {
   std::string node, op;
   double seconds = 0, predicted_seconds = 0;
   bool parallel = true;  ///< all workers run it; else the first one alone
 };
 struct ReportProfile {
-  std::vector<ReportStep> steps;  ///< in the order in which they run
-  double seconds = 0;             ///< of one whole inference
+  std::vector<ReportStep> steps;     ///< in the order in which they run
+  double seconds = 0;                ///< of one whole inference
   std::vector<std::string> workers;  ///< where each stands; one at least where there are steps
 };
 
 /// A kernel of a plan.
 struct ReportKernel {
-  std::string node;  ///< the value that it computes or copies
-  std::string op;    ///< its task's name; "" for what no kernel computes
+  std::string node;      ///< the value that it computes or copies
+  std::string op;        ///< its task's name; "" for what no kernel computes
   std::string from, to;  ///< the forms that it reads and writes
   bool copy = false;     ///< it computes nothing but another form
   double seconds = 0;
@@ -70,11 +70,11 @@ struct ReportPlan {
   double seconds = 0;                 ///< their sum
 };
 struct ReportLayouts {
-  ReportPlan chosen, runner_up, usual;  ///< runner_up has no kernels where there is none
-  double bound_seconds = 0;             ///< no plan was hoped to take less
+  ReportPlan chosen, runner_up, usual;                    ///< runner_up has no kernels where there is none
+  double bound_seconds = 0;                               ///< no plan was hoped to take less
   double network_seconds = 0, usual_network_seconds = 0;  ///< one inference by each, measured alternately
-  bool differs = false;                 ///< the chosen plan is another than the usual one
-  std::string recorded_at;              ///< when; "": the records have no plan
+  bool differs = false;                                   ///< the chosen plan is another than the usual one
+  std::string recorded_at;                                ///< when; "": the records have no plan
 };
 
 struct ReportFailure {
@@ -111,7 +111,7 @@ struct ReportPhase {
 
 struct ReportData {
   std::string model, target, machine, records, whet, written_at;
-  bool live = false;  ///< tuning goes on: the page loads itself again
+  bool live = false;               ///< tuning goes on: the page loads itself again
   std::vector<std::string> notes;  ///< what a reader should know before the figures
   ReportNetwork network;
   MachineRates rates;

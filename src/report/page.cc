@@ -36,6 +36,12 @@ std::string policy(const ReportData& data) {
   return fmt::format("default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {}", hashes);
 }
 
+/// The name without its folders, which only the writer's machine has.
+std::string title_of(const std::string& model) {
+  const std::size_t slash = model.substr(0, model.find(' ')).rfind('/');
+  return slash == model.npos ? model : model.substr(slash + 1);
+}
+
 std::string about(const ReportData& data) {
   std::string text;
   for (const std::string& part : {data.target, data.machine, data.records, data.whet, data.written_at})
@@ -54,16 +60,17 @@ std::string report_html(const ReportData& given) {
     sections += made;
     if (*part.name != '\0') links += fmt::format("<a href=\"#{}\">{}</a> ", part.id, part.name);
   }
-  const std::string live = data.live ? "<p class=\"note live\">Tuning goes on; this page shows what was there when it was "
-                                       "written.</p>\n"
-                                     : "";
+  const std::string live = data.live
+                               ? "<p class=\"note live\">Tuning goes on; this page shows what was there when it was "
+                                 "written.</p>\n"
+                               : "";
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n<link rel=\"icon\" href=\"data:,\">\n"
       "<title>whet: {}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header>\n<h1>{}</h1>\n"
       "<p class=\"about\">{}</p>\n{}</header>\n{}</main>\n<script>{}</script>\n{}</body>\n</html>\n",
-      policy(data), escaped(data.model), report_style(), escaped(data.model), about(data), live,
+      policy(data), escaped(title_of(data.model)), report_style(), escaped(title_of(data.model)), about(data), live,
       sections.substr(0, sections.find("<section id=\"", 1)) + "<nav aria-label=\"Sections\">" + links + "</nav>\n" +
           sections.substr(std::min(sections.find("<section id=\"", 1), sections.size())),
       report_script(), data.live ? fmt::format("<script>{}</script>\n", live_script()) : "");

@@ -42,7 +42,8 @@ std::string first_wrong_tag(const std::string& html) {
     const std::size_t end = html.find('>', at);
     if (end == html.npos) return html.substr(at, 40);
     const std::string tag = html.substr(at + 1, end - at - 1);
-    const std::string name = tag.substr(tag.starts_with('/') ? 1 : 0, tag.find_first_of(" />", 1) - (tag.starts_with('/') ? 1 : 0));
+    const std::string name =
+        tag.substr(tag.starts_with('/') ? 1 : 0, tag.find_first_of(" />", 1) - (tag.starts_with('/') ? 1 : 0));
     at = end;
     if (tag.starts_with('/')) {
       if (open.empty() || open.back() != name) return "</" + name + "> in " + (open.empty() ? "nothing" : open.back());
@@ -96,7 +97,8 @@ TEST(ReportPage, EscapesWhateverNamesHold) {
   const std::string evil = "\"><script>alert('1')</script>&\xff\x01<b";
   data.model = data.target = data.machine = data.records = evil;
   data.notes = data.commands = {evil};
-  for (ReportTask& task : data.tasks) task.name = task.note = task.limit = task.limit_why = task.schedule = task.choices = evil;
+  for (ReportTask& task : data.tasks)
+    task.name = task.note = task.limit = task.limit_why = task.schedule = task.choices = evil;
   for (ReportKernel& kernel : data.layouts.chosen.kernels) kernel.node = kernel.op = kernel.from = evil;
   for (ReportStep& step : data.profile.steps) step.node = step.op = evil;
   data.profile.workers = {evil};
@@ -120,7 +122,8 @@ TEST(ReportPage, HoldsNoFigureThatIsNone) {
     Rng rng(seed);
     ReportData data = made_up();
     data.network = {any_number(rng), any_number(rng), any_number(rng), rng.below(2) == 0};
-    data.rates = {.gflops = any_number(rng), .l1_gbs = any_number(rng), .l3_gbs = any_number(rng), .memory_gbs = any_number(rng)};
+    data.rates = {
+        .gflops = any_number(rng), .l1_gbs = any_number(rng), .l3_gbs = any_number(rng), .memory_gbs = any_number(rng)};
     for (ReportTask& task : data.tasks) {
       task.default_seconds = any_number(rng), task.best_seconds = any_number(rng), task.limit_seconds = any_number(rng);
       task.flops = any_number(rng), task.bytes = any_number(rng);
@@ -130,7 +133,8 @@ TEST(ReportPage, HoldsNoFigureThatIsNone) {
       plan->seconds = any_number(rng);
       for (ReportKernel& kernel : plan->kernels) kernel.seconds = any_number(rng);
     }
-    for (ReportStep& step : data.profile.steps) step.seconds = any_number(rng), step.predicted_seconds = any_number(rng);
+    for (ReportStep& step : data.profile.steps)
+      step.seconds = any_number(rng), step.predicted_seconds = any_number(rng);
     for (ReportPace& pace : data.paces) pace.at = any_number(rng), pace.pace = any_number(rng);
     const std::string html = report_html(data);
     const std::string body = html.substr(html.find("<body>"), html.find("<script>") - html.find("<body>"));

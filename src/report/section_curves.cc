@@ -10,7 +10,8 @@
 namespace whet {
 namespace {
 
-constexpr double kCurveWidth = 226, kCurveHeight = 96, kCurveLeft = 2, kCurveRight = 176, kCurveTop = 8, kCurveBottom = 76;
+constexpr double kCurveWidth = 226, kCurveHeight = 96, kCurveLeft = 2, kCurveRight = 176, kCurveTop = 8,
+                 kCurveBottom = 76;
 /// Dots of a task, and of all: the page stays below a megabyte.
 constexpr std::size_t kDots = 600, kAllDots = 30000;
 /// Slower candidates than this many times the best lie on the upper edge.
@@ -22,7 +23,8 @@ std::string dots(const ReportTask& task, const Scale& x, const Scale& y, std::si
   std::string d;
   for (std::size_t i = 0; i < task.trials.size(); i += step)
     if (is_time(task.trials[i].seconds))
-      d += fmt::format("M{} {}h0", px(x(static_cast<double>(i + 1))), px(y(std::min(task.trials[i].seconds, y.high()))));
+      d +=
+          fmt::format("M{} {}h0", px(x(static_cast<double>(i + 1))), px(y(std::min(task.trials[i].seconds, y.high()))));
   return d;
 }
 
@@ -106,11 +108,12 @@ std::string curves_section(const ReportData& data) {
   std::string figures;
   for (std::size_t t : drawn) figures += curve(data.tasks[t], most);
   const std::string finding = gained.empty() ? "No task is faster than by its default schedule." : gained;
-  return section("curves", "A curve a task", finding,
-                 "<div class=\"small\">\n" + figures +
-                     "</div>\n<p class=\"remark\">A dot is a candidate, in the order of its measurement; the line is the "
-                     "best so far, dashes the default schedule, ticks below the axis candidates that failed. The "
-                     "scale of time is logarithmic, and every picture has its own.</p>\n");
+  return section(
+      "curves", "A curve a task", finding,
+      "<div class=\"small\">\n" + figures +
+          "</div>\n<p class=\"remark\">A dot is a candidate, in the order of its measurement; the line is the "
+          "best so far, dashes the default schedule, ticks below the axis candidates that failed. The "
+          "scale of time is logarithmic, and every picture has its own.</p>\n");
 }
 
 }  // namespace whet

@@ -36,9 +36,9 @@ struct DeviceColumn {
 };
 
 std::vector<DeviceColumn> device_columns(const ReportData& data) {
-  std::vector<DeviceColumn> columns = {{"Device", {}, false}, {"Candidates", {}}, {"Failed", {}},  {"Jobs", {}},
-                                       {"Busy", {}},          {"Its times", {}},  {"Governor", {}, false},
-                                       {"Clock", {}},         {"Hottest", {}},    {"Health", {}, false}};
+  std::vector<DeviceColumn> columns = {
+      {"Device", {}, false}, {"Candidates", {}},      {"Failed", {}}, {"Jobs", {}},    {"Busy", {}},
+      {"Its times", {}},     {"Governor", {}, false}, {"Clock", {}},  {"Hottest", {}}, {"Health", {}, false}};
   for (const ReportDevice& d : data.devices) {
     const std::string cells[] = {d.name,
                                  count_text(d.candidates),
@@ -83,7 +83,8 @@ std::string paces_picture(const std::vector<ReportPace>& paces, double low, doub
   svg.text(38, y(1) + 4, "1", "soft", Anchor::end);
   const std::size_t step = std::max<std::size_t>(1, (paces.size() + kPaces - 1) / kPaces);
   std::string d;
-  for (std::size_t i = 0; i < paces.size(); i += step) d += fmt::format("M{} {}h0", px(x(paces[i].at)), px(y(paces[i].pace)));
+  for (std::size_t i = 0; i < paces.size(); i += step)
+    d += fmt::format("M{} {}h0", px(x(paces[i].at)), px(y(paces[i].pace)));
   svg.path(d, "dots");
   for (const double end : {low, high})
     if (std::abs(y(end) - y(1)) > 12) svg.text(38, y(end) + 4, fmt::format("{:.2f}", end), "soft", Anchor::end);
@@ -94,7 +95,8 @@ std::string paces_picture(const std::vector<ReportPace>& paces, double low, doub
   }
   svg.text(874, 133, "s of tuning", "soft");
   return picture("Pace of the machine", svg) +
-         "<p class=\"remark\">A dot is a candidate: how much longer its task's champion took just then than when it won. "
+         "<p class=\"remark\">A dot is a candidate: how much longer its task's champion took just then than when it "
+         "won. "
          "Times are divided by this before they rank.</p>\n";
 }
 
@@ -110,9 +112,10 @@ std::string devices_section(const ReportData& data) {
                             : fmt::format("{} machines ran the candidates.", data.devices.size());
   if (!data.paces.empty())
     finding += is_steady ? " Its speed was steady."
-                         : fmt::format(" Champions took between {:.2f} and {:.2f} times as long as when they won: the "
-                                       "machine's speed was not the same all the time.",
-                                       low, high);
+                         : fmt::format(
+                               " Champions took between {:.2f} and {:.2f} times as long as when they won: the "
+                               "machine's speed was not the same all the time.",
+                               low, high);
   return section("devices", "Devices", finding,
                  device_table(data) + (is_steady || data.paces.empty() ? "" : paces_picture(data.paces, low, high)));
 }

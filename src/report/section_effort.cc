@@ -59,7 +59,8 @@ std::string picture_of(const std::vector<EffortRow>& rows, const EffortRow& sum)
   for (const EffortRow& row : rows)
     for (const Column& column : columns)
       if (sum.*column.value > 0) most = std::max(most, row.*column.value / (sum.*column.value));
-  for (std::size_t c = 0; c < 3; ++c) svg.text(kEffortName + kEffortColumn * static_cast<double>(c), 20, columns[c].title, "soft");
+  for (std::size_t c = 0; c < 3; ++c)
+    svg.text(kEffortName + kEffortColumn * static_cast<double>(c), 20, columns[c].title, "soft");
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const double y = kEffortFirst + kEffortRow * static_cast<double>(r);
     svg.text(0, y + 9, fitted(rows[r].name, kEffortName - 12));

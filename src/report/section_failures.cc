@@ -17,7 +17,8 @@ std::string failures_section(const ReportData& data) {
   std::int64_t failed = 0;
   for (const ReportFailure& failure : data.failures) failed += failure.count;
   if (trials == 0) return "";
-  if (failed == 0) return section("failures", "Failures", fmt::format("None of {} failed.", count_of(trials, "candidate")), "");
+  if (failed == 0)
+    return section("failures", "Failures", fmt::format("None of {} failed.", count_of(trials, "candidate")), "");
   std::string rows;
   for (std::size_t i = 0; i < std::min(kShownFailures, data.failures.size()); ++i) {
     const ReportFailure& failure = data.failures[i];
@@ -32,12 +33,13 @@ std::string failures_section(const ReportData& data) {
       "means</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
       rows);
   if (data.failures.size() > kShownFailures)
-    body += fmt::format("<p class=\"remark\">{} more kinds of failures; <code>whet records stats</code> lists "
-                        "them.</p>\n",
-                        data.failures.size() - kShownFailures);
-  const std::string finding = fmt::format(
-      "{} of {} failed, most often with {}: a failure costs its own trial alone.", count_text(failed),
-      count_of(trials, "candidate"), name_of(data.failures.front().code));
+    body += fmt::format(
+        "<p class=\"remark\">{} more kinds of failures; <code>whet records stats</code> lists "
+        "them.</p>\n",
+        data.failures.size() - kShownFailures);
+  const std::string finding =
+      fmt::format("{} of {} failed, most often with {}: a failure costs its own trial alone.", count_text(failed),
+                  count_of(trials, "candidate"), name_of(data.failures.front().code));
   return section("failures", "Failures", finding, body);
 }
 

@@ -16,9 +16,7 @@ namespace {
 constexpr double kPlanLeft = 84, kPlanLength = 770, kPlanLane = 26;
 
 bool is_other(const ReportKernel& kernel) { return kernel.copy || kernel.from != "nhwc" || kernel.to != "nhwc"; }
-bool is_usual(const ReportPlan& plan) {
-  return std::none_of(plan.kernels.begin(), plan.kernels.end(), is_other);
-}
+bool is_usual(const ReportPlan& plan) { return std::none_of(plan.kernels.begin(), plan.kernels.end(), is_other); }
 
 /// The forms of a plan, the usual one first.
 std::vector<std::string> lanes_of(const ReportPlan& plan) {
@@ -73,7 +71,6 @@ double copies_of(const ReportPlan& plan, std::int64_t* count = nullptr) {
   return seconds;
 }
 
-
 std::string finding_of_layouts(const ReportLayouts& layouts) {
   std::int64_t others = 0, copies = 0;
   const double copying = copies_of(layouts.chosen, &copies);
@@ -82,10 +79,11 @@ std::string finding_of_layouts(const ReportLayouts& layouts) {
   if (others == 0 && copies == 0)
     text = fmt::format("Every kernel works on nhwc, the usual form: {} together.", time_text(layouts.chosen.seconds));
   else
-    text = fmt::format("{} {} on other forms than nhwc; {} between forms cost {}. Together {}, by the usual kernels {}.",
-                       count_of(others, "kernel"), others == 1 ? "works" : "work",
-                       copies == 1 ? "1 copy" : count_text(copies) + " copies", time_text(copying),
-                       time_text(layouts.chosen.seconds), time_text(layouts.usual.seconds));
+    text =
+        fmt::format("{} {} on other forms than nhwc; {} between forms cost {}. Together {}, by the usual kernels {}.",
+                    count_of(others, "kernel"), others == 1 ? "works" : "work",
+                    copies == 1 ? "1 copy" : count_text(copies) + " copies", time_text(copying),
+                    time_text(layouts.chosen.seconds), time_text(layouts.usual.seconds));
   if (layouts.network_seconds > 0 && layouts.usual_network_seconds > 0)
     text += fmt::format(" In the network, measured alternately: {} against {}.", time_text(layouts.network_seconds),
                         time_text(layouts.usual_network_seconds));
@@ -116,7 +114,8 @@ std::string table_of(const ReportLayouts& layouts) {
       "<details><summary>The kernels that differ</summary>\n<div class=\"picture\" role=\"region\" tabindex=\"0\" "
       "aria-label=\"Kernels that differ\"><table class=\"sorts\"><thead><tr><th scope=\"col\">Value</th><th "
       "scope=\"col\">Kernel</th><th scope=\"col\">Stored</th><th scope=\"col\" class=\"n\">ms</th><th scope=\"col\" "
-      "class=\"n\">usual ms</th><th scope=\"col\">Time is</th></tr></thead><tbody>\n{}</tbody></table></div></details>\n",
+      "class=\"n\">usual ms</th><th scope=\"col\">Time "
+      "is</th></tr></thead><tbody>\n{}</tbody></table></div></details>\n",
       rows);
 }
 
@@ -133,11 +132,14 @@ std::string layouts_section(const ReportData& data) {
   if (has_runner_up) height += 34 + kPlanLane * static_cast<double>(lanes_of(layouts.runner_up).size());
   const bool shows_usual = layouts.differs && !(has_runner_up && is_usual(layouts.runner_up));
   if (shows_usual) height += 34 + kPlanLane;
-  const std::string told = fmt::format("Chosen {}, usual {}", time_text(layouts.chosen.seconds),
-                                       time_text(layouts.usual.seconds));
+  const std::string told =
+      fmt::format("Chosen {}, usual {}", time_text(layouts.chosen.seconds), time_text(layouts.usual.seconds));
   Svg svg(960, height, "Layouts", told);
-  double y = draw_plan(svg, layouts.chosen, layouts.differs ? "chosen" : "chosen: the usual kernels", 12, px_a_second, true);
-  if (has_runner_up) y = draw_plan(svg, layouts.runner_up, is_usual(layouts.runner_up) ? "runner-up: the usual kernels" : "runner-up", y, px_a_second, false);
+  double y =
+      draw_plan(svg, layouts.chosen, layouts.differs ? "chosen" : "chosen: the usual kernels", 12, px_a_second, true);
+  if (has_runner_up)
+    y = draw_plan(svg, layouts.runner_up, is_usual(layouts.runner_up) ? "runner-up: the usual kernels" : "runner-up", y,
+                  px_a_second, false);
   if (shows_usual) draw_plan(svg, layouts.usual, "usual kernels", y, px_a_second, false);
   return section("layouts", "Layouts", finding_of_layouts(layouts),
                  picture("Layouts", svg) + table_of(layouts) +

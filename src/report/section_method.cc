@@ -26,10 +26,11 @@ std::string schedules_section(const ReportData& data) {
       continue;
     }
     ++shown;
-    list += fmt::format("<details><summary>{} {} <span class=\"soft\">{}</span></summary><p><code>{}</code></p>\n"
-                        "<pre tabindex=\"0\">{}</pre></details>\n",
-                        task.id, escaped(short_name(task.name)), time_text(task.best_seconds), escaped(task.choices),
-                        escaped(task.schedule));
+    list += fmt::format(
+        "<details><summary>{} {} <span class=\"soft\">{}</span></summary><p><code>{}</code></p>\n"
+        "<pre tabindex=\"0\">{}</pre></details>\n",
+        task.id, escaped(short_name(task.name)), time_text(task.best_seconds), escaped(task.choices),
+        escaped(task.schedule));
   }
   if (list.empty()) return "";
   if (left_out > 0)
@@ -45,18 +46,20 @@ std::string method_section(const ReportData& data) {
   for (const std::string& command : data.commands) commands += escaped(command) + "\n";
   const std::string rates =
       data.rates.gflops > 0
-          ? fmt::format("<p class=\"remark\">Limits are of {:.0f} GFLOPS{} that these threads reach together, measured "
-                        "beside the tasks.</p>\n",
-                        data.rates.gflops,
-                        data.rates.memory_gbs > 0 ? fmt::format(" and {:.0f} GB/s from memory", data.rates.memory_gbs) : "")
+          ? fmt::format(
+                "<p class=\"remark\">Limits are of {:.0f} GFLOPS{} that these threads reach together, measured "
+                "beside the tasks.</p>\n",
+                data.rates.gflops,
+                data.rates.memory_gbs > 0 ? fmt::format(" and {:.0f} GB/s from memory", data.rates.memory_gbs) : "")
           : "";
   return section(
       "method", "How it was measured",
       "Every time is of the hardware that is named above; a candidate counts with the fastest of its runs, after its "
       "answers were compared with the reference.",
-      rates + "<p class=\"remark\">The times of the network are medians of bursts, the untuned and the tuned one "
-              "alternately. docs/metrics.md has the meaning of every number. <code>whet profile MODEL.so --trace "
-              "FILE</code> opens in Perfetto.</p>\n" +
+      rates +
+          "<p class=\"remark\">The times of the network are medians of bursts, the untuned and the tuned one "
+          "alternately. docs/metrics.md has the meaning of every number. <code>whet profile MODEL.so --trace "
+          "FILE</code> opens in Perfetto.</p>\n" +
           (commands.empty() ? "" : "<pre tabindex=\"0\">" + commands + "</pre>\n"));
 }
 

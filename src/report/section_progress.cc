@@ -76,9 +76,8 @@ void draw_panel(Svg& svg, const Panel& panel, const History& history, const Scal
 
 std::string finding_of_progress(const History& history) {
   const double first = history.steps.front().seconds, last = history.steps.back().seconds;
-  const auto most = std::find_if(history.steps.begin(), history.steps.end(), [&](const Improvement& step) {
-    return first - step.seconds >= 0.9 * (first - last);
-  });
+  const auto most = std::find_if(history.steps.begin(), history.steps.end(),
+                                 [&](const Improvement& step) { return first - step.seconds >= 0.9 * (first - last); });
   if (first <= last) return "No trial has made the network faster than its default schedules.";
   return fmt::format("{} and {} bring the sum of the tasks from {} to {}; nine tenths of that came in the first {}.",
                      count_of(history.trials, "trial"), duration_text(history.end), time_text(first), time_text(last),

@@ -12,7 +12,9 @@ namespace whet {
 namespace {
 
 constexpr double kRoofLeft = 46, kRoofRight = 930, kRoofTop = 16, kRoofBottom = 350, kRoofLargest = 17;
-constexpr std::size_t kRoofLabels = 14;
+constexpr std::size_t kRoofLabels = 10;
+/// Roofs that are nearer to each other than by this factor share a name.
+constexpr double kSameRoof = 1.2;
 
 struct Dot {
   const ReportTask* task;
@@ -38,15 +40,30 @@ struct Roof {
 };
 
 /// A line of bandwidth up to the peak, its name along it.
-void draw_roof(Svg& svg, const Roof& roof, double gflops, const Scale& x, const Scale& y) {
+void draw_roof(Svg& svg, const Roof& roof, double gflops, const Scale& x, const Scale& y, std::string_view name) {
   const double from = std::max(x.low(), y.low() / roof.gbs), to = std::min(gflops / roof.gbs, x.high());
   constexpr double kRoomForName = 130;
   if (roof.gbs <= 0 || from >= to) return;
   svg.line(x(from), y(from * roof.gbs), x(to), y(to * roof.gbs), "roof");
   const double slope = std::atan2(y(to * roof.gbs) - y(from * roof.gbs), x(to) - x(from));
-  if (x(to) - x(from) < kRoomForName) return;
+  if (x(to) - x(from) < kRoomForName || name.empty()) return;
   svg.turned(x(from) + 10 * std::cos(slope) + 4, y(from * roof.gbs) + 10 * std::sin(slope) - 4, slope * 180 / M_PI,
-             fmt::format("{} {:.0f} GB/s", roof.name, roof.gbs), "soft");
+             fmt::format("{} {:.0f} GB/s", name, roof.gbs), "soft");
+}
+
+/// All of them; of those that nearly coincide the first has the names of both.
+void draw_roofs(Svg& svg, const MachineRates& rates, double gflops, const Scale& x, const Scale& y) {
+  const Roof roofs[] = {{"memory", rates.memory_gbs}, {"L3", rates.l3_gbs}, {"L2", rates.l2_gbs}, {"L1", rates.l1_gbs}};
+  bool is_named = false;  // together with the one before
+  for (std::size_t i = 0; i < std::size(roofs); ++i) {
+    const bool joins = i + 1 < std::size(roofs) && roofs[i].gbs > 0 && roofs[i + 1].gbs > roofs[i].gbs / kSameRoof &&
+                       roofs[i + 1].gbs < roofs[i].gbs * kSameRoof;
+    draw_roof(svg, roofs[i], gflops, x, y,
+              is_named ? ""
+              : joins  ? fmt::format("{}, {}", roofs[i].name, roofs[i + 1].name)
+                       : roofs[i].name);
+    is_named = joins;
+  }
 }
 
 void draw_axes(Svg& svg, const Scale& x, const Scale& y) {
@@ -98,9 +115,9 @@ std::string finding_of_roofline(const std::vector<Dot>& dots, double gflops) {
     if (dot.speed > fastest->speed) fastest = &dot;
   }
   const double speed = flops / seconds / 1e9;
-  return fmt::format("The tasks reach {:.0f} GFLOPS together, {} of the {:.0f} that these threads can; the fastest, {}, {}.",
-                     speed, share_text(speed, gflops), gflops, task_link(*fastest->task),
-                     share_text(fastest->speed, gflops));
+  return fmt::format(
+      "The tasks reach {:.0f} GFLOPS together, {} of the {:.0f} that these threads can; the fastest, {}, {}.", speed,
+      share_text(speed, gflops), gflops, task_link(*fastest->task), share_text(fastest->speed, gflops));
 }
 
 }  // namespace
@@ -116,15 +133,14 @@ std::string roofline_section(const ReportData& data) {
     most_y = std::max(most_y, dot.speed);
   }
   const double fastest = std::max({data.rates.l1_gbs, data.rates.l2_gbs, data.rates.l3_gbs, data.rates.memory_gbs});
-  const Scale x(std::min(least_x * 0.6, fastest > 0 ? gflops / fastest : least_x), std::max(most_x * 1.7, gflops / std::max(1.0, data.rates.memory_gbs) * 1.5), kRoofLeft, kRoofRight,
+  const Scale x(std::min(least_x * 0.6, fastest > 0 ? gflops / fastest : least_x),
+                std::max(most_x * 1.7, gflops / std::max(1.0, data.rates.memory_gbs) * 1.5), kRoofLeft, kRoofRight,
                 true);
   const Scale y(least_y * 0.7, most_y * 1.3, kRoofBottom, kRoofTop, true);
   const std::string told = fmt::format("{} tasks below a peak of {:.0f} GFLOPS", dots.size(), gflops);
   Svg svg(960, 390, "Roofline", told);
   draw_axes(svg, x, y);
-  for (const Roof& roof : {Roof{"memory", data.rates.memory_gbs}, Roof{"L3", data.rates.l3_gbs},
-                           Roof{"L2", data.rates.l2_gbs}, Roof{"L1", data.rates.l1_gbs}})
-    draw_roof(svg, roof, gflops, x, y);
+  draw_roofs(svg, data.rates, gflops, x, y);
   const double ridge = x(fastest > 0 ? std::max(x.low(), gflops / fastest) : x.low());
   svg.line(ridge, y(gflops), kRoofRight, y(gflops), "roof");
   svg.text(ridge + 4, y(gflops) - 5, fmt::format("peak {:.0f} GFLOPS", gflops), "soft");

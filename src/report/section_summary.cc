@@ -10,7 +10,8 @@
 namespace whet {
 namespace {
 
-constexpr double kSummaryWidth = 960, kSummaryBarWidth = 800, kSummaryBarHeight = 34, kSummaryUpper = 20, kSummaryLower = 106;
+constexpr double kSummaryWidth = 960, kSummaryBarWidth = 800, kSummaryBarHeight = 34, kSummaryUpper = 20,
+                 kSummaryLower = 106;
 /// A task with less than this part of the longer bar is merged with its likes.
 constexpr double kLeastPart = 0.006;
 
@@ -114,19 +115,26 @@ std::string where_from(const std::vector<ReportTask>& tasks) {
                      count == 1 ? "gives" : "give", share_text(most, all));
 }
 
+std::string lead_of_tasks(const ReportData& data) {
+  const double before = default_sum(data.tasks), after = best_sum(data.tasks);
+  if (!is_time(after)) return "Nothing has been measured yet.";
+  return fmt::format("The tasks take <b>{}</b> together; by default schedules they take {}: <b>{}</b>.{}",
+                     time_text(after), time_text(before), gain_of(before, after), where_from(data.tasks));
+}
+
 std::string lead(const ReportData& data) {
   const ReportNetwork& network = data.network;
-  if (is_time(network.tuned_seconds) && is_time(network.untuned_seconds))
-    return fmt::format(
-        "One inference takes <b>{}</b>; by default schedules it takes {}, measured alternately: <b>{}</b>.{}{}",
-        time_text(network.tuned_seconds), time_text(network.untuned_seconds),
-        gain_of(network.untuned_seconds, network.tuned_seconds), where_from(data.tasks),
-        network.disturbed ? " These two times are far from what the tasks promise: another program ran." : "");
-  if (const double after = best_sum(data.tasks); is_time(after))
-    return fmt::format("The tasks take <b>{}</b> together; by default schedules they take {}: <b>{}</b>.{}",
-                       time_text(after), time_text(default_sum(data.tasks)), gain_of(default_sum(data.tasks), after),
-                       where_from(data.tasks));
-  return "Nothing has been measured yet.";
+  const double before = network.untuned_seconds, after = network.tuned_seconds;
+  if (!is_time(before) || !is_time(after)) return lead_of_tasks(data);
+  if (network.disturbed)
+    return lead_of_tasks(data) +
+           fmt::format(
+               " The whole network took {}, and {} by default schedules, which is far from that: another program "
+               "ran meanwhile.",
+               time_text(after), time_text(before));
+  return fmt::format(
+      "One inference takes <b>{}</b>; by default schedules it takes {}, measured alternately: <b>{}</b>.{}",
+      time_text(after), time_text(before), gain_of(before, after), where_from(data.tasks));
 }
 
 }  // namespace

@@ -50,7 +50,8 @@ double order_of_gain(const ReportTask& task) {
 
 std::string task_row(const ReportTask& task, const ReportData& data, double whole, double most) {
   const double gflops = is_time(task.best_seconds) ? task.flops / task.best_seconds / 1e9 : NAN;
-  const double held = is_time(task.best_seconds) && task.limit_seconds > 0 ? task.limit_seconds / task.best_seconds : NAN;
+  const double held =
+      is_time(task.best_seconds) && task.limit_seconds > 0 ? task.limit_seconds / task.best_seconds : NAN;
   const auto failed = std::count_if(task.trials.begin(), task.trials.end(),
                                     [](const ReportTrial& trial) { return trial.code != OutcomeCode::ok; });
   std::string cells = number_cell(std::to_string(task.id), task.id);
@@ -62,8 +63,8 @@ std::string task_row(const ReportTask& task, const ReportData& data, double whol
   cells += number_cell(gain_of(task.default_seconds, task.best_seconds), order_of_gain(task));
   cells += number_cell(share_text(cost_of(task), whole) + " " + share_bar(cost_of(task), most), cost_of(task));
   cells += number_cell(std::isfinite(gflops) && gflops > 0 ? fmt::format("{:.1f}", gflops) : "–", gflops);
-  cells += number_cell(data.rates.gflops > 0 && std::isfinite(gflops) ? share_text(gflops, data.rates.gflops) : "–",
-                       gflops);
+  cells +=
+      number_cell(data.rates.gflops > 0 && std::isfinite(gflops) ? share_text(gflops, data.rates.gflops) : "–", gflops);
   cells += fmt::format("<td class=\"limit\" data-v=\"{}\" title=\"{}\">{}</td>",
                        std::isfinite(held) ? fmt::format("{:.6g}", held) : "", escaped(task.limit_why),
                        std::isfinite(held) ? escaped(task.limit) + " " + share_text(held, 1) : "–");

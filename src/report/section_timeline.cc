@@ -51,9 +51,9 @@ void draw_predicted(Svg& svg, const ReportProfile& profile, double y, double px_
 
 std::string finding_of_timeline(const ReportProfile& profile) {
   const double all = sum_of(profile.steps, &ReportStep::seconds);
-  const auto& slowest = *std::max_element(
-      profile.steps.begin(), profile.steps.end(),
-      [](const ReportStep& a, const ReportStep& b) { return a.seconds < b.seconds; });
+  const auto& slowest =
+      *std::max_element(profile.steps.begin(), profile.steps.end(),
+                        [](const ReportStep& a, const ReportStep& b) { return a.seconds < b.seconds; });
   double alone = 0;
   for (const ReportStep& step : profile.steps)
     if (!step.parallel) alone += step.seconds;
@@ -68,7 +68,8 @@ std::string finding_of_timeline(const ReportProfile& profile) {
     text += fmt::format(" That is {:.1f} times the predicted time: another program ran, or the machine is shared.",
                         all / predicted);
   if (is_time(profile.seconds) && profile.seconds > all)
-    text += fmt::format(" {} of an inference lie outside of kernels.", share_text(profile.seconds - all, profile.seconds));
+    text +=
+        fmt::format(" {} of an inference lie outside of kernels.", share_text(profile.seconds - all, profile.seconds));
   return text;
 }
 
@@ -120,7 +121,10 @@ std::string timeline_section(const ReportData& data) {
     svg.text(x(tick), axis + 17, tick_text(tick), "soft", Anchor::middle);
   }
   svg.text(kTimeLeft + all * px_a_second + 8, axis + 17, "ms", "soft");
-  return section("timeline", "Timeline", finding_of_timeline(profile), picture("Timeline", svg) + slowest_steps(profile));
+  return section("timeline", "Timeline", finding_of_timeline(profile),
+                 picture("Timeline", svg) + slowest_steps(profile) +
+                     "<p class=\"remark\">A kernel's time is the fastest of many inferences; predicted is what tuning "
+                     "measured of it alone.</p>\n");
 }
 
 }  // namespace whet

@@ -34,8 +34,8 @@ Scale::Scale(double low, double high, double first, double last, bool log)
 }
 
 double Scale::operator()(double value) const {
-  const double part = log_ ? std::log(std::max(value, low_ * 1e-9) / low_) / std::log(high_ / low_)
-                           : (value - low_) / (high_ - low_);
+  const double part =
+      log_ ? std::log(std::max(value, low_ * 1e-9) / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_);
   return first_ + part * (last_ - first_);
 }
 
@@ -50,7 +50,8 @@ std::vector<double> Scale::ticks(int wished) const {
     return ticks;
   }
   const double step = round_step((high_ - low_) / std::max(1, wished));
-  for (double k = std::ceil(low_ / step - 1e-9); k * step <= high_ + step * 1e-9; ++k) ticks.push_back(k * step + 0.0);  // no -0
+  for (double k = std::ceil(low_ / step - 1e-9); k * step <= high_ + step * 1e-9; ++k)
+    ticks.push_back(k * step + 0.0);  // no -0
   return ticks;
 }
 
@@ -70,9 +71,9 @@ void Svg::line(double x1, double y1, double x2, double y2, std::string_view styl
 }
 
 void Svg::box(double x, double y, double width, double height, std::string_view style, std::string_view told) {
-  text_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}{}{}", px(x), px(y),
-                       px(std::max(0.0, width)), px(std::max(0.0, height)), styled(style), told_text(told),
-                       told.empty() ? "" : "</rect>");
+  text_ +=
+      fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}{}{}", px(x), px(y), px(std::max(0.0, width)),
+                  px(std::max(0.0, height)), styled(style), told_text(told), told.empty() ? "" : "</rect>");
 }
 
 void Svg::circle(double x, double y, double radius, std::string_view style, std::string_view told) {
@@ -91,8 +92,8 @@ void Svg::text(double x, double y, std::string_view text, std::string_view style
 }
 
 void Svg::turned(double x, double y, double degrees, std::string_view text, std::string_view style) {
-  text_ += fmt::format("<text transform=\"translate({} {}) rotate({})\"{}>{}</text>", px(x), px(y),
-                       px(degrees), styled(style), escaped(text));
+  text_ += fmt::format("<text transform=\"translate({} {}) rotate({})\"{}>{}</text>", px(x), px(y), px(degrees),
+                       styled(style), escaped(text));
 }
 
 double width_of_label(std::string_view text) {
@@ -128,11 +129,15 @@ bool LabelPlaces::find(double x, double y, std::string_view text, double& at_x, 
     double x, y;
     Anchor anchor;
   };
-  const Side sides[] = {{9, 4, Anchor::start}, {-9, 4, Anchor::end},    {9, -8, Anchor::start}, {-9, -8, Anchor::end},
-                        {9, 16, Anchor::start}, {-9, 16, Anchor::end},   {0, -11, Anchor::middle}, {0, 20, Anchor::middle},
-                        {9, 28, Anchor::start}, {-9, -20, Anchor::end}};
+  const Side sides[] = {{9, 4, Anchor::start},    {-9, 4, Anchor::end},    {9, -8, Anchor::start},
+                        {-9, -8, Anchor::end},    {9, 16, Anchor::start},  {-9, 16, Anchor::end},
+                        {0, -11, Anchor::middle}, {0, 20, Anchor::middle}, {9, 28, Anchor::start},
+                        {-9, -20, Anchor::end}};
   for (const Side& side : sides) {
-    const double left = x + side.x - (side.anchor == Anchor::end ? width : side.anchor == Anchor::middle ? width / 2 : 0);
+    const double left = x + side.x -
+                        (side.anchor == Anchor::end      ? width
+                         : side.anchor == Anchor::middle ? width / 2
+                                                         : 0);
     const Rectangle wanted{left, y + side.y - 10, width, kLabelHeight};
     if (!is_free(wanted)) continue;
     taken_.push_back(wanted);

@@ -31,9 +31,10 @@ TEST(Svg, IsAnImageWithAName) {
   Svg svg(10, 20, "Title <", "What it shows");
   svg.line(0, 0, 1.25, 2, "axis");
   svg.text(1, 2, "a & b", "", Anchor::end);
-  EXPECT_EQ(svg.done(),
-            "<svg viewBox=\"0 0 10 20\" width=\"10\" height=\"20\" role=\"img\" aria-label=\"Title &lt;. What it shows\">"
-            "<path class=\"axis\" d=\"M0 0L1.3 2\"/><text x=\"1\" y=\"2\" text-anchor=\"end\">a &amp; b</text></svg>");
+  EXPECT_EQ(
+      svg.done(),
+      "<svg viewBox=\"0 0 10 20\" width=\"10\" height=\"20\" role=\"img\" aria-label=\"Title &lt;. What it shows\">"
+      "<path class=\"axis\" d=\"M0 0L1.3 2\"/><text x=\"1\" y=\"2\" text-anchor=\"end\">a &amp; b</text></svg>");
 }
 
 TEST(LabelPlaces, GiveEachLabelAPlaceOfItsOwn) {
@@ -60,10 +61,10 @@ TEST(ReportText, ShortensTheNamesOfTasks) {
 }
 
 TEST(ReportText, GivesThreeDigitsAndAUnit) {
-  EXPECT_EQ(time_text(12.34e-3), "12.3 ms");
-  EXPECT_EQ(time_text(231e-6), "231 µs");
-  EXPECT_EQ(time_text(0.9996e-3), "1.00 ms");
-  EXPECT_EQ(time_text(1.5), "1.50 s");
+  EXPECT_EQ(time_text(12.34e-3), "12.3 ms");
+  EXPECT_EQ(time_text(231e-6), "231 µs");
+  EXPECT_EQ(time_text(0.9996e-3), "1.00 ms");
+  EXPECT_EQ(time_text(1.5), "1.50 s");
   EXPECT_EQ(time_text(-1), "–");
   EXPECT_EQ(count_text(1234567), "1,234,567");
   EXPECT_EQ(count_of(1, "task"), "1 task");

@@ -29,7 +29,7 @@ std::size_t character_at(std::string_view text) {
 }
 
 std::string three_digits(double value) {
-  const int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : value >= 0.9995 ? 2 : 3;
+  const int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
   return fmt::format("{:.{}f}", value, digits);
 }
 
@@ -82,9 +82,9 @@ bool is_time(double seconds) { return std::isfinite(seconds) && seconds > 0; }
 
 std::string time_text(double seconds) {
   if (!is_time(seconds)) return kNothing;
-  if (seconds < 0.9995e-3) return three_digits(seconds * 1e6) + " µs";
-  if (seconds < 0.9995) return three_digits(seconds * 1e3) + " ms";
-  return three_digits(seconds) + " s";
+  if (seconds < 0.9995e-3) return three_digits(seconds * 1e6) + " µs";
+  if (seconds < 0.9995) return three_digits(seconds * 1e3) + " ms";
+  return three_digits(seconds) + " s";
 }
 
 std::string ms_text(double seconds) { return is_time(seconds) ? fmt::format("{:.4f}", seconds * 1e3) : kNothing; }
@@ -111,9 +111,9 @@ std::string count_of(std::int64_t count, const std::string& noun) {
 }
 
 std::string duration_text(double seconds) {
-  if (seconds < 99.5) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 5970) return fmt::format("{:.1f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
+  if (seconds < 99.5) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 5970) return fmt::format("{:.1f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
 }
 
 std::string px(double value) {

@@ -12,7 +12,7 @@ namespace whet {
 /// Text as HTML and SVG want it: `&`, `<`, `>`, `"` and `'` escaped; what is no UTF-8 or a control character is U+FFFD.
 std::string escaped(std::string_view);
 
-/// "12.3 ms", "231 us", "1.24 s": three digits; "–" for what is no time.
+/// "12.3 ms", "231 µs", "1.24 s": three digits and a space that does not break; "–" for what is no time.
 std::string time_text(double seconds);
 /// "12.3", in ms: for columns that name the unit.
 std::string ms_text(double seconds);

@@ -66,12 +66,11 @@ Status time_both(OpenedModel& untuned, OpenedModel& tuned, ReportNetwork& networ
 Status profile_for_report(OpenedModel& model, ReportProfile& profile) {
   WHET_RETURN_IF_ERROR(model.profile_runs(5, kProfiledRuns));
   const whet_profile measured = model.profile();
-  const double runs = static_cast<double>(measured.runs) * 1e9;
-  profile.seconds = static_cast<double>(measured.total_ns) / runs;
+  profile.seconds = static_cast<double>(measured.min_ns) / 1e9;
   for (std::uint32_t i = 0; i < measured.steps; ++i) {
     const whet_step_profile& step = measured.step[i];
-    profile.steps.push_back({step.node, step.op, static_cast<double>(step.total_ns) / runs, step.predicted_seconds,
-                             step.parallel != 0});
+    profile.steps.push_back(
+        {step.node, step.op, static_cast<double>(step.min_ns) / 1e9, step.predicted_seconds, step.parallel != 0});
   }
   for (int core : cores_of(model)) profile.workers.push_back(fmt::format("core {}", core));
   for (std::size_t w = profile.workers.size(); w < model.pool().threads; ++w)
@@ -136,14 +135,16 @@ Status run_for_report(const ReportSubject& subject, const Records& records, std:
   const std::string before = scratch.path() + "/untuned.so", after = scratch.path() + "/tuned.so";
   WHET_TRY(const PlannedNetwork network, planned(*subject.fused, records, target));
   const SpaceOptions schedules = subject.rounding.schedules();
-  WHET_TRY(const CompileReport compiled, compile_model(network.fused, best_of(&records, target, schedules), target, after));
+  WHET_TRY(const CompileReport compiled,
+           compile_model(network.fused, best_of(&records, target, schedules), target, after));
   OpenModelOptions open;
   open.threads = static_cast<std::uint32_t>(target.threads);
   open.cores.assign(subject.place.cores.cpus.begin(), subject.place.cores.cpus.end());
   WHET_TRY(OpenedModel tuned, OpenedModel::open(after, open));
   WHET_RETURN_IF_ERROR(tuned.set_inputs(inputs));
   if (!(data.network.tuned_seconds > 0)) {
-    WHET_TRY(const CompileReport usual, compile_model(*subject.fused, best_of(nullptr, target, schedules), target, before));
+    WHET_TRY(const CompileReport usual,
+             compile_model(*subject.fused, best_of(nullptr, target, schedules), target, before));
     WHET_TRY(OpenedModel untuned, OpenedModel::open(before, open));
     WHET_RETURN_IF_ERROR(untuned.set_inputs(std::move(inputs)));
     WHET_RETURN_IF_ERROR(untuned.warm_up(kTurnSeconds));

@@ -36,7 +36,8 @@ ReportLayouts layouts() {
   ReportLayouts layouts;
   const char* conv = "conv2d+bias+relu 1x56x56x64 k3 s1 p1";
   layouts.chosen.kernels = {kernel("c1", conv, "nhwc", "nchw16c", 90), kernel("c2", conv, "nchw16c", "nchw16c", 80),
-                            kernel("c2", "", "nchw16c", "nhwc", 6, true), kernel("p", "maxpool 1x28x28x64", "nhwc", "nhwc", 20)};
+                            kernel("c2", "", "nchw16c", "nhwc", 6, true),
+                            kernel("p", "maxpool 1x28x28x64", "nhwc", "nhwc", 20)};
   layouts.runner_up.kernels = {kernel("c1", conv, "nhwc", "nhwc", 100), kernel("c2", conv, "nhwc", "nhwc", 100),
                                kernel("p", "maxpool 1x28x28x64", "nhwc", "nhwc", 20)};
   layouts.usual = layouts.runner_up;
@@ -67,8 +68,16 @@ ReportData made_up() {
                   {"core 0", "core 1"}};
   data.layouts = layouts();
   data.failures = {{OutcomeCode::crash, "killed by signal 11 at 0x10", 1}};
-  data.devices = {{.name = "anvil", .candidates = 13, .failed = 1, .governor = "performance", .ghz_low = 3.1, .ghz_high = 4.2, .celsius_high = 71, .throttled = 2},
-                  {.name = "hammer", .candidates = 9, .jobs = 3, .losses = 1, .busy_seconds = 4, .factor = 1.12, .drained = true}};
+  data.devices = {
+      {.name = "anvil",
+       .candidates = 13,
+       .failed = 1,
+       .governor = "performance",
+       .ghz_low = 3.1,
+       .ghz_high = 4.2,
+       .celsius_high = 71,
+       .throttled = 2},
+      {.name = "hammer", .candidates = 9, .jobs = 3, .losses = 1, .busy_seconds = 4, .factor = 1.12, .drained = true}};
   data.paces = {{0, 1}, {5, 1.2}, {11, 0.9}};
   data.phases = {{"propose", 1}, {"measure", 6}, {"check", 0}, {"learn", 3}};
   data.trials = 15, data.other_trials = 2, data.build_seconds = 4, data.run_seconds = 2, data.tuned_for_seconds = 13;
