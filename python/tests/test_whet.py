@@ -1,0 +1,374 @@
+"""Tests of the package over the program that $WHET names (the build's), with nothing but numpy.
+
+Run by `python3 -m unittest discover python/tests`; what needs more than is installed is skipped with a line."""
+import importlib.util
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import unittest
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+
+import whet  # noqa: E402
+from whet import program  # noqa: E402
+
+
+def has(command):
+    return re.search(rf"^  {command}\s", program.run("--help"), re.MULTILINE) is not None
+
+
+HAS_EVENTS = "--events" in program.run("tune", "--help")
+needs_events = unittest.skipUnless(HAS_EVENTS, "this program has no tune --events")
+needs_serve = unittest.skipUnless(has("serve"), "this program has no serve")
+
+
+class InAFolder(unittest.TestCase):
+    """Each test has a working folder of its own."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.before = os.getcwd()
+        os.chdir(self.folder.name)
+
+    def tearDown(self):
+        os.chdir(self.before)
+        self.folder.cleanup()
+
+
+class Loading(InAFolder):
+    def test_lists_tasks(self):
+        model = whet.load("zoo:mlp")
+        tasks = model.tasks()
+        self.assertEqual([task.id for task in tasks], list(range(len(tasks))))
+        self.assertAlmostEqual(sum(task.share for task in tasks), 1)
+        self.assertTrue(all("\n" in task.dag for task in tasks))
+
+    def test_refuses_with_whets_sentence(self):
+        for path, sentence in [("nowhere.onnx", 'cannot read "nowhere.onnx"'), ("zoo:nothing", "the zoo has no network")]:
+            with self.assertRaisesRegex(whet.Error, sentence):
+                whet.load(path)
+        with self.assertRaisesRegex(ValueError, "-mcpu"):
+            whet.load("zoo:mlp").tasks(target="cpu -mcpu=haswel")
+
+    def test_binds_shapes_of_a_file(self):
+        model = whet.load(ROOT / "tests/models/blazeface_front.onnx")
+        self.assertGreater(len(model.tasks()), 10)
+        with self.assertRaisesRegex(whet.Error, "nothing"):
+            whet.load(ROOT / "tests/models/blazeface_front.onnx", shapes={"nothing": (1, 2)})
+
+    def test_says_so_where_there_is_no_program(self):
+        kept = os.environ.pop("WHET", None)
+        path, os.environ["PATH"] = os.environ["PATH"], ""
+        try:
+            with self.assertRaisesRegex(whet.Error, "not found"):
+                whet.load("zoo:mlp")
+        finally:
+            os.environ["PATH"] = path
+            if kept:
+                os.environ["WHET"] = kept
+
+    def test_explains(self):
+        self.assertIn("wrong_answer", whet.explain("error", 5))
+
+
+class Running(InAFolder):
+    @classmethod
+    def setUpClass(cls):
+        cls.built = tempfile.TemporaryDirectory()
+        cls.path = os.path.join(cls.built.name, "m.so")
+        whet.load("zoo:mlp").compile(cls.path)
+        cls.exe = whet.open(cls.path)
+        rng = np.random.default_rng(3)
+        cls.x = rng.random(cls.exe.inputs[0].shape, np.float32)
+        np.save(os.path.join(cls.built.name, "x.npy"), cls.x)
+
+    @classmethod
+    def tearDownClass(cls):
+        del cls.exe
+        cls.built.cleanup()
+
+    def test_gives_a_probability(self):
+        y = self.exe(self.x)
+        self.assertEqual((y.shape, y.dtype), ((1, 10), np.float32))
+        self.assertAlmostEqual(float(y.sum()), 1, places=5)
+
+    def test_gives_what_the_program_gives(self):
+        out = os.path.join(self.built.name, "y.npz")
+        program.run("run", self.path, "--input", os.path.join(self.built.name, "x.npy"), "-o", out, "-q")
+        with np.load(out) as answers:
+            np.testing.assert_array_equal(self.exe(self.x), answers[self.exe.outputs[0].name])
+
+    def test_takes_inputs_by_name_and_of_any_strides(self):
+        wanted = self.exe(self.x)
+        np.testing.assert_array_equal(self.exe(data=self.x), wanted)
+        wide = np.repeat(self.x, 2, axis=1)[:, ::2]
+        self.assertFalse(wide.flags.c_contiguous)
+        np.testing.assert_array_equal(self.exe(wide), wanted)
+        np.testing.assert_array_equal(self.exe(self.x.tolist()), wanted)
+
+    def test_takes_tensors_by_dlpack(self):
+        class Foreign:
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **options):
+                return self.array.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        np.testing.assert_array_equal(self.exe(Foreign(self.x)), self.exe(self.x))
+
+    def test_reads_and_writes_in_place(self):
+        x, out = self.x.copy(), np.empty((1, 10), np.float32)
+        first = self.exe(x, out=out)
+        self.assertIs(first, out)
+        before = out.copy()
+        x[:] = 0  # the same memory is read again
+        self.exe(x, out=out)
+        self.assertFalse(np.array_equal(before, out))
+        np.testing.assert_array_equal(out, self.exe(np.zeros_like(x)))
+
+    def test_gives_fresh_arrays(self):
+        first = self.exe(self.x)
+        kept = first.copy()
+        self.exe(np.zeros_like(self.x))
+        np.testing.assert_array_equal(first, kept)
+
+    def test_refuses_wrong_inputs(self):
+        wrong = [((self.x[:, :5],), r"the model takes float32\[1, 784\]"), ((self.x.astype(np.float64),), "float64"),
+                 ((), "0 inputs were given"), ((self.x, self.x), "2 inputs were given")]
+        for values, sentence in wrong:
+            with self.assertRaisesRegex(whet.UsageError, sentence):
+                self.exe(*values)
+        with self.assertRaisesRegex(whet.UsageError, "no input \"mask\""):
+            self.exe(mask=self.x)
+        with self.assertRaisesRegex(whet.UsageError, "output softmax"):
+            self.exe(self.x, out=np.empty((1, 10), np.float64))
+        read_only = np.empty((1, 10), np.float32)
+        read_only.flags.writeable = False
+        with self.assertRaisesRegex(whet.UsageError, "cannot be written"):
+            self.exe(self.x, out=read_only)
+
+    def test_refuses_other_files(self):
+        Path("text.so").write_text("no model")
+        Path("cut.so").write_bytes(Path(self.path).read_bytes()[:-100])
+        whole = Path(self.path).read_bytes()
+        Path("twice.so").write_bytes(whole[1000:])
+        for path, sentence in [("nowhere.so", "No such file"), ("text.so", "no compiled model"), ("cut.so", "no compiled model"),
+                               ("twice.so", "cut short")]:
+            with self.assertRaisesRegex(whet.Error, sentence):
+                whet.open(path)
+
+    def test_runs_in_several_threads(self):
+        wanted = self.exe(self.x)
+        answers = {}
+
+        def work(number):
+            session = self.exe.session(threads=1, pin=False)
+            answers[number] = [session(self.x) for _ in range(50)]
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for results in answers.values():
+            for result in results:
+                np.testing.assert_allclose(result, wanted, rtol=1e-5)
+
+    def test_measures(self):
+        found = self.exe.benchmark(self.x, seconds=0.05)
+        self.assertGreaterEqual(found.runs, 3)
+        self.assertLessEqual(found.min_ms, found.median_ms)
+        self.assertLessEqual(found.median_ms, found.p99_ms)
+        steps = self.exe.profile(self.x, runs=3)
+        self.assertEqual(len(steps), 4)
+        self.assertTrue(all(step.ms >= step.min_ms for step in steps))
+
+
+class Records(InAFolder):
+    FILE = ROOT / "tests/golden/records.jsonl"
+
+    def test_iterates(self):
+        records = whet.Records(self.FILE)
+        self.assertEqual(len(list(records)), len(records))
+        self.assertTrue(all(record.ok == (record.seconds < float("inf")) for record in records))
+
+    def test_knows_the_best_and_the_failures(self):
+        records = whet.Records(self.FILE)
+        best = records.best()
+        self.assertTrue(best and all(record.ok for record in best))
+        self.assertEqual(sum(each.count for each in records.failures()), sum(not record.ok for record in records))
+
+    def test_leaves_garbage_out(self):
+        lines = self.FILE.read_text().splitlines()
+        Path("r.jsonl").write_text("\n".join([lines[0], "{", "[]", "null", '{"outcome": 0}', '{"outcome":0,"target":"","task":3}',
+                                              lines[1], '{"plan":{}}', lines[2][:50]]))
+        self.assertEqual(len(whet.Records("r.jsonl")), 2)
+
+    def test_refuses_no_file(self):
+        with self.assertRaisesRegex(whet.Error, "no such record file"):
+            whet.Records("nowhere.jsonl")
+
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "pandas is not installed")
+    def test_is_a_frame(self):
+        frame = whet.Records(self.FILE).frame()
+        self.assertIn("seconds", frame.columns)
+
+
+class Tuning(InAFolder):
+    def test_report_of_records(self):
+        model = whet.load(ROOT / "tests/models/blazeface_front.onnx")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", whet.Note)
+            page = model.report("page.html", ROOT / "tests/golden/records.jsonl", target="cpu -mcpu=haswell -threads=1",
+                                no_run=True)
+        self.assertIn("<h1>blazeface_front.onnx</h1>", page.read_text())
+
+    def test_wrong_use_is_a_value_error(self):
+        with self.assertRaisesRegex(ValueError, "trials"):
+            whet.load("zoo:mlp").tune(trials=-3)
+
+    @needs_events
+    def test_tunes_with_progress(self):
+        seen = []
+        tuned = whet.load("zoo:mlp").tune(trials=16, on_progress=seen.append)
+        self.assertEqual(tuned.trials, 16)
+        self.assertEqual(seen[-1].part, 1)
+        self.assertGreater(tuned.gain, 0)
+        exe = whet.load("zoo:mlp").compile("m.so", records="mlp.jsonl")
+        self.assertRegex(exe.kernels_from, "of 4 tasks from records")
+
+    @needs_events
+    def test_false_ends_the_run(self):
+        tuned = whet.load("zoo:mlp").tune(trials=4000, round=8, on_progress=lambda progress: False)
+        self.assertTrue(tuned.interrupted)
+        self.assertLess(tuned.trials, 4000)
+
+    @needs_events
+    def test_interrupts_keep_the_records(self):
+        code = textwrap.dedent("""
+            import whet
+            try:
+                whet.load("zoo:mlp").tune(trials=100000, on_progress=lambda progress: print("round", flush=True))
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+            """)
+        env = dict(os.environ, PYTHONPATH=str(ROOT / "python"))
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=env) as process:
+            self.assertEqual(process.stdout.readline(), "round\n")
+            process.send_signal(signal.SIGINT)
+            self.assertTrue(process.stdout.read().endswith("interrupted\n"))
+        self.assertGreater(len(whet.Records("mlp.jsonl")), 0)
+
+    @needs_events
+    def test_a_killed_program_is_an_error_and_loses_nothing(self):
+        def kill(progress):
+            os.kill(kill.process, signal.SIGKILL)
+
+        start = program.start
+
+        def remembered(*arguments, **options):
+            process = start(*arguments, **options)
+            kill.process = process.pid
+            return process
+
+        model = whet.load("zoo:mlp")
+        program.start = remembered
+        try:
+            with self.assertRaisesRegex(whet.Error, "SIGKILL"):
+                model.tune(trials=100000, on_progress=kill)
+        finally:
+            program.start = start
+        self.assertGreater(len(whet.Records("mlp.jsonl")), 0)
+
+
+@needs_serve
+class OwnStrategies(InAFolder):
+    def test_sample_and_measure(self):
+        with whet.load("zoo:mlp").lab("own.jsonl") as lab:
+            task = lab.tasks[1]
+            self.assertTrue(task.space())
+            first, second = task.sample(2, seed=5), task.sample(2, seed=5)
+            self.assertEqual(first, second)
+            self.assertTrue(task.neighbours(first[0]))
+            measured = task.measure(task.seeds()[:1] + first)
+            self.assertTrue(all(outcome.ok == (outcome.ms is not None) for _, outcome in measured))
+            self.assertEqual(len(whet.Records("own.jsonl")), sum(outcome.recorded for _, outcome in measured))
+            self.assertIsNotNone(task.best())
+
+    def test_own_templates(self):
+        with whet.load("zoo:mlp").lab("own.jsonl") as lab:
+            task = lab.tasks[1]
+            steps = task.steps(task.seeds()[:1])[0]
+            template = whet.Template({"n": [1, 2]}, lambda choice: steps if choice["n"] == 1 else "split l99 2 overlap")
+            outcomes = [outcome for _, outcome in task.measure(template.all())]
+            self.assertTrue(outcomes[0].ok)
+            self.assertFalse(outcomes[1].ok)
+
+    def test_mistakes_are_sentences(self):
+        with whet.load("zoo:mlp").lab("own.jsonl") as lab:
+            with self.assertRaises(whet.Error):
+                lab.ask({"do": "nothing"})
+            with self.assertRaises(whet.Error):
+                lab.tasks[0].measure([whet.Candidate("nowhere", {"oc": [1]})])
+        with self.assertRaises(whet.Error):
+            whet.load("zoo:mlp").lab("nowhere/own.jsonl")
+
+
+class Types(unittest.TestCase):
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
+    def test_are_strict(self):
+        with tempfile.TemporaryDirectory() as cache:
+            found = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, "whet"], cwd=ROOT / "python",
+                                   capture_output=True, text=True, check=False)
+        self.assertEqual(found.returncode, 0, found.stdout)
+
+
+class Document(InAFolder):
+    """Every snippet of docs/python.md runs, in order, in one process."""
+
+    def test_runs(self):
+        text = (ROOT / "docs/python.md").read_text()
+        snippets = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        self.assertGreater(len(snippets), 3)
+        names = {}
+        for number, snippet in enumerate(snippets):
+            needs = re.match(r"# needs (.*)\n", snippet)
+            if needs and importlib.util.find_spec(needs[1]) is None:
+                continue
+            if (".tune(" in snippet and not HAS_EVENTS) or (".lab(" in snippet and not has("serve")):
+                continue
+            with self.subTest(snippet=number), warnings.catch_warnings():
+                warnings.simplefilter("ignore", whet.Note)
+                exec(compile(snippet, f"docs/python.md, snippet {number + 1}", "exec"), names)
+
+
+class Installing(InAFolder):
+    def test_by_pip_without_a_network(self):
+        python = os.path.join("venv", "bin", "python")
+        made = subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", "venv"], capture_output=True, text=True,
+                              check=False)
+        if made.returncode != 0:
+            self.skipTest("python3-venv is not installed")
+        subprocess.run([python, "-m", "pip", "install", "--no-index", "-q", "--no-build-isolation", str(ROOT / "python")], check=True)
+        env = dict({name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, WHET=program.path())
+        shown = subprocess.run([python, "-c", "import whet; print(whet.__file__, len(whet.load('zoo:mlp').tasks()))"], env=env,
+                               capture_output=True, text=True, check=True).stdout
+        self.assertIn("site-packages", shown)
+        self.assertTrue(shown.endswith(" 4\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,378 @@
+"""Runs a compiled model in this process, by the table of functions of include/whet/model.h."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import statistics
+import struct
+import threading
+import time
+from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_uint32,
+                    c_uint64, c_void_p)
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from .errors import Error, UsageError
+from .program import PathLike
+
+Array = Any  # numpy.ndarray; its type parameters differ between the releases of numpy
+_DTYPES = ["float32", "float64", "float16", "int8", "uint8", "int32", "int64", "bool"]
+_ALIGNED = 64  # bytes: what is aligned so is not copied
+_API_VERSION = 1
+_TRAILER = struct.Struct("<8sIIQQ32x")
+
+
+class _ErrorText(Structure):
+    _fields_ = [("message", c_char * 512)]
+
+
+class _TensorInfo(Structure):
+    _fields_ = [("name", c_char_p), ("dtype", c_int), ("rank", c_uint32), ("shape", POINTER(c_int64)),
+                ("bytes", c_int64)]
+
+
+class _ModelInfo(Structure):
+    _fields_ = [("name", c_char_p), ("target", c_char_p), ("required_isa", c_char_p), ("records", c_char_p),
+                ("compiler", c_char_p), ("inputs", c_uint32), ("outputs", c_uint32), ("steps", c_uint32),
+                ("tuned_threads", c_uint32), ("arena_bytes", c_int64), ("weights_bytes", c_int64),
+                ("flops", c_double), ("predicted_seconds", c_double)]
+
+
+class _PoolOptions(Structure):
+    _fields_ = [("threads", c_uint32), ("cores", POINTER(c_uint32)), ("core_count", c_uint32), ("no_pin", c_uint32),
+                ("spin_microseconds", c_uint32)]
+
+
+class _StepProfile(Structure):
+    _fields_ = [("node", c_char_p), ("op", c_char_p), ("flops", c_double), ("bytes", c_double),
+                ("predicted_seconds", c_double), ("min_ns", c_uint64), ("total_ns", c_uint64), ("parallel", c_uint32)]
+
+
+class _Profile(Structure):
+    _fields_ = [("runs", c_uint64), ("min_ns", c_uint64), ("total_ns", c_uint64), ("copy_min_ns", c_uint64),
+                ("copy_total_ns", c_uint64), ("steps", c_uint32), ("step", POINTER(_StepProfile))]
+
+
+_Error = POINTER(_ErrorText)
+
+
+class _Api(Structure):
+    _fields_ = [
+        ("struct_bytes", c_uint32),
+        ("api_version", c_uint32),
+        ("format_version", c_uint32),
+        ("reserved", c_uint32),
+        ("model_open", CFUNCTYPE(c_int, c_void_p, POINTER(c_void_p), _Error)),
+        ("model_close", CFUNCTYPE(None, c_void_p)),
+        ("model_info", CFUNCTYPE(POINTER(_ModelInfo), c_void_p)),
+        ("model_input", CFUNCTYPE(POINTER(_TensorInfo), c_void_p, c_uint32)),
+        ("model_output", CFUNCTYPE(POINTER(_TensorInfo), c_void_p, c_uint32)),
+        ("pool_create", CFUNCTYPE(c_int, POINTER(_PoolOptions), POINTER(c_void_p), _Error)),
+        ("pool_destroy", CFUNCTYPE(None, c_void_p)),
+        ("pool_info", CFUNCTYPE(c_void_p, c_void_p)),
+        ("session_create", CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(c_void_p), _Error)),
+        ("session_destroy", CFUNCTYPE(None, c_void_p)),
+        ("session_pool", CFUNCTYPE(c_void_p, c_void_p)),
+        ("session_note", CFUNCTYPE(c_char_p, c_void_p)),
+        ("session_set_input", CFUNCTYPE(c_int, c_void_p, c_uint32, c_void_p, POINTER(c_int64), _Error)),
+        ("session_set_input_dlpack", c_void_p),
+        ("session_bind_output", CFUNCTYPE(c_int, c_void_p, c_uint32, c_void_p, _Error)),
+        ("session_run", CFUNCTYPE(c_int, c_void_p, _Error)),
+        ("session_output", CFUNCTYPE(c_void_p, c_void_p, c_uint32)),
+        ("session_output_dlpack", c_void_p),
+        ("session_set_profiling", CFUNCTYPE(None, c_void_p, c_int)),
+        ("session_profile", CFUNCTYPE(None, c_void_p, POINTER(_Profile))),
+    ]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input or output of a model."""
+
+    name: str
+    shape: Tuple[int, ...]
+    dtype: str  #: as numpy names it: "float32"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Latencies of single inferences, in milliseconds, as Python's clock sees them."""
+
+    runs: int
+    mean_ms: float
+    median_ms: float
+    min_ms: float
+    p90_ms: float
+    p99_ms: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """A kernel of the compiled model, as profiled. Milliseconds a run."""
+
+    node: str  #: the nodes of the graph that it computes
+    op: str
+    ms: float
+    min_ms: float
+    predicted_ms: Optional[float]  #: what tuning measured; None where it was not tuned
+    flops: float
+    bytes: float
+    parallel: bool  #: whether all threads run it
+
+
+def _text(value: Optional[bytes]) -> str:
+    return (value or b"").decode("utf-8", "replace")
+
+
+def _check_file(path: str) -> None:
+    """The trailer of the file, before any of it is mapped."""
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TRAILER.size))
+            trailer = file.read()
+    except OSError as error:
+        raise Error(f"{path}: {error.strerror}") from None
+    if len(trailer) != _TRAILER.size or not trailer.startswith(b"whet.so\n"):
+        raise Error(f"{path}: is no compiled model of whet; `compile` writes one")
+    _, version, _, whole, _ = _TRAILER.unpack(trailer)
+    if version != 1:
+        raise Error(f"{path}: has version {version} of the file; this package reads version 1")
+    if whole != size:
+        raise Error(f"{path}: has {size} bytes; expected {whole}: a copy of it was cut short")
+
+
+class _Library:
+    """An open library and its model. Sessions keep it alive."""
+
+    def __init__(self, path: str) -> None:
+        _check_file(path)
+        try:
+            library = ctypes.CDLL(os.path.abspath(path))
+            table = library.whet_model_v1
+        except (OSError, AttributeError) as error:
+            raise Error(f"{path}: {error}") from None
+        table.restype = POINTER(_Api)
+        self.api = table().contents
+        if self.api.api_version != _API_VERSION or self.api.struct_bytes < ctypes.sizeof(_Api):
+            raise Error(f"{path}: has version {self.api.api_version} of the table of functions ({self.api.struct_bytes} "
+                        f"bytes); this package needs version {_API_VERSION}")
+        self.model = c_void_p()
+        self.check(self.api.model_open, None, byref(self.model))
+
+    def check(self, function: Any, *arguments: Any) -> None:
+        """Calls a function that can fail."""
+        error = _ErrorText()
+        if function(*arguments, byref(error)) != 0:
+            raise Error(_text(error.message))
+
+    def tensor(self, function: Any, i: int) -> Tensor:
+        """An input or output."""
+        info = function(self.model, i).contents
+        return Tensor(_text(info.name), tuple(info.shape[k] for k in range(info.rank)), _DTYPES[info.dtype])
+
+    def __del__(self) -> None:
+        if getattr(self, "model", None):
+            self.api.model_close(self.model)
+
+
+def _aligned(tensor: Tensor) -> Array:
+    """A fresh array that the model writes without a copy."""
+    dtype = np.dtype(tensor.dtype)
+    size = dtype.itemsize * int(np.prod(tensor.shape, dtype=np.int64))
+    memory = np.empty(size + _ALIGNED, np.uint8)
+    first = -memory.ctypes.data % _ALIGNED
+    return memory[first:first + size].view(dtype).reshape(tensor.shape)
+
+
+def _array(value: Any, tensor: Tensor) -> Array:
+    """The argument as an array of the tensor's type, without a copy."""
+    if not isinstance(value, np.ndarray):
+        if hasattr(value, "detach"):
+            value = value.detach()  # what records gradients gives no memory
+        value = np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value, dtype=tensor.dtype)
+    if value.dtype != tensor.dtype or value.shape != tensor.shape:
+        raise UsageError(f"input {tensor.name}: {value.dtype}{list(value.shape)} was given; the model takes "
+                         f"{tensor.dtype}{list(tensor.shape)}")
+    return value
+
+
+class Session:
+    """Memory for one inference at a time, and threads. Several sessions run at the same time; calls of one wait in turn."""
+
+    def __init__(self, library: _Library, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int,
+                 cores: Sequence[int], pin: bool) -> None:
+        self._library, self.inputs, self.outputs = library, tuple(inputs), tuple(outputs)
+        self._lock = threading.Lock()
+        self._error = _ErrorText()
+        self._pool, self._session = c_void_p(), c_void_p()
+        if threads or cores or not pin:
+            numbers = (c_uint32 * len(cores))(*cores)
+            options = _PoolOptions(threads or len(cores), numbers, len(cores), 0 if pin else 1, 0)
+            library.check(library.api.pool_create, byref(options), byref(self._pool))
+        library.check(library.api.session_create, library.model, self._pool, byref(self._session))
+        self._run = library.api.session_run
+        self._bound: List[Optional[Array]] = [None] * len(self.inputs)  # what each input was read from last
+        self._kept: List[Optional[Array]] = [None] * len(self.inputs)  # lives as long as it may be read
+        self._written: List[Optional[Array]] = [None] * len(self.outputs)
+
+    def __del__(self) -> None:
+        if getattr(self, "_session", None):
+            self._library.api.session_destroy(self._session)
+        if getattr(self, "_pool", None):
+            self._library.api.pool_destroy(self._pool)
+
+    @property
+    def note(self) -> str:
+        """How its threads agree with what the model was tuned for; "" where they do."""
+        return _text(self._library.api.session_note(self._session))
+
+    def _set_input(self, i: int, value: Any) -> None:
+        tensor = self.inputs[i]
+        array = _array(value, tensor)
+        strides = None if array.flags.c_contiguous else (c_int64 * array.ndim)(*array.strides)
+        self._library.check(self._library.api.session_set_input, self._session, i, array.__array_interface__["data"][0],
+                            strides)
+        # The memory of an array of numpy stays the same; what was made of another object is made again at every call.
+        self._bound[i] = array if array is value else None
+        self._kept[i] = array
+
+    def _bind_output(self, i: int, array: Array) -> None:
+        tensor = self.outputs[i]
+        if not isinstance(array, np.ndarray) or array.dtype != tensor.dtype or array.shape != tensor.shape:
+            raise UsageError(f"output {tensor.name}: expected an array {tensor.dtype}{list(tensor.shape)} in `out`")
+        if not array.flags.c_contiguous or not array.flags.writeable:
+            raise UsageError(f"output {tensor.name}: the array in `out` is not contiguous, or cannot be written")
+        self._library.check(self._library.api.session_bind_output, self._session, i,
+                            array.__array_interface__["data"][0])
+        self._written[i] = array
+
+    def _in_order(self, values: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        if not named and len(values) == len(self.inputs):
+            return values
+        names = [tensor.name for tensor in self.inputs]
+        given = dict(zip(names, values))
+        for name in named:
+            if name not in names:
+                raise UsageError(f'the model has no input "{name}"; it takes {", ".join(names)}')
+        given.update(named)
+        missing = [name for name in names if name not in given]
+        if missing or len(values) > len(names):
+            raise UsageError(f"{len(values) + len(named)} inputs were given; the model takes {', '.join(names)}")
+        return [given[name] for name in names]
+
+    def __call__(self, *values: Any, out: Any = None, **named: Any) -> Any:
+        """One inference. See `Compiled`."""
+        with self._lock:
+            bound = self._bound
+            for i, value in enumerate(self._in_order(values, named)):
+                if value is not bound[i]:
+                    self._set_input(i, value)
+            results = self._results(out)
+            for i, array in enumerate(results):
+                if array is not self._written[i]:
+                    self._bind_output(i, array)
+            if self._run(self._session, self._error) != 0:
+                raise Error(_text(self._error.message))
+            if out is None:
+                self._written = [None] * len(results)  # they are the caller's now; the next call makes others
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _results(self, out: Any) -> Sequence[Array]:
+        if out is None:
+            return [_aligned(tensor) for tensor in self.outputs]
+        results = out if isinstance(out, (tuple, list)) else (out,)
+        if len(results) != len(self.outputs):
+            raise UsageError(f"{len(results)} arrays are in `out`; the model has {len(self.outputs)} outputs")
+        return results
+
+    def benchmark(self, *values: Any, seconds: float = 1.0, **named: Any) -> Benchmark:
+        """Times inferences one after another for so many seconds, and for 3 runs at least."""
+        out = [_aligned(tensor) for tensor in self.outputs]
+        arguments = [_array(v, t) for v, t in zip(self._in_order(values, named), self.inputs)]
+        self(*arguments, out=out)
+        times: List[float] = []
+        end = time.perf_counter() + seconds
+        while len(times) < 3 or time.perf_counter() < end:
+            start = time.perf_counter_ns()
+            self(*arguments, out=out)
+            times.append((time.perf_counter_ns() - start) / 1e6)
+        times.sort()
+        return Benchmark(len(times), statistics.fmean(times), statistics.median(times), times[0],
+                         times[int(0.9 * (len(times) - 1))], times[int(0.99 * (len(times) - 1))])
+
+    def profile(self, *values: Any, runs: int = 50, **named: Any) -> List[Step]:
+        """The time of each kernel over so many inferences, in the order in which they run."""
+        api = self._library.api
+        arguments = self._in_order(values, named)
+        self(*arguments)
+        api.session_set_profiling(self._session, 1)
+        for _ in range(runs):
+            self(*arguments)
+        api.session_set_profiling(self._session, 0)
+        measured = _Profile()
+        api.session_profile(self._session, byref(measured))
+        return [_step_of(measured.step[i], measured.runs) for i in range(measured.steps)]
+
+
+def _step_of(step: _StepProfile, runs: int) -> Step:
+    predicted = step.predicted_seconds * 1e3 if step.predicted_seconds > 0 else None
+    return Step(_text(step.node), _text(step.op), step.total_ns / 1e6 / max(1, runs), step.min_ns / 1e6, predicted,
+                step.flops, step.bytes, bool(step.parallel))
+
+
+class Compiled:
+    """A compiled model. `y = exe(x)`: arrays of numpy or tensors with `__dlpack__` in, arrays out.
+
+    Inputs stay where they are: those that are contiguous and 64-byte aligned are read in place. `exe(x, out=y)` writes
+    into `y`; without `out` every call gives fresh arrays. `exe(a, mask=b)` takes inputs by name too. A call waits for
+    another thread's: `session` gives each thread one of its own.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = os.fspath(path)
+        self._library = _Library(self.path)
+        api, model = self._library.api, self._library.model
+        info = api.model_info(model).contents
+        self.name, self.target, self.compiler = _text(info.name), _text(info.target), _text(info.compiler)
+        self.kernels_from = _text(info.records)  #: "12 of 24 tasks from records, 12 by default schedules"
+        self.flops: float = info.flops  #: of one inference
+        self.predicted_ms: float = info.predicted_seconds * 1e3
+        self.inputs = tuple(self._library.tensor(api.model_input, i) for i in range(info.inputs))
+        self.outputs = tuple(self._library.tensor(api.model_output, i) for i in range(info.outputs))
+        self._own: Optional[Session] = None
+
+    def __repr__(self) -> str:
+        return f"whet.open({self.path!r}): {self.name} for {self.target}"
+
+    def session(self, threads: int = 0, cores: Sequence[int] = (), pin: bool = True) -> Session:
+        """Another session, with threads of its own where something is said of them.
+
+        threads  0: as many as the model was tuned for
+        cores    processors that the threads stand on
+        """
+        return Session(self._library, self.inputs, self.outputs, threads, cores, pin)
+
+    def _session(self) -> Session:
+        if self._own is None:
+            self._own = self.session()
+        return self._own
+
+    def __call__(self, *values: Any, out: Any = None, **named: Any) -> Any:
+        return self._session()(*values, out=out, **named)
+
+    def benchmark(self, *values: Any, seconds: float = 1.0, **named: Any) -> Benchmark:
+        """As `Session.benchmark`."""
+        return self._session().benchmark(*values, seconds=seconds, **named)
+
+    def profile(self, *values: Any, runs: int = 50, **named: Any) -> List[Step]:
+        """As `Session.profile`."""
+        return self._session().profile(*values, runs=runs, **named)
+
+
+def open_compiled(path: PathLike) -> Compiled:
+    """Opens a compiled model. Raises `Error` for another file, and where this processor cannot run it."""
+    return Compiled(path)

@@ -1,0 +1,219 @@
+"""Search strategies and templates of your own, over `whet serve` (docs/formats/serve.md).
+
+    with model.lab("own.jsonl") as lab:
+        task = lab.tasks[3]
+        for candidate, outcome in task.measure(task.sample(16)):
+            print(candidate.choices, outcome.ms)
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type
+
+from . import program
+from .errors import Error
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A question of a sketch, with all its options."""
+
+    name: str
+    meaning: str
+    extent: int  #: of the axis that it cuts; 0: none
+    options: List[Any]
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A structure of schedules with open decisions."""
+
+    name: str
+    share: float  #: of random samples
+    decisions: List[Decision]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A schedule: a point of the task's space, or text of your own."""
+
+    sketch: str
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    steps: Optional[str] = None  #: a schedule of your own (docs/formats/schedule.md)
+
+    def _json(self) -> Dict[str, Any]:
+        choices = {name: [value] if isinstance(value, int) else value for name, value in self.choices.items()}
+        words: Dict[str, Any] = {"sketch": self.sketch, "choices": choices}
+        return words if self.steps is None else {**words, "steps": self.steps}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a candidate."""
+
+    code: int  #: 0: it ran
+    error: Optional[str]
+    message: str
+    ms: Optional[float]  #: the figure that ranks; None where it did not run
+    times_ms: List[float]
+    truncated: bool  #: ended early because it was clearly slower than the best
+    recorded: bool
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ran."""
+        return self.code == 0
+
+
+@dataclass(frozen=True)
+class Template:
+    """Schedules of your own: options by name (integers, or lists of them), and a function that writes the steps for a choice.
+
+        Template({"oc": [8, 16]}, lambda choice: f"split l1 {choice['oc']}")
+    """
+
+    decisions: Mapping[str, Sequence[Any]]
+    steps: Callable[[Mapping[str, Any]], str]
+    name: str = "own"
+
+    def candidate(self, choice: Mapping[str, Any]) -> Candidate:
+        """The schedule of one choice."""
+        return Candidate(self.name, dict(choice), self.steps(choice))
+
+    def all(self) -> List[Candidate]:
+        """The schedules of all choices."""
+        choices = itertools.product(*self.decisions.values())
+        return [self.candidate(dict(zip(self.decisions, choice))) for choice in choices]
+
+
+class LabTask:
+    """A task in a `Lab`."""
+
+    def __init__(self, lab: "Lab", told: Mapping[str, Any]) -> None:
+        self._lab = lab
+        self.id: int = told["id"]
+        self.name: str = told["name"]
+        self.weight: int = told["weight"]
+        self.flops: float = told["flops"]
+        self.dag: str = told["dag"]
+
+    def __repr__(self) -> str:
+        return f"task {self.id}: {self.name}"
+
+    def _ask(self, what: str, **members: Any) -> Any:
+        return self._lab.ask({"do": what, "task": self.id, **members})
+
+    def space(self) -> List[Sketch]:
+        """The sketches of the task, with their decisions."""
+        return [
+            Sketch(each["sketch"], each["share"],
+                   [Decision(d["name"], d["meaning"], d["extent"], d["options"]) for d in each["decisions"]])
+            for each in self._ask("space")["sketches"]
+        ]
+
+    def seeds(self) -> List[Candidate]:
+        """The default schedule, then good guesses."""
+        return _candidates(self._ask("seeds"))
+
+    def sample(self, count: int = 1, seed: int = 0) -> List[Candidate]:
+        """Random candidates; the same for the same seed."""
+        return _candidates(self._ask("sample", count=count, seed=seed))
+
+    def neighbours(self, candidate: Candidate) -> List[Candidate]:
+        """Those that differ in one decision."""
+        return _candidates(self._ask("neighbours", candidate=candidate._json()))
+
+    def steps(self, candidates: Iterable[Candidate]) -> List[str]:
+        """Their schedules as text."""
+        asked = [candidate._json() for candidate in candidates]
+        return list(self._ask("steps", candidates=asked)["steps"])
+
+    def measure(self, candidates: Iterable[Candidate], end_early: bool = False) -> List[Tuple[Candidate, Outcome]]:
+        """Builds, checks and times candidates on the device, and appends records of them.
+
+        end_early  candidates that are clearly slower than the best record end early
+        """
+        asked = list(candidates)
+        answer = self._ask("measure", candidates=[each._json() for each in asked], end_early=end_early)
+        outcomes = [
+            Outcome(o["code"], o["error"], o["message"], o["ms"], list(o["times_ms"]), o["truncated"], o["recorded"])
+            for o in answer["outcomes"]
+        ]
+        return list(zip(asked, outcomes))
+
+    def best(self) -> Optional[Tuple[Candidate, float]]:
+        """The fastest record that counts, and its milliseconds."""
+        found = self._ask("best")["best"]
+        return None if found is None else (Candidate(found["sketch"], found["choices"], found["steps"]), found["ms"])
+
+
+def _candidates(answer: Mapping[str, Any]) -> List[Candidate]:
+    return [Candidate(each["sketch"], each["choices"]) for each in answer["candidates"]]
+
+
+class Lab:
+    """A model with its spaces, builders and device, in a process that answers one thing at a time. A context manager."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self._process = program.start(["serve", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      stderr=self._errors)
+        try:
+            greeting = self._read()
+            self.target: str = greeting["target"]
+            self.records: str = greeting["records"]
+            self.tasks = [LabTask(self, each) for each in self.ask({"do": "tasks"})["tasks"]]
+        except BaseException:
+            self.close()
+            raise
+
+    def _read(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if line:
+            return json.loads(line)
+        self._process.wait()
+        self._errors.seek(0)
+        program.check(self._process.returncode, self._errors.read())
+        raise Error("whet serve ended")
+
+    def ask(self, request: Mapping[str, Any]) -> Any:
+        """Sends a request, and returns the answer. Raises `Error` with its sentence."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            answer = self._read()
+        except BrokenPipeError:
+            answer = self._read()
+        except KeyboardInterrupt:
+            program.interrupt(self._process)
+            raise
+        if "error" in answer:
+            raise Error(answer["error"])
+        return answer
+
+    def close(self) -> None:
+        """Ends the process; its records are there."""
+        if self._process.stdin is not None and not self._process.stdin.closed:
+            try:
+                self._process.stdin.close()
+            except BrokenPipeError:
+                pass
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._errors.close()
+
+    def __enter__(self) -> "Lab":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()

@@ -1,0 +1,107 @@
+"""Runs the whet program. Tuning and compiling happen in processes of their own: a crash, a hang and ^C stay outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import warnings
+from pathlib import Path
+from typing import Any, List, Mapping, Optional, Sequence, Union
+
+from .errors import Error, Note, UsageError
+
+WRONG_USE, INTERRUPTED = 2, 130
+_STARTED_IN = os.getcwd()  # what a relative $WHET is relative to
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def path() -> str:
+    """The program: `$WHET`, else the one that is packed with this package, else `whet` of `$PATH`."""
+    named = os.environ.get("WHET")
+    packed = Path(__file__).parent / "bin" / "whet"
+    found = os.path.join(_STARTED_IN, named) if named else (str(packed) if packed.exists() else shutil.which("whet"))
+    if not found:
+        raise Error("the program whet is not found: set WHET to its path, or put it into PATH")
+    return found
+
+
+def start(arguments: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
+    """Starts the program apart from this process's group: ^C reaches it by `interrupt` alone."""
+    try:
+        return subprocess.Popen([path(), *arguments], text=True, encoding="utf-8", errors="replace",
+                                start_new_session=True, **options)
+    except OSError as error:
+        raise Error(f"{path()}: {error.strerror}") from None
+
+
+def interrupt(process: "subprocess.Popen[str]") -> None:
+    """As ^C does: it writes down what it has and ends."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+
+
+def sentence(stderr: str, status: int) -> str:
+    """The error in what the program wrote to standard error."""
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    errors = [line[len("whet: "):] for line in lines if line.startswith("whet: ")]
+    if errors:
+        return errors[-1]
+    if status < 0:
+        return f"whet was ended by {signal.Signals(-status).name}"
+    return lines[-1] if lines else f"whet ended with exit code {status}"
+
+
+def check(status: int, stderr: str) -> None:
+    """Raises what the exit code means; else gives what was written to standard error as notes."""
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    if status == WRONG_USE:
+        raise UsageError(sentence(stderr, status))
+    if status != 0:
+        raise Error(sentence(stderr, status))
+    for line in stderr.splitlines():
+        if line.strip():
+            warnings.warn(line, Note, stacklevel=4)
+
+
+def run(*arguments: str) -> str:
+    """Runs a command to its end. Returns what it printed."""
+    process = start(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        stdout, stderr = process.communicate()
+    except KeyboardInterrupt:
+        interrupt(process)
+        process.communicate()
+        raise
+    check(process.returncode, stderr)
+    return stdout
+
+
+def run_json(*arguments: str) -> Any:
+    """Runs a command that prints JSON."""
+    text = run(*arguments, "--json")
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise Error(f"whet {arguments[0]} printed no JSON: {text[:200]!r}") from None
+
+
+def options(named: Mapping[str, object]) -> List[str]:
+    """`{"round": 16, "no_pin": True, "device": ["a", "b"]}` -> `--round 16 --no-pin --device a --device b`."""
+    words: List[str] = []
+    for name, value in named.items():
+        word = "--" + name.replace("_", "-")
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            if each is True:
+                words.append(word)
+            elif each is not None and each is not False:
+                words += [word, str(each)]
+    return words
+
+
+def optional(name: str, value: Optional[object]) -> List[str]:
+    """One option, or nothing for None."""
+    return [] if value is None else [name, str(value)]
