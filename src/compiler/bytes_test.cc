@@ -22,19 +22,23 @@ std::string requantized(const std::string& sums, const std::string& axes, const 
 
 /// A square convolution of stride 1; `pad`: by zeros, so that it keeps its size.
 ComputeDag byte_convolution(int rows, int columns, int in, int out, int kernel, bool pad) {
-  const int around = pad ? kernel / 2 : 0, height = rows + 2 * around - kernel + 1, width = columns + 2 * around - kernel + 1;
+  const int around = pad ? kernel / 2 : 0, height = rows + 2 * around - kernel + 1,
+            width = columns + 2 * around - kernel + 1;
   std::string text = fmt::format(
-      "x = PLACEHOLDER [1, {}, {}, {}] u8\nw = PLACEHOLDER [{}, {}, {}, {}] i8 const\nbias = PLACEHOLDER [{}] i32 const\n"
+      "x = PLACEHOLDER [1, {}, {}, {}] u8\nw = PLACEHOLDER [{}, {}, {}, {}] i8 const\nbias = PLACEHOLDER [{}] i32 "
+      "const\n"
       "scale = PLACEHOLDER [{}] const\n",
       rows, columns, in, kernel, kernel, in, out, out, out);
   if (pad)
     text += fmt::format(
-        "pad(n, y_, x_, c): u8 = select((y_ >= {0}) && (y_ < {1}) && (x_ >= {0}) && (x_ < {2}), x[n, (y_ - {0}), (x_ - {0}), "
+        "pad(n, y_, x_, c): u8 = select((y_ >= {0}) && (y_ < {1}) && (x_ >= {0}) && (x_ < {2}), x[n, (y_ - {0}), (x_ - "
+        "{0}), "
         "c], 0u8) for n in 1, y_ in {3}, x_ in {4}, c in {5}  # pad n:batch y_:row x_:column c:channel\n",
         around, rows + around, columns + around, rows + 2 * around, columns + 2 * around, in);
   const std::string axes = fmt::format("n in 1, oh in {}, ow in {}, oc in {}", height, width, out);
   text += fmt::format(
-      "conv(n, oh, ow, oc): i32 += (i32({}[n, (oh + rh), (ow + rw), rc])*i32(w[rh, rw, rc, oc])) for {}, rh in {}, rw in "
+      "conv(n, oh, ow, oc): i32 += (i32({}[n, (oh + rh), (ow + rw), rc])*i32(w[rh, rw, rc, oc])) for {}, rh in {}, rw "
+      "in "
       "{}, rc in {}  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel\n",
       pad ? "pad" : "x", axes, kernel, kernel, in);
   return parse_dag(text + requantized("conv", axes, "n, oh, ow, oc")).value();
@@ -42,11 +46,12 @@ ComputeDag byte_convolution(int rows, int columns, int in, int out, int kernel, 
 
 ComputeDag byte_product(int rows, int depth, int columns) {
   const std::string axes = fmt::format("m in {}, n in {}", rows, columns);
-  return parse_dag(fmt::format("a = PLACEHOLDER [{0}, {1}] u8\nb = PLACEHOLDER [{1}, {2}] i8 const\nbias = PLACEHOLDER [{2}] "
-                               "i32 const\nscale = PLACEHOLDER [{2}] const\nsum(m, n): i32 += (i32(a[m, k])*i32(b[k, n])) "
-                               "for {3}, k in {1}  # matmul m:row n:out_channel k:in_channel\n",
-                               rows, depth, columns, axes) +
-                   requantized("sum", axes, "m, n"))
+  return parse_dag(
+             fmt::format("a = PLACEHOLDER [{0}, {1}] u8\nb = PLACEHOLDER [{1}, {2}] i8 const\nbias = PLACEHOLDER [{2}] "
+                         "i32 const\nscale = PLACEHOLDER [{2}] const\nsum(m, n): i32 += (i32(a[m, k])*i32(b[k, n])) "
+                         "for {3}, k in {1}  # matmul m:row n:out_channel k:in_channel\n",
+                         rows, depth, columns, axes) +
+             requantized("sum", axes, "m, n"))
       .value();
 }
 
@@ -101,8 +106,8 @@ int count_in_loops(const ComputeDag& task, const Target& target, const std::stri
 }
 
 TEST(ProductsOfBytes, TakeTheProcessorsInstruction) {
-  for (const ComputeDag& task : {byte_convolution(28, 28, 64, 64, 3, true), byte_convolution(14, 14, 128, 256, 1, false),
-                                 byte_product(128, 256, 512)}) {
+  for (const ComputeDag& task : {byte_convolution(28, 28, 64, 64, 3, true),
+                                 byte_convolution(14, 14, 128, 256, 1, false), byte_product(128, 256, 512)}) {
     EXPECT_GE(count_in_loops(task, byte_target("sapphirerapids"), "vpdpbusd"), 12);
     EXPECT_GE(count_in_loops(task, byte_target("neoverse-n2"), "usdot"), 8);
   }

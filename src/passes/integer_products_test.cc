@@ -27,7 +27,8 @@ struct QuantizedBuilder : GraphBuilder {
     return binary(next("centred"), BinaryKind::sub, x, number(zero, DType::i32));
   }
   ValueId real(ValueId x, double zero, ValueId scale) {
-    return binary(next("real"), BinaryKind::mul, add(next("float"), CastOperator{DType::f32}, {centred(x, zero)}), scale);
+    return binary(next("real"), BinaryKind::mul, add(next("float"), CastOperator{DType::f32}, {centred(x, zero)}),
+                  scale);
   }
   ValueId real(ValueId x, double zero, double scale) { return real(x, zero, number(scale)); }
   ValueId rounded(ValueId y, double zero, double scale) {
@@ -44,7 +45,8 @@ struct QuantizedBuilder : GraphBuilder {
   ValueId weights(const Shape& shape) {
     Shape scales(shape.size(), 1);
     scales[0] = shape[0];
-    return real(byte_constant(shape), 0, graph.add_constant(next("s"), Tensor::random({DType::f32, scales}, rng, 0.001, 0.01)));
+    return real(byte_constant(shape), 0,
+                graph.add_constant(next("s"), Tensor::random({DType::f32, scales}, rng, 0.001, 0.01)));
   }
   double zero(std::int64_t value) const { return static_cast<double>(value - (bytes == DType::i8 ? 128 : 0)); }
 };
@@ -74,7 +76,8 @@ TEST(IntegerProducts, ComeOfDequantizedFactors) {
   EXPECT_EQ(nodes_of(*live).substr(0, 24), "conv_1: i32[1x16x5x5] = ");
   const std::vector<Tensor> inputs = {Tensor::random({DType::u8, {1, 8, 5, 5}}, b.rng, 0, 256)};
   const Tensor want = values_of(graph, inputs)[0], got = values_of(*formed, inputs)[0];
-  for (std::int64_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got.get(i), want.get(i), 1e-5 * (1 + std::abs(want.get(i))));
+  for (std::int64_t i = 0; i < want.size(); ++i)
+    EXPECT_NEAR(got.get(i), want.get(i), 1e-5 * (1 + std::abs(want.get(i))));
 }
 
 TEST(IntegerProducts, AreNoneOfWeightsThatNoByteHolds) {
@@ -88,7 +91,8 @@ TEST(IntegerProducts, AreNoneOfWeightsThatNoByteHolds) {
 TEST(IntegerProducts, OfManyTermsStayWhereSumsWouldOverflow) {
   QuantizedBuilder b;
   const ValueId x = b.input("x", {1, 40000}, DType::u8);
-  const Graph graph = b.finish({b.add("y", MatMulOperator{}, {b.centred(x, 3), b.centred(b.byte_constant({40000, 1}), 0)})});
+  const Graph graph =
+      b.finish({b.add("y", MatMulOperator{}, {b.centred(x, 3), b.centred(b.byte_constant({40000, 1}), 0)})});
   EXPECT_EQ(after(form_integer_products, graph), nodes_of(graph));
 }
 
@@ -155,7 +159,8 @@ Graph random_quantized_graph(std::uint64_t seed, QuantizedBuilder& b) {
       y = kind == 1 ? b.add(b.next("conv"), op, {b.centred(x, zero), b.centred(b.byte_constant(w), 0)})
                     : b.add(b.next("conv"), op, {in, b.weights(w)});
       if (kind == 1) {
-        const ValueId bias = b.graph.add_constant(b.next("b"), Tensor::random({DType::i32, {out, 1, 1}}, b.rng, -900, 900));
+        const ValueId bias =
+            b.graph.add_constant(b.next("b"), Tensor::random({DType::i32, {out, 1, 1}}, b.rng, -900, 900));
         y = b.add(b.next("float"), CastOperator{DType::f32}, {b.plus(b.next("biased"), y, bias)});
         y = b.binary(b.next("scaled"), BinaryKind::mul, y, b.number(b.rng.uniform(0.001, 0.005)));
       }
@@ -183,7 +188,8 @@ TEST(QuantizedGraphs, KeepTheirAnswersWithinAStep) {
     const Result<FusedGraph> fused = optimize(graph, {});
     ASSERT_TRUE(fused.ok()) << fused.error().message << "\n" << to_text(graph);
     std::vector<Tensor> inputs;
-    for (ValueId id : graph.inputs) inputs.push_back(Tensor::random(graph.value(id).type, b.rng, b.zero(0), b.zero(256)));
+    for (ValueId id : graph.inputs)
+      inputs.push_back(Tensor::random(graph.value(id).type, b.rng, b.zero(0), b.zero(256)));
     const Tensor want = values_of(graph, inputs)[0], got = values_of(fused->graph, inputs)[0];
     ASSERT_EQ(to_string(got.type()), to_string(want.type()));
     for (std::int64_t i = 0; i < want.size(); ++i) {

@@ -62,6 +62,7 @@ class FileQuantizer {
   bool is_quantized(const NodeProto& node) const {
     static const std::set<std::string> kOps = {"Conv", "MatMul", "Gemm", "Add", "MaxPool", "GlobalAveragePool"};
     if (kOps.count(node.op_type()) == 0) return false;
+    if (node.op_type() == "MatMul" && !is_float_constant(node.input(1))) return false;
     if (node.op_type() == "Add")
       for (const std::string& in : node.input())
         if (!is_constant(in) && ranges_.count(in) == 0) return false;

@@ -14,7 +14,7 @@ struct ValueRange {
 
 /// An ONNX file of floats as ONNX Runtime's own static quantizer writes it, with QuantizeLinear and DequantizeLinear around
 /// convolutions, matrix products, sums, maxima and means: activations of u8 with a scale each, weights of i8 with a scale
-/// for each output channel and no zero point, biases of i32 in units of the sums. What a Relu or Clip alone reads stays
+/// for each output channel and no zero point, biases of i32 in units of the sums. Products of two activations stay in floats (its option MatMulConstBOnly). What a Relu or Clip alone reads stays
 /// as it is. `ranges`: of each value of the file by its name; what has none stays in floats. Errors: the bytes are no ONNX model.
 Result<std::string> quantized_onnx(const std::string& bytes, const std::map<std::string, ValueRange>& ranges);
 
