@@ -98,41 +98,89 @@ Expr transformed(Transform transform, const Exprs& x, const Expr& row, std::int6
 }
 
 /// What a 3x3 convolution of stride 1 reads: input[n, oh + rh*dilation + row, ow + rw*dilation + column, rc] and
-/// weights[rh, rw, rc, oc].
+/// weights[rh, rw, rc, oc]; or in blocks of channels input[n, rc, oh + ..., ow + ..., rcb] and weights[rh, rw, rc*b + rcb,
+/// oc*b + ocb].
 struct Convolution {
   OpId input, weights;
   std::int64_t row = 0, column = 0, dilation = 1;
+  Axis n, oh, ow, oc, ic;                    ///< of whole channels
+  std::int64_t in_blocks = 0, in_block = 0;  ///< of the input; 0: it is channels last
+  std::int64_t out_block = 0;                ///< of the result; 0: it is channels last
 };
+
+/// An element at one channel of all.
+Exprs at_channel(const Exprs& n_row_column, const Expr& channel, std::int64_t blocks, std::int64_t block) {
+  const Expr &n = n_row_column[0], &row = n_row_column[1], &column = n_row_column[2];
+  if (block == 0) return {n, row, column, channel};
+  if (blocks == 1) return {n, int_const(0), row, column, channel};
+  return {n, floordiv(channel, block), row, column, floormod(channel, block)};
+}
 
 const Load* as_load(const Expr& e) { return std::get_if<Load>(&e->kind); }
 
-bool reads_at(const Load& load, const Exprs& index) {
+/// Both are the same number wherever the axes are: those of one step are 0, however they occur.
+bool equal_at(const Element& element, const Expr& a, const Expr& b) {
+  Affine difference = to_affine(a - b);
+  std::erase_if(difference.terms, [&](const auto& term) {
+    for (std::size_t k = 0; k < element.axes.size() + element.reduce_axes.size(); ++k) {
+      const Axis& axis = k < element.axes.size() ? element.axes[k] : element.reduce_axes[k - element.axes.size()];
+      if (axis.extent == 1 && same(term.first, axis_var(element, static_cast<std::int64_t>(k)))) return true;
+    }
+    return false;
+  });
+  return difference.is_constant() && difference.constant == 0;
+}
+
+bool reads_at(const Element& element, const Load& load, const Exprs& index) {
   if (load.index.size() != index.size()) return false;
   for (std::size_t k = 0; k < index.size(); ++k)
-    if (!same(load.index[k], index[k])) return false;
+    if (!equal_at(element, load.index[k], index[k])) return false;
   return true;
+}
+
+/// The extents and roles of a convolution's axes; nothing where they are no 3x3 convolution's.
+std::optional<Convolution> axes_of(const Element& conv) {
+  const bool blocked = conv.axes.size() == 5 && conv.reduce_axes.size() == 4;
+  if (!blocked && (conv.axes.size() != 4 || conv.reduce_axes.size() != 3)) return std::nullopt;
+  const std::size_t tap = blocked ? 1 : 0, row = blocked ? 2 : 1;
+  if (conv.reduce_axes[tap].extent != 3 || conv.reduce_axes[tap + 1].extent != 3) return std::nullopt;
+  Convolution found{.n = conv.axes[0],
+                    .oh = conv.axes[row],
+                    .ow = conv.axes[row + 1],
+                    .oc = conv.axes[blocked ? 1 : 3],
+                    .ic = conv.reduce_axes[blocked ? 0 : 2]};
+  if (!blocked) return found;
+  found.in_blocks = found.ic.extent;
+  found.in_block = conv.reduce_axes.back().extent, found.out_block = conv.axes.back().extent;
+  found.ic.extent *= found.in_block, found.oc.extent *= found.out_block;
+  return found;
 }
 
 std::optional<Convolution> find_convolution(const ComputeDag& dag, OpId id) {
   if (!id.valid() || id.index() >= dag.ops.size() || dag.op(id).is_placeholder()) return std::nullopt;
   const Element& conv = dag.op(id).element();
-  if (conv.axes.size() != 4 || conv.reduce_axes.size() != 3 || conv.reducer != Reducer::sum ||
-      dag.op(id).dtype != DType::f32 || conv.reduce_axes[0].extent != 3 || conv.reduce_axes[1].extent != 3)
-    return std::nullopt;
+  std::optional<Convolution> found = axes_of(conv);
+  if (!found || conv.reducer != Reducer::sum || dag.op(id).dtype != DType::f32) return std::nullopt;
   const Binary* product = std::get_if<Binary>(&conv.body->kind);
   if (!product || product->op != BinaryOp::mul) return std::nullopt;
   const Load *input = as_load(product->a), *weights = as_load(product->b);
-  if (!input || !weights || input->index.size() != 4) return std::nullopt;
-  const Expr n = axis_var(conv, 0), oh = axis_var(conv, 1), ow = axis_var(conv, 2), oc = axis_var(conv, 3),
-             rh = axis_var(conv, 4), rw = axis_var(conv, 5), rc = axis_var(conv, 6);
-  const std::int64_t dilation = to_affine(input->index[1]).coefficient(rh);
-  const Affine row = to_affine(input->index[1] - (oh + rh * dilation)),
-               column = to_affine(input->index[2] - (ow + rw * dilation));
-  const OpId weight_op(weights->source.value);
-  if (!reads_at(*weights, {rh, rw, rc, oc}) || !same(input->index[0], n) || !same(input->index[3], rc) ||
-      dilation < 1 || !row.is_constant() || !column.is_constant() || !is_constant(dag, weight_op))
+  if (!input || !weights || input->index.size() != conv.axes.size()) return std::nullopt;
+  const auto axis = [&](std::size_t k) { return axis_var(conv, static_cast<std::int64_t>(k)); };
+  const bool blocked = found->out_block > 0;
+  const std::size_t row = blocked ? 2 : 1, reduced = conv.axes.size(), tap = reduced + (blocked ? 1 : 0);
+  const Expr rh = axis(tap), rw = axis(tap + 1), last = axis(blocked ? tap + 2 : 6);
+  Expr ic = last, oc = axis(reduced - 1);
+  if (blocked) ic = axis(reduced) * found->in_block + ic, oc = axis(1) * found->out_block + oc;
+  found->dilation = to_affine(input->index[row]).coefficient(rh);
+  const Affine at_row = to_affine(input->index[row] - (axis(row) + rh * found->dilation)),
+               at_column = to_affine(input->index[row + 1] - (axis(row + 1) + rw * found->dilation));
+  found->input = OpId(input->source.value), found->weights = OpId(weights->source.value);
+  if (!reads_at(conv, *weights, {rh, rw, ic, oc}) || !equal_at(conv, input->index[0], axis(0)) ||
+      !equal_at(conv, input->index.back(), last) || (blocked && !equal_at(conv, input->index[1], axis(reduced))) ||
+      found->dilation < 1 || !at_row.is_constant() || !at_column.is_constant() || !is_constant(dag, found->weights))
     return std::nullopt;
-  return Convolution{OpId(input->source.value), weight_op, row.constant, column.constant, dilation};
+  found->row = at_row.constant, found->column = at_column.constant;
+  return found;
 }
 
 /// An element op without reduction whose body is made from its axis variables.
@@ -165,11 +213,10 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m) {
                   to_output = m == 2 ? output_of_2 : output_of_4;
   const Op conv = dag.op(id);
   const Element& direct = conv.element();
-  const Axis n = direct.axes[0], oc = direct.axes[3], ic = direct.reduce_axes[2];
+  const Axis n = found->n, oc = found->oc, ic = found->ic, oh = found->oh, ow = found->ow;
   const std::int64_t dilation = found->dilation, span = m * dilation;  // rows from a tile's first to the next's
   const auto tiles = [&](std::int64_t extent) { return (extent + span - 1) / span * dilation; };
-  const Axis th{direct.axes[1].name + "t", tiles(direct.axes[1].extent), AxisRole::row},
-      tw{direct.axes[2].name + "t", tiles(direct.axes[2].extent), AxisRole::column};
+  const Axis th{oh.name + "t", tiles(oh.extent), AxisRole::row}, tw{ow.name + "t", tiles(ow.extent), AxisRole::column};
   const auto first_of = [&](const Expr& tile) { return floordiv(tile, dilation) * span + floormod(tile, dilation); };
   const auto small = [](const char* name, std::int64_t extent) { return Axis{name, extent, AxisRole::other}; };
   const auto name = [&](const char* part) { return conv.name + "_" + part; };
@@ -194,13 +241,15 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m) {
   }));
 
   const Shape& shape = to.op(found->input).shape;
+  const std::size_t first = found->in_block > 0 ? 2 : 1;  // of the input's rows and columns
   out.ops.rows = to.add(element_op(name("b"), {n, th, tw, small("x", a), small("j", a), ic}, [&](const Exprs& i) {
     const Exprs d = along(a, [&](std::int64_t k) {
       const Expr row = first_of(i[1]) + (k * dilation + found->row),
                  column = first_of(i[2]) + i[4] * dilation + found->column;
-      const Expr inside = (row < int_const(shape[1])) && (column < int_const(shape[2]));
-      const Expr read = load(to, found->input, {i[0], row, column, i[5]});
-      const bool whole = th.extent * m == direct.axes[1].extent && tw.extent * m == direct.axes[2].extent;
+      const Expr inside = (row < int_const(shape[first])) && (column < int_const(shape[first + 1]));
+      const Expr read =
+          load(to, found->input, at_channel({i[0], row, column}, i[5], found->in_blocks, found->in_block));
+      const bool whole = th.extent * m == oh.extent && tw.extent * m == ow.extent;
       return whole ? read : select(inside, read, constant_like(read, 0));
     });
     return transformed(to_input, d, i[3], a);
@@ -234,9 +283,11 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m) {
   Op last = element_op(conv.name, direct.axes, [&](const Exprs& i) {
     const auto tile_of = [&](const Expr& at) { return floordiv(at, span) * dilation + floormod(at, dilation); };
     const auto within = [&](const Expr& at) { return floormod(floordiv(at, dilation), m); };
-    const Expr p = within(i[1]), q = within(i[2]);
+    const std::size_t at = found->out_block > 0 ? 2 : 1;
+    const Expr p = within(i[at]), q = within(i[at + 1]);
+    const Expr channel = found->out_block > 0 ? i[1] * found->out_block + i[4] : i[3];
     const Exprs y = along(a, [&](std::int64_t k) {
-      return load(to, out.ops.partial, {i[0], tile_of(i[1]), tile_of(i[2]), p, int_const(k), i[3]});
+      return load(to, out.ops.partial, {i[0], tile_of(i[at]), tile_of(i[at + 1]), p, int_const(k), channel});
     });
     return transformed(to_output, y, q, m);
   });

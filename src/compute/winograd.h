@@ -21,7 +21,8 @@ struct WinogradDag {
   std::int64_t dilation = 1;  ///< of the convolution, along both axes
 };
 
-/// Computes a 3x3 convolution of stride 1, dilated or not, by Winograd's minimal filtering F(m x m, 3 x 3), m = 2 or 4.
+/// Computes a 3x3 convolution of stride 1, dilated or not, channels last or in blocks of channels, by Winograd's minimal
+/// filtering F(m x m, 3 x 3), m = 2 or 4. Transformed tiles are channels last, whatever the activations are.
 /// Tiles of m+2 x m+2 inputs, shared by m x m outputs, take (m+2)² multiplications a channel instead of 9 m². Outputs
 /// are the same except for rounding, which grows with m (largest errors around 1e-6 and 1e-5 of the largest magnitude).
 /// The placeholders keep their order; ops up to the convolution keep their ids.

@@ -94,6 +94,43 @@ TEST(Winograd, ComputesDilatedConvolutions) {
     }
 }
 
+/// In blocks of `in` and `out` channels of 8 and 12, padded by one.
+ComputeDag blocked(std::int64_t in, std::int64_t out) {
+  const std::string i = std::to_string(in), o = std::to_string(out), ni = std::to_string(8 / in),
+                    no = std::to_string(12 / out);
+  const std::string text = "x = PLACEHOLDER [2, " + ni + ", 7, 6, " + i + R"(]
+w = PLACEHOLDER [3, 3, 8, 12] const
+b = PLACEHOLDER [12] const
+pad(n, c, y, x_, cb) = select((y >= 1) && (y < 8) && (x_ >= 1) && (x_ < 7), x[n, c, (y - 1), (x_ - 1), cb], 0f) for n in 2, c in )" +
+                           ni + ", y in 9, x_ in 8, cb in " + i + R"(
+conv(n, k, h, w_, kb) += (pad[n, rc, (h + rh), (w_ + rw), rcb]*w[rh, rw, ((rc*)" +
+                           i + ") + rcb), ((k*" + o + ") + kb)]) for n in 2, k in " + no + ", h in 7, w_ in 6, kb in " +
+                           o + ", rc in " + ni + ", rh in 3, rw in 3, rcb in " + i + R"(
+out(n, k, h, w_, kb) = max((conv[n, k, h, w_, kb] + b[((k*)" +
+                           o + ") + kb)]), 0f) for n in 2, k in " + no + ", h in 7, w_ in 6, kb in " + o + R"(
+return out
+)";
+  Result<ComputeDag> dag = parse_dag(text);
+  EXPECT_TRUE(dag.ok()) << dag.error().message << text;
+  return *dag;
+}
+
+TEST(Winograd, ComputesConvolutionsOfBlocksOfChannels) {
+  for (const auto& [in, out] : {std::pair{4, 4}, {2, 6}, {8, 4}, {4, 12}, {8, 12}, {1, 12}})
+    for (const std::int64_t m : {2, 4}) {
+      const ComputeDag direct = blocked(in, out);
+      const Result<WinogradDag> fast = winograd(direct, named(direct, "conv"), m);
+      ASSERT_TRUE(fast.ok()) << in << " to " << out << ": " << fast.error().message;
+      ASSERT_TRUE(verify(fast->dag).ok()) << verify(fast->dag).error().message;
+      EXPECT_EQ(fast->dag.op(fast->ops.input).shape.back(), 8);
+      EXPECT_EQ(fast->dag.op(fast->ops.products).shape.back(), 12);
+      const std::vector<Tensor> inputs = random_inputs(direct);
+      const auto want = evaluate(direct, inputs), got = evaluate(fast->dag, inputs);
+      ASSERT_TRUE(want.ok() && got.ok()) << got.error().message;
+      EXPECT_LT(compare((*got)[0], (*want)[0]).relative, 1e-5) << in << " to " << out << " by " << m;
+    }
+}
+
 TEST(Winograd, RefusesWhatItIsNotFor) {
   const ComputeDag direct = padded(8, 8);
   const std::string no = "is no 3x3 convolution of stride 1 with constant weights, which Winograd's algorithm is for";

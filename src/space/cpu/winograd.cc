@@ -104,15 +104,18 @@ class WinogradBuilder {
 
   /// Gives the loop over blocks of rows under which everything else is computed; none in phases.
   LoopId outputs(OpId op) {
-    const std::vector<LoopId> loops = s_.loops(op);  // n, oh, ow, oc
+    const std::vector<LoopId> loops = s_.loops(op);  // n, oh, ow, oc; in blocks of channels n, oc, oh, ow, ocb
+    const bool blocked = loops.size() == 5;
+    const std::size_t row = blocked ? 2 : 1;
     std::vector<LoopId> shared{loops[0]}, tiles, columns;
-    Scheduler::Pair oh = split_tiles(loops[1], shared), ow = split_tiles(loops[2], columns),
-                    oc = s_.split(loops[3], p_.lanes, Tail::overlap);
+    Scheduler::Pair oh = split_tiles(loops[row], shared), ow = split_tiles(loops[row + 1], columns),
+                    oc = s_.split(loops.back(), p_.lanes, Tail::overlap);
     if (rows_ > 0) {
       const Scheduler::Pair block = s_.split(oh.outer, rows_, Tail::guard);
       shared.back() = block.outer, tiles.push_back(block.inner);
     }
     tiles.insert(tiles.end(), columns.begin(), columns.end());
+    if (blocked) tiles.push_back(loops[1]);
     tiles.push_back(oc.outer);
     std::vector<LoopId> order = shared;
     order.insert(order.end(), tiles.begin(), tiles.end());
