@@ -37,12 +37,20 @@ class TaskTable {
     tasks_.push_back({std::move(key), name_of(one, one.groups.front()), std::move(dag)});
     return static_cast<int>(tasks_.size()) - 1;
   }
+  /// The task computes what the usual one does.
+  void set_twin(int task, int usual) {
+    Task& twin = tasks_[static_cast<std::size_t>(task)];
+    if (task != usual && usual >= 0 && twin.twin.empty()) twin.twin = tasks_[static_cast<std::size_t>(usual)].key;
+  }
   std::vector<Task> take() { return std::move(tasks_); }
 
  private:
   std::vector<Task> tasks_;
   std::multimap<std::string, std::size_t> by_key_;
 };
+
+/// Parts begin on lines of the cache.
+constexpr std::int64_t kLine = 64;
 
 class Finder {
  public:
@@ -62,6 +70,8 @@ class Finder {
     if (covers) WHET_RETURN_IF_ERROR(add_covers());
     WHET_RETURN_IF_ERROR(add_transforms());
     result_.tasks = table_.take();
+    for (Alternative& a : result_.all) a.writes_parts = writes_parts(a);
+    settle_in_place();
     for (Task& task : result_.tasks) task.weight = 0, task.groups.clear();
     for (const Alternative& a : result_.all)
       if (a.task >= 0) ++result_.tasks[static_cast<std::size_t>(a.task)].weight;
@@ -83,6 +93,7 @@ class Finder {
         WHET_TRY(Fragment fragment, fragment_of(fused_, fused_.groups[group->second]));
         result_.all.push_back({AlternativeKind::usual, std::move(fragment), static_cast<int>(group->second),
                                task_of_group_[group->second], ""});
+        result_.all.back().in_place = in_place_.done[group->second];
       } else if (!grouped.contains(id)) {
         WHET_TRY(Fragment fragment, fragment_of_alias(fused_, fused_.graph.node(id)));
         result_.all.push_back({AlternativeKind::alias, std::move(fragment), -1, -1, ""});
@@ -95,10 +106,8 @@ class Finder {
     if (in == kChannelsLast && out == kChannelsLast) return ok_status();
     WHET_TRY(std::optional<Fragment> fragment, converted(fused_, fused_.groups[g], in, out));
     if (!fragment) return ok_status();
-    int task = -1;
-    if (!stays_in_place(g)) {
-      WHET_TRY(task, table_.number_of(*fragment));
-    }
+    WHET_TRY(const int task, table_.number_of(*fragment));
+    table_.set_twin(task, task_of_group_[g]);
     // Where the input has one form only, other forms give the same kernel again.
     for (const Alternative& other : result_.all)
       if (other.group == static_cast<int>(g) && other.task == task && other.fragment.reads == fragment->reads &&
@@ -107,6 +116,7 @@ class Finder {
     const std::string name = in == out ? to_text(in) : to_text(in) + " -> " + to_text(out);
     const int group = static_cast<int>(g);
     result_.all.push_back({AlternativeKind::layout, std::move(*fragment), group, task, name, {group}});
+    result_.all.back().in_place = can_be_in_place(g);
     return ok_status();
   }
 
@@ -144,13 +154,9 @@ class Finder {
     WHET_TRY(std::optional<Fragment> fragment, reading_merged(fused_, group, merge));
     if (!fragment) return ok_status();
     const auto g = static_cast<std::size_t>(group);
-    const bool concatenates = fragment->kernel.size() <= 1 && fused_.groups[g].nodes.size() == 1;
-    int task = -1;
-    if (!concatenates || !in_place_.done[g]) {
-      WHET_TRY(task, task_of(*fragment));
-    } else if (!takes_whole(*fragment)) {
-      return ok_status();
-    }
+    const bool in_place = in_place_.done[g] && !fragment->kernel.empty();
+    if (in_place && !takes_whole(*fragment)) return ok_status();
+    WHET_TRY(const int task, task_of(*fragment));
     result_.all.push_back({AlternativeKind::layout,
                            std::move(*fragment),
                            group,
@@ -158,6 +164,7 @@ class Finder {
                            std::string(kFromMerged) + merge.name,
                            {group},
                            kHopeOfReaders});
+    result_.all.back().in_place = in_place;
     return ok_status();
   }
 
@@ -173,10 +180,48 @@ class Finder {
     return table_.number_of(fragment);
   }
 
-  /// A concatenation whose parts are written where they belong: of one picture also in blocks, which then lie one behind
-  /// the other.
-  bool stays_in_place(std::size_t g) const {
-    return in_place_.done[g] && fused_.graph.value(fused_.groups[g].outputs.front()).type.shape.front() == 1;
+  /// A concatenation of blocks of one picture, which lie one behind the other (task/in_place.h).
+  bool can_be_in_place(std::size_t g) const {
+    const Node& node = fused_.graph.node(fused_.groups[g].nodes.front());
+    const TensorType& whole = fused_.graph.value(node.output).type;
+    if (fused_.groups[g].nodes.size() != 1 || !std::holds_alternative<ConcatOperator>(node.op) ||
+        whole.shape.front() != 1)
+      return false;
+    const std::int64_t bytes_of_a_channel =
+        num_elements(whole.shape) / whole.shape.back() * static_cast<std::int64_t>(size_of(whole.dtype));
+    std::int64_t channels = 0;
+    for (ValueId id : node.inputs) {
+      if (channels * bytes_of_a_channel % kLine != 0 || readers_of(id) != 1) return false;
+      channels += fused_.graph.value(id).type.shape.back();
+    }
+    return true;
+  }
+  std::ptrdiff_t readers_of(ValueId id) const {
+    std::ptrdiff_t count = std::ranges::count(fused_.graph.outputs, id);
+    for (const Node& node : fused_.graph.nodes) count += std::ranges::count(node.inputs, id);
+    return count;
+  }
+
+  /// Without a kernel, where kernels can write all operands.
+  void settle_in_place() {
+    std::set<StoredValue> parts;
+    for (const Alternative& a : result_.all)
+      if (a.writes_parts && !a.in_place) parts.insert(a.fragment.writes.begin(), a.fragment.writes.end());
+    for (Alternative& a : result_.all) {
+      const auto& reads = a.fragment.reads;
+      a.in_place = a.in_place && std::ranges::all_of(reads, [&](const StoredValue& v) { return parts.contains(v); });
+      if (a.in_place) a.task = -1, a.writes_parts = false;
+    }
+  }
+
+  /// The kernel itself gives the one result, in the shape in which it is stored.
+  bool writes_parts(const Alternative& a) const {
+    const Graph& graph = a.fragment.graph;
+    const ValueId output = graph.outputs.front();
+    if (a.task < 0 || std::ranges::count(graph.outputs, output) != std::ssize(graph.outputs)) return false;
+    const ComputeDag& dag = result_.tasks[static_cast<std::size_t>(a.task)].dag;
+    return std::ranges::any_of(a.fragment.kernel, [&](NodeId n) { return graph.node(n).output == output; }) &&
+           dag.op(dag.outputs.front()).shape == graph.value(output).type.shape;
   }
 
   Status add_transforms() {

@@ -27,8 +27,10 @@ struct Alternative {
   int task = -1;                  ///< of `Alternatives::tasks`; -1: no kernel runs
   std::string name;               ///< "nhwc -> nchw16c", "merged: a+b"; empty for what is usual
   std::vector<int> instead = {};  ///< the groups whose work it does, where it is no usual one
-  double hope =
-      0;  ///< of the time of these groups' usual kernels it is hoped to take no less than this part; 0: PriceOptions says
+  /// Of the time of these groups' usual kernels it is hoped to take no less than this part; 0: PriceOptions says.
+  double hope = 0;
+  bool in_place = false;      ///< a concatenation without a kernel: what writes its operands has to write parts
+  bool writes_parts = false;  ///< its kernel can write its result where it belongs in a concatenation
 };
 /// The name is that of a cover, or of what reads or copies from one: it has no forms.
 bool names_cover(std::string_view name);
@@ -48,7 +50,9 @@ struct AlternativeOptions {
 std::vector<Form> forms_for(const Target&);
 
 /// Every group on every pair of forms that it can be computed on, and the transforms between the forms in which a value is
-/// written and read. With covers, the kernels of merge.h and chain.h too. Equal kernels are one task, also those of the usual ones.
+/// written and read. With covers, the kernels of merge.h and chain.h too. A concatenation that can be in place is offered in
+/// place alone: who reads and copies its operands too would better copy the whole. Equal kernels are one task, also those of
+/// the usual ones.
 Result<Alternatives> find_alternatives(const FusedGraph&, const Target&, const AlternativeOptions&);
 
 /// The network of the chosen alternatives (numbers of `all`, in an order in which they can run): a fused graph with the

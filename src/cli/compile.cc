@@ -62,7 +62,7 @@ void print_notes(const CompileReport& report) {
 
 void print_text(const CompileCommand& command, const CompileReport& report, const Target& target) {
   fmt::print("{} · {} · {}\n", command.output, to_string(target), summary(report));
-  if (!report.plan.empty()) fmt::print("  by the plan of the records: {}\n", report.plan);
+  if (!report.plan.empty()) fmt::print("  by {}: {}\n", report.plan_source, report.plan);
   command.verbose ? print_tasks(report) : print_notes(report);
   fmt::print(
       "{:.2f} MB; weights {:.2f} MB, activations {:.2f} MB; compiled in {:.2f} s (kernels {:.2f}, packing {:.2f}, "
@@ -94,7 +94,7 @@ void print_json(const CompileCommand& command, const CompileReport& report, cons
   out.set("file_bytes", report.file_bytes).set("weights_bytes", report.weights_bytes);
   out.set("arena_bytes", report.arena_bytes).set("seconds", report.total_seconds);
   out.set("kernel_seconds", report.kernel_seconds).set("prologue_seconds", report.packing_seconds);
-  if (!report.plan.empty()) out.set("plan", report.plan);
+  if (!report.plan.empty()) out.set("plan", report.plan).set("plan_source", report.plan_source);
   out.set("link_seconds", report.link_seconds).set("predicted_ms", report.predicted_seconds * 1e3).set("tasks", tasks);
   fmt::print("{}\n", dump(out, 2));
 }

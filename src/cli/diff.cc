@@ -80,8 +80,7 @@ Status profile_side(OpenedSide& side) {
 Result<Comparison> diff_models(const DiffCommand& command) {
   WHET_TRY(OpenedSide before, open_side(command, command.before));
   WHET_TRY(OpenedSide after, open_side(command, command.after));
-  WHET_TRY(AlternateTimes times,
-           time_alternately(before.runnable.model, after.runnable.model, command.seconds, {}));
+  WHET_TRY(AlternateTimes times, time_alternately(before.runnable.model, after.runnable.model, command.seconds, {}));
   before.measured.seconds = std::move(times.before);
   after.measured.seconds = std::move(times.after);
   WHET_RETURN_IF_ERROR(profile_side(before));
@@ -126,11 +125,12 @@ std::string ratio_text(double ratio) {
 
 void print_parts(const Comparison& comparison) {
   if (!comparison.parts.empty()) {
-    Table table({{"Part", false}, {"Weight"}, {"Old (ms)"}, {"New (ms)"}, {"New/old"}, {"Adds (ms)"}, {"Change", false}});
+    Table table(
+        {{"Part", false}, {"Weight"}, {"Old (ms)"}, {"New (ms)"}, {"New/old"}, {"Adds (ms)"}, {"Change", false}});
     for (const Comparison::Part& part : comparison.parts) {
       const bool both = part.old_seconds > 0 && part.new_seconds > 0;
-      table.add({shortened(part.name, kNameWidth), fmt::format("{:.0f}", part.weight), ms_text(part.old_seconds), ms_text(part.new_seconds),
-                 both ? fmt::format("{:.3f}", part.new_seconds / part.old_seconds) : "–",
+      table.add({shortened(part.name, kNameWidth), fmt::format("{:.0f}", part.weight), ms_text(part.old_seconds),
+                 ms_text(part.new_seconds), both ? fmt::format("{:.3f}", part.new_seconds / part.old_seconds) : "–",
                  both ? fmt::format("{:+.3g}", part.added() * 1e3) : "–", part.change});
     }
     fmt::print("{}", table.to_text());
@@ -141,10 +141,10 @@ void print_parts(const Comparison& comparison) {
 }
 
 void print_text(const DiffCommand& command, const Comparison& comparison, Verdict verdict) {
-  fmt::print("{} -> {}: {} -> {} ms, {}{}\n", command.before, command.after, ms_text(comparison.old_seconds),
-             ms_text(comparison.new_seconds), ratio_text(comparison.ratio()),
-             verdict == Verdict::same ? fmt::format("; within the threshold of {}%, or not clear", command.threshold)
-                                      : "");
+  fmt::print(
+      "{} -> {}: {} -> {} ms, {}{}\n", command.before, command.after, ms_text(comparison.old_seconds),
+      ms_text(comparison.new_seconds), ratio_text(comparison.ratio()),
+      verdict == Verdict::same ? fmt::format("; within the threshold of {}%, or not clear", command.threshold) : "");
   fmt::print("  {}", comparison.whole);
   if (comparison.low_ratio != comparison.high_ratio)
     fmt::print("; new/old between {:.3f} and {:.3f}", comparison.low_ratio, comparison.high_ratio);
@@ -193,7 +193,8 @@ int run(const DiffCommand& command) {
 
 std::function<int()> make_diff(Arguments& arguments) {
   auto command = std::make_shared<DiffCommand>();
-  arguments.require("OLD", command->before, "A compiled model (.so), a record file, or the output of `whet bench --json`");
+  arguments.require("OLD", command->before,
+                    "A compiled model (.so), a record file, or the output of `whet bench --json`");
   arguments.require("NEW", command->after, "Another of the same kind");
   arguments.add("--threshold", command->threshold, 0, 1000,
                 "The exit code is 1 where the new one is slower by more than this [%], and clearly so");

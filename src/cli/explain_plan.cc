@@ -33,6 +33,7 @@ struct Priced {
 Result<Priced> price(const PlanQuestion& question) {
   Priced priced;
   WHET_TRY(const TargetOnCores place, choose_target(question.place));
+  WHET_RETURN_IF_ERROR(question.rounding.check(place.target));
   WHET_TRY(const InputFiles files, read_inputs(question.model.inputs));
   WHET_TRY(priced.fused, load_fused(question.model, files));
   WHET_TRY(priced.read, read_records(question.records));
@@ -41,7 +42,8 @@ Result<Priced> price(const PlanQuestion& question) {
   WHET_TRY(priced.alternatives, find_alternatives(priced.fused, place.target, {forms_for(place.target)}));
   PriceOptions options;
   options.rates = measure_rates(place);
-  options.network_bytes = network_footprint(priced.fused, tasks, false);
+  options.schedules = question.rounding.schedules();
+  options.network_bytes = network_footprint(priced.fused, tasks, question.rounding.exact);
   priced.prices = prices_of(priced.alternatives, priced.read.records, place.target, options);
   WHET_TRY(priced.plans, best_plans(priced.fused, priced.alternatives, priced.prices));
   priced.recorded = priced.read.records.plan_for(hash_of(priced.fused), to_string(place.target));

@@ -4,6 +4,7 @@
 
 #include "session/model.h"
 #include "session/options.h"
+#include "session/rounding.h"
 
 namespace whet {
 
@@ -15,7 +16,8 @@ struct PlanQuestion {
   ModelOptions model;
   TargetOptions place;
   std::string records;
-  bool of_covers = false;  ///< the node's kernel with others, not its forms
+  bool of_covers = false;    ///< the node's kernel with others, not its forms
+  RoundingOptions rounding;  ///< records that it leaves out do not count
 };
 
 /// Why the kernels of a network read and write their activations as they do: the sums of measured and estimated times. Gives

@@ -60,6 +60,7 @@ struct CompileReport {
   double link_seconds = 0;        ///< writing and linking,
   double total_seconds = 0;       ///< everything
   std::string plan;               ///< of its kernels, which differ from the usual ones; "" where none does
+  std::string plan_source;        ///< where that plan comes from; "" where there is none
   std::string ptx;                ///< of a library for a GPU: the code of all kernels
   std::int64_t arena_bytes = 0, weights_bytes = 0, peak_activation_bytes = 0, file_bytes = 0;
 };

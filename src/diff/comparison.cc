@@ -56,10 +56,9 @@ void arrange_parts(Comparison& comparison) {
   const auto before = std::ssize(comparison.parts);
   std::erase_if(comparison.parts, [](const Comparison::Part& part) { return !changed(part); });
   comparison.unchanged += static_cast<int>(before - std::ssize(comparison.parts));
-  std::stable_sort(comparison.parts.begin(), comparison.parts.end(),
-                   [](const Comparison::Part& a, const Comparison::Part& b) {
-                     return std::abs(a.added()) > std::abs(b.added());
-                   });
+  std::stable_sort(
+      comparison.parts.begin(), comparison.parts.end(),
+      [](const Comparison::Part& a, const Comparison::Part& b) { return std::abs(a.added()) > std::abs(b.added()); });
 }
 
 void set_pairs(Comparison& comparison, const std::vector<double>& olds, const std::vector<double>& news) {

@@ -22,9 +22,10 @@ struct Comparison {
   double old_seconds = 0, new_seconds = 0;
   /// Half of the pairs of measurements lie between these ratios, new by old; equal to the ratio where nothing was repeated.
   double low_ratio = 0, high_ratio = 0;
-  std::vector<std::string> circumstances;  ///< what differs around the times, a sentence each: target, cores, machine, plan
-  std::vector<Part> parts;                 ///< those whose time or kind changed most first
-  int unchanged = 0;                       ///< parts that are left out, because nothing changed
+  std::vector<std::string>
+      circumstances;        ///< what differs around the times, a sentence each: target, cores, machine, plan
+  std::vector<Part> parts;  ///< those whose time or kind changed most first
+  int unchanged = 0;        ///< parts that are left out, because nothing changed
 
   /// New by old: 1.05 is 5% slower. 0 where either is not known.
   double ratio() const { return old_seconds > 0 && new_seconds > 0 ? new_seconds / old_seconds : 0; }

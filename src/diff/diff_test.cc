@@ -37,7 +37,8 @@ TEST(CompareRecords, SaysWhichTaskAddsHowMuchAndWhy) {
   slow.task = "dense";
   Record quick = timed("k1", "split l1 8", 1e-3);
   quick.task = "dense";
-  const Comparison c = compare_records(Records({quick, timed("k2", "s", 1e-3)}), Records({slow, timed("k2", "s", 1e-3)}));
+  const Comparison c =
+      compare_records(Records({quick, timed("k2", "s", 1e-3)}), Records({slow, timed("k2", "s", 1e-3)}));
   EXPECT_NEAR(c.ratio(), 1.5, 1e-9);
   ASSERT_EQ(c.parts.size(), 1u);
   EXPECT_EQ(c.parts[0].name, "dense");
@@ -55,8 +56,8 @@ TEST(CompareRecords, CountsTasksByTheirWeights) {
   EXPECT_NEAR(c.parts.at(0).added(), 3e-3, 1e-12);
 }
 TEST(CompareRecords, LeavesTasksOfOneSideOutOfTheSumAndNamesThem) {
-  const Comparison c =
-      compare_records(Records({timed("k1", "s", 1e-3), timed("gone", "s", 5e-3)}), Records({timed("k1", "s", 1e-3), timed("come", "s", 7e-3)}));
+  const Comparison c = compare_records(Records({timed("k1", "s", 1e-3), timed("gone", "s", 5e-3)}),
+                                       Records({timed("k1", "s", 1e-3), timed("come", "s", 7e-3)}));
   EXPECT_NEAR(c.ratio(), 1, 1e-9);
   ASSERT_EQ(c.parts.size(), 2u);
   EXPECT_EQ(c.parts[0].change, "only in the old records");
@@ -69,21 +70,21 @@ TEST(CompareRecords, NamesTargetsDevicesAndPlansThatDiffer) {
   news.add(Plan{.graph = "g", .name = "net", .target = "cpu -mcpu=znver5 -threads=4"});
   const Comparison c = compare_records(Records({timed("k1", "s", 1e-3)}), news);
   EXPECT_EQ(c.circumstances,
-            (std::vector<std::string>{
-                "targets: \"cpu -mcpu=znver5 -threads=2\" -> \"cpu -mcpu=znver5 -threads=4\"",
-                "devices: \"anvil\" -> \"mill\"",
-                "plan of net for cpu -mcpu=znver5 -threads=4: only in the new records"}));
+            (std::vector<std::string>{"targets: \"cpu -mcpu=znver5 -threads=2\" -> \"cpu -mcpu=znver5 -threads=4\"",
+                                      "devices: \"anvil\" -> \"mill\"",
+                                      "plan of net for cpu -mcpu=znver5 -threads=4: only in the new records"}));
   EXPECT_EQ(verdict_of(c, 0.02), Verdict::unknown) << "no task of both has the same target";
 }
 
 MeasuredModel model(double seconds, std::vector<MeasuredModel::Step> steps) {
-  return {"net", "cpu -mcpu=znver5", "1 of 1 tasks from records", "whet 0.1.0", "2 threads on cores 0,1",
-          {seconds, seconds, seconds}, std::move(steps)};
+  return {"net",           "cpu -mcpu=znver5",       "1 of 1 tasks from records",
+          "whet 0.1.0",    "2 threads on cores 0,1", {seconds, seconds, seconds},
+          std::move(steps)};
 }
 TEST(CompareModels, GoStepByStepAlsoWhereNamesRepeat) {
-  const Comparison c =
-      compare_models(model(3e-3, {{"conv", "conv2d k3", 1e-3}, {"conv", "conv2d k1", 1e-3}, {"old", "pool", 1e-3}}),
-                     model(4e-3, {{"conv", "conv2d k3", 1e-3}, {"conv", "conv2d k1 nchw16c", 3e-3}, {"new", "pool", 1e-3}}));
+  const Comparison c = compare_models(
+      model(3e-3, {{"conv", "conv2d k3", 1e-3}, {"conv", "conv2d k1", 1e-3}, {"old", "pool", 1e-3}}),
+      model(4e-3, {{"conv", "conv2d k3", 1e-3}, {"conv", "conv2d k1 nchw16c", 3e-3}, {"new", "pool", 1e-3}}));
   ASSERT_EQ(c.parts.size(), 3u);
   EXPECT_EQ(c.parts[0].name, "conv (conv2d k1)");
   EXPECT_EQ(c.parts[0].change, "now conv2d k1 nchw16c");
@@ -94,7 +95,8 @@ TEST(CompareModels, GoStepByStepAlsoWhereNamesRepeat) {
   EXPECT_TRUE(c.circumstances.empty());
 }
 
-constexpr const char* kBench = R"({"model": "net", "target": "cpu", "threads": 2, "cores": [0, 1], "median_ms": 2, "min_ms": 1.9})";
+constexpr const char* kBench =
+    R"({"model": "net", "target": "cpu", "threads": 2, "cores": [0, 1], "median_ms": 2, "min_ms": 1.9})";
 TEST(CompareBenchmarks, BelievesWhatTheFastestRunsShowToo) {
   const Json old = parse_json(kBench).value();
   Json slower = old, disturbed = old;

@@ -12,16 +12,23 @@
 namespace whet {
 namespace {
 
-/// Stored values by number, as the solver knows them.
+/// Stored values by number, as the solver knows them: anywhere, and where they belong in a concatenation.
 class ValueNumbers {
  public:
-  int of(const StoredValue& value) {
-    return numbers_.try_emplace(value, static_cast<int>(numbers_.size())).first->second;
+  int of(const StoredValue& value, bool as_part = false) {
+    return numbers_.try_emplace({value, as_part}, static_cast<int>(numbers_.size())).first->second;
+  }
+  bool is_read_as_part(const StoredValue& value) const { return numbers_.contains({value, true}); }
+  std::map<StoredValue, int> parts() const {
+    std::map<StoredValue, int> parts;
+    for (const auto& [value, number] : numbers_)
+      if (value.second) parts.emplace(value.first, number);
+    return parts;
   }
   int count() const { return static_cast<int>(numbers_.size()); }
 
  private:
-  std::map<StoredValue, int> numbers_;
+  std::map<std::pair<StoredValue, bool>, int> numbers_;
 };
 
 std::vector<int> usual_numbers(const Alternatives& alternatives) {
@@ -37,15 +44,29 @@ ChoiceProblem problem_of(const FusedGraph& fused, const Alternatives& alternativ
   for (ValueId id : fused.graph.inputs) problem.given.push_back(numbers.of({id, kChannelsLast}));
   for (ValueId id : fused.graph.outputs)
     if (!fused.graph.value(id).constant) problem.wanted.push_back(numbers.of({id, kChannelsLast}));
+  for (const Alternative& a : alternatives.all)
+    if (a.in_place)
+      for (const StoredValue& value : a.fragment.reads) numbers.of(value, true);
   for (std::size_t a = 0; a < alternatives.all.size(); ++a) {
-    const Fragment& fragment = alternatives.all[a].fragment;
+    const Alternative& alternative = alternatives.all[a];
     ChoiceItem item{{}, {}, bounds ? prices[a].bound : prices[a].seconds};
-    for (const StoredValue& value : fragment.reads) item.reads.push_back(numbers.of(value));
-    for (const StoredValue& value : fragment.writes) item.writes.push_back(numbers.of(value));
+    for (const StoredValue& value : alternative.fragment.reads)
+      item.reads.push_back(numbers.of(value, alternative.in_place));
+    for (const StoredValue& value : alternative.fragment.writes)
+      item.writes.push_back(numbers.of(value, alternative.writes_parts && numbers.is_read_as_part(value)));
     problem.items.push_back(std::move(item));
   }
+  // What is written where it belongs can also be read by others.
+  for (const auto& [value, part] : numbers.parts()) problem.items.push_back({{part}, {numbers.of(value)}, 0});
   problem.values = numbers.count();
   return problem;
+}
+
+/// Without the items that compute nothing.
+std::vector<int> kernels_in(const ChosenPlan& plan, const Alternatives& alternatives) {
+  std::vector<int> numbers = plan.items;
+  std::erase_if(numbers, [&](int item) { return item >= std::ssize(alternatives.all); });
+  return numbers;
 }
 
 double sum_of(const std::vector<int>& plan, const std::vector<Price>& prices) {
@@ -124,7 +145,7 @@ Result<NetworkPlans> best_plans(const FusedGraph& fused, const Alternatives& alt
     if (convolves(alternatives.all[a].fragment)) choosing.distinct.push_back(static_cast<int>(a));
   WHET_TRY(const ChosenPlans chosen, choose_plans(problem_of(fused, alternatives, prices, options.bounds), choosing));
   NetworkPlans plans;
-  for (const ChosenPlan& plan : chosen.plans) plans.best.push_back({plan.items, plan.seconds});
+  for (const ChosenPlan& plan : chosen.plans) plans.best.push_back({kernels_in(plan, alternatives), plan.seconds});
   plans.usual = {usual_numbers(alternatives), sum_of(usual_numbers(alternatives), prices)};
   plans.bound = chosen.bound, plans.gap = chosen.gap, plans.cuts = chosen.cuts, plans.optimal = chosen.optimal;
   return plans;
@@ -186,27 +207,6 @@ Result<std::vector<std::string>> task_keys(const FusedGraph& fused, const Target
   std::vector<std::string> keys;
   for (const Task& task : alternatives.tasks) keys.push_back(task.key);
   return keys;
-}
-
-Result<PlannedNetwork> planned(const FusedGraph& fused, const Records& records, const Target& target) {
-  PlannedNetwork network{fused};
-  const Plan* plan = records.plan_for(hash_of(fused), to_string(target));
-  if (plan == nullptr) return network;
-  const auto apply = [&]() -> Result<FusedGraph> {
-    if (plan->kernels.empty()) return fused;
-    WHET_TRY(const std::vector<Form> forms, forms_of(plan->kernels));
-    WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, {forms}));
-    WHET_TRY(const NetworkPlan found, find_plan(fused, alternatives, plan->kernels));
-    return assemble(fused, alternatives, found.alternatives);
-  };
-  Result<FusedGraph> result = apply();
-  if (!result.ok()) {
-    network.note = "the records' plan does not count: " + result.error().message;
-    return network;
-  }
-  network.fused = std::move(*result);
-  network.plan = plan;
-  return network;
 }
 
 }  // namespace whet

@@ -48,16 +48,24 @@ Result<std::vector<Form>> forms_of(const std::vector<PlannedKernel>&);
 /// The alternatives of a plan: the usual ones where it names no other. An error names a kernel that the graph does not have.
 Result<NetworkPlan> find_plan(const FusedGraph&, const Alternatives&, const std::vector<PlannedKernel>&);
 
+/// A plan is taken when it is faster than the usual one by this much. The best of many sums owes a part to luck.
+constexpr double kFasterPlan = 0.99;
+
 /// The keys of all tasks of a network, those of its alternatives too, on the target's forms and those of the records' plan:
 /// whose records are no strangers.
 Result<std::vector<std::string>> task_keys(const FusedGraph&, const Target&, const Records&);
 
-/// The network by a plan of a record file, or as it is where the records have no plan for it and for this target.
+/// The network by a plan of a record file, or as it is where none is better for it and for this target.
 struct PlannedNetwork {
   FusedGraph fused;
-  const Plan* plan = nullptr;  ///< null: there is none that counts
-  std::string note;            ///< why the records' plan does not count; "" otherwise
+  std::vector<PlannedKernel> kernels;     ///< that are not the usual ones
+  const Plan* line = nullptr;             ///< of the records, which decided; null: there is none that counts
+  double seconds = 0, usual_seconds = 0;  ///< sums of the records' times, where a plan was solved from these
+  std::string note;                       ///< why the records' plan does not count; "" otherwise
 };
-Result<PlannedNetwork> planned(const FusedGraph&, const Records&, const Target&);
+/// Applies the last plan of the records. Where they have none for the network, the best plan of kernels that were all measured is
+/// solved for again, and taken when its sum is shorter than the usual one's by `kFasterPlan`.
+///   schedules  only records that these permit count
+Result<PlannedNetwork> planned(const FusedGraph&, const Records&, const Target&, const SpaceOptions& schedules = {});
 
 }  // namespace whet

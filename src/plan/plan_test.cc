@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "base/hash.h"
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
 #include "passes/testing/random_graph.h"
@@ -103,6 +104,57 @@ TEST(BestPlan, WithAForcedFormIsNoShorter) {
   }
 }
 
+/// Two convolutions side by side, whose results are written where they belong in a concatenation.
+FusedGraph concatenation(std::int64_t size) {
+  GraphBuilder b;
+  const ValueId x = b.relu("r0", b.input("x", {1, 16, size, size}));
+  const ValueId left = b.relu("r1", b.conv("c1", x, 16, 3, 1, 1)), right = b.relu("r2", b.conv("c2", x, 16, 1));
+  const ValueId both = b.add("cat", ConcatOperator{1}, {left, right});
+  return optimize(b.finish({b.relu("r3", b.conv("c3", both, 16, 1))}), {}).value();
+}
+
+/// What a network costs by the price of each of its kernels.
+double seconds_of(const FusedGraph& fused, const std::function<double(const Task&)>& price) {
+  double seconds = 0;
+  const std::vector<Task> tasks = extract_tasks(fused, target()).value();
+  for (const Task& task : tasks) seconds += task.weight * price(task);
+  return seconds;
+}
+
+bool computes_twice(const Alternatives& alternatives, const NetworkPlan& plan) {
+  std::set<int> groups;
+  for (int a : plan.alternatives)
+    if (const int group = alternatives.all[static_cast<std::size_t>(a)].group;
+        group >= 0 && !groups.insert(group).second)
+      return true;
+  return false;
+}
+
+TEST(BestPlan, CostsNoLessThanItsNetworkRuns) {
+  for (std::int64_t size : {8, 7}) {  // blocks of 7x7 pixels begin on no cache line
+    Case c{concatenation(size)};
+    const auto price_of = [](const Task& task) { return 1e-6 * (1 + static_cast<double>(hash_bytes(task.key) % 64)); };
+    const auto prices = c.prices([&](const Alternative& a, Price& price) {
+      if (a.task < 0) return;
+      price.seconds = price.bound = price_of(c.alternatives.tasks[static_cast<std::size_t>(a.task)]);
+    });
+    EXPECT_NEAR(c.plans(prices).usual.seconds, seconds_of(c.fused, price_of), 1e-12);
+    for (std::size_t a = 0; a < c.alternatives.all.size(); ++a) {
+      if (c.alternatives.all[a].kind == AlternativeKind::transform)
+        continue;  // nobody reads a copy that is made for nothing
+      const NetworkPlan plan = c.plans(prices, {.required = {static_cast<int>(a)}}).best.front();
+      if (computes_twice(c.alternatives, plan)) continue;  // what was asked for is read by nobody
+      const auto network = assemble(c.fused, c.alternatives, plan.alternatives);
+      ASSERT_TRUE(network.ok()) << network.error().message;
+      const double runs = seconds_of(*network, price_of);
+      // A copy that was asked for is none where the concatenation is in place after all.
+      const bool can_be_less = c.text(plan).find("cat") != std::string::npos;
+      EXPECT_GE(plan.seconds, runs - 1e-12) << c.text(plan);
+      EXPECT_TRUE(can_be_less || plan.seconds <= runs + 1e-12) << c.text(plan);
+    }
+  }
+}
+
 TEST(BestPlan, OfBoundsIsNoLongerThanThatOfPrices) {
   const Case c;
   const auto prices = c.prices([](const Alternative& a, Price& price) {
@@ -138,7 +190,7 @@ TEST(Plan, OfARecordFileGivesTheSameAnswers) {
   const auto network = planned(c.fused, records, target());
   ASSERT_TRUE(network.ok()) << network.error().message;
   EXPECT_EQ(network->note, "");
-  ASSERT_NE(network->plan, nullptr);
+  ASSERT_NE(network->line, nullptr);
   const std::vector<Tensor> inputs = testing::random_inputs(c.fused.graph, 3);
   const auto want = testing::evaluate_groups(c.fused, inputs), got = testing::evaluate_groups(network->fused, inputs);
   ASSERT_TRUE(got.ok()) << got.error().message;
@@ -152,7 +204,7 @@ TEST(Plan, ThatTheNetworkDoesNotHaveIsVoid) {
     Records records;
     records.add(line);
     const auto network = planned(c.fused, records, target());
-    EXPECT_EQ(network->plan, nullptr);
+    EXPECT_EQ(network->line, nullptr);
     EXPECT_EQ(to_text(network->fused), to_text(c.fused));
     return network->note;
   };
@@ -169,7 +221,54 @@ TEST(Plan, OfAnotherTargetDoesNotCount) {
   const Case c;
   Records records;
   records.add(Plan{.graph = hash_of(c.fused), .target = "cpu -mcpu=haswell -threads=1"});
-  EXPECT_EQ(planned(c.fused, records, target())->plan, nullptr);
+  EXPECT_EQ(planned(c.fused, records, target())->line, nullptr);
+}
+
+/// Records of the usual kernels at 10 us each, and of those that work on nchw8c alone at `blocked`.
+Records measured(const Case& c, double blocked, bool all_usual = true) {
+  std::set<int> tasks;
+  Records records;
+  for (std::size_t a = 0; a < c.alternatives.all.size(); ++a) {
+    const Alternative& alternative = c.alternatives.all[a];
+    const bool usual = a < c.alternatives.usual;
+    const bool blocks = alternative.name == "nchw8c" || (alternative.kind == AlternativeKind::transform &&
+                                                         alternative.name.find("nchw4c") == std::string::npos);
+    if (alternative.task < 0 || (!usual && !blocks) || !tasks.insert(alternative.task).second) continue;
+    if (!all_usual && a == 2) continue;
+    const Task& task = c.alternatives.tasks[static_cast<std::size_t>(alternative.task)];
+    const double seconds = usual ? 10e-6 : alternative.kind == AlternativeKind::transform ? 0.1e-6 : blocked;
+    const std::string steps = to_text(*default_steps(task.dag, target()));
+    records.add(testing_records::timed(task.key, steps, seconds, to_string(target())));
+  }
+  return records;
+}
+
+TEST(Plan, IsSolvedAgainWhereTheRecordsHaveNone) {
+  const Case c{network(), find_alternatives(network(), target(), {forms_for(target())}).value()};
+  const auto solved = planned(c.fused, measured(c, 7e-6), target());
+  ASSERT_TRUE(solved.ok()) << solved.error().message;
+  EXPECT_FALSE(solved->kernels.empty());
+  EXPECT_LT(solved->seconds, kFasterPlan * solved->usual_seconds);
+  EXPECT_EQ(solved->line, nullptr);
+  const std::vector<Tensor> inputs = testing::random_inputs(c.fused.graph, 3);
+  const auto want = testing::evaluate_groups(c.fused, inputs), got = testing::evaluate_groups(solved->fused, inputs);
+  ASSERT_TRUE(got.ok()) << got.error().message;
+  EXPECT_EQ(compare(got->front(), want->front(), 1e-4).mismatches, 0);
+}
+
+TEST(Plan, ThatIsSolvedAgainIsClearlyShorterAndMeasuredWhole) {
+  const Case c{network(), find_alternatives(network(), target(), {forms_for(target())}).value()};
+  EXPECT_TRUE(planned(c.fused, measured(c, 9.95e-6), target())->kernels.empty());
+  EXPECT_TRUE(planned(c.fused, measured(c, 7e-6, false), target())->kernels.empty());
+}
+
+TEST(Plan, OfTheRecordsCountsBeforeASum) {
+  const Case c{network(), find_alternatives(network(), target(), {forms_for(target())}).value()};
+  Records records = measured(c, 7e-6);
+  records.add(Plan{.graph = hash_of(c.fused), .target = to_string(target())});
+  const auto network = planned(c.fused, records, target());
+  EXPECT_TRUE(network->kernels.empty());
+  EXPECT_NE(network->line, nullptr);
 }
 
 TEST(Prices, AreMeasuredOrHoped) {
@@ -179,7 +278,8 @@ TEST(Prices, AreMeasuredOrHoped) {
   Records records;
   records.add(testing_records::timed(usual.key, steps, 20e-6, to_string(target())));
   const std::vector<Price> prices =
-      prices_of(c.alternatives, records, target(), {.hope = 0.5, .hope_of = {{"nchw8c", 0.75}}});
+      prices_of(c.alternatives, records, target(),
+                {.hope = 0.5, .hope_of = {{"convolution nchw8c", 0.75}, {"pool nchw4c", 0.9}}});
   EXPECT_EQ(prices[1].kind, PriceKind::measured);
   EXPECT_EQ(prices[1].seconds, 20e-6);
   for (std::size_t a = c.alternatives.usual; a < c.alternatives.all.size(); ++a) {
@@ -188,6 +288,36 @@ TEST(Prices, AreMeasuredOrHoped) {
     EXPECT_DOUBLE_EQ(prices[a].seconds, 20e-6);
     EXPECT_DOUBLE_EQ(prices[a].bound, c.alternatives.all[a].name == "nchw8c" ? 15e-6 : 10e-6);
   }
+}
+
+TEST(Prices, OfAnOlderCodeGeneratorOrAnotherCacheModeAreNotMeasured) {
+  const Case c;
+  const Task& usual = c.alternatives.tasks[static_cast<std::size_t>(c.alternatives.all[1].task)];
+  Record older =
+      testing_records::timed(usual.key, to_text(*default_steps(usual.dag, target())), 20e-6, to_string(target()));
+  --older.codegen;
+  Records records;
+  records.add(older);
+  EXPECT_EQ(prices_of(c.alternatives, records, target(), {})[1].kind, PriceKind::estimated);
+  EXPECT_EQ(prices_of(c.alternatives, records, target(), {})[1].seconds, 20e-6);
+  ++older.codegen;
+  older.outcome.cache = "warm";
+  records.add(older);
+  EXPECT_EQ(prices_of(c.alternatives, records, target(), {.cache = "network"})[1].kind, PriceKind::estimated);
+  EXPECT_EQ(prices_of(c.alternatives, records, target(), {.cache = "warm"})[1].kind, PriceKind::measured);
+}
+
+TEST(Hope, IsOfOneKindOfKernel) {
+  GraphBuilder b;
+  const ValueId x = b.relu("r0", b.input("x", {1, 16, 8, 8}));
+  const PoolOperator pool{PoolKind::max, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false, Layout::channels_first};
+  const ValueId deep = b.relu("r1", b.conv("depthwise", x, 16, 3, 1, 1, 16));
+  const ValueId wide = b.relu("r2", b.conv("convolution", deep, 16, 3, 1, 1));
+  const Case c{optimize(b.finish({b.add("pool", pool, {b.relu("r3", b.conv("product", wide, 16, 1))})}), {}).value()};
+  std::set<std::string> names;
+  for (const Alternative& a : c.alternatives.all)
+    if (a.name == "nchw8c") names.insert(hope_name(a));
+  EXPECT_EQ(names, (std::set<std::string>{"convolution nchw8c", "depthwise nchw8c", "pool nchw8c", "product nchw8c"}));
 }
 
 }  // namespace plan_test

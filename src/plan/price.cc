@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "artifact/code_format.h"
 #include "cost/features.h"
 #include "cost/limit.h"
 
@@ -16,10 +17,33 @@ double estimate_of(const Task& task, const Target& target, const SpaceOptions& s
   return tree.ok() ? analytic_seconds(*tree, target) : 0;
 }
 
-double measured_seconds(const Task& task, const Records& records, const Target& target, const SpaceOptions& schedules) {
-  const auto best = records.best(task.key, task.within, target,
-                                 [&](const Record& record) { return permits(schedules, record.steps); });
+/// The best record that `whet tune` would not measure again; with `older`, of any code generator.
+double measured_seconds(const Task& task, const Records& records, const Target& target, const PriceOptions& options,
+                        bool older) {
+  const int codegen = codegen_version(code_format(target));
+  const auto best = records.best(task.key, task.within, target, [&](const Record& record) {
+    return (older || record.codegen == codegen) && (options.cache.empty() || record.outcome.cache == options.cache) &&
+           record.within == task.within && permits(options.schedules, record.steps);
+  });
   return best && best->exact ? best->record->outcome.clock_seconds() : 0;
+}
+
+/// The window of a convolution is one pixel.
+bool is_product(const Graph& graph, const Node& node, const ConvOperator& conv) {
+  const auto first = graph.value(node.inputs[1]).type.shape.begin() + (conv.layout == Layout::channels_first ? 2 : 0);
+  return std::all_of(first, first + std::ssize(conv.strides), [](std::int64_t extent) { return extent == 1; });
+}
+
+/// Of a fragment's nodes, the one that decides how its kernel is written.
+std::string_view kind_of(const Graph& graph, const Node& node) {
+  if (const auto* conv = std::get_if<ConvOperator>(&node.op)) {
+    if (conv->groups > 1) return "depthwise";
+    return is_product(graph, node, *conv) ? "product" : "convolution";
+  }
+  if (std::holds_alternative<PoolOperator>(node.op)) return "pool";
+  if (std::holds_alternative<ReduceOperator>(node.op)) return "mean";
+  if (std::holds_alternative<ConcatOperator>(node.op)) return "concatenation";
+  return "";
 }
 
 double bound_of(const Task& task, const Target& target, const PriceOptions& options) {
@@ -36,7 +60,7 @@ double median(std::vector<double> values) {
 
 /// What was measured of a task, and what is guessed where nothing was.
 struct TaskPrice {
-  double measured = 0, guessed = 0, roofline = 0;
+  double measured = 0, older = 0, guessed = 0, roofline = 0;
 };
 
 std::vector<TaskPrice> task_prices(const std::vector<Task>& tasks, const Records& records, const Target& target,
@@ -44,7 +68,12 @@ std::vector<TaskPrice> task_prices(const std::vector<Task>& tasks, const Records
   std::vector<TaskPrice> prices;
   std::vector<double> factors;
   for (const Task& task : tasks) {
-    TaskPrice price{.measured = measured_seconds(task, records, target, options.schedules)};
+    TaskPrice price{.measured = measured_seconds(task, records, target, options, false)};
+    if (!options.guess) {
+      prices.push_back(price);
+      continue;
+    }
+    price.older = price.measured > 0 ? 0 : measured_seconds(task, records, target, options, true);
     price.guessed = estimate_of(task, target, options.schedules);
     price.roofline = bound_of(task, target, options);
     if (price.measured > 0 && price.guessed > 0) factors.push_back(price.measured / price.guessed);
@@ -68,6 +97,14 @@ double sum_of_usual(const Alternative& alternative, const std::map<int, double>&
 
 }  // namespace
 
+std::string hope_name(const Alternative& alternative) {
+  const Fragment& fragment = alternative.fragment;
+  std::string_view kind = "elementwise";
+  for (NodeId n : fragment.kernel)
+    if (const std::string_view own = kind_of(fragment.graph, fragment.graph.node(n)); !own.empty()) kind = own;
+  return std::string(kind) + " " + alternative.name;
+}
+
 std::vector<Price> prices_of(const Alternatives& alternatives, const Records& records, const Target& target,
                              const PriceOptions& options) {
   const std::vector<TaskPrice> tasks = task_prices(alternatives.tasks, records, target, options);
@@ -83,7 +120,8 @@ std::vector<Price> prices_of(const Alternatives& alternatives, const Records& re
     if (task.measured == 0) {
       const double twin = sum_of_usual(a, usual);
       price = {PriceKind::estimated, twin > 0 ? twin : task.guessed, task.roofline};
-      const auto known = options.hope_of.find(a.name);
+      if (task.older > 0) price.seconds = task.older, price.bound = std::min(price.bound, task.older);
+      const auto known = options.hope_of.find(hope_name(a));
       double hope = known == options.hope_of.end() ? options.hope : known->second;
       if (a.hope > 0) hope = a.hope;
       price.bound = std::max(price.bound, hope * twin);

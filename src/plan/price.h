@@ -15,7 +15,7 @@ namespace whet {
 /// Where the price of a kernel comes from.
 enum class PriceKind : std::uint8_t {
   free,       ///< no kernel runs
-  measured,   ///< the best record of exactly this target
+  measured,   ///< the best record of exactly this target, by today's code generator
   estimated,  ///< nobody has measured the task
 };
 
@@ -28,17 +28,23 @@ struct Price {
 
 struct PriceOptions {
   SpaceOptions schedules;          ///< only records that these permit count
+  std::string cache;               ///< and only those of this cache mode; "": of any
   MachineRates rates;              ///< zeros: the bounds are zeros
   std::int64_t network_bytes = 0;  ///< as limits_of has it
+  bool guess = true;               ///< false: what nobody has measured costs nothing, and has to be left out
   /// A group on other forms is not hoped to take less than this part of its usual kernel: it computes the same.
   double hope = 0.9;
-  /// The same for a group on these forms ("nhwc -> nchw16c"), where more is known of them.
+  /// The same for groups of one kind on the same forms (`hope_name`), where more is known of them.
   std::map<std::string, double> hope_of = {};
 };
 
+/// Groups that have something in common: "pool nchw16c", "convolution nhwc -> nchw16c". Convolutions of one pixel are
+/// products, and what these gain says nothing of the others.
+std::string hope_name(const Alternative&);
+
 /// The price of each alternative. Bounds of what nobody has measured: the roofline of the task, and of a group on other forms
-/// `hope`. Guesses, which are no less: of a group on other forms the time of its usual kernel; otherwise the analytic
-/// estimate of the task's default schedule, by the factor that the estimates of the measured tasks are off in the median.
+/// `hope`. Guesses, which are no less: what an older code generator took; of a group on other forms the time of its usual
+/// kernel; otherwise the analytic estimate of the task's default schedule, by the factor that the estimates of the measured tasks are off in the median.
 std::vector<Price> prices_of(const Alternatives&, const Records&, const Target&, const PriceOptions&);
 
 }  // namespace whet

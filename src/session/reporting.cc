@@ -133,8 +133,8 @@ Status run_for_report(const ReportSubject& subject, const Records& records, std:
   const Target& target = subject.place.target;
   WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
   const std::string before = scratch.path() + "/untuned.so", after = scratch.path() + "/tuned.so";
-  WHET_TRY(const PlannedNetwork network, planned(*subject.fused, records, target));
   const SpaceOptions schedules = subject.rounding.schedules();
+  WHET_TRY(const PlannedNetwork network, planned(*subject.fused, records, target, schedules));
   WHET_TRY(const CompileReport compiled,
            compile_model(network.fused, best_of(&records, target, schedules), target, after));
   OpenModelOptions open;
@@ -195,7 +195,8 @@ Result<ReportData> RunReport::last_page(const Tuned& tuned) const {
 void RunReport::write(const Result<ReportData>& data) {
   const Status written = data.ok() ? write_report(*data, path_) : data.error();
   if (!written.ok()) {
-    if (settings_.where.tell) settings_.where.tell(path_ + ": " + written.error().message + "; the report is not written");
+    if (settings_.where.tell)
+      settings_.where.tell(path_ + ": " + written.error().message + "; the report is not written");
     path_.clear();
   }
   last_ = std::chrono::steady_clock::now();

@@ -259,6 +259,16 @@ Result<Workplace> make_workplace(const TuneSettings& settings, Zygote& zygote) {
   return work;
 }
 
+/// Who has no other layouts to choose from asks for the usual ones: no earlier plan of the file counts any more.
+Status end_earlier_plan(const TuneSettings& settings, const Prepared& prepared, RecordFile& file) {
+  const SpaceOptions schedules = settings.rounding.schedules();
+  WHET_TRY(const bool ended, end_plan(prepared.fused, prepared.place.target, schedules, file));
+  if (ended)
+    tell(settings.where.tell,
+         "The file's plan with other layouts ends here: --layouts nhwc asks for the usual kernels");
+  return ok_status();
+}
+
 Status calibrate(const TuneSettings& settings, const Prepared& prepared, DeviceMeasurer& measurer) {
   const Task& task = prepared.chosen.front();
   const Target& target = prepared.place.target;
@@ -300,6 +310,8 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   DeviceMeasurer measurer(builders, all, measure_options(settings, prepared));
   WHET_RETURN_IF_ERROR(calibrate(settings, prepared, measurer));
   const bool layouts = searches_layouts(settings, prepared, alternatives);
+  if (settings.alternatives && alternatives.forms.empty() && prepared.place.target.is_cpu())
+    WHET_RETURN_IF_ERROR(end_earlier_plan(settings, prepared, file));
   WHET_TRY(tuned.progress, tune(prepared.chosen, prepared.place.target, measurer, file,
                                 tune_options(settings, prepared.ids, layouts ? 1 - kLayoutShare : 1),
                                 [&](const TuneProgress& progress) { listener.round(progress); }));

@@ -15,11 +15,9 @@
 namespace whet {
 namespace {
 
-/// A plan is adopted when the network is faster by this much, twice. The best of many sums owes a part to luck.
-constexpr double kFasterPlan = 0.99;
 /// Rounds of measuring and choosing, at most: each one measures something new.
 constexpr int kRounds = 200;
-/// Where this many kernels on the same forms were measured, no other is hoped to be faster, relative to its usual kernel,
+/// Where this many kernels of one kind on the same forms were measured, no other is hoped to be faster, relative to its usual kernel,
 /// than the fastest of them by more than a margin.
 constexpr int kEnough = 3;
 constexpr double kMargin = 0.95;
@@ -41,7 +39,8 @@ class Search {
   Result<PlanSearch> run() {
     WHET_TRY(alternatives_, find_alternatives(fused_, target_, options_.alternatives));
     result_.alternatives = alternatives_.all.size() - alternatives_.usual;
-    for (std::size_t t = 0; t < alternatives_.tasks.size(); ++t) result_.tasks += !is_usual_task(static_cast<int>(t));
+    for (std::size_t t = 0; t < alternatives_.tasks.size(); ++t)
+      result_.tasks += alternatives_.tasks[t].weight > 0 && !is_usual_task(static_cast<int>(t));
     WHET_RETURN_IF_ERROR(measure_what_is_hoped());
     prices_ = prices();
     WHET_TRY(result_.plans, best_plans(fused_, alternatives_, prices_, only_measured()));
@@ -69,17 +68,18 @@ class Search {
   std::vector<Price> prices() const {
     PriceOptions options = options_.prices;
     options.hope_of = hope_of_;
+    options.cache = measurer_.setting().cache;
     return prices_of(alternatives_, file_.records(), target_, options);
   }
 
-  /// What is hoped of kernels on the same forms follows from those that were measured.
+  /// What is hoped of kernels of one kind on the same forms follows from those that were measured.
   void learn_hope() {
-    std::map<std::string, std::map<int, double>> ratios;  // by forms, of each task
+    std::map<std::string, std::map<int, double>> ratios;  // by kind and forms, of each task
     for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
       const Alternative& alternative = alternatives_.all[a];
       const double twin = usual_seconds(alternative.group);
       if (alternative.kind == AlternativeKind::layout && prices_[a].kind == PriceKind::measured && twin > 0)
-        ratios[alternative.name][alternative.task] = prices_[a].seconds / twin;
+        ratios[hope_name(alternative)][alternative.task] = prices_[a].seconds / twin;
     }
     for (const auto& [forms, measured] : ratios) {
       if (std::ssize(measured) < kEnough) continue;
@@ -104,7 +104,7 @@ class Search {
       hoped_seconds_ = hoped.bound;
       std::vector<Task> unknown = unmeasured(hoped.best.front());
       if (unknown.empty()) {
-        result_.complete = true;
+        result_.complete = hoped.optimal;  // else nobody knows
         return ok_status();
       }
       if (options_.on_round)
@@ -304,6 +304,15 @@ class Search {
 };
 
 }  // namespace
+
+Result<bool> end_plan(const FusedGraph& fused, const Target& target, const SpaceOptions& schedules, RecordFile& file) {
+  WHET_TRY(const PlannedNetwork network, planned(fused, file.records(), target, schedules));
+  if (network.kernels.empty()) return false;
+  Plan line{.graph = hash_of(fused), .name = fused.graph.name, .target = to_string(target)};
+  line.whet = version(), line.at = utc_now();
+  WHET_RETURN_IF_ERROR(file.append_plan(line));
+  return true;
+}
 
 Result<PlanSearch> search_plans(const FusedGraph& fused, const Target& target, Measurer& measurer, RecordFile& file,
                                 Device& device, const PlanSearchOptions& options) {

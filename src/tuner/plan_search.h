@@ -58,4 +58,7 @@ struct PlanSearch {
 Result<PlanSearch> search_plans(const FusedGraph&, const Target&, Measurer&, RecordFile&, Device&,
                                 const PlanSearchOptions&);
 
+/// From now on the usual kernels count: where `planned` would take others, a line says so. Gives whether it was needed.
+Result<bool> end_plan(const FusedGraph&, const Target&, const SpaceOptions& schedules, RecordFile&);
+
 }  // namespace whet

@@ -26,6 +26,9 @@ void suggest_neighbours(TaskTuning& task, const std::vector<TaskTuning>& tasks, 
   if (const auto own = records.best(task.measure_task().key, task.measure_task().within, task.measure_task().target);
       own && !task.applies(*own->record))
     list.push_back({0, own->record, nullptr});
+  if (!task.twin().empty() && seen.insert(task.twin()).second)
+    if (const auto twin = records.best(task.twin(), task.measure_task().within, task.measure_task().target))
+      list.push_back({0, twin->record, nullptr});
   for (const TaskTuning& other : tasks)
     if (const Record* best = other.incumbent(records); best && seen.insert(best->key).second)
       list.push_back({shape_distance(task.measure_task().key, best->key), best, &other.space()});

@@ -40,6 +40,7 @@ SearchSpace view_of(const std::shared_ptr<const DesignSpace>& space, const std::
 TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const TuneOptions& options,
                        MeasureSetting setting, std::shared_ptr<CostModel> model)
     : measure_task_{task.key, task.name, task.dag, target, task.within},
+      twin_(task.twin),
       target_text_(to_string(target)),
       setting_(std::move(setting)),
       codegen_(codegen_version(code_format(target))),

@@ -72,6 +72,8 @@ class TaskTuning {
   /// A new round begins: records carry its number.
   void begin_round() { ++round_; }
   const MeasureTask& measure_task() const { return measure_task_; }
+  /// As the task has it.
+  const std::string& twin() const { return twin_; }
 
   TaskProgress& progress() { return progress_; }
   const TaskProgress& progress() const { return progress_; }
@@ -89,6 +91,7 @@ class TaskTuning {
   void begin_with_default();
 
   MeasureTask measure_task_;
+  std::string twin_;
   std::string target_text_;
   MeasureSetting setting_;
   int codegen_;
