@@ -174,7 +174,8 @@ Result<ReportLayouts> layouts_of(const Records& records, const ReportSources& fr
   WHET_TRY(const Alternatives alternatives,
            find_alternatives(fused, *from.target, {forms_to_show(*from.target, plan)}));
   const std::vector<Price> prices =
-      prices_of(alternatives, records, *from.target, {from.schedules, from.rates, from.network_bytes});
+      prices_of(alternatives, records, *from.target,
+                {.schedules = from.schedules, .rates = from.rates, .network_bytes = from.network_bytes});
   ReportLayouts layouts;
   WHET_TRY(const NetworkPlan usual, find_plan(fused, alternatives, {}));
   layouts.usual = layouts.chosen = describe_plan(fused, alternatives, usual.alternatives, prices);
