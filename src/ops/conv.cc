@@ -77,7 +77,8 @@ struct ScaledInput {
 };
 std::optional<ScaledInput> scaled_input(const Site& site, const ConvPlan& plan) {
   const Op& input = site.dag.op(site.inputs[0]);
-  if (input.is_placeholder() || num_elements(plan.kernel) != 1) return std::nullopt;
+  // The terms of a reduction (a depthwise convolution before this one) are products too, but no input is one of them.
+  if (input.is_placeholder() || input.element().reducer || num_elements(plan.kernel) != 1) return std::nullopt;
   const auto* product = std::get_if<Binary>(&input.element().body->kind);
   if (!product || product->op != BinaryOp::mul) return std::nullopt;
   const auto is_alike = [&](const Expr& factor) {

@@ -157,6 +157,20 @@ TEST(PlansWithCovers, OfEachChainHaveTheAnswersOfTheUsualOnes) {
             (std::set<std::string>{"chain: wide+deep", "chain: deep+sum", "chain: wide+deep+sum", "chain: last+pool"}));
 }
 
+/// A depthwise convolution with neither bias nor activation behind it, as blazeface has.
+TEST(PlansWithCovers, OfBareConvolutionsHaveTheAnswersOfTheUsualOnes) {
+  GraphBuilder b;
+  const ValueId x = b.relu("x", b.conv("first", b.input("in", {1, 3, 6, 6}), 16, 1));
+  const ConvOperator deep{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 16, Layout::channels_first};
+  const ConvOperator single{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, Layout::channels_first};
+  const ValueId d = b.add("deep", deep, {x, b.constant("wd", {16, 1, 3, 3})});
+  const ValueId p = b.relu("p", b.add("single", single, {d, b.constant("wp", {8, 16, 1, 1})}));
+  const FusedGraph fused = optimize(b.finish({b.conv("out", p, 8, 3, 1, 1)}), {}).value();
+  int covers = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) covers += check_random_plan(fused, {}, seed);
+  EXPECT_GE(covers, 1);
+}
+
 TEST(PlansWithCovers, OfRandomGraphsHaveTheAnswersOfTheUsualOnes) {
   for (std::uint64_t seed = 0; seed < 60; ++seed)
     check_random_plan(optimize(testing::random_graph(seed), {}).value(), {}, seed);
