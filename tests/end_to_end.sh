@@ -87,6 +87,41 @@ case_compiled() {
   refuse 1 "cut.so" "$whet" run cut.so --fill ones
 }
 
+case_compared() {
+  "$whet" compile zoo:mlp -o old.so -q
+  "$whet" compile zoo:mlp -o new.so -q
+  expect 0 "pairs measured alternately" "$whet" diff old.so new.so --seconds 0.3 --threshold 1000
+  "$whet" bench old.so --seconds 0.1 --json > old.json
+  sed 's/"median_ms": /"median_ms": 9/; s/"min_ms": /"min_ms": 9/; s/"threads": /"threads": 9/' old.json > slow.json
+  expect 1 "times as long" "$whet" diff old.json slow.json
+  grep -q 'threads: ' out || die "the threads differ, and diff does not say so"
+  expect 0 "faster" "$whet" diff slow.json old.json
+  cp "$source/tests/golden/records.jsonl" a.jsonl
+  expect 0 "of 8 tasks of both" "$whet" diff a.jsonl a.jsonl
+  expect 0 '"verdict": "same"' "$whet" diff a.jsonl a.jsonl --json
+  refuse 1 "expected two of a kind" "$whet" diff a.jsonl old.so
+  refuse 1 "cannot read" "$whet" diff a.jsonl nowhere.jsonl
+  expect 2 "NEW" "$whet" diff a.jsonl
+}
+
+# Requests of another program.
+case_served() {
+  cat > requests << 'REQUESTS'
+{"id": 1, "do": "measure", "task": 3, "candidates": [{"steps": ""}, {"steps": "unroll l0"}]}
+{"id": 2, "do": "best", "task": 3}
+{"id": 3, "do": "bset"}
+REQUESTS
+  expect 0 '"id":3,"error":"do is' "$whet" serve zoo:mlp -o served.jsonl < requests
+  [ "$(wc -l < out)" -eq 4 ] || { cat out; die "expected a greeting and three answers"; }
+  [ "$(wc -l < served.jsonl)" -eq 2 ] || die "expected two records"
+  expect 0 "records served.jsonl (2 there)" "$whet" tune zoo:mlp -o served.jsonl --trials 4 --events events.jsonl
+  head -1 events.jsonl | grep -q '"v":1,"event":"started"' || die "the events begin with $(head -1 events.jsonl)"
+  tail -1 events.jsonl | grep -q '"event":"finished"' || die "the events end with $(tail -1 events.jsonl)"
+  refuse 2 "-o is missing" "$whet" serve zoo:mlp
+  refuse 2 "expected a file descriptor" "$whet" tune zoo:mlp -o served.jsonl --trials 4 --events 99
+  refuse 2 "by programs" "$whet" measure-host < /dev/null
+}
+
 case_tuning() {
   expect 0 "records kept in r.jsonl" "$whet" tune zoo:mlp --trials 12 --round 4 -o r.jsonl
   [ "$(wc -l < r.jsonl)" -ge 12 ] || die "12 trials left $(wc -l < r.jsonl) records"

@@ -1,5 +1,7 @@
 #include "cli/arguments.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -9,8 +11,11 @@
 namespace whet {
 namespace {
 
-CLI::Validator one_of(std::vector<std::string> words) {
-  const auto check = [words = std::move(words)](const std::string& given) -> std::string {
+/// The name of a validator of words, which stand behind it.
+const std::string kWordsName = "words:";
+
+CLI::Validator one_of(const std::vector<std::string>& words) {
+  const auto check = [words](const std::string& given) -> std::string {
     std::string listed;
     for (const std::string& word : words) {
       if (word == given) return "";
@@ -18,7 +23,7 @@ CLI::Validator one_of(std::vector<std::string> words) {
     }
     return "\"" + given + "\" is none of " + listed + did_you_mean(given, words);
   };
-  return CLI::Validator(check, "", "");
+  return CLI::Validator(check, "", kWordsName + fmt::format("{}", fmt::join(words, ",")));
 }
 
 /// `help` and the words, unless it tells them all itself.
@@ -79,6 +84,16 @@ void Arguments::require(const std::string& name, std::vector<std::string>& value
 void Arguments::require_choice(const std::string& name, std::string& value, std::vector<std::string> words,
                                const std::string& help) {
   app_.add_option(name, value, with_words(help, words))->required()->type_name("")->check(one_of(words));
+}
+
+std::vector<std::string> words_of(const CLI::Option& option) {
+  const int first = 0;
+  try {
+    const std::string& name = const_cast<CLI::Option&>(option).get_validator(first)->get_name();
+    if (name.starts_with(kWordsName)) return CLI::detail::split(name.substr(kWordsName.size()), ',');
+  } catch (const CLI::OptionNotFound&) {  // it has no validator
+  }
+  return {};
 }
 
 }  // namespace whet

@@ -6,7 +6,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace whet {
 
@@ -37,5 +38,8 @@ class Arguments {
  private:
   CLI::App& app_;
 };
+
+/// The words that an option made by `choice` or `require_choice` takes; none of another one.
+std::vector<std::string> words_of(const CLI::Option&);
 
 }  // namespace whet

@@ -5,8 +5,14 @@
 
 #include "base/nearest.h"
 #include "base/version.h"
+#include "cli/completion.h"
+#include "codegen/llvm_version.h"
+#include "target/kinds.h"
 
 namespace whet {
+
+extern const char* const kRevision;  // cmake/Revision.cmake
+
 namespace {
 
 /// The long and short names of an app's options, as typed.
@@ -35,12 +41,22 @@ int refuse_leftovers(const CLI::App& app, const std::string& called, const std::
 int unknown_command(const std::vector<Command>& commands, const std::string& word) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.emplace_back(command.name);
+  names.emplace_back("completion");
   return wrong_use({"unknown command \"" + word + "\"" + did_you_mean(word, names)});
 }
 
-/// Adds the commands and `--version`; `runs[i]` runs command i.
+/// "whet 0.1.0, revision 1a2b3c4, LLVM 19.1.7, targets cpu, cuda"
+std::string version_text() {
+  const std::string revision = kRevision;
+  std::string targets;
+  for (const TargetKind& kind : target_kinds()) targets += (targets.empty() ? "" : ", ") + std::string(kind.kind);
+  return "whet " + version() + (revision.empty() ? "" : ", revision " + revision) + ", LLVM " + llvm_version() +
+         ", targets " + targets;
+}
+
+/// Adds the commands, `completion` and `--version`; `runs[i]` runs command i.
 std::vector<std::function<int()>> describe(const std::vector<Command>& commands, CLI::App& app) {
-  app.set_version_flag("--version", "whet " + version());
+  app.set_version_flag("--version", version_text());
   app.set_help_flag("-h,--help", "List the commands");
   std::vector<std::function<int()>> runs;
   for (const Command& command : commands) {
@@ -51,6 +67,15 @@ std::vector<std::function<int()>> describe(const std::vector<Command>& commands,
     Arguments arguments(*sub);
     runs.push_back(command.make(arguments));
   }
+  CLI::App* const completion =
+      app.add_subcommand("completion", "Print a script for a shell that completes these commands");
+  completion->set_help_flag("-h,--help", "Print this text");
+  auto shell = std::make_shared<std::string>();
+  Arguments(*completion).require_choice("SHELL", *shell, {"bash"}, "The shell");
+  runs.push_back([shell, &app] {
+    std::printf("%s", bash_completion(app).c_str());
+    return kDone;
+  });
   app.allow_extras();
   return runs;
 }
@@ -83,11 +108,10 @@ int run_command_line(const std::vector<Command>& commands, int argc, char** argv
   } catch (const CLI::ParseError& error) {
     return wrong_use({error.what()});
   }
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    const CLI::App& sub = *app.get_subcommand(commands[i].name);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const CLI::App& sub = *app.get_subcommand(static_cast<int>(i));
     if (!sub.parsed()) continue;
-    if (const auto left = sub.remaining(); !left.empty())
-      return refuse_leftovers(sub, std::string("whet ") + commands[i].name, left);
+    if (const auto left = sub.remaining(); !left.empty()) return refuse_leftovers(sub, "whet " + sub.get_name(), left);
     return runs[i]();
   }
   if (const auto left = app.remaining(); !left.empty()) {

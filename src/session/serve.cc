@@ -37,8 +37,10 @@ Json json_of(const std::vector<Candidate>& candidates) {
   return Json::object().set("candidates", std::move(list));
 }
 
+/// A list of integers, or an integer alone.
 Result<std::vector<std::int64_t>> integers_of(const Json& list, const std::string& name) {
   const Error wrong{fmt::format("the choice \"{}\" is {}; expected a list of integers", name, dump(list))};
+  if (list.is_integer()) return std::vector<std::int64_t>{list.integer()};
   if (!list.is_array()) return wrong;
   std::vector<std::int64_t> numbers;
   for (const Json& item : list.items()) {

@@ -111,8 +111,8 @@ TEST_F(Serving, SaysWhatIsWrongWithARequest) {
   EXPECT_EQ(error(R"({"do": "space", "task": 9})"), "task is 9; the tasks are 0 to 0");
   EXPECT_EQ(error(R"({"do": "sample", "task": 0, "count": 0})"), "count is 0; expected 1 to 10000");
   EXPECT_EQ(error(R"({"do": "measure", "task": 0})"), "candidates is null; expected a list");
-  EXPECT_EQ(error(R"({"do": "measure", "task": 0, "candidates": [{"sketch": "x", "choices": {"oc": 3}}]})"),
-            "the choice \"oc\" is 3; expected a list of integers");
+  EXPECT_EQ(error(R"({"do": "measure", "task": 0, "candidates": [{"sketch": "x", "choices": {"oc": "3"}}]})"),
+            "the choice \"oc\" is \"3\"; expected a list of integers");
   EXPECT_NE(error(R"({"do": "measure", "task": 0, "candidates": [{"steps": "splt l1 4"}]})"), "");
   EXPECT_EQ(file_->records().size(), 0u) << "a bad request measures nothing";
 }

@@ -269,6 +269,18 @@ void add_plan(Seeds& seeds) {
   seeds.add("plan", write_plan({}));
 }
 
+/// One a kind (docs/formats/serve.md).
+constexpr const char* kRequests[] = {
+    R"({"id": 1, "do": "tasks"})",
+    R"({"do": "space", "task": 0})",
+    R"({"do": "seeds", "task": 0})",
+    R"({"do": "sample", "task": 0, "count": 3, "seed": 9})",
+    R"({"do": "neighbours", "task": 0, "candidate": {"sketch": "nests", "choices": {}}})",
+    R"({"do": "steps", "task": 0, "candidates": [{"steps": "split l1 8 guard;vectorize l3"}]})",
+    R"({"id": "x", "do": "measure", "task": 0, "end_early": true, "candidates": [{"steps": "parallel l0", "sketch": "mine", "choices": {"oc": [8, 2]}}]})",
+    R"({"do": "best", "task": 0})",
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -284,6 +296,7 @@ int main(int argc, char** argv) {
   for (const char* plan : {"plan_v1.bin", "plan_v2.bin", "plan_v2_device.bin"}) {
     seeds.add("plan", read(source / "src/artifact/testdata" / plan));
   }
+  for (const char* request : kRequests) seeds.add("serve", request);
   add_plan(seeds);
   add_schedules(seeds);
   add_fleet(seeds);

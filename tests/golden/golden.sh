@@ -27,7 +27,7 @@ show() {
 }
 
 target=(--target "cpu -mcpu=haswell -threads=1")
-commands=(tasks space tune compile run bench profile records report explain target doctor zoo check)
+commands=(tasks space tune compile run bench profile records diff report explain target doctor zoo check serve completion)
 
 page_help() {
   show --help
