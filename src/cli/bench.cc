@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "json/json.h"
 #include "machine/placement.h"
+#include "machine/processor.h"
 #include "machine/stolen.h"
 #include "session/latency.h"
 #include "session/opened.h"
@@ -62,6 +63,7 @@ void print_json(const OpenedModel& model, const Latency& latency) {
   out.set("flops", model.info().flops).set("note", model.note());
   out.set("stolen", latency.stolen);
   if (latency.back_to_back > 0) out.set("back_to_back_ms", latency.back_to_back * 1e3);
+  if (!model.is_elsewhere()) out.set("machine", read_processor().brand);
   if (cores.size() > 1 && !model.is_elsewhere())
     out.set("round_trip_ns", measure_placement(cores[0], cores[1]).round_trip_ns);
   fmt::print("{}\n", dump(out, 2));

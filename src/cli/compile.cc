@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/table.h"
 #include "json/json.h"
 #include "machine/detect.h"
+#include "session/events.h"
 #include "session/opened.h"
 #include "tensor_files/file.h"
 
@@ -20,7 +22,7 @@ struct CompileCommand {
   ModelOptions model;
   TargetOptions place;
   RecordOptions records;
-  std::string output, ptx;
+  std::string output, ptx, events;
   bool allow_emulated = false, cubin = false, json = false, verbose = false, quiet = false;
 };
 
@@ -77,7 +79,7 @@ void print_text(const CompileCommand& command, const CompileReport& report, cons
     fmt::print("next: whet bench {}\n", command.output);
 }
 
-void print_json(const CompileCommand& command, const CompileReport& report, const Target& target) {
+Json to_json(const CompileCommand& command, const CompileReport& report, const Target& target) {
   Json tasks = Json::array();
   for (const TaskReport& task : report.tasks) {
     tasks.add(Json::object()
@@ -96,7 +98,7 @@ void print_json(const CompileCommand& command, const CompileReport& report, cons
   out.set("kernel_seconds", report.kernel_seconds).set("prologue_seconds", report.packing_seconds);
   if (!report.plan.empty()) out.set("plan", report.plan).set("plan_source", report.plan_source);
   out.set("link_seconds", report.link_seconds).set("predicted_ms", report.predicted_seconds * 1e3).set("tasks", tasks);
-  fmt::print("{}\n", dump(out, 2));
+  return out;
 }
 
 /// On a terminal: how far the compilation is. The line is gone when all kernels are made.
@@ -104,35 +106,47 @@ void show_kernels(int done, int all) {
   fmt::print(stderr, "\r\x1b[K{}", done < all ? fmt::format("{} of {} kernels", done, all) : "");
 }
 
+/// Compiles, and says what became of it. `events` may be null.
+int compile(CompileCommand& command, const TargetOnCores& place, const FusedGraph& fused, EventStream* events) {
+  CompileOptions compiling;
+  compiling.cubin = command.cubin;
+  command.records.emulated = command.allow_emulated;
+  compiling.emulated = command.allow_emulated && place.target.is_gpu();
+  command.records.gpu = place.gpu;
+  const bool shows = !command.quiet && !command.json && isatty(STDERR_FILENO);
+  compiling.on_kernel = [&](int done, int all) {
+    if (shows) show_kernels(done, all);
+    if (events) events->write("compiling", Json::object().set("done", done).set("all", all));
+  };
+  const Result<CompileReport> report =
+      compile_with_records(fused, command.records, place.target, command.output, compiling);
+  if (!report.ok()) return fail(report.error());
+  if (!command.ptx.empty())
+    if (const Status written = write_file(command.ptx, report->ptx); !written.ok()) return fail(written.error());
+  if (events) events->write("finished", to_json(command, *report, place.target));
+  if (command.json)
+    fmt::print("{}\n", dump(to_json(command, *report, place.target), 2));
+  else if (!command.quiet)
+    print_text(command, *report, place.target);
+  return events && !events->status().ok() ? fail(events->status().error()) : kDone;
+}
+
 int run(CompileCommand& command) {
   if (command.output.empty()) command.output = default_output(command.model.model);
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (!place->note.empty()) fmt::print(stderr, "{}\n", place->note);
-  if (!command.ptx.empty() && !place->target.is_gpu())
-    return wrong_use({"--ptx is for GPU targets; the target is \"" + to_string(place->target) + "\""});
-  if (command.cubin && !place->target.is_gpu())
-    return wrong_use({"--cubin is for GPU targets; the target is \"" + to_string(place->target) + "\""});
+  for (const auto& [option, asked] : {std::pair("--ptx", !command.ptx.empty()), std::pair("--cubin", command.cubin)})
+    if (asked && !place->target.is_gpu())
+      return wrong_use({fmt::format("{} is for GPU targets; the target is \"{}\"", option, to_string(place->target))});
   const Result<InputFiles> files = read_inputs(command.model.inputs);
   if (!files.ok()) return fail(files.error());
   const Result<FusedGraph> fused = load_fused(command.model, *files);
   if (!fused.ok()) return fail(fused.error());
-  CompileOptions compiling;
-  compiling.cubin = command.cubin;
-  command.records.emulated = command.allow_emulated;
-  compiling.emulated = command.allow_emulated && place->target.is_gpu();
-  command.records.gpu = place->gpu;
-  if (!command.quiet && !command.json && isatty(STDERR_FILENO)) compiling.on_kernel = show_kernels;
-  const Result<CompileReport> report =
-      compile_with_records(*fused, command.records, place->target, command.output, compiling);
-  if (!report.ok()) return fail(report.error());
-  if (!command.ptx.empty())
-    if (const Status written = write_file(command.ptx, report->ptx); !written.ok()) return fail(written.error());
-  if (command.json)
-    print_json(command, *report, place->target);
-  else if (!command.quiet)
-    print_text(command, *report, place->target);
-  return kDone;
+  if (command.events.empty()) return compile(command, *place, *fused, nullptr);
+  Result<EventStream> events = EventStream::open(command.events);
+  if (!events.ok()) return refuse(events.error());
+  return compile(command, *place, *fused, &*events);
 }
 
 }  // namespace
@@ -150,6 +164,8 @@ std::function<int()> make_compile(Arguments& arguments) {
                  "target's architecture");
   arguments.flag("--allow-emulated", command->allow_emulated,
                  "Take records of emulated devices too; for a GPU, put code for the emulated device into the library");
+  arguments.add("--events", command->events,
+                "Also write how far it is, a JSON object a line, to this open file descriptor or file");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("-v,--verbose", command->verbose, "Print the source of each task's schedule");
   arguments.flag("-q,--quiet", command->quiet, "Print nothing");

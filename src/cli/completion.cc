@@ -21,7 +21,8 @@ std::vector<std::string> names_of(const CLI::Option& option) {
 
 /// The words of positional arguments, and what stands for an option's argument: a case an option.
 ///   taking  all options that take an argument
-std::string argument_cases(const CLI::App& sub, std::vector<std::string>& taking, std::vector<std::string>& positional) {
+std::string argument_cases(const CLI::App& sub, std::vector<std::string>& taking,
+                           std::vector<std::string>& positional) {
   std::string cases;
   for (const CLI::Option* option : sub.get_options()) {
     const std::vector<std::string> names = names_of(*option), words = words_of(*option);

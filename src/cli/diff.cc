@@ -119,6 +119,7 @@ std::string ms_text(double seconds) { return seconds > 0 ? fmt::format("{:.4g}",
 
 std::string ratio_text(double ratio) {
   if (ratio >= 2) return fmt::format("{:.2f} times as long", ratio);
+  if (ratio == 1) return "no difference";
   const double percent = 100 * (ratio - 1);
   return fmt::format("{:.1f}% {}", std::abs(percent), percent < 0 ? "faster" : "slower");
 }
@@ -141,10 +142,11 @@ void print_parts(const Comparison& comparison) {
 }
 
 void print_text(const DiffCommand& command, const Comparison& comparison, Verdict verdict) {
-  fmt::print(
-      "{} -> {}: {} -> {} ms, {}{}\n", command.before, command.after, ms_text(comparison.old_seconds),
-      ms_text(comparison.new_seconds), ratio_text(comparison.ratio()),
-      verdict == Verdict::same ? fmt::format("; within the threshold of {}%, or not clear", command.threshold) : "");
+  fmt::print("{} -> {}: {} -> {} ms, {}{}\n", command.before, command.after, ms_text(comparison.old_seconds),
+             ms_text(comparison.new_seconds), ratio_text(comparison.ratio()),
+             verdict == Verdict::same && comparison.ratio() != 1
+                 ? fmt::format("; within the threshold of {}%, or not clear", command.threshold)
+                 : "");
   fmt::print("  {}", comparison.whole);
   if (comparison.low_ratio != comparison.high_ratio)
     fmt::print("; new/old between {:.3f} and {:.3f}", comparison.low_ratio, comparison.high_ratio);

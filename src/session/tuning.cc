@@ -270,6 +270,7 @@ Status end_earlier_plan(const TuneSettings& settings, const Prepared& prepared, 
 }
 
 Status calibrate(const TuneSettings& settings, const Prepared& prepared, DeviceMeasurer& measurer) {
+  if (prepared.chosen.empty()) return ok_status();
   const Task& task = prepared.chosen.front();
   const Target& target = prepared.place.target;
   const Result<Steps> steps =

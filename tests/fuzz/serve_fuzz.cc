@@ -33,7 +33,8 @@ struct Fresh {
 
   std::string path;
   std::optional<RecordFile> file;
-  FormulaMeasurer measurer = FormulaMeasurer::timing([](const std::string& steps) { return 1e-6 * (1.0 + steps.size()); });
+  FormulaMeasurer measurer =
+      FormulaMeasurer::timing([](const std::string& steps) { return 1e-6 * (1.0 + steps.size()); });
   std::optional<TaskServer> server;
 };
 
