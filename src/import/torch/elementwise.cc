@@ -116,6 +116,16 @@ Status import_logical_not(TorchSite& site) {
   return site.give(UnaryOperator{U::logical_not}, {truth});
 }
 
+/// The whole number next to x on the side of 0.
+Status import_trunc(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  if (!is_float(site.dtype(x))) return site.pass(x);
+  WHET_TRY(const ValueId size, site.add("size", UnaryOperator{U::abs}, {x}));
+  WHET_TRY(const ValueId whole, site.add("whole", UnaryOperator{U::floor}, {size}));
+  WHET_TRY(const ValueId sign, site.add("sign", UnaryOperator{U::sign}, {x}));
+  return site.give(BinaryOperator{B::mul}, {whole, sign});
+}
+
 Status import_not_equal(TorchSite& site) {
   WHET_TRY(const Pair pair, operands(site));
   WHET_TRY(const ValueId equal, site.add("equal", BinaryOperator{B::equal}, {pair.a, pair.b}));

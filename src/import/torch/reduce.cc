@@ -225,6 +225,21 @@ Status import_pairwise_distance(TorchSite& site) {
   WHET_TRY(const Ints axis, last_axis(site, way));
   return site.give(norm_over(site, way, p, axis, keep));
 }
+/// v g / |v|, where g has a length for each place of dimension `dim`; -1: one of all. Also the lengths of v.
+Status import_weight_norm(TorchSite& site) {
+  WHET_TRY(const ValueId v, site.tensor("v"));
+  WHET_TRY(const ValueId g, site.tensor("g"));
+  WHET_TRY(const std::int64_t dim, site.integer("dim"));
+  Ints axes = every_axis(site.rank(v));
+  if (dim != -1) {
+    WHET_TRY(const std::int64_t kept, site.axis("dim", v));
+    std::erase(axes, kept);
+  }
+  WHET_TRY(const ValueId length, reduced_over(site, v, R::l2, axes, true));
+  WHET_TRY(const ValueId scale, site.add("scale", BinaryOperator{B::div}, {g, length}));
+  WHET_RETURN_IF_ERROR(site.give(BinaryOperator{B::mul}, {v, scale}));
+  return site.wants_output(1) ? site.pass(length, 1) : ok_status();
+}
 /// x1 x2 / (max(|x1|, eps) max(|x2|, eps))
 Status import_cosine_similarity(TorchSite& site) {
   WHET_TRY(const ValueId a, site.tensor("x1"));

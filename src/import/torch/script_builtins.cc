@@ -271,14 +271,25 @@ Done list_function(ScriptRun& run, const std::string& name, const Values& values
   if (name == "torch.__contains__" && values.size() == 2)
     return done(std::any_of(list->items.begin(), list->items.end(),
                             [&](const ScriptValue& each) { return are_equal(each, values[1]).value_or(false); }));
-  if ((name == "prim.min" || name == "prim.max") && values.size() == 1 && !list->items.empty()) {
-    ScriptValue best = list->items[0];
+  const bool sums = name == "torch.sum";
+  if ((name == "prim.min" || name == "prim.max" || sums) && values.size() == 1 && (sums || !list->items.empty())) {
+    ScriptValue best = sums ? ScriptValue(std::int64_t{0}) : list->items[0];
     for (const ScriptValue& each : list->items) {
-      WHET_TRY(const auto next, arithmetic(run, name, {best, each}));
+      WHET_TRY(const auto next, arithmetic(run, sums ? "torch.add" : name, {best, each}));
       if (!next) return nothing();
       best = *next;
     }
     return done(best);
+  }
+  if ((name == "torch.any" || name == "torch.all") && values.size() == 1) {
+    bool any = false, all = true;
+    for (const ScriptValue& each : list->items) {
+      const auto truth = as_integer(each);
+      if (!truth) return nothing();
+      any = any || *truth != 0;
+      all = all && *truth != 0;
+    }
+    return done(name == "torch.any" ? any : all);
   }
   return change_list(run, name, *list, values);
 }
@@ -360,9 +371,11 @@ Done tensor_function(ScriptRun& run, const std::string& name, const Values& valu
   if (tensor == nullptr) return nothing();
   if (name == "prim.data" || name == "torch._unwrap_optional") return done(values[0]);
   if (name == "prim.device") return done(ScriptDevice{});
+  // As in training: the other branch is one operator that computes a whole layer.
+  if (name == "prim.requires_grad" || name == "torch.requires_grad") return done(true);
   static constexpr std::string_view kFalse[] = {"prim.is_cuda",   "prim.is_quantized", "prim.is_mkldnn",
-                                                "prim.is_sparse", "torch.is_complex",  "prim.requires_grad",
-                                                "prim.is_xpu",    "prim.is_mps",       "prim.is_nested"};
+                                                "prim.is_sparse", "torch.is_complex",  "prim.is_xpu",
+                                                "prim.is_mps",    "prim.is_nested"};
   if (std::find(std::begin(kFalse), std::end(kFalse), name) != std::end(kFalse)) return done(false);
   if (name == "torch.item") return done(converted(run, "number", values[0]));
   static constexpr std::string_view kOfType[] = {
@@ -473,12 +486,22 @@ Result<ScriptValue> converted(ScriptRun& run, const std::string& type, const Scr
 Result<std::optional<ScriptValue>> call_builtin(ScriptRun& run, const std::string& name, const ScriptArguments& given) {
   const Values& values = given.places;
   if (name == "prim.RaiseException") {
-    const auto* text = values.empty() ? nullptr : std::get_if<std::string>(&values[0]);
-    return run.error("raises an exception" + (text == nullptr || text->empty() ? "" : ": " + text->substr(0, 200)));
+    const auto* why = values.empty() ? nullptr : std::get_if<std::string>(&values[0]);
+    return run.error("raises an exception" + (why == nullptr || why->empty() ? "" : ": " + why->substr(0, 200)));
   }
   if (name == "torch.device") return done(ScriptDevice{});
-  if (name == "torch.format" || name == "torch.percentFormat") return done(std::string());
-  if (name == "torch.warn" || name == "prim.Print") return done(ScriptValue());
+  const auto* text = values.empty() ? nullptr : std::get_if<std::string>(&values[0]);
+  if (text != nullptr && name == "torch.len") return done(static_cast<std::int64_t>(text->size()));
+  if (const auto* part = values.size() > 1 ? std::get_if<std::string>(&values[1]) : nullptr;
+      text != nullptr && part != nullptr && name == "torch.find") {
+    const std::size_t found = text->find(*part);
+    return done(found == std::string::npos ? std::int64_t{-1} : static_cast<std::int64_t>(found));
+  }
+  // Texts are printed, or asked whether they are empty.
+  if (name == "torch.format" || name == "torch.percentFormat") return done(text == nullptr ? std::string("?") : *text);
+  if (name == "torch.warn" || name == "prim.Print" || name == "torch._assert") return done(ScriptValue());
+  if (name == "torch.is_grad_enabled") return done(true);
+  if (name == "torch.is_autocast_enabled" || name == "torch.is_autocast_cpu_enabled") return done(false);
   if (name == "prim.NumToTensor" || name == "torch.tensor" || name == "torch.scalar_tensor" ||
       name == "torch.as_tensor") {
     if (!values.empty() && as_tensor(values[0]) != nullptr) return done(values[0]);
@@ -534,6 +557,25 @@ bool has_place(const ScriptArguments& given, std::size_t place, std::string_view
              given.keywords.begin(), given.keywords.end(), [&](const auto& each) { return each.first == name; });
 }
 
+/// Second names of operators, which exported programs do not have.
+std::string usual_name(const std::string& op) {
+  struct Alias {
+    std::string_view name, usual;
+  };
+  static constexpr Alias kAliases[] = {
+      {"__and__", "bitwise_and"},  {"__or__", "bitwise_or"}, {"__xor__", "bitwise_xor"}, {"absolute", "abs"},
+      {"arccos", "acos"},          {"arcsin", "asin"},       {"arctan", "atan"},         {"arctan2", "atan2"},
+      {"clip", "clamp"},           {"concatenate", "cat"},   {"divide", "div"},          {"greater", "gt"},
+      {"greater_equal", "ge"},     {"less", "lt"},           {"less_equal", "le"},       {"moveaxis", "movedim"},
+      {"multiply", "mul"},         {"negative", "neg"},      {"not_equal", "ne"},        {"subtract", "sub"},
+      {"swapdims", "transpose"},   {"ger", "outer"},         {"fix", "trunc"},           {"linalg_matmul", "matmul"},
+      {"special_expit", "sigmoid"}};
+  constexpr std::string_view kAten = "aten.";
+  for (const Alias& alias : kAliases)
+    if (op == std::string(kAten) + std::string(alias.name)) return std::string(kAten) + std::string(alias.usual);
+  return op;
+}
+
 /// The overload of operators that have several rows, or several words that differ in meaning.
 std::string chosen_overload(std::string_view word, const ScriptArguments& given) {
   const bool second = has_place(given, 1, "dim");
@@ -565,7 +607,8 @@ std::string chosen_overload(std::string_view word, const ScriptArguments& given)
 
 }  // namespace
 
-std::string with_overload(const std::string& op, const ScriptArguments& given) {
+std::string with_overload(const std::string& called, const ScriptArguments& given) {
+  const std::string op = usual_name(called);
   const std::size_t dot = op.find('.');
   const bool writes =
       op.starts_with("aten.") && op.size() > 6 && op.ends_with('_') && !op.ends_with("__") && op != "aten.detach_";

@@ -482,6 +482,24 @@ Result<ScriptArguments> ScriptRun::evaluate_arguments(Frame& frame, const Script
   return given;
 }
 
+/// Whether a value is of a type, or of one of several; what lists hold is not looked at.
+static bool is_of(const ScriptValue& value, const ScriptExpression& type) {
+  if (type.kind == Is::tuple || type.kind == Is::list)
+    return std::any_of(type.items.begin(), type.items.end(), [&](const auto& each) { return is_of(value, each); });
+  const std::string& name = type.kind == Is::subscript ? type.items[0].text : type.text;
+  auto* const* list = std::get_if<ScriptList*>(&value);
+  if (name == "Optional" && type.items.size() == 2) return value.index() == 0 || is_of(value, type.items[1]);
+  if (name == "List" || name == "list") return list != nullptr && !(*list)->is_tuple;
+  if (name == "Tuple" || name == "tuple") return list != nullptr && (*list)->is_tuple;
+  if (name == "Dict" || name == "dict") return std::holds_alternative<ScriptDictionary*>(value);
+  if (name == "Tensor") return tensor_of(value) != nullptr;
+  if (name == "bool") return std::holds_alternative<bool>(value);
+  if (name == "int") return std::holds_alternative<std::int64_t>(value);
+  if (name == "float") return std::holds_alternative<double>(value);
+  if (name == "str") return std::holds_alternative<std::string>(value);
+  return name == "NoneType" && value.index() == 0;
+}
+
 /// What is written as a call and takes types or names.
 Result<std::optional<ScriptValue>> ScriptRun::call_of_language(Frame& frame, const std::string& name,
                                                                const ScriptExpression& call) {
@@ -491,7 +509,10 @@ Result<std::optional<ScriptValue>> ScriptRun::call_of_language(Frame& frame, con
     WHET_TRY(ScriptValue value, evaluate(frame, call.items[2]));
     return std::optional<ScriptValue>(std::move(value));
   }
-  if (name == "isinstance" && count == 2) return error("asks for the type of a value, which is not supported");
+  if (name == "isinstance" && count == 2) {
+    WHET_TRY(const ScriptValue value, evaluate(frame, call.items[1]));
+    return std::optional<ScriptValue>(is_of(value, call.items[2]));
+  }
   if (name == "unwrap_optional" && count == 1) {
     WHET_TRY(ScriptValue value, evaluate(frame, call.items[1]));
     return std::optional<ScriptValue>(std::move(value));
@@ -647,7 +668,8 @@ std::vector<bool> ScriptRun::wanted_results(const std::string& op, const ScriptA
                                      {"aten.max_pool3d_with_indices.", 2},
                                      {"aten.native_layer_norm.", 3},
                                      {"aten.native_group_norm.", 3},
-                                     {"aten.var_mean.", 2}};
+                                     {"aten.var_mean.", 2},
+                                     {"aten._weight_norm_interface.", 2}};
   for (const Row& row : kSeveral)
     if (op.starts_with(row.op)) return std::vector<bool>(row.results, true);
   const auto argument = [&](std::size_t place, std::string_view name) -> const ScriptValue* {

@@ -203,6 +203,70 @@ TEST(TorchWrites, StateIsRefused) {
   EXPECT_EQ(read(q), "m: was exported in training mode; in Python: model.eval() before torch.export.export");
 }
 
+// ---- Branches and loops.
+
+/// A body: y = op(x).
+Pt2 body_of(const std::string& op, const std::string& arguments, const Shape& shape, int type = 7) {
+  Pt2 body;
+  return body.input("a", shape, type).node(op, arguments, {"b"}).output("b");
+}
+TEST(TorchControl, BothBranchesOfACondAreComputed) {
+  Pt2 p;
+  p.input("x", {3}).body("yes", body_of("aten.neg.default", "self=%a", {3}));
+  p.body("no", body_of("aten.add.Tensor", "self=%a other=10", {3}));
+  p.node("aten.sum.default", "self=%x", {"sum"}).node("aten.gt.Scalar", "self=%sum other=100", {"pred"});
+  p.node("higher_order.cond", "=%pred =@yes =@no =(%x)", {"y"}).output("y");
+  EXPECT_EQ(answer(p), (Numbers{10, 11, 12}));
+}
+TEST(TorchControl, AWhileLoopOfKnownRoundsIsItsBodies) {
+  Pt2 goes_on, body, p;
+  goes_on.input("i", {}, 5).input("a", {2}).node("aten.lt.Scalar", "self=%i other=3", {"more"}).output("more");
+  body.input("i", {}, 5).input("a", {2}).node("aten.add.Tensor", "self=%i other=1", {"next"});
+  body.node("aten.mul.Tensor", "self=%a other=2", {"b"}).output("next").output("b");
+  p.input("x", {2}).body("goes_on", goes_on).body("body", body);
+  p.node("aten.full.default", "size=[] fill_value=0 dtype=:5", {"zero"});
+  p.node("higher_order.while_loop", "=@goes_on =@body =(%zero,%x) =[]", {"last", "y"}).output("y").output("last");
+  EXPECT_EQ(answer(p), (Numbers{0, 8}));
+  EXPECT_EQ(answer(p, 1), (Numbers{3}));
+}
+TEST(TorchControl, AMapIsABodyARow) {
+  Pt2 p;
+  p.input("x", {2, 3}).body("body", body_of("aten.cumsum.default", "self=%a dim=0", {3}));
+  p.node("higher_order.map_impl", "=@body =(%x) =[]", {"y"}).output("y");
+  EXPECT_EQ(answer(p), (Numbers{0, 1, 3, 3, 7, 12}));
+}
+
+// ---- Weights and types.
+
+TEST(Torch, WeightsByLengthAndDirection) {
+  Pt2 p;
+  p.input("x", {2, 2}).weight("v", Tensor::of<double>(DType::f32, {2, 2}, {3, 4, 0, 2}));
+  p.weight("g", Tensor::of<double>(DType::f32, {2, 1}, {10, 3}));
+  p.node("aten._weight_norm_interface.default", "v=%v g=%g", {"w", "norms"}).output("w").output("norms");
+  EXPECT_EQ(answer(p), (Numbers{6, 8, 0, 3}));
+  EXPECT_EQ(answer(p, 1), (Numbers{5, 2}));
+  Pt2 q;
+  q.input("x", {2}).node("aten.sub.Tensor", "self=%x other=1.5", {"y"}).node("aten.trunc.default", "self=%y", {"z"});
+  EXPECT_EQ(answer(q.output("z")), (Numbers{-1, 0}));
+}
+
+TEST(Torch, QuantizedAndBackKeepsTheRangeOfPt2e) {
+  Pt2 p;
+  p.input("x", {4});
+  p.node("quantized_decomposed.quantize_per_tensor.default",
+         "input=%x scale=0.5 zero_point=1 quant_min=-2 quant_max=5 dtype=:2", {"q"});
+  p.node("quantized_decomposed.dequantize_per_tensor.default",
+         "input=%q scale=0.5 zero_point=1 quant_min=-2 quant_max=5 dtype=:2", {"y"});
+  p.said("q", {4}, 2).output("y");
+  EXPECT_EQ(answer(p), (Numbers{0, 1, 2, 2}));
+}
+TEST(Torch, WeightsOfBfloat16AreComputedInF32) {
+  Pt2 p;
+  p.input("x", {3}).half_weight("w", {1.5, -2, 256});
+  p.node("aten.mul.Tensor", "self=%x other=%w", {"y"}).output("y");
+  EXPECT_EQ(answer(p), (Numbers{0, -2, 512}));
+}
+
 // ---- Refusals.
 
 TEST(Torch, OperatorsThatAreNotReadAreListed) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,6 +79,25 @@ class Pt2 {
     tensors_.emplace_back("m." + name, tensor);
     return *this;
   }
+  /// A parameter of bfloat16, of which whole numbers up to 256 are.
+  Pt2& half_weight(const std::string& name, const std::vector<float>& values) {
+    const Shape shape = {static_cast<std::int64_t>(values.size())};
+    weight(name, Tensor(DType::f32, shape)).said(name, shape, 13);
+    std::string bytes;
+    for (const float value : values) {
+      const auto bits = std::bit_cast<std::uint32_t>(value);
+      bytes += {static_cast<char>(bits >> 16), static_cast<char>(bits >> 24)};
+    }
+    Json entry = config_["m." + name];
+    config_.set("m." + name, entry.set("tensor_meta", values_[name]));
+    storages_.back() = bytes;
+    return *this;
+  }
+  /// A program that nodes take as the argument "@name".
+  Pt2& body(const std::string& name, const Pt2& program) {
+    bodies_.set(name, Json::object().set("name", name).set("graph", program.graph()));
+    return *this;
+  }
   /// `arguments`: "input=%x stride=[2,2]".
   Pt2& node(const std::string& op, const std::string& arguments, const std::vector<std::string>& outputs,
             const std::string& module = "") {
@@ -126,11 +146,16 @@ class Pt2 {
     return *this;
   }
 
+  Json graph() const {
+    return Json::object()
+        .set("inputs", inputs_)
+        .set("outputs", outputs_)
+        .set("nodes", nodes_)
+        .set("tensor_values", values_);
+  }
   std::string json() const {
-    Json graph = Json::object();
-    graph.set("inputs", inputs_).set("outputs", outputs_).set("nodes", nodes_).set("tensor_values", values_);
     Json module = Json::object();
-    module.set("graph", graph);
+    module.set("graph", graph());
     module.set("signature", Json::object().set("input_specs", input_specs_).set("output_specs", output_specs_));
     return dump(Json::object()
                     .set("graph_module", module)
@@ -173,15 +198,14 @@ class Pt2 {
     inputs_.add(tensor);
     input_specs_.add(Json::object().set(kind, content.set("arg", tensor)));
   }
-  static Json node_of(const std::string& op, const std::string& arguments, const std::vector<std::string>& outputs,
-                      const std::string& module) {
+  Json node_of(const std::string& op, const std::string& arguments, const std::vector<std::string>& outputs,
+               const std::string& module) const {
     Json inputs = Json::array(), results = Json::array(), metadata = Json::object();
     for (std::size_t at = 0; at < arguments.size();) {
       const std::size_t equals = arguments.find('=', at), end = std::min(arguments.find(' ', at), arguments.size());
-      inputs.add(Json::object()
-                     .set("name", arguments.substr(at, equals - at))
-                     .set("arg", argument_of(arguments.substr(equals + 1, end - equals - 1)))
-                     .set("kind", 1));
+      const std::string word = arguments.substr(equals + 1, end - equals - 1);
+      const Json given = word[0] == '@' ? Json::object().set("as_graph", bodies_[word.substr(1)]) : argument_of(word);
+      inputs.add(Json::object().set("name", arguments.substr(at, equals - at)).set("arg", given).set("kind", 1));
       at = end + 1;
     }
     for (const std::string& output : outputs) results.add(argument_of("%" + output));
@@ -195,7 +219,8 @@ class Pt2 {
         .set("name", outputs.empty() ? "n" : outputs[0]);
   }
 
-  Json inputs_ = Json::array(), outputs_ = Json::array(), nodes_ = Json::array(), values_ = Json::object();
+  Json inputs_ = Json::array(), outputs_ = Json::array(), nodes_ = Json::array(), values_ = Json::object(),
+       bodies_ = Json::object();
   Json input_specs_ = Json::array(), output_specs_ = Json::array(), config_ = Json::object();
   std::vector<std::string> storages_, entries_;
   std::vector<std::pair<std::string, Tensor>> tensors_;
