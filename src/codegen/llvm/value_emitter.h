@@ -47,7 +47,6 @@ class ValueEmitter {
 
  private:
   Value* to_integers(Value* value, DType to, int lanes);
-
   Value* round_through_half(Value* value, int lanes);
   Value* half_to_float(Value* bits, int lanes);
   Value* float_to_half(Value* value, int lanes);
