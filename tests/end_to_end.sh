@@ -83,6 +83,11 @@ case_compiled() {
   expect 0 "inferences/s" "$whet" bench model.so --runs 5 --warmup 0
   expect 0 "conv2d" "$whet" profile model.so --runs 5 --trace trace.json
   grep -q traceEvents trace.json || die "no trace was written"
+  # Of made-up weights: as large, and another's answers.
+  expect 0 "its answers are wrong" "$whet" compile zoo:mlp --weights seed -o seed.so
+  expect 0 "inferences/s" "$whet" bench seed.so --runs 5 --warmup 0
+  expect 1 "largest magnitude: no" "$whet" check seed.so --against zoo:mlp --fill ones
+  refuse 2 "--weights" "$whet" compile zoo:mlp --weights none -o none.so
   head -c 100000 model.so > cut.so
   refuse 1 "cut.so" "$whet" run cut.so --fill ones
 }
@@ -340,7 +345,7 @@ case_fleet() {
   trap 'kill '"$broker $agent_pid"' 2> /dev/null; rm -rf "$work"' EXIT
   fleet_comes_to "-2 .*idle"
   expect 0 "records kept" "$whet" tune zoo:mlp --trials 12 --round 4 --threads 1 -o r.jsonl --device fleet:x86 --fleet lab/me
-  grep -q "^Units: .* answered [0-9]* jobs" out || die "nothing says which unit answered how many jobs"
+  grep -q "^| *Unit  *|  *Jobs | Candidates | Failed | Lost | Its times |" out || die "nothing says which unit answered how many jobs"
   [ "$(grep -c '"host":"fleet:x86' r.jsonl)" -ge 12 ] || die "not all candidates ran in the fleet"
   expect 0 "-threads=1" "$whet" target --device fleet:x86 --fleet lab/me --threads 1
   expect 0 "is not emulated" "$whet" doctor --device fleet:x86 --fleet lab/me

@@ -22,7 +22,7 @@ struct CompileCommand {
   ModelOptions model;
   TargetOptions place;
   RecordOptions records;
-  std::string output, ptx, events;
+  std::string output, ptx, events, weights = "model";
   bool allow_emulated = false, cubin = false, json = false, verbose = false, quiet = false;
 };
 
@@ -65,6 +65,8 @@ void print_notes(const CompileReport& report) {
 void print_text(const CompileCommand& command, const CompileReport& report, const Target& target) {
   fmt::print("{} · {} · {}\n", command.output, to_string(target), summary(report));
   if (!report.plan.empty()) fmt::print("  by {}: {}\n", report.plan_source, report.plan);
+  if (command.weights == "seed")
+    fmt::print("  its large weights are made up: it takes the model's time, and its answers are wrong\n");
   command.verbose ? print_tasks(report) : print_notes(report);
   fmt::print(
       "{:.2f} MB; weights {:.2f} MB, activations {:.2f} MB; compiled in {:.2f} s (kernels {:.2f}, packing {:.2f}, "
@@ -110,6 +112,7 @@ void show_kernels(int done, int all) {
 int compile(CompileCommand& command, const TargetOnCores& place, const FusedGraph& fused, EventStream* events) {
   CompileOptions compiling;
   compiling.cubin = command.cubin;
+  compiling.made_weights = command.weights == "seed";
   command.records.emulated = command.allow_emulated;
   compiling.emulated = command.allow_emulated && place.target.is_gpu();
   command.records.gpu = place.gpu;
@@ -158,6 +161,9 @@ std::function<int()> make_compile(Arguments& arguments) {
   add_options(arguments, command->place);
   add_options(arguments, command->records);
   arguments.add("-o,--output", command->output, "The library to write (default: the model's name with .so, here)");
+  arguments.choice("--weights", command->weights, {"model", "seed"},
+                   "seed: large weights are made up, for a library that is only timed; a device elsewhere makes them "
+                   "itself, so that they do not travel");
   arguments.add("--ptx", command->ptx, "For a GPU: also write the PTX of all kernels to this file");
   arguments.flag("--cubin", command->cubin,
                  "For a GPU: also put machine code into the library (needs ptxas), which opens faster on a GPU of the "

@@ -64,7 +64,7 @@ std::string next_options(const TuneSettings& settings, const Prepared& prepared)
 void print_text(const TuneSettings& settings, const Prepared& prepared, const Tuned& tuned) {
   fmt::print("\n{}{}", closing_report(tuned.progress, tuned.rates.gflops, tuned.limits), network_report(tuned.truth));
   if (tuned.plans) fmt::print("{}", plan_report(*tuned.plans));
-  // Of a fleet the devices are no machines: shares_text has the units.
+  // Of a fleet the devices are no machines: shares_report has the units.
   if (!has_fleet(prepared.devices)) fmt::print("{}", units_report(tuned.units, tuned.progress.seconds));
   if (prepared.emulated) fmt::print("{}\n", is_remote(prepared) ? kEmulatorTimes : kEstimates);
   if (const std::string stolen = stolen_text(tuned.stolen); !stolen.empty())
@@ -113,7 +113,7 @@ int run_once(const TuneCommand& command, Zygote& zygote, TuneListener& listener,
   if (!tuned.ok()) return fail(tuned.error());
   runs.json.push_back(to_json(*tuned, settings.records));
   if (command.talks()) print_text(settings, place->prepared, *tuned);
-  if (command.talks()) fmt::print("{}", shares_text(place->shared));
+  if (command.talks() && place->tally) fmt::print("{}", shares_report(place->tally->shares()));
   runs.prepared.push_back(std::move(place->prepared));
   return tuned->progress.interrupted ? kInterrupted : kDone;
 }

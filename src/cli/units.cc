@@ -33,4 +33,14 @@ std::string units_report(const std::vector<UnitReport>& units, double seconds) {
   return table.to_text() + odd;
 }
 
+std::string shares_report(const std::vector<UnitShare>& shares) {
+  if (shares.empty()) return "";
+  Table table({{"Unit", false}, {"Jobs"}, {"Candidates"}, {"Failed"}, {"Lost"}, {"Its times"}});
+  for (const UnitShare& share : shares)
+    table.add({shortened(share.unit, 32), std::to_string(share.jobs), std::to_string(share.candidates),
+               std::to_string(share.failed), std::to_string(share.losses),
+               share.factor > 0 ? fmt::format("x {:.3f}", share.factor) : "–"});
+  return table.to_text();
+}
+
 }  // namespace whet

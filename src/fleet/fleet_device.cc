@@ -37,16 +37,20 @@ JobPart unanswered(const SessionJob& whole, const SessionItems& items, bool cham
   return part;
 }
 
-/// What of an answer fits the part.
-void take_items(const FleetAnswer& answer, const JobPart& part, SessionItems& items) {
+/// What of an answer fits the part: it goes to its places, and is given by its numbers in the part.
+std::vector<const SessionItem*> take_items(const FleetAnswer& answer, const JobPart& part, SessionItems& items) {
+  std::vector<const SessionItem*> taken(part.job.items());
   for (const std::string& bytes : answer.items) {
     auto item = decode_session_item(bytes);
     if (!item || item->number >= part.job.items()) continue;
     auto& place = items[part.numbers[item->number]];
     if (place || item->reply.index() != part.job.request(item->number).index()) continue;
+    const std::uint32_t number = item->number;
     place = std::move(*item);
     if (auto* reply = std::get_if<MeasureReply>(&place->reply)) reply->conditions.unit = answer.device;
+    taken[number] = &*place;
   }
+  return taken;
 }
 
 /// The first request without an answer; as many as there are requests where all have one. A champion's second time is not
@@ -86,11 +90,7 @@ FleetDevice::Answers FleetDevice::ask(const SessionJob& job) {
           "the request has " + std::to_string(bytes.size()) + " bytes; the fleet takes " + std::to_string(most_bytes_)};
     const auto answer = options_.queue->run(options_.key, options_.priority, bytes, options_.interrupted);
     if (!answer.ok()) return {std::move(answers.items), OutcomeCode::device_lost, answer.error().message};
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      ++answered_[answer->unit];
-    }
-    take_items(*answer, part, answers.items);
+    options_.tally->count(*answer, part.job, take_items(*answer, part, answers.items));
     const std::size_t first = first_unanswered(job, answers.items);
     if (first == job.requests.size()) break;
     if (answer->kind == FleetAnswer::Kind::refused)

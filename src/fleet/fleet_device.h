@@ -1,9 +1,7 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +9,7 @@
 #include "device/device.h"
 #include "device/session/messages.h"
 #include "fleet/queue.h"
+#include "fleet/tally.h"
 
 namespace whet {
 
@@ -21,6 +20,8 @@ struct FleetDeviceOptions {
   double run_timeout = 10;       ///< seconds for one kernel
   bool beside_builders = false;  ///< whether some unit of the key is this machine
   std::function<bool()> interrupted;
+  /// Several devices of a key may share one.
+  std::shared_ptr<FleetTally> tally = std::make_shared<FleetTally>();
 };
 
 /// The units of a key as a device: any of them takes a request, so that its name is "fleet:KEY". As many of these as there are
@@ -40,9 +41,6 @@ class FleetDevice : public Device {
   /// A fleet runs no compiled models: an error says so, except for no models at all.
   Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>&, const ModelRun&) override;
 
-  /// How many jobs each unit has answered. Between requests.
-  const std::map<std::string, int>& answered() const { return answered_; }
-
  private:
   /// What came of a job.
   struct Answers {
@@ -55,8 +53,6 @@ class FleetDevice : public Device {
   FleetDeviceOptions options_;
   DeviceInfo info_;
   std::uint64_t most_bytes_;
-  std::mutex mutex_;  ///< of `answered_`
-  std::map<std::string, int> answered_;
 };
 
 }  // namespace whet

@@ -61,6 +61,7 @@ class FleetDevices : public ::testing::Test {
     FleetDeviceOptions options;
     options.queue = queue_;
     options.key = "pi5";
+    options.tally = tally_;
     return {std::move(options), unit_, parse_target("cpu -mcpu=cortex-a76").value()};
   }
   /// "1 2 crash": the times [ms] or outcomes of a job of some requests.
@@ -84,6 +85,7 @@ class FleetDevices : public ::testing::Test {
     return text;
   }
   std::shared_ptr<ScriptedQueue> queue_ = std::make_shared<ScriptedQueue>();
+  std::shared_ptr<FleetTally> tally_ = std::make_shared<FleetTally>();
   DeviceDescription unit_;
 };
 
@@ -145,10 +147,13 @@ TEST_F(FleetDevices, AreOneMachineToRecords) {
   EXPECT_EQ(device().info().name, kEmulatedDevice);
 }
 TEST_F(FleetDevices, CountWhatEachUnitAnswers) {
-  queue_->answers = {kLost, answer_of(timed())};
-  FleetDevice device = this->device();
-  device.measure({{}, {}});
-  EXPECT_EQ(device.answered(), (std::map<std::string, int>{{"pi5-01", 2}}));
+  EXPECT_EQ(outcome({kLost, answer_of(timed())}), "ok");
+  const std::vector<UnitShare> shares = tally_->shares();
+  ASSERT_EQ(shares.size(), 1u);
+  EXPECT_EQ(shares[0].unit, "pi5-01");
+  EXPECT_EQ(shares[0].jobs, 2);
+  EXPECT_EQ(shares[0].losses, 1);
+  EXPECT_EQ(shares[0].candidates, 1);
 }
 TEST_F(FleetDevices, RunNoModels) {
   const auto times = device().time_models({{"a.so"}}, {});

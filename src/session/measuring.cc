@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "board/describe.h"
@@ -33,6 +32,7 @@ Status add_fleet(const MeasuringOptions& options, const DeviceName& name, const 
                  MeasuringPlace& place) {
   WHET_TRY(const std::shared_ptr<FleetQueue> queue, open_fleet(options.fleet));
   WHET_TRY(const std::vector<FleetUnit> units, units_of(*queue, name.key));
+  if (!place.tally) place.tally = std::make_shared<FleetTally>();
   for (const FleetUnit& unit : units) {
     const DeviceDescription& there = unit.presence.device;
     WHET_RETURN_IF_ERROR(admit(options, there, place));
@@ -44,9 +44,8 @@ Status add_fleet(const MeasuringOptions& options, const DeviceName& name, const 
     of_device.beside_builders =
         std::ranges::any_of(units, [&](const FleetUnit& other) { return other.presence.device.unit == here.unit; });
     of_device.interrupted = options.interrupted;
-    auto device = std::make_unique<FleetDevice>(std::move(of_device), there, place.target.target);
-    place.shared.push_back(device.get());
-    place.devices.push_back(std::move(device));
+    of_device.tally = place.tally;
+    place.devices.push_back(std::make_unique<FleetDevice>(std::move(of_device), there, place.target.target));
   }
   place.where += (place.where.empty() ? "" : ", ") + units_text(name.key, units);
   return ok_status();
@@ -91,16 +90,6 @@ Result<std::vector<DeviceName>> parse_devices(const std::vector<std::string>& te
 
 bool has_fleet(const std::vector<DeviceName>& devices) {
   return std::ranges::count(devices, DeviceName::Kind::fleet, &DeviceName::kind) > 0;
-}
-
-std::string shares_text(const std::vector<const FleetDevice*>& devices) {
-  std::map<std::string, int> units;
-  for (const FleetDevice* device : devices)
-    for (const auto& [unit, jobs] : device->answered()) units[unit] += jobs;
-  std::string text;
-  for (const auto& [unit, jobs] : units)
-    text += text.empty() ? fmt::format("Units: {} answered {} jobs", unit, jobs) : fmt::format(", {} {}", unit, jobs);
-  return text.empty() ? text : text + "\n";
 }
 
 Result<MeasuringPlace> choose_place(const MeasuringOptions& options, const std::vector<DeviceName>& names,

@@ -34,18 +34,15 @@ bool has_fleet(const std::vector<DeviceName>&);
 /// Devices, and what they are for.
 struct MeasuringPlace {
   TargetOnCores target;
-  Devices devices;                         ///< elsewhere; none of this machine, which make_devices makes
-  std::vector<const FleetDevice*> shared;  ///< those of a fleet
-  std::string where;                       ///< the devices elsewhere, for people; "" for this machine
-  bool emulated = false;                   ///< whether an emulator runs any of those
+  Devices devices;                    ///< elsewhere; none of this machine, which make_devices makes
+  std::shared_ptr<FleetTally> tally;  ///< what a fleet's units do; none without a fleet
+  std::string where;                  ///< the devices elsewhere, for people; "" for this machine
+  bool emulated = false;              ///< whether an emulator runs any of those
 };
 
 /// Connects with the devices elsewhere, which have to be of one kind. An error names what is wrong with which.
 Result<MeasuringPlace> choose_place(const MeasuringOptions&, const std::vector<DeviceName>&, Zygote&);
 /// Devices of this machine.
 Result<Devices> make_devices(const MeasuringOptions&, const TargetOnCores&, const std::vector<DeviceName>&, Zygote&);
-
-/// "Units: pi5-01 answered 31 jobs, pi5-02 29", a line; "" without a fleet.
-std::string shares_text(const std::vector<const FleetDevice*>&);
 
 }  // namespace whet

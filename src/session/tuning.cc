@@ -252,7 +252,7 @@ Result<Workplace> make_workplace(const TuneSettings& settings, Zygote& zygote) {
   WHET_TRY(work.prepared, prepare(settings, *place, *names));
   if (const Status chosen = choose(settings.only, work.prepared); !chosen.ok()) return of_option(chosen.error());
   work.devices = std::move(place->devices);
-  work.shared = std::move(place->shared);
+  work.tally = std::move(place->tally);
   if (!is_remote(work.prepared)) {
     WHET_TRY(work.devices, make_devices(settings.where, work.prepared.place, work.prepared.devices, zygote));
   }

@@ -60,7 +60,7 @@ std::string place_text(const Prepared&);
 struct Workplace {
   Prepared prepared;
   Devices devices;
-  std::vector<const FleetDevice*> shared;  ///< those of a fleet
+  std::shared_ptr<FleetTally> tally;  ///< what the units of a fleet do; none without one
 };
 /// Reads the model and finds its devices. An error of the kind wrong_use: an option asks for what there is not.
 Result<Workplace> make_workplace(const TuneSettings&, Zygote&);

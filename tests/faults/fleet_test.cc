@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "device/testing/device_contract.h"
 #include "faults/fleet.h"
 #include "faults/trials.h"
 #include "fleet/nats.h"
+#include "runner/testing/kernels.h"
 
 namespace whet::fleet_faults_test {
 namespace {
@@ -266,6 +268,23 @@ TEST_F(Fleets, LetNobodyInWithoutACertificateOfTheirs) {
   EXPECT_EQ(why, "");
   EXPECT_EQ(why_not_in(ann), "") << "those who were there stay";
 }
+TEST_F(Fleets, GoOnWhenTheBrokersCertificateIsRenewed) {
+  Broker broker;
+  const Agent agent(broker, "lab", 2, 5);
+  const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+  ASSERT_TRUE(comes_to(*queue, 2));
+  Tuner tuner(queue, 4);
+  tuner.start(300);
+  const std::string certificate = broker.dir() + "/server.pem", old = content(certificate);
+  std::filesystem::remove(certificate);
+  EXPECT_EQ(run(WHET_AGENT, {"--setup", broker.dir()}, broker.folder()).number, 0);
+  EXPECT_NE(content(certificate), old);
+  broker.reload();
+  EXPECT_EQ(why_not_in(broker.access("bob")), "") << "who comes now";
+  tuner.join();
+  EXPECT_EQ(tuner.answers(), 300);
+  EXPECT_EQ(tuner.wrong(), "");
+}
 TEST_F(Fleets, LetUsersDoWhatIsTheirs) {
   const Broker broker;
   // What is refused has no answer: the broker complains beside.
@@ -312,6 +331,34 @@ TEST_F(Fleets, SaySoWhenTheyAreNotThere) {
   ASSERT_FALSE(queue.ok());
   EXPECT_EQ(queue.error().message, "the broker at tls://127.0.0.1:1: no broker answers");
 }
+/// A fleet of this machine, which lives as long as this program, as a device.
+std::unique_ptr<Device> fleet_of_this_machine() {
+  static const Broker broker;
+  static const Program agent(
+      WHET_AGENT, {"--join", broker.dir("lab"), "--key", kKey, "--device", "exec:exec " WHET_DEVICE " --stdio"},
+      broker.folder());
+  static const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+  EXPECT_TRUE(comes_to(*queue, 1));
+  FleetDeviceOptions options;
+  options.queue = queue;
+  options.key = kKey;
+  options.run_timeout = 2;
+  const DeviceDescription unit = queue->units(kKey).value().front().presence.device;
+  return std::make_unique<FleetDevice>(std::move(options), unit, parse_target("cpu -mcpu=x86-64-v3").value());
+}
+std::vector<testing::DeviceUnderTest> fleets_under_test() {
+  if (!has_broker() || !std::filesystem::exists(WHET_DEVICE)) return {};
+  const auto kernel_of = [](const char* name) { return testing_kernels::job(WHET_TEST_KERNELS, name); };
+  KernelJob broken = kernel_of("add_one");
+  broken.kernel.code = "no object";
+  return {{"fleet",
+           fleet_of_this_machine,
+           kernel_of("add_one"),
+           {broken, kernel_of("write_null"), kernel_of("hang")},
+           {},
+           {}}};
+}
+
 TEST(Brokers, OfOldVersionsHaveKnownHoles) {
   for (const char* old : {"2.9.10", "2.11.15", "2.12.0", "2.12.6", "", "x"}) EXPECT_TRUE(has_known_holes(old)) << old;
   for (const char* fixed : {"2.11.16", "2.11.20", "2.12.7", "2.13.0", "3.0.0"})
@@ -326,3 +373,11 @@ TEST_F(Fleets, TellTheVersionOfTheirBroker) {
 
 }  // namespace
 }  // namespace whet::fleet_faults_test
+
+namespace whet::testing {
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DeviceContract);
+INSTANTIATE_TEST_SUITE_P(Fleets, DeviceContract, ::testing::ValuesIn(fleet_faults_test::fleets_under_test()),
+                         name_of_device);
+
+}  // namespace whet::testing

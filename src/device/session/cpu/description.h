@@ -21,7 +21,7 @@ struct DeviceCore {
 
 /// What a device takes. The device's numbers are final.
 struct DeviceLimits {
-  std::uint64_t message_bytes = std::uint64_t{64} << 20;
+  std::uint64_t message_bytes = std::uint64_t{16} << 20;
   std::uint32_t kernels = 17;  ///< requests of a job: 16 candidates and their champion
   std::uint32_t threads = 1;
   double kernel_seconds = 60;  ///< the longest limit of one kernel
