@@ -193,7 +193,7 @@ FileKind detect_library(std::string_view bytes) {
 }
 
 /// The formats that are read.
-constexpr const char* kRead = "ONNX, .pt2, TorchScript, .tflite, SavedModel, GraphDef and TensorFlow.js";
+constexpr const char* kRead = "ONNX, .pt2, TorchScript, .tflite, SavedModel, GraphDef, TensorFlow.js and MXNet";
 
 /// What makes a file that is read of a model in PyTorch.
 constexpr const char* kExport =
@@ -211,14 +211,12 @@ constexpr Refusal kRefusals[] = {
     {FileKind::torch_compiled, "holds machine code that AOTInductor made for one processor, and no graph", kExport},
     {FileKind::torch_weights, "holds weights that torch.save wrote, without a graph", kExport},
     {FileKind::executorch, "is an ExecuTorch program (.pte)", kExport},
-    {FileKind::tflite_bundle, "is a bundle of TensorFlow Lite models", "tf2onnx writes ONNX of each that it holds"},
     {FileKind::tfjs_layers, "is a layers model of TensorFlow.js, which describes layers by their Python classes",
      kKeras},
     {FileKind::keras, "is a Keras file, which describes layers by their Python classes", kKeras},
     {FileKind::hdf5, "is an HDF5 file, as older Keras writes them", kKeras},
-    {FileKind::mxnet_symbol, "is the symbol of an MXNet network", "mxnet.onnx.export_model writes ONNX"},
     {FileKind::mxnet_params, "holds the parameters of an MXNet network, without its graph",
-     "mxnet.onnx.export_model writes ONNX"},
+     "give NAME-symbol.json, which stands beside it"},
     {FileKind::safetensors, "holds tensors (safetensors), without a graph", kExport},
     {FileKind::gguf, "holds tensors (GGUF), without a graph", "the program that made them exports ONNX"},
     {FileKind::pickle, "is a Python pickle, as torch before 1.6 saved weights", kExport},

@@ -117,7 +117,7 @@ TEST(Detect, FoldersAreToldByTheirFiles) {
   std::filesystem::remove_all(folder);
 }
 TEST(Detect, WhatHasNoReaderIsNamed) {
-  const std::string read = "whet reads ONNX, .pt2, TorchScript, .tflite, SavedModel, GraphDef and TensorFlow.js";
+  const std::string read = "whet reads ONNX, .pt2, TorchScript, .tflite, SavedModel, GraphDef, TensorFlow.js and MXNet";
   const auto said = [](const std::string& bytes) { return import_model_bytes(bytes, "m").error().message; };
   EXPECT_EQ(
       said(zip_of({"archive/data.pkl"})),
@@ -126,9 +126,10 @@ TEST(Detect, WhatHasNoReaderIsNamed) {
   EXPECT_EQ(said("no model at all"), "m: is none of the models that whet reads:" + read.substr(10));
   EXPECT_EQ(said(""), "m: the file is empty");
   for (const Known& file : known_files()) {
-    constexpr FileKind kRead[] = {FileKind::onnx,        FileKind::pt2,       FileKind::tflite,
-                                  FileKind::saved_model, FileKind::graph_def, FileKind::tfjs_graph,
-                                  FileKind::torchscript, FileKind::unknown};
+    constexpr FileKind kRead[] = {FileKind::onnx,          FileKind::pt2,          FileKind::tflite,
+                                  FileKind::saved_model,   FileKind::graph_def,    FileKind::tfjs_graph,
+                                  FileKind::tflite_bundle, FileKind::mxnet_symbol, FileKind::torchscript,
+                                  FileKind::unknown};
     if (std::find(std::begin(kRead), std::end(kRead), file.kind) != std::end(kRead)) continue;
     const std::string message = said(file.bytes);
     EXPECT_NE(message.find("; " + read + " ("), std::string::npos) << message;

@@ -5,11 +5,13 @@
 
 #include "import/detect.h"
 #include "import/file_model.h"
+#include "import/mxnet/import_mxnet.h"
 #include "import/onnx/import_onnx.h"
 #include "import/tensorflow/import_tensorflow.h"
 #include "import/tflite/import_tflite.h"
 #include "import/torch/import_torch.h"
 #include "tensor_files/file.h"
+#include "tensor_files/zip.h"
 
 namespace whet {
 namespace {
@@ -27,6 +29,7 @@ constexpr Reader kReaders[] = {
     {FileKind::graph_def, read_graph_def_model},
     {FileKind::tfjs_graph, read_tfjs_model},
     {FileKind::torchscript, read_torchscript_model},
+    {FileKind::mxnet_symbol, read_mxnet_model},
 };
 
 /// A damaged file's names may hold anything: the sentence stays one line, and short.
@@ -52,9 +55,34 @@ Result<Graph> import_kind(FileKind kind, ModelSource file, const ImportOptions& 
   return import_file(std::move(model), options);
 }
 
-Result<Graph> import_bytes(ModelSource file, const ImportOptions& options) {
+/// The model of a bundle that is called `member`; none: its only one.
+Result<ModelSource> member_of(const ModelSource& bundle, const std::string& member) {
+  WHET_TRY(const std::vector<ZipMember> members, parse_zip(bundle.bytes, bundle.what));
+  std::string listed;
+  std::vector<const ZipMember*> models;
+  for (const ZipMember& each : members) {
+    if (!each.name.ends_with(".tflite") || (!member.empty() && each.name != member)) continue;
+    models.push_back(&each);
+  }
+  for (const ZipMember& each : members)
+    if (each.name.ends_with(".tflite")) listed += (listed.empty() ? "" : ", ") + each.name;
+  if (models.size() != 1)
+    return Error{bundle.what + ": is a bundle of TensorFlow Lite models; FILE:NAME opens one: " + listed};
+  const std::string what = bundle.what + ":" + models[0]->name;
+  WHET_TRY(std::string bytes, unzip(*models[0], what));
+  return ModelSource{what, bundle.directory, std::move(bytes), ""};
+}
+
+Result<Graph> import_bytes(ModelSource file, const ImportOptions& options, const std::string& member = "") {
   if (file.bytes.empty()) return Error{file.what + ": the file is empty"};
-  const FileKind kind = detect(file.bytes);
+  FileKind kind = detect(file.bytes);
+  if (!member.empty() && kind != FileKind::tflite_bundle)
+    return Error{file.what + ": is no bundle of TensorFlow Lite models, so it has no " + member};
+  if (kind == FileKind::tflite_bundle) {
+    WHET_TRY(file, member_of(file, member));
+    kind = detect(file.bytes);
+    if (kind == FileKind::tflite_bundle) return Error{file.what + ": is a bundle in a bundle, which is not supported"};
+  }
   return import_kind(kind, std::move(file), options);
 }
 
@@ -62,8 +90,14 @@ Result<Graph> import_path(const std::string& path, const ImportOptions& options)
   std::error_code code;
   const FileKind folder = std::filesystem::is_directory(path, code) ? detect_folder(path) : FileKind::unknown;
   if (folder != FileKind::unknown) return import_kind(folder, {path, path, "", ""}, options);
-  WHET_TRY(std::string bytes, read_file(path));
-  return import_bytes({path, std::filesystem::path(path).parent_path().string(), std::move(bytes), ""}, options);
+  // FILE:NAME, a model of a bundle.
+  const std::size_t colon = path.rfind(':');
+  const bool names_member =
+      colon != std::string::npos && !std::filesystem::exists(path, code) && path.ends_with(".tflite");
+  const std::string file = names_member ? path.substr(0, colon) : path;
+  WHET_TRY(std::string bytes, read_file(file));
+  return import_bytes({file, std::filesystem::path(file).parent_path().string(), std::move(bytes), ""}, options,
+                      names_member ? path.substr(colon + 1) : "");
 }
 
 }  // namespace

@@ -25,8 +25,9 @@ struct ImportOptions {
 };
 
 /// Reads a model file, whose content tells what it is (detect.h), or "zoo:resnet-18". Read are ONNX files (operator set 7 to
-/// 21, and what of older and newer ones means the same), programs of torch.export (.pt2), TorchScript archives, TensorFlow Lite models, and TensorFlow's
-/// SavedModels, GraphDefs and graph models of TensorFlow.js. Shapes are static afterwards: a symbolic dimension is bound by
+/// 21, and what of older and newer ones means the same), programs of torch.export (.pt2), TorchScript archives, TensorFlow Lite
+/// models ("FILE:NAME.tflite" is one of a bundle), TensorFlow's SavedModels, GraphDefs and graph models of TensorFlow.js, and
+/// symbols of MXNet. Shapes are static afterwards: a symbolic dimension is bound by
 /// `shapes`, a leading one defaults to 1. Arithmetic on shapes is folded away; nodes that no output needs are gone.
 /// Activations and weights are as in the file. Errors name the node or input at fault; operators that
 /// are not supported are listed all at once; files of other formats are named.

@@ -138,6 +138,28 @@ Result<ValueId> pooled(NodeSite& site, ValueId x, const Pooling& pooling) {
   return site.add("top", op, {x});
 }
 
+std::optional<PadOfMaximum> pad_of_maximum(const Graph& graph, ValueId padded, const Shape& kernel) {
+  const auto made_by = [&](ValueId value) -> const Node* {
+    const auto& nodes = graph.nodes;
+    const auto found =
+        std::find_if(nodes.rbegin(), nodes.rend(), [&](const Node& node) { return node.output == value; });
+    return found == nodes.rend() ? nullptr : &*found;
+  };
+  const Node* node = made_by(padded);
+  const auto* pad = node == nullptr ? nullptr : std::get_if<PadOperator>(&node->op);
+  if (pad == nullptr || pad->mode != PadMode::constant || pad->begin.size() != kernel.size()) return std::nullopt;
+  const Node* before = made_by(node->inputs[0]);
+  const auto* unary = before == nullptr ? nullptr : std::get_if<UnaryOperator>(&before->op);
+  const auto* clip = before == nullptr ? nullptr : std::get_if<ClipOperator>(&before->op);
+  const bool not_negative = (unary != nullptr && unary->kind == UnaryKind::relu) || (clip != nullptr && clip->low >= 0);
+  const auto lowest = static_cast<double>(std::numeric_limits<float>::lowest());
+  if (pad->value > lowest && !(not_negative && pad->value <= 0)) return std::nullopt;
+  for (std::size_t d = 0; d < kernel.size(); ++d)
+    if (pad->begin[d] < 0 || pad->end[d] < 0 || pad->begin[d] >= kernel[d] || pad->end[d] >= kernel[d])
+      return std::nullopt;
+  return PadOfMaximum{node->inputs[0], *pad};
+}
+
 Result<ValueId> places_of_maxima(NodeSite& site, ValueId input, const Pooling& pooling, ValueId top, bool by_columns) {
   const Shape x = site.shape(input), y = site.shape(top);
   const PoolOperator op = pool_operator(pooling, x);

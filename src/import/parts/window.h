@@ -40,6 +40,16 @@ Result<ValueId> places_of_maxima(NodeSite&, ValueId x, const Pooling&, ValueId t
 /// (sum of |x|^p)^(1/p) over windows; f16 is summed in f32. The kind of the pooling means nothing.
 Result<ValueId> lp_pooled(NodeSite&, ValueId x, const Pooling&, std::int64_t p);
 
+/// Where a Pad makes the image that a maximum is taken of, and changes none: it pads by the lowest number, or by nothing larger
+/// than 0 around what is not negative. The image before it, and how it is padded; pads behind each dimension come second.
+struct PadOfMaximum {
+  ValueId image;
+  PadOperator pad;
+};
+/// Nothing where something else makes the image; or a window of `kernel` (extents by dimension; 1 where none slides) could
+/// hold nothing but padding.
+std::optional<PadOfMaximum> pad_of_maximum(const Graph&, ValueId padded, const Shape& kernel);
+
 /// A reduction over the spatial dimensions, which stay as extents of 1. Needs: at least one.
 Result<ValueId> pooled_whole(NodeSite&, ValueId x, ReduceKind);
 Result<ValueId> lp_pooled_whole(NodeSite&, ValueId x, std::int64_t p);

@@ -88,7 +88,8 @@ class Inliner {
       TfNode& node = nodes_[i];
       if (is_old_control(node.op))
         return Error{node.name + " (" + node.op + "): is control flow of TensorFlow 1; in Python: " +
-                     "convert_variables_to_constants_v2 of TensorFlow 2 writes While and If, which are supported"};
+                     "convert_variables_to_constants_v2(function, lower_control_flow=False) writes While and If, which "
+                     "are supported"};
       program.nodes.push_back(std::move(node));
     }
     return program;
@@ -203,7 +204,8 @@ class Inliner {
     return found == places.end() ? std::nullopt : std::optional(found->second);
   }
 
-  Result<std::vector<std::size_t>> ordered(const TfProgram& program) const {
+  /// The nodes that the outputs need, behind those that they read.
+  Result<std::vector<std::size_t>> reached_from(const TfProgram& program) const {
     std::unordered_map<std::string, std::size_t> places;
     for (std::size_t i = 0; i < nodes_.size(); ++i) places.emplace(nodes_[i].name, i);
     enum class State : std::uint8_t { unseen, open, done };
@@ -235,6 +237,32 @@ class Inliner {
       }
     }
     return order;
+  }
+
+  /// The same in the file's order wherever that allows it: what is fused depends on the order.
+  Result<std::vector<std::size_t>> ordered(const TfProgram& program) const {
+    WHET_TRY(const std::vector<std::size_t> live, reached_from(program));
+    std::unordered_map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) places.emplace(nodes_[i].name, i);
+    std::vector<std::size_t> waits(nodes_.size(), 0);
+    std::vector<std::vector<std::size_t>> readers(nodes_.size());
+    for (const std::size_t i : live)
+      for (const std::string& input : nodes_[i].inputs)
+        if (const auto place = maker(places, input)) {
+          readers[*place].push_back(i);
+          ++waits[i];
+        }
+    std::set<std::size_t> ready;
+    for (const std::size_t i : live)
+      if (waits[i] == 0) ready.insert(i);
+    std::vector<std::size_t> order;
+    while (!ready.empty()) {
+      order.push_back(*ready.begin());
+      ready.erase(ready.begin());
+      for (const std::size_t reader : readers[order.back()])
+        if (--waits[reader] == 0) ready.insert(reader);
+    }
+    return order.size() == live.size() ? order : live;  // cycles of old control flow are refused by their names
   }
 
   const TfGraph& graph_;

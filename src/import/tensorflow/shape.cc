@@ -64,9 +64,10 @@ Status give_joined(TfSite& site, const std::vector<ValueId>& values, std::int64_
 }
 
 Result<bool> is_channels_first(TfSite& site) {
-  WHET_TRY(const std::string format, site.text("data_format", "NHWC"));
-  if (format == "NHWC" || format == "NCHW") return format == "NCHW";
-  return site.error("its data_format is " + format + "; expected NHWC or NCHW");
+  const Result<std::string> format = site.text("data_format", "NHWC");
+  if (!format.ok()) return format.error();
+  if (*format == "NHWC" || *format == "NCHW") return *format == "NCHW";
+  return site.error("its data_format is " + *format + "; expected NHWC or NCHW");
 }
 
 }  // namespace
@@ -255,7 +256,7 @@ Status give_resized(TfSite& site, ResizeOperator op, bool floats) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Ints sizes, site.integers(1, "size"));
   ValueId x = site.in(0);
-  if (floats && !is_float(site.dtype(x))) {
+  if (floats) {  // the result is of f32 whatever the image is of
     WHET_TRY(x, site.cast("floats", x, DType::f32));
   }
   const Shape shape = site.shape(x);

@@ -296,8 +296,8 @@ TEST(TensorFlow, WhatIsNotReadIsNamed) {
       .node("m", "Merge", {"in", "next"})
       .node("next", "NextIteration", {"m"});
   EXPECT_EQ(error_of(old.node("y", "Exit", {"m"}).bytes()),
-            "in (Enter): is control flow of TensorFlow 1; in Python: convert_variables_to_constants_v2 of TensorFlow 2 "
-            "writes While and If, which are supported");
+            "in (Enter): is control flow of TensorFlow 1; in Python: convert_variables_to_constants_v2(function, "
+            "lower_control_flow=False) writes While and If, which are supported");
 }
 TEST(TensorFlow, GarbageIsASentence) {
   GraphWriter body, g;

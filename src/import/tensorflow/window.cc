@@ -1,7 +1,6 @@
 #include "import/parts/window.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/nearest.h"
 #include "import/parts/activation.h"
@@ -215,38 +214,6 @@ Status give_conv(TfSite& site, std::size_t spatial, bool depthwise, bool fused) 
   return fused ? give_fused(site, y, {2, slide}) : site.give(y);
 }
 
-/// The pads of a constant Pad before a maximum that change nothing in it: nothing is larger than what they hold.
-std::optional<PadOperator> pad_before_maximum(const GrowingGraph& graph, ValueId x, ValueId& source) {
-  const auto made_by = [&](ValueId value) -> const Node* {
-    const auto& nodes = graph.graph.nodes;
-    const auto found =
-        std::find_if(nodes.rbegin(), nodes.rend(), [&](const Node& node) { return node.output == value; });
-    return found == nodes.rend() ? nullptr : &*found;
-  };
-  const Node* node = made_by(x);
-  const auto* pad = node == nullptr ? nullptr : std::get_if<PadOperator>(&node->op);
-  if (pad == nullptr || pad->mode != PadMode::constant) return std::nullopt;
-  const Node* before = made_by(node->inputs[0]);
-  const auto* unary = before == nullptr ? nullptr : std::get_if<UnaryOperator>(&before->op);
-  const auto* clip = before == nullptr ? nullptr : std::get_if<ClipOperator>(&before->op);
-  const bool not_negative = (unary != nullptr && unary->kind == UnaryKind::relu) || (clip != nullptr && clip->low >= 0);
-  const double lowest = static_cast<double>(std::numeric_limits<float>::lowest());
-  if (pad->value > lowest && !(not_negative && pad->value <= 0)) return std::nullopt;
-  source = node->inputs[0];
-  return *pad;
-}
-
-/// Every window has a pixel of the image itself, so that its maximum is one of them.
-bool takes_pads(const Slide& slide, const PadOperator& pad, const Shape& kernel) {
-  if (slide.padding != "VALID") return false;
-  for (std::size_t d = 0; d < pad.begin.size(); ++d) {
-    const bool outer = d == 0 || d == slide.channel();
-    const std::int64_t most = outer ? 0 : kernel[slide.channels_last ? d - 1 : d - 2] - 1;
-    if (pad.begin[d] < 0 || pad.end[d] < 0 || pad.begin[d] > most || pad.end[d] > most) return false;
-  }
-  return true;
-}
-
 Status give_pool(TfSite& site, PoolKind kind, std::size_t spatial) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, 3));
   WHET_TRY(Slide slide, read_slide(site, spatial));
@@ -262,13 +229,14 @@ Status give_pool(TfSite& site, PoolKind kind, std::size_t spatial) {
   ValueId x = site.in(0);
   WHET_RETURN_IF_ERROR(expect_image(site, slide, x));
   WHET_TRY(const Ints kernel, spatial_entries(site, slide, "kernel sizes", kernel_list));
-  ValueId source;
-  if (const auto pad = kind == PoolKind::max ? pad_before_maximum(site.graph(), x, source) : std::nullopt;
-      pad && takes_pads(slide, *pad, kernel)) {
-    x = source;
+  Shape windows(spatial + 2, 1);
+  for (std::size_t d = 0; d < spatial; ++d) windows[slide.place(d)] = kernel[d];
+  const bool may_take = kind == PoolKind::max && slide.padding == "VALID";
+  if (const auto before = may_take ? pad_of_maximum(site.graph().graph, x, windows) : std::nullopt) {
+    x = before->image;
     for (std::size_t d = 0; d < spatial; ++d) {
-      slide.window.pads_begin[d] = pad->begin[slide.place(d)];
-      slide.window.pads_end[d] = pad->end[slide.place(d)];
+      slide.window.pads_begin[d] = before->pad.begin[slide.place(d)];
+      slide.window.pads_end[d] = before->pad.end[slide.place(d)];
     }
   }
   pad_window(slide, site.shape(x), kernel);

@@ -3,6 +3,7 @@
 #include "import/parts/activation.h"
 #include "import/parts/arithmetic.h"
 #include "import/parts/index.h"
+#include "import/parts/normalize.h"
 #include "import/parts/quantize.h"
 #include "import/parts/reduce.h"
 #include "import/parts/shape.h"
@@ -78,6 +79,31 @@ Status import_floor_div(TfliteSite& site) {
   WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{B::mod}, {a, b}));
   WHET_TRY(const ValueId even, site.add("even", BinaryOperator{B::sub}, {a, rest}));
   return site.give(BinaryOperator{B::div}, {even, b});
+}
+Status import_floor_mod(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const ValueId a, site.real(0));
+  WHET_TRY(const ValueId b, site.real(1));
+  return site.give_real(floored_remainder(site, a, b));
+}
+Status import_atan2(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return site.give(angle_of(site, site.in(0), site.in(1)));
+}
+/// Over the channels within a radius of each, which are the last dimension.
+Status import_lrn(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const ValueId x, site.real(0));
+  const FlatTable& o = site.options();
+  const std::int64_t radius = o.number<std::int32_t>(0);
+  if (radius < 0 || radius > (1 << 20) || site.rank(x) != 4)
+    return site.error("normalizes " + to_string(site.type(x)) + " within " + std::to_string(radius) + " channels");
+  const std::int64_t size = 2 * radius + 1;
+  const Lrn form{size, static_cast<double>(o.number<float>(2)) * static_cast<double>(size),
+                 static_cast<double>(o.number<float>(3)), static_cast<double>(o.number<float>(1))};
+  WHET_TRY(const ValueId first, site.add("channels_first", TransposeOperator{{0, 3, 1, 2}}, {x}));
+  WHET_TRY(const ValueId y, lrn(site, first, form));
+  return site.give_real(site.add("channels_last", TransposeOperator{{0, 2, 3, 1}}, {y}));
 }
 Status import_pow(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));

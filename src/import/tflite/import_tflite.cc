@@ -71,6 +71,7 @@ Result<FileModel> file_model(std::shared_ptr<TfliteModel> model, const std::stri
     for (const int output : operation.outputs) node.writes.push_back(name_of(graph, output));
     file.nodes.push_back(std::move(node));
   }
+  file.missing_in_bodies = missing_in_bodies(*model);
   file.missing = [model](std::size_t i) {
     const Operation& operation = model->graphs[model->main].operations[i];
     return find_importer(operation.name) != nullptr ? std::vector<std::string>()
@@ -81,7 +82,7 @@ Result<FileModel> file_model(std::shared_ptr<TfliteModel> model, const std::stri
     const Operation& operation = graph.operations[i];
     std::vector<std::string> outputs;
     for (const int output : operation.outputs) outputs.push_back(name_of(graph, output));
-    return TfliteSite(growing, graph, operation, outputs).import();
+    return TfliteSite(growing, *model, graph, operation, outputs).import();
   };
   return file;
 }

@@ -5,8 +5,8 @@
 
 #include "import/parts/constant.h"
 #include "import/parts/index.h"
-#include "import/parts/recurrent.h"
 #include "import/parts/resize.h"
+#include "import/parts/strided.h"
 #include "import/tflite/importers.h"
 
 namespace whet::tflite {
@@ -69,33 +69,6 @@ Result<Ints> read_pads(TfliteSite& site) {
   return pads;
 }
 
-/// Dimension `d` with its edges repeated outwards: reflected behind the edge.
-Result<ValueId> symmetric(TfliteSite& site, ValueId x, const Ints& pads) {
-  const std::size_t rank = site.rank(x);
-  for (std::size_t d = 0; d < rank; ++d) {
-    const std::int64_t before = pads[d], behind = pads[d + rank], extent = site.shape(x)[d];
-    if (before < 0 || behind < 0 || before > extent || behind > extent)
-      return site.error("pads an extent of " + std::to_string(extent) + " by " + std::to_string(before) + " and " +
-                        std::to_string(behind));
-    std::vector<ValueId> row;
-    const auto axis = static_cast<std::int64_t>(d);
-    if (before > 0) {
-      WHET_TRY(const ValueId part, sliced(site, x, {before - 1}, {-kEnd}, Ints{axis}, {-1}));
-      row.push_back(part);
-    }
-    row.push_back(x);
-    if (behind > 0) {
-      WHET_TRY(const ValueId part,
-               sliced(site, x, {-1}, {extent == behind ? -kEnd : extent - behind - 1}, Ints{axis}, {-1}));
-      row.push_back(part);
-    }
-    if (row.size() > 1) {
-      WHET_TRY(x, site.add("joined", ConcatOperator{axis}, row));
-    }
-  }
-  return x;
-}
-
 Status give_resized(TfliteSite& site, ResizeOperator op) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Ints sizes, site.integers(1, "size"));
@@ -107,22 +80,15 @@ Status give_resized(TfliteSite& site, ResizeOperator op) {
   return site.give_real(site.add("resized", op, {x}));
 }
 
-Status give_blocks(TfliteSite& site, bool to_pixels) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  const std::int64_t b = site.options().number<std::int32_t>(0);
-  return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
-    const Shape s = site.shape(x);
-    const bool fits = s.size() == 4 && b >= 1 && b <= 4096 && num_elements(s) > 0 &&
-                      (to_pixels ? s[3] % (b * b) == 0 : s[1] % b == 0 && s[2] % b == 0);
-    if (!fits) return site.error("makes blocks of " + std::to_string(b) + " of " + to_string(site.type(x)));
-    const Shape apart =
-        to_pixels ? Shape{s[0], s[1], s[2], b, b, s[3] / (b * b)} : Shape{s[0], s[1] / b, b, s[2] / b, b, s[3]};
-    const Shape whole =
-        to_pixels ? Shape{s[0], s[1] * b, s[2] * b, s[3] / (b * b)} : Shape{s[0], s[1] / b, s[2] / b, s[3] * b * b};
-    WHET_TRY(x, site.add("apart", ReshapeOperator{apart}, {x}));
-    WHET_TRY(x, site.add("turned", TransposeOperator{{0, 1, 3, 2, 4, 5}}, {x}));
-    return site.add("blocks", ReshapeOperator{whole}, {x});
-  });
+/// Pairs for the dimensions that blocks are of.
+Result<Ints> read_edges(TfliteSite& site, std::size_t count) {
+  WHET_TRY(const Tensor given, site.known(site.in(2), "list of edges"));
+  if (is_float(given.dtype()) || given.size() != 2 * static_cast<std::int64_t>(count))
+    return site.error("its edges are " + to_string(given.type()) + "; expected a pair for each of " +
+                      std::to_string(count) + " dimensions");
+  Ints edges;
+  for (std::int64_t i = 0; i < given.size(); ++i) edges.push_back(given.integer(i));
+  return edges;
 }
 
 }  // namespace
@@ -233,33 +199,22 @@ Status import_slice(TfliteSite& site) {
                     [&](ValueId x) { return sliced(site, x, begin, end, std::nullopt, Ints(begin.size(), 1)); });
 }
 
-/// Masks say of which entries the bounds are open, and which take one place, whose dimension goes.
+/// With an offset, ends are counted from the starts.
 Status import_strided_slice(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(4));
-  WHET_TRY(Ints begin, site.integers(1, "list of starts"));
-  WHET_TRY(Ints end, site.integers(2, "list of ends"));
-  WHET_TRY(const Ints steps, site.integers(3, "list of steps"));
   const FlatTable& o = site.options();
-  if (o.number<std::int32_t>(2) != 0 || o.number<std::int32_t>(3) != 0)
-    return site.error("has a mask of ellipses or of new dimensions, which is not supported");
-  if (begin.size() != end.size() || begin.size() != steps.size() || begin.size() > 31)
-    return site.error("has " + std::to_string(begin.size()) + " starts, " + std::to_string(end.size()) + " ends and " +
-                      std::to_string(steps.size()) + " steps");
-  Ints gone;
-  const auto bit = [&](int field, std::size_t d) { return (o.number<std::int32_t>(field) >> d & 1) != 0; };
-  for (std::size_t d = 0; d < begin.size(); ++d) {
-    if (o.flag(5))
-      end[d] = std::clamp(begin[d], -kMaxElements, kMaxElements) + std::clamp(end[d], -kMaxElements, kMaxElements);
-    if (bit(0, d)) begin[d] = steps[d] < 0 ? kEnd : 0;
-    if (bit(1, d)) end[d] = steps[d] < 0 ? -kEnd : kEnd;
-    if (!bit(4, d)) continue;
-    end[d] = begin[d] == -1 ? kEnd : begin[d] + 1;
-    gone.push_back(static_cast<std::int64_t>(d));
-  }
-  return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
-    WHET_TRY(x, sliced(site, x, begin, end, std::nullopt, steps));
-    return gone.empty() ? Result<ValueId>(x) : squeezed(site, x, gone);
-  });
+  StridedSlice form{.open_starts = o.number<std::int32_t>(0),
+                    .open_ends = o.number<std::int32_t>(1),
+                    .ellipsis = o.number<std::int32_t>(2),
+                    .is_new = o.number<std::int32_t>(3),
+                    .goes = o.number<std::int32_t>(4)};
+  WHET_TRY(form.starts, site.integers(1, "list of starts"));
+  WHET_TRY(form.ends, site.integers(2, "list of ends"));
+  WHET_TRY(form.steps, site.integers(3, "list of steps"));
+  for (std::size_t d = 0; o.flag(5) && d < std::min(form.starts.size(), form.ends.size()); ++d)
+    form.ends[d] =
+        std::clamp(form.starts[d], -kMaxElements, kMaxElements) + std::clamp(form.ends[d], -kMaxElements, kMaxElements);
+  return give_moved(site, 0, [&](ValueId x) { return strided_slice(site, x, form); });
 }
 
 Status import_pad(TfliteSite& site) {
@@ -278,7 +233,7 @@ Status import_mirror_pad(TfliteSite& site) {
   WHET_TRY(const Ints pads, read_pads(site));
   const bool repeats_edge = site.options().number<std::int8_t>(0) == 1;
   return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
-    return repeats_edge ? symmetric(site, x, pads)
+    return repeats_edge ? mirrored(site, x, pads)
                         : padded(site, x, pads, every_axis(site.rank(x)), PadMode::reflect, 0);
   });
 }
@@ -301,9 +256,10 @@ Status import_reverse(TfliteSite& site) {
 }
 Status import_gather(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  if (site.options().number<std::int32_t>(1) != 0) return site.error("gathers in batches, which is not supported");
+  const std::int64_t batches = site.options().number<std::int32_t>(1);
   return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
     WHET_TRY(const std::int64_t axis, site.resolve_axis(site.options().number<std::int32_t>(0), site.rank(x)));
+    if (batches != 0) return taken_in_batches(site, x, site.in(1), axis, batches);
     return taken(site, x, site.in(1), axis);
   });
 }
@@ -312,8 +268,29 @@ Status import_gather_nd(TfliteSite& site) {
   return give_moved(site, 0, [&](ValueId x) { return site.add("gathered", GatherNdOperator{0}, {x, site.in(1)}); });
 }
 
-Status import_depth_to_space(TfliteSite& site) { return give_blocks(site, true); }
-Status import_space_to_depth(TfliteSite& site) { return give_blocks(site, false); }
+Status import_depth_to_space(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return give_moved(site, 0,
+                    [&](ValueId x) { return blocks_of_pixels(site, x, site.options().number<std::int32_t>(0)); });
+}
+Status import_space_to_depth(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return give_moved(site, 0,
+                    [&](ValueId x) { return blocks_of_channels(site, x, site.options().number<std::int32_t>(0)); });
+}
+Status import_space_to_batch(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  WHET_TRY(const Ints block, site.integers(1, "list of blocks"));
+  WHET_TRY(const Ints pads, read_edges(site, block.size()));
+  WHET_TRY(const ValueId x, site.real(0));  // what is padded means 0
+  return site.give_real(space_to_batch(site, x, block, pads));
+}
+Status import_batch_to_space(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  WHET_TRY(const Ints block, site.integers(1, "list of blocks"));
+  WHET_TRY(const Ints crops, read_edges(site, block.size()));
+  return give_moved(site, 0, [&](ValueId x) { return batch_to_space(site, x, block, crops); });
+}
 
 Status import_resize_bilinear(TfliteSite& site) {
   const bool align = site.options().flag(2), half = site.options().flag(3);
@@ -333,6 +310,33 @@ Status import_resize_nearest(TfliteSite& site) {
                           : CoordinateMode::asymmetric;
   op.nearest = align ? NearestMode::round_prefer_ceil : NearestMode::floor;
   return give_resized(site, op);
+}
+
+Status import_embedding(TfliteSite& site) {  // (rows, table)
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return give_moved(site, 1, [&](ValueId x) -> Result<ValueId> {
+    if (site.rank(x) == 0) return site.error("looks up rows of a scalar");
+    return taken(site, x, site.in(0), 0);
+  });
+}
+Status import_scatter_nd(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  WHET_TRY(const Ints shape, site.integers(2, "shape"));
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", shape));
+  WHET_TRY(const ValueId x, site.real(1));
+  WHET_TRY(const ValueId zeros, filled(site, shape, Tensor(site.dtype(x), {})));
+  return site.give_real(scatter_nd(site, zeros, site.in(0), x, ScatterKind::add));
+}
+Status import_reverse_sequence(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  const std::int64_t steps = site.options().number<std::int32_t>(0), batch = site.options().number<std::int32_t>(1);
+  if ((steps != 0 || batch != 1) && (steps != 1 || batch != 0))
+    return site.error("has sequences in dimension " + std::to_string(batch) + " and steps in dimension " +
+                      std::to_string(steps) + "; expected 0 and 1, or 1 and 0");
+  return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
+    if (site.rank(x) < 2) return site.error("the input is " + to_string(site.type(x)));
+    return reverse_sequence(site, x, site.in(1), static_cast<std::size_t>(steps));
+  });
 }
 
 // ---- Sizes and constants.
@@ -374,43 +378,6 @@ Status import_range(TfliteSite& site) {
   WHET_TRY(const Tensor delta, site.known(site.in(2), "step"));
   WHET_TRY(const Tensor numbers, counted(site, start, limit, delta));
   return site.give_constant(numbers);
-}
-
-/// Inputs: x, weights of the input for each gate (i f c o), weights of the state, peepholes, biases, projection, state and
-/// cell at the start (which are 0), and normalization.
-Status import_sequence_lstm(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(5, 24));
-  for (const std::size_t left_out : {9, 10, 11, 16, 17, 20, 21, 22, 23})
-    if (site.has(left_out)) return site.error("has peepholes, a projection or a normalization, which is not supported");
-  for (const std::size_t needed : {1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15})
-    if (!site.has(needed))
-      return site.error("input " + std::to_string(needed) + " is left out, which is not supported");
-  const FlatTable& o = site.options();
-  if (o.number<std::int8_t>(0) != 4 || o.number<float>(2) != 0)
-    return site.error("has an activation that is not tanh, or clips its projection; this is not supported");
-  WHET_TRY(const ValueId x, site.real(0));
-  Recurrent form{.kind = CellKind::lstm, .x = x, .weights = x, .state_weights = x};
-  form.batch_first = !o.flag(3);
-  form.cell_clip = static_cast<double>(o.number<float>(1));
-  // Gates i f c o as i o f c.
-  const auto joined = [&](std::size_t first) -> Result<ValueId> {
-    std::vector<ValueId> gates;
-    for (const std::size_t gate : {0, 3, 1, 2}) {
-      WHET_TRY(const ValueId each, site.real(first + gate));
-      gates.push_back(each);
-    }
-    WHET_TRY(const ValueId all, site.add("gates", ConcatOperator{0}, gates));
-    return unsqueezed(site, all, {0});
-  };
-  WHET_TRY(form.weights, joined(1));
-  WHET_TRY(form.state_weights, joined(5));
-  WHET_TRY(ValueId bias, joined(12));
-  WHET_TRY(form.bias, site.add("biases", ConcatOperator{1},
-                               {bias, site.add_constant("no_bias", Tensor(DType::f32, site.shape(bias)))}));
-  form.hidden = site.rank(form.state_weights) == 3 ? site.shape(form.state_weights)[2] : 0;
-  for (const std::string& name : usual_activations(form.kind)) form.activations.push_back({name});
-  WHET_TRY(const RecurrentResult result, recurrent(site, form));
-  return site.give_real(squeezed(site, *result.rows, Ints{form.batch_first ? 2 : 1}));
 }
 
 }  // namespace whet::tflite

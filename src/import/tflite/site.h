@@ -13,13 +13,18 @@ namespace whet::tflite {
 /// The site of an operator of TensorFlow Lite: tensors by their places, options by their fields' numbers.
 class TfliteSite : public NodeSite {
  public:
-  TfliteSite(GrowingGraph& graph, const Subgraph& tensors, const Operation& operation, std::vector<std::string> outputs)
-      : NodeSite(graph, operation.label, std::move(outputs)), subgraph_(tensors), operation_(operation) {}
+  TfliteSite(GrowingGraph& graph, const TfliteModel& model, const Subgraph& tensors, const Operation& operation,
+             std::vector<std::string> outputs, bool is_inner = false)
+      : NodeSite(graph, operation.label, std::move(outputs), is_inner),
+        model_(model),
+        subgraph_(tensors),
+        operation_(operation) {}
 
   Status import();
 
   const FlatTable& options() const { return operation_.options; }
   const Operation& operation() const { return operation_; }
+  const Graph& graph() const { return graph_.graph; }
 
   // ---- Operands as the file has them.
   std::size_t input_count() const { return operation_.inputs.size(); }
@@ -49,12 +54,16 @@ class TfliteSite : public NodeSite {
   Result<ValueId> scales_of(const TensorInfo&, const Shape& shape, std::optional<std::size_t> dimension = std::nullopt);
   Result<std::optional<ValueId>> zeros_of(const TensorInfo&, const Shape& shape);
 
+  /// Imports a graph of the file where the operator stands, its inputs being `inputs`, and gives its outputs.
+  Result<std::vector<ValueId>> inlined(int graph, const std::vector<ValueId>& inputs);
+
   // ---- Fused activations: none, relu, relu_n1_to_1, relu6, tanh.
   Result<ValueId> activated(ValueId y, int activation);
 
  private:
   const TensorInfo& tensor(int number) const { return subgraph_.tensors[static_cast<std::size_t>(number)]; }
 
+  const TfliteModel& model_;
   const Subgraph& subgraph_;
   const Operation& operation_;
 };

@@ -11,6 +11,7 @@
 #include "ops/evaluate_graph.h"
 #include "tensor/compare.h"
 #include "tensor_files/file.h"
+#include "tensor_files/zip.h"
 
 namespace whet::tflite {
 namespace tflite_test {
@@ -123,13 +124,117 @@ TEST(Tflite, ValuesAreCheckedAgainstTheFile) {
 TEST(Tflite, WhatIsNotReadIsNamed) {
   ModelWriter m;
   const int x = m.tensor("x", {2}), y = m.tensor("y", {2});
-  m.operation(16, {x}, {y});  // LSTM
-  EXPECT_EQ(error_of(m.bytes({x}, {y})), "this operator is not supported: LSTM");
+  m.operation(103, {x}, {y});
+  EXPECT_EQ(error_of(m.bytes({x}, {y})), "this operator is not supported: UNIQUE");
   EXPECT_EQ(error_of(small_conv(5)), "y (CONV_2D): its activation 5 is not supported");
   ModelWriter n;
   const int a = n.tensor("x", {2}, 7), b = n.tensor("y", {2}, 7);
   n.operation(19, {a}, {b});
   EXPECT_EQ(error_of(n.bytes({a}, {b})), "input \"x\" is no tensor of a type that is supported");
+}
+TEST(Tflite, BlocksBecomeBatchesAndComeBack) {
+  ModelWriter m;
+  const int x = m.tensor("x", {1, 3, 1}), y = m.tensor("y", {2, 2, 1}), z = m.tensor("z", {1, 3, 1});
+  const int block = m.constant<std::int32_t>("block", {1}, 2, {2}),
+            edges = m.constant<std::int32_t>("edges", {1, 2}, 2, {1, 0});
+  m.operation(38, {x, block, edges}, {y});
+  EXPECT_EQ(answer(m.bytes({x}, {y}), {1, 2, 3}), (Numbers{0, 2, 1, 3}));
+  m.operation(37, {y, block, edges}, {z});
+  EXPECT_EQ(answer(m.bytes({x}, {z}), {1, 2, 3}), (Numbers{1, 2, 3}));
+}
+TEST(Tflite, BranchesOfAnUnknownConditionAreBothComputed) {
+  ModelWriter m, yes, no;
+  const int x = m.tensor("x", {1}), zero = m.constant<float>("zero", {}, 0, {0}), is = m.tensor("is", {1}, 6),
+            y = m.tensor("y", {1});
+  m.operation(61, {x, zero}, {is});  // GREATER
+  m.operation(118, {is, x}, {y}, FlatRecord().number<std::int32_t>(0, 1).number<std::int32_t>(1, 2));
+  const int a = yes.tensor("a", {1}), b = yes.tensor("b", {1});
+  yes.operation(59, {a}, {b});  // NEG
+  m.body(yes, {a}, {b});
+  const int c = no.tensor("c", {1}), d = no.tensor("d", {1});
+  no.operation(92, {c}, {d});  // SQUARE
+  m.body(no, {c}, {d});
+  EXPECT_EQ(answer(m.bytes({x}, {y}), {3}), (Numbers{-3}));
+  EXPECT_EQ(answer(m.bytes({x}, {y}), {-3}), (Numbers{9}));
+}
+TEST(Tflite, LoopsThatCountAreUnrolled) {
+  // (i, one, three, x) while i < three: (i + one, one, three, x + x)
+  ModelWriter m, condition, body;
+  const int zero = m.constant<std::int32_t>("zero", {}, 2, {0}), one = m.constant<std::int32_t>("one", {}, 2, {1}),
+            three = m.constant<std::int32_t>("three", {}, 2, {3}), x = m.tensor("x", {2});
+  const int i = m.tensor("i", {}, 2), j = m.tensor("j", {}, 2), k = m.tensor("k", {}, 2), y = m.tensor("y", {2});
+  m.operation(119, {zero, one, three, x}, {i, j, k, y},
+              FlatRecord().number<std::int32_t>(0, 1).number<std::int32_t>(1, 2));
+  const auto loop = [](ModelWriter& w) {
+    return std::vector<std::int32_t>{w.tensor("i", {}, 2), w.tensor("one", {}, 2), w.tensor("three", {}, 2),
+                                     w.tensor("x", {2})};
+  };
+  const std::vector<std::int32_t> in = loop(condition);
+  const int less = condition.tensor("less", {}, 6);
+  condition.operation(58, {in[0], in[2]}, {less});
+  m.body(condition, in, {less});
+  const std::vector<std::int32_t> at = loop(body);
+  const int next = body.tensor("next", {}, 2), twice = body.tensor("twice", {2});
+  body.operation(0, {at[0], at[1]}, {next});
+  body.operation(0, {at[3], at[3]}, {twice});
+  m.body(body, at, {next, at[1], at[2], twice});
+  EXPECT_EQ(answer(m.bytes({x}, {y}), {1, 3}), (Numbers{8, 24}));
+}
+TEST(Tflite, TheMemoryOfFiltersStandsBeforeTheInput) {
+  ModelWriter m;
+  const int x = m.tensor("x", {1, 2}), y = m.tensor("y", {1, 1});
+  const int features = m.constant<float>("f", {2, 2}, 0, {1, 0, 0, 1}),
+            times = m.constant<float>("t", {2, 2}, 0, {10, 1, 100, 2});
+  const int bias = m.constant<float>("b", {1}, 0, {0.5f}), memory = m.constant<float>("m", {1, 4}, 0, {9, 3, 9, 4});
+  m.operation(27, {x, features, times, bias, memory}, {y}, FlatRecord().number<std::int32_t>(0, 2));
+  // Filter 0: 10 * 3 + 1 * x0; filter 1: 100 * 4 + 2 * x1.
+  EXPECT_EQ(answer(m.bytes({x}, {y}), {5, 7}), (Numbers{30 + 5 + 400 + 14 + 0.5}));
+}
+TEST(Tflite, OneStepOfACellIsAStepOfASequence) {
+  // One unit: gates i, c, f, o of the basic cell are those of the full one in another order.
+  const auto cell = [](bool basic) {
+    ModelWriter m;
+    const int x = m.tensor("x", {1, 1}), y = m.tensor("y", {1, 1});
+    const auto column = [&](const std::string& name, float value) {
+      return m.constant<float>(name, {1, 1}, 0, {value});
+    };
+    const auto one = [&](const std::string& name, float value) { return m.constant<float>(name, {1}, 0, {value}); };
+    if (basic) {
+      const int w = m.constant<float>("w", {4, 2}, 0, {0.1f, 9, 0.2f, 9, 0.3f, 9, 0.4f, 9});
+      const int b = m.constant<float>("b", {4}, 0, {0.5f, 0.6f, 0.7f, 0.8f});
+      const int state = m.tensor("cell", {1, 1}), both = m.tensor("both", {1, 2}), gates = m.tensor("gates", {1, 4});
+      m.operation(16, {x, column("h", 0), w, b, column("c", 2)}, {y, state, both, gates},
+                  FlatRecord().number<std::int8_t>(3, 1));
+      return m.bytes({x}, {y});
+    }
+    // i f c o
+    std::vector<std::int32_t> inputs = {x, column("wi", 0.1f), column("wf", 0.3f), column("wc", 0.2f),
+                                        column("wo", 0.4f)};
+    for (const char* name : {"ri", "rf", "rc", "ro"}) inputs.push_back(column(name, 9));
+    inputs.insert(inputs.end(), {-1, -1, -1, one("bi", 0.5f), one("bf", 0.7f), one("bc", 0.6f), one("bo", 0.8f)});
+    m.operation(16, inputs, {y}, FlatRecord().number<std::int8_t>(0, 4));
+    return m.bytes({x}, {y});
+  };
+  const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+  const auto expected = [&](double x, double c) {
+    const double next = sigmoid(0.1 * x + 0.5) * std::tanh(0.2 * x + 0.6) + sigmoid(0.3 * x + 0.7) * c;
+    return sigmoid(0.4 * x + 0.8) * std::tanh(next);
+  };
+  EXPECT_NEAR(answer(cell(true), {0.5})[0], expected(0.5, 2), 1e-6);
+  EXPECT_NEAR(answer(cell(false), {0.5})[0], expected(0.5, 0), 1e-6);
+}
+TEST(Tflite, AModelOfABundleIsOpenedByItsName) {
+  const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "face.task";
+  ZipWriter zip;
+  ASSERT_TRUE(zip.add("detector.tflite", small_conv()).ok());
+  ASSERT_TRUE(zip.add("landmarks.tflite", small_conv()).ok());
+  ASSERT_TRUE(write_file(file, std::move(zip).finish().value()).ok());
+  EXPECT_TRUE(import_model(file.string() + ":landmarks.tflite").ok());
+  const std::string all =
+      file.string() + ": is a bundle of TensorFlow Lite models; FILE:NAME opens one: detector.tflite, landmarks.tflite";
+  EXPECT_EQ(import_model(file).error().message, all);
+  EXPECT_EQ(import_model(file.string() + ":hands.tflite").error().message, all);
+  std::filesystem::remove(file);
 }
 TEST(Tflite, OffsetsOutsideOfTheFileAreRefused) {
   const std::string whole = small_conv();
@@ -160,8 +265,9 @@ TEST(Tflite, GarbageIsASentence) {
 // ---- Real models, with the answers of LiteRT.
 
 /// The error, or what differs from the reference: floats by 1e-4 of the largest magnitude, numbers of 8 bits by 1 step in 99.9%
-/// of the elements and by 2 in all. Of one file the weights alone have 8 bits, and LiteRT rounds activations to 8 bits
-/// too: 2e-2.
+/// of the elements and by 2 in all. Of one file the weights alone have 8 bits: LiteRT rounds activations to 8 bits too, by the
+/// least and the largest of an image, and of a pixel before a kernel of 1x1 (an evaluation that does the same is off by
+/// 1e-8), which whet does not.
 std::string compare_with_reference(const std::filesystem::path& file) {
   const std::string stem = file.parent_path() / file.stem();
   const auto graph = import_model(file);
@@ -178,7 +284,7 @@ std::string compare_with_reference(const std::filesystem::path& file) {
     if (is_float(want.dtype())) {
       const double error = compare(found, want).relative;
       const bool rounds = file.stem() == "kws_ref_model_float32";
-      if (!(error < (rounds ? 2e-2 : 1e-4)))
+      if (!(error < (rounds ? 1e-3 : 1e-4)))
         return "output " + std::to_string(i) + " is off by " + std::to_string(error);
       continue;
     }

@@ -154,10 +154,21 @@ Status give_pool(TfliteSite& site, PoolKind kind) {
   WHET_RETURN_IF_ERROR(expect_image(site, site.in(0)));
   WHET_RETURN_IF_ERROR(check_slide(site, slide));
   if (kernel[0] < 1 || kernel[1] < 1) return site.error("has windows of " + to_string(kernel));
-  WHET_TRY(const ValueId x, site.real(0));
+  WHET_TRY(ValueId x, site.real(0));
+  Window padding{{}, {}, {0, 0}, {0, 0}};
+  const bool may_take = kind == PoolKind::max && !slide.same;
+  if (const auto before = may_take ? pad_of_maximum(site.graph(), x, {1, kernel[0], kernel[1], 1}) : std::nullopt) {
+    x = before->image;
+    padding.pads_begin = {before->pad.begin[1], before->pad.begin[2]};
+    padding.pads_end = {before->pad.end[1], before->pad.end[2]};
+  }
   const Shape shape = site.shape(x);
   const bool whole = kind == PoolKind::average && kernel[0] == shape[1] && kernel[1] == shape[2] && !slide.same;
-  const Window window = window_of(slide, shape, kernel);
+  Window window = window_of(slide, shape, kernel);
+  if (!slide.same) {
+    window.pads_begin = padding.pads_begin;
+    window.pads_end = padding.pads_end;
+  }
   PoolOperator op{kind, kernel, window.strides, window.dilations, window.pads_begin, window.pads_end};
   op.layout = Layout::channels_last;
   WHET_TRY(ValueId y,

@@ -68,11 +68,11 @@ ValueId ZooBuilder::conv(const std::string& name, ValueId x, std::int64_t out, s
   return node(name, ConvOperator{{stride, stride}, {1, 1}, {pad, pad}, {pad, pad}, 1, options_.layout}, {x, w});
 }
 
-ValueId ZooBuilder::batch_norm(const std::string& name, ValueId x) {
+ValueId ZooBuilder::batch_norm(const std::string& name, ValueId x, double epsilon) {
   const Shape c = {channels(x)};
   const ValueId scale = uniform(name + "_gamma", c, 0.9, 1.1), bias = uniform(name + "_beta", c, -0.1, 0.1);
   const ValueId mean = uniform(name + "_mean", c, -0.1, 0.1), variance = uniform(name + "_var", c, 0.9, 1.1);
-  return node(name, BatchNormOperator{2e-5F, options_.layout}, {x, scale, bias, mean, variance});
+  return node(name, BatchNormOperator{epsilon, options_.layout}, {x, scale, bias, mean, variance});
 }
 
 ValueId ZooBuilder::relu(const std::string& name, ValueId x) { return node(name, UnaryOperator{UnaryKind::relu}, {x}); }

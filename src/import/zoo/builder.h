@@ -19,7 +19,7 @@ class ZooBuilder {
   ValueId conv(const std::string& name, ValueId x, std::int64_t channels, std::int64_t kernel, std::int64_t stride,
                std::int64_t pad, double gain);
   /// Scale and variance near 1, bias and mean near 0.
-  ValueId batch_norm(const std::string& name, ValueId x);
+  ValueId batch_norm(const std::string& name, ValueId x, double epsilon = 2e-5F);
   ValueId relu(const std::string& name, ValueId x);
   ValueId add(const std::string& name, ValueId a, ValueId b);
   ValueId max_pool(const std::string& name, ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t pad);
@@ -44,6 +44,8 @@ class ZooBuilder {
 };
 
 Graph make_resnet(int depth, const ZooOptions& options);
+/// Gluon's resnet18_v1: BN and relu stand behind each convolution.
+Graph make_gluon_resnet18(const ZooOptions& options);
 Graph make_mlp(const ZooOptions& options);
 
 }  // namespace whet

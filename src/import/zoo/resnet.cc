@@ -80,4 +80,33 @@ Graph make_resnet(int depth, const ZooOptions& options) {
   return b.finish(b.softmax("softmax", b.dense("fc1", x, 1000, 1)));
 }
 
+Graph make_gluon_resnet18(const ZooOptions& options) {
+  constexpr double kEpsilon = 1e-5, kBranchGain = 2.0 / 8;  // of 8 units, as above
+  ZooBuilder b("mxnet-resnet18_v1", options);
+  int number = 0;
+  const auto conv = [&](const std::string& scope, ValueId x, std::int64_t channels, std::int64_t kernel,
+                        std::int64_t stride, double gain) {
+    const std::string i = std::to_string(number++);
+    const ValueId y = b.conv(scope + "conv" + i + "_fwd", x, channels, kernel, stride, kernel / 2, gain);
+    return b.batch_norm(scope + "batchnorm" + i + "_fwd", y, kEpsilon);
+  };
+  const std::string net = "resnetv10_";
+  ValueId x = b.relu(net + "relu0_fwd", conv(net, b.image("data", 3), 64, 7, 2, 1));
+  x = b.max_pool(net + "pool0_fwd", x, 3, 2, 1);
+  for (int stage = 0; stage < 4; ++stage) {
+    const std::string scope = net + "stage" + std::to_string(stage + 1) + "_";
+    number = 0;
+    for (int unit = 0; unit < 2; ++unit) {
+      const std::int64_t channels = std::int64_t{64} << stage, stride = stage > 0 && unit == 0 ? 2 : 1;
+      const std::string i = std::to_string(unit), activation = scope + "activation" + i;
+      ValueId y = b.relu(scope + "relu" + i + "_fwd", conv(scope, x, channels, 3, stride, 2));
+      y = conv(scope, y, channels, 3, 1, kBranchGain);
+      if (stride != 1) x = conv(scope, x, channels, 1, stride, 1);
+      x = b.relu(activation, b.add(scope + "_plus" + i, x, y));
+    }
+  }
+  x = b.flatten(net + "flatten0_flatten0", b.global_average_pool(net + "pool1_fwd", x));
+  return b.finish(b.dense(net + "dense0_fwd", x, 1000, 1));
+}
+
 }  // namespace whet

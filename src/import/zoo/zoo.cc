@@ -34,6 +34,7 @@ constexpr Network kNetworks[] = {
     {"bert-mini", make_bert_mini},
     {"vit-small", make_vit_small},
     {"lstm", make_lstm},
+    {"mxnet-resnet18_v1", make_gluon_resnet18, true},
 };
 
 Status check_option(const char* what, std::int64_t value, std::int64_t low, std::int64_t high) {

@@ -152,15 +152,27 @@ class ModelWriter {
                               .numbers(2, outputs)
                               .table(4, options));
   }
+  /// Graph 1, 2, ... of the file; they have no constants.
+  void body(const ModelWriter& other, const std::vector<std::int32_t>& inputs,
+            const std::vector<std::int32_t>& outputs) {
+    std::vector<FlatRecord> operations = other.operations_;
+    for (std::size_t i = 0; i < operations.size(); ++i)
+      operations[i].number<std::uint32_t>(0, static_cast<std::uint32_t>(codes_.size() + i));
+    codes_.insert(codes_.end(), other.codes_.begin(), other.codes_.end());
+    bodies_.push_back(
+        FlatRecord().tables(0, other.tensors_).numbers(1, inputs).numbers(2, outputs).tables(3, operations));
+  }
   std::string bytes(const std::vector<std::int32_t>& inputs, const std::vector<std::int32_t>& outputs) const {
     FlatRecord graph, root;
     graph.tables(0, tensors_).numbers(1, inputs).numbers(2, outputs).tables(3, operations_);
-    root.number<std::uint32_t>(0, 3).tables(1, codes_).tables(2, {graph}).tables(4, buffers_);
+    std::vector<FlatRecord> graphs = {graph};
+    graphs.insert(graphs.end(), bodies_.begin(), bodies_.end());
+    root.number<std::uint32_t>(0, 3).tables(1, codes_).tables(2, graphs).tables(4, buffers_);
     return FlatWriter().file(root);
   }
 
  private:
-  std::vector<FlatRecord> tensors_, operations_, codes_, buffers_ = {FlatRecord()};
+  std::vector<FlatRecord> tensors_, operations_, codes_, bodies_, buffers_ = {FlatRecord()};
 };
 
 }  // namespace whet::tflite

@@ -1,0 +1,333 @@
+#include <algorithm>
+#include <limits>
+
+#include "import/mxnet/importers.h"
+#include "import/parts/activation.h"
+#include "import/parts/arithmetic.h"
+#include "import/parts/constant.h"
+#include "import/parts/index.h"
+#include "import/parts/matrix.h"
+#include "import/parts/normalize.h"
+#include "import/parts/reduce.h"
+#include "import/parts/shape.h"
+
+namespace whet::mxnet {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+using B = BinaryKind;
+using U = UnaryKind;
+
+/// Comparisons give 0 and 1 in the type of their operands.
+bool compares(BinaryKind kind) {
+  return kind == B::equal || kind == B::less || kind == B::less_equal || kind == B::greater ||
+         kind == B::greater_equal || kind == B::logical_and || kind == B::logical_or || kind == B::logical_xor;
+}
+
+Status give_binary(MxSite& site, BinaryKind kind, ValueId a, ValueId b, bool inverted) {
+  const DType dtype = site.dtype(a);
+  const bool logical = kind == B::logical_and || kind == B::logical_or || kind == B::logical_xor;
+  if (logical) {
+    WHET_TRY(a, site.cast("left", a, DType::boolean));
+    WHET_TRY(b, site.cast("right", b, DType::boolean));
+  }
+  WHET_TRY(ValueId y, site.add("y", BinaryOperator{kind}, {a, b}));
+  if (inverted) {
+    WHET_TRY(y, site.add("not", UnaryOperator{U::logical_not}, {y}));
+  }
+  return site.give(compares(kind) ? site.cast("number", y, dtype) : Result<ValueId>(y));
+}
+
+/// Elements behind the axes that remain: MXNet's reductions may name the axes that stay.
+Result<Ints> reduced_axes(MxSite& site, ValueId x) {
+  WHET_TRY(const bool exclude, site.flag("exclude", false));
+  WHET_TRY(const Ints axes, site.axes("axis", x));
+  if (!exclude) return axes;
+  Ints others;
+  for (std::int64_t d = 0; d < static_cast<std::int64_t>(site.rank(x)); ++d)
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) others.push_back(d);
+  return others;
+}
+
+/// "channel": over axis 1, else over all but the batch.
+Status give_softmax_over(MxSite& site, bool channel) {
+  const ValueId x = site.in(0);
+  const std::size_t rank = site.rank(x);
+  if (rank < 2) return site.error("the input is " + to_string(site.type(x)) + "; expected a batch and more");
+  if (channel || rank == 2) return site.give(SoftmaxOperator{1, false}, {x});
+  return site.give(softmax_flattened(site, x, 1, false));
+}
+
+}  // namespace
+
+Status import_unary(MxSite& site, UnaryKind kind) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return site.give(UnaryOperator{kind}, {site.in(0)});
+}
+Status import_binary(MxSite& site, BinaryKind kind) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return give_binary(site, kind, site.in(0), site.in(1), false);
+}
+Status import_not_equal(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return give_binary(site, B::equal, site.in(0), site.in(1), true);
+}
+/// With a number: _plus_scalar, _rminus_scalar (the number is on the left), ...
+Status import_scalar(MxSite& site, BinaryKind kind, bool on_left) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const double number, site.number("scalar", 1));
+  const ValueId x = site.in(0), scalar = site.add_scalar("scalar", site.dtype(x), number);
+  return give_binary(site, kind, on_left ? scalar : x, on_left ? x : scalar, false);
+}
+Status import_not_equal_scalar(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const double number, site.number("scalar", 1));
+  return give_binary(site, B::equal, site.in(0), site.add_scalar("scalar", site.dtype(site.in(0)), number), true);
+}
+Status import_add_n(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
+  return site.give(chained(site, B::add, site.ins()));
+}
+Status import_power(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return site.give(power(site, site.in(0), site.in(1)));
+}
+Status import_modulo(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return site.give(floored_remainder(site, site.in(0), site.in(1)));
+}
+Status import_square(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return site.give(BinaryOperator{B::mul}, {site.in(0), site.in(0)});
+}
+Status import_rsqrt(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const ValueId root, site.add("root", UnaryOperator{U::sqrt}, {site.in(0)}));
+  return site.give(UnaryOperator{U::reciprocal}, {root});
+}
+Status import_log1p(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const ValueId more, with_number(site, "more", B::add, site.in(0), 1));
+  return site.give(UnaryOperator{U::log}, {more});
+}
+Status import_expm1(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const ValueId power, site.add("power", UnaryOperator{U::exp}, {site.in(0)}));
+  return site.give(with_number(site, "less", B::sub, power, 1));
+}
+Status import_smooth_l1(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const double sigma, site.number("scalar", 1));
+  const double square = sigma * sigma;
+  if (!(square > 0)) return site.error("its scalar is " + std::to_string(sigma));
+  const ValueId x = site.in(0);
+  WHET_TRY(const ValueId size, site.add("size", UnaryOperator{U::abs}, {x}));
+  WHET_TRY(const ValueId squares, site.add("squares", BinaryOperator{B::mul}, {x, x}));
+  WHET_TRY(const ValueId near, with_number(site, "near", B::mul, squares, square / 2));
+  WHET_TRY(const ValueId far, with_number(site, "far", B::sub, size, 0.5 / square));
+  const ValueId bound = site.add_scalar("bound", site.dtype(x), 1 / square);
+  WHET_TRY(const ValueId is_near, site.add("is_near", BinaryOperator{B::less}, {size, bound}));
+  return site.give(WhereOperator{}, {is_near, near, far});
+}
+Status import_clip(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const double low, site.number("a_min", -std::numeric_limits<double>::infinity()));
+  WHET_TRY(const double high, site.number("a_max", std::numeric_limits<double>::infinity()));
+  return site.give(ClipOperator{low, high}, {site.in(0)});
+}
+Status import_hard_sigmoid(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const double alpha, site.number("alpha", 0.2));
+  WHET_TRY(const double beta, site.number("beta", 0.5));
+  return site.give(HardSigmoidOperator{alpha, beta}, {site.in(0)});
+}
+
+Status import_activation(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const ValueId x = site.in(0);
+  const std::string kind = site.text("act_type", "");
+  if (kind == "relu") return site.give(UnaryOperator{U::relu}, {x});
+  if (kind == "sigmoid") return site.give(UnaryOperator{U::sigmoid}, {x});
+  if (kind == "tanh") return site.give(UnaryOperator{U::tanh}, {x});
+  if (kind == "softrelu") return site.give(UnaryOperator{U::softplus}, {x});
+  if (kind == "softsign") return site.give(UnaryOperator{U::softsign}, {x});
+  if (kind == "silu") return site.give(swish(site, x, 1));
+  if (kind == "mish") return site.give(mish(site, x));
+  return site.error("its act_type is " + kind + "; expected relu, sigmoid, tanh, softrelu, softsign, silu or mish");
+}
+Status import_leaky_relu(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
+  const ValueId x = site.in(0);
+  const std::string kind = site.text("act_type", "leaky");
+  WHET_TRY(const double slope, site.number("slope", 0.25));
+  if (kind == "leaky") return site.give(LeakyReluOperator{slope}, {x});
+  if (kind == "elu") return site.give(elu(site, x, {slope, 1, 1}));
+  if (kind == "selu") return site.give(elu(site, x, {1.6732632423543772, 1.0507009873554805, 1}));
+  if (kind == "gelu") return site.give(gelu(site, x, Gelu::erf));
+  if (kind == "rrelu") {  // of random slopes the mean
+    WHET_TRY(const double low, site.number("lower_bound", 0.125));
+    WHET_TRY(const double high, site.number("upper_bound", 0.334));
+    return site.give(LeakyReluOperator{(low + high) / 2}, {x});
+  }
+  if (kind != "prelu")
+    return site.error("its act_type is " + kind + "; expected leaky, prelu, elu, selu, gelu or rrelu");
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  return site.give(prelu_of_channels(site, x, site.in(1)));
+}
+
+Status import_softmax(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  ValueId x = site.in(0);
+  WHET_TRY(const std::int64_t axis, site.axis("axis", -1, site.rank(x)));
+  WHET_TRY(const double temperature, site.number("temperature", 1));
+  WHET_TRY(const bool by_lengths, site.flag("use_length", false));
+  if (by_lengths) return site.error("takes lengths, which is not supported");
+  if (temperature != 1) {
+    WHET_TRY(x, with_number(site, "scaled", B::div, x, temperature));
+  }
+  return site.give(SoftmaxOperator{axis, site.op() == "log_softmax"}, {x});
+}
+/// The label, which training needs, is not read.
+Status import_softmax_output(MxSite& site) {
+  WHET_TRY(const bool multi, site.flag("multi_output", false));
+  WHET_TRY(const bool preserves, site.flag("preserve_shape", false));
+  if (preserves)
+    return site.give(SoftmaxOperator{static_cast<std::int64_t>(site.rank(site.in(0))) - 1, false}, {site.in(0)});
+  return give_softmax_over(site, multi);
+}
+Status import_softmax_activation(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return give_softmax_over(site, site.text("mode", "instance") == "channel");
+}
+Status import_logistic_output(MxSite& site) { return site.give(UnaryOperator{U::sigmoid}, {site.in(0)}); }
+
+Status import_identity(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
+  return site.pass(site.in(0));
+}
+Status import_cast(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const DType to, site.dtype_attribute("dtype", "float32"));
+  return site.give(site.cast("cast", site.in(0), to));
+}
+Status import_where(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  WHET_TRY(ValueId condition, site.cast("condition", site.in(0), DType::boolean));
+  const std::size_t rank = site.rank(site.in(1));
+  if (site.rank(condition) == 1 && rank > 1 && site.op() == "where") {  // chooses rows
+    Shape column(rank, 1);
+    column[0] = site.shape(condition)[0];
+    WHET_TRY(condition, site.add("rows", ReshapeOperator{column}, {condition}));
+  }
+  return site.give(WhereOperator{}, {condition, site.in(1), site.in(2)});
+}
+
+// ---- Products.
+
+/// Weights [units, features]; `flatten`: everything behind the batch is one row.
+Status import_fully_connected(MxSite& site) {
+  WHET_TRY(const bool no_bias, site.flag("no_bias", false));
+  WHET_RETURN_IF_ERROR(site.expect_inputs(no_bias ? 2 : 3));
+  WHET_TRY(const bool flatten, site.flag("flatten", true));
+  ValueId x = site.in(0);
+  const Shape w = site.shape(site.in(1)), shape = site.shape(x);
+  if (w.size() != 2 || shape.empty() || num_elements(shape) == 0 || num_elements(w) == 0)
+    return site.error("multiplies " + to_string(site.type(x)) + " by weights " + to_string(w));
+  Shape rows = {shape[0], num_elements(shape) / shape[0]}, result = {shape[0], w[0]};
+  if (!flatten) {
+    rows = {num_elements(shape) / shape.back(), shape.back()};
+    result = shape;
+    result.back() = w[0];
+  }
+  if (rows[1] != w[1]) return site.error("multiplies " + to_string(site.type(x)) + " by weights " + to_string(w));
+  if (rows != shape) {
+    WHET_TRY(x, site.add("rows", ReshapeOperator{rows}, {x}));
+  }
+  WHET_TRY(ValueId y, site.add("product", MatMulOperator{.transpose_b = true}, {x, site.in(1)}));
+  if (!no_bias) {
+    WHET_TRY(y, site.add("biased", BinaryOperator{B::add}, {y, site.in(2)}));
+  }
+  return site.give(site.shape(y) == result ? Result<ValueId>(y) : site.add("result", ReshapeOperator{result}, {y}));
+}
+Status import_dot(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const bool a, site.flag("transpose_a", false));
+  WHET_TRY(const bool b, site.flag("transpose_b", false));
+  const std::size_t left = site.rank(site.in(0)), right = site.rank(site.in(1));
+  if (left == 2 && right == 2) return site.give(MatMulOperator{a, b}, {site.in(0), site.in(1)});
+  if (a || b || right > 2)
+    return site.error("multiplies tensors of " + std::to_string(left) + " and " + std::to_string(right) +
+                      " dimensions, which is not supported");
+  return site.give(matmul(site, site.in(0), site.in(1)));
+}
+Status import_batch_dot(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const bool a, site.flag("transpose_a", false));
+  WHET_TRY(const bool b, site.flag("transpose_b", false));
+  WHET_TRY(const double alpha, site.number("alpha", 1));
+  WHET_TRY(ValueId y, site.add("product", MatMulOperator{a, b}, {site.in(0), site.in(1)}));
+  if (alpha != 1) {
+    WHET_TRY(y, with_number(site, "scaled", B::mul, y, alpha));
+  }
+  return site.give(y);
+}
+
+// ---- Reductions and orders.
+
+Status import_reduce(MxSite& site, ReduceKind kind) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const ValueId x = site.in(0);
+  WHET_TRY(const Ints axes, reduced_axes(site, x));
+  WHET_TRY(const bool keep, site.flag("keepdims", false));
+  if (axes.empty()) return site.pass(x);
+  WHET_TRY(ValueId y, reduced(site, x, ReduceOperator{kind, axes, keep}));
+  if (site.rank(y) == 0) {  // MXNet has no scalars
+    WHET_TRY(y, site.add("one", ReshapeOperator{{1}}, {y}));
+  }
+  return site.give(y);
+}
+Status import_norm(MxSite& site) {
+  WHET_TRY(const std::int64_t order, site.integer("ord", 2));
+  if (order != 1 && order != 2) return site.error("its ord is " + std::to_string(order) + "; expected 1 or 2");
+  return import_reduce(site, order == 1 ? ReduceKind::l1 : ReduceKind::l2);
+}
+/// Places are numbers of floats.
+Status import_place(MxSite& site, bool largest) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const ValueId x = site.in(0);
+  if (!site.has("axis")) return site.error("has no axis; of the flat tensor it is not supported");
+  WHET_TRY(const std::int64_t axis, site.axis("axis", 0, site.rank(x)));
+  WHET_TRY(const bool keep, site.flag("keepdims", false));
+  WHET_TRY(const ValueId place, site.add("place", ArgReduceOperator{largest, axis, keep}, {x}));
+  return site.give(site.cast("number", place, DType::f32));
+}
+Status import_arg_max(MxSite& site) { return import_place(site, true); }
+Status import_arg_min(MxSite& site) { return import_place(site, false); }
+/// "value", "indices" (usual) or "both"; sort and argsort take all.
+Status import_top_k(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const ValueId x = site.in(0);
+  if (site.rank(x) == 0) return site.error("the input is a scalar");
+  WHET_TRY(const std::int64_t axis, site.axis("axis", -1, site.rank(x)));
+  const bool top = site.op() == "topk";
+  const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(axis)];
+  std::int64_t k = extent;
+  if (top) {
+    WHET_TRY(k, site.integer("k", 1));
+    if (k < 1) k = extent;
+  }
+  if (k > extent || extent < 1)
+    return site.error("takes " + std::to_string(k) + " elements of " + to_string(site.type(x)));
+  WHET_TRY(const bool ascends, site.flag("is_ascend", !top));
+  WHET_TRY(const DType dtype, site.dtype_attribute("dtype", "float32"));
+  const std::string gives = top ? site.text("ret_typ", "indices") : site.op() == "sort" ? "value" : "indices";
+  if (gives != "value" && gives != "indices" && gives != "both")
+    return site.error("its ret_typ is " + gives + "; expected value, indices or both");
+  WHET_TRY(const ValueId places, site.add("places", TopKOperator{axis, k, !ascends}, {x}));
+  const bool values = gives != "indices";
+  if (values) WHET_RETURN_IF_ERROR(site.give(GatherElementsOperator{axis}, {x, places}));
+  if (gives == "value") return ok_status();
+  return site.give(site.cast("numbers", places, dtype), values ? 1 : 0);
+}
+
+}  // namespace whet::mxnet

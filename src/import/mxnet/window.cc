@@ -1,0 +1,322 @@
+#include "import/parts/window.h"
+
+#include <algorithm>
+
+#include "import/mxnet/importers.h"
+#include "import/parts/activation.h"
+#include "import/parts/adaptive.h"
+#include "import/parts/conv_transpose.h"
+#include "import/parts/normalize.h"
+#include "import/parts/resize.h"
+#include "import/parts/shape.h"
+
+namespace whet::mxnet {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+/// How a window slides over the spatial dimensions of an image with channels first, or last.
+struct Slide {
+  Shape kernel;
+  Window window;
+  bool channels_last = false;
+};
+
+Result<bool> is_channels_last(const MxSite& site) {
+  const std::string layout = site.text("layout", "NCHW");
+  if (layout == "NCW" || layout == "NCHW" || layout == "NCDHW") return false;
+  if (layout == "NWC" || layout == "NHWC" || layout == "NDHWC") return true;
+  return site.error("its layout is " + layout + "; expected NCHW or NHWC");
+}
+
+Status expect_image(const MxSite& site, ValueId x, std::size_t spatial) {
+  const Shape& shape = site.shape(x);
+  if (spatial >= 1 && spatial <= 3 && shape.size() == spatial + 2 && num_elements(shape) > 0) return ok_status();
+  return site.error("the input is " + to_string(site.type(x)) + " and the kernel has " + std::to_string(spatial) +
+                    " dimensions; expected a batch, channels and as many dimensions (one to three)");
+}
+
+Result<Slide> read_slide(MxSite& site) {
+  Slide slide;
+  WHET_TRY(slide.kernel, site.integers("kernel"));
+  const std::size_t spatial = slide.kernel.size();
+  WHET_RETURN_IF_ERROR(expect_image(site, site.in(0), spatial));
+  WHET_TRY(slide.kernel, site.entries("kernel", spatial, 1, 1));
+  WHET_TRY(slide.window.strides, site.entries("stride", spatial, 1, 1));
+  WHET_TRY(slide.window.dilations, site.entries("dilate", spatial, 1, 1));
+  WHET_TRY(slide.window.pads_begin, site.entries("pad", spatial, 0, 0));
+  slide.window.pads_end = slide.window.pads_begin;
+  WHET_TRY(slide.channels_last, is_channels_last(site));
+  return slide;
+}
+
+/// Dimensions of an image with channels last in the order of channels first, and back.
+TransposeOperator to_first(std::size_t rank) {
+  TransposeOperator turn{{0, static_cast<std::int64_t>(rank) - 1}};
+  for (std::size_t d = 1; d + 1 < rank; ++d) turn.perm.push_back(static_cast<std::int64_t>(d));
+  return turn;
+}
+TransposeOperator to_last(std::size_t rank) {
+  TransposeOperator turn{{0}};
+  for (std::size_t d = 2; d < rank; ++d) turn.perm.push_back(static_cast<std::int64_t>(d));
+  turn.perm.push_back(1);
+  return turn;
+}
+Result<ValueId> channels_first(MxSite& site, ValueId x, bool is_last) {
+  return is_last ? site.add("channels_first", to_first(site.rank(x)), {x}) : Result<ValueId>(x);
+}
+Result<ValueId> channels_back(MxSite& site, ValueId x, bool is_last) {
+  return is_last ? site.add("channels_last", to_last(site.rank(x)), {x}) : Result<ValueId>(x);
+}
+
+/// The bias, unless the attribute says that there is none.
+Result<std::vector<ValueId>> read_bias(MxSite& site, bool none) {
+  WHET_TRY(const bool no_bias, site.flag("no_bias", none));
+  WHET_RETURN_IF_ERROR(site.expect_inputs(no_bias ? 2 : 3));
+  return no_bias ? std::vector<ValueId>() : std::vector<ValueId>{site.in(2)};
+}
+
+/// Weights [O, kernel..., C / groups] of channels last as [kernel..., C / groups, O], or [kernel..., C].
+Result<ValueId> last_weights(MxSite& site, ValueId w, std::int64_t groups) {
+  const Shape shape = site.shape(w);
+  TransposeOperator turn{{}};
+  Shape depthwise;
+  for (std::size_t d = 1; d < shape.size(); ++d) {
+    turn.perm.push_back(static_cast<std::int64_t>(d));
+    depthwise.push_back(shape[d]);
+  }
+  turn.perm.push_back(0);
+  WHET_TRY(w, site.add("weights", turn, {w}));
+  if (groups == 1 || groups != shape[0] || shape.back() != 1) return w;
+  depthwise.back() = shape[0];
+  return site.add("weights", ReshapeOperator{depthwise}, {w});
+}
+
+/// "valid", "full" (windows may reach beyond the padding) or "same".
+Status read_convention(MxSite& site, const Slide& slide, Pooling& pooling, const Shape& extents) {
+  const std::string convention = site.text("pooling_convention", "valid");
+  if (convention == "full") {
+    pooling.ceil_mode = true;
+  } else if (convention == "same") {
+    pad_to_same(pooling.window, extents, slide.kernel, SamePadding::upper);
+  } else if (convention != "valid") {
+    return site.error("its pooling_convention is " + convention + "; expected valid, full or same");
+  }
+  return ok_status();
+}
+
+Result<ValueId> pooled_globally(MxSite& site, ValueId x, const std::string& kind) {
+  if (kind == "max") return pooled_whole(site, x, ReduceKind::max);
+  if (kind == "avg") return pooled_whole(site, x, ReduceKind::mean);
+  if (kind == "sum") return pooled_whole(site, x, ReduceKind::sum);
+  WHET_TRY(const std::int64_t p, site.integer("p_value", 2));
+  return lp_pooled_whole(site, x, p);
+}
+
+Result<ValueId> pooled_by(MxSite& site, ValueId x, const Slide& slide, const std::string& kind) {
+  Pooling pooling{kind == "max" ? PoolKind::max : PoolKind::average, slide.kernel, slide.window};
+  const Shape shape = site.shape(x);
+  WHET_RETURN_IF_ERROR(read_convention(site, slide, pooling, Shape(shape.begin() + 2, shape.end())));
+  WHET_TRY(pooling.count_include_pad, site.flag("count_include_pad", true));
+  if (kind == "max" || kind == "avg") return pooled(site, x, pooling);
+  WHET_TRY(const std::int64_t p, site.integer("p_value", 2));
+  if (kind == "lp") return lp_pooled(site, x, pooling, p);
+  // A sum is the mean of all taps times their number: those of the padding are zeros.
+  pooling.count_include_pad = true;
+  if (pooling.ceil_mode) return site.error("sums up windows of pooling_convention full, which is not supported");
+  WHET_TRY(const ValueId mean, pooled(site, x, pooling));
+  const ValueId count = site.add_scalar("taps", site.dtype(mean), static_cast<double>(num_elements(slide.kernel)));
+  return site.add("sum", BinaryOperator{BinaryKind::mul}, {mean, count});
+}
+
+}  // namespace
+
+Status import_convolution(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  WHET_TRY(const std::vector<ValueId> bias, read_bias(site, false));
+  WHET_TRY(const Slide slide, read_slide(site));
+  WHET_TRY(const std::int64_t groups, site.integer("num_group", 1));
+  ValueId w = site.in(1);
+  const Shape shape = site.shape(w);
+  if (shape.size() != slide.kernel.size() + 2 || groups < 1 || num_elements(shape) == 0)
+    return site.error("its weights are " + to_string(site.type(w)) + " in " + std::to_string(groups) + " groups");
+  ConvOperator op{slide.window.strides, slide.window.dilations, slide.window.pads_begin, slide.window.pads_end};
+  op.groups = groups;
+  if (slide.channels_last) {
+    op.layout = Layout::channels_last;
+    WHET_TRY(w, last_weights(site, w, groups));
+  }
+  std::vector<ValueId> inputs = {site.in(0), w};
+  inputs.insert(inputs.end(), bias.begin(), bias.end());
+  return site.give(op, inputs);
+}
+
+Status import_deconvolution(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  WHET_TRY(const std::vector<ValueId> bias, read_bias(site, true));
+  WHET_TRY(const Slide slide, read_slide(site));
+  if (slide.channels_last) return site.error("has channels last, which is not supported");
+  ConvTranspose form;
+  WHET_TRY(form.groups, site.integer("num_group", 1));
+  form.window = slide.window;
+  WHET_TRY(form.output_padding, site.entries("adj", slide.kernel.size(), 0, 0));
+  if (site.has("target_shape")) {
+    WHET_TRY(form.output_extents, site.entries("target_shape", slide.kernel.size(), 0, 0));
+    form.odd = SamePadding::lower;
+    if (std::any_of(form.output_extents.begin(), form.output_extents.end(), [](std::int64_t n) { return n == 0; }))
+      form.output_extents.clear();
+  }
+  return site.give(
+      conv_transposed(site, site.in(0), site.in(1), bias.empty() ? std::nullopt : std::optional(bias[0]), form));
+}
+
+Status import_pooling(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const std::string kind = site.text("pool_type", "max");
+  if (kind != "max" && kind != "avg" && kind != "sum" && kind != "lp")
+    return site.error("its pool_type is " + kind + "; expected max, avg, sum or lp");
+  WHET_TRY(const bool global, site.flag("global_pool", false));
+  WHET_TRY(const bool last, is_channels_last(site));
+  WHET_TRY(const ValueId x, channels_first(site, site.in(0), last));
+  if (global) {
+    WHET_TRY(const ValueId y, pooled_globally(site, x, kind));
+    return site.give(channels_back(site, y, last));
+  }
+  WHET_TRY(const Slide slide, read_slide(site));
+  WHET_TRY(const ValueId y, pooled_by(site, x, slide, kind));
+  return site.give(channels_back(site, y, last));
+}
+
+/// fix_gamma, which is usual, makes the scale 1 whatever the file has.
+Status import_batch_norm(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(5));
+  WHET_TRY(const bool fixed, site.flag("fix_gamma", true));
+  WHET_TRY(const double epsilon, site.number("eps", 1e-3));
+  WHET_TRY(const std::int64_t axis, site.axis("axis", 1, site.rank(site.in(0))));
+  ValueId scale = site.in(1), x = site.in(0);
+  if (fixed) {
+    Tensor ones(DType::f32, site.shape(scale));
+    for (float& one : ones.as<float>()) one = 1;
+    scale = site.add_constant("scale", ones);
+  }
+  const std::size_t rank = site.rank(x);
+  const bool last = axis != 1 && axis == static_cast<std::int64_t>(rank) - 1;
+  if (axis != 1 && !last) return site.error("normalizes axis " + std::to_string(axis) + "; expected 1 or the last");
+  if (rank < 2) return site.error("normalizes " + to_string(site.type(x)) + "; expected channels");
+  return site.give(batch_norm(site, x, {scale, site.in(2), site.in(3), site.in(4)},
+                              BatchNormOperator{epsilon, last ? Layout::channels_last : Layout::channels_first}));
+}
+
+Status import_instance_norm(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  WHET_TRY(const double epsilon, site.number("eps", 1e-3));
+  return site.give(instance_norm(site, site.in(0), site.in(1), site.in(2), epsilon));
+}
+Status import_group_norm(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  WHET_TRY(const std::int64_t groups, site.integer("num_groups", 1));
+  WHET_TRY(const double epsilon, site.number("eps", 1e-5));
+  return site.give(group_norm(site, site.in(0), groups, site.in(1), site.in(2), epsilon));
+}
+Status import_layer_norm(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  const ValueId x = site.in(0);
+  WHET_TRY(const std::int64_t axis, site.axis("axis", -1, site.rank(x)));
+  LayerNorm form{{axis}};
+  WHET_TRY(form.epsilon, site.number("eps", 1e-5));
+  Shape along(site.rank(x), 1);
+  along[static_cast<std::size_t>(axis)] = site.shape(x)[static_cast<std::size_t>(axis)];
+  for (const std::size_t i : {1, 2})
+    if (num_elements(site.shape(site.in(i))) != num_elements(along))
+      return site.error("input " + std::to_string(i) + " is " + to_string(site.type(site.in(i))));
+  WHET_TRY(form.scale, site.add("scale", ReshapeOperator{along}, {site.in(1)}));
+  WHET_TRY(form.bias, site.add("bias", ReshapeOperator{along}, {site.in(2)}));
+  return site.give(layer_norm(site, x, form));
+}
+Status import_lrn(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  Lrn form;
+  WHET_TRY(form.size, site.integer("nsize", 5));
+  WHET_TRY(form.alpha, site.number("alpha", 1e-4));
+  WHET_TRY(form.beta, site.number("beta", 0.75));
+  WHET_TRY(form.bias, site.number("knorm", 2));
+  if (form.size < 1 || form.size > (1 << 20) || site.rank(site.in(0)) < 2)
+    return site.error("normalizes " + to_string(site.type(site.in(0))) + " over " + std::to_string(form.size) +
+                      " channels");
+  return site.give(lrn(site, site.in(0), form));
+}
+/// x / sqrt(sum of squares + eps), over all but the batch, the channels of each place, or the places of each channel.
+Status import_l2_normalization(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const std::string mode = site.text("mode", "instance");
+  WHET_TRY(const double epsilon, site.number("eps", 1e-10));
+  const ValueId x = site.in(0);
+  Ints axes;
+  if (mode == "channel") axes = {1};
+  for (std::size_t d = mode == "spatial" ? 2 : 1; mode != "channel" && d < site.rank(x); ++d)
+    axes.push_back(static_cast<std::int64_t>(d));
+  if (axes.empty() || axes.back() >= static_cast<std::int64_t>(site.rank(x)))
+    return site.error("normalizes " + to_string(site.type(x)) + " in mode " + mode);
+  WHET_TRY(const ValueId sum, site.add("squares", ReduceOperator{ReduceKind::sum_square, axes, true}, {x}));
+  const ValueId least = site.add_scalar("least", site.dtype(sum), epsilon);
+  WHET_TRY(const ValueId more, site.add("more", BinaryOperator{BinaryKind::add}, {sum, least}));
+  WHET_TRY(const ValueId size, site.add("size", UnaryOperator{UnaryKind::sqrt}, {more}));
+  return site.give(BinaryOperator{BinaryKind::div}, {x, size});
+}
+
+namespace {
+
+Status give_resized(MxSite& site, ResizeOperator op, const Ints& sizes) {
+  const ValueId x = site.in(0);
+  const Shape shape = site.shape(x);
+  if (shape.size() != 4 || sizes.size() != 2) return site.error("resizes " + to_string(site.type(x)));
+  WHET_RETURN_IF_ERROR(scale_to(site, x, {shape[0], shape[1], sizes[0], sizes[1]}, op));
+  return site.give(op, {x});
+}
+
+}  // namespace
+
+/// Nearest pixels; the bilinear one is a transposed convolution by weights.
+Status import_up_sampling(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const std::int64_t scale, site.integer("scale", 1));
+  const std::string kind = site.text("sample_type", "nearest");
+  if (kind != "nearest") return site.error("its sample_type is " + kind + "; expected nearest");
+  if (scale < 1 || scale > 4096 || site.rank(site.in(0)) != 4)
+    return site.error("enlarges " + to_string(site.type(site.in(0))) + " by " + std::to_string(scale));
+  const Shape shape = site.shape(site.in(0));
+  ResizeOperator op{ResizeMode::nearest, CoordinateMode::asymmetric, NearestMode::floor};
+  return give_resized(site, op, {shape[2] * scale, shape[3] * scale});
+}
+Status import_bilinear_resize(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const bool align, site.flag("align_corners", true));
+  if (site.text("mode", "size") != "size")
+    return site.error("its mode is " + site.text("mode", "") + "; expected size");
+  Ints sizes(2);
+  const Shape shape = site.shape(site.in(0));
+  if (shape.size() != 4) return site.error("resizes " + to_string(site.type(site.in(0))));
+  for (std::size_t d = 0; d < 2; ++d) {
+    WHET_TRY(sizes[d], site.integer(d == 0 ? "height" : "width", 1));
+    WHET_TRY(const double scale, site.number(d == 0 ? "scale_height" : "scale_width", 0));
+    if (site.has(d == 0 ? "scale_height" : "scale_width")) {
+      const double size = scale * static_cast<double>(shape[d + 2]);
+      if (!(size >= 1 && size <= 1e6)) return site.error("enlarges by " + std::to_string(scale));
+      sizes[d] = static_cast<std::int64_t>(size);
+    }
+  }
+  return give_resized(site, {ResizeMode::linear, align ? CoordinateMode::align_corners : CoordinateMode::half_pixel},
+                      sizes);
+}
+Status import_adaptive_average(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(Ints sizes, site.integers("output_size"));
+  if (sizes.empty()) sizes = {1};
+  if (sizes.size() == 1) sizes.push_back(sizes[0]);
+  const bool fits = sizes.size() == 2 && sizes[0] >= 1 && sizes[1] >= 1 && sizes[0] <= 4096 && sizes[1] <= 4096;
+  if (!fits || site.rank(site.in(0)) != 4)
+    return site.error("pools " + to_string(site.type(site.in(0))) + " to " + to_string(sizes));
+  return site.give(adaptive_average(site, site.in(0), sizes));
+}
+
+}  // namespace whet::mxnet
