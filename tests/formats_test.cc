@@ -9,10 +9,12 @@
 #include "import/import.h"
 #include "import/onnx/export.h"
 #include "import/torch/testing/pt2.h"
+#include "network_writers.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
 #include "task/task.h"
 #include "tensor/compare.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {
@@ -155,6 +157,48 @@ TEST(Formats, AResnetIsTheSameTasksInEach) {
   const Tensor want = evaluate_graph(zoo, inputs).value()[zoo.outputs[0].index()];
   EXPECT_LT(compare(evaluate_graph(*torch, inputs).value()[torch->outputs[0].index()], want).relative, 1e-6);
   EXPECT_LT(compare(evaluate_graph(*script, inputs).value()[script->outputs[0].index()], want).relative, 1e-6);
+}
+
+/// The answer to an image, of any layout.
+Tensor answer_of(const Graph& graph, const Tensor& image) {
+  return evaluate_graph(graph, {image}).value()[graph.outputs[0].index()];
+}
+TEST(Formats, GluonsResnetIsTheSameTasksInMxnetTensorFlowAndTflite) {
+  const Graph first = import_model("zoo:mxnet-resnet18_v1", {.zoo = {1, 32, Layout::channels_first, 7}}).value();
+  const Graph last = import_model("zoo:mxnet-resnet18_v1", {.zoo = {1, 32, Layout::channels_last, 7}}).value();
+  Rng rng(3);
+  const Tensor image = Tensor::random(first.value(first.inputs[0]).type, rng);
+  Tensor turned(DType::f32, last.value(last.inputs[0]).type.shape);
+  for (std::int64_t pixel = 0; pixel < 32 * 32; ++pixel)
+    for (std::int64_t c = 0; c < 3; ++c) turned.set(pixel * 3 + c, image.get(c * 32 * 32 + pixel));
+  const Tensor want = answer_of(first, image);
+  const std::map<std::string, int> of_first = tasks_of(first), of_last = tasks_of(last);
+  int own = 0;
+  for (const auto& [key, weight] : of_first) own += of_last.contains(key) ? 0 : 1;
+  EXPECT_EQ(own, 1) << "the first convolution, which turns the image";
+
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "formats_mxnet";
+  std::filesystem::create_directories(folder);
+  const MxnetWriter writer(first);
+  ASSERT_TRUE(write_file(folder / "net-symbol.json", writer.json()).ok());
+  ASSERT_TRUE(write_file(folder / "net-0000.params", writer.params()).ok());
+  ImportOptions options;
+  options.shapes["data"] = image.shape();
+  const Result<Graph> mxnet = import_model(folder / "net-symbol.json", options);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(mxnet.ok()) << mxnet.error().message;
+  EXPECT_EQ(tasks_of(*mxnet), of_first);
+  EXPECT_LT(compare(answer_of(*mxnet, image), want).relative, 1e-6);
+
+  const Result<Graph> tensorflow = import_model_bytes(GraphDefWriter(last).bytes(), "graph_def");
+  ASSERT_TRUE(tensorflow.ok()) << tensorflow.error().message;
+  EXPECT_EQ(tasks_of(*tensorflow), of_last);
+  EXPECT_LT(compare(answer_of(*tensorflow, turned), want).relative, 1e-6);
+
+  const Result<Graph> tflite = import_model_bytes(TfliteWriter(last).bytes(), "tflite");
+  ASSERT_TRUE(tflite.ok()) << tflite.error().message;
+  EXPECT_EQ(tasks_of(*tflite), of_last);
+  EXPECT_LT(compare(answer_of(*tflite, turned), want).relative, 1e-5);
 }
 
 /// squeezenet1_1 of torchvision as ONNX, as .pt2 and as TorchScript, where folders with them are given.
