@@ -17,6 +17,8 @@
 #include "fleet/access.h"
 #include "fleet/messages.h"
 #include "fleet/names.h"
+#include "import/mxnet/testing/symbol_writer.h"
+#include "import/tensorflow/testing/graph_writer.h"
 #include "lower/lower.h"
 #include "records/record_line.h"
 #include "runner/messages.h"
@@ -50,6 +52,40 @@ class Seeds {
   fs::path folder_;
   int count_ = 0;
 };
+
+/// A small network of each of TensorFlow's and MXNet's files; the byte before it says which.
+void add_frameworks(Seeds& seeds) {
+  using namespace tensorflow;
+  GraphWriter condition, body, graph;
+  condition.constant("most", Tensor::of<std::int64_t>(DType::i32, {}, {3}))
+      .node("less", "Less", {"i", "most:output:0"});
+  body.constant("one", Tensor::of<std::int64_t>(DType::i32, {}, {1})).node("next", "AddV2", {"i", "one:output:0"});
+  body.node("twice", "AddV2", {"a", "a"});
+  graph.function("c", {"i", "a"}, {"less:z:0"}, condition).function("b", {"i", "a"}, {"next:z:0", "twice:z:0"}, body);
+  graph.input("x", {1, 4, 4, 1}).constant("w", Tensor(DType::f32, {3, 3, 1, 2})).integers("shape", {1, -1});
+  graph.constant("zero", Tensor::of<std::int64_t>(DType::i32, {}, {0}));
+  graph.node("conv", "Conv2D", {"x", "w"}, {{"strides", of_integers({1, 2, 2, 1})}, {"padding", of_text("SAME")}});
+  graph.node("loop", "While", {"zero", "conv"},
+             {{"cond", of_function("c")}, {"body", of_function("b")}, {"T", of_types({DType::i32, DType::f32})}});
+  graph.node("flat", "Reshape", {"loop:1", "shape"}).node("y", "Softmax", {"flat"});
+  seeds.add("tensorflow", std::string(1, '\0') + graph.bytes());
+  const Message signature = signature_message({{"x", "x:0"}}, {{"y", "y:0"}});
+  seeds.add("tensorflow", "\1" + saved_model(graph, {{"serving_default", signature}}));
+  seeds.add("tensorflow",
+            "\2"
+            R"({"format": "graph-model", "modelTopology": {"node": [{"name": "x", "op": "Placeholder",
+      "attr": {"dtype": {"type": "DT_FLOAT"}, "shape": {"shape": {"dim": [{"size": "2"}]}}}},
+      {"name": "y", "op": "Relu", "input": ["x"]}]}, "weightsManifest": []})");
+  seeds.add("tensorflow", std::string("\3\0\3ab1\0\0\0\0\0\0\0\0\0", 15) + std::string(40, '\0'));
+  mxnet::SymbolWriter symbol;
+  const int data = symbol.null("data");
+  const int pool =
+      symbol.node("Pooling", "pool", {data}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"pool_type", "max"}});
+  const int flat = symbol.node("Reshape", "flat", {pool}, {{"shape", "(0, -1)"}});
+  seeds.add("mxnet", std::string(1, '\0') + symbol.json({symbol.node("softmax", "y", {flat})}));
+  for (int version = 0; version <= 3; ++version)
+    seeds.add("mxnet", "\1" + mxnet::params_bytes({{"arg:w", Tensor(DType::f32, {2, 3})}}, version));
+}
 
 std::string protobuf_field(int number, const std::string& message) {
   std::string bytes(1, static_cast<char>(number << 3 | 2));
@@ -300,6 +336,7 @@ int main(int argc, char** argv) {
   add_plan(seeds);
   add_schedules(seeds);
   add_fleet(seeds);
+  add_frameworks(seeds);
   std::cout << seeds.count() << " seeds\n";
   return 0;
 }
