@@ -55,7 +55,8 @@ class GraphDefWriter {
   }
   void write(const Node& node, const BatchNormOperator& op) {
     add(node, "FusedBatchNormV3", {in(node, 0), in(node, 1), in(node, 2), in(node, 3), in(node, 4)},
-        {{"is_training", tensorflow::of_flag(false)}, {"epsilon", tensorflow::of_real(static_cast<float>(op.epsilon))}});
+        {{"is_training", tensorflow::of_flag(false)},
+         {"epsilon", tensorflow::of_real(static_cast<float>(op.epsilon))}});
   }
   void write(const Node& node, const UnaryOperator&) { add(node, "Relu", {in(node, 0)}); }
   void write(const Node& node, const BinaryOperator&) { add(node, "AddV2", {in(node, 0), in(node, 1)}); }
@@ -248,7 +249,10 @@ class MxnetWriter {
   }
   void write(const Node& node, const PoolOperator& op) {
     add(node, "Pooling", {in(node, 0)},
-        {{"kernel", listed(op.kernel)}, {"stride", listed(op.strides)}, {"pad", listed(op.pads_begin)}, {"pool_type", "max"}});
+        {{"kernel", listed(op.kernel)},
+         {"stride", listed(op.strides)},
+         {"pad", listed(op.pads_begin)},
+         {"pool_type", "max"}});
   }
   void write(const Node& node, const ReduceOperator&) {
     add(node, "Pooling", {in(node, 0)}, {{"kernel", "(1, 1)"}, {"global_pool", "True"}, {"pool_type", "avg"}});

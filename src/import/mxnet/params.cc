@@ -71,11 +71,12 @@ class ParamsReader {
     }
     const auto names = in_.number<std::uint64_t>();
     if (in_.is_cut_off || names > in_.left()) return cut_off();
-    if (names != count)
+    const bool numbered = names == 0;  // a plain list: tensors are called "0", "1", ...
+    if (names != count && !numbered)
       return Error{what_ + ": has " + std::to_string(count) + " tensors and " + std::to_string(names) + " names"};
     std::map<std::string, Tensor> named;
     for (Tensor& tensor : tensors) {
-      std::string name(in_.take(in_.number<std::uint64_t>()));
+      std::string name = numbered ? std::to_string(named.size()) : std::string(in_.take(in_.number<std::uint64_t>()));
       if (name.starts_with("arg:") || name.starts_with("aux:")) name.erase(0, 4);
       named.emplace(std::move(name), std::move(tensor));
     }
