@@ -223,8 +223,9 @@ TEST(TorchScript, WeightsAloneAreRefusedWithTheLinesThatMakeAFile) {
   ASSERT_TRUE(zip.add("archive/data.pkl", state.bytes()).ok());
   EXPECT_EQ(
       import_model_bytes(std::move(zip).finish().value(), "m.pth").error().message,
-      "m.pth: holds weights that torch.save wrote, without a graph (2 tensors); whet reads ONNX, .pt2, TorchScript and "
-      ".tflite (in Python: torch.export.save(torch.export.export(model.eval(), (example,)), \"model.pt2\") writes "
+      "m.pth: holds weights that torch.save wrote, without a graph (2 tensors); whet reads ONNX, .pt2, TorchScript, "
+      ".tflite, SavedModel, GraphDef, TensorFlow.js and MXNet (in Python: "
+      "torch.export.save(torch.export.export(model.eval(), (example,)), \"model.pt2\") writes "
       "one)");
 }
 TEST(TorchScript, GarbageIsASentence) {
