@@ -167,7 +167,8 @@ std::vector<PlannedKernel> kernels_of(const FusedGraph& fused, const Alternative
 Result<std::vector<Form>> forms_of(const std::vector<PlannedKernel>& kernels) {
   std::set<Form> forms;
   for (const PlannedKernel& kernel : kernels) {
-    std::string_view rest = names_cover(kernel.forms) ? "" : kernel.forms;
+    std::string_view rest = kernel.forms;
+    if (names_cover(rest)) continue;
     while (!rest.empty()) {
       const std::size_t arrow = rest.find(" -> ");
       const std::optional<Form> form = parse_form(rest.substr(0, arrow));
