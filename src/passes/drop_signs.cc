@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "passes/integer_form.h"
 #include "passes/integer_products.h"
 
@@ -59,13 +61,24 @@ class Unsigned {
     return rewriter_.copy(node);
   }
 
-  /// Cast_i8(clip(v)): u8(clip(v + 128)).
+  /// Whether a value is one of whole numbers: i8 and u8 of others are rounded towards different sides.
+  bool is_whole(ValueId id) {
+    const Node* node = rewriter_.producer(id);
+    if (!node) return false;
+    if (std::holds_alternative<CastOperator>(node->op)) return !is_float(rewriter_.type(node->inputs[0]).dtype);
+    const auto* unary = std::get_if<UnaryOperator>(&node->op);
+    return unary && (unary->kind == UnaryKind::round || unary->kind == UnaryKind::floor ||
+                     unary->kind == UnaryKind::ceil);
+  }
+
+  /// Cast_i8(clip(v)) of whole numbers v: u8(clip(v + 128)).
   Result<bool> cast_unsigned(const Node& node) {
     const ValueId clipped = rewriter_.now(node.inputs[0]);
     const Node* clip = rewriter_.producer_as<ClipOperator>(clipped);
     if (!clip || !is_float(rewriter_.type(clipped).dtype)) return false;
     const ClipOperator range = std::get<ClipOperator>(clip->op);
     if (range.low < -kShift || range.high > kShift - 1) return false;
+    if (range.low != std::floor(range.low) || range.high != std::floor(range.high)) return false;
     const DType dtype = rewriter_.type(clipped).dtype;
     ValueId v = clip->inputs[0];
     double by = kShift;
@@ -73,8 +86,10 @@ class Unsigned {
         sum && std::get<BinaryOperator>(sum->op).kind == BinaryKind::add &&
         rewriter_.shape(sum->inputs[0]) == rewriter_.shape(v)) {
       const std::vector<ValueId> in = sum->inputs;
-      if (const auto zero = forms_.number(in[1])) by += *zero, v = in[0];
+      const auto zero = forms_.number(in[1]);
+      if (zero && *zero == std::floor(*zero)) by += *zero, v = in[0];
     }
+    if (!is_whole(v)) return false;
     if (by != 0) {
       const ValueId zero = rewriter_.constant(node.name + "_zero", Tensor::of<double>(dtype, {}, {by}));
       WHET_TRY(v, rewriter_.emit(node.name + "_shifted", BinaryOperator{BinaryKind::add}, {v, zero}));

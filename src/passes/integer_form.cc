@@ -75,8 +75,10 @@ std::optional<ByteForm> IntegerForms::centred(ValueId id) {
   const std::optional<double> zero = number(node->inputs[1]);
   if (!zero || *zero != std::floor(*zero) || rewriter_.shape(node->inputs[0]) != rewriter_.shape(id))
     return std::nullopt;
+  constexpr double kFarthest = 1 << 16;  // that far the numbers are exact in f32, whichever is taken away first
   std::optional<ByteForm> form = centred(node->inputs[0]);
-  if (form) form->zero += static_cast<std::int64_t>(*zero);
+  if (!form || std::abs(*zero + static_cast<double>(form->zero)) > kFarthest) return std::nullopt;
+  form->zero += static_cast<std::int64_t>(*zero);
   return form;
 }
 

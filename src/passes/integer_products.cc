@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/arithmetic.h"
@@ -109,6 +110,7 @@ class Products {
     std::size_t behind;  ///< dimensions of the result behind the output channels
     bool in_floats;      ///< adds up whole numbers in f32
     bool as_i32;         ///< they are read as i32
+    std::int64_t most_bias = 0;
   };
 
   Result<ValueId> product(const Node& node, const ProductSite& site, const ByteForm& x, const WeightForm& w,
@@ -119,7 +121,8 @@ class Products {
     std::vector<double> scales = w.scales;
     for (double& s : scales) s = static_cast<float>(static_cast<float>(s) * static_cast<float>(x.scale));
     bool has_bias = site.bias.valid();
-    if (has_bias && !add_bias(site.bias, dtype == DType::f32 ? scales : std::vector<double>{1}, bias)) {
+    const std::vector<double> units = dtype == DType::f32 ? scales : std::vector<double>{1};
+    if (has_bias && !add_bias(site.bias, units, bias, most_bias(site.grouped, terms))) {
       if (dtype != DType::f32) return ValueId();
     } else {
       has_bias = false;
@@ -127,6 +130,7 @@ class Products {
     WHET_TRY(Made made, site.grouped ? in_floats(node, x, w) : in_bytes(node, site, x, w, bias));
     if (site.grouped) made.bias = bias;
     made.as_i32 = made.in_floats && dtype == DType::i32;
+    made.most_bias = most_bias(site.grouped, terms);
     made.behind = rewriter_.from().value(node.output).type.shape.size() - 1 - site.result;
     WHET_TRY(ValueId sum, emit(node.name, made));
     if (dtype != DType::f32) return sum;
@@ -142,8 +146,13 @@ class Products {
     return rewriter_.emit(node.name + "_biased", BinaryOperator{BinaryKind::add}, {sum, shift});
   }
 
-  /// Adds a constant bias in units of the sums; false where it is no whole number of these.
-  bool add_bias(ValueId id, const std::vector<double>& units, std::vector<std::int64_t>& bias) {
+  /// The bias with which sums are still exact: in f32 up to 2^24.
+  static std::int64_t most_bias(bool in_floats, std::int64_t terms) {
+    return in_floats ? (1 << 24) - terms * 255 * 128 : std::numeric_limits<std::int32_t>::max();
+  }
+
+  /// Adds a constant bias in units of the sums; false where it is no whole number of these, or together more than `most`.
+  bool add_bias(ValueId id, const std::vector<double>& units, std::vector<std::int64_t>& bias, std::int64_t most) {
     constexpr double kMost = 1 << 30;
     const Tensor* values = forms_.known(id);
     if (!values || (values->size() != 1 && values->size() != std::ssize(bias))) return false;
@@ -154,6 +163,7 @@ class Products {
       if (!(std::abs(value) < kMost) || std::abs(value - std::round(value)) > 1e-6 * std::abs(value) + 1e-3)
         return false;
       result[c] += static_cast<std::int64_t>(std::round(value));
+      if (std::abs(result[c]) > most) return false;
     }
     bias = std::move(result);
     return true;
@@ -243,7 +253,7 @@ class Products {
       const Shape own = values->shape();
       const std::size_t behind = made.behind;
       const bool along = values->size() == 1 || (own.size() > behind && own[own.size() - 1 - behind] == values->size());
-      if (!along || !add_bias(in[1 - k], {1}, made.bias)) return false;
+      if (!along || !add_bias(in[1 - k], {1}, made.bias, made.most_bias)) return false;
       WHET_TRY(const ValueId sum, emit(node.name, made));
       rewriter_.replace(node.output, sum);
       return true;

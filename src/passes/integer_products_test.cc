@@ -96,6 +96,21 @@ TEST(IntegerProducts, OfManyTermsStayWhereSumsWouldOverflow) {
   EXPECT_EQ(after(form_integer_products, graph), nodes_of(graph));
 }
 
+/// f32 does not hold 2^26 + 1.
+TEST(IntegerProducts, OfGroupsStayExactWithALargeBias) {
+  for (const double bias : {5.0, 67108865.0}) {
+    QuantizedBuilder b;
+    const ValueId x = b.input("x", {1, 4, 3, 3}, DType::u8);
+    const ValueId y = b.add("conv", square(1, 0, 4), {b.centred(x, 7), b.centred(b.byte_constant({4, 1, 3, 3}), 0)});
+    const Graph graph = b.finish({b.plus("biased", y, b.number(bias, DType::i32))});
+    const std::vector<Tensor> inputs = {Tensor::random({DType::u8, {1, 4, 3, 3}}, b.rng, 0, 256)};
+    const Result<Graph> formed = form_integer_products(graph);
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    const Tensor want = values_of(graph, inputs)[0], got = values_of(*formed, inputs)[0];
+    for (std::int64_t i = 0; i < want.size(); ++i) EXPECT_EQ(got.get(i), want.get(i)) << bias;
+  }
+}
+
 TEST(Bytes, LoseTheirSignsBetweenTheUsersValues) {
   QuantizedBuilder b;
   b.bytes = DType::i8;
@@ -110,6 +125,22 @@ TEST(Bytes, LoseTheirSignsBetweenTheUsersValues) {
   for (std::size_t k = 0; k < 2; ++k) {
     EXPECT_EQ(got[k].dtype(), want[k].dtype());
     for (std::int64_t i = 0; i < want[k].size(); ++i) EXPECT_EQ(got[k].get(i), want[k].get(i));
+  }
+}
+
+/// i8(-1.5) is -1, and u8(126.5) is 126.
+TEST(Bytes, KeepTheirSignsWhereNothingRoundsThem) {
+  for (const ClipOperator& range : {ClipOperator{-128, 127}, ClipOperator{-2.5, 2.5}}) {
+    QuantizedBuilder b;
+    const ValueId x = b.input("x", {5});
+    const ValueId whole = range.low == -2.5 ? b.unary("round", UnaryKind::round, x) : x;
+    const ValueId q = b.add("q", CastOperator{DType::i8}, {b.add("clip", range, {whole})});
+    const Graph graph = b.finish({b.add("y", CastOperator{DType::f32}, {q})});
+    const std::vector<Tensor> inputs = {Tensor::of<double>(DType::f32, {5}, {-1.5, -0.5, 0.5, -130.25, 99.75})};
+    const Result<Graph> dropped = drop_signs(graph);
+    ASSERT_TRUE(dropped.ok()) << dropped.error().message;
+    const Tensor want = values_of(graph, inputs)[0], got = values_of(*dropped, inputs)[0];
+    for (std::int64_t i = 0; i < want.size(); ++i) EXPECT_EQ(got.get(i), want.get(i)) << i;
   }
 }
 
