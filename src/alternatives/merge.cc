@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "alternatives/cover_builder.h"
 
@@ -27,6 +28,13 @@ bool has_one_value(const Tensor& a, const Tensor& b) {
 /// One value a channel: [C], or extents of 1 before.
 bool is_one_a_channel(const Tensor& constant, std::int64_t channels) {
   return !constant.shape().empty() && constant.shape().back() == channels && constant.size() == channels;
+}
+
+/// Windows too: without paddings the operators of windows of other extents are equal.
+bool differ_in_one_axis(Shape a, Shape b, std::size_t axis) {
+  if (a.size() != b.size()) return false;
+  a[axis] = b[axis] = 0;
+  return a == b;
 }
 
 /// Tensors that differ in one axis alone, one behind the other along it.
@@ -68,7 +76,7 @@ class Sibling {
       const Node &a = graph_->node(nodes()[n]), &b = graph_->node(other.nodes()[n]);
       if (a.op != b.op || a.inputs.size() != b.inputs.size()) return false;
       for (std::size_t i = 0; i < a.inputs.size(); ++i)
-        if (!fit(graph_->value(a.inputs[i]), graph_->value(b.inputs[i]), other)) return false;
+        if (!fit(n, i, other)) return false;
     }
     return true;
   }
@@ -130,14 +138,17 @@ class Sibling {
     });
   }
 
-  /// Operands at the same place of two siblings.
-  bool fit(const Value& a, const Value& b, const Sibling& other) const {
+  const Value& operand(std::size_t n, std::size_t i) const { return graph_->value(graph_->node(nodes()[n]).inputs[i]); }
+  /// Operands number `i` of the nodes number `n` of two siblings.
+  bool fit(std::size_t n, std::size_t i, const Sibling& other) const {
+    const Value &a = operand(n, i), &b = other.operand(n, i);
     if (a.constant.has_value() != b.constant.has_value() || a.type.dtype != b.type.dtype) return false;
     if (!a.constant) return true;
     if (a.constant->size() == 1 && b.constant->size() == 1) return has_one_value(*a.constant, *b.constant);
     // One channel's value looks like a value for all.
     if (channels() == 1 || other.channels() == 1) return false;
-    return a.constant->size() > 1 && b.constant->size() > 1 && a.type.shape.size() == b.type.shape.size();
+    return a.constant->size() > 1 && b.constant->size() > 1 &&
+           differ_in_one_axis(a.type.shape, b.type.shape, *axis_of(n, i));
   }
 
   const Graph* graph_;
@@ -160,9 +171,8 @@ class MergeFinder {
     for (Family& family : families_) {
       if (family.size() < 2) continue;
       // Results of one concatenation have its order, so that it can take them as one.
-      std::stable_sort(family.begin(), family.end(), [&](const Member& a, const Member& b) {
-        return concat_of(a) == concat_of(b) && place_in(a) < place_in(b);
-      });
+      std::stable_sort(family.begin(), family.end(),
+                       [&](const Member& a, const Member& b) { return place_of(a) < place_of(b); });
       for (const std::vector<bool>& chosen : sets_of(family)) add(family, chosen);
     }
     return std::move(merges_);
@@ -188,9 +198,11 @@ class MergeFinder {
     const auto found = in_concat_.find(member.sibling.output());
     return found == in_concat_.end() ? ValueId() : found->second.first;
   }
-  std::size_t place_in(const Member& member) const {
+  /// Those that no concatenation reads are behind all others.
+  std::tuple<bool, ValueId, std::size_t> place_of(const Member& member) const {
     const auto found = in_concat_.find(member.sibling.output());
-    return found == in_concat_.end() ? 0 : found->second.second;
+    if (found == in_concat_.end()) return {true, ValueId(), 0};
+    return {false, found->second.first, found->second.second};
   }
 
   std::vector<std::vector<bool>> sets_of(const Family& family) const {

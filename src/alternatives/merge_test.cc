@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "alternatives/alternatives.h"
@@ -62,6 +63,22 @@ TEST(Merges, AreConvolutionsOfOneInputWithEqualWindows) {
             Names{});
 }
 
+/// Without paddings the operators of windows of any extents are equal.
+TEST(Merges, HaveWindowsOfOneExtent) {
+  EXPECT_EQ(
+      names_of_merges(two_branches([](GraphBuilder& b, ValueId x) { return b.relu("b", b.conv("bc", x, 8, 3)); })),
+      (std::set<std::string>{}));
+  const FusedGraph crosswise = two_branches([](GraphBuilder& b, ValueId x) {
+    const ConvOperator conv{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, Layout::channels_first};
+    const ValueId tall = b.add("tall", conv, {x, b.constant("tall_w", {8, 16, 3, 1})});
+    const ValueId flat = b.add("flat", conv, {x, b.constant("flat_w", {8, 16, 1, 3})});
+    return b.add("sum", MatMulOperator{}, {b.relu("t", tall), b.relu("f", flat)});
+  });
+  EXPECT_EQ(names_of_merges(crosswise), (std::set<std::string>{}));
+  const auto found = find_alternatives(crosswise, target(), {});
+  EXPECT_TRUE(found.ok()) << found.error().message;
+}
+
 TEST(Merges, AreProductsWithMatricesOfOneInput) {
   GraphBuilder b;
   const ValueId x = b.unary("x", UnaryKind::tanh, b.input("in", {4, 16}));
@@ -88,6 +105,22 @@ TEST(Merges, OfMoreThanFourAreAllAndThoseThatAConcatenationReads) {
   outputs.push_back(b.relu("out", b.add("cat", ConcatOperator{1}, {parts[1], parts[0]})));
   // Parts have the order of the concatenation.
   EXPECT_EQ(names_of_merges(fused(b.finish(outputs))), (std::set<std::string>{"b+a", "c+d+e+f", "b+a+c+d+e+f"}));
+}
+
+/// Four siblings, of which one is in no concatenation.
+TEST(Merges, HaveTheOrderOfTheConcatenationAlsoWithOthersBetween) {
+  std::string order = "abcd";
+  do {
+    GraphBuilder b;
+    const ValueId x = picture(b);
+    std::map<char, ValueId> made;
+    for (char name : {'a', 'b', 'c', 'd'})
+      made[name] = b.relu(std::string(1, name), b.conv(std::string(1, name) + "c", x, 16, 1));
+    const ValueId cat = b.add("cat", ConcatOperator{1}, {made[order[1]], made[order[2]], made[order[3]]});
+    const FusedGraph graph = fused(b.finish({read(b, made[order[0]]), b.relu("out", b.conv("last", cat, 8, 3, 1, 1))}));
+    const std::string wanted = {order[1], '+', order[2], '+', order[3]};
+    EXPECT_TRUE(names_of_merges(graph).contains(wanted)) << wanted;
+  } while (std::next_permutation(order.begin(), order.end()));
 }
 
 TEST(MergedKernels, ThatFeedAConcatenationInOrderAreTheConcatenation) {
