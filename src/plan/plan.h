@@ -48,8 +48,10 @@ Result<std::vector<Form>> forms_of(const std::vector<PlannedKernel>&);
 /// The alternatives of a plan: the usual ones where it names no other. An error names a kernel that the graph does not have.
 Result<NetworkPlan> find_plan(const FusedGraph&, const Alternatives&, const std::vector<PlannedKernel>&);
 
-/// A plan is taken when it is faster than the usual one by this much. The best of many sums owes a part to luck.
+/// A plan is taken when the network is faster with it than with the usual one by this much. The best of many owes a part to luck.
 constexpr double kFasterPlan = 0.99;
+/// The same of the sums of a plan that no network has confirmed: times that were recorded beside other programs are wrong by more.
+constexpr double kFasterUnconfirmedPlan = 0.95;
 
 /// The keys of all tasks of a network, those of its alternatives too, on the target's forms and those of the records' plan:
 /// whose records are no strangers.
@@ -64,7 +66,7 @@ struct PlannedNetwork {
   std::string note;                       ///< why the records' plan does not count; "" otherwise
 };
 /// Applies the last plan of the records. Where they have none for the network, the best plan of kernels that were all measured is
-/// solved for again, and taken when its sum is shorter than the usual one's by `kFasterPlan`.
+/// solved for again, and taken when its sum is shorter than the usual one's by `kFasterUnconfirmedPlan`.
 ///   schedules  only records that these permit count
 Result<PlannedNetwork> planned(const FusedGraph&, const Records&, const Target&, const SpaceOptions& schedules = {});
 

@@ -54,7 +54,7 @@ Result<std::optional<Solved>> solve(const FusedGraph& fused, const Records& reco
   WHET_TRY(const NetworkPlans plans, best_plans(fused, alternatives, prices, *options));
   const NetworkPlan& best = plans.best.front();
   std::vector<PlannedKernel> kernels = kernels_of(fused, alternatives, best);
-  if (kernels.empty() || best.seconds >= kFasterPlan * plans.usual.seconds) return nothing;
+  if (kernels.empty() || best.seconds >= kFasterUnconfirmedPlan * plans.usual.seconds) return nothing;
   WHET_TRY(FusedGraph network, assemble(fused, alternatives, best.alternatives));
   return std::optional(Solved{std::move(network), std::move(kernels), best.seconds, plans.usual.seconds});
 }
