@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "cli/command.h"
+#include "cli/layouts.h"
 #include "cli/screen.h"
 #include "cli/table.h"
 #include "session/model.h"
@@ -138,6 +139,22 @@ TEST(Table, StandsInColumnsWhateverTheAlphabet) {
   EXPECT_EQ(shortened("größer", 4), "grö…");
   EXPECT_EQ(shortened("klein", 5), "klein");
 }
+TEST(StoredText, CutsTheLongNamesOfCovers) {
+  EXPECT_EQ(stored_text({}), "nhwc");
+  Alternative copy{.kind = AlternativeKind::transform};
+  copy.name = "merged: a+b -> nhwc";
+  EXPECT_EQ(stored_text(copy), "copy merged: a+b -> nhwc");
+  Alternative chain{.kind = AlternativeKind::cover};
+  chain.name = "chain: " + std::string(60, 'a') + "+" + std::string(60, 'b');
+  EXPECT_EQ(width_of(stored_text(chain)), 80u);
+}
+
+TEST(PlanReport, IsOfLayoutsAndCovers) {
+  PlanSearch search;
+  search.plans.best.resize(1);
+  EXPECT_EQ(plan_report(search).substr(0, 34), "Layouts and covers: 0 alternatives");
+}
+
 TEST(Numbers, KeepThreeDigits) {
   EXPECT_EQ(si(0), "0");
   EXPECT_EQ(si(3.64e9), "3.640 G");

@@ -26,7 +26,7 @@ struct Priced {
   Alternatives alternatives;
   std::vector<Price> prices;
   NetworkPlans plans;
-  const Plan* recorded = nullptr;  ///< what `whet compile` uses; null: the usual kernels
+  PlannedNetwork compiled;  ///< what `whet compile` uses
   RecordsRead read;
 };
 
@@ -46,7 +46,7 @@ Result<Priced> price(const PlanQuestion& question) {
   options.network_bytes = network_footprint(priced.fused, tasks, question.rounding.exact);
   priced.prices = prices_of(priced.alternatives, priced.read.records, place.target, options);
   WHET_TRY(priced.plans, best_plans(priced.fused, priced.alternatives, priced.prices));
-  priced.recorded = priced.read.records.plan_for(hash_of(priced.fused), to_string(place.target));
+  WHET_TRY(priced.compiled, planned(priced.fused, priced.read.records, place.target, options.schedules));
   return priced;
 }
 
@@ -71,19 +71,20 @@ std::string_view word(PriceKind kind) {
 std::string node_of(const Priced& priced, int number) {
   return shortened(priced.fused.graph.value(at(priced, number).fragment.writes.front().value).name, kPlanNodeWidth);
 }
-std::string forms_text(const Alternative& alternative) {
-  const std::string forms = alternative.name.empty() ? "nhwc" : alternative.name;
-  return alternative.kind == AlternativeKind::transform ? "copy " + forms : forms;
-}
-
 std::string closing(const Priced& priced) {
   std::string text =
       fmt::format("Sum: {} ms of {} ms by the usual kernels{}; bound {} ms\n",
                   milliseconds(priced.plans.best.front().seconds), milliseconds(priced.plans.usual.seconds),
                   priced.plans.optimal ? " (proven best of what is known)" : "", milliseconds(priced.plans.bound));
-  if (priced.recorded == nullptr) return text + "The records have no plan: whet compile takes the usual kernels\n";
-  return text + fmt::format("whet compile takes the plan of the records, made at {}: {}\n", priced.recorded->at,
-                            kernels_text(priced.recorded->kernels));
+  const PlannedNetwork& compiled = priced.compiled;
+  if (!compiled.note.empty()) text += compiled.note + "\n";
+  const std::string kernels = kernels_text(compiled.kernels);
+  if (compiled.line != nullptr)
+    return text +
+           fmt::format("whet compile takes the plan of the records, made at {}: {}\n", compiled.line->at, kernels);
+  return text + fmt::format("The records have no plan{}: whet compile takes {}{}\n",
+                            compiled.note.empty() ? "" : " that counts", kernels,
+                            compiled.kernels.empty() ? "" : ", the best by their times");
 }
 
 int print_map(const Priced& priced) {
@@ -93,7 +94,7 @@ int print_map(const Priced& priced) {
     if (a.task < 0) continue;
     const Price& p = priced.prices[static_cast<std::size_t>(number)];
     table.add({node_of(priced, number), shortened(priced.alternatives.tasks[static_cast<std::size_t>(a.task)].name, 48),
-               forms_text(a), milliseconds(p.seconds), std::string(word(p.kind))});
+               stored_text(a), milliseconds(p.seconds), std::string(word(p.kind))});
   }
   fmt::print("{}{}", table.to_text(), closing(priced));
   return kDone;
@@ -113,8 +114,8 @@ int print_covers(const Priced& priced) {
         usual += priced.prices[u].seconds;
     const Price& p = priced.prices[a];
     const bool chosen = std::count(best.begin(), best.end(), static_cast<int>(a)) > 0;
-    table.add({shortened(cover.name, 2 * kPlanNodeWidth), fmt::format("{} kernels", cover.instead.size()),
-               milliseconds(p.seconds), std::string(word(p.kind)), milliseconds(usual), chosen ? "chosen" : ""});
+    table.add({stored_text(cover), fmt::format("{} kernels", cover.instead.size()), milliseconds(p.seconds),
+               std::string(word(p.kind)), milliseconds(usual), chosen ? "chosen" : ""});
     ++covers;
   }
   fmt::print("{}{} covers. Next: whet explain cover NODE\n{}", table.to_text(), covers, closing(priced));
@@ -149,10 +150,10 @@ Status print_forced(const Priced& priced, int forced) {
       const Price& p = priced.prices[static_cast<std::size_t>(number)];
       if (p.kind == PriceKind::free) continue;
       difference += sign * p.seconds;
-      table.add({sign > 0 ? "+" : "-", node_of(priced, number), forms_text(at(priced, number)), milliseconds(p.seconds),
-                 std::string(word(p.kind))});
+      table.add({sign > 0 ? "+" : "-", node_of(priced, number), stored_text(at(priced, number)),
+                 milliseconds(p.seconds), std::string(word(p.kind))});
     }
-  fmt::print("{} at {}: {} ms, {:+.4f} ms\n{}", forms_text(at(priced, forced)), node_of(priced, forced),
+  fmt::print("{} at {}: {} ms, {:+.4f} ms\n{}", stored_text(at(priced, forced)), node_of(priced, forced),
              milliseconds(plans.best.front().seconds), difference * 1e3, table.to_text());
   return ok_status();
 }
@@ -184,7 +185,7 @@ Status print_group(const Priced& priced, int group, const PlanQuestion& question
     const bool chosen =
         std::find(best.alternatives.begin(), best.alternatives.end(), number) != best.alternatives.end();
     const Price& p = priced.prices[a];
-    table.add({forms_text(alternative), milliseconds(p.seconds), std::string(word(p.kind)),
+    table.add({stored_text(alternative), milliseconds(p.seconds), std::string(word(p.kind)),
                milliseconds(plans.best.front().seconds),
                fmt::format("{:+.4f}", (plans.best.front().seconds - best.seconds) * 1e3), chosen ? "chosen" : ""});
     shown.push_back(number);

@@ -4,9 +4,16 @@
 
 #include <algorithm>
 
+#include "cli/table.h"
 #include "session/kernels_text.h"
 
 namespace whet {
+namespace {
+
+/// Names of covers have the names of several nodes, and those of ONNX files are long.
+constexpr std::size_t kStoredWidth = 80;
+
+}  // namespace
 
 void LayoutOptions::add_to(Arguments& arguments) {
   arguments.add("--layouts", layouts,
@@ -39,11 +46,16 @@ Result<std::vector<Form>> LayoutOptions::forms(const Target& target) const {
   return forms;
 }
 
+std::string stored_text(const Alternative& alternative) {
+  const std::string forms = alternative.name.empty() ? "nhwc" : alternative.name;
+  return shortened(alternative.kind == AlternativeKind::transform ? "copy " + forms : forms, kStoredWidth);
+}
+
 std::string plan_report(const PlanSearch& search) {
-  std::string text =
-      fmt::format("Layouts: {} alternatives of {} tasks; {} of these tasks measured in {} trials and {:.1f} s, {}\n",
-                  search.alternatives, search.tasks, search.measured, search.trials, search.seconds,
-                  search.complete ? "no other plan is hoped to be shorter" : "not all that is hoped for was measured");
+  std::string text = fmt::format(
+      "Layouts and covers: {} alternatives of {} tasks; {} of these tasks measured in {} trials and {:.1f} s, {}\n",
+      search.alternatives, search.tasks, search.measured, search.trials, search.seconds,
+      search.complete ? "no other plan is hoped to be shorter" : "not all that is hoped for was measured");
   text += fmt::format("  plan by sums   {:.4f} ms, the usual one {:.4f} ms; bound {:.4f} ms\n",
                       search.plans.best.front().seconds * 1e3, search.plans.usual.seconds * 1e3,
                       search.chosen.bound_seconds * 1e3);
