@@ -13,6 +13,7 @@
 
 #include "artifact/model_plan.h"
 #include "runtime/description.h"
+#include "runtime/weights.h"
 
 namespace whet {
 namespace {
@@ -510,6 +511,32 @@ TEST(Session, RunsInAChildAfterFork) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
   expect_right(test, session.get(), 2);
+}
+
+TEST(Weights, AreCopiedInAChildWhateverOtherThreadsDidAtTheFork) {
+  const std::vector<char> weights(std::size_t{3} << 20, 'w');
+  ModelImage image{};
+  image.weights = weights.data(), image.weights_bytes = weights.size();
+  std::atomic<bool> stop = false;
+  std::thread other([&] {
+    while (!stop) return_weights_copy(take_weights_copy(image));
+  });
+  for (int time = 0; time < 20; ++time) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(5);
+      const char* copy = take_weights_copy(image);
+      const bool right = copy != nullptr && copy[0] == 'w' && copy[image.weights_bytes - 1] == 'w';
+      if (copy != nullptr) return_weights_copy(copy);
+      _exit(right ? 7 : 2);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+    if (::testing::Test::HasFailure()) break;
+  }
+  stop = true;
+  other.join();
 }
 
 TEST(Model, DescribesItself) {

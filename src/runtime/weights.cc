@@ -1,7 +1,11 @@
 #include "runtime/weights.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <atomic>
 
 namespace whet {
 namespace {
@@ -16,8 +20,22 @@ struct Copy {
   Copy* next;
 };
 
-pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 Copy* copies = nullptr;
+/// The process in which some thread has the lock of `copies`, or 0. What a parent's thread held at fork() is free in the
+/// child, where that thread is not; the list is whole between any two of its instructions.
+std::atomic<std::int32_t> holder{0};
+
+void lock() {
+  const std::int32_t self = static_cast<std::int32_t>(getpid());
+  std::int32_t expected = 0;
+  while (!holder.compare_exchange_weak(expected, self, std::memory_order_acquire)) {
+    if (expected != self) continue;
+    expected = 0;
+    sched_yield();
+  }
+}
+
+void unlock() { holder.store(0, std::memory_order_release); }
 
 bool copy_weights(const ModelImage& image, Pages* pages) {
   *pages = allocate_pages(image.weights_bytes);
@@ -51,16 +69,16 @@ Copy* find_copy(const ModelImage& image) {
 }  // namespace
 
 const char* take_weights_copy(const ModelImage& image) {
-  pthread_mutex_lock(&lock);
+  lock();
   Copy* copy = find_copy(image);
   if (copy == nullptr) copy = make_copy(image);
   if (copy != nullptr) ++copy->users;
-  pthread_mutex_unlock(&lock);
+  unlock();
   return copy == nullptr ? nullptr : static_cast<const char*>(copy->pages.data);
 }
 
 void return_weights_copy(const char* weights) {
-  pthread_mutex_lock(&lock);
+  lock();
   Copy** link = &copies;
   while ((*link)->pages.data != weights) link = &(*link)->next;
   if (Copy* copy = *link; --copy->users == 0) {
@@ -68,7 +86,7 @@ void return_weights_copy(const char* weights) {
     free_pages(&copy->pages);
     free(copy);
   }
-  pthread_mutex_unlock(&lock);
+  unlock();
 }
 
 }  // namespace whet
