@@ -277,6 +277,7 @@ Scratch* larger_scratch(Pool& pool, std::uint64_t bytes) {
 /// memory would.
 void* scratch(whet_pool* base, std::uint64_t bytes) {
   Pool& pool = *static_cast<Pool*>(base);
+  if (remake_after_fork(pool) != 0) return nullptr;  // a thread that is no more may have the lock
   pthread_mutex_lock(&pool.lending);
   Scratch* largest = pool.scratches;
   if (largest == nullptr || largest->pages.bytes < bytes) largest = larger_scratch(pool, bytes);

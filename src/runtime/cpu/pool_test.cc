@@ -381,6 +381,27 @@ TEST(Pool, StartsInAChildAfterForkAsSoonAsThreadsCanStart) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
+TEST(Pool, LendsScratchInAChildWhateverOtherThreadsDidAtTheFork) {
+  PoolHandle pool = make_pool(2);
+  std::atomic<bool> stop = false;
+  std::thread other([&] {
+    while (!stop) pool->scratch(pool.get(), 64);
+  });
+  for (int time = 0; time < 300; ++time) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(5);
+      _exit(pool->scratch(pool.get(), 64) != nullptr ? 7 : 2);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+    if (::testing::Test::HasFailure()) break;
+  }
+  stop = true;
+  other.join();
+}
+
 TEST(Pool, CanBeDestroyedInAChildThatNeverRanIt) {
   PoolHandle pool = make_pool(3);
   const pid_t child = fork();
