@@ -66,18 +66,17 @@ struct TaskPrice {
 std::vector<TaskPrice> task_prices(const std::vector<Task>& tasks, const Records& records, const Target& target,
                                    const PriceOptions& options) {
   std::vector<TaskPrice> prices;
+  for (const Task& task : tasks)
+    prices.push_back({.measured = measured_seconds(task, records, target, options, false)});
+  const auto is_measured = [](const TaskPrice& price) { return price.measured > 0; };
+  if (!options.guess || std::all_of(prices.begin(), prices.end(), is_measured)) return prices;
   std::vector<double> factors;
-  for (const Task& task : tasks) {
-    TaskPrice price{.measured = measured_seconds(task, records, target, options, false)};
-    if (!options.guess) {
-      prices.push_back(price);
-      continue;
-    }
-    price.older = price.measured > 0 ? 0 : measured_seconds(task, records, target, options, true);
-    price.guessed = estimate_of(task, target, options.schedules);
-    price.roofline = bound_of(task, target, options);
-    if (price.measured > 0 && price.guessed > 0) factors.push_back(price.measured / price.guessed);
-    prices.push_back(price);
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    TaskPrice& price = prices[t];
+    if (!is_measured(price)) price.older = measured_seconds(tasks[t], records, target, options, true);
+    price.guessed = estimate_of(tasks[t], target, options.schedules);
+    price.roofline = bound_of(tasks[t], target, options);
+    if (is_measured(price) && price.guessed > 0) factors.push_back(price.measured / price.guessed);
   }
   const double factor = median(std::move(factors));
   for (TaskPrice& price : prices) price.guessed *= factor;

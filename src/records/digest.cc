@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "records/record_line.h"
@@ -39,8 +40,14 @@ std::vector<Group> by_task_and_target(const Records& records) {
 struct TrialLines {
   const Record *first, *last;
 };
+using TrialKey = std::tuple<std::string, std::string_view, std::string_view, std::string_view, int>;
+struct HashOfTrial {
+  std::size_t operator()(const TrialKey& key) const {
+    return 31 * std::hash<std::string_view>()(std::get<2>(key)) + std::hash<std::string>()(std::get<0>(key));
+  }
+};
 std::vector<TrialLines> trials_of(const Group& records) {
-  std::map<std::tuple<std::string, std::string_view, std::string_view, std::string_view, int>, std::size_t> seen;
+  std::unordered_map<TrialKey, std::size_t, HashOfTrial> seen;
   std::vector<TrialLines> trials;
   for (const Record* record : records) {
     const Record& r = *record;
@@ -220,14 +227,12 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
 }
 
-}  // namespace
-
-std::vector<RankingQuality> ranking(const Records& records) {
+std::vector<RankingQuality> ranking_of(const std::vector<TrialLines>& trials) {
   struct Round {
     std::vector<double> expected, speed;
   };
   std::map<std::pair<int, std::string>, Round> rounds;
-  for (const TrialLines& trial : trials_of(records)) {
+  for (const TrialLines& trial : trials) {
     const Record& r = *trial.first;
     if (r.round == 0 || r.predicted == 0 || !r.outcome.ok()) continue;
     Round& round = rounds[{r.round, task_id(r) + r.target}];
@@ -247,11 +252,16 @@ std::vector<RankingQuality> ranking(const Records& records) {
   return out;
 }
 
+}  // namespace
+
+std::vector<RankingQuality> ranking(const Records& records) { return ranking_of(trials_of(records)); }
+
 RecordStats stats(const Records& records) {
   RecordStats out;
-  Records standing;
+  Records failed;
   std::set<std::string> tasks;
-  for (const TrialLines& trial : trials_of(records)) {
+  const std::vector<TrialLines> trials = trials_of(records);
+  for (const TrialLines& trial : trials) {
     const Record& r = *trial.first;
     ++out.trials;
     tasks.insert(task_id(r));
@@ -259,12 +269,12 @@ RecordStats stats(const Records& records) {
     out.build_seconds += r.outcome.build_seconds;
     out.run_seconds += r.outcome.run_seconds;
     ++out.outcomes[static_cast<std::size_t>(trial.last->outcome.code)];
-    standing.add(*trial.last);
+    if (!trial.last->outcome.ok()) failed.add(*trial.last);
   }
   out.compared = static_cast<std::int64_t>(records.size()) - out.trials;
   out.tasks = static_cast<std::int64_t>(tasks.size());
-  out.failures = failures(standing);
-  out.ranking = ranking(records);
+  out.failures = failures(failed);
+  out.ranking = ranking_of(trials);
   return out;
 }
 

@@ -1,9 +1,9 @@
 #include "records/records.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "artifact/code_format.h"
 #include "records/record_line.h"
@@ -27,6 +27,10 @@ bool is_of_gpu(const Record& r) { return r.target.starts_with("cuda"); }
 
 /// What a measured time belongs to.
 using FigureKey = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view, int, Shape>;
+/// Nearly all figures of a task differ in their steps.
+struct HashOfSteps {
+  std::size_t operator()(const FigureKey& key) const { return std::hash<std::string_view>()(std::get<0>(key)); }
+};
 FigureKey figure_key(const Record& r) {
   const std::string_view device = is_of_gpu(r) ? std::string_view(r.outcome.device) : "";
   return {r.steps, r.target, device, r.outcome.cache, r.codegen, r.within};
@@ -85,7 +89,7 @@ std::vector<const Record*> Records::usable(std::string_view key, const Shape& wi
   std::set<std::pair<std::string_view, std::string_view>> failed;  // schedules and targets, as this very part
   // A schedule that was measured again (a winner is, in turn with the schedule to beat) stands by its last figure, and
   // falls when it failed.
-  std::map<FigureKey, const Record*> last;
+  std::unordered_map<FigureKey, const Record*, HashOfSteps> last;
   for (const Record* r : candidates) {
     if (r->outcome.code == OutcomeCode::wrong_answer) wrong.insert(r->steps);
     last[figure_key(*r)] = r;

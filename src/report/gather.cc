@@ -157,22 +157,25 @@ ReportPlan describe_plan(const FusedGraph& fused, const Alternatives& alternativ
   return plan;
 }
 
-/// The forms of the target, and those of the plan's kernels: another machine's plan may have other blocks.
-std::vector<Form> forms_to_show(const Target& target, const Plan* plan) {
-  std::vector<Form> forms = forms_for(target);
-  if (plan == nullptr) return forms;
-  for (const auto* kernels : {&plan->kernels, &plan->runner_up})
+/// What the plan's kernels are made of. The usual kernels are there without: to find the others takes longer than the page.
+AlternativeOptions named_by(const Plan* plan) {
+  AlternativeOptions options{.forms = {}, .covers = false};
+  if (plan == nullptr) return options;
+  for (const auto* kernels : {&plan->kernels, &plan->runner_up}) {
+    const auto is_cover = [](const PlannedKernel& kernel) { return names_cover(kernel.forms); };
+    options.covers = options.covers || std::any_of(kernels->begin(), kernels->end(), is_cover);
     if (const auto own = forms_of(*kernels); own.ok())
       for (Form form : *own)
-        if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(form);
-  return forms;
+        if (std::find(options.forms.begin(), options.forms.end(), form) == options.forms.end())
+          options.forms.push_back(form);
+  }
+  return options;
 }
 
 Result<ReportLayouts> layouts_of(const Records& records, const ReportSources& from) {
   const FusedGraph& fused = *from.fused;
   const Plan* plan = records.plan_for(hash_of(fused), to_string(*from.target));
-  WHET_TRY(const Alternatives alternatives,
-           find_alternatives(fused, *from.target, {forms_to_show(*from.target, plan)}));
+  WHET_TRY(const Alternatives alternatives, find_alternatives(fused, *from.target, named_by(plan)));
   const std::vector<Price> prices =
       prices_of(alternatives, records, *from.target,
                 {.schedules = from.schedules, .rates = from.rates, .network_bytes = from.network_bytes});

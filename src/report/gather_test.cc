@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
 #include "plan/plan.h"
@@ -17,10 +19,13 @@ using testing_records::timed;
 
 constexpr const char* kTarget = "cpu -mcpu=haswell -threads=2";
 
-FusedGraph network() {
+/// `groups` of the second convolution: 16 make a chain of it and of the third, which reads one pixel at a time.
+FusedGraph network(std::int64_t groups = 1) {
   GraphBuilder b;
   const ValueId first = b.relu("r1", b.conv("c1", b.input("x", {1, 8, 6, 6}), 16, 3, 1, 1));
-  return optimize(b.finish({b.relu("r2", b.conv("c2", first, 16, 3, 1, 1))}), {}).value();
+  ValueId last = b.relu("r2", b.conv("c2", first, 16, 3, 1, 1, groups));
+  if (groups > 1) last = b.conv("out", b.relu("r3", b.conv("c3", last, 8, 1)), 8, 3, 1, 1);
+  return optimize(b.finish({last}), {}).value();
 }
 
 struct Gathered {
@@ -123,6 +128,21 @@ TEST(GatherReport, DrawsThePlanOfTheRecords) {
                                     [](const ReportKernel& kernel) { return kernel.copy; });
   EXPECT_EQ(copies, 1);
   EXPECT_EQ(layouts.chosen.kernels.size(), layouts.usual.kernels.size() + 1);
+}
+
+TEST(GatherReport, DrawsAPlanWithGroupsAsOneKernel) {
+  const Gathered g{.fused = network(16)};
+  const Alternatives alternatives = find_alternatives(g.fused, g.target, {}).value();
+  const auto chain =
+      std::ranges::find_if(alternatives.all, [](const Alternative& a) { return a.name.starts_with("chain: "); });
+  ASSERT_NE(chain, alternatives.all.end());
+  Plan plan;
+  plan.graph = hash_of(g.fused), plan.target = kTarget, plan.at = "2026-11-21T10:00:00Z";
+  plan.kernels = {{g.fused.graph.value(chain->fragment.writes.front().value).name, chain->name, false}};
+  Records records;
+  records.add(plan);
+  const ReportLayouts layouts = g.of(records).layouts;
+  EXPECT_EQ(layouts.chosen.kernels.size() + chain->instead.size(), layouts.usual.kernels.size() + 1);
 }
 
 TEST(SecondsOfUtc, ReadsTimesAndNothingElse) {
