@@ -1,6 +1,7 @@
 """Tests of the package over the program that $WHET names (the build's), with nothing but numpy.
 
 Run by `python3 -m unittest discover python/tests`; what needs more than is installed is skipped with a line."""
+import doctest
 import importlib.util
 import os
 import re
@@ -21,15 +22,6 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import whet  # noqa: E402
 from whet import program  # noqa: E402
-
-
-def has(command):
-    return re.search(rf"^  {command}\s", program.run("--help"), re.MULTILINE) is not None
-
-
-HAS_EVENTS = "--events" in program.run("tune", "--help")
-needs_events = unittest.skipUnless(HAS_EVENTS, "this program has no tune --events")
-needs_serve = unittest.skipUnless(has("serve"), "this program has no serve")
 
 
 class InAFolder(unittest.TestCase):
@@ -196,6 +188,10 @@ class Running(InAFolder):
         self.assertEqual(len(steps), 4)
         self.assertTrue(all(step.ms >= step.min_ms for step in steps))
 
+    def test_measures_with_inputs_that_it_makes_up(self):
+        self.assertGreaterEqual(self.exe.benchmark(seconds=0.01).runs, 3)
+        self.assertEqual(len(self.exe.profile(runs=2)), len(self.exe.profile(self.x, runs=2)))
+
 
 class Records(InAFolder):
     FILE = ROOT / "tests/golden/records.jsonl"
@@ -240,7 +236,6 @@ class Tuning(InAFolder):
         with self.assertRaisesRegex(ValueError, "trials"):
             whet.load("zoo:mlp").tune(trials=-3)
 
-    @needs_events
     def test_tunes_with_progress(self):
         seen = []
         tuned = whet.load("zoo:mlp").tune(trials=16, on_progress=seen.append)
@@ -250,13 +245,11 @@ class Tuning(InAFolder):
         exe = whet.load("zoo:mlp").compile("m.so", records="mlp.jsonl")
         self.assertRegex(exe.kernels_from, "of 4 tasks from records")
 
-    @needs_events
     def test_false_ends_the_run(self):
         tuned = whet.load("zoo:mlp").tune(trials=4000, round=8, on_progress=lambda progress: False)
         self.assertTrue(tuned.interrupted)
         self.assertLess(tuned.trials, 4000)
 
-    @needs_events
     def test_interrupts_keep_the_records(self):
         code = textwrap.dedent("""
             import whet
@@ -272,7 +265,6 @@ class Tuning(InAFolder):
             self.assertTrue(process.stdout.read().endswith("interrupted\n"))
         self.assertGreater(len(whet.Records("mlp.jsonl")), 0)
 
-    @needs_events
     def test_a_killed_program_is_an_error_and_loses_nothing(self):
         def kill(progress):
             os.kill(kill.process, signal.SIGKILL)
@@ -294,7 +286,6 @@ class Tuning(InAFolder):
         self.assertGreater(len(whet.Records("mlp.jsonl")), 0)
 
 
-@needs_serve
 class OwnStrategies(InAFolder):
     def test_sample_and_measure(self):
         with whet.load("zoo:mlp").lab("own.jsonl") as lab:
@@ -336,6 +327,19 @@ class Types(unittest.TestCase):
         self.assertEqual(found.returncode, 0, found.stdout)
 
 
+class Docstrings(InAFolder):
+    """Their examples give what they say, in the order of the modules, with numpy and whet at hand."""
+
+    def test_run(self):
+        tried = 0
+        for module in (whet.errors, whet.model, whet.compiled, whet.records, whet.lab, whet.tuning):
+            with self.subTest(module=module.__name__):
+                found = doctest.testmod(module, extraglobs={"np": np, "whet": whet}, optionflags=doctest.ELLIPSIS)
+                self.assertEqual(found.failed, 0)
+                tried += found.attempted
+        self.assertGreater(tried, 15)
+
+
 class Document(InAFolder):
     """Every snippet of docs/python.md runs, in order, in one process."""
 
@@ -347,8 +351,6 @@ class Document(InAFolder):
         for number, snippet in enumerate(snippets):
             needs = re.match(r"# needs (.*)\n", snippet)
             if needs and importlib.util.find_spec(needs[1]) is None:
-                continue
-            if (".tune(" in snippet and not HAS_EVENTS) or (".lab(" in snippet and not has("serve")):
                 continue
             with self.subTest(snippet=number), warnings.catch_warnings():
                 warnings.simplefilter("ignore", whet.Note)

@@ -200,6 +200,13 @@ def _array(value: Any, tensor: Tensor) -> Array:
     return value
 
 
+def _made_up(tensor: Tensor) -> Array:
+    """A value to measure with: random numbers from 0 to 1; zeros where the input has no floats."""
+    array = _aligned(tensor)
+    array[...] = np.random.default_rng(0).random(tensor.shape) if array.dtype.kind == "f" else 0
+    return array
+
+
 class Session:
     """Memory for one inference at a time, and threads. Several sessions run at the same time; calls of one wait in turn."""
 
@@ -281,6 +288,9 @@ class Session:
                 self._written = [None] * len(results)  # they are the caller's now; the next call makes others
         return results[0] if len(results) == 1 else tuple(results)
 
+    def _to_measure(self, values: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        return self._in_order(values, named) if values or named else [_made_up(tensor) for tensor in self.inputs]
+
     def _results(self, out: Any) -> Sequence[Array]:
         if out is None:
             return [_aligned(tensor) for tensor in self.outputs]
@@ -290,9 +300,16 @@ class Session:
         return results
 
     def benchmark(self, *values: Any, seconds: float = 1.0, **named: Any) -> Benchmark:
-        """Times inferences one after another for so many seconds, and for 3 runs at least."""
+        """Times inferences one after another for so many seconds, and for 3 runs at least.
+
+        Without inputs they are random numbers from 0 to 1, and zeros for integers.
+
+        >>> session = whet.load("zoo:mlp").compile("measured.so").session()
+        >>> session.benchmark(seconds=0.01).median_ms > 0
+        True
+        """
         out = [_aligned(tensor) for tensor in self.outputs]
-        arguments = [_array(v, t) for v, t in zip(self._in_order(values, named), self.inputs)]
+        arguments = [_array(v, t) for v, t in zip(self._to_measure(values, named), self.inputs)]
         self(*arguments, out=out)
         times: List[float] = []
         end = time.perf_counter() + seconds
@@ -305,9 +322,14 @@ class Session:
                          times[int(0.9 * (len(times) - 1))], times[int(0.99 * (len(times) - 1))])
 
     def profile(self, *values: Any, runs: int = 50, **named: Any) -> List[Step]:
-        """The time of each kernel over so many inferences, in the order in which they run."""
+        """The time of each kernel over so many inferences, in the order in which they run; inputs as of `benchmark`.
+
+        >>> session = whet.load("zoo:mlp").compile("profiled.so").session()
+        >>> [step.op for step in session.profile(runs=2)][-1]
+        'softmax 1x10'
+        """
         api = self._library.api
-        arguments = self._in_order(values, named)
+        arguments = self._to_measure(values, named)
         self(*arguments)
         api.session_set_profiling(self._session, 1)
         for _ in range(runs):
@@ -330,6 +352,16 @@ class Compiled:
     Inputs stay where they are: those that are contiguous and 64-byte aligned are read in place. `exe(x, out=y)` writes
     into `y`; without `out` every call gives fresh arrays. `exe(a, mask=b)` takes inputs by name too. A call waits for
     another thread's: `session` gives each thread one of its own.
+
+    >>> exe = whet.load("zoo:mlp").compile("called.so")
+    >>> [(tensor.name, tensor.shape, tensor.dtype) for tensor in exe.inputs]
+    [('data', (1, 784), 'float32')]
+    >>> y = exe(np.zeros((1, 784), np.float32))
+    >>> y.shape, round(float(y.sum()), 3)
+    ((1, 10), 1.0)
+    >>> exe(np.zeros((1, 783), np.float32))
+    Traceback (most recent call last):
+    whet.errors.UsageError: input data: float32[1, 783] was given; the model takes float32[1, 784]
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -374,5 +406,10 @@ class Compiled:
 
 
 def open_compiled(path: PathLike) -> Compiled:
-    """Opens a compiled model. Raises `Error` for another file, and where this processor cannot run it."""
+    """Opens a compiled model. Raises `Error` for another file, and where this processor cannot run it.
+
+    >>> exe = whet.load("zoo:mlp").compile("opened.so")
+    >>> whet.open("opened.so").kernels_from
+    '0 of 4 tasks from records, 4 by default schedules'
+    """
     return Compiled(path)

@@ -75,7 +75,9 @@ class Outcome:
 class Template:
     """Schedules of your own: options by name (integers, or lists of them), and a function that writes the steps for a choice.
 
-        Template({"oc": [8, 16]}, lambda choice: f"split l1 {choice['oc']}")
+    >>> template = whet.Template({"oc": [8, 16]}, lambda choice: f"split l1 {choice['oc']}")
+    >>> [candidate.steps for candidate in template.all()]
+    ['split l1 8', 'split l1 16']
     """
 
     decisions: Mapping[str, Sequence[Any]]
@@ -158,7 +160,14 @@ def _candidates(answer: Mapping[str, Any]) -> List[Candidate]:
 
 
 class Lab:
-    """A model with its spaces, builders and device, in a process that answers one thing at a time. A context manager."""
+    """A model with its spaces, builders and device, in a process that answers one thing at a time. A context manager.
+
+    >>> with whet.load("zoo:mlp").lab(records="lab.jsonl") as lab:
+    ...     task = lab.tasks[3]
+    ...     measured = task.measure(task.seeds()[:1])
+    >>> task, [outcome.ok for candidate, outcome in measured]
+    (task 3: softmax 1x10, [True])
+    """
 
     def __init__(self, words: Sequence[str]) -> None:
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")

@@ -30,12 +30,18 @@ class Task:
 
 
 def load(path: PathLike, shapes: Optional[Mapping[str, Sequence[int]]] = None, **options: object) -> "Model":
-    """Opens a model file (ONNX, PyTorch, TensorFlow Lite), or a built-in network by "zoo:resnet-18".
+    """Opens a model (of ONNX, PyTorch, TensorFlow, TensorFlow Lite or MXNet), or a built-in network by "zoo:resnet-18".
 
     shapes   extents of inputs whose dimensions the file leaves open: `{"data": (1, 3, 224, 224)}`
     options  further options of `whet tasks`: `until=`, `entry=`, `batch=`, `image=`, `seed=`
 
     Raises `Error` with whet's sentence where the file cannot be read.
+
+    >>> whet.load("zoo:mlp")
+    whet.load('zoo:mlp'): 4 tasks
+    >>> whet.load("zoo:mlq")
+    Traceback (most recent call last):
+    whet.errors.Error: ...
     """
     return Model(path, shapes, **options)
 
@@ -58,7 +64,13 @@ class Model:
         return [*self._words, *program.optional("--target", target)]
 
     def tasks(self, target: Optional[str] = None) -> List[Task]:
-        """The distinct kernels of the model, in the order in which it first runs them."""
+        """The distinct kernels of the model, in the order in which it first runs them.
+
+        target  as `whet tune --target` takes it; None: this machine
+
+        >>> [(task.id, task.name, task.weight) for task in whet.load("zoo:mlp").tasks()][-1]
+        (3, 'softmax 1x10', 1)
+        """
         if target not in self._tasks:
             listed = program.run_json("tasks", *self._on(target), "--dag")["tasks"]
             self._tasks[target] = [
@@ -68,7 +80,11 @@ class Model:
         return list(self._tasks[target])
 
     def default_records(self) -> str:
-        """The record file that `tune` takes where none is named: the model's name with .jsonl, in the working folder."""
+        """The record file that `tune` takes where none is named: the model's name with .jsonl, in the working folder.
+
+        >>> whet.load("zoo:mlp").default_records()
+        'mlp.jsonl'
+        """
         name = self.path[max(self.path.rfind("/"), self.path.rfind(":")) + 1:]
         return (name.rsplit(".", 1)[0] if name.rfind(".") > 0 else name) + ".jsonl"
 
@@ -89,6 +105,10 @@ class Model:
         options          further options of `whet tune`, like `threads=2`, `round=16`, `report="page.html"`
 
         ^C ends the run and keeps its records. A killed Python loses nothing that was measured.
+
+        >>> tuned = whet.load("zoo:mlp").tune(trials=4, records="few.jsonl", progress=False)
+        >>> tuned.trials, tuned.interrupted, tuned.records
+        (4, False, 'few.jsonl')
         """
         words = [*self._on(target), "-o", os.fspath(records or self.default_records())]
         words += program.optional("--minutes", minutes) + program.optional("--trials", trials)
@@ -151,5 +171,9 @@ def from_torch(module: Any, args: Tuple[Any, ...], **options: object) -> Model:
 
 
 def explain(*topic: object) -> str:
-    """`whet.explain("error", 5)`, `whet.explain("metrics")`: the text of `whet explain`."""
+    """The text of `whet explain`.
+
+    >>> whet.explain("error", 5)
+    '5 wrong_answer: The kernel ran, but its results differ from the reference ...'
+    """
     return program.run("explain", *map(str, topic))

@@ -56,7 +56,16 @@ class Failure:
 
 
 class Records:
-    """A record file. Iterating reads it from the beginning; lines that hold no measurement are left out."""
+    """A record file. Iterating reads it from the beginning; lines that hold no measurement are left out.
+
+    >>> tuned = whet.load("zoo:mlp").tune(trials=4, records="four.jsonl", progress=False)
+    >>> records = whet.Records("four.jsonl")
+    >>> len(records) >= 4, all(record.ok for record in records.best())
+    (True, True)
+    >>> whet.Records("nowhere.jsonl")
+    Traceback (most recent call last):
+    whet.errors.Error: nowhere.jsonl: there is no such record file; `tune` writes it
+    """
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
