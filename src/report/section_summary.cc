@@ -73,8 +73,8 @@ void draw_kinds(Svg& svg, const std::vector<Piece>& pieces) {
   double x = 0;
   for (int kind = 0; kind < kOperatorKinds; ++kind) {
     if (std::none_of(pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.kind == kind; })) continue;
-    svg.box(x, 160, 9, 9, fmt::format("k{}", kind));
-    svg.text(x + 14, 168, kind_name(kind), "soft");
+    svg.box(x, 176, 9, 9, fmt::format("k{}", kind));
+    svg.text(x + 14, 184, kind_name(kind), "soft");
     x += 30 + width_of_label(kind_name(kind));
   }
 }
@@ -84,7 +84,7 @@ std::string bars(const ReportData& data) {
   const double before = default_sum(data.tasks), after = best_sum(data.tasks);
   if (!is_time(before)) return "";
   const double px_a_second = kSummaryBarWidth / std::max(before, after);
-  Svg svg(kSummaryWidth, 176, "Sum of the tasks' times",
+  Svg svg(kSummaryWidth, 192, "Sum of the tasks' times",
           fmt::format("By default schedules {}, by the best {}", time_text(before), time_text(after)));
   svg.text(0, 13, "default schedules", "soft");
   draw_ribbons(svg, pieces, px_a_second);
@@ -92,7 +92,7 @@ std::string bars(const ReportData& data) {
   draw_bar(svg, pieces, &Piece::after, kSummaryLower, px_a_second);
   svg.text(before * px_a_second + 8, kSummaryUpper + 22, time_text(before), "figure");
   svg.text(after * px_a_second + 8, kSummaryLower + 22, time_text(after), "figure strong");
-  svg.text(after * px_a_second + 16 + 9 * 7.5, kSummaryLower + 22, "best schedules", "soft");
+  svg.text(0, kSummaryLower + kSummaryBarHeight + 14, "best schedules", "soft");
   draw_kinds(svg, pieces);
   return picture("Time of the tasks before and after", svg);
 }
