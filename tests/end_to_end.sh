@@ -124,6 +124,7 @@ REQUESTS
   tail -1 events.jsonl | grep -q '"event":"finished"' || die "the events end with $(tail -1 events.jsonl)"
   refuse 2 "-o is missing" "$whet" serve zoo:mlp
   refuse 2 "expected a file descriptor" "$whet" tune zoo:mlp -o served.jsonl --trials 4 --events 99
+  refuse 1 "--report: nowhere/page.html cannot be written" "$whet" tune zoo:mlp -o served.jsonl --trials 4 --report nowhere/page.html
   refuse 2 "by programs" "$whet" measure-host < /dev/null
 }
 

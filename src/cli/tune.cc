@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -155,6 +158,14 @@ int run_for(TuneCommand& command, const std::vector<int>& counts, Zygote& zygote
   return status;
 }
 
+/// Before minutes of tuning, of which the page would be.
+Status check_page(const std::string& path) {
+  std::string folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  if (path.empty() || access(folder.c_str(), W_OK | X_OK) == 0) return ok_status();
+  return Error{fmt::format("--report: {} cannot be written: {}", path, std::strerror(errno)), ErrorKind::io};
+}
+
 int run(TuneCommand& command) {
   TuneSettings& settings = command.settings;
   if (settings.repeat == 0 && (settings.number > 0 || settings.min_repeat_ms > 0))
@@ -168,6 +179,7 @@ int run(TuneCommand& command) {
     if (!wished.ok()) return wrong_use(wished.error());
     counts = *wished;
   }
+  if (const Status page = check_page(command.report); !page.ok()) return refuse(page.error());
   // Before anything starts a thread or touches LLVM: builders and runners are forked from here.
   Result<Zygote> zygote = Zygote::start();
   if (!zygote.ok()) return fail(zygote.error());
