@@ -326,7 +326,7 @@ case_fleet() {
   refuse 1 "no/fleet cannot be read" "$whet" tune zoo:mlp --device fleet:x86 --fleet no
   refuse 2 "any unit of a fleet takes any job" "$whet" tune zoo:mlp --device fleet:x86 --finals pi1
   refuse 2 "or fleet:KEY" "$whet" tune zoo:mlp --device fleet:a.b
-  refuse 1 "a fleet runs no compiled models" "$whet" run zoo:mlp --fill ones --device fleet:x86
+  refuse 1 "nowhere/ca.pem" "$whet" run zoo:mlp --fill ones --device fleet:x86 --fleet nowhere
   expect 0 "" "$whet" devices list
   grep -q "for $(uname -m):" out || { echo "skipped: this build has no whet-device for $(uname -m)"; return 0; }
   command -v nats-server > /dev/null || { echo "skipped: nats-server is not installed"; return 0; }
@@ -346,11 +346,23 @@ case_fleet() {
   trap 'kill '"$broker $agent_pid"' 2> /dev/null; rm -rf "$work"' EXIT
   fleet_comes_to "-2 .*idle"
   expect 0 "records kept" "$whet" tune zoo:mlp --trials 12 --round 4 --threads 1 -o r.jsonl --device fleet:x86 --fleet lab/me
+  grep -q "^The network, measured alternately" out || { cat out; die "the network was not timed in the fleet"; }
   grep -q "^| *Unit  *|  *Jobs | Candidates | Failed | Lost | Its times |" out || die "nothing says which unit answered how many jobs"
   [ "$(grep -c '"host":"fleet:x86' r.jsonl)" -ge 12 ] || die "not all candidates ran in the fleet"
   expect 0 "-threads=1" "$whet" target --device fleet:x86 --fleet lab/me --threads 1
   expect 0 "is not emulated" "$whet" doctor --device fleet:x86 --fleet lab/me
   refuse 1 "it has some of x86" "$whet" doctor --device fleet:pi5 --fleet lab/me
+  # Compiled models run on one of its units, which gets their files by the broker, with and without made weights.
+  local in_fleet=(--device fleet:x86 --fleet lab/me)
+  expect 0 "" "$whet" run zoo:mlp --fill ones --threads 1 "${in_fleet[@]}" -o there.npz
+  expect 0 "" "$whet" run zoo:mlp --fill ones --threads 1 -o here.npz
+  cmp here.npz there.npz || die "a unit of the fleet gives other answers"
+  expect 0 "median (ms)" "$whet" bench zoo:mlp --threads 1 --records r.jsonl --seconds 0.1 "${in_fleet[@]}"
+  expect 0 "" "$whet" check zoo:mlp --threads 1 "${in_fleet[@]}"
+  expect 0 "" "$whet" profile zoo:mlp --threads 1 "${in_fleet[@]}"
+  expect 0 "" "$whet" compile zoo:resnet-18 --image 32 --threads 1 --weights seed -o made.so
+  expect 0 "median (ms)" "$whet" bench made.so --seconds 0.1 "${in_fleet[@]}"
+  refuse 1 "it has some of x86" "$whet" bench made.so --device fleet:pi5 --fleet lab/me
 
   # The broker is killed while a tuner runs, then the tuner.
   "$whet" tune zoo:resnet-18 --image 32 --threads 1 -o killed.jsonl --device fleet:x86 --fleet lab/me > tune.out 2>&1 &

@@ -112,8 +112,10 @@ void add_options(Arguments& arguments, RunnableOptions& options) {
   add_options(arguments, options.records);
   arguments.add(
       "--device", options.device,
-      "Device that runs the model: ssh://user@host:port or exec:COMMAND for another machine, cuda:0, cuda:1, ... for a "
-      "GPU here, or emulated: this machine in place of a GPU (default: this machine, cuda:0 for a GPU's code)");
+      "Device that runs the model: ssh://user@host:port or exec:COMMAND for another machine, fleet:KEY for one of a "
+      "fleet's units, cuda:0, cuda:1, ... for a GPU here, or emulated: this machine in place of a GPU (default: this "
+      "machine, cuda:0 for a GPU's code)");
+  add_options(arguments, options.fleet);
   arguments.flag(
       "--allow-emulated", options.allow_emulated,
       "Take a device elsewhere that an emulator runs, whose times mean nothing, and records of emulated devices");

@@ -23,8 +23,12 @@ FleetUnit unit(const std::string& key, const std::string& name, Presence::State 
 class StillFleet : public FleetQueue {
  public:
   explicit StillFleet(std::vector<FleetUnit> units) : units_(std::move(units)) {}
-  Result<FleetAnswer> run(const std::string&, Priority, const std::string&, const std::function<bool()>&) override {
+  Result<FleetAnswer> run(const std::string&, Priority, FleetJob::Kind, const std::string&,
+                          const std::function<bool()>&) override {
     return Error{"this fleet runs nothing"};
+  }
+  Status keep(const std::string&, std::uint32_t, const std::string&, const std::function<bool()>&) override {
+    return Error{"this fleet keeps nothing"};
   }
   Result<std::vector<FleetUnit>> units(const std::string&) override { return units_; }
   Result<std::vector<FleetQueueState>> queues(const std::vector<FleetUnit>&) override {

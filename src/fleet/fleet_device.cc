@@ -17,6 +17,8 @@ constexpr std::size_t kJobHeader = 1024;
 
 /// Of a job: as many as take a device about half a second.
 constexpr int kCandidatesOfJob = 16;
+/// How often the broker gets one file for one order: it forgets the oldest where many are sent at once.
+constexpr int kMostKept = 3;
 /// A unit: one runs, and one is in the queue when it ends.
 constexpr int kJobsOfUnit = 2;
 
@@ -65,9 +67,12 @@ std::size_t first_unanswered(const SessionJob& job, const SessionItems& items) {
 
 FleetDevice::FleetDevice(FleetDeviceOptions options, const DeviceDescription& unit, const Target& target)
     : options_(std::move(options)),
+      address_("fleet:" + options_.key),
+      unit_(unit),
       most_bytes_(std::min<std::uint64_t>(unit.limits.message_bytes, kMostJobBytes - kJobHeader)) {
+  unit_.name = address_;
   // The times of an emulator are no device's: records are marked as they are of the emulated device.
-  info_.name = unit.emulator.empty() ? "fleet:" + options_.key : std::string(kEmulatedDevice);
+  info_.name = unit.emulator.empty() ? address_ : std::string(kEmulatedDevice);
   info_.memory = unit.memory_bytes;
   info_.beside_builders = options_.beside_builders;
   info_.job_candidates = std::clamp(static_cast<int>(unit.limits.kernels) - 1, 1, kCandidatesOfJob);
@@ -88,7 +93,8 @@ FleetDevice::Answers FleetDevice::ask(const SessionJob& job) {
       return {
           std::move(answers.items), OutcomeCode::rejected,
           "the request has " + std::to_string(bytes.size()) + " bytes; the fleet takes " + std::to_string(most_bytes_)};
-    const auto answer = options_.queue->run(options_.key, options_.priority, bytes, options_.interrupted);
+    const auto answer =
+        options_.queue->run(options_.key, options_.priority, FleetJob::Kind::kernels, bytes, options_.interrupted);
     if (!answer.ok()) return {std::move(answers.items), OutcomeCode::device_lost, answer.error().message};
     options_.tally->count(*answer, part.job, take_items(*answer, part, answers.items));
     const std::size_t first = first_unanswered(job, answers.items);
@@ -129,9 +135,78 @@ SpotsReply FleetDevice::check_spots(const SpotsRequest& request) {
   return spots_reply(std::move(answers.items), answers.code, answers.why);
 }
 
-Result<std::vector<ModelTimes>> FleetDevice::time_models(const std::vector<ModelLibrary>& files, const ModelRun&) {
+Result<std::vector<ModelTimes>> FleetDevice::time_models(const std::vector<ModelLibrary>& files, const ModelRun& run) {
   if (files.empty()) return std::vector<ModelTimes>{};
-  return Error{"compiled models are not run by a fleet", ErrorKind::unsupported};
+  return time_on(*this, files, run);
+}
+
+Status FleetDevice::keep_file(const BlobSource& source) {
+  const std::uint64_t bytes = source.name.bytes;
+  std::uint64_t sent = 0;
+  for (std::uint32_t piece = 0; piece < file_pieces(bytes); ++piece) {
+    const std::uint64_t offset = piece * std::uint64_t{kFilePieceBytes};
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kFilePieceBytes, bytes - offset));
+    const std::string content = read_blob(source, offset, size);
+    if (content.size() != size) return Error{source.path + ": it was changed while it was sent"};
+    const std::string message = encode_file_piece(content);
+    if ((sent += message.size()) > kMostCarriedMessages)
+      return Error{source.path + ": a fleet carries " + std::to_string(kMostCarriedMessages >> 20) +
+                   " MiB of a file; the compiled model has more (--weights seed makes a small one that is only timed)"};
+    WHET_RETURN_IF_ERROR(options_.queue->keep(source.name.hash, piece, message, options_.interrupted));
+  }
+  return ok_status();
+}
+
+Status FleetDevice::keep_lacking(const FleetAnswer& answer, const std::vector<BlobSource>& sources,
+                                 std::map<std::string, int>& kept) {
+  for (const std::string& hash : answer.items) {
+    const auto source = std::ranges::find(sources, hash, [](const BlobSource& s) { return s.name.hash; });
+    if (source == sources.end()) return Error{answer.unit + " lacks a file that it was not told of"};
+    if (++kept[hash] > kMostKept)
+      return Error{"the broker does not keep the files of compiled models until a unit has them"};
+    WHET_RETURN_IF_ERROR(keep_file(*source));
+  }
+  return answer.items.empty() ? Status(Error{answer.unit + " does not say which file it lacks"}) : ok_status();
+}
+
+Result<std::vector<ModelAnswer>> FleetDevice::run_models(const std::vector<ModelLibrary>& files,
+                                                         const std::vector<Tensor>& inputs, ModelOrder order) {
+  const std::lock_guard<std::mutex> lock(models_);
+  WHET_TRY(const std::vector<BlobSource> sources, files_.name(*this, files, inputs));
+  for (const BlobSource& source : sources)
+    if (source.name.bytes > kMostCarriedBytes)
+      return Error{(source.path.empty() ? address_ + ": an input" : source.path) + " has " +
+                   std::to_string(source.name.bytes >> 20) + " MiB; a fleet carries files of " +
+                   std::to_string(kMostCarriedBytes >> 20) + " MiB at most"};
+  order.seconds = options_.model_timeout;
+  name_in(order, sources, files.size());
+  const std::string bytes = encode(order);
+  std::map<std::string, int> kept;
+  std::string why;
+  for (int lost = 0; lost < kUnitsToLose;) {
+    const auto answer =
+        options_.queue->run(options_.key, options_.priority, FleetJob::Kind::models, bytes, options_.interrupted);
+    if (!answer.ok()) return answer.error().at(address_);
+    if (answer->kind == FleetAnswer::Kind::lacks) {
+      if (const Status sent = keep_lacking(*answer, sources, kept); !sent.ok()) return sent.error().at(address_);
+      continue;
+    }
+    options_.tally->count(*answer, {}, {});
+    if (answer->kind == FleetAnswer::Kind::refused)
+      return Error{address_ + ": " + answer->unit + " refuses: " + answer->message};
+    if (answer->kind == FleetAnswer::Kind::done) {
+      std::vector<ModelAnswer> answers;
+      for (const std::string& item : answer->items) {
+        auto decoded = decode_model_answer(item);
+        if (!decoded) return Error{address_ + ": what " + answer->unit + " says of compiled models makes no sense"};
+        answers.push_back(std::move(*decoded));
+      }
+      return without_failure(*this, files, std::move(answers));
+    }
+    why = answer->message;
+    ++lost;
+  }
+  return Error{address_ + ": two units were lost over a compiled model: " + why, ErrorKind::io};
 }
 
 }  // namespace whet

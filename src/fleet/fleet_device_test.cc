@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <filesystem>
+#include <fstream>
 
+#include "device/testing/test_models.h"
 #include "trial/outcome.h"
 
 namespace whet::fleet_device_test {
@@ -15,11 +18,18 @@ class ScriptedQueue : public FleetQueue {
   std::deque<Result<FleetAnswer>> answers;
   std::vector<std::string> jobs;
 
-  Result<FleetAnswer> run(const std::string&, Priority, const std::string& job, const std::function<bool()>&) override {
+  std::vector<std::string> kept;  ///< "HASH PIECE"
+
+  Result<FleetAnswer> run(const std::string&, Priority, FleetJob::Kind, const std::string& job,
+                          const std::function<bool()>&) override {
     jobs.push_back(job);
     Result<FleetAnswer> answer = answers.front();
     answers.pop_front();
     return answer;
+  }
+  Status keep(const std::string& hash, std::uint32_t piece, const std::string&, const std::function<bool()>&) override {
+    kept.push_back(hash + " " + std::to_string(piece));
+    return ok_status();
   }
   Result<std::vector<FleetUnit>> units(const std::string&) override { return std::vector<FleetUnit>{}; }
   Result<std::vector<FleetQueueState>> queues(const std::vector<FleetUnit>&) override {
@@ -155,11 +165,87 @@ TEST_F(FleetDevices, CountWhatEachUnitAnswers) {
   EXPECT_EQ(shares[0].losses, 1);
   EXPECT_EQ(shares[0].candidates, 1);
 }
-TEST_F(FleetDevices, RunNoModels) {
-  const auto times = device().time_models({{"a.so"}}, {});
-  ASSERT_FALSE(times.ok());
-  EXPECT_EQ(times.error().message, "compiled models are not run by a fleet");
+/// A compiled model for the fleet's units, of some bytes, and its name.
+class FleetModels : public FleetDevices {
+ protected:
+  FleetModels() { unit_.machine = "aarch64"; }
+  ModelLibrary model(std::size_t bytes = 100) const { return {models_.sealed(std::string(bytes, 'x'), 183, 1)}; }
+  static std::string hash_of(const ModelLibrary& model) { return name_blob(model.path)->hash; }
+  /// The times of two bursts of a model [s], or the error without the folder of models.
+  std::string times(const ModelLibrary& model, std::vector<Result<FleetAnswer>> answers) {
+    queue_->answers.assign(answers.begin(), answers.end());
+    ModelRun run;
+    run.bursts = 2;
+    const auto times = device().time_models({model}, run);
+    EXPECT_TRUE(queue_->answers.empty()) << "each answer is one submission's";
+    std::string text = times.ok() ? "" : times.error().message;
+    if (times.ok())
+      for (const ModelBurst& burst : times->front().bursts)
+        text += std::to_string(static_cast<int>(burst.median)) + " ";
+    if (const std::size_t at = text.find(models_.folder()); at != text.npos)
+      text.erase(at, models_.folder().size() + 1);
+    return text;
+  }
+  static FleetAnswer bursts(const std::vector<double>& medians) {
+    FleetAnswer answer{FleetAnswer::Kind::done, "pi5-01", "", -1, {}};
+    for (const double median : medians) {
+      ModelAnswer burst;
+      burst.kind = ModelAnswerKind::burst, burst.model = 0, burst.seconds = {median, median};
+      answer.items.push_back(encode(burst));
+    }
+    return answer;
+  }
+  static FleetAnswer lacking(const std::string& hash) { return {FleetAnswer::Kind::lacks, "pi5-01", "", -1, {hash}}; }
+
+  testing::TestModels models_;
+};
+
+TEST_F(FleetModels, AreTimedByOneUnit) {
+  const ModelLibrary file = model();
+  EXPECT_EQ(times(file, {bursts({1, 2})}), "1 2 ");
+  const auto order = decode_model_order(queue_->jobs.back());
+  ASSERT_TRUE(order.has_value());
+  EXPECT_EQ(order->models.front().hash, hash_of(file));
+  EXPECT_TRUE(queue_->kept.empty()) << "the unit has it";
   EXPECT_TRUE(device().time_models({}, {}).ok());
+}
+TEST_F(FleetModels, TravelWhereAUnitLacksThem) {
+  const ModelLibrary file = model(kFilePieceBytes + 1);
+  const std::string hash = hash_of(file);
+  EXPECT_EQ(times(file, {lacking(hash), bursts({1, 2})}), "1 2 ");
+  EXPECT_EQ(queue_->kept, (std::vector<std::string>{hash + " 0", hash + " 1"}));
+  EXPECT_EQ(times(file, {lacking(hash), lacking(hash), lacking(hash), lacking(hash)}),
+            "fleet:pi5: the broker does not keep the files of compiled models until a unit has them");
+  EXPECT_EQ(times(file, {lacking(std::string(64, 'a'))}), "fleet:pi5: pi5-01 lacks a file that it was not told of");
+}
+TEST_F(FleetModels, RunElsewhereWhereAUnitIsLost) {
+  EXPECT_EQ(times(model(), {kLost, bursts({1, 2})}), "1 2 ");
+  EXPECT_EQ(times(model(), {kLost, kLost}),
+            "fleet:pi5: two units were lost over a compiled model: pi5-01: the link is lost");
+}
+TEST_F(FleetModels, FailWithASentence) {
+  ModelAnswer failed;
+  failed.kind = ModelAnswerKind::failed, failed.model = 0, failed.sentence = "the compiled model crashed";
+  const FleetAnswer crash{FleetAnswer::Kind::done, "pi5-01", "", -1, {encode(failed)}};
+  EXPECT_EQ(times(model(), {crash}), "1-183.so: the compiled model crashed");
+  EXPECT_EQ(times(model(), {FleetAnswer{FleetAnswer::Kind::refused, "pi5-01", "it is too old", -1, {}}}),
+            "fleet:pi5: pi5-01 refuses: it is too old");
+  EXPECT_EQ(times(model(), {FleetAnswer{FleetAnswer::Kind::done, "pi5-01", "", -1, {"garbage"}}}),
+            "fleet:pi5: what pi5-01 says of compiled models makes no sense");
+  EXPECT_EQ(times(model(), {bursts({1})}), "fleet:pi5: the device's answer about compiled models makes no sense");
+  EXPECT_EQ(times(model(), {Error{"the broker is away"}}), "fleet:pi5: the broker is away");
+  EXPECT_EQ(times({models_.sealed("x", 62, 2)}, {}),
+            "2-62.so: is compiled for x86-64; fleet:pi5 has an AArch64 processor");
+}
+TEST_F(FleetModels, OfMoreThanAFleetCarriesAreRefused) {
+  const ModelLibrary file = model();
+  std::filesystem::resize_file(file.path, kMostCarriedBytes);
+  {
+    std::ofstream end(file.path, std::ios::binary | std::ios::app);
+    const std::string tail = testing::TestModels::content_of(models_.sealed("x", 183, 3));
+    end << tail;
+  }
+  EXPECT_EQ(times(file, {}), "1-183.so has 1024 MiB; a fleet carries files of 1024 MiB at most");
 }
 
 }  // namespace

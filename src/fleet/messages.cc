@@ -1,15 +1,19 @@
 #include "fleet/messages.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
+#include "artifact/made_weights.h"
 #include "device/session/bounds.h"
 #include "runner/wire.h"
 
 namespace whet {
 namespace {
 
-/// Items of an answer: a session's job has no more requests.
-constexpr std::size_t kMostItems = 256;
+/// Items of an answer: many times what a session's job has requests, or compiled models have answers in an hour.
+constexpr std::size_t kMostItems = 65536;
+static_assert(kFilePieceBytes % kMadePage == 0, "a piece begins at a page's beginning");
 
 /// False for another version, whose other fields are not read.
 bool is_of_this_version(Unpacker& u) { return u.u32() == kFleetVersion; }
@@ -34,6 +38,7 @@ std::string encode(const FleetJob& job) {
   p.u32(job.session);
   p.text(job.owner);
   p.text(job.job);
+  p.u8(static_cast<std::uint8_t>(job.kind));
   return p.take();
 }
 std::optional<FleetJob> decode_fleet_job(std::string_view bytes) {
@@ -44,7 +49,10 @@ std::optional<FleetJob> decode_fleet_job(std::string_view bytes) {
   job.session = u.u32();
   job.owner = u.text();
   job.job = u.text();
-  if (!u.done() || !is_short_text(job.owner)) return std::nullopt;
+  const std::uint8_t kind = u.u8();
+  if (!u.done() || !is_short_text(job.owner) || kind > static_cast<std::uint8_t>(FleetJob::Kind::models))
+    return std::nullopt;
+  job.kind = static_cast<FleetJob::Kind>(kind);
   return job;
 }
 
@@ -69,7 +77,7 @@ std::optional<FleetAnswer> decode_fleet_answer(std::string_view bytes) {
   answer.message = u.text();
   const std::uint32_t started = u.u32();
   const std::size_t count = u.count(sizeof(std::uint64_t));
-  if (!u.ok() || kind > static_cast<std::uint8_t>(FleetAnswer::Kind::refused) || count > kMostItems ||
+  if (!u.ok() || kind > static_cast<std::uint8_t>(FleetAnswer::Kind::lacks) || count > kMostItems ||
       started > kMostItems || !is_short_text(answer.unit) || !is_short_text(answer.message))
     return std::nullopt;
   answer.kind = static_cast<FleetAnswer::Kind>(kind);
@@ -135,6 +143,39 @@ std::optional<Presence> decode_presence(std::string_view bytes) {
   presence.state = static_cast<Presence::State>(state);
   presence.device = std::move(*device);
   return presence;
+}
+
+std::string encode_file_piece(std::string_view bytes) {
+  static const std::array<char, 2 * kMadePage> made = made_weights();
+  const auto is_made = [&](std::size_t at) {
+    return at + kMadePage <= bytes.size() && std::memcmp(bytes.data() + at, made.data(), kMadePage) == 0;
+  };
+  Packer p;
+  p.u32(kFleetVersion);
+  for (std::size_t at = 0; at < bytes.size();) {
+    std::size_t end = at, pages = 0;
+    while (end < bytes.size() && !is_made(end)) end = std::min(bytes.size(), end + kMadePage);
+    while (is_made(end + pages * kMadePage)) ++pages;
+    p.text(bytes.substr(at, end - at));
+    p.u32(static_cast<std::uint32_t>(pages));
+    at = end + pages * kMadePage;
+  }
+  return p.take();
+}
+std::optional<std::string> decode_file_piece(std::string_view message, std::size_t bytes) {
+  static const std::array<char, 2 * kMadePage> made = made_weights();
+  Unpacker u(message);
+  if (bytes > kFilePieceBytes || !is_of_this_version(u)) return std::nullopt;
+  std::string piece;
+  while (u.ok() && piece.size() < bytes) {
+    piece += u.text();
+    const std::size_t pages = u.u32();
+    if (piece.size() > bytes || pages > (bytes - piece.size()) / kMadePage) return std::nullopt;
+    if (pages > 0 && piece.size() % kMadePage != 0) return std::nullopt;
+    for (std::size_t i = 0; i < pages; ++i) piece.append(made.data(), kMadePage);
+  }
+  if (!u.done() || piece.size() != bytes) return std::nullopt;
+  return piece;
 }
 
 std::vector<std::string> parts_of(const FleetAnswer& answer, std::uint64_t run) {

@@ -13,18 +13,27 @@ namespace whet {
 // What lies in the messages of a fleet's broker (docs/formats/fleet.md). Both ends may be of other versions and count as hostile:
 // decoders are bounded, and give nothing where the bytes are no such message.
 
-/// Of jobs, answers and presence.
-constexpr std::uint32_t kFleetVersion = 2;
+/// Of jobs, answers, presence and pieces of files.
+constexpr std::uint32_t kFleetVersion = 3;
 /// The most bytes of a job, of a part of an answer, of an answer, and of its parts.
 constexpr std::size_t kMostJobBytes = std::size_t{4} << 20;
 constexpr std::size_t kAnswerPartBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostAnswerBytes = std::size_t{256} << 20;
 constexpr std::uint32_t kMostAnswerParts = kMostAnswerBytes / kAnswerPartBytes;
+/// Of a file that compiled models need: the bytes that a piece stands for, the most of a file, and the most of its pieces' messages
+/// together.
+constexpr std::size_t kFilePieceBytes = std::size_t{512} << 10;
+constexpr std::uint64_t kMostCarriedBytes = std::uint64_t{1} << 30, kMostCarriedMessages = std::uint64_t{256} << 20;
 
 struct FleetJob {
+  enum class Kind : std::uint8_t {
+    kernels = 0,  ///< `job` is an encoded SessionJob
+    models = 1,   ///< an encoded ModelOrder, whose files are the broker's where the unit does not have them
+  };
   std::uint32_t session = 0;  ///< version of the device session whose job this is
   std::string owner;          ///< for people: "ann@laptop"
-  std::string job;            ///< an encoded SessionJob
+  std::string job;
+  Kind kind = Kind::kernels;
 };
 
 /// What a unit made of a job.
@@ -33,11 +42,12 @@ struct FleetAnswer {
     done = 0,     ///< requests without an item were given back
     lost = 1,     ///< several units were lost while they ran it
     refused = 2,  ///< the agent does not take it
+    lacks = 3,    ///< neither the unit nor the broker has these files whole
   } kind = Kind::done;
   std::string unit;                ///< which unit answers
   std::string message;             ///< why it is lost or refused
   int started = -1;                ///< the last item that the device began with; -1: none
-  std::vector<std::string> items;  ///< encoded SessionItems
+  std::vector<std::string> items;  ///< encoded SessionItems; of models ModelAnswers; of `lacks` the files' hashes
   std::string device;              ///< DeviceDescription::unit of the unit: records tell machines by it
 };
 
@@ -70,6 +80,15 @@ std::optional<FleetJob> decode_fleet_job(std::string_view);
 std::optional<FleetAnswer> decode_fleet_answer(std::string_view);
 std::optional<FleetPart> decode_fleet_part(std::string_view);
 std::optional<Presence> decode_presence(std::string_view);
+
+/// A piece of a file. It begins at a multiple of kFilePieceBytes, and whole pages of made weights are only counted.
+std::string encode_file_piece(std::string_view bytes);
+/// The inverse; nothing where the piece is not of so many bytes.
+std::optional<std::string> decode_file_piece(std::string_view, std::size_t bytes);
+/// How many pieces a file has.
+constexpr std::uint32_t file_pieces(std::uint64_t bytes) {
+  return static_cast<std::uint32_t>((bytes + kFilePieceBytes - 1) / kFilePieceBytes);
+}
 
 /// The parts of an answer, encoded, in order.
 std::vector<std::string> parts_of(const FleetAnswer&, std::uint64_t run);

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "artifact/made_weights.h"
 #include "base/rng.h"
 
 namespace whet::fleet_messages_test {
@@ -44,7 +45,7 @@ TEST(FleetMessages, AreBounded) {
   EXPECT_FALSE(decode_fleet_part(encode(FleetPart{1, kMostAnswerParts + 1, ""})));
   EXPECT_FALSE(decode_fleet_part(encode(FleetPart{1, 1, std::string(kAnswerPartBytes + 1, 'x')})));
   FleetAnswer answer = sample_answer();
-  answer.items.resize(257);
+  answer.items.resize(65537);
   EXPECT_FALSE(decode_fleet_answer(encode(answer)));
   Presence presence = sample_presence();
   presence.device.cores.clear();
@@ -53,6 +54,46 @@ TEST(FleetMessages, AreBounded) {
     presence = sample_presence();
     presence.celsius = strange;
     EXPECT_FALSE(decode_presence(encode(presence)));
+  }
+}
+TEST(FleetMessages, CarryPiecesOfFilesWithoutTheirMadePages) {
+  const auto made = made_weights();
+  Rng rng(5);
+  for (int round = 0; round < 200; ++round) {
+    std::string piece;
+    while (piece.size() + kMadePage < kFilePieceBytes && rng.chance(0.9)) {
+      if (rng.chance(0.5))
+        piece.append(made.data(), kMadePage);
+      else
+        piece.append(rng.chance(0.8) ? kMadePage : static_cast<std::size_t>(rng.below(2 * kMadePage)),
+                     static_cast<char>(rng.below(256)));
+    }
+    const std::string message = encode_file_piece(piece);
+    EXPECT_EQ(decode_file_piece(message, piece.size()), piece);
+    EXPECT_FALSE(decode_file_piece(message, piece.size() + 1));
+    EXPECT_TRUE(piece.empty() || !decode_file_piece(message, piece.size() - 1));
+  }
+  std::string weights;
+  while (weights.size() < kFilePieceBytes) weights.append(made.data(), kMadePage);
+  const std::string message = encode_file_piece(weights);
+  EXPECT_LT(message.size(), 100u);
+  EXPECT_EQ(decode_file_piece(message, weights.size()), weights);
+  EXPECT_FALSE(decode_file_piece(message, kFilePieceBytes + kMadePage)) << "more than a piece";
+}
+TEST(FleetMessages, OfFilesSurviveGarbage) {
+  const auto made = made_weights();
+  const std::string piece = std::string(kMadePage, 'x') + std::string(made.data(), kMadePage) + "yz",
+                    sample = encode_file_piece(piece);
+  Rng rng(6);
+  for (int round = 0; round < 3000; ++round) {
+    std::string bytes = sample;
+    for (int i = 0; i < 3; ++i) {
+      const std::int64_t head = rng.chance(0.5) ? 16 : static_cast<std::int64_t>(bytes.size());
+      bytes[static_cast<std::size_t>(rng.below(head))] = static_cast<char>(rng.below(256));
+    }
+    if (rng.chance(0.3)) bytes.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size()))));
+    const auto read = decode_file_piece(bytes, piece.size());
+    EXPECT_EQ(read.value_or(piece).size(), piece.size());
   }
 }
 TEST(FleetMessages, SurviveGarbage) {

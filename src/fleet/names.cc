@@ -95,6 +95,10 @@ std::optional<std::uint32_t> parse_note_subject(std::string_view subject, const 
   return number_of(words->front());
 }
 
+std::string file_subject(std::string_view user, std::string_view hash, std::uint32_t piece) {
+  return "whet.file." + std::string(user) + "." + std::string(hash) + "." + std::to_string(piece);
+}
+
 std::string tuner_subject(const FleetSession& tuner) {
   return "$KV." + std::string(kTunerBucket) + "." + dotted(tuner);
 }

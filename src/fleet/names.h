@@ -12,6 +12,7 @@ namespace whet {
 /// The streams and the buckets of a fleet.
 constexpr const char* kJobStream = "WHET_JOBS";
 constexpr const char* kAnswerStream = "WHET_DONE";
+constexpr const char* kFileStream = "WHET_FILES";
 constexpr const char* kDeviceBucket = "whet_devices";
 constexpr const char* kTunerBucket = "whet_tuners";
 /// The stream that holds a bucket's values.
@@ -58,6 +59,9 @@ std::optional<AnswerPart> parse_answer_subject(std::string_view, const FleetSess
 /// whet.note.USER.SESSION.NUMBER: that a unit works on a job.
 std::string note_subject(const FleetSession&, std::uint32_t number);
 std::optional<std::uint32_t> parse_note_subject(std::string_view, const FleetSession&);
+
+/// whet.file.USER.HASH.PIECE: a piece of a file that a user's models need.
+std::string file_subject(std::string_view user, std::string_view hash, std::uint32_t piece);
 
 /// $KV.whet_tuners.USER.SESSION
 std::string tuner_subject(const FleetSession&);

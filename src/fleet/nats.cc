@@ -328,6 +328,16 @@ Status make_streams(NatsConnection& nats) {
   answers.MaxAge = kHour;
   answers.Duplicates = 120 * kSecond;
   WHET_RETURN_IF_ERROR(add_stream(nats, answers, "whet.done.*.*.*.*"));
+  jsStreamConfig files;
+  jsStreamConfig_Init(&files);
+  files.Name = kFileStream;
+  files.Discard = js_DiscardOld;
+  files.MaxBytes = std::int64_t{384} << 20;
+  files.MaxMsgSize = kFilePieceBytes + 4096;
+  files.MaxMsgsPerSubject = 1;
+  files.MaxAge = kHour;
+  files.Duplicates = 120 * kSecond;
+  WHET_RETURN_IF_ERROR(add_stream(nats, files, "whet.file.*.*.*"));
   constexpr std::int64_t kDeviceSeconds = 86400, kTunerSeconds = 30;
   WHET_RETURN_IF_ERROR(add_bucket(nats, kDeviceBucket, kDeviceSeconds));
   return add_bucket(nats, kTunerBucket, kTunerSeconds);

@@ -63,20 +63,27 @@ class NatsQueue : public FleetQueue {
     nats_->send(tuner_subject(self_), "");
   }
 
-  Result<FleetAnswer> run(const std::string& key, Priority priority, const std::string& job,
+  Result<FleetAnswer> run(const std::string& key, Priority priority, FleetJob::Kind kind, const std::string& job,
                           const std::function<bool()>& interrupted) override {
     const auto open = std::make_shared<OpenJob>();
     open->name = {key, priority, self_, ++jobs_};
-    open->payload = encode(FleetJob{kSessionHighest, owner_, job});
+    open->payload = encode(FleetJob{kSessionHighest, owner_, job, kind});
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       open_[open->name.number] = open;
     }
-    const Status submitted = submit(*open, interrupted);
+    const Status submitted = until_taken([&] { return store(*open); }, interrupted);
     Result<FleetAnswer> answer = submitted.ok() ? wait(*open, interrupted) : Result<FleetAnswer>(submitted.error());
     const std::lock_guard<std::mutex> lock(mutex_);
     open_.erase(open->name.number);
     return answer;
+  }
+
+  Status keep(const std::string& hash, std::uint32_t piece, const std::string& bytes,
+              const std::function<bool()>& interrupted) override {
+    const std::string subject = file_subject(self_.user, hash, piece),
+                      id = self_.session + ".f" + std::to_string(++kept_);
+    return until_taken([&] { return nats_->store(subject, bytes, id); }, interrupted);
   }
 
   Result<std::vector<FleetUnit>> units(const std::string& key) override;
@@ -84,7 +91,7 @@ class NatsQueue : public FleetQueue {
 
  private:
   Status store(OpenJob&);
-  Status submit(OpenJob&, const std::function<bool()>& interrupted);
+  static Status until_taken(const std::function<Status()>& store, const std::function<bool()>& interrupted);
   Result<FleetAnswer> wait(OpenJob&, const std::function<bool()>& interrupted);
   void receive();
   void tell() { nats_->send(tuner_subject(self_), owner_); }
@@ -100,7 +107,7 @@ class NatsQueue : public FleetQueue {
   NatsInbox answers_, notes_;
   FleetSession self_;
   std::string owner_;
-  std::atomic<std::uint32_t> jobs_ = 0, asked_ = 0;
+  std::atomic<std::uint32_t> jobs_ = 0, asked_ = 0, kept_ = 0;
   std::atomic<bool> ends_ = false;
   std::mutex mutex_;  ///< of `open_`, and of what is in the jobs but their names and payloads
   std::condition_variable answered_;
@@ -119,10 +126,11 @@ Status NatsQueue::store(OpenJob& job) {
   return ok_status();
 }
 
-Status NatsQueue::submit(OpenJob& job, const std::function<bool()>& interrupted) {
+/// Stores again while the broker is away.
+Status NatsQueue::until_taken(const std::function<Status()>& store, const std::function<bool()>& interrupted) {
   const Clock::time_point start = Clock::now();
   for (;;) {
-    Status stored = store(job);
+    Status stored = store();
     if (stored.ok() || stored.error().kind != ErrorKind::io || since(start) > kBrokerPatience) return stored;
     if (interrupted && interrupted()) return Error{"interrupted", ErrorKind::interrupted};
     std::this_thread::sleep_for(kSubmitPause);

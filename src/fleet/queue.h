@@ -39,9 +39,12 @@ class FleetQueue {
 
   /// Runs a job on a unit of the key: returns with its answer. An error is the broker's refusal, `interrupted`, or that the
   /// broker was away for minutes.
-  ///   job   an encoded SessionJob of less than kMostJobBytes
-  virtual Result<FleetAnswer> run(const std::string& key, Priority, const std::string& job,
+  ///   job   as FleetJob has it, of less than kMostJobBytes
+  virtual Result<FleetAnswer> run(const std::string& key, Priority, FleetJob::Kind, const std::string& job,
                                   const std::function<bool()>& interrupted) = 0;
+  /// Gives the broker an encoded piece of a file, for an hour or until there is no room for it. Errors as those of `run`.
+  virtual Status keep(const std::string& hash, std::uint32_t piece, const std::string& bytes,
+                      const std::function<bool()>& interrupted) = 0;
   /// The units of a key, or of all keys for "", by key, agent and name.
   virtual Result<std::vector<FleetUnit>> units(const std::string& key) = 0;
   /// The queues of the keys that these units have.

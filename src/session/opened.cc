@@ -50,7 +50,7 @@ Result<RunPlace> connect_place(const RunnableOptions& options, const DeviceName&
   if (!options.launches.empty())
     return Error{"--launches is for models that run on a GPU; a device elsewhere runs models for its processor alone"};
   RunPlace place;
-  WHET_TRY(place.elsewhere, connect_device(name, {.tell = options.tell}));
+  WHET_TRY(place.elsewhere, connect_models(name, options.fleet, {.tell = options.tell}));
   const std::string why = why_emulated(place.elsewhere->description());
   if (!why.empty() && !options.allow_emulated) return Error{why};
   place.emulator = !why.empty();

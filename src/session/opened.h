@@ -8,7 +8,8 @@
 #include "compiler/compile.h"
 #include "compiler/scratch.h"
 #include "device/cpu/opened_model.h"
-#include "device/remote/remote_device.h"
+#include "device/remote/model_host.h"
+#include "session/fleet.h"
 #include "session/model.h"
 #include "session/options.h"
 #include "session/rounding.h"
@@ -29,7 +30,8 @@ struct RunnableOptions {
   ModelOptions model;
   TargetOptions place;
   RecordOptions records;
-  std::string device;    ///< as `parse_device_name` reads it
+  std::string device;  ///< as `parse_device_name` reads it
+  FleetOptions fleet;
   std::string launches;  ///< a word of the help text; "": as usual
   bool no_pin = false, map_weights = false, allow_emulated = false;
   bool times_alone = false;  ///< as OpenModelOptions has it
@@ -50,9 +52,9 @@ struct Runnable {
 /// Where a model runs, and what it is compiled for.
 struct RunPlace {
   TargetOnCores on;
-  DeviceName device;                        ///< of a GPU
-  std::shared_ptr<RemoteDevice> elsewhere;  ///< null: this machine
-  bool emulator = false;                    ///< which an emulator runs
+  DeviceName device;                     ///< of a GPU
+  std::shared_ptr<ModelHost> elsewhere;  ///< null: this machine
+  bool emulator = false;                 ///< which an emulator runs
 };
 /// For a model that is compiled now: the device that is named, and its target where none is.
 Result<RunPlace> choose_place(const RunnableOptions&);

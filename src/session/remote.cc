@@ -6,6 +6,7 @@
 
 #include "board/embedded.h"
 #include "device/remote/ssh.h"
+#include "fleet/fleet_device.h"
 #include "machine/detect.h"
 #include "machine/processor.h"
 
@@ -99,7 +100,6 @@ std::string processors_text(const DeviceDescription& device) {
 }  // namespace
 
 Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName& name, const ConnectOptions& connect) {
-  if (name.kind == DeviceName::Kind::fleet) return Error{to_string(name) + ": a fleet runs no compiled models"};
   RemoteOptions options;
   options.has_peers = connect.has_peers;
   options.address = to_string(name);
@@ -112,6 +112,24 @@ Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName& name, con
     options.push = [name, connect](const Error& error) { return bring_program(name, error, connect); };
   }
   return RemoteDevice::connect(std::move(options));
+}
+
+Result<std::shared_ptr<ModelHost>> connect_models(const DeviceName& name, const FleetOptions& fleet,
+                                                  const ConnectOptions& connect) {
+  if (name.kind != DeviceName::Kind::fleet) {
+    WHET_TRY(std::unique_ptr<RemoteDevice> device, connect_device(name, connect));
+    return std::shared_ptr<ModelHost>(std::move(device));
+  }
+  FleetDeviceOptions options;
+  WHET_TRY(options.queue, open_fleet(fleet));
+  options.key = name.key;
+  options.interrupted = connect.interrupted;
+  WHET_TRY(const std::vector<FleetUnit> units, units_of(*options.queue, name.key));
+  // Any unit may run them: one that an emulator runs speaks for all.
+  const auto emulated =
+      std::ranges::find_if(units, [](const FleetUnit& unit) { return !unit.presence.device.emulator.empty(); });
+  const FleetUnit& unit = emulated == units.end() ? units.front() : *emulated;
+  return std::shared_ptr<ModelHost>(std::make_shared<FleetDevice>(std::move(options), unit.presence.device, Target()));
 }
 
 Result<DeviceDescription> describe_device(const DeviceName& name, const FleetOptions& fleet, const Tell& tell) {

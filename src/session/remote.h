@@ -23,6 +23,9 @@ struct ConnectOptions {
 /// A session with the device of an exec: or ssh:// name. A host that has no whet-device gets the file that whet carries.
 Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName&, const ConnectOptions&);
 
+/// Where compiled models run that a device elsewhere, or a fleet, is to run.
+Result<std::shared_ptr<ModelHost>> connect_models(const DeviceName&, const FleetOptions&, const ConnectOptions&);
+
 /// What a device elsewhere says of itself: over a session of the moment, or, of a fleet, what one of the key's units told.
 Result<DeviceDescription> describe_device(const DeviceName&, const FleetOptions&, const Tell&);
 

@@ -117,7 +117,7 @@ Result<NetworkTruth> settle(const TuneSettings& settings, const Prepared& prepar
 bool searches_layouts(const TuneSettings& settings, const Prepared& prepared, const AlternativeOptions& options) {
   const bool whole = prepared.chosen.size() == prepared.tasks.size();
   if ((options.forms.empty() && !options.covers) || !prepared.place.target.is_cpu() || prepared.emulated ||
-      settings.no_network || has_fleet(prepared.devices) || !whole)
+      settings.no_network || !whole)
     return false;
   if (settings.trials > 0 && main_trials(settings) == settings.trials) return false;
   const Result<Alternatives> found = find_alternatives(prepared.fused, prepared.place.target, options);
@@ -155,8 +155,6 @@ void find_limits(const TuneSettings& settings, const Prepared& prepared, Tuned& 
 void settle_all(const TuneSettings& settings, const Prepared& prepared, const AlternativeOptions& alternatives,
                 bool layouts, DeviceMeasurer& measurer, const Devices& devices, RecordFile& file,
                 TuneListener& listener, Tuned& tuned) {
-  if (has_fleet(prepared.devices))
-    return tell(settings.where.tell, "The network as a whole is not timed: a fleet runs no compiled models");
   Device& device = *devices[measurer.deciding()];
   Result<NetworkTruth> truth = settle(settings, prepared, measurer, device, file, listener);
   if (!truth.ok()) return tell(settings.where.tell, "The network cannot be timed: " + truth.error().message);

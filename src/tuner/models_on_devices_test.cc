@@ -10,6 +10,7 @@
 #include "device/local/zygote.h"
 #include "device/make_device.h"
 #include "device/remote/cpu/remote_model.h"
+#include "device/remote/remote_device.h"
 #include "device/testing/device_contract.h"
 #include "passes/optimize.h"
 #include "runner/testing/kernels.h"

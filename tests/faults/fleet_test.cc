@@ -14,8 +14,10 @@
 #include <thread>
 #include <vector>
 
+#include "artifact/made_weights.h"
 #include "base/rng.h"
 #include "device/testing/device_contract.h"
+#include "device/testing/test_models.h"
 #include "faults/fleet.h"
 #include "faults/trials.h"
 #include "fleet/nats.h"
@@ -173,7 +175,8 @@ TEST_F(Fleets, DropTheJobsOfATunerThatLeft) {
     Tuner tuner(queue, 0);
     std::atomic<bool> stop = false;
     std::thread submitter([&] {
-      const Result<FleetAnswer> answer = queue->run(kKey, Priority::high, "no job", [&] { return stop.load(); });
+      const Result<FleetAnswer> answer =
+          queue->run(kKey, Priority::high, FleetJob::Kind::kernels, "no job", [&] { return stop.load(); });
       EXPECT_EQ(answer.ok() ? "" : answer.error().message, "interrupted");
     });
     while (jobs_left(broker) == 0) wait(0.05);
@@ -186,7 +189,7 @@ TEST_F(Fleets, DropTheJobsOfATunerThatLeft) {
   for (int i = 0; i < 100 && jobs_left(broker) > 0; ++i) wait(0.1);
   EXPECT_EQ(jobs_left(broker), 0u);
   EXPECT_EQ(device_of(queue)->measure({kernel(7), {}}).code, OutcomeCode::ok) << "others go on";
-  const auto refused = queue->run(kKey, Priority::low, "no job", {});
+  const auto refused = queue->run(kKey, Priority::low, FleetJob::Kind::kernels, "no job", {});
   ASSERT_TRUE(refused.ok());
   EXPECT_EQ(refused->kind, FleetAnswer::Kind::refused);
   EXPECT_EQ(refused->message.substr(0, 40), "the job makes no sense to whet-agent 0.1");
@@ -217,7 +220,8 @@ TEST_F(Fleets, TakeUrgentJobsFirst) {
   for (const Priority priority :
        {Priority::low, Priority::low, Priority::low, Priority::high, Priority::high, Priority::high})
     threads.emplace_back([&, priority] {
-      queue->run(kKey, priority, encode(SessionJob{1, {MeasureRequest{kernel(1), {}}}}), {}).ok();
+      queue->run(kKey, priority, FleetJob::Kind::kernels, encode(SessionJob{1, {MeasureRequest{kernel(1), {}}}}), {})
+          .ok();
       const std::lock_guard<std::mutex> lock(mutex);
       order += std::string(order.empty() ? "" : " ") + name_of(priority);
     });
@@ -331,6 +335,121 @@ TEST_F(Fleets, SaySoWhenTheyAreNotThere) {
   ASSERT_FALSE(queue.ok());
   EXPECT_EQ(queue.error().message, "the broker at tls://127.0.0.1:1: no broker answers");
 }
+
+/// A unit of this machine, which runs compiled models; its files are kept for the agent's name.
+std::string real_unit(const Broker& broker, const std::string& agent) {
+  return "exec:XDG_CACHE_HOME=" + (broker.folder() / agent) + " exec " WHET_DEVICE " --stdio";
+}
+/// Agents with such a unit each.
+std::unique_ptr<Program> real_agent(const Broker& broker, const std::string& name) {
+  return std::make_unique<Program>(
+      WHET_AGENT,
+      std::vector<std::string>{"--join", broker.dir(name), "--key", kKey, "--device", real_unit(broker, name)},
+      broker.folder());
+}
+/// "ok b?xy": what an inference of a test model gives that is told what to do; or the error.
+std::string inference(ModelHost& host, const std::string& path, char what) {
+  ModelOrder order;
+  order.work = ModelWork::run;
+  const auto answers = host.run_models({{path}}, {whet::testing::order_for(what)}, order);
+  if (!answers.ok()) return answers.error().message;
+  std::string text = answers->front().outputs.front();
+  if (text[1] <= 1) text[1] = static_cast<char>('0' + text[1]);
+  return "ok " + text;
+}
+std::unique_ptr<FleetDevice> models_of(const std::shared_ptr<FleetQueue>& queue) {
+  FleetDeviceOptions options;
+  options.queue = queue;
+  options.key = kKey;
+  options.model_timeout = 2;
+  const DeviceDescription unit = queue->units(kKey).value().front().presence.device;
+  return std::make_unique<FleetDevice>(std::move(options), unit, parse_target("cpu -mcpu=x86-64-v3").value());
+}
+constexpr std::uint32_t kX86 = 62;
+
+TEST_F(Fleets, RunCompiledModels) {
+  if (!std::filesystem::exists(WHET_DEVICE)) GTEST_SKIP() << WHET_DEVICE << " is not built: clang++-19 is missing";
+  const Broker broker;
+  const auto lab = real_agent(broker, "lab");
+  const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+  ASSERT_TRUE(comes_to(*queue, 1));
+  const auto host = models_of(queue);
+  const whet::testing::TestModels models;
+  // Some pieces long, with pages that do not travel.
+  const auto made = made_weights();
+  std::string weights;
+  for (int page = 0; page < 500; ++page) weights.append(made.data() + kMadePage - 1000, kMadePage);
+  const std::string library = whet::testing::TestModels::content_of(WHET_TEST_MODEL),
+                    path = models.sealed(library + std::string(1500000, 'x') + weights, kX86, 1);
+  EXPECT_EQ(inference(*host, path, 'a'), "ok b0xy");
+  EXPECT_EQ(inference(*host, path, 'b'), "ok c0xy");
+  EXPECT_EQ(inference(*host, path, 'c'), path + ": the compiled model crashed: SIGSEGV");
+  EXPECT_EQ(inference(*host, path, 'h'), path + ": the compiled model did not finish within 2 s");
+  EXPECT_EQ(inference(*host, path, 'a'), "ok b0xy") << "nothing harms the next";
+  // Jobs of kernels go on beside, and another's files are no one else's.
+  const KernelJob add_one = testing_kernels::job(WHET_TEST_KERNELS, "add_one");
+  EXPECT_EQ(host->measure({add_one, {}}).code, OutcomeCode::ok);
+  const auto bob = NatsConnection::open(broker.access("bob"), 0.3).value();
+  const std::string hash = name_blob(path)->hash;
+  EXPECT_FALSE(bob->last(kFileStream, file_subject("ann", hash, 0)).ok());
+  EXPECT_FALSE(bob->store(file_subject("ann", hash, 0), "x", "1").ok());
+}
+TEST_F(Fleets, RunCompiledModelsElsewhereWhenAnAgentDies) {
+  if (!std::filesystem::exists(WHET_DEVICE)) GTEST_SKIP() << WHET_DEVICE << " is not built: clang++-19 is missing";
+  Broker broker;
+  auto lab = real_agent(broker, "lab"), far = real_agent(broker, "far");
+  const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+  ASSERT_TRUE(comes_to(*queue, 2));
+  const auto host = models_of(queue);
+  const whet::testing::TestModels models;
+  std::atomic<int> wrong = 0, done = 0;
+  std::atomic<bool> stop = false;
+  std::thread user([&] {
+    for (std::uint64_t number = 1; !stop; ++number, ++done)
+      if (const std::string text = inference(*host, models.file(WHET_TEST_MODEL, kX86, number, 300000), 'a');
+          text != "ok b0xy") {
+        ADD_FAILURE() << text;
+        ++wrong;
+      }
+  });
+  const auto goes_on = [&](int more) {
+    const int enough = done + more;
+    for (int i = 0; i < 600 && done < enough; ++i) wait(0.1);
+    EXPECT_GE(done, enough);
+  };
+  goes_on(3);
+  for (const bool first : {true, false}) {
+    std::unique_ptr<Program>& dies = first ? lab : far;
+    dies->send(SIGKILL), dies->end();
+    goes_on(3);
+    dies = real_agent(broker, first ? "lab" : "far");
+    goes_on(3);
+    EXPECT_TRUE(comes_to(*queue, 2));
+  }
+  broker.kill(), broker.start();
+  goes_on(3);
+  stop = true;
+  user.join();
+  EXPECT_EQ(wrong, 0);
+}
+TEST_F(Fleets, SayThatAModelCostTwoUnits) {
+  if (!std::filesystem::exists(WHET_DEVICE)) GTEST_SKIP() << WHET_DEVICE << " is not built: clang++-19 is missing";
+  const Broker broker;
+  // A board that goes down a second after it is asked for a model that never ends.
+  const std::string unit =
+      "exec:(sleep 2; kill -9 $$) & XDG_CACHE_HOME=" + (broker.folder() / "lab") + " exec " WHET_DEVICE " --stdio";
+  const Program lab(WHET_AGENT, {"--join", broker.dir("lab"), "--key", kKey, "--device", unit}, broker.folder());
+  const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+  ASSERT_TRUE(comes_to(*queue, 1));
+  FleetDeviceOptions options;
+  options.queue = queue;
+  options.key = kKey;
+  FleetDevice host(std::move(options), queue->units(kKey).value().front().presence.device,
+                   parse_target("cpu -mcpu=x86-64-v3").value());
+  const whet::testing::TestModels models;
+  const std::string why = inference(host, models.file(WHET_TEST_MODEL, kX86, 1), 'h');
+  EXPECT_TRUE(has(why, "fleet:k: two units were lost over a compiled model: ")) << why;
+}
 /// A fleet of this machine, which lives as long as this program, as a device.
 std::unique_ptr<Device> fleet_of_this_machine() {
   static const Broker broker;
@@ -349,14 +468,15 @@ std::unique_ptr<Device> fleet_of_this_machine() {
 std::vector<testing::DeviceUnderTest> fleets_under_test() {
   if (!has_broker() || !std::filesystem::exists(WHET_DEVICE)) return {};
   const auto kernel_of = [](const char* name) { return testing_kernels::job(WHET_TEST_KERNELS, name); };
+  static const whet::testing::TestModels models;
   KernelJob broken = kernel_of("add_one");
   broken.kernel.code = "no object";
   return {{"fleet",
            fleet_of_this_machine,
            kernel_of("add_one"),
            {broken, kernel_of("write_null"), kernel_of("hang")},
-           {},
-           {}}};
+           {{models.file(WHET_TEST_MODEL, kX86, 1)}, {models.file(WHET_TEST_MODEL, kX86, 2)}},
+           {whet::testing::order_for('a')}}};
 }
 
 TEST(Brokers, OfOldVersionsHaveKnownHoles) {

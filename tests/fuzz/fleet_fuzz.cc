@@ -32,6 +32,15 @@ void read_access(std::string_view text) {
   fuzz::require(again.ok() && to_text(*again) == to_text(*access), "a file that is read is written alike");
 }
 
+/// A piece of a file of any size.
+void read_piece(std::string_view bytes) {
+  for (const std::size_t size : {std::size_t{0}, bytes.size(), std::size_t{20000}, kFilePieceBytes}) {
+    const auto piece = decode_file_piece(bytes, size);
+    if (piece)
+      fuzz::require(decode_file_piece(encode_file_piece(*piece), size) == piece, "a piece is written and read");
+  }
+}
+
 /// Parts of two bytes of head each: their number, and how long they are.
 void read_parts(std::string_view bytes) {
   AnswerParts parts;
@@ -62,6 +71,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 'u':
       if (const auto presence = decode_presence(bytes))
         fuzz::require(decode_presence(encode(*presence)).has_value(), "an encoded presence is decoded");
+      break;
+    case 'm':
+      read_piece(bytes);
       break;
     case 's':
       read_subject(bytes);

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "artifact/made_weights.h"
 #include "artifact/model_plan.h"
 #include "base/rng.h"
 #include "codegen/compile.h"
@@ -223,7 +224,11 @@ void add_fleet(Seeds& seeds) {
   presence.device.cores = {{0, 0, 0, 1024, false, true, 0x410fd0b1}};
   const FleetAnswer answer{FleetAnswer::Kind::lost, "pi5-01", "the link is lost", 1, {"item 0", "item 1"}};
   seeds.add("fleet", "j" + encode(FleetJob{kSessionHighest, "ann@laptop", "job"}));
+  seeds.add("fleet", "j" + encode(FleetJob{kSessionHighest, "ann@laptop", "order", FleetJob::Kind::models}));
   seeds.add("fleet", "a" + encode(answer));
+  std::string file(20000, 'x');
+  file.replace(4096, 4096, made_weights().data(), 4096);
+  seeds.add("fleet", "m" + encode_file_piece(file));
   seeds.add("fleet", "u" + encode(presence));
   seeds.add("fleet", "f" + to_text({FleetAccess::Role::agent, "tls://lab1:4222", "lab", ""}));
   const FleetSession ann{"ann", "0123abcd"};

@@ -84,8 +84,7 @@ class Bringing {
 
  private:
   std::string read(std::uint64_t offset, std::size_t bytes) const {
-    return source_.path.empty() ? std::string(source_.bytes.substr(static_cast<std::size_t>(offset), bytes))
-                                : file_.read(offset, bytes);
+    return source_.path.empty() ? read_blob(source_, offset, bytes) : file_.read(offset, bytes);
   }
   /// Whether the file has, at a place, the bytes that the device would make there.
   bool is_made(const std::string& bytes, std::size_t at, std::uint64_t offset) const {
@@ -190,6 +189,13 @@ Result<BlobName> name_blob(const std::string& path) {
     hash.add(bytes);
   name.hash = hash.digits();
   return name;
+}
+
+std::string read_blob(const BlobSource& source, std::uint64_t offset, std::size_t bytes) {
+  if (source.read) return source.read(offset, bytes);
+  if (!source.path.empty()) return OpenFile(source.path).read(offset, bytes);
+  return std::string(
+      source.bytes.substr(static_cast<std::size_t>(std::min<std::uint64_t>(offset, source.bytes.size())), bytes));
 }
 
 OrderEnd bring_blobs(RemoteSession& session, const std::vector<BlobSource>& sources,

@@ -12,12 +12,16 @@
 
 namespace whet {
 
-/// A file that a device may need: its bytes, or the path of what has them.
+/// A file that a device may need: the path of what has its bytes, a way to get them, or the bytes.
 struct BlobSource {
   BlobName name;
   std::string path;
-  std::string_view bytes;  ///< where there is no path
+  std::string_view bytes;  ///< where there is neither a path nor a way
+  /// `bytes` of the file from `offset` on; fewer where they cannot be had any more.
+  std::function<std::string(std::uint64_t offset, std::size_t bytes)> read;
 };
+/// `bytes` of the file from `offset` on; fewer where it ends, or cannot be read.
+std::string read_blob(const BlobSource&, std::uint64_t offset, std::size_t bytes);
 /// Names a file by its content. An error says that it cannot be read.
 Result<BlobName> name_blob(const std::string& path);
 

@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "artifact/code_format.h"
-#include "base/sha256.h"
-#include "device/remote/cpu/remote_model.h"
 #include "device/remote/session_jobs.h"
 #include "trial/outcome.h"
 
@@ -24,16 +22,6 @@ constexpr int kJobsAtOnce = 2;
 constexpr auto kKeeperTick = std::chrono::milliseconds(500);
 /// Sleeps of the back-off are no longer than this, so that an interrupt is seen [s].
 constexpr double kNap = 0.05;
-
-constexpr const char* kNoSense = "the device's answer about compiled models makes no sense";
-
-std::vector<BlobSource> each_once(const std::vector<BlobSource>& sources) {
-  std::vector<BlobSource> each;
-  for (const BlobSource& source : sources)
-    if (std::ranges::find(each, source.name.hash, [](const BlobSource& s) { return s.name.hash; }) == each.end())
-      each.push_back(source);
-  return each;
-}
 
 double seconds_passed(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
@@ -244,43 +232,12 @@ SpotsReply RemoteDevice::check_spots(const SpotsRequest& request) {
   return spots_reply(std::move(answers.items), answers.code, answers.why);
 }
 
-/// The order's files: models, then inputs, each content once.
-Result<std::vector<BlobSource>> RemoteDevice::name_files(const std::vector<ModelLibrary>& files,
-                                                         const std::vector<Tensor>& inputs) {
-  std::vector<BlobSource> sources;
-  for (const ModelLibrary& file : files) {
-    auto known = files_.find(file.path);
-    if (known == files_.end()) {
-      WHET_RETURN_IF_ERROR(check_model_for(description_, file.path));
-      WHET_TRY(BlobName name, name_blob(file.path));
-      known = files_.emplace(file.path, std::move(name)).first;
-    }
-    sources.push_back({known->second, file.path, {}});
-  }
-  for (const Tensor& input : inputs) {
-    const std::string_view bytes(static_cast<const char*>(input.data()), static_cast<std::size_t>(input.bytes()));
-    sources.push_back({{sha256(bytes), bytes.size()}, "", bytes});
-  }
-  return sources;
-}
-
-Error RemoteDevice::why_failed(const std::vector<ModelLibrary>& files, const std::string& sentence,
-                               std::int32_t model) const {
-  const bool is_one = model >= 0 && static_cast<std::size_t>(model) < files.size();
-  if (is_one) return Error{files[static_cast<std::size_t>(model)].path + ": " + sentence};
-  return Error{(files.size() == 1 ? files.front().path : options_.address) + ": " + sentence};
-}
-
 Result<std::vector<ModelAnswer>> RemoteDevice::run_models(const std::vector<ModelLibrary>& files,
                                                           const std::vector<Tensor>& inputs, ModelOrder order) {
-  if (files.size() > kMostModels || inputs.size() > kMostModelInputs)
-    return Error{options_.address + ": a device elsewhere opens " + std::to_string(kMostModels) + " models with " +
-                 std::to_string(kMostModelInputs) + " inputs at most"};
   const std::lock_guard<std::mutex> lock(models_);
-  WHET_TRY(const std::vector<BlobSource> sources, name_files(files, inputs));
+  WHET_TRY(const std::vector<BlobSource> sources, files_.name(*this, files, inputs));
   order.seconds = options_.model_timeout;
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    (i < files.size() ? order.models : order.inputs).push_back(sources[i].name);
+  name_in(order, sources, files.size());
   has_models_ = !files.empty();
   std::uint64_t most_there = 0;
   std::string why;
@@ -299,9 +256,7 @@ Result<std::vector<ModelAnswer>> RemoteDevice::run_models(const std::vector<Mode
       case OrderEnd::Kind::refused:
         return Error{options_.address + ": " + end.message};
       case OrderEnd::Kind::done:
-        if (!end.answers.empty() && end.answers.back().kind == ModelAnswerKind::failed)
-          return why_failed(files, end.answers.back().sentence, end.answers.back().model);
-        return std::move(end.answers);
+        return without_failure(*this, files, std::move(end.answers));
       case OrderEnd::Kind::lost:
         why = end.message;
         lose(session);
@@ -312,25 +267,9 @@ Result<std::vector<ModelAnswer>> RemoteDevice::run_models(const std::vector<Mode
 }
 
 Result<std::vector<ModelTimes>> RemoteDevice::time_models(const std::vector<ModelLibrary>& files, const ModelRun& run) {
-  std::vector<ModelTimes> times(files.size());
-  if (files.empty()) {
-    if (has_models_) WHET_RETURN_IF_ERROR(run_models({}, {}, {}));
-    return times;
-  }
-  ModelOrder order = order_with(run.open);
-  order.work = ModelWork::bursts;
-  order.timed_seconds = run.burst_seconds;
-  order.runs = static_cast<std::uint32_t>(run.bursts);
-  WHET_TRY(const std::vector<ModelAnswer> answers, run_models(files, run.inputs, order));
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const ModelAnswer& answer = answers[i];
-    if (answer.kind != ModelAnswerKind::burst || answer.model != static_cast<std::int32_t>(i % files.size()))
-      return Error{options_.address + ": " + kNoSense};
-    times[i % files.size()].bursts.push_back({answer.seconds[0], answer.seconds[1]});
-  }
-  if (answers.size() != files.size() * static_cast<std::size_t>(run.bursts))
-    return Error{options_.address + ": " + kNoSense};
-  return times;
+  if (!files.empty()) return time_on(*this, files, run);
+  if (has_models_) WHET_RETURN_IF_ERROR(run_models({}, {}, {}));
+  return std::vector<ModelTimes>{};
 }
 
 }  // namespace whet

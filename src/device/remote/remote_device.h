@@ -4,7 +4,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,7 +12,7 @@
 #include <vector>
 
 #include "device/device.h"
-#include "device/remote/model_orders.h"
+#include "device/remote/model_host.h"
 #include "device/remote/remote_session.h"
 
 namespace whet {
@@ -37,14 +36,15 @@ struct RemoteOptions {
 /// session. A request over which two links were lost is a crash of its kernel; where no link comes up again, it is
 /// `device_lost`. A thread of its own keeps the session alive between requests. Several threads may ask: the device gets the next
 /// request while it is at one.
-class RemoteDevice : public Device {
+class RemoteDevice : public Device, public ModelHost {
  public:
   /// Connects. The device's target is set later (`set_target`): it follows from the description. Errors begin with the address.
   static Result<std::unique_ptr<RemoteDevice>> connect(RemoteOptions);
   ~RemoteDevice() override;
 
   /// As the first session's hello said.
-  const DeviceDescription& description() const { return description_; }
+  const DeviceDescription& description() const override { return description_; }
+  const std::string& address() const override { return options_.address; }
   /// What its kernels are compiled for, and whether it is this very machine; before any request.
   void set_target(const Target&, bool beside_builders = false);
 
@@ -54,11 +54,9 @@ class RemoteDevice : public Device {
   CheckReply check(const CheckRequest&) override;
   SpotsReply check_spots(const SpotsRequest&) override;
   Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>&, const ModelRun&) override;
-  /// Has work done by compiled models there, which stay open until the next order. Brings the device what it lacks of their files and of
-  /// the inputs; a link that is lost meanwhile costs no bytes that had arrived. `order` without the names of files. An error
-  /// names the model or the device.
+  /// The models stay open until the next order. A link that is lost meanwhile costs no bytes that had arrived.
   Result<std::vector<ModelAnswer>> run_models(const std::vector<ModelLibrary>&, const std::vector<Tensor>& inputs,
-                                              ModelOrder order);
+                                              ModelOrder order) override;
 
  private:
   RemoteDevice(RemoteOptions, RemoteSession);
@@ -83,8 +81,6 @@ class RemoteDevice : public Device {
   /// `has_peers`: the link is left lost, another device does the work.
   Status reconnect(bool has_peers);
   Status take(RemoteSession);
-  Result<std::vector<BlobSource>> name_files(const std::vector<ModelLibrary>&, const std::vector<Tensor>& inputs);
-  Error why_failed(const std::vector<ModelLibrary>&, const std::string& sentence, std::int32_t model) const;
   void keep_alive();
   void come_back(std::unique_lock<std::mutex>& busy);
   bool is_interrupted() const { return ends_ || (options_.interrupted && options_.interrupted()); }
@@ -98,9 +94,9 @@ class RemoteDevice : public Device {
   std::chrono::steady_clock::time_point tried_{};
   std::size_t attempts_ = 0;  ///< to come back, since the session was lost
   std::atomic<bool> ends_ = false;
-  std::mutex models_;                      ///< of all below
-  std::map<std::string, BlobName> files_;  ///< of models, by their paths
-  bool has_models_ = false;                ///< which may be open there
+  std::mutex models_;  ///< of all below
+  ModelFiles files_;
+  bool has_models_ = false;  ///< which may be open there
   std::condition_variable end_;
   std::thread keeper_;
 };

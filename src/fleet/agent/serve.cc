@@ -14,6 +14,7 @@
 #include "device/remote/remote_session.h"
 #include "device/remote/ssh.h"
 #include "device/session/bounds.h"
+#include "fleet/agent/orders.h"
 #include "fleet/messages.h"
 #include "fleet/names.h"
 #include "fleet/nats.h"
@@ -25,6 +26,8 @@ using AgentClock = std::chrono::steady_clock;
 
 /// How often a running job is held and its tuner hears of it, and how often a unit tells that it is there [s].
 constexpr double kHoldSeconds = 2, kPresenceSeconds = 5, kPresenceOfChange = 1;
+/// How often it is looked up whether the tuner of a long job is still there [s].
+constexpr double kLookSeconds = 10;
 /// How long a unit waits at the queue that its last job came from before it looks at the other: soon after a job, and later [s].
 constexpr double kShortWait = 0.2, kLongWait = 1, kRecently = 10;
 /// Before each attempt to reach a device again; the last one for ever [s].
@@ -108,6 +111,10 @@ class ServedUnit {
   std::optional<TakenMessage> next();
   void work(TakenMessage&);
   FleetAnswer answer_to(TakenMessage&, const JobName&, bool& interrupted);
+  bool hold(TakenMessage&, const JobName&);
+  void run_kernels(const SessionJob&, const std::function<bool()>& stops, FleetAnswer&, bool& interrupted);
+  void run_models(const std::string& user, const std::string& order, const std::function<bool()>& stops, FleetAnswer&,
+                  bool& interrupted);
   std::string why_refused(const std::optional<FleetJob>&, const std::optional<SessionJob>&) const;
   bool has_left(const FleetSession&);
   bool is_answered(const JobName&);
@@ -126,7 +133,7 @@ class ServedUnit {
   Presence presence_;
   std::string said_;
   Presence::State told_state_ = Presence::State::lost;
-  AgentClock::time_point told_{}, worked_{};
+  AgentClock::time_point told_{}, worked_{}, held_{}, looked_{};
   Priority favourite_ = Priority::high;
   std::size_t attempts_ = 0;
 };
@@ -219,7 +226,7 @@ void ServedUnit::work(TakenMessage& message) {
   if (message.deliveries() == 1 || !is_answered(*job)) {
     bool interrupted = false;
     const FleetAnswer answer = answer_to(message, *job, interrupted);
-    if (interrupted) return message.give_back();
+    if (interrupted) return ends_ ? message.give_back() : message.drop();
     if (!store(message, *job, answer)) return;
     ++presence_.jobs;
   }
@@ -234,6 +241,7 @@ std::string ServedUnit::why_refused(const std::optional<FleetJob>& job,
     return "the job is of version " + std::to_string(job->session) +
            " of device sessions; this whet-agent runs version " + std::to_string(kSessionHighest);
   const DeviceLimits& limits = session_->device().limits;
+  if (job->kind == FleetJob::Kind::models) return "";  // serve_order looks at it
   if (!session_job) return "the job makes no sense to whet-agent " + version();
   if (job->job.size() > limits.message_bytes)
     return "the job has " + std::to_string(job->job.size()) + " bytes; the device takes " +
@@ -249,7 +257,8 @@ FleetAnswer ServedUnit::answer_to(TakenMessage& message, const JobName& name, bo
   answer.unit = name_.unit;
   answer.device = presence_.device.unit;
   const auto job = decode_fleet_job(message.bytes());
-  const auto session_job = job ? decode_session_job(job->job, session_->device().limits.kernels) : std::nullopt;
+  const bool of_kernels = job && job->kind == FleetJob::Kind::kernels;
+  const auto session_job = of_kernels ? decode_session_job(job->job, session_->device().limits.kernels) : std::nullopt;
   answer.message = why_refused(job, session_job);
   if (!answer.message.empty()) {
     answer.kind = FleetAnswer::Kind::refused;
@@ -257,17 +266,44 @@ FleetAnswer ServedUnit::answer_to(TakenMessage& message, const JobName& name, bo
   }
   presence_.owner = job->owner;
   tell(Presence::State::busy);
-  AgentClock::time_point held = AgentClock::now();
-  // Asked while it runs, as long as the device answers pings.
-  const RemoteSession::JobEnd end = session_->run(*session_job, [&] {
-    if (age(held) >= kHoldSeconds) {
-      held = AgentClock::now();
-      message.hold();
-      nats_.send(note_subject(name.from, name.number), name_.unit);
-    }
-    tell(Presence::State::busy);
-    return ends_.load();
-  });
+  held_ = looked_ = AgentClock::now();
+  const auto stops = [&] { return hold(message, name); };
+  of_kernels ? run_kernels(*session_job, stops, answer, interrupted)
+             : run_models(name.from.user, job->job, stops, answer, interrupted);
+  return answer;
+}
+
+/// Asked while a job runs, as long as the device answers pings. True where nobody waits for its answer.
+bool ServedUnit::hold(TakenMessage& message, const JobName& name) {
+  if (age(held_) >= kHoldSeconds) {
+    held_ = AgentClock::now();
+    message.hold();
+    nats_.send(note_subject(name.from, name.number), name_.unit);
+  }
+  tell(Presence::State::busy);
+  if (age(looked_) >= kLookSeconds) {
+    looked_ = AgentClock::now();
+    if (has_left(name.from)) return true;
+  }
+  return ends_;
+}
+
+void ServedUnit::run_models(const std::string& user, const std::string& order, const std::function<bool()>& stops,
+                            FleetAnswer& answer, bool& interrupted) {
+  ServedOrder served = serve_order(nats_, *session_, user, order, stops);
+  interrupted = served.interrupted;
+  answer.kind = served.answer.kind;
+  answer.message = std::move(served.answer.message);
+  answer.items = std::move(served.answer.items);
+  if (answer.kind != FleetAnswer::Kind::lost) return;
+  const std::string why = answer.message;
+  answer.message = printable(name_.unit + ": " + why);
+  lose(why);
+}
+
+void ServedUnit::run_kernels(const SessionJob& job, const std::function<bool()>& stops, FleetAnswer& answer,
+                             bool& interrupted) {
+  const RemoteSession::JobEnd end = session_->run(job, stops);
   interrupted = end.kind == RemoteSession::JobEnd::Kind::interrupted;
   answer.started = end.started;
   for (const auto& item : end.items) {
@@ -280,7 +316,6 @@ FleetAnswer ServedUnit::answer_to(TakenMessage& message, const JobName& name, bo
     answer.message = printable(name_.unit + ": " + end.message);
     lose(end.message);
   }
-  return answer;
 }
 
 /// Stores an answer, as long as that takes. False where it cannot be: the job is then another unit's.

@@ -129,8 +129,8 @@ Allowed allowed_to(const FleetSetup::User& user) {
   switch (user.role) {
     case FleetAccess::Role::tuner:
       return {
-          {"whet.job.*.*." + name + ".>", "$KV.whet_tuners." + name + ".>", "$JS.API.STREAM.INFO.WHET_JOBS",
-           "$JS.API.STREAM.INFO.KV_whet_devices", "$JS.API.CONSUMER.INFO.WHET_JOBS.*",
+          {"whet.job.*.*." + name + ".>", "whet.file." + name + ".>", "$KV.whet_tuners." + name + ".>",
+           "$JS.API.STREAM.INFO.WHET_JOBS", "$JS.API.STREAM.INFO.KV_whet_devices", "$JS.API.CONSUMER.INFO.WHET_JOBS.*",
            "$JS.API.DIRECT.GET.KV_whet_devices.>", "$JS.API.DIRECT.GET.KV_whet_tuners.$KV.whet_tuners." + name + ".>",
            "$JS.API.DIRECT.GET.WHET_DONE.whet.done." + name + ".>",
            "$JS.API.DIRECT.GET.WHET_JOBS.whet.job.*.*." + name + ".>"},
@@ -138,7 +138,7 @@ Allowed allowed_to(const FleetSetup::User& user) {
     case FleetAccess::Role::agent:
       return {{"whet.done.>", "whet.note.>", "$KV.whet_devices.*." + name + ".*", "$JS.API.CONSUMER.INFO.WHET_JOBS.*",
                "$JS.API.CONSUMER.MSG.NEXT.WHET_JOBS.*", "$JS.ACK.WHET_JOBS.>", "$JS.API.DIRECT.GET.KV_whet_tuners.>",
-               "$JS.API.DIRECT.GET.WHET_DONE.>"},
+               "$JS.API.DIRECT.GET.WHET_DONE.>", "$JS.API.DIRECT.GET.WHET_FILES.>"},
               {inbox}};
     case FleetAccess::Role::admin:
       break;

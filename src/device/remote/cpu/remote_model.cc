@@ -19,7 +19,7 @@ std::vector<OpenedModel::Named> named_of(const std::vector<DescribedTensor>& ten
 
 class RemoteModel : public OpenedModel::Body {
  public:
-  RemoteModel(std::shared_ptr<RemoteDevice> device, std::string path, ModelOrder order, DescribedModel described)
+  RemoteModel(std::shared_ptr<ModelHost> device, std::string path, ModelOrder order, DescribedModel described)
       : device_(std::move(device)), path_(std::move(path)), order_(std::move(order)), described_(std::move(described)) {
     info_ = {described_.name.c_str(),
              described_.target.c_str(),
@@ -110,7 +110,7 @@ class RemoteModel : public OpenedModel::Body {
     return answers;
   }
 
-  std::shared_ptr<RemoteDevice> device_;
+  std::shared_ptr<ModelHost> device_;
   std::string path_;
   ModelOrder order_;
   DescribedModel described_;
@@ -147,7 +147,7 @@ ModelOrder order_with(const OpenModelOptions& options) {
   return order;
 }
 
-Result<OpenedModel> open_elsewhere(std::shared_ptr<RemoteDevice> device, const std::string& path,
+Result<OpenedModel> open_elsewhere(std::shared_ptr<ModelHost> device, const std::string& path,
                                    const OpenModelOptions& options) {
   ModelOrder order = order_with(options);
   WHET_TRY(std::vector<ModelAnswer> answers, device->run_models({{path}}, {}, order));

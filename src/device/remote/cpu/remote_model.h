@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "device/cpu/opened_model.h"
-#include "device/remote/remote_device.h"
+#include "device/remote/model_host.h"
 
 namespace whet {
 
@@ -16,6 +16,6 @@ ModelOrder order_with(const OpenModelOptions&);
 
 /// Opens a compiled model on a device elsewhere, which gets the file where it does not have it. It is run and timed there; its answers
 /// come here.
-Result<OpenedModel> open_elsewhere(std::shared_ptr<RemoteDevice>, const std::string& path, const OpenModelOptions&);
+Result<OpenedModel> open_elsewhere(std::shared_ptr<ModelHost>, const std::string& path, const OpenModelOptions&);
 
 }  // namespace whet

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/testing/random_cases.h"
+#include "device/remote/remote_device.h"
 #include "device/testing/test_models.h"
 
 namespace whet::remote_model_test {
