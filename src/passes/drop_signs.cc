@@ -67,8 +67,8 @@ class Unsigned {
     if (!node) return false;
     if (std::holds_alternative<CastOperator>(node->op)) return !is_float(rewriter_.type(node->inputs[0]).dtype);
     const auto* unary = std::get_if<UnaryOperator>(&node->op);
-    return unary && (unary->kind == UnaryKind::round || unary->kind == UnaryKind::floor ||
-                     unary->kind == UnaryKind::ceil);
+    return unary &&
+           (unary->kind == UnaryKind::round || unary->kind == UnaryKind::floor || unary->kind == UnaryKind::ceil);
   }
 
   /// Cast_i8(clip(v)) of whole numbers v: u8(clip(v + 128)).
