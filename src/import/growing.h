@@ -37,6 +37,9 @@ class GrowingGraph {
   /// The values by their names, in exchange for others: the body of a function sees its own alone.
   ValuesByName exchange_values(ValuesByName values) { return std::exchange(values_, std::move(values)); }
 
+  /// A format's numbers of element types that are held in wider ones, by the values that are of them.
+  std::unordered_map<std::int32_t, std::int64_t> held_types;
+
   // ---- Growth.
   /// What `add` made: a value, and the node that computes it unless it was folded.
   struct Step {

@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "base/arithmetic.h"
+#include "import/onnx/held_types.h"
 #include "import/onnx/importers.h"
 #include "import/parts/activation.h"
 #include "import/parts/arithmetic.h"
@@ -198,19 +199,18 @@ Status import_where(OnnxSite& site) {
   return site.give(WhereOperator{}, {site.in(0), site.in(1), site.in(2)});
 }
 
+static Status give_wrapped(OnnxSite& site, std::int64_t type) {
+  WHET_RETURN_IF_ERROR(site.give(wrapped(site, site.in(0), type)));
+  site.mark_held_result(type);
+  return ok_status();
+}
+
 Status import_cast_like(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   ignore_small_floats(site);
+  const std::int64_t type = held_type(site.graph(), site.in(1));
+  if (wraps(type)) return give_wrapped(site, type);
   return site.give(site.cast("cast", site.in(0), site.dtype(1)));
-}
-
-/// The standard's numbers of types that are held in wider ones.
-constexpr std::int64_t kUint16 = 4, kInt16 = 5, kUint32 = 12;
-
-/// How many values a type has that is held in a wider one; 0 of others.
-static std::int64_t values_of(std::int64_t type) {
-  if (type == kUint16 || type == kInt16) return std::int64_t{1} << 16;
-  return type == kUint32 ? std::int64_t{1} << 32 : 0;
 }
 
 Status import_cast(OnnxSite& site) {
@@ -223,24 +223,7 @@ Status import_cast(OnnxSite& site) {
     return site.error("casts to " + onnx_type_name(to) +
                       "; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL");
   }
-  const std::int64_t count = values_of(to);
-  if (count == 0) return site.give(site.cast("cast", site.in(0), *dtype));
-  // Held in a wider type: what does not fit wraps.
-  WHET_TRY(ValueId x, site.cast("wide", site.in(0), DType::i64));
-  const auto number = [&](const char* part, std::int64_t value) {
-    Tensor scalar(DType::i64, {});
-    scalar.set_integer(0, value);
-    return site.add_constant(part, scalar);
-  };
-  const std::int64_t below = to == kInt16 ? count / 2 : 0;
-  if (below != 0) {
-    WHET_TRY(x, site.add("raised", BinaryOperator{BinaryKind::add}, {x, number("below", below)}));
-  }
-  WHET_TRY(x, site.add("wrapped", BinaryOperator{BinaryKind::mod}, {x, number("count", count)}));
-  if (below != 0) {
-    WHET_TRY(x, site.add("lowered", BinaryOperator{BinaryKind::sub}, {x, number("above", below)}));
-  }
-  return site.give(site.cast("cast", x, *dtype));
+  return wraps(to) ? give_wrapped(site, to) : site.give(site.cast("cast", site.in(0), *dtype));
 }
 
 }  // namespace whet

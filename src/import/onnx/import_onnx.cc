@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "import/onnx/held_types.h"
 #include "import/onnx/importers.h"
 #include "import/onnx/site.h"
 
@@ -93,6 +94,7 @@ FileModel file_model(OnnxModel onnx) {
   file.missing = [nodes](std::size_t i) { return missing_of(*nodes, nodes->model.nodes[i]); };
   file.import = [nodes](GrowingGraph& graph, std::size_t i) {
     const OnnxModel& model = nodes->model;
+    mark_held_types(graph, model, model.nodes[i]);
     const OnnxScope scope{model, model.opset, nullptr, nullptr, {}};
     return OnnxSite(graph, model.nodes[i], label_of(model.nodes[i], i), scope).import();
   };

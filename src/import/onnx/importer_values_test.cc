@@ -136,6 +136,29 @@ TEST(Cast, WrapsInTypesThatAreHeldInWiderOnes) {
   EXPECT_EQ(computed("Cast", 13, {x}, {set("to", 5)}), "i32[3] {4464, -1, -25536}");                  // INT16
   EXPECT_EQ(computed("Cast", 13, {x}, {set("to", 12)}), "i64[3] {70000, 4294967295.000000, 40000}");  // UINT32
 }
+/// Inputs of these numbers of the standard's types.
+std::string computed_of(std::int64_t type, const std::string& op, const std::vector<In>& inputs) {
+  OnnxModel model = one_node(op, 18, inputs, {});
+  for (const OnnxInput& input : model.inputs) model.held_types[input.name] = type;
+  const Result<Graph> graph = import_onnx(std::move(model), {});
+  if (!graph.ok()) return graph.error().message;
+  std::vector<Tensor> values;
+  for (const In& in : inputs) values.push_back(*in.value);
+  return values_text(evaluate_graph(*graph, values).value()[graph->outputs[0].index()]);
+}
+TEST(HeldTypes, WrapWhereResultsLeaveTheirRange) {
+  const auto words = [](const std::vector<std::int64_t>& v) { return fed(Tensor::of(DType::i32, {2}, v)); };
+  const In x = words({65535, 3}), y = words({2, 4});
+  EXPECT_EQ(computed_of(4, "BitwiseNot", {x}), "i32[2] {0, 65532}");
+  EXPECT_EQ(computed_of(4, "Add", {x, y}), "i32[2] {1, 7}");
+  EXPECT_EQ(computed_of(4, "Sub", {y, x}), "i32[2] {3, 1}");
+  EXPECT_EQ(computed_of(4, "Mul", {x, x}), "i32[2] {1, 9}");
+  EXPECT_EQ(computed_of(4, "Max", {x, y}), "i32[2] {65535, 4}");
+  EXPECT_EQ(computed_of(5, "Add", {words({30000, -30000}), words({30000, -30000})}), "i32[2] {-5536, 5536}");
+  EXPECT_EQ(computed_of(5, "Neg", {words({-32768, 5})}), "i32[2] {-32768, -5}");
+  EXPECT_EQ(computed_of(12, "BitwiseNot", {fed(*ints({0, 1}).value)}), "i64[2] {4294967295.000000, 4294967294.000000}");
+  EXPECT_EQ(computed_of(0, "Add", {x, y}), "i32[2] {65537, 7}") << "numbers of i32 do not";
+}
 TEST(TensorScatter, WritesRowsIntoACache) {
   const In cache = f32_fed({2, 3, 1}, {0, 0, 0, 0, 0, 0}), rows = f32_fed({2, 2, 1}, {1, 2, 3, 4});
   EXPECT_EQ(computed("TensorScatter", 24, {cache, rows}), "f32[2x3x1] {1, 2, 0, 3, 4, 0}");

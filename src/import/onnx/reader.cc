@@ -394,6 +394,7 @@ Result<OnnxModel> decode_model(onnx::ModelProto& proto, const std::string& direc
     if (!initialized.insert(initializer.name()).second) return Error{who + " occurs twice in the file"};
     WHET_TRY(Tensor tensor, decode_tensor(initializer, directory, who));
     model.initializers.push_back({initializer.name(), std::move(tensor)});
+    if (is_held_wider(initializer.data_type())) model.held_types[initializer.name()] = initializer.data_type();
     initializer.Clear();  // its bytes are not needed twice
   }
   for (int i = 0; i < graph.node_size(); ++i) {
@@ -401,7 +402,10 @@ Result<OnnxModel> decode_model(onnx::ModelProto& proto, const std::string& direc
     model.nodes.push_back(std::move(node));
   }
   for (const auto& input : graph.input()) {  // old files list initializers as inputs too
-    if (!initialized.contains(input.name())) model.inputs.push_back(decode_input(input));
+    if (initialized.contains(input.name())) continue;
+    model.inputs.push_back(decode_input(input));
+    const int type = input.type().tensor_type().elem_type();
+    if (is_held_wider(type)) model.held_types[input.name()] = type;
   }
   for (const auto& output : graph.output()) model.outputs.push_back(output.name());
   WHET_RETURN_IF_ERROR(decode_functions(proto, directory, model));

@@ -73,6 +73,7 @@ struct OnnxModel {
   std::vector<OnnxInput> inputs;  ///< without those that are initializers
   std::vector<std::string> outputs;
   std::map<OnnxFunctionName, OnnxFunction> functions;
+  std::map<std::string, std::int64_t> held_types;  ///< of initializers and inputs that are held in a wider type
 };
 
 /// The function of the model that a node calls, or null where it names an operator of the standard.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "import/onnx/held_types.h"
 #include "import/onnx/importers.h"
 
 namespace whet {
@@ -53,7 +54,29 @@ Status OnnxSite::import_standard() {
   }
   if (opset() < 6) ignore({"consumed_inputs"});  // where a result may be written says nothing about its values
   if (!importer->takes_sequences) WHET_RETURN_IF_ERROR(expect_tensors());
-  return importer->import(*this);
+  const bool is_standard = node_.domain.empty();
+  const std::int64_t type = is_standard ? held_result(graph_, node_.op, inputs_) : 0;
+  if (wraps(type) && may_overflow(node_.op) && wants_output(0)) return import_held(*importer, type);
+  WHET_RETURN_IF_ERROR(importer->import(*this));
+  mark_held_result(type);
+  return ok_status();
+}
+
+Status OnnxSite::import_held(const OnnxImporter& importer, std::int64_t type) {
+  const std::string own = std::exchange(outputs_[0], graph_.unique_value_name(outputs_[0] + "_wide"));
+  const Status status = importer.import(*this);
+  const std::string wide = std::exchange(outputs_[0], own);
+  WHET_RETURN_IF_ERROR(status);
+  WHET_RETURN_IF_ERROR(give(wrapped(*this, graph_.find(wide), type)));
+  mark_held_result(type);
+  return ok_status();
+}
+
+void OnnxSite::mark_held_result(std::int64_t type) {
+  // Several results of one type are those of Split.
+  for (std::size_t i = 0; type != 0 && i < (node_.op == "Split" ? output_count() : 1); ++i)
+    if (wants_output(i) && graph_.defined(outputs_[i]) && dtype(given(i)) == dtype_of_onnx(type))
+      graph_.held_types[given(i).value] = type;
 }
 
 Status OnnxSite::expect_tensors() const {

@@ -13,6 +13,8 @@
 
 namespace whet {
 
+struct OnnxImporter;
+
 /// Where nodes stand: in the model itself, or in the body of a function that a node calls.
 struct OnnxScope {
   const OnnxModel& model;
@@ -33,6 +35,9 @@ class OnnxSite : public NodeSite {
   Status import();
 
   std::int64_t opset() const { return scope_.opset; }
+  const GrowingGraph& graph() const { return graph_; }
+  /// The results are of a type that is held in a wider one; 0: they are not.
+  void mark_held_result(std::int64_t type);
 
   // ---- Inputs. One that is left out (or trails) is not there.
   std::size_t input_count() const { return inputs_.size(); }
@@ -90,6 +95,8 @@ class OnnxSite : public NodeSite {
   /// After the importer: every attribute was read, every output that something reads was given.
   Status finish() const;
   Status import_standard();
+  /// An operator on values of a type that is held in a wider one: what leaves the range of the type wraps.
+  Status import_held(const OnnxImporter&, std::int64_t type);
   /// The body of a function in place of the node.
   Status call(const OnnxFunction&);
   Result<OnnxScope> scope_of(const OnnxFunction&);
