@@ -105,6 +105,16 @@ Status import_rsqrt(MxSite& site) {
   WHET_TRY(const ValueId root, site.add("root", UnaryOperator{U::sqrt}, {site.in(0)}));
   return site.give(UnaryOperator{U::reciprocal}, {root});
 }
+/// The lower of two whole numbers that are as near.
+Status import_rint(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const ValueId x = site.in(0);
+  WHET_TRY(const ValueId low, site.add("low", UnaryOperator{U::floor}, {x}));
+  WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{B::sub}, {x, low}));
+  WHET_TRY(ValueId more, with_number(site, "above", B::greater, rest, 0.5));
+  WHET_TRY(more, site.cast("more", more, site.dtype(x)));
+  return site.give(BinaryOperator{B::add}, {low, more});
+}
 Status import_log1p(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId more, with_number(site, "more", B::add, site.in(0), 1));

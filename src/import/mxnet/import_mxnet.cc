@@ -121,10 +121,15 @@ Result<FileModel> file_model(MxSymbol read, Parameters parameters, const std::st
   const std::vector<bool> needed = needed_nodes(*symbol);
   const std::set<std::size_t> layers = parameter_nodes(*symbol);
   const auto places = std::make_shared<std::vector<std::size_t>>();
+  constexpr std::size_t kMostResults = std::size_t{1} << 22;
+  std::size_t results = 0;
   FileModel file;
   for (std::size_t i = 0; i < symbol->nodes.size(); ++i) {
     const MxNode& node = symbol->nodes[i];
     if (!needed[i]) continue;
+    results += result_count(node);
+    if (results > kMostResults)
+      return Error{what + ": its nodes have more than " + std::to_string(kMostResults) + " results"};
     if (node.op == "null") {
       const auto found = parameters.tensors.find(node.name);
       if (found != parameters.tensors.end()) {

@@ -177,7 +177,7 @@ constexpr MxImporter kMxImporters[] = {
     {"reshape", import_reshape},
     {"reshape_like", import_reshape_like},
     {"reverse", import_reverse},
-    {"rint", import_unary<U::round>},
+    {"rint", import_rint},
     {"rsqrt", import_rsqrt},
     {"sigmoid", import_unary<U::sigmoid>},
     {"sign", import_unary<U::sign>},

@@ -87,6 +87,7 @@ Status import_l2_normalization(MxSite&);
 Status import_layer_norm(MxSite&);
 Status import_leaky_relu(MxSite&);
 Status import_log1p(MxSite&);
+Status import_rint(MxSite&);
 Status import_logistic_output(MxSite&);
 Status import_lrn(MxSite&);
 Status import_modulo(MxSite&);

@@ -113,6 +113,12 @@ TEST(MxNet, AxesThatAreExcludedStay) {
   EXPECT_EQ(answer("sum", {2, 2}, {{"axis", "0"}, {"exclude", "True"}}, {1, 2, 3, 4}), (Numbers{3, 7}));
   EXPECT_EQ(answer("sum", {2, 2}, {}, {1, 2, 3, 4}), (Numbers{10}));
 }
+TEST(MxNet, RintGivesTheLowerOfTwoThatAreAsNear) {
+  EXPECT_EQ(answer("rint", {7}, {}, {-1.5, -0.5, 0.5, 1.5, 1.75, 2.25, -1.25}), (Numbers{-2, -1, 0, 1, 2, 2, -1}));
+}
+TEST(MxNet, ClassesThatAreNoneAreNotHot) {
+  EXPECT_EQ(answer("one_hot", {3}, {{"depth", "2"}}, {1, -1, 2}), (Numbers{0, 1, 0, 0, 0, 0}));
+}
 TEST(MxNet, LabelsAreNotRead) {
   SymbolWriter s;
   const int data = s.null("data"), label = s.null("softmax_label");
@@ -183,6 +189,14 @@ TEST(MxNet, WhatIsNotReadIsNamed) {
   EXPECT_EQ(error_of("Activation", {1, 2}, {{"act_type", "swash"}}),
             "y (Activation): its act_type is swash; expected relu, sigmoid, tanh, softrelu, softsign, silu or mish");
   EXPECT_EQ(error_of("clip", {1, 2}, {{"a_min", "zero"}}), "y (clip): attribute \"a_min\" is zero; expected a number");
+}
+TEST(MxNet, ResultsAreBounded) {
+  SymbolWriter s;
+  int last = s.null("data");
+  for (int i = 0; i < 500; ++i) last = s.node("relu", "r" + std::to_string(i), {last}, {{"num_outputs", "9999"}});
+  const auto graph = import_model_bytes(s.json({last}), "m", with_shape({1}));
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.error().message, "m: its nodes have more than 4194304 results");
 }
 TEST(MxNet, GarbageIsASentence) {
   SymbolWriter s;

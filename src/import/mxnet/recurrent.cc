@@ -72,6 +72,8 @@ Result<Net> read_net(MxSite& site) {
   if (net.hidden < 1 || net.hidden > (1 << 20) || net.layers < 1 || net.layers > 256)
     return site.error("has " + std::to_string(net.layers) + " layers of " + std::to_string(net.hidden));
   if (site.has("projection_size")) return site.error("has a projection, which is not supported");
+  if (site.has("lstm_state_clip_min") || site.has("lstm_state_clip_max"))
+    return site.error("clips its states, which is not supported");
   return net;
 }
 

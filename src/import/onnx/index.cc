@@ -131,7 +131,7 @@ Status import_one_hot(OnnxSite& site) {
   WHET_TRY(const Tensor depth, site.known(1, "depth"));
   const bool counts = depth.size() == 1 && depth.get(0) >= 0 && depth.get(0) <= kMaxElements;
   if (!counts) return site.error("its depth is " + to_string(depth.type()) + "; expected one number of classes");
-  OneHot form{.depth = static_cast<std::int64_t>(depth.get(0)), .values = site.in(2)};
+  OneHot form{.depth = static_cast<std::int64_t>(depth.get(0)), .values = site.in(2), .from_end = true};
   WHET_TRY(const std::int64_t given, site.integer("axis", -1));
   WHET_TRY(form.axis, site.resolve_axis(given, site.rank(0) + 1));
   return site.give(one_hot(site, site.in(0), form));

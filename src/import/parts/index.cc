@@ -122,11 +122,13 @@ Result<ValueId> one_hot(NodeSite& site, ValueId indices, const OneHot& form) {
     WHET_TRY(index, site.add("index", CastOperator{DType::i64}, {index}));
   }
   WHET_TRY(index, site.add("column", ReshapeOperator{column}, {index}));
-  const ValueId zero = site.add_scalar("zero", DType::i64, 0),
-                extent = site.add_scalar("depth", DType::i64, double(depth));
-  WHET_TRY(const ValueId negative, site.add("negative", BinaryOperator{BinaryKind::less}, {index, zero}));
-  WHET_TRY(const ValueId counted, site.add("counted", BinaryOperator{BinaryKind::add}, {index, extent}));
-  WHET_TRY(index, site.add("place", WhereOperator{}, {negative, counted, index}));
+  if (form.from_end) {
+    const ValueId zero = site.add_scalar("zero", DType::i64, 0),
+                  extent = site.add_scalar("depth", DType::i64, double(depth));
+    WHET_TRY(const ValueId negative, site.add("negative", BinaryOperator{BinaryKind::less}, {index, zero}));
+    WHET_TRY(const ValueId counted, site.add("counted", BinaryOperator{BinaryKind::add}, {index, extent}));
+    WHET_TRY(index, site.add("place", WhereOperator{}, {negative, counted, index}));
+  }
   WHET_TRY(const ValueId hit,
            site.add("hit", BinaryOperator{BinaryKind::equal}, {index, site.add_constant("places", places)}));
   std::vector<ValueId> both;

@@ -26,6 +26,7 @@ Result<ValueId> compressed(NodeSite&, ValueId x, const Tensor& condition, std::i
 struct OneHot {
   std::int64_t depth = 0, axis = 0;
   ValueId values;
+  bool from_end = false;  ///< negative places count from the end; else they are none
 };
 Result<ValueId> one_hot(NodeSite&, ValueId indices, const OneHot&);
 /// 1 at the first largest element along `axis`, else 0; as `shape`.

@@ -91,7 +91,7 @@ Result<ValueId> strided_slice(NodeSite& site, ValueId x, const StridedSlice& s) 
     ends.push_back(bit(s.open_ends, i) ? (backwards ? -kBehindAll : kBehindAll) : s.ends[i]);
     steps.push_back(goes ? 1 : s.steps[i]);
     if (goes) {
-      ends.back() = starts.back() == -1 ? kBehindAll : starts.back() + 1;
+      ends.back() = starts.back() == -1 ? kBehindAll : std::min(starts.back(), kBehindAll - 1) + 1;
       gone.push_back(static_cast<std::int64_t>(starts.size()) - 1);
     } else {
       ++left;

@@ -176,16 +176,17 @@ void add_node(const TfNode& node, Shared& shared, std::size_t i, FileModel& file
 
 /// Outputs are second names of values, called as in the signature.
 void add_outputs(const Ends& ends, const std::vector<std::string>& values, Shared& shared, FileModel& file) {
-  std::set<std::string> taken;
+  std::set<std::string> taken, given;
   for (const TfNode& node : shared.program.nodes) taken.insert(node.name);
   for (const FileNode& node : file.nodes) taken.insert(node.writes.begin(), node.writes.end());
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::string name = normal(ends.outputs[i].key);
-    if (name == values[i] && std::find(file.outputs.begin(), file.outputs.end(), name) == file.outputs.end()) {
+    if (name == values[i] && given.insert(name).second) {
       file.outputs.push_back(name);
       continue;
     }
     while (!taken.insert(name).second) name += "_";
+    given.insert(name);
     file.nodes.push_back({name, "output", {values[i]}, {name}});
     file.outputs.push_back(name);
     shared.outputs.emplace_back(name, values[i]);

@@ -23,7 +23,9 @@ Status give_segments(TfSite& site, ScatterKind kind, double start, bool counts_i
   std::int64_t count = 0;
   if (counts_itself) {
     WHET_TRY(const Tensor known, site.known(numbers, "list of segments"));
-    for (std::int64_t i = 0; i < known.size(); ++i) count = std::max(count, known.integer(i) + 1);
+    if (is_float(known.dtype())) return site.error("its list of segments is " + to_string(known.type()));
+    for (std::int64_t i = 0; i < known.size(); ++i)
+      count = std::max(count, std::min(known.integer(i), kMaxElements) + 1);
   } else {
     WHET_TRY(count, site.integer(2, "number of segments"));
   }

@@ -10,6 +10,7 @@ namespace whet::tensorflow {
 namespace {
 
 constexpr std::size_t kMostNodes = std::size_t{1} << 19;
+constexpr std::size_t kMostVisited = std::size_t{1} << 25;
 constexpr int kMostDepth = 64;
 
 bool is_call(const TfNode& node) { return node.op == "PartitionedCall" || node.op == "StatefulPartitionedCall"; }
@@ -65,6 +66,9 @@ class Inliner {
     if (depth > kMostDepth)
       return Error{what_ + ": has functions within " + std::to_string(kMostDepth) +
                    " functions; no more are supported"};
+    visited_ += scope.nodes.size();
+    if (visited_ > kMostVisited)
+      return Error{what_ + ": calls functions of more than " + std::to_string(kMostVisited) + " nodes together"};
     for (std::size_t i = 0; i < scope.nodes.size(); ++i) scope.places.emplace(scope.nodes[i].name, i);
     WHET_TRY(const std::vector<bool> needed, reached(scope, roots, false));
     for (std::size_t i = 0; i < scope.nodes.size(); ++i)
@@ -270,6 +274,7 @@ class Inliner {
   std::vector<TfNode> nodes_;
   std::unordered_set<std::string> taken_;
   std::set<std::string> written_;
+  std::size_t visited_ = 0;
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ class TableReader {
       std::size_t start = 0;
       WHET_TRY(const std::string_view inner, block(handle, start));
       return each(inner, [&](const std::string& key, std::string_view value) -> Status {
-        held_ += key.size() + value.size();
+        held_ += key.size() + value.size() + 3;
         // Keys share their beginnings, and blocks may be named twice.
         if (entries_.size() >= kMostEntries || held_ > 64 * bytes_.size() + (1 << 20))
           return Error{what_ + ": has more entries than its size allows"};

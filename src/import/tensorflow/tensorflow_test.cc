@@ -92,6 +92,17 @@ TEST(TensorFlow, ExplicitPaddingAndChannelsFirst) {
   EXPECT_EQ(answer(OneNode{"Conv2D", {1, 1, 1, 3}, {floats({1, 2, 1, 1}, {1, 10})}, conv}.bytes(), {1, 2, 3}),
             (Numbers{10, 21, 32}));
 }
+TEST(TensorFlow, SegmentsAreCountedByIntegers) {
+  GraphWriter g;
+  g.input("x", {2}).constant("s", floats({2}, {0, 1})).node("y", "SegmentSum", {"x", "s"});
+  EXPECT_EQ(error_of(g.bytes()), "y (SegmentSum): its list of segments is f32[2]");
+}
+TEST(TensorFlow, NoClassIsHot) {
+  GraphWriter g;
+  g.input("x", {3}, DType::i32).constant("depth", Tensor::of<std::int64_t>(DType::i32, {}, {2}));
+  g.constant("on", floats({}, {1})).constant("off", floats({}, {0})).node("y", "OneHot", {"x", "depth", "on", "off"});
+  EXPECT_EQ(answer(g.bytes(), {1, -1, 2}), (Numbers{0, 1, 0, 0, 0, 0}));
+}
 TEST(TensorFlow, DepthwiseWeightsHaveResultsOfEachChannelBehind) {
   const Attributes conv = {{"strides", of_integers({1, 1, 1, 1})}, {"padding", of_text("VALID")}};
   const Tensor w = floats({1, 1, 2, 2}, {1, 2, 10, 20});
@@ -323,6 +334,25 @@ TEST(TensorFlow, GarbageIsASentence) {
     }
   }
   EXPECT_GT(read_count, 0) << "some damage is harmless";
+}
+/// Blocks of empty entries that are named again and again.
+TEST(TensorFlow, TablesAreReadInBoundedTime) {
+  constexpr std::size_t kEntries = 200000;
+  const auto number = [](std::size_t n) {
+    std::string text;
+    for (; n >= 0x80; n >>= 7) text += static_cast<char>((n & 0x7f) | 0x80);
+    return text + static_cast<char>(n);
+  };
+  const std::string inner = std::string(3 * kEntries, '\0') + std::string(4, '\0');
+  const std::string handle = number(0) + number(inner.size());
+  std::string index;
+  for (std::size_t i = 0; i < kEntries; ++i) index += number(0) + number(0) + number(handle.size()) + handle;
+  index += std::string(4, '\0');
+  std::string footer = number(0) + number(0) + number(inner.size() + 1) + number(index.size());
+  footer.resize(40);
+  const auto table = parse_table(inner + '\0' + index + '\0' + footer + "\x57\xfb\x80\x8b\x24\x75\x47\xdb", "t");
+  ASSERT_FALSE(table.ok());
+  EXPECT_EQ(table.error().message, "t: has more entries than its size allows");
 }
 TEST(TensorFlow, TablesThatAreCutOffAreRefused) {
   const std::string magic = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
