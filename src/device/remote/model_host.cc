@@ -39,7 +39,8 @@ Result<std::vector<BlobSource>> ModelFiles::name(const ModelHost& host, const st
 }
 
 void name_in(ModelOrder& order, const std::vector<BlobSource>& sources, std::size_t models) {
-  for (std::size_t i = 0; i < sources.size(); ++i) (i < models ? order.models : order.inputs).push_back(sources[i].name);
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    (i < models ? order.models : order.inputs).push_back(sources[i].name);
 }
 
 Result<std::vector<ModelAnswer>> without_failure(const ModelHost& host, const std::vector<ModelLibrary>& files,

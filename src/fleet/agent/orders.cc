@@ -114,8 +114,10 @@ FleetAnswer answer_without_files(const OrderEnd& end, const std::vector<std::sha
       answer.kind = FleetAnswer::Kind::lacks;
       answer.items.push_back(file->name().hash);
     } else if (!file->why().empty()) {
-      answer.message = printable("the broker gives no files of compiled models (whet-agent --setup, and --join SETUP, "
-                                 "of this version prepare it for them): " + file->why());
+      answer.message = printable(
+          "the broker gives no files of compiled models (whet-agent --setup, and --join SETUP, "
+          "of this version prepare it for them): " +
+          file->why());
     }
   }
   return answer;

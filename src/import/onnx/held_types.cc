@@ -49,8 +49,8 @@ void mark_held_types(GrowingGraph& graph, const OnnxModel& model, const OnnxNode
 
 std::int64_t held_result(const GrowingGraph& graph, std::string_view op, const std::vector<ValueId>& inputs) {
   // Their results are of other types than their inputs.
-  static constexpr std::string_view kOthers[] = {"ArgMax",  "ArgMin", "Cast",  "CastLike", "EyeLike",
-                                                 "NonZero", "OneHot", "Pow",   "Shape",    "Size"};
+  static constexpr std::string_view kOthers[] = {"ArgMax",  "ArgMin", "Cast", "CastLike", "EyeLike",
+                                                 "NonZero", "OneHot", "Pow",  "Shape",    "Size"};
   if (is_among(kOthers, op)) return 0;
   for (const ValueId id : inputs)
     if (const std::int64_t type = id.valid() ? held_type(graph, id) : 0; type != 0) return type;
@@ -58,10 +58,23 @@ std::int64_t held_result(const GrowingGraph& graph, std::string_view op, const s
 }
 
 bool may_overflow(std::string_view op) {
-  static constexpr std::string_view kOverflows[] = {
-      "Abs", "Add", "BitwiseNot", "CumSum",    "Div",        "Einsum",          "Gemm",            "MatMul",
-      "Mul", "Neg", "ReduceL1",   "ReduceProd", "ReduceSum", "ReduceSumSquare", "ScatterElements", "ScatterND",
-      "Sub"};
+  static constexpr std::string_view kOverflows[] = {"Abs",
+                                                    "Add",
+                                                    "BitwiseNot",
+                                                    "CumSum",
+                                                    "Div",
+                                                    "Einsum",
+                                                    "Gemm",
+                                                    "MatMul",
+                                                    "Mul",
+                                                    "Neg",
+                                                    "ReduceL1",
+                                                    "ReduceProd",
+                                                    "ReduceSum",
+                                                    "ReduceSumSquare",
+                                                    "ScatterElements",
+                                                    "ScatterND",
+                                                    "Sub"};
   return is_among(kOverflows, op);
 }
 

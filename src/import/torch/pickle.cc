@@ -13,6 +13,7 @@ namespace {
 using Kind = PickleValue::Kind;
 
 constexpr std::size_t kMostOpcodes = std::size_t{1} << 21;
+constexpr std::size_t kMostKept = std::size_t{1} << 28;
 constexpr std::size_t kMark = static_cast<std::size_t>(-1);
 
 /// Functions whose calls are kept: they make tensors, or tell a type.
@@ -40,6 +41,8 @@ class Unpickler {
       WHET_TRY(const std::string_view opcode, take(1));
       if (opcode[0] == '.') break;
       WHET_RETURN_IF_ERROR(step(opcode[0]));
+      // Calls and objects repeat what is written once.
+      if (kept_ > kMostKept) return fault("holds more than 256 MiB beside its tensors");
     }
     WHET_TRY(const std::size_t root, pop());
     pickle_.root = static_cast<PickleId>(root);
@@ -72,7 +75,12 @@ class Unpickler {
   }
 
   // ---- The stack.
+  void count(const PickleValue& value) {
+    kept_ += value.text.size() + value.items.size() * sizeof(PickleId) +
+             value.members.size() * sizeof(std::pair<PickleId, PickleId>);
+  }
   std::size_t made(PickleValue value) {
+    count(value);
     pickle_.values.push_back(std::move(value));
     return pickle_.values.size() - 1;
   }
@@ -163,7 +171,7 @@ class Unpickler {
 
   Pickle pickle_;
   std::string_view rest_;
-  std::size_t size_;
+  std::size_t size_, kept_ = 0;
   const std::string& what_;
   std::vector<std::size_t> stack_;
   std::unordered_map<std::uint64_t, std::size_t> memo_;
@@ -190,8 +198,8 @@ Status Unpickler::push_long() {
 Status Unpickler::call() {
   WHET_TRY(const std::size_t arguments, pop());
   WHET_TRY(const std::size_t function, pop());
-  const std::string name = pickle_.values[function].text;
-  const std::vector<PickleId> items = pickle_.values[arguments].items;
+  const std::string& name = pickle_.values[function].text;
+  const std::vector<PickleId>& items = pickle_.values[arguments].items;
   if (pickle_.values[function].kind != Kind::global || pickle_.values[arguments].kind != Kind::tuple)
     return fault("calls what is no function");
   if (is_one_of(kTransparent, name)) {
@@ -237,6 +245,7 @@ Status Unpickler::build() {
   if (object.kind != Kind::object) return fault("gives attributes to what is no object");
   if (pickle_.values[state].kind == Kind::dictionary) {
     object.members = pickle_.values[state].members;
+    count(object);
   } else {
     object.items = {static_cast<PickleId>(state)};
   }

@@ -13,6 +13,8 @@ namespace {
 using Done = Result<std::optional<ScriptValue>>;
 using Values = std::vector<ScriptValue>;
 
+constexpr std::size_t kLongestList = 65536;  ///< or text
+
 const ScriptTensor* as_tensor(const ScriptValue& value) { return std::get_if<ScriptTensor>(&value); }
 ScriptList* as_list(const ScriptValue& value) {
   auto* const* list = std::get_if<ScriptList*>(&value);
@@ -35,8 +37,11 @@ Done done(Result<ScriptValue> value) {
 }
 Done nothing() { return std::optional<ScriptValue>(); }
 
-/// Whether two values without tensors are equal, as == says.
-std::optional<bool> are_equal(const ScriptValue& a, const ScriptValue& b, int level = 0) {
+/// Whether two values without tensors are equal, as == says. Lists share their elements: `left` bounds the comparisons.
+std::optional<bool> are_equal(const ScriptValue& a, const ScriptValue& b, std::int64_t& left, int level) {
+  if (--left < 0) return std::nullopt;
+  const auto i = as_integer(a), j = as_integer(b);
+  if (i && j) return *i == *j;
   const auto x = as_number(a), y = as_number(b);
   if (x && y) return *x == *y;
   if (std::holds_alternative<std::string>(a) && std::holds_alternative<std::string>(b))
@@ -46,12 +51,16 @@ std::optional<bool> are_equal(const ScriptValue& a, const ScriptValue& b, int le
   const ScriptList *p = as_list(a), *q = as_list(b);
   if (p == nullptr || q == nullptr || level > 8) return std::nullopt;
   bool equal = p->items.size() == q->items.size();
-  for (std::size_t i = 0; equal && i < p->items.size(); ++i) {
-    const auto one = are_equal(p->items[i], q->items[i], level + 1);
+  for (std::size_t k = 0; equal && k < p->items.size(); ++k) {
+    const auto one = are_equal(p->items[k], q->items[k], left, level + 1);
     if (!one) return std::nullopt;
     equal = *one;
   }
   return equal;
+}
+std::optional<bool> are_equal(const ScriptValue& a, const ScriptValue& b) {
+  std::int64_t left = std::int64_t{1} << 16;
+  return are_equal(a, b, left, 0);
 }
 
 // ---- Arithmetic on numbers, as Python's.
@@ -110,28 +119,24 @@ constexpr Arithmetic kArithmetic[] = {
     {"prim.max", [](std::int64_t a, std::int64_t b) { return std::optional(std::max(a, b)); },
      [](double a, double b) { return std::max(a, b); }},
 };
-struct Comparison {
-  std::string_view name;
-  bool (*compare)(double, double);
-};
-constexpr Comparison kComparisons[] = {
-    {"torch.lt", [](double a, double b) { return a < b; }},
-    {"torch.le", [](double a, double b) { return a <= b; }},
-    {"torch.gt", [](double a, double b) { return a > b; }},
-    {"torch.ge", [](double a, double b) { return a >= b; }},
-};
+template <typename Number>
+std::optional<bool> compared(std::string_view name, Number a, Number b) {
+  if (name == "torch.lt") return a < b;
+  if (name == "torch.le") return a <= b;
+  if (name == "torch.gt") return a > b;
+  if (name == "torch.ge") return a >= b;
+  return std::nullopt;
+}
 
 Done arithmetic(ScriptRun& run, const std::string& name, const Values& values) {
   if (values.size() != 2) return nothing();
   const auto a = as_number(values[0]), b = as_number(values[1]);
   if (!a || !b) return nothing();
-  const auto* compare = std::find_if(std::begin(kComparisons), std::end(kComparisons),
-                                     [&](const Comparison& each) { return each.name == name; });
-  if (compare != std::end(kComparisons)) return done(compare->compare(*a, *b));
+  const auto x = as_integer(values[0]), y = as_integer(values[1]);
+  if (const auto truth = x && y ? compared(name, *x, *y) : compared(name, *a, *b)) return done(*truth);
   const auto* row = std::find_if(std::begin(kArithmetic), std::end(kArithmetic),
                                  [&](const Arithmetic& each) { return each.name == name; });
   if (row == std::end(kArithmetic)) return nothing();
-  const auto x = as_integer(values[0]), y = as_integer(values[1]);
   if (!x || !y || row->integers == nullptr) return done(row->numbers(*a, *b));
   const auto result = row->integers(*x, *y);
   if (!result && name == "torch.pow") return done(row->numbers(*a, *b));
@@ -177,9 +182,44 @@ Done logic(const std::string& name, const Values& values) {
   return nothing();
 }
 
-// ---- Lists and dictionaries.
+// ---- Texts.
 
-constexpr std::size_t kLongestList = 65536;
+/// As str() makes of it; "?" of what is only printed.
+std::string text_of(const ScriptValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "True" : "False";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  if (value.index() == 0) return "None";
+  const auto* number = std::get_if<double>(&value);
+  if (number == nullptr) return "?";
+  char digits[32];
+  const auto [end, code] = std::to_chars(std::begin(digits), std::end(digits), *number);
+  const std::string text(digits, end);
+  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+}
+
+/// "{} of {}" with values in the places of the braces; "%d of %s" with values in theirs.
+Done formatted(ScriptRun& run, const std::string& name, const Values& values) {
+  const auto* format = values.empty() ? nullptr : std::get_if<std::string>(&values[0]);
+  if (format == nullptr) return done(std::string("?"));
+  const bool percent = name == "torch.percentFormat";
+  std::string text;
+  std::size_t next = 1;
+  for (std::size_t at = 0; at < format->size(); ++at) {
+    const std::string_view two = std::string_view(*format).substr(at, 2);
+    const bool is_place = percent ? two == "%d" || two == "%s" || two == "%i" : two == "{}";
+    if (is_place && next < values.size()) {
+      text += text_of(values[next++]);
+      ++at;
+    } else {
+      text += (*format)[at];
+    }
+    if (text.size() > kLongestList) return run.error("makes a text of more than 65536 letters");
+  }
+  return done(std::move(text));
+}
+
+// ---- Lists and dictionaries.
 
 Done element(ScriptRun& run, const ScriptList& list, const ScriptValue& place) {
   const auto index = as_integer(place);
@@ -210,11 +250,19 @@ Status expect_room(ScriptRun& run, std::size_t count) {
   return count <= kLongestList ? ok_status() : Status(run.error("makes a list of more than 65536 values"));
 }
 
+/// How much a list may grow, and how much of it is moved.
+void count_change(ScriptRun& run, const std::string& name, const ScriptList& list, const Values& values) {
+  const bool extends = name == "torch.extend" && values.size() == 2 && as_list(values[1]) != nullptr;
+  const bool moves = name == "torch.insert" || name == "torch.pop" || name == "torch.reverse";
+  run.count_items(extends ? as_list(values[1])->items.size() : moves ? list.items.size() : 1);
+}
+
 Done change_list(ScriptRun& run, const std::string& name, ScriptList& list, const Values& values) {
   static constexpr std::string_view kChanges[] = {"torch.append", "torch.extend",  "torch.insert",   "torch.pop",
                                                   "torch.clear",  "torch.reverse", "torch._set_item"};
   if (std::find(std::begin(kChanges), std::end(kChanges), name) == std::end(kChanges)) return nothing();
   WHET_RETURN_IF_ERROR(run.expect_certain("changes a list"));
+  count_change(run, name, list, values);
   if (name == "torch.append" && values.size() == 2) {
     list.items.push_back(values[1]);
   } else if (name == "torch.extend" && values.size() == 2 && as_list(values[1]) != nullptr) {
@@ -268,6 +316,9 @@ Done list_function(ScriptRun& run, const std::string& name, const Values& values
     for (std::int64_t k = 0; k < times; ++k) items.insert(items.end(), list->items.begin(), list->items.end());
     return done(run.new_list(std::move(items)));
   }
+  static constexpr std::string_view kWhole[] = {"torch.__contains__", "prim.min",  "prim.max",
+                                                "torch.sum",          "torch.any", "torch.all"};
+  if (std::find(std::begin(kWhole), std::end(kWhole), name) != std::end(kWhole)) run.count_items(list->items.size());
   if (name == "torch.__contains__" && values.size() == 2)
     return done(std::any_of(list->items.begin(), list->items.end(),
                             [&](const ScriptValue& each) { return are_equal(each, values[1]).value_or(false); }));
@@ -298,6 +349,7 @@ Done dictionary_function(ScriptRun& run, const std::string& name, const Values& 
   auto* const* given = values.empty() ? nullptr : std::get_if<ScriptDictionary*>(&values[0]);
   if (given == nullptr) return nothing();
   auto& members = (*given)->members;
+  run.count_items(members.size() / 16);  // they are looked at one by one
   const auto find = [&](const ScriptValue& key) {
     return std::find_if(members.begin(), members.end(),
                         [&](const auto& each) { return are_equal(each.first, key).value_or(false); });
@@ -391,8 +443,15 @@ Done tensor_function(ScriptRun& run, const std::string& name, const Values& valu
   return done(number_of_type(type.dtype));
 }
 
+/// A tensor as it is, or of another type.
+Done tensor_of_type(ScriptRun& run, const ScriptArguments& given) {
+  for (const auto& [keyword, value] : given.keywords)
+    if (keyword == "dtype" && value.index() != 0) return done(run.call_operator("aten.to", {{given.places[0], value}}));
+  return done(given.places[0]);
+}
+
 /// A number, or lists of numbers, as a constant tensor.
-Done tensor_of_numbers(ScriptRun& run, const ScriptArguments& given) {
+Done tensor_of_numbers(ScriptRun& run, const std::string& name, const ScriptArguments& given) {
   if (given.places.empty()) return nothing();
   Shape shape;
   std::vector<ScriptValue> numbers = {given.places[0]};
@@ -417,6 +476,7 @@ Done tensor_of_numbers(ScriptRun& run, const ScriptArguments& given) {
     if (std::holds_alternative<std::int64_t>(each) && dtype == DType::boolean) dtype = DType::i64;
     if (!as_number(each)) return run.error("makes a tensor of " + kind_of(each));
   }
+  if (name == "torch.scalar_tensor") dtype = DType::f32;
   for (const auto& [keyword, value] : given.keywords) {
     if (keyword != "dtype" || value.index() == 0) continue;
     const auto wanted = dtype_of(ScalarType{as_integer(value).value_or(-1) + 1});
@@ -444,7 +504,10 @@ Done range_function(ScriptRun& run, const std::string& name, const Values& value
   if (!a || !b || !c) return nothing();
   constexpr std::int64_t kFar = std::int64_t{1} << 60;
   if (std::max({std::abs(*a / 2), std::abs(*b / 2), std::abs(*c / 2)}) > kFar) return run.error("counts too far");
-  if (name == "torch.__derive_index") return *c > 4096 || *c < -4096 ? run.error("counts too far") : done(*b + *a * *c);
+  // index, start, step
+  if (name == "torch.__derive_index")
+    return done(
+        wrapped(static_cast<std::uint64_t>(*b) + static_cast<std::uint64_t>(*a) * static_cast<std::uint64_t>(*c)));
   if (*c == 0) return run.error("counts in steps of 0");
   const std::int64_t way = *c > 0 ? *b - *a : *a - *b, step = std::abs(*c);
   return done(way <= 0 ? std::int64_t{0} : (way + step - 1) / step);
@@ -453,6 +516,7 @@ Done range_function(ScriptRun& run, const std::string& name, const Values& value
 }  // namespace
 
 Result<ScriptValue> converted(ScriptRun& run, const std::string& type, const ScriptValue& value) {
+  if (type == "str") return ScriptValue(text_of(value));
   ScriptValue number = value;
   if (const ScriptTensor* tensor = as_tensor(value)) {
     WHET_TRY(const bool is_known, run.trace.is_known(*tensor));
@@ -473,7 +537,6 @@ Result<ScriptValue> converted(ScriptRun& run, const std::string& type, const Scr
     if (*text == "-inf") return ScriptValue(-std::numeric_limits<double>::infinity());
     if (*text == "nan") return ScriptValue(std::numeric_limits<double>::quiet_NaN());
   }
-  if (type == "str") return ScriptValue(std::string());  // texts are only printed
   const auto x = as_number(number);
   if (!x) return run.error("converts " + kind_of(value) + " by " + type + "()");
   const auto integer = as_integer(number);
@@ -497,15 +560,14 @@ Result<std::optional<ScriptValue>> call_builtin(ScriptRun& run, const std::strin
     const std::size_t found = text->find(*part);
     return done(found == std::string::npos ? std::int64_t{-1} : static_cast<std::int64_t>(found));
   }
-  // Texts are printed, or asked whether they are empty.
-  if (name == "torch.format" || name == "torch.percentFormat") return done(text == nullptr ? std::string("?") : *text);
+  if (name == "torch.format" || name == "torch.percentFormat") return formatted(run, name, values);
   if (name == "torch.warn" || name == "prim.Print" || name == "torch._assert") return done(ScriptValue());
   if (name == "torch.is_grad_enabled") return done(true);
   if (name == "torch.is_autocast_enabled" || name == "torch.is_autocast_cpu_enabled") return done(false);
   if (name == "prim.NumToTensor" || name == "torch.tensor" || name == "torch.scalar_tensor" ||
       name == "torch.as_tensor") {
-    if (!values.empty() && as_tensor(values[0]) != nullptr) return done(values[0]);
-    return tensor_of_numbers(run, given);
+    if (!values.empty() && as_tensor(values[0]) != nullptr) return tensor_of_type(run, given);
+    return tensor_of_numbers(run, name, given);
   }
   if (name == "torch.__range_length" || name == "torch.__derive_index") return range_function(run, name, values);
   if (values.size() == 1 && (name == "torch.ScalarImplicit" || name == "torch.Scalar"))

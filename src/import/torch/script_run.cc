@@ -388,6 +388,7 @@ Result<ScriptValue> ScriptRun::evaluate(Frame& frame, const ScriptExpression& ex
   ++level_;
   WHET_RETURN_IF_ERROR(count_step());
   Result<ScriptValue> value = evaluate_kind(frame, expression);
+  if (const auto* text = value.ok() ? std::get_if<std::string>(&*value) : nullptr) count_items(text->size() / 16);
   --level_;
   return value;
 }
@@ -601,8 +602,10 @@ Result<std::optional<bool>> ScriptRun::truth(const ScriptValue& value) {
   return std::optional(number.get(0) != 0);
 }
 
-Result<Argument> ScriptRun::argument_of(const ScriptValue& value, int level) const {
+Result<Argument> ScriptRun::argument_of(const ScriptValue& value, int level) {
   if (level > 8) return error("an argument is nested more than 8 deep");
+  count_items(1);
+  WHET_RETURN_IF_ERROR(count_step());
   if (const auto* flag = std::get_if<bool>(&value)) return Argument{*flag};
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return Argument{*integer};
   if (const auto* number = std::get_if<double>(&value)) return Argument{*number};

@@ -50,7 +50,7 @@ class ScriptRun {
   /// Calls an operator of the table.
   Result<ScriptValue> call_operator(const std::string& op, const ScriptArguments&);
   /// A value as an argument of an operator.
-  Result<Argument> argument_of(const ScriptValue&, int level = 0) const;
+  Result<Argument> argument_of(const ScriptValue&, int level = 0);
   /// Whether a value is true; none where it is computed while the network runs.
   Result<std::optional<bool>> truth(const ScriptValue&);
   /// Nothing may be written where it is not known whether it happens.

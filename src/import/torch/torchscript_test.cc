@@ -105,6 +105,36 @@ TEST(TorchScript, NumbersAndTextsAreKnown) {
                     "return torch.mul(x, torch.add(torch.add(n, m), torch.add(k, j)))"}),
             (Numbers{0, 7, 14, 21, 28, 35}));
 }
+TEST(TorchScript, TextsOfNumbersAreKeys) {
+  EXPECT_EQ(answer({"x: Tensor",
+                    "d = annotate(Dict[str, Tensor], {})\n"
+                    "for i in range(2):\n  _0 = torch._set_item(d, torch.format(\"level{}\", i), torch.mul(x, i))\n"
+                    "  _1 = torch._set_item(d, str(i), torch.add(x, i))\n"
+                    "return torch.add(torch.add(d[\"level0\"], d[\"level1\"]), d[\"0\"])"}),
+            (Numbers{0, 2, 4, 6, 8, 10}));
+  EXPECT_EQ(said({"x: Tensor", "ops.prim.RaiseException(torch.percentFormat(\"%d of %s, {}\", 3, 1.))\nreturn x"}),
+            "m: line 6 of forward: raises an exception: 3 of 1.0, {}");
+}
+TEST(TorchScript, LargeIntegersAreComparedExactly) {
+  EXPECT_EQ(answer({"x: Tensor",
+                    "if torch.lt(9223372036854775806, 9223372036854775807):\n  y = torch.neg(x)\nelse:\n  y = x\n"
+                    "if torch.eq(9223372036854775806, 9223372036854775807):\n  z = x\nelse:\n  z = y\nreturn z"}),
+            (Numbers{0, -1, -2, -3, -4, -5}));
+}
+TEST(TorchScript, TensorsOfNumbersHaveTheTypeThatIsUsual) {
+  const auto type = [](const std::string& made) {
+    const auto graph =
+        import_model_bytes(Script("x: Tensor", "return torch.add(torch.mul(x, 0), " + made + ")").bytes(), "m", [] {
+          ImportOptions options = shapes({{"x", {1}}});
+          options.values["x"] = Tensor(DType::i64, {1});
+          return options;
+        }());
+    return graph.ok() ? to_string(graph->value(graph->outputs[0]).type) : graph.error().message;
+  };
+  EXPECT_EQ(type("torch.tensor([3])"), "i64[1]");
+  EXPECT_EQ(type("torch.scalar_tensor(3)"), "f32[1]");
+  EXPECT_EQ(type("torch.as_tensor(x, dtype=6)"), "f32[1]");
+}
 TEST(TorchScript, FunctionsAndTuplesWithNamesAreFollowed) {
   Script script("x: Tensor",
                 "_0 = __torch__.twice\np = __torch__.Pair(_0(x, ), x)\nreturn torch.add(p.first, p.second)");
@@ -182,6 +212,12 @@ TEST(TorchScript, MistakesAreSentencesWithALine) {
             "m: line 8 of forward: makes a list of more than 65536 values");
   EXPECT_EQ(said({"x: Tensor", "l = torch.mul([0], 60000)\nfor i in range(4000):\n  m = torch.list(l)\nreturn x"}),
             "m: line 8 of forward: makes lists of more than 4194304 values");
+  EXPECT_EQ(said({"x: Tensor",
+                  "l = torch.mul([0], 60000)\nfor i in range(4000):\n  m = annotate(List[int], [])\n"
+                  "  _0 = torch.extend(m, l)\nreturn x"}),
+            "m: line 8 of forward: makes lists of more than 4194304 values");
+  EXPECT_EQ(said({"x: Tensor", "l = torch.mul([torch.mul([x], 60000)], 60000)\nreturn torch.cat(l)"}),
+            "m: line 7 of forward: makes lists of more than 4194304 values");
   EXPECT_EQ(said({"x: Tensor", "with x:\n  return x"}),
             "m: code/__torch__.py: line 6: found \"with\"; expected an assignment, if, for, while or return");
   EXPECT_EQ(said({"x: Tensor", "ops.prim.RaiseException(\"only pictures\")\nreturn x"}),
@@ -211,6 +247,23 @@ TEST(TorchScript, APickleCallsNothing) {
   EXPECT_EQ(said_of("\x80\x02]q"), "p: ends within its pickle, at byte 4");
   EXPECT_EQ(said_of(std::string("\x80\x02h\x05.", 5)), "p: reads a value that it did not keep, at byte 4");
 }
+/// What is written once is called, or made an object of, a million times.
+TEST(TorchScript, APickleDoesNotGrowWithoutEnd) {
+  const auto said_of = [](std::string bytes, const std::string& again) {
+    for (int i = 0; i < 400000; ++i) bytes += again;
+    const auto pickle = parse_pickle(bytes + ".", "p");
+    return pickle.ok() ? "" : pickle.error().message.substr(0, 46);
+  };
+  const std::string many(100000, 'N');
+  EXPECT_EQ(said_of("\x80\x02(" + many + "tq" + std::string(1, '\0') + "0ctorch\ndevice\nq\x01" + "0",
+                    std::string("h\x01h\0R0", 6)),
+            "p: holds more than 256 MiB beside its tensors,");
+  EXPECT_EQ(said_of("\x80\x02" + std::string("c__torch__\n") + many + "\nq" + std::string(1, '\0') + "0",
+                    std::string("h\0)\x81"
+                                "0",
+                                5)),
+            "p: holds more than 256 MiB beside its tensors,");
+}
 TEST(TorchScript, WeightsAloneAreRefusedWithTheLinesThatMakeAFile) {
   PickleWriter state;
   state.raw("}(")
@@ -225,8 +278,7 @@ TEST(TorchScript, WeightsAloneAreRefusedWithTheLinesThatMakeAFile) {
       import_model_bytes(std::move(zip).finish().value(), "m.pth").error().message,
       "m.pth: holds weights that torch.save wrote, without a graph (2 tensors); whet reads ONNX, .pt2, TorchScript, "
       ".tflite, SavedModel, GraphDef, TensorFlow.js and MXNet (in Python: "
-      "torch.export.save(torch.export.export(model.eval(), (example,)), \"model.pt2\") writes "
-      "one)");
+      "torch.export.save(torch.export.export(model.eval(), (example,)), \"model.pt2\") writes one)");
 }
 TEST(TorchScript, GarbageIsASentence) {
   Script script("x: Tensor,\n    flag: bool=False",
