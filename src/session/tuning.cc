@@ -257,13 +257,15 @@ Result<Workplace> make_workplace(const TuneSettings& settings, Zygote& zygote) {
   return work;
 }
 
-/// Who has no other layouts to choose from asks for the usual ones: no earlier plan of the file counts any more.
-Status end_earlier_plan(const TuneSettings& settings, const Prepared& prepared, RecordFile& file) {
+/// Who has no other layouts or no covers to choose from asks for kernels without: no earlier plan of the file that has them
+/// counts any more.
+Status end_earlier_plan(const TuneSettings& settings, const Prepared& prepared, const AlternativeOptions& asked,
+                        RecordFile& file) {
   const SpaceOptions schedules = settings.rounding.schedules();
-  WHET_TRY(const bool ended, end_plan(prepared.fused, prepared.place.target, schedules, file));
+  WHET_TRY(const bool ended, end_plan(prepared.fused, prepared.place.target, asked, schedules, file));
   if (ended)
     tell(settings.where.tell,
-         "The file's plan with other layouts ends here: --layouts nhwc asks for the usual kernels");
+         "The file's plan ends here: it has layouts or covers that --layouts or --covers leaves out");
   return ok_status();
 }
 
@@ -309,8 +311,9 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   DeviceMeasurer measurer(builders, all, measure_options(settings, prepared));
   WHET_RETURN_IF_ERROR(calibrate(settings, prepared, measurer));
   const bool layouts = searches_layouts(settings, prepared, alternatives);
-  if (settings.alternatives && alternatives.forms.empty() && prepared.place.target.is_cpu())
-    WHET_RETURN_IF_ERROR(end_earlier_plan(settings, prepared, file));
+  const bool leaves_out = alternatives.forms.empty() || !alternatives.covers;
+  if (settings.alternatives && leaves_out && prepared.place.target.is_cpu())
+    WHET_RETURN_IF_ERROR(end_earlier_plan(settings, prepared, alternatives, file));
   WHET_TRY(tuned.progress, tune(prepared.chosen, prepared.place.target, measurer, file,
                                 tune_options(settings, prepared.ids, layouts ? 1 - kLayoutShare : 1),
                                 [&](const TuneProgress& progress) { listener.round(progress); }));

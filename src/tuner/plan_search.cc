@@ -305,9 +305,12 @@ class Search {
 
 }  // namespace
 
-Result<bool> end_plan(const FusedGraph& fused, const Target& target, const SpaceOptions& schedules, RecordFile& file) {
+Result<bool> end_plan(const FusedGraph& fused, const Target& target, const AlternativeOptions& asked,
+                      const SpaceOptions& schedules, RecordFile& file) {
   WHET_TRY(const PlannedNetwork network, planned(fused, file.records(), target, schedules));
   if (network.kernels.empty()) return false;
+  WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, asked));
+  if (find_plan(fused, alternatives, network.kernels).ok()) return false;
   Plan line{.graph = hash_of(fused), .name = fused.graph.name, .target = to_string(target)};
   line.whet = version(), line.at = utc_now();
   WHET_RETURN_IF_ERROR(file.append_plan(line));

@@ -58,7 +58,9 @@ struct PlanSearch {
 Result<PlanSearch> search_plans(const FusedGraph&, const Target&, Measurer&, RecordFile&, Device&,
                                 const PlanSearchOptions&);
 
-/// From now on the usual kernels count: where `planned` would take others, a line says so. Gives whether it was needed.
-Result<bool> end_plan(const FusedGraph&, const Target&, const SpaceOptions& schedules, RecordFile&);
+/// Where `planned` would take kernels that are none of the alternatives asked for, a line says that the usual ones count from
+/// now on. Gives whether it was needed.
+Result<bool> end_plan(const FusedGraph&, const Target&, const AlternativeOptions& asked, const SpaceOptions& schedules,
+                      RecordFile&);
 
 }  // namespace whet

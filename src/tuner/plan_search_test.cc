@@ -118,10 +118,25 @@ TEST_F(PlanSearchTest, EndsAnEarlierPlanWhereTheUsualKernelsAreAskedFor) {
   search(7e-6, 1e-6);
   ASSERT_FALSE(plan_.kernels.empty());
   RecordFile file = RecordFile::open(folder_->path() + "/r.jsonl").value();
-  EXPECT_TRUE(end_plan(fused_, target_, {}, file).value());
+  EXPECT_TRUE(end_plan(fused_, target_, {}, {}, file).value());
   EXPECT_TRUE(file.records().plan_for(hash_of(fused_), to_string(target_))->kernels.empty());
   EXPECT_TRUE(planned(fused_, file.records(), target_)->kernels.empty());
-  EXPECT_FALSE(end_plan(fused_, target_, {}, file).value());
+  EXPECT_FALSE(end_plan(fused_, target_, {}, {}, file).value());
+}
+
+TEST_F(PlanSearchTest, EndsAPlanWithCoversWhereCoversAreLeftOut) {
+  testing::GraphBuilder b;
+  const ValueId x = b.relu("a", b.conv("ac", b.relu("r", b.input("x", {1, 16, 8, 8})), 16, 3, 1, 1));
+  fused_ = optimize(b.finish({b.relu("p", b.conv("out", b.relu("b", b.conv("bc", x, 16, 1)), 8, 3))}), {}).value();
+  RecordFile file = RecordFile::open(folder_->path() + "/r.jsonl").value();
+  ASSERT_TRUE(file.append_plan(
+                      {.graph = hash_of(fused_), .target = to_string(target_), .kernels = {{"b", "chain: a+b", false}}})
+                  .ok());
+  ASSERT_FALSE(planned(fused_, file.records(), target_)->kernels.empty());
+  EXPECT_FALSE(end_plan(fused_, target_, {}, {}, file).value());
+  EXPECT_FALSE(planned(fused_, file.records(), target_)->kernels.empty());
+  EXPECT_TRUE(end_plan(fused_, target_, {.covers = false}, {}, file).value());
+  EXPECT_TRUE(planned(fused_, file.records(), target_)->kernels.empty());
 }
 
 TEST_F(PlanSearchTest, BeginsWithTheBestScheduleOfTheUsualKernel) {
