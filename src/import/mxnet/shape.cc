@@ -225,7 +225,7 @@ Status import_crop(MxSite& site) {
   const Shape shape = site.shape(x);
   if (shape.size() != 4) return site.error("crops " + to_string(site.type(x)));
   if (site.input_count() == 2) {
-    const Shape like = site.shape(site.in(1));
+    const Shape& like = site.shape(site.in(1));
     if (like.size() != 4) return site.error("crops " + to_string(site.type(x)) + " like " + to_string(like));
     size = {like[2], like[3]};
   }

@@ -640,7 +640,7 @@ Result<ScriptValue> ScriptRun::call_operator(const std::string& op, const Script
   bool is_list = false;
   Status status = ok_status();
   call.wanted = wanted_results(whole, given, is_list, status);
-  WHET_RETURN_IF_ERROR(status);
+  if (!status.ok()) return status.error();
   for (std::size_t i = 0; i < wanted.size() && i < call.wanted.size() && wanted.size() == call.wanted.size(); ++i)
     call.wanted[i] = wanted[i];
   const bool single = call.wanted.size() == 1 && !is_list;
