@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/hash.h"
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
 #include "passes/testing/random_graph.h"
@@ -126,6 +127,36 @@ TEST(PlansWithCovers, OfRandomBranchesHaveTheAnswersOfTheUsualOnes) {
     covers += check_random_plan(optimize(RandomBranches(seed).draw(), {}).value(),
                                 seed % 3 == 0 ? std::vector<Form>{{8}} : std::vector<Form>{}, seed);
   EXPECT_GE(covers, 20);
+}
+
+double price_of(const Task& task) { return 1e-6 * (1 + static_cast<double>(hash_bytes(task.key) % 64)); }
+
+/// A concatenation that a plan pays may turn out to be in place, where merged channels make its parts begin on lines.
+TEST(PlansWithCovers, CostNoLessThanTheirNetworksRun) {
+  int covers = 0, equal = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const FusedGraph fused = optimize(RandomBranches(seed).draw(), {}).value();
+    const Alternatives found = find_alternatives(fused, target(), {}).value();
+    std::vector<Price> prices(found.all.size());
+    for (std::size_t a = 0; a < found.all.size(); ++a)
+      if (const int task = found.all[a].task; task >= 0)
+        prices[a] = {PriceKind::measured, price_of(found.tasks[static_cast<std::size_t>(task)]), 0};
+    for (std::size_t a = 0; a < found.all.size(); ++a) {
+      if (found.all[a].kind != AlternativeKind::cover) continue;
+      const auto plans = best_plans(fused, found, prices, {.required = {static_cast<int>(a)}});
+      ASSERT_TRUE(plans.ok()) << plans.error().message;
+      const auto network = assemble(fused, found, plans->best.front().alternatives);
+      ASSERT_TRUE(network.ok()) << network.error().message;
+      const std::vector<Task> tasks = extract_tasks(*network, target()).value();
+      double runs = 0;
+      for (const Task& task : tasks) runs += task.weight * price_of(task);
+      const double costs = plans->best.front().seconds;
+      EXPECT_GE(costs, runs - 1e-12) << "seed " << seed << " " << found.all[a].name << "\n" << to_text(*network);
+      ++covers, equal += costs <= runs + 1e-12;
+    }
+  }
+  EXPECT_GE(covers, 50);
+  EXPECT_GE(equal, covers * 9 / 10);
 }
 
 /// An inverted bottleneck with a residual: each of its chains is the plan when the others are dear.
