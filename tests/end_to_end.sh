@@ -346,6 +346,7 @@ case_fleet() {
   trap 'kill '"$broker $agent_pid"' 2> /dev/null; rm -rf "$work"' EXIT
   fleet_comes_to "-2 .*idle"
   expect 0 "records kept" "$whet" tune zoo:mlp --trials 12 --round 4 --threads 1 -o r.jsonl --device fleet:x86 --fleet lab/me
+  grep -qE "\| +[0-9]+% \| [A-Za-z0-9]+ [0-9]+% +\|" out || { cat out; die "nothing says which limit holds a task in the fleet"; }
   grep -q "^The network, measured alternately" out || { cat out; die "the network was not timed in the fleet"; }
   grep -q "^| *Unit  *|  *Jobs | Candidates | Failed | Lost | Its times |" out || die "nothing says which unit answered how many jobs"
   [ "$(grep -c '"host":"fleet:x86' r.jsonl)" -ge 12 ] || die "not all candidates ran in the fleet"

@@ -11,6 +11,7 @@
 #include "device/make_device.h"
 #include "machine/detect.h"
 #include "machine/stolen.h"
+#include "measure/device_rates.h"
 #include "records/digest.h"
 #include "session/opened.h"
 #include "session/rates.h"
@@ -143,10 +144,18 @@ Result<PlanSearch> search_layouts(const TuneSettings& settings, const Prepared& 
 
 bool interrupted(const TuneSettings& settings) { return settings.where.interrupted && settings.where.interrupted(); }
 
+/// The rates of a device elsewhere, measured there; none of an emulator.
+MachineRates rates_there(const TuneSettings& settings, const Prepared& prepared, const Devices& devices) {
+  if (prepared.emulated) return {};
+  return measure_device_rates(*devices.front(), prepared.place.target, measure_options(settings, prepared).cpu);
+}
+
 /// The limits of what was tuned, by the better of the rates before and after: what was measured beside something else
 /// would give shares of more than the whole.
-void find_limits(const TuneSettings& settings, const Prepared& prepared, Tuned& tuned) {
-  if (!is_remote(prepared)) tuned.rates = better_of(tuned.rates, measure_rates(prepared.place));
+void find_limits(const TuneSettings& settings, const Prepared& prepared, const Devices& devices, Tuned& tuned) {
+  const MachineRates now =
+      is_remote(prepared) ? rates_there(settings, prepared, devices) : measure_rates(prepared.place);
+  tuned.rates = better_of(tuned.rates, now);
   const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact);
   for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
 }
@@ -301,7 +310,7 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   if (settings.alternatives) {
     WHET_TRY(alternatives, settings.alternatives(prepared.place.target));
   }
-  tuned.rates = devices.front()->info().rates;
+  tuned.rates = is_remote(prepared) ? rates_there(settings, prepared, devices) : devices.front()->info().rates;
   for (const std::string& note : record_notes(prepared, file)) tell(settings.where.tell, note);
   listener.started(prepared, file, tuned.rates);
   const StolenTime stolen(is_remote(prepared) ? std::vector<int>{} : prepared.place.cores.cpus);
@@ -318,7 +327,7 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
                                 tune_options(settings, prepared.ids, layouts ? 1 - kLayoutShare : 1),
                                 [&](const TuneProgress& progress) { listener.round(progress); }));
   tuned.units = measurer.units();
-  find_limits(settings, prepared, tuned);
+  find_limits(settings, prepared, devices, tuned);
   if (!settings.no_network && !tuned.progress.interrupted) {
     settle_all(settings, prepared, alternatives, layouts, measurer, devices, file, listener, tuned);
     tuned.progress.interrupted = interrupted(settings);

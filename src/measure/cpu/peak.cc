@@ -11,7 +11,6 @@ namespace {
 
 // More than latency times throughput of any processor known (2 x 5 cycles), and few enough for 16 registers.
 constexpr std::int64_t kChains = 12;
-constexpr std::int64_t kRounds = 100000;  // 1.2 million operations a thread: a fraction of a millisecond
 constexpr int kBursts = 20;
 
 Tensor ones(std::int64_t size) {
@@ -22,14 +21,19 @@ Tensor ones(std::int64_t size) {
 
 }  // namespace
 
-Program burst_program(const CpuTarget& cpu, std::int64_t rounds) {
+Program burst_program(const CpuTarget& cpu, std::int64_t rounds, std::int64_t threads) {
   const int lanes = cpu.lanes(4);
   Program p;
   p.name = "peak";
   const BufferId ones = p.add({"ones", DType::f32, {lanes}, Scope::argument, 0, false, false});
-  const BufferId ends = p.add({"chains", DType::f32, {kChains * lanes}, Scope::argument, 1, false, true});
+  const BufferId ends = p.add({"chains", DType::f32, {threads * kChains * lanes}, Scope::argument, 1, false, true});
   const BufferId held = p.add({"held", DType::f32, {kChains * lanes}, Scope::registers, -1, false, true});
+  const VarId thread = p.fresh_var();
   const auto at = [&](std::int64_t first) { return ramp(int_const(first), 1, lanes); };
+  // Of the thread's own chains.
+  const auto end_at = [&](std::int64_t first) {
+    return threads == 1 ? at(first) : ramp(var(thread, "thread") * (kChains * lanes) + first, 1, lanes);
+  };
   const auto read = [&](BufferId buffer, std::int64_t first) {
     return load(DType::f32, SourceId(buffer.value), {at(first)});
   };
@@ -42,22 +46,28 @@ Program burst_program(const CpuTarget& cpu, std::int64_t rounds) {
     const Expr next_chain = read(held, (chain + 1) % kChains * lanes);
     const Expr fused = cpu.isa == Isa::aarch64 ? next_chain * one + value : value * one + one;
     const Expr next = cpu.fma ? fused : chain % 2 == 0 ? value + one : value * one;
-    begin.push_back(make_stmt(Store{held, {at(first)}, read(ends, first), Expr()}));
+    begin.push_back(
+        make_stmt(Store{held, {at(first)}, load(DType::f32, SourceId(ends.value), {end_at(first)}), Expr()}));
     step.push_back(make_stmt(Store{held, {at(first)}, next, Expr()}));
-    end.push_back(make_stmt(Store{ends, {at(first)}, value, Expr()}));
+    end.push_back(make_stmt(Store{ends, {end_at(first)}, value, Expr()}));
   }
   Stmt loop = make_stmt(
       Loop{p.fresh_var(), "round", int_const(0), int_const(rounds), LoopKind::serial, block(std::move(step))});
   p.body = block({block(std::move(begin)), std::move(loop), block(std::move(end))});
+  if (threads > 1)
+    p.body = make_stmt(Loop{thread, "thread", int_const(0), int_const(threads), LoopKind::parallel, std::move(p.body)});
   return p;
+}
+
+double burst_operations(const CpuTarget& cpu, std::int64_t rounds) {
+  return (cpu.fma ? 2.0 : 1.0) * static_cast<double>(kChains * cpu.lanes(4) * rounds);
 }
 
 Result<PeakBurst> PeakBurst::compile(const Target& target) {
   const CpuTarget& cpu = target.cpu();
-  WHET_TRY(const Kernel kernel, compile_kernel(burst_program(cpu, kRounds), target));
+  WHET_TRY(const Kernel kernel, compile_kernel(burst_program(cpu, kPeakRounds), target));
   WHET_TRY(LoadedKernel loaded, LoadedKernel::load(kernel));
-  const double operations = (cpu.fma ? 2.0 : 1.0) * static_cast<double>(kChains * cpu.lanes(4) * kRounds);
-  return PeakBurst(std::move(loaded), cpu.lanes(4), operations);
+  return PeakBurst(std::move(loaded), cpu.lanes(4), burst_operations(cpu, kPeakRounds));
 }
 
 double PeakBurst::measure(const std::vector<int>& cpus) const {

@@ -33,7 +33,12 @@ class PeakBurst {
 double measure_peak_gflops(const Target&, const std::vector<int>& cpus);
 
 /// The burst: `rounds` steps of independent chains of multiply-adds. Without fused multiply-adds half of the chains add
-/// and half multiply. Arguments: ones [lanes]; chains [chains, lanes], where each chain begins and ends.
-Program burst_program(const CpuTarget&, std::int64_t rounds);
+/// and half multiply. Arguments: ones [lanes]; chains [threads, chains, lanes], where each chain begins and ends. Several threads
+/// run side by side.
+Program burst_program(const CpuTarget&, std::int64_t rounds, std::int64_t threads = 1);
+/// Operations of one thread in it; a multiply-add is two.
+double burst_operations(const CpuTarget&, std::int64_t rounds);
+/// Enough for a time: a fraction of a millisecond.
+inline constexpr std::int64_t kPeakRounds = 100000;
 
 }  // namespace whet
