@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mount.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -33,18 +35,34 @@ inline void wait(double seconds) { usleep(static_cast<useconds_t>(seconds * 1e6)
 /// A broker on a free port of the loopback, or of another address, with a setup of its own: users ann and bob, agents lab and far.
 class Broker {
  public:
-  explicit Broker(const std::string& address = "127.0.0.1") {
+  ///   disk  size of a disk of its own, as mount takes it; "": the test's. See `has_small_disk`.
+  explicit Broker(const std::string& address = "127.0.0.1", const std::string& disk = "") {
     const Ending setup = run(WHET_AGENT,
                              {"--setup", dir(), "--address", address + ":4222", "--user", "ann", "--user", "bob",
                               "--agent", "lab", "--agent", "far"},
                              folder_);
     EXPECT_EQ(setup.number, 0) << setup.out;
+    if (!disk.empty()) mount_disk(disk);
     start("-1");
     // What everyone dials.
     for (const char* user : {"ann", "bob", "lab", "far", "admin"})
       write(dir(user) + "/fleet", std::regex_replace(content(dir(user) + "/fleet"), std::regex("4222"), port_));
     prepare(kKey);
   }
+  ~Broker() {
+    server_.reset();
+    if (has_disk_) umount((dir() + "/js").c_str());
+  }
+  Broker(const Broker&) = delete;
+  bool has_small_disk() const { return has_disk_; }
+  /// Takes all the room that its disk has, or gives it back.
+  void fill_disk() const {
+    std::ofstream filler(dir() + "/js/filler", std::ios::binary);
+    while (filler.write(std::string(4096, 'x').data(), 4096).flush()) {
+    }
+  }
+  void empty_disk() const { std::filesystem::remove(dir() + "/js/filler"); }
+
   std::string dir(const std::string& user = "") const { return folder_ / (user.empty() ? "setup" : "setup/" + user); }
   const Folder& folder() const { return folder_; }
   const std::string& port() const { return port_; }
@@ -87,9 +105,16 @@ class Broker {
     EXPECT_TRUE(ready) << server_->end().out;
   }
 
+  void mount_disk(const std::string& size) {
+    const std::string store = dir() + "/js";
+    std::filesystem::create_directory(store);
+    has_disk_ = mount("none", store.c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
+  }
+
   Folder folder_;
   std::string port_;
   std::unique_ptr<Program> server_;
+  bool has_disk_ = false;
 };
 
 /// An agent of the broker with some scripted devices, "NAME-1", "NAME-2", ...

@@ -85,6 +85,26 @@ TEST_F(Fleets, LoseNothingWhenTheBrokerIsKilled) {
   EXPECT_EQ(tuner.answers(), 300);
   EXPECT_EQ(tuner.wrong(), "");
 }
+TEST_F(Fleets, LoseNothingWhenTheBrokersDiskIsFull) {
+  Broker broker("127.0.0.1", "16m");
+  if (!broker.has_small_disk()) GTEST_SKIP() << "only root may mount a small disk";
+  Agent agent(broker, "lab", 2, 5);
+  const std::shared_ptr<FleetQueue> queue = broker.join("ann");
+  ASSERT_TRUE(comes_to(*queue, 2));
+  Tuner tuner(queue, 4);
+  tuner.start(300);
+  wait(0.3);
+  broker.fill_disk();
+  wait(1);
+  EXPECT_LT(tuner.answers(), 300) << "some wait for room";
+  // A broker that ran out of room starts anew to take jobs again.
+  broker.empty_disk();
+  broker.kill();
+  broker.start();
+  tuner.join();
+  EXPECT_EQ(tuner.answers(), 300);
+  EXPECT_EQ(tuner.wrong(), "");
+}
 TEST_F(Fleets, GiveTheJobsOfADeadAgentToOthers) {
   const Broker broker;
   Agent lab(broker, "lab", 2, 10), far(broker, "far", 1, 10);
