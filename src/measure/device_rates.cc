@@ -29,8 +29,7 @@ class DeviceRates {
     if (bytes < step) return 0;
     bytes = bytes / step * step;
     const std::int64_t passes = std::max<std::int64_t>(1, kRead / bytes);
-    const double seconds =
-        time(read_program(cpu(), bytes / 4, passes, target_.threads), cache);
+    const double seconds = time(read_program(cpu(), bytes / 4, passes, target_.threads), cache);
     return rate(static_cast<double>(bytes * passes) * target_.threads, seconds);
   }
 

@@ -33,7 +33,8 @@ TEST(PeakKernels, RunOnSeveralThreads) {
   for (const Target& target : runnable_targets()) {
     const Program one = burst_program(target.cpu(), 10), two = burst_program(target.cpu(), 10, 2);
     const std::int64_t lanes = target.cpu().lanes(4),
-                       chains = static_cast<std::int64_t>(burst_operations(target.cpu(), 1)) / (target.cpu().fma ? 2 : 1);
+                       chains =
+                           static_cast<std::int64_t>(burst_operations(target.cpu(), 1)) / (target.cpu().fma ? 2 : 1);
     const auto end = [&](const Program& program, std::int64_t threads) {
       return std::move(run_native(program, target, {ones(lanes), ones(threads * chains)}).value()[1]);
     };
@@ -56,7 +57,8 @@ TEST(DeviceRates, AreWhatTheDevicesTimesSay) {
     for (const double gbs : {rates.l1_gbs, rates.l2_gbs}) EXPECT_NEAR(gbs, rates.memory_gbs, 0.2 * rates.memory_gbs);
     EXPECT_EQ(rates.l3_gbs > 0, target.cpu().l3_bytes > 0);
     EXPECT_EQ(rates.l1_bytes, target.cpu().l1_bytes * target.threads);
-    EXPECT_TRUE(std::ranges::all_of(threads, [&](std::uint32_t n) { return n == static_cast<std::uint32_t>(target.threads); }));
+    EXPECT_TRUE(
+        std::ranges::all_of(threads, [&](std::uint32_t n) { return n == static_cast<std::uint32_t>(target.threads); }));
   }
 }
 TEST(DeviceRates, AreUnknownWhereTheDeviceIsLost) {

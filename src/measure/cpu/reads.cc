@@ -34,7 +34,8 @@ Program read_program(const CpuTarget& cpu, std::int64_t floats, std::int64_t pas
     add.push_back(make_stmt(Store{held, {vector(register_)}, next, Expr()}));
     end.push_back(make_stmt(Store{sums, {vector(own * step + sum * lanes)}, read(held, register_), Expr()}));
   }
-  Stmt sweep = make_stmt(Loop{at, "at", int_const(0), int_const(floats / step), LoopKind::serial, block(std::move(add))});
+  Stmt sweep =
+      make_stmt(Loop{at, "at", int_const(0), int_const(floats / step), LoopKind::serial, block(std::move(add))});
   Stmt sweeps = make_stmt(Loop{pass, "pass", int_const(0), int_const(passes), LoopKind::serial, std::move(sweep)});
   p.body = make_stmt(Loop{thread, "thread", int_const(0), int_const(threads), LoopKind::parallel,
                           block({block(std::move(begin)), std::move(sweeps), block(std::move(end))})});
