@@ -122,12 +122,13 @@ class Sibling {
   }
 
   bool is_anchor(const Node& node) const {
+    const auto* conv = std::get_if<ConvOperator>(&node.op);
+    if (!conv && !std::holds_alternative<MatMulOperator>(node.op)) return false;
     if (graph_->value(node.inputs[0]).constant) return false;
     const Shape& x = graph_->value(node.inputs[0]).type.shape;
     const Shape& weights = graph_->value(node.inputs[1]).type.shape;
-    if (const auto* conv = std::get_if<ConvOperator>(&node.op))
-      return conv->groups == 1 && conv->layout == Layout::channels_last && weights.size() == x.size();
-    return std::holds_alternative<MatMulOperator>(node.op) && weights.size() == 2;
+    if (!conv) return weights.size() == 2;
+    return conv->groups == 1 && conv->layout == Layout::channels_last && weights.size() == x.size();
   }
   std::int64_t channels_of(const Node& node) const { return graph_->value(node.output).type.shape.back(); }
   bool constants_fit(const Node& node) const {
