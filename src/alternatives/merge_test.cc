@@ -164,7 +164,8 @@ TEST(MergedKernels, ThatAreEqualAreOneTask) {
   }
   std::set<int> tasks;
   int kernels = 0;
-  for (const Alternative& a : find_alternatives(fused(b.finish({x})), target(), {}).value().all) {
+  const Alternatives found = find_alternatives(fused(b.finish({x})), target(), {}).value();
+  for (const Alternative& a : found.all) {
     if (a.kind != AlternativeKind::cover) continue;
     tasks.insert(a.task), ++kernels;
   }
@@ -174,7 +175,8 @@ TEST(MergedKernels, ThatAreEqualAreOneTask) {
 
 TEST(Covers, AreLeftOutWhereTheyAreNotAskedFor) {
   const FusedGraph graph = two_branches([](GraphBuilder& b, ValueId x) { return b.relu("b", b.conv("bc", x, 24, 1)); });
-  for (const Alternative& a : find_alternatives(graph, target(), {.covers = false}).value().all) {
+  const Alternatives without = find_alternatives(graph, target(), {.covers = false}).value();
+  for (const Alternative& a : without.all) {
     EXPECT_NE(a.kind, AlternativeKind::cover);
     EXPECT_FALSE(names_cover(a.name)) << a.name;
   }
