@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/random_cases.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
 #include "passes/testing/random_attention.h"
@@ -34,7 +35,7 @@ std::string names_of(const std::vector<Task>& tasks) {
 }
 
 TEST(Groups, ComputeWhatTheGraphComputes) {
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(400)); ++seed) {
     const Graph graph = random_graph(seed);
     const std::vector<Tensor> inputs = random_inputs(graph, seed);
     const auto want = evaluate_graph(graph, inputs);
@@ -52,7 +53,7 @@ TEST(Groups, ComputeWhatTheGraphComputes) {
 }
 
 TEST(Groups, ComputeAttentionHoweverItIsWritten) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(60)); ++seed) {
     const Graph graph = random_attention(seed);
     const std::vector<Tensor> inputs = random_inputs(graph, seed);
     const auto want = evaluate_graph(graph, inputs);

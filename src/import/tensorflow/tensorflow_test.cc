@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/testing/random_cases.h"
 #include "import/import.h"
 #include "import/load_tensors.h"
 #include "import/tensorflow/importers.h"
@@ -337,7 +338,7 @@ TEST(TensorFlow, GarbageIsASentence) {
 }
 /// Blocks of empty entries that are named again and again.
 TEST(TensorFlow, TablesAreReadInBoundedTime) {
-  constexpr std::size_t kEntries = 200000;
+  constexpr std::size_t kEntries = testing::kSanitized ? 20000 : 200000;
   const auto number = [](std::size_t n) {
     std::string text;
     for (; n >= 0x80; n >>= 7) text += static_cast<char>((n & 0x7f) | 0x80);

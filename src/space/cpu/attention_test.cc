@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/random_cases.h"
 #include "passes/optimize.h"
 #include "passes/testing/random_attention.h"
 #include "schedule/loop_tree.h"
@@ -26,7 +27,7 @@ std::vector<ComputeDag> attentions_of(const Graph& graph) {
 
 /// What fusion puts together without a schedule for it would run on naive loops.
 TEST(AttentionSketch, FitsEveryAttentionThatFusionFinds) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(60)); ++seed) {
     const std::vector<ComputeDag> dags = attentions_of(testing::random_attention(seed));
     ASSERT_EQ(dags.size(), 1u) << "seed " << seed;
     for (const char* text : {"cpu -mcpu=skylake-avx512 -threads=2", "cpu -mcpu=haswell -threads=3"})
@@ -36,7 +37,7 @@ TEST(AttentionSketch, FitsEveryAttentionThatFusionFinds) {
 }
 
 TEST(AttentionSketch, HoldsOnlySchedules) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(40)); ++seed) {
     const ComputeDag dag = attentions_of(testing::random_attention(seed)).front();
     const DesignSpace space(dag, {*attention_sketch(dag, avx512())});
     Rng rng(seed);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/random_cases.h"
 #include "lower/testing/arguments.h"
 #include "lower/testing/verify_passes.h"
 #include "program/interpret.h"
@@ -124,6 +125,7 @@ TEST(RowChain, IsASketchOfEveryChain) {
 }
 
 TEST(RowChain, ComputesTheRightAnswers) {
+  constexpr int kSamples = testing::kSanitized ? 2 : 8;
   int lowered = 0;
   for (const std::string& text : chains()) {
     const ComputeDag dag = dag_of(text);
@@ -131,7 +133,7 @@ TEST(RowChain, ComputesTheRightAnswers) {
     ASSERT_TRUE(sketch.has_value()) << text;
     const DesignSpace space(dag, {*sketch});
     Rng rng(3);
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < kSamples; ++i) {
       const Candidate candidate = i == 0 ? space.default_candidate() : space.sample(rng);
       const auto scheduled = space.schedule(candidate);
       ASSERT_TRUE(scheduled.ok()) << to_json(candidate) << ": " << scheduled.error().message << "\n" << text;
@@ -142,7 +144,7 @@ TEST(RowChain, ComputesTheRightAnswers) {
       ++lowered;
     }
   }
-  EXPECT_EQ(lowered, 8 * static_cast<int>(chains().size()));
+  EXPECT_EQ(lowered, kSamples * static_cast<int>(chains().size()));
 }
 
 TEST(RowChain, KeepsRowsThatTheNextBlockReads) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/random_cases.h"
 #include "cost/gpu/nest.h"
 #include "passes/optimize.h"
 #include "passes/testing/random_attention.h"
@@ -58,7 +59,7 @@ TEST(GpuAttention, IsOneLaunch) {
 TEST(GpuAttention, FitsEveryAttentionThatFusionFinds) {
   const Target target = *parse_target("cuda -model=h100");
   int right = 0;
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(30)); ++seed) {
     const Result<FusedGraph> fused = optimize(testing::random_attention(seed), {});
     ASSERT_TRUE(fused.ok());
     const Result<std::vector<Task>> tasks = extract_tasks(*fused, target);
