@@ -149,7 +149,8 @@ Status FleetDevice::keep_file(const BlobSource& source) {
     const std::string content = read_blob(source, offset, size);
     if (content.size() != size) return Error{source.path + ": it was changed while it was sent"};
     const std::string message = encode_file_piece(content);
-    if ((sent += message.size()) > kMostCarriedMessages)
+    sent += message.size();
+    if (sent > kMostCarriedMessages)
       return Error{source.path + ": a fleet carries " + std::to_string(kMostCarriedMessages >> 20) +
                    " MiB of a file; the compiled model has more (--weights seed makes a small one that is only timed)"};
     WHET_RETURN_IF_ERROR(options_.queue->keep(source.name.hash, piece, message, options_.interrupted));

@@ -35,7 +35,10 @@ std::optional<SpotsRequest> decode_spots_request(std::string_view bytes) {
   const std::string passed = u.text();
   if (!check) return std::nullopt;
   request.check = std::move(*check);
-  if (!passed.empty() && !(request.passed = decode_check_request(passed))) return std::nullopt;
+  if (!passed.empty()) {
+    request.passed = decode_check_request(passed);
+    if (!request.passed) return std::nullopt;
+  }
   for (std::size_t n = u.count(37); n > 0 && u.ok(); --n) {
     AskedOutput asked;
     const std::uint8_t dtype = u.u8();

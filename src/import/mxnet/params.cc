@@ -34,8 +34,7 @@ class Cursor {
   template <typename T>
   T number() {
     T value{};
-    const std::string_view part = take(sizeof(T));
-    if (part.size() == sizeof(T)) std::memcpy(&value, part.data(), sizeof(T));
+    take(sizeof(T)).copy(reinterpret_cast<char*>(&value), sizeof(T));
     return value;
   }
   std::string_view take(std::uint64_t size) {

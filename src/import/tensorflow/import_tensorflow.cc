@@ -247,6 +247,7 @@ Result<FileModel> file_model(TfGraph graph, const Ends& ends, const Variables& v
 }  // namespace
 }  // namespace tensorflow
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): other readers keep parts of it
 Result<FileModel> read_graph_def_model(ModelSource source) {
   WHET_TRY(tensorflow::TfGraph graph, tensorflow::parse_graph_def(source.bytes, source.what));
   if (!source.entry.empty()) return Error{source.what + ": a GraphDef has no signatures for --entry to choose from"};
