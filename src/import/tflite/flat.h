@@ -42,7 +42,7 @@ class FlatTable {
   std::vector<T> numbers(int field) const {
     const std::string_view data = content(field, sizeof(T));
     std::vector<T> values(data.size() / sizeof(T));
-    if (!values.empty()) std::memcpy(values.data(), data.data(), values.size() * sizeof(T));
+    data.copy(reinterpret_cast<char*>(values.data()), values.size() * sizeof(T));
     return values;
   }
 

@@ -55,7 +55,7 @@ Status add_constants(const Subgraph& graph, FileModel& file, const std::string& 
 
 }  // namespace
 
-Result<FileModel> file_model(std::shared_ptr<TfliteModel> model, const std::string& what) {
+Result<FileModel> file_model(const std::shared_ptr<TfliteModel>& model, const std::string& what) {
   FileModel file;
   const Subgraph& graph = model->graphs[model->main];
   for (const int input : graph.inputs) {
@@ -92,7 +92,7 @@ Result<FileModel> file_model(std::shared_ptr<TfliteModel> model, const std::stri
 Result<FileModel> read_tflite_model(ModelSource source) {
   WHET_TRY(std::shared_ptr<tflite::TfliteModel> model,
            tflite::parse_tflite(std::move(source.bytes), source.entry, source.what));
-  return tflite::file_model(std::move(model), source.what);
+  return tflite::file_model(model, source.what);
 }
 
 }  // namespace whet

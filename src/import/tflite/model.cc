@@ -128,7 +128,7 @@ class ModelParser {
   Result<TensorInfo> tensor_of(const FlatTable& table) {
     TensorInfo info;
     info.name = table.text(3);
-    info.type = table.number<std::int8_t>(1);
+    info.type = table.number<std::uint8_t>(1);
     for (const std::int32_t extent : table.numbers<std::int32_t>(0)) info.shape.push_back(extent);
     for (const std::int32_t extent : table.numbers<std::int32_t>(7)) info.signature.push_back(extent);
     info.is_variable = table.flag(5);

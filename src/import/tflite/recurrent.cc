@@ -131,7 +131,7 @@ Status import_lstm(TfliteSite& site) {
 Status import_sequence_rnn(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(5));
   constexpr const char* kNames[] = {"", "Relu", "", "", "Tanh"};
-  const int activation = site.options().number<std::int8_t>(1);
+  const int activation = site.options().number<std::uint8_t>(1);
   if (activation != 1 && activation != 4)
     return site.error("its activation " + std::to_string(activation) + " is not supported");
   WHET_TRY(const ValueId x, site.real(0));

@@ -51,7 +51,7 @@ struct ConvForm {
 
 /// Weights [O, rows, columns, C / groups].
 Result<ConvForm> conv_form(TfliteSite& site, const Slide& slide) {
-  const Shape x = site.shape(site.in(0)), w = site.shape(site.in(1));
+  const Shape &x = site.shape(site.in(0)), &w = site.shape(site.in(1));
   if (w.size() != 4 || num_elements(w) == 0 || x[3] % w[3] != 0)
     return site.error("convolves " + to_string(x) + " by weights " + to_string(w) +
                       "; expected [O, rows, columns, C / groups]");
@@ -68,7 +68,7 @@ Result<ConvForm> conv_form(TfliteSite& site, const Slide& slide) {
 
 /// Weights [1, rows, columns, O].
 Result<ConvForm> depthwise_form(TfliteSite& site, const Slide& slide) {
-  const Shape x = site.shape(site.in(0)), w = site.shape(site.in(1));
+  const Shape &x = site.shape(site.in(0)), &w = site.shape(site.in(1));
   if (w.size() != 4 || w[0] != 1 || num_elements(w) == 0 || w[3] % x[3] != 0)
     return site.error("convolves " + to_string(x) + " by weights " + to_string(w) +
                       "; expected [1, rows, columns, a multiple of the channels]");
@@ -276,7 +276,7 @@ Status import_conv_transpose_bias(TfliteSite& site) {
 Status import_fully_connected(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   const FlatTable& o = site.options();
-  const int activation = o.number<std::int8_t>(0);
+  const int activation = o.number<std::uint8_t>(0);
   if (o.number<std::int8_t>(1) != 0) return site.error("has shuffled weights, which are not supported");
   const Shape w = site.shape(site.in(1)), given = site.shape(site.in(0));
   if (w.size() != 2 || given.empty() || w[1] < 1 || num_elements(given) % w[1] != 0)
