@@ -19,7 +19,7 @@ namespace {
 /// One row a format: what reads the files of a kind.
 struct Reader {
   FileKind kind;
-  Result<FileModel> (*read)(ModelSource);
+  Result<FileModel> (*read)(ModelSource&&);
 };
 constexpr Reader kReaders[] = {
     {FileKind::onnx, read_onnx_model},

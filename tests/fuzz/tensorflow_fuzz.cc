@@ -14,7 +14,7 @@ namespace {
 
 using namespace whet;
 
-Result<Graph> imported(Result<FileModel> (*read)(ModelSource), std::string bytes) {
+Result<Graph> imported(Result<FileModel> (*read)(ModelSource&&), std::string bytes) {
   WHET_TRY(FileModel model, read({"fuzzed", "/nowhere", std::move(bytes), ""}));
   return import_file(std::move(model), {});
 }

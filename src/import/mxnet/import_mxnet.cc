@@ -170,8 +170,7 @@ Result<FileModel> file_model(MxSymbol read, Parameters parameters, const std::st
 }  // namespace
 }  // namespace mxnet
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): other readers keep parts of it
-Result<FileModel> read_mxnet_model(ModelSource source) {
+Result<FileModel> read_mxnet_model(ModelSource&& source) {
   WHET_TRY(mxnet::MxSymbol symbol, mxnet::parse_symbol(source.bytes, source.what));
   WHET_TRY(mxnet::Parameters parameters, mxnet::read_parameters(source));
   return mxnet::file_model(std::move(symbol), std::move(parameters), source.what);

@@ -101,7 +101,7 @@ FileModel file_model(OnnxModel onnx) {
   return file;
 }
 
-Result<FileModel> read_onnx_model(ModelSource file) {
+Result<FileModel> read_onnx_model(ModelSource&& file) {
   WHET_TRY(OnnxModel onnx, parse_onnx(std::move(file.bytes), file.directory, file.what));
   return file_model(std::move(onnx));
 }

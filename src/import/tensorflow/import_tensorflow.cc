@@ -247,15 +247,14 @@ Result<FileModel> file_model(TfGraph graph, const Ends& ends, const Variables& v
 }  // namespace
 }  // namespace tensorflow
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): other readers keep parts of it
-Result<FileModel> read_graph_def_model(ModelSource source) {
+Result<FileModel> read_graph_def_model(ModelSource&& source) {
   WHET_TRY(tensorflow::TfGraph graph, tensorflow::parse_graph_def(source.bytes, source.what));
   if (!source.entry.empty()) return Error{source.what + ": a GraphDef has no signatures for --entry to choose from"};
   const tensorflow::Ends ends = tensorflow::ends_of_graph(graph);
   return tensorflow::file_model(std::move(graph), ends, {}, source.what);
 }
 
-Result<FileModel> read_saved_model(ModelSource source) {
+Result<FileModel> read_saved_model(ModelSource&& source) {
   if (source.bytes.empty()) {
     WHET_TRY(source.bytes, read_file((std::filesystem::path(source.directory) / "saved_model.pb").string()));
   }
@@ -266,7 +265,7 @@ Result<FileModel> read_saved_model(ModelSource source) {
   return tensorflow::file_model(std::move(graph), ends, variables, source.what);
 }
 
-Result<FileModel> read_tfjs_model(ModelSource source) {
+Result<FileModel> read_tfjs_model(ModelSource&& source) {
   if (source.bytes.empty()) {
     WHET_TRY(source.bytes, read_file((std::filesystem::path(source.directory) / "model.json").string()));
   }

@@ -89,7 +89,7 @@ Result<FileModel> file_model(const std::shared_ptr<TfliteModel>& model, const st
 
 }  // namespace tflite
 
-Result<FileModel> read_tflite_model(ModelSource source) {
+Result<FileModel> read_tflite_model(ModelSource&& source) {
   WHET_TRY(std::shared_ptr<tflite::TfliteModel> model,
            tflite::parse_tflite(std::move(source.bytes), source.entry, source.what));
   return tflite::file_model(model, source.what);

@@ -6,6 +6,6 @@
 namespace whet {
 
 /// Reads a TensorFlow Lite model.
-Result<FileModel> read_tflite_model(ModelSource);
+Result<FileModel> read_tflite_model(ModelSource&&);
 
 }  // namespace whet

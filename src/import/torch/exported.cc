@@ -213,7 +213,9 @@ void leaf_names(const Json& spec, const std::string& name, int depth, std::vecto
   for (std::size_t i = 0; i < children.items().size(); ++i) {
     std::string own = std::to_string(i);
     if (keys.is_array() && i < keys.items().size()) own = keys.items()[i].string_or(own);
-    const std::string path = name.empty() ? own : name + (keyed ? "." : "_") + own;
+    std::string path = name;
+    if (!path.empty()) path += keyed ? '.' : '_';
+    path += own;
     leaf_names(children.items()[i], path, depth + 1, names);
   }
 }

@@ -138,7 +138,7 @@ FileModel file_model(TorchModel model) {
 
 }  // namespace torch
 
-Result<FileModel> read_pt2_model(ModelSource source) {
+Result<FileModel> read_pt2_model(ModelSource&& source) {
   WHET_TRY(torch::TorchModel model, torch::read_archive(source, source.entry));
   std::set<std::string> written;
   WHET_TRY(model.program, torch::functional(std::move(model.program), written));

@@ -256,7 +256,7 @@ class Walker {
 }  // namespace
 }  // namespace torch
 
-Result<FileModel> read_torchscript_model(ModelSource source) {
+Result<FileModel> read_torchscript_model(ModelSource&& source) {
   torch::Members members(source.what);
   WHET_RETURN_IF_ERROR(members.parse(source.bytes));
   WHET_TRY(torch::ScriptArchive archive, torch::ScriptArchive::read(members));

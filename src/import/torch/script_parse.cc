@@ -225,7 +225,7 @@ class ScriptParser {
     WHET_TRY(Expression left, expressions());
     if (at(":")) {  // a type: "x : int = 1"
       advance();
-      WHET_TRY(const std::string type, type_text());
+      if (const auto type = type_text(); !type.ok()) return type.error();
     }
     if (accept("=")) {
       made.kind = Statement::Kind::assign;
