@@ -190,6 +190,13 @@ case_remote() {
   grep -q "records kept" out || die "tune does not end with its last line"
   [ "$(grep -c '"host":' r.jsonl)" -ge 8 ] || die "not all candidates ran on the device"
   expect 0 "from records" "$whet" compile zoo:mlp --records r.jsonl --threads 1 -o m.so
+  # Limits are those of the machine that timed the kernels: this one, or another, whose unit the records name.
+  expect 0 "Limits on this machine, measured now" "$whet" explain task 0 --model zoo:mlp --records r.jsonl --threads 1
+  sed 's/"unit":"[0-9a-f]*"/"unit":"00000000000000aa"/' r.jsonl > elsewhere.jsonl
+  expect 0 "timed these kernels; --device measures the rates of a device" "$whet" explain task 0 --model zoo:mlp --records elsewhere.jsonl --threads 1
+  expect 0 "Limits on $(uname -n) · " "$whet" explain task 0 --model zoo:mlp --records elsewhere.jsonl --threads 1 --device "$device"
+  expect 0 "bound what was not measured are unknown" "$whet" explain layout --model zoo:mlp --records elsewhere.jsonl --threads 1
+  refuse 1 '--device is "cuda:0"; expected ssh' "$whet" explain task 0 --model zoo:mlp --records r.jsonl --device cuda:0
   expect 0 "-threads=1" "$whet" target --device "$device" --threads 1
   expect 0 '"emulator": ""' "$whet" target --device "$device" --json
   expect 0 "is not emulated" "$whet" doctor --device "$device"

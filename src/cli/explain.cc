@@ -26,7 +26,7 @@ constexpr const char* kProgress =
   ID             the task's number, as in `whet tasks`
   Latency (ms)   the best time measured so far for one execution of the task
   Speed (GFLOPS) its floating point operations, counted by the direct algorithm, divided by that time
-  % peak         that speed as a share of the multiply-add peak of this machine's threads, measured when tuning starts
+  % peak         that speed as a share of the multiply-add peak of the threads, measured there when tuning starts
   Weight         how often the network runs the task
   Trials         candidates measured, failed ones included, those of earlier runs too
   Failed         how many of them gave no time; `whet records stats FILE` says why
@@ -40,9 +40,9 @@ On a pipe, a line a round: the task's place among those that are tuned, Current 
 best time, its trials, the estimated total latency, the seconds since the start, its ID and name.
 With --per-task, a line a task: Current is the best of the batch just measured, Best the best so far, Progress the
 candidates measured (failed ones included) of those allowed, then the seconds spent on the task.
-At the end, for each task: "Held by" the tightest of its limits on this machine and the share of it that is reached, more than
-100% by an algorithm with fewer operations (`whet explain task N` prints the sums); "rests": as many trials again promise less
-than --least-gain, or --early-stop ended it.
+At the end, for each task: "Held by" the tightest of its limits where it was timed and the share of it that is reached, more
+than 100% by an algorithm with fewer operations (`whet explain task N` prints the sums); "rests": as many trials again promise
+less than --least-gain, or --early-stop ended it.
 )";
 
 constexpr const char* kMetrics =
@@ -84,7 +84,8 @@ int run(const ExplainCommand& command) {
     return wrong_use({"explain cover asks about measured kernels; give --records FILE too"});
   if (of_plan && !command.question.records.empty())
     return explain_plan({command.question.what, command.contains, command.question.model, command.question.place,
-                         command.question.records, of_covers, command.rounding});
+                         command.question.device, command.question.fleet, command.question.records, of_covers,
+                         command.rounding});
   if (!command.contains.empty())
     return wrong_use({"explain layout --contains asks about measured layouts; give --records FILE too"});
   if (command.topic == "layout")
@@ -118,6 +119,9 @@ std::function<int()> make_explain(Arguments& arguments) {
   arguments.flag("--passes", question.passes, "candidate: also print the lines that each lowering pass changed");
   arguments.add("--pass", question.pass, "candidate: print only the program after this lowering pass");
   add_options(arguments, question.place);
+  arguments.add("--device", question.device,
+                "task, layout, cover: the device elsewhere that timed the records: its rates are measured there");
+  add_options(arguments, question.fleet);
   return [command] { return run(*command); };
 }
 

@@ -6,13 +6,14 @@
 #include <set>
 
 #include "base/nearest.h"
+#include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/layouts.h"
 #include "cli/table.h"
 #include "plan/plan.h"
 #include "records/record_file.h"
 #include "session/kernels_text.h"
-#include "session/rates.h"
+#include "session/record_rates.h"
 #include "tuner/footprint.h"
 
 namespace whet {
@@ -32,7 +33,8 @@ struct Priced {
 
 Result<Priced> price(const PlanQuestion& question) {
   Priced priced;
-  WHET_TRY(const TargetOnCores place, choose_target(question.place));
+  WHET_TRY(const MeasuringPlace asked, choose_asked_place(question.place, question.device, question.fleet, tell_user));
+  const TargetOnCores& place = asked.target;
   WHET_RETURN_IF_ERROR(question.rounding.check(place.target));
   WHET_TRY(const InputFiles files, read_inputs(question.model.inputs));
   WHET_TRY(priced.fused, load_fused(question.model, files));
@@ -41,7 +43,9 @@ Result<Priced> price(const PlanQuestion& question) {
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(priced.fused, place.target));
   WHET_TRY(priced.alternatives, find_alternatives(priced.fused, place.target, {forms_for(place.target)}));
   PriceOptions options;
-  options.rates = measure_rates(place);
+  const RecordRates known = rates_for(asked, measured_elsewhere(priced.read.records, tasks, place.target));
+  if (!known.known()) fmt::print(stderr, "The rates that bound what was not measured are {}\n", known.text);
+  options.rates = known.rates;
   options.schedules = question.rounding.schedules();
   options.network_bytes = network_footprint(priced.fused, tasks, question.rounding.exact);
   priced.prices = prices_of(priced.alternatives, priced.read.records, place.target, options);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "session/fleet.h"
 #include "session/model.h"
 #include "session/options.h"
 #include "session/rounding.h"
@@ -15,6 +16,8 @@ struct PlanQuestion {
       contains;  ///< a form, or a part of a cover's name: what the best plan with it at the node takes; "": of all
   ModelOptions model;
   TargetOptions place;
+  std::string device;  ///< elsewhere, whose rates bound what was not measured; "": this machine
+  FleetOptions fleet;
   std::string records;
   bool of_covers = false;    ///< the node's kernel with others, not its forms
   RoundingOptions rounding;  ///< records that it leaves out do not count

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/nearest.h"
+#include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/explain_gpu.h"
 #include "cli/explain_passes.h"
@@ -18,6 +19,7 @@
 #include "schedule/steps.h"
 #include "session/opened.h"
 #include "session/rates.h"
+#include "session/record_rates.h"
 #include "task/task.h"
 #include "tuner/footprint.h"
 
@@ -28,6 +30,7 @@ namespace {
 constexpr std::size_t kShown = 8;
 
 struct Opened {
+  MeasuringPlace where;
   TargetOnCores place;
   FusedGraph fused;
   std::vector<Task> tasks;
@@ -42,7 +45,8 @@ Status is_whole(const TuningQuestion& question) {
 
 Result<Opened> open(const TuningQuestion& question) {
   Opened opened;
-  WHET_TRY(opened.place, choose_target(question.place));
+  WHET_TRY(opened.where, choose_asked_place(question.place, question.device, question.fleet, tell_user));
+  opened.place = opened.where.target;
   WHET_TRY(const InputFiles files, read_inputs(question.model.inputs));
   WHET_TRY(opened.fused, load_fused(question.model, files));
   WHET_TRY(opened.tasks, extract_tasks(opened.fused, opened.place.target));
@@ -60,9 +64,9 @@ bool disproved(const Limit& limit, const std::vector<Limit>& limits, double seco
   return holding && &limit < holding;
 }
 
-void print_limits(const std::vector<Limit>& limits, double seconds, const Target& target) {
-  fmt::print("Limits {} (direct algorithm; an algorithm with fewer operations passes the first):\n",
-             target.is_gpu() ? "by the data sheet" : "on this machine, measured now");
+void print_limits(const std::vector<Limit>& limits, double seconds, const RecordRates& known) {
+  if (!known.known()) return fmt::print("Limits {}\n", known.text);
+  fmt::print("Limits {} (direct algorithm; an algorithm with fewer operations passes the first):\n", known.text);
   for (const Limit& limit : limits) {
     fmt::print("  {:8} {} ms: {}", limit.what, exact_milliseconds(limit.seconds), limit.why);
     if (seconds > 0) fmt::print("; {:.0f}% of it reached", 100 * limit.seconds / seconds);
@@ -101,8 +105,9 @@ int print_task(const Opened& opened, const TuningQuestion& question) {
   fmt::print("Task {}: {}, {} time{} in the network\n", id, task.name, task.weight, task.weight == 1 ? "" : "s");
   const double seconds = list.empty() ? 0 : list.front()->outcome.best_seconds();
   const std::int64_t footprint = network_footprint(opened.fused, opened.tasks, false);
-  const std::vector<Limit> limits = limits_of(task.dag, measure_rates(opened.place), footprint);
-  print_limits(limits, seconds, target);
+  const RecordRates known = rates_for(opened.where, list.empty() ? "" : measured_elsewhere(list.front()->outcome));
+  const std::vector<Limit> limits = limits_of(task.dag, known.rates, footprint);
+  print_limits(limits, seconds, known);
   if (list.empty()) {
     fmt::print("No trial of it on {} is in {}: it runs on its default schedule.\n", to_string(target),
                question.records);
@@ -114,7 +119,7 @@ int print_task(const Opened& opened, const TuningQuestion& question) {
   Table table({{"Time (ms)"}, {"Candidate", false}, {"Choices", false}});
   for (std::size_t i = 0; i < std::min(kShown, list.size()); ++i)
     table.add({exact_milliseconds(list[i]->outcome.best_seconds()), list[i]->tree_hash, to_json(list[i]->candidate)});
-  const std::string& wanted = question.place.target;
+  const std::string wanted = question.device.empty() ? question.place.target : to_string(target);
   fmt::print("{}Next: whet explain candidate {} --model {} --records {}{}\n", table.to_text(), list.front()->tree_hash,
              question.model.model, question.records, wanted.empty() ? "" : " --target \"" + wanted + "\"");
   return kDone;

@@ -9,7 +9,7 @@
 #include "machine/detect.h"
 #include "records/record_file.h"
 #include "session/model.h"
-#include "session/rates.h"
+#include "session/record_rates.h"
 #include "session/reporting.h"
 
 namespace whet {
@@ -46,14 +46,18 @@ Result<std::string> make_report_page(const ReportCommand& command, const TargetO
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, place.target));
   WHET_TRY(RecordsRead read, read_records(command.records));
   for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
-  const bool runs_here = place.target.is_cpu() && can_run(place.target).ok();
-  const MachineRates rates = runs_here || place.target.is_gpu() ? measure_rates(place) : MachineRates{};
+  const std::string elsewhere = measured_elsewhere(read.records, tasks, place.target);
+  const bool runs_here = place.target.is_cpu() && elsewhere.empty() && can_run(place.target).ok();
+  const MachineRates rates = rates_here(place, elsewhere).rates;
   const ReportSubject subject{command.model.text(), &fused, &tasks, place, command.rounding, command.records, ""};
   WHET_TRY(ReportData data, describe_for_report(subject, read.records, rates, true));
   data.notes = read.notes;
   if (data.trials == 0)
     data.notes.push_back(fmt::format("{} holds no measurement on {}.", command.records, to_string(place.target)));
-  if (!runs_here) {
+  if (!elsewhere.empty()) {
+    data.notes.push_back(elsewhere +
+                         " timed these kernels: the network was not measured as a whole, and limits are not known.");
+  } else if (!runs_here) {
     data.notes.push_back(
         "This machine cannot run the network, so it was not measured as a whole, and limits are not known.");
   } else if (!command.no_run) {

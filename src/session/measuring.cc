@@ -51,7 +51,10 @@ Status add_fleet(const MeasuringOptions& options, const DeviceName& name, const 
   return ok_status();
 }
 
-Status connect_devices(const MeasuringOptions& options, const std::vector<DeviceName>& names, MeasuringPlace& place) {
+}  // namespace
+
+Result<MeasuringPlace> connect_place(const MeasuringOptions& options, const std::vector<DeviceName>& names) {
+  MeasuringPlace place;
   const DeviceDescription here = describe_board();
   for (const DeviceName& name : names) {
     if (name.kind == DeviceName::Kind::fleet) {
@@ -66,10 +69,8 @@ Status connect_devices(const MeasuringOptions& options, const std::vector<Device
     place.where += (place.where.empty() ? "" : ", ") + device_text(there);
     place.devices.push_back(std::move(device));
   }
-  return ok_status();
+  return place;
 }
-
-}  // namespace
 
 Result<std::vector<DeviceName>> parse_devices(const std::vector<std::string>& texts) {
   std::vector<DeviceName> devices;
@@ -94,11 +95,8 @@ bool has_fleet(const std::vector<DeviceName>& devices) {
 
 Result<MeasuringPlace> choose_place(const MeasuringOptions& options, const std::vector<DeviceName>& names,
                                     Zygote& zygote) {
+  if (names.front().is_remote()) return connect_place(options, names);
   MeasuringPlace place;
-  if (names.front().is_remote()) {
-    WHET_RETURN_IF_ERROR(connect_devices(options, names, place));
-    return place;
-  }
   WHET_TRY(place.target, choose_target(options.place, names.front(), &zygote));
   return place;
 }

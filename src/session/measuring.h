@@ -40,7 +40,9 @@ struct MeasuringPlace {
   bool emulated = false;              ///< whether an emulator runs any of those
 };
 
-/// Connects with the devices elsewhere, which have to be of one kind. An error names what is wrong with which.
+/// Connects with devices elsewhere, which have to be of one kind. An error names what is wrong with which.
+Result<MeasuringPlace> connect_place(const MeasuringOptions&, const std::vector<DeviceName>&);
+/// The same where the names are of devices elsewhere; else this machine.
 Result<MeasuringPlace> choose_place(const MeasuringOptions&, const std::vector<DeviceName>&, Zygote&);
 /// Devices of this machine.
 Result<Devices> make_devices(const MeasuringOptions&, const TargetOnCores&, const std::vector<DeviceName>&, Zygote&);
