@@ -206,9 +206,10 @@ TEST(Screen, KeepsTheCostliestTasksWhereTheTerminalIsLow) {
 }
 TEST(Screen, CutsLinesThatATerminalWouldWrap) { EXPECT_EQ(cut_lines("größer\nab\n", 4), "grö…\nab\n"); }
 TEST(Screen, EndsWithWhatTuningBrought) {
-  const std::string report = closing_report(two_tasks(), 400, {{{"compute", 5e-4, ""}}, {}});
+  const std::string report = closing_report(two_tasks(), 400, {{{"compute", 5e-4, ""}}, {}}, 3);
   EXPECT_NE(report.find("2.00x"), std::string::npos);
   EXPECT_NE(report.find("compute 50%"), std::string::npos);
+  EXPECT_NE(report.find("(building 0.0 s in 3 processes, running"), std::string::npos);
   EXPECT_NE(report.find("1 task was not reached and runs on default schedules\n"), std::string::npos);
   EXPECT_NE(report.find("default 4.000 ms (1 of 2 tasks) -> tuned 2.000 ms (1 of 2 tasks)\n"), std::string::npos);
 }

@@ -77,17 +77,16 @@ TerminalSize terminal_size() {
   return {size.ws_row, size.ws_col};
 }
 
-std::string phases_text(const TunePhases& phases, double total, int lanes) {
+std::string phases_text(const TunePhases& phases, double total, int lanes, int builders) {
   const double all = lanes * (total - phases.finals) + phases.finals;  // one lane alone compares at the end
   const double named =
       phases.propose + phases.measure + phases.check + phases.confirm + phases.record + phases.learn + phases.finals;
   return fmt::format(
-      "Time{}: propose {:.1f} s, measure {:.1f} s (building {:.1f} s of processes' time, running {:.1f} s), check "
-      "{:.1f} "
+      "Time{}: propose {:.1f} s, measure {:.1f} s (building {:.1f} s in {} process{}, running {:.1f} s), check {:.1f} "
       "s, confirm {:.1f} s, record {:.1f} s, learn {:.1f} s, finals {:.1f} s, other {:.1f} s\n",
-      lanes > 1 ? fmt::format(" of {} lanes", lanes) : "", phases.propose, phases.measure, phases.building,
-      phases.running, phases.check, phases.confirm, phases.record, phases.learn, phases.finals,
-      std::max(0.0, all - named));
+      lanes > 1 ? fmt::format(" of {} lanes", lanes) : "", phases.propose, phases.measure, phases.building, builders,
+      builders == 1 ? "" : "es", phases.running, phases.check, phases.confirm, phases.record, phases.learn,
+      phases.finals, std::max(0.0, all - named));
 }
 
 std::string gain_text(const TaskProgress& task) {
@@ -156,7 +155,7 @@ std::string cut_lines(const std::string& text, int columns) {
 }
 
 std::string closing_report(const TuneProgress& progress, double peak_gflops,
-                           const std::vector<std::vector<Limit>>& limits) {
+                           const std::vector<std::vector<Limit>>& limits, int builders) {
   Table table({{"ID"},
                {"Task", false},
                {"Weight"},
@@ -195,7 +194,7 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
                       total_text(progress, &TaskProgress::best_seconds, progress.network_seconds()));
   text += fmt::format("{} trials in {:.1f} s ({:.1f} a second)\n", progress.trials, progress.seconds,
                       progress.seconds > 0 ? static_cast<double>(progress.trials) / progress.seconds : 0);
-  text += phases_text(progress.phases, progress.seconds, progress.lanes);
+  text += phases_text(progress.phases, progress.seconds, progress.lanes, builders);
   if (progress.slowdown > kSlower)
     text += fmt::format(
         "The machine became {:.0f}% slower while tuning: figures of the end and of the beginning do not "

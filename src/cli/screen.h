@@ -39,8 +39,10 @@ std::string task_line(const TuneProgress&);
 /// Every line (all end with a newline) cut to the width of a terminal: one that wraps would spoil drawing over it.
 std::string cut_lines(const std::string& text, int columns);
 /// The summary at the end: each task before and after with its nearest limit; the time of each phase; the failures.
-///   limits  one list a task, or empty
-std::string closing_report(const TuneProgress&, double peak_gflops, const std::vector<std::vector<Limit>>& limits);
+///   limits    one list a task, or empty
+///   builders  processes that built
+std::string closing_report(const TuneProgress&, double peak_gflops, const std::vector<std::vector<Limit>>& limits,
+                           int builders);
 /// The whole network: untuned and tuned as measured alternately, predicted and measured; "" where it was not timed.
 std::string network_report(const NetworkTruth&);
 

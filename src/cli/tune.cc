@@ -65,7 +65,8 @@ std::string next_options(const TuneSettings& settings, const Prepared& prepared)
 }
 
 void print_text(const TuneSettings& settings, const Prepared& prepared, const Tuned& tuned) {
-  fmt::print("\n{}{}", closing_report(tuned.progress, tuned.rates.gflops, tuned.limits), network_report(tuned.truth));
+  fmt::print("\n{}{}", closing_report(tuned.progress, tuned.rates.gflops, tuned.limits, tuned.builders),
+             network_report(tuned.truth));
   if (tuned.plans) fmt::print("{}", plan_report(*tuned.plans));
   // Of a fleet the devices are no machines: shares_report has the units.
   if (!has_fleet(prepared.devices)) fmt::print("{}", units_report(tuned.units, tuned.progress.seconds));

@@ -168,6 +168,8 @@ BuilderPool::BuilderPool(Zygote& zygote, int builders, BuilderLimits limits, con
       limits_(limits),
       builders_(static_cast<std::size_t>(builders > 0 ? builders : usable_cpus())) {}
 
+int BuilderPool::size() const { return static_cast<int>(builders_.size()); }
+
 BuilderPool::~BuilderPool() {
   for (Builder& b : builders_) zygote_.end(b.process, true);
 }

@@ -27,6 +27,7 @@ class BuilderPool {
   /// long gets device_lost.
   std::vector<BuildResult> build(const std::vector<BuildRequest>&, const std::function<bool()>& interrupted = {});
 
+  int size() const;
   std::int64_t started() const { return started_; }
 
  private:

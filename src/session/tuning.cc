@@ -317,6 +317,7 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   std::vector<Device*> all;
   for (const auto& device : devices) all.push_back(device.get());
   BuilderPool builders(zygote, settings.builders, {.timeout = settings.build_timeout});
+  tuned.builders = builders.size();
   DeviceMeasurer measurer(builders, all, measure_options(settings, prepared));
   WHET_RETURN_IF_ERROR(calibrate(settings, prepared, measurer));
   const bool layouts = searches_layouts(settings, prepared, alternatives);

@@ -78,6 +78,7 @@ struct Tuned {
   MachineRates rates;
   std::vector<std::vector<Limit>> limits;  ///< one list a task
   std::vector<UnitReport> units;           ///< the devices
+  int builders = 0;                        ///< processes of this machine that built
   double stolen = 0;                       ///< part of the processors' time that other machines of the host had
 };
 
