@@ -57,34 +57,39 @@ void permute(const std::byte* from, std::byte* to, const Shape& shape, const std
   }
 }
 
-}  // namespace
-
-Tensor transposed(const Tensor& x, const std::vector<std::int64_t>& perm) {
-  const std::vector<std::int64_t> in_strides = row_major_strides(x.shape());
-  Shape shape;
-  std::vector<std::int64_t> strides;
-  for (std::int64_t p : perm) {
-    shape.push_back(x.shape()[static_cast<std::size_t>(p)]);
-    strides.push_back(in_strides[static_cast<std::size_t>(p)]);
-  }
-  Tensor result(x.dtype(), shape);
+/// `x` with `strides` instead of its own, as a tensor of the shape `type` has.
+Tensor copied(const Tensor& x, const TensorType& type, const std::vector<std::int64_t>& strides) {
+  Tensor result(type.dtype, type.shape);
   const auto* from = static_cast<const std::byte*>(x.data());
   auto* to = static_cast<std::byte*>(result.data());
   switch (size_of(x.dtype())) {
     case 1:
-      permute<1>(from, to, shape, strides);
+      permute<1>(from, to, type.shape, strides);
       break;
     case 2:
-      permute<2>(from, to, shape, strides);
+      permute<2>(from, to, type.shape, strides);
       break;
     case 4:
-      permute<4>(from, to, shape, strides);
+      permute<4>(from, to, type.shape, strides);
       break;
     default:
-      permute<8>(from, to, shape, strides);
+      permute<8>(from, to, type.shape, strides);
       break;
   }
   return result;
+}
+
+}  // namespace
+
+Tensor transposed(const Tensor& x, const std::vector<std::int64_t>& perm) {
+  const std::vector<std::int64_t> in_strides = row_major_strides(x.shape());
+  TensorType type{x.dtype(), {}};
+  std::vector<std::int64_t> strides;
+  for (std::int64_t p : perm) {
+    type.shape.push_back(x.shape()[static_cast<std::size_t>(p)]);
+    strides.push_back(in_strides[static_cast<std::size_t>(p)]);
+  }
+  return Tensor::later(type, [x, type, strides = std::move(strides)] { return copied(x, type, strides); });
 }
 
 std::optional<double> uniform_value(const Tensor& x) {

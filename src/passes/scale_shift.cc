@@ -95,20 +95,34 @@ std::optional<Affine> affine_of(const Rewriter& rewriter, const Operator& op, co
   return std::nullopt;
 }
 
-/// The weights with each element times factor(input channel, output channel).
-Tensor scaled_weights(const Tensor& w, const Anchor& anchor, const Tensor& scale, bool by_output) {
+/// The weights with each element times the factor of its output channel, or of its input channel.
+Tensor scaled(const Tensor& w, const Anchor& anchor, const Tensor& scale, bool by_output) {
   Tensor result(w.dtype(), w.shape());
+  std::vector<double> factors;
+  for (std::int64_t c = 0; c < scale.size(); ++c) factors.push_back(scale.get(c));
+  const bool by_column = by_output || anchor.depthwise;
   const std::int64_t inner = w.shape().back();
-  const std::int64_t middle = anchor.depthwise ? 1 : w.shape()[w.shape().size() - 2];
-  for (std::int64_t i = 0; i < w.size(); ++i) {
-    const std::int64_t out = i % inner, in = anchor.depthwise ? out : i / inner % middle;
-    result.set(i, w.get(i) * scale.get(by_output ? out : in));
+  const std::size_t rows = by_column ? 1 : factors.size();
+  for (std::int64_t i = 0; i < w.size(); i += inner) {
+    const double of_row = factors[static_cast<std::size_t>(i / inner) % rows];
+    const auto factor = [&](std::int64_t c) { return by_column ? factors[static_cast<std::size_t>(c)] : of_row; };
+    if (w.dtype() == DType::f32) {
+      const float* from = static_cast<const float*>(w.data()) + i;
+      float* to = static_cast<float*>(result.data()) + i;
+      for (std::int64_t c = 0; c < inner; ++c) to[c] = static_cast<float>(from[c] * factor(c));
+    } else {
+      for (std::int64_t c = 0; c < inner; ++c) result.set(i + c, w.get(i + c) * factor(c));
+    }
   }
   return result;
 }
 
-/// What a shift of the input channels adds to each output channel.
-Tensor shift_through(const Tensor& w, const Anchor& anchor, const Tensor& shift) {
+/// Weights are large: they are scaled when somebody reads them.
+Tensor scaled_weights(const Tensor& w, const Anchor& anchor, const Tensor& scale, bool by_output) {
+  return Tensor::later(w.type(), [=] { return scaled(w, anchor, scale, by_output); });
+}
+
+Tensor summed(const Tensor& w, const Anchor& anchor, const Tensor& shift) {
   Tensor result(w.dtype(), {anchor.channels_out});
   std::vector<double> sums(static_cast<std::size_t>(anchor.channels_out), 0);
   const std::int64_t inner = w.shape().back();
@@ -119,6 +133,11 @@ Tensor shift_through(const Tensor& w, const Anchor& anchor, const Tensor& shift)
   }
   for (std::int64_t c = 0; c < result.size(); ++c) result.set(c, sums[static_cast<std::size_t>(c)]);
   return result;
+}
+
+/// What a shift of the input channels adds to each output channel, when somebody reads it.
+Tensor shift_through(const Tensor& w, const Anchor& anchor, const Tensor& shift) {
+  return Tensor::later({w.dtype(), {anchor.channels_out}}, [=] { return summed(w, anchor, shift); });
 }
 
 /// bias * scale + shift; undefined when that is nothing.

@@ -12,11 +12,32 @@ std::string to_string(const TensorType& type) {
 }
 
 Tensor::Tensor(DType dtype, Shape shape) : type_{dtype, std::move(shape)} {
-  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes(), 1) + 63) / 64 * 64;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(64, size));
+  // calloc takes zeroed pages of the system as they are.
+  constexpr std::size_t kAlignment = 64;
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes(), 1)) + kAlignment;
+  const std::shared_ptr<void> memory(std::calloc(1, size), std::free);
   WHET_CHECK(memory != nullptr, "out of memory for a host tensor");
-  std::memset(memory, 0, size);
-  data_ = std::shared_ptr<std::byte>(memory, std::free);
+  void* aligned = memory.get();
+  std::size_t space = size;
+  std::align(kAlignment, size - kAlignment, aligned, space);
+  bytes_ = std::make_shared<Bytes>(std::shared_ptr<std::byte>(memory, static_cast<std::byte*>(aligned)));
+}
+
+Tensor Tensor::later(TensorType type, std::function<Tensor()> make) {
+  auto bytes = std::make_shared<Bytes>(type, std::move(make));
+  return {std::move(type), std::move(bytes)};
+}
+
+std::byte* Tensor::Bytes::made() {
+  std::call_once(once_, [this] {
+    Tensor tensor = make_();
+    WHET_CHECK(tensor.type() == type_);
+    tensor.data();  // it may have been left for later, too
+    memory_ = tensor.bytes_->memory_;
+    make_ = nullptr;  // with what it was made from
+    data_.store(memory_.get(), std::memory_order_release);
+  });
+  return data_;
 }
 
 Tensor Tensor::random(const TensorType& type, Rng& rng, double low, double high) {

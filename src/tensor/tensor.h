@@ -1,7 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -27,6 +30,9 @@ class Tensor {
   Tensor() : Tensor(DType::f32, Shape{0}) {}
   /// Zero-filled.
   Tensor(DType, Shape);
+  /// The tensor that `make` gives, which must have this type. `make` is called once, by whoever reads the elements
+  /// first: the weights of a model are large, and much is asked of a model without them.
+  static Tensor later(TensorType, std::function<Tensor()> make);
 
   template <typename T>
   static Tensor of(DType dtype, Shape shape, const std::vector<T>& values) {
@@ -44,8 +50,8 @@ class Tensor {
   std::int64_t size() const { return num_elements(type_.shape); }
   std::int64_t bytes() const { return size() * size_of(type_.dtype); }
 
-  void* data() { return data_.get(); }
-  const void* data() const { return data_.get(); }
+  void* data() { return bytes_->get(); }
+  const void* data() const { return bytes_->get(); }
   /// The elements as T; sizeof(T) must be the size of the dtype.
   template <typename T>
   std::span<T> as() {
@@ -70,8 +76,29 @@ class Tensor {
   Tensor reshaped(Shape) const;
 
  private:
+  /// The elements, or how to make them. Several threads may ask at the same time.
+  class Bytes {
+   public:
+    explicit Bytes(std::shared_ptr<std::byte> memory) : memory_(std::move(memory)), data_(memory_.get()) {}
+    Bytes(TensorType type, std::function<Tensor()> make) : type_(std::move(type)), make_(std::move(make)) {}
+    std::byte* get() {
+      std::byte* data = data_.load(std::memory_order_acquire);
+      return data != nullptr ? data : made();
+    }
+
+   private:
+    std::byte* made();
+
+    std::shared_ptr<std::byte> memory_;
+    std::atomic<std::byte*> data_{nullptr};
+    std::once_flag once_;
+    TensorType type_;  ///< of what `make_` gives
+    std::function<Tensor()> make_;
+  };
+  Tensor(TensorType type, std::shared_ptr<Bytes> bytes) : type_(std::move(type)), bytes_(std::move(bytes)) {}
+
   TensorType type_;
-  std::shared_ptr<std::byte> data_;
+  std::shared_ptr<Bytes> bytes_;
 };
 
 }  // namespace whet

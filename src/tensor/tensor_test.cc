@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 
+#include "base/parallel.h"
 #include "tensor/compare.h"
 #include "tensor/tensor.h"
 
@@ -21,6 +23,33 @@ TEST(Half, RoundsToNearestEvenAndOverflowsToInfinity) {
   EXPECT_EQ(float_to_half(2049.0f), float_to_half(2048.0f));
   EXPECT_EQ(float_to_half(2051.0f), float_to_half(2052.0f));
   EXPECT_EQ(float_to_half(1e6f), 0x7c00);
+}
+TEST(Tensor, IsMadeOnceByWhoeverReadsItFirst) {
+  int made = 0;
+  const Tensor later = Tensor::later({DType::f32, {2, 3}}, [&] {
+    ++made;
+    return Tensor::of<float>(DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6});
+  });
+  const Tensor copy = later, turned = later.reshaped({6});
+  EXPECT_EQ(copy.type(), (TensorType{DType::f32, {2, 3}}));
+  EXPECT_EQ(made, 0);
+  EXPECT_EQ(turned.get(4), 5);
+  EXPECT_EQ(copy.get(5), 6);
+  EXPECT_EQ(later.clone().get(0), 1);
+  EXPECT_EQ(made, 1);
+}
+TEST(Tensor, MayBeMadeOfOneThatIsMadeLater) {
+  const TensorType type{DType::i64, {2}};
+  const Tensor first = Tensor::later(type, [&] { return Tensor::of<std::int64_t>(type.dtype, type.shape, {7, 8}); });
+  const Tensor second = Tensor::later(type, [first] { return first; });
+  EXPECT_EQ(second.integer(1), 8);
+  EXPECT_EQ(second.data(), first.data());
+}
+TEST(Tensor, IsMadeOnceWhereThreadsReadAtTheSameTime) {
+  std::atomic<int> made = 0;
+  const Tensor later = Tensor::later({DType::f32, {1000}}, [&] { return ++made, Tensor(DType::f32, {1000}); });
+  parallel_for(64, 8, [&](int i) { EXPECT_EQ(later.get(i), 0); });
+  EXPECT_EQ(made, 1);
 }
 TEST(Tensor, KeepsIntegersExactly) {
   Tensor t(DType::i64, {1});

@@ -2,17 +2,16 @@
 
 #include <cmath>
 
+#include "import/zoo/seeded.h"
+
 namespace whet {
 namespace {
 
-void fill_uniform(Tensor& tensor, Rng& rng, double low, double high) {
-  for (float& value : tensor.as<float>()) value = static_cast<float>(rng.uniform(low, high));
-}
+Shape hwio_of(const Shape& oihw) { return {oihw[2], oihw[3], oihw[1], oihw[0]}; }
 
-/// [O, I, H, W] to [H, W, I, O].
 Tensor to_hwio(const Tensor& oihw) {
   const Shape& s = oihw.shape();
-  Tensor hwio(oihw.dtype(), {s[2], s[3], s[1], s[0]});
+  Tensor hwio(oihw.dtype(), hwio_of(s));
   const auto from = oihw.as<float>();
   const auto to = hwio.as<float>();
   const std::int64_t taps = s[2] * s[3];
@@ -37,10 +36,8 @@ ValueId ZooBuilder::node(const std::string& name, Operator op, std::vector<Value
   return graph_.add_node(name, std::move(op), std::move(inputs)).value();  // our own networks are well formed
 }
 
-ValueId ZooBuilder::uniform(const std::string& name, Shape shape, double low, double high) {
-  Tensor tensor(DType::f32, std::move(shape));
-  fill_uniform(tensor, rng_, low, high);
-  return graph_.add_constant(name, std::move(tensor));
+ValueId ZooBuilder::uniform(const std::string& name, const Shape& shape, double low, double high) {
+  return graph_.add_constant(name, seeded_uniform(shape, rng_, low, high));
 }
 
 std::int64_t ZooBuilder::channels(ValueId id) const {
@@ -61,9 +58,9 @@ ValueId ZooBuilder::conv(const std::string& name, ValueId x, std::int64_t out, s
                          std::int64_t pad, double gain) {
   const std::int64_t in = channels(x);
   const double bound = std::sqrt(3 * gain / static_cast<double>(in * kernel * kernel));  // variance = bound² / 3
-  Tensor weights(DType::f32, {out, in, kernel, kernel});
-  fill_uniform(weights, rng_, -bound, bound);
-  if (options_.layout == Layout::channels_last) weights = to_hwio(weights);
+  Tensor weights = seeded_uniform({out, in, kernel, kernel}, rng_, -bound, bound);
+  if (options_.layout == Layout::channels_last)
+    weights = Tensor::later({DType::f32, hwio_of(weights.shape())}, [weights] { return to_hwio(weights); });
   const ValueId w = graph_.add_constant(name + "_weight", std::move(weights));
   return node(name, ConvOperator{{stride, stride}, {1, 1}, {pad, pad}, {pad, pad}, 1, options_.layout}, {x, w});
 }

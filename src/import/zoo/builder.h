@@ -34,7 +34,7 @@ class ZooBuilder {
 
  private:
   ValueId node(const std::string& name, Operator op, std::vector<ValueId> inputs);
-  ValueId uniform(const std::string& name, Shape shape, double low, double high);
+  ValueId uniform(const std::string& name, const Shape& shape, double low, double high);
   const Shape& shape(ValueId id) const { return graph_.value(id).type.shape; }
   std::int64_t channels(ValueId id) const;
 

@@ -9,6 +9,7 @@
 #include "import/parts/recurrent.h"
 #include "import/parts/shape.h"
 #include "import/parts/window.h"
+#include "import/zoo/seeded.h"
 
 namespace whet {
 
@@ -32,9 +33,7 @@ ValueId NetworkBuilder::constant(Tensor tensor) {
 }
 
 ValueId NetworkBuilder::filled(const Shape& shape, double low, double high) {
-  Tensor tensor(DType::f32, shape);
-  for (float& value : tensor.as<float>()) value = static_cast<float>(rng_.uniform(low, high));
-  return constant(std::move(tensor));
+  return constant(seeded_uniform(shape, rng_, low, high));
 }
 
 ValueId NetworkBuilder::weight(const Shape& shape, double bound) { return filled(shape, -bound, bound); }
