@@ -106,13 +106,14 @@ Bandwidth bandwidth_at(const char* level, std::int64_t bytes, From from, Reader 
   for (std::size_t k = 0; k < cpus.size(); ++k) buffers.push_back(std::make_unique<Pages>(bytes));
   for (const auto& buffer : buffers)
     if (!buffer->data()) return {level, bytes, 0};
-  const std::int64_t passes = std::max<std::int64_t>(1, (32 << 20) / bytes);
+  // What was flushed comes from memory once.
+  const std::int64_t passes = from == From::memory ? 1 : std::max<std::int64_t>(1, (32 << 20) / bytes);
   const auto work = [&](std::size_t k) {
     for (std::int64_t i = 0; i < passes; ++i) read(buffers[k]->data(), bytes / 4);
   };
-  const auto evict = [&](std::size_t k) { flush(buffers[k]->data(), bytes); };
-  const double seconds =
-      from == From::memory ? best_seconds_together(cpus, 3, work, evict) : best_seconds_together(cpus, 5, work);
+  std::function<void(std::size_t)> evict;
+  if (from == From::memory) evict = [&](std::size_t k) { flush(buffers[k]->data(), bytes); };
+  const double seconds = best_seconds_together(cpus, 5, work, evict);
   const double total = static_cast<double>(bytes) * static_cast<double>(passes) * static_cast<double>(cpus.size());
   return {level, bytes, total / seconds / 1e9};
 }
@@ -123,7 +124,7 @@ std::vector<Bandwidth> measure_bandwidth(const Target& target, const std::vector
   const Reader read = reader_of(target);
   if (!read) return {};
   const std::int64_t sharers = static_cast<std::int64_t>(cpus.size());
-  constexpr std::int64_t kFlushed = 32 << 20;
+  constexpr std::int64_t kFlushed = 8 << 20;
   const std::int64_t l3 = std::min(target.cpu().l3_bytes / 2 / sharers, 8 * target.cpu().l2_bytes);
   return {bandwidth_at("L1", target.cpu().l1_bytes / 2, From::cache, read, cpus),
           bandwidth_at("L2", target.cpu().l2_bytes / 2, From::cache, read, cpus),

@@ -35,28 +35,48 @@ std::vector<Group> by_task_and_target(const Records& records) {
   return groups;
 }
 
+/// Numbers tasks as they appear.
+class TaskNumbers {
+ public:
+  int of(const Record& r) {
+    if (!r.within.empty()) return of_id(task_id(r));
+    const auto [found, is_new] = by_key_.try_emplace(r.key, 0);
+    if (is_new) found->second = of_id(task_id(r));
+    return found->second;
+  }
+
+ private:
+  int of_id(std::string id) { return by_id_.try_emplace(std::move(id), static_cast<int>(by_id_.size())).first->second; }
+
+  std::unordered_map<std::string_view, int> by_key_;  ///< of whole outputs, with the white space that they have
+  std::unordered_map<std::string, int> by_id_;
+};
+
 /// A schedule that was tried, in one of the ways of measuring: the line of the trial, and the last one, which counts.
 /// Where there is no schedule, they are the same.
 struct TrialLines {
   const Record *first, *last;
+  int task;
 };
-using TrialKey = std::tuple<std::string, std::string_view, std::string_view, std::string_view, int>;
+using TrialKey = std::tuple<int, std::string_view, std::string_view, std::string_view, int>;
 struct HashOfTrial {
   std::size_t operator()(const TrialKey& key) const {
-    return 31 * std::hash<std::string_view>()(std::get<2>(key)) + std::hash<std::string>()(std::get<0>(key));
+    return 31 * std::hash<std::string_view>()(std::get<2>(key)) + static_cast<std::size_t>(std::get<0>(key));
   }
 };
 std::vector<TrialLines> trials_of(const Group& records) {
-  std::unordered_map<TrialKey, std::size_t, HashOfTrial> seen;
+  TaskNumbers tasks;
+  std::unordered_map<TrialKey, std::size_t, HashOfTrial> seen(records.size());
   std::vector<TrialLines> trials;
   for (const Record* record : records) {
     const Record& r = *record;
+    const int task = tasks.of(r);
     const bool is_schedule = r.outcome.code != OutcomeCode::instantiation;
     const auto [found, is_new] =
-        is_schedule ? seen.try_emplace({task_id(r), r.target, r.steps, r.outcome.cache, r.codegen}, trials.size())
+        is_schedule ? seen.try_emplace({task, r.target, r.steps, r.outcome.cache, r.codegen}, trials.size())
                     : std::pair(seen.end(), true);
     if (is_new)
-      trials.push_back({&r, &r});
+      trials.push_back({&r, &r, task});
     else
       trials[found->second].last = &r;
   }
@@ -231,18 +251,18 @@ std::vector<RankingQuality> ranking_of(const std::vector<TrialLines>& trials) {
   struct Round {
     std::vector<double> expected, speed;
   };
-  std::map<std::pair<int, std::string>, Round> rounds;
+  std::map<std::tuple<int, int, std::string_view>, Round> rounds;  // by number, task and target
   for (const TrialLines& trial : trials) {
     const Record& r = *trial.first;
     if (r.round == 0 || r.predicted == 0 || !r.outcome.ok()) continue;
-    Round& round = rounds[{r.round, task_id(r) + r.target}];
+    Round& round = rounds[{r.round, trial.task, r.target}];
     round.expected.push_back(r.predicted);
     round.speed.push_back(1 / r.outcome.best_seconds());
   }
   std::vector<RankingQuality> out;
   for (const auto& [id, round] : rounds) {
     if (round.expected.size() < kFewestRanked) continue;
-    if (out.empty() || out.back().round != id.first) out.push_back({.round = id.first});
+    if (out.empty() || out.back().round != std::get<0>(id)) out.push_back({.round = std::get<0>(id)});
     RankingQuality& quality = out.back();
     ++quality.tasks;
     quality.trials += static_cast<std::int64_t>(round.expected.size());
@@ -259,12 +279,12 @@ std::vector<RankingQuality> ranking(const Records& records) { return ranking_of(
 RecordStats stats(const Records& records) {
   RecordStats out;
   Records failed;
-  std::set<std::string> tasks;
+  std::set<int> tasks;
   const std::vector<TrialLines> trials = trials_of(records);
   for (const TrialLines& trial : trials) {
     const Record& r = *trial.first;
     ++out.trials;
-    tasks.insert(task_id(r));
+    tasks.insert(trial.task);
     out.truncated += r.outcome.truncated;
     out.build_seconds += r.outcome.build_seconds;
     out.run_seconds += r.outcome.run_seconds;

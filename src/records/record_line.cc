@@ -198,6 +198,7 @@ ParsedLine parse_line(std::string_view line) {
 }
 
 std::string canonical_key(std::string_view key) {
+  if (key.find_first_of(" \t\n\r") == key.npos) return std::string(key);
   std::string out;
   bool quoted = false;
   for (std::size_t i = 0; i < key.size(); ++i) {

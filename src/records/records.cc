@@ -1,9 +1,10 @@
 #include "records/records.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <tuple>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "artifact/code_format.h"
 #include "records/record_line.h"
@@ -25,16 +26,18 @@ Rank rank(const Record& r, const TargetDistance& distance, bool other_device, co
 
 bool is_of_gpu(const Record& r) { return r.target.starts_with("cuda"); }
 
-/// What a measured time belongs to.
-using FigureKey = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view, int, Shape>;
+/// Whether two records measured the same: what was measured again counts with its last line.
+struct SameFigure {
+  static std::string_view device(const Record& r) { return is_of_gpu(r) ? std::string_view(r.outcome.device) : ""; }
+  bool operator()(const Record* a, const Record* b) const {
+    return a->steps == b->steps && a->codegen == b->codegen && a->target == b->target &&
+           a->outcome.cache == b->outcome.cache && a->within == b->within && device(*a) == device(*b);
+  }
+};
 /// Nearly all figures of a task differ in their steps.
 struct HashOfSteps {
-  std::size_t operator()(const FigureKey& key) const { return std::hash<std::string_view>()(std::get<0>(key)); }
+  std::size_t operator()(const Record* r) const { return std::hash<std::string_view>()(r->steps); }
 };
-FigureKey figure_key(const Record& r) {
-  const std::string_view device = is_of_gpu(r) ? std::string_view(r.outcome.device) : "";
-  return {r.steps, r.target, device, r.outcome.cache, r.codegen, r.within};
-}
 
 std::string place_text(const Shape& within) { return within.empty() ? "a whole" : "a part of " + to_string(within); }
 
@@ -84,23 +87,25 @@ bool Records::is_of_other_device(const Record& r) const {
 
 /// Those with a time that counts.
 std::vector<const Record*> Records::usable(std::string_view key, const Shape& within) const {
-  auto candidates = of(key);
+  const auto candidates = of(key);
   std::set<std::string_view> wrong;
   std::set<std::pair<std::string_view, std::string_view>> failed;  // schedules and targets, as this very part
-  // A schedule that was measured again (a winner is, in turn with the schedule to beat) stands by its last figure, and
-  // falls when it failed.
-  std::unordered_map<FigureKey, const Record*, HashOfSteps> last;
-  for (const Record* r : candidates) {
+  // A schedule that was measured again (a winner is, alternately with the schedule to beat) counts with its last figure,
+  // and falls when it failed.
+  std::unordered_set<const Record*, HashOfSteps, SameFigure> later(candidates.size());
+  std::vector<const Record*> usable;
+  for (auto at = candidates.rbegin(); at != candidates.rend(); ++at) {
+    const Record* r = *at;
     if (r->outcome.code == OutcomeCode::wrong_answer) wrong.insert(r->steps);
-    last[figure_key(*r)] = r;
-  }
-  for (const auto& [figure, r] : last)
+    if (!later.insert(r).second) continue;
     if (r->within == within && !r->outcome.ok()) failed.insert({r->steps, r->target});
-  std::erase_if(candidates, [&](const Record* r) {
-    return !std::isfinite(r->outcome.best_seconds()) || wrong.count(r->steps) || last[figure_key(*r)] != r ||
-           (r->within != within && failed.contains({r->steps, r->target}));
+    if (std::isfinite(r->outcome.best_seconds())) usable.push_back(r);
+  }
+  std::reverse(usable.begin(), usable.end());
+  std::erase_if(usable, [&](const Record* r) {
+    return wrong.contains(r->steps) || (r->within != within && failed.contains({r->steps, r->target}));
   });
-  return candidates;
+  return usable;
 }
 
 std::vector<const Record*> Records::ranking(std::string_view key, const Shape& within, const Target& target) const {
@@ -118,14 +123,20 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Shape& wit
   const Record* best = nullptr;
   const Target* best_target = nullptr;
   TargetDistance best_distance;
+  Rank best_rank;
+  const std::string* text = nullptr;  // of the target of the record before: mostly there is one
+  const std::optional<Target>* has = nullptr;
+  std::optional<TargetDistance> distance;
   for (const Record* r : usable(key, within)) {
     if (accepted && !accepted(*r)) continue;
-    const std::optional<Target>& has = targets_.at(r->target);
-    const std::optional<TargetDistance> distance = has ? target_distance(*has, target) : std::nullopt;
+    if (text == nullptr || *text != r->target) {
+      text = &r->target;
+      has = &targets_.at(*text);
+      distance = *has ? target_distance(**has, target) : std::nullopt;
+    }
     if (!distance) continue;
-    if (!best || rank(*r, *distance, is_of_other_device(*r), within) <
-                     rank(*best, best_distance, is_of_other_device(*best), within))
-      best = r, best_target = &*has, best_distance = *distance;
+    const Rank own = rank(*r, *distance, is_of_other_device(*r), within);
+    if (!best || own < best_rank) best = r, best_target = &**has, best_distance = *distance, best_rank = own;
   }
   if (!best) return std::nullopt;
   const bool other = is_of_other_device(*best);
