@@ -443,6 +443,21 @@ void drop_edge_aliases(const Graph& graph, std::vector<NodeId>& nodes) {
   }
 }
 
+bool has_bytes(const Graph& graph, const std::vector<NodeId>& nodes) {
+  const auto is_of_bytes = [&](ValueId id) { return is_byte(graph.value(id).type.dtype); };
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) {
+    const Node& node = graph.node(n);
+    return is_of_bytes(node.output) || std::any_of(node.inputs.begin(), node.inputs.end(), is_of_bytes);
+  });
+}
+
+/// A sum, difference, product or quotient.
+bool is_arithmetic(const Operator& op) {
+  const auto* binary = std::get_if<BinaryOperator>(&op);
+  return binary && (binary->kind == BinaryKind::add || binary->kind == BinaryKind::sub ||
+                    binary->kind == BinaryKind::mul || binary->kind == BinaryKind::div);
+}
+
 /// Where the elements of a slice begin, when they are one range of its input.
 std::optional<std::int64_t> range_of(const SliceOperator& op, const Shape& from) {
   const std::vector<std::int64_t> strides = row_major_strides(from);
@@ -475,10 +490,14 @@ std::optional<std::uint64_t> alias_offset(const Graph& graph, const Node& node) 
 bool is_literal(const Graph& graph, const std::vector<NodeId>& group_nodes, ValueId id) {
   const auto& constant = graph.value(id).constant;
   if (!constant || constant->size() != 1) return false;
+  const auto reads = [&](const Node& node) {
+    return std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
+  };
+  const bool scales = std::any_of(group_nodes.begin(), group_nodes.end(),
+                                  [&](NodeId n) { return reads(graph.node(n)) && is_arithmetic(graph.node(n).op); });
+  if (scales && has_bytes(graph, group_nodes)) return false;
   return std::all_of(group_nodes.begin(), group_nodes.end(), [&](NodeId n) {
-    const Node& node = graph.node(n);
-    const bool reads = std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
-    return !reads || class_of(node.op) == OperatorClass::elementwise;
+    return !reads(graph.node(n)) || class_of(graph.node(n).op) == OperatorClass::elementwise;
   });
 }
 

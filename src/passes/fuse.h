@@ -43,7 +43,8 @@ Result<FusedGraph> fuse(Graph, bool enabled = true);
 Group group_of(const Graph&, const std::vector<NodeId>& nodes);
 
 /// Whether the value is a constant that operators of the group write into their expressions: it has one element, and
-/// elementwise operators alone read it.
+/// elementwise operators alone read it. Numbers that a group with bytes adds, subtracts, multiplies or divides by are no
+/// literals: scales and zero points differ from layer to layer, and layers that are equal otherwise are one task.
 bool is_literal(const Graph&, const std::vector<NodeId>& group_nodes, ValueId);
 
 /// The offset in bytes of an alias' value from the first byte of its input. Aliases are reshapes, and slices that are

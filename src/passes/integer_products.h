@@ -25,6 +25,14 @@ Result<Graph> form_integer_products(const Graph&);
 /// The last one may move a result by a step where it lies between two.
 Result<Graph> move_to_bytes(const Graph&);
 
+/// byte(clip(round(clip(x)) + zero)) has one clip, which holds both: the bounds of an activation in steps, which differ from
+/// layer to layer, are mostly those of the byte.
+Result<Graph> clip_bytes_once(const Graph&);
+
+/// Each reader of a number has a constant of its own, where a graph has bytes: whether two scales are equal by chance decides
+/// nothing about what a kernel reads.
+Result<Graph> give_numbers_apart(const Graph&);
+
 /// Each reader of a dequantized value computes it from the bytes by itself, so that the bytes are what is stored.
 Result<Graph> dequantize_at_readers(const Graph&);
 

@@ -20,6 +20,7 @@ const std::vector<Pass>& graph_passes() {
       {"move to bytes", move_to_bytes},
       {"integer products", form_integer_products},
       {"move to bytes", move_to_bytes},
+      {"clip bytes once", clip_bytes_once},
       {"dead code", remove_dead_code},
       {"split batch norm", split_batch_norm},
       {"fold constants", fold_constants},
@@ -36,6 +37,7 @@ const std::vector<Pass>& graph_passes() {
       {"simplify", simplify_graph},
       {"common subexpressions", share_common_subexpressions},
       {"dequantize at readers", dequantize_at_readers},
+      {"numbers apart", give_numbers_apart},
       {"dead code", remove_dead_code},
   };
   return kPasses;
