@@ -36,6 +36,34 @@ std::string code(const char* text, const char* steps, const char* mcpu) {
   return disassemble(compile_kernel(lowered(text, steps, target).program, target).value(), target).value();
 }
 
+/// Whether an answer is wrong where bytes are mostly the largest and the least: instructions that saturate show.
+bool is_wrong_of_bytes(const char* text, const std::string& steps, const Target& target) {
+  const ComputeDag dag = *parse_dag(text);
+  Rng rng(3);
+  std::vector<Tensor> inputs;
+  for (const Op& op : dag.ops) {
+    if (!op.is_placeholder()) continue;
+    Tensor t(op.dtype, op.shape);
+    const std::int64_t low = op.dtype == DType::u8 ? 0 : -128, high = low + 255;
+    for (std::int64_t i = 0; i < t.size(); ++i)
+      t.set_integer(i, rng.below(4) == 0 ? rng.between(low, high) : rng.below(3) == 0 ? low : high);
+    inputs.push_back(std::move(t));
+  }
+  const Lowered made = lowered(text, steps.c_str(), target);
+  std::vector<Tensor> arguments = *testing::arguments_of(made, dag, inputs);
+  arguments = *run_native(made.program, target, arguments, target.threads);
+  return *testing::worst_output(made, dag, inputs, arguments) != 0;
+}
+
+/// Those of this machine, and one of 32-byte vectors with VNNI where this machine runs its code.
+std::vector<Target> targets_of_bytes() {
+  std::vector<Target> targets = runnable_targets();
+#if defined(__x86_64__)
+  if (targets.size() > 2 && __builtin_cpu_supports("avxvnni")) targets.push_back(*parse_target("cpu -mcpu=alderlake"));
+#endif
+  return targets;
+}
+
 int count(const std::string& text, const std::string& part) {
   int n = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
@@ -85,14 +113,48 @@ TEST(Tile, PermutesWhatVectorsOverGroupsRead) {
 }
 
 TEST(Tile, TakesTheInstructionForProductsOfBytesWhereThereIsOne) {
+  for (const Target& target : targets_of_bytes())
+    EXPECT_FALSE(is_wrong_of_bytes(kBytes, kBytesSteps, target)) << target.cpu().mcpu;
   const std::string vnni = code(kBytes, kBytesSteps, "cascadelake");
   EXPECT_EQ(count(vnni, "vpdpbusd"), 1) << vnni;
   EXPECT_EQ(count(vnni, "[rsp"), 0) << vnni;
-  EXPECT_EQ(count(code(kBytes, kBytesSteps, "skylake-avx512"), "vpmaddwd"), 4);
+  EXPECT_EQ(count(code(kBytes, kBytesSteps, "alderlake"), "vpdpbusd"), 2);
+  // Pairs of i16 do not saturate.
+  EXPECT_EQ(count(code(kBytes, kBytesSteps, "skylake-avx512"), "vpmaddwd"), 2);
+  EXPECT_EQ(count(code(kBytes, kBytesSteps, "haswell"), "vpmaddwd"), 4);
   EXPECT_EQ(count(code(kBytes, kBytesSteps, "neoverse-n2"), "usdot"), 4);
   // Of bytes with a sign alone: the weights are summed up too.
   EXPECT_EQ(count(code(kBytes, kBytesSteps, "cortex-a76"), "sdot"), 8);
   EXPECT_EQ(count(code(kBytes, kBytesSteps, "cortex-a72"), "dot"), 0);
+}
+
+/// A depthwise convolution, four pixels at once.
+constexpr const char* kTaps = R"(
+x = PLACEHOLDER [6, 10, 48] u8
+w = PLACEHOLDER [3, 3, 48] i8 const
+y(i, j, c): i32 += (i32(x[(i + r), (j + s), c])*i32(w[r, s, c])) for i in 4, j in 8, c in 48, r in 3, s in 3
+return y
+)";
+
+std::string steps_of_taps(int lanes) {
+  return "split l2 " + std::to_string(lanes) +
+         " overlap; split l1 4 overlap; reorder l0 l7 l5 l4 l3 l8 l6; cache_write o2 l5; unroll l4; unroll l3; unroll "
+         "l8; vectorize l6";
+}
+
+TEST(Tile, JoinsTheBytesOfAColumnOfTaps) {
+  for (const Target& target : targets_of_bytes())
+    for (const int lanes : {4, 8, 16})
+      EXPECT_FALSE(is_wrong_of_bytes(kTaps, steps_of_taps(lanes), target)) << target.cpu().mcpu << " " << lanes;
+  const auto code_of = [](const char* mcpu, int lanes) { return code(kTaps, steps_of_taps(lanes).c_str(), mcpu); };
+  // Three columns of three taps a pixel. The six columns of four pixels are joined once each, and those of weights.
+  const std::string permuted = code_of("icelake-server", 16);
+  EXPECT_EQ(count(permuted, "vpdpbusd"), 12) << permuted;
+  EXPECT_EQ(count(permuted, "vpermb"), 9) << permuted;
+  EXPECT_EQ(count(code_of("cascadelake", 16), "vpdpbusd"), 12);
+  EXPECT_EQ(count(code_of("alderlake", 8), "vpdpbusd"), 12);
+  EXPECT_EQ(count(code_of("skylake-avx512", 16), "vpmaddwd"), 24);
+  EXPECT_EQ(count(code_of("haswell", 8), "vpmaddwd"), 24);
 }
 
 TEST(Tile, RunsAsItsLoopsWhereATestStandsInside) {

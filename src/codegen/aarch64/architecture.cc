@@ -99,6 +99,8 @@ const Architecture kAArch64 = {.triple = "aarch64-unknown-linux-gnu",
                                .make_accumulate_pass = nullptr,  // FMLA's addend is its result
                                .dot_product = dot_product_of_aarch64,
                                .dot_product_vector_bytes = 16,
+                               .pair_product = nullptr,
+                               .join_bytes = nullptr,
                                .address_reach = 16384,  // of 4 bytes; 65536 of vectors
                                .multiplies_by_lane = true,
                                .stack_pointer = "SP",

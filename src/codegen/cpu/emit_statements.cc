@@ -289,12 +289,19 @@ void Emitter::statements(const Block& block) {
       if (const auto* n = std::get_if<Store>(&(*list[end])->kind)) run.push_back(n);
     if (architecture_.multiplies_by_lane && run.size() > 1)
       quads_ = find_quads(run, analysis_, program_, target_.cpu().vector_registers - 1);
+    if (architecture_.join_bytes != nullptr && !run.empty()) byte_sums_ = sums_of_bytes(run);
     quad_values_.assign(quads_.all.size(), nullptr);
     quad_depth_ = levels_.size();
     for (; i < end; ++i) stmt(*list[i]);
-    quads_ = {};
+    quads_ = {}, byte_sums_ = {};
+    joined_.clear();
     if (i < list.size()) stmt(*list[i++]);
   }
+}
+
+ByteSums Emitter::sums_of_bytes(const std::vector<const Store*>& run) {
+  const bool dot = features_.dot_lanes > 0;
+  return find_byte_sums(run, analysis_, program_, dot ? features_.dot_lanes : features_.pair_lanes, dot ? 4 : 2);
 }
 
 void Emitter::let(const Let& n) {
@@ -318,6 +325,8 @@ void Emitter::if_stmt(const Stmt& s) {
 }
 
 void Emitter::store(const Store& n) {
+  if (const auto found = byte_sums_.of.find(&n); found != byte_sums_.of.end())
+    return byte_sum(n, byte_sums_.all[found->second]);
   memo_.emplace_back();
   const ExprRef index = table_.intern(n.index[0]);
   const int lanes = std::max(n.index[0]->lanes, n.value->lanes);

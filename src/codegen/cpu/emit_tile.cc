@@ -93,6 +93,16 @@ void Emitter::dot4(const IntrinsicTile& tile) {
   Value* sum = load_row(y, 0, kSums);
   if (features_.dot_products && target_.cpu().vector_bytes >= architecture_.dot_product_vector_bytes) {
     sum = architecture_.dot_product(b_, features_, sum, factors, weights);
+  } else if (architecture_.pair_product != nullptr) {
+    // Every other byte of a word becomes an i16, and the others another one.
+    auto* const halves = widen(b_.getInt16Ty(), 2 * kSums);
+    auto by = [&](int bits) { return llvm::ConstantInt::get(halves, static_cast<std::uint64_t>(bits)); };
+    Value *x_pairs = b_.CreateBitCast(factors, halves), *w_pairs = b_.CreateBitCast(weights, halves);
+    auto add = [&](Value* p, Value* q) {
+      sum = architecture_.pair_product(b_, features_, sum, b_.CreateBitCast(p, words), b_.CreateBitCast(q, words));
+    };
+    add(b_.CreateAnd(x_pairs, by(255)), b_.CreateAShr(b_.CreateShl(w_pairs, by(8)), by(8)));
+    add(b_.CreateLShr(x_pairs, by(8)), b_.CreateAShr(w_pairs, by(8)));
   } else {
     auto count = [&](int bits) { return llvm::ConstantInt::get(words, static_cast<std::uint64_t>(bits)); };
     for (int k = 0; k < 4; ++k) {
@@ -102,6 +112,41 @@ void Emitter::dot4(const IntrinsicTile& tile) {
     }
   }
   store_row(y, 0, sum, kSums);
+}
+
+void Emitter::byte_sum(const Store& store, const ByteSum& sum) {
+  if (&store != sum.last) return;
+  memo_.emplace_back();
+  const Linear& at = table_[table_.intern(store.index[0])].linear;
+  const SlotPlace place = analysis_.place(store.buffer, at, store.value->lanes);
+  Value* sums = load_slot(place, DType::i32, store.value->lanes);
+  const bool dot = features_.dot_lanes > 0;
+  Value *x = dot ? joined_bytes(sum.x) : joined_pairs(sum.x, false),
+        *w = dot ? joined_bytes(sum.w) : joined_pairs(sum.w, true);
+  sums = (dot ? architecture_.dot_product : architecture_.pair_product)(b_, features_, sums, x, w);
+  store_slot(place, sums, nullptr);
+  memo_.pop_back();
+}
+
+Emitter::Value* Emitter::joined_bytes(const std::vector<ExprRef>& loads) {
+  Value*& words = joined_[loads];
+  if (words != nullptr) return words;
+  std::vector<Value*> rows;
+  for (const ExprRef load : loads) rows.push_back(emit(load));
+  return words = architecture_.join_bytes(b_, features_, rows);
+}
+
+/// One i16 or two of each word.
+Emitter::Value* Emitter::joined_pairs(const std::vector<ExprRef>& loads, bool has_sign) {
+  Value*& words = joined_[loads];
+  if (words != nullptr) return words;
+  llvm::Type* const type = widen(b_.getInt32Ty(), table_[loads[0]].expr->lanes);
+  auto count = [&](int bits) { return llvm::ConstantInt::get(type, static_cast<std::uint64_t>(bits)); };
+  const auto wide = [&](ExprRef load) {
+    return has_sign ? b_.CreateSExt(emit(load), type) : b_.CreateZExt(emit(load), type);
+  };
+  Value* const low = b_.CreateAnd(wide(loads[0]), count(0xffff));
+  return words = loads.size() < 2 ? low : b_.CreateOr(low, b_.CreateShl(wide(loads[1]), count(16)));
 }
 
 }  // namespace whet

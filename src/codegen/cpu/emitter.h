@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "codegen/cpu/analysis.h"
+#include "codegen/cpu/byte_sums.h"
 #include "codegen/cpu/quads.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/llvm/value_emitter.h"
@@ -79,6 +80,7 @@ class Emitter : ValueEmitter {
   void barrier();
   void stmt(const Stmt&);
   void statements(const Block&);
+  ByteSums sums_of_bytes(const std::vector<const Store*>& run);
   void loop(const Stmt&);
   void let(const Let&);
   void if_stmt(const Stmt&);
@@ -91,6 +93,10 @@ class Emitter : ValueEmitter {
   void dot4(const IntrinsicTile&);
   Value* load_row(const TileOperand&, std::int64_t offset, int lanes);
   void store_row(const TileOperand&, std::int64_t offset, Value* value, int lanes);
+  /// A store whose product is added up with others: the last one stores the sums.
+  void byte_sum(const Store&, const ByteSum&);
+  Value* joined_bytes(const std::vector<ExprRef>& loads);
+  Value* joined_pairs(const std::vector<ExprRef>& loads, bool has_sign);
   /// The mask may be null.
   void store_slot(SlotPlace, Value* value, Value* mask);
   /// Runs `body` for min <= index < end; `never_empty`: min < end is known.
@@ -192,6 +198,10 @@ class Emitter : ValueEmitter {
   Quads quads_;
   std::vector<Value*> quad_values_;  // by quad; null: not loaded yet
   std::size_t quad_depth_ = 0;       // levels around the run
+
+  // While a run of stores is emitted that multiply bytes.
+  ByteSums byte_sums_;
+  std::map<std::vector<ExprRef>, Value*> joined_;  ///< the words of rows of bytes
 
   // While an expression is emitted: values of this statement, innermost condition last; the conditions around it.
   std::vector<std::unordered_map<ExprRef, Value*>> memo_;

@@ -21,6 +21,9 @@ struct CpuFeatures {
   bool dot_products = false;        ///< sums of four products of bytes
   bool mixed_dot_products = false;  ///< of bytes without a sign with bytes that have one
   bool masked_loads = false;        ///< masked loads of vectors of 4 and 8 bytes
+  int dot_lanes = 0;            ///< sums of a vector that `dot_product` takes and that bytes of rows may be joined for
+  int pair_lanes = 0;           ///< sums of a vector that `pair_product` takes
+  bool permutes_bytes = false;  ///< bytes of a vector of 64 by one instruction
 };
 
 /// One of LLVM's architectures for CPUs, and how whet uses it.
@@ -37,6 +40,11 @@ struct Architecture {
   llvm::Value* (*dot_product)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
                               llvm::Value* w);
   int dot_product_vector_bytes;
+  /// sums[i] + x[2i] * w[2i] + x[2i+1] * w[2i+1] of numbers of i16, two in a word. Null: there is no such instruction.
+  llvm::Value* (*pair_product)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
+                               llvm::Value* w);
+  /// Words of one byte of each row, the first one lowest; up to four rows, as many words as bytes in a row.
+  llvm::Value* (*join_bytes)(llvm::IRBuilderBase&, const CpuFeatures&, std::span<llvm::Value* const> rows);
   /// Loads reach addresses from -256 to this many bytes behind a register; 0: any whose distance has 32 bits.
   std::int64_t address_reach;
   bool multiplies_by_lane;  ///< a product of vectors of f32 takes one lane of a vector of four for all of a factor's

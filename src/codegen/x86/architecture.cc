@@ -1,11 +1,10 @@
 #include "codegen/x86/architecture.h"
 
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/Support/TargetSelect.h>
 
 #include "codegen/x86/accumulate.h"
+#include "codegen/x86/byte_products.h"
 
 namespace whet {
 namespace {
@@ -43,16 +42,20 @@ void initialize() {
 }
 
 CpuFeatures features(const llvm::MCSubtargetInfo& cpu) {
+  const bool wide = cpu.checkFeatures("+avx512vnni"), vnni = wide || cpu.checkFeatures("+avxvnni");
+  const bool pairs = cpu.checkFeatures("+avx512bw"), half_pairs = cpu.checkFeatures("+avx2");
   return {.round = cpu.checkFeatures("+sse4.1"),
           .half = cpu.checkFeatures("+f16c"),
-          .dot_products = cpu.checkFeatures("+avx512vnni"),
-          .mixed_dot_products = cpu.checkFeatures("+avx512vnni"),
-          .masked_loads = cpu.checkFeatures("+avx2")};
-}
-
-llvm::Value* dot_product(llvm::IRBuilderBase& b, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
-                         llvm::Value* w) {
-  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {}, {sums, x, w});
+          .dot_products = vnni,
+          .mixed_dot_products = vnni,
+          .masked_loads = cpu.checkFeatures("+avx2"),
+          .dot_lanes = wide   ? 16
+                       : vnni ? 8
+                              : 0,
+          .pair_lanes = pairs        ? 16
+                        : half_pairs ? 8
+                                     : 4,
+          .permutes_bytes = cpu.checkFeatures("+avx512vbmi")};
 }
 
 bool is_vector_register(std::string_view name) {
@@ -69,8 +72,10 @@ const Architecture kX86 = {.triple = "x86_64-unknown-linux-gnu",
                            .left_out = kLeftOutForX86,
                            .features = features,
                            .make_accumulate_pass = make_accumulate_pass,
-                           .dot_product = dot_product,
-                           .dot_product_vector_bytes = 64,
+                           .dot_product = dot_product_of_x86,
+                           .dot_product_vector_bytes = 32,
+                           .pair_product = pair_product_of_x86,
+                           .join_bytes = join_bytes_of_x86,
                            .address_reach = 0,
                            .multiplies_by_lane = false,
                            .stack_pointer = "RSP",

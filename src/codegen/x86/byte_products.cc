@@ -1,0 +1,91 @@
+#include "codegen/x86/byte_products.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <numeric>
+#include <vector>
+
+namespace whet {
+namespace {
+
+int lanes_in(const llvm::Value* vector) {
+  return static_cast<int>(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
+}
+
+llvm::Value* part_of(llvm::IRBuilderBase& b, llvm::Value* all, int first, int lanes) {
+  std::vector<int> taken(static_cast<std::size_t>(lanes));
+  std::iota(taken.begin(), taken.end(), first);
+  return lanes_in(all) == lanes ? all : b.CreateShuffleVector(all, taken);
+}
+
+llvm::Value* joined(llvm::IRBuilderBase& b, llvm::Value* first, llvm::Value* second) {
+  std::vector<int> all(2 * static_cast<std::size_t>(lanes_in(first)));
+  std::iota(all.begin(), all.end(), 0);
+  return b.CreateShuffleVector(first, second, all);
+}
+
+/// `compute` of the halves of vectors that have more than `most` lanes.
+template <typename Compute>
+llvm::Value* by_parts(llvm::IRBuilderBase& b, int most, llvm::Value* sums, llvm::Value* x, llvm::Value* w,
+                      const Compute& compute) {
+  const int lanes = lanes_in(sums), half = lanes / 2;
+  if (lanes <= most) return compute(sums, x, w);
+  const auto of_half = [&](int first) {
+    return by_parts(b, most, part_of(b, sums, first, half), part_of(b, x, first, half), part_of(b, w, first, half),
+                    compute);
+  };
+  llvm::Value* low = of_half(0);
+  return joined(b, low, of_half(half));
+}
+
+}  // namespace
+
+llvm::Value* dot_product_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features, llvm::Value* sums, llvm::Value* x,
+                                llvm::Value* w) {
+  return by_parts(b, features.dot_lanes, sums, x, w, [&](llvm::Value* sum, llvm::Value* p, llvm::Value* q) {
+    const auto id = lanes_in(sum) == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
+                    : lanes_in(sum) == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
+                                         : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
+    return b.CreateIntrinsic(id, {}, {sum, p, q});
+  });
+}
+
+llvm::Value* pair_product_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features, llvm::Value* sums,
+                                 llvm::Value* x, llvm::Value* w) {
+  return by_parts(b, features.pair_lanes, sums, x, w, [&](llvm::Value* sum, llvm::Value* p, llvm::Value* q) {
+    const int lanes = lanes_in(sum);
+    auto* const halves = llvm::FixedVectorType::get(b.getInt16Ty(), static_cast<unsigned>(2 * lanes));
+    const auto id = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
+                    : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
+                                 : llvm::Intrinsic::x86_sse2_pmadd_wd;
+    return b.CreateAdd(sum, b.CreateIntrinsic(id, {}, {b.CreateBitCast(p, halves), b.CreateBitCast(q, halves)}));
+  });
+}
+
+llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features,
+                               std::span<llvm::Value* const> rows) {
+  constexpr int kWords = 16;
+  const int lanes = lanes_in(rows[0]);
+  auto* const words = llvm::FixedVectorType::get(b.getInt32Ty(), static_cast<unsigned>(lanes));
+  if (!features.permutes_bytes || lanes != kWords || rows.size() < 3) {
+    llvm::Value* all = nullptr;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      llvm::Value* row = b.CreateZExt(rows[k], words);
+      if (k > 0) row = b.CreateShl(row, llvm::ConstantInt::get(words, 8 * k));
+      all = all == nullptr ? row : b.CreateOr(all, row);
+    }
+    return all;
+  }
+  llvm::Value* const none = llvm::Constant::getNullValue(rows[0]->getType());
+  llvm::Value* const low = joined(b, rows[0], rows[1]);
+  llvm::Value* const high = joined(b, rows[2], rows.size() > 3 ? rows[3] : none);
+  std::vector<llvm::Constant*> from;
+  for (int i = 0; i < 4 * kWords; ++i)
+    from.push_back(b.getInt8(static_cast<std::uint8_t>(i % 4 * kWords + i / 4)));
+  llvm::Value* const bytes = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_qi_512, {},
+                                               {joined(b, low, high), llvm::ConstantVector::get(from)});
+  return b.CreateBitCast(bytes, words);
+}
+
+}  // namespace whet

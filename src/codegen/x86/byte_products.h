@@ -1,0 +1,18 @@
+#pragma once
+
+#include <span>
+
+#include "codegen/llvm/architecture.h"
+
+namespace whet {
+
+/// Architecture::dot_product by VNNI: vpdpbusd of 16 sums, or of 8.
+llvm::Value* dot_product_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
+                                llvm::Value* w);
+/// Architecture::pair_product: vpmaddwd.
+llvm::Value* pair_product_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
+                                 llvm::Value* w);
+/// Architecture::join_bytes: one permutation where the processor permutes bytes of a whole vector.
+llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, std::span<llvm::Value* const> rows);
+
+}  // namespace whet
