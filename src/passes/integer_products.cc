@@ -48,6 +48,14 @@ std::optional<ProductSite> site_of(const Rewriter& rewriter, const Operator& op,
   return site;
 }
 
+bool has_padding(const Operator& op) {
+  const auto* conv = std::get_if<ConvOperator>(&op);
+  const auto pads = [](const std::vector<std::int64_t>& by) {
+    return std::any_of(by.begin(), by.end(), [](std::int64_t n) { return n != 0; });
+  };
+  return conv && (pads(conv->pads_begin) || pads(conv->pads_end));
+}
+
 /// Of the weights of each output channel.
 std::vector<std::int64_t> sums_of(const Tensor& q, std::size_t out) {
   std::vector<std::int64_t> sums(static_cast<std::size_t>(q.shape()[out]), 0);
@@ -116,21 +124,23 @@ class Products {
   Result<ValueId> product(const Node& node, const ProductSite& site, const ByteForm& x, const WeightForm& w,
                           DType dtype) {
     const std::int64_t outputs = w.q.shape()[site.out], terms = w.q.size() / std::max<std::int64_t>(outputs, 1);
-    if (terms == 0 || terms > (site.grouped ? kMostExactTerms : kMostTerms)) return ValueId();
+    // Paddings of a depthwise convolution stay its own: a picture that is padded before it would cost more than it.
+    const bool floats = site.grouped && !(site.depthwise && (x.zero == 0 || !has_padding(node.op)));
+    if (terms == 0 || terms > (floats ? kMostExactTerms : kMostTerms)) return ValueId();
     std::vector<std::int64_t> bias(static_cast<std::size_t>(outputs), 0);
     std::vector<double> scales = w.scales;
     for (double& s : scales) s = static_cast<float>(static_cast<float>(s) * static_cast<float>(x.scale));
     bool has_bias = site.bias.valid();
     const std::vector<double> units = dtype == DType::f32 ? scales : std::vector<double>{1};
-    if (has_bias && !add_bias(site.bias, units, bias, most_bias(site.grouped, terms))) {
+    if (has_bias && !add_bias(site.bias, units, bias, most_bias(floats, terms))) {
       if (dtype != DType::f32) return ValueId();
     } else {
       has_bias = false;
     }
-    WHET_TRY(Made made, site.grouped ? in_floats(node, x, w) : in_bytes(node, site, x, w, bias));
-    if (site.grouped) made.bias = bias;
+    WHET_TRY(Made made, floats ? in_floats(node, x, w) : in_bytes(node, site, x, w, bias));
+    if (floats) made.bias = bias;
     made.as_i32 = made.in_floats && dtype == DType::i32;
-    made.most_bias = most_bias(site.grouped, terms);
+    made.most_bias = most_bias(floats, terms);
     made.behind = rewriter_.from().value(node.output).type.shape.size() - 1 - site.result;
     WHET_TRY(ValueId sum, emit(node.name, made));
     if (dtype != DType::f32) return sum;
@@ -177,7 +187,7 @@ class Products {
     for (std::size_t c = 0; c < bias.size(); ++c) bias[c] -= x.zero * sums[c];
     const Shape shape = rewriter_.shape(x.x);
     PadOperator pad{PadMode::constant, static_cast<double>(x.zero), Shape(shape.size(), 0), Shape(shape.size(), 0)};
-    const std::int64_t depth = round_up(shape[site.x_in], kFactors);
+    const std::int64_t depth = site.depthwise ? shape[site.x_in] : round_up(shape[site.x_in], kFactors);
     pad.end[site.x_in] = depth - shape[site.x_in];
     if (auto* conv = std::get_if<ConvOperator>(&op)) {
       const std::size_t first = conv->layout == Layout::channels_last ? 1 : 2;

@@ -14,7 +14,8 @@ Result<Graph> drop_signs(const Graph&);
 ///   conv(i32(x) - z, w)                 conv(x, i8(w)) - z * (sum of w)
 ///   conv((x - z) * s, q * t) + b        (conv(x, i8(q)) - z * (sum of q)) * (s * t) + b, the scale one for each channel
 /// Where the convolution pads by something else than x = 0, or reads other channels than fours, x is padded before it, by z.
-/// A depthwise or grouped convolution adds up in f32 as long as its sums are exact there.
+/// A grouped convolution adds up in f32 as long as its sums are exact there, and so does a depthwise one that pads by
+/// something else than x = 0.
 /// Needs: constant weights that bytes with a sign hold, a constant z and s, positive scales. Else nothing changes.
 Result<Graph> form_integer_products(const Graph&);
 

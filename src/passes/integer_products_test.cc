@@ -130,6 +130,17 @@ TEST(Bytes, AreWhatKernelsStore) {
   for (const Group& group : fused->groups) EXPECT_EQ(fused->graph.value(group.outputs[0]).type.dtype, DType::u8);
 }
 
+TEST(Bytes, AreStoredBeforeAReshapeOfWhatBecomesBytes) {
+  QuantizedBuilder b;
+  const ValueId x = b.input("x", {1, 16, 4, 4});
+  const ValueId mean = b.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {x});
+  const ValueId rows = b.add("rows", ReshapeOperator{{1, 16}}, {mean});
+  const ValueId y = b.add("y", MatMulOperator{}, {b.real(b.rounded(rows, 9, 0.1), 9, 0.1), b.constant("w", {16, 3})});
+  const Result<FusedGraph> fused = optimize(b.finish({y}), {});
+  ASSERT_TRUE(fused.ok());
+  EXPECT_EQ(fused->graph.value(fused->groups[0].outputs[0]).type.dtype, DType::u8) << to_text(*fused);
+}
+
 /// A chain of quantized operators of every kind, by the seed. Scales are no round numbers: of these, many results would lie
 /// exactly between two steps.
 Graph random_quantized_graph(std::uint64_t seed, QuantizedBuilder& b) {

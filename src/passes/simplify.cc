@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "passes/host_tensor.h"
+#include "passes/integer_form.h"
 #include "passes/permutation.h"
 #include "passes/rewriter.h"
 
@@ -200,6 +201,10 @@ Result<MaybeValue> binary_before_reshape(const Site& site) {
 
 Result<MaybeValue> plainer(const Site& site, const UnaryOperator&) { return before_reshape(site); }
 Result<MaybeValue> plainer(const Site& site, const ClipOperator&) { return before_reshape(site); }
+/// Where floats become bytes, so that bytes are what is stored.
+Result<MaybeValue> plainer(const Site& site, const CastOperator& op) {
+  return is_byte(op.to) && is_float(site.rewriter.type(site.inputs[0]).dtype) ? before_reshape(site) : MaybeValue();
+}
 Result<MaybeValue> plainer(const Site& site, const HardSigmoidOperator&) { return before_reshape(site); }
 Result<MaybeValue> plainer(const Site& site, const LeakyReluOperator&) { return before_reshape(site); }
 
