@@ -324,6 +324,7 @@ class TileBuilder {
 
   void cut_reduction(const std::vector<LoopId>& loops) {
     for (std::int64_t tap : p_.taps) reduce_.push_back(loops[static_cast<std::size_t>(tap)]);
+    if (p_.byte_taps) std::reverse(reduce_.begin(), reduce_.end());
     if (p_.in < 0) return;
     LoopId in = loops[static_cast<std::size_t>(p_.in)];
     LoopId in_blocks = p_.in_blocks < 0 ? LoopId() : loops[static_cast<std::size_t>(p_.in_blocks)];

@@ -97,18 +97,24 @@ std::int64_t blocks_axis(const TileAxes& p) {
   return -1;
 }
 
-/// A sum in i32 of products of bytes, whose factors lie by fours as the processor's instruction takes them.
-bool multiplies_bytes(const ComputeDag& dag, OpId op, const TileAxes& p) {
-  constexpr std::int64_t kFactors = 4;
-  const Element& element = dag.op(op).element();
-  if (dag.op(op).dtype != DType::i32 || element.reducer != Reducer::sum || p.in < 0 || p.in_blocks >= 0) return false;
-  if (p.blocks >= 0 || group_size(p) > 0 || p.extent(p.vec) < kSums || p.reduce_extent(p.in) % kFactors != 0)
-    return false;
+/// The loads of u8 and of i8 of a sum in i32 of their products; empty for another op.
+std::vector<Expr> factors_of_bytes(const Element& element, DType dtype) {
+  if (dtype != DType::i32 || element.reducer != Reducer::sum) return {};
   const Expr body = rewrite(element.body, [](const Expr& part) -> Expr {
     const auto* s = std::get_if<Select>(&part->kind);
     return s && is_const(s->if_false, 0) ? s->if_true : Expr();
   });
-  const std::vector<Expr> loads = matching_loads(op_of(Intrinsic::dot4).element().body, body, 2);
+  return matching_loads(op_of(Intrinsic::dot4).element().body, body, 2);
+}
+
+/// A sum in i32 of products of bytes, whose factors lie by fours as the processor's instruction takes them.
+bool multiplies_bytes(const ComputeDag& dag, OpId op, const TileAxes& p) {
+  constexpr std::int64_t kFactors = 4;
+  const Element& element = dag.op(op).element();
+  if (p.in < 0 || p.in_blocks >= 0) return false;
+  if (p.blocks >= 0 || group_size(p) > 0 || p.extent(p.vec) < kSums || p.reduce_extent(p.in) % kFactors != 0)
+    return false;
+  const std::vector<Expr> loads = factors_of_bytes(element, dag.op(op).dtype);
   if (loads.empty()) return false;
   const Load &x = std::get<Load>(loads[0]->kind), &w = std::get<Load>(loads[1]->kind);
   const auto in = axis_var(element, static_cast<std::int64_t>(element.axes.size()) + p.in);
@@ -141,6 +147,7 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
       p.taps.push_back(static_cast<std::int64_t>(k));
   }
   p.bytes = multiplies_bytes(dag, op, p);
+  p.byte_taps = p.in < 0 && !factors_of_bytes(element, dag.op(op).dtype).empty();
   const std::int64_t own_lanes = target.cpu().lanes(static_cast<int>(size_of(dag.op(op).dtype)));
   p.tiling = {.oc = p.out_channels(),
               .oh = p.extent(p.y),

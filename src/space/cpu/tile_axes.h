@@ -22,6 +22,8 @@ struct TileAxes {
   Tiling tiling;
   /// Products of bytes: the reduction goes by fours, which one instruction multiplies and adds up (Intrinsic::dot4).
   bool bytes = false;
+  /// Products of bytes over taps alone: the taps of a column are neighbours, whose bytes code generation joins.
+  bool byte_taps = false;
 
   std::int64_t extent(std::int64_t axis) const {
     return axis < 0 ? 1 : element.axes[static_cast<std::size_t>(axis)].extent;
