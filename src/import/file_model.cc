@@ -75,14 +75,31 @@ Status give_outputs(const Model& model, GrowingGraph& out) {
         out.graph.value(id).name = name;
       } else {
         const Shape shape = value.type.shape;
+        const Counted counted = out.counted(id);
         WHET_TRY(id, out.graph.add_node("output/" + name, ReshapeOperator{shape}, {id}));
         out.graph.value(id).name = name;
+        out.set_counted(id, counted);
       }
     }
     named.insert(id.value);
     out.graph.outputs.push_back(id);
   }
   return ok_status();
+}
+
+/// Behind the file's outputs: how many entries of a dimension are results, where values decide that; once where several outputs
+/// have one count.
+void give_counts(const Model& model, GrowingGraph& out) {
+  std::vector<ValueId> given = out.graph.outputs;
+  const std::vector<ValueId> own = given;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    for (const auto& [d, count] : out.counted(own[i])) {
+      if (std::find(given.begin(), given.end(), count) != given.end()) continue;
+      given.push_back(count);
+      out.graph.value(count).name = out.unique_value_name(model.file.outputs[i] + "_count");
+      out.graph.outputs.push_back(count);
+    }
+  }
 }
 
 /// Keeps the file's names, and learns which ones something reads.
@@ -160,6 +177,7 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
   add_given(model, options, folded, out);
   WHET_RETURN_IF_ERROR(import_nodes(model, out, findings));
   WHET_RETURN_IF_ERROR(give_outputs(model, out));
+  give_counts(model, out);
   drop_dead_code(out.graph);
   WHET_RETURN_IF_ERROR(verify(out.graph));
   return std::move(out.graph);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "import/counted.h"
 
 namespace whet {
 
@@ -39,6 +41,14 @@ class GrowingGraph {
 
   /// A format's numbers of element types that are held in wider ones, by the values that are of them.
   std::unordered_map<std::int32_t, std::int64_t> held_types;
+
+  // ---- Results whose number depends on values.
+  /// The dimensions of a value that have padding behind their results. Nodes that read it pass them on; those that would mix
+  /// results with padding are refused.
+  const Counted& counted(ValueId id) const;
+  void set_counted(ValueId id, Counted);
+  /// The value with other padding: `number` (a scalar of its type). The result counts as one without padding.
+  Result<ValueId> padded_by(const std::string& label, ValueId id, Tensor number);
 
   // ---- Growth.
   /// What `add` made: a value, and the node that computes it unless it was folded.
@@ -86,8 +96,17 @@ class GrowingGraph {
   /// `given`, which `unique` made of `name` last, is free again.
   static void release(const std::string& name, const std::string& given, Names& taken);
 
+  /// A node that the growth itself needs.
+  Result<ValueId> add_step(const std::string& label, const std::string& part, const Operator&, std::vector<ValueId>);
+  /// The counted dimensions of an operator's result. Operands get neutral padding where they need it.
+  Result<Counted> count_result(const std::string& label, const Operator&, std::vector<ValueId>& inputs,
+                               const TensorType& result);
+  Result<ValueId> at_most(const std::string& label, ValueId count, std::int64_t most);
+
   ValuesByName values_;
   std::unordered_map<std::int32_t, std::vector<ValueId>> sequences_;
+  std::unordered_map<std::int32_t, Counted> counted_;
+  std::map<std::pair<std::int32_t, std::int64_t>, ValueId> cut_counts_;
   Names value_names_, node_names_, read_names_;
   std::int64_t folded_bytes_ = 0, made_bytes_ = 0, inlined_nodes_ = 0;
 };

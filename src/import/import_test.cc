@@ -96,7 +96,7 @@ TEST(ImportOnnx, ListsAllUnsupportedOperatorsAtOnce) {
             "these operators are not supported in operator set 13: Bar, Foo, com.example.Foo");
 }
 TEST(ImportOnnx, SortsNodesAndForgetsDeadOnes) {
-  const OnnxModel model = chain({{"Relu", {"v2"}}, {"NonZero", {"x"}}, {"Exp", {"x"}}, {"Tanh", {"v0"}}});
+  const OnnxModel model = chain({{"Relu", {"v2"}}, {"Unique", {"x"}}, {"Exp", {"x"}}, {"Tanh", {"v0"}}});
   EXPECT_EQ(to_text(import_onnx(model, {}).value()),
             "graph \n"
             "input x: f32[2]\n"

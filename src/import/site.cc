@@ -102,6 +102,10 @@ ValueId NodeSite::add_constant(const std::string& part, Tensor tensor) {
   return id;
 }
 
+Result<ValueId> NodeSite::padded_by(ValueId x, double number) {
+  return graph_.padded_by(name_, x, Tensor::of<double>(dtype(x), {}, {number}));
+}
+
 Result<ValueId> NodeSite::cast(const std::string& part, ValueId x, DType dtype) {
   if (type(x).dtype == dtype) return x;
   return add(part, CastOperator{dtype}, {x});

@@ -47,6 +47,12 @@ class NodeSite {
   // ---- Steps on the way, called "name/part". Refusals name the node.
   Result<ValueId> add(const std::string& part, const Operator&, std::vector<ValueId> inputs);
   ValueId add_constant(const std::string& part, Tensor);
+  /// `x`, of whose dimension `d` only the first `count` (i64, a scalar) entries are results: see GrowingGraph.
+  void set_count(ValueId x, std::size_t d, ValueId count) { graph_.set_counted(x, {{d, count}}); }
+  void set_counted(ValueId x, Counted counted) { graph_.set_counted(x, std::move(counted)); }
+  const Counted& counted(ValueId x) const { return graph_.counted(x); }
+  /// `x` with other padding, if it has any.
+  Result<ValueId> padded_by(ValueId x, double number);
   ValueId add_scalar(const std::string& part, DType, double value);
   /// `x` as `dtype`; itself where it is.
   Result<ValueId> cast(const std::string& part, ValueId x, DType dtype);

@@ -9,8 +9,11 @@
 namespace whet {
 namespace {
 
-OnnxNode node(std::vector<std::string> outputs, const char* op, std::vector<std::string> inputs) {
-  return {outputs[0], op, "", std::move(inputs), outputs, {}, {}, ""};
+OnnxNode node(std::vector<std::string> outputs, const std::string& op, std::vector<std::string> inputs) {
+  const std::size_t dot = op.find('.');
+  const bool own = dot != std::string::npos;
+  return {outputs[0], op.substr(own ? dot + 1 : 0), own ? op.substr(0, dot) : "", std::move(inputs), outputs, {}, {},
+          ""};
 }
 OnnxNode node(const char* output, const char* op, std::vector<std::string> inputs) {
   return node(std::vector<std::string>{output}, op, std::move(inputs));
@@ -19,11 +22,10 @@ OnnxNode node(const char* output, const char* op, std::vector<std::string> input
 /// A detector: a picture becomes boxes and scores, of which an operator that nobody reads chooses; `best` needs no choice.
 OnnxModel detector() {
   OnnxModel model = one_node("", 13, {f32({1, 4}), f32({4}), ints({0})}, {});
-  model.nodes = {
-      node("boxes", "Relu", {"a"}),          node("scores", "Sigmoid", {"boxes"}),
-      node("limit", "Neg", {"c"}),           node("chosen", "NonMaxSuppression", {"boxes", "scores", "limit"}),
-      node("scaled", "Mul", {"boxes", "b"}), node("y", "Gather", {"scaled", "chosen"}),
-      node("best", "Neg", {"scores"})};
+  model.nodes = {node("boxes", "Relu", {"a"}),          node("scores", "Sigmoid", {"boxes"}),
+                 node("limit", "Neg", {"c"}),           node("chosen", "mylib.Choose", {"boxes", "scores", "limit"}),
+                 node("scaled", "Mul", {"boxes", "b"}), node("y", "Gather", {"scaled", "chosen"}),
+                 node("best", "Neg", {"scores"})};
   model.outputs = {"y", "best"};
   return model;
 }
@@ -49,7 +51,7 @@ TEST(Until, AnUnknownValueIsNamed) {
 }
 TEST(Until, AnUnreadableOperatorSaysWhereTheModelCouldEndBeforeIt) {
   EXPECT_EQ(message({}),
-            "this operator is not supported in operator set 13: NonMaxSuppression; what comes before can be read: "
+            "this operator is not supported in operator set 13: mylib.Choose; what comes before can be read: "
             "--until boxes --until scores --until scaled --until best");
   EXPECT_EQ(message({"boxes", "scores", "scaled", "best"}), "a b -> boxes scores scaled best");
 }
@@ -79,9 +81,8 @@ TEST(Until, NothingMoreIsReadOfANetworkThatHasGrownTooLarge) {
   EXPECT_EQ(said.find("--until"), std::string::npos) << said;
 }
 TEST(Until, NothingIsSaidWhereNothingComesBefore) {
-  OnnxModel model = one_node("NonMaxSuppression", 13, {f32({1, 4}), f32({1, 4})}, {});
-  EXPECT_EQ(import_onnx(model, {}).error().message,
-            "this operator is not supported in operator set 13: NonMaxSuppression");
+  OnnxModel model = one_node("mylib.Choose", 13, {f32({1, 4}), f32({1, 4})}, {});
+  EXPECT_EQ(import_onnx(model, {}).error().message, "this operator is not supported in operator set 13: mylib.Choose");
 }
 TEST(Until, ZooNetworksHaveNoNamesToEndAt) {
   ImportOptions options;

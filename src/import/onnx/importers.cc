@@ -126,6 +126,7 @@ constexpr OnnxImporter kImporters[] = {
     {"Mul", 7, import_binary<B::mul>},
     {"Neg", 1, import_unary<U::neg>},
     {"NegativeLogLikelihoodLoss", 12, import_negative_log_likelihood},
+    {"NonMaxSuppression", 10, import_non_max_suppression},
     {"NonZero", 9, import_non_zero},
     {"Not", 1, import_unary<U::logical_not>},
     {"OneHot", 9, import_one_hot},

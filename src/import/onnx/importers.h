@@ -163,6 +163,9 @@ Status import_hardmax(OnnxSite&);
 Status import_compress(OnnxSite&);
 Status import_reverse_sequence(OnnxSite&);
 
+// boxes.cc
+Status import_non_max_suppression(OnnxSite&);
+
 // einsum.cc
 Status import_einsum(OnnxSite&);
 

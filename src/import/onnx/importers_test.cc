@@ -581,15 +581,6 @@ TEST(ImportConstant, FoldsTheLargestOfSomeFloats) {
       "y: f32[5] = expand(a)");
 }
 
-TEST(ImportIndex, NonZeroNeedsToKnow) {
-  EXPECT_EQ(imported("NonZero", 13, {f32({2, 3})}),
-            "n: its input, which decides how many results there are, is computed from the values of input \"a\"; give "
-            "its value (--input a=FILE.npy)");
-  EXPECT_EQ(imported("NonZero", 13, {f32({1, 3, 64, 64})}),
-            "n: its input, which decides how many results there are, must be known while importing, and is computed "
-            "from the values of input \"a\"");
-}
-
 TEST(ImportControl, NamesWhatABranchWouldHaveNeeded) {
   const auto branch = [](const char* op) {
     OnnxSubgraph body;
@@ -598,11 +589,11 @@ TEST(ImportControl, NamesWhatABranchWouldHaveNeeded) {
     return std::make_shared<const OnnxSubgraph>(body);
   };
   const OnnxNode choice =
-      node("y", "If", {"b"}, {set("then_branch", branch("NonMaxSuppression")), set("else_branch", branch("Relu"))});
+      node("y", "If", {"b"}, {set("then_branch", branch("StringNormalizer")), set("else_branch", branch("Relu"))});
   const In condition = TensorType{DType::boolean, {}};
   EXPECT_EQ(imported({f32({2}), condition}, {choice}),
             "y: its condition is computed from the values of input \"b\"; give its value (--input b=FILE.npy) (its "
-            "branches and loops also use NonMaxSuppression, not supported)");
+            "branches and loops also use StringNormalizer, not supported)");
 }
 
 TEST(ImportResize, RoundsExtentsInSinglePrecision) {

@@ -1,4 +1,5 @@
 #include "import/parts/index.h"
+#include "import/parts/non_zero.h"
 #include "import/parts/shape.h"
 
 #include "import/onnx/importers.h"
@@ -161,8 +162,8 @@ Status import_eye_like(OnnxSite& site) {
 
 Status import_non_zero(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const Tensor x, site.known(0, "input, which decides how many results there are,"));
-  return site.give_constant(places_of_non_zero(x));
+  if (const Tensor* x = site.constant(0)) return site.give_constant(places_of_non_zero(*x));
+  return site.give(counted_non_zero(site, site.in(0)));
 }
 
 /// Before operator set 13, everything from `axis` on is one dimension.
@@ -178,7 +179,6 @@ Status import_hardmax(OnnxSite& site) {
 
 Status import_compress(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const Tensor condition, site.known(1, "condition"));
   ValueId x = site.in(0);
   std::int64_t axis = 0;
   if (site.has_attribute("axis")) {
@@ -186,7 +186,8 @@ Status import_compress(OnnxSite& site) {
   } else {
     WHET_TRY(x, site.add("flat", ReshapeOperator{{num_elements(site.shape(0))}}, {x}));
   }
-  return site.give(compressed(site, x, condition, axis));
+  if (const Tensor* condition = site.constant(1)) return site.give(compressed(site, x, *condition, axis));
+  return site.give(counted_where(site, x, site.in(1), axis));
 }
 
 Status import_reverse_sequence(OnnxSite& site) {

@@ -164,6 +164,8 @@ Result<ValueId> sliced(NodeSite& site, ValueId input, const std::vector<std::int
     if (named[d]) return site.error("axis " + std::to_string(axis) + " is named twice");
     named[d] = true;
     if (steps[i] == 0) return site.error("a step is 0");
+    if ((starts[i] < 0 || ends[i] < 0) && steps[i] > 0 && site.counted(input).contains(d))
+      return site.error("counts from the end of a dimension whose number of results depends on values");
     const Cut c = cut(starts[i], ends[i], std::clamp(steps[i], -kFar, kFar), x[d]);
     op.starts[d] = c.count == 0 ? 0 : c.start;
     op.steps[d] = c.count <= 1 ? 1 : c.step;

@@ -1,0 +1,214 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/rng.h"
+#include "import/onnx/import_onnx.h"
+#include "import/onnx/testing/one_node.h"
+#include "ops/evaluate_graph.h"
+
+/// Results whose number depends on values: padded tensors, and the numbers beside them.
+namespace whet {
+namespace counted_test {
+
+OnnxNode node(std::vector<std::string> outputs, const char* op, std::vector<std::string> inputs,
+              Attributes attributes = {}) {
+  return {outputs[0], op, "", std::move(inputs), outputs, std::move(attributes), {}, ""};
+}
+
+/// Inputs a, b, ... and nodes; the outputs are all that is called y, y1, ...
+OnnxModel model_of(const std::vector<In>& inputs, std::vector<OnnxNode> nodes) {
+  OnnxModel model = one_node("", 18, inputs, {});
+  model.nodes = std::move(nodes);
+  model.outputs.clear();
+  for (const OnnxNode& each : model.nodes) {
+    for (const std::string& name : each.outputs)
+      if (name.starts_with("y")) model.outputs.push_back(name);
+  }
+  return model;
+}
+
+/// "y: f32[2] {1, 2}" for each output, one a line, or the error.
+std::string answers(const std::vector<In>& inputs, std::vector<OnnxNode> nodes) {
+  const Result<Graph> graph = import_onnx(model_of(inputs, std::move(nodes)), {});
+  if (!graph.ok()) return graph.error().message;
+  std::vector<Tensor> given;
+  for (const In& in : inputs) {
+    if (in.is_fed) given.push_back(*in.value);
+  }
+  const std::vector<Tensor> values = evaluate_graph(*graph, given).value();
+  std::string text;
+  for (const ValueId id : graph->outputs)
+    text += (text.empty() ? "" : "\n") + graph->value(id).name + ": " + values_text(values[id.index()]);
+  return text;
+}
+
+TEST(NonZero, GivesPlacesAndTheirNumber) {
+  EXPECT_EQ(answers({f32_fed({2, 3}, {0, 5, 0, -1, 0, 2})}, {node({"y"}, "NonZero", {"a"})}),
+            "y: i64[2x6] {0, 1, 1, -1, -1, -1, 1, 0, 2, -1, -1, -1}\ny_count: i64[scalar] {3}");
+  EXPECT_EQ(answers({f32_fed({2}, {0, 0})}, {node({"y"}, "NonZero", {"a"})}),
+            "y: i64[1x2] {-1, -1}\ny_count: i64[scalar] {0}");
+  EXPECT_EQ(answers({f32_fed({}, {1})}, {node({"y"}, "NonZero", {"a"})}),
+            "y: the input is f32[scalar]; expected one dimension or more");
+}
+TEST(NonZero, FindsAsManyAsThereAreInAnyMask) {
+  Rng rng(3);
+  for (const std::int64_t n : {1, 2, 3, 7, 8, 9, 31, 100}) {
+    Tensor mask(DType::boolean, {n});
+    std::string places;
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      mask.set_integer(i, rng.below(2) == 0 ? 1 : 0);
+      if (mask.integer(i) == 0) continue;
+      places += (places.empty() ? "" : ", ") + std::to_string(i);
+      ++count;
+    }
+    for (std::int64_t i = count; i < n; ++i) places += places.empty() ? "-1" : ", -1";
+    EXPECT_EQ(answers({fed(mask)}, {node({"y"}, "NonZero", {"a"})}),
+              "y: i64[1x" + std::to_string(n) + "] {" + places + "}\ny_count: i64[scalar] {" + std::to_string(count) + "}");
+  }
+}
+
+TEST(Compress, ByAConditionThatIsComputedKeepsTheRowsInFront) {
+  const In rows = f32_fed({3, 2}, {1, 2, 3, 4, 5, 6}), limits = f32_fed({3}, {-1, 2, 3});
+  const OnnxNode above = node({"m"}, "Greater", {"b", "c"});
+  EXPECT_EQ(answers({rows, limits, scalar(0)}, {above, node({"y"}, "Compress", {"a", "m"}, {set("axis", 0)})}),
+            "y: f32[3x2] {3, 4, 5, 6, 5, 6}\ny_count: i64[scalar] {2}");
+}
+
+using Box = std::array<double, 4>;
+
+double common_part(const Box& a, const Box& b) {
+  const double h = std::max(0.0, std::min(a[2], b[2]) - std::max(a[0], b[0]));
+  const double w = std::max(0.0, std::min(a[3], b[3]) - std::max(a[1], b[1]));
+  const double areas = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]);
+  return h * w / (areas - h * w);
+}
+
+/// The standard's definition, for corners in order.
+std::vector<std::int64_t> chosen(const Tensor& boxes, const Tensor& scores, std::int64_t most, double overlap,
+                                 double least) {
+  std::vector<std::int64_t> rows;
+  const std::int64_t images = scores.shape()[0], classes = scores.shape()[1], n = scores.shape()[2];
+  for (std::int64_t i = 0; i < images * classes; ++i) {
+    const auto box = [&](std::int64_t k) {
+      Box b;
+      for (std::int64_t j = 0; j < 4; ++j) b[static_cast<std::size_t>(j)] = boxes.get((i / classes * n + k) * 4 + j);
+      return b;
+    };
+    std::vector<std::int64_t> order, taken;
+    for (std::int64_t k = 0; k < n; ++k)
+      if (scores.get(i * n + k) > least) order.push_back(k);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::int64_t a, std::int64_t b) { return scores.get(i * n + a) > scores.get(i * n + b); });
+    for (const std::int64_t k : order) {
+      const auto overlaps = [&](std::int64_t other) { return common_part(box(k), box(other)) > overlap; };
+      if (static_cast<std::int64_t>(taken.size()) == most || std::any_of(taken.begin(), taken.end(), overlaps)) continue;
+      taken.push_back(k);
+      rows.insert(rows.end(), {i / classes, i % classes, k});
+    }
+  }
+  return rows;
+}
+
+/// Boxes [N, n, 4] with corners in order, many of which overlap.
+Tensor some_boxes(Rng& rng, std::int64_t images, std::int64_t n) {
+  Tensor boxes(DType::f32, {images, n, 4});
+  for (std::int64_t k = 0; k < images * n; ++k) {
+    for (std::int64_t j = 0; j < 2; ++j) {
+      const double low = rng.uniform(), size = 0.1 + 0.4 * rng.uniform();
+      boxes.set(4 * k + j, low), boxes.set(4 * k + j + 2, low + size);
+    }
+  }
+  return boxes;
+}
+
+TEST(NonMaxSuppression, ChoosesAsByTheDefinition) {
+  Rng rng(7);
+  for (const std::int64_t most : {1, 3, 50}) {
+    const Tensor boxes = some_boxes(rng, 2, 20), scores = Tensor::random({DType::f32, {2, 3, 20}}, rng, 0, 1);
+    const std::vector<std::int64_t> want = chosen(boxes, scores, most, double(0.3F), double(0.4F));
+    const auto rows = static_cast<std::int64_t>(want.size()) / 3, all = 2 * 3 * std::min<std::int64_t>(most, 20);
+    ASSERT_LT(rows, all + 1);
+    Tensor padded(DType::i64, {all, 3});
+    for (std::int64_t i = 0; i < padded.size(); ++i)
+      padded.set_integer(i, i < 3 * rows ? want[static_cast<std::size_t>(i)] : -1);
+    EXPECT_EQ(answers({fed(boxes), fed(scores), ints({most}), floats({0.3}), floats({0.4})},
+                      {node({"y"}, "NonMaxSuppression", {"a", "b", "c", "d", "e"})}),
+              "y: " + values_text(padded) + "\ny_count: i64[scalar] {" + std::to_string(rows) + "}");
+  }
+}
+TEST(NonMaxSuppression, RefusesWhatItCannotUnroll) {
+  const auto said = [](const std::vector<In>& inputs) {
+    return answers(inputs, {node({"y"}, "NonMaxSuppression", {"a", "b", "c"})});
+  };
+  EXPECT_EQ(said({f32({1, 9000, 4}), f32({1, 1, 9000}), ints({5000})}),
+            "y: takes up to 5000 boxes one after the other; at most 4096 are supported");
+  EXPECT_EQ(said({f32({1, 3, 4}), f32({1, 2, 5}), ints({5})}),
+            "y: chooses among boxes f32[1x3x4] by scores f32[1x2x5]; expected floats [N, boxes, 4] and [N, classes, boxes]");
+  EXPECT_EQ(said({f32({3, 4}), f32({3}), ints({5})}),
+            "y: chooses among boxes f32[3x4] by scores f32[3]; expected [N, boxes, 4] and [N, classes, boxes]");
+  EXPECT_EQ(said({f32({1, 3, 4}), f32({1, 1, 3}), i64({1})}),
+            "y: its number of boxes of a class is computed from the values of input \"c\"; give its value (--input "
+            "c=FILE.npy)");
+  EXPECT_EQ(said({f32({1, 3, 4}), f32({1, 1, 3})}).substr(0, 2), "y:");
+}
+
+/// The places of what is above 0 in a: "p" [n], of which values decide how many there are.
+std::vector<OnnxNode> above_zero(std::vector<OnnxNode> then) {
+  std::vector<OnnxNode> nodes = {node({"m"}, "Relu", {"a"}), node({"n"}, "NonZero", {"m"}), node({"p"}, "Squeeze", {"n", "zero"})};
+  nodes.insert(nodes.end(), then.begin(), then.end());
+  return nodes;
+}
+std::string above(std::vector<OnnxNode> then) {
+  OnnxModel model = model_of({f32_fed({5}, {3, -1, 7, -2, 5})}, above_zero(std::move(then)));
+  const auto list = [](const Ints& values) { return *ints(values).value; };
+  model.initializers = {{"zero", list({0})}, {"one", list({1})}, {"two", list({2})}, {"last", list({-1})}, {"axis", list({0})}};
+  const Result<Graph> graph = import_onnx(model, {});
+  if (!graph.ok()) return graph.error().message;
+  const std::vector<Tensor> values = evaluate_graph(*graph, {Tensor::of<double>(DType::f32, {5}, {3, -1, 7, -2, 5})}).value();
+  std::string text;
+  for (const ValueId id : graph->outputs)
+    text += (text.empty() ? "" : "\n") + graph->value(id).name + ": " + values_text(values[id.index()]);
+  return text;
+}
+
+TEST(CountedResults, AreComputedMovedAndTakenWithTheirPadding) {
+  EXPECT_EQ(above({node({"y"}, "Gather", {"a", "p"}), node({"y1"}, "Neg", {"y"})}),
+            "y: f32[5] {3, 7, 5, 5, 5}\ny1: f32[5] {-3, -7, -5, -5, -5}\ny_count: i64[scalar] {3}");
+  EXPECT_EQ(above({node({"g"}, "Gather", {"a", "p"}), node({"u"}, "Unsqueeze", {"g", "one"}), node({"y"}, "Concat", {"u", "u"}, {set("axis", 1)})}),
+            "y: f32[5x2] {3, 3, 7, 7, 5, 5, 5, 5, 5, 5}\ny_count: i64[scalar] {3}");
+}
+TEST(CountedResults, OfAFirstPartAreAtMostThatMany) {
+  EXPECT_EQ(above({node({"g"}, "Gather", {"a", "p"}), node({"y"}, "Slice", {"g", "zero", "two"})}),
+            "y: f32[2] {3, 7}\ny_count: i64[scalar] {2}");
+}
+TEST(CountedResults, AreReducedAndSortedWithoutTheirPadding) {
+  const OnnxNode taken = node({"g"}, "Gather", {"a", "p"});
+  const auto reduced = [&](const char* op) { return above({taken, node({"y"}, op, {"g", "axis"})}); };
+  EXPECT_EQ(reduced("ReduceSum"), "y: f32[1] {15}");
+  EXPECT_EQ(reduced("ReduceMin"), "y: f32[1] {3}");
+  EXPECT_EQ(reduced("ReduceMax"), "y: f32[1] {7}");
+  EXPECT_EQ(above({taken, node({"y"}, "ArgMin", {"g"})}), "y: i64[1] {0}");
+  EXPECT_EQ(above({taken, node({"y", "y1"}, "TopK", {"g", "two"})}),
+            "y: f32[2] {7, 5}\ny1: i64[2] {1, 2}\ny_count: i64[scalar] {2}");
+  EXPECT_EQ(above({taken, node({"d"}, "Div", {"g", "g"}), node({"s"}, "Softmax", {"d"}), node({"y"}, "ReduceSum", {"s", "axis"})}),
+            "y: f32[1] {1}");
+}
+TEST(CountedResults, AreNotMixedWithTheirPadding) {
+  const std::string which = "\"g\" (f32[5]) are results depends on values; its ";
+  const OnnxNode taken = node({"g"}, "Gather", {"a", "p"});
+  EXPECT_EQ(above({taken, node({"y"}, "Concat", {"g", "a"}, {set("axis", 0)})}),
+            "y: how many entries of " + which + "concat would mix them with the padding behind them; what comes before can be read: --until g");
+  EXPECT_EQ(above({taken, node({"y"}, "ReduceMean", {"g", "axis"})}).substr(0, 96),
+            ("y: how many entries of " + which + "reduce_mean would mix them with the padding").substr(0, 96));
+  EXPECT_EQ(above({taken, node({"y"}, "Slice", {"g", "last", "two"})}).substr(0, 50),
+            "y: counts from the end of a dimension whose number");
+  EXPECT_NE(above({taken, node({"y"}, "Gather", {"g", "one"})}).find("would mix"), std::string::npos);
+  EXPECT_NE(above({node({"y"}, "ScatterElements", {"a", "p", "a"})}).find("would mix"), std::string::npos);
+}
+
+}  // namespace counted_test
+}  // namespace whet

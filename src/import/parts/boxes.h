@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "import/site.h"
+
+/// Boxes of detectors: parts, see arithmetic.h. Corners are [..., 4]: the lower ones of both dimensions, then the higher ones.
+namespace whet {
+
+/// Boxes [..., 4] by two corners in any order, or by centre and size (horizontal before vertical): their corners.
+Result<ValueId> ordered_corners(NodeSite&, ValueId boxes);
+Result<ValueId> corners_of_centres(NodeSite&, ValueId boxes);
+
+struct BestBoxes {
+  std::int64_t most = 0;                        ///< of a class, at least 1
+  std::optional<ValueId> overlap = std::nullopt;  ///< scalar: more than that part in common goes; none: 0
+  std::optional<ValueId> score = std::nullopt;    ///< scalar: only better ones are taken; none: all
+};
+struct ChosenBoxes {
+  ValueId places;  ///< i64 [N, C, most]
+  ValueId scores;  ///< [N, C, most]; minus infinity where there is no box any more
+  ValueId exists;  ///< booleans [N, C, most]: the first ones
+};
+/// Non-maximum suppression of corners [N, n, 4] by scores [N, C, n]: of each class the best box, then the best of those that do not
+/// overlap it, and so on. Errors: more than 4096 boxes a class.
+Result<ChosenBoxes> best_boxes(NodeSite&, ValueId corners, ValueId scores, BestBoxes);
+
+/// A list [n] of the places of the chosen boxes of one class, -1 behind them, counted in dimension 0; and their number.
+struct ListedBoxes {
+  ValueId places, count;
+};
+/// The same of one image and one class: corners [n, 4], scores [n].
+Result<ListedBoxes> listed_best_boxes(NodeSite&, ValueId corners, ValueId scores, const BestBoxes&);
+
+/// Rows (image, class, place) of the chosen boxes, i64 [N * C * most, 3], -1 behind them, counted in dimension 0.
+Result<ValueId> rows_of_boxes(NodeSite&, const ChosenBoxes&);
+
+}  // namespace whet
