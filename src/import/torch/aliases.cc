@@ -45,10 +45,13 @@ constexpr ViewRow kViews[] = {
     {"transpose", Back::turned}, {"unbind", Back::unbind},   {"unflatten", Back::shape},
     {"unsqueeze", Back::shape},  {"view", Back::shape},      {"view_as", Back::shape},
     {"as_strided", Back::no},    {"tensor_split", Back::no}, {"_unsafe_view", Back::shape},
+    {"moveaxis", Back::moved},   {"swapdims", Back::turned}, {"reshape_as", Back::shape},
+    {"ravel", Back::shape},      {"unfold", Back::no},       {"unsafe_chunk", Back::no},
+    {"unsafe_split", Back::no},  {"unsafe_split_with_sizes", Back::no},
 };
 /// These give their input itself, or a copy of it: the file does not say which.
-constexpr std::array<std::string_view, 6> kPerhapsViews = {"contiguous", "to",      "type_as",
-                                                           "float",      "dropout", "feature_dropout"};
+constexpr std::array<std::string_view, 8> kPerhapsViews = {
+    "contiguous", "to", "type_as", "float", "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"};
 
 const ViewRow* view_row(const std::string& op) {
   const std::string word = word_of(op);

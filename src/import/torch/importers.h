@@ -223,6 +223,7 @@ Status import_square(TorchSite&);
 Status import_squeeze(TorchSite&);
 Status import_stack(TorchSite&);
 Status import_std(TorchSite&);
+Status import_std_mean(TorchSite&);
 Status import_sub(TorchSite&);
 Status import_sum(TorchSite&);
 Status import_sym_numel(TorchSite&);
@@ -239,6 +240,25 @@ Status import_triu(TorchSite&);
 Status import_trunc(TorchSite&);
 Status import_true_divide(TorchSite&);
 Status import_type_as(TorchSite&);
+// counted.cc
+Status import_masked_select(TorchSite&);
+Status import_nms(TorchSite&);
+Status import_nonzero(TorchSite&);
+Result<ValueId> rows_where(TorchSite&, ValueId x, ValueId mask);
+
+// compose.cc
+Status import_aminmax(TorchSite&);
+Status import_frac(TorchSite&);
+Status import_gru_cell(TorchSite&);
+Status import_hstack(TorchSite&);
+Status import_logaddexp(TorchSite&);
+Status import_logit(TorchSite&);
+Status import_lstm_cell(TorchSite&);
+Status import_max_unpool2d(TorchSite&);
+Status import_rrelu(TorchSite&);
+Status import_unfold(TorchSite&);
+Status import_vstack(TorchSite&);
+
 Status import_unbind(TorchSite&);
 Status import_unflatten(TorchSite&);
 Status import_unsqueeze(TorchSite&);

@@ -153,6 +153,9 @@ Status import_index_add(TorchSite& site) {
 
 Status import_index(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const auto given, site.optional_tensors("indices"));
+  const bool one = given.size() == 1 && given[0] && site.dtype(*given[0]) == DType::boolean;
+  if (one && site.constant(*given[0]) == nullptr) return site.give(rows_where(site, x, *given[0]));
   WHET_TRY(const auto lists, place_lists(site));
   return site.give(taken_by_lists(site, x, lists));
 }

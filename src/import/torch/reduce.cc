@@ -192,6 +192,12 @@ Status import_var_mean(TorchSite& site) {
   return site.give(result.mean, 1);
 }
 
+Status import_std_mean(TorchSite& site) {
+  WHET_TRY(const Moments result, moments(site));
+  WHET_RETURN_IF_ERROR(site.give(UnaryOperator{U::sqrt}, {result.variance}));
+  return site.give(result.mean, 1);
+}
+
 Status import_vector_norm(TorchSite& site) {
   WHET_TRY(const ValueId x, summands(site, true));
   WHET_TRY(const double p, site.number("ord"));

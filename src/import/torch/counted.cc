@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include "import/parts/boxes.h"
+#include "import/parts/non_zero.h"
+#include "import/parts/shape.h"
+#include "import/torch/importers.h"
+
+// Operators whose number of results depends on values: padded, with the number beside them.
+
+namespace whet::torch {
+
+Status import_nonzero(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const ValueId places, counted_non_zero(site, x));
+  return site.give(TransposeOperator{{1, 0}}, {places});
+}
+
+/// The elements, in one list, where the mask is true.
+Status import_masked_select(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const ValueId mask, site.tensor("mask"));
+  const auto shape = broadcast(site.shape(x), site.shape(mask));
+  if (!shape || num_elements(*shape) == 0)
+    return site.error("selects of " + to_string(site.type(x)) + " by a mask " + to_string(site.type(mask)));
+  std::vector<ValueId> flat;
+  for (ValueId each : {x, mask}) {
+    WHET_TRY(each, site.padded_by(each, 0));
+    WHET_TRY(each, expanded(site, each, *shape));
+    WHET_TRY(each, site.add("flat", ReshapeOperator{{num_elements(*shape)}}, {each}));
+    flat.push_back(each);
+  }
+  return site.give(counted_where(site, flat[0], flat[1], 0));
+}
+
+/// The rows of x where a mask over its first dimensions is true, which comes as the only list of places.
+Result<ValueId> rows_where(TorchSite& site, ValueId x, ValueId mask) {
+  const Shape shape = site.shape(x), dimensions = site.shape(mask);
+  const std::size_t count = dimensions.size();
+  const auto behind = shape.begin() + static_cast<std::ptrdiff_t>(std::min(count, shape.size()));
+  if (count == 0 || count > shape.size() || !std::equal(dimensions.begin(), dimensions.end(), shape.begin()))
+    return site.error("selects of " + to_string(site.type(x)) + " by a mask " + to_string(site.type(mask)));
+  Shape rows = {num_elements(dimensions)};
+  rows.insert(rows.end(), behind, shape.end());
+  if (num_elements(shape) == 0) return site.error("selects of " + to_string(site.type(x)) + ", which is empty");
+  if (count > 1) {
+    WHET_TRY(x, site.padded_by(x, 0));
+    WHET_TRY(mask, site.padded_by(mask, 0));
+    WHET_TRY(x, site.add("rows", ReshapeOperator{rows}, {x}));
+    WHET_TRY(mask, site.add("mask", ReshapeOperator{{rows[0]}}, {mask}));
+  }
+  return counted_where(site, x, mask, 0);
+}
+
+/// Boxes are given by their lower corner and their higher one.
+Status import_nms(TorchSite& site) {
+  WHET_TRY(const ValueId boxes, site.tensor("dets"));
+  WHET_TRY(const ValueId scores, site.tensor("scores"));
+  WHET_TRY(const double overlap, site.number("iou_threshold"));
+  if (site.rank(boxes) != 2 || site.shape(boxes)[1] != 4 || site.shape(scores) != Shape{site.shape(boxes)[0]})
+    return site.error("chooses among boxes " + to_string(site.type(boxes)) + " by scores " +
+                      to_string(site.type(scores)) + "; expected [boxes, 4] and [boxes]");
+  if (site.shape(boxes)[0] == 0) return site.give_constant(Tensor(DType::i64, {0}));
+  const BestBoxes how{site.shape(boxes)[0], site.add_scalar("limit", site.dtype(scores), overlap)};
+  WHET_TRY(const ListedBoxes listed, listed_best_boxes(site, boxes, scores, how));
+  return site.give(listed.places);
+}
+
+}  // namespace whet::torch

@@ -1,0 +1,170 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "import/import.h"
+#include "import/torch/testing/pt2.h"
+#include "ops/evaluate_graph.h"
+
+/// Operators that are made of others, against their definitions.
+namespace whet::torch {
+namespace torch_compose_test {
+
+using Numbers = std::vector<double>;
+
+/// Output `k` where the inputs are `given`, or an error as a failure.
+Numbers answer(const Pt2& program, const std::vector<Tensor>& given, std::size_t k = 0) {
+  const Result<Graph> graph = import_model_bytes(program.bytes(), "m");
+  if (!graph.ok()) {
+    ADD_FAILURE() << graph.error().message;
+    return {};
+  }
+  const Tensor y = evaluate_graph(*graph, given).value()[graph->outputs.at(k).index()];
+  Numbers values;
+  for (std::int64_t i = 0; i < y.size(); ++i) values.push_back(y.get(i));
+  return values;
+}
+std::string said(const Pt2& program) {
+  const Result<Graph> graph = import_model_bytes(program.bytes(), "m");
+  return graph.ok() ? "" : graph.error().message;
+}
+Tensor f32(const Shape& shape, const Numbers& values) { return Tensor::of(DType::f32, shape, values); }
+void expect_near(const Numbers& got, const Numbers& want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << i;
+}
+/// One operator of x.
+Numbers of(const std::string& op, const std::string& arguments, const Tensor& x, std::size_t k = 0,
+           std::size_t outputs = 1) {
+  Pt2 p;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < outputs; ++i) names.push_back("y" + std::to_string(i));
+  p.input("x", x.shape()).node(op, "self=%x" + (arguments.empty() ? "" : " " + arguments), names);
+  for (const std::string& name : names) p.output(name);
+  return answer(p, {x}, k);
+}
+
+TEST(TorchCompose, OtherNamesMeanTheSame) {
+  const Tensor x = f32({2, 2}, {-1.5, 0.25, 2, 3});
+  EXPECT_EQ(of("aten.absolute.default", "", x), (Numbers{1.5, 0.25, 2, 3}));
+  EXPECT_EQ(of("aten.clip.default", "min=0 max=2", x), (Numbers{0, 0.25, 2, 2}));
+  EXPECT_EQ(of("aten.swapdims.default", "dim0=0 dim1=1", x), (Numbers{-1.5, 2, 0.25, 3}));
+  EXPECT_EQ(of("aten.multiply.Scalar", "other=2", x), (Numbers{-3, 0.5, 4, 6}));
+  EXPECT_EQ(of("aten.subtract.Scalar", "other=1", x), (Numbers{-2.5, -0.75, 1, 2}));
+  EXPECT_EQ(of("aten.greater.Scalar", "other=1", x), (Numbers{0, 0, 1, 1}));
+  EXPECT_EQ(of("aten.ravel.default", "", x), (Numbers{-1.5, 0.25, 2, 3}));
+}
+TEST(TorchCompose, FractionsAndLogarithms) {
+  const Tensor x = f32({4}, {-1.75, 0.25, 2, 3.5});
+  EXPECT_EQ(of("aten.frac.default", "", x), (Numbers{-0.75, 0.25, 0, 0.5}));
+  const auto logit = [](double p) { return std::log(p / (1 - p)); };
+  expect_near(of("aten.logit.default", "", f32({2}, {0.25, 0.9})), {logit(0.25), logit(0.9)});
+  expect_near(of("aten.logit.default", "eps=0.125", f32({2}, {0, 1})), {logit(0.125), logit(0.875)});
+  Pt2 p;
+  p.input("a", {3}).input("b", {3}).node("aten.logaddexp.default", "self=%a other=%b", {"y"}).output("y");
+  expect_near(answer(p, {f32({3}, {0, 100, -2}), f32({3}, {0, 1, 3})}),
+              {std::log(2), 100, std::log(std::exp(-2.0) + std::exp(3.0))});
+  EXPECT_EQ(of("aten.rrelu.default", "lower=0.25 upper=0.75", f32({2}, {-2, 2})), (Numbers{-1, 2}));
+}
+TEST(TorchCompose, WindowsOfADimensionStandLast) {
+  // x[r][c] = 10 r + c; windows of 2 rows by steps of 2: [2, 3, 2]
+  Tensor x(DType::f32, {5, 3});
+  for (std::int64_t i = 0; i < 15; ++i) x.set(i, static_cast<double>(10 * (i / 3) + i % 3));
+  EXPECT_EQ(of("aten.unfold.default", "dimension=0 size=2 step=2", x), (Numbers{0, 10, 1, 11, 2, 12, 20, 30, 21, 31, 22, 32}));
+  EXPECT_EQ(of("aten.unfold.default", "dimension=-1 size=2 step=1", f32({1, 3}, {5, 6, 7})), (Numbers{5, 6, 6, 7}));
+}
+TEST(TorchCompose, StacksOfLists) {
+  Pt2 p;
+  p.input("a", {2}).input("b", {2});
+  p.node("aten.vstack.default", "tensors=(%a,%b)", {"v"}).node("aten.hstack.default", "tensors=(%a,%b)", {"h"});
+  p.node("aten.hstack.default", "tensors=(%v,%v)", {"w"}).output("v").output("h").output("w");
+  const std::vector<Tensor> given = {f32({2}, {1, 2}), f32({2}, {3, 4})};
+  EXPECT_EQ(answer(p.said("v", {2, 2}).said("h", {4}).said("w", {2, 4}), given, 0), (Numbers{1, 2, 3, 4}));
+  EXPECT_EQ(answer(p, given, 1), (Numbers{1, 2, 3, 4}));
+  EXPECT_EQ(answer(p, given, 2), (Numbers{1, 2, 1, 2, 3, 4, 3, 4}));
+}
+TEST(TorchCompose, ExtremesAndMoments) {
+  const Tensor x = f32({2, 3}, {4, 1, 7, 2, 8, 2});
+  EXPECT_EQ(of("aten.aminmax.default", "dim=1", x, 0, 2), (Numbers{1, 2}));
+  EXPECT_EQ(of("aten.aminmax.default", "dim=1", x, 1, 2), (Numbers{7, 8}));
+  EXPECT_EQ(of("aten.aminmax.default", "", x, 1, 2), (Numbers{8}));
+  expect_near(of("aten.std_mean.correction", "dim=[1]", x, 0, 2), {3, std::sqrt(12.0)});
+  expect_near(of("aten.std_mean.correction", "dim=[1]", x, 1, 2), {4, 4});
+}
+TEST(TorchCompose, MaximaGoBackToTheirPlaces) {
+  Pt2 p;
+  p.input("x", {1, 2, 2, 2}).node("aten.max_pool2d_with_indices.default", "self=%x kernel_size=[2,2]", {"m", "i"});
+  p.node("aten.max_unpool2d.default", "self=%m indices=%i output_size=[2,2]", {"y"}).output("y");
+  EXPECT_EQ(answer(p, {f32({1, 2, 2, 2}, {1, 5, 2, 3, 9, 7, 8, 6})}), (Numbers{0, 5, 0, 0, 9, 0, 0, 0}));
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+/// One feature and one unit, so that the gates are numbers.
+TEST(TorchCompose, ACellIsAStep) {
+  const double x = 0.5, h = -0.25, c = 0.75;
+  const Numbers w = {0.1, -0.2, 0.3, 0.4}, v = {0.5, 0.6, -0.7, 0.8}, b = {0.01, 0.02, 0.03, 0.04};
+  Pt2 lstm;
+  lstm.input("x", {1, 1}).input("h", {1, 1}).input("c", {1, 1});
+  lstm.weight("w", f32({4, 1}, w)).weight("v", f32({4, 1}, v)).weight("b", f32({4}, b));
+  lstm.node("aten.lstm_cell.default", "input=%x hx=(%h,%c) w_ih=%w w_hh=%v b_ih=%b b_hh=%b", {"y", "d"});
+  lstm.output("y").output("d");
+  const auto gate = [&](std::size_t i) { return w[i] * x + v[i] * h + 2 * b[i]; };
+  const double memory = sigmoid(gate(1)) * c + sigmoid(gate(0)) * std::tanh(gate(2));
+  const std::vector<Tensor> given = {f32({1, 1}, {x}), f32({1, 1}, {h}), f32({1, 1}, {c})};
+  expect_near(answer(lstm, given, 0), {sigmoid(gate(3)) * std::tanh(memory)});
+  expect_near(answer(lstm, given, 1), {memory});
+  Pt2 gru;
+  gru.input("x", {1, 1}).input("h", {1, 1});
+  gru.weight("w", f32({3, 1}, {w[0], w[1], w[2]})).weight("v", f32({3, 1}, {v[0], v[1], v[2]}));
+  gru.weight("b", f32({3}, {b[0], b[1], b[2]}));
+  gru.node("aten.gru_cell.default", "input=%x hx=%h w_ih=%w w_hh=%v b_ih=%b b_hh=%b", {"y"}).output("y");
+  const double r = sigmoid(gate(0)), z = sigmoid(gate(1));
+  const double n = std::tanh(w[2] * x + b[2] + r * (v[2] * h + b[2]));
+  expect_near(answer(gru, {given[0], given[1]}), {(1 - z) * n + z * h});
+}
+
+// ---- Results whose number depends on values.
+
+TEST(TorchCounted, PlacesAreRowsAndTheFileLeavesTheirNumberOpen) {
+  Pt2 p;
+  p.input("x", {2, 2}).node("aten.nonzero.default", "self=%x", {"n"}).said("n", {-7, 2}, 5).output("n");
+  const Tensor x = f32({2, 2}, {0, 3, 4, 0});
+  EXPECT_EQ(answer(p, {x}), (Numbers{0, 1, 1, 0, -1, -1, -1, -1}));
+  EXPECT_EQ(answer(p, {x}, 1), (Numbers{2}));
+}
+TEST(TorchCounted, MasksChooseElementsAndRows) {
+  Pt2 p;
+  p.input("x", {3, 2}).input("s", {3}).node("aten.gt.Scalar", "self=%s other=1", {"m"}).said("m", {3}, 12);
+  p.node("aten.index.Tensor", "self=%x indices=(%m)", {"y"}).node("aten.gt.Scalar", "self=%x other=2", {"k"});
+  p.node("aten.masked_select.default", "self=%x mask=%k", {"z"}).output("y").output("z");
+  const std::vector<Tensor> given = {f32({3, 2}, {1, 2, 3, 4, 5, 6}), f32({3}, {0, 3, 2})};
+  const Numbers rows = answer(p, given), chosen = answer(p, given, 1);
+  EXPECT_EQ(Numbers(rows.begin(), rows.begin() + 4), (Numbers{3, 4, 5, 6}));
+  EXPECT_EQ(Numbers(chosen.begin(), chosen.begin() + 4), (Numbers{3, 4, 5, 6}));
+  EXPECT_EQ(answer(p, given, 2), (Numbers{2}));
+  EXPECT_EQ(answer(p, given, 3), (Numbers{4}));
+}
+TEST(TorchCounted, BoxesThatOverlapBetterOnesGo) {
+  Pt2 p;
+  p.input("b", {4, 4}).input("s", {4});
+  p.node("torchvision.nms.default", "dets=%b scores=%s iou_threshold=0.5", {"k"}).said("k", {-7}, 5);
+  p.node("aten.index.Tensor", "self=%s indices=(%k)", {"y"}).output("k").output("y");
+  // The second one overlaps the first by 0.9; the last one is alone.
+  const Tensor boxes = f32({4, 4}, {0, 0, 10, 10, 0, 0, 10, 9, 0, 0, 4, 10, 20, 20, 30, 30});
+  const std::vector<Tensor> given = {boxes, f32({4}, {0.5, 0.9, 0.75, 1})};
+  EXPECT_EQ(answer(p, given), (Numbers{3, 1, 2, -1}));
+  EXPECT_EQ(answer(p, given, 2), (Numbers{3}));
+  const Numbers scores = answer(p, given, 1);
+  expect_near({scores[0], scores[1], scores[2]}, {1, 0.9, 0.75});
+}
+TEST(TorchCounted, MixturesAreRefused) {
+  Pt2 q;
+  q.input("x", {4}).node("aten.gt.Scalar", "self=%x other=1", {"m"});
+  q.node("aten.masked_select.default", "self=%x mask=%m", {"z"}).node("aten.mean.default", "self=%z", {"y"}).output("y");
+  EXPECT_NE(said(q).find("would mix them with the padding behind them"), std::string::npos) << said(q);
+}
+
+}  // namespace torch_compose_test
+}  // namespace whet::torch
