@@ -100,13 +100,36 @@ std::unordered_map<int, memory::desc> arguments_of(const Description& d, bool bi
   return arguments;
 }
 
+enum class Order { plain, own, blocks };
 struct Choice {
-  bool winograd, channels_last, cold;
+  bool winograd;
+  Order order;
+  bool cold;
+  std::int64_t block = 0;  ///< channels, where the order is blocks
 };
+
+Tag blocks_of(std::int64_t channels) {
+  return channels == 4 ? Tag::nChw4c : channels == 8 ? Tag::nChw8c : channels == 16 ? Tag::nChw16c : Tag::nChw32c;
+}
+
+/// How a picture is stored that oneDNN chose the order of.
+std::string order_of(const memory::desc& picture) {
+  const std::vector<std::pair<Tag, std::string>> known = {{Tag::nhwc, "nhwc"},       {Tag::nchw, "nchw"},
+                                                          {Tag::nChw4c, "nChw4c"},   {Tag::nChw8c, "nChw8c"},
+                                                          {Tag::nChw16c, "nChw16c"}, {Tag::nChw32c, "nChw32c"}};
+  if (picture.dims().size() != 4) return "?";
+  for (const auto& [tag, name] : known)
+    if (picture == memory::desc(picture.dims(), Type::f32, tag)) return name;
+  return "?";
+}
 
 Kernel make_convolution(const bench::Convolution& c, const Choice& choice) {
   const bool volume = c.size.size() == 3;
-  const Tag activations = !choice.channels_last ? Tag::any : volume ? Tag::ndhwc : Tag::nhwc;
+  const Tag plain = volume ? Tag::ndhwc : Tag::nhwc;
+  const auto activations = [&](std::int64_t channels) {
+    if (choice.order == Order::own) return Tag::any;
+    return choice.order == Order::plain || channels % choice.block != 0 ? plain : blocks_of(choice.block);
+  };
   const auto with = [](Extents dims, const Extents& spatial) {
     dims.insert(dims.end(), spatial.begin(), spatial.end());
     return dims;
@@ -117,15 +140,16 @@ Kernel make_convolution(const bench::Convolution& c, const Choice& choice) {
   for (const std::int64_t dilation : c.dilation) gaps.push_back(dilation - 1);
   const auto algorithm = choice.winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
   const dnnl::convolution_forward::desc desc(
-      dnnl::prop_kind::forward_inference, algorithm, {with({c.batch, c.in}, c.size), Type::f32, activations},
+      dnnl::prop_kind::forward_inference, algorithm, {with({c.batch, c.in}, c.size), Type::f32, activations(c.in)},
       {weights, Type::f32, Tag::any}, {{c.out}, Type::f32, Tag::x},
-      {with({c.batch, c.out}, c.results()), Type::f32, activations}, c.stride, gaps, c.pad, c.pad);
+      {with({c.batch, c.out}, c.results()), Type::f32, activations(c.out)}, c.stride, gaps, c.pad, c.pad);
   const dnnl::convolution_forward::primitive_desc d(desc, with_relu(), engine());
-  return {dnnl::convolution_forward(d), d.impl_info_str(), arguments_of(d, true), true, choice.cold};
+  const std::string name = d.impl_info_str() + std::string("/") + order_of(d.src_desc()) + ">" + order_of(d.dst_desc());
+  return {dnnl::convolution_forward(d), name, arguments_of(d, true), true, choice.cold};
 }
 
 Kernel make_dense(const Extents& n, const Choice& choice) {
-  const Tag activations = choice.channels_last ? Tag::ab : Tag::any;
+  const Tag activations = choice.order == Order::plain ? Tag::ab : Tag::any;
   const dnnl::inner_product_forward::desc desc(
       dnnl::prop_kind::forward_inference, {{n[0], n[1]}, Type::f32, activations}, {{n[2], n[1]}, Type::f32, Tag::any},
       {{n[2]}, Type::f32, Tag::x}, {{n[0], n[2]}, Type::f32, activations});
@@ -134,7 +158,7 @@ Kernel make_dense(const Extents& n, const Choice& choice) {
 }
 
 Kernel make_matmul(const Extents& n, const Choice& choice) {
-  const Tag activations = choice.channels_last ? Tag::ab : Tag::any;
+  const Tag activations = choice.order == Order::plain ? Tag::ab : Tag::any;
   const dnnl::matmul::desc desc({{n[0], n[1]}, Type::f32, activations}, {{n[1], n[2]}, Type::f32, Tag::any},
                                 {{1, n[2]}, Type::f32, Tag::ab}, {{n[0], n[2]}, Type::f32, activations});
   const dnnl::matmul::primitive_desc d(desc, with_relu(), engine());
@@ -142,7 +166,7 @@ Kernel make_matmul(const Extents& n, const Choice& choice) {
 }
 
 Kernel make_batched_matmul(const Extents& n, const Choice& choice) {
-  const Tag order = choice.channels_last ? Tag::abc : Tag::any;
+  const Tag order = choice.order == Order::plain ? Tag::abc : Tag::any;
   const dnnl::matmul::desc desc({{n[0], n[1], n[2]}, Type::f32, order}, {{n[0], n[2], n[3]}, Type::f32, order},
                                 {{n[0], n[1], n[3]}, Type::f32, order});
   const dnnl::matmul::primitive_desc d(desc, engine());
@@ -173,13 +197,13 @@ Best best_of(const bench::Problem& p, bool winograd, bool cold) {
   constexpr double kLook = 0.03;  // [s]
   Best best;
   double shortest = 0;
-  for (const bool channels_last : {true, false}) {
-    auto kernel = make(p, {winograd, channels_last, cold});
+  for (const Order order : {Order::plain, Order::own}) {
+    auto kernel = make(p, {winograd, order, cold});
     if (!kernel) continue;
     const double seconds = kernel->burst(kLook);
     if (best.kernel && seconds >= shortest) continue;
     shortest = seconds;
-    best.text = kernel->implementation() + (channels_last ? "/plain" : "/own");
+    best.text = kernel->implementation() + (order == Order::plain ? "/plain" : "/own");
     best.kernel = std::move(kernel);
   }
   return best;
@@ -191,14 +215,25 @@ std::string text_of(double seconds) {
   return text;
 }
 
-int run(const bench::Problem& problem, bool cold) {
+/// The direct kernel on blocks of channels; nothing where the result has no whole blocks.
+Best blocked(const bench::Problem& p, std::int64_t block, bool cold) {
+  Best best;
+  if (!p.is_convolution() || block == 0 || p.convolution().size.size() != 2 || p.convolution().out % block != 0)
+    return best;
+  best.kernel = make(p, {false, Order::blocks, cold, block});
+  if (best.kernel) best.text = best.kernel->implementation();
+  return best;
+}
+
+int run(const bench::Problem& problem, bool cold, std::int64_t block) {
   const Best direct = best_of(problem, false, cold), winograd = best_of(problem, true, cold);
+  const Best in_blocks = blocked(problem, block, cold);
   const dnnl_version_t* version = dnnl_version();
   std::ostringstream ready;
   ready << "ready version=" << version->major << '.' << version->minor << '.' << version->patch
-        << " direct=" << direct.text << " winograd=" << winograd.text;
+        << " direct=" << direct.text << " winograd=" << winograd.text << " blocked=" << in_blocks.text;
   bench::serve(ready.str(), [&](const std::string& command, const std::string& algorithm, double seconds) {
-    const Best& best = algorithm == "winograd" ? winograd : direct;
+    const Best& best = algorithm == "winograd" ? winograd : algorithm == "blocked" ? in_blocks : direct;
     if (command != "burst" || !best.kernel) return std::string("error");
     return text_of(best.kernel->burst(seconds));
   });
@@ -213,12 +248,18 @@ int fail(const std::string& sentence) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool cold = argc == 3 && std::strcmp(argv[1], "--cold") == 0;
-  if (argc != 2 + cold) return fail("usage: onednn_kernels [--cold] PROBLEM");
+  bool cold = false;
+  std::int64_t block = 0;
+  int next = 1;
+  if (next + 1 < argc && std::strcmp(argv[next], "--cold") == 0) cold = true, ++next;
+  if (next + 2 < argc && std::strcmp(argv[next], "--block") == 0) block = std::atoll(argv[next + 1]), next += 2;
+  if (argc != next + 1) return fail("usage: onednn_kernels [--cold] [--block 4|8|16|32] PROBLEM");
+  if (block != 0 && block != 4 && block != 8 && block != 16 && block != 32)
+    return fail("oneDNN has blocks of 4, 8, 16 and 32 channels");
   bench::Problem problem;
   if (const std::string wrong = bench::parse(argv[argc - 1], &problem); !wrong.empty()) return fail(wrong);
   try {
-    return run(problem, cold);
+    return run(problem, cold, block);
   } catch (const dnnl::error& error) {
     return fail(problem.name + ": oneDNN says " + error.message);
   }

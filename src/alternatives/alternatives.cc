@@ -61,13 +61,15 @@ class Finder {
       for (int g : placed.tasks[t].groups) task_of_group_[static_cast<std::size_t>(g)] = static_cast<int>(t);
   }
 
-  Result<Alternatives> run(const std::vector<Form>& forms, bool covers) {
+  Result<Alternatives> run(const AlternativeOptions& options) {
     WHET_RETURN_IF_ERROR(add_usual());
     result_.usual = result_.all.size();
+    std::vector<Form> forms = {kChannelsLast};
+    forms.insert(forms.end(), options.forms.begin(), options.forms.end());
     for (std::size_t g = 0; g < fused_.groups.size(); ++g)
       for (Form in : forms)
-        for (Form out : forms) WHET_RETURN_IF_ERROR(add_converted(g, in, out));
-    if (covers) WHET_RETURN_IF_ERROR(add_covers());
+        for (Form out : forms) WHET_RETURN_IF_ERROR(add_converted(g, in, out, options.padded));
+    if (options.covers) WHET_RETURN_IF_ERROR(add_covers());
     WHET_RETURN_IF_ERROR(add_transforms());
     result_.tasks = table_.take();
     for (Alternative& a : result_.all) a.writes_parts = writes_parts(a);
@@ -102,9 +104,9 @@ class Finder {
     return ok_status();
   }
 
-  Status add_converted(std::size_t g, Form in, Form out) {
+  Status add_converted(std::size_t g, Form in, Form out, const std::vector<Form>& padded) {
     if (in == kChannelsLast && out == kChannelsLast) return ok_status();
-    WHET_TRY(std::optional<Fragment> fragment, converted(fused_, fused_.groups[g], in, out));
+    WHET_TRY(std::optional<Fragment> fragment, converted(fused_, fused_.groups[g], in, out, padded));
     if (!fragment) return ok_status();
     WHET_TRY(const int task, table_.number_of(*fragment));
     table_.set_twin(task, task_of_group_[g]);
@@ -235,16 +237,9 @@ class Finder {
     for (const auto& [value, forms] : written)
       for (Form from : forms)
         for (Form to : read[value])
-          if (from != to && from.wide == 0 && to.wide == 0 && nests(value, from, to))
+          if (from != to && from.wide == 0 && to.wide == 0 && nests(fused_.graph.value(value).type.shape, from, to))
             WHET_RETURN_IF_ERROR(add_transform_of(value, from, to));
     return ok_status();
-  }
-
-  /// One form's blocks are whole blocks of the other's.
-  bool nests(ValueId value, Form a, Form b) const {
-    const std::int64_t channels = fused_.graph.value(value).type.shape.back();
-    const std::int64_t x = a.block == 0 ? channels : a.block, y = b.block == 0 ? channels : b.block;
-    return std::max(x, y) % std::min(x, y) == 0;
   }
 
   Status add_transform_of(ValueId value, Form from, Form to) {
@@ -376,6 +371,16 @@ bool names_cover(std::string_view name) {
   return name.starts_with(kMerged) || name.starts_with(kFromMerged) || name.starts_with(kChain);
 }
 
+bool pads(const FusedGraph& fused, const Alternative& alternative) {
+  const auto padded = [&](const StoredValue& stored) {
+    const Shape& shape = fused.graph.value(stored.value).type.shape;
+    return stored_shape(shape, stored.form) && pads(shape, stored.form);
+  };
+  const Fragment& fragment = alternative.fragment;
+  return std::any_of(fragment.reads.begin(), fragment.reads.end(), padded) ||
+         std::any_of(fragment.writes.begin(), fragment.writes.end(), padded);
+}
+
 std::vector<Form> forms_for(const Target& target) {
   std::vector<Form> forms = {kChannelsFirst};
   if (!target.is_cpu()) return forms;
@@ -388,9 +393,7 @@ std::vector<Form> forms_for(const Target& target) {
 Result<Alternatives> find_alternatives(const FusedGraph& fused, const Target& target,
                                        const AlternativeOptions& options) {
   WHET_TRY(PlacedTasks placed, place_tasks(fused, target));
-  std::vector<Form> forms = {kChannelsLast};
-  forms.insert(forms.end(), options.forms.begin(), options.forms.end());
-  return Finder(fused, target, std::move(placed)).run(forms, options.covers);
+  return Finder(fused, target, std::move(placed)).run(options);
 }
 
 Result<FusedGraph> assemble(const FusedGraph& fused, const Alternatives& alternatives, const std::vector<int>& chosen) {

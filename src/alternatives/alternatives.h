@@ -45,9 +45,14 @@ struct Alternatives {
 struct AlternativeOptions {
   std::vector<Form> forms;  ///< beside nhwc
   bool covers = true;       ///< several groups as one kernel
+  /// Of the forms, those whose blocks may be padded by any number of channels; others only where that is little (form.h).
+  std::vector<Form> padded = {};
 };
 /// The forms that fit a target: nchw, and blocks that are whole vectors of f32, of 64 channels at the most.
 std::vector<Form> forms_for(const Target&);
+
+/// The alternative reads or writes channels that its values do not have.
+bool pads(const FusedGraph&, const Alternative&);
 
 /// Every group on every pair of forms that it can be computed on, and the transforms between the forms in which a value is
 /// written and read. With covers, the kernels of merge.h and chain.h too. A concatenation that can be in place is offered in

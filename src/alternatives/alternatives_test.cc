@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <set>
 
+#include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
 #include "passes/testing/random_graph.h"
@@ -127,8 +129,45 @@ TEST(Form, IsReadAsItIsWritten) {
 TEST(Form, StoresWholeBlocks) {
   EXPECT_EQ(stored_shape({1, 7, 9, 32}, {16}), (Shape{1, 2, 7, 9, 16}));
   EXPECT_EQ(stored_shape({2, 7, 32}, kChannelsFirst), (Shape{2, 32, 7}));
-  EXPECT_EQ(stored_shape({1, 7, 9, 24}, {16}), std::nullopt);
+  EXPECT_EQ(stored_shape({1, 7, 9, 24}, {16}), (Shape{1, 2, 7, 9, 16}));
   EXPECT_EQ(stored_shape({1, 24}, {8}), std::nullopt);
+}
+TEST(Form, PadsLittleUpToAThirdOfTheChannels) {
+  EXPECT_FALSE(pads({1, 7, 9, 32}, {16}));
+  EXPECT_FALSE(pads({1, 7, 9, 24}, kChannelsFirst));
+  EXPECT_TRUE(pads({1, 7, 9, 24}, {16}));
+  EXPECT_TRUE(pads_little({1, 7, 9, 24}, {16}));
+  EXPECT_TRUE(pads_little({1, 7, 9, 24}, {32}));
+  EXPECT_FALSE(pads_little({1, 7, 9, 23}, {32}));
+  EXPECT_FALSE(pads_little({1, 7, 9, 3}, {16}));
+  EXPECT_FALSE(pads_little({1, 7, 9, 960 - 16}, {64}));
+}
+
+double sum_of_sizes(const Tensor& tensor) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < tensor.size(); ++i) sum += std::abs(tensor.get(i));
+  return sum;
+}
+
+/// A copy into a form, from there into another one, and back.
+TEST(Transforms, OfPaddedBlocksKeepTheValue) {
+  const Shape shape = {2, 5, 3, 20};
+  const std::vector<Form> forms = {kChannelsFirst, {2}, {8}, {16}, {32}};
+  for (Form from : forms)
+    for (Form to : forms) {
+      if (from == to || !nests(shape, from, to)) continue;
+      Graph graph;
+      graph.inputs = {graph.add_value("x", {DType::f32, shape})};
+      const ValueId first = *add_transform(graph, graph.inputs.front(), shape, kChannelsLast, from, "first");
+      const ValueId second = *add_transform(graph, first, shape, from, to, "second");
+      const ValueId back = *add_transform(graph, second, shape, to, kChannelsLast, "back");
+      graph.outputs = {back};
+      const Tensor x = testing::random_inputs(graph, 1).front();
+      const auto values = evaluate_graph(graph, {x});
+      ASSERT_TRUE(values.ok()) << values.error().message;
+      EXPECT_EQ(compare((*values)[back.index()], x, 0).mismatches, 0) << to_text(from) << " " << to_text(to);
+      EXPECT_NEAR(sum_of_sizes((*values)[second.index()]), sum_of_sizes(x), 1e-4) << "padding channels hold zeros";
+    }
 }
 TEST(Forms, AreWholeVectorsOfTheTarget) {
   const auto text = [](const char* name) {
@@ -222,6 +261,67 @@ TEST(Alternatives, AreNoneOfValuesThatAreNoPictures) {
   EXPECT_EQ(found.all.size(), found.usual);
 }
 
+/// Channels that no block divides: gates of one pixel, a residual, a value a channel, pools, a depthwise convolution.
+Graph odd_network() {
+  GraphBuilder b;
+  const ValueId x = b.input("x", {2, 3, 9, 9});
+  const ValueId first = b.relu("r1", b.conv("c1", x, 20, 3, 2, 1));
+  const ValueId deep = b.unary("h", UnaryKind::hard_swish, b.conv("c2", first, 20, 3, 1, 1, 20));
+  const ValueId gate = b.unary("g", UnaryKind::sigmoid, b.input("gate", {2, 20, 1, 1}));
+  const ValueId gated = b.binary("m", BinaryKind::mul, deep, gate);
+  const ValueId sum = b.relu("r3", b.plus("s", b.conv("c3", gated, 20, 1), first));
+  const ValueId scaled = b.binary("k", BinaryKind::mul, sum, b.constant("scale", {20, 1, 1}));
+  PoolOperator pool{PoolKind::average, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, false, Layout::channels_first};
+  const ValueId pooled = b.add("p", pool, {scaled});
+  const ValueId wide = b.conv("c4", pooled, 23, 3, 1, 1);
+  const ValueId mean = b.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {wide});
+  return b.finish({mean, wide});
+}
+
+TEST(PaddedBlocks, HaveTheAnswersOfTheUsualKernels) {
+  const FusedGraph usual = fused(odd_network());
+  const Alternatives found = find_alternatives(usual, target(), {kForms, true, {{16}, {8}}}).value();
+  int padded = 0;
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    RandomPlan plan(usual, found, seed);
+    const std::vector<int> numbers = plan.draw();
+    for (int a : numbers) padded += pads(usual, found.all[static_cast<std::size_t>(a)]);
+    const auto other = assemble(usual, found, numbers);
+    ASSERT_TRUE(other.ok()) << other.error().message;
+    expect_same_answers(usual, *other, seed);
+  }
+  EXPECT_GE(padded, 48);
+}
+
+/// Names of a network's alternatives of `x` channels that pad.
+std::set<std::string> padded_names(std::int64_t channels, const std::vector<Form>& forms,
+                                   const std::vector<Form>& anyhow = {}, UnaryKind behind = UnaryKind::relu) {
+  GraphBuilder b;
+  const ValueId x = b.relu("before", b.input("x", {1, channels, 6, 6}));
+  const FusedGraph usual = fused(b.finish({b.unary("behind", behind, b.conv("c", x, channels, 3, 1, 1))}));
+  const Alternatives found = find_alternatives(usual, target(), {forms, true, anyhow}).value();
+  std::set<std::string> names;
+  for (const Alternative& a : found.all)
+    if (pads(usual, a)) names.insert(a.name);
+  return names;
+}
+
+TEST(PaddedBlocks, AreOfferedWhereTheyPadLittleOrAreAskedFor) {
+  EXPECT_EQ(padded_names(24, {{8}}), std::set<std::string>());
+  EXPECT_EQ(padded_names(24, {{16}}), (std::set<std::string>{"nchw16c", "nhwc -> nchw16c", "nchw16c -> nhwc"}));
+  EXPECT_EQ(padded_names(20, {{16}}), std::set<std::string>());
+  EXPECT_EQ(padded_names(20, {{16}}, {{16}}), (std::set<std::string>{"nchw16c", "nhwc -> nchw16c", "nchw16c -> nhwc"}));
+  EXPECT_EQ(padded_names(56, {{64}}), std::set<std::string>());
+  EXPECT_EQ(padded_names(56, {{64}}, {{64}}).size(), 3u);
+}
+
+/// 1 / 0 in a padding channel would reach every channel of the next convolution.
+TEST(PaddedBlocks, AreNotOfferedWherePaddingMayNotStayFinite) {
+  EXPECT_TRUE(padded_names(24, {{16}}, {}, UnaryKind::tanh).contains("nchw16c"));
+  EXPECT_FALSE(padded_names(24, {{16}}, {}, UnaryKind::reciprocal).contains("nchw16c"));
+  EXPECT_FALSE(padded_names(24, {{16}}, {}, UnaryKind::log).contains("nchw16c"));
+}
+
 TEST(Assembly, RefusesAPlanThatReadsWhatIsNotThere) {
   const FusedGraph usual = fused(small_network());
   const auto plan = assemble(usual, alternatives_of(usual), {1});
@@ -242,17 +342,20 @@ TEST(EveryPlan, HasTheAnswersOfTheUsualOne) {
 }
 
 TEST(EveryPlan, OfRandomGraphsHasTheAnswersOfTheUsualOne) {
-  int converted = 0;
+  int converted = 0, padded = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const FusedGraph usual = fused(testing::random_graph(seed));
     const Alternatives found = alternatives_of(usual);
     RandomPlan plan(usual, found, seed);
-    const auto other = assemble(usual, found, plan.draw());
+    const std::vector<int> numbers = plan.draw();
+    const auto other = assemble(usual, found, numbers);
     ASSERT_TRUE(other.ok()) << other.error().message << " seed " << seed;
     converted += plan.converted();
+    for (int a : numbers) padded += pads(usual, found.all[static_cast<std::size_t>(a)]);
     expect_same_answers(usual, *other, seed);
   }
   EXPECT_GE(converted, 60);
+  EXPECT_GE(padded, 20);
 }
 
 }  // namespace alternatives_test

@@ -1,6 +1,7 @@
 #include "alternatives/convert.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -11,6 +12,39 @@ namespace whet {
 namespace {
 
 bool is_reshape(const Node& node) { return std::holds_alternative<ReshapeOperator>(node.op); }
+
+/// Finite values stay finite.
+bool stays_finite(UnaryKind kind) {
+  switch (kind) {
+    case UnaryKind::relu:
+    case UnaryKind::sigmoid:
+    case UnaryKind::tanh:
+    case UnaryKind::erf:
+    case UnaryKind::abs:
+    case UnaryKind::neg:
+    case UnaryKind::floor:
+    case UnaryKind::ceil:
+    case UnaryKind::round:
+    case UnaryKind::sign:
+    case UnaryKind::softplus:
+    case UnaryKind::softsign:
+    case UnaryKind::sin:
+    case UnaryKind::cos:
+    case UnaryKind::hard_swish:
+      return true;
+    default:
+      return false;
+  }
+}
+bool stays_finite(BinaryKind kind) {
+  return kind == BinaryKind::add || kind == BinaryKind::sub || kind == BinaryKind::mul || kind == BinaryKind::min ||
+         kind == BinaryKind::max;
+}
+bool is_finite(const Tensor& tensor) {
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    if (!std::isfinite(tensor.get(i))) return false;
+  return true;
+}
 
 /// Grows a fragment. Reshapes that only rename what enters or leaves the kernel are aliases beside it.
 class FragmentBuilder {
@@ -42,9 +76,12 @@ class FragmentBuilder {
     return fragment_.graph.add_constant(unique(name), std::move(tensor));
   }
   /// A node of the kernel.
-  Result<ValueId> compute(const Node& node, Operator op, std::vector<ValueId> inputs) {
+  Result<ValueId> compute(const std::string& name, Operator op, std::vector<ValueId> inputs) {
     fragment_.kernel.push_back(NodeId(std::ssize(fragment_.graph.nodes)));
-    return fragment_.graph.add_node(unique(node.name), std::move(op), std::move(inputs));
+    return fragment_.graph.add_node(unique(name), std::move(op), std::move(inputs));
+  }
+  Result<ValueId> compute(const Node& node, Operator op, std::vector<ValueId> inputs) {
+    return compute(node.name, std::move(op), std::move(inputs));
   }
   /// A reshape at the edge of the kernel.
   Result<ValueId> rename(ValueId now, const Shape& to) {
@@ -78,8 +115,8 @@ class Conversion {
  public:
   using Maybe = std::optional<ValueId>;
 
-  Conversion(const FusedGraph& fused, const Group& group, Form in, Form out)
-      : graph_(fused.graph), group_(group), builder_(fused.graph), in_(in), out_(out) {
+  Conversion(const FusedGraph& fused, const Group& group, Form in, Form out, const std::vector<Form>& padded)
+      : graph_(fused.graph), group_(group), builder_(fused.graph), in_(in), out_(out), padded_(padded) {
     for (NodeId n : group.nodes) {
       if (!std::holds_alternative<ConvOperator>(graph_.node(n).op)) continue;
       anchor_ = n, ++convolutions_;
@@ -101,7 +138,8 @@ class Conversion {
     const ValueId output = group_.outputs.front();
     const Shape& shape = graph_.value(output).type.shape;
     const Form form = is_one_pixel(shape) ? kChannelsLast : out_;
-    const std::optional<Shape> stored = stored_shape(shape, form);
+    if (form != out_ && pads(shape, out_)) return std::optional<Fragment>();
+    const std::optional<Shape> stored = stored_as(shape, form);
     if (!stored || !has_form_) return std::optional<Fragment>();
     WHET_TRY(const ValueId last, builder_.rename(now_.at(output).value, *stored));
     return std::optional(builder_.finish(last, {output, form}));
@@ -121,9 +159,19 @@ class Conversion {
   }
   bool feeds(ValueId value) const { return feeding_.contains(value); }
 
+  /// As form.h has it; nothing where too many channels would be padding.
+  std::optional<Shape> stored_as(const Shape& shape, Form form) const {
+    const std::optional<Shape> stored = stored_shape(shape, form);
+    const bool asked_for = std::find(padded_.begin(), padded_.end(), form) != padded_.end();
+    if (!stored || !pads(shape, form) || asked_for || pads_little(shape, form)) return stored;
+    return std::nullopt;
+  }
+  /// The result of a node is computed on padding channels too.
+  bool has_padding(const Node& node) const { return pads(graph_.value(node.output).type.shape, form_); }
+
   /// [N, C/b, spatial..., b], or [N, C, spatial...] in the order of the file: as the operators see it.
   std::optional<Shape> seen(const Shape& shape, Form form) const {
-    if (form != kChannelsLast) return stored_shape(shape, form);
+    if (form != kChannelsLast) return stored_as(shape, form);
     if (shape.size() < 3 || shape.size() > 5) return std::nullopt;
     Shape one_block = shape;
     one_block.insert(one_block.begin() + 1, 1);
@@ -137,12 +185,21 @@ class Conversion {
     const Value& value = graph_.value(old);
     const Form wanted = is_one_pixel(value.type.shape) ? kChannelsLast : form_;
     const std::optional<Shape> shape = seen(value.type.shape, form_);
-    if (value.constant || !shape || !stored_shape(value.type.shape, wanted)) return Maybe();
+    if (value.constant || !shape || !stored_as(value.type.shape, wanted)) return Maybe();
     const auto [known, is_new] = read_as_.try_emplace(old, wanted);
     if (!is_new && known->second != wanted) return Maybe();
     has_form_ = has_form_ || !is_one_pixel(value.type.shape);
+    if (wanted != form_ && pads(value.type.shape, form_)) return padded_pixel(builder_.read(old, wanted), value, *shape);
     WHET_TRY(const ValueId now, builder_.rename(builder_.read(old, wanted), *shape));
     return Maybe(now);
+  }
+  /// One pixel has no form: its kernel pads it.
+  Result<Maybe> padded_pixel(ValueId now, const Value& value, const Shape& shape) {
+    PadOperator pad{PadMode::constant, 0, Shape(value.type.shape.size(), 0), Shape(value.type.shape.size(), 0)};
+    pad.end.back() = stored_channels(value.type.shape.back(), form_) - value.type.shape.back();
+    WHET_TRY(const ValueId padded, builder_.compute(value.name + "_padded", std::move(pad), {now}));
+    WHET_TRY(const ValueId seen, builder_.compute(value.name + "_blocks", ReshapeOperator{shape}, {padded}));
+    return Maybe(seen);
   }
 
   /// An operand of an elementwise operator whose result is a picture.
@@ -156,7 +213,7 @@ class Conversion {
     if (value.constant && one_a_channel) {
       const std::optional<Shape> wide = channels_of(result);
       if (!wide) return Maybe();
-      return Maybe(builder_.constant(value.name, value.constant->reshaped(*wide)));
+      return Maybe(builder_.constant(value.name, with_padding(*value.constant).reshaped(*wide)));
     }
     if (value.constant || !is_one_pixel(shape) || shape.size() != result.size() || shape.back() != result.back())
       return Maybe();
@@ -172,13 +229,30 @@ class Conversion {
     return wide;
   }
 
+  /// One value for each stored channel.
+  Tensor with_padding(const Tensor& channels) const {
+    return extended(channels.reshaped({channels.size()}), {stored_channels(channels.size(), form_)});
+  }
+
   Result<Maybe> computed(const Node& node, Operator op, std::vector<ValueId> inputs) {
     WHET_TRY(const ValueId now, builder_.compute(node, std::move(op), std::move(inputs)));
     return Maybe(now);
   }
 
+  /// Zeros in padding channels of the operands leave finite values there.
+  bool stays_finite_in_padding(const Node& node) const {
+    if (const auto* unary = std::get_if<UnaryOperator>(&node.op)) return stays_finite(unary->kind);
+    const auto* binary = std::get_if<BinaryOperator>(&node.op);
+    if (!binary) return !std::holds_alternative<CastOperator>(node.op) && !std::holds_alternative<WhereOperator>(node.op);
+    return stays_finite(binary->kind) && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+             const Value& value = graph_.value(id);
+             return !value.constant || value.constant->size() != 1 || is_finite(*value.constant);
+           });
+  }
+
   Result<Maybe> elementwise(const Node& node) {
     const Shape& result = graph_.value(node.output).type.shape;
+    if (has_padding(node) && !stays_finite_in_padding(node)) return Maybe();
     std::vector<ValueId> inputs;
     for (ValueId id : node.inputs) {
       WHET_TRY(const Maybe now, operand(id, result));
@@ -212,14 +286,25 @@ class Conversion {
     } else {
       blocked.layout = Layout::channels_blocked;
       blocked.block = out_ == kChannelsLast ? y.back() : out_.block;
-      if (y.back() % blocked.block != 0) return Maybe();
-      inputs.push_back(builder_.constant(node.inputs[1]));
+      if (!stored_as(y, out_)) return Maybe();
+      const std::int64_t channels = stored_channels(y.back(), out_);
+      if (depthwise) blocked.groups = channels;
+      inputs.push_back(builder_.constant(weights.name, whole_blocks(*weights.constant, x.back(), channels, depthwise)));
     }
     if (node.inputs.size() == 3) {
-      if (!graph_.value(node.inputs[2]).constant) return Maybe();
-      inputs.push_back(builder_.constant(node.inputs[2]));
+      const Value& bias = graph_.value(node.inputs[2]);
+      if (!bias.constant) return Maybe();
+      inputs.push_back(builder_.constant(bias.name, with_padding(*bias.constant)));
     }
     return computed(node, blocked, inputs);
+  }
+
+  /// Weights [spatial..., I, O] or depthwise [spatial..., C], with zeros for padding channels of the input and the result.
+  Tensor whole_blocks(const Tensor& weights, std::int64_t in, std::int64_t out, bool depthwise) const {
+    Shape shape = weights.shape();
+    shape.back() = out;
+    if (!depthwise) shape[shape.size() - 2] = stored_channels(in, in_);
+    return shape == weights.shape() ? weights : extended(weights, shape);
   }
 
   /// [spatial..., I, O] or depthwise [spatial..., C] as [O, I, spatial...].
@@ -246,7 +331,7 @@ class Conversion {
     const Shape& shape = graph_.value(node.inputs[0]).type.shape;
     std::vector<std::int64_t> spatial;
     for (std::size_t d = 1; d + 1 < shape.size(); ++d) spatial.push_back(static_cast<std::int64_t>(d));
-    if (op.axes != spatial || !op.keep_dims) return Maybe();
+    if (op.axes != spatial || !op.keep_dims || pads(shape, form_)) return Maybe();
     WHET_TRY(const Maybe x, picture(node.inputs[0]));
     if (!x) return Maybe();
     ReduceOperator moved = op;
@@ -260,6 +345,7 @@ class Conversion {
     if (op.axis != std::ssize(result) - 1 || form_ == kChannelsLast) return Maybe();
     std::vector<ValueId> parts;
     for (ValueId id : node.inputs) {
+      if (pads(graph_.value(id).type.shape, form_)) return Maybe();
       WHET_TRY(const Maybe part, picture(id));
       if (!part) return Maybe();
       parts.push_back(*part);
@@ -271,6 +357,7 @@ class Conversion {
     const std::size_t rank = op.begin.size();
     if (rank < 3 || op.begin.front() != 0 || op.end.front() != 0 || op.begin.back() != 0 || op.end.back() != 0)
       return Maybe();
+    if (has_padding(node) && !std::isfinite(op.value)) return Maybe();
     WHET_TRY(const Maybe x, picture(node.inputs[0]));
     if (!x) return Maybe();
     PadOperator moved = op;
@@ -305,6 +392,7 @@ class Conversion {
   const Group& group_;
   FragmentBuilder builder_;
   Form in_, out_;
+  const std::vector<Form>& padded_;  ///< forms whose blocks may be padded by any number of channels
   NodeId anchor_;  ///< the convolution, where there is one
   int convolutions_ = 0;
   Form form_;                           ///< of what is read or written just now
@@ -338,8 +426,9 @@ Result<Fragment> fragment_of_alias(const FusedGraph& fused, const Node& node) {
   return builder.finish(now, {node.output, kChannelsLast});
 }
 
-Result<std::optional<Fragment>> converted(const FusedGraph& fused, const Group& group, Form in, Form out) {
-  return Conversion(fused, group, in, out).run();
+Result<std::optional<Fragment>> converted(const FusedGraph& fused, const Group& group, Form in, Form out,
+                                          const std::vector<Form>& padded) {
+  return Conversion(fused, group, in, out, padded).run();
 }
 
 Result<Fragment> transform_of(const FusedGraph& fused, ValueId value, Form from, Form to) {
@@ -349,8 +438,10 @@ Result<Fragment> transform_of(const FusedGraph& fused, ValueId value, Form from,
   WHET_TRY(const ValueId now,
            add_transform(builder.graph(), read, picture.type.shape, from, to, picture.name + "_" + to_text(to)));
   Fragment fragment = builder.finish(now, {value, to});
-  for (std::size_t n = 0; n < fragment.graph.nodes.size(); ++n)
-    if (!is_reshape(fragment.graph.nodes[n])) fragment.kernel.push_back(NodeId(static_cast<std::int64_t>(n)));
+  const std::vector<Node>& nodes = fragment.graph.nodes;
+  const auto first = std::find_if_not(nodes.begin(), nodes.end(), is_reshape);
+  const auto last = std::find_if_not(nodes.rbegin(), nodes.rend(), is_reshape).base();
+  for (auto node = first; node < last; ++node) fragment.kernel.push_back(NodeId(node - nodes.begin()));
   return fragment;
 }
 

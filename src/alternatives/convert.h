@@ -32,8 +32,11 @@ Result<Fragment> fragment_of_alias(const FusedGraph&, const Node&);
 /// The group on other forms: pictures that it reads up to its convolution are stored as `in`, those that it reads behind it
 /// and its result as `out`. A group without a convolution has one form for all. Values of one pixel have one form.
 /// Forms: channels_first only on both sides; a depthwise convolution's are equal.
-/// Nothing where an operator of the group has no such form, or where channels are no whole blocks.
-Result<std::optional<Fragment>> converted(const FusedGraph&, const Group&, Form in, Form out);
+/// Blocks that the channels do not fill are padded where that is little (form.h), or the form is one of `padded`. Weights of
+/// padding channels are zeros, and what they hold stays finite: nothing where an operator of the group could make more of it.
+/// Nothing where an operator of the group has no such form.
+Result<std::optional<Fragment>> converted(const FusedGraph&, const Group&, Form in, Form out,
+                                          const std::vector<Form>& padded = {});
 
 /// A kernel that copies `value` from one form into another.
 Result<Fragment> transform_of(const FusedGraph&, ValueId value, Form from, Form to);

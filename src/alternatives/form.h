@@ -12,7 +12,8 @@ namespace whet {
 /// How an activation that the fused graph has as [N, spatial..., C] is stored: in blocks of neighbouring channels.
 ///   nhwc     [N, spatial..., C]          one block
 ///   nchw     [N, C, spatial...]          blocks of one channel
-///   nchw16c  [N, C/16, spatial..., 16]
+///   nchw16c  [N, C/16, spatial..., 16]; where 16 does not divide C, the last block is padded with channels that hold any
+///            finite numbers
 /// The graph tuner of AutoTVM has the same family: Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
 struct Form {
   std::int64_t block = 0;  ///< channels of a block; 0: all of them
@@ -25,11 +26,19 @@ constexpr Form kChannelsLast{0}, kChannelsFirst{1};
 std::string to_text(Form);
 std::optional<Form> parse_form(std::string_view text);
 
+/// The channels that a form stores of `channels`: whole blocks.
+std::int64_t stored_channels(std::int64_t channels, Form);
+/// The form stores channels that the value does not have.
+bool pads(const Shape& shape, Form);
+/// At most a third more channels are stored, in blocks of 32 at most: kernels that read them multiply by zeros as often.
+bool pads_little(const Shape& shape, Form);
 /// The shape of a value of `shape` [N, spatial..., C] as the form stores it. Nothing where it has no such form: other
-/// ranks than 3 to 5, channels that are no whole blocks, channels of a merged tensor.
+/// ranks than 3 to 5, channels of a merged tensor.
 std::optional<Shape> stored_shape(const Shape& shape, Form);
+/// `add_transform` can turn one form of a value of `shape` into the other: the blocks of one are whole blocks of the other.
+bool nests(const Shape& shape, Form, Form);
 /// The nodes that turn `value`, a picture of `shape` [N, spatial..., C] that is stored as `from`, into the form `to`: reshapes
-/// and one transpose. `name` is the result's.
+/// and one transpose, before it a padding or behind it a slice where one of them stores more channels. `name` is the result's.
 Result<ValueId> add_transform(Graph&, ValueId value, const Shape& shape, Form from, Form to, const std::string& name);
 
 }  // namespace whet

@@ -41,7 +41,10 @@ Result<Priced> price(const PlanQuestion& question) {
   WHET_TRY(priced.read, read_records(question.records));
   for (const std::string& note : priced.read.notes) fmt::print(stderr, "{}\n", note);
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(priced.fused, place.target));
-  WHET_TRY(priced.alternatives, find_alternatives(priced.fused, place.target, {forms_for(place.target)}));
+  AlternativeOptions alternatives{.forms = forms_for(place.target)};
+  if (const Plan* plan = priced.read.records.plan_for(hash_of(priced.fused), to_string(place.target)))
+    add_forms_of(plan->kernels, alternatives);
+  WHET_TRY(priced.alternatives, find_alternatives(priced.fused, place.target, alternatives));
   PriceOptions options;
   const RecordRates known = rates_for(asked, measured_elsewhere(priced.read.records, tasks, place.target));
   if (!known.known()) fmt::print(stderr, "The rates that bound what was not measured are {}\n", known.text);

@@ -18,7 +18,7 @@ constexpr std::size_t kStoredWidth = 80;
 void LayoutOptions::add_to(Arguments& arguments) {
   arguments.add("--layouts", layouts,
                 "Layouts of activations to choose from, by measured time: search (all that fit the target), nhwc (no "
-                "choice), or a list like nchw,nchw16c,nchw32c");
+                "choice), or a list like nchw,nchw16c or search,nchw64c; blocks that are named pad any channels");
   arguments.choice("--covers", covers, {"search", "off"},
                    "Whether several groups may be one kernel, by measured time: convolutions of one input side by "
                    "side, chains of convolutions row by row");
@@ -26,24 +26,20 @@ void LayoutOptions::add_to(Arguments& arguments) {
 
 Result<AlternativeOptions> LayoutOptions::alternatives(const Target& target) const {
   AlternativeOptions options;
-  WHET_TRY(options.forms, forms(target));
   options.covers = covers == "search";
-  return options;
-}
-
-Result<std::vector<Form>> LayoutOptions::forms(const Target& target) const {
-  if (layouts == "search") return forms_for(target);
-  std::vector<Form> forms;
   for (std::size_t at = 0; at <= layouts.size();) {
     const std::size_t end = std::min(layouts.find(',', at), layouts.size());
     const std::string word = layouts.substr(at, end - at);
     const std::optional<Form> form = parse_form(word);
-    if (!form)
+    if (!form && word != "search")
       return Error{fmt::format("--layouts has \"{}\"; expected search, nhwc, nchw or blocks like nchw16c", word)};
-    if (*form != kChannelsLast) forms.push_back(*form);
+    if (form) options.padded.push_back(*form);
+    for (Form one : form ? std::vector{*form} : forms_for(target))
+      if (one != kChannelsLast && std::find(options.forms.begin(), options.forms.end(), one) == options.forms.end())
+        options.forms.push_back(one);
     at = end + 1;
   }
-  return forms;
+  return options;
 }
 
 std::string stored_text(const Alternative& alternative) {

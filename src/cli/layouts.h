@@ -10,13 +10,12 @@
 
 namespace whet {
 
-/// --layouts, --covers: which alternatives `whet tune` looks at.
+/// --layouts, --covers: which alternatives `whet tune` looks at, and `whet tasks` lists.
 struct LayoutOptions {
   std::string layouts = "search", covers = "search";
 
   void add_to(Arguments&);
-  /// The forms beside nhwc; none for "nhwc". An error for what is neither a word nor a list of forms.
-  Result<std::vector<Form>> forms(const Target&) const;
+  /// An error for what is neither a word nor a form.
   Result<AlternativeOptions> alternatives(const Target&) const;
 };
 

@@ -8,6 +8,7 @@
 #include "alternatives/alternatives.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
+#include "cli/layouts.h"
 #include "cli/table.h"
 #include "compute/dag.h"
 #include "json/json.h"
@@ -23,6 +24,7 @@ namespace {
 struct TasksCommand {
   ModelOptions model;
   TargetOptions place;
+  LayoutOptions layouts;
   std::string records;
   bool dag = false, json = false, alternatives = false;
 };
@@ -77,6 +79,7 @@ Result<Json> alternatives_json(const FusedGraph& fused, const Target& target, co
     row.set("kind", std::string(name_of(alternative.kind)))
         .set("node", fused.graph.value(alternative.fragment.writes.front().value).name)
         .set("forms", alternative.name)
+        .set("padded", pads(fused, alternative))
         .set("task", alternative.task < 0 ? Json() : Json(found.tasks[static_cast<std::size_t>(alternative.task)].name))
         .set("ms", ms(a));
     if (const std::vector<int>& groups = alternative.instead; !groups.empty()) row.set("usual_ms", usual_ms(groups));
@@ -87,7 +90,9 @@ Result<Json> alternatives_json(const FusedGraph& fused, const Target& target, co
 
 /// Every group on other forms of its activations, the copies between forms, and several groups as one kernel.
 int print_alternatives(const TasksCommand& command, const FusedGraph& fused, const Target& target) {
-  const Result<Alternatives> found = find_alternatives(fused, target, {forms_for(target)});
+  const Result<AlternativeOptions> options = command.layouts.alternatives(target);
+  if (!options.ok()) return wrong_use(options.error());
+  const Result<Alternatives> found = find_alternatives(fused, target, *options);
   if (!found.ok()) return fail(found.error());
   if (command.json) {
     const Result<Json> list = alternatives_json(fused, target, *found, command.records);
@@ -99,11 +104,12 @@ int print_alternatives(const TasksCommand& command, const FusedGraph& fused, con
   for (std::size_t a = found->usual; a < found->all.size(); ++a) {
     const Alternative& alternative = found->all[a];
     const std::string& node = fused.graph.value(alternative.fragment.writes.front().value).name;
-    table.add({std::to_string(a), std::string(name_of(alternative.kind)), shortened(node, 40), alternative.name,
+    table.add({std::to_string(a), std::string(name_of(alternative.kind)), shortened(node, 40),
+               alternative.name + (pads(fused, alternative) ? " (padded)" : ""),
                alternative.task < 0 ? "no kernel" : found->tasks[static_cast<std::size_t>(alternative.task)].name});
   }
   std::string forms = "nhwc";
-  for (Form form : forms_for(target)) forms += ", " + to_text(form);
+  for (Form form : options->forms) forms += ", " + to_text(form);
   fmt::print("{}{} alternatives beside {} usual ones, {} tasks in all; forms: {}\n", table.to_text(),
              found->all.size() - found->usual, found->usual, found->tasks.size(), forms);
   return kDone;
@@ -147,6 +153,7 @@ std::function<int()> make_tasks(Arguments& arguments) {
   arguments.flag("--alternatives", command->alternatives,
                  "Print the other layouts that kernels may work on, the copies between them, and the groups that may "
                  "be one kernel");
+  command->layouts.add_to(arguments);
   arguments.add("--records", command->records, "--alternatives --json: a record file with their times");
   arguments.flag("--dag", command->dag, "Also print the computation of each task");
   arguments.flag("--json", command->json, "Print JSON");

@@ -92,6 +92,20 @@ Tensor transposed(const Tensor& x, const std::vector<std::int64_t>& perm) {
   return Tensor::later(type, [x, type, strides = std::move(strides)] { return copied(x, type, strides); });
 }
 
+Tensor extended(const Tensor& x, const Shape& shape) {
+  WHET_CHECK(shape.size() == x.shape().size() && !shape.empty());
+  Tensor result(x.dtype(), shape);
+  const std::vector<std::int64_t> strides = row_major_strides(shape);
+  const std::int64_t row = x.shape().back(), bytes = row * size_of(x.dtype());
+  for (std::int64_t r = 0; r < (row == 0 ? 0 : x.size() / row); ++r) {
+    std::int64_t to = 0, rest = r;
+    for (std::size_t d = shape.size() - 1; d-- > 0; rest /= x.shape()[d]) to += rest % x.shape()[d] * strides[d];
+    std::memcpy(static_cast<std::byte*>(result.data()) + to * size_of(x.dtype()),
+                static_cast<const std::byte*>(x.data()) + r * bytes, static_cast<std::size_t>(bytes));
+  }
+  return result;
+}
+
 std::optional<double> uniform_value(const Tensor& x) {
   if (x.size() == 0) return std::nullopt;
   const double first = x.get(0);

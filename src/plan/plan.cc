@@ -181,6 +181,16 @@ Result<std::vector<Form>> forms_of(const std::vector<PlannedKernel>& kernels) {
   return std::vector<Form>(forms.begin(), forms.end());
 }
 
+void add_forms_of(const std::vector<PlannedKernel>& kernels, AlternativeOptions& options) {
+  const auto forms = forms_of(kernels);
+  if (!forms.ok()) return;
+  for (Form form : *forms) {
+    options.padded.push_back(form);
+    if (std::find(options.forms.begin(), options.forms.end(), form) == options.forms.end())
+      options.forms.push_back(form);
+  }
+}
+
 Result<NetworkPlan> find_plan(const FusedGraph& fused, const Alternatives& alternatives,
                               const std::vector<PlannedKernel>& kernels) {
   std::vector<int> chosen;
@@ -199,12 +209,9 @@ Result<NetworkPlan> find_plan(const FusedGraph& fused, const Alternatives& alter
 }
 
 Result<std::vector<std::string>> task_keys(const FusedGraph& fused, const Target& target, const Records& records) {
-  std::vector<Form> forms = forms_for(target);
-  if (const Plan* plan = records.plan_for(hash_of(fused), to_string(target)))
-    if (const auto own = forms_of(plan->kernels); own.ok())
-      for (Form form : *own)
-        if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(form);
-  WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, {forms}));
+  AlternativeOptions options{.forms = forms_for(target)};
+  if (const Plan* plan = records.plan_for(hash_of(fused), to_string(target))) add_forms_of(plan->kernels, options);
+  WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, options));
   std::vector<std::string> keys;
   for (const Task& task : alternatives.tasks) keys.push_back(task.key);
   return keys;

@@ -45,6 +45,8 @@ std::string hash_of(const FusedGraph&);
 std::vector<PlannedKernel> kernels_of(const FusedGraph&, const Alternatives&, const NetworkPlan&);
 /// The forms that occur in a plan's kernels, nhwc excepted. An error names a kernel whose forms are none.
 Result<std::vector<Form>> forms_of(const std::vector<PlannedKernel>&);
+/// So that the plan is among the alternatives, whatever its blocks pad. Kernels whose forms are none add nothing.
+void add_forms_of(const std::vector<PlannedKernel>&, AlternativeOptions&);
 /// The alternatives of a plan: the usual ones where it names no other. An error names a kernel that the graph does not have.
 Result<NetworkPlan> find_plan(const FusedGraph&, const Alternatives&, const std::vector<PlannedKernel>&);
 

@@ -177,6 +177,26 @@ TEST(Plan, IsFoundAgainByItsNames) {
   EXPECT_EQ(kernels_of(c.fused, again, *found), kernels);
 }
 
+/// Blocks that pad more than is offered without being asked for are in the plan by name.
+TEST(Plan, WithPaddedBlocksIsFoundAgainByItsNames) {
+  GraphBuilder b;
+  const ValueId first = b.relu("r1", b.conv("c1", b.input("x", {1, 8, 6, 6}), 20, 3, 1, 1));
+  const FusedGraph fused = optimize(b.finish({b.relu("r2", b.conv("c2", first, 20, 3, 1, 1))}), {}).value();
+  const Alternatives all = find_alternatives(fused, target(), {{{16}}, true, {{16}}}).value();
+  std::vector<Price> prices;
+  for (const Alternative& a : all.all)
+    prices.push_back({PriceKind::measured, pads(fused, a) ? 1e-6 : 9e-6, pads(fused, a) ? 1e-6 : 9e-6});
+  const NetworkPlan plan = best_plans(fused, all, prices).value().best.front();
+  Plan line{.graph = hash_of(fused), .target = to_string(target()), .kernels = kernels_of(fused, all, plan)};
+  ASSERT_FALSE(line.kernels.empty());
+  Records records;
+  records.add(line);
+  const auto network = planned(fused, records, target());
+  ASSERT_TRUE(network.ok()) << network.error().message;
+  EXPECT_EQ(network->note, "");
+  EXPECT_EQ(network->kernels, line.kernels);
+}
+
 TEST(Plan, OfARecordFileGivesTheSameAnswers) {
   const Case c;
   const auto prices = c.prices([](const Alternative& a, Price& price) {

@@ -168,10 +168,7 @@ AlternativeOptions named_by(const Plan* plan) {
   for (const auto* kernels : {&plan->kernels, &plan->runner_up}) {
     const auto is_cover = [](const PlannedKernel& kernel) { return names_cover(kernel.forms); };
     options.covers = options.covers || std::any_of(kernels->begin(), kernels->end(), is_cover);
-    if (const auto own = forms_of(*kernels); own.ok())
-      for (Form form : *own)
-        if (std::find(options.forms.begin(), options.forms.end(), form) == options.forms.end())
-          options.forms.push_back(form);
+    add_forms_of(*kernels, options);
   }
   return options;
 }

@@ -1,0 +1,115 @@
+// Times the exact choice among all alternatives of networks. Nobody has measured a kernel: prices are made up from estimates.
+//   whet_plans MODEL...     MODEL: a file, zoo:NAME, or densenet121, which is built here; a JSON object a line and a kind of prices
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "import/import.h"
+#include "machine/cores.h"
+#include "machine/detect.h"
+#include "passes/optimize.h"
+#include "passes/testing/graph_builder.h"
+#include "plan/plan.h"
+
+namespace whet {
+namespace {
+
+int fail(const std::string& message) {
+  fmt::print(stderr, "whet_plans: {}\n", message);
+  return 1;
+}
+
+using testing::GraphBuilder;
+
+ValueId layer(GraphBuilder& b, const std::string& name, ValueId x, std::int64_t channels, std::int64_t kernel) {
+  const ValueId before = b.relu(name + "_relu", b.batch_norm(name + "_norm", x));
+  return b.conv(name, before, channels, kernel, 1, kernel / 2);
+}
+
+/// Huang et al., "Densely Connected Convolutional Networks", CVPR 2017.
+Graph densenet121() {
+  GraphBuilder b;
+  b.graph.name = "densenet121";
+  const PoolOperator first{PoolKind::max, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, false, Layout::channels_first};
+  const PoolOperator half{PoolKind::average, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, false, Layout::channels_first};
+  const ValueId stem = b.conv("stem", b.input("image", {1, 3, 224, 224}), 64, 7, 2, 3);
+  ValueId x = b.add("pool", first, {b.relu("stem_relu", b.batch_norm("stem_norm", stem))});
+  const std::vector<int> blocks = {6, 12, 24, 16};
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    for (int l = 0; l < blocks[i]; ++l) {
+      const std::string name = fmt::format("b{}_{}", i, l);
+      const ValueId narrow = layer(b, name + "_1x1", x, 128, 1);
+      x = b.add(name + "_cat", ConcatOperator{1}, {x, layer(b, name + "_3x3", narrow, 32, 3)});
+    }
+    if (i + 1 == blocks.size()) break;
+    const std::string name = fmt::format("t{}", i);
+    x = b.add(name + "_pool", half, {layer(b, name, x, b.graph.value(x).type.shape[1] / 2, 1)});
+  }
+  const ValueId last = b.relu("last_relu", b.batch_norm("last_norm", x));
+  return b.finish({b.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {last})});
+}
+
+enum class Prices { estimated, hoped, scattered };
+
+std::string_view name_of(Prices kind) {
+  return kind == Prices::estimated ? "estimated" : kind == Prices::hoped ? "hoped" : "scattered";
+}
+
+/// Scattered: each task's estimate times 0.85 to 1.15, as kernels of one task differ between layouts.
+std::vector<Price> prices_as(Prices kind, std::vector<Price> prices, const Alternatives& alternatives) {
+  if (kind != Prices::scattered) return prices;
+  Rng rng(1);
+  std::vector<double> factors;
+  for (std::size_t t = 0; t < alternatives.tasks.size(); ++t) factors.push_back(0.85 + 0.3 * rng.uniform());
+  for (std::size_t a = 0; a < prices.size(); ++a)
+    if (const int task = alternatives.all[a].task; task >= 0)
+      prices[a].seconds *= factors[static_cast<std::size_t>(task)];
+  return prices;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Status time_choices(const std::string& name, const Target& target) {
+  Result<Graph> graph = name == "densenet121" ? Result<Graph>(densenet121()) : import_model(name, {});
+  if (!graph.ok()) return graph.error();
+  WHET_TRY(const FusedGraph fused, optimize(std::move(*graph), {}));
+  const auto before = std::chrono::steady_clock::now();
+  WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, {.forms = forms_for(target)}));
+  const double finding = seconds_since(before);
+  const std::vector<Price> estimates = prices_of(alternatives, Records(), target, {});
+  for (const Prices kind : {Prices::estimated, Prices::hoped, Prices::scattered}) {
+    const std::vector<Price> prices = prices_as(kind, estimates, alternatives);
+    const auto start = std::chrono::steady_clock::now();
+    WHET_TRY(const NetworkPlans plans, best_plans(fused, alternatives, prices, {.bounds = kind == Prices::hoped}));
+    const double seconds = seconds_since(start);
+    fmt::print("{{\"network\": \"{}\", \"prices\": \"{}\", \"groups\": {}, \"alternatives\": {}, \"tasks\": {}, "
+               "\"found_s\": {:.3f}, \"solved_s\": {:.3f}, \"optimal\": {}, \"gap\": {:.6f}, \"plan_of_usual\": {:.4f}}}\n",
+               name, name_of(kind), fused.groups.size(), alternatives.all.size() - alternatives.usual,
+               alternatives.tasks.size(), finding, seconds, plans.optimal, plans.gap,
+               plans.best.front().seconds / plans.usual.seconds);
+    std::fflush(stdout);
+  }
+  return ok_status();
+}
+
+int run(int argc, char** argv) {
+  if (argc < 2) return fail("usage: whet_plans MODEL...");
+  const Result<Cores> cores = choose_cores("", 0);
+  if (!cores.ok()) return fail(cores.error().message);
+  Target target = detect_target();
+  target.threads = static_cast<int>(cores->cpus.size());
+  for (int i = 1; i < argc; ++i)
+    if (const Status timed = time_choices(argv[i], target); !timed.ok()) return fail(timed.error().message);
+  return 0;
+}
+
+}  // namespace
+}  // namespace whet
+
+int main(int argc, char** argv) { return whet::run(argc, argv); }
