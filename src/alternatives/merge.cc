@@ -271,7 +271,7 @@ class MergedReader {
       const Node& node = fused_.graph.node(n);
       WHET_TRY(now_[node.output], takes_all(group, node) ? concatenated(node) : computed(node));
     }
-    if (!read_) return std::optional<Fragment>();
+    if (!wide_.valid()) return std::optional<Fragment>();
     const ValueId output = group.outputs.front();
     return std::optional(std::move(builder_).finish(now_.at(output), {{output, kChannelsLast}}));
   }
@@ -293,7 +293,8 @@ class MergedReader {
         WHET_TRY(const ValueId now, operand(*id));
         inputs.push_back(now);
       } else if (id == first) {
-        inputs.push_back(wide());
+        for (ValueId value : merge_.values) wide(value);
+        inputs.push_back(wide_);
       }
     }
     if (inputs.size() == 1) return inputs.front();
@@ -308,9 +309,12 @@ class MergedReader {
     return builder_.compute(node.name, node.op, inputs);
   }
 
-  ValueId wide() {
-    read_ = true;
-    return builder_.read({merge_.values.front(), merge_.wide}, merge_.name, wide_type(fused_, merge_));
+  /// The merged tensor, which holds `value`. Each value that is needed is a read of its own, so that the choice between plans
+  /// sees who has to compute it; the kernel reads the tensor once.
+  ValueId wide(ValueId value) {
+    const ValueId now = builder_.read({value, merge_.wide}, merge_.name, wide_type(fused_, merge_));
+    if (!wide_.valid()) wide_ = now;
+    return wide_;
   }
   Result<ValueId> operand(ValueId id) {
     if (const auto known = now_.find(id); known != now_.end()) return known->second;
@@ -319,7 +323,7 @@ class MergedReader {
     if (merged == merge_.values.end()) return now_[id] = builder_.operand(id);
     const std::int64_t start = merge_.starts[static_cast<std::size_t>(merged - merge_.values.begin())];
     const Shape from = wide_type(fused_, merge_).shape;
-    WHET_TRY(now_[id], builder_.compute(value.name, slice_at(from, start, value.type.shape), {wide()}));
+    WHET_TRY(now_[id], builder_.compute(value.name, slice_at(from, start, value.type.shape), {wide(id)}));
     return now_[id];
   }
 
@@ -327,7 +331,7 @@ class MergedReader {
   const MergedGroups& merge_;
   CoverBuilder builder_;
   std::map<ValueId, ValueId> now_;
-  bool read_ = false;
+  ValueId wide_;  ///< the merged tensor, once it is read
 };
 
 }  // namespace
@@ -372,7 +376,7 @@ Result<Fragment> slice_of_merged(const FusedGraph& fused, const MergedGroups& me
   const Value& value = fused.graph.value(merge.values[i]);
   CoverBuilder builder(fused.graph);
   const TensorType type = wide_type(fused, merge);
-  const ValueId wide = builder.read({merge.values.front(), merge.wide}, merge.name, type);
+  const ValueId wide = builder.read({merge.values[i], merge.wide}, merge.name, type);
   WHET_TRY(const ValueId now,
            builder.compute(value.name, slice_at(type.shape, merge.starts[i], value.type.shape), {wide}));
   Fragment fragment = std::move(builder).finish(now, {{merge.values[i], kChannelsLast}});

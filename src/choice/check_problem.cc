@@ -39,6 +39,10 @@ Status check_numbers(const ChoiceProblem& problem, const ChoiceOptions& options)
     return Error{fmt::format("the number of values is {}; it has to be 0 or more", problem.values)};
   WHET_RETURN_IF_ERROR(check_values("given is", problem.given, problem));
   WHET_RETURN_IF_ERROR(check_values("wanted is", problem.wanted, problem));
+  if (!problem.tensors.empty() && std::ssize(problem.tensors) != problem.values) {
+    return Error{fmt::format("there are the tensors of {} values; it has to be those of all {} or none",
+                             problem.tensors.size(), problem.values)};
+  }
   for (std::size_t item = 0; item < problem.items.size(); ++item) {
     const ChoiceItem& it = problem.items[item];
     WHET_RETURN_IF_ERROR(check_values(fmt::format("item {} reads", item), it.reads, problem));

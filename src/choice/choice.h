@@ -18,6 +18,9 @@ struct ChoiceProblem {
   std::vector<int> given;   ///< values that are there without an item: inputs
   std::vector<int> wanted;  ///< values that every plan writes, unless they are given: outputs
   std::vector<ChoiceItem> items;
+  /// One number a value: values of one number are forms of one tensor. The plans do not depend on it, but they are found sooner.
+  /// Empty: values that items lead from one to the other and back, each of which reads one value and writes one.
+  std::vector<int> tensors = {};
 };
 
 struct ChoiceOptions {
@@ -48,7 +51,7 @@ struct ChosenPlans {
 /// The best plans: sets of items that write every wanted value, and in which every item can run after items that wrote what it
 /// reads, with the least sum of seconds. Several items of a plan may write the same value. The same arguments give the same plans,
 /// unless the limit is reached.
-/// Errors: invalid_input for numbers out of range, seconds that are negative or not finite, an item that is required and forbidden,
+/// Errors: invalid_input for numbers out of range, for tensors that are not one a value, seconds that are negative or not finite, an item that is required and forbidden,
 /// a wanted value or a required item that cannot be computed from what is given.
 Result<ChosenPlans> choose_plans(const ChoiceProblem&, const ChoiceOptions&);
 

@@ -175,6 +175,7 @@ std::vector<double> least_extra_costs(const ChoiceProblem& problem, const std::v
 IntegerSolution solve_narrowly(const IntegerProgram& program, double linear_cost,
                                const std::vector<double>& extra_costs, const std::vector<double>& start,
                                double seconds) {
+  std::vector<double> known = start;
   for (double margin = kFirstMargin * linear_cost + 1;;) {
     std::vector<char> keep(program.columns.size(), 1);
     bool all = true;
@@ -183,11 +184,12 @@ IntegerSolution solve_narrowly(const IntegerProgram& program, double linear_cost
       keep[item] = column.most > 0 && (column.least > 0 || extra_costs[item] <= margin);
       all &= keep[item] || column.most == 0;
     }
-    IntegerSolution solution = solve_part(program, keep, start, seconds);
+    IntegerSolution solution = solve_part(program, keep, known, seconds);
     const double within = linear_cost + margin, cost = cost_of(program, solution.columns);
     if (!all) solution.bound = std::min(solution.bound, within);
     solution.bound = std::max(solution.bound, linear_cost);
     if (all || !solution.finished || (!solution.columns.empty() && cost <= within)) return solution;
+    if (!solution.columns.empty()) known = solution.columns;
     margin = solution.columns.empty() ? kNextMargin * margin : (cost - linear_cost) * (1 + 1e-9) + 1;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -37,22 +38,28 @@ Tensors::Tensors(const ChoiceProblem& problem, const std::vector<char>& allowed,
   find_needs();
 }
 
-void Tensors::number(const ChoiceProblem& problem, const std::vector<char>& allowed) {
-  for (int value : problem.given) of_value_[value] = -1;
+/// By value; the same number for values of one tensor.
+std::vector<int> Tensors::components(const ChoiceProblem& problem, const std::vector<char>& allowed) const {
+  if (!problem.tensors.empty()) return problem.tensors;
   std::vector<std::vector<int>> edges(problem.values);
   for (std::size_t item = 0; item < problem.items.size(); ++item) {
     const ChoiceItem& it = problem.items[item];
     if (!allowed[item] || it.reads.size() != 1 || it.writes.size() != 1) continue;
     if (of_value_[it.reads[0]] == 0 && of_value_[it.writes[0]] == 0) edges[it.reads[0]].push_back(it.writes[0]);
   }
-  const std::vector<int> component = strong_components(edges);
-  std::vector<int> number(problem.values, -1);
+  return strong_components(edges);
+}
+
+void Tensors::number(const ChoiceProblem& problem, const std::vector<char>& allowed) {
+  for (int value : problem.given) of_value_[value] = -1;
+  const std::vector<int> component = components(problem, allowed);
+  std::map<int, int> numbers;
   for (int value = 0; value < problem.values; ++value) {
     if (of_value_[value] < 0) continue;
-    int& tensor = number[component[value]];
-    if (tensor < 0) tensor = count(), values_.emplace_back();
-    values_[tensor].push_back(value);
-    of_value_[value] = tensor;
+    const auto [tensor, is_new] = numbers.try_emplace(component[value], count());
+    if (is_new) values_.emplace_back();
+    values_[tensor->second].push_back(value);
+    of_value_[value] = tensor->second;
   }
 }
 

@@ -11,8 +11,7 @@ namespace whet {
 std::vector<int> first_writers(const ChoiceProblem&, const std::vector<std::vector<int>>& writers,
                                const std::vector<int>& values);
 
-/// The values that are not given, by tensors: values that items lead from one to the other and back, each of which reads one value and writes
-/// one, are layouts of one tensor. Tensors are numbered by their lowest values.
+/// The values that are not given, by tensors, as ChoiceProblem::tensors has them. Tensors are numbered by their lowest values.
 class Tensors {
  public:
   /// `writers` has for each value the allowed items that write it.
@@ -32,6 +31,7 @@ class Tensors {
  private:
   using Bits = std::vector<std::uint64_t>;
 
+  std::vector<int> components(const ChoiceProblem&, const std::vector<char>& allowed) const;
   void number(const ChoiceProblem&, const std::vector<char>& allowed);
   void find_needs();
   Bits needs_by_items(int tensor) const;

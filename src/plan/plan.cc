@@ -26,6 +26,13 @@ class ValueNumbers {
     return parts;
   }
   int count() const { return static_cast<int>(numbers_.size()); }
+  /// Of each number the value of the fused graph, in whatever form.
+  std::vector<int> tensors() const {
+    std::vector<int> tensors(numbers_.size());
+    for (const auto& [value, number] : numbers_)
+      tensors[static_cast<std::size_t>(number)] = static_cast<int>(value.first.value.index());
+    return tensors;
+  }
 
  private:
   std::map<std::pair<StoredValue, bool>, int> numbers_;
@@ -59,6 +66,7 @@ ChoiceProblem problem_of(const FusedGraph& fused, const Alternatives& alternativ
   // What is written where it belongs can also be read by others.
   for (const auto& [value, part] : numbers.parts()) problem.items.push_back({{part}, {numbers.of(value)}, 0});
   problem.values = numbers.count();
+  problem.tensors = numbers.tensors();
   return problem;
 }
 

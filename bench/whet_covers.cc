@@ -1,0 +1,213 @@
+// Tunes covers of a network, and the usual kernels that each stands for, for as many trials, and times the best of both alternately.
+// Traffic between the levels of the caches is that of the ranking models' features (cost/features.h), which no machine has counted.
+//   whet_covers [--batch N] [--image N] [--trials N] [--bursts N] MODEL COVER...     COVER: a part of its name; a JSON object a line
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+#include <string>
+#include <vector>
+
+#include "cost/features.h"
+#include "device/make_device.h"
+#include "import/import.h"
+#include "machine/cores.h"
+#include "machine/detect.h"
+#include "measure/device_measurer.h"
+#include "passes/optimize.h"
+#include "plan/plan.h"
+#include "records/record_file.h"
+#include "tuner/footprint.h"
+#include "tuner/tuner.h"
+
+namespace whet {
+namespace {
+
+constexpr double kBurstSeconds = 0.05;
+
+int fail(const std::string& message) {
+  fmt::print(stderr, "whet_covers: {}\n", message);
+  return 1;
+}
+
+struct Words {
+  ImportOptions import;
+  int trials = 128, bursts = 9;
+  std::string model;
+  std::vector<std::string> covers;
+};
+
+Words words_of(int argc, char** argv) {
+  Words words;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto number = [&] { return i + 1 < argc ? std::atoi(argv[++i]) : 0; };
+    if (word == "--batch")
+      words.import.zoo.batch = number();
+    else if (word == "--image")
+      words.import.zoo.image = number();
+    else if (word == "--trials")
+      words.trials = number();
+    else if (word == "--bursts")
+      words.bursts = number();
+    else if (words.model.empty())
+      words.model = word;
+    else
+      words.covers.push_back(word);
+  }
+  return words;
+}
+
+/// What one kernel took, and the bytes that its schedule takes from the second level, the third, and memory.
+struct Kernel {
+  Task task;
+  std::string steps;
+  std::vector<double> traffic;
+  double flops = 0;
+  std::vector<double> seconds = {};  ///< one a burst
+};
+
+std::vector<double> traffic_of(const Task& task, const std::string& steps, const Target& target) {
+  const Result<Steps> parsed = parse_steps(steps);
+  if (!parsed.ok()) return {};
+  const Result<LoopTree> tree = replay(task.dag, *parsed);
+  if (!tree.ok()) return {};
+  const std::vector<float> row = features(*tree, target);
+  std::vector<double> bytes;
+  for (const char* name : {"from L2", "from L3", "from memory"}) {
+    const auto& names = feature_names(target);
+    bytes.push_back(std::exp2(row[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())]) - 1);
+  }
+  return bytes;
+}
+
+class Bench {
+ public:
+  Bench(const FusedGraph& fused, const Target& target, Measurer& measurer, const Words& words)
+      : fused_(fused), target_(target), measurer_(measurer), words_(words) {}
+
+  Status run() {
+    WHET_TRY(alternatives_, find_alternatives(fused_, target_, {.forms = {}}));
+    std::vector<char> seen(alternatives_.tasks.size(), 0);
+    for (const Alternative& cover : alternatives_.all)
+      if (cover.kind == AlternativeKind::cover && is_asked_for(cover.name) &&
+          !std::exchange(seen[static_cast<std::size_t>(cover.task)], 1))
+        WHET_RETURN_IF_ERROR(measure(cover));
+    return ok_status();
+  }
+
+ private:
+  bool is_asked_for(const std::string& name) const {
+    return words_.covers.empty() || std::any_of(words_.covers.begin(), words_.covers.end(), [&](const std::string& part) {
+             return name.find(part) != std::string::npos;
+           });
+  }
+  const Task& task_at(int number) const { return alternatives_.tasks[static_cast<std::size_t>(number)]; }
+
+  Status measure(const Alternative& cover) {
+    std::vector<Task> tasks = {task_at(cover.task)};
+    for (std::size_t a = 0; a < alternatives_.usual; ++a)
+      if (std::count(cover.instead.begin(), cover.instead.end(), alternatives_.all[a].group) > 0)
+        tasks.push_back(task_at(alternatives_.all[a].task));
+    WHET_TRY(std::vector<Kernel> kernels, tuned(tasks));
+    for (int burst = 0; burst < words_.bursts; ++burst)
+      for (Kernel& kernel : kernels) {
+        const MeasureTask task{kernel.task.key, kernel.task.name, kernel.task.dag, target_, kernel.task.within};
+        const Outcome outcome = measurer_.compare(task, {kernel.steps}, 1).front();
+        if (!outcome.ok()) return Error{kernel.task.name + " does not run any more"};
+        kernel.seconds.push_back(outcome.best_seconds());
+      }
+    print(cover, kernels);
+    return ok_status();
+  }
+
+  /// Each task by itself, so that none gets more trials than the others.
+  Result<std::vector<Kernel>> tuned(const std::vector<Task>& tasks) {
+    std::vector<Kernel> kernels;
+    for (const Task& task : tasks) {
+      const std::string path = "/tmp/whet_covers_" + std::to_string(std::rand()) + ".jsonl";
+      WHET_TRY(RecordFile file, RecordFile::open(path));
+      TuneOptions options;
+      options.trials = words_.trials, options.least_gain = 0;
+      WHET_TRY(const TuneProgress progress, tune({task}, target_, measurer_, file, options, [](const TuneProgress&) {}));
+      const auto best = file.records().best(task.key, task.within, target_, {});
+      std::remove(path.c_str());
+      if (!best || progress.trials == 0) return Error{task.name + ": no candidate ran"};
+      kernels.push_back({task, best->record->steps, traffic_of(task, best->record->steps, target_), flops(task.dag)});
+    }
+    return kernels;
+  }
+
+  static std::string list(const std::vector<double>& values, double factor) {
+    std::string text;
+    for (double value : values) text += fmt::format("{}{:.4g}", text.empty() ? "" : ", ", value * factor);
+    return "[" + text + "]";
+  }
+
+  void print(const Alternative& cover, const std::vector<Kernel>& kernels) const {
+    std::vector<double> ratios, fused, separate;
+    std::vector<double> traffic(3, 0);
+    for (std::size_t burst = 0; burst < kernels.front().seconds.size(); ++burst) {
+      double sum = 0;
+      for (std::size_t k = 1; k < kernels.size(); ++k) sum += kernels[k].seconds[burst];
+      fused.push_back(kernels.front().seconds[burst]), separate.push_back(sum);
+      ratios.push_back(fused.back() / sum);
+    }
+    for (std::size_t k = 1; k < kernels.size(); ++k)
+      for (std::size_t level = 0; level < kernels[k].traffic.size(); ++level) traffic[level] += kernels[k].traffic[level];
+    for (std::vector<double>* values : {&ratios, &fused, &separate}) std::sort(values->begin(), values->end());
+    const auto median = [](const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; };
+    fmt::print("{{\"cover\": \"{}\", \"task\": \"{}\", \"batch\": {}, \"image\": {}, \"trials\": {}, \"fused_us\": {:.2f}, "
+               "\"separate_us\": {:.2f}, \"ratio\": {:.4f}, \"least\": {:.4f}, \"largest\": {:.4f}, \"mflop\": {:.2f}, "
+               "\"fused_mb_from_l2_l3_memory\": {}, \"separate_mb_from_l2_l3_memory\": {}}}\n",
+               cover.name, kernels.front().task.name, words_.import.zoo.batch, words_.import.zoo.image, words_.trials,
+               median(fused) * 1e6, median(separate) * 1e6, median(ratios), ratios.front(), ratios.back(),
+               kernels.front().flops * 1e-6, list(kernels.front().traffic, 1e-6), list(traffic, 1e-6));
+    std::fflush(stdout);
+    for (const Kernel& kernel : kernels) fmt::print(stderr, "{}: {}\n", kernel.task.name, kernel.steps);
+  }
+
+  const FusedGraph& fused_;
+  const Target& target_;
+  Measurer& measurer_;
+  const Words& words_;
+  Alternatives alternatives_;
+};
+
+int run(int argc, char** argv) {
+  const Words words = words_of(argc, argv);
+  if (words.model.empty() || words.trials < 1 || words.bursts < 1)
+    return fail("usage: whet_covers [--batch N] [--image N] [--trials N] [--bursts N] MODEL COVER...");
+  Result<Zygote> zygote = Zygote::start();
+  if (!zygote.ok()) return fail(zygote.error().message);
+  Result<Graph> graph = import_model(words.model, words.import);
+  if (!graph.ok()) return fail(graph.error().message);
+  const Result<FusedGraph> fused = optimize(std::move(*graph), {});
+  if (!fused.ok()) return fail(fused.error().message);
+  const Result<Cores> cores = choose_cores("", 0);
+  if (!cores.ok()) return fail(cores.error().message);
+  Target target = detect_target();
+  target.threads = static_cast<int>(cores->cpus.size());
+  const Result<std::vector<Task>> tasks = extract_tasks(*fused, target);
+  if (!tasks.ok()) return fail(tasks.error().message);
+  MeasureOptions options;
+  options.cpu.cores.assign(cores->cpus.begin(), cores->cpus.end());
+  options.policy.cache = CacheMode::network;
+  options.policy.network_bytes = laid_out(network_footprint(*fused, *tasks, false), target);
+  options.burst_seconds = kBurstSeconds;
+  const Result<std::unique_ptr<Device>> device = make_device(target, {.zygote = &*zygote});
+  if (!device.ok()) return fail(device.error().message);
+  BuilderPool builders(*zygote, 0);
+  DeviceMeasurer measurer(builders, {device->get()}, options);
+  const Status done = Bench(*fused, target, measurer, words).run();
+  return done.ok() ? 0 : fail(done.error().message);
+}
+
+}  // namespace
+}  // namespace whet
+
+int main(int argc, char** argv) { return whet::run(argc, argv); }
