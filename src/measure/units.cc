@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "trial/outcome.h"
+
 namespace whet {
 namespace {
 
@@ -44,7 +46,7 @@ Units::Units(const std::vector<Device*>& devices, double patience, std::function
     unit->alone = std::make_unique<std::counting_semaphore<>>(std::max(1, device->info().jobs_at_once));
     const std::string& name = device->info().name;
     const int number = ++known[name];
-    unit->report.name = number == 1 ? name : name + " #" + std::to_string(number);
+    unit->report.name = numbered_device(name, number);
     units_.push_back(std::move(unit));
   }
   if (units_.size() == 1) return;

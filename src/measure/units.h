@@ -17,6 +17,7 @@ namespace whet {
 /// What a unit did in a run, for the report.
 struct UnitReport {
   std::string name;
+  std::string unit;  ///< as its records have it; "" of this machine's devices
   std::int64_t jobs = 0, candidates = 0, failed = 0;
   int losses = 0;           ///< how often it was lost
   double busy_seconds = 0;  ///< of wall time, with a job or a comparison

@@ -82,7 +82,7 @@ std::vector<const Record*> Records::of(std::string_view key) const {
 }
 
 bool Records::is_of_other_device(const Record& r) const {
-  return !device_.empty() && is_of_gpu(r) && r.outcome.device != device_;
+  return !device_.empty() && is_of_gpu(r) && without_number(r.outcome.device) != without_number(device_);
 }
 
 /// Those with a time that counts.

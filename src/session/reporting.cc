@@ -78,6 +78,16 @@ Status profile_for_report(OpenedModel& model, ReportProfile& profile) {
   return ok_status();
 }
 
+/// The row that the records of a unit made, or a new one.
+ReportDevice& row_of(const UnitReport& unit, ReportData& data) {
+  const std::string name(without_number(unit.name)), full = unit.unit.empty() ? name : name + " " + unit.unit;
+  const auto known = std::ranges::find(data.devices, full, &ReportDevice::name);
+  if (known != data.devices.end()) return *known;
+  ReportDevice& device = data.devices.emplace_back();
+  device.name = full, device.candidates = unit.candidates, device.failed = unit.failed;
+  return device;
+}
+
 /// Adds what a run of `whet tune` knows beside its records.
 void add_run(const TuneProgress& progress, const NetworkTruth& truth, const std::vector<UnitReport>& units,
              ReportData& data) {
@@ -98,12 +108,9 @@ void add_run(const TuneProgress& progress, const NetworkTruth& truth, const std:
   if (progress.interrupted) data.notes.push_back("Tuning was interrupted.");
   if (units.size() < 2) return;  // of one device the records have all
   for (const UnitReport& unit : units) {
-    const auto known = std::find_if(data.devices.begin(), data.devices.end(),
-                                    [&](const ReportDevice& device) { return device.name.starts_with(unit.name); });
-    ReportDevice& device = known != data.devices.end() ? *known : data.devices.emplace_back();
-    if (device.name.empty()) device.name = unit.name, device.candidates = unit.candidates, device.failed = unit.failed;
-    device.jobs = unit.jobs, device.losses = unit.losses, device.busy_seconds = unit.busy_seconds;
-    device.factor = unit.factor, device.drained = unit.drained;
+    ReportDevice& device = row_of(unit, data);  // of two devices that are one machine: both add to it
+    device.jobs += unit.jobs, device.losses += unit.losses, device.busy_seconds += unit.busy_seconds;
+    device.factor = unit.factor, device.drained |= unit.drained;
   }
 }
 
@@ -179,7 +186,8 @@ void RunReport::finished(const Tuned& tuned) {
 
 Result<ReportData> RunReport::last_page(const Tuned& tuned) const {
   WHET_TRY(ReportData data, describe_for_report(subject_, file_->records(), tuned.rates, true));
-  add_run(tuned.progress, tuned.truth, tuned.units, data);
+  // Any unit of a fleet takes what any device asks: the records alone have the units.
+  add_run(tuned.progress, tuned.truth, has_fleet(prepared_->devices) ? std::vector<UnitReport>() : tuned.units, data);
   if (const std::string stolen = stolen_text(tuned.stolen); !stolen.empty())
     data.notes.push_back("While tuning " + stolen + ".");
   if (!subject_.place.target.is_cpu() || is_remote(*prepared_) || settings_.no_network || tuned.progress.interrupted)

@@ -14,6 +14,11 @@ namespace whet {
 /// The name of the device whose times are the analytic estimate's.
 inline constexpr std::string_view kEmulatedDevice = "emulated";
 
+/// What tells several devices of one name apart while they measure: "pi", "pi #2", ... Records have the name alone.
+std::string numbered_device(const std::string& name, int number);
+/// The name alone.
+std::string_view without_number(std::string_view device);
+
 /// What became of a trial.
 struct Outcome {
   OutcomeCode code = OutcomeCode::unknown;
@@ -27,10 +32,10 @@ struct Outcome {
   double pace = 1;
   std::string cache = "warm";    ///< where constants were before a timed run: network, warm, cold
   RunConditions conditions;      ///< of a machine elsewhere
-  std::string device;            ///< the name of the machine that it ran on, or was to run on
+  std::string device;            ///< the name of the machine that it ran on, or was to run on; with a number: see above
   int registers = 0;             ///< of a GPU's thread, by the assembler; 0: nothing assembled it where it was built
   std::int64_t spill_bytes = 0;  ///< of a thread's registers, by the assembler
-  bool emulated() const { return device == kEmulatedDevice; }
+  bool emulated() const { return without_number(device) == kEmulatedDevice; }
 
   bool ok() const { return code == OutcomeCode::ok; }
   /// The figure that ranks: the minimum of `seconds`, by `pace`; infinity when there is none.

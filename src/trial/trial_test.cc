@@ -12,6 +12,14 @@ TEST(Outcome, IsRankedByTheFastestRun) {
   EXPECT_TRUE(std::isinf((Outcome{OutcomeCode::crash, "SIGSEGV", {1}}.best_seconds())));
   EXPECT_TRUE(std::isinf((Outcome{OutcomeCode::ok}.best_seconds())));
 }
+TEST(Devices, OfOneNameHaveNumbers) {
+  for (const std::string name : {"pi", "a #b", "", "#2"})
+    for (const int number : {1, 2, 17}) EXPECT_EQ(without_number(numbered_device(name, number)), name) << number;
+  for (const std::string_view name : {"pi #", "pi#2", "pi #x2", "pi # 2"}) EXPECT_EQ(without_number(name), name);
+  Outcome outcome;
+  outcome.device = numbered_device("emulated", 2);
+  EXPECT_TRUE(outcome.emulated());
+}
 TEST(Candidate, PrintsAsOneLineWithSortedNames) {
   EXPECT_EQ(to_json({"tile+acc", {{"unroll", {4}}, {"oc", {2, 16}}}}),
             R"({"sketch":"tile+acc","oc":[2,16],"unroll":4})");

@@ -120,6 +120,15 @@ TEST_F(TuneOnDevices, GoesOnWithTheOtherDeviceWhenOneDies) {
     expect_truth("the first of two dies at " + std::to_string(at));
   }
 }
+TEST_F(TuneOnDevices, NamesTwoDevicesOfOneNameAlikeInRecords) {
+  // So that the second of two emulated boards is emulated as well.
+  const auto check = [this](const CheckRequest& request) { return here_->check(request); };
+  FormulaDevice first(truth, check, std::string(kEmulatedDevice)), second(truth, check, std::string(kEmulatedDevice));
+  ASSERT_TRUE(run({&first, &second}, 32).ok());
+  EXPECT_GT(second.requests, 0);
+  for (const Record& record : read_records(path_)->records.all())
+    EXPECT_TRUE(record.outcome.emulated()) << record.outcome.device;
+}
 TEST_F(TuneOnDevices, RanksTimesOfASlowerDeviceByItsPace) {
   for (const double factor : {3.0, 0.4}) {
     std::remove(path_.c_str());

@@ -235,6 +235,7 @@ Record TaskTuning::record(const Trial& trial) const {
   record.tree_hash = trial.measured.tree_hash;
   record.codegen = codegen_;
   record.outcome = trial.measured.outcome;
+  record.outcome.device = without_number(trial.measured.outcome.device);
   record.seed = seed_;
   record.round = round_;
   record.predicted = trial.predicted;
