@@ -94,6 +94,7 @@ class Parser {
     if (depth > kMaxJsonDepth) return too_deep();
     ++at_;
     Json::Array items;
+    items.reserve(4);
     skip_space();
     if (!accept(']')) {
       do {
@@ -110,7 +111,7 @@ class Parser {
     if (depth > kMaxJsonDepth) return too_deep();
     ++at_;
     Json::Object members;
-    members.reserve(8);
+    members.reserve(depth == 1 ? 24 : 4);
     skip_space();
     if (!accept('}')) {
       do {

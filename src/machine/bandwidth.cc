@@ -113,7 +113,7 @@ Bandwidth bandwidth_at(const char* level, std::int64_t bytes, From from, Reader 
   };
   std::function<void(std::size_t)> evict;
   if (from == From::memory) evict = [&](std::size_t k) { flush(buffers[k]->data(), bytes); };
-  const double seconds = best_seconds_together(cpus, 5, work, evict);
+  const double seconds = best_seconds_together(cpus, from == From::memory ? 3 : 5, work, evict);
   const double total = static_cast<double>(bytes) * static_cast<double>(passes) * static_cast<double>(cpus.size());
   return {level, bytes, total / seconds / 1e9};
 }

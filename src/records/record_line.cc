@@ -1,5 +1,6 @@
 #include "records/record_line.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <ctime>
@@ -198,12 +199,13 @@ ParsedLine parse_line(std::string_view line) {
 }
 
 std::string canonical_key(std::string_view key) {
-  if (key.find_first_of(" \t\n\r") == key.npos) return std::string(key);
+  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  if (std::none_of(key.begin(), key.end(), is_space)) return std::string(key);
   std::string out;
   bool quoted = false;
   for (std::size_t i = 0; i < key.size(); ++i) {
     const char c = key[i];
-    if (!quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) continue;
+    if (!quoted && is_space(c)) continue;
     out += c;
     if (c == '"') quoted = !quoted;
     if (quoted && c == '\\' && i + 1 < key.size()) out += key[++i];

@@ -63,7 +63,10 @@ Records::Records(std::vector<Record> records) {
 
 const Record& Records::add(Record record) {
   const auto [place, fresh] = by_key_.try_emplace(canonical_key(record.key));
-  if (fresh) keys_.push_back(place->first);
+  if (fresh)
+    keys_.push_back(place->first);
+  else if (!found_->usable.empty())
+    found_->usable.erase(place->first);
   place->second.push_back(records_.size());
   if (const auto [target, unknown] = targets_.try_emplace(record.target); unknown)
     if (auto parsed = parse_target(record.target); parsed.ok()) target->second = std::move(*parsed);
@@ -85,15 +88,23 @@ bool Records::is_of_other_device(const Record& r) const {
   return !device_.empty() && is_of_gpu(r) && without_number(r.outcome.device) != without_number(device_);
 }
 
+std::shared_ptr<const Records::List> Records::usable(std::string_view key, const Shape& within) const {
+  const std::string canonical = canonical_key(key);
+  const std::lock_guard lock(found_->mutex);
+  std::shared_ptr<const List>& list = found_->usable[canonical][within];
+  if (!list) list = std::make_shared<const List>(find_usable(canonical, within));
+  return list;
+}
+
 /// Those with a time that counts.
-std::vector<const Record*> Records::usable(std::string_view key, const Shape& within) const {
+Records::List Records::find_usable(const std::string& key, const Shape& within) const {
   const auto candidates = of(key);
   std::set<std::string_view> wrong;
   std::set<std::pair<std::string_view, std::string_view>> failed;  // schedules and targets, as this very part
   // A schedule that was measured again (a winner is, alternately with the schedule to beat) counts with its last figure,
   // and falls when it failed.
   std::unordered_set<const Record*, HashOfSteps, SameFigure> later(candidates.size());
-  std::vector<const Record*> usable;
+  List usable;
   for (auto at = candidates.rbegin(); at != candidates.rend(); ++at) {
     const Record* r = *at;
     if (r->outcome.code == OutcomeCode::wrong_answer) wrong.insert(r->steps);
@@ -109,7 +120,7 @@ std::vector<const Record*> Records::usable(std::string_view key, const Shape& wi
 }
 
 std::vector<const Record*> Records::ranking(std::string_view key, const Shape& within, const Target& target) const {
-  std::vector<const Record*> list = usable(key, within);
+  List list = *usable(key, within);
   std::erase_if(
       list, [this, text = to_string(target)](const Record* r) { return r->target != text || is_of_other_device(*r); });
   std::stable_sort(list.begin(), list.end(), [&](const Record* a, const Record* b) {
@@ -127,8 +138,8 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Shape& wit
   const std::string* text = nullptr;  // of the target of the record before: mostly there is one
   const std::optional<Target>* has = nullptr;
   std::optional<TargetDistance> distance;
-  for (const Record* r : usable(key, within)) {
-    if (accepted && !accepted(*r)) continue;
+  const std::shared_ptr<const List> list = usable(key, within);
+  for (const Record* r : *list) {
     if (text == nullptr || *text != r->target) {
       text = &r->target;
       has = &targets_.at(*text);
@@ -136,7 +147,8 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Shape& wit
     }
     if (!distance) continue;
     const Rank own = rank(*r, *distance, is_of_other_device(*r), within);
-    if (!best || own < best_rank) best = r, best_target = &**has, best_distance = *distance, best_rank = own;
+    if (best && !(own < best_rank)) continue;
+    if (!accepted || accepted(*r)) best = r, best_target = &**has, best_distance = *distance, best_rank = own;
   }
   if (!best) return std::nullopt;
   const bool other = is_of_other_device(*best);

@@ -2,6 +2,9 @@
 
 #include <deque>
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,7 +49,7 @@ class Records {
   /// The last plan of a fused graph (its hash) for exactly this target; null where there is none.
   const Plan* plan_for(std::string_view graph, std::string_view target) const;
   /// From now on `of`, `best` and `ranking` see these. At first the emulated device's are left out.
-  void count(EmulatedRecords which) { emulated_ = which; }
+  void count(EmulatedRecords which) { emulated_ = which, found_->usable.clear(); }
   /// From now on times of other GPUs than those of this name are estimates: GPUs of one target differ in memory and clocks
   /// (H100 and H200). "": every GPU's count. Hosts are not told apart so.
   void prefer_device(std::string name) { device_ = std::move(name); }
@@ -74,8 +77,16 @@ class Records {
   std::vector<const Record*> ranking(std::string_view key, const Shape& within, const Target& target) const;
 
  private:
+  using List = std::vector<const Record*>;
+  /// What was found of each task, until another record of it comes.
+  struct Found {
+    std::mutex mutex;
+    std::map<std::string, std::map<Shape, std::shared_ptr<const List>>, std::less<>> usable;  ///< by key and part
+  };
+
   bool is_of_other_device(const Record&) const;
-  std::vector<const Record*> usable(std::string_view key, const Shape& within) const;
+  List find_usable(const std::string& key, const Shape& within) const;
+  std::shared_ptr<const List> usable(std::string_view key, const Shape& within) const;
 
   std::string device_;
   EmulatedRecords emulated_ = EmulatedRecords::left_out;
@@ -84,6 +95,7 @@ class Records {
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
   std::vector<std::string> keys_;
   std::unordered_map<std::string, std::optional<Target>> targets_;  ///< by text; nothing where it is no target
+  std::unique_ptr<Found> found_ = std::make_unique<Found>();
 };
 
 }  // namespace whet
