@@ -64,6 +64,16 @@ struct ReportKernel {
   bool copy = false;     ///< it computes nothing but another form
   double seconds = 0;
   bool measured = false;  ///< else the time is an estimate
+  std::string cover;      ///< "chain", "merged": it does the work of several usual kernels
+  int instead = 0;        ///< their number
+};
+/// A kernel that was measured and does the work of several usual ones, chosen or not.
+struct ReportCover {
+  std::string kind;                  ///< "chain", "merged"
+  std::vector<std::string> kernels;  ///< the names of the usual kernels
+  int times = 1;                     ///< how often the network could run it
+  double seconds = 0, usual_seconds = 0;
+  bool chosen = false;
 };
 struct ReportPlan {
   std::vector<ReportKernel> kernels;  ///< all, in the order in which they run
@@ -71,6 +81,7 @@ struct ReportPlan {
 };
 struct ReportLayouts {
   ReportPlan chosen, runner_up, usual;                    ///< runner_up has no kernels where there is none
+  std::vector<ReportCover> covers;                        ///< those that save most first
   double bound_seconds = 0;                               ///< no plan was hoped to take less
   double network_seconds = 0, usual_network_seconds = 0;  ///< one inference by each, measured alternately
   bool differs = false;                                   ///< the chosen plan is another than the usual one

@@ -1,7 +1,6 @@
 #include "report/gather.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <tuple>
@@ -134,6 +133,9 @@ std::vector<ReportDevice> devices_of(const Records& records) {
   return devices;
 }
 
+/// "chain: a+b" -> "chain"
+std::string kind_of_cover(const Alternative& cover) { return cover.name.substr(0, cover.name.find(':')); }
+
 ReportKernel describe_kernel(const FusedGraph& fused, const Alternatives& alternatives, int number,
                              const std::vector<Price>& prices) {
   const auto at = static_cast<std::size_t>(number);
@@ -145,6 +147,9 @@ ReportKernel describe_kernel(const FusedGraph& fused, const Alternatives& altern
   if (alternative.task >= 0) kernel.op = alternatives.tasks[static_cast<std::size_t>(alternative.task)].name;
   kernel.from = forms.substr(0, arrow);
   kernel.to = arrow == forms.npos ? kernel.from : forms.substr(arrow + 4);
+  if (names_cover(alternative.name)) kernel.from = kernel.to = to_text(kChannelsLast);
+  if (alternative.kind == AlternativeKind::cover)
+    kernel.cover = kind_of_cover(alternative), kernel.instead = static_cast<int>(alternative.instead.size());
   kernel.copy = alternative.kind == AlternativeKind::transform;
   kernel.seconds = prices[at].seconds;
   kernel.measured = prices[at].kind == PriceKind::measured;
@@ -161,9 +166,17 @@ ReportPlan describe_plan(const FusedGraph& fused, const Alternatives& alternativ
   return plan;
 }
 
-/// What the plan's kernels are made of. The usual kernels are there without: to find the others takes longer than the page.
-AlternativeOptions named_by(const Plan* plan) {
-  AlternativeOptions options{.forms = {}, .covers = false};
+/// Whether the records have kernels that are no tasks of the network: other layouts and covers were tried.
+bool has_others(const Records& records, const std::vector<Task>& tasks) {
+  std::set<std::string> own;
+  for (const Task& task : tasks) own.insert(task.key);
+  return std::ranges::any_of(records.keys(), [&](const std::string& key) { return !own.contains(key); });
+}
+
+/// What the plan's kernels are made of, and covers where some may have been measured: to find others takes longer than the
+/// page.
+AlternativeOptions named_by(const Plan* plan, bool covers) {
+  AlternativeOptions options{.forms = {}, .covers = covers};
   if (plan == nullptr) return options;
   for (const auto* kernels : {&plan->kernels, &plan->runner_up}) {
     const auto is_cover = [](const PlannedKernel& kernel) { return names_cover(kernel.forms); };
@@ -173,19 +186,54 @@ AlternativeOptions named_by(const Plan* plan) {
   return options;
 }
 
+/// The covers that were measured, equal kernels once.
+std::vector<ReportCover> covers_of(const Alternatives& alternatives, const std::vector<Price>& prices,
+                                   const std::vector<int>& chosen) {
+  std::map<int, std::pair<std::string, double>> usual;  // names and times of the groups' own kernels
+  for (std::size_t a = 0; a < alternatives.usual; ++a)
+    if (const Alternative& own = alternatives.all[a]; own.task >= 0)
+      usual[own.group] = {alternatives.tasks[static_cast<std::size_t>(own.task)].name, prices[a].seconds};
+  std::vector<ReportCover> covers;
+  std::map<int, std::size_t> places;  // by task
+  for (std::size_t a = alternatives.usual; a < alternatives.all.size(); ++a) {
+    const Alternative& own = alternatives.all[a];
+    if (own.kind != AlternativeKind::cover || prices[a].kind != PriceKind::measured) continue;
+    const bool is_chosen = std::ranges::count(chosen, static_cast<int>(a)) > 0;
+    if (const auto [found, is_new] = places.try_emplace(own.task, covers.size()); !is_new) {
+      ++covers[found->second].times, covers[found->second].chosen |= is_chosen;
+      continue;
+    }
+    ReportCover& cover = covers.emplace_back();
+    cover.kind = kind_of_cover(own), cover.seconds = prices[a].seconds, cover.chosen = is_chosen;
+    for (int group : own.instead) {
+      cover.kernels.push_back(usual[group].first);
+      cover.usual_seconds += usual[group].second;
+    }
+  }
+  const auto saved = [](const ReportCover& cover) { return cover.times * (cover.usual_seconds - cover.seconds); };
+  std::ranges::stable_sort(covers, std::ranges::greater(), saved);
+  return covers;
+}
+
 Result<ReportLayouts> layouts_of(const Records& records, const ReportSources& from) {
   const FusedGraph& fused = *from.fused;
   const Plan* plan = records.plan_for(hash_of(fused), to_string(*from.target));
-  WHET_TRY(const Alternatives alternatives, find_alternatives(fused, *from.target, named_by(plan)));
+  WHET_TRY(const Alternatives alternatives,
+           find_alternatives(fused, *from.target, named_by(plan, has_others(records, *from.tasks))));
   const std::vector<Price> prices =
       prices_of(alternatives, records, *from.target,
                 {.schedules = from.schedules, .rates = from.rates, .network_bytes = from.network_bytes});
   ReportLayouts layouts;
   WHET_TRY(const NetworkPlan usual, find_plan(fused, alternatives, {}));
   layouts.usual = layouts.chosen = describe_plan(fused, alternatives, usual.alternatives, prices);
+  std::vector<int> taken = usual.alternatives;
+  if (plan != nullptr)
+    if (const auto chosen = find_plan(fused, alternatives, plan->kernels); chosen.ok()) {
+      layouts.chosen = describe_plan(fused, alternatives, chosen->alternatives, prices);
+      taken = chosen->alternatives;
+    }
+  layouts.covers = covers_of(alternatives, prices, taken);
   if (plan == nullptr) return layouts;
-  if (const auto chosen = find_plan(fused, alternatives, plan->kernels); chosen.ok())
-    layouts.chosen = describe_plan(fused, alternatives, chosen->alternatives, prices);
   if (plan->runner_up_seconds > 0)
     if (const auto second = find_plan(fused, alternatives, plan->runner_up); second.ok())
       layouts.runner_up = describe_plan(fused, alternatives, second->alternatives, prices);
@@ -213,21 +261,16 @@ void add_trials(ReportData& data, const Records& records, const FileClock& clock
 }  // namespace
 
 std::optional<double> seconds_of_utc(const std::string& at) {
-  // "2026-11-21T10:00:00Z"
   constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:ddZ";
   if (at.size() != kForm.size()) return std::nullopt;
   for (std::size_t i = 0; i < kForm.size(); ++i)
     if (kForm[i] == 'd' ? at[i] < '0' || at[i] > '9' : at[i] != kForm[i]) return std::nullopt;
-  const auto number = [&](std::size_t from, std::size_t size) {
-    int value = 0;
-    std::from_chars(at.data() + from, at.data() + from + size, value);
-    return value;
-  };
+  const auto two = [&](std::size_t from) { return 10 * (at[from] - '0') + at[from + 1] - '0'; };
   // Days since 1970 by the civil calendar, March first, so that a leap day ends its year.
-  const int month = number(5, 2), year = number(0, 4) - (month <= 2 ? 1 : 0);
-  const int day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + number(8, 2) - 1;
+  const int month = two(5), year = 100 * two(0) + two(2) - (month <= 2 ? 1 : 0);
+  const int day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + two(8) - 1;
   const double days = 365.0 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719468;
-  return days * 86400 + number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2);
+  return days * 86400 + two(11) * 3600 + two(14) * 60 + two(17);
 }
 
 Result<ReportData> gather_report(const ReportSources& from) {

@@ -143,6 +143,32 @@ TEST(GatherReport, DrawsAPlanWithGroupsAsOneKernel) {
   records.add(plan);
   const ReportLayouts layouts = g.of(records).layouts;
   EXPECT_EQ(layouts.chosen.kernels.size() + chain->instead.size(), layouts.usual.kernels.size() + 1);
+  const auto drawn =
+      std::ranges::find_if(layouts.chosen.kernels, [](const ReportKernel& kernel) { return !kernel.cover.empty(); });
+  ASSERT_NE(drawn, layouts.chosen.kernels.end());
+  EXPECT_EQ(drawn->cover, "chain");
+  EXPECT_EQ(drawn->instead, std::ssize(chain->instead));
+  EXPECT_EQ(drawn->from, "nhwc");
+}
+
+TEST(GatherReport, ListsCoversThatWereMeasuredAlsoWithoutAPlan) {
+  const Gathered g{.fused = network(16)};
+  const Alternatives alternatives = find_alternatives(g.fused, g.target, {}).value();
+  const auto chain =
+      std::ranges::find_if(alternatives.all, [](const Alternative& a) { return a.name.starts_with("chain: "); });
+  ASSERT_NE(chain, alternatives.all.end());
+  Records records;
+  for (const Task& task : alternatives.tasks) records.add(timed(task.key, "", 2e-6, kTarget));
+  records.add(timed(alternatives.tasks[static_cast<std::size_t>(chain->task)].key, "split l1 2", 1e-6, kTarget));
+  const ReportLayouts layouts = g.of(records).layouts;
+  ASSERT_FALSE(layouts.covers.empty());
+  const ReportCover& best = layouts.covers.front();
+  EXPECT_EQ(best.kind, "chain");
+  EXPECT_EQ(std::ssize(best.kernels), std::ssize(chain->instead));
+  EXPECT_DOUBLE_EQ(best.seconds, 1e-6);
+  EXPECT_DOUBLE_EQ(best.usual_seconds, 2e-6 * static_cast<double>(best.kernels.size()));
+  EXPECT_FALSE(best.chosen);
+  EXPECT_TRUE(g.of({}).layouts.covers.empty()) << "nothing was measured";
 }
 
 TEST(SecondsOfUtc, ReadsTimesAndNothingElse) {

@@ -80,8 +80,8 @@ TEST(ReportPage, HasAnEndForEveryElement) {
 
 TEST(ReportPage, SaysInASentenceWhatEachSectionShows) {
   const std::string html = report_html(made_up());
-  EXPECT_EQ(count(html, "<section id="), 12u);
-  EXPECT_EQ(count(html, "<p class=\"finding\">") + count(html, "<p class=\"lead\">"), 12u);
+  EXPECT_EQ(count(html, "<section id="), 13u);
+  EXPECT_EQ(count(html, "<p class=\"finding\">") + count(html, "<p class=\"lead\">"), 13u);
   EXPECT_EQ(count(html, "<p class=\"finding\"></p>"), 0u);
   EXPECT_EQ(count(html, "<svg"), count(html, "role=\"img\" aria-label=") + count(html, "aria-hidden=\"true\"><"));
 }
@@ -99,7 +99,8 @@ TEST(ReportPage, EscapesWhateverNamesHold) {
   data.notes = data.commands = {evil};
   for (ReportTask& task : data.tasks)
     task.name = task.note = task.limit = task.limit_why = task.schedule = task.choices = evil;
-  for (ReportKernel& kernel : data.layouts.chosen.kernels) kernel.node = kernel.op = kernel.from = evil;
+  for (ReportKernel& kernel : data.layouts.chosen.kernels) kernel.node = kernel.op = kernel.from = kernel.cover = evil;
+  for (ReportCover& cover : data.layouts.covers) cover.kind = evil, cover.kernels = {evil, evil};
   for (ReportStep& step : data.profile.steps) step.node = step.op = evil;
   data.profile.workers = {evil};
   data.failures = {{OutcomeCode::crash, evil, 1}};
@@ -133,6 +134,8 @@ TEST(ReportPage, HoldsNoFigureThatIsNone) {
       plan->seconds = any_number(rng);
       for (ReportKernel& kernel : plan->kernels) kernel.seconds = any_number(rng);
     }
+    for (ReportCover& cover : data.layouts.covers)
+      cover.seconds = any_number(rng), cover.usual_seconds = any_number(rng);
     for (ReportStep& step : data.profile.steps)
       step.seconds = any_number(rng), step.predicted_seconds = any_number(rng);
     for (ReportPace& pace : data.paces) pace.at = any_number(rng), pace.pace = any_number(rng);

@@ -48,6 +48,7 @@ ReportData sane_report(ReportData data) {
   for (ReportStep& step : data.profile.steps) zero_unless_sane(step.seconds, step.predicted_seconds);
   ReportLayouts& layouts = data.layouts;
   for (ReportPlan* plan : {&layouts.chosen, &layouts.runner_up, &layouts.usual}) clean(*plan);
+  for (ReportCover& cover : layouts.covers) none_unless_sane(cover.seconds, cover.usual_seconds);
   zero_unless_sane(layouts.bound_seconds, layouts.network_seconds, layouts.usual_network_seconds);
   for (ReportDevice& device : data.devices)
     zero_unless_sane(device.ghz_low, device.ghz_high, device.celsius_high, device.busy_seconds, device.factor);

@@ -15,7 +15,8 @@ namespace {
 
 constexpr double kPlanLeft = 84, kPlanLength = 770, kPlanLane = 26;
 
-bool is_other(const ReportKernel& kernel) { return kernel.copy || kernel.from != "nhwc" || kernel.to != "nhwc"; }
+bool has_forms(const ReportKernel& kernel) { return kernel.from != "nhwc" || kernel.to != "nhwc"; }
+bool is_other(const ReportKernel& kernel) { return kernel.copy || !kernel.cover.empty() || has_forms(kernel); }
 bool is_usual(const ReportPlan& plan) { return std::none_of(plan.kernels.begin(), plan.kernels.end(), is_other); }
 
 /// The forms of a plan, the usual one first.
@@ -48,6 +49,12 @@ double draw_plan(Svg& svg, const ReportPlan& plan, const char* name, double top,
     const std::string style = kernel.copy ? "copy" : fmt::format("k{}l", kind_of(kernel.op));
     svg.path(fmt::format("M{} {}L{} {}", px(x), px(y1), px(x + std::max(0.6, width - 1)), px(y2)),
              style + (is_chosen ? " kernel" : " kernel faded"));
+    if (!kernel.cover.empty()) {
+      svg.line(x, y1 + 7, x + std::max(0.6, width - 1), y1 + 7, is_chosen ? "axis" : "grid");
+      if (is_chosen)
+        svg.text(x + width / 2, y1 + 17, fitted(fmt::format("{} in one", kernel.instead), width), "soft",
+                 Anchor::middle);
+    }
     const std::string label = kernel.copy ? time_text(kernel.seconds) : label_of(kernel.op, width - 4);
     const double wanted = kernel.copy ? width_of_label(label) : 0;
     if (is_chosen && !label.empty() && x + 2 >= free_from) {
@@ -74,10 +81,18 @@ double copies_of(const ReportPlan& plan, std::int64_t* count = nullptr) {
 std::string finding_of_layouts(const ReportLayouts& layouts) {
   std::int64_t others = 0, copies = 0;
   const double copying = copies_of(layouts.chosen, &copies);
-  for (const ReportKernel& kernel : layouts.chosen.kernels) others += is_other(kernel) && !kernel.copy ? 1 : 0;
+  std::int64_t covers = 0;
+  for (const ReportKernel& kernel : layouts.chosen.kernels) {
+    others += has_forms(kernel) && !kernel.copy ? 1 : 0;
+    covers += kernel.cover.empty() ? 0 : 1;
+  }
   std::string text;
-  if (others == 0 && copies == 0)
+  if (others == 0 && copies == 0 && covers == 0)
     text = fmt::format("Every kernel works on nhwc, the usual form: {} together.", time_text(layouts.chosen.seconds));
+  else if (others == 0 && copies == 0)
+    text =
+        fmt::format("{} {} the work of several. Together {}, by the usual kernels {}.", count_of(covers, "kernel"),
+                    covers == 1 ? "does" : "do", time_text(layouts.chosen.seconds), time_text(layouts.usual.seconds));
   else
     text =
         fmt::format("{} {} on other forms than nhwc; {} between forms cost {}. Together {}, by the usual kernels {}.",
@@ -102,7 +117,8 @@ std::string table_of(const ReportLayouts& layouts) {
     if (!is_other(kernel)) continue;
     const auto before = usual.find(kernel.node);
     const bool has_before = !kernel.copy && before != usual.end();
-    const std::string forms = kernel.from == kernel.to ? kernel.to : kernel.from + " → " + kernel.to;
+    std::string forms = kernel.from == kernel.to ? kernel.to : kernel.from + " → " + kernel.to;
+    if (!kernel.cover.empty()) forms = fmt::format("{} of {}", kernel.cover, kernel.instead);
     rows += fmt::format("<tr><td>{}</td><td class=\"name\">{}</td><td>{}</td>{}{}<td>{}</td></tr>\n",
                         escaped(kernel.node), kernel.copy ? "copy" : escaped(kernel.op), escaped(forms),
                         number_cell(ms_text(kernel.seconds), kernel.seconds),

@@ -23,7 +23,10 @@ ReportTask task(int id, const char* name, int weight, double default_us, double 
 }
 
 ReportKernel kernel(const char* node, const char* op, const char* from, const char* to, double us, bool copy = false) {
-  return {node, op, from, to, copy, us * 1e-6, true};
+  ReportKernel kernel;
+  kernel.node = node, kernel.op = op, kernel.from = from, kernel.to = to;
+  kernel.copy = copy, kernel.seconds = us * 1e-6, kernel.measured = true;
+  return kernel;
 }
 
 double sum_of(const ReportPlan& plan) {
@@ -41,6 +44,11 @@ ReportLayouts layouts() {
   layouts.runner_up.kernels = {kernel("c1", conv, "nhwc", "nhwc", 100), kernel("c2", conv, "nhwc", "nhwc", 100),
                                kernel("p", "maxpool 1x28x28x64", "nhwc", "nhwc", 20)};
   layouts.usual = layouts.runner_up;
+  layouts.chosen.kernels.push_back(kernel("d2", "depthwise+conv2d 1x28x28x64 k1", "nhwc", "nhwc", 15));
+  layouts.chosen.kernels.back().cover = "chain", layouts.chosen.kernels.back().instead = 2;
+  layouts.covers = {
+      {"chain", {"depthwise+relu 1x28x28x64 k3 s1 p1", "conv2d 1x28x28x64 k1 s1 p0"}, 2, 15e-6, 18e-6, true},
+      {"merged", {"conv2d 1x28x28x32 k1 s1 p0", "conv2d 1x28x28x64 k1 s1 p0"}, 1, 31e-6, 30e-6, false}};
   for (ReportPlan* plan : {&layouts.chosen, &layouts.runner_up, &layouts.usual}) plan->seconds = sum_of(*plan);
   layouts.bound_seconds = 190e-6, layouts.network_seconds = 199e-6, layouts.usual_network_seconds = 223e-6;
   layouts.differs = true, layouts.recorded_at = "2026-11-21T10:05:00Z";
