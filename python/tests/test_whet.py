@@ -5,13 +5,16 @@ import doctest
 import importlib.util
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
 import threading
+import types
 import unittest
+import unittest.mock
 import warnings
 from pathlib import Path
 
@@ -308,6 +311,24 @@ class OwnStrategies(InAFolder):
             self.assertTrue(outcomes[0].ok)
             self.assertFalse(outcomes[1].ok)
 
+    def test_own_tasks(self):
+        dag = """a = PLACEHOLDER [16, 64]
+b = PLACEHOLDER [64, 32] const
+c(i, j) += (a[i, k]*b[k, j]) for i in 16, j in 32, k in 64  # matmul i:row j:out_channel k:in_channel
+return c
+"""
+        with whet.open_lab("own.jsonl") as lab:
+            self.assertEqual(lab.tasks, [])
+            task = lab.define(dag, "product")
+            self.assertIs(lab.define(dag), task)
+            self.assertEqual((task.id, task.name, task.flops), (0, "product", 2 * 16 * 32 * 64))
+            template = whet.Template({"j": [8, 16]}, lambda choice: f"split l1 {choice['j']} overlap; vectorize l4")
+            measured = task.measure(template.sample(1, seed=3) + template.all())
+            self.assertTrue(all(outcome.ok for _, outcome in measured), [outcome.message for _, outcome in measured])
+            self.assertEqual({each.task for each in whet.Records("own.jsonl")}, {"product"})
+            with self.assertRaisesRegex(whet.Error, "dag"):
+                lab.define("c(i) = ")
+
     def test_mistakes_are_sentences(self):
         with whet.load("zoo:mlp").lab("own.jsonl") as lab:
             with self.assertRaises(whet.Error):
@@ -316,6 +337,81 @@ class OwnStrategies(InAFolder):
                 lab.tasks[0].measure([whet.Candidate("nowhere", {"oc": [1]})])
         with self.assertRaises(whet.Error):
             whet.load("zoo:mlp").lab("nowhere/own.jsonl")
+
+
+class Torch(InAFolder):
+    """`from_torch` with a module in torch's place that has its functions and saves files which torch wrote."""
+
+    there = np.load(ROOT / "tests/models/torch/acts.npz")
+
+    class Module:
+        def forward(self, x):
+            raise AssertionError("whet calls no module")
+
+    def with_torch(self, **parts):
+        stand_in = types.ModuleType("torch")
+        stand_in.__dict__.update(parts)
+        return unittest.mock.patch.dict(sys.modules, {"torch": stand_in})
+
+    @staticmethod
+    def saved(name, seen):
+        def save(program, path):
+            seen.append(program)
+            shutil.copy(ROOT / "tests/models/torch" / name, path)
+        return save
+
+    def test_exports(self):
+        seen = []
+        export = types.SimpleNamespace(export=lambda module, args, **more: (module, args, more),
+                                       save=self.saved("acts.pt2", seen))
+        module, x = self.Module(), self.there["in0"]
+        with self.with_torch(export=export):
+            model = whet.from_torch(module, (x,), dynamic={"x": None})
+        self.assertEqual(seen, [(module, (x,), {"dynamic_shapes": {"x": None}})])
+        exe = model.compile("acts.so")
+        np.testing.assert_allclose(exe(x), self.there["out0"], atol=1e-5)
+
+    def test_traces_where_torch_cannot_export(self):
+        seen = []
+        jit = types.SimpleNamespace(trace=lambda module, args: (module, args), save=self.saved("acts.pt", seen))
+        x = self.there["in0"]
+        with self.with_torch(jit=jit):
+            model = whet.from_torch(self.Module(), (x,))
+        self.assertEqual(len(seen), 1)
+        self.assertGreater(len(model.tasks()), 0)
+
+
+class Notebook(unittest.TestCase):
+    """The bar of a run, in a notebook's place."""
+
+    def test_bar_is_drawn_once_and_changed(self):
+        shown = []
+
+        class HTML:
+            def __init__(self, data):
+                self.data = data
+
+        class Handle:
+            def update(self, page):
+                shown.append(("update", page.data))
+
+        def display(page, display_id):
+            self.assertTrue(display_id)
+            shown.append(("display", page.data))
+            return Handle()
+
+        ipython, pages = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+        pages.HTML, pages.display = HTML, display
+        stand_ins = {"ipykernel": types.ModuleType("ipykernel"), "IPython": ipython, "IPython.display": pages}
+        with unittest.mock.patch.dict(sys.modules, stand_ins):
+            bar = whet.tuning.Bar()
+            for trials in (8, 16):
+                bar.show(whet.Progress(1.0, trials, None, 16, 2.0, 1.0, {}))
+            bar.end()
+        self.assertEqual([kind for kind, _ in shown], ["display", "update"])
+        self.assertIn("value=0.500", shown[0][1])
+        self.assertIn("16 trials", shown[1][1])
+        self.assertIn("(2.00x)", shown[1][1])
 
 
 class Types(unittest.TestCase):

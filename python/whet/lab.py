@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import random
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
@@ -93,6 +95,27 @@ class Template:
         choices = itertools.product(*self.decisions.values())
         return [self.candidate(dict(zip(self.decisions, choice))) for choice in choices]
 
+    def sample(self, count: int = 1, seed: int = 0) -> List[Candidate]:
+        """Schedules of random choices; the same for the same seed.
+
+        >>> template = whet.Template({"oc": [8, 16], "ic": [1, 2, 4]}, lambda choice: "")
+        >>> [sorted(candidate.choices) for candidate in template.sample(2, seed=1)]
+        [['ic', 'oc'], ['ic', 'oc']]
+        """
+        rng = random.Random(seed)
+        return [self.candidate({name: rng.choice(options) for name, options in self.decisions.items()})
+                for _ in range(count)]
+
+    def neighbours(self, candidate: Candidate) -> List[Candidate]:
+        """Those of this template that differ from `candidate` in one decision.
+
+        >>> template = whet.Template({"oc": [8, 16], "ic": [1, 2]}, lambda choice: "")
+        >>> [dict(each.choices) for each in template.neighbours(template.candidate({"oc": 8, "ic": 2}))]
+        [{'oc': 16, 'ic': 2}, {'oc': 8, 'ic': 1}]
+        """
+        return [self.candidate({**candidate.choices, name: option})
+                for name, options in self.decisions.items() for option in options if option != candidate.choices[name]]
+
 
 class LabTask:
     """A task in a `Lab`."""
@@ -155,12 +178,24 @@ class LabTask:
         return None if found is None else (Candidate(found["sketch"], found["choices"], found["steps"]), found["ms"])
 
 
+def open_lab(records: program.PathLike, target: Optional[str] = None, **options: object) -> "Lab":
+    """Measures tasks of your own, which `Lab.define` adds, and appends records of them to `records`.
+
+    target   as `whet tune --target` takes it; None: this machine
+    options  further options of `whet serve`
+    """
+    words = ["-o", os.fspath(records), *program.optional("--target", target), *program.options(options)]
+    return Lab(words)
+
+
 def _candidates(answer: Mapping[str, Any]) -> List[Candidate]:
     return [Candidate(each["sketch"], each["choices"]) for each in answer["candidates"]]
 
 
 class Lab:
-    """A model with its spaces, builders and device, in a process that answers one thing at a time. A context manager.
+    """Tasks with their spaces, builders and device, in a process that answers one thing at a time. A context manager.
+
+    `Model.lab` makes one of a model's tasks, `whet.open_lab` one without tasks; `define` adds tasks of your own.
 
     >>> with whet.load("zoo:mlp").lab(records="lab.jsonl") as lab:
     ...     task = lab.tasks[3]
@@ -191,6 +226,26 @@ class Lab:
         self._errors.seek(0)
         program.check(self._process.returncode, self._errors.read())
         raise Error("whet serve ended")
+
+    def define(self, dag: str, name: str = "own") -> LabTask:
+        """A task of your own, from the text of its computation (docs/formats/dag.md).
+
+        >>> text = '''
+        ... a = PLACEHOLDER [16, 64]
+        ... b = PLACEHOLDER [64, 32] const
+        ... c(i, j) += (a[i, k]*b[k, j]) for i in 16, j in 32, k in 64  # matmul i:row j:out_channel k:in_channel
+        ... return c
+        ... '''
+        >>> with whet.open_lab("own.jsonl") as lab:
+        ...     task = lab.define(text, "product")
+        ...     measured = task.measure(task.seeds()[:1])
+        >>> task, task.flops, measured[0][1].ok
+        (task 0: product, 65536.0, True)
+        """
+        task = LabTask(self, self.ask({"do": "define", "dag": dag, "name": name})["task"])
+        if task.id == len(self.tasks):
+            self.tasks.append(task)
+        return self.tasks[task.id]
 
     def ask(self, request: Mapping[str, Any]) -> Any:
         """Sends a request, and returns the answer. Raises `Error` with its sentence."""

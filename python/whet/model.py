@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import tempfile
 from dataclasses import dataclass
@@ -151,21 +152,29 @@ class Model:
         return Records(path or self.default_records())
 
 
-def from_torch(module: Any, args: Tuple[Any, ...], **options: object) -> Model:
-    """A model from a `torch.nn.Module` and example inputs: exported (torch 2.5 and newer), or traced.
+def from_torch(module: Any, args: Tuple[Any, ...], dynamic: Any = None,
+               shapes: Optional[Mapping[str, Sequence[int]]] = None, **options: object) -> Model:
+    """A model from a `torch.nn.Module` and example inputs: exported (torch 2.1 and newer), or traced.
 
-    The module should be in `eval()` mode. `options` are those of `load`.
+    The module should be in `eval()` mode.
+
+    dynamic  `dynamic_shapes` of `torch.export.export`; `shapes` binds what they leave open
+    shapes, options  as `load` takes them
     """
     import torch  # here alone: it takes seconds
 
     folder = tempfile.TemporaryDirectory(prefix="whet-")
     if hasattr(torch, "export") and hasattr(torch.export, "save"):
         path = os.path.join(folder.name, "model.pt2")
-        torch.export.save(torch.export.export(module, args), path)
+        exported = torch.export.export(module, args, **({} if dynamic is None else {"dynamic_shapes": dynamic}))
+        torch.export.save(exported, path)
     else:
         path = os.path.join(folder.name, "model.pt")
         torch.jit.save(torch.jit.trace(module, args), path)
-    model = Model(path, None, **options)
+        if shapes is None:  # a file of torch 1 has no sizes
+            names = list(inspect.signature(module.forward).parameters)
+            shapes = {name: tuple(arg.shape) for name, arg in zip(names, args) if hasattr(arg, "shape")}
+    model = Model(path, shapes, **options)
     model._temporary = folder  # the file lives as long as the model
     return model
 

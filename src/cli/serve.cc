@@ -28,7 +28,9 @@ int run(TuneSettings& settings) {
 
 std::function<int()> make_serve(Arguments& arguments) {
   auto settings = std::make_shared<TuneSettings>();
-  add_options(arguments, settings->model);
+  arguments.add("MODEL", settings->model.model,
+                "A model file, or zoo:NAME; without one, tasks are defined by requests");
+  add_shapes(arguments, settings->model);
   arguments.add("--input", settings->model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_options(arguments, settings->where);
   arguments.add("-o,--output", settings->records, "Record file that measurements are appended to");

@@ -22,8 +22,10 @@ namespace {
 constexpr std::int64_t kMostCandidates = 10000;
 /// A line beyond this is no request.
 constexpr std::size_t kMostBytes = std::size_t{1} << 24;
-/// The sketch of a schedule that the user wrote.
+/// The sketch of a schedule that the user wrote, and the name of a task that is defined without one.
 constexpr const char* kOwnSketch = "own";
+/// Inputs and outputs of a task that a user defines [bytes]: they lie in memory several times.
+constexpr double kMostTaskBytes = 4e9;
 
 Json json_of(const Candidate& candidate) {
   Json choices = Json::object();
@@ -96,6 +98,17 @@ Json json_of(const Sketch& sketch) {
   return Json::object().set("sketch", sketch.name).set("share", sketch.share).set("decisions", std::move(decisions));
 }
 
+Json json_of(const Task& task, std::int64_t id) {
+  return Json::object()
+      .set("id", id)
+      .set("name", task.name)
+      .set("key", task.key)
+      .set("weight", task.weight)
+      .set("flops", flops(task.dag))
+      .set("bytes", bytes(task.dag))
+      .set("dag", to_text(task.dag));
+}
+
 Json json_of(const Outcome& outcome) {
   Json times = Json::array();
   for (const double seconds : outcome.seconds) times.add(seconds * 1e3);
@@ -120,9 +133,9 @@ struct TaskServer::Verb {
 
 const std::vector<TaskServer::Verb>& TaskServer::verbs() {
   static const std::vector<Verb> verbs = {
-      {"tasks", &TaskServer::tasks},           {"space", &TaskServer::space},     {"seeds", &TaskServer::seeds},
-      {"sample", &TaskServer::sample},         {"steps", &TaskServer::steps},     {"best", &TaskServer::best},
-      {"neighbours", &TaskServer::neighbours}, {"measure", &TaskServer::measure},
+      {"tasks", &TaskServer::tasks}, {"define", &TaskServer::define},         {"space", &TaskServer::space},
+      {"seeds", &TaskServer::seeds}, {"sample", &TaskServer::sample},         {"steps", &TaskServer::steps},
+      {"best", &TaskServer::best},   {"neighbours", &TaskServer::neighbours}, {"measure", &TaskServer::measure},
   };
   return verbs;
 }
@@ -172,14 +185,17 @@ Result<Json> TaskServer::perform(const Json& request) {
 Result<const Task*> TaskServer::task_of(const Json& request) const {
   const Json& number = request["task"];
   if (!number.is_integer() || number.integer() < 0 || number.integer() >= std::ssize(tasks_))
-    return Error{fmt::format("task is {}; the tasks are 0 to {}", dump(number), std::ssize(tasks_) - 1)};
+    return Error{tasks_.empty()
+                     ? fmt::format("task is {}; there is no task yet, define one", dump(number))
+                     : fmt::format("task is {}; the tasks are 0 to {}", dump(number), std::ssize(tasks_) - 1)};
   return &tasks_[static_cast<std::size_t>(number.integer())];
 }
 
 Result<const DesignSpace*> TaskServer::space_of(const Json& request) {
   WHET_TRY(const Task* const task, task_of(request));
-  auto found = spaces_.find(task->key);
-  if (found == spaces_.end()) found = spaces_.emplace(task->key, make_space(task->dag, target_, options_)).first;
+  const std::int64_t number = task - tasks_.data();
+  auto found = spaces_.find(number);
+  if (found == spaces_.end()) found = spaces_.emplace(number, make_space(task->dag, target_, options_)).first;
   return &found->second;
 }
 
@@ -189,18 +205,27 @@ MeasureTask TaskServer::measure_task(const Task& task) const {
 
 Result<Json> TaskServer::tasks(const Json& /*request*/) {
   Json list = Json::array();
-  for (std::size_t id = 0; id < tasks_.size(); ++id) {
-    const Task& task = tasks_[id];
-    list.add(Json::object()
-                 .set("id", static_cast<std::int64_t>(id))
-                 .set("name", task.name)
-                 .set("key", task.key)
-                 .set("weight", task.weight)
-                 .set("flops", flops(task.dag))
-                 .set("bytes", bytes(task.dag))
-                 .set("dag", to_text(task.dag)));
-  }
+  for (std::size_t id = 0; id < tasks_.size(); ++id) list.add(json_of(tasks_[id], static_cast<std::int64_t>(id)));
   return Json::object().set("tasks", std::move(list));
+}
+
+Result<Json> TaskServer::define(const Json& request) {
+  const Json &text = request["dag"], &name = request["name"];
+  if (!text.is_string()) return Error{"dag is " + dump(text) + "; expected the text of a computation"};
+  if (!name.is_null() && !name.is_string()) return Error{"name is " + dump(name) + "; expected a text"};
+  Result<ComputeDag> dag = parse_dag(text.string());
+  if (!dag.ok()) return dag.error().at("dag");
+  if (const double all = bytes(*dag); all > kMostTaskBytes)
+    return Error{fmt::format("dag: its inputs and outputs have {:.3g} GB; expected {:g} at most", all / 1e9,
+                             kMostTaskBytes / 1e9)};
+  const auto known =
+      std::ranges::find_if(tasks_, [&](const Task& task) { return task.within.empty() && same_dag(task.dag, *dag); });
+  const std::int64_t number = known - tasks_.begin();
+  if (known == tasks_.end()) {
+    std::string key = workload_key(*dag);
+    tasks_.push_back({std::move(key), name.string_or(kOwnSketch), std::move(*dag), 1, {}});
+  }
+  return Json::object().set("task", json_of(tasks_[static_cast<std::size_t>(number)], number));
 }
 
 Result<Json> TaskServer::space(const Json& request) {

@@ -37,6 +37,7 @@ class TaskServer {
 
   Result<Json> perform(const Json& request);
   Result<Json> tasks(const Json& request);
+  Result<Json> define(const Json& request);
   Result<Json> space(const Json& request);
   Result<Json> seeds(const Json& request);
   Result<Json> sample(const Json& request);
@@ -62,7 +63,7 @@ class TaskServer {
   std::uint64_t seed_;
   Measurer& measurer_;
   RecordFile& file_;
-  std::map<std::string, DesignSpace> spaces_;  ///< by the task's key
+  std::map<std::int64_t, DesignSpace> spaces_;  ///< by the task's number
 };
 
 /// Serves line by line until the input ends or `interrupted` (may be empty) turns true. An error: what cannot be written.

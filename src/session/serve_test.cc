@@ -60,6 +60,32 @@ TEST_F(Serving, TellsTheTasks) {
   EXPECT_EQ(task["weight"].integer(), 3);
   EXPECT_TRUE(same_dag(parse_dag(task["dag"].string()).value(), testing_dag()));
 }
+TEST_F(Serving, TakesATaskAsText) {
+  const std::string text =
+      "a = PLACEHOLDER [4, 8]\nb = PLACEHOLDER [8, 6] const\nc(i, j) += (a[i, k]*b[k, j]) for i in 4, j in 6, k in "
+      "8\nreturn c\n";
+  const std::string request = dump(Json::object().set("do", "define").set("dag", text).set("name", "product"));
+  const Json task = ask(request)["task"];
+  EXPECT_EQ(task["id"].integer(), 1);
+  EXPECT_EQ(task["name"].string(), "product");
+  EXPECT_EQ(task["flops"].number(), 2 * 4 * 6 * 8);
+  EXPECT_EQ(ask(request)["task"]["id"].integer(), 1) << "the same computation is the same task";
+  EXPECT_EQ(ask(R"({"do": "tasks"})")["tasks"].items().size(), 2u);
+  EXPECT_EQ(ask(R"({"do": "measure", "task": 1, "candidates": [{"steps": ""}]})")["outcomes"].items().size(), 1u);
+  EXPECT_EQ(file_->records().all().back().task, "product");
+  EXPECT_EQ(file_->records().all().back().key, task["key"].string());
+}
+TEST_F(Serving, SaysWhatIsWrongWithATask) {
+  EXPECT_EQ(error(R"({"do": "define"})"), "dag is null; expected the text of a computation");
+  EXPECT_EQ(error(R"({"do": "define", "dag": "", "name": 3})"), "name is 3; expected a text");
+  EXPECT_EQ(error(R"({"do": "define", "dag": "a = PLACEHOLDER [4"})").substr(0, 4), "dag:");
+  EXPECT_EQ(
+      error(
+          R"({"do": "define", "dag": "a = PLACEHOLDER [40000, 40000]\nb(i, j) = a[i, j] for i in 40000, j in 40000\nreturn b"})"),
+      "dag: its inputs and outputs have 12.8 GB; expected 4 at most");
+  TaskServer none({}, parse_target("cpu -mcpu=haswell").value(), {}, 0, measurer_, *file_);
+  EXPECT_NE(none.answer(R"({"do": "space", "task": 0})").find("there is no task yet, define one"), std::string::npos);
+}
 TEST_F(Serving, GivesCandidatesThatTheSpaceContains) {
   const Json space = ask(R"({"do": "space", "task": 0})");
   EXPECT_GT(space["candidates"].integer(), 1);
@@ -106,7 +132,8 @@ TEST_F(Serving, SaysWhatIsWrongWithARequest) {
   EXPECT_EQ(error("{").substr(0, 9), "not JSON:");
   EXPECT_EQ(error("[1]"), "a request is a JSON object; this is [1]");
   EXPECT_EQ(error(R"({"do": "smaple"})"),
-            "do is \"smaple\"; expected one of tasks, space, seeds, sample, steps, best, neighbours, measure; did you "
+            "do is \"smaple\"; expected one of tasks, define, space, seeds, sample, steps, best, neighbours, measure; "
+            "did you "
             "mean \"sample\"?");
   EXPECT_EQ(error(R"({"do": "space", "task": 9})"), "task is 9; the tasks are 0 to 0");
   EXPECT_EQ(error(R"({"do": "sample", "task": 0, "count": 0})"), "count is 0; expected 1 to 10000");

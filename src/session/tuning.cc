@@ -189,10 +189,11 @@ Result<Prepared> prepare(const TuneSettings& settings, const MeasuringPlace& whe
     WHET_RETURN_IF_ERROR(has_device(place.target));
     WHET_RETURN_IF_ERROR(can_run(place.target));
   }
+  prepared.emulated = where.emulated || devices.front().kind == DeviceName::Kind::emulated;
+  if (settings.model.model.empty()) return prepared;
   WHET_TRY(prepared.files, read_inputs(settings.model.inputs));
   WHET_TRY(prepared.fused, load_fused(settings.model, prepared.files));
   WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, place.target));
-  prepared.emulated = where.emulated || devices.front().kind == DeviceName::Kind::emulated;
   return prepared;
 }
 

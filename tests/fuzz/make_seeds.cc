@@ -313,6 +313,7 @@ void add_plan(Seeds& seeds) {
 /// One a kind (docs/formats/serve.md).
 constexpr const char* kRequests[] = {
     R"({"id": 1, "do": "tasks"})",
+    R"({"do": "define", "name": "own", "dag": "a = PLACEHOLDER [4]\nb(i) = (a[i] + 1f) for i in 4\nreturn b"})",
     R"({"do": "space", "task": 0})",
     R"({"do": "seeds", "task": 0})",
     R"({"do": "sample", "task": 0, "count": 3, "seed": 9})",
