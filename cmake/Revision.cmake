@@ -1,4 +1,5 @@
 # Writes OUTPUT, a source with the revision of the tree, where it is not so already: cmake -DSOURCE=... -DOUTPUT=... -P Revision.cmake
+cmake_minimum_required(VERSION 3.25)
 find_package(Git QUIET)
 set(WHET_REVISION "")
 if(GIT_EXECUTABLE AND EXISTS ${SOURCE}/.git)
