@@ -112,7 +112,8 @@ class ChainFinder {
     return writer != writers_.end() && links_[static_cast<std::size_t>(writer->second)] ? writer->second : -1;
   }
 
-  /// What is saved is the way of the values between the two through the caches; 0: no chain.
+  /// Of the time of the two kernels a chain is hoped to take no less than this part: the values between them need not go
+  /// through the caches. 0: they make no chain.
   static double hope_of(LinkKind first, LinkKind second) {
     const bool convolves = first == LinkKind::window || first == LinkKind::pointwise;
     if (second == LinkKind::pointwise) return first == LinkKind::depthwise ? 0.7 : convolves ? 0.9 : 0;

@@ -11,7 +11,8 @@
 namespace whet {
 namespace {
 
-/// Beyond so many siblings not every subset is looked at.
+/// Of at most this many siblings every subset is an alternative. Of more: all of them, those that write into a
+/// concatenation, and the others.
 constexpr std::size_t kAllSubsets = 4;
 
 bool is_chained(const Operator& op) {
