@@ -322,7 +322,7 @@ return c
             task = lab.define(dag, "product")
             self.assertIs(lab.define(dag), task)
             self.assertEqual((task.id, task.name, task.flops), (0, "product", 2 * 16 * 32 * 64))
-            template = whet.Template({"j": [8, 16]}, lambda choice: f"split l1 {choice['j']} overlap; vectorize l4")
+            template = whet.Template({"j": [8, 16]}, lambda choice: f"split l1 {choice['j']} overlap; reorder l2 l4; vectorize l4")
             measured = task.measure(template.sample(1, seed=3) + template.all())
             self.assertTrue(all(outcome.ok for _, outcome in measured), [outcome.message for _, outcome in measured])
             self.assertEqual({each.task for each in whet.Records("own.jsonl")}, {"product"})

@@ -94,7 +94,9 @@ class Parser {
     if (depth > kMaxJsonDepth) return too_deep();
     ++at_;
     Json::Array items;
-    items.reserve(4);
+    const std::string_view near = text_.substr(at_, 256);  // mostly all of it
+    items.reserve(1 + static_cast<std::size_t>(
+                          std::count(near.begin(), near.begin() + std::min(near.find(']'), near.size()), ',')));
     skip_space();
     if (!accept(']')) {
       do {

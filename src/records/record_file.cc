@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "base/parallel.h"
@@ -18,8 +19,8 @@
 namespace whet {
 namespace {
 
-/// Lines that one thread parses at a time, and how many such blocks wait in memory.
-constexpr std::size_t kBlock = 256, kBlocks = 64;
+/// Lines that one thread parses at a time, and how many such blocks wait, in the cache.
+constexpr std::size_t kBlock = 128, kBlocks = 16;
 
 Error file_error(const std::string& path, const std::string& what) {
   return Error{path + ": " + what + ": " + std::strerror(errno)};
@@ -54,23 +55,32 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-Result<std::string> read_all(int fd, const std::string& path) {
+/// The bytes of a file.
+struct FileText {
+  std::unique_ptr<char[]> bytes;
+  std::size_t size = 0;
+  std::string_view view() const { return {bytes.get(), size}; }
+};
+
+Result<FileText> read_all(int fd, const std::string& path) {
   struct stat info{};
   if (fstat(fd, &info) != 0) return file_error(path, "cannot read");
   if (S_ISDIR(info.st_mode)) return Error{path + ": is a folder; a record file was expected"};
-  if (S_ISCHR(info.st_mode)) return std::string();  // /dev/null has nothing to say, and /dev/full no end
-  std::string text(static_cast<std::size_t>(info.st_size), '\0');
-  std::size_t have = 0;
-  for (;;) {
-    if (have == text.size()) text.resize(text.size() + 4096);
-    const ssize_t n = ::pread(fd, text.data() + have, text.size() - have, static_cast<off_t>(have));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return file_error(path, "cannot read");
-    if (n == 0) break;
-    have += static_cast<std::size_t>(n);
+  if (S_ISCHR(info.st_mode)) return FileText();  // /dev/null has nothing to say, and /dev/full no end
+  FileText text;
+  // One byte more, so that the end shows without growing.
+  for (std::size_t room = static_cast<std::size_t>(info.st_size) + 1;; room *= 2) {
+    auto bytes = std::make_unique_for_overwrite<char[]>(room);
+    std::copy_n(text.bytes.get(), text.size, bytes.get());
+    text.bytes = std::move(bytes);
+    while (text.size < room) {
+      const ssize_t n = ::pread(fd, &text.bytes[text.size], room - text.size, static_cast<off_t>(text.size));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return file_error(path, "cannot read");
+      if (n == 0) return text;
+      text.size += static_cast<std::size_t>(n);
+    }
   }
-  text.resize(have);
-  return text;
 }
 
 /// Sorts lines into records, newer lines and bad ones, and says in notes what was left out.
@@ -147,7 +157,7 @@ Result<RecordsRead> read_records(const std::string& path) {
   auto text = read_all(fd, path);
   ::close(fd);
   if (!text.ok()) return text.error();
-  return parse_records(*text, path);
+  return parse_records(text->view(), path);
 }
 
 Status write_records(const std::string& path, const std::vector<Record>& records, const std::vector<Plan>& plans,
@@ -184,7 +194,8 @@ Result<RecordFile> RecordFile::open(const std::string& path, EmulatedRecords emu
 Status RecordFile::load() {
   Lock lock(fd_);
   if (!lock.held()) return file_error(path_, "cannot lock");
-  WHET_TRY(std::string text, read_all(fd_, path_));
+  WHET_TRY(const FileText file, read_all(fd_, path_));
+  const std::string_view text = file.view();
   WHET_TRY(read_, parse_records(text, path_));
   if (!text.empty() && text.back() != '\n' && !write_all(fd_, "\n"))
     return file_error(path_, "cannot end its last line");

@@ -68,8 +68,9 @@ const Record& Records::add(Record record) {
   else if (!found_->usable.empty())
     found_->usable.erase(place->first);
   place->second.push_back(records_.size());
-  if (const auto [target, unknown] = targets_.try_emplace(record.target); unknown)
-    if (auto parsed = parse_target(record.target); parsed.ok()) target->second = std::move(*parsed);
+  if (records_.empty() || records_.back().target != record.target)
+    if (const auto [target, unknown] = targets_.try_emplace(record.target); unknown)
+      if (auto parsed = parse_target(record.target); parsed.ok()) target->second = std::move(*parsed);
   return records_.emplace_back(std::move(record));
 }
 

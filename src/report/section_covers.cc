@@ -30,9 +30,9 @@ void draw_cover(Svg& svg, const ReportCover& cover, const Scale& x, double y) {
   const double at = x(std::clamp(ratio_of(cover), x.low(), x.high()));
   svg.text(kCoverLeft - 12, y + 4, fitted(title_of(cover), kCoverLeft - 20), cover.chosen ? "strong" : "", Anchor::end);
   svg.line(x(1), y, at, y, "rise");
-  svg.circle(at, y, 4, cover.chosen ? "dot k1" : "dot k5", title_of(cover));
-  svg.text(kCoverRight + 18, y + 4,
-           fmt::format("{} of {}", time_text(cover.seconds), time_text(cover.usual_seconds)), "soft");
+  svg.circle(at, y, 4, cover.chosen ? "dot taken" : "dot k5", title_of(cover));
+  svg.text(kCoverRight + 18, y + 4, fmt::format("{} of {}", time_text(cover.seconds), time_text(cover.usual_seconds)),
+           "soft");
 }
 
 std::string finding_of_covers(const std::vector<ReportCover>& covers) {
@@ -41,8 +41,12 @@ std::string finding_of_covers(const std::vector<ReportCover>& covers) {
   std::string text = fmt::format("{} that {} the work of several usual ones {} measured; {} faster than these, ",
                                  count_of(std::ssize(covers), "kernel"), covers.size() == 1 ? "does" : "do",
                                  covers.size() == 1 ? "was" : "were",
-                                 faster == 0 ? "none is" : faster == 1 ? "1 is" : fmt::format("{} are", faster));
-  text += chosen == 0 ? "and none is in the plan." : chosen == 1 ? "and 1 is in the plan." : fmt::format("and {} are in the plan.", chosen);
+                                 faster == 0   ? "none is"
+                                 : faster == 1 ? "1 is"
+                                               : fmt::format("{} are", faster));
+  text += chosen == 0   ? "and none is in the plan."
+          : chosen == 1 ? "and 1 is in the plan."
+                        : fmt::format("and {} are in the plan.", chosen);
   return text;
 }
 
@@ -70,7 +74,9 @@ std::string covers_section(const ReportData& data) {
     svg.text(x(tick), bottom + 17, tick_text(tick), "soft", Anchor::middle);
   }
   svg.text(kCoverRight + 18, bottom + 17, "of the usual kernels' time", "soft");
-  std::string remark = "A chain computes its kernels row by row, a merged kernel computes convolutions of one input side by side. Blue: in the plan.";
+  std::string remark =
+      "A chain computes its kernels row by row, a merged kernel computes convolutions of one input side by side. Blue: "
+      "in the plan.";
   if (all > covers.size()) remark += fmt::format(" {} more save less.", all - covers.size());
   return section("covers", "Kernels of several groups", finding,
                  picture("Kernels of several groups", svg) + "<p class=\"remark\">" + remark + "</p>\n");

@@ -51,9 +51,10 @@ double draw_plan(Svg& svg, const ReportPlan& plan, const char* name, double top,
              style + (is_chosen ? " kernel" : " kernel faded"));
     if (!kernel.cover.empty()) {
       svg.line(x, y1 + 7, x + std::max(0.6, width - 1), y1 + 7, is_chosen ? "axis" : "grid");
+      const std::string count = fmt::format("{} in one", kernel.instead);
+      const bool fits = width_of_label(count) <= width;
       if (is_chosen)
-        svg.text(x + width / 2, y1 + 17, fitted(fmt::format("{} in one", kernel.instead), width), "soft",
-                 Anchor::middle);
+        svg.text(x + width / 2, y1 + 17, fits ? count : std::to_string(kernel.instead), "soft", Anchor::middle);
     }
     const std::string label = kernel.copy ? time_text(kernel.seconds) : label_of(kernel.op, width - 4);
     const double wanted = kernel.copy ? width_of_label(label) : 0;

@@ -45,7 +45,7 @@ svg .cost{fill:var(--fail);font-size:10px} svg .on{fill:var(--on)} svg .on.k5t{f
 .fail{stroke:var(--fail);stroke-width:.8} .rise{stroke:var(--soft);stroke-width:1}
 .bar{fill:var(--bar)} .bar.ink{fill:var(--ink);fill-opacity:.72} .bar.light{fill-opacity:.55}
 .ribbon{fill-opacity:.13} .faded{opacity:.45}
-.dot{fill-opacity:.62;stroke:var(--paper);stroke-width:.8}
+.dot{fill-opacity:.62;stroke:var(--paper);stroke-width:.8} .taken{fill:var(--best);fill-opacity:1}
 .kernel{stroke-width:7} .copy{stroke:var(--fail);stroke-width:4}
 .k0{fill:var(--k0)} .k1{fill:var(--k1)} .k2{fill:var(--k2)} .k3{fill:var(--k3)} .k4{fill:var(--k4)} .k5{fill:var(--k5)}
 .k0l{stroke:var(--k0)} .k1l{stroke:var(--k1)} .k2l{stroke:var(--k2)} .k3l{stroke:var(--k3)} .k4l{stroke:var(--k4)} .k5l{stroke:var(--k5)}
