@@ -63,10 +63,8 @@ Records::Records(std::vector<Record> records) {
 
 const Record& Records::add(Record record) {
   const auto [place, fresh] = by_key_.try_emplace(canonical_key(record.key));
-  if (fresh)
-    keys_.push_back(place->first);
-  else if (!found_->usable.empty())
-    found_->usable.erase(place->first);
+  if (fresh) keys_.push_back(place->first);
+  if (!found_->usable.empty()) found_->usable.erase(place->first);  // also where nothing had been found yet
   place->second.push_back(records_.size());
   if (records_.empty() || records_.back().target != record.target)
     if (const auto [target, unknown] = targets_.try_emplace(record.target); unknown)

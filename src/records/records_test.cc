@@ -27,6 +27,20 @@ TEST(BestRecord, IsTheFastestOfTheTask) {
   EXPECT_EQ(best(records, "k"), "b");
   EXPECT_EQ(best(records, "missing"), "none");
 }
+TEST(BestRecord, IsFoundAnewWhenARecordCame) {
+  Records records;
+  EXPECT_EQ(best(records, "k"), "none");
+  records.add(timed("k", "a", 3));
+  EXPECT_EQ(best(records, "k"), "a");
+  records.add(timed("other", "c", 1));
+  records.add(timed("k", "b", 2));
+  EXPECT_EQ(best(records, "k"), "b");
+  records.add(failed("k", "b", OutcomeCode::wrong_answer, "off by 1"));
+  EXPECT_EQ(best(records, "k"), "a");
+  Records moved = std::move(records);
+  moved.add(timed("k", "d", 1));
+  EXPECT_EQ(best(moved, "k"), "d");
+}
 TEST(BestRecord, IsAmongThoseThatAreAccepted) {
   const Records records({timed("k", "a", 3), timed("k", "b", 1), timed("k", "c", 2)});
   const auto choice =
