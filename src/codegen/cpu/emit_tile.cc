@@ -133,7 +133,11 @@ Emitter::Value* Emitter::joined_bytes(const std::vector<ExprRef>& loads) {
   if (words != nullptr) return words;
   std::vector<Value*> rows;
   for (const ExprRef load : loads) rows.push_back(emit(load));
-  return words = architecture_.join_bytes(b_, features_, rows);
+  if (byte_order_ == nullptr) {
+    EmitAt at(b_, levels_.front()->marker);
+    byte_order_ = architecture_.byte_order(b_, features_);
+  }
+  return words = architecture_.join_bytes(b_, features_, byte_order_, rows);
 }
 
 /// One i16 or two of each word.

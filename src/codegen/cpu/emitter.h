@@ -202,6 +202,7 @@ class Emitter : ValueEmitter {
   // While a run of stores is emitted that multiply bytes.
   ByteSums byte_sums_;
   std::map<std::vector<ExprRef>, Value*> joined_;  ///< the words of rows of bytes
+  Value* byte_order_ = nullptr;                    ///< what the processor joins bytes by; null: not needed yet
 
   // While an expression is emitted: values of this statement, innermost condition last; the conditions around it.
   std::vector<std::unordered_map<ExprRef, Value*>> memo_;

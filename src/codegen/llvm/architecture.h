@@ -44,7 +44,10 @@ struct Architecture {
   llvm::Value* (*pair_product)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
                                llvm::Value* w);
   /// Words of one byte of each row, the first one lowest; up to four rows, as many words as bytes in a row.
-  llvm::Value* (*join_bytes)(llvm::IRBuilderBase&, const CpuFeatures&, std::span<llvm::Value* const> rows);
+  /// `order`: what `byte_order` made, at the beginning of the function.
+  llvm::Value* (*join_bytes)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* order,
+                             std::span<llvm::Value* const> rows);
+  llvm::Value* (*byte_order)(llvm::IRBuilderBase&, const CpuFeatures&);
   /// Loads reach addresses from -256 to this many bytes behind a register; 0: any whose distance has 32 bits.
   std::int64_t address_reach;
   bool multiplies_by_lane;  ///< a product of vectors of f32 takes one lane of a vector of four for all of a factor's

@@ -1,6 +1,7 @@
 #include "codegen/x86/byte_products.h"
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <numeric>
@@ -8,6 +9,9 @@
 
 namespace whet {
 namespace {
+
+/// Words of a vector of 64 bytes.
+constexpr int kWords = 16;
 
 int lanes_in(const llvm::Value* vector) {
   return static_cast<int>(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
@@ -63,9 +67,19 @@ llvm::Value* pair_product_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& feat
   });
 }
 
-llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features,
+/// LLVM does not see that the indices are constant. It would make permutations of two vectors of this one and the inserted
+/// rows, which take processors three times as long.
+llvm::Value* byte_order_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features) {
+  if (!features.permutes_bytes) return nullptr;
+  std::vector<llvm::Constant*> from;
+  for (int i = 0; i < 4 * kWords; ++i) from.push_back(b.getInt8(static_cast<std::uint8_t>(i % 4 * kWords + i / 4)));
+  llvm::Constant* const order = llvm::ConstantVector::get(from);
+  auto* const type = llvm::FunctionType::get(order->getType(), {order->getType()}, false);
+  return b.CreateCall(type, llvm::InlineAsm::get(type, "", "=v,0", false), {order});
+}
+
+llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features, llvm::Value* order,
                                std::span<llvm::Value* const> rows) {
-  constexpr int kWords = 16;
   const int lanes = lanes_in(rows[0]);
   auto* const words = llvm::FixedVectorType::get(b.getInt32Ty(), static_cast<unsigned>(lanes));
   if (!features.permutes_bytes || lanes != kWords || rows.size() < 3) {
@@ -80,11 +94,8 @@ llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& featur
   llvm::Value* const none = llvm::Constant::getNullValue(rows[0]->getType());
   llvm::Value* const low = joined(b, rows[0], rows[1]);
   llvm::Value* const high = joined(b, rows[2], rows.size() > 3 ? rows[3] : none);
-  std::vector<llvm::Constant*> from;
-  for (int i = 0; i < 4 * kWords; ++i)
-    from.push_back(b.getInt8(static_cast<std::uint8_t>(i % 4 * kWords + i / 4)));
-  llvm::Value* const bytes = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_qi_512, {},
-                                               {joined(b, low, high), llvm::ConstantVector::get(from)});
+  llvm::Value* const bytes =
+      b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_qi_512, {}, {joined(b, low, high), order});
   return b.CreateBitCast(bytes, words);
 }
 

@@ -13,6 +13,9 @@ llvm::Value* dot_product_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::
 llvm::Value* pair_product_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
                                  llvm::Value* w);
 /// Architecture::join_bytes: one permutation where the processor permutes bytes of a whole vector.
-llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, std::span<llvm::Value* const> rows);
+llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* order,
+                               std::span<llvm::Value* const> rows);
+/// Architecture::byte_order: the indices of that permutation.
+llvm::Value* byte_order_of_x86(llvm::IRBuilderBase&, const CpuFeatures&);
 
 }  // namespace whet

@@ -39,6 +39,8 @@ std::int64_t Tiling::vectors(std::int64_t elements) const {
 }
 
 bool Tiling::fits(const Tile& t) const {
+  // All words of a tile's columns stay in registers beside its sums, a column of weights and what joins bytes.
+  if (joins_bytes) return vectors(t.oc) * t.oh * (t.ow + columns.inputs(t.ow)) + vectors(t.oc) + 2 <= registers;
   const std::int64_t read = vectors(t.oc) * rows.inputs(t.oh) * columns.inputs(t.ow);
   if (depthwise && pipes.window_inputs > 0 && t.oh > 1 && read > pipes.window_inputs) return false;
   const auto needed = static_cast<double>(accumulators(t) + vectors(t.oc) + (depthwise ? 2 : 1));
@@ -64,6 +66,7 @@ double Tiling::cost(const Tile& t) const {
   const double tiles = static_cast<double>(ceil_div(oc, t.oc) * ceil_div(oh, t.oh) * ceil_div(ow, t.ow));
   // Rows of a tile that differ at the border multiply code; where taps are far apart, their guards stay in the loops.
   const double edges = 1 + (rows_skipped > 4 ? 1 : 0.04) * static_cast<double>(t.oh - 1);
+  if (joins_bytes) return tiles * joined_cycles(t) * edges;
   if (depthwise) {
     // Measured: borders and the shares of few rows outweigh what tall tiles save, which is nothing where rows stay in
     // the first level until they are read again.
@@ -94,6 +97,15 @@ double Tiling::window_cycles(const Tile& t) const {
   const double free = taps <= 9 ? 8 : taps <= 25 ? 16 : 28, dear = taps <= 9 ? 0.03 : 0.01;
   const double code = 1 + dear * std::max(0.0, count(products) - free);
   return 0.5 * (count(taps * products) + count(vecs * (inputs + taps))) * code + 0.75 * count(vecs * fresh) + 6;
+}
+
+double Tiling::joined_cycles(const Tile& t) const {
+  // Two vector instructions start in a cycle. A row of bytes is one to load or insert, and a column one to join.
+  constexpr double kStore = 12;
+  const auto count = [](std::int64_t n) { return static_cast<double>(n); };
+  const double words = count(ceil_div(rows.taps, 4)), join = count(rows.taps) + words;
+  const double pixels = count(t.oh * t.ow), joined = count(t.oh * columns.inputs(t.ow) + columns.taps) * join;
+  return 0.5 * count(vectors(t.oc)) * (joined + pixels * (count(columns.taps) * words + kStore)) + 6;
 }
 
 double Tiling::step_cycles(const Tile& t, std::int64_t pixels) const {

@@ -40,7 +40,8 @@ struct Tiling {
   bool whole_vectors = false;    ///< no tile has a part of a vector
   /// No reduce axis but taps: cheap tiles whose unrolled taps share their inputs.
   bool depthwise = false;
-  std::int64_t taps = 9;    ///< where it is depthwise
+  bool joins_bytes = false;  ///< depthwise, of bytes: those of a column of taps become words, which pixels of a row share
+  std::int64_t taps = 9;     ///< where it is depthwise
   TapWindow columns, rows;  ///< as far as known
   /// For each position of the taps along a row: the columns [first, second) at which it reads no padding, which is
   /// skipped; empty: all.
@@ -64,6 +65,8 @@ struct Tiling {
   double cost(const Tile&) const;
   /// Cycles of a depthwise tile with all its taps.
   double window_cycles(const Tile&) const;
+  /// The same where the bytes of columns of taps are joined.
+  double joined_cycles(const Tile&) const;
   /// Cycles of one reduction step of `pixels` of a tile's pixels.
   double step_cycles(const Tile&, std::int64_t pixels) const;
   /// Cycles of one reduction step of all tiles in a row, averaged over the taps.

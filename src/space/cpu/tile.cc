@@ -324,7 +324,10 @@ class TileBuilder {
 
   void cut_reduction(const std::vector<LoopId>& loops) {
     for (std::int64_t tap : p_.taps) reduce_.push_back(loops[static_cast<std::size_t>(tap)]);
-    if (p_.byte_taps) std::reverse(reduce_.begin(), reduce_.end());
+    if (p_.byte_taps) {
+      column_ = reduce_.front();
+      reduce_.erase(reduce_.begin());
+    }
     if (p_.in < 0) return;
     LoopId in = loops[static_cast<std::size_t>(p_.in)];
     LoopId in_blocks = p_.in_blocks < 0 ? LoopId() : loops[static_cast<std::size_t>(p_.in_blocks)];
@@ -371,7 +374,7 @@ class TileBuilder {
     };
     add(shared), add({block_}), add(rest), add({group_, tiles_in_block_}), add(trailing_);
     tile_ = sequence.back();
-    add(reduce_), add({unrolled_, blocks_.inner, y_.inner, x_.inner, vectors_, oc_.inner, factors_});
+    add(reduce_), add({unrolled_, blocks_.inner, y_.inner, x_.inner, vectors_, column_, oc_.inner, factors_});
     s_.reorder(sequence);
     if (shared.empty()) return LoopId();
     const LoopId parallel = s_.fuse(shared);
@@ -380,8 +383,10 @@ class TileBuilder {
   }
 
   void annotate_tile() {
+    std::vector<LoopId> taps = reduce_;
+    if (column_.valid()) taps.push_back(column_);
     if (p_.tiling.depthwise)
-      for (LoopId tap : reduce_)
+      for (LoopId tap : taps)
         if (extent_of(s_.tree(), tap) <= 7 && chosen("taps") == 1) s_.annotate(tap, LoopKind::unrolled);
     for (LoopId loop : {unrolled_, blocks_.inner, y_.inner, x_.inner, vectors_})
       if (loop.valid()) s_.annotate(loop, LoopKind::unrolled);
@@ -409,6 +414,7 @@ class TileBuilder {
   std::vector<LoopId> leading_, trailing_;  ///< spatial loops that are not cut, before and after the vectorized one
   std::vector<LoopId> reduce_;
   LoopId group_;              ///< over the tiles of a group of channels, where there are groups
+  LoopId column_;             ///< of taps whose bytes are joined: inside of the tile, where no border stands between them
   LoopId block_, unrolled_;   ///< of the reduction, where it is cut so
   LoopId vectors_, factors_;  ///< of products of bytes: the vectors of a tile, the factors of one instruction
   LoopId tile_;               ///< one of its iterations computes one tile

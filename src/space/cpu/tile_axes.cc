@@ -160,7 +160,8 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
               .row_bytes = input_step(dag, p, p.y),
               .cache_ways = target.cpu().l1_ways(),
               .pipes = target.cpu().pipes,
-              .depthwise = p.in < 0};
+              .depthwise = p.in < 0,
+              .joins_bytes = p.byte_taps};
   p.tiling.taps =
       std::accumulate(p.taps.begin(), p.taps.end(), std::int64_t{1}, [&](std::int64_t product, std::int64_t k) {
         return product * element.reduce_axes[static_cast<std::size_t>(k)].extent;
