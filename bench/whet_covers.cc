@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <utility>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cost/features.h"
@@ -80,7 +80,8 @@ std::vector<double> traffic_of(const Task& task, const std::string& steps, const
   std::vector<double> bytes;
   for (const char* name : {"from L2", "from L3", "from memory"}) {
     const auto& names = feature_names(target);
-    bytes.push_back(std::exp2(row[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())]) - 1);
+    bytes.push_back(
+        std::exp2(row[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())]) - 1);
   }
   return bytes;
 }
@@ -102,9 +103,9 @@ class Bench {
 
  private:
   bool is_asked_for(const std::string& name) const {
-    return words_.covers.empty() || std::any_of(words_.covers.begin(), words_.covers.end(), [&](const std::string& part) {
-             return name.find(part) != std::string::npos;
-           });
+    return words_.covers.empty() ||
+           std::any_of(words_.covers.begin(), words_.covers.end(),
+                       [&](const std::string& part) { return name.find(part) != std::string::npos; });
   }
   const Task& task_at(int number) const { return alternatives_.tasks[static_cast<std::size_t>(number)]; }
 
@@ -133,7 +134,8 @@ class Bench {
       WHET_TRY(RecordFile file, RecordFile::open(path));
       TuneOptions options;
       options.trials = words_.trials, options.least_gain = 0;
-      WHET_TRY(const TuneProgress progress, tune({task}, target_, measurer_, file, options, [](const TuneProgress&) {}));
+      WHET_TRY(const TuneProgress progress,
+               tune({task}, target_, measurer_, file, options, [](const TuneProgress&) {}));
       const auto best = file.records().best(task.key, task.within, target_, {});
       std::remove(path.c_str());
       if (!best || progress.trials == 0) return Error{task.name + ": no candidate ran"};
@@ -158,15 +160,17 @@ class Bench {
       ratios.push_back(fused.back() / sum);
     }
     for (std::size_t k = 1; k < kernels.size(); ++k)
-      for (std::size_t level = 0; level < kernels[k].traffic.size(); ++level) traffic[level] += kernels[k].traffic[level];
+      for (std::size_t level = 0; level < kernels[k].traffic.size(); ++level)
+        traffic[level] += kernels[k].traffic[level];
     for (std::vector<double>* values : {&ratios, &fused, &separate}) std::sort(values->begin(), values->end());
     const auto median = [](const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; };
-    fmt::print("{{\"cover\": \"{}\", \"task\": \"{}\", \"batch\": {}, \"image\": {}, \"trials\": {}, \"fused_us\": {:.2f}, "
-               "\"separate_us\": {:.2f}, \"ratio\": {:.4f}, \"least\": {:.4f}, \"largest\": {:.4f}, \"mflop\": {:.2f}, "
-               "\"fused_mb_from_l2_l3_memory\": {}, \"separate_mb_from_l2_l3_memory\": {}}}\n",
-               cover.name, kernels.front().task.name, words_.import.zoo.batch, words_.import.zoo.image, words_.trials,
-               median(fused) * 1e6, median(separate) * 1e6, median(ratios), ratios.front(), ratios.back(),
-               kernels.front().flops * 1e-6, list(kernels.front().traffic, 1e-6), list(traffic, 1e-6));
+    fmt::print(
+        "{{\"cover\": \"{}\", \"task\": \"{}\", \"batch\": {}, \"image\": {}, \"trials\": {}, \"fused_us\": {:.2f}, "
+        "\"separate_us\": {:.2f}, \"ratio\": {:.4f}, \"least\": {:.4f}, \"largest\": {:.4f}, \"mflop\": {:.2f}, "
+        "\"fused_mb_from_l2_l3_memory\": {}, \"separate_mb_from_l2_l3_memory\": {}}}\n",
+        cover.name, kernels.front().task.name, words_.import.zoo.batch, words_.import.zoo.image, words_.trials,
+        median(fused) * 1e6, median(separate) * 1e6, median(ratios), ratios.front(), ratios.back(),
+        kernels.front().flops * 1e-6, list(kernels.front().traffic, 1e-6), list(traffic, 1e-6));
     std::fflush(stdout);
     for (const Kernel& kernel : kernels) fmt::print(stderr, "{}: {}\n", kernel.task.name, kernel.steps);
   }

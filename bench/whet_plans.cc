@@ -93,11 +93,12 @@ Status time_choices(const std::string& name, const Target& target) {
     const double start = processor_seconds();
     WHET_TRY(const NetworkPlans plans, best_plans(fused, alternatives, prices));
     const double seconds = processor_seconds() - start;
-    fmt::print("{{\"network\": \"{}\", \"prices\": \"{}\", \"groups\": {}, \"alternatives\": {}, \"tasks\": {}, "
-               "\"found_s\": {:.3f}, \"solved_s\": {:.3f}, \"optimal\": {}, \"gap\": {:.6f}, \"plan_of_usual\": {:.4f}}}\n",
-               name, name_of(kind), fused.groups.size(), alternatives.all.size() - alternatives.usual,
-               alternatives.tasks.size(), finding, seconds, plans.optimal, plans.gap,
-               plans.best.front().seconds / plans.usual.seconds);
+    fmt::print(
+        "{{\"network\": \"{}\", \"prices\": \"{}\", \"groups\": {}, \"alternatives\": {}, \"tasks\": {}, "
+        "\"found_s\": {:.3f}, \"solved_s\": {:.3f}, \"optimal\": {}, \"gap\": {:.6f}, \"plan_of_usual\": {:.4f}}}\n",
+        name, name_of(kind), fused.groups.size(), alternatives.all.size() - alternatives.usual,
+        alternatives.tasks.size(), finding, seconds, plans.optimal, plans.gap,
+        plans.best.front().seconds / plans.usual.seconds);
     std::fflush(stdout);
   }
   return ok_status();

@@ -189,7 +189,8 @@ class Conversion {
     const auto [known, is_new] = read_as_.try_emplace(old, wanted);
     if (!is_new && known->second != wanted) return Maybe();
     has_form_ = has_form_ || !is_one_pixel(value.type.shape);
-    if (wanted != form_ && pads(value.type.shape, form_)) return padded_pixel(builder_.read(old, wanted), value, *shape);
+    if (wanted != form_ && pads(value.type.shape, form_))
+      return padded_pixel(builder_.read(old, wanted), value, *shape);
     WHET_TRY(const ValueId now, builder_.rename(builder_.read(old, wanted), *shape));
     return Maybe(now);
   }
@@ -243,7 +244,8 @@ class Conversion {
   bool stays_finite_in_padding(const Node& node) const {
     if (const auto* unary = std::get_if<UnaryOperator>(&node.op)) return stays_finite(unary->kind);
     const auto* binary = std::get_if<BinaryOperator>(&node.op);
-    if (!binary) return !std::holds_alternative<CastOperator>(node.op) && !std::holds_alternative<WhereOperator>(node.op);
+    if (!binary)
+      return !std::holds_alternative<CastOperator>(node.op) && !std::holds_alternative<WhereOperator>(node.op);
     return stays_finite(binary->kind) && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
              const Value& value = graph_.value(id);
              return !value.constant || value.constant->size() != 1 || is_finite(*value.constant);
@@ -393,7 +395,7 @@ class Conversion {
   FragmentBuilder builder_;
   Form in_, out_;
   const std::vector<Form>& padded_;  ///< forms whose blocks may be padded by any number of channels
-  NodeId anchor_;  ///< the convolution, where there is one
+  NodeId anchor_;                    ///< the convolution, where there is one
   int convolutions_ = 0;
   Form form_;                           ///< of what is read or written just now
   std::set<ValueId> feeding_;           ///< results of nodes that the convolution's input depends on
