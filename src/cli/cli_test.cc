@@ -214,5 +214,27 @@ TEST(Screen, EndsWithWhatTuningBrought) {
   EXPECT_NE(report.find("default 4.000 ms (1 of 2 tasks) -> tuned 2.000 ms (1 of 2 tasks)\n"), std::string::npos);
 }
 
+AlternativeOptions asked(const std::string& layouts) {
+  const Result<AlternativeOptions> options =
+      LayoutOptions{.layouts = layouts}.alternatives(*parse_target("cpu -mcpu=haswell -threads=2"));
+  EXPECT_TRUE(options.ok()) << (options.ok() ? "" : options.error().message);
+  return options.ok() ? *options : AlternativeOptions();
+}
+
+TEST(LayoutOptions, PadAnyChannelsOfBlocksThatAreNamed) {
+  EXPECT_TRUE(asked("nhwc").forms.empty());
+  const std::vector<Form> all = asked("search").forms;
+  EXPECT_EQ(all, forms_for(*parse_target("cpu -mcpu=haswell -threads=2")));
+  EXPECT_TRUE(asked("search").padded.empty());
+  EXPECT_EQ(asked("search,nchw64c").forms, all);
+  EXPECT_EQ(asked("search,nchw64c").padded, std::vector<Form>{{64}});
+  EXPECT_EQ(asked("nchw16c,nchw").forms, (std::vector<Form>{{16}, kChannelsFirst}));
+}
+TEST(LayoutOptions, AreWordsAndForms) {
+  const auto refused = LayoutOptions{.layouts = "nchw16c,"}.alternatives(*parse_target("cpu -mcpu=haswell"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "--layouts has \"\"; expected search, nhwc, nchw or blocks like nchw16c");
+}
+
 }  // namespace cli_test
 }  // namespace whet

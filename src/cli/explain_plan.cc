@@ -44,6 +44,8 @@ Result<Priced> price(const PlanQuestion& question) {
   AlternativeOptions alternatives{.forms = forms_for(place.target)};
   if (const Plan* plan = priced.read.records.plan_for(hash_of(priced.fused), to_string(place.target)))
     add_forms_of(plan->kernels, alternatives);
+  // A form that is asked for pads any channels.
+  if (parse_form(question.contains)) add_forms_of({{question.node, question.contains}}, alternatives);
   WHET_TRY(priced.alternatives, find_alternatives(priced.fused, place.target, alternatives));
   PriceOptions options;
   const RecordRates known = rates_for(asked, measured_elsewhere(priced.read.records, tasks, place.target));
