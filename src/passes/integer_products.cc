@@ -101,6 +101,8 @@ class Products {
         WHET_TRY(const ValueId value, product(node, *site, *x, *w, dtype));
         if (value.valid()) return rewriter_.replace(node.output, value), ok_status();
       }
+      WHET_TRY(const ValueId value, product_of_computed_zero(node, *site));
+      if (value.valid()) return rewriter_.replace(node.output, value), ok_status();
     }
     WHET_TRY(const bool added, take_bias(node, in));
     if (added || skip_whole_numbers(node, in)) return ok_status();
@@ -154,6 +156,29 @@ class Products {
     shape[0] = outputs;
     WHET_TRY(const ValueId shift, rewriter_.emit(node.name + "_shift", ReshapeOperator{shape}, {site.bias}));
     return rewriter_.emit(node.name + "_biased", BinaryOperator{BinaryKind::add}, {sum, shift});
+  }
+
+  /// product(i32(x) - z, w) with a z that is computed, as dynamic quantization has it: product(x, w) - z * (sum of w).
+  Result<ValueId> product_of_computed_zero(const Node& node, const ProductSite& site) {
+    const Node* found = rewriter_.producer_as<BinaryOperator>(site.x);
+    const bool differs = found && std::get<BinaryOperator>(found->op).kind == BinaryKind::sub &&
+                         rewriter_.type(site.x).dtype == DType::i32 && !site.bias.valid();
+    if (!differs || site.grouped || has_padding(node.op)) return ValueId();
+    const ValueId bytes = found->inputs[0], zero = found->inputs[1];
+    if (num_elements(rewriter_.shape(zero)) != 1 || rewriter_.shape(bytes) != rewriter_.shape(site.x)) return ValueId();
+    const std::optional<ByteForm> x = forms_.centred(bytes);
+    if (!x || x->zero != 0 || rewriter_.type(x->x).dtype != DType::u8) return ValueId();
+    const std::optional<WeightForm> w = forms_.weights(site.w, site.out);
+    if (!w) return ValueId();
+    WHET_TRY(const ValueId sum, product(node, site, *x, *w, DType::i32));
+    if (!sum.valid()) return sum;
+    const std::vector<std::int64_t> of_weights = sums_of(w->q, site.out);
+    const std::vector<double> values(of_weights.begin(), of_weights.end());
+    const std::size_t behind = rewriter_.shape(sum).size() - 1 - site.result;
+    const ValueId sums = rewriter_.constant(node.name + "_weight_sums", channels(DType::i32, values, behind));
+    WHET_TRY(const ValueId shift,
+             rewriter_.emit(node.name + "_zero_sums", BinaryOperator{BinaryKind::mul}, {sums, zero}));
+    return rewriter_.emit(node.name + "_centred", BinaryOperator{BinaryKind::sub}, {sum, shift});
   }
 
   /// The bias with which sums are still exact: in f32 up to 2^24.

@@ -13,10 +13,11 @@ Result<Graph> drop_signs(const Graph&);
 /// by i8 with sums in i32:
 ///   conv(i32(x) - z, w)                 conv(x, i8(w)) - z * (sum of w)
 ///   conv((x - z) * s, q * t) + b        (conv(x, i8(q)) - z * (sum of q)) * (s * t) + b, the scale one for each channel
+///   matmul(i32(x) - z, w), z computed   matmul(x, i8(w)) - z * (sum of w), and a convolution without padding likewise
 /// Where the convolution pads by something else than x = 0, or reads other channels than fours, x is padded before it, by z.
 /// A grouped convolution adds up in f32 as long as its sums are exact there, and so does a depthwise one that pads by
 /// something else than x = 0.
-/// Needs: constant weights that bytes with a sign hold, a constant z and s, positive scales. Else nothing changes.
+/// Needs: constant weights that bytes with a sign hold, a constant s, positive scales. Else nothing changes.
 Result<Graph> form_integer_products(const Graph&);
 
 /// Moves what quantized models do between their products to the bytes:

@@ -73,6 +73,26 @@ TEST(IntegerProducts, OfGroupsStayExactWithALargeBias) {
   }
 }
 
+TEST(IntegerProducts, TakeAZeroPointThatIsComputed) {
+  QuantizedBuilder b;
+  const ValueId x = b.input("x", {5, 10}, DType::u8), zero = b.input("zero", {1}, DType::u8);
+  const ValueId wide = b.add("wide", CastOperator{DType::i32}, {x});
+  const ValueId z = b.add("z", CastOperator{DType::i32}, {zero});
+  const ValueId centred = b.binary("centred", BinaryKind::sub, wide, z);
+  const ValueId w = b.centred(b.byte_constant({10, 20}), 0);
+  const Graph graph = b.finish({b.add("y", MatMulOperator{}, {centred, w})});
+  const Result<Graph> formed = run_passes(graph, {});
+  ASSERT_TRUE(formed.ok()) << formed.error().message;
+  for (const Node& node : formed->nodes) {
+    const bool byte = formed->value(node.inputs[0]).type.dtype == DType::u8;
+    EXPECT_TRUE(byte || !std::holds_alternative<MatMulOperator>(node.op)) << nodes_of(*formed);
+  }
+  const std::vector<Tensor> inputs = {Tensor::random({DType::u8, {5, 10}}, b.rng, 0, 256),
+                                      Tensor::of<double>(DType::u8, {1}, {137})};
+  const Tensor want = values_of(graph, inputs)[0], got = values_of(*formed, inputs)[0];
+  for (std::int64_t i = 0; i < want.size(); ++i) EXPECT_EQ(got.get(i), want.get(i));
+}
+
 TEST(Bytes, LoseTheirSignsBetweenTheUsersValues) {
   QuantizedBuilder b;
   b.bytes = DType::i8;
