@@ -157,6 +157,23 @@ TEST(Tile, JoinsTheBytesOfAColumnOfTaps) {
   EXPECT_EQ(count(code_of("haswell", 8), "vpmaddwd"), 24);
 }
 
+TEST(Tile, RoundsAndConvertsWhatIsClippedAtOnce) {
+  const char* text = R"(
+x = PLACEHOLDER [5, 64]
+y(i, j): u8 = u8(min(max(round((x[i, j]*300f)), 3f), 255f)) for i in 5, j in 64
+return y
+)";
+  for (const int lanes : {4, 8, 16, 32}) {
+    const std::string steps = "split l1 " + std::to_string(lanes) + " guard; vectorize l3";
+    for (const Target& target : runnable_targets())
+      EXPECT_EQ(*error_of(*parse_dag(text), lowered(text, steps.c_str(), target), target, 7), 0) << target.cpu().mcpu;
+  }
+  const std::string wide = code(text, "split l1 16 guard; vectorize l3", "skylake-avx512");
+  EXPECT_EQ(count(wide, "vcvtps2dq"), 1) << wide;
+  EXPECT_EQ(count(wide, "vrndscale"), 0) << wide;
+  EXPECT_EQ(count(code(text, "split l1 8 guard; vectorize l3", "haswell"), "vcvtps2dq"), 1);
+}
+
 TEST(Tile, RunsAsItsLoopsWhereATestStandsInside) {
   // The tile is computed where a reader needs it, which may be beyond the tensor: each element is tested.
   const char* text = R"(

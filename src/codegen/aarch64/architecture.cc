@@ -102,6 +102,7 @@ const Architecture kAArch64 = {.triple = "aarch64-unknown-linux-gnu",
                                .pair_product = nullptr,
                                .join_bytes = nullptr,
                                .byte_order = nullptr,
+                               .nearest_integers = nullptr,
                                .address_reach = 16384,  // of 4 bytes; 65536 of vectors
                                .multiplies_by_lane = true,
                                .stack_pointer = "SP",

@@ -1,6 +1,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "codegen/cpu/emitter.h"
 
@@ -98,6 +99,18 @@ Emitter::Value* Emitter::hoist_fixed(ExprRef ref, const ExprInfo& info) {
   return value;
 }
 
+/// Of `clipped`, min(max(round(x), low), high) with whole bounds: clipped before it is rounded, so that one instruction rounds
+/// and converts. Null where that is not what it is, or where there is no such instruction.
+Emitter::Value* Emitter::nearest_integers(const Expr& clipped) {
+  const Binary &outer = std::get<Binary>(clipped->kind), &inner = std::get<Binary>(outer.a->kind);
+  const Call* round = std::get_if<Call>(&inner.a->kind);
+  const auto is_whole = [](const Expr& bound) { return *number_of(bound) == std::floor(*number_of(bound)); };
+  const bool fits = round && round->fn == MathFn::round && is_whole(outer.b) && is_whole(inner.b);
+  if (!fits || architecture_.nearest_integers == nullptr) return nullptr;
+  Value* value = float_binary(inner.op, expr(round->args[0]), expr(inner.b));
+  return architecture_.nearest_integers(b_, features_, float_binary(outer.op, value, expr(outer.b)));
+}
+
 Emitter::Value* Emitter::compute(ExprRef ref, const ExprInfo& info) {
   return std::visit(Match{
                         [&](const IntConst&) { return constant(*info.expr); },
@@ -108,7 +121,10 @@ Emitter::Value* Emitter::compute(ExprRef ref, const ExprInfo& info) {
                         [&](const Select&) { return select(info); },
                         [&](const Cast& cast) {
                           const ExprNode& from = *table_[info.children[0]].expr;
-                          if (is_clipped_to_byte(cast.a, info.expr->dtype))
+                          const bool clipped = is_clipped_to_byte(cast.a, info.expr->dtype);
+                          if (Value* whole = clipped ? nearest_integers(cast.a) : nullptr)
+                            return b_.CreateTrunc(whole, value_type(info.expr->dtype, info.expr->lanes));
+                          if (clipped)
                             return clipped_to_byte(emit(info.children[0]), info.expr->dtype, info.expr->lanes);
                           return convert(emit(info.children[0]), from.dtype, info.expr->dtype, info.expr->lanes);
                         },

@@ -122,6 +122,7 @@ class Emitter : ValueEmitter {
   Value* emit_movable(ExprRef, const ExprInfo&);
   Value* hoist_fixed(ExprRef, const ExprInfo&);
   Value* compute(ExprRef, const ExprInfo&);
+  Value* nearest_integers(const Expr& clipped);
   Value* unary(const ExprInfo&, const Unary&);
   Value* binary(const ExprInfo&, const Binary&);
   Value* compare_evenly_spaced(BinaryOp, const ExprInfo& a, const ExprInfo& b, int lanes);

@@ -35,8 +35,8 @@ struct Architecture {
   CpuFeatures (*features)(const llvm::MCSubtargetInfo&);
   /// A pass of whet's own that runs when phis have been removed; null: none.
   llvm::MachineFunctionPass* (*make_accumulate_pass)();
-  /// sums[i] + x[4i] * w[4i] + ... + x[4i+3] * w[4i+3] for 16 sums of i32; x: u8, w: i8, both as words.
-  /// Called only where `dot_products`, and vectors of the target have as many bytes as the next line says, or more.
+  /// sums[i] + x[4i] * w[4i] + ... + x[4i+3] * w[4i+3] for 16 sums of i32, or `dot_lanes` of them; x: u8, w: i8, both as
+  /// words. Called only where `dot_products`, and vectors of the target have as many bytes as the next line says, or more.
   llvm::Value* (*dot_product)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
                               llvm::Value* w);
   int dot_product_vector_bytes;
@@ -48,6 +48,9 @@ struct Architecture {
   llvm::Value* (*join_bytes)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* order,
                              std::span<llvm::Value* const> rows);
   llvm::Value* (*byte_order)(llvm::IRBuilderBase&, const CpuFeatures&);
+  /// f32 rounded to the nearest i32, half to even, by one instruction.
+  /// Gives null for vectors of which the processor has no such instruction. May be null itself.
+  llvm::Value* (*nearest_integers)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value*);
   /// Loads reach addresses from -256 to this many bytes behind a register; 0: any whose distance has 32 bits.
   std::int64_t address_reach;
   bool multiplies_by_lane;  ///< a product of vectors of f32 takes one lane of a vector of four for all of a factor's

@@ -55,8 +55,8 @@ llvm::Value* dot_product_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& featu
   });
 }
 
-llvm::Value* pair_product_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features, llvm::Value* sums,
-                                 llvm::Value* x, llvm::Value* w) {
+llvm::Value* pair_product_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features, llvm::Value* sums, llvm::Value* x,
+                                 llvm::Value* w) {
   return by_parts(b, features.pair_lanes, sums, x, w, [&](llvm::Value* sum, llvm::Value* p, llvm::Value* q) {
     const int lanes = lanes_in(sum);
     auto* const halves = llvm::FixedVectorType::get(b.getInt16Ty(), static_cast<unsigned>(2 * lanes));
@@ -97,6 +97,19 @@ llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& featur
   llvm::Value* const bytes =
       b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_qi_512, {}, {joined(b, low, high), order});
   return b.CreateBitCast(bytes, words);
+}
+
+llvm::Value* nearest_integers_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features, llvm::Value* value) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  const unsigned lanes = vector ? vector->getNumElements() : 1;
+  if (lanes == 4) return b.CreateIntrinsic(llvm::Intrinsic::x86_sse2_cvtps2dq, {}, {value});
+  if (lanes == 8 && features.pair_lanes >= 8)
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx_cvt_ps2dq_256, {}, {value});
+  if (lanes != 16 || features.pair_lanes < 16) return nullptr;
+  constexpr int kRoundAsSet = 4;
+  llvm::Value* const none = llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt32Ty(), lanes));
+  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_cvtps2dq_512, {},
+                           {value, none, b.getInt16(0xffff), b.getInt32(kRoundAsSet)});
 }
 
 }  // namespace whet

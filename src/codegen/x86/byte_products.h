@@ -17,5 +17,7 @@ llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::V
                                std::span<llvm::Value* const> rows);
 /// Architecture::byte_order: the indices of that permutation.
 llvm::Value* byte_order_of_x86(llvm::IRBuilderBase&, const CpuFeatures&);
+/// Architecture::nearest_integers: vcvtps2dq.
+llvm::Value* nearest_integers_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value*);
 
 }  // namespace whet

@@ -40,8 +40,9 @@ struct Tiling {
   bool whole_vectors = false;    ///< no tile has a part of a vector
   /// No reduce axis but taps: cheap tiles whose unrolled taps share their inputs.
   bool depthwise = false;
-  bool joins_bytes = false;  ///< depthwise, of bytes: those of a column of taps become words, which pixels of a row share
-  std::int64_t taps = 9;     ///< where it is depthwise
+  bool joins_bytes =
+      false;              ///< depthwise, of bytes: those of a column of taps become words, which pixels of a row share
+  std::int64_t taps = 9;  ///< where it is depthwise
   TapWindow columns, rows;  ///< as far as known
   /// For each position of the taps along a row: the columns [first, second) at which it reads no padding, which is
   /// skipped; empty: all.
