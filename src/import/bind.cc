@@ -106,6 +106,34 @@ Result<Shape> bound_shape(const FileInput& input, const Symbols& symbols) {
 
 }  // namespace
 
+Result<std::vector<InputList>> expand_lists(FileModel& model, const ImportOptions& options) {
+  std::vector<InputList> lists;
+  std::vector<FileInput> inputs;
+  for (FileInput& input : model.inputs) {
+    if (!input.is_sequence) {
+      inputs.push_back(std::move(input));
+      continue;
+    }
+    if (!input.dtype) return Error{input_label(input) + " holds no tensors of a type that is supported"};
+    InputList list{input.name, *input.dtype, {}};
+    const auto named = [&](std::size_t i) { return input.name + "." + std::to_string(i); };
+    while (options.shapes.contains(named(list.elements.size())) || options.values.contains(named(list.elements.size())))
+      list.elements.push_back(named(list.elements.size()));
+    if (list.elements.empty()) {
+      return Error{input_label(input) + " is a sequence; give the sizes of its elements: --shape " + named(0) +
+                   "=1x3x224x224 --shape " + named(1) + "=..."};
+    }
+    // Elements differ in size: a symbol is that of one element.
+    if (input.dimensions) {
+      for (FileDimension& d : *input.dimensions) d.symbol.clear();
+    }
+    for (const std::string& name : list.elements) inputs.push_back({name, input.dtype, input.dimensions});
+    lists.push_back(std::move(list));
+  }
+  model.inputs = std::move(inputs);
+  return lists;
+}
+
 Result<std::vector<TensorType>> bind_inputs(const FileModel& model, const ImportOptions& options) {
   WHET_RETURN_IF_ERROR(check_names(model, options));
   Symbols symbols;

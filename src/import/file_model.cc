@@ -16,6 +16,7 @@ struct Model {
   FileModel file;
   std::vector<std::size_t> order;
   std::vector<TensorType> input_types;
+  std::vector<InputList> lists;  ///< inputs that are sequences: their elements are inputs
 };
 
 std::string listed(const std::set<std::string>& names) {
@@ -61,14 +62,31 @@ Error explained(const Model& model, Error error, const std::vector<std::string>&
   return error;
 }
 
-/// The file's outputs. A value gets the name of the output; an input, or a second name for one value, is passed through
+/// Names and values of the file's outputs; the elements of a sequence are outputs of their own, "NAME.0", "NAME.1", ...
+Result<std::vector<std::pair<std::string, ValueId>>> outputs_of(const Model& model, const GrowingGraph& out) {
+  std::vector<std::pair<std::string, ValueId>> outputs;
+  for (const std::string& name : model.file.outputs) {
+    const ValueId id = out.find(name);
+    const std::vector<ValueId>* elements = out.sequence(id);
+    if (elements == nullptr) outputs.emplace_back(name, id);
+    if (elements == nullptr) continue;
+    if (out.is_absent(id)) return Error{"output \"" + name + "\" is an optional value that is not there"};
+    if (elements->empty())
+      return Error{"output \"" + name + "\" is an empty sequence; it has no elements to be outputs"};
+    for (std::size_t i = 0; i < elements->size(); ++i)
+      outputs.emplace_back(name + "." + std::to_string(i), (*elements)[i]);
+  }
+  return outputs;
+}
+
+/// A value gets the name of the output; an input, or a second name for one value, is passed through
 /// a reshape that changes nothing.
 Status give_outputs(const Model& model, GrowingGraph& out) {
   std::unordered_set<std::int32_t> named;
   for (ValueId input : out.graph.inputs) named.insert(input.value);
-  for (const std::string& name : model.file.outputs) {
-    ValueId id = out.find(name);
-    if (out.sequence(id) != nullptr) return Error{"output \"" + name + "\" is a sequence; only tensors can be given"};
+  WHET_TRY(const auto outputs, outputs_of(model, out));
+  for (const auto& [name, given] : outputs) {
+    ValueId id = given;
     const Value& value = out.graph.value(id);
     if (value.name != name) {
       if (named.insert(id.value).second) {
@@ -89,14 +107,14 @@ Status give_outputs(const Model& model, GrowingGraph& out) {
 
 /// Behind the file's outputs: how many entries of a dimension are results, where values decide that; once where several outputs
 /// have one count.
-void give_counts(const Model& model, GrowingGraph& out) {
+void give_counts(GrowingGraph& out) {
   std::vector<ValueId> given = out.graph.outputs;
   const std::vector<ValueId> own = given;
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    for (const auto& [d, count] : out.counted(own[i])) {
+  for (const ValueId id : own) {
+    for (const auto& [d, count] : out.counted(id)) {
       if (std::find(given.begin(), given.end(), count) != given.end()) continue;
       given.push_back(count);
-      out.graph.value(count).name = out.unique_value_name(model.file.outputs[i] + "_count");
+      out.graph.value(count).name = out.unique_value_name(out.graph.value(id).name + "_count");
       out.graph.outputs.push_back(count);
     }
   }
@@ -129,6 +147,11 @@ void add_given(const Model& model, const ImportOptions& options, const std::set<
       id = out.graph.add_constant(out.unique_value_name(name), Tensor(type.dtype, type.shape));
     }
     out.define(name, id);
+  }
+  for (const InputList& list : model.lists) {
+    std::vector<ValueId> elements;
+    for (const std::string& name : list.elements) elements.push_back(out.find(name));
+    out.define(list.name, out.add_sequence(list.name, list.dtype, elements));
   }
   for (const NamedTensor& constant : model.file.constants) {
     out.define(constant.name, out.graph.add_constant(constant.name, constant.tensor));
@@ -177,7 +200,7 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
   add_given(model, options, folded, out);
   WHET_RETURN_IF_ERROR(import_nodes(model, out, findings));
   WHET_RETURN_IF_ERROR(give_outputs(model, out));
-  give_counts(model, out);
+  give_counts(out);
   drop_dead_code(out.graph);
   WHET_RETURN_IF_ERROR(verify(out.graph));
   return std::move(out.graph);
@@ -186,11 +209,12 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
 }  // namespace
 
 Result<Graph> import_file(FileModel file, const ImportOptions& options) {
-  Model model{std::move(file), {}, {}};
+  Model model{std::move(file), {}, {}, {}};
   if (!options.until.empty()) WHET_RETURN_IF_ERROR(end_at(model.file, options.until));
   WHET_TRY(model.order, live_order(model.file));
   if (!options.until.empty()) drop_unread_inputs(model.file, model.order);
   WHET_RETURN_IF_ERROR(check_operators(model));
+  WHET_TRY(model.lists, expand_lists(model.file, options));
   WHET_TRY(model.input_types, bind_inputs(model.file, options));
   std::set<std::string> folded = model.file.folded;
   while (true) {

@@ -24,6 +24,7 @@ struct FileInput {
   std::string name;
   std::optional<DType> dtype;                            ///< none: a type that whet does not have
   std::optional<std::vector<FileDimension>> dimensions;  ///< none: not even their number is known
+  bool is_sequence = false;                              ///< a list of such tensors, as many as the user says
 };
 
 /// A node, as far as order, --until and messages need it.

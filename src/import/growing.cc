@@ -52,6 +52,12 @@ ValueId GrowingGraph::add_sequence(const std::string& name, DType dtype, std::ve
   return id;
 }
 
+ValueId GrowingGraph::add_absent(const std::string& name) {
+  const ValueId id = add_sequence(name, DType::f32, {});
+  absent_.insert(id.value);
+  return id;
+}
+
 const std::vector<ValueId>* GrowingGraph::sequence(ValueId id) const {
   const auto found = sequences_.find(id.value);
   return found == sequences_.end() ? nullptr : &found->second;

@@ -42,6 +42,10 @@ class GrowingGraph {
   /// A format's numbers of element types that are held in wider ones, by the values that are of them.
   std::unordered_map<std::int32_t, std::int64_t> held_types;
 
+  /// An optional value that is not there.
+  ValueId add_absent(const std::string& name);
+  bool is_absent(ValueId id) const { return absent_.contains(id.value); }
+
   // ---- Results whose number depends on values.
   /// The dimensions of a value that have padding behind their results. Nodes that read it pass them on; those that would mix
   /// results with padding are refused.
@@ -105,6 +109,7 @@ class GrowingGraph {
 
   ValuesByName values_;
   std::unordered_map<std::int32_t, std::vector<ValueId>> sequences_;
+  std::unordered_set<std::int32_t> absent_;
   std::unordered_map<std::int32_t, Counted> counted_;
   std::map<std::pair<std::int32_t, std::int64_t>, ValueId> cut_counts_;
   Names value_names_, node_names_, read_names_;

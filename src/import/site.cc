@@ -146,4 +146,6 @@ Status NodeSite::give_sequence(DType dtype, std::vector<ValueId> values, std::si
   return pass(graph_.add_sequence(outputs_[i], dtype, std::move(values)), i);
 }
 
+Status NodeSite::give_absent() { return wants_output(0) ? pass(graph_.add_absent(outputs_[0])) : ok_status(); }
+
 }  // namespace whet

@@ -71,6 +71,8 @@ class NodeSite {
   Status give(const Operator&, std::vector<ValueId> inputs, std::size_t i = 0);
   Status give_constant(Tensor, std::size_t i = 0);
   Status give_sequence(DType, std::vector<ValueId>, std::size_t i = 0);
+  /// The node's output 0 is an optional value that is not there.
+  Status give_absent();
   /// What was given as output `i`.
   ValueId given(std::size_t i) const { return graph_.find(outputs_[i]); }
 

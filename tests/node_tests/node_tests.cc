@@ -21,6 +21,8 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <optional>
+#include <set>
 #include <sstream>
 
 #include "base/hash.h"
@@ -28,10 +30,11 @@
 #include "compiler/scratch.h"
 #include "device/cpu/opened_model.h"
 #include "import/import.h"
-#include "import/load_tensors.h"
+#include "import/onnx/reader.h"
 #include "machine/detect.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {
@@ -68,14 +71,85 @@ Result<std::vector<Skipped>> read_skipped(const fs::path& path) {
   return list;
 }
 
+/// A field of a serialized message.
+struct Field {
+  unsigned number = 0;
+  std::string_view bytes;  ///< empty: a number
+};
+
+/// The fields of a message; nothing where the bytes are none.
+std::optional<std::vector<Field>> fields_of(std::string_view bytes) {
+  std::vector<Field> fields;
+  const auto number = [&]() -> std::uint64_t {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; !bytes.empty() && shift < 64; shift += 7) {
+      const auto byte = static_cast<unsigned char>(bytes[0]);
+      bytes.remove_prefix(1);
+      value |= std::uint64_t{byte & 127U} << shift;
+      if (byte < 128) break;
+    }
+    return value;
+  };
+  while (!bytes.empty()) {
+    const std::uint64_t tag = number();
+    Field field{static_cast<unsigned>(tag >> 3), {}};
+    if ((tag & 7) == 2) {
+      const std::uint64_t size = number();
+      if (size > bytes.size()) return std::nullopt;
+      field.bytes = bytes.substr(0, size);
+      bytes.remove_prefix(size);
+    } else if ((tag & 7) == 0) {
+      (void)number();
+    } else {
+      return std::nullopt;
+    }
+    fields.push_back(field);
+  }
+  return fields;
+}
+
+/// A tensor; or the elements of a sequence, "NAME.0", "NAME.1", ...; or what an optional value holds. Tensors begin with their
+/// extents or their type, the others with a name. `lists`: names of sequences.
+Result<std::vector<NamedTensor>> tensors_of(const std::string& bytes, const std::string& what,
+                                            const std::set<std::string>& lists) {
+  const bool named = !bytes.empty() && bytes[0] == '\x0a';
+  const auto fields = named ? fields_of(bytes) : std::nullopt;
+  if (!fields) {
+    WHET_TRY(NamedTensor one, parse_tensor_proto(bytes, what));
+    return std::vector<NamedTensor>{std::move(one)};
+  }
+  const std::string name((*fields)[0].bytes);
+  std::vector<NamedTensor> tensors;
+  const auto add = [&](const std::vector<Field>& list) -> Status {
+    for (const Field& field : list) {
+      if (field.number != 3) continue;
+      WHET_TRY(NamedTensor element, parse_tensor_proto(field.bytes, what));
+      tensors.push_back({"", std::move(element.tensor)});
+    }
+    return ok_status();
+  };
+  WHET_RETURN_IF_ERROR(add(*fields));
+  for (const Field& field : *fields) {
+    if (field.number != 5) continue;
+    const auto inner = fields_of(field.bytes);
+    if (!inner) return Error{what + ": holds no sequence"};
+    WHET_RETURN_IF_ERROR(add(*inner));
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    tensors[i].name = lists.contains(name) ? name + "." + std::to_string(i) : name;
+  return tensors;
+}
+
 /// The tensors PREFIX_0.pb, PREFIX_1.pb, ... of a data set.
-Result<std::vector<NamedTensor>> numbered(const fs::path& set, const std::string& prefix) {
+Result<std::vector<NamedTensor>> numbered(const fs::path& set, const std::string& prefix,
+                                          const std::set<std::string>& lists = {}) {
   std::vector<NamedTensor> tensors;
   for (int k = 0;; ++k) {
     const fs::path path = set / (prefix + "_" + std::to_string(k) + ".pb");
     if (!fs::exists(path)) return tensors;
-    WHET_TRY(const std::vector<NamedTensor> one, load_tensors(path.string()));
-    tensors.push_back(one.at(0));
+    WHET_TRY(const std::string bytes, read_file(path.string()));
+    WHET_TRY(std::vector<NamedTensor> some, tensors_of(bytes, path.string(), lists));
+    for (NamedTensor& each : some) tensors.push_back(std::move(each));
   }
 }
 
@@ -192,21 +266,30 @@ Result<std::vector<Tensor>> run_compiled(const Options& how, const Graph& graph,
 }
 
 Status run_set(const Options& how, const fs::path& folder, const fs::path& set) {
-  WHET_TRY(const std::vector<NamedTensor> given, numbered(set, "input"));
+  const std::string path = (folder / "model.onnx").string();
+  WHET_TRY(const std::string bytes, read_file(path));
+  WHET_TRY(const OnnxModel model, parse_onnx(bytes, folder.string(), path));
+  std::set<std::string> lists;
+  for (const OnnxInput& input : model.inputs)
+    if (input.is_sequence) lists.insert(input.name);
+  WHET_TRY(const std::vector<NamedTensor> given, numbered(set, "input", lists));
   WHET_TRY(const std::vector<NamedTensor> want, numbered(set, "output"));
   ImportOptions options;
   const bool named = std::none_of(given.begin(), given.end(), [](const NamedTensor& t) { return t.name.empty(); });
   if (named) {
     for (const NamedTensor& input : given) options.values[input.name] = input.tensor;
   }
-  WHET_TRY(const Graph graph, import_model((folder / "model.onnx").string(), options));
+  WHET_TRY(const Graph graph, import_model(path, options));
   std::vector<Tensor> inputs;
   if (!named) {  // older cases: in the order of the model's inputs
     if (given.size() != graph.inputs.size()) return Error{"has another number of inputs than the model"};
     for (const NamedTensor& input : given) inputs.push_back(input.tensor);
   }
-  for (ValueId id : named ? graph.inputs : std::vector<ValueId>())
-    inputs.push_back(options.values.at(graph.value(id).name));
+  for (ValueId id : named ? graph.inputs : std::vector<ValueId>()) {
+    const auto value = options.values.find(graph.value(id).name);
+    if (value == options.values.end()) return Error{"its data have no input " + graph.value(id).name};
+    inputs.push_back(value->second);
+  }
   WHET_TRY(const std::vector<Tensor> values, evaluate_graph(graph, inputs));
   std::vector<Tensor> interpreted;
   for (ValueId id : graph.outputs) interpreted.push_back(values[id.index()]);

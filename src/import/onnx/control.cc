@@ -27,7 +27,8 @@ Result<std::optional<std::vector<ValueId>>> both(OnnxSite& site, const OnnxSubgr
   WHET_TRY(const ValueId condition, site.add("condition", ReshapeOperator{Shape{}}, {site.in(0)}));
   std::vector<ValueId> chosen;
   for (std::size_t i = 0; i < yes->size(); ++i) {
-    if (site.type((*yes)[i]) != site.type((*no)[i])) return std::optional<std::vector<ValueId>>();
+    const bool lists = site.is_sequence((*yes)[i]) || site.is_sequence((*no)[i]);
+    if (lists || site.type((*yes)[i]) != site.type((*no)[i])) return std::optional<std::vector<ValueId>>();
     WHET_TRY(const ValueId value, site.add("chosen", WhereOperator{}, {condition, (*yes)[i], (*no)[i]}));
     chosen.push_back(value);
   }

@@ -66,8 +66,9 @@ TEST(NonZero, FindsAsManyAsThereAreInAnyMask) {
       ++count;
     }
     for (std::int64_t i = count; i < n; ++i) places += places.empty() ? "-1" : ", -1";
-    EXPECT_EQ(answers({fed(mask)}, {node({"y"}, "NonZero", {"a"})}),
-              "y: i64[1x" + std::to_string(n) + "] {" + places + "}\ny_count: i64[scalar] {" + std::to_string(count) + "}");
+    EXPECT_EQ(
+        answers({fed(mask)}, {node({"y"}, "NonZero", {"a"})}),
+        "y: i64[1x" + std::to_string(n) + "] {" + places + "}\ny_count: i64[scalar] {" + std::to_string(count) + "}");
   }
 }
 
@@ -105,7 +106,8 @@ std::vector<std::int64_t> chosen(const Tensor& boxes, const Tensor& scores, std:
                      [&](std::int64_t a, std::int64_t b) { return scores.get(i * n + a) > scores.get(i * n + b); });
     for (const std::int64_t k : order) {
       const auto overlaps = [&](std::int64_t other) { return common_part(box(k), box(other)) > overlap; };
-      if (static_cast<std::int64_t>(taken.size()) == most || std::any_of(taken.begin(), taken.end(), overlaps)) continue;
+      if (static_cast<std::int64_t>(taken.size()) == most || std::any_of(taken.begin(), taken.end(), overlaps))
+        continue;
       taken.push_back(k);
       rows.insert(rows.end(), {i / classes, i % classes, k});
     }
@@ -146,8 +148,9 @@ TEST(NonMaxSuppression, RefusesWhatItCannotUnroll) {
   };
   EXPECT_EQ(said({f32({1, 9000, 4}), f32({1, 1, 9000}), ints({5000})}),
             "y: takes up to 5000 boxes one after the other; at most 4096 are supported");
-  EXPECT_EQ(said({f32({1, 3, 4}), f32({1, 2, 5}), ints({5})}),
-            "y: chooses among boxes f32[1x3x4] by scores f32[1x2x5]; expected floats [N, boxes, 4] and [N, classes, boxes]");
+  EXPECT_EQ(
+      said({f32({1, 3, 4}), f32({1, 2, 5}), ints({5})}),
+      "y: chooses among boxes f32[1x3x4] by scores f32[1x2x5]; expected floats [N, boxes, 4] and [N, classes, boxes]");
   EXPECT_EQ(said({f32({3, 4}), f32({3}), ints({5})}),
             "y: chooses among boxes f32[3x4] by scores f32[3]; expected [N, boxes, 4] and [N, classes, boxes]");
   EXPECT_EQ(said({f32({1, 3, 4}), f32({1, 1, 3}), i64({1})}),
@@ -158,17 +161,20 @@ TEST(NonMaxSuppression, RefusesWhatItCannotUnroll) {
 
 /// The places of what is above 0 in a: "p" [n], of which values decide how many there are.
 std::vector<OnnxNode> above_zero(std::vector<OnnxNode> then) {
-  std::vector<OnnxNode> nodes = {node({"m"}, "Relu", {"a"}), node({"n"}, "NonZero", {"m"}), node({"p"}, "Squeeze", {"n", "zero"})};
+  std::vector<OnnxNode> nodes = {node({"m"}, "Relu", {"a"}), node({"n"}, "NonZero", {"m"}),
+                                 node({"p"}, "Squeeze", {"n", "zero"})};
   nodes.insert(nodes.end(), then.begin(), then.end());
   return nodes;
 }
 std::string above(std::vector<OnnxNode> then) {
   OnnxModel model = model_of({f32_fed({5}, {3, -1, 7, -2, 5})}, above_zero(std::move(then)));
   const auto list = [](const Ints& values) { return *ints(values).value; };
-  model.initializers = {{"zero", list({0})}, {"one", list({1})}, {"two", list({2})}, {"last", list({-1})}, {"axis", list({0})}};
+  model.initializers = {
+      {"zero", list({0})}, {"one", list({1})}, {"two", list({2})}, {"last", list({-1})}, {"axis", list({0})}};
   const Result<Graph> graph = import_onnx(model, {});
   if (!graph.ok()) return graph.error().message;
-  const std::vector<Tensor> values = evaluate_graph(*graph, {Tensor::of<double>(DType::f32, {5}, {3, -1, 7, -2, 5})}).value();
+  const std::vector<Tensor> values =
+      evaluate_graph(*graph, {Tensor::of<double>(DType::f32, {5}, {3, -1, 7, -2, 5})}).value();
   std::string text;
   for (const ValueId id : graph->outputs)
     text += (text.empty() ? "" : "\n") + graph->value(id).name + ": " + values_text(values[id.index()]);
@@ -178,7 +184,8 @@ std::string above(std::vector<OnnxNode> then) {
 TEST(CountedResults, AreComputedMovedAndTakenWithTheirPadding) {
   EXPECT_EQ(above({node({"y"}, "Gather", {"a", "p"}), node({"y1"}, "Neg", {"y"})}),
             "y: f32[5] {3, 7, 5, 5, 5}\ny1: f32[5] {-3, -7, -5, -5, -5}\ny_count: i64[scalar] {3}");
-  EXPECT_EQ(above({node({"g"}, "Gather", {"a", "p"}), node({"u"}, "Unsqueeze", {"g", "one"}), node({"y"}, "Concat", {"u", "u"}, {set("axis", 1)})}),
+  EXPECT_EQ(above({node({"g"}, "Gather", {"a", "p"}), node({"u"}, "Unsqueeze", {"g", "one"}),
+                   node({"y"}, "Concat", {"u", "u"}, {set("axis", 1)})}),
             "y: f32[5x2] {3, 3, 7, 7, 5, 5, 5, 5, 5, 5}\ny_count: i64[scalar] {3}");
 }
 TEST(CountedResults, OfAFirstPartAreAtMostThatMany) {
@@ -194,14 +201,16 @@ TEST(CountedResults, AreReducedAndSortedWithoutTheirPadding) {
   EXPECT_EQ(above({taken, node({"y"}, "ArgMin", {"g"})}), "y: i64[1] {0}");
   EXPECT_EQ(above({taken, node({"y", "y1"}, "TopK", {"g", "two"})}),
             "y: f32[2] {7, 5}\ny1: i64[2] {1, 2}\ny_count: i64[scalar] {2}");
-  EXPECT_EQ(above({taken, node({"d"}, "Div", {"g", "g"}), node({"s"}, "Softmax", {"d"}), node({"y"}, "ReduceSum", {"s", "axis"})}),
+  EXPECT_EQ(above({taken, node({"d"}, "Div", {"g", "g"}), node({"s"}, "Softmax", {"d"}),
+                   node({"y"}, "ReduceSum", {"s", "axis"})}),
             "y: f32[1] {1}");
 }
 TEST(CountedResults, AreNotMixedWithTheirPadding) {
   const std::string which = "\"g\" (f32[5]) are results depends on values; its ";
   const OnnxNode taken = node({"g"}, "Gather", {"a", "p"});
   EXPECT_EQ(above({taken, node({"y"}, "Concat", {"g", "a"}, {set("axis", 0)})}),
-            "y: how many entries of " + which + "concat would mix them with the padding behind them; what comes before can be read: --until g");
+            "y: how many entries of " + which +
+                "concat would mix them with the padding behind them; what comes before can be read: --until g");
   EXPECT_EQ(above({taken, node({"y"}, "ReduceMean", {"g", "axis"})}).substr(0, 96),
             ("y: how many entries of " + which + "reduce_mean would mix them with the padding").substr(0, 96));
   EXPECT_EQ(above({taken, node({"y"}, "Slice", {"g", "last", "two"})}).substr(0, 50),

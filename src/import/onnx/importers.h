@@ -242,6 +242,10 @@ Status import_sequence_at(OnnxSite&);
 Status import_sequence_length(OnnxSite&);
 Status import_split_to_sequence(OnnxSite&);
 Status import_concat_from_sequence(OnnxSite&);
+Status import_sequence_map(OnnxSite&);
+Status import_optional(OnnxSite&);
+Status import_optional_has_element(OnnxSite&);
+Status import_optional_get_element(OnnxSite&);
 
 // quantize.cc
 Status import_quantize_linear(OnnxSite&);

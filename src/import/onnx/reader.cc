@@ -326,7 +326,11 @@ Result<std::shared_ptr<const OnnxSubgraph>> decode_subgraph(const onnx::GraphPro
 
 OnnxInput decode_input(const onnx::ValueInfoProto& proto) {
   OnnxInput input{proto.name(), std::nullopt, std::nullopt};
-  const auto& type = proto.type().tensor_type();
+  // An optional input is there.
+  const onnx::TypeProto& given =
+      proto.type().has_optional_type() ? proto.type().optional_type().elem_type() : proto.type();
+  input.is_sequence = given.has_sequence_type();
+  const auto& type = input.is_sequence ? given.sequence_type().elem_type().tensor_type() : given.tensor_type();
   input.dtype = dtype_of_onnx(type.elem_type());
   if (!type.has_shape()) return input;
   input.dimensions.emplace();

@@ -153,4 +153,63 @@ Status import_concat_from_sequence(OnnxSite& site) {
   return site.give(ConcatOperator{axis}, values);
 }
 
+/// A body for each element of the first sequence; of other sequences the elements at the same place, of tensors the whole.
+Status import_sequence_map(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
+  WHET_TRY(const auto body, site.subgraph("body"));
+  WHET_TRY(const std::vector<ValueId> first, site.sequence(0));
+  std::vector<std::vector<ValueId>> results(site.output_count());
+  for (std::size_t k = 0; k < first.size(); ++k) {
+    std::vector<ValueId> inputs;
+    for (std::size_t i = 0; i < site.input_count(); ++i) {
+      if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
+      if (!site.is_sequence(site.in(i))) {
+        inputs.push_back(site.in(i));
+        continue;
+      }
+      WHET_TRY(const std::vector<ValueId> values, site.sequence(i));
+      if (values.size() != first.size()) {
+        return site.error("maps sequences of " + std::to_string(first.size()) + " and " +
+                          std::to_string(values.size()) + " elements");
+      }
+      inputs.push_back(values[k]);
+    }
+    WHET_TRY(const std::vector<ValueId> outputs, site.inlined(*body, inputs));
+    if (outputs.size() < results.size()) {
+      return site.error("its body has " + std::to_string(outputs.size()) + " outputs; the node has " +
+                        std::to_string(results.size()));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!outputs[i].valid()) return site.error("nothing defines output " + std::to_string(i) + " of its body");
+      results[i].push_back(outputs[i]);
+    }
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const DType dtype = results[i].empty() ? site.type(site.in(0)).dtype : site.type(results[i][0]).dtype;
+    WHET_RETURN_IF_ERROR(site.give_sequence(dtype, results[i], i));
+  }
+  return ok_status();
+}
+
+// ---- Optional values: whether one is there is known while importing.
+
+/// Without an operand, a value that is not there; the type that it would have is an attribute.
+Status import_optional(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(0, 1));
+  site.ignore({"type"});
+  return site.has(0) ? site.pass(site.in(0)) : site.give_absent();
+}
+
+Status import_optional_has_element(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(0, 1));
+  const bool there = site.has(0) && !site.graph().is_absent(site.in(0));
+  return site.give_constant(Tensor::of<std::int64_t>(DType::boolean, {}, {there ? 1 : 0}));
+}
+
+Status import_optional_get_element(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  if (site.graph().is_absent(site.in(0))) return site.error("takes an optional value that is not there");
+  return site.pass(site.in(0));
+}
+
 }  // namespace whet

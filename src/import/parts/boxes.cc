@@ -49,8 +49,8 @@ Result<ValueId> table_of(NodeSite& site, ValueId corners) {
   return site.add("table", ConcatOperator{static_cast<std::int64_t>(site.rank(corners)) - 1}, {corners, area});
 }
 
-/// Whether more than `limit` of the area of two boxes together is common to both.
-Result<ValueId> overlapping(NodeSite& site, const Planes& a, const Planes& b, ValueId limit) {
+/// Whether more than `limit` of the area of two boxes together is common to both. `compare`: greater, or greater_equal.
+Result<ValueId> overlapping(NodeSite& site, const Planes& a, const Planes& b, ValueId limit, BinaryKind compare) {
   std::array<ValueId, 2> common;
   for (std::size_t d = 0; d < 2; ++d) {
     WHET_TRY(const ValueId low, boxes_binary(site, "low", BinaryKind::max, a[d], b[d]));
@@ -62,7 +62,7 @@ Result<ValueId> overlapping(NodeSite& site, const Planes& a, const Planes& b, Va
   WHET_TRY(const ValueId areas, boxes_binary(site, "areas", BinaryKind::add, a[4], b[4]));
   WHET_TRY(const ValueId all, boxes_binary(site, "all", BinaryKind::sub, areas, both));
   WHET_TRY(const ValueId part, boxes_binary(site, "part", BinaryKind::div, both, all));
-  return boxes_binary(site, "overlaps", BinaryKind::greater, part, limit);
+  return boxes_binary(site, "overlaps", compare, part, limit);
 }
 
 /// A scalar of the type of the scores.
@@ -113,6 +113,7 @@ Result<ChosenBoxes> best_boxes(NodeSite& site, ValueId corners, ValueId scores, 
   const Shape shape = site.shape(scores);
   const DType dtype = site.dtype(scores);
   const std::int64_t n = shape[2];
+  const BinaryKind compare = how.at_limit ? BinaryKind::greater_equal : BinaryKind::greater;
   const ValueId never = site.add_scalar("never", dtype, kNever);
   if (how.score) {
     WHET_TRY(const ValueId limit, limit_of(site, "score_limit", *how.score, dtype));
@@ -137,7 +138,7 @@ Result<ChosenBoxes> best_boxes(NodeSite& site, ValueId corners, ValueId scores, 
     if (round + 1 == how.most) break;
     WHET_TRY(const ValueId box, site.add("box", GatherNdOperator{1}, {table, best}));
     WHET_TRY(const Planes of_best, planes_of(site, box, {shape[0], shape[1], 1}));
-    WHET_TRY(const ValueId overlaps, overlapping(site, planes, of_best, limit));
+    WHET_TRY(const ValueId overlaps, overlapping(site, planes, of_best, limit, compare));
     WHET_TRY(const ValueId itself, boxes_binary(site, "itself", BinaryKind::equal, places, best));
     WHET_TRY(const ValueId gone, boxes_binary(site, "gone", BinaryKind::logical_or, overlaps, itself));
     WHET_TRY(left, site.add("left", WhereOperator{}, {gone, never, left}));
@@ -152,6 +153,9 @@ Result<ChosenBoxes> best_boxes(NodeSite& site, ValueId corners, ValueId scores, 
 }
 
 Result<ListedBoxes> listed_best_boxes(NodeSite& site, ValueId corners, ValueId scores, const BestBoxes& how) {
+  if (site.rank(corners) != 2 || site.rank(scores) != 1)
+    return site.error("chooses among boxes " + to_string(site.type(corners)) + " by scores " +
+                      to_string(site.type(scores)) + "; expected [boxes, 4] and [boxes]");
   Shape boxes = site.shape(corners), list = site.shape(scores);
   boxes.insert(boxes.begin(), 1);
   list.insert(list.begin(), 2, 1);
@@ -163,8 +167,31 @@ Result<ListedBoxes> listed_best_boxes(NodeSite& site, ValueId corners, ValueId s
   WHET_TRY(const ValueId ones, site.cast("ones", chosen.exists, DType::i64));
   WHET_TRY(const ValueId count, site.add("count", ReduceOperator{ReduceKind::sum, {0, 1, 2}, false}, {ones}));
   WHET_TRY(const ValueId places, site.add("places", ReshapeOperator{{how.most}}, {filled}));
+  WHET_TRY(const ValueId chosen_scores, site.add("scores", ReshapeOperator{{how.most}}, {chosen.scores}));
   site.set_count(places, 0, count);
-  return ListedBoxes{places, count};
+  return ListedBoxes{places, count, chosen_scores};
+}
+
+Result<PaddedBoxes> padded_best_boxes(NodeSite& site, ValueId boxes, ValueId scores, BestBoxes how) {
+  if (site.rank(boxes) != 2 || site.shape(boxes)[1] != 4 || site.rank(scores) != 1 ||
+      site.shape(scores)[0] != site.shape(boxes)[0] || site.shape(scores)[0] == 0 || how.most < 1)
+    return site.error("chooses " + std::to_string(how.most) + " among boxes " + to_string(site.type(boxes)) +
+                      " by scores " + to_string(site.type(scores)) + "; expected [boxes, 4] and [boxes]");
+  const std::int64_t wanted = how.most, there = site.shape(scores)[0];
+  how.most = std::min(wanted, there);
+  WHET_TRY(const ValueId corners, ordered_corners(site, boxes));
+  WHET_TRY(const ListedBoxes listed, listed_best_boxes(site, corners, scores, how));
+  WHET_TRY(ValueId places, site.padded_by(listed.places, 0));
+  const ValueId never = site.add_scalar("no_score", site.dtype(scores), kNever);
+  WHET_TRY(const ValueId filled, boxes_binary(site, "has_score", BinaryKind::greater, listed.scores, never));
+  const ValueId zero = site.add_scalar("zero", site.dtype(scores), 0);
+  WHET_TRY(ValueId best, site.add("filled_scores", WhereOperator{}, {filled, listed.scores, zero}));
+  if (wanted > there) {
+    const PadOperator behind{PadMode::constant, 0, {0}, {wanted - there}};
+    WHET_TRY(places, site.add("all_places", behind, {places}));
+    WHET_TRY(best, site.add("all_scores", behind, {best}));
+  }
+  return PaddedBoxes{places, best, listed.count};
 }
 
 Result<ValueId> rows_of_boxes(NodeSite& site, const ChosenBoxes& chosen) {

@@ -13,9 +13,10 @@ Result<ValueId> ordered_corners(NodeSite&, ValueId boxes);
 Result<ValueId> corners_of_centres(NodeSite&, ValueId boxes);
 
 struct BestBoxes {
-  std::int64_t most = 0;                        ///< of a class, at least 1
+  std::int64_t most = 0;                          ///< of a class, at least 1
   std::optional<ValueId> overlap = std::nullopt;  ///< scalar: more than that part in common goes; none: 0
   std::optional<ValueId> score = std::nullopt;    ///< scalar: only better ones are taken; none: all
+  bool at_limit = false;                          ///< what overlaps by that part exactly goes too
 };
 struct ChosenBoxes {
   ValueId places;  ///< i64 [N, C, most]
@@ -29,9 +30,17 @@ Result<ChosenBoxes> best_boxes(NodeSite&, ValueId corners, ValueId scores, BestB
 /// A list [n] of the places of the chosen boxes of one class, -1 behind them, counted in dimension 0; and their number.
 struct ListedBoxes {
   ValueId places, count;
+  ValueId scores;  ///< [n], not marked as counted; minus infinity behind the boxes
 };
 /// The same of one image and one class: corners [n, 4], scores [n].
 Result<ListedBoxes> listed_best_boxes(NodeSite&, ValueId corners, ValueId scores, const BestBoxes&);
+
+/// The same as TensorFlow has it, of boxes by two corners in any order: exactly `most` places and scores, zeros behind those that
+/// were chosen, and their number. Nothing of it is marked as counted.
+struct PaddedBoxes {
+  ValueId places, scores, count;
+};
+Result<PaddedBoxes> padded_best_boxes(NodeSite&, ValueId boxes, ValueId scores, BestBoxes);
 
 /// Rows (image, class, place) of the chosen boxes, i64 [N * C * most, 3], -1 behind them, counted in dimension 0.
 Result<ValueId> rows_of_boxes(NodeSite&, const ChosenBoxes&);

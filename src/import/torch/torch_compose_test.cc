@@ -71,7 +71,8 @@ TEST(TorchCompose, WindowsOfADimensionStandLast) {
   // x[r][c] = 10 r + c; windows of 2 rows by steps of 2: [2, 3, 2]
   Tensor x(DType::f32, {5, 3});
   for (std::int64_t i = 0; i < 15; ++i) x.set(i, static_cast<double>(10 * (i / 3) + i % 3));
-  EXPECT_EQ(of("aten.unfold.default", "dimension=0 size=2 step=2", x), (Numbers{0, 10, 1, 11, 2, 12, 20, 30, 21, 31, 22, 32}));
+  EXPECT_EQ(of("aten.unfold.default", "dimension=0 size=2 step=2", x),
+            (Numbers{0, 10, 1, 11, 2, 12, 20, 30, 21, 31, 22, 32}));
   EXPECT_EQ(of("aten.unfold.default", "dimension=-1 size=2 step=1", f32({1, 3}, {5, 6, 7})), (Numbers{5, 6, 6, 7}));
 }
 TEST(TorchCompose, StacksOfLists) {
@@ -162,7 +163,9 @@ TEST(TorchCounted, BoxesThatOverlapBetterOnesGo) {
 TEST(TorchCounted, MixturesAreRefused) {
   Pt2 q;
   q.input("x", {4}).node("aten.gt.Scalar", "self=%x other=1", {"m"});
-  q.node("aten.masked_select.default", "self=%x mask=%m", {"z"}).node("aten.mean.default", "self=%z", {"y"}).output("y");
+  q.node("aten.masked_select.default", "self=%x mask=%m", {"z"})
+      .node("aten.mean.default", "self=%z", {"y"})
+      .output("y");
   EXPECT_NE(said(q).find("would mix them with the padding behind them"), std::string::npos) << said(q);
 }
 

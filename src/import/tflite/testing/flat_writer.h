@@ -152,6 +152,16 @@ class ModelWriter {
                               .numbers(2, outputs)
                               .table(4, options));
   }
+  /// An operator of somebody's own, with options of its own.
+  void custom(const std::string& name, const std::vector<std::int32_t>& inputs,
+              const std::vector<std::int32_t>& outputs, const std::vector<std::uint8_t>& options) {
+    codes_.push_back(FlatRecord().number<std::int8_t>(0, 32).text(1, name).number<std::int32_t>(3, 32));
+    operations_.push_back(FlatRecord()
+                              .number<std::uint32_t>(0, static_cast<std::uint32_t>(codes_.size() - 1))
+                              .numbers(1, inputs)
+                              .numbers(2, outputs)
+                              .numbers(5, options));
+  }
   /// Graph 1, 2, ... of the file; they have no constants.
   void body(const ModelWriter& other, const std::vector<std::int32_t>& inputs,
             const std::vector<std::int32_t>& outputs) {
