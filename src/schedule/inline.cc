@@ -14,19 +14,61 @@ std::int64_t nodes_of(const Expr& body) {
   return nodes;
 }
 
+const Load* read_of(const Expr& part, OpId op) {
+  const Load* l = std::get_if<Load>(&part->kind);
+  return l != nullptr && l->source.value == op.value ? l : nullptr;
+}
+
+/// The op inlined into an expression. What it is read at may read it again: a gather from it by a gather from it.
+Expr with_inlined(const Expr& e, OpId op, const Expr& body) {
+  return rewrite(e, [&](const Expr& part) -> Expr {
+    const Load* read = read_of(part, op);
+    if (read == nullptr) return Expr();
+    return substitute(body,
+                      [&](VarId v) { return with_inlined(read->index[static_cast<std::size_t>(v.value)], op, body); });
+  });
+}
+
+/// The nodes of an expression with the op inlined, indices included; of more than `kFar` about as many.
+constexpr std::int64_t kFar = std::int64_t{1} << 40;
+std::int64_t nodes_with_indices(const Expr& e, OpId op, const Expr& body) {
+  std::int64_t nodes = 0;
+  (void)rewrite(e, [&](const Expr& part) -> Expr {
+    const Load* read = read_of(part, op);
+    ++nodes;
+    if (read == nullptr) return Expr();
+    std::vector<std::int64_t> of_index;
+    for (const Expr& index : read->index) of_index.push_back(nodes_with_indices(index, op, body));
+    for_each(body, [&](const Expr& inner) {
+      const Var* v = std::get_if<Var>(&inner->kind);
+      nodes = std::min(kFar, nodes + (v == nullptr ? 1 : of_index[static_cast<std::size_t>(v->id.value)]));
+    });
+    return part;
+  });
+  return nodes;
+}
+
 }  // namespace
 
 std::int64_t nodes_when_inlined(const LoopTree& tree, OpId op) {
-  const std::int64_t inlined = nodes_of(tree.dag.op(op).element().body);
+  const Expr& body = tree.dag.op(op).element().body;
+  const std::int64_t inlined = nodes_of(body);
   std::int64_t most = 0;
   for (const Op& reader : tree.dag.ops) {
     if (reader.is_placeholder()) continue;
     std::int64_t reads = 0;
+    bool at_itself = false;
     for_each(reader.element().body, [&](const Expr& part) {
-      const Load* l = std::get_if<Load>(&part->kind);
-      reads += l && l->source.value == op.value;
+      const Load* read = read_of(part, op);
+      reads += read != nullptr;
+      for (std::size_t k = 0; read != nullptr && k < read->index.size(); ++k)
+        for_each(read->index[k], [&](const Expr& inner) { at_itself = at_itself || read_of(inner, op) != nullptr; });
     });
-    if (reads > 0) most = std::max(most, nodes_of(reader.element().body) + reads * inlined);
+    if (at_itself) {
+      most = std::max(most, nodes_with_indices(reader.element().body, op, body));
+    } else if (reads > 0) {
+      most = std::max(most, nodes_of(reader.element().body) + reads * inlined);
+    }
   }
   return most;
 }
@@ -45,12 +87,7 @@ Status apply(LoopTree& tree, const Inline& step) {
                   "would make a body of " + std::to_string(nodes) + " nodes; at most " + std::to_string(kMostNodes));
   for (Op& consumer : tree.dag.ops) {
     if (consumer.is_placeholder()) continue;
-    Expr& body = consumer.element().body;
-    body = rewrite(body, [&](const Expr& part) -> Expr {
-      const Load* read = std::get_if<Load>(&part->kind);
-      if (!read || read->source.value != step.op.value) return Expr();
-      return substitute(element.body, [&](VarId v) { return read->index[static_cast<std::size_t>(v.value)]; });
-    });
+    consumer.element().body = with_inlined(consumer.element().body, step.op, element.body);
   }
   remove_nest(tree, step.op);
   tree.places[step.op.index()].kind = PlaceKind::inlined;

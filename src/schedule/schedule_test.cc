@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "schedule/steps.h"
 #include "schedule/testing/dags.h"
 
@@ -125,6 +127,26 @@ TEST(Inline, RefusesABodyThatUnfoldsWithoutEnd) {
   text += "return t30\n";
   for (int i = kDoublings - 1; i > 0; --i) steps += (steps.empty() ? "inline o" : "; inline o") + std::to_string(i);
   EXPECT_NE(after(text.c_str(), steps.c_str()).find("nodes; at most 8192"), std::string::npos);
+}
+TEST(Inline, PutsTheBodyIntoIndicesThatReadItToo) {
+  const char* text = R"(
+x = PLACEHOLDER [4]
+t(i) = (x[i] * 2f) for i in 4
+y(i) = t[i64(t[i64(t[i])])] for i in 4
+return y
+)";
+  const LoopTree tree = *replay(dag(text), *parse_steps("inline o1"));
+  const std::string body =
+      to_text(tree.dag.op(OpId(2)).element().body, [&](SourceId s) { return tree.dag.ops[s.index()].name; });
+  EXPECT_EQ(body.find("t["), std::string::npos) << body;
+  EXPECT_EQ(std::count(body.begin(), body.end(), 'x'), 3) << body;
+}
+TEST(Inline, RefusesABodyThatIndicesUnfold) {
+  std::string index = "i";
+  for (int k = 0; k < 20; ++k) index = "i64(t[" + index + "])";
+  const std::string text =
+      "x = PLACEHOLDER [4]\nt(i) = (x[i] + (x[i] * x[i])) for i in 4\ny(i) = t[" + index + "] for i in 4\nreturn y\n";
+  EXPECT_NE(after(text.c_str(), "inline o1").find("nodes; at most 8192"), std::string::npos);
 }
 TEST(Inline, RefusesAReduction) { EXPECT_NE(after(kMatmul, "inline o3").find("reduces"), std::string::npos); }
 
