@@ -128,7 +128,8 @@ Kernel make_convolution(const bench::Convolution& c, const Choice& choice) {
   const Tag plain = volume ? Tag::ndhwc : Tag::nhwc;
   const auto activations = [&](std::int64_t channels) {
     if (choice.order == Order::own) return Tag::any;
-    return choice.order == Order::plain || channels % choice.block != 0 ? plain : blocks_of(choice.block);
+    if (choice.order == Order::plain) return plain;
+    return channels % choice.block == 0 ? blocks_of(choice.block) : Tag::nchw;  // images, as its first layers read them
   };
   const auto with = [](Extents dims, const Extents& spatial) {
     dims.insert(dims.end(), spatial.begin(), spatial.end());

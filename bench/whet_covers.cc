@@ -77,11 +77,13 @@ std::vector<double> traffic_of(const Task& task, const std::string& steps, const
   const Result<LoopTree> tree = replay(task.dag, *parsed);
   if (!tree.ok()) return {};
   const std::vector<float> row = features(*tree, target);
+  const std::vector<std::string>& names = feature_names(target);
   std::vector<double> bytes;
-  for (const char* name : {"from L2", "from L3", "from memory"}) {
-    const auto& names = feature_names(target);
-    bytes.push_back(
-        std::exp2(row[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())]) - 1);
+  for (const char* level : {"from L2", "from L3", "from memory"}) {
+    double sum = 0;  // of all operations
+    for (std::size_t column = 0; column < names.size(); ++column)
+      if (names[column].ends_with(level)) sum += std::exp2(row[column]) - 1;
+    bytes.push_back(sum);
   }
   return bytes;
 }
