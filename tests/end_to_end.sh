@@ -231,6 +231,7 @@ case_remote() {
       --allow-emulated
     expect 1 "--allow-emulated takes them" "$whet" compile zoo:mlp --records a.jsonl --target "cpu -mcpu=cortex-a76 -threads=1" -o a.so
     expect 0 "1 of 4 tasks from records" "$whet" compile zoo:mlp --records a.jsonl --target "cpu -mcpu=cortex-a76 -threads=1" -o a.so --allow-emulated
+    expect 0 "say nothing of a processor" "$whet" explain task 0 --model zoo:mlp --records a.jsonl --target "cpu -mcpu=cortex-a76 -threads=1"
     expect 1 "qemu-aarch64-static" "$whet" doctor --device "$device"
     local arm=(--target "cpu -mcpu=cortex-a76 -threads=1")
     expect 0 "" "$whet" compile zoo:mlp "${arm[@]}" -o arm.so

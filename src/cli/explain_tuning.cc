@@ -20,6 +20,7 @@
 #include "session/opened.h"
 #include "session/rates.h"
 #include "session/record_rates.h"
+#include "session/remote.h"
 #include "task/task.h"
 #include "tuner/footprint.h"
 
@@ -113,7 +114,7 @@ int print_task(const Opened& opened, const TuningQuestion& question) {
                question.records);
     return kDone;
   }
-  if (list.front()->outcome.emulated()) fmt::print("{}\n", kEstimates);
+  if (list.front()->outcome.emulated()) fmt::print("{}\n", target.is_gpu() ? kEstimates : kEmulatorTimes);
   fmt::print("{} ms is the best of {} schedules that ran: {:.1f} GFLOPS. {}\n", exact_milliseconds(seconds),
              list.size(), flops(task.dag) / seconds / 1e9, verdict(limits, seconds));
   Table table({{"Time (ms)"}, {"Candidate", false}, {"Choices", false}});

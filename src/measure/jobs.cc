@@ -74,7 +74,7 @@ class Jobs {
     }
     std::vector<std::size_t> left;
     std::int64_t tried = 0, failed = 0;
-    std::string name;
+    std::string machine;
     for (std::size_t k = 0; k < numbers.size(); ++k) {
       const std::size_t i = numbers[k];
       Outcome outcome = outcome_of(sane(std::move(reply.replies[first + k]), task_.candidates[i], device, incumbent),
@@ -89,14 +89,14 @@ class Jobs {
         outcome = {OutcomeCode::crash, "two devices were lost while it ran: " + outcome.message};
         outcome.device = units_.name(unit);
       }
-      if (!outcome.conditions.unit.empty()) name = outcome.conditions.unit;
+      if (!outcome.conditions.unit.empty()) machine = outcome.conditions.unit;
       ++tried;
       failed += !outcome.ok();
       champions_[i] = champion;
       outcomes_[i] = std::move(outcome);
     }
     units_.note(unit, [&](UnitReport& report) {
-      if (!name.empty()) report.unit = name;
+      if (!machine.empty()) report.unit = machine;
       ++report.jobs;
       report.candidates += tried;
       report.failed += failed;

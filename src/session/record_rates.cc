@@ -31,7 +31,7 @@ RecordRates rates_here(const TargetOnCores& place, const std::string& elsewhere)
 
 RecordRates rates_there(const MeasuringPlace& place) {
   Device& device = *place.devices.front();
-  if (place.emulated) return {{}, "unknown: an emulator runs " + device.info().name};
+  if (place.emulated) return {{}, "unknown: an emulator runs " + place.where};
   CpuPlacement cpu;
   cpu.cores.assign(place.target.cores.cpus.begin(), place.target.cores.cpus.end());
   RecordRates known{measure_device_rates(device, place.target.target, cpu), "on " + place.where + ", measured now"};
