@@ -279,7 +279,8 @@ class Search {
       WHET_TRY(const PlanSearch::Tried one, time_alternately(usual, library, comparisons.size() % 2 == 1, tried));
       comparisons.push_back(one);
     }
-    std::sort(comparisons.begin(), comparisons.end(), [](const auto& a, const auto& b) { return ratio_of(a) < ratio_of(b); });
+    std::sort(comparisons.begin(), comparisons.end(),
+              [](const auto& a, const auto& b) { return ratio_of(a) < ratio_of(b); });
     tried = comparisons[comparisons.size() / 2];
     return lost() <= kMayLose && ratio_of(tried) < kFasterPlan;
   }
@@ -287,8 +288,8 @@ class Search {
   Result<PlanSearch::Tried> time_alternately(const std::string& usual, const std::string& library, bool plan_first,
                                              PlanSearch::Tried tried) {
     (void)device_.time_models({}, {});  // else the models stay where they are
-    const std::vector<ModelLibrary> files = plan_first ? std::vector<ModelLibrary>{{library}, {usual}}
-                                                       : std::vector<ModelLibrary>{{usual}, {library}};
+    const std::vector<ModelLibrary> files =
+        plan_first ? std::vector<ModelLibrary>{{library}, {usual}} : std::vector<ModelLibrary>{{usual}, {library}};
     WHET_TRY(const std::vector<ModelTimes> times,
              device_.time_models(files, {options_.network.open, options_.network.inputs, options_.network.burst_seconds,
                                          options_.network.bursts}));

@@ -102,7 +102,7 @@ class PlanSearchTest : public ::testing::Test {
   bool unrolls_ = false;  ///< the best convolutions are `unrolled`
   int measured_ = 0;
   std::function<double(int)> luck_;  ///< by how much a process is slower with the plan; empty: not at all
-  Plan plan_;  ///< that the file holds in the end
+  Plan plan_;                        ///< that the file holds in the end
 };
 
 TEST_F(PlanSearchTest, TakesBlocksWhereTheyAreFasterAndTheNetworkAgrees) {
