@@ -20,7 +20,7 @@ Status apply(LoopTree&, const Inline&);
 /// next, would have a billion.
 constexpr std::int64_t kMostNodes = 1 << 13;
 /// About how many nodes the largest body has that inlining `op` would leave; indices that take the place of variables
-/// are not counted.
+/// are counted only where an index reads the op too, since they unfold there.
 std::int64_t nodes_when_inlined(const LoopTree&, OpId op);
 
 }  // namespace whet
