@@ -44,6 +44,26 @@ ComputeDag byte_convolution(int rows, int columns, int in, int out, int kernel, 
   return parse_dag(text + requantized("conv", axes, "n, oh, ow, oc")).value();
 }
 
+/// A square depthwise convolution, padded by zeros.
+ComputeDag byte_depthwise(int rows, int columns, int channels, int kernel, int stride) {
+  const int around = kernel / 2;
+  const std::string axes =
+      fmt::format("n in 1, oh in {}, ow in {}, c in {}", (rows - 1) / stride + 1, (columns - 1) / stride + 1, channels);
+  std::string text = fmt::format(
+      "x = PLACEHOLDER [1, {0}, {1}, {2}] u8\nw = PLACEHOLDER [{3}, {3}, {2}] i8 const\nbias = PLACEHOLDER [{2}] i32 "
+      "const\nscale = PLACEHOLDER [{2}] const\n",
+      rows, columns, channels, kernel);
+  text += fmt::format(
+      "pad(n, y_, x_, c): u8 = select((y_ >= {0}) && (y_ < {1}) && (x_ >= {0}) && (x_ < {2}), x[n, (y_ - {0}), (x_ - "
+      "{0}), c], 0u8) for n in 1, y_ in {3}, x_ in {4}, c in {5}  # pad n:batch y_:row x_:column c:channel\n",
+      around, rows + around, columns + around, rows + 2 * around, columns + 2 * around, channels);
+  text += fmt::format(
+      "conv(n, oh, ow, c): i32 += (i32(pad[n, ((oh*{0}) + rh), ((ow*{0}) + rw), c])*i32(w[rh, rw, c])) for {1}, rh in "
+      "{2}, rw in {2}  # depthwise n:batch oh:row ow:column c:channel rh:tap rw:tap\n",
+      stride, axes, kernel);
+  return parse_dag(text + requantized("conv", axes, "n, oh, ow, c")).value();
+}
+
 ComputeDag byte_product(int rows, int depth, int columns) {
   const std::string axes = fmt::format("m in {}, n in {}", rows, columns);
   return parse_dag(
@@ -83,6 +103,10 @@ TEST(ProductsOfBytes, AreExactInConvolutions) {
   expect_exact(byte_convolution(7, 9, 12, 40, 3, true), 6);
   expect_exact(byte_convolution(8, 8, 4, 16, 3, false), 4);
 }
+TEST(ProductsOfBytes, AreExactInDepthwiseConvolutions) {
+  expect_exact(byte_depthwise(9, 10, 48, 3, 1), 2);
+  expect_exact(byte_depthwise(7, 9, 40, 5, 2), 2);
+}
 TEST(ProductsOfBytes, AreExactInMatrixProducts) {
   expect_exact(byte_product(11, 36, 56), 6);
   expect_exact(byte_product(1, 64, 33), 6);
@@ -111,6 +135,7 @@ TEST(ProductsOfBytes, TakeTheProcessorsInstruction) {
     EXPECT_GE(count_in_loops(task, byte_target("sapphirerapids"), "vpdpbusd"), 12);
     EXPECT_GE(count_in_loops(task, byte_target("neoverse-n2"), "usdot"), 8);
   }
+  EXPECT_GE(count_in_loops(byte_depthwise(28, 28, 64, 3, 1), byte_target("sapphirerapids"), "vpdpbusd"), 9);
 }
 
 }  // namespace
