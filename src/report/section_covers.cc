@@ -75,7 +75,7 @@ std::string covers_section(const ReportData& data) {
   }
   svg.text(kCoverRight + 18, bottom + 17, "of the usual kernels' time", "soft");
   std::string remark =
-      "A chain computes its kernels row by row, a merged kernel computes convolutions of one input side by side. Blue: "
+      "A chain computes its kernels row by row, a merged kernel computes convolutions of one input side by side. Red: "
       "in the plan.";
   if (all > covers.size()) remark += fmt::format(" {} more save less.", all - covers.size());
   return section("covers", "Kernels of several groups", finding,
