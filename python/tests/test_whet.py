@@ -345,7 +345,7 @@ class Torch(InAFolder):
     there = np.load(ROOT / "tests/models/torch/acts.npz")
 
     class Module:
-        def forward(self, x):
+        def forward(self, input):  # as the file calls it
             raise AssertionError("whet calls no module")
 
     def with_torch(self, **parts):
