@@ -269,8 +269,8 @@ std::optional<double> seconds_of_utc(const std::string& at) {
   // Days since 1970 by the civil calendar, March first, so that a leap day ends its year.
   const int month = two(5), year = 100 * two(0) + two(2) - (month <= 2 ? 1 : 0);
   const int day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + two(8) - 1;
-  const double days = 365.0 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719468;
-  return days * 86400 + two(11) * 3600 + two(14) * 60 + two(17);
+  const int days = 365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719468;
+  return days * 86400.0 + two(11) * 3600 + two(14) * 60 + two(17);
 }
 
 Result<ReportData> gather_report(const ReportSources& from) {

@@ -141,7 +141,7 @@ std::string short_name(std::string_view task) {
 }
 
 std::string label_of(std::string_view task, double width) {
-  const std::string name = short_name(task);
+  std::string name = short_name(task);
   if (width_of_label(name) <= width) return name;
   const std::size_t from = name.find(' ');
   if (from == name.npos) return "";
