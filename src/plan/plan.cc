@@ -148,6 +148,7 @@ Result<NetworkPlans> best_plans(const FusedGraph& fused, const Alternatives& alt
   ChoiceOptions choosing{.required = options.required, .forbidden = options.forbidden};
   choosing.usual = usual_numbers(alternatives);
   choosing.plans = options.plans;
+  choosing.seconds_limit = options.seconds_limit;
   // Plans that differ in a pool or a copy alone are one to the network.
   for (std::size_t a = 0; a < alternatives.all.size(); ++a)
     if (convolves(alternatives.all[a].fragment)) choosing.distinct.push_back(static_cast<int>(a));

@@ -30,6 +30,7 @@ struct PlanOptions {
   std::vector<int> required;   ///< alternatives of every plan
   std::vector<int> forbidden;  ///< and of none
   bool bounds = false;         ///< prices are their bounds: what a plan can reach at best
+  double seconds_limit = 10;   ///< of one run of the solver, as ChoiceOptions has it
 };
 
 /// Chooses exactly (choice/choice.h): the sum of the prices is least, every value is there in each form in which it is read,

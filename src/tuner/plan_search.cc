@@ -21,6 +21,9 @@ constexpr int kRounds = 200;
 /// than the fastest of them by more than a margin.
 constexpr int kEnough = 3;
 constexpr double kMargin = 0.95;
+/// Hopes of one network may be too alike for a quick choice: then what promises most is measured without one.
+constexpr double kHopeSeconds = 1;
+constexpr std::size_t kPromising = 4;
 /// How often a plan is compared with the usual one in the network, and how often it may be no faster. Where a process has its
 /// memory decides by some percent, so each time both are opened anew.
 constexpr std::size_t kComparisons = 7;
@@ -104,9 +107,11 @@ class Search {
       learn_hope();
       prices_ = prices();
       WHET_TRY(const NetworkPlans hoped,
-               best_plans(fused_, alternatives_, prices_, {.forbidden = failed(), .bounds = true}));
+               best_plans(fused_, alternatives_, prices_,
+                          {.forbidden = failed(), .bounds = true, .seconds_limit = kHopeSeconds}));
       hoped_seconds_ = hoped.bound;
-      std::vector<Task> unknown = unmeasured(hoped.best.front());
+      std::vector<Task> unknown = unmeasured(hoped.best.front().alternatives);
+      if (unknown.empty() && !hoped.optimal) unknown = unmeasured(most_promising());
       if (unknown.empty()) {
         result_.complete = hoped.optimal;  // else nobody knows
         return ok_status();
@@ -118,10 +123,26 @@ class Search {
     return ok_status();
   }
 
-  /// The tasks of a plan that have no time yet. Weights are how often the plan runs them.
-  std::vector<Task> unmeasured(const NetworkPlan& plan) const {
+  /// Kernels of which nobody knows the time and that are hoped to save most of their usual ones' time.
+  std::vector<int> most_promising() const {
+    std::vector<std::pair<double, int>> gains;
+    for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
+      const Alternative& alternative = alternatives_.all[a];
+      if (alternative.task < 0 || unmeasured({static_cast<int>(a)}).empty()) continue;
+      double usual = 0;
+      for (int group : alternative.instead) usual += usual_seconds(group);
+      if (usual > prices_[a].bound) gains.emplace_back(prices_[a].bound - usual, static_cast<int>(a));
+    }
+    std::sort(gains.begin(), gains.end());
+    std::vector<int> numbers;
+    for (std::size_t i = 0; i < std::min(gains.size(), kPromising); ++i) numbers.push_back(gains[i].second);
+    return numbers;
+  }
+
+  /// The tasks of alternatives that have no time yet. Weights are how often these run them.
+  std::vector<Task> unmeasured(const std::vector<int>& alternatives) const {
     std::map<int, int> counts;
-    for (int a : plan.alternatives) {
+    for (int a : alternatives) {
       const int task = alternatives_.all[static_cast<std::size_t>(a)].task;
       const bool unknown = prices_[static_cast<std::size_t>(a)].kind == PriceKind::estimated;
       if (unknown && !failed_.contains(id_of(alternatives_.tasks[static_cast<std::size_t>(task)]))) ++counts[task];
