@@ -186,7 +186,10 @@ CountedResult counted_result(const Operator& op, const std::vector<Counted>& ope
 
 std::optional<Tensor> neutral_padding(const Operator& op, DType dtype) {
   if (const auto* top = std::get_if<TopKOperator>(&op)) return extreme(dtype, top->largest);
-  if (const auto* arg = std::get_if<ArgReduceOperator>(&op)) return extreme(dtype, arg->largest);
+  if (const auto* arg = std::get_if<ArgReduceOperator>(&op)) {
+    // Of equal elements the last would be padding.
+    return arg->last ? std::nullopt : std::optional(extreme(dtype, arg->largest));
+  }
   if (std::holds_alternative<SoftmaxOperator>(op)) return extreme(dtype, true);
   const auto* reduce = std::get_if<ReduceOperator>(&op);
   if (reduce == nullptr) return std::nullopt;

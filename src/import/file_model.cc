@@ -73,6 +73,9 @@ Result<std::vector<std::pair<std::string, ValueId>>> outputs_of(const Model& mod
     if (out.is_absent(id)) return Error{"output \"" + name + "\" is an optional value that is not there"};
     if (elements->empty())
       return Error{"output \"" + name + "\" is an empty sequence; it has no elements to be outputs"};
+    if (std::any_of(elements->begin(), elements->end(), [&](ValueId each) { return out.sequence(each) != nullptr; }))
+      return Error{"output \"" + name +
+                   "\" is a sequence of sequences; only tensors and sequences of them can be given"};
     for (std::size_t i = 0; i < elements->size(); ++i)
       outputs.emplace_back(name + "." + std::to_string(i), (*elements)[i]);
   }

@@ -175,7 +175,9 @@ Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std
     WHET_TRY(std::optional<Tensor> folded, fold_shape(label, op, constants, type));
     if (folded) {
       if (!std::holds_alternative<ReshapeOperator>(op)) folded_bytes_ += folded->bytes();
-      return as_constant(std::move(*folded));
+      Step step = as_constant(std::move(*folded));
+      set_counted(step.value, std::move(counted));
+      return step;
     }
   }
   WHET_TRY(const ValueId id, graph.add_node(unique(node_name, node_names_), op, std::move(inputs)));

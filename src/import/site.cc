@@ -106,6 +106,25 @@ Result<ValueId> NodeSite::padded_by(ValueId x, double number) {
   return graph_.padded_by(name_, x, Tensor::of<double>(dtype(x), {}, {number}));
 }
 
+Result<ValueId> NodeSite::either(ValueId condition, ValueId a, ValueId b) {
+  const Counted of_a = counted(a), of_b = counted(b);
+  const Shape extents = shape(a);
+  WHET_TRY(const ValueId chosen, add("chosen", WhereOperator{}, {condition, a, b}));
+  Counted of_chosen;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    if (!of_a.contains(d) && !of_b.contains(d)) continue;
+    const auto number = [&](const Counted& of) {
+      const auto found = of.find(d);
+      return found != of.end() ? found->second
+                               : add_constant("extent", Tensor::of<std::int64_t>(DType::i64, {}, {extents[d]}));
+    };
+    WHET_TRY(const ValueId count, add("chosen_count", WhereOperator{}, {condition, number(of_a), number(of_b)}));
+    of_chosen.emplace(d, count);
+  }
+  set_counted(chosen, std::move(of_chosen));
+  return chosen;
+}
+
 Result<ValueId> NodeSite::cast(const std::string& part, ValueId x, DType dtype) {
   if (type(x).dtype == dtype) return x;
   return add(part, CastOperator{dtype}, {x});

@@ -54,6 +54,8 @@ class NodeSite {
   /// `x` with other padding, if it has any.
   Result<ValueId> padded_by(ValueId x, double number);
   ValueId add_scalar(const std::string& part, DType, double value);
+  /// `a` where the scalar `condition` is true, else `b`, which has the same type; numbers of results are those of the chosen one.
+  Result<ValueId> either(ValueId condition, ValueId a, ValueId b);
   /// `x` as `dtype`; itself where it is.
   Result<ValueId> cast(const std::string& part, ValueId x, DType dtype);
 

@@ -29,7 +29,7 @@ Result<std::optional<std::vector<ValueId>>> both(OnnxSite& site, const OnnxSubgr
   for (std::size_t i = 0; i < yes->size(); ++i) {
     const bool lists = site.is_sequence((*yes)[i]) || site.is_sequence((*no)[i]);
     if (lists || site.type((*yes)[i]) != site.type((*no)[i])) return std::optional<std::vector<ValueId>>();
-    WHET_TRY(const ValueId value, site.add("chosen", WhereOperator{}, {condition, (*yes)[i], (*no)[i]}));
+    WHET_TRY(const ValueId value, site.either(condition, (*yes)[i], (*no)[i]));
     chosen.push_back(value);
   }
   return std::optional(chosen);

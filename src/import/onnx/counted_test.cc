@@ -156,7 +156,7 @@ TEST(NonMaxSuppression, RefusesWhatItCannotUnroll) {
   EXPECT_EQ(said({f32({1, 3, 4}), f32({1, 1, 3}), i64({1})}),
             "y: its number of boxes of a class is computed from the values of input \"c\"; give its value (--input "
             "c=FILE.npy)");
-  EXPECT_EQ(said({f32({1, 3, 4}), f32({1, 1, 3})}).substr(0, 2), "y:");
+  EXPECT_EQ(said({f32({1, 3, 4}), f32({1, 1, 3})}), "y: reads \"c\", which nothing defines");
 }
 
 /// The places of what is above 0 in a: "p" [n], of which values decide how many there are.
@@ -187,6 +187,28 @@ TEST(CountedResults, AreComputedMovedAndTakenWithTheirPadding) {
   EXPECT_EQ(above({node({"g"}, "Gather", {"a", "p"}), node({"u"}, "Unsqueeze", {"g", "one"}),
                    node({"y"}, "Concat", {"u", "u"}, {set("axis", 1)})}),
             "y: f32[5x2] {3, 3, 7, 7, 5, 5, 5, 5, 5, 5}\ny_count: i64[scalar] {3}");
+}
+TEST(CountedResults, OfABranchHaveItsNumber) {
+  const auto places_of = [](const char* name) {
+    OnnxSubgraph body;
+    body.nodes.push_back(node({"z"}, "NonZero", {name}));
+    body.outputs = {"z"};
+    return std::make_shared<const OnnxSubgraph>(body);
+  };
+  OnnxNode choice = node({"y"}, "If", {"a"}, {set("then_branch", places_of("b")), set("else_branch", places_of("c"))});
+  choice.captured = {"b", "c"};
+  const auto chosen_by = [&](double condition) {
+    return answers({fed(Tensor::of<double>(DType::boolean, {}, {condition})), f32_fed({4}, {1, 1, 1, 0}),
+                    f32_fed({4}, {0, 1, 0, 0})},
+                   {choice});
+  };
+  EXPECT_EQ(chosen_by(1), "y: i64[1x4] {0, 1, 2, -1}\ny_count: i64[scalar] {3}");
+  EXPECT_EQ(chosen_by(0), "y: i64[1x4] {1, -1, -1, -1}\ny_count: i64[scalar] {1}");
+}
+TEST(CountedResults, OfEqualElementsTheLastIsNotThePadding) {
+  EXPECT_NE(above({node({"g"}, "Gather", {"a", "p"}), node({"y"}, "ArgMax", {"g"}, {set("select_last_index", 1)})})
+                .find("padding"),
+            std::string::npos);
 }
 TEST(CountedResults, OfAFirstPartAreAtMostThatMany) {
   EXPECT_EQ(above({node({"g"}, "Gather", {"a", "p"}), node({"y"}, "Slice", {"g", "zero", "two"})}),

@@ -30,6 +30,10 @@ Result<std::vector<std::int64_t>> part_extents(OnnxSite& site, std::int64_t exte
     part = given[0];
   }
   if (part < 1) return site.error("its parts have extent " + std::to_string(part) + "; expected 1 or more");
+  constexpr std::int64_t kMostParts = 65536;
+  if (extent / part > kMostParts)
+    return site.error("divides an extent of " + std::to_string(extent) + " into parts of " + std::to_string(part) +
+                      "; at most " + std::to_string(kMostParts) + " parts are supported");
   std::vector<std::int64_t> parts;
   for (std::int64_t begin = 0; begin < extent; begin += part) parts.push_back(std::min(part, extent - begin));
   return parts;
@@ -163,16 +167,13 @@ Status import_sequence_map(OnnxSite& site) {
     std::vector<ValueId> inputs;
     for (std::size_t i = 0; i < site.input_count(); ++i) {
       if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
-      if (!site.is_sequence(site.in(i))) {
-        inputs.push_back(site.in(i));
-        continue;
-      }
-      WHET_TRY(const std::vector<ValueId> values, site.sequence(i));
-      if (values.size() != first.size()) {
+      WHET_RETURN_IF_ERROR(site.count_inlined());  // a body without nodes counts too
+      const std::vector<ValueId>* values = site.graph().sequence(site.in(i));
+      if (values != nullptr && values->size() != first.size()) {
         return site.error("maps sequences of " + std::to_string(first.size()) + " and " +
-                          std::to_string(values.size()) + " elements");
+                          std::to_string(values->size()) + " elements");
       }
-      inputs.push_back(values[k]);
+      inputs.push_back(values == nullptr ? site.in(i) : (*values)[k]);
     }
     WHET_TRY(const std::vector<ValueId> outputs, site.inlined(*body, inputs));
     if (outputs.size() < results.size()) {

@@ -68,6 +68,20 @@ TEST(Sequences, AreMappedElementByElement) {
   EXPECT_EQ(answers(model_of({shorter, node({"y"}, "SequenceMap", {"s", "t"}, {set("body", sum_body())})}, {"y"})),
             "y: maps sequences of 2 and 1 elements");
 }
+TEST(Sequences, OfManyElementsAreNotMappedWithoutEnd) {
+  OnnxSubgraph same;
+  same.inputs = {"each"}, same.outputs = {"each"};
+  std::vector<std::string> inputs = {"long"};
+  for (int i = 0; i < 30; ++i) same.inputs.push_back("more" + std::to_string(i)), inputs.emplace_back("long");
+  const OnnxNode list = node({"long"}, "SequenceConstruct", std::vector<std::string>(30000, "x"));
+  const OnnxNode map = node({"y"}, "SequenceMap", inputs, {set("body", std::make_shared<const OnnxSubgraph>(same))});
+  EXPECT_EQ(answers(model_of({list, map, node({"n"}, "SequenceLength", {"y"})}, {"n"})),
+            "y: functions, branches and loops become more than 524288 nodes");
+}
+TEST(Sequences, OfMoreThan65536PartsAreRefused) {
+  const std::string said = import_onnx(one_node("SplitToSequence", 18, {f32({2000000000})}, {}), {}).error().message;
+  EXPECT_NE(said.find("at most 65536 parts are supported"), std::string::npos) << said;
+}
 TEST(Optionals, AreThereOrNot) {
   const OnnxNode full = node({"o"}, "Optional", {"x"}), empty = node({"e"}, "Optional", {});
   EXPECT_EQ(answers(model_of({full, empty, node({"a"}, "OptionalHasElement", {"o"}),

@@ -36,6 +36,8 @@ class OnnxSite : public NodeSite {
 
   std::int64_t opset() const { return scope_.opset; }
   const GrowingGraph& graph() const { return graph_; }
+  /// Before what is done again for each element: see GrowingGraph.
+  Status count_inlined() { return graph_.count_inlined(name_); }
   /// The results are of a type that is held in a wider one; 0: they are not.
   void mark_held_result(std::int64_t type);
 

@@ -34,7 +34,7 @@ Status give_both(TfSite& site, const std::string& yes, const std::string& no, co
     }
     if (site.is_sequence(a[i]) || site.is_sequence(b[i]) || site.type(a[i]) != site.type(b[i]))
       return site.error("its branches give " + to_string(site.type(a[i])) + " and " + to_string(site.type(b[i])));
-    WHET_RETURN_IF_ERROR(site.give(WhereOperator{}, {condition, a[i], b[i]}, i));
+    WHET_RETURN_IF_ERROR(site.give(site.either(condition, a[i], b[i]), i));
   }
   return ok_status();
 }

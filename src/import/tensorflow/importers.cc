@@ -113,6 +113,7 @@ constexpr TfImporter kTfImporters[] = {
     {"Mul", import_binary<B::mul>},
     {"MulNoNan", import_mul_no_nan},
     {"Neg", import_unary<U::neg>},
+    {"NonMaxSuppression", import_non_max_suppression},
     {"NonMaxSuppressionV2", import_non_max_suppression},
     {"NonMaxSuppressionV3", import_non_max_suppression},
     {"NonMaxSuppressionV4", import_non_max_suppression},

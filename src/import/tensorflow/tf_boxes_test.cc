@@ -44,6 +44,12 @@ TEST(TensorFlowBoxes, ThatOverlapByTheLimitStay) {
   EXPECT_EQ(answers(chooser("NonMaxSuppressionV3", 0.4), {kBoxes, kScores}),
             "y i32[3]: 200 0 0\ny_count i64[scalar]: 200\n");
 }
+TEST(TensorFlowBoxes, OfTheFirstVersionHaveTheLimitAsAnAttribute) {
+  GraphWriter g;
+  g.input("boxes", {3, 4}).input("scores", {3}).constant("most", number(DType::i32, 4));
+  g.node("y", "NonMaxSuppression", {"boxes", "scores", "most"}, {{"iou_threshold", of_real(0.4F)}});
+  EXPECT_EQ(answers(g, {kBoxes, kScores}), "y i32[3]: 200 0 0\ny_count i64[scalar]: 200\n");
+}
 TEST(TensorFlowBoxes, AreFilledUpWhereTheFileAsksForIt) {
   const Message yes = of_flag(true);
   GraphWriter g = chooser("NonMaxSuppressionV4", 0.4, &yes);
@@ -55,6 +61,9 @@ TEST(TensorFlowBoxes, PlacesWhereAMaskHolds) {
   g.input("x", {2, 2}).node("y", "Where", {"x"});
   EXPECT_EQ(answers(g, {floats({2, 2}, {0, 1, 0, 2})}),
             "y i64[4x2]: 0 100 100 100 -100 -100 -100 -100\ny_count i64[scalar]: 200\n");
+  GraphWriter known;
+  known.constant("x", floats({2, 2}, {0, 1, 0, 2})).node("y", "Where", {"x"});
+  EXPECT_EQ(answers(known, {}), "y i64[2x2]: 0 100 100 100\n");
 }
 
 }  // namespace tf_boxes_test

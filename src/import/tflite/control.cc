@@ -46,7 +46,7 @@ Status import_if(TfliteSite& site) {
   for (std::size_t i = 0; i < site.output_count(); ++i) {
     if (site.type(a[i]) != site.type(b[i]))
       return site.error("its branches give " + to_string(site.type(a[i])) + " and " + to_string(site.type(b[i])));
-    WHET_RETURN_IF_ERROR(site.give(WhereOperator{}, {condition, a[i], b[i]}, i));
+    WHET_RETURN_IF_ERROR(site.give(site.either(condition, a[i], b[i]), i));
   }
   return ok_status();
 }

@@ -110,7 +110,7 @@ Status import_logit(TorchSite& site) {
   return site.give(UnaryOperator{U::log}, {odds});
 }
 
-/// log(exp(a) + exp(b)): the larger one, and what the smaller one adds to it.
+/// log(exp(a) + exp(b)): the larger one, and what the smaller one adds to it. Equal ones may be infinite.
 Status import_logaddexp(TorchSite& site) {
   WHET_TRY(const DType dtype, site.common_type({"self", "other"}));
   WHET_TRY(const ValueId a, site.operand("self", dtype));
@@ -118,7 +118,9 @@ Status import_logaddexp(TorchSite& site) {
   if (!is_float(dtype)) return site.error("adds " + to_string(site.type(a)) + "; expected floats");
   WHET_TRY(const ValueId larger, site.add("larger", BinaryOperator{B::max}, {a, b}));
   WHET_TRY(const ValueId smaller, site.add("smaller", BinaryOperator{B::min}, {a, b}));
-  WHET_TRY(const ValueId distance, site.add("distance", BinaryOperator{B::sub}, {smaller, larger}));
+  WHET_TRY(ValueId distance, site.add("distance", BinaryOperator{B::sub}, {smaller, larger}));
+  WHET_TRY(const ValueId equal, site.add("equal", BinaryOperator{B::equal}, {smaller, larger}));
+  WHET_TRY(distance, site.add("apart", WhereOperator{}, {equal, site.add_scalar("none", dtype, 0), distance}));
   WHET_TRY(const ValueId more, site.add("more", UnaryOperator{U::softplus}, {distance}));
   return site.give(BinaryOperator{B::add}, {larger, more});
 }

@@ -58,7 +58,7 @@ Status import_cond(TorchSite& site) {
   for (std::size_t i = 0; i < site.output_count(); ++i) {
     if (site.type(yes[i]) != site.type(no[i]))
       return site.error("its branches give " + to_string(site.type(yes[i])) + " and " + to_string(site.type(no[i])));
-    WHET_RETURN_IF_ERROR(site.give(WhereOperator{}, {condition, yes[i], no[i]}, i));
+    WHET_RETURN_IF_ERROR(site.give(site.either(condition, yes[i], no[i]), i));
   }
   return ok_status();
 }

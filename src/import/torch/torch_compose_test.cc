@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "import/import.h"
 #include "import/torch/testing/pt2.h"
@@ -62,9 +63,11 @@ TEST(TorchCompose, FractionsAndLogarithms) {
   expect_near(of("aten.logit.default", "", f32({2}, {0.25, 0.9})), {logit(0.25), logit(0.9)});
   expect_near(of("aten.logit.default", "eps=0.125", f32({2}, {0, 1})), {logit(0.125), logit(0.875)});
   Pt2 p;
-  p.input("a", {3}).input("b", {3}).node("aten.logaddexp.default", "self=%a other=%b", {"y"}).output("y");
-  expect_near(answer(p, {f32({3}, {0, 100, -2}), f32({3}, {0, 1, 3})}),
-              {std::log(2), 100, std::log(std::exp(-2.0) + std::exp(3.0))});
+  p.input("a", {4}).input("b", {4}).node("aten.logaddexp.default", "self=%a other=%b", {"y"}).output("y");
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  const Numbers sums = answer(p, {f32({4}, {0, 100, -2, kNone}), f32({4}, {0, 1, 3, kNone})});
+  expect_near({sums[0], sums[1], sums[2]}, {std::log(2), 100, std::log(std::exp(-2.0) + std::exp(3.0))});
+  EXPECT_EQ(sums[3], kNone);
   EXPECT_EQ(of("aten.rrelu.default", "lower=0.25 upper=0.75", f32({2}, {-2, 2})), (Numbers{-1, 2}));
 }
 TEST(TorchCompose, WindowsOfADimensionStandLast) {
