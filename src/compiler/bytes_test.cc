@@ -107,6 +107,22 @@ TEST(ProductsOfBytes, AreExactInDepthwiseConvolutions) {
   expect_exact(byte_depthwise(9, 10, 48, 3, 1), 2);
   expect_exact(byte_depthwise(7, 9, 40, 5, 2), 2);
 }
+TEST(ProductsOfBytes, HaveTilesHoweverManyTapsARowHas) {
+  for (const char* processor : {"haswell", "sapphirerapids"})
+    for (const int kernel : {3, 7, 9, 13, 31})
+      for (const int channels : {5, 64}) {
+        const DesignSpace space = make_space(byte_depthwise(14, 14, channels, kernel, 1), byte_target(processor));
+        EXPECT_TRUE(space.contains(space.default_candidate()).ok()) << processor << ", " << kernel << ", " << channels;
+      }
+}
+TEST(ProductsOfBytes, OfOnePixelHaveSeedsInTheirSpace) {
+  for (const char* processor : {"haswell", "sapphirerapids"}) {
+    const DesignSpace space = make_space(byte_product(1, 8, 100), byte_target(processor));
+    EXPECT_TRUE(space.contains(space.default_candidate()).ok()) << processor;
+    for (const Candidate& seed : space.seeds())
+      EXPECT_TRUE(space.contains(seed).ok()) << processor << " " << to_json(seed);
+  }
+}
 TEST(ProductsOfBytes, AreExactInMatrixProducts) {
   expect_exact(byte_product(11, 36, 56), 6);
   expect_exact(byte_product(1, 64, 33), 6);

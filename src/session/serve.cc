@@ -24,8 +24,19 @@ constexpr std::int64_t kMostCandidates = 10000;
 constexpr std::size_t kMostBytes = std::size_t{1} << 24;
 /// The sketch of a schedule that the user wrote, and the name of a task that is defined without one.
 constexpr const char* kOwnSketch = "own";
-/// Inputs and outputs of a task that a user defines [bytes]: they lie in memory several times.
+/// The tensors of a task that a user defines, those between its inputs and outputs too [bytes]: they lie in memory several times.
 constexpr double kMostTaskBytes = 4e9;
+
+/// In floating point: the extents of a text may have any product.
+double bytes_in_memory(const ComputeDag& dag) {
+  double all = 0;
+  for (const Op& op : dag.ops) {
+    auto own = static_cast<double>(size_of(op.dtype));
+    for (const std::int64_t extent : op.shape) own *= static_cast<double>(extent);
+    all += own;
+  }
+  return all;
+}
 
 Json json_of(const Candidate& candidate) {
   Json choices = Json::object();
@@ -215,8 +226,8 @@ Result<Json> TaskServer::define(const Json& request) {
   if (!name.is_null() && !name.is_string()) return Error{"name is " + dump(name) + "; expected a text"};
   Result<ComputeDag> dag = parse_dag(text.string());
   if (!dag.ok()) return dag.error().at("dag");
-  if (const double all = bytes(*dag); all > kMostTaskBytes)
-    return Error{fmt::format("dag: its inputs and outputs have {:.3g} GB; expected {:g} at most", all / 1e9,
+  if (const double all = bytes_in_memory(*dag); all > kMostTaskBytes)
+    return Error{fmt::format("dag: its tensors have {:.3g} GB together; expected {:g} at most", all / 1e9,
                              kMostTaskBytes / 1e9)};
   const auto known =
       std::ranges::find_if(tasks_, [&](const Task& task) { return task.within.empty() && same_dag(task.dag, *dag); });
@@ -333,6 +344,7 @@ Result<Json> TaskServer::measure(const Json& request) {
     record.whet = version();
     record.at = utc_now();
     check(*task, record);
+    record.outcome.device = without_number(record.outcome.device);
     // What was not tried, because the user interrupted, is no trial.
     const bool tried = record.outcome.code != OutcomeCode::device_lost;
     if (tried) WHET_RETURN_IF_ERROR(file_.append(record));

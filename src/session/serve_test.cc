@@ -82,7 +82,15 @@ TEST_F(Serving, SaysWhatIsWrongWithATask) {
   EXPECT_EQ(
       error(
           R"({"do": "define", "dag": "a = PLACEHOLDER [40000, 40000]\nb(i, j) = a[i, j] for i in 40000, j in 40000\nreturn b"})"),
-      "dag: its inputs and outputs have 12.8 GB; expected 4 at most");
+      "dag: its tensors have 12.8 GB together; expected 4 at most");
+  EXPECT_EQ(
+      error(
+          R"({"do": "define", "dag": "x = PLACEHOLDER [8]\na(i) = (x[0] + 1f) for i in 100000000000\ny(j) += a[(j*3) + k] for j in 8, k in 4\nreturn y"})"),
+      "dag: its tensors have 400 GB together; expected 4 at most");
+  EXPECT_EQ(
+      error(
+          R"({"do": "define", "dag": "x = PLACEHOLDER [4294967296, 4294967296]\ny(i, j) = x[i, j] for i in 8, j in 8\nreturn y"})"),
+      "dag: its tensors have 7.38e+10 GB together; expected 4 at most");
   TaskServer none({}, parse_target("cpu -mcpu=haswell").value(), {}, 0, measurer_, *file_);
   EXPECT_NE(none.answer(R"({"do": "space", "task": 0})").find("there is no task yet, define one"), std::string::npos);
 }

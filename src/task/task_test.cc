@@ -117,6 +117,16 @@ TEST(Tasks, OfBytesAreOneWhateverTheirScales) {
   EXPECT_NE(names_of(tasks).find("3 x conv2d+"), std::string::npos) << names_of(tasks);
 }
 
+/// A division of whole numbers by a known one is a multiplication and a shift.
+TEST(Tasks, OfBytesKeepTheWholeNumbersThatTheyDivideBy) {
+  QuantizedBuilder b;
+  const ValueId x = b.add("wide", CastOperator{DType::i32}, {b.input("x", {4, 64}, DType::u8)});
+  const ValueId third = b.binary("third", BinaryKind::div, x, b.number(3, DType::i32));
+  const std::vector<Task> tasks = tasks_of(b.finish({b.add("bytes", CastOperator{DType::u8}, {third})}));
+  ASSERT_EQ(tasks.size(), 1u);
+  EXPECT_EQ(to_text(tasks[0].dag).find("const"), std::string::npos) << to_text(tasks[0].dag);
+}
+
 TEST(Tasks, CallThingsAsPeopleDo) {
   GraphBuilder build;
   const ValueId x = build.input("x", {1, 4, 8, 8});

@@ -24,8 +24,7 @@ std::vector<std::int64_t> pixel_options(std::int64_t extent, std::int64_t most) 
 }  // namespace
 
 std::int64_t TapWindow::inputs(std::int64_t count) const {
-  constexpr std::int64_t kUnrolled = 7;  // more taps stay a loop, and each of its steps reads anew
-  if (taps > kUnrolled) return count * taps;
+  if (is_loop()) return count * taps;
   std::vector<std::int64_t> read;
   for (std::int64_t i = 0; i < count; ++i)
     for (std::int64_t tap = 0; tap < taps; ++tap) read.push_back(i * stride + tap * dilation);
@@ -39,8 +38,10 @@ std::int64_t Tiling::vectors(std::int64_t elements) const {
 }
 
 bool Tiling::fits(const Tile& t) const {
-  // All words of a tile's columns stay in registers beside its sums, a column of weights and what joins bytes.
-  if (joins_bytes) return vectors(t.oc) * t.oh * (t.ow + columns.inputs(t.ow)) + vectors(t.oc) + 2 <= registers;
+  // All words of a tile's columns stay in registers beside its sums, a column of weights and what joins bytes. Those that one
+  // pixel alone reads, and those of a loop's step, need not.
+  const std::int64_t words = t.ow == 1 ? 1 : columns.is_loop() ? t.ow : columns.inputs(t.ow);
+  if (joins_bytes) return vectors(t.oc) * t.oh * (t.ow + words) + vectors(t.oc) + 2 <= registers;
   const std::int64_t read = vectors(t.oc) * rows.inputs(t.oh) * columns.inputs(t.ow);
   if (depthwise && pipes.window_inputs > 0 && t.oh > 1 && read > pipes.window_inputs) return false;
   const auto needed = static_cast<double>(accumulators(t) + vectors(t.oc) + (depthwise ? 2 : 1));

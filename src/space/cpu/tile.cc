@@ -194,7 +194,9 @@ Tile best_of_one_pixel(const TileProblem& p) {
   };
   Tile best = p.tiling.best();
   for (std::int64_t elements : p.tiling.oc_options())
-    if (p.tiling.vectors(elements) >= 3 && cost(elements) < cost(best.oc)) best.oc = elements;
+    if (p.tiling.vectors(elements) >= 3 && p.tiling.fits({elements, best.oh, best.ow}) &&
+        cost(elements) < cost(best.oc))
+      best.oc = elements;
   return best;
 }
 
