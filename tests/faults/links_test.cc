@@ -61,13 +61,16 @@ TEST_F(Links, ThatAreCutCostOneRequestOnce) {
   std::filesystem::remove(marker);
 }
 TEST_F(Links, ThatStallAreDeadInTime) {
+  // Some answers pass each link, and not twelve; on a slow machine pings take a part of the room.
   const auto device =
-      RemoteDevice::connect(over(with_faults("--stall-after " + std::to_string(kGreetings + 400)))).value();
+      RemoteDevice::connect(over(with_faults("--stall-after " + std::to_string(kGreetings + 1000)))).value();
   const auto start = std::chrono::steady_clock::now();
   OutcomeCode code = OutcomeCode::ok;
   for (int i = 0; i < 12 && code == OutcomeCode::ok; ++i) code = measured(*device).code;
   EXPECT_EQ(code, OutcomeCode::ok) << "a new link is as good as the old one was at first";
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 12 * 3 * kDead);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_GT(seconds, kDead) << "no link stalled";
+  EXPECT_LT(seconds, 12 * 3 * kDead);
 }
 TEST_F(Links, ThatStallAtOnceAreNoDevice) {
   for (const char* faults : {"--stall-after 0", "--stall-after 100", "--stall-after 0 --up"}) {
