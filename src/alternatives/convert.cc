@@ -161,7 +161,7 @@ class Conversion {
 
   /// As form.h has it; nothing where too many channels would be padding.
   std::optional<Shape> stored_as(const Shape& shape, Form form) const {
-    const std::optional<Shape> stored = stored_shape(shape, form);
+    std::optional<Shape> stored = stored_shape(shape, form);
     const bool asked_for = std::find(padded_.begin(), padded_.end(), form) != padded_.end();
     if (!stored || !pads(shape, form) || asked_for || pads_little(shape, form)) return stored;
     return std::nullopt;
