@@ -126,7 +126,8 @@ TEST_F(TuneOnDevices, NamesTwoDevicesOfOneNameAlikeInRecords) {
   FormulaDevice first(truth, check, std::string(kEmulatedDevice)), second(truth, check, std::string(kEmulatedDevice));
   ASSERT_TRUE(run({&first, &second}, 32).ok());
   EXPECT_GT(second.requests, 0);
-  for (const Record& record : read_records(path_)->records.all()) EXPECT_EQ(record.outcome.device, kEmulatedDevice);
+  const RecordsRead read = read_records(path_).value();
+  for (const Record& record : read.records.all()) EXPECT_EQ(record.outcome.device, kEmulatedDevice);
 }
 TEST_F(TuneOnDevices, RanksTimesOfASlowerDeviceByItsPace) {
   for (const double factor : {3.0, 0.4}) {
