@@ -128,7 +128,7 @@ class Bench {
     return ok_status();
   }
 
-  /// Each task by itself, so that none gets more trials than the others.
+  /// One search a task: all get equally many trials.
   Result<std::vector<Kernel>> tuned(const std::vector<Task>& tasks) {
     std::vector<Kernel> kernels;
     for (const Task& task : tasks) {

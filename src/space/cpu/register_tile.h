@@ -18,7 +18,7 @@ struct Tile {
 struct TapWindow {
   std::int64_t stride = 1, taps = 1, dilation = 1;
 
-  /// So many taps are not unrolled: each step of their loop reads anew.
+  /// Whether the taps stay a loop: more than seven are not unrolled, and each step reads anew.
   bool is_loop() const { return taps > 7; }
   /// The number of different inputs that `count` neighbours read.
   std::int64_t inputs(std::int64_t count) const;
