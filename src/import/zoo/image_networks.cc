@@ -171,6 +171,36 @@ Graph make_inception_v3(const ZooOptions& options) {
   return b.finish(b.classify(net.x, 2048, 1000), "softmax");
 }
 
+Graph make_googlenet(const ZooOptions& options) {
+  struct Mixed {
+    std::int64_t one, three_in, three, five_in, five, pool;
+  };
+  static constexpr Mixed kMixed[] = {
+      {64, 96, 128, 16, 32, 32},     {128, 128, 192, 32, 96, 64},   {192, 96, 208, 16, 48, 64},
+      {160, 112, 224, 24, 64, 64},   {128, 128, 256, 24, 64, 64},   {112, 144, 288, 32, 64, 64},
+      {256, 160, 320, 32, 128, 128}, {256, 160, 320, 32, 128, 128}, {384, 192, 384, 48, 128, 128}};
+  NetworkBuilder b("googlenet", options);
+  ValueId x = b.conv_bn_relu(b.image(3), {3, 64, {7, 7}, {2, 2}, {3, 3}});
+  x = b.conv_bn_relu(b.max_pool(x, 3, 2, true), {64, 64, {1, 1}});
+  x = b.max_pool(b.conv_bn_relu(x, {64, 192, {3, 3}, {1, 1}, {1, 1}}), 3, 2, true);
+  std::int64_t in = 192;
+  for (std::size_t i = 0; i < std::size(kMixed); ++i) {
+    const Mixed& m = kMixed[i];
+    if (i == 2) x = b.max_pool(x, 3, 2, true);
+    if (i == 7) x = b.max_pool(x, 2, 2, true);
+    const ValueId one = b.conv_bn_relu(x, {in, m.one, {1, 1}});
+    const ValueId three_in = b.conv_bn_relu(x, {in, m.three_in, {1, 1}});
+    const ValueId three = b.conv_bn_relu(three_in, {m.three_in, m.three, {3, 3}, {1, 1}, {1, 1}});
+    const ValueId five_in = b.conv_bn_relu(x, {in, m.five_in, {1, 1}});
+    // torchvision's "5x5" has three taps a side.
+    const ValueId five = b.conv_bn_relu(five_in, {m.five_in, m.five, {3, 3}, {1, 1}, {1, 1}});
+    const ValueId pool = b.conv_bn_relu(b.max_pool(x, 3, 1, true, 1), {in, m.pool, {1, 1}});
+    x = b.concat({one, three, five, pool});
+    in = m.one + m.three + m.five + m.pool;
+  }
+  return b.finish(b.classify(x, in, 1000), "softmax");
+}
+
 /// The generator: a code of 100 numbers to an image of 64 x 64.
 Graph make_dcgan(const ZooOptions& options) {
   NetworkBuilder b("dcgan", options);

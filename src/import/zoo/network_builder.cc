@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "graph/dead_code.h"
+#include "import/parts/arithmetic.h"
 #include "import/parts/conv_transpose.h"
 #include "import/parts/index.h"
 #include "import/parts/matrix.h"
@@ -94,6 +95,11 @@ ValueId NetworkBuilder::as_float(ValueId x) {
   return composed("Cast", [&](NodeSite& s) { return s.cast("cast", x, DType::f32); });
 }
 
+ValueId NetworkBuilder::clip(ValueId x, double low, double high) {
+  const ValueId least = scalar(low), most = scalar(high);
+  return composed("Clip", [&](NodeSite& s) { return clipped(s, x, least, most); });
+}
+
 ValueId NetworkBuilder::flatten(ValueId x) {
   return composed("Flatten", [&](NodeSite& s) { return flattened(s, x, 1); });
 }
@@ -137,8 +143,8 @@ ValueId NetworkBuilder::pool(const char* type, PoolKind kind, ValueId x, std::in
   return composed(type, [&](NodeSite& s) { return pooled(s, x, pooling); });
 }
 
-ValueId NetworkBuilder::max_pool(ValueId x, std::int64_t kernel, std::int64_t stride, bool ceil) {
-  return pool("MaxPool", PoolKind::max, x, kernel, stride, 0, ceil);
+ValueId NetworkBuilder::max_pool(ValueId x, std::int64_t kernel, std::int64_t stride, bool ceil, std::int64_t pad) {
+  return pool("MaxPool", PoolKind::max, x, kernel, stride, pad, ceil);
 }
 
 ValueId NetworkBuilder::average_pool(ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t pad) {

@@ -36,6 +36,7 @@ class NetworkBuilder {
   // ---- Nodes of one operator.
   ValueId unary(const char* type, UnaryKind kind, ValueId x) { return node(type, UnaryOperator{kind}, {x}); }
   ValueId relu(ValueId x) { return unary("Relu", UnaryKind::relu, x); }
+  ValueId clip(ValueId x, double low, double high);
   ValueId tanh(ValueId x) { return unary("Tanh", UnaryKind::tanh, x); }
   ValueId add(ValueId a, ValueId b) { return node("Add", BinaryOperator{BinaryKind::add}, {a, b}); }
   ValueId sub(ValueId a, ValueId b) { return node("Sub", BinaryOperator{BinaryKind::sub}, {a, b}); }
@@ -74,7 +75,7 @@ class NetworkBuilder {
   ValueId conv_transpose(ValueId x, ValueId weights, std::int64_t stride, std::int64_t pad);
   ValueId batch_norm(ValueId x, std::int64_t channels);
   ValueId conv_bn_relu(ValueId x, const Conv& c) { return relu(batch_norm(conv(x, c), c.out)); }
-  ValueId max_pool(ValueId x, std::int64_t kernel, std::int64_t stride, bool ceil = false);
+  ValueId max_pool(ValueId x, std::int64_t kernel, std::int64_t stride, bool ceil = false, std::int64_t pad = 0);
   ValueId average_pool(ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t pad);
   /// x [..., in] times weights and a bias.
   ValueId linear(ValueId x, std::int64_t in, std::int64_t out, double gain = 1);
@@ -113,6 +114,11 @@ class NetworkBuilder {
 };
 
 Graph make_mobilenet(const ZooOptions&);
+Graph make_mobilenet_v2(const ZooOptions&);
+Graph make_mobilenet_v3_small(const ZooOptions&);
+Graph make_mnasnet(const ZooOptions&);
+Graph make_efficientnet_b0(const ZooOptions&);
+Graph make_googlenet(const ZooOptions&);
 Graph make_squeezenet(const ZooOptions&);
 Graph make_vgg16(const ZooOptions&);
 Graph make_resnet3d(const ZooOptions&);

@@ -23,6 +23,28 @@ std::size_t distinct_convolutions(const Graph& graph) {
   return keys.size();
 }
 
+/// As torchvision counts them: a batch normalization's mean and variance are none.
+std::int64_t parameters(const Graph& graph) {
+  std::int64_t sum = 0;
+  for (const Node& node : graph.nodes) {
+    const bool normalizes = std::holds_alternative<BatchNormOperator>(node.op);
+    for (std::size_t i = 0; i < (normalizes ? 3 : node.inputs.size()); ++i) {
+      const Value& value = graph.value(node.inputs[i]);
+      if (value.constant && value.type.dtype == DType::f32 && !value.type.shape.empty())
+        sum += num_elements(value.type.shape);
+    }
+  }
+  return sum;
+}
+
+TEST(Zoo, NetworksOfTorchvisionHaveItsParameters) {
+  const auto count = [](const char* name) { return parameters(zoo_model(name).value()); };
+  EXPECT_EQ(count("mobilenet_v2"), 3504872);
+  EXPECT_EQ(count("mobilenet_v3_small"), 2542856);
+  EXPECT_EQ(count("mnasnet1_0"), 4383312);
+  EXPECT_EQ(count("efficientnet_b0"), 5288548);
+  EXPECT_EQ(count("googlenet"), 6624904);
+}
 TEST(Zoo, ResnetsHoldTheKnownNumbersOfConvolutionWorkloads) {
   for (Layout layout : {Layout::channels_first, Layout::channels_last}) {
     ZooOptions options;
@@ -71,8 +93,8 @@ TEST(Zoo, NamesWhatItHas) {
   EXPECT_EQ(
       zoo_model("resnet-19").error().message,
       "the zoo has no network \"resnet-19\"; it has resnet-18, resnet-34, resnet-50, resnet-101, resnet-152, mlp, "
-      "mobilenet, squeezenet_v1.1, vgg-16, resnet3d-18, inception_v3, dcgan, bert-mini, vit-small, lstm, "
-      "mxnet-resnet18_v1");
+      "mobilenet, mobilenet_v2, mobilenet_v3_small, mnasnet1_0, efficientnet_b0, squeezenet_v1.1, vgg-16, resnet3d-18, "
+      "inception_v3, googlenet, dcgan, bert-mini, vit-small, lstm, mxnet-resnet18_v1");
   EXPECT_EQ(zoo_model("inception_v3", {1, 64}).error().message, "the image size is 64; expected 75 to 1024");
   EXPECT_EQ(zoo_model("lstm", {1, 224, Layout::channels_last}).error().message,
             "the zoo has \"lstm\" with channels first only");
