@@ -208,7 +208,7 @@ def _made_up(tensor: Tensor) -> Array:
 
 
 class Session:
-    """Memory for one inference at a time, and threads. Several sessions run at the same time; calls of one wait in turn."""
+    """Memory for one inference at a time, and threads. Several sessions run at the same time; calls of one wait for each other."""
 
     def __init__(self, library: _Library, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int,
                  cores: Sequence[int], pin: bool) -> None:
@@ -300,7 +300,7 @@ class Session:
         return results
 
     def benchmark(self, *values: Any, seconds: float = 1.0, **named: Any) -> Benchmark:
-        """Times inferences one after another for so many seconds, and for 3 runs at least.
+        """Times inferences one after another for `seconds`, and for 3 runs at least.
 
         Without inputs they are random numbers from 0 to 1, and zeros for integers.
 
@@ -322,7 +322,7 @@ class Session:
                          times[int(0.9 * (len(times) - 1))], times[int(0.99 * (len(times) - 1))])
 
     def profile(self, *values: Any, runs: int = 50, **named: Any) -> List[Step]:
-        """The time of each kernel over so many inferences, in the order in which they run; inputs as of `benchmark`.
+        """The time of each kernel over `runs` inferences, in the order in which they run; inputs as of `benchmark`.
 
         >>> session = whet.load("zoo:mlp").compile("profiled.so").session()
         >>> [step.op for step in session.profile(runs=2)][-1]
