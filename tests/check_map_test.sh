@@ -8,7 +8,9 @@ trap 'rm -rf "$root"' EXIT
 # A tree of two rooms, `tensor` a pure one, that is as its map has it.
 tree() {
   rm -rf "${root:?}"/*
-  mkdir -p "$root"/src/{base,tensor} "$root/docs"
+  mkdir -p "$root"/src/{base,tensor} "$root/docs" "$root/tests/golden" "$root/bench"
+  printf '$ whet tune --help\n  -h,--help    Print\n  -o,--output TEXT\n  --minutes N=1\n\n$ whet zoo --help\n  --batch N\n' > "$root/tests/golden/help.txt"
+  printf 'See `src/base/hash.cc`, `src/*/hash.cc`, `src/NAME/` and `build/src/x`.\n\n    $ whet tune m -o f --minutes 1   # --fast\n' > "$root/bench/README.md"
   cat > "$root/ARCHITECTURE.md" << 'MAP'
 # Map
 [how](docs/how.md#the-second-part), [here](#map), [far](https://example.org/nowhere.md), `[no](link.md)`
@@ -81,3 +83,14 @@ echo '[gone](ARCHITECTURE.md#nothing)' > "$root/README.md"
 refuse "leads to no heading of ARCHITECTURE.md"
 echo '[gone](#nothing)' >> "$root/docs/how.md"
 refuse "docs/how.md: the link #nothing"
+
+for line in '`whet tuen model.onnx`' '    $ whet tuen model.onnx'; do
+  echo "$line" > "$root/README.md"
+  refuse "README.md: \`whet tuen model.onnx\`: whet has no command tuen"
+done
+for line in '`whet zoo list --minutes 5`' '    WHET_NUM_THREADS=1 whet zoo list --minutes 5'; do
+  echo "$line" > "$root/README.md"
+  refuse "whet zoo has no option --minutes"
+done
+echo 'Run `scripts/tset`.' > "$root/bench/README.md"
+refuse "bench/README.md: \`scripts/tset\`: there is no scripts/tset"

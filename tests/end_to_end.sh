@@ -521,6 +521,9 @@ case_bad_input() {
   refuse 1 "no.jsonl" "$whet" compile zoo:mlp --records no.jsonl -o m.so
   refuse 2 "--threads" "$whet" bench zoo:mlp --threads 0
   refuse 1 "" "$whet" compile zoo:mlp -o /proc/no/such/place.so
+  refuse 1 "standard output cannot be written: No space left on device" bash -c "'$whet' zoo list > /dev/full"
+  refuse 1 "standard output cannot be written" bash -c "'$whet' tasks zoo:resnet-18 --dag > /dev/full"
+  refuse 1 "standard output cannot be written" bash -c "'$whet' --help > /dev/full"
 }
 
 case_zoo() {

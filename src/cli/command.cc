@@ -1,7 +1,10 @@
 #include "cli/command.h"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <system_error>
 
 #include "base/nearest.h"
 #include "base/version.h"
@@ -38,11 +41,23 @@ int refuse_leftovers(const CLI::App& app, const std::string& called, const std::
   return wrong_use({called + ": unexpected argument \"" + left.front() + "\"; `" + called + " --help` shows its use"});
 }
 
+int refuse_use(const CLI::App& app, const std::string& why) {
+  const auto parsed = app.get_subcommands();
+  const std::string called = parsed.empty() ? "whet" : "whet " + parsed.front()->get_name();
+  return wrong_use({called + ": " + why + "; `" + called + " --help` shows its use"});
+}
+
 int unknown_command(const std::vector<Command>& commands, const std::string& word) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.emplace_back(command.name);
   names.emplace_back("completion");
   return wrong_use({"unknown command \"" + word + "\"" + did_you_mean(word, names)});
+}
+
+/// The library counts: "--trials: At Most 1 required but received 2", "--trials: 1 required N missing".
+std::string mismatch(const std::string& counted) {
+  const std::string option = counted.substr(0, counted.find(':'));
+  return option + (counted.find("received") == std::string::npos ? " has no value" : " is given more than once");
 }
 
 /// "whet 0.1.0, revision 1a2b3c4, LLVM 19.1.7, targets cpu, cuda"
@@ -94,7 +109,9 @@ int wrong_use(const Error& error) {
 
 int refuse(const Error& error) { return error.kind == ErrorKind::wrong_use ? wrong_use(error) : fail(error); }
 
-int run_command_line(const std::vector<Command>& commands, int argc, char** argv) {
+namespace {
+
+int parse_and_run(const std::vector<Command>& commands, int argc, char** argv) {
   CLI::App app("whet sharpens a neural network for the machine it will run on.", "whet");
   const auto runs = describe(commands, app);
   try {
@@ -102,9 +119,9 @@ int run_command_line(const std::vector<Command>& commands, int argc, char** argv
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success) == 0 ? kDone : kFailed;
   } catch (const CLI::RequiredError& error) {
-    const auto parsed = app.get_subcommands();
-    const std::string called = parsed.empty() ? "whet" : "whet " + parsed.front()->get_name();
-    return wrong_use({called + ": " + error.what() + "; `" + called + " --help` shows its use"});
+    return refuse_use(app, error.what());
+  } catch (const CLI::ArgumentMismatch& error) {
+    return refuse_use(app, mismatch(error.what()));
   } catch (const CLI::ParseError& error) {
     return wrong_use({error.what()});
   }
@@ -120,6 +137,24 @@ int run_command_line(const std::vector<Command>& commands, int argc, char** argv
   }
   std::printf("%s", app.help().c_str());
   return kWrongUse;
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<Command>& commands, int argc, char** argv) {
+  int code = kFailed;
+  std::string why;
+  try {
+    code = parse_and_run(commands, argc, argv);
+  } catch (const std::system_error& error) {  // by fmt::print, where a buffer cannot be written
+    if (std::ferror(stdout) == 0) throw;
+    why = ": " + error.code().message();
+  }
+  // A full disk may show at the last buffer only. Half an output must not look like a whole one.
+  if (std::fflush(stdout) != 0) why = std::string(": ") + std::strerror(errno);
+  if (why.empty() && std::ferror(stdout) == 0) return code;
+  fail({"standard output cannot be written" + why, ErrorKind::io});
+  return code == kDone ? kFailed : code;
 }
 
 }  // namespace whet

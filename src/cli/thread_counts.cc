@@ -48,7 +48,7 @@ std::string thread_table_text(const ThreadTable& table) {
     rows.add(std::move(row));
   }
   std::string text =
-      "Sum of weight x latency of the best schedules for a number of threads, each timed on all, in turn:\n" +
+      "Sum of weight x latency of the best schedules for a number of threads, each timed on all, alternately:\n" +
       rows.to_text();
   for (std::size_t b = 0; b < table.threads.size(); ++b)
     for (std::size_t a = 0; a < table.threads.size(); ++a) {

@@ -22,14 +22,14 @@ TEST(ThreadCounts, AreAListOfNumbers) {
 TEST(ThreadCounts, AreComparedInATable) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
   EXPECT_EQ(thread_table_text({{1, 2}, {{2e-3, 1.5e-3}, {2.5e-3, 1.2e-3}}}),
-            "Sum of weight x latency of the best schedules for a number of threads, each timed on all, in turn:\n"
+            "Sum of weight x latency of the best schedules for a number of threads, each timed on all, alternately:\n"
             "| Tuned for | on 1 thread (ms) | on 2 threads (ms) |\n"
             "| 1 thread  |                2 |               1.5 |\n"
             "| 2 threads |              2.5 |               1.2 |\n"
             "The best for 2 threads takes 25.0% more on 1 thread than the best for 1\n"
             "The best for 1 thread takes 25.0% more on 2 threads than the best for 2\n");
   EXPECT_EQ(thread_table_text({{1, 2}, {{2e-3, kUnknown}, {kUnknown, kUnknown}}}),
-            "Sum of weight x latency of the best schedules for a number of threads, each timed on all, in turn:\n"
+            "Sum of weight x latency of the best schedules for a number of threads, each timed on all, alternately:\n"
             "| Tuned for | on 1 thread (ms) | on 2 threads (ms) |\n"
             "| 1 thread  |                2 |                 – |\n"
             "| 2 threads |                – |                 – |\n");

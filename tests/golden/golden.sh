@@ -27,7 +27,7 @@ show() {
 }
 
 target=(--target "cpu -mcpu=haswell -threads=1")
-commands=(tasks space tune compile run bench profile records diff report explain target doctor zoo check serve completion)
+commands=(tasks space tune compile run bench profile records diff report explain target doctor devices zoo check serve measure-host completion)
 
 page_help() {
   show --help
@@ -79,6 +79,8 @@ page_mistakes() {
   show tune zoo:mlp --trails 5
   show tune zoo:mlp --trials many
   show tune zoo:mlp --trials -1
+  show tune zoo:mlp --trials
+  show tune zoo:mlp --trials 5 --trials 6
   show tune zoo:mlp --strategy evolutionry
   show tune zoo:mlp --number 3
   show tune zoo:mlp --target "cuda -arch=sm_75" --device emulated --precision tf32
