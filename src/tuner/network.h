@@ -73,7 +73,8 @@ struct NetworkTruth {
 /// tasks whose second candidate is close, the network is compiled with that one as well: where it is faster there, the
 /// record says so (`ranks_as`) and the candidate is the task's best from now on. In the same way the network is tried
 /// with default schedules wherever tuning gained little, and with all of them: tuned is never slower than untuned.
-/// The models run on the device; two of them are in memory at a time.
+/// A model that takes the tuned one's place was faster in the one process in which all are timed, and then in new processes
+/// (compare_models.h). The models run on the device; two of them are in memory at a time.
 Result<NetworkTruth> settle_in_network(const FusedGraph&, const Target&, RecordFile&, Device&, const NetworkOptions&);
 
 }  // namespace whet

@@ -29,6 +29,7 @@ namespace network_test {
 using testing::DyingDevice;
 using testing::FormulaDevice;
 using testing::LyingDevice;
+using testing::ReopeningDevice;
 
 Zygote& zygote() {
   static Zygote zygote = std::move(Zygote::start()).value();
@@ -145,6 +146,19 @@ TEST_F(Settle, RanksASecondCandidateFirstThatMakesTheNetworkClearlyFaster) {
     EXPECT_EQ(file.records().all().back().ranks_as, clearly ? 10 : 0) << "the time of the one that it replaces";
     std::filesystem::remove(folder_->path() + "/r.jsonl");
   }
+}
+/// Where a process has its memory makes a model fast in it, each time that it is asked.
+TEST_F(Settle, DoesNotTakeTheLuckOfAProcessForAFasterModel) {
+  ReopeningDevice device([](const KernelJob&) { return 1.0; });
+  device.model_seconds = [&](const std::string& path) {
+    return path.ends_with("/1.so") && device.processes == 0 ? 9.0 : 10.0;  // the untuned
+  };
+  RecordFile file = records({{default_, 10}, {naive_, 9.6}});
+  const NetworkTruth truth = settle_in_network(fused_, target_, file, device, options_).value();
+  EXPECT_TRUE(truth.back_to_default.empty());
+  EXPECT_EQ(truth.tuned.seconds, 10);
+  EXPECT_EQ(best(file), naive_);
+  EXPECT_GE(device.processes, 2);
 }
 TEST_F(Settle, WritesNothingWhereTheDeviceDies) {
   for (int at = 0; at < 6; ++at) {

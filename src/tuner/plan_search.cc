@@ -11,6 +11,7 @@
 #include "compiler/choose.h"
 #include "compiler/scratch.h"
 #include "records/record_line.h"
+#include "tuner/compare_models.h"
 
 namespace whet {
 namespace {
@@ -21,14 +22,8 @@ constexpr int kRounds = 200;
 /// than the fastest of them by more than a margin.
 constexpr int kEnough = 3;
 constexpr double kMargin = 0.95;
-/// Hopes of one network may be too alike for a quick choice: then what promises most is measured without one.
-constexpr double kHopeSeconds = 1;
+/// Kernels that are measured at a time where a choice over hopes did not end.
 constexpr std::size_t kPromising = 4;
-/// How often a plan is compared with the usual one in the network, and how often it may be no faster. Where a process has its
-/// memory decides by some percent, so each time both are opened anew.
-constexpr std::size_t kComparisons = 7;
-constexpr std::ptrdiff_t kMayLose = 1;
-
 class Search {
  public:
   Search(const FusedGraph& fused, const Target& target, Measurer& measurer, RecordFile& file, Device& device,
@@ -101,14 +96,20 @@ class Search {
     return 0;
   }
 
+  void renew_prices() {
+    prices_ = prices();
+    learn_hope();
+    prices_ = prices();
+  }
+
   Status measure_what_is_hoped() {
     for (int round = 0; round < kRounds && !used_up(); ++round) {
-      prices_ = prices();
-      learn_hope();
-      prices_ = prices();
+      renew_prices();
+      const double before = elapsed();
       WHET_TRY(const NetworkPlans hoped,
                best_plans(fused_, alternatives_, prices_,
-                          {.forbidden = failed(), .bounds = true, .seconds_limit = kHopeSeconds}));
+                          {.forbidden = failed(), .bounds = true, .seconds_limit = options_.seconds_a_choice}));
+      const double chosen_in = elapsed() - before;
       hoped_seconds_ = hoped.bound;
       std::vector<Task> unknown = unmeasured(hoped.best.front().alternatives);
       if (unknown.empty() && !hoped.optimal) unknown = unmeasured(most_promising());
@@ -119,6 +120,19 @@ class Search {
       if (options_.on_round)
         options_.on_round({hoped.best.front().seconds, hoped.usual.seconds, unknown.size(), result_.trials, elapsed()});
       WHET_RETURN_IF_ERROR(measure(std::move(unknown)));
+      if (!hoped.optimal) WHET_RETURN_IF_ERROR(measure_most_promising(chosen_in));
+    }
+    return ok_status();
+  }
+
+  /// For some seconds, without a choice.
+  Status measure_most_promising(double seconds) {
+    const double until = elapsed() + seconds;
+    while (!used_up() && elapsed() < until) {
+      renew_prices();
+      std::vector<Task> tasks = unmeasured(most_promising());
+      if (tasks.empty()) break;
+      WHET_RETURN_IF_ERROR(measure(std::move(tasks)));
     }
     return ok_status();
   }
@@ -282,51 +296,20 @@ class Search {
       WHET_TRY(const CompileReport other, compile_model(planned, best, target_, library, compiling));
       PlanSearch::Tried tried{.sum_seconds = plans[p].seconds,
                               .kernels = kernels_of(fused_, alternatives_, plans[p]).size()};
-      const Result<bool> faster = is_faster(usual, library, tried);
-      if (!faster.ok()) return interrupted() ? Result<std::optional<std::size_t>>(std::nullopt) : faster.error();
+      const Result<ModelVerdict> seen =
+          compare_in_new_processes(device_, {usual}, {library}, run_of_network(), kFasterPlan);
+      if (!seen.ok()) return interrupted() ? Result<std::optional<std::size_t>>(std::nullopt) : seen.error();
+      tried.network_seconds = seen->middle.other, tried.usual_network_seconds = seen->middle.usual;
       result_.tried.push_back(tried);
-      if (*faster && (!winner || ratio_of(tried) < ratio_of(result_.tried[*winner]))) winner = p;
+      if (seen->faster && (!winner || ratio_of(tried) < ratio_of(result_.tried[*winner]))) winner = p;
     }
     return winner;
   }
 
-  /// Whether the plan is faster by enough in the median, and hardly ever slower. The comparison in the middle is told of.
-  Result<bool> is_faster(const std::string& usual, const std::string& library, PlanSearch::Tried& tried) {
-    std::vector<PlanSearch::Tried> comparisons;
-    const auto lost = [&] {
-      return std::count_if(comparisons.begin(), comparisons.end(), [](const auto& one) { return ratio_of(one) >= 1; });
-    };
-    while (comparisons.size() < kComparisons && lost() <= kMayLose) {
-      WHET_TRY(const PlanSearch::Tried one, time_alternately(usual, library, comparisons.size() % 2 == 1, tried));
-      comparisons.push_back(one);
-    }
-    std::sort(comparisons.begin(), comparisons.end(),
-              [](const auto& a, const auto& b) { return ratio_of(a) < ratio_of(b); });
-    tried = comparisons[comparisons.size() / 2];
-    return lost() <= kMayLose && ratio_of(tried) < kFasterPlan;
+  ModelRun run_of_network() const {
+    return {options_.network.open, options_.network.inputs, options_.network.burst_seconds, options_.network.bursts};
   }
-
-  Result<PlanSearch::Tried> time_alternately(const std::string& usual, const std::string& library, bool plan_first,
-                                             PlanSearch::Tried tried) {
-    (void)device_.time_models({}, {});  // else the models stay where they are
-    const std::vector<ModelLibrary> files =
-        plan_first ? std::vector<ModelLibrary>{{library}, {usual}} : std::vector<ModelLibrary>{{usual}, {library}};
-    WHET_TRY(const std::vector<ModelTimes> times,
-             device_.time_models(files, {options_.network.open, options_.network.inputs, options_.network.burst_seconds,
-                                         options_.network.bursts}));
-    if (!make_sense(times, 2, options_.network.bursts)) return Error{"the device's times of the plans make no sense"};
-    tried.network_seconds = best_burst(times[plan_first ? 0 : 1]);
-    tried.usual_network_seconds = best_burst(times[plan_first ? 1 : 0]);
-    return tried;
-  }
-
   static double ratio_of(const PlanSearch::Tried& tried) { return tried.network_seconds / tried.usual_network_seconds; }
-  /// What disturbs a machine lasts longer than a burst.
-  static double best_burst(const ModelTimes& times) {
-    double seconds = kInfinity;
-    for (const ModelBurst& burst : times.bursts) seconds = std::min(seconds, burst.median);
-    return seconds;
-  }
 
   const FusedGraph& fused_;
   const Target& target_;

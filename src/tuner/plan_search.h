@@ -28,7 +28,10 @@ struct PlanSearchOptions {
   int trials_a_task = 4;     ///< before the plans are looked at again
   int trials_a_cover = 16;   ///< the same for kernels of several groups, of whose schedules less is known
   int tried_in_network = 4;  ///< of the best plans
-  NetworkOptions network;    ///< how these are timed
+  /// Of one choice over hopes. Hopes of one network may be too alike for a quick choice: then what promises most is measured
+  /// without one, for as long as the choice has taken.
+  double seconds_a_choice = 1;
+  NetworkOptions network;                             ///< how these are timed
   std::function<void(const PlanProgress&)> on_round;  ///< before tasks are measured; may be empty
 };
 

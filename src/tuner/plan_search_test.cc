@@ -16,18 +16,7 @@
 namespace whet {
 namespace plan_search_test {
 
-using testing::FormulaDevice;
-
-/// Counts how often its models were opened anew.
-class ReopeningDevice : public FormulaDevice {
- public:
-  using FormulaDevice::FormulaDevice;
-  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>& files, const ModelRun& run) override {
-    processes += files.empty();
-    return FormulaDevice::time_models(files, run);
-  }
-  int processes = 0;
-};
+using testing::ReopeningDevice;
 
 /// Three convolutions between two copies from and to the file's order.
 Graph three_convolutions() {
@@ -191,6 +180,20 @@ TEST_F(PlanSearchTest, TakesAFasterPlanThatOneProcessWasUnluckyWith) {
   search(7e-6, 1e-6, 0.95e-3);
   EXPECT_FALSE(plan_.kernels.empty());
   EXPECT_NEAR(plan_.network_seconds, 0.95e-3, 1e-9);
+}
+
+TEST_F(PlanSearchTest, MeasuresWhatPromisesMostWhereAChoiceDoesNotEnd) {
+  options_.seconds_a_choice = 1e-9;
+  const PlanSearch search = this->search(7e-6, 1e-6);
+  EXPECT_GT(search.measured, 0u);
+  EXPECT_FALSE(search.complete) << "nobody has proven that no other plan is shorter";
+  EXPECT_FALSE(plan_.kernels.empty()) << "the choice among what was measured has time";
+  EXPECT_LT(plan_.seconds, plan_.usual_seconds);
+}
+TEST_F(PlanSearchTest, TakesNoWorsePlanWhereAChoiceDoesNotEnd) {
+  options_.seconds_a_choice = 1e-9;
+  EXPECT_GT(search(11e-6, 3e-6).measured, 0u);
+  EXPECT_TRUE(plan_.kernels.empty());
 }
 
 TEST_F(PlanSearchTest, TriesNothingInTheNetworkThatTheSumsDoNotPromise) {

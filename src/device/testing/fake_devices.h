@@ -33,6 +33,17 @@ class FormulaDevice : public Device {
   Outputs outputs_;
 };
 
+/// Counts how often its models were opened anew.
+class ReopeningDevice : public FormulaDevice {
+ public:
+  using FormulaDevice::FormulaDevice;
+  Result<std::vector<ModelTimes>> time_models(const std::vector<ModelLibrary>& files, const ModelRun& run) override {
+    processes += files.empty();
+    return FormulaDevice::time_models(files, run);
+  }
+  int processes = 0;
+};
+
 /// A device that is lost at request number `at` (from 0) and for `lost` requests; then it is back.
 class DyingDevice : public Device {
  public:
