@@ -144,10 +144,17 @@ class ChainBuilder {
     const Scheduler::Pair block = s_.split(loops[static_cast<std::size_t>(axes.y)], chosen("block"), Tail::overlap);
     const Scheduler::Pair rows = s_.split(block.inner, chosen("rows"), Tail::guard);
     const Scheduler::Pair x = s_.split(loops[static_cast<std::size_t>(axes.x)], chosen("ow"), Tail::overlap);
-    const Scheduler::Pair oc = s_.split(loops[static_cast<std::size_t>(axes.vec)], chosen("oc"), Tail::overlap);
+    std::vector<LoopId> shared = {loops[0], block.outer};
+    LoopId channels = loops[static_cast<std::size_t>(axes.vec)];
+    if (const std::int64_t group = chosen_or("group", 0); group > 0) {
+      const Scheduler::Pair groups = s_.split(channels, group, Tail::overlap);
+      shared.push_back(groups.outer), channels = groups.inner;
+    }
+    const Scheduler::Pair oc = s_.split(channels, chosen("oc"), Tail::overlap);
     const Reduction reduction =
         cut_reduction(axes, {loops.begin() + static_cast<std::ptrdiff_t>(spatial), loops.end()}, chosen_or("ic", 1));
-    std::vector<LoopId> order = {loops[0], block.outer, rows.outer};
+    std::vector<LoopId> order = shared;
+    order.push_back(rows.outer);
     const std::vector<LoopId> tiles = chosen("order") == 0 ? std::vector<LoopId>{rows.inner, x.outer, oc.outer}
                                                            : std::vector<LoopId>{oc.outer, rows.inner, x.outer};
     order.insert(order.end(), tiles.begin(), tiles.end());
@@ -155,7 +162,7 @@ class ChainBuilder {
     if (reduction.unrolled.valid()) order.push_back(reduction.unrolled);
     order.insert(order.end(), {x.inner, oc.inner});
     s_.reorder(order);
-    parallel_ = s_.fuse({loops[0], block.outer});
+    parallel_ = s_.fuse(shared);
     rows_ = rows.outer;
     const LoopId tile = tiles.back();
     unroll_taps();
@@ -193,7 +200,8 @@ class ChainBuilder {
     const auto along = [&](std::int64_t axis) { return loops[static_cast<std::size_t>(axis)]; };
     const std::int64_t columns = extent_of(s_.tree(), along(axes.x));
     const Scheduler::Pair x = s_.split(along(axes.x), std::min(chosen(numbered("ow", k)), columns), Tail::overlap);
-    const Scheduler::Pair oc = s_.split(along(axes.vec), chosen(numbered("oc", k)), Tail::overlap);
+    const std::int64_t channels = extent_of(s_.tree(), along(axes.vec));
+    const Scheduler::Pair oc = s_.split(along(axes.vec), std::min(chosen(numbered("oc", k)), channels), Tail::overlap);
     // Weights of a depthwise convolution are few; others are read tile by tile, once for all rows.
     std::vector<LoopId> order = {loops[0]};
     if (axes.in < 0)
@@ -318,6 +326,102 @@ void add_tile(Sketch& sketch, const TileAxes& axes, const std::string& suffix) {
   sketch.preferred[ic] = {axes.reduce_extent(axes.in) % 2 == 0 && tiling.fits_unrolled(best) ? 2 : 1};
 }
 
+/// The last one computes each channel from that channel alone: its channels can be gone through in groups.
+bool goes_by_channels(const Chain& chain) { return chain.size() == 2 && chain.back().axes.in < 0; }
+
+/// Channels of a group: whole vectors, of which the last group computes few again. 0: all channels at once.
+std::vector<std::int64_t> group_options(const TileAxes& last) {
+  std::vector<std::int64_t> options = {0};
+  const std::int64_t channels = last.extent(last.vec), lanes = last.tiling.lanes;
+  for (std::int64_t vectors : {1, 2, 3, 4, 6, 8, 12, 16}) {
+    const std::int64_t group = vectors * lanes;
+    if (group < channels && 8 * ceil_div(channels, group) * group <= 9 * channels) options.push_back(group);
+  }
+  return options;
+}
+
+/// The work of the one who has most, as a part of an equal share.
+double balance(std::int64_t shares, int threads) {
+  return static_cast<double>(ceil_div(shares, std::int64_t{threads}) * threads) / static_cast<double>(shares);
+}
+
+/// How the channels are gone through.
+struct Grouping {
+  std::int64_t group = 0, block = 1, rows = 1;
+};
+
+/// A group whose rows between the two, and whose weights, stay in the first level; blocks of rows are as high as leaves the workers
+/// equal shares, and what they read in the second level, since each block computes a few rows again. None: all channels at once.
+std::optional<Grouping> best_grouping(const Chain& chain, const std::vector<std::int64_t>& groups,
+                                      const std::vector<std::int64_t>& blocks, const std::vector<std::int64_t>& rows,
+                                      const Target& target) {
+  const TileAxes &first = chain.front().axes, &last = chain.back().axes;
+  const std::int64_t room = target.cpu().l1_bytes / 2, channels = last.extent(last.vec);
+  const auto bytes = [&](std::int64_t group, std::int64_t count) {
+    return buffer_bytes(chain, count) / channels * group;
+  };
+  std::optional<Grouping> best;
+  double best_cost = kInfinity;
+  for (std::int64_t group : groups)
+    for (std::int64_t block : blocks) {
+      if (group == 0) continue;
+      const std::int64_t read = last.tiling.rows.inputs(block) * first.extent(first.x) * first.in_channels() * 4;
+      const std::int64_t pieces = ceil_div(last.extent(last.y), block);
+      const std::int64_t shares = last.extent(0) * pieces * ceil_div(channels, group);
+      double cost = balance(shares, target.threads);
+      cost *= static_cast<double>(last.tiling.rows.inputs(block) * pieces) /
+              static_cast<double>(last.tiling.rows.inputs(last.extent(last.y)));
+      cost *= static_cast<double>(ceil_div(channels, group) * group) / static_cast<double>(channels);
+      if (bytes(group, 1) > room) cost *= 1.1;
+      if (first.tiling.taps * first.in_channels() * group * 4 > room) cost *= 1.05;
+      if (read > target.cpu().l2_bytes / 2) cost *= 1.1;
+      cost *= 1 + 0.1 * static_cast<double>(last.tiling.lanes) /
+                      static_cast<double>(group);  // pixels are read by each group
+      if (cost >= best_cost) continue;
+      best = Grouping{group, block, 1}, best_cost = cost;
+    }
+  if (!best) return best;
+  for (std::int64_t count : rows)
+    if (best->block % count == 0 && bytes(best->group, count) <= room) best->rows = std::max(best->rows, count);
+  return best;
+}
+
+/// The cheapest tile whose channels divide a group.
+Tile best_dividing(const Tiling& tiling, std::int64_t group) {
+  Tile best;
+  double best_cost = kInfinity;
+  for (std::int64_t elements : tiling.oc_options())
+    for (std::int64_t columns : tiling.ow_options()) {
+      const Tile tile{elements, 1, columns};
+      if (group % elements != 0 || !tiling.fits(tile) || tiling.cost(tile) >= best_cost) continue;
+      best = tile, best_cost = tiling.cost(tile);
+    }
+  return best;
+}
+
+void add_groups(Sketch& sketch, const Chain& chain, const std::vector<std::int64_t>& blocks,
+                const std::vector<std::int64_t>& rows, const Target& target) {
+  const std::vector<std::int64_t> groups = group_options(chain.back().axes);
+  sketch.decisions.push_back(
+      {"group", "channels that go through both, one group after the other (0: all at once)", single(groups), 0});
+  sketch.preferred["group"] = {0};
+  for (const char* tile : {"oc", "oc0"})
+    sketch.constraints.push_back({{tile, "group"}, [tile](const Choices& c) -> std::optional<std::string> {
+                                    const std::int64_t group = c.at("group").front();
+                                    if (group == 0 || group % c.at(tile).front() == 0) return std::nullopt;
+                                    return "a group of channels has no whole tiles";
+                                  }});
+  const std::optional<Grouping> best = best_grouping(chain, groups, blocks, rows, target);
+  if (!best) return;
+  sketch.preferred["group"] = {best->group};
+  sketch.preferred["block"] = {best->block}, sketch.preferred["rows"] = {best->rows};
+  const Tile tile = best_dividing(chain.back().axes.tiling, best->group),
+             inner = best_dividing(chain.front().axes.tiling, best->group);
+  sketch.preferred["oc"] = {tile.oc}, sketch.preferred["ow"] = {tile.ow};
+  sketch.preferred["oc0"] = {inner.oc}, sketch.preferred["ow0"] = {inner.ow};
+  if (!chain.front().axes.tiling.fits_unrolled(inner)) sketch.preferred["ic0"] = {1};
+}
+
 }  // namespace
 
 std::optional<Sketch> row_chain_sketch(const ComputeDag& dag, const Target& target) {
@@ -327,7 +431,8 @@ std::optional<Sketch> row_chain_sketch(const ComputeDag& dag, const Target& targ
   sketch.name = "chain";
   const TileAxes& last = chain->back().axes;
   const std::int64_t height = last.extent(last.y);
-  const std::vector<std::int64_t> blocks = block_row_options(height, target.threads);
+  std::vector<std::int64_t> blocks = block_row_options(height, target.threads);
+  if (goes_by_channels(*chain) && blocks.back() < height) blocks.push_back(height);
   std::set<std::int64_t> divisors = {1};
   for (std::int64_t block : blocks)
     for (std::int64_t n = 2; n <= block; ++n)
@@ -349,6 +454,7 @@ std::optional<Sketch> row_chain_sketch(const ComputeDag& dag, const Target& targ
   sketch.preferred["rows"] = {best_rows(*chain, rows, sketch.preferred["block"].front(), target)};
   add_tile(sketch, last, "");
   for (std::size_t k = 0; k + 1 < chain->size(); ++k) add_tile(sketch, (*chain)[k].axes, std::to_string(k));
+  if (goes_by_channels(*chain)) add_groups(sketch, *chain, blocks, rows, target);
   sketch.build = [chain = *chain](Scheduler& s, const Sketch::Choices& c) { ChainBuilder(chain, s, c).run(); };
   Scheduler trial(dag);
   sketch.build(trial, sketch.preferred);

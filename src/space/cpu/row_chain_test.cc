@@ -70,6 +70,14 @@ std::string depthwise_inside(int size, int stride, int channels, int out) {
          depthwise("d", "p", "wd", small, stride, channels) + relu("r", "d", small, channels) +
          pointwise("c", "r", "wp", small, channels, out) + relu("out", "c", small, out) + "return out\n";
 }
+/// A pointwise convolution inside of a depthwise one.
+std::string pointwise_inside(int size, int stride, int in, int channels) {
+  const int small = (size + stride - 1) / stride;
+  return picture(size, in) + input("we", fmt::format("{}, {}", in, channels), true) +
+         input("wd", fmt::format("3, 3, {}", channels), true) + pointwise("e", "in", "we", size, in, channels) +
+         relu("er", "e", size, channels) + padded("p", "er", size, channels) +
+         depthwise("d", "p", "wd", small, stride, channels) + relu("out", "d", small, channels) + "return out\n";
+}
 /// An inverted bottleneck.
 std::string bottleneck(int size, int stride, int in, int middle, int out) {
   const int small = (size + stride - 1) / stride;
@@ -115,6 +123,7 @@ const std::vector<std::string>& chains() {
   static const std::vector<std::string> kChains = {
       depthwise_inside(7, 1, 16, 24), depthwise_inside(9, 2, 24, 16), bottleneck(7, 1, 8, 16, 8),
       bottleneck(8, 2, 8, 24, 16),    two_convolutions(7, 8, 16, 24), pool_behind(9, 4, 16),
+      pointwise_inside(7, 1, 8, 40),  pointwise_inside(8, 2, 4, 48),
   };
   return kChains;
 }
@@ -158,6 +167,30 @@ TEST(RowChain, KeepsRowsThatTheNextBlockReads) {
   EXPECT_NE(text.find("er rolled along y.1\n"), std::string::npos) << text;
   // What is read once is not kept.
   EXPECT_EQ(text.find("r rolled along", text.find("er rolled") + 2), std::string::npos) << text;
+}
+
+TEST(RowChain, GoesThroughGroupsOfChannels) {
+  const ComputeDag dag = dag_of(pointwise_inside(8, 1, 8, 40));
+  const auto sketch = row_chain_sketch(dag, avx2());
+  ASSERT_TRUE(sketch.has_value());
+  const DesignSpace space(dag, {*sketch});
+  int grouped = 0;
+  for (const std::int64_t group : {8, 24}) {  // 40 channels are 5 groups, or 2 of which the last begins at 16
+    Candidate candidate = space.default_candidate();
+    candidate.choices["group"] = {group}, candidate.choices["oc"] = {8}, candidate.choices["oc0"] = {8};
+    candidate.choices["rows"] = {1};
+    for (const std::int64_t block : {4, 8}) {
+      candidate.choices["block"] = {block};
+      if (!space.contains(candidate).ok()) continue;
+      const auto scheduled = space.schedule(candidate);
+      ASSERT_TRUE(scheduled.ok()) << scheduled.error().message;
+      const auto worst = difference(dag, scheduled->tree, avx2(), 5);
+      ASSERT_TRUE(worst.ok()) << worst.error().message << "\n" << to_text(scheduled->tree);
+      EXPECT_LT(*worst, 1e-4) << to_text(scheduled->tree);
+      ++grouped;
+    }
+  }
+  EXPECT_GE(grouped, 2);
 }
 
 TEST(RowChain, IsForNothingElse) {
