@@ -13,7 +13,8 @@ namespace whet {
 ///   nhwc     [N, spatial..., C]          one block
 ///   nchw     [N, C, spatial...]          blocks of one channel
 ///   nchw16c  [N, C/16, spatial..., 16]; where 16 does not divide C, the last block is padded with channels that hold any
-///            finite numbers
+///            finite numbers, as long as all values are finite. From an infinite value they become NaN (0 times infinity), and
+///            so do all channels of the convolution that reads them
 /// The graph tuner of AutoTVM has the same family: Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
 struct Form {
   std::int64_t block = 0;  ///< channels of a block; 0: all of them
