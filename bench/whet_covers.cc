@@ -1,6 +1,8 @@
 // Tunes covers of a network, and the usual kernels that each stands for, for as many trials, and times the best of both alternately.
-// Traffic between the levels of the caches is that of the ranking models' features (cost/features.h), which no machine has counted.
-//   whet_covers [--batch N] [--image N] [--trials N] [--bursts N] MODEL COVER...     COVER: a part of its name; a JSON object a line
+// Traffic between the levels of the caches is that of the ranking models' features (cost/features.h), which no machine has counted; cycles
+// are times at the clock with which the multiply-add peak was reached just before.
+//   whet_covers [--batch N] [--image N] [--trials N] [--bursts N] [--json] MODEL COVER...
+//   COVER: a part of its name; a table, or a JSON object a line
 
 #include <fmt/format.h>
 
@@ -17,6 +19,7 @@
 #include "import/import.h"
 #include "machine/cores.h"
 #include "machine/detect.h"
+#include "measure/cpu/peak.h"
 #include "measure/device_measurer.h"
 #include "passes/optimize.h"
 #include "plan/plan.h"
@@ -37,6 +40,7 @@ int fail(const std::string& message) {
 struct Words {
   ImportOptions import;
   int trials = 128, bursts = 9;
+  bool json = false;
   std::string model;
   std::vector<std::string> covers;
 };
@@ -54,6 +58,8 @@ Words words_of(int argc, char** argv) {
       words.trials = number();
     else if (word == "--bursts")
       words.bursts = number();
+    else if (word == "--json")
+      words.json = true;
     else if (words.model.empty())
       words.model = word;
     else
@@ -90,11 +96,12 @@ std::vector<double> traffic_of(const Task& task, const std::string& steps, const
 
 class Bench {
  public:
-  Bench(const FusedGraph& fused, const Target& target, Measurer& measurer, const Words& words)
-      : fused_(fused), target_(target), measurer_(measurer), words_(words) {}
+  Bench(const FusedGraph& fused, const Target& target, Measurer& measurer, const Words& words, double peak_gflops)
+      : fused_(fused), target_(target), measurer_(measurer), words_(words), peak_gflops_(peak_gflops) {}
 
   Status run() {
     WHET_TRY(alternatives_, find_alternatives(fused_, target_, {.forms = {}}));
+    if (!words_.json) print_heading();
     std::vector<char> seen(alternatives_.tasks.size(), 0);
     for (const Alternative& cover : alternatives_.all)
       if (cover.kind == AlternativeKind::cover && is_asked_for(cover.name) &&
@@ -152,27 +159,70 @@ class Bench {
     return "[" + text + "]";
   }
 
-  void print(const Alternative& cover, const std::vector<Kernel>& kernels) const {
-    std::vector<double> ratios, fused, separate;
-    std::vector<double> traffic(3, 0);
+  /// Of one core, while it did nothing but multiply-adds.
+  double clock_ghz() const {
+    const CpuTarget& cpu = target_.cpu();
+    return peak_gflops_ / (2 * target_.threads * cpu.lanes(4) * cpu.pipes.multiply_adds);
+  }
+
+  /// One cover, and what it was compared with.
+  struct Row {
+    std::vector<double> ratios, fused, separate;  ///< of the bursts, ascending
+    std::vector<double> separate_cycles;          ///< of each of the usual kernels
+    std::vector<double> separate_traffic = std::vector<double>(3, 0);
+  };
+  static double median(const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; }
+
+  Row row_of(const std::vector<Kernel>& kernels) const {
+    Row row;
     for (std::size_t burst = 0; burst < kernels.front().seconds.size(); ++burst) {
       double sum = 0;
       for (std::size_t k = 1; k < kernels.size(); ++k) sum += kernels[k].seconds[burst];
-      fused.push_back(kernels.front().seconds[burst]), separate.push_back(sum);
-      ratios.push_back(fused.back() / sum);
+      row.fused.push_back(kernels.front().seconds[burst]), row.separate.push_back(sum);
+      row.ratios.push_back(row.fused.back() / sum);
     }
-    for (std::size_t k = 1; k < kernels.size(); ++k)
+    for (std::size_t k = 1; k < kernels.size(); ++k) {
+      std::vector<double> seconds = kernels[k].seconds;
+      std::sort(seconds.begin(), seconds.end());
+      row.separate_cycles.push_back(median(seconds) * clock_ghz() * 1e9);
       for (std::size_t level = 0; level < kernels[k].traffic.size(); ++level)
-        traffic[level] += kernels[k].traffic[level];
-    for (std::vector<double>* values : {&ratios, &fused, &separate}) std::sort(values->begin(), values->end());
-    const auto median = [](const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; };
+        row.separate_traffic[level] += kernels[k].traffic[level];
+    }
+    for (std::vector<double>* values : {&row.ratios, &row.fused, &row.separate})
+      std::sort(values->begin(), values->end());
+    return row;
+  }
+
+  static void print_heading() {
     fmt::print(
-        "{{\"cover\": \"{}\", \"task\": \"{}\", \"batch\": {}, \"image\": {}, \"trials\": {}, \"fused_us\": {:.2f}, "
-        "\"separate_us\": {:.2f}, \"ratio\": {:.4f}, \"least\": {:.4f}, \"largest\": {:.4f}, \"mflop\": {:.2f}, "
-        "\"fused_mb_from_l2_l3_memory\": {}, \"separate_mb_from_l2_l3_memory\": {}}}\n",
-        cover.name, kernels.front().task.name, words_.import.zoo.batch, words_.import.zoo.image, words_.trials,
-        median(fused) * 1e6, median(separate) * 1e6, median(ratios), ratios.front(), ratios.back(),
-        kernels.front().flops * 1e-6, list(kernels.front().traffic, 1e-6), list(traffic, 1e-6));
+        "| kernel | one kernel [us] | its usual kernels [us] | ratio (range) | GFLOPS, one / usual | of peak | cycles "
+        "[1000], one | cycles "
+        "[1000], each usual one | model: MB from L2, L3, memory, one | model: the same, usual ones |\n"
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+  }
+
+  void print(const Alternative& cover, const std::vector<Kernel>& kernels) const {
+    const Row row = row_of(kernels);
+    const Kernel& one = kernels.front();
+    const double fused = median(row.fused), separate = median(row.separate), cycles = fused * clock_ghz() * 1e9;
+    if (words_.json)
+      fmt::print(
+          "{{\"cover\": \"{}\", \"task\": \"{}\", \"model\": \"{}\", \"batch\": {}, \"image\": {}, \"trials\": {}, "
+          "\"fused_us\": {:.2f}, \"separate_us\": {:.2f}, \"ratio\": {:.4f}, \"least\": {:.4f}, \"largest\": {:.4f}, "
+          "\"mflop\": {:.2f}, \"peak_gflops\": {:.1f}, \"fused_kcycles\": {:.1f}, \"separate_kcycles\": {}, "
+          "\"model_fused_mb_from_l2_l3_memory\": {}, \"model_separate_mb_from_l2_l3_memory\": {}}}\n",
+          cover.name, one.task.name, words_.model, words_.import.zoo.batch, words_.import.zoo.image, words_.trials,
+          fused * 1e6, separate * 1e6, median(row.ratios), row.ratios.front(), row.ratios.back(), one.flops * 1e-6,
+          peak_gflops_, cycles * 1e-3, list(row.separate_cycles, 1e-3), list(one.traffic, 1e-6),
+          list(row.separate_traffic, 1e-6));
+    else
+      fmt::print(
+          "| {} | {:.1f} | {:.1f} | {:.3f} ({:.3f} to {:.3f}) | {:.0f} / {:.0f} | {:.0f}% / {:.0f}% | {:.0f} | {} | {} "
+          "| {} |\n",
+          one.task.name, fused * 1e6, separate * 1e6, median(row.ratios), row.ratios.front(), row.ratios.back(),
+          one.flops / fused * 1e-9, one.flops / separate * 1e-9, 100e-9 * one.flops / fused / peak_gflops_,
+          100e-9 * one.flops / separate / peak_gflops_, cycles * 1e-3, list(row.separate_cycles, 1e-3),
+          list(one.traffic, 1e-6), list(row.separate_traffic, 1e-6));
     std::fflush(stdout);
     for (const Kernel& kernel : kernels) fmt::print(stderr, "{}: {}\n", kernel.task.name, kernel.steps);
   }
@@ -181,13 +231,14 @@ class Bench {
   const Target& target_;
   Measurer& measurer_;
   const Words& words_;
+  const double peak_gflops_;
   Alternatives alternatives_;
 };
 
 int run(int argc, char** argv) {
   const Words words = words_of(argc, argv);
   if (words.model.empty() || words.trials < 1 || words.bursts < 1)
-    return fail("usage: whet_covers [--batch N] [--image N] [--trials N] [--bursts N] MODEL COVER...");
+    return fail("usage: whet_covers [--batch N] [--image N] [--trials N] [--bursts N] [--json] MODEL COVER...");
   Result<Zygote> zygote = Zygote::start();
   if (!zygote.ok()) return fail(zygote.error().message);
   Result<Graph> graph = import_model(words.model, words.import);
@@ -207,9 +258,10 @@ int run(int argc, char** argv) {
   options.burst_seconds = kBurstSeconds;
   const Result<std::unique_ptr<Device>> device = make_device(target, {.zygote = &*zygote});
   if (!device.ok()) return fail(device.error().message);
+  const double peak = measure_peak_gflops(target, cores->cpus);
   BuilderPool builders(*zygote, 0);
   DeviceMeasurer measurer(builders, {device->get()}, options);
-  const Status done = Bench(*fused, target, measurer, words).run();
+  const Status done = Bench(*fused, target, measurer, words, peak).run();
   return done.ok() ? 0 : fail(done.error().message);
 }
 
