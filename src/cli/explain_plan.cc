@@ -29,6 +29,7 @@ struct Priced {
   NetworkPlans plans;
   PlannedNetwork compiled;  ///< what `whet compile` uses
   RecordsRead read;
+  std::string target;
 };
 
 Result<Priced> price(const PlanQuestion& question) {
@@ -53,6 +54,7 @@ Result<Priced> price(const PlanQuestion& question) {
   options.rates = known.rates;
   options.schedules = question.rounding.schedules();
   options.network_bytes = network_footprint(priced.fused, tasks, question.rounding.exact);
+  priced.target = to_string(place.target);
   priced.prices = prices_of(priced.alternatives, priced.read.records, place.target, options);
   WHET_TRY(priced.plans, best_plans(priced.fused, priced.alternatives, priced.prices));
   WHET_TRY(priced.compiled, planned(priced.fused, priced.read.records, place.target, options.schedules));
@@ -89,11 +91,12 @@ std::string closing(const Priced& priced) {
   if (!compiled.note.empty()) text += compiled.note + "\n";
   const std::string kernels = kernels_text(compiled.kernels);
   if (compiled.line != nullptr)
-    return text +
-           fmt::format("whet compile takes the plan of the records, made at {}: {}\n", compiled.line->at, kernels);
-  return text + fmt::format("The records have no plan{}: whet compile takes {}{}\n",
-                            compiled.note.empty() ? "" : " that counts", kernels,
-                            compiled.kernels.empty() ? "" : ", the best by their times");
+    text += fmt::format("whet compile takes the plan of the records, made at {}: {}\n", compiled.line->at, kernels);
+  else
+    text += fmt::format("The records have no plan{}: whet compile takes {}{}\n",
+                        compiled.note.empty() ? "" : " that counts", kernels,
+                        compiled.kernels.empty() ? "" : ", the best by their times");
+  return text + other_plans_text(priced.read.records.plans(), hash_of(priced.fused), priced.target, compiled.kernels);
 }
 
 int print_map(const Priced& priced) {
