@@ -124,7 +124,7 @@ REQUESTS
   tail -1 events.jsonl | grep -q '"event":"finished"' || die "the events end with $(tail -1 events.jsonl)"
   refuse 2 "-o is missing" "$whet" serve zoo:mlp
   refuse 2 "expected a file descriptor" "$whet" tune zoo:mlp -o served.jsonl --trials 4 --events 99
-  refuse 1 "--report: nowhere/page.html cannot be written" "$whet" tune zoo:mlp -o served.jsonl --trials 4 --report nowhere/page.html
+  refuse 1 '--report: cannot write "nowhere/page.html"' "$whet" tune zoo:mlp -o served.jsonl --trials 4 --report nowhere/page.html
   refuse 2 "by programs" "$whet" measure-host < /dev/null
 }
 
@@ -506,7 +506,7 @@ case_bad_input() {
   refuse 2 'did you mean "--trials"' "$whet" tune zoo:mlp --trails 5
   refuse 2 'did you mean "random"' "$whet" run zoo:mlp --fill randon
   refuse 2 '-mcpu is "haswel"' "$whet" tasks zoo:mlp --target "cpu -mcpu=haswel"
-  refuse 1 "--shape" "$whet" tasks zoo:mlp --shape data=1x
+  refuse 2 "--shape" "$whet" tasks zoo:mlp --shape data=1x
   refuse 1 "nowhere.onnx" "$whet" tasks nowhere.onnx
   refuse 1 'it has resnet-18' "$whet" tasks zoo:resnet-8
   head -c 200000 "$models/blazeface_front.onnx" > cut.onnx

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 
 #include "base/nearest.h"
 
@@ -40,7 +41,8 @@ template <typename T>
 CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T low, T high, const std::string& help) {
   const auto check = [low, high](const std::string& given) -> std::string {
     T number{};
-    if (CLI::detail::lexical_cast(given, number) && number >= low && number <= high) return "";
+    const bool wraps = std::is_unsigned_v<T> && given.starts_with('-');  // in the library
+    if (!wraps && CLI::detail::lexical_cast(given, number) && number >= low && number <= high) return "";
     return "\"" + given + "\" is no number from " + CLI::detail::to_string(low) + " to " + CLI::detail::to_string(high);
   };
   return app.add_option(names, value, help)->check(CLI::Validator(check, "", ""));

@@ -28,7 +28,7 @@ Said call(std::vector<std::string> words) {
 }
 
 TEST(Arguments, SayWhereToReadAboutWhatIsMissing) {
-  EXPECT_EQ(call({"draw"}).error, "whet: whet draw: shape is required; `whet draw --help` shows its use\n");
+  EXPECT_EQ(call({"draw"}).error, "whet: draw: shape is required; `whet draw --help` shows its use\n");
 }
 TEST(Arguments, ListTheWordsOfAChoiceOnce) {
   const std::string help = call({"draw", "--help"}).out;

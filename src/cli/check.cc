@@ -106,8 +106,9 @@ Result<std::vector<ValueFinding>> compare_outputs(const CheckCommand& command, c
   WHET_TRY(std::vector<Tensor> inputs, inputs_of(runnable.model, command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> got, runnable.model.run(std::move(inputs)));
   if (got.size() != want.tensors.size()) {
-    return Error{fmt::format("{} has {} outputs; {} answers to compare with", command.runnable.model.model, got.size(),
-                             want.tensors.size())};
+    return Error{
+        fmt::format("{} has {} output{}, and there are {} answers to compare with; expected one for each output",
+                    command.runnable.model.model, got.size(), got.size() == 1 ? "" : "s", want.tensors.size())};
   }
   std::vector<ValueFinding> findings;
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -188,6 +189,10 @@ std::string tolerances(const std::vector<ValueFinding>& findings) {
 }
 
 int run(CheckCommand& command) {
+  if (command.against.empty() && command.expect.empty() && command.runnable.model.is_compiled())
+    return wrong_use(
+        {"check: " + command.runnable.model.model +
+         " is compiled already; give the model that it was made of by --against, or right answers by --expect"});
   if (command.against.empty()) command.against = command.runnable.model.model;
   if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
   if (command.inner && command.runnable.model.is_compiled())
@@ -222,7 +227,7 @@ std::function<int()> make_check(Arguments& arguments) {
   add_options(arguments, command->runnable);
   arguments.add("--against", command->against,
                 "Model that gives the right answers: one computed operator by operator in double, or a compiled one "
-                "(default: MODEL)");
+                "(default: MODEL, if it is not compiled)");
   arguments.add("--expect", command->expect,
                 "Right answers from a file, instead of --against: x.npy in the order of the outputs; may be repeated");
   arguments.flag("--inner", command->inner, "Also compare the results of every kernel");

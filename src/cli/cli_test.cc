@@ -52,8 +52,7 @@ TEST(CommandLine, RunsTheCommandWithItsOptions) {
 }
 TEST(CommandLine, SuggestsTheNearestCommandOptionOrValue) {
   EXPECT_EQ(call({"aet"}).error, "whet: unknown command \"aet\"; did you mean \"eat\"?\n");
-  EXPECT_EQ(call({"eat", "--numbr", "3"}).error,
-            "whet: whet eat: unknown option --numbr; did you mean \"--number\"?\n");
+  EXPECT_EQ(call({"eat", "--numbr", "3"}).error, "whet: eat: unknown option --numbr; did you mean \"--number\"?\n");
   EXPECT_EQ(call({"eat", "--kind=peer"}).error,
             "whet: --kind: \"peer\" is none of apple, pear; did you mean \"pear\"?\n");
   EXPECT_EQ(call({"aet"}).code, kWrongUse);

@@ -31,33 +31,45 @@ std::vector<std::string> option_names(const CLI::App& app) {
 /// The name in front of an "=".
 std::string before_equals(const std::string& word) { return word.substr(0, word.find('=')); }
 
-/// What was left over after parsing, as an error; the first option is the likeliest cause of what else is left over.
-int refuse_leftovers(const CLI::App& app, const std::string& called, const std::vector<std::string>& left) {
-  for (const std::string& word : left) {
-    if (!word.starts_with('-')) continue;
-    const std::string name = before_equals(word);
-    return wrong_use({called + ": unknown option " + name + did_you_mean(name, option_names(app))});
-  }
-  return wrong_use({called + ": unexpected argument \"" + left.front() + "\"; `" + called + " --help` shows its use"});
+int refuse_use(const std::string& command, const std::string& why) {
+  return wrong_use({command + ": " + why + "; `whet " + command + " --help` shows its use"});
 }
 
-int refuse_use(const CLI::App& app, const std::string& why) {
+/// What was left over after parsing, as an error; the first option is the likeliest cause of what else is left over.
+int refuse_leftovers(const CLI::App& app, const std::string& command, const std::vector<std::string>& left) {
+  for (const std::string& word : left) {
+    if (!word.starts_with('-')) continue;
+    const std::string name = before_equals(word), where = command.empty() ? "" : command + ": ";
+    return wrong_use({where + "unknown option " + name + did_you_mean(name, option_names(app))});
+  }
+  return refuse_use(command, "unexpected argument \"" + left.front() + "\"");
+}
+
+/// The name of the command that was given.
+std::string called(const CLI::App& app) {
   const auto parsed = app.get_subcommands();
-  const std::string called = parsed.empty() ? "whet" : "whet " + parsed.front()->get_name();
-  return wrong_use({called + ": " + why + "; `" + called + " --help` shows its use"});
+  return parsed.empty() ? "whet" : parsed.front()->get_name();
 }
 
 int unknown_command(const std::vector<Command>& commands, const std::string& word) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.emplace_back(command.name);
   names.emplace_back("completion");
-  return wrong_use({"unknown command \"" + word + "\"" + did_you_mean(word, names)});
+  const std::string meant = did_you_mean(word, names);
+  return wrong_use({"unknown command \"" + word + "\"" + (meant.empty() ? "; `whet --help` lists them" : meant)});
 }
 
 /// The library counts: "--trials: At Most 1 required but received 2", "--trials: 1 required N missing".
 std::string mismatch(const std::string& counted) {
   const std::string option = counted.substr(0, counted.find(':'));
   return option + (counted.find("received") == std::string::npos ? " has no value" : " is given more than once");
+}
+
+/// "Could not convert: --exact = maybe".
+std::string converted(const std::string& told) {
+  const std::size_t option = told.find("--"), value = told.find(" = ");
+  if (option == std::string::npos || value == std::string::npos) return told;
+  return told.substr(option, value - option) + " takes no value, and \"" + told.substr(value + 3) + "\" was given";
 }
 
 /// "whet 0.1.0, revision 1a2b3c4, LLVM 19.1.7, targets cpu, cuda"
@@ -85,6 +97,7 @@ std::vector<std::function<int()>> describe(const std::vector<Command>& commands,
   CLI::App* const completion =
       app.add_subcommand("completion", "Print a script for a shell that completes these commands");
   completion->set_help_flag("-h,--help", "Print this text");
+  completion->allow_extras();
   auto shell = std::make_shared<std::string>();
   Arguments(*completion).require_choice("SHELL", *shell, {"bash"}, "The shell");
   runs.push_back([shell, &app] {
@@ -99,15 +112,13 @@ std::vector<std::function<int()>> describe(const std::vector<Command>& commands,
 
 int fail(const Error& error) {
   std::fprintf(stderr, "whet: %s\n", error.message.c_str());
-  return kFailed;
+  return error.kind == ErrorKind::wrong_use ? kWrongUse : kFailed;
 }
 
 int wrong_use(const Error& error) {
   fail(error);
   return kWrongUse;
 }
-
-int refuse(const Error& error) { return error.kind == ErrorKind::wrong_use ? wrong_use(error) : fail(error); }
 
 namespace {
 
@@ -119,21 +130,22 @@ int parse_and_run(const std::vector<Command>& commands, int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success) == 0 ? kDone : kFailed;
   } catch (const CLI::RequiredError& error) {
-    return refuse_use(app, error.what());
+    return refuse_use(called(app), error.what());
   } catch (const CLI::ArgumentMismatch& error) {
-    return refuse_use(app, mismatch(error.what()));
+    return refuse_use(called(app), mismatch(error.what()));
+  } catch (const CLI::ConversionError& error) {
+    return refuse_use(called(app), converted(error.what()));
   } catch (const CLI::ParseError& error) {
     return wrong_use({error.what()});
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const CLI::App& sub = *app.get_subcommand(static_cast<int>(i));
     if (!sub.parsed()) continue;
-    if (const auto left = sub.remaining(); !left.empty()) return refuse_leftovers(sub, "whet " + sub.get_name(), left);
+    if (const auto left = sub.remaining(); !left.empty()) return refuse_leftovers(sub, sub.get_name(), left);
     return runs[i]();
   }
   if (const auto left = app.remaining(); !left.empty()) {
-    return left.front().starts_with('-') ? refuse_leftovers(app, "whet", left)
-                                         : unknown_command(commands, left.front());
+    return left.front().starts_with('-') ? refuse_leftovers(app, "", left) : unknown_command(commands, left.front());
   }
   std::printf("%s", app.help().c_str());
   return kWrongUse;

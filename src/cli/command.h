@@ -24,12 +24,10 @@ struct Command {
 /// known one; the exit code is 2.
 int run_command_line(const std::vector<Command>&, int argc, char** argv);
 
-/// Prints `whet: message` to standard error; gives `kFailed`.
+/// Prints `whet: message` to standard error; gives `kFailed`, or `kWrongUse` where that is the kind of error.
 int fail(const Error&);
 /// Prints and gives `kWrongUse`.
 int wrong_use(const Error&);
-/// One of the two, by the kind of the error.
-int refuse(const Error&);
 
 std::function<int()> make_bench(Arguments&);
 std::function<int()> make_check(Arguments&);

@@ -148,7 +148,7 @@ int run(CompileCommand& command) {
   if (!fused.ok()) return fail(fused.error());
   if (command.events.empty()) return compile(command, *place, *fused, nullptr);
   Result<EventStream> events = EventStream::open(command.events);
-  if (!events.ok()) return refuse(events.error());
+  if (!events.ok()) return fail(events.error());
   return compile(command, *place, *fused, &*events);
 }
 

@@ -183,7 +183,7 @@ void print_json(const DiffCommand& command, const Comparison& comparison, Verdic
 
 int run(const DiffCommand& command) {
   const Result<Comparison> comparison = compare(command);
-  if (!comparison.ok()) return refuse(comparison.error());
+  if (!comparison.ok()) return fail(comparison.error());
   const Verdict verdict = verdict_of(*comparison, command.threshold / 100);
   if (verdict == Verdict::unknown)
     return fail({command.before + " and " + command.after + " have times of no task in common"});

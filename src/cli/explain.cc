@@ -90,6 +90,9 @@ int run(const ExplainCommand& command) {
     return wrong_use({"explain layout --contains asks about measured layouts; give --records FILE too"});
   if (command.topic == "layout")
     return explain_layout({command.question.what, command.question.model, command.question.place});
+  if (!command.question.what.empty())
+    return wrong_use(
+        {"explain " + command.topic + ": unexpected \"" + command.question.what + "\"; it takes no further word"});
   fmt::print("{}", command.topic == "progress" ? kProgress : kMetrics);
   return kDone;
 }

@@ -135,6 +135,8 @@ Status write_trace(const std::string& path, const whet_profile& profile) {
 int run(ProfileCommand& command) {
   if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
   command.runnable.times_alone = true;
+  if (!command.trace.empty())
+    if (const Status can = can_write_file(command.trace); !can.ok()) return fail(can.error());
   const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
   if (!files.ok()) return fail(files.error());
   Result<Runnable> runnable = open_runnable(command.runnable, *files);

@@ -66,7 +66,7 @@ int write(const RecordsCommand& command, const std::vector<Record>& records, con
   }
   const Status status = write_records(command.output, records, plans, newer);
   if (!status.ok()) return fail(status.error());
-  fmt::print("{}: {} records{}\n", command.output, records.size(),
+  fmt::print("{}: {} record{}{}\n", command.output, records.size(), records.size() == 1 ? "" : "s",
              plans.empty() ? "" : fmt::format(", {} plan{}", plans.size(), plans.size() == 1 ? "" : "s"));
   return kDone;
 }
@@ -115,6 +115,8 @@ int run(const RecordsCommand& command) {
     if (!one.ok()) return fail(one.error());
     one->records.count(EmulatedRecords::too);
     for (const std::string& note : one->notes) fmt::print(stderr, "{}\n", note);
+    if (one->records.size() == 0 && distill_plans(one->records).empty() && one->newer_lines.empty())
+      fmt::print(stderr, "{}: holds no records\n", file);
     for (std::string& line : one->newer_lines)
       if (std::find(newer.begin(), newer.end(), line) == newer.end()) newer.push_back(std::move(line));
     read.push_back(std::move(*one));

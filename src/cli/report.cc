@@ -11,6 +11,7 @@
 #include "session/model.h"
 #include "session/record_rates.h"
 #include "session/reporting.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {
@@ -41,6 +42,8 @@ Status run_network(const ReportCommand& command, const ReportSubject& subject, c
 
 Result<std::string> make_report_page(const ReportCommand& command, const TargetOnCores& place) {
   WHET_RETURN_IF_ERROR(command.rounding.check(place.target));
+  const std::string output = command.output.empty() ? default_page(command.model.model) : command.output;
+  WHET_RETURN_IF_ERROR(can_write_file(output));
   WHET_TRY(const InputFiles files, read_inputs(command.model.inputs));
   WHET_TRY(const FusedGraph fused, load_fused(command.model, files));
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, place.target));
@@ -64,7 +67,6 @@ Result<std::string> make_report_page(const ReportCommand& command, const TargetO
     if (const Status ran = run_network(command, subject, read.records, files, data); !ran.ok())
       data.notes.push_back("The network could not be measured as a whole: " + ran.error().message);
   }
-  const std::string output = command.output.empty() ? default_page(command.model.model) : command.output;
   WHET_RETURN_IF_ERROR(write_report(data, output));
   return output;
 }

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "json/json.h"
 #include "session/opened.h"
+#include "tensor_files/file.h"
 #include "tensor_files/npy.h"
 
 namespace whet {
@@ -44,13 +45,20 @@ std::string first_values(const Tensor& tensor) {
   return text + (tensor.size() > 5 ? " ..." : "");
 }
 
+/// Before the model runs.
+Status check_output(const std::string& path) {
+  if (path.empty()) return ok_status();
+  if (!path.ends_with(".npy") && !path.ends_with(".npz"))
+    return Error{"--output is \"" + path + "\"; expected a .npy or .npz file", ErrorKind::wrong_use};
+  return can_write_file(path);
+}
+
 Status save(const std::string& path, const std::vector<OpenedModel::Named>& names, const std::vector<Tensor>& outputs) {
   if (path.ends_with(".npy")) {
     if (outputs.size() == 1) return save_npy(path, outputs[0]);
     return Error{
         fmt::format("--output is \"{}\"; the model has {} outputs: a .npz file holds them all", path, outputs.size())};
   }
-  if (!path.ends_with(".npz")) return Error{"--output is \"" + path + "\"; expected a .npy or .npz file"};
   std::vector<NamedTensor> tensors;
   for (std::size_t i = 0; i < outputs.size(); ++i) tensors.push_back({names[i].name, outputs[i]});
   return save_npz(path, tensors);
@@ -90,6 +98,7 @@ void print_json(const OpenedModel& model, const std::vector<Tensor>& outputs) {
 }
 
 int run(const RunCommand& command) {
+  if (const Status can = check_output(command.output); !can.ok()) return fail(can.error());
   const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
   if (!files.ok()) return fail(files.error());
   Result<Runnable> runnable = open_runnable(command.runnable, *files);

@@ -20,7 +20,7 @@ int run(TuneSettings& settings) {
   if (!zygote.ok()) return fail(zygote.error());
   await_interrupts();
   const Status served = serve(settings, *zygote, STDIN_FILENO, STDOUT_FILENO);
-  if (!served.ok()) return refuse(served.error());
+  if (!served.ok()) return fail(served.error());
   return is_interrupted() ? kInterrupted : kDone;
 }
 

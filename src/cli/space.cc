@@ -216,7 +216,7 @@ int run(const SpaceCommand& command) {
   if (const Status rounding = command.rounding.check(place->target); !rounding.ok()) return wrong_use(rounding.error());
   if (command.task < 0 && (command.why || command.sample > 0 || !command.contains.empty()))
     return wrong_use(
-        {"whet space: --why, --contains and --sample are about one task; give --task N (whet tasks MODEL "
+        {"space: --why, --contains and --sample are about one task; give --task N (whet tasks MODEL "
          "lists them)"});
   const Result<InputFiles> files = read_inputs(command.model.inputs);
   if (!files.ok()) return fail(files.error());
@@ -226,7 +226,7 @@ int run(const SpaceCommand& command) {
   if (!tasks.ok()) return fail(tasks.error());
   if (command.task < 0) return run_all(*tasks, place->target, command);
   if (static_cast<std::size_t>(command.task) >= tasks->size())
-    return wrong_use({fmt::format("whet space: {} has no task {}; expected 0 to {} (whet tasks MODEL lists them)",
+    return wrong_use({fmt::format("space: {} has no task {}; expected 0 to {} (whet tasks MODEL lists them)",
                                   fused->graph.name, command.task, tasks->size() - 1)});
   const Task& task = (*tasks)[static_cast<std::size_t>(command.task)];
   return run_task(

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -25,6 +22,7 @@
 #include "session/reporting.h"
 #include "session/tune_json.h"
 #include "session/tuning.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {
@@ -109,7 +107,7 @@ struct Runs {
 int run_once(const TuneCommand& command, Zygote& zygote, TuneListener& listener, Runs& runs) {
   const TuneSettings& settings = command.settings;
   Result<Workplace> place = make_workplace(settings, zygote);
-  if (!place.ok()) return refuse(place.error());
+  if (!place.ok()) return fail(place.error());
   await_interrupts();
   Result<RecordFile> file = open_records(settings, place->prepared, place->devices);
   if (!file.ok()) return fail(file.error());
@@ -161,10 +159,8 @@ int run_for(TuneCommand& command, const std::vector<int>& counts, Zygote& zygote
 
 /// Before minutes of tuning, of which the page would be.
 Status check_page(const std::string& path) {
-  std::string folder = std::filesystem::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  if (path.empty() || access(folder.c_str(), W_OK | X_OK) == 0) return ok_status();
-  return Error{fmt::format("--report: {} cannot be written: {}", path, std::strerror(errno)), ErrorKind::io};
+  const Status can = path.empty() ? ok_status() : can_write_file(path);
+  return can.ok() ? ok_status() : Status(can.error().at("--report"));
 }
 
 int run(TuneCommand& command) {
@@ -180,14 +176,14 @@ int run(TuneCommand& command) {
     if (!wished.ok()) return wrong_use(wished.error());
     counts = *wished;
   }
-  if (const Status page = check_page(command.report); !page.ok()) return refuse(page.error());
+  if (const Status page = check_page(command.report); !page.ok()) return fail(page.error());
   // Before anything starts a thread or touches LLVM: builders and runners are forked from here.
   Result<Zygote> zygote = Zygote::start();
   if (!zygote.ok()) return fail(zygote.error());
   end_at_interrupts();
   if (command.events.empty()) return run_for(command, counts, *zygote, nullptr);
   Result<EventStream> events = EventStream::open(command.events);
-  if (!events.ok()) return refuse(events.error());
+  if (!events.ok()) return fail(events.error());
   settings.where.tell = [&events](const std::string& note) {
     tell_user(note);
     events->write("note", Json::object().set("text", note));

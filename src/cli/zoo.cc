@@ -18,7 +18,9 @@ struct ZooCommand {
   ModelOptions options;
 };
 
-int list() {
+int list(const ZooCommand& command) {
+  if (!command.network.empty())
+    return wrong_use({"zoo list: unexpected \"" + command.network + "\"; `whet zoo export` takes a network's name"});
   for (const std::string& name : zoo_names()) fmt::print("zoo:{}\n", name);
   return kDone;
 }
@@ -45,7 +47,7 @@ std::function<int()> make_zoo(Arguments& arguments) {
   arguments.add("-o,--output", command->output, "export: the ONNX file to write (default: the name with .onnx, here)");
   add_zoo(arguments, command->options);
   arguments.add("--seed", command->options.seed, "Seed of the weights");
-  return [command] { return command->action == "list" ? list() : export_network(*command); };
+  return [command] { return command->action == "list" ? list(*command) : export_network(*command); };
 }
 
 }  // namespace whet

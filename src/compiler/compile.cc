@@ -75,6 +75,8 @@ Status check_output(const std::string& output) {
   }
   if (std::filesystem::is_directory(output, failed))
     return Error{output + ": is a directory; expected the path of a file"};
+  if (std::filesystem::exists(output, failed) && !std::filesystem::is_regular_file(output, failed))
+    return Error{output + ": is a device or a pipe; expected the path of a file"};
   return ok_status();
 }
 

@@ -97,7 +97,8 @@ Result<DeviceName> parse_device_name(std::string_view text) {
   name = {DeviceName::Kind::ssh};
   if (text.starts_with(kSsh) && read_ssh(text.substr(kSsh.size()), name)) return name;
   return Error{"--device is \"" + std::string(text) +
-               "\"; expected cuda:0, cuda:1, ..., emulated, ssh://user@host:port, exec:COMMAND or fleet:KEY"};
+                   "\"; expected cuda:0, cuda:1, ..., emulated, ssh://user@host:port, exec:COMMAND or fleet:KEY",
+               ErrorKind::wrong_use};
 }
 
 }  // namespace whet

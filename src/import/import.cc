@@ -100,6 +100,18 @@ Result<Graph> import_path(const std::string& path, const ImportOptions& options)
                       names_member ? path.substr(colon + 1) : "");
 }
 
+/// Options that choose something in a file are none of a built-in network's.
+Status check_for_zoo(const std::string& zoo, const ImportOptions& options) {
+  const std::pair<const char*, bool> given[] = {
+      {"--until", !options.until.empty()}, {"--entry", !options.entry.empty()}, {"--shape", !options.shapes.empty()}};
+  for (const auto& [option, is_given] : given)
+    if (is_given)
+      return Error{std::string(option) + " is for model files; " + zoo +
+                       " is built in: --batch and --image choose its sizes, and `whet zoo export` makes it a file",
+                   ErrorKind::wrong_use};
+  return ok_status();
+}
+
 }  // namespace
 
 Result<Graph> import_model_bytes(std::string_view bytes, const std::string& what, const ImportOptions& options) {
@@ -112,8 +124,7 @@ Result<Graph> import_onnx_bytes(std::string_view bytes, const std::string& what,
 
 Result<Graph> import_model(const std::string& path_or_zoo, const ImportOptions& options) {
   constexpr std::string_view kZoo = "zoo:";
-  if (path_or_zoo.starts_with(kZoo) && !options.until.empty())
-    return Error{"--until is for ONNX files; " + path_or_zoo + " is built in (`whet zoo export` makes it a file)"};
+  if (path_or_zoo.starts_with(kZoo)) WHET_RETURN_IF_ERROR(check_for_zoo(path_or_zoo, options));
   if (path_or_zoo.starts_with(kZoo)) return zoo_model(path_or_zoo.substr(kZoo.size()), options.zoo);
   auto graph = with_one_line(import_path(path_or_zoo, options));
   if (graph.ok() && graph->name.empty()) graph->name = path_or_zoo;

@@ -87,8 +87,10 @@ TEST(Until, NothingIsSaidWhereNothingComesBefore) {
 TEST(Until, ZooNetworksHaveNoNamesToEndAt) {
   ImportOptions options;
   options.until = {"x"};
-  EXPECT_EQ(import_model("zoo:mlp", options).error().message,
-            "--until is for ONNX files; zoo:mlp is built in (`whet zoo export` makes it a file)");
+  EXPECT_EQ(
+      import_model("zoo:mlp", options).error().message,
+      "--until is for model files; zoo:mlp is built in: --batch and --image choose its sizes, and `whet zoo export` "
+      "makes it a file");
 }
 
 }  // namespace

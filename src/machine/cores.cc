@@ -83,17 +83,20 @@ Result<Cores> choose_cores(std::string_view wanted, int threads, const std::vect
     }
     for (int cpu : cores.cpus) {
       if (std::find(allowed.begin(), allowed.end(), cpu) == allowed.end())
-        return Error{"--cores names processor " + std::to_string(cpu) + "; this process may use " +
-                     cpu_list_text(allowed)};
+        return Error{
+            "--cores names processor " + std::to_string(cpu) + "; this process may use " + cpu_list_text(allowed),
+            ErrorKind::wrong_use};
     }
   }
   if (threads < 0 || threads > kMaxThreads)
-    return Error{"--threads is " + std::to_string(threads) + "; expected a number from 1 to " +
-                 std::to_string(kMaxThreads)};
+    return Error{
+        "--threads is " + std::to_string(threads) + "; expected a number from 1 to " + std::to_string(kMaxThreads),
+        ErrorKind::wrong_use};
   if (threads > static_cast<int>(cores.cpus.size())) {
     return Error{"--threads is " + std::to_string(threads) + ", but there " +
-                 (cores.cpus.size() == 1 ? "is " : "are ") + count_text(cores.cpus.size(), "usable core") + " (" +
-                 cpu_list_text(cores.cpus) + ")"};
+                     (cores.cpus.size() == 1 ? "is " : "are ") + count_text(cores.cpus.size(), "usable core") + " (" +
+                     cpu_list_text(cores.cpus) + ")",
+                 ErrorKind::wrong_use};
   }
   std::size_t count = cores.cpus.size();
   if (threads > 0)

@@ -107,7 +107,8 @@ class Collector {
   void finish() {
     const auto count = [](std::int64_t n) { return std::to_string(n) + (n == 1 ? " line" : " lines"); };
     if (out_.bad_lines > 0)
-      out_.notes.push_back(path_ + ": " + count(out_.bad_lines) + " skipped that hold no record (" + first_bad_ + ")");
+      out_.notes.push_back(path_ + ": " + count(out_.bad_lines) + " skipped that " +
+                           (out_.bad_lines == 1 ? "holds" : "hold") + " no record (" + first_bad_ + ")");
     if (!out_.newer_lines.empty())
       out_.notes.push_back(path_ + ": " + count(static_cast<std::int64_t>(out_.newer_lines.size())) +
                            " of a newer whet kept in the file but not used (this one reads versions up to " +
@@ -166,16 +167,19 @@ Status write_records(const std::string& path, const std::vector<Record>& records
   for (const Record& record : records) (text += to_line(record)) += '\n';
   for (const Plan& plan : plans) (text += to_line(plan)) += '\n';
   for (const std::string& line : newer_lines) (text += line) += '\n';
-  const std::string beside = path + ".whet.tmp";
+  struct stat there{};
+  const bool in_place =
+      ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);  // a device or a pipe is never replaced
+  const std::string beside = in_place ? path : path + ".whet.tmp";
   const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return file_error(beside, "cannot create");
-  const bool written = write_all(fd, text) && fdatasync(fd) == 0;
+  if (fd < 0) return file_error(path, "cannot write");
+  const bool written = write_all(fd, text) && (in_place || fdatasync(fd) == 0);
   const int error = errno;
   ::close(fd);
   errno = error;
-  if (!written || std::rename(beside.c_str(), path.c_str()) != 0) {
+  if (!written || (!in_place && std::rename(beside.c_str(), path.c_str()) != 0)) {
     const Error failure = file_error(path, "cannot write");
-    ::unlink(beside.c_str());
+    if (!in_place) ::unlink(beside.c_str());
     return failure;
   }
   return ok_status();

@@ -134,7 +134,7 @@ TEST_F(RecordFileTest, StaysAsItWasWhereADiskThatIsFullTakesNoNewOne) {
 TEST_F(RecordFileTest, ThatIsAFolderIsRefused) {
   EXPECT_EQ(read_records(folder_).error().message, folder_ + ": is a folder; a record file was expected");
   EXPECT_EQ(write_records(folder_ + "/no/r.jsonl", {}).error().message,
-            folder_ + "/no/r.jsonl.whet.tmp: cannot create: No such file or directory");
+            folder_ + "/no/r.jsonl: cannot write: No such file or directory");
 }
 TEST_F(RecordFileTest, LosesAtMostTheLastLineToAKill) {
   Rng rng(1);

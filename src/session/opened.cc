@@ -27,7 +27,8 @@ Result<std::uint32_t> launch_flags(std::string_view word) {
   if (word.empty()) return std::uint32_t{0};
   for (const LaunchWay& way : kLaunchWays)
     if (way.word == word) return way.flags;
-  return Error{"--launches is \"" + std::string(word) + "\"; expected graph, no-early, chain or single"};
+  return Error{"--launches is \"" + std::string(word) + "\"; expected graph, no-early, chain or single",
+               ErrorKind::wrong_use};
 }
 
 /// What does not depend on the cores.
@@ -48,7 +49,8 @@ void use_cores(OpenModelOptions& open, const Cores& cores) {
 /// The device elsewhere that is named, which no emulator runs unless that is allowed.
 Result<RunPlace> connect_place(const RunnableOptions& options, const DeviceName& name) {
   if (!options.launches.empty())
-    return Error{"--launches is for models that run on a GPU; a device elsewhere runs models for its processor alone"};
+    return Error{"--launches is for models that run on a GPU; a device elsewhere runs models for its processor alone",
+                 ErrorKind::wrong_use};
   RunPlace place;
   WHET_TRY(place.elsewhere, connect_models(name, options.fleet, {.tell = options.tell}));
   const std::string why = why_emulated(place.elsewhere->description());
@@ -57,15 +59,17 @@ Result<RunPlace> connect_place(const RunnableOptions& options, const DeviceName&
   return place;
 }
 
+/// An option of models that are compiled first.
+Error compiled_already(const RunnableOptions& options, const char* option) {
+  return Error{options.model.model + ": is compiled already; " + option + " is for a model that is compiled first",
+               ErrorKind::wrong_use};
+}
+
 Result<Runnable> open_library(const RunnableOptions& options) {
-  if (!options.records.file.empty())
-    return Error{options.model.model + ": is compiled already; --records is for a model that is compiled first"};
-  if (!options.place.target.empty())
-    return Error{options.model.model + ": is compiled already; --target is for a model that is compiled first"};
-  if (!options.model.shapes.empty())
-    return Error{options.model.model + ": is compiled already; --shape is for a model that is compiled first"};
-  if (!options.model.until.empty())
-    return Error{options.model.model + ": is compiled already; --until is for a model that is compiled first"};
+  if (!options.records.file.empty()) return compiled_already(options, "--records");
+  if (!options.place.target.empty()) return compiled_already(options, "--target");
+  if (!options.model.shapes.empty()) return compiled_already(options, "--shape");
+  if (!options.model.until.empty()) return compiled_already(options, "--until");
   WHET_TRY(OpenModelOptions open, common_options(options));
   RunPlace place;
   WHET_TRY(place.device, parse_device_name(options.device));
@@ -90,7 +94,8 @@ Result<DeviceName> device_for(const std::string& text, const Target& target) {
   WHET_TRY(const DeviceName name, parse_device_name(text));
   if (name.kind != DeviceName::Kind::none && !target.is_gpu())
     return Error{"--device is \"" + text + "\", and the target \"" + to_string(target) +
-                 "\" is no GPU; name one, as in --target \"cuda -model=h100\""};
+                     "\" is no GPU; name one, as in --target \"cuda -model=h100\"",
+                 ErrorKind::wrong_use};
   return name;
 }
 

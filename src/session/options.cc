@@ -21,8 +21,8 @@ Result<Shape> parse_shape(const std::string& entry, std::string_view text) {
     const std::size_t end = text.find('x');
     const std::int64_t extent = positive_number(text.substr(0, end));
     if (extent == 0) {
-      return Error{"--shape is \"" + entry +
-                   "\"; expected an input's name and positive extents, like data=1x3x224x224"};
+      return Error{"--shape is \"" + entry + "\"; expected an input's name and positive extents, like data=1x3x224x224",
+                   ErrorKind::wrong_use};
     }
     shape.push_back(extent);
     if (end == std::string_view::npos) return shape;

@@ -48,7 +48,8 @@ Result<MeasuringPlace> choose_asked_place(const TargetOptions& options, const st
   }
   WHET_TRY(const DeviceName name, parse_device_name(device));
   if (!name.is_remote())
-    return Error{"--device is \"" + device + "\"; expected ssh://user@host:port, exec:COMMAND or fleet:KEY"};
+    return Error{"--device is \"" + device + "\"; expected ssh://user@host:port, exec:COMMAND or fleet:KEY",
+                 ErrorKind::wrong_use};
   MeasuringOptions measuring;
   measuring.place = options, measuring.fleet = fleet, measuring.tell = tell, measuring.allow_emulated = true;
   return connect_place(measuring, {name});

@@ -7,7 +7,8 @@ SpaceOptions RoundingOptions::schedules() const { return {exact, parse_precision
 Status RoundingOptions::check(const Target& target) const {
   if (precision == "f32" || (target.is_gpu() && limits_of(target.gpu()).mma)) return ok_status();
   return Error{"--precision " + precision + " is for GPUs with tensor cores, sm_80 or newer; the target is \"" +
-               to_string(target) + "\""};
+                   to_string(target) + "\"",
+               ErrorKind::wrong_use};
 }
 
 }  // namespace whet

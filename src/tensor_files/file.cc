@@ -1,5 +1,7 @@
 #include "tensor_files/file.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -52,16 +54,36 @@ Result<std::string> read_file(const std::string& path) {
   return read_file_part(path, 0, size);
 }
 
+Status can_write_file(const std::string& path) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code)) {
+    errno = EISDIR;
+    return system_error("write", path);
+  }
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0 ? ok_status()
+                                                                         : Status(system_error("write", path));
+}
+
 Status write_file(const std::string& path, std::string_view bytes) {
-  const std::string temporary = path + ".whet.tmp";
-  File file(std::fopen(temporary.c_str(), "wb"));
-  if (!file) return system_error("write", temporary);
+  std::error_code code;
+  const auto there = std::filesystem::status(path, code);
+  const bool in_place = std::filesystem::exists(there) && !std::filesystem::is_regular_file(there);
+  std::string whole = path;
+  if (std::filesystem::is_regular_file(there)) {
+    const auto real = std::filesystem::canonical(path, code);
+    if (!code) whole = real.string();
+  }
+  const std::string first = in_place ? path : whole + ".whet.tmp";
+  File file(std::fopen(first.c_str(), "wb"));
+  if (!file) return system_error("write", path);
   bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
   written = std::fflush(file.get()) == 0 && written;
-  Status status = written ? ok_status() : Status(system_error("write", temporary));
+  Status status = written ? ok_status() : Status(system_error("write", path));
   file.reset();
-  if (written && std::rename(temporary.c_str(), path.c_str()) != 0) status = system_error("write", path);
-  if (!status.ok()) std::remove(temporary.c_str());
+  if (in_place) return status;
+  if (written && std::rename(first.c_str(), whole.c_str()) != 0) status = system_error("write", path);
+  if (!status.ok()) std::remove(first.c_str());
   return status;
 }
 

@@ -11,7 +11,10 @@ namespace whet {
 Result<std::string> read_file(const std::string& path);
 /// `length` bytes from `offset`.
 Result<std::string> read_file_part(const std::string& path, std::uint64_t offset, std::uint64_t length);
-/// Writes through a temporary file beside it, so that a failed write leaves what was there.
+/// Fails before minutes of work where `write_file` would: a directory, or a folder that is not there or may not be written.
+Status can_write_file(const std::string& path);
+/// Writes through a temporary file beside it, so that a failed write leaves what was there. A link's file is replaced, not the
+/// link; a device or a pipe is written to and never replaced.
 Status write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace whet

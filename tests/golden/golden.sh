@@ -10,6 +10,8 @@ trap 'rm -rf "$work"' EXIT
 cp "$source/tests/golden/records.jsonl" "$source/tests/models/blazeface_front.onnx" "$source/src/records/testdata/v1.jsonl" "$work"
 printf 'no model at all\n' > "$work/text.onnx"
 head -c 200000 "$work/blazeface_front.onnx" > "$work/cut.onnx"
+: > "$work/empty.jsonl"
+mkfifo "$work/pipe"
 cd "$work"
 unset WHET_NUM_THREADS
 export LC_ALL=C.UTF-8
@@ -81,6 +83,8 @@ page_mistakes() {
   show tune zoo:mlp --trials -1
   show tune zoo:mlp --trials
   show tune zoo:mlp --trials 5 --trials 6
+  show tune zoo:mlp --exact=maybe
+  show tune zoo:mlp --seed -1
   show tune zoo:mlp --strategy evolutionry
   show tune zoo:mlp --number 3
   show tune zoo:mlp --target "cuda -arch=sm_75" --device emulated --precision tf32
@@ -90,6 +94,9 @@ page_mistakes() {
   show tasks text.onnx
   show tasks cut.onnx
   show tasks zoo:mlp --shape data=1x
+  show tasks zoo:mlp --shape data=2x784
+  show tasks zoo:mlp --entry main
+  show tasks zoo:resnet-18 --image 3
   show tasks zoo:mlp --target "cpu -mcpu=haswel"
   show tasks zoo:mlp --target "gpu"
   show tasks zoo:mlp --target "cuda"
@@ -100,14 +107,27 @@ page_mistakes() {
   show run zoo:mlp
   show run zoo:mlp --fill randon
   show run zoo:mlp --input text.onnx
+  show run zoo:mlp --fill ones -o out.txt
+  show run zoo:mlp --fill ones -o nowhere/out.npy
+  show run zoo:mlp --fill ones --device nonsense
+  show profile zoo:mlp --trace nowhere/trace.json
+  show check model.so
   show bench zoo:mlp --threads 0
   show compile zoo:mlp --records nowhere.jsonl -o m.so
   show report zoo:mlp
   show report zoo:mlp --records nowhere.jsonl
+  show report zoo:mlp --records records.jsonl -o nowhere/page.html
   show compile zoo:mlp -o nowhere/m.so
+  show compile zoo:mlp -o pipe
   show records shew records.jsonl
   show records show nowhere.jsonl
   show records show text.onnx
+  show records best empty.jsonl
+  show records distill records.jsonl -o nowhere/best.jsonl
+  show zoo list mlp
+  show help
+  show completion bash extra
+  show explain progress 3
   show explain error 99
   show explain error crush
   show explain metric

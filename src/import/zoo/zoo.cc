@@ -45,7 +45,8 @@ constexpr Network kNetworks[] = {
 Status check_option(const char* what, std::int64_t value, std::int64_t low, std::int64_t high) {
   if (value >= low && value <= high) return ok_status();
   return Error{std::string("the ") + what + " is " + std::to_string(value) + "; expected " + std::to_string(low) +
-               " to " + std::to_string(high)};
+                   " to " + std::to_string(high),
+               ErrorKind::wrong_use};
 }
 
 }  // namespace
