@@ -1,233 +1,13 @@
 #include "json/json.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
+
+#include "json/utf8.h"
 
 namespace whet {
 namespace {
-
-/// The length of the valid UTF-8 sequence at `text[i]`, or 0.
-std::size_t utf8_length(std::string_view text, std::size_t i) {
-  const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u; };
-  const unsigned lead = byte(i);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4) return 0;
-  for (std::size_t k = 1; k < length; ++k)
-    if ((byte(i + k) & 0xc0) != 0x80) return 0;
-  const unsigned second = byte(i + 1);
-  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-  const bool surrogate = lead == 0xed && second >= 0xa0;
-  const bool beyond = lead == 0xf4 && second >= 0x90;
-  return overlong || surrogate || beyond ? 0 : length;
-}
-
-/// Recursive descent over `text_`; `error_` holds the first mistake. docs/decisions/json.md compares its speed with that
-/// of libraries; the tests compare its results with those of nlohmann-json.
-class Parser {
- public:
-  explicit Parser(std::string_view text) : text_(text) {}
-
-  Result<Json> document() {
-    Json value;
-    if (!this->value(value, 0)) return failure();
-    skip_space();
-    if (at_ != text_.size()) return fail("nothing more was expected after the value"), failure();
-    return value;
-  }
-
- private:
-  bool fail(const char* what) {
-    if (error_.empty()) error_ = what;
-    return false;
-  }
-  Error failure() const {
-    const std::string_view before = text_.substr(0, at_);
-    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-    const std::size_t start = before.rfind('\n') == before.npos ? 0 : before.rfind('\n') + 1;
-    return Error{"not valid JSON: line " + std::to_string(line) + ", column " + std::to_string(at_ - start + 1) + ": " +
-                 error_};
-  }
-
-  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
-      ++at_;
-  }
-  bool accept(char c) {
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    return ++at_, true;
-  }
-  bool word(std::string_view name, Json& out, Json value) {
-    if (text_.substr(at_, name.size()) != name) return fail("expected a value");
-    at_ += name.size();
-    return out = std::move(value), true;
-  }
-
-  bool value(Json& out, int depth) {
-    skip_space();
-    if (at_ == text_.size()) return fail("the text ends where a value was expected");
-    switch (peek()) {
-      case '{':
-        return object(out, depth + 1);
-      case '[':
-        return array(out, depth + 1);
-      case '"': {
-        std::string text;
-        return string(text) && (out = Json(std::move(text)), true);
-      }
-      case 't':
-        return word("true", out, true);
-      case 'f':
-        return word("false", out, false);
-      case 'n':
-        return word("null", out, Json());
-      default:
-        return number(out);
-    }
-  }
-
-  bool array(Json& out, int depth) {
-    if (depth > kMaxJsonDepth) return too_deep();
-    ++at_;
-    Json::Array items;
-    const std::string_view near = text_.substr(at_, 256);  // mostly all of it
-    items.reserve(1 + static_cast<std::size_t>(
-                          std::count(near.begin(), near.begin() + std::min(near.find(']'), near.size()), ',')));
-    skip_space();
-    if (!accept(']')) {
-      do {
-        if (!value(items.emplace_back(), depth)) return false;
-        skip_space();
-      } while (accept(','));
-      if (!accept(']')) return fail("expected ',' or ']'");
-    }
-    out = Json(std::move(items));
-    return true;
-  }
-
-  bool object(Json& out, int depth) {
-    if (depth > kMaxJsonDepth) return too_deep();
-    ++at_;
-    Json::Object members;
-    members.reserve(depth == 1 ? 24 : 4);
-    skip_space();
-    if (!accept('}')) {
-      do {
-        skip_space();
-        if (peek() != '"') return fail("expected a member's name in quotes");
-        auto& [name, item] = members.emplace_back();
-        if (!string(name)) return false;
-        skip_space();
-        if (!accept(':')) return fail("expected ':' after a member's name");
-        if (!value(item, depth)) return false;
-        skip_space();
-      } while (accept(','));
-      if (!accept('}')) return fail("expected ',' or '}'");
-    }
-    out = Json(std::move(members));
-    return true;
-  }
-  bool too_deep() {
-    error_ = "nested deeper than " + std::to_string(kMaxJsonDepth) + " levels";
-    return false;
-  }
-
-  bool string(std::string& out) {
-    ++at_;
-    for (;;) {
-      const std::size_t start = at_;
-      while (at_ < text_.size() && is_plain(text_[at_])) ++at_;
-      out.append(text_, start, at_ - start);
-      if (at_ == text_.size()) return fail("the text ends inside a string");
-      if (accept('"')) return true;
-      if (peek() == '\\') {
-        if (!escape(out)) return false;
-        continue;
-      }
-      const std::size_t length = utf8_length(text_, at_);
-      if (static_cast<unsigned char>(peek()) < 0x20) return fail("a string has a control character");
-      if (length == 0) return fail("a string holds bytes that are not UTF-8");
-      out.append(text_, at_, length);
-      at_ += length;
-    }
-  }
-  static bool is_plain(char c) { return static_cast<signed char>(c) >= 0x20 && c != '"' && c != '\\'; }
-
-  bool escape(std::string& out) {
-    ++at_;
-    const char c = peek();
-    static constexpr std::string_view kNames = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
-    if (const auto i = kNames.find(c); i != kNames.npos && at_ < text_.size()) return ++at_, out += kMeanings[i], true;
-    if (!accept('u')) return fail("unknown escape in a string");
-    unsigned code = 0, low = 0;
-    if (!four_digits(code)) return false;
-    if (code >= 0xdc00 && code < 0xe000) return fail("a string has half a surrogate pair");
-    if (code >= 0xd800 && code < 0xdc00) {
-      if (!accept('\\') || !accept('u') || !four_digits(low) || low < 0xdc00 || low >= 0xe000)
-        return fail("a string has half a surrogate pair");
-      code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-    }
-    append_utf8(out, code);
-    return true;
-  }
-  bool four_digits(unsigned& code) {
-    const char* begin = text_.data() + at_;
-    if (text_.size() - at_ < 4 || std::from_chars(begin, begin + 4, code, 16).ptr != begin + 4)
-      return fail("\\u needs four hexadecimal digits");
-    at_ += 4;
-    return true;
-  }
-  static void append_utf8(std::string& out, unsigned code) {
-    const auto put = [&](unsigned byte) { out += static_cast<char>(byte); };
-    if (code < 0x80) return put(code);
-    if (code < 0x800)
-      put(0xc0 | code >> 6);
-    else if (code < 0x10000)
-      put(0xe0 | code >> 12), put(0x80 | (code >> 6 & 0x3f));
-    else
-      put(0xf0 | code >> 18), put(0x80 | (code >> 12 & 0x3f)), put(0x80 | (code >> 6 & 0x3f));
-    put(0x80 | (code & 0x3f));
-  }
-
-  bool digits() {
-    const std::size_t start = at_;
-    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') ++at_;
-    return at_ > start;
-  }
-  bool number(Json& out) {
-    const std::size_t start = at_;
-    bool whole = true;
-    accept('-');
-    if (!accept('0') && !digits()) return fail("expected a value");
-    if (accept('.')) {
-      whole = false;
-      if (!digits()) return fail("a number ends in its point");
-    }
-    if (peek() == 'e' || peek() == 'E') {
-      whole = false;
-      ++at_;
-      if (!accept('+')) accept('-');
-      if (!digits()) return fail("a number has an empty exponent");
-    }
-    const char *first = text_.data() + start, *last = text_.data() + at_;
-    std::int64_t integer = 0;
-    if (whole && std::from_chars(first, last, integer).ec == std::errc()) return out = Json(integer), true;
-    double real = 0;
-    if (std::from_chars(first, last, real).ec == std::errc()) return out = Json(real), true;
-    // Too small for a double is 0, too large is an error, as there is no such number to hand on.
-    real = std::strtod(std::string(first, last).c_str(), nullptr);
-    if (!std::isfinite(real)) return fail("a number is too large");
-    return out = Json(real), true;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::string error_;
-};
 
 void append_quoted(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
@@ -275,7 +55,9 @@ class Writer {
   explicit Writer(int indent) : indent_(indent) {}
   std::string out;
 
-  void write(const Json& value) {
+  /// A Json or a JsonView.
+  template <typename Value>
+  void write(const Value& value) {
     if (value.is_null())
       out += "null";
     else if (value.is_bool())
@@ -287,13 +69,14 @@ class Writer {
     else if (value.is_string())
       append_quoted(out, value.string());
     else if (value.is_array())
-      list('[', ']', value.items(), [&](const Json& item) { write(item); });
+      list('[', ']', value.items(), [&](const Value& item) { write(item); });
     else
       list('{', '}', value.members(), [&](const auto& member) { write_member(member.first, member.second); });
   }
 
  private:
-  void write_member(const std::string& key, const Json& value) {
+  template <typename Value>
+  void write_member(std::string_view key, const Value& value) {
     append_quoted(out, key);
     out += indent_ ? ": " : ":";
     write(value);
@@ -319,6 +102,24 @@ class Writer {
 
   int indent_, depth_ = 0;
 };
+
+Json value_of(JsonView view) {
+  if (view.is_bool()) return view.boolean();
+  if (view.is_integer()) return view.integer();
+  if (view.is_number()) return view.number();
+  if (view.is_string()) return view.string();
+  if (view.is_array()) {
+    Json::Array items;
+    items.reserve(view.items().size());
+    for (const JsonView item : view.items()) items.push_back(value_of(item));
+    return items;
+  }
+  if (!view.is_object()) return {};
+  Json::Object members;
+  members.reserve(view.members().size());
+  for (const auto& [name, value] : view.members()) members.emplace_back(name, value_of(value));
+  return members;
+}
 
 }  // namespace
 
@@ -369,10 +170,19 @@ Json& Json::add(Json value) {
   return *this;
 }
 
-Result<Json> parse_json(std::string_view text) { return Parser(text).document(); }
+Result<Json> parse_json(std::string_view text) {
+  JsonDocument document;
+  WHET_RETURN_IF_ERROR(document.parse(text));
+  return value_of(document.root());
+}
 
 std::string dump(const Json& value, int indent) {
   Writer writer(indent);
+  writer.write(value);
+  return std::move(writer.out);
+}
+std::string dump(JsonView value) {
+  Writer writer(0);
   writer.write(value);
   return std::move(writer.out);
 }

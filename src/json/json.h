@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "json/document.h"
 
 namespace whet {
 
@@ -81,5 +82,6 @@ constexpr int kMaxJsonDepth = 200;
 /// The text of a value: compact, on one line, when `indent` is 0. Doubles are written in the shortest form that reads
 /// back equal. Numbers that JSON cannot express (nan, infinities) become null. Invalid UTF-8 is replaced by U+FFFD.
 std::string dump(const Json&, int indent = 0);
+std::string dump(JsonView);
 
 }  // namespace whet

@@ -67,6 +67,45 @@ TEST(Json, RefusesEndlessNesting) {
   EXPECT_EQ(again(std::string(100000, '[')),
             "error: not valid JSON: line 1, column 201: nested deeper than 200 levels");
 }
+TEST(JsonDocument, ShowsWhatParseJsonCopies) {
+  const std::string text =
+      R"({"a":[1,-2.5,true,null,"x"],"b":{"c\u0041\n":"d\"e"},"a":2,"":"long and plain, \u00e9 and \\ and more"})";
+  JsonDocument document;
+  ASSERT_TRUE(document.parse(text).ok());
+  const JsonView all = document.root();
+  EXPECT_EQ(dump(all), again(text));
+  EXPECT_EQ(all["a"].items().size(), 5u) << "the first of two members of a name";
+  std::string items;
+  for (const JsonView item : all["a"].items()) items += dump(item) + " ";
+  EXPECT_EQ(items, "1 -2.5 true null \"x\" ");
+  EXPECT_EQ(all["b"]["cA\n"].string(), "d\"e");
+  EXPECT_EQ(all[""].string(), "long and plain, \u00e9 and \\ and more");
+  EXPECT_TRUE(all.has("b"));
+  EXPECT_FALSE(all.has("c"));
+  EXPECT_TRUE(all["c"]["d"].is_null());
+  EXPECT_EQ(all["c"].integer_or(7), 7);
+  EXPECT_EQ(all["a"].string_or("no"), "no");
+}
+TEST(JsonDocument, IsParsedAgainAndAgain) {
+  JsonDocument document;
+  for (const std::string text : {"[1,[\"\\n\"]]", "{}", "[\"a\\tb\",\"\\u0041\"]", "7"}) {
+    ASSERT_TRUE(document.parse(text).ok()) << text;
+    EXPECT_EQ(dump(document.root()), again(text));
+    EXPECT_EQ(document.parse("[1,").error().message,
+              "not valid JSON: line 1, column 4: the text ends where a value was expected");
+  }
+}
+TEST(JsonDocument, FindsTheEndOfTextsOfEveryLength) {
+  for (std::size_t length = 0; length < 40; ++length)
+    for (const std::string end : {"\"", "\\n\"", "\xc3\xa9\"", "\x7f\""}) {
+      const std::string text = "\"" + std::string(length, 'x') + end;
+      EXPECT_EQ(nlohmann::json::parse(text).get<std::string>(), parse_json(text)->string()) << text;
+      for (std::size_t cut = 1; cut < text.size(); ++cut) EXPECT_FALSE(parse_json(text.substr(0, cut)).ok()) << text;
+      std::string spoiled = text;
+      spoiled[1 + length / 2] = '\x1f';
+      EXPECT_FALSE(parse_json(spoiled).ok()) << text;
+    }
+}
 TEST(Json, AcceptsExactlyWhatAnotherParserAccepts) {
   Rng rng(1);
   const std::vector<std::string> pieces = {"{",

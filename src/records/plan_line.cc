@@ -15,7 +15,7 @@ Json kernels_json(const std::vector<PlannedKernel>& kernels) {
 /// Fills a Plan; the first thing that is wrong stands in `why`.
 class PlanReader {
  public:
-  explicit PlanReader(const Json& line) : line_(line), plan_(line["plan"]) {}
+  explicit PlanReader(JsonView line) : line_(line), plan_(line["plan"]) {}
   std::string why;
 
   bool read(Plan& p) {
@@ -27,17 +27,17 @@ class PlanReader {
  private:
   bool fail(const std::string& reason) { return why = reason, false; }
 
-  bool text(const Json& from, const char* name, std::string& out) {
+  bool text(JsonView from, const char* name, std::string& out) {
     if (!from[name].is_string() || from[name].string().empty())
       return fail("\"" + std::string(name) + "\" of a plan is no text");
     out = from[name].string();
     return true;
   }
   bool kernels(const char* name, std::vector<PlannedKernel>& out) {
-    const Json& list = plan_[name];
+    const JsonView list = plan_[name];
     if (list.is_null()) return true;
     if (!list.is_array()) return fail("\"" + std::string(name) + "\" of a plan is no list");
-    for (const Json& item : list.items()) {
+    for (const JsonView item : list.items()) {
       PlannedKernel kernel;
       kernel.transform = item["copies"].is_string();
       const char* role = kernel.transform ? "copies" : "computes";
@@ -47,7 +47,7 @@ class PlanReader {
     return true;
   }
   bool seconds(const char* name, double& out) {
-    const Json& value = plan_[name];
+    const JsonView value = plan_[name];
     if (value.is_null()) return true;
     if (!value.is_number() || !std::isfinite(value.number()) || value.number() < 0)
       return fail("\"" + std::string(name) + "\" of a plan is no time");
@@ -63,8 +63,7 @@ class PlanReader {
            seconds("network_seconds", p.network_seconds) && seconds("usual_network_seconds", p.usual_network_seconds);
   }
 
-  const Json& line_;
-  const Json& plan_;
+  JsonView line_, plan_;
 };
 
 }  // namespace
@@ -82,7 +81,7 @@ std::string to_line(const Plan& p) {
   return dump(line);
 }
 
-std::variant<Plan, std::string> plan_of(const Json& line) {
+std::variant<Plan, std::string> plan_of(JsonView line) {
   Plan plan;
   PlanReader reader(line);
   if (!reader.read(plan)) return std::move(reader.why);

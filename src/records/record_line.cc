@@ -33,10 +33,10 @@ Json seed_json(std::uint64_t seed) {
   return std::to_string(seed);
 }
 
-std::optional<std::uint64_t> seed_of(const Json& value) {
+std::optional<std::uint64_t> seed_of(JsonView value) {
   if (value.is_integer() && value.integer() >= 0) return static_cast<std::uint64_t>(value.integer());
   if (!value.is_string()) return std::nullopt;
-  const std::string& text = value.string();
+  const std::string_view text = value.string();
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<std::uint64_t> seed_of(const Json& value) {
 /// Fills one Record from a line's members; the first thing that is wrong stands in `why`.
 class Reader {
  public:
-  explicit Reader(const Json& line) : line_(line) {}
+  explicit Reader(JsonView line) : line_(line) {}
   std::string why;
 
   bool read(Record& r) {
@@ -59,15 +59,14 @@ class Reader {
   bool fail(std::string reason) { return why = std::move(reason), false; }
 
   bool text(const char* name, std::string& out, bool required) {
-    const Json& value = line_[name];
+    const JsonView value = line_[name];
     if (value.is_null() && !required) return true;
     if (!value.is_string()) return fail('"' + std::string(name) + "\" is " + (value.is_null() ? "missing" : "no text"));
     out = value.string();
     return true;
   }
   bool key(Record& r) {
-    const Json& task = line_["task"];
-    const Json& key = task["key"];
+    const JsonView task = line_["task"], key = task["key"];
     if (key.is_array())
       r.key = dump(key);
     else if (key.is_string())
@@ -77,10 +76,10 @@ class Reader {
     r.task = task["name"].string_or("");
     return within(task["within"], r.within);
   }
-  bool within(const Json& shape, Shape& out) {
+  bool within(JsonView shape, Shape& out) {
     if (shape.is_null()) return true;
     if (!shape.is_array()) return fail("\"within\" is no shape");
-    for (const Json& extent : shape.items()) {
+    for (const JsonView extent : shape.items()) {
       if (!extent.is_integer() || extent.integer() < 1) return fail("\"within\" has an element that is no extent");
       out.push_back(extent.integer());
     }
@@ -88,32 +87,32 @@ class Reader {
   }
   bool candidate(Candidate& out) {
     if (!text("sketch", out.sketch, false)) return false;
-    const Json& choices = line_["choices"];
+    const JsonView choices = line_["choices"];
     if (choices.is_null()) return true;
     if (!choices.is_object()) return fail("\"choices\" is no object");
     for (const auto& [name, value] : choices.members()) {
-      auto& list = out.choices[name];
+      auto& list = out.choices[std::string(name)];
       if (value.is_integer()) {
         list.push_back(value.integer());
         continue;
       }
-      if (!value.is_array()) return fail("choice " + dump(name) + " is neither a number nor a list of numbers");
-      for (const Json& item : value.items()) {
-        if (!item.is_integer()) return fail("choice " + dump(name) + " has an element that is no integer");
+      if (!value.is_array()) return fail("choice " + dump(Json(name)) + " is neither a number nor a list of numbers");
+      for (const JsonView item : value.items()) {
+        if (!item.is_integer()) return fail("choice " + dump(Json(name)) + " has an element that is no integer");
         list.push_back(item.integer());
       }
     }
     return true;
   }
   bool outcome(Outcome& out) {
-    const Json& code = line_["outcome"];
+    const JsonView code = line_["outcome"];
     const std::optional<OutcomeCode> known = code.is_integer() ? outcome_code(code.integer()) : std::nullopt;
     if (!known) return fail("\"outcome\" is no number from 0 to " + std::to_string(kOutcomeCodes - 1));
     out.code = *known;
     if (!text("message", out.message, false)) return false;
-    const Json& seconds = line_["seconds"];
+    const JsonView seconds = line_["seconds"];
     if (seconds.is_array()) {
-      for (const Json& item : seconds.items()) {
+      for (const JsonView item : seconds.items()) {
         if (!item.is_number() || !(item.number() >= 0)) return fail("\"seconds\" has an element that is no time");
         out.seconds.push_back(item.number());
       }
@@ -136,7 +135,7 @@ class Reader {
     const std::int64_t codegen = line_["codegen"].integer_or(0);
     if (codegen < 0 || codegen > std::numeric_limits<int>::max()) return fail("\"codegen\" is out of range");
     r.codegen = static_cast<int>(codegen);
-    if (const Json& seed = line_["seed"]; !seed.is_null()) {
+    if (const JsonView seed = line_["seed"]; !seed.is_null()) {
       const auto value = seed_of(seed);
       if (!value) return fail("\"seed\" is no number from 0 to 2^64-1");
       r.seed = *value;
@@ -151,7 +150,7 @@ class Reader {
            text("host", r.outcome.device, false) && text("at", r.at, false);
   }
 
-  const Json& line_;
+  JsonView line_;
 };
 
 }  // namespace
@@ -181,19 +180,20 @@ std::string to_line(const Record& r) {
 }
 
 ParsedLine parse_line(std::string_view line) {
-  auto json = parse_json(line);
-  if (!json.ok()) return BadLine{json.error().message};
-  if (!json->is_object()) return BadLine{"it is no JSON object"};
-  const Json& version = (*json)["v"];
+  JsonDocument document;
+  if (Status read = document.parse(line); !read.ok()) return BadLine{read.error().message};
+  const JsonView json = document.root();
+  if (!json.is_object()) return BadLine{"it is no JSON object"};
+  const JsonView version = json["v"];
   if (!version.is_integer() || version.integer() < 1) return BadLine{"\"v\" is no version number"};
   if (version.integer() > kRecordVersion) return NewerRecord{version.integer()};
-  if (json->find("plan") != nullptr) {
-    auto plan = plan_of(*json);
+  if (json.has("plan")) {
+    auto plan = plan_of(json);
     if (auto* why = std::get_if<std::string>(&plan)) return BadLine{std::move(*why)};
     return std::get<Plan>(std::move(plan));
   }
   Record record;
-  Reader reader(*json);
+  Reader reader(json);
   if (!reader.read(record)) return BadLine{std::move(reader.why)};
   return record;
 }

@@ -89,10 +89,13 @@ bool Records::is_of_other_device(const Record& r) const {
 
 std::shared_ptr<const Records::List> Records::usable(std::string_view key, const Shape& within) const {
   const std::string canonical = canonical_key(key);
+  {
+    const std::lock_guard lock(found_->mutex);
+    if (const std::shared_ptr<const List>& list = found_->usable[canonical][within]) return list;
+  }
+  auto found = std::make_shared<const List>(find_usable(canonical, within));  // of other tasks meanwhile by others
   const std::lock_guard lock(found_->mutex);
-  std::shared_ptr<const List>& list = found_->usable[canonical][within];
-  if (!list) list = std::make_shared<const List>(find_usable(canonical, within));
-  return list;
+  return found_->usable[canonical][within] = std::move(found);
 }
 
 /// Those with a time that counts.

@@ -17,7 +17,7 @@ Json to_json(const RunConditions& c) {
   return out;
 }
 
-std::string read_conditions(const Json& device, RunConditions& out) {
+std::string read_conditions(JsonView device, RunConditions& out) {
   out.unit = device["unit"].string_or("");
   out.governor = device["governor"].string_or("");
   out.ghz = device["ghz"].number_or(0);
@@ -25,7 +25,7 @@ std::string read_conditions(const Json& device, RunConditions& out) {
   out.throttled = device["throttled"].bool_or(false);
   if (!(out.ghz >= 0)) return "\"device.ghz\" is no clock";
   if (!device["cores"].is_array()) return "";
-  for (const Json& core : device["cores"].items()) {
+  for (const JsonView core : device["cores"].items()) {
     if (!core.is_integer() || core.integer() < 0 || core.integer() > std::numeric_limits<std::int32_t>::max())
       return "\"device.cores\" has an element that is no core";
     out.cores.push_back(static_cast<std::uint32_t>(core.integer()));
