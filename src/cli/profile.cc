@@ -111,25 +111,48 @@ void print_json(const OpenedModel& model, const Profiled& profiled) {
   fmt::print("{}\n", dump(out, 2));
 }
 
-/// One run, its steps one after another at their mean times, as Chrome's tracing format.
-Status write_trace(const std::string& path, const whet_profile& profile) {
+/// A piece of a lane in Chrome's tracing format.
+Json trace_event(const whet_step_profile& step, double begin_us, double us, std::size_t lane) {
+  return Json::object()
+      .set("name", step.op)
+      .set("cat", step.node)
+      .set("ph", "X")
+      .set("ts", begin_us)
+      .set("dur", us)
+      .set("pid", 1)
+      .set("tid", static_cast<std::int64_t>(lane) + 1)
+      .set("args", Json::object().set("node", step.node).set("flops", step.flops));
+}
+
+/// A run as its workers were watched, a lane a worker. Where none was watched (on a GPU, elsewhere): its steps one after
+/// another at their mean times, in one lane.
+Result<Json> events_of(OpenedModel& model, int runs) {
+  WHET_TRY(const InferenceTrace trace, model.trace_runs(std::min(runs, 10), runs));
+  const whet_profile profile = model.profile();
   Json events = Json::array();
   double start_us = 0;
-  for (std::uint32_t i = 0; i < profile.steps; ++i) {
-    const whet_step_profile& step = profile.step[i];
-    const double us = mean_ns(step, profile) / 1e3;
-    events.add(Json::object()
-                   .set("name", step.op)
-                   .set("cat", step.node)
-                   .set("ph", "X")
-                   .set("ts", start_us)
-                   .set("dur", us)
-                   .set("pid", 1)
-                   .set("tid", 1)
-                   .set("args", Json::object().set("node", step.node).set("flops", step.flops)));
+  for (std::uint32_t i = 0; trace.stretches.empty() && i < profile.steps; ++i) {
+    const double us = mean_ns(profile.step[i], profile) / 1e3;
+    events.add(trace_event(profile.step[i], start_us, us, 0));
     start_us += us;
   }
-  return write_file(path, dump(Json::object().set("traceEvents", events)));
+  const std::vector<std::string> workers = worker_names(model);
+  for (std::size_t lane = 0; !trace.stretches.empty() && lane < workers.size(); ++lane)
+    events.add(Json::object()
+                   .set("name", "thread_name")
+                   .set("ph", "M")
+                   .set("pid", 1)
+                   .set("tid", static_cast<std::int64_t>(lane) + 1)
+                   .set("args", Json::object().set("name", workers[lane])));
+  for (const InferenceTrace::Stretch& stretch : trace.stretches)
+    events.add(trace_event(profile.step[stretch.step], stretch.begin * 1e6, (stretch.end - stretch.begin) * 1e6,
+                           stretch.worker));
+  return events;
+}
+
+Status write_trace(const std::string& path, OpenedModel& model, int runs) {
+  WHET_TRY(Json events, events_of(model, runs));
+  return write_file(path, dump(Json::object().set("traceEvents", std::move(events))));
 }
 
 int run(ProfileCommand& command) {
@@ -149,7 +172,7 @@ int run(ProfileCommand& command) {
     return fail(status.error());
   const Profiled profiled = describe(model);
   if (!command.trace.empty())
-    if (const Status written = write_trace(command.trace, profiled.profile); !written.ok())
+    if (const Status written = write_trace(command.trace, model, command.runs); !written.ok())
       return fail(written.error());
   command.json ? print_json(model, profiled) : print_text(model, profiled, runnable->emulator);
   return kDone;
@@ -161,7 +184,7 @@ std::function<int()> make_profile(Arguments& arguments) {
   auto command = std::make_shared<ProfileCommand>();
   add_options(arguments, command->runnable);
   arguments.add("--runs", command->runs, 1, 1000000000, "Inferences to measure");
-  arguments.add("--trace", command->trace, "Also write a file for Chrome's tracing view");
+  arguments.add("--trace", command->trace, "Also write a file for Chrome's tracing view: a lane a core");
   arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };
 }

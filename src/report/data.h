@@ -50,10 +50,18 @@ struct ReportStep {
   double seconds = 0, predicted_seconds = 0;
   bool parallel = true;  ///< all workers run it; else the first one alone
 };
+/// A worker at work on a step of one inference, without a break. Seconds since that inference began.
+struct ReportStretch {
+  std::size_t step = 0, worker = 0;
+  double begin = 0, end = 0;
+};
 struct ReportProfile {
   std::vector<ReportStep> steps;     ///< in the order in which they run
   double seconds = 0;                ///< of one whole inference
   std::vector<std::string> workers;  ///< where each stands; one at least where there are steps
+  // Of one inference, the fastest of many, in which each worker was watched; empty where none was:
+  std::vector<ReportStretch> stretches;
+  std::vector<double> ends;  ///< of each step
 };
 
 /// A kernel of a plan.

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "alternatives/alternatives.h"
 #include "cost/limit.h"
@@ -23,29 +24,29 @@ constexpr double kPause = 120;
 class FileClock {
  public:
   explicit FileClock(const Records& records) {
-    std::set<double> times;
+    std::multimap<double, double*> times;  // in order, and where each text has what it is to become
     std::string_view before_it;
     for (const Record& record : records.all()) {
       if (record.at == before_it) continue;  // several trials end within a second
       before_it = record.at;
-      if (const std::optional<double> at = seconds_of_utc(record.at)) times.insert(*at);
+      if (const auto [text, is_new] = since_.try_emplace(record.at, 0); is_new)
+        if (const std::optional<double> at = seconds_of_utc(record.at)) times.emplace(*at, &text->second);
     }
-    double before = 0;
-    for (double time : times) {
-      if (!since_.empty()) length_ += time - before < kPause ? time - before : 1;
-      since_[time] = length_;
+    std::optional<double> before;
+    for (const auto& [time, since] : times) {
+      if (before) length_ += time - *before < kPause ? time - *before : 1;
+      *since = length_;
       before = time;
     }
   }
   double of(const Record& record) const {
-    const std::optional<double> at = seconds_of_utc(record.at);
-    const auto found = at ? since_.find(*at) : since_.end();
+    const auto found = since_.find(record.at);
     return found == since_.end() ? 0 : found->second;
   }
   double length() const { return length_; }
 
  private:
-  std::map<double, double> since_;
+  std::unordered_map<std::string_view, double> since_;  // by the text, of which equal times have one form
   double length_ = 0;
 };
 
@@ -59,15 +60,25 @@ Records of_target(const Records& records, const std::string& target) {
   return found;
 }
 
+struct SameSchedule {
+  bool operator()(const Record* a, const Record* b) const {
+    return a->steps == b->steps && a->codegen == b->codegen && a->outcome.cache == b->outcome.cache;
+  }
+};
+/// Nearly all records of a task differ in their steps.
+struct HashOfSchedule {
+  std::size_t operator()(const Record* r) const { return std::hash<std::string_view>()(r->steps); }
+};
+
 /// A schedule that was measured again is no new trial: comparisons end a search.
 std::vector<const Record*> trials_of_task(const Records& records, const Task& task) {
   std::vector<const Record*> trials;
-  std::set<std::tuple<std::string_view, std::string_view, int>> seen;
-  for (const Record* record : records.of(task.key)) {
+  const std::vector<const Record*> all = records.of(task.key);
+  std::unordered_set<const Record*, HashOfSchedule, SameSchedule> seen(all.size());
+  for (const Record* record : all) {
     if (record->within != task.within) continue;
     const bool is_schedule = record->outcome.code != OutcomeCode::instantiation;
-    if (!is_schedule || seen.insert({record->steps, record->outcome.cache, record->codegen}).second)
-      trials.push_back(record);
+    if (!is_schedule || seen.insert(record).second) trials.push_back(record);
   }
   return trials;
 }
@@ -112,13 +123,15 @@ ReportTask describe_task(const Records& records, const Task& task, int id, const
 
 std::vector<ReportDevice> devices_of(const Records& records) {
   std::vector<ReportDevice> devices;
-  std::map<std::string, std::size_t> places;
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> places;
   for (const Record& record : records.all()) {
     const Outcome& outcome = record.outcome;
     const std::string& unit = outcome.conditions.unit;
-    const std::string name = outcome.device + (unit.empty() ? "" : (outcome.device.empty() ? "" : " ") + unit);
-    const auto [found, is_new] = places.try_emplace(name, devices.size());
-    if (is_new) devices.emplace_back().name = name.empty() ? "unnamed" : name;
+    const auto [found, is_new] = places.try_emplace({outcome.device, unit}, devices.size());
+    if (is_new) {
+      const std::string name = outcome.device + (unit.empty() || outcome.device.empty() ? "" : " ") + unit;
+      devices.emplace_back().name = name.empty() ? "unnamed" : name;
+    }
     ReportDevice& device = devices[found->second];
     ++device.candidates;
     device.failed += outcome.ok() ? 0 : 1;
@@ -253,9 +266,6 @@ void add_trials(ReportData& data, const Records& records, const FileClock& clock
   for (const FailureGroup& group : counted.failures) data.failures.push_back({group.code, group.message, group.count});
   for (const Record& record : records.all())
     if (record.outcome.ok()) data.paces.push_back({clock.of(record), record.outcome.pace});
-  std::int64_t own = 0;
-  for (const ReportTask& task : data.tasks) own += std::ssize(task.trials);
-  data.other_trials = std::max<std::int64_t>(0, data.trials - own);
 }
 
 }  // namespace
@@ -284,13 +294,26 @@ Result<ReportData> gather_report(const ReportSources& from) {
   ReportData data;
   data.target = target;
   data.rates = from.rates;
-  for (std::size_t t = 0; t < from.tasks->size(); ++t)
-    data.tasks.push_back(describe_task(records, (*from.tasks)[t], static_cast<int>(t), clock, from));
-  add_trials(data, records, clock);
-  data.devices = devices_of(records);
-  if (from.layouts && from.target->is_cpu()) {
-    WHET_TRY(data.layouts, layouts_of(records, from));
-  }
+  data.tasks.resize(from.tasks->size());
+  // What takes longest first.
+  Status layouts = ok_status();
+  const std::function<void()> others[] = {
+      [&] {
+        if (!from.layouts || !from.target->is_cpu()) return;
+        Result<ReportLayouts> found = layouts_of(records, from);
+        found.ok() ? void(data.layouts = std::move(*found)) : void(layouts = found.error());
+      },
+      [&] { add_trials(data, records, clock); }, [&] { data.devices = devices_of(records); }};
+  from.for_each(static_cast<int>(std::size(others) + data.tasks.size()), [&](int i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (at < std::size(others)) return others[at]();
+    const std::size_t t = at - std::size(others);
+    data.tasks[t] = describe_task(records, (*from.tasks)[t], static_cast<int>(t), clock, from);
+  });
+  WHET_RETURN_IF_ERROR(layouts);
+  data.other_trials = data.trials;
+  for (const ReportTask& task : data.tasks) data.other_trials -= std::ssize(task.trials);
+  data.other_trials = std::max<std::int64_t>(0, data.other_trials);
   return data;
 }
 

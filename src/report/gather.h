@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,11 @@ struct ReportSources {
   std::int64_t network_bytes = 0;  ///< as limits_of has it
   SpaceOptions schedules;          ///< only records that these permit count
   bool layouts = true;             ///< look for alternatives, too: it takes a moment
+  /// Calls a body with 0, 1, ..., count - 1, in any order; a caller that has threads may do it side by side.
+  std::function<void(int count, const std::function<void(int)>& body)> for_each =
+      [](int count, const std::function<void(int)>& body) {
+        for (int i = 0; i < count; ++i) body(i);
+      };
 };
 
 /// The part of a report that a model and its records know. Tasks have their limits, but which one holds them is the

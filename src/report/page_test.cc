@@ -138,6 +138,9 @@ TEST(ReportPage, HoldsNoFigureThatIsNone) {
       cover.seconds = any_number(rng), cover.usual_seconds = any_number(rng);
     for (ReportStep& step : data.profile.steps)
       step.seconds = any_number(rng), step.predicted_seconds = any_number(rng);
+    for (ReportStretch& stretch : data.profile.stretches)
+      stretch.begin = any_number(rng), stretch.end = any_number(rng);
+    for (double& end : data.profile.ends) end = rng.below(2) == 0 ? end : any_number(rng);
     for (ReportPace& pace : data.paces) pace.at = any_number(rng), pace.pace = any_number(rng);
     const std::string html = report_html(data);
     const std::string body = html.substr(html.find("<body>"), html.find("<script>") - html.find("<body>"));
@@ -149,6 +152,22 @@ TEST(ReportPage, HoldsNoFigureThatIsNone) {
       return;
     }
   }
+}
+
+TEST(ReportPage, DrawsALaneAWorkerAsItWasWatched) {
+  const std::string html = report_html(made_up());
+  EXPECT_EQ(count(html, "core 0 97%</text>"), 1u);  // (101 + 23 + 6) of 134 us
+  EXPECT_EQ(count(html, "core 1 85%</text>"), 1u);  // (94 + 8 + 12) of 134
+  EXPECT_NE(html.find("For 4.5% of the time one worker is alone. They wait for each other 6.7% of it, most in conv2d"),
+            html.npos);
+  ReportData unwatched = made_up();
+  unwatched.profile.stretches.clear();
+  const std::string plain = report_html(unwatched);
+  EXPECT_EQ(count(plain, "core 1</text>"), 1u);
+  EXPECT_EQ(count(plain, "They wait for each other"), 0u);
+  ReportData strange = made_up();  // of steps and workers that there are not
+  strange.profile.stretches = {{7, 0, 0, 1e-6}, {0, 7, 0, 1e-6}, {0, 0, 0, 1}};
+  EXPECT_EQ(report_html(strange), plain);
 }
 
 TEST(ReportPage, OfFiftyTasksOfAThousandTrialsIsBelowAMegabyte) {

@@ -1,5 +1,6 @@
 #include "report/sane.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace whet {
@@ -28,6 +29,20 @@ void clean(ReportTask& task) {
   }
 }
 
+/// Stretches of steps and workers that there are, each after the one before.
+void clean(ReportProfile& profile) {
+  zero_unless_sane(profile.seconds);
+  for (ReportStep& step : profile.steps) zero_unless_sane(step.seconds, step.predicted_seconds);
+  for (double& end : profile.ends) zero_unless_sane(end);
+  const bool fits = profile.ends.size() == profile.steps.size() && std::ranges::is_sorted(profile.ends);
+  if (!fits) profile.stretches.clear(), profile.ends.clear();
+  std::erase_if(profile.stretches, [&](const ReportStretch& stretch) {
+    const bool is_there = stretch.step < profile.steps.size() && stretch.worker < profile.workers.size();
+    return !is_there || !(stretch.begin >= 0) || !(stretch.begin <= stretch.end) ||
+           !(stretch.end <= profile.ends.back());
+  });
+}
+
 void clean(ReportPlan& plan) {
   plan.seconds = 0;
   for (ReportKernel& kernel : plan.kernels) {
@@ -44,8 +59,7 @@ ReportData sane_report(ReportData data) {
   MachineRates& rates = data.rates;
   zero_unless_sane(rates.gflops, rates.l1_gbs, rates.l2_gbs, rates.l3_gbs, rates.memory_gbs);
   for (ReportTask& task : data.tasks) clean(task);
-  zero_unless_sane(data.profile.seconds);
-  for (ReportStep& step : data.profile.steps) zero_unless_sane(step.seconds, step.predicted_seconds);
+  clean(data.profile);
   ReportLayouts& layouts = data.layouts;
   for (ReportPlan* plan : {&layouts.chosen, &layouts.runner_up, &layouts.usual}) clean(*plan);
   for (ReportCover& cover : layouts.covers) none_unless_sane(cover.seconds, cover.usual_seconds);

@@ -22,19 +22,63 @@ double sum_of(const std::vector<ReportStep>& steps, double ReportStep::* seconds
                          [&](double sum, const ReportStep& step) { return sum + step.*seconds; });
 }
 
-void draw_workers(Svg& svg, const ReportProfile& profile, double px_a_second) {
-  const double lanes = static_cast<double>(profile.workers.size());
+/// What is drawn: an inference as its workers were watched, or the kernels one behind the other, each on all workers that it
+/// has.
+struct Inference {
+  std::vector<ReportStretch> stretches;
+  std::vector<double> ends;
+  bool watched = false;
+
+  double length() const { return ends.empty() ? 0 : ends.back(); }
+  double begin_of(std::size_t step) const { return step == 0 ? 0 : ends[step - 1]; }
+  double length_of(std::size_t step) const { return ends[step] - begin_of(step); }
+};
+
+Inference inference_of(const ReportProfile& profile) {
+  if (!profile.stretches.empty()) return {profile.stretches, profile.ends, true};
+  Inference inference;
+  double end = 0;
+  for (std::size_t s = 0; s < profile.steps.size(); ++s) {
+    const double begin = end;
+    end += profile.steps[s].seconds;
+    inference.ends.push_back(end);
+    for (std::size_t w = 0; w < (profile.steps[s].parallel ? profile.workers.size() : 1); ++w)
+      inference.stretches.push_back({s, w, begin, end});
+  }
+  return inference;
+}
+
+/// Seconds of all workers in which one waited for others, by step; of steps that one worker runs alone none.
+std::vector<double> waiting_of(const Inference& inference, const ReportProfile& profile) {
+  std::vector<double> waiting(profile.steps.size());
+  for (std::size_t s = 0; s < waiting.size(); ++s)
+    if (profile.steps[s].parallel) waiting[s] = static_cast<double>(profile.workers.size()) * inference.length_of(s);
+  for (const ReportStretch& stretch : inference.stretches)
+    waiting[stretch.step] = std::max(0.0, waiting[stretch.step] - (stretch.end - stretch.begin));
+  return waiting;
+}
+
+/// "core 0 97%": a worker, and how much of the time it works.
+std::string name_of_lane(const Inference& inference, const ReportProfile& profile, std::size_t worker) {
+  double busy = 0;
+  for (const ReportStretch& stretch : inference.stretches)
+    if (stretch.worker == worker) busy += stretch.end - stretch.begin;
+  const std::string& name = profile.workers[worker];
+  return inference.watched ? name + " " + share_text(busy, inference.length()) : name;
+}
+
+void draw_workers(Svg& svg, const Inference& inference, const ReportProfile& profile, double px_a_second) {
   for (std::size_t w = 0; w < profile.workers.size(); ++w)
-    svg.text(kTimeLeft - 10, 31 + kTimeLane * static_cast<double>(w), profile.workers[w], "soft", Anchor::end);
-  double x = kTimeLeft;
-  for (const ReportStep& step : profile.steps) {
-    const double width = step.seconds * px_a_second;
-    for (double lane = 0; lane < (step.parallel ? lanes : 1); ++lane)
-      svg.box(x, 16 + lane * kTimeLane, std::max(0.3, width - 0.8), kTimeLane - 2, fmt::format("k{}", kind_of(step.op)),
-              fmt::format("{}: {}", step.node, time_text(step.seconds)));
-    if (const std::string label = label_of(step.op, width - 6); !label.empty())
-      svg.text(x + 3, 31, label, fmt::format("on k{}t", kind_of(step.op)));
-    x += width;
+    svg.text(kTimeLeft - 10, 31 + kTimeLane * static_cast<double>(w), name_of_lane(inference, profile, w), "soft",
+             Anchor::end);
+  for (const ReportStretch& stretch : inference.stretches) {
+    const ReportStep& step = profile.steps[stretch.step];
+    const double width = (stretch.end - stretch.begin) * px_a_second;
+    svg.box(kTimeLeft + stretch.begin * px_a_second, 16 + kTimeLane * static_cast<double>(stretch.worker),
+            std::max(0.3, width - 0.8), kTimeLane - 2, fmt::format("k{}", kind_of(step.op)),
+            fmt::format("{}: {}", step.node, time_text(stretch.end - stretch.begin)));
+    if (const std::string label = label_of(step.op, width - 6); stretch.worker == 0 && !label.empty())
+      svg.text(kTimeLeft + stretch.begin * px_a_second + 3, 31, label, fmt::format("on k{}t", kind_of(step.op)));
   }
 }
 
@@ -49,20 +93,35 @@ void draw_predicted(Svg& svg, const ReportProfile& profile, double y, double px_
   svg.text(x + 8, y + 9, time_text(sum_of(profile.steps, &ReportStep::predicted_seconds)), "soft");
 }
 
-std::string finding_of_timeline(const ReportProfile& profile) {
-  const double all = sum_of(profile.steps, &ReportStep::seconds);
-  const auto& slowest =
-      *std::max_element(profile.steps.begin(), profile.steps.end(),
-                        [](const ReportStep& a, const ReportStep& b) { return a.seconds < b.seconds; });
+/// What several workers make of the time.
+std::string told_of_workers(const Inference& inference, const ReportProfile& profile) {
+  const double all = inference.length();
   double alone = 0;
-  for (const ReportStep& step : profile.steps)
-    if (!step.parallel) alone += step.seconds;
-  std::string text = fmt::format("{} take {}, one after another; the slowest, {}, takes {}.",
-                                 count_of(std::ssize(profile.steps), "kernel"), time_text(all),
-                                 escaped(short_name(slowest.op)), share_text(slowest.seconds, all));
-  if (profile.workers.size() > 1)
-    text += alone > 0 ? fmt::format(" For {} of the time one worker is alone.", share_text(alone, all))
-                      : " All workers run all of them.";
+  for (std::size_t s = 0; s < profile.steps.size(); ++s)
+    if (!profile.steps[s].parallel) alone += inference.length_of(s);
+  std::string text = alone > 0 ? fmt::format(" For {} of the time one worker is alone.", share_text(alone, all))
+                               : " All workers run all of them.";
+  if (!inference.watched) return text;
+  const std::vector<double> waiting = waiting_of(inference, profile);
+  const auto most = std::max_element(waiting.begin(), waiting.end());
+  const double sum = std::accumulate(waiting.begin(), waiting.end(), 0.0);
+  text += fmt::format(" They wait for each other {} of it",
+                      share_text(sum, all * static_cast<double>(profile.workers.size())));
+  if (is_time(*most))
+    text += fmt::format(", most in {}",
+                        escaped(short_name(profile.steps[static_cast<std::size_t>(most - waiting.begin())].op)));
+  return text + ".";
+}
+
+std::string finding_of_timeline(const Inference& inference, const ReportProfile& profile) {
+  const double all = inference.length();
+  std::size_t slowest = 0;
+  for (std::size_t s = 0; s < profile.steps.size(); ++s)
+    if (inference.length_of(s) > inference.length_of(slowest)) slowest = s;
+  std::string text = fmt::format(
+      "{} take {}, one after another; the slowest, {}, takes {}.", count_of(std::ssize(profile.steps), "kernel"),
+      time_text(all), escaped(short_name(profile.steps[slowest].op)), share_text(inference.length_of(slowest), all));
+  if (profile.workers.size() > 1) text += told_of_workers(inference, profile);
   const double predicted = sum_of(profile.steps, &ReportStep::predicted_seconds);
   if (predicted > 0 && all > kFarFrom * predicted)
     text += fmt::format(" That is {:.1f} times the predicted time: another program ran, or the machine is shared.",
@@ -73,29 +132,38 @@ std::string finding_of_timeline(const ReportProfile& profile) {
   return text;
 }
 
-std::string slowest_steps(const ReportProfile& profile) {
-  std::vector<const ReportStep*> steps;
-  for (const ReportStep& step : profile.steps) steps.push_back(&step);
+std::string row_of_step(const ReportStep& step, double all, double waits) {
+  const bool has = is_time(step.predicted_seconds) && is_time(step.seconds);
+  const double off = has ? 100 * (step.seconds / step.predicted_seconds - 1) : 0;
+  return fmt::format("<tr><td class=\"name\">{}</td><td class=\"name\">{}</td>{}{}{}{}{}</tr>\n", escaped(step.node),
+                     escaped(step.op), number_cell(ms_text(step.seconds), step.seconds),
+                     number_cell(share_text(step.seconds, all), step.seconds),
+                     number_cell(ms_text(step.predicted_seconds), step.predicted_seconds),
+                     number_cell(has ? fmt::format("{:+.0f}%", off) : "", off),
+                     number_cell(waits < 0 ? "" : share_text(waits, 1), waits));
+}
+
+std::string slowest_steps(const Inference& inference, const ReportProfile& profile) {
+  std::vector<std::size_t> steps(profile.steps.size());
+  std::iota(steps.begin(), steps.end(), std::size_t{0});
   std::stable_sort(steps.begin(), steps.end(),
-                   [](const ReportStep* a, const ReportStep* b) { return a->seconds > b->seconds; });
+                   [&](std::size_t a, std::size_t b) { return profile.steps[a].seconds > profile.steps[b].seconds; });
   if (steps.size() > kTimeListed) steps.resize(kTimeListed);
   const double all = sum_of(profile.steps, &ReportStep::seconds);
+  const std::vector<double> waiting = waiting_of(inference, profile);
   std::string rows;
-  for (const ReportStep* step : steps) {
-    const bool has = is_time(step->predicted_seconds) && is_time(step->seconds);
-    const double off = has ? 100 * (step->seconds / step->predicted_seconds - 1) : 0;
-    rows += fmt::format("<tr><td class=\"name\">{}</td><td class=\"name\">{}</td>{}{}{}{}</tr>\n", escaped(step->node),
-                        escaped(step->op), number_cell(ms_text(step->seconds), step->seconds),
-                        number_cell(share_text(step->seconds, all), step->seconds),
-                        number_cell(ms_text(step->predicted_seconds), step->predicted_seconds),
-                        number_cell(has ? fmt::format("{:+.0f}%", off) : "", off));
+  for (const std::size_t s : steps) {
+    const double held = static_cast<double>(profile.workers.size()) * inference.length_of(s);
+    const bool is_known = inference.watched && profile.steps[s].parallel && is_time(held);
+    rows += row_of_step(profile.steps[s], all, is_known ? waiting[s] / held : -1);
   }
   return fmt::format(
       "<details><summary>The {} slowest kernels</summary>\n<div class=\"picture\" role=\"region\" tabindex=\"0\" "
       "aria-label=\"Slowest kernels\"><table class=\"sorts\"><thead><tr><th scope=\"col\">Computes</th><th "
       "scope=\"col\">Kernel</th><th scope=\"col\" class=\"n\">ms</th><th scope=\"col\" class=\"n\">Share</th><th "
       "scope=\"col\" class=\"n\">predicted ms</th><th scope=\"col\" "
-      "class=\"n\">Off</th></tr></thead><tbody>\n{}</tbody></table></div></details>\n",
+      "class=\"n\">Off</th><th scope=\"col\" "
+      "class=\"n\">Waits</th></tr></thead><tbody>\n{}</tbody></table></div></details>\n",
       steps.size(), rows);
 }
 
@@ -103,14 +171,16 @@ std::string slowest_steps(const ReportProfile& profile) {
 
 std::string timeline_section(const ReportData& data) {
   const ReportProfile& profile = data.profile;
-  const double all = sum_of(profile.steps, &ReportStep::seconds);
-  if (profile.steps.empty() || profile.workers.empty() || !is_time(all)) return "";
+  if (profile.steps.empty() || profile.workers.empty()) return "";
+  const Inference inference = inference_of(profile);
+  const double all = inference.length();
+  if (!is_time(all)) return "";
   const double predicted = sum_of(profile.steps, &ReportStep::predicted_seconds);
   const double px_a_second = kTimeLength / std::max(all, predicted);
   const double bottom = 16 + kTimeLane * static_cast<double>(profile.workers.size());
   Svg svg(960, bottom + 54, "Timeline of an inference",
           fmt::format("{} in {}", count_of(std::ssize(profile.steps), "kernel"), time_text(all)));
-  draw_workers(svg, profile, px_a_second);
+  draw_workers(svg, inference, profile, px_a_second);
   svg.text(kTimeLeft + all * px_a_second + 8, 31, time_text(all), "figure strong");
   if (predicted > 0) draw_predicted(svg, profile, bottom + 3, px_a_second);
   const Scale x(0, all * 1e3, kTimeLeft, kTimeLeft + all * px_a_second);
@@ -121,10 +191,16 @@ std::string timeline_section(const ReportData& data) {
     svg.text(x(tick), axis + 17, tick_text(tick), "soft", Anchor::middle);
   }
   svg.text(kTimeLeft + all * px_a_second + 8, axis + 17, "ms", "soft");
-  return section("timeline", "Timeline", finding_of_timeline(profile),
-                 picture("Timeline", svg) + slowest_steps(profile) +
-                     "<p class=\"remark\">A kernel's time is the fastest of many inferences; predicted is what tuning "
-                     "measured of it alone.</p>\n");
+  const char* remark = inference.watched
+                           ? "The fastest of many inferences, with a barrier behind each kernel; a gap in a lane is a "
+                             "worker that waits, and the share beside its name is the time in which it works. In the "
+                             "table a kernel's time is the fastest of many; predicted is what tuning measured of it "
+                             "alone."
+                           : "A kernel's time is the fastest of many inferences; predicted is what tuning measured of "
+                             "it alone.";
+  return section("timeline", "Timeline", finding_of_timeline(inference, profile),
+                 picture("Timeline", svg) + slowest_steps(inference, profile) +
+                     fmt::format("<p class=\"remark\">{}</p>\n", remark));
 }
 
 }  // namespace whet

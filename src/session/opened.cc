@@ -200,6 +200,13 @@ std::vector<int> cores_of(const OpenedModel& model) {
   return {pool.cores, pool.cores + pool.threads};
 }
 
+std::vector<std::string> worker_names(const OpenedModel& model) {
+  std::vector<std::string> names;
+  for (int core : cores_of(model)) names.push_back(fmt::format("core {}", core));
+  for (std::size_t w = names.size(); w < model.pool().threads; ++w) names.push_back(fmt::format("thread {}", w));
+  return names;
+}
+
 std::string threads_text(const OpenedModel& model) {
   if (const whet_device_info* device = model.device()) return fmt::format("{} · {}", device->name, device->image);
   const whet_pool_info& pool = model.pool();

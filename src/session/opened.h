@@ -79,5 +79,7 @@ Result<std::vector<Tensor>> inputs_of(const OpenedModel&, const ModelOptions&, c
 std::string threads_text(const OpenedModel&);
 /// The processors of its workers; empty where they are not pinned.
 std::vector<int> cores_of(const OpenedModel&);
+/// "core 0", or "thread 0" where it is not pinned, of each worker.
+std::vector<std::string> worker_names(const OpenedModel&);
 
 }  // namespace whet

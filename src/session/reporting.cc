@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
 #include "base/version.h"
 #include "compiler/choose.h"
 #include "cost/limit.h"
@@ -72,9 +73,11 @@ Status profile_for_report(OpenedModel& model, ReportProfile& profile) {
     profile.steps.push_back(
         {step.node, step.op, static_cast<double>(step.min_ns) / 1e9, step.predicted_seconds, step.parallel != 0});
   }
-  for (int core : cores_of(model)) profile.workers.push_back(fmt::format("core {}", core));
-  for (std::size_t w = profile.workers.size(); w < model.pool().threads; ++w)
-    profile.workers.push_back(fmt::format("thread {}", w));
+  profile.workers = worker_names(model);
+  WHET_TRY(const InferenceTrace trace, model.trace_runs(5, kProfiledRuns));
+  for (const InferenceTrace::Stretch& stretch : trace.stretches)
+    profile.stretches.push_back({stretch.step, stretch.worker, stretch.begin, stretch.end});
+  profile.ends = trace.ends;
   return ok_status();
 }
 
@@ -124,6 +127,8 @@ Result<ReportData> describe_for_report(const ReportSubject& subject, const Recor
   sources.rates = rates, sources.layouts = layouts;
   sources.schedules = subject.rounding.schedules();
   sources.network_bytes = network_footprint(*subject.fused, *subject.tasks, subject.rounding.exact);
+  // While tuning goes on the other processors are not ours.
+  if (layouts) sources.for_each = [](int count, const std::function<void(int)>& body) { parallel_for(count, 0, body); };
   WHET_TRY(ReportData data, gather_report(sources));
   add_limits(subject, rates, sources.network_bytes, data);
   data.model = subject.model, data.records = subject.records;

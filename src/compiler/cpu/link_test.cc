@@ -105,6 +105,26 @@ TEST_F(Link, MakesAModelThatRuns) {
   expect_right(model, options);
 }
 
+TEST_F(Link, MakesAModelThatTellsWhatEachWorkerDid) {
+  OpenModelOptions options;
+  options.threads = 2, options.pin = false;
+  Result<OpenedModel> opened = OpenedModel::open(link(), options);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  Rng rng(1);
+  ASSERT_TRUE(opened->set_inputs({Tensor::random({DType::f32, {1024}}, rng)}).ok());
+  const Result<InferenceTrace> trace = opened->trace_runs(1, 3);
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  ASSERT_EQ(trace->ends.size(), opened->info().steps);
+  EXPECT_TRUE(std::is_sorted(trace->ends.begin(), trace->ends.end()));
+  for (const InferenceTrace::Stretch& stretch : trace->stretches) {
+    EXPECT_LT(stretch.worker, 2u);
+    ASSERT_LT(stretch.step, trace->ends.size());
+    EXPECT_LT(stretch.begin, stretch.end);
+    EXPECT_LE(stretch.begin, trace->ends[stretch.step]);
+  }
+  expect_right(link(), options);
+}
+
 TEST_F(Link, CarriesWeightsOfManyHugePages) { expect_right(link(std::int64_t{40} << 20)); }
 
 TEST_F(Link, PutsTheWeightsBehindTheCodeAsASegmentOfTheirOwn) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "device/cpu/inference_trace.h"
 #include "device/device_name.h"
 #include "tensor/tensor.h"
 #include "whet/model.h"
@@ -59,6 +60,7 @@ class OpenedModel {
     virtual Result<std::vector<double>> time_runs(int runs, double seconds);
     virtual Status profile_runs(int warmup, int runs) = 0;
     virtual whet_profile profile() const = 0;
+    virtual Result<InferenceTrace> trace_runs(int, int) { return InferenceTrace(); }
   };
   OpenedModel(std::vector<Named> inputs, std::vector<Named> outputs, std::shared_ptr<Body> body)
       : body_(std::move(body)), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
@@ -100,6 +102,9 @@ class OpenedModel {
   Status profile_runs(int warmup, int runs) { return body_->profile_runs(warmup, runs); }
   /// Of these; valid until the next call.
   whet_profile profile() const { return body_->profile(); }
+  /// The fastest of `runs` inferences, after `warmup` others: when each worker was at work on each step. It has no stretches for
+  /// a model that runs on a GPU or elsewhere.
+  Result<InferenceTrace> trace_runs(int warmup, int runs) { return body_->trace_runs(warmup, runs); }
 
  private:
   std::shared_ptr<Body> body_;

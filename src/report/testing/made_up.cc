@@ -73,7 +73,14 @@ ReportData made_up() {
                    {"p", "maxpool 1x28x28x64", 25e-6, 20e-6, true},
                    {"d", "dense+add 1x1000", 6e-6, 0, false}},
                   140e-6,
-                  {"core 0", "core 1"}};
+                  {"core 0", "core 1"},
+                  {{0, 0, 0, 101e-6},
+                   {1, 0, 102e-6, 125e-6},
+                   {2, 0, 128e-6, 134e-6},
+                   {0, 1, 1e-6, 95e-6},
+                   {1, 1, 103e-6, 111e-6},
+                   {1, 1, 115e-6, 127e-6}},
+                  {102e-6, 128e-6, 134e-6}};
   data.layouts = layouts();
   data.failures = {{OutcomeCode::crash, "killed by signal 11 at 0x10", 1}};
   data.devices = {
