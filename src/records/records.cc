@@ -62,8 +62,12 @@ Records::Records(std::vector<Record> records) {
 }
 
 const Record& Records::add(Record record) {
-  const auto [place, fresh] = by_key_.try_emplace(canonical_key(record.key));
-  if (fresh) keys_.push_back(place->first);
+  auto place = by_key_.find(std::string_view(record.key));  // most are written as they are kept
+  if (place == by_key_.end()) {
+    bool is_new;
+    std::tie(place, is_new) = by_key_.try_emplace(canonical_key(record.key));
+    if (is_new) keys_.push_back(place->first);
+  }
   if (!found_->usable.empty()) found_->usable.erase(place->first);  // also where nothing had been found yet
   place->second.push_back(records_.size());
   if (records_.empty() || records_.back().target != record.target)

@@ -92,7 +92,12 @@ class Records {
   EmulatedRecords emulated_ = EmulatedRecords::left_out;
   std::deque<Record> records_;
   std::vector<Plan> plans_;
-  std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
+  /// Texts are found without a copy of them.
+  struct HashOfText {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::unordered_map<std::string, std::vector<std::size_t>, HashOfText, std::equal_to<>> by_key_;
   std::vector<std::string> keys_;
   std::unordered_map<std::string, std::optional<Target>> targets_;  ///< by text; nothing where it is no target
   std::unique_ptr<Found> found_ = std::make_unique<Found>();
