@@ -266,7 +266,9 @@ double JsonView::number() const {
   WHET_CHECK(is_number());
   return is_integer() ? static_cast<double>(node_->is.integer) : node_->is.real;
 }
-std::string_view JsonView::string() const { return WHET_CHECK(is_string()), std::string_view(node_->is.text, node_->count); }
+std::string_view JsonView::string() const {
+  return WHET_CHECK(is_string()), std::string_view(node_->is.text, node_->count);
+}
 JsonView::Range<JsonView> JsonView::items() const { return WHET_CHECK(is_array()), Range<JsonView>(node_); }
 JsonView::Range<JsonView::Member> JsonView::members() const { return WHET_CHECK(is_object()), Range<Member>(node_); }
 
