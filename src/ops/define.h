@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -8,6 +10,19 @@
 #include "graph/graph.h"
 
 namespace whet {
+
+/// The names of the ops of one dag that grows, kept over many calls of `define`: to look through all ops for each new one takes
+/// quadratic time.
+class OpNames {
+ public:
+  /// `wanted`, or with the first number behind it that makes it the name of no op of the dag. It is taken from then on.
+  std::string unique(const ComputeDag&, const std::string& wanted);
+
+ private:
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> last_;  ///< the number behind a name that was given last
+  std::size_t seen_ = 0;                       ///< ops of the dag whose names are taken
+};
 
 /// Appends to `dag` the ops that compute one graph operator, and returns the last of them, which has type `output`.
 /// `inputs` are ops of the dag with the types `input_types`. `output` is the result of `infer_type` for them and has at
@@ -26,6 +41,9 @@ namespace whet {
 ///   softmax    the four or five ops of a (log-)softmax
 ///   reduce, resize, injective (each element copies one element), elementwise
 Result<OpId> define(ComputeDag& dag, const Operator&, const std::vector<OpId>& inputs,
+                    const std::vector<TensorType>& input_types, const TensorType& output, const std::string& name);
+/// The same of a dag that many operators are defined in; `names` are those of this dag.
+Result<OpId> define(ComputeDag& dag, OpNames& names, const Operator&, const std::vector<OpId>& inputs,
                     const std::vector<TensorType>& input_types, const TensorType& output, const std::string& name);
 
 }  // namespace whet

@@ -171,6 +171,19 @@ TEST(Definition, ReadsAConstantOpAsALiteral) {
             "return half\n");
 }
 
+TEST(Definition, OfThousandsOfOperatorsGivesEachANameOfItsOwn) {
+  constexpr int kCount = 6000;  // took minutes while each name was looked for among all ops
+  ComputeDag dag;
+  OpNames names;
+  OpId last = dag.add({"relu_2", DType::f32, {4}, Placeholder{}});
+  for (int i = 0; i < kCount; ++i)
+    last = *define(dag, names, UnaryOperator{UnaryKind::relu}, {last}, {f32({4})}, f32({4}), "relu");
+  dag.outputs = {last};
+  EXPECT_TRUE(verify(dag).ok());
+  EXPECT_EQ(dag.op(OpId(3)).name, "relu_3");
+  EXPECT_EQ(dag.ops.back().name, "relu_" + std::to_string(kCount));
+}
+
 /// What a GELU multiplies with x, however large that is.
 TEST(Definition, OfOnePlusAnErrorFunctionVanishesFarBelow) {
   const Tensor x = floats({4}, {-1e30, -20, -3, 20});

@@ -6,15 +6,6 @@
 namespace whet {
 namespace {
 
-std::string unique_name(const ComputeDag& dag, const std::string& wanted) {
-  auto taken = [&](const std::string& name) {
-    return std::any_of(dag.ops.begin(), dag.ops.end(), [&](const Op& op) { return op.name == name; });
-  };
-  std::string name = wanted;
-  for (int i = 1; taken(name); ++i) name = wanted + "_" + std::to_string(i);
-  return name;
-}
-
 /// The constant that the whole op is, or nothing.
 Expr literal(const Op& op) {
   const auto* element = std::get_if<Element>(&op.def);
@@ -24,13 +15,13 @@ Expr literal(const Op& op) {
   return constant ? element->body : Expr();
 }
 
-OpId add_op(ComputeDag& dag, const std::string& name, Element element,
+OpId add_op(const Site& site, const std::string& name, Element element,
             const std::function<Expr(const Element&)>& body) {
   element.body = body(element);
   Shape shape;
   for (const Axis& axis : element.axes) shape.push_back(axis.extent);
   const DType dtype = element.body->dtype;
-  return dag.add({unique_name(dag, name), dtype, std::move(shape), std::move(element)});
+  return site.dag.add({site.names.unique(site.dag, name), dtype, std::move(shape), std::move(element)});
 }
 
 Exprs variables(const Element& element, std::size_t first, std::size_t count) {
@@ -60,7 +51,7 @@ Expr Site::read_broadcast(std::size_t k, const Exprs& i) const {
 }
 
 OpId Site::map(const std::string& op_name, std::vector<Axis> axes, OpFamily family, const MapBody& body) const {
-  return add_op(dag, op_name, {.axes = std::move(axes), .family = family},
+  return add_op(*this, op_name, {.axes = std::move(axes), .family = family},
                 [&](const Element& e) { return body(variables(e, 0, e.axes.size())); });
 }
 
@@ -68,7 +59,7 @@ OpId Site::reduce(const std::string& op_name, std::vector<Axis> axes, std::vecto
                   OpFamily family, const ReduceBody& body) const {
   Element element{
       .axes = std::move(axes), .reduce_axes = std::move(reduce_axes), .reducer = reducer, .body = {}, .family = family};
-  return add_op(dag, op_name, std::move(element), [&](const Element& e) {
+  return add_op(*this, op_name, std::move(element), [&](const Element& e) {
     return body(variables(e, 0, e.axes.size()), variables(e, e.axes.size(), e.reduce_axes.size()));
   });
 }

@@ -6,6 +6,7 @@
 
 #include "compute/dag.h"
 #include "graph/graph.h"
+#include "ops/define.h"
 
 /// Inside the room: the place where an operator is defined, and the functions that build its ops.
 namespace whet {
@@ -19,6 +20,7 @@ using ReduceBody = std::function<Expr(const Exprs& i, const Exprs& r)>;
 /// The dag that grows, the inputs with their types, and the type and name of the result.
 struct Site {
   ComputeDag& dag;
+  OpNames& names;
   const std::vector<OpId>& inputs;
   const std::vector<TensorType>& types;
   const TensorType& output;

@@ -42,6 +42,7 @@ Result<ComputeDag> group_dag(const FusedGraph& fused, const Group& group) {
   WHET_TRY(std::optional<ComputeDag> transpose, lone_transpose(graph, group));
   if (transpose) return std::move(*transpose);
   ComputeDag dag;
+  OpNames names;
   std::map<ValueId, OpId> ops;
   for (ValueId id : group.inputs) {
     const Value& value = graph.value(id);
@@ -60,7 +61,7 @@ Result<ComputeDag> group_dag(const FusedGraph& fused, const Group& group) {
       inputs.push_back(ops.at(id));
       types.push_back(graph.value(id).type);
     }
-    auto result = define(dag, node.op, inputs, types, graph.value(node.output).type, name_of(node.op));
+    auto result = define(dag, names, node.op, inputs, types, graph.value(node.output).type, name_of(node.op));
     if (!result.ok()) return result.error().at(node.name);
     ops[node.output] = *result;
   }
