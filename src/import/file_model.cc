@@ -62,8 +62,9 @@ Error explained(const Model& model, Error error, const std::vector<std::string>&
   return error;
 }
 
-/// Names and values of the file's outputs; the elements of a sequence are outputs of their own, "NAME.0", "NAME.1", ...
-Result<std::vector<std::pair<std::string, ValueId>>> outputs_of(const Model& model, const GrowingGraph& out) {
+/// Names and values of the file's outputs; the elements of a sequence are outputs of their own, "NAME.0", "NAME.1", ..., with a
+/// number behind where another value of the file is called so.
+Result<std::vector<std::pair<std::string, ValueId>>> outputs_of(const Model& model, GrowingGraph& out) {
   std::vector<std::pair<std::string, ValueId>> outputs;
   for (const std::string& name : model.file.outputs) {
     const ValueId id = out.find(name);
@@ -76,8 +77,11 @@ Result<std::vector<std::pair<std::string, ValueId>>> outputs_of(const Model& mod
     if (std::any_of(elements->begin(), elements->end(), [&](ValueId each) { return out.sequence(each) != nullptr; }))
       return Error{"output \"" + name +
                    "\" is a sequence of sequences; only tensors and sequences of them can be given"};
-    for (std::size_t i = 0; i < elements->size(); ++i)
-      outputs.emplace_back(name + "." + std::to_string(i), (*elements)[i]);
+    for (std::size_t i = 0; i < elements->size(); ++i) {
+      const ValueId element = (*elements)[i];
+      const std::string own = name + "." + std::to_string(i);
+      outputs.emplace_back(out.graph.value(element).name == own ? own : out.unique_value_name(own), element);
+    }
   }
   return outputs;
 }

@@ -148,7 +148,9 @@ Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std
                                              const std::string& value_name, const Operator& op,
                                              std::vector<ValueId> inputs) {
   for (ValueId id : inputs) {
-    if (sequence(id) != nullptr) return Error{label + ": \"" + graph.value(id).name + "\" is a sequence"};
+    if (sequence(id) != nullptr)
+      return Error{label + ": \"" + graph.value(id).name + "\" is " +
+                   (is_absent(id) ? "an optional value that is not there" : "a sequence")};
   }
   const auto types_of = [&] {
     std::vector<TensorType> types;

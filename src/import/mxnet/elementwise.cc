@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "import/mxnet/importers.h"
 #include "import/parts/activation.h"
@@ -36,6 +38,17 @@ Status give_binary(MxSite& site, BinaryKind kind, ValueId a, ValueId b, bool inv
     WHET_TRY(y, site.add("not", UnaryOperator{U::logical_not}, {y}));
   }
   return site.give(compares(kind) ? site.cast("number", y, dtype) : Result<ValueId>(y));
+}
+
+Status give_truncated(MxSite& site, double more) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const ValueId sign, site.add("sign", UnaryOperator{U::sign}, {site.in(0)}));
+  WHET_TRY(ValueId size, site.add("size", UnaryOperator{U::abs}, {site.in(0)}));
+  if (more != 0) {
+    WHET_TRY(size, with_number(site, "more", B::add, size, more));
+  }
+  WHET_TRY(size, site.add("floor", UnaryOperator{U::floor}, {size}));
+  return site.give(BinaryOperator{B::mul}, {sign, size});
 }
 
 /// Elements behind the axes that remain: MXNet's reductions may name the axes that stay.
@@ -119,6 +132,34 @@ Status import_log1p(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId more, with_number(site, "more", B::add, site.in(0), 1));
   return site.give(UnaryOperator{U::log}, {more});
+}
+Status import_log2(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const ValueId log, site.add("log", UnaryOperator{U::log}, {site.in(0)}));
+  return site.give(with_number(site, "of_two", B::mul, log, 1 / std::log(2.0)));
+}
+Status import_log10(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const ValueId log, site.add("log", UnaryOperator{U::log}, {site.in(0)}));
+  return site.give(with_number(site, "of_ten", B::mul, log, 1 / std::log(10.0)));
+}
+Status import_degrees(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return site.give(with_number(site, "degrees", B::mul, site.in(0), 180 / std::numbers::pi));
+}
+Status import_radians(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return site.give(with_number(site, "radians", B::mul, site.in(0), std::numbers::pi / 180));
+}
+/// Towards 0; a half behind it before: to the nearest, halves away from 0.
+Status import_trunc(MxSite& site) { return give_truncated(site, 0); }
+Status import_round(MxSite& site) { return give_truncated(site, 0.5); }
+Status import_logical_not(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const DType dtype = site.dtype(site.in(0));
+  WHET_TRY(const ValueId truth, site.cast("truth", site.in(0), DType::boolean));
+  WHET_TRY(const ValueId turned, site.add("turned", UnaryOperator{U::logical_not}, {truth}));
+  return site.give(site.cast("number", turned, dtype));
 }
 Status import_expm1(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));

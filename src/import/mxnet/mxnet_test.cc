@@ -184,8 +184,7 @@ TEST(MxNet, GammaIsOneWhereItIsFixed) {
 }
 
 TEST(MxNet, WhatIsNotReadIsNamed) {
-  EXPECT_EQ(error_of("_contrib_MultiBoxDetection", {1, 2}, {}),
-            "this operator is not supported: _contrib_MultiBoxDetection");
+  EXPECT_EQ(error_of("_contrib_Proposal", {1, 2}, {}), "this operator is not supported: _contrib_Proposal");
   EXPECT_EQ(error_of("Activation", {1, 2}, {{"act_type", "swash"}}),
             "y (Activation): its act_type is swash; expected relu, sigmoid, tanh, softrelu, softsign, silu or mish");
   EXPECT_EQ(error_of("clip", {1, 2}, {{"a_min", "zero"}}), "y (clip): attribute \"a_min\" is zero; expected a number");

@@ -143,8 +143,11 @@ Status import_rnn(MxSite& site) {
     const auto of_layer = [&](ValueId all) {
       return sliced(site, all, {first}, {first + net.directions()}, Ints{0}, {1});
     };
-    WHET_TRY(form.first_state, of_layer(site.in(2)));
-    if (net.kind == CellKind::lstm) {
+    // Gluon's zeros at the start have a batch of 0, which means: that of the data.
+    if (num_elements(site.shape(site.in(2))) > 0) {
+      WHET_TRY(form.first_state, of_layer(site.in(2)));
+    }
+    if (net.kind == CellKind::lstm && num_elements(site.shape(site.in(3))) > 0) {
       WHET_TRY(form.first_cell, of_layer(site.in(3)));
     }
     WHET_TRY(const RecurrentResult result, recurrent(site, form));

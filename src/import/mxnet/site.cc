@@ -146,6 +146,16 @@ Result<std::vector<std::int64_t>> MxSite::integers(const std::string& name) cons
   }
   return values;
 }
+Result<std::vector<double>> MxSite::numbers(const std::string& name, std::vector<double> otherwise) const {
+  if (!has(name)) return otherwise;
+  std::vector<double> values;
+  for (const std::string& part : parts_of(text(name, ""))) {
+    const auto value = number_in(part);
+    if (!value || !std::isfinite(*value)) return wrong(name, "numbers");
+    values.push_back(*value);
+  }
+  return values.empty() ? Result<std::vector<double>>(wrong(name, "numbers")) : values;
+}
 Result<std::vector<std::int64_t>> MxSite::entries(const std::string& name, std::size_t count, std::int64_t otherwise,
                                                   std::int64_t low) const {
   constexpr std::int64_t kMost = std::int64_t{1} << 20;

@@ -36,6 +36,7 @@ class MxSite : public NodeSite {
   /// "(3, 3)", "[1,2]" or one number; an entry that is "None" is none.
   Result<std::vector<std::optional<std::int64_t>>> open_integers(const std::string& name) const;
   Result<std::vector<std::int64_t>> integers(const std::string& name) const;
+  Result<std::vector<double>> numbers(const std::string& name, std::vector<double> otherwise) const;
   /// `count` entries, or all `otherwise`; each is `low` or more.
   Result<std::vector<std::int64_t>> entries(const std::string& name, std::size_t count, std::int64_t otherwise,
                                             std::int64_t low) const;

@@ -53,6 +53,10 @@ TEST(NonZero, GivesPlacesAndTheirNumber) {
   EXPECT_EQ(answers({f32_fed({}, {1})}, {node({"y"}, "NonZero", {"a"})}),
             "y: the input is f32[scalar]; expected one dimension or more");
 }
+TEST(NonZero, OfMillionsOfElementsIsRefusedByTheirNumber) {
+  EXPECT_EQ(import_onnx(one_node("NonZero", 18, {f32({2048, 2048})}, {}), {}).error().message,
+            "n: finds the places of what is not zero among 4194304 elements; at most 1048576 are supported");
+}
 TEST(NonZero, FindsAsManyAsThereAreInAnyMask) {
   Rng rng(3);
   for (const std::int64_t n : {1, 2, 3, 7, 8, 9, 31, 100}) {
@@ -70,6 +74,31 @@ TEST(NonZero, FindsAsManyAsThereAreInAnyMask) {
         answers({fed(mask)}, {node({"y"}, "NonZero", {"a"})}),
         "y: i64[1x" + std::to_string(n) + "] {" + places + "}\ny_count: i64[scalar] {" + std::to_string(count) + "}");
   }
+}
+
+TEST(Unique, GivesValuesPlacesAndCountsPaddedToTheNumberOfElements) {
+  const std::vector<In> x = {f32_fed({5}, {2, 1, 1, 3, 2})};
+  EXPECT_EQ(answers(x, {node({"y", "y1", "y2", "y3"}, "Unique", {"a"})}),
+            "y: f32[5] {1, 2, 3, 2, 2}\ny1: i64[5] {1, 0, 3, 0, 0}\ny2: i64[5] {1, 0, 0, 2, 1}\n"
+            "y3: i64[5] {2, 2, 1, 0, 0}\ny_count: i64[scalar] {3}");
+  EXPECT_EQ(answers(x, {node({"y", "y1", "y2", "y3"}, "Unique", {"a"}, {set("sorted", 0)})}),
+            "y: f32[5] {2, 1, 3, 2, 2}\ny1: i64[5] {0, 1, 3, 0, 0}\ny2: i64[5] {0, 1, 1, 2, 0}\n"
+            "y3: i64[5] {2, 2, 1, 0, 0}\ny_count: i64[scalar] {3}");
+  EXPECT_EQ(answers({f32_fed({2, 2}, {4, 4, 4, 4})}, {node({"y"}, "Unique", {"a"})}),
+            "y: f32[4] {4, 4, 4, 4}\ny_count: i64[scalar] {1}");
+}
+TEST(Unique, OfRowsOrOfVeryManyIsRefused) {
+  EXPECT_EQ(answers({f32_fed({2, 2}, {1, 2, 3, 4})}, {node({"y"}, "Unique", {"a"}, {set("axis", 0)})}),
+            "y: finds the different parts of f32[2x2] along axis 0; only elements are supported");
+  EXPECT_EQ(import_onnx(one_node("Unique", 18, {f32({5000})}, {}), {}).error().message,
+            "n: finds the different ones of 5000 elements; 1 to 4096 are supported");
+}
+TEST(MaxRoiPool, GivesTheLargestPixelOfEachCell) {
+  std::vector<double> image(48);
+  for (std::size_t i = 0; i < image.size(); ++i) image[i] = double(i);
+  EXPECT_EQ(answers({f32_fed({1, 1, 8, 6}, image), f32_fed({1, 5}, {0, 0, 0, 4, 4})},
+                    {node({"y"}, "MaxRoiPool", {"a", "b"}, {set("pooled_shape", Ints{2, 2})})}),
+            "y: f32[1x1x2x2] {14, 16, 26, 28}");
 }
 
 TEST(Compress, ByAConditionThatIsComputedKeepsTheRowsInFront) {

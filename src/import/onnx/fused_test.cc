@@ -167,6 +167,21 @@ TEST(QuantizedPool, IsTheMeanOfThePlane) {
             "u8[1x1x1x2] {3, 15}");
 }
 
+TEST(QuantizedPool, IsTheMeanOfEachWindow) {
+  const In half = f({}, {0.5}), one = f({}, {1});
+  // (2 + 4 - 2 * 2) / 2 * 0.5, then in whole steps from 1.
+  EXPECT_EQ(computed("QLinearAveragePool", {u8({1, 1, 1, 4}, {2, 4, 10, 22}), half, u8({}, {2}), one, u8({}, {1})},
+                     {set("kernel_shape", Ints{1, 2}), set("strides", Ints{1, 2})}),
+            "u8[1x1x1x2] {1, 8}");
+}
+TEST(QuantizedChoice, IsOfWhatTheNumbersMean) {
+  const In half = f({}, {0.5}), one = f({}, {1}), none = u8({}, {0});
+  const In mask = Tensor::of<std::int64_t>(DType::boolean, {2}, {1, 0});
+  EXPECT_EQ(
+      computed("QLinearWhere", {mask, u8({2}, {8, 8}), half, none, u8({2}, {6, 6}), one, u8({}, {1}), half, none}),
+      "u8[2] {8, 10}");
+}
+
 TEST(QuantizedProducts, EndInFloatsOrAreQuantizedAgain) {
   const In a = u8({1, 2}, {11, 7}), b = i8({2, 2}, {1, 4, -2, 5}), half = f({}, {0.5});
   // Without its zero point of 5, a is 6, 2: the product is 2, 34.

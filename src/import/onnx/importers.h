@@ -77,6 +77,7 @@ Status import_conv_transpose(OnnxSite&);
 
 // pool.cc
 Status import_max_pool(OnnxSite&);
+Status import_max_roi_pool(OnnxSite&);
 Status import_average_pool(OnnxSite&);
 Status import_lp_pool(OnnxSite&);
 Status import_global_lp_pool(OnnxSite&);
@@ -165,6 +166,7 @@ Status import_reverse_sequence(OnnxSite&);
 
 // boxes.cc
 Status import_non_max_suppression(OnnxSite&);
+Status import_unique(OnnxSite&);
 
 // einsum.cc
 Status import_einsum(OnnxSite&);
@@ -264,6 +266,8 @@ Status import_qlinear_sigmoid(OnnxSite&);
 Status import_qlinear_leaky_relu(OnnxSite&);
 Status import_qlinear_softmax(OnnxSite&);
 Status import_qlinear_global_average_pool(OnnxSite&);
+Status import_qlinear_average_pool(OnnxSite&);
+Status import_qlinear_where(OnnxSite&);
 Status import_qlinear_concat(OnnxSite&);
 Status import_qgemm(OnnxSite&);
 Status import_matmul_integer_to_float(OnnxSite&);

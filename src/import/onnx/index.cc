@@ -1,6 +1,7 @@
 #include "import/parts/index.h"
 #include "import/parts/non_zero.h"
 #include "import/parts/shape.h"
+#include "import/parts/unique.h"
 
 #include "import/onnx/importers.h"
 
@@ -199,6 +200,24 @@ Status import_reverse_sequence(OnnxSite& site) {
                       std::to_string(batch) + "; expected 0 and 1, or 1 and 0");
   }
   return site.give(reverse_sequence(site, site.in(0), site.in(1), static_cast<std::size_t>(time)));
+}
+
+/// The different elements of a list; without an axis of any tensor.
+Status import_unique(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const bool sorted, site.flag("sorted", true));
+  if (site.has_attribute("axis")) {
+    WHET_TRY(const std::int64_t axis, site.integer("axis", 0));
+    WHET_TRY(const std::int64_t resolved, site.resolve_axis(axis, site.rank(0)));
+    if (site.rank(0) != 1)
+      return site.error("finds the different parts of " + to_string(site.type(site.in(0))) + " along axis " +
+                        std::to_string(resolved) + "; only elements are supported");
+  }
+  WHET_TRY(const Unique found, unique_elements(site, site.in(0), sorted));
+  WHET_RETURN_IF_ERROR(site.give(found.values, 0));
+  if (site.wants_output(1)) WHET_RETURN_IF_ERROR(site.give(found.firsts, 1));
+  if (site.wants_output(2)) WHET_RETURN_IF_ERROR(site.give(found.inverse, 2));
+  return site.wants_output(3) ? site.give(found.counts, 3) : ok_status();
 }
 
 }  // namespace whet

@@ -2,12 +2,11 @@
 
 #include "import/onnx/importers.h"
 #include "import/onnx/window.h"
+#include "import/parts/roi_align.h"
 
 namespace whet {
-namespace {
 
 Result<Pooling> read_pooling(OnnxSite& site, PoolKind kind) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   if (site.rank(0) < 3) {
     return site.error("the input is " + to_string(site.type(site.in(0))) +
                       "; expected a batch, channels and one to three spatial dimensions");
@@ -19,6 +18,8 @@ Result<Pooling> read_pooling(OnnxSite& site, PoolKind kind) {
   WHET_TRY(pooling.ceil_mode, site.flag("ceil_mode", false));
   return pooling;
 }
+
+namespace {
 
 Result<std::int64_t> read_p(OnnxSite& site) {
   WHET_TRY(const std::int64_t p, site.integer("p", 2));
@@ -45,6 +46,7 @@ Result<Shape> unpooled_shape(OnnxSite& site) {
 
 Status import_max_pool(OnnxSite& site) {
   WHET_TRY(const bool by_columns, site.flag("storage_order", false));
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const Pooling pooling, read_pooling(site, PoolKind::max));
   WHET_TRY(const ValueId top, pooled(site, site.in(0), pooling));
   if (!site.wants_output(1)) return site.give(top);
@@ -52,7 +54,26 @@ Status import_max_pool(OnnxSite& site) {
   return site.pass(top);
 }
 
+/// The largest pixels of cells of regions (the number of an image and two corners).
+Status import_max_roi_pool(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_RETURN_IF_ERROR(site.expect_attribute("pooled_shape"));
+  WHET_TRY(const std::vector<std::int64_t> cells, site.entries("pooled_shape", 2, 1, 1));
+  RoiAlign plan;
+  plan.cells[0] = cells[0], plan.cells[1] = cells[1];
+  WHET_TRY(plan.scale, site.number("spatial_scale", 1));
+  const Shape rois = site.shape(1);
+  if (rois.size() != 2 || rois[1] != 5)
+    return site.error("its regions are " + to_string(site.type(site.in(1))) + "; expected five numbers each");
+  WHET_TRY(ValueId image, site.add("number", SliceOperator{{0, 0}, {1, 1}, {rois[0], 1}}, {site.in(1)}));
+  WHET_TRY(image, site.add("numbers", ReshapeOperator{{rois[0]}}, {image}));
+  WHET_TRY(image, site.cast("images", image, DType::i32));
+  WHET_TRY(const ValueId corners, site.add("corners", SliceOperator{{0, 1}, {1, 1}, {rois[0], 4}}, {site.in(1)}));
+  return site.give(roi_pooled(site, {site.in(0), corners, image}, plan));
+}
+
 Status import_average_pool(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(Pooling pooling, read_pooling(site, PoolKind::average));
   WHET_TRY(pooling.count_include_pad, site.flag("count_include_pad", false));
   return site.give(pooled(site, site.in(0), pooling));
@@ -60,6 +81,7 @@ Status import_average_pool(OnnxSite& site) {
 
 Status import_lp_pool(OnnxSite& site) {
   WHET_TRY(const std::int64_t p, read_p(site));
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const Pooling pooling, read_pooling(site, PoolKind::average));
   site.ignore({"count_include_pad"});  // zeros add nothing
   return site.give(lp_pooled(site, site.in(0), pooling, p));

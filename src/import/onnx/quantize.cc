@@ -255,6 +255,24 @@ Status import_qlinear_global_average_pool(OnnxSite& site) {
   return give_between(site, [&](ValueId x) { return site.add("mean", mean, {x}); });
 }
 
+Status import_qlinear_average_pool(OnnxSite& site) {
+  WHET_TRY(const bool channels_last, site.flag("channels_last", false));
+  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3}, 5));
+  if (channels_last) return site.error("has channels last, which is not supported");
+  WHET_TRY(Pooling pooling, read_pooling(site, PoolKind::average));
+  WHET_TRY(pooling.count_include_pad, site.flag("count_include_pad", false));
+  return give_between(site, [&](ValueId x) { return pooled(site, x, pooling); });
+}
+
+/// (condition, then two operands with their scales and zero points, the result's scale and zero point)
+Status import_qlinear_where(OnnxSite& site) {
+  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 2, 4, 5, 7}, 9));
+  WHET_TRY(const ValueId x, dequantized_input(site, 1));
+  WHET_TRY(const ValueId y, dequantized_input(site, 4));
+  WHET_TRY(const ValueId chosen, site.add("chosen", WhereOperator{}, {site.in(0), x, y}));
+  return give_requantized(site, chosen, 7);
+}
+
 /// (the result's scale and zero point, then each part with its own)
 Status import_qlinear_concat(OnnxSite& site) {
   const std::size_t parts = site.input_count() / 3;

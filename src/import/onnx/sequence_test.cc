@@ -61,6 +61,11 @@ TEST(Sequences, AreOutputsByTheirElements) {
   EXPECT_EQ(answers(model_of({node({"y"}, "SequenceInsert", {"s", "x", "one"})}, {"y"})),
             "y.0: f32[1x2] {1, 2}\ny.1: f32[2] {10, 20}\ny.2: f32[2x2] {3, 4, 5, 6}");
 }
+TEST(Sequences, ThatAreOutputsLeaveOtherValuesTheirNames) {
+  const OnnxNode list = node({"y"}, "SequenceInsert", {"s", "x", "one"});
+  EXPECT_EQ(answers(model_of({list, node({"y.0"}, "Neg", {"x"})}, {"y", "y.0"})),
+            "y.0_1: f32[1x2] {1, 2}\ny.1: f32[2] {10, 20}\ny.2: f32[2x2] {3, 4, 5, 6}\ny.0: f32[2] {-10, -20}");
+}
 TEST(Sequences, AreMappedElementByElement) {
   EXPECT_EQ(answers(model_of({node({"y"}, "SequenceMap", {"s", "x"}, {set("body", sum_body())})}, {"y"})),
             "y.0: f32[1x2] {11, 22}\ny.1: f32[2x2] {13, 24, 15, 26}");
@@ -91,6 +96,10 @@ TEST(Optionals, AreThereOrNot) {
   EXPECT_EQ(answers(model_of({empty, node({"y"}, "OptionalGetElement", {"e"})}, {"y"})),
             "y: takes an optional value that is not there");
   EXPECT_EQ(answers(model_of({empty}, {"e"})), "output \"e\" is an optional value that is not there");
+  EXPECT_EQ(answers(model_of({empty, node({"y"}, "Relu", {"e"})}, {"y"})),
+            "y: input 0 of Relu is an optional value that is not there; expected a tensor");
+  EXPECT_EQ(answers(model_of({empty, node({"y"}, "SequenceLength", {"e"})}, {"y"})),
+            "y: input 0 of SequenceLength is an optional value that is not there; expected a sequence");
 }
 
 }  // namespace sequence_test

@@ -82,10 +82,14 @@ void OnnxSite::mark_held_result(std::int64_t type) {
 Status OnnxSite::expect_tensors() const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (has(i) && is_sequence(inputs_[i])) {
-      return error("input " + std::to_string(i) + " of " + node_.op + " is a sequence; expected a tensor");
+      return error("input " + std::to_string(i) + " of " + node_.op + " is " + kind_of_list(i) + "; expected a tensor");
     }
   }
   return ok_status();
+}
+
+std::string OnnxSite::kind_of_list(std::size_t i) const {
+  return graph_.is_absent(in(i)) ? "an optional value that is not there" : "a sequence";
 }
 
 ValueId OnnxSite::in(std::size_t i) const {
@@ -112,9 +116,10 @@ Result<std::int64_t> OnnxSite::known_integer(std::size_t i, const std::string& w
 }
 
 Result<std::vector<ValueId>> OnnxSite::sequence(std::size_t i) const {
-  if (const std::vector<ValueId>* values = graph_.sequence(in(i))) return *values;
-  return error("input " + std::to_string(i) + " of " + node_.op + " is " + to_string(type(in(i))) +
-               "; expected a sequence");
+  const std::vector<ValueId>* values = graph_.sequence(in(i));
+  if (values != nullptr && !graph_.is_absent(in(i))) return *values;
+  return error("input " + std::to_string(i) + " of " + node_.op + " is " +
+               (values == nullptr ? to_string(type(in(i))) : kind_of_list(i)) + "; expected a sequence");
 }
 
 const OnnxAttribute* OnnxSite::find(std::string_view attribute) {

@@ -106,6 +106,8 @@ class OnnxSite : public NodeSite {
   Result<std::vector<ValueId>> import_body(const OnnxSubgraph&, const std::vector<ValueId>& inputs, const OnnxScope&);
   Status import_inner(const OnnxNode&, const std::string& name, const OnnxScope&);
   Status expect_tensors() const;
+  /// What input `i` is in messages, which is no tensor.
+  std::string kind_of_list(std::size_t i) const;
   const OnnxAttribute* find(std::string_view attribute);
   /// The attribute, what it refers to, or null where the call leaves that out.
   const OnnxAttribute* resolved(const OnnxAttribute&) const;

@@ -117,7 +117,9 @@ Result<ChosenBoxes> best_boxes(NodeSite& site, ValueId corners, ValueId scores, 
   const ValueId never = site.add_scalar("never", dtype, kNever);
   if (how.score) {
     WHET_TRY(const ValueId limit, limit_of(site, "score_limit", *how.score, dtype));
-    WHET_TRY(const ValueId better, boxes_binary(site, "better", BinaryKind::greater, left, limit));
+    WHET_TRY(
+        const ValueId better,
+        boxes_binary(site, "better", how.keeps_least ? BinaryKind::greater_equal : BinaryKind::greater, left, limit));
     WHET_TRY(left, site.add("candidates", WhereOperator{}, {better, left, never}));
   }
   ValueId limit = site.add_scalar("overlap_limit", dtype, 0);
@@ -150,6 +152,44 @@ Result<ChosenBoxes> best_boxes(NodeSite& site, ValueId corners, ValueId scores, 
   }
   WHET_TRY(result.exists, boxes_binary(site, "exists", BinaryKind::greater, result.scores, never));
   return result;
+}
+
+Result<ValueId> left_in_order(NodeSite& site, const OrderedBoxes& boxes) {
+  constexpr std::int64_t kMostInOrder = 4096;
+  const Shape shape = site.shape(boxes.corners);
+  const bool fits = shape.size() == 3 && shape[2] == 4 && num_elements(shape) > 0 && shape[1] <= kMostInOrder &&
+                    site.shape(boxes.exists) == Shape{shape[0], shape[1]};
+  if (!fits)
+    return site.error("chooses among boxes " + to_string(site.type(boxes.corners)) +
+                      "; expected [N, boxes, 4], at most " + std::to_string(kMostInOrder) + " boxes");
+  const std::int64_t n = shape[1];
+  const BinaryKind compare = boxes.at_limit ? BinaryKind::greater_equal : BinaryKind::greater;
+  WHET_TRY(const ValueId table, table_of(site, boxes.corners));
+  WHET_TRY(const Planes before, planes_of(site, table, {shape[0], n, 1}));
+  WHET_TRY(const Planes behind, planes_of(site, table, {shape[0], 1, n}));
+  WHET_TRY(ValueId hides, overlapping(site, before, behind, boxes.overlap, compare));
+  if (boxes.labels) {
+    WHET_TRY(const ValueId first, site.add("label", ReshapeOperator{{shape[0], n, 1}}, {*boxes.labels}));
+    WHET_TRY(const ValueId second, site.add("label", ReshapeOperator{{shape[0], 1, n}}, {*boxes.labels}));
+    WHET_TRY(const ValueId same, boxes_binary(site, "same", BinaryKind::equal, first, second));
+    WHET_TRY(hides, boxes_binary(site, "hides", BinaryKind::logical_and, hides, same));
+  }
+  Tensor places(DType::i64, {n});
+  for (std::int64_t i = 0; i < n; ++i) places.set_integer(i, i);
+  const ValueId numbers = site.add_constant("numbers", places);
+  const ValueId no = site.add_constant("no", Tensor(DType::boolean, {}));
+  ValueId left = boxes.exists;
+  for (std::int64_t i = 0; i + 1 < n; ++i) {
+    WHET_TRY(ValueId hidden, site.add("row", SliceOperator{{0, i, 0}, {1, 1, 1}, {shape[0], 1, n}}, {hides}));
+    WHET_TRY(hidden, site.add("hidden", ReshapeOperator{{shape[0], n}}, {hidden}));
+    WHET_TRY(const ValueId itself, site.add("itself", SliceOperator{{0, i}, {1, 1}, {shape[0], 1}}, {left}));
+    const ValueId place = site.add_constant("place", Tensor::of<std::int64_t>(DType::i64, {}, {i}));
+    WHET_TRY(const ValueId later, boxes_binary(site, "later", BinaryKind::greater, numbers, place));
+    WHET_TRY(hidden, boxes_binary(site, "gone", BinaryKind::logical_and, hidden, later));
+    WHET_TRY(hidden, boxes_binary(site, "gone", BinaryKind::logical_and, hidden, itself));
+    WHET_TRY(left, site.add("left", WhereOperator{}, {hidden, no, left}));
+  }
+  return left;
 }
 
 Result<ListedBoxes> listed_best_boxes(NodeSite& site, ValueId corners, ValueId scores, const BestBoxes& how) {

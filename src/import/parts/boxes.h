@@ -17,6 +17,7 @@ struct BestBoxes {
   std::optional<ValueId> overlap = std::nullopt;  ///< scalar: more than that part in common goes; none: 0
   std::optional<ValueId> score = std::nullopt;    ///< scalar: only better ones are taken; none: all
   bool at_limit = false;                          ///< what overlaps by that part exactly goes too
+  bool keeps_least = false;                       ///< boxes with exactly that score are taken too
 };
 struct ChosenBoxes {
   ValueId places;  ///< i64 [N, C, most]
@@ -26,6 +27,16 @@ struct ChosenBoxes {
 /// Non-maximum suppression of corners [N, n, 4] by scores [N, C, n]: of each class the best box, then the best of those that do not
 /// overlap it, and so on. Errors: more than 4096 boxes a class.
 Result<ChosenBoxes> best_boxes(NodeSite&, ValueId corners, ValueId scores, BestBoxes);
+
+/// Which of corners [N, n, 4] are left that come one after the other, the best first: booleans [N, n]. A box goes that overlaps one
+/// before it which is left; `exists` [N, n]: those that count. Errors: more than 4096 boxes.
+struct OrderedBoxes {
+  ValueId corners, exists;
+  ValueId overlap;                               ///< scalar, of the corners' type
+  std::optional<ValueId> labels = std::nullopt;  ///< [N, n]: only boxes of one label hide each other
+  bool at_limit = false;                         ///< what overlaps by that part exactly goes too
+};
+Result<ValueId> left_in_order(NodeSite&, const OrderedBoxes&);
 
 /// A list [n] of the places of the chosen boxes of one class, -1 behind them, counted in dimension 0; and their number.
 struct ListedBoxes {

@@ -8,6 +8,9 @@
 namespace whet {
 namespace {
 
+/// The comparisons of that number with its blocks are as many as a tensor may have elements.
+constexpr std::int64_t kMostPlaces = std::int64_t{1} << 20;
+
 Result<ValueId> places_binary(NodeSite& site, const char* part, BinaryKind kind, ValueId a, ValueId b) {
   return site.add(part, BinaryOperator{kind}, {a, b});
 }
@@ -36,7 +39,9 @@ Result<ValueId> how_many_below(NodeSite& site, ValueId x, ValueId limits) {
 /// prefix, and then one block: n * sqrt(n) comparisons.
 Result<PlacesWhere> places_where(NodeSite& site, ValueId mask) {
   const std::int64_t n = num_elements(site.shape(mask));
-  WHET_RETURN_IF_ERROR(expect_small(site, {n}, "the list of places"));
+  if (n > kMostPlaces)
+    return site.error("finds the places of what is not zero among " + std::to_string(n) + " elements; at most " +
+                      std::to_string(kMostPlaces) + " are supported");
   const auto width = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::sqrt(double(n)))));
   const std::int64_t blocks = (n + width - 1) / width;
   WHET_TRY(const ValueId ones, site.cast("ones", mask, DType::i32));
@@ -76,7 +81,6 @@ Result<ValueId> counted_non_zero(NodeSite& site, ValueId x) {
   const std::int64_t n = num_elements(shape);
   if (rank == 0) return site.error("the input is " + to_string(site.type(x)) + "; expected one dimension or more");
   if (n == 0) return site.add_constant("places", Tensor(DType::i64, {rank, 0}));
-  WHET_RETURN_IF_ERROR(expect_small(site, {rank, n}, "the list of places"));
   WHET_TRY(ValueId mask, site.cast("mask", x, DType::boolean));
   WHET_TRY(mask, site.add("flat", ReshapeOperator{{n}}, {mask}));
   WHET_TRY(const PlacesWhere found, places_where(site, mask));

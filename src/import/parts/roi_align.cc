@@ -1,5 +1,7 @@
 #include "import/parts/roi_align.h"
 
+#include <limits>
+
 #include "import/parts/moved.h"
 #include "import/parts/taps.h"
 
@@ -88,6 +90,141 @@ Result<ValueId> images(NodeSite& site, const RoiInputs& in) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Rounded half away from 0, of numbers that are not negative by much, as C's round has it.
+Result<ValueId> rounded_corner(NodeSite& site, ValueId corner, double scale) {
+  WHET_TRY(corner, step(site, B::mul, corner, scale));
+  WHET_TRY(corner, step(site, B::add, corner, 0.5));
+  return site.add("rounded", UnaryOperator{UnaryKind::floor}, {corner});
+}
+
+/// Whether a pixel belongs to a cell along dimension `d` (0: rows): booleans [regions, cells, pixels].
+Result<ValueId> cell_pixels(NodeSite& site, const RoiInputs& in, const RoiAlign& plan, std::size_t d) {
+  const std::int64_t regions = site.shape(in.regions)[0], pixels = site.shape(in.x)[d + 2], cells = plan.cells[d];
+  const auto first = static_cast<std::int64_t>(1 - d);
+  const auto corner = [&](std::int64_t k) -> Result<ValueId> {
+    WHET_TRY(ValueId x, site.add("corner", SliceOperator{{0, k}, {1, 1}, {regions, 1}}, {in.regions}));
+    WHET_TRY(x, site.add("edge", ReshapeOperator{{regions, 1, 1}}, {x}));
+    WHET_TRY(x, site.cast("corner", x, DType::f32));
+    return rounded_corner(site, x, plan.scale);
+  };
+  WHET_TRY(const ValueId begin, corner(first));
+  WHET_TRY(const ValueId end, corner(first + 2));
+  WHET_TRY(ValueId length, site.add("length", BinaryOperator{B::sub}, {end, begin}));
+  WHET_TRY(length, step(site, B::add, length, 1));
+  WHET_TRY(length, step(site, B::max, length, 1));
+  WHET_TRY(const ValueId size, step(site, B::div, length, static_cast<double>(cells)));
+  const auto numbers = [&](std::int64_t count, double from, const Shape& shape) {
+    Tensor list(DType::f32, shape);
+    for (std::int64_t i = 0; i < count; ++i) list.set(i, static_cast<double>(i) + from);
+    return site.add_constant("numbers", list);
+  };
+  WHET_TRY(ValueId low, site.add("low", BinaryOperator{B::mul}, {size, numbers(cells, 0, {1, cells, 1})}));
+  WHET_TRY(low, site.add("low", UnaryOperator{UnaryKind::floor}, {low}));
+  WHET_TRY(low, site.add("low", BinaryOperator{B::add}, {low, begin}));
+  WHET_TRY(ValueId high, site.add("high", BinaryOperator{B::mul}, {size, numbers(cells, 1, {1, cells, 1})}));
+  WHET_TRY(high, site.add("high", UnaryOperator{UnaryKind::ceil}, {high}));
+  WHET_TRY(high, site.add("high", BinaryOperator{B::add}, {high, begin}));
+  const ValueId at = numbers(pixels, 0, {1, 1, pixels});
+  WHET_TRY(const ValueId from, site.add("from", BinaryOperator{B::greater_equal}, {at, low}));
+  WHET_TRY(const ValueId to, site.add("to", BinaryOperator{B::less}, {at, high}));
+  return site.add("inside", BinaryOperator{B::logical_and}, {from, to});
+}
+
+/// The largest of the chosen pixels along `axis`, of x [regions or 1, cells of rows or 1, C, ..., pixels].
+Result<ValueId> largest_inside(NodeSite& site, ValueId x, ValueId inside, std::int64_t axis) {
+  const ValueId never = site.add_scalar("never", site.dtype(x), -std::numeric_limits<double>::infinity());
+  WHET_TRY(const ValueId chosen, site.add("chosen", WhereOperator{}, {inside, x, never}));
+  return site.add("largest", ReduceOperator{ReduceKind::max, {axis}, false}, {chosen});
+}
+
+}  // namespace
+
+namespace {
+
+/// The places of `count` rows or columns in dimension `d` (0: rows) of `extent` pixels: [regions, count, 1] or [regions, 1, count].
+Result<ValueId> crop_places(NodeSite& site, ValueId boxes, std::size_t d, std::int64_t count, std::int64_t extent) {
+  const std::int64_t regions = site.shape(boxes)[0];
+  const auto edge = [&](std::int64_t k) -> Result<ValueId> {
+    WHET_TRY(const ValueId x, site.add("corner", SliceOperator{{0, k}, {1, 1}, {regions, 1}}, {boxes}));
+    WHET_TRY(const ValueId apart, site.add("edge", ReshapeOperator{{regions, 1, 1}}, {x}));
+    return step(site, B::mul, apart, static_cast<double>(extent - 1));
+  };
+  const auto first = static_cast<std::int64_t>(d);
+  WHET_TRY(const ValueId begin, edge(first));
+  WHET_TRY(const ValueId end, edge(first + 2));
+  Tensor parts(DType::f32, d == 0 ? Shape{1, count, 1} : Shape{1, 1, count});
+  for (std::int64_t i = 0; i < count; ++i)
+    parts.set(i, count == 1 ? 0.5 : static_cast<double>(i) / static_cast<double>(count - 1));
+  WHET_TRY(const ValueId length, site.add("length", BinaryOperator{B::sub}, {end, begin}));
+  WHET_TRY(const ValueId inside,
+           site.add("inside", BinaryOperator{B::mul}, {length, site.add_constant("parts", parts)}));
+  return site.add("places", BinaryOperator{B::add}, {begin, inside});
+}
+
+}  // namespace
+
+Result<ValueId> cropped_and_resized(NodeSite& site, const RoiInputs& in, const CropSize& size) {
+  const Shape x = site.shape(in.x), boxes = site.shape(in.regions);
+  const bool fits = x.size() == 4 && num_elements(x) > 0 && boxes.size() == 2 && boxes[1] == 4 && boxes[0] > 0 &&
+                    site.shape(in.images) == Shape{boxes[0]} && size.rows >= 1 && size.columns >= 1 &&
+                    size.rows <= 4096 && size.columns <= 4096;
+  if (!fits)
+    return site.error("takes boxes " + to_string(site.type(in.regions)) + " of images " +
+                      to_string(site.type(in.images)) + " in " + to_string(site.type(in.x)) + " as " +
+                      std::to_string(size.rows) + "x" + std::to_string(size.columns) +
+                      "; expected images [N, H, W, C], four corners a box, and the number of its image");
+  WHET_TRY(ValueId rows, site.cast("float", in.x, DType::f32));
+  WHET_TRY(rows, site.add("all_pixels", ReshapeOperator{{1, x[0] * x[1] * x[2], x[3]}}, {rows}));
+  const Pixels pixels{rows, {x[0], x[1], x[2]}};
+  WHET_TRY(const ValueId corners, site.cast("boxes", in.regions, DType::f32));
+  WHET_TRY(ValueId image, site.add("image", CastOperator{DType::i32}, {in.images}));
+  WHET_TRY(image, site.add("images", ReshapeOperator{{boxes[0], 1, 1}}, {image}));
+  std::vector<std::vector<Tap>> taps = {{Tap{image, std::nullopt}}};
+  std::vector<ValueId> inside;
+  for (std::size_t d = 0; d < 2; ++d) {
+    const std::int64_t extent = x[d + 1];
+    WHET_TRY(const ValueId at, crop_places(site, corners, d, d == 0 ? size.rows : size.columns, extent));
+    WHET_TRY(const ValueId low, step(site, B::greater_equal, at, 0));
+    WHET_TRY(const ValueId high, step(site, B::less_equal, at, static_cast<double>(extent - 1)));
+    WHET_TRY(const ValueId both, site.add("within", BinaryOperator{B::logical_and}, {low, high}));
+    inside.push_back(both);
+    WHET_TRY(std::vector<Tap> own, taps_of(site, {.outside = Outside::border}, at, static_cast<double>(extent)));
+    taps.push_back(std::move(own));
+  }
+  WHET_TRY(ValueId y, gathered(site, pixels, taps));
+  WHET_TRY(y, site.add("crops", ReshapeOperator{{boxes[0], size.rows, size.columns, x[3]}}, {y}));
+  WHET_TRY(ValueId counts, site.add("counts", BinaryOperator{B::logical_and}, {inside[0], inside[1]}));
+  WHET_TRY(counts, site.add("mask", ReshapeOperator{{boxes[0], size.rows, size.columns, 1}}, {counts}));
+  return site.add("cropped", WhereOperator{}, {counts, y, site.add_scalar("outside", DType::f32, size.outside)});
+}
+
+Result<ValueId> roi_pooled(NodeSite& site, const RoiInputs& in, const RoiAlign& plan) {
+  WHET_RETURN_IF_ERROR(check(site, in, plan));
+  const Shape x = site.shape(in.x);
+  const std::int64_t regions = site.shape(in.regions)[0], rows = plan.cells[0], columns = plan.cells[1];
+  WHET_TRY(const ValueId in_rows, cell_pixels(site, in, plan, 0));
+  WHET_TRY(const ValueId in_columns, cell_pixels(site, in, plan, 1));
+  ValueId image = in.x;
+  if (x[0] > 1) {
+    WHET_TRY(const ValueId number, images(site, in));
+    WHET_TRY(const ValueId list, site.add("list", ReshapeOperator{{regions}}, {number}));
+    WHET_TRY(image, site.add("own", GatherOperator{0}, {in.x, list}));
+  }
+  WHET_TRY(image, site.add("image_apart", ReshapeOperator{{x[0] > 1 ? regions : 1, 1, x[1], x[2], x[3]}}, {image}));
+  WHET_TRY(const ValueId row_mask, site.add("row_mask", ReshapeOperator{{regions, rows, 1, x[2], 1}}, {in_rows}));
+  WHET_TRY(ValueId y, largest_inside(site, image, row_mask, 3));  // [regions, rows, C, W]
+  WHET_TRY(y, site.add("rows_apart", ReshapeOperator{{regions, rows, 1, x[1], x[3]}}, {y}));
+  WHET_TRY(const ValueId column_mask,
+           site.add("column_mask", ReshapeOperator{{regions, 1, columns, 1, x[3]}}, {in_columns}));
+  WHET_TRY(y, largest_inside(site, y, column_mask, 4));  // [regions, rows, columns, C]
+  const ValueId never = site.add_scalar("never", site.dtype(y), -std::numeric_limits<double>::infinity());
+  WHET_TRY(const ValueId empty, site.add("empty", BinaryOperator{B::equal}, {y, never}));
+  WHET_TRY(y, site.add("pooled", WhereOperator{}, {empty, site.add_scalar("zero", site.dtype(y), 0), y}));
+  return site.add("channels_first", moved(4, 3, 1), {y});
+}
 
 Result<ValueId> roi_aligned(NodeSite& site, const RoiInputs& in, const RoiAlign& plan) {
   WHET_RETURN_IF_ERROR(check(site, in, plan));

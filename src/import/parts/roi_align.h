@@ -17,6 +17,16 @@ struct RoiAlign {
 struct RoiInputs {
   ValueId x, regions, images;
 };
+/// Boxes [R, 4] (y, x of the first corner, of the last, 0 .. 1 from the first to the last pixel) of images [N, H, W, C], each
+/// resized to rows and columns: [R, rows, columns, C]. `outside` is what is there where a box leaves the image.
+struct CropSize {
+  std::int64_t rows = 1, columns = 1;
+  double outside = 0;
+};
+Result<ValueId> cropped_and_resized(NodeSite&, const RoiInputs&, const CropSize&);
+/// The largest pixel of each cell, [R, C, rows, columns]: cells share pixels, corners are rounded, and a cell without pixels is 0
+/// (`scale` and `cells` alone count).
+Result<ValueId> roi_pooled(NodeSite&, const RoiInputs&, const RoiAlign&);
 /// [R, C, rows, columns]. Errors: shapes that do not fit; more than 4096 cells or samples in a dimension.
 Result<ValueId> roi_aligned(NodeSite&, const RoiInputs&, const RoiAlign&);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "import/parts/shape.h"
 #include "import/tensorflow/importers.h"
@@ -196,6 +197,38 @@ Status import_list_length(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const Values list, list_of(site, 0));
   return site.give_constant(Tensor::of<std::int64_t>(DType::i32, {}, {static_cast<std::int64_t>(list.size())}));
+}
+
+/// A value goes on to one of two results, the second where the condition holds; what reads the other one is not computed.
+Status import_switch(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const double condition, site.known_number(site.in(1), "condition"));
+  const std::size_t taken = condition != 0 ? 1 : 0;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!site.wants_output(i)) continue;
+    if (i != taken) site.give_absent(i);
+    if (i == taken) WHET_RETURN_IF_ERROR(site.pass(site.in(0), i));
+  }
+  return ok_status();
+}
+/// The one of its operands that is there, and its number.
+Status import_merge(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
+  std::optional<std::size_t> there;
+  for (std::size_t i = 0; i < site.input_count(); ++i) {
+    if (site.graph().is_absent(site.in(i))) continue;
+    if (there)
+      return site.error("has two operands that are there, " + std::to_string(*there) + " and " + std::to_string(i));
+    there = i;
+  }
+  if (!there) {
+    for (std::size_t i = 0; i < site.output_count(); ++i)
+      if (site.wants_output(i)) site.give_absent(i);
+    return ok_status();
+  }
+  if (site.wants_output(0)) WHET_RETURN_IF_ERROR(site.pass(site.in(*there), 0));
+  const auto number = static_cast<std::int64_t>(*there);
+  return site.give_constant(Tensor::of<std::int64_t>(DType::i32, {}, {number}), 1);
 }
 
 }  // namespace whet::tensorflow

@@ -28,6 +28,7 @@ const std::vector<ResultNames>& result_names() {
       {"FusedBatchNormV2", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"}},
       {"FusedBatchNormV3",
        {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2", "reserve_space_3"}},
+      {"CombinedNonMaxSuppression", {"nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections"}},
       {"TopKV2", {"values", "indices"}},
       {"TopK", {"values", "indices"}},
       {"MaxPoolWithArgmax", {"output", "argmax"}},

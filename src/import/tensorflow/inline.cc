@@ -20,9 +20,10 @@ bool is_write(const TfNode& node) {
           node.op.starts_with("ResourceScatter") || node.op == "Assign") &&
          !node.inputs.empty();
 }
-bool is_old_control(const std::string& op) {
-  constexpr const char* kOps[] = {"Switch",    "Merge",    "Enter",    "Exit",    "NextIteration",   "LoopCond",
-                                  "RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration"};
+/// Loops of TensorFlow 1; its branches (Switch and Merge) are read.
+bool is_old_loop(const std::string& op) {
+  constexpr const char* kOps[] = {
+      "Enter", "Exit", "NextIteration", "LoopCond", "RefEnter", "RefExit", "RefNextIteration", "RefSwitch", "RefMerge"};
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
@@ -90,7 +91,7 @@ class Inliner {
     WHET_TRY(const std::vector<std::size_t> order, ordered(program));
     for (const std::size_t i : order) {
       TfNode& node = nodes_[i];
-      if (is_old_control(node.op))
+      if (is_old_loop(node.op))
         return Error{node.name + " (" + node.op + "): is control flow of TensorFlow 1; in Python: " +
                      "convert_variables_to_constants_v2(function, lower_control_flow=False) writes While and If, which "
                      "are supported"};
@@ -219,7 +220,7 @@ class Inliner {
     const auto enter = [&](const std::string& value) -> Status {
       const auto place = maker(places, value);
       if (!place || states[*place] == State::done) return ok_status();
-      if (states[*place] == State::open && !is_old_control(nodes_[*place].op))
+      if (states[*place] == State::open && !is_old_loop(nodes_[*place].op) && nodes_[*place].op != "Merge")
         return Error{nodes_[*place].name + " (" + nodes_[*place].op + "): reads what is computed from its own result"};
       if (states[*place] == State::open) return ok_status();
       states[*place] = State::open;

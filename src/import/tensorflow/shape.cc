@@ -381,4 +381,23 @@ Status import_const(TfSite& site) {
   return ok_status();  // a text: an error where it is read
 }
 
+/// What leaves at one end comes in at the other.
+Status import_roll(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  ValueId x = site.in(0);
+  WHET_TRY(const Ints shifts, site.integers(1, "shift"));
+  WHET_TRY(const Ints axes, site.integers(2, "list of axes"));
+  if (shifts.size() != axes.size())
+    return site.error("has " + std::to_string(shifts.size()) + " shifts for " + std::to_string(axes.size()) + " axes");
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    WHET_TRY(const std::int64_t axis, site.resolve_axis(axes[i], site.rank(x)));
+    const std::int64_t extent = std::max<std::int64_t>(site.shape(x)[static_cast<std::size_t>(axis)], 1);
+    const std::int64_t shift = (shifts[i] % extent + extent) % extent;
+    if (shift == 0) continue;
+    WHET_TRY(const std::vector<ValueId> parts, divided(site, x, axis, {extent - shift, shift}));
+    WHET_TRY(x, site.add("rolled", ConcatOperator{axis}, {parts[1], parts[0]}));
+  }
+  return site.give(x);
+}
+
 }  // namespace whet::tensorflow

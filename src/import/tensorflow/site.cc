@@ -26,12 +26,23 @@ Status TfSite::import() {
   for (const std::string& input : node_.inputs)
     if (!graph_.defined(input))
       return error("reads " + in_quotes(input) + ", which is no tensor of a type that is supported");
+  if (node_.op != "Merge" && reads_absent()) return give_all_absent();
   WHET_RETURN_IF_ERROR(importer->import(*this));
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     if (!graph_.defined(outputs_[i]) && graph_.is_read(outputs_[i]))
       return error("result " + std::to_string(i) + " is not supported");
   WHET_RETURN_IF_ERROR(check_shapes());
   return graph_.check_growth(name_);
+}
+
+bool TfSite::reads_absent() const {
+  return std::any_of(node_.inputs.begin(), node_.inputs.end(),
+                     [&](const std::string& input) { return graph_.is_absent(graph_.find(input)); });
+}
+Status TfSite::give_all_absent() {
+  for (const std::string& output : outputs_)
+    if (!output.empty()) graph_.define(output, graph_.add_absent(output));
+  return ok_status();
 }
 
 /// Some files say the shapes of results, with -1 where they are open.

@@ -61,6 +61,8 @@ class TfSite : public NodeSite {
   Result<std::string> function(const std::string& name) const;
   const TfNode& node() const { return node_; }
   const GrowingGraph& graph() const { return graph_; }
+  /// Result `i` is of a branch that is not taken.
+  void give_absent(std::size_t i) { graph_.define(outputs_[i], graph_.add_absent(outputs_[i])); }
   Bodies& bodies() const { return bodies_; }
 
   /// Imports a function where the node stands, its arguments being `inputs`, and gives its results.
@@ -70,6 +72,9 @@ class TfSite : public NodeSite {
   const TfAttribute* find(const std::string& name) const;
   Error wrong_kind(const std::string& name, const char* expected) const;
   Status check_shapes();
+  /// Whether an operand is of a branch of TensorFlow 1 that is not taken; so are then the results.
+  bool reads_absent() const;
+  Status give_all_absent();
 
   const TfNode& node_;
   Bodies& bodies_;

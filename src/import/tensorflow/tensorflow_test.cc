@@ -297,8 +297,8 @@ TEST(TensorFlow, VariablesThatAreWrittenAreRefused) {
 }
 TEST(TensorFlow, WhatIsNotReadIsNamed) {
   GraphWriter g;
-  g.input("x", {2}).node("block/odd", "Unique", {"x"}).node("y", "Neg", {"block/odd"});
-  EXPECT_EQ(error_of(g.bytes()), "this operator is not supported: Unique");
+  g.input("x", {2}).node("block/odd", "UniqueWithCounts", {"x"}).node("y", "Neg", {"block/odd"});
+  EXPECT_EQ(error_of(g.bytes()), "this operator is not supported: UniqueWithCounts");
   EXPECT_EQ(
       error_of(OneNode{"Conv2D", {1, 2, 2, 1}, {floats({1, 1, 1, 1}, {1})}, {{"padding", of_text("FULL")}}}.bytes()),
       "y (Conv2D): its padding is FULL; expected SAME, VALID or EXPLICIT");

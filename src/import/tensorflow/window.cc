@@ -5,8 +5,10 @@
 #include "base/nearest.h"
 #include "import/parts/activation.h"
 #include "import/parts/arithmetic.h"
+#include "import/parts/constant.h"
 #include "import/parts/conv_transpose.h"
 #include "import/parts/normalize.h"
+#include "import/parts/unfold.h"
 #include "import/tensorflow/importers.h"
 
 // Images stay as the file has them: convolutions and pools of the graph take channels last.
@@ -336,12 +338,82 @@ Status import_bias_add(TfSite& site) {
   return site.give(BinaryOperator{BinaryKind::add}, {site.in(0), bias});
 }
 
+namespace {
+
+/// Keras writes a layer normalization as a batch normalization of one image, whose channels are the rows.
+Result<bool> normalizes_rows(TfSite& site) {
+  WHET_TRY(const std::string format, site.text("data_format", "NHWC"));
+  const Shape& x = site.shape(site.in(0));
+  return format == "NCHW" && x.size() == 4 && x[0] == 1 && num_elements(x) > 0;
+}
+Status give_normalized_rows(TfSite& site) {
+  WHET_TRY(const double epsilon, site.number("epsilon", 1e-4));
+  const std::int64_t size = site.shape(site.in(0))[1];
+  for (const std::size_t i : {1, 2})
+    if (site.shape(site.in(i)) != Shape{size})
+      return site.error("scales " + to_string(site.type(site.in(0))) + " by " + to_string(site.type(site.in(i))));
+  return site.give(instance_norm(site, site.in(0), site.in(1), site.in(2), epsilon));
+}
+
+}  // namespace
+
+/// (x, mean, variance, shift, scale), which is not read unless an attribute says so.
+Status import_global_batch_norm(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(5));
+  WHET_TRY(const double epsilon, site.number("variance_epsilon", 1e-3));
+  WHET_TRY(const bool scaled, site.flag("scale_after_normalization", true));
+  ValueId scale = site.in(4);
+  if (!scaled) {
+    const Shape channels = site.shape(site.in(1));
+    WHET_TRY(scale, filled(site, channels, Tensor::of<double>(site.dtype(site.in(0)), {}, {1})));
+  }
+  return site.give(batch_norm(site, site.in(0), {scale, site.in(3), site.in(1), site.in(2)},
+                              BatchNormOperator{epsilon, Layout::channels_last}));
+}
+
+/// The pixels of each window, row by row, behind each other: [N, rows, columns, taps * C].
+Status import_image_patches(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const Shape x = site.shape(site.in(0));
+  WHET_TRY(const TfList sizes, site.list("ksizes"));
+  WHET_TRY(const TfList strides, site.list("strides"));
+  WHET_TRY(const TfList rates, site.list("rates"));
+  WHET_TRY(const std::string padding, site.text("padding", "VALID"));
+  constexpr std::int64_t kMost = 1 << 20;
+  const auto fits = [](const TfList& list) {
+    return list.integers.size() == 4 && list.integers[0] == 1 && list.integers[3] == 1 &&
+           std::all_of(list.integers.begin(), list.integers.end(), [](std::int64_t v) { return v >= 1 && v <= kMost; });
+  };
+  if (x.size() != 4 || num_elements(x) == 0 || !fits(sizes) || !fits(strides) || !fits(rates) ||
+      (padding != "SAME" && padding != "VALID"))
+    return site.error("takes windows of " + to_string(site.type(site.in(0))) +
+                      "; expected a batch of images, and sizes, strides and rates [1, rows, columns, 1]");
+  UnfoldForm form{{sizes.integers[1], sizes.integers[2]},
+                  {{strides.integers[1], strides.integers[2]}, {rates.integers[1], rates.integers[2]}, {0, 0}, {0, 0}}};
+  if (padding == "SAME") pad_to_same(form.window, {x[1], x[2]}, form.block, SamePadding::upper);
+  WHET_TRY(const ValueId image, site.add("channels_first", TransposeOperator{{0, 3, 1, 2}}, {site.in(0)}));
+  WHET_TRY(ValueId y, unfolded(site, image, form));
+  const std::int64_t taps = num_elements(form.block), count = site.shape(y)[2];
+  Shape places(2);
+  for (std::size_t d = 0; d < 2; ++d) {
+    const std::int64_t reach = form.window.dilations[d] * (form.block[d] - 1) + 1;
+    places[d] = (x[d + 1] + form.window.pads_begin[d] + form.window.pads_end[d] - reach) / form.window.strides[d] + 1;
+  }
+  if (num_elements(places) != count) return site.error("has " + std::to_string(count) + " windows");
+  WHET_TRY(y, site.add("taps", ReshapeOperator{{x[0], x[3], taps, count}}, {y}));
+  WHET_TRY(y, site.add("channels_last", TransposeOperator{{0, 3, 2, 1}}, {y}));
+  return site.give(ReshapeOperator{{x[0], places[0], places[1], taps * x[3]}}, {y});
+}
+
 Status import_fused_batch_norm(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(5));
   WHET_TRY(const bool training, site.flag("is_training", true));
-  if (training)
+  if (training) {
+    WHET_TRY(const bool rows, normalizes_rows(site));
+    if (rows) return give_normalized_rows(site);
     return site.error(
         "was saved in training mode; in Python: export a function that calls the model with training=False");
+  }
   WHET_TRY(const double epsilon, site.number("epsilon", 1e-4));
   WHET_TRY(const std::string format, site.text("data_format", "NHWC"));
   const Layout layout = format.starts_with("NC") ? Layout::channels_first : Layout::channels_last;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "import/tflite/flex.h"
 #include "import/tflite/site.h"
 
 /// The operators of TensorFlow Lite that whet reads.
@@ -41,15 +42,19 @@ Status import_atan2(TfliteSite&);
 Status import_average_pool(TfliteSite&);
 Status import_batch_matmul(TfliteSite&);
 Status import_batch_to_space(TfliteSite&);
+Status import_bidirectional_lstm(TfliteSite&);
+Status import_bidirectional_rnn(TfliteSite&);
 Status import_broadcast_to(TfliteSite&);
 Status import_cast(TfliteSite&);
 Status import_concatenation(TfliteSite&);
 Status import_conv(TfliteSite&);
+Status import_conv3d(TfliteSite&);
 Status import_conv_transpose_bias(TfliteSite&);
 Status import_cumsum(TfliteSite&);
 Status import_depth_to_space(TfliteSite&);
 Status import_depthwise_conv(TfliteSite&);
 Status import_dequantize(TfliteSite&);
+Status import_detection(TfliteSite&);
 Status import_elu(TfliteSite&);
 Status import_embedding(TfliteSite&);
 Status import_expand_dims(TfliteSite&);
@@ -64,6 +69,8 @@ Status import_hard_swish(TfliteSite&);
 Status import_identity(TfliteSite&);
 Status import_if(TfliteSite&);
 Status import_l2_normalization(TfliteSite&);
+Status import_l2_pool(TfliteSite&);
+Status import_landmark_matrix(TfliteSite&);
 Status import_leaky_relu(TfliteSite&);
 Status import_log_softmax(TfliteSite&);
 Status import_logical_not(TfliteSite&);
@@ -110,11 +117,24 @@ Status import_strided_slice(TfliteSite&);
 Status import_svdf(TfliteSite&);
 Status import_tile(TfliteSite&);
 Status import_topk(TfliteSite&);
+Status import_transform_image(TfliteSite&);
+Status import_transform_landmarks(TfliteSite&);
 Status import_transpose(TfliteSite&);
 Status import_transpose_conv(TfliteSite&);
+Status import_unique(TfliteSite&);
 Status import_unpack(TfliteSite&);
+Status import_where(TfliteSite&);
 Status import_while(TfliteSite&);
 Status import_zeros_like(TfliteSite&);
+
+/// The options of custom operators, which are maps of FlexBuffers. Errors name the option.
+Result<FlexMap> custom_map(const TfliteSite&);
+Result<double> custom_number(const TfliteSite&, const FlexMap&, const std::string& name);
+Result<std::int64_t> custom_integer(const TfliteSite&, const FlexMap&, const std::string& name, std::int64_t low,
+                                    std::int64_t high);
+/// A list of 0 .. high; not empty.
+Result<std::vector<std::int64_t>> custom_integers(const TfliteSite&, const FlexMap&, const std::string& name,
+                                                  std::int64_t high);
 
 /// Operators of the bodies of branches and loops that nothing reads.
 std::vector<std::string> missing_in_bodies(const TfliteModel&);

@@ -28,14 +28,14 @@ Result<ValueId> joined_gates(TfliteSite& site, std::size_t first) {
   return unsqueezed(site, all, {0});
 }
 
-/// Peepholes i f o of the file as i o f.
-Result<std::optional<ValueId>> read_peepholes(TfliteSite& site) {
-  if (!site.has(10) && !site.has(11)) return std::optional<ValueId>();
+/// Peepholes i f o of the file, from input `first` on, as i o f.
+Result<std::optional<ValueId>> read_peepholes(TfliteSite& site, std::size_t first) {
+  if (!site.has(first + 1) && !site.has(first + 2)) return std::optional<ValueId>();
   std::vector<ValueId> gates;
-  for (const std::size_t i : {9, 11, 10}) {
-    const bool coupled = i == 9 && !site.has(9);
-    if (!site.has(coupled ? 10 : i)) return site.error("input " + std::to_string(i) + " is left out");
-    WHET_TRY(ValueId each, site.real(coupled ? 10 : i));
+  for (const std::size_t i : {first, first + 2, first + 1}) {
+    const bool coupled = i == first && !site.has(first);
+    if (!site.has(coupled ? first + 1 : i)) return site.error("input " + std::to_string(i) + " is left out");
+    WHET_TRY(ValueId each, site.real(coupled ? first + 1 : i));
     if (coupled) {
       WHET_TRY(each, site.add("coupled", UnaryOperator{U::neg}, {each}));
     }
@@ -46,27 +46,41 @@ Result<std::optional<ValueId>> read_peepholes(TfliteSite& site) {
   return std::optional(row);
 }
 
-/// Inputs: x, weights of the input for each gate, weights of the state, peepholes, biases, projection, state and cell at the
-/// start, and normalization. Gives the states of all steps.
-Result<ValueId> lstm_rows(TfliteSite& site, ValueId x, bool batch_first, double cell_clip) {
-  for (const std::size_t left_out : {16, 17, 20, 21, 22, 23})
-    if (site.has(left_out)) return site.error("has a projection or a normalization, which is not supported");
+/// Inputs, `before` of them behind x (those of the way from the last step to the first): weights of the input for each gate, weights of the state, peepholes, biases and projection.
+/// Gives the states of all steps.
+Result<ValueId> lstm_rows(TfliteSite& site, ValueId x, bool batch_first, double cell_clip, std::size_t before = 0) {
+  for (const std::size_t left_out : {16, 17})
+    if (site.has(before + left_out)) return site.error("has a projection, which is not supported");
   for (const std::size_t needed : {2, 3, 4, 6, 7, 8, 13, 14, 15})
-    if (!site.has(needed))
-      return site.error("input " + std::to_string(needed) + " is left out, which is not supported");
+    if (!site.has(before + needed))
+      return site.error("input " + std::to_string(before + needed) + " is left out, which is not supported");
   Recurrent form{.kind = CellKind::lstm, .x = x, .weights = x, .state_weights = x};
   form.batch_first = batch_first;
   form.cell_clip = cell_clip;
-  WHET_TRY(form.weights, joined_gates(site, 1));
-  WHET_TRY(form.state_weights, joined_gates(site, 5));
-  WHET_TRY(const ValueId bias, joined_gates(site, 12));
+  form.reversed = before > 0;
+  WHET_TRY(form.weights, joined_gates(site, before + 1));
+  WHET_TRY(form.state_weights, joined_gates(site, before + 5));
+  WHET_TRY(const ValueId bias, joined_gates(site, before + 12));
   WHET_TRY(form.bias, site.add("biases", ConcatOperator{1},
                                {bias, site.add_constant("no_bias", Tensor(DType::f32, site.shape(bias)))}));
-  WHET_TRY(form.peepholes, read_peepholes(site));
+  WHET_TRY(form.peepholes, read_peepholes(site, before + 9));
   form.hidden = site.rank(form.state_weights) == 3 ? site.shape(form.state_weights)[2] : 0;
   for (const std::string& name : usual_activations(form.kind)) form.activations.push_back({name});
   WHET_TRY(const RecurrentResult result, recurrent(site, form));
   return squeezed(site, *result.rows, Ints{batch_first ? 2 : 1});
+}
+
+Status expect_no_normalization(const TfliteSite& site) {
+  for (const std::size_t left_out : {20, 21, 22, 23})
+    if (site.has(left_out)) return site.error("has a normalization, which is not supported");
+  return ok_status();
+}
+
+/// Results of both ways: two, or (`merged`) their numbers behind each other in one.
+Status give_both_ways(TfliteSite& site, ValueId forth, ValueId back, bool merged) {
+  if (merged) return site.give_real(site.add("both", ConcatOperator{2}, {forth, back}));
+  WHET_RETURN_IF_ERROR(site.give_real(forth, 0));
+  return site.give_real(back, 1);
 }
 
 /// Gates i c f o of one product: (x, the last output, weights [4 H, features + H], biases, the last cell).
@@ -110,6 +124,7 @@ Status expect_tanh(const TfliteSite& site) {
 Status import_sequence_lstm(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, 24));
   WHET_RETURN_IF_ERROR(expect_tanh(site));
+  WHET_RETURN_IF_ERROR(expect_no_normalization(site));
   WHET_TRY(const ValueId x, site.real(0));
   return site.give_real(
       lstm_rows(site, x, !site.options().flag(3), static_cast<double>(site.options().number<float>(1))));
@@ -120,6 +135,7 @@ Status import_lstm(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, 24));
   if (site.options().number<std::int8_t>(3) == 1) return give_basic_cell(site);
   WHET_RETURN_IF_ERROR(expect_tanh(site));
+  WHET_RETURN_IF_ERROR(expect_no_normalization(site));
   WHET_TRY(ValueId x, site.real(0));
   WHET_TRY(x, unsqueezed(site, x, {0}));
   WHET_TRY(const ValueId rows, lstm_rows(site, x, false, static_cast<double>(site.options().number<float>(1))));
@@ -127,28 +143,66 @@ Status import_lstm(TfliteSite& site) {
   return site.give_real(squeezed(site, rows, Ints{0}), site.output_count() == 4 ? 3 : 0);
 }
 
-/// (x, weights, weights of the state, bias, state)
-Status import_sequence_rnn(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(5));
+/// The inputs of the way back stand 17 behind those of the way forth.
+Status import_bidirectional_lstm(TfliteSite& site) {
+  constexpr std::size_t kBack = 17, kSecondInput = 39;
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 48));
+  WHET_RETURN_IF_ERROR(expect_tanh(site));
+  for (std::size_t i = kSecondInput; i < site.input_count(); ++i)
+    if (site.has(i)) return site.error("has a second input, which is not supported");
+  const FlatTable& o = site.options();
+  const bool batch_first = o.number<std::uint8_t>(4, 1) == 0;
+  const double clip = static_cast<double>(o.number<float>(1));
+  WHET_TRY(const ValueId x, site.real(0));
+  WHET_TRY(const ValueId forth, lstm_rows(site, x, batch_first, clip));
+  WHET_TRY(const ValueId back, lstm_rows(site, x, batch_first, clip, kBack));
+  return give_both_ways(site, forth, back, o.flag(3));
+}
+
+namespace {
+
+/// The states of all steps; weights, weights of the state and bias from input `first` on, which is 1 of the way forth.
+Result<ValueId> rnn_rows(TfliteSite& site, ValueId x, bool batch_first, int activation, std::size_t first) {
   constexpr const char* kNames[] = {"", "Relu", "", "", "Tanh"};
-  const int activation = site.options().number<std::uint8_t>(1);
   if (activation != 1 && activation != 4)
     return site.error("its activation " + std::to_string(activation) + " is not supported");
-  WHET_TRY(const ValueId x, site.real(0));
   Recurrent form{.kind = CellKind::rnn, .x = x, .weights = x, .state_weights = x};
-  form.batch_first = !site.options().flag(0);
-  WHET_TRY(form.weights, site.real(1));
+  form.batch_first = batch_first;
+  form.reversed = first > 1;
+  WHET_TRY(form.weights, site.real(first));
   WHET_TRY(form.weights, unsqueezed(site, form.weights, {0}));
-  WHET_TRY(form.state_weights, site.real(2));
+  WHET_TRY(form.state_weights, site.real(first + 1));
   WHET_TRY(form.state_weights, unsqueezed(site, form.state_weights, {0}));
-  WHET_TRY(ValueId bias, site.real(3));
+  WHET_TRY(ValueId bias, site.real(first + 2));
   WHET_TRY(bias, unsqueezed(site, bias, {0}));
   WHET_TRY(form.bias, site.add("biases", ConcatOperator{1},
                                {bias, site.add_constant("no_bias", Tensor(DType::f32, site.shape(bias)))}));
   form.hidden = site.rank(form.state_weights) == 3 ? site.shape(form.state_weights)[2] : 0;
   form.activations.push_back({kNames[activation]});
   WHET_TRY(const RecurrentResult result, recurrent(site, form));
-  return site.give_real(squeezed(site, *result.rows, Ints{form.batch_first ? 2 : 1}));
+  return squeezed(site, *result.rows, Ints{batch_first ? 2 : 1});
+}
+
+}  // namespace
+
+/// (x, weights, weights of the state, bias, state)
+Status import_sequence_rnn(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(5));
+  WHET_TRY(const ValueId x, site.real(0));
+  return site.give_real(rnn_rows(site, x, !site.options().flag(0), site.options().number<std::uint8_t>(1), 1));
+}
+
+/// (x, weights, weights of the state, bias and state of each way)
+Status import_bidirectional_rnn(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(9, 12));
+  for (std::size_t i = 9; i < site.input_count(); ++i)
+    if (site.has(i)) return site.error("has a second input, which is not supported");
+  const bool batch_first = !site.options().flag(0);
+  const int activation = site.options().number<std::uint8_t>(1);
+  WHET_TRY(const ValueId x, site.real(0));
+  WHET_TRY(const ValueId forth, rnn_rows(site, x, batch_first, activation, 1));
+  WHET_TRY(const ValueId back, rnn_rows(site, x, batch_first, activation, 5));
+  return give_both_ways(site, forth, back, site.options().flag(2));
 }
 
 /// x by each filter's weights of features, behind what the filter's memory has of the steps before; the memory by its weights

@@ -146,7 +146,8 @@ Status give_conv(TfliteSite& site, const ConvForm& form, int activation) {
   return site.give_real(y);
 }
 
-Status give_pool(TfliteSite& site, PoolKind kind) {
+/// `root`: the root of the mean of squares.
+Status give_pool(TfliteSite& site, PoolKind kind, bool root = false) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const FlatTable& o = site.options();
   Slide slide{o.number<std::int8_t>(0) == 0, {o.number<std::int32_t>(2), o.number<std::int32_t>(1)}};
@@ -169,10 +170,16 @@ Status give_pool(TfliteSite& site, PoolKind kind) {
     window.pads_begin = padding.pads_begin;
     window.pads_end = padding.pads_end;
   }
+  if (root) {
+    WHET_TRY(x, site.add("squares", BinaryOperator{B::mul}, {x, x}));
+  }
   PoolOperator op{kind, kernel, window.strides, window.dilations, window.pads_begin, window.pads_end};
   op.layout = Layout::channels_last;
   WHET_TRY(ValueId y,
            whole ? site.add("mean", ReduceOperator{ReduceKind::mean, {1, 2}, true}, {x}) : site.add("pool", op, {x}));
+  if (root) {
+    WHET_TRY(y, site.add("root", UnaryOperator{UnaryKind::sqrt}, {y}));
+  }
   WHET_TRY(y, site.activated(y, o.number<std::int8_t>(5)));
   return site.give_real(y);
 }
@@ -242,6 +249,37 @@ Status import_depthwise_conv(TfliteSite& site) {
 
 Status import_max_pool(TfliteSite& site) { return give_pool(site, PoolKind::max); }
 Status import_average_pool(TfliteSite& site) { return give_pool(site, PoolKind::average); }
+Status import_l2_pool(TfliteSite& site) { return give_pool(site, PoolKind::average, true); }
+
+/// Images [N, D, H, W, C] by weights [D, H, W, C / groups, O], which the graph has in the same order.
+Status import_conv3d(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  const FlatTable& o = site.options();
+  WHET_TRY(const ValueId x, site.real(0));
+  WHET_TRY(const ValueId w, site.real(1));
+  const Shape image = site.shape(x), weights = site.shape(w);
+  if (image.size() != 5 || weights.size() != 5 || num_elements(image) == 0 || num_elements(weights) == 0 ||
+      image[4] % weights[3] != 0)
+    return site.error("convolves " + to_string(image) + " by weights " + to_string(weights) +
+                      "; expected [N, D, H, W, C] and [D, H, W, C / groups, O]");
+  const Slide slide{o.number<std::int8_t>(0) == 0,
+                    {o.number<std::int32_t>(1), o.number<std::int32_t>(3), o.number<std::int32_t>(2)},
+                    {o.number<std::int32_t>(5, 1), o.number<std::int32_t>(7, 1), o.number<std::int32_t>(6, 1)}};
+  WHET_RETURN_IF_ERROR(check_slide(site, slide));
+  Window window{slide.strides, slide.dilations, {0, 0, 0}, {0, 0, 0}};
+  const Shape kernel(weights.begin(), weights.begin() + 3);
+  if (slide.same) pad_to_same(window, {image[1], image[2], image[3]}, kernel, SamePadding::upper);
+  ConvOperator op{window.strides, window.dilations, window.pads_begin, window.pads_end};
+  op.layout = Layout::channels_last;
+  op.groups = image[4] / weights[3];
+  std::vector<ValueId> inputs = {x, w};
+  if (site.has(2)) {
+    WHET_TRY(const ValueId bias, site.real(2));
+    inputs.push_back(bias);
+  }
+  WHET_TRY(const ValueId y, site.add("conv", op, inputs));
+  return site.give_real(site.activated(y, o.number<std::int8_t>(4)));
+}
 
 /// Inputs: the shape of the result, weights [O, rows, columns, I], the image, a bias.
 Status import_transpose_conv(TfliteSite& site) {

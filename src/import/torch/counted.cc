@@ -3,6 +3,7 @@
 #include "import/parts/boxes.h"
 #include "import/parts/non_zero.h"
 #include "import/parts/shape.h"
+#include "import/parts/unique.h"
 #include "import/torch/importers.h"
 
 // Operators whose number of results depends on values: padded, with the number beside them.
@@ -63,6 +64,16 @@ Status import_nms(TorchSite& site) {
   const BestBoxes how{site.shape(boxes)[0], site.add_scalar("limit", site.dtype(scores), overlap)};
   WHET_TRY(const ListedBoxes listed, listed_best_boxes(site, boxes, scores, how));
   return site.give(listed.places);
+}
+
+/// The different elements, the least first; for each element the place of its value; how many have each.
+Status import_unique(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  const Shape shape = site.shape(x);
+  WHET_TRY(const Unique found, unique_elements(site, x, true));
+  WHET_RETURN_IF_ERROR(site.give(found.values, 0));
+  if (site.wants_output(1)) WHET_RETURN_IF_ERROR(site.give(ReshapeOperator{shape}, {found.inverse}, 1));
+  return site.wants_output(2) ? site.give(found.counts, 2) : ok_status();
 }
 
 }  // namespace whet::torch

@@ -238,4 +238,67 @@ Status import_argsort(TorchSite& site) {
   return site.give(op, {x});
 }
 
+namespace {
+
+/// Whether x lies row by row in its storage, as far as the graph shows: nothing of it is a turned, cut or repeated view.
+bool is_whole(const Graph& graph, ValueId x) {
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    if (node->output != x) continue;
+    if (std::holds_alternative<ReshapeOperator>(node->op)) {
+      x = node->inputs[0];
+      continue;
+    }
+    return !std::holds_alternative<TransposeOperator>(node->op) && !std::holds_alternative<SliceOperator>(node->op) &&
+           !std::holds_alternative<ExpandOperator>(node->op);
+  }
+  return true;
+}
+
+}  // namespace
+
+/// Elements of the storage by their places. Needs: the input is the whole of its storage, row by row.
+Status import_as_strided(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const Shape size, site.integers("size"));
+  WHET_TRY(const std::vector<std::int64_t> strides, site.integers("stride"));
+  std::int64_t offset = 0;
+  if (site.has("storage_offset")) {
+    WHET_TRY(offset, site.integer("storage_offset"));
+  }
+  if (!is_whole(site.graph(), x))
+    return site.error(
+        "takes elements by their places in memory of a tensor that is a view of another; in Python: "
+        ".contiguous() before as_strided");
+  WHET_RETURN_IF_ERROR(expect_small(site, size, "the result"));
+  if (size.size() != strides.size())
+    return site.error("has " + std::to_string(strides.size()) + " strides for " + to_string(size));
+  const std::int64_t count = num_elements(site.shape(x));
+  // Places grow with every index, so that the last one is the largest.
+  std::int64_t last = offset;
+  bool inside = offset >= 0 && offset < count;
+  for (std::size_t d = 0; d < size.size() && inside; ++d) {
+    inside = strides[d] >= 0 && strides[d] <= count &&
+             (size[d] <= 1 || strides[d] == 0 || size[d] - 1 <= count / strides[d]);
+    if (inside) last += (std::max<std::int64_t>(size[d], 1) - 1) * strides[d];
+    inside = inside && last < count;
+  }
+  if (!inside || num_elements(size) == 0)
+    return site.error("takes " + to_string(size) + " by steps of " + to_string(strides) + " from " +
+                      std::to_string(offset) + " on of " + std::to_string(count) + " elements");
+  Tensor places(DType::i64, size);
+  bool in_order = true;
+  for (std::int64_t i = 0; i < places.size(); ++i) {
+    std::int64_t rest = i, place = offset;
+    for (std::size_t d = size.size(); d-- > 0; rest /= size[d]) place += rest % size[d] * strides[d];
+    places.set_integer(i, place);
+    in_order = in_order && place == offset + i;
+  }
+  WHET_TRY(const ValueId flat, site.add("flat", ReshapeOperator{{count}}, {x}));
+  if (in_order) {
+    WHET_TRY(const ValueId part, site.add("part", SliceOperator{{offset}, {1}, {places.size()}}, {flat}));
+    return site.give(ReshapeOperator{size}, {part});
+  }
+  return site.give(taken(site, flat, site.add_constant("places", places), 0));
+}
+
 }  // namespace whet::torch

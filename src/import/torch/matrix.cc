@@ -64,8 +64,8 @@ Result<HeadsOf> heads_of(TorchSite& site) {
 }
 
 /// The mask of scores, which have four dimensions.
-Result<std::optional<ValueId>> mask_of(TorchSite& site, const HeadsOf& heads) {
-  WHET_TRY(std::optional<ValueId> mask, site.optional_tensor("attn_mask"));
+Result<std::optional<ValueId>> mask_of(TorchSite& site, const HeadsOf& heads, const char* name) {
+  WHET_TRY(std::optional<ValueId> mask, site.optional_tensor(name));
   if (!mask || site.rank(*mask) <= 4) return mask;
   Shape own = site.shape(*mask);
   if (own.size() != heads.leading.size() + 2)
@@ -76,7 +76,7 @@ Result<std::optional<ValueId>> mask_of(TorchSite& site, const HeadsOf& heads) {
   return mask;
 }
 
-Status give_attention(TorchSite& site) {
+Status give_attention(TorchSite& site, const char* mask_name) {
   WHET_TRY(const HeadsOf heads, heads_of(site));
   WHET_TRY(const double dropout, site.number("dropout_p"));
   if (dropout != 0)
@@ -87,7 +87,7 @@ Status give_attention(TorchSite& site) {
     WHET_TRY(form.scale, site.number("scale"));
   }
   WHET_TRY(form.is_causal, site.flag("is_causal"));
-  WHET_TRY(form.mask, mask_of(site, heads));
+  WHET_TRY(form.mask, mask_of(site, heads, mask_name));
   if (form.mask && site.dtype(*form.mask) != DType::boolean) {
     WHET_TRY(form.mask, site.cast("mask_typed", *form.mask, site.dtype(heads.q)));
   }
@@ -160,7 +160,8 @@ Status import_einsum(TorchSite& site) {
   return site.give(einsum(site, values, form));
 }
 
-Status import_sdpa(TorchSite& site) { return give_attention(site); }
-Status import_sdpa_flash(TorchSite& site) { return give_attention(site); }
+Status import_sdpa(TorchSite& site) { return give_attention(site, "attn_mask"); }
+Status import_sdpa_flash(TorchSite& site) { return give_attention(site, "attn_mask"); }
+Status import_sdpa_biased(TorchSite& site) { return give_attention(site, "attn_bias"); }
 
 }  // namespace whet::torch

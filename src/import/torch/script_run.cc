@@ -671,7 +671,13 @@ std::vector<bool> ScriptRun::wanted_results(const std::string& op, const ScriptA
                                      {"aten.max_pool3d_with_indices.", 2},
                                      {"aten.native_layer_norm.", 3},
                                      {"aten.native_group_norm.", 3},
+                                     {"aten.native_batch_norm.", 3},
                                      {"aten.var_mean.", 2},
+                                     {"aten.std_mean.", 2},
+                                     {"aten.aminmax.", 2},
+                                     {"aten.lstm_cell.", 2},
+                                     {"aten._unique2.", 3},
+                                     {"aten._native_multi_head_attention.", 2},
                                      {"aten._weight_norm_interface.", 2}};
   for (const Row& row : kSeveral)
     if (op.starts_with(row.op)) return std::vector<bool>(row.results, true);

@@ -29,6 +29,7 @@ class TorchSite : public NodeSite {
   Status import();
 
   const std::string& op() const { return node_.op; }
+  const Graph& graph() const { return graph_.graph; }
 
   // ---- Arguments. Names are those of the table. One that is left out has the table's default.
   bool has(std::string_view name) const;  ///< given, or with a default, and not none

@@ -272,12 +272,12 @@ TEST(Torch, WeightsOfBfloat16AreComputedInF32) {
 TEST(Torch, OperatorsThatAreNotReadAreListed) {
   Pt2 p;
   p.input("x", {2})
-      .node("aten._unique2.default", "self=%x", {"a"})
+      .node("aten.unique_dim.default", "self=%x", {"a"})
       .node("mylib.op.default", "x=%x", {"b"})
       .output("a")
       .output("b");
   EXPECT_EQ(read(p),
-            "these operators are not supported: aten._unique2.default (the size of its result depends on values), "
+            "these operators are not supported: aten.unique_dim.default (the size of its result depends on values), "
             "mylib.op.default");
 }
 TEST(Torch, WrongArgumentsAreNamed) {

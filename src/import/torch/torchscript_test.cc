@@ -57,6 +57,17 @@ TEST(TorchScript, OperatorsAreThoseOfTheTable) {
   EXPECT_EQ(answer({"x: Tensor", "a, b = torch.max(x, 1)\nreturn a"}), (Numbers{2, 5}));
   EXPECT_EQ(answer({"x: Tensor", "a, b, = torch.split(x, 1)\nreturn torch.sub(b, a)"}), (Numbers{3, 3, 3}));
 }
+TEST(TorchScript, SeveralResultsAreTakenApart) {
+  EXPECT_EQ(answer({"x: Tensor", "a, b = torch.aminmax(x, dim=1)\nreturn torch.sub(b, a)"}), (Numbers{2, 2}));
+  // Scores of zeros: the mean of all values.
+  Script script("x: Tensor",
+                "y = torch.reshape(x, [1, 6, 1])\n"
+                "a, b = torch._native_multi_head_attention(y, y, y, 1, 1, CONSTANTS.c0, CONSTANTS.c1, CONSTANTS.c2, "
+                "CONSTANTS.c3, None, False)\nreturn a");
+  script.constant(Tensor::of<double>(DType::f32, {3, 1}, {0, 0, 1}));
+  script.constant(Tensor(DType::f32, {3})).constant(Tensor::of<double>(DType::f32, {1, 1}, {1}));
+  EXPECT_EQ(answer(script.constant(Tensor(DType::f32, {1}))), (Numbers(6, 2.5)));
+}
 TEST(TorchScript, AttributesAndConstantsAreWeights) {
   Script script("x: Tensor", "w = self.w\nreturn torch.add(torch.mul(x, w), CONSTANTS.c0)");
   script.attribute("w", Tensor::of<double>(DType::f32, {3}, {1, 10, 100}));

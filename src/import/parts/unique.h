@@ -1,0 +1,19 @@
+#pragma once
+
+#include "base/result.h"
+#include "import/site.h"
+
+/// The different elements of a list: a part, see arithmetic.h.
+namespace whet {
+
+/// Of x with n elements. Values, firsts and counts are counted in dimension 0: as many as there are different elements.
+struct Unique {
+  ValueId values;   ///< [n]
+  ValueId firsts;   ///< i64 [n]: the place of the first element with each value
+  ValueId inverse;  ///< i64 [n]: for each element the place of its value
+  ValueId counts;   ///< i64 [n]: how many elements have each value
+};
+/// `sorted`: the least value first; else in the order of their first elements. Errors: more than 4096 elements, or none.
+Result<Unique> unique_elements(NodeSite&, ValueId x, bool sorted);
+
+}  // namespace whet

@@ -1,0 +1,42 @@
+#include <cmath>
+
+#include "import/tflite/importers.h"
+
+namespace whet::tflite {
+
+Result<FlexMap> custom_map(const TfliteSite& site) {
+  auto map = FlexMap::read(site.operation().custom_options);
+  if (map) return std::move(*map);
+  return site.error("has " + std::to_string(site.operation().custom_options.size()) +
+                    " bytes of options, which are no FlexBuffers map");
+}
+
+Result<double> custom_number(const TfliteSite& site, const FlexMap& options, const std::string& name) {
+  const std::optional<double> value = options.number(name);
+  if (value && std::isfinite(*value)) return *value;
+  return site.error("its option \"" + name + "\" is " + (value ? "not finite" : "left out") + "; expected a number");
+}
+
+Result<std::int64_t> custom_integer(const TfliteSite& site, const FlexMap& options, const std::string& name,
+                                    std::int64_t low, std::int64_t high) {
+  WHET_TRY(const double value, custom_number(site, options, name));
+  if (value >= static_cast<double>(low) && value <= static_cast<double>(high)) return static_cast<std::int64_t>(value);
+  return site.error("its option \"" + name + "\" is " + std::to_string(value) + "; expected " + std::to_string(low) +
+                    " to " + std::to_string(high));
+}
+
+Result<std::vector<std::int64_t>> custom_integers(const TfliteSite& site, const FlexMap& options,
+                                                  const std::string& name, std::int64_t high) {
+  const auto given = options.numbers(name);
+  if (!given || given->empty()) return site.error("its option \"" + name + "\" is left out; expected a list of numbers");
+  std::vector<std::int64_t> values;
+  for (const double value : *given) {
+    if (!(value >= 0 && value <= static_cast<double>(high)))
+      return site.error("its option \"" + name + "\" has " + std::to_string(value) + "; expected 0 to " +
+                        std::to_string(high));
+    values.push_back(static_cast<std::int64_t>(value));
+  }
+  return values;
+}
+
+}  // namespace whet::tflite
