@@ -145,15 +145,18 @@ class ChainBuilder {
     const Scheduler::Pair rows = s_.split(block.inner, chosen("rows"), Tail::guard);
     const Scheduler::Pair x = s_.split(loops[static_cast<std::size_t>(axes.x)], chosen("ow"), Tail::overlap);
     std::vector<LoopId> shared = {loops[0], block.outer};
-    LoopId channels = loops[static_cast<std::size_t>(axes.vec)];
+    std::vector<LoopId> reduces(loops.begin() + static_cast<std::ptrdiff_t>(spatial), loops.end());
+    LoopId channels = loops[static_cast<std::size_t>(axes.vec)], sums;
     if (const std::int64_t group = chosen_or("group", 0); group > 0) {
-      const Scheduler::Pair groups = s_.split(channels, group, Tail::overlap);
-      shared.push_back(groups.outer), channels = groups.inner;
+      LoopId& grouped = axes.in < 0 ? channels : reduces[static_cast<std::size_t>(axes.in)];
+      const Scheduler::Pair groups = s_.split(grouped, group, axes.in < 0 ? Tail::overlap : Tail::guard);
+      (axes.in < 0 ? shared.emplace_back() : sums) = groups.outer;
+      grouped = groups.inner;
     }
     const Scheduler::Pair oc = s_.split(channels, chosen("oc"), Tail::overlap);
-    const Reduction reduction =
-        cut_reduction(axes, {loops.begin() + static_cast<std::ptrdiff_t>(spatial), loops.end()}, chosen_or("ic", 1));
+    const Reduction reduction = cut_reduction(axes, reduces, chosen_or("ic", 1));
     std::vector<LoopId> order = shared;
+    if (sums.valid()) order.push_back(sums);
     order.push_back(rows.outer);
     const std::vector<LoopId> tiles = chosen("order") == 0 ? std::vector<LoopId>{rows.inner, x.outer, oc.outer}
                                                            : std::vector<LoopId>{oc.outer, rows.inner, x.outer};
@@ -168,7 +171,7 @@ class ChainBuilder {
     unroll_taps();
     annotate_tile(reduction.unrolled, x.inner, oc.inner);
     for (OpId constant : stage.constants) s_.pack(constant, stage.sum);
-    store(stage, tile);
+    store(stage, tile, sums.valid());
   }
 
   void annotate_tile(LoopId unrolled, LoopId x, LoopId oc) {
@@ -177,12 +180,11 @@ class ChainBuilder {
     s_.annotate(oc, LoopKind::vectorized);
   }
 
-  void store(const ChainStage& stage, LoopId tile) {
-    if (stage.end == stage.sum) {
-      s_.cache_write(stage.sum, tile);
-      return;
-    }
-    const std::vector<LoopId> last = s_.reverse_compute_at(stage.end, tile, true);
+  /// `in_parts`: the sums of a tile grow by one group of channels after the other.
+  void store(const ChainStage& stage, LoopId tile, bool in_parts) {
+    if (in_parts || stage.end == stage.sum) s_.cache_write(stage.sum, tile);
+    if (stage.end == stage.sum) return;
+    const std::vector<LoopId> last = s_.reverse_compute_at(stage.end, tile, !in_parts);
     if (!ok(last, stage.axes.element.axes.size())) return;
     const std::size_t shift = last.size() - stage.axes.element.axes.size();
     s_.annotate(last[static_cast<std::size_t>(stage.axes.x) + shift], LoopKind::unrolled);
@@ -326,16 +328,27 @@ void add_tile(Sketch& sketch, const TileAxes& axes, const std::string& suffix) {
   sketch.preferred[ic] = {axes.reduce_extent(axes.in) % 2 == 0 && tiling.fits_unrolled(best) ? 2 : 1};
 }
 
-/// The last one computes each channel from that channel alone: its channels can be gone through in groups.
-bool goes_by_channels(const Chain& chain) { return chain.size() == 2 && chain.back().axes.in < 0; }
+/// Channels go through the chain in groups: where the last one computes each channel from that channel alone, or adds up the channels
+/// of a depthwise convolution.
+enum class Groups { none, of_results, of_sums };
+Groups groups_of(const Chain& chain) {
+  const TileAxes& last = chain.back().axes;
+  if (last.in < 0) return chain.size() == 2 ? Groups::of_results : Groups::none;
+  const TileAxes& before = chain[chain.size() - 2].axes;
+  return before.in < 0 && before.tiling.depthwise && last.tiling.taps == 1 ? Groups::of_sums : Groups::none;
+}
 
-/// Channels of a group: whole vectors, of which the last group computes few again. 0: all channels at once.
-std::vector<std::int64_t> group_options(const TileAxes& last) {
+/// The channels that are gone through.
+std::int64_t grouped_channels(const Chain& chain) { return chain[chain.size() - 2].axes.out_channels(); }
+
+/// Channels of a group: whole vectors. Of results, the last group may compute few again. 0: all channels at once.
+std::vector<std::int64_t> group_options(const Chain& chain) {
   std::vector<std::int64_t> options = {0};
-  const std::int64_t channels = last.extent(last.vec), lanes = last.tiling.lanes;
+  const std::int64_t channels = grouped_channels(chain), lanes = chain.back().axes.tiling.lanes;
+  const bool whole = groups_of(chain) == Groups::of_sums;
   for (std::int64_t vectors : {1, 2, 3, 4, 6, 8, 12, 16}) {
-    const std::int64_t group = vectors * lanes;
-    if (group < channels && 8 * ceil_div(channels, group) * group <= 9 * channels) options.push_back(group);
+    const std::int64_t group = vectors * lanes, computed = ceil_div(channels, group) * group;
+    if (group < channels && (whole ? computed == channels : 8 * computed <= 9 * channels)) options.push_back(group);
   }
   return options;
 }
@@ -350,76 +363,103 @@ struct Grouping {
   std::int64_t group = 0, block = 1, rows = 1;
 };
 
-/// A group whose rows between the two, and whose weights, stay in the first level; blocks of rows are as high as leaves the workers
-/// equal shares, and what they read in the second level, since each block computes a few rows again. None: all channels at once.
+/// The time of a grouping, relative to one that computes nothing again and shares out all evenly.
+double cost_of(const Grouping& g, const Chain& chain, const Target& target) {
+  const TileAxes &first = chain.front().axes, &last = chain.back().axes;
+  const TapWindow& window = chain[chain.size() - (last.in < 0 ? 1 : 2)].axes.tiling.rows;
+  const std::int64_t room = target.cpu().l1_bytes, channels = grouped_channels(chain), height = last.extent(last.y),
+                     pieces = ceil_div(height, g.block), groups = ceil_div(channels, g.group);
+  const std::int64_t shares = last.extent(0) * pieces * (last.in < 0 ? groups : 1);
+  double cost = balance(shares, target.threads);
+  cost *= static_cast<double>(window.inputs(g.block) * pieces) / static_cast<double>(window.inputs(height));
+  cost *= static_cast<double>(groups * g.group) / static_cast<double>(channels);
+  // What lies between two of them leaves the first level, and so do weights, and the picture the second.
+  if (buffer_bytes(chain, 1) / channels * g.group > room / 2) cost *= 1.1;
+  if (first.tiling.taps * first.in_channels() * g.group * 4 > room / 2) cost *= 1.05;
+  const std::int64_t read = window.inputs(g.block) * first.extent(first.x) * first.in_channels() * 4;
+  if (first.in >= 0 && read > target.cpu().l2_bytes / 2) cost *= 1.1;
+  // Each group reads its pixels, or its sums, anew.
+  return cost * (1 + 0.1 * static_cast<double>(last.tiling.lanes) / static_cast<double>(g.group));
+}
+
 std::optional<Grouping> best_grouping(const Chain& chain, const std::vector<std::int64_t>& groups,
                                       const std::vector<std::int64_t>& blocks, const std::vector<std::int64_t>& rows,
                                       const Target& target) {
-  const TileAxes &first = chain.front().axes, &last = chain.back().axes;
-  const std::int64_t room = target.cpu().l1_bytes / 2, channels = last.extent(last.vec);
-  const auto bytes = [&](std::int64_t group, std::int64_t count) {
-    return buffer_bytes(chain, count) / channels * group;
-  };
   std::optional<Grouping> best;
-  double best_cost = kInfinity;
   for (std::int64_t group : groups)
     for (std::int64_t block : blocks) {
-      if (group == 0) continue;
-      const std::int64_t read = last.tiling.rows.inputs(block) * first.extent(first.x) * first.in_channels() * 4;
-      const std::int64_t pieces = ceil_div(last.extent(last.y), block);
-      const std::int64_t shares = last.extent(0) * pieces * ceil_div(channels, group);
-      double cost = balance(shares, target.threads);
-      cost *= static_cast<double>(last.tiling.rows.inputs(block) * pieces) /
-              static_cast<double>(last.tiling.rows.inputs(last.extent(last.y)));
-      cost *= static_cast<double>(ceil_div(channels, group) * group) / static_cast<double>(channels);
-      if (bytes(group, 1) > room) cost *= 1.1;
-      if (first.tiling.taps * first.in_channels() * group * 4 > room) cost *= 1.05;
-      if (read > target.cpu().l2_bytes / 2) cost *= 1.1;
-      cost *= 1 + 0.1 * static_cast<double>(last.tiling.lanes) /
-                      static_cast<double>(group);  // pixels are read by each group
-      if (cost >= best_cost) continue;
-      best = Grouping{group, block, 1}, best_cost = cost;
+      const Grouping grouping{group, block, 1};
+      if (group > 0 && (!best || cost_of(grouping, chain, target) < cost_of(*best, chain, target))) best = grouping;
     }
   if (!best) return best;
   for (std::int64_t count : rows)
-    if (best->block % count == 0 && bytes(best->group, count) <= room) best->rows = std::max(best->rows, count);
+    if (best->block % count == 0 &&
+        buffer_bytes(chain, count) / grouped_channels(chain) * best->group <= target.cpu().l1_bytes / 2)
+      best->rows = std::max(best->rows, count);
   return best;
 }
 
-/// The cheapest tile whose channels divide a group.
-Tile best_dividing(const Tiling& tiling, std::int64_t group) {
+/// The cheapest tile whose channels and columns divide these; columns of 0 are divided by all.
+Tile best_dividing(const Tiling& tiling, std::int64_t channels, std::int64_t row) {
   Tile best;
   double best_cost = kInfinity;
   for (std::int64_t elements : tiling.oc_options())
     for (std::int64_t columns : tiling.ow_options()) {
       const Tile tile{elements, 1, columns};
-      if (group % elements != 0 || !tiling.fits(tile) || tiling.cost(tile) >= best_cost) continue;
+      if (channels % elements != 0 || row % columns != 0 || !tiling.fits(tile) || tiling.cost(tile) >= best_cost)
+        continue;
       best = tile, best_cost = tiling.cost(tile);
     }
   return best;
 }
 
-void add_groups(Sketch& sketch, const Chain& chain, const std::vector<std::int64_t>& blocks,
-                const std::vector<std::int64_t>& rows, const Target& target) {
-  const std::vector<std::int64_t> groups = group_options(chain.back().axes);
-  sketch.decisions.push_back(
-      {"group", "channels that go through both, one group after the other (0: all at once)", single(groups), 0});
-  sketch.preferred["group"] = {0};
-  for (const char* tile : {"oc", "oc0"})
-    sketch.constraints.push_back({{tile, "group"}, [tile](const Choices& c) -> std::optional<std::string> {
+/// The stages whose results are in groups, and what the names of their decisions end with.
+std::vector<std::pair<std::size_t, std::string>> grouped_stages(const Chain& chain) {
+  std::vector<std::pair<std::size_t, std::string>> stages;
+  for (std::size_t k = 0; k + 1 < chain.size(); ++k) stages.emplace_back(k, std::to_string(k));
+  if (chain.back().axes.in < 0) stages.emplace_back(chain.size() - 1, "");
+  return stages;
+}
+
+void constrain_groups(Sketch& sketch, const Chain& chain) {
+  const auto divides = [&](const std::string& name) {
+    sketch.constraints.push_back({{name, "group"}, [name](const Choices& c) -> std::optional<std::string> {
                                     const std::int64_t group = c.at("group").front();
-                                    if (group == 0 || group % c.at(tile).front() == 0) return std::nullopt;
+                                    if (group == 0 || group % c.at(name).front() == 0) return std::nullopt;
                                     return "a group of channels has no whole tiles";
                                   }});
+  };
+  for (const auto& [k, suffix] : grouped_stages(chain)) divides("oc" + suffix);
+  if (groups_of(chain) != Groups::of_sums) return;
+  const Tiling tiling = chain.back().axes.tiling;
+  sketch.constraints.push_back({{"oc", "ow", "group"}, [tiling](const Choices& c) -> std::optional<std::string> {
+                                  const bool divide = tiling.divides({c.at("oc").front(), 1, c.at("ow").front()});
+                                  if (c.at("group").front() == 0 || divide) return std::nullopt;
+                                  return "tiles whose sums grow group by group must divide the output";
+                                }});
+}
+
+void add_groups(Sketch& sketch, const Chain& chain, const std::vector<std::int64_t>& blocks,
+                const std::vector<std::int64_t>& rows, const Target& target) {
+  const std::vector<std::int64_t> groups = group_options(chain);
+  sketch.decisions.push_back(
+      {"group", "channels that go through the chain, one group after the other (0: all at once)", single(groups), 0});
+  sketch.preferred["group"] = {0};
+  constrain_groups(sketch, chain);
+  if (chain.front().axes.in < 0) return;  // a depthwise convolution alone is computed where it is read
   const std::optional<Grouping> best = best_grouping(chain, groups, blocks, rows, target);
   if (!best) return;
   sketch.preferred["group"] = {best->group};
   sketch.preferred["block"] = {best->block}, sketch.preferred["rows"] = {best->rows};
-  const Tile tile = best_dividing(chain.back().axes.tiling, best->group),
-             inner = best_dividing(chain.front().axes.tiling, best->group);
-  sketch.preferred["oc"] = {tile.oc}, sketch.preferred["ow"] = {tile.ow};
-  sketch.preferred["oc0"] = {inner.oc}, sketch.preferred["ow0"] = {inner.ow};
-  if (!chain.front().axes.tiling.fits_unrolled(inner)) sketch.preferred["ic0"] = {1};
+  const auto prefer = [&](std::size_t k, const std::string& suffix, std::int64_t channels, std::int64_t row) {
+    const Tiling& tiling = chain[k].axes.tiling;
+    const Tile tile = best_dividing(tiling, channels, row);
+    sketch.preferred["oc" + suffix] = {tile.oc}, sketch.preferred["ow" + suffix] = {tile.ow};
+    if (chain[k].axes.in >= 0 && !tiling.fits_unrolled(tile)) sketch.preferred["ic" + suffix] = {1};
+  };
+  for (const auto& [k, suffix] : grouped_stages(chain)) prefer(k, suffix, best->group, 0);
+  const TileAxes& last = chain.back().axes;
+  if (last.in >= 0) prefer(chain.size() - 1, "", last.out_channels(), last.extent(last.x));
 }
 
 }  // namespace
@@ -432,7 +472,8 @@ std::optional<Sketch> row_chain_sketch(const ComputeDag& dag, const Target& targ
   const TileAxes& last = chain->back().axes;
   const std::int64_t height = last.extent(last.y);
   std::vector<std::int64_t> blocks = block_row_options(height, target.threads);
-  if (goes_by_channels(*chain) && blocks.back() < height) blocks.push_back(height);
+  const bool whole = groups_of(*chain) == Groups::of_results || last.extent(0) % target.threads == 0;
+  if (whole && blocks.back() < height) blocks.push_back(height);
   std::set<std::int64_t> divisors = {1};
   for (std::int64_t block : blocks)
     for (std::int64_t n = 2; n <= block; ++n)
@@ -448,13 +489,13 @@ std::optional<Sketch> row_chain_sketch(const ComputeDag& dag, const Target& targ
                                   return "a block of rows must be whole";
                                 }});
   sketch.preferred = {{"rows", {1}}, {"block", {blocks.back()}}, {"order", {1}}};
-  const std::int64_t share = ceil_div(height, target.threads);
+  const std::int64_t share = last.extent(0) % target.threads == 0 ? height : ceil_div(height, target.threads);
   for (std::int64_t block : blocks)
     if (block == share) sketch.preferred["block"] = {block};
   sketch.preferred["rows"] = {best_rows(*chain, rows, sketch.preferred["block"].front(), target)};
   add_tile(sketch, last, "");
   for (std::size_t k = 0; k + 1 < chain->size(); ++k) add_tile(sketch, (*chain)[k].axes, std::to_string(k));
-  if (goes_by_channels(*chain)) add_groups(sketch, *chain, blocks, rows, target);
+  if (groups_of(*chain) != Groups::none) add_groups(sketch, *chain, blocks, rows, target);
   sketch.build = [chain = *chain](Scheduler& s, const Sketch::Choices& c) { ChainBuilder(chain, s, c).run(); };
   Scheduler trial(dag);
   sketch.build(trial, sketch.preferred);
