@@ -315,6 +315,38 @@ return y
         y[i, j] = (y[i, j] + t[floormod((i + r), 3), j])
 )");
 }
+/// What is computed for the rows of a window, in registers too, is computed for new rows alone.
+TEST(Roll, SparesWhatIsComputedForRowsThatAreKept) {
+  EXPECT_EQ(after("simplify", R"(
+x = PLACEHOLDER [12, 4]
+w = PLACEHOLDER [4, 20] const
+s(i, j) += (x[i, k]*w[k, j]) for i in 12, j in 20, k in 4
+t(i, j) = max(s[i, j], 0f) for i in 12, j in 20
+y(i, j) += t[(i + r), j] for i in 10, j in 20, r in 3
+return y
+)",
+                  "reorder l5 l7 l6; compute_at o3 l5; compute_at o2 l9; roll o3 l5"),
+            R"(  for i in 0 .. 10
+    if (i <= 0)
+      for i_1 in 0 .. 3
+        for j in 0 .. 20
+          s[0, 0] = 0f
+          for k in 0 .. 4
+            s[0, 0] = (s[0, 0] + (x[(i + i_1), k]*w[k, j]))
+          t[(i + i_1), j] = max(s[0, 0], 0f)
+    else
+      for j in 0 .. 20
+        s[0, 0] = 0f
+        for k in 0 .. 4
+          s[0, 0] = (s[0, 0] + (x[(i + 2), k]*w[k, j]))
+        t[floormod((i + 2), 3), j] = max(s[0, 0], 0f)
+    for j in 0 .. 20
+      y[i, j] = 0f
+    for r in 0 .. 3
+      for j in 0 .. 20
+        y[i, j] = (y[i, j] + t[floormod((i + r), 3), j])
+)");
+}
 TEST(Unroll, CopiesTheBody) {
   EXPECT_EQ(after("simplify_unrolled", "x = PLACEHOLDER [3]\ny(i) = (x[i] + 1f) for i in 3\nreturn y\n", "unroll l0"),
             R"(  y[0] = (x[0] + 1f)

@@ -81,7 +81,8 @@ Stmt Generator::loop(LoopId id) {
   for (const PrefetchedRead& prefetched : tree_.prefetches)
     if (prefetched.loop == id && extent_of(tree_, id) > 1) append_prefetches(tree_, storage_, prefetched, body);
   append_children(id, body);
-  const Stmt nest = loop_around(id, block(std::move(body)), [](DigitId digit) { return VarId(digit.value); });
+  const Stmt inside = guarded(window_guards(id), block(std::move(body)));
+  const Stmt nest = loop_around(id, inside, [](DigitId digit) { return VarId(digit.value); });
   Loop made = std::get<Loop>(nest->kind);
   for (const TensorTile& tile : tree_.tiles)
     if (tile.loop == id) made.intrinsic = tile.intrinsic;

@@ -2,7 +2,9 @@
 #include <set>
 
 #include "lower/generate/generator.h"
+#include "schedule/check.h"
 #include "schedule/pipeline.h"
+#include "schedule/roll.h"
 
 namespace whet {
 namespace {
@@ -15,6 +17,14 @@ Stmt at_value(const Stmt& s, VarId v, const Expr& value) {
 bool fills_block_memory(const LoopTree& tree, LoopId pipeline) {
   const std::vector<OpId> ops = computed_at(tree, pipeline);
   return std::any_of(ops.begin(), ops.end(), [&](OpId op) { return tree.place(op).stored_in == StoredIn::block; });
+}
+
+/// Another rolled op is computed under the loops of `op`: its window moves on with all of their iterations.
+bool is_rolled_inside(const LoopTree& tree, OpId op) {
+  const std::vector<LoopId> loops = own_loops(tree, op);
+  return std::any_of(tree.places.begin(), tree.places.end(), [&](const Placement& other) {
+    return other.rolled.valid() && std::find(loops.begin(), loops.end(), other.at) != loops.end();
+  });
 }
 
 }  // namespace
@@ -35,6 +45,25 @@ void Generator::append_window(const Item& item, std::vector<Stmt>& out) {
   only_new_ = OpId();
   const Expr first = digit_var(tree_, tree_.loop(tree_.place(op).rolled).digits.front()) <= int_const(0);
   out.push_back(make_stmt(If{first, block(std::move(whole)), block(std::move(rest))}));
+}
+
+std::vector<Expr> Generator::window_guards(LoopId id) const {
+  const OpId op = tree_.loop(id).op;
+  const Placement& place = tree_.place(op);
+  if (!place.rolled.valid() || is_rolled_inside(tree_, op)) return {};
+  const std::size_t axis = rolled_axis(tree_, op);
+  const std::vector<DigitId> digits = leaves_of(tree_, place.axes[axis]);
+  LoopId innermost;
+  for (LoopId loop : own_loops(tree_, op))
+    for (DigitId digit : tree_.loop(loop).digits)
+      if (std::find(digits.begin(), digits.end(), digit) != digits.end()) innermost = loop;
+  if (id != innermost) return {};
+  const Expr element = axis_value(tree_, op, AxisId(static_cast<std::int64_t>(axis)));
+  std::vector<Expr> conditions = {element >= int_const(0),
+                                  element < int_const(tree_.dag.op(op).element().axes[axis].extent)};
+  if (only_new_ == op) conditions.push_back(element >= first_new(tree_, op));
+  std::erase_if(conditions, [&](const Expr& condition) { return is_const(simplified(tree_, condition), 1); });
+  return conditions;
 }
 
 bool Generator::is_made_ahead(const Item& item, LoopId loop) const {
