@@ -162,7 +162,7 @@ case_emulated() {
   expect 0 "times are estimates" "$whet" tune "$model" "${gpu[@]}" --device emulated --precision tf32 --trials 40 --no-network -o tf32.jsonl
   grep -q 'tensorize l[0-9]* mma_tf32' tf32.jsonl || die "no candidate was on tensor cores"
   expect 0 "in tf32" "$whet" compile "$model" "${gpu[@]}" --precision tf32 --records tf32.jsonl --allow-emulated -o tf32.so
-  refuse 1 'is no GPU; name one' "$whet" run "$model" --device emulated
+  refuse 2 'is no GPU; name one' "$whet" run "$model" --device emulated
   refuse 2 'expected cuda:0, cuda:1, ..., emulated, ssh:' "$whet" tune "$model" --device gpu
   refuse 2 'names emulated and others' "$whet" tune "$model" "${gpu[@]}" --device emulated --device cuda:0
   refuse 2 'name one, as in --target "cuda -model=h100"' "$whet" tune "$model" --target cuda --device emulated
@@ -196,11 +196,11 @@ case_remote() {
   expect 0 "timed these kernels; --device measures the rates of a device" "$whet" explain task 0 --model zoo:mlp --records elsewhere.jsonl --threads 1
   expect 0 "Limits on $(uname -n) · " "$whet" explain task 0 --model zoo:mlp --records elsewhere.jsonl --threads 1 --device "$device"
   expect 0 "bound what was not measured are unknown" "$whet" explain layout --model zoo:mlp --records elsewhere.jsonl --threads 1
-  refuse 1 '--device is "cuda:0"; expected ssh' "$whet" explain task 0 --model zoo:mlp --records r.jsonl --device cuda:0
+  refuse 2 '--device is "cuda:0"; expected ssh' "$whet" explain task 0 --model zoo:mlp --records r.jsonl --device cuda:0
   expect 0 "-threads=1" "$whet" target --device "$device" --threads 1
   expect 0 '"emulator": ""' "$whet" target --device "$device" --json
   expect 0 "is not emulated" "$whet" doctor --device "$device"
-  refuse 1 "--threads is 900" "$whet" tune zoo:mlp --device "$device" --threads 900
+  refuse 2 "--threads is 900" "$whet" tune zoo:mlp --device "$device" --threads 900
   refuse 1 "it has no AArch64 processor" "$whet" tune zoo:mlp --device "$device" --target "cpu -mcpu=cortex-a72"
   refuse 1 "status 127" "$whet" tune zoo:mlp --device "exec:no-such-program"
   refuse 1 "is no whet-device" "$whet" target --device "exec:cat"
@@ -215,8 +215,8 @@ case_remote() {
   expect 0 "largest magnitude: yes" "$whet" check zoo:squeezenet_v1.1 --image 32 --inner --device "$device" --threads 2
   expect 0 "Execution time summary" "$whet" bench m.so --runs 20 --device "$device"
   expect 0 '"runs": 5' "$whet" profile zoo:mlp --runs 5 --json --device "$device"
-  refuse 1 "--launches is for models that run on a GPU" "$whet" run m.so --fill ones --device "$device" --launches chain
-  refuse 1 "--cores names processor 900" "$whet" run m.so --fill ones --device "$device" --cores 900
+  refuse 2 "--launches is for models that run on a GPU" "$whet" run m.so --fill ones --device "$device" --launches chain
+  refuse 2 "--cores names processor 900" "$whet" run m.so --fill ones --device "$device" --cores 900
   refuse 1 "runs code for its processor alone" "$whet" run zoo:mlp --fill ones --device "$device" --target "cuda -arch=sm_80 -sms=108"
   expect 0 "" "$whet" compile zoo:mlp --target "cuda -arch=sm_80 -sms=108" -o gpu.so
   refuse 1 "gpu.so: runs on a GPU" "$whet" run gpu.so --fill ones --device "$device"

@@ -32,6 +32,14 @@ Result<File> open_for_reading(const std::string& path, std::uint64_t& size) {
   return file;
 }
 
+/// A device or a pipe.
+bool is_written_in_place(const std::string& path) {
+  std::error_code code;
+  const auto there = std::filesystem::status(path, code);
+  return std::filesystem::exists(there) && !std::filesystem::is_regular_file(there) &&
+         !std::filesystem::is_directory(there);
+}
+
 }  // namespace
 
 Result<std::string> read_file_part(const std::string& path, std::uint64_t offset, std::uint64_t length) {
@@ -56,24 +64,22 @@ Result<std::string> read_file(const std::string& path) {
 
 Status can_write_file(const std::string& path) {
   std::error_code code;
-  if (std::filesystem::is_directory(path, code)) {
-    errno = EISDIR;
-    return system_error("write", path);
-  }
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  return access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0 ? ok_status()
-                                                                         : Status(system_error("write", path));
+  bool can = false;
+  if (std::filesystem::is_directory(path, code))
+    errno = EISDIR;
+  else if (is_written_in_place(path))
+    can = access(path.c_str(), W_OK) == 0;
+  else
+    can = access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
+  return can ? ok_status() : Status(system_error("write", path));
 }
 
 Status write_file(const std::string& path, std::string_view bytes) {
+  const bool in_place = is_written_in_place(path);
   std::error_code code;
-  const auto there = std::filesystem::status(path, code);
-  const bool in_place = std::filesystem::exists(there) && !std::filesystem::is_regular_file(there);
-  std::string whole = path;
-  if (std::filesystem::is_regular_file(there)) {
-    const auto real = std::filesystem::canonical(path, code);
-    if (!code) whole = real.string();
-  }
+  const auto real = std::filesystem::canonical(path, code);  // of a link
+  const std::string whole = code || in_place ? path : real.string();
   const std::string first = in_place ? path : whole + ".whet.tmp";
   File file(std::fopen(first.c_str(), "wb"));
   if (!file) return system_error("write", path);
