@@ -162,6 +162,13 @@ case_emulated() {
   expect 0 "times are estimates" "$whet" tune "$model" "${gpu[@]}" --device emulated --precision tf32 --trials 40 --no-network -o tf32.jsonl
   grep -q 'tensorize l[0-9]* mma_tf32' tf32.jsonl || die "no candidate was on tensor cores"
   expect 0 "in tf32" "$whet" compile "$model" "${gpu[@]}" --precision tf32 --records tf32.jsonl --allow-emulated -o tf32.so
+  # Bytes, by instructions that multiply four and more of them.
+  "$(dirname "$whet")/quantize_model" "$model" bytes.onnx
+  expect 0 "times are estimates" "$whet" tune bytes.onnx "${gpu[@]}" --device emulated --trials 24 --no-network -o bytes.jsonl
+  grep -q 'tensorize l[0-9]* mma_u8' bytes.jsonl || die "no candidate of bytes was on tensor cores"
+  expect 0 "from records" "$whet" compile bytes.onnx "${gpu[@]}" --records bytes.jsonl --allow-emulated -o bytes.so
+  grep -aq 'dp4a.u32.s32' bytes.so || die "no kernel multiplies bytes by dp4a"
+  expect 0 "largest magnitude: yes" "$whet" check bytes.so --device emulated --against bytes.onnx --fill random
   refuse 2 'is no GPU; name one' "$whet" run "$model" --device emulated
   refuse 2 'expected cuda:0, cuda:1, ..., emulated, ssh:' "$whet" tune "$model" --device gpu
   refuse 2 'names emulated and others' "$whet" tune "$model" "${gpu[@]}" --device emulated --device cuda:0

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "codegen/compile.h"
 #include "codegen/machine_loops.h"
 #include "codegen/testing/answers.h"
+#include "codegen/testing/emulated.h"
 #include "lower/testing/verify_passes.h"
 #include "space/space.h"
 
@@ -152,6 +154,52 @@ TEST(ProductsOfBytes, TakeTheProcessorsInstruction) {
     EXPECT_GE(count_in_loops(task, byte_target("neoverse-n2"), "usdot"), 8);
   }
   EXPECT_GE(count_in_loops(byte_depthwise(28, 28, 64, 3, 1), byte_target("sapphirerapids"), "vpdpbusd"), 9);
+}
+
+// ---- On GPUs
+
+constexpr const char *kDot = "dp4a.u32.s32", *kTile = "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32";
+
+/// The sketch's guess as PTX for `arch`, and its answers on the emulated device.
+std::string ptx_of(const ComputeDag& task, const std::string& sketch, const std::string& arch) {
+  const Target target = *parse_target("cuda -arch=" + arch);
+  const DesignSpace space = make_space(task, target);
+  for (const Sketch& known : space.sketches()) {
+    if (known.name != sketch) continue;
+    const Steps steps = *space.steps({known.name, known.preferred});
+    const Result<Lowered> made = lower(*replay(task, steps), target);
+    if (!made.ok()) {
+      ADD_FAILURE() << arch << ": " << to_text(steps) << ": " << made.error().message;
+      return {};
+    }
+    const Lowered& lowered = *made;
+    Rng rng(5);
+    const std::vector<Tensor> inputs = testing::random_inputs(task, rng);
+    const std::vector<Tensor> arguments = *testing::arguments_of(lowered, task, inputs);
+    const Result<std::vector<Tensor>> got = run_emulated(lowered.program, target, arguments, {.seed = 3});
+    EXPECT_TRUE(got.ok()) << got.error().message;
+    if (got.ok()) {
+      EXPECT_EQ(*testing::worst_output(lowered, task, inputs, *got), 0) << sketch << " for " << arch;
+    }
+    return compile_kernel(lowered.program, target)->code;
+  }
+  ADD_FAILURE() << "no sketch " << sketch << " for " << arch;
+  return {};
+}
+
+TEST(ProductsOfBytes, TakeTheInstructionsOfGpus) {
+  for (const ComputeDag& task : {byte_convolution(9, 9, 32, 48, 3, true), byte_product(96, 256, 64)})
+    for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
+      const std::string dots = ptx_of(task, "dots", arch);
+      EXPECT_NE(dots.find(kDot), std::string::npos) << arch;
+      EXPECT_EQ(dots.find("ld.shared.u8"), std::string::npos) << arch;
+      EXPECT_NE(dots.find("ld.shared.v4.u32"), std::string::npos) << arch;
+      if (arch == std::string("sm_75")) continue;
+      EXPECT_NE(dots.find("cp.async.cg.shared.global"), std::string::npos) << arch;
+      const std::string tiles = ptx_of(task, "mma_bytes", arch);
+      EXPECT_NE(tiles.find(kTile), std::string::npos) << arch;
+      EXPECT_EQ(tiles.find("ld.shared.u8"), std::string::npos) << arch;
+    }
 }
 
 }  // namespace

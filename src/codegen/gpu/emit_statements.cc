@@ -225,8 +225,7 @@ void GpuEmitter::do_while(const Loop& n, Value* min, Value* end) {
 
 void GpuEmitter::store(const Store& n) {
   memo_.emplace_back();
-  if (n.async) {
-    copy(n);
+  if (n.async && copy(n)) {
     memo_.pop_back();
     versions_[n.buffer.index()] = ++last_version_;
     return;
@@ -265,9 +264,13 @@ void GpuEmitter::store_slot(SlotPlace place, Value* value, Value* mask) {
   b_.CreateStore(is_part ? join(whole, value, place.first, place.lanes, slot.lanes) : value, memory);
 }
 
-/// buffer[index] = load, or load where a condition holds, else 0.
-void GpuEmitter::copy(const Store& n) {
-  const std::string what = "the asynchronous copy to `" + program_.buffer(n.buffer).name + "` ";
+/// buffer[index] = load, or load where a condition holds, else 0. False for bytes of which nothing is known to lie at a
+/// multiple of four: they are stored like anything else, which is a copy that has landed at once.
+bool GpuEmitter::copy(const Store& n) {
+  const auto refuse = [&](const std::string& why) {
+    fail("the asynchronous copy to `" + program_.buffer(n.buffer).name + "` " + why);
+    return true;
+  };
   Expr value = n.value;
   Expr condition;
   if (const auto* choice = std::get_if<Select>(&value->kind)) {
@@ -276,20 +279,20 @@ void GpuEmitter::copy(const Store& n) {
       const auto* number = std::get_if<FloatConst>(&e->kind);
       return (number != nullptr && number->value == 0) || is_const(e, 0);
     };
-    if (!is_zero(choice->if_false)) return fail(what + "stores another value than zero where nothing is read");
+    if (!is_zero(choice->if_false)) return refuse("stores another value than zero where nothing is read");
     condition = choice->condition, value = choice->if_true;
   }
   const auto* from = std::get_if<Load>(&value->kind);
   const Scope scope = from == nullptr ? Scope::local : program_.buffer(BufferId(from->source.value)).scope;
   if (scope != Scope::argument && scope != Scope::workspace)
-    return fail(what + "stores something else than one load of an argument or of the workspace");
+    return refuse("stores something else than one load of an argument or of the workspace");
   const BufferId source(from->source.value);
   const int lanes = value->lanes;
   const std::int64_t bytes = element_bytes(n.buffer);
   const ExprRef to = table_.intern(n.index[0]), read = table_.intern(from->index[0]);
   if (program_.buffer(source).dtype != program_.buffer(n.buffer).dtype || n.cross != 0)
-    return fail(what + "changes the value");
-  if (!table_[to].is_linear || !table_[read].is_linear) return fail(what + "has lanes that are not evenly spaced");
+    return refuse("changes the value");
+  if (!table_[to].is_linear || !table_[read].is_linear) return refuse("has lanes that are not evenly spaced");
   const auto bits = [&](const Expr& e) -> Value* {
     if (!e.defined()) return nullptr;
     Value* const mask = expr(e);
@@ -305,8 +308,9 @@ void GpuEmitter::copy(const Store& n) {
   const std::int64_t align = std::min(alignment(n.buffer, here), alignment(source, there));
   int width = 1;
   while (together && std::int64_t{width} * 2 * bytes <= align && lanes % (width * 2) == 0) width *= 2;
+  if (bytes == 1 && width * bytes < 4) return false;
   if (width * bytes < 4)
-    return fail(what + "has " + std::to_string(width * bytes) + " bytes at a known alignment; 4, 8 or 16 are possible");
+    return refuse("has " + std::to_string(width * bytes) + " bytes at a known alignment; 4, 8 or 16 are possible");
   Linear target = here, origin = there;
   for (int first = 0; first < lanes; first += width) {
     Value* const to_pointer = address(n.buffer, target);
@@ -317,6 +321,7 @@ void GpuEmitter::copy(const Store& n) {
          [&] { hooks_.copy(b_, to_pointer, from_pointer, static_cast<int>(width * bytes), is_valid); });
     target.constant += width * here.lane_stride, origin.constant += width * there.lane_stride;
   }
+  return true;
 }
 
 /// Words of 32 bits are exchanged; wider values are two.

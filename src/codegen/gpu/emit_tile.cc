@@ -96,10 +96,10 @@ std::int64_t GpuEmitter::factor_of(const Load& load, VarId v) {
 GpuEmitter::Value* GpuEmitter::load_word(const Load& load, const Expr& index, std::int64_t step, int each) {
   const BufferId buffer(load.source.value);
   const ExprInfo& place = table_[table_.keep(index)];
-  if (element_bytes(buffer) * each != kWordBytes || each == 1 || step != 1 || !place.is_linear ||
-      alignment(buffer, place.linear) < kWordBytes)
-    return nullptr;
-  return load_at(buffer, b_.getInt32Ty(), address(buffer, place.linear), kWordBytes, nullptr);
+  if (element_bytes(buffer) * each != kWordBytes || each == 1 || step != 1 || !place.is_linear) return nullptr;
+  const std::int64_t align = alignment(buffer, place.linear);  // by which LLVM joins neighbouring words
+  if (align < kWordBytes) return nullptr;
+  return load_at(buffer, b_.getInt32Ty(), address(buffer, place.linear), align, nullptr);
 }
 
 bool GpuEmitter::load_matrices(const WarpTile& t, GpuHooks::Words& words) {

@@ -66,7 +66,7 @@ class GpuEmitter : ValueEmitter {
   void if_stmt(const If&);
   void store(const Store&);
   void store_slot(SlotPlace, Value* value, Value* mask);
-  void copy(const Store&);
+  bool copy(const Store&);
   Value* exchanged(Value*, int mask, int lanes);
   /// Runs `body` where the i1 is true.
   void when(Value* condition, llvm::function_ref<void()> body);

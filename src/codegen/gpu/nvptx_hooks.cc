@@ -111,7 +111,10 @@ class NvptxHooks : public GpuHooks {
     auto* const type = llvm::FunctionType::get(b.getInt32Ty(), {b.getInt32Ty(), b.getInt32Ty(), b.getInt32Ty()}, false);
     const char* const text =
         intrinsic == Intrinsic::dp4a_u8 ? "dp4a.u32.s32 $0, $1, $2, $3;" : "dp4a.s32.s32 $0, $1, $2, $3;";
-    return b.CreateCall(llvm::InlineAsm::get(type, text, "=r,r,r,r", false), {left, right, sum});
+    llvm::CallInst* const dot = b.CreateCall(llvm::InlineAsm::get(type, text, "=r,r,r,r", false), {left, right, sum});
+    dot->setDoesNotAccessMemory(), dot->setDoesNotThrow();  // so that loads on both sides of it are joined
+    dot->addFnAttr(llvm::Attribute::WillReturn);
+    return dot;
   }
   Words multiply(Builder& b, Intrinsic intrinsic, const Words& left, const std::array<Value*, 2>& right,
                  const Words& sums) override {

@@ -12,7 +12,7 @@
 namespace whet {
 namespace {
 
-constexpr double kPassBytes = 128;
+constexpr double kPassBytes = 128, kWordBytes = 4;
 constexpr std::size_t kBanks = 32;
 /// Exchanges that a meeting of warps in block memory takes as long as.
 constexpr double kMeeting = 3;
@@ -73,7 +73,7 @@ Path path_of(const LoopTree& tree, OpId op) {
     } else if (loop.kind == LoopKind::virtual_thread) {
       part = others ? Part::outside : Part::body;
     } else if (extent == 1 || loop.kind == LoopKind::unrolled || loop.kind == LoopKind::vectorized ||
-               (has_warp_tiles(tree, loop.op) && is_in_tile(tree, loops[k]))) {
+               is_in_tile(tree, loops[k])) {
       part = innermost ? Part::body : Part::trip;
     }
     if (part == Part::trip) innermost = false;
@@ -102,7 +102,7 @@ double sectors_of(const Lanes& at, double width, double element_bytes) {
 }
 
 /// Cycles of a request to block memory: as many as different words, or vectors of words, lie in the fullest bank. Lanes that
-/// read the same word are served together.
+/// read the same word are served together. `at` and `width` in words.
 double passes_of(const Lanes& at, std::size_t width) {
   if (at.uniform) return 1;
   std::array<std::array<std::int32_t, kWarp>, kBanks> words;
@@ -117,6 +117,14 @@ double passes_of(const Lanes& at, std::size_t width) {
     most = std::max(most, count[bank]);
   }
   return static_cast<double>(most);
+}
+
+/// Places of elements as places of the words that hold them.
+Lanes in_words(Lanes at, double element_bytes) {
+  if (element_bytes == kWordBytes) return at;
+  for (std::int32_t& place : at.value)
+    place = static_cast<std::int32_t>(std::floor(place * element_bytes / kWordBytes));
+  return at;
 }
 
 class NestReader {
@@ -142,6 +150,10 @@ class NestReader {
     nest.sums = sums();
     nest.accesses = read_all();
     if (is_of_warps()) share(nest);
+    if (const auto* tile = tile_of(nest.op); tile && is_dp4a(tile->intrinsic)) {
+      const auto at_once = static_cast<double>(op_of(tile->intrinsic).element().reduce_axes.front().extent);
+      nest.multiply_adds /= at_once, nest.body /= at_once;
+    }
     return nest;
   }
 
@@ -165,10 +177,8 @@ class NestReader {
   /// Until here the nest was counted as one thread's: each of a warp has its part.
   void share(OpWork& nest) const {
     nest.sums /= kWarp, nest.multiply_adds /= kWarp, nest.functions /= kWarp;
-    const auto tile = std::find_if(tree_.tiles.begin(), tree_.tiles.end(), [&](const TensorTile& t) {
-      return is_warp_wide(t.intrinsic) && tree_.loop(t.loop).op == nest.op;
-    });
-    if (tile != tree_.tiles.end()) return count_tiles(nest, *tile);
+    if (const TensorTile* tile = tile_of(nest.op); tile && is_warp_wide(tile->intrinsic))
+      return count_tiles(nest, *tile);
     nest.body = std::max(1.0, nest.body / kWarp);
     for (LaunchAccess& access : nest.accesses) {
       if (access.memory != LaunchAccess::Memory::global) continue;
@@ -178,6 +188,12 @@ class NestReader {
       access.width = kOfLane, access.sectors = kRows;
       access.passes = access.least_passes = std::max(1.0, kRows * kSectorBytes / kPassBytes);
     }
+  }
+
+  const TensorTile* tile_of(OpId op) const {
+    const auto tile = std::find_if(tree_.tiles.begin(), tree_.tiles.end(),
+                                   [&](const TensorTile& t) { return tree_.loop(t.loop).op == op; });
+    return tile == tree_.tiles.end() ? nullptr : &*tile;
   }
 
   /// Operands are read once a step: they stay in registers until all tiles of the step are computed.
@@ -217,17 +233,20 @@ class NestReader {
   /// Cycles of a request for words of fragments by what they are without conflicts. A request of matrices reads eight rows
   /// of 16 bytes in one cycle at best.
   double fragment_passes(OpId tensor, bool left, bool matrices, std::int64_t in_word) const {
-    const auto row = static_cast<std::int32_t>(buffer_extent(tree_, tensor, tree_.dag.op(tensor).shape.size() - 1));
+    const Op& op = tree_.dag.op(tensor);
+    const auto bytes = static_cast<double>(size_of(op.dtype));
+    const auto row = static_cast<std::int32_t>(buffer_extent(tree_, tensor, op.shape.size() - 1));
     const auto word = static_cast<std::int32_t>(in_word);
+    const bool along_depth = left || op.dtype != DType::f32;
     Lanes at;
     at.uniform = false;
     for (std::int32_t lane = 0; lane < kWarp; ++lane) {
       const std::int32_t g = lane / 4, q = lane % 4;
-      at.value[static_cast<std::size_t>(lane)] = matrices ? g * row + q
-                                                 : left   ? g * row + q * word
-                                                          : q * word * row + g;
+      at.value[static_cast<std::size_t>(lane)] = matrices && bytes == kWordBytes ? g * row + q
+                                                 : along_depth                   ? g * row + q * word
+                                                                                 : q * word * row + g;
     }
-    return passes_of(at, 1);
+    return passes_of(in_words(at, bytes), 1);
   }
 
   bool is_cached() const { return nest_->registers_from < nest_->loops.size(); }
@@ -289,25 +308,29 @@ class NestReader {
       reaches[k].at = address(all[k]);
       for (std::size_t lane = 0; lane < kWarp; ++lane) reaches[k].steps |= reaches[k].at[lane];
     }
-    for (const Path::Member* m : body_) {
-      lanes_.run_over(nest_->op, std::span(&m->loop, 1));
+    for (std::size_t b = body_.size(); b-- > 0;) {
+      lanes_.run_over(nest_->op, std::span(&body_[b]->loop, 1));
       for (std::size_t k = 0; k < all.size(); ++k)
-        if (accesses[k].memory != LaunchAccess::Memory::registers) extend(all[k], *m, reaches[k]);
+        if (accesses[k].memory != LaunchAccess::Memory::registers) extend(all[k], *body_[b], reaches[k]);
     }
     for (std::size_t k = 0; k < all.size(); ++k)
       if (accesses[k].memory != LaunchAccess::Memory::registers) finish(all[k], reaches[k], accesses[k]);
     return accesses;
   }
 
+  /// From the innermost loop out.
   void extend(const Access& access, const Path::Member& m, Reach& reach) const {
     if (access.store && is_summed(m)) return;
     const Lanes along = address(access);
     if (along.uniform) return;
     reach.elements *= m.extent;
-    if (along[1] == along[0] + 1)
+    const std::int32_t step = along[1] - along[0];
+    if (step == 1 && reach.run == 1)
       reach.run = m.extent;
-    else
-      reach.steps |= along[1] - along[0];
+    else if (access.element_bytes < kWordBytes && step == reach.run)
+      reach.run *= m.extent;  // words, which make vectors
+    else if (step != 1)
+      reach.steps |= step;
   }
 
   /// As many elements at once as lie behind each other at a multiple of that many.
@@ -322,7 +345,9 @@ class NestReader {
     const double warp_bytes = kWarp * access.width * from.element_bytes;
     access.least_passes = access.passes = std::max(1.0, warp_bytes / kPassBytes);
     if (access.memory == LaunchAccess::Memory::block)
-      access.passes = passes_of(reach.at, static_cast<std::size_t>(access.width));
+      access.passes =
+          passes_of(in_words(reach.at, from.element_bytes),
+                    static_cast<std::size_t>(std::max(1.0, access.width * from.element_bytes / kWordBytes)));
     if (access.memory != LaunchAccess::Memory::global) return;
     access.sectors = sectors_of(reach.at, access.width, from.element_bytes);
     access.passes = std::max(1.0, access.sectors * kSectorBytes / kPassBytes);

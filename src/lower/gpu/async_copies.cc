@@ -8,7 +8,11 @@
 namespace whet {
 namespace {
 
-constexpr std::int64_t kCopiedBytes = 4;
+/// A copy moves 4, 8 or 16 bytes: elements of four, or vectors of bytes.
+bool is_copied(std::int64_t element_bytes, std::int64_t lanes) {
+  const std::int64_t bytes = element_bytes * lanes;
+  return element_bytes == 4 || (element_bytes == 1 && (bytes == 4 || bytes == 8 || bytes == 16));
+}
 
 const CopyGroup* group_of(const Stmt& s) { return std::get_if<CopyGroup>(&s->kind); }
 
@@ -41,7 +45,7 @@ class CopyMarker {
         [&](const Stmt& part) -> Stmt {
           if (const Block* list = std::get_if<Block>(&part->kind)) return visit_list(*list, filling);
           if (const Loop* loop = std::get_if<Loop>(&part->kind); loop && loop->kind == LoopKind::vectorized)
-            lane_ = loop->index;
+            lane_ = loop->index, lanes_ = *as_int(loop->extent);
           // A vector of which some lanes are left out is no copy.
           const If* guard = std::get_if<If>(&part->kind);
           if (guard && filling && lane_.valid() && uses(guard->condition, lane_)) return visit(part, false);
@@ -77,7 +81,7 @@ class CopyMarker {
   bool is_copy(const Store& store) const {
     const Buffer& to = program_.buffer(store.buffer);
     if (to.scope != Scope::block || read_ahead_[store.buffer.index()] || store.mask.defined() ||
-        size_of(to.dtype) != kCopiedBytes)
+        !is_copied(size_of(to.dtype), moves_with_lane(store) ? lanes_ : 1))
       return false;
     // Nor is one of which some lanes are zeros.
     const Select* choice = std::get_if<Select>(&store.value->kind);
@@ -86,10 +90,15 @@ class CopyMarker {
     return load && !stored_[load->source.index()];
   }
 
+  bool moves_with_lane(const Store& store) const {
+    return lane_.valid() && !store.index.empty() && uses(store.index.back(), lane_);
+  }
+
   const Program& program_;
   std::vector<bool> stored_;      ///< by the launch
   std::vector<bool> read_ahead_;  ///< by what fills other block memory, which does not wait for copies
   VarId lane_;                    ///< of the innermost vector
+  std::int64_t lanes_ = 1;        ///< that it has
   bool collecting_ = true;        ///< `read_ahead_`
   bool any_ = false;
 };

@@ -9,8 +9,9 @@ namespace whet {
 /// Pipelines of block memory are filled by asynchronous copies, where the GPU has them: the copies for an iteration that is
 /// some way ahead run while this one works.
 ///   wait; if later { u[stage] = x[...] }; commit; work   =>   the store is asynchronous
-/// A store is one that copies an element of 4 bytes of an argument or of the workspace, alone or as select(guard, x, 0): what
-/// else goes into block memory is stored as always, ahead of the work as well; so is a vector with lanes left out.
+/// A store is one that copies an element of 4 bytes, or 4, 8 or 16 bytes that are a vector, of an argument or of the workspace,
+/// alone or as select(guard, x, 0): what else goes into block memory is stored as always, ahead of the work as well; so is a
+/// vector with lanes left out.
 /// Needs:  groups of copies (`generate`) around what fills a pipeline.
 /// Leaves: no group of copies in a launch without an asynchronous store; the same values computed.
 Result<Program> make_copies_async(Program, const GpuLimits&);

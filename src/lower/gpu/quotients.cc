@@ -16,7 +16,7 @@ class QuotientNamer {
     if (!s.defined()) return s;
     return std::visit(Match{
                           [&](const Loop& n) {
-                            if (n.kind == LoopKind::vectorized) return named(s, &n);
+                            if (n.kind == LoopKind::vectorized || is_dp4a(n.intrinsic)) return named(s, &n);
                             if (is_warp_wide(n.intrinsic)) return named(s, nullptr);
                             Loop out = n;
                             out.body = inside(n, n.body);
@@ -62,7 +62,7 @@ class QuotientNamer {
     std::vector<std::pair<Expr, Expr>> written;
   };
 
-  /// The store, or vector of stores, behind the names of its quotients.
+  /// The store, the vector of stores or the loop of an intrinsic, behind the names of its quotients.
   Stmt named(const Stmt& s, const Loop* vector) {
     Names names;
     const auto mark = facts_.mark();

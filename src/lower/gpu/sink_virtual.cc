@@ -114,8 +114,8 @@ class Sinker {
                             return block(std::move(parts));
                           },
                           [&](const Loop& n) {
-                            if (n.kind == LoopKind::vectorized || uses(n.min, v.index) || uses(n.extent, v.index))
-                              return wrapped(v, s);
+                            const bool whole = n.kind == LoopKind::vectorized || is_dp4a(n.intrinsic);
+                            if (whole || uses(n.min, v.index) || uses(n.extent, v.index)) return wrapped(v, s);
                             Loop out = n;
                             out.body = sink(v, n.body);
                             return make_stmt(std::move(out));

@@ -1,6 +1,7 @@
 #include "space/gpu/author.h"
 
 #include "space/gpu/attention.h"
+#include "space/gpu/dots.h"
 #include "space/gpu/elements.h"
 #include "space/gpu/mma.h"
 #include "space/gpu/patch.h"
@@ -15,8 +16,10 @@ namespace {
 
 constexpr Template kGpuTemplates[] = {
     {.make = nullptr, .exact = false, .make_rounded = mma_sketch},
+    {mma_bytes_sketch},
     {gpu_attention_sketch},
     {product_sketch},
+    {dots_sketch},
     {gpu_winograd_sketch, false},
     {patch_sketch},
     {window_sketch},

@@ -32,7 +32,7 @@ std::vector<Choice> mma_cuts(std::int64_t extent, const std::vector<std::int64_t
   return options;
 }
 
-constexpr std::int64_t kFewestMmaTerms = 16;
+constexpr std::int64_t kFewestMmaTerms = 16, kFewestByteTerms = 32;
 constexpr std::int64_t kMostMmaThreads = 512;  ///< of a block: two of them share an SM
 constexpr std::int64_t kMostIntrinsics = 256;  ///< of an unrolled step; ptxas took 40 ms for 64
 
@@ -57,11 +57,7 @@ std::vector<Constraint> constraints_of(const ProductForm& p, Intrinsic intrinsic
          return wrong ? wrong : copies_fit(p, left_copy(p, t), right_copy(p, t), t.threads());
        }},
       {{"rows", "columns", "depth", "stages", "pad"},
-       [limits, tile](const Choices& c) {
-         const MmaTile t = tile(c);
-         const std::int64_t left = t.rows() * (t.depth + t.left_pad), right = t.depth * (t.columns() + t.right_pad);
-         return memory_fits(t.stages * (left + right) * 4, limits);
-       }},
+       [limits, tile](const Choices& c) { return memory_fits(tile(c).bytes(), limits); }},
       {{"depth", "split"},
        [depth = p.depth](const Choices& c) { return split_fits(depth, c.at("split")[0], c.at("depth")[0]); }},
   };
@@ -84,7 +80,7 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
   for (const auto& [row_warps, rows, column_warps, columns] : kTiles) {
     Choices choices{{"rows", fitting(row_warps, rows, form.rows)},
                     {"columns", fitting(column_warps, columns, form.columns)},
-                    {"depth", {16}},
+                    {"depth", sketch.decisions[2].options.front()},
                     {"stages", {3}},
                     {"pad", sketch.decisions[4].options.front()},
                     {"split", {1}},
@@ -97,15 +93,20 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
   return tiles;
 }
 
-std::vector<std::int64_t> mma_depths(std::int64_t depth) {
+std::vector<std::int64_t> mma_depths(std::int64_t depth, bool of_bytes) {
   std::vector<std::int64_t> options = {16, 32, 64};
   std::erase_if(options, [&](std::int64_t part) { return part > depth; });
+  if (!of_bytes) return options;
+  options = {32, 64, 128};
+  // The last step of others copies beyond the end, where lowering cannot prove the indices of a padded picture.
+  std::erase_if(options, [&](std::int64_t part) { return part > 32 && depth % part != 0; });
   return options;
 }
 
 /// Free of bank conflicts first: neighbouring lanes read rows of the left operand, and terms of the right one.
 std::vector<Choice> pads(Intrinsic intrinsic) {
   if (intrinsic == Intrinsic::mma_tf32) return {{4, 8}, {0, 0}, {4, 0}};
+  if (!rounding_of(intrinsic)) return {{16, 16}, {0, 0}};
   return {{8, 4}, {0, 0}, {8, 0}};
 }
 
@@ -122,33 +123,43 @@ std::optional<Intrinsic> intrinsic_of(Precision precision) {
   }
 }
 
+std::optional<Sketch> mma_sketch_of(const std::optional<ProductForm>& form, Intrinsic intrinsic, const ComputeDag& dag,
+                                    const Target& target) {
+  if (!form || form->rows < kMmaRows || form->columns < kMmaColumns) return std::nullopt;
+  if (form->depth < (form->of_bytes ? kFewestByteTerms : kFewestMmaTerms)) return std::nullopt;
+  Sketch sketch;
+  sketch.name = form->of_bytes ? "mma_bytes" : "mma";
+  sketch.decisions = {
+      {"rows", "rows of a tile: warps, and rows of each", mma_cuts(form->rows, {16, 32, 64}), 0},
+      {"columns", "columns of a tile: warps, and columns of each", mma_cuts(form->columns, {8, 16, 32, 64}), 0},
+      {"depth", "steps of the sum that are copied together", single(mma_depths(form->depth, form->of_bytes)), 0},
+      {"stages", "copies under way at once, and the one that is read", single({1, 2, 3, 4}), 0},
+      {"pad", "elements between rows in block memory: of the left operand, of the right one", pads(intrinsic), 0},
+      {"split", "parts of the sum, added up by a second launch", single(parts_of_sum(form->depth)), 0},
+      {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
+  };
+  sketch.constraints = constraints_of(*form, intrinsic, limits_of(target.gpu()));
+  sketch.build = [p = *form, i = intrinsic](Scheduler& s, const Choices& choices) {
+    build_mma(s, p, mma_tile_of(i, choices));
+  };
+  sketch.preferred = preferred_choices(sketch, dag, target, tiles_of(sketch, *form, intrinsic, target.gpu().sms),
+                                       {"split", "depth", "stages", "pad"});
+  if (sketch.preferred.empty()) return std::nullopt;
+  return sketch;
+}
+
 }  // namespace
 
 std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
   const std::optional<Intrinsic> intrinsic = intrinsic_of(precision);
   if (!intrinsic || !limits_of(target.gpu()).mma) return std::nullopt;
-  const std::optional<ProductForm> form = product_form(dag);
-  if (!form || form->rows < kMmaRows || form->columns < kMmaColumns || form->depth < kFewestMmaTerms)
-    return std::nullopt;
-  Sketch sketch;
-  sketch.name = "mma";
-  sketch.decisions = {
-      {"rows", "rows of a tile: warps, and rows of each", mma_cuts(form->rows, {16, 32, 64}), 0},
-      {"columns", "columns of a tile: warps, and columns of each", mma_cuts(form->columns, {8, 16, 32, 64}), 0},
-      {"depth", "steps of the sum that are copied together", single(mma_depths(form->depth)), 0},
-      {"stages", "copies under way at once, and the one that is read", single({1, 2, 3, 4}), 0},
-      {"pad", "elements between rows in block memory: of the left operand, of the right one", pads(*intrinsic), 0},
-      {"split", "parts of the sum, added up by a second launch", single(parts_of_sum(form->depth)), 0},
-      {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
-  };
-  sketch.constraints = constraints_of(*form, *intrinsic, limits_of(target.gpu()));
-  sketch.build = [p = *form, i = *intrinsic](Scheduler& s, const Choices& choices) {
-    build_mma(s, p, mma_tile_of(i, choices));
-  };
-  sketch.preferred = preferred_choices(sketch, dag, target, tiles_of(sketch, *form, *intrinsic, target.gpu().sms),
-                                       {"split", "depth", "stages", "pad"});
-  if (sketch.preferred.empty()) return std::nullopt;
-  return sketch;
+  return mma_sketch_of(product_form(dag), *intrinsic, dag, target);
+}
+
+std::optional<Sketch> mma_bytes_sketch(const ComputeDag& dag, const Target& target) {
+  if (!limits_of(target.gpu()).mma) return std::nullopt;
+  const std::optional<ProductForm> form = product_form_of_bytes(dag);
+  return mma_sketch_of(form, form && form->has_sign ? Intrinsic::mma_s8 : Intrinsic::mma_u8, dag, target);
 }
 
 }  // namespace whet

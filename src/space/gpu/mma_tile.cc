@@ -15,11 +15,13 @@ class MmaBuilder {
   void run() {
     s_ = p_.start(tile_.parts);
     const LoopId depth = tile_.parts > 1 || !p_.output ? sums_alone() : epilogue();
-    copy(p_.left, depth, left_copy(p_, tile_), p_.has_lead), copy(p_.right, depth, right_copy(p_, tile_), p_.has_outer);
+    copy(p_.left, depth, left_copy(p_, tile_), p_.has_lead);
+    copy(p_.right, depth, right_copy(p_, tile_), p_.has_outer && !p_.of_bytes);
     if (tile_.left_pad > 0) s_.pad_storage(p_.left, tile_.left_pad);
     if (tile_.right_pad > 0) s_.pad_storage(p_.right, tile_.right_pad);
     if (tile_.stages > 1) s_.pipeline(depth, tile_.stages);
     if (tile_.parts > 1) add_parts(s_, p_);
+    pack_weights(s_, p_);
   }
 
  private:
@@ -102,6 +104,7 @@ TileCopy left_copy(const ProductForm& form, const MmaTile& tile) {
   return tile_copy(tile.rows(), tile.depth, std::gcd(form.depth, form.left_run), tile.threads());
 }
 TileCopy right_copy(const ProductForm& form, const MmaTile& tile) {
+  if (form.of_bytes) return tile_copy(tile.columns(), tile.depth, std::gcd(form.depth, form.right_run), tile.threads());
   return tile_copy(tile.depth, tile.columns(), std::gcd(form.columns, form.right_run), tile.threads());
 }
 

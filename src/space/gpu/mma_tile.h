@@ -19,13 +19,22 @@ struct MmaTile {
   std::int64_t rows() const { return row_warps * warp_rows; }
   std::int64_t columns() const { return column_warps * warp_columns; }
   std::int64_t threads() const { return row_warps * column_warps * 32; }
-  std::int64_t step() const { return intrinsic == Intrinsic::mma_tf32 ? 8 : 16; }  ///< terms of one intrinsic
+  bool of_bytes() const { return intrinsic == Intrinsic::mma_s8 || intrinsic == Intrinsic::mma_u8; }
+  std::int64_t step() const {
+    return op_of(intrinsic).element().reduce_axes.front().extent;
+  }                                  ///< terms of one intrinsic
   std::int64_t intrinsics() const {  ///< that a warp runs in a step of `depth`
     return (warp_rows / kMmaRows) * (warp_columns / kMmaColumns) * (depth / step());
   }
   std::int64_t sums() const { return warp_rows * warp_columns / 32; }  ///< registers of a thread
   /// Registers of a thread that hold operands of one step.
   std::int64_t operands() const { return warp_rows / kMmaRows * 4 + warp_columns / kMmaColumns * 2; }
+  /// Of block memory that holds both operands.
+  std::int64_t bytes() const {
+    const std::int64_t left = rows() * (depth + left_pad);
+    const std::int64_t right = of_bytes() ? columns() * (depth + right_pad) : depth * (columns() + right_pad);
+    return stages * (left + right) * (of_bytes() ? 1 : 4);
+  }
 };
 
 /// How a block copies the part of each operand that a step needs.

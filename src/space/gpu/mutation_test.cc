@@ -9,8 +9,11 @@
 #include "lower/testing/warp_product.h"
 #include "program/testing/mutants.h"
 #include "space/gpu/attention.h"
+#include "space/gpu/dots.h"
+#include "space/gpu/mma.h"
 #include "space/gpu/patch.h"
 #include "space/gpu/winograd.h"
+#include "space/testing/byte_texts.h"
 #include "space/testing/gpu_samples.h"
 
 namespace whet {
@@ -64,6 +67,16 @@ return out
 
 class Mutation : public ::testing::Test {
  protected:
+  void judge_sketch(const std::string& text, std::optional<Sketch> (*make)(const ComputeDag&, const Target&)) {
+    const ComputeDag dag = *parse_dag(text);
+    const std::optional<Sketch> sketch = make(dag, *parse_target("cuda -model=a100"));
+    ASSERT_TRUE(sketch.has_value()) << text;
+    const DesignSpace space(dag, {*sketch});
+    judge(dag, *space.steps(space.default_candidate()));
+    Rng rng(5);
+    for (int k = 0; k < testing::random_cases(2); ++k) judge(dag, *space.steps(space.sample(rng)));
+  }
+
   void judge(const ComputeDag& dag, const Steps& steps) {
     const Target target = *parse_target("cuda -model=a100");
     const Result<Lowered> lowered = lower_until(*replay(dag, steps), target, "verify");
@@ -145,19 +158,13 @@ return out
                 {{"split", {2}}, {"depth", {16}}}, "product");
 }
 TEST_F(Mutation, OfWinogradAttentionAndPatchesDoesNotSurvive) {
-  const Target target = *parse_target("cuda -model=a100");
-  const auto judge_sketch = [&](const char* text, const auto& make) {
-    const ComputeDag dag = *parse_dag(text);
-    const std::optional<Sketch> sketch = make(dag, target);
-    ASSERT_TRUE(sketch.has_value()) << text;
-    const DesignSpace space(dag, {*sketch});
-    judge(dag, *space.steps(space.default_candidate()));
-    Rng rng(5);
-    for (int k = 0; k < testing::random_cases(2); ++k) judge(dag, *space.steps(space.sample(rng)));
-  };
   judge_sketch(kConvolution, gpu_winograd_sketch);
   judge_sketch(kAttention, gpu_attention_sketch);
   judge_sketch(kFewChannels, patch_sketch);
+}
+TEST_F(Mutation, OfProductsOfBytesDoesNotSurvive) {
+  judge_sketch(testing::byte_dense_text(16, 64, 16), dots_sketch);
+  judge_sketch(testing::byte_dense_text(16, 64, 16), mma_bytes_sketch);
 }
 TEST_F(Mutation, OfTilesOfWarpsDoesNotSurvive) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::random_cases(4)); ++seed) {

@@ -5,19 +5,6 @@
 namespace whet {
 namespace {
 
-TileCut cut_of(const Choice& choice) { return {choice[0], choice[1], choice[2]}; }
-
-/// Tiles of at most the axis; what does not divide it is guarded.
-std::vector<Choice> cuts(std::int64_t extent, const std::vector<std::int64_t>& strips) {
-  std::vector<Choice> options;
-  for (std::int64_t apart : {1, 2})
-    for (std::int64_t threads : {1, 2, 4, 8, 16, 32})
-      for (std::int64_t strip : strips)
-        if (const std::int64_t whole = apart * threads * strip; whole <= 128 && whole <= extent)
-          options.push_back({apart, threads, strip});
-  return options;
-}
-
 /// Parts of the sum that divide it.
 std::vector<std::int64_t> depths(std::int64_t depth) {
   std::vector<std::int64_t> options;
@@ -30,20 +17,10 @@ std::vector<std::int64_t> depths(std::int64_t depth) {
 /// A block of at most 512 threads: two of them share an SM.
 constexpr std::int64_t kMostTileThreads = 512;
 
-Objection cut_fits(std::int64_t extent, const TileCut& cut) {
-  const Objection wrong = tile_within(extent, cut.whole());
-  return wrong ? wrong : waste_bounded(extent, cut.whole());
-}
-
-Objection copy_fits(const TileCopy& copy, std::int64_t threads, bool small) {
-  const Objection wrong = small ? std::nullopt : copies_whole(copy.times * copy.across * copy.down, threads);
+/// A vector of bytes has as many elements as four of f32: fewer threads are enough.
+Objection copy_fits(const TileCopy& copy, std::int64_t threads, bool small, std::int64_t in_word) {
+  const Objection wrong = small ? std::nullopt : copies_whole(copy.times * copy.across * copy.down * in_word, threads);
   return wrong ? wrong : copies_few(copy.times);
-}
-
-Objection threads_and_registers_fit(const ProductTile& tile, const GpuLimits& limits) {
-  if (const Objection wrong = threads_fit(tile.threads(), kMostTileThreads)) return wrong;
-  if (const Objection wrong = blocks_fit(tile.min_blocks, tile.threads(), limits)) return wrong;
-  return registers_fit(tile_registers(tile.sums()), tile.threads(), limits, tile.min_blocks);
 }
 
 /// The tiles among which the default is chosen: from large ones, which copy least, to small ones, of which there are many.
@@ -57,9 +34,22 @@ constexpr struct {
     {{1, 16, 2}, {1, 16, 2}}, {{1, 32, 1}, {1, 8, 2}},  {{1, 16, 1}, {1, 16, 1}}, {{1, 4, 1}, {1, 32, 1}},
 };
 
-/// The cut made smaller until it is one of the options and fits the axis: of two strips one, then fewer threads, then
-/// smaller strips.
-Choice nearest(TileCut cut, const std::vector<Choice>& options, std::int64_t extent) {
+}  // namespace
+
+TileCut cut_of(const Choice& choice) { return {choice[0], choice[1], choice[2]}; }
+
+std::vector<Choice> cuts_of(std::int64_t extent, const std::vector<std::int64_t>& aparts,
+                            const std::vector<std::int64_t>& strips) {
+  std::vector<Choice> options;
+  for (std::int64_t apart : aparts)
+    for (std::int64_t threads : {1, 2, 4, 8, 16, 32})
+      for (std::int64_t strip : strips)
+        if (const std::int64_t whole = apart * threads * strip; whole <= 128 && whole <= extent)
+          options.push_back({apart, threads, strip});
+  return options;
+}
+
+Choice nearest_cut(TileCut cut, const std::vector<Choice>& options, std::int64_t extent) {
   const auto fits = [&] {
     const Choice choice{cut.apart, cut.threads, cut.strip};
     return std::find(options.begin(), options.end(), choice) != options.end() && !waste_bounded(extent, cut.whole());
@@ -71,7 +61,16 @@ Choice nearest(TileCut cut, const std::vector<Choice>& options, std::int64_t ext
   return {cut.apart, cut.threads, cut.strip};
 }
 
-}  // namespace
+Objection cut_fits(std::int64_t extent, const TileCut& cut) {
+  const Objection wrong = tile_within(extent, cut.whole());
+  return wrong ? wrong : waste_bounded(extent, cut.whole());
+}
+
+Objection threads_and_registers_fit(const ProductTile& tile, const GpuLimits& limits) {
+  if (const Objection wrong = threads_fit(tile.threads(), kMostTileThreads)) return wrong;
+  if (const Objection wrong = blocks_fit(tile.min_blocks, tile.threads(), limits)) return wrong;
+  return registers_fit(tile_registers(tile.sums()), tile.threads(), limits, tile.min_blocks);
+}
 
 std::vector<std::int64_t> parts_of_sum(std::int64_t terms) {
   std::vector<std::int64_t> options;
@@ -91,8 +90,9 @@ Choice parts_for(const ProductForm& form, std::int64_t rows, std::int64_t column
 }
 
 Objection copies_fit(const ProductForm& p, const TileCopy& left, const TileCopy& right, std::int64_t threads) {
-  const Objection wrong = copy_fits(left, threads, p.rows < kSmallAxis);
-  return wrong ? wrong : copy_fits(right, threads, p.columns < kSmallAxis);
+  const std::int64_t in_word = p.of_bytes ? 4 : 1;
+  const Objection wrong = copy_fits(left, threads, p.rows < kSmallAxis, in_word);
+  return wrong ? wrong : copy_fits(right, threads, p.columns < kSmallAxis, in_word);
 }
 
 ProductTile tile_of(const Choices& c) {
@@ -107,9 +107,10 @@ ProductTile tile_of(const Choices& c) {
 
 std::vector<Decision> product_decisions(const ProductForm& form) {
   return {
-      {"rows", "rows of a tile: strips of a thread, threads, rows of a strip", cuts(form.rows, {1, 2, 4, 8}), 0},
-      {"columns", "columns of a tile: strips of a thread, threads, columns of a strip", cuts(form.columns, {4, 1, 2}),
+      {"rows", "rows of a tile: strips of a thread, threads, rows of a strip", cuts_of(form.rows, {1, 2}, {1, 2, 4, 8}),
        0},
+      {"columns", "columns of a tile: strips of a thread, threads, columns of a strip",
+       cuts_of(form.columns, {1, 2}, {4, 1, 2}), 0},
       {"depth", "steps of the sum that are copied together", single(depths(form.depth)), 0},
       {"stages", "copies under way at once, and the one that is read", single({1, 2, 3, 4}), 0},
       {"pad", "elements between two rows of the left operand in block memory", single({0, 4}), 0},
@@ -147,8 +148,8 @@ std::vector<Choices> product_tiles(const ProductForm& form, int sms) {
   const std::vector<Choice>& depths = d[2].options;
   const auto middle = std::find_if(depths.begin(), depths.end(), [](const Choice& depth) { return depth[0] >= 16; });
   for (const auto& [rows, columns] : kProductTiles) {
-    Choices tile{{"rows", nearest(rows, d[0].options, form.rows)},
-                 {"columns", nearest(columns, d[1].options, form.columns)},
+    Choices tile{{"rows", nearest_cut(rows, d[0].options, form.rows)},
+                 {"columns", nearest_cut(columns, d[1].options, form.columns)},
                  {"depth", middle == depths.end() ? depths.back() : *middle},
                  {"stages", {3}},
                  {"pad", {4}},

@@ -15,6 +15,19 @@ Choice parts_for(const ProductForm&, std::int64_t rows, std::int64_t columns, st
 /// Each operand is copied by enough of a block's threads, a few vectors each.
 Objection copies_fit(const ProductForm&, const TileCopy& left, const TileCopy& right, std::int64_t threads);
 
+/// `apart` strips of so many threads and elements.
+TileCut cut_of(const Choice&);
+/// Tiles of at most the axis and 128 elements; what does not divide the axis is guarded.
+std::vector<Choice> cuts_of(std::int64_t extent, const std::vector<std::int64_t>& apart,
+                            const std::vector<std::int64_t>& strips);
+/// The cut made smaller until it is one of the options and fits the axis: of several strips one, then fewer threads, then
+/// smaller strips.
+Choice nearest_cut(TileCut, const std::vector<Choice>& options, std::int64_t extent);
+/// The tile is within the axis, and computes little beyond it.
+Objection cut_fits(std::int64_t extent, const TileCut&);
+/// A block of the tile's threads exists, and its registers.
+Objection threads_and_registers_fit(const ProductTile&, const GpuLimits&);
+
 /// What the choices say; what is not chosen is as in ProductTile.
 ProductTile tile_of(const Choices&);
 /// rows, columns, depth, stages, pad, split, min_blocks.

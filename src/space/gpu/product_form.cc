@@ -39,11 +39,18 @@ const Scheduler& ProductForm::start(std::int64_t parts) const {
 
 namespace {
 
+/// What is multiplied; of bytes the load that is converted.
+const Load* factor(const Expr& e, bool of_bytes) {
+  if (!of_bytes) return std::get_if<Load>(&e->kind);
+  const Cast* cast = std::get_if<Cast>(&e->kind);
+  return cast ? std::get_if<Load>(&cast->a->kind) : nullptr;
+}
+
 /// The two loads whose product the op sums up.
-std::optional<std::pair<const Load*, const Load*>> factors(const Element& element) {
+std::optional<std::pair<const Load*, const Load*>> factors(const Element& element, bool of_bytes) {
   const Binary* product = std::get_if<Binary>(&element.body->kind);
   if (!product || product->op != BinaryOp::mul) return std::nullopt;
-  const Load *a = std::get_if<Load>(&product->a->kind), *b = std::get_if<Load>(&product->b->kind);
+  const Load *a = factor(product->a, of_bytes), *b = factor(product->b, of_bytes);
   if (!a || !b || a->source == b->source) return std::nullopt;
   return std::pair(a, b);
 }
@@ -67,6 +74,8 @@ std::optional<std::vector<AxisPart>> parts_of(const Element& element, const Load
   if (!std::is_sorted(parts.begin(), parts.end())) return std::nullopt;
   return parts;
 }
+
+constexpr std::int64_t kCopiedBytes = 16;  ///< at once, at most
 
 bool is_wide(const Axis& axis) { return axis.extent > 1; }
 
@@ -94,11 +103,11 @@ void merge_axes(Scheduler& s, OpId op, std::vector<AxisPart> parts) {
   }
 }
 
-/// The most of 1, 2 and 4 neighbours along the last axis of a copy that are neighbours in what it copies as well, at each
-/// multiple of that many.
+/// The most neighbours along the last axis of a copy, a power of two of them and 16 bytes, that are neighbours in what it
+/// copies as well, at each multiple of that many.
 std::int64_t run_of(const LoopTree& tree, OpId copy) {
   const LoopId along = own_loops(tree, copy).back();
-  std::int64_t run = 4;
+  std::int64_t run = kCopiedBytes / size_of(tree.dag.op(copy).dtype);
   for_each(tree.dag.op(copy).element().body, [&](const Expr& part) {
     const Load* load = std::get_if<Load>(&part->kind);
     if (!load) return;
@@ -115,12 +124,17 @@ std::int64_t run_of(const LoopTree& tree, OpId copy) {
   return run;
 }
 
-}  // namespace
+/// Bytes by bytes as instructions multiply them: the right ones have a sign, and are known ahead of time.
+bool are_bytes(const ComputeDag& dag, const Load& left, const Load& right) {
+  const OpId a(left.source.value), b(right.source.value);
+  const DType dtype = dag.op(a).dtype;
+  return (dtype == DType::u8 || dtype == DType::i8) && dag.op(b).dtype == DType::i8 && is_constant(dag, b);
+}
 
-std::optional<UnfoldedSum> unfold_sum(Scheduler& s, OpId anchor) {
-  if (s.tree().dag.op(anchor).dtype != DType::f32) return std::nullopt;
+std::optional<UnfoldedSum> unfold_factors(Scheduler& s, OpId anchor, bool of_bytes) {
+  if (s.tree().dag.op(anchor).dtype != (of_bytes ? DType::i32 : DType::f32)) return std::nullopt;
   const Element element = s.tree().dag.op(anchor).element();
-  auto operands = factors(element);
+  auto operands = factors(element, of_bytes);
   if (element.reducer != Reducer::sum || !operands || element.axes.size() < 2) return std::nullopt;
   const auto last = static_cast<std::int64_t>(element.axes.size()) - 1;
   if (uses(*operands->first, last)) std::swap(operands->first, operands->second);
@@ -129,28 +143,43 @@ std::optional<UnfoldedSum> unfold_sum(Scheduler& s, OpId anchor) {
   std::optional<std::vector<AxisPart>> parts = parts_of(element, *left, *right);
   if (!parts) return std::nullopt;
   const bool batched = parts->front() == AxisPart::lead;
+  if (of_bytes && (batched || !are_bytes(s.tree().dag, *left, *right))) return std::nullopt;
   if (!set_apart(element, *parts)) return std::nullopt;
 
-  const UnfoldedSum unfolded{
+  UnfoldedSum unfolded{
       .left = anchor,
       .right = OpId(anchor.value + 1),
       .sum = OpId(anchor.value + 2),
       .batched = batched,
       .has_lead = parts->front() == AxisPart::lead,
       .has_outer = std::find(parts->begin(), parts->end(), AxisPart::outer) != parts->end(),
+      .of_bytes = of_bytes,
+      .has_sign = s.tree().dag.op(OpId(left->source.value)).dtype == DType::i8,
+      .weights = {},
   };
   s.unfold(OpId(left->source.value), unfolded.left, UnfoldOrder::spatial_first);
-  s.unfold(OpId(right->source.value), unfolded.right, UnfoldOrder::turned);
+  s.unfold(OpId(right->source.value), unfolded.right, of_bytes ? UnfoldOrder::spatial_first : UnfoldOrder::turned);
   if (!s.finish().ok()) return std::nullopt;
   merge_axes(s, unfolded.sum, *parts);
+  if (of_bytes) {
+    unfolded.weights = unfolded.right;
+    unfolded.right = s.unfold(unfolded.weights, unfolded.sum, UnfoldOrder::spatial_first);
+    unfolded.sum = OpId(unfolded.right.value + 1);
+  }
   if (!s.finish().ok()) return std::nullopt;
   return unfolded;
 }
+
+}  // namespace
+
+std::optional<UnfoldedSum> unfold_sum(Scheduler& s, OpId sum) { return unfold_factors(s, sum, false); }
+std::optional<UnfoldedSum> unfold_sum_of_bytes(Scheduler& s, OpId sum) { return unfold_factors(s, sum, true); }
 
 ProductForm form_of(const LoopTree& tree, const UnfoldedSum& unfolded) {
   const Op& sum = tree.dag.op(unfolded.sum);
   ProductForm form{.left = unfolded.left, .right = unfolded.right, .sum = unfolded.sum};
   form.batched = unfolded.batched, form.has_lead = unfolded.has_lead, form.has_outer = unfolded.has_outer;
+  form.of_bytes = unfolded.of_bytes, form.has_sign = unfolded.has_sign, form.weights = unfolded.weights;
   form.leads = form.has_lead ? sum.shape[sum.shape.size() - 3] : 1;
   form.rows = sum.shape[sum.shape.size() - 2], form.columns = sum.shape.back();
   form.depth = sum.element().reduce_axes.back().extent;
@@ -158,27 +187,39 @@ ProductForm form_of(const LoopTree& tree, const UnfoldedSum& unfolded) {
   return form;
 }
 
-std::optional<ProductForm> product_form(const ComputeDag& dag) {
-  const std::optional<Anatomy> anatomy = find_anatomy(dag);
-  return anatomy ? product_form(Scheduler(dag), *anatomy) : std::nullopt;
-}
+namespace {
 
-std::optional<ProductForm> product_form(Scheduler s, const Anatomy& anatomy) {
-  const std::optional<UnfoldedSum> unfolded = unfold_sum(s, anatomy.anchor);
+std::optional<ProductForm> form_of_factors(Scheduler s, const Anatomy& anatomy, bool of_bytes) {
+  const std::optional<UnfoldedSum> unfolded = unfold_factors(s, anatomy.anchor, of_bytes);
   if (!unfolded) return std::nullopt;
+  const std::int64_t copies = unfolded->sum.value - anatomy.anchor.value;
   std::optional<OpId> output;
-  if (anatomy.output) output = OpId(anatomy.output->value + 2);
+  if (anatomy.output) output = OpId(anatomy.output->value + copies);
   const ComputeDag& dag = s.tree().dag;
   if (output && dag.op(*output).shape != dag.op(unfolded->sum).shape) return std::nullopt;
   auto starts = std::make_shared<ProductForm::Starts>(std::move(s));
   starts->before = anatomy.before;
-  for (OpId op : anatomy.after) starts->after.push_back(moved(op, anatomy.anchor, 2));
+  for (OpId op : anatomy.after) starts->after.push_back(moved(op, anatomy.anchor, copies));
   ProductForm form{.sum = unfolded->sum, .has_outer = unfolded->has_outer, .starts = std::move(starts)};
   if (!form.start(1).finish().ok()) return std::nullopt;
   std::shared_ptr<ProductForm::Starts> kept = std::move(form.starts);
   form = form_of(kept->built.at(1)->tree(), *unfolded);
   form.output = output, form.starts = std::move(kept);
   return form;
+}
+
+}  // namespace
+
+std::optional<ProductForm> product_form(const ComputeDag& dag) {
+  const std::optional<Anatomy> anatomy = find_anatomy(dag);
+  return anatomy ? form_of_factors(Scheduler(dag), *anatomy, false) : std::nullopt;
+}
+std::optional<ProductForm> product_form_of_bytes(const ComputeDag& dag) {
+  const std::optional<Anatomy> anatomy = find_anatomy(dag);
+  return anatomy ? form_of_factors(Scheduler(dag), *anatomy, true) : std::nullopt;
+}
+std::optional<ProductForm> product_form(Scheduler s, const Anatomy& anatomy) {
+  return form_of_factors(std::move(s), anatomy, false);
 }
 
 }  // namespace whet

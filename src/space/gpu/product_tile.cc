@@ -62,6 +62,7 @@ class ProductBuilder {
     copy(p_.right, depth, right_copy(p_, tile_));
     // Neighbouring threads read the same step of different rows.
     if (tile_.pad > 0) s_.pad_storage(p_.left, tile_.pad);
+    if (tile_.pad > 0 && p_.of_bytes) s_.pad_storage(p_.right, tile_.pad);
     if (tile_.stages > 1) s_.pipeline(depth, tile_.stages);
   }
 
@@ -76,8 +77,18 @@ class ProductBuilder {
     return {tile.outer, apart.outer, thread.outer, thread.inner};
   }
 
+  /// The loop over the terms of a step and, of bytes, that over those which one instruction adds up.
+  struct Terms {
+    LoopId steps, four;
+  };
+  Terms terms_of(LoopId depth) {
+    if (!p_.of_bytes) return {depth, LoopId()};
+    const auto [steps, four] = s_.split(depth, kDotTerms, Tail::guard);
+    return {steps, four};
+  }
+
   /// The result's loops: blocks, virtual threads, threads. Gives the levels of rows and columns.
-  std::pair<Levels, Levels> nest(OpId op, const std::vector<LoopId>& reduce) {
+  std::pair<Levels, Levels> nest(OpId op, const std::vector<LoopId>& reduce, LoopId innermost = LoopId()) {
     std::vector<LoopId> loops = s_.loops(op);
     std::vector<LoopId> leads(loops.begin(), loops.end() - std::ssize(reduce_loops(s_, op)) - 2);
     const Levels rows = cut(loops[leads.size()], tile_.rows), columns = cut(loops[leads.size() + 1], tile_.columns);
@@ -86,6 +97,7 @@ class ProductBuilder {
       order.push_back(loop);
     order.insert(order.end(), reduce.begin(), reduce.end());
     order.push_back(rows.strip), order.push_back(columns.strip);
+    if (innermost.valid()) order.push_back(innermost);
     s_.reorder(order);
     if (leads.size() > 1) leads = {s_.fuse(leads)};
     leads.push_back(rows.block), leads.push_back(columns.block);
@@ -102,14 +114,16 @@ class ProductBuilder {
     std::vector<LoopId> loops = s_.compute_at(p_.sum, columns.thread, StoredIn::registers);
     const auto depth = s_.split(loops.back(), tile_.depth, Tail::guard);
     loops.pop_back();
-    std::vector<LoopId> order{depth.outer, depth.inner};
+    const Terms terms = terms_of(depth.inner);
+    std::vector<LoopId> order{depth.outer, terms.steps};
     if (p_.has_outer) {
       order.insert(order.begin(), loops.back());
       loops.pop_back();
     }
     order.insert(order.end(), loops.begin(), loops.end());
+    if (terms.four.valid()) order.push_back(terms.four);
     s_.reorder(order);
-    finish(depth.inner, loops[loops.size() - 2], loops.back());
+    finish(terms, loops[loops.size() - 2], loops.back());
     s_.annotate(rows.strip, LoopKind::unrolled);
     s_.annotate(columns.strip, LoopKind::vectorized);
     return {depth.outer, columns.thread};
@@ -118,24 +132,27 @@ class ProductBuilder {
   ProductLoops sums_alone() {
     const std::vector<LoopId> loops = s_.loops(p_.sum);
     const auto depth = s_.split(loops.back(), tile_.depth, Tail::guard);
-    std::vector<LoopId> reduce{depth.outer, depth.inner};
+    const Terms terms = terms_of(depth.inner);
+    std::vector<LoopId> reduce{depth.outer, terms.steps};
     if (p_.has_outer) reduce.insert(reduce.begin(), loops[loops.size() - 2]);
-    const auto [rows, columns] = nest(p_.sum, reduce);
-    finish(depth.inner, rows.strip, columns.strip);
+    const auto [rows, columns] = nest(p_.sum, reduce, terms.four);
+    finish(terms, rows.strip, columns.strip);
     return {depth.outer, columns.thread};
   }
 
-  void finish(LoopId depth, LoopId rows, LoopId columns) {
-    s_.annotate(depth, LoopKind::unrolled);
+  void finish(const Terms& terms, LoopId rows, LoopId columns) {
+    s_.annotate(terms.steps, LoopKind::unrolled);
     s_.annotate(rows, LoopKind::unrolled);
-    s_.annotate(columns, LoopKind::vectorized);
+    s_.annotate(columns, p_.of_bytes ? LoopKind::unrolled : LoopKind::vectorized);
+    if (p_.of_bytes) s_.tensorize(terms.four, p_.has_sign ? Intrinsic::dp4a_s8 : Intrinsic::dp4a_u8);
   }
 
   /// A part of an operand in block memory, whole vectors along rows.
   void copy(OpId op, LoopId at, const TileCopy& copy) {
     // (lead, rows, outer, depth) and (outer, depth, lead, columns), as far as they are there: one of lead and outer here.
+    // Of bytes the second is (columns, outer, depth).
     const std::vector<LoopId> loops = s_.compute_at(op, at, StoredIn::block);
-    const bool led = op == p_.left ? p_.has_lead : p_.has_outer;
+    const bool led = op == p_.left ? p_.has_lead : p_.has_outer && !p_.of_bytes;
     copy_tile(s_, loops[led ? 1 : 0], loops.back(), copy);
   }
 
@@ -150,6 +167,8 @@ TileCopy left_copy(const ProductForm& form, const ProductTile& tile) {
   return tile_copy(tile.rows.whole(), tile.depth, std::gcd(form.depth, form.left_run), tile.threads());
 }
 TileCopy right_copy(const ProductForm& form, const ProductTile& tile) {
+  if (form.of_bytes)
+    return tile_copy(tile.columns.whole(), tile.depth, std::gcd(form.depth, form.right_run), tile.threads());
   return tile_copy(tile.depth, tile.columns.whole(), std::gcd(form.columns, form.right_run), tile.threads());
 }
 
@@ -168,6 +187,11 @@ void build_product(Scheduler& s, const ProductForm& form, const ProductTile& til
   if (builder.are_alone()) s.cache_write(form.sum, loops.threads);
   builder.copy_operands(loops.depth);
   if (tile.parts > 1) add_parts(s, form);
+  pack_weights(s, form);
+}
+
+void pack_weights(Scheduler& s, const ProductForm& form) {
+  if (form.of_bytes) s.pack(form.weights, form.right);
 }
 
 }  // namespace whet

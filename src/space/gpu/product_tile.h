@@ -12,12 +12,14 @@ struct TileCut {
   std::int64_t sums() const { return apart * strip; }  ///< of a thread
 };
 
+constexpr std::int64_t kDotTerms = 4;  ///< products of bytes that dp4a adds up
+
 /// A tile of rows by columns that a block computes, `depth` terms a step.
 struct ProductTile {
   TileCut rows, columns;
   std::int64_t depth = 1;
   std::int64_t stages = 1;      ///< copies under way, and the one that is read
-  std::int64_t pad = 0;         ///< elements between rows of the left copy
+  std::int64_t pad = 0;         ///< elements between rows of the left copy; of bytes: of both
   std::int64_t parts = 1;       ///< of the sum; several are added up by a launch of their own
   std::int64_t min_blocks = 0;  ///< that an SM is to hold; 0: as many as fit
   std::int64_t threads() const { return rows.threads * columns.threads; }
@@ -45,6 +47,9 @@ TileCopy right_copy(const ProductForm&, const ProductTile&);
 struct ProductLoops {
   LoopId depth, threads;
 };
+/// The weights of a product of bytes become a constant in the order in which tiles copy them. The last step.
+void pack_weights(Scheduler&, const ProductForm&);
+
 /// Tiles the sum: in registers of the threads of `form.output`, where there is one and the sum is in one part.
 ProductLoops tile_product(Scheduler&, const ProductForm& form, const ProductTile&);
 /// Puts both operands' parts into block memory, some iterations of the loop over the depth ahead.
