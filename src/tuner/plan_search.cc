@@ -22,6 +22,8 @@ constexpr int kRounds = 200;
 /// than the fastest of them by more than a margin.
 constexpr int kEnough = 3;
 constexpr double kMargin = 0.95;
+/// Covers that take more of their usual kernels' time after a few trials are given up.
+constexpr double kNear = 1.15;
 /// Kernels that are measured at a time where a choice over hopes did not end.
 constexpr std::size_t kPromising = 4;
 class Search {
@@ -176,12 +178,30 @@ class Search {
     });
   }
 
+  /// Covers that come near the usual kernels get more trials: of their schedules less is known.
   Status measure(std::vector<Task> tasks) {
-    const auto covers = std::stable_partition(tasks.begin(), tasks.end(), [&](const Task& t) { return !is_cover(t); });
-    const std::vector<Task> last(covers, tasks.end());
-    tasks.erase(covers, tasks.end());
-    if (!tasks.empty()) WHET_RETURN_IF_ERROR(measure_so_often(tasks, options_.trials_a_task));
-    return last.empty() || used_up() ? ok_status() : measure_so_often(last, options_.trials_a_cover);
+    WHET_RETURN_IF_ERROR(measure_so_often(tasks, options_.trials_a_task));
+    std::erase_if(tasks, [&](const Task& task) { return !is_cover(task); });
+    if (tasks.empty() || used_up()) return ok_status();
+    prices_ = prices();
+    std::erase_if(tasks, [&](const Task& task) { return ratio_of_cover(task) > kNear; });
+    if (tasks.empty()) return ok_status();
+    return measure_so_often(tasks, options_.trials_a_cover - options_.trials_a_task);
+  }
+
+  /// Of what the usual kernels take that it stands for; the least where it stands for several.
+  double ratio_of_cover(const Task& task) const {
+    double least = kInfinity;
+    for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
+      const Alternative& cover = alternatives_.all[a];
+      if (cover.kind != AlternativeKind::cover || prices_[a].kind != PriceKind::measured ||
+          id_of(alternatives_.tasks[static_cast<std::size_t>(cover.task)]) != id_of(task))
+        continue;
+      double usual = 0;
+      for (int group : cover.instead) usual += usual_seconds(group);
+      if (usual > 0) least = std::min(least, prices_[a].seconds / usual);
+    }
+    return least;
   }
 
   Status measure_so_often(const std::vector<Task>& tasks, int trials_a_task) {
@@ -193,7 +213,9 @@ class Search {
     tuning.minutes = options_.tuning.minutes > 0 ? std::max(minutes_left(), 0.001) : 0;
     WHET_TRY(const TuneProgress progress, tune(tasks, target_, measurer_, file_, tuning, [](const TuneProgress&) {}));
     result_.trials += progress.trials;
-    for (const TaskProgress& task : progress.tasks) result_.measured += task.measured > 0;
+    for (std::size_t t = 0; t < tasks.size(); ++t)
+      if (progress.tasks[t].measured > 0) measured_.insert(id_of(tasks[t]));
+    result_.measured = measured_.size();
     for (std::size_t t = 0; t < tasks.size(); ++t)
       if (progress.tasks[t].trials > 0 && !(progress.tasks[t].best_seconds < kInfinity))
         failed_.insert(id_of(tasks[t]));
@@ -323,6 +345,7 @@ class Search {
   std::map<std::string, double> hope_of_;
   double hoped_seconds_ = kInfinity;  ///< no plan was hoped to take less when that was last asked
   std::set<std::string> failed_;      ///< tasks none of whose candidates ran
+  std::set<std::string> measured_;    ///< tasks that were
   PlanSearch result_;
 };
 

@@ -26,7 +26,7 @@ struct PlanSearchOptions {
   PriceOptions prices;
   TuneOptions tuning;        ///< of the tasks of alternatives; its trials and minutes are those of the whole search
   int trials_a_task = 4;     ///< before the plans are looked at again
-  int trials_a_cover = 16;   ///< the same for kernels of several groups, of whose schedules less is known
+  int trials_a_cover = 16;   ///< the same for kernels of several groups that come near those that they stand for
   int tried_in_network = 4;  ///< of the best plans
   /// Of one choice over hopes. Hopes of one network may be too alike for a quick choice: then what promises most is measured
   /// without one, for as long as the choice has taken.
