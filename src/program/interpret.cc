@@ -1,5 +1,8 @@
 #include "program/interpret.h"
 
+#include <cmath>
+#include <optional>
+
 #include "program/evaluate_expr.h"
 #include "program/interpret_launch.h"
 #include "program/launch.h"
@@ -107,11 +110,16 @@ class Interpreter : ExprEvaluator {
     Memory& m = memory(n.buffer);
     active.each(1, lanes, [&](std::int64_t, int k, std::int64_t) {
       const auto element = static_cast<std::size_t>(at[k]);
+      const std::optional<std::int64_t> other = other_writer(m, element);
+      const Cell before = other ? cell(m.tensor, at[k]) : Cell{};
       if (is_float(buffer.dtype)) {
         m.tensor.set(at[k], value.cells[k].f);
       } else {
         m.tensor.set_integer(at[k], value.cells[k].i);
       }
+      if (other && !same(buffer.dtype, before, cell(m.tensor, at[k])))
+        return fail(element_of("store to", buffer, element) + std::to_string(worker_) + ", where worker " +
+                    std::to_string(*other) + " stored another value without a barrier in between");
       if (!m.written.empty()) m.written[element] = 1;
       if (!m.last_write.empty()) m.last_write[element] = phase_ * workers_ + worker_;
     });
@@ -122,6 +130,26 @@ class Interpreter : ExprEvaluator {
   Memory& memory(BufferId id) {
     auto& copies = memories_[id.index()];
     return copies[copies.size() == 1 ? 0 : static_cast<std::size_t>(worker_)];
+  }
+
+  /// The worker, other than the one that runs, that stored the element last, in this phase.
+  std::optional<std::int64_t> other_writer(const Memory& m, std::size_t element) const {
+    if (m.last_write.empty()) return std::nullopt;
+    const std::int64_t last = m.last_write[element];
+    if (last < 0 || last / workers_ != phase_ || last % workers_ == worker_) return std::nullopt;
+    return last % workers_;
+  }
+
+  static Cell cell(const Tensor& tensor, std::int64_t at) {
+    Cell cell{};
+    is_float(tensor.dtype()) ? void(cell.f = tensor.get(at)) : void(cell.i = tensor.integer(at));
+    return cell;
+  }
+  static bool same(DType dtype, const Cell& a, const Cell& b) {
+    return is_float(dtype) ? a.f == b.f || (std::isnan(a.f) && std::isnan(b.f)) : a.i == b.i;
+  }
+  static std::string element_of(const char* access, const Buffer& buffer, std::size_t element) {
+    return std::string(access) + " '" + buffer.name + "' of element " + std::to_string(element) + " by worker ";
   }
 
   static bool is_padding(const Buffer& buffer, std::int64_t element) {
@@ -141,12 +169,9 @@ class Interpreter : ExprEvaluator {
         return fail("load from '" + buffer.name + "' of element " + std::to_string(element) +
                     ", which nothing has written");
       }
-      if (!m.last_write.empty() && m.last_write[element] / workers_ == phase_ && m.last_write[element] >= 0 &&
-          m.last_write[element] % workers_ != worker_) {
-        return fail("load from '" + buffer.name + "' of element " + std::to_string(element) + " by worker " +
-                    std::to_string(worker_) + ", which worker " + std::to_string(m.last_write[element] % workers_) +
-                    " wrote without a barrier in between");
-      }
+      if (const std::optional<std::int64_t> other = other_writer(m, element))
+        return fail(element_of("load from", buffer, element) + std::to_string(worker_) + ", which worker " +
+                    std::to_string(*other) + " wrote without a barrier in between");
       if (is_float(buffer.dtype)) {
         out[k].f = m.tensor.get(at[k]);
       } else {

@@ -22,7 +22,7 @@ struct InterpretOptions {
 /// `workers` take contiguous shares of parallel loops, one worker after another.
 /// Errors: an access outside its buffer; a read of an element that nothing has written (except arguments; padding gives
 /// NaN or -1); a store to an argument that is not `written`; a division by zero; a read of a value that another worker
-/// has written since the last barrier; what `interpret_launches` refuses.
+/// has written since the last barrier, or a store of another value there; what `interpret_launches` refuses.
 Status interpret(const Program&, std::vector<Tensor>& arguments, const InterpretOptions& = {});
 
 }  // namespace whet

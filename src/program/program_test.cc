@@ -196,6 +196,13 @@ TEST(Interpret, NamesWhatGoesWrong) {
       run(block({produce, consume}), 2),
       "program 'sketch': load from 'tmp' of element 18 by worker 0, which worker 1 wrote without a barrier in between");
   EXPECT_EQ(run(block({produce, make_stmt(Barrier{}), consume}), 2).substr(0, 9), "1.000000 ");
+  const auto store_first = [&](Expr value) {
+    return Sketch::loop(x, 4, s.store(s.out, {int_const(0), int_const(0)}, std::move(value)), LoopKind::parallel);
+  };
+  EXPECT_EQ(run(store_first(s.read(s.in, {x})), 2),
+            "program 'sketch': store to 'out' of element 0 by worker 1, where worker 0 stored another value without a "
+            "barrier in between");
+  EXPECT_EQ(run(store_first(float_const(3)), 2).substr(0, 9), "3.000000 ");
 }
 
 TEST(Interpret, RoundsEveryOperationOfF32) {

@@ -335,7 +335,8 @@ Groups groups_of(const Chain& chain) {
   const TileAxes& last = chain.back().axes;
   if (last.in < 0) return chain.size() == 2 ? Groups::of_results : Groups::none;
   const TileAxes& before = chain[chain.size() - 2].axes;
-  return before.in < 0 && before.tiling.depthwise && last.tiling.taps == 1 ? Groups::of_sums : Groups::none;
+  return chain.size() <= 3 && before.in < 0 && before.tiling.depthwise && last.tiling.taps == 1 ? Groups::of_sums
+                                                                                                : Groups::none;
 }
 
 /// The channels that are gone through.
@@ -382,6 +383,12 @@ double cost_of(const Grouping& g, const Chain& chain, const Target& target) {
   return cost * (1 + 0.1 * static_cast<double>(last.tiling.lanes) / static_cast<double>(g.group));
 }
 
+/// Sums that grow in memory, group by group, belong to one worker: no two of them compute a row.
+bool keeps_rows_apart(const Chain& chain, std::int64_t block) {
+  const TileAxes& last = chain.back().axes;
+  return groups_of(chain) != Groups::of_sums || last.extent(last.y) % block == 0;
+}
+
 std::optional<Grouping> best_grouping(const Chain& chain, const std::vector<std::int64_t>& groups,
                                       const std::vector<std::int64_t>& blocks, const std::vector<std::int64_t>& rows,
                                       const Target& target) {
@@ -389,7 +396,9 @@ std::optional<Grouping> best_grouping(const Chain& chain, const std::vector<std:
   for (std::int64_t group : groups)
     for (std::int64_t block : blocks) {
       const Grouping grouping{group, block, 1};
-      if (group > 0 && (!best || cost_of(grouping, chain, target) < cost_of(*best, chain, target))) best = grouping;
+      if (group > 0 && keeps_rows_apart(chain, block) &&
+          (!best || cost_of(grouping, chain, target) < cost_of(*best, chain, target)))
+        best = grouping;
     }
   if (!best) return best;
   for (std::int64_t count : rows)
@@ -431,6 +440,11 @@ void constrain_groups(Sketch& sketch, const Chain& chain) {
   };
   for (const auto& [k, suffix] : grouped_stages(chain)) divides("oc" + suffix);
   if (groups_of(chain) != Groups::of_sums) return;
+  sketch.constraints.push_back({{"block", "group"}, [chain](const Choices& c) -> std::optional<std::string> {
+                                  if (c.at("group").front() == 0 || keeps_rows_apart(chain, c.at("block").front()))
+                                    return std::nullopt;
+                                  return "blocks of rows whose sums grow group by group must divide the output";
+                                }});
   const Tiling tiling = chain.back().axes.tiling;
   sketch.constraints.push_back({{"oc", "ow", "group"}, [tiling](const Choices& c) -> std::optional<std::string> {
                                   const bool divide = tiling.divides({c.at("oc").front(), 1, c.at("ow").front()});

@@ -194,13 +194,18 @@ int check_groups(const std::string& text, const std::vector<std::int64_t>& group
 }
 
 TEST(RowChain, GoesThroughGroupsOfChannels) {
-  // 40 channels are 5 groups, or 2 of which the last begins at 16.
-  EXPECT_GE(check_groups(pointwise_inside(8, 1, 8, 40), {8, 24}, {4, 8}), 2);
+  // 72 channels are 9 groups, or 5 of which the last begins at 56.
+  EXPECT_EQ(check_groups(pointwise_inside(8, 1, 8, 72), {8, 16}, {4, 8}), 4);
 }
 TEST(RowChain, AddsUpGroupsOfChannels) {
   EXPECT_EQ(check_groups(bottleneck(8, 1, 8, 32, 16), {8, 16}, {2, 4}), 4);
   EXPECT_EQ(check_groups(bottleneck(8, 2, 8, 32, 16), {8, 16}, {2}), 2);
   EXPECT_EQ(check_groups(depthwise_inside(8, 1, 32, 16), {8, 16}, {4}), 2);
+}
+TEST(RowChain, AddsUpNoRowTwice) {
+  // Of 7 rows in blocks of 4, two workers would add up the fourth one.
+  EXPECT_EQ(check_groups(bottleneck(7, 1, 8, 32, 16), {8}, {4}), 0);
+  EXPECT_EQ(check_groups(bottleneck(7, 1, 8, 32, 16), {8}, {7}), 1);
 }
 
 TEST(RowChain, IsForNothingElse) {
