@@ -66,6 +66,9 @@ std::function<int()> make_devices(Arguments& arguments) {
   arguments.add("machine", command->machine, "export: the board's machine, as `uname -m` prints it there");
   add_options(arguments, command->fleet);
   return [command] {
+    if (command->action != "export" && !command->machine.empty())
+      return wrong_use(
+          {"devices " + command->action + ": unexpected \"" + command->machine + "\"; it takes no further word"});
     if (command->action == "fleet") return print_fleet(*command);
     return command->action == "list" ? list() : export_program(*command);
   };

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
        whet::make_diff},
       {"report", "Write a page about a tuned model: gains, limits, layouts, where its time and the trials went",
        whet::make_report},
-      {"explain", "Explain an error, the progress table, the metrics, a task, a candidate or a layout",
+      {"explain", "Explain an error, the progress table, the metrics, a task, a candidate, a layout or a cover",
        whet::make_explain},
       {"target", "Describe this machine: detected processor, measured peak and bandwidth", whet::make_target},
       {"doctor", "Check whether this machine is fit for measuring: governor, load, host, limits", whet::make_doctor},

@@ -116,6 +116,8 @@ int print_alternatives(const TasksCommand& command, const FusedGraph& fused, con
 }
 
 int run(const TasksCommand& command) {
+  if (!command.records.empty() && !(command.alternatives && command.json))
+    return wrong_use({"tasks: --records counts only with --alternatives and --json; give both too"});
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   const Result<InputFiles> files = read_inputs(command.model.inputs);

@@ -115,7 +115,7 @@ class DeviceMeasurer::Impl {
     for (std::size_t i = 0; i < units_.size(); ++i)
       if (units_.name(i) == deciding) deciding_ = i;
     if (!deciding.empty() && units_.name(deciding_) != deciding)
-      return Error{"no device is named " + deciding + "; there are " + names(), ErrorKind::not_found};
+      return Error{"no device is named " + deciding + "; expected one of " + names(), ErrorKind::wrong_use};
     if (units_.size() == 1) return ok_status();
     const Built built = build_all(task, {steps});
     std::vector<double> seconds(units_.size(), kInfinity);

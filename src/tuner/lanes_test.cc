@@ -193,7 +193,8 @@ TEST_F(TuneInLanes, LetsTheNamedUnitDecide) {
   ASSERT_TRUE(measurer.calibrate(task, "", "pi1").ok());
   EXPECT_EQ(measurer.deciding(), 1u);
   EXPECT_EQ(measurer.setting().device, "pi1");
-  EXPECT_EQ(measurer.calibrate(task, "", "pi9").error().message, "no device is named pi9; there are pi0, pi1, pi2");
+  EXPECT_EQ(measurer.calibrate(task, "", "pi9").error().message,
+            "no device is named pi9; expected one of pi0, pi1, pi2");
 }
 TEST_F(TuneInLanes, LetsTheUnitInTheMiddleDecide) {
   const Run out = run(tasks_, boards({1.5, 1, 1.1}), {.trials = 60, .seed = 3}, true);

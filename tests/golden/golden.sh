@@ -125,6 +125,8 @@ page_mistakes() {
   show records best empty.jsonl
   show records distill records.jsonl -o nowhere/best.jsonl
   show zoo list mlp
+  show devices list x86_64
+  show tasks zoo:mlp --records records.jsonl
   show help
   show completion bash extra
   show explain progress 3
