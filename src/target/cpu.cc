@@ -248,8 +248,8 @@ std::vector<std::string> cpu_differences(const Target& has, const Target& want) 
   if (a.cores != b.cores)
     found.push_back(std::string("measured on ") + name_of(a.cores) + " cores, not " + name_of(b.cores));
   if (has.threads != want.threads)
-    found.push_back("tuned for " + std::to_string(has.threads) + (has.threads == 1 ? " thread" : " threads") + ", not " +
-                    std::to_string(want.threads));
+    found.push_back("tuned for " + std::to_string(has.threads) + (has.threads == 1 ? " thread" : " threads") +
+                    ", not " + std::to_string(want.threads));
   return found;
 }
 
