@@ -106,6 +106,23 @@ TEST(EmulatedKernels, OfDotsOfBytesGiveWhatTheInterpreterGives) {
     }
 }
 
+/// Words of bytes that may lie anywhere are copied byte by byte, at once.
+TEST(EmulatedKernels, CopyBytesThatLieAnywhere) {
+  for (const int shift : {0, 1}) {
+    const ComputeDag dag =
+        *parse_dag("a = PLACEHOLDER [8, 49] u8\nb = PLACEHOLDER [48, 32] i8\nc(i, j): i32 += (i32(a[i, (r + " +
+                   std::to_string(shift) + ")])*i32(b[r, j])) for i in 8, j in 32, r in 48\nreturn c\n");
+    const Steps steps = *parse_steps(
+        "unfold o0 o2; bind l2 block; bind l3 thread; split l4 16 guard; compute_at o2 l5 block; split l8 4 guard; "
+        "bind "
+        "l9 thread; vectorize l10; pipeline l5 2");
+    const Program p = lower(*replay(dag, steps), sm_80())->program;
+    EXPECT_NE(to_text(p).find("# async"), std::string::npos);
+    expect_interpreted(p);
+    EXPECT_EQ(compile_kernel(p, sm_80())->code.find("cp.async.ca"), std::string::npos);
+  }
+}
+
 TEST(EmulatedKernels, ReadWhereEveryConditionHoldsAlone) {
   GpuBuilder b("conditions");
   const BufferId x = b.input(128), y = b.output(128);

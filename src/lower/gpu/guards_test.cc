@@ -79,6 +79,26 @@ return c
   EXPECT_NE(text.find("# async"), std::string::npos) << text;
 }
 
+TEST(AsyncCopies, OfBytesAreVectorsOfFourAndMore) {
+  const auto copies = [](int lanes) {
+    const std::string steps = fmt::format(
+        "cache_read o0 o2; bind l2 block; bind l3 thread; split l4 16 guard; compute_at o2 l5 block; split "
+        "l8 {} guard; bind l9 thread; vectorize l10; pipeline l5 2",
+        lanes);
+    return after("async_copies", R"(
+a = PLACEHOLDER [20, 32] u8
+b = PLACEHOLDER [32, 36] i8
+c(i, j): i32 += (i32(a[i, r])*i32(b[r, j])) for i in 20, j in 36, r in 32
+return c
+)",
+                 steps.c_str());
+  };
+  for (const int lanes : {4, 8, 16}) EXPECT_NE(copies(lanes).find("# async"), std::string::npos) << copies(lanes);
+  for (const int lanes : {1, 2}) {
+    EXPECT_EQ(copies(lanes).find("# async"), std::string::npos) << copies(lanes);
+    EXPECT_NE(copies(lanes).find("] = a["), std::string::npos) << copies(lanes);
+  }
+}
 TEST(AsyncCopies, OfUnrolledPaddingAreStores) {
   // Row 0 of a tile is padding whatever the part of the sum; the other one is copied.
   const std::string text = after("unroll", R"(

@@ -24,8 +24,8 @@ std::vector<std::int64_t> dot_depths(std::int64_t depth) {
 
 std::vector<Decision> dot_decisions(const ProductForm& form) {
   return {
-      {"rows", "rows of a tile: strips of a thread, threads, rows of a strip",
-       cuts_of(form.rows, {1, 2}, {1, 2, 4, 8}), 0},
+      {"rows", "rows of a tile: strips of a thread, threads, rows of a strip", cuts_of(form.rows, {1, 2}, {1, 2, 4, 8}),
+       0},
       {"columns", "columns of a tile: strips of a thread, threads, columns of a strip",
        cuts_of(form.columns, {1, 2, 4, 8}, {1, 2, 4}), 0},
       {"depth", "bytes of a row that are copied together", single(dot_depths(form.depth)), 0},

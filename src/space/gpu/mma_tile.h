@@ -22,7 +22,7 @@ struct MmaTile {
   bool of_bytes() const { return intrinsic == Intrinsic::mma_s8 || intrinsic == Intrinsic::mma_u8; }
   std::int64_t step() const {
     return op_of(intrinsic).element().reduce_axes.front().extent;
-  }                                  ///< terms of one intrinsic
+  }  ///< terms of one intrinsic
   std::int64_t intrinsics() const {  ///< that a warp runs in a step of `depth`
     return (warp_rows / kMmaRows) * (warp_columns / kMmaColumns) * (depth / step());
   }
