@@ -289,7 +289,7 @@ void Emitter::statements(const Block& block) {
       if (const auto* n = std::get_if<Store>(&(*list[end])->kind)) run.push_back(n);
     if (architecture_.multiplies_by_lane && run.size() > 1)
       quads_ = find_quads(run, analysis_, program_, target_.cpu().vector_registers - 1);
-    if (architecture_.join_bytes != nullptr && !run.empty()) byte_sums_ = sums_of_bytes(run);
+    if (!run.empty()) byte_sums_ = sums_of_bytes(run);
     quad_values_.assign(quads_.all.size(), nullptr);
     quad_depth_ = levels_.size();
     for (; i < end; ++i) stmt(*list[i]);
@@ -300,8 +300,9 @@ void Emitter::statements(const Block& block) {
 }
 
 ByteSums Emitter::sums_of_bytes(const std::vector<const Store*>& run) {
-  const bool dot = features_.dot_lanes > 0;
-  return find_byte_sums(run, analysis_, program_, dot ? features_.dot_lanes : features_.pair_lanes, dot ? 4 : 2);
+  if (features_.dot_lanes > 0) return find_byte_sums(run, analysis_, program_, features_.dot_lanes, 4);
+  if (features_.pair_lanes > 0) return find_byte_sums(run, analysis_, program_, features_.pair_lanes, 2);
+  return find_byte_sums(run, analysis_, program_, features_.product_lanes, 1);
 }
 
 void Emitter::let(const Let& n) {

@@ -120,10 +120,12 @@ void Emitter::byte_sum(const Store& store, const ByteSum& sum) {
   const Linear& at = table_[table_.intern(store.index[0])].linear;
   const SlotPlace place = analysis_.place(store.buffer, at, store.value->lanes);
   Value* sums = load_slot(place, DType::i32, store.value->lanes);
-  const bool dot = features_.dot_lanes > 0;
-  Value *x = dot ? joined_bytes(sum.x) : joined_pairs(sum.x, false),
-        *w = dot ? joined_bytes(sum.w) : joined_pairs(sum.w, true);
-  sums = (dot ? architecture_.dot_product : architecture_.pair_product)(b_, features_, sums, x, w);
+  if (features_.dot_lanes > 0)
+    sums = architecture_.dot_product(b_, features_, sums, joined_bytes(sum.x), joined_bytes(sum.w));
+  else if (features_.pair_lanes > 0)
+    sums = architecture_.pair_product(b_, features_, sums, joined_pairs(sum.x, false), joined_pairs(sum.w, true));
+  else
+    sums = architecture_.product(b_, sums, halves(sum.x[0], false), halves(sum.w[0], true));
   store_slot(place, sums, nullptr);
   memo_.pop_back();
 }
@@ -138,6 +140,14 @@ Emitter::Value* Emitter::joined_bytes(const std::vector<ExprRef>& loads) {
     byte_order_ = architecture_.byte_order(b_, features_);
   }
   return words = architecture_.join_bytes(b_, features_, byte_order_, rows);
+}
+
+/// A row as i16.
+Emitter::Value* Emitter::halves(ExprRef load, bool has_sign) {
+  Value*& wide = joined_[{load}];
+  if (wide != nullptr) return wide;
+  llvm::Type* const type = widen(b_.getInt16Ty(), table_[load].expr->lanes);
+  return wide = has_sign ? b_.CreateSExt(emit(load), type) : b_.CreateZExt(emit(load), type);
 }
 
 /// One i16 or two of each word.

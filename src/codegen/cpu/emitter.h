@@ -97,6 +97,7 @@ class Emitter : ValueEmitter {
   void byte_sum(const Store&, const ByteSum&);
   Value* joined_bytes(const std::vector<ExprRef>& loads);
   Value* joined_pairs(const std::vector<ExprRef>& loads, bool has_sign);
+  Value* halves(ExprRef load, bool has_sign);
   /// The mask may be null.
   void store_slot(SlotPlace, Value* value, Value* mask);
   /// Runs `body` for min <= index < end; `never_empty`: min < end is known.

@@ -23,6 +23,7 @@ struct CpuFeatures {
   bool masked_loads = false;        ///< masked loads of vectors of 4 and 8 bytes
   int dot_lanes = 0;            ///< sums of a vector that `dot_product` takes and that bytes of rows may be joined for
   int pair_lanes = 0;           ///< sums of a vector that `pair_product` takes
+  int product_lanes = 0;        ///< sums of a vector that `product` takes
   bool permutes_bytes = false;  ///< bytes of a vector of 64 by one instruction
 };
 
@@ -43,6 +44,8 @@ struct Architecture {
   /// sums[i] + x[2i] * w[2i] + x[2i+1] * w[2i+1] of numbers of i16, two in a word. Null: there is no such instruction.
   llvm::Value* (*pair_product)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
                                llvm::Value* w);
+  /// sums[i] + x[i] * w[i] of numbers of i16, `product_lanes` of them. Null: there is no such instruction.
+  llvm::Value* (*product)(llvm::IRBuilderBase&, llvm::Value* sums, llvm::Value* x, llvm::Value* w);
   /// Words of one byte of each row, the first one lowest; up to four rows, as many words as bytes in a row.
   /// `order`: what `byte_order` made, at the beginning of the function.
   llvm::Value* (*join_bytes)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* order,
