@@ -20,9 +20,8 @@ struct MmaTile {
   std::int64_t columns() const { return column_warps * warp_columns; }
   std::int64_t threads() const { return row_warps * column_warps * 32; }
   bool of_bytes() const { return intrinsic == Intrinsic::mma_s8 || intrinsic == Intrinsic::mma_u8; }
-  std::int64_t step() const {
-    return op_of(intrinsic).element().reduce_axes.front().extent;
-  }  ///< terms of one intrinsic
+  /// Terms of one intrinsic.
+  std::int64_t step() const { return op_of(intrinsic).element().reduce_axes.front().extent; }
   std::int64_t intrinsics() const {  ///< that a warp runs in a step of `depth`
     return (warp_rows / kMmaRows) * (warp_columns / kMmaColumns) * (depth / step());
   }
