@@ -95,8 +95,8 @@ Result<NmsPlan> read_nms(const MxSite& site, std::int64_t boxes, std::int64_t wi
   WHET_TRY(plan.centres_in, has_centres(site, "in_format", "corner"));
   WHET_TRY(plan.centres_out, has_centres(site, "out_format", "corner"));
   plan.most = plan.most > 0 ? std::min(plan.most, boxes) : boxes;
-  const bool fits = plan.first >= 0 && plan.first + 4 <= width && plan.score >= 0 && plan.score < width &&
-                    plan.label < width;
+  const bool fits =
+      plan.first >= 0 && plan.first + 4 <= width && plan.score >= 0 && plan.score < width && plan.label < width;
   if (fits) return plan;
   return site.error("has boxes in columns from " + std::to_string(plan.first) + ", scores in " +
                     std::to_string(plan.score) + " and classes in " + std::to_string(plan.label) + " of " +
@@ -180,7 +180,8 @@ Status import_multi_box_prior(MxSite& site) {
   constexpr std::int64_t kMostNumbers = 1 << 24;
   if (!fits || shape[2] * shape[3] > kMostNumbers / 4 / each)
     return site.error("makes boxes of " + std::to_string(sizes.size()) + " sizes and " + std::to_string(ratios.size()) +
-                      " ratios for " + to_string(site.type(site.in(0))) + "; expected an image, and two steps and offsets");
+                      " ratios for " + to_string(site.type(site.in(0))) +
+                      "; expected an image, and two steps and offsets");
   const auto height = static_cast<float>(shape[2]), width = static_cast<float>(shape[3]);
   Tensor boxes(DType::f32, {1, shape[2] * shape[3] * each, 4});
   std::int64_t at = 0;

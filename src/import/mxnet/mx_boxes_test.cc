@@ -22,7 +22,8 @@ struct Given {
   Numbers values;
 };
 /// The numbers of one operator's result, or the error.
-std::pair<Numbers, std::string> run(const std::string& op, const std::vector<Given>& given, const Attributes& attributes) {
+std::pair<Numbers, std::string> run(const std::string& op, const std::vector<Given>& given,
+                                    const Attributes& attributes) {
   SymbolWriter s;
   std::vector<int> inputs;
   ImportOptions options;
@@ -34,8 +35,8 @@ std::pair<Numbers, std::string> run(const std::string& op, const std::vector<Giv
   if (!graph.ok()) return {{}, graph.error().message};
   std::vector<Tensor> tensors;
   for (const ValueId id : graph->inputs) {
-    const auto each = std::find_if(given.begin(), given.end(),
-                                   [&](const Given& g) { return g.name == graph->value(id).name; });
+    const auto each =
+        std::find_if(given.begin(), given.end(), [&](const Given& g) { return g.name == graph->value(id).name; });
     tensors.push_back(Tensor::of<double>(DType::f32, each->shape, each->values));
   }
   const auto values = evaluate_graph(*graph, tensors);
@@ -68,7 +69,7 @@ double common_part(const double* a, const double* b) {
 }
 
 TEST(BoxNms, IsThatOfTheDocumentation) {
-  const Numbers boxes = {0, 0.5, 0.1, 0.1, 0.2, 0.2,  1, 0.4, 0.1, 0.1, 0.2, 0.2,
+  const Numbers boxes = {0, 0.5, 0.1, 0.1, 0.2,  0.2,  1, 0.4, 0.1, 0.1, 0.2, 0.2,
                          0, 0.3, 0.1, 0.1, 0.14, 0.14, 2, 0.6, 0.5, 0.5, 0.7, 0.8};
   const Attributes all = {{"overlap_thresh", "0.1"}, {"coord_start", "2"}, {"score_index", "1"}, {"id_index", "0"}};
   Attributes forced = all;
@@ -99,8 +100,8 @@ TEST(BoxNms, OfRandomBoxesIsThatOfPlainLoops) {
     std::erase_if(rows, [](const Row& row) { return row[0] <= 0.15 || row[1] == 0; });
     rows.resize(std::min(rows.size(), kMost));
     for (const Row& row : rows) {
-      const Row corners = {row[0],        row[1], row[2] - row[4] / 2, row[3] - row[5] / 2, row[2] + row[4] / 2,
-                           row[3] + row[5] / 2};
+      const Row corners = {
+          row[0], row[1], row[2] - row[4] / 2, row[3] - row[5] / 2, row[2] + row[4] / 2, row[3] + row[5] / 2};
       const bool hidden = std::any_of(left.begin(), left.end(), [&](const Row& other) {
         return other[1] == row[1] && common_part(&other[2], &corners[2]) > 0.2;
       });
@@ -127,8 +128,9 @@ TEST(BoxNms, OfColumnsThatThereAreNotIsRefused) {
 
 TEST(MultiBox, PriorsHaveSizesAndThenRatios) {
   // One pixel: sizes 0.5 and 0.25, and of the first also the ratio 4.
-  expect_near(run("_contrib_MultiBoxPrior", {{"x", {1, 1, 1, 1}, {0}}}, {{"sizes", "(0.5, 0.25)"}, {"ratios", "(1, 4)"}}),
-              {0.25, 0.25, 0.75, 0.75, 0.375, 0.375, 0.625, 0.625, 0, 0.375, 1, 0.625});
+  expect_near(
+      run("_contrib_MultiBoxPrior", {{"x", {1, 1, 1, 1}, {0}}}, {{"sizes", "(0.5, 0.25)"}, {"ratios", "(1, 4)"}}),
+      {0.25, 0.25, 0.75, 0.75, 0.375, 0.375, 0.625, 0.625, 0, 0.375, 1, 0.625});
   // Two columns: a box is as high in pixels as it is wide.
   expect_near(run("_contrib_MultiBoxPrior", {{"x", {1, 3, 1, 2}, Numbers(6)}}, {{"sizes", "(0.5,)"}, {"clip", "True"}}),
               {0.125, 0.25, 0.375, 0.75, 0.625, 0.25, 0.875, 0.75});
@@ -141,7 +143,8 @@ TEST(MultiBox, DetectionsAreThoseOfPlainLoops) {
     const Numbers at = random_numbers(rng, 2, 0, 0.6);
     for (const double v : {at[0], at[1], at[0] + 0.4, at[1] + 0.3}) anchors.push_back(double(float(v)));
   }
-  const Numbers scores = random_numbers(rng, (kClasses + 1) * kBoxes, 0, 1), moves = random_numbers(rng, 4 * kBoxes, -1, 1);
+  const Numbers scores = random_numbers(rng, (kClasses + 1) * kBoxes, 0, 1),
+                moves = random_numbers(rng, 4 * kBoxes, -1, 1);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < kBoxes; ++i) {
     const bool second = scores[2 * kBoxes + i] > scores[kBoxes + i];
@@ -149,7 +152,8 @@ TEST(MultiBox, DetectionsAreThoseOfPlainLoops) {
     Row row = {second ? 1.0 : 0.0, score, 0, 0, 0, 0};
     for (std::size_t d = 0; d < 2; ++d) {
       const double low = anchors[4 * i + d], size = anchors[4 * i + 2 + d] - low;
-      const double centre = moves[4 * i + d] * 0.1 * size + low + size / 2, half = std::exp(moves[4 * i + 2 + d] * 0.2) * size / 2;
+      const double centre = moves[4 * i + d] * 0.1 * size + low + size / 2,
+                   half = std::exp(moves[4 * i + 2 + d] * 0.2) * size / 2;
       row[2 + d] = std::clamp(centre - half, 0.0, 1.0);
       row[4 + d] = std::clamp(centre + half, 0.0, 1.0);
     }
@@ -163,7 +167,9 @@ TEST(MultiBox, DetectionsAreThoseOfPlainLoops) {
   for (const Row& row : rows) wanted.insert(wanted.end(), row.begin(), row.end());
   wanted.resize(kBoxes * 6, -1);
   expect_near(run("_contrib_MultiBoxDetection",
-                  {{"scores", {1, kClasses + 1, kBoxes}, scores}, {"moves", {1, 4 * kBoxes}, moves}, {"anchors", {1, kBoxes, 4}, anchors}},
+                  {{"scores", {1, kClasses + 1, kBoxes}, scores},
+                   {"moves", {1, 4 * kBoxes}, moves},
+                   {"anchors", {1, kBoxes, 4}, anchors}},
                   {{"threshold", "0.3"}, {"nms_threshold", "0.3"}}),
               wanted);
 }
@@ -211,8 +217,8 @@ TEST(Attention, OfInterleavedQueriesKeysAndValuesIsThatOfPlainLoops) {
         }
   const Given all{"x", {kSteps, kBatch, kRow}, x};
   expect_near(run("_contrib_interleaved_matmul_selfatt_qk", {all}, {{"heads", "2"}}), scores);
-  expect_near(run("_contrib_interleaved_matmul_selfatt_valatt", {all, {"w", {kBatch * kHeads, kSteps, kSteps}, weights}},
-                  {{"heads", "2"}}),
+  expect_near(run("_contrib_interleaved_matmul_selfatt_valatt",
+                  {all, {"w", {kBatch * kHeads, kSteps, kSteps}, weights}}, {{"heads", "2"}}),
               sums);
 }
 
@@ -230,7 +236,8 @@ TEST(Sequences, OfGluonBeginWithZerosOfAnyBatch) {
     const int data = s.null("data"), weights = s.null("w"), biases = s.null("b");
     const int all = s.node("_rnn_param_concat", "all", {weights, biases}, {{"dim", "0"}, {"num_args", "2"}});
     const int zeros = s.node("_zeros", "zeros", {}, {{"shape", shape}});
-    const int y = s.node("RNN", "y", {data, all, zeros}, {{"mode", "rnn_tanh"}, {"state_size", "2"}, {"num_layers", "1"}});
+    const int y =
+        s.node("RNN", "y", {data, all, zeros}, {{"mode", "rnn_tanh"}, {"state_size", "2"}, {"num_layers", "1"}});
     ImportOptions options;
     options.shapes = {{"data", {2, 3, 1}}, {"w", {6}}, {"b", {4}}};
     const auto graph = import_model_bytes(s.json({y}), "m", options);

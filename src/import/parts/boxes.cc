@@ -25,28 +25,37 @@ Result<ValueId> columns(NodeSite& site, ValueId x, std::int64_t k, std::int64_t 
   return site.add("columns", op, {x});
 }
 
-/// Lower and higher corners, and areas.
-using Planes = std::array<ValueId, 5>;
+/// Lower and higher corners, areas, and labels where there are some.
+using Planes = std::vector<ValueId>;
 
 /// Of the last dimension of x, as planes of `shape`.
 Result<Planes> planes_of(NodeSite& site, ValueId x, const Shape& shape) {
   Planes planes;
-  for (std::size_t k = 0; k < planes.size(); ++k) {
-    WHET_TRY(const ValueId column, columns(site, x, static_cast<std::int64_t>(k), 1));
-    WHET_TRY(planes[k], site.add("plane", ReshapeOperator{shape}, {column}));
+  for (std::int64_t k = 0; k < site.shape(x).back(); ++k) {
+    WHET_TRY(const ValueId column, columns(site, x, k, 1));
+    WHET_TRY(const ValueId plane, site.add("plane", ReshapeOperator{shape}, {column}));
+    planes.push_back(plane);
   }
   return planes;
 }
 
-/// Corners and areas in one table [N, n, 5].
-Result<ValueId> table_of(NodeSite& site, ValueId corners) {
+/// Corners, areas and labels in one table [N, n, 5 or 6].
+Result<ValueId> table_of(NodeSite& site, ValueId corners, std::optional<ValueId> labels) {
   WHET_TRY(const ValueId low, columns(site, corners, 0, 2));
   WHET_TRY(const ValueId high, columns(site, corners, 2, 2));
   WHET_TRY(const ValueId size, boxes_binary(site, "size", BinaryKind::sub, high, low));
   WHET_TRY(const ValueId height, columns(site, size, 0, 1));
   WHET_TRY(const ValueId width, columns(site, size, 1, 1));
   WHET_TRY(const ValueId area, boxes_binary(site, "area", BinaryKind::mul, height, width));
-  return site.add("table", ConcatOperator{static_cast<std::int64_t>(site.rank(corners)) - 1}, {corners, area});
+  std::vector<ValueId> parts = {corners, area};
+  if (labels) {
+    Shape column = site.shape(corners);
+    column.back() = 1;
+    WHET_TRY(const ValueId numbers, site.cast("labels", *labels, site.dtype(corners)));
+    WHET_TRY(const ValueId apart, site.add("label_column", ReshapeOperator{column}, {numbers}));
+    parts.push_back(apart);
+  }
+  return site.add("table", ConcatOperator{static_cast<std::int64_t>(site.rank(corners)) - 1}, parts);
 }
 
 /// Whether more than `limit` of the area of two boxes together is common to both. `compare`: greater, or greater_equal.
@@ -62,7 +71,10 @@ Result<ValueId> overlapping(NodeSite& site, const Planes& a, const Planes& b, Va
   WHET_TRY(const ValueId areas, boxes_binary(site, "areas", BinaryKind::add, a[4], b[4]));
   WHET_TRY(const ValueId all, boxes_binary(site, "all", BinaryKind::sub, areas, both));
   WHET_TRY(const ValueId part, boxes_binary(site, "part", BinaryKind::div, both, all));
-  return boxes_binary(site, "overlaps", compare, part, limit);
+  WHET_TRY(const ValueId overlaps, boxes_binary(site, "overlaps", compare, part, limit));
+  if (a.size() < 6) return overlaps;
+  WHET_TRY(const ValueId same, boxes_binary(site, "same", BinaryKind::equal, a[5], b[5]));
+  return boxes_binary(site, "hides", BinaryKind::logical_and, overlaps, same);
 }
 
 /// A scalar of the type of the scores.
@@ -126,7 +138,7 @@ Result<ChosenBoxes> best_boxes(NodeSite& site, ValueId corners, ValueId scores, 
   if (how.overlap) {
     WHET_TRY(limit, limit_of(site, "overlap_limit", *how.overlap, dtype));
   }
-  WHET_TRY(const ValueId table, table_of(site, corners));
+  WHET_TRY(const ValueId table, table_of(site, corners, how.labels));
   WHET_TRY(const Planes planes, planes_of(site, table, {shape[0], 1, n}));
   Tensor numbers(DType::i64, {1, 1, n});
   for (std::int64_t i = 0; i < n; ++i) numbers.set_integer(i, i);
@@ -154,42 +166,35 @@ Result<ChosenBoxes> best_boxes(NodeSite& site, ValueId corners, ValueId scores, 
   return result;
 }
 
+/// The best one that is left is the first: scores count backwards. So each step is the same task.
 Result<ValueId> left_in_order(NodeSite& site, const OrderedBoxes& boxes) {
-  constexpr std::int64_t kMostInOrder = 4096;
   const Shape shape = site.shape(boxes.corners);
-  const bool fits = shape.size() == 3 && shape[2] == 4 && num_elements(shape) > 0 && shape[1] <= kMostInOrder &&
+  const bool fits = shape.size() == 3 && shape[2] == 4 && num_elements(shape) > 0 &&
                     site.shape(boxes.exists) == Shape{shape[0], shape[1]};
   if (!fits)
-    return site.error("chooses among boxes " + to_string(site.type(boxes.corners)) +
-                      "; expected [N, boxes, 4], at most " + std::to_string(kMostInOrder) + " boxes");
+    return site.error("chooses among boxes " + to_string(site.type(boxes.corners)) + "; expected [N, boxes, 4]");
   const std::int64_t n = shape[1];
-  const BinaryKind compare = boxes.at_limit ? BinaryKind::greater_equal : BinaryKind::greater;
-  WHET_TRY(const ValueId table, table_of(site, boxes.corners));
-  WHET_TRY(const Planes before, planes_of(site, table, {shape[0], n, 1}));
-  WHET_TRY(const Planes behind, planes_of(site, table, {shape[0], 1, n}));
-  WHET_TRY(ValueId hides, overlapping(site, before, behind, boxes.overlap, compare));
-  if (boxes.labels) {
-    WHET_TRY(const ValueId first, site.add("label", ReshapeOperator{{shape[0], n, 1}}, {*boxes.labels}));
-    WHET_TRY(const ValueId second, site.add("label", ReshapeOperator{{shape[0], 1, n}}, {*boxes.labels}));
-    WHET_TRY(const ValueId same, boxes_binary(site, "same", BinaryKind::equal, first, second));
-    WHET_TRY(hides, boxes_binary(site, "hides", BinaryKind::logical_and, hides, same));
+  WHET_TRY(const ValueId corners, site.cast("corners", boxes.corners, DType::f32));
+  Tensor order(DType::f32, {1, n}), numbers(DType::i64, {1, 1, n});
+  for (std::int64_t i = 0; i < n; ++i) {
+    order.set(i, static_cast<double>(-i));
+    numbers.set_integer(i, i);
   }
-  Tensor places(DType::i64, {n});
-  for (std::int64_t i = 0; i < n; ++i) places.set_integer(i, i);
-  const ValueId numbers = site.add_constant("numbers", places);
-  const ValueId no = site.add_constant("no", Tensor(DType::boolean, {}));
-  ValueId left = boxes.exists;
-  for (std::int64_t i = 0; i + 1 < n; ++i) {
-    WHET_TRY(ValueId hidden, site.add("row", SliceOperator{{0, i, 0}, {1, 1, 1}, {shape[0], 1, n}}, {hides}));
-    WHET_TRY(hidden, site.add("hidden", ReshapeOperator{{shape[0], n}}, {hidden}));
-    WHET_TRY(const ValueId itself, site.add("itself", SliceOperator{{0, i}, {1, 1}, {shape[0], 1}}, {left}));
-    const ValueId place = site.add_constant("place", Tensor::of<std::int64_t>(DType::i64, {}, {i}));
-    WHET_TRY(const ValueId later, boxes_binary(site, "later", BinaryKind::greater, numbers, place));
-    WHET_TRY(hidden, boxes_binary(site, "gone", BinaryKind::logical_and, hidden, later));
-    WHET_TRY(hidden, boxes_binary(site, "gone", BinaryKind::logical_and, hidden, itself));
-    WHET_TRY(left, site.add("left", WhereOperator{}, {hidden, no, left}));
-  }
-  return left;
+  const ValueId never = site.add_scalar("never", DType::f32, kNever);
+  WHET_TRY(ValueId scores,
+           site.add("order", WhereOperator{}, {boxes.exists, site.add_constant("backwards", order), never}));
+  WHET_TRY(scores, site.add("scores", ReshapeOperator{{shape[0], 1, n}}, {scores}));
+  BestBoxes how{.most = n, .overlap = boxes.overlap, .at_limit = boxes.at_limit, .labels = boxes.labels};
+  WHET_TRY(const ChosenBoxes chosen, best_boxes(site, corners, scores, how));
+  // A box is left where one of the steps has chosen it.
+  WHET_TRY(const ValueId places, site.add("chosen_rows", ReshapeOperator{{shape[0], n, 1}}, {chosen.places}));
+  WHET_TRY(const ValueId exists, site.add("exists_rows", ReshapeOperator{{shape[0], n, 1}}, {chosen.exists}));
+  WHET_TRY(ValueId left,
+           boxes_binary(site, "is_chosen", BinaryKind::equal, places, site.add_constant("numbers", numbers)));
+  WHET_TRY(left, boxes_binary(site, "is_left", BinaryKind::logical_and, left, exists));
+  WHET_TRY(left, site.cast("left_numbers", left, DType::u8));
+  WHET_TRY(left, site.add("any", ReduceOperator{ReduceKind::max, {1}, false}, {left}));
+  return site.cast("left", left, DType::boolean);
 }
 
 Result<ListedBoxes> listed_best_boxes(NodeSite& site, ValueId corners, ValueId scores, const BestBoxes& how) {

@@ -18,6 +18,7 @@ struct BestBoxes {
   std::optional<ValueId> score = std::nullopt;    ///< scalar: only better ones are taken; none: all
   bool at_limit = false;                          ///< what overlaps by that part exactly goes too
   bool keeps_least = false;                       ///< boxes with exactly that score are taken too
+  std::optional<ValueId> labels = std::nullopt;   ///< [N, n]: only boxes of one label hide each other
 };
 struct ChosenBoxes {
   ValueId places;  ///< i64 [N, C, most]

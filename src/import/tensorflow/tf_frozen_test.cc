@@ -18,7 +18,8 @@ std::string error_of(const GraphWriter& g, const ImportOptions& options = {}) {
   const Result<Graph> graph = import_model_bytes(g.bytes(), "m", options);
   return graph.ok() ? "" : graph.error().message;
 }
-std::vector<Numbers> answers(const GraphWriter& g, const std::vector<Tensor>& given, const ImportOptions& options = {}) {
+std::vector<Numbers> answers(const GraphWriter& g, const std::vector<Tensor>& given,
+                             const ImportOptions& options = {}) {
   const Result<Graph> graph = import_model_bytes(g.bytes(), "m", options);
   if (!graph.ok()) {
     ADD_FAILURE() << graph.error().message;
@@ -62,10 +63,8 @@ ImportOptions with_train(bool value) {
 }
 
 TEST(OldBranches, TakeTheSideThatTheConditionSays) {
-  EXPECT_EQ(answers(branch(), {floats({2}, {3, -2})}, with_train(true)).at(0),
-            (Numbers{4, -1}));
-  EXPECT_EQ(answers(branch(), {floats({2}, {3, -2})}, with_train(false)).at(0),
-            (Numbers{9, 4}));
+  EXPECT_EQ(answers(branch(), {floats({2}, {3, -2})}, with_train(true)).at(0), (Numbers{4, -1}));
+  EXPECT_EQ(answers(branch(), {floats({2}, {3, -2})}, with_train(false)).at(0), (Numbers{9, 4}));
 }
 TEST(OldBranches, OfAConditionThatIsComputedAskForItsValue) {
   const std::string said = error_of(branch());
@@ -75,8 +74,7 @@ TEST(OldBranches, OfAConditionThatIsComputedAskForItsValue) {
 TEST(OldBranches, SayWhichOfTheirOperandsIsThere) {
   GraphWriter g = branch();
   g.node("number", "Identity", {"y:1"}).node("z", "Identity", {"y"});
-  EXPECT_EQ(answers(g, {floats({2}, {3, -2})}, with_train(true)),
-            (std::vector<Numbers>{{1}, {4, -1}}));
+  EXPECT_EQ(answers(g, {floats({2}, {3, -2})}, with_train(true)), (std::vector<Numbers>{{1}, {4, -1}}));
 }
 TEST(OldBranches, ThatAreNotTakenAreNoOutputs) {
   GraphWriter g;
@@ -146,6 +144,38 @@ TEST(Norms, AreRootsOfSumsOfSquares) {
   expect_near(answers(g, {floats({2, 2}, {3, 4, 0, 2})}).at(0), {5, 2}, "y");
 }
 
+TEST(Spectra, OfRowsAreThoseOfPlainSums) {
+  Rng rng(3);
+  constexpr std::int64_t kLength = 6, kGiven = 5;
+  const Numbers x = random_numbers(rng, 2 * kGiven, -1, 1);
+  GraphWriter g;
+  g.input("x", {2, kGiven}).integers("length", {kLength}).node("spectrum", "RFFT", {"x", "length"});
+  g.node("a", "ComplexAbs", {"spectrum"}).node("b", "Angle", {"spectrum"});
+  g.node("c", "Real", {"spectrum"}).node("d", "Imag", {"spectrum"});
+  std::vector<Numbers> wanted(4);
+  for (std::int64_t row = 0; row < 2; ++row)
+    for (std::int64_t k = 0; k <= kLength / 2; ++k) {
+      double real = 0, imaginary = 0;
+      for (std::int64_t n = 0; n < kGiven; ++n) {
+        const double turn = 2 * std::acos(-1.0) * double(k * n) / double(kLength), v = x[std::size_t(row * kGiven + n)];
+        real += v * std::cos(turn);
+        imaginary -= v * std::sin(turn);
+      }
+      wanted[0].push_back(std::hypot(real, imaginary));
+      wanted[1].push_back(std::atan2(imaginary, real));
+      wanted[2].push_back(real);
+      wanted[3].push_back(imaginary);
+    }
+  const auto found = answers(g, {floats({2, kGiven}, x)});
+  ASSERT_EQ(found.size(), 4U);
+  for (const std::size_t i : {0, 2, 3}) expect_near(found[i], wanted[i], "part");
+  // Those of a real number are 0 or half a turn, either way.
+  for (std::size_t i = 0; i < wanted[1].size(); ++i) EXPECT_NEAR(std::cos(found[1][i]), std::cos(wanted[1][i]), 1e-4);
+  GraphWriter wrong;
+  wrong.input("x", {2}).node("y", "ComplexAbs", {"x"});
+  EXPECT_EQ(error_of(wrong), "y (ComplexAbs): the input is f32[2]; expected complex numbers of an RFFT");
+}
+
 // ---- Detectors.
 
 TEST(Crops, AreResizedAndFilledOutside) {
@@ -162,11 +192,13 @@ TEST(Crops, AreResizedAndFilledOutside) {
   for (std::size_t b = 0; b < kBoxes; ++b)
     for (std::int64_t r = 0; r < kHeight; ++r)
       for (std::int64_t c = 0; c < kWidth; ++c) {
-        const double down = boxes[4 * b] * (kRows - 1) + double(r) * (boxes[4 * b + 2] - boxes[4 * b]) * (kRows - 1) / (kHeight - 1);
-        const double across =
-            boxes[4 * b + 1] * (kColumns - 1) + double(c) * (boxes[4 * b + 3] - boxes[4 * b + 1]) * (kColumns - 1) / (kWidth - 1);
+        const double down =
+            boxes[4 * b] * (kRows - 1) + double(r) * (boxes[4 * b + 2] - boxes[4 * b]) * (kRows - 1) / (kHeight - 1);
+        const double across = boxes[4 * b + 1] * (kColumns - 1) +
+                              double(c) * (boxes[4 * b + 3] - boxes[4 * b + 1]) * (kColumns - 1) / (kWidth - 1);
         const auto pixel = [&](double i, double j) {
-          const auto row = std::min(static_cast<std::int64_t>(i), kRows - 1), column = std::min(static_cast<std::int64_t>(j), kColumns - 1);
+          const auto row = std::min(static_cast<std::int64_t>(i), kRows - 1),
+                     column = std::min(static_cast<std::int64_t>(j), kColumns - 1);
           return x[static_cast<std::size_t>((owners[b] * kRows + row) * kColumns + column)];
         };
         const bool outside = down < 0 || down > kRows - 1 || across < 0 || across > kColumns - 1;
@@ -247,7 +279,8 @@ void expect_combined(const Combined& d, std::uint64_t seed) {
          {{"clip_boxes", of_flag(d.clip)}, {"pad_per_class", of_flag(d.per_class)}});
   for (const char* each : {"y", "y:1", "y:2", "y:3"})
     g.node(std::string("out_") + each[std::string_view(each).size() - 1], "Identity", {each});
-  const auto found = answers(g, {floats({d.images, d.boxes, d.own, 4}, boxes), floats({d.images, d.boxes, d.classes}, scores)});
+  const auto found =
+      answers(g, {floats({d.images, d.boxes, d.own, 4}, boxes), floats({d.images, d.boxes, d.classes}, scores)});
   const auto wanted = plainly_combined(d, boxes, scores);
   ASSERT_EQ(found.size(), 4U);
   // Outputs stand in the order of the nodes: boxes, scores, classes, number.

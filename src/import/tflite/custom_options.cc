@@ -28,7 +28,8 @@ Result<std::int64_t> custom_integer(const TfliteSite& site, const FlexMap& optio
 Result<std::vector<std::int64_t>> custom_integers(const TfliteSite& site, const FlexMap& options,
                                                   const std::string& name, std::int64_t high) {
   const auto given = options.numbers(name);
-  if (!given || given->empty()) return site.error("its option \"" + name + "\" is left out; expected a list of numbers");
+  if (!given || given->empty())
+    return site.error("its option \"" + name + "\" is left out; expected a list of numbers");
   std::vector<std::int64_t> values;
   for (const double value : *given) {
     if (!(value >= 0 && value <= static_cast<double>(high)))

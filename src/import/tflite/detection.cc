@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 
-#include "import/parts/arithmetic.h"
 #include "import/parts/detections.h"
 #include "import/parts/shape.h"
 #include "import/tflite/importers.h"
@@ -20,7 +19,7 @@ struct PostProcess {
   std::int64_t most_of_class = 100;  ///< the regular form alone
   bool regular = false;              ///< suppression for each class
   double score = 0, overlap = 0;
-  std::int64_t classes = 0;             ///< without the background
+  std::int64_t classes = 0;                     ///< without the background
   std::array<double, 4> scales = {1, 1, 1, 1};  ///< y, x, h, w
 };
 
@@ -60,14 +59,14 @@ Result<ValueId> decoded(TfliteSite& site, ValueId encodings, ValueId anchors, co
   WHET_TRY(const ValueId anchor_sizes, two_columns(site, all, 2));
   WHET_TRY(ValueId centres, two_columns(site, encodings, 0));
   WHET_TRY(ValueId sizes, two_columns(site, encodings, 2));
-  const auto factors = [&](const char* part, std::size_t first, double factor) {
-    const std::vector<double> two = {factor / p.scales[first], factor / p.scales[first + 1]};
+  const auto factors = [&](const char* part, std::size_t first) {
+    const std::vector<double> two = {1 / p.scales[first], 1 / p.scales[first + 1]};
     return site.add_constant(part, Tensor::of(DType::f32, {1, 1, 2}, two));
   };
-  WHET_TRY(centres, site.add("shift", BinaryOperator{B::mul}, {centres, factors("centre_scales", 0, 1)}));
+  WHET_TRY(centres, site.add("shift", BinaryOperator{B::mul}, {centres, factors("centre_scales", 0)}));
   WHET_TRY(centres, site.add("shift", BinaryOperator{B::mul}, {centres, anchor_sizes}));
   WHET_TRY(centres, site.add("centres", BinaryOperator{B::add}, {centres, anchor_centres}));
-  WHET_TRY(sizes, site.add("growth", BinaryOperator{B::mul}, {sizes, factors("size_scales", 2, 1)}));
+  WHET_TRY(sizes, site.add("growth", BinaryOperator{B::mul}, {sizes, factors("size_scales", 2)}));
   WHET_TRY(sizes, site.add("growth", UnaryOperator{UnaryKind::exp}, {sizes}));
   WHET_TRY(sizes, site.add("sizes", BinaryOperator{B::mul}, {sizes, anchor_sizes}));
   WHET_TRY(const ValueId boxes, site.add("centres_and_sizes", ConcatOperator{2}, {centres, sizes}));
@@ -78,11 +77,11 @@ Result<ValueId> decoded(TfliteSite& site, ValueId encodings, ValueId anchors, co
 Result<ValueId> scores_of(TfliteSite& site, ValueId corners, const PostProcess& p) {
   WHET_TRY(const ValueId scores, site.real(1));
   const Shape s = site.shape(scores);
-  const bool fits = s.size() == 3 && s[0] == 1 && s[1] == site.shape(corners)[1] &&
-                    (s[2] == p.classes || s[2] == p.classes + 1);
+  const bool fits =
+      s.size() == 3 && s[0] == 1 && s[1] == site.shape(corners)[1] && (s[2] == p.classes || s[2] == p.classes + 1);
   if (!fits)
-    return site.error("has scores " + to_string(site.type(scores)) + " of " +
-                      std::to_string(site.shape(corners)[1]) + " boxes and " + std::to_string(p.classes) + " classes");
+    return site.error("has scores " + to_string(site.type(scores)) + " of " + std::to_string(site.shape(corners)[1]) +
+                      " boxes and " + std::to_string(p.classes) + " classes");
   return sliced(site, scores, {s[2] - p.classes}, {s[2]}, std::vector<std::int64_t>{2}, {1});
 }
 

@@ -133,7 +133,8 @@ class FlexReader {
       return numbers_of_list(at, inner);
     } else if ((type >= kInts && type <= kFloats) || type == kTruths) {
       value.is_list = true;
-      value.numbers = list(type == kTruths ? kTruth : type - kInts + kInt, at, inner, count_at(before(at, inner), inner));
+      value.numbers =
+          list(type == kTruths ? kTruth : type - kInts + kInt, at, inner, count_at(before(at, inner), inner));
     } else if (type >= kPairOfInts && type <= kFourFloats) {
       value.is_list = true;
       value.numbers = list((type - kPairOfInts) % 3 + kInt, at, inner, (type - kPairOfInts) / 3 + 2);

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 
 #include "import/parts/arithmetic.h"
@@ -252,7 +251,8 @@ Status import_transform_landmarks(TfliteSite& site) {
   }
   const std::int64_t count = num_elements(shape);
   if (numbers < 2 || numbers > 3 || count == 0 || shape.back() % numbers != 0)
-    return site.error("moves landmarks " + to_string(site.type(x)) + " of " + std::to_string(numbers) + " numbers each");
+    return site.error("moves landmarks " + to_string(site.type(x)) + " of " + std::to_string(numbers) +
+                      " numbers each");
   WHET_TRY(const ValueId matrix, matrix_of(site));
   WHET_TRY(const ValueId rows, site.add("rows", ReshapeOperator{{count / numbers, numbers}}, {x}));
   WHET_TRY(std::vector<ValueId> columns, divided(site, rows, 1, Ints(static_cast<std::size_t>(numbers), 1)));
@@ -284,7 +284,8 @@ Status import_transform_image(TfliteSite& site) {
     const std::int64_t extent = x[d == 1 ? 1 : 2];
     WHET_TRY(const ValueId counts, is_inside(site, at, extent));
     inside.push_back(counts);
-    WHET_TRY(std::vector<Tap> of_dimension, taps_of(site, {.outside = Outside::border}, at, static_cast<double>(extent)));
+    WHET_TRY(std::vector<Tap> of_dimension,
+             taps_of(site, {.outside = Outside::border}, at, static_cast<double>(extent)));
     taps.push_back(std::move(of_dimension));
   }
   Pixels pixels{image, {x[1], x[2]}};

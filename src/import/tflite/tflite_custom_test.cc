@@ -123,9 +123,12 @@ std::string detector(const Detector& d) {
   const int listed = m.tensor("listed", {}), numbers = m.tensor("numbers", {}), best = m.tensor("best", {}),
             count = m.tensor("count", {});
   FlexWriter options;
-  options.integer("max_detections", d.most).integer("max_classes_per_detection", d.each).integer("num_classes", d.classes);
+  options.integer("max_detections", d.most)
+      .integer("max_classes_per_detection", d.each)
+      .integer("num_classes", d.classes);
   options.integer("detections_per_class", d.of_class).integer("use_regular_nms", d.regular ? 1 : 0);
-  options.real("nms_score_threshold", static_cast<float>(d.least)).real("nms_iou_threshold", static_cast<float>(d.overlap));
+  options.real("nms_score_threshold", static_cast<float>(d.least))
+      .real("nms_iou_threshold", static_cast<float>(d.overlap));
   options.real("y_scale", 10).real("x_scale", 10).real("h_scale", 5).real("w_scale", 5);
   m.custom("TFLite_Detection_PostProcess", {boxes, scores, anchor}, {listed, numbers, best, count}, options.bytes());
   return m.bytes({boxes, scores}, {listed, numbers, best, count});
@@ -162,9 +165,8 @@ std::vector<std::size_t> suppressed(const Detector& d, const std::vector<Box>& b
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
   for (const std::size_t i : order) {
-    const bool hidden = std::any_of(kept.begin(), kept.end(), [&](std::size_t k) {
-      return common_part(boxes[k], boxes[i]) > d.overlap;
-    });
+    const bool hidden = std::any_of(kept.begin(), kept.end(),
+                                    [&](std::size_t k) { return common_part(boxes[k], boxes[i]) > d.overlap; });
     if (!hidden && scores[i] >= d.least && static_cast<std::int64_t>(kept.size()) < most) kept.push_back(i);
   }
   return kept;
@@ -200,7 +202,8 @@ std::vector<Numbers> plainly_detected(const Detector& d, const Numbers& encoded,
       std::iota(order.begin(), order.end(), 0);
       std::stable_sort(order.begin(), order.end(),
                        [&](std::size_t a, std::size_t b) { return score(i, a) > score(i, b); });
-      for (std::size_t k = 0; k < static_cast<std::size_t>(d.each); ++k) found.push_back({i, order[k], score(i, order[k])});
+      for (std::size_t k = 0; k < static_cast<std::size_t>(d.each); ++k)
+        found.push_back({i, order[k], score(i, order[k])});
       ++count;
     }
     rows *= static_cast<std::size_t>(d.each);
@@ -241,7 +244,8 @@ TEST(Detections, OfEachClassAreThoseOfPlainLoops) {
 }
 TEST(Detections, WithoutOptionsAreRefused) {
   ModelWriter m;
-  const int boxes = m.tensor("boxes", {1, 2, 4}), scores = m.tensor("scores", {1, 2, 1}), anchors = m.tensor("a", {2, 4});
+  const int boxes = m.tensor("boxes", {1, 2, 4}), scores = m.tensor("scores", {1, 2, 1}),
+            anchors = m.tensor("a", {2, 4});
   const int y = m.tensor("y", {});
   ModelWriter other = m;
   m.custom("TFLite_Detection_PostProcess", {boxes, scores, anchors}, {y}, {1, 2, 3});
@@ -356,7 +360,8 @@ Numbers plainly_moved(const Numbers& image, std::int64_t h, std::int64_t w, std:
       const double across = static_cast<double>(c) + corner, down = static_cast<double>(r) + corner;
       const double at_x = kMatrix[0] * across + kMatrix[1] * down + kMatrix[3] - corner;
       const double at_y = kMatrix[4] * across + kMatrix[5] * down + kMatrix[7] - corner;
-      const bool outside = at_x < 0 || at_y < 0 || at_x > static_cast<double>(w - 1) || at_y > static_cast<double>(h - 1);
+      const bool outside =
+          at_x < 0 || at_y < 0 || at_x > static_cast<double>(w - 1) || at_y > static_cast<double>(h - 1);
       const double left = std::floor(at_x), top = std::floor(at_y), u = at_x - left, v = at_y - top;
       const auto i = static_cast<std::int64_t>(top), j = static_cast<std::int64_t>(left);
       y.push_back(outside ? 0

@@ -68,7 +68,8 @@ struct Way {
         double gates[4];
         for (std::size_t g = 0; g < 4; ++g) {
           gates[g] = double(biases[g][u]);
-          for (std::size_t i = 0; i < kFeatures; ++i) gates[g] += double(inputs[g][u * kFeatures + i]) * x[step * kFeatures + i];
+          for (std::size_t i = 0; i < kFeatures; ++i)
+            gates[g] += double(inputs[g][u * kFeatures + i]) * x[step * kFeatures + i];
           for (std::size_t i = 0; i < kUnits; ++i) gates[g] += double(states[g][u * kUnits + i]) * state[i];
         }
         cell[u] = sigmoid(gates[1]) * cell[u] + sigmoid(gates[0]) * std::tanh(gates[2]);
@@ -148,8 +149,10 @@ TEST(Space, ConvolutionsAreThoseOfPlainLoops) {
   ModelWriter m;
   const int data = m.tensor("x", {1, 3, 4, 3, 2}), w = m.constant<float>("w", {2, 3, 1, 2, 3}, 0, weights),
             b = m.constant<float>("b", {3}, 0, bias), y = m.tensor("y", {1, 3, 2, 3, 3});
-  m.operation(132, {data, w, b}, {y},
-              FlatRecord().number<std::int8_t>(0, 0).number<std::int32_t>(1, 1).number<std::int32_t>(2, 1).number<std::int32_t>(3, 2));
+  m.operation(
+      132, {data, w, b}, {y},
+      FlatRecord().number<std::int8_t>(0, 0).number<std::int32_t>(1, 1).number<std::int32_t>(2, 1).number<std::int32_t>(
+          3, 2));
   Numbers wanted;
   for (std::int64_t d = 0; d < 3; ++d)
     for (std::int64_t r = 0; r < 2; ++r)
@@ -173,7 +176,12 @@ TEST(Pools, OfSquaresAreRootsOfTheirMeans) {
   ModelWriter m;
   const int x = m.tensor("x", {1, 2, 3, 1}), y = m.tensor("y", {1, 2, 3, 1});
   m.operation(12, {x}, {y},
-              FlatRecord().number<std::int8_t>(0, 0).number<std::int32_t>(1, 1).number<std::int32_t>(2, 1).number<std::int32_t>(3, 2).number<std::int32_t>(4, 2));
+              FlatRecord()
+                  .number<std::int8_t>(0, 0)
+                  .number<std::int32_t>(1, 1)
+                  .number<std::int32_t>(2, 1)
+                  .number<std::int32_t>(3, 2)
+                  .number<std::int32_t>(4, 2));
   // Windows at the edge have fewer pixels.
   const auto root = [](const Numbers& pixels) {
     double sum = 0;
@@ -185,7 +193,8 @@ TEST(Pools, OfSquaresAreRootsOfTheirMeans) {
 }
 TEST(Chosen, PlacesAndDifferentElementsArePadded) {
   ModelWriter m;
-  const int x = m.tensor("x", {5}, 2), y = m.tensor("y", {}, 2), places = m.tensor("places", {5}, 2), z = m.tensor("z", {}, 4);
+  const int x = m.tensor("x", {5}, 2), y = m.tensor("y", {}, 2), places = m.tensor("places", {5}, 2),
+            z = m.tensor("z", {}, 4);
   m.operation(103, {x}, {y, places});
   m.operation(109, {x}, {z});
   const auto found = answers(m.bytes({x}, {y, places, z}), {{7, 0, 7, 3, 0}});

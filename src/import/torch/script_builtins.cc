@@ -345,6 +345,28 @@ Done list_function(ScriptRun& run, const std::string& name, const Values& values
   return change_list(run, name, *list, values);
 }
 
+/// An empty dictionary, one of a list of pairs, or another one with the same members.
+Done dictionary_of(ScriptRun& run, const Values& values) {
+  ScriptDictionary* made = run.new_dictionary();
+  if (values.empty()) return done(made);
+  if (auto* const* other = std::get_if<ScriptDictionary*>(&values[0])) {
+    WHET_RETURN_IF_ERROR(expect_room(run, (*other)->members.size()));
+    run.count_items((*other)->members.size());
+    made->members = (*other)->members;
+    return done(made);
+  }
+  auto* const* pairs = std::get_if<ScriptList*>(&values[0]);
+  if (pairs == nullptr) return nothing();
+  WHET_RETURN_IF_ERROR(expect_room(run, (*pairs)->items.size()));
+  run.count_items((*pairs)->items.size());
+  for (const ScriptValue& item : (*pairs)->items) {
+    auto* const* pair = std::get_if<ScriptList*>(&item);
+    if (pair == nullptr || (*pair)->items.size() != 2) return run.error("makes a dictionary of what are no pairs");
+    made->members.emplace_back((*pair)->items[0], (*pair)->items[1]);
+  }
+  return done(made);
+}
+
 Done dictionary_function(ScriptRun& run, const std::string& name, const Values& values) {
   auto* const* given = values.empty() ? nullptr : std::get_if<ScriptDictionary*>(&values[0]);
   if (given == nullptr) return nothing();
@@ -569,6 +591,7 @@ Result<std::optional<ScriptValue>> call_builtin(ScriptRun& run, const std::strin
     if (!values.empty() && as_tensor(values[0]) != nullptr) return tensor_of_type(run, given);
     return tensor_of_numbers(run, name, given);
   }
+  if (name == "torch.dict") return dictionary_of(run, values);
   if (name == "torch.__range_length" || name == "torch.__derive_index") return range_function(run, name, values);
   if (values.size() == 1 && (name == "torch.ScalarImplicit" || name == "torch.Scalar"))
     return done(converted(run, "number", values[0]));

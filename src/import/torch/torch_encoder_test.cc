@@ -52,7 +52,7 @@ struct Weights {
     Rng rng(seed);
     const std::int64_t e = kSize, h = kHidden;
     const std::vector<std::pair<std::string, Shape>> shapes = {
-        {"wq", {3 * e, e}}, {"bq", {3 * e}}, {"wo", {e, e}}, {"bo", {e}}, {"s1", {e}}, {"t1", {e}},
+        {"wq", {3 * e, e}}, {"bq", {3 * e}}, {"wo", {e, e}}, {"bo", {e}}, {"s1", {e}},    {"t1", {e}},
         {"s2", {e}},        {"t2", {e}},     {"w1", {h, e}}, {"b1", {h}}, {"w2", {e, h}}, {"b2", {e}}};
     for (const auto& [name, shape] : shapes) {
       Tensor tensor(DType::f32, shape);
@@ -84,7 +84,8 @@ struct Weights {
       for (const double v : row) mean += v / double(row.size());
       for (const double v : row) square += (v - mean) * (v - mean) / double(row.size());
       for (std::size_t i = 0; i < row.size(); ++i)
-        row[i] = (row[i] - mean) / std::sqrt(square + 1e-5) * tensors.at(s).get(std::int64_t(i)) + tensors.at(t).get(std::int64_t(i));
+        row[i] = (row[i] - mean) / std::sqrt(square + 1e-5) * tensors.at(s).get(std::int64_t(i)) +
+                 tensors.at(t).get(std::int64_t(i));
     }
     return x;
   }
@@ -142,7 +143,8 @@ TEST(NativeAttention, IsThatOfPlainLoops) {
   Pt2 p;
   p.input("x", {1, 3, 4});
   w.give(p);
-  p.node("aten._native_multi_head_attention.default", "query=%x key=%x value=%x embed_dim=4 num_head=2" + kLayer, {"y", "a"});
+  p.node("aten._native_multi_head_attention.default", "query=%x key=%x value=%x embed_dim=4 num_head=2" + kLayer,
+         {"y", "a"});
   const auto found = answers(p.output("y").output("a"), {tensor_of(x)});
   const Attending wanted = attend(w, x, x, x, kNothing);
   ASSERT_EQ(found.size(), 2U);
@@ -174,11 +176,13 @@ TEST(NativeAttention, LeavesOutWhatTheMaskHides) {
     Pt2 p;
     p.input("x", {1, 3, 4});
     w.give(p);
-    p.weight("mask", keys ? Tensor::of<std::int64_t>(DType::boolean, {1, 3}, {0, 0, 1})
-                          : Tensor::of<std::int64_t>(DType::boolean, {3, 3}, {0, 1, 1, 0, 0, 1, 0, 0, 0}), "buffer");
+    p.weight("mask",
+             keys ? Tensor::of<std::int64_t>(DType::boolean, {1, 3}, {0, 0, 1})
+                  : Tensor::of<std::int64_t>(DType::boolean, {3, 3}, {0, 1, 1, 0, 0, 1, 0, 0, 0}),
+             "buffer");
     p.node("aten._native_multi_head_attention.default",
-           "query=%x key=%x value=%x embed_dim=4 num_head=2" + kLayer + " mask=%mask need_weights=false mask_type=" +
-               (keys ? "1" : "0"),
+           "query=%x key=%x value=%x embed_dim=4 num_head=2" + kLayer +
+               " mask=%mask need_weights=false mask_type=" + (keys ? "1" : "0"),
            {"y"});
     expect_near(answers(p.output("y"), {tensor_of(x)}).at(0),
                 flat(keys ? attend(w, x, x, x, kLastKey).y : attend(w, x, x, x, kLater).y));
@@ -204,8 +208,8 @@ TEST(EncoderLayer, IsThatOfPlainLoopsWithItsNormalizationsBeforeAndBehind) {
     p.input("x", {1, 3, 4});
     w.give(p);
     p.node("aten._transformer_encoder_layer_fwd.default",
-           "src=%x embed_dim=4 num_heads=2" + kLayer + " use_gelu=" + (before ? "true" : "false") + " norm_first=" +
-               (before ? "true" : "false") +
+           "src=%x embed_dim=4 num_heads=2" + kLayer + " use_gelu=" + (before ? "true" : "false") +
+               " norm_first=" + (before ? "true" : "false") +
                " eps=0.00001 norm_weight_1=%s1 norm_bias_1=%t1 norm_weight_2=%s2 norm_bias_2=%t2 ffn_weight_1=%w1 "
                "ffn_bias_1=%b1 ffn_weight_2=%w2 ffn_bias_2=%b2",
            {"y"});
@@ -225,7 +229,8 @@ TEST(NativeAttention, OfWeightsThatDoNotFitIsRefused) {
   Pt2 p;
   p.input("x", {1, 3, 4});
   Weights(1).give(p);
-  p.node("aten._native_multi_head_attention.default", "query=%x key=%x value=%x embed_dim=4 num_head=3" + kLayer, {"y"});
+  p.node("aten._native_multi_head_attention.default", "query=%x key=%x value=%x embed_dim=4 num_head=3" + kLayer,
+         {"y"});
   const std::string text = said(p.output("y"));
   EXPECT_NE(text.find("has 3 heads of 4 numbers and weights f32[12x4]"), std::string::npos) << text;
 }
@@ -235,6 +240,10 @@ TEST(AsStrided, TakesElementsByTheirPlacesInMemory) {
   Pt2 p;
   p.input("x", {2, 4}).node("aten.as_strided.default", "self=%x size=[3,2] stride=[1,3] storage_offset=1", {"y"});
   EXPECT_EQ(answers(p.output("y"), {x}).at(0), (Numbers{1, 4, 2, 5, 3, 6}));
+  Pt2 part;
+  part.input("x", {2, 4})
+      .node("aten.as_strided.default", "self=%x size=[2,1,2] stride=[2,7,1] storage_offset=2", {"y"});
+  EXPECT_EQ(answers(part.output("y"), {x}).at(0), (Numbers{2, 3, 4, 5}));
   Pt2 windows;
   windows.input("x", {2, 4}).node("aten.as_strided.default", "self=%x size=[3,4] stride=[2,1]", {"y"});
   EXPECT_EQ(answers(windows.output("y"), {x}).at(0), (Numbers{0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7}));

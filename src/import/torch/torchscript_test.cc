@@ -108,6 +108,14 @@ TEST(TorchScript, ListsAndDictionariesAreKnown) {
                     "return torch.mul(torch.cat(l, 0), d[\"a\"])"}),
             (Numbers{0, 2, 4, 6, 8, 10, 0, -2, -4, -6, -8, -10}));
 }
+TEST(TorchScript, DictionariesAreMadeByAFunction) {
+  EXPECT_EQ(answer({"x: Tensor",
+                    "a = torch.dict()\n"
+                    "b = torch._set_item(a, \"out\", torch.neg(x))\n"
+                    "if torch.__contains__(a, \"aux\"):\n  c = torch._set_item(a, \"out\", x)\nelse:\n  pass\n"
+                    "return a[\"out\"]"}),
+            (Numbers{0, -1, -2, -3, -4, -5}));
+}
 TEST(TorchScript, NumbersAndTextsAreKnown) {
   EXPECT_EQ(answer({"x: Tensor",
                     "n = torch.sum([1, 2, 3])\nm = ops.prim.max([torch.neg(7), torch.remainder(-7, 4)])\n"
