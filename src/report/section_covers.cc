@@ -12,6 +12,8 @@ namespace whet {
 namespace {
 
 constexpr double kCoverLeft = 400, kCoverRight = 800, kCoverRow = 20;
+/// A bold title of this length as it is reckoned is as long as there is room.
+constexpr double kBoldest = kCoverLeft - 56;
 constexpr std::size_t kCoversDrawn = 16;
 /// Beyond this a cover is drawn at the edge.
 constexpr double kFarthest = 2;
@@ -28,7 +30,8 @@ std::string title_of(const ReportCover& cover) {
 
 void draw_cover(Svg& svg, const ReportCover& cover, const Scale& x, double y) {
   const double at = x(std::clamp(ratio_of(cover), x.low(), x.high()));
-  svg.text(kCoverLeft - 12, y + 4, fitted(title_of(cover), kCoverLeft - 20), cover.chosen ? "strong" : "", Anchor::end);
+  svg.text(kCoverLeft - 12, y + 4, fitted(title_of(cover), cover.chosen ? kBoldest : kCoverLeft - 20),
+           cover.chosen ? "strong" : "", Anchor::end);
   svg.line(x(1), y, at, y, "rise");
   svg.circle(at, y, 4, cover.chosen ? "dot taken" : "dot k5", title_of(cover));
   svg.text(kCoverRight + 18, y + 4, fmt::format("{} of {}", time_text(cover.seconds), time_text(cover.usual_seconds)),

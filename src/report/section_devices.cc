@@ -93,7 +93,7 @@ std::string paces_picture(const std::vector<ReportPace>& paces, double low, doub
     svg.line(x(tick), 116, x(tick), 120, "axis");
     svg.text(x(tick), 133, tick_text(tick), "soft", Anchor::middle);
   }
-  svg.text(874, 133, "s of tuning", "soft");
+  svg.text(868, 147, "seconds of tuning", "soft", Anchor::end);
   return picture("Pace of the machine", svg) +
          "<p class=\"remark\">A dot is a candidate: how much longer its task's champion took just then than when it "
          "won. "

@@ -86,10 +86,11 @@ std::string phases_of(const std::vector<ReportPhase>& phases) {
     if (width < 0.5) continue;
     svg.box(x, 18, width - 1, 14, i % 2 == 0 ? "bar" : "bar light", phases[i].name);
     const std::string label = phases[i].name + " " + duration_text(phases[i].seconds);
-    const bool fits = x >= free_from && x + width_of_label(label) < 960;
-    if (fits) {
-      svg.text(x, 48, label, "soft");
-      free_from = x + width_of_label(label) + 12;
+    const double at = std::max(x, free_from);
+    const bool is_near = at <= x + width / 2;
+    if (is_near && at + width_of_label(label) < 960) {
+      svg.text(at, 48, label, "soft");
+      free_from = at + width_of_label(label) + 12;
     }
     x += width;
   }

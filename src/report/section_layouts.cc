@@ -79,6 +79,12 @@ double copies_of(const ReportPlan& plan, std::int64_t* count = nullptr) {
   return seconds;
 }
 
+/// How much longer it takes.
+std::string told_of_runner_up(double more) {
+  if (!is_time(std::abs(more))) return " The runner-up takes as long.";
+  return fmt::format(" The runner-up takes {} {}.", time_text(std::abs(more)), more > 0 ? "more" : "less");
+}
+
 std::string finding_of_layouts(const ReportLayouts& layouts) {
   std::int64_t others = 0, copies = 0;
   const double copying = copies_of(layouts.chosen, &copies);
@@ -88,23 +94,21 @@ std::string finding_of_layouts(const ReportLayouts& layouts) {
     covers += kernel.cover.empty() ? 0 : 1;
   }
   std::string text;
-  if (others == 0 && copies == 0 && covers == 0)
+  if (others > 0 || copies > 0)
+    text = fmt::format("{} {} on other forms than nhwc; {} between forms {} {}. ", count_of(others, "kernel"),
+                       others == 1 ? "works" : "work", copies == 1 ? "1 copy" : count_text(copies) + " copies",
+                       copies == 1 ? "costs" : "cost", time_text(copying));
+  if (covers > 0)
+    text += fmt::format("{} {} the work of several. ", count_of(covers, "kernel"), covers == 1 ? "does" : "do");
+  if (text.empty())
     text = fmt::format("Every kernel works on nhwc, the usual form: {} together.", time_text(layouts.chosen.seconds));
-  else if (others == 0 && copies == 0)
-    text =
-        fmt::format("{} {} the work of several. Together {}, by the usual kernels {}.", count_of(covers, "kernel"),
-                    covers == 1 ? "does" : "do", time_text(layouts.chosen.seconds), time_text(layouts.usual.seconds));
   else
-    text =
-        fmt::format("{} {} on other forms than nhwc; {} between forms cost {}. Together {}, by the usual kernels {}.",
-                    count_of(others, "kernel"), others == 1 ? "works" : "work",
-                    copies == 1 ? "1 copy" : count_text(copies) + " copies", time_text(copying),
-                    time_text(layouts.chosen.seconds), time_text(layouts.usual.seconds));
+    text += fmt::format("Together {}, by the usual kernels {}.", time_text(layouts.chosen.seconds),
+                        time_text(layouts.usual.seconds));
   if (layouts.network_seconds > 0 && layouts.usual_network_seconds > 0)
     text += fmt::format(" In the network, measured alternately: {} against {}.", time_text(layouts.network_seconds),
                         time_text(layouts.usual_network_seconds));
-  if (!layouts.runner_up.kernels.empty())
-    text += fmt::format(" The runner-up takes {}.", time_text(layouts.runner_up.seconds));
+  if (!layouts.runner_up.kernels.empty()) text += told_of_runner_up(layouts.runner_up.seconds - layouts.chosen.seconds);
   if (layouts.recorded_at.empty()) text += " The record file holds no plan: other forms were not tried to the end.";
   return text;
 }

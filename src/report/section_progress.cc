@@ -78,7 +78,9 @@ std::string finding_of_progress(const History& history) {
   const double first = history.steps.front().seconds, last = history.steps.back().seconds;
   const auto most = std::find_if(history.steps.begin(), history.steps.end(),
                                  [&](const Improvement& step) { return first - step.seconds >= 0.9 * (first - last); });
-  if (first <= last) return "No trial has made the network faster than its default schedules.";
+  if (first <= last)
+    return fmt::format("{} have made the sum of the tasks no smaller: {}.", count_of(history.trials, "trial"),
+                       time_text(last));
   return fmt::format("{} and {} bring the sum of the tasks from {} to {}; nine tenths of that came in the first {}.",
                      count_of(history.trials, "trial"), duration_text(history.end), time_text(first), time_text(last),
                      duration_text(most->at));
@@ -90,12 +92,13 @@ std::string progress_section(const ReportData& data) {
   const History history = history_of(data.tasks);
   if (history.trials == 0 || !is_time(history.steps.front().seconds)) return "";
   const double first = history.steps.front().seconds, last = history.steps.back().seconds;
+  const std::string told = finding_of_progress(history);
+  if (first <= last) return section("progress", "Latency over time", told, "");
   // Far from the sum it would only make the curve flat: the summary has it.
   const double whole = data.network.tuned_seconds;
   const double measured = whole > 0.7 * last && whole < 1.2 * first ? whole : 0;
   const double low = std::min(last, is_time(measured) ? measured : last);
   const Scale y(low - 0.04 * (first - low), std::max(first, measured), kProgressBottom, kProgressTop);
-  const std::string told = finding_of_progress(history);
   Svg svg(960, 232, "Latency over time", told);
   const Panel by_time{64, 520, "seconds of tuning", history.end};
   const Panel by_trials{600, 868, "trials", static_cast<double>(history.trials)};

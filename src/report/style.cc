@@ -33,7 +33,9 @@ a{color:inherit;text-decoration-color:var(--soft);text-underline-offset:.15em}
 a:hover{color:var(--best)}
 nav{font:.82rem/1.9 var(--sans);margin-top:1rem;color:var(--soft)}
 nav a{margin-right:1rem;white-space:nowrap}
-.picture{overflow-x:auto}
+.picture{overflow-x:auto;background:linear-gradient(90deg,var(--paper) 40%,transparent) 0 0/2.5rem 100% local,
+linear-gradient(270deg,var(--paper) 40%,transparent) 100% 0/2.5rem 100% local,
+linear-gradient(90deg,var(--faint),transparent) 0 0/.7rem 100%,linear-gradient(270deg,var(--faint),transparent) 100% 0/.7rem 100%;background-repeat:no-repeat}
 svg{display:block;font:11px var(--sans);fill:var(--ink)}
 svg .soft{fill:var(--soft)} svg .strong{font-weight:600;fill:var(--best)} svg .figure{font-size:13px}
 svg .cost{fill:var(--fail);font-size:10px} svg .on{fill:var(--on)} svg .on.k5t{fill:#1d1d1b}
@@ -67,9 +69,9 @@ input,.live button{font:inherit;color:inherit;background:transparent;border:0;bo
 figure{margin:0} figcaption{line-height:1.2} figcaption b{font-weight:400;color:var(--soft)}
 details{margin:.5rem 0} summary{cursor:pointer}
 pre,code{font:.75rem/1.45 ui-monospace,Menlo,Consolas,"Liberation Mono",monospace;overflow-wrap:anywhere} pre{overflow-x:auto;margin:.4rem 0;overflow-wrap:normal}
-@media (max-width:40rem){body{padding-top:1.2rem} h1{font-size:1.5rem} .lead{font-size:1.1rem}}
+@media (max-width:40rem){body{padding-top:1.2rem} h1{font-size:1.5rem} .lead{font-size:1.1rem} td.name{min-width:9rem}}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#444;--best:#8a2a17} body{max-width:none;padding:0} nav,.filter,.live{display:none}
-.picture{overflow:visible} .picture>svg{max-width:100%;height:auto} section,figure,tr{break-inside:avoid} #tasks,#curves,#schedules,#failures{break-inside:auto} table{font-size:.62rem}}
+.picture{overflow:visible;background:none} td.name{min-width:9rem} #tasks-table th:last-child,#tasks-table td:last-child{display:none} .picture>svg{max-width:100%;height:auto} section,figure,tr{break-inside:avoid} #tasks,#curves,#schedules,#failures{break-inside:auto} table{font-size:.62rem}}
 )";
 
 constexpr std::string_view kScript = R"('use strict';

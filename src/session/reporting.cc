@@ -197,6 +197,7 @@ Result<ReportData> RunReport::last_page(const Tuned& tuned) const {
     data.notes.push_back("While tuning " + stolen + ".");
   if (!subject_.place.target.is_cpu() || is_remote(*prepared_) || settings_.no_network || tuned.progress.interrupted)
     return data;
+  if (data.layouts.differs) data.network = {};  // which was measured before the plan was there
   const std::vector<InputSlot> slots = input_slots(prepared_->fused.graph);
   const InputFiles files = without_folded(settings_.model, slots, prepared_->files);
   WHET_TRY(std::vector<Tensor> inputs, match_inputs(slots, files, "random", settings_.model.seed));

@@ -24,8 +24,9 @@ std::string text_of(const std::vector<std::uint64_t>& step_ns, const Times& time
 }
 
 TEST(Traces, HaveAStretchForEachStepAndWorker) {
-  EXPECT_EQ(text_of({1000, 2000}, {{50, 100, 1000, 1090, 3000, 3100}, {60, 110, 1090, 1095, 2100, 3090}}),
-            "0: step 0 from 0 to 900, 0: step 1 from 990 to 2900, 1: step 0 from 10 to 990, 1: step 1 from 995 to 2000");
+  EXPECT_EQ(
+      text_of({1000, 2000}, {{50, 100, 1000, 1090, 3000, 3100}, {60, 110, 1090, 1095, 2100, 3090}}),
+      "0: step 0 from 0 to 900, 0: step 1 from 990 to 2900, 1: step 0 from 10 to 990, 1: step 1 from 995 to 2000");
 }
 TEST(Traces, BreakWhereWorkersOfAKernelWaitForEachOther) {
   EXPECT_EQ(text_of({3000}, {{0, 0, 1000, 1500, 3000, 3000}, {0, 0, 1500, 1500, 2000, 3000}}),
@@ -65,7 +66,8 @@ TEST(WatchedPools, WriteDownWhenWorkersWait) {
       for (std::size_t i = 0; i < 3; ++i) last_came[i] = std::max(last_came[i], times[2 * i]);
     }
     for (std::uint32_t worker = 0; worker < 3; ++worker)
-      for (std::size_t i = 0; i < 3; ++i) EXPECT_GE(watched.times(worker)[2 * i + 1], last_came[i]) << "nobody goes on before the last has come";
+      for (std::size_t i = 0; i < 3; ++i)
+        EXPECT_GE(watched.times(worker)[2 * i + 1], last_came[i]) << "nobody goes on before the last has come";
   }
   EXPECT_NE(watched.pool()->scratch(watched.pool(), 64), nullptr);
   pool_destroy(inner);
