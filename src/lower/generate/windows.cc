@@ -19,11 +19,14 @@ bool fills_block_memory(const LoopTree& tree, LoopId pipeline) {
   return std::any_of(ops.begin(), ops.end(), [&](OpId op) { return tree.place(op).stored_in == StoredIn::block; });
 }
 
-/// Another rolled op is computed under the loops of `op`: its window moves on with all of their iterations.
-bool is_rolled_inside(const LoopTree& tree, OpId op) {
+/// Every iteration of the loops of `op` counts for something else: a pipeline made ahead, or the window of another rolled op under
+/// them, which moves on with all of them.
+bool needs_all_iterations(const LoopTree& tree, OpId op) {
   const std::vector<LoopId> loops = own_loops(tree, op);
-  return std::any_of(tree.places.begin(), tree.places.end(), [&](const Placement& other) {
-    return other.rolled.valid() && std::find(loops.begin(), loops.end(), other.at) != loops.end();
+  return std::any_of(loops.begin(), loops.end(), [&](LoopId loop) {
+    return stages_of(tree, loop) > 1 ||
+           std::any_of(tree.places.begin(), tree.places.end(),
+                       [&](const Placement& other) { return other.rolled.valid() && encloses(tree, loop, other.at); });
   });
 }
 
@@ -50,7 +53,7 @@ void Generator::append_window(const Item& item, std::vector<Stmt>& out) {
 std::vector<Expr> Generator::window_guards(LoopId id) const {
   const OpId op = tree_.loop(id).op;
   const Placement& place = tree_.place(op);
-  if (!place.rolled.valid() || is_rolled_inside(tree_, op)) return {};
+  if (!place.rolled.valid() || needs_all_iterations(tree_, op)) return {};
   const std::size_t axis = rolled_axis(tree_, op);
   const std::vector<DigitId> digits = leaves_of(tree_, place.axes[axis]);
   LoopId innermost;
