@@ -108,9 +108,7 @@ class Search {
     for (int round = 0; round < kRounds && !used_up(); ++round) {
       renew_prices();
       const double before = elapsed();
-      WHET_TRY(const NetworkPlans hoped,
-               best_plans(fused_, alternatives_, prices_,
-                          {.forbidden = failed(), .bounds = true, .seconds_limit = options_.seconds_a_choice}));
+      WHET_TRY(const NetworkPlans hoped, hoped_plans());
       const double chosen_in = elapsed() - before;
       hoped_seconds_ = hoped.bound;
       std::vector<Task> unknown = unmeasured(hoped.best.front().alternatives);
@@ -125,6 +123,20 @@ class Search {
       if (!hoped.optimal) WHET_RETURN_IF_ERROR(measure_most_promising(chosen_in));
     }
     return ok_status();
+  }
+
+  /// The best plans by bounds; without time for a choice the usual one, of which nothing is proven.
+  Result<NetworkPlans> hoped_plans() const {
+    if (options_.seconds_a_choice > 0)
+      return best_plans(fused_, alternatives_, prices_,
+                        {.forbidden = failed(), .bounds = true, .seconds_limit = options_.seconds_a_choice});
+    NetworkPlans plans;
+    for (std::size_t a = 0; a < alternatives_.usual; ++a) {
+      plans.usual.alternatives.push_back(static_cast<int>(a));
+      plans.usual.seconds += prices_[a].seconds;
+    }
+    plans.best = {plans.usual};
+    return plans;
   }
 
   /// For some seconds, without a choice.

@@ -29,7 +29,7 @@ struct PlanSearchOptions {
   int trials_a_cover = 16;   ///< the same for kernels of several groups that come near those that they stand for
   int tried_in_network = 4;  ///< of the best plans
   /// Of one choice over hopes. Hopes of one network may be too alike for a quick choice: then what promises most is measured
-  /// without one, for as long as the choice has taken.
+  /// without one, for as long as the choice has taken. 0: there is no choice.
   double seconds_a_choice = 1;
   NetworkOptions network;                             ///< how these are timed
   std::function<void(const PlanProgress&)> on_round;  ///< before tasks are measured; may be empty
