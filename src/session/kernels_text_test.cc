@@ -6,7 +6,8 @@ namespace whet {
 namespace kernels_text_test {
 
 const std::string kOne = "cpu -mcpu=haswell -threads=1", kTwo = "cpu -mcpu=haswell -threads=2";
-const PlannedKernel kChain{"b", "chain: a+b", false}, kBlocks{"c", "nchw16c", false}, kCopy{"b", "nhwc -> nchw16c", true};
+const PlannedKernel kChain{"b", "chain: a+b", false}, kBlocks{"c", "nchw16c", false},
+    kCopy{"b", "nhwc -> nchw16c", true};
 
 Plan plan_for(const std::string& graph, const std::string& target, std::vector<PlannedKernel> kernels) {
   return {.graph = graph, .target = target, .kernels = std::move(kernels)};
@@ -15,10 +16,11 @@ Plan plan_for(const std::string& graph, const std::string& target, std::vector<P
 TEST(OtherPlans, AreToldByWhatOnlyOneOfTheTwoHas) {
   const std::vector<Plan> plans = {plan_for("g", kOne, {kCopy, kBlocks}), plan_for("g", kTwo, {kChain, kBlocks}),
                                    plan_for("other", kOne, {})};
-  EXPECT_EQ(other_plans_text(plans, "g", kTwo, {kChain, kBlocks}),
-            "For cpu -mcpu=haswell -threads=1 the records have another plan: 1 kernel as nchw16c, 1 copy nhwc -> nchw16c\n"
-            "  only here   b chain: a+b\n"
-            "  only there  b copied nhwc -> nchw16c\n");
+  EXPECT_EQ(
+      other_plans_text(plans, "g", kTwo, {kChain, kBlocks}),
+      "For cpu -mcpu=haswell -threads=1 the records have another plan: 1 kernel as nchw16c, 1 copy nhwc -> nchw16c\n"
+      "  only here   b chain: a+b\n"
+      "  only there  b copied nhwc -> nchw16c\n");
 }
 TEST(OtherPlans, CountByTheLastLineOfATarget) {
   const std::vector<Plan> plans = {plan_for("g", kOne, {kChain}), plan_for("g", kOne, {})};

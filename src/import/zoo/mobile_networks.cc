@@ -142,7 +142,8 @@ Graph make_mobilenet_v3_small(const ZooOptions& options) {
   net.stem(swish, 16);
   for (const Inverted& block : kBlocks) net.block(block);
   const ValueId wide = net.conv(net.x, {96, 576, {1, 1}}, swish);
-  const ValueId hidden = b.gemm(b.flatten(b.global_average_pool(wide)), b.scaled({1024, 576}, 576, 2), b.weight({1024}, 0.1));
+  const ValueId hidden =
+      b.gemm(b.flatten(b.global_average_pool(wide)), b.scaled({1024, 576}, 576, 2), b.weight({1024}, 0.1));
   const ValueId classes = b.gemm(net.activated(hidden, swish), b.scaled({1000, 1024}, 1024, 1), b.weight({1000}, 0.1));
   return b.finish(b.softmax(classes, 1), "softmax");
 }
