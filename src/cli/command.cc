@@ -32,6 +32,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
 std::string before_equals(const std::string& word) { return word.substr(0, word.find('=')); }
 
 int refuse_use(const std::string& command, const std::string& why) {
+  if (command.empty()) return wrong_use({why + "; `whet --help` shows its use"});
   return wrong_use({command + ": " + why + "; `whet " + command + " --help` shows its use"});
 }
 
@@ -45,10 +46,10 @@ int refuse_leftovers(const CLI::App& app, const std::string& command, const std:
   return refuse_use(command, "unexpected argument \"" + left.front() + "\"");
 }
 
-/// The name of the command that was given.
+/// The name of the command that was given; empty without one.
 std::string called(const CLI::App& app) {
   const auto parsed = app.get_subcommands();
-  return parsed.empty() ? "whet" : parsed.front()->get_name();
+  return parsed.empty() ? "" : parsed.front()->get_name();
 }
 
 int unknown_command(const std::vector<Command>& commands, const std::string& word) {

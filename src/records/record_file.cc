@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "base/write_place.h"
 #include "records/plan_line.h"
 #include "records/record_line.h"
 
@@ -177,17 +178,15 @@ Status write_records(const std::string& path, const std::vector<Record>& records
   for (const Record& record : records) (text += to_line(record)) += '\n';
   for (const Plan& plan : plans) (text += to_line(plan)) += '\n';
   for (const std::string& line : newer_lines) (text += line) += '\n';
-  struct stat there{};
-  const bool in_place =
-      ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);  // a device or a pipe is never replaced
-  const std::string beside = in_place ? path : path + ".whet.tmp";
+  const auto [whole, in_place] = write_place(path);
+  const std::string beside = in_place ? path : whole + ".whet.tmp";
   const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return file_error(path, "cannot write");
   const bool written = write_all(fd, text) && (in_place || fdatasync(fd) == 0);
   const int error = errno;
   ::close(fd);
   errno = error;
-  if (!written || (!in_place && std::rename(beside.c_str(), path.c_str()) != 0)) {
+  if (!written || (!in_place && std::rename(beside.c_str(), whole.c_str()) != 0)) {
     const Error failure = file_error(path, "cannot write");
     if (!in_place) ::unlink(beside.c_str());
     return failure;

@@ -133,6 +133,11 @@ TEST_F(RecordFileTest, StaysAsItWasWhereADiskThatIsFullTakesNoNewOne) {
 }
 TEST_F(RecordFileTest, ThatIsAFolderIsRefused) {
   EXPECT_EQ(read_records(folder_).error().message, folder_ + ": is a folder; a record file was expected");
+  const std::string link = folder_ + "/link.jsonl";
+  std::filesystem::create_symlink(path_, link);
+  EXPECT_TRUE(write_records(link, {timed("k", "d", 1)}).ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read_records(path_)->records.size(), 1u);
   EXPECT_EQ(write_records(folder_ + "/no/r.jsonl", {}).error().message,
             folder_ + "/no/r.jsonl: cannot write: No such file or directory");
 }

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/write_place.h"
+
 namespace whet {
 namespace {
 
@@ -30,14 +32,6 @@ Result<File> open_for_reading(const std::string& path, std::uint64_t& size) {
   if (end < 0) return system_error("read", path);
   size = static_cast<std::uint64_t>(end);
   return file;
-}
-
-/// A device or a pipe.
-bool is_written_in_place(const std::string& path) {
-  std::error_code code;
-  const auto there = std::filesystem::status(path, code);
-  return std::filesystem::exists(there) && !std::filesystem::is_regular_file(there) &&
-         !std::filesystem::is_directory(there);
 }
 
 }  // namespace
@@ -64,11 +58,12 @@ Result<std::string> read_file(const std::string& path) {
 
 Status can_write_file(const std::string& path) {
   std::error_code code;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const WritePlace place = write_place(path);
+  const std::string folder = std::filesystem::path(place.path).parent_path().string();
   bool can = false;
   if (std::filesystem::is_directory(path, code))
     errno = EISDIR;
-  else if (is_written_in_place(path))
+  else if (place.in_place)
     can = access(path.c_str(), W_OK) == 0;
   else
     can = access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
@@ -76,10 +71,7 @@ Status can_write_file(const std::string& path) {
 }
 
 Status write_file(const std::string& path, std::string_view bytes) {
-  const bool in_place = is_written_in_place(path);
-  std::error_code code;
-  const auto real = std::filesystem::canonical(path, code);  // of a link
-  const std::string whole = code || in_place ? path : real.string();
+  const auto [whole, in_place] = write_place(path);
   const std::string first = in_place ? path : whole + ".whet.tmp";
   File file(std::fopen(first.c_str(), "wb"));
   if (!file) return system_error("write", path);

@@ -36,7 +36,10 @@ Result<ModelVerdict> compare_in_new_processes(Device& device, const ModelLibrary
   const auto lost = [&] {
     return std::count_if(all.begin(), all.end(), [](const ModelComparison& one) { return one.ratio() >= 1; });
   };
-  while (all.size() < kComparisons && lost() <= kMayLose) {
+  const auto slow = [&] {
+    return std::count_if(all.begin(), all.end(), [&](const ModelComparison& one) { return one.ratio() >= faster; });
+  };
+  while (all.size() < kComparisons && lost() <= kMayLose && slow() <= std::ptrdiff_t{kComparisons / 2}) {
     WHET_TRY(const ModelComparison one, compare_once(device, usual, other, all.size() % 2 == 1, run));
     all.push_back(one);
   }

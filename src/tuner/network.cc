@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -95,6 +96,7 @@ class Settling {
           compare_in_new_processes(device_, tuned.file, rival.file, run_of(options_.bursts), kFaster);
       std::remove(rival.file.path.c_str());
       if (!seen.ok()) return seen.error();
+      verdicts_[*faster] = seen->middle.ratio();
       if (seen->faster) return faster;
       left[*faster].own.seconds = kInfinity;
     }
@@ -104,16 +106,21 @@ class Settling {
   Result<NetworkTruth> conclude(const std::vector<Rivals>& rivals, const std::optional<std::size_t>& faster) {
     NetworkTruth truth;
     const TimedRival& untuned = timed_[kUntuned];
-    truth.untuned_seconds = untuned.own.seconds;
     truth.disturbed = is_disturbed(tuned_);
     for (std::size_t i = 0; i < rivals.size(); ++i)
       truth.swaps.push_back({rivals[i].task->name, timed_[kFirstSwap + i].own.seconds, false});
     truth.tuned = faster ? timed_[*faster].own : tuned_;
-    // What is printed side by side was measured side by side, or is scaled by what was.
+    // What is printed side by side was measured side by side, or is scaled by what was; comparisons in new processes say more.
+    const auto against_tuned = [&](std::size_t i) {
+      const auto verdict = verdicts_.find(i);
+      return verdict == verdicts_.end() ? timed_[i].own.seconds : timed_[i].tuned_seconds * verdict->second;
+    };
+    truth.untuned_seconds = against_tuned(kUntuned);
     if (!faster) {
       truth.tuned.seconds = untuned.tuned_seconds;
       return truth;
     }
+    truth.tuned.seconds = against_tuned(*faster);
     truth.untuned_seconds *= timed_[*faster].tuned_seconds / untuned.tuned_seconds;
     if (*faster < kFirstSwap) {
       const double ratio = *faster == kCautious ? kClearGain : 0;
@@ -310,6 +317,8 @@ class Settling {
   int compiled_ = 0;
   TimedModel tuned_;
   std::vector<TimedRival> timed_;
+  std::map<std::size_t, double>
+      verdicts_;                         ///< of those compared in new processes: their time / that of the tuned model
   std::vector<ScheduleSource> sources_;  ///< of these
   std::vector<std::string> paths_;       ///< where they were compiled
 };

@@ -116,6 +116,7 @@ TEST_F(Link, MakesAModelThatTellsWhatEachWorkerDid) {
   ASSERT_TRUE(trace.ok()) << trace.error().message;
   ASSERT_EQ(trace->ends.size(), opened->info().steps);
   EXPECT_TRUE(std::is_sorted(trace->ends.begin(), trace->ends.end()));
+  EXPECT_FALSE(trace->stretches.empty());
   for (const InferenceTrace::Stretch& stretch : trace->stretches) {
     EXPECT_LT(stretch.worker, 2u);
     ASSERT_LT(stretch.step, trace->ends.size());

@@ -205,7 +205,7 @@ TEST(RowChain, AddsUpGroupsOfChannels) {
 TEST(RowChain, AddsUpNoRowTwice) {
   // Of 7 rows in blocks of 4, two workers would add up the fourth one.
   EXPECT_EQ(check_groups(bottleneck(7, 1, 8, 32, 16), {8}, {4}), 0);
-  EXPECT_EQ(check_groups(bottleneck(7, 1, 8, 32, 16), {8}, {7}), 1);
+  EXPECT_EQ(check_groups(bottleneck(7, 1, 8, 32, 16), {8}, {1}), 1);
 }
 
 TEST(RowChain, IsForNothingElse) {
