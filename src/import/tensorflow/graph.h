@@ -55,7 +55,8 @@ struct TfNode {
   /// As the file writes them: "node", "node:1", in functions "argument" or "node:output:0". Behind inlining: names of values,
   /// which are "node" (its first result) or "node:1".
   std::vector<std::string> inputs;
-  std::vector<std::string> controls;  ///< nodes that run before
+  /// Nodes that run before. Behind inlining: the results of Switches that decide whether those run.
+  std::vector<std::string> controls;
   std::map<std::string, TfAttribute> attributes;
 
   const TfAttribute* find(const std::string& attribute) const {

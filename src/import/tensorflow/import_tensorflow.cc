@@ -36,9 +36,16 @@ struct Ends {
 
 /// Without a signature, outputs are what no node reads.
 Ends ends_of_graph(const TfGraph& graph) {
-  std::set<std::string> read;
-  for (const TfNode& node : graph.nodes)
+  std::set<std::string> read, waited_for, switches;
+  for (const TfNode& node : graph.nodes) {
     for (const std::string& input : node.inputs) read.insert(node_of(input));
+    waited_for.insert(node.controls.begin(), node.controls.end());
+    if (node.op == "Switch") switches.insert(node.name);
+  }
+  // Constants of a branch wait for the result of its Switch.
+  for (const TfNode& node : graph.nodes)
+    if (node.inputs.size() == 1 && switches.contains(node_of(node.inputs[0])) && waited_for.contains(node.name))
+      read.insert(node.name);
   const std::set<std::string> silent = {"Const",      "Placeholder", "NoOp",   "Assert",           "VarHandleOp",
                                         "VariableV2", "SaveV2",      "Assign", "AssignVariableOp", "VarIsInitializedOp",
                                         "RestoreV2"};
@@ -168,6 +175,7 @@ void sort_inputs(const Ends& ends, const std::map<std::string, std::string>& ren
 
 void add_node(const TfNode& node, Shared& shared, std::size_t i, FileModel& file) {
   FileNode made{label_of(node), node.op, node.inputs, {}};
+  made.reads.insert(made.reads.end(), node.controls.begin(), node.controls.end());
   for (std::size_t k = 0; k < result_count(node); ++k) made.writes.push_back(value_name(node.name, k));
   shared.places.push_back(i);
   shared.results.push_back(made.writes);
@@ -214,7 +222,8 @@ Result<FileModel> file_model(TfGraph graph, const Ends& ends, const Variables& v
   FileModel file;
   std::set<std::string> seen;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (constant_of(nodes[i]) != nullptr || makes_variable(nodes[i]) || is_placeholder(nodes[i])) {
+    const bool is_of_branch = !nodes[i].controls.empty();  // perhaps it is not there
+    if ((constant_of(nodes[i]) != nullptr && !is_of_branch) || makes_variable(nodes[i]) || is_placeholder(nodes[i])) {
       WHET_RETURN_IF_ERROR(add_given(nodes[i], ends, renamed, variables, file));
     } else {
       results += result_count(nodes[i]);

@@ -55,7 +55,45 @@ struct Scope {
   std::map<std::string, std::string> arguments = {};  ///< values outside
   std::unordered_map<std::string, std::string> names = {};
   std::string around;  ///< the call; empty: the main graph
+  /// Of each node, where there are branches of TensorFlow 1: the results of Switches that its control edges lead to.
+  std::vector<std::vector<std::string>> deciding = {};
 };
+
+/// The node that a reference names; none: an argument, or nothing.
+std::optional<std::size_t> place_of(const Scope& scope, const std::string& node) {
+  const auto found = scope.places.find(node);
+  return found == scope.places.end() ? std::nullopt : std::optional(found->second);
+}
+bool ends_branches(const std::string& op) { return op == "Merge" || is_old_loop(op); }
+
+/// Which nodes are inside of branches of TensorFlow 1: computed from results of Switches, and from no Merge behind those. Empty:
+/// there are no Switches.
+std::vector<bool> nodes_of_branches(const Scope& scope) {
+  const std::size_t count = scope.nodes.size();
+  if (std::none_of(scope.nodes.begin(), scope.nodes.end(), [](const TfNode& node) { return node.op == "Switch"; }))
+    return {};
+  std::vector<std::vector<std::size_t>> readers(count);
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto read = [&](const std::string& name, bool is_value) {
+      const auto place = place_of(scope, name);
+      if (!place) return;
+      readers[*place].push_back(i);
+      if (is_value && scope.nodes[*place].op == "Switch") open.push_back(i);
+    };
+    for (const std::string& input : scope.nodes[i].inputs) read(reference_of(input).node, true);
+    for (const std::string& before : scope.nodes[i].controls) read(before, false);
+  }
+  std::vector<bool> inside(count, false);
+  while (!open.empty()) {
+    const std::size_t i = open.back();
+    open.pop_back();
+    if (inside[i] || ends_branches(scope.nodes[i].op)) continue;
+    inside[i] = true;
+    open.insert(open.end(), readers[i].begin(), readers[i].end());
+  }
+  return inside;
+}
 
 class Inliner {
  public:
@@ -71,11 +109,12 @@ class Inliner {
     if (visited_ > kMostVisited)
       return Error{what_ + ": calls functions of more than " + std::to_string(kMostVisited) + " nodes together"};
     for (std::size_t i = 0; i < scope.nodes.size(); ++i) scope.places.emplace(scope.nodes[i].name, i);
+    WHET_RETURN_IF_ERROR(find_deciding(scope));
     WHET_TRY(const std::vector<bool> needed, reached(scope, roots, false));
     for (std::size_t i = 0; i < scope.nodes.size(); ++i)
       if (needed[i]) name(scope, scope.nodes[i].name, renamed);
     for (std::size_t i = 0; i < scope.nodes.size(); ++i)
-      if (needed[i]) WHET_RETURN_IF_ERROR(add_node(scope, scope.nodes[i], depth));
+      if (needed[i]) WHET_RETURN_IF_ERROR(add_node(scope, i, depth));
     WHET_RETURN_IF_ERROR(find_writes(scope, roots, needed));
     std::vector<std::string> values;
     for (const std::string& root : roots) {
@@ -127,6 +166,37 @@ class Inliner {
     return value_name(found == scope.names.end() ? reference.node : found->second, result);
   }
 
+  /// Constants of a branch read nothing of it: they hang on it by control edges.
+  Status find_deciding(Scope& scope) {
+    const std::vector<bool> inside = nodes_of_branches(scope);
+    scope.deciding.resize(inside.size());
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      std::vector<std::string> open = scope.nodes[i].controls;
+      std::set<std::size_t> seen;
+      std::set<std::string> found;
+      while (!open.empty()) {
+        const auto place = place_of(scope, open.back());
+        open.pop_back();
+        if (!place || !inside[*place] || !seen.insert(*place).second) continue;
+        if (++visited_ > kMostVisited)
+          return Error{what_ + ": its control edges lead through more than " + std::to_string(kMostVisited) + " nodes"};
+        const TfNode& before = scope.nodes[*place];
+        open.insert(open.end(), before.controls.begin(), before.controls.end());
+        for (const std::string& input : before.inputs) {
+          const std::string source = reference_of(input).node;
+          const auto at = place_of(scope, source);
+          if (at && scope.nodes[*at].op == "Switch") {
+            found.insert(input);
+          } else {
+            open.push_back(source);
+          }
+        }
+      }
+      scope.deciding[i].assign(found.begin(), found.end());
+    }
+    return ok_status();
+  }
+
   /// Marks what the roots read, one after the other; `controls`: also what must have run before.
   Result<std::vector<bool>> reached(const Scope& scope, const std::vector<std::string>& roots, bool controls) const {
     std::vector<bool> needed(scope.nodes.size(), false);
@@ -143,9 +213,11 @@ class Inliner {
     };
     for (const std::string& root : roots) WHET_RETURN_IF_ERROR(reach(root, what_));
     while (!open.empty()) {
-      const TfNode& node = scope.nodes[open.back()];
+      const std::size_t i = open.back();
+      const TfNode& node = scope.nodes[i];
       open.pop_back();
       for (const std::string& input : node.inputs) WHET_RETURN_IF_ERROR(reach(input, node.name));
+      for (const std::string& result : deciding(scope, i)) WHET_RETURN_IF_ERROR(reach(result, node.name));
       if (!controls) continue;
       for (const std::string& before : node.controls)
         if (scope.places.contains(before)) WHET_RETURN_IF_ERROR(reach(before, node.name));
@@ -153,13 +225,22 @@ class Inliner {
     return needed;
   }
 
-  Status add_node(const Scope& scope, const TfNode& node, int depth) {
+  static std::vector<std::string> deciding(const Scope& scope, std::size_t i) {
+    return scope.deciding.empty() ? std::vector<std::string>() : scope.deciding[i];
+  }
+
+  Status add_node(const Scope& scope, std::size_t i, int depth) {
+    const TfNode& node = scope.nodes[i];
     if (nodes_.size() >= kMostNodes)
       return Error{what_ + ": its functions become more than " + std::to_string(kMostNodes) + " nodes"};
     TfNode own{scope.names.at(node.name), node.op, {}, {}, {}};
     for (const std::string& input : node.inputs) {
       WHET_TRY(std::string value, resolved(scope, input, node.name));
       own.inputs.push_back(std::move(value));
+    }
+    for (const std::string& result : deciding(scope, i)) {
+      WHET_TRY(std::string value, resolved(scope, result, node.name));
+      own.controls.push_back(std::move(value));
     }
     if (is_call(node)) return add_call(own, node, depth);
     own.attributes = node.attributes;
@@ -183,7 +264,7 @@ class Inliner {
     for (std::size_t i = 0; i < call.inputs.size(); ++i) inner.arguments[function.arguments[i]] = call.inputs[i];
     WHET_TRY(const std::vector<std::string> values, add(std::move(inner), function.results, {}, depth + 1));
     for (std::size_t i = 0; i < values.size(); ++i)
-      nodes_.push_back({value_name(call.name, i), "Identity", {values[i]}, {}, {}});
+      nodes_.push_back({value_name(call.name, i), "Identity", {values[i]}, call.controls, {}});
     return ok_status();
   }
 
@@ -231,9 +312,10 @@ class Inliner {
       WHET_RETURN_IF_ERROR(enter(output));
       while (!path.empty()) {
         auto& [place, next] = path.back();
-        if (next < nodes_[place].inputs.size()) {
-          const std::string& input = nodes_[place].inputs[next++];
-          WHET_RETURN_IF_ERROR(enter(input));
+        const std::vector<std::string>&inputs = nodes_[place].inputs, &controls = nodes_[place].controls;
+        if (next < inputs.size() + controls.size()) {
+          const std::size_t i = next++;
+          WHET_RETURN_IF_ERROR(enter(i < inputs.size() ? inputs[i] : controls[i - inputs.size()]));
           continue;
         }
         states[place] = State::done;
@@ -252,11 +334,12 @@ class Inliner {
     std::vector<std::size_t> waits(nodes_.size(), 0);
     std::vector<std::vector<std::size_t>> readers(nodes_.size());
     for (const std::size_t i : live)
-      for (const std::string& input : nodes_[i].inputs)
-        if (const auto place = maker(places, input)) {
-          readers[*place].push_back(i);
-          ++waits[i];
-        }
+      for (const auto* list : {&nodes_[i].inputs, &nodes_[i].controls})
+        for (const std::string& input : *list)
+          if (const auto place = maker(places, input)) {
+            readers[*place].push_back(i);
+            ++waits[i];
+          }
     std::set<std::size_t> ready;
     for (const std::size_t i : live)
       if (waits[i] == 0) ready.insert(i);

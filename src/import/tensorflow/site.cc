@@ -36,8 +36,11 @@ Status TfSite::import() {
 }
 
 bool TfSite::reads_absent() const {
-  return std::any_of(node_.inputs.begin(), node_.inputs.end(),
-                     [&](const std::string& input) { return graph_.is_absent(graph_.find(input)); });
+  const auto is_absent = [&](const std::string& value) {
+    return graph_.defined(value) && graph_.is_absent(graph_.find(value));
+  };
+  return std::any_of(node_.inputs.begin(), node_.inputs.end(), is_absent) ||
+         std::any_of(node_.controls.begin(), node_.controls.end(), is_absent);
 }
 Status TfSite::give_all_absent() {
   for (const std::string& output : outputs_)

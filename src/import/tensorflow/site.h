@@ -72,7 +72,7 @@ class TfSite : public NodeSite {
   const TfAttribute* find(const std::string& name) const;
   Error wrong_kind(const std::string& name, const char* expected) const;
   Status check_shapes();
-  /// Whether an operand is of a branch of TensorFlow 1 that is not taken; so are then the results.
+  /// Whether an operand, or what the node waits for, is of a branch of TensorFlow 1 that is not taken; so are then the results.
   bool reads_absent() const;
   Status give_all_absent();
 

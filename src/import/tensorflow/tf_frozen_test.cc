@@ -76,6 +76,18 @@ TEST(OldBranches, SayWhichOfTheirOperandsIsThere) {
   g.node("number", "Identity", {"y:1"}).node("z", "Identity", {"y"});
   EXPECT_EQ(answers(g, {floats({2}, {3, -2})}, with_train(true)), (std::vector<Numbers>{{1}, {4, -1}}));
 }
+TEST(OldBranches, HaveConstantsThatHangOnThemByControlEdges) {
+  const auto number = [](double value) {
+    return Attributes{{"dtype", of_type(DType::f32)}, {"value", of_tensor(scalar(DType::f32, value))}};
+  };
+  GraphWriter g;
+  g.input("x", {2}).input("train", {}, DType::boolean);
+  g.node("s", "Switch", {"train", "train"}).node("yes", "Identity", {"s:1"}).node("no", "Identity", {"s"});
+  g.node("a", "Const", {"^yes"}, number(10)).node("other", "Const", {"^no"}, number(5));
+  g.node("b", "Const", {"^other"}, number(20)).node("m", "Merge", {"b", "a"}).node("y", "AddV2", {"x", "m"});
+  EXPECT_EQ(answers(g, {floats({2}, {3, -2})}, with_train(true)), (std::vector<Numbers>{{13, 8}}));
+  EXPECT_EQ(answers(g, {floats({2}, {3, -2})}, with_train(false)), (std::vector<Numbers>{{23, 18}}));
+}
 TEST(OldBranches, ThatAreNotTakenAreNoOutputs) {
   GraphWriter g;
   g.input("x", {2}).constant("no", scalar(DType::boolean, 0)).node("s", "Switch", {"x", "no"});
