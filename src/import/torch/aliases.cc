@@ -8,13 +8,6 @@
 namespace whet::torch {
 namespace {
 
-/// "aten.slice.Tensor": slice
-std::string word_of(const std::string& op) {
-  const std::size_t first = op.find('.'), second = op.find('.', first + 1);
-  return first == std::string::npos ? op
-                                    : op.substr(first + 1, second == std::string::npos ? second : second - first - 1);
-}
-
 /// How what was written into a view is put back into what it is a view of.
 enum class Back : std::uint8_t {
   same,

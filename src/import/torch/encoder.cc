@@ -52,7 +52,7 @@ Result<ValueId> part_by_heads(TorchSite& site, const Layer& layer, ValueId x, st
   return split_heads(site, y, layer.heads);
 }
 
-/// The mask, true where a place is left out: of queries and keys [L, L], of keys [N, L], or of everything [N, H, L, L].
+/// The mask, not 0 where a place is left out (numbers are not added to the scores, as other operators have it): of queries and keys [L, L], of keys [N, L], or of everything [N, H, L, L].
 Result<std::optional<ValueId>> allowed_places(TorchSite& site) {
   WHET_TRY(const std::optional<ValueId> given, site.optional_tensor("mask"));
   if (!given) return given;
@@ -67,7 +67,7 @@ Result<std::optional<ValueId>> allowed_places(TorchSite& site) {
   if (kind == 1) {
     WHET_TRY(mask, site.add("of_keys", ReshapeOperator{{shape[0], 1, 1, shape[1]}}, {mask}));
   }
-  if (site.dtype(mask) != DType::boolean) return std::optional(mask);  // is added to the scores
+  WHET_TRY(mask, site.cast("left_out", mask, DType::boolean));
   WHET_TRY(mask, site.add("allowed", UnaryOperator{UnaryKind::logical_not}, {mask}));
   return std::optional(mask);
 }

@@ -71,6 +71,12 @@ std::string plain_op(const std::string& op) {
   return rest.substr(0, rest.find('.'));
 }
 
+/// By the file's number; what the file does not know is none.
+Argument memory_format(std::int64_t number) {
+  constexpr const char* kFormats[] = {"contiguous_format", "channels_last", "channels_last_3d", "preserve_format"};
+  return number >= 1 && number <= 4 ? Argument{std::string(kFormats[number - 1])} : Argument{};
+}
+
 Result<Argument> GraphParser::list(const Json& value, std::string_view kind, int level) {
   if (!value.is_array()) return fault("an argument \"" + std::string(kind) + "\" is no list");
   Arguments items;
@@ -107,7 +113,8 @@ Result<Argument> GraphParser::argument(const Json& value, int level) {
   if (kind == "as_sym_int" || kind == "as_sym_float" || kind == "as_sym_bool") return named(true);
   if (kind == "as_optional_tensor") return argument(content, level + 1);
   if (kind == "as_scalar_type") return Argument{ScalarType{content.integer_or(0)}};
-  if (kind == "as_device" || kind == "as_layout" || kind == "as_memory_format") return Argument{};
+  if (kind == "as_device" || kind == "as_layout") return Argument{};
+  if (kind == "as_memory_format") return memory_format(content.integer_or(0));
   if (kind == "as_float" && content.is_string()) {
     if (content.string() == "Infinity") return Argument{std::numeric_limits<double>::infinity()};
     if (content.string() == "-Infinity") return Argument{-std::numeric_limits<double>::infinity()};

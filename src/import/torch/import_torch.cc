@@ -130,7 +130,7 @@ FileModel file_model(TorchModel model) {
       graph.define(shared->outputs[output], graph.find(program.outputs[output].name));
       return ok_status();
     }
-    WHET_RETURN_IF_ERROR(TorchSite(graph, program.nodes[i]).import());
+    WHET_RETURN_IF_ERROR(TorchSite(graph, program.nodes[i], program).import());
     return check_types(graph, program.nodes[i], program);
   };
   return file;

@@ -238,24 +238,6 @@ Status import_argsort(TorchSite& site) {
   return site.give(op, {x});
 }
 
-namespace {
-
-/// Whether x lies row by row in its storage, as far as the graph shows: nothing of it is a turned, cut or repeated view.
-bool is_whole(const Graph& graph, ValueId x) {
-  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    if (node->output != x) continue;
-    if (std::holds_alternative<ReshapeOperator>(node->op)) {
-      x = node->inputs[0];
-      continue;
-    }
-    return !std::holds_alternative<TransposeOperator>(node->op) && !std::holds_alternative<SliceOperator>(node->op) &&
-           !std::holds_alternative<ExpandOperator>(node->op);
-  }
-  return true;
-}
-
-}  // namespace
-
 /// Elements of the storage by their places. Needs: the input is the whole of its storage, row by row.
 Status import_as_strided(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
@@ -265,9 +247,9 @@ Status import_as_strided(TorchSite& site) {
   if (site.has("storage_offset")) {
     WHET_TRY(offset, site.integer("storage_offset"));
   }
-  if (!is_whole(site.graph(), x))
+  if (!site.lies_row_by_row("self"))
     return site.error(
-        "takes elements by their places in memory of a tensor that is a view of another; in Python: "
+        "takes elements by their places in memory of a tensor that is perhaps a view of another; in Python: "
         ".contiguous() before as_strided");
   WHET_RETURN_IF_ERROR(expect_small(site, size, "the result"));
   if (size.size() != strides.size())

@@ -35,6 +35,12 @@ std::string name_of(ScalarType type) {
   return type.number == 28 ? "uint16" : "number " + std::to_string(type.number);
 }
 
+std::string word_of(const std::string& op) {
+  const std::size_t first = op.find('.'), second = op.find('.', first + 1);
+  return first == std::string::npos ? op
+                                    : op.substr(first + 1, second == std::string::npos ? second : second - first - 1);
+}
+
 void collect_names(const Argument& argument, std::vector<std::string>& names) {
   if (const Name* name = argument.name()) names.push_back(name->name);
   if (const auto* list = std::get_if<Arguments>(&argument.value))

@@ -75,6 +75,9 @@ struct TorchModel {
   std::map<std::string, std::string> buffers;      ///< inputs of the program that are state: their names in the module
 };
 
+/// "aten.slice.Tensor": slice
+std::string word_of(const std::string& op);
+
 /// The names that an argument reads, those in lists too.
 void collect_names(const Argument&, std::vector<std::string>& names);
 

@@ -65,7 +65,7 @@ Result<std::vector<ScriptTensor>> ScriptTrace::call(const Call& call) {
 
 Status ScriptTrace::import_nodes() {
   for (TorchNode& node : writes_.take_nodes()) {
-    const Status status = TorchSite(graph_, node).import();
+    const Status status = TorchSite(graph_, node, program_).import();
     program_.nodes.push_back(std::move(node));
     if (status.ok()) continue;
     failed_ = program_.nodes.back().label;

@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "import/torch/importers.h"
+#include "import/torch/layout.h"
 
 namespace whet::torch {
 namespace {
@@ -138,6 +139,11 @@ Result<ValueId> TorchSite::value_of(const Name& name) const {
 Result<ValueId> TorchSite::tensor(std::string_view name) {
   if (const Name* given = argument(name).name()) return value_of(*given);
   return wrong_kind(name, "a tensor");
+}
+
+bool TorchSite::lies_row_by_row(std::string_view name) const {
+  const Name* given = argument(name).name();
+  return given != nullptr && torch::lies_row_by_row(program_, given->name, !is_inner_);
 }
 
 Result<std::optional<ValueId>> TorchSite::optional_tensor(std::string_view name) {
@@ -337,7 +343,7 @@ Result<std::vector<ValueId>> TorchSite::inlined(const TorchProgram& body, const 
   Status status = ok_status();
   for (std::size_t i = 0; i < body.nodes.size() && status.ok(); ++i) {
     status = graph_.count_inlined(body.nodes[i].label);
-    if (status.ok()) status = TorchSite(graph_, body.nodes[i], true).import();
+    if (status.ok()) status = TorchSite(graph_, body.nodes[i], body, true).import();
     if (status.ok()) status = check_types(graph_, body.nodes[i], body);
   }
   std::vector<ValueId> outputs;

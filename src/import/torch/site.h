@@ -21,20 +21,21 @@ DType wider(DType a, DType b);
 /// steps: see NodeSite.
 class TorchSite : public NodeSite {
  public:
-  /// All that the node reads is defined.
-  TorchSite(GrowingGraph& graph, const TorchNode& node, bool is_inner = false)
-      : NodeSite(graph, node.label, node.outputs, is_inner), node_(node) {}
+  /// All that the node reads is defined. `program`: the nodes before it, perhaps with itself and those behind.
+  TorchSite(GrowingGraph& graph, const TorchNode& node, const TorchProgram& program, bool is_inner = false)
+      : NodeSite(graph, node.label, node.outputs, is_inner), node_(node), program_(program) {}
 
   /// Imports the node; every result that something reads is given.
   Status import();
 
   const std::string& op() const { return node_.op; }
-  const Graph& graph() const { return graph_.graph; }
 
   // ---- Arguments. Names are those of the table. One that is left out has the table's default.
   bool has(std::string_view name) const;  ///< given, or with a default, and not none
   bool is_tensor(std::string_view name) const;
   Result<ValueId> tensor(std::string_view name);
+  /// Whether the tensor is all of its memory, row by row (layout.h). Inputs of bodies are not known to be.
+  bool lies_row_by_row(std::string_view name) const;
   Result<std::optional<ValueId>> optional_tensor(std::string_view name);
   Result<std::vector<ValueId>> tensors(std::string_view name);
   /// A list, in which some are none.
@@ -76,6 +77,7 @@ class TorchSite : public NodeSite {
   Result<ValueId> value_of(const Name&) const;
 
   const TorchNode& node_;
+  const TorchProgram& program_;
   const TorchImporter* row_ = nullptr;
   std::vector<std::pair<std::string_view, Argument>> bound_;
 };

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/rng.h"
 #include "import/import.h"
@@ -225,6 +227,28 @@ TEST(EncoderLayer, IsThatOfPlainLoopsWithItsNormalizationsBeforeAndBehind) {
     expect_near(answers(p.output("y"), {tensor_of(x)}).at(0), flat(y));
   }
 }
+TEST(EncoderLayer, LeavesOutWhatMasksOfBooleansOrNumbersHide) {
+  const Weights w(11);
+  const Rows x = random_rows(12);
+  const double never = -std::numeric_limits<double>::infinity();
+  const std::vector<Tensor> masks = {Tensor::of<std::int64_t>(DType::boolean, {3, 3}, {0, 1, 1, 0, 0, 1, 0, 0, 0}),
+                                     Tensor::of<double>(DType::f32, {3, 3}, {0, 1, 1, 0, 0, 1, 0, 0, 0}),
+                                     Tensor::of<double>(DType::f32, {3, 3}, {0, never, never, 0, 0, 0.5, 0, 0, 0})};
+  Rows y = w.normed(plus(x, attend(w, x, x, x, kLater).y), "s1", "t1");
+  y = w.normed(plus(y, between(w, y, false)), "s2", "t2");
+  for (const Tensor& mask : masks) {
+    Pt2 p;
+    p.input("x", {1, 3, 4});
+    w.give(p);
+    p.weight("mask", mask, "buffer");
+    p.node("aten._transformer_encoder_layer_fwd.default",
+           "src=%x embed_dim=4 num_heads=2" + kLayer +
+               " use_gelu=false norm_first=false eps=0.00001 norm_weight_1=%s1 norm_bias_1=%t1 norm_weight_2=%s2 "
+               "norm_bias_2=%t2 ffn_weight_1=%w1 ffn_bias_1=%b1 ffn_weight_2=%w2 ffn_bias_2=%b2 mask=%mask mask_type=0",
+           {"y"});
+    expect_near(answers(p.output("y"), {tensor_of(x)}).at(0), flat(y));
+  }
+}
 TEST(NativeAttention, OfWeightsThatDoNotFitIsRefused) {
   Pt2 p;
   p.input("x", {1, 3, 4});
@@ -252,10 +276,51 @@ TEST(AsStrided, OfAViewOrOutsideIsRefused) {
   Pt2 turned, outside;
   turned.input("x", {2, 4}).node("aten.permute.default", "self=%x dims=[1,0]", {"t"});
   turned.node("aten.as_strided.default", "self=%t size=[2] stride=[1]", {"y"});
-  EXPECT_NE(said(turned.output("y")).find("of a tensor that is a view of another"), std::string::npos);
+  EXPECT_NE(said(turned.output("y")).find("of a tensor that is perhaps a view of another"), std::string::npos);
   outside.input("x", {2, 4}).node("aten.as_strided.default", "self=%x size=[3] stride=[4]", {"y"});
   EXPECT_NE(said(outside.output("y")).find("takes 3 by steps of 4 from 0 on of 8 elements"), std::string::npos)
       << said(outside);
+}
+
+/// as_strided of what `op` makes of x and the weights w, both [2, 4] with 0 .. 7, by steps of 1.
+Pt2 strided_of(const std::vector<std::array<std::string, 2>>& nodes) {
+  Pt2 p;
+  p.input("x", {2, 4}).weight("w", Tensor::of<double>(DType::f32, {2, 4}, {0, 1, 2, 3, 4, 5, 6, 7}));
+  std::string last = "x";
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    last = "v" + std::to_string(i);
+    p.node(nodes[i][0], nodes[i][1], {last});
+  }
+  return p.node("aten.as_strided.default", "self=%" + last + " size=[2] stride=[1]", {"y"}).output("y");
+}
+TEST(AsStrided, OfWhatIsPerhapsNoWholeMemoryIsRefused) {
+  const std::array<std::string, 2> turned = {"aten.t.default", "self=%x"};
+  const std::vector<std::vector<std::array<std::string, 2>>> views = {
+      {{"aten.as_strided.default", "self=%x size=[2,2] stride=[1,4]"}},
+      {{"aten.diagonal.default", "self=%x"}},
+      {{"aten.unfold.default", "self=%x dimension=1 size=2 step=1"}},
+      {{"aten.t.default", "self=%w"}},
+      {turned, {"aten.relu.default", "self=%v0"}},
+      {turned, {"aten.add.Tensor", "self=%v0 other=%v0"}},
+      {turned, {"aten.clone.default", "self=%v0"}},
+      {turned, {"aten.clone.default", "self=%v0 memory_format=!4"}},
+      {{"aten.clone.default", "self=%x memory_format=!2"}},
+      {turned, {"aten.reshape.default", "self=%v0 shape=[8]"}}};
+  for (const auto& nodes : views)
+    EXPECT_NE(said(strided_of(nodes)).find("of a tensor that is perhaps a view of another"), std::string::npos)
+        << nodes.back()[0] << ": " << said(strided_of(nodes));
+}
+TEST(AsStrided, OfResultsThatLieRowByRowTakesTheirElements) {
+  const Tensor x = Tensor::of<double>(DType::f32, {2, 4}, {0, 1, 2, 3, 4, 5, 6, 7});
+  const std::array<std::string, 2> turned = {"aten.t.default", "self=%x"};
+  EXPECT_EQ(answers(strided_of({turned, {"aten.contiguous.default", "self=%v0"}}), {x}).at(0), (Numbers{0, 4}));
+  EXPECT_EQ(answers(strided_of({turned, {"aten.clone.default", "self=%v0 memory_format=!1"}}), {x}).at(0),
+            (Numbers{0, 4}));
+  EXPECT_EQ(answers(strided_of({turned, {"aten.mm.default", "self=%v0 mat2=%w"}}), {x}).at(0), (Numbers{16, 20}));
+  EXPECT_EQ(
+      answers(strided_of({{"aten.neg.default", "self=%x"}, {"aten.view.default", "self=%v0 size=[4,2]"}}), {x}).at(0),
+      (Numbers{0, -1}));
+  EXPECT_EQ(answers(strided_of({{"aten.add.Tensor", "self=%x other=%w"}}), {x}).at(0), (Numbers{0, 2}));
 }
 
 }  // namespace torch_encoder_test

@@ -14,7 +14,7 @@
 namespace whet::torch {
 
 /// An argument in words: "3", "0.5", "true", "none", "'same'", "%x" (a tensor), "#n" (a number of the program), ":7" (a type of
-/// elements), "[1,2]", "(%x,%y)" (tensors).
+/// elements), "!1" (a memory format), "[1,2]", "(%x,%y)" (tensors).
 inline Json argument_of(const std::string& word) {
   const auto one = [](const char* kind, Json value) { return Json::object().set(kind, std::move(value)); };
   const auto inner = [&] {
@@ -33,6 +33,7 @@ inline Json argument_of(const std::string& word) {
   if (word[0] == '%') return one("as_tensor", one("name", word.substr(1)));
   if (word[0] == '#') return one("as_sym_int", one("as_name", word.substr(1)));
   if (word[0] == '\'') return one("as_string", word.substr(1, word.size() - 2));
+  if (word[0] == '!') return one("as_memory_format", std::stoi(word.substr(1)));
   if (word[0] == ':') return one("as_scalar_type", std::stoi(word.substr(1)));
   if (word[0] == '(') {
     Json list = Json::array();
