@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "base/rng.h"
@@ -86,6 +88,30 @@ TEST(Unique, GivesValuesPlacesAndCountsPaddedToTheNumberOfElements) {
             "y3: i64[5] {2, 2, 1, 0, 0}\ny_count: i64[scalar] {3}");
   EXPECT_EQ(answers({f32_fed({2, 2}, {4, 4, 4, 4})}, {node({"y"}, "Unique", {"a"})}),
             "y: f32[4] {4, 4, 4, 4}\ny_count: i64[scalar] {1}");
+}
+TEST(Unique, OfAListThatValuesEndKnowsNoPadding) {
+  const OnnxNode found = node({"z"}, "NonZero", {"a"}), unique = node({"y", "y1", "y2", "y3"}, "Unique", {"z"});
+  EXPECT_EQ(answers({f32_fed({4}, {0, 3, 3, 0})}, {found, unique}),
+            "y: i64[4] {1, 2, 1, 1}\ny1: i64[4] {0, 1, 0, 0}\ny2: i64[4] {0, 1, 0, 0}\ny3: i64[4] {1, 1, 0, 0}\n"
+            "y_count: i64[scalar] {2}\ny2_count: i64[scalar] {2}");
+  // Rows of two places: the first two rows are results.
+  const OnnxNode rows = node({"t"}, "Transpose", {"z"});
+  EXPECT_EQ(answers({f32_fed({2, 2}, {0, 3, 3, 0})}, {found, rows, node({"y", "", "", "y3"}, "Unique", {"t"})}),
+            "y: i64[8] {0, 1, 0, 0, 0, 0, 0, 0}\ny3: i64[8] {2, 2, 0, 0, 0, 0, 0, 0}\ny_count: i64[scalar] {2}");
+  EXPECT_EQ(answers({f32_fed({2, 2}, {0, 3, 3, 0})}, {found, node({"y"}, "Unique", {"z"})}),
+            "y: finds the different ones of i64[2x4], where values decide how many entries of each row are results; "
+            "expected a "
+            "list or whole rows; what comes before can be read: --until z");
+}
+TEST(Unique, GivesEachNanAValueOfItsOwnBehindAllNumbers) {
+  const double nan = std::nan("");
+  const std::vector<In> x = {f32_fed({4}, {5, nan, 2, nan})};
+  EXPECT_EQ(answers(x, {node({"y", "y1", "y2", "y3"}, "Unique", {"a"})}),
+            "y: f32[4] {2, 5, nan, nan}\ny1: i64[4] {2, 0, 1, 3}\ny2: i64[4] {1, 2, 0, 3}\ny3: i64[4] {1, 1, 1, 1}\n"
+            "y_count: i64[scalar] {4}");
+  EXPECT_EQ(answers(x, {node({"y", "y1", "y2", "y3"}, "Unique", {"a"}, {set("sorted", 0)})}),
+            "y: f32[4] {5, nan, 2, nan}\ny1: i64[4] {0, 1, 2, 3}\ny2: i64[4] {0, 1, 2, 3}\ny3: i64[4] {1, 1, 1, 1}\n"
+            "y_count: i64[scalar] {4}");
 }
 TEST(Unique, OfRowsOrOfVeryManyIsRefused) {
   EXPECT_EQ(answers({f32_fed({2, 2}, {1, 2, 3, 4})}, {node({"y"}, "Unique", {"a"}, {set("axis", 0)})}),

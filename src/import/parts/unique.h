@@ -13,7 +13,9 @@ struct Unique {
   ValueId inverse;  ///< i64 [n]: for each element the place of its value
   ValueId counts;   ///< i64 [n]: how many elements have each value
 };
-/// `sorted`: the least value first; else in the order of their first elements. Errors: more than 4096 elements, or none.
+/// `sorted`: the least value first and NaNs last; else in the order of their first elements. No NaN equals another. Where values
+/// decide how many elements of x are results, `inverse` is counted too. Errors: more than 4096 elements, or none; results that
+/// do not stand before all padding.
 Result<Unique> unique_elements(NodeSite&, ValueId x, bool sorted);
 
 }  // namespace whet
