@@ -126,6 +126,20 @@ TEST(MaxRoiPool, GivesTheLargestPixelOfEachCell) {
                     {node({"y"}, "MaxRoiPool", {"a", "b"}, {set("pooled_shape", Ints{2, 2})})}),
             "y: f32[1x1x2x2] {14, 16, 26, 28}");
 }
+TEST(MaxRoiPool, RoundsHalvesBelowZeroDown) {
+  std::vector<double> image(16);
+  for (std::size_t i = 0; i < image.size(); ++i) image[i] = double(i);
+  EXPECT_EQ(
+      answers({f32_fed({1, 1, 4, 4}, image), f32_fed({1, 5}, {0, -8, -8, 32, 32})},
+              {node({"y"}, "MaxRoiPool", {"a", "b"}, {set("pooled_shape", Ints{2, 2}), set("spatial_scale", 0.0625)})}),
+      "y: f32[1x1x2x2] {0, 2, 8, 10}");
+}
+TEST(MaxRoiPool, OfPixelsThatAreAllMinusInfinityIsThat) {
+  const double never = -std::numeric_limits<double>::infinity();
+  EXPECT_EQ(answers({f32_fed({1, 1, 1, 2}, {never, never}), f32_fed({2, 5}, {0, 0, 0, 1, 0, 0, 9, 0, 9, 0})},
+                    {node({"y"}, "MaxRoiPool", {"a", "b"}, {set("pooled_shape", Ints{1, 1})})}),
+            "y: f32[2x1x1x1] {-inf, 0}");
+}
 
 TEST(Compress, ByAConditionThatIsComputedKeepsTheRowsInFront) {
   const In rows = f32_fed({3, 2}, {1, 2, 3, 4, 5, 6}), limits = f32_fed({3}, {-1, 2, 3});

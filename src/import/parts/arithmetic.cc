@@ -79,6 +79,18 @@ Result<ValueId> floored_remainder(NodeSite& site, ValueId a, ValueId b) {
   return site.add("rest", BinaryOperator{BinaryKind::sub}, {a, even});
 }
 
+/// |x| + 0.5 would itself be rounded: the part behind the point is exact.
+Result<ValueId> rounded_away(NodeSite& site, ValueId x) {
+  WHET_TRY(const ValueId sign, site.add("sign", UnaryOperator{UnaryKind::sign}, {x}));
+  WHET_TRY(const ValueId size, site.add("size", UnaryOperator{UnaryKind::abs}, {x}));
+  WHET_TRY(const ValueId whole, site.add("whole", UnaryOperator{UnaryKind::floor}, {size}));
+  WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{BinaryKind::sub}, {size, whole}));
+  WHET_TRY(ValueId up, with_number(site, "is_half", BinaryKind::greater_equal, rest, 0.5));
+  WHET_TRY(up, site.cast("up", up, site.dtype(x)));
+  WHET_TRY(const ValueId nearest, site.add("nearest", BinaryOperator{BinaryKind::add}, {whole, up}));
+  return site.add("rounded", BinaryOperator{BinaryKind::mul}, {sign, nearest});
+}
+
 Result<ValueId> clipped(NodeSite& site, ValueId x, std::optional<ValueId> low, std::optional<ValueId> high) {
   const bool known = (!low || site.constant(*low) != nullptr) && (!high || site.constant(*high) != nullptr);
   if (known) {

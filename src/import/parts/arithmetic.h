@@ -33,6 +33,9 @@ Result<ValueId> truncated_remainder(NodeSite&, ValueId a, ValueId b);
 /// The same with the sign of the divisor (Python's %).
 Result<ValueId> floored_remainder(NodeSite&, ValueId a, ValueId b);
 
+/// To the nearest whole number, halves away from 0 (C's round). Needs: floats.
+Result<ValueId> rounded_away(NodeSite&, ValueId x);
+
 /// x kept between bounds, each a scalar and open where it is left out. Bounds that are known are a Clip.
 Result<ValueId> clipped(NodeSite&, ValueId x, std::optional<ValueId> low, std::optional<ValueId> high);
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "import/parts/arithmetic.h"
 #include "import/parts/moved.h"
 #include "import/parts/taps.h"
 
@@ -93,13 +94,6 @@ Result<ValueId> images(NodeSite& site, const RoiInputs& in) {
 
 namespace {
 
-/// Rounded half away from 0, of numbers that are not negative by much, as C's round has it.
-Result<ValueId> rounded_corner(NodeSite& site, ValueId corner, double scale) {
-  WHET_TRY(corner, step(site, B::mul, corner, scale));
-  WHET_TRY(corner, step(site, B::add, corner, 0.5));
-  return site.add("rounded", UnaryOperator{UnaryKind::floor}, {corner});
-}
-
 /// Whether a pixel belongs to a cell along dimension `d` (0: rows): booleans [regions, cells, pixels].
 Result<ValueId> cell_pixels(NodeSite& site, const RoiInputs& in, const RoiAlign& plan, std::size_t d) {
   const std::int64_t regions = site.shape(in.regions)[0], pixels = site.shape(in.x)[d + 2], cells = plan.cells[d];
@@ -108,7 +102,8 @@ Result<ValueId> cell_pixels(NodeSite& site, const RoiInputs& in, const RoiAlign&
     WHET_TRY(ValueId x, site.add("corner", SliceOperator{{0, k}, {1, 1}, {regions, 1}}, {in.regions}));
     WHET_TRY(x, site.add("edge", ReshapeOperator{{regions, 1, 1}}, {x}));
     WHET_TRY(x, site.cast("corner", x, DType::f32));
-    return rounded_corner(site, x, plan.scale);
+    WHET_TRY(x, step(site, B::mul, x, plan.scale));
+    return rounded_away(site, x);
   };
   WHET_TRY(const ValueId begin, corner(first));
   WHET_TRY(const ValueId end, corner(first + 2));
@@ -140,28 +135,44 @@ Result<ValueId> largest_inside(NodeSite& site, ValueId x, ValueId inside, std::i
   return site.add("largest", ReduceOperator{ReduceKind::max, {axis}, false}, {chosen});
 }
 
+/// Whether cells have pixels along a dimension, of `inside` [regions, cells, pixels]: booleans of `shape`.
+Result<ValueId> any_inside(NodeSite& site, ValueId inside, const Shape& shape) {
+  WHET_TRY(const ValueId numbers, site.cast("inside_numbers", inside, DType::u8));
+  WHET_TRY(ValueId any, site.add("any", ReduceOperator{ReduceKind::max, {2}, false}, {numbers}));
+  WHET_TRY(any, site.cast("is_filled", any, DType::boolean));
+  return site.add("cells", ReshapeOperator{shape}, {any});
+}
+
 }  // namespace
 
 namespace {
 
 /// The places of `count` rows or columns in dimension `d` (0: rows) of `extent` pixels: [regions, count, 1] or [regions, 1, count].
+/// They are computed in TensorFlow's order: their rounding decides what lies outside.
 Result<ValueId> crop_places(NodeSite& site, ValueId boxes, std::size_t d, std::int64_t count, std::int64_t extent) {
   const std::int64_t regions = site.shape(boxes)[0];
-  const auto edge = [&](std::int64_t k) -> Result<ValueId> {
+  const auto corner = [&](std::int64_t k) -> Result<ValueId> {
     WHET_TRY(const ValueId x, site.add("corner", SliceOperator{{0, k}, {1, 1}, {regions, 1}}, {boxes}));
-    WHET_TRY(const ValueId apart, site.add("edge", ReshapeOperator{{regions, 1, 1}}, {x}));
-    return step(site, B::mul, apart, static_cast<double>(extent - 1));
+    return site.add("edge", ReshapeOperator{{regions, 1, 1}}, {x});
   };
   const auto first = static_cast<std::int64_t>(d);
-  WHET_TRY(const ValueId begin, edge(first));
-  WHET_TRY(const ValueId end, edge(first + 2));
-  Tensor parts(DType::f32, d == 0 ? Shape{1, count, 1} : Shape{1, 1, count});
-  for (std::int64_t i = 0; i < count; ++i)
-    parts.set(i, count == 1 ? 0.5 : static_cast<double>(i) / static_cast<double>(count - 1));
-  WHET_TRY(const ValueId length, site.add("length", BinaryOperator{B::sub}, {end, begin}));
+  WHET_TRY(const ValueId begin, corner(first));
+  WHET_TRY(const ValueId end, corner(first + 2));
+  const auto last = static_cast<double>(extent - 1);
+  if (count == 1) {
+    WHET_TRY(const ValueId sum, site.add("sum", BinaryOperator{B::add}, {begin, end}));
+    WHET_TRY(const ValueId middle, step(site, B::mul, sum, 0.5));
+    return step(site, B::mul, middle, last);
+  }
+  Tensor numbers(DType::f32, d == 0 ? Shape{1, count, 1} : Shape{1, 1, count});
+  for (std::int64_t i = 0; i < count; ++i) numbers.set_integer(i, i);
+  WHET_TRY(ValueId distance, site.add("length", BinaryOperator{B::sub}, {end, begin}));
+  WHET_TRY(distance, step(site, B::mul, distance, last));
+  WHET_TRY(distance, step(site, B::div, distance, static_cast<double>(count - 1)));
   WHET_TRY(const ValueId inside,
-           site.add("inside", BinaryOperator{B::mul}, {length, site.add_constant("parts", parts)}));
-  return site.add("places", BinaryOperator{B::add}, {begin, inside});
+           site.add("inside", BinaryOperator{B::mul}, {distance, site.add_constant("numbers", numbers)}));
+  WHET_TRY(const ValueId start, step(site, B::mul, begin, last));
+  return site.add("places", BinaryOperator{B::add}, {start, inside});
 }
 
 }  // namespace
@@ -180,8 +191,7 @@ Result<ValueId> cropped_and_resized(NodeSite& site, const RoiInputs& in, const C
   WHET_TRY(rows, site.add("all_pixels", ReshapeOperator{{1, x[0] * x[1] * x[2], x[3]}}, {rows}));
   const Pixels pixels{rows, {x[0], x[1], x[2]}};
   WHET_TRY(const ValueId corners, site.cast("boxes", in.regions, DType::f32));
-  WHET_TRY(ValueId image, site.add("image", CastOperator{DType::i32}, {in.images}));
-  WHET_TRY(image, site.add("images", ReshapeOperator{{boxes[0], 1, 1}}, {image}));
+  WHET_TRY(const ValueId image, images(site, in));
   std::vector<std::vector<Tap>> taps = {{Tap{image, std::nullopt}}};
   std::vector<ValueId> inside;
   for (std::size_t d = 0; d < 2; ++d) {
@@ -208,8 +218,8 @@ Result<ValueId> roi_pooled(NodeSite& site, const RoiInputs& in, const RoiAlign& 
   WHET_TRY(const ValueId in_rows, cell_pixels(site, in, plan, 0));
   WHET_TRY(const ValueId in_columns, cell_pixels(site, in, plan, 1));
   ValueId image = in.x;
+  WHET_TRY(const ValueId number, images(site, in));
   if (x[0] > 1) {
-    WHET_TRY(const ValueId number, images(site, in));
     WHET_TRY(const ValueId list, site.add("list", ReshapeOperator{{regions}}, {number}));
     WHET_TRY(image, site.add("own", GatherOperator{0}, {in.x, list}));
   }
@@ -220,9 +230,10 @@ Result<ValueId> roi_pooled(NodeSite& site, const RoiInputs& in, const RoiAlign& 
   WHET_TRY(const ValueId column_mask,
            site.add("column_mask", ReshapeOperator{{regions, 1, columns, 1, x[3]}}, {in_columns}));
   WHET_TRY(y, largest_inside(site, y, column_mask, 4));  // [regions, rows, columns, C]
-  const ValueId never = site.add_scalar("never", site.dtype(y), -std::numeric_limits<double>::infinity());
-  WHET_TRY(const ValueId empty, site.add("empty", BinaryOperator{B::equal}, {y, never}));
-  WHET_TRY(y, site.add("pooled", WhereOperator{}, {empty, site.add_scalar("zero", site.dtype(y), 0), y}));
+  WHET_TRY(const ValueId row_filled, any_inside(site, in_rows, {regions, rows, 1, 1}));
+  WHET_TRY(const ValueId column_filled, any_inside(site, in_columns, {regions, 1, columns, 1}));
+  WHET_TRY(const ValueId filled, site.add("filled", BinaryOperator{B::logical_and}, {row_filled, column_filled}));
+  WHET_TRY(y, site.add("pooled", WhereOperator{}, {filled, y, site.add_scalar("zero", site.dtype(y), 0)}));
   return site.add("channels_first", moved(4, 3, 1), {y});
 }
 

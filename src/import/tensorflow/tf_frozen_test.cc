@@ -222,6 +222,27 @@ TEST(Crops, AreResizedAndFilledOutside) {
   expect_near(answers(g, {floats({kImages, kRows, kColumns, 1}, x), floats({kBoxes, 4}, boxes)}).at(0), wanted, "y");
 }
 
+TEST(Crops, LeaveTheImageWhereTheSumsOfTensorFlowDo) {
+  const auto low = static_cast<float>(0.04996249079704285);
+  GraphWriter g;
+  g.input("x", {1, 8, 1, 1}).input("boxes", {1, 4}).integers("owners", {0}).integers("size", {4, 1});
+  g.node("y", "CropAndResize", {"x", "boxes", "owners", "size"}, {{"extrapolation_value", of_real(100)}});
+  Numbers wanted;
+  const float distance = (1 - low) * 7 / 3, start = low * 7;
+  for (int i = 0; i < 4; ++i) {
+    const float step = static_cast<float>(i) * distance, at = start + step;
+    wanted.push_back(at > 7 ? 100 : double(at));  // each row's pixel is its number
+  }
+  const Tensor image = floats({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7});
+  expect_near(answers(g, {image, floats({1, 4}, {double(low), 0, 1, 0})}).at(0), wanted, "y");
+}
+TEST(Crops, OfAnImageThatThereIsNotAreRefused) {
+  GraphWriter g;
+  g.input("x", {2, 8, 1, 1}).input("boxes", {1, 4}).integers("owners", {2}).integers("size", {4, 1});
+  const std::string said = error_of(g.node("y", "CropAndResize", {"x", "boxes", "owners", "size"}));
+  EXPECT_EQ(said, "y (CropAndResize): a region is of image 2 of 2");
+}
+
 double common_part(const double* a, const double* b) {
   double both = 1, area_a = 1, area_b = 1;
   for (int d = 0; d < 2; ++d) {
