@@ -45,11 +45,12 @@ Result<ValueId> filled_up(NodeSite& site, ValueId x, ValueId there, std::int64_t
   return site.add("filled_up", behind, {x});
 }
 
-Result<Detections> best_detections(NodeSite& site, ValueId corners, ValueId scores, BestBoxes how, std::int64_t total) {
+Result<Detections> best_detections(NodeSite& site, ValueId corners, ValueId scores, BestBoxes how, std::int64_t total,
+                                   std::optional<ValueId> listed) {
   WHET_RETURN_IF_ERROR(check_detections(site, corners, scores, how.most, total));
   const Shape c = site.shape(corners), s = site.shape(scores);
   const std::int64_t images = c[0], own = c[1], n = c[2], classes = s[1];
-  how.most = std::min(how.most, n);
+  how.most = std::min({how.most, n, total});
   WHET_TRY(const ValueId lists, shaped(site, "corners", corners, {images * own, n, 4}));
   WHET_TRY(const ValueId by_class, shaped(site, "scores", scores, {images * own, classes / own, n}));
   WHET_TRY(const ChosenBoxes chosen, best_boxes(site, lists, by_class, how));
@@ -65,7 +66,7 @@ Result<Detections> best_detections(NodeSite& site, ValueId corners, ValueId scor
     WHET_TRY(row, site.add("rows", BinaryOperator{B::add}, {begin, row}));
   }
   WHET_TRY(row, site.add("column", ReshapeOperator{{images, count, 1}}, {row}));
-  WHET_TRY(const ValueId table, shaped(site, "table", corners, {images, own * n, 4}));
+  WHET_TRY(const ValueId table, shaped(site, "table", listed.value_or(corners), {images, own * n, 4}));
   WHET_TRY(const ValueId boxes, site.add("boxes", GatherNdOperator{1}, {table, row}));
   const ValueId never = site.add_scalar("never", site.dtype(score), -std::numeric_limits<double>::infinity());
   WHET_TRY(const ValueId there, site.add("there", BinaryOperator{B::greater}, {score, never}));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "base/result.h"
 #include "import/parts/boxes.h"
 #include "import/site.h"
@@ -15,8 +17,10 @@ struct Detections {
   ValueId count;    ///< i64 [N]
 };
 /// Non-maximum suppression of each class (`BestBoxes::most` boxes at the most), then the `total` best of all. Corners
-/// [N, 1, n, 4] of all classes or [N, C, n, 4] of each, scores [N, C, n]. Errors: shapes that do not fit; numbers below 1.
-Result<Detections> best_detections(NodeSite&, ValueId corners, ValueId scores, BestBoxes, std::int64_t total);
+/// [N, 1, n, 4] of all classes or [N, C, n, 4] of each, scores [N, C, n]. `listed`: what `boxes` are instead of the corners, of
+/// their shape. Errors: shapes that do not fit; numbers below 1.
+Result<Detections> best_detections(NodeSite&, ValueId corners, ValueId scores, BestBoxes, std::int64_t total,
+                                   std::optional<ValueId> listed = std::nullopt);
 
 /// `x` where `there` (booleans [N, n]) is true, else 0, with zeros behind up to `total` in dimension 1; x is [N, n] or [N, n, k].
 Result<ValueId> filled_up(NodeSite&, ValueId x, ValueId there, std::int64_t total);

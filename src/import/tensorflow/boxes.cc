@@ -69,7 +69,7 @@ Status import_combined_suppression(TfSite& site) {
   WHET_TRY(const ValueId corners, site.add("by_class", TransposeOperator{{0, 2, 1, 3}}, {site.in(0)}));
   WHET_TRY(const ValueId ordered, ordered_corners(site, corners));
   WHET_TRY(const ValueId scores, site.add("scores", TransposeOperator{{0, 2, 1}}, {site.in(1)}));
-  WHET_TRY(const Detections best, best_detections(site, ordered, scores, how, total));
+  WHET_TRY(const Detections best, best_detections(site, ordered, scores, how, total, corners));
   WHET_TRY(const ValueId boxes,
            clip ? site.add("clipped", ClipOperator{0, 1}, {best.boxes}) : Result<ValueId>(best.boxes));
   WHET_RETURN_IF_ERROR(site.give(boxes, 0));

@@ -320,6 +320,30 @@ void expect_combined(const Combined& d, std::uint64_t seed) {
   constexpr const char* kNames[] = {"boxes", "scores", "classes", "number"};
   for (std::size_t i = 0; i < 4; ++i) expect_near(found[i], wanted[i], kNames[i]);
 }
+TEST(CombinedSuppression, GivesBoxesWithTheCornersInTheOrderOfTheFile) {
+  GraphWriter g;
+  g.input("boxes", {1, 2, 1, 4}).input("scores", {1, 2, 1});
+  g.constant("of_class", scalar(DType::i32, 2)).constant("total", scalar(DType::i32, 2));
+  g.constant("overlap", scalar(DType::f32, 0.5)).constant("least", scalar(DType::f32, 0));
+  g.node("y", "CombinedNonMaxSuppression", {"boxes", "scores", "of_class", "total", "overlap", "least"});
+  g.node("out", "Identity", {"y"});
+  // The second is the first with its corners exchanged: it goes.
+  const Tensor boxes = floats({1, 2, 1, 4}, {0.75, 0.5, 0.25, 0, 0.25, 0, 0.75, 0.5}),
+               scores = floats({1, 2, 1}, {0.75, 0.5});
+  EXPECT_EQ(answers(g, {boxes, scores}).at(0), (Numbers{0.75, 0.5, 0.25, 0, 0, 0, 0, 0}));
+}
+TEST(CombinedSuppression, TakesNoMoreStepsThanBoxesAreAskedFor) {
+  GraphWriter g;
+  g.input("boxes", {1, 64, 1, 4}).input("scores", {1, 64, 1});
+  g.constant("of_class", scalar(DType::i32, 64)).constant("total", scalar(DType::i32, 2));
+  g.constant("overlap", scalar(DType::f32, 0.5)).constant("least", scalar(DType::f32, 0));
+  g.node("y", "CombinedNonMaxSuppression", {"boxes", "scores", "of_class", "total", "overlap", "least"});
+  const Result<Graph> graph = import_model_bytes(g.node("out", "Identity", {"y"}).bytes(), "m");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const auto steps = std::count_if(graph->nodes.begin(), graph->nodes.end(),
+                                   [](const Node& node) { return std::holds_alternative<ArgReduceOperator>(node.op); });
+  EXPECT_EQ(steps, 2);
+}
 TEST(CombinedSuppression, IsThatOfPlainLoops) {
   expect_combined({}, 1);
   expect_combined({.own = 3, .clip = false}, 2);
