@@ -94,7 +94,7 @@ Result<NmsPlan> read_nms(const MxSite& site, std::int64_t boxes, std::int64_t wi
   WHET_TRY(plan.force, site.flag("force_suppress", false));
   WHET_TRY(plan.centres_in, has_centres(site, "in_format", "corner"));
   WHET_TRY(plan.centres_out, has_centres(site, "out_format", "corner"));
-  plan.most = plan.most > 0 ? std::min(plan.most, boxes) : boxes;
+  plan.most = plan.most < 0 ? boxes : std::min(plan.most, boxes);
   const bool fits =
       plan.first >= 0 && plan.first + 4 <= width && plan.score >= 0 && plan.score < width && plan.label < width;
   if (fits) return plan;
@@ -103,12 +103,15 @@ Result<NmsPlan> read_nms(const MxSite& site, std::int64_t boxes, std::int64_t wi
                     std::to_string(width));
 }
 
-/// The columns of the boxes in the form that the result has.
+/// The columns of the boxes in the form that the result has. MXNet leaves those as they are that begin below 0.
 Result<ValueId> with_form(NodeSite& site, ValueId rows, const NmsPlan& plan) {
   if (plan.centres_in == plan.centres_out) return rows;
   const std::int64_t width = site.shape(rows)[2];
   WHET_TRY(ValueId boxes, columns_from(site, rows, plan.first, 4));
-  WHET_TRY(boxes, plan.centres_in ? corners_of_centres(site, boxes) : centres_of_corners(site, boxes));
+  WHET_TRY(const ValueId first, columns_from(site, boxes, 0, 1));
+  WHET_TRY(const ValueId is_below, with_number(site, "below", B::less, first, 0));
+  WHET_TRY(const ValueId other, plan.centres_in ? corners_of_centres(site, boxes) : centres_of_corners(site, boxes));
+  WHET_TRY(boxes, site.add("other_form", WhereOperator{}, {is_below, boxes, other}));
   std::vector<ValueId> parts = {boxes};
   if (plan.first > 0) {
     WHET_TRY(const ValueId before, columns_from(site, rows, 0, plan.first));
@@ -137,6 +140,7 @@ Status import_box_nms(MxSite& site) {
     return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected rows of boxes");
   const std::int64_t width = shape.back(), n = shape[shape.size() - 2], images = num_elements(shape) / width / n;
   WHET_TRY(const NmsPlan plan, read_nms(site, n, width));
+  if (plan.most == 0) return site.pass(site.in(0));
   WHET_TRY(const ValueId x, site.add("rows", ReshapeOperator{{images, n, width}}, {site.in(0)}));
   WHET_TRY(const ValueId scores, list_of_column(site, x, plan.score));
   WHET_TRY(ValueId exists, with_number(site, "valid", B::greater, scores, plan.least));
@@ -175,14 +179,16 @@ Status import_multi_box_prior(MxSite& site) {
   WHET_TRY(const std::vector<double> offsets, site.numbers("offsets", {0.5, 0.5}));
   WHET_TRY(const bool clip, site.flag("clip", false));
   const bool fits = shape.size() == 4 && num_elements(shape) > 0 && steps.size() == 2 && offsets.size() == 2 &&
+                    std::all_of(offsets.begin(), offsets.end(), [](double o) { return o >= 0 && o <= 1; }) &&
                     std::all_of(ratios.begin(), ratios.end(), [](double ratio) { return ratio > 0; });
   const std::int64_t each = static_cast<std::int64_t>(sizes.size() + ratios.size()) - 1;
   constexpr std::int64_t kMostNumbers = 1 << 24;
   if (!fits || shape[2] * shape[3] > kMostNumbers / 4 / each)
     return site.error("makes boxes of " + std::to_string(sizes.size()) + " sizes and " + std::to_string(ratios.size()) +
                       " ratios for " + to_string(site.type(site.in(0))) +
-                      "; expected an image, and two steps and offsets");
+                      "; expected an image, two steps, and two offsets of 0 to 1");
   const auto height = static_cast<float>(shape[2]), width = static_cast<float>(shape[3]);
+  const bool has_steps = steps[0] > 0 && steps[1] > 0;
   Tensor boxes(DType::f32, {1, shape[2] * shape[3] * each, 4});
   std::int64_t at = 0;
   const auto put = [&](float value) {
@@ -194,8 +200,8 @@ Status import_multi_box_prior(MxSite& site) {
         const auto i = static_cast<std::size_t>(k);
         const float size = static_cast<float>(sizes[i < sizes.size() ? i : 0]);
         const float root = std::sqrt(static_cast<float>(ratios[i < sizes.size() ? 0 : i - sizes.size() + 1]));
-        const float step_y = steps[0] > 0 ? static_cast<float>(steps[0]) : 1 / height;
-        const float step_x = steps[1] > 0 ? static_cast<float>(steps[1]) : 1 / width;
+        const float step_y = has_steps ? static_cast<float>(steps[0]) : 1 / height;
+        const float step_x = has_steps ? static_cast<float>(steps[1]) : 1 / width;
         const float y = (static_cast<float>(r) + static_cast<float>(offsets[0])) * step_y;
         const float x = (static_cast<float>(c) + static_cast<float>(offsets[1])) * step_x;
         const float w = size * height / width * root / 2, h = size / root / 2;

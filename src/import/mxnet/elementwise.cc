@@ -40,17 +40,6 @@ Status give_binary(MxSite& site, BinaryKind kind, ValueId a, ValueId b, bool inv
   return site.give(compares(kind) ? site.cast("number", y, dtype) : Result<ValueId>(y));
 }
 
-Status give_truncated(MxSite& site, double more) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const ValueId sign, site.add("sign", UnaryOperator{U::sign}, {site.in(0)}));
-  WHET_TRY(ValueId size, site.add("size", UnaryOperator{U::abs}, {site.in(0)}));
-  if (more != 0) {
-    WHET_TRY(size, with_number(site, "more", B::add, size, more));
-  }
-  WHET_TRY(size, site.add("floor", UnaryOperator{U::floor}, {size}));
-  return site.give(BinaryOperator{B::mul}, {sign, size});
-}
-
 /// Elements behind the axes that remain: MXNet's reductions may name the axes that stay.
 Result<Ints> reduced_axes(MxSite& site, ValueId x) {
   WHET_TRY(const bool exclude, site.flag("exclude", false));
@@ -152,8 +141,18 @@ Status import_radians(MxSite& site) {
   return site.give(with_number(site, "radians", B::mul, site.in(0), std::numbers::pi / 180));
 }
 /// Towards 0; a half behind it before: to the nearest, halves away from 0.
-Status import_trunc(MxSite& site) { return give_truncated(site, 0); }
-Status import_round(MxSite& site) { return give_truncated(site, 0.5); }
+Status import_trunc(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const ValueId sign, site.add("sign", UnaryOperator{U::sign}, {site.in(0)}));
+  WHET_TRY(ValueId size, site.add("size", UnaryOperator{U::abs}, {site.in(0)}));
+  WHET_TRY(size, site.add("floor", UnaryOperator{U::floor}, {size}));
+  return site.give(BinaryOperator{B::mul}, {sign, size});
+}
+Status import_round(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  if (!is_float(site.dtype(site.in(0)))) return site.pass(site.in(0));
+  return site.give(rounded_away(site, site.in(0)));
+}
 Status import_logical_not(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const DType dtype = site.dtype(site.in(0));

@@ -126,6 +126,25 @@ TEST(BoxNms, OfColumnsThatThereAreNotIsRefused) {
             "y (_contrib_box_nms): has boxes in columns from 2, scores in 1 and classes in -1 of 5");
 }
 
+TEST(BoxNms, OfNoBoxesIsItsInput) {
+  const Numbers boxes = {0, 0.25, 1, 1, 2, 2, 1, 0.5, 1, 1, 2, 2};
+  expect_near(run("_contrib_box_nms", {{"x", {2, 6}, boxes}}, {{"topk", "0"}, {"out_format", "center"}}), boxes);
+}
+TEST(BoxNms, KeepsTheFormOfBoxesThatBeginBelowZero) {
+  const Numbers boxes = {0, 0.5, -1, 1, 3, 2, 1, 0.25, 1, 1, 5, 2};
+  expect_near(run("_contrib_box_nms", {{"x", {2, 6}, boxes}}, {{"out_format", "center"}, {"id_index", "0"}}),
+              {0, 0.5, -1, 1, 3, 2, 1, 0.25, 3, 1.5, 4, 1});
+}
+
+TEST(MultiBox, PriorsHaveBothStepsOrThoseOfTheImage) {
+  const Numbers wanted = {0.125, 0.25, 0.375, 0.75, 0.625, 0.25, 0.875, 0.75};
+  const Given image{"x", {1, 3, 1, 2}, Numbers(6)};
+  expect_near(run("_contrib_MultiBoxPrior", {image}, {{"sizes", "(0.5,)"}, {"steps", "(0.25, -1)"}}), wanted);
+  EXPECT_EQ(
+      run("_contrib_MultiBoxPrior", {image}, {{"sizes", "(0.5,)"}, {"offsets", "(0.5, 1.5)"}}).second,
+      "y (_contrib_MultiBoxPrior): makes boxes of 1 sizes and 1 ratios for f32[1x3x1x2]; expected an image, two steps, "
+      "and two offsets of 0 to 1");
+}
 TEST(MultiBox, PriorsHaveSizesAndThenRatios) {
   // One pixel: sizes 0.5 and 0.25, and of the first also the ratio 4.
   expect_near(
@@ -222,6 +241,12 @@ TEST(Attention, OfInterleavedQueriesKeysAndValuesIsThatOfPlainLoops) {
               sums);
 }
 
+TEST(Attention, OfMoreHeadsThanNumbersIsRefused) {
+  const auto [values, message] =
+      run("_contrib_interleaved_matmul_selfatt_qk", {{"x", {1, 1, 6}, Numbers(6)}}, {{"heads", "6148914691236517205"}});
+  EXPECT_NE(message.find("of 6148914691236517205 heads; expected steps, a batch"), std::string::npos) << message;
+}
+
 TEST(Sequences, EndAndTurnByTheirLengths) {
   const Given x{"x", {3, 2, 1}, {1, 2, 3, 4, 5, 6}}, lengths{"n", {2}, {2, 3}};
   const Attributes by = {{"use_sequence_length", "True"}};
@@ -270,6 +295,8 @@ TEST(Elements, AreRoundedTurnedAndCounted) {
   const Given x{"x", {4}, {-1.5, 1.5, 0, 2.25}};
   expect_near(run("trunc", {x}, {}), {-1, 1, 0, 2});
   expect_near(run("round", {x}, {}), {-2, 2, 0, 2});
+  // A half more would itself be rounded up.
+  EXPECT_EQ(run("round", {{"x", {3}, {8388609, 0.49999997, -0.49999997}}}, {}).first, (Numbers{8388609, 0, 0}));
   expect_near(run("logical_not", {x}, {}), {0, 0, 1, 0});
   expect_near(run("degrees", {x}, {}), {-85.943669, 85.943669, 0, 128.915504});
   expect_near(run("log2", {{"x", {2}, {8, 0.5}}}, {}), {3, -1});

@@ -18,7 +18,7 @@ using B = BinaryKind;
 Result<ValueId> interleaved(MxSite& site, ValueId x, std::int64_t part) {
   const Shape shape = site.shape(x);
   WHET_TRY(const std::int64_t heads, site.integer("heads", 1));
-  if (shape.size() != 3 || heads < 1 || num_elements(shape) == 0 || shape[2] % (3 * heads) != 0)
+  if (shape.size() != 3 || heads < 1 || num_elements(shape) == 0 || heads > shape[2] || shape[2] % (3 * heads) != 0)
     return site.error("the input is " + to_string(site.type(x)) + " of " + std::to_string(heads) +
                       " heads; expected steps, a batch, and queries, keys and values of each head");
   const std::int64_t size = shape[2] / 3 / heads, lists = shape[1] * heads;
