@@ -36,6 +36,9 @@ Result<PostProcess> read_post_process(const TfliteSite& site) {
   p.regular = options.number("use_regular_nms").value_or(0) != 0;
   WHET_TRY(p.score, custom_number(site, options, "nms_score_threshold"));
   WHET_TRY(p.overlap, custom_number(site, options, "nms_iou_threshold"));
+  if (!(p.overlap > 0 && p.overlap <= 1))
+    return site.error("its option \"nms_iou_threshold\" is " + std::to_string(p.overlap) +
+                      "; expected more than 0 and at most 1");
   constexpr std::array<const char*, 4> kScales = {"y_scale", "x_scale", "h_scale", "w_scale"};
   for (std::size_t k = 0; k < kScales.size(); ++k) {
     WHET_TRY(p.scales[k], custom_number(site, options, kScales[k]));
@@ -85,16 +88,20 @@ Result<ValueId> scores_of(TfliteSite& site, ValueId corners, const PostProcess& 
   return sliced(site, scores, {s[2] - p.classes}, {s[2]}, std::vector<std::int64_t>{2}, {1});
 }
 
-/// Suppression of each class alone, then the best of all.
+/// Suppression of each class alone, then the best of all. The results have as many rows as in the fast form.
 Status give_regular(TfliteSite& site, ValueId corners, ValueId scores, BestBoxes how, const PostProcess& p) {
   how.most = p.most_of_class;
   const std::int64_t n = site.shape(corners)[1];
   WHET_TRY(corners, site.add("for_all_classes", ReshapeOperator{{1, 1, n, 4}}, {corners}));
   WHET_TRY(scores, site.add("by_class", TransposeOperator{{0, 2, 1}}, {scores}));
   WHET_TRY(const Detections best, best_detections(site, corners, scores, how, p.most));
-  WHET_RETURN_IF_ERROR(site.give(best.boxes, 0));
-  WHET_RETURN_IF_ERROR(site.give(site.cast("class_numbers", best.classes, DType::f32), 1));
-  WHET_RETURN_IF_ERROR(site.give(best.scores, 2));
+  const auto all_rows = [&](ValueId x) {
+    return padded(site, x, {0, (p.classes_of_each - 1) * p.most}, {1}, PadMode::constant, 0);
+  };
+  WHET_RETURN_IF_ERROR(site.give(all_rows(best.boxes), 0));
+  WHET_TRY(const ValueId classes, site.cast("class_numbers", best.classes, DType::f32));
+  WHET_RETURN_IF_ERROR(site.give(all_rows(classes), 1));
+  WHET_RETURN_IF_ERROR(site.give(all_rows(best.scores), 2));
   return site.give(site.cast("number", best.count, DType::f32), 3);
 }
 

@@ -1,5 +1,6 @@
 #include "import/tflite/flex.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace whet::tflite {
@@ -23,8 +24,8 @@ enum FlexType : unsigned {
   kTruth = 26,
   kTruths = 36
 };
-/// More entries than options have.
-constexpr std::uint64_t kMostEntries = 4096;
+/// More entries than options have, and more numbers and letters: entries may lead to the same ones again and again.
+constexpr std::uint64_t kMostEntries = 4096, kMostTogether = 65536;
 
 }  // namespace
 
@@ -81,7 +82,12 @@ class FlexReader {
   std::uint64_t count_at(std::size_t place, std::size_t width) {
     const std::uint64_t count = number_at(place, width);
     if (count > kMostEntries) is_broken_ = true;
+    spend(count);
     return is_broken_ ? 0 : count;
+  }
+  void spend(std::uint64_t count) {
+    if (count > left_) is_broken_ = true;
+    left_ -= std::min(count, left_);
   }
   std::string name_at(std::size_t place) {
     const std::size_t end = bytes_.find('\0', place);
@@ -89,6 +95,7 @@ class FlexReader {
       is_broken_ = true;
       return "";
     }
+    spend(end - place);
     return std::string(bytes_.substr(place, end - place));
   }
   /// A number of `type`, which stands where the value does.
@@ -156,6 +163,7 @@ class FlexReader {
   }
 
   std::string_view bytes_;
+  std::uint64_t left_ = kMostTogether;
   bool is_broken_ = false;
 };
 

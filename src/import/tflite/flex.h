@@ -15,7 +15,8 @@ namespace whet::tflite {
 /// The values of a map by their names. Values of other kinds (maps, lists of lists) are left out.
 class FlexMap {
  public:
-  /// Reads the map that `bytes` hold; nothing where they hold none, or lead outside of themselves.
+  /// Reads the map that `bytes` hold; nothing where they hold none, lead outside of themselves, or lead to
+  /// more than 65,536 numbers and letters.
   static std::optional<FlexMap> read(std::string_view bytes);
 
   bool has(const std::string& name) const { return values_.contains(name); }

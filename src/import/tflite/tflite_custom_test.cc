@@ -86,6 +86,37 @@ TEST(FlexBuffers, ThatAreWrittenByOthersAreRead) {
   EXPECT_EQ(map->numbers("e"), (std::vector<double>{3, 1000}));
   EXPECT_EQ(map->number("f"), 0.5);
 }
+/// A map of `entries` lists, all of which are the same `numbers` of 4 bytes.
+std::string repeated(std::uint32_t entries, std::uint32_t numbers) {
+  std::string bytes;
+  const auto put = [&](std::size_t value) {
+    for (int i = 0; i < 4; ++i) bytes += static_cast<char>(value >> (8 * i));
+  };
+  put(numbers);
+  const std::size_t list = bytes.size();
+  for (std::uint32_t i = 0; i < numbers; ++i) put(i);
+  std::vector<std::size_t> keys;
+  for (std::uint32_t i = 0; i < entries; ++i) {
+    keys.push_back(bytes.size());
+    bytes += std::to_string(i) + '\0';
+  }
+  bytes.resize((bytes.size() + 3) / 4 * 4);
+  put(entries);
+  const std::size_t key_list = bytes.size();
+  for (const std::size_t key : keys) put(bytes.size() - key);
+  put(bytes.size() - key_list), put(4), put(entries);
+  const std::size_t map = bytes.size();
+  for (std::uint32_t i = 0; i < entries; ++i) put(bytes.size() - list);
+  bytes += std::string(entries, static_cast<char>(11 << 2 | 2));
+  put(bytes.size() - map);
+  return bytes + static_cast<char>(9 << 2 | 2) + '\4';
+}
+TEST(FlexBuffers, ThatRepeatAListWithoutEndAreNothing) {
+  const auto few = FlexMap::read(repeated(3, 5));
+  ASSERT_TRUE(few);
+  EXPECT_EQ(few->numbers("2"), (std::vector<double>{0, 1, 2, 3, 4}));
+  EXPECT_FALSE(FlexMap::read(repeated(100, 1000)));
+}
 TEST(FlexBuffers, ThatAreDamagedAreNothingOrAnotherMap) {
   const auto whole = FlexWriter().integer("n", 7).text("mode", "bilinear").list("list", {3, 1, 4}).bytes();
   const std::string bytes(whole.begin(), whole.end());
@@ -206,8 +237,8 @@ std::vector<Numbers> plainly_detected(const Detector& d, const Numbers& encoded,
         found.push_back({i, order[k], score(i, order[k])});
       ++count;
     }
-    rows *= static_cast<std::size_t>(d.each);
   }
+  rows *= static_cast<std::size_t>(d.each);
   std::vector<Numbers> wanted(4);
   for (const Found& f : found) {
     const Box& box = boxes[f.box];
@@ -241,6 +272,11 @@ TEST(Detections, ByTheBestClassOfEachBoxAreThoseOfPlainLoops) {
 TEST(Detections, OfEachClassAreThoseOfPlainLoops) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) expect_detected({.each = 1, .regular = true}, seed);
   expect_detected({.boxes = 4, .classes = 2, .most = 20, .each = 1, .of_class = 9, .regular = true}, 5);
+}
+TEST(Detections, OfEachClassHaveRowsForTheClassesOfEachBox) { expect_detected({.each = 3, .regular = true}, 6); }
+TEST(Detections, WithALimitOfOverlapThatHidesAllOrNothingAreRefused) {
+  for (const double limit : {0.0, 1.5})
+    EXPECT_NE(said(detector({.overlap = limit})).find("its option \"nms_iou_threshold\" is"), std::string::npos);
 }
 TEST(Detections, WithoutOptionsAreRefused) {
   ModelWriter m;
