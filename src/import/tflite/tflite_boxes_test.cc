@@ -3,40 +3,13 @@
 #include <cstring>
 
 #include "import/import.h"
+#include "import/tflite/testing/answers.h"
 #include "import/tflite/testing/flat_writer.h"
 #include "ops/evaluate_graph.h"
 
 /// Operators that choose boxes or remember places.
 namespace whet::tflite {
 namespace tflite_boxes_test {
-
-using Numbers = std::vector<double>;
-
-/// Each output's numbers where the inputs hold `given`.
-std::vector<Numbers> answers(const std::string& bytes, const std::vector<Numbers>& given) {
-  const Result<Graph> graph = import_model_bytes(bytes, "m");
-  if (!graph.ok()) {
-    ADD_FAILURE() << graph.error().message;
-    return {};
-  }
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const TensorType& type = graph->value(graph->inputs[i]).type;
-    inputs.push_back(Tensor::of<double>(type.dtype, type.shape, given[i]));
-  }
-  const std::vector<Tensor> values = evaluate_graph(*graph, inputs).value();
-  std::vector<Numbers> found;
-  for (const ValueId id : graph->outputs) {
-    const Tensor& y = values[id.index()];
-    found.emplace_back();
-    for (std::int64_t i = 0; i < y.size(); ++i) found.back().push_back(y.get(i));
-  }
-  return found;
-}
-std::string said(const std::string& bytes) {
-  const Result<Graph> graph = import_model_bytes(bytes, "m");
-  return graph.ok() ? "" : graph.error().message;
-}
 
 /// Up to six of four boxes, of which two overlap by exactly a half.
 std::string chooser(int code, float sigma = 0) {

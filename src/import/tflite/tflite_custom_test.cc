@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "import/import.h"
 #include "import/tflite/flex.h"
+#include "import/tflite/testing/answers.h"
 #include "import/tflite/testing/flat_writer.h"
 #include "import/tflite/testing/flex_writer.h"
 #include "ops/evaluate_graph.h"
@@ -16,33 +17,6 @@
 namespace whet::tflite {
 namespace tflite_custom_test {
 
-using Numbers = std::vector<double>;
-
-/// Each output's numbers where the inputs hold `given`.
-std::vector<Numbers> answers(const std::string& bytes, const std::vector<Numbers>& given) {
-  const Result<Graph> graph = import_model_bytes(bytes, "m");
-  if (!graph.ok()) {
-    ADD_FAILURE() << graph.error().message;
-    return {};
-  }
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const TensorType& type = graph->value(graph->inputs[i]).type;
-    inputs.push_back(Tensor::of<double>(type.dtype, type.shape, given[i]));
-  }
-  const std::vector<Tensor> values = evaluate_graph(*graph, inputs).value();
-  std::vector<Numbers> found;
-  for (const ValueId id : graph->outputs) {
-    const Tensor& y = values[id.index()];
-    found.emplace_back();
-    for (std::int64_t i = 0; i < y.size(); ++i) found.back().push_back(y.get(i));
-  }
-  return found;
-}
-std::string said(const std::string& bytes) {
-  const Result<Graph> graph = import_model_bytes(bytes, "m");
-  return graph.ok() ? "" : graph.error().message;
-}
 void expect_near(const Numbers& found, const Numbers& wanted, const char* what) {
   ASSERT_EQ(found.size(), wanted.size()) << what;
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-4) << what << " " << i;

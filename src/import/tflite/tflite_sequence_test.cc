@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "import/import.h"
+#include "import/tflite/testing/answers.h"
 #include "import/tflite/testing/flat_writer.h"
 #include "ops/evaluate_graph.h"
 
@@ -11,28 +12,6 @@
 namespace whet::tflite {
 namespace tflite_sequence_test {
 
-using Numbers = std::vector<double>;
-
-std::vector<Numbers> answers(const std::string& bytes, const std::vector<Numbers>& given) {
-  const Result<Graph> graph = import_model_bytes(bytes, "m");
-  if (!graph.ok()) {
-    ADD_FAILURE() << graph.error().message;
-    return {};
-  }
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const TensorType& type = graph->value(graph->inputs[i]).type;
-    inputs.push_back(Tensor::of<double>(type.dtype, type.shape, given[i]));
-  }
-  const std::vector<Tensor> values = evaluate_graph(*graph, inputs).value();
-  std::vector<Numbers> found;
-  for (const ValueId id : graph->outputs) {
-    const Tensor& y = values[id.index()];
-    found.emplace_back();
-    for (std::int64_t i = 0; i < y.size(); ++i) found.back().push_back(y.get(i));
-  }
-  return found;
-}
 void expect_near(const Numbers& found, const Numbers& wanted) {
   ASSERT_EQ(found.size(), wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-5) << i;
