@@ -310,7 +310,7 @@ Result<ReportData> gather_report(const ReportSources& from) {
     const std::size_t t = at - std::size(others);
     data.tasks[t] = describe_task(records, (*from.tasks)[t], static_cast<int>(t), clock, from);
   });
-  WHET_RETURN_IF_ERROR(layouts);
+  if (!layouts.ok()) return layouts.error();
   data.other_trials = data.trials;
   for (const ReportTask& task : data.tasks) data.other_trials -= std::ssize(task.trials);
   data.other_trials = std::max<std::int64_t>(0, data.other_trials);

@@ -95,8 +95,9 @@ Result<Attending> attend(TorchSite& site, const Layer& layer, ValueId q, ValueId
       parts.push_back(part);
     }
   }
+  const std::int64_t depth = layer.size / layer.heads;
   Attention form;
-  form.scale = 1 / std::sqrt(static_cast<double>(layer.size / layer.heads));
+  form.scale = 1 / std::sqrt(static_cast<double>(depth));
   WHET_TRY(form.mask, allowed_places(site));
   WHET_TRY(const Attended attended, attention(site, parts[0], parts[1], parts[2], form));
   WHET_TRY(const ValueId joined, join_heads(site, attended.y));
