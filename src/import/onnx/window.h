@@ -10,7 +10,7 @@ namespace whet {
 
 /// Reads "strides", "dilations", "pads" and "auto_pad" for windows of `kernel` over input 0 (channels first).
 Result<Window> read_window(OnnxSite&, const std::vector<std::int64_t>& kernel);
-/// Reads the attributes of a pool of input 0, but for what padding counts.
+/// Reads the attributes of a pool over input 0. Callers read "count_include_pad".
 Result<Pooling> read_pooling(OnnxSite&, PoolKind);
 /// Reads all attributes of a convolution whose weights are input `weights`.
 Result<ConvOperator> read_conv(OnnxSite&, std::size_t weights);

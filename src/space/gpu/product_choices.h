@@ -15,7 +15,7 @@ Choice parts_for(const ProductForm&, std::int64_t rows, std::int64_t columns, st
 /// Each operand is copied by enough of a block's threads, a few vectors each.
 Objection copies_fit(const ProductForm&, const TileCopy& left, const TileCopy& right, std::int64_t threads);
 
-/// `apart` strips of so many threads and elements.
+/// The cut of an axis that a choice means: its numbers are strips apart, threads and elements, as TileCut has them.
 TileCut cut_of(const Choice&);
 /// Tiles of at most the axis and 128 elements; what does not divide the axis is guarded.
 std::vector<Choice> cuts_of(std::int64_t extent, const std::vector<std::int64_t>& apart,
