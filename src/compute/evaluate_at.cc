@@ -1,130 +1,143 @@
-#include <unordered_map>
+#include <algorithm>
+#include <optional>
 
-#include "compute/body.h"
-#include "compute/dag.h"
-#include "compute/scalar.h"
+#include "compute/affine.h"
+#include "compute/op_evaluator.h"
 
 namespace whet {
 namespace {
 
-/// Computes single elements, and of the ops before them only what these need, each element once.
+/// All places from `first` to `last`, both included, one a dimension.
+struct Box {
+  std::vector<std::int64_t> first, last;
+};
+
+/// Which elements of another op a load may read.
+struct Read {
+  struct Index {
+    Expr expr;
+    std::optional<Affine> sum;  ///< of variables
+  };
+  OpId source;
+  std::vector<Index> index;
+};
+
+/// Computes single elements. Of the ops before it, it computes runs of elements along the last axis, where these may be needed,
+/// each element once.
 class SpotEvaluator {
  public:
-  SpotEvaluator(const ComputeDag& dag, const std::vector<Tensor>& inputs) : dag_(dag), known_(dag.ops.size()) {
+  SpotEvaluator(const ComputeDag& dag, const std::vector<Tensor>& inputs) : dag_(dag), parts_(dag.ops.size()) {
     std::size_t input = 0;
-    for (const Op& op : dag.ops) inputs_.push_back(op.is_placeholder() ? &inputs[input++] : nullptr);
+    for (const Op& op : dag.ops) values_.push_back(op.is_placeholder() ? inputs[input++] : Tensor(op.dtype, op.shape));
   }
 
-  ElementValue element(OpId id, std::int64_t flat) {
-    if (const Tensor* t = inputs_[id.index()]) {
-      return is_float(t->dtype()) ? ElementValue{.f = t->get(flat)} : ElementValue{.i = t->integer(flat)};
-    }
-    if (const auto found = known_[id.index()].find(flat); found != known_[id.index()].end()) return found->second;
-    const Op& op = dag_.op(id);
-    ElementValue value = compute(op, flat);
-    if (is_float(op.dtype)) value.f = round_to(op.dtype, value.f);
-    known_[id.index()].emplace(flat, value);
-    return value;
+  /// Makes the elements of a box be there.
+  Status want(OpId id, const Box& box) {
+    if (dag_.op(id).is_placeholder()) return ok_status();
+    Part& part = part_of(id);
+    const std::vector<std::int64_t> strides = row_major_strides(dag_.op(id).shape);
+    std::vector<std::int64_t> place = box.first;
+    do {
+      std::int64_t row = 0;
+      for (std::size_t d = 0; d < place.size(); ++d) row += strides[d] * place[d];
+      WHET_RETURN_IF_ERROR(want_row(id, part, place, row, place.empty() ? 1 : box.last.back() - place.back() + 1));
+    } while (next_row(place, box));
+    return ok_status();
   }
 
-  const std::string& error() const { return error_; }
+  const Tensor& values(OpId id) const { return values_[id.index()]; }
 
  private:
-  using Axes = std::vector<std::int64_t>;
+  struct Part {
+    std::optional<OpEvaluator> evaluator;
+    std::vector<Read> reads;  ///< of ops that are no placeholders
+    std::vector<bool> known;
+  };
 
-  ElementValue compute(const Op& op, std::int64_t flat) {
-    const Element& e = op.element();
-    Axes axes(e.axes.size() + e.reduce_axes.size(), 0);
-    for (std::size_t i = e.axes.size(); i-- > 0; flat /= op.shape[i]) axes[i] = flat % op.shape[i];
-    if (!e.reducer) return eval(op, e.body, axes);
-    const Expr start = identity_of(*e.reducer, op.dtype);
-    ElementValue sum = eval(op, start, axes);
-    const BinaryOp combine = binary_of(*e.reducer);
-    do {
-      const ElementValue next = eval(op, e.body, axes);
-      if (!error_.empty()) return next;
-      sum = binary_value(combine, op.dtype, sum, next, op);
-    } while (advance(e, axes));
-    return sum;
+  Part& part_of(OpId id) {
+    Part& part = parts_[id.index()];
+    if (part.evaluator) return part;
+    const Op& op = dag_.op(id);
+    part.evaluator.emplace(dag_, op, values_, OpEvaluator::lane_of_row(op));
+    part.known.resize(static_cast<std::size_t>(num_elements(op.shape)));
+    for_each(op.element().body, [&](const Expr& e) {
+      const auto* l = std::get_if<Load>(&e->kind);
+      if (l == nullptr || dag_.op(OpId(l->source.value)).is_placeholder()) return;
+      Read read{OpId(l->source.value), {}};
+      for (const Expr& index : l->index) read.index.push_back({index, sum_of_variables(index)});
+      part.reads.push_back(std::move(read));
+    });
+    return part;
   }
 
-  static bool advance(const Element& e, Axes& axes) {
-    for (std::size_t i = axes.size(); i-- > e.axes.size();) {
-      if (++axes[i] < e.reduce_axes[i - e.axes.size()].extent) return true;
-      axes[i] = 0;
+  static bool next_row(std::vector<std::int64_t>& place, const Box& box) {
+    for (std::size_t d = place.size(); d-- > 0;) {
+      if (d + 1 < place.size() && ++place[d] <= box.last[d]) return true;
+      place[d] = box.first[d];
     }
     return false;
   }
 
-  ElementValue binary_value(BinaryOp op, DType operands, ElementValue a, ElementValue b, const Op& where) {
-    if (is_float(operands)) {
-      if (is_comparison(op)) return {.i = compare_floats(op, a.f, b.f)};
-      return {.f = apply_float(op, a.f, b.f)};
-    }
-    const auto value = apply(op, a.i, b.i, operands);
-    if (!value && error_.empty()) error_ = "op '" + where.name + "' divides by zero";
-    return {.i = value.value_or(0)};
-  }
-
-  ElementValue eval(const Op& op, const Expr& e, const Axes& axes) {
-    auto at = [&](const Expr& x) { return eval(op, x, axes); };
-    return std::visit(Match{
-                          [&](const IntConst& n) { return ElementValue{.i = n.value}; },
-                          [&](const FloatConst& n) { return ElementValue{.f = n.value}; },
-                          [&](const Var& n) { return ElementValue{.i = axes[n.id.index()]}; },
-                          [&](const Unary& n) {
-                            const ElementValue a = at(n.a);
-                            if (n.op == UnaryOp::logical_not) return ElementValue{.i = a.i == 0};
-                            return is_float(e->dtype) ? ElementValue{.f = -a.f}
-                                                      : ElementValue{.i = *apply(BinaryOp::sub, 0, a.i, e->dtype)};
-                          },
-                          [&](const Binary& n) {
-                            const ElementValue a = at(n.a);
-                            return binary_value(n.op, n.a->dtype, a, at(n.b), op);
-                          },
-                          [&](const Select& n) { return at(n.condition).i ? at(n.if_true) : at(n.if_false); },
-                          [&](const Cast& n) { return cast_value(n.a->dtype, e->dtype, at(n.a)); },
-                          [&](const Call& n) {
-                            const ElementValue a = at(n.args.front());
-                            if (n.fn == MathFn::bits_of) return ElementValue{.i = bits_of(n.args.front()->dtype, a.f)};
-                            return ElementValue{.f = apply(n.fn, a.f, at(n.args.back()).f)};
-                          },
-                          [&](const Load& n) { return load_value(op, n, axes); },
-                          [&](const Ramp&) { return ElementValue{.i = 0}; },
-                          [&](const Broadcast& n) { return at(n.a); },
-                      },
-                      e->kind);
-  }
-
-  static ElementValue cast_value(DType from, DType to, ElementValue v) {
-    if (is_float(from))
-      return is_float(to) ? ElementValue{.f = round_to(to, v.f)} : ElementValue{.i = to_integer(to, v.f)};
-    return is_float(to) ? ElementValue{.f = round_to(to, static_cast<double>(v.i))}
-                        : ElementValue{.i = wrap_to(to, v.i)};
-  }
-
-  ElementValue load_value(const Op& op, const Load& l, const Axes& axes) {
-    const Op& source = dag_.op(OpId(l.source.value));
-    std::int64_t flat = 0;
-    for (std::size_t d = 0; d < source.shape.size(); ++d) {
-      const std::int64_t i = eval(op, l.index[d], axes).i;
-      if (i < 0 || i >= source.shape[d]) {
-        if (error_.empty()) {
-          error_ = "op '" + op.name + "' loads '" + source.name + "' at index " + std::to_string(i) + " of dimension " +
-                   std::to_string(d) + ", outside its shape " + to_string(source.shape);
-        }
-        return {.i = 0};
+  /// `count` elements from `place` on, which is number `row`: those that are not known yet, in runs.
+  Status want_row(OpId id, Part& part, std::vector<std::int64_t> place, std::int64_t row, std::int64_t count) {
+    const std::int64_t start = place.empty() ? 0 : place.back();
+    const auto known = [&](std::int64_t k) { return part.known[static_cast<std::size_t>(row + k)]; };
+    for (std::int64_t k = 0; k < count;) {
+      if (known(k)) {
+        ++k;
+        continue;
       }
-      flat = flat * source.shape[d] + i;
+      const std::int64_t first = k;
+      while (k < count && !known(k)) part.known[static_cast<std::size_t>(row + k++)] = true;
+      if (!place.empty()) place.back() = start + first;
+      for (const Read& read : part.reads)
+        if (const std::optional<Box> box = box_of(read, dag_.op(id).element(), place, k - first))
+          WHET_RETURN_IF_ERROR(want(read.source, *box));
+      WHET_RETURN_IF_ERROR(part.evaluator->row(place, k - first, values_[id.index()]));
     }
-    return element(OpId(l.source.value), flat);
+    return ok_status();
+  }
+
+  /// What a run of elements may read; nothing where that lies outside of the tensor.
+  std::optional<Box> box_of(const Read& read, const Element& element, const std::vector<std::int64_t>& place,
+                            std::int64_t count) {
+    const RangeOf range = [&](VarId v) -> Interval {
+      const std::size_t axis = AxisId(v.value).index();
+      if (axis >= place.size()) return {0, axis_of(element, AxisId(v.value)).extent - 1};
+      return {place[axis], place[axis] + (axis + 1 == place.size() ? count - 1 : 0)};
+    };
+    const Shape& shape = dag_.op(read.source).shape;
+    Box box;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const Interval all =
+          read.index[d].sum ? sum_bounds(*read.index[d].sum, range) : bounds(read.index[d].expr, range);
+      box.first.push_back(std::max<std::int64_t>(all.min.value_or(0), 0));
+      box.last.push_back(std::min(all.max.value_or(shape[d] - 1), shape[d] - 1));
+      if (box.first.back() > box.last.back()) return std::nullopt;
+    }
+    return box;
+  }
+
+  static Interval sum_bounds(const Affine& sum, const RangeOf& range) {
+    std::int64_t least = sum.constant, most = sum.constant;
+    for (const auto& [variable, coefficient] : sum.terms) {
+      const Interval of = range(std::get<Var>(variable->kind).id);
+      least += coefficient * (coefficient > 0 ? *of.min : *of.max);
+      most += coefficient * (coefficient > 0 ? *of.max : *of.min);
+    }
+    return {least, most};
   }
 
   const ComputeDag& dag_;
-  std::vector<const Tensor*> inputs_;
-  std::vector<std::unordered_map<std::int64_t, ElementValue>> known_;
-  std::string error_;
+  std::vector<Tensor> values_;  ///< placeholders whole, others as far as they are known
+  std::vector<Part> parts_;
 };
+
+std::vector<std::int64_t> place_of(std::int64_t flat, const Shape& shape) {
+  std::vector<std::int64_t> place(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0; flat /= shape[d]) place[d] = flat % shape[d];
+  return place;
+}
 
 }  // namespace
 
@@ -132,15 +145,17 @@ Result<Tensor> evaluate_at(const ComputeDag& dag, const std::vector<Tensor>& inp
                            const std::vector<std::int64_t>& elements) {
   WHET_RETURN_IF_ERROR(check_inputs(dag, inputs));
   SpotEvaluator evaluator(dag, inputs);
-  Tensor out(dag.op(id).dtype, {static_cast<std::int64_t>(elements.size())});
+  const Op& op = dag.op(id);
+  Tensor out(op.dtype, {static_cast<std::int64_t>(elements.size())});
   for (std::size_t k = 0; k < elements.size(); ++k) {
-    WHET_CHECK(elements[k] >= 0 && elements[k] < num_elements(dag.op(id).shape), "no such element");
-    const ElementValue value = evaluator.element(id, elements[k]);
-    if (!evaluator.error().empty()) return Error{evaluator.error()};
-    if (is_float(out.dtype())) {
-      out.set(static_cast<std::int64_t>(k), value.f);
+    WHET_CHECK(elements[k] >= 0 && elements[k] < num_elements(op.shape), "no such element");
+    const std::vector<std::int64_t> place = place_of(elements[k], op.shape);
+    WHET_RETURN_IF_ERROR(evaluator.want(id, {place, place}));
+    const Tensor& values = evaluator.values(id);
+    if (is_float(op.dtype)) {
+      out.set(static_cast<std::int64_t>(k), values.get(elements[k]));
     } else {
-      out.set_integer(static_cast<std::int64_t>(k), value.i);
+      out.set_integer(static_cast<std::int64_t>(k), values.integer(elements[k]));
     }
   }
   return out;

@@ -116,6 +116,52 @@ TEST(EvaluateAt, AgreesWithEvaluateAll) {
   }
 }
 
+/// A bottleneck: two products with a depthwise convolution between them, in blocks of 4 channels at the end.
+constexpr const char* kChain = R"(p0 = PLACEHOLDER [2, 6, 5, 3]
+p1 = PLACEHOLDER [3, 40] const
+wide(n, y, x, c) += (p0[n, y, x, k]*p1[k, c]) for n in 2, y in 6, x in 5, c in 40, k in 3
+pad(n, y, x, c) = select((y >= 1) && (y < 7) && (x >= 1) && (x < 6), wide[n, (y - 1), (x - 1), c], 0f) for n in 2, y in 8, x in 7, c in 40
+p2 = PLACEHOLDER [3, 3, 40] const
+depthwise(n, y, x, c) += (pad[n, ((y*2) + r), ((x*2) + s), c]*p2[r, s, c]) for n in 2, y in 3, x in 3, c in 40, r in 3, s in 3
+cut(n, y, x, c) = min(max(depthwise[n, y, x, c], 0f), 1f) for n in 2, y in 3, x in 3, c in 40
+p3 = PLACEHOLDER [40, 12] const
+narrow(n, y, x, c) += (cut[n, y, x, k]*p3[k, c]) for n in 2, y in 3, x in 3, c in 12, k in 40
+blocks(n, b, y, x, c) = narrow[n, y, x, ((b*4) + c)] for n in 2, b in 3, y in 3, x in 3, c in 4
+flat(n, i) = blocks[n, floordiv(i, 36), floormod(floordiv(i, 12), 3), floormod(floordiv(i, 4), 3), floormod(i, 4)] for n in 2, i in 108
+mean() += flat[n, i] for n in 2, i in 108
+return blocks, flat, mean
+)";
+
+TEST(EvaluateAt, AgreesWithEvaluateAllOnAChainOfConvolutions) {
+  const ComputeDag dag = *parse_dag(kChain);
+  const std::vector<Tensor> inputs = random_inputs(dag, 8);
+  const auto all = evaluate_all(dag, inputs);
+  ASSERT_TRUE(all.ok()) << all.error().message;
+  for (const OpId id : dag.outputs) {
+    const Tensor& whole = (*all)[id.index()];
+    for (std::int64_t k = 0; k < whole.size(); k += 17) {
+      const auto one = evaluate_at(dag, inputs, id, {k});
+      ASSERT_TRUE(one.ok()) << one.error().message;
+      EXPECT_EQ(one->get(0), whole.get(k)) << dag.op(id).name << " at " << k;
+    }
+  }
+}
+
+TEST(EvaluateAt, ComputesOnlyWhatElementsNeed) {
+  const ComputeDag dag = *parse_dag(
+      "p = PLACEHOLDER [4, 4] i32\n"
+      "q(i, j): i32 = (1i32/p[i, j]) for i in 4, j in 4\n"
+      "s(i, j): i32 += q[(i + k), j] for i in 3, j in 4, k in 2\nreturn s\n");
+  Tensor p = Tensor::of(DType::i32, {4, 4}, std::vector<int>(16, 1));
+  p.set(4 * 2 + 1, 0);
+  const auto at = [&](std::int64_t element) { return evaluate_at(dag, {p}, dag.outputs[0], {element}); };
+  for (std::int64_t element : {0, 1, 2, 3, 4, 6, 7, 8, 10, 11}) EXPECT_EQ(at(element)->integer(0), 2) << element;
+  for (std::int64_t element : {5, 9}) {
+    ASSERT_FALSE(at(element).ok()) << element;
+    EXPECT_EQ(at(element).error().message, "op 'q' divides by zero");
+  }
+}
+
 TEST(Count, CountsFloatOperationsOfTheDirectAlgorithm) {
   const ComputeDag dag = *parse_dag(
       "p = PLACEHOLDER [4, 8]\nw = PLACEHOLDER [8, 5] const\n"
