@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WHET = ROOT / "build" / "release" / "bin" / "whet"
+BIN = ROOT / "build" / "release" / "bin"
+WHET = BIN / "whet"
 
 
 def fail(sentence):

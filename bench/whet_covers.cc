@@ -15,16 +15,10 @@
 #include <vector>
 
 #include "cost/features.h"
-#include "device/make_device.h"
-#include "import/import.h"
-#include "machine/cores.h"
-#include "machine/detect.h"
 #include "measure/cpu/peak.h"
-#include "measure/device_measurer.h"
-#include "passes/optimize.h"
+#include "measured_network.h"
 #include "plan/plan.h"
 #include "records/record_file.h"
-#include "tuner/footprint.h"
 #include "tuner/tuner.h"
 
 namespace whet {
@@ -239,29 +233,11 @@ int run(int argc, char** argv) {
   const Words words = words_of(argc, argv);
   if (words.model.empty() || words.trials < 1 || words.bursts < 1)
     return fail("usage: whet_covers [--batch N] [--image N] [--trials N] [--bursts N] [--json] MODEL COVER...");
-  Result<Zygote> zygote = Zygote::start();
-  if (!zygote.ok()) return fail(zygote.error().message);
-  Result<Graph> graph = import_model(words.model, words.import);
-  if (!graph.ok()) return fail(graph.error().message);
-  const Result<FusedGraph> fused = optimize(std::move(*graph), {});
-  if (!fused.ok()) return fail(fused.error().message);
-  const Result<Cores> cores = choose_cores("", 0);
-  if (!cores.ok()) return fail(cores.error().message);
-  Target target = detect_target();
-  target.threads = static_cast<int>(cores->cpus.size());
-  const Result<std::vector<Task>> tasks = extract_tasks(*fused, target);
-  if (!tasks.ok()) return fail(tasks.error().message);
-  MeasureOptions options;
-  options.cpu.cores.assign(cores->cpus.begin(), cores->cpus.end());
-  options.policy.cache = CacheMode::network;
-  options.policy.network_bytes = laid_out(network_footprint(*fused, *tasks, false), target);
-  options.burst_seconds = kBurstSeconds;
-  const Result<std::unique_ptr<Device>> device = make_device(target, {.zygote = &*zygote});
-  if (!device.ok()) return fail(device.error().message);
-  const double peak = measure_peak_gflops(target, cores->cpus);
-  BuilderPool builders(*zygote, 0);
-  DeviceMeasurer measurer(builders, {device->get()}, options);
-  const Status done = Bench(*fused, target, measurer, words, peak).run();
+  const Result<std::unique_ptr<MeasuredNetwork>> made = MeasuredNetwork::make(words.model, words.import, kBurstSeconds);
+  if (!made.ok()) return fail(made.error().message);
+  MeasuredNetwork& network = **made;
+  const double peak = measure_peak_gflops(network.target, network.cores.cpus);
+  const Status done = Bench(network.fused, network.target, *network.measurer, words, peak).run();
   return done.ok() ? 0 : fail(done.error().message);
 }
 
