@@ -155,6 +155,19 @@ class Running(InAFolder):
         with self.assertRaisesRegex(whet.UsageError, "cannot be written"):
             self.exe(self.x, out=read_only)
 
+    def test_refuses_what_is_no_array(self):
+        class OfAGpu:
+            def __dlpack__(self, **options):
+                raise BufferError("memory of a GPU")
+
+            def __dlpack_device__(self):
+                return (2, 0)
+
+        for value, sentence in [("abc", "input data: str is no array"), ([[1.0, 2.0], [3.0]], "input data: list is no array"),
+                                (OfAGpu(), "input data: OfAGpu is no array .*")]:
+            with self.assertRaisesRegex(whet.UsageError, sentence):
+                self.exe(value)
+
     def test_refuses_other_files(self):
         Path("text.so").write_text("no model")
         Path("cut.so").write_bytes(Path(self.path).read_bytes()[:-100])
@@ -216,9 +229,18 @@ class Records(InAFolder):
                                               lines[1], '{"plan":{}}', lines[2][:50]]))
         self.assertEqual(len(whet.Records("r.jsonl")), 2)
 
+    def test_ranks_as_the_program_does(self):
+        line = '{"v":1,"task":{"key":"k","name":"n"},"target":"t","outcome":0,"seconds":[%s],"pace":%s%s}'
+        Path("r.jsonl").write_text("\n".join([line % (4, 2, ""), line % (3, 1, ',"ranks_as":1'), line % (1, 0, "")]))
+        self.assertEqual([(record.seconds, record.ranks_by) for record in whet.Records("r.jsonl")], [(2, 2), (3, 1)])
+
     def test_refuses_no_file(self):
         with self.assertRaisesRegex(whet.Error, "no such record file"):
             whet.Records("nowhere.jsonl")
+        os.mkfifo("pipe")
+        for path in ["pipe", "."]:
+            with self.assertRaisesRegex(whet.Error, "is no file"):
+                whet.Records(path)
 
     @unittest.skipUnless(importlib.util.find_spec("pandas"), "pandas is not installed")
     def test_is_a_frame(self):

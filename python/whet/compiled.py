@@ -191,9 +191,13 @@ def _aligned(tensor: Tensor) -> Array:
 def _array(value: Any, tensor: Tensor) -> Array:
     """The argument as an array of the tensor's type, without a copy."""
     if not isinstance(value, np.ndarray):
-        if hasattr(value, "detach"):
-            value = value.detach()  # what records gradients gives no memory
-        value = np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value, dtype=tensor.dtype)
+        given = type(value).__name__
+        try:
+            if hasattr(value, "detach"):
+                value = value.detach()  # what records gradients gives no memory
+            value = np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value, dtype=tensor.dtype)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            raise UsageError(f"input {tensor.name}: {given} is no array of this processor's memory: {error}") from None
     if value.dtype != tensor.dtype or value.shape != tensor.shape:
         raise UsageError(f"input {tensor.name}: {value.dtype}{list(value.shape)} was given; the model takes "
                          f"{tensor.dtype}{list(tensor.shape)}")

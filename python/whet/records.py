@@ -20,7 +20,7 @@ class Record:
     task: str  #: readable name of the task
     key: str
     target: str
-    seconds: float  #: the fastest of its runs, at the pace of the task's champion: what ranks
+    seconds: float  #: the fastest of its runs, at the pace of the task's champion
     outcome: int  #: 0: it ran; else a code of `whet.explain("error", code)`
     message: str  #: why, where it did not run
     sketch: str
@@ -28,6 +28,7 @@ class Record:
     steps: str  #: the schedule as text
     round: int
     at: str  #: time in UTC
+    ranks_by: float  #: what decides which record is the best: `seconds`, or what the whole network's time made of them
 
     @property
     def ok(self) -> bool:
@@ -38,11 +39,11 @@ class Record:
     def of(line: Dict[str, Any]) -> "Record":
         """The record that a line of a file holds."""
         task, key = line.get("task", {}), line.get("task", {}).get("key", "")
-        runs = line.get("seconds") or [math.inf]
+        seconds = min(line.get("seconds") or [math.inf]) / line.get("pace", 1)
         return Record(task.get("name", ""), key if isinstance(key, str) else json.dumps(key, separators=(",", ":")),
-                      line["target"], min(runs) / line.get("pace", 1), line["outcome"], line.get("message", ""),
+                      line["target"], seconds, line["outcome"], line.get("message", ""),
                       line.get("sketch", ""), line.get("choices", {}), line.get("steps", ""), line.get("round", 0),
-                      line.get("at", ""))
+                      line.get("at", ""), line.get("ranks_as", seconds))
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class Records:
         self.path = os.fspath(path)
         if not os.path.exists(self.path):
             raise Error(f"{self.path}: there is no such record file; `tune` writes it")
+        if not os.path.isfile(self.path):
+            raise Error(f"{self.path}: is no file; `tune` writes record files")
 
     def __iter__(self) -> Iterator[Record]:
         with open(self.path, encoding="utf-8", errors="replace") as lines:
@@ -104,5 +107,5 @@ def _record_of(text: str) -> Optional[Record]:
     try:
         line = json.loads(text)
         return Record.of(line) if isinstance(line, dict) and "outcome" in line else None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
         return None
