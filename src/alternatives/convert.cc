@@ -296,7 +296,9 @@ class Conversion {
     if (node.inputs.size() == 3) {
       const Value& bias = graph_.value(node.inputs[2]);
       if (!bias.constant) return Maybe();
-      inputs.push_back(builder_.constant(bias.name, with_padding(*bias.constant)));
+      Shape shape = bias.type.shape;  // [places..., O] where it has values for the borders
+      shape.back() = stored_channels(shape.back(), form_);
+      inputs.push_back(builder_.constant(bias.name, extended(*bias.constant, shape)));
     }
     return computed(node, blocked, inputs);
   }

@@ -6,7 +6,10 @@
 #include "codegen/testing/answers.h"
 #include "codegen/testing/emulated.h"
 #include "lower/testing/verify_passes.h"
+#include "passes/optimize.h"
+#include "passes/testing/quantized_builder.h"
 #include "space/space.h"
+#include "task/task.h"
 
 /// Kernels of quantized networks: products of u8 by i8 with sums in i32, rescaled and rounded to bytes.
 namespace whet {
@@ -77,6 +80,23 @@ ComputeDag byte_product(int rows, int depth, int columns) {
       .value();
 }
 
+/// The task of a quantized convolution that pads by `zero`: its bias has values for the borders.
+ComputeDag padded_by(int zero, int rows, int columns, int in, int out, int kernel, int stride, bool depthwise) {
+  testing::QuantizedBuilder b;
+  const ConvOperator op{{stride, stride},         {1, 1},
+                        {kernel / 2, kernel / 2}, {kernel / 2, kernel / 2},
+                        depthwise ? in : 1,       Layout::channels_first};
+  const ValueId x = b.input("x", {1, in, rows, columns}, DType::u8);
+  const ValueId y = b.add("conv", op, {b.real(x, zero, 0.02), b.weights({out, depthwise ? 1 : in, kernel, kernel})});
+  const FusedGraph fused = *optimize(b.finish({b.rounded(y, 77, 0.13)}), {});
+  const std::vector<Task> tasks = *extract_tasks(fused, *parse_target("cpu -mcpu=haswell -threads=1"));
+  for (const Task& task : tasks)
+    for (const Op& part : task.dag.ops)
+      if (!part.is_placeholder() && part.element().reducer) return task.dag;
+  ADD_FAILURE() << "no convolution";
+  return {};
+}
+
 Target byte_target(const std::string& processor) { return *parse_target("cpu -mcpu=" + processor + " -threads=1"); }
 
 /// Every sketch's guess and random candidates have the answers of the definition to the last bit.
@@ -108,6 +128,13 @@ TEST(ProductsOfBytes, AreExactInConvolutions) {
 TEST(ProductsOfBytes, AreExactInDepthwiseConvolutions) {
   expect_exact(byte_depthwise(9, 10, 48, 3, 1), 2);
   expect_exact(byte_depthwise(7, 9, 40, 5, 2), 2);
+}
+TEST(ProductsOfBytes, AreExactInConvolutionsThatPadByAnotherByteThanZero) {
+  expect_exact(padded_by(128, 9, 10, 48, 48, 3, 1, true), 2);
+  expect_exact(padded_by(3, 7, 9, 40, 40, 5, 2, true), 2);
+  expect_exact(padded_by(255, 2, 3, 32, 32, 5, 1, true), 2);
+  expect_exact(padded_by(128, 7, 9, 12, 40, 3, 1, false), 4);
+  expect_exact(padded_by(77, 9, 9, 16, 16, 3, 2, false), 4);
 }
 TEST(ProductsOfBytes, HaveTilesHoweverManyTapsARowHas) {
   for (const char* processor : {"haswell", "sapphirerapids"})
@@ -153,11 +180,12 @@ TEST(ProductsOfBytes, TakeTheProcessorsInstruction) {
     EXPECT_GE(count_in_loops(task, byte_target("sapphirerapids"), "vpdpbusd"), 12);
     EXPECT_GE(count_in_loops(task, byte_target("neoverse-n2"), "usdot"), 8);
   }
-  const ComputeDag depthwise = byte_depthwise(28, 28, 64, 3, 1);
-  EXPECT_GE(count_in_loops(depthwise, byte_target("sapphirerapids"), "vpdpbusd"), 9);
-  EXPECT_GE(count_in_loops(depthwise, byte_target("neoverse-n2"), "usdot"), 3);
-  EXPECT_GE(count_in_loops(depthwise, byte_target("cortex-a76"), "sdot"), 3);
-  EXPECT_GE(count_in_loops(depthwise, byte_target("cortex-a72"), "smlal", true), 9);
+  for (const ComputeDag& task : {byte_depthwise(28, 28, 64, 3, 1), padded_by(128, 28, 28, 64, 64, 3, 1, true)}) {
+    EXPECT_GE(count_in_loops(task, byte_target("sapphirerapids"), "vpdpbusd"), 9);
+    EXPECT_GE(count_in_loops(task, byte_target("neoverse-n2"), "usdot"), 3);
+    EXPECT_GE(count_in_loops(task, byte_target("cortex-a76"), "sdot", true), 3);
+    EXPECT_GE(count_in_loops(task, byte_target("cortex-a72"), "smlal", true), 9);
+  }
 }
 
 // ---- On GPUs

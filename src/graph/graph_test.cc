@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "graph/border.h"
+
 namespace whet {
 namespace {
 
@@ -44,6 +46,31 @@ TEST(Infer, ConvolutionOfBlocksOfChannelsWritesBlocksOfItsOwn) {
             "blocks");
   EXPECT_EQ(inferred(op, {f32({1, 4, 8}), f32({3, 32})}),
             "n: input 0 is f32[1x4x8]; conv needs a batch, channels in blocks and one to three spatial dimensions");
+}
+TEST(Infer, ConvolutionMayHaveABiasForTheBorders) {
+  const std::vector<TensorType> types = {f32({1, 3, 8, 8}), f32({4, 3, 3, 3}), f32({3, 3, 4})};
+  EXPECT_EQ(inferred(conv(1, 1), types), "f32[1x4x8x8]");
+  EXPECT_EQ(inferred(conv(1, 0), types),
+            "n: the bias is f32[3x3x4]; expected one value for each of the 4 output channels");
+}
+TEST(Borders, HaveAPlaceForEachPositionThatReachesIntoThePadding) {
+  const auto places = [](std::int64_t extent, std::int64_t taps, const ConvOperator& op) {
+    const Shape x = {1, 1, extent, extent}, w = {1, 1, taps, taps};
+    const Shape y = infer_type("n", op, {f32(x), f32(w)})->shape;
+    const BorderPlaces along = border_places(op, x, w, y, 1);
+    std::vector<std::int64_t> of;
+    for (std::int64_t i = 0; i < y[3]; ++i) of.push_back(along.of(i));
+    EXPECT_EQ(of.back(), along.count() - 1);
+    return of;
+  };
+  using Places = std::vector<std::int64_t>;
+  EXPECT_EQ(places(6, 3, conv(1, 1)), (Places{0, 1, 1, 1, 1, 2}));
+  EXPECT_EQ(places(6, 3, conv(2, 1)), (Places{0, 1, 1}));
+  EXPECT_EQ(places(7, 3, conv(2, 1)), (Places{0, 1, 1, 2}));
+  EXPECT_EQ(places(6, 3, conv(1, 0)), (Places{0, 0, 0, 0}));
+  EXPECT_EQ(places(2, 3, conv(1, 1)), (Places{0, 1}));
+  EXPECT_EQ(places(3, 5, conv(1, 2)), (Places{0, 1, 2}));
+  EXPECT_EQ(places(1, 1, conv(1, 2)), (Places{0, 1, 2, 3, 4}));
 }
 TEST(Infer, ConvolutionAddsUpInI32Too) {
   const TensorType x{DType::i32, {1, 3, 8, 8}}, w{DType::i32, {4, 3, 3, 3}};

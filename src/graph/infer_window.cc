@@ -1,3 +1,4 @@
+#include "graph/border.h"
 #include "graph/infer.h"
 
 namespace whet {
@@ -112,6 +113,19 @@ Status expect_blocks(const InferSite& site, const ConvOperator& op, std::int64_t
                     " groups; expected one group, or a depthwise convolution of equal blocks");
 }
 
+/// One value for each output channel, or for each of these and each place of the borders.
+Status expect_bias(const InferSite& site, const ConvOperator& op, const TensorType& sum, std::int64_t outputs) {
+  const TensorType& bias = site.in(2);
+  if (bias.dtype != sum.dtype)
+    return site.error("the bias is " + to_string(bias) + " and the sums are " + std::string(name_of(sum.dtype)));
+  if (bias.shape == Shape{outputs}) return ok_status();
+  if (bias.shape.size() == op.strides.size() + 1 &&
+      bias.shape == border_bias_shape(op, site.in(0).shape, site.in(1).shape, sum.shape))
+    return ok_status();
+  return site.error("the bias is " + to_string(bias) + "; expected one value for each of the " +
+                    std::to_string(outputs) + " output channels");
+}
+
 /// A window that sees padding alone has no maximum and no mean.
 Status expect_windows_on_input(const InferSite& site, const PoolOperator& op, std::size_t i, std::int64_t extent,
                                std::int64_t positions) {
@@ -135,19 +149,12 @@ Result<TensorType> infer(const InferSite& site, const ConvOperator& op) {
   const std::int64_t channels = channels_of(op.layout, x);
   WHET_TRY(const ConvWeights w, conv_weights(site, op, channels));
   WHET_RETURN_IF_ERROR(expect_channels(site, op, w, channels));
-  if (site.inputs.size() == 3) {
-    if (site.in(2).dtype != sum)
-      return site.error("the bias is " + to_string(site.in(2)) + " and the sums are " + std::string(name_of(sum)));
-    if (site.in(2).shape != Shape{w.outputs}) {
-      return site.error("the bias is " + to_string(site.in(2)) + "; expected one value for each of the " +
-                        std::to_string(w.outputs) + " output channels");
-    }
-  }
   WHET_TRY(Shape result, slide(site, op, w.kernel));
   WHET_RETURN_IF_ERROR(expect_blocks(site, op, w.outputs));
   const bool blocked = op.layout == Layout::channels_blocked;
   result[channel_place(op.layout, x.size()).channel] = blocked ? w.outputs / op.block : w.outputs;
   if (blocked) result.back() = op.block;
+  if (site.inputs.size() == 3) WHET_RETURN_IF_ERROR(expect_bias(site, op, {sum, result}, w.outputs));
   return TensorType{sum, result};
 }
 

@@ -1,3 +1,4 @@
+#include "graph/border.h"
 #include "ops/site.h"
 
 namespace whet {
@@ -125,6 +126,20 @@ Expr body(const Site& site, const ConvOperator& op, const ConvPlan& plan, OpId p
   return product(site, plan, padded, x, w);
 }
 
+/// Where the bias of the position `i` of the result lies.
+Exprs bias_at(const Site& site, const ConvOperator& op, const ConvPlan& plan, const Exprs& i) {
+  Exprs index;
+  for (std::size_t d = 0; site.shape(2).size() > 1 && d < plan.dims; ++d) {
+    const BorderPlaces places = border_places(op, site.shape(0), site.shape(1), site.output.shape, d);
+    const Expr& at = i[plan.first + d];
+    Expr place = places.begin > 0 ? min(at, int_const(places.begin)) : int_const(0);
+    if (places.end > 0) place = place + max(at - (places.positions - 1 - places.end), int_const(0));
+    index.push_back(place);
+  }
+  index.push_back(channel_at(plan, i));
+  return index;
+}
+
 }  // namespace
 
 OpId define_at(const Site& site, const ConvOperator& op) {
@@ -136,7 +151,7 @@ OpId define_at(const Site& site, const ConvOperator& op) {
                                 [&](const Exprs& i, const Exprs& r) { return body(site, op, plan, padded, i, r); });
   if (site.inputs.size() < 3) return conv;
   return site.map(site.part("bias"), axes_of(site.output.shape), OpFamily::elementwise,
-                  [&](const Exprs& i) { return site.read(conv, i) + site.read(2, {channel_at(plan, i)}); });
+                  [&](const Exprs& i) { return site.read(conv, i) + site.read(2, bias_at(site, op, plan, i)); });
 }
 
 }  // namespace whet

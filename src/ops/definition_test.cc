@@ -41,6 +41,20 @@ TEST(Definition, OfAConvolutionPadsFirstAndAddsItsBiasLast) {
       "conv_bias(i0, i1, i2, i3) = (conv[i0, i1, i2, i3] + p2[i3])\n");
 }
 
+TEST(Definition, OfAConvolutionReadsABiasForTheBordersByThePlace) {
+  const std::vector<TensorType> types = {f32({1, 8, 8, 4}), f32({3, 3, 4, 16})};
+  const auto bias = [&](const ConvOperator& op, Shape shape) {
+    const std::string text = definition(op, {types[0], types[1], f32(std::move(shape))});
+    return text.substr(text.find("conv_bias"));
+  };
+  EXPECT_EQ(
+      bias(conv(1, 1), {3, 3, 16}),
+      "conv_bias(i0, i1, i2, i3) = (conv[i0, i1, i2, i3] + p2[(min(i1, 1) + max((i1 - 6), 0)), (min(i2, 1) + max((i2 "
+      "- 6), 0)), i3])\n");
+  EXPECT_EQ(bias(conv(2, 1), {2, 2, 16}),
+            "conv_bias(i0, i1, i2, i3) = (conv[i0, i1, i2, i3] + p2[min(i1, 1), min(i2, 1), i3])\n");
+}
+
 TEST(Definition, OfAConvolutionCarriesTheRolesThatTemplatesLookFor) {
   EXPECT_EQ(roles(conv(1, 0), {f32({1, 8, 8, 4}), f32({3, 3, 4, 16})}),
             "conv n:batch y:row x:column oc:out_channel rh:tap rw:tap rc:in_channel");

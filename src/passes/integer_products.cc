@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/arithmetic.h"
+#include "passes/border_sums.h"
 #include "passes/integer_form.h"
 
 namespace whet {
@@ -56,6 +57,19 @@ bool has_padding(const Operator& op) {
   return conv && (pads(conv->pads_begin) || pads(conv->pads_end));
 }
 
+/// The convolution of what `pad` pads, with this padding as its own; nothing where it pads by another number than `zero`, or
+/// channels.
+std::optional<ConvOperator> with_padding_of(ConvOperator conv, const PadOperator& pad, std::int64_t zero) {
+  if (pad.mode != PadMode::constant || pad.value != static_cast<double>(zero)) return std::nullopt;
+  const std::size_t first = conv.layout == Layout::channels_last ? 1 : 2;
+  for (std::size_t d = 0; d < pad.begin.size(); ++d) {
+    const bool spatial = d >= first && d < first + conv.strides.size();
+    if (pad.begin[d] < 0 || pad.end[d] < 0 || (!spatial && pad.begin[d] + pad.end[d] > 0)) return std::nullopt;
+    if (spatial) conv.pads_begin[d - first] += pad.begin[d], conv.pads_end[d - first] += pad.end[d];
+  }
+  return conv;
+}
+
 /// Of the weights of each output channel.
 std::vector<std::int64_t> sums_of(const Tensor& q, std::size_t out) {
   std::vector<std::int64_t> sums(static_cast<std::size_t>(q.shape()[out]), 0);
@@ -78,6 +92,11 @@ Tensor widened_weights(const Tensor& q, std::size_t d, std::int64_t extent) {
     wide.set(outer * inner * extent + rest, q.get(i));
   }
   return wide;
+}
+
+Tensor times(Tensor numbers, std::int64_t factor) {
+  for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set_integer(i, factor * numbers.integer(i));
+  return numbers;
 }
 
 Tensor channels(DType dtype, const std::vector<double>& values, std::size_t behind) {
@@ -117,18 +136,18 @@ class Products {
     Operator op;
     ValueId x, w;
     std::vector<std::int64_t> bias;
-    std::size_t behind;  ///< dimensions of the result behind the output channels
-    bool in_floats;      ///< adds up whole numbers in f32
-    bool as_i32;         ///< they are read as i32
+    std::optional<Tensor> at_borders;  ///< what is added where taps lie in the padding or not: a bias for the borders
+    std::size_t behind;                ///< dimensions of the result behind the output channels
+    bool in_floats;                    ///< adds up whole numbers in f32
+    bool as_i32;                       ///< they are read as i32
     std::int64_t most_bias = 0;
   };
 
-  Result<ValueId> product(const Node& node, const ProductSite& site, const ByteForm& x, const WeightForm& w,
-                          DType dtype) {
+  Result<ValueId> product(Node node, const ProductSite& site, ByteForm x, const WeightForm& w, DType dtype) {
     const std::int64_t outputs = w.q.shape()[site.out], terms = w.q.size() / std::max<std::int64_t>(outputs, 1);
-    // Paddings of a depthwise convolution stay its own: a picture that is padded before it would cost more than it.
-    const bool floats = site.grouped && !(site.depthwise && (x.zero == 0 || !has_padding(node.op)));
+    const bool floats = site.grouped && !site.depthwise;
     if (terms == 0 || terms > (floats ? kMostExactTerms : kMostTerms)) return ValueId();
+    take_padding(node, x);
     std::vector<std::int64_t> bias(static_cast<std::size_t>(outputs), 0);
     std::vector<double> scales = w.scales;
     for (double& s : scales) s = static_cast<float>(static_cast<float>(s) * static_cast<float>(x.scale));
@@ -158,18 +177,28 @@ class Products {
     return rewriter_.emit(node.name + "_biased", BinaryOperator{BinaryKind::add}, {sum, shift});
   }
 
+  /// A convolution of a picture that is padded by the zero point pads it.
+  void take_padding(Node& node, ByteForm& x) const {
+    const Node* pad = rewriter_.producer_as<PadOperator>(x.x);
+    const auto* conv = std::get_if<ConvOperator>(&node.op);
+    const auto own =
+        pad && conv ? with_padding_of(*conv, std::get<PadOperator>(pad->op), x.zero) : std::optional<ConvOperator>();
+    if (own) node.op = *own, x.x = pad->inputs[0];
+  }
+
   /// product(i32(x) - z, w) with a z that is computed, as dynamic quantization has it: product(x, w) - z * (sum of w).
   Result<ValueId> product_of_computed_zero(const Node& node, const ProductSite& site) {
     const Node* found = rewriter_.producer_as<BinaryOperator>(site.x);
     const bool differs = found && std::get<BinaryOperator>(found->op).kind == BinaryKind::sub &&
                          rewriter_.type(site.x).dtype == DType::i32 && !site.bias.valid();
-    if (!differs || site.grouped || has_padding(node.op)) return ValueId();
+    if (!differs || (site.grouped && !site.depthwise)) return ValueId();
     const ValueId bytes = found->inputs[0], zero = found->inputs[1];
     if (num_elements(rewriter_.shape(zero)) != 1 || rewriter_.shape(bytes) != rewriter_.shape(site.x)) return ValueId();
     const std::optional<ByteForm> x = forms_.centred(bytes);
     if (!x || x->zero != 0 || rewriter_.type(x->x).dtype != DType::u8) return ValueId();
     const std::optional<WeightForm> w = forms_.weights(site.w, site.out);
     if (!w) return ValueId();
+    if (has_padding(node.op)) return convolution_of_computed_zero(node, site, *x, *w, zero);
     WHET_TRY(const ValueId sum, product(node, site, *x, *w, DType::i32));
     if (!sum.valid()) return sum;
     const std::vector<std::int64_t> of_weights = sums_of(w->q, site.out);
@@ -181,9 +210,33 @@ class Products {
     return rewriter_.emit(node.name + "_centred", BinaryOperator{BinaryKind::sub}, {sum, shift});
   }
 
+  /// Its bias for the borders is computed from the zero point, which is what it pads by.
+  Result<ValueId> convolution_of_computed_zero(const Node& node, const ProductSite& site, const ByteForm& x,
+                                               const WeightForm& w, ValueId zero) {
+    const std::int64_t terms = w.q.size() / std::max<std::int64_t>(w.q.shape()[site.out], 1);
+    const Shape shape = rewriter_.shape(x.x);
+    const auto sums =
+        border_sums(std::get<ConvOperator>(node.op), shape, w.q, rewriter_.from().value(node.output).type.shape);
+    if (!sums || terms == 0 || terms > kMostTerms) return ValueId();
+    Tensor q = w.q;
+    ValueId bytes = x.x;
+    if (const std::int64_t depth = round_up(shape[site.x_in], kFactors); !site.depthwise && depth != shape[site.x_in]) {
+      PadOperator pad{PadMode::constant, 0, Shape(shape.size(), 0), Shape(shape.size(), 0)};
+      pad.end[site.x_in] = depth - shape[site.x_in];
+      q = widened_weights(q, site.in, depth);
+      WHET_TRY(bytes, rewriter_.emit(node.name + "_padded", pad, {bytes}));
+    }
+    const ValueId of_weights = rewriter_.constant(node.name + "_weight_sums", times(*sums, -1));
+    WHET_TRY(const ValueId one, rewriter_.emit(node.name + "_zero", ReshapeOperator{{1}}, {zero}));
+    WHET_TRY(const ValueId shift,
+             rewriter_.emit(node.name + "_zero_sums", BinaryOperator{BinaryKind::mul}, {of_weights, one}));
+    return rewriter_.emit(node.name, node.op, {bytes, rewriter_.constant(node.name + "_bytes", q), shift});
+  }
+
   /// The bias with which sums are still exact: in f32 up to 2^24.
   static std::int64_t most_bias(bool in_floats, std::int64_t terms) {
-    return in_floats ? (1 << 24) - terms * 255 * 128 : std::numeric_limits<std::int32_t>::max();
+    const std::int64_t most = in_floats ? 1 << 24 : std::numeric_limits<std::int32_t>::max();
+    return most - terms * 255 * 128;
   }
 
   /// Adds a constant bias in units of the sums; false where it is no whole number of these, or together more than `most`.
@@ -208,18 +261,24 @@ class Products {
                         std::vector<std::int64_t> bias) {
     Operator op = node.op;
     Tensor q = w.q;
-    const std::vector<std::int64_t> sums = sums_of(q, site.out);
-    for (std::size_t c = 0; c < bias.size(); ++c) bias[c] -= x.zero * sums[c];
     const Shape shape = rewriter_.shape(x.x);
-    PadOperator pad{PadMode::constant, static_cast<double>(x.zero), Shape(shape.size(), 0), Shape(shape.size(), 0)};
     const std::int64_t depth = site.depthwise ? shape[site.x_in] : round_up(shape[site.x_in], kFactors);
+    const auto at_borders =
+        x.zero != 0 && depth == shape[site.x_in] && has_padding(op)
+            ? border_sums(std::get<ConvOperator>(op), shape, q, rewriter_.from().value(node.output).type.shape)
+            : std::nullopt;
+    PadOperator pad{PadMode::constant, static_cast<double>(x.zero), Shape(shape.size(), 0), Shape(shape.size(), 0)};
     pad.end[site.x_in] = depth - shape[site.x_in];
-    if (auto* conv = std::get_if<ConvOperator>(&op)) {
+    if (auto* conv = std::get_if<ConvOperator>(&op); conv && !at_borders) {
       const std::size_t first = conv->layout == Layout::channels_last ? 1 : 2;
       for (std::size_t d = 0; d < conv->strides.size(); ++d) {
         std::swap(pad.begin[first + d], conv->pads_begin[d]);
         std::swap(pad.end[first + d], conv->pads_end[d]);
       }
+    }
+    if (!at_borders) {
+      const std::vector<std::int64_t> sums = sums_of(q, site.out);
+      for (std::size_t c = 0; c < bias.size(); ++c) bias[c] -= x.zero * sums[c];
     }
     if (depth != shape[site.x_in]) q = widened_weights(q, site.in, depth);
     ValueId padded = x.x;
@@ -229,7 +288,8 @@ class Products {
       WHET_TRY(padded, rewriter_.emit(node.name + "_padded", pad, {x.x}));
     }
     const ValueId weights = rewriter_.constant(node.name + "_bytes", q);
-    return Made{op, padded, weights, bias, 0, false, false};
+    return Made{op, padded, weights, bias, at_borders ? std::optional(times(*at_borders, -x.zero)) : std::nullopt,
+                0,  false,  false};
   }
 
   /// Sums of whole numbers that f32 holds exactly.
@@ -241,22 +301,28 @@ class Products {
     }
     Tensor q(DType::f32, w.q.shape());
     for (std::int64_t i = 0; i < q.size(); ++i) q.set(i, w.q.get(i));
-    return Made{node.op, floats, rewriter_.constant(node.name + "_whole_weights", q), {}, 0, true, false};
+    return Made{node.op, floats, rewriter_.constant(node.name + "_whole_weights", q), {}, {}, 0, true, false};
   }
 
   /// The product with its bias: f32 where it adds up in floats, else i32.
   Result<ValueId> emit(const std::string& name, const Made& made) {
-    const bool biased = std::any_of(made.bias.begin(), made.bias.end(), [](std::int64_t b) { return b != 0; });
-    const DType dtype = made.in_floats ? DType::f32 : DType::i32;
-    std::vector<double> values(made.bias.begin(), made.bias.end());
-    std::vector<ValueId> inputs = {made.x, made.w};
     const bool conv = std::holds_alternative<ConvOperator>(made.op);
-    const Shape shape{std::ssize(values)};
-    if (biased && conv) inputs.push_back(rewriter_.constant(name + "_bias", Tensor::of(dtype, shape, values)));
+    const DType dtype = made.in_floats ? DType::f32 : DType::i32;
+    const bool biased =
+        made.at_borders || std::any_of(made.bias.begin(), made.bias.end(), [](std::int64_t b) { return b != 0; });
+    const std::vector<double> values(made.bias.begin(), made.bias.end());
+    Tensor bias = Tensor::of(dtype, {std::ssize(values)}, values);
+    if (made.at_borders) {
+      bias = *made.at_borders;
+      for (std::int64_t i = 0; i < bias.size(); ++i)
+        bias.set_integer(i, bias.integer(i) + made.bias[static_cast<std::size_t>(i) % made.bias.size()]);
+    }
+    std::vector<ValueId> inputs = {made.x, made.w};
+    if (biased && conv) inputs.push_back(rewriter_.constant(name + "_bias", bias));
     WHET_TRY(ValueId sum, rewriter_.emit(name, made.op, inputs));
     if (biased && !conv) {
-      const ValueId bias = rewriter_.constant(name + "_bias", Tensor::of(dtype, shape, values));
-      WHET_TRY(sum, rewriter_.emit(name + "_biased", BinaryOperator{BinaryKind::add}, {sum, bias}));
+      const ValueId shift = rewriter_.constant(name + "_bias", bias);
+      WHET_TRY(sum, rewriter_.emit(name + "_biased", BinaryOperator{BinaryKind::add}, {sum, shift}));
     }
     if (made.as_i32) {
       WHET_TRY(sum, rewriter_.emit(name + "_i32", CastOperator{DType::i32}, {sum}));

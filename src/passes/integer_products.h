@@ -21,7 +21,7 @@ Result<Graph> drop_signs(const Graph&);
 Result<Graph> form_integer_products(const Graph&);
 
 /// Moves what quantized models do between their products to the bytes:
-///   a reshape, transpose, slice or maximum of (x - z) * s        (the same of x - z) * s
+///   a reshape, transpose, slice, pad or maximum of (x - z) * s   (the same of x - z) * s
 ///   the bytes of (x - z) * s by the same scale and zero point     x
 ///   clip(f32(sum) * t) / s                                        clip(f32(sum) * (t / s)), sums of these too
 /// The last one may move a result by a step where it lies between two.

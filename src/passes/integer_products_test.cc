@@ -93,6 +93,89 @@ TEST(IntegerProducts, TakeAZeroPointThatIsComputed) {
   for (std::int64_t i = 0; i < want.size(); ++i) EXPECT_EQ(got.get(i), want.get(i));
 }
 
+/// A convolution of i32(x) - zero with bytes, padded anyhow: in one of them by itself, in another before it. `computed`: the zero
+/// point is an input.
+struct PaddedConvolution {
+  Graph graph;
+  std::vector<Tensor> inputs;
+  bool fills_fours = false;  ///< a picture of other channels than fours is padded before it
+};
+
+PaddedConvolution padded_convolution(std::uint64_t seed, bool computed) {
+  QuantizedBuilder b;
+  b.rng = Rng(seed);
+  const auto pick = [&](std::int64_t low, std::int64_t high) { return b.rng.between(low, high); };
+  const std::size_t dims = static_cast<std::size_t>(pick(1, 2));
+  const bool depthwise = pick(0, 1) == 0;
+  const std::int64_t channels = pick(2, 9), out = depthwise ? channels : pick(1, 9), zero = pick(1, 255);
+  PaddedConvolution result{.fills_fours = !depthwise && channels % 4 != 0};
+  ConvOperator op{{}, {}, {}, {}, depthwise ? channels : 1, Layout::channels_first};
+  PadOperator pad{PadMode::constant, static_cast<double>(zero), {0, 0}, {0, 0}};
+  Shape x = {pick(1, 2), channels}, w = {out, depthwise ? 1 : channels};
+  const bool apart = !computed && pick(0, 3) == 0;
+  for (std::size_t d = 0; d < dims; ++d) {
+    const std::int64_t kernel = pick(1, 4), before = pick(0, 3), behind = pick(0, 3), dilation = pick(1, 2);
+    op.strides.push_back(pick(1, 3)), op.dilations.push_back(dilation);
+    op.pads_begin.push_back(apart ? 0 : before), op.pads_end.push_back(apart ? 0 : behind);
+    pad.begin.push_back(apart ? before : 0), pad.end.push_back(apart ? behind : 0);
+    x.push_back(std::max<std::int64_t>(pick(1, 9), dilation * (kernel - 1) + 1 - before - behind));
+    w.push_back(kernel);
+  }
+  ValueId bytes = b.input("x", x, DType::u8);
+  result.inputs = {Tensor::random({DType::u8, x}, b.rng, 0, 256)};
+  if (apart) bytes = b.add("padded", pad, {bytes});
+  ValueId centred = b.centred(bytes, static_cast<double>(zero));
+  if (computed) {
+    const ValueId z = b.add("z", CastOperator{DType::i32}, {b.input("zero", {1}, DType::u8)});
+    centred = b.binary("less", BinaryKind::sub, b.add("whole", CastOperator{DType::i32}, {bytes}), z);
+    result.inputs.push_back(Tensor::of<double>(DType::u8, {1}, {static_cast<double>(zero)}));
+  }
+  ValueId y = b.add("conv", op, {centred, b.centred(b.byte_constant(w), 0)});
+  const Shape bias = dims == 1 ? Shape{out, 1} : Shape{out, 1, 1};
+  if (!computed)
+    y = b.plus("biased", y, b.graph.add_constant("bias", Tensor::random({DType::i32, bias}, b.rng, -900, 900)));
+  result.graph = b.finish({y});
+  return result;
+}
+
+TEST(IntegerProducts, TakeTheZeroPointAwayWhereTapsLieInThePicture) {
+  for (const bool computed : {false, true})
+    for (int k = 0; k < random_cases(200); ++k) {
+      const PaddedConvolution padded = padded_convolution(static_cast<std::uint64_t>(k), computed);
+      SCOPED_TRACE(to_text(padded.graph));
+      const Tensor want = values_of(padded.graph, padded.inputs)[0];
+      const Result<Graph> formed = form_integer_products(padded.graph);
+      ASSERT_TRUE(formed.ok()) << formed.error().message;
+      const Result<FusedGraph> fused = optimize(padded.graph, {});
+      ASSERT_TRUE(fused.ok()) << fused.error().message;
+      for (const Graph* graph : {&*formed, &fused->graph}) {
+        const Tensor got = values_of(*graph, padded.inputs)[0];
+        for (std::int64_t i = 0; i < want.size(); ++i) ASSERT_EQ(got.get(i), want.get(i)) << i << to_text(*graph);
+      }
+      for (const Node& node : fused->graph.nodes) {
+        const auto* pad = std::get_if<PadOperator>(&node.op);
+        EXPECT_TRUE(!pad || padded.fills_fours) << to_text(fused->graph);
+        if (!std::holds_alternative<ConvOperator>(node.op)) continue;
+        EXPECT_EQ(fused->graph.value(node.inputs[0]).type.dtype, DType::u8) << to_text(fused->graph);
+      }
+    }
+}
+
+TEST(Bytes, ArePaddedInThePlaceOfFloats) {
+  for (const double by : {0.0, 1.0, 0.3, 300.0}) {
+    QuantizedBuilder b;
+    const ValueId x = b.input("x", {2, 6}, DType::u8);
+    const ValueId padded = b.add("padded", PadOperator{PadMode::constant, by, {1, 0}, {0, 2}}, {b.real(x, 9, 0.25)});
+    const Graph graph = b.finish({b.rounded(padded, 9, 0.25)});
+    const Result<Graph> result = run_passes(graph, {});
+    ASSERT_TRUE(result.ok());
+    EXPECT_EQ(result->nodes.size() == 1u, by == 0 || by == 1) << nodes_of(*result);
+    const std::vector<Tensor> inputs = {Tensor::random({DType::u8, {2, 6}}, b.rng, 0, 256)};
+    const Tensor want = values_of(graph, inputs)[0], got = values_of(*result, inputs)[0];
+    for (std::int64_t i = 0; i < want.size(); ++i) EXPECT_EQ(got.get(i), want.get(i)) << by;
+  }
+}
+
 TEST(Bytes, LoseTheirSignsBetweenTheUsersValues) {
   QuantizedBuilder b;
   b.bytes = DType::i8;
@@ -225,7 +308,7 @@ TEST(QuantizedGraphs, KeepTheirAnswersWithinAStep) {
   EXPECT_LE(off_by_one * 1000, elements);
 }
 
-TEST(QuantizedGraphs, MultiplyBytesWhereverAConvolutionIsNotGrouped) {
+TEST(QuantizedGraphs, MultiplyBytesInEveryConvolution) {
   for (int k = 0; k < random_cases(150); ++k) {
     QuantizedBuilder b;
     const Graph graph = random_quantized_graph(static_cast<std::uint64_t>(k), b);
@@ -233,7 +316,7 @@ TEST(QuantizedGraphs, MultiplyBytesWhereverAConvolutionIsNotGrouped) {
     ASSERT_TRUE(result.ok());
     for (const Node& node : result->nodes) {
       const auto* conv = std::get_if<ConvOperator>(&node.op);
-      if (!conv || conv->groups > 1) continue;
+      if (!conv) continue;
       EXPECT_EQ(result->value(node.inputs[0]).type.dtype, DType::u8) << "seed " << k << "\n" << nodes_of(*result);
       EXPECT_EQ(result->value(node.inputs[1]).type.dtype, DType::i8);
     }

@@ -174,7 +174,7 @@ class Conversion {
     }
     std::vector<ValueId> inputs = {x, hwio};
     if (node.inputs.size() == 3) {
-      WHET_TRY(const ValueId bias, in_order(node.inputs[2], {0}));
+      WHET_TRY(const ValueId bias, in_order(node.inputs[2], identity_permutation(shape(node.inputs[2]).size())));
       inputs.push_back(bias);
     }
     ConvOperator converted = op;

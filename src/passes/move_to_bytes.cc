@@ -28,7 +28,12 @@ class Moving {
   Status visit(const Node& node) {
     const std::vector<ValueId> in = rewriter_.now(node.inputs);
     if (moves(node.op)) {
-      if (const auto form = forms_.dequantized(in[0]); form) return move(node, *form);
+      if (const auto form = forms_.dequantized(in[0]); form) return move(node, node.op, *form);
+    }
+    if (const auto* pad = std::get_if<PadOperator>(&node.op)) {
+      const auto form = forms_.dequantized(in[0]);
+      const auto of_bytes = form ? pads_bytes(*pad, *form) : std::nullopt;
+      if (of_bytes) return move(node, *of_bytes, *form);
     }
     if (const std::optional<ValueId> same = requantized(node, in))
       return rewriter_.replace(node.output, *same), ok_status();
@@ -48,8 +53,17 @@ class Moving {
            std::holds_alternative<SliceOperator>(op) || (pool && pool->kind == PoolKind::max);
   }
 
-  Status move(const Node& node, ByteForm form) {
-    WHET_TRY(form.x, rewriter_.emit(node.name + "_bytes", node.op, {form.x}));
+  /// What pads the bytes, where a byte stands for the number that `pad` pads by.
+  std::optional<PadOperator> pads_bytes(PadOperator pad, const ByteForm& form) const {
+    if (pad.mode != PadMode::constant) return pad;
+    const double low = rewriter_.type(form.x).dtype == DType::i8 ? -128 : 0;
+    pad.value = pad.value / form.scale + static_cast<double>(form.zero);
+    const bool is_byte = pad.value == std::floor(pad.value) && pad.value >= low && pad.value <= low + 255;
+    return is_byte ? std::optional(pad) : std::nullopt;
+  }
+
+  Status move(const Node& node, const Operator& op, ByteForm form) {
+    WHET_TRY(form.x, rewriter_.emit(node.name + "_bytes", op, {form.x}));
     WHET_TRY(const ValueId value, emit_dequantized(rewriter_, node.name, form));
     return rewriter_.replace(node.output, value), ok_status();
   }

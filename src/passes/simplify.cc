@@ -312,8 +312,9 @@ std::optional<ConvOperator> with_padding(ConvOperator op, const PadOperator& pad
 
 Result<MaybeValue> plainer(const Site& site, const ConvOperator& op) {
   if (site.inputs.size() == 3 && is_uniform(site, 2, 0)) return site.emit(op, {site.inputs[0], site.inputs[1]});
+  const bool has_bias_for_borders = site.inputs.size() == 3 && site.shape(2).size() > 1;
   const Node* pad = site.rewriter.producer_as<PadOperator>(site.inputs[0]);
-  if (!pad) return MaybeValue();
+  if (!pad || has_bias_for_borders) return MaybeValue();
   const auto padded = with_padding(op, std::get<PadOperator>(pad->op));
   if (!padded) return MaybeValue();
   std::vector<ValueId> operands = site.inputs;
