@@ -58,10 +58,10 @@ struct Pool : whet_pool {
   pthread_mutex_t lending;  // of `scratch`
   Scratch* scratches;       // the largest comes first
 
-  pthread_mutex_t turn;                     // held by the caller that runs a job
-  std::atomic<std::int32_t> owner;          // the process that the workers live in
-  std::uint32_t started;                    // workers running, the caller included
-  std::atomic<std::uint32_t> callers_core;  // of the pool's cores the one without a worker
+  pthread_mutex_t turn;             // held by the caller that runs a job
+  std::atomic<std::int32_t> owner;  // the process that the workers live in
+  std::uint32_t started;            // workers running, the caller included
+  std::uint32_t callers_core;       // of the pool's cores the one without a worker
 
   void (*job)(void*, std::uint32_t);
   void* context;
@@ -123,36 +123,16 @@ int with_mask(std::uint32_t core, Set set) {
 void make_way(Pool& pool) {
   if (!pool.settings.pinned) return;
   const int here = sched_getcpu();
-  const std::uint32_t callers_core = pool.callers_core.load(std::memory_order_relaxed);
-  if (here < 0 || static_cast<std::uint32_t>(here) == callers_core) return;
+  if (here < 0 || static_cast<std::uint32_t>(here) == pool.callers_core) return;
   for (std::uint32_t w = 1; w < pool.started; ++w) {
     Worker& worker = pool.threads[w];
     if (worker.core != static_cast<std::uint32_t>(here)) continue;
     const auto set = [&](std::size_t bytes, cpu_set_t* mask) {
       return pthread_setaffinity_np(worker.thread, bytes, mask);
     };
-    if (with_mask(callers_core, set) == 0) {
-      pool.callers_core.store(worker.core, std::memory_order_relaxed);
-      worker.core = callers_core;
-    }
+    if (with_mask(pool.callers_core, set) == 0) std::swap(worker.core, pool.callers_core);
     return;
   }
-}
-
-/// Waits for the pool on the core of the caller that has it, which will be free. Woken on a worker's core, this caller would send
-/// that worker away from what it has in its caches.
-void wait_for_turn(Pool& pool) {
-  cpu_set_t* before = pool.settings.pinned ? CPU_ALLOC(kMaxCores) : nullptr;
-  const std::size_t bytes = CPU_ALLOC_SIZE(kMaxCores);
-  const std::uint32_t core = pool.callers_core.load(std::memory_order_relaxed);
-  const auto set = [](std::size_t size, const cpu_set_t* mask) {
-    return pthread_setaffinity_np(pthread_self(), size, mask);
-  };
-  const bool moved = before != nullptr && pthread_getaffinity_np(pthread_self(), bytes, before) == 0 &&
-                     CPU_ISSET_S(core, bytes, before) && with_mask(core, set) == 0;
-  pthread_mutex_lock(&pool.turn);
-  if (moved) set(bytes, before);
-  if (before != nullptr) CPU_FREE(before);
 }
 
 void* work(void* argument) {
@@ -258,7 +238,7 @@ void join(Pool& pool) {
 template <typename Run>
 int take_turn(Pool& pool, Run run) {
   if (const int failure = remake_after_fork(pool); failure != 0) return failure;
-  if (pthread_mutex_trylock(&pool.turn) != 0) wait_for_turn(pool);
+  pthread_mutex_lock(&pool.turn);
   {
     FlushDenormals flush;
     make_way(pool);

@@ -247,42 +247,6 @@ TEST(Pool, LeavesTheCallersAffinityAndFloatingPointModeAlone) {
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
-/// Calls a pool while another caller has it. Gives whether it was seen to wait on one core, and its mask afterwards.
-struct WaitingCaller {
-  bool waited_on_one_core = false;
-  cpu_set_t after;
-  explicit WaitingCaller(whet_pool* pool) {
-    std::atomic<pid_t> waiting{0};
-    std::atomic<bool> seen{false};
-    std::thread second;
-    run(pool, [&](std::uint32_t worker) {
-      if (worker != 0) return;
-      second = std::thread([&] {
-        waiting = gettid();
-        run(pool, [](std::uint32_t) {});
-        sched_getaffinity(0, sizeof after, &after);
-      });
-      for (int i = 0; i < 5000 && !seen; ++i) {
-        usleep(1000);
-        cpu_set_t mask;
-        if (waiting != 0 && sched_getaffinity(waiting, sizeof mask, &mask) == 0) seen = CPU_COUNT(&mask) == 1;
-      }
-    });
-    second.join();
-    waited_on_one_core = seen;
-  }
-};
-
-TEST(Pool, LetsCallersWaitOnTheCoreThatWillBeFree) {
-  cpu_set_t before;
-  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one core is open to this process";
-  const PoolHandle pool = make_pool(2);
-  const WaitingCaller caller(pool.get());
-  EXPECT_TRUE(caller.waited_on_one_core);
-  EXPECT_TRUE(CPU_EQUAL(&before, &caller.after)) << "it may run everywhere again";
-}
-
 TEST(Pool, PinsItsWorkersToTheCoresGiven) {
   cpu_set_t mask;
   ASSERT_EQ(sched_getaffinity(0, sizeof mask, &mask), 0);
