@@ -22,7 +22,8 @@ struct MeasuredNetwork {
   std::unique_ptr<DeviceMeasurer> measurer;
 
   /// Call it before threads are started. `burst_seconds`: of each burst of a comparison.
-  static Result<std::unique_ptr<MeasuredNetwork>> make(const std::string& model, const ImportOptions&, double burst_seconds);
+  static Result<std::unique_ptr<MeasuredNetwork>> make(const std::string& model, const ImportOptions&,
+                                                       double burst_seconds);
 };
 
 }  // namespace whet

@@ -27,12 +27,14 @@ int fail(const std::string& message) {
 /// Tasks of alternatives without a time.
 std::vector<Task> unmeasured(const Alternatives& alternatives, const Records& records, const Target& target,
                              const std::string& cache) {
-  const std::vector<Price> prices = prices_of(alternatives, records, target, {.cache = cache, .rates = {}, .guess = false});
+  const std::vector<Price> prices =
+      prices_of(alternatives, records, target, {.cache = cache, .rates = {}, .guess = false});
   std::vector<char> seen(alternatives.tasks.size(), 0);
   std::vector<Task> tasks;
   for (std::size_t a = 0; a < alternatives.all.size(); ++a) {
     const int task = alternatives.all[a].task;
-    if (task < 0 || prices[a].kind != PriceKind::estimated || std::exchange(seen[static_cast<std::size_t>(task)], 1)) continue;
+    if (task < 0 || prices[a].kind != PriceKind::estimated || std::exchange(seen[static_cast<std::size_t>(task)], 1))
+      continue;
     tasks.push_back(alternatives.tasks[static_cast<std::size_t>(task)]);
     tasks.back().weight = 1;
   }
@@ -41,7 +43,8 @@ std::vector<Task> unmeasured(const Alternatives& alternatives, const Records& re
 
 Status measure(MeasuredNetwork& network, const std::string& path, int trials) {
   WHET_TRY(RecordFile file, RecordFile::open(path));
-  WHET_TRY(const Alternatives alternatives, find_alternatives(network.fused, network.target, {.forms = forms_for(network.target)}));
+  WHET_TRY(const Alternatives alternatives,
+           find_alternatives(network.fused, network.target, {.forms = forms_for(network.target)}));
   const std::string cache = network.measurer->setting().cache;
   const std::vector<Task> tasks = unmeasured(alternatives, file.records(), network.target, cache);
   TuneOptions options;

@@ -26,6 +26,10 @@ constexpr double kMargin = 0.95;
 constexpr double kNear = 1.15;
 /// Kernels that are measured at a time where a choice over hopes did not end.
 constexpr std::size_t kPromising = 4;
+/// Tasks that are measured at a time, so that the most promising have all their trials before the others have any.
+constexpr std::size_t kAtATime = 6;
+/// More trials for the kernels of the best plans go on where they have made the best by this much shorter.
+constexpr double kShorter = 0.998;
 class Search {
  public:
   Search(const FusedGraph& fused, const Target& target, Measurer& measurer, RecordFile& file, Device& device,
@@ -46,8 +50,8 @@ class Search {
     for (std::size_t t = 0; t < alternatives_.tasks.size(); ++t)
       result_.tasks += alternatives_.tasks[t].weight > 0 && !is_usual_task(static_cast<int>(t));
     WHET_RETURN_IF_ERROR(measure_what_is_hoped());
-    prices_ = prices();
-    WHET_TRY(result_.plans, best_plans(fused_, alternatives_, prices_, only_measured()));
+    WHET_RETURN_IF_ERROR(choose());
+    WHET_RETURN_IF_ERROR(tune_chosen());
     WHET_RETURN_IF_ERROR(decide());
     result_.seconds = elapsed();
     return std::move(result_);
@@ -96,6 +100,13 @@ class Search {
     for (std::size_t a = 0; a < alternatives_.usual; ++a)
       if (alternatives_.all[a].group == group && prices_[a].kind == PriceKind::measured) return prices_[a].seconds;
     return 0;
+  }
+
+  /// Of the kernels that it stands for.
+  double usual_seconds_of(const Alternative& alternative) const {
+    double sum = 0;
+    for (int group : alternative.instead) sum += usual_seconds(group);
+    return sum;
   }
 
   void renew_prices() {
@@ -157,8 +168,7 @@ class Search {
     for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
       const Alternative& alternative = alternatives_.all[a];
       if (alternative.task < 0 || unmeasured({static_cast<int>(a)}).empty()) continue;
-      double usual = 0;
-      for (int group : alternative.instead) usual += usual_seconds(group);
+      const double usual = usual_seconds_of(alternative);
       if (usual > prices_[a].bound) gains.emplace_back(prices_[a].bound - usual, static_cast<int>(a));
     }
     std::sort(gains.begin(), gains.end());
@@ -175,12 +185,7 @@ class Search {
       const bool unknown = prices_[static_cast<std::size_t>(a)].kind == PriceKind::estimated;
       if (unknown && !failed_.contains(id_of(alternatives_.tasks[static_cast<std::size_t>(task)]))) ++counts[task];
     }
-    std::vector<Task> tasks;
-    for (const auto& [task, count] : counts) {
-      tasks.push_back(alternatives_.tasks[static_cast<std::size_t>(task)]);
-      tasks.back().weight = count;
-    }
-    return tasks;
+    return weighted(counts);
   }
 
   /// Some alternative of several groups is this task.
@@ -190,8 +195,20 @@ class Search {
     });
   }
 
-  /// Covers that come near the usual kernels get more trials: of their schedules less is known.
+  /// The most promising first. Covers that come near the usual kernels get more trials: of their schedules less is known.
   Status measure(std::vector<Task> tasks) {
+    std::map<std::string, double> gains = hoped_gains();
+    const auto gain = [&](const Task& task) { return task.weight * gains[id_of(task)]; };
+    std::ranges::stable_sort(tasks, std::ranges::greater(), gain);
+    for (std::size_t first = 0; first < tasks.size() && !used_up(); first += kAtATime) {
+      const std::size_t end = std::min(tasks.size(), first + kAtATime);
+      WHET_RETURN_IF_ERROR(measure_together(
+          {tasks.begin() + static_cast<std::ptrdiff_t>(first), tasks.begin() + static_cast<std::ptrdiff_t>(end)}));
+    }
+    return ok_status();
+  }
+
+  Status measure_together(std::vector<Task> tasks) {
     WHET_RETURN_IF_ERROR(measure_so_often(tasks, options_.trials_a_task));
     std::erase_if(tasks, [&](const Task& task) { return !is_cover(task); });
     if (tasks.empty() || used_up()) return ok_status();
@@ -199,6 +216,18 @@ class Search {
     std::erase_if(tasks, [&](const Task& task) { return ratio_of_cover(task) > kNear; });
     if (tasks.empty()) return ok_status();
     return measure_so_often(tasks, options_.trials_a_cover - options_.trials_a_task);
+  }
+
+  /// What one kernel of each task is hoped to save at the most; 0 where it may save nothing.
+  std::map<std::string, double> hoped_gains() const {
+    std::map<std::string, double> gains;
+    for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
+      const Alternative& alternative = alternatives_.all[a];
+      if (alternative.task < 0) continue;
+      double& gain = gains[id_of(alternatives_.tasks[static_cast<std::size_t>(alternative.task)])];
+      gain = std::max(gain, usual_seconds_of(alternative) - prices_[a].bound);
+    }
+    return gains;
   }
 
   /// Of what the usual kernels take that it stands for; the least where it stands for several.
@@ -209,8 +238,7 @@ class Search {
       if (cover.kind != AlternativeKind::cover || prices_[a].kind != PriceKind::measured ||
           id_of(alternatives_.tasks[static_cast<std::size_t>(cover.task)]) != id_of(task))
         continue;
-      double usual = 0;
-      for (int group : cover.instead) usual += usual_seconds(group);
+      const double usual = usual_seconds_of(cover);
       if (usual > 0) least = std::min(least, prices_[a].seconds / usual);
     }
     return least;
@@ -231,9 +259,10 @@ class Search {
     for (std::size_t t = 0; t < tasks.size(); ++t)
       if (progress.tasks[t].trials > 0 && !(progress.tasks[t].best_seconds < kInfinity))
         failed_.insert(id_of(tasks[t]));
-    // Nothing was tried although there was time: what is left has no candidate.
+    // Nothing was tried although there was time: what has no time has no candidate.
     if (progress.trials == 0 && !used_up())
-      for (const Task& task : tasks) failed_.insert(id_of(task));
+      for (std::size_t t = 0; t < tasks.size(); ++t)
+        if (!(progress.tasks[t].best_seconds < kInfinity)) failed_.insert(id_of(tasks[t]));
     return ok_status();
   }
 
@@ -249,6 +278,45 @@ class Search {
         numbers.push_back(static_cast<int>(a));
     }
     return numbers;
+  }
+
+  /// Among what was measured.
+  Status choose() {
+    prices_ = prices();
+    WHET_TRY(result_.plans, best_plans(fused_, alternatives_, prices_, only_measured()));
+    return ok_status();
+  }
+
+  /// The usual kernels had far more trials than those of other plans: what time is left is for the kernels of the best plans, as
+  /// long as these become shorter by it.
+  Status tune_chosen() {
+    for (double before = kInfinity; !used_up() && result_.plans.best.front().seconds < kShorter * before;) {
+      before = result_.plans.best.front().seconds;
+      std::vector<Task> tasks = other_tasks(result_.plans.best);
+      if (tasks.empty()) break;
+      WHET_RETURN_IF_ERROR(measure_so_often(tasks, options_.trials_a_cover));
+      WHET_RETURN_IF_ERROR(choose());
+    }
+    return ok_status();
+  }
+
+  /// The tasks of plans that the network does not have as it is. Weights are how often the plans run them.
+  std::vector<Task> other_tasks(const std::vector<NetworkPlan>& plans) const {
+    std::map<int, int> counts;
+    for (const NetworkPlan& plan : plans)
+      for (int a : plan.alternatives) {
+        const Alternative& alternative = alternatives_.all[static_cast<std::size_t>(a)];
+        if (alternative.kind != AlternativeKind::usual && alternative.task >= 0) ++counts[alternative.task];
+      }
+    return weighted(counts);
+  }
+  std::vector<Task> weighted(const std::map<int, int>& counts) const {
+    std::vector<Task> tasks;
+    for (const auto& [task, count] : counts) {
+      tasks.push_back(alternatives_.tasks[static_cast<std::size_t>(task)]);
+      tasks.back().weight = count;
+    }
+    return tasks;
   }
 
   /// What nobody has measured is no part of a plan that is to run.

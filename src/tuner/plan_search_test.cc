@@ -39,14 +39,15 @@ class PlanSearchTest : public ::testing::Test {
   /// Seconds of a kernel that works on blocks, of a copy, and of a usual one.
   PlanSearch search(double blocked, double copy, double network = 0.9e-3) {
     Result<RecordFile> file = RecordFile::open(folder_->path() + "/r.jsonl");
-    const auto seconds = [=, usual = usual_](const ComputeDag& dag) {
+    const auto seconds = [=, this, usual = usual_](const ComputeDag& dag) {
       const bool product = std::any_of(dag.ops.begin(), dag.ops.end(), [](const Op& op) {
         return !op.is_placeholder() && op.element().reducer.has_value();
       });
       const bool blocks =
           std::any_of(dag.ops.begin(), dag.ops.end(), [](const Op& op) { return op.shape.size() == 5; });
       if (!product && blocks) return copy;
-      return product && blocks ? blocked : usual;
+      const double megaflops = in_proportion_ ? flops(dag) * 1e-6 : 1;
+      return megaflops * (product && blocks ? blocked : usual);
     };
     const std::vector<Task> tasks = extract_tasks(fused_, target_).value();
     for (const Task& task : tasks) {
@@ -88,7 +89,8 @@ class PlanSearchTest : public ::testing::Test {
   PlanSearchOptions options_;
   double usual_ = 10e-6;  ///< seconds of a usual kernel
   bool crashes_ = false;
-  bool unrolls_ = false;  ///< the best convolutions are `unrolled`
+  bool in_proportion_ = false;  ///< products take these times for each 10^6 operations
+  bool unrolls_ = false;        ///< the best convolutions are `unrolled`
   int measured_ = 0;
   std::function<double(int)> luck_;  ///< by how much a process is slower with the plan; empty: not at all
   Plan plan_;                        ///< that the file holds in the end
@@ -217,6 +219,45 @@ TEST_F(PlanSearchTest, LeavesOutWhatNeverRuns) {
   const PlanSearch search = this->search(1e-6, 1e-7);
   EXPECT_TRUE(plan_.kernels.empty());
   EXPECT_GT(search.trials, 0);
+}
+
+/// The trials of a task in the record file.
+std::size_t trials_of(const Task& task, const std::string& folder) {
+  return read_records(folder + "/r.jsonl")->records.of(task.key).size();
+}
+
+TEST_F(PlanSearchTest, MeasuresTheMostPromisingFirst) {
+  testing::GraphBuilder b;
+  ValueId x = b.relu("r", b.input("x", {1, 8, 8, 8}));
+  for (int i = 2; i <= 10; ++i) x = b.relu("r" + std::to_string(i), b.conv("c" + std::to_string(i), x, 8 * i, 3, 1, 1));
+  fused_ = optimize(b.finish({x}), {}).value();
+  in_proportion_ = true;
+  options_.trials_a_task = 1;
+  options_.tuning.trials = 6;
+  EXPECT_EQ(search(7e-6, 1e-6).trials, 6);
+  const Alternatives found = find_alternatives(fused_, target_, options_.alternatives).value();
+  for (const Alternative& a : found.all) {
+    if (a.kind != AlternativeKind::layout || a.name != "nchw8c") continue;
+    const Task& task = found.tasks[static_cast<std::size_t>(a.task)];
+    const bool measured = trials_of(task, folder_->path()) > 0;
+    const double megaflops = flops(task.dag) * 1e-6;  // the last one's, 6.7, is given out in the file's order
+    EXPECT_TRUE(measured || megaflops < 5 || megaflops > 6) << task.name;
+    EXPECT_TRUE(!measured || megaflops > 1) << task.name;
+  }
+}
+
+TEST_F(PlanSearchTest, GivesTheKernelsOfTheBestPlansMoreTrials) {
+  options_.trials_a_task = 1;
+  const PlanSearch search = this->search(7e-6, 1e-6);
+  const Alternatives found = find_alternatives(fused_, target_, options_.alternatives).value();
+  int chosen = 0;
+  for (const int a : search.plans.best.front().alternatives) {
+    const Alternative& alternative = found.all[static_cast<std::size_t>(a)];
+    if (alternative.kind != AlternativeKind::layout || alternative.task < 0) continue;
+    EXPECT_GT(trials_of(found.tasks[static_cast<std::size_t>(alternative.task)], folder_->path()), 1u);
+    ++chosen;
+  }
+  EXPECT_GE(chosen, 3);
 }
 
 TEST_F(PlanSearchTest, EndsWithItsTrials) {
