@@ -65,10 +65,27 @@ struct FileText {
   std::string_view view() const { return {bytes.get(), size}; }
 };
 
+/// Before a file is opened: to open a pipe would wait for whoever writes into it.
+Status check_kind(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return ok_status();  // who opens it has the reason
+  const char* const what = S_ISDIR(info.st_mode)    ? "a folder"
+                           : S_ISFIFO(info.st_mode) ? "a pipe"
+                           : S_ISSOCK(info.st_mode) ? "a socket"
+                                                    : nullptr;
+  return what == nullptr ? ok_status() : Status(Error{path + ": is " + what + "; a record file was expected"});
+}
+
+/// A device with bytes of its own, such as /dev/zero or a terminal; /dev/null is an empty file.
+bool is_device(int fd) {
+  struct stat info{};
+  char byte = 0;
+  return fstat(fd, &info) == 0 && S_ISCHR(info.st_mode) && ::read(fd, &byte, 1) != 0;
+}
+
 Result<FileText> read_all(int fd, const std::string& path) {
   struct stat info{};
   if (fstat(fd, &info) != 0) return file_error(path, "cannot read");
-  if (S_ISDIR(info.st_mode)) return Error{path + ": is a folder; a record file was expected"};
   if (S_ISCHR(info.st_mode)) return FileText();  // /dev/null has nothing to say, and /dev/full no end
   FileText text;
   // One byte more, so that the end shows without growing.
@@ -164,9 +181,11 @@ Result<RecordsRead> parse_records(std::string_view text, const std::string& path
 }
 
 Result<RecordsRead> read_records(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  WHET_RETURN_IF_ERROR(check_kind(path));
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return file_error(path, "cannot open the record file");
-  auto text = read_all(fd, path);
+  const bool device = is_device(fd);
+  Result<FileText> text = device ? Error{path + ": is a device; a record file was expected"} : read_all(fd, path);
   ::close(fd);
   if (!text.ok()) return text.error();
   return parse_records(text->view(), path);
@@ -195,6 +214,7 @@ Status write_records(const std::string& path, const std::vector<Record>& records
 }
 
 Result<RecordFile> RecordFile::open(const std::string& path, EmulatedRecords emulated, std::string device) {
+  WHET_RETURN_IF_ERROR(check_kind(path));
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) return file_error(path, "cannot open the record file");
   RecordFile file(path, fd);

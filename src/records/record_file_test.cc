@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -213,11 +214,18 @@ TEST_F(RecordFileTest, IsFollowedWhenItIsReplacedOrRemovedMeanwhile) {
   EXPECT_EQ(content(), line("c"));
 }
 TEST_F(RecordFileTest, ThatIsADeviceIsNotRead) {
-  EXPECT_EQ(read_records("/dev/zero")->records.size(), 0u);
+  EXPECT_EQ(read_records("/dev/zero").error().message, "/dev/zero: is a device; a record file was expected");
+  EXPECT_EQ(read_records("/dev/null")->records.size(), 0u);
   auto full = RecordFile::open("/dev/full");
   ASSERT_TRUE(full.ok());
   EXPECT_FALSE(full->append(timed("k", "a", 1)).ok());
   EXPECT_EQ(full->records().size(), 0u);
+}
+TEST_F(RecordFileTest, ThatIsAPipeIsRefusedAtOnce) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  const std::string sentence = path_ + ": is a pipe; a record file was expected";
+  EXPECT_EQ(read_records(path_).error().message, sentence);
+  EXPECT_EQ(RecordFile::open(path_).error().message, sentence);
 }
 TEST_F(RecordFileTest, IsReplacedAsAWhole) {
   write("old");

@@ -24,7 +24,24 @@ Error system_error(const std::string& what, const std::string& path) {
 
 Result<File> open_for_reading(const std::string& path, std::uint64_t& size) {
   std::error_code code;
-  if (std::filesystem::is_directory(path, code)) return Error{"cannot read \"" + path + "\": it is a directory"};
+  const char* what = nullptr;
+  switch (std::filesystem::status(path, code).type()) {
+    case std::filesystem::file_type::directory:
+      what = "directory";
+      break;
+    case std::filesystem::file_type::fifo:  // which would wait for whoever writes into it
+      what = "pipe";
+      break;
+    case std::filesystem::file_type::socket:
+      what = "socket";
+      break;
+    case std::filesystem::file_type::character:
+      what = "device";
+      break;
+    default:
+      break;
+  }
+  if (what != nullptr) return Error{"cannot read \"" + path + "\": it is a " + what};
   File file(std::fopen(path.c_str(), "rb"));
   if (!file) return system_error("read", path);
   if (std::fseek(file.get(), 0, SEEK_END) != 0) return system_error("read", path);

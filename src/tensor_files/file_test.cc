@@ -52,5 +52,12 @@ TEST_F(WriteFile, NamesWhatWasAskedFor) {
   EXPECT_TRUE(can_write_file("file").ok());
 }
 
+using ReadFile = WriteFile;
+TEST_F(ReadFile, RefusesPipesAndDevicesAtOnce) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(read_file(path("pipe")).error().message, "cannot read \"" + path("pipe") + "\": it is a pipe");
+  EXPECT_EQ(read_file("/dev/zero").error().message, "cannot read \"/dev/zero\": it is a device");
+}
+
 }  // namespace
 }  // namespace whet
