@@ -1,5 +1,6 @@
 #include "diff/compare_records.h"
 
+#include <algorithm>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -62,7 +63,7 @@ void compare_plans(const Records& before, const Records& after, Comparison& comp
     const std::string of = "plan of " + plan.name + " for " + plan.target;
     if (old == nullptr)
       comparison.circumstances.push_back(of + ": only in the new records");
-    else if (old->kernels != plan.kernels)
+    else if (!std::ranges::is_permutation(old->kernels, plan.kernels))  // their order is no choice
       comparison.circumstances.push_back(of + ": " + std::to_string(old->kernels.size()) + " other kernels -> " +
                                          std::to_string(plan.kernels.size()));
   }

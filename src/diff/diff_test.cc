@@ -76,6 +76,18 @@ TEST(CompareRecords, NamesTargetsDevicesAndPlansThatDiffer) {
   EXPECT_EQ(verdict_of(c, 0.02), Verdict::unknown) << "no task of both has the same target";
 }
 
+TEST(CompareRecords, TakePlansThatDifferInOrderAloneForOne) {
+  const PlannedKernel chain{"b", "chain: a+b"}, blocks{"c", "nchw16c"};
+  const auto records = [](std::vector<PlannedKernel> kernels) {
+    Records made({timed("k1", "s", 1e-3)});
+    made.add(Plan{.graph = "g", .name = "net", .target = "cpu", .kernels = std::move(kernels)});
+    return made;
+  };
+  EXPECT_TRUE(compare_records(records({chain, blocks}), records({blocks, chain})).circumstances.empty());
+  EXPECT_EQ(compare_records(records({chain, blocks}), records({chain, chain})).circumstances,
+            std::vector<std::string>{"plan of net for cpu: 2 other kernels -> 2"});
+}
+
 MeasuredModel model(double seconds, std::vector<MeasuredModel::Step> steps) {
   return {"net",           "cpu -mcpu=znver5",       "1 of 1 tasks from records",
           "whet 0.1.0",    "2 threads on cores 0,1", {seconds, seconds, seconds},

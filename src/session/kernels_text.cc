@@ -43,7 +43,9 @@ std::string other_plans_text(const std::vector<Plan>& plans, const std::string& 
     if (plan.graph == graph && plan.target != target) last[plan.target] = &plan;
   std::string text;
   for (const auto& [other, plan] : last) {
-    text += fmt::format("For {} the records have {} plan: {}\n", other, plan->kernels == here ? "the same" : "another",
+    // The order of kernels that wait for nothing of each other is no choice.
+    const bool same = std::ranges::is_permutation(plan->kernels, here);
+    text += fmt::format("For {} the records have {} plan: {}\n", other, same ? "the same" : "another",
                         kernels_text(plan->kernels));
     text += lacking(here, plan->kernels, "only here ") + lacking(plan->kernels, here, "only there");
   }

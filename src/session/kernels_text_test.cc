@@ -27,6 +27,11 @@ TEST(OtherPlans, CountByTheLastLineOfATarget) {
   EXPECT_EQ(other_plans_text(plans, "g", kTwo, {}),
             "For cpu -mcpu=haswell -threads=1 the records have the same plan: the usual kernels\n");
 }
+TEST(OtherPlans, AreTheSameInAnyOrder) {
+  EXPECT_EQ(
+      other_plans_text({plan_for("g", kOne, {kBlocks, kChain})}, "g", kTwo, {kChain, kBlocks}),
+      "For cpu -mcpu=haswell -threads=1 the records have the same plan: 1 kernel as chain, 1 kernel as nchw16c\n");
+}
 TEST(OtherPlans, AreNoneWhereOneTargetHasPlans) {
   EXPECT_EQ(other_plans_text({plan_for("g", kTwo, {kChain})}, "g", kTwo, {}), "");
 }
