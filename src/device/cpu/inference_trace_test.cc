@@ -37,6 +37,17 @@ TEST(Traces, LeaveOutWhoHasNoPartOfAStep) {
   EXPECT_EQ(text_of({1000, 1000}, {{0, 0, 1000, 1000, 2000, 2000}, {0, 0, 30, 1000, 2000, 2000}}),
             "0: step 0 from 0 to 1000, 0: step 1 from 1000 to 2000, 1: step 1 from 1000 to 2000");
 }
+TEST(Traces, CountBarriersWhereAnotherWorkerGoesOnBeforeTheFirst) {
+  EXPECT_EQ(text_of({1000, 1000}, {{0, 0, 500, 1000, 2000, 2000}, {0, 0, 500, 510, 800, 2000}}),
+            "0: step 0 from 0 to 500, 0: step 1 from 1000 to 2000, 1: step 0 from 0 to 500, 1: step 1 from 510 to 800")
+      << "worker 0 was kept from its processor behind the barrier";
+}
+TEST(Traces, FollowTheBarriersInsideOfKernels) {
+  EXPECT_EQ(
+      text_of({3000, 1000}, {{0, 0, 1000, 1500, 2900, 3000, 4000, 4000}, {0, 0, 1500, 1500, 2900, 2950, 2990, 4000}}),
+      "0: step 0 from 0 to 1000, 0: step 0 from 1500 to 2900, 0: step 1 from 3000 to 4000, 1: step 0 from 0 to 1500, "
+      "1: step 0 from 1500 to 2900");
+}
 TEST(Traces, AreEmptyWhereNothingRan) {
   EXPECT_EQ(text_of({}, {}), "");
   EXPECT_EQ(text_of({}, {{10, 20}}), "");
