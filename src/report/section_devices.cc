@@ -32,13 +32,13 @@ std::string health_of(const ReportDevice& device) {
 struct DeviceColumn {
   const char* title;
   std::vector<std::string> cells;
-  bool is_number = true;
+  const char* style = "n";  ///< of its cells
 };
 
 std::vector<DeviceColumn> device_columns(const ReportData& data) {
-  std::vector<DeviceColumn> columns = {
-      {"Device", {}, false}, {"Candidates", {}},      {"Failed", {}}, {"Jobs", {}},    {"Busy", {}},
-      {"Its times", {}},     {"Governor", {}, false}, {"Clock", {}},  {"Hottest", {}}, {"Health", {}, false}};
+  std::vector<DeviceColumn> columns = {{"Device", {}, ""}, {"Candidates", {}},     {"Failed", {}},       {"Jobs", {}},
+                                       {"Busy", {}},       {"Its times", {}},      {"Governor", {}, ""}, {"Clock", {}},
+                                       {"Hottest", {}},    {"Health", {}, "words"}};
   for (const ReportDevice& d : data.devices) {
     const std::string cells[] = {d.name,
                                  count_text(d.candidates),
@@ -58,16 +58,20 @@ std::vector<DeviceColumn> device_columns(const ReportData& data) {
   return columns;
 }
 
+std::string class_of(const DeviceColumn& column) {
+  return *column.style == 0 ? "" : fmt::format(" class=\"{}\"", column.style);
+}
+
 std::string device_table(const ReportData& data) {
   const std::vector<DeviceColumn> columns = device_columns(data);
   std::string table = "<table class=\"narrow\"><thead><tr>";
   for (const DeviceColumn& column : columns)
-    table += fmt::format("<th scope=\"col\"{}>{}</th>", column.is_number ? " class=\"n\"" : "", column.title);
+    table += fmt::format("<th scope=\"col\"{}>{}</th>", class_of(column), column.title);
   table += "</tr></thead><tbody>\n";
   for (std::size_t d = 0; d < data.devices.size(); ++d) {
     table += "<tr>";
     for (const DeviceColumn& column : columns)
-      table += fmt::format("<td{}>{}</td>", column.is_number ? " class=\"n\"" : "", escaped(column.cells[d]));
+      table += fmt::format("<td{}>{}</td>", class_of(column), escaped(column.cells[d]));
     table += "</tr>\n";
   }
   return "<div class=\"picture\" role=\"region\" tabindex=\"0\" aria-label=\"Devices\">" + table +

@@ -80,9 +80,9 @@ std::string finding_of_tasks(const ReportData& data) {
   std::size_t count = 0;
   while (count < order.size() && part < whole / 2) part += cost_of(data.tasks[order[count++]]);
   if (!is_time(whole)) return fmt::format("{}; none has been measured.", count_of(std::ssize(data.tasks), "task"));
-  return fmt::format("{} of {} take half of the time; the heaviest, {}, takes {}.", count,
-                     count_of(std::ssize(data.tasks), "task"), task_link(data.tasks[order.front()]),
-                     share_text(cost_of(data.tasks[order.front()]), whole));
+  return fmt::format("{} of {} {} half of the time; the heaviest, {}, takes {}.", count,
+                     count_of(std::ssize(data.tasks), "task"), count == 1 ? "takes" : "take",
+                     task_link(data.tasks[order.front()]), share_text(cost_of(data.tasks[order.front()]), whole));
 }
 
 }  // namespace

@@ -119,8 +119,9 @@ std::string finding_of_timeline(const Inference& inference, const ReportProfile&
   for (std::size_t s = 0; s < profile.steps.size(); ++s)
     if (inference.length_of(s) > inference.length_of(slowest)) slowest = s;
   std::string text = fmt::format(
-      "{} take {}, one after another; the slowest, {}, takes {}.", count_of(std::ssize(profile.steps), "kernel"),
-      time_text(all), escaped(short_name(profile.steps[slowest].op)), share_text(inference.length_of(slowest), all));
+      "{} {} {}, one after another; the slowest, {}, takes {}.", count_of(std::ssize(profile.steps), "kernel"),
+      profile.steps.size() == 1 ? "takes" : "take", time_text(all), escaped(short_name(profile.steps[slowest].op)),
+      share_text(inference.length_of(slowest), all));
   if (profile.workers.size() > 1) text += told_of_workers(inference, profile);
   const double predicted = sum_of(profile.steps, &ReportStep::predicted_seconds);
   if (predicted > 0 && all > kFarFrom * predicted)
@@ -128,7 +129,7 @@ std::string finding_of_timeline(const Inference& inference, const ReportProfile&
                         all / predicted);
   if (is_time(profile.seconds) && profile.seconds > all)
     text +=
-        fmt::format(" {} of an inference lie outside of kernels.", share_text(profile.seconds - all, profile.seconds));
+        fmt::format(" {} of an inference lies outside of kernels.", share_text(profile.seconds - all, profile.seconds));
   return text;
 }
 

@@ -54,7 +54,7 @@ svg .cost{fill:var(--fail);font-size:10px} svg .on{fill:var(--on)} svg .on.k5t{f
 table{border-collapse:collapse;font:.8rem/1.35 var(--sans);font-variant-numeric:tabular-nums;width:100%}
 th{font-weight:400;color:var(--soft);text-align:left;vertical-align:bottom;border-bottom:1px solid var(--soft);padding:0 .55rem .25rem 0;white-space:nowrap}
 td{padding:.17rem .55rem .17rem 0;vertical-align:baseline;white-space:nowrap;border-bottom:1px solid var(--grid)}
-td.name{white-space:normal;min-width:17rem;overflow-wrap:anywhere} .n{text-align:right} th:last-child,td:last-child{padding-right:0}
+td.name{white-space:normal;min-width:17rem;overflow-wrap:anywhere} td.words{white-space:normal;min-width:9rem} .n{text-align:right} th:last-child,td:last-child{padding-right:0}
 table.narrow{width:auto} .narrow th,.narrow td{padding-right:1.4rem}
 td small{font-size:inherit;color:var(--soft)} td b{font-weight:600} td svg{display:inline-block;vertical-align:-1px}
 td i{display:inline-block;width:.55em;height:.55em;margin-right:.5em}
