@@ -16,6 +16,7 @@
 
 #include "base/parallel.h"
 #include "base/write_place.h"
+#include "records/memory.h"
 #include "records/plan_line.h"
 #include "records/record_line.h"
 
@@ -60,7 +61,7 @@ bool write_all(int fd, std::string_view bytes) {
 
 /// The bytes of a file.
 struct FileText {
-  std::unique_ptr<char[]> bytes;
+  std::unique_ptr<char, FreeMemory> bytes;
   std::size_t size = 0;
   std::string_view view() const { return {bytes.get(), size}; }
 };
@@ -90,11 +91,11 @@ Result<FileText> read_all(int fd, const std::string& path) {
   FileText text;
   // One byte more, so that the end shows without growing.
   for (std::size_t room = static_cast<std::size_t>(info.st_size) + 1;; room *= 2) {
-    auto bytes = std::make_unique_for_overwrite<char[]>(room);
+    auto bytes = allocate_memory(room);
     std::copy_n(text.bytes.get(), text.size, bytes.get());
     text.bytes = std::move(bytes);
     while (text.size < room) {
-      const ssize_t n = ::pread(fd, &text.bytes[text.size], room - text.size, static_cast<off_t>(text.size));
+      const ssize_t n = ::pread(fd, text.bytes.get() + text.size, room - text.size, static_cast<off_t>(text.size));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return file_error(path, "cannot read");
       if (n == 0) return text;
@@ -155,10 +156,16 @@ Result<RecordsRead> parse_records(std::string_view text, const std::string& path
   // file's order hands it on, with those behind it that are ready.
   std::mutex mutex;
   std::map<std::size_t, std::vector<ParsedLine>> ready;  // by their first line
+  std::vector<std::vector<ParsedLine>> spare;            // whose memory the next blocks take
   std::size_t next = 0;
   parallel_for(static_cast<int>((lines.size() + kBlock - 1) / kBlock), 0, [&](int block) {
     const std::size_t begin = static_cast<std::size_t>(block) * kBlock, end = std::min(begin + kBlock, lines.size());
-    std::vector<ParsedLine> parsed(end - begin);
+    std::vector<ParsedLine> parsed;
+    {
+      const std::lock_guard lock(mutex);
+      if (!spare.empty()) parsed = std::move(spare.back()), spare.pop_back();
+    }
+    parsed.resize(end - begin);
     for (std::size_t i = begin; i < end; ++i) parsed[i - begin] = parse_line(lines[i]);
     const std::lock_guard lock(mutex);
     ready.emplace(begin, std::move(parsed));
@@ -167,6 +174,7 @@ Result<RecordsRead> parse_records(std::string_view text, const std::string& path
         collector.line(lines[next], std::move(line), cut && next + 1 == lines.size());
         ++next;
       }
+      spare.push_back(std::move(at->second));
       ready.erase(at);
     }
   });

@@ -62,6 +62,7 @@ Records::Records(std::vector<Record> records) {
 }
 
 const Record& Records::add(Record record) {
+  std::pmr::deque<Record>& records = kept_->records;
   auto place = by_key_.find(std::string_view(record.key));  // most are written as they are kept
   if (place == by_key_.end()) {
     bool is_new;
@@ -69,11 +70,11 @@ const Record& Records::add(Record record) {
     if (is_new) keys_.push_back(place->first);
   }
   if (!found_->usable.empty()) found_->usable.erase(place->first);  // also where nothing had been found yet
-  place->second.push_back(records_.size());
-  if (records_.empty() || records_.back().target != record.target)
+  place->second.push_back(records.size());
+  if (records.empty() || records.back().target != record.target)
     if (const auto [target, unknown] = targets_.try_emplace(record.target); unknown)
       if (auto parsed = parse_target(record.target); parsed.ok()) target->second = std::move(*parsed);
-  return records_.emplace_back(std::move(record));
+  return records.emplace_back(std::move(record));
 }
 
 std::vector<const Record*> Records::of(std::string_view key) const {
@@ -83,7 +84,7 @@ std::vector<const Record*> Records::of(std::string_view key) const {
   };
   if (auto it = by_key_.find(canonical_key(key)); it != by_key_.end())
     for (auto i : it->second)
-      if (counts(records_[i])) found.push_back(&records_[i]);
+      if (counts(kept_->records[i])) found.push_back(&kept_->records[i]);
   return found;
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "records/memory.h"
 #include "target/target.h"
 #include "tensor/shape.h"
 #include "trial/outcome.h"
@@ -53,8 +55,8 @@ class Records {
   /// From now on times of other GPUs than those of this name are estimates: GPUs of one target differ in memory and clocks
   /// (H100 and H200). "": every GPU's count. Hosts are not told apart so.
   void prefer_device(std::string name) { device_ = std::move(name); }
-  const std::deque<Record>& all() const { return records_; }
-  std::size_t size() const { return records_.size(); }
+  const std::pmr::deque<Record>& all() const { return kept_->records; }
+  std::size_t size() const { return kept_->records.size(); }
   /// The keys of all tasks, each once, in the order in which they first appear.
   const std::vector<std::string>& keys() const { return keys_; }
   /// All records of a task that count, in order of time.
@@ -90,7 +92,13 @@ class Records {
 
   std::string device_;
   EmulatedRecords emulated_ = EmulatedRecords::left_out;
-  std::deque<Record> records_;
+  /// Records side by side: a file may have 100,000.
+  struct Kept {
+    LargeMemory large;
+    std::pmr::monotonic_buffer_resource memory{&large};
+    std::pmr::deque<Record> records{&memory};
+  };
+  std::unique_ptr<Kept> kept_ = std::make_unique<Kept>();
   std::vector<Plan> plans_;
   /// Texts are found without a copy of them.
   struct HashOfText {

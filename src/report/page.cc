@@ -52,8 +52,8 @@ std::string about(const ReportData& data) {
 
 }  // namespace
 
-std::string report_html(const ReportData& given) {
-  const ReportData data = sane_report(given);
+std::string report_html(ReportData given) {
+  const ReportData data = sane_report(std::move(given));
   std::string links, sections;
   for (const PagePart& part : kParts) {
     const std::string made = part.make(data);

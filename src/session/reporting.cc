@@ -166,7 +166,7 @@ Status run_for_report(const ReportSubject& subject, const Records& records, std:
   return profile_for_report(tuned, data.profile);
 }
 
-Status write_report(const ReportData& data, const std::string& path) { return write_file(path, report_html(data)); }
+Status write_report(ReportData data, const std::string& path) { return write_file(path, report_html(std::move(data))); }
 
 void RunReport::started(const Prepared& prepared, const RecordFile& file, const MachineRates& rates) {
   prepared_ = &prepared, file_ = &file, rates_ = rates;
@@ -182,7 +182,7 @@ void RunReport::round(const TuneProgress& progress) {
     data->live = true;
     data->notes.clear();
   }
-  write(data);
+  write(std::move(data));
 }
 
 void RunReport::finished(const Tuned& tuned) {
@@ -206,8 +206,8 @@ Result<ReportData> RunReport::last_page(const Tuned& tuned) const {
   return data;
 }
 
-void RunReport::write(const Result<ReportData>& data) {
-  const Status written = data.ok() ? write_report(*data, path_) : data.error();
+void RunReport::write(Result<ReportData> data) {
+  const Status written = data.ok() ? write_report(std::move(*data), path_) : data.error();
   if (!written.ok()) {
     if (settings_.where.tell)
       settings_.where.tell(path_ + ": " + written.error().message + "; the report is not written");

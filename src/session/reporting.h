@@ -34,7 +34,7 @@ Result<ReportData> describe_for_report(const ReportSubject&, const Records&, con
 /// profiles the tuned one. Fills `network`, unless `data` has it, and `profile`.
 Status run_for_report(const ReportSubject&, const Records&, std::vector<Tensor> inputs, ReportData& data);
 /// Writes the page beside `path`, then renames it, so that a reader never finds half of one.
-Status write_report(const ReportData&, const std::string& path);
+Status write_report(ReportData, const std::string& path);
 
 /// The page of a run of the tuner, written anew between rounds and at the end.
 class RunReport : public TuneListener {
@@ -50,7 +50,7 @@ class RunReport : public TuneListener {
 
  private:
   Result<ReportData> last_page(const Tuned&) const;
-  void write(const Result<ReportData>&);
+  void write(Result<ReportData>);
 
   const TuneSettings& settings_;
   std::string path_;  ///< "" where writing failed
