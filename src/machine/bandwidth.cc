@@ -65,7 +65,7 @@ Reader reader_of(const Target& target) {
 #endif
 }
 
-/// Memory of a benchmark: whole pages, touched, huge where the system grants them.
+/// Memory of a benchmark: whole pages, huge where the system grants them.
 class Pages {
  public:
   explicit Pages(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
@@ -73,7 +73,6 @@ class Pages {
     if (memory == MAP_FAILED) return;
     madvise(memory, bytes_, MADV_HUGEPAGE);
     data_ = static_cast<float*>(memory);
-    std::fill(data_, data_ + bytes_ / sizeof(float), 1.0f);
   }
   ~Pages() {
     if (data_) munmap(data_, bytes_);
@@ -81,6 +80,8 @@ class Pages {
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
   const float* data() const { return data_; }
+  /// The thread that reads them comes first: the memory is near its processor.
+  void touch() { std::fill(data_, data_ + bytes_ / sizeof(float), 1.0f); }
 
  private:
   float* data_ = nullptr;
@@ -100,23 +101,38 @@ void flush(const float* data, std::int64_t bytes) {
 
 enum class From : std::uint8_t { cache, memory };
 
-Bandwidth bandwidth_at(const char* level, std::int64_t bytes, From from, Reader read, const std::vector<int>& cpus) {
-  bytes = std::max<std::int64_t>(4096, bytes / 4096 * 4096);
-  std::vector<std::unique_ptr<Pages>> buffers;
-  for (std::size_t k = 0; k < cpus.size(); ++k) buffers.push_back(std::make_unique<Pages>(bytes));
-  for (const auto& buffer : buffers)
-    if (!buffer->data()) return {level, bytes, 0};
+/// A buffer of each thread.
+using Buffers = std::vector<std::unique_ptr<Pages>>;
+
+/// The memory of all levels; none where there is not as much.
+Buffers touched_buffers(std::int64_t bytes, const std::vector<int>& cpus) {
+  Buffers buffers;
+  for (std::size_t k = 0; k < cpus.size(); ++k) {
+    buffers.push_back(std::make_unique<Pages>(bytes));
+    if (!buffers.back()->data()) return {};
+  }
+  best_seconds_together(cpus, 1, [&](std::size_t k) { buffers[k]->touch(); });
+  return buffers;
+}
+
+/// A level is a name, and the bytes that each thread reads of its buffer.
+Bandwidth bandwidth_of(Bandwidth level, const Buffers& buffers, From from, Reader read, const std::vector<int>& cpus) {
+  if (buffers.empty()) return level;
   // What was flushed comes from memory once.
-  const std::int64_t passes = from == From::memory ? 1 : std::max<std::int64_t>(1, (32 << 20) / bytes);
+  const std::int64_t passes = from == From::memory ? 1 : std::max<std::int64_t>(1, (32 << 20) / level.bytes);
   const auto work = [&](std::size_t k) {
-    for (std::int64_t i = 0; i < passes; ++i) read(buffers[k]->data(), bytes / 4);
+    for (std::int64_t i = 0; i < passes; ++i) read(buffers[k]->data(), level.bytes / 4);
   };
   std::function<void(std::size_t)> evict;
-  if (from == From::memory) evict = [&](std::size_t k) { flush(buffers[k]->data(), bytes); };
+  if (from == From::memory) evict = [&](std::size_t k) { flush(buffers[k]->data(), level.bytes); };
   const double seconds = best_seconds_together(cpus, from == From::memory ? 3 : 5, work, evict);
-  const double total = static_cast<double>(bytes) * static_cast<double>(passes) * static_cast<double>(cpus.size());
-  return {level, bytes, total / seconds / 1e9};
+  const double total =
+      static_cast<double>(level.bytes) * static_cast<double>(passes) * static_cast<double>(cpus.size());
+  level.gb_per_second = total / seconds / 1e9;
+  return level;
 }
+
+std::int64_t whole_pages(std::int64_t bytes) { return std::max<std::int64_t>(4096, bytes / 4096 * 4096); }
 
 }  // namespace
 
@@ -126,9 +142,16 @@ std::vector<Bandwidth> measure_bandwidth(const Target& target, const std::vector
   const std::int64_t sharers = static_cast<std::int64_t>(cpus.size());
   constexpr std::int64_t kFlushed = 8 << 20;
   const std::int64_t l3 = std::min(target.cpu().l3_bytes / 2 / sharers, 8 * target.cpu().l2_bytes);
-  return {bandwidth_at("L1", target.cpu().l1_bytes / 2, From::cache, read, cpus),
-          bandwidth_at("L2", target.cpu().l2_bytes / 2, From::cache, read, cpus),
-          bandwidth_at("L3", l3, From::cache, read, cpus), bandwidth_at("memory", kFlushed, From::memory, read, cpus)};
+  std::vector<Bandwidth> levels = {{"L1", whole_pages(target.cpu().l1_bytes / 2)},
+                                   {"L2", whole_pages(target.cpu().l2_bytes / 2)},
+                                   {"L3", whole_pages(l3)},
+                                   {"memory", kFlushed}};
+  std::int64_t largest = 0;
+  for (const Bandwidth& level : levels) largest = std::max(largest, level.bytes);
+  const Buffers buffers = touched_buffers(largest, cpus);
+  for (Bandwidth& level : levels)
+    level = bandwidth_of(level, buffers, level.level == "memory" ? From::memory : From::cache, read, cpus);
+  return levels;
 }
 
 }  // namespace whet
