@@ -10,6 +10,7 @@
 #include "machine/detect.h"
 #include "records/record_file.h"
 #include "session/model.h"
+#include "session/rates.h"
 #include "session/record_rates.h"
 #include "session/reporting.h"
 #include "tensor_files/file.h"
@@ -46,6 +47,8 @@ Result<std::string> make_report_page(const ReportCommand& command, const TargetO
   const std::string output = command.output.empty() ? default_page(command.model.model) : command.output;
   WHET_RETURN_IF_ERROR(can_write_file(output));
   WHET_TRY(const InputFiles files, read_inputs(command.model.inputs));
+  // What the rates will be measured by is compiled while the files are read; to measure needs the processors alone.
+  std::future<RatesMeasurement> kernel = std::async(std::launch::async, [&place] { return RatesMeasurement(place); });
   std::future<Result<RecordsRead>> reading = std::async(std::launch::async, read_records, command.records);
   WHET_TRY(const FusedGraph fused, load_fused(command.model, files));
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, place.target));
@@ -55,7 +58,8 @@ Result<std::string> make_report_page(const ReportCommand& command, const TargetO
   for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
   const std::string elsewhere = measured_elsewhere(read.records, tasks, place.target);
   const bool runs_here = place.target.is_cpu() && elsewhere.empty() && can_run(place.target).ok();
-  const MachineRates rates = rates_here(place, elsewhere).rates;
+  const auto measure = [&kernel] { return kernel.get().measure(); };
+  const MachineRates rates = rates_here(place, elsewhere, measure).rates;
   const ReportSubject subject{command.model.text(), &fused, &tasks, place, command.rounding, command.records, ""};
   WHET_TRY(ReportData data, describe_for_report(subject, read.records, rates, true));
   data.notes = read.notes;
@@ -71,7 +75,7 @@ Result<std::string> make_report_page(const ReportCommand& command, const TargetO
     if (const Status ran = run_network(command, subject, read.records, files, data); !ran.ok())
       data.notes.push_back("The network could not be measured as a whole: " + ran.error().message);
   }
-  WHET_RETURN_IF_ERROR(write_report(data, output));
+  WHET_RETURN_IF_ERROR(write_report(std::move(data), output));
   return output;
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "machine/bandwidth.h"
-#include "measure/cpu/peak.h"
+#include "machine/detect.h"
 #include "target/gpu_rates.h"
 
 namespace whet {
@@ -17,16 +17,21 @@ constexpr double kDisproved = 1.05;
 
 }  // namespace
 
-MachineRates measure_rates(const TargetOnCores& place) {
+RatesMeasurement::RatesMeasurement(TargetOnCores place) : place_(std::move(place)) {
+  if (!place_.target.is_cpu() || !can_run(place_.target).ok()) return;
+  if (Result<PeakBurst> burst = PeakBurst::compile(place_.target); burst.ok()) burst_.emplace(std::move(*burst));
+}
+
+MachineRates RatesMeasurement::measure() const {
   MachineRates rates;
-  const Target& target = place.target;
+  const Target& target = place_.target;
   if (target.is_gpu()) return data_sheet_rates(target.gpu());
-  const auto threads = static_cast<std::int64_t>(place.cores.cpus.size());
-  rates.gflops = measure_peak_gflops(target, place.cores.cpus);
+  const auto threads = static_cast<std::int64_t>(place_.cores.cpus.size());
+  if (burst_) rates.gflops = burst_->measure(place_.cores.cpus);
   rates.l1_bytes = target.cpu().l1_bytes * threads;
   rates.l2_bytes = target.cpu().l2_bytes * threads;
   rates.l3_bytes = target.cpu().l3_bytes;
-  for (const Bandwidth& level : measure_bandwidth(target, place.cores.cpus)) {
+  for (const Bandwidth& level : measure_bandwidth(target, place_.cores.cpus)) {
     if (level.level == "L1") rates.l1_gbs = level.gb_per_second;
     if (level.level == "L2") rates.l2_gbs = level.gb_per_second;
     if (level.level == "L3") rates.l3_gbs = level.gb_per_second;
@@ -34,6 +39,8 @@ MachineRates measure_rates(const TargetOnCores& place) {
   }
   return rates;
 }
+
+MachineRates measure_rates(const TargetOnCores& place) { return RatesMeasurement(place).measure(); }
 
 MachineRates better_of(const MachineRates& a, const MachineRates& b) {
   MachineRates best = a;

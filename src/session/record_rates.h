@@ -25,7 +25,9 @@ std::string measured_elsewhere(const Records&, std::span<const Task>, const Targ
 
 /// The rates of this machine, measured now (of a GPU, those of its data sheet). Unknown where times are `elsewhere`'s, as
 /// measured_elsewhere names it, or where this machine cannot run the target's code.
-RecordRates rates_here(const TargetOnCores&, const std::string& elsewhere);
+///   measure  as measure_rates does, from what was made ready before; empty: that
+RecordRates rates_here(const TargetOnCores&, const std::string& elsewhere,
+                       const std::function<MachineRates()>& measure = {});
 /// The rates of a device elsewhere, measured now by kernels that it times. Unknown where an emulator runs it.
 RecordRates rates_there(const MeasuringPlace&);
 
