@@ -8,6 +8,7 @@
 #include "import/zoo/zoo.h"
 #include "lower/lower.h"
 #include "passes/optimize.h"
+#include "passes/testing/quantized_builder.h"
 #include "space/space.h"
 #include "task/task.h"
 
@@ -69,6 +70,34 @@ TEST(GpuPtx, HasAnEntryALaunchAndHardlyASpill) {
 }
 TEST(GpuPtx, OnTensorCoresHasHardlyASpillEither) {
   EXPECT_GE(expect_assembled(fused_of("resnet-18"), 80, {.precision = Precision::tf32}), 8);
+}
+
+/// Convolutions that pad by 0 and by another byte, with strides, of single pixels and depthwise; a mean and a dense layer.
+FusedGraph quantized_network() {
+  testing::QuantizedBuilder b;
+  ValueId x = b.real(b.input("x", {1, 3, 64, 64}, DType::u8), 128, 0.02);
+  const auto convolve = [&](std::int64_t out, std::int64_t kernel, std::int64_t stride, bool depthwise, double zero) {
+    const std::int64_t in = b.graph.value(x).type.shape[1];
+    const ConvOperator op{{stride, stride},         {1, 1},
+                          {kernel / 2, kernel / 2}, {kernel / 2, kernel / 2},
+                          depthwise ? in : 1,       Layout::channels_first};
+    x = b.add(b.next("conv"), op, {x, b.weights({out, depthwise ? 1 : in, kernel, kernel})});
+    x = b.real(b.rounded(x, zero, 0.1), zero, 0.1);
+  };
+  convolve(32, 3, 2, false, 128);
+  convolve(32, 3, 1, true, 3);
+  convolve(64, 1, 1, false, 0);
+  convolve(64, 3, 1, false, 77);
+  convolve(128, 3, 2, false, 0);
+  convolve(128, 3, 2, true, 1);
+  x = b.add("rows", ReshapeOperator{{1, 128}}, {b.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {x})});
+  x = b.real(b.rounded(x, 5, 0.1), 5, 0.1);
+  const ValueId y = b.add("y", MatMulOperator{false, true}, {x, b.weights({100, 128})});
+  return *optimize(b.finish({y}), {});
+}
+
+TEST(GpuPtx, OfBytesHasHardlyASpillEither) {
+  for (const int arch : {75, 80, 90}) EXPECT_GE(expect_assembled(quantized_network(), arch, {}), 4) << arch;
 }
 
 }  // namespace

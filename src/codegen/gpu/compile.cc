@@ -19,13 +19,14 @@
 namespace whet {
 namespace {
 
-/// A processor that LLVM knows, with the least version of PTX that has it: drivers refuse versions newer than they are.
+/// A processor that LLVM knows, with the least version of PTX that has it (and sm_75's tiles of bytes): drivers refuse versions newer
+/// than they are.
 struct Processor {
   int arch;
   const char *name, *version;
 };
 constexpr Processor kProcessors[] = {
-    {75, "sm_75", "+ptx63"}, {80, "sm_80", "+ptx70"}, {86, "sm_86", "+ptx71"},
+    {75, "sm_75", "+ptx65"}, {80, "sm_80", "+ptx70"}, {86, "sm_86", "+ptx71"},
     {87, "sm_87", "+ptx74"}, {89, "sm_89", "+ptx78"}, {90, "sm_90", "+ptx78"},
 };
 
@@ -118,8 +119,8 @@ bool kernels_start_early(const GpuTarget& target) { return limits_of(target).dep
 
 Result<Kernel> compile_for_gpu(const Program& program, const Target& target) {
   const bool early = kernels_start_early(target.gpu());
-  WHET_TRY(Kernel kernel,
-           compile(program, target, CodeFormat::ptx, *make_nvptx_hooks(early), nvptx_compiler(target.gpu())));
+  WHET_TRY(Kernel kernel, compile(program, target, CodeFormat::ptx, *make_nvptx_hooks(limits_of(target.gpu()), early),
+                                  nvptx_compiler(target.gpu())));
   if (early && !waits_first(kernel.code))
     return Error{"program `" + program.name + "`: LLVM has moved an access in front of the wait for other launches",
                  ErrorKind::internal};

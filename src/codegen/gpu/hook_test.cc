@@ -188,8 +188,8 @@ std::vector<Row> rows() {
           {"mma_tf32", warp_tile(Intrinsic::mma_tf32), 80},
           {"mma_f16", warp_tile(Intrinsic::mma_f16), 80},
           {"mma_bf16", warp_tile(Intrinsic::mma_bf16), 80},
-          {"mma_s8", warp_tile(Intrinsic::mma_s8), 80},
-          {"mma_u8", warp_tile(Intrinsic::mma_u8), 80}};
+          {"mma_s8", warp_tile(Intrinsic::mma_s8)},
+          {"mma_u8", warp_tile(Intrinsic::mma_u8)}};
 }
 
 TEST(Hooks, BecomeThesePtxInstructions) {
@@ -198,6 +198,16 @@ TEST(Hooks, BecomeThesePtxInstructions) {
     ASSERT_TRUE(kernel.ok()) << row.name << ": " << kernel.error().message;
     const std::string& code = kernel->code;
     expect_golden("codegen/gpu/testdata/hooks/" + std::string(row.name) + ".ptx", code.substr(code.find(".visible")));
+  }
+}
+
+/// Four of 8 x 8 sums of 16 products.
+TEST(Hooks, OfTilesOfBytesOnSm75BecomeItsSmallerInstruction) {
+  for (const Intrinsic intrinsic : {Intrinsic::mma_s8, Intrinsic::mma_u8}) {
+    const Result<Kernel> kernel = compile_kernel(warp_tile(intrinsic), *parse_target("cuda -arch=sm_75"));
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    expect_golden("codegen/gpu/testdata/hooks/" + std::string(name_of(intrinsic)) + "_sm_75.ptx",
+                  kernel->code.substr(kernel->code.find(".visible")));
   }
 }
 
@@ -238,9 +248,10 @@ TEST(Hooks, AreMadeOrRefusedForEveryArch) {
 
 TEST(Hooks, OfTensorCoresAssemble) {
   if (installed_ptxas().path.empty()) GTEST_SKIP() << "ptxas is not installed";
-  for (const int arch : {80, 86, 89, 90})
+  for (const int arch : {75, 80, 86, 89, 90})
     for (const Intrinsic intrinsic :
          {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16, Intrinsic::mma_s8, Intrinsic::mma_u8}) {
+      if (arch < 80 && rounding_of(intrinsic)) continue;
       const Result<Kernel> kernel =
           compile_kernel(warp_tile(intrinsic), *parse_target("cuda -arch=sm_" + std::to_string(arch)));
       ASSERT_TRUE(kernel.ok()) << kernel.error().message;

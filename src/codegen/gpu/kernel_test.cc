@@ -67,7 +67,7 @@ TEST(GpuKernels, AskForTheOldestVersionOfPtxThatHasTheProcessor) {
     const std::size_t at = code.find(".version");
     return code.substr(at, code.find("\n.address_size") - at);
   };
-  EXPECT_EQ(head(75), ".version 6.3\n.target sm_75");
+  EXPECT_EQ(head(75), ".version 6.5\n.target sm_75");
   EXPECT_EQ(head(80), ".version 7.0\n.target sm_80");
   EXPECT_EQ(head(86), ".version 7.1\n.target sm_86");
   EXPECT_EQ(head(89), ".version 7.8\n.target sm_89");

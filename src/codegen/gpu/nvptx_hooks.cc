@@ -29,7 +29,7 @@ void mark_kernel(llvm::Function& function, std::int64_t threads, std::int64_t mi
 
 class NvptxHooks : public GpuHooks {
  public:
-  explicit NvptxHooks(bool starts_early) : starts_early_(starts_early) {}
+  NvptxHooks(const GpuLimits& limits, bool starts_early) : has_large_tiles_(limits.mma), starts_early_(starts_early) {}
   bool has_half() const override { return true; }
   bool starts_early() const override { return starts_early_; }
 
@@ -119,6 +119,7 @@ class NvptxHooks : public GpuHooks {
   Words multiply(Builder& b, Intrinsic intrinsic, const Words& left, const std::array<Value*, 2>& right,
                  const Words& sums) override {
     using namespace llvm::Intrinsic;
+    if (!has_large_tiles_) return multiply_by_quarters(b, intrinsic, left, right, sums);
     const bool half = intrinsic == Intrinsic::mma_f16;
     const ID id = [&] {
       switch (intrinsic) {
@@ -171,6 +172,22 @@ class NvptxHooks : public GpuHooks {
       b.CreateCall(llvm::InlineAsm::get(type, instruction, "~{memory}", true), {});
   }
 
+  /// Words of the left operand are rows 0 to 7 and 8 to 15 of the first half of the depth, then of the second one; those of the
+  /// right one the halves. So each pair of words is an operand of the smaller instruction, of 8 x 8 sums of 16 products.
+  Words multiply_by_quarters(Builder& b, Intrinsic intrinsic, const Words& left, const std::array<Value*, 2>& right,
+                             Words sums) {
+    const llvm::Intrinsic::ID id = intrinsic == Intrinsic::mma_u8 ? llvm::Intrinsic::nvvm_mma_m8n8k16_row_col_u8_s8
+                                                                  : llvm::Intrinsic::nvvm_mma_m8n8k16_row_col_s8;
+    for (std::size_t half = 0; half < 2; ++half)
+      for (std::size_t rows = 0; rows < 2; ++rows) {
+        Value*& first = sums[2 * rows];
+        Value*& second = sums[2 * rows + 1];
+        Value* const both = b.CreateIntrinsic(id, {}, {left[2 * half + rows], right[half], first, second});
+        first = b.CreateExtractValue(both, 0), second = b.CreateExtractValue(both, 1);
+      }
+    return sums;
+  }
+
   static Words parts_of(Builder& b, Value* all) {
     Words parts;
     for (unsigned i = 0; i < parts.size(); ++i) parts[i] = b.CreateExtractValue(all, i);
@@ -185,6 +202,7 @@ class NvptxHooks : public GpuHooks {
     return value;
   }
 
+  bool has_large_tiles_;  ///< of bytes: 16 x 8 sums of 32 products, else 8 x 8 of 16
   bool starts_early_;
   GpuLaunchShape shape_;
   llvm::Function* function_ = nullptr;
@@ -193,6 +211,8 @@ class NvptxHooks : public GpuHooks {
 
 }  // namespace
 
-std::unique_ptr<GpuHooks> make_nvptx_hooks(bool starts_early) { return std::make_unique<NvptxHooks>(starts_early); }
+std::unique_ptr<GpuHooks> make_nvptx_hooks(const GpuLimits& limits, bool starts_early) {
+  return std::make_unique<NvptxHooks>(limits, starts_early);
+}
 
 }  // namespace whet

@@ -181,7 +181,7 @@ double products_per_cycle(int arch, Intrinsic intrinsic) {
     double tf32;
   };
   // The newest row that is not above the arch. On 9.0 and 10.0 this instruction reaches about six tenths of what the units do.
-  constexpr Rate kRates[] = {{80, 512}, {86, 128}, {90, 640}, {120, 128}};
+  constexpr Rate kRates[] = {{75, 256}, {80, 512}, {86, 128}, {90, 640}, {120, 128}};
   double rate = kRates[0].tf32;
   for (const Rate& known : kRates)
     if (known.arch <= arch) rate = known.tf32;

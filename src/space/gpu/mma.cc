@@ -157,7 +157,6 @@ std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Pr
 }
 
 std::optional<Sketch> mma_bytes_sketch(const ComputeDag& dag, const Target& target) {
-  if (!limits_of(target.gpu()).mma) return std::nullopt;
   const std::optional<ProductForm> form = product_form_of_bytes(dag);
   return mma_sketch_of(form, form && form->has_sign ? Intrinsic::mma_s8 : Intrinsic::mma_u8, dag, target);
 }

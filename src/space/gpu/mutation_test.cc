@@ -67,18 +67,21 @@ return out
 
 class Mutation : public ::testing::Test {
  protected:
-  void judge_sketch(const std::string& text, std::optional<Sketch> (*make)(const ComputeDag&, const Target&)) {
+  void judge_sketch(const std::string& text, std::optional<Sketch> (*make)(const ComputeDag&, const Target&),
+                    const char* model = "a100") {
     const ComputeDag dag = *parse_dag(text);
-    const std::optional<Sketch> sketch = make(dag, *parse_target("cuda -model=a100"));
+    const std::optional<Sketch> sketch = make(dag, target_of(model));
     ASSERT_TRUE(sketch.has_value()) << text;
     const DesignSpace space(dag, {*sketch});
-    judge(dag, *space.steps(space.default_candidate()));
+    judge(dag, *space.steps(space.default_candidate()), model);
     Rng rng(5);
-    for (int k = 0; k < testing::random_cases(2); ++k) judge(dag, *space.steps(space.sample(rng)));
+    for (int k = 0; k < testing::random_cases(2); ++k) judge(dag, *space.steps(space.sample(rng)), model);
   }
 
-  void judge(const ComputeDag& dag, const Steps& steps) {
-    const Target target = *parse_target("cuda -model=a100");
+  static Target target_of(const char* model) { return *parse_target(std::string("cuda -model=") + model); }
+
+  void judge(const ComputeDag& dag, const Steps& steps, const char* model = "a100") {
+    const Target target = target_of(model);
     const Result<Lowered> lowered = lower_until(*replay(dag, steps), target, "verify");
     if (!lowered.ok()) return;
     const testing::Census census =
@@ -165,6 +168,7 @@ TEST_F(Mutation, OfWinogradAttentionAndPatchesDoesNotSurvive) {
 TEST_F(Mutation, OfProductsOfBytesDoesNotSurvive) {
   judge_sketch(testing::byte_dense_text(16, 64, 16), dots_sketch);
   judge_sketch(testing::byte_dense_text(16, 64, 16), mma_bytes_sketch);
+  judge_sketch(testing::byte_dense_text(16, 64, 16), mma_bytes_sketch, "t4");
 }
 TEST_F(Mutation, OfTilesOfWarpsDoesNotSurvive) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::random_cases(4)); ++seed) {
