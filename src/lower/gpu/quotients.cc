@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "compute/affine.h"
 #include "program/context.h"
 
 namespace whet {
@@ -81,17 +82,31 @@ class QuotientNamer {
            e->lanes == 1 && !has_load(e);
   }
 
-  /// floordiv(floordiv(x, a), b) is floordiv(x, a*b).
+  /// floordiv(floordiv(x, a), b) is floordiv(x, a*b), and floordiv(y + floordiv(x, a), b) is floordiv(a*y + x, a*b): one quotient
+  /// is written in one way, and a guard of it is known where an index reads it.
   static Expr unnested(const Expr& e) {
     return rewrite(e, [&](const Expr& part) -> Expr {
       const Binary* outer = std::get_if<Binary>(&part->kind);
       if (!outer || outer->op != BinaryOp::floordiv || part->dtype != DType::i64) return {};
       const Expr a = unnested(outer->a);
-      const Binary* inner = std::get_if<Binary>(&a->kind);
-      const std::int64_t *b = as_int(outer->b), *c = inner ? as_int(inner->b) : nullptr;
-      if (!inner || inner->op != BinaryOp::floordiv || !b || !c || *b <= 0 || *c <= 0) return floordiv(a, outer->b);
-      return floordiv(inner->a, *b * *c);
+      const std::int64_t* b = as_int(outer->b);
+      const Affine sum = to_affine(a);
+      const std::pair<Expr, std::int64_t>* only = nullptr;
+      int quotients = 0;
+      for (const auto& term : sum.terms)
+        if (divisor_of(term.first) > 0) only = &term, ++quotients;
+      if (quotients != 1 || only->second != 1 || !b || *b <= 0) return floordiv(a, outer->b);
+      const std::int64_t c = divisor_of(only->first);
+      const Affine rest = sub(sum, Affine{{*only}, 0}), inside = to_affine(std::get<Binary>(only->first->kind).a);
+      return floordiv(to_expr(add(scale(rest, c), inside)), *b * c);
     });
+  }
+
+  /// The c of floordiv(x, c) for a known positive c, else 0.
+  static std::int64_t divisor_of(const Expr& e) {
+    const Binary* quotient = std::get_if<Binary>(&e->kind);
+    const std::int64_t* by = quotient && quotient->op == BinaryOp::floordiv ? as_int(quotient->b) : nullptr;
+    return by && *by > 0 ? *by : 0;
   }
 
   static const Expr* written_as(const Names& names, const Expr& e) {

@@ -57,6 +57,26 @@ TEST(MmaOfBytes, AreExactWhereTilesDivideNothing) {
   expect_exact(byte_convolution_text(7, 4, 20), mma_bytes_sketch, {"sm_80"}, 3);
   expect_exact(byte_dense_text(33, 50, 30), mma_bytes_sketch, {"sm_80"}, 3);
 }
+/// A step of two taps and more of the nine: the guards of a padded picture prove the indices of the last one.
+TEST(MmaOfBytes, AreExactWhereTheStepDoesNotDivideTheSum) {
+  const Target target = *parse_target("cuda -arch=sm_80");
+  for (const int channels : {12, 32, 64}) {
+    const ComputeDag task = *parse_dag(byte_convolution_text(5, channels, 40));
+    const DesignSpace space(task, {*mma_bytes_sketch(task, target)});
+    for (const std::int64_t depth : {64, 128}) {
+      if (depth > 9 * channels) continue;
+      Candidate c = space.default_candidate();
+      c.choices["depth"] = {depth}, c.choices["split"] = {1};
+      const Result<Scheduled> scheduled = space.schedule(c);
+      ASSERT_TRUE(scheduled.ok()) << to_json(c) << ": " << scheduled.error().message;
+      const Result<double> error = testing::error_of(task, scheduled->tree, target);
+      ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message;
+      EXPECT_EQ(*error, 0) << to_json(c);
+    }
+  }
+  expect_exact(byte_convolution_text(6, 16, 12), mma_bytes_sketch, {"sm_75"}, 6);
+  expect_exact(byte_dense_text(33, 100, 30), mma_bytes_sketch, {"sm_80"}, 6);
+}
 TEST(MmaOfBytes, AreExactInPartsThatASecondLaunchAdds) {
   expect_exact(byte_dense_text(24, 768, 24), mma_bytes_sketch, {"sm_80"}, 3);
 }

@@ -95,11 +95,8 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
 
 std::vector<std::int64_t> mma_depths(std::int64_t depth, bool of_bytes) {
   std::vector<std::int64_t> options = {16, 32, 64};
+  if (of_bytes) options = {32, 64, 128};
   std::erase_if(options, [&](std::int64_t part) { return part > depth; });
-  if (!of_bytes) return options;
-  options = {32, 64, 128};
-  // The last step of others copies beyond the end, where lowering cannot prove the indices of a padded picture.
-  std::erase_if(options, [&](std::int64_t part) { return part > 32 && depth % part != 0; });
   return options;
 }
 
