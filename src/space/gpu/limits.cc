@@ -80,6 +80,20 @@ Objection intrinsics_bounded(std::int64_t intrinsics, std::int64_t most) {
   return fmt::format("a step of a warp would have {} products of tiles; expected at most {}", intrinsics, most);
 }
 
+Objection unroll_fits(std::int64_t depth, std::int64_t unroll) {
+  if (unroll == 0 || (unroll < depth && depth % unroll == 0)) return std::nullopt;
+  return fmt::format("{} steps are no whole bodies of {}", depth, unroll);
+}
+
+Objection raster_worth(std::int64_t raster, std::int64_t rows, std::int64_t columns, std::int64_t sms,
+                       std::int64_t bytes, std::int64_t l2_bytes) {
+  if (rows < 2 * std::max<std::int64_t>(1, raster) || columns < 2)
+    return fmt::format("{} by {} blocks have one order alone", rows, columns);
+  if (rows * columns < 2 * sms) return fmt::format("{} blocks all run at the same time on {} SMs", rows * columns, sms);
+  if (4 * bytes <= l2_bytes) return fmt::format("L2 holds the {} bytes of both operands in any order", bytes);
+  return std::nullopt;
+}
+
 Objection body_bounded(std::int64_t multiply_adds) {
   if (multiply_adds <= kMostMultiplyAdds) return std::nullopt;
   return fmt::format("an unrolled body would have {} multiply-adds; expected at most {}", multiply_adds,

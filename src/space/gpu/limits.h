@@ -34,6 +34,12 @@ Objection blocks_fit(std::int64_t blocks, std::int64_t threads, const GpuLimits&
 Objection terms_enough(std::int64_t terms, std::int64_t at_once);
 /// A sum of `terms` in `parts`: whole steps of `slab` terms, four at least, and terms enough to be worth a launch.
 Objection split_fits(std::int64_t terms, std::int64_t parts, std::int64_t slab);
+/// Of `depth` steps of a sum `unroll` are unrolled, 0: all of them; whole bodies, and fewer steps than there are.
+Objection unroll_fits(std::int64_t depth, std::int64_t unroll);
+/// An order of `rows` by `columns` blocks other than that of rows (`raster`: 1 or the rows of a group): the blocks are two waves
+/// and more, and operands of `bytes` take more than a quarter of L2.
+Objection raster_worth(std::int64_t raster, std::int64_t rows, std::int64_t columns, std::int64_t sms,
+                       std::int64_t bytes, std::int64_t l2_bytes);
 /// Multiply-adds of one unrolled body.
 Objection body_bounded(std::int64_t multiply_adds);
 

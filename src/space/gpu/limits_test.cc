@@ -39,6 +39,14 @@ TEST(GpuSpaceLimits, AreSentences) {
   EXPECT_EQ(why(waste_bounded(3, 64)), "legal") << "a small axis has no better tile";
   EXPECT_EQ(why(waste_bounded(65, 64)),
             "tiles of 64 compute 128 elements of an axis of 65; expected at most half more");
+  EXPECT_EQ(why(unroll_fits(32, 0)), "legal");
+  EXPECT_EQ(why(unroll_fits(32, 8)), "legal");
+  EXPECT_EQ(why(unroll_fits(12, 8)), "12 steps are no whole bodies of 8");
+  EXPECT_EQ(why(unroll_fits(8, 8)), "8 steps are no whole bodies of 8") << "that is 0";
+  EXPECT_EQ(why(raster_worth(1, 16, 16, 128, 1000, 1000)), "legal");
+  EXPECT_EQ(why(raster_worth(4, 7, 100, 128, 1000, 1000)), "7 by 100 blocks have one order alone");
+  EXPECT_EQ(why(raster_worth(1, 15, 17, 128, 1000, 1000)), "255 blocks all run at the same time on 128 SMs");
+  EXPECT_EQ(why(raster_worth(1, 16, 16, 128, 250, 1000)), "L2 holds the 250 bytes of both operands in any order");
   EXPECT_EQ(why(body_bounded(2048)), "legal");
   EXPECT_EQ(why(body_bounded(4096)), "an unrolled body would have 4096 multiply-adds; expected at most 2048");
 }

@@ -16,7 +16,7 @@ std::optional<Sketch> product_sketch(const ComputeDag& dag, const Target& target
   Sketch sketch;
   sketch.name = "product";
   sketch.decisions = product_decisions(*form);
-  sketch.constraints = product_constraints(*form, limits_of(target.gpu()));
+  sketch.constraints = product_constraints(*form, target.gpu());
   sketch.build = [p = *form](Scheduler& s, const Choices& choices) { build_product(s, p, tile_of(choices)); };
   sketch.preferred = preferred_choices(sketch, dag, target, product_tiles(*form, target.gpu().sms),
                                        {"split", "depth", "stages", "pad"});

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "target/gpu_rates.h"
+
 namespace whet {
 namespace {
 
@@ -33,6 +35,15 @@ constexpr struct {
     {{1, 16, 2}, {1, 8, 4}},  {{1, 8, 2}, {1, 16, 4}},  {{1, 8, 2}, {1, 8, 4}},   {{1, 4, 2}, {1, 16, 4}},
     {{1, 16, 2}, {1, 16, 2}}, {{1, 32, 1}, {1, 8, 2}},  {{1, 16, 1}, {1, 16, 1}}, {{1, 4, 1}, {1, 32, 1}},
 };
+
+/// Another order than that of rows is worth a look where blocks run one after the other, and L2 does not hold both operands.
+Objection raster_means(const ProductForm& p, const ProductTile& tile, const GpuTarget& gpu) {
+  if (tile.raster == 0) return std::nullopt;
+  const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const std::int64_t rows = up(p.rows, tile.rows.whole()), columns = up(p.columns, tile.columns.whole());
+  const std::int64_t bytes = (p.rows + p.columns) * p.depth * (p.of_bytes ? 1 : 4);
+  return raster_worth(tile.raster, rows, columns, gpu.sms, bytes, data_sheet_rates(gpu).l2_bytes);
+}
 
 }  // namespace
 
@@ -102,6 +113,7 @@ ProductTile tile_of(const Choices& c) {
   };
   take("depth", tile.depth), take("stages", tile.stages), take("pad", tile.pad);
   take("split", tile.parts), take("min_blocks", tile.min_blocks);
+  take("unroll", tile.unroll), take("raster", tile.raster);
   return tile;
 }
 
@@ -116,10 +128,14 @@ std::vector<Decision> product_decisions(const ProductForm& form) {
       {"pad", "elements between two rows of the left operand in block memory", single({0, 4}), 0},
       {"split", "parts of the sum, added up by a second launch", single(parts_of_sum(form.depth)), 0},
       {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
+      {"unroll", "steps of the sum that are unrolled; 0: all that are copied together", single({0, 4, 8}), 0},
+      {"raster", "which blocks are neighbours: 0 those of a row, 1 of a column, 4 in groups of 4 rows",
+       single({0, 1, 4}), 0},
   };
 }
 
-std::vector<Constraint> product_constraints(const ProductForm& p, const GpuLimits& limits) {
+std::vector<Constraint> product_constraints(const ProductForm& p, const GpuTarget& gpu) {
+  const GpuLimits limits = limits_of(gpu);
   return {
       {{"rows"}, [rows = p.rows](const Choices& c) { return cut_fits(rows, cut_of(c.at("rows"))); }},
       {{"columns"}, [columns = p.columns](const Choices& c) { return cut_fits(columns, cut_of(c.at("columns"))); }},
@@ -128,9 +144,19 @@ std::vector<Constraint> product_constraints(const ProductForm& p, const GpuLimit
       {{"rows", "columns", "depth"},
        [p](const Choices& c) {
          const ProductTile tile = tile_of(c);
-         const Objection wrong = body_bounded(tile.sums() * tile.depth);
-         return wrong ? wrong : copies_fit(p, left_copy(p, tile), right_copy(p, tile), tile.threads());
+         return copies_fit(p, left_copy(p, tile), right_copy(p, tile), tile.threads());
        }},
+      {{"rows", "columns", "depth", "unroll"},
+       [](const Choices& c) {
+         const ProductTile tile = tile_of(c);
+         return body_bounded(tile.sums() * tile.unrolled());
+       }},
+      {{"depth", "unroll"},
+       [](const Choices& c) {
+         const ProductTile tile = tile_of(c);
+         return unroll_fits(tile.depth, tile.unroll);
+       }},
+      {{"rows", "columns", "raster"}, [p, gpu](const Choices& c) { return raster_means(p, tile_of(c), gpu); }},
       {{"rows", "columns", "depth", "stages", "pad"},
        [limits](const Choices& c) {
          const ProductTile tile = tile_of(c);
@@ -154,7 +180,9 @@ std::vector<Choices> product_tiles(const ProductForm& form, int sms) {
                  {"stages", {3}},
                  {"pad", {4}},
                  {"split", {1}},
-                 {"min_blocks", {0}}};
+                 {"min_blocks", {0}},
+                 {"unroll", {0}},
+                 {"raster", {0}}};
     tiles.push_back(tile);
     const ProductTile cut = tile_of(tile);
     tile["split"] = parts_for(form, cut.rows.whole(), cut.columns.whole(), cut.depth, d[5].options, sms);

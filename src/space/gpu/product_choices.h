@@ -30,9 +30,9 @@ Objection threads_and_registers_fit(const ProductTile&, const GpuLimits&);
 
 /// What the choices say; what is not chosen is as in ProductTile.
 ProductTile tile_of(const Choices&);
-/// rows, columns, depth, stages, pad, split, min_blocks.
+/// rows, columns, depth, stages, pad, split, min_blocks, unroll, raster.
 std::vector<Decision> product_decisions(const ProductForm&);
-std::vector<Constraint> product_constraints(const ProductForm&, const GpuLimits&);
+std::vector<Constraint> product_constraints(const ProductForm&, const GpuTarget&);
 /// Those among which a default is chosen, each with its sum whole and in the fewest parts that give every SM a block.
 std::vector<Choices> product_tiles(const ProductForm&, int sms);
 

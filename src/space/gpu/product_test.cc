@@ -5,6 +5,7 @@
 #include "cost/features.h"
 #include "cost/gpu/nest.h"
 #include "space/gpu/product_form.h"
+#include "space/gpu/product_tile.h"
 #include "space/testing/gpu_samples.h"
 #include "space/testing/product_texts.h"
 
@@ -108,6 +109,39 @@ return conv
 )"),
             std::pair(std::int64_t{1}, std::int64_t{4}));
 }
+TEST(Product, UnrollsAPartOfAStep) {
+  const ComputeDag task = dag(convolution_text(7, 8, 12));
+  const Target target = *parse_target("cuda -model=h100");
+  const DesignSpace space = products(task, target);
+  Candidate c = space.default_candidate();
+  c.choices["depth"] = {24}, c.choices["unroll"] = {8};
+  ASSERT_TRUE(space.contains(c).ok()) << space.contains(c).error().message;
+  const Result<double> error = testing::error_of(task, space.schedule(c)->tree, target);
+  ASSERT_TRUE(error.ok()) << error.error().message;
+  EXPECT_LT(*error, 1e-5);
+}
+TEST(Product, OrdersBlocksForL2) {
+  // 130 rows of tiles, which groups of 4 do not divide.
+  const ComputeDag small = dag(R"(
+a = PLACEHOLDER [2080, 16]
+b = PLACEHOLDER [16, 48] const
+c(i, j) += (a[i, r]*b[r, j]) for i in 2080, j in 48, r in 16
+out(i, j) = max(c[i, j], 0f) for i in 2080, j in 48
+return out
+)");
+  const Target target = *parse_target("cuda -arch=sm_80 -sms=2");
+  const ProductForm form = product_form(small).value();
+  ProductTile tile{.rows = {1, 8, 2}, .columns = {1, 4, 4}, .depth = 8, .stages = 2};
+  for (const std::int64_t raster : {0, 1, 4}) {
+    tile.raster = raster;
+    Scheduler s(small);
+    build_product(s, form, tile);
+    ASSERT_TRUE(s.finish().ok()) << s.finish().error().message;
+    const Result<double> error = testing::error_of(small, s.tree(), target);
+    ASSERT_TRUE(error.ok()) << error.error().message;
+    EXPECT_LT(*error, 1e-5) << raster;
+  }
+}
 TEST(Product, AsksForBlocksOnAnSm) {
   const DesignSpace space = products(dag(convolution_text(28, 64, 64)), *parse_target("cuda -model=h100"));
   Candidate c = space.default_candidate();
@@ -189,6 +223,8 @@ TEST(Product, SaysWhyAChoiceIsOutside) {
   EXPECT_EQ(why({{"rows", {1, 1, 4}}, {"columns", {1, 8, 4}}}),
             "a block would have 8 threads; expected whole warps of 32, at most 512");
   EXPECT_EQ(why({{"pad", {8}}}), "pad = 8 is not among the 2 options of sketch product");
+  EXPECT_EQ(why({{"depth", {32}}, {"unroll", {8}}, {"raster", {1}}}), "7 by 1 blocks have one order alone");
+  EXPECT_EQ(why({{"depth", {4}}, {"unroll", {8}}}), "4 steps are no whole bodies of 8");
   EXPECT_EQ(why({{"split", {18}}, {"depth", {32}}}),
             "18 parts of 1152 terms are no whole steps of 32, at least 4 of them and 64 terms");
 }

@@ -77,14 +77,27 @@ class ProductBuilder {
     return {tile.outer, apart.outer, thread.outer, thread.inner};
   }
 
-  /// The loop over the terms of a step and, of bytes, that over those which one instruction adds up.
+  /// The loops over the terms of a step: those that are not unrolled, if any, those that are and, of bytes, those which one
+  /// instruction adds up.
   struct Terms {
-    LoopId steps, four;
+    LoopId rolled, steps, four;
   };
   Terms terms_of(LoopId depth) {
-    if (!p_.of_bytes) return {depth, LoopId()};
-    const auto [steps, four] = s_.split(depth, kDotTerms, Tail::guard);
-    return {steps, four};
+    if (p_.of_bytes) {
+      const auto [steps, four] = s_.split(depth, kDotTerms, Tail::guard);
+      return {LoopId(), steps, four};
+    }
+    if (tile_.unrolled() == tile_.depth) return {LoopId(), depth, LoopId()};
+    const auto [rolled, steps] = s_.split(depth, tile_.unrolled(), Tail::guard);
+    return {rolled, steps, LoopId()};
+  }
+
+  /// The order of blocks, which is that of the loops: blocks that run at the same time share operands in L2.
+  std::vector<LoopId> blocks_of(LoopId rows, LoopId columns) {
+    if (tile_.raster == 0) return {rows, columns};
+    if (tile_.raster == 1) return {columns, rows};
+    const auto [groups, inside] = s_.split(rows, tile_.raster, Tail::guard);
+    return {groups, columns, inside};
   }
 
   /// The result's loops: blocks, virtual threads, threads. Gives the levels of rows and columns.
@@ -92,15 +105,19 @@ class ProductBuilder {
     std::vector<LoopId> loops = s_.loops(op);
     std::vector<LoopId> leads(loops.begin(), loops.end() - std::ssize(reduce_loops(s_, op)) - 2);
     const Levels rows = cut(loops[leads.size()], tile_.rows), columns = cut(loops[leads.size() + 1], tile_.columns);
+    const std::vector<LoopId> blocks = blocks_of(rows.block, columns.block);
     std::vector<LoopId> order = leads;
-    for (LoopId loop : {rows.block, columns.block, rows.apart, columns.apart, rows.thread, columns.thread})
-      order.push_back(loop);
+    order.insert(order.end(), blocks.begin(), blocks.end());
+    for (LoopId loop : {rows.apart, columns.apart, rows.thread, columns.thread}) order.push_back(loop);
     order.insert(order.end(), reduce.begin(), reduce.end());
     order.push_back(rows.strip), order.push_back(columns.strip);
     if (innermost.valid()) order.push_back(innermost);
     s_.reorder(order);
+    // Blocks have three loops at most.
+    std::size_t first = 0;
+    if (blocks.size() > 2 && !leads.empty()) leads.push_back(blocks[first++]);
     if (leads.size() > 1) leads = {s_.fuse(leads)};
-    leads.push_back(rows.block), leads.push_back(columns.block);
+    leads.insert(leads.end(), blocks.begin() + static_cast<std::ptrdiff_t>(first), blocks.end());
     for (LoopId loop : leads) s_.bind(loop, LoopKind::block);
     if (tile_.min_blocks > 0) s_.min_blocks(leads.front(), tile_.min_blocks);
     s_.bind(rows.apart, LoopKind::virtual_thread), s_.bind(columns.apart, LoopKind::virtual_thread);
@@ -115,7 +132,9 @@ class ProductBuilder {
     const auto depth = s_.split(loops.back(), tile_.depth, Tail::guard);
     loops.pop_back();
     const Terms terms = terms_of(depth.inner);
-    std::vector<LoopId> order{depth.outer, terms.steps};
+    std::vector<LoopId> order{depth.outer};
+    if (terms.rolled.valid()) order.push_back(terms.rolled);
+    order.push_back(terms.steps);
     if (p_.has_outer) {
       order.insert(order.begin(), loops.back());
       loops.pop_back();
@@ -133,7 +152,9 @@ class ProductBuilder {
     const std::vector<LoopId> loops = s_.loops(p_.sum);
     const auto depth = s_.split(loops.back(), tile_.depth, Tail::guard);
     const Terms terms = terms_of(depth.inner);
-    std::vector<LoopId> reduce{depth.outer, terms.steps};
+    std::vector<LoopId> reduce{depth.outer};
+    if (terms.rolled.valid()) reduce.push_back(terms.rolled);
+    reduce.push_back(terms.steps);
     if (p_.has_outer) reduce.insert(reduce.begin(), loops[loops.size() - 2]);
     const auto [rows, columns] = nest(p_.sum, reduce, terms.four);
     finish(terms, rows.strip, columns.strip);

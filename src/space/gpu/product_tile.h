@@ -22,8 +22,11 @@ struct ProductTile {
   std::int64_t pad = 0;         ///< elements between rows of the left copy; of bytes: of both
   std::int64_t parts = 1;       ///< of the sum; several are added up by a launch of their own
   std::int64_t min_blocks = 0;  ///< that an SM is to hold; 0: as many as fit
+  std::int64_t unroll = 0;      ///< steps of the sum that are unrolled; 0: all of a step's terms
+  std::int64_t raster = 0;      ///< which blocks are neighbours: 0 of a row, 1 of a column, n in groups of n rows
   std::int64_t threads() const { return rows.threads * columns.threads; }
   std::int64_t sums() const { return rows.sums() * columns.sums(); }
+  std::int64_t unrolled() const { return unroll > 0 ? std::min(unroll, depth) : depth; }
 };
 
 /// How a block fills a tile in its memory: vectors of `lanes` elements, `across` threads on a row and `down` rows at once, in

@@ -123,7 +123,7 @@ std::optional<Sketch> gpu_winograd_sketch(const ComputeDag& dag, const Target& t
   for (Decision& decision : product_decisions(most)) sketch.decisions.push_back(std::move(decision));
   std::vector<Choices> starts;
   for (const auto& [m, variant] : *variants) {
-    for (Constraint& constraint : product_constraints(variant.form, limits_of(target.gpu())))
+    for (Constraint& constraint : product_constraints(variant.form, target.gpu()))
       sketch.constraints.push_back(of_variant(m, std::move(constraint)));
     for (Choices& tile : product_tiles(variant.form, target.gpu().sms)) {
       tile["tile"] = {m}, tile["channels"] = {1};

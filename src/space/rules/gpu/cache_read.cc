@@ -18,8 +18,7 @@ std::vector<Derivation> apply_cache_read_on_gpu(const Derivation& from, OpId op)
   const ProductForm form = unfolded_form(d, op);
   const OwnDecisions own{d.prefix_for(op)};
   const Choices guess{{"stages", {2}}, {"pad", {0}}};
-  own.decide(d, product_decisions(form), {"stages", "pad"}, guess,
-             product_constraints(form, limits_of(d.target().gpu())));
+  own.decide(d, product_decisions(form), {"stages", "pad"}, guess, product_constraints(form, d.target().gpu()));
   d.act([op, form, own](ScheduleDraft& m) {
     copy_operands(m.s, form, tile_of(own.of(m.choices)), m.launches.at(op).depth);
   });

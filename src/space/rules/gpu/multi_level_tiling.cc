@@ -9,7 +9,7 @@
 namespace whet {
 namespace {
 
-const std::vector<std::string> kTileNames = {"rows", "columns", "depth", "min_blocks"};
+const std::vector<std::string> kTileNames = {"rows", "columns", "depth", "min_blocks", "unroll", "raster"};
 
 std::int64_t chosen_parts(const Derivation& d, OpId op) {
   const auto split = d.preferred().find("split");
@@ -41,7 +41,7 @@ std::vector<Derivation> apply_tile_on_gpu(const Derivation& from, OpId op) {
   const std::int64_t parts = chosen_parts(d, op);
   const OwnDecisions own{d.prefix_for(op)};
   const GpuTarget& gpu = d.target().gpu();
-  const std::vector<Constraint> constraints = product_constraints(form, limits_of(gpu));
+  const std::vector<Constraint> constraints = product_constraints(form, gpu);
   const std::vector<Choices> tiles = legal_tiles(form, gpu, parts > 1);
   const Choices& guess = first_guess(tiles, form, parts, gpu.sms);
   own.decide(d, product_decisions(form), kTileNames, guess, constraints);

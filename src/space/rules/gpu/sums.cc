@@ -37,7 +37,7 @@ ProductForm unfolded_form(const Derivation& d, OpId op) {
 }
 
 std::vector<Choices> legal_tiles(const ProductForm& form, const GpuTarget& gpu, bool in_parts) {
-  const std::vector<Constraint> constraints = product_constraints(form, limits_of(gpu));
+  const std::vector<Constraint> constraints = product_constraints(form, gpu);
   std::vector<Choices> tiles = product_tiles(form, gpu.sms);
   std::erase_if(tiles, [&](const Choices& tile) {
     return (tile.at("split")[0] > 1) != in_parts ||
