@@ -20,6 +20,16 @@ y(i) = (t[i]*u[i]) for i in 4
 return y
 )";
 
+constexpr const char* kSoftmaxProduct = R"(
+t = PLACEHOLDER [3, 12]
+v = PLACEHOLDER [12, 4]
+m(i) max= t[i, j] for i in 3, j in 12
+e(i, j) = exp((t[i, j] - m[i])) for i in 3, j in 12
+z(i) += e[i, j] for i in 3, j in 12
+w(i, j) = (e[i, j]/z[i]) for i in 3, j in 12
+y(i, c) += (w[i, j]*v[j, c]) for i in 3, c in 4, j in 12
+return y
+)";
 constexpr const char* kTwoReaders = R"(
 a = PLACEHOLDER [8]
 w = PLACEHOLDER [8] const
@@ -223,6 +233,18 @@ TEST(Refuses, PartsOfSumsThatAreNoneOrTooShort) {
        "more"},
       {kMatmul, "split l0 2 guard; split_sum o3 2 4",
        "op c (o3) is scheduled already; sums are split before everything else"},
+  });
+}
+TEST(Refuses, PartsOfWhatIsNoSoftmax) {
+  expect_refusals({
+      {kMatmul, "split_softmax o0 8", "op a (o0) is an input, which computes nothing"},
+      {kMatmul, "split_softmax o3 8", "op c (o3) is no sum of products of a softmax's weights"},
+      {kMatmul, "split l0 2 guard; split_softmax o3 8",
+       "op c (o3) is scheduled already; softmaxes are split before everything else"},
+      {kSoftmaxProduct, "split_softmax o6 3",
+       "op y (o6) cannot have parts of 3 of its 12 terms; expected 4 or more, and not all"},
+      {kSoftmaxProduct, "split_softmax o6 12",
+       "op y (o6) cannot have parts of 12 of its 12 terms; expected 4 or more, and not all"},
   });
 }
 TEST(Refuses, ConstantsThatAreReadElsewhereToo) {

@@ -202,6 +202,7 @@ constexpr std::array kPrimitives = {
     primitive<Unfold, &Unfold::tensor, &Unfold::reader, &Unfold::order>("unfold"),
     primitive<Merge, &Merge::op, &Merge::axis>("merge"),
     primitive<SplitSum, &SplitSum::op, &SplitSum::axis, &SplitSum::parts>("split_sum"),
+    primitive<SplitSoftmax, &SplitSoftmax::op, &SplitSoftmax::terms>("split_softmax"),
     primitive<Winograd, &Winograd::op, &Winograd::tile>("winograd"),
 };
 
@@ -388,6 +389,11 @@ void Scheduler::merge(OpId op, std::int64_t axis) { run(Merge{op, axis}); }
 
 OpId Scheduler::split_sum(OpId op, std::int64_t axis, std::int64_t parts) {
   return run(SplitSum{op, axis, parts}) ? op : OpId();
+}
+
+SplitSoftmaxOps Scheduler::split_softmax(OpId product, std::int64_t terms) {
+  const Result<SplitSoftmaxDag> changed = whet::split_softmax(tree_.dag, product, terms);
+  return run(SplitSoftmax{product, terms}) ? changed->ops : SplitSoftmaxOps();
 }
 
 WinogradOps Scheduler::winograd(OpId op, std::int64_t tile) {

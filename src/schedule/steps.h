@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compute/split_softmax.h"
 #include "compute/winograd.h"
 #include "schedule/annotate.h"
 #include "schedule/bind.h"
@@ -29,6 +30,7 @@
 #include "schedule/rfactor.h"
 #include "schedule/roll.h"
 #include "schedule/split.h"
+#include "schedule/split_softmax.h"
 #include "schedule/split_sum.h"
 #include "schedule/tensorize.h"
 #include "schedule/unfold.h"
@@ -40,7 +42,7 @@ namespace whet {
 /// same steps replay on another shape of the same structure.
 using Step = std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
                           CacheRead, Unfold, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll,
-                          Tensorize, MinBlocks, Merge, SplitSum, Winograd>;
+                          Tensorize, MinBlocks, Merge, SplitSum, SplitSoftmax, Winograd>;
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
@@ -101,6 +103,8 @@ class Scheduler {
   void merge(OpId op, std::int64_t axis);
   /// Gives the parts; `op` and the ops behind it have moved up by one.
   OpId split_sum(OpId op, std::int64_t axis, std::int64_t parts);
+  /// Gives the ops of the new DAG.
+  SplitSoftmaxOps split_softmax(OpId product, std::int64_t terms);
   WinogradOps winograd(OpId op, std::int64_t tile);
 
   std::vector<LoopId> loops(OpId op) const { return own_loops(tree_, op); }

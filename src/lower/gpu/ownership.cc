@@ -174,12 +174,30 @@ std::vector<Difference> zero_ones(std::vector<Difference> open) {
   return zero;
 }
 
-/// The one thread whose access it can be.
-std::optional<std::int64_t> only_thread(const BufferAccess& access, const AccessContext& context) {
+/// The last thread for which t / n < m holds; nothing where the condition is another.
+std::optional<std::int64_t> last_of_quotient(const Expr& condition, VarId thread) {
+  const Binary* less = std::get_if<Binary>(&condition->kind);
+  const Binary* quotient = less && less->op == BinaryOp::lt ? std::get_if<Binary>(&less->a->kind) : nullptr;
+  if (!quotient || quotient->op != BinaryOp::floordiv) return std::nullopt;
+  const Var* number = std::get_if<Var>(&quotient->a->kind);
+  const std::int64_t *n = as_int(quotient->b), *m = as_int(less->b);
+  if (!number || number->id != thread || !n || !m || *n <= 0) return std::nullopt;
+  return *n * *m - 1;
+}
+
+/// The threads whose access it can be.
+Interval threads_of(const BufferAccess& access, const AccessContext& context) {
   Facts facts(context.range);
-  for (const Expr& condition : access.conditions) facts.assume(condition);
-  const Interval threads = facts.bounds(var(context.thread, "t"));
-  return threads.min == threads.max ? threads.min : std::nullopt;
+  std::optional<std::int64_t> last;
+  for (const Expr& condition : access.conditions) {
+    facts.assume(condition);
+    for (const Expr& part : conjuncts_of(condition))
+      if (const auto of_quotient = last_of_quotient(part, context.thread))
+        last = std::min(last.value_or(*of_quotient), *of_quotient);
+  }
+  Interval threads = facts.bounds(var(context.thread, "t"));
+  if (last) threads.max = std::min(threads.max.value_or(*last), *last);
+  return threads;
 }
 
 }  // namespace
@@ -193,9 +211,12 @@ Meeting who_meets(const BufferAccess& a, const BufferAccess& b, const AccessCont
       if (zero.digit) (zero.of_thread ? of_thread : of_block).push_back(*zero.digit);
   }
   if (!context.one_block && !cover(of_block, context.blocks)) return Meeting::anybody;
-  const std::optional<std::int64_t> only = only_thread(a, context);
-  if (only && only == only_thread(b, context)) return Meeting::one_thread;
-  return cover(of_thread, context.threads) ? Meeting::one_thread : Meeting::one_block;
+  const Interval x = threads_of(a, context), y = threads_of(b, context);
+  if (x.min && x.min == x.max && x.min == y.min && x.min == y.max) return Meeting::one_thread;
+  // Where a nest has fewer threads than the launch, the digits need not tell the others apart.
+  std::int64_t threads = context.threads;
+  if (x.max && y.max) threads = std::min(threads, std::max(*x.max, *y.max) + 1);
+  return cover(of_thread, threads) ? Meeting::one_thread : Meeting::one_block;
 }
 
 bool are_disjoint(const BufferAccess& a, const BufferAccess& b, const AccessContext& context) {

@@ -49,7 +49,7 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
     if (tensorized) {
       random = testing::random_tensorized(rng);
     } else {
-      random.dag = testing::random_gpu_dag(rng);
+      random.dag = seed % 31 == 0 ? testing::random_softmax_product(rng) : testing::random_gpu_dag(rng);
       random.steps = testing::random_gpu_steps(random.dag, rng);
     }
     const Steps& steps = random.steps;
@@ -98,7 +98,7 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
                            "cache_read", "cache_write", "merge", "pipeline", "pad_storage", "split", "fuse", "reorder",
                            "inline", "rfactor", "split_sum", "min_blocks", "bind warp"})
     EXPECT_GE(used[step], cases / 100) << step;
-  for (const char* step : {"tensorize mma_tf32", "tensorize mma_s8", "tensorize dp4a_s8"})
+  for (const char* step : {"tensorize mma_tf32", "tensorize mma_s8", "tensorize dp4a_s8", "split_softmax"})
     EXPECT_GE(used[step], cases / 400) << step;
 }
 

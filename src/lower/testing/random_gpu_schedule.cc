@@ -15,6 +15,7 @@ class GpuScheduler {
   GpuScheduler(const ComputeDag& dag, Rng& rng) : rng_(rng), tree_(make_loop_tree(dag)) {}
 
   Steps run() {
+    split_softmaxes();
     for (std::int64_t k = rng_.below(4); k > 0; --k)
       attempt(Unfold{any_op(), any_op(), rng_.chance(0.5) ? UnfoldOrder::turned : UnfoldOrder::spatial_first});
     for (std::int64_t k = rng_.below(3); k > 0; --k) attempt(CacheRead{any_op(), any_op()});
@@ -47,6 +48,15 @@ class GpuScheduler {
   }
 
  private:
+  void split_softmaxes() {
+    for (std::size_t k = tree_.dag.ops.size(); k-- > 0;) {
+      const OpId op(static_cast<std::int64_t>(k));
+      if (tree_.dag.op(op).is_placeholder() || !split_softmax(tree_.dag, op, kLeastSoftmaxPart).ok()) continue;
+      const std::int64_t terms = tree_.dag.op(op).element().reduce_axes[0].extent;
+      if (rng_.chance(0.9)) attempt(SplitSoftmax{op, rng_.between(kLeastSoftmaxPart, terms - 1)});
+    }
+  }
+
   void finish() {
     for (std::int64_t k = rng_.below(4); k > 0; --k) attempt(PadStorage{any_op(), rng_.between(1, 5)});
     for (std::int64_t k = rng_.below(8); k > 0; --k) attempt(MinBlocks{any_loop(), rng_.between(1, 16)});
@@ -212,6 +222,17 @@ ComputeDag random_gpu_dag(Rng& rng) {
                   "e(i, j) = (x[i, j] - m[i]) for i in {0}, j in {1}\ns(i) += (e[i, r]*e[i, r]) for i in {0}, r in "
                   "{1}\nout(i, j) = (e[i, j]/(s[i] + 1f)) for i in {0}, j in {1}\nreturn out\n",
                   rows, columns));
+  WHET_CHECK(dag.ok());
+  return *dag;
+}
+
+ComputeDag random_softmax_product(Rng& rng) {
+  const Result<ComputeDag> dag = parse_dag(fmt::format(
+      "x = PLACEHOLDER [{0}, {1}]\nv = PLACEHOLDER [{1}, {2}]\nt(i, j) = (x[i, j]*2f) for i in {0}, j in {1}\n"
+      "m(i) max= t[i, r] for i in {0}, r in {1}\ne(i, j) = exp((t[i, j] - m[i])) for i in {0}, j in {1}\n"
+      "z(i) += e[i, r] for i in {0}, r in {1}\nw(i, j) = (e[i, j]/z[i]) for i in {0}, j in {1}\n"
+      "y(i, c) += (w[i, r]*v[r, c]) for i in {0}, c in {2}, r in {1}\nreturn y\n",
+      rng.between(1, 9), rng.between(5, 50), rng.between(1, 9)));
   WHET_CHECK(dag.ok());
   return *dag;
 }

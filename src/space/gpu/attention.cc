@@ -1,6 +1,10 @@
 #include "space/gpu/attention.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <tuple>
 
@@ -18,50 +22,130 @@ constexpr std::int64_t kMostAttentionThreads = 512;
 constexpr std::int64_t kMostLanes = 32;           ///< threads that add up a row: a warp at most
 constexpr std::int64_t kMostAttentionTrips = 8;   ///< that are unrolled
 constexpr std::int64_t kFewestAttentionRows = 8;  ///< queries and keys
+constexpr std::int64_t kFewestPartKeys = 16;
+/// A part has whole steps of the sum over its keys, so that the main loop has no conditions.
+constexpr std::int64_t kPartStep = 8;
 
 /// The DAG when operands are copies and all but the form's ops is inlined.
 struct GpuAttention {
-  AttentionForm ops;  ///< with their ids there
+  AttentionForm
+      ops;  ///< with their ids there; of parts of the keys, `output` is what a part gives, and `sum` is of `weights`
   OpId queries, keys, values;
+  std::optional<SplitSoftmaxOps> parts;  ///< where the keys are in parts
+  OpId result;                           ///< the launch that adds up parts
   std::shared_ptr<const Scheduler> start;
-  std::int64_t strip = 1;  ///< neighbouring results of a thread
-  std::int64_t pad = 0;    ///< elements behind a row of scores: vectors are whole, and rows begin in different banks
+  std::int64_t columns = 1;  ///< of `output`
+  std::int64_t strip = 1;    ///< neighbouring results of a thread
+  std::int64_t pad = 0;      ///< elements behind a row of scores: vectors are whole, and rows begin in different banks
 };
 
-std::optional<GpuAttention> find_gpu_attention(const ComputeDag& dag) {
-  const std::optional<AttentionForm> found = find_attention(dag);
-  if (!found) return std::nullopt;
-  const AttentionForm& a = *found;
-  const auto now = [&](OpId op) { return OpId(op.value + (op >= a.scores ? 2 : 0) + (op >= a.mix ? 1 : 0)); };
-  const OpId query = inputs_of(dag, a.scores)[0], key = inputs_of(dag, a.scores)[1], value = inputs_of(dag, a.mix)[1];
-  GpuAttention form{.ops = a, .queries = a.scores, .keys = OpId(a.scores.value + 1), .values = OpId(a.mix.value + 2)};
-  AttentionForm& ops = form.ops;
-  for (OpId* op : {&ops.scores, &ops.masked, &ops.top, &ops.exp, &ops.sum, &ops.weights, &ops.mix, &ops.output})
-    *op = now(*op);
+/// Follows ops whose ids change.
+class Renamed {
+ public:
+  explicit Renamed(std::vector<OpId*> ops) : ops_(std::move(ops)) {}
+  /// `count` ops have come in front of `at`, and it and those behind it have moved up.
+  void insert(OpId at, std::int64_t count) {
+    for (OpId* op : ops_)
+      if (op->valid() && *op >= at) *op = OpId(op->value + count);
+  }
+
+ private:
+  std::vector<OpId*> ops_;
+};
+
+/// The ids when the product and its softmax are parts (compute/split_softmax.h).
+void follow_parts(GpuAttention& form, const SplitSoftmaxOps& parts, std::vector<OpId>& inlined) {
+  AttentionForm& a = form.ops;
+  const std::vector<OpId> gone = {a.top, a.exp, a.sum, a.weights};
+  const auto now = [&, old = a.mix](OpId op) {
+    if (op == old) return parts.product;
+    const std::int64_t moved = op > old ? parts.product.value - old.value : 0;
+    const auto before = op > old ? 0 : std::count_if(gone.begin(), gone.end(), [&](OpId g) { return g < op; });
+    return OpId(op.value + moved - before);
+  };
+  for (OpId& op : inlined) op = now(op);
+  a.scores = now(a.scores);
+  if (a.masked != a.scores) inlined.push_back(now(a.masked));
+  form.result = now(a.output);
+  if (form.result != parts.product) inlined.push_back(parts.product);
+  inlined.push_back(parts.values);
+  a.masked = parts.scores, a.top = parts.top, a.weights = parts.exp, a.sum = parts.sum, a.mix = parts.mix;
+  a.output = parts.parts;
+}
+
+/// 0, which is all keys at once, and the keys of each of 2 parts to 32.
+std::vector<std::int64_t> part_sizes(std::int64_t keys) {
+  std::vector<std::int64_t> sizes{0};
+  for (const std::int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32}) {
+    const std::int64_t size = (keys + parts * kPartStep - 1) / (parts * kPartStep) * kPartStep;
+    if (size >= kFewestPartKeys && size < keys && size != sizes.back()) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+/// Of parts of `part` keys; of 0, the DAG's own softmax.
+std::optional<GpuAttention> find_gpu_attention(const ComputeDag& dag, const AttentionForm& found, std::int64_t part) {
+  GpuAttention form{.ops = found};
+  AttentionForm& a = form.ops;
+  std::vector<OpId> inlined = a.inlined;
+  for (OpId operand : {inputs_of(dag, a.scores)[0], inputs_of(dag, a.scores)[1], inputs_of(dag, a.mix)[1]})
+    if (!dag.op(operand).is_placeholder()) inlined.push_back(operand);
+  form.columns = a.width;
 
   Scheduler s(dag);
-  s.unfold(query, a.scores, UnfoldOrder::spatial_first);
-  s.unfold(key, OpId(a.scores.value + 1), UnfoldOrder::turned);
-  s.unfold(value >= a.scores ? OpId(value.value + 2) : value, form.values, UnfoldOrder::turned);
-  std::vector<OpId> inlined = a.inlined;
-  for (OpId operand : {query, key, value})
-    if (!dag.op(operand).is_placeholder()) inlined.push_back(operand);
+  if (part > 0) {
+    form.parts = s.split_softmax(a.mix, part);
+    if (!s.finish().ok()) return std::nullopt;
+    follow_parts(form, *form.parts, inlined);
+    const ComputeDag& now = s.tree().dag;
+    a.row = std::ssize(now.op(a.output).shape) - 2, a.column = a.row + 1;
+    a.keys_count = now.op(a.masked).shape.back(), form.columns = now.op(a.output).shape.back();
+  }
+  std::vector<OpId*> all{&a.scores, &a.masked, &a.top, &a.sum, &a.weights, &a.mix, &a.output, &form.result};
+  if (part == 0) all.push_back(&a.exp);
+  if (form.parts)
+    for (OpId* op : {&form.parts->all_top, &form.parts->all_sum, &form.parts->all_mix, &form.parts->product})
+      all.push_back(op);
+  OpId query = inputs_of(s.tree().dag, a.scores)[0], key = inputs_of(s.tree().dag, a.scores)[1];
+  OpId value = inputs_of(s.tree().dag, a.mix)[1];
+  for (OpId* op : {&query, &key, &value, &form.queries, &form.keys}) all.push_back(op);
+  for (OpId& op : inlined) all.push_back(&op);
+  Renamed renamed(all);
+  const auto unfold = [&](OpId operand, OpId reader, UnfoldOrder order) {
+    const OpId copy = s.unfold(operand, reader, order);
+    renamed.insert(copy, 1);
+    return copy;
+  };
+  form.queries = unfold(query, a.scores, UnfoldOrder::spatial_first);
+  form.keys = unfold(key, a.scores, UnfoldOrder::turned);
+  form.values = unfold(value, a.mix, UnfoldOrder::turned);
   std::sort(inlined.begin(), inlined.end());
   inlined.erase(std::unique(inlined.begin(), inlined.end()), inlined.end());
-  for (OpId op : inlined) s.inline_op(now(op));
-  s.inline_op(ops.exp);
+  for (OpId op : inlined) s.inline_op(op);
+  if (part == 0) s.inline_op(a.exp);
   if (!s.finish().ok()) return std::nullopt;
   form.start = std::make_shared<const Scheduler>(std::move(s));
-  form.strip = std::gcd<std::int64_t>(a.width, 4);
+  form.strip = std::gcd<std::int64_t>(form.columns, 4);
   form.pad = (4 - a.keys_count % 4) % 4;
   if ((a.keys_count + form.pad) % 32 == 0) form.pad += 4;
   return form;
 }
 
+/// By the keys of a part. None for DAGs that are no attention.
+using GpuAttentions = std::map<std::int64_t, GpuAttention>;
+GpuAttentions find_gpu_attentions(const ComputeDag& dag) {
+  GpuAttentions forms;
+  const std::optional<AttentionForm> found = find_attention(dag);
+  if (!found) return forms;
+  for (const std::int64_t part : part_sizes(found->keys_count))
+    if (std::optional<GpuAttention> form = find_gpu_attention(dag, *found, part)) forms.emplace(part, *form);
+  return forms;
+}
+
 struct AttentionShare {
   std::int64_t queries, score_rows, score_keys, rows, depth, stages, keys, min_blocks;
   /// Those with results; a block has whole warps.
-  std::int64_t threads(const GpuAttention& form) const { return queries / rows * (form.ops.width / form.strip); }
+  std::int64_t threads(const GpuAttention& form) const { return queries / rows * (form.columns / form.strip); }
 };
 /// What is not chosen is 1.
 AttentionShare attention_share(const Choices& c) {
@@ -81,9 +165,11 @@ class GpuAttentionBuilder {
   void run() {
     s_ = *f_.start;
     if (share_.keys == 0) s_.inline_op(f_.keys);
+    if (f_.parts) add_parts();
     mix();
+    if (f_.parts) add_up(a_.sum);
     weights();
-    add_up(a_.sum);
+    if (!f_.parts) add_up(a_.sum);
     add_up(a_.top);
     scores();
     copy(f_.queries, block_, share_.queries, a_.depth);
@@ -136,6 +222,24 @@ class GpuAttentionBuilder {
     else
       unroll(strip);
     return part.outer;
+  }
+
+  /// The second launch: a thread has neighbouring results, and what all parts have of their row.
+  void add_parts() {
+    constexpr std::int64_t kThreads = 128;
+    std::vector<LoopId> outer = spatial_loops(s_, f_.result);
+    const auto columns = s_.split(outer.back(), std::gcd<std::int64_t>(a_.width, 4), Tail::guard);
+    outer.back() = columns.outer;
+    const LoopId threads = bind_levels(s_, cut_levels(s_, outer, kThreads), {columns.inner});
+    s_.annotate(columns.inner, LoopKind::vectorized);
+    for (OpId op : {f_.parts->all_mix, f_.parts->all_sum, f_.parts->all_top}) {
+      std::vector<LoopId> loops = s_.compute_at(op, threads, StoredIn::registers);
+      std::rotate(loops.begin(), loops.end() - 1, loops.end());  // the parts outside
+      s_.reorder(loops);
+      const bool has_columns = op == f_.parts->all_mix;
+      for (LoopId loop : loops)
+        s_.annotate(loop, has_columns && loop == loops.back() ? LoopKind::vectorized : LoopKind::unrolled);
+    }
   }
 
   /// The second product, and the loops of the launch.
@@ -216,6 +320,8 @@ Objection share_fits(const GpuAttention& form, const AttentionShare& share, cons
     return wrong;
   if (share.queries < share.rows || share.queries < share.score_rows)
     return "a thread's tile has more queries than the block";
+  if (share.depth > form.ops.keys_count)
+    return fmt::format("values of {} keys would be copied together; a part has {}", share.depth, form.ops.keys_count);
   return registers_fit(tile_registers(sums), threads, limits, share.min_blocks);
 }
 
@@ -234,51 +340,75 @@ std::vector<Choice> at_most(const std::vector<std::int64_t>& sizes, std::int64_t
   return single(kept);
 }
 
+/// The largest that a part of so many keys has; of 0, which is all keys, the largest.
+Choice depth_within(const std::vector<Choice>& depths, std::int64_t part) {
+  Choice most = depths.front();
+  for (const Choice& depth : depths)
+    if (part == 0 || depth[0] <= part) most = depth;
+  return most;
+}
+
 std::vector<Choices> attention_starts(const Sketch& sketch) {
   std::vector<Choices> starts;
-  for (const Choice& queries : sketch.decisions[0].options)
-    for (const std::int64_t rows : {1, 2, 4})
-      for (const std::int64_t keys : {1, 0})
-        starts.push_back({{"queries", queries},
-                          {"score_rows", {4}},
-                          {"score_keys", {4}},
-                          {"rows", {rows}},
-                          {"depth", sketch.decisions[4].options.back()},
-                          {"stages", {2}},
-                          {"keys", {keys}},
-                          {"min_blocks", {0}}});
+  const std::vector<Choice>& parts = sketch.decisions[8].options;
+  // Every second size of a part; the others are tried when all else is chosen.
+  for (std::size_t k = 0; k < parts.size(); k += k == 0 ? 1 : 2)
+    for (const Choice& queries : sketch.decisions[0].options)
+      for (const std::int64_t rows : {1, 2, 4})
+        for (const std::int64_t keys : {1, 0})
+          starts.push_back({{"queries", queries},
+                            {"score_rows", {4}},
+                            {"score_keys", {4}},
+                            {"rows", {rows}},
+                            {"depth", depth_within(sketch.decisions[4].options, parts[k][0])},
+                            {"stages", {2}},
+                            {"keys", {keys}},
+                            {"min_blocks", {0}},
+                            {"part", parts[k]}});
   return starts;
+}
+
+std::int64_t part_of(const Choices& c) {
+  const auto found = c.find("part");
+  return found == c.end() || found->second.empty() ? 0 : found->second[0];
 }
 
 }  // namespace
 
 std::optional<Sketch> gpu_attention_sketch(const ComputeDag& dag, const Target& target) {
-  const std::optional<GpuAttention> form = find_gpu_attention(dag);
-  if (!form || form->ops.rows < kFewestAttentionRows || form->ops.keys_count < kFewestAttentionRows)
-    return std::nullopt;
+  const auto forms = std::make_shared<const GpuAttentions>(find_gpu_attentions(dag));
+  if (!forms->contains(0)) return std::nullopt;
+  const GpuAttention& form = forms->at(0);
+  if (form.ops.rows < kFewestAttentionRows || form.ops.keys_count < kFewestAttentionRows) return std::nullopt;
+  std::vector<std::int64_t> parts;
+  for (const auto& [part, of_parts] : *forms) parts.push_back(part);
   const GpuLimits limits = limits_of(target.gpu());
   Sketch sketch;
   sketch.name = "attention";
   sketch.decisions = {
-      {"queries", "queries of a block, whose scores are in its memory", at_most({8, 16, 32, 64}, form->ops.rows), 0},
+      {"queries", "queries of a block, whose scores are in its memory", at_most({8, 16, 32, 64}, form.ops.rows), 0},
       {"score_rows", "queries of a thread's tile of scores", single({1, 2, 4}), 0},
       {"score_keys", "keys of that tile", single({1, 2, 4}), 0},
       {"rows", "queries of a thread's tile of results", single({1, 2, 4, 8}), 0},
-      {"depth", "keys whose values are copied together", at_most({8, 16, 32}, form->ops.keys_count), 0},
+      {"depth", "keys whose values are copied together", at_most({8, 16, 32}, form.ops.keys_count), 0},
       {"stages", "copies of values under way at once, and the one that is read", single({1, 2, 3}), 0},
       {"keys", "1: all keys of a head are copied into block memory; 0: they are read where they are", single({0, 1}),
        0},
       {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
+      {"part", "keys of a part, each with a maximum and a sum of its own, which a second launch adds up; 0: all keys",
+       single(parts), 0},
   };
   sketch.constraints = {
-      {{"queries", "score_rows", "score_keys", "rows", "depth", "min_blocks"},
-       [f = *form, limits](const Choices& c) { return share_fits(f, attention_share(c), limits); }},
-      {{"queries", "depth", "stages", "keys"},
-       [f = *form, limits](const Choices& c) { return scores_fit(f, attention_share(c), limits); }},
+      {{"queries", "score_rows", "score_keys", "rows", "depth", "min_blocks", "part"},
+       [forms, limits](const Choices& c) { return share_fits(forms->at(part_of(c)), attention_share(c), limits); }},
+      {{"queries", "depth", "stages", "keys", "part"},
+       [forms, limits](const Choices& c) { return scores_fit(forms->at(part_of(c)), attention_share(c), limits); }},
   };
-  sketch.build = [f = *form](Scheduler& s, const Choices& c) { GpuAttentionBuilder(s, f, attention_share(c)).run(); };
-  sketch.preferred =
-      preferred_choices(sketch, dag, target, attention_starts(sketch), {"score_rows", "score_keys", "depth", "stages"});
+  sketch.build = [forms](Scheduler& s, const Choices& c) {
+    GpuAttentionBuilder(s, forms->at(part_of(c)), attention_share(c)).run();
+  };
+  sketch.preferred = preferred_choices(sketch, dag, target, attention_starts(sketch),
+                                       {"score_rows", "score_keys", "depth", "stages", "part"});
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }

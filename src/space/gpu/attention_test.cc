@@ -56,6 +56,75 @@ TEST(GpuAttention, IsOneLaunch) {
     EXPECT_EQ(gpu_launches(space.schedule(space.default_candidate())->tree).size(), 1u);
   }
 }
+/// Candidates with each size of a part, right on three GPUs; the parts that were tried.
+std::vector<std::int64_t> expect_right_in_parts(const std::string& text, int samples) {
+  const ComputeDag task = *parse_dag(text);
+  std::vector<std::int64_t> tried;
+  for (const char* arch : testing::kSampledGpus) {
+    const Target target = *parse_target(std::string("cuda -arch=") + arch);
+    const DesignSpace space(task, {gpu_attention_sketch(task, target).value()});
+    const Decision& parts = space.sketches().front().decisions.back();
+    EXPECT_EQ(parts.name, "part");
+    Rng rng(7);
+    tried.clear();
+    for (const Choice& part : parts.options) {
+      if (part[0] == 0) continue;
+      for (int k = 0, right = 0; k < 400 && right < testing::random_cases(samples); ++k) {
+        Candidate c = k == 0 ? space.default_candidate() : space.sample(rng);
+        c.choices["part"] = part;
+        c.choices["depth"] = {std::min<std::int64_t>(c.choices["depth"][0], part[0])};
+        if (!space.contains(c).ok()) continue;
+        const Result<Scheduled> scheduled = space.schedule(c);
+        if (!scheduled.ok()) {
+          ADD_FAILURE() << to_json(c) << ": " << scheduled.error().message;
+          return {};
+        }
+        EXPECT_EQ(gpu_launches(scheduled->tree).size(), 2u);
+        const Result<double> error = testing::error_of(task, scheduled->tree, target);
+        if (!error.ok() || *error > 1e-5) {
+          ADD_FAILURE() << to_json(c) << ": " << (error.ok() ? std::to_string(*error) : error.error().message) << "\n"
+                        << to_text(scheduled->tree);
+          return {};
+        }
+        ++right;
+      }
+      tried.push_back(part[0]);
+    }
+  }
+  return tried;
+}
+TEST(GpuAttention, ComputesKeysInPartsThatASecondLaunchAddsUp) {
+  EXPECT_EQ(expect_right_in_parts(kMasked, 6), std::vector<std::int64_t>({16}));
+  EXPECT_EQ(expect_right_in_parts(kPlain, 6), std::vector<std::int64_t>({16}));
+}
+/// One head of so many queries by keys.
+std::string head_text(std::int64_t queries, std::int64_t keys, std::int64_t depth) {
+  const std::string i = std::to_string(queries), j = std::to_string(keys), c = std::to_string(depth);
+  return "q = PLACEHOLDER [1, " + i + ", " + c + "]\nk = PLACEHOLDER [1, " + c + ", " + j + "]\nv = PLACEHOLDER [1, " +
+         j + ", " + c + "]\ns(h, i, j) += (q[h, i, c]*k[h, c, j]) for h in 1, i in " + i + ", j in " + j + ", c in " +
+         c + "  # matmul h:batch i:row j:out_channel c:in_channel\nm(h, i) max= s[h, i, j] for h in 1, i in " + i +
+         ", j in " + j + "  # softmax\ne(h, i, j) = exp((s[h, i, j] - m[h, i])) for h in 1, i in " + i + ", j in " + j +
+         "  # softmax\nz(h, i) += e[h, i, j] for h in 1, i in " + i + ", j in " + j +
+         "  # softmax\np(h, i, j) = (e[h, i, j]/z[h, i]) for h in 1, i in " + i + ", j in " + j +
+         "  # softmax\ny(h, i, c) += (p[h, i, j]*v[h, j, c]) for h in 1, i in " + i + ", c in " + c + ", j in " + j +
+         "  # matmul h:batch i:row c:out_channel j:in_channel\nreturn y\n";
+}
+TEST(GpuAttention, ComputesPartsOfKeysThatNothingDivides) {
+  EXPECT_EQ(expect_right_in_parts(head_text(9, 61, 6), 3), std::vector<std::int64_t>({16, 24, 32}));
+}
+TEST(GpuAttention, ComputesKeysOfWhichNoBlockHoldsAllScores) {
+  const ComputeDag task = *parse_dag(head_text(64, 8192, 64));
+  for (const char* arch : testing::kSampledGpus) {
+    const Target target = *parse_target(std::string("cuda -arch=") + arch);
+    const std::optional<Sketch> sketch = gpu_attention_sketch(task, target);
+    ASSERT_TRUE(sketch.has_value()) << arch;
+    EXPECT_GT(sketch->preferred.at("part")[0], 0);
+    const DesignSpace space(task, {*sketch});
+    const Result<Lowered> lowered =
+        lower(space.schedule(space.default_candidate())->tree, target, {}, testing::verify_gpu_passes(target));
+    EXPECT_TRUE(lowered.ok()) << lowered.error().message;
+  }
+}
 TEST(GpuAttention, FitsEveryAttentionThatFusionFinds) {
   const Target target = *parse_target("cuda -model=h100");
   int right = 0;

@@ -165,6 +165,24 @@ TEST_F(Mutation, OfWinogradAttentionAndPatchesDoesNotSurvive) {
   judge_sketch(kAttention, gpu_attention_sketch);
   judge_sketch(kFewChannels, patch_sketch);
 }
+TEST_F(Mutation, OfPartsOfKeysDoesNotSurvive) {
+  std::string text = kAttention;
+  for (const auto& [old, now] : {std::pair("8, 12]", "8, 21]"), {"[1, 12, 8]", "[1, 21, 8]"}})
+    text.replace(text.find(old), std::string(old).size(), now);
+  for (std::size_t at = text.find("j in 12"); at != std::string::npos; at = text.find("j in 12"))
+    text.replace(at, 7, "j in 21");
+  const ComputeDag dag = *parse_dag(text);
+  const DesignSpace space(dag, {gpu_attention_sketch(dag, *parse_target("cuda -model=a100")).value()});
+  Rng rng(5);
+  for (int k = 0, judged = 0; judged < testing::random_cases(3); ++k) {
+    ASSERT_LT(k, 300) << judged;
+    Candidate c = k == 0 ? space.default_candidate() : space.sample(rng);
+    c.choices["part"] = {16};
+    if (!space.contains(c).ok()) continue;
+    judge(dag, *space.steps(c));
+    ++judged;
+  }
+}
 TEST_F(Mutation, OfProductsOfBytesDoesNotSurvive) {
   judge_sketch(testing::byte_dense_text(16, 64, 16), dots_sketch);
   judge_sketch(testing::byte_dense_text(16, 64, 16), mma_bytes_sketch);
