@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "cost/features.h"
@@ -316,15 +317,17 @@ void put_fastest_first(std::vector<Sketch>& sketches, const ComputeDag& dag, con
   for (const Sketch& sketch : sketches) {
     Scheduler scheduler(dag);
     sketch.build(scheduler, sketch.preferred);
-    seconds.push_back(analytic_seconds(scheduler.tree(), target));
+    seconds.push_back(scheduler.finish().ok() ? analytic_seconds(scheduler.tree(), target)
+                                              : std::numeric_limits<double>::infinity());
   }
   const auto fastest = std::min_element(seconds.begin(), seconds.end()) - seconds.begin();
   std::rotate(sketches.begin(), sketches.begin() + fastest, sketches.begin() + fastest + 1);
 }
 
-/// Of all templates that fit, that of the default schedule first.
+/// Of all templates that fit, and of the rules where `with_rules`: that of the default schedule first. Where estimates rank them
+/// and the template for everything is alone, the rules' guesses are ranked beside it.
 TemplateSketches fitting_sketches(const SpaceAuthor& author, const ComputeDag& dag, const Target& target,
-                                  const SpaceOptions& options) {
+                                  const SpaceOptions& options, bool with_rules) {
   TemplateSketches fitting;
   for (const Template& known : author.templates()) {
     if (known.last_one && !fitting.sketches.empty()) continue;
@@ -333,7 +336,13 @@ TemplateSketches fitting_sketches(const SpaceAuthor& author, const ComputeDag& d
       fitting.alone = known.last_one;
     }
   }
-  if (author.ranked && fitting.sketches.size() > 1) put_fastest_first(fitting.sketches, dag, target);
+  const bool rank_rules = author.ranked && fitting.alone;
+  if (author.ranked && !fitting.alone && fitting.sketches.size() > 1) put_fastest_first(fitting.sketches, dag, target);
+  if (!with_rules && !rank_rules) return fitting;
+  const double share = fitting.alone ? kShareAlone : kShareBesideExperts * static_cast<double>(fitting.sketches.size());
+  for (Sketch& sketch : derive_sketches(dag, target, author.rules(), {.exact = options.exact, .share = share}))
+    fitting.sketches.push_back(std::move(sketch));
+  if (rank_rules && fitting.sketches.size() > 1) put_fastest_first(fitting.sketches, dag, target);
   return fitting;
 }
 
@@ -352,10 +361,7 @@ std::span<const Rule* const> rules_for(const Target& target) {
 DesignSpace make_space(const ComputeDag& dag, const Target& target, const SpaceOptions& options) {
   const SpaceAuthor* author = row_of(space_authors(), target);
   if (author == nullptr) return {dag, {naive_sketch()}};
-  auto [sketches, alone] = fitting_sketches(*author, dag, target, options);
-  const double share = alone ? kShareAlone : kShareBesideExperts * static_cast<double>(sketches.size());
-  for (Sketch& sketch : derive_sketches(dag, target, rules_for(target), {.exact = options.exact, .share = share}))
-    sketches.push_back(std::move(sketch));
+  std::vector<Sketch> sketches = fitting_sketches(*author, dag, target, options, true).sketches;
   if (sketches.empty()) sketches.push_back(naive_sketch());
   return {dag, std::move(sketches)};
 }
@@ -369,7 +375,7 @@ Result<Steps> default_steps(const ComputeDag& dag, const Target& target, const S
     return scheduler.finish();
   };
   if (author->ranked) {
-    const std::vector<Sketch> sketches = fitting_sketches(*author, dag, target, options).sketches;
+    const std::vector<Sketch> sketches = fitting_sketches(*author, dag, target, options, false).sketches;
     return sketches.empty() ? Steps() : steps_of(sketches.front());
   }
   for (const Template& known : author->templates()) {
