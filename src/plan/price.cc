@@ -104,6 +104,18 @@ std::string hope_name(const Alternative& alternative) {
   return std::string(kind) + " " + alternative.name;
 }
 
+std::int64_t activation_bytes(const Task& task) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < task.dag.ops.size(); ++i) {
+    const Op& op = task.dag.ops[i];
+    const auto* placeholder = std::get_if<Placeholder>(&op.def);
+    const bool output = std::ranges::count(task.dag.outputs, OpId(static_cast<std::int64_t>(i))) > 0;
+    if (output || (placeholder != nullptr && !placeholder->constant))
+      bytes += num_elements(op.shape) * size_of(op.dtype);
+  }
+  return bytes;
+}
+
 std::vector<Price> prices_of(const Alternatives& alternatives, const Records& records, const Target& target,
                              const PriceOptions& options) {
   const std::vector<TaskPrice> tasks = task_prices(alternatives.tasks, records, target, options);
@@ -126,7 +138,10 @@ std::vector<Price> prices_of(const Alternatives& alternatives, const Records& re
       price.bound = std::max(price.bound, hope * twin);
       price.seconds = std::max(price.seconds, price.bound);
     }
+    const double between = options.seconds_a_byte *
+                           static_cast<double>(activation_bytes(alternatives.tasks[static_cast<std::size_t>(a.task)]));
     if (a.kind == AlternativeKind::usual) usual[a.group] = price.seconds;
+    price.seconds += between, price.bound += between;
     prices.push_back(price);
   }
   return prices;

@@ -31,7 +31,10 @@ struct PriceOptions {
   std::string cache;               ///< and only those of this cache mode; "": of any
   MachineRates rates;              ///< zeros: the bounds are zeros
   std::int64_t network_bytes = 0;  ///< as limits_of has it
-  bool guess = true;               ///< false: what nobody has measured costs nothing, and has to be left out
+  /// What a network takes longer than the sum of its kernels, for each byte of activations that these read and write: where
+  /// activations do not stay in the caches between two kernels, kernels that are timed alone do not show it. Part of each price.
+  double seconds_a_byte = 0;
+  bool guess = true;  ///< false: what nobody has measured costs nothing, and has to be left out
   /// A group on other forms is not hoped to take less than this part of its usual kernel: it computes the same.
   double hope = 0.9;
   /// The same for groups of one kind on the same forms (`hope_name`), where more is known of them.
@@ -41,6 +44,9 @@ struct PriceOptions {
 /// Groups that have something in common: "pool nchw16c", "convolution nhwc -> nchw16c". Convolutions of one pixel are
 /// products, and what these gain says nothing of the others.
 std::string hope_name(const Alternative&);
+
+/// The bytes of activations that a kernel reads and writes.
+std::int64_t activation_bytes(const Task&);
 
 /// The price of each alternative. Bounds of what nobody has measured: the roofline of the task, and of a group on other forms
 /// `hope`. Guesses, which are no less: what an older code generator took; of a group on other forms the time of its usual

@@ -133,6 +133,8 @@ Result<PlanSearch> search_layouts(const TuneSettings& settings, const Prepared& 
   options.prices.schedules = {settings.rounding.exact, settings.rounding.schedules().precision};
   options.prices.rates = tuned.rates;
   options.prices.network_bytes = network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact);
+  if (const NetworkTruth& truth = tuned.truth; !truth.disturbed && truth.tasks_seconds > 0)
+    options.excess_seconds = std::max(0.0, truth.beside_tasks_seconds - truth.tasks_seconds);
   options.tuning = tune_options(settings, {}, kLayoutShare);
   if (settings.trials > 0) options.tuning.trials = settings.trials - main_trials(settings);
   if (settings.minutes == 0 && settings.trials == 0)

@@ -47,6 +47,7 @@ class Search {
   Result<PlanSearch> run() {
     WHET_TRY(alternatives_, find_alternatives(fused_, target_, options_.alternatives));
     result_.alternatives = alternatives_.all.size() - alternatives_.usual;
+    seconds_a_byte_ = options_.excess_seconds / bytes_of_usual_kernels();
     for (std::size_t t = 0; t < alternatives_.tasks.size(); ++t)
       result_.tasks += alternatives_.tasks[t].weight > 0 && !is_usual_task(static_cast<int>(t));
     WHET_RETURN_IF_ERROR(measure_what_is_hoped());
@@ -73,9 +74,18 @@ class Search {
                        [&](const Alternative& a) { return a.task == task; });
   }
 
+  double bytes_of_usual_kernels() const {
+    double bytes = 1;
+    for (std::size_t a = 0; a < alternatives_.usual; ++a)
+      if (const int task = alternatives_.all[a].task; task >= 0)
+        bytes += static_cast<double>(activation_bytes(alternatives_.tasks[static_cast<std::size_t>(task)]));
+    return bytes;
+  }
+
   std::vector<Price> prices() const {
     PriceOptions options = options_.prices;
     options.hope_of = hope_of_;
+    options.seconds_a_byte = seconds_a_byte_;
     options.cache = measurer_.setting().cache;
     return prices_of(alternatives_, file_.records(), target_, options);
   }
@@ -423,6 +433,7 @@ class Search {
   Alternatives alternatives_;
   std::vector<Price> prices_;
   std::map<std::string, double> hope_of_;
+  double seconds_a_byte_ = 0;
   double hoped_seconds_ = kInfinity;  ///< no plan was hoped to take less when that was last asked
   std::set<std::string> failed_;      ///< tasks none of whose candidates ran
   std::set<std::string> measured_;    ///< tasks that were
