@@ -164,7 +164,8 @@ class Parts {
   std::int64_t rank() const { return static_cast<std::int64_t>(p_.row.size()); }
 
   OpId add_op(std::string name, Element element) {
-    while (std::any_of(changed_.ops.begin(), changed_.ops.end(), [&](const Op& op) { return op.name == name; })) name += "_";
+    while (std::any_of(changed_.ops.begin(), changed_.ops.end(), [&](const Op& op) { return op.name == name; }))
+      name += "_";
     Op op{.name = std::move(name), .dtype = DType::f32, .shape = {}, .def = Element{}};
     for (const Axis& axis : element.axes) op.shape.push_back(axis.extent);
     op.def = std::move(element);
@@ -199,7 +200,8 @@ class Parts {
   }
 
   OpId row_of(OpId source, Reducer reducer, const std::string& name) {
-    Element e{.axes = row_axes(), .reduce_axes = {term_axis()}, .reducer = reducer, .body = {}, .family = OpFamily::softmax};
+    Element e{
+        .axes = row_axes(), .reduce_axes = {term_axis()}, .reducer = reducer, .body = {}, .family = OpFamily::softmax};
     e.body = load(changed_, source, variables(e, 0, rank() + 2));
     return add_op(name, std::move(e));
   }
@@ -209,8 +211,8 @@ class Parts {
     e.axes = row_axes();
     e.axes.push_back(term_axis());
     e.family = OpFamily::softmax;
-    const Expr above = load(changed_, scores, variables(e, 0, rank() + 2)) -
-                       finite(load(changed_, top, variables(e, 0, rank() + 1)));
+    const Expr above =
+        load(changed_, scores, variables(e, 0, rank() + 2)) - finite(load(changed_, top, variables(e, 0, rank() + 1)));
     e.body = call(MathFn::exp, {above});
     return add_op(dag_.op(p_.exp).name + "_parts", std::move(e));
   }
@@ -252,7 +254,8 @@ class Parts {
   }
 
   OpId mix(OpId exp, OpId values) {
-    Element e{.axes = result_axes(), .reduce_axes = {term_axis()}, .reducer = Reducer::sum, .body = {}, .family = y_.family};
+    Element e{
+        .axes = result_axes(), .reduce_axes = {term_axis()}, .reducer = Reducer::sum, .body = {}, .family = y_.family};
     const auto spatial = static_cast<std::int64_t>(e.axes.size());
     std::vector<Expr> weight = row_index(e), value{axis_var(e, 0)};
     weight.push_back(axis_var(e, spatial));
@@ -301,7 +304,8 @@ class Parts {
     const bool is_mix = kept.size() == y_.axes.size();
     std::vector<Expr> row;
     for (std::int64_t k : p_.row) row.push_back(axis_var(e, std::find(kept.begin(), kept.end(), k) - kept.begin()));
-    const Expr below = result_at(e, ops.parts, kept, int_const(columns_ + 1)) - load(changed_, ops.all_top, std::move(row));
+    const Expr below =
+        result_at(e, ops.parts, kept, int_const(columns_ + 1)) - load(changed_, ops.all_top, std::move(row));
     const Expr column = is_mix ? axis_var(e, static_cast<std::int64_t>(kept.size()) - 1) : int_const(columns_);
     e.body = call(MathFn::exp, {below}) * result_at(e, ops.parts, kept, column);
     return add_op(is_mix ? of.name + "_all" : of.name, std::move(e));

@@ -10,17 +10,17 @@ constexpr std::int64_t kLeastSoftmaxPart = 4;
 /// The ops that `split_softmax` makes, by their ids in the new DAG. p counts parts, i is all axes of a row, j a term of a part, n
 /// a column.
 struct SplitSoftmaxOps {
-  OpId scores;    ///< [p, i, j]: the part's scores; beyond the last term -inf
-  OpId top;       ///< [p, i]: the part's maximum
-  OpId exp;       ///< [p, i, j]: exp(score - maximum); beyond the last term 0
-  OpId sum;       ///< [p, i], of `exp`
-  OpId values;    ///< [p, ..., j, n]: the part's other factor
-  OpId mix;       ///< [p, i, n]: the sum of products
-  OpId parts;     ///< [p, i, n']: `mix`, then `sum`, then `top`; n' has some columns more than n
-  OpId all_top;   ///< [i]: the maximum of all parts
-  OpId all_sum;   ///< [i]: the sum of all, each scaled to that maximum
-  OpId all_mix;   ///< [i, n], likewise
-  OpId product;   ///< all_mix / all_sum, at the place of the product
+  OpId scores;   ///< [p, i, j]: the part's scores; beyond the last term -inf
+  OpId top;      ///< [p, i]: the part's maximum
+  OpId exp;      ///< [p, i, j]: exp(score - maximum); beyond the last term 0
+  OpId sum;      ///< [p, i], of `exp`
+  OpId values;   ///< [p, ..., j, n]: the part's other factor
+  OpId mix;      ///< [p, i, n]: the sum of products
+  OpId parts;    ///< [p, i, n']: `mix`, then `sum`, then `top`; n' has some columns more than n
+  OpId all_top;  ///< [i]: the maximum of all parts
+  OpId all_sum;  ///< [i]: the sum of all, each scaled to that maximum
+  OpId all_mix;  ///< [i, n], likewise
+  OpId product;  ///< all_mix / all_sum, at the place of the product
 };
 
 struct SplitSoftmaxDag {

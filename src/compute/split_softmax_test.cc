@@ -94,7 +94,8 @@ TEST(SplitSoftmax, SaysWhichOpsItMade) {
 TEST(SplitSoftmax, ComputesTheSame) {
   for (const std::int64_t terms : {4, 5, 8, 12, 16, 22})
     expect_same(parsed(kHeads), kProduct, terms, random_scores(parsed(kHeads)));
-  for (const std::int64_t terms : {4, 8, 15}) expect_same(parsed(kShared), kProduct, terms, random_scores(parsed(kShared)));
+  for (const std::int64_t terms : {4, 8, 15})
+    expect_same(parsed(kShared), kProduct, terms, random_scores(parsed(kShared)));
 }
 TEST(SplitSoftmax, CountsPartsWhoseTermsAreAllMaskedForNothing) {
   const ComputeDag dag = parsed(kShared);
@@ -133,15 +134,16 @@ TEST(SplitSoftmax, RefusesWhatIsNone) {
   expect_refusal(with(kHeads, "c in 4, j in 23", "c in 4, j in 11"), kProduct, 12, none);
 }
 TEST(SplitSoftmax, RefusesWhereSomethingElseReadsWhatGoes) {
-  expect_refusal(with(kHeads, "return out", "sharpness(h, i) = m[h, i] for h in 2, i in 3\nreturn out, sharpness"), kProduct,
-                 12, "is not alone: sharpness also reads m");
+  expect_refusal(with(kHeads, "return out", "sharpness(h, i) = m[h, i] for h in 2, i in 3\nreturn out, sharpness"),
+                 kProduct, 12, "is not alone: sharpness also reads m");
   expect_refusal(with(kHeads, "return out", "return out, w"), kProduct, 12,
                  "has the softmax's w as an output beside it");
 }
 TEST(SplitSoftmax, RefusesPartsOfTooFewTermsAndOfAll) {
   for (const int terms : {0, 3, 23, 24})
-    expect_refusal(kHeads, kProduct, terms,
-                   "cannot have parts of " + std::to_string(terms) + " of its 23 terms; expected 4 or more, and not all");
+    expect_refusal(
+        kHeads, kProduct, terms,
+        "cannot have parts of " + std::to_string(terms) + " of its 23 terms; expected 4 or more, and not all");
 }
 
 }  // namespace split_softmax_test
